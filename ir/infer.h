@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape and type inference. The driver walks nodes in order and calls the op's shape function
+ * (tl_infer_NAME, named in the tables of ir/ops), which reads operand types and partial
+ * values and states result types. A statement is merged with what the model declared: dtypes must
+ * agree (else an error), the more specific dim wins, two different sizes are a warning and the
+ * inferred one wins.
+ *
+ * Partial values: for integer tensors of rank 0 and 1 with few elements (shape arithmetic) the
+ * elements themselves are tracked, as numbers or symbolic dims, so that Shape -> Gather -> Concat ->
+ * Reshape keeps names. */
+#ifndef TL_IR_INFER_H
+#define TL_IR_INFER_H
+
+#include "ir/module.h"
+
+enum { TL_MAX_PARTIAL = 1024 }; /* elements tracked per value */
+
+typedef enum tl_elem_kind { TL_ELEM_UNKNOWN, TL_ELEM_INT, TL_ELEM_DIM } tl_elem_kind;
+
+typedef struct tl_elem {
+  uint8_t kind;  /* tl_elem_kind */
+  int64_t value; /* INT: the number; DIM: a symbolic tl_dim */
+} tl_elem;
+
+typedef struct tl_partial {
+  const tl_elem *at; /* scratch; NULL: nothing known */
+  uint32_t n;
+} tl_partial;
+
+struct tl_infer {
+  tl_module *m;
+  tl_arena *scratch;    /* lives for one run */
+  tl_partial *partials; /* by value id, n_partials of them */
+  uint32_t n_partials;
+  tl_node_id node;      /* the node being inferred */
+  uint32_t depth;       /* of bodies */
+};
+
+/* Infers every root graph of the module (a body when its owner is reached). Reports and returns
+ * TL_INVALID_MODEL on a type or shape error. */
+tl_status tl_infer_module(tl_module *m) TL_NODISCARD;
+/* Infers one node again after a rewrite; only constants serve as partial values. */
+tl_status tl_infer_node(tl_module *m, tl_node_id n) TL_NODISCARD;
+
+/* ---- for shape functions ------------------------------------------------------------------- */
+
+/* Type of operand i (unknown when absent); never NULL. Pointers stay valid until a type is
+ * interned: copy what is needed before stating results. */
+const tl_type *tl_infer_operand(tl_infer *x, uint32_t i);
+static inline bool tl_infer_has(tl_infer *x, uint32_t i) {
+  return tl_operand(x->m, x->node, i) != TL_NO_VALUE;
+}
+uint32_t tl_infer_n_operands(tl_infer *x);
+uint32_t tl_infer_n_results(tl_infer *x);
+tl_dtype tl_infer_dtype(tl_infer *x, uint32_t i);
+/* Rank of operand i, TL_RANK_UNKNOWN when unknown; its dims (NULL when rank is unknown or 0). */
+int tl_infer_rank(tl_infer *x, uint32_t i);
+const tl_dim *tl_infer_dims(tl_infer *x, uint32_t i);
+
+/* States result i. No effect beyond the node's results. dims may be NULL with rank <= 0. */
+tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims);
+tl_status tl_infer_set_type(tl_infer *x, uint32_t i, tl_type_id type);
+
+/* Elements of operand i: those of a constant or tracked ones; .at NULL when nothing is known. */
+tl_partial tl_infer_elems(tl_infer *x, uint32_t i);
+/* All elements as plain integers; false unless every one is known. *out in scratch. */
+bool tl_infer_ints(tl_infer *x, uint32_t i, tl_int_list *out);
+/* Single integer of a one-element operand. */
+bool tl_infer_int(tl_infer *x, uint32_t i, int64_t *out);
+/* Records the elements of result i (copied; ignored beyond TL_MAX_PARTIAL). */
+tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_t n);
+static inline tl_dim tl_elem_dim(tl_elem e) { /* as a dim; unknown for negative numbers */
+  return e.kind == TL_ELEM_UNKNOWN || (e.kind == TL_ELEM_INT && e.value < 0) ? TL_DIM_UNKNOWN
+                                                                              : e.value;
+}
+static inline tl_elem tl_elem_from_dim(tl_dim d) {
+  tl_elem e = {d == TL_DIM_UNKNOWN ? TL_ELEM_UNKNOWN : d >= 0 ? TL_ELEM_INT : TL_ELEM_DIM, d};
+  return e;
+}
+
+/* Scratch room for n dims; NULL when memory is out. */
+tl_dim *tl_infer_new_dims(tl_infer *x, uint32_t n);
+/* Resolves a possibly negative axis; reports an error when it is outside [-rank, rank). */
+tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out);
+/* Broadcasts the shapes of two operands (numpy); *rank TL_RANK_UNKNOWN when unknown. dims has room
+ * for TL_MAX_RANK. */
+tl_status tl_infer_broadcast_dims(tl_infer *x, int rank_a, const tl_dim *a, int rank_b,
+                                  const tl_dim *b, int *rank, tl_dim *dims);
+/* Reports a shape or type error at the node and returns TL_INVALID_MODEL. */
+tl_status tl_infer_fail(tl_infer *x, const char *fmt, ...) TL_PRINTF(2, 3);
+/* Infers a body graph whose inputs already have their types. */
+tl_status tl_infer_graph(tl_infer *x, tl_graph_id g);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module: creation, tables, and reading accessors that are too long for the header. */
+#include "ir/module.h"
+
+#include <stdlib.h>
+
+static bool init_tables(tl_module *m, tl_diag *diag, const char *path, uint32_t expect_nodes) {
+  tl_arena_init(&m->arena, 0);
+  tl_slab_init(&m->nodes, sizeof(tl_node));
+  tl_slab_init(&m->values, sizeof(tl_value));
+  tl_slab_init(&m->uses, sizeof(tl_use));
+  tl_slab_init(&m->controls, sizeof(tl_control));
+  tl_slab_init(&m->tensors, sizeof(tl_tensor));
+  m->diag = diag;
+  m->path = tl_arena_copy(&m->arena, path, strlen(path));
+  /* A typical node names itself and one result. */
+  uint32_t expect = expect_nodes > UINT32_MAX / 8 ? UINT32_MAX / 8 : expect_nodes * 2;
+  return m->path &&
+         tl_symtab_init(&m->symbols, &m->arena, tl_seed_strings, tl_n_seeds, expect) == TL_OK &&
+         tl_type_vec_push(&m->types, (tl_type){0}) && tl_extra_vec_push(&m->extras, (tl_extra){0});
+}
+
+tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes) {
+  tl_module *m = calloc(1, sizeof *m);
+  if (!m)
+    return NULL;
+  if (init_tables(m, diag, path, expect_nodes))
+    return m;
+  tl_module_destroy(m);
+  return NULL;
+}
+
+static void release_graphs(tl_module *m) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    tl_u32_vec_release(&m->graphs.at[i]->inputs);
+    tl_u32_vec_release(&m->graphs.at[i]->constants);
+    free(m->graphs.at[i]);
+  }
+  tl_graph_vec_release(&m->graphs);
+}
+
+void tl_module_destroy(tl_module *m) {
+  if (!m)
+    return;
+  release_graphs(m);
+  for (uint32_t i = 0; i < m->files.n; i++)
+    tl_file_close(m->files.at[i]);
+  tl_file_vec_release(&m->files);
+  tl_slab_release(&m->nodes);
+  tl_slab_release(&m->values);
+  tl_slab_release(&m->uses);
+  tl_slab_release(&m->controls);
+  tl_slab_release(&m->tensors);
+  tl_type_vec_release(&m->types);
+  tl_extra_vec_release(&m->extras);
+  tl_opset_vec_release(&m->opsets);
+  tl_state_vec_release(&m->states);
+  tl_opaque_vec_release(&m->opaque_ops);
+  tl_symtab_release(&m->symbols);
+  tl_arena_release(&m->arena);
+  free(m->type_slots);
+  free(m);
+}
+
+tl_status tl_module_add_file(tl_module *m, tl_file *f) {
+  if (tl_file_vec_push(&m->files, f))
+    return TL_OK;
+  tl_file_close(f);
+  return TL_NO_MEMORY;
+}
+
+size_t tl_module_bytes(const tl_module *m) {
+  size_t symbols = m->symbols.cap * sizeof *m->symbols.entries +
+                   m->symbols.n_slots * sizeof *m->symbols.slots;
+  return m->arena.total + symbols + tl_slab_bytes(&m->nodes) + tl_slab_bytes(&m->values) +
+         tl_slab_bytes(&m->uses) + tl_slab_bytes(&m->controls) + tl_slab_bytes(&m->tensors);
+}
+
+static tl_opset *opset_of(const tl_module *m, tl_symbol domain) {
+  for (uint32_t i = 0; i < m->opsets.n; i++)
+    if (m->opsets.at[i].domain == domain)
+      return &m->opsets.at[i];
+  return NULL;
+}
+
+int64_t tl_module_opset(const tl_module *m, tl_symbol domain) {
+  const tl_opset *found = opset_of(m, domain);
+  return found ? found->version : 0;
+}
+
+tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) {
+  tl_opset *found = opset_of(m, domain);
+  if (found) {
+    found->version = version;
+    return TL_OK;
+  }
+  tl_opset row = {domain, version};
+  return tl_opset_vec_push(&m->opsets, row) ? TL_OK : TL_NO_MEMORY;
+}
+
+tl_extra *tl_module_extra(tl_module *m, uint32_t *slot) {
+  if (*slot == 0) {
+    if (!tl_extra_vec_push(&m->extras, (tl_extra){0}))
+      return NULL;
+    *slot = m->extras.n - 1;
+  }
+  return &m->extras.at[*slot];
+}
+
+tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v) {
+  const tl_value *value = tl_value_get(m, v);
+  return value->kind == TL_VALUE_RESULT ? tl_node_get(m, value->def)->graph : value->def;
+}
+
+const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v) {
+  if (v == TL_NO_VALUE)
+    return NULL;
+  const tl_value *value = tl_value_get(m, v);
+  return value->kind == TL_VALUE_CONSTANT ? tl_tensor_get(m, value->tensor) : NULL;
+}
+
+bool tl_value_is_output(const tl_module *m, tl_value_id v) {
+  TL_FOR_USES(m, v, u)
+    if (tl_node_is_return(m, tl_use_get(m, u)->user))
+      return true;
+  return false;
+}
+
+const tl_attr *tl_node_attr(const tl_module *m, tl_node_id n, tl_symbol name) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    if (node->attrs[i].name == name)
+      return &node->attrs[i];
+  return NULL;
+}
+
+const tl_attr *tl_node_attr_or_default(const tl_module *m, tl_node_id n, tl_symbol name) {
+  const tl_attr *given = tl_node_attr(m, n, name);
+  const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+  if (given || !row)
+    return given;
+  const tl_op_attr *proto = tl_op_attr_find(row, name);
+  return proto && proto->has_default ? &proto->value : NULL;
+}
+
+int64_t tl_node_attr_int(const tl_module *m, tl_node_id n, tl_symbol name, int64_t fallback) {
+  const tl_attr *a = tl_node_attr_or_default(m, n, name);
+  bool integral = a && (a->kind == TL_ATTR_INT || a->kind == TL_ATTR_BOOL ||
+                        a->kind == TL_ATTR_DTYPE);
+  return integral ? a->u.i : fallback;
+}
+
+float tl_node_attr_float(const tl_module *m, tl_node_id n, tl_symbol name, float fallback) {
+  const tl_attr *a = tl_node_attr_or_default(m, n, name);
+  return a && a->kind == TL_ATTR_FLOAT ? a->u.f : fallback;
+}
+
+tl_sv tl_node_attr_string(const tl_module *m, tl_node_id n, tl_symbol name) {
+  const tl_attr *a = tl_node_attr_or_default(m, n, name);
+  return a && a->kind == TL_ATTR_STRING ? tl_sym(m, a->u.s) : TL_SV("");
+}
+
+tl_int_list tl_node_attr_ints(const tl_module *m, tl_node_id n, tl_symbol name) {
+  const tl_attr *a = tl_node_attr_or_default(m, n, name);
+  tl_int_list none = {NULL, 0};
+  return a && a->kind == TL_ATTR_INTS ? (tl_int_list){a->u.is, a->count} : none;
+}
+
+tl_location tl_node_where(tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  if (node->name)
+    return TL_AT_NODE(m->path, tl_sym(m, node->name));
+  tl_sv op = node->op == TL_OP_RETURN ? TL_SV("return") : tl_op_name(m, node->op);
+  tl_sv value = TL_SV("");
+  for (uint32_t i = 0; i < node->n_results && value.n == 0; i++)
+    value = tl_value_name(m, node->results + i);
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_sv(&text, op);
+  if (value.n) {
+    tl_buf_add_z(&text, "->");
+    tl_buf_add_sv(&text, value);
+  }
+  char *name = text.failed ? NULL : tl_arena_copy(&m->arena, text.p, text.n);
+  tl_sv shown = {name ? name : "", name ? text.n : 0};
+  tl_buf_release(&text);
+  return TL_AT_NODE(m->path, shown);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module (design D6): several graphs over one pool of nodes, values, types and tensors.
+ * Records are addressed by 32-bit ids, valid over the whole module; an erased node's id is never
+ * reused. A body may use values of the graphs around it; those uses sit in the outer use lists.
+ *
+ * Reading goes through this file (structs and inline accessors); links are edited by ir/graph.h
+ * alone. Pointers into the pools are stable while the module lives. */
+#ifndef TL_IR_MODULE_H
+#define TL_IR_MODULE_H
+
+#include "ir/attr.h"
+#include "ir/op.h"
+#include "support/diag.h"
+#include "support/slab.h"
+#include "support/vec.h"
+
+typedef uint32_t tl_node_id;
+typedef uint32_t tl_value_id;
+typedef uint32_t tl_use_id;
+typedef uint32_t tl_control_id;
+
+/* Id 0 of every pool means "none": an absent optional operand is value 0. */
+#define TL_NO_NODE ((tl_node_id)0)
+#define TL_NO_VALUE ((tl_value_id)0)
+#define TL_NO_GRAPH ((tl_graph_id)0)
+
+/* Ops that no table lists. RETURN: the terminator of a graph, whose operands are the graph's
+ * outputs; it is not in the node list. ERASED: a node that is gone. */
+#define TL_OP_RETURN ((tl_op_id)0xfffffffeu)
+#define TL_OP_ERASED ((tl_op_id)0xfffffffdu)
+
+typedef struct tl_use {
+  tl_value_id value; /* TL_NO_VALUE: absent optional operand */
+  tl_node_id user;
+  tl_use_id previous; /* in the value's list, in the order the uses were made */
+  tl_use_id next;
+} tl_use;
+
+typedef enum tl_value_kind {
+  TL_VALUE_NONE = 0,
+  TL_VALUE_RESULT,  /* def = node, index = result */
+  TL_VALUE_INPUT,   /* def = graph, index = position; tensor = default value of an overridable one */
+  TL_VALUE_CONSTANT /* def = graph, index = position in graph->constants; tensor = its data */
+} tl_value_kind;
+
+typedef struct tl_value {
+  tl_symbol name;  /* unique in its graph and unshadowed in bodies; 0: unused optional result */
+  tl_type_id type;
+  uint32_t def;
+  uint32_t index;
+  tl_use_id first_use;
+  tl_use_id last_use;
+  uint32_t n_uses; /* graph outputs count: they are operands of RETURN */
+  tl_tensor_id tensor;
+  uint32_t extra; /* 0 or index into module->extras */
+  uint8_t kind;   /* tl_value_kind */
+} tl_value;
+
+typedef struct tl_node {
+  tl_op_id op;
+  tl_symbol name; /* 0: unnamed */
+  tl_graph_id graph;
+  tl_node_id previous; /* list of the graph, in topological order */
+  tl_node_id next;
+  uint32_t n_operands;
+  uint64_t order; /* label: smaller runs earlier, within one graph */
+  tl_attr *attrs; /* [n_attrs], arena; sorted by nothing, in the order given */
+  tl_use_id operands; /* first of n_operands consecutive uses */
+  tl_value_id results; /* first of n_results consecutive values */
+  uint32_t n_results;
+  uint32_t n_attrs;
+  tl_control_id control_in;  /* lists of control edges */
+  tl_control_id control_out;
+  tl_symbol scope;   /* '/'-separated path of inlined functions, 0: none */
+  uint32_t extra;    /* 0 or index into module->extras */
+  int32_t stream;    /* -1: not assigned */
+  int16_t candidate; /* after select: index into the op row's npu candidates, -1: none or not yet */
+  bool selected;     /* select has visited this node */
+} tl_node;
+
+typedef enum tl_control_origin {
+  TL_CONTROL_USER,
+  TL_CONTROL_GATE,
+  TL_CONTROL_MEMORY,
+  TL_CONTROL_COMM_ORDER,
+  TL_CONTROL_SCHED,
+  TL_N_CONTROL_ORIGINS
+} tl_control_origin;
+
+typedef struct tl_control {
+  tl_node_id from; /* runs before `to`; same graph */
+  tl_node_id to;
+  tl_control_id next_out; /* of `from` */
+  tl_control_id next_in;  /* of `to` */
+  uint8_t origin;         /* tl_control_origin */
+} tl_control;
+
+typedef enum tl_graph_kind {
+  TL_GRAPH_ROOT,
+  TL_GRAPH_BODY /* of If, Loop, Scan ...: owned by a node's attribute */
+} tl_graph_kind;
+
+typedef struct tl_graph {
+  tl_graph_id id;
+  tl_symbol name;
+  uint8_t kind;      /* tl_graph_kind */
+  bool erased;
+  tl_node_id owner;  /* body: the node whose attribute it is, else TL_NO_NODE */
+  tl_node_id first;  /* TL_NO_NODE when empty */
+  tl_node_id last;
+  tl_node_id ret;    /* RETURN: its operands are the outputs */
+  uint32_t n_nodes;
+  tl_u32_vec inputs;    /* values */
+  tl_u32_vec constants; /* values, in file order; erased ones are 0 */
+  uint32_t extra;
+} tl_graph;
+
+typedef struct tl_pair {
+  tl_symbol key;
+  tl_symbol value;
+} tl_pair;
+
+/* Rarely present things that are carried along. Raw protobuf fields (tag included) are written back
+ * to ONNX as they were read. */
+typedef struct tl_extra {
+  tl_symbol doc;
+  uint32_t n_metadata;
+  const tl_pair *metadata; /* arena */
+  tl_symbol raw;           /* unparsed fields of the message, 0: none */
+  tl_symbol denotation;    /* of a value's type */
+} tl_extra;
+
+typedef struct tl_opset {
+  tl_symbol domain;
+  int64_t version;
+} tl_opset;
+
+/* A training state: step input, step output, initial value (0: given by the caller). */
+typedef struct tl_state {
+  tl_value_id input;
+  tl_value_id output;
+  tl_value_id initial;
+} tl_state;
+
+typedef struct tl_opaque_op {
+  tl_symbol domain;
+  tl_symbol name;
+} tl_opaque_op;
+
+typedef enum tl_form { TL_FORM_CANONICAL, TL_FORM_SELECTED, TL_FORM_NPU } tl_form;
+
+TL_VEC(tl_graph_vec, tl_graph *);
+TL_VEC(tl_type_vec, tl_type);
+TL_VEC(tl_extra_vec, tl_extra);
+TL_VEC(tl_opset_vec, tl_opset);
+TL_VEC(tl_state_vec, tl_state);
+TL_VEC(tl_opaque_vec, tl_opaque_op);
+TL_VEC(tl_file_vec, tl_file *);
+
+struct tl_module {
+  tl_arena arena;
+  tl_symtab symbols;
+  tl_diag *diag;    /* borrowed sink for everything done to this module */
+  const char *path; /* arena; file the module came from, for messages; never NULL */
+  tl_slab nodes;
+  tl_slab values;
+  tl_slab uses;
+  tl_slab controls;
+  tl_slab tensors;
+  tl_graph_vec graphs; /* by id - 1, bodies included; owned */
+  tl_type_vec types;   /* by id; entry 0 is the unknown type */
+  uint32_t *type_slots; /* owned hash index of types */
+  uint32_t n_type_slots;
+  tl_opaque_vec opaque_ops; /* by id - tl_n_op_rows */
+  tl_extra_vec extras;      /* entry 0 is empty */
+  tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
+  tl_state_vec states;
+  tl_file_vec files;        /* owned; the model file and external data */
+  int64_t ir_version;
+  int64_t model_version;
+  int64_t source_opset;     /* default-domain opset as imported; 0 when built otherwise */
+  tl_symbol producer_name;
+  tl_symbol producer_version;
+  tl_symbol domain;
+  uint32_t extra;           /* documentation and metadata_props of the model */
+  uint8_t form;             /* tl_form */
+};
+
+/* Creates an empty module that reports to `diag` (borrowed). expect_nodes: 0, or a hint that sizes
+ * tables. NULL when memory is out. */
+tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes);
+void tl_module_destroy(tl_module *m);
+/* Hands a file over to the module (closed even on failure). */
+tl_status tl_module_add_file(tl_module *m, tl_file *f) TL_NODISCARD;
+/* Private bytes held: arena, pools, tables (not mapped files). */
+size_t tl_module_bytes(const tl_module *m);
+
+/* Version of a domain's opset, 0 when it is not imported. */
+int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
+tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) TL_NODISCARD;
+
+/* Returns a writable extra of the slot (created when *slot is 0), NULL when memory is out. */
+tl_extra *tl_module_extra(tl_module *m, uint32_t *slot);
+
+static inline tl_node *tl_node_get(const tl_module *m, tl_node_id n) {
+  return tl_slab_at(&m->nodes, n);
+}
+static inline tl_value *tl_value_get(const tl_module *m, tl_value_id v) {
+  return tl_slab_at(&m->values, v);
+}
+static inline tl_use *tl_use_get(const tl_module *m, tl_use_id u) {
+  return tl_slab_at(&m->uses, u);
+}
+static inline tl_control *tl_control_get(const tl_module *m, tl_control_id c) {
+  return tl_slab_at(&m->controls, c);
+}
+static inline tl_graph *tl_graph_get(const tl_module *m, tl_graph_id g) {
+  return m->graphs.at[g - 1];
+}
+/* The first root graph: what a model file calls "graph". Every module from a file has one. */
+static inline tl_graph *tl_module_main(const tl_module *m) { return m->graphs.at[0]; }
+
+/* One past the largest id in use, for side tables indexed by id. */
+static inline uint32_t tl_module_node_end(const tl_module *m) { return m->nodes.next; }
+static inline uint32_t tl_module_value_end(const tl_module *m) { return m->values.next; }
+
+static inline tl_sv tl_sym(const tl_module *m, tl_symbol s) { return tl_symbol_sv(&m->symbols, s); }
+/* Interns bytes that must be copied; TL_NO_SYMBOL when memory is out. */
+static inline tl_symbol tl_module_intern(tl_module *m, tl_sv s) {
+  return tl_intern(&m->symbols, s);
+}
+
+/* Operand i (TL_NO_VALUE: absent or beyond the end). */
+static inline tl_value_id tl_operand(const tl_module *m, tl_node_id n, uint32_t i) {
+  const tl_node *node = tl_node_get(m, n);
+  return i < node->n_operands ? tl_use_get(m, node->operands + i)->value : TL_NO_VALUE;
+}
+/* Result i (TL_NO_VALUE beyond the end). A result the model left unnamed has name 0. */
+static inline tl_value_id tl_result(const tl_module *m, tl_node_id n, uint32_t i) {
+  const tl_node *node = tl_node_get(m, n);
+  return i < node->n_results ? node->results + i : TL_NO_VALUE;
+}
+static inline tl_type_id tl_value_type(const tl_module *m, tl_value_id v) {
+  return v ? tl_value_get(m, v)->type : TL_NO_TYPE;
+}
+static inline tl_sv tl_value_name(const tl_module *m, tl_value_id v) {
+  return tl_sym(m, tl_value_get(m, v)->name);
+}
+/* Node that makes v, TL_NO_NODE for inputs and constants. */
+static inline tl_node_id tl_value_producer(const tl_module *m, tl_value_id v) {
+  const tl_value *value = tl_value_get(m, v);
+  return value->kind == TL_VALUE_RESULT ? value->def : TL_NO_NODE;
+}
+/* Graph whose scope v belongs to. */
+tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v);
+/* Data of a constant, NULL otherwise (an overridable input is not constant). */
+const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v);
+/* True when v is an output of its graph (or of a body inside it). */
+bool tl_value_is_output(const tl_module *m, tl_value_id v);
+static inline bool tl_node_is_return(const tl_module *m, tl_node_id n) {
+  return tl_node_get(m, n)->op == TL_OP_RETURN;
+}
+
+static inline uint32_t tl_graph_n_outputs(const tl_module *m, const tl_graph *g) {
+  return tl_node_get(m, g->ret)->n_operands;
+}
+static inline tl_value_id tl_graph_output(const tl_module *m, const tl_graph *g, uint32_t i) {
+  return tl_operand(m, g->ret, i);
+}
+
+/* Attribute of a node as given by the model, NULL when it is not set. */
+const tl_attr *tl_node_attr(const tl_module *m, tl_node_id n, tl_symbol name);
+/* Given value or the op table's default; NULL when there is neither. Kinds are those of the table
+ * (import checks them). */
+const tl_attr *tl_node_attr_or_default(const tl_module *m, tl_node_id n, tl_symbol name);
+/* The same for one kind, with a fallback where the table has no default. */
+int64_t tl_node_attr_int(const tl_module *m, tl_node_id n, tl_symbol name, int64_t fallback);
+float tl_node_attr_float(const tl_module *m, tl_node_id n, tl_symbol name, float fallback);
+tl_sv tl_node_attr_string(const tl_module *m, tl_node_id n, tl_symbol name);
+/* Integer list; .at NULL when absent. */
+tl_int_list tl_node_attr_ints(const tl_module *m, tl_node_id n, tl_symbol name);
+
+/* Where a node is, for diagnostics: file and node name, or "Op of %value" in the module's arena
+ * when it has none. */
+tl_location tl_node_where(tl_module *m, tl_node_id n);
+
+/* Iterates the nodes of a graph in topological order; `n` may be erased inside the loop. */
+#define TL_FOR_NODES(m, g, n)                                                      \
+  for (tl_node_id n = (g)->first, tl_next_##n = 0;                                 \
+       n && (tl_next_##n = tl_node_get((m), n)->next, 1); n = tl_next_##n)
+/* Iterates the uses of a value in the order they were made; the use may be dropped inside. */
+#define TL_FOR_USES(m, v, u)                                                       \
+  for (tl_use_id u = tl_value_get((m), (v))->first_use, tl_next_##u = 0;           \
+       u && (tl_next_##u = tl_use_get((m), u)->next, 1); u = tl_next_##u)
+
+#endif

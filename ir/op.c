@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Op lookup: table rows by seeded symbols, opaque ops per module. */
+#include "ir/op.h"
+
+#include "ir/module.h"
+
+const tl_op *tl_op_row(tl_op_id op) { return op < tl_n_op_rows ? &tl_op_rows[op] : NULL; }
+
+tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
+  uint32_t low = 0;
+  uint32_t high = tl_n_op_rows;
+  while (low < high) {
+    uint32_t mid = low + (high - low) / 2;
+    const tl_op *row = &tl_op_rows[mid];
+    if (row->domain_symbol == domain && row->name_symbol == name)
+      return mid;
+    if (row->domain_symbol < domain ||
+        (row->domain_symbol == domain && row->name_symbol < name))
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return UINT32_MAX;
+}
+
+tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
+  if (domain <= tl_n_seeds && name <= tl_n_seeds) {
+    tl_op_id row = tl_op_find(domain, name);
+    if (row != UINT32_MAX)
+      return row;
+  }
+  for (uint32_t i = 0; i < m->opaque_ops.n; i++)
+    if (m->opaque_ops.at[i].domain == domain && m->opaque_ops.at[i].name == name)
+      return tl_n_op_rows + i;
+  tl_opaque_op op = {domain, name};
+  if (!tl_opaque_vec_push(&m->opaque_ops, op))
+    return UINT32_MAX;
+  return tl_n_op_rows + m->opaque_ops.n - 1;
+}
+
+tl_symbol tl_op_name_symbol(const tl_module *m, tl_op_id op) {
+  if (op < tl_n_op_rows)
+    return tl_op_rows[op].name_symbol;
+  return op - tl_n_op_rows < m->opaque_ops.n ? m->opaque_ops.at[op - tl_n_op_rows].name : 0;
+}
+
+tl_symbol tl_op_domain_symbol(const tl_module *m, tl_op_id op) {
+  if (op < tl_n_op_rows)
+    return tl_op_rows[op].domain_symbol;
+  return op - tl_n_op_rows < m->opaque_ops.n ? m->opaque_ops.at[op - tl_n_op_rows].domain : 0;
+}
+
+tl_sv tl_op_name(const tl_module *m, tl_op_id op) { return tl_sym(m, tl_op_name_symbol(m, op)); }
+
+tl_sv tl_op_domain(const tl_module *m, tl_op_id op) {
+  return tl_sym(m, tl_op_domain_symbol(m, op));
+}
+
+static const tl_op_port *port_at(const tl_op_port *ports, uint8_t n, uint32_t index) {
+  if (index < n)
+    return &ports[index];
+  return n && ports[n - 1].kind == TL_PORT_VARIADIC ? &ports[n - 1] : NULL;
+}
+
+const tl_op_port *tl_op_operand_port(const tl_op *row, uint32_t index) {
+  return port_at(row->operands, row->n_operand_ports, index);
+}
+
+const tl_op_port *tl_op_result_port(const tl_op *row, uint32_t index) {
+  return port_at(row->results, row->n_result_ports, index);
+}
+
+const tl_op_attr *tl_op_attr_find(const tl_op *row, tl_symbol name) {
+  for (uint32_t i = 0; i < row->n_attrs; i++)
+    if (row->attrs[i].value.name == name)
+      return &row->attrs[i];
+  return NULL;
+}

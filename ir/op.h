@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The op table (design D2): what every op looks like, as read-only rows generated from the tables
+ * in ir/ops. Ops outside the table are registered per module and carried opaque. */
+#ifndef TL_IR_OP_H
+#define TL_IR_OP_H
+
+#include "ir/attr.h"
+
+typedef uint32_t tl_op_id; /* below TL_N_OPS: table row; from there on: opaque op of the module */
+
+typedef enum tl_port_kind { TL_PORT_REQUIRED, TL_PORT_OPTIONAL, TL_PORT_VARIADIC } tl_port_kind;
+
+enum { TL_ANY_TYPE = -1 };
+
+typedef struct tl_op_port {
+  const char *name;
+  uint8_t kind;          /* tl_port_kind */
+  bool heterogeneous;    /* variadic: elements need not share their type */
+  int8_t var;            /* index into op->vars, TL_ANY_TYPE: no constraint */
+} tl_op_port;
+
+typedef struct tl_type_var {
+  const char *name;   /* "T", or the class name for a port with a fixed class */
+  uint64_t dtypes;    /* TL_DTYPE_BIT set of tensor element types */
+  uint32_t kinds;     /* TL_KIND_BIT set; tensors need both masks */
+  bool shared;        /* all ports of this var have one element type */
+} tl_type_var;
+
+typedef struct tl_op_attr {
+  tl_attr value;    /* name, kind; payload is the default when has_default */
+  bool required;
+  bool has_default; /* lists may have an empty default */
+} tl_op_attr;
+
+enum {
+  TL_TRAIT_COMMUTATIVE = 1 << 0,
+  TL_TRAIT_ELEMENTWISE = 1 << 1, /* result element depends on the same (broadcast) elements */
+  TL_TRAIT_RANDOM = 1 << 2,      /* two equal nodes give different results */
+  TL_TRAIT_EFFECT = 1 << 3,      /* must stay even when nobody uses its results */
+  TL_TRAIT_STATEFUL = 1 << 4,
+  TL_TRAIT_IDENTITY = 1 << 5,    /* result 0 is operand 0 */
+  TL_TRAIT_BODY = 1 << 6,        /* has graph attributes */
+  TL_TRAIT_LAYOUT = 1 << 7,      /* moves or views data, computes nothing */
+  TL_TRAIT_DEPRECATED = 1 << 8
+};
+
+typedef enum tl_lower_kind {
+  TL_LOWER_RENAME,        /* ports only */
+  TL_LOWER_ATTRS,         /* ports and attributes */
+  TL_LOWER_CONST_OPERAND, /* an operand is built from an attribute or a shape */
+  TL_LOWER_EXPAND,        /* needs several NPU nodes (rules) */
+  TL_LOWER_NONE           /* no NPU form */
+} tl_lower_kind;
+
+/* One NPU candidate; texts in the notation of docs/op-table.md, "" for none. */
+typedef struct tl_npu_candidate {
+  const char *guard;    /* "always" or atoms with && || ! */
+  const char *npu_type; /* "" for kind NONE */
+  const char *judged;   /* type that precision judges, "" = keeps its dtypes */
+  uint8_t kind;         /* tl_lower_kind */
+  const char *operands;
+  const char *attrs;
+} tl_npu_candidate;
+
+typedef struct tl_infer tl_infer;
+/* Shape function: reads operand types and attributes, sets result types (ir/infer.h). */
+typedef tl_status (*tl_infer_fn)(tl_infer *ctx, uint32_t node);
+
+typedef struct tl_op {
+  const char *domain; /* "" is ai.onnx */
+  const char *name;
+  tl_symbol domain_symbol; /* seeded symbols, fixed in every module */
+  tl_symbol name_symbol;
+  const tl_op_port *operands;
+  const tl_op_port *results;
+  const tl_type_var *vars;
+  const tl_op_attr *attrs; /* prototype order */
+  const int16_t *since;    /* versions at which the signature changed, ascending */
+  const tl_npu_candidate *npu;
+  tl_infer_fn infer; /* NULL: nothing is known about the results */
+  int64_t infer_arg; /* fixed argument of the shape function, 0 if none */
+  uint8_t n_operand_ports;
+  uint8_t n_result_ports;
+  uint8_t n_vars;
+  uint8_t n_attrs;
+  uint8_t n_since;
+  uint8_t n_npu;
+  uint16_t traits;
+  uint32_t min_operands;
+  uint32_t max_operands; /* UINT32_MAX with a variadic port */
+  uint32_t min_results;
+  uint32_t max_results;
+} tl_op;
+
+/* Generated (scripts/gen_ops.py): rows sorted by (domain symbol, name symbol) and the strings that
+ * every module interns as symbols 1..tl_n_seeds. */
+extern const tl_op tl_op_rows[];
+extern const uint32_t tl_n_op_rows;
+extern const char *const tl_seed_strings[];
+extern const uint32_t tl_n_seeds;
+
+/* Row of an id below TL_N_OPS; NULL for opaque ops. */
+const tl_op *tl_op_row(tl_op_id op);
+/* Finds or registers the op; opaque when the table lacks it. UINT32_MAX when memory is out. */
+tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name);
+/* Row id of a table op, UINT32_MAX if there is none. */
+tl_op_id tl_op_find(tl_symbol domain, tl_symbol name);
+tl_sv tl_op_name(const tl_module *m, tl_op_id op);
+tl_sv tl_op_domain(const tl_module *m, tl_op_id op);
+tl_symbol tl_op_name_symbol(const tl_module *m, tl_op_id op);
+tl_symbol tl_op_domain_symbol(const tl_module *m, tl_op_id op);
+static inline bool tl_op_has_trait(tl_op_id op, unsigned trait) {
+  const tl_op *row = tl_op_row(op);
+  return row && (row->traits & trait) != 0;
+}
+/* Port of operand / result `index` (variadic ports repeat), NULL when beyond the signature. */
+const tl_op_port *tl_op_operand_port(const tl_op *row, uint32_t index);
+const tl_op_port *tl_op_result_port(const tl_op *row, uint32_t index);
+const tl_op_attr *tl_op_attr_find(const tl_op *row, tl_symbol name);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed options of a conversion: filled and checked once by frontend/config, read by passes and
+ * backends. Every pointer is borrowed from whoever filled the struct. */
+#ifndef TL_IR_OPTIONS_H
+#define TL_IR_OPTIONS_H
+
+#include "ir/type.h"
+
+/* Chip families that guards of the op table distinguish. */
+typedef enum tl_soc_family {
+  TL_SOC_A2, /* Ascend910B, Ascend910_93 (910C): the default */
+  TL_SOC_910 /* Ascend910 (910A) and the 310 line */
+} tl_soc_family;
+
+/* --input-shape: one entry per named input. */
+typedef struct tl_input_shape {
+  tl_sv name;
+  const tl_dim *dims; /* [rank]; TL_DIM_UNKNOWN keeps a dim dynamic */
+  int rank;
+} tl_input_shape;
+
+/* --out-nodes: either "node:index" (by_node) or a value name. */
+typedef struct tl_out_node {
+  tl_sv name;
+  uint32_t index;
+  bool by_node;
+} tl_out_node;
+
+/* --op-name-map: custom op type -> op type to use instead. */
+typedef struct tl_op_rename {
+  tl_sv from;
+  tl_sv to;
+} tl_op_rename;
+
+typedef enum tl_external_weight {
+  TL_WEIGHTS_INSIDE = 0,  /* in the model file (split form above 2 GiB) */
+  TL_WEIGHTS_SEPARATE = 1, /* one file per weight */
+  TL_WEIGHTS_COMBINED = 2  /* one file for all */
+} tl_external_weight;
+
+/* An option for the device compiler that this compiler records in the model's attributes. */
+typedef struct tl_carried_option {
+  tl_sv key; /* GE's name, e.g. "ge.deterministic" */
+  tl_sv value;
+} tl_carried_option;
+
+typedef struct tl_options {
+  const char *soc_version; /* as given; NULL: Ascend910B1 */
+  tl_soc_family soc;
+  const char *input_format; /* "NCHW" (default), "ND", "NCDHW" */
+  const tl_input_shape *input_shapes;
+  uint32_t n_input_shapes;
+  const tl_out_node *out_nodes;
+  uint32_t n_out_nodes;
+  const tl_op_rename *op_renames;
+  uint32_t n_op_renames;
+  tl_external_weight external_weight;
+  const tl_carried_option *carried;
+  uint32_t n_carried;
+  bool allow_unmapped; /* AIR: write ops without an NPU form under their ONNX name */
+} tl_options;
+
+/* All zero but the documented defaults. */
+static inline tl_options tl_options_default(void) {
+  return (tl_options){.soc = TL_SOC_A2, .input_format = "NCHW"};
+}
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant data: records, element access, comparison. */
+#include "ir/tensor.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "ir/module.h"
+
+tl_tensor_id tl_tensor_add(tl_module *m, const tl_tensor *t) {
+  tl_tensor_id id = tl_slab_alloc(&m->tensors, 1);
+  if (!id)
+    return TL_NO_TENSOR;
+  *(tl_tensor *)tl_slab_at(&m->tensors, id) = *t;
+  return id;
+}
+
+tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *data,
+                                  uint64_t bytes) {
+  const void *copy = tl_arena_copy(&m->arena, data, bytes);
+  if (!copy || type == TL_NO_TYPE)
+    return TL_NO_TENSOR;
+  tl_tensor t = {.kind = TL_SOURCE_BYTES,
+                 .dtype = (uint8_t)tl_type_dtype(m, type),
+                 .type = type,
+                 .bytes = bytes,
+                 .u.data = copy};
+  return tl_tensor_add(m, &t);
+}
+
+static tl_tensor_id add_numbers(tl_module *m, tl_dtype dtype, const void *v, uint32_t n, int rank,
+                                size_t size) {
+  tl_dim dim = n;
+  assert(rank == 1 || n == 1);
+  return tl_tensor_from_bytes(m, tl_type_tensor(m, dtype, rank, &dim), v, n * size);
+}
+
+tl_tensor_id tl_tensor_i64s(tl_module *m, const int64_t *v, uint32_t n, int rank) {
+  return add_numbers(m, TL_DTYPE_I64, v, n, rank, sizeof *v);
+}
+
+tl_tensor_id tl_tensor_i32s(tl_module *m, const int32_t *v, uint32_t n, int rank) {
+  return add_numbers(m, TL_DTYPE_I32, v, n, rank, sizeof *v);
+}
+
+tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank) {
+  return add_numbers(m, TL_DTYPE_F32, v, n, rank, sizeof *v);
+}
+
+const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id) {
+  return tl_slab_at(&m->tensors, id);
+}
+
+const void *tl_tensor_data(const tl_tensor *t) {
+  switch ((tl_source_kind)t->kind) {
+  case TL_SOURCE_BYTES: return t->u.data;
+  case TL_SOURCE_FILE: return t->u.view.file->data + t->u.view.offset;
+  case TL_SOURCE_STRINGS: return NULL;
+  }
+  return NULL;
+}
+
+uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t) {
+  uint64_t n = 0;
+  return tl_type_elements(m, t->type, &n) ? n : 0;
+}
+
+/* Element i of a sub-byte type, sign-extended for the signed ones. */
+static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, bool is_signed) {
+  unsigned per_byte = 8 / bits;
+  unsigned v = (unsigned)(p[i / per_byte] >> (bits * (i % per_byte))) & ((1u << bits) - 1);
+  if (is_signed && (v >> (bits - 1)))
+    return (int64_t)v - (1 << bits);
+  return v;
+}
+
+#define TL_READ(T)                               \
+  do {                                           \
+    T element;                                   \
+    memcpy(&element, p + i * sizeof(T), sizeof(T)); \
+    *out = (int64_t)element;                     \
+    return true;                                 \
+  } while (0)
+
+bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_t *out) {
+  const unsigned char *p = tl_tensor_data(t);
+  if (!p || i >= tl_tensor_elements(m, t))
+    return false;
+  switch ((tl_dtype)t->dtype) {
+  case TL_DTYPE_BOOL:
+  case TL_DTYPE_U8: TL_READ(uint8_t);
+  case TL_DTYPE_I8: TL_READ(int8_t);
+  case TL_DTYPE_I16: TL_READ(int16_t);
+  case TL_DTYPE_U16: TL_READ(uint16_t);
+  case TL_DTYPE_I32: TL_READ(int32_t);
+  case TL_DTYPE_U32: TL_READ(uint32_t);
+  case TL_DTYPE_I64: TL_READ(int64_t);
+  case TL_DTYPE_U64: TL_READ(uint64_t);
+  case TL_DTYPE_I4: *out = packed_int(p, i, 4, true); return true;
+  case TL_DTYPE_U4: *out = packed_int(p, i, 4, false); return true;
+  case TL_DTYPE_I2: *out = packed_int(p, i, 2, true); return true;
+  case TL_DTYPE_U2: *out = packed_int(p, i, 2, false); return true;
+  default: return false;
+  }
+}
+
+static double half_value(uint16_t h) {
+  int exponent = (h >> 10) & 31;
+  int fraction = h & 1023;
+  double v = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+             : exponent    ? ldexp(1024 + fraction, exponent - 25)
+                           : ldexp(fraction, -24);
+  return h >> 15 ? -v : v;
+}
+
+bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out) {
+  const unsigned char *p = tl_tensor_data(t);
+  int64_t whole;
+  if (!p || i >= tl_tensor_elements(m, t))
+    return false;
+  if (t->dtype == TL_DTYPE_F32) {
+    float v;
+    memcpy(&v, p + 4 * i, 4);
+    *out = (double)v;
+  } else if (t->dtype == TL_DTYPE_F64) {
+    memcpy(out, p + 8 * i, 8);
+  } else if (t->dtype == TL_DTYPE_F16 || t->dtype == TL_DTYPE_BF16) {
+    uint16_t bits;
+    float v;
+    memcpy(&bits, p + 2 * i, 2);
+    uint32_t wide = (uint32_t)bits << 16;
+    memcpy(&v, &wide, 4);
+    *out = t->dtype == TL_DTYPE_F16 ? half_value(bits) : (double)v;
+  } else if (tl_tensor_int_at(m, t, i, &whole)) {
+    *out = (double)whole;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool same_strings(const tl_module *m, const tl_tensor *a, const tl_tensor *b) {
+  uint64_t n = tl_tensor_elements(m, a);
+  return memcmp(a->u.strings, b->u.strings, n * sizeof *a->u.strings) == 0;
+}
+
+bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b, uint64_t limit) {
+  if (a == b)
+    return true;
+  bool strings = a->kind == TL_SOURCE_STRINGS;
+  if (a->dtype != b->dtype || a->type != b->type || a->bytes != b->bytes ||
+      strings != (b->kind == TL_SOURCE_STRINGS))
+    return false;
+  if (strings)
+    return same_strings(m, a, b);
+  if (tl_tensor_data(a) == tl_tensor_data(b))
+    return true;
+  return a->bytes <= limit && memcmp(tl_tensor_data(a), tl_tensor_data(b), a->bytes) == 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant data (design D5): dtype, shape and a source. A source is a view; weights are not copied
+ * or loaded before a backend streams them out. */
+#ifndef TL_IR_TENSOR_H
+#define TL_IR_TENSOR_H
+
+#include "ir/type.h"
+#include "support/file.h"
+
+typedef uint32_t tl_tensor_id;
+
+#define TL_NO_TENSOR ((tl_tensor_id)0)
+
+typedef enum tl_source_kind {
+  TL_SOURCE_BYTES = 0, /* little-endian, row-major, packed; in the arena or static */
+  TL_SOURCE_FILE,      /* the same bytes, inside a mapped file */
+  TL_SOURCE_STRINGS    /* one symbol per element */
+} tl_source_kind;
+
+typedef struct tl_tensor {
+  uint8_t kind;  /* tl_source_kind */
+  uint8_t dtype; /* tl_dtype */
+  bool external; /* FILE: came from external data, not from the model file itself */
+  tl_type_id type;
+  tl_symbol name;    /* name inside the file (attribute tensors), else 0 */
+  tl_symbol location; /* external: path as the model wrote it */
+  uint64_t bytes;    /* length of the data (STRINGS: of all strings together) */
+  union {
+    const void *data;          /* BYTES */
+    const tl_symbol *strings;  /* STRINGS: [elements] */
+    struct {
+      const tl_file *file;     /* borrowed; the module owns its files */
+      uint64_t offset;
+    } view;
+  } u;
+} tl_tensor;
+
+/* Adds a tensor; the shape must be static and `bytes` must equal what dtype and shape need (checked
+ * with an assertion: callers validate input). TL_NO_TENSOR when memory is out. */
+tl_tensor_id tl_tensor_add(tl_module *m, const tl_tensor *t);
+/* Copies `bytes` of data into the module. */
+tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *data, uint64_t bytes);
+/* A rank-0 or rank-1 int64/int32/float constant. rank 0 needs n == 1. */
+tl_tensor_id tl_tensor_i64s(tl_module *m, const int64_t *v, uint32_t n, int rank);
+tl_tensor_id tl_tensor_i32s(tl_module *m, const int32_t *v, uint32_t n, int rank);
+tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank);
+
+const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id);
+/* The bytes of a BYTES or FILE tensor; NULL for strings. */
+const void *tl_tensor_data(const tl_tensor *t);
+uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t);
+/* Reads element i of an integer or bool tensor as int64; false for other dtypes or i out of range.
+ */
+bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_t *out);
+/* Reads element i of a float (f16, bf16, f32, f64) or integer tensor as double. */
+bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out);
+/* Same dtype, shape and contents. Large file views compare by (file, offset, length) first and by
+ * bytes only when both are at most `limit` bytes long. */
+bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b, uint64_t limit);
+
+#endif

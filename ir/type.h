@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types of values, interned: two values have the same type exactly when their ids are equal.
+ * A dim is a non-negative size, TL_DIM_UNKNOWN, or a symbol (a name, or an expression over names
+ * in canonical text such as "2*(n + 1)"; equal symbols are equal sizes). */
+#ifndef TL_IR_TYPE_H
+#define TL_IR_TYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/dtype.h"
+#include "support/symbol.h"
+
+typedef struct tl_module tl_module;
+
+typedef int64_t tl_dim;
+typedef uint32_t tl_type_id;
+
+#define TL_NO_TYPE ((tl_type_id)0) /* nothing is known */
+#define TL_DIM_UNKNOWN ((tl_dim)-1)
+enum { TL_RANK_UNKNOWN = -1, TL_MAX_RANK = 255 };
+
+static inline tl_dim tl_dim_from_symbol(tl_symbol s) { return -2 - (tl_dim)s; }
+static inline bool tl_dim_is_static(tl_dim d) { return d >= 0; }
+static inline bool tl_dim_is_symbol(tl_dim d) { return d <= -2; }
+static inline tl_symbol tl_dim_symbol(tl_dim d) { return (tl_symbol)(-2 - d); }
+
+typedef enum tl_type_kind {
+  TL_KIND_UNKNOWN = 0,
+  TL_KIND_TENSOR,
+  TL_KIND_SPARSE_TENSOR,
+  TL_KIND_SEQUENCE,
+  TL_KIND_OPTIONAL,
+  TL_KIND_MAP,
+  TL_KIND_OPAQUE
+} tl_type_kind;
+
+#define TL_KIND_BIT(k) (1u << (k))
+
+typedef struct tl_type {
+  uint8_t kind;       /* tl_type_kind */
+  uint8_t dtype;      /* tensors: element type; maps: key type */
+  int16_t rank;       /* tensors: TL_RANK_UNKNOWN or 0..TL_MAX_RANK */
+  tl_type_id element; /* sequence, optional: element; map: value */
+  const tl_dim *dims; /* [rank]; in the module's arena */
+  tl_symbol domain;   /* opaque types */
+  tl_symbol name;
+} tl_type;
+
+/* Returns the interned type; TL_NO_TYPE when memory is out or rank is beyond TL_MAX_RANK. dims may
+ * be NULL when rank <= 0. */
+tl_type_id tl_type_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim *dims);
+/* Interns any type; dims are copied when the type is new. */
+tl_type_id tl_type_intern(tl_module *m, const tl_type *t);
+/* The type behind an id; id 0 gives a type of kind TL_KIND_UNKNOWN. Valid until the next intern. */
+const tl_type *tl_type_get(const tl_module *m, tl_type_id id);
+
+tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id); /* NONE unless a tensor */
+bool tl_type_is_static(const tl_module *m, tl_type_id id); /* tensor with all dims known */
+/* Product of the dims; false unless static or on overflow. */
+bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n);
+
+/* Dim of a name; TL_DIM_UNKNOWN for the empty name. */
+tl_dim tl_dim_named(tl_module *m, tl_sv name);
+/* Arithmetic over dims: exact on sizes, by canonical text on symbols, TL_DIM_UNKNOWN when nothing
+ * can be said (or the text would exceed 96 bytes). div rounds towards negative infinity, ceil_div
+ * up; a division by zero is unknown. */
+tl_dim tl_dim_add(tl_module *m, tl_dim a, tl_dim b);
+tl_dim tl_dim_sub(tl_module *m, tl_dim a, tl_dim b);
+tl_dim tl_dim_mul(tl_module *m, tl_dim a, tl_dim b);
+tl_dim tl_dim_div(tl_module *m, tl_dim a, tl_dim b);
+tl_dim tl_dim_ceil_div(tl_module *m, tl_dim a, tl_dim b);
+/* Numpy broadcasting of two dims. False when both are known and clash. A symbol against 1 stays the
+ * symbol; two different non-static dims give TL_DIM_UNKNOWN; a size above 1 wins over a symbol. */
+bool tl_dim_broadcast(tl_dim a, tl_dim b, tl_dim *out);
+/* The more specific of two statements about one dim: a size over a symbol over unknown; false when
+ * two sizes differ. */
+bool tl_dim_merge(tl_dim a, tl_dim b, tl_dim *out);
+
+/* Adds "f32[1,n,?]", "seq(f32[?])", "?" ... to out, as the textual IR writes types. */
+void tl_type_print(const tl_module *m, tl_type_id id, tl_buf *out);
+
+#endif

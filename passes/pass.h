@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pass sees. A pass owns nothing, keeps nothing between runs and prints nothing; it edits the
+ * module through ir/graph.h, each time after tl_pass_may_rewrite said yes. */
+#ifndef TL_PASSES_PASS_H
+#define TL_PASSES_PASS_H
+
+#include "ir/graph.h"
+#include "ir/options.h"
+
+typedef struct tl_pass tl_pass;
+typedef tl_status (*tl_pass_fn)(tl_pass *p, tl_module *m);
+
+/* A remark: something a pass did (applied) or declined to do (missed), for people and tools. */
+typedef struct tl_remark {
+  const char *pass;
+  bool applied;
+  tl_sv node;          /* the node it is about; may be empty */
+  const char *message; /* one clause, no newline */
+} tl_remark;
+
+typedef void (*tl_remark_fn)(void *user, const tl_remark *r);
+
+struct tl_pass {
+  const char *name;
+  const tl_options *options;
+  tl_arena *scratch;   /* rewound after the pass */
+  tl_remark_fn remark; /* NULL: nobody listens */
+  void *remark_user;
+  uint64_t *rewrites;  /* counts over the whole pipeline */
+  uint64_t limit;      /* no rewrite beyond this number (UINT64_MAX: none) */
+  uint64_t changed;    /* rewrites of this run */
+};
+
+/* Asks leave for one rewrite and counts it; false once the limit is reached (bisection). */
+static inline bool tl_pass_may_rewrite(tl_pass *p) {
+  if (*p->rewrites >= p->limit)
+    return false;
+  ++*p->rewrites;
+  p->changed++;
+  return true;
+}
+
+/* Records what was done at a node. Cheap when nobody listens. */
+void tl_pass_remark(tl_pass *p, tl_module *m, tl_node_id n, bool applied, const char *fmt, ...)
+    TL_PRINTF(5, 6);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Diagnostics: formatting and delivery. */
+#include "support/diag.h"
+
+static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_location where,
+                    const char *fmt, va_list ap) {
+  if (severity == TL_ERROR)
+    d->errors++;
+  else if (severity == TL_WARNING)
+    d->warnings++;
+  if (!d->fn)
+    return;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_vprintf(&text, fmt, ap);
+  tl_diagnostic out = {severity, code, where, "out of memory while reporting", NULL};
+  if (!text.failed && text.p) {
+    char *hint = memchr(text.p, '\v', text.n);
+    if (hint) {
+      *hint = '\0';
+      out.hint = hint + 1;
+    }
+    out.message = text.p;
+  }
+  d->fn(d->user, &out);
+  tl_buf_release(&text);
+}
+
+tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  deliver(d, TL_ERROR, NULL, where, fmt, ap);
+  va_end(ap);
+  return status;
+}
+
+tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
+                       const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  deliver(d, TL_ERROR, code, where, fmt, ap);
+  va_end(ap);
+  return status;
+}
+
+void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  deliver(d, TL_WARNING, NULL, where, fmt, ap);
+  va_end(ap);
+}
+
+void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  deliver(d, TL_NOTE, NULL, where, fmt, ap);
+  va_end(ap);
+}
+
+/* Names come from hostile files: control bytes must not reach a terminal. */
+static void add_name(tl_buf *out, tl_sv name) {
+  bool plain = true;
+  for (size_t i = 0; i < name.n; i++)
+    plain &= (unsigned char)name.p[i] > 0x20 && name.p[i] != 0x7f;
+  size_t shown = name.n > 200 ? 200 : name.n;
+  if (plain)
+    tl_buf_add(out, name.p, shown);
+  else
+    tl_buf_add_quoted(out, (tl_sv){name.p, shown});
+  if (shown < name.n)
+    tl_buf_add_z(out, "...");
+}
+
+/* A message may quote names of the file; keeps a terminal safe without touching UTF-8. */
+static void add_message(tl_buf *out, const char *message) {
+  for (const char *c = message; *c; c++) {
+    if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      tl_buf_printf(out, "\\x%02x", (unsigned char)*c);
+    else
+      tl_buf_add_char(out, *c);
+  }
+}
+
+static void add_place(tl_buf *out, const tl_location *where) {
+  tl_buf_add_z(out, where->file ? where->file : "tailor");
+  if (where->line)
+    tl_buf_printf(out, ":%u:%u", where->line, where->column);
+  tl_buf_add_z(out, ": ");
+}
+
+void tl_diag_format(tl_buf *out, const tl_diagnostic *d) {
+  static const char *const names[] = {"note", "warning", "error"};
+  add_place(out, &d->where);
+  tl_buf_printf(out, "%s: ", names[d->severity]);
+  if (d->where.node.n) {
+    tl_buf_add_z(out, "node ");
+    add_name(out, d->where.node);
+    tl_buf_add_z(out, ": ");
+  }
+  if (d->where.attr.n) {
+    add_name(out, d->where.attr);
+    tl_buf_add_z(out, ": ");
+  }
+  add_message(out, d->message);
+  if (d->where.has_offset)
+    tl_buf_printf(out, " (at byte %llu)", (unsigned long long)d->where.offset);
+  if (d->code)
+    tl_buf_printf(out, " [%s]", d->code);
+  tl_buf_add_char(out, '\n');
+  if (d->hint)
+    tl_buf_printf(out, "  hint: %s\n", d->hint);
+}

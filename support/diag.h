@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Diagnostics: what is wrong, where, and what to do, handed to a sink that the caller owns.
+ * Nothing below tools/ prints. A fact is reported once, where it is known. */
+#ifndef TL_SUPPORT_DIAG_H
+#define TL_SUPPORT_DIAG_H
+
+#include <stdarg.h>
+#include <stdint.h>
+
+#include "support/status.h"
+#include "support/str.h"
+
+typedef enum tl_severity { TL_NOTE, TL_WARNING, TL_ERROR } tl_severity;
+
+/* Every member is optional (zero = unknown). */
+typedef struct tl_location {
+  const char *file;
+  tl_sv node;      /* node name, or "op of value" when it has none */
+  tl_sv attr;      /* attribute, operand or option */
+  uint64_t offset; /* bytes from the start of a binary file; meaningful when has_offset */
+  uint32_t line;   /* 1-based, text files */
+  uint32_t column; /* 1-based, bytes */
+  bool has_offset;
+} tl_location;
+
+typedef struct tl_diagnostic {
+  tl_severity severity;
+  const char *code; /* GE's error code ("E10016") or NULL */
+  tl_location where;
+  const char *message; /* one sentence, no trailing newline */
+  const char *hint;    /* what to do, or NULL */
+} tl_diagnostic;
+
+typedef void (*tl_diag_fn)(void *user, const tl_diagnostic *d);
+
+typedef struct tl_diag {
+  tl_diag_fn fn; /* NULL: count only */
+  void *user;
+  uint32_t errors;
+  uint32_t warnings;
+} tl_diag;
+
+/* Reports an error and returns `status`, so that "return tl_fail(...)" reads well. The hint is the
+ * part of the formatted text after the first '\v', if there is one. */
+tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...)
+    TL_PRINTF(4, 5);
+/* The same with one of GE's error codes (spec atc-cli.md section 4). */
+tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
+                       const char *fmt, ...) TL_PRINTF(5, 6);
+void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
+void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
+
+/* Renders "file:line:col: error: node: attr: message [code]\n  hint: ...\n" without colours. */
+void tl_diag_format(tl_buf *out, const tl_diagnostic *d);
+
+#define TL_AT_FILE(path) ((tl_location){.file = (path)})
+#define TL_AT_NODE(path, name) ((tl_location){.file = (path), .node = (name)})
+
+#endif

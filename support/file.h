@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: mapped input, atomic output. */
+#ifndef TL_SUPPORT_FILE_H
+#define TL_SUPPORT_FILE_H
+
+#include "support/diag.h"
+
+/* A whole file in memory, read-only. */
+typedef struct tl_file {
+  char *path;          /* owned; as the caller named it */
+  const unsigned char *data;
+  uint64_t size;       /* bytes */
+  int fd;              /* open while mapped, -1 in reading mode; lets a writer copy in the kernel */
+  bool mapped;         /* false: data is a heap copy */
+  uint64_t device;     /* identity, for refusing to write over an input */
+  uint64_t inode;
+} tl_file;
+
+typedef enum tl_file_mode {
+  TL_FILE_MAP,  /* map; a file that shrinks later raises SIGBUS, which tools/ guards */
+  TL_FILE_READ  /* read into memory: slower, immune to changes of the file */
+} tl_file_mode;
+
+/* Opens a regular file (or reads a pipe or device whole). Reports TL_IO with the path. *out is
+ * owned by the caller. */
+tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out)
+    TL_NODISCARD;
+void tl_file_close(tl_file *f);
+
+/* Opens `location` (relative, '/' separated, from a model) below the folder of `model_path`.
+ * Absolute paths, "..", links that leave the folder and non-regular files are refused
+ * (TL_INVALID_MODEL) before anything is opened; TL_IO when it cannot be read. `where` names the
+ * tensor in messages. */
+tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location,
+                              tl_file_mode mode, tl_location where, tl_file **out) TL_NODISCARD;
+
+/* Output that appears under its name complete or not at all: an unnamed temporary file in the
+ * target's folder (a named one where the file system lacks that), fsync, rename. */
+typedef struct tl_writer tl_writer;
+
+/* path "-" writes to standard output at commit. cancel: polled during writes; non-zero makes them
+ * fail with TL_IO and the temporary vanish (NULL: never). */
+tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cancel, tl_writer **out)
+    TL_NODISCARD;
+/* Appends bytes. Errors are reported once and sticky. */
+tl_status tl_writer_write(tl_writer *w, const void *p, size_t n);
+/* Appends `length` bytes of a file view, in the kernel where that is possible. */
+tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64_t length);
+/* Returns room for at least n bytes at the write position, to be filled and then taken with
+ * tl_writer_advance; NULL on error. n at most 65536. */
+unsigned char *tl_writer_room(tl_writer *w, size_t n);
+void tl_writer_advance(tl_writer *w, size_t n);
+uint64_t tl_writer_position(const tl_writer *w);
+/* Maps what was written so far for reading back (self-checks): flushes, then returns a view that
+ * lives until commit or abort. NULL with an error reported on failure. */
+const unsigned char *tl_writer_view(tl_writer *w, uint64_t *size);
+/* Flushes, syncs and renames into place; frees the writer in every case. */
+tl_status tl_writer_commit(tl_writer *w) TL_NODISCARD;
+/* Discards everything; frees the writer. NULL is allowed. */
+void tl_writer_abort(tl_writer *w);
+
+/* Creates the folder (one level) unless it exists. */
+tl_status tl_make_folder(tl_diag *d, const char *path) TL_NODISCARD;
+
+#endif

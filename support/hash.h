@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Non-cryptographic hashing with fixed seeds, the same on every machine, and SHA-256 for names of
+ * external weight files. */
+#ifndef TL_SUPPORT_HASH_H
+#define TL_SUPPORT_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Hash of n bytes; little-endian loads, so equal on every supported host. */
+uint64_t tl_hash_bytes(const void *p, size_t n, uint64_t seed);
+
+/* Mixes one more word into a running hash. */
+static inline uint64_t tl_hash_mix(uint64_t h, uint64_t v) {
+  h ^= v + UINT64_C(0x9e3779b97f4a7c15) + (h << 6) + (h >> 2);
+  h *= UINT64_C(0xff51afd7ed558ccd);
+  return h ^ (h >> 32);
+}
+
+/* SHA-256 (FIPS 180-4) of n bytes as 64 lower-case hex digits and a NUL. */
+void tl_sha256_hex(const void *p, size_t n, char out[65]);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunked record pool with stable addresses. */
+#include "support/slab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tl_slab_init(tl_slab *s, size_t record_bytes) {
+  memset(s, 0, sizeof *s);
+  s->record = (uint32_t)record_bytes;
+  s->next = 1;
+}
+
+void tl_slab_release(tl_slab *s) {
+  for (uint32_t i = 0; i < s->n_blocks; i++)
+    free(s->blocks[i]);
+  free(s->blocks);
+  free(s->chunks);
+  tl_slab_init(s, s->record);
+}
+
+static int grow_pointers(void *array, uint32_t *cap, uint32_t want) {
+  void **at = array;
+  uint32_t n = *cap ? *cap : 16;
+  while (n < want)
+    n *= 2;
+  if (n == *cap)
+    return 1;
+  void *p = realloc(*at, (size_t)n * sizeof(void *));
+  if (!p)
+    return 0;
+  *at = p;
+  *cap = n;
+  return 1;
+}
+
+/* Adds one block of `chunks` consecutive chunks. */
+static int add_block(tl_slab *s, uint32_t chunks) {
+  size_t chunk_bytes = (size_t)TL_SLAB_CHUNK * s->record;
+  if (chunks > (UINT32_MAX >> TL_SLAB_SHIFT) - s->n_chunks)
+    return 0;
+  if (!grow_pointers(&s->chunks, &s->chunk_cap, s->n_chunks + chunks) ||
+      !grow_pointers(&s->blocks, &s->block_cap, s->n_blocks + 1))
+    return 0;
+  char *block = calloc(chunks, chunk_bytes);
+  if (!block)
+    return 0;
+  s->blocks[s->n_blocks++] = block;
+  for (uint32_t i = 0; i < chunks; i++)
+    s->chunks[s->n_chunks++] = block + i * chunk_bytes;
+  return 1;
+}
+
+uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
+  if (n == 0)
+    return 0;
+  uint32_t end = s->n_chunks << TL_SLAB_SHIFT;
+  if (end < s->next || end - s->next < n) {
+    uint32_t chunks = (n >> TL_SLAB_SHIFT) + ((n & (TL_SLAB_CHUNK - 1)) != 0);
+    /* The very first chunk loses id 0, so a full chunk does not fit there. */
+    if (s->n_chunks == 0 && chunks * (uint64_t)TL_SLAB_CHUNK < (uint64_t)n + 1)
+      chunks++;
+    if (!add_block(s, chunks))
+      return 0;
+    if (end > s->next || end == 0)
+      s->next = end ? end : 1;
+  }
+  uint32_t id = s->next;
+  s->next += n;
+  return id;
+}
+
+size_t tl_slab_bytes(const tl_slab *s) {
+  return (size_t)s->n_chunks * TL_SLAB_CHUNK * s->record;
+}

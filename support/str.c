@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* String views, a growable text buffer, and number conversion that ignores the locale. */
+#include "support/str.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int tl_sv_compare(tl_sv a, tl_sv b) {
+  size_t n = a.n < b.n ? a.n : b.n;
+  int c = n ? memcmp(a.p, b.p, n) : 0;
+  if (c)
+    return c;
+  return a.n < b.n ? -1 : a.n > b.n;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+tl_sv tl_sv_trim(tl_sv s) {
+  while (s.n && is_blank(s.p[0])) {
+    s.p++;
+    s.n--;
+  }
+  while (s.n && is_blank(s.p[s.n - 1]))
+    s.n--;
+  return s;
+}
+
+tl_sv tl_sv_split(tl_sv *rest, char sep) {
+  tl_sv head = *rest;
+  const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
+  if (!at) {
+    *rest = (tl_sv){NULL, 0};
+    return head;
+  }
+  head.n = (size_t)(at - head.p);
+  rest->p = at + 1;
+  rest->n -= head.n + 1;
+  return head;
+}
+
+bool tl_sv_starts_with(tl_sv s, const char *prefix) {
+  size_t n = strlen(prefix);
+  return s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+bool tl_sv_ends_with(tl_sv s, const char *suffix) {
+  size_t n = strlen(suffix);
+  return s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
+}
+
+bool tl_parse_u64(tl_sv s, uint64_t *out) {
+  uint64_t v = 0;
+  if (s.n == 0)
+    return false;
+  for (size_t i = 0; i < s.n; i++) {
+    if (s.p[i] < '0' || s.p[i] > '9')
+      return false;
+    if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+        __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+      return false;
+  }
+  *out = v;
+  return true;
+}
+
+bool tl_parse_i64(tl_sv s, int64_t *out) {
+  bool negative = s.n && s.p[0] == '-';
+  uint64_t v;
+  if (negative || (s.n && s.p[0] == '+')) {
+    s.p++;
+    s.n--;
+  }
+  if (!tl_parse_u64(s, &v) || v > (uint64_t)INT64_MAX + negative)
+    return false;
+  *out = negative ? (int64_t)(0 - v) : (int64_t)v;
+  return true;
+}
+
+/* strtod reads the locale's decimal point; the text is rewritten to that point first. */
+bool tl_parse_f64(tl_sv s, double *out) {
+  char text[64];
+  if (s.n == 0 || s.n >= sizeof text || is_blank(s.p[0]))
+    return false;
+  const char *point = localeconv()->decimal_point;
+  for (size_t i = 0; i < s.n; i++) {
+    if (s.p[i] == 'x' || s.p[i] == 'X' || s.p[i] == '(')
+      return false;
+    text[i] = s.p[i] == '.' ? point[0] : s.p[i];
+  }
+  text[s.n] = '\0';
+  char *end;
+  *out = strtod(text, &end);
+  return end == text + s.n;
+}
+
+enum { MAX_DISTANCE_LENGTH = 96 };
+
+static size_t min3(size_t a, size_t b, size_t c) {
+  size_t m = a < b ? a : b;
+  return m < c ? m : c;
+}
+
+size_t tl_edit_distance(tl_sv a, tl_sv b, size_t limit) {
+  size_t row[3][MAX_DISTANCE_LENGTH + 1];
+  size_t gap = a.n > b.n ? a.n - b.n : b.n - a.n;
+  if (gap > limit || a.n > MAX_DISTANCE_LENGTH || b.n > MAX_DISTANCE_LENGTH)
+    return limit + 1;
+  for (size_t j = 0; j <= b.n; j++)
+    row[0][j] = j;
+  for (size_t i = 1; i <= a.n; i++) {
+    size_t *now = row[i % 3];
+    const size_t *last = row[(i + 2) % 3];
+    const size_t *before = row[(i + 1) % 3];
+    now[0] = i;
+    for (size_t j = 1; j <= b.n; j++) {
+      size_t swap = a.p[i - 1] != b.p[j - 1];
+      now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + swap);
+      if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1] &&
+          before[j - 2] + 1 < now[j])
+        now[j] = before[j - 2] + 1;
+    }
+  }
+  size_t d = row[a.n % 3][b.n];
+  return d > limit ? limit + 1 : d;
+}
+
+void tl_buf_init(tl_buf *b) { memset(b, 0, sizeof *b); }
+
+void tl_buf_release(tl_buf *b) {
+  free(b->p);
+  tl_buf_init(b);
+}
+
+void tl_buf_clear(tl_buf *b) {
+  b->n = 0;
+  b->failed = false;
+}
+
+static bool reserve(tl_buf *b, size_t more) {
+  if (b->failed)
+    return false;
+  if (more < b->cap - b->n)
+    return true;
+  size_t want = b->cap ? b->cap * 2 : 256;
+  if (more > SIZE_MAX / 4 || b->n > SIZE_MAX / 4) {
+    b->failed = true;
+    return false;
+  }
+  if (want < b->n + more + 1)
+    want = b->n + more + 1;
+  char *p = realloc(b->p, want);
+  if (!p) {
+    b->failed = true;
+    return false;
+  }
+  b->p = p;
+  b->cap = want;
+  return true;
+}
+
+void tl_buf_add(tl_buf *b, const void *p, size_t n) {
+  if (!reserve(b, n))
+    return;
+  if (n)
+    memcpy(b->p + b->n, p, n);
+  b->n += n;
+  b->p[b->n] = '\0';
+}
+
+void tl_buf_add_sv(tl_buf *b, tl_sv s) { tl_buf_add(b, s.p, s.n); }
+void tl_buf_add_z(tl_buf *b, const char *z) { tl_buf_add(b, z, strlen(z)); }
+void tl_buf_add_char(tl_buf *b, char c) { tl_buf_add(b, &c, 1); }
+
+void tl_buf_add_u64(tl_buf *b, uint64_t v) {
+  char text[20];
+  size_t at = sizeof text;
+  do {
+    text[--at] = (char)('0' + v % 10);
+    v /= 10;
+  } while (v);
+  tl_buf_add(b, text + at, sizeof text - at);
+}
+
+void tl_buf_add_i64(tl_buf *b, int64_t v) {
+  if (v < 0)
+    tl_buf_add_char(b, '-');
+  tl_buf_add_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+static void add_decimal(tl_buf *b, char *text) {
+  bool marked = false;
+  for (char *c = text; *c; c++) {
+    if (*c == ',')
+      *c = '.';
+    marked |= *c == '.' || *c == 'e';
+  }
+  tl_buf_add_z(b, text);
+  if (!marked)
+    tl_buf_add_z(b, ".0");
+}
+
+static bool add_special(tl_buf *b, double v) {
+  if (isfinite(v))
+    return false;
+  tl_buf_add_z(b, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+  return true;
+}
+
+void tl_buf_add_f32(tl_buf *b, float v) {
+  char text[48];
+  if (add_special(b, (double)v))
+    return;
+  for (int digits = 6; digits <= 9; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, (double)v);
+    if (strtof(text, NULL) == v)
+      break;
+  }
+  add_decimal(b, text);
+}
+
+void tl_buf_add_f64(tl_buf *b, double v) {
+  char text[48];
+  if (add_special(b, v))
+    return;
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, v);
+    if (strtod(text, NULL) == v)
+      break;
+  }
+  add_decimal(b, text);
+}
+
+void tl_buf_vprintf(tl_buf *b, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  if (n < 0)
+    b->failed = true;
+  else if (reserve(b, (size_t)n + 1)) {
+    vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
+    b->n += (size_t)n;
+  }
+  va_end(again);
+}
+
+void tl_buf_printf(tl_buf *b, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  tl_buf_vprintf(b, fmt, ap);
+  va_end(ap);
+}
+
+/* Length of the well-formed UTF-8 sequence at s (0 when it is not one). */
+static size_t utf8_length(tl_sv s) {
+  const unsigned char *p = (const unsigned char *)s.p;
+  size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+             : p[0] >= 0xf0 && p[0] < 0xf5                                                   ? 4
+                                                                                             : 0;
+  if (n == 0 || n > s.n)
+    return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((p[i] & 0xc0) != 0x80)
+      return 0;
+  return n;
+}
+
+static void add_escaped_byte(tl_buf *b, char c) {
+  switch (c) {
+  case '"': tl_buf_add_z(b, "\\\""); break;
+  case '\\': tl_buf_add_z(b, "\\\\"); break;
+  case '\n': tl_buf_add_z(b, "\\n"); break;
+  case '\t': tl_buf_add_z(b, "\\t"); break;
+  default: tl_buf_printf(b, "\\x%02x", (unsigned char)c);
+  }
+}
+
+void tl_buf_add_quoted(tl_buf *b, tl_sv s) {
+  tl_buf_add_char(b, '"');
+  while (s.n) {
+    unsigned char c = (unsigned char)s.p[0];
+    size_t n = utf8_length(s);
+    if (n == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\') {
+      add_escaped_byte(b, s.p[0]);
+      n = 1;
+    } else {
+      tl_buf_add(b, s.p, n);
+    }
+    s.p += n;
+    s.n -= n;
+  }
+  tl_buf_add_char(b, '"');
+}

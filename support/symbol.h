@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interned strings. A symbol is a u32, equal exactly when the bytes are equal. Bytes are borrowed
+ * where the caller says that they outlive the table (a mapped file), copied otherwise.
+ * Symbol 0 is the empty string. Symbols order by first interning, never by address. */
+#ifndef TL_SUPPORT_SYMBOL_H
+#define TL_SUPPORT_SYMBOL_H
+
+#include "support/arena.h"
+#include "support/str.h"
+
+typedef uint32_t tl_symbol;
+
+#define TL_NO_SYMBOL UINT32_MAX /* memory ran out, or nothing found */
+
+typedef struct tl_symbol_entry {
+  const char *p;
+  uint32_t n;
+  uint32_t hash;
+} tl_symbol_entry;
+
+typedef struct tl_symtab {
+  tl_symbol_entry *entries; /* owned */
+  uint32_t n;
+  uint32_t cap;
+  uint32_t *slots; /* owned; open addressing, symbol + 1, 0 = free */
+  uint32_t n_slots; /* power of two */
+  tl_arena *arena;  /* borrowed; receives copies */
+} tl_symtab;
+
+/* Prepares a table holding `seeds` (static strings) as symbols 1..n_seeds and the empty string as
+ * 0. expect: number of symbols to make room for. TL_NO_MEMORY. */
+tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds, uint32_t n_seeds,
+                         uint32_t expect) TL_NODISCARD;
+void tl_symtab_release(tl_symtab *t);
+
+/* Makes room for `more` further symbols at once. */
+tl_status tl_symtab_reserve(tl_symtab *t, uint32_t more) TL_NODISCARD;
+
+/* Interns s, copying the bytes when they are new. TL_NO_SYMBOL when memory is out or s.n >= 2^32.
+ */
+tl_symbol tl_intern(tl_symtab *t, tl_sv s);
+/* Interns s without copying: the bytes must outlive the table. */
+tl_symbol tl_intern_view(tl_symtab *t, tl_sv s);
+/* Returns the symbol of s if it was interned, else TL_NO_SYMBOL. */
+tl_symbol tl_symbol_find(const tl_symtab *t, tl_sv s);
+
+static inline tl_sv tl_symbol_sv(const tl_symtab *t, tl_symbol s) {
+  return (tl_sv){t->entries[s].p, t->entries[s].n};
+}
+
+#endif

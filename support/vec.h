@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed growable array on the heap. The element pointer moves when it grows: keep indices. */
+#ifndef TL_SUPPORT_VEC_H
+#define TL_SUPPORT_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Declares struct NAME {T *at; uint32_t n, cap;}. Zero-initialise it; NAME_release frees it.
+ * NAME_push appends a copy and returns false when memory is out or 2^32-1 elements are reached. */
+#define TL_VEC(NAME, T)                                                        \
+  typedef struct NAME {                                                        \
+    T *at; /* owned */                                                         \
+    uint32_t n;                                                                \
+    uint32_t cap;                                                              \
+  } NAME;                                                                      \
+  static inline bool NAME##_reserve(NAME *v, uint32_t cap) {                   \
+    if (cap <= v->cap)                                                         \
+      return true;                                                             \
+    T *at = realloc(v->at, (size_t)cap * sizeof(T));                           \
+    if (!at)                                                                   \
+      return false;                                                            \
+    v->at = at;                                                                \
+    v->cap = cap;                                                              \
+    return true;                                                               \
+  }                                                                            \
+  static inline bool NAME##_push(NAME *v, T item) {                            \
+    if (v->n == v->cap && (v->cap > UINT32_MAX / 2 ||                          \
+                           !NAME##_reserve(v, v->cap ? v->cap * 2 : 8)))       \
+      return false;                                                            \
+    v->at[v->n++] = item;                                                      \
+    return true;                                                               \
+  }                                                                            \
+  static inline void NAME##_release(NAME *v) {                                 \
+    free(v->at);                                                               \
+    v->at = NULL;                                                              \
+    v->n = 0;                                                                  \
+    v->cap = 0;                                                                \
+  }                                                                            \
+  typedef NAME NAME##_vec_declared
+
+TL_VEC(tl_u32_vec, uint32_t);
+TL_VEC(tl_i64_vec, int64_t);
+
+#endif
