@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Input files: mapped, or read whole. The path rules for data beside a model live here too, so
+ * that no reader can open a file that the model's author was not entitled to name. */
+#include "support/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A pipe or device has no size to check first; beyond this it is taken for endless. */
+#define MAX_STREAM_BYTES (UINT64_C(1) << 31)
+
+static tl_status report_errno(tl_diag *d, tl_location where, const char *verb, const char *path) {
+  return tl_fail(d, TL_IO, where, "cannot %s '%s': %s", verb, path, strerror(errno));
+}
+
+static tl_status report_no_memory(tl_diag *d, tl_location where, uint64_t bytes) {
+  return tl_fail(d, TL_NO_MEMORY, where, "out of memory reading %llu bytes",
+                 (unsigned long long)bytes);
+}
+
+/* Reads up to n bytes, fewer only at the end of the file; -1 on error. */
+static ssize_t read_fully(int fd, unsigned char *p, size_t n) {
+  size_t done = 0;
+  while (done < n) {
+    ssize_t got = read(fd, p + done, n - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return -1;
+    if (got == 0)
+      break;
+    done += (size_t)got;
+  }
+  return (ssize_t)done;
+}
+
+/* Reads a pipe or device to its end. */
+static tl_status read_stream(tl_diag *d, tl_location where, int fd, tl_file *f) {
+  unsigned char *data = NULL;
+  size_t n = 0;
+  for (size_t cap = 65536;; cap *= 2) {
+    unsigned char *grown = realloc(data, cap);
+    if (!grown) {
+      free(data);
+      return report_no_memory(d, where, cap);
+    }
+    data = grown;
+    ssize_t got = read_fully(fd, data + n, cap - n);
+    if (got < 0) {
+      free(data);
+      return report_errno(d, where, "read", f->path);
+    }
+    n += (size_t)got;
+    if (n < cap)
+      break;
+    if (cap >= MAX_STREAM_BYTES) {
+      free(data);
+      return tl_fail(d, TL_LIMIT, where, "'%s' gives more than %llu bytes\vsave it to a file first",
+                     f->path, (unsigned long long)MAX_STREAM_BYTES);
+    }
+  }
+  f->data = data;
+  f->size = n;
+  return TL_OK;
+}
+
+static tl_status read_regular(tl_diag *d, tl_location where, int fd, tl_file *f) {
+  if (f->size > SIZE_MAX / 2)
+    return report_no_memory(d, where, f->size);
+  unsigned char *data = malloc(f->size ? (size_t)f->size : 1);
+  if (!data)
+    return report_no_memory(d, where, f->size);
+  ssize_t got = read_fully(fd, data, (size_t)f->size);
+  if (got < 0 || (uint64_t)got != f->size) {
+    free(data);
+    if (got < 0)
+      return report_errno(d, where, "read", f->path);
+    return tl_fail(d, TL_IO, where, "'%s' shrank from %llu to %lld bytes while it was read",
+                   f->path, (unsigned long long)f->size, (long long)got);
+  }
+  f->data = data;
+  return TL_OK;
+}
+
+static tl_status map_regular(tl_diag *d, tl_location where, int fd, tl_file *f) {
+  if (f->size > SIZE_MAX / 2)
+    return report_no_memory(d, where, f->size);
+  void *data = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED)
+    return report_errno(d, where, "map", f->path);
+  f->data = data;
+  f->mapped = true;
+  return TL_OK;
+}
+
+/* Fills f from an open descriptor; takes the descriptor only in mapping mode. */
+static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, tl_file *f) {
+  struct stat st;
+  if (fstat(fd, &st) != 0)
+    return report_errno(d, where, "examine", f->path);
+  if (S_ISDIR(st.st_mode))
+    return tl_fail(d, TL_IO, where, "'%s' is a folder, a file was expected", f->path);
+  f->device = (uint64_t)st.st_dev;
+  f->inode = (uint64_t)st.st_ino;
+  if (!S_ISREG(st.st_mode))
+    return read_stream(d, where, fd, f);
+  f->size = (uint64_t)st.st_size;
+  if (mode == TL_FILE_READ || f->size == 0) /* an empty file cannot be mapped */
+    return read_regular(d, where, fd, f);
+  TL_TRY(map_regular(d, where, fd, f));
+  f->fd = fd;
+  return TL_OK;
+}
+
+/* Wraps a descriptor, which is closed here unless the file keeps it. */
+static tl_status open_fd(tl_diag *d, tl_location where, int fd, const char *path,
+                         tl_file_mode mode, tl_file **out) {
+  tl_file *f = calloc(1, sizeof *f);
+  char *copy = strdup(path);
+  if (!f || !copy) {
+    free(f);
+    free(copy);
+    close(fd);
+    return report_no_memory(d, where, sizeof *f);
+  }
+  f->path = copy;
+  f->fd = -1;
+  tl_status status = fill(d, where, fd, mode, f);
+  if (f->fd < 0)
+    close(fd);
+  if (status != TL_OK) {
+    tl_file_close(f);
+    return status;
+  }
+  *out = f;
+  return TL_OK;
+}
+
+tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out) {
+  *out = NULL;
+  tl_location where = TL_AT_FILE(path);
+  bool is_stdin = strcmp(path, "-") == 0;
+  int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return report_errno(d, where, "open", is_stdin ? "standard input" : path);
+  return open_fd(d, where, fd, path, mode, out);
+}
+
+void tl_file_close(tl_file *f) {
+  if (!f)
+    return;
+  if (f->mapped)
+    munmap((void *)(uintptr_t)f->data, (size_t)f->size);
+  else
+    free((void *)(uintptr_t)f->data);
+  if (f->fd >= 0)
+    close(f->fd);
+  free(f->path);
+  free(f);
+}
+
+/* Says what is wrong with the spelling of a location, NULL when nothing is. */
+static const char *location_fault(tl_sv location) {
+  if (location.n == 0)
+    return "is empty";
+  if (location.n >= PATH_MAX)
+    return "is longer than a path can be";
+  if (memchr(location.p, '\0', location.n))
+    return "contains a NUL byte";
+  if (location.p[0] == '/')
+    return "is an absolute path";
+  for (tl_sv rest = location; rest.p;) {
+    if (tl_sv_is(tl_sv_split(&rest, '/'), ".."))
+      return "contains '..'";
+  }
+  return NULL;
+}
+
+/* folder of model_path + '/' + location, on the heap. */
+static char *join_beside(const char *model_path, tl_sv location) {
+  const char *slash = strrchr(model_path, '/');
+  tl_buf path;
+  tl_buf_init(&path);
+  if (slash)
+    tl_buf_add(&path, model_path, (size_t)(slash - model_path) + 1);
+  else
+    tl_buf_add_z(&path, "./");
+  tl_buf_add_sv(&path, location);
+  if (path.failed) {
+    tl_buf_release(&path);
+    return NULL;
+  }
+  return path.p;
+}
+
+static bool is_inside(const char *folder, const char *path) {
+  size_t n = strlen(folder);
+  while (n && folder[n - 1] == '/')
+    n--;
+  return strncmp(folder, path, n) == 0 && path[n] == '/';
+}
+
+/* Resolves links of both the folder and the file; reports when the file lies elsewhere or is not a
+ * regular one. The resolved path comes back on the heap. */
+static tl_status resolve_beside(tl_diag *d, char *joined, tl_sv location, tl_location where,
+                                char **out) {
+  char *end = joined + (strlen(joined) - location.n);
+  char first = *end;
+  *end = '\0';
+  char *folder = realpath(joined, NULL);
+  *end = first;
+  char *real = folder ? realpath(joined, NULL) : NULL;
+  struct stat st;
+  tl_status status = TL_OK;
+  if (!real)
+    status = report_errno(d, where, "open external data", joined);
+  else if (!is_inside(folder, real))
+    status = tl_fail(d, TL_INVALID_MODEL, where,
+                     "external data location '%.*s' is a link that leaves the model's folder\v"
+                     "copy the data next to the model", TL_SV_ARG(location));
+  else if (stat(real, &st) != 0)
+    status = report_errno(d, where, "examine external data", joined);
+  else if (!S_ISREG(st.st_mode))
+    status = tl_fail(d, TL_INVALID_MODEL, where,
+                     "external data location '%.*s' is not a regular file", TL_SV_ARG(location));
+  free(folder);
+  if (status != TL_OK) {
+    free(real);
+    real = NULL;
+  }
+  *out = real;
+  return status;
+}
+
+tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location,
+                              tl_file_mode mode, tl_location where, tl_file **out) {
+  *out = NULL;
+  const char *fault = location_fault(location);
+  if (fault)
+    return tl_fail(d, TL_INVALID_MODEL, where,
+                   "external data location '%.*s' %s\v"
+                   "it must be a relative path below the model's folder",
+                   (int)(location.n > 200 ? 200 : location.n), location.p ? location.p : "", fault);
+  char *joined = join_beside(model_path, location);
+  if (!joined)
+    return report_no_memory(d, where, location.n);
+  char *real = NULL;
+  tl_status status = resolve_beside(d, joined, location, where, &real);
+  if (status == TL_OK) {
+    /* Links are resolved already, and O_NONBLOCK keeps a pipe put there since from hanging us. */
+    int fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+      status = report_errno(d, where, "open external data", joined);
+    else
+      status = open_fd(d, where, fd, joined, mode, out);
+  }
+  free(real);
+  free(joined);
+  return status;
+}
+
+tl_status tl_make_folder(tl_diag *d, const char *path) {
+  struct stat st;
+  if (mkdir(path, 0777) == 0)
+    return TL_OK;
+  int saved = errno;
+  if (saved == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return TL_OK;
+  errno = saved;
+  return report_errno(d, TL_AT_FILE(path), "create folder", path);
+}

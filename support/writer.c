@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Atomic output (support/file.h). Everything is staged in a file without a name, so that a killed
+ * process leaves nothing; the name appears by link or rename once the bytes are on disk. Where the
+ * file system has no unnamed files, a hidden name is used and removed on failure. Pipes, devices
+ * and standard output are staged as well and receive the bytes at commit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/file.h"
+
+enum { ROOM = 65536, BUFFER_BYTES = 2 * ROOM, COPY_STEP = 16 << 20, NAME_TRIES = 1000 };
+
+struct tl_writer {
+  tl_diag *diag;
+  const volatile int *cancel; /* borrowed, may be NULL */
+  char *path;                 /* owned; for messages */
+  char *target;               /* owned; path with links resolved, NULL when it is a stream */
+  char *temporary;            /* owned; name to remove again, NULL while unnamed */
+  unsigned char *buffer;      /* owned, BUFFER_BYTES */
+  size_t used;                /* bytes in the buffer */
+  uint64_t flushed;           /* bytes in the file */
+  void *view;                 /* mapping handed out, or NULL */
+  size_t view_bytes;
+  int fd;     /* staging file */
+  int stream; /* descriptor that gets the bytes at commit, -1: none */
+  mode_t mode; /* permissions of the file being replaced, 0: the usual ones */
+  tl_status status; /* first failure */
+};
+
+static tl_status fail_errno(tl_writer *w, const char *verb) {
+  w->status = tl_fail(w->diag, TL_IO, TL_AT_FILE(w->path), "cannot %s '%s': %s", verb, w->path,
+                      strerror(errno));
+  return w->status;
+}
+
+static tl_status fail_memory(tl_writer *w) {
+  w->status = tl_fail(w->diag, TL_NO_MEMORY, TL_AT_FILE(w->path), "out of memory");
+  return w->status;
+}
+
+static bool is_cancelled(tl_writer *w) {
+  if (!w->cancel || !*w->cancel)
+    return false;
+  if (w->status == TL_OK)
+    w->status = tl_fail(w->diag, TL_IO, TL_AT_FILE(w->path), "writing was interrupted");
+  return true;
+}
+
+/* Writes all of p to a descriptor. */
+static tl_status write_fully(tl_writer *w, int fd, const unsigned char *p, size_t n) {
+  while (n) {
+    if (is_cancelled(w))
+      return w->status;
+    ssize_t put = write(fd, p, n > COPY_STEP ? COPY_STEP : n);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return fail_errno(w, "write");
+    p += put;
+    n -= (size_t)put;
+  }
+  return TL_OK;
+}
+
+static tl_status flush(tl_writer *w) {
+  if (w->status != TL_OK)
+    return w->status;
+  TL_TRY(write_fully(w, w->fd, w->buffer, w->used));
+  w->flushed += w->used;
+  w->used = 0;
+  return TL_OK;
+}
+
+/* Length of the folder part including its slash; 0: the current folder. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static char *folder_of(const char *path) {
+  size_t n = folder_length(path);
+  return n ? strndup(path, n) : strdup(".");
+}
+
+/* A hidden sibling of the target: "<folder>/.tailor-<pid>-<i>.tmp". */
+static char *temporary_name(const char *target, int i) {
+  tl_buf name;
+  tl_buf_init(&name);
+  tl_buf_add(&name, target, folder_length(target));
+  tl_buf_printf(&name, ".tailor-%ld-%d.tmp", (long)getpid(), i);
+  if (name.failed) {
+    tl_buf_release(&name);
+    return NULL;
+  }
+  return name.p;
+}
+
+/* Creates the hidden sibling: by opening it, or by linking the unnamed file to it. */
+static tl_status take_temporary(tl_writer *w, bool link_unnamed) {
+  char source[40];
+  snprintf(source, sizeof source, "/proc/self/fd/%d", w->fd);
+  for (int i = 0; i < NAME_TRIES; i++) {
+    char *name = temporary_name(w->target, i);
+    if (!name)
+      return fail_memory(w);
+    int got = link_unnamed
+                  ? linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW)
+                  : open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (got >= 0) {
+      w->temporary = name;
+      w->fd = link_unnamed ? w->fd : got;
+      return TL_OK;
+    }
+    free(name);
+    if (errno != EEXIST)
+      break;
+  }
+  return fail_errno(w, "create a temporary file for");
+}
+
+/* Opens the staging file of a named target. */
+static tl_status open_staging(tl_writer *w) {
+  char *folder = folder_of(w->target);
+  if (!folder)
+    return fail_memory(w);
+  /* The name is given through /proc later: without it an unnamed file could never be linked. */
+  if (access("/proc/self/fd", X_OK) == 0)
+    w->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  free(folder);
+  if (w->fd >= 0)
+    return TL_OK;
+  return take_temporary(w, false);
+}
+
+/* Opens a staging file for bytes that end in a stream. */
+static tl_status open_stream_staging(tl_writer *w) {
+  w->fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (w->fd < 0)
+    w->fd = memfd_create("tailor", MFD_CLOEXEC);
+  return w->fd < 0 ? fail_errno(w, "stage output for") : TL_OK;
+}
+
+/* Decides between a file to replace and a stream to feed; fills target, mode or stream. */
+static tl_status choose_target(tl_writer *w) {
+  struct stat st;
+  if (strcmp(w->path, "-") == 0) {
+    w->stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    return w->stream < 0 ? fail_errno(w, "write to standard output as") : TL_OK;
+  }
+  if (stat(w->path, &st) != 0) {
+    w->target = strdup(w->path);
+    return w->target ? TL_OK : fail_memory(w);
+  }
+  if (S_ISDIR(st.st_mode)) {
+    w->status = tl_fail(w->diag, TL_IO, TL_AT_FILE(w->path),
+                        "'%s' is a folder, a file name was expected", w->path);
+    return w->status;
+  }
+  if (!S_ISREG(st.st_mode)) {
+    w->stream = open(w->path, O_WRONLY | O_CLOEXEC);
+    return w->stream < 0 ? fail_errno(w, "open") : TL_OK;
+  }
+  if (access(w->path, W_OK) != 0) /* rename would replace it all the same */
+    return fail_errno(w, "write");
+  w->mode = st.st_mode & 07777;
+  w->target = realpath(w->path, NULL);
+  return w->target ? TL_OK : fail_errno(w, "resolve");
+}
+
+tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cancel,
+                         tl_writer **out) {
+  *out = NULL;
+  tl_writer *w = calloc(1, sizeof *w);
+  if (!w)
+    return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  w->diag = d;
+  w->cancel = cancel;
+  w->fd = -1;
+  w->stream = -1;
+  w->path = strdup(path);
+  w->buffer = malloc(BUFFER_BYTES);
+  tl_status status = TL_OK;
+  if (!w->path || !w->buffer)
+    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  if (status == TL_OK)
+    status = choose_target(w);
+  if (status == TL_OK)
+    status = w->target ? open_staging(w) : open_stream_staging(w);
+  if (status != TL_OK) {
+    tl_writer_abort(w);
+    return status;
+  }
+  *out = w;
+  return TL_OK;
+}
+
+tl_status tl_writer_write(tl_writer *w, const void *p, size_t n) {
+  if (w->status != TL_OK)
+    return w->status;
+  if (n > BUFFER_BYTES - w->used)
+    TL_TRY(flush(w));
+  if (n > ROOM) {
+    TL_TRY(write_fully(w, w->fd, p, n));
+    w->flushed += n;
+    return TL_OK;
+  }
+  if (n)
+    memcpy(w->buffer + w->used, p, n);
+  w->used += n;
+  return TL_OK;
+}
+
+/* True when the failure only means that the kernel cannot copy between these two files. */
+static bool copy_is_unavailable(void) {
+  return errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
+         errno == EPERM || errno == EBADF;
+}
+
+/* Copies in the kernel what it is willing to; *done says how much that was. */
+static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t length,
+                                uint64_t *done) {
+  off_t from = (off_t)offset;
+  for (*done = 0; *done < length;) {
+    if (is_cancelled(w))
+      return w->status;
+    uint64_t left = length - *done;
+    ssize_t put = copy_file_range(fd, &from, w->fd, NULL, left > COPY_STEP ? COPY_STEP : left, 0);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0 && !copy_is_unavailable())
+      return fail_errno(w, "write");
+    if (put <= 0)
+      return TL_OK;
+    *done += (uint64_t)put;
+    w->flushed += (uint64_t)put;
+  }
+  return TL_OK;
+}
+
+tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64_t length) {
+  if (w->status != TL_OK)
+    return w->status;
+  if (offset > f->size || length > f->size - offset) {
+    w->status = tl_fail(w->diag, TL_INTERNAL, TL_AT_FILE(w->path),
+                        "range %llu+%llu lies outside '%s' of %llu bytes",
+                        (unsigned long long)offset, (unsigned long long)length, f->path,
+                        (unsigned long long)f->size);
+    return w->status;
+  }
+  uint64_t done = 0;
+  if (f->fd >= 0 && length > ROOM) {
+    TL_TRY(flush(w));
+    TL_TRY(copy_in_kernel(w, f->fd, offset, length, &done));
+  }
+  return tl_writer_write(w, f->data + offset + done, (size_t)(length - done));
+}
+
+unsigned char *tl_writer_room(tl_writer *w, size_t n) {
+  if (w->status != TL_OK)
+    return NULL;
+  if (n > ROOM) {
+    w->status = tl_fail(w->diag, TL_INTERNAL, TL_AT_FILE(w->path), "room for %llu bytes asked",
+                        (unsigned long long)n);
+    return NULL;
+  }
+  if (n > BUFFER_BYTES - w->used && flush(w) != TL_OK)
+    return NULL;
+  return w->buffer + w->used;
+}
+
+void tl_writer_advance(tl_writer *w, size_t n) { w->used += n; }
+
+uint64_t tl_writer_position(const tl_writer *w) { return w->flushed + w->used; }
+
+static void drop_view(tl_writer *w) {
+  if (w->view)
+    munmap(w->view, w->view_bytes);
+  w->view = NULL;
+}
+
+const unsigned char *tl_writer_view(tl_writer *w, uint64_t *size) {
+  *size = 0;
+  if (flush(w) != TL_OK)
+    return NULL;
+  drop_view(w);
+  if (w->flushed == 0)
+    return (const unsigned char *)"";
+  if (w->flushed > SIZE_MAX) {
+    fail_memory(w);
+    return NULL;
+  }
+  void *p = mmap(NULL, (size_t)w->flushed, PROT_READ, MAP_SHARED, w->fd, 0);
+  if (p == MAP_FAILED) {
+    fail_errno(w, "read back");
+    return NULL;
+  }
+  w->view = p;
+  w->view_bytes = (size_t)w->flushed;
+  *size = w->flushed;
+  return p;
+}
+
+/* Hands the staged bytes to a pipe, device or standard output. */
+static tl_status feed_stream(tl_writer *w) {
+  uint64_t size;
+  const unsigned char *p = tl_writer_view(w, &size);
+  return p ? write_fully(w, w->stream, p, (size_t)size) : w->status;
+}
+
+/* Gives the staged file its name. Only a rename can replace an existing file, and only a linked
+ * file can be renamed, so replacing takes a hidden name for a moment. */
+static tl_status name_file(tl_writer *w) {
+  char source[40];
+  snprintf(source, sizeof source, "/proc/self/fd/%d", w->fd);
+  if (!w->temporary) {
+    if (linkat(AT_FDCWD, source, AT_FDCWD, w->target, AT_SYMLINK_FOLLOW) == 0)
+      return TL_OK;
+    if (errno != EEXIST)
+      return fail_errno(w, "create");
+    TL_TRY(take_temporary(w, true));
+  }
+  if (rename(w->temporary, w->target) != 0)
+    return fail_errno(w, "create");
+  free(w->temporary); /* the name is gone: nothing to remove */
+  w->temporary = NULL;
+  return TL_OK;
+}
+
+static tl_status finish(tl_writer *w) {
+  TL_TRY(flush(w));
+  if (w->stream >= 0)
+    return feed_stream(w);
+  if (w->mode && fchmod(w->fd, w->mode) != 0)
+    return fail_errno(w, "set the permissions of");
+  if (fsync(w->fd) != 0)
+    return fail_errno(w, "write");
+  if (is_cancelled(w))
+    return w->status;
+  return name_file(w);
+}
+
+tl_status tl_writer_commit(tl_writer *w) {
+  tl_status status = finish(w);
+  tl_writer_abort(w);
+  return status;
+}
+
+void tl_writer_abort(tl_writer *w) {
+  if (!w)
+    return;
+  drop_view(w);
+  if (w->temporary)
+    unlink(w->temporary);
+  if (w->fd >= 0)
+    close(w->fd);
+  if (w->stream >= 0)
+    close(w->stream);
+  free(w->temporary);
+  free(w->target);
+  free(w->path);
+  free(w->buffer);
+  free(w);
+}
