@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting and writing sweeps of the protobuf writer. */
+#include "backend/wire.h"
+
+#include <assert.h>
+
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FIXED32 = 5, CHUNK = 16384, MAX_FIELD_HEAD = 20 };
+
+void tl_wire_init(tl_wire *w) {
+  *w = (tl_wire){.failed = false};
+}
+
+void tl_wire_release(tl_wire *w) {
+  tl_length_vec_release(&w->lengths);
+  tl_u32_vec_release(&w->open);
+}
+
+/* Gives the filled part of the room to the writer, which may then move. */
+static void take_room(tl_wire *w) {
+  if (w->used)
+    tl_writer_advance(w->out, w->used);
+  w->room = NULL;
+  w->used = 0;
+  w->left = 0;
+}
+
+/* Space for n <= CHUNK bytes, NULL once something has failed. */
+static inline unsigned char *space(tl_wire *w, size_t n) {
+  if (n > w->left) {
+    take_room(w);
+    w->room = w->failed ? NULL : tl_writer_room(w->out, CHUNK);
+    if (!w->room) {
+      w->failed = true;
+      return NULL;
+    }
+    w->left = CHUNK;
+  }
+  return w->room + w->used;
+}
+
+static inline void advance(tl_wire *w, size_t n) {
+  w->used += n;
+  w->left -= n;
+}
+
+static inline size_t put_varint(unsigned char *p, uint64_t v) {
+  size_t n = 0;
+  for (; v >= 0x80; v >>= 7)
+    p[n++] = (unsigned char)(v | 0x80);
+  p[n++] = (unsigned char)v;
+  return n;
+}
+
+static inline uint64_t tag_of(uint32_t field, uint32_t type) {
+  return (uint64_t)field << 3 | type;
+}
+
+tl_status tl_wire_start(tl_wire *w, tl_writer *out) {
+  assert(w->open.n == 0);
+  if (w->failed)
+    return TL_NO_MEMORY;
+  w->out = out;
+  w->base = tl_writer_position(out);
+  return TL_OK;
+}
+
+tl_status tl_wire_finish(tl_wire *w) {
+  take_room(w);
+  uint64_t written = tl_writer_position(w->out) - w->base;
+  bool same = w->next == w->lengths.n && (w->failed || written == w->counted);
+  tl_wire_release(w);
+  if (!same)
+    return TL_INTERNAL;
+  return w->failed ? TL_IO : TL_OK;
+}
+
+uint64_t tl_wire_position(const tl_wire *w) {
+  return w->out ? tl_writer_position(w->out) + w->used : w->counted;
+}
+
+/* Until the message ends its slot holds where the contents start. */
+static void count_begin(tl_wire *w) {
+  if (w->failed)
+    return;
+  w->failed = !tl_u32_vec_push(&w->open, w->lengths.n) ||
+              !tl_length_vec_push(&w->lengths, w->counted);
+}
+
+/* Tag and length of a length-delimited field whose length is known. */
+static void put_head(tl_wire *w, uint32_t field, uint64_t n) {
+  unsigned char *p = space(w, MAX_FIELD_HEAD);
+  if (!p)
+    return;
+  size_t used = put_varint(p, tag_of(field, WIRE_BYTES));
+  advance(w, used + put_varint(p + used, n));
+}
+
+void tl_wire_begin(tl_wire *w, uint32_t field) {
+  if (!w->out) {
+    w->counted += tl_varint_size(tag_of(field, WIRE_BYTES));
+    count_begin(w);
+  } else {
+    uint32_t i = w->next++;
+    put_head(w, field, i < w->lengths.n ? w->lengths.at[i] : 0);
+  }
+}
+
+void tl_wire_end(tl_wire *w) {
+  if (w->out || w->failed)
+    return;
+  uint64_t *slot = &w->lengths.at[w->open.at[--w->open.n]];
+  *slot = w->counted - *slot;
+  w->counted += tl_varint_size(*slot);
+}
+
+void tl_wire_varint(tl_wire *w, uint64_t v) {
+  if (!w->out) {
+    w->counted += tl_varint_size(v);
+    return;
+  }
+  unsigned char *p = space(w, MAX_FIELD_HEAD);
+  if (p)
+    advance(w, put_varint(p, v));
+}
+
+void tl_wire_uint(tl_wire *w, uint32_t field, uint64_t v) {
+  if (!w->out) {
+    w->counted += tl_varint_size(tag_of(field, WIRE_VARINT)) + tl_varint_size(v);
+    return;
+  }
+  unsigned char *p = space(w, MAX_FIELD_HEAD);
+  if (!p)
+    return;
+  size_t used = put_varint(p, tag_of(field, WIRE_VARINT));
+  advance(w, used + put_varint(p + used, v));
+}
+
+/* Protobuf numbers are little-endian, and so is every host we build for. */
+void tl_wire_float(tl_wire *w, uint32_t field, float v) {
+  if (!w->out) {
+    w->counted += tl_varint_size(tag_of(field, WIRE_FIXED32)) + sizeof v;
+    return;
+  }
+  unsigned char *p = space(w, MAX_FIELD_HEAD);
+  if (!p)
+    return;
+  size_t used = put_varint(p, tag_of(field, WIRE_FIXED32));
+  memcpy(p + used, &v, sizeof v);
+  advance(w, used + sizeof v);
+}
+
+void tl_wire_raw(tl_wire *w, const void *p, uint64_t n) {
+  if (!w->out) {
+    w->counted += n;
+  } else if (n && n <= CHUNK) {
+    unsigned char *to = space(w, (size_t)n);
+    if (to) {
+      memcpy(to, p, (size_t)n);
+      advance(w, (size_t)n);
+    }
+  } else if (n) {
+    take_room(w);
+    if (!w->failed)
+      w->failed = tl_writer_write(w->out, p, (size_t)n) != TL_OK;
+  }
+}
+
+static void add_head(tl_wire *w, uint32_t field, uint64_t n) {
+  if (w->out)
+    put_head(w, field, n);
+  else
+    w->counted += tl_varint_size(tag_of(field, WIRE_BYTES)) + tl_varint_size(n);
+}
+
+void tl_wire_bytes(tl_wire *w, uint32_t field, const void *p, uint64_t n) {
+  add_head(w, field, n);
+  tl_wire_raw(w, p, n);
+}
+
+void tl_wire_view(tl_wire *w, uint32_t field, const tl_file *f, uint64_t offset, uint64_t length) {
+  add_head(w, field, length);
+  if (length <= CHUNK || !w->out) {
+    tl_wire_raw(w, f->data + offset, length);
+    return;
+  }
+  take_room(w);
+  if (!w->failed)
+    w->failed = tl_writer_copy(w->out, f, offset, length) != TL_OK;
+}
+
+void tl_wire_packed_ints(tl_wire *w, uint32_t field, const int64_t *v, uint32_t n) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < n; i++)
+    bytes += tl_varint_size((uint64_t)v[i]);
+  if (n == 0)
+    return;
+  add_head(w, field, bytes);
+  for (uint32_t i = 0; i < n; i++)
+    tl_wire_varint(w, (uint64_t)v[i]);
+}
+
+void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t n) {
+  if (n)
+    tl_wire_bytes(w, field, v, (uint64_t)n * sizeof *v);
+}
