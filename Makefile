@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two commands of the README are `make demo` and `make test`; meson does the building.
+BUILD  ?= build
+PREFIX ?= /usr/local
+MODEL  ?=
+FUZZ_SECONDS ?= 600
+
+.PHONY: all demo test install bench fuzz update format clean
+
+all:
+	@sh scripts/install-deps build
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX) -Dtests=false >/dev/null
+	@ninja -C $(BUILD) --quiet
+
+# Converts a realistic model, or yours: make demo MODEL=path.onnx
+demo:
+	@sh scripts/install-deps demo
+	@$(MAKE) --no-print-directory all
+	@sh scripts/demo $(BUILD)/tools/tailor demo-out $(MODEL)
+
+test:
+	@sh scripts/install-deps test
+	@/usr/bin/python3 tests/run.py
+
+install: all
+	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) >/dev/null
+	@meson install -C $(BUILD) --quiet
+	@echo "installed under $(abspath $(PREFIX))"
+
+bench: all
+	@sh scripts/install-deps demo
+	@/usr/bin/python3 bench/run $(BENCH_ARGS)
+
+# Longer fuzzing than CI does: FUZZ_SECONDS for each target.
+fuzz:
+	@sh scripts/install-deps test
+	@/usr/bin/python3 tests/run.py --only fuzz --fuzz-seconds $(FUZZ_SECONDS)
+
+# Rewrites golden outputs and generated documents; review the diff.
+update: all
+	@/usr/bin/python3 tests/golden_runner.py --tailor $(BUILD)/tools/tailor --update tests/golden
+	@sh scripts/generated-docs $(BUILD)/tools/tailor write
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	@rm -rf $(BUILD) build-* demo-out

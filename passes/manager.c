@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pass manager: one loop over rows; everything observable about passes happens here. */
+#include "passes/manager.h"
+
+#include <time.h>
+
+#include "ir/verify.h"
+
+#define PASS(c_name, name, level, stage, summary) tl_status tl_pass_##c_name(tl_pass *p, tl_module *m);
+#include "passes/passes.tbl"
+
+const tl_pass_row *tl_pass_rows(uint32_t *n) {
+  static const tl_pass_row rows[] = {
+#define PASS(c_name, name, level, stage, summary) \
+  {name, summary, tl_pass_##c_name, level, TL_STAGE_##stage},
+#include "passes/passes.tbl"
+  };
+  *n = sizeof rows / sizeof *rows;
+  return rows;
+}
+
+/* Order pairs are written with C names; rows are compared by function name in the unit test. */
+const tl_pass_order *tl_pass_orders(uint32_t *n) {
+  static const tl_pass_order orders[] = {
+#define BEFORE(a, b, reason) {#a, #b, reason},
+#include "passes/passes.tbl"
+  };
+  *n = sizeof orders / sizeof *orders;
+  return orders;
+}
+
+const tl_pass_row *tl_pass_find(tl_sv name) {
+  uint32_t n;
+  const tl_pass_row *rows = tl_pass_rows(&n);
+  for (uint32_t i = 0; i < n; i++)
+    if (tl_sv_is(name, rows[i].name))
+      return &rows[i];
+  return NULL;
+}
+
+void tl_pass_remark(tl_pass *p, tl_module *m, tl_node_id n, bool applied, const char *fmt, ...) {
+  if (!p->remark)
+    return;
+  tl_buf text;
+  tl_buf_init(&text);
+  va_list ap;
+  va_start(ap, fmt);
+  tl_buf_vprintf(&text, fmt, ap);
+  va_end(ap);
+  tl_remark r = {p->name, applied, n ? tl_node_where(m, n).node : TL_SV(""),
+                 text.failed ? "out of memory" : text.p};
+  p->remark(p->remark_user, &r);
+  tl_buf_release(&text);
+}
+
+uint32_t tl_module_count_nodes(const tl_module *m) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    n += m->graphs.at[i]->erased ? 0 : m->graphs.at[i]->n_nodes;
+  return n;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static tl_status fail_unknown(tl_module *m, tl_sv name) {
+  uint32_t n;
+  const tl_pass_row *rows = tl_pass_rows(&n);
+  const char *nearest = NULL;
+  size_t best = 4;
+  for (uint32_t i = 0; i < n; i++) {
+    size_t d = tl_edit_distance(name, tl_sv_from(rows[i].name), best);
+    if (d < best) {
+      best = d;
+      nearest = rows[i].name;
+    }
+  }
+  tl_location nowhere = {0};
+  if (nearest)
+    return tl_fail(m->diag, TL_INVALID_ARGUMENT, nowhere,
+                   "unknown pass '%.*s'\vdid you mean '%s'? 'tailor passes' lists them",
+                   TL_SV_ARG(name), nearest);
+  return tl_fail(m->diag, TL_INVALID_ARGUMENT, nowhere,
+                 "unknown pass '%.*s'\v'tailor passes' lists them", TL_SV_ARG(name));
+}
+
+/* Fills rows with what is to run; *n counts them. */
+static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_row **rows,
+                      uint32_t *n) {
+  uint32_t n_table;
+  const tl_pass_row *table = tl_pass_rows(&n_table);
+  *n = 0;
+  if (!p->passes) {
+    for (uint32_t i = 0; i < n_table; i++)
+      if (table[i].level <= p->level && table[i].stage <= p->stage)
+        rows[(*n)++] = &table[i];
+    return TL_OK;
+  }
+  tl_sv rest = tl_sv_from(p->passes);
+  while (rest.p) {
+    tl_sv name = tl_sv_trim(tl_sv_split(&rest, ','));
+    const tl_pass_row *row = tl_pass_find(name);
+    if (name.n == 0)
+      continue;
+    if (!row)
+      return fail_unknown(m, name);
+    if (*n == TL_MAX_PIPELINE)
+      return tl_fail(m->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                     "more than %d passes in --passes", TL_MAX_PIPELINE);
+    rows[(*n)++] = row;
+  }
+  return TL_OK;
+}
+
+static tl_status call_hook(const tl_pipeline_options *p, tl_module *m, const tl_pass_result *r,
+                           bool after) {
+  if (!p->hook)
+    return TL_OK;
+  tl_pass_event e = {r->row, after, r->changed, r->nanoseconds};
+  return p->hook(p->hook_user, m, &e);
+}
+
+static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
+                         tl_pass_result *r) {
+  r->nodes_before = tl_module_count_nodes(m);
+  TL_TRY(call_hook(p, m, r, false));
+  pass->name = r->row->name;
+  pass->changed = 0;
+  tl_arena_mark mark = tl_arena_save(pass->scratch);
+  uint64_t start = now_ns();
+  tl_status status = r->row->fn(pass, m);
+  r->nanoseconds = now_ns() - start;
+  r->changed = pass->changed;
+  r->nodes_after = tl_module_count_nodes(m);
+  tl_arena_rewind(pass->scratch, mark);
+  if (status != TL_OK)
+    return status;
+  if (p->verify_each && tl_module_verify(m, TL_VERIFY_ALL) != TL_OK)
+    return tl_fail(m->diag, TL_INTERNAL, TL_AT_FILE(m->path),
+                   "the module is broken after pass '%s'", r->row->name);
+  return call_hook(p, m, r, true);
+}
+
+static tl_status run_rows(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
+                          tl_pipeline_report *report) {
+  const tl_pass_row *rows[TL_MAX_PIPELINE];
+  uint32_t n;
+  TL_TRY(plan(m, p, rows, &n));
+  if (p->verify_each)
+    TL_TRY(tl_module_verify(m, TL_VERIFY_STRUCTURAL));
+  for (uint32_t i = 0; i < n; i++) {
+    tl_pass_result *r = &report->at[report->n++];
+    *r = (tl_pass_result){.row = rows[i]};
+    TL_TRY(run_one(m, pass, p, r));
+  }
+  return TL_OK;
+}
+
+tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipeline_options *p,
+                          tl_pipeline_report *report) {
+  tl_pipeline_report unseen;
+  if (!report)
+    report = &unseen;
+  report->n = 0;
+  report->rewrites = 0;
+  tl_arena scratch;
+  tl_arena_init(&scratch, 0);
+  tl_pass pass = {.options = options,
+                  .scratch = &scratch,
+                  .remark = p->remark,
+                  .remark_user = p->remark_user,
+                  .rewrites = &report->rewrites,
+                  .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
+  tl_status status = run_rows(m, &pass, p, report);
+  tl_arena_release(&scratch);
+  return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pass manager: runs rows of passes.tbl over a module, and is the one place that times, counts,
+ * verifies and shows what passes do (design D8). It prints nothing; hooks do. */
+#ifndef TL_PASSES_MANAGER_H
+#define TL_PASSES_MANAGER_H
+
+#include "passes/pass.h"
+
+typedef enum tl_stage { TL_STAGE_ALL, TL_STAGE_SELECT, TL_STAGE_AIR } tl_stage;
+
+typedef struct tl_pass_row {
+  const char *name; /* kebab-case, as on the command line */
+  const char *summary;
+  tl_pass_fn fn;
+  uint8_t level; /* runs from this -O level on */
+  uint8_t stage; /* tl_stage: the first kind of pipeline that contains it */
+} tl_pass_row;
+
+typedef struct tl_pass_order {
+  const char *before;
+  const char *after;
+  const char *reason;
+} tl_pass_order;
+
+/* The table, in pipeline order, and the order pairs. */
+const tl_pass_row *tl_pass_rows(uint32_t *n);
+const tl_pass_order *tl_pass_orders(uint32_t *n);
+/* Row by name, NULL when there is none. */
+const tl_pass_row *tl_pass_find(tl_sv name);
+
+/* Observes one pass. `after` is false right before it runs; changed and nanoseconds are those of
+ * this pass, known after it. A status other than TL_OK stops the pipeline. */
+typedef struct tl_pass_event {
+  const tl_pass_row *row;
+  bool after;
+  uint64_t changed;
+  uint64_t nanoseconds;
+} tl_pass_event;
+typedef tl_status (*tl_pass_hook)(void *user, tl_module *m, const tl_pass_event *e);
+
+typedef struct tl_pipeline_options {
+  const char *passes;     /* comma-separated names, run in that order; NULL: the table's pipeline */
+  int level;              /* 0, 1, 2 */
+  tl_stage stage;         /* how far the table's pipeline goes */
+  bool verify_each;       /* verifier before the first and after every pass */
+  uint64_t rewrite_limit; /* 0: none; else passes may make that many rewrites in all */
+  tl_pass_hook hook;
+  void *hook_user;
+  tl_remark_fn remark;
+  void *remark_user;
+} tl_pipeline_options;
+
+typedef struct tl_pass_result {
+  const tl_pass_row *row;
+  uint64_t changed;
+  uint64_t nanoseconds;
+  uint32_t nodes_before; /* all graphs */
+  uint32_t nodes_after;
+} tl_pass_result;
+
+enum { TL_MAX_PIPELINE = 64 };
+
+typedef struct tl_pipeline_report {
+  tl_pass_result at[TL_MAX_PIPELINE];
+  uint32_t n;
+  uint64_t rewrites;
+} tl_pipeline_report;
+
+/* Runs the pipeline. Errors are reported to the module's sink (an unknown pass name: as a usage
+ * error, TL_INVALID_ARGUMENT, with the nearest name); the module is then to be discarded. report
+ * may be NULL. */
+tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipeline_options *p,
+                          tl_pipeline_report *report) TL_NODISCARD;
+
+/* Nodes in all graphs that are not erased. */
+uint32_t tl_module_count_nodes(const tl_module *m);
+
+#endif

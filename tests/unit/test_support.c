@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Containers, text and hashing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "support/arena.h"
+#include "support/file.h"
+#include "support/hash.h"
+#include "support/slab.h"
+#include "support/symbol.h"
+#include "tests/unit/unit.h"
+
+static void arena_rewinds_to_mark(void) {
+  tl_arena a;
+  tl_arena_init(&a, 64);
+  char *first = tl_arena_copy(&a, "keep", 4);
+  tl_arena_mark mark = tl_arena_save(&a);
+  CU_ASSERT_PTR_NOT_NULL(tl_arena_alloc(&a, 100000));
+  tl_arena_rewind(&a, mark);
+  CU_ASSERT_STRING_EQUAL(first, "keep");
+  CU_ASSERT_TRUE(a.total < 100000);
+  CU_ASSERT_PTR_NULL(tl_arena_calloc(&a, SIZE_MAX / 2, 4));
+  CU_ASSERT_PTR_NOT_NULL(tl_arena_alloc(&a, 0));
+  tl_arena_release(&a);
+}
+
+static void symbols_are_equal_by_bytes(void) {
+  static const char *const seeds[] = {"axis", "perm"};
+  tl_arena a;
+  tl_arena_init(&a, 0);
+  tl_symtab t;
+  CU_ASSERT_EQUAL_FATAL(tl_symtab_init(&t, &a, seeds, 2, 0), TL_OK);
+  CU_ASSERT_EQUAL(tl_intern(&t, TL_SV("")), 0);
+  CU_ASSERT_EQUAL(tl_intern(&t, TL_SV("perm")), 2);
+  char text[] = "name";
+  tl_symbol s = tl_intern(&t, tl_sv_from(text));
+  text[0] = 'f'; /* the table kept a copy */
+  CU_ASSERT_EQUAL(tl_symbol_find(&t, TL_SV("name")), s);
+  CU_ASSERT_EQUAL(tl_symbol_find(&t, TL_SV("fame")), TL_NO_SYMBOL);
+  CU_ASSERT_NOT_EQUAL(tl_intern(&t, (tl_sv){"a\0b", 3}), tl_intern(&t, (tl_sv){"a\0c", 3}));
+  for (int i = 0; i < 5000; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "v%d", i);
+    CU_ASSERT_NOT_EQUAL_FATAL(tl_intern(&t, tl_sv_from(name)), TL_NO_SYMBOL);
+  }
+  CU_ASSERT_TRUE(tl_sv_is(tl_symbol_sv(&t, tl_symbol_find(&t, TL_SV("v4999"))), "v4999"));
+  tl_symtab_release(&t);
+  tl_arena_release(&a);
+}
+
+static void slab_runs_are_contiguous(void) {
+  tl_slab s;
+  tl_slab_init(&s, 8);
+  uint32_t one = tl_slab_alloc(&s, 1);
+  CU_ASSERT_EQUAL(one, 1);
+  uint32_t run = tl_slab_alloc(&s, 5000);
+  char *first = tl_slab_at(&s, run);
+  for (uint32_t i = 0; i < 5000; i++)
+    CU_ASSERT_PTR_EQUAL_FATAL(tl_slab_at(&s, run + i), first + (size_t)8 * i);
+  CU_ASSERT_TRUE(tl_slab_alloc(&s, 1) >= run + 5000);
+  CU_ASSERT_EQUAL(tl_slab_alloc(&s, 0), 0);
+  tl_slab_release(&s);
+  uint32_t whole = tl_slab_alloc(&s, TL_SLAB_CHUNK); /* id 0 stays unused even then */
+  CU_ASSERT_EQUAL(whole, 1);
+  tl_slab_release(&s);
+}
+
+static void numbers_parse_whole_or_not(void) {
+  int64_t i;
+  double d;
+  CU_ASSERT_TRUE(tl_parse_i64(TL_SV("-9223372036854775808"), &i) && i == INT64_MIN);
+  CU_ASSERT_FALSE(tl_parse_i64(TL_SV("9223372036854775808"), &i));
+  CU_ASSERT_FALSE(tl_parse_i64(TL_SV("12x"), &i));
+  CU_ASSERT_FALSE(tl_parse_i64(TL_SV(""), &i));
+  CU_ASSERT_TRUE(tl_parse_f64(TL_SV("-1.5e3"), &d) && d == -1500.0);
+  CU_ASSERT_FALSE(tl_parse_f64(TL_SV("0x10"), &d));
+  CU_ASSERT_FALSE(tl_parse_f64(TL_SV(" 1"), &d));
+}
+
+static void floats_print_shortest(void) {
+  static const struct {
+    float value;
+    const char *text;
+  } rows[] = {{1.0f, "1.0"}, {0.1f, "0.1"}, {-2.5f, "-2.5"}, {1e10f, "1e+10"},
+              {16777216.0f, "16777216.0"}, {3.4028235e38f, "3.4028235e+38"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    tl_buf b;
+    tl_buf_init(&b);
+    tl_buf_add_f32(&b, rows[i].value);
+    CU_ASSERT_STRING_EQUAL(b.p, rows[i].text);
+    tl_buf_release(&b);
+  }
+}
+
+static void quoting_keeps_terminals_safe(void) {
+  tl_buf b;
+  tl_buf_init(&b);
+  tl_buf_add_quoted(&b, (tl_sv){"a\"\\\n\x1b\xff\xc3\xa9", 8});
+  CU_ASSERT_STRING_EQUAL(b.p, "\"a\\\"\\\\\\n\\x1b\\xff\xc3\xa9\"");
+  tl_buf_release(&b);
+}
+
+static void distance_counts_edits(void) {
+  CU_ASSERT_EQUAL(tl_edit_distance(TL_SV("Relu"), TL_SV("Relu"), 3), 0);
+  CU_ASSERT_EQUAL(tl_edit_distance(TL_SV("Rleu"), TL_SV("Relu"), 3), 1);
+  CU_ASSERT_EQUAL(tl_edit_distance(TL_SV("Conv"), TL_SV("Softmax"), 3), 4);
+}
+
+/* Vectors of FIPS 180-4 (examples document): "", "abc", and the 448-bit message. */
+static void sha256_known_answers(void) {
+  char hex[65];
+  tl_sha256_hex("", 0, hex);
+  CU_ASSERT_STRING_EQUAL(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  tl_sha256_hex("abc", 3, hex);
+  CU_ASSERT_STRING_EQUAL(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  tl_sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56, hex);
+  CU_ASSERT_STRING_EQUAL(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+/* An aborted output leaves neither the file nor a temporary behind. */
+static void aborted_output_leaves_nothing(void) {
+  char folder[] = "/tmp/tailor-unit-XXXXXX";
+  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+  char path[64];
+  snprintf(path, sizeof path, "%s/out", folder);
+  tl_diag quiet = {0};
+  tl_writer *w = NULL;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&quiet, path, NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "half", 4), TL_OK);
+  tl_writer_abort(w);
+  CU_ASSERT_EQUAL(rmdir(folder), 0); /* only works on an empty folder */
+}
+
+static void committed_output_is_whole(void) {
+  char folder[] = "/tmp/tailor-unit-XXXXXX";
+  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+  char path[64];
+  snprintf(path, sizeof path, "%s/out", folder);
+  tl_diag quiet = {0};
+  tl_writer *w = NULL;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&quiet, path, NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "abc", 3), TL_OK);
+  CU_ASSERT_EQUAL(access(path, F_OK), -1); /* invisible until commit */
+  CU_ASSERT_EQUAL(tl_writer_commit(w), TL_OK);
+  tl_file *f = NULL;
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&quiet, path, TL_FILE_MAP, &f), TL_OK);
+  CU_ASSERT_TRUE(f->size == 3 && memcmp(f->data, "abc", 3) == 0);
+  tl_file_close(f);
+  unlink(path);
+  rmdir(folder);
+}
+
+static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
+                                  {"symbols are equal by bytes", symbols_are_equal_by_bytes},
+                                  {"slab runs are contiguous", slab_runs_are_contiguous},
+                                  {"numbers parse whole or not", numbers_parse_whole_or_not},
+                                  {"floats print shortest", floats_print_shortest},
+                                  {"quoting keeps terminals safe", quoting_keeps_terminals_safe},
+                                  {"distance counts edits", distance_counts_edits},
+                                  {"sha256 known answers", sha256_known_answers},
+                                  {"aborted output leaves nothing", aborted_output_leaves_nothing},
+                                  {"committed output is whole", committed_output_is_whole},
+                                  {NULL, NULL}};
+const unit_suite unit_suite_support = {"support", tests};
