@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common-subexpressions: merge nodes that compute the same thing from the same operands, and
+ * constants with the same contents. Graph by graph: a body does not reuse values around it.
+ *
+ * Requires:  nothing.            Keeps: the first of equals, names of graph outputs.
+ * After:     no two pure nodes of a graph are equal, unless both give outputs their names.
+ * Cost:      one sweep with a hash table, O(nodes + edges + bytes of small constants).
+ * Tests:     tests/golden/common-subexpressions/ */
+#include "passes/passes.h"
+#include "passes/values.h"
+#include "support/hash.h"
+
+/* Constants up to this size are compared by contents, longer ones only as views. */
+enum { SMALL_BYTES = 1024 };
+
+/* Open addressing over node or value ids; slots keep the hash so that a probe rarely compares. */
+typedef struct seen {
+  uint32_t *ids;
+  uint32_t *hashes;
+  uint32_t mask;
+} seen;
+
+typedef struct merging {
+  tl_pass *p;
+  tl_module *m;
+  tl_pinned pinned;
+  bool stopped; /* the rewrite limit is reached */
+} merging;
+
+static tl_status seen_create(merging *s, uint32_t n, seen *out) {
+  uint32_t slots = 16;
+  while (slots / 2 < n && slots < UINT32_MAX / 2)
+    slots *= 2;
+  out->ids = tl_arena_calloc(s->p->scratch, slots, sizeof *out->ids);
+  out->hashes = tl_arena_calloc(s->p->scratch, slots, sizeof *out->hashes);
+  out->mask = slots - 1;
+  if (out->ids && out->hashes)
+    return TL_OK;
+  return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+}
+
+typedef bool (*equal_fn)(const tl_module *m, uint32_t a, uint32_t b);
+
+/* The id that was entered first and equals `id`; enters `id` and returns it when there is none. */
+static uint32_t seen_enter(seen *t, const tl_module *m, uint32_t id, uint64_t h, equal_fn equal) {
+  uint32_t hash = (uint32_t)(h ^ h >> 32);
+  uint32_t slot = hash & t->mask;
+  while (t->ids[slot]) {
+    if (t->hashes[slot] == hash && equal(m, t->ids[slot], id))
+      return t->ids[slot];
+    slot = (slot + 1) & t->mask;
+  }
+  t->ids[slot] = id;
+  t->hashes[slot] = hash;
+  return id;
+}
+
+static const tl_tensor *data_of(const tl_module *m, tl_value_id v) {
+  return tl_tensor_get(m, tl_value_get(m, v)->tensor);
+}
+
+static uint64_t hash_constant(const tl_module *m, tl_value_id v) {
+  const tl_tensor *t = data_of(m, v);
+  uint64_t h = tl_hash_mix(tl_hash_mix(t->type, t->bytes), t->kind == TL_SOURCE_STRINGS);
+  if (t->kind == TL_SOURCE_STRINGS)
+    return tl_hash_bytes(t->u.strings, tl_tensor_elements(m, t) * sizeof *t->u.strings, h);
+  if (t->bytes <= SMALL_BYTES)
+    return tl_hash_bytes(tl_tensor_data(t), t->bytes, h);
+  return t->kind == TL_SOURCE_FILE ? tl_hash_mix(h, t->u.view.offset) : h;
+}
+
+static bool equal_constants(const tl_module *m, uint32_t a, uint32_t b) {
+  return tl_tensor_equal(m, data_of(m, a), data_of(m, b), SMALL_BYTES);
+}
+
+/* Only what the table says is pure: an op nobody knows may be random. */
+static bool is_pure(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  return tl_op_row(node->op) && node->n_results && !node->control_in && !node->control_out &&
+         !tl_op_has_trait(node->op, TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL |
+                                        TL_TRAIT_BODY);
+}
+
+static bool can_merge_results(const merging *s, tl_node_id from, tl_node_id to) {
+  for (uint32_t i = 0; i < tl_node_get(s->m, from)->n_results; i++)
+    if (!tl_value_can_merge(s->m, &s->pinned, tl_result(s->m, from, i), tl_result(s->m, to, i)))
+      return false;
+  return true;
+}
+
+static bool may_rewrite(merging *s) {
+  s->stopped = s->stopped || !tl_pass_may_rewrite(s->p);
+  return !s->stopped;
+}
+
+static void merge_nodes(merging *s, tl_node_id from, tl_node_id to) {
+  if (!can_merge_results(s, from, to)) {
+    tl_pass_remark(s->p, s->m, from, false, "kept: it and its equal both give outputs their names");
+    return;
+  }
+  if (!may_rewrite(s))
+    return;
+  tl_pass_remark(s->p, s->m, from, true, "merged with the same computation before it");
+  for (uint32_t i = 0; i < tl_node_get(s->m, from)->n_results; i++)
+    tl_value_merge(s->m, tl_result(s->m, from, i), tl_result(s->m, to, i));
+  tl_node_erase(s->m, from);
+}
+
+static tl_status sweep_constants(merging *s, const tl_graph *g) {
+  seen table;
+  TL_TRY(seen_create(s, g->constants.n, &table));
+  for (uint32_t i = 0; i < g->constants.n && !s->stopped; i++) {
+    tl_value_id v = g->constants.at[i];
+    if (!v)
+      continue;
+    tl_value_id first = seen_enter(&table, s->m, v, hash_constant(s->m, v), equal_constants);
+    if (first == v || !tl_value_can_merge(s->m, &s->pinned, v, first) || !may_rewrite(s))
+      continue;
+    tl_value_merge(s->m, v, first);
+    tl_graph_erase_constant(s->m, v);
+  }
+  return TL_OK;
+}
+
+/* Operands are final when a node is reached, because its producers come before it. */
+static tl_status sweep_nodes(merging *s, const tl_graph *g) {
+  seen table;
+  TL_TRY(seen_create(s, g->n_nodes, &table));
+  TL_FOR_NODES(s->m, g, n) {
+    if (s->stopped)
+      return TL_OK;
+    if (!is_pure(s->m, n))
+      continue;
+    tl_node_id first = seen_enter(&table, s->m, n, tl_node_hash(s->m, n), tl_node_equal);
+    if (first != n)
+      merge_nodes(s, n, first);
+  }
+  return TL_OK;
+}
+
+/* Outer graphs first: their merged values make nodes of bodies equal. */
+tl_status tl_pass_cse(tl_pass *p, tl_module *m) {
+  merging s = {.p = p, .m = m};
+  TL_TRY(tl_pinned_find(p, m, &s.pinned));
+  for (uint32_t i = 0; i < m->graphs.n && !s.stopped; i++) {
+    const tl_graph *g = m->graphs.at[i];
+    if (g->erased)
+      continue;
+    tl_arena_mark mark = tl_arena_save(p->scratch);
+    TL_TRY(sweep_constants(&s, g));
+    TL_TRY(sweep_nodes(&s, g));
+    tl_arena_rewind(p->scratch, mark);
+  }
+  return TL_OK;
+}

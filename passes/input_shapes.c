@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* input-shapes: give inputs of the main graph the shapes of --input-shape.
+ *
+ * Requires:  infer-shapes afterwards.   Keeps: nodes, edges, names, dtypes.
+ * After:     named inputs have the given shape; where one changed, shapes that may have followed from
+ *            the old one are forgotten (ranks and dtypes stay).
+ * Cost:      O(options * inputs + values).
+ * Tests:     tests/golden/input-shapes/ */
+#include "passes/passes.h"
+#include "passes/values.h"
+
+static tl_location at_option(const tl_module *m, tl_sv name) {
+  return (tl_location){.file = m->path, .node = name, .attr = TL_SV("--input-shape")};
+}
+
+static tl_status fail_unknown(tl_module *m, const tl_graph *g, tl_sv name) {
+  tl_nearest near = tl_nearest_start(name);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    tl_nearest_try(&near, tl_value_name(m, g->inputs.at[i]));
+  if (near.found.n)
+    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10016", at_option(m, name),
+                        "the model has no input named '%.*s'\vdid you mean '%.*s'?",
+                        TL_SV_ARG(name), TL_SV_ARG(near.found));
+  return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10016", at_option(m, name),
+                      "the model has no input named '%.*s'", TL_SV_ARG(name));
+}
+
+static tl_value_id find_input(const tl_module *m, const tl_graph *g, tl_sv name) {
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if (tl_sv_eq(tl_value_name(m, g->inputs.at[i]), name))
+      return g->inputs.at[i];
+  return TL_NO_VALUE;
+}
+
+/* The type of v with the given dims; -1 keeps a dim as dynamic as the model has it. */
+static tl_status shaped_type(tl_module *m, tl_value_id v, const tl_input_shape *s,
+                             tl_type_id *out) {
+  tl_dim dims[TL_MAX_RANK];
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  bool tensor = t->kind == TL_KIND_TENSOR;
+  if (!tensor && t->kind != TL_KIND_UNKNOWN)
+    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, s->name),
+                        "input '%.*s' is not a tensor and has no shape", TL_SV_ARG(s->name));
+  if (s->rank > TL_MAX_RANK || (tensor && t->rank >= 0 && t->rank != s->rank))
+    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E10049", at_option(m, s->name),
+                        "input '%.*s' has %d dims in the model, but %d are given",
+                        TL_SV_ARG(s->name), t->rank, s->rank);
+  for (int i = 0; i < s->rank; i++) {
+    bool keep = s->dims[i] == TL_DIM_UNKNOWN && t->rank >= 0 && !tl_dim_is_static(t->dims[i]);
+    dims[i] = keep ? t->dims[i] : s->dims[i];
+  }
+  *out = tl_type_tensor(m, tensor ? (tl_dtype)t->dtype : TL_DTYPE_NONE, s->rank, dims);
+  if (*out == TL_NO_TYPE)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return TL_OK;
+}
+
+/* Keeps what does not depend on sizes. */
+static tl_status forget_shape(tl_module *m, tl_value_id v) {
+  tl_dim unknown[TL_MAX_RANK];
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  tl_type_id type = TL_NO_TYPE;
+  if (t->kind == TL_KIND_TENSOR) {
+    for (int i = 0; i < t->rank; i++)
+      unknown[i] = TL_DIM_UNKNOWN;
+    type = tl_type_tensor(m, (tl_dtype)t->dtype, t->rank, unknown);
+    if (type == TL_NO_TYPE)
+      return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  }
+  tl_value_set_type(m, v, type);
+  return TL_OK;
+}
+
+/* Inputs of bodies follow from what their owners pass in. */
+static tl_status forget_derived(tl_module *m) {
+  for (tl_value_id v = 1; v < tl_module_value_end(m); v++) {
+    const tl_value *value = tl_value_get(m, v);
+    bool derived = value->kind == TL_VALUE_RESULT ||
+                   (value->kind == TL_VALUE_INPUT &&
+                    tl_graph_get(m, value->def)->kind == TL_GRAPH_BODY);
+    if (derived)
+      TL_TRY(forget_shape(m, v));
+  }
+  return TL_OK;
+}
+
+tl_status tl_pass_input_shapes(tl_pass *p, tl_module *m) {
+  const tl_graph *g = tl_module_main(m);
+  bool changed = false;
+  for (uint32_t i = 0; i < p->options->n_input_shapes; i++) {
+    const tl_input_shape *s = &p->options->input_shapes[i];
+    tl_value_id v = find_input(m, g, s->name);
+    tl_type_id type;
+    if (v == TL_NO_VALUE)
+      return fail_unknown(m, g, s->name);
+    TL_TRY(shaped_type(m, v, s, &type));
+    if (type == tl_value_type(m, v) || !tl_pass_may_rewrite(p))
+      continue;
+    tl_value_set_type(m, v, type);
+    changed = true;
+  }
+  return changed ? forget_derived(m) : TL_OK;
+}

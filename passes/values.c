@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about values (values.h). */
+#include "passes/values.h"
+
+tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
+  *out = (tl_pinned){NULL, 0};
+  if (m->states.n == 0)
+    return TL_OK;
+  uint32_t n = tl_module_value_end(m);
+  bool *at = tl_arena_calloc(p->scratch, n, sizeof *at);
+  if (!at)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  for (uint32_t i = 0; i < m->states.n; i++) {
+    at[m->states.at[i].input] = true;
+    at[m->states.at[i].output] = true;
+    at[m->states.at[i].initial] = true;
+  }
+  *out = (tl_pinned){at, n};
+  return TL_OK;
+}
+
+bool tl_value_leaves_graph(const tl_module *m, tl_value_id v) {
+  tl_node_id ret = tl_graph_get(m, tl_value_graph(m, v))->ret;
+  TL_FOR_USES(m, v, u)
+    if (tl_use_get(m, u)->user == ret)
+      return true;
+  return false;
+}
+
+bool tl_value_can_merge(const tl_module *m, const tl_pinned *pinned, tl_value_id from,
+                        tl_value_id to) {
+  if (tl_is_pinned(pinned, from) || tl_is_pinned(pinned, to))
+    return false;
+  if (!tl_value_leaves_graph(m, from))
+    return true;
+  return tl_value_graph(m, from) == tl_value_graph(m, to) &&
+         tl_value_get(m, to)->kind != TL_VALUE_INPUT && !tl_value_leaves_graph(m, to);
+}
+
+void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to) {
+  tl_value *old = tl_value_get(m, from);
+  tl_value *kept = tl_value_get(m, to);
+  if (old->name && (kept->name == 0 || tl_value_leaves_graph(m, from))) {
+    kept->name = old->name;
+    old->name = 0;
+  }
+  if (kept->type == TL_NO_TYPE ||
+      (kept->kind == TL_VALUE_RESULT && !tl_type_is_static(m, kept->type) &&
+       tl_type_is_static(m, old->type)))
+    kept->type = old->type;
+  tl_value_replace_uses(m, from, to);
+}
+
+static bool is_named(const tl_module *m, tl_value_id v, tl_symbol name) {
+  return v && tl_value_get(m, v)->name == name;
+}
+
+tl_value_id tl_graph_find_value(const tl_module *m, const tl_graph *g, tl_sv name) {
+  tl_symbol s = tl_symbol_find(&m->symbols, name);
+  if (s == TL_NO_SYMBOL || s == 0)
+    return TL_NO_VALUE;
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if (is_named(m, g->inputs.at[i], s))
+      return g->inputs.at[i];
+  for (uint32_t i = 0; i < g->constants.n; i++)
+    if (is_named(m, g->constants.at[i], s))
+      return g->constants.at[i];
+  TL_FOR_NODES(m, g, n)
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+      if (is_named(m, tl_node_get(m, n)->results + i, s))
+        return tl_node_get(m, n)->results + i;
+  return TL_NO_VALUE;
+}
+
+void tl_nearest_try(tl_nearest *near, tl_sv candidate) {
+  if (candidate.n == 0 || near->distance <= 1)
+    return;
+  size_t d = tl_edit_distance(near->wanted, candidate, near->distance - 1);
+  if (d < near->distance) {
+    near->distance = d;
+    near->found = candidate;
+  }
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about values that several passes ask, and the one way to merge two of them. */
+#ifndef TL_PASSES_VALUES_H
+#define TL_PASSES_VALUES_H
+
+#include "passes/pass.h"
+
+/* Values that take part in a training state and must therefore keep their identity. */
+typedef struct tl_pinned {
+  const bool *at; /* by value id, scratch; NULL: none */
+  uint32_t n;
+} tl_pinned;
+
+/* Collects them. TL_NO_MEMORY. O(states), plus clearing one byte a value when there are any. */
+tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) TL_NODISCARD;
+static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
+  return v < pinned->n && pinned->at[v];
+}
+
+/* True when v is an output of the graph it belongs to. O(uses). */
+bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
+
+/* True when `from` may be replaced by `to` without a graph output losing its name: at most one of
+ * them leaves its graph, and if it is `from`, `to` is in the same graph and can take the name over
+ * (an input cannot), and neither is pinned. */
+bool tl_value_can_merge(const tl_module *m, const tl_pinned *pinned, tl_value_id from,
+                        tl_value_id to);
+/* Replaces `from` by `to`, which takes over the name of an output and a type where it has none. */
+void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to);
+
+/* Value of a graph with that name (inputs, constants, results), TL_NO_VALUE if there is none. */
+tl_value_id tl_graph_find_value(const tl_module *m, const tl_graph *g, tl_sv name);
+
+/* Remembers the candidate that is nearest to what a user wrote, for hints. */
+typedef struct tl_nearest {
+  tl_sv wanted;
+  tl_sv found; /* n == 0: nothing is near */
+  size_t distance;
+} tl_nearest;
+
+enum { TL_NEAREST_LIMIT = 3 };
+
+static inline tl_nearest tl_nearest_start(tl_sv wanted) {
+  return (tl_nearest){.wanted = wanted, .distance = TL_NEAREST_LIMIT + 1};
+}
+void tl_nearest_try(tl_nearest *near, tl_sv candidate);
+
+#endif
