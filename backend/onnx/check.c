@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold before a module is written as ONNX: only things ONNX can say, every domain
+ * imported, every value that somebody may refer to named. */
+#include "backend/onnx/emit.h"
+#include "ir/graph.h"
+
+enum { DEFAULT_OPSET = 21 };
+
+static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t depth);
+
+static bool is_npu(const tl_module *m, tl_symbol domain) {
+  return domain && tl_sv_is(tl_sym(m, domain), "npu");
+}
+
+/* A model may use ops of a domain "npu" of its own; then it imports the domain. */
+static tl_status check_op(tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  tl_symbol domain = tl_op_domain_symbol(m, op);
+  if (tl_module_opset(m, domain))
+    return TL_OK;
+  if (is_npu(m, domain))
+    return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                   "NPU op 'npu::%.*s' has no ONNX form\vwrite AIR, or export before lowering",
+                   TL_SV_ARG(tl_op_name(m, op)));
+  return tl_module_set_opset(m, domain, domain ? 1 : DEFAULT_OPSET);
+}
+
+static tl_status check_tensor(tl_module *m, tl_location where, const tl_tensor *t) {
+  const tl_dtype_info *info = tl_dtype_get((tl_dtype)t->dtype);
+  if (info->onnx > 0)
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, where, "element type %s does not exist in ONNX",
+                 info->name);
+}
+
+static tl_status check_attr(tl_module *m, tl_node_id n, const tl_attr *a) {
+  tl_location where = tl_node_where(m, n);
+  where.attr = tl_sym(m, a->name);
+  if (a->kind == TL_ATTR_NONE || a->kind >= TL_ATTR_BOOL)
+    return tl_fail(m->diag, TL_UNSUPPORTED, where, "an attribute of kind %s has no ONNX form",
+                   tl_attr_kind_name((tl_attr_kind)a->kind));
+  if (a->kind == TL_ATTR_TENSOR)
+    return check_tensor(m, where, tl_tensor_get(m, a->u.t));
+  for (uint32_t i = 0; a->kind == TL_ATTR_TENSORS && i < a->count; i++)
+    TL_TRY(check_tensor(m, where, tl_tensor_get(m, a->u.ids[i])));
+  bool lost = a->kind == TL_ATTR_TYPE && !tl_onnx_has_type(m, a->u.type);
+  for (uint32_t i = 0; a->kind == TL_ATTR_TYPES && i < a->count; i++)
+    lost = lost || !tl_onnx_has_type(m, a->u.ids[i]);
+  if (lost)
+    return tl_fail(m->diag, TL_UNSUPPORTED, where, "this type cannot be expressed in ONNX");
+  return TL_OK;
+}
+
+static tl_status name_value(tl_module *m, tl_value_id v, tl_sv base) {
+  if (tl_value_get(m, v)->name)
+    return TL_OK;
+  tl_symbol name = tl_module_fresh_name(m, base);
+  if (name == TL_NO_SYMBOL)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  tl_value_get(m, v)->name = name;
+  return TL_OK;
+}
+
+/* A name from the op and the number of the value, so that the first attempt is nearly always free.
+ */
+static tl_status name_result(tl_module *m, const tl_node *node, tl_value_id v) {
+  tl_buf base;
+  tl_buf_init(&base);
+  tl_buf_add_sv(&base, node->name ? tl_sym(m, node->name) : tl_op_name(m, node->op));
+  tl_buf_add_char(&base, '_');
+  tl_buf_add_u64(&base, v);
+  tl_status status = base.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
+                                           "out of memory")
+                                 : name_value(m, v, tl_buf_view(&base));
+  tl_buf_release(&base);
+  return status;
+}
+
+/* An optional result that nobody uses may stay without a name; runtimes want the others. */
+static tl_status name_results(tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_op *row = tl_op_row(node->op);
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    const tl_value *value = tl_value_get(m, node->results + i);
+    const tl_op_port *port = row ? tl_op_result_port(row, i) : NULL;
+    bool wanted = value->n_uses || (port && port->kind != TL_PORT_OPTIONAL);
+    if (!value->name && wanted)
+      TL_TRY(name_result(m, node, node->results + i));
+  }
+  return TL_OK;
+}
+
+static tl_status check_node(tl_module *m, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(m, n);
+  TL_TRY(check_op(m, n));
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    TL_TRY(check_attr(m, n, &node->attrs[i]));
+  TL_TRY(name_results(m, n));
+  return check_attr_graphs(m, node, depth);
+}
+
+static tl_status check_data(tl_module *m, tl_value_id v, tl_sv base) {
+  TL_TRY(name_value(m, v, base));
+  const tl_value *value = tl_value_get(m, v);
+  tl_location where = TL_AT_NODE(m->path, tl_sym(m, value->name));
+  return value->tensor ? check_tensor(m, where, tl_tensor_get(m, value->tensor)) : TL_OK;
+}
+
+/* The type of an input or output must not get lost, unless it was never known. */
+static tl_status check_border(tl_module *m, tl_value_id v) {
+  const tl_value *value = tl_value_get(m, v);
+  const tl_type *t = tl_type_get(m, value->type);
+  bool known = t->kind != TL_KIND_UNKNOWN && !(t->kind == TL_KIND_TENSOR && !t->dtype);
+  if (!known || tl_onnx_has_type(m, value->type))
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_NODE(m->path, tl_sym(m, value->name)),
+                 "the type of this input or output cannot be expressed in ONNX");
+}
+
+static tl_status check_graph(tl_module *m, const tl_graph *g, uint32_t depth) {
+  if (depth > TL_ONNX_MAX_DEPTH)
+    return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path),
+                   "graphs are nested more than %d deep", TL_ONNX_MAX_DEPTH);
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    TL_TRY(check_data(m, g->inputs.at[i], TL_SV("input")));
+    TL_TRY(check_border(m, g->inputs.at[i]));
+  }
+  for (uint32_t i = 0; i < g->constants.n; i++)
+    if (g->constants.at[i])
+      TL_TRY(check_data(m, g->constants.at[i], TL_SV("constant")));
+  TL_FOR_NODES(m, g, n)
+    TL_TRY(check_node(m, n, depth));
+  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
+    TL_TRY(check_border(m, tl_graph_output(m, g, i)));
+  return TL_OK;
+}
+
+static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t depth) {
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (a->kind == TL_ATTR_GRAPH)
+      TL_TRY(check_graph(m, tl_graph_get(m, a->u.g), depth + 1));
+    for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count; k++)
+      TL_TRY(check_graph(m, tl_graph_get(m, a->u.ids[k]), depth + 1));
+  }
+  return TL_OK;
+}
+
+tl_status tl_onnx_prepare(tl_module *m) {
+  if (m->form == TL_FORM_NPU)
+    return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                   "a module in NPU form cannot be written as ONNX\vexport before lowering");
+  uint32_t roots = 0;
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    roots += m->graphs.at[i]->kind == TL_GRAPH_ROOT && !m->graphs.at[i]->erased;
+  if (roots != 1 || tl_module_main(m)->kind != TL_GRAPH_ROOT)
+    return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                   "an ONNX model has one main graph, this module has %u", roots);
+  if (!tl_module_opset(m, 0))
+    TL_TRY(tl_module_set_opset(m, 0, DEFAULT_OPSET));
+  return check_graph(m, tl_module_main(m), 0);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ModelProto, GraphProto, NodeProto and AttributeProto, in order of field numbers as protobuf's own
+ * writer puts them. Numbers are those of onnx.proto. */
+#include "backend/onnx/emit.h"
+
+enum { MIN_IR_VERSION = 10 };
+
+enum {
+  MODEL_IR_VERSION = 1,
+  MODEL_PRODUCER_NAME = 2,
+  MODEL_PRODUCER_VERSION = 3,
+  MODEL_DOMAIN = 4,
+  MODEL_VERSION = 5,
+  MODEL_DOC = 6,
+  MODEL_GRAPH = 7,
+  MODEL_OPSET = 8,
+  MODEL_METADATA = 14,
+  OPSET_DOMAIN = 1,
+  OPSET_VERSION = 2,
+  GRAPH_NODE = 1,
+  GRAPH_NAME = 2,
+  GRAPH_INITIALIZER = 5,
+  GRAPH_DOC = 10,
+  GRAPH_INPUT = 11,
+  GRAPH_OUTPUT = 12,
+  GRAPH_VALUE_INFO = 13,
+  GRAPH_METADATA = 16,
+  NODE_INPUT = 1,
+  NODE_OUTPUT = 2,
+  NODE_NAME = 3,
+  NODE_OP_TYPE = 4,
+  NODE_ATTRIBUTE = 5,
+  NODE_DOC = 6,
+  NODE_DOMAIN = 7,
+  NODE_METADATA = 9,
+  ATTR_NAME = 1,
+  ATTR_F = 2,
+  ATTR_I = 3,
+  ATTR_S = 4,
+  ATTR_T = 5,
+  ATTR_G = 6,
+  ATTR_FLOATS = 7,
+  ATTR_INTS = 8,
+  ATTR_STRINGS = 9,
+  ATTR_TENSORS = 10,
+  ATTR_GRAPHS = 11,
+  ATTR_TP = 14,
+  ATTR_TYPE_PROTOS = 15,
+  ATTR_TYPE = 20,
+  ATTR_SPARSE = 22,
+  ATTR_SPARSES = 23
+};
+
+/* AttributeProto.AttributeType of our kinds; 0: not in ONNX. */
+static const uint8_t attr_types[TL_N_ATTR_KINDS] = {
+    [TL_ATTR_FLOAT] = 1,   [TL_ATTR_INT] = 2,    [TL_ATTR_STRING] = 3,  [TL_ATTR_TENSOR] = 4,
+    [TL_ATTR_GRAPH] = 5,   [TL_ATTR_FLOATS] = 6, [TL_ATTR_INTS] = 7,    [TL_ATTR_STRINGS] = 8,
+    [TL_ATTR_TENSORS] = 9, [TL_ATTR_GRAPHS] = 10, [TL_ATTR_SPARSE] = 11, [TL_ATTR_SPARSES] = 12,
+    [TL_ATTR_TYPE] = 13,   [TL_ATTR_TYPES] = 14,
+};
+
+static void emit_list(tl_onnx_emit *e, const tl_attr *a) {
+  tl_module *m = e->m;
+  for (uint32_t i = 0; i < a->count; i++) {
+    switch ((tl_attr_kind)a->kind) {
+    case TL_ATTR_INTS: tl_wire_int(e->w, ATTR_INTS, a->u.is[i]); break;
+    case TL_ATTR_FLOATS: tl_wire_float(e->w, ATTR_FLOATS, a->u.fs[i]); break;
+    case TL_ATTR_STRINGS: tl_wire_sv(e->w, ATTR_STRINGS, tl_sym(m, a->u.ids[i])); break;
+    case TL_ATTR_SPARSES: tl_wire_sv(e->w, ATTR_SPARSES, tl_sym(m, a->u.ids[i])); break;
+    case TL_ATTR_TENSORS:
+      tl_onnx_emit_tensor(e, ATTR_TENSORS, tl_tensor_get(m, a->u.ids[i]), TL_NO_VALUE);
+      break;
+    case TL_ATTR_GRAPHS:
+      tl_onnx_emit_graph(e, ATTR_GRAPHS, tl_graph_get(m, a->u.ids[i]));
+      break;
+    case TL_ATTR_TYPES: tl_onnx_emit_type(e, ATTR_TYPE_PROTOS, a->u.ids[i], 0); break;
+    default: break;
+    }
+  }
+}
+
+void tl_onnx_emit_attr(tl_onnx_emit *e, const tl_attr *a) {
+  tl_module *m = e->m;
+  tl_wire_begin(e->w, NODE_ATTRIBUTE);
+  tl_wire_sv(e->w, ATTR_NAME, tl_sym(m, a->name));
+  switch ((tl_attr_kind)a->kind) {
+  case TL_ATTR_INT: tl_wire_int(e->w, ATTR_I, a->u.i); break;
+  case TL_ATTR_FLOAT: tl_wire_float(e->w, ATTR_F, a->u.f); break;
+  case TL_ATTR_STRING: tl_wire_sv(e->w, ATTR_S, tl_sym(m, a->u.s)); break;
+  case TL_ATTR_SPARSE: tl_wire_sv(e->w, ATTR_SPARSE, tl_sym(m, a->u.s)); break;
+  case TL_ATTR_TENSOR:
+    tl_onnx_emit_tensor(e, ATTR_T, tl_tensor_get(m, a->u.t), TL_NO_VALUE);
+    break;
+  case TL_ATTR_GRAPH: tl_onnx_emit_graph(e, ATTR_G, tl_graph_get(m, a->u.g)); break;
+  case TL_ATTR_TYPE: tl_onnx_emit_type(e, ATTR_TP, a->u.type, 0); break;
+  default: emit_list(e, a);
+  }
+  tl_wire_uint(e->w, ATTR_TYPE, attr_types[a->kind]);
+  tl_wire_end(e->w);
+}
+
+static void emit_node(tl_onnx_emit *e, tl_node_id id) {
+  tl_module *m = e->m;
+  const tl_node *node = tl_node_get(m, id);
+  tl_wire_begin(e->w, GRAPH_NODE);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    tl_wire_sv(e->w, NODE_INPUT, v ? tl_value_name(m, v) : TL_SV(""));
+  }
+  for (uint32_t i = 0; i < node->n_results; i++)
+    tl_wire_sv(e->w, NODE_OUTPUT, tl_value_name(m, node->results + i));
+  tl_wire_sv_if(e->w, NODE_NAME, tl_sym(m, node->name));
+  tl_wire_sv(e->w, NODE_OP_TYPE, tl_op_name(m, node->op));
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    tl_onnx_emit_attr(e, &node->attrs[i]);
+  tl_sv domain = tl_op_domain(m, node->op);
+  if (node->extra)
+    tl_onnx_emit_extra(e, node->extra, NODE_DOC, 0);
+  tl_wire_sv_if(e->w, NODE_DOMAIN, domain);
+  if (node->extra)
+    tl_onnx_emit_extra(e, node->extra, 0, NODE_METADATA);
+  tl_wire_end(e->w);
+}
+
+static void emit_initializers(tl_onnx_emit *e, const tl_graph *g) {
+  tl_module *m = e->m;
+  for (uint32_t i = 0; i < g->constants.n; i++) {
+    tl_value_id v = g->constants.at[i];
+    if (v)
+      tl_onnx_emit_tensor(e, GRAPH_INITIALIZER, tl_tensor_get(m, tl_value_get(m, v)->tensor), v);
+  }
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_value_id v = g->inputs.at[i];
+    tl_tensor_id t = tl_value_get(m, v)->tensor;
+    if (t)
+      tl_onnx_emit_tensor(e, GRAPH_INITIALIZER, tl_tensor_get(m, t), v);
+  }
+}
+
+/* Types of what is neither input nor output. An output is recognised by a use in RETURN, which is
+ * looked for only where a value has more than its ordinary users. */
+static void emit_inner_types(tl_onnx_emit *e, const tl_graph *g) {
+  tl_module *m = e->m;
+  TL_FOR_NODES(m, g, n) {
+    const tl_node *node = tl_node_get(m, n);
+    for (uint32_t i = 0; i < node->n_results; i++) {
+      tl_value_id v = node->results + i;
+      const tl_value *value = tl_value_get(m, v);
+      if (value->type && value->name && tl_onnx_has_type(m, value->type) &&
+          !tl_value_is_output(m, v))
+        tl_onnx_emit_value(e, GRAPH_VALUE_INFO, v);
+    }
+  }
+}
+
+void tl_onnx_emit_graph(tl_onnx_emit *e, uint32_t field, const tl_graph *g) {
+  tl_module *m = e->m;
+  tl_wire_begin(e->w, field);
+  TL_FOR_NODES(m, g, n)
+    emit_node(e, n);
+  tl_wire_sv_if(e->w, GRAPH_NAME, tl_sym(m, g->name));
+  emit_initializers(e, g);
+  tl_onnx_emit_extra(e, g->extra, GRAPH_DOC, 0);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    tl_onnx_emit_value(e, GRAPH_INPUT, g->inputs.at[i]);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
+    tl_onnx_emit_value(e, GRAPH_OUTPUT, tl_graph_output(m, g, i));
+  emit_inner_types(e, g);
+  tl_onnx_emit_extra(e, g->extra, 0, GRAPH_METADATA);
+  tl_wire_end(e->w);
+}
+
+static void emit_opsets(tl_onnx_emit *e) {
+  for (uint32_t i = 0; i < e->m->opsets.n; i++) {
+    const tl_opset *row = &e->m->opsets.at[i];
+    tl_wire_begin(e->w, MODEL_OPSET);
+    tl_wire_sv(e->w, OPSET_DOMAIN, tl_sym(e->m, row->domain));
+    tl_wire_int(e->w, OPSET_VERSION, row->version);
+    tl_wire_end(e->w);
+  }
+}
+
+void tl_onnx_emit_model(tl_onnx_emit *e) {
+  tl_module *m = e->m;
+  int64_t ir = m->ir_version > MIN_IR_VERSION ? m->ir_version : MIN_IR_VERSION;
+  tl_wire_int(e->w, MODEL_IR_VERSION, ir);
+  tl_wire_sv_if(e->w, MODEL_PRODUCER_NAME, tl_sym(m, m->producer_name));
+  tl_wire_sv_if(e->w, MODEL_PRODUCER_VERSION, tl_sym(m, m->producer_version));
+  tl_wire_sv_if(e->w, MODEL_DOMAIN, tl_sym(m, m->domain));
+  if (m->model_version)
+    tl_wire_int(e->w, MODEL_VERSION, m->model_version);
+  tl_onnx_emit_extra(e, m->extra, MODEL_DOC, 0);
+  tl_onnx_emit_graph(e, MODEL_GRAPH, tl_module_main(m));
+  emit_opsets(e);
+  tl_onnx_emit_extra(e, m->extra, 0, MODEL_METADATA);
+}

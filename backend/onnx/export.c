@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Saving a module as ONNX: count, decide where weights go, write, make visible. */
+#include "backend/onnx/export.h"
+
+#include <stdio.h>
+
+#include "backend/onnx/emit.h"
+
+/* Protobuf readers refuse messages of 2^31 bytes. */
+static const uint64_t largest_model = UINT64_C(0x7fffffff);
+
+typedef struct saving {
+  tl_module *m;
+  const char *path;
+  tl_onnx_save_options options;
+  tl_onnx_layout layout;
+  tl_buf data_path; /* of the file beside the model */
+  tl_wire wire;
+} saving;
+
+static tl_status out_of_memory(saving *s) {
+  return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->path), "out of memory");
+}
+
+static tl_sv base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return tl_sv_from(slash ? slash + 1 : path);
+}
+
+/* Path of the file of weights: in the folder of the model, named after it or as the caller says. */
+static tl_status name_data_file(saving *s) {
+  if (tl_sv_is(tl_sv_from(s->path), "-"))
+    return tl_fail(s->m->diag, TL_UNSUPPORTED, TL_AT_FILE(s->path),
+                   "a model with external weights cannot go to standard output"
+                   "\vgive an output file");
+  const char *given = s->options.external_name;
+  if (given && (!*given || strchr(given, '/') || strcmp(given, "..") == 0 ||
+                tl_sv_is(base_name(s->path), given)))
+    return tl_fail(s->m->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(s->path),
+                   "'%s' is no name for the file of weights: expected a file name without a folder,"
+                   " not that of the model", given);
+  tl_sv base = base_name(s->path);
+  size_t folder = strlen(s->path) - base.n;
+  tl_buf_add(&s->data_path, s->path, folder);
+  if (given) {
+    tl_buf_add_z(&s->data_path, given);
+  } else {
+    tl_buf_add_sv(&s->data_path, base);
+    tl_buf_add_z(&s->data_path, ".data");
+  }
+  if (s->data_path.failed)
+    return out_of_memory(s);
+  s->layout.location = (tl_sv){s->data_path.p + folder, s->data_path.n - folder};
+  return TL_OK;
+}
+
+static void describe(saving *s) {
+  tl_onnx_emit e = {.m = s->m, .w = &s->wire, .layout = &s->layout};
+  tl_onnx_emit_model(&e);
+}
+
+static void count(saving *s) {
+  tl_wire_release(&s->wire);
+  tl_wire_init(&s->wire);
+  describe(s);
+}
+
+/* Counts the model, the second time without large weights if they do not fit or are unwanted. */
+static tl_status lay_out(saving *s) {
+  bool beside = s->options.external_data;
+  if (!beside) {
+    count(s);
+    beside = tl_wire_position(&s->wire) > largest_model;
+  }
+  if (!beside)
+    return TL_OK;
+  TL_TRY(name_data_file(s));
+  if (tl_onnx_place_weights(s->m, &s->layout) != TL_OK)
+    return out_of_memory(s);
+  count(s);
+  if (tl_wire_position(&s->wire) <= largest_model)
+    return TL_OK;
+  return tl_fail(s->m->diag, TL_LIMIT, TL_AT_FILE(s->path),
+                 "the model takes %llu bytes even without its weights, ONNX allows %llu",
+                 (unsigned long long)tl_wire_position(&s->wire),
+                 (unsigned long long)largest_model);
+}
+
+static tl_status write_model(saving *s, tl_writer *out) {
+  if (tl_wire_start(&s->wire, out) != TL_OK)
+    return out_of_memory(s);
+  describe(s);
+  tl_status status = tl_wire_finish(&s->wire);
+  if (status == TL_INTERNAL)
+    tl_fail(s->m->diag, status, TL_AT_FILE(s->path), "counted and written sizes differ");
+  return status;
+}
+
+/* Both files are complete before either appears. The weights appear first, so that a model that is
+ * visible can be loaded; they go again when the model cannot follow. */
+static tl_status commit_both(saving *s, tl_writer *model, tl_writer *data) {
+  tl_status status = tl_writer_commit(data);
+  if (status != TL_OK) {
+    tl_writer_abort(model);
+    return status;
+  }
+  status = tl_writer_commit(model);
+  if (status != TL_OK)
+    remove(s->data_path.p);
+  return status;
+}
+
+static tl_status write_files(saving *s) {
+  tl_writer *model = NULL;
+  tl_writer *data = NULL;
+  tl_status status = tl_writer_open(s->m->diag, s->path, s->options.cancel, &model);
+  if (status == TL_OK)
+    status = write_model(s, model);
+  bool beside = s->layout.values.n > 0;
+  if (status == TL_OK && beside)
+    status = tl_writer_open(s->m->diag, s->data_path.p, s->options.cancel, &data);
+  if (status == TL_OK && beside)
+    status = tl_onnx_write_weights(s->m, &s->layout, data);
+  if (status != TL_OK) {
+    tl_writer_abort(data);
+    tl_writer_abort(model);
+    return status;
+  }
+  return beside ? commit_both(s, model, data) : tl_writer_commit(model);
+}
+
+tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_options *o) {
+  saving s = {.m = m, .path = path, .options = o ? *o : (tl_onnx_save_options){0}};
+  tl_buf_init(&s.data_path);
+  tl_wire_init(&s.wire);
+  tl_status status = tl_onnx_prepare(m);
+  if (status == TL_OK)
+    status = lay_out(&s);
+  if (status == TL_OK)
+    status = write_files(&s);
+  tl_wire_release(&s.wire);
+  tl_onnx_layout_release(&s.layout);
+  tl_buf_release(&s.data_path);
+  return status;
+}
