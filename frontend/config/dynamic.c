@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles of dynamic shapes: --dynamic-batch-size, --dynamic-image-size, --dynamic-dims. They are
+ * recorded for the device compiler; here they are held to the rules it has, so that a mistake shows
+ * now and not after a long compilation. */
+#include "frontend/config/values.h"
+
+enum { MIN_PROFILES = 2, MAX_PROFILES = 256 };
+
+typedef struct rules {
+  char between;          /* separates profiles */
+  const char *bad_value; /* GE codes */
+  const char *bad_count;
+} rules;
+
+static const rules of_kind[] = {
+    [TL_DYNAMIC_BATCH] = {',', "E10018", "E10035"},
+    [TL_DYNAMIC_IMAGE] = {';', "E10020", "E10035"},
+    [TL_DYNAMIC_DIMS] = {';', "E10038", "E10035"},
+};
+
+/* Values in one profile; 0 when one of them is not a positive integer. */
+static size_t count_values(tl_sv profile) {
+  size_t n = 0;
+  for (tl_sv rest = profile; rest.p; n++) {
+    int64_t v;
+    if (!tl_parse_i64(tl_sv_trim(tl_sv_split(&rest, ',')), &v) || v <= 0)
+      return 0;
+  }
+  return n;
+}
+
+static size_t count_dynamic_dims(const tl_options *o) {
+  size_t n = 0;
+  for (uint32_t i = 0; i < o->n_input_shapes; i++) {
+    for (int k = 0; k < o->input_shapes[i].rank; k++)
+      n += !tl_dim_is_static(o->input_shapes[i].dims[k]);
+  }
+  return n;
+}
+
+/* Whether the same profile occurs before `end` bytes of the text. */
+static bool is_repeated(tl_sv text, tl_sv profile, char between) {
+  for (tl_sv rest = {text.p, (size_t)(profile.p - text.p)}; rest.p && rest.n;) {
+    if (tl_sv_eq(tl_sv_trim(tl_sv_split(&rest, between)), profile))
+      return true;
+  }
+  return false;
+}
+
+static tl_status check_profile(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
+                               tl_sv profile, size_t expected) {
+  const rules *r = &of_kind[kind];
+  size_t n = count_values(profile);
+  if (n == 0)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, r->bad_value, where,
+                        "'%.*s' is not a list of positive integers\v%s", TL_SV_ARG(profile),
+                        strpbrk(text.p, "${<") ? "this looks like a placeholder that was never "
+                                                 "filled in"
+                                               : "items are joined by ','");
+  if (n != expected)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, kind == TL_DYNAMIC_DIMS ? "E10045" : r->bad_value,
+                        where, "profile '%.*s' has %zu values, %zu were expected%s",
+                        TL_SV_ARG(profile), n, expected,
+                        kind == TL_DYNAMIC_DIMS ? ": one for each -1 of --input-shape" : "");
+  if (is_repeated(text, profile, r->between))
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10039", where, "profile '%.*s' occurs twice",
+                        TL_SV_ARG(profile));
+  return TL_OK;
+}
+
+static tl_status check_shapes(tl_diag *d, tl_location where, tl_dynamic_kind kind,
+                              size_t n_dynamic) {
+  if (n_dynamic)
+    return TL_OK;
+  return tl_fail_code(d, TL_INVALID_ARGUMENT,
+                      kind == TL_DYNAMIC_IMAGE   ? "E10019"
+                      : kind == TL_DYNAMIC_BATCH ? "E10031"
+                                                 : "E10046",
+                      where, "--input-shape has no dim of -1 that the profiles could fill");
+}
+
+tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
+                           const tl_options *options) {
+  size_t n_dynamic = count_dynamic_dims(options);
+  size_t expected = kind == TL_DYNAMIC_BATCH ? 1 : kind == TL_DYNAMIC_IMAGE ? 2 : n_dynamic;
+  size_t n = 0;
+  TL_TRY(check_shapes(d, where, kind, n_dynamic));
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv profile = tl_sv_trim(tl_sv_split(&rest, of_kind[kind].between));
+    if (profile.n == 0 && (!rest.p || rest.n == 0))
+      continue; /* a trailing separator */
+    TL_TRY(check_profile(d, where, kind, text, profile, expected));
+    n++;
+  }
+  if (n < MIN_PROFILES || n > MAX_PROFILES)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, of_kind[kind].bad_count, where,
+                        "%zu profiles are given, %d to %d are possible", n, MIN_PROFILES,
+                        MAX_PROFILES);
+  return TL_OK;
+}

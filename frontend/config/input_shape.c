@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --input-shape: "name:1,3,224,224;mask:". The name ends at the last colon, so that names with
+ * colons work. */
+#include "frontend/config/values.h"
+
+const char *tl_value_hint(tl_sv text) {
+  for (size_t i = 0; i < text.n; i++) {
+    unsigned char c = (unsigned char)text.p[i];
+    if (c == '$' || c == '{' || c == '<')
+      return "this looks like a placeholder that was never filled in";
+    /* U+FF00..U+FFEF: full-width forms, typed with an input method for Chinese */
+    if (c == 0xef && i + 1 < text.n && ((unsigned char)text.p[i + 1] & 0xfe) == 0xbc)
+      return "it contains a full-width character; ASCII ':' ',' ';' and digits are expected";
+  }
+  return "expected NAME:D,D,... with several inputs joined by ';'";
+}
+
+/* A size above 0, -1, or "A~B" with B -1 for no upper bound. */
+static bool read_dim(tl_sv text, tl_dim *out, bool *ranged) {
+  int64_t low;
+  int64_t high;
+  tl_sv rest = text;
+  tl_sv first = tl_sv_trim(tl_sv_split(&rest, '~'));
+  if (!tl_parse_i64(first, &low))
+    return false;
+  if (!rest.p) {
+    *out = low == -1 ? TL_DIM_UNKNOWN : low;
+    return low == -1 || low > 0;
+  }
+  *ranged = true;
+  *out = TL_DIM_UNKNOWN;
+  return tl_parse_i64(tl_sv_trim(rest), &high) && low >= 0 && (high == -1 || high >= low);
+}
+
+static tl_sv strip_brackets(tl_sv s) {
+  s = tl_sv_trim(s);
+  if (s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
+    s = tl_sv_trim((tl_sv){s.p + 1, s.n - 2});
+  return s;
+}
+
+static size_t count_char(tl_sv s, char c) {
+  size_t n = 0;
+  for (size_t i = 0; i < s.n; i++)
+    n += s.p[i] == c;
+  return n;
+}
+
+static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                           tl_input_shape *out, bool *ranged) {
+  text = strip_brackets(text);
+  if (text.n == 0)
+    return TL_OK; /* a scalar */
+  size_t n = count_char(text, ',') + 1;
+  if (n > TL_MAX_RANK)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where,
+                        "input '%.*s' has %zu dims, at most %d are possible", TL_SV_ARG(out->name),
+                        n, TL_MAX_RANK);
+  tl_dim *dims = tl_arena_calloc(a, n, sizeof *dims);
+  if (!dims)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv item = tl_sv_trim(tl_sv_split(&rest, ','));
+    if (!read_dim(item, &dims[out->rank++], ranged))
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10011", where,
+                          "dim '%.*s' of input '%.*s' is not a positive integer, -1 or A~B\v%s",
+                          TL_SV_ARG(item), TL_SV_ARG(out->name), tl_value_hint(item));
+  }
+  out->dims = dims;
+  return TL_OK;
+}
+
+static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv entry,
+                            tl_input_shape *out, bool *ranged) {
+  const char *colon = memrchr(entry.p, ':', entry.n);
+  tl_sv name = colon ? tl_sv_trim((tl_sv){entry.p, (size_t)(colon - entry.p)}) : (tl_sv){NULL, 0};
+  if (name.n == 0)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where,
+                        "'%.*s' is not of the form NAME:D,D,...\v%s", TL_SV_ARG(entry),
+                        tl_value_hint(entry));
+  out->name = name;
+  return read_dims(d, a, where, (tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)}, out,
+                   ranged);
+}
+
+static bool is_repeated(const tl_input_shape *shapes, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    if (tl_sv_eq(shapes[i].name, shapes[n].name))
+      return true;
+  }
+  return false;
+}
+
+tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                               tl_options *out, bool *ranged) {
+  *ranged = false;
+  tl_input_shape *shapes = tl_arena_calloc(a, count_char(text, ';') + 1, sizeof *shapes);
+  if (!shapes)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  uint32_t n = 0;
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv entry = tl_sv_trim(tl_sv_split(&rest, ';'));
+    if (entry.n == 0)
+      continue;
+    TL_TRY(read_entry(d, a, where, entry, &shapes[n], ranged));
+    if (is_repeated(shapes, n))
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where,
+                          "input '%.*s' is named twice", TL_SV_ARG(shapes[n].name));
+    n++;
+  }
+  out->input_shapes = shapes;
+  out->n_input_shapes = n;
+  return TL_OK;
+}

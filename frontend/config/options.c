@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The option table and its lookups. */
+#include "frontend/config/options.h"
+
+#define ANY TL_COMMAND_ANY
+#define CONVERT TL_COMMAND_CONVERT
+#define OPT TL_COMMAND_OPT
+#define PASSES TL_COMMAND_PASSES
+#define OPS TL_COMMAND_OPS
+#define INFO TL_COMMAND_INFO
+#define NONE TL_COMMAND_NONE
+
+static const tl_option_row rows[TL_N_OPTION_ROWS] = {
+#define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)            \
+  {name, aliases, values, fallback, "", help, "", TL_OPTION_##kind, TL_FATE_OWN,                 \
+   TL_OPTIONS_##group, (uint8_t)(commands), letter},
+#define CARRY(id, name, kind, values, fallback, key, group, help)                                \
+  {name, "", values, fallback, key, help, "", TL_OPTION_##kind, TL_FATE_CARRY,                   \
+   TL_OPTIONS_##group, CONVERT, 0},
+#define WARN(id, name, kind, values, fallback, help, fate)                                       \
+  {name, "", values, fallback, "", help, fate, TL_OPTION_##kind, TL_FATE_WARN,                   \
+   TL_OPTIONS_IGNORED, CONVERT, 0},
+#define LATER(id, name, kind, values, inert, key, group, help)                                   \
+  {name, "", values, "", key, help, inert, TL_OPTION_##kind, TL_FATE_LATER, TL_OPTIONS_##group,  \
+   CONVERT, 0},
+#define NEVER(id, name, help, reason)                                                            \
+  {name, "", "VALUE", "", "", help, reason, TL_OPTION_TEXT, TL_FATE_NEVER, TL_OPTIONS_FOREIGN,   \
+   CONVERT, 0},
+#include "frontend/config/options.tbl"
+};
+
+static const char *const group_titles[TL_N_OPTION_GROUPS] = {
+    [TL_OPTIONS_IO] = "Input and output",
+    [TL_OPTIONS_MODEL] = "Model",
+    [TL_OPTIONS_PASSES] = "Passes",
+    [TL_OPTIONS_GENERAL] = "General",
+    [TL_OPTIONS_DEVICE] = "Device compiler (checked, recorded in the model, not acted on here)",
+    [TL_OPTIONS_IGNORED] = "Accepted with a warning, without effect here",
+    [TL_OPTIONS_PRECISION] = "Precision (not in this version)",
+    [TL_OPTIONS_FUSION] = "Fusion and optimization (not in this version)",
+    [TL_OPTIONS_FOREIGN] = "Refused: another tool's business",
+};
+
+const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
+
+const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }
+
+static bool same_spelling(tl_sv a, tl_sv b) {
+  if (a.n != b.n)
+    return false;
+  for (size_t i = 0; i < a.n; i++) {
+    char x = a.p[i] == '_' ? '-' : a.p[i];
+    char y = b.p[i] == '_' ? '-' : b.p[i];
+    if (x != y)
+      return false;
+  }
+  return true;
+}
+
+static bool answers_to(const tl_option_row *row, tl_sv spelling) {
+  if (same_spelling(tl_sv_from(row->name), spelling))
+    return true;
+  if (*row->key && same_spelling(tl_sv_from(row->key), spelling))
+    return true;
+  for (tl_sv rest = tl_sv_from(row->aliases); rest.p;) {
+    tl_sv alias = tl_sv_split(&rest, ' ');
+    if (alias.n && same_spelling(alias, spelling))
+      return true;
+  }
+  return false;
+}
+
+tl_option_id tl_option_find(tl_sv spelling, unsigned command) {
+  unsigned found = TL_N_OPTION_ROWS;
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    if (!answers_to(&rows[i], spelling))
+      continue;
+    if (rows[i].commands & command)
+      return (tl_option_id)i;
+    found = i;
+  }
+  return (tl_option_id)found;
+}
+
+tl_option_id tl_option_find_letter(char letter, unsigned command) {
+  for (unsigned i = 0; letter && i < TL_N_OPTION_ROWS; i++) {
+    if (rows[i].letter == letter && (rows[i].commands & command))
+      return (tl_option_id)i;
+  }
+  return TL_N_OPTION_ROWS;
+}
+
+const char *tl_option_nearest(tl_sv spelling, unsigned command) {
+  char plain[64];
+  size_t n = spelling.n < sizeof plain ? spelling.n : sizeof plain;
+  for (size_t i = 0; i < n; i++)
+    plain[i] = spelling.p[i] == '_' ? '-' : spelling.p[i];
+  const char *best = NULL;
+  size_t best_distance = n / 3 + 2; /* beyond this it is another word, not a typo */
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    tl_sv name = tl_sv_from(rows[i].name);
+    if (!(rows[i].commands & command))
+      continue;
+    size_t distance = tl_edit_distance((tl_sv){plain, n}, name, best_distance);
+    /* A shortened name ("op-precision" for "op-precision-mode") is close whatever its length. */
+    if (n >= 4 && name.n > n && memcmp(name.p, plain, n) == 0 && distance > 1)
+      distance = 1;
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = rows[i].name;
+    }
+  }
+  return best;
+}
+
+bool tl_choice_has(const char *choices, tl_sv value) {
+  for (tl_sv rest = tl_sv_from(choices); rest.p;) {
+    tl_sv choice = tl_sv_split(&rest, '|');
+    if (choice.n && tl_sv_eq(choice, value))
+      return true;
+  }
+  return false;
+}

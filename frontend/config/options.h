@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The option table as data (options.tbl) and lookups by spelling. Knows nothing about argv, prints
+ * nothing: tools/ parses and prints, frontend/config/settings checks values. */
+#ifndef TL_FRONTEND_CONFIG_OPTIONS_H
+#define TL_FRONTEND_CONFIG_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "support/str.h"
+
+typedef enum tl_option_id {
+#define OWN(id, ...) TL_OPTION_##id,
+#define CARRY(id, ...) TL_OPTION_##id,
+#define WARN(id, ...) TL_OPTION_##id,
+#define LATER(id, ...) TL_OPTION_##id,
+#define NEVER(id, ...) TL_OPTION_##id,
+#include "frontend/config/options.tbl"
+  TL_N_OPTION_ROWS
+} tl_option_id;
+
+typedef enum tl_option_kind {
+  TL_OPTION_FLAG,
+  TL_OPTION_MAYBE,  /* text, optional and only after '=' */
+  TL_OPTION_BIT,    /* 0|1 */
+  TL_OPTION_BOOL,   /* true|false */
+  TL_OPTION_CHOICE, /* one of values */
+  TL_OPTION_INT,    /* within values, "low..high" */
+  TL_OPTION_TEXT,
+  TL_OPTION_PATH
+} tl_option_kind;
+
+typedef enum tl_option_fate {
+  TL_FATE_OWN,   /* acted on */
+  TL_FATE_CARRY, /* recorded in the model */
+  TL_FATE_WARN,  /* a warning says what becomes of it */
+  TL_FATE_LATER, /* refused: not in this version */
+  TL_FATE_NEVER  /* refused: E10055 */
+} tl_option_fate;
+
+/* Sets of commands that take an option. */
+enum {
+  TL_COMMAND_CONVERT = 1 << 0,
+  TL_COMMAND_OPT = 1 << 1,
+  TL_COMMAND_PASSES = 1 << 2,
+  TL_COMMAND_OPS = 1 << 3,
+  TL_COMMAND_INFO = 1 << 4,
+  TL_COMMAND_HELP = 1 << 5,
+  TL_COMMAND_NONE = 1 << 6, /* before any command */
+  TL_COMMAND_ANY = (1 << 7) - 1
+};
+
+typedef enum tl_option_group {
+  TL_OPTIONS_IO,
+  TL_OPTIONS_MODEL,
+  TL_OPTIONS_PASSES,
+  TL_OPTIONS_GENERAL,
+  TL_OPTIONS_DEVICE,
+  TL_OPTIONS_IGNORED,
+  TL_OPTIONS_PRECISION,
+  TL_OPTIONS_FUSION,
+  TL_OPTIONS_FOREIGN,
+  TL_N_OPTION_GROUPS
+} tl_option_group;
+
+typedef struct tl_option_row {
+  const char *name;     /* canonical, with dashes, without the leading two */
+  const char *aliases;  /* further spellings, space-separated */
+  const char *values;   /* see options.tbl */
+  const char *fallback; /* default, "" when there is none */
+  const char *key;      /* GE's key, "" when there is none */
+  const char *help;     /* one clause or two */
+  const char *note;     /* WARN: what becomes of it; NEVER: why; LATER: inert values */
+  uint8_t kind;         /* tl_option_kind */
+  uint8_t fate;         /* tl_option_fate */
+  uint8_t group;        /* tl_option_group */
+  uint8_t commands;     /* TL_COMMAND_ set */
+  char letter;          /* 'o' for -o, 0: none */
+} tl_option_row;
+
+/* Row of an id below TL_N_OPTION_ROWS. */
+const tl_option_row *tl_option_row_get(tl_option_id id);
+/* Heading of a group in help and documents. */
+const char *tl_option_group_title(tl_option_group group);
+
+/* Finds an option by name, alias or GE key, dashes and underscores being equal; TL_N_OPTION_ROWS
+ * when there is none. A row of `command` wins over another of the same name. */
+tl_option_id tl_option_find(tl_sv spelling, unsigned command);
+tl_option_id tl_option_find_letter(char letter, unsigned command);
+/* The name of `command` that a typo most likely meant, NULL when none is close. */
+const char *tl_option_nearest(tl_sv spelling, unsigned command);
+
+/* True when `value` is one of the '|'-separated `choices`. */
+bool tl_choice_has(const char *choices, tl_sv value);
+
+#endif

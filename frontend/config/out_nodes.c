@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --out-nodes ("node:0;node:1" or "name;name") and the lines of --op-name-map. */
+#include "frontend/config/values.h"
+
+#include "support/file.h"
+
+/* An entry that ends in ":<digits>" names a node and its result. */
+static bool split_index(tl_sv entry, tl_out_node *out) {
+  const char *colon = memrchr(entry.p, ':', entry.n);
+  uint64_t index;
+  if (!colon || colon == entry.p)
+    return false;
+  if (!tl_parse_u64((tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)}, &index) ||
+      index >= UINT32_MAX)
+    return false;
+  *out = (tl_out_node){{entry.p, (size_t)(colon - entry.p)}, (uint32_t)index, true};
+  return true;
+}
+
+tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                            tl_options *out) {
+  size_t most = 1;
+  for (size_t i = 0; i < text.n; i++)
+    most += text.p[i] == ';';
+  tl_out_node *nodes = tl_arena_calloc(a, most, sizeof *nodes);
+  if (!nodes)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  uint32_t n = 0;
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv entry = tl_sv_trim(tl_sv_split(&rest, ';'));
+    if (entry.n == 0)
+      continue;
+    if (!split_index(entry, &nodes[n]))
+      nodes[n].name = entry;
+    if (nodes[n].by_node != nodes[0].by_node)
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                          "'%.*s' mixes the forms NODE:INDEX and NAME\vuse one form throughout",
+                          TL_SV_ARG(entry));
+    n++;
+  }
+  out->out_nodes = nodes;
+  out->n_out_nodes = n;
+  return TL_OK;
+}
+
+static tl_status read_rename(tl_diag *d, tl_location where, tl_sv line, tl_op_rename *out) {
+  tl_sv to = line;
+  tl_sv from = tl_sv_trim(tl_sv_split(&to, ':'));
+  if (to.p)
+    to = tl_sv_trim(to);
+  if (from.n == 0 || !to.p || to.n == 0)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10003", where,
+                        "'%.*s' is not of the form FROM:TO", TL_SV_ARG(line));
+  *out = (tl_op_rename){from, to};
+  return TL_OK;
+}
+
+static tl_status read_lines(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
+                            tl_options *out) {
+  size_t most = 1;
+  for (size_t i = 0; i < text.n; i++)
+    most += text.p[i] == '\n';
+  tl_op_rename *renames = tl_arena_calloc(a, most, sizeof *renames);
+  tl_location where = TL_AT_FILE(path);
+  if (!renames)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  uint32_t n = 0;
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv line = tl_sv_split(&rest, '\n');
+    where.line++;
+    where.column = 1;
+    line = tl_sv_trim(tl_sv_split(&line, '#'));
+    if (line.n)
+      TL_TRY(read_rename(d, where, line, &renames[n++]));
+  }
+  out->op_renames = renames;
+  out->n_op_renames = n;
+  return TL_OK;
+}
+
+tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options *out) {
+  tl_file *f;
+  TL_TRY(tl_file_open(d, path, TL_FILE_READ, &f));
+  enum { MOST = 16 << 20 };
+  tl_status status = TL_OK;
+  char *copy = f->size > MOST ? NULL : tl_arena_copy(a, f->data, (size_t)f->size);
+  if (f->size > MOST)
+    status = tl_fail(d, TL_LIMIT, TL_AT_FILE(path), "%llu bytes are too many for a list of names",
+                     (unsigned long long)f->size);
+  else if (!copy)
+    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  else
+    status = read_lines(d, a, path, (tl_sv){copy, (size_t)f->size}, out);
+  tl_file_close(f);
+  return status;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks option values against the table and against each other. */
+#include "frontend/config/settings.h"
+
+#include "frontend/config/values.h"
+
+void tl_settings_init(tl_settings *s) {
+  memset(s, 0, sizeof *s);
+  tl_arena_init(&s->arena, 0);
+  s->options = tl_options_default();
+}
+
+void tl_settings_release(tl_settings *s) { tl_arena_release(&s->arena); }
+
+const char *tl_settings_get(const tl_settings *s, tl_option_id id) {
+  return s->value[id] ? s->value[id] : tl_option_row_get(id)->fallback;
+}
+
+tl_location tl_at_option(tl_settings *s, tl_option_id id) {
+  tl_sv name = tl_sv_from(tl_option_row_get(id)->name);
+  char *text = tl_arena_alloc(&s->arena, name.n + 2);
+  if (!text)
+    return (tl_location){.attr = name};
+  memcpy(text, "--", 2);
+  memcpy(text + 2, name.p, name.n);
+  return (tl_location){.attr = {text, name.n + 2}};
+}
+
+static bool is_in_range(const char *range, tl_sv value) {
+  int64_t low;
+  int64_t high;
+  int64_t v;
+  const char *dots = strstr(range, "..");
+  return dots && tl_parse_i64((tl_sv){range, (size_t)(dots - range)}, &low) &&
+         tl_parse_i64(tl_sv_from(dots + 2), &high) && tl_parse_i64(value, &v) && v >= low &&
+         v <= high;
+}
+
+static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv value) {
+  const tl_option_row *row = tl_option_row_get(id);
+  tl_location where = tl_at_option(s, id);
+  if (row->kind == TL_OPTION_FLAG)
+    return TL_OK;
+  if (value.n == 0)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10054", where,
+                        "the value is empty\vwrite --%s=VALUE without blanks around '=', and quote "
+                        "values that contain ';' or blanks", row->name);
+  const char *choices = row->kind == TL_OPTION_BIT    ? "0|1"
+                        : row->kind == TL_OPTION_BOOL ? "true|false"
+                                                      : row->values;
+  const char *code = row->kind == TL_OPTION_BIT    ? "E10006"
+                     : row->kind == TL_OPTION_BOOL ? "E10005"
+                     : id == TL_OPTION_LOG         ? "E10010"
+                     : id == TL_OPTION_FRAMEWORK   ? "E10007"
+                                                   : "E10001";
+  if (row->kind == TL_OPTION_INT && !is_in_range(row->values, value))
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where,
+                        "'%.*s' is not an integer in %s", TL_SV_ARG(value), row->values);
+  bool is_choice = row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL ||
+                   row->kind == TL_OPTION_CHOICE || id == TL_OPTION_TIME_PASSES;
+  if (is_choice && !tl_choice_has(choices, value))
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where, "'%.*s' is not one of %s",
+                        TL_SV_ARG(value), choices);
+  return TL_OK;
+}
+
+/* What happens to options that this compiler does not act on. */
+static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv value) {
+  const tl_option_row *row = tl_option_row_get(id);
+  tl_location where = tl_at_option(s, id);
+  if (row->fate == TL_FATE_NEVER)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E10055", where, "this compiler does not do that: %s",
+                        row->note);
+  if (row->fate == TL_FATE_LATER && !tl_choice_has(row->note, value))
+    return tl_fail(d, TL_UNSUPPORTED, where,
+                   "not in this version (%s)\vleave it out here and give it to the atc call that "
+                   "reads the .air file", row->help);
+  if (row->fate == TL_FATE_WARN && !tl_sv_is(value, row->fallback))
+    tl_warn(d, where, "has no effect here: %s", row->note);
+  return TL_OK;
+}
+
+tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const char *value) {
+  tl_sv text = tl_sv_trim(tl_sv_from(value));
+  TL_TRY(check_value(s, d, id, text));
+  TL_TRY(check_fate(s, d, id, text));
+  const char *copy = tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
+  if (!copy)
+    return tl_fail(d, TL_NO_MEMORY, tl_at_option(s, id), "out of memory");
+  bool is_flag = tl_option_row_get(id)->kind == TL_OPTION_FLAG;
+  if (s->value[id] && !is_flag && id != TL_OPTION_OUTPUT)
+    tl_warn(d, tl_at_option(s, id), "given twice; '%s' counts, '%s' does not", copy, s->value[id]);
+  s->value[id] = copy;
+  return TL_OK;
+}
+
+static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
+  static const struct {
+    tl_option_id a;
+    tl_option_id b;
+    const char *code;
+  } pairs[] = {
+      {TL_OPTION_DYNAMIC_BATCH_SIZE, TL_OPTION_DYNAMIC_IMAGE_SIZE, "E10009"},
+      {TL_OPTION_DYNAMIC_BATCH_SIZE, TL_OPTION_DYNAMIC_DIMS, "E10009"},
+      {TL_OPTION_DYNAMIC_IMAGE_SIZE, TL_OPTION_DYNAMIC_DIMS, "E10009"},
+      {TL_OPTION_DYNAMIC_BATCH_SIZE, TL_OPTION_INPUT_SHAPE_RANGE, "E10009"},
+      {TL_OPTION_DYNAMIC_IMAGE_SIZE, TL_OPTION_INPUT_SHAPE_RANGE, "E10009"},
+      {TL_OPTION_DYNAMIC_DIMS, TL_OPTION_INPUT_SHAPE_RANGE, "E10009"},
+      {TL_OPTION_INPUT_SHAPE, TL_OPTION_INPUT_SHAPE_RANGE, "E10047"},
+      {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_BATCH_SIZE, "E10047"},
+      {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_IMAGE_SIZE, "E10047"},
+      {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_DIMS, "E10047"},
+      {TL_OPTION_INSERT_OP_CONF, TL_OPTION_DYNAMIC_DIMS, "E10047"},
+      {TL_OPTION_PRECISION_MODE, TL_OPTION_PRECISION_MODE_V2, "E10056"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (s->value[pairs[i].a] && s->value[pairs[i].b])
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, pairs[i].code, tl_at_option(s, pairs[i].a),
+                          "cannot be combined with --%s", tl_option_row_get(pairs[i].b)->name);
+  }
+  return TL_OK;
+}
+
+static tl_status check_task(tl_settings *s, tl_diag *d) {
+  const char *framework = tl_settings_get(s, TL_OPTION_FRAMEWORK);
+  if (strcmp(framework, "1") == 0)
+    return tl_fail(d, TL_UNSUPPORTED, tl_at_option(s, TL_OPTION_FRAMEWORK),
+                   "AIR input (1) is not in this version; ONNX (5) is what it reads");
+  if (strcmp(framework, "5") != 0)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E10007", tl_at_option(s, TL_OPTION_FRAMEWORK),
+                        "framework %s is not read here, only ONNX (5) is\v"
+                        "export the model to ONNX first", framework);
+  if (strcmp(tl_settings_get(s, TL_OPTION_MODE), "0") != 0)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E10055", tl_at_option(s, TL_OPTION_MODE),
+                        "mode %s works on device models; only 0, converting a model, is done here",
+                        tl_settings_get(s, TL_OPTION_MODE));
+  return TL_OK;
+}
+
+static tl_status resolve_shapes(tl_settings *s, tl_diag *d, bool *ranged) {
+  tl_option_id id =
+      s->value[TL_OPTION_INPUT_SHAPE] ? TL_OPTION_INPUT_SHAPE : TL_OPTION_INPUT_SHAPE_RANGE;
+  *ranged = false;
+  if (!s->value[id])
+    return TL_OK;
+  return tl_read_input_shapes(d, &s->arena, tl_at_option(s, id), tl_sv_from(s->value[id]),
+                              &s->options, ranged);
+}
+
+static tl_status check_dynamic(tl_settings *s, tl_diag *d) {
+  static const tl_option_id ids[] = {[TL_DYNAMIC_BATCH] = TL_OPTION_DYNAMIC_BATCH_SIZE,
+                                     [TL_DYNAMIC_IMAGE] = TL_OPTION_DYNAMIC_IMAGE_SIZE,
+                                     [TL_DYNAMIC_DIMS] = TL_OPTION_DYNAMIC_DIMS};
+  for (unsigned kind = 0; kind < sizeof ids / sizeof *ids; kind++) {
+    const char *value = s->value[ids[kind]];
+    if (value)
+      TL_TRY(tl_check_dynamic(d, tl_at_option(s, ids[kind]), (tl_dynamic_kind)kind,
+                              tl_sv_from(value), &s->options));
+  }
+  if (s->value[TL_OPTION_DYNAMIC_DIMS] && strcmp(s->options.input_format, "ND") != 0)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10003", tl_at_option(s, TL_OPTION_DYNAMIC_DIMS),
+                        "needs --input-format=ND, the format is %s", s->options.input_format);
+  return TL_OK;
+}
+
+/* Collects what the device compiler is to find in the model, in the order of the table. */
+static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
+  tl_carried_option *carried = tl_arena_calloc(&s->arena, TL_N_OPTION_ROWS, sizeof *carried);
+  if (!carried)
+    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  uint32_t n = 0;
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+    /* Bounds of a dim have no place in a type, so the text of ranged shapes travels along. */
+    bool is_shape = i == TL_OPTION_INPUT_SHAPE || i == TL_OPTION_INPUT_SHAPE_RANGE;
+    if (!s->value[i] || !(row->fate == TL_FATE_CARRY || (is_shape && ranged)))
+      continue;
+    const char *key = is_shape ? "ge.inputShape" : row->key;
+    carried[n++] = (tl_carried_option){tl_sv_from(key), tl_sv_from(s->value[i])};
+  }
+  s->options.carried = carried;
+  s->options.n_carried = n;
+  return TL_OK;
+}
+
+tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
+  tl_options *o = &s->options;
+  bool ranged;
+  TL_TRY(check_task(s, d));
+  TL_TRY(check_exclusive(s, d));
+  o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
+  o->external_weight =
+      (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
+  o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);
+  if (s->value[TL_OPTION_SOC_VERSION])
+    TL_TRY(tl_read_soc(d, tl_at_option(s, TL_OPTION_SOC_VERSION), s->value[TL_OPTION_SOC_VERSION],
+                       o));
+  TL_TRY(resolve_shapes(s, d, &ranged));
+  if (s->value[TL_OPTION_OUT_NODES])
+    TL_TRY(tl_read_out_nodes(d, &s->arena, tl_at_option(s, TL_OPTION_OUT_NODES),
+                             tl_sv_from(s->value[TL_OPTION_OUT_NODES]), o));
+  if (s->value[TL_OPTION_OP_NAME_MAP])
+    TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
+  TL_TRY(check_dynamic(s, d));
+  return collect_carried(s, d, ranged);
+}

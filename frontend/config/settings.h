@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values given for the options of the table: checked one by one as they come, then together, and
+ * turned into the typed options that passes and backends read. */
+#ifndef TL_FRONTEND_CONFIG_SETTINGS_H
+#define TL_FRONTEND_CONFIG_SETTINGS_H
+
+#include "frontend/config/options.h"
+#include "ir/options.h"
+#include "support/arena.h"
+#include "support/diag.h"
+
+typedef struct tl_settings {
+  tl_arena arena;                         /* owned; holds everything the members point to */
+  const char *value[TL_N_OPTION_ROWS];    /* NULL: not given; "" for a flag that was given */
+  tl_options options;                     /* valid after tl_settings_resolve */
+} tl_settings;
+
+void tl_settings_init(tl_settings *s);
+void tl_settings_release(tl_settings *s);
+
+/* Checks one value against its row and keeps a copy; blanks and carriage returns at its end are
+ * artefacts of scripts and dropped. value: "" for flags. A repeated option keeps the last value and
+ * warns. TL_INVALID_ARGUMENT for a bad value, TL_UNSUPPORTED for an option of a later version or
+ * another tool. */
+tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const char *value)
+    TL_NODISCARD;
+
+/* Checks what the given values say together, reads the files they name, and fills s->options. */
+tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) TL_NODISCARD;
+
+static inline bool tl_settings_has(const tl_settings *s, tl_option_id id) {
+  return s->value[id] != NULL;
+}
+/* The given value or the table's default ("" when there is none). */
+const char *tl_settings_get(const tl_settings *s, tl_option_id id);
+
+/* Location of a diagnostic about an option: "--name". */
+tl_location tl_at_option(tl_settings *s, tl_option_id id);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readers of structured option values. Internal to frontend/config: settings.c calls them. Each
+ * reports at `where` and fills arena memory; blanks around items are ignored, an empty item at the
+ * end (a trailing separator) too. */
+#ifndef TL_FRONTEND_CONFIG_VALUES_H
+#define TL_FRONTEND_CONFIG_VALUES_H
+
+#include "ir/options.h"
+#include "support/arena.h"
+#include "support/diag.h"
+
+/* "name:1,3,224,224;mask:" and the older "name:[1~8,3]". *ranged tells whether an A~B occurred. */
+tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                               tl_options *out, bool *ranged) TL_NODISCARD;
+
+/* "node:0;node:1" or "name;name". */
+tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                            tl_options *out) TL_NODISCARD;
+
+/* A file of "from:to" lines; '#' starts a comment. */
+tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options *out)
+    TL_NODISCARD;
+
+/* Chip name to family. An unknown chip of the vendor's is taken for the newest family with a
+ * warning; a name that is none is refused. */
+tl_status tl_read_soc(tl_diag *d, tl_location where, const char *text, tl_options *out)
+    TL_NODISCARD;
+
+typedef enum tl_dynamic_kind {
+  TL_DYNAMIC_BATCH,
+  TL_DYNAMIC_IMAGE,
+  TL_DYNAMIC_DIMS
+} tl_dynamic_kind;
+
+/* Values of --dynamic-batch-size, -image-size and -dims. Checks counts and values against the
+ * number of -1 in the input shapes; codes of atc. */
+tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
+                           const tl_options *options) TL_NODISCARD;
+
+/* Hint that fits a value which is no number: an unexpanded placeholder, a full-width character. */
+const char *tl_value_hint(tl_sv text);
+
+#endif
