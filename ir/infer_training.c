@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape functions of losses and optimizers. */
+#include "ir/infer_state.h"
+#include "ir/ops_gen.h"
+
+/* The loss: one number, or one per label when nothing is reduced. */
+static tl_status put_loss(tl_infer *x, tl_dtype dtype) {
+  tl_sv reduction = tl_node_attr_string(x->m, x->node, TL_SYM_reduction);
+  if (tl_sv_is(reduction, "none"))
+    return tl_infer_put_like(x, 0, dtype, 1);
+  if (reduction.n == 0 || tl_sv_is(reduction, "mean") || tl_sv_is(reduction, "sum"))
+    return tl_infer_put(x, 0, dtype, 0, NULL);
+  return tl_infer_fail(x, "attribute reduction: '%.*s' is none of none, mean, sum",
+                       TL_SV_ARG(reduction));
+}
+
+/* Labels [N, d...] have the shape of scores [N, C, d...] without the classes. */
+static tl_status check_labels(tl_infer *x) {
+  int scores = tl_infer_rank(x, 0);
+  int labels = tl_infer_rank(x, 1);
+  if (scores == TL_RANK_UNKNOWN || labels == TL_RANK_UNKNOWN || scores == labels + 1)
+    return TL_OK;
+  return tl_infer_fail(x, "labels of rank %d do not fit scores of rank %d", labels, scores);
+}
+
+/* scores, labels, weights? -> loss, log_prob */
+tl_status tl_infer_softmax_loss(tl_infer *x, uint32_t node) {
+  tl_dtype dtype;
+  (void)node;
+  TL_TRY(tl_infer_attr_dtype(x, TL_SYM_output_type, tl_infer_dtype(x, 0), &dtype));
+  TL_TRY(put_loss(x, dtype));
+  return tl_infer_put_like(x, 1, dtype, 0);
+}
+
+tl_status tl_infer_nll_loss(tl_infer *x, uint32_t node) {
+  (void)node;
+  TL_TRY(check_labels(x));
+  return put_loss(x, tl_infer_dtype(x, 0));
+}
+
+/* R, T, then n each of weights, gradients and states -> n each of new weights and new states. The
+ * results have one group less than the operands, because gradients have no successor. */
+tl_status tl_infer_optimizer(tl_infer *x, uint32_t node) {
+  uint32_t n_results = tl_infer_n_results(x);
+  uint32_t n_operands = tl_infer_n_operands(x);
+  (void)node;
+  if (n_operands < 2 || n_operands - 2 <= n_results)
+    return tl_infer_fail(x, "%u operands do not fit %u results", n_operands, n_results);
+  uint32_t n = n_operands - 2 - n_results;
+  if (n_results % n != 0)
+    return tl_infer_fail(x, "%u operands do not fit %u results", n_operands, n_results);
+  for (uint32_t i = 0; i < n_results; i++)
+    TL_TRY(tl_infer_put_same(x, i, i < n ? i + 2 : i + 2 + n));
+  return TL_OK;
+}
