@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parser of the textual IR: module header, graphs and the statements that are not nodes. */
+#include "ir/parse.h"
+
+#include "ir/parse_internal.h"
+
+const char *tl_control_origin_name(tl_control_origin origin) {
+  static const char *const names[TL_N_CONTROL_ORIGINS] = {
+      [TL_CONTROL_USER] = "user",
+      [TL_CONTROL_GATE] = "gate",
+      [TL_CONTROL_MEMORY] = "memory",
+      [TL_CONTROL_COMM_ORDER] = "comm_order",
+      [TL_CONTROL_SCHED] = "sched"};
+  return names[origin];
+}
+
+const char *tl_form_name(tl_form form) {
+  static const char *const names[] = {"canonical", "selected", "npu"};
+  return names[form];
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------- */
+
+/* "%x: type = value"; the type or the value may be left out where allowed. */
+static tl_status parse_declaration(tl_parser *p, tl_token *name, tl_type_id *type,
+                                   tl_tensor_id *tensor) {
+  *name = p->at;
+  *type = TL_NO_TYPE;
+  *tensor = TL_NO_TENSOR;
+  if (name->kind != TL_TOKEN_VALUE && name->kind != TL_TOKEN_ANONYMOUS)
+    return tl_parse_expected(p, "a value (%name)");
+  tl_parse_advance(p);
+  if (tl_parse_accept(p, ":"))
+    TL_TRY(tl_parse_type(p, type));
+  if (tl_parse_accept(p, "="))
+    TL_TRY(tl_parse_tensor(p, *type, tensor));
+  if (*type == TL_NO_TYPE && *tensor != TL_NO_TENSOR)
+    *type = tl_tensor_get(p->m, *tensor)->type;
+  return TL_OK;
+}
+
+static tl_status name_of(tl_parser *p, tl_token t, tl_symbol *name) {
+  *name = 0;
+  return t.kind == TL_TOKEN_ANONYMOUS ? TL_OK : tl_parse_symbol_of(p, t, name);
+}
+
+static tl_status parse_inputs(tl_parser *p, tl_graph_id g) {
+  tl_token at;
+  tl_symbol name;
+  tl_type_id type;
+  tl_tensor_id tensor;
+  TL_TRY(tl_parse_expect(p, "("));
+  for (bool first = true; !tl_parse_accept(p, ")"); first = false) {
+    if (!first)
+      TL_TRY(tl_parse_expect(p, ","));
+    TL_TRY(parse_declaration(p, &at, &type, &tensor));
+    TL_TRY(name_of(p, at, &name));
+    tl_value_id v = tl_graph_add_input(p->m, g, name, type, tensor);
+    if (!v)
+      return tl_parse_memory(p);
+    TL_TRY(tl_parse_bind(p, at, v));
+  }
+  return TL_OK;
+}
+
+/* Outputs are named before they are defined: the tokens are kept. */
+static tl_status parse_outputs(tl_parser *p, tl_token_vec *outputs) {
+  TL_TRY(tl_parse_expect(p, "->"));
+  TL_TRY(tl_parse_expect(p, "("));
+  while (!tl_parse_accept(p, ")")) {
+    if (outputs->n)
+      TL_TRY(tl_parse_expect(p, ","));
+    if (p->at.kind != TL_TOKEN_VALUE && p->at.kind != TL_TOKEN_ANONYMOUS)
+      return tl_parse_expected(p, "an output (%name)");
+    if (!tl_token_vec_push(outputs, p->at))
+      return tl_parse_memory(p);
+    tl_parse_advance(p);
+  }
+  return TL_OK;
+}
+
+static tl_status set_outputs(tl_parser *p, tl_graph_id g, const tl_token_vec *outputs) {
+  p->ids.n = 0;
+  for (uint32_t i = 0; i < outputs->n; i++) {
+    uint32_t v;
+    TL_TRY(tl_parse_lookup(p, outputs->at[i], &v));
+    if (!tl_u32_vec_push(&p->ids, v))
+      return tl_parse_memory(p);
+  }
+  tl_status status = tl_graph_set_outputs(p->m, g, p->ids.at, p->ids.n);
+  return status == TL_OK ? TL_OK : tl_parse_memory(p);
+}
+
+static tl_status parse_constant(tl_parser *p, tl_graph_id g) {
+  tl_token at;
+  tl_symbol name;
+  tl_type_id type;
+  tl_tensor_id tensor;
+  TL_TRY(parse_declaration(p, &at, &type, &tensor));
+  if (tensor == TL_NO_TENSOR)
+    return tl_parse_expected(p, "'=' and the value of the constant");
+  TL_TRY(name_of(p, at, &name));
+  tl_value_id v = tl_graph_add_constant(p->m, g, name, tensor);
+  if (!v)
+    return tl_parse_memory(p);
+  tl_value_set_type(p->m, v, type);
+  return tl_parse_bind(p, at, v);
+}
+
+/* about graph|%value CLAUSES */
+static tl_status parse_about(tl_parser *p, tl_graph_id g) {
+  tl_value_id v;
+  if (tl_parse_accept(p, "graph"))
+    return tl_parse_extra(p, &tl_graph_get(p->m, g)->extra);
+  TL_TRY(tl_parse_value_ref(p, false, &v));
+  return tl_parse_extra(p, &tl_value_get(p->m, v)->extra);
+}
+
+/* state %input -> %output [= %initial] */
+static tl_status parse_state(tl_parser *p) {
+  tl_state s = {0};
+  TL_TRY(tl_parse_value_ref(p, false, &s.input));
+  TL_TRY(tl_parse_expect(p, "->"));
+  TL_TRY(tl_parse_value_ref(p, false, &s.output));
+  if (tl_parse_accept(p, "="))
+    TL_TRY(tl_parse_value_ref(p, false, &s.initial));
+  return tl_state_vec_push(&p->m->states, s) ? TL_OK : tl_parse_memory(p);
+}
+
+static tl_status parse_statement(tl_parser *p, tl_graph_id g) {
+  if (!tl_parse_starts_op(p)) {
+    if (tl_parse_accept(p, "const"))
+      return parse_constant(p, g);
+    if (tl_parse_accept(p, "about"))
+      return parse_about(p, g);
+    if (tl_parse_accept(p, "state"))
+      return parse_state(p);
+  }
+  return tl_parse_node(p, g);
+}
+
+static tl_status parse_inside(tl_parser *p, tl_graph_id g, tl_token_vec *outputs) {
+  TL_TRY(parse_inputs(p, g));
+  TL_TRY(parse_outputs(p, outputs));
+  TL_TRY(tl_parse_expect(p, "{"));
+  while (!tl_parse_is(p, "}"))
+    TL_TRY(parse_statement(p, g));
+  TL_TRY(set_outputs(p, g, outputs));
+  tl_parse_advance(p);
+  return TL_OK;
+}
+
+tl_status tl_parse_graph(tl_parser *p, tl_graph_kind kind, tl_node_id owner, tl_graph_id *out) {
+  tl_symbol name = 0;
+  if (p->depth > TL_MAX_BODY_DEPTH)
+    return tl_parse_fail_at(p, p->at, TL_LIMIT, "graphs nest more than %d deep",
+                            TL_MAX_BODY_DEPTH);
+  if (p->at.kind == TL_TOKEN_NODE) {
+    TL_TRY(tl_parse_symbol_of(p, p->at, &name));
+    tl_parse_advance(p);
+  }
+  *out = tl_graph_create(p->m, kind, name, owner);
+  if (*out == TL_NO_GRAPH)
+    return tl_parse_memory(p);
+  uint32_t mark = p->undo.n;
+  tl_token_vec outputs = {0};
+  p->depth++;
+  tl_status status = parse_inside(p, *out, &outputs);
+  p->depth--;
+  tl_token_vec_release(&outputs);
+  tl_parse_unwind(p, mark);
+  return status;
+}
+
+/* ---- the module ------------------------------------------------------------------------------- */
+
+static tl_status parse_opset(tl_parser *p) {
+  tl_symbol domain;
+  int64_t version;
+  TL_TRY(tl_parse_string(p, "a domain, quoted", &domain));
+  TL_TRY(tl_parse_int(p, "a version", &version));
+  tl_status status = tl_module_set_opset(p->m, domain, version);
+  return status == TL_OK ? TL_OK : tl_parse_memory(p);
+}
+
+static tl_status parse_producer(tl_parser *p) {
+  TL_TRY(tl_parse_string(p, "the producer's name, quoted", &p->m->producer_name));
+  if (p->at.kind == TL_TOKEN_STRING)
+    return tl_parse_string(p, "a version", &p->m->producer_version);
+  return TL_OK;
+}
+
+static tl_status parse_form(tl_parser *p) {
+  for (int form = TL_FORM_CANONICAL; form <= TL_FORM_NPU; form++) {
+    if (tl_parse_accept(p, tl_form_name((tl_form)form))) {
+      p->m->form = (uint8_t)form;
+      return TL_OK;
+    }
+  }
+  return tl_parse_expected(p, "canonical, selected or npu");
+}
+
+static tl_status parse_header_entry(tl_parser *p) {
+  tl_module *m = p->m;
+  if (tl_parse_accept(p, "ir_version"))
+    return tl_parse_int(p, "a version", &m->ir_version);
+  if (tl_parse_accept(p, "opset"))
+    return parse_opset(p);
+  if (tl_parse_accept(p, "source_opset"))
+    return tl_parse_int(p, "a version", &m->source_opset);
+  if (tl_parse_accept(p, "producer"))
+    return parse_producer(p);
+  if (tl_parse_accept(p, "model_version"))
+    return tl_parse_int(p, "a version", &m->model_version);
+  if (tl_parse_accept(p, "domain"))
+    return tl_parse_string(p, "a domain, quoted", &m->domain);
+  if (tl_parse_accept(p, "form"))
+    return parse_form(p);
+  tl_token before = p->at;
+  TL_TRY(tl_parse_extra(p, &m->extra));
+  if (p->at.line == before.line && p->at.column == before.column)
+    return tl_parse_expected(p, "an entry of the module header (ir_version, opset, producer, "
+                                "doc ...) or '}'");
+  return TL_OK;
+}
+
+static tl_status parse_header(tl_parser *p) {
+  TL_TRY(tl_parse_expect(p, "{"));
+  while (!tl_parse_accept(p, "}"))
+    TL_TRY(parse_header_entry(p));
+  return TL_OK;
+}
+
+static tl_status parse_module(tl_parser *p) {
+  p->m->ir_version = TL_TEXT_IR_VERSION;
+  if (tl_parse_accept(p, "module"))
+    TL_TRY(parse_header(p));
+  if (p->m->opsets.n == 0 && tl_module_set_opset(p->m, 0, TL_TEXT_OPSET) != TL_OK)
+    return tl_parse_memory(p);
+  do {
+    tl_graph_id g;
+    if (!tl_parse_accept(p, "graph"))
+      return tl_parse_expected(p, "'graph'");
+    TL_TRY(tl_parse_graph(p, TL_GRAPH_ROOT, TL_NO_NODE, &g));
+  } while (p->at.kind != TL_TOKEN_END);
+  return TL_OK;
+}
+
+static void release(tl_parser *p) {
+  tl_u32_vec_release(&p->bound);
+  tl_u32_vec_release(&p->undo);
+  tl_named_file_vec_release(&p->files);
+  tl_attr_vec_release(&p->attrs);
+  tl_token_vec_release(&p->results);
+  tl_u32_vec_release(&p->ids);
+  tl_buf_release(&p->text);
+}
+
+tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **out) {
+  tl_parser p = {.lexer = tl_lex_start(text), .diag = d, .path = path ? path : ""};
+  *out = NULL;
+  tl_parse_advance(&p);
+  p.m = tl_module_create(d, p.path, 0);
+  if (!p.m)
+    return tl_parse_memory(&p);
+  tl_status status = parse_module(&p);
+  release(&p);
+  if (status != TL_OK) {
+    tl_module_destroy(p.m);
+    return status;
+  }
+  *out = p.m;
+  return TL_OK;
+}
