@@ -32,14 +32,19 @@ struct tl_infer {
   tl_arena *scratch;    /* lives for one run */
   tl_partial *partials; /* by value id, n_partials of them */
   uint32_t n_partials;
+  tl_type_id *declared; /* by value id: 1 + the type before this run, 0 until it is first stated */
+  uint32_t elems_left;  /* room for tracked elements, bounds the scratch memory of hostile models */
+  uint64_t visits_left; /* of nodes; bodies of nested loops are visited several times */
   tl_node_id node;      /* the node being inferred */
   uint32_t depth;       /* of bodies */
 };
 
 /* Infers every root graph of the module (a body when its owner is reached). Reports and returns
- * TL_INVALID_MODEL on a type or shape error. */
+ * TL_INVALID_MODEL on a type or shape error; types stated until then stay. TL_LIMIT when bodies
+ * are nested too deeply. */
 tl_status tl_infer_module(tl_module *m) TL_NODISCARD;
-/* Infers one node again after a rewrite; only constants serve as partial values. */
+/* Infers one node again after a rewrite; only constants serve as partial values. The current types
+ * of its results count as declared: clear those that no longer hold. */
 tl_status tl_infer_node(tl_module *m, tl_node_id n) TL_NODISCARD;
 
 /* ---- for shape functions ------------------------------------------------------------------- */
@@ -60,13 +65,19 @@ const tl_dim *tl_infer_dims(tl_infer *x, uint32_t i);
 /* States result i. No effect beyond the node's results. dims may be NULL with rank <= 0. */
 tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims);
 tl_status tl_infer_set_type(tl_infer *x, uint32_t i, tl_type_id type);
+/* States result i with the shape of an operand; dtype NONE: with its dtype too, and then any kind of
+ * type is passed on. */
+tl_status tl_infer_set_like(tl_infer *x, uint32_t i, uint32_t operand, tl_dtype dtype);
 
-/* Elements of operand i: those of a constant or tracked ones; .at NULL when nothing is known. */
+/* Elements of operand i, flattened: those of a constant or tracked ones; .at NULL when nothing is
+ * known. Integral elements of f32 and f64 operands appear as numbers, others as unknown. */
 tl_partial tl_infer_elems(tl_infer *x, uint32_t i);
 /* All elements as plain integers; false unless every one is known. *out in scratch. */
 bool tl_infer_ints(tl_infer *x, uint32_t i, tl_int_list *out);
 /* Single integer of a one-element operand. */
 bool tl_infer_int(tl_infer *x, uint32_t i, int64_t *out);
+/* True when tl_infer_elems has a chance for every operand; cheap, reads no constant. */
+bool tl_infer_all_tracked(tl_infer *x);
 /* Records the elements of result i (copied; ignored beyond TL_MAX_PARTIAL). */
 tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_t n);
 static inline tl_dim tl_elem_dim(tl_elem e) { /* as a dim; unknown for negative numbers */
@@ -86,7 +97,13 @@ tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out);
  * for TL_MAX_RANK. */
 tl_status tl_infer_broadcast_dims(tl_infer *x, int rank_a, const tl_dim *a, int rank_b,
                                   const tl_dim *b, int *rank, tl_dim *dims);
-/* Reports a shape or type error at the node and returns TL_INVALID_MODEL. */
+/* Product and quotient of lists of dims with common factors cancelled (n of them each): the dim d
+ * with d * product(under) == product(over). Unknown when nothing can be said; *exact is false when
+ * sizes are known and do not divide. */
+tl_dim tl_infer_quotient(tl_infer *x, const tl_dim *over, uint32_t n_over, const tl_dim *under,
+                         uint32_t n_under, bool *exact);
+/* Reports a shape or type error at the node, naming its operands with their types, and returns
+ * TL_INVALID_MODEL. */
 tl_status tl_infer_fail(tl_infer *x, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Infers a body graph whose inputs already have their types. */
 tl_status tl_infer_graph(tl_infer *x, tl_graph_id g);
