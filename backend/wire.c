@@ -113,7 +113,7 @@ void tl_wire_end(tl_wire *w) {
   w->counted += tl_varint_size(*slot);
 }
 
-void tl_wire_varint(tl_wire *w, uint64_t v) {
+void tl_wire_bare(tl_wire *w, uint64_t v) {
   if (!w->out) {
     w->counted += tl_varint_size(v);
     return;
@@ -196,7 +196,7 @@ void tl_wire_packed_ints(tl_wire *w, uint32_t field, const int64_t *v, uint32_t 
     return;
   add_head(w, field, bytes);
   for (uint32_t i = 0; i < n; i++)
-    tl_wire_varint(w, (uint64_t)v[i]);
+    tl_wire_bare(w, (uint64_t)v[i]);
 }
 
 void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t n) {

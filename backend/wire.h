@@ -73,7 +73,7 @@ void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t 
 /* Complete fields, tags included, or any bytes inside an open message. */
 void tl_wire_raw(tl_wire *w, const void *p, uint64_t n);
 /* A bare varint, inside an open message that holds packed numbers. */
-void tl_wire_varint(tl_wire *w, uint64_t v);
+void tl_wire_bare(tl_wire *w, uint64_t v);
 
 /* Bytes that a varint takes, 1 to 10. */
 static inline uint32_t tl_varint_size(uint64_t v) {

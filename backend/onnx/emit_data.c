@@ -135,6 +135,12 @@ static void emit_entry(tl_onnx_emit *e, uint32_t field, tl_sv key, tl_sv value) 
   tl_wire_end(e->w);
 }
 
+static void emit_metadata(tl_onnx_emit *e, uint32_t extra, uint32_t field) {
+  const tl_extra *x = &e->m->extras.at[extra];
+  for (uint32_t i = 0; i < x->n_metadata; i++)
+    emit_entry(e, field, tl_sym(e->m, x->metadata[i].key), tl_sym(e->m, x->metadata[i].value));
+}
+
 void tl_onnx_emit_extra(tl_onnx_emit *e, uint32_t extra, uint32_t doc_field, uint32_t meta_field) {
   if (extra == 0)
     return;
@@ -143,8 +149,7 @@ void tl_onnx_emit_extra(tl_onnx_emit *e, uint32_t extra, uint32_t doc_field, uin
     tl_wire_sv_if(e->w, doc_field, tl_sym(e->m, x->doc));
   if (!meta_field)
     return;
-  for (uint32_t i = 0; i < x->n_metadata; i++)
-    emit_entry(e, meta_field, tl_sym(e->m, x->metadata[i].key), tl_sym(e->m, x->metadata[i].value));
+  emit_metadata(e, extra, meta_field);
   tl_sv raw = tl_sym(e->m, x->raw);
   tl_wire_raw(e->w, raw.p, raw.n);
 }
@@ -181,7 +186,9 @@ static void emit_contents(tl_onnx_emit *e, const tl_tensor *t) {
   }
 }
 
-/* What was said about a constant belongs to its tensor; about an input, to its ValueInfoProto. */
+/* What was said about a constant belongs to its tensor; about an input, to its ValueInfoProto.
+ * Unparsed fields of a constant are not written: they came from a Constant node or a
+ * ValueInfoProto, and their numbers mean something else here. */
 void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl_value_id v) {
   const tl_type *type = tl_type_get(e->m, t->type);
   const tl_value *value = v ? tl_value_get(e->m, v) : NULL;
@@ -199,6 +206,6 @@ void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl
   tl_onnx_emit_extra(e, extra, TENSOR_DOC, 0);
   if (beside)
     emit_external(e, e->layout->offsets[v], t->bytes);
-  tl_onnx_emit_extra(e, extra, 0, TENSOR_METADATA);
+  emit_metadata(e, extra, TENSOR_METADATA);
   tl_wire_end(e->w);
 }
