@@ -86,9 +86,9 @@ static void warn_shape(tl_infer *x, tl_value_id v, tl_type_id declared, const tl
   tl_buf_add_quoted(&text, tl_value_name(x->m, v));
   tl_buf_add_z(&text, " is declared as ");
   tl_type_print(x->m, declared, &text);
-  tl_buf_add_z(&text, ", but its shape is ");
+  tl_buf_add_z(&text, ", but ");
   tl_type_print(x->m, type, &text);
-  tl_buf_add_z(&text, "; the declaration is ignored");
+  tl_buf_add_z(&text, " is computed; the declaration is ignored");
   if (!text.failed)
     tl_warn(x->m->diag, tl_node_where(x->m, x->node), "%.*s", TL_SV_ARG(tl_buf_view(&text)));
   tl_buf_release(&text);
