@@ -7,7 +7,7 @@
 #include "ir/infer_state.h"
 #include "ir/ops_gen.h"
 
-enum { MAX_EAGER_DEPTH = 3, MAX_IDENTITIES = 8 };
+enum { MAX_EAGER_DEPTH = 2, MAX_IDENTITIES = 8 };
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
@@ -122,8 +122,12 @@ static tl_status weaken_all(tl_infer *x, carried *c) {
 /* Infers the body once; *changed tells that an iteration gives other types than it took. */
 static tl_status iterate(tl_infer *x, carried *c, bool *changed) {
   *changed = false;
-  for (uint32_t i = 0; i < c->n; i++)
-    set_input(x, c->g, c->first_input + i, c->types[i]);
+  for (uint32_t i = 0; i < c->n; i++) {
+    tl_type_id type = c->types[i];
+    if (type == TL_NO_TYPE) /* nothing holds throughout: trust the body's declaration */
+      type = declared_input(x, c->g->inputs.at[c->first_input + i]);
+    set_input(x, c->g, c->first_input + i, type);
+  }
   TL_TRY(tl_infer_graph(x, c->g->id));
   for (uint32_t i = 0; i < c->n; i++) {
     tl_type_id joined;

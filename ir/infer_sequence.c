@@ -16,6 +16,14 @@ static tl_status sequence_element(tl_infer *x, uint32_t i, tl_type_id *out) {
   return TL_OK;
 }
 
+/* Node that made operand i when its op is `op`, else TL_NO_NODE. A sequence type has one element
+ * type only; where the maker is at hand, the very elements are known. */
+static tl_node_id made_by(tl_infer *x, uint32_t i, tl_op_id op) {
+  tl_value_id v = tl_operand(x->m, x->node, i);
+  tl_node_id n = v == TL_NO_VALUE ? TL_NO_NODE : tl_value_producer(x->m, v);
+  return n != TL_NO_NODE && tl_node_get(x->m, n)->op == op ? n : TL_NO_NODE;
+}
+
 static tl_status put_sequence(tl_infer *x, tl_type_id element) {
   tl_type_id type;
   TL_TRY(tl_infer_container(x, TL_KIND_SEQUENCE, element, &type));
@@ -44,8 +52,10 @@ tl_status tl_infer_sequence_insert(tl_infer *x, uint32_t node) {
   tl_type_id element;
   (void)node;
   TL_TRY(sequence_element(x, 0, &element));
-  TL_TRY(tl_infer_join(x, "an element of the sequence", element, operand_type(x, 1), &element));
-  return put_sequence(x, element);
+  tl_type_id joined;
+  TL_TRY(tl_infer_join(x, "an element of the sequence", element, operand_type(x, 1), &joined));
+  bool was_empty = made_by(x, 0, TL_OP_SequenceEmpty) != TL_NO_NODE;
+  return put_sequence(x, was_empty ? operand_type(x, 1) : joined);
 }
 
 tl_status tl_infer_sequence_erase(tl_infer *x, uint32_t node) {
@@ -55,18 +65,73 @@ tl_status tl_infer_sequence_erase(tl_infer *x, uint32_t node) {
   return tl_infer_put_same(x, 0, 0);
 }
 
+/* Length of part `position` of a SplitToSequence node that cuts `whole`; unknown when only the run
+ * tells. */
+static tl_dim part_at(tl_infer *x, tl_node_id split, tl_dim whole, int64_t position) {
+  tl_node_id here = x->node;
+  tl_dim length = TL_DIM_UNKNOWN;
+  x->node = split;
+  tl_partial parts = {0};
+  if (tl_infer_has(x, 1))
+    parts = tl_infer_elems(x, 1);
+  bool listed = tl_infer_rank(x, 1) == 1;
+  x->node = here;
+  if (!parts.at || position < 0)
+    return TL_DIM_UNKNOWN;
+  if (listed)
+    return (uint64_t)position < parts.n ? tl_elem_dim(parts.at[position]) : TL_DIM_UNKNOWN;
+  int64_t chunk = parts.n == 1 && parts.at[0].kind == TL_ELEM_INT ? parts.at[0].value : 0;
+  if (whole >= 0 && chunk > 0 && position < whole / chunk)
+    length = chunk;
+  else if (whole >= 0 && chunk > 0 && position == whole / chunk && whole % chunk != 0)
+    length = whole % chunk;
+  return length;
+}
+
+static tl_status put_part(tl_infer *x, tl_node_id split, int64_t position, tl_type_id element) {
+  tl_dim dims[TL_MAX_RANK];
+  tl_type whole = *tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, split, 0)));
+  uint32_t axis;
+  if (whole.kind != TL_KIND_TENSOR || whole.rank < 1 || tl_operand(x->m, split, 1) == TL_NO_VALUE)
+    return tl_infer_set_type(x, 0, element);
+  TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, split, TL_SYM_axis, 0), whole.rank, &axis));
+  memcpy(dims, whole.dims, (size_t)whole.rank * sizeof *dims);
+  dims[axis] = part_at(x, split, dims[axis], position);
+  return tl_infer_put(x, 0, (tl_dtype)whole.dtype, whole.rank, dims);
+}
+
+/* sequence, position */
 tl_status tl_infer_sequence_at(tl_infer *x, uint32_t node) {
   tl_type_id element;
+  int64_t position;
   (void)node;
   TL_TRY(sequence_element(x, 0, &element));
-  return tl_infer_set_type(x, 0, element);
+  if (!tl_infer_int(x, 1, &position))
+    return tl_infer_set_type(x, 0, element);
+  tl_node_id list = made_by(x, 0, TL_OP_SequenceConstruct);
+  if (list != TL_NO_NODE) {
+    int64_t n = tl_node_get(x->m, list)->n_operands;
+    if (position < -n || position >= n)
+      return tl_infer_fail(x, "position %lld is outside the sequence of %lld",
+                           (long long)position, (long long)n);
+    tl_value_id v = tl_operand(x->m, list, (uint32_t)(position < 0 ? position + n : position));
+    return tl_infer_set_type(x, 0, tl_value_type(x->m, v));
+  }
+  tl_node_id split = made_by(x, 0, TL_OP_SplitToSequence);
+  return split != TL_NO_NODE ? put_part(x, split, position, element)
+                             : tl_infer_set_type(x, 0, element);
 }
 
 tl_status tl_infer_sequence_length(tl_infer *x, uint32_t node) {
   tl_type_id element;
   (void)node;
   TL_TRY(sequence_element(x, 0, &element));
-  return tl_infer_put(x, 0, TL_DTYPE_I64, 0, NULL);
+  TL_TRY(tl_infer_put(x, 0, TL_DTYPE_I64, 0, NULL));
+  tl_node_id list = made_by(x, 0, TL_OP_SequenceConstruct);
+  if (list == TL_NO_NODE)
+    return TL_OK;
+  tl_elem n = {TL_ELEM_INT, tl_node_get(x->m, list)->n_operands};
+  return tl_infer_set_elems(x, 0, &n, 1);
 }
 
 /* Common length of the parts; unknown when they differ or are not known. */
@@ -117,6 +182,23 @@ tl_status tl_infer_split_to_sequence(tl_infer *x, uint32_t node) {
   return put_sequence(x, element);
 }
 
+/* Length of the concatenated axis: the number of elements or the sum of their dims. */
+static tl_dim joined_length(tl_infer *x, uint32_t axis, bool fresh) {
+  tl_node_id list = made_by(x, 0, TL_OP_SequenceConstruct);
+  if (list == TL_NO_NODE)
+    return TL_DIM_UNKNOWN;
+  uint32_t n = tl_node_get(x->m, list)->n_operands;
+  if (fresh)
+    return n;
+  tl_dim sum = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, list, i)));
+    bool has = t->kind == TL_KIND_TENSOR && t->rank > (int)axis;
+    sum = tl_dim_add(x->m, sum, has ? t->dims[axis] : TL_DIM_UNKNOWN);
+  }
+  return sum;
+}
+
 /* Elements joined along an axis, an existing one or a new one. */
 tl_status tl_infer_concat_from_sequence(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
@@ -134,7 +216,7 @@ tl_status tl_infer_concat_from_sequence(tl_infer *x, uint32_t node) {
     return tl_infer_fail(x, "the result would have more than %d dims", TL_MAX_RANK);
   TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, 0), rank, &axis));
   for (uint32_t i = 0, from = 0; i < (uint32_t)rank; i++) {
-    dims[i] = i == axis ? TL_DIM_UNKNOWN : element.dims[from];
+    dims[i] = i == axis ? joined_length(x, axis, fresh) : element.dims[from];
     from += i != axis || !fresh;
   }
   return tl_infer_put(x, 0, (tl_dtype)element.dtype, rank, dims);

@@ -113,8 +113,9 @@ static tl_status join_types(tl_infer *x, const char *what, tl_type_id ia, tl_typ
     return TL_OK;
   tl_type a = *tl_type_get(x->m, ia);
   tl_type b = *tl_type_get(x->m, ib);
-  if (a.kind != b.kind)
-    return fail_join(x, what, ia, ib);
+  if (a.kind != b.kind) /* an optional of the other is a legal mixture that no type describes */
+    return a.kind == TL_KIND_OPTIONAL || b.kind == TL_KIND_OPTIONAL ? TL_OK
+                                                                    : fail_join(x, what, ia, ib);
   if (a.kind == TL_KIND_TENSOR || a.kind == TL_KIND_SPARSE_TENSOR)
     return same_dtype(&a, &b) ? join_tensors(x, &a, &b, out) : fail_join(x, what, ia, ib);
   if (a.kind != TL_KIND_SEQUENCE && a.kind != TL_KIND_OPTIONAL)
