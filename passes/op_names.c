@@ -49,19 +49,39 @@ static tl_op_id new_op(tl_module *m, tl_op_id old, tl_sv to) {
   return d == TL_NO_SYMBOL || s == TL_NO_SYMBOL ? UINT32_MAX : tl_op_intern(m, d, s);
 }
 
+static void add_range(tl_buf *out, uint32_t low, uint32_t high, const char *what) {
+  tl_buf_add_u64(out, low);
+  if (high == UINT32_MAX)
+    tl_buf_add_z(out, " or more");
+  else if (high != low)
+    tl_buf_printf(out, " to %u", high);
+  tl_buf_printf(out, " %s", what);
+}
+
+static tl_status fail_signature(tl_module *m, tl_node_id n, const tl_op *row) {
+  const tl_node *node = tl_node_get(m, n);
+  tl_location where = tl_node_where(m, n);
+  where.attr = TL_SV("--op-name-map");
+  tl_buf wants;
+  tl_buf_init(&wants);
+  add_range(&wants, row->min_operands, row->max_operands, "operands and");
+  tl_buf_add_char(&wants, ' ');
+  add_range(&wants, row->min_results, row->max_results, "results");
+  tl_status status = tl_fail(m->diag, TL_INVALID_ARGUMENT, where,
+                             "the node has %u operands and %u results, type '%s' wants %s",
+                             node->n_operands, node->n_results, row->name,
+                             wants.failed ? "others" : wants.p);
+  tl_buf_release(&wants);
+  return status;
+}
+
 static tl_status check_signature(tl_module *m, tl_node_id n, tl_op_id op) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(op);
   if (!row || (node->n_operands >= row->min_operands && node->n_operands <= row->max_operands &&
                node->n_results >= row->min_results && node->n_results <= row->max_results))
     return TL_OK;
-  tl_location where = tl_node_where(m, n);
-  where.attr = TL_SV("--op-name-map");
-  return tl_fail(m->diag, TL_INVALID_ARGUMENT, where,
-                 "a node with %u operands and %u results cannot be of type '%s', which takes %u to "
-                 "%u operands and gives %u to %u results", node->n_operands, node->n_results,
-                 row->name, row->min_operands, row->max_operands, row->min_results,
-                 row->max_results);
+  return fail_signature(m, n, row);
 }
 
 static tl_status rename_node(tl_pass *p, tl_module *m, tl_node_id n) {
