@@ -3,7 +3,9 @@
 #include "ir/lex.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 static bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 static bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; }
 static bool is_name_char(char c) { return is_word_char(c) || c == '/' || c == ':'; }

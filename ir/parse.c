@@ -19,7 +19,7 @@ const char *tl_form_name(tl_form form) {
   return names[form];
 }
 
-/* ---- graphs ----------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* "%x: type = value"; the type or the value may be left out where allowed. */
 static tl_status parse_declaration(tl_parser *p, tl_token *name, tl_type_id *type,
@@ -172,7 +172,7 @@ tl_status tl_parse_graph(tl_parser *p, tl_graph_kind kind, tl_node_id owner, tl_
   return status;
 }
 
-/* ---- the module ------------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static tl_status parse_opset(tl_parser *p) {
   tl_symbol domain;

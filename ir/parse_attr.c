@@ -57,7 +57,7 @@ static tl_status parse_body(attr_context *x, tl_graph_id *out) {
   return tl_parse_graph(p, TL_GRAPH_BODY, x->node, out);
 }
 
-/* ---- lists: items are gathered in a buffer, then copied into the arena ---------------------- */
+/* ---- lists: items are gathered in a buffer, then copied into the arena --------------------- */
 
 typedef tl_status (*item_fn)(attr_context *x, tl_buf *items);
 
@@ -207,7 +207,7 @@ static tl_status parse_plain_list(attr_context *x) {
   return parse_list_kind(x, row);
 }
 
-/* ---- single values --------------------------------------------------------------------------- */
+/* ---- single values -------------------------------------------------------------------------- */
 
 /* type(T), dtype(f32), sparse("...") */
 static tl_status parse_wrapped(attr_context *x, tl_attr_kind kind) {

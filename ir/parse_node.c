@@ -2,7 +2,7 @@
 /* Node statements: results = Op(operands) @name {attributes} : types, then clauses. */
 #include "ir/parse_internal.h"
 
-/* ---- the op ----------------------------------------------------------------------------------- */
+/* ---- the op ---------------------------------------------------------------------------------- */
 
 /* Closest table op of the domain, NULL when nothing is close. */
 static const char *nearest_op(tl_symbol domain, tl_sv name) {
@@ -47,7 +47,7 @@ static tl_status parse_op(tl_parser *p, tl_op_id *op) {
   return *op == UINT32_MAX ? tl_parse_memory(p) : TL_OK;
 }
 
-/* ---- clauses ---------------------------------------------------------------------------------- */
+/* ---- clauses --------------------------------------------------------------------------------- */
 
 static bool is_npu_type(const char *type, tl_sv word) {
   return tl_sv_is(word, *type ? type : "none");
@@ -148,7 +148,7 @@ static tl_status parse_clauses(tl_parser *p, tl_node_id n) {
   }
 }
 
-/* ---- extras ----------------------------------------------------------------------------------- */
+/* ---- extras ---------------------------------------------------------------------------------- */
 
 static tl_status parse_extra_items(tl_parser *p, tl_extra *e, tl_u32_vec *pairs) {
   for (;;) {
@@ -195,7 +195,7 @@ tl_status tl_parse_extra(tl_parser *p, uint32_t *slot) {
   return status;
 }
 
-/* ---- the statement ---------------------------------------------------------------------------- */
+/* ---- the statement --------------------------------------------------------------------------- */
 
 /* "%a, _, %b =" onto the stack of results. */
 static tl_status parse_results(tl_parser *p) {

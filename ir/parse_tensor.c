@@ -164,7 +164,7 @@ static tl_status parse_path(tl_parser *p, const tl_file **out) {
 
 /* Behind "file" or "external". */
 static tl_status parse_view(tl_parser *p, draft *d, bool external) {
-  const tl_file *file;
+  const tl_file *file = NULL;
   uint64_t offset;
   uint64_t length;
   TL_TRY(tl_parse_expect(p, "("));
