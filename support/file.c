@@ -118,8 +118,8 @@ static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, 
 }
 
 /* Wraps a descriptor, which is closed here unless the file keeps it. */
-static tl_status open_fd(tl_diag *d, tl_location where, int fd, const char *path,
-                         tl_file_mode mode, tl_file **out) {
+static tl_status open_fd(tl_diag *d, tl_location where, int fd, const char *path, tl_file_mode mode,
+                         tl_file **out) {
   tl_file *f = calloc(1, sizeof *f);
   char *copy = strdup(path);
   if (!f || !copy) {
@@ -222,7 +222,8 @@ static tl_status resolve_beside(tl_diag *d, char *joined, tl_sv location, tl_loc
   else if (!is_inside(folder, real))
     status = tl_fail(d, TL_INVALID_MODEL, where,
                      "external data location '%.*s' is a link that leaves the model's folder\v"
-                     "copy the data next to the model", TL_SV_ARG(location));
+                     "copy the data next to the model",
+                     TL_SV_ARG(location));
   else if (stat(real, &st) != 0)
     status = report_errno(d, where, "examine external data", joined);
   else if (!S_ISREG(st.st_mode))
@@ -237,8 +238,8 @@ static tl_status resolve_beside(tl_diag *d, char *joined, tl_sv location, tl_loc
   return status;
 }
 
-tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location,
-                              tl_file_mode mode, tl_location where, tl_file **out) {
+tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location, tl_file_mode mode,
+                              tl_location where, tl_file **out) {
   *out = NULL;
   const char *fault = location_fault(location);
   if (fault)

@@ -19,8 +19,8 @@ typedef struct worker {
 
 struct tl_pool {
   pthread_mutex_t lock;
-  pthread_cond_t wake; /* a job came, or the end */
-  pthread_cond_t idle; /* the last worker finished its part */
+  pthread_cond_t wake;         /* a job came, or the end */
+  pthread_cond_t idle;         /* the last worker finished its part */
   worker workers[MAX_THREADS]; /* [1, n_threads) run; 0 is the caller */
   unsigned n_threads;
   unsigned busy;       /* workers still on this job */

@@ -26,9 +26,9 @@ struct tl_writer {
   uint64_t flushed;           /* bytes in the file */
   void *view;                 /* mapping handed out, or NULL */
   size_t view_bytes;
-  int fd;     /* staging file */
-  int stream; /* descriptor that gets the bytes at commit, -1: none */
-  mode_t mode; /* permissions of the file being replaced, 0: the usual ones */
+  int fd;           /* staging file */
+  int stream;       /* descriptor that gets the bytes at commit, -1: none */
+  mode_t mode;      /* permissions of the file being replaced, 0: the usual ones */
   tl_status status; /* first failure */
 };
 
@@ -108,9 +108,8 @@ static tl_status take_temporary(tl_writer *w, bool link_unnamed) {
     char *name = temporary_name(w->target, i);
     if (!name)
       return fail_memory(w);
-    int got = link_unnamed
-                  ? linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW)
-                  : open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int got = link_unnamed ? linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW)
+                           : open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (got >= 0) {
       w->temporary = name;
       w->fd = link_unnamed ? w->fd : got;
@@ -246,10 +245,10 @@ tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64
   if (w->status != TL_OK)
     return w->status;
   if (offset > f->size || length > f->size - offset) {
-    w->status = tl_fail(w->diag, TL_INTERNAL, TL_AT_FILE(w->path),
-                        "range %llu+%llu lies outside '%s' of %llu bytes",
-                        (unsigned long long)offset, (unsigned long long)length, f->path,
-                        (unsigned long long)f->size);
+    w->status =
+        tl_fail(w->diag, TL_INTERNAL, TL_AT_FILE(w->path),
+                "range %llu+%llu lies outside '%s' of %llu bytes", (unsigned long long)offset,
+                (unsigned long long)length, f->path, (unsigned long long)f->size);
     return w->status;
   }
   uint64_t done = 0;

@@ -104,8 +104,8 @@ tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
       continue;
     TL_TRY(read_entry(d, a, where, entry, &shapes[n], ranged));
     if (is_repeated(shapes, n))
-      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where,
-                          "input '%.*s' is named twice", TL_SV_ARG(shapes[n].name));
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where, "input '%.*s' is named twice",
+                          TL_SV_ARG(shapes[n].name));
     n++;
   }
   out->input_shapes = shapes;

@@ -11,20 +11,32 @@
 #define NONE TL_COMMAND_NONE
 
 static const tl_option_row rows[TL_N_OPTION_ROWS] = {
-#define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)            \
-  {name, aliases, values, fallback, "", help, "", TL_OPTION_##kind, TL_FATE_OWN,                 \
-   TL_OPTIONS_##group, (uint8_t)(commands), letter},
-#define CARRY(id, name, kind, values, fallback, key, group, help)                                \
-  {name, "", values, fallback, key, help, "", TL_OPTION_##kind, TL_FATE_CARRY,                   \
-   TL_OPTIONS_##group, CONVERT, 0},
-#define WARN(id, name, kind, values, fallback, help, fate)                                       \
-  {name, "", values, fallback, "", help, fate, TL_OPTION_##kind, TL_FATE_WARN,                   \
-   TL_OPTIONS_IGNORED, CONVERT, 0},
-#define LATER(id, name, kind, values, inert, key, group, help)                                   \
-  {name, "", values, "", key, help, inert, TL_OPTION_##kind, TL_FATE_LATER, TL_OPTIONS_##group,  \
+#define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \
+  {name,                                                                                           \
+   aliases,                                                                                        \
+   values,                                                                                         \
+   fallback,                                                                                       \
+   "",                                                                                             \
+   help,                                                                                           \
+   "",                                                                                             \
+   TL_OPTION_##kind,                                                                               \
+   TL_FATE_OWN,                                                                                    \
+   TL_OPTIONS_##group,                                                                             \
+   (uint8_t)(commands),                                                                            \
+   letter},
+#define CARRY(id, name, kind, values, fallback, key, group, help)                                  \
+  {name,    "", values,           fallback,      key,                                              \
+   help,    "", TL_OPTION_##kind, TL_FATE_CARRY, TL_OPTIONS_##group,                               \
    CONVERT, 0},
-#define NEVER(id, name, help, reason)                                                            \
-  {name, "", "VALUE", "", "", help, reason, TL_OPTION_TEXT, TL_FATE_NEVER, TL_OPTIONS_FOREIGN,   \
+#define WARN(id, name, kind, values, fallback, help, fate)                                         \
+  {name,    "",   values,           fallback,     "",                                              \
+   help,    fate, TL_OPTION_##kind, TL_FATE_WARN, TL_OPTIONS_IGNORED,                              \
+   CONVERT, 0},
+#define LATER(id, name, kind, values, inert, key, group, help)                                     \
+  {name,    "", values, "", key, help, inert, TL_OPTION_##kind, TL_FATE_LATER, TL_OPTIONS_##group, \
+   CONVERT, 0},
+#define NEVER(id, name, help, reason)                                                              \
+  {name,    "", "VALUE", "", "", help, reason, TL_OPTION_TEXT, TL_FATE_NEVER, TL_OPTIONS_FOREIGN,  \
    CONVERT, 0},
 #include "frontend/config/options.tbl"
 };
@@ -96,7 +108,7 @@ const char *tl_option_nearest(tl_sv spelling, unsigned command) {
   for (size_t i = 0; i < n; i++)
     plain[i] = spelling.p[i] == '_' ? '-' : spelling.p[i];
   const char *best = NULL;
-  size_t best_distance = n / 3 + 2; /* beyond this it is another word, not a typo */
+  size_t best_distance = n / 4 + 2; /* beyond this it is another word, not a typo */
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     tl_sv name = tl_sv_from(rows[i].name);
     if (!(rows[i].commands & command))

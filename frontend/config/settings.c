@@ -44,7 +44,8 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
   if (value.n == 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10054", where,
                         "the value is empty\vwrite --%s=VALUE without blanks around '=', and quote "
-                        "values that contain ';' or blanks", row->name);
+                        "values that contain ';' or blanks",
+                        row->name);
   const char *choices = row->kind == TL_OPTION_BIT    ? "0|1"
                         : row->kind == TL_OPTION_BOOL ? "true|false"
                                                       : row->values;
@@ -54,8 +55,8 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
                      : id == TL_OPTION_FRAMEWORK   ? "E10007"
                                                    : "E10001";
   if (row->kind == TL_OPTION_INT && !is_in_range(row->values, value))
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where,
-                        "'%.*s' is not an integer in %s", TL_SV_ARG(value), row->values);
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where, "'%.*s' is not an integer in %s",
+                        TL_SV_ARG(value), row->values);
   bool is_choice = row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL ||
                    row->kind == TL_OPTION_CHOICE || id == TL_OPTION_TIME_PASSES;
   if (is_choice && !tl_choice_has(choices, value))
@@ -74,7 +75,8 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
   if (row->fate == TL_FATE_LATER && !tl_choice_has(row->note, value))
     return tl_fail(d, TL_UNSUPPORTED, where,
                    "not in this version (%s)\vleave it out here and give it to the atc call that "
-                   "reads the .air file", row->help);
+                   "reads the .air file",
+                   row->help);
   if (row->fate == TL_FATE_WARN && !tl_sv_is(value, row->fallback))
     tl_warn(d, where, "has no effect here: %s", row->note);
   return TL_OK;
@@ -129,7 +131,8 @@ static tl_status check_task(tl_settings *s, tl_diag *d) {
   if (strcmp(framework, "5") != 0)
     return tl_fail_code(d, TL_UNSUPPORTED, "E10007", tl_at_option(s, TL_OPTION_FRAMEWORK),
                         "framework %s is not read here, only ONNX (5) is\v"
-                        "export the model to ONNX first", framework);
+                        "export the model to ONNX first",
+                        framework);
   if (strcmp(tl_settings_get(s, TL_OPTION_MODE), "0") != 0)
     return tl_fail_code(d, TL_UNSUPPORTED, "E10055", tl_at_option(s, TL_OPTION_MODE),
                         "mode %s works on device models; only 0, converting a model, is done here",
@@ -189,12 +192,11 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(check_task(s, d));
   TL_TRY(check_exclusive(s, d));
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
-  o->external_weight =
-      (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
+  o->external_weight = (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
   o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);
   if (s->value[TL_OPTION_SOC_VERSION])
-    TL_TRY(tl_read_soc(d, tl_at_option(s, TL_OPTION_SOC_VERSION), s->value[TL_OPTION_SOC_VERSION],
-                       o));
+    TL_TRY(
+        tl_read_soc(d, tl_at_option(s, TL_OPTION_SOC_VERSION), s->value[TL_OPTION_SOC_VERSION], o));
   TL_TRY(resolve_shapes(s, d, &ranged));
   if (s->value[TL_OPTION_OUT_NODES])
     TL_TRY(tl_read_out_nodes(d, &s->arena, tl_at_option(s, TL_OPTION_OUT_NODES),

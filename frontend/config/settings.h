@@ -10,9 +10,9 @@
 #include "support/diag.h"
 
 typedef struct tl_settings {
-  tl_arena arena;                         /* owned; holds everything the members point to */
-  const char *value[TL_N_OPTION_ROWS];    /* NULL: not given; "" for a flag that was given */
-  tl_options options;                     /* valid after tl_settings_resolve */
+  tl_arena arena;                      /* owned; holds everything the members point to */
+  const char *value[TL_N_OPTION_ROWS]; /* NULL: not given; "" for a flag that was given */
+  tl_options options;                  /* valid after tl_settings_resolve */
 } tl_settings;
 
 void tl_settings_init(tl_settings *s);
@@ -22,8 +22,8 @@ void tl_settings_release(tl_settings *s);
  * artefacts of scripts and dropped. value: "" for flags. A repeated option keeps the last value and
  * warns. TL_INVALID_ARGUMENT for a bad value, TL_UNSUPPORTED for an option of a later version or
  * another tool. */
-tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const char *value)
-    TL_NODISCARD;
+tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id,
+                          const char *value) TL_NODISCARD;
 
 /* Checks what the given values say together, reads the files they name, and fills s->options. */
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) TL_NODISCARD;

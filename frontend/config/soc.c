@@ -35,11 +35,10 @@ tl_status tl_read_soc(tl_diag *d, tl_location where, const char *text, tl_option
   static const char vendor[] = "Ascend";
   tl_sv name = tl_sv_from(text);
   if (!tl_sv_starts_with(name, vendor) || name.n == sizeof vendor - 1 || !is_plain(text))
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                        "'%s' is not the name of a chip\v%s", text,
-                        strpbrk(text, "${<")
-                            ? "this looks like a placeholder that was never filled in"
-                            : "'npu-smi info' shows it; examples: Ascend910B1, Ascend310P3");
+    return tl_fail_code(
+        d, TL_INVALID_ARGUMENT, "E10001", where, "'%s' is not the name of a chip\v%s", text,
+        strpbrk(text, "${<") ? "this looks like a placeholder that was never filled in"
+                             : "'npu-smi info' shows it; examples: Ascend910B1, Ascend310P3");
   out->soc_version = text;
   for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
     size_t n = strlen(chips[i].prefix);

@@ -18,13 +18,12 @@ tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv te
                             tl_options *out) TL_NODISCARD;
 
 /* A file of "from:to" lines; '#' starts a comment. */
-tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options *out)
-    TL_NODISCARD;
+tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options *out) TL_NODISCARD;
 
 /* Chip name to family. An unknown chip of the vendor's is taken for the newest family with a
  * warning; a name that is none is refused. */
-tl_status tl_read_soc(tl_diag *d, tl_location where, const char *text, tl_options *out)
-    TL_NODISCARD;
+tl_status tl_read_soc(tl_diag *d, tl_location where, const char *text,
+                      tl_options *out) TL_NODISCARD;
 
 typedef enum tl_dynamic_kind {
   TL_DYNAMIC_BATCH,

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every command gets: the parsed command line, a place for messages, the signal that arrived.
+ * tools/ is the only layer that prints and exits. */
+#ifndef TL_TOOLS_CLI_H
+#define TL_TOOLS_CLI_H
+
+#include "frontend/config/settings.h"
+#include "support/vec.h"
+
+TL_VEC(tl_path_vec, const char *);
+
+typedef struct tl_command tl_command;
+
+typedef struct tl_cli {
+  tl_settings settings;
+  tl_diag diag;
+  const tl_command *command;  /* NULL: none was named */
+  const char *word;           /* the one argument that is not an option, NULL: none */
+  tl_path_vec outputs;        /* every -o, in order; strings in the settings' arena */
+  const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
+  tl_severity threshold;      /* least severity printed */
+  bool colour;
+} tl_cli;
+
+struct tl_command {
+  const char *name;
+  unsigned bit;         /* TL_COMMAND_ */
+  const char *synopsis; /* what follows the name */
+  const char *summary;  /* one line */
+  const char *about;    /* paragraph for help and the manual */
+  tl_status (*run)(tl_cli *cli);
+};
+
+/* The table of commands, in the order help lists them. */
+const tl_command *tl_commands(size_t *n);
+const tl_command *tl_command_find(const char *name);
+
+/* Parses the arguments behind the command's name. Reports every mistake; the status is that of
+ * the first. */
+tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) TL_NODISCARD;
+void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal);
+void tl_cli_release(tl_cli *cli);
+
+/* Writes text to standard output; TL_IO when that fails. Releases the buffer. */
+tl_status tl_cli_print(tl_cli *cli, tl_buf *text) TL_NODISCARD;
+/* Writes text to standard error unless --quiet asks for errors only. Releases the buffer. */
+void tl_cli_note(tl_cli *cli, tl_buf *text);
+
+static inline bool tl_cli_has(const tl_cli *cli, tl_option_id id) {
+  return tl_settings_has(&cli->settings, id);
+}
+static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
+  return tl_settings_get(&cli->settings, id);
+}
+
+/* Commands, one file each. */
+tl_status tl_command_convert(tl_cli *cli);
+tl_status tl_command_opt(tl_cli *cli);
+tl_status tl_command_passes(tl_cli *cli);
+tl_status tl_command_ops(tl_cli *cli);
+tl_status tl_command_info(tl_cli *cli);
+tl_status tl_command_help(tl_cli *cli);
+
+/* Documents (help.c, documents.c, completions.c); each adds to out. */
+void tl_help_overview(tl_buf *out);
+void tl_help_command(tl_buf *out, const tl_command *command);
+void tl_print_version(tl_buf *out);
+void tl_document_options(tl_buf *out);
+void tl_document_passes(tl_buf *out);
+void tl_document_ops(tl_buf *out);
+void tl_document_manual(tl_buf *out);
+void tl_complete_bash(tl_buf *out);
+void tl_complete_zsh(tl_buf *out);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs/options.md and the manual page, from the tables. */
+#include "tools/cli.h"
+
+/* What a value may be, as a document shows it. */
+static void add_values(tl_buf *out, const tl_option_row *row) {
+  switch ((tl_option_kind)row->kind) {
+  case TL_OPTION_FLAG: break;
+  case TL_OPTION_BIT: tl_buf_add_z(out, "0|1"); break;
+  case TL_OPTION_BOOL: tl_buf_add_z(out, "true|false"); break;
+  case TL_OPTION_INT: tl_buf_add_z(out, "N"); break;
+  case TL_OPTION_MAYBE:
+  case TL_OPTION_CHOICE:
+  case TL_OPTION_TEXT:
+  case TL_OPTION_PATH: tl_buf_add_z(out, row->values); break;
+  }
+}
+
+static void add_help(tl_buf *out, const tl_option_row *row) {
+  tl_buf_add_z(out, row->help);
+  if (row->fate == TL_FATE_WARN || row->fate == TL_FATE_NEVER)
+    tl_buf_printf(out, ". %s: %s", row->fate == TL_FATE_WARN ? "No effect here" : "Refused",
+                  row->note);
+  if (row->fate == TL_FATE_LATER && *row->note)
+    tl_buf_printf(out, ". Accepted: %s, which is what happens anyway", row->note);
+}
+
+/* Text inside a cell: a bar would end it. */
+static void add_cell(tl_buf *out, tl_sv text) {
+  for (size_t i = 0; i < text.n; i++) {
+    if (text.p[i] == '|')
+      tl_buf_add_char(out, '\\');
+    tl_buf_add_char(out, text.p[i]);
+  }
+}
+
+static void add_commands(tl_buf *out, const tl_option_row *row) {
+  size_t n;
+  bool any = false;
+  const tl_command *commands = tl_commands(&n);
+  if (row->commands == TL_COMMAND_ANY) {
+    tl_buf_add_z(out, "all");
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (!(row->commands & commands[i].bit))
+      continue;
+    tl_buf_printf(out, "%s%s", any ? ", " : "", commands[i].name);
+    any = true;
+  }
+}
+
+static void add_option_row(tl_buf *out, const tl_option_row *row) {
+  tl_buf cell;
+  tl_buf_init(&cell);
+  tl_buf_add_z(out, "| ");
+  if (row->letter)
+    tl_buf_printf(out, "`-%c` ", row->letter);
+  tl_buf_printf(out, "`--%s` | ", row->name);
+  add_values(&cell, row);
+  add_cell(out, tl_buf_view(&cell));
+  tl_buf_printf(out, " | %s | ", row->fallback);
+  add_commands(out, row);
+  tl_buf_add_z(out, " | ");
+  if (*row->key)
+    tl_buf_printf(out, "`%s`", row->key);
+  tl_buf_add_z(out, " | ");
+  tl_buf_clear(&cell);
+  add_help(&cell, row);
+  add_cell(out, tl_buf_view(&cell));
+  tl_buf_add_z(out, " |\n");
+  tl_buf_release(&cell);
+}
+
+void tl_document_options(tl_buf *out) {
+  tl_buf_add_z(
+      out,
+      "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+      "<!-- Written by `tailor --generate=markdown`; `make update` renews it. -->\n"
+      "# Options\n\n"
+      "Names may be written with dashes or underscores, with one leading dash or two, the value "
+      "behind `=`\nor as the next argument; GE's key of an option is a further spelling of it. "
+      "Thus an `atc` command\nline works with `tailor convert` in place of `atc`. Of an option "
+      "given twice the last value counts.\n\n"
+      "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or write, "
+      "70 internal\nerror or out of memory, 128 + N stopped by signal N; with `--atc-exit` 255 "
+      "for every failure.\n");
+  for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++) {
+    tl_buf_printf(out,
+                  "\n## %s\n\n| option | values | default | commands | GE key | |\n"
+                  "|---|---|---|---|---|---|\n",
+                  tl_option_group_title((tl_option_group)g));
+    for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+      const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+      if (row->group == g && row->commands != TL_COMMAND_NONE)
+        add_option_row(out, row);
+    }
+  }
+}
+
+/* Adds text for roff: dashes that stay dashes, no line that looks like a request. */
+static void add_roff(tl_buf *out, const char *text) {
+  bool at_start = out->n == 0 || out->p[out->n - 1] == '\n';
+  for (const char *c = text; *c; c++) {
+    if (at_start && (*c == '.' || *c == '\''))
+      tl_buf_add_z(out, "\\&");
+    if (*c == '-')
+      tl_buf_add_z(out, "\\-");
+    else if (*c == '\\')
+      tl_buf_add_z(out, "\\e");
+    else
+      tl_buf_add_char(out, *c);
+    at_start = *c == '\n';
+  }
+}
+
+static void add_manual_option(tl_buf *out, const tl_option_row *row) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_z(out, ".TP\n.B ");
+  if (row->letter)
+    tl_buf_printf(out, "\\-%c, ", row->letter);
+  tl_buf_add_z(out, "\\-\\-");
+  add_roff(out, row->name);
+  add_values(&text, row);
+  if (text.n) {
+    tl_buf_add_z(out, row->kind == TL_OPTION_MAYBE ? "[=" : "=");
+    add_roff(out, text.p);
+    tl_buf_add_z(out, row->kind == TL_OPTION_MAYBE ? "]" : "");
+  }
+  tl_buf_add_char(out, '\n');
+  tl_buf_clear(&text);
+  add_help(&text, row);
+  if (*row->fallback && row->kind != TL_OPTION_MAYBE)
+    tl_buf_printf(&text, " (default: %s)", row->fallback);
+  add_roff(out, text.p ? text.p : "");
+  tl_buf_add_char(out, '\n');
+  tl_buf_release(&text);
+}
+
+static void add_manual_commands(tl_buf *out) {
+  size_t n;
+  const tl_command *commands = tl_commands(&n);
+  tl_buf_add_z(out, ".SH COMMANDS\n");
+  for (size_t i = 0; i < n; i++) {
+    tl_buf_add_z(out, ".TP\n.B tailor ");
+    tl_buf_printf(out, "%s ", commands[i].name);
+    add_roff(out, commands[i].synopsis);
+    tl_buf_add_char(out, '\n');
+    add_roff(out, commands[i].about);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+void tl_document_manual(tl_buf *out) {
+  tl_buf_printf(out,
+                ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+                ".\\\" Written by tailor --generate=man\n"
+                ".TH TAILOR 1 \"\" \"tailor %s\" \"User Commands\"\n"
+                ".SH NAME\ntailor \\- graph compiler from ONNX to NPU and ONNX models\n"
+                ".SH SYNOPSIS\n.B tailor\n.I COMMAND\n[\\fIARGUMENT\\fR...]\n",
+                TL_VERSION);
+  add_manual_commands(out);
+  tl_buf_add_z(out, ".SH OPTIONS\nNames may be written with dashes or underscores, with one "
+                    "leading dash or two, the value behind = or as the next argument.\n");
+  for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++) {
+    tl_buf_printf(out, ".SS %s\n", tl_option_group_title((tl_option_group)g));
+    for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+      const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+      if (row->group == g && row->commands != TL_COMMAND_NONE)
+        add_manual_option(out, row);
+    }
+  }
+  tl_buf_add_z(out,
+               ".SH EXIT STATUS\n0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
+               "read or write, 70 internal error or out of memory, 128 + N stopped by signal N. "
+               "With \\-\\-atc\\-exit every failure gives 255.\n"
+               ".SH EXAMPLES\n.nf\ntailor convert model.onnx \\-o model.air\n"
+               "tailor convert model.onnx \\-o model.air \\-o small.onnx "
+               "\\-\\-input\\-shape=\"image:1,3,224,224\"\n"
+               "tailor opt \\-\\-passes=dead\\-nodes < in.tir\n"
+               "tailor info model.onnx\n.fi\n");
+}

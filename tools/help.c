@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help and version text, from the tables. */
+#include "ir/op.h"
+#include "frontend/onnx/load.h"
+#include "tools/cli.h"
+
+enum { WIDTH = 80, COLUMN = 28 };
+
+/* Adds words, broken at WIDTH, further lines indented. `at`: column the first word starts in. */
+static void add_wrapped(tl_buf *out, const char *text, size_t at, size_t indent) {
+  for (tl_sv rest = tl_sv_from(text); rest.p;) {
+    tl_sv word = tl_sv_split(&rest, ' ');
+    if (at > indent && at + 1 + word.n > WIDTH) {
+      tl_buf_printf(out, "\n%*s", (int)indent, "");
+      at = indent;
+    } else if (at > indent) {
+      tl_buf_add_char(out, ' ');
+      at++;
+    }
+    tl_buf_add_sv(out, word);
+    at += word.n;
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_placeholder(tl_buf *out, const tl_option_row *row) {
+  switch ((tl_option_kind)row->kind) {
+  case TL_OPTION_FLAG: break;
+  case TL_OPTION_MAYBE: tl_buf_printf(out, "[=%s]", row->values); break;
+  case TL_OPTION_BIT: tl_buf_add_z(out, "=0|1"); break;
+  case TL_OPTION_BOOL: tl_buf_add_z(out, "=true|false"); break;
+  case TL_OPTION_INT: tl_buf_add_z(out, "=N"); break;
+  case TL_OPTION_CHOICE:
+  case TL_OPTION_TEXT:
+  case TL_OPTION_PATH: tl_buf_printf(out, "=%s", row->values); break;
+  }
+}
+
+static void add_option(tl_buf *out, const tl_option_row *row) {
+  size_t start = out->n;
+  if (row->letter)
+    tl_buf_printf(out, "  -%c, ", row->letter);
+  else
+    tl_buf_add_z(out, "      ");
+  tl_buf_printf(out, "--%s", row->name);
+  add_placeholder(out, row);
+  size_t used = out->n - start;
+  if (used + 2 > COLUMN)
+    tl_buf_printf(out, "\n%*s", COLUMN, "");
+  else
+    tl_buf_printf(out, "%*s", (int)(COLUMN - used), "");
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_z(&text, row->help);
+  if (row->fate == TL_FATE_OWN && *row->fallback && row->kind != TL_OPTION_MAYBE)
+    tl_buf_printf(&text, " (default: %s)", row->fallback);
+  add_wrapped(out, text.p ? text.p : "", COLUMN, COLUMN);
+  tl_buf_release(&text);
+}
+
+static void add_group(tl_buf *out, unsigned command, tl_option_group group) {
+  bool titled = false;
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+    if (row->group != group || !(row->commands & command) || row->commands == TL_COMMAND_NONE)
+      continue;
+    if (!titled)
+      tl_buf_printf(out, "\n%s:\n", tl_option_group_title(group));
+    titled = true;
+    add_option(out, row);
+  }
+}
+
+void tl_help_command(tl_buf *out, const tl_command *command) {
+  tl_buf_printf(out, "usage: tailor %s %s\n\n", command->name, command->synopsis);
+  add_wrapped(out, command->about, 0, 0);
+  for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++)
+    add_group(out, command->bit, (tl_option_group)g);
+}
+
+void tl_help_overview(tl_buf *out) {
+  size_t n;
+  const tl_command *commands = tl_commands(&n);
+  tl_buf_add_z(out, "usage: tailor COMMAND [ARGUMENT...]\n\n"
+                    "Compiles ONNX models for NPUs: takes the graph apart, rewrites it, puts it "
+                    "together\nagain.\n\ncommands:\n");
+  for (size_t i = 0; i < n; i++)
+    tl_buf_printf(out, "  %-10s%s\n", commands[i].name, commands[i].summary);
+  tl_buf_add_z(out,
+               "\nexit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
+               "read or\nwrite, 70 internal error or out of memory, 128 + N stopped by signal "
+               "N.\n\n'tailor help COMMAND' lists the options of a command, 'tailor --version' "
+               "what this\nbuild knows.\n");
+}
+
+void tl_print_version(tl_buf *out) {
+  uint32_t n_npu = 0;
+  for (uint32_t i = 0; i < tl_n_op_rows; i++)
+    n_npu += strcmp(tl_op_rows[i].domain, "npu") == 0;
+  tl_buf_printf(out, "tailor %s\n", TL_VERSION);
+  tl_buf_printf(out, "ONNX opsets: 1 to %d, canonical %d\n", TL_ONNX_NEWEST_OPSET,
+                TL_ONNX_CANONICAL_OPSET);
+  tl_buf_printf(out, "ops: %u, NPU prototypes: %u\n", tl_n_op_rows - n_npu, n_npu);
+  tl_buf_add_z(out, "outputs: air, onnx, tir, pbtxt\n");
+  tl_buf_printf(out, "compiler: %s\n", TL_COMPILER);
+  tl_buf_add_z(out, "licence: Apache-2.0\n");
+}
+
+tl_status tl_command_help(tl_cli *cli) {
+  tl_buf out;
+  tl_buf_init(&out);
+  const tl_command *command = cli->word ? tl_command_find(cli->word) : NULL;
+  if (cli->word && !command)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                   "unknown command '%s'\v'tailor help' lists the commands", cli->word);
+  if (command)
+    tl_help_command(&out, command);
+  else
+    tl_help_overview(&out);
+  return tl_cli_print(cli, &out);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Input models: ONNX and textual IR. */
+#include "tools/input.h"
+
+#include "frontend/onnx/load.h"
+#include "ir/parse.h"
+
+/* A binary ONNX model starts with the tag of a small integer field, text with a letter, a blank or
+ * a comment. */
+static bool looks_like_text(const tl_file *f) {
+  tl_sv path = tl_sv_from(f->path);
+  if (tl_sv_ends_with(path, ".tir"))
+    return true;
+  if (tl_sv_ends_with(path, ".onnx") || f->size == 0)
+    return false;
+  unsigned char c = f->data[0];
+  return c == '\n' || c == '\r' || c == '\t' || (c >= 0x20 && c < 0x7f);
+}
+
+static tl_status load_opened(tl_cli *cli, const char *path, tl_file *f, bool *parsed,
+                             tl_module **out) {
+  *parsed = looks_like_text(f);
+  if (*parsed)
+    return tl_module_parse(&cli->diag, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
+  return TL_OK;
+}
+
+static tl_status load_stdin(tl_cli *cli, const tl_onnx_load_options *o, tl_module **out) {
+  tl_file *f;
+  bool parsed;
+  TL_TRY(tl_file_open(&cli->diag, "-", TL_FILE_READ, &f));
+  tl_status status = load_opened(cli, "-", f, &parsed, out);
+  if (parsed || status != TL_OK) {
+    tl_file_close(f);
+    return status;
+  }
+  status = tl_onnx_load_bytes(&cli->diag, "-", f->data, (size_t)f->size, o, out);
+  if (status != TL_OK) {
+    tl_file_close(f);
+    return status;
+  }
+  status = tl_module_add_file(*out, f); /* the module views these bytes */
+  if (status != TL_OK) {
+    tl_module_destroy(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
+  *out = NULL;
+  tl_onnx_load_options o = {
+      .mode = tl_cli_has(cli, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP,
+      .options = &cli->settings.options,
+  };
+  if (strcmp(path, "-") == 0)
+    return load_stdin(cli, &o, out);
+  tl_file *f;
+  bool parsed;
+  TL_TRY(tl_file_open(&cli->diag, path, TL_FILE_MAP, &f));
+  tl_status status = load_opened(cli, path, f, &parsed, out);
+  tl_file_close(f);
+  if (parsed || status != TL_OK)
+    return status;
+  return tl_onnx_load(&cli->diag, path, &o, out);
+}

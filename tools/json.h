@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing JSON into a buffer; the callers place braces and commas. */
+#ifndef TL_TOOLS_JSON_H
+#define TL_TOOLS_JSON_H
+
+#include "support/str.h"
+
+/* Adds a string literal. Bytes that are not UTF-8 become U+FFFD. */
+void tl_json_string(tl_buf *out, tl_sv s);
+/* Adds "key": ; first says whether a comma must come before, and becomes false. */
+void tl_json_key(tl_buf *out, const char *key, bool *first);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor: the command line. Finds the command, parses its options, turns its status into an exit
+ * code. */
+
+#include "tools/cli.h"
+#include "tools/signals.h"
+
+/* Documented exit codes; after a signal it is 128 + its number. */
+enum { EXIT_USAGE = 1, EXIT_INPUT, EXIT_UNSUPPORTED, EXIT_IO, EXIT_INTERNAL = 70, EXIT_ATC = 255 };
+
+static const tl_command commands[] = {
+    {"convert", TL_COMMAND_CONVERT, "MODEL -o OUTPUT... [OPTION...]",
+     "convert an ONNX model for an NPU",
+     "Reads an ONNX model (or textual IR), cleans it up and writes it as AIR for the NPU's device "
+     "compiler, as ONNX, as textual IR or as a dump that model viewers open. Options of atc are "
+     "taken in atc's spelling: replace 'atc' by 'tailor convert' in a command line.",
+     tl_command_convert},
+    {"opt", TL_COMMAND_OPT, "[MODEL|-] [-o OUTPUT] [OPTION...]", "run passes and print the result",
+     "Runs the pipeline, or the passes that --passes names, over a model and prints textual IR. "
+     "Without MODEL, or with '-', textual IR is read from standard input; without -o it goes to "
+     "standard output.",
+     tl_command_opt},
+    {"passes", TL_COMMAND_PASSES, "[--json]", "list the passes",
+     "Lists the passes in pipeline order, with the -O level from which each runs.",
+     tl_command_passes},
+    {"ops", TL_COMMAND_OPS, "[NAME] [--json]", "list the ops, or describe one",
+     "Lists the op table: names, versions and NPU forms. With NAME ('Conv', "
+     "'com.microsoft::FusedMatMul'), its operands, results, attributes and NPU forms.",
+     tl_command_ops},
+    {"info", TL_COMMAND_INFO, "MODEL [--json]", "describe a model",
+     "Prints opset, inputs, outputs, ops by type, element types, weights, and the ops that have no "
+     "NPU form.",
+     tl_command_info},
+    {"help", TL_COMMAND_HELP, "[COMMAND]", "explain a command",
+     "Prints the options of COMMAND, or the list of commands.", tl_command_help},
+};
+
+const tl_command *tl_commands(size_t *n) {
+  *n = sizeof commands / sizeof *commands;
+  return commands;
+}
+
+const tl_command *tl_command_find(const char *name) {
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    if (strcmp(commands[i].name, name) == 0)
+      return &commands[i];
+  }
+  return NULL;
+}
+
+static int exit_code(const tl_cli *cli, tl_status status) {
+  static const int codes[] = {
+      [TL_OK] = 0,
+      [TL_INVALID_ARGUMENT] = EXIT_USAGE,
+      [TL_INVALID_MODEL] = EXIT_INPUT,
+      [TL_UNSUPPORTED] = EXIT_UNSUPPORTED,
+      [TL_IO] = EXIT_IO,
+      [TL_NO_MEMORY] = EXIT_INTERNAL,
+      [TL_LIMIT] = EXIT_INPUT,
+      [TL_INTERNAL] = EXIT_INTERNAL,
+  };
+  if (status == TL_OK)
+    return 0;
+  if (tl_cli_has(cli, TL_OPTION_ATC_EXIT))
+    return EXIT_ATC;
+  return *cli->signal ? 128 + *cli->signal : codes[status];
+}
+
+/* The command whose name is closest, for a hint; NULL when none is. */
+static const char *nearest_command(const char *name) {
+  const char *best = NULL;
+  size_t best_distance = 3;
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    size_t distance = tl_edit_distance(tl_sv_from(name), tl_sv_from(commands[i].name), 3);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = commands[i].name;
+    }
+  }
+  return best;
+}
+
+static tl_status report_unknown_command(tl_cli *cli, const char *name) {
+  const char *nearest = nearest_command(name);
+  if (nearest)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                   "unknown command '%s'\vdid you mean '%s'?", name, nearest);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                 "unknown command '%s'\v'tailor help' lists the commands", name);
+}
+
+static tl_status generate(tl_cli *cli, const char *what) {
+  static const struct {
+    const char *name;
+    void (*write)(tl_buf *out);
+  } documents[] = {{"man", tl_document_manual},    {"bash", tl_complete_bash},
+                   {"zsh", tl_complete_zsh},       {"markdown", tl_document_options},
+                   {"passes", tl_document_passes}, {"ops", tl_document_ops}};
+  tl_buf out;
+  tl_buf_init(&out);
+  for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+    if (strcmp(documents[i].name, what) == 0)
+      documents[i].write(&out);
+  }
+  return tl_cli_print(cli, &out);
+}
+
+/* What the general options ask for before any command runs; false when there is nothing. */
+static bool answer(tl_cli *cli, tl_status *status) {
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_HELP) && cli->command)
+    tl_help_command(&out, cli->command);
+  else if (tl_cli_has(cli, TL_OPTION_HELP))
+    tl_help_overview(&out);
+  else if (tl_cli_has(cli, TL_OPTION_VERSION))
+    tl_print_version(&out);
+  else
+    return false;
+  *status = tl_cli_print(cli, &out);
+  return true;
+}
+
+static tl_status run(tl_cli *cli, int argc, char **argv) {
+  tl_status status;
+  const char *first = argc > 1 ? argv[1] : NULL;
+  int used = cli->command ? 2 : 1;
+  TL_TRY(
+      tl_cli_parse(cli, first && !cli->command && first[0] != '-' ? 0 : argc - used, argv + used));
+  if (answer(cli, &status))
+    return status;
+  if (cli->command)
+    return cli->command->run(cli);
+  if (tl_cli_has(cli, TL_OPTION_GENERATE))
+    return generate(cli, tl_cli_get(cli, TL_OPTION_GENERATE));
+  if (first && first[0] != '-')
+    return report_unknown_command(cli, first);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                 "no command was given\v'tailor help' lists the commands");
+}
+
+int main(int argc, char **argv) {
+  tl_cli cli;
+  tl_cli_init(&cli, argc > 1 ? tl_command_find(argv[1]) : NULL, tl_signals_install());
+  tl_status status = run(&cli, argc, argv);
+  int code = exit_code(&cli, status);
+  tl_cli_release(&cli);
+  return code;
+}

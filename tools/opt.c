@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor opt: the pass driver. Text in, passes, text out; also reads and writes files. */
+#include "tools/input.h"
+#include "tools/json.h"
+#include "tools/pipeline.h"
+#include "tools/summary.h"
+
+static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
+  tl_buf text;
+  tl_buf_init(&text);
+  for (uint32_t i = 0; i < r->n; i++)
+    tl_buf_printf(&text, "%-24s %llu rewrites, nodes %u -> %u\n", r->at[i].row->name,
+                  (unsigned long long)r->at[i].changed, r->at[i].nodes_before,
+                  r->at[i].nodes_after);
+  tl_buf_printf(&text, "%-24s %llu rewrites\n", "all", (unsigned long long)r->rewrites);
+  tl_cli_note(cli, &text);
+}
+
+static void show_times(tl_cli *cli, const tl_pipeline_report *r) {
+  bool json = strcmp(tl_cli_get(cli, TL_OPTION_TIME_PASSES), "json") == 0;
+  bool first = true;
+  uint64_t sum = 0;
+  tl_buf text;
+  tl_buf_init(&text);
+  if (json)
+    tl_buf_add_char(&text, '{');
+  for (uint32_t i = 0; i < r->n; i++) {
+    sum += r->at[i].nanoseconds;
+    if (json) {
+      tl_json_key(&text, r->at[i].row->name, &first);
+      tl_buf_add_u64(&text, r->at[i].nanoseconds);
+      continue;
+    }
+    tl_buf_printf(&text, "%-24s ", r->at[i].row->name);
+    tl_add_duration(&text, r->at[i].nanoseconds);
+    tl_buf_add_char(&text, '\n');
+  }
+  if (!json) {
+    tl_buf_printf(&text, "%-24s ", "all");
+    tl_add_duration(&text, sum);
+  }
+  tl_buf_add_z(&text, json ? "}\n" : "\n");
+  tl_cli_note(cli, &text);
+}
+
+/* The device compiler's formats need the NPU form, which convert brings about. */
+static tl_status check_formats(tl_cli *cli, const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (tl_format_is_npu(v->at[i].format))
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                     tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                     "opt writes tir and onnx, '%s' would be %s\vuse 'tailor convert'",
+                     v->at[i].path, tl_format_name(v->at[i].format));
+  }
+  return TL_OK;
+}
+
+static tl_status write_all(tl_cli *cli, tl_module *m, const tl_output_vec *v) {
+  TL_TRY(tl_output_check(cli, m, v));
+  for (uint32_t i = 0; i < v->n; i++) {
+    tl_status status = tl_output_write(cli, m, &v->at[i]);
+    if (status != TL_OK) {
+      tl_output_undo(v);
+      return status;
+    }
+  }
+  return tl_output_depfile(cli, m, v);
+}
+
+static tl_status opt(tl_cli *cli, const tl_output_vec *v) {
+  tl_module *m;
+  tl_pipeline_report report = {.n = 0};
+  TL_TRY(tl_input_load(cli, cli->word, &m));
+  tl_status status = tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, &report);
+  if (status == TL_OK)
+    status = write_all(cli, m, v);
+  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_STATS))
+    show_stats(cli, &report);
+  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_TIME_PASSES))
+    show_times(cli, &report);
+  tl_module_destroy(m);
+  return status;
+}
+
+tl_status tl_command_opt(tl_cli *cli) {
+  if (!cli->word)
+    cli->word = "-";
+  if (cli->outputs.n == 0 && !tl_path_vec_push(&cli->outputs, "-"))
+    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  tl_output_vec outputs = {0};
+  tl_status status = tl_output_plan(cli, TL_FORMAT_TIR, &outputs);
+  if (status == TL_OK)
+    status = check_formats(cli, &outputs);
+  if (status == TL_OK)
+    status = opt(cli, &outputs);
+  tl_output_vec_release(&outputs);
+  return status;
+}

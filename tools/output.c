@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files: which format, where, and never over an input. */
+#include "tools/output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/air/emit.h"
+#include "backend/onnx/export.h"
+#include "backend/text/pbtxt.h"
+#include "ir/print.h"
+
+static const char *const format_names[] = {[TL_FORMAT_AIR] = "air",
+                                           [TL_FORMAT_ONNX] = "onnx",
+                                           [TL_FORMAT_TIR] = "tir",
+                                           [TL_FORMAT_PBTXT] = "pbtxt"};
+enum { N_FORMATS = sizeof format_names / sizeof *format_names };
+
+const char *tl_format_name(tl_format format) { return format_names[format]; }
+
+/* Format of a suffix; false when it is none of ours. */
+static bool format_of_suffix(const char *path, tl_format *out) {
+  const char *dot = strrchr(path, '.');
+  for (int i = 0; dot && i < N_FORMATS; i++) {
+    if (strcmp(dot + 1, format_names[i]) == 0) {
+      *out = (tl_format)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* atc appends the suffix itself, so its users give none; "net_v1.5" has none either. */
+static tl_status append_suffix(tl_cli *cli, tl_output *o) {
+  tl_sv path = tl_sv_from(o->path);
+  if (path.n == 0 || path.p[path.n - 1] == '/')
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10022",
+                        tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                        "'%s' names a folder, a file name must follow", o->path);
+  char *longer = tl_arena_alloc(&cli->settings.arena, path.n + sizeof ".air");
+  if (!longer)
+    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  memcpy(longer, path.p, path.n);
+  memcpy(longer + path.n, ".air", sizeof ".air");
+  o->path = longer;
+  return TL_OK;
+}
+
+static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_output *o) {
+  *o = (tl_output){.path = path, .format = fallback};
+  const char *emit = tl_cli_get(cli, TL_OPTION_EMIT);
+  for (int i = 0; i < N_FORMATS; i++) {
+    if (strcmp(emit, format_names[i]) == 0)
+      o->format = (tl_format)i;
+  }
+  bool is_stream = strcmp(path, "-") == 0;
+  if (*emit || format_of_suffix(path, &o->format) || is_stream)
+    return TL_OK;
+  return fallback == TL_FORMAT_AIR ? append_suffix(cli, o) : TL_OK;
+}
+
+tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) {
+  for (uint32_t i = 0; i < cli->outputs.n; i++) {
+    tl_output o;
+    TL_TRY(plan_one(cli, cli->outputs.at[i], fallback, &o));
+    for (uint32_t k = 0; k < out->n; k++) {
+      if (strcmp(out->at[k].path, o.path) == 0)
+        return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                       tl_at_option(&cli->settings, TL_OPTION_OUTPUT), "'%s' is named twice",
+                       o.path);
+    }
+    if (!tl_output_vec_push(out, o))
+      return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  }
+  return TL_OK;
+}
+
+/* Whether the file at st is one that the module was read from. */
+static bool is_input(const tl_cli *cli, const tl_module *m, const struct stat *st) {
+  struct stat in;
+  if (!S_ISREG(st->st_mode))
+    return false;
+  if (stat(cli->word, &in) == 0 && in.st_dev == st->st_dev && in.st_ino == st->st_ino)
+    return true;
+  for (uint32_t i = 0; i < m->files.n; i++) {
+    const tl_file *f = m->files.at[i];
+    if ((uint64_t)st->st_dev == f->device && (uint64_t)st->st_ino == f->inode)
+      return true;
+  }
+  return false;
+}
+
+tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    struct stat st;
+    tl_output *o = &v->at[i];
+    o->existed = strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0;
+    if (o->existed && is_input(cli, m, &st))
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                     tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                     "'%s' is an input of this conversion and would be overwritten", o->path);
+  }
+  return TL_OK;
+}
+
+static tl_status write_bytes(tl_cli *cli, const char *path, const tl_buf *text) {
+  tl_writer *w;
+  if (text->failed)
+    return tl_fail(&cli->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  TL_TRY(tl_writer_open(&cli->diag, path, cli->signal, &w));
+  tl_status status = tl_writer_write(w, text->p, text->n);
+  if (status == TL_OK)
+    return tl_writer_commit(w);
+  tl_writer_abort(w);
+  return status;
+}
+
+static tl_status write_text(tl_cli *cli, const tl_module *m, const char *path) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_status status = tl_module_print(m, &text, NULL);
+  if (status == TL_OK)
+    status = write_bytes(cli, path, &text);
+  tl_buf_release(&text);
+  return status;
+}
+
+static tl_status write_format(tl_cli *cli, tl_module *m, const tl_output *o) {
+  const tl_options *options = &cli->settings.options;
+  switch (o->format) {
+  case TL_FORMAT_AIR: {
+    tl_air_options save = {.options = options, .cancel = cli->signal};
+    return tl_air_save(m, o->path, &save);
+  }
+  case TL_FORMAT_ONNX: {
+    tl_onnx_save_options save = {.external_data = options->external_weight != TL_WEIGHTS_INSIDE,
+                                 .cancel = cli->signal};
+    return tl_onnx_save(m, o->path, &save);
+  }
+  case TL_FORMAT_TIR: return write_text(cli, m, o->path);
+  case TL_FORMAT_PBTXT: return tl_pbtxt_save(m, o->path, cli->signal);
+  }
+  return TL_INTERNAL;
+}
+
+tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
+  struct stat st;
+  TL_TRY(write_format(cli, m, o));
+  o->written = true;
+  if (strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0)
+    o->bytes = (uint64_t)st.st_size;
+  return TL_OK;
+}
+
+void tl_output_undo(const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (v->at[i].written && !v->at[i].existed && strcmp(v->at[i].path, "-") != 0)
+      unlink(v->at[i].path);
+  }
+}
+
+/* Makefile spelling of a path. */
+static void add_make_path(tl_buf *out, const char *path) {
+  for (const char *c = path; *c; c++) {
+    if (*c == ' ' || *c == '#' || *c == '\\' || *c == ':')
+      tl_buf_add_char(out, '\\');
+    if (*c == '$')
+      tl_buf_add_char(out, '$');
+    tl_buf_add_char(out, *c);
+  }
+}
+
+static void add_prerequisite(tl_buf *out, const char *path) {
+  if (strcmp(path, "-") == 0)
+    return;
+  tl_buf_add_z(out, " \\\n ");
+  add_make_path(out, path);
+}
+
+static void add_rule(tl_buf *out, const tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (strcmp(v->at[i].path, "-") == 0)
+      continue;
+    add_make_path(out, v->at[i].path);
+    tl_buf_add_char(out, ' ');
+  }
+  tl_buf_add_char(out, ':');
+  add_prerequisite(out, cli->word);
+  for (uint32_t i = 0; i < m->files.n; i++) {
+    if (strcmp(m->files.at[i]->path, cli->word) != 0)
+      add_prerequisite(out, m->files.at[i]->path);
+  }
+  if (tl_cli_has(cli, TL_OPTION_OP_NAME_MAP))
+    add_prerequisite(out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP));
+  tl_buf_add_char(out, '\n');
+}
+
+tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  if (!tl_cli_has(cli, TL_OPTION_DEPFILE))
+    return TL_OK;
+  tl_buf rule;
+  tl_buf_init(&rule);
+  add_rule(&rule, cli, m, v);
+  tl_status status = write_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
+  tl_buf_release(&rule);
+  return status;
+}

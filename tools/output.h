@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files of a command: names, formats, writing, the Makefile rule. */
+#ifndef TL_TOOLS_OUTPUT_H
+#define TL_TOOLS_OUTPUT_H
+
+#include "ir/module.h"
+#include "tools/cli.h"
+
+typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT_PBTXT } tl_format;
+
+typedef struct tl_output {
+  const char *path;
+  tl_format format;
+  bool written;
+  bool existed;   /* before this run */
+  uint64_t bytes; /* of the main file, known once written; 0 for streams */
+} tl_output;
+
+TL_VEC(tl_output_vec, tl_output);
+
+const char *tl_format_name(tl_format format);
+/* AIR and the dump show the module in NPU form; ONNX and textual IR in canonical form. */
+static inline bool tl_format_is_npu(tl_format f) {
+  return f == TL_FORMAT_AIR || f == TL_FORMAT_PBTXT;
+}
+
+/* Settles name and format of every -o. `fallback`: format of names without a known suffix; AIR then
+ * appends ".air". */
+tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) TL_NODISCARD;
+/* Refuses outputs that are among the files the module was read from, or each other. */
+tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
+/* Writes one output. */
+tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) TL_NODISCARD;
+/* Removes what this run created, for a run that fails later. */
+void tl_output_undo(const tl_output_vec *v);
+/* Writes the rule that --depfile asks for, if it does. */
+tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor passes: the pipeline table for people, tools and docs/passes.md. */
+#include "passes/manager.h"
+#include "tools/cli.h"
+#include "tools/json.h"
+
+static const char *stage_name(uint8_t stage) {
+  static const char *const names[] = {
+      [TL_STAGE_ALL] = "always", [TL_STAGE_SELECT] = "select", [TL_STAGE_AIR] = "air"};
+  return names[stage];
+}
+
+static void add_json(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < n; i++) {
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, tl_sv_from(rows[i].name));
+    tl_json_key(out, "level", &first);
+    tl_buf_add_u64(out, rows[i].level);
+    tl_json_key(out, "stage", &first);
+    tl_json_string(out, tl_sv_from(stage_name(rows[i].stage)));
+    tl_json_key(out, "after", &first);
+    tl_json_string(out, tl_sv_from(rows[i].summary));
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_z(out, "\n]\n");
+}
+
+static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
+  tl_buf_add_z(out, "pass                     from  output  afterwards\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "%-24s -O%u   %-7s %s\n", rows[i].name, rows[i].level,
+                  rows[i].stage == TL_STAGE_ALL ? "any" : stage_name(rows[i].stage),
+                  rows[i].summary);
+}
+
+tl_status tl_command_passes(tl_cli *cli) {
+  uint32_t n;
+  const tl_pass_row *rows = tl_pass_rows(&n);
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+    add_json(&out, rows, n);
+  else
+    add_text(&out, rows, n);
+  return tl_cli_print(cli, &out);
+}
+
+void tl_document_passes(tl_buf *out) {
+  uint32_t n;
+  const tl_pass_row *rows = tl_pass_rows(&n);
+  tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+                    "<!-- Written by `tailor --generate=passes`; `make update` renews it. -->\n"
+                    "# Passes\n\nIn pipeline order. *Level*: the `-O` level from which the pass "
+                    "runs. *Output*: `air` passes run\nfor AIR output only.\n\n"
+                    "| pass | level | output | afterwards |\n|---|---|---|---|\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "| `%s` | %u | %s | %s |\n", rows[i].name, rows[i].level,
+                  rows[i].stage == TL_STAGE_ALL ? "any" : stage_name(rows[i].stage),
+                  rows[i].summary);
+  const tl_pass_order *orders = tl_pass_orders(&n);
+  tl_buf_add_z(out, "\n## Order\n\n| before | after | because |\n|---|---|---|\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "| %s | %s | %s |\n", orders[i].before, orders[i].after, orders[i].reason);
+}

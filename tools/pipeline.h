@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running passes from a command: options to pipeline, hooks that print, remarks. */
+#ifndef TL_TOOLS_PIPELINE_H
+#define TL_TOOLS_PIPELINE_H
+
+#include "passes/manager.h"
+#include "tools/cli.h"
+
+/* Runs what the options ask for up to `stage`; with `only_npu` just the passes that the stage adds
+ * to the canonical ones, which ran before. */
+tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only_npu,
+                            tl_pipeline_report *report) TL_NODISCARD;
+
+#endif

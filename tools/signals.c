@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signal handlers. A handler can reach nothing but static storage: this is the one mutable static
+ * of the program, and it is not in the library. */
+#include "tools/signals.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_IO = 4 };
+
+static volatile int stop_signal;
+
+static void ask_to_stop(int number) { stop_signal = number; }
+
+static void on_bus_error(int number) {
+  static const char message[] =
+      "tailor: error: a file that is being read became shorter\n"
+      "  hint: leave the model alone during a conversion, or use --read\n";
+  (void)number;
+  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+    _exit(EXIT_IO); /* nobody to tell */
+  _exit(EXIT_IO);
+}
+
+static void install(int number, void (*handler)(int), int flags) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
+}
+
+const volatile int *tl_signals_install(void) {
+  install(SIGINT, ask_to_stop, (int)SA_RESETHAND);
+  install(SIGTERM, ask_to_stop, (int)SA_RESETHAND);
+  install(SIGHUP, ask_to_stop, (int)SA_RESETHAND);
+  install(SIGBUS, on_bus_error, (int)SA_RESETHAND);
+  /* A reader that went away and a full quota are write errors like others. */
+  install(SIGPIPE, SIG_IGN, 0);
+  install(SIGXFSZ, SIG_IGN, 0);
+  return &stop_signal;
+}

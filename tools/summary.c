@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a conversion, as text and as JSON. */
+#include "tools/summary.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "tools/json.h"
+
+uint64_t tl_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+tl_weights tl_count_weights(const tl_module *m) {
+  tl_weights w = {0, 0};
+  for (uint32_t g = 0; g < m->graphs.n; g++) {
+    const tl_graph *graph = m->graphs.at[g];
+    for (uint32_t i = 0; !graph->erased && i < graph->constants.n; i++) {
+      tl_value_id v = graph->constants.at[i];
+      if (!v)
+        continue;
+      w.constants++;
+      w.bytes += tl_tensor_get(m, tl_value_get(m, v)->tensor)->bytes;
+    }
+  }
+  return w;
+}
+
+/* Adds x / unit with one decimal. */
+static void add_tenths(tl_buf *out, uint64_t x, uint64_t unit, const char *name) {
+  uint64_t tenths = x / unit * 10 + (x % unit * 10 + unit / 2) / unit;
+  tl_buf_printf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
+                (unsigned long long)(tenths % 10), name);
+}
+
+void tl_add_bytes(tl_buf *out, uint64_t bytes) {
+  if (bytes < 1024)
+    tl_buf_printf(out, "%llu bytes", (unsigned long long)bytes);
+  else if (bytes < UINT64_C(1) << 20)
+    add_tenths(out, bytes, 1024, "KiB");
+  else if (bytes < UINT64_C(1) << 30)
+    add_tenths(out, bytes, UINT64_C(1) << 20, "MiB");
+  else
+    add_tenths(out, bytes, UINT64_C(1) << 30, "GiB");
+}
+
+void tl_add_duration(tl_buf *out, uint64_t ns) {
+  if (ns < 1000000000u)
+    add_tenths(out, ns, 1000000, "ms");
+  else
+    add_tenths(out, ns, 1000000000u, "s");
+}
+
+static uint64_t peak_bytes(void) {
+  struct rusage u;
+  return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
+}
+
+static void add_passes(tl_buf *out, const tl_pipeline_report *r) {
+  for (uint32_t i = 0; i < r->n; i++) {
+    const tl_pass_result *p = &r->at[i];
+    if (p->changed == 0)
+      continue;
+    tl_buf_printf(out, "  pass     %-24s %llu rewrite%s", p->row->name,
+                  (unsigned long long)p->changed, p->changed == 1 ? "" : "s");
+    if (p->nodes_after != p->nodes_before)
+      tl_buf_printf(out, ", nodes %u -> %u", p->nodes_before, p->nodes_after);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+static void add_weights(tl_buf *out, const tl_summary *s) {
+  tl_buf_printf(out, "  weights  %llu constants, ",
+                (unsigned long long)s->weights_before.constants);
+  tl_add_bytes(out, s->weights_before.bytes);
+  if (s->weights_before.constants != s->weights_after.constants ||
+      s->weights_before.bytes != s->weights_after.bytes) {
+    tl_buf_printf(out, " -> %llu constants, ", (unsigned long long)s->weights_after.constants);
+    tl_add_bytes(out, s->weights_after.bytes);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_costs(tl_buf *out, const tl_summary *s) {
+  tl_buf_add_z(out, "  time     ");
+  tl_add_duration(out, s->load_ns + s->pass_ns + s->write_ns);
+  tl_buf_add_z(out, " (read ");
+  tl_add_duration(out, s->load_ns);
+  tl_buf_add_z(out, ", passes ");
+  tl_add_duration(out, s->pass_ns);
+  tl_buf_add_z(out, ", write ");
+  tl_add_duration(out, s->write_ns);
+  tl_buf_add_z(out, ")\n  memory   peak ");
+  tl_add_bytes(out, peak_bytes());
+  tl_buf_add_z(out, ", of which the graph ");
+  tl_add_bytes(out, s->module_bytes);
+  tl_buf_add_char(out, '\n');
+}
+
+/* Adds text as one word of a shell command. */
+static void add_shell_word(tl_buf *out, const char *text) {
+  if (*text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                 "_-+=./,:@%")] == '\0') {
+    tl_buf_add_z(out, text);
+    return;
+  }
+  tl_buf_add_char(out, '\'');
+  for (const char *c = text; *c; c++) {
+    if (*c == '\'')
+      tl_buf_add_z(out, "'\\''");
+    else
+      tl_buf_add_char(out, *c);
+  }
+  tl_buf_add_char(out, '\'');
+}
+
+/* Adds " --name=value" in atc's spelling. */
+static void add_atc_option(tl_buf *out, const char *name, const char *value) {
+  tl_buf_add_z(out, " --");
+  for (const char *c = name; *c; c++)
+    tl_buf_add_char(out, *c == '-' ? '_' : *c);
+  tl_buf_add_char(out, '=');
+  add_shell_word(out, value);
+}
+
+/* The atc call that compiles the AIR file; it decides precision again unless told to keep it. */
+static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
+  const char *soc = cli->settings.options.soc_version;
+  tl_sv stem = tl_sv_from(path);
+  if (tl_sv_ends_with(stem, ".air"))
+    stem.n -= 4;
+  char *name = tl_arena_copy(&cli->settings.arena, stem.p, stem.n);
+  tl_buf_add_z(out, "atc --framework=1");
+  add_atc_option(out, "model", path);
+  add_atc_option(out, "output", name ? name : path);
+  add_atc_option(out, "soc_version", soc ? soc : "Ascend910B1");
+  add_atc_option(out, "precision_mode", "must_keep_origin_dtype");
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+    if (cli->settings.value[i] && (row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN))
+      add_atc_option(out, row->name, cli->settings.value[i]);
+  }
+}
+
+/* First AIR file of the outputs, NULL when there is none. */
+static const char *find_air(const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (v->at[i].format == TL_FORMAT_AIR && strcmp(v->at[i].path, "-") != 0)
+      return v->at[i].path;
+  }
+  return NULL;
+}
+
+static void add_outputs(const tl_output_vec *v, tl_buf *out) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    tl_buf_printf(out, "  wrote    %s", v->at[i].path);
+    if (v->at[i].bytes) {
+      tl_buf_add_z(out, " (");
+      tl_add_bytes(out, v->at[i].bytes);
+      tl_buf_add_char(out, ')');
+    }
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+                     tl_buf *out) {
+  const tl_options *o = &cli->settings.options;
+  tl_buf_printf(out, "%s", cli->word);
+  if (m->source_opset)
+    tl_buf_printf(out, " (opset %lld)", (long long)m->source_opset);
+  tl_buf_printf(out, "\n  nodes    %u -> %u", s->nodes_before, s->nodes_after);
+  if (s->nodes_npu)
+    tl_buf_printf(out, ", %u for the NPU", s->nodes_npu);
+  tl_buf_add_char(out, '\n');
+  add_weights(out, s);
+  add_passes(out, &s->canonical);
+  add_passes(out, &s->npu);
+  tl_buf_add_z(out, "  dtypes   the model's own (no precision mode in this version)\n");
+  add_costs(out, s);
+  add_outputs(v, out);
+  for (uint32_t i = 0; i < o->n_carried; i++)
+    tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
+                  TL_SV_ARG(o->carried[i].value));
+  const char *air = find_air(v);
+  if (!air)
+    return;
+  tl_buf_add_z(out, "go on with:\n  ");
+  add_atc_call(cli, air, out);
+  tl_buf_add_char(out, '\n');
+}
+
+static void json_weights(tl_buf *out, const char *key, tl_weights w, bool *first) {
+  tl_json_key(out, key, first);
+  tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu}", (unsigned long long)w.constants,
+                (unsigned long long)w.bytes);
+}
+
+static void json_number(tl_buf *out, const char *key, uint64_t n, bool *first) {
+  tl_json_key(out, key, first);
+  tl_buf_add_u64(out, n);
+}
+
+static void json_passes(tl_buf *out, const tl_pipeline_report *r, bool *first) {
+  for (uint32_t i = 0; i < r->n; i++) {
+    bool inner = true;
+    tl_buf_add_z(out, *first ? "{" : ", {");
+    *first = false;
+    tl_json_key(out, "pass", &inner);
+    tl_json_string(out, tl_sv_from(r->at[i].row->name));
+    json_number(out, "rewrites", r->at[i].changed, &inner);
+    json_number(out, "nodes_before", r->at[i].nodes_before, &inner);
+    json_number(out, "nodes_after", r->at[i].nodes_after, &inner);
+    json_number(out, "nanoseconds", r->at[i].nanoseconds, &inner);
+    tl_buf_add_char(out, '}');
+  }
+}
+
+static void json_outputs(tl_buf *out, const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    bool inner = true;
+    tl_buf_add_z(out, i ? ", {" : "{");
+    tl_json_key(out, "path", &inner);
+    tl_json_string(out, tl_sv_from(v->at[i].path));
+    tl_json_key(out, "format", &inner);
+    tl_json_string(out, tl_sv_from(tl_format_name(v->at[i].format)));
+    json_number(out, "bytes", v->at[i].bytes, &inner);
+    tl_buf_add_char(out, '}');
+  }
+}
+
+static void json_carried(tl_buf *out, const tl_options *o) {
+  for (uint32_t i = 0; i < o->n_carried; i++) {
+    if (i)
+      tl_buf_add_z(out, ", ");
+    tl_json_string(out, o->carried[i].key);
+    tl_buf_add_z(out, ": ");
+    tl_json_string(out, o->carried[i].value);
+  }
+}
+
+void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+                     tl_buf *out) {
+  bool first = true;
+  bool first_pass = true;
+  tl_buf_add_char(out, '{');
+  tl_json_key(out, "model", &first);
+  tl_json_string(out, tl_sv_from(cli->word));
+  tl_json_key(out, "opset", &first);
+  tl_buf_add_i64(out, m->source_opset);
+  json_number(out, "nodes_before", s->nodes_before, &first);
+  json_number(out, "nodes_after", s->nodes_after, &first);
+  json_number(out, "nodes_npu", s->nodes_npu, &first);
+  json_weights(out, "weights_before", s->weights_before, &first);
+  json_weights(out, "weights_after", s->weights_after, &first);
+  json_number(out, "read_ns", s->load_ns, &first);
+  json_number(out, "passes_ns", s->pass_ns, &first);
+  json_number(out, "write_ns", s->write_ns, &first);
+  json_number(out, "peak_bytes", peak_bytes(), &first);
+  json_number(out, "graph_bytes", s->module_bytes, &first);
+  tl_json_key(out, "passes", &first);
+  tl_buf_add_char(out, '[');
+  json_passes(out, &s->canonical, &first_pass);
+  json_passes(out, &s->npu, &first_pass);
+  tl_buf_add_char(out, ']');
+  tl_json_key(out, "outputs", &first);
+  tl_buf_add_char(out, '[');
+  json_outputs(out, v);
+  tl_buf_add_char(out, ']');
+  tl_json_key(out, "recorded", &first);
+  tl_buf_add_char(out, '{');
+  json_carried(out, &cli->settings.options);
+  tl_buf_add_char(out, '}');
+  const char *air = find_air(v);
+  if (air) {
+    tl_buf call;
+    tl_buf_init(&call);
+    add_atc_call(cli, air, &call);
+    tl_json_key(out, "next", &first);
+    tl_json_string(out, tl_buf_view(&call));
+    tl_buf_release(&call);
+  }
+  tl_buf_add_z(out, "}\n");
+}
