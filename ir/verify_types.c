@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Typed level: every node against its row of the op table. Opaque ops have no row and pass. */
+#include "ir/ops_gen.h"
 #include "ir/verify_internal.h"
 
 static const tl_op *row_of(const tl_module *m, tl_node_id n) {
@@ -14,12 +15,28 @@ static void report_count(tl_verifier *v, tl_node_id n, const char *what, uint32_
     tl_verify_report(v, n, "has %u %s, needs %u to %u", count, what, least, most);
 }
 
+/* Operands of If behind the condition are captured values (pass isolate): one input of each branch
+ * for each of them. */
+static void check_captures_of(tl_verifier *v, tl_node_id n) {
+  const tl_node *node = tl_node_get(v->m, n);
+  for (uint32_t i = 0; i < node->n_attrs && node->op == TL_OP_If; i++) {
+    const tl_attr *a = &node->attrs[i];
+    uint32_t inputs = a->kind == TL_ATTR_GRAPH ? tl_graph_get(v->m, a->u.g)->inputs.n : 0;
+    if (a->kind == TL_ATTR_GRAPH && inputs + 1 != node->n_operands)
+      tl_verify_report(v, n, "has %u operands, but branch '%.*s' takes %u values behind the "
+                       "condition", node->n_operands, TL_SV_ARG(tl_sym(v->m, a->name)), inputs);
+  }
+}
+
+static void check_captures(tl_verifier *v) { tl_verify_each_node(v, check_captures_of); }
+
 static void check_counts_of(tl_verifier *v, tl_node_id n) {
   const tl_op *row = row_of(v->m, n);
   const tl_node *node = tl_node_get(v->m, n);
   if (!row)
     return;
-  if (node->n_operands < row->min_operands || node->n_operands > row->max_operands)
+  bool many = node->n_operands > row->max_operands && node->op != TL_OP_If;
+  if (node->n_operands < row->min_operands || many)
     report_count(v, n, "operands", node->n_operands, row->min_operands, row->max_operands);
   if (node->n_results < row->min_results || node->n_results > row->max_results)
     report_count(v, n, "results", node->n_results, row->min_results, row->max_results);
@@ -138,6 +155,6 @@ static void check_candidate_of(tl_verifier *v, tl_node_id n) {
 static void check_candidates(tl_verifier *v) { tl_verify_each_node(v, check_candidate_of); }
 
 const tl_check tl_type_checks[] = {
-    {"counts", check_counts}, {"attributes", check_attrs}, {"types", check_types},
-    {"candidate", check_candidates}, {NULL, NULL},
+    {"counts", check_counts}, {"captures", check_captures}, {"attributes", check_attrs},
+    {"types", check_types}, {"candidate", check_candidates}, {NULL, NULL},
 };

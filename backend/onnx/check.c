@@ -3,6 +3,7 @@
  * imported, every value that somebody may refer to named. */
 #include "backend/onnx/emit.h"
 #include "ir/graph.h"
+#include "ir/ops_gen.h"
 
 enum { DEFAULT_OPSET = 21 };
 
@@ -90,9 +91,20 @@ static tl_status name_results(tl_module *m, tl_node_id n) {
   return TL_OK;
 }
 
+/* After isolate the branches of If have inputs, which ONNX does not know. */
+static tl_status check_captures(tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  if (node->op != TL_OP_If || node->n_operands <= 1)
+    return TL_OK;
+  return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                 "an If with captured values as operands has no ONNX form"
+                 "\vexport without the pass isolate");
+}
+
 static tl_status check_node(tl_module *m, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(m, n);
   TL_TRY(check_op(m, n));
+  TL_TRY(check_captures(m, n));
   for (uint32_t i = 0; i < node->n_attrs; i++)
     TL_TRY(check_attr(m, n, &node->attrs[i]));
   TL_TRY(name_results(m, n));

@@ -137,8 +137,7 @@ static void emit_initializers(tl_onnx_emit *e, const tl_graph *g) {
   }
 }
 
-/* Types of what is neither input nor output. An output is recognised by a use in RETURN, which is
- * looked for only where a value has more than its ordinary users. */
+/* Types of what is neither input nor output: the latter say theirs themselves. */
 static void emit_inner_types(tl_onnx_emit *e, const tl_graph *g) {
   tl_module *m = e->m;
   TL_FOR_NODES(m, g, n) {
