@@ -14,14 +14,11 @@ static tl_status read_heads(tl_infer *x, tl_symbol name, tl_dim *out) {
   return TL_OK;
 }
 
-/* Dim of one head; fails when a size does not divide. */
-static tl_status head_dim(tl_infer *x, const char *what, tl_dim hidden, tl_dim heads,
-                          tl_dim *out) {
-  *out = tl_dim_div(x->m, hidden, heads);
-  if (heads > 0 && hidden >= 0 && hidden % heads != 0)
-    return tl_infer_fail(x, "%s: %lld is not a multiple of %lld heads", what, (long long)hidden,
-                         (long long)heads);
-  return TL_OK;
+/* Dim of one head; unknown when the size does not divide (the run will tell). */
+static tl_dim head_dim(tl_infer *x, tl_dim hidden, tl_dim heads) {
+  if (hidden >= 0 && heads > 0 && hidden % heads != 0)
+    return TL_DIM_UNKNOWN;
+  return tl_dim_div(x->m, hidden, heads);
 }
 
 /* One of Q, K, V in its two forms [B,N,S,D] and [B,S,N*D]. */
@@ -48,7 +45,8 @@ static tl_status read_operand_heads(tl_infer *x, uint32_t i, tl_symbol attr, hea
                          TL_SV_ARG(tl_sym(x->m, attr)));
   h->n = n;
   h->length = tl_infer_dim(x, i, 1);
-  return head_dim(x, "hidden size", tl_infer_dim(x, i, 2), n, &h->size);
+  h->size = head_dim(x, tl_infer_dim(x, i, 2), n);
+  return TL_OK;
 }
 
 /* Q, K, V, mask, past_key, past_value, ... -> Y, present_key, present_value, QK */
@@ -105,8 +103,8 @@ tl_status tl_infer_linear_attention(tl_infer *x, uint32_t node) {
     TL_TRY(tl_infer_check_rank(x, i, 3, 3));
   TL_TRY(read_heads(x, TL_SYM_q_num_heads, &nq));
   TL_TRY(read_heads(x, TL_SYM_kv_num_heads, &nkv));
-  TL_TRY(head_dim(x, "hidden size of the query", tl_infer_dim(x, 0, 2), nq, &d));
-  TL_TRY(head_dim(x, "hidden size of the value", tl_infer_dim(x, 2, 2), nkv, &v));
+  d = head_dim(x, tl_infer_dim(x, 0, 2), nq);
+  v = head_dim(x, tl_infer_dim(x, 2, 2), nkv);
   tl_dim out[3] = {tl_infer_dim(x, 0, 0), tl_infer_dim(x, 0, 1), tl_dim_mul(x->m, v, nq)};
   tl_dim state[4] = {tl_infer_dim(x, 0, 0), nkv, d, v};
   TL_TRY(tl_infer_put(x, 0, tl_infer_dtype(x, 0), 3, out));
@@ -128,7 +126,8 @@ static tl_status value_hidden(tl_infer *x, tl_dim *out) {
   tl_dim all = tl_infer_dim(x, 1, 1);
   if (all == TL_DIM_UNKNOWN)
     all = tl_infer_dim(x, 2, 0);
-  return head_dim(x, "width of the merged weight", all, 3, out);
+  *out = head_dim(x, all, 3);
+  return TL_OK;
 }
 
 /* input [B,S,I], weights [I,3H], bias, mask, past [2,B,N,P,D] -> [B,S,H], present [2,B,N,P+S,D] */
@@ -144,7 +143,7 @@ tl_status tl_infer_ms_attention(tl_infer *x, uint32_t node) {
   TL_TRY(tl_infer_put(x, 0, tl_infer_dtype(x, 0), 3, out));
   TL_TRY(read_heads(x, TL_SYM_num_heads, &n));
   present[2] = n;
-  TL_TRY(head_dim(x, "hidden size", hidden, n, &present[4]));
+  present[4] = head_dim(x, hidden, n);
   if (tl_infer_has(x, 4)) {
     if (tl_node_attr_int(x->m, node, TL_SYM_past_present_share_buffer, 0) != 0)
       return tl_infer_put_same(x, 1, 4);
@@ -190,7 +189,7 @@ static tl_status mha_present(tl_infer *x, uint32_t result, uint32_t i, uint32_t 
     dims[3] = tl_infer_dim(x, i, 3);
   } else if (tl_infer_has(x, i) && rank == 3) {
     dims[2] = tl_infer_dim(x, i, 1);
-    TL_TRY(head_dim(x, "hidden size", tl_infer_dim(x, i, 2), n, &dims[3]));
+    dims[3] = head_dim(x, tl_infer_dim(x, i, 2), n);
   }
   if (tl_infer_has(x, past)) {
     bool shared = tl_node_attr_int(x->m, x->node, TL_SYM_past_present_share_buffer, 0) != 0 ||
@@ -255,7 +254,7 @@ tl_status tl_infer_ms_gqa(tl_infer *x, uint32_t node) {
   bool packed = !tl_infer_has(x, 2);
   tl_dim width = tl_infer_dim(x, 0, 2);
   tl_dim held = packed ? tl_dim_add(x->m, n, tl_dim_mul(x->m, nkv, 2)) : n;
-  TL_TRY(head_dim(x, "hidden size of the query", width, held, &size));
+  size = head_dim(x, width, held);
   tl_dim out[3] = {tl_infer_dim(x, 0, 0), tl_infer_dim(x, 0, 1),
                    packed ? tl_dim_mul(x->m, size, n) : width};
   TL_TRY(tl_infer_put(x, 0, tl_infer_dtype(x, 0), 3, out));

@@ -34,7 +34,7 @@ static tl_status dft_axis(tl_infer *x, int rank, bool *known, uint32_t *axis) {
   return *known ? tl_infer_axis(x, value, rank, axis) : TL_OK;
 }
 
-/* input [B, ..., 1|2], dft_length?, axis? -> [B, ..., 2] */
+/* input [B, ..., 1|2], dft_length?, axis? -> [B, ..., 2] (or 1) */
 tl_status tl_infer_dft(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   bool onesided = tl_node_attr_int(x->m, node, TL_SYM_onesided, 0) != 0;
@@ -51,12 +51,13 @@ tl_status tl_infer_dft(tl_infer *x, uint32_t node) {
   for (uint32_t i = 0; !known && i + 1 < (uint32_t)rank; i++)
     dims[i] = TL_DIM_UNKNOWN;
   if (known) {
-    tl_dim n = tl_infer_has(x, 1) ? tl_infer_dim_value(x, 1) : dims[axis];
-    dims[axis] = onesided && inverse ? (tl_infer_has(x, 1) ? n : TL_DIM_UNKNOWN)
-                                     : bins(x->m, n, onesided);
+    bool real = onesided && inverse;
+    tl_dim n = real ? tl_dim_mul(x->m, tl_dim_offset(x->m, dims[axis], -1), 2) : dims[axis];
+    if (tl_infer_has(x, 1))
+      n = tl_infer_dim_value(x, 1);
+    dims[axis] = bins(x->m, n, onesided && !inverse);
   }
-  /* a one-sided inverse gives real numbers, which not every version admits */
-  dims[rank - 1] = onesided && inverse ? TL_DIM_UNKNOWN : 2;
+  dims[rank - 1] = onesided && inverse ? 1 : 2; /* the one-sided inverse gives real numbers */
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
