@@ -69,10 +69,6 @@ void tl_tensor_print(const tl_module *m, const tl_tensor *t, bool elide, tl_buf 
     add_view(m, t, out);
   else
     add_hex(out, tl_tensor_data(t), t->bytes);
-  if (t->name) {
-    tl_buf_add_z(out, " name ");
-    tl_buf_add_quoted(out, tl_sym(m, t->name));
-  }
 }
 
 static void add_typed_tensor(const tl_module *m, tl_tensor_id id, bool elide, tl_buf *out) {
@@ -80,6 +76,10 @@ static void add_typed_tensor(const tl_module *m, tl_tensor_id id, bool elide, tl
   tl_type_print(m, t->type, out);
   tl_buf_add_char(out, ' ');
   tl_tensor_print(m, t, elide, out);
+  if (t->name) {
+    tl_buf_add_z(out, " name ");
+    tl_buf_add_quoted(out, tl_sym(m, t->name));
+  }
 }
 
 static void add_int_list(tl_int_list list, tl_buf *out) {

@@ -84,8 +84,8 @@ static void check_scope_of(tl_verifier *v, tl_node_id n) {
     tl_node_id at = ancestor_in(m, n, tl_value_graph(m, operand));
     tl_node_id producer = tl_value_producer(m, operand);
     if (!at)
-      tl_verify_report(v, n, "operand %u (%%%.*s) belongs to a graph that is not around the node", i,
-                       TL_SV_ARG(tl_value_name(m, operand)));
+      tl_verify_report(v, n, "operand %u (%%%.*s) belongs to a graph that is not around the node",
+                       i, TL_SV_ARG(tl_value_name(m, operand)));
     else if (producer && !tl_node_is_return(m, at) &&
              tl_node_get(m, producer)->order >= tl_node_get(m, at)->order)
       tl_verify_report(v, n, "operand %u (%%%.*s) is made after it is used", i,
