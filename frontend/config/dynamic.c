@@ -54,12 +54,10 @@ static tl_status check_profile(tl_diag *d, tl_location where, tl_dynamic_kind ki
   if (n == 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, r->bad_value, where,
                         "'%.*s' is not a list of positive integers\v%s", TL_SV_ARG(profile),
-                        strpbrk(text.p, "${<") ? "this looks like a placeholder that was never "
-                                                 "filled in"
-                                               : "items are joined by ','");
+                        tl_value_hint(profile, "items are joined by ','"));
   if (n != expected)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, kind == TL_DYNAMIC_DIMS ? "E10045" : r->bad_value,
-                        where, "profile '%.*s' has %zu values, %zu were expected%s",
+                        where, "profile '%.*s' has %zu value(s), %zu expected%s",
                         TL_SV_ARG(profile), n, expected,
                         kind == TL_DYNAMIC_DIMS ? ": one for each -1 of --input-shape" : "");
   if (is_repeated(text, profile, r->between))
@@ -94,7 +92,7 @@ tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, 
   }
   if (n < MIN_PROFILES || n > MAX_PROFILES)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, of_kind[kind].bad_count, where,
-                        "%zu profiles are given, %d to %d are possible", n, MIN_PROFILES,
+                        "number of profiles is %zu, %d to %d are possible", n, MIN_PROFILES,
                         MAX_PROFILES);
   return TL_OK;
 }

@@ -3,7 +3,7 @@
  * colons work. */
 #include "frontend/config/values.h"
 
-const char *tl_value_hint(tl_sv text) {
+const char *tl_value_hint(tl_sv text, const char *otherwise) {
   for (size_t i = 0; i < text.n; i++) {
     unsigned char c = (unsigned char)text.p[i];
     if (c == '$' || c == '{' || c == '<')
@@ -12,7 +12,7 @@ const char *tl_value_hint(tl_sv text) {
     if (c == 0xef && i + 1 < text.n && ((unsigned char)text.p[i + 1] & 0xfe) == 0xbc)
       return "it contains a full-width character; ASCII ':' ',' ';' and digits are expected";
   }
-  return "expected NAME:D,D,... with several inputs joined by ';'";
+  return otherwise;
 }
 
 /* A size above 0, -1, or "A~B" with B -1 for no upper bound. */
@@ -64,7 +64,8 @@ static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
     if (!read_dim(item, &dims[out->rank++], ranged))
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10011", where,
                           "dim '%.*s' of input '%.*s' is not a positive integer, -1 or A~B\v%s",
-                          TL_SV_ARG(item), TL_SV_ARG(out->name), tl_value_hint(item));
+                          TL_SV_ARG(item), TL_SV_ARG(out->name),
+                          tl_value_hint(item, "write a size such as 224, or 1~8 for bounds"));
   }
   out->dims = dims;
   return TL_OK;
@@ -77,7 +78,7 @@ static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv en
   if (name.n == 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where,
                         "'%.*s' is not of the form NAME:D,D,...\v%s", TL_SV_ARG(entry),
-                        tl_value_hint(entry));
+                        tl_value_hint(entry, "several inputs are joined by ';'"));
   out->name = name;
   return read_dims(d, a, where, (tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)}, out,
                    ranged);

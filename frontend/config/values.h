@@ -36,7 +36,8 @@ typedef enum tl_dynamic_kind {
 tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
                            const tl_options *options) TL_NODISCARD;
 
-/* Hint that fits a value which is no number: an unexpanded placeholder, a full-width character. */
-const char *tl_value_hint(tl_sv text);
+/* Hint that fits a malformed value: an unexpanded placeholder, a full-width character, or else what
+ * the caller has to say. */
+const char *tl_value_hint(tl_sv text, const char *otherwise);
 
 #endif

@@ -1,0 +1,129 @@
+# Finding the command.
+$ tailor
+! tailor: error: no command was given
+!   hint: 'tailor help' lists the commands
+? 1
+$ tailor convrt
+! tailor: error: unknown command 'convrt'
+!   hint: did you mean 'convert'?
+? 1
+$ tailor zzz -o x
+! tailor: error: unknown command 'zzz'
+!   hint: 'tailor help' lists the commands
+? 1
+$ tailor help convrt
+! tailor: error: unknown command 'convrt'
+!   hint: 'tailor help' lists the commands
+? 1
+$ tailor --nonsense
+! tailor: error: unknown option '--nonsense'
+!   hint: 'tailor help' lists the options
+? 1
+$ tailor help
+> usage: tailor COMMAND [ARGUMENT...]
+>
+> Compiles ONNX models for NPUs: takes the graph apart, rewrites it, puts it together
+> again.
+>
+> commands:
+>   convert   convert an ONNX model for an NPU
+>   opt       run passes and print the result
+>   passes    list the passes
+>   ops       list the ops, or describe one
+>   info      describe a model
+>   help      explain a command
+>
+> exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
+> write, 70 internal error or out of memory, 128 + N stopped by signal N.
+>
+> 'tailor help COMMAND' lists the options of a command, 'tailor --version' what this
+> build knows.
+$ tailor --help
+> usage: tailor COMMAND [ARGUMENT...]
+>
+> Compiles ONNX models for NPUs: takes the graph apart, rewrites it, puts it together
+> again.
+>
+> commands:
+>   convert   convert an ONNX model for an NPU
+>   opt       run passes and print the result
+>   passes    list the passes
+>   ops       list the ops, or describe one
+>   info      describe a model
+>   help      explain a command
+>
+> exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
+> write, 70 internal error or out of memory, 128 + N stopped by signal N.
+>
+> 'tailor help COMMAND' lists the options of a command, 'tailor --version' what this
+> build knows.
+$ tailor opt --help
+> usage: tailor opt [MODEL|-] [-o OUTPUT] [OPTION...]
+>
+> Runs the pipeline, or the passes that --passes names, over a model and prints
+> textual IR. Without MODEL, or with '-', textual IR is read from standard input;
+> without -o it goes to standard output.
+>
+> Input and output:
+>       --model=FILE          the input model; the same as naming it without an
+>                             option
+>   -o, --output=FILE         write FILE; may be given several times. '-' is
+>                             standard output. convert: the suffix .air, .onnx,
+>                             .tir or .pbtxt decides the format, any other name
+>                             gets .air appended
+>       --emit=air|onnx|tir|pbtxt
+>                             format of every output, whatever its suffix
+>       --depfile=FILE        write a Makefile rule: outputs depend on every file
+>                             that was read
+>       --read                read files into memory instead of mapping them:
+>                             immune to changes meanwhile
+>
+> Model:
+>       --input-shape=NAME:D,D,...;NAME:...
+>                             fix input shapes. A dim is a size, -1 (stays
+>                             dynamic) or A~B (dynamic within bounds); 'NAME:' is
+>                             a scalar
+>       --out-nodes=NODE:INDEX;... or NAME;...
+>                             make these the outputs: results of nodes, or value
+>                             names
+>       --op-name-map=FILE    lines 'FROM:TO': take op type FROM for TO
+>       --soc-version=CHIP    target chip, e.g. Ascend910B1, Ascend910_9362,
+>                             Ascend310P3 (default: Ascend910B1)
+>
+> Passes:
+>       --passes=NAME,NAME,...
+>                             run exactly these passes in this order; 'tailor
+>                             passes' lists them
+>   -O, --opt-level=0|1|2     optimization level: 0 what is needed, 1 clean-up, 2
+>                             also common subexpressions (default: 1)
+>       --print-before[=PASS]
+>                             print the module before PASS, or every pass, on
+>                             standard error
+>       --print-after[=PASS]  print the module after PASS, or every pass, on
+>                             standard error
+>       --print-changed[=PASS]
+>                             print the module after PASS, or every pass, if it
+>                             changed something
+>       --verify-each         verify the module before the first and after every
+>                             pass
+>       --stats               print what each pass changed
+>       --time-passes[=text|json]
+>                             print the time each pass took
+>       --remarks             print what passes did or declined to do, and where
+>       --rewrite-limit=N     let passes make this many rewrites in all (for
+>                             bisecting); 0 is no bound
+>
+> General:
+>   -h, --help                print help and exit
+>       --version             print what this build knows and exit
+>   -q, --quiet               print errors only
+>       --log=null|debug|info|warning|error
+>                             least severity printed; null means warning, info and
+>                             debug add notes (default: null)
+>       --color=auto|always|never
+>                             colour messages; auto: on a terminal (default: auto)
+>       --atc-exit            exit with 255 on every failure, as atc does
+$ tailor passes extra
+! tailor: error: stray argument 'extra'
+!   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks
+? 1
