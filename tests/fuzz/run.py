@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fuzzes the readers, or replays what fuzzing found.
+
+  run.py --seconds N --build DIR     replay crashers, then fuzz each target for N seconds
+  run.py --replay onnx|tir PROGRAM   feed seeds and crashers to a replay program
+  run.py --seeds DIR                 write the seeds as files and leave
+
+DIR is configured for fuzzing (clang, libFuzzer, ASan, UBSan) unless it already is. Seeds are texts
+under seeds/: protobuf text for ONNX, encoded by protoc. New inputs are kept in DIR/corpus-*; a new
+crasher lands in tests/fuzz/crashers/: fix it and commit the file, it is a test from then on."""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+KINDS = ('onnx', 'tir')
+SETUP = ['-Dfuzz=true', '-Dbuildtype=debugoptimized', '-Db_sanitize=address,undefined',
+         '-Db_lundef=false', '-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined']
+# Longest input in bytes, seconds for one input, megabytes: what the readers must stay within.
+LIMITS = ['-max_len=16384', '-timeout=10', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
+ENV = dict(os.environ, ASAN_OPTIONS='detect_leaks=1:allocator_may_return_null=1',
+           UBSAN_OPTIONS='print_stacktrace=1:halt_on_error=1')
+
+
+def write_seeds(kind, folder):
+    """Seeds as the reader sees them: .tir as it is, protobuf text encoded."""
+    os.makedirs(folder, exist_ok=True)
+    texts = os.path.join(HERE, 'seeds', kind)
+    proto = os.path.join(ROOT, 'frontend', 'onnx')
+    paths = []
+    for name in sorted(os.listdir(texts)):
+        with open(os.path.join(texts, name), 'rb') as f:
+            data = f.read()
+        if kind == 'onnx':
+            argv = ['protoc', '--encode=tl_onnx.ModelProto', '--proto_path=' + proto, 'onnx.proto']
+            data = subprocess.run(argv, input=data, stdout=subprocess.PIPE, check=True).stdout
+        paths.append(os.path.join(folder, name.rsplit('.', 1)[0] + '.' + kind))
+        with open(paths[-1], 'wb') as f:
+            f.write(data)
+    return paths
+
+
+def crashers(kind):
+    folder = os.path.join(HERE, 'crashers', kind)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names]
+
+
+def replay(kind, program):
+    with tempfile.TemporaryDirectory(prefix='tailor-seeds-') as folder:
+        inputs = write_seeds(kind, folder) + crashers(kind)
+        return subprocess.run([os.path.abspath(program), *inputs], env=ENV, check=False).returncode
+
+
+def configured(build):
+    """Sets the build folder up when needed and builds the targets; '' or what went wrong."""
+    steps = [] if os.path.exists(os.path.join(build, 'build.ninja')) else [
+        ['meson', 'setup', build, ROOT, *SETUP]]
+    steps.append(['ninja', '-C', build] + ['tests/fuzz/fuzz-' + kind for kind in KINDS])
+    for argv in steps:
+        p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           env=dict(os.environ, CC='clang'), check=False)
+        if p.returncode:
+            return p.stdout[-4000:]
+    return ''
+
+
+def fuzz_one(build, kind, seconds):
+    """Runs one target: (passed, failed) and prints why it failed."""
+    program = os.path.join(build, 'tests', 'fuzz', 'fuzz-' + kind)
+    corpus = os.path.join(build, 'corpus-' + kind)
+    seeds = os.path.join(build, 'seeds-' + kind)
+    found = os.path.join(HERE, 'crashers', kind)
+    for folder in (corpus, found):
+        os.makedirs(folder, exist_ok=True)
+    write_seeds(kind, seeds)
+    passed = failed = 0
+    for path in crashers(kind):
+        p = subprocess.run([program, *LIMITS, path], capture_output=True, env=ENV, check=False)
+        passed, failed = passed + (p.returncode == 0), failed + (p.returncode != 0)
+        if p.returncode:
+            print(f'FAIL  {kind}: {os.path.basename(path)} crashes again')
+    words = os.path.join(HERE, kind + '.dict')
+    argv = [program, *LIMITS, f'-max_total_time={seconds}', f'-artifact_prefix={found}/',
+            f'-dict={words}', '-print_final_stats=1', corpus, seeds]
+    p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       errors='replace', env=ENV, check=False)
+    if p.returncode:
+        print(f'FAIL  {kind}:\n{p.stdout[-6000:]}')
+    tried = re.search(r'stat::number_of_executed_units:\s*(\d+)', p.stdout)
+    print(f'{kind}: {tried.group(1) if tried else 0} inputs in {seconds} s, '
+          f'corpus {len(os.listdir(corpus))}, exit code {p.returncode}', flush=True)
+    return passed + (p.returncode == 0), failed + (p.returncode != 0)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    ap.add_argument('--seconds', type=int, default=60, help='for each target')
+    ap.add_argument('--build', default='build-fuzz', help='build folder')
+    ap.add_argument('--replay', nargs=2, metavar=('KIND', 'PROGRAM'))
+    ap.add_argument('--seeds', metavar='DIR')
+    args = ap.parse_args()
+    if args.replay:
+        return replay(*args.replay)
+    if args.seeds:
+        for kind in KINDS:
+            write_seeds(kind, os.path.join(args.seeds, kind))
+        return 0
+    build = os.path.abspath(args.build)
+    problem = configured(build)
+    if problem:
+        print(problem + '\n0 passed, 1 failed, 0 skipped')
+        return 1
+    counts = [fuzz_one(build, kind, args.seconds) for kind in KINDS]
+    passed, failed = (sum(n) for n in zip(*counts))
+    print(f'{passed} passed, {failed} failed, 0 skipped')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
