@@ -138,7 +138,8 @@ static tl_status map_file(tl_parser *p, tl_symbol name, const tl_file **out) {
   }
   free(file->path);
   file->path = path;
-  TL_TRY(tl_module_add_file(p->m, file));
+  if (tl_module_add_file(p->m, file) != TL_OK)
+    return tl_parse_memory(p);
   tl_named_file row = {name, file};
   *out = file;
   return tl_named_file_vec_push(&p->files, row) ? TL_OK : tl_parse_memory(p);
