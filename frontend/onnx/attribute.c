@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AttributeProto. References to attributes of the calling node are followed here; graphs wait until
+ * their node exists. */
+#include "frontend/onnx/import.h"
+
+typedef struct attr_wire {
+  tl_sv name;
+  tl_sv reference; /* n == 0: none */
+  uint64_t type;   /* AttributeProto.AttributeType, 0: not stated */
+  uint32_t seen;   /* bit per field number with a value */
+  int64_t i;
+  float f;
+  tl_wire bytes; /* s, t, g, tp or sparse_tensor: the last one */
+} attr_wire;
+
+/* By AttributeType: our kind and the field that holds the value. */
+static const struct {
+  uint8_t kind;
+  uint8_t field;
+} types[] = {
+    {TL_ATTR_NONE, 0},    {TL_ATTR_FLOAT, 2},    {TL_ATTR_INT, 3},     {TL_ATTR_STRING, 4},
+    {TL_ATTR_TENSOR, 5},  {TL_ATTR_GRAPH, 6},    {TL_ATTR_FLOATS, 7},  {TL_ATTR_INTS, 8},
+    {TL_ATTR_STRINGS, 9}, {TL_ATTR_TENSORS, 10}, {TL_ATTR_GRAPHS, 11}, {TL_ATTR_SPARSE, 22},
+    {TL_ATTR_SPARSES, 23}, {TL_ATTR_TYPE, 14},   {TL_ATTR_TYPES, 15}};
+
+enum { N_TYPES = sizeof types / sizeof types[0] };
+
+static float float_bits(uint64_t value) {
+  uint32_t bits = (uint32_t)value;
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+static bool push_int(void *user, uint64_t value) {
+  return tl_i64_vec_push(&((tl_onnx *)user)->ints, (int64_t)value);
+}
+
+static bool push_float(void *user, uint64_t value) {
+  return tl_f32_vec_push(&((tl_onnx *)user)->floats, float_bits(value));
+}
+
+/* Takes one field; lists of numbers go to the scratch lists. False when malformed (or out of
+ * memory). */
+static bool take_field(tl_onnx *x, attr_wire *a, const tl_field *f) {
+  switch (tl_field_tag(f)) {
+  case TL_TAG(1, TL_WIRE_BYTES): a->name = tl_wire_sv(f->body); return true;
+  case TL_TAG(2, TL_WIRE_FIXED32): a->f = float_bits(f->value); break;
+  case TL_TAG(3, TL_WIRE_VARINT): a->i = (int64_t)f->value; break;
+  case TL_TAG(4, TL_WIRE_BYTES):
+  case TL_TAG(5, TL_WIRE_BYTES):
+  case TL_TAG(6, TL_WIRE_BYTES):
+  case TL_TAG(14, TL_WIRE_BYTES):
+  case TL_TAG(22, TL_WIRE_BYTES): a->bytes = f->body; break;
+  case TL_TAG(7, TL_WIRE_BYTES):
+  case TL_TAG(7, TL_WIRE_FIXED32): a->seen |= 1u << 7; return tl_wire_numbers(f, 4, push_float, x);
+  case TL_TAG(8, TL_WIRE_BYTES):
+  case TL_TAG(8, TL_WIRE_VARINT): a->seen |= 1u << 8; return tl_wire_numbers(f, 0, push_int, x);
+  case TL_TAG(20, TL_WIRE_VARINT): a->type = f->value; return true;
+  case TL_TAG(21, TL_WIRE_BYTES): a->reference = tl_wire_sv(f->body); return true;
+  default: break;
+  }
+  if (f->number < 32)
+    a->seen |= 1u << f->number;
+  return true;
+}
+
+static tl_status scan(tl_onnx *x, tl_wire body, attr_wire *a) {
+  tl_field f;
+  tl_step step;
+  *a = (attr_wire){.name = {"", 0}};
+  x->ints.n = 0;
+  x->floats.n = 0;
+  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD)
+    if (!take_field(x, a, &f))
+      return tl_onnx_malformed(x, f.start, "AttributeProto");
+  return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "AttributeProto") : TL_OK;
+}
+
+/* Files older than IR version 2 do not state the type: the field that is there tells it. */
+static tl_status settle_type(tl_onnx *x, attr_wire *a, tl_location where) {
+  if (a->type == 0)
+    for (uint32_t t = 1; t < N_TYPES; t++)
+      if (a->seen >> types[t].field & 1)
+        a->type = t;
+  if (a->type == 0 || a->type >= N_TYPES)
+    return tl_fail(x->d, TL_INVALID_MODEL, where, "attribute type %llu is unknown",
+                   (unsigned long long)a->type);
+  return TL_OK;
+}
+
+/* Element i of a list kind, as a symbol or id. Graphs are queued. */
+static tl_status list_item(tl_onnx *x, tl_attr_kind kind, tl_wire item, uint32_t i,
+                           tl_location where, uint32_t *out) {
+  tl_symbol denotation;
+  tl_body_job job = {item, x->frame, x->attrs.n, i};
+  switch (kind) {
+  case TL_ATTR_TENSORS: return tl_onnx_tensor(x, item, where, out);
+  case TL_ATTR_TYPES: return tl_onnx_type(x, item, where, out, &denotation);
+  case TL_ATTR_GRAPHS:
+    *out = TL_NO_GRAPH;
+    return tl_body_vec_push(&x->bodies, job) ? TL_OK : TL_NO_MEMORY;
+  default:
+    *out = tl_onnx_symbol(x, tl_wire_sv(item));
+    return *out == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
+  }
+}
+
+static tl_status read_list(tl_onnx *x, tl_wire body, uint32_t field, tl_location where,
+                           tl_attr *out) {
+  tl_field f;
+  x->ids.n = 0;
+  while (tl_wire_next(&body, &f) == TL_STEP_FIELD) {
+    uint32_t id;
+    if (tl_field_tag(&f) != TL_TAG(field, TL_WIRE_BYTES))
+      continue;
+    TL_TRY(list_item(x, (tl_attr_kind)out->kind, f.body, x->ids.n, where, &id));
+    if (!tl_u32_vec_push(&x->ids, id))
+      return TL_NO_MEMORY;
+  }
+  *out = tl_attr_ids(x->m, out->name, (tl_attr_kind)out->kind, x->ids.at, x->ids.n);
+  return out->kind == TL_ATTR_NONE ? TL_NO_MEMORY : TL_OK;
+}
+
+static tl_status read_bytes(tl_onnx *x, const attr_wire *a, tl_location where, tl_attr *out) {
+  tl_symbol denotation;
+  tl_body_job job = {a->bytes, x->frame, x->attrs.n, 0};
+  if (!a->bytes.p && out->kind != TL_ATTR_STRING)
+    return tl_fail(x->d, TL_INVALID_MODEL, where, "the attribute has no value");
+  switch ((tl_attr_kind)out->kind) {
+  case TL_ATTR_TENSOR: return tl_onnx_tensor(x, a->bytes, where, &out->u.t);
+  case TL_ATTR_TYPE: return tl_onnx_type(x, a->bytes, where, &out->u.type, &denotation);
+  case TL_ATTR_GRAPH:
+    out->u.g = TL_NO_GRAPH;
+    return tl_body_vec_push(&x->bodies, job) ? TL_OK : TL_NO_MEMORY;
+  default: /* STRING, SPARSE */
+    out->u.s = tl_onnx_symbol(x, tl_wire_sv(a->bytes));
+    return out->u.s == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
+  }
+}
+
+static tl_status read_value(tl_onnx *x, tl_wire body, const attr_wire *a, tl_location where,
+                            tl_attr *out) {
+  switch ((tl_attr_kind)out->kind) {
+  case TL_ATTR_INT: out->u.i = a->i; return TL_OK;
+  case TL_ATTR_FLOAT: out->u.f = a->f; return TL_OK;
+  case TL_ATTR_INTS: *out = tl_attr_ints(x->m, out->name, x->ints.at, x->ints.n); break;
+  case TL_ATTR_FLOATS: *out = tl_attr_floats(x->m, out->name, x->floats.at, x->floats.n); break;
+  case TL_ATTR_STRING:
+  case TL_ATTR_TENSOR:
+  case TL_ATTR_GRAPH:
+  case TL_ATTR_TYPE:
+  case TL_ATTR_SPARSE: return read_bytes(x, a, where, out);
+  default: return read_list(x, body, types[a->type].field, where, out);
+  }
+  return out->kind == TL_ATTR_NONE ? TL_NO_MEMORY : TL_OK;
+}
+
+static tl_status decode(tl_onnx *x, tl_symbol name, tl_wire body, attr_wire *a,
+                        tl_location where) {
+  TL_TRY(settle_type(x, a, where));
+  tl_attr made = {.name = name, .kind = types[a->type].kind};
+  TL_TRY(read_value(x, body, a, where, &made));
+  return tl_attr_vec_push(&x->attrs, made) ? TL_OK : TL_NO_MEMORY;
+}
+
+/* Follows a reference up the calls until an attribute has a value, then decodes it in the frame
+ * that wrote it. */
+static tl_status decode_referred(tl_onnx *x, tl_symbol name, attr_wire *a, tl_location where) {
+  const tl_frame *own = x->frame;
+  tl_wire body = {NULL, NULL};
+  tl_status status = TL_OK;
+  while (status == TL_OK && a->reference.n) {
+    if (!x->frame->function) {
+      status = tl_fail(x->d, TL_INVALID_MODEL, where,
+                       "reference to attribute '%.*s' outside a function",
+                       TL_SV_ARG(a->reference));
+      break;
+    }
+    const tl_frame *writer = x->frame;
+    status = tl_onnx_referred(x, a->reference, &body, &writer);
+    if (status != TL_OK || !body.p)
+      break;
+    x->frame = writer;
+    status = scan(x, body, a);
+  }
+  if (status == TL_OK && body.p)
+    status = decode(x, name, body, a, where);
+  x->frame = own;
+  return status;
+}
+
+tl_status tl_onnx_attribute(tl_onnx *x, tl_wire body, tl_location where) {
+  attr_wire a;
+  TL_TRY(scan(x, body, &a));
+  where.attr = a.name;
+  tl_symbol name = tl_onnx_symbol(x, a.name);
+  if (name == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  if (a.reference.n)
+    return decode_referred(x, name, &a, where);
+  return decode(x, name, body, &a, where);
+}
+
+tl_status tl_onnx_attribute_name(tl_onnx *x, tl_wire body, tl_sv *out) {
+  tl_field f;
+  tl_step step;
+  *out = (tl_sv){"", 0};
+  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD)
+    if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
+      *out = tl_wire_sv(f.body);
+  return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "AttributeProto") : TL_OK;
+}

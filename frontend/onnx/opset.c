@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lifts nodes to the canonical opset by the rows of opset_rows.c, once the graphs are complete and
+ * sorted. Rows that look at types have the types of everything before the node inferred first. */
+#include "frontend/onnx/opset.h"
+
+#include "ir/infer.h"
+
+/* What is known of an op, cached: first row + 1 in the low half (0: none), above it the opset from
+ * which on its nodes are canonical (an op that is younger than the node's opset is looked at, too),
+ * and the top bit. */
+static uint32_t rows_of(tl_onnx *x, tl_op_id op) {
+  uint32_t known = tl_onnx_slot(&x->lift_rows, op);
+  if (known)
+    return known;
+  const tl_op *row = tl_op_row(op);
+  uint32_t first = 0;
+  uint32_t from = row->domain_symbol == 0 && row->n_since ? (uint32_t)row->since[0] : 0;
+  for (uint32_t i = tl_n_lift_rows; i > 0; i--) {
+    if (tl_lift_rows[i - 1].op != op)
+      continue;
+    first = i;
+    from = tl_lift_rows[i - 1].below > from ? tl_lift_rows[i - 1].below : from;
+  }
+  known = UINT32_C(1) << 31 | from << 16 | first;
+  return tl_onnx_set_slot(&x->lift_rows, op, known) == TL_OK ? known : 0;
+}
+
+bool tl_onnx_needs_lift(tl_onnx *x, tl_op_id op, int64_t version) {
+  if (version >= TL_ONNX_CANONICAL_OPSET || op >= TL_N_OPS)
+    return false;
+  return version < 6 || version < (rows_of(x, op) >> 16 & 0x7fff);
+}
+
+static tl_status set_default(const tl_lifting *l, tl_attr attr) {
+  return tl_node_attr(l->m, l->n, attr.name) ? TL_OK : tl_node_set_attr(l->m, l->n, attr);
+}
+
+static tl_status rename_attr(const tl_lifting *l, const tl_lift_row *row) {
+  const tl_attr *found = tl_node_attr(l->m, l->n, row->attr);
+  if (!found)
+    return TL_OK;
+  tl_attr copy = *found;
+  copy.name = (tl_symbol)row->value;
+  tl_node_remove_attr(l->m, l->n, row->attr);
+  return tl_node_set_attr(l->m, l->n, copy);
+}
+
+static tl_status attr_to_operand(const tl_lifting *l, const tl_lift_row *row) {
+  const tl_attr *found = tl_node_attr(l->m, l->n, row->attr);
+  tl_value_id v;
+  if (!found)
+    return TL_OK;
+  tl_sv name = tl_sym(l->m, row->attr);
+  if (found->kind != TL_ATTR_INTS)
+    return tl_lift_fail(l, TL_INVALID_MODEL, "attribute '%.*s' must be ints", TL_SV_ARG(name));
+  /* Seeded symbols are NUL-terminated. */
+  TL_TRY(tl_lift_i64s(l, found->u.is, found->count, 1, name.p, &v));
+  tl_node_remove_attr(l->m, l->n, row->attr);
+  return tl_lift_set_operand(l, (uint32_t)row->value, v);
+}
+
+static tl_status apply(const tl_lifting *l, const tl_lift_row *row) {
+  switch ((tl_lift_action)row->action) {
+  case TL_LIFT_DROP: tl_node_remove_attr(l->m, l->n, row->attr); return TL_OK;
+  case TL_LIFT_INT: return set_default(l, tl_attr_int(row->attr, row->value));
+  case TL_LIFT_FLOAT: return set_default(l, tl_attr_float(row->attr, row->real));
+  case TL_LIFT_STRING: return set_default(l, tl_attr_string(row->attr, (tl_symbol)row->value));
+  case TL_LIFT_ATTR_NAME: return rename_attr(l, row);
+  case TL_LIFT_OPERAND: return attr_to_operand(l, row);
+  case TL_LIFT_RENAME: tl_node_set_op(l->m, l->n, (tl_op_id)row->value); return TL_OK;
+  case TL_LIFT_CALL: return row->fn(l);
+  }
+  return TL_INTERNAL;
+}
+
+/* ONNX Runtime has ops of its own under standard names that became standard later (such as
+ * LayerNormalization), and does not check their attributes. What the standard op does not know
+ * cannot be written back and has no effect. */
+static void drop_unknown_attrs(const tl_lifting *l) {
+  const tl_node *node = tl_node_get(l->m, l->n);
+  const tl_op *op = tl_op_row(node->op);
+  if (!op || op->domain_symbol != 0 || op->n_since == 0 || op->since[0] <= l->version)
+    return;
+  for (uint32_t i = 0; i < node->n_attrs;) {
+    tl_symbol name = node->attrs[i].name;
+    if (tl_op_attr_find(op, name)) {
+      i++;
+      continue;
+    }
+    tl_location where = tl_node_where(l->m, l->n);
+    where.attr = tl_sym(l->m, name);
+    tl_warn(l->x->d, where, "%s has no such attribute; it is ignored", op->name);
+    tl_node_remove_attr(l->m, l->n, name);
+  }
+}
+
+static tl_status lift_node(tl_onnx *x, const tl_lift *job) {
+  tl_lifting l = {x, x->m, job->node, job->version};
+  tl_op_id op = tl_node_get(x->m, job->node)->op;
+  if (job->version < 6 && op < TL_N_OPS)
+    tl_node_remove_attr(x->m, job->node, TL_SYM_consumed_inputs);
+  uint32_t entry = op < TL_N_OPS ? rows_of(x, op) : 0;
+  for (uint32_t i = entry & 0xffff; i && i <= tl_n_lift_rows; i++) {
+    const tl_lift_row *row = &tl_lift_rows[i - 1];
+    if (row->op != op)
+      break;
+    if (job->version < row->below)
+      TL_TRY(apply(&l, row));
+  }
+  drop_unknown_attrs(&l);
+  return tl_onnx_check_node(x, job->node);
+}
+
+/* ---- in order, with types -------------------------------------------------------------------- */
+
+static bool needs_types(tl_onnx *x, const tl_lift *job) {
+  tl_op_id op = tl_node_get(x->m, job->node)->op;
+  for (uint32_t i = 0; i < tl_n_lift_rows; i++)
+    if (tl_lift_rows[i].op == op && tl_lift_rows[i].typed && job->version < tl_lift_rows[i].below &&
+        !tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, job->node, 0)))->kind)
+      return true;
+  return false;
+}
+
+static tl_status lift_graph(tl_onnx *x, const uint32_t *job_of, tl_graph_id g);
+
+static tl_status lift_bodies(tl_onnx *x, const uint32_t *job_of, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_attrs; i++) {
+    tl_attr a = tl_node_get(x->m, n)->attrs[i];
+    if (a.kind == TL_ATTR_GRAPH)
+      TL_TRY(lift_graph(x, job_of, a.u.g));
+    for (uint32_t k = 0; a.kind == TL_ATTR_GRAPHS && k < a.count; k++)
+      TL_TRY(lift_graph(x, job_of, a.u.ids[k]));
+  }
+  return TL_OK;
+}
+
+/* Infers the nodes after `previous` up to n; types that follow from a wrong guess are no concern
+ * here, the module is inferred as a whole later. */
+static tl_status infer_until(tl_onnx *x, tl_graph_id g, tl_node_id previous, tl_node_id n) {
+  tl_node_id at = previous ? tl_node_get(x->m, previous)->next : tl_graph_get(x->m, g)->first;
+  for (;; at = tl_node_get(x->m, at)->next) {
+    TL_TRY(tl_infer_node(x->m, at));
+    if (at == n)
+      return TL_OK;
+  }
+}
+
+/* Depth is bounded by the import. */
+static tl_status lift_graph(tl_onnx *x, const uint32_t *job_of, tl_graph_id g) {
+  for (tl_node_id n = tl_graph_get(x->m, g)->first; n; n = tl_node_get(x->m, n)->next) {
+    tl_node_id previous = tl_node_get(x->m, n)->previous;
+    TL_TRY(lift_bodies(x, job_of, n));
+    if (job_of[n])
+      TL_TRY(lift_node(x, &x->lifts.at[job_of[n] - 1]));
+    TL_TRY(infer_until(x, g, previous, n));
+  }
+  return TL_OK;
+}
+
+static tl_status lift_in_order(tl_onnx *x) {
+  uint32_t *job_of = tl_arena_calloc(&x->leaf, tl_module_node_end(x->m), sizeof *job_of);
+  if (!job_of)
+    return TL_NO_MEMORY;
+  for (uint32_t i = 0; i < x->lifts.n; i++)
+    job_of[x->lifts.at[i].node] = i + 1;
+  return lift_graph(x, job_of, tl_module_main(x->m)->id);
+}
+
+tl_status tl_onnx_lift(tl_onnx *x) {
+  for (uint32_t i = 0; i < x->lifts.n; i++)
+    if (needs_types(x, &x->lifts.at[i]))
+      return lift_in_order(x);
+  for (uint32_t i = 0; i < x->lifts.n; i++)
+    TL_TRY(lift_node(x, &x->lifts.at[i]));
+  return TL_OK;
+}
