@@ -8,10 +8,8 @@ enum {
   TENSOR_STRING_DATA = 6,
   TENSOR_NAME = 8,
   TENSOR_RAW_DATA = 9,
-  TENSOR_DOC = 12,
   TENSOR_EXTERNAL_DATA = 13,
   TENSOR_DATA_LOCATION = 14,
-  TENSOR_METADATA = 16,
   LOCATION_EXTERNAL = 1,
   ENTRY_KEY = 1,
   ENTRY_VALUE = 2,
@@ -135,12 +133,6 @@ static void emit_entry(tl_onnx_emit *e, uint32_t field, tl_sv key, tl_sv value) 
   tl_wire_end(e->w);
 }
 
-static void emit_metadata(tl_onnx_emit *e, uint32_t extra, uint32_t field) {
-  const tl_extra *x = &e->m->extras.at[extra];
-  for (uint32_t i = 0; i < x->n_metadata; i++)
-    emit_entry(e, field, tl_sym(e->m, x->metadata[i].key), tl_sym(e->m, x->metadata[i].value));
-}
-
 void tl_onnx_emit_extra(tl_onnx_emit *e, uint32_t extra, uint32_t doc_field, uint32_t meta_field) {
   if (extra == 0)
     return;
@@ -149,7 +141,8 @@ void tl_onnx_emit_extra(tl_onnx_emit *e, uint32_t extra, uint32_t doc_field, uin
     tl_wire_sv_if(e->w, doc_field, tl_sym(e->m, x->doc));
   if (!meta_field)
     return;
-  emit_metadata(e, extra, meta_field);
+  for (uint32_t i = 0; i < x->n_metadata; i++)
+    emit_entry(e, meta_field, tl_sym(e->m, x->metadata[i].key), tl_sym(e->m, x->metadata[i].value));
   tl_sv raw = tl_sym(e->m, x->raw);
   tl_wire_raw(e->w, raw.p, raw.n);
 }
@@ -186,13 +179,9 @@ static void emit_contents(tl_onnx_emit *e, const tl_tensor *t) {
   }
 }
 
-/* What was said about a constant belongs to its tensor; about an input, to its ValueInfoProto.
- * Unparsed fields of a constant are not written: they came from a Constant node or a
- * ValueInfoProto, and their numbers mean something else here. */
+/* What was said about a value goes to its ValueInfoProto, also for constants. */
 void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl_value_id v) {
   const tl_type *type = tl_type_get(e->m, t->type);
-  const tl_value *value = v ? tl_value_get(e->m, v) : NULL;
-  uint32_t extra = value && value->kind == TL_VALUE_CONSTANT ? value->extra : 0;
   bool beside = v && v < e->layout->n && e->layout->offsets[v] != TL_ONNX_INLINE;
   tl_wire_begin(e->w, field);
   for (int i = 0; i < type->rank; i++)
@@ -200,12 +189,10 @@ void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl
   tl_wire_int(e->w, TENSOR_DATA_TYPE, onnx_dtype(t->dtype));
   if (t->kind == TL_SOURCE_STRINGS)
     emit_strings(e, t);
-  tl_wire_sv_if(e->w, TENSOR_NAME, tl_sym(e->m, value ? value->name : t->name));
-  if (!beside)
-    emit_contents(e, t);
-  tl_onnx_emit_extra(e, extra, TENSOR_DOC, 0);
+  tl_wire_sv_if(e->w, TENSOR_NAME, tl_sym(e->m, v ? tl_value_get(e->m, v)->name : t->name));
   if (beside)
     emit_external(e, e->layout->offsets[v], t->bytes);
-  emit_metadata(e, extra, TENSOR_METADATA);
+  else
+    emit_contents(e, t);
   tl_wire_end(e->w);
 }

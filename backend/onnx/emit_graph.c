@@ -137,9 +137,15 @@ static void emit_initializers(tl_onnx_emit *e, const tl_graph *g) {
   }
 }
 
-/* Types of what is neither input nor output: the latter say theirs themselves. */
-static void emit_inner_types(tl_onnx_emit *e, const tl_graph *g) {
+/* What is neither input nor output: the latter speak for themselves. A constant is listed only if
+ * there is more to say than its tensor does. */
+static void emit_inner_values(tl_onnx_emit *e, const tl_graph *g) {
   tl_module *m = e->m;
+  for (uint32_t i = 0; i < g->constants.n; i++) {
+    tl_value_id v = g->constants.at[i];
+    if (v && tl_value_get(m, v)->extra && !tl_value_is_output(m, v))
+      tl_onnx_emit_value(e, GRAPH_VALUE_INFO, v);
+  }
   TL_FOR_NODES(m, g, n) {
     const tl_node *node = tl_node_get(m, n);
     for (uint32_t i = 0; i < node->n_results; i++) {
@@ -164,7 +170,7 @@ void tl_onnx_emit_graph(tl_onnx_emit *e, uint32_t field, const tl_graph *g) {
     tl_onnx_emit_value(e, GRAPH_INPUT, g->inputs.at[i]);
   for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
     tl_onnx_emit_value(e, GRAPH_OUTPUT, tl_graph_output(m, g, i));
-  emit_inner_types(e, g);
+  emit_inner_values(e, g);
   tl_onnx_emit_extra(e, g->extra, 0, GRAPH_METADATA);
   tl_wire_end(e->w);
 }
