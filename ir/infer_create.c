@@ -158,9 +158,17 @@ static int64_t int_steps(int64_t start, int64_t limit, int64_t delta) {
   return distance / delta + (distance % delta != 0);
 }
 
+static tl_elem single_elem(tl_infer *x, uint32_t i) {
+  tl_partial p = tl_infer_elems(x, i);
+  return p.at && p.n == 1 ? p.at[0] : (tl_elem){TL_ELEM_UNKNOWN, 0};
+}
+
+/* A constant, or a tracked element that is integral. */
 static bool float_operand(tl_infer *x, uint32_t i, double *out) {
   const tl_tensor *t = tl_value_constant(x->m, tl_operand(x->m, x->node, i));
-  return t && tl_tensor_float_at(x->m, t, 0, out);
+  tl_elem e = single_elem(x, i);
+  *out = (double)e.value;
+  return e.kind == TL_ELEM_INT || (t && tl_tensor_float_at(x->m, t, 0, out));
 }
 
 static tl_dim float_range(tl_infer *x) {
@@ -174,11 +182,6 @@ static tl_dim float_range(tl_infer *x) {
   if (!(n < 9.0e15))
     return TL_DIM_UNKNOWN;
   return n > 0 ? (tl_dim)n : 0;
-}
-
-static tl_elem single_elem(tl_infer *x, uint32_t i) {
-  tl_partial p = tl_infer_elems(x, i);
-  return p.at && p.n == 1 ? p.at[0] : (tl_elem){TL_ELEM_UNKNOWN, 0};
 }
 
 static tl_status int_range(tl_infer *x, int64_t start, int64_t limit, int64_t delta) {
