@@ -23,13 +23,12 @@ static tl_status report_no_memory(tl_diag *d, tl_location where, uint64_t bytes)
                  (unsigned long long)bytes);
 }
 
-/* Reads up to n bytes, fewer only at the end of the file; -1 on error. */
+/* Reads up to n bytes, fewer only at the end of the file; -1 on error. An interrupted wait is an
+ * error: whoever waits for a pipe must be able to give up. Regular files never wait. */
 static ssize_t read_fully(int fd, unsigned char *p, size_t n) {
   size_t done = 0;
   while (done < n) {
     ssize_t got = read(fd, p + done, n - done);
-    if (got < 0 && errno == EINTR)
-      continue;
     if (got < 0)
       return -1;
     if (got == 0)

@@ -178,11 +178,14 @@ static void add_prerequisite(tl_buf *out, const char *path) {
 }
 
 static void add_rule(tl_buf *out, const tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  bool any = false;
   for (uint32_t i = 0; i < v->n; i++) {
     if (strcmp(v->at[i].path, "-") == 0)
       continue;
+    if (any)
+      tl_buf_add_char(out, ' ');
     add_make_path(out, v->at[i].path);
-    tl_buf_add_char(out, ' ');
+    any = true;
   }
   tl_buf_add_char(out, ':');
   add_prerequisite(out, cli->word);

@@ -1,0 +1,82 @@
+# Outputs appear complete or not at all, and never over an input.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%t = Exp(%%x)\n  %%u = Exp(%%t)\n  %%y = Relu(%%t)\n}\n' >a.tir
+$ tailor opt a.tir
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %t = Exp(%x) : f32[2,3]
+>   %y = Relu(%t) : f32[2,3]
+> }
+$ tailor opt < a.tir
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %t = Exp(%x) : f32[2,3]
+>   %y = Relu(%t) : f32[2,3]
+> }
+$ tailor opt a.tir -o b.tir -o c.tir --depfile=d.mk && cat b.tir d.mk && cmp b.tir c.tir
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %t = Exp(%x) : f32[2,3]
+>   %y = Relu(%t) : f32[2,3]
+> }
+> b.tir c.tir: \
+>  a.tir
+$ tailor opt a.tir -o a.tir
+! tailor: error: --output: 'a.tir' is an input of this conversion and would be overwritten
+? 1
+$ ln -s a.tir link.tir; tailor opt a.tir -o link.tir
+! tailor: error: --output: 'link.tir' is an input of this conversion and would be overwritten
+? 1
+$ tailor opt a.tir -o none/b.tir
+! none/b.tir: error: cannot create a temporary file for 'none/b.tir': No such file or directory
+? 4
+$ mkdir folder; tailor opt a.tir -o folder
+! folder: error: 'folder' is a folder, a file name was expected
+? 4
+$ chmod 640 b.tir; tailor opt b.tir -o c.tir; tailor opt a.tir -o b.tir; stat -c %a b.tir
+> 640
+$ tailor opt a.tir -o /dev/full
+! /dev/full: error: cannot write '/dev/full': No space left on device
+? 4
+$ tailor opt missing.tir
+! missing.tir: error: cannot open 'missing.tir': No such file or directory
+? 4
+$ tailor opt folder
+! folder: error: 'folder' is a folder, a file was expected
+? 4
+$ tailor opt a.tir --passes=nothing
+! tailor: error: unknown pass 'nothing'
+!   hint: 'tailor passes' lists them
+? 1
+$ tailor opt a.tir --passes=dead-nodes --rewrite-limit=1 --stats -o /dev/null
+! dead-nodes               1 rewrites, nodes 3 -> 2
+! all                      1 rewrites
+$ tailor opt a.tir --print-after=nothing -o e.tir
+! tailor: error: --print-after: 'nothing' is not a pass
+!   hint: 'tailor passes' lists them
+? 1
+$ head -c 20 a.tir >short.tir; tailor opt short.tir -o f.tir -q | wc -c
+> 0
+! short.tir:1:21: error: expected ',', found the end of the text
+$ printf '\010\010' >bad.onnx; tailor convert bad.onnx -o g.onnx 2>&1 | head -c 16
+> bad.onnx: error:
+$ mkfifo pipe; sh -c 'sleep 1 >pipe & tailor opt pipe -o h.tir & p=$!; sleep 0.3; kill -INT $p; wait $p; echo $?'
+> 130
+$ tailor info a.tir
+> model    a.tir
+> ir       10
+> opset    ai.onnx 21
+> input    x: f32[2,3]
+> output   y: f32[2,3]
+> weights  0 constants, 0 bytes
+> nodes    3 in 1 graph
+> ops
+>          2  Exp
+>          1  Relu
+> every op has an NPU form
+$ ls -A
+> a.tir
+> b.tir
+> bad.onnx
+> c.tir
+> d.mk
+> folder
+> link.tir
+> pipe
+> short.tir
