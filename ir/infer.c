@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver of shape and type inference: walks nodes in order, checks operand dtypes against the op
- * table, calls the op's shape function and completes what it left open from the type variables.
+/* The driver of shape and type inference: walks nodes in order, checks operand dtypes against the
+ * op table, calls the op's shape function and completes what it left open from the type variables.
  * What shape functions call lives in ir/infer_context.c. */
 #include "ir/infer.h"
 

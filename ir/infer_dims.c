@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dim arithmetic over whole shapes for shape functions: broadcasting, and quotients of products with
- * common symbolic factors cancelled, so that a -1 in Reshape keeps names. */
+/* Dim arithmetic over whole shapes for shape functions: broadcasting, and quotients of products
+ * with common symbolic factors cancelled, so that a -1 in Reshape keeps names. */
 #include "ir/infer.h"
 
 enum { MAX_FACTORS = 32, MAX_SPLIT_TEXT = 96 };

@@ -202,8 +202,8 @@ static bool common_length(tl_infer *x, uint32_t *n) {
   return true;
 }
 
-/* An integer result must be a value of its dtype; what wraps round is not tracked. Beyond 2^24 an f32
- * no longer holds every integer. */
+/* An integer result must be a value of its dtype; what wraps round is not tracked. Beyond 2^24 an
+ * f32 no longer holds every integer. */
 static tl_elem fit(tl_elem e, tl_dtype dtype) {
   unsigned bits = tl_dtype_get(dtype)->bits;
   if (e.kind == TL_ELEM_INT && tl_dtype_is_float(dtype))
