@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attribute maps of nodes: values by IR kind, the bookkeeping that names ports, defaults of the
+ * prototype; all in the order of the key bytes. */
+#include "backend/air/air.h"
+
+enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, LIST_DTYPES = 10 };
+
+void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v) {
+  size_t entry = tl_encode_open(b, field);
+  tl_encode_z(b, 1, key);
+  size_t value = tl_encode_open(b, 2);
+  tl_encode_int(b, TL_ATTRDEF_I, v);
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
+void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v) {
+  size_t entry = tl_encode_open(b, field);
+  tl_encode_bytes(b, 1, key);
+  size_t value = tl_encode_open(b, 2);
+  tl_encode_bytes(b, TL_ATTRDEF_S, v);
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
+static int64_t internal_dtype(int64_t dtype) {
+  return tl_dtype_get((tl_dtype)dtype)->ge_internal;
+}
+
+const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {
+  switch ((tl_attr_kind)attr->kind) {
+  case TL_ATTR_TENSOR:
+    if (tl_tensor_get(m, attr->u.t)->kind == TL_SOURCE_STRINGS)
+      return "is a tensor of strings, which AIR cannot hold";
+    return tl_air_type_problem(m, tl_tensor_get(m, attr->u.t)->type);
+  case TL_ATTR_TENSORS:
+  case TL_ATTR_TYPE:
+  case TL_ATTR_TYPES:
+  case TL_ATTR_SPARSE:
+  case TL_ATTR_SPARSES:
+  case TL_ATTR_GRAPHS: return "is of a kind that AIR cannot hold";
+  case TL_ATTR_DTYPE: return internal_dtype(attr->u.i) < 0 ? "is a type the NPU lacks" : NULL;
+  case TL_ATTR_DTYPES:
+    for (uint32_t i = 0; i < attr->count; i++)
+      if (internal_dtype(attr->u.is[i]) < 0)
+        return "holds a type the NPU lacks";
+    return NULL;
+  default: return NULL;
+  }
+}
+
+static void encode_tensor(tl_air *a, const tl_tensor *t, uint8_t format, bool with_data) {
+  size_t value = tl_encode_open(&a->buf, TL_ATTRDEF_T);
+  tl_air_desc(a, TL_TENSORDEF_DESC, t->type, (tl_ge_format)format, NULL);
+  if (with_data && t->bytes)
+    tl_encode_tensor(&a->buf, TL_TENSORDEF_DATA, t);
+  tl_encode_close(&a->buf, value);
+}
+
+static void encode_list(tl_air *a, const tl_attr *attr) {
+  tl_encoder *b = &a->buf;
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  int type = LIST_INTS;
+  switch ((tl_attr_kind)attr->kind) {
+  case TL_ATTR_FLOATS:
+    tl_encode_floats(b, TL_LIST_F, attr->u.fs, attr->count);
+    type = LIST_FLOATS;
+    break;
+  case TL_ATTR_STRINGS:
+    for (uint32_t i = 0; i < attr->count; i++)
+      tl_encode_bytes(b, TL_LIST_S, tl_sym(a->m, attr->u.ids[i]));
+    type = LIST_STRINGS;
+    break;
+  case TL_ATTR_BOOLS:
+    tl_encode_ints(b, TL_LIST_B, attr->u.is, attr->count);
+    type = LIST_BOOLS;
+    break;
+  case TL_ATTR_DTYPES: {
+    size_t at = tl_encode_open(b, TL_LIST_DT);
+    for (uint32_t i = 0; i < attr->count; i++)
+      tl_encode_varint(b, (uint64_t)internal_dtype(attr->u.is[i]));
+    tl_encode_close(b, at);
+    type = LIST_DTYPES;
+    break;
+  }
+  default: tl_encode_ints(b, TL_LIST_I, attr->u.is, attr->count); break;
+  }
+  tl_encode_int(b, TL_LIST_TYPE, type);
+  tl_encode_close(b, list);
+}
+
+static void encode_int_lists(tl_encoder *b, const tl_attr *attr) {
+  size_t value = tl_encode_open(b, TL_ATTRDEF_LIST_LIST_INT);
+  for (uint32_t i = 0; i < attr->count; i++) {
+    size_t row = tl_encode_open(b, 1);
+    tl_encode_ints(b, 1, attr->u.lists[i].at, attr->u.lists[i].n);
+    tl_encode_close(b, row);
+  }
+  tl_encode_close(b, value);
+}
+
+/* The contents of an AttrDef. */
+static void encode_attr(tl_air *a, const tl_attr *attr) {
+  tl_encoder *b = &a->buf;
+  switch ((tl_attr_kind)attr->kind) {
+  case TL_ATTR_INT: tl_encode_int(b, TL_ATTRDEF_I, attr->u.i); break;
+  case TL_ATTR_FLOAT: tl_encode_float(b, TL_ATTRDEF_F, attr->u.f); break;
+  case TL_ATTR_STRING: tl_encode_bytes(b, TL_ATTRDEF_S, tl_sym(a->m, attr->u.s)); break;
+  case TL_ATTR_BOOL: tl_encode_int(b, TL_ATTRDEF_B, attr->u.i != 0); break;
+  case TL_ATTR_DTYPE: tl_encode_int(b, TL_ATTRDEF_DT, internal_dtype(attr->u.i)); break;
+  case TL_ATTR_TENSOR: encode_tensor(a, tl_tensor_get(a->m, attr->u.t), TL_GE_ND, true); break;
+  case TL_ATTR_INT_LISTS: encode_int_lists(b, attr); break;
+  default: encode_list(a, attr); break;
+  }
+}
+
+/* ---- what a row contributes ---- */
+
+static tl_sv keep(tl_air *a) {
+  tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
+  a->buf.failed = a->buf.failed || !s.p;
+  tl_encoder_clear(&a->buf);
+  return s;
+}
+
+static void add_raw(tl_air *a, const char *key) {
+  tl_entry e = {.key = tl_sv_from(key), .kind = TL_ENTRY_RAW, .u.value = keep(a)};
+  a->buf.failed = !tl_entry_vec_push(&a->entries, e) || a->buf.failed;
+}
+
+static bool is_listed(const tl_op_port *p, bool optional_only) {
+  return !optional_only || p->kind == TL_PORT_OPTIONAL;
+}
+
+static void add_port_names(tl_air *a, const char *key, const tl_op_port *ports, uint32_t n,
+                           bool optional_only) {
+  bool any = false;
+  size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
+  for (uint32_t i = 0; i < n; i++)
+    if (is_listed(&ports[i], optional_only)) {
+      tl_encode_z(&a->buf, TL_LIST_S, ports[i].name);
+      any = true;
+    }
+  tl_encode_close(&a->buf, list);
+  if (any)
+    add_raw(a, key);
+  else
+    tl_encoder_clear(&a->buf);
+}
+
+/* Kinds of ports as GE numbers them: inputs 0, 1 optional, 2 dynamic; outputs 0, 1 dynamic. */
+static void add_port_kinds(tl_air *a, const char *key, const tl_op_port *ports, uint32_t n,
+                           bool output) {
+  if (n == 0)
+    return;
+  size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
+  size_t packed = tl_encode_open(&a->buf, TL_LIST_I);
+  for (uint32_t i = 0; i < n; i++) {
+    bool dynamic = ports[i].kind == TL_PORT_VARIADIC;
+    unsigned kind = ports[i].kind == TL_PORT_OPTIONAL ? 1 : 0;
+    tl_encode_varint(&a->buf, output ? dynamic : dynamic ? 2 : kind);
+  }
+  tl_encode_close(&a->buf, packed);
+  tl_encode_close(&a->buf, list);
+  add_raw(a, key);
+}
+
+static void add_positions(tl_air *a, const char *key, uint32_t n) {
+  tl_entry e = {.key = tl_sv_from(key), .kind = TL_ENTRY_POSITIONS, .u.count = n};
+  if (n && !tl_entry_vec_push(&a->entries, e))
+    a->buf.failed = true;
+}
+
+static void add_attr_names(tl_air *a, const tl_op *op) {
+  bool any = false;
+  size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
+  for (uint32_t i = 0; i < op->n_attrs; i++)
+    if (op->attrs[i].value.kind != TL_ATTR_GRAPH && op->attrs[i].value.kind != TL_ATTR_GRAPHS) {
+      tl_encode_bytes(&a->buf, TL_LIST_S, tl_sym(a->m, op->attrs[i].value.name));
+      any = true;
+    }
+  tl_encode_close(&a->buf, list);
+  if (any)
+    add_raw(a, "_ir_attr_names");
+  else
+    tl_encoder_clear(&a->buf);
+}
+
+static void add_defaults(tl_air *a, const tl_op *op) {
+  for (uint32_t i = 0; i < op->n_attrs; i++) {
+    if (!op->attrs[i].has_default)
+      continue;
+    encode_attr(a, &op->attrs[i].value);
+    tl_entry e = {.key = tl_sym(a->m, op->attrs[i].value.name), .u.value = keep(a)};
+    a->buf.failed = !tl_entry_vec_push(&a->entries, e) || a->buf.failed;
+  }
+}
+
+/* Insertion sort: a dozen entries, nearly in order. */
+static void sort_entries(tl_entry_vec *v) {
+  for (uint32_t i = 1; i < v->n; i++) {
+    tl_entry e = v->at[i];
+    uint32_t k = i;
+    for (; k && tl_sv_compare(v->at[k - 1].key, e.key) > 0; k--)
+      v->at[k] = v->at[k - 1];
+    v->at[k] = e;
+  }
+}
+
+static bool has_dynamic_port(const tl_op_port *ports, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (ports[i].kind == TL_PORT_VARIADIC)
+      return true;
+  return false;
+}
+
+/* Keys that count the slots of dynamic ports. */
+static const tl_sv *count_keys(tl_air *a, const tl_op_port *ports, uint32_t n, const char *side) {
+  tl_sv *keys = tl_arena_calloc(&a->arena, n, sizeof *keys);
+  tl_buf text;
+  tl_buf_init(&text);
+  for (uint32_t i = 0; keys && i < n; i++) {
+    tl_buf_clear(&text);
+    tl_buf_printf(&text, "__dynamic_%s_%s_cnt", side, ports[i].name);
+    keys[i] = (tl_sv){tl_arena_copy(&a->arena, text.p, text.n), text.n};
+    text.failed = text.failed || !keys[i].p;
+  }
+  a->buf.failed = a->buf.failed || !keys || text.failed;
+  tl_buf_release(&text);
+  return keys;
+}
+
+static const tl_air_row *make_row(tl_air *a, const tl_op *op) {
+  tl_air_row *row = tl_arena_calloc(&a->arena, 1, sizeof *row);
+  if (!row)
+    return NULL;
+  tl_encoder_clear(&a->buf);
+  row->variadic_in = has_dynamic_port(op->operands, op->n_operand_ports);
+  row->variadic_out = has_dynamic_port(op->results, op->n_result_ports);
+  if (row->variadic_in)
+    row->input_counts = count_keys(a, op->operands, op->n_operand_ports, "input");
+  if (row->variadic_out)
+    row->output_counts = count_keys(a, op->results, op->n_result_ports, "output");
+  a->entries.n = 0;
+  if (!row->variadic_in) {
+    add_port_names(a, "_input_name_key", op->operands, op->n_operand_ports, false);
+    add_positions(a, "_input_name_value", op->n_operand_ports);
+  }
+  add_attr_names(a, op);
+  add_port_names(a, "_ir_inputs_key", op->operands, op->n_operand_ports, false);
+  add_port_kinds(a, "_ir_inputs_value", op->operands, op->n_operand_ports, false);
+  add_port_names(a, "_ir_outputs_key", op->results, op->n_result_ports, false);
+  add_port_kinds(a, "_ir_outputs_value", op->results, op->n_result_ports, true);
+  add_port_names(a, "_opt_input", op->operands, op->n_operand_ports, true);
+  if (!row->variadic_out) {
+    add_port_names(a, "_output_name_key", op->results, op->n_result_ports, false);
+    add_positions(a, "_output_name_value", op->n_result_ports);
+  }
+  add_defaults(a, op);
+  sort_entries(&a->entries);
+  row->n_entries = a->entries.n;
+  row->entries = (const tl_entry *)tl_arena_copy(&a->arena, a->entries.at,
+                                                 a->entries.n * sizeof *a->entries.at);
+  a->entries.n = 0;
+  return a->buf.failed || !row->entries ? NULL : row;
+}
+
+const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op) {
+  if (!a->rows[op])
+    a->rows[op] = make_row(a, tl_op_row(op));
+  return a->rows[op];
+}
+
+/* ---- entries of one node ---- */
+
+static void encode_slot_names(tl_encoder *b, const tl_slot_vec *slots) {
+  char text[128];
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  for (uint32_t i = 0; i < slots->n; i++) {
+    const tl_slot *s = &slots->at[i];
+    tl_sv name = tl_sv_from(s->port);
+    if (s->index < 0 || name.n > 100) {
+      tl_encode_bytes(b, TL_LIST_S, name);
+      continue;
+    }
+    memcpy(text, name.p, name.n);
+    char digits[12];
+    size_t k = sizeof digits;
+    uint32_t v = (uint32_t)s->index;
+    do
+      digits[--k] = (char)('0' + v % 10);
+    while (v /= 10);
+    memcpy(text + name.n, digits + k, sizeof digits - k);
+    tl_encode_bytes(b, TL_LIST_S, (tl_sv){text, name.n + sizeof digits - k});
+  }
+  tl_encode_close(b, list);
+}
+
+static void encode_positions(tl_encoder *b, uint32_t n) {
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  size_t packed = tl_encode_open(b, TL_LIST_I);
+  for (uint32_t i = 0; i < n; i++)
+    tl_encode_varint(b, i);
+  tl_encode_close(b, packed);
+  tl_encode_close(b, list);
+}
+
+static void encode_input_const(tl_air *a) {
+  size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
+  size_t packed = tl_encode_open(&a->buf, TL_LIST_B);
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    if (a->inputs.at[i].value)
+      tl_encode_varint(&a->buf, tl_value_get(a->m, a->inputs.at[i].value)->kind ==
+                                    TL_VALUE_CONSTANT);
+  tl_encode_close(&a->buf, packed);
+  tl_encode_int(&a->buf, TL_LIST_TYPE, LIST_BOOLS);
+  tl_encode_close(&a->buf, list);
+}
+
+static void encode_origin(tl_encoder *b, tl_sv name) {
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  tl_encode_bytes(b, TL_LIST_S, name);
+  tl_encode_int(b, TL_LIST_TYPE, LIST_STRINGS);
+  tl_encode_close(b, list);
+}
+
+static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
+  tl_encoder *b = &a->buf;
+  size_t entry = tl_encode_open(b, field);
+  tl_encode_bytes(b, 1, e->key);
+  size_t value = tl_encode_open(b, 2);
+  switch ((tl_entry_kind)e->kind) {
+  case TL_ENTRY_RAW: tl_encode_raw(b, e->u.value.p, e->u.value.n); break;
+  case TL_ENTRY_ATTR: encode_attr(a, e->u.attr); break;
+  case TL_ENTRY_INT: tl_encode_int(b, TL_ATTRDEF_I, e->u.number); break;
+  case TL_ENTRY_STRING: tl_encode_bytes(b, TL_ATTRDEF_S, e->u.value); break;
+  case TL_ENTRY_INPUT_CONST: encode_input_const(a); break;
+  case TL_ENTRY_NAMES: encode_slot_names(b, e->output ? &a->outputs : &a->inputs); break;
+  case TL_ENTRY_POSITIONS: encode_positions(b, e->u.count); break;
+  case TL_ENTRY_DATA: encode_tensor(a, e->u.tensor, e->format, true); break;
+  case TL_ENTRY_DATA_DESC: encode_tensor(a, e->u.tensor, e->format, false); break;
+  case TL_ENTRY_ORIGIN: encode_origin(b, e->u.value); break;
+  }
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
+void tl_air_entries(tl_air *a, unsigned field, const tl_air_row *row) {
+  uint32_t n = row ? row->n_entries : 0;
+  uint32_t i = 0;
+  sort_entries(&a->entries);
+  for (uint32_t k = 0; k < a->entries.n; k++) {
+    int order = 1;
+    for (; i < n && (order = tl_sv_compare(row->entries[i].key, a->entries.at[k].key)) < 0; i++)
+      encode_entry(a, field, &row->entries[i]);
+    i += i < n && order == 0;
+    if (k == 0 || !tl_sv_eq(a->entries.at[k].key, a->entries.at[k - 1].key))
+      encode_entry(a, field, &a->entries.at[k]);
+  }
+  for (; i < n; i++)
+    encode_entry(a, field, &row->entries[i]);
+}

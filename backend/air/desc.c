@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor descriptors: dtype, shape, format, and the attributes without which GE's shape functions
+ * see an empty origin shape. */
+#include "backend/air/air.h"
+
+enum { GE_RESERVED = 40 };
+
+static const struct {
+  const char *name;
+  int number;
+} formats[TL_N_GE_FORMATS] = {
+    [TL_GE_ND] = {"ND", 2}, [TL_GE_NCHW] = {"NCHW", 0}, [TL_GE_NCDHW] = {"NCDHW", 30}};
+
+static void bool_entry(tl_encoder *b, unsigned field, const char *key, bool v) {
+  size_t entry = tl_encode_open(b, field);
+  tl_encode_z(b, 1, key);
+  size_t value = tl_encode_open(b, 2);
+  tl_encode_int(b, TL_ATTRDEF_B, v);
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
+static tl_sv keep(tl_air *a) {
+  tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
+  a->buf.failed = a->buf.failed || !s.p;
+  tl_encoder_clear(&a->buf);
+  return s;
+}
+
+/* A fixed format is marked as set, so that the compiler does not infer another. */
+static void format_entries(tl_encoder *b, int format) {
+  tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", formats[format].number);
+  tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), tl_sv_from(formats[format].name));
+  tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", formats[format].number);
+  if (format != TL_GE_ND)
+    bool_entry(b, TL_DESC_ATTR, "origin_format_is_set", true);
+}
+
+tl_status tl_air_prepare_descs(tl_air *a) {
+  tl_encoder *b = &a->buf;
+  tl_encoder_clear(b);
+  for (int f = 0; f < TL_N_GE_FORMATS; f++) {
+    format_entries(b, f);
+    a->format_blobs[f] = keep(a);
+  }
+  size_t desc = tl_encode_open(b, TL_NODE_INPUT_DESC);
+  tl_encode_close(b, tl_encode_open(b, TL_DESC_SHAPE));
+  tl_encode_z(b, TL_DESC_LAYOUT, "FORMAT_RESERVED");
+  tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", GE_RESERVED);
+  tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), TL_SV("ND"));
+  tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", formats[TL_GE_ND].number);
+  bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", false);
+  tl_encode_z(b, TL_DESC_DEVICE, "NPU");
+  tl_encode_close(b, desc);
+  a->unset_blob = keep(a);
+  return b->failed ? tl_air_no_memory(a) : TL_OK;
+}
+
+const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
+  const tl_type *t = tl_type_get(m, type);
+  if (t->kind == TL_KIND_UNKNOWN || t->kind == TL_KIND_SEQUENCE)
+    return NULL;
+  if (t->kind != TL_KIND_TENSOR)
+    return "is neither a tensor nor a sequence";
+  if (t->dtype != TL_DTYPE_NONE && tl_dtype_get((tl_dtype)t->dtype)->ge_proto < 0)
+    return "has an element type that the NPU does not know";
+  return NULL;
+}
+
+/* Packed dims: -1 for an unknown size, the single dim -2 for an unknown rank. */
+static void encode_dims(tl_encoder *b, unsigned field, const tl_type *t) {
+  if (t->kind == TL_KIND_SEQUENCE || t->rank == 0)
+    return;
+  size_t at = tl_encode_open(b, field);
+  if (t->kind != TL_KIND_TENSOR || t->rank < 0)
+    tl_encode_varint(b, (uint64_t)INT64_C(-2));
+  else
+    for (int i = 0; i < t->rank; i++)
+      tl_encode_varint(b, tl_dim_is_static(t->dims[i]) ? (uint64_t)t->dims[i] : UINT64_MAX);
+  tl_encode_close(b, at);
+}
+
+static void origin_shape_entry(tl_encoder *b, const tl_type *t) {
+  size_t entry = tl_encode_open(b, TL_DESC_ATTR);
+  tl_encode_z(b, 1, "origin_shape");
+  size_t value = tl_encode_open(b, 2);
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  encode_dims(b, TL_LIST_I, t);
+  tl_encode_int(b, TL_LIST_TYPE, 2);
+  tl_encode_close(b, list);
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
+static bool has_names(const tl_type *t) {
+  for (int i = 0; i < t->rank; i++)
+    if (tl_dim_is_symbol(t->dims[i]))
+      return true;
+  return false;
+}
+
+/* Names of symbolic dims, which GE's shapes cannot hold; "" for the others. */
+static void dim_name_entry(tl_air *a, const tl_type *t) {
+  tl_encoder *b = &a->buf;
+  size_t entry = tl_encode_open(b, TL_DESC_ATTR);
+  tl_encode_z(b, 1, "_tailor_dim_names");
+  size_t value = tl_encode_open(b, 2);
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  for (int i = 0; i < t->rank; i++)
+    tl_encode_bytes(b, TL_LIST_S, tl_dim_is_symbol(t->dims[i])
+                                      ? tl_sym(a->m, tl_dim_symbol(t->dims[i]))
+                                      : TL_SV(""));
+  tl_encode_int(b, TL_LIST_TYPE, 1);
+  tl_encode_close(b, list);
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
+static tl_ge_format fitting(tl_ge_format format, const tl_type *t) {
+  bool fits = (format == TL_GE_NCHW && t->rank == 4) || (format == TL_GE_NCDHW && t->rank == 5);
+  return fits ? format : TL_GE_ND;
+}
+
+static int proto_dtype(const tl_type *t) {
+  if (t->kind == TL_KIND_SEQUENCE)
+    return tl_dtype_get(TL_DTYPE_RESOURCE)->ge_proto;
+  int number = t->kind == TL_KIND_TENSOR ? tl_dtype_get((tl_dtype)t->dtype)->ge_proto : 0;
+  return number > 0 ? number : 0;
+}
+
+static void encode_desc(tl_air *a, unsigned field, const tl_type *t, tl_ge_format format,
+                        const tl_desc_extra *extra) {
+  tl_encoder *b = &a->buf;
+  size_t desc = tl_encode_open(b, field);
+  if (proto_dtype(t))
+    tl_encode_int(b, TL_DESC_DTYPE, proto_dtype(t));
+  size_t shape = tl_encode_open(b, TL_DESC_SHAPE);
+  encode_dims(b, 1, t);
+  tl_encode_close(b, shape);
+  tl_encode_z(b, TL_DESC_LAYOUT, formats[format].name);
+  if (extra && extra->output_name.p)
+    tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("_origin_output_tensor_name"), extra->output_name);
+  if (extra && extra->parent >= 0)
+    tl_air_int_entry(b, TL_DESC_ATTR, "_parent_node_index", extra->parent);
+  if (extra && extra->dim_names && t->kind == TL_KIND_TENSOR && has_names(t))
+    dim_name_entry(a, t);
+  tl_encode_raw(b, a->format_blobs[format].p, a->format_blobs[format].n);
+  origin_shape_entry(b, t);
+  bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", true);
+  tl_encode_z(b, TL_DESC_DEVICE, "NPU");
+  if (t->kind == TL_KIND_TENSOR && t->rank > 0)
+    tl_encode_int(b, TL_DESC_DIM_COUNT, t->rank);
+  tl_encode_close(b, desc);
+}
+
+void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
+                 const tl_desc_extra *extra) {
+  const tl_type *t = tl_type_get(a->m, type);
+  encode_desc(a, field, t, fitting(format, t), extra);
+}
+
+void tl_air_unknown_desc(tl_air *a, unsigned field, tl_dtype dtype) {
+  tl_type t = {.kind = TL_KIND_TENSOR, .dtype = (uint8_t)dtype, .rank = TL_RANK_UNKNOWN};
+  encode_desc(a, field, &t, TL_GE_ND, NULL);
+}

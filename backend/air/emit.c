@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The AIR writer: one sweep that encodes every node to learn its size, one that encodes it again
+ * and writes. Nothing but sizes is kept between the two. */
+#include "backend/air/air.h"
+
+TL_VEC(size_vec, uint64_t);
+
+/* One sweep over everything; out NULL: only sizes. */
+typedef struct sweep {
+  tl_air *a;
+  tl_writer *out;
+  size_vec sizes;   /* of nodes, in the order they are written */
+  size_vec graphs;  /* of graphs */
+  uint32_t next;    /* writing: the next size */
+  uint64_t total;   /* counting: bytes of the graph so far */
+  bool differs;     /* a node came out with another size the second time */
+} sweep;
+
+static uint64_t field_size(uint64_t length) { return 1 + tl_varint_size(length) + length; }
+
+static void write_tensor(tl_writer *w, const tl_tensor *t) {
+  if (t->kind == TL_SOURCE_FILE)
+    (void)tl_writer_copy(w, t->u.view.file, t->u.view.offset, t->bytes);
+  else
+    (void)tl_writer_write(w, tl_tensor_data(t), (size_t)t->bytes);
+}
+
+static void write_varint(tl_writer *w, uint64_t v) {
+  unsigned char text[10];
+  size_t n = 0;
+  for (; v >= 0x80; v >>= 7)
+    text[n++] = (unsigned char)(v | 0x80);
+  text[n++] = (unsigned char)v;
+  (void)tl_writer_write(w, text, n);
+}
+
+/* Writes a->buf with its outside field filled in. */
+static void write_buffer(tl_writer *w, const tl_encoder *b) {
+  size_t head = b->hole ? b->hole_at : b->n;
+  (void)tl_writer_write(w, b->p, head);
+  if (b->hole)
+    write_tensor(w, b->hole);
+  (void)tl_writer_write(w, b->p + head, b->n - head);
+}
+
+/* Takes the node in a->buf. */
+static tl_status take_node(sweep *s) {
+  tl_encoder *b = &s->a->buf;
+  uint64_t size = tl_encoder_size(b);
+  if (b->failed)
+    return tl_air_no_memory(s->a);
+  if (!s->out) {
+    s->total += field_size(size);
+    return size_vec_push(&s->sizes, size) ? TL_OK : tl_air_no_memory(s->a);
+  }
+  s->differs = s->differs || s->next >= s->sizes.n || s->sizes.at[s->next] != size;
+  s->next++;
+  write_varint(s->out, TL_GRAPH_NODE << 3 | TL_WIRE_LENGTH);
+  write_varint(s->out, size);
+  write_buffer(s->out, b);
+  return TL_OK;
+}
+
+/* Name, inputs and outputs of a graph. */
+static tl_status graph_head(sweep *s, const tl_graph *g) {
+  tl_air *a = s->a;
+  tl_encoder_clear(&a->buf);
+  tl_encode_bytes(&a->buf, TL_GRAPH_NAME, a->graph_names[g->id]);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    tl_air_edge(a, TL_GRAPH_INPUT, g->inputs.at[i]);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(a->m, g); i++)
+    tl_air_edge(a, TL_GRAPH_OUTPUT, tl_graph_output(a->m, g, i));
+  if (a->buf.failed)
+    return tl_air_no_memory(a);
+  if (s->out)
+    write_buffer(s->out, &a->buf);
+  else
+    s->total += a->buf.n;
+  return TL_OK;
+}
+
+static tl_status sweep_graph(sweep *s, const tl_graph *g, uint32_t index) {
+  tl_air *a = s->a;
+  int64_t id = 0;
+  s->total = 0;
+  if (s->out) {
+    write_varint(s->out, TL_MODEL_GRAPH << 3 | TL_WIRE_LENGTH);
+    write_varint(s->out, s->graphs.at[index]);
+  }
+  TL_TRY(graph_head(s, g));
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_air_data_node(a, g, i, id++);
+    TL_TRY(take_node(s));
+  }
+  for (uint32_t i = 0; i < g->constants.n; i++) {
+    tl_value_id v = g->constants.at[i];
+    if (!v || !tl_value_get(a->m, v)->n_uses)
+      continue;
+    tl_air_const_node(a, v, id++);
+    TL_TRY(take_node(s));
+  }
+  TL_FOR_NODES(a->m, g, n) {
+    tl_air_op_node(a, n, id++);
+    TL_TRY(take_node(s));
+  }
+  tl_air_output_node(a, g, id);
+  TL_TRY(take_node(s));
+  if (!s->out && !size_vec_push(&s->graphs, s->total))
+    return tl_air_no_memory(a);
+  return TL_OK;
+}
+
+static tl_status sweep_graphs(sweep *s) {
+  for (uint32_t i = 0; i < s->a->graphs.n; i++)
+    TL_TRY(sweep_graph(s, tl_graph_get(s->a->m, s->a->graphs.at[i]), i));
+  return TL_OK;
+}
+
+static void model_head(tl_air *a) {
+  tl_encoder_clear(&a->buf);
+  tl_encode_bytes(&a->buf, TL_MODEL_NAME, a->model_name);
+}
+
+/* Options for the device compiler, sorted by key. */
+static tl_status model_tail(tl_air *a) {
+  const tl_options *o = a->options;
+  tl_encoder_clear(&a->buf);
+  const tl_carried_option **sorted = tl_arena_calloc(&a->arena, o->n_carried, sizeof *sorted);
+  if (!sorted)
+    return tl_air_no_memory(a);
+  for (uint32_t i = 0; i < o->n_carried; i++) {
+    uint32_t k = i;
+    for (; k && tl_sv_compare(sorted[k - 1]->key, o->carried[i].key) > 0; k--)
+      sorted[k] = sorted[k - 1];
+    sorted[k] = &o->carried[i];
+  }
+  for (uint32_t i = 0; i < o->n_carried; i++)
+    if (i + 1 == o->n_carried || !tl_sv_eq(sorted[i]->key, sorted[i + 1]->key))
+      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i]->key, sorted[i]->value);
+  return a->buf.failed ? tl_air_no_memory(a) : TL_OK;
+}
+
+static tl_status count(sweep *s, uint64_t *total) {
+  s->sizes.n = 0;
+  s->graphs.n = 0;
+  TL_TRY(sweep_graphs(s));
+  model_head(s->a);
+  *total = s->a->buf.n;
+  for (uint32_t i = 0; i < s->graphs.n; i++)
+    *total += field_size(s->graphs.at[i]);
+  TL_TRY(model_tail(s->a));
+  *total += s->a->buf.n;
+  return TL_OK;
+}
+
+/* Sizes with weights inside if they fit, else outside. */
+static tl_status count_fitting(sweep *s) {
+  tl_air *a = s->a;
+  uint64_t limit = a->save->limit ? a->save->limit : INT32_MAX;
+  uint64_t total;
+  TL_TRY(tl_air_place_weights(a));
+  TL_TRY(count(s, &total));
+  if (total > limit && a->form == TL_FORM_INSIDE) {
+    a->form = TL_FORM_SPLIT;
+    TL_TRY(tl_air_place_weights(a));
+    TL_TRY(count(s, &total));
+  }
+  if (total > INT32_MAX)
+    return tl_fail(a->m->diag, TL_LIMIT, TL_AT_FILE(a->path),
+                   "the graph needs %llu bytes without its weights, AIR files end at %d",
+                   (unsigned long long)total, INT32_MAX);
+  return TL_OK;
+}
+
+static tl_status write_model(sweep *s) {
+  tl_air *a = s->a;
+  model_head(a);
+  write_buffer(s->out, &a->buf);
+  TL_TRY(sweep_graphs(s));
+  TL_TRY(model_tail(a));
+  write_buffer(s->out, &a->buf);
+  if (s->differs)
+    return tl_fail(a->m->diag, TL_INTERNAL, TL_AT_FILE(a->path), "sizes changed while writing");
+  uint64_t n;
+  const unsigned char *view = tl_writer_view(s->out, &n);
+  return view ? tl_air_check(a->m->diag, a->path, view, n) : TL_IO;
+}
+
+static tl_status write_all(sweep *s) {
+  tl_air *a = s->a;
+  TL_TRY(count_fitting(s));
+  TL_TRY(tl_writer_open(a->m->diag, a->path, a->save->cancel, &s->out));
+  tl_status status = write_model(s);
+  if (status == TL_OK)
+    status = tl_air_write_weights(a);
+  if (status != TL_OK) {
+    tl_writer_abort(s->out);
+    return status;
+  }
+  status = tl_writer_commit(s->out);
+  if (status != TL_OK)
+    tl_air_remove_weights(a);
+  return status;
+}
+
+static tl_sv stem(const char *path) {
+  const char *slash = strrchr(path, '/');
+  tl_sv name = tl_sv_from(slash ? slash + 1 : path);
+  for (size_t i = name.n; i-- > 1;)
+    if (name.p[i] == '.')
+      return (tl_sv){name.p, i};
+  return name;
+}
+
+static tl_status prepare(tl_air *a) {
+  tl_module *m = a->m;
+  size_t values = tl_module_value_end(m);
+  a->node_names = calloc(tl_module_node_end(m), sizeof *a->node_names);
+  a->value_names = calloc(values, sizeof *a->value_names);
+  a->formats = calloc(values, 1);
+  a->weight_of = calloc(values, sizeof *a->weight_of);
+  a->rows = tl_arena_calloc(&a->arena, tl_n_op_rows, sizeof *a->rows);
+  a->graph_names = tl_arena_calloc(&a->arena, m->graphs.n + 1u, sizeof *a->graph_names);
+  if (!a->node_names || !a->value_names || !a->formats || !a->weight_of || !a->rows ||
+      !a->graph_names ||
+      tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
+      tl_air_names_init(&a->graph_pool, &a->arena, m->graphs.n) != TL_OK)
+    return tl_air_no_memory(a);
+  a->model_name = a->save->model_name ? tl_sv_from(a->save->model_name) : stem(a->path);
+  a->form = a->options->external_weight ? TL_FORM_FILE_CONSTANT : TL_FORM_INSIDE;
+  TL_TRY(tl_air_prepare_descs(a));
+  return tl_air_plan(a);
+}
+
+static void release(tl_air *a) {
+  free(a->node_names);
+  free(a->value_names);
+  free(a->formats);
+  free(a->weight_of);
+  tl_air_names_release(&a->names);
+  tl_air_names_release(&a->graph_pool);
+  tl_u32_vec_release(&a->graphs);
+  tl_slot_vec_release(&a->inputs);
+  tl_slot_vec_release(&a->outputs);
+  tl_entry_vec_release(&a->entries);
+  tl_weight_vec_release(&a->weights);
+  tl_encoder_release(&a->buf);
+  tl_arena_release(&a->arena);
+}
+
+tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) {
+  const tl_options defaults = tl_options_default();
+  tl_air a = {.m = m, .options = o->options ? o->options : &defaults, .save = o, .path = path};
+  sweep s = {.a = &a};
+  tl_arena_init(&a.arena, 0);
+  tl_status status = prepare(&a);
+  if (status == TL_OK)
+    status = write_all(&s);
+  size_vec_release(&s.sizes);
+  size_vec_release(&s.graphs);
+  release(&a);
+  return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a module in NPU form as an AIR file (serialized GE IR, ModelDef), the input of
+ * `atc --framework=1`. The file appears complete and self-checked, or not at all; weight files
+ * beside it likewise. */
+#ifndef TL_BACKEND_AIR_EMIT_H
+#define TL_BACKEND_AIR_EMIT_H
+
+#include "ir/module.h"
+#include "ir/options.h"
+
+typedef struct tl_air_options {
+  const tl_options *options;  /* input format, weights, carried options; NULL: defaults */
+  const char *model_name;     /* NULL: the file's name without its extension */
+  uint64_t limit;             /* bytes of the message before weights move out; 0: 2^31 - 1 */
+  const volatile int *cancel; /* polled while writing, NULL: never */
+} tl_air_options;
+
+/* Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for a
+ * message beyond 2 GiB - 1 even without weights, TL_IO, TL_NO_MEMORY, TL_INTERNAL when the
+ * self-check finds a fault. The module is not changed. */
+tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) TL_NODISCARD;
+
+#endif

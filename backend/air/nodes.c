@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One OpDef at a time: slots from ports, edges, descs. */
+#include "backend/air/air.h"
+
+#include "ir/ops_gen.h"
+
+static void add_slot(tl_air *a, tl_slot_vec *v, tl_slot s) {
+  if (!tl_slot_vec_push(v, s))
+    a->buf.failed = true;
+}
+
+static void add_entry(tl_air *a, tl_entry e) {
+  if (!tl_entry_vec_push(&a->entries, e))
+    a->buf.failed = true;
+}
+
+static void add_int(tl_air *a, tl_sv key, int64_t v) {
+  add_entry(a, (tl_entry){.key = key, .kind = TL_ENTRY_INT, .u.number = v});
+}
+
+static void start(tl_air *a) {
+  tl_encoder_clear(&a->buf);
+  a->inputs.n = 0;
+  a->outputs.n = 0;
+  a->entries.n = 0;
+}
+
+static void encode_edge(tl_encoder *b, unsigned field, tl_sv name, int64_t index) {
+  char text[24];
+  size_t k = sizeof text;
+  uint64_t v = index < 0 ? (uint64_t)-index : (uint64_t)index;
+  do
+    text[--k] = (char)('0' + v % 10);
+  while (v /= 10);
+  if (index < 0)
+    text[--k] = '-';
+  text[--k] = ':';
+  tl_encode_varint(b, (uint64_t)field << 3 | TL_WIRE_LENGTH);
+  tl_encode_varint(b, name.n + sizeof text - k);
+  tl_encode_raw(b, name.p, name.n);
+  tl_encode_raw(b, text + k, sizeof text - k);
+}
+
+/* Name of the AIR node that holds a value, and which of its outputs it is. */
+static tl_sv holder(const tl_air *a, tl_value_id v, int64_t *index) {
+  const tl_value *value = tl_value_get(a->m, v);
+  bool made = value->kind == TL_VALUE_RESULT;
+  *index = made ? value->index : 0;
+  return made ? a->node_names[value->def] : a->value_names[v];
+}
+
+void tl_air_edge(tl_air *a, unsigned field, tl_value_id v) {
+  int64_t index;
+  tl_sv name = holder(a, v, &index);
+  encode_edge(&a->buf, field, name, index);
+}
+
+static void encode_inputs(tl_air *a) {
+  for (uint32_t i = 0; i < a->inputs.n; i++) {
+    tl_value_id v = a->inputs.at[i].value;
+    if (v)
+      tl_air_edge(a, TL_NODE_INPUT, v);
+    else
+      tl_encode_bytes(&a->buf, TL_NODE_INPUT, TL_SV(""));
+  }
+}
+
+static void encode_controls(tl_air *a, tl_node_id n) {
+  for (tl_control_id c = tl_node_get(a->m, n)->control_in; c;) {
+    const tl_control *edge = tl_control_get(a->m, c);
+    encode_edge(&a->buf, TL_NODE_INPUT, a->node_names[edge->from], -1);
+    c = edge->next_in;
+  }
+}
+
+/* One bool per connected input: does it come from a constant? */
+static void encode_const_flags(tl_air *a) {
+  bool any = false;
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    any = any || a->inputs.at[i].value;
+  size_t at = any ? tl_encode_open(&a->buf, TL_NODE_INPUT_CONST) : 0;
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    if (a->inputs.at[i].value)
+      tl_encode_varint(&a->buf, tl_value_get(a->m, a->inputs.at[i].value)->kind ==
+                                    TL_VALUE_CONSTANT);
+  if (any)
+    tl_encode_close(&a->buf, at);
+}
+
+static void encode_value_desc(tl_air *a, unsigned field, tl_value_id v,
+                              const tl_desc_extra *extra) {
+  tl_air_desc(a, field, tl_value_type(a->m, v), (tl_ge_format)a->formats[v], extra);
+}
+
+static void encode_descs(tl_air *a) {
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    if (a->inputs.at[i].value)
+      encode_value_desc(a, TL_NODE_INPUT_DESC, a->inputs.at[i].value, NULL);
+    else
+      tl_encode_raw(&a->buf, a->unset_blob.p, a->unset_blob.n);
+  for (uint32_t i = 0; i < a->outputs.n; i++) {
+    tl_value_id v = a->outputs.at[i].value;
+    if (v && tl_value_type(a->m, v))
+      encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
+    else
+      tl_air_unknown_desc(a, TL_NODE_OUTPUT_DESC, (tl_dtype)a->outputs.at[i].dtype);
+  }
+}
+
+static void encode_head(tl_air *a, tl_sv name, tl_sv type) {
+  tl_encode_bytes(&a->buf, TL_NODE_NAME, name);
+  tl_encode_bytes(&a->buf, TL_NODE_TYPE, type);
+}
+
+static void encode_numbers(tl_air *a, int64_t id) {
+  tl_encode_int(&a->buf, TL_NODE_HAS_OUT_ATTR, 1);
+  if (id)
+    tl_encode_int(&a->buf, TL_NODE_ID, id);
+}
+
+/* ---- slots ---- */
+
+static const tl_attr *find_attr(const tl_air *a, const tl_node *node, tl_sv name) {
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    if (tl_sv_eq(tl_sym(a->m, node->attrs[i].name), name))
+      return &node->attrs[i];
+  return NULL;
+}
+
+/* Operands of a dynamic port: as counted by lowering, or all that the other ports leave. */
+static uint32_t dynamic_count(tl_air *a, const tl_node *node, const tl_op *op,
+                              const tl_air_row *row, uint32_t port, uint32_t used) {
+  const tl_attr *given = find_attr(a, node, row->input_counts[port]);
+  uint32_t after = op->n_operand_ports - port - 1u;
+  uint32_t left = node->n_operands > used ? node->n_operands - used : 0;
+  if (given && given->kind == TL_ATTR_INT && given->u.i >= 0 && given->u.i <= left)
+    return (uint32_t)given->u.i;
+  uint32_t n = left > after ? left - after : 0;
+  if (!given)
+    add_int(a, row->input_counts[port], n);
+  return n;
+}
+
+static void input_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_row *row) {
+  const tl_node *node = tl_node_get(a->m, n);
+  uint32_t used = 0;
+  for (uint32_t port = 0; port < op->n_operand_ports; port++) {
+    const tl_op_port *p = &op->operands[port];
+    bool dynamic = p->kind == TL_PORT_VARIADIC;
+    uint32_t count = dynamic ? dynamic_count(a, node, op, row, port, used) : 1;
+    for (uint32_t i = 0; i < count; i++)
+      add_slot(a, &a->inputs, (tl_slot){.value = tl_operand(a->m, n, used++), .port = p->name,
+                                        .index = dynamic ? (int32_t)i : -1});
+  }
+}
+
+/* Type of an output that the model does not use: the only one its port allows, else that of
+ * operand 0, else the first allowed. */
+static uint8_t likely_dtype(const tl_air *a, tl_node_id n, const tl_op *op, const tl_op_port *p) {
+  uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
+  tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, 0)));
+  if (first != TL_DTYPE_NONE && (mask & TL_DTYPE_BIT(first)))
+    return (uint8_t)first;
+  for (uint8_t d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
+    if (mask & TL_DTYPE_BIT(d))
+      return d;
+  return TL_DTYPE_NONE;
+}
+
+static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_row *row) {
+  uint32_t n_results = tl_node_get(a->m, n)->n_results;
+  uint32_t used = 0;
+  for (uint32_t port = 0; port < op->n_result_ports; port++) {
+    const tl_op_port *p = &op->results[port];
+    bool dynamic = p->kind == TL_PORT_VARIADIC;
+    uint32_t after = op->n_result_ports - port - 1u;
+    uint32_t left = n_results > used + after ? n_results - used - after : 0;
+    uint32_t count = dynamic ? left : 1;
+    if (dynamic)
+      add_int(a, row->output_counts[port], count);
+    for (uint32_t i = 0; i < count; i++)
+      add_slot(a, &a->outputs, (tl_slot){.value = tl_result(a->m, n, used++), .port = p->name,
+                                         .index = dynamic ? (int32_t)i : -1,
+                                         .dtype = likely_dtype(a, n, op, p)});
+  }
+}
+
+/* An op that no table lists: ports x0, x1 ..., y0, y1 ... */
+static void opaque_slots(tl_air *a, tl_node_id n) {
+  const tl_node *node = tl_node_get(a->m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    add_slot(a, &a->inputs, (tl_slot){.value = tl_operand(a->m, n, i), .port = "x",
+                                      .index = (int32_t)i});
+  for (uint32_t i = 0; i < node->n_results; i++)
+    add_slot(a, &a->outputs, (tl_slot){.value = node->results + i, .port = "y",
+                                       .index = (int32_t)i});
+}
+
+static void add_slot_names(tl_air *a, bool output) {
+  uint32_t n = output ? a->outputs.n : a->inputs.n;
+  if (n == 0)
+    return;
+  add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_key" : "_input_name_key"),
+                          .kind = TL_ENTRY_NAMES, .output = output});
+  add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_value" : "_input_name_value"),
+                          .kind = TL_ENTRY_POSITIONS, .u.count = n});
+}
+
+static void add_const_entry(tl_air *a) {
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    if (a->inputs.at[i].value) {
+      add_entry(a, (tl_entry){.key = TL_SV("is_input_const"), .kind = TL_ENTRY_INPUT_CONST});
+      return;
+    }
+}
+
+/* ---- the four kinds of nodes ---- */
+
+static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
+  const tl_node *node = tl_node_get(a->m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    if (node->attrs[i].kind != TL_ATTR_GRAPH)
+      add_entry(a, (tl_entry){.key = tl_sym(a->m, node->attrs[i].name), .kind = TL_ENTRY_ATTR,
+                              .u.attr = &node->attrs[i]});
+  if (!row || row->variadic_in)
+    add_slot_names(a, false);
+  if (!row || row->variadic_out)
+    add_slot_names(a, true);
+  add_const_entry(a);
+  tl_sv origin = node->name ? tl_sym(a->m, node->name) : a->node_names[n];
+  add_entry(a, (tl_entry){.key = TL_SV("_datadump_original_op_names"), .kind = TL_ENTRY_ORIGIN,
+                          .u.value = origin});
+}
+
+/* Bodies in the order of the prototype's graph attributes. */
+static void encode_subgraphs(tl_air *a, tl_node_id n, const tl_op *op) {
+  for (uint32_t i = 0; op && i < op->n_attrs; i++) {
+    const tl_attr *g = tl_node_attr(a->m, n, op->attrs[i].value.name);
+    if (g && g->kind == TL_ATTR_GRAPH)
+      tl_encode_bytes(&a->buf, TL_NODE_SUBGRAPH, a->graph_names[g->u.g]);
+  }
+}
+
+void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
+  const tl_node *node = tl_node_get(a->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  const tl_air_row *row = op ? tl_air_row_get(a, node->op) : NULL;
+  start(a);
+  if (op && !row) {
+    a->buf.failed = true;
+    return;
+  }
+  if (op) {
+    input_slots(a, n, op, row);
+    output_slots(a, n, op, row);
+  } else {
+    opaque_slots(a, n);
+  }
+  op_entries(a, n, row);
+  encode_head(a, a->node_names[n], tl_op_name(a->m, node->op));
+  encode_inputs(a);
+  encode_controls(a, n);
+  tl_air_entries(a, TL_NODE_ATTR, row);
+  encode_numbers(a, id);
+  if (node->stream > 0)
+    tl_encode_int(&a->buf, TL_NODE_STREAM, node->stream);
+  encode_const_flags(a);
+  encode_descs(a);
+  encode_subgraphs(a, n, op);
+}
+
+void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) {
+  tl_value_id v = g->inputs.at[index];
+  const tl_air_row *row = tl_air_row_get(a, TL_OP_npu_Data);
+  tl_desc_extra extra = {.parent = -1, .dim_names = true};
+  start(a);
+  a->buf.failed = a->buf.failed || !row;
+  if (g->kind == TL_GRAPH_BODY) {
+    uint32_t outer = tl_node_get(a->m, g->owner)->n_operands;
+    add_int(a, TL_SV("_parent_node_index"), (int64_t)outer - g->inputs.n + index);
+  }
+  add_int(a, TL_SV("index"), index);
+  encode_head(a, a->value_names[v], TL_SV("Data"));
+  tl_encode_bytes(&a->buf, TL_NODE_INPUT, TL_SV(""));
+  tl_air_entries(a, TL_NODE_ATTR, row);
+  encode_numbers(a, id);
+  encode_value_desc(a, TL_NODE_INPUT_DESC, v, &extra);
+  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, &extra);
+}
+
+/* Weights in the message, or beside it with a value that has only its desc. */
+static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
+  const tl_air_weight *w = NULL;
+  if (a->weight_of && a->weight_of[v])
+    w = &a->weights.at[a->weight_of[v] - 1];
+  add_entry(a, (tl_entry){.key = TL_SV("value"), .kind = w ? TL_ENTRY_DATA_DESC : TL_ENTRY_DATA,
+                          .format = a->formats[v], .u.tensor = t});
+  if (!w)
+    return;
+  add_int(a, TL_SV("length"), (int64_t)t->bytes);
+  add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
+}
+
+static void file_constant(tl_air *a, tl_value_id v, const tl_tensor *t, int64_t id) {
+  const tl_air_weight *w = &a->weights.at[a->weight_of[v] - 1];
+  const tl_type *type = tl_type_get(a->m, t->type);
+  const tl_air_row *row = tl_air_row_get(a, TL_OP_npu_FileConstant);
+  tl_attr shape = {.kind = TL_ATTR_INTS, .count = (uint32_t)type->rank, .u.is = type->dims};
+  tl_attr dtype = tl_attr_dtype(0, (tl_dtype)t->dtype);
+  start(a);
+  a->buf.failed = a->buf.failed || !row;
+  add_entry(a, (tl_entry){.key = TL_SV("dtype"), .kind = TL_ENTRY_ATTR, .u.attr = &dtype});
+  add_int(a, TL_SV("length"), (int64_t)t->bytes);
+  add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
+  add_int(a, TL_SV("offset"), (int64_t)w->offset);
+  add_entry(a, (tl_entry){.key = TL_SV("shape"), .kind = TL_ENTRY_ATTR, .u.attr = &shape});
+  encode_head(a, a->value_names[v], TL_SV("FileConstant"));
+  tl_air_entries(a, TL_NODE_ATTR, row);
+  encode_numbers(a, id);
+  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
+}
+
+void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id) {
+  const tl_tensor *t = tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor);
+  if (a->form == TL_FORM_FILE_CONSTANT && a->weight_of[v]) {
+    file_constant(a, v, t, id);
+    return;
+  }
+  const tl_air_row *row = tl_air_row_get(a, TL_OP_npu_Const);
+  start(a);
+  a->buf.failed = a->buf.failed || !row;
+  const_entries(a, v, t);
+  encode_head(a, a->value_names[v], TL_SV("Const"));
+  tl_air_entries(a, TL_NODE_ATTR, row);
+  encode_numbers(a, id);
+  encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
+}
+
+static void encode_sources(tl_air *a) {
+  int64_t index;
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    tl_encode_bytes(&a->buf, TL_NODE_SRC_NAME, holder(a, a->inputs.at[i].value, &index));
+  size_t at = tl_encode_open(&a->buf, TL_NODE_SRC_INDEX);
+  for (uint32_t i = 0; i < a->inputs.n; i++) {
+    holder(a, a->inputs.at[i].value, &index);
+    tl_encode_varint(&a->buf, (uint64_t)index);
+  }
+  tl_encode_close(&a->buf, at);
+}
+
+void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id) {
+  uint32_t n = tl_graph_n_outputs(a->m, g);
+  bool body = g->kind == TL_GRAPH_BODY;
+  start(a);
+  for (uint32_t i = 0; i < n; i++)
+    add_slot(a, &a->inputs, (tl_slot){.value = tl_graph_output(a->m, g, i), .port = "__input",
+                                      .index = (int32_t)i});
+  add_slot_names(a, false);
+  add_const_entry(a);
+  encode_head(a, a->node_names[g->ret], TL_SV("NetOutput"));
+  encode_inputs(a);
+  tl_air_entries(a, TL_NODE_ATTR, NULL);
+  encode_numbers(a, id);
+  encode_sources(a);
+  encode_const_flags(a);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_value_id v = a->inputs.at[i].value;
+    tl_desc_extra extra = {.parent = body ? (int64_t)i : -1, .dim_names = true};
+    if (!body)
+      extra.output_name = tl_value_name(a->m, v);
+    encode_value_desc(a, TL_NODE_INPUT_DESC, v, &extra);
+  }
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What will be written: the graphs, the name of every node, the format of every value; and the
+ * refusals, before a byte is written. */
+#include "backend/air/air.h"
+
+#include "ir/ops_gen.h"
+
+tl_status tl_air_no_memory(const tl_air *a) {
+  return tl_fail(a->m->diag, TL_NO_MEMORY, TL_AT_FILE(a->path), "out of memory");
+}
+
+/* Value used by a node must belong to the node's graph: edges never cross graphs. */
+static tl_status check_scope(const tl_air *a, tl_graph_id g, tl_node_id n) {
+  const tl_node *node = tl_node_get(a->m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(a->m, n, i);
+    if (v && tl_value_graph(a->m, v) != g)
+      return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
+                     "a body uses '%.*s' of the graph around it, which AIR can express for If "
+                     "only", TL_SV_ARG(tl_value_name(a->m, v)));
+    if (!v && n == tl_graph_get(a->m, g)->ret)
+      return tl_fail(a->m->diag, TL_INVALID_MODEL, TL_AT_FILE(a->m->path),
+                     "graph output %u has no value", i);
+  }
+  return TL_OK;
+}
+
+static tl_status check_type(const tl_air *a, tl_value_id v, tl_location where) {
+  const char *problem = tl_air_type_problem(a->m, tl_value_type(a->m, v));
+  if (!problem)
+    return TL_OK;
+  tl_buf type;
+  tl_buf_init(&type);
+  tl_type_print(a->m, tl_value_type(a->m, v), &type);
+  tl_status status = tl_fail_code(a->m->diag, TL_UNSUPPORTED, "E13014", where,
+                                  "value '%.*s' of type %s %s",
+                                  TL_SV_ARG(tl_value_name(a->m, v)), type.p ? type.p : "?",
+                                  problem);
+  tl_buf_release(&type);
+  return status;
+}
+
+/* Data and Const take fewer types than descs can say. */
+static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
+  tl_location where = TL_AT_NODE(a->m->path, tl_value_name(a->m, v));
+  const tl_op *op = tl_op_row(holder);
+  tl_dtype d = tl_type_dtype(a->m, tl_value_type(a->m, v));
+  TL_TRY(check_type(a, v, where));
+  if (d == TL_DTYPE_NONE || op->vars[op->results[0].var].dtypes & TL_DTYPE_BIT(d))
+    return TL_OK;
+  return tl_fail_code(a->m->diag, TL_UNSUPPORTED, "E13014", where,
+                      "a %s node cannot hold elements of type %s", op->name,
+                      tl_dtype_get(d)->name);
+}
+
+static tl_status check_node(const tl_air *a, tl_node_id n) {
+  const tl_node *node = tl_node_get(a->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_air_type_problem(a->m, tl_value_type(a->m, node->results + i)))
+      return check_type(a, node->results + i, tl_node_where(a->m, n));
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const char *problem = tl_air_attr_problem(a->m, &node->attrs[i]);
+    tl_location where = {0};
+    if (!problem)
+      continue;
+    where = tl_node_where(a->m, n);
+    where.attr = tl_sym(a->m, node->attrs[i].name);
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, where, "the attribute %s", problem);
+  }
+  return check_scope(a, node->graph, n);
+}
+
+static tl_status check_constant(const tl_air *a, tl_value_id v) {
+  tl_location where = TL_AT_NODE(a->m->path, tl_value_name(a->m, v));
+  if (tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor)->kind == TL_SOURCE_STRINGS)
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, where,
+                   "the constant holds strings, which AIR cannot");
+  return check_holder(a, v, TL_OP_npu_Const);
+}
+
+/* ---- names ---- */
+
+static tl_status name_into(tl_air *a, tl_sv wish, tl_sv *out) {
+  *out = tl_air_name(&a->names, a->graph_prefix, wish);
+  return out->p ? TL_OK : tl_air_no_memory(a);
+}
+
+/* The type a node had in the model: what follows the last colon of "ai.onnx::13::Slice". */
+static tl_sv model_type(const tl_air *a, tl_node_id n) {
+  tl_symbol key = tl_symbol_find(&a->m->symbols, TL_SV("original_type"));
+  tl_sv type = key == TL_NO_SYMBOL ? (tl_sv){0} : tl_node_attr_string(a->m, n, key);
+  size_t i = type.n;
+  while (i && type.p[i - 1] != ':')
+    i--;
+  return type.n ? (tl_sv){type.p + i, type.n - i} : tl_op_name(a->m, tl_node_get(a->m, n)->op);
+}
+
+/* A node without a name is called after its type and a running number. */
+static tl_status name_node(tl_air *a, tl_node_id n, uint32_t number) {
+  const tl_node *node = tl_node_get(a->m, n);
+  if (node->name)
+    return name_into(a, tl_sym(a->m, node->name), &a->node_names[n]);
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_sv(&text, model_type(a, n));
+  tl_buf_add_char(&text, '_');
+  tl_buf_add_u64(&text, number);
+  tl_status status = text.failed ? tl_air_no_memory(a)
+                                 : name_into(a, tl_buf_view(&text), &a->node_names[n]);
+  tl_buf_release(&text);
+  return status;
+}
+
+static tl_status name_inputs(tl_air *a, const tl_graph *g) {
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_value_id v = g->inputs.at[i];
+    TL_TRY(check_holder(a, v, TL_OP_npu_Data));
+    TL_TRY(name_into(a, tl_value_name(a->m, v), &a->value_names[v]));
+  }
+  return TL_OK;
+}
+
+static tl_status name_constants(tl_air *a, const tl_graph *g) {
+  for (uint32_t i = 0; i < g->constants.n; i++) {
+    tl_value_id v = g->constants.at[i];
+    if (!v || !tl_value_get(a->m, v)->n_uses)
+      continue;
+    TL_TRY(check_constant(a, v));
+    TL_TRY(name_into(a, tl_value_name(a->m, v), &a->value_names[v]));
+  }
+  return TL_OK;
+}
+
+/* "<node>_<position>_<attribute>", as GE's ONNX frontend calls branches. */
+static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, const tl_attr *attr) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_sv(&text, a->node_names[n]);
+  tl_buf_printf(&text, "_%u_%.*s", position, TL_SV_ARG(tl_sym(a->m, attr->name)));
+  tl_sv name = text.failed ? (tl_sv){0} : tl_air_name(&a->graph_pool, TL_SV(""), tl_buf_view(&text));
+  tl_buf_release(&text);
+  a->graph_names[attr->u.g] = name;
+  return name.p && tl_u32_vec_push(&a->graphs, attr->u.g) ? TL_OK : tl_air_no_memory(a);
+}
+
+static tl_status add_bodies(tl_air *a, tl_node_id n) {
+  const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
+  uint32_t position = 0;
+  if (!op || !(op->traits & TL_TRAIT_BODY))
+    return TL_OK;
+  for (uint32_t i = 0; i < op->n_attrs; i++) {
+    const tl_attr *g = tl_node_attr(a->m, n, op->attrs[i].value.name);
+    if (g && g->kind == TL_ATTR_GRAPH)
+      TL_TRY(name_body(a, n, position++, g));
+  }
+  return TL_OK;
+}
+
+static tl_status set_prefix(tl_air *a, const tl_graph *g) {
+  a->graph_prefix = TL_SV("");
+  if (g->kind != TL_GRAPH_BODY)
+    return TL_OK;
+  tl_sv name = a->graph_names[g->id];
+  char *p = tl_arena_copy(&a->arena, name.p, name.n + 1);
+  if (!p)
+    return tl_air_no_memory(a);
+  p[name.n] = '/';
+  a->graph_prefix = (tl_sv){p, name.n + 1};
+  return TL_OK;
+}
+
+/* In a clash the user's inputs keep their names, then nodes, then constants. */
+static tl_status plan_graph(tl_air *a, const tl_graph *g) {
+  uint32_t number = 0;
+  TL_TRY(set_prefix(a, g));
+  TL_TRY(name_inputs(a, g));
+  TL_TRY(name_into(a, TL_SV("Node_Output"), &a->node_names[g->ret]));
+  TL_FOR_NODES(a->m, g, n) {
+    TL_TRY(check_node(a, n));
+    TL_TRY(name_node(a, n, number++));
+    TL_TRY(add_bodies(a, n));
+  }
+  TL_TRY(name_constants(a, g));
+  if (tl_graph_n_outputs(a->m, g) == 0)
+    return tl_fail(a->m->diag, TL_INVALID_MODEL, TL_AT_FILE(a->m->path),
+                   "graph '%.*s' has no output", TL_SV_ARG(a->graph_names[g->id]));
+  return check_scope(a, g->id, g->ret);
+}
+
+/* ---- formats ---- */
+
+static void set_format(tl_air *a, tl_value_id v, tl_ge_format format) {
+  if (v && a->formats[v] == TL_GE_ND)
+    a->formats[v] = (uint8_t)format;
+}
+
+static bool is_spatial_port(const char *name) {
+  return strcmp(name, "x") == 0 || strcmp(name, "y") == 0 || strcmp(name, "filter") == 0;
+}
+
+/* Ops with a data_format of NCHW or NCDHW have it on their ports x, filter and y; all else is ND. */
+static void format_node(tl_air *a, tl_node_id n) {
+  const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
+  const tl_attr *given = op ? tl_node_attr_or_default(a->m, n, TL_SYM_data_format) : NULL;
+  if (!given || given->kind != TL_ATTR_STRING)
+    return;
+  tl_ge_format format = given->u.s == TL_SYM_NCHW    ? TL_GE_NCHW
+                        : given->u.s == TL_SYM_NCDHW ? TL_GE_NCDHW
+                                                     : TL_GE_ND;
+  for (uint32_t i = 0; i < op->n_operand_ports; i++)
+    if (is_spatial_port(op->operands[i].name))
+      set_format(a, tl_operand(a->m, n, i), format);
+  for (uint32_t i = 0; i < op->n_result_ports; i++)
+    if (is_spatial_port(op->results[i].name))
+      set_format(a, tl_result(a->m, n, i), format);
+}
+
+static void format_graph(tl_air *a, const tl_graph *g) {
+  const char *name = a->options->input_format ? a->options->input_format : "NCHW";
+  tl_ge_format format = strcmp(name, "NCHW") == 0    ? TL_GE_NCHW
+                        : strcmp(name, "NCDHW") == 0 ? TL_GE_NCDHW
+                                                     : TL_GE_ND;
+  for (uint32_t i = 0; g->kind == TL_GRAPH_ROOT && i < g->inputs.n; i++)
+    set_format(a, g->inputs.at[i], format);
+  TL_FOR_NODES(a->m, g, n)
+    format_node(a, n);
+}
+
+tl_status tl_air_plan(tl_air *a) {
+  const tl_graph *root = tl_module_main(a->m);
+  tl_sv name = root->name ? tl_sym(a->m, root->name) : TL_SV("graph");
+  a->graph_names[root->id] = tl_air_name(&a->graph_pool, TL_SV(""), name);
+  if (!a->graph_names[root->id].p || !tl_u32_vec_push(&a->graphs, root->id))
+    return tl_air_no_memory(a);
+  for (uint32_t i = 0; i < a->graphs.n; i++) {
+    const tl_graph *g = tl_graph_get(a->m, a->graphs.at[i]);
+    TL_TRY(plan_graph(a, g));
+    format_graph(a, g);
+  }
+  return TL_OK;
+}
