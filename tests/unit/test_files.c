@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: path rules, atomic output, and the thread pool. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/file.h"
+#include "support/pool.h"
+#include "tests/unit/unit.h"
+
+enum { BIG = 300000 };
+
+/* A fresh folder with a few files; the path is on the heap. */
+static char *make_folder(void) {
+  char *folder = strdup("/tmp/tailor-unit-XXXXXX");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(folder);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+  return folder;
+}
+
+static void remove_folder(char *folder) {
+  char command[80];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  CU_ASSERT_EQUAL(system(command), 0);
+  free(folder);
+}
+
+static const char *in_folder(char out[80], const char *folder, const char *name) {
+  snprintf(out, 80, "%s/%s", folder, name);
+  return out;
+}
+
+/* Writes n bytes of a pattern that depends on the position. */
+static void write_pattern(const char *path, size_t n) {
+  tl_diag d = {0};
+  tl_writer *w;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, NULL, &w), TL_OK);
+  for (size_t i = 0; i < n; i++) {
+    unsigned char *room = tl_writer_room(w, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+    *room = (unsigned char)(i * 7 + i / 251);
+    tl_writer_advance(w, 1);
+  }
+  CU_ASSERT_EQUAL(tl_writer_position(w), n);
+  CU_ASSERT_EQUAL(tl_writer_commit(w), TL_OK);
+}
+
+static void locations_stay_inside_the_folder(void) {
+  static const char *const refused[] = {
+      "",    "/etc/passwd",     "..",  "../a", "sub/../../a", "sub/..",
+      "out", "root/etc/passwd", "sub", "."};
+  static const char *const accepted[] = {"a", "sub/b", "./a", "inside"};
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  write_pattern(in_folder(path, folder, "a"), 10);
+  CU_ASSERT_EQUAL(mkdir(in_folder(path, folder, "sub"), 0777), 0);
+  write_pattern(in_folder(path, folder, "sub/b"), 10);
+  CU_ASSERT_EQUAL(symlink("/etc/passwd", in_folder(path, folder, "out")), 0);
+  CU_ASSERT_EQUAL(symlink("/", in_folder(path, folder, "root")), 0);
+  CU_ASSERT_EQUAL(symlink("sub/b", in_folder(path, folder, "inside")), 0);
+  in_folder(path, folder, "model.onnx");
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    tl_file *f;
+    CU_ASSERT_EQUAL(
+        tl_file_open_beside(&d, path, tl_sv_from(refused[i]), TL_FILE_MAP, TL_AT_FILE(path), &f),
+        TL_INVALID_MODEL);
+    CU_ASSERT_PTR_NULL(f);
+  }
+  for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
+    tl_file *f;
+    CU_ASSERT_EQUAL(
+        tl_file_open_beside(&d, path, tl_sv_from(accepted[i]), TL_FILE_MAP, TL_AT_FILE(path), &f),
+        TL_OK);
+    CU_ASSERT_TRUE(f && f->size == 10);
+    tl_file_close(f);
+  }
+  tl_file *f;
+  CU_ASSERT_EQUAL(tl_file_open_beside(&d, path, TL_SV("a\0b"), TL_FILE_MAP, TL_AT_FILE(path), &f),
+                  TL_INVALID_MODEL);
+  CU_ASSERT_EQUAL(
+      tl_file_open_beside(&d, path, TL_SV("missing"), TL_FILE_MAP, TL_AT_FILE(path), &f), TL_IO);
+  remove_folder(folder);
+}
+
+static void reading_equals_mapping(void) {
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  tl_file *mapped;
+  tl_file *read;
+  write_pattern(in_folder(path, folder, "a"), BIG);
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_MAP, &mapped), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_READ, &read), TL_OK);
+  CU_ASSERT_TRUE(mapped->mapped && !read->mapped && read->fd < 0);
+  CU_ASSERT_TRUE(mapped->size == BIG && read->size == BIG);
+  CU_ASSERT_TRUE(memcmp(mapped->data, read->data, BIG) == 0);
+  CU_ASSERT_TRUE(mapped->inode == read->inode && mapped->device == read->device);
+  tl_file_close(mapped);
+  tl_file_close(read);
+  write_pattern(path, 0);
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_MAP, &mapped), TL_OK);
+  CU_ASSERT_EQUAL(mapped->size, 0);
+  tl_file_close(mapped);
+  CU_ASSERT_EQUAL(tl_file_open(&d, folder, TL_FILE_MAP, &mapped), TL_IO);
+  remove_folder(folder);
+}
+
+static void copies_keep_every_byte(void) {
+  static const struct {
+    uint64_t offset;
+    uint64_t length;
+  } ranges[] = {{0, BIG}, {1, 65536}, {3, 65537}, {BIG, 0}, {17, 5}};
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  tl_file *f;
+  write_pattern(in_folder(path, folder, "a"), BIG);
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_MAP, &f), TL_OK);
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    tl_writer *w;
+    uint64_t n;
+    CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, in_folder(path, folder, "b"), NULL, &w), TL_OK);
+    CU_ASSERT_EQUAL(tl_writer_write(w, "head", 4), TL_OK);
+    CU_ASSERT_EQUAL(tl_writer_copy(w, f, ranges[i].offset, ranges[i].length), TL_OK);
+    const unsigned char *view = tl_writer_view(w, &n);
+    CU_ASSERT_TRUE(view && n == 4 + ranges[i].length);
+    CU_ASSERT_TRUE(view && memcmp(view + 4, f->data + ranges[i].offset, ranges[i].length) == 0);
+    CU_ASSERT_EQUAL(tl_writer_commit(w), TL_OK);
+  }
+  tl_writer *w;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_copy(w, f, BIG, 1), TL_INTERNAL);
+  CU_ASSERT_EQUAL(tl_writer_commit(w), TL_INTERNAL);
+  tl_file_close(f);
+  remove_folder(folder);
+}
+
+static void failed_output_leaves_the_old_file(void) {
+  char *folder = make_folder();
+  char path[80];
+  char listing[80];
+  tl_diag d = {0};
+  struct stat st;
+  volatile int cancel = 0;
+  write_pattern(in_folder(path, folder, "a"), 10);
+  CU_ASSERT_EQUAL(chmod(path, 0640), 0);
+  tl_writer *w;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, &cancel, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_write(w, "x", 1), TL_OK);
+  cancel = 1;
+  CU_ASSERT_EQUAL(tl_writer_commit(w), TL_IO);
+  CU_ASSERT_TRUE(stat(path, &st) == 0 && st.st_size == 10);
+  cancel = 0;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, &cancel, &w), TL_OK);
+  tl_writer_abort(w);
+  snprintf(listing, sizeof listing, "test $(ls -A %s | wc -l) = 1", folder);
+  CU_ASSERT_EQUAL(system(listing), 0);
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, &cancel, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_commit(w), TL_OK);
+  CU_ASSERT_TRUE(stat(path, &st) == 0 && st.st_size == 0 && (st.st_mode & 07777) == 0640);
+  CU_ASSERT_EQUAL(tl_writer_open(&d, folder, NULL, &w), TL_IO);
+  CU_ASSERT_EQUAL(tl_writer_open(&d, in_folder(path, folder, "no/b"), NULL, &w), TL_IO);
+  remove_folder(folder);
+}
+
+typedef struct squares {
+  uint64_t at[1000];
+  size_t bad; /* indices from here on fail */
+} squares;
+
+static tl_status square(void *user, size_t i, unsigned worker) {
+  squares *s = user;
+  (void)worker;
+  s->at[i] = (uint64_t)i * i;
+  return i < s->bad ? TL_OK : i == s->bad ? TL_LIMIT : TL_IO;
+}
+
+static void pool_reports_the_lowest_failure(void) {
+  for (unsigned threads = 0; threads < 5; threads++) {
+    tl_pool *p = tl_pool_create(threads);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_TRUE(tl_pool_threads(p) >= 1 && (!threads || tl_pool_threads(p) <= threads));
+    for (size_t bad = 0; bad <= 1000; bad += 250) {
+      squares s = {.bad = bad};
+      CU_ASSERT_EQUAL(tl_pool_run(p, 1000, square, &s), bad < 1000 ? TL_LIMIT : TL_OK);
+      for (size_t i = 0; i < bad; i++)
+        CU_ASSERT_EQUAL(s.at[i], (uint64_t)i * i);
+    }
+    CU_ASSERT_EQUAL(tl_pool_run(p, 0, square, NULL), TL_OK);
+    tl_pool_destroy(p);
+  }
+}
+
+static const unit_test tests[] = {
+    {"locations stay inside the folder", locations_stay_inside_the_folder},
+    {"reading equals mapping", reading_equals_mapping},
+    {"copies keep every byte", copies_keep_every_byte},
+    {"failed output leaves the old file", failed_output_leaves_the_old_file},
+    {"pool reports the lowest failure", pool_reports_the_lowest_failure},
+    {NULL, NULL},
+};
+const unit_suite unit_suite_files = {"files", tests};
