@@ -5,9 +5,7 @@
 #include <time.h>
 
 #include "ir/verify.h"
-
-#define PASS(c_name, name, level, stage, summary) tl_status tl_pass_##c_name(tl_pass *p, tl_module *m);
-#include "passes/passes.tbl"
+#include "passes/passes.h"
 
 const tl_pass_row *tl_pass_rows(uint32_t *n) {
   static const tl_pass_row rows[] = {

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public library: thin functions over frontend, passes and backend. */
+#include "include/tailor/tailor.h"
+
+#include <stdlib.h>
+
+#include "backend/air/emit.h"
+#include "backend/onnx/export.h"
+#include "frontend/config/settings.h"
+#include "frontend/onnx/load.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "passes/manager.h"
+
+struct tl_context {
+  tl_settings settings;
+  tl_diag diag;
+  tailor_message_fn fn;
+  void *user;
+};
+
+struct tl_model {
+  tl_context *context;
+  tl_module *module;
+  tl_file *text; /* source of textual IR, else NULL */
+};
+
+const char *tl_version(void) { return TL_VERSION; }
+
+static int exit_code(tl_status status) {
+  switch (status) {
+  case TL_OK: return TAILOR_OK;
+  case TL_INVALID_ARGUMENT: return TAILOR_ERROR_USAGE;
+  case TL_INVALID_MODEL: return TAILOR_ERROR_INPUT;
+  case TL_UNSUPPORTED:
+  case TL_LIMIT: return TAILOR_ERROR_UNSUPPORTED;
+  case TL_IO: return TAILOR_ERROR_IO;
+  case TL_NO_MEMORY:
+  case TL_INTERNAL: return TAILOR_ERROR_INTERNAL;
+  }
+  return TAILOR_ERROR_INTERNAL;
+}
+
+static void forward(void *user, const tl_diagnostic *d) {
+  tl_context *c = user;
+  if (!c->fn)
+    return;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_diag_format(&text, d);
+  c->fn(c->user, (tailor_severity)d->severity, text.failed ? "error: out of memory" : text.p);
+  tl_buf_release(&text);
+}
+
+/* Lack of memory is known far below, where nothing could be reported. */
+static int finish(tl_context *c, tl_status status, uint32_t errors_before) {
+  if (status != TL_OK && c->diag.errors == errors_before)
+    return exit_code(tl_fail(&c->diag, status, (tl_location){0}, "%s",
+                             status == TL_NO_MEMORY ? "out of memory" : "internal error"));
+  return exit_code(status);
+}
+
+tl_context *tl_context_create(void) {
+  tl_context *c = calloc(1, sizeof *c);
+  if (!c)
+    return NULL;
+  tl_settings_init(&c->settings);
+  c->diag = (tl_diag){forward, c, 0, 0};
+  return c;
+}
+
+void tl_context_destroy(tl_context *c) {
+  if (!c)
+    return;
+  tl_settings_release(&c->settings);
+  free(c);
+}
+
+void tl_context_on_message(tl_context *c, tailor_message_fn fn, void *user) {
+  c->fn = fn;
+  c->user = user;
+}
+
+int tl_context_set(tl_context *c, const char *name, const char *value) {
+  tl_option_id id = tl_option_find(tl_sv_from(name), TL_COMMAND_CONVERT);
+  if (id == TL_N_OPTION_ROWS) {
+    const char *near = tl_option_nearest(tl_sv_from(name), TL_COMMAND_CONVERT);
+    return exit_code(tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                             "unknown option '%s'%s%s", name, near ? "\vdid you mean " : "",
+                             near ? near : ""));
+  }
+  uint32_t errors = c->diag.errors;
+  return finish(c, tl_settings_set(&c->settings, &c->diag, id, value), errors);
+}
+
+static tl_status load(tl_model *m, const char *path) {
+  tl_context *c = m->context;
+  TL_TRY(tl_settings_resolve(&c->settings, &c->diag));
+  if (tl_sv_ends_with(tl_sv_from(path), ".tir")) {
+    TL_TRY(tl_file_open(&c->diag, path, TL_FILE_READ, &m->text));
+    tl_sv text = {(const char *)m->text->data, m->text->size};
+    return tl_module_parse(&c->diag, path, text, &m->module);
+  }
+  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
+  return tl_onnx_load(&c->diag, path, &o, &m->module);
+}
+
+static int finish_load(tl_model *m, tl_status status, uint32_t errors, tl_model **out) {
+  int code = finish(m->context, status, errors);
+  if (code == TAILOR_OK)
+    *out = m;
+  else
+    tl_model_destroy(m);
+  return code;
+}
+
+int tl_model_load(tl_context *c, const char *path, tl_model **out) {
+  tl_model *m = calloc(1, sizeof *m);
+  if (!m)
+    return TAILOR_ERROR_INTERNAL;
+  m->context = c;
+  uint32_t errors = c->diag.errors;
+  return finish_load(m, load(m, path), errors, out);
+}
+
+int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
+                        tl_model **out) {
+  tl_model *m = calloc(1, sizeof *m);
+  if (!m)
+    return TAILOR_ERROR_INTERNAL;
+  m->context = c;
+  uint32_t errors = c->diag.errors;
+  tl_status status = tl_settings_resolve(&c->settings, &c->diag);
+  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
+  if (status == TL_OK)
+    status = tl_onnx_load_bytes(&c->diag, name, bytes, n, &o, &m->module);
+  return finish_load(m, status, errors, out);
+}
+
+void tl_model_destroy(tl_model *m) {
+  if (!m)
+    return;
+  tl_module_destroy(m->module);
+  tl_file_close(m->text);
+  free(m);
+}
+
+int tl_model_optimize(tl_model *m, tailor_target target) {
+  tl_context *c = m->context;
+  uint32_t errors = c->diag.errors;
+  tl_pipeline_options p = {.level = tl_settings_get(&c->settings, TL_OPTION_LEVEL)[0] - '0',
+                           .stage = target == TAILOR_FOR_AIR ? TL_STAGE_AIR : TL_STAGE_ALL};
+  return finish(c, tl_pipeline_run(m->module, &c->settings.options, &p, NULL), errors);
+}
+
+uint32_t tl_model_count_nodes(const tl_model *m) { return tl_module_count_nodes(m->module); }
+
+static tl_status save_text(tl_model *m, const char *path) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_writer *w = NULL;
+  tl_status status = tl_module_print(m->module, &text, NULL);
+  if (status == TL_OK)
+    status = tl_writer_open(&m->context->diag, path, NULL, &w);
+  if (status == TL_OK && (status = tl_writer_write(w, text.p, text.n)) == TL_OK)
+    status = tl_writer_commit(w);
+  else
+    tl_writer_abort(w);
+  tl_buf_release(&text);
+  return status;
+}
+
+int tl_model_save(tl_model *m, const char *path) {
+  tl_context *c = m->context;
+  uint32_t errors = c->diag.errors;
+  tl_sv name = tl_sv_from(path);
+  tl_status status;
+  if (tl_sv_ends_with(name, ".onnx"))
+    status = tl_onnx_save(m->module, path, NULL);
+  else if (tl_sv_ends_with(name, ".tir"))
+    status = save_text(m, path);
+  else if (tl_sv_ends_with(name, ".air"))
+    status = tl_air_save(m->module, path, &(tl_air_options){.options = &c->settings.options});
+  else
+    status = tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
+                     "the suffix says no format\vuse .air, .onnx or .tir");
+  return finish(c, status, errors);
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`make test`: builds what is needed and runs every kind of test.
+
+  tests/run.py [--only KIND[,KIND]] [--fuzz-seconds N] [--build DIR] [--full]
+
+Each kind ends with 'N passed, M failed, K skipped'; the last line adds them up. A kind that cannot
+run here says why and counts as one skipped test."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PYTHON = '/usr/bin/python3'
+SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
+SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1',
+                 'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}
+
+
+class Skip(Exception):
+    pass
+
+
+def shell(argv, **more):
+    env = dict(os.environ, **SANITIZER_ENV, **more.pop('env', {}))
+    return subprocess.run(argv, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, errors='replace', env=env, check=False, **more)
+
+
+def counted(argv, **more):
+    """Runs a test program and reads its closing line."""
+    p = shell(argv, **more)
+    found = SUMMARY.findall(p.stdout)
+    if not found:
+        return p.stdout[-4000:] + f'\nno closing line; exit {p.returncode}', (0, 1, 0)
+    passed, failed, skipped = (int(n or 0) for n in found[-1])
+    if p.returncode and not failed:
+        failed = 1
+    return p.stdout, (passed, failed, skipped)
+
+
+def need(program):
+    if not shutil.which(program):
+        raise Skip(f'{program} is not installed')
+
+
+class Tests:
+    def __init__(self, args):
+        self.args = args
+        self.build = os.path.join(ROOT, args.build)
+
+    def folder(self, name):
+        return os.path.join(self.build, name)
+
+    def tool(self, name):
+        return os.path.join(self.folder(name), 'tools', 'tailor')
+
+    def compile(self, name, compiler, *options):
+        need(compiler)
+        where = self.folder(name)
+        if not os.path.exists(os.path.join(where, 'build.ninja')):
+            p = shell(['meson', 'setup', where, '-Dwerror=true', *options], env={'CC': compiler})
+            if p.returncode:
+                return p.stdout[-4000:], (0, 1, 0)
+        p = shell(['ninja', '-C', where])
+        return ('' if p.returncode == 0 else p.stdout[-6000:]), (int(not p.returncode),
+                                                               int(bool(p.returncode)), 0)
+
+    # One method a kind, in the order they run; the docstring is what the run prints.
+    def build_gcc(self):
+        """gcc, warnings are errors"""
+        return self.compile('gcc', 'gcc', '-Dbuildtype=release')
+
+    def build_sanitized(self):
+        """gcc with ASan and UBSan"""
+        return self.compile('asan', 'gcc', '-Dbuildtype=debugoptimized',
+                            '-Db_sanitize=address,undefined')
+
+    def build_clang(self):
+        """clang, warnings are errors"""
+        return self.compile('clang', 'clang', '-Dbuildtype=debugoptimized')
+
+    def style(self):
+        """layers, licences, sizes, headers, symbols"""
+        return counted([PYTHON, 'tests/style/check.py', '--lib-dir', self.folder('gcc')])
+
+    def docs(self):
+        """generated documents are current"""
+        return counted(['sh', 'scripts/generated-docs', self.tool('gcc'), 'check'])
+
+    def unit(self):
+        """unit tests, sanitized"""
+        return counted([os.path.join(self.folder('asan'), 'tests', 'unit-tests')])
+
+    def golden(self):
+        """IR before and after each pass, sanitized"""
+        return counted([PYTHON, 'tests/golden_runner.py', '--tailor', self.tool('asan'),
+                        'tests/golden'])
+
+    def cli(self):
+        """command lines: exit codes and exact output, sanitized"""
+        return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
+
+    def atc_lines(self):
+        """atc command lines as users wrote them"""
+        return counted([PYTHON, 'tests/cli/test_atc_lines.py', '--tailor', self.tool('asan')])
+
+    def hostile(self):
+        """malformed and malicious inputs, sanitized"""
+        return counted([PYTHON, 'tests/hostile/run.py', '--tailor', self.tool('asan')])
+
+    def ort(self):
+        """(installs ONNX Runtime for Node, test-only)"""
+        need('node')
+        need('npm')
+        where = os.path.join(ROOT, 'tests', 'ort')
+        if not os.path.isdir(os.path.join(where, 'node_modules', 'onnxruntime-node')):
+            p = shell(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', where])
+            if p.returncode:
+                raise Skip('npm ci failed: ' + p.stdout.strip()[-300:])
+        return '', (1, 0, 0)
+
+    def conformance(self, which):
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        argv = [PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'), '--sanitized',
+                self.tool('asan'), '--set', which]
+        if os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
+            argv += ['--ort', ort]
+        return counted(argv)
+
+    def official(self):
+        """the official ONNX node tests"""
+        return self.conformance('official')
+
+    def corpus(self):
+        """the corpus beside the project"""
+        return self.conformance('corpus')
+
+    def fuzz(self):
+        """libFuzzer targets and saved crashers"""
+        return counted([PYTHON, 'tests/fuzz/run.py', '--build', self.folder('fuzz'), '--seconds',
+                        str(self.args.fuzz_seconds)])
+
+
+KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'golden', 'cli',
+         'atc_lines', 'hostile', 'ort', 'official', 'corpus', 'fuzz']
+
+
+def run_kind(tests, kind):
+    method = getattr(tests, kind)
+    start = time.monotonic()
+    try:
+        text, counts = method()
+    except Skip as reason:
+        text, counts = f'skipped: {reason}', (0, 0, 1)
+    lines = [s for s in text.splitlines() if counts[1] or not SUMMARY.match(s)]
+    notable = [s for s in lines if re.match(r'(FAIL|skip|[a-z-]+: \d+ models|equal to)', s)]
+    for line in (lines if counts[1] else notable)[-200:]:
+        print('    ' + line[:400])
+    print(f'{kind} ({method.__doc__}): {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped'
+          f' [{time.monotonic() - start:.0f} s]', flush=True)
+    return counts
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--only', help='comma-separated kinds: ' + ', '.join(KINDS))
+    p.add_argument('--fuzz-seconds', type=int, default=60)
+    p.add_argument('--build', default='build-test')
+    args = p.parse_args()
+    only = args.only.split(',') if args.only else KINDS
+    if args.only:
+        only = [k for k in ('build_gcc', 'build_sanitized', 'build_clang') if k not in only] + only
+    unknown = [k for k in only if k not in KINDS]
+    if unknown:
+        p.error(f'unknown kind {unknown[0]}')
+    tests = Tests(args)
+    total = [0, 0, 0]
+    for kind in only:
+        counts = run_kind(tests, kind)
+        total = [a + b for a, b in zip(total, counts)]
+        if kind.startswith('build') and counts[1]:
+            break
+    print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
+    return 1 if total[1] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

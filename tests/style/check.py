@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of the house that a machine can check: one test each over the tracked files.
+
+  check.py --lib-dir BUILD   (a build folder, for what the library exports and keeps in memory)"""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BELOW = {'support': [], 'ir': ['support'], 'frontend': ['ir', 'support'],
+         'passes': ['ir', 'support'], 'backend': ['ir', 'support'],
+         'lib': ['include', 'frontend', 'passes', 'backend', 'ir', 'support'],
+         'tools': ['include', 'lib', 'frontend', 'passes', 'backend', 'ir', 'support']}
+# Data and generators of tables; the other ceilings hold everywhere.
+MAX_LINES = 600
+MAX_COLUMNS = 100
+NO_SPDX = ('.json', '.tsv', '.txt', 'LICENSE', '.t', '.onnx', '.bin', '.gitignore', '.clang-format')
+
+
+def tracked():
+    out = subprocess.run(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+                         cwd=ROOT, capture_output=True, check=True)
+    return [f for f in out.stdout.decode().split('\0') if f and os.path.isfile(os.path.join(ROOT, f))]
+
+
+def text(path):
+    with open(os.path.join(ROOT, path), encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
+def layers(files):
+    """Includes point down only."""
+    for path in files:
+        layer = path.split('/')[0]
+        if layer not in BELOW or not path.endswith(('.c', '.h')):
+            continue
+        for to in re.findall(r'^#include "([a-z]+)/', text(path), re.M):
+            if to != layer and to in BELOW and to not in BELOW[layer]:
+                yield f'{path} includes {to}/'
+
+
+def licences(files):
+    for path in files:
+        if path.endswith(NO_SPDX) or path.startswith(('tests/fuzz/crashers/', 'tests/hostile/')):
+            continue
+        if 'SPDX-License-Identifier: Apache-2.0' not in text(path)[:400]:
+            yield f'{path} lacks its SPDX line'
+
+
+def sizes(files):
+    for path in files:
+        if not path.endswith(('.c', '.h', '.py')) or path.startswith(('tests/oracle/', 'bench/')):
+            continue
+        lines = text(path).splitlines()
+        if len(lines) > MAX_LINES:
+            yield f'{path} has {len(lines)} lines, at most {MAX_LINES} are allowed'
+        for number, line in enumerate(lines, 1):
+            if len(line) > MAX_COLUMNS:
+                yield f'{path}:{number} is {len(line)} columns wide'
+
+
+def unfinished(files):
+    words = re.compile(r'\b(' + '|'.join(('TO' + 'DO', 'FIX' + 'ME', 'X' * 3)) + r')\b')
+    for path in files:
+        if path.endswith(('.c', '.h', '.py', '.tbl', '.build', '.js')):
+            for number, line in enumerate(text(path).splitlines(), 1):
+                if words.search(line):
+                    yield f'{path}:{number}: {line.strip()}'
+
+
+def headers(files):
+    """Each header compiles alone (generated ones come from the build folder)."""
+    for path in files:
+        if not path.endswith('.h') or path.startswith('tests/'):
+            continue
+        p = subprocess.run(['gcc', '-std=c11', '-D_GNU_SOURCE', '-fsyntax-only', '-x', 'c', '-I', ROOT,
+                            '-I', headers.build, '-'], input=f'#include "{path}"\n', text=True,
+                           capture_output=True, check=False)
+        if p.returncode:
+            yield f'{path} does not compile alone: {p.stderr.strip().splitlines()[0]}'
+
+
+def machine_paths(files):
+    """Nothing names a folder of the machine it was written on."""
+    pattern = re.compile(r'(^|[^\w.])/(' + 'work' + r'|root|home/[a-z])/')
+    for path in files:
+        if path.endswith(('.json', '.tsv')):
+            continue
+        for number, line in enumerate(text(path).splitlines(), 1):
+            if pattern.search(line):
+                yield f'{path}:{number}: {line.strip()[:80]}'
+
+
+def library_state(_files):
+    """No mutable data in the library: only const tables."""
+    for archive in glob.glob(os.path.join(headers.build, '*', '**', '*.a'), recursive=True):
+        if '/tests/' in archive or '/tools/' in archive:
+            continue
+        out = subprocess.run(['nm', '--format=sysv', archive], capture_output=True, text=True,
+                             check=False)
+        for line in out.stdout.splitlines():
+            cells = [c.strip() for c in line.split('|')]
+            if len(cells) >= 7 and cells[6].startswith(('.data', '.bss', '*COM*')) \
+                    and not cells[6].startswith('.data.rel.ro'):
+                yield f'mutable symbol {cells[0]} in {os.path.basename(archive)}'
+
+
+def exports(_files):
+    """The shared library exports tl_ names only."""
+    for lib in glob.glob(os.path.join(headers.build, '**', 'libtailor.so*'), recursive=True):
+        if not os.path.isfile(lib) or lib.endswith(('.p', '.symbols')):
+            continue
+        out = subprocess.run(['nm', '-D', '--defined-only', lib], capture_output=True, text=True,
+                             check=False)
+        for line in out.stdout.splitlines():
+            name = line.split()[-1].split('@')[0]
+            if not name.startswith('tl_') and not name.startswith('TAILOR_'):
+                yield f'{os.path.basename(lib)} exports {name}'
+
+
+CHECKS = [layers, licences, sizes, unfinished, headers, machine_paths, library_state, exports]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--lib-dir', required=True)
+    headers.build = p.parse_args().lib_dir
+    files = tracked()
+    failed = 0
+    for check in CHECKS:
+        problems = list(check(files))
+        failed += bool(problems)
+        for problem in problems:
+            print(f'FAIL style: {check.__name__}: {problem}')
+    print(f'{len(CHECKS) - failed} passed, {failed} failed, 0 skipped')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
