@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ONNX-shaped text dump. Inputs and constants are nodes (Data, Const) and the outputs end in a
+ * NetOutput node, as in GE's own dumps. */
+#include "backend/text/pbtxt.h"
+
+#include "backend/air/names.h"
+
+enum { FLUSH_BYTES = 1 << 16, MAX_DEPTH = 64, SHOWN = 64, IR_VERSION = 6 };
+
+typedef struct dump {
+  tl_module *m;
+  tl_writer *out;
+  tl_arena arena;
+  tl_air_names names;
+  tl_sv *node_names;  /* by node id */
+  tl_sv *value_names; /* by value id: Data and Const nodes */
+  tl_buf text;
+  uint32_t indent;
+} dump;
+
+static void flush(dump *d) {
+  if (!d->text.failed)
+    (void)tl_writer_write(d->out, d->text.p, d->text.n);
+  tl_buf_clear(&d->text);
+}
+
+static void start_line(dump *d) {
+  for (uint32_t i = 0; i < d->indent; i++)
+    tl_buf_add_z(&d->text, "  ");
+}
+
+static void open_block(dump *d, const char *name) {
+  start_line(d);
+  tl_buf_printf(&d->text, "%s {\n", name);
+  d->indent++;
+}
+
+static void close_block(dump *d) {
+  d->indent--;
+  start_line(d);
+  tl_buf_add_z(&d->text, "}\n");
+}
+
+static void string_field(dump *d, const char *name, tl_sv v) {
+  start_line(d);
+  tl_buf_printf(&d->text, "%s: ", name);
+  tl_buf_add_quoted(&d->text, v);
+  tl_buf_add_char(&d->text, '\n');
+}
+
+static void int_field(dump *d, const char *name, int64_t v) {
+  start_line(d);
+  tl_buf_printf(&d->text, "%s: %lld\n", name, (long long)v);
+}
+
+static void word_field(dump *d, const char *name, const char *word) {
+  start_line(d);
+  tl_buf_printf(&d->text, "%s: %s\n", name, word);
+}
+
+/* ---- attributes ---- */
+
+static void int_attr(dump *d, const char *name, int64_t v) {
+  open_block(d, "attribute");
+  string_field(d, "name", tl_sv_from(name));
+  int_field(d, "i", v);
+  word_field(d, "type", "INT");
+  close_block(d);
+}
+
+static void text_attr(dump *d, const char *name, tl_sv v) {
+  open_block(d, "attribute");
+  string_field(d, "name", tl_sv_from(name));
+  string_field(d, "s", v);
+  word_field(d, "type", "STRING");
+  close_block(d);
+}
+
+/* "input_desc_dtype:0", "input_desc_shape:0": what GE writes about one slot. */
+static void desc_attrs(dump *d, const char *side, uint32_t index, tl_value_id v) {
+  char name[48];
+  const tl_type *t = tl_type_get(d->m, tl_value_type(d->m, v));
+  const char *dtype = tl_dtype_get((tl_dtype)t->dtype)->ge_name;
+  tl_buf key;
+  tl_buf_init(&key);
+  tl_buf_printf(&key, "%s_desc_dtype:%u", side, index);
+  memcpy(name, key.p ? key.p : "", key.n < sizeof name ? key.n + 1 : 0);
+  text_attr(d, name, tl_sv_from(dtype ? dtype : "DT_UNDEFINED"));
+  tl_buf_clear(&key);
+  tl_buf_printf(&key, "%s_desc_shape:%u", side, index);
+  open_block(d, "attribute");
+  string_field(d, "name", tl_buf_view(&key));
+  for (int i = 0; i < t->rank; i++)
+    int_field(d, "ints", tl_dim_is_static(t->dims[i]) ? t->dims[i] : -1);
+  if (t->rank < 0)
+    int_field(d, "ints", -2);
+  word_field(d, "type", "INTS");
+  close_block(d);
+  d->text.failed = d->text.failed || key.failed;
+  tl_buf_release(&key);
+}
+
+static void float_field(dump *d, const char *name, float v) {
+  start_line(d);
+  tl_buf_printf(&d->text, "%s: ", name);
+  tl_buf_add_f32(&d->text, v);
+  tl_buf_add_char(&d->text, '\n');
+}
+
+static void ints_attr(dump *d, const tl_attr *a) {
+  for (uint32_t i = 0; i < a->count; i++)
+    int_field(d, "ints", a->u.is[i]);
+  word_field(d, "type", "INTS");
+}
+
+/* Payload and type of an attribute that text can show; false for the others. */
+static bool attr_payload(dump *d, const tl_attr *a) {
+  switch ((tl_attr_kind)a->kind) {
+  case TL_ATTR_INT:
+  case TL_ATTR_BOOL: int_field(d, "i", a->u.i); word_field(d, "type", "INT"); return true;
+  case TL_ATTR_DTYPE:
+    int_field(d, "i", tl_dtype_get((tl_dtype)a->u.i)->ge_internal);
+    word_field(d, "type", "INT");
+    return true;
+  case TL_ATTR_FLOAT: float_field(d, "f", a->u.f); word_field(d, "type", "FLOAT"); return true;
+  case TL_ATTR_STRING:
+    string_field(d, "s", tl_sym(d->m, a->u.s));
+    word_field(d, "type", "STRING");
+    return true;
+  case TL_ATTR_INTS:
+  case TL_ATTR_BOOLS: ints_attr(d, a); return true;
+  case TL_ATTR_FLOATS:
+    for (uint32_t i = 0; i < a->count; i++)
+      float_field(d, "floats", a->u.fs[i]);
+    word_field(d, "type", "FLOATS");
+    return true;
+  case TL_ATTR_STRINGS:
+    for (uint32_t i = 0; i < a->count; i++)
+      string_field(d, "strings", tl_sym(d->m, a->u.ids[i]));
+    word_field(d, "type", "STRINGS");
+    return true;
+  default: return false;
+  }
+}
+
+static void write_graph(dump *d, const tl_graph *g, uint32_t depth);
+
+static void body_attr(dump *d, tl_graph_id g, uint32_t depth) {
+  open_block(d, "g");
+  write_graph(d, tl_graph_get(d->m, g), depth + 1);
+  close_block(d);
+  word_field(d, "type", "GRAPH");
+}
+
+static void node_attrs(dump *d, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(d->m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    open_block(d, "attribute");
+    string_field(d, "name", tl_sym(d->m, a->name));
+    if (a->kind == TL_ATTR_GRAPH && depth < MAX_DEPTH)
+      body_attr(d, a->u.g, depth);
+    else if (!attr_payload(d, a)) {
+      string_field(d, "s", tl_sv_from(tl_attr_kind_name((tl_attr_kind)a->kind)));
+      word_field(d, "type", "STRING");
+    }
+    close_block(d);
+  }
+}
+
+/* ---- nodes ---- */
+
+/* "<node>:<output>"; an absent operand is the empty string. */
+static void edge_field(dump *d, const char *field, tl_value_id v) {
+  const tl_value *value = v ? tl_value_get(d->m, v) : NULL;
+  bool made = value && value->kind == TL_VALUE_RESULT;
+  tl_buf text;
+  tl_buf_init(&text);
+  if (value)
+    tl_buf_add_sv(&text, made ? d->node_names[value->def] : d->value_names[v]);
+  if (value)
+    tl_buf_printf(&text, ":%u", made ? value->index : 0);
+  d->text.failed = d->text.failed || text.failed;
+  string_field(d, field, tl_buf_view(&text));
+  tl_buf_release(&text);
+}
+
+static void head(dump *d, tl_sv name, tl_sv type) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_z(&text, "ge:");
+  tl_buf_add_sv(&text, type);
+  string_field(d, "name", name);
+  string_field(d, "op_type", tl_buf_view(&text));
+  d->text.failed = d->text.failed || text.failed;
+  tl_buf_release(&text);
+}
+
+static void holder_node(dump *d, tl_value_id v, const char *type, int64_t id) {
+  open_block(d, "node");
+  if (tl_value_get(d->m, v)->n_uses)
+    edge_field(d, "output", v);
+  head(d, d->value_names[v], tl_sv_from(type));
+  int_attr(d, "id", id);
+  desc_attrs(d, "output", 0, v);
+  close_block(d);
+}
+
+static void op_node(dump *d, tl_node_id n, int64_t id, uint32_t depth) {
+  const tl_node *node = tl_node_get(d->m, n);
+  open_block(d, "node");
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    edge_field(d, "input", tl_operand(d->m, n, i));
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_value_get(d->m, node->results + i)->n_uses)
+      edge_field(d, "output", node->results + i);
+  head(d, d->node_names[n], tl_op_name(d->m, node->op));
+  int_attr(d, "id", id);
+  node_attrs(d, n, depth);
+  for (uint32_t i = 0; i < node->n_operands && i < SHOWN; i++)
+    if (tl_operand(d->m, n, i))
+      desc_attrs(d, "input", i, tl_operand(d->m, n, i));
+  for (uint32_t i = 0; i < node->n_results && i < SHOWN; i++)
+    desc_attrs(d, "output", i, node->results + i);
+  close_block(d);
+  if (d->text.n > FLUSH_BYTES && depth == 0)
+    flush(d);
+}
+
+static void output_node(dump *d, const tl_graph *g, int64_t id) {
+  open_block(d, "node");
+  for (uint32_t i = 0; i < tl_graph_n_outputs(d->m, g); i++)
+    edge_field(d, "input", tl_graph_output(d->m, g, i));
+  head(d, d->node_names[g->ret], TL_SV("NetOutput"));
+  int_attr(d, "id", id);
+  close_block(d);
+}
+
+static void write_graph(dump *d, const tl_graph *g, uint32_t depth) {
+  int64_t id = 0;
+  string_field(d, "name", tl_sym(d->m, g->name));
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    holder_node(d, g->inputs.at[i], "Data", id++);
+  for (uint32_t i = 0; i < g->constants.n; i++)
+    if (g->constants.at[i])
+      holder_node(d, g->constants.at[i], "Const", id++);
+  TL_FOR_NODES(d->m, g, n)
+    op_node(d, n, id++, depth);
+  output_node(d, g, id);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(d->m, g); i++) {
+    open_block(d, "output");
+    string_field(d, "name", tl_value_name(d->m, tl_graph_output(d->m, g, i)));
+    close_block(d);
+  }
+}
+
+/* ---- names ---- */
+
+static bool name_node(dump *d, tl_node_id n, tl_sv fallback) {
+  const tl_node *node = tl_node_get(d->m, n);
+  d->node_names[n] = tl_air_name(&d->names, TL_SV(""),
+                                 node->name ? tl_sym(d->m, node->name) : fallback);
+  return d->node_names[n].p != NULL;
+}
+
+static bool name_values(dump *d, const tl_u32_vec *values) {
+  bool ok = true;
+  for (uint32_t i = 0; i < values->n && ok; i++) {
+    tl_value_id v = values->at[i];
+    if (!v)
+      continue;
+    d->value_names[v] = tl_air_name(&d->names, TL_SV(""), tl_value_name(d->m, v));
+    ok = d->value_names[v].p != NULL;
+  }
+  return ok;
+}
+
+static bool name_all(dump *d) {
+  bool ok = true;
+  for (uint32_t i = 0; i < d->m->graphs.n && ok; i++) {
+    const tl_graph *g = d->m->graphs.at[i];
+    if (g->erased)
+      continue;
+    ok = name_values(d, &g->inputs);
+    for (tl_node_id n = g->first; n && ok; n = tl_node_get(d->m, n)->next)
+      ok = name_node(d, n, tl_op_name(d->m, tl_node_get(d->m, n)->op));
+    ok = ok && name_values(d, &g->constants) && name_node(d, g->ret, TL_SV("Node_Output"));
+  }
+  return ok;
+}
+
+static tl_status write_model(dump *d) {
+  int_field(d, "ir_version", IR_VERSION);
+  string_field(d, "producer_name", TL_SV("tailor"));
+  open_block(d, "graph");
+  write_graph(d, tl_module_main(d->m), 0);
+  close_block(d);
+  bool failed = d->text.failed;
+  flush(d);
+  return failed ? TL_NO_MEMORY : TL_OK;
+}
+
+tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel) {
+  dump d = {.m = m};
+  tl_arena_init(&d.arena, 0);
+  tl_buf_init(&d.text);
+  d.node_names = calloc(tl_module_node_end(m), sizeof *d.node_names);
+  d.value_names = calloc(tl_module_value_end(m), sizeof *d.value_names);
+  tl_status status = tl_air_names_init(&d.names, &d.arena, tl_module_node_end(m));
+  if (status == TL_OK && (!d.node_names || !d.value_names || !name_all(&d)))
+    status = TL_NO_MEMORY;
+  if (status == TL_OK && (status = tl_writer_open(m->diag, path, cancel, &d.out)) == TL_OK) {
+    status = write_model(&d);
+    if (status == TL_OK)
+      status = tl_writer_commit(d.out);
+    else
+      tl_writer_abort(d.out);
+  }
+  if (status == TL_NO_MEMORY)
+    status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  tl_air_names_release(&d.names);
+  free(d.node_names);
+  free(d.value_names);
+  tl_buf_release(&d.text);
+  tl_arena_release(&d.arena);
+  return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text dump in the shape of GE's ge_onnx_*.pbtxt files (an ONNX ModelProto as protobuf text with
+ * op types "ge:<Type>"), which graph viewers open. For people: weights are named, not contained. */
+#ifndef TL_BACKEND_TEXT_PBTXT_H
+#define TL_BACKEND_TEXT_PBTXT_H
+
+#include "ir/module.h"
+
+/* Writes the first root graph of a module in any form, bodies as nested graphs. path "-": standard
+ * output. cancel: polled while writing, NULL: never. TL_IO, TL_NO_MEMORY. */
+tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel) TL_NODISCARD;
+
+#endif
