@@ -10,7 +10,7 @@ typedef struct attr_wire {
   uint32_t seen;   /* bit per field number with a value */
   int64_t i;
   float f;
-  tl_wire bytes; /* s, t, g, tp or sparse_tensor: the last one */
+  tl_proto bytes; /* s, t, g, tp or sparse_tensor: the last one */
 } attr_wire;
 
 /* By AttributeType: our kind and the field that holds the value. */
@@ -44,7 +44,7 @@ static bool push_float(void *user, uint64_t value) {
  * memory). */
 static bool take_field(tl_onnx *x, attr_wire *a, const tl_field *f) {
   switch (tl_field_tag(f)) {
-  case TL_TAG(1, TL_WIRE_BYTES): a->name = tl_wire_sv(f->body); return true;
+  case TL_TAG(1, TL_WIRE_BYTES): a->name = tl_proto_sv(f->body); return true;
   case TL_TAG(2, TL_WIRE_FIXED32): a->f = float_bits(f->value); break;
   case TL_TAG(3, TL_WIRE_VARINT): a->i = (int64_t)f->value; break;
   case TL_TAG(4, TL_WIRE_BYTES):
@@ -53,11 +53,11 @@ static bool take_field(tl_onnx *x, attr_wire *a, const tl_field *f) {
   case TL_TAG(14, TL_WIRE_BYTES):
   case TL_TAG(22, TL_WIRE_BYTES): a->bytes = f->body; break;
   case TL_TAG(7, TL_WIRE_BYTES):
-  case TL_TAG(7, TL_WIRE_FIXED32): a->seen |= 1u << 7; return tl_wire_numbers(f, 4, push_float, x);
+  case TL_TAG(7, TL_WIRE_FIXED32): a->seen |= 1u << 7; return tl_proto_numbers(f, 4, push_float, x);
   case TL_TAG(8, TL_WIRE_BYTES):
-  case TL_TAG(8, TL_WIRE_VARINT): a->seen |= 1u << 8; return tl_wire_numbers(f, 0, push_int, x);
+  case TL_TAG(8, TL_WIRE_VARINT): a->seen |= 1u << 8; return tl_proto_numbers(f, 0, push_int, x);
   case TL_TAG(20, TL_WIRE_VARINT): a->type = f->value; return true;
-  case TL_TAG(21, TL_WIRE_BYTES): a->reference = tl_wire_sv(f->body); return true;
+  case TL_TAG(21, TL_WIRE_BYTES): a->reference = tl_proto_sv(f->body); return true;
   default: break;
   }
   if (f->number < 32)
@@ -65,13 +65,13 @@ static bool take_field(tl_onnx *x, attr_wire *a, const tl_field *f) {
   return true;
 }
 
-static tl_status scan(tl_onnx *x, tl_wire body, attr_wire *a) {
+static tl_status scan(tl_onnx *x, tl_proto body, attr_wire *a) {
   tl_field f;
   tl_step step;
   *a = (attr_wire){.name = {"", 0}};
   x->ints.n = 0;
   x->floats.n = 0;
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD)
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
     if (!take_field(x, a, &f))
       return tl_onnx_malformed(x, f.start, "AttributeProto");
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "AttributeProto") : TL_OK;
@@ -90,7 +90,7 @@ static tl_status settle_type(tl_onnx *x, attr_wire *a, tl_location where) {
 }
 
 /* Element i of a list kind, as a symbol or id. Graphs are queued. */
-static tl_status list_item(tl_onnx *x, tl_attr_kind kind, tl_wire item, uint32_t i,
+static tl_status list_item(tl_onnx *x, tl_attr_kind kind, tl_proto item, uint32_t i,
                            tl_location where, uint32_t *out) {
   tl_symbol denotation;
   tl_body_job job = {item, x->frame, x->attrs.n, i};
@@ -101,16 +101,16 @@ static tl_status list_item(tl_onnx *x, tl_attr_kind kind, tl_wire item, uint32_t
     *out = TL_NO_GRAPH;
     return tl_body_vec_push(&x->bodies, job) ? TL_OK : TL_NO_MEMORY;
   default:
-    *out = tl_onnx_symbol(x, tl_wire_sv(item));
+    *out = tl_onnx_symbol(x, tl_proto_sv(item));
     return *out == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
   }
 }
 
-static tl_status read_list(tl_onnx *x, tl_wire body, uint32_t field, tl_location where,
+static tl_status read_list(tl_onnx *x, tl_proto body, uint32_t field, tl_location where,
                            tl_attr *out) {
   tl_field f;
   x->ids.n = 0;
-  while (tl_wire_next(&body, &f) == TL_STEP_FIELD) {
+  while (tl_proto_next(&body, &f) == TL_STEP_FIELD) {
     uint32_t id;
     if (tl_field_tag(&f) != TL_TAG(field, TL_WIRE_BYTES))
       continue;
@@ -134,12 +134,12 @@ static tl_status read_bytes(tl_onnx *x, const attr_wire *a, tl_location where, t
     out->u.g = TL_NO_GRAPH;
     return tl_body_vec_push(&x->bodies, job) ? TL_OK : TL_NO_MEMORY;
   default: /* STRING, SPARSE */
-    out->u.s = tl_onnx_symbol(x, tl_wire_sv(a->bytes));
+    out->u.s = tl_onnx_symbol(x, tl_proto_sv(a->bytes));
     return out->u.s == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
   }
 }
 
-static tl_status read_value(tl_onnx *x, tl_wire body, const attr_wire *a, tl_location where,
+static tl_status read_value(tl_onnx *x, tl_proto body, const attr_wire *a, tl_location where,
                             tl_attr *out) {
   switch ((tl_attr_kind)out->kind) {
   case TL_ATTR_INT: out->u.i = a->i; return TL_OK;
@@ -156,7 +156,7 @@ static tl_status read_value(tl_onnx *x, tl_wire body, const attr_wire *a, tl_loc
   return out->kind == TL_ATTR_NONE ? TL_NO_MEMORY : TL_OK;
 }
 
-static tl_status decode(tl_onnx *x, tl_symbol name, tl_wire body, attr_wire *a,
+static tl_status decode(tl_onnx *x, tl_symbol name, tl_proto body, attr_wire *a,
                         tl_location where) {
   TL_TRY(settle_type(x, a, where));
   tl_attr made = {.name = name, .kind = types[a->type].kind};
@@ -168,7 +168,7 @@ static tl_status decode(tl_onnx *x, tl_symbol name, tl_wire body, attr_wire *a,
  * that wrote it. */
 static tl_status decode_referred(tl_onnx *x, tl_symbol name, attr_wire *a, tl_location where) {
   const tl_frame *own = x->frame;
-  tl_wire body = {NULL, NULL};
+  tl_proto body = {NULL, NULL};
   tl_status status = TL_OK;
   while (status == TL_OK && a->reference.n) {
     if (!x->frame->function) {
@@ -190,7 +190,7 @@ static tl_status decode_referred(tl_onnx *x, tl_symbol name, attr_wire *a, tl_lo
   return status;
 }
 
-tl_status tl_onnx_attribute(tl_onnx *x, tl_wire body, tl_location where) {
+tl_status tl_onnx_attribute(tl_onnx *x, tl_proto body, tl_location where) {
   attr_wire a;
   TL_TRY(scan(x, body, &a));
   where.attr = a.name;
@@ -202,12 +202,12 @@ tl_status tl_onnx_attribute(tl_onnx *x, tl_wire body, tl_location where) {
   return decode(x, name, body, &a, where);
 }
 
-tl_status tl_onnx_attribute_name(tl_onnx *x, tl_wire body, tl_sv *out) {
+tl_status tl_onnx_attribute_name(tl_onnx *x, tl_proto body, tl_sv *out) {
   tl_field f;
   tl_step step;
   *out = (tl_sv){"", 0};
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD)
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      *out = tl_wire_sv(f.body);
+      *out = tl_proto_sv(f.body);
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "AttributeProto") : TL_OK;
 }

@@ -77,7 +77,7 @@ tl_status tl_onnx_constant(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, uin
   if (a->kind == TL_ATTR_SPARSE) {
     tl_sv bytes = tl_sym(x->m, a->u.s);
     const unsigned char *p = (const unsigned char *)bytes.p;
-    TL_TRY(tl_onnx_sparse(x, (tl_wire){p, p + bytes.n}, where, &tensor));
+    TL_TRY(tl_onnx_sparse(x, (tl_proto){p, p + bytes.n}, where, &tensor));
     if (!tensor)
       return TL_OK;
   } else {

@@ -13,14 +13,14 @@ enum { F_NAME = 1, F_INPUT = 4, F_OUTPUT = 5, F_NODE = 7, F_OPSET = 9, F_DOMAIN 
 
 /* ---- index ----------------------------------------------------------------------------------- */
 
-static tl_status read_opset(tl_onnx *x, tl_wire w, tl_function *fn, bool *any) {
+static tl_status read_opset(tl_onnx *x, tl_proto w, tl_function *fn, bool *any) {
   tl_field f;
   tl_step step;
   tl_symbol domain = 0;
   int64_t version = 0;
-  while ((step = tl_wire_next(&w, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      domain = tl_onnx_domain(x, tl_wire_sv(f.body));
+      domain = tl_onnx_domain(x, tl_proto_sv(f.body));
     else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_VARINT))
       version = (int64_t)f.value;
   }
@@ -40,18 +40,18 @@ static tl_status read_opset(tl_onnx *x, tl_wire w, tl_function *fn, bool *any) {
 }
 
 static tl_status read_function(tl_onnx *x, const tl_field *field, tl_function *fn) {
-  tl_wire w = field->body;
+  tl_proto w = field->body;
   tl_field f;
   tl_step step;
   bool any = false;
   *fn = (tl_function){.body = field->body, .start = field->start};
-  while ((step = tl_wire_next(&w, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (f.type != TL_WIRE_BYTES)
       continue;
     switch (f.number) {
-    case F_NAME: fn->name = tl_onnx_symbol(x, tl_wire_sv(f.body)); break;
-    case F_DOMAIN: fn->domain = tl_onnx_domain(x, tl_wire_sv(f.body)); break;
-    case F_OVERLOAD: fn->overload = tl_onnx_symbol(x, tl_wire_sv(f.body)); break;
+    case F_NAME: fn->name = tl_onnx_symbol(x, tl_proto_sv(f.body)); break;
+    case F_DOMAIN: fn->domain = tl_onnx_domain(x, tl_proto_sv(f.body)); break;
+    case F_OVERLOAD: fn->overload = tl_onnx_symbol(x, tl_proto_sv(f.body)); break;
     case F_OPSET: TL_TRY(read_opset(x, f.body, fn, &any)); break;
     default: break;
     }
@@ -73,9 +73,9 @@ static tl_function *find(tl_onnx *x, tl_symbol domain, tl_symbol name, tl_symbol
 }
 
 tl_status tl_onnx_index_functions(tl_onnx *x) {
-  tl_wire w = x->model;
+  tl_proto w = x->model;
   tl_field field;
-  while (tl_wire_next(&w, &field) == TL_STEP_FIELD) {
+  while (tl_proto_next(&w, &field) == TL_STEP_FIELD) {
     tl_function fn;
     if (tl_field_tag(&field) != TL_TAG(25, TL_WIRE_BYTES))
       continue;
@@ -106,7 +106,7 @@ static void add_saturating(uint64_t *sum, uint64_t more) {
     *sum = UINT64_MAX;
 }
 
-static tl_status count_nodes(tl_onnx *x, tl_wire w, uint32_t node_field, uint32_t graphs,
+static tl_status count_nodes(tl_onnx *x, tl_proto w, uint32_t node_field, uint32_t graphs,
                              uint32_t calls, uint64_t *sum);
 
 static tl_status count_call(tl_onnx *x, tl_function *fn, uint32_t graphs, uint32_t calls,
@@ -131,26 +131,26 @@ static tl_status count_call(tl_onnx *x, tl_function *fn, uint32_t graphs, uint32
 }
 
 /* Graphs inside the attributes of a node. */
-static tl_status count_bodies(tl_onnx *x, tl_wire node, uint32_t graphs, uint32_t calls,
+static tl_status count_bodies(tl_onnx *x, tl_proto node, uint32_t graphs, uint32_t calls,
                               uint64_t *sum) {
   tl_field attr;
   tl_field f;
-  while (tl_wire_next(&node, &attr) == TL_STEP_FIELD) {
+  while (tl_proto_next(&node, &attr) == TL_STEP_FIELD) {
     if (tl_field_tag(&attr) != TL_TAG(5, TL_WIRE_BYTES))
       continue;
-    while (tl_wire_next(&attr.body, &f) == TL_STEP_FIELD)
+    while (tl_proto_next(&attr.body, &f) == TL_STEP_FIELD)
       if ((f.number == 6 || f.number == 11) && f.type == TL_WIRE_BYTES)
         TL_TRY(count_nodes(x, f.body, 1, graphs + 1, calls, sum));
   }
   return TL_OK;
 }
 
-static tl_status count_nodes(tl_onnx *x, tl_wire w, uint32_t node_field, uint32_t graphs,
+static tl_status count_nodes(tl_onnx *x, tl_proto w, uint32_t node_field, uint32_t graphs,
                              uint32_t calls, uint64_t *sum) {
   tl_field f;
   if (graphs > TL_ONNX_MAX_DEPTH)
     return TL_OK; /* the import says so, and where */
-  while (tl_wire_next(&w, &f) == TL_STEP_FIELD) {
+  while (tl_proto_next(&w, &f) == TL_STEP_FIELD) {
     tl_node_wire node;
     if (tl_field_tag(&f) != TL_TAG(node_field, TL_WIRE_BYTES))
       continue;
@@ -171,7 +171,7 @@ static tl_status count_nodes(tl_onnx *x, tl_wire w, uint32_t node_field, uint32_
   return TL_OK;
 }
 
-tl_status tl_onnx_check_growth(tl_onnx *x, tl_wire graph) {
+tl_status tl_onnx_check_growth(tl_onnx *x, tl_proto graph) {
   uint64_t sum = 0;
   TL_TRY(count_nodes(x, graph, 1, 1, 0, &sum));
   if (sum > x->max_nodes)
@@ -230,14 +230,14 @@ static tl_status too_many(tl_onnx *x, const tl_node_wire *w, const char *what, u
 static tl_status push_formals(tl_onnx *x, const tl_function *fn, const tl_node_wire *w,
                               uint32_t field) {
   bool inputs = field == F_INPUT;
-  tl_wire walk = fn->body;
+  tl_proto walk = fn->body;
   tl_field f;
   uint32_t i = 0;
-  while (tl_wire_next(&walk, &f) == TL_STEP_FIELD) {
+  while (tl_proto_next(&walk, &f) == TL_STEP_FIELD) {
     tl_formal formal = {0, 0};
     if (tl_field_tag(&f) != TL_TAG(field, TL_WIRE_BYTES))
       continue;
-    formal.name = tl_onnx_symbol(x, tl_wire_sv(f.body));
+    formal.name = tl_onnx_symbol(x, tl_proto_sv(f.body));
     if (inputs && i < w->n_inputs)
       formal.key = x->inputs.at[w->first_input + i];
     if (!inputs && i < w->n_outputs)
@@ -296,7 +296,7 @@ static tl_status bind_formals(tl_onnx *x, tl_graph_id g, const tl_function *fn,
   return TL_OK;
 }
 
-static tl_status describe(tl_onnx *x, tl_graph_id g, tl_wire body) {
+static tl_status describe(tl_onnx *x, tl_graph_id g, tl_proto body) {
   tl_value_wire info;
   TL_TRY(tl_onnx_value_info(x, body, &info));
   tl_symbol key = tl_onnx_key(x, info.name);
@@ -321,13 +321,13 @@ static tl_status check_results(tl_onnx *x, const tl_function *fn, const tl_node_
 
 /* The body, with x->frame being the call's. */
 static tl_status expand(tl_onnx *x, tl_graph_id g, const tl_function *fn) {
-  tl_wire walk = fn->body;
+  tl_proto walk = fn->body;
   tl_field f;
-  while (tl_wire_next(&walk, &f) == TL_STEP_FIELD)
+  while (tl_proto_next(&walk, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(F_NODE, TL_WIRE_BYTES))
       TL_TRY(tl_onnx_node(x, g, f.body));
   walk = fn->body;
-  while (tl_wire_next(&walk, &f) == TL_STEP_FIELD)
+  while (tl_proto_next(&walk, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(F_VALUE_INFO, TL_WIRE_BYTES))
       TL_TRY(describe(x, g, f.body));
   return TL_OK;
@@ -357,21 +357,21 @@ tl_status tl_onnx_inline(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_fu
   return check_results(x, fn, w);
 }
 
-tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_wire *out, const tl_frame **frame) {
-  tl_wire walk = x->frame->function->body;
+tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_proto *out, const tl_frame **frame) {
+  tl_proto walk = x->frame->function->body;
   tl_field f;
   tl_sv found;
-  *out = (tl_wire){NULL, NULL};
+  *out = (tl_proto){NULL, NULL};
   *frame = x->frame->up;
   for (uint32_t i = 0; i < x->frame->n_attrs; i++) {
-    tl_wire body = x->attr_ranges.at[x->frame->first_attr + i];
+    tl_proto body = x->attr_ranges.at[x->frame->first_attr + i];
     TL_TRY(tl_onnx_attribute_name(x, body, &found));
     if (tl_sv_eq(found, name)) {
       *out = body;
       return TL_OK;
     }
   }
-  while (tl_wire_next(&walk, &f) == TL_STEP_FIELD) {
+  while (tl_proto_next(&walk, &f) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) != TL_TAG(F_DEFAULT, TL_WIRE_BYTES))
       continue;
     TL_TRY(tl_onnx_attribute_name(x, f.body, &found));

@@ -7,8 +7,8 @@
 enum { NODE = 1, NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPARSE = 15 };
 
 typedef struct graph_wire {
-  tl_wire body;
-  tl_wire nodes; /* from the first node to the end of the last; other fields may lie between */
+  tl_proto body;
+  tl_proto nodes; /* from the first node to the end of the last; other fields may lie between */
   tl_sv name;
   tl_graph_id id;
   uint32_t first_part; /* on x->parts */
@@ -18,18 +18,18 @@ typedef struct graph_wire {
 } graph_wire;
 
 static tl_status scan(tl_onnx *x, graph_wire *g) {
-  tl_wire w = g->body;
+  tl_proto w = g->body;
   tl_field f;
   tl_step step;
   g->first_part = x->parts.n;
-  while ((step = tl_wire_next(&w, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     switch (tl_field_tag(&f)) {
     case TL_TAG(NODE, TL_WIRE_BYTES):
       if (!g->nodes.p)
         g->nodes.p = f.start;
       g->nodes.end = w.p;
       break;
-    case TL_TAG(NAME, TL_WIRE_BYTES): g->name = tl_wire_sv(f.body); break;
+    case TL_TAG(NAME, TL_WIRE_BYTES): g->name = tl_proto_sv(f.body); break;
     case TL_TAG(INITIALIZER, TL_WIRE_BYTES):
     case TL_TAG(INPUT, TL_WIRE_BYTES):
     case TL_TAG(OUTPUT, TL_WIRE_BYTES):
@@ -73,11 +73,11 @@ static tl_status mark_initializers(tl_onnx *x, const graph_wire *g) {
 }
 
 /* A sparse initializer that is too large to write out stays a Constant node. */
-static tl_status add_sparse_node(tl_onnx *x, const graph_wire *g, tl_wire body, tl_symbol key,
+static tl_status add_sparse_node(tl_onnx *x, const graph_wire *g, tl_proto body, tl_symbol key,
                                  tl_location where) {
   tl_attr attr = {.name = TL_SYM_sparse_value, .kind = TL_ATTR_SPARSE};
   tl_node_spec spec = {.op = TL_OP_Constant, .results = &key, .n_results = 1, .n_attrs = 1};
-  attr.u.s = tl_onnx_symbol(x, tl_wire_sv(body));
+  attr.u.s = tl_onnx_symbol(x, tl_proto_sv(body));
   spec.attrs = &attr;
   if (attr.u.s == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
@@ -122,7 +122,7 @@ static tl_status default_of(tl_onnx *x, const graph_wire *g, uint32_t initialize
 
 /* An input that an initializer defines, too, is a constant before IR version 4 and has a default
  * from then on. Inputs of bodies are bound by position, so they always stay. */
-static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_wire body) {
+static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
   tl_value_wire info;
   tl_tensor_id tensor = TL_NO_TENSOR;
   TL_TRY(tl_onnx_value_info(x, body, &info));
@@ -217,9 +217,9 @@ static tl_status describe_values(tl_onnx *x, const graph_wire *g) {
 }
 
 static tl_status add_nodes(tl_onnx *x, const graph_wire *g) {
-  tl_wire w = g->nodes;
+  tl_proto w = g->nodes;
   tl_field f;
-  while (w.p < w.end && tl_wire_next(&w, &f) == TL_STEP_FIELD)
+  while (w.p < w.end && tl_proto_next(&w, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(NODE, TL_WIRE_BYTES))
       TL_TRY(tl_onnx_node(x, g->id, f.body));
   return TL_OK;
@@ -245,7 +245,7 @@ static tl_status fill(tl_onnx *x, const graph_wire *g) {
   return TL_OK;
 }
 
-tl_status tl_onnx_graph(tl_onnx *x, tl_wire body, tl_node_id owner, tl_graph_id *out) {
+tl_status tl_onnx_graph(tl_onnx *x, tl_proto body, tl_node_id owner, tl_graph_id *out) {
   graph_wire g = {.body = body, .name = {"", 0}, .root = owner == TL_NO_NODE};
   uint32_t undo_mark = x->undo.n;
   if (x->depth == TL_ONNX_MAX_DEPTH)

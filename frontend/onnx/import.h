@@ -3,7 +3,7 @@
  *
  * Names: every value name becomes a key (a symbol). Outside functions the key is the name; inside
  * an inlined function it is a private symbol that no name of the file can equal. scope.c maps keys
- * to values by direct indexing; bodies of If, Loop and Scan open a scope and undo it when they end. */
+ * to values by direct indexing; bodies of If, Loop and Scan open a scope and undo it at their end. */
 #ifndef TL_FRONTEND_ONNX_IMPORT_H
 #define TL_FRONTEND_ONNX_IMPORT_H
 
@@ -22,12 +22,12 @@ typedef struct tl_frame tl_frame;
 /* A field met while scanning a GraphProto. */
 typedef struct tl_part {
   uint32_t number;
-  tl_wire body;
+  tl_proto body;
 } tl_part;
 
 /* A body graph to import once its node exists. */
 typedef struct tl_body_job {
-  tl_wire graph;
+  tl_proto graph;
   const tl_frame *frame; /* names inside are those of this frame */
   uint32_t attr;         /* index into the node's attributes */
   uint32_t index;        /* within a GRAPHS list */
@@ -55,7 +55,7 @@ typedef struct tl_function {
   tl_symbol domain;
   tl_symbol name;
   tl_symbol overload;
-  tl_wire body;               /* FunctionProto */
+  tl_proto body;               /* FunctionProto */
   const unsigned char *start; /* of the field in the file */
   int64_t opset;              /* of the default domain, 0: not imported */
   uint64_t cost;              /* nodes after inlining, saturating */
@@ -88,7 +88,7 @@ typedef struct tl_external_file {
 } tl_external_file;
 
 TL_VEC(tl_part_vec, tl_part);
-TL_VEC(tl_wire_vec, tl_wire);
+TL_VEC(tl_proto_vec, tl_proto);
 TL_VEC(tl_attr_vec, tl_attr);
 TL_VEC(tl_body_vec, tl_body_job);
 TL_VEC(tl_pending_vec, tl_pending);
@@ -105,7 +105,7 @@ typedef struct tl_onnx {
   const tl_onnx_load_options *o;
   tl_module *m;
   const tl_file *file; /* NULL: the model is in the caller's memory */
-  tl_wire model;
+  tl_proto model;
   const tl_frame *frame;
   uint32_t depth;      /* of bodies */
   uint64_t n_nodes;
@@ -128,7 +128,7 @@ typedef struct tl_onnx {
   tl_u32_vec inputs;
   tl_u32_vec outputs;
   tl_u32_vec values;
-  tl_wire_vec attr_ranges;
+  tl_proto_vec attr_ranges;
   tl_attr_vec attrs;
   tl_body_vec bodies;
   tl_part_vec parts;
@@ -146,7 +146,7 @@ typedef struct tl_onnx {
 
 /* A NodeProto, its lists being runs on the stacks above. */
 typedef struct tl_node_wire {
-  tl_wire body;
+  tl_proto body;
   tl_sv name;
   tl_sv op_type;
   tl_sv domain;
@@ -170,11 +170,11 @@ typedef struct tl_note_fields {
   uint32_t metadata;
   bool (*drop)(const tl_onnx *x, const tl_field *f); /* NULL, or: leave this one out */
 } tl_note_fields;
-tl_status tl_onnx_carry_notes(tl_onnx *x, tl_wire body, const tl_note_fields *fields,
+tl_status tl_onnx_carry_notes(tl_onnx *x, tl_proto body, const tl_note_fields *fields,
                               uint32_t *slot) TL_NODISCARD;
 /* Symbol of bytes of the model file; TL_NO_MEMORY through *out == TL_NO_SYMBOL. */
 static inline tl_symbol tl_onnx_symbol(tl_onnx *x, tl_sv s) {
-  return tl_intern_view(&x->m->symbols, s);
+  return s.n ? tl_intern_view(&x->m->symbols, s) : 0;
 }
 static inline tl_location tl_onnx_at(const tl_onnx *x, tl_sv node) {
   return TL_AT_NODE(x->path, node);
@@ -209,14 +209,14 @@ tl_status tl_onnx_unshadow(tl_onnx *x) TL_NODISCARD;
 
 /* type.c: TypeProto and ValueInfoProto. */
 typedef struct tl_value_wire {
-  tl_wire body;
+  tl_proto body;
   tl_sv name;
-  tl_wire type; /* p == NULL: none */
+  tl_proto type; /* p == NULL: none */
   bool has_notes;
 } tl_value_wire;
-tl_status tl_onnx_value_info(tl_onnx *x, tl_wire body, tl_value_wire *out) TL_NODISCARD;
+tl_status tl_onnx_value_info(tl_onnx *x, tl_proto body, tl_value_wire *out) TL_NODISCARD;
 /* denotation: 0 when there is none. */
-tl_status tl_onnx_type(tl_onnx *x, tl_wire type, tl_location where, tl_type_id *out,
+tl_status tl_onnx_type(tl_onnx *x, tl_proto type, tl_location where, tl_type_id *out,
                        tl_symbol *denotation) TL_NODISCARD;
 /* Gives v its declared type, unless it has one, and its notes. */
 tl_status tl_onnx_describe_value(tl_onnx *x, tl_value_id v, const tl_value_wire *info)
@@ -224,8 +224,8 @@ tl_status tl_onnx_describe_value(tl_onnx *x, tl_value_id v, const tl_value_wire 
 
 /* tensor.c, external.c, sparse.c */
 /* Name of a TensorProto or, from its values, of a SparseTensorProto. */
-tl_status tl_onnx_tensor_name(tl_onnx *x, tl_wire body, bool sparse, tl_sv *out) TL_NODISCARD;
-tl_status tl_onnx_tensor(tl_onnx *x, tl_wire body, tl_location where, tl_tensor_id *out)
+tl_status tl_onnx_tensor_name(tl_onnx *x, tl_proto body, bool sparse, tl_sv *out) TL_NODISCARD;
+tl_status tl_onnx_tensor(tl_onnx *x, tl_proto body, tl_location where, tl_tensor_id *out)
     TL_NODISCARD;
 typedef struct tl_external_wire {
   tl_sv location;
@@ -236,20 +236,20 @@ typedef struct tl_external_wire {
 tl_status tl_onnx_external(tl_onnx *x, const tl_external_wire *e, tl_location where, tl_tensor *t)
     TL_NODISCARD;
 /* Dense form of a sparse tensor; TL_NO_TENSOR when it would be too large to write out. */
-tl_status tl_onnx_sparse(tl_onnx *x, tl_wire body, tl_location where, tl_tensor_id *out)
+tl_status tl_onnx_sparse(tl_onnx *x, tl_proto body, tl_location where, tl_tensor_id *out)
     TL_NODISCARD;
 
 /* attribute.c */
 /* Pushes the attribute on x->attrs; references to attributes of the call are followed, an unset one
  * pushes nothing. Graphs are queued on x->bodies. */
-tl_status tl_onnx_attribute(tl_onnx *x, tl_wire body, tl_location where) TL_NODISCARD;
+tl_status tl_onnx_attribute(tl_onnx *x, tl_proto body, tl_location where) TL_NODISCARD;
 /* Name of an AttributeProto. */
-tl_status tl_onnx_attribute_name(tl_onnx *x, tl_wire body, tl_sv *out) TL_NODISCARD;
+tl_status tl_onnx_attribute_name(tl_onnx *x, tl_proto body, tl_sv *out) TL_NODISCARD;
 
 /* node.c */
-tl_status tl_onnx_node(tl_onnx *x, tl_graph_id g, tl_wire body) TL_NODISCARD;
+tl_status tl_onnx_node(tl_onnx *x, tl_graph_id g, tl_proto body) TL_NODISCARD;
 /* Reads op_type, domain and overload only. */
-tl_status tl_onnx_node_header(tl_onnx *x, tl_wire body, tl_node_wire *out) TL_NODISCARD;
+tl_status tl_onnx_node_header(tl_onnx *x, tl_proto body, tl_node_wire *out) TL_NODISCARD;
 /* Symbol of a domain; "ai.onnx" is the empty one. */
 tl_symbol tl_onnx_domain(tl_onnx *x, tl_sv domain);
 /* Op of the table, UINT32_MAX when it has none. */
@@ -263,19 +263,19 @@ tl_status tl_onnx_constant(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, uin
                            bool *done) TL_NODISCARD;
 
 /* graph.c */
-tl_status tl_onnx_graph(tl_onnx *x, tl_wire body, tl_node_id owner, tl_graph_id *out)
+tl_status tl_onnx_graph(tl_onnx *x, tl_proto body, tl_node_id owner, tl_graph_id *out)
     TL_NODISCARD;
 
 /* functions.c */
 tl_status tl_onnx_index_functions(tl_onnx *x) TL_NODISCARD;
 /* The function a node calls, NULL when it is an op. */
 tl_function *tl_onnx_called(tl_onnx *x, tl_symbol domain, tl_symbol name, tl_sv overload);
-tl_status tl_onnx_check_growth(tl_onnx *x, tl_wire graph) TL_NODISCARD;
+tl_status tl_onnx_check_growth(tl_onnx *x, tl_proto graph) TL_NODISCARD;
 tl_status tl_onnx_inline(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_function *f)
     TL_NODISCARD;
 /* AttributeProto that `name` refers to in the current frame; .p == NULL when it is not set.
  * *frame: the frame to decode it in. */
-tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_wire *out, const tl_frame **frame)
+tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_proto *out, const tl_frame **frame)
     TL_NODISCARD;
 
 /* opset.c: lifts the queued nodes to the canonical opset and checks them. */

@@ -8,7 +8,7 @@
 enum { GRAPH = 7, OPSET = 8, FUNCTION = 25 };
 
 typedef struct model_wire {
-  tl_wire graph; /* p == NULL: none */
+  tl_proto graph; /* p == NULL: none */
   bool two_graphs;
   bool has_opset;
 } model_wire;
@@ -21,15 +21,15 @@ tl_status tl_onnx_malformed(tl_onnx *x, const unsigned char *at, const char *wha
 
 /* ---- what is carried along ------------------------------------------------------------------- */
 
-static tl_status read_pair(tl_onnx *x, tl_wire entry, tl_pair *out) {
+static tl_status read_pair(tl_onnx *x, tl_proto entry, tl_pair *out) {
   tl_field f;
   tl_step step;
   *out = (tl_pair){0, 0};
-  while ((step = tl_wire_next(&entry, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&entry, &f)) == TL_STEP_FIELD) {
     tl_symbol *to = f.number == 1 ? &out->key : f.number == 2 ? &out->value : NULL;
     if (!to || f.type != TL_WIRE_BYTES)
       continue;
-    *to = tl_onnx_symbol(x, tl_wire_sv(f.body));
+    *to = tl_onnx_symbol(x, tl_proto_sv(f.body));
     if (*to == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
   }
@@ -43,15 +43,15 @@ typedef struct note_lists {
   tl_buf raw;
 } note_lists;
 
-static tl_status walk_notes(tl_onnx *x, tl_wire w, const tl_note_fields *fields, note_lists *to) {
+static tl_status walk_notes(tl_onnx *x, tl_proto w, const tl_note_fields *fields, note_lists *to) {
   tl_field f;
   bool fill = to->metadata != NULL;
   to->n_metadata = 0;
-  while (tl_wire_next(&w, &f) == TL_STEP_FIELD) {
+  while (tl_proto_next(&w, &f) == TL_STEP_FIELD) {
     if (f.number < 64 && fields->known >> f.number & 1)
       continue;
     if (f.number == fields->doc && f.type == TL_WIRE_BYTES) {
-      to->doc = tl_onnx_symbol(x, tl_wire_sv(f.body));
+      to->doc = tl_onnx_symbol(x, tl_proto_sv(f.body));
     } else if (f.number == fields->metadata && f.type == TL_WIRE_BYTES) {
       if (fill)
         TL_TRY(read_pair(x, f.body, &to->metadata[to->n_metadata]));
@@ -63,7 +63,7 @@ static tl_status walk_notes(tl_onnx *x, tl_wire w, const tl_note_fields *fields,
   return TL_OK;
 }
 
-tl_status tl_onnx_carry_notes(tl_onnx *x, tl_wire body, const tl_note_fields *fields,
+tl_status tl_onnx_carry_notes(tl_onnx *x, tl_proto body, const tl_note_fields *fields,
                               uint32_t *slot) {
   note_lists lists = {0};
   tl_buf_init(&lists.raw);
@@ -111,14 +111,14 @@ static bool was_inlined(const tl_onnx *x, const tl_field *f) {
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
-static tl_status read_opset(tl_onnx *x, tl_wire w) {
+static tl_status read_opset(tl_onnx *x, tl_proto w) {
   tl_field f;
   tl_step step;
   tl_symbol domain = 0;
   int64_t version = 0;
-  while ((step = tl_wire_next(&w, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      domain = tl_onnx_domain(x, tl_wire_sv(f.body));
+      domain = tl_onnx_domain(x, tl_proto_sv(f.body));
     else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_VARINT))
       version = (int64_t)f.value;
   }
@@ -134,7 +134,7 @@ static tl_status read_opset(tl_onnx *x, tl_wire w) {
 }
 
 static tl_status take_string(tl_onnx *x, const tl_field *f, tl_symbol *out) {
-  *out = tl_onnx_symbol(x, tl_wire_sv(f->body));
+  *out = tl_onnx_symbol(x, tl_proto_sv(f->body));
   return *out == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
@@ -156,11 +156,11 @@ static tl_status take_header(tl_onnx *x, model_wire *w, const tl_field *f) {
 }
 
 static tl_status read_header(tl_onnx *x, model_wire *out) {
-  tl_wire w = x->model;
+  tl_proto w = x->model;
   tl_field f;
   tl_step step;
   *out = (model_wire){.two_graphs = false};
-  while ((step = tl_wire_next(&w, &f)) == TL_STEP_FIELD)
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD)
     TL_TRY(take_header(x, out, &f));
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, w.p, "ModelProto") : TL_OK;
 }
@@ -207,15 +207,15 @@ static tl_status read_model(tl_onnx *x, const model_wire *w) {
 }
 
 /* Number of nodes of the graph, wherever it lies in the file: a hint that sizes the tables. */
-static uint32_t count_nodes(tl_wire model) {
+static uint32_t count_nodes(tl_proto model) {
   tl_field f;
   uint32_t n = 0;
-  while (tl_wire_next(&model, &f) == TL_STEP_FIELD) {
-    tl_wire graph = f.body;
+  while (tl_proto_next(&model, &f) == TL_STEP_FIELD) {
+    tl_proto graph = f.body;
     tl_field g;
     if (tl_field_tag(&f) != TL_TAG(GRAPH, TL_WIRE_BYTES))
       continue;
-    while (tl_wire_next(&graph, &g) == TL_STEP_FIELD)
+    while (tl_proto_next(&graph, &g) == TL_STEP_FIELD)
       n += tl_field_tag(&g) == TL_TAG(1, TL_WIRE_BYTES) && n < UINT32_MAX;
   }
   return n;
@@ -228,7 +228,7 @@ static void release(tl_onnx *x) {
                                &x->ids,      &x->lift_rows};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     tl_u32_vec_release(lists[i]);
-  tl_wire_vec_release(&x->attr_ranges);
+  tl_proto_vec_release(&x->attr_ranges);
   tl_attr_vec_release(&x->attrs);
   tl_body_vec_release(&x->bodies);
   tl_part_vec_release(&x->parts);
@@ -276,13 +276,13 @@ tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options 
   tl_file *file;
   TL_TRY(tl_file_open(d, path, o ? o->mode : TL_FILE_MAP, &file));
   tl_onnx x = {.d = d, .path = path, .file = file};
-  x.model = (tl_wire){file->data, file->data + file->size};
+  x.model = (tl_proto){file->data, file->data + file->size};
   return load(&x, o, file, out);
 }
 
 tl_status tl_onnx_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
                              const tl_onnx_load_options *o, tl_module **out) {
   tl_onnx x = {.d = d, .path = name};
-  x.model = (tl_wire){bytes, (const unsigned char *)bytes + n};
+  x.model = (tl_proto){bytes, (const unsigned char *)bytes + n};
   return load(&x, o, NULL, out);
 }

@@ -9,8 +9,8 @@ tl_symbol tl_onnx_domain(tl_onnx *x, tl_sv domain) {
   return s == TL_SYM_ai_onnx ? 0 : s;
 }
 
-static tl_status push_name(tl_onnx *x, tl_u32_vec *list, tl_wire name) {
-  tl_symbol key = tl_onnx_key(x, tl_wire_sv(name));
+static tl_status push_name(tl_onnx *x, tl_u32_vec *list, tl_proto name) {
+  tl_symbol key = tl_onnx_key(x, tl_proto_sv(name));
   return key != TL_NO_SYMBOL && tl_u32_vec_push(list, key) ? TL_OK : TL_NO_MEMORY;
 }
 
@@ -18,25 +18,25 @@ static tl_status take_field(tl_onnx *x, tl_node_wire *w, const tl_field *f) {
   switch (tl_field_tag(f)) {
   case TL_TAG(1, TL_WIRE_BYTES): return push_name(x, &x->inputs, f->body);
   case TL_TAG(2, TL_WIRE_BYTES): return push_name(x, &x->outputs, f->body);
-  case TL_TAG(3, TL_WIRE_BYTES): w->name = tl_wire_sv(f->body); return TL_OK;
-  case TL_TAG(4, TL_WIRE_BYTES): w->op_type = tl_wire_sv(f->body); return TL_OK;
+  case TL_TAG(3, TL_WIRE_BYTES): w->name = tl_proto_sv(f->body); return TL_OK;
+  case TL_TAG(4, TL_WIRE_BYTES): w->op_type = tl_proto_sv(f->body); return TL_OK;
   case TL_TAG(5, TL_WIRE_BYTES):
-    return tl_wire_vec_push(&x->attr_ranges, f->body) ? TL_OK : TL_NO_MEMORY;
-  case TL_TAG(7, TL_WIRE_BYTES): w->domain = tl_wire_sv(f->body); return TL_OK;
-  case TL_TAG(8, TL_WIRE_BYTES): w->overload = tl_wire_sv(f->body); break;
+    return tl_proto_vec_push(&x->attr_ranges, f->body) ? TL_OK : TL_NO_MEMORY;
+  case TL_TAG(7, TL_WIRE_BYTES): w->domain = tl_proto_sv(f->body); return TL_OK;
+  case TL_TAG(8, TL_WIRE_BYTES): w->overload = tl_proto_sv(f->body); break;
   default: break;
   }
   w->has_notes |= f->type != TL_WIRE_BYTES || f->body.p != f->body.end;
   return TL_OK;
 }
 
-static tl_status decode(tl_onnx *x, tl_wire body, tl_node_wire *w) {
+static tl_status decode(tl_onnx *x, tl_proto body, tl_node_wire *w) {
   static const tl_sv none = {"", 0};
   tl_field f;
   tl_step step;
   *w = (tl_node_wire){body, none, none, none, none, x->inputs.n, 0, x->outputs.n, 0,
                       x->attr_ranges.n, 0, false};
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD)
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
     TL_TRY(take_field(x, w, &f));
   w->n_inputs = x->inputs.n - w->first_input;
   w->n_outputs = x->outputs.n - w->first_output;
@@ -44,15 +44,15 @@ static tl_status decode(tl_onnx *x, tl_wire body, tl_node_wire *w) {
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "NodeProto") : TL_OK;
 }
 
-tl_status tl_onnx_node_header(tl_onnx *x, tl_wire body, tl_node_wire *out) {
+tl_status tl_onnx_node_header(tl_onnx *x, tl_proto body, tl_node_wire *out) {
   tl_field f;
   tl_step step;
   *out = (tl_node_wire){.op_type = {"", 0}, .domain = {"", 0}, .overload = {"", 0}};
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
     switch (tl_field_tag(&f)) {
-    case TL_TAG(4, TL_WIRE_BYTES): out->op_type = tl_wire_sv(f.body); break;
-    case TL_TAG(7, TL_WIRE_BYTES): out->domain = tl_wire_sv(f.body); break;
-    case TL_TAG(8, TL_WIRE_BYTES): out->overload = tl_wire_sv(f.body); break;
+    case TL_TAG(4, TL_WIRE_BYTES): out->op_type = tl_proto_sv(f.body); break;
+    case TL_TAG(7, TL_WIRE_BYTES): out->domain = tl_proto_sv(f.body); break;
+    case TL_TAG(8, TL_WIRE_BYTES): out->overload = tl_proto_sv(f.body); break;
     default: break;
     }
   }
@@ -83,9 +83,12 @@ static tl_status check_domain(tl_onnx *x, const tl_node_wire *w, tl_symbol domai
   /* ONNX Runtime knows these without an import. */
   if (domain == TL_SYM_com_microsoft || domain == TL_SYM_ai_onnx_ml)
     return tl_module_set_opset(x->m, domain, 1);
-  return tl_fail(x->d, TL_INVALID_MODEL, where_of(x, w),
-                 "domain '%s%.*s' is used but the model imports no opset of it",
-                 domain ? "" : "ai.onnx", TL_SV_ARG(tl_sym(x->m, domain)));
+  if (domain == 0)
+    return tl_fail(x->d, TL_INVALID_MODEL, where_of(x, w),
+                   "domain 'ai.onnx' is used but the model imports no opset of it");
+  tl_warn(x->d, where_of(x, w), "domain '%.*s' is not imported by the model, version 1 is assumed",
+          TL_SV_ARG(tl_sym(x->m, domain)));
+  return tl_module_set_opset(x->m, domain, 1);
 }
 
 /* --op-name-map: another name for a custom op. */
@@ -291,7 +294,7 @@ static tl_status make_node(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_
   return define_results(x, g, w, n);
 }
 
-tl_status tl_onnx_node(tl_onnx *x, tl_graph_id g, tl_wire body) {
+tl_status tl_onnx_node(tl_onnx *x, tl_graph_id g, tl_proto body) {
   tl_node_wire w;
   tl_op_id op;
   tl_function *call;

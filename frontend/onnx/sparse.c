@@ -5,8 +5,8 @@
 static const uint64_t dense_limit = UINT64_C(64) << 20; /* bytes of one model */
 
 typedef struct sparse_wire {
-  tl_wire values;
-  tl_wire indices;
+  tl_proto values;
+  tl_proto indices;
   tl_dim dims[TL_MAX_RANK];
   int rank;
 } sparse_wire;
@@ -19,15 +19,15 @@ static bool add_dim(void *user, uint64_t value) {
   return true;
 }
 
-static tl_status scan(tl_onnx *x, tl_wire body, sparse_wire *s) {
+static tl_status scan(tl_onnx *x, tl_proto body, sparse_wire *s) {
   tl_field f;
   tl_step step;
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
       s->values = f.body;
     else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_BYTES))
       s->indices = f.body;
-    else if (f.number == 3 && !tl_wire_numbers(&f, 0, add_dim, s))
+    else if (f.number == 3 && !tl_proto_numbers(&f, 0, add_dim, s))
       return tl_onnx_malformed(x, f.start, "SparseTensorProto");
   }
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "SparseTensorProto") : TL_OK;
@@ -86,7 +86,7 @@ static tl_status dense_shape(tl_onnx *x, const sparse_wire *s, tl_location where
   return t->type ? TL_OK : TL_NO_MEMORY;
 }
 
-tl_status tl_onnx_sparse(tl_onnx *x, tl_wire body, tl_location where, tl_tensor_id *out) {
+tl_status tl_onnx_sparse(tl_onnx *x, tl_proto body, tl_location where, tl_tensor_id *out) {
   sparse_wire s = {.rank = 0};
   tl_tensor_id values;
   tl_tensor_id indices;

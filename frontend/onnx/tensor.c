@@ -7,16 +7,16 @@
 enum { FLOATS = 4, INT32S = 5, STRINGS = 6, INT64S = 7, DOUBLES = 10, UINT64S = 11 };
 
 typedef struct tensor_wire {
-  tl_wire body;
+  tl_proto body;
   tl_location where;
   tl_dim dims[TL_MAX_RANK];
   int rank;
   int64_t data_type;
   tl_sv name;
-  tl_wire raw;        /* p == NULL: absent */
+  tl_proto raw;        /* p == NULL: absent */
   uint32_t payload;   /* field number of typed data, 0: none */
   uint32_t n_payload; /* fields of it */
-  tl_wire run;        /* the last one, when packed */
+  tl_proto run;        /* the last one, when packed */
   bool several;       /* data of more than one kind */
   bool is_external;
   tl_external_wire external;
@@ -30,16 +30,16 @@ static bool add_dim(void *user, uint64_t value) {
   return t->rank <= TL_MAX_RANK;
 }
 
-static bool read_external_entry(tl_wire entry, tl_external_wire *e) {
+static bool read_external_entry(tl_proto entry, tl_external_wire *e) {
   tl_field f;
   tl_sv key = {"", 0};
   tl_sv value = {"", 0};
   tl_step step;
-  while ((step = tl_wire_next(&entry, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&entry, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      key = tl_wire_sv(f.body);
+      key = tl_proto_sv(f.body);
     else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_BYTES))
-      value = tl_wire_sv(f.body);
+      value = tl_proto_sv(f.body);
   }
   if (tl_sv_is(key, "location"))
     e->location = value;
@@ -56,12 +56,12 @@ static void note_payload(tensor_wire *t, const tl_field *f) {
   t->several |= t->raw.p || (t->payload && t->payload != f->number);
   t->payload = f->number;
   t->n_payload++;
-  t->run = f->type == TL_WIRE_BYTES ? f->body : (tl_wire){NULL, NULL};
+  t->run = f->type == TL_WIRE_BYTES ? f->body : (tl_proto){NULL, NULL};
 }
 
 static bool scan_field(tensor_wire *t, const tl_field *f) {
   switch (f->number) {
-  case 1: return tl_wire_numbers(f, 0, add_dim, t);
+  case 1: return tl_proto_numbers(f, 0, add_dim, t);
   case 2: t->data_type = f->type == TL_WIRE_VARINT ? (int64_t)f->value : -1; return true;
   case FLOATS:
   case INT32S:
@@ -69,7 +69,7 @@ static bool scan_field(tensor_wire *t, const tl_field *f) {
   case INT64S:
   case DOUBLES:
   case UINT64S: note_payload(t, f); return true;
-  case 8: t->name = f->type == TL_WIRE_BYTES ? tl_wire_sv(f->body) : t->name; return true;
+  case 8: t->name = f->type == TL_WIRE_BYTES ? tl_proto_sv(f->body) : t->name; return true;
   case 9:
     if (f->type == TL_WIRE_BYTES) {
       t->several |= t->payload != 0 && f->body.p != f->body.end;
@@ -83,10 +83,10 @@ static bool scan_field(tensor_wire *t, const tl_field *f) {
 }
 
 static tl_status scan(tl_onnx *x, tensor_wire *t) {
-  tl_wire w = t->body;
+  tl_proto w = t->body;
   tl_field f;
   tl_step step;
-  while ((step = tl_wire_next(&w, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (!scan_field(t, &f)) {
       if (t->rank > TL_MAX_RANK)
         return tl_fail(x->d, TL_LIMIT, t->where, "rank is beyond %d", TL_MAX_RANK);
@@ -132,9 +132,9 @@ static tl_status wrong_size(tl_onnx *x, const tensor_wire *t, const tl_tensor *o
 }
 
 /* Points *out at bytes of the model. */
-static tl_status view_bytes(tl_onnx *x, const tensor_wire *t, tl_wire bytes, tl_tensor *out) {
-  if (tl_wire_left(&bytes) != out->bytes)
-    return wrong_size(x, t, out, tl_wire_left(&bytes), "bytes");
+static tl_status view_bytes(tl_onnx *x, const tensor_wire *t, tl_proto bytes, tl_tensor *out) {
+  if (tl_proto_left(&bytes) != out->bytes)
+    return wrong_size(x, t, out, tl_proto_left(&bytes), "bytes");
   if (x->file) {
     out->kind = TL_SOURCE_FILE;
     out->u.view.file = x->file;
@@ -166,12 +166,12 @@ static bool take_number(void *user, uint64_t value) {
 }
 
 static bool walk_numbers(const tensor_wire *t, number_sink *sink) {
-  tl_wire w = t->body;
+  tl_proto w = t->body;
   tl_field f;
   uint32_t fixed = t->payload == FLOATS ? 4 : t->payload == DOUBLES ? 8 : 0;
   sink->n = 0;
-  while (tl_wire_next(&w, &f) == TL_STEP_FIELD)
-    if (f.number == t->payload && !tl_wire_numbers(&f, fixed, take_number, sink))
+  while (tl_proto_next(&w, &f) == TL_STEP_FIELD)
+    if (f.number == t->payload && !tl_proto_numbers(&f, fixed, take_number, sink))
       return false;
   return true;
 }
@@ -216,7 +216,7 @@ static tl_status read_numbers(tl_onnx *x, const tensor_wire *t, tl_tensor *out) 
 }
 
 static tl_status read_strings(tl_onnx *x, const tensor_wire *t, uint64_t n, tl_tensor *out) {
-  tl_wire w = t->body;
+  tl_proto w = t->body;
   tl_field f;
   uint32_t i = 0;
   if ((t->payload && t->payload != STRINGS) || t->raw.p || t->n_payload != n)
@@ -225,12 +225,12 @@ static tl_status read_strings(tl_onnx *x, const tensor_wire *t, uint64_t n, tl_t
   tl_symbol *strings = tl_arena_calloc(&x->m->arena, n, sizeof *strings);
   if (!strings)
     return TL_NO_MEMORY;
-  while (tl_wire_next(&w, &f) == TL_STEP_FIELD) {
+  while (tl_proto_next(&w, &f) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) != TL_TAG(STRINGS, TL_WIRE_BYTES))
       continue;
-    if (i == n || (strings[i++] = tl_onnx_symbol(x, tl_wire_sv(f.body))) == TL_NO_SYMBOL)
+    if (i == n || (strings[i++] = tl_onnx_symbol(x, tl_proto_sv(f.body))) == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    out->bytes += tl_wire_left(&f.body);
+    out->bytes += tl_proto_left(&f.body);
   }
   out->kind = TL_SOURCE_STRINGS;
   out->u.strings = strings;
@@ -259,7 +259,7 @@ static tl_status read_source(tl_onnx *x, const tensor_wire *t, uint64_t elements
   return TL_OK;
 }
 
-tl_status tl_onnx_tensor(tl_onnx *x, tl_wire body, tl_location where, tl_tensor_id *out) {
+tl_status tl_onnx_tensor(tl_onnx *x, tl_proto body, tl_location where, tl_tensor_id *out) {
   tensor_wire t = {.body = body, .where = where, .name = {"", 0}};
   tl_tensor made = {.kind = TL_SOURCE_BYTES};
   uint64_t elements;
@@ -274,15 +274,15 @@ tl_status tl_onnx_tensor(tl_onnx *x, tl_wire body, tl_location where, tl_tensor_
   return TL_OK;
 }
 
-tl_status tl_onnx_tensor_name(tl_onnx *x, tl_wire body, bool sparse, tl_sv *out) {
+tl_status tl_onnx_tensor_name(tl_onnx *x, tl_proto body, bool sparse, tl_sv *out) {
   tl_field f;
   tl_step step;
   *out = (tl_sv){"", 0};
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
     if (sparse && tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
       TL_TRY(tl_onnx_tensor_name(x, f.body, false, out));
     else if (!sparse && tl_field_tag(&f) == TL_TAG(8, TL_WIRE_BYTES))
-      *out = tl_wire_sv(f.body);
+      *out = tl_proto_sv(f.body);
   }
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "TensorProto") : TL_OK;
 }

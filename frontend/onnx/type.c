@@ -16,16 +16,16 @@ static void arena_free(void *arena, void *p) {
 }
 
 /* Sequence, map and optional types nest through field 1 or 2 of fields 4, 5 and 9. */
-static bool shallow(tl_wire type, uint32_t depth) {
+static bool shallow(tl_proto type, uint32_t depth) {
   tl_field f;
   tl_field inner;
   tl_step step;
   if (depth > TL_ONNX_MAX_DEPTH)
     return false;
-  while ((step = tl_wire_next(&type, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&type, &f)) == TL_STEP_FIELD) {
     if (f.type != TL_WIRE_BYTES || (f.number != 4 && f.number != 5 && f.number != 9))
       continue;
-    while ((step = tl_wire_next(&f.body, &inner)) == TL_STEP_FIELD)
+    while ((step = tl_proto_next(&f.body, &inner)) == TL_STEP_FIELD)
       if (inner.type == TL_WIRE_BYTES && !shallow(inner.body, depth + 1))
         return false;
     if (step == TL_STEP_BAD)
@@ -99,7 +99,7 @@ static tl_status read_type(const type_reader *r, const TlOnnx__TypeProto *p, tl_
   return TL_OK;
 }
 
-tl_status tl_onnx_type(tl_onnx *x, tl_wire type, tl_location where, tl_type_id *out,
+tl_status tl_onnx_type(tl_onnx *x, tl_proto type, tl_location where, tl_type_id *out,
                        tl_symbol *denotation) {
   type_reader r = {x, where};
   *denotation = 0;
@@ -109,7 +109,7 @@ tl_status tl_onnx_type(tl_onnx *x, tl_wire type, tl_location where, tl_type_id *
   tl_arena_mark mark = tl_arena_save(&x->leaf);
   ProtobufCAllocator allocator = {arena_alloc, arena_free, &x->leaf};
   TlOnnx__TypeProto *p =
-      tl_onnx__type_proto__unpack(&allocator, tl_wire_left(&type), type.p);
+      tl_onnx__type_proto__unpack(&allocator, tl_proto_left(&type), type.p);
   tl_status status = p ? read_type(&r, p, out)
                        : tl_fail(x->d, TL_INVALID_MODEL, where, "malformed type");
   if (status == TL_OK && p->has_denotation)
@@ -118,13 +118,13 @@ tl_status tl_onnx_type(tl_onnx *x, tl_wire type, tl_location where, tl_type_id *
   return status == TL_OK && *denotation == TL_NO_SYMBOL ? TL_NO_MEMORY : status;
 }
 
-tl_status tl_onnx_value_info(tl_onnx *x, tl_wire body, tl_value_wire *out) {
+tl_status tl_onnx_value_info(tl_onnx *x, tl_proto body, tl_value_wire *out) {
   tl_field f;
   tl_step step;
   *out = (tl_value_wire){.body = body, .name = {"", 0}};
-  while ((step = tl_wire_next(&body, &f)) == TL_STEP_FIELD) {
+  while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
     switch (tl_field_tag(&f)) {
-    case TL_TAG(1, TL_WIRE_BYTES): out->name = tl_wire_sv(f.body); break;
+    case TL_TAG(1, TL_WIRE_BYTES): out->name = tl_proto_sv(f.body); break;
     case TL_TAG(2, TL_WIRE_BYTES): out->type = f.body; break;
     default: out->has_notes = true; break;
     }

@@ -2,7 +2,7 @@
 /* Protobuf wire format, read in place. */
 #include "frontend/onnx/wire.h"
 
-bool tl_wire_varint(tl_wire *w, uint64_t *out) {
+bool tl_proto_varint(tl_proto *w, uint64_t *out) {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 70 && w->p < w->end; shift += 7) {
     unsigned char byte = *w->p++;
@@ -16,16 +16,16 @@ bool tl_wire_varint(tl_wire *w, uint64_t *out) {
 }
 
 /* The tags and lengths of almost every field are one byte. */
-static inline bool take_varint(tl_wire *w, uint64_t *out) {
+static inline bool take_varint(tl_proto *w, uint64_t *out) {
   if (w->p < w->end && *w->p < 0x80) {
     *out = *w->p++;
     return true;
   }
-  return tl_wire_varint(w, out);
+  return tl_proto_varint(w, out);
 }
 
-static bool take_fixed(tl_wire *w, uint32_t size, uint64_t *out) {
-  if (tl_wire_left(w) < size)
+static bool take_fixed(tl_proto *w, uint32_t size, uint64_t *out) {
+  if (tl_proto_left(w) < size)
     return false;
   uint64_t value = 0;
   for (uint32_t i = 0; i < size; i++)
@@ -35,7 +35,7 @@ static bool take_fixed(tl_wire *w, uint32_t size, uint64_t *out) {
   return true;
 }
 
-tl_step tl_wire_next(tl_wire *w, tl_field *f) {
+tl_step tl_proto_next(tl_proto *w, tl_field *f) {
   uint64_t tag;
   if (w->p == w->end)
     return TL_STEP_END;
@@ -49,19 +49,19 @@ tl_step tl_wire_next(tl_wire *w, tl_field *f) {
   case TL_WIRE_FIXED64: return take_fixed(w, 8, &f->value) ? TL_STEP_FIELD : TL_STEP_BAD;
   case TL_WIRE_FIXED32: return take_fixed(w, 4, &f->value) ? TL_STEP_FIELD : TL_STEP_BAD;
   case TL_WIRE_BYTES:
-    if (!take_varint(w, &f->value) || f->value > tl_wire_left(w))
+    if (!take_varint(w, &f->value) || f->value > tl_proto_left(w))
       return TL_STEP_BAD;
-    f->body = (tl_wire){w->p, w->p + f->value};
+    f->body = (tl_proto){w->p, w->p + f->value};
     w->p += f->value;
     return TL_STEP_FIELD;
   default: return TL_STEP_BAD;
   }
 }
 
-bool tl_wire_numbers(const tl_field *f, uint32_t size, tl_wire_number_fn each, void *user) {
+bool tl_proto_numbers(const tl_field *f, uint32_t size, tl_wire_number_fn each, void *user) {
   if (f->type != TL_WIRE_BYTES)
     return each(user, f->value);
-  tl_wire run = f->body;
+  tl_proto run = f->body;
   while (run.p < run.end) {
     uint64_t value;
     if (!(size ? take_fixed(&run, size, &value) : take_varint(&run, &value)) || !each(user, value))
