@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How bench/run measures one process: time, memory, and where its files live."""
+"""How bench/run measures one process: time, memory, where its files live, and the peer."""
 import os
 import re
 import shutil
-import sys
+import signal
+import subprocess
 import tempfile
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def storage(need):
@@ -24,13 +27,11 @@ def spawn(argv):
 
 
 def timed(argv):
-    """Runs a process: (wall ms, CPU ms)."""
+    """Runs a process: (wall ms, CPU ms), or None when it fails (it has then said why)."""
     start = time.perf_counter()
     _, status, usage = os.wait4(spawn(argv), 0)
     wall = time.perf_counter() - start
-    if status != 0:
-        sys.exit(f'bench: exit code {os.waitstatus_to_exitcode(status)} from: {" ".join(argv)}')
-    return wall * 1e3, (usage.ru_utime + usage.ru_stime) * 1e3
+    return None if status else (wall * 1e3, (usage.ru_utime + usage.ru_stime) * 1e3)
 
 
 def memory(argv, runs=3):
@@ -38,17 +39,24 @@ def memory(argv, runs=3):
     process's own, files (mapped or in RAM) excluded. The kernel keeps no peak of it, so it is read
     in a tight loop; of the resident set (VmHWM) it keeps one. getrusage would report the larger of
     this process and the parent it was spawned from."""
+    peaks = [sampled(argv) for _ in range(runs)]
+    return max(p[0] for p in peaks), max(p[1] for p in peaks)
+
+
+def sampled(argv):
+    """One run, stopped before it starts, so that the first milliseconds are watched too."""
+    pid = spawn(['/bin/sh', '-c', 'kill -STOP $$; exec "$@"', 'sh', *argv])
+    os.waitpid(pid, os.WUNTRACED)
+    os.kill(pid, signal.SIGCONT)
     private = resident = 0
-    for _ in range(runs):
-        pid = spawn(argv)
-        while os.waitpid(pid, os.WNOHANG)[0] == 0:
-            try:
-                with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as f:
-                    seen = dict(re.findall(r'^(VmHWM|RssAnon):\s+(\d+)', f.read(), re.M))
-            except OSError:
-                continue
-            private = max(private, int(seen.get('RssAnon', 0)) << 10)
-            resident = max(resident, int(seen.get('VmHWM', 0)) << 10)
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        try:
+            with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as f:
+                seen = dict(re.findall(r'^(VmHWM|RssAnon):\s+(\d+)', f.read(), re.M))
+        except OSError:
+            continue
+        private = max(private, int(seen.get('RssAnon', 0)) << 10)
+        resident = max(resident, int(seen.get('VmHWM', 0)) << 10)
     return private, resident
 
 
@@ -59,3 +67,12 @@ def fresh(folder, job):
         return job()
     finally:
         shutil.rmtree(folder)
+
+
+def optimizer_ms(runtime, path, to):
+    """ONNX Runtime creating a session and saving it, start-up of node excluded; None: failed."""
+    argv = ['node', os.path.join(HERE, 'ort_optimize.js'), path, '--level', 'basic', '--save',
+            os.path.join(to, 'ort.onnx'), '--ort', runtime]
+    p = subprocess.run(argv, capture_output=True, text=True, check=False)
+    found = re.search(r'basic ([\d.]+) ms', p.stdout)
+    return float(found.group(1)) if found and p.returncode == 0 else None
