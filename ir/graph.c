@@ -438,22 +438,43 @@ void tl_control_erase(tl_module *m, tl_control_id c) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* Writes base_<i> into text and says whether nobody has that name. */
+static bool is_free(const tl_module *m, tl_buf *text, tl_sv base, uint64_t i) {
+  tl_buf_clear(text);
+  tl_buf_add_sv(text, base);
+  tl_buf_add_char(text, '_');
+  tl_buf_add_u64(text, i);
+  return text->failed || tl_symbol_find(&m->symbols, tl_buf_view(text)) == TL_NO_SYMBOL;
+}
+
+/* Numbers of a base are taken mostly without gaps: doubling and then halving finds the end of the
+ * taken ones in O(log n), where counting up would make n fresh names cost n * n. */
+static uint64_t first_free(const tl_module *m, tl_buf *text, tl_sv base) {
+  uint64_t taken = 0;
+  uint64_t open = 1;
+  while (!is_free(m, text, base, open)) {
+    taken = open;
+    open *= 2;
+  }
+  while (open - taken > 1) {
+    uint64_t middle = taken + (open - taken) / 2;
+    if (is_free(m, text, base, middle))
+      open = middle;
+    else
+      taken = middle;
+  }
+  return open;
+}
+
 tl_symbol tl_module_fresh_name(tl_module *m, tl_sv base) {
   if (base.n && tl_symbol_find(&m->symbols, base) == TL_NO_SYMBOL)
     return tl_intern(&m->symbols, base);
+  if (base.n == 0)
+    base = TL_SV("value");
   tl_buf text;
   tl_buf_init(&text);
-  tl_symbol found = TL_NO_SYMBOL;
-  for (uint32_t i = 1; i != 0 && !text.failed; i++) {
-    tl_buf_clear(&text);
-    tl_buf_add_sv(&text, base.n ? base : TL_SV("value"));
-    tl_buf_add_char(&text, '_');
-    tl_buf_add_u64(&text, i);
-    if (!text.failed && tl_symbol_find(&m->symbols, tl_buf_view(&text)) == TL_NO_SYMBOL) {
-      found = tl_intern(&m->symbols, tl_buf_view(&text));
-      break;
-    }
-  }
+  is_free(m, &text, base, first_free(m, &text, base));
+  tl_symbol found = text.failed ? TL_NO_SYMBOL : tl_intern(&m->symbols, tl_buf_view(&text));
   tl_buf_release(&text);
   return found;
 }

@@ -109,6 +109,14 @@ static bool has_zero(const tl_dim *dims, uint32_t n) {
   return false;
 }
 
+/* A requested shape that is constant and does not fit is an error. One that was computed is not: the
+ * graph may never run with it, and runtimes load such models; what was asked for is then stated. */
+static tl_status clash(tl_infer *x, const char *what) {
+  if (tl_value_constant(x->m, tl_operand(x->m, x->node, 1)))
+    return tl_infer_fail(x, "%s", what);
+  return TL_OK;
+}
+
 static tl_status resolve_target(tl_infer *x, target *t) {
   tl_dim over[TL_MAX_RANK];
   tl_dim under[TL_MAX_RANK];
@@ -123,15 +131,15 @@ static tl_status resolve_target(tl_infer *x, target *t) {
   if (t->open < 0 && (has_zero(over, n_over) || has_zero(under, n_under)))
     return has_zero(over, n_over) == has_zero(under, n_under)
                ? TL_OK
-               : tl_infer_fail(x, "the input and the requested shape differ in elements");
+               : clash(x, "the input and the requested shape differ in elements");
   tl_dim d = tl_infer_quotient(x, over, n_over, under, n_under, &exact);
   if (t->open >= 0)
     t->dims[t->open] = d;
   bool fits = exact && (t->open >= 0 || d == 1 || d == TL_DIM_UNKNOWN);
   if (!fits && t->open >= 0)
-    return tl_infer_fail(x, "the input does not divide evenly into the requested shape");
+    return clash(x, "the input does not divide evenly into the requested shape");
   return fits ? TL_OK
-              : tl_infer_fail(x, "the input and the requested shape differ in elements");
+              : clash(x, "the input and the requested shape differ in elements");
 }
 
 tl_status tl_infer_reshape(tl_infer *x, uint32_t node) {

@@ -148,7 +148,7 @@ static tl_status run_rows(tl_module *m, tl_pass *pass, const tl_pipeline_options
   uint32_t n;
   TL_TRY(plan(m, p, rows, &n));
   if (p->verify_each)
-    TL_TRY(tl_module_verify(m, TL_VERIFY_STRUCTURAL));
+    TL_TRY(tl_module_verify(m, TL_VERIFY_ALL));
   for (uint32_t i = 0; i < n; i++) {
     tl_pass_result *r = &report->at[report->n++];
     *r = (tl_pass_result){.row = rows[i]};

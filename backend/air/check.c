@@ -61,8 +61,12 @@ static tl_status no_memory(const checker *c) {
   return tl_fail(c->diag, TL_NO_MEMORY, TL_AT_FILE(c->path), "out of memory");
 }
 
-static bool read_varint(bytes *b, uint64_t *out) {
+static inline bool read_varint(bytes *b, uint64_t *out) {
   uint64_t v = 0;
+  if (b->p < b->end && *b->p < 0x80) {
+    *out = *b->p++;
+    return true;
+  }
   for (unsigned shift = 0; shift < 64 && b->p < b->end; shift += 7) {
     unsigned char byte = *b->p++;
     v |= (uint64_t)(byte & 0x7f) << shift;
@@ -75,7 +79,7 @@ static bool read_varint(bytes *b, uint64_t *out) {
 }
 
 /* Next field; false at the end or on malformed bytes (then b->p is not b->end). */
-static bool next_field(bytes *b, field *f) {
+static inline bool next_field(bytes *b, field *f) {
   uint64_t key;
   if (b->p == b->end || !read_varint(b, &key))
     return false;
@@ -261,17 +265,46 @@ static bool open_entry(bytes entry, bytes *key, bytes *value) {
   return entry.p == entry.end;
 }
 
+typedef struct node {
+  bytes name;
+  bytes type;
+  bytes input_desc;  /* the first */
+  bytes output_desc;
+  bytes last_key;
+  bytes value;       /* AttrDef of "value" */
+  int64_t id;
+  int64_t index;     /* "index", -1 when absent */
+  uint32_t n_inputs; /* descs */
+  uint32_t n_outputs;
+  bool outside;      /* has "location" */
+  bool has_gap;      /* an unconnected slot */
+} node;
+
+/* The three attributes that the check of a node looks at. */
+static void note_attr(node *n, bytes key, bytes value) {
+  if (length_of(key) < 5 || length_of(key) > 8)
+    return;
+  if (is_text(key, "value"))
+    n->value = value;
+  else if (is_text(key, "location"))
+    n->outside = true;
+  else if (is_text(key, "index"))
+    n->index = (int64_t)find_field(value, TL_ATTRDEF_I).value;
+}
+
 /* One map entry; keys ascend, which also makes them unique. */
-static tl_status check_entry(const checker *c, bytes entry, bytes *last, bool outside) {
+static tl_status check_entry(const checker *c, bytes entry, bytes *last, node *n) {
   bytes key;
   bytes value;
   if (!open_entry(entry, &key, &value))
     return fault(c, "a malformed attribute entry");
+  if (n)
+    note_attr(n, key, value);
   tl_sv a = {(const char *)last->p, last->p ? length_of(*last) : 0};
   if (last->p && tl_sv_compare(a, (tl_sv){(const char *)key.p, length_of(key)}) >= 0)
     return fault(c, "attributes out of order");
   *last = key;
-  return check_attr(c, key, value, outside);
+  return check_attr(c, key, value, n && n->outside);
 }
 
 static tl_status check_shape(const checker *c, bytes shape, uint64_t *elements, bool *known) {
@@ -310,7 +343,7 @@ static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits)
     else if (f.number == TL_DESC_SHAPE)
       TL_TRY(check_shape(c, f.body, &elements, &known));
     else if (f.number == TL_DESC_ATTR)
-      TL_TRY(check_entry(c, f.body, &last, false));
+      TL_TRY(check_entry(c, f.body, &last, NULL));
     layout = layout || f.number == TL_DESC_LAYOUT;
   }
   if (desc.p != desc.end || !layout)
@@ -325,34 +358,6 @@ static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits)
 
 /* ---- nodes ---- */
 
-typedef struct node {
-  bytes name;
-  bytes type;
-  bytes input_desc;  /* the first */
-  bytes output_desc;
-  bytes last_key;
-  bytes value;       /* AttrDef of "value" */
-  int64_t id;
-  int64_t index;     /* "index", -1 when absent */
-  uint32_t n_inputs; /* descs */
-  uint32_t n_outputs;
-  bool outside;      /* has "location" */
-  bool has_gap;      /* an unconnected slot */
-} node;
-
-static void note_attr(node *n, bytes entry) {
-  bytes key;
-  bytes value;
-  if (!open_entry(entry, &key, &value))
-    return;
-  if (is_text(key, "value"))
-    n->value = value;
-  else if (is_text(key, "location"))
-    n->outside = true;
-  else if (is_text(key, "index"))
-    n->index = (int64_t)find_field(value, TL_ATTRDEF_I).value;
-}
-
 /* "location" sorts before "value", so `outside` is known when the tensor is looked at. */
 static tl_status read_field(checker *c, node *n, const field *f) {
   uint64_t bits;
@@ -362,8 +367,7 @@ static tl_status read_field(checker *c, node *n, const field *f) {
   case TL_NODE_INPUT: return span_vec_push(&c->inputs, (span){f->body}) ? TL_OK : no_memory(c);
   case TL_NODE_ID: n->id = (int64_t)f->value; return TL_OK;
   case TL_NODE_ATTR:
-    note_attr(n, f->body);
-    return check_entry(c, f->body, &n->last_key, n->outside);
+    return check_entry(c, f->body, &n->last_key, n);
   case TL_NODE_INPUT_DESC:
     if (n->n_inputs++ == 0)
       n->input_desc = f->body;
@@ -483,7 +487,7 @@ static tl_status check_graph(checker *c, bytes message) {
     if (f.number == TL_GRAPH_NODE)
       TL_TRY(check_node(c, f.body));
     if (f.number == TL_MODEL_ATTR)
-      TL_TRY(check_entry(c, f.body, &last, false));
+      TL_TRY(check_entry(c, f.body, &last, NULL));
   }
   c->node = (bytes){0};
   if (rest.p != rest.end || c->graph_names.n != c->graph || c->n_outputs != 1)
@@ -539,7 +543,7 @@ static tl_status check_model(checker *c, bytes message) {
     if (f.number == TL_MODEL_GRAPH)
       TL_TRY(check_graph(c, f.body));
     else if (f.number == TL_MODEL_ATTR)
-      TL_TRY(check_entry(c, f.body, &last, false));
+      TL_TRY(check_entry(c, f.body, &last, NULL));
   }
   if (message.p != message.end || c->graph_names.n == 0)
     return fault(c, "a malformed model, or one without a graph");

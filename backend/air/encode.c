@@ -44,7 +44,11 @@ void tl_encode_raw(tl_encoder *b, const void *p, size_t n) {
 }
 
 void tl_encode_varint(tl_encoder *b, uint64_t v) {
-  if (has_room(b, MAX_VARINT))
+  if (!has_room(b, MAX_VARINT))
+    return;
+  if (v < 0x80)
+    b->p[b->n++] = (unsigned char)v;
+  else
     b->n = (size_t)(put_varint(b->p + b->n, v) - b->p);
 }
 
@@ -96,8 +100,11 @@ void tl_encode_tensor(tl_encoder *b, unsigned field, const tl_tensor *t) {
 }
 
 size_t tl_encode_open(tl_encoder *b, unsigned field) {
-  tl_encode_varint(b, (uint64_t)field << 3 | TL_WIRE_LENGTH);
-  tl_encode_varint(b, 0);
+  if (!has_room(b, MAX_VARINT + 1))
+    return b->n;
+  unsigned char *p = put_varint(b->p + b->n, (uint64_t)field << 3 | TL_WIRE_LENGTH);
+  *p++ = 0;
+  b->n = (size_t)(p - b->p);
   return b->n;
 }
 

@@ -41,6 +41,8 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
   tl_location where = tl_at_option(s, id);
   if (row->kind == TL_OPTION_FLAG)
     return TL_OK;
+  if (value.n == 0 && id == TL_OPTION_PASSES) /* an empty pipeline is a pipeline */
+    return TL_OK;
   if (value.n == 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10054", where,
                         "the value is empty\vwrite --%s=VALUE without blanks around '=', and quote "

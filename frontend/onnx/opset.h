@@ -50,6 +50,10 @@ tl_status tl_lift_fail(const tl_lifting *l, tl_status status, const char *fmt, .
 /* Rank of operand i, TL_RANK_UNKNOWN; its dims. The pointer is valid until a type is interned. */
 int tl_lift_rank(const tl_lifting *l, uint32_t i, const tl_dim **dims);
 tl_dtype tl_lift_dtype(const tl_lifting *l, uint32_t i);
+/* The attribute as the model gives it, else `fallback`: the table's defaults are those of the newest
+ * version. Another kind counts as absent and is refused when the node is checked. */
+int64_t tl_lift_int(const tl_lifting *l, tl_symbol name, int64_t fallback);
+float tl_lift_float(const tl_lifting *l, tl_symbol name, float fallback);
 /* Elements of a constant integer operand; false unless constant and at most `room` long. */
 bool tl_lift_ints(const tl_lifting *l, uint32_t i, int64_t *out, uint32_t room, uint32_t *n);
 /* Constants of the node's graph; *out is the value. */

@@ -25,14 +25,14 @@ static tl_status binary(const tl_lifting *l, tl_op_id op, tl_value_id a, tl_valu
 
 /* spatial = 0: statistics for every element of a sample, which plain arithmetic broadcasts. */
 tl_status tl_lift_spatial(const tl_lifting *l) {
-  int64_t spatial = tl_node_attr_int(l->m, l->n, TL_SYM_spatial, 1);
+  int64_t spatial = tl_lift_int(l, TL_SYM_spatial, 1);
   tl_value_id v[5];
   tl_value_id eps;
   tl_value_id t;
   tl_node_remove_attr(l->m, l->n, TL_SYM_spatial);
   if (spatial)
     return TL_OK;
-  float epsilon = tl_node_attr_float(l->m, l->n, TL_SYM_epsilon, 1e-5F);
+  float epsilon = tl_lift_float(l, TL_SYM_epsilon, 1e-5F);
   for (uint32_t i = 0; i < 5; i++)
     v[i] = tl_operand(l->m, l->n, i);
   for (uint32_t i = 1; i < tl_node_get(l->m, l->n)->n_results; i++)
@@ -52,8 +52,8 @@ tl_status tl_lift_spatial(const tl_lifting *l) {
 tl_status tl_lift_mvn(const tl_lifting *l) {
   static const int64_t all[] = {0, 1, 2, 3};
   static const int64_t spatial[] = {0, 2, 3};
-  bool across = tl_node_attr_int(l->m, l->n, TL_SYM_across_channels, 0) != 0;
-  if (tl_node_attr_int(l->m, l->n, TL_SYM_normalize_variance, 1) == 0)
+  bool across = tl_lift_int(l, TL_SYM_across_channels, 0) != 0;
+  if (tl_lift_int(l, TL_SYM_normalize_variance, 1) == 0)
     return tl_lift_fail(l, TL_UNSUPPORTED, "normalize_variance = 0");
   tl_attr axes = tl_attr_ints(l->m, TL_SYM_axes, across ? all : spatial, across ? 4 : 3);
   if (axes.kind == TL_ATTR_NONE)
@@ -104,7 +104,7 @@ static tl_status per_channel(const tl_lifting *l, uint32_t i, tl_value_id shape)
 }
 
 tl_status tl_lift_group_norm(const tl_lifting *l) {
-  int64_t groups = tl_node_attr_int(l->m, l->n, TL_SYM_num_groups, 0);
+  int64_t groups = tl_lift_int(l, TL_SYM_num_groups, 0);
   const tl_dim *dims;
   tl_value_id shape;
   if (groups < 1 || tl_node_get(l->m, l->n)->n_operands != 3)
@@ -119,35 +119,45 @@ tl_status tl_lift_group_norm(const tl_lifting *l) {
 
 /* ---- Dropout --------------------------------------------------------------------------------- */
 
-/* The mask had the type of the data before opset 10; its users still expect that. */
-static tl_status cast_mask(const tl_lifting *l) {
+/* Inserts a node behind the lifted one that takes over the name and the users of `old`. */
+static tl_status insert_after(const tl_lifting *l, tl_op_id op, tl_value_id old, tl_value_id extra) {
+  tl_node_id next = tl_node_get(l->m, tl_value_producer(l->m, old))->next;
+  tl_value_id operands[2] = {TL_NO_VALUE, extra};
+  tl_symbol name = tl_value_get(l->m, old)->name;
+  tl_symbol inner = tl_module_fresh_name(l->m, tl_sym(l->m, name));
+  tl_node_spec spec = {.op = op, .operands = operands, .n_operands = extra ? 2 : 1,
+                       .results = &name, .n_results = 1};
+  tl_node_id made = next ? tl_graph_insert(l->m, next, &spec)
+                         : tl_graph_append(l->m, tl_node_get(l->m, l->n)->graph, &spec);
+  if (!made || inner == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  tl_node_get(l->m, made)->scope = tl_node_get(l->m, l->n)->scope;
+  tl_value_set_type(l->m, tl_result(l->m, made, 0), tl_value_type(l->m, old));
+  tl_value_replace_uses(l->m, old, tl_result(l->m, made, 0));
+  tl_value_set_name(l->m, old, inner);
+  tl_value_set_type(l->m, old, TL_NO_TYPE);
+  tl_node_set_operand(l->m, made, 0, old);
+  return TL_OK;
+}
+
+/* In inference the mask was all zeros (ONNX Runtime), today it is all ones; before opset 10 it had
+ * the type of the data. */
+static tl_status keep_mask(const tl_lifting *l, bool training) {
   tl_value_id mask = tl_result(l->m, l->n, 1);
   if (!mask || tl_value_get(l->m, mask)->n_uses == 0)
     return TL_OK;
-  const tl_node *node = tl_node_get(l->m, l->n);
-  tl_value_id operands[2] = {TL_NO_VALUE, tl_operand(l->m, l->n, 0)};
-  tl_symbol name = tl_value_get(l->m, mask)->name;
-  tl_symbol inner = tl_module_fresh_name(l->m, tl_sym(l->m, name));
-  tl_node_spec spec = {.op = TL_OP_CastLike, .operands = operands, .n_operands = 2,
-                       .results = &name, .n_results = 1};
-  tl_node_id cast = node->next ? tl_graph_insert(l->m, node->next, &spec)
-                               : tl_graph_append(l->m, node->graph, &spec);
-  if (!cast || inner == TL_NO_SYMBOL)
-    return TL_NO_MEMORY;
-  tl_value_set_type(l->m, tl_result(l->m, cast, 0), tl_value_type(l->m, mask));
-  tl_value_replace_uses(l->m, mask, tl_result(l->m, cast, 0));
-  tl_value_set_name(l->m, mask, inner);
-  tl_value_set_type(l->m, mask, TL_NO_TYPE);
-  tl_node_set_operand(l->m, cast, 0, mask);
-  return TL_OK;
+  /* The second goes between the first and the mask. */
+  if (l->version < 10)
+    TL_TRY(insert_after(l, TL_OP_CastLike, mask, tl_operand(l->m, l->n, 0)));
+  return training ? TL_OK : insert_after(l, TL_OP_Not, mask, TL_NO_VALUE);
 }
 
 /* Before opset 7 is_test = 0 asked for training; models without the attribute were written for
  * inference by exporters that knew no other use. */
 tl_status tl_lift_dropout(const tl_lifting *l) {
   const tl_attr *test = tl_node_attr(l->m, l->n, TL_SYM_is_test);
-  bool training = l->version < 7 && test && test->u.i == 0;
-  float ratio = tl_node_attr_float(l->m, l->n, TL_SYM_ratio, 0.5F);
+  bool training = l->version < 7 && test && test->kind == TL_ATTR_INT && test->u.i == 0;
+  float ratio = tl_lift_float(l, TL_SYM_ratio, 0.5F);
   bool given = tl_node_attr(l->m, l->n, TL_SYM_ratio) != NULL;
   tl_value_id v;
   tl_node_remove_attr(l->m, l->n, TL_SYM_is_test);
@@ -160,7 +170,7 @@ tl_status tl_lift_dropout(const tl_lifting *l) {
     TL_TRY(tl_lift_bool(l, true, "training", &v));
     TL_TRY(tl_lift_set_operand(l, 2, v));
   }
-  return l->version < 10 ? cast_mask(l) : TL_OK;
+  return keep_mask(l, training);
 }
 
 /* ---- Upsample and Resize --------------------------------------------------------------------- */
@@ -194,8 +204,8 @@ tl_status tl_lift_resize_empty(const tl_lifting *l) {
 /* Scales as the versions gave them: two attributes, a list, an operand. */
 static tl_status upsample_scales(const tl_lifting *l, tl_value_id *out) {
   const tl_attr *list = tl_node_attr(l->m, l->n, TL_SYM_scales);
-  float plane[4] = {1, 1, tl_node_attr_float(l->m, l->n, TL_SYM_height_scale, 0),
-                    tl_node_attr_float(l->m, l->n, TL_SYM_width_scale, 0)};
+  float plane[4] = {1, 1, tl_lift_float(l, TL_SYM_height_scale, 0),
+                    tl_lift_float(l, TL_SYM_width_scale, 0)};
   *out = tl_operand(l->m, l->n, 1);
   if (*out)
     return TL_OK;

@@ -17,9 +17,9 @@ static tl_status unsqueeze_tail(const tl_lifting *l, int rank, int more) {
 
 tl_status tl_lift_broadcast(const tl_lifting *l) {
   const tl_dim *dims;
-  bool on = tl_node_attr_int(l->m, l->n, TL_SYM_broadcast, 0) != 0;
+  bool on = tl_lift_int(l, TL_SYM_broadcast, 0) != 0;
   bool placed = tl_node_attr(l->m, l->n, TL_SYM_axis) != NULL;
-  int64_t axis = tl_node_attr_int(l->m, l->n, TL_SYM_axis, 0);
+  int64_t axis = tl_lift_int(l, TL_SYM_axis, 0);
   tl_node_remove_attr(l->m, l->n, TL_SYM_broadcast);
   tl_node_remove_attr(l->m, l->n, TL_SYM_axis);
   if (!on || !placed)
@@ -55,13 +55,15 @@ tl_status tl_lift_prelu_slope(const tl_lifting *l) {
 /* With at most one dim after the axis that is not 1, the flattened row is that dim. */
 static bool one_axis(int rank, const tl_dim *dims, int64_t axis, int64_t *out) {
   int wide = 0;
-  *out = axis;
+  int64_t only = axis;
   for (int i = (int)axis; i < rank; i++) {
     if (dims[i] != 1) {
       wide++;
-      *out = i;
+      only = i;
     }
   }
+  if (wide <= 1)
+    *out = only;
   return wide <= 1;
 }
 
@@ -91,7 +93,7 @@ static tl_status softmax_2d(const tl_lifting *l, int64_t axis) {
 
 tl_status tl_lift_softmax(const tl_lifting *l) {
   const tl_dim *dims;
-  int64_t axis = tl_node_attr_int(l->m, l->n, TL_SYM_axis, 1);
+  int64_t axis = tl_lift_int(l, TL_SYM_axis, 1);
   int rank = tl_lift_rank(l, 0, &dims);
   if (axis == -1)
     return tl_lift_set_int(l, TL_SYM_axis, -1);
@@ -187,7 +189,7 @@ tl_status tl_lift_tile(const tl_lifting *l) {
 }
 
 tl_status tl_lift_top_k(const tl_lifting *l) {
-  int64_t k = tl_node_attr_int(l->m, l->n, TL_SYM_k, -1);
+  int64_t k = tl_lift_int(l, TL_SYM_k, -1);
   tl_value_id v;
   if (k < 0)
     return tl_lift_fail(l, TL_INVALID_MODEL, "the attribute 'k' is needed");
@@ -197,7 +199,7 @@ tl_status tl_lift_top_k(const tl_lifting *l) {
 }
 
 tl_status tl_lift_dft_axis(const tl_lifting *l) {
-  int64_t axis = tl_node_attr_int(l->m, l->n, TL_SYM_axis, 1);
+  int64_t axis = tl_lift_int(l, TL_SYM_axis, 1);
   tl_value_id v;
   TL_TRY(tl_lift_i64s(l, &axis, 1, 0, "axis", &v));
   tl_node_remove_attr(l->m, l->n, TL_SYM_axis);

@@ -32,6 +32,7 @@ const tl_lift_row tl_lift_rows[] = {
     CALL(DFT, 20, dft_axis),
     TYPED(Div, 7, broadcast),
     CALL(Dropout, 12, dropout),
+    RENAME(DynamicSlice, 10, Slice),
     TYPED(Equal, 7, broadcast),
     DROP(GRU, 7, output_sequence),
     DROP(Gemm, 7, broadcast),

@@ -26,6 +26,16 @@ tl_dtype tl_lift_dtype(const tl_lifting *l, uint32_t i) {
   return tl_type_dtype(l->m, tl_value_type(l->m, tl_operand(l->m, l->n, i)));
 }
 
+int64_t tl_lift_int(const tl_lifting *l, tl_symbol name, int64_t fallback) {
+  const tl_attr *a = tl_node_attr(l->m, l->n, name);
+  return a && a->kind == TL_ATTR_INT ? a->u.i : fallback;
+}
+
+float tl_lift_float(const tl_lifting *l, tl_symbol name, float fallback) {
+  const tl_attr *a = tl_node_attr(l->m, l->n, name);
+  return a && a->kind == TL_ATTR_FLOAT ? a->u.f : fallback;
+}
+
 bool tl_lift_ints(const tl_lifting *l, uint32_t i, int64_t *out, uint32_t room, uint32_t *n) {
   const tl_tensor *t = tl_value_constant(l->m, tl_operand(l->m, l->n, i));
   if (!t || tl_tensor_elements(l->m, t) > room)
