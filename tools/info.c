@@ -192,6 +192,30 @@ static void json_ops(tl_buf *out, const char *key, const op_count_vec *v, bool *
   tl_buf_add_char(out, '}');
 }
 
+/* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or null
+ * when the rank is unknown. */
+static void json_tensor(tl_buf *out, const tl_module *m, const tl_type *t, bool *first) {
+  tl_json_key(out, "kind", first);
+  tl_buf_add_z(out, t->kind == TL_KIND_TENSOR ? "\"tensor\"" : "\"other\"");
+  if (t->kind != TL_KIND_TENSOR)
+    return;
+  tl_json_key(out, "dtype", first);
+  tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)t->dtype)->name));
+  tl_json_key(out, "shape", first);
+  tl_buf_add_z(out, t->rank < 0 ? "null" : "[");
+  for (int i = 0; i < t->rank; i++) {
+    tl_buf_add_z(out, i ? ", " : "");
+    if (tl_dim_is_symbol(t->dims[i]))
+      tl_json_string(out, tl_sym(m, tl_dim_symbol(t->dims[i])));
+    else if (t->dims[i] == TL_DIM_UNKNOWN)
+      tl_buf_add_z(out, "null");
+    else
+      tl_buf_add_i64(out, t->dims[i]);
+  }
+  if (t->rank >= 0)
+    tl_buf_add_char(out, ']');
+}
+
 static void json_value(tl_buf *out, const tl_module *m, tl_value_id v, bool comma) {
   bool first = true;
   tl_buf type;
@@ -202,6 +226,7 @@ static void json_value(tl_buf *out, const tl_module *m, tl_value_id v, bool comm
   tl_json_string(out, tl_value_name(m, v));
   tl_json_key(out, "type", &first);
   tl_json_string(out, tl_buf_view(&type));
+  json_tensor(out, m, tl_type_get(m, tl_value_type(m, v)), &first);
   tl_buf_add_char(out, '}');
   tl_buf_release(&type);
 }
