@@ -3,7 +3,7 @@
  *
  * Names: every value name becomes a key (a symbol). Outside functions the key is the name; inside
  * an inlined function it is a private symbol that no name of the file can equal. scope.c maps keys
- * to values by direct indexing; bodies of If, Loop and Scan open a scope and undo it at their end. */
+ * to values by direct indexing; bodies of If, Loop and Scan open a scope and undo it. */
 #ifndef TL_FRONTEND_ONNX_IMPORT_H
 #define TL_FRONTEND_ONNX_IMPORT_H
 

@@ -113,6 +113,12 @@ static tl_status lift_node(tl_onnx *x, const tl_lift *job) {
 
 /* ---- in order, with types -------------------------------------------------------------------- */
 
+/* Index + 1 into x->lifts by node, for the nodes that were there before the lifting. */
+typedef struct lift_jobs {
+  uint32_t *of_node;
+  uint32_t n_nodes;
+} lift_jobs;
+
 static bool needs_types(tl_onnx *x, const tl_lift *job) {
   tl_op_id op = tl_node_get(x->m, job->node)->op;
   for (uint32_t i = 0; i < tl_n_lift_rows; i++)
@@ -122,15 +128,15 @@ static bool needs_types(tl_onnx *x, const tl_lift *job) {
   return false;
 }
 
-static tl_status lift_graph(tl_onnx *x, const uint32_t *job_of, tl_graph_id g);
+static tl_status lift_graph(tl_onnx *x, const lift_jobs *jobs, tl_graph_id g);
 
-static tl_status lift_bodies(tl_onnx *x, const uint32_t *job_of, tl_node_id n) {
+static tl_status lift_bodies(tl_onnx *x, const lift_jobs *jobs, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_attrs; i++) {
     tl_attr a = tl_node_get(x->m, n)->attrs[i];
     if (a.kind == TL_ATTR_GRAPH)
-      TL_TRY(lift_graph(x, job_of, a.u.g));
+      TL_TRY(lift_graph(x, jobs, a.u.g));
     for (uint32_t k = 0; a.kind == TL_ATTR_GRAPHS && k < a.count; k++)
-      TL_TRY(lift_graph(x, job_of, a.u.ids[k]));
+      TL_TRY(lift_graph(x, jobs, a.u.ids[k]));
   }
   return TL_OK;
 }
@@ -147,24 +153,25 @@ static tl_status infer_until(tl_onnx *x, tl_graph_id g, tl_node_id previous, tl_
 }
 
 /* Depth is bounded by the import. */
-static tl_status lift_graph(tl_onnx *x, const uint32_t *job_of, tl_graph_id g) {
+static tl_status lift_graph(tl_onnx *x, const lift_jobs *jobs, tl_graph_id g) {
   for (tl_node_id n = tl_graph_get(x->m, g)->first; n; n = tl_node_get(x->m, n)->next) {
     tl_node_id previous = tl_node_get(x->m, n)->previous;
-    TL_TRY(lift_bodies(x, job_of, n));
-    if (job_of[n])
-      TL_TRY(lift_node(x, &x->lifts.at[job_of[n] - 1]));
+    TL_TRY(lift_bodies(x, jobs, n));
+    if (n < jobs->n_nodes && jobs->of_node[n])
+      TL_TRY(lift_node(x, &x->lifts.at[jobs->of_node[n] - 1]));
     TL_TRY(infer_until(x, g, previous, n));
   }
   return TL_OK;
 }
 
 static tl_status lift_in_order(tl_onnx *x) {
-  uint32_t *job_of = tl_arena_calloc(&x->leaf, tl_module_node_end(x->m), sizeof *job_of);
-  if (!job_of)
+  lift_jobs jobs = {NULL, tl_module_node_end(x->m)};
+  jobs.of_node = tl_arena_calloc(&x->leaf, jobs.n_nodes, sizeof *jobs.of_node);
+  if (!jobs.of_node)
     return TL_NO_MEMORY;
   for (uint32_t i = 0; i < x->lifts.n; i++)
-    job_of[x->lifts.at[i].node] = i + 1;
-  return lift_graph(x, job_of, tl_module_main(x->m)->id);
+    jobs.of_node[x->lifts.at[i].node] = i + 1;
+  return lift_graph(x, &jobs, tl_module_main(x->m)->id);
 }
 
 tl_status tl_onnx_lift(tl_onnx *x) {

@@ -50,8 +50,8 @@ tl_status tl_lift_fail(const tl_lifting *l, tl_status status, const char *fmt, .
 /* Rank of operand i, TL_RANK_UNKNOWN; its dims. The pointer is valid until a type is interned. */
 int tl_lift_rank(const tl_lifting *l, uint32_t i, const tl_dim **dims);
 tl_dtype tl_lift_dtype(const tl_lifting *l, uint32_t i);
-/* The attribute as the model gives it, else `fallback`: the table's defaults are those of the newest
- * version. Another kind counts as absent and is refused when the node is checked. */
+/* The attribute as the model gives it, else `fallback`: the table's defaults are those of the
+ * newest version. Another kind counts as absent and is refused when the node is checked. */
 int64_t tl_lift_int(const tl_lifting *l, tl_symbol name, int64_t fallback);
 float tl_lift_float(const tl_lifting *l, tl_symbol name, float fallback);
 /* Elements of a constant integer operand; false unless constant and at most `room` long. */
@@ -103,6 +103,8 @@ tl_status tl_lift_resize_10(const tl_lifting *l);       /* operands and coordina
 tl_status tl_lift_resize_empty(const tl_lifting *l);    /* empty roi, scales, sizes */
 tl_status tl_lift_grid_mode(const tl_lifting *l);       /* bilinear, bicubic */
 tl_status tl_lift_group_norm(const tl_lifting *l);      /* scale and bias per channel */
-tl_status tl_lift_scan_8(const tl_lifting *l);          /* batch axis */
+
+/* opset_scan.c */
+tl_status tl_lift_scan_8(const tl_lifting *l); /* batch axis */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifting of single ops, second half: normalization, resizing, dropout, Scan. */
+/* Lifting of single ops, second half: normalization, resizing, dropout. */
 #include "frontend/onnx/opset.h"
 
 /* ---- normalization --------------------------------------------------------------------------- */
@@ -120,7 +120,8 @@ tl_status tl_lift_group_norm(const tl_lifting *l) {
 /* ---- Dropout --------------------------------------------------------------------------------- */
 
 /* Inserts a node behind the lifted one that takes over the name and the users of `old`. */
-static tl_status insert_after(const tl_lifting *l, tl_op_id op, tl_value_id old, tl_value_id extra) {
+static tl_status insert_after(const tl_lifting *l, tl_op_id op, tl_value_id old,
+                              tl_value_id extra) {
   tl_node_id next = tl_node_get(l->m, tl_value_producer(l->m, old))->next;
   tl_value_id operands[2] = {TL_NO_VALUE, extra};
   tl_symbol name = tl_value_get(l->m, old)->name;
@@ -224,10 +225,4 @@ tl_status tl_lift_upsample(const tl_lifting *l) {
   TL_TRY(tl_lift_become(l, TL_OP_Resize, operands, 3));
   TL_TRY(tl_lift_set_string(l, TL_SYM_mode, linear ? TL_SYM_linear : TL_SYM_nearest));
   return old_coordinates(l, operands[2]);
-}
-
-/* ---- Scan ------------------------------------------------------------------------------------ */
-
-tl_status tl_lift_scan_8(const tl_lifting *l) {
-  return tl_lift_fail(l, TL_UNSUPPORTED, "Scan over a batch\vconvert the model to opset 9");
 }
