@@ -9,8 +9,11 @@
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"
 #include "passes/npu_eval.h"
+#include "passes/npu_tensor.h"
 #include "passes/passes.h"
 #include "passes/unmapped.h"
+
+enum { MAX_WIDENED = 1 << 16 }; /* elements */
 
 typedef struct lowering {
   tl_pass *pass;
@@ -50,6 +53,27 @@ static const tl_npu_binding *binding_of(const tl_npu_form *f, uint32_t port) {
   return NULL;
 }
 
+/* A small half-precision constant at a port that wants f32 (a scale, a mean) becomes f32. */
+static bool widen_constant(lowering *l, const tl_op *op, const tl_op_port *p, tl_value_id *v) {
+  const tl_tensor *t = *v ? tl_value_constant(l->m, *v) : NULL;
+  uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
+  uint64_t n = t ? tl_tensor_elements(l->m, t) : 0;
+  if (!t || (t->dtype != TL_DTYPE_F16 && t->dtype != TL_DTYPE_BF16) || n == 0 || n > MAX_WIDENED ||
+      (mask & TL_DTYPE_BIT(t->dtype)) || !(mask & TL_DTYPE_BIT(TL_DTYPE_F32)))
+    return true;
+  const tl_type type = *tl_type_get(l->m, t->type);
+  double *at = tl_npu_room(&l->x, n, sizeof *at);
+  for (uint64_t i = 0; at && i < n; i++)
+    if (!tl_tensor_float_at(l->m, t, i, &at[i]))
+      return true;
+  tl_tensor_id wide = at ? tl_npu_tensor(l->m, TL_DTYPE_F32, type.rank, type.dims, at, n) : 0;
+  tl_symbol name = wide ? tl_module_fresh_name(l->m, tl_value_name(l->m, *v)) : TL_NO_SYMBOL;
+  if (name != TL_NO_SYMBOL)
+    *v = tl_graph_add_constant(l->m, tl_node_get(l->m, l->x.node)->graph, name, wide);
+  l->x.failed = name == TL_NO_SYMBOL || !*v;
+  return !l->x.failed;
+}
+
 /* Adds what one port takes. */
 static bool add_port(lowering *l, const tl_npu_form *f, uint32_t port, attr_vec *attrs) {
   const tl_op_port *p = &f->npu->operands[port];
@@ -63,9 +87,12 @@ static bool add_port(lowering *l, const tl_npu_form *f, uint32_t port, attr_vec 
     l->x.why = "an operand that the NPU op requires is absent";
     return false;
   }
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++) {
+    if (!widen_constant(l, f->npu, p, &at[i]))
+      return false;
     if (!tl_u32_vec_push(&l->operands, at[i]))
       return !(l->x.failed = true);
+  }
   if (p->kind == TL_PORT_VARIADIC && port + 1u < f->npu->n_operand_ports) {
     tl_symbol name = count_name(l, p->name);
     l->x.failed = name == TL_NO_SYMBOL || !attr_vec_push(attrs, tl_attr_int(name, n));
