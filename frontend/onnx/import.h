@@ -119,6 +119,7 @@ typedef struct tl_onnx {
   tl_u32_vec closed;   /* key -> deepest body that has used it and ended */
   tl_u32_vec display;  /* private key -> readable name */
   tl_u32_vec mark;     /* scratch: zero between uses */
+  tl_u32_vec numbers;  /* name -> last number appended to make a fresh one */
   tl_u32_vec prefixes; /* path of an inlined call -> how often it was asked for */
   tl_u32_vec ops;      /* op type of the default domain -> op + 1 */
   tl_u32_vec lift_rows; /* by op: see opset.c */

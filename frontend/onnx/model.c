@@ -225,7 +225,7 @@ static void release(tl_onnx *x) {
   tl_u32_vec *const lists[] = {&x->value_of, &x->claim,    &x->closed, &x->display,
                                &x->mark,     &x->prefixes, &x->ops,    &x->functions_named,
                                &x->shadowed, &x->inputs,   &x->outputs, &x->values,
-                               &x->ids,      &x->lift_rows};
+                               &x->ids,      &x->lift_rows, &x->numbers};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     tl_u32_vec_release(lists[i]);
   tl_proto_vec_release(&x->attr_ranges);

@@ -66,9 +66,26 @@ tl_symbol tl_onnx_display(const tl_onnx *x, tl_symbol key) {
   return readable ? readable : key;
 }
 
+/* A name that nothing has: base_N, N going on from the last one made of this base, since a hostile
+ * model can ask for thousands. */
+static tl_symbol numbered(tl_onnx *x, tl_symbol base) {
+  tl_buf text;
+  tl_symbol name = TL_NO_SYMBOL;
+  uint32_t n = tl_onnx_slot(&x->numbers, base);
+  tl_buf_init(&text);
+  do {
+    tl_buf_clear(&text);
+    tl_buf_add_sv(&text, tl_sym(x->m, base));
+    tl_buf_printf(&text, "_%u", ++n);
+  } while (!text.failed && tl_symbol_find(&x->m->symbols, tl_buf_view(&text)) != TL_NO_SYMBOL);
+  if (!text.failed && tl_onnx_set_slot(&x->numbers, base, n) == TL_OK)
+    name = tl_module_intern(x->m, tl_buf_view(&text));
+  tl_buf_release(&text);
+  return name;
+}
+
 static tl_status rename_fresh(tl_onnx *x, tl_value_id v) {
-  tl_sv base = tl_value_name(x->m, v);
-  tl_symbol name = tl_module_fresh_name(x->m, base);
+  tl_symbol name = numbered(x, tl_value_get(x->m, v)->name);
   if (name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   tl_value_set_name(x->m, v, name);
