@@ -24,7 +24,9 @@ test:
 
 install: all
 	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) >/dev/null
-	@meson install -C $(BUILD) --quiet
+	@ninja -C $(BUILD) --quiet
+	@meson install -C $(BUILD) --quiet --no-rebuild
+	@[ "$$(id -u)" != 0 ] || [ -n "$(DESTDIR)" ] || ldconfig
 	@echo "installed under $(abspath $(PREFIX))"
 
 bench: all

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 static const tl_dtype_info table[TL_N_DTYPES] = {
-    /*                       tir          ONNX               GE                bits onnx proto int */
+    /*                       tir          ONNX               GE                bits onnx proto
+     * int */
     [TL_DTYPE_NONE] =       {"?",         "undefined",       "DT_UNDEFINED",     0,  0,  0, 28},
     [TL_DTYPE_F32] =        {"f32",       "float",           "DT_FLOAT",        32,  1,  1,  0},
     [TL_DTYPE_F16] =        {"f16",       "float16",         "DT_FLOAT16",      16, 10,  2,  1},

@@ -92,7 +92,8 @@ static inline bool tl_node_is_before(const tl_module *m, tl_node_id a, tl_node_i
  * of one cycle; the graph is then unchanged. */
 tl_status tl_graph_sort(tl_module *m, tl_graph_id g) TL_NODISCARD;
 
-/* Structural hash of a node over op, attributes and operand ids (for CSE); equal nodes hash equal. */
+/* Structural hash of a node over op, attributes and operand ids (for CSE); equal nodes hash
+ * equal. */
 uint64_t tl_node_hash(const tl_module *m, tl_node_id n);
 /* Same op, operands, attributes, stream and number of results (commutative operands in any order).
  */

@@ -6,8 +6,8 @@
  * inferred one wins.
  *
  * Partial values: for integer tensors of rank 0 and 1 with few elements (shape arithmetic) the
- * elements themselves are tracked, as numbers or symbolic dims, so that Shape -> Gather -> Concat ->
- * Reshape keeps names. */
+ * elements themselves are tracked, as numbers or symbolic dims, so that Shape -> Gather -> Concat
+ * -> Reshape keeps names. */
 #ifndef TL_IR_INFER_H
 #define TL_IR_INFER_H
 
@@ -65,8 +65,8 @@ const tl_dim *tl_infer_dims(tl_infer *x, uint32_t i);
 /* States result i. No effect beyond the node's results. dims may be NULL with rank <= 0. */
 tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims);
 tl_status tl_infer_set_type(tl_infer *x, uint32_t i, tl_type_id type);
-/* States result i with the shape of an operand; dtype NONE: with its dtype too, and then any kind of
- * type is passed on. */
+/* States result i with the shape of an operand; dtype NONE: with its dtype too, and then any kind
+ * of type is passed on. */
 tl_status tl_infer_set_like(tl_infer *x, uint32_t i, uint32_t operand, tl_dtype dtype);
 
 /* Elements of operand i, flattened: those of a constant or tracked ones; .at NULL when nothing is

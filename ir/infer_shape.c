@@ -109,8 +109,9 @@ static bool has_zero(const tl_dim *dims, uint32_t n) {
   return false;
 }
 
-/* A requested shape that is constant and does not fit is an error. One that was computed is not: the
- * graph may never run with it, and runtimes load such models; what was asked for is then stated. */
+/* A requested shape that is constant and does not fit is an error. One that was computed is not:
+ * the graph may never run with it, and runtimes load such models; what was asked for is then
+ * stated. */
 static tl_status clash(tl_infer *x, const char *what) {
   if (tl_value_constant(x->m, tl_operand(x->m, x->node, 1)))
     return tl_infer_fail(x, "%s", what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity-elimination: drop nodes that return their operand unchanged: Identity, Dropout outside of
- * training, casts to the dtype the operand has, and Concat, Sum, Max, Min, Mean of one operand.
+/* identity-elimination: drop nodes that return their operand unchanged: Identity, Dropout outside
+ * of training, casts to the dtype the operand has, and Concat, Sum, Max, Min, Mean of one operand.
  *
  * Requires:  infer-shapes, to know the dtypes of casts.   Keeps: names and order of graph outputs.
  * After:     what is left either computes something or gives a graph output its name.

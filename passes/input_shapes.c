@@ -2,8 +2,8 @@
 /* input-shapes: give inputs of the main graph the shapes of --input-shape.
  *
  * Requires:  infer-shapes afterwards.   Keeps: nodes, edges, names, dtypes.
- * After:     named inputs have the given shape; where one changed, shapes that may have followed from
- *            the old one are forgotten (ranks and dtypes stay).
+ * After:     named inputs have the given shape; where one changed, shapes that may have followed
+ *            from the old one are forgotten (ranks and dtypes stay).
  * Cost:      O(options * inputs + values).
  * Tests:     tests/golden/input-shapes/ */
 #include "passes/passes.h"

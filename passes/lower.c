@@ -161,16 +161,12 @@ static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
   return true;
 }
 
-/* May the port take the value? f16, bf16 and f32 count as one here: the device compiler casts among
- * them under its precision mode. Values of unknown type pass. */
+/* May the port take the value? Exactly the prototype's element types: a later precision mode may
+ * change the value's type, the device compiler is told not to. Values of unknown type pass. */
 static bool takes(const lowering *l, const tl_op *op, const tl_op_port *p, tl_value_id v) {
-  const uint64_t real = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16) |
-                        TL_DTYPE_BIT(TL_DTYPE_F32);
   tl_dtype d = v ? tl_type_dtype(l->m, tl_value_type(l->m, v)) : TL_DTYPE_NONE;
   uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
-  if (d == TL_DTYPE_NONE || mask == 0)
-    return true;
-  return mask & (real & TL_DTYPE_BIT(d) ? real : TL_DTYPE_BIT(d));
+  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0;
 }
 
 static bool takes_dtypes(lowering *l, const tl_npu_form *f, uint32_t n_results) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op-names: replace op types as --op-name-map says: custom op type -> type to use instead. A type is
- * written as "Name" or "domain::Name". A bare new name means the ONNX op, else the NPU op, else an
- * op of the old one's domain.
+/* op-names: replace op types as --op-name-map says: custom op type -> type to use instead. A type
+ * is written as "Name" or "domain::Name". A bare new name means the ONNX op, else the NPU op, else
+ * an op of the old one's domain.
  *
  * Requires:  nothing; infer-shapes afterwards.   Keeps: edges, attributes, names.
  * After:     no node has a type that the option replaces.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pass sees. A pass owns nothing, keeps nothing between runs and prints nothing; it edits the
- * module through ir/graph.h, each time after tl_pass_may_rewrite said yes. */
+/* What a pass sees. A pass owns nothing, keeps nothing between runs and prints nothing; it edits
+ * the module through ir/graph.h, each time after tl_pass_may_rewrite said yes. */
 #ifndef TL_PASSES_PASS_H
 #define TL_PASSES_PASS_H
 

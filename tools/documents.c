@@ -98,7 +98,8 @@ void tl_document_options(tl_buf *out) {
   }
 }
 
-/* Adds text for roff: dashes that stay dashes, no line that looks like a request. */
+/* Adds text for roff: dashes that stay dashes, no line that looks like a request, and long choices
+ * may break behind a bar. */
 static void add_roff(tl_buf *out, const char *text) {
   bool at_start = out->n == 0 || out->p[out->n - 1] == '\n';
   for (const char *c = text; *c; c++) {
@@ -108,6 +109,8 @@ static void add_roff(tl_buf *out, const char *text) {
       tl_buf_add_z(out, "\\-");
     else if (*c == '\\')
       tl_buf_add_z(out, "\\e");
+    else if (*c == '|')
+      tl_buf_add_z(out, "|\\:");
     else
       tl_buf_add_char(out, *c);
     at_start = *c == '\n';
@@ -156,7 +159,7 @@ void tl_document_manual(tl_buf *out) {
   tl_buf_printf(out,
                 ".\\\" SPDX-License-Identifier: Apache-2.0\n"
                 ".\\\" Written by tailor --generate=man\n"
-                ".TH TAILOR 1 \"\" \"tailor %s\" \"User Commands\"\n"
+                ".TH TAILOR 1 \"\" \"tailor %s\" \"User Commands\"\n.ad l\n"
                 ".SH NAME\ntailor \\- graph compiler from ONNX to NPU and ONNX models\n"
                 ".SH SYNOPSIS\n.B tailor\n.I COMMAND\n[\\fIARGUMENT\\fR...]\n",
                 TL_VERSION);

@@ -192,8 +192,8 @@ static void json_ops(tl_buf *out, const char *key, const op_count_vec *v, bool *
   tl_buf_add_char(out, '}');
 }
 
-/* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or null
- * when the rank is unknown. */
+/* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or
+ * null when the rank is unknown. */
 static void json_tensor(tl_buf *out, const tl_module *m, const tl_type *t, bool *first) {
   tl_json_key(out, "kind", first);
   tl_buf_add_z(out, t->kind == TL_KIND_TENSOR ? "\"tensor\"" : "\"other\"");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Self-check: reads finished AIR bytes the way a loader does, with code of its own, and refuses
- * everything that a loader would reject or silently drop (plus what only breaks later: cycles, holes
- * in numbering, constants of the wrong size). One forward walk over the bytes; the file is known to
- * be in topological order, so an edge must lead to a node already seen. */
+ * everything that a loader would reject or silently drop (plus what only breaks later: cycles,
+ * holes in numbering, constants of the wrong size). One forward walk over the bytes; the file is
+ * known to be in topological order, so an edge must lead to a node already seen. */
 #include "backend/air/air.h"
 #include "support/hash.h"
 

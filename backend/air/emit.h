@@ -15,8 +15,8 @@ typedef struct tl_air_options {
   const volatile int *cancel; /* polled while writing, NULL: never */
 } tl_air_options;
 
-/* Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for a
- * message beyond 2 GiB - 1 even without weights, TL_IO, TL_NO_MEMORY, TL_INTERNAL when the
+/* Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for
+ * a message beyond 2 GiB - 1 even without weights, TL_IO, TL_NO_MEMORY, TL_INTERNAL when the
  * self-check finds a fault. The module is not changed. */
 tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) TL_NODISCARD;
 

@@ -18,8 +18,8 @@ tl_status tl_air_names_init(tl_air_names *t, tl_arena *arena, uint32_t expect) T
 void tl_air_names_release(tl_air_names *t);
 
 /* Makes a fresh name out of prefix ("" or "graph/") and wish: other characters become '_', a name
- * in use gets "_1", "_2" ..., a long one is cut and gets a hash. The result lives in the arena; p is
- * NULL when memory is out. */
+ * in use gets "_1", "_2" ..., a long one is cut and gets a hash. The result lives in the arena; p
+ * is NULL when memory is out. */
 tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish);
 
 #endif

@@ -198,7 +198,8 @@ static bool is_spatial_port(const char *name) {
   return strcmp(name, "x") == 0 || strcmp(name, "y") == 0 || strcmp(name, "filter") == 0;
 }
 
-/* Ops with a data_format of NCHW or NCDHW have it on their ports x, filter and y; all else is ND. */
+/* Ops with a data_format of NCHW or NCDHW have it on their ports x, filter and y; all else is
+ * ND. */
 static void format_node(tl_air *a, tl_node_id n) {
   const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
   const tl_attr *given = op ? tl_node_attr_or_default(a->m, n, TL_SYM_data_format) : NULL;

@@ -6,14 +6,14 @@
 
 /* An entry that ends in ":<digits>" names a node and its result. */
 static bool split_index(tl_sv entry, tl_out_node *out) {
-  const char *colon = memrchr(entry.p, ':', entry.n);
+  size_t colon = entry.n;
   uint64_t index;
-  if (!colon || colon == entry.p)
-    return false;
-  if (!tl_parse_u64((tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)}, &index) ||
+  while (colon > 0 && entry.p[colon - 1] != ':')
+    colon--;
+  if (colon < 2 || !tl_parse_u64((tl_sv){entry.p + colon, entry.n - colon}, &index) ||
       index >= UINT32_MAX)
     return false;
-  *out = (tl_out_node){{entry.p, (size_t)(colon - entry.p)}, (uint32_t)index, true};
+  *out = (tl_out_node){{entry.p, colon - 1}, (uint32_t)index, true};
   return true;
 }
 

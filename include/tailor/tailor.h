@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libtailor: an offline graph compiler for Ascend NPUs. Reads ONNX (or textual IR), rewrites, writes
- * AIR, ONNX or textual IR. Everything is opaque; names and defaults of options are those of the
- * command line (`tailor help convert`, docs/options.md).
+/* libtailor: an offline graph compiler for Ascend NPUs. Reads ONNX (or textual IR), rewrites,
+ * writes AIR, ONNX or textual IR. Everything is opaque; names and defaults of options are those of
+ * the command line (`tailor help convert`, docs/options.md).
  *
  *   tl_context *c = tl_context_create();
  *   tl_context_on_message(c, print_message, NULL);
@@ -75,8 +75,8 @@ typedef enum tailor_target {
   TAILOR_FOR_AIR   /* NPU form: only AIR can be saved afterwards */
 } tailor_target;
 
-/* Runs the pipeline at the level of the option "-O" (2 unless set). A model that failed is only good
- * for destruction. */
+/* Runs the pipeline at the level of the option "-O" (2 unless set). A model that failed is only
+ * good for destruction. */
 TAILOR_API int tl_model_optimize(tl_model *m, tailor_target target);
 /* Nodes in all graphs of the model. */
 TAILOR_API uint32_t tl_model_count_nodes(const tl_model *m);
