@@ -80,7 +80,8 @@ static inline void tl_value_set_name(tl_module *m, tl_value_id v, tl_symbol name
 tl_symbol tl_module_fresh_name(tl_module *m, tl_sv base);
 
 /* Adds a control edge (both in one graph). 0 when memory is out. */
-tl_control_id tl_control_add(tl_module *m, tl_node_id from, tl_node_id to, tl_control_origin origin);
+tl_control_id tl_control_add(tl_module *m, tl_node_id from, tl_node_id to,
+                             tl_control_origin origin);
 void tl_control_erase(tl_module *m, tl_control_id c);
 
 /* True when a runs before b; both in one graph. O(1). */

@@ -171,7 +171,8 @@ static tl_status report_cycle(sorter *s) {
     tl_buf_add_z(&text, " -> ...");
   tl_buf_printf(&text, " -> %.*s", TL_SV_ARG(tl_node_where(s->m, s->node[at]).node));
   tl_status status = tl_fail(s->m->diag, TL_INVALID_MODEL, TL_AT_FILE(s->m->path),
-                             "nodes depend on each other in a cycle: %s", text.failed ? "" : text.p);
+                             "nodes depend on each other in a cycle: %s",
+                             text.failed ? "" : text.p);
   tl_buf_release(&text);
   return status;
 }

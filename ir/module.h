@@ -39,7 +39,7 @@ typedef struct tl_use {
 typedef enum tl_value_kind {
   TL_VALUE_NONE = 0,
   TL_VALUE_RESULT,  /* def = node, index = result */
-  TL_VALUE_INPUT,   /* def = graph, index = position; tensor = default value of an overridable one */
+  TL_VALUE_INPUT,   /* def = graph, index = position; tensor = default of an overridable one */
   TL_VALUE_CONSTANT /* def = graph, index = position in graph->constants; tensor = its data */
 } tl_value_kind;
 

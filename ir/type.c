@@ -73,7 +73,8 @@ tl_type_id tl_type_intern(tl_module *m, const tl_type *given) {
 tl_type_id tl_type_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim *dims) {
   if (rank > TL_MAX_RANK)
     return TL_NO_TYPE;
-  tl_type t = {.kind = TL_KIND_TENSOR, .dtype = (uint8_t)dtype, .rank = (int16_t)rank, .dims = dims};
+  tl_type t = {
+      .kind = TL_KIND_TENSOR, .dtype = (uint8_t)dtype, .rank = (int16_t)rank, .dims = dims};
   return tl_type_intern(m, &t);
 }
 

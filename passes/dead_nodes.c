@@ -17,7 +17,8 @@ typedef struct sweep {
 
 static bool any_result_needed(const sweep *s, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (tl_value_get(s->m, node->results + i)->n_uses || tl_is_pinned(&s->pinned, node->results + i))
+    if (tl_value_get(s->m, node->results + i)->n_uses ||
+        tl_is_pinned(&s->pinned, node->results + i))
       return true;
   return false;
 }

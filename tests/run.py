@@ -119,7 +119,8 @@ class Tests:
         need('npm')
         where = os.path.join(ROOT, 'tests', 'ort')
         if not os.path.isdir(os.path.join(where, 'node_modules', 'onnxruntime-node')):
-            p = shell(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', where])
+            p = shell(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix',
+                       where])
             if p.returncode:
                 raise Skip('npm ci failed: ' + p.stdout.strip()[-300:])
         return '', (1, 0, 0)

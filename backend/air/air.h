@@ -172,6 +172,7 @@ void tl_air_remove_weights(tl_air *a);
 
 /* ---- check.c ---- */
 /* Walks finished bytes as a loader would. Reports the first fault as TL_INTERNAL. */
-tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uint64_t n) TL_NODISCARD;
+tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uint64_t n)
+    TL_NODISCARD;
 
 #endif

@@ -137,7 +137,9 @@ static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, const tl_
   tl_buf_init(&text);
   tl_buf_add_sv(&text, a->node_names[n]);
   tl_buf_printf(&text, "_%u_%.*s", position, TL_SV_ARG(tl_sym(a->m, attr->name)));
-  tl_sv name = text.failed ? (tl_sv){0} : tl_air_name(&a->graph_pool, TL_SV(""), tl_buf_view(&text));
+  tl_sv name = {0};
+  if (!text.failed)
+    name = tl_air_name(&a->graph_pool, TL_SV(""), tl_buf_view(&text));
   tl_buf_release(&text);
   a->graph_names[attr->u.g] = name;
   return name.p && tl_u32_vec_push(&a->graphs, attr->u.g) ? TL_OK : tl_air_no_memory(a);

@@ -8,7 +8,8 @@ Per model: import, verify, print -> parse -> print to the same bytes, ONNX re-ex
 inferred output types against reference outputs, AIR where every op has an NPU form (checked by the
 independent air_check.py), and with --ort the numbers of original and results in ONNX Runtime.
 exceptions.tsv lists, per case and check, what does not hold and why; an exception that no longer
-fails is reported as a failure too, so the list stays true. Ends with 'N passed, M failed, K skipped'.
+fails is reported as a failure too, so the list stays true. The last line is
+'N passed, M failed, K skipped'.
 """
 import argparse
 import collections

@@ -24,7 +24,8 @@ NO_SPDX = ('.json', '.tsv', '.txt', 'LICENSE', '.t', '.onnx', '.bin', '.gitignor
 def tracked():
     out = subprocess.run(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
                          cwd=ROOT, capture_output=True, check=True)
-    return [f for f in out.stdout.decode().split('\0') if f and os.path.isfile(os.path.join(ROOT, f))]
+    names = out.stdout.decode().split('\0')
+    return [f for f in names if f and os.path.isfile(os.path.join(ROOT, f))]
 
 
 def text(path):
@@ -77,8 +78,9 @@ def headers(files):
     for path in files:
         if not path.endswith('.h') or path.startswith('tests/'):
             continue
-        p = subprocess.run(['gcc', '-std=c11', '-D_GNU_SOURCE', '-fsyntax-only', '-x', 'c', '-I', ROOT,
-                            '-I', headers.build, '-'], input=f'#include "{path}"\n', text=True,
+        p = subprocess.run(['gcc', '-std=c11', '-D_GNU_SOURCE', '-fsyntax-only', '-x', 'c', '-I',
+                            ROOT, '-I', headers.build, '-'],
+                           input=f'#include "{path}"\n', text=True,
                            capture_output=True, check=False)
         if p.returncode:
             yield f'{path} does not compile alone: {p.stderr.strip().splitlines()[0]}'

@@ -25,7 +25,8 @@ static void open_module(fixture *f) {
                             tl_type_tensor(f->m, TL_DTYPE_F32, 2, dims), TL_NO_TENSOR);
 }
 
-static tl_node_id add_node(fixture *f, tl_op_id op, tl_value_id a, tl_value_id b, const char *name) {
+static tl_node_id add_node(fixture *f, tl_op_id op, tl_value_id a, tl_value_id b,
+                           const char *name) {
   tl_value_id operands[] = {a, b};
   tl_symbol result = tl_module_intern(f->m, tl_sv_from(name));
   tl_node_spec spec = {.op = op,
