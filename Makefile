@@ -16,7 +16,7 @@ all:
 demo:
 	@sh scripts/install-deps demo
 	@$(MAKE) --no-print-directory all
-	@sh scripts/demo $(BUILD)/tools/tailor demo-out $(MODEL)
+	@sh scripts/demo $(BUILD)/tools/tailor demo-out $(if $(MODEL),"$(MODEL)")
 
 test:
 	@sh scripts/install-deps test

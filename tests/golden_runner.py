@@ -5,8 +5,8 @@
   golden_runner.py --tailor BIN [--update] [--dump DIR] PATH...
 
 Line 1 is '# RUN: opt ARGS'; what follows up to a line '----' is fed to `tailor opt ARGS` on
-standard input, and what it prints must equal the text below the line. '# FAIL: text' instead of '# RUN:'
-lines demands a failing run whose messages contain the text. --update rewrites the part below the
+standard input, and what it prints must equal the text below the line. '# FAIL: text' lines beside
+'# RUN:' demand a failing run whose messages contain the text. --update rewrites the part below the
 line; --dump keeps both modules as files for a numeric comparison. The printed result is run through
 the same command once more: passes must be idempotent."""
 import argparse
