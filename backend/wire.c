@@ -56,9 +56,9 @@ static inline uint64_t tag_of(uint32_t field, uint32_t type) {
 }
 
 tl_status tl_wire_start(tl_wire *w, tl_writer *out) {
-  assert(w->open.n == 0);
   if (w->failed)
     return TL_NO_MEMORY;
+  assert(w->open.n == 0);
   w->out = out;
   w->base = tl_writer_position(out);
   return TL_OK;

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -109,6 +110,23 @@ class Tests:
         """atc command lines as users wrote them"""
         return counted([PYTHON, 'tests/cli/test_atc_lines.py', '--tailor', self.tool('asan')])
 
+    def oom(self):
+        """conversions in which the n-th allocation fails, for every n, sanitized"""
+        program = os.path.join(self.folder('asan'), 'tests', 'oom-test')
+        official = '/usr/lib/python3/dist-packages/onnx/backend/test/data/'
+        text, total = '', [0, 0, 0]
+        for model, suffix in ((os.path.join(ROOT, 'tests/oom/model.tir'), 'air'),
+                              (os.path.join(ROOT, 'tests/oom/model.tir'), 'onnx'),
+                              (official + 'node/test_if/model.onnx', 'air'),
+                              (official + 'node/test_loop11/model.onnx', 'onnx'),
+                              (official + 'node/test_layer_normalization_2d_axis0_expanded/model.onnx',
+                               'onnx')):
+            with tempfile.TemporaryDirectory() as work:
+                more, counts = counted([program, model, os.path.join(work, 'out.' + suffix)])
+            text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))
+            total = [a + b for a, b in zip(total, counts)]
+        return text, tuple(total)
+
     def hostile(self):
         """malformed and malicious inputs, sanitized"""
         return counted([PYTHON, 'tests/hostile/run.py', '--tailor', self.tool('asan')])
@@ -148,7 +166,7 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'golden', 'cli',
-         'atc_lines', 'hostile', 'ort', 'official', 'corpus', 'fuzz']
+         'atc_lines', 'oom', 'hostile', 'ort', 'official', 'corpus', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -2,9 +2,11 @@
 /* Files: path rules, atomic output, and the thread pool. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ir/module.h"
 #include "support/file.h"
 #include "support/pool.h"
 #include "tests/unit/unit.h"
@@ -137,6 +139,40 @@ static void copies_keep_every_byte(void) {
   remove_folder(folder);
 }
 
+/* More files than a process may have descriptors here; all of them can still be copied. */
+static void many_files_need_few_descriptors(void) {
+  enum { FILES = 150, BYTES = 70000 };
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  struct rlimit before;
+  tl_module *m = tl_module_create(&d, "test", 0);
+  tl_writer *w;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+  write_pattern(in_folder(path, folder, "a"), BYTES);
+  CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit few = {100, before.rlim_max};
+  CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (int i = 0; i < FILES; i++) {
+    tl_file *f;
+    CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_MAP, &f), TL_OK);
+    CU_ASSERT_EQUAL_FATAL(tl_module_add_file(m, f), TL_OK);
+  }
+  CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const tl_file *first = m->files.at[0];
+  const tl_file *last = m->files.at[FILES - 1];
+  CU_ASSERT_TRUE(first->fd >= 0 && last->fd < 0 && last->mapped);
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, in_folder(path, folder, "b"), NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_copy(w, first, 0, BYTES), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_copy(w, last, 0, BYTES), TL_OK);
+  uint64_t n;
+  const unsigned char *view = tl_writer_view(w, &n);
+  CU_ASSERT_TRUE(view && n == 2 * BYTES && memcmp(view, view + BYTES, BYTES) == 0);
+  tl_writer_abort(w);
+  tl_module_destroy(m);
+  remove_folder(folder);
+}
+
 static void failed_output_leaves_the_old_file(void) {
   char *folder = make_folder();
   char path[80];
@@ -197,6 +233,7 @@ static const unit_test tests[] = {
     {"locations stay inside the folder", locations_stay_inside_the_folder},
     {"reading equals mapping", reading_equals_mapping},
     {"copies keep every byte", copies_keep_every_byte},
+    {"many files need few descriptors", many_files_need_few_descriptors},
     {"failed output leaves the old file", failed_output_leaves_the_old_file},
     {"pool reports the lowest failure", pool_reports_the_lowest_failure},
     {NULL, NULL},

@@ -7,6 +7,7 @@
 #include "support/arena.h"
 #include "support/file.h"
 #include "support/hash.h"
+#include "support/map.h"
 #include "support/slab.h"
 #include "support/symbol.h"
 #include "tests/unit/unit.h"
@@ -64,6 +65,29 @@ static void slab_runs_are_contiguous(void) {
   uint32_t whole = tl_slab_alloc(&s, TL_SLAB_CHUNK); /* id 0 stays unused even then */
   CU_ASSERT_EQUAL(whole, 1);
   tl_slab_release(&s);
+}
+
+static void map_finds_what_was_set(void) {
+  enum { KEYS = 20000 };
+  tl_map map = {0};
+  uint32_t value = 7;
+  CU_ASSERT_FALSE(tl_map_find(&map, 0, &value));
+  CU_ASSERT_EQUAL(tl_map_count(&map), 0);
+  for (uint32_t i = 0; i < KEYS; i++)
+    CU_ASSERT_TRUE_FATAL(tl_map_set(&map, tl_map_pair(i % 100, i), i));
+  CU_ASSERT_TRUE(tl_map_set(&map, tl_map_pair(1, 1), 5));
+  CU_ASSERT_EQUAL(tl_map_count(&map), KEYS);
+  for (uint32_t i = 0; i < KEYS; i++)
+    CU_ASSERT_TRUE(tl_map_find(&map, tl_map_pair(i % 100, i), &value) &&
+                   value == (i == 1 ? 5 : i));
+  CU_ASSERT_FALSE(tl_map_find(&map, tl_map_pair(1, 2), &value));
+  CU_ASSERT_EQUAL(value, KEYS - 1); /* untouched */
+  CU_ASSERT_TRUE(tl_map_find(&map, 0, NULL));
+  tl_map_release(&map);
+  CU_ASSERT_FALSE(tl_map_find(&map, 0, NULL));
+  CU_ASSERT_TRUE(tl_map_set(&map, UINT64_MAX, 3) && tl_map_find(&map, UINT64_MAX, &value));
+  CU_ASSERT_EQUAL(value, 3);
+  tl_map_release(&map);
 }
 
 static void numbers_parse_whole_or_not(void) {
@@ -154,6 +178,7 @@ static void committed_output_is_whole(void) {
 static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mark},
                                   {"symbols are equal by bytes", symbols_are_equal_by_bytes},
                                   {"slab runs are contiguous", slab_runs_are_contiguous},
+                                  {"map finds what was set", map_finds_what_was_set},
                                   {"numbers parse whole or not", numbers_parse_whole_or_not},
                                   {"floats print shortest", floats_print_shortest},
                                   {"quoting keeps terminals safe", quoting_keeps_terminals_safe},
