@@ -6,7 +6,7 @@
  * Requires:  nothing; infer-shapes afterwards.   Keeps: edges, attributes, names.
  * After:     no node has a type that the option replaces.
  * Cost:      O(renames * kinds of ops + nodes).
- * Tests:     tests/golden/op-names/ */
+ * Tests:     tests/unit/test_op_names.c */
 #include "passes/passes.h"
 
 /* Splits "domain::Name"; without "::" the domain stays NULL. */
