@@ -56,17 +56,24 @@ void tl_module_destroy(tl_module *m) {
   tl_opset_vec_release(&m->opsets);
   tl_state_vec_release(&m->states);
   tl_opaque_vec_release(&m->opaque_ops);
+  tl_map_release(&m->opaque_index);
   tl_symtab_release(&m->symbols);
   tl_arena_release(&m->arena);
   free(m->type_slots);
   free(m);
 }
 
+/* A process may often have no more than 1024 descriptors, a model thousands of weight files. */
+enum { MAX_DESCRIPTORS = 64 };
+
 tl_status tl_module_add_file(tl_module *m, tl_file *f) {
-  if (tl_file_vec_push(&m->files, f))
-    return TL_OK;
-  tl_file_close(f);
-  return TL_NO_MEMORY;
+  if (!tl_file_vec_push(&m->files, f)) {
+    tl_file_close(f);
+    return TL_NO_MEMORY;
+  }
+  if (m->files.n > MAX_DESCRIPTORS)
+    tl_file_drop_descriptor(f);
+  return TL_OK;
 }
 
 size_t tl_module_bytes(const tl_module *m) {

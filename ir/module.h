@@ -11,6 +11,7 @@
 #include "ir/attr.h"
 #include "ir/op.h"
 #include "support/diag.h"
+#include "support/map.h"
 #include "support/slab.h"
 #include "support/vec.h"
 
@@ -172,6 +173,7 @@ struct tl_module {
   uint32_t *type_slots; /* owned hash index of types */
   uint32_t n_type_slots;
   tl_opaque_vec opaque_ops; /* by id - tl_n_op_rows */
+  tl_map opaque_index;      /* (domain, name) -> index into opaque_ops */
   tl_extra_vec extras;      /* entry 0 is empty */
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
   tl_state_vec states;
@@ -190,7 +192,8 @@ struct tl_module {
  * tables. NULL when memory is out. */
 tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes);
 void tl_module_destroy(tl_module *m);
-/* Hands a file over to the module (closed even on failure). */
+/* Hands a file over to the module (closed even on failure). Beyond the first 64 files only the
+ * mapping is kept, so that many files do not exhaust the descriptors of the process. */
 tl_status tl_module_add_file(tl_module *m, tl_file *f) TL_NODISCARD;
 /* Private bytes held: arena, pools, tables (not mapped files). */
 size_t tl_module_bytes(const tl_module *m);

@@ -29,13 +29,19 @@ tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
     if (row != UINT32_MAX)
       return row;
   }
-  for (uint32_t i = 0; i < m->opaque_ops.n; i++)
-    if (m->opaque_ops.at[i].domain == domain && m->opaque_ops.at[i].name == name)
-      return tl_n_op_rows + i;
+  uint64_t key = tl_map_pair(domain, name);
+  uint32_t index;
+  if (tl_map_find(&m->opaque_index, key, &index))
+    return tl_n_op_rows + index;
   tl_opaque_op op = {domain, name};
+  index = m->opaque_ops.n;
   if (!tl_opaque_vec_push(&m->opaque_ops, op))
     return UINT32_MAX;
-  return tl_n_op_rows + m->opaque_ops.n - 1;
+  if (!tl_map_set(&m->opaque_index, key, index)) {
+    m->opaque_ops.n--;
+    return UINT32_MAX;
+  }
+  return tl_n_op_rows + index;
 }
 
 tl_symbol tl_op_name_symbol(const tl_module *m, tl_op_id op) {

@@ -150,6 +150,12 @@ tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file 
   return open_fd(d, where, fd, path, mode, out);
 }
 
+void tl_file_drop_descriptor(tl_file *f) {
+  if (f->fd >= 0)
+    close(f->fd);
+  f->fd = -1;
+}
+
 void tl_file_close(tl_file *f) {
   if (!f)
     return;
@@ -157,8 +163,7 @@ void tl_file_close(tl_file *f) {
     munmap((void *)(uintptr_t)f->data, (size_t)f->size);
   else
     free((void *)(uintptr_t)f->data);
-  if (f->fd >= 0)
-    close(f->fd);
+  tl_file_drop_descriptor(f);
   free(f->path);
   free(f);
 }

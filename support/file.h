@@ -10,7 +10,7 @@ typedef struct tl_file {
   char *path;          /* owned; as the caller named it */
   const unsigned char *data;
   uint64_t size;       /* bytes */
-  int fd;              /* open while mapped, -1 in reading mode; lets a writer copy in the kernel */
+  int fd;              /* of a mapped file, lets a writer copy in the kernel; -1: there is none */
   bool mapped;         /* false: data is a heap copy */
   uint64_t device;     /* identity, for refusing to write over an input */
   uint64_t inode;
@@ -26,6 +26,8 @@ typedef enum tl_file_mode {
 tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out)
     TL_NODISCARD;
 void tl_file_close(tl_file *f);
+/* Gives the descriptor up and keeps the contents: a writer then copies from memory. */
+void tl_file_drop_descriptor(tl_file *f);
 
 /* Opens `location` (relative, '/' separated, from a model) below the folder of `model_path`.
  * Absolute paths, "..", links that leave the folder and non-regular files are refused

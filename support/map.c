@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map (support/map.h). uthash asks for memory once per growth of its buckets; entries come from
+ * a slab. Lack of memory is reported, not fatal as uthash would have it. */
+#include "support/map.h"
+
+#include "support/hash.h"
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(entry) ((entry)->lost = true)
+#define HASH_FUNCTION(key, bytes, hash) ((hash) = hash_key(key, bytes))
+
+static unsigned hash_key(const void *key, size_t bytes);
+
+#include <uthash.h>
+
+struct tl_map_entry {
+  uint64_t key;
+  uint32_t value;
+  bool lost; /* uthash had no memory to take it */
+  UT_hash_handle hh;
+};
+
+static unsigned hash_key(const void *key, size_t bytes) {
+  uint64_t whole;
+  memcpy(&whole, key, bytes < sizeof whole ? bytes : sizeof whole);
+  return (unsigned)tl_hash_mix(0, whole);
+}
+
+static tl_map_entry *entry_of(const tl_map *map, uint64_t key) {
+  tl_map_entry *found;
+  HASH_FIND(hh, map->table, &key, sizeof key, found);
+  return found;
+}
+
+bool tl_map_set(tl_map *map, uint64_t key, uint32_t value) {
+  tl_map_entry *entry = entry_of(map, key);
+  if (entry) {
+    entry->value = value;
+    return true;
+  }
+  if (map->entries.record == 0)
+    tl_slab_init(&map->entries, sizeof *entry);
+  uint32_t id = tl_slab_alloc(&map->entries, 1);
+  if (!id)
+    return false;
+  entry = tl_slab_at(&map->entries, id);
+  entry->key = key;
+  entry->value = value;
+  HASH_ADD(hh, map->table, key, sizeof entry->key, entry);
+  return !entry->lost;
+}
+
+bool tl_map_find(const tl_map *map, uint64_t key, uint32_t *value) {
+  const tl_map_entry *entry = entry_of(map, key);
+  if (entry && value)
+    *value = entry->value;
+  return entry != NULL;
+}
+
+uint32_t tl_map_count(const tl_map *map) { return HASH_COUNT(map->table); }
+
+void tl_map_release(tl_map *map) {
+  HASH_CLEAR(hh, map->table);
+  tl_slab_release(&map->entries);
+}
