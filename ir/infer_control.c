@@ -208,6 +208,19 @@ static tl_status sliced(tl_infer *x, uint32_t operand, int64_t axis, tl_dim *len
 
 /* ---- If ------------------------------------------------------------------------------------- */
 
+/* Operands behind the condition are captured values (pass isolate): the inputs of each branch. */
+static tl_status infer_branch(tl_infer *x, const tl_graph *g) {
+  uint32_t n_operands = tl_infer_n_operands(x);
+  uint32_t n_captured = n_operands ? n_operands - 1 : 0;
+  TL_TRY(check_signature(x, g, n_captured, tl_infer_n_results(x)));
+  for (uint32_t i = 0; i < n_captured; i++) {
+    tl_type_id type;
+    TL_TRY(refine(x, g, i, tl_value_type(x->m, tl_operand(x->m, x->node, i + 1)), &type));
+    set_input(x, g, i, type);
+  }
+  return tl_infer_graph(x, g->id);
+}
+
 tl_status tl_infer_if(tl_infer *x, uint32_t node) {
   const tl_graph *yes;
   const tl_graph *no;
@@ -215,10 +228,8 @@ tl_status tl_infer_if(tl_infer *x, uint32_t node) {
   TL_TRY(read_body(x, TL_SYM_then_branch, &yes));
   TL_TRY(read_body(x, TL_SYM_else_branch, &no));
   uint32_t n = tl_infer_n_results(x);
-  TL_TRY(check_signature(x, yes, 0, n));
-  TL_TRY(check_signature(x, no, 0, n));
-  TL_TRY(tl_infer_graph(x, yes->id));
-  TL_TRY(tl_infer_graph(x, no->id));
+  TL_TRY(infer_branch(x, yes));
+  TL_TRY(infer_branch(x, no));
   for (uint32_t i = 0; i < n; i++) {
     tl_type_id joined;
     TL_TRY(tl_infer_join(x, "a result of the two branches", output_type(x, yes, i),

@@ -92,7 +92,7 @@ static void descs(void) {
   CU_ASSERT_EQUAL_FATAL(conv->n_input_desc, 4);
   CU_ASSERT_EQUAL_FATAL(conv->n_output_desc, 1);
   check_desc(conv->input_desc[1], 1, "2,3,1,1", "NCHW", 0);
-  check_desc(conv->output_desc[0], 1, "1,2,7,7", "NCHW", 0);
+  check_desc(conv->output_desc[0], 1, "1,2,6,7", "NCHW", 0);
   const TlGe__TensorDescriptor *gap = conv->input_desc[2];
   CU_ASSERT_EQUAL(gap->dtype, 0);
   CU_ASSERT_STRING_EQUAL(gap->layout, "FORMAT_RESERVED");
