@@ -108,6 +108,8 @@ tl_status tl_module_verify(tl_module *m, unsigned levels) {
     run_checks(&v, tl_type_checks, false);
   if (sound && (levels & TL_VERIFY_STAGE))
     run_checks(&v, tl_stage_checks, false);
+  if (sound && v.findings == 0 && (levels & TL_VERIFY_SHAPES))
+    run_checks(&v, tl_shape_checks, false);
   if (v.out_of_memory)
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory while verifying");
   return v.findings ? TL_INVALID_MODEL : TL_OK;

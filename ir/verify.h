@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verifier: invariants of a module, in three levels of small named checks. It reports every
+/* The verifier: invariants of a module, in levels of small named checks. It reports every
  * finding through m->diag, each with its node, and changes nothing. Linear in the module. */
 #ifndef TL_IR_VERIFY_H
 #define TL_IR_VERIFY_H
@@ -10,7 +10,8 @@ enum {
   TL_VERIFY_STRUCTURAL = 1 << 0, /* links, order, scopes, names */
   TL_VERIFY_TYPED = 1 << 1,      /* nodes agree with the op table */
   TL_VERIFY_STAGE = 1 << 2,      /* only what the module's form allows */
-  TL_VERIFY_ALL = 7
+  TL_VERIFY_SHAPES = 1 << 3,     /* types agree with inference; holds once it has run */
+  TL_VERIFY_ALL = 15
 };
 
 /* Runs the checks of the given levels. Levels after STRUCTURAL run only when it found nothing, as

@@ -25,6 +25,7 @@ extern const tl_check tl_link_checks[];
 extern const tl_check tl_structure_checks[];
 extern const tl_check tl_type_checks[];
 extern const tl_check tl_stage_checks[];
+extern const tl_check tl_shape_checks[];
 
 /* Reports one finding at a node, or at the module for TL_NO_NODE. */
 void tl_verify_report(tl_verifier *v, tl_node_id n, const char *fmt, ...) TL_PRINTF(3, 4);
