@@ -102,6 +102,14 @@ class Tests:
         return counted([PYTHON, 'tests/golden_runner.py', '--tailor', self.tool('asan'),
                         'tests/golden'])
 
+    def golden_numbers(self):
+        """modules of the golden tests before and after, in ONNX Runtime"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
+            raise Skip('ONNX Runtime for Node is not installed')
+        return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'), '--ort',
+                        ort, 'tests/golden'])
+
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
@@ -166,7 +174,8 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'golden', 'cli',
-         'atc_lines', 'oom', 'hostile', 'ort', 'official', 'corpus', 'fuzz']
+         'atc_lines', 'oom', 'hostile', 'ort',
+         'golden_numbers', 'official', 'corpus', 'fuzz']
 
 
 def run_kind(tests, kind):
@@ -177,7 +186,7 @@ def run_kind(tests, kind):
     except Skip as reason:
         text, counts = f'skipped: {reason}', (0, 0, 1)
     lines = [s for s in text.splitlines() if counts[1] or not SUMMARY.match(s)]
-    notable = [s for s in lines if re.match(r'(FAIL|skip|[a-z-]+: \d+ models|equal to)', s)]
+    notable = [s for s in lines if re.match(r'(FAIL|skip|[a-z-]+: \d+ models|equal to|NPU form)', s)]
     for line in (lines if counts[1] else notable)[-200:]:
         print('    ' + line[:400])
     print(f'{kind} ({method.__doc__}): {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped'

@@ -59,6 +59,7 @@ class Run:
         self.dir = os.path.join(args.work, f'{index:04d}')
         self.checks = {}
         self.unmapped = None
+        self.ops, self.formless = set(), set()
         os.makedirs(self.dir, exist_ok=True)
 
     def out(self, name):
@@ -85,16 +86,16 @@ class Run:
         return self
 
     def types(self):
-        """Inferred output types against the reference outputs."""
-        if not self.case.data:
-            return
+        """Inferred output types against the reference outputs; op types with an NPU form."""
         p = subprocess.run([self.args.tailor, 'info', self.case.path, '--json'],
                            capture_output=True, text=True, check=False, timeout=TIMEOUT)
         if p.returncode:
             self.checks['types'] = f'info: exit {p.returncode}: {first_line(p.stderr)}'
             return
-        outputs = json.loads(p.stdout)['outputs']
-        self.checks['types'] = reference.compare(outputs, self.case.data)
+        info = json.loads(p.stdout)
+        self.ops, self.formless = set(info['ops']), set(info['without_npu_form'])
+        if self.case.data:
+            self.checks['types'] = reference.compare(info['outputs'], self.case.data)
 
     def air(self):
         code, text = call([self.args.tailor, 'convert', self.case.path, '-q', '-o',
@@ -196,6 +197,17 @@ def write_table(path, runs):
                 f.write(f'{r.case.name}\tunmapped\t{r.unmapped}\n')
 
 
+def print_coverage(runs):
+    """Share of (model, op type) pairs with an NPU form, over models that ONNX Runtime loads, and the
+    op types that lack one with the number of models they occur in."""
+    loaded = [r for r in runs if r.case.ort is not False]
+    pairs = sum(len(r.ops) for r in loaded)
+    lacking = collections.Counter(op for r in loaded for op in r.formless)
+    share = 100 * (pairs - sum(lacking.values())) / max(pairs, 1)
+    print(f'NPU form: {share:.1f} % of {pairs} (model, op type) pairs; without: ' +
+          ', '.join(f'{op} {n}' for op, n in sorted(lacking.items(), key=lambda x: (-x[1], x[0]))))
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
@@ -229,6 +241,7 @@ def main():
     print(f'{args.set}: {len(cases)} models; ' +
           ', '.join(f'{c} {n}' for c, n in sorted(per.items())) +
           f'; not fully mapped to the NPU {sum(1 for r in runs if r.unmapped)}')
+    print_coverage(runs)
     if not keep:
         shutil.rmtree(args.work, ignore_errors=True)
     print(f'{passed} passed, {len(failed)} failed, {excepted} skipped')

@@ -251,7 +251,7 @@ static void verifier_finds_damage(void) {
   finds(break_count, "counts 7");
   finds(break_user, "uses check");
   finds(break_result, "result 0 does not know its node");
-  finds(break_name, "two visible values are called %x");
+  finds(break_name, "two values of a graph are called %x");
   finds(break_scope, "made after it is used");
   finds(break_arity, "has 1 operands, needs 2 to 2");
   finds(break_attr, "attribute 'axis' is unknown");
