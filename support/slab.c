@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/pages.h"
+
+enum { LARGEST_BLOCK = 4 << 20 };
+
 void tl_slab_init(tl_slab *s, size_t record_bytes) {
   memset(s, 0, sizeof *s);
   s->record = (uint32_t)record_bytes;
@@ -13,20 +17,21 @@ void tl_slab_init(tl_slab *s, size_t record_bytes) {
 
 void tl_slab_release(tl_slab *s) {
   for (uint32_t i = 0; i < s->n_blocks; i++)
-    free(s->blocks[i]);
+    tl_pages_free(s->blocks[i].p, s->blocks[i].chunks, (size_t)TL_SLAB_CHUNK * s->record);
   free(s->blocks);
   free(s->chunks);
   tl_slab_init(s, s->record);
 }
 
-static int grow_pointers(void *array, uint32_t *cap, uint32_t want) {
+/* Makes room for `want` elements in the array that *array points to. */
+static int grow_array(void *array, size_t size, uint32_t *cap, uint32_t want) {
   void **at = array;
   uint32_t n = *cap ? *cap : 16;
   while (n < want)
     n *= 2;
   if (n == *cap)
     return 1;
-  void *p = realloc(*at, (size_t)n * sizeof(void *));
+  void *p = realloc(*at, n * size);
   if (!p)
     return 0;
   *at = p;
@@ -34,18 +39,30 @@ static int grow_pointers(void *array, uint32_t *cap, uint32_t want) {
   return 1;
 }
 
-/* Adds one block of `chunks` consecutive chunks. */
-static int add_block(tl_slab *s, uint32_t chunks) {
+/* Blocks grow to a quarter of the pool, at most 4 MiB: few faults in a large one, little memory
+ * without a record in any. */
+static uint32_t block_chunks(const tl_slab *s, uint32_t want) {
   size_t chunk_bytes = (size_t)TL_SLAB_CHUNK * s->record;
+  size_t most = (LARGEST_BLOCK + chunk_bytes - 1) / chunk_bytes;
+  uint32_t chunks = s->n_chunks / 4;
+  if (chunks > most)
+    chunks = (uint32_t)most;
+  return chunks > want ? chunks : want;
+}
+
+/* Adds one block of at least `want` consecutive chunks. */
+static int add_block(tl_slab *s, uint32_t want) {
+  size_t chunk_bytes = (size_t)TL_SLAB_CHUNK * s->record;
+  uint32_t chunks = block_chunks(s, want);
   if (chunks > (UINT32_MAX >> TL_SLAB_SHIFT) - s->n_chunks)
     return 0;
-  if (!grow_pointers(&s->chunks, &s->chunk_cap, s->n_chunks + chunks) ||
-      !grow_pointers(&s->blocks, &s->block_cap, s->n_blocks + 1))
+  if (!grow_array(&s->chunks, sizeof *s->chunks, &s->chunk_cap, s->n_chunks + chunks) ||
+      !grow_array(&s->blocks, sizeof *s->blocks, &s->block_cap, s->n_blocks + 1))
     return 0;
-  char *block = calloc(chunks, chunk_bytes);
+  char *block = tl_pages_alloc(chunks, chunk_bytes);
   if (!block)
     return 0;
-  s->blocks[s->n_blocks++] = block;
+  s->blocks[s->n_blocks++] = (tl_slab_block){block, chunks};
   for (uint32_t i = 0; i < chunks; i++)
     s->chunks[s->n_chunks++] = block + i * chunk_bytes;
   return 1;

@@ -11,9 +11,14 @@
 
 enum { TL_SLAB_SHIFT = 10, TL_SLAB_CHUNK = 1 << TL_SLAB_SHIFT };
 
+typedef struct tl_slab_block {
+  void *p;         /* of tl_pages_alloc */
+  uint32_t chunks;
+} tl_slab_block;
+
 typedef struct tl_slab {
   char **chunks;   /* owned; each of TL_SLAB_CHUNK records, zeroed */
-  void **blocks;   /* owned; what malloc returned (a long run spans several chunks) */
+  tl_slab_block *blocks; /* owned; what was allocated (a block spans several chunks) */
   uint32_t n_chunks;
   uint32_t chunk_cap;
   uint32_t n_blocks;
@@ -33,7 +38,7 @@ static inline void *tl_slab_at(const tl_slab *s, uint32_t id) {
   return s->chunks[id >> TL_SLAB_SHIFT] + (size_t)(id & (TL_SLAB_CHUNK - 1)) * s->record;
 }
 
-/* Bytes obtained from malloc. */
+/* Bytes allocated for records. */
 size_t tl_slab_bytes(const tl_slab *s);
 
 #endif

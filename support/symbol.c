@@ -6,17 +6,19 @@
 #include <string.h>
 
 #include "support/hash.h"
+#include "support/pages.h"
 
 static uint32_t hash_of(tl_sv s) { return (uint32_t)tl_hash_bytes(s.p, s.n, 0); }
 
-static void place(tl_symtab *t, tl_symbol s) {
-  uint32_t at = t->entries[s].hash & (t->n_slots - 1);
-  while (t->slots[at])
+static void place(tl_symtab *t, tl_symbol_slot s) {
+  uint32_t at = s.hash & (t->n_slots - 1);
+  while (t->slots[at].next)
     at = (at + 1) & (t->n_slots - 1);
-  t->slots[at] = s + 1;
+  t->slots[at] = s;
 }
 
 static tl_status grow_slots(tl_symtab *t, uint32_t symbols) {
+  tl_symtab old = *t;
   uint32_t want = t->n_slots ? t->n_slots : 64;
   while (want / 2 < symbols) {
     if (want > UINT32_MAX / 4)
@@ -25,21 +27,22 @@ static tl_status grow_slots(tl_symtab *t, uint32_t symbols) {
   }
   if (want == t->n_slots)
     return TL_OK;
-  uint32_t *slots = calloc(want, sizeof *slots);
+  tl_symbol_slot *slots = tl_pages_alloc(want, sizeof *slots);
   if (!slots)
     return TL_NO_MEMORY;
-  free(t->slots);
   t->slots = slots;
   t->n_slots = want;
-  for (uint32_t s = 0; s < t->n; s++)
-    place(t, s);
+  for (uint32_t i = 0; i < old.n_slots; i++)
+    if (old.slots[i].next)
+      place(t, old.slots[i]);
+  tl_pages_free(old.slots, old.n_slots, sizeof *old.slots);
   return TL_OK;
 }
 
 static tl_status grow_entries(tl_symtab *t, uint32_t cap) {
   if (cap <= t->cap)
     return TL_OK;
-  tl_symbol_entry *entries = realloc(t->entries, (size_t)cap * sizeof *entries);
+  tl_symbol_entry *entries = tl_pages_grow(t->entries, t->cap, cap, sizeof *entries);
   if (!entries)
     return TL_NO_MEMORY;
   t->entries = entries;
@@ -55,38 +58,34 @@ tl_status tl_symtab_reserve(tl_symtab *t, uint32_t more) {
 }
 
 void tl_symtab_release(tl_symtab *t) {
-  free(t->entries);
-  free(t->slots);
+  tl_pages_free(t->entries, t->cap, sizeof *t->entries);
+  tl_pages_free(t->slots, t->n_slots, sizeof *t->slots);
   memset(t, 0, sizeof *t);
 }
 
 /* Slot of s: either its symbol or the free slot where it belongs. */
 static uint32_t slot_of(const tl_symtab *t, tl_sv s, uint32_t hash) {
   uint32_t at = hash & (t->n_slots - 1);
-  while (t->slots[at]) {
-    const tl_symbol_entry *e = &t->entries[t->slots[at] - 1];
-    if (e->hash == hash && e->n == s.n && (s.n == 0 || memcmp(e->p, s.p, s.n) == 0))
+  for (; t->slots[at].next; at = (at + 1) & (t->n_slots - 1)) {
+    if (t->slots[at].hash != hash)
+      continue;
+    const tl_symbol_entry *e = &t->entries[t->slots[at].next - 1];
+    if (e->n == s.n && (s.n == 0 || memcmp(e->p, s.p, s.n) == 0))
       break;
-    at = (at + 1) & (t->n_slots - 1);
   }
   return at;
 }
 
 tl_symbol tl_symbol_find(const tl_symtab *t, tl_sv s) {
-  if (s.n >= UINT32_MAX)
-    return TL_NO_SYMBOL;
-  uint32_t found = t->slots[slot_of(t, s, hash_of(s))];
+  uint32_t found = t->slots[slot_of(t, s, hash_of(s))].next;
   return found ? found - 1 : TL_NO_SYMBOL;
 }
 
-static tl_symbol intern(tl_symtab *t, tl_sv s, bool copy) {
-  if (s.n >= UINT32_MAX)
-    return TL_NO_SYMBOL;
-  uint32_t hash = hash_of(s);
+static tl_symbol intern(tl_symtab *t, tl_sv s, uint32_t hash, bool copy) {
   uint32_t at = slot_of(t, s, hash);
-  if (t->slots[at])
-    return t->slots[at] - 1;
-  if (t->n == t->cap && grow_entries(t, t->cap * 2) != TL_OK)
+  if (t->slots[at].next)
+    return t->slots[at].next - 1;
+  if (t->n == t->cap && (t->cap > UINT32_MAX / 2 || grow_entries(t, t->cap * 2) != TL_OK))
     return TL_NO_SYMBOL;
   if (t->n + 1 > t->n_slots / 2) {
     if (grow_slots(t, t->n + 1) != TL_OK)
@@ -96,13 +95,23 @@ static tl_symbol intern(tl_symtab *t, tl_sv s, bool copy) {
   const char *p = copy ? tl_arena_copy(t->arena, s.p, s.n) : s.p;
   if (!p)
     return TL_NO_SYMBOL;
-  t->entries[t->n] = (tl_symbol_entry){p, (uint32_t)s.n, hash};
-  t->slots[at] = t->n + 1;
+  t->entries[t->n] = (tl_symbol_entry){p, s.n};
+  t->slots[at] = (tl_symbol_slot){hash, t->n + 1};
   return t->n++;
 }
 
-tl_symbol tl_intern(tl_symtab *t, tl_sv s) { return intern(t, s, true); }
-tl_symbol tl_intern_view(tl_symtab *t, tl_sv s) { return intern(t, s, false); }
+uint32_t tl_intern_ahead(const tl_symtab *t, tl_sv s) {
+  uint32_t hash = hash_of(s);
+  tl_prefetch(&t->slots[hash & (t->n_slots - 1)]);
+  return hash;
+}
+
+tl_symbol tl_intern_hashed(tl_symtab *t, tl_sv s, uint32_t hash) {
+  return intern(t, s, hash, false);
+}
+
+tl_symbol tl_intern(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), true); }
+tl_symbol tl_intern_view(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), false); }
 
 tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds, uint32_t n_seeds,
                          uint32_t expect) {

@@ -14,15 +14,20 @@ typedef uint32_t tl_symbol;
 
 typedef struct tl_symbol_entry {
   const char *p;
-  uint32_t n;
-  uint32_t hash;
+  size_t n;
 } tl_symbol_entry;
+
+/* The hash lies beside the symbol, so that a probe that misses costs one cache line. */
+typedef struct tl_symbol_slot {
+  uint32_t hash;
+  uint32_t next; /* symbol + 1, 0 = free */
+} tl_symbol_slot;
 
 typedef struct tl_symtab {
   tl_symbol_entry *entries; /* owned */
   uint32_t n;
   uint32_t cap;
-  uint32_t *slots; /* owned; open addressing, symbol + 1, 0 = free */
+  tl_symbol_slot *slots; /* owned; open addressing */
   uint32_t n_slots; /* power of two */
   tl_arena *arena;  /* borrowed; receives copies */
 } tl_symtab;
@@ -36,11 +41,14 @@ void tl_symtab_release(tl_symtab *t);
 /* Makes room for `more` further symbols at once. */
 tl_status tl_symtab_reserve(tl_symtab *t, uint32_t more) TL_NODISCARD;
 
-/* Interns s, copying the bytes when they are new. TL_NO_SYMBOL when memory is out or s.n >= 2^32.
- */
+/* Interns s, copying the bytes when they are new. TL_NO_SYMBOL when memory is out. */
 tl_symbol tl_intern(tl_symtab *t, tl_sv s);
 /* Interns s without copying: the bytes must outlive the table. */
 tl_symbol tl_intern_view(tl_symtab *t, tl_sv s);
+/* The same in two steps: many strings looked up one behind the other wait for memory each time.
+ * `ahead` starts loading what the second step wants and returns the hash. */
+uint32_t tl_intern_ahead(const tl_symtab *t, tl_sv s);
+tl_symbol tl_intern_hashed(tl_symtab *t, tl_sv s, uint32_t hash);
 /* Returns the symbol of s if it was interned, else TL_NO_SYMBOL. */
 tl_symbol tl_symbol_find(const tl_symtab *t, tl_sv s);
 

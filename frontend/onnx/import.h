@@ -99,6 +99,15 @@ TL_VEC(tl_formal_vec, tl_formal);
 TL_VEC(tl_external_vec, tl_external_file);
 TL_VEC(tl_f32_vec, float);
 
+/* A name of a node that is being decoded. */
+typedef struct tl_name_ahead {
+  tl_sv name;
+  uint32_t hash;
+  bool output;
+} tl_name_ahead;
+
+TL_VEC(tl_ahead_vec, tl_name_ahead);
+
 typedef struct tl_onnx {
   tl_diag *d;
   const char *path;
@@ -112,11 +121,11 @@ typedef struct tl_onnx {
   uint64_t max_nodes;
   uint64_t dense_bytes; /* made from sparse tensors so far */
   bool has_functions;
+  bool hides; /* a body has used the name of a value around it */
   tl_arena leaf; /* what protobuf-c decodes; rewound after each leaf */
   /* indexed by symbol */
   tl_u32_vec value_of; /* key -> value in the scopes that are open */
   tl_u32_vec claim;    /* name -> value that got it without being its key */
-  tl_u32_vec closed;   /* key -> deepest body that has used it and ended */
   tl_u32_vec display;  /* private key -> readable name */
   tl_u32_vec mark;     /* scratch: zero between uses */
   tl_u32_vec numbers;  /* name -> last number appended to make a fresh one */
@@ -124,8 +133,8 @@ typedef struct tl_onnx {
   tl_u32_vec ops;      /* op type of the default domain -> op + 1 */
   tl_u32_vec lift_rows; /* by op: see opset.c */
   tl_u32_vec functions_named; /* function name -> index + 1 of the first */
-  tl_u32_vec shadowed; /* keys of bodies that an outer value took later */
   /* stacks: a user remembers where it began and cuts back to that */
+  tl_ahead_vec names;  /* operands and results of the node being decoded */
   tl_u32_vec inputs;
   tl_u32_vec outputs;
   tl_u32_vec values;
@@ -149,6 +158,7 @@ typedef struct tl_onnx {
 typedef struct tl_node_wire {
   tl_proto body;
   tl_sv name;
+  uint32_t name_hash;
   tl_sv op_type;
   tl_sv domain;
   tl_sv overload;
@@ -201,12 +211,12 @@ static inline tl_value_id tl_onnx_lookup(const tl_onnx *x, tl_symbol key) {
 tl_status tl_onnx_define(tl_onnx *x, tl_graph_id g, tl_symbol key, tl_value_id v,
                          tl_location where) TL_NODISCARD;
 /* Ends a body: keys mean again what they meant when `undo_mark` was taken. */
-tl_status tl_onnx_close_scope(tl_onnx *x, uint32_t undo_mark) TL_NODISCARD;
+void tl_onnx_close_scope(tl_onnx *x, uint32_t undo_mark);
 /* Resolves what waits since `mark` and is defined now; *sort: something was. In the main graph what
  * is left is an error. */
 tl_status tl_onnx_settle(tl_onnx *x, uint32_t mark, bool *sort) TL_NODISCARD;
-/* Renames body values whose names an outer value took afterwards. */
-tl_status tl_onnx_unshadow(tl_onnx *x) TL_NODISCARD;
+/* Renames values of bodies that hide an outer value from a use inside. */
+tl_status tl_onnx_unhide(tl_onnx *x) TL_NODISCARD;
 
 /* type.c: TypeProto and ValueInfoProto. */
 typedef struct tl_value_wire {

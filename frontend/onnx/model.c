@@ -199,7 +199,7 @@ static tl_status read_model(tl_onnx *x, const model_wire *w) {
   if (x->has_functions)
     TL_TRY(tl_onnx_check_growth(x, w->graph));
   TL_TRY(tl_onnx_graph(x, w->graph, TL_NO_NODE, &g));
-  TL_TRY(tl_onnx_unshadow(x));
+  TL_TRY(tl_onnx_unhide(x));
   TL_TRY(tl_onnx_lift(x));
   if (root.opset && tl_module_opset(x->m, 0) < TL_ONNX_CANONICAL_OPSET)
     TL_TRY(tl_module_set_opset(x->m, 0, TL_ONNX_CANONICAL_OPSET));
@@ -222,12 +222,13 @@ static uint32_t count_nodes(tl_proto model) {
 }
 
 static void release(tl_onnx *x) {
-  tl_u32_vec *const lists[] = {&x->value_of, &x->claim,    &x->closed, &x->display,
-                               &x->mark,     &x->prefixes, &x->ops,    &x->functions_named,
-                               &x->shadowed, &x->inputs,   &x->outputs, &x->values,
-                               &x->ids,      &x->lift_rows, &x->numbers};
+  tl_u32_vec *const lists[] = {&x->value_of, &x->claim,   &x->display,         &x->mark,
+                               &x->prefixes, &x->ops,     &x->functions_named, &x->inputs,
+                               &x->outputs,  &x->values,  &x->ids,             &x->lift_rows,
+                               &x->numbers};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     tl_u32_vec_release(lists[i]);
+  tl_ahead_vec_release(&x->names);
   tl_proto_vec_release(&x->attr_ranges);
   tl_attr_vec_release(&x->attrs);
   tl_body_vec_release(&x->bodies);

@@ -9,16 +9,34 @@ tl_symbol tl_onnx_domain(tl_onnx *x, tl_sv domain) {
   return s == TL_SYM_ai_onnx ? 0 : s;
 }
 
-static tl_status push_name(tl_onnx *x, tl_u32_vec *list, tl_proto name) {
-  tl_symbol key = tl_onnx_key(x, tl_proto_sv(name));
-  return key != TL_NO_SYMBOL && tl_u32_vec_push(list, key) ? TL_OK : TL_NO_MEMORY;
+static tl_status push_name(tl_onnx *x, tl_proto name, bool output) {
+  tl_sv s = tl_proto_sv(name);
+  tl_name_ahead ahead = {s, tl_intern_ahead(&x->m->symbols, s), output};
+  return tl_ahead_vec_push(&x->names, ahead) ? TL_OK : TL_NO_MEMORY;
+}
+
+/* Keys of the names that decode has met; by now their slots are on the way into the cache. */
+static tl_status take_names(tl_onnx *x) {
+  for (uint32_t i = 0; i < x->names.n; i++) {
+    const tl_name_ahead *a = &x->names.at[i];
+    tl_symbol key = x->frame->function || a->name.n == 0
+                        ? tl_onnx_key(x, a->name)
+                        : tl_intern_hashed(&x->m->symbols, a->name, a->hash);
+    if (key == TL_NO_SYMBOL || !tl_u32_vec_push(a->output ? &x->outputs : &x->inputs, key))
+      return TL_NO_MEMORY;
+  }
+  x->names.n = 0;
+  return TL_OK;
 }
 
 static tl_status take_field(tl_onnx *x, tl_node_wire *w, const tl_field *f) {
   switch (tl_field_tag(f)) {
-  case TL_TAG(1, TL_WIRE_BYTES): return push_name(x, &x->inputs, f->body);
-  case TL_TAG(2, TL_WIRE_BYTES): return push_name(x, &x->outputs, f->body);
-  case TL_TAG(3, TL_WIRE_BYTES): w->name = tl_proto_sv(f->body); return TL_OK;
+  case TL_TAG(1, TL_WIRE_BYTES): return push_name(x, f->body, false);
+  case TL_TAG(2, TL_WIRE_BYTES): return push_name(x, f->body, true);
+  case TL_TAG(3, TL_WIRE_BYTES):
+    w->name = tl_proto_sv(f->body);
+    w->name_hash = tl_intern_ahead(&x->m->symbols, w->name);
+    return TL_OK;
   case TL_TAG(4, TL_WIRE_BYTES): w->op_type = tl_proto_sv(f->body); return TL_OK;
   case TL_TAG(5, TL_WIRE_BYTES):
     return tl_proto_vec_push(&x->attr_ranges, f->body) ? TL_OK : TL_NO_MEMORY;
@@ -34,10 +52,12 @@ static tl_status decode(tl_onnx *x, tl_proto body, tl_node_wire *w) {
   static const tl_sv none = {"", 0};
   tl_field f;
   tl_step step;
-  *w = (tl_node_wire){body, none, none, none, none, x->inputs.n, 0, x->outputs.n, 0,
-                      x->attr_ranges.n, 0, false};
+  *w = (tl_node_wire){.body = body, .name = none, .op_type = none, .domain = none,
+                      .overload = none, .first_input = x->inputs.n,
+                      .first_output = x->outputs.n, .first_attr = x->attr_ranges.n};
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
     TL_TRY(take_field(x, w, &f));
+  TL_TRY(take_names(x));
   w->n_inputs = x->inputs.n - w->first_input;
   w->n_outputs = x->outputs.n - w->first_output;
   w->n_attrs = x->attr_ranges.n - w->first_attr;
@@ -177,7 +197,7 @@ static tl_status name_node(tl_onnx *x, const tl_node_wire *w, tl_symbol *out) {
   *out = 0;
   if (w->name.n == 0)
     return TL_OK;
-  *out = tl_onnx_symbol(x, w->name);
+  *out = tl_intern_hashed(&x->m->symbols, w->name, w->name_hash);
   if (x->frame->function && *out != TL_NO_SYMBOL) {
     tl_buf text;
     tl_buf_init(&text);
