@@ -45,7 +45,7 @@ typedef enum tl_value_kind {
 } tl_value_kind;
 
 typedef struct tl_value {
-  tl_symbol name;  /* unique in its graph and unshadowed in bodies; 0: unused optional result */
+  tl_symbol name;  /* unique in its graph, see ir/names.h; 0: unused optional result */
   tl_type_id type;
   uint32_t def;
   uint32_t index;

@@ -248,7 +248,7 @@ static tl_status parse_module(tl_parser *p) {
 
 static void release(tl_parser *p) {
   tl_u32_vec_release(&p->bound);
-  tl_u32_vec_release(&p->undo);
+  tl_undo_vec_release(&p->undo);
   tl_named_file_vec_release(&p->files);
   tl_attr_vec_release(&p->attrs);
   tl_token_vec_release(&p->results);

@@ -135,13 +135,18 @@ static const char *sigil_of(tl_token t) {
 
 static int shown_bytes(tl_token t) { return t.text.n > 200 ? 200 : (int)t.text.n; }
 
+static tl_graph_id graph_of(const tl_parser *p, tl_token t, uint32_t id) {
+  return t.kind == TL_TOKEN_LABEL ? tl_node_get(p->m, id)->graph : tl_value_graph(p->m, id);
+}
+
 tl_status tl_parse_bind(tl_parser *p, tl_token t, uint32_t id) {
   tl_symbol key;
   TL_TRY(key_of(p, t, &key));
-  if (p->bound.at[key])
+  uint32_t outer = p->bound.at[key];
+  if (outer && graph_of(p, t, outer) == graph_of(p, t, id))
     return tl_parse_fail_at(p, t, TL_INVALID_MODEL, "%s%.*s is defined twice", sigil_of(t),
                             shown_bytes(t), t.text.p);
-  if (!tl_u32_vec_push(&p->undo, key))
+  if (!tl_undo_vec_push(&p->undo, (tl_undo){key, outer}))
     return tl_parse_memory(p);
   p->bound.at[key] = id;
   return TL_OK;
@@ -160,8 +165,10 @@ tl_status tl_parse_lookup(tl_parser *p, tl_token t, uint32_t *id) {
 }
 
 void tl_parse_unwind(tl_parser *p, uint32_t mark) {
-  while (p->undo.n > mark)
-    p->bound.at[p->undo.at[--p->undo.n]] = 0;
+  while (p->undo.n > mark) {
+    tl_undo last = p->undo.at[--p->undo.n];
+    p->bound.at[last.key] = last.id;
+  }
 }
 
 tl_status tl_parse_value_ref(tl_parser *p, bool absent_allowed, tl_value_id *v) {

@@ -23,6 +23,13 @@ typedef struct tl_named_file {
 
 TL_VEC(tl_named_file_vec, tl_named_file);
 
+typedef struct tl_undo {
+  tl_symbol key;
+  uint32_t id; /* what the key named in the graph around, 0: nothing */
+} tl_undo;
+
+TL_VEC(tl_undo_vec, tl_undo);
+
 typedef struct tl_parser {
   tl_lexer lexer; /* behind `at` */
   tl_token at;    /* the token to look at next */
@@ -30,7 +37,7 @@ typedef struct tl_parser {
   tl_diag *diag;
   const char *path;
   tl_u32_vec bound;      /* by key symbol: value (labels: node) it names now, 0: none */
-  tl_u32_vec undo;       /* keys in the order of binding */
+  tl_undo_vec undo;      /* in the order of binding */
   tl_named_file_vec files;
   tl_attr_vec attrs;     /* stack: attributes of the nodes being parsed */
   tl_token_vec results;  /* stack: results of the nodes being parsed */

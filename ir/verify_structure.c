@@ -2,6 +2,7 @@
 /* Structural level, second half: bodies, scopes and order, names, control edges, states. */
 #include <stdlib.h>
 
+#include "ir/names.h"
 #include "ir/parse.h"
 #include "ir/verify_internal.h"
 
@@ -44,6 +45,22 @@ static void check_owners(tl_verifier *v, const uint32_t *references) {
       tl_verify_report(v, g->owner, "graph %u is a body that no attribute names", g->id);
     if (g->kind == TL_GRAPH_ROOT && g->owner)
       tl_verify_report(v, g->owner, "graph %u is a root graph and has an owner", g->id);
+  }
+}
+
+/* Owners around a graph; no more are counted than may be. */
+static uint32_t depth_of(const tl_module *m, const tl_graph *g) {
+  uint32_t depth = 0;
+  for (; g->owner && depth <= TL_MAX_BODY_DEPTH; depth++)
+    g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);
+  return depth;
+}
+
+static void check_depths(tl_verifier *v) {
+  for (uint32_t i = 0; i < v->m->graphs.n; i++) {
+    const tl_graph *g = v->m->graphs.at[i];
+    if (!g->erased && depth_of(v->m, g) > TL_MAX_BODY_DEPTH)
+      tl_verify_report(v, g->owner, "graphs nest more than %d deep", TL_MAX_BODY_DEPTH);
   }
 }
 
@@ -97,71 +114,22 @@ static void check_scopes(tl_verifier *v) { tl_verify_each_node(v, check_scope_of
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-typedef struct names {
-  uint32_t *seen; /* by symbol: 1 while a value of that name is visible */
-  tl_u32_vec undo;
-  uint32_t depth;
-} names;
-
-static void bind_name(tl_verifier *v, names *x, tl_value_id id) {
-  tl_symbol name = tl_value_get(v->m, id)->name;
-  if (!name)
-    return;
-  if (x->seen[name]) {
-    tl_verify_report(v, tl_value_producer(v->m, id), "two visible values are called %%%.*s",
-                     TL_SV_ARG(tl_sym(v->m, name)));
-    return;
-  }
-  x->seen[name] = 1;
-  v->out_of_memory |= !tl_u32_vec_push(&x->undo, name);
+static void report_duplicate(void *user, tl_value_id id) {
+  tl_verifier *v = user;
+  tl_verify_report(v, tl_value_producer(v->m, id), "two values of a graph are called %%%.*s",
+                   TL_SV_ARG(tl_value_name(v->m, id)));
 }
 
-static void check_names_in(tl_verifier *v, names *x, const tl_graph *g);
-
-static void check_names_of_body(tl_verifier *v, tl_node_id n, tl_graph_id g, void *user) {
-  names *x = user;
-  if (!is_body_of(v->m, g, n))
-    return; /* the check of bodies has said so */
-  if (x->depth == TL_MAX_BODY_DEPTH) {
-    tl_verify_report(v, n, "graphs nest more than %d deep", TL_MAX_BODY_DEPTH);
-    return;
-  }
-  x->depth++;
-  check_names_in(v, x, tl_graph_get(v->m, g));
-  x->depth--;
-}
-
-/* Results are visible behind their node, not in its bodies. */
-static void check_names_in(tl_verifier *v, names *x, const tl_graph *g) {
-  const tl_module *m = v->m;
-  uint32_t mark = x->undo.n;
-  for (uint32_t i = 0; i < g->inputs.n; i++)
-    bind_name(v, x, g->inputs.at[i]);
-  for (uint32_t i = 0; i < g->constants.n; i++)
-    if (g->constants.at[i])
-      bind_name(v, x, g->constants.at[i]);
-  TL_FOR_NODES(m, g, n) {
-    each_body(v, n, check_names_of_body, x);
-    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
-      bind_name(v, x, tl_node_get(m, n)->results + i);
-  }
-  while (x->undo.n > mark)
-    x->seen[x->undo.at[--x->undo.n]] = 0;
+static tl_status report_hidden(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
+  tl_verifier *v = user;
+  tl_verify_report(v, n, "operand %u (%%%.*s) is hidden by a value of that name in a body around "
+                   "the node", i, TL_SV_ARG(tl_value_name(v->m, hider)));
+  return TL_OK;
 }
 
 static void check_names(tl_verifier *v) {
-  names x = {.seen = calloc(v->m->symbols.n, sizeof *x.seen)};
-  if (!x.seen) {
-    v->out_of_memory = true;
-    return;
-  }
-  for (uint32_t i = 0; i < v->m->graphs.n; i++) {
-    const tl_graph *g = v->m->graphs.at[i];
-    if (g->kind == TL_GRAPH_ROOT && !g->erased)
-      check_names_in(v, &x, g);
-  }
-  free(x.seen);
-  tl_u32_vec_release(&x.undo);
+  tl_name_visitor visitor = {report_duplicate, report_hidden, v};
+  v->out_of_memory |= tl_names_walk(v->m, &visitor) == TL_NO_MEMORY;
 }
 
 /* ---- control edges and states ---------------------------------------------------------------- */
@@ -212,6 +180,7 @@ static void check_states(tl_verifier *v) {
 }
 
 const tl_check tl_structure_checks[] = {
-    {"bodies", check_bodies},   {"scope", check_scopes}, {"names", check_names},
-    {"control", check_control}, {"states", check_states}, {NULL, NULL},
+    {"bodies", check_bodies}, {"depth", check_depths},    {"scope", check_scopes},
+    {"names", check_names},   {"control", check_control}, {"states", check_states},
+    {NULL, NULL},
 };

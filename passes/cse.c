@@ -23,7 +23,7 @@ typedef struct seen {
 typedef struct merging {
   tl_pass *p;
   tl_module *m;
-  tl_pinned pinned;
+  tl_merge_facts facts;
   bool stopped; /* the rewrite limit is reached */
 } merging;
 
@@ -83,7 +83,7 @@ static bool is_pure(const tl_module *m, tl_node_id n) {
 
 static bool can_merge_results(const merging *s, tl_node_id from, tl_node_id to) {
   for (uint32_t i = 0; i < tl_node_get(s->m, from)->n_results; i++)
-    if (!tl_value_can_merge(s->m, &s->pinned, tl_result(s->m, from, i), tl_result(s->m, to, i)))
+    if (!tl_value_can_merge(s->m, &s->facts, tl_result(s->m, from, i), tl_result(s->m, to, i)))
       return false;
   return true;
 }
@@ -95,7 +95,7 @@ static bool may_rewrite(merging *s) {
 
 static void merge_nodes(merging *s, tl_node_id from, tl_node_id to) {
   if (!can_merge_results(s, from, to)) {
-    tl_pass_remark(s->p, s->m, from, false, "kept: it and its equal both give outputs their names");
+    tl_pass_remark(s->p, s->m, from, false, "kept: a name of an output or in a body is in the way");
     return;
   }
   if (!may_rewrite(s))
@@ -114,7 +114,7 @@ static tl_status sweep_constants(merging *s, const tl_graph *g) {
     if (!v)
       continue;
     tl_value_id first = seen_enter(&table, s->m, v, hash_constant(s->m, v), equal_constants);
-    if (first == v || !tl_value_can_merge(s->m, &s->pinned, v, first) || !may_rewrite(s))
+    if (first == v || !tl_value_can_merge(s->m, &s->facts, v, first) || !may_rewrite(s))
       continue;
     tl_value_merge(s->m, v, first);
     tl_graph_erase_constant(s->m, v);
@@ -139,17 +139,23 @@ static tl_status sweep_nodes(merging *s, const tl_graph *g) {
 }
 
 /* Outer graphs first: their merged values make nodes of bodies equal. */
-tl_status tl_pass_cse(tl_pass *p, tl_module *m) {
-  merging s = {.p = p, .m = m};
-  TL_TRY(tl_pinned_find(p, m, &s.pinned));
-  for (uint32_t i = 0; i < m->graphs.n && !s.stopped; i++) {
-    const tl_graph *g = m->graphs.at[i];
+static tl_status sweep_graphs(merging *s) {
+  for (uint32_t i = 0; i < s->m->graphs.n && !s->stopped; i++) {
+    const tl_graph *g = s->m->graphs.at[i];
     if (g->erased)
       continue;
-    tl_arena_mark mark = tl_arena_save(p->scratch);
-    TL_TRY(sweep_constants(&s, g));
-    TL_TRY(sweep_nodes(&s, g));
-    tl_arena_rewind(p->scratch, mark);
+    tl_arena_mark mark = tl_arena_save(s->p->scratch);
+    TL_TRY(sweep_constants(s, g));
+    TL_TRY(sweep_nodes(s, g));
+    tl_arena_rewind(s->p->scratch, mark);
   }
   return TL_OK;
+}
+
+tl_status tl_pass_cse(tl_pass *p, tl_module *m) {
+  merging s = {.p = p, .m = m};
+  TL_TRY(tl_merge_facts_find(p, m, &s.facts));
+  tl_status status = sweep_graphs(&s);
+  tl_merge_facts_release(&s.facts);
+  return status;
 }

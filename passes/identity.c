@@ -46,11 +46,11 @@ static bool returns_operand(const tl_module *m, tl_node_id n) {
   }
 }
 
-static bool is_removable(const tl_module *m, const tl_pinned *pinned, tl_node_id n) {
+static bool is_removable(const tl_module *m, const tl_merge_facts *facts, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   tl_value_id source = tl_operand(m, n, 0);
   return source && !node->control_in && !node->control_out &&
-         tl_value_can_merge(m, pinned, node->results, source);
+         tl_value_can_merge(m, facts, node->results, source);
 }
 
 /* A node that feeds an output can be dropped only where its producer can carry the output's name;
@@ -60,12 +60,12 @@ static bool is_named_for_output(const tl_module *m, tl_node_id n) {
          tl_value_producer(m, tl_operand(m, n, 0)) == TL_NO_NODE;
 }
 
-static void sweep(tl_pass *p, tl_module *m, const tl_graph *g, const tl_pinned *pinned) {
+static void sweep(tl_pass *p, tl_module *m, const tl_graph *g, const tl_merge_facts *facts) {
   TL_FOR_NODES(m, g, n) {
     if (tl_node_get(m, n)->n_results == 0 || !returns_operand(m, n))
       continue;
-    if (!is_removable(m, pinned, n) || is_named_for_output(m, n)) {
-      tl_pass_remark(p, m, n, false, "kept: it gives a graph output its name");
+    if (!is_removable(m, facts, n) || is_named_for_output(m, n)) {
+      tl_pass_remark(p, m, n, false, "kept: its name is needed by an output or in a body");
       continue;
     }
     if (!tl_pass_may_rewrite(p))
@@ -77,10 +77,11 @@ static void sweep(tl_pass *p, tl_module *m, const tl_graph *g, const tl_pinned *
 }
 
 tl_status tl_pass_identity(tl_pass *p, tl_module *m) {
-  tl_pinned pinned;
-  TL_TRY(tl_pinned_find(p, m, &pinned));
+  tl_merge_facts facts;
+  TL_TRY(tl_merge_facts_find(p, m, &facts));
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
-      sweep(p, m, m->graphs.at[i], &pinned);
+      sweep(p, m, m->graphs.at[i], &facts);
+  tl_merge_facts_release(&facts);
   return TL_OK;
 }

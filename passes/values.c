@@ -27,21 +27,90 @@ bool tl_value_leaves_graph(const tl_module *m, tl_value_id v) {
   return false;
 }
 
-bool tl_value_can_merge(const tl_module *m, const tl_pinned *pinned, tl_value_id from,
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static bool note_name(tl_merge_facts *facts, const tl_module *m, tl_graph_id g, tl_value_id v) {
+  tl_symbol name = v ? tl_value_get(m, v)->name : 0;
+  return !name || tl_map_set(&facts->body_names, tl_map_pair(g, name), v);
+}
+
+static bool note_body(tl_merge_facts *facts, const tl_module *m, const tl_graph *g) {
+  bool ok = true;
+  for (uint32_t i = 0; i < g->inputs.n && ok; i++)
+    ok = note_name(facts, m, g->id, g->inputs.at[i]);
+  for (uint32_t i = 0; i < g->constants.n && ok; i++)
+    ok = note_name(facts, m, g->id, g->constants.at[i]);
+  TL_FOR_NODES(m, g, n)
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results && ok; i++)
+      ok = note_name(facts, m, g->id, tl_node_get(m, n)->results + i);
+  return ok;
+}
+
+tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *out) {
+  bool ok = true;
+  *out = (tl_merge_facts){.pinned = {NULL, 0}};
+  TL_TRY(tl_pinned_find(p, m, &out->pinned));
+  for (uint32_t i = 0; i < m->graphs.n && ok; i++)
+    if (m->graphs.at[i]->kind == TL_GRAPH_BODY && !m->graphs.at[i]->erased)
+      ok = note_body(out, m, m->graphs.at[i]);
+  if (ok)
+    return TL_OK;
+  tl_merge_facts_release(out);
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+void tl_merge_facts_release(tl_merge_facts *facts) { tl_map_release(&facts->body_names); }
+
+/* True when a body between a user of v and graph `home` has a value of that name. */
+static bool is_hidden(const tl_module *m, const tl_merge_facts *facts, tl_value_id v,
+                      tl_graph_id home, tl_symbol name) {
+  TL_FOR_USES(m, v, u) {
+    tl_graph_id g = tl_node_get(m, tl_use_get(m, u)->user)->graph;
+    while (g != home) {
+      if (tl_map_find(&facts->body_names, tl_map_pair(g, name), NULL))
+        return true;
+      g = tl_node_get(m, tl_graph_get(m, g)->owner)->graph;
+    }
+  }
+  return false;
+}
+
+/* The name `to` will have. */
+static tl_symbol merged_name(const tl_module *m, tl_value_id from, tl_value_id to) {
+  tl_symbol name = tl_value_get(m, to)->name;
+  bool same_graph = tl_value_graph(m, from) == tl_value_graph(m, to);
+  bool takes_over = same_graph && (name == 0 || tl_value_leaves_graph(m, from));
+  return takes_over && tl_value_get(m, from)->name ? tl_value_get(m, from)->name : name;
+}
+
+static bool names_allow(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
                         tl_value_id to) {
-  if (tl_is_pinned(pinned, from) || tl_is_pinned(pinned, to))
+  if (tl_map_count(&facts->body_names) == 0)
+    return true;
+  tl_graph_id home = tl_value_graph(m, to);
+  tl_symbol name = merged_name(m, from, to);
+  bool renamed = name != tl_value_get(m, to)->name;
+  return !name || (!is_hidden(m, facts, from, home, name) &&
+                   !(renamed && is_hidden(m, facts, to, home, name)));
+}
+
+bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
+                        tl_value_id to) {
+  if (tl_is_pinned(&facts->pinned, from) || tl_is_pinned(&facts->pinned, to))
     return false;
   if (!tl_value_leaves_graph(m, from))
-    return true;
+    return names_allow(m, facts, from, to);
   return tl_value_graph(m, from) == tl_value_graph(m, to) &&
-         tl_value_get(m, to)->kind != TL_VALUE_INPUT && !tl_value_leaves_graph(m, to);
+         tl_value_get(m, to)->kind != TL_VALUE_INPUT && !tl_value_leaves_graph(m, to) &&
+         names_allow(m, facts, from, to);
 }
 
 void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to) {
   tl_value *old = tl_value_get(m, from);
   tl_value *kept = tl_value_get(m, to);
-  if (old->name && (kept->name == 0 || tl_value_leaves_graph(m, from))) {
-    kept->name = old->name;
+  tl_symbol name = merged_name(m, from, to);
+  if (name != kept->name) {
+    kept->name = name;
     old->name = 0;
   }
   if (kept->type == TL_NO_TYPE ||
@@ -50,6 +119,8 @@ void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to) {
     kept->type = old->type;
   tl_value_replace_uses(m, from, to);
 }
+
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static bool is_named(const tl_module *m, tl_value_id v, tl_symbol name) {
   return v && tl_value_get(m, v)->name == name;

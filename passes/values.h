@@ -4,6 +4,7 @@
 #define TL_PASSES_VALUES_H
 
 #include "passes/pass.h"
+#include "support/map.h"
 
 /* Values that take part in a training state and must therefore keep their identity. */
 typedef struct tl_pinned {
@@ -20,12 +21,25 @@ static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
 /* True when v is an output of the graph it belongs to. O(uses). */
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 
+/* Facts about a module that decide whether two of its values may be merged. */
+typedef struct tl_merge_facts {
+  tl_pinned pinned;
+  tl_map body_names; /* owned; (graph, name) of the values of bodies. Merging adds no pair: a name
+                        moves within its graph */
+} tl_merge_facts;
+
+/* Collects them. TL_NO_MEMORY, then there is nothing to release. O(states + values of bodies). */
+tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *out) TL_NODISCARD;
+void tl_merge_facts_release(tl_merge_facts *facts);
+
 /* True when `from` may be replaced by `to` without a graph output losing its name: at most one of
  * them leaves its graph, and if it is `from`, `to` is in the same graph and can take the name over
- * (an input cannot), and neither is pinned. */
-bool tl_value_can_merge(const tl_module *m, const tl_pinned *pinned, tl_value_id from,
+ * (an input cannot), and neither is pinned; and no body around a user of the two has a value of
+ * the name that `to` will have (ir/names.h). */
+bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
                         tl_value_id to);
-/* Replaces `from` by `to`, which takes over the name of an output and a type where it has none. */
+/* Replaces `from` by `to`, which takes over the name of an output, the name of a value of its graph
+ * where it has none, and a type where it has none. */
 void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to);
 
 /* Value of a graph with that name (inputs, constants, results), TL_NO_VALUE if there is none. */

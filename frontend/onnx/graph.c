@@ -260,7 +260,7 @@ tl_status tl_onnx_graph(tl_onnx *x, tl_proto body, tl_node_id owner, tl_graph_id
     return TL_NO_MEMORY;
   x->depth++;
   TL_TRY(fill(x, &g));
-  TL_TRY(tl_onnx_close_scope(x, undo_mark));
+  tl_onnx_close_scope(x, undo_mark);
   x->depth--;
   x->parts.n = g.first_part;
   *out = g.id;

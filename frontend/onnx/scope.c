@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names to values: definition, forward references, and names that are unique in the end. A value
- * name may not be shadowed in the module, but ONNX Runtime lets bodies shadow: such values get a
- * fresh name. */
+/* Names to values: definition, forward references, and names that resolve in the end. A body may
+ * give its values names of values around it, and keeps them (ONNX Runtime knows inputs and outputs
+ * of some bodies by name), unless something inside the body uses the outer value. */
 #include "frontend/onnx/import.h"
+#include "ir/names.h"
 
 static const char private_mark = '\x1f';
 
@@ -101,14 +102,13 @@ static tl_status name_private(tl_onnx *x, tl_symbol name, tl_value_id v) {
 }
 
 /* Names from the file win over names that were made up earlier. */
-static tl_status name_plain(tl_onnx *x, tl_symbol key, tl_value_id v, bool shadows) {
+static tl_status name_plain(tl_onnx *x, tl_symbol key, tl_value_id v) {
   tl_value_set_name(x->m, v, key);
   tl_value_id other = tl_onnx_slot(&x->claim, key);
-  if (other) {
-    TL_TRY(tl_onnx_set_slot(&x->claim, key, 0));
-    TL_TRY(rename_fresh(x, other));
-  }
-  return shadows ? rename_fresh(x, v) : TL_OK;
+  if (!other)
+    return TL_OK;
+  TL_TRY(tl_onnx_set_slot(&x->claim, key, 0));
+  return rename_fresh(x, other);
 }
 
 tl_status tl_onnx_define(tl_onnx *x, tl_graph_id g, tl_symbol key, tl_value_id v,
@@ -125,24 +125,18 @@ tl_status tl_onnx_define(tl_onnx *x, tl_graph_id g, tl_symbol key, tl_value_id v
   if (readable)
     TL_TRY(name_private(x, readable, v));
   else
-    TL_TRY(name_plain(x, key, v, old != TL_NO_VALUE));
-  if (x->closed.n && tl_onnx_slot(&x->closed, key) > x->depth &&
-      !tl_u32_vec_push(&x->shadowed, key))
-    return TL_NO_MEMORY;
+    TL_TRY(name_plain(x, key, v));
+  x->hides = x->hides || old != TL_NO_VALUE;
   if (x->depth > 1 && !tl_undo_vec_push(&x->undo, (tl_undo){key, old}))
     return TL_NO_MEMORY;
   return tl_onnx_set_slot(&x->value_of, key, v);
 }
 
-tl_status tl_onnx_close_scope(tl_onnx *x, uint32_t undo_mark) {
-  bool ok = true;
+void tl_onnx_close_scope(tl_onnx *x, uint32_t undo_mark) {
   while (x->undo.n > undo_mark) {
     tl_undo last = x->undo.at[--x->undo.n];
     x->value_of.at[last.key] = last.value;
-    if (ok && tl_onnx_slot(&x->closed, last.key) < x->depth)
-      ok = tl_onnx_set_slot(&x->closed, last.key, x->depth) == TL_OK;
   }
-  return ok ? TL_OK : TL_NO_MEMORY;
 }
 
 static tl_status undefined(tl_onnx *x, const tl_pending *p) {
@@ -173,20 +167,14 @@ tl_status tl_onnx_settle(tl_onnx *x, uint32_t mark, bool *sort) {
   return TL_OK;
 }
 
-tl_status tl_onnx_unshadow(tl_onnx *x) {
-  if (x->shadowed.n == 0)
-    return TL_OK;
-  for (uint32_t i = 0; i < x->shadowed.n; i++)
-    TL_TRY(tl_onnx_set_slot(&x->mark, x->shadowed.at[i], 1));
-  uint32_t end = tl_module_value_end(x->m);
-  for (tl_value_id v = 1; v < end; v++) {
-    const tl_value *value = tl_value_get(x->m, v);
-    if (value->kind == TL_VALUE_NONE || !tl_onnx_slot(&x->mark, value->name))
-      continue;
-    if (tl_graph_get(x->m, tl_value_graph(x->m, v))->kind == TL_GRAPH_BODY)
-      TL_TRY(rename_fresh(x, v));
-  }
-  for (uint32_t i = 0; i < x->shadowed.n; i++)
-    TL_TRY(tl_onnx_set_slot(&x->mark, x->shadowed.at[i], 0));
-  return TL_OK;
+static tl_status rename_hider(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
+  (void)n;
+  (void)i;
+  return rename_fresh(user, hider);
+}
+
+/* Calls of functions read values of the caller under other names than the caller's. */
+tl_status tl_onnx_unhide(tl_onnx *x) {
+  tl_name_visitor visitor = {.hidden = rename_hider, .user = x};
+  return x->hides || x->has_functions ? tl_names_walk(x->m, &visitor) : TL_OK;
 }

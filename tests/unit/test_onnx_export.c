@@ -10,6 +10,7 @@
 #include "ir/graph.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/verify.h"
 #include "tests/unit/unit.h"
 
 typedef struct fixture {
@@ -101,6 +102,48 @@ static void bodies_survive(void) {
       "    }\n"
       "  } : f32[2]\n"
       "}\n");
+}
+
+/* Runtimes know inputs and results of some bodies by name, whatever is around them. */
+static void names_reused_in_bodies_survive(void) {
+  text_survives(
+      "module {\n  source_opset 21\n}\n\n"
+      "graph @g(%c: bool[], %x: f32[2]) -> (%y) {\n"
+      "  %r = Relu(%x) : f32[2]\n"
+      "  %y = If(%c) @if {\n"
+      "    then_branch=graph @t() -> (%r) {\n"
+      "      const %one: f32[2] = [1.0, -0.0]\n"
+      "      %r = Neg(%one) : f32[2]\n"
+      "    },\n"
+      "    else_branch=graph @e() -> (%b) {\n"
+      "      const %x: f32[2] = [1.0, -0.0]\n"
+      "      %b = Add(%r, %x) : f32[2]\n"
+      "    }\n"
+      "  } : f32[2]\n"
+      "}\n");
+}
+
+/* The branch uses the outer %r before it makes its own: no text says that without a rename. */
+static void hidden_values_are_told_apart(void) {
+  fixture f;
+  tl_buf text;
+  begin(&f);
+  tl_buf_init(&text);
+  tl_module *m = parse(&f, "graph(%c: bool[], %x: f32[2]) -> (%y) { %r = Relu(%x) %y = If(%c) {"
+                           "then_branch=graph() -> (%r) { %n = Neg(%r) %r = Exp(%n) %q = Abs(%r) },"
+                           "else_branch=graph() -> (%n) { %n = Neg(%x) } } }");
+  CU_ASSERT_EQUAL(tl_module_verify(m, TL_VERIFY_ALL), TL_INVALID_MODEL);
+  CU_ASSERT_PTR_NOT_NULL(strstr(tl_buf_view(&f.messages).p, "operand 0 (%r) is hidden"));
+  CU_ASSERT_EQUAL(tl_onnx_save(m, f.model, NULL), TL_OK);
+  tl_module_destroy(m);
+  CU_ASSERT_EQUAL_FATAL(tl_onnx_load(&f.diag, f.model, NULL, &m), TL_OK);
+  CU_ASSERT_EQUAL(tl_module_verify(m, TL_VERIFY_ALL), TL_OK);
+  CU_ASSERT_EQUAL(tl_module_print(m, &text, NULL), TL_OK);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.p, "graph() -> (%r_1) {\n      %n = Neg(%r)"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.p, "%r_1 = Exp(%n)\n      %q = Abs(%r_1)"));
+  tl_buf_release(&text);
+  tl_module_destroy(m);
+  end(&f);
 }
 
 static void attributes_and_types_survive(void) {
@@ -198,6 +241,8 @@ static void bad_names_of_data_are_refused(void) {
 static const unit_test tests[] = {
     {"graphs survive", graphs_survive},
     {"bodies survive", bodies_survive},
+    {"names reused in bodies survive", names_reused_in_bodies_survive},
+    {"hidden values are told apart", hidden_values_are_told_apart},
     {"attributes and types survive", attributes_and_types_survive},
     {"notes survive", notes_survive},
     {"weights go beside", weights_go_beside},

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How names resolve. Texts and ONNX files refer to values by name: a name means the value of the
+ * innermost graph around the reader that has one of that name, wherever in that graph it is made.
+ * A value of a body may therefore have the name of a value around it, unless something inside the
+ * body uses the outer one. */
+#ifndef TL_IR_NAMES_H
+#define TL_IR_NAMES_H
+
+#include "ir/module.h"
+
+typedef struct tl_name_visitor {
+  /* v has the name of another value of its graph; NULL: nobody wants to know. */
+  void (*duplicate)(void *user, tl_value_id v);
+  /* Operand i of node n is hidden by `hider`, a value of the same name further in. The visitor may
+   * rename the hider; the walk then looks at what is behind it. */
+  tl_status (*hidden)(void *user, tl_node_id n, uint32_t i, tl_value_id hider);
+  void *user;
+} tl_name_visitor;
+
+/* Walks all graphs and tells what is wrong with their names. The first failure of the visitor ends
+ * the walk; TL_NO_MEMORY; TL_LIMIT when bodies nest more than TL_MAX_BODY_DEPTH deep. Nothing is
+ * reported to the diagnostics. O(values + operands). */
+tl_status tl_names_walk(const tl_module *m, const tl_name_visitor *visitor) TL_NODISCARD;
+
+#endif
