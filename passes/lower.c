@@ -88,6 +88,10 @@ static bool add_port(lowering *l, const tl_npu_form *f, uint32_t port, attr_vec 
     return false;
   }
   for (uint32_t i = 0; i < n; i++) {
+    if (p->kind == TL_PORT_VARIADIC && !at[i]) {
+      l->x.why = "an operand among those of a dynamic port is absent";
+      return false;
+    }
     if (!widen_constant(l, f->npu, p, &at[i]))
       return false;
     if (!tl_u32_vec_push(&l->operands, at[i]))

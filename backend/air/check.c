@@ -4,14 +4,11 @@
  * holes in numbering, constants of the wrong size). One forward walk over the bytes; the file is
  * known to be in topological order, so an edge must lead to a node already seen. */
 #include "backend/air/air.h"
-#include "support/hash.h"
+#include "backend/air/check_names.h"
 
 enum { MAX_NAME = 255, MAX_DTYPE = 41, N_LIST_TYPES = 11 };
 
-typedef struct bytes {
-  const unsigned char *p;
-  const unsigned char *end;
-} bytes;
+typedef tl_air_bytes bytes;
 
 typedef struct field {
   uint32_t number;
@@ -20,29 +17,17 @@ typedef struct field {
   bytes body;     /* length-delimited */
 } field;
 
-/* A node already seen. */
-typedef struct seen {
-  bytes name; /* p NULL: free slot */
-  uint32_t graph;
-  uint32_t n_outputs;
-} seen;
-
-typedef struct span {
-  bytes at;
-} span;
-
-TL_VEC(span_vec, span);
+TL_VEC(span_vec, bytes);
 
 typedef struct checker {
   tl_diag *diag;
   const char *path;
-  seen *table; /* owned */
-  uint32_t n_slots;
-  uint32_t n_nodes;
+  tl_air_seen_table seen; /* nodes so far */
   uint32_t graph;       /* number of the graph being read */
   int64_t position;     /* of the node in its graph */
   int64_t n_data;       /* Data nodes so far in the graph */
   uint32_t n_outputs;   /* NetOutput nodes so far in the graph */
+  int64_t output_node;  /* position of the last of them */
   span_vec graph_names;
   span_vec subgraphs;   /* names that nodes refer to */
   span_vec inputs;      /* edges of one node */
@@ -50,6 +35,27 @@ typedef struct checker {
   uint16_t bits[MAX_DTYPE + 1]; /* per element, by serialized number; 0: no fixed size */
   bool known[MAX_DTYPE + 1];
 } checker;
+
+enum { N_PAIRS = 4, INPUT_KINDS = 3, OUTPUT_KINDS = 5 }; /* among bookkeeping keys */
+
+/* The node being read. */
+typedef struct op_def {
+  bytes name;
+  bytes type;
+  bytes input_desc;  /* the first */
+  bytes output_desc;
+  uint64_t output_bits;
+  bytes last_key;
+  bytes value;       /* AttrDef of "value" */
+  int64_t id;
+  int64_t index;     /* "index", -1 when absent */
+  int64_t length;    /* "length", -1 when absent */
+  int64_t unpaired[N_PAIRS]; /* entries of a list of keys less those of its values */
+  uint32_t n_inputs; /* descs */
+  uint32_t n_outputs;
+  bool outside;      /* has "location" */
+  bool has_gap;      /* an unconnected slot */
+} op_def;
 
 static tl_status fault(const checker *c, const char *what) {
   tl_sv node = {(const char *)c->node.p, c->node.p ? (size_t)(c->node.end - c->node.p) : 0};
@@ -104,10 +110,6 @@ static size_t length_of(bytes b) { return (size_t)(b.end - b.p); }
 static bool is_text(bytes b, const char *z) {
   return length_of(b) == strlen(z) && memcmp(b.p, z, length_of(b)) == 0;
 }
-static bool same(bytes a, bytes b) {
-  return length_of(a) == length_of(b) && memcmp(a.p, b.p, length_of(a)) == 0;
-}
-
 /* First field of that number in a message; body.p NULL when there is none. */
 static field find_field(bytes message, uint32_t number) {
   field f;
@@ -117,40 +119,7 @@ static field find_field(bytes message, uint32_t number) {
   return (field){0};
 }
 
-/* ---- nodes by name ---- */
-
-static seen *find_node(const checker *c, bytes name) {
-  uint32_t i = (uint32_t)tl_hash_bytes(name.p, length_of(name), 1) & (c->n_slots - 1);
-  while (c->table[i].name.p && !same(c->table[i].name, name))
-    i = (i + 1) & (c->n_slots - 1);
-  return &c->table[i];
-}
-
-static tl_status widen(checker *c) {
-  if (c->n_slots && c->n_nodes < c->n_slots / 2)
-    return TL_OK;
-  checker wide = *c;
-  wide.n_slots = c->n_slots ? c->n_slots * 2 : 1024;
-  wide.table = wide.n_slots ? calloc(wide.n_slots, sizeof *wide.table) : NULL;
-  if (!wide.table)
-    return no_memory(c);
-  for (uint32_t i = 0; i < c->n_slots; i++)
-    if (c->table[i].name.p)
-      *find_node(&wide, c->table[i].name) = c->table[i];
-  free(c->table);
-  *c = wide;
-  return TL_OK;
-}
-
-static tl_status add_node(checker *c, bytes name, uint32_t n_outputs) {
-  TL_TRY(widen(c));
-  seen *s = find_node(c, name);
-  if (s->name.p)
-    return fault(c, "a node name occurs twice");
-  *s = (seen){name, c->graph, n_outputs};
-  c->n_nodes++;
-  return TL_OK;
-}
+/* ---- edges ---- */
 
 /* Splits "name:index"; false when it is not of that form. */
 static bool split_edge(bytes edge, bytes *name, int64_t *index) {
@@ -170,8 +139,8 @@ static tl_status check_edge(const checker *c, bytes edge, bool control_allowed, 
   int64_t index;
   if (!split_edge(edge, &name, &index) || (index < 0 && !control_allowed))
     return fault(c, "an edge is not NAME:INDEX");
-  const seen *s = c->n_slots ? find_node(c, name) : NULL;
-  if (!s || !s->name.p || s->graph != c->graph)
+  const tl_air_seen *s = tl_air_seen_find(&c->seen, name);
+  if (!s || s->graph != c->graph)
     return fault(c, "an edge names a node that does not come earlier in its graph");
   if (index >= s->n_outputs)
     return fault(c, "an edge names an output beyond the producer's");
@@ -183,7 +152,7 @@ static tl_status check_edge(const checker *c, bytes edge, bool control_allowed, 
 
 static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits);
 
-static tl_status check_list(const checker *c, bytes list, bool bookkeeping) {
+static tl_status check_list(const checker *c, bytes list) {
   static const uint8_t fields[N_LIST_TYPES] = {0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12};
   field f;
   uint64_t type = 0;
@@ -196,15 +165,14 @@ static tl_status check_list(const checker *c, bytes list, bool bookkeeping) {
   }
   if (list.p != list.end)
     return fault(c, "a malformed list");
-  if (bookkeeping)
-    return type ? fault(c, "a bookkeeping list has a val_type") : TL_OK;
   if (type < 1 || type >= N_LIST_TYPES)
     return fault(c, "a list without a valid val_type would be dropped");
   return held && held != fields[type] ? fault(c, "a list holds another kind than it says") : TL_OK;
 }
 
-/* TensorDef: the data has exactly the bytes its desc asks for, or is empty when it is elsewhere. */
-static tl_status check_tensor(const checker *c, bytes tensor, bool outside) {
+/* TensorDef: the data has exactly the bytes its desc asks for; those of a node with a location are
+ * outside, and its length says so. */
+static tl_status check_tensor(const checker *c, bytes tensor, const op_def *n) {
   field desc = find_field(tensor, TL_TENSORDEF_DESC);
   field data = find_field(tensor, TL_TENSORDEF_DATA);
   uint64_t bits;
@@ -214,25 +182,53 @@ static tl_status check_tensor(const checker *c, bytes tensor, bool outside) {
   if (bits == UINT64_MAX)
     return fault(c, "a constant of unknown shape or size");
   uint64_t have = data.body.p ? length_of(data.body) : 0;
-  if (have != bits / 8 + (bits % 8 != 0) && !(outside && have == 0))
+  uint64_t needed = bits / 8 + (bits % 8 != 0);
+  if (n && n->outside && have)
+    return fault(c, "a constant has its data both in the file and outside");
+  if (n && n->outside && (needed == 0 || n->length < 0 || (uint64_t)n->length != needed))
+    return fault(c, "a constant's length is not the size of its shape");
+  if (have != needed && !(n && n->outside))
     return fault(c, "a constant's data has not the size of its shape");
   return TL_OK;
 }
 
-static bool is_bookkeeping(bytes key) {
+/* Which list for the loader itself this is: pairs of keys and values first; -1: none of them. */
+static int bookkeeping_of(bytes key) {
   static const char *const keys[] = {
-      "_input_name_key",  "_input_name_value", "_ir_attr_names",    "_ir_inputs_key",
-      "_ir_inputs_value", "_ir_outputs_key",   "_ir_outputs_value", "_opt_input",
-      "_output_name_key", "_output_name_value"};
+      "_input_name_key",   "_input_name_value", "_ir_inputs_key",   "_ir_inputs_value",
+      "_ir_outputs_key",   "_ir_outputs_value", "_output_name_key", "_output_name_value",
+      "_ir_attr_names", "_opt_input"};
   if (length_of(key) < 2 || key.p[0] != '_' || (key.p[1] != 'i' && key.p[1] != 'o'))
-    return false;
+    return -1;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (is_text(key, keys[i]))
-      return true;
-  return false;
+      return (int)i;
+  return -1;
 }
 
-static tl_status check_attr(const checker *c, bytes key, bytes value, bool outside) {
+/* Loaders drop both lists of a pair when their lengths differ, and all of them for a strange kind
+ * of port. */
+static tl_status check_bookkeeping(const checker *c, int which, bytes list, op_def *n) {
+  unsigned most = which == INPUT_KINDS ? 2 : which == OUTPUT_KINDS ? 1 : 0xff;
+  int64_t count = 0;
+  field f;
+  while (next_field(&list, &f)) {
+    if (f.number == TL_LIST_TYPE && f.value)
+      return fault(c, "a bookkeeping list has a val_type");
+    count += f.number == TL_LIST_S;
+    for (const unsigned char *p = f.body.p; f.number == TL_LIST_I && p < f.body.end; p++) {
+      count += *p < 0x80;
+      if (*p > most)
+        return fault(c, "a malformed list of port kinds");
+    }
+  }
+  if (n && which < 2 * N_PAIRS)
+    n->unpaired[which / 2] += which % 2 ? -count : count;
+  return list.p == list.end ? TL_OK : fault(c, "a malformed list");
+}
+
+/* n: the node it belongs to, NULL for other maps. */
+static tl_status check_attr(const checker *c, bytes key, bytes value, op_def *n) {
   field f;
   field extra;
   if (!next_field(&value, &f))
@@ -247,8 +243,11 @@ static tl_status check_attr(const checker *c, bytes key, bytes value, bool outsi
   case TL_ATTRDEF_LIST_LIST_INT:
   case TL_ATTRDEF_LIST_LIST_FLOAT:
   case TL_ATTRDEF_DT: return TL_OK;
-  case TL_ATTRDEF_LIST: return check_list(c, f.body, is_bookkeeping(key));
-  case TL_ATTRDEF_T: return check_tensor(c, f.body, outside);
+  case TL_ATTRDEF_LIST: {
+    int which = bookkeeping_of(key);
+    return which < 0 ? check_list(c, f.body) : check_bookkeeping(c, which, f.body, n);
+  }
+  case TL_ATTRDEF_T: return check_tensor(c, f.body, n);
   default: return fault(c, "an attribute of a kind that loaders cannot read");
   }
 }
@@ -265,35 +264,22 @@ static bool open_entry(bytes entry, bytes *key, bytes *value) {
   return entry.p == entry.end;
 }
 
-typedef struct node {
-  bytes name;
-  bytes type;
-  bytes input_desc;  /* the first */
-  bytes output_desc;
-  bytes last_key;
-  bytes value;       /* AttrDef of "value" */
-  int64_t id;
-  int64_t index;     /* "index", -1 when absent */
-  uint32_t n_inputs; /* descs */
-  uint32_t n_outputs;
-  bool outside;      /* has "location" */
-  bool has_gap;      /* an unconnected slot */
-} node;
-
-/* The three attributes that the check of a node looks at. */
-static void note_attr(node *n, bytes key, bytes value) {
+/* The attributes that the check of a node looks at. */
+static void note_attr(op_def *n, bytes key, bytes value) {
   if (length_of(key) < 5 || length_of(key) > 8)
     return;
   if (is_text(key, "value"))
     n->value = value;
   else if (is_text(key, "location"))
     n->outside = true;
+  else if (is_text(key, "length"))
+    n->length = (int64_t)find_field(value, TL_ATTRDEF_I).value;
   else if (is_text(key, "index"))
     n->index = (int64_t)find_field(value, TL_ATTRDEF_I).value;
 }
 
 /* One map entry; keys ascend, which also makes them unique. */
-static tl_status check_entry(const checker *c, bytes entry, bytes *last, node *n) {
+static tl_status check_entry(const checker *c, bytes entry, bytes *last, op_def *n) {
   bytes key;
   bytes value;
   if (!open_entry(entry, &key, &value))
@@ -304,7 +290,7 @@ static tl_status check_entry(const checker *c, bytes entry, bytes *last, node *n
   if (last->p && tl_sv_compare(a, (tl_sv){(const char *)key.p, length_of(key)}) >= 0)
     return fault(c, "attributes out of order");
   *last = key;
-  return check_attr(c, key, value, n && n->outside);
+  return check_attr(c, key, value, n);
 }
 
 static tl_status check_shape(const checker *c, bytes shape, uint64_t *elements, bool *known) {
@@ -358,13 +344,13 @@ static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits)
 
 /* ---- nodes ---- */
 
-/* "location" sorts before "value", so `outside` is known when the tensor is looked at. */
-static tl_status read_field(checker *c, node *n, const field *f) {
+/* "length" and "location" sort before "value": they are known when the tensor is looked at. */
+static tl_status read_field(checker *c, op_def *n, const field *f) {
   uint64_t bits;
   switch (f->number) {
   case TL_NODE_NAME: n->name = c->node = f->body; return TL_OK;
   case TL_NODE_TYPE: n->type = f->body; return TL_OK;
-  case TL_NODE_INPUT: return span_vec_push(&c->inputs, (span){f->body}) ? TL_OK : no_memory(c);
+  case TL_NODE_INPUT: return span_vec_push(&c->inputs, f->body) ? TL_OK : no_memory(c);
   case TL_NODE_ID: n->id = (int64_t)f->value; return TL_OK;
   case TL_NODE_ATTR:
     return check_entry(c, f->body, &n->last_key, n);
@@ -373,20 +359,21 @@ static tl_status read_field(checker *c, node *n, const field *f) {
       n->input_desc = f->body;
     return check_desc(c, f->body, &bits);
   case TL_NODE_OUTPUT_DESC:
-    if (n->n_outputs++ == 0)
-      n->output_desc = f->body;
-    return check_desc(c, f->body, &bits);
+    if (n->n_outputs++)
+      return check_desc(c, f->body, &bits);
+    n->output_desc = f->body;
+    return check_desc(c, f->body, &n->output_bits);
   case TL_NODE_SUBGRAPH:
-    return span_vec_push(&c->subgraphs, (span){f->body}) ? TL_OK : no_memory(c);
+    return span_vec_push(&c->subgraphs, f->body) ? TL_OK : no_memory(c);
   default: return TL_OK;
   }
 }
 
-static tl_status check_edges(const checker *c, node *n) {
+static tl_status check_edges(const checker *c, op_def *n) {
   uint32_t slot = 0;
   bool in_controls = false;
   for (uint32_t i = 0; i < c->inputs.n; i++) {
-    bytes edge = c->inputs.at[i].at;
+    bytes edge = c->inputs.at[i];
     bool control = false;
     if (edge.p < edge.end)
       TL_TRY(check_edge(c, edge, true, &control));
@@ -401,59 +388,80 @@ static tl_status check_edges(const checker *c, node *n) {
 }
 
 /* Data: both descs equal, indexes 0, 1, 2 ... in file order. */
-static tl_status check_data(checker *c, const node *n) {
-  if (n->n_inputs != 1 || n->n_outputs != 1 || !same(n->input_desc, n->output_desc))
+static tl_status check_data(checker *c, const op_def *n) {
+  if (n->n_inputs != 1 || n->n_outputs != 1 || !tl_air_same(n->input_desc, n->output_desc))
     return fault(c, "a Data node needs one input and one output desc, both equal");
   return n->index == c->n_data++ ? TL_OK : fault(c, "Data indexes are not dense");
 }
 
-static tl_status check_const(const checker *c, const node *n) {
+static tl_status check_const(const checker *c, const op_def *n) {
   field tensor = n->value.p ? find_field(n->value, TL_ATTRDEF_T) : (field){0};
   field desc = tensor.body.p ? find_field(tensor.body, TL_TENSORDEF_DESC) : (field){0};
   if (!desc.body.p || n->n_outputs != 1)
     return fault(c, "a Const without a tensor value or output");
-  return same(desc.body, n->output_desc) ? TL_OK
+  return tl_air_same(desc.body, n->output_desc) ? TL_OK
                                          : fault(c, "a Const's value and output differ in type");
 }
 
-/* A required input of the prototype must be connected. The bookkeeping says which slot is which
- * when no port is dynamic: slots are then ports. */
-static tl_status check_gaps(const checker *c, bytes message) {
+/* A FileConstant's bytes are those of its output. */
+static tl_status check_file_constant(const checker *c, const op_def *n) {
+  bool fits = n->n_outputs == 1 && n->outside && n->length > 0 &&
+              n->output_bits != UINT64_MAX &&
+              (uint64_t)n->length == n->output_bits / 8 + (n->output_bits % 8 != 0);
+  return fits ? TL_OK : fault(c, "a FileConstant's length is not the size of its shape");
+}
+
+/* Kinds of the prototype's inputs, as the bookkeeping lists them. */
+static bytes input_kinds(bytes message) {
   field f;
-  bytes kinds = {0};
   while (next_field(&message, &f)) {
     bytes key;
     bytes value;
     if (f.number == TL_NODE_ATTR && open_entry(f.body, &key, &value) &&
         is_text(key, "_ir_inputs_value"))
-      kinds = find_field(find_field(value, TL_ATTRDEF_LIST).body, TL_LIST_I).body;
+      return find_field(find_field(value, TL_ATTRDEF_LIST).body, TL_LIST_I).body;
   }
-  for (uint32_t slot = 0; slot < c->inputs.n && kinds.p < kinds.end; slot++) {
-    uint64_t kind;
-    if (!read_varint(&kinds, &kind) || kind > 2)
-      return fault(c, "a malformed list of input kinds");
-    if (kind == 2)
+  return (bytes){0};
+}
+
+/* Only optional inputs may be open. A dynamic input takes the slots that the others leave; behind a
+ * second one nobody knows which slot is which. */
+static tl_status check_gaps(const checker *c, const op_def *n, bytes message) {
+  bytes kinds = input_kinds(message);
+  size_t others = kinds.p && kinds.p < kinds.end ? length_of(kinds) - 1 : 0;
+  uint32_t slot = 0;
+  bool dynamic = false;
+  for (const unsigned char *kind = kinds.p; kind < kinds.end && slot < n->n_inputs; kind++) {
+    size_t count = 1;
+    if (*kind == 2 && dynamic)
       return TL_OK;
-    if (kind == 0 && length_of(c->inputs.at[slot].at) == 0)
-      return fault(c, "a required input is not connected");
+    if (*kind == 2)
+      count = n->n_inputs > others ? n->n_inputs - others : 0;
+    dynamic = dynamic || *kind == 2;
+    for (; count && slot < n->n_inputs; count--, slot++)
+      if (*kind != 1 && length_of(c->inputs.at[slot]) == 0)
+        return fault(c, "a required input is not connected");
   }
   return TL_OK;
 }
 
-static tl_status check_kind(checker *c, const node *n, bytes message) {
+static tl_status check_kind(checker *c, const op_def *n, bytes message) {
   if (is_text(n->type, "Data"))
     return check_data(c, n);
   if (is_text(n->type, "Const"))
     return check_const(c, n);
+  if (is_text(n->type, "FileConstant"))
+    return check_file_constant(c, n);
   if (is_text(n->type, "NetOutput")) {
     c->n_outputs++;
+    c->output_node = n->id;
     return n->n_inputs && !n->has_gap ? TL_OK : fault(c, "a graph output is missing");
   }
-  return n->has_gap ? check_gaps(c, message) : TL_OK;
+  return n->has_gap ? check_gaps(c, n, message) : TL_OK;
 }
 
 static tl_status check_node(checker *c, bytes message) {
-  node n = {.index = -1};
+  op_def n = {.index = -1, .length = -1};
   bytes rest = message;
   field f;
   c->inputs.n = 0;
@@ -465,24 +473,51 @@ static tl_status check_node(checker *c, bytes message) {
     return fault(c, "a node without a name or type, or with a name beyond 255 bytes");
   if (n.id != c->position++)
     return fault(c, "a node's id is not its position");
+  for (int i = 0; i < N_PAIRS; i++)
+    if (n.unpaired[i])
+      return fault(c, "lists of names and positions of unequal length");
   TL_TRY(check_edges(c, &n));
   TL_TRY(check_kind(c, &n, message));
-  return add_node(c, n.name, n.n_outputs);
+  bool twice;
+  if (!tl_air_seen_add(&c->seen, (tl_air_seen){n.name, c->graph, n.n_outputs}, &twice))
+    return no_memory(c);
+  return twice ? fault(c, "a node name occurs twice") : TL_OK;
 }
 
 /* ---- graphs ---- */
 
+/* Inputs and outputs that the graph lists: all of its Data nodes; what feeds its NetOutput, whose
+ * edges are still in c->inputs. */
+static tl_status check_ends(const checker *c, bytes message) {
+  uint32_t n_outputs = 0;
+  int64_t n_inputs = 0;
+  bool control;
+  field f;
+  while (next_field(&message, &f) && f.number <= TL_GRAPH_OUTPUT) {
+    if (f.number == TL_GRAPH_NAME)
+      continue;
+    TL_TRY(check_edge(c, f.body, false, &control));
+    n_inputs += f.number == TL_GRAPH_INPUT;
+    if (f.number != TL_GRAPH_OUTPUT)
+      continue;
+    if (n_outputs == c->inputs.n || !tl_air_same(f.body, c->inputs.at[n_outputs++]))
+      return fault(c, "graph outputs and NetOutput differ");
+  }
+  if (n_inputs != c->n_data)
+    return fault(c, "graph inputs and Data nodes differ in number");
+  return n_outputs ? TL_OK : fault(c, "a graph without outputs");
+}
+
 static tl_status check_graph(checker *c, bytes message) {
   bytes rest = message;
   bytes last = {0};
-  uint32_t n_refs = 0;
   field f;
   c->graph++;
   c->position = 0;
   c->n_data = 0;
   c->n_outputs = 0;
   while (next_field(&rest, &f)) {
-    if (f.number == TL_GRAPH_NAME && !span_vec_push(&c->graph_names, (span){f.body}))
+    if (f.number == TL_GRAPH_NAME && !span_vec_push(&c->graph_names, f.body))
       return no_memory(c);
     if (f.number == TL_GRAPH_NODE)
       TL_TRY(check_node(c, f.body));
@@ -490,48 +525,11 @@ static tl_status check_graph(checker *c, bytes message) {
       TL_TRY(check_entry(c, f.body, &last, NULL));
   }
   c->node = (bytes){0};
-  if (rest.p != rest.end || c->graph_names.n != c->graph || c->n_outputs != 1)
-    return fault(c, "a graph without a name, or without exactly one NetOutput");
-  for (rest = message; next_field(&rest, &f) && f.number <= TL_GRAPH_OUTPUT;) {
-    bool control;
-    if (f.number != TL_GRAPH_NAME)
-      TL_TRY(check_edge(c, f.body, false, &control));
-    n_refs += f.number == TL_GRAPH_OUTPUT;
-  }
-  return n_refs ? TL_OK : fault(c, "a graph without outputs");
-}
-
-static uint64_t hash_of(bytes b) { return tl_hash_bytes(b.p, length_of(b), 2); }
-
-/* Every subgraph name is the name of exactly one graph and the other way round, the root apart. A
- * table by name, so that many branches stay linear. */
-static tl_status check_subgraphs(const checker *c) {
-  uint32_t n_slots = 64;
-  while (n_slots / 2 < c->graph_names.n)
-    n_slots *= 2;
-  uint32_t *slots = calloc(n_slots, sizeof *slots); /* 0 free, graph number, ~0 taken */
-  tl_status status = slots ? TL_OK : no_memory(c);
-  uint32_t used = 0;
-  for (uint32_t i = 0; status == TL_OK && i < c->graph_names.n; i++) {
-    uint32_t k = (uint32_t)hash_of(c->graph_names.at[i].at) & (n_slots - 1);
-    for (; slots[k] && status == TL_OK; k = (k + 1) & (n_slots - 1))
-      if (same(c->graph_names.at[slots[k] - 1].at, c->graph_names.at[i].at))
-        status = fault(c, "a graph name occurs twice");
-    slots[k] = i + 1;
-  }
-  for (uint32_t i = 0; status == TL_OK && i < c->subgraphs.n; i++) {
-    bytes name = c->subgraphs.at[i].at;
-    uint32_t k = (uint32_t)hash_of(name) & (n_slots - 1);
-    while (slots[k] && !same(c->graph_names.at[slots[k] - 1].at, name))
-      k = (k + 1) & (n_slots - 1);
-    if (slots[k] < 2)
-      status = fault(c, "a node refers to a subgraph that is not in the file");
-    used++;
-  }
-  free(slots);
-  if (status == TL_OK && used + 1 != c->graph_names.n)
-    return fault(c, "subgraphs and references to them differ in number");
-  return status;
+  if (rest.p != rest.end || c->graph_names.n != c->graph)
+    return fault(c, "a malformed graph, or one without a name");
+  if (c->n_outputs != 1 || c->output_node + 1 != c->position)
+    return fault(c, "a graph whose last node is not its one NetOutput");
+  return check_ends(c, message);
 }
 
 static tl_status check_model(checker *c, bytes message) {
@@ -547,7 +545,12 @@ static tl_status check_model(checker *c, bytes message) {
   }
   if (message.p != message.end || c->graph_names.n == 0)
     return fault(c, "a malformed model, or one without a graph");
-  return check_subgraphs(c);
+  tl_air_spans graphs = {c->graph_names.at, c->graph_names.n};
+  tl_air_spans references = {c->subgraphs.at, c->subgraphs.n};
+  const char *problem = NULL;
+  if (!tl_air_check_subgraphs(graphs, references, &problem))
+    return no_memory(c);
+  return problem ? fault(c, problem) : TL_OK;
 }
 
 tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uint64_t n) {
@@ -560,7 +563,7 @@ tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uin
     }
   }
   tl_status status = check_model(&c, (bytes){p, p + n});
-  free(c.table);
+  free(c.seen.slots);
   span_vec_release(&c.graph_names);
   span_vec_release(&c.subgraphs);
   span_vec_release(&c.inputs);

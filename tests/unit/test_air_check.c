@@ -267,7 +267,7 @@ static const fault faults[] = {
     FAULT(name_lists_differ, "unequal length"),
     FAULT(output_lists_differ, "unequal length"),
     FAULT(ir_lists_differ, "unequal length"),
-    FAULT(input_kind_unknown, "input kinds"),
+    FAULT(input_kind_unknown, "port kinds"),
     FAULT(attrs_out_of_order, "out of order"),
     FAULT(attr_twice, "out of order"),
     FAULT(const_too_short, "size of its shape"),

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of the self-check (check.c): tables by name, so that many nodes and branches stay linear. */
+#include "backend/air/check_names.h"
+
+#include <stdlib.h>
+
+#include "support/hash.h"
+
+/* ---- nodes ---- */
+
+static tl_air_seen *find_seen(const tl_air_seen_table *t, tl_air_bytes name) {
+  uint32_t i = (uint32_t)tl_hash_bytes(name.p, (size_t)(name.end - name.p), 1) & (t->n_slots - 1);
+  while (t->slots[i].name.p && !tl_air_same(t->slots[i].name, name))
+    i = (i + 1) & (t->n_slots - 1);
+  return &t->slots[i];
+}
+
+const tl_air_seen *tl_air_seen_find(const tl_air_seen_table *t, tl_air_bytes name) {
+  const tl_air_seen *s = t->n_slots ? find_seen(t, name) : NULL;
+  return s && s->name.p ? s : NULL;
+}
+
+static bool widen(tl_air_seen_table *t) {
+  if (t->n_slots && t->n < t->n_slots / 2)
+    return true;
+  tl_air_seen_table wide = {.n_slots = t->n_slots ? t->n_slots * 2 : 1024, .n = t->n};
+  wide.slots = wide.n_slots ? calloc(wide.n_slots, sizeof *wide.slots) : NULL;
+  if (!wide.slots)
+    return false;
+  for (uint32_t i = 0; i < t->n_slots; i++)
+    if (t->slots[i].name.p)
+      *find_seen(&wide, t->slots[i].name) = t->slots[i];
+  free(t->slots);
+  *t = wide;
+  return true;
+}
+
+bool tl_air_seen_add(tl_air_seen_table *t, tl_air_seen node, bool *twice) {
+  if (!widen(t))
+    return false;
+  tl_air_seen *s = find_seen(t, node.name);
+  *twice = s->name.p != NULL;
+  if (!*twice) {
+    *s = node;
+    t->n++;
+  }
+  return true;
+}
+
+/* ---- graphs ---- */
+
+typedef struct slot {
+  uint32_t graph; /* number of the graph + 1, 0: free */
+  bool taken;     /* a node refers to it */
+} slot;
+
+/* Where the name is, or the free slot where it belongs. */
+static slot *find(slot *slots, uint32_t n_slots, tl_air_spans graphs, tl_air_bytes name) {
+  uint32_t k = (uint32_t)tl_hash_bytes(name.p, (size_t)(name.end - name.p), 2) & (n_slots - 1);
+  while (slots[k].graph && !tl_air_same(graphs.at[slots[k].graph - 1], name))
+    k = (k + 1) & (n_slots - 1);
+  return &slots[k];
+}
+
+static const char *find_problem(slot *slots, uint32_t n_slots, tl_air_spans graphs,
+                                tl_air_spans references) {
+  for (uint32_t i = 0; i < graphs.n; i++) {
+    slot *s = find(slots, n_slots, graphs, graphs.at[i]);
+    if (s->graph)
+      return "a graph name occurs twice";
+    s->graph = i + 1;
+  }
+  for (uint32_t i = 0; i < references.n; i++) {
+    slot *s = find(slots, n_slots, graphs, references.at[i]);
+    if (s->graph < 2)
+      return "a node refers to a subgraph that is not in the file";
+    if (s->taken)
+      return "two references to one subgraph";
+    s->taken = true;
+  }
+  return references.n + 1 == graphs.n ? NULL : "a subgraph that no node refers to";
+}
+
+bool tl_air_check_subgraphs(tl_air_spans graphs, tl_air_spans references, const char **problem) {
+  uint32_t n_slots = 64;
+  while (n_slots / 2 < graphs.n && n_slots < UINT32_C(1) << 31)
+    n_slots *= 2;
+  slot *slots = calloc(n_slots, sizeof *slots);
+  *problem = slots ? find_problem(slots, n_slots, graphs, references) : NULL;
+  free(slots);
+  return slots != NULL;
+}
