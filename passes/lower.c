@@ -247,8 +247,10 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   bool ok = !l->x.why && plan(l, f, attrs, &keep);
   if (l->x.failed)
     return out_of_memory(l);
-  if (!ok)
+  if (!ok) {
+    tl_node_get(l->m, l->x.node)->candidate = -1; /* from now on known to have no form */
     return tl_unmapped_add(&l->unmapped, l->m, l->x.node, l->x.why) ? out_of_memory(l) : TL_OK;
+  }
   return tl_pass_may_rewrite(l->pass) ? rewrite(l, f, attrs, keep) : TL_OK;
 }
 
