@@ -23,7 +23,9 @@ static void describe(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
                 TL_SV_ARG(tl_op_name(m, g->op)), g->count);
   for (uint32_t i = 0; i < g->count && i < TL_UNMAPPED_NAMES; i++)
     tl_buf_printf(out, "%s'%.*s'", i ? ", " : "", TL_SV_ARG(tl_node_where(m, g->nodes[i]).node));
-  tl_buf_printf(out, "%s): %s", g->count > TL_UNMAPPED_NAMES ? ", ..." : "", g->why);
+  if (g->count > TL_UNMAPPED_NAMES)
+    tl_buf_printf(out, " and %u more", g->count - TL_UNMAPPED_NAMES);
+  tl_buf_printf(out, "): %s", g->why);
 }
 
 tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {
@@ -36,9 +38,10 @@ tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {
   tl_status status =
       text.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
                   : tl_fail_code(m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(m->path),
-                                 "%u operator kind(s) cannot be written for the NPU: %s"
-                                 "\vallow unmapped operators to write them under their ONNX names",
-                                 list->n, text.p);
+                                 "%u op %s no NPU form: %s"
+                                 "\v--allow-unmapped writes them under their ONNX names; "
+                                 "'tailor ops NAME' shows what an op needs",
+                                 list->n, list->n == 1 ? "type has" : "types have", text.p);
   tl_buf_release(&text);
   return status;
 }

@@ -5,7 +5,7 @@
 
 #include "ir/module.h"
 
-enum { TL_UNMAPPED_NAMES = 3 }; /* nodes named per op */
+enum { TL_UNMAPPED_NAMES = 16 }; /* nodes named per op */
 
 typedef struct tl_unmapped_group {
   tl_op_id op;

@@ -7,6 +7,7 @@
 Each kind ends with 'N passed, M failed, K skipped'; the last line adds them up. A kind that cannot
 run here says why and counts as one skipped test."""
 import argparse
+import glob
 import os
 import re
 import shutil
@@ -97,6 +98,16 @@ class Tests:
         """unit tests, sanitized"""
         return counted([os.path.join(self.folder('asan'), 'tests', 'unit-tests')])
 
+    def threads(self):
+        """the thread pool under ThreadSanitizer"""
+        program = os.path.join(self.build, 'pool-tsan')
+        support = sorted(glob.glob(os.path.join(ROOT, 'support', '*.c')))
+        p = shell(['gcc', '-std=c11', '-D_GNU_SOURCE', '-g', '-O1', '-fsanitize=thread', '-I', ROOT,
+                   '-o', program, 'tests/threads/pool.c', *support, '-lm', '-lpthread'])
+        if p.returncode:
+            return p.stdout, (0, 1, 0)
+        return counted(['setarch', '-R', program])
+
     def golden(self):
         """IR before and after each pass, sanitized"""
         return counted([PYTHON, 'tests/golden_runner.py', '--tailor', self.tool('asan'),
@@ -173,7 +184,7 @@ class Tests:
                         str(self.args.fuzz_seconds)])
 
 
-KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'golden', 'cli',
+KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'threads', 'golden', 'cli',
          'atc_lines', 'oom', 'hostile', 'ort',
          'golden_numbers', 'official', 'corpus', 'fuzz']
 
