@@ -106,7 +106,10 @@ class Tests:
                    '-o', program, 'tests/threads/pool.c', *support, '-lm', '-lpthread'])
         if p.returncode:
             return p.stdout, (0, 1, 0)
-        return counted(['setarch', '-R', program])
+        text, counts = counted([program])
+        if 'unexpected memory mapping' in text:  # gcc 12 under kernels that randomize more bits
+            text, counts = counted(['setarch', '-R', program])
+        return text, counts
 
     def golden(self):
         """IR before and after each pass, sanitized"""
