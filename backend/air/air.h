@@ -44,6 +44,7 @@ typedef enum tl_entry_kind {
 
 typedef struct tl_entry {
   tl_sv key;
+  uint64_t rank; /* of the key, see tl_air_rank */
   uint8_t kind; /* tl_entry_kind */
   bool output;  /* NAMES: of outputs */
   uint8_t format; /* DATA, DATA_DESC: tl_ge_format */
@@ -58,9 +59,17 @@ typedef struct tl_entry {
 
 TL_VEC(tl_entry_vec, tl_entry);
 
+/* An entry that is the same for every node of an op. */
+typedef struct tl_row_entry {
+  tl_sv key;
+  uint64_t rank;
+  uint32_t at; /* in the row's bytes; it ends where the next one begins */
+} tl_row_entry;
+
 /* What an op row contributes to every node of it: bookkeeping and default attributes, by key. */
 typedef struct tl_air_row {
-  const tl_entry *entries;
+  const tl_row_entry *entries; /* [n_entries + 1], the last one only ends the one before */
+  const char *bytes;           /* map entries of a node, encoded one behind the other */
   uint32_t n_entries;
   bool variadic_in;  /* false: slots are the ports */
   bool variadic_out;
@@ -110,6 +119,9 @@ typedef struct tl_air {
   tl_sv *graph_names;       /* by graph id */
   tl_sv graph_prefix;       /* of the graph being named */
   tl_sv format_blobs[TL_N_GE_FORMATS];
+  tl_sv *descs;             /* owned; by type and format: encoded before, length first */
+  uint32_t n_descs;
+  uint64_t desc_bytes;      /* of all those */
   tl_sv unset_blob;         /* desc of an unconnected slot, complete */
   tl_encoder buf;
   tl_slot_vec inputs;       /* of the node being written */
@@ -140,10 +152,12 @@ void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format
 void tl_air_unknown_desc(tl_air *a, unsigned field, tl_dtype dtype);
 
 /* ---- attrs.c ---- */
+/* First bytes of a key as a number that orders as the key does; equal ranks say nothing. */
+uint64_t tl_air_rank(tl_sv key);
 /* Row data, made on first use; NULL when memory is out. */
 const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op);
 /* Encodes the map entries of a node: the row's and those in a->entries (which win), by key. */
-void tl_air_entries(tl_air *a, unsigned field, const tl_air_row *row);
+void tl_air_entries(tl_air *a, const tl_air_row *row);
 /* One map entry holding an integer or a string. */
 void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v);
 void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v);

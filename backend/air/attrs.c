@@ -114,6 +114,80 @@ static void encode_attr(tl_air *a, const tl_attr *attr) {
   }
 }
 
+/* ---- one entry of a map ---- */
+
+static void encode_slot_names(tl_encoder *b, const tl_slot_vec *slots) {
+  char text[128];
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  for (uint32_t i = 0; i < slots->n; i++) {
+    const tl_slot *s = &slots->at[i];
+    tl_sv name = tl_sv_from(s->port);
+    if (s->index < 0 || name.n > 100) {
+      tl_encode_bytes(b, TL_LIST_S, name);
+      continue;
+    }
+    memcpy(text, name.p, name.n);
+    char digits[12];
+    size_t k = sizeof digits;
+    uint32_t v = (uint32_t)s->index;
+    do
+      digits[--k] = (char)('0' + v % 10);
+    while (v /= 10);
+    memcpy(text + name.n, digits + k, sizeof digits - k);
+    tl_encode_bytes(b, TL_LIST_S, (tl_sv){text, name.n + sizeof digits - k});
+  }
+  tl_encode_close(b, list);
+}
+
+static void encode_positions(tl_encoder *b, uint32_t n) {
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  size_t packed = tl_encode_open(b, TL_LIST_I);
+  for (uint32_t i = 0; i < n; i++)
+    tl_encode_varint(b, i);
+  tl_encode_close(b, packed);
+  tl_encode_close(b, list);
+}
+
+static void encode_input_const(tl_air *a) {
+  size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
+  size_t packed = tl_encode_open(&a->buf, TL_LIST_B);
+  for (uint32_t i = 0; i < a->inputs.n; i++)
+    if (a->inputs.at[i].value)
+      tl_encode_varint(&a->buf, tl_value_get(a->m, a->inputs.at[i].value)->kind ==
+                                    TL_VALUE_CONSTANT);
+  tl_encode_close(&a->buf, packed);
+  tl_encode_int(&a->buf, TL_LIST_TYPE, LIST_BOOLS);
+  tl_encode_close(&a->buf, list);
+}
+
+static void encode_origin(tl_encoder *b, tl_sv name) {
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  tl_encode_bytes(b, TL_LIST_S, name);
+  tl_encode_int(b, TL_LIST_TYPE, LIST_STRINGS);
+  tl_encode_close(b, list);
+}
+
+static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
+  tl_encoder *b = &a->buf;
+  size_t entry = tl_encode_open(b, field);
+  tl_encode_bytes(b, 1, e->key);
+  size_t value = tl_encode_open(b, 2);
+  switch ((tl_entry_kind)e->kind) {
+  case TL_ENTRY_RAW: tl_encode_raw(b, e->u.value.p, e->u.value.n); break;
+  case TL_ENTRY_ATTR: encode_attr(a, e->u.attr); break;
+  case TL_ENTRY_INT: tl_encode_int(b, TL_ATTRDEF_I, e->u.number); break;
+  case TL_ENTRY_STRING: tl_encode_bytes(b, TL_ATTRDEF_S, e->u.value); break;
+  case TL_ENTRY_INPUT_CONST: encode_input_const(a); break;
+  case TL_ENTRY_NAMES: encode_slot_names(b, e->output ? &a->outputs : &a->inputs); break;
+  case TL_ENTRY_POSITIONS: encode_positions(b, e->u.count); break;
+  case TL_ENTRY_DATA: encode_tensor(a, e->u.tensor, e->format, true); break;
+  case TL_ENTRY_DATA_DESC: encode_tensor(a, e->u.tensor, e->format, false); break;
+  case TL_ENTRY_ORIGIN: encode_origin(b, e->u.value); break;
+  }
+  tl_encode_close(b, value);
+  tl_encode_close(b, entry);
+}
+
 /* ---- what a row contributes ---- */
 
 static tl_sv keep(tl_air *a) {
@@ -196,12 +270,23 @@ static void add_defaults(tl_air *a, const tl_op *op) {
   }
 }
 
+uint64_t tl_air_rank(tl_sv key) {
+  uint64_t rank = 0;
+  for (size_t i = 0; i < sizeof rank; i++)
+    rank = rank << 8 | (i < key.n ? (unsigned char)key.p[i] : 0);
+  return rank;
+}
+
+static inline int compare_keys(uint64_t a, tl_sv a_key, uint64_t b, tl_sv b_key) {
+  return a != b ? (a > b) - (a < b) : tl_sv_compare(a_key, b_key);
+}
+
 /* Insertion sort: a dozen entries, nearly in order. */
 static void sort_entries(tl_entry_vec *v) {
   for (uint32_t i = 1; i < v->n; i++) {
     tl_entry e = v->at[i];
     uint32_t k = i;
-    for (; k && tl_sv_compare(v->at[k - 1].key, e.key) > 0; k--)
+    for (; k && compare_keys(v->at[k - 1].rank, v->at[k - 1].key, e.rank, e.key) > 0; k--)
       v->at[k] = v->at[k - 1];
     v->at[k] = e;
   }
@@ -228,6 +313,27 @@ static const tl_sv *count_keys(tl_air *a, const tl_op_port *ports, uint32_t n, c
   a->buf.failed = a->buf.failed || !keys || text.failed;
   tl_buf_release(&text);
   return keys;
+}
+
+/* Sorts what was collected and encodes it once and for all. */
+static void finish_row(tl_air *a, tl_air_row *row) {
+  tl_row_entry *to = tl_arena_calloc(&a->arena, a->entries.n + 1u, sizeof *to);
+  for (uint32_t i = 0; i < a->entries.n; i++)
+    a->entries.at[i].rank = tl_air_rank(a->entries.at[i].key);
+  sort_entries(&a->entries);
+  for (uint32_t i = 0; to && i < a->entries.n; i++) {
+    const tl_entry *e = &a->entries.at[i];
+    to[i] = (tl_row_entry){e->key, e->rank, (uint32_t)a->buf.n};
+    encode_entry(a, TL_NODE_ATTR, e);
+  }
+  a->buf.failed = a->buf.failed || !to;
+  if (a->buf.failed)
+    return;
+  to[a->entries.n].at = (uint32_t)a->buf.n;
+  row->entries = to;
+  row->n_entries = a->entries.n;
+  row->bytes = keep(a).p;
+  a->entries.n = 0;
 }
 
 static const tl_air_row *make_row(tl_air *a, const tl_op *op) {
@@ -257,12 +363,8 @@ static const tl_air_row *make_row(tl_air *a, const tl_op *op) {
     add_positions(a, "_output_name_value", op->n_result_ports);
   }
   add_defaults(a, op);
-  sort_entries(&a->entries);
-  row->n_entries = a->entries.n;
-  row->entries = (const tl_entry *)tl_arena_copy(&a->arena, a->entries.at,
-                                                 a->entries.n * sizeof *a->entries.at);
-  a->entries.n = 0;
-  return a->buf.failed || !row->entries ? NULL : row;
+  finish_row(a, row);
+  return a->buf.failed ? NULL : row;
 }
 
 const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op) {
@@ -273,90 +375,30 @@ const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op) {
 
 /* ---- entries of one node ---- */
 
-static void encode_slot_names(tl_encoder *b, const tl_slot_vec *slots) {
-  char text[128];
-  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
-  for (uint32_t i = 0; i < slots->n; i++) {
-    const tl_slot *s = &slots->at[i];
-    tl_sv name = tl_sv_from(s->port);
-    if (s->index < 0 || name.n > 100) {
-      tl_encode_bytes(b, TL_LIST_S, name);
-      continue;
-    }
-    memcpy(text, name.p, name.n);
-    char digits[12];
-    size_t k = sizeof digits;
-    uint32_t v = (uint32_t)s->index;
-    do
-      digits[--k] = (char)('0' + v % 10);
-    while (v /= 10);
-    memcpy(text + name.n, digits + k, sizeof digits - k);
-    tl_encode_bytes(b, TL_LIST_S, (tl_sv){text, name.n + sizeof digits - k});
-  }
-  tl_encode_close(b, list);
+static void copy_entries(tl_air *a, const tl_air_row *row, uint32_t first, uint32_t end) {
+  if (end > first)
+    tl_encode_raw(&a->buf, row->bytes + row->entries[first].at,
+                  row->entries[end].at - row->entries[first].at);
 }
 
-static void encode_positions(tl_encoder *b, uint32_t n) {
-  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
-  size_t packed = tl_encode_open(b, TL_LIST_I);
-  for (uint32_t i = 0; i < n; i++)
-    tl_encode_varint(b, i);
-  tl_encode_close(b, packed);
-  tl_encode_close(b, list);
-}
-
-static void encode_input_const(tl_air *a) {
-  size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
-  size_t packed = tl_encode_open(&a->buf, TL_LIST_B);
-  for (uint32_t i = 0; i < a->inputs.n; i++)
-    if (a->inputs.at[i].value)
-      tl_encode_varint(&a->buf, tl_value_get(a->m, a->inputs.at[i].value)->kind ==
-                                    TL_VALUE_CONSTANT);
-  tl_encode_close(&a->buf, packed);
-  tl_encode_int(&a->buf, TL_LIST_TYPE, LIST_BOOLS);
-  tl_encode_close(&a->buf, list);
-}
-
-static void encode_origin(tl_encoder *b, tl_sv name) {
-  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
-  tl_encode_bytes(b, TL_LIST_S, name);
-  tl_encode_int(b, TL_LIST_TYPE, LIST_STRINGS);
-  tl_encode_close(b, list);
-}
-
-static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
-  tl_encoder *b = &a->buf;
-  size_t entry = tl_encode_open(b, field);
-  tl_encode_bytes(b, 1, e->key);
-  size_t value = tl_encode_open(b, 2);
-  switch ((tl_entry_kind)e->kind) {
-  case TL_ENTRY_RAW: tl_encode_raw(b, e->u.value.p, e->u.value.n); break;
-  case TL_ENTRY_ATTR: encode_attr(a, e->u.attr); break;
-  case TL_ENTRY_INT: tl_encode_int(b, TL_ATTRDEF_I, e->u.number); break;
-  case TL_ENTRY_STRING: tl_encode_bytes(b, TL_ATTRDEF_S, e->u.value); break;
-  case TL_ENTRY_INPUT_CONST: encode_input_const(a); break;
-  case TL_ENTRY_NAMES: encode_slot_names(b, e->output ? &a->outputs : &a->inputs); break;
-  case TL_ENTRY_POSITIONS: encode_positions(b, e->u.count); break;
-  case TL_ENTRY_DATA: encode_tensor(a, e->u.tensor, e->format, true); break;
-  case TL_ENTRY_DATA_DESC: encode_tensor(a, e->u.tensor, e->format, false); break;
-  case TL_ENTRY_ORIGIN: encode_origin(b, e->u.value); break;
-  }
-  tl_encode_close(b, value);
-  tl_encode_close(b, entry);
-}
-
-void tl_air_entries(tl_air *a, unsigned field, const tl_air_row *row) {
+void tl_air_entries(tl_air *a, const tl_air_row *row) {
   uint32_t n = row ? row->n_entries : 0;
   uint32_t i = 0;
   sort_entries(&a->entries);
   for (uint32_t k = 0; k < a->entries.n; k++) {
+    const tl_entry *own = &a->entries.at[k];
+    uint32_t first = i;
     int order = 1;
-    for (; i < n && (order = tl_sv_compare(row->entries[i].key, a->entries.at[k].key)) < 0; i++)
-      encode_entry(a, field, &row->entries[i]);
+    for (; i < n; i++) {
+      order = compare_keys(row->entries[i].rank, row->entries[i].key, own->rank, own->key);
+      if (order >= 0)
+        break;
+    }
+    copy_entries(a, row, first, i);
     i += i < n && order == 0;
-    if (k == 0 || !tl_sv_eq(a->entries.at[k].key, a->entries.at[k - 1].key))
-      encode_entry(a, field, &a->entries.at[k]);
+    if (k == 0 || !tl_sv_eq(own->key, own[-1].key))
+      encode_entry(a, TL_NODE_ATTR, own);
   }
-  for (; i < n; i++)
-    encode_entry(a, field, &row->entries[i]);
+  if (row)
+    copy_entries(a, row, i, n);
 }

@@ -3,7 +3,10 @@
  * see an empty origin shape. */
 #include "backend/air/air.h"
 
-enum { GE_RESERVED = 40 };
+#include "support/pages.h"
+
+/* A model has few distinct types, or a hostile one has many: then remembering stops. */
+enum { GE_RESERVED = 40, REMEMBERED_BYTES = 4 << 20 };
 
 static const struct {
   const char *name;
@@ -38,6 +41,10 @@ static void format_entries(tl_encoder *b, int format) {
 
 tl_status tl_air_prepare_descs(tl_air *a) {
   tl_encoder *b = &a->buf;
+  a->n_descs = a->m->types.n * TL_N_GE_FORMATS;
+  a->descs = tl_pages_alloc(a->n_descs, sizeof *a->descs);
+  if (!a->descs)
+    return tl_air_no_memory(a);
   tl_encoder_clear(b);
   for (int f = 0; f < TL_N_GE_FORMATS; f++) {
     format_entries(b, f);
@@ -153,10 +160,30 @@ static void encode_desc(tl_air *a, unsigned field, const tl_type *t, tl_ge_forma
   tl_encode_close(b, desc);
 }
 
+/* Keeps what was encoded from `at` on: it will be asked for again. */
+static void remember(tl_air *a, uint32_t index, size_t at) {
+  size_t n = a->buf.n - at;
+  if (a->buf.failed || index >= a->n_descs || a->desc_bytes + n > REMEMBERED_BYTES)
+    return;
+  a->descs[index] = (tl_sv){tl_arena_copy(&a->arena, a->buf.p + at, n), n};
+  a->buf.failed = !a->descs[index].p;
+  a->desc_bytes += n;
+}
+
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
                  const tl_desc_extra *extra) {
   const tl_type *t = tl_type_get(a->m, type);
-  encode_desc(a, field, t, fitting(format, t), extra);
+  tl_ge_format fit = fitting(format, t);
+  uint32_t index = type * TL_N_GE_FORMATS + (uint32_t)fit;
+  if (!extra && index < a->n_descs && a->descs[index].p) {
+    tl_encode_varint(&a->buf, (uint64_t)field << 3 | TL_WIRE_LENGTH);
+    tl_encode_raw(&a->buf, a->descs[index].p, a->descs[index].n);
+    return;
+  }
+  size_t at = a->buf.n + tl_varint_size((uint64_t)field << 3);
+  encode_desc(a, field, t, fit, extra);
+  if (!extra)
+    remember(a, index, at);
 }
 
 void tl_air_unknown_desc(tl_air *a, unsigned field, tl_dtype dtype) {

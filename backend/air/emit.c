@@ -2,6 +2,7 @@
 /* The AIR writer: one sweep that encodes every node to learn its size, one that encodes it again
  * and writes. Nothing but sizes is kept between the two. */
 #include "backend/air/air.h"
+#include "support/pages.h"
 
 TL_VEC(size_vec, uint64_t);
 
@@ -237,6 +238,7 @@ static void release(tl_air *a) {
   free(a->value_names);
   free(a->formats);
   free(a->weight_of);
+  tl_pages_free(a->descs, a->n_descs, sizeof *a->descs);
   tl_air_names_release(&a->names);
   tl_air_names_release(&a->graph_pool);
   tl_u32_vec_release(&a->graphs);

@@ -10,6 +10,7 @@ static void add_slot(tl_air *a, tl_slot_vec *v, tl_slot s) {
 }
 
 static void add_entry(tl_air *a, tl_entry e) {
+  e.rank = tl_air_rank(e.key);
   if (!tl_entry_vec_push(&a->entries, e))
     a->buf.failed = true;
 }
@@ -178,10 +179,13 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
     uint32_t count = dynamic ? left : 1;
     if (dynamic)
       add_int(a, row->output_counts[port], count);
-    for (uint32_t i = 0; i < count; i++)
-      add_slot(a, &a->outputs, (tl_slot){.value = tl_result(a->m, n, used++), .port = p->name,
+    for (uint32_t i = 0; i < count; i++) {
+      tl_value_id v = tl_result(a->m, n, used++);
+      bool typed = tl_value_type(a->m, v) != TL_NO_TYPE;
+      add_slot(a, &a->outputs, (tl_slot){.value = v, .port = p->name,
                                          .index = dynamic ? (int32_t)i : -1,
-                                         .dtype = likely_dtype(a, n, op, p)});
+                                         .dtype = typed ? 0 : likely_dtype(a, n, op, p)});
+    }
   }
 }
 
@@ -260,7 +264,7 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   encode_head(a, a->node_names[n], tl_op_name(a->m, node->op));
   encode_inputs(a);
   encode_controls(a, n);
-  tl_air_entries(a, TL_NODE_ATTR, row);
+  tl_air_entries(a, row);
   encode_numbers(a, id);
   if (node->stream > 0)
     tl_encode_int(&a->buf, TL_NODE_STREAM, node->stream);
@@ -282,7 +286,7 @@ void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) 
   add_int(a, TL_SV("index"), index);
   encode_head(a, a->value_names[v], TL_SV("Data"));
   tl_encode_bytes(&a->buf, TL_NODE_INPUT, TL_SV(""));
-  tl_air_entries(a, TL_NODE_ATTR, row);
+  tl_air_entries(a, row);
   encode_numbers(a, id);
   encode_value_desc(a, TL_NODE_INPUT_DESC, v, &extra);
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, &extra);
@@ -315,7 +319,7 @@ static void file_constant(tl_air *a, tl_value_id v, const tl_tensor *t, int64_t 
   add_int(a, TL_SV("offset"), (int64_t)w->offset);
   add_entry(a, (tl_entry){.key = TL_SV("shape"), .kind = TL_ENTRY_ATTR, .u.attr = &shape});
   encode_head(a, a->value_names[v], TL_SV("FileConstant"));
-  tl_air_entries(a, TL_NODE_ATTR, row);
+  tl_air_entries(a, row);
   encode_numbers(a, id);
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
 }
@@ -331,7 +335,7 @@ void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id) {
   a->buf.failed = a->buf.failed || !row;
   const_entries(a, v, t);
   encode_head(a, a->value_names[v], TL_SV("Const"));
-  tl_air_entries(a, TL_NODE_ATTR, row);
+  tl_air_entries(a, row);
   encode_numbers(a, id);
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, NULL);
 }
@@ -359,7 +363,7 @@ void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id) {
   add_const_entry(a);
   encode_head(a, a->node_names[g->ret], TL_SV("NetOutput"));
   encode_inputs(a);
-  tl_air_entries(a, TL_NODE_ATTR, NULL);
+  tl_air_entries(a, NULL);
   encode_numbers(a, id);
   encode_sources(a);
   encode_const_flags(a);
