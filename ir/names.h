@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How names resolve. Texts and ONNX files refer to values by name: a name means the value of the
  * innermost graph around the reader that has one of that name, wherever in that graph it is made.
- * A value of a body may therefore have the name of a value around it, unless something inside the
- * body uses the outer one. */
+ * An input or constant of a body may therefore have the name of a value around it, unless something
+ * inside the body, or inside another body of the same node (ONNX Runtime hands what one uses to all
+ * of them, by name), uses the outer one. A result may not, if the outer value is made before the
+ * node that owns the body: ONNX forbids it. */
 #ifndef TL_IR_NAMES_H
 #define TL_IR_NAMES_H
 
@@ -11,8 +13,10 @@
 typedef struct tl_name_visitor {
   /* v has the name of another value of its graph; NULL: nobody wants to know. */
   void (*duplicate)(void *user, tl_value_id v);
+  /* v, a result in a body, has the name of a value around it. The visitor may rename v. */
+  tl_status (*shadows)(void *user, tl_value_id v);
   /* Operand i of node n is hidden by `hider`, a value of the same name further in. The visitor may
-   * rename the hider; the walk then looks at what is behind it. */
+   * rename the hider; the walk then looks for the next one. */
   tl_status (*hidden)(void *user, tl_node_id n, uint32_t i, tl_value_id hider);
   void *user;
 } tl_name_visitor;

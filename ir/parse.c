@@ -3,6 +3,7 @@
 #include "ir/parse.h"
 
 #include "ir/parse_internal.h"
+#include "ir/verify.h"
 
 const char *tl_control_origin_name(tl_control_origin origin) {
   static const char *const names[TL_N_CONTROL_ORIGINS] = {
@@ -243,7 +244,7 @@ static tl_status parse_module(tl_parser *p) {
       return tl_parse_expected(p, "'graph'");
     TL_TRY(tl_parse_graph(p, TL_GRAPH_ROOT, TL_NO_NODE, &g));
   } while (p->at.kind != TL_TOKEN_END);
-  return TL_OK;
+  return p->reuses ? tl_module_verify(p->m, TL_VERIFY_STRUCTURAL) : TL_OK;
 }
 
 static void release(tl_parser *p) {

@@ -44,6 +44,7 @@ typedef struct tl_parser {
   tl_u32_vec ids;        /* scratch of one list */
   tl_buf text;           /* scratch of one string */
   uint32_t depth;        /* of bodies */
+  bool reuses;           /* a body has reused a name of a graph around it */
 } tl_parser;
 
 /* parse_core.c */

@@ -120,15 +120,22 @@ static void report_duplicate(void *user, tl_value_id id) {
                    TL_SV_ARG(tl_value_name(v->m, id)));
 }
 
+static tl_status report_shadow(void *user, tl_value_id id) {
+  tl_verifier *v = user;
+  tl_verify_report(v, tl_value_producer(v->m, id), "the result %%%.*s in a body has the name of a "
+                   "value around it", TL_SV_ARG(tl_value_name(v->m, id)));
+  return TL_OK;
+}
+
 static tl_status report_hidden(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
   tl_verifier *v = user;
-  tl_verify_report(v, n, "operand %u (%%%.*s) is hidden by a value of that name in a body around "
-                   "the node", i, TL_SV_ARG(tl_value_name(v->m, hider)));
+  tl_verify_report(v, n, "operand %u (%%%.*s) is hidden by a value of that name in a body of a "
+                   "node around it", i, TL_SV_ARG(tl_value_name(v->m, hider)));
   return TL_OK;
 }
 
 static void check_names(tl_verifier *v) {
-  tl_name_visitor visitor = {report_duplicate, report_hidden, v};
+  tl_name_visitor visitor = {report_duplicate, report_shadow, report_hidden, v};
   v->out_of_memory |= tl_names_walk(v->m, &visitor) == TL_NO_MEMORY;
 }
 

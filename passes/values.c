@@ -29,20 +29,27 @@ bool tl_value_leaves_graph(const tl_module *m, tl_value_id v) {
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static bool note_name(tl_merge_facts *facts, const tl_module *m, tl_graph_id g, tl_value_id v) {
+/* Bodies of one node count as one. */
+static bool note_name(tl_merge_facts *facts, const tl_module *m, tl_node_id owner, tl_value_id v) {
   tl_symbol name = v ? tl_value_get(m, v)->name : 0;
-  return !name || tl_map_set(&facts->body_names, tl_map_pair(g, name), v);
+  uint32_t only = owner;
+  if (!name)
+    return true;
+  if (tl_map_find(&facts->body_names, tl_map_pair(TL_NO_NODE, name), &only) && only != owner)
+    only = TL_NO_NODE;
+  return tl_map_set(&facts->body_names, tl_map_pair(TL_NO_NODE, name), only) &&
+         tl_map_set(&facts->body_names, tl_map_pair(owner, name), 1);
 }
 
 static bool note_body(tl_merge_facts *facts, const tl_module *m, const tl_graph *g) {
   bool ok = true;
   for (uint32_t i = 0; i < g->inputs.n && ok; i++)
-    ok = note_name(facts, m, g->id, g->inputs.at[i]);
+    ok = note_name(facts, m, g->owner, g->inputs.at[i]);
   for (uint32_t i = 0; i < g->constants.n && ok; i++)
-    ok = note_name(facts, m, g->id, g->constants.at[i]);
+    ok = note_name(facts, m, g->owner, g->constants.at[i]);
   TL_FOR_NODES(m, g, n)
     for (uint32_t i = 0; i < tl_node_get(m, n)->n_results && ok; i++)
-      ok = note_name(facts, m, g->id, tl_node_get(m, n)->results + i);
+      ok = note_name(facts, m, g->owner, tl_node_get(m, n)->results + i);
   return ok;
 }
 
@@ -61,15 +68,17 @@ tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *ou
 
 void tl_merge_facts_release(tl_merge_facts *facts) { tl_map_release(&facts->body_names); }
 
-/* True when a body between a user of v and graph `home` has a value of that name. */
+/* True when v could not be read as `name` from graph `home`, since a node with bodies around one
+ * of its users has a value of that name in one of them. */
 static bool is_hidden(const tl_module *m, const tl_merge_facts *facts, tl_value_id v,
                       tl_graph_id home, tl_symbol name) {
   TL_FOR_USES(m, v, u) {
     tl_graph_id g = tl_node_get(m, tl_use_get(m, u)->user)->graph;
     while (g != home) {
-      if (tl_map_find(&facts->body_names, tl_map_pair(g, name), NULL))
+      tl_node_id owner = tl_graph_get(m, g)->owner;
+      if (tl_map_find(&facts->body_names, tl_map_pair(owner, name), NULL))
         return true;
-      g = tl_node_get(m, tl_graph_get(m, g)->owner)->graph;
+      g = tl_node_get(m, owner)->graph;
     }
   }
   return false;
@@ -89,9 +98,12 @@ static bool names_allow(const tl_module *m, const tl_merge_facts *facts, tl_valu
     return true;
   tl_graph_id home = tl_value_graph(m, to);
   tl_symbol name = merged_name(m, from, to);
-  bool renamed = name != tl_value_get(m, to)->name;
-  return !name || (!is_hidden(m, facts, from, home, name) &&
-                   !(renamed && is_hidden(m, facts, to, home, name)));
+  tl_node_id owner = tl_graph_get(m, home)->owner;
+  uint32_t only = owner;
+  tl_map_find(&facts->body_names, tl_map_pair(TL_NO_NODE, name), &only);
+  if (name != tl_value_get(m, to)->name && only != owner)
+    return false; /* it could end up around a body with a result of that name */
+  return !name || !is_hidden(m, facts, from, home, name);
 }
 
 bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,

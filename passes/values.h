@@ -24,8 +24,9 @@ bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 /* Facts about a module that decide whether two of its values may be merged. */
 typedef struct tl_merge_facts {
   tl_pinned pinned;
-  tl_map body_names; /* owned; (graph, name) of the values of bodies. Merging adds no pair: a name
-                        moves within its graph */
+  tl_map body_names; /* owned; (owner, name) of the values of bodies, and (TL_NO_NODE, name) to the
+                        only owner of bodies with such a value, TL_NO_NODE for several. Merging
+                        does not change it: a name moves within its graph */
 } tl_merge_facts;
 
 /* Collects them. TL_NO_MEMORY, then there is nothing to release. O(states + values of bodies). */
@@ -34,8 +35,9 @@ void tl_merge_facts_release(tl_merge_facts *facts);
 
 /* True when `from` may be replaced by `to` without a graph output losing its name: at most one of
  * them leaves its graph, and if it is `from`, `to` is in the same graph and can take the name over
- * (an input cannot), and neither is pinned; and no body around a user of the two has a value of
- * the name that `to` will have (ir/names.h). */
+ * (an input cannot), and neither is pinned; and names still resolve (ir/names.h): no node with
+ * bodies around a user of `from` has a value of the name of `to` in them, and no other node at all
+ * has one where `to` changes its name. */
 bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
                         tl_value_id to);
 /* Replaces `from` by `to`, which takes over the name of an output, the name of a value of its graph

@@ -121,7 +121,6 @@ typedef struct tl_onnx {
   uint64_t max_nodes;
   uint64_t dense_bytes; /* made from sparse tensors so far */
   bool has_functions;
-  bool hides; /* a body has used the name of a value around it */
   tl_arena leaf; /* what protobuf-c decodes; rewound after each leaf */
   /* indexed by symbol */
   tl_u32_vec value_of; /* key -> value in the scopes that are open */
@@ -215,7 +214,7 @@ void tl_onnx_close_scope(tl_onnx *x, uint32_t undo_mark);
 /* Resolves what waits since `mark` and is defined now; *sort: something was. In the main graph what
  * is left is an error. */
 tl_status tl_onnx_settle(tl_onnx *x, uint32_t mark, bool *sort) TL_NODISCARD;
-/* Renames values of bodies that hide an outer value from a use inside. */
+/* Renames values of bodies whose names clash with values around them (ir/names.h). */
 tl_status tl_onnx_unhide(tl_onnx *x) TL_NODISCARD;
 
 /* type.c: TypeProto and ValueInfoProto. */

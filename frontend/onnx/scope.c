@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names to values: definition, forward references, and names that resolve in the end. A body may
- * give its values names of values around it, and keeps them (ONNX Runtime knows inputs and outputs
- * of some bodies by name), unless something inside the body uses the outer value. */
+ * name its inputs and constants like values around it, and keeps the names, since ONNX Runtime
+ * knows inputs of some bodies by name; where names would not resolve, inner values get fresh ones. */
 #include "frontend/onnx/import.h"
 #include "ir/names.h"
 
@@ -126,7 +126,6 @@ tl_status tl_onnx_define(tl_onnx *x, tl_graph_id g, tl_symbol key, tl_value_id v
     TL_TRY(name_private(x, readable, v));
   else
     TL_TRY(name_plain(x, key, v));
-  x->hides = x->hides || old != TL_NO_VALUE;
   if (x->depth > 1 && !tl_undo_vec_push(&x->undo, (tl_undo){key, old}))
     return TL_NO_MEMORY;
   return tl_onnx_set_slot(&x->value_of, key, v);
@@ -167,14 +166,17 @@ tl_status tl_onnx_settle(tl_onnx *x, uint32_t mark, bool *sort) {
   return TL_OK;
 }
 
+static tl_status rename_result(void *user, tl_value_id v) { return rename_fresh(user, v); }
+
 static tl_status rename_hider(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
   (void)n;
   (void)i;
   return rename_fresh(user, hider);
 }
 
-/* Calls of functions read values of the caller under other names than the caller's. */
+/* Last of all, since sorting moves bodies behind values of their names. */
 tl_status tl_onnx_unhide(tl_onnx *x) {
-  tl_name_visitor visitor = {.hidden = rename_hider, .user = x};
-  return x->hides || x->has_functions ? tl_names_walk(x->m, &visitor) : TL_OK;
+  tl_name_visitor visitor = {
+      .shadows = rename_result, .hidden = rename_hider, .user = x};
+  return x->m->graphs.n > 1 ? tl_names_walk(x->m, &visitor) : TL_OK;
 }
