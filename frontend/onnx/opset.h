@@ -97,6 +97,7 @@ tl_status tl_lift_float_p(const tl_lifting *l);         /* p was a float */
 tl_status tl_lift_batch_norm(const tl_lifting *l);      /* training mode from the results */
 tl_status tl_lift_spatial(const tl_lifting *l);         /* spatial = 0 */
 tl_status tl_lift_dropout(const tl_lifting *l);         /* ratio, is_test, mask type */
+tl_status tl_lift_layer_norm(const tl_lifting *l);      /* x as wide as the scale */
 tl_status tl_lift_mvn(const tl_lifting *l);             /* across_channels to axes */
 tl_status tl_lift_upsample(const tl_lifting *l);        /* to Resize */
 tl_status tl_lift_resize_10(const tl_lifting *l);       /* operands and coordinate rules */

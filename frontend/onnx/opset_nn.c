@@ -63,6 +63,22 @@ tl_status tl_lift_mvn(const tl_lifting *l) {
   return tl_node_set_attr(l->m, l->n, axes);
 }
 
+/* Before ONNX had the op, ONNX Runtime's own under this name took a narrower x than scale: it
+ * computed in, and returned, the type of the scale. */
+tl_status tl_lift_layer_norm(const tl_lifting *l) {
+  tl_dtype x = tl_lift_dtype(l, 0);
+  tl_dtype scale = tl_lift_dtype(l, 1);
+  bool narrower = (scale == TL_DTYPE_F32 && (x == TL_DTYPE_F16 || x == TL_DTYPE_BF16)) ||
+                  (scale == TL_DTYPE_F64 && x == TL_DTYPE_F32);
+  if (!narrower)
+    return TL_OK;
+  tl_value_id v = tl_operand(l->m, l->n, 0);
+  tl_attr to = tl_attr_int(TL_SYM_to, tl_dtype_get(scale)->onnx);
+  TL_TRY(tl_lift_insert(l, TL_OP_Cast, &v, 1, &to, "widened", &v));
+  tl_node_set_operand(l->m, l->n, 0, v);
+  return TL_OK;
+}
+
 /* [2] = {1, channels per group}, computed when the channels are not known. */
 static tl_status group_shape(const tl_lifting *l, int64_t groups, tl_value_id *out) {
   const tl_dim *dims;

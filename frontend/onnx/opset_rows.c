@@ -42,6 +42,7 @@ const tl_lift_row tl_lift_rows[] = {
     TYPED(GroupNormalization, 21, group_norm),
     TYPED(Hardmax, 13, softmax),
     DROP(LSTM, 7, output_sequence),
+    TYPED(LayerNormalization, 17, layer_norm),
     TYPED(Less, 7, broadcast),
     TYPED(LogSoftmax, 13, softmax),
     CALL(LpPool, 2, float_p),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names to values: definition, forward references, and names that resolve in the end. A body may
  * name its inputs and constants like values around it, and keeps the names, since ONNX Runtime
- * knows inputs of some bodies by name; where names would not resolve, inner values get fresh ones. */
+ * knows inputs of some bodies by name; where names would not resolve, inner values are renamed. */
 #include "frontend/onnx/import.h"
 #include "ir/names.h"
 
