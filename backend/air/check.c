@@ -5,8 +5,9 @@
  * known to be in topological order, so an edge must lead to a node already seen. */
 #include "backend/air/air.h"
 #include "backend/air/check_names.h"
+#include "support/hash.h"
 
-enum { MAX_NAME = 255, MAX_DTYPE = 41, N_LIST_TYPES = 11 };
+enum { MAX_NAME = 255, MAX_DTYPE = 41, N_LIST_TYPES = 11, N_GOOD = 256 };
 
 typedef tl_air_bytes bytes;
 
@@ -18,6 +19,12 @@ typedef struct field {
 } field;
 
 TL_VEC(span_vec, bytes);
+
+/* A desc that was found good: most of a model's values share a few types. */
+typedef struct good_desc {
+  bytes desc; /* p NULL: free */
+  uint64_t bits;
+} good_desc;
 
 typedef struct checker {
   tl_diag *diag;
@@ -32,6 +39,7 @@ typedef struct checker {
   span_vec subgraphs;   /* names that nodes refer to */
   span_vec inputs;      /* edges of one node */
   bytes node;           /* name of the node being read, for messages */
+  good_desc *good;      /* [N_GOOD], by their first bytes */
   uint16_t bits[MAX_DTYPE + 1]; /* per element, by serialized number; 0: no fixed size */
   bool known[MAX_DTYPE + 1];
 } checker;
@@ -192,16 +200,19 @@ static tl_status check_tensor(const checker *c, bytes tensor, const op_def *n) {
   return TL_OK;
 }
 
+#define KEY(z) {(z), sizeof(z) - 1}
+
 /* Which list for the loader itself this is: pairs of keys and values first; -1: none of them. */
 static int bookkeeping_of(bytes key) {
-  static const char *const keys[] = {
-      "_input_name_key",   "_input_name_value", "_ir_inputs_key",   "_ir_inputs_value",
-      "_ir_outputs_key",   "_ir_outputs_value", "_output_name_key", "_output_name_value",
-      "_ir_attr_names", "_opt_input"};
+  static const tl_sv keys[] = {
+      KEY("_input_name_key"),   KEY("_input_name_value"),  KEY("_ir_inputs_key"),
+      KEY("_ir_inputs_value"),  KEY("_ir_outputs_key"),    KEY("_ir_outputs_value"),
+      KEY("_output_name_key"),  KEY("_output_name_value"), KEY("_ir_attr_names"),
+      KEY("_opt_input")};
   if (length_of(key) < 2 || key.p[0] != '_' || (key.p[1] != 'i' && key.p[1] != 'o'))
     return -1;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (is_text(key, keys[i]))
+    if (tl_sv_eq((tl_sv){(const char *)key.p, length_of(key)}, keys[i]))
       return (int)i;
   return -1;
 }
@@ -315,8 +326,7 @@ static tl_status check_shape(const checker *c, bytes shape, uint64_t *elements, 
   return unknown_rank && n_dims != 1 ? fault(c, "unknown rank among dims") : TL_OK;
 }
 
-/* *needed_bits: of the data, UINT64_MAX when that is not known. */
-static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits) {
+static tl_status read_desc(const checker *c, bytes desc, uint64_t *needed_bits) {
   bytes last = {0};
   uint64_t dtype = 0;
   uint64_t elements = 1;
@@ -339,6 +349,24 @@ static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits)
   *needed_bits = UINT64_MAX;
   if (known && c->bits[dtype] && __builtin_mul_overflow(elements, c->bits[dtype], needed_bits))
     return fault(c, "a tensor beyond 64 bits");
+  return TL_OK;
+}
+
+/* Dtype and shape come first, so their bytes tell descs apart. */
+static good_desc *good_slot(const checker *c, bytes desc) {
+  size_t n = length_of(desc) < 16 ? length_of(desc) : 16;
+  return &c->good[tl_hash_bytes(desc.p, n, 3) % N_GOOD];
+}
+
+/* *needed_bits: of the data, UINT64_MAX when that is not known. */
+static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits) {
+  good_desc *good = good_slot(c, desc);
+  if (good->desc.p && tl_air_same(good->desc, desc)) {
+    *needed_bits = good->bits;
+    return TL_OK;
+  }
+  TL_TRY(read_desc(c, desc, needed_bits));
+  *good = (good_desc){desc, *needed_bits};
   return TL_OK;
 }
 
@@ -479,7 +507,7 @@ static tl_status check_node(checker *c, bytes message) {
   TL_TRY(check_edges(c, &n));
   TL_TRY(check_kind(c, &n, message));
   bool twice;
-  if (!tl_air_seen_add(&c->seen, (tl_air_seen){n.name, c->graph, n.n_outputs}, &twice))
+  if (!tl_air_seen_add(&c->seen, n.name, c->graph, n.n_outputs, &twice))
     return no_memory(c);
   return twice ? fault(c, "a node name occurs twice") : TL_OK;
 }
@@ -554,7 +582,8 @@ static tl_status check_model(checker *c, bytes message) {
 }
 
 tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uint64_t n) {
-  checker c = {.diag = d, .path = path};
+  good_desc good[N_GOOD] = {{{NULL, NULL}, 0}};
+  checker c = {.diag = d, .path = path, .good = good};
   for (unsigned k = TL_DTYPE_F32; k < TL_N_DTYPES; k++) {
     const tl_dtype_info *info = tl_dtype_get((tl_dtype)k);
     if (info->ge_proto >= 0 && info->ge_proto <= MAX_DTYPE) {
@@ -563,7 +592,7 @@ tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uin
     }
   }
   tl_status status = check_model(&c, (bytes){p, p + n});
-  free(c.seen.slots);
+  tl_air_seen_release(&c.seen);
   span_vec_release(&c.graph_names);
   span_vec_release(&c.subgraphs);
   span_vec_release(&c.inputs);

@@ -5,46 +5,67 @@
 #include <stdlib.h>
 
 #include "support/hash.h"
+#include "support/pages.h"
 
 /* ---- nodes ---- */
 
-static tl_air_seen *find_seen(const tl_air_seen_table *t, tl_air_bytes name) {
-  uint32_t i = (uint32_t)tl_hash_bytes(name.p, (size_t)(name.end - name.p), 1) & (t->n_slots - 1);
-  while (t->slots[i].name.p && !tl_air_same(t->slots[i].name, name))
-    i = (i + 1) & (t->n_slots - 1);
+static uint32_t hash_of(tl_air_bytes name) {
+  return (uint32_t)tl_hash_bytes(name.p, (size_t)(name.end - name.p), 1);
+}
+
+/* The node of that name, or the free slot where it belongs. */
+static tl_air_seen *find_seen(const tl_air_seen_table *t, tl_air_bytes name, uint32_t hash) {
+  size_t n = (size_t)(name.end - name.p);
+  uint32_t i = hash & (t->n_slots - 1);
+  for (; t->slots[i].name; i = (i + 1) & (t->n_slots - 1)) {
+    const tl_air_seen *s = &t->slots[i];
+    if (s->hash == hash && s->length == n && memcmp(s->name, name.p, n) == 0)
+      break;
+  }
   return &t->slots[i];
 }
 
 const tl_air_seen *tl_air_seen_find(const tl_air_seen_table *t, tl_air_bytes name) {
-  const tl_air_seen *s = t->n_slots ? find_seen(t, name) : NULL;
-  return s && s->name.p ? s : NULL;
+  const tl_air_seen *s = t->n_slots ? find_seen(t, name, hash_of(name)) : NULL;
+  return s && s->name ? s : NULL;
 }
 
 static bool widen(tl_air_seen_table *t) {
-  if (t->n_slots && t->n < t->n_slots / 2)
+  if (t->n_slots && t->n < t->n_slots / 4 * 3)
     return true;
   tl_air_seen_table wide = {.n_slots = t->n_slots ? t->n_slots * 2 : 1024, .n = t->n};
-  wide.slots = wide.n_slots ? calloc(wide.n_slots, sizeof *wide.slots) : NULL;
+  wide.slots = wide.n_slots ? tl_pages_alloc(wide.n_slots, sizeof *wide.slots) : NULL;
   if (!wide.slots)
     return false;
-  for (uint32_t i = 0; i < t->n_slots; i++)
-    if (t->slots[i].name.p)
-      *find_seen(&wide, t->slots[i].name) = t->slots[i];
-  free(t->slots);
+  for (uint32_t i = 0; i < t->n_slots; i++) {
+    uint32_t k = t->slots[i].hash & (wide.n_slots - 1);
+    while (t->slots[i].name && wide.slots[k].name)
+      k = (k + 1) & (wide.n_slots - 1);
+    if (t->slots[i].name)
+      wide.slots[k] = t->slots[i];
+  }
+  tl_air_seen_release(t);
   *t = wide;
   return true;
 }
 
-bool tl_air_seen_add(tl_air_seen_table *t, tl_air_seen node, bool *twice) {
+bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t graph, uint32_t n_outputs,
+                     bool *twice) {
+  uint32_t hash = hash_of(name);
   if (!widen(t))
     return false;
-  tl_air_seen *s = find_seen(t, node.name);
-  *twice = s->name.p != NULL;
+  tl_air_seen *s = find_seen(t, name, hash);
+  *twice = s->name != NULL;
   if (!*twice) {
-    *s = node;
+    *s = (tl_air_seen){name.p, (uint32_t)(name.end - name.p), hash, graph, n_outputs};
     t->n++;
   }
   return true;
+}
+
+void tl_air_seen_release(tl_air_seen_table *t) {
+  tl_pages_free(t->slots, t->n_slots, sizeof *t->slots);
+  *t = (tl_air_seen_table){0};
 }
 
 /* ---- graphs ---- */

@@ -20,21 +20,26 @@ static inline bool tl_air_same(tl_air_bytes a, tl_air_bytes b) {
 
 /* A node already seen. */
 typedef struct tl_air_seen {
-  tl_air_bytes name; /* p NULL: free slot */
+  const unsigned char *name; /* NULL: free slot */
+  uint32_t length;           /* of the name, bytes */
+  uint32_t hash;
   uint32_t graph;
   uint32_t n_outputs;
 } tl_air_seen;
 
 typedef struct tl_air_seen_table {
-  tl_air_seen *slots; /* owned, released with free */
+  tl_air_seen *slots; /* owned */
   uint32_t n_slots;
   uint32_t n;
 } tl_air_seen_table;
 
 /* NULL when no node has the name. */
 const tl_air_seen *tl_air_seen_find(const tl_air_seen_table *t, tl_air_bytes name);
-/* Adds a node, unless *twice tells that its name is taken. False when memory is out. */
-bool tl_air_seen_add(tl_air_seen_table *t, tl_air_seen node, bool *twice);
+/* Adds a node of `graph`, unless *twice tells that its name is taken. name: shorter than 4 GiB.
+ * False when memory is out. */
+bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t graph, uint32_t n_outputs,
+                     bool *twice);
+void tl_air_seen_release(tl_air_seen_table *t);
 
 typedef struct tl_air_spans {
   const tl_air_bytes *at;

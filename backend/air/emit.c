@@ -216,8 +216,8 @@ static tl_sv stem(const char *path) {
 static tl_status prepare(tl_air *a) {
   tl_module *m = a->m;
   size_t values = tl_module_value_end(m);
-  a->node_names = calloc(tl_module_node_end(m), sizeof *a->node_names);
-  a->value_names = calloc(values, sizeof *a->value_names);
+  a->node_names = tl_pages_alloc(tl_module_node_end(m), sizeof *a->node_names);
+  a->value_names = tl_pages_alloc(values, sizeof *a->value_names);
   a->formats = calloc(values, 1);
   a->weight_of = calloc(values, sizeof *a->weight_of);
   a->rows = tl_arena_calloc(&a->arena, tl_n_op_rows, sizeof *a->rows);
@@ -234,8 +234,8 @@ static tl_status prepare(tl_air *a) {
 }
 
 static void release(tl_air *a) {
-  free(a->node_names);
-  free(a->value_names);
+  tl_pages_free(a->node_names, tl_module_node_end(a->m), sizeof *a->node_names);
+  tl_pages_free(a->value_names, tl_module_value_end(a->m), sizeof *a->value_names);
   free(a->formats);
   free(a->weight_of);
   tl_pages_free(a->descs, a->n_descs, sizeof *a->descs);

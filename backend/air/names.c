@@ -3,13 +3,20 @@
 #include "backend/air/names.h"
 
 #include "support/hash.h"
+#include "support/pages.h"
 
 enum { MAX_NAME = 255, CUT_NAME = 200, TRIES = 16 };
 
-static uint32_t find_slot(const tl_air_names *t, tl_sv s) {
-  uint32_t i = (uint32_t)tl_hash_bytes(s.p, s.n, 0) & (t->n_slots - 1);
-  while (t->slots[i].p && !tl_sv_eq(t->slots[i], s))
-    i = (i + 1) & (t->n_slots - 1);
+static uint32_t hash_of(tl_sv s) { return (uint32_t)tl_hash_bytes(s.p, s.n, 0); }
+
+/* Where s is, or the free slot where it belongs. */
+static uint32_t find_slot(const tl_air_names *t, tl_sv s, uint32_t hash) {
+  uint32_t i = hash & (t->n_slots - 1);
+  for (; t->slots[i].p; i = (i + 1) & (t->n_slots - 1)) {
+    const tl_name_slot *slot = &t->slots[i];
+    if (slot->hash == hash && slot->n == s.n && memcmp(slot->p, s.p, s.n) == 0)
+      break;
+  }
   return i;
 }
 
@@ -18,12 +25,12 @@ tl_status tl_air_names_init(tl_air_names *t, tl_arena *arena, uint32_t expect) {
   tl_buf_init(&t->text);
   while (t->n_slots / 2 < expect && t->n_slots < UINT32_C(1) << 30)
     t->n_slots *= 2;
-  t->slots = calloc(t->n_slots, sizeof *t->slots);
+  t->slots = tl_pages_alloc(t->n_slots, sizeof *t->slots);
   return t->slots ? TL_OK : TL_NO_MEMORY;
 }
 
 void tl_air_names_release(tl_air_names *t) {
-  free(t->slots);
+  tl_pages_free(t->slots, t->n_slots, sizeof *t->slots);
   tl_buf_release(&t->text);
   t->slots = NULL;
 }
@@ -33,13 +40,17 @@ static bool widen(tl_air_names *t) {
     return true;
   tl_air_names wide = *t;
   wide.n_slots = t->n_slots * 2;
-  wide.slots = wide.n_slots ? calloc(wide.n_slots, sizeof *wide.slots) : NULL;
+  wide.slots = wide.n_slots ? tl_pages_alloc(wide.n_slots, sizeof *wide.slots) : NULL;
   if (!wide.slots)
     return false;
-  for (uint32_t i = 0; i < t->n_slots; i++)
+  for (uint32_t i = 0; i < t->n_slots; i++) {
+    uint32_t k = t->slots[i].hash & (wide.n_slots - 1);
+    while (t->slots[i].p && wide.slots[k].p)
+      k = (k + 1) & (wide.n_slots - 1);
     if (t->slots[i].p)
-      wide.slots[find_slot(&wide, t->slots[i])] = t->slots[i];
-  free(t->slots);
+      wide.slots[k] = t->slots[i];
+  }
+  tl_pages_free(t->slots, t->n_slots, sizeof *t->slots);
   *t = wide;
   return true;
 }
@@ -49,24 +60,30 @@ static char plain(char c) {
   return word || c == '_' || c == '.' || c == '/' || c == '-' ? c : '_';
 }
 
+static tl_sv take(tl_air_names *t, uint32_t at, tl_sv name, uint32_t hash) {
+  if (name.p) {
+    t->slots[at] = (tl_name_slot){name.p, (uint32_t)name.n, hash};
+    t->n++;
+  }
+  return name;
+}
+
 /* Takes what is in t->text, numbered if need be. */
 static tl_sv claim(tl_air_names *t) {
   size_t base = t->text.n;
-  uint32_t slot = find_slot(t, tl_buf_view(&t->text));
+  uint32_t hash = hash_of(tl_buf_view(&t->text));
+  uint32_t slot = find_slot(t, tl_buf_view(&t->text), hash);
   for (uint32_t i = 1; t->slots[slot].p && i; i++) {
     t->text.n = base;
     tl_buf_add_char(&t->text, '_');
     tl_buf_add_u64(&t->text, i < TRIES ? i : (uint64_t)t->n + i); /* many equal wishes stay cheap */
     if (t->text.failed)
       return (tl_sv){0};
-    slot = find_slot(t, tl_buf_view(&t->text));
+    hash = hash_of(tl_buf_view(&t->text));
+    slot = find_slot(t, tl_buf_view(&t->text), hash);
   }
   tl_sv name = {tl_arena_copy(t->arena, t->text.p, t->text.n), t->text.n};
-  if (name.p) {
-    t->slots[slot] = name;
-    t->n++;
-  }
-  return name;
+  return take(t, slot, name, hash);
 }
 
 tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish) {
@@ -85,4 +102,23 @@ tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish) {
     tl_buf_printf(&t->text, "_%016llx", (unsigned long long)hash);
   }
   return t->text.failed ? (tl_sv){0} : claim(t);
+}
+
+static bool is_plain(tl_sv s) {
+  bool same = true;
+  for (size_t i = 0; i < s.n; i++)
+    same = same && plain(s.p[i]) == s.p[i];
+  return same;
+}
+
+tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish) {
+  if (!widen(t))
+    return (tl_sv){0};
+  if (prefix.n == 0 && wish.n && wish.n <= MAX_NAME - 11 && is_plain(wish)) {
+    uint32_t hash = hash_of(wish);
+    uint32_t slot = find_slot(t, wish, hash);
+    if (!t->slots[slot].p)
+      return take(t, slot, wish, hash);
+  }
+  return tl_air_name(t, prefix, wish);
 }

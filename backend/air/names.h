@@ -6,9 +6,16 @@
 
 #include "ir/module.h"
 
+/* A name in use. */
+typedef struct tl_name_slot {
+  const char *p; /* NULL: free */
+  uint32_t n;
+  uint32_t hash;
+} tl_name_slot;
+
 typedef struct tl_air_names {
   tl_arena *arena; /* borrowed; holds the names */
-  tl_sv *slots;    /* owned; open addressing, p == NULL: free */
+  tl_name_slot *slots; /* owned; open addressing */
   uint32_t n_slots; /* power of two */
   uint32_t n;
   tl_buf text;     /* scratch */
@@ -21,5 +28,7 @@ void tl_air_names_release(tl_air_names *t);
  * in use gets "_1", "_2" ..., a long one is cut and gets a hash. The result lives in the arena; p
  * is NULL when memory is out. */
 tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish);
+/* The same for a wish whose bytes outlive the table: a name that is the wish itself is no copy. */
+tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish);
 
 #endif

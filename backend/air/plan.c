@@ -80,8 +80,9 @@ static tl_status check_constant(const tl_air *a, tl_value_id v) {
 
 /* ---- names ---- */
 
+/* wish: lives as long as the module. */
 static tl_status name_into(tl_air *a, tl_sv wish, tl_sv *out) {
-  *out = tl_air_name(&a->names, a->graph_prefix, wish);
+  *out = tl_air_name_view(&a->names, a->graph_prefix, wish);
   return out->p ? TL_OK : tl_air_no_memory(a);
 }
 
@@ -105,10 +106,12 @@ static tl_status name_node(tl_air *a, tl_node_id n, uint32_t number) {
   tl_buf_add_sv(&text, model_type(a, n));
   tl_buf_add_char(&text, '_');
   tl_buf_add_u64(&text, number);
-  tl_status status = text.failed ? tl_air_no_memory(a)
-                                 : name_into(a, tl_buf_view(&text), &a->node_names[n]);
+  tl_sv name = {0};
+  if (!text.failed)
+    name = tl_air_name(&a->names, a->graph_prefix, tl_buf_view(&text));
   tl_buf_release(&text);
-  return status;
+  a->node_names[n] = name;
+  return name.p ? TL_OK : tl_air_no_memory(a);
 }
 
 static tl_status name_inputs(tl_air *a, const tl_graph *g) {
