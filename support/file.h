@@ -56,8 +56,14 @@ uint64_t tl_writer_position(const tl_writer *w);
 /* Maps what was written so far for reading back (self-checks): flushes, then returns a view that
  * lives until commit or abort. NULL with an error reported on failure. */
 const unsigned char *tl_writer_view(tl_writer *w, uint64_t *size);
+/* Brings everything to the disk, so that a later commit has only the name left to give. */
+tl_status tl_writer_settle(tl_writer *w) TL_NODISCARD;
 /* Flushes, syncs and renames into place; frees the writer in every case. */
 tl_status tl_writer_commit(tl_writer *w) TL_NODISCARD;
+/* The same, but an existing file is not replaced yet: the bytes stand beside it under a hidden
+ * name. *target: name of the file, NULL for a stream; *staged: the hidden name, NULL when *target was new
+ * and has appeared. Both are the caller's to free. */
+tl_status tl_writer_stage(tl_writer *w, char **target, char **staged) TL_NODISCARD;
 /* Discards everything; frees the writer. NULL is allowed. */
 void tl_writer_abort(tl_writer *w);
 

@@ -13,7 +13,7 @@
 
 #include "support/file.h"
 
-enum { ROOM = 65536, BUFFER_BYTES = 2 * ROOM, COPY_STEP = 16 << 20, NAME_TRIES = 1000 };
+enum { ROOM = 65536, BUFFER_BYTES = 2 * ROOM, COPY_STEP = 16 << 20, NAME_TRIES = 1000, LONGEST_NAME = 200 };
 
 struct tl_writer {
   tl_diag *diag;
@@ -28,6 +28,7 @@ struct tl_writer {
   size_t view_bytes;
   int fd;           /* staging file */
   int stream;       /* descriptor that gets the bytes at commit, -1: none */
+  bool replaces;    /* a file is there */
   mode_t mode;      /* permissions of the file being replaced, 0: the usual ones */
   tl_status status; /* first failure */
 };
@@ -87,12 +88,14 @@ static char *folder_of(const char *path) {
   return n ? strndup(path, n) : strdup(".");
 }
 
-/* A hidden sibling of the target: "<folder>/.tailor-<pid>-<i>.tmp". */
+/* A hidden sibling of the target: "<folder>/.<name>.<pid>-<i>.tmp", the name cut so that the whole
+ * fits any file system. */
 static char *temporary_name(const char *target, int i) {
   tl_buf name;
   tl_buf_init(&name);
-  tl_buf_add(&name, target, folder_length(target));
-  tl_buf_printf(&name, ".tailor-%ld-%d.tmp", (long)getpid(), i);
+  size_t folder = folder_length(target);
+  tl_buf_add(&name, target, folder);
+  tl_buf_printf(&name, ".%.*s.%ld-%d.tmp", LONGEST_NAME, target + folder, (long)getpid(), i);
   if (name.failed) {
     tl_buf_release(&name);
     return NULL;
@@ -166,6 +169,7 @@ static tl_status choose_target(tl_writer *w) {
   }
   if (access(w->path, W_OK) != 0) /* rename would replace it all the same */
     return fail_errno(w, "write");
+  w->replaces = true;
   w->mode = st.st_mode & 07777;
   w->target = realpath(w->path, NULL);
   return w->target ? TL_OK : fail_errno(w, "resolve");
@@ -330,14 +334,19 @@ static tl_status name_file(tl_writer *w) {
   return TL_OK;
 }
 
-static tl_status finish(tl_writer *w) {
+tl_status tl_writer_settle(tl_writer *w) {
   TL_TRY(flush(w));
   if (w->stream >= 0)
-    return feed_stream(w);
+    return TL_OK;
   if (w->mode && fchmod(w->fd, w->mode) != 0)
     return fail_errno(w, "set the permissions of");
-  if (fsync(w->fd) != 0)
-    return fail_errno(w, "write");
+  return fsync(w->fd) == 0 ? TL_OK : fail_errno(w, "write");
+}
+
+static tl_status finish(tl_writer *w) {
+  TL_TRY(tl_writer_settle(w));
+  if (w->stream >= 0)
+    return feed_stream(w);
   if (is_cancelled(w))
     return w->status;
   return name_file(w);
@@ -345,6 +354,29 @@ static tl_status finish(tl_writer *w) {
 
 tl_status tl_writer_commit(tl_writer *w) {
   tl_status status = finish(w);
+  tl_writer_abort(w);
+  return status;
+}
+
+static tl_status stage(tl_writer *w) {
+  if (!w->replaces)
+    return finish(w);
+  TL_TRY(tl_writer_settle(w));
+  if (is_cancelled(w))
+    return w->status;
+  return w->temporary ? TL_OK : take_temporary(w, true);
+}
+
+tl_status tl_writer_stage(tl_writer *w, char **target, char **staged) {
+  tl_status status = stage(w);
+  *target = NULL;
+  *staged = NULL;
+  if (status == TL_OK) {
+    *target = w->target;
+    *staged = w->temporary;
+    w->target = NULL;
+    w->temporary = NULL;
+  }
   tl_writer_abort(w);
   return status;
 }

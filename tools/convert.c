@@ -81,7 +81,7 @@ static void show_summary(tl_cli *cli, const tl_module *m, const tl_summary *s,
   tl_cli_note(cli, &text);
 }
 
-static tl_status convert(tl_cli *cli, const tl_output_vec *v) {
+static tl_status convert(tl_cli *cli, tl_output_vec *v) {
   tl_summary s = {0};
   tl_module *m;
   uint64_t start = tl_now_ns();
@@ -108,6 +108,6 @@ tl_status tl_command_convert(tl_cli *cli) {
     show_plan(cli, &outputs);
   else if (status == TL_OK)
     status = convert(cli, &outputs);
-  tl_output_vec_release(&outputs);
+  tl_output_release(&outputs);
   return status;
 }

@@ -55,19 +55,19 @@ static tl_status check_formats(tl_cli *cli, const tl_output_vec *v) {
   return TL_OK;
 }
 
-static tl_status write_all(tl_cli *cli, tl_module *m, const tl_output_vec *v) {
+static tl_status write_all(tl_cli *cli, tl_module *m, tl_output_vec *v) {
   TL_TRY(tl_output_check(cli, m, v));
-  for (uint32_t i = 0; i < v->n; i++) {
-    tl_status status = tl_output_write(cli, m, &v->at[i]);
-    if (status != TL_OK) {
-      tl_output_undo(v);
-      return status;
-    }
-  }
-  return tl_output_depfile(cli, m, v);
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; i < v->n && status == TL_OK; i++)
+    status = tl_output_write(cli, m, &v->at[i]);
+  if (status == TL_OK)
+    status = tl_output_depfile(cli, m, v);
+  if (status != TL_OK)
+    tl_output_undo(v);
+  return status;
 }
 
-static tl_status opt(tl_cli *cli, const tl_output_vec *v) {
+static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   tl_module *m;
   tl_pipeline_report report = {.n = 0};
   TL_TRY(tl_input_load(cli, cli->word, &m));
@@ -94,6 +94,6 @@ tl_status tl_command_opt(tl_cli *cli) {
     status = check_formats(cli, &outputs);
   if (status == TL_OK)
     status = opt(cli, &outputs);
-  tl_output_vec_release(&outputs);
+  tl_output_release(&outputs);
   return status;
 }

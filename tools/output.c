@@ -125,16 +125,16 @@ static tl_status write_text(tl_cli *cli, const tl_module *m, const char *path) {
   return status;
 }
 
-static tl_status write_format(tl_cli *cli, tl_module *m, const tl_output *o) {
+static tl_status write_format(tl_cli *cli, tl_module *m, tl_output *o) {
   const tl_options *options = &cli->settings.options;
   switch (o->format) {
   case TL_FORMAT_AIR: {
-    tl_air_options save = {.options = options, .cancel = cli->signal};
+    tl_air_options save = {.options = options, .cancel = cli->signal, .changes = &o->changes};
     return tl_air_save(m, o->path, &save);
   }
   case TL_FORMAT_ONNX: {
     tl_onnx_save_options save = {.external_data = options->external_weight != TL_WEIGHTS_INSIDE,
-                                 .cancel = cli->signal};
+                                 .cancel = cli->signal, .changes = &o->changes};
     return tl_onnx_save(m, o->path, &save);
   }
   case TL_FORMAT_TIR: return write_text(cli, m, o->path);
@@ -152,11 +152,20 @@ tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
   return TL_OK;
 }
 
-void tl_output_undo(const tl_output_vec *v) {
-  for (uint32_t i = 0; i < v->n; i++) {
-    if (v->at[i].written && !v->at[i].existed && strcmp(v->at[i].path, "-") != 0)
-      unlink(v->at[i].path);
+void tl_output_undo(tl_output_vec *v) {
+  for (uint32_t i = v->n; i-- > 0;) {
+    tl_output *o = &v->at[i];
+    if (!o->written || o->existed || strcmp(o->path, "-") == 0)
+      continue;
+    unlink(o->path);
+    tl_changes_undo(&o->changes);
   }
+}
+
+void tl_output_release(tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++)
+    tl_changes_release(&v->at[i].changes);
+  tl_output_vec_release(v);
 }
 
 /* Makefile spelling of a path. */

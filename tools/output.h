@@ -4,6 +4,7 @@
 #define TL_TOOLS_OUTPUT_H
 
 #include "ir/module.h"
+#include "support/changes.h"
 #include "tools/cli.h"
 
 typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT_PBTXT } tl_format;
@@ -14,6 +15,7 @@ typedef struct tl_output {
   bool written;
   bool existed;   /* before this run */
   uint64_t bytes; /* of the main file, known once written; 0 for streams */
+  tl_changes changes; /* files of weights beside it */
 } tl_output;
 
 TL_VEC(tl_output_vec, tl_output);
@@ -31,8 +33,10 @@ tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) TL
 tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 /* Writes one output. */
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) TL_NODISCARD;
-/* Removes what this run created, for a run that fails later. */
-void tl_output_undo(const tl_output_vec *v);
+/* Removes what this run created, for a run that fails later: files that were there before stay,
+ * with the content they have now. */
+void tl_output_undo(tl_output_vec *v);
+void tl_output_release(tl_output_vec *v);
 /* Writes the rule that --depfile asks for, if it does. */
 tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 

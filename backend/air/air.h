@@ -128,7 +128,7 @@ typedef struct tl_air {
   tl_slot_vec outputs;
   tl_entry_vec entries;
   tl_weight_vec weights;
-  uint32_t n_written;       /* weights whose files exist */
+  tl_changes *changes;      /* borrowed; files and folders of weights */
   uint8_t form;             /* tl_weight_form */
 } tl_air;
 
@@ -180,9 +180,8 @@ tl_status tl_air_plan(tl_air *a) TL_NODISCARD;
 /* ---- weights.c ---- */
 /* Decides where weights go under a->form and names their files. */
 tl_status tl_air_place_weights(tl_air *a) TL_NODISCARD;
-/* Writes the files; on failure those written are removed again. */
+/* Writes the files and lists them in a->changes. */
 tl_status tl_air_write_weights(tl_air *a) TL_NODISCARD;
-void tl_air_remove_weights(tl_air *a);
 
 /* ---- check.c ---- */
 /* Walks finished bytes as a loader would. Reports the first fault as TL_INTERNAL. */

@@ -194,13 +194,13 @@ static tl_status write_all(sweep *s) {
   tl_status status = write_model(s);
   if (status == TL_OK)
     status = tl_air_write_weights(a);
-  if (status != TL_OK) {
-    tl_writer_abort(s->out);
-    return status;
-  }
-  status = tl_writer_commit(s->out);
-  if (status != TL_OK)
-    tl_air_remove_weights(a);
+  if (status == TL_OK)
+    status = tl_writer_settle(s->out);
+  if (status == TL_OK)
+    status = tl_changes_apply(a->changes, a->m->diag);
+  if (status == TL_OK)
+    return tl_writer_commit(s->out);
+  tl_writer_abort(s->out);
   return status;
 }
 
@@ -252,12 +252,17 @@ static void release(tl_air *a) {
 
 tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) {
   const tl_options defaults = tl_options_default();
-  tl_air a = {.m = m, .options = o->options ? o->options : &defaults, .save = o, .path = path};
+  tl_changes changes = {0};
+  tl_air a = {.m = m, .options = o->options ? o->options : &defaults, .save = o, .path = path,
+              .changes = o->changes ? o->changes : &changes};
   sweep s = {.a = &a};
   tl_arena_init(&a.arena, 0);
   tl_status status = prepare(&a);
   if (status == TL_OK)
     status = write_all(&s);
+  if (status != TL_OK)
+    tl_changes_undo(a.changes);
+  tl_changes_release(&changes);
   size_vec_release(&s.sizes);
   size_vec_release(&s.graphs);
   release(&a);

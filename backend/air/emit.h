@@ -7,12 +7,15 @@
 
 #include "ir/module.h"
 #include "ir/options.h"
+#include "support/changes.h"
 
 typedef struct tl_air_options {
   const tl_options *options;  /* input format, weights, carried options; NULL: defaults */
   const char *model_name;     /* NULL: the file's name without its extension */
   uint64_t limit;             /* bytes of the message before weights move out; 0: 2^31 - 1 */
   const volatile int *cancel; /* polled while writing, NULL: never */
+  tl_changes *changes;        /* empty; receives the files and folders of weights, so that a later
+                                 failure of the caller can undo them. NULL: not wanted */
 } tl_air_options;
 
 /* Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights outside the message: GE's split form above 2 GiB (Const with location and length), and
  * FileConstant nodes with files named by content on request. */
-#include <unistd.h>
-
 #include "backend/air/air.h"
 #include "support/hash.h"
 #include "support/pool.h"
@@ -177,7 +175,7 @@ static tl_status make_folders(tl_air *a, tl_sv file) {
     if (file.p[i] == '/' && !folder)
       return tl_air_no_memory(a);
     if (folder)
-      TL_TRY(tl_make_folder(a->m->diag, folder));
+      TL_TRY(tl_changes_folder(a->changes, a->m->diag, folder));
   }
   return TL_OK;
 }
@@ -195,21 +193,19 @@ static tl_status open_beside(tl_air *a, tl_sv file, tl_writer **out) {
 }
 
 /* The n-th weight's file; a combined file takes all that follow. */
-static tl_status write_file(tl_air *a, uint32_t first) {
+static tl_status write_file(tl_air *a, uint32_t first, uint32_t *next) {
   static const char zeros[COMBINED_ALIGN] = {0};
-  uint32_t end = is_combined(a) && a->form == TL_FORM_FILE_CONSTANT ? a->weights.n : first + 1;
   tl_writer *out;
+  *next = is_combined(a) && a->form == TL_FORM_FILE_CONSTANT ? a->weights.n : first + 1;
   TL_TRY(open_beside(a, a->weights.at[first].file, &out));
-  for (uint32_t i = first; i < end; i++) {
+  for (uint32_t i = first; i < *next; i++) {
     const tl_air_weight *w = &a->weights.at[i];
     if (!w->owner)
       continue;
     (void)tl_writer_write(out, zeros, (size_t)(w->offset - tl_writer_position(out)));
     put_tensor(out, w->tensor);
   }
-  TL_TRY(tl_writer_commit(out));
-  a->n_written = end;
-  return TL_OK;
+  return tl_changes_commit(a->changes, a->m->diag, out);
 }
 
 /* Content hash to file and offset, for tools that share weights between models. */
@@ -230,39 +226,21 @@ static tl_status write_meta(tl_air *a) {
                                  : open_beside(a, TL_SV("weight/meta.json"), &out);
   if (status == TL_OK) {
     (void)tl_writer_write(out, text.p, text.n);
-    status = tl_writer_commit(out);
+    status = tl_changes_commit(a->changes, a->m->diag, out);
   }
   tl_buf_release(&text);
   return status;
 }
 
-static tl_status write_files(tl_air *a) {
-  if (a->weights.n)
-    TL_TRY(make_folders(a, a->weights.at[0].file));
-  while (a->n_written < a->weights.n) {
-    if (a->weights.at[a->n_written].owner)
-      TL_TRY(write_file(a, a->n_written));
-    else
-      a->n_written++;
-  }
-  return a->form == TL_FORM_FILE_CONSTANT && a->weights.n ? write_meta(a) : TL_OK;
-}
-
 tl_status tl_air_write_weights(tl_air *a) {
-  tl_status status = a->form == TL_FORM_INSIDE ? TL_OK : write_files(a);
-  if (status != TL_OK)
-    tl_air_remove_weights(a);
-  return status;
-}
-
-void tl_air_remove_weights(tl_air *a) {
-  for (uint32_t i = 0; i < a->n_written; i++) {
-    const char *path = beside(a, a->weights.at[i].file);
-    if (path && a->weights.at[i].owner)
-      (void)unlink(path);
+  if (a->form == TL_FORM_INSIDE || a->weights.n == 0)
+    return TL_OK;
+  TL_TRY(make_folders(a, a->weights.at[0].file));
+  for (uint32_t i = 0; i < a->weights.n;) {
+    if (a->weights.at[i].owner)
+      TL_TRY(write_file(a, i, &i));
+    else
+      i++;
   }
-  const char *meta = beside(a, TL_SV("weight/meta.json"));
-  if (meta && a->form == TL_FORM_FILE_CONSTANT)
-    (void)unlink(meta);
-  a->n_written = 0;
+  return a->form == TL_FORM_FILE_CONSTANT ? write_meta(a) : TL_OK;
 }

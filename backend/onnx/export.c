@@ -2,8 +2,6 @@
 /* Saving a module as ONNX: count, decide where weights go, write, make visible. */
 #include "backend/onnx/export.h"
 
-#include <stdio.h>
-
 #include "backend/onnx/emit.h"
 
 /* Protobuf readers refuse messages of 2^31 bytes. */
@@ -96,48 +94,48 @@ static tl_status write_model(saving *s, tl_writer *out) {
   return status;
 }
 
-/* Both files are complete before either appears. The weights appear first, so that a model that is
- * visible can be loaded; they go again when the model cannot follow. */
-static tl_status commit_both(saving *s, tl_writer *model, tl_writer *data) {
-  tl_status status = tl_writer_commit(data);
-  if (status != TL_OK) {
-    tl_writer_abort(model);
-    return status;
-  }
-  status = tl_writer_commit(model);
-  if (status != TL_OK)
-    remove(s->data_path.p);
+static tl_status write_weights(saving *s, tl_changes *changes) {
+  tl_writer *data;
+  TL_TRY(tl_writer_open(s->m->diag, s->data_path.p, s->options.cancel, &data));
+  tl_status status = tl_onnx_write_weights(s->m, &s->layout, data);
+  if (status == TL_OK)
+    return tl_changes_commit(changes, s->m->diag, data);
+  tl_writer_abort(data);
   return status;
 }
 
-static tl_status write_files(saving *s) {
-  tl_writer *model = NULL;
-  tl_writer *data = NULL;
-  tl_status status = tl_writer_open(s->m->diag, s->path, s->options.cancel, &model);
+/* Both files are complete before either gets its name. The weights get theirs first, so that a
+ * model that is visible can be loaded; a new file goes again when the model cannot follow. */
+static tl_status write_files(saving *s, tl_changes *changes) {
+  tl_writer *model;
+  TL_TRY(tl_writer_open(s->m->diag, s->path, s->options.cancel, &model));
+  tl_status status = write_model(s, model);
+  if (status == TL_OK && s->layout.values.n)
+    status = write_weights(s, changes);
   if (status == TL_OK)
-    status = write_model(s, model);
-  bool beside = s->layout.values.n > 0;
-  if (status == TL_OK && beside)
-    status = tl_writer_open(s->m->diag, s->data_path.p, s->options.cancel, &data);
-  if (status == TL_OK && beside)
-    status = tl_onnx_write_weights(s->m, &s->layout, data);
-  if (status != TL_OK) {
-    tl_writer_abort(data);
-    tl_writer_abort(model);
-    return status;
-  }
-  return beside ? commit_both(s, model, data) : tl_writer_commit(model);
+    status = tl_writer_settle(model);
+  if (status == TL_OK)
+    status = tl_changes_apply(changes, s->m->diag);
+  if (status == TL_OK)
+    return tl_writer_commit(model);
+  tl_writer_abort(model);
+  return status;
 }
 
 tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_options *o) {
   saving s = {.m = m, .path = path, .options = o ? *o : (tl_onnx_save_options){0}};
+  tl_changes own = {0};
+  tl_changes *changes = s.options.changes ? s.options.changes : &own;
   tl_buf_init(&s.data_path);
   tl_wire_init(&s.wire);
   tl_status status = tl_onnx_prepare(m);
   if (status == TL_OK)
     status = lay_out(&s);
   if (status == TL_OK)
-    status = write_files(&s);
+    status = write_files(&s, changes);
+  if (status != TL_OK)
+    tl_changes_undo(changes);
+  tl_changes_release(&own);
   tl_wire_release(&s.wire);
   tl_onnx_layout_release(&s.layout);
   tl_buf_release(&s.data_path);

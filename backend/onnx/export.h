@@ -4,11 +4,14 @@
 #define TL_BACKEND_ONNX_EXPORT_H
 
 #include "ir/module.h"
+#include "support/changes.h"
 
 typedef struct tl_onnx_save_options {
   bool external_data;          /* weights beside the model even when they would fit inside */
   const char *external_name;   /* file name without folder; NULL: "<name of the model>.data" */
   const volatile int *cancel;  /* polled while writing; non-zero stops with TL_IO. May be NULL */
+  tl_changes *changes;         /* empty; receives the file of weights, so that a later failure of
+                                  the caller can undo it. NULL: not wanted */
 } tl_onnx_save_options;
 
 /* Writes the first root graph of m (canonical or selected form) to `path`, "-" for standard output.

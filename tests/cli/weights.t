@@ -1,0 +1,63 @@
+# Weights beside the model: what appears, what a failure takes back, what it leaves alone.
+# The smaller one is written first: its hash sorts first.
+$ head -c 4096 /dev/zero >z.bin; head -c 102400 /dev/zero | tr '\0' '\5' >o.bin; printf 'graph @g(%%x: f32[1024]) -> (%%y) {\n  const %%a: f32[1024] = file("z.bin", 0, 4096)\n  const %%b: f32[25,1024] = file("o.bin", 0, 102400)\n  const %%c: f32[1024] = file("z.bin", 0, 4096)\n  %%p = Add(%%x, %%a)\n  %%q = Mul(%%p, %%b)\n  %%y = Sub(%%q, %%c)\n}\n' >m.tir; mkdir in; mv m.tir *.bin in
+# One file a content, named by it.
+$ mkdir one; tailor convert in/m.tir -o one/m.air --external-weight=1 --summary=none -O0; (cd one; find . -type f | sort; cd weight; sha256sum weight_* | sed 's/^\(.*\)  weight_\1$/same/')
+> ./m.air
+> ./weight/meta.json
+> ./weight/weight_ad7facb2586fc6e966c004d7d1d16b024f5805ff7cb47c7a85dabd8b48892ca7
+> ./weight/weight_d123558be5d70d30d768475373216ffcdca9031af8c6e783f659d6dd94a09aa1
+> same
+> same
+# One file for all, every weight at a multiple of 512 bytes.
+$ mkdir two; tailor convert in/m.tir -o two/m.air --external_weight=2 --summary=none -O0; (cd two; find . -type f | sort; stat -c %s weight/m_weight_combined; cat weight/meta.json)
+> ./m.air
+> ./weight/m_weight_combined
+> ./weight/meta.json
+> 106496
+> {
+>   "ad7facb2586fc6e966c004d7d1d16b024f5805ff7cb47c7a85dabd8b48892ca7": {"file": "weight/m_weight_combined", "offset": 0, "length": 4096},
+>   "d123558be5d70d30d768475373216ffcdca9031af8c6e783f659d6dd94a09aa1": {"file": "weight/m_weight_combined", "offset": 4096, "length": 102400}
+> }
+# The same bytes in another folder.
+$ mkdir again; tailor convert in/m.tir -o again/m.air --external-weight=1 --summary=none -O0; diff -r one again
+# A later output fails: what this run made is gone, its folders too.
+$ mkdir late; tailor convert in/m.tir -o late/m.air -o none/b.pbtxt --external-weight=1 --summary=none -O0; ls -A late
+! none/b.pbtxt: error: cannot create a temporary file for 'none/b.pbtxt': No such file or directory
+$ tailor convert in/m.tir -o late/m.air -o none/b.pbtxt --external-weight=2 --summary=none -O0; ls -A late
+! none/b.pbtxt: error: cannot create a temporary file for 'none/b.pbtxt': No such file or directory
+$ tailor convert in/m.tir -o late/m.onnx -o none/b.pbtxt --external-weight=1 --summary=none -O0; ls -A late
+! none/b.pbtxt: error: cannot create a temporary file for 'none/b.pbtxt': No such file or directory
+# What was there stays: the model, its weights, strangers in the folder.
+$ tailor convert in/m.tir -o one/m.air -o none/b.pbtxt --external-weight=1 --summary=none -O0 2>/dev/null; diff -r one again
+$ tailor convert in/m.tir -o one/n.air -o none/b.pbtxt --external-weight=1 --summary=none -O0 2>/dev/null; diff -r one again
+$ mkdir -p late/weight; echo mine >late/weight/mine; tailor convert in/m.tir -o late/m.air -o none/b.pbtxt --external-weight=1 --summary=none -O0 2>/dev/null; find late -type f
+> late/weight/mine
+# The weights themselves fail half way: nothing is replaced.
+$ echo old >two/weight/m_weight_combined; echo old >two/weight/meta.json; echo old >two/m.air; (ulimit -f 64; tailor convert in/m.tir -o two/m.air --external-weight=2 --summary=none -O0); echo $?; cat two/m.air two/weight/*; ls -A two/weight
+> 4
+> old
+> old
+> old
+> m_weight_combined
+> meta.json
+! two/weight/m_weight_combined: error: cannot write 'two/weight/m_weight_combined': File too large
+$ mkdir full; (ulimit -f 64; tailor convert in/m.tir -o full/m.air --external-weight=1 --summary=none -O0); echo $?; find full -mindepth 1 | sort
+> 4
+! full/weight/weight_d123558be5d70d30d768475373216ffcdca9031af8c6e783f659d6dd94a09aa1: error: cannot write 'full/weight/weight_d123558be5d70d30d768475373216ffcdca9031af8c6e783f659d6dd94a09aa1': File too large
+$ (ulimit -f 4; tailor convert in/m.tir -o full/m.air --external-weight=1 --summary=none -O0); echo $?; ls -A full
+> 4
+! full/m.air: error: cannot write 'full/m.air': File too large
+$ (ulimit -f 4; tailor convert in/m.tir -o full/m.onnx --external-weight=1 --summary=none -O0); echo $?; ls -A full
+> 4
+! full/m.onnx.data: error: cannot write 'full/m.onnx.data': File too large
+# Overwriting everything works.
+$ tailor convert in/m.tir -o two/m.air --external-weight=2 --summary=none -O0; stat -c '%n %s' two/weight/*; ls -A two/weight
+> two/weight/m_weight_combined 106496
+> two/weight/meta.json 282
+> m_weight_combined
+> meta.json
+$ tailor convert in/m.tir -o - --external-weight=1 --summary=none | wc -c
+> 0
+! -: error: weights beside the model need a file name for it, not standard output
+$ rm -r one two again late full in; ls -A
