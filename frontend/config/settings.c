@@ -178,9 +178,10 @@ static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
     /* Bounds of a dim have no place in a type, so the text of ranged shapes travels along. */
     bool is_shape = i == TL_OPTION_INPUT_SHAPE || i == TL_OPTION_INPUT_SHAPE_RANGE;
-    if (!s->value[i] || !(row->fate == TL_FATE_CARRY || (is_shape && ranged)))
+    bool is_chip = i == TL_OPTION_SOC_VERSION; /* the choice of NPU ops depends on it */
+    if (!s->value[i] || !(row->fate == TL_FATE_CARRY || is_chip || (is_shape && ranged)))
       continue;
-    const char *key = is_shape ? "ge.inputShape" : row->key;
+    const char *key = is_shape ? "ge.inputShape" : is_chip ? "ge.socVersion" : row->key;
     carried[n++] = (tl_carried_option){tl_sv_from(key), tl_sv_from(s->value[i])};
   }
   s->options.carried = carried;

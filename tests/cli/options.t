@@ -2,9 +2,9 @@
 $ tailor convert m.onnx -o m.air --dry-run
 ! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert --model=m.onnx --output=m --framework=5 --soc_version=Ascend310P3 --dry-run
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert -model m.onnx -output m -soc_version=Ascend310P3 --input-shape 'x:1,3' --dry-run
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o a.air -o b.onnx -ob.tir -o=c.pbtxt --dry-run
 ! options are in order: m.onnx -> a.air (air), b.onnx (onnx), b.tir (tir), c.pbtxt (pbtxt); 0 recorded for the device compiler
 $ tailor convert m.onnx -o net_v1.5 -O2 --dry-run
@@ -86,7 +86,7 @@ $ tailor opt m.tir -o m.air
 $ tailor convert --model=m.onnx --output=m --soc_version=Ascend310P3"$(printf '\r')" ' ' --dry-run
 ! tailor: warning: ignored an argument of blanks
 !   hint: a line of the script ends in a blank behind '\', or has Windows line ends
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert --model=m.onnx --output=m --log=debug --log=error --dry-run
 ! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert --model=m.onnx --output=m --log=warning --input_format=ND --input_format=NCHW --dry-run

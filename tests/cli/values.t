@@ -64,7 +64,7 @@ $ tailor convert m.onnx -o m.air --dry-run --soc-version=A100
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --soc-version=AscendXYZ
 ! tailor: warning: --soc-version: chip 'AscendXYZ' is unknown here; the model is prepared as for Ascend910B1
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 # dynamic profiles
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,3 --dynamic-batch-size=1,2,4
 ! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
