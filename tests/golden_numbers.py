@@ -5,8 +5,8 @@ and must compute the same in ONNX Runtime.
 
   golden_numbers.py --tailor BIN --ort DIR PATH...
 
-A pair is skipped, with the reason printed, when it cannot run: NPU ops, ops of other domains, options
-that change what the model computes (--out-nodes, --input-shape)."""
+A pair is skipped, with the reason printed, when it cannot run: NPU ops, ops of other domains,
+options that change what the model computes (--out-nodes, --input-shape)."""
 import argparse
 import os
 import subprocess

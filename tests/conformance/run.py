@@ -198,8 +198,8 @@ def write_table(path, runs):
 
 
 def print_coverage(runs):
-    """Share of (model, op type) pairs with an NPU form, over models that ONNX Runtime loads, and the
-    op types that lack one with the number of models they occur in."""
+    """Share of (model, op type) pairs with an NPU form, over models that ONNX Runtime loads, and
+    the op types that lack one with the number of models they occur in."""
     loaded = [r for r in runs if r.case.ort is not False]
     pairs = sum(len(r.ops) for r in loaded)
     lacking = collections.Counter(op for r in loaded for op in r.formless)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An AIR file made from a few lines of textual IR and read back by protobuf-c, whose code shares
- * nothing with the writer. Everything lives in an arena, so tests may hang literals into messages. */
+ * nothing with the writer. Everything lives in an arena, so tests may hang literals into
+ * messages. */
 #ifndef TL_TESTS_AIR_MODEL_H
 #define TL_TESTS_AIR_MODEL_H
 

@@ -36,7 +36,8 @@ static TlGe__AttrDef *attr(const air_model *a, const char *op, const char *key) 
 static void *grown(air_model *a, void *at, size_t n) {
   void **more = tl_arena_calloc(&a->arena, n + 1, sizeof *more);
   CU_ASSERT_PTR_NOT_NULL_FATAL(more);
-  memcpy(more, at, n * sizeof *more);
+  if (n)
+    memcpy(more, at, n * sizeof *more);
   return more;
 }
 

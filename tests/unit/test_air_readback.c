@@ -33,7 +33,7 @@ static void nodes_and_edges(void) {
   for (size_t i = 0; i < 8; i++) {
     CU_ASSERT_STRING_EQUAL(g->op[i]->name, names[i]);
     CU_ASSERT_STRING_EQUAL(g->op[i]->type, types[i]);
-    CU_ASSERT_EQUAL(g->op[i]->id, i);
+    CU_ASSERT_EQUAL(g->op[i]->id, (int64_t)i);
     CU_ASSERT_TRUE(g->op[i]->has_out_attr);
     CU_ASSERT_TRUE(air_is_sorted(g->op[i]->attr, g->op[i]->n_attr));
   }
@@ -201,7 +201,8 @@ static void dtype_numbers(void) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     air_model a;
     char text[160];
-    snprintf(text, sizeof text, "graph @g(%%x: %s[2]) -> (%%y, %%z) {\n  %%y = Cast(%%x) @c {to=1}\n"
+    snprintf(text, sizeof text,
+             "graph @g(%%x: %s[2]) -> (%%y, %%z) {\n  %%y = Cast(%%x) @c {to=1}\n"
              "  %%z = Cast(%%y) @d {to=%d}\n}\n", rows[i].name, rows[i].onnx);
     air_model_make(&a, text, &o, 0);
     const TlGe__GraphDef *g = a.model->graph[0];
