@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic over dims. A symbolic result is named by the canonical text of its expression, so that
- * equal expressions are equal symbols; operands of + and * are ordered, and sizes are folded. */
+ * equal expressions are equal symbols: sums are normal (ir/dim_sum.h), factors are ordered, and
+ * sizes are folded. */
+#include "ir/dim_sum.h"
 #include "ir/module.h"
 #include "ir/type.h"
-
-enum { MAX_DIM_TEXT = 96 };
 
 tl_dim tl_dim_named(tl_module *m, tl_sv name) {
   if (name.n == 0)
@@ -13,35 +13,21 @@ tl_dim tl_dim_named(tl_module *m, tl_sv name) {
   return s == TL_NO_SYMBOL ? TL_DIM_UNKNOWN : tl_dim_from_symbol(s);
 }
 
-static bool is_atom(tl_sv s) {
-  for (size_t i = 0; i < s.n; i++)
-    if (s.p[i] == ' ' || s.p[i] == '*' || s.p[i] == '/')
-      return s.p[0] == '(' && s.p[s.n - 1] == ')' && memchr(s.p + 1, '(', s.n - 1) == NULL;
-  return true;
-}
-
-static void add_term(tl_module *m, tl_buf *out, tl_dim d) {
-  if (d >= 0) {
+static void add_operand(tl_module *m, tl_buf *out, tl_dim d) {
+  if (d >= 0)
     tl_buf_add_i64(out, d);
-    return;
-  }
-  tl_sv text = tl_sym(m, tl_dim_symbol(d));
-  bool wrap = !is_atom(text);
-  if (wrap)
-    tl_buf_add_char(out, '(');
-  tl_buf_add_sv(out, text);
-  if (wrap)
-    tl_buf_add_char(out, ')');
+  else
+    tl_dim_add_operand(out, tl_sym(m, tl_dim_symbol(d)));
 }
 
 static tl_dim name_expression(tl_module *m, tl_dim a, const char *op, tl_dim b) {
   tl_buf text;
   tl_buf_init(&text);
-  add_term(m, &text, a);
+  add_operand(m, &text, a);
   tl_buf_add_z(&text, op);
-  add_term(m, &text, b);
-  tl_dim d = text.failed || text.n > MAX_DIM_TEXT ? TL_DIM_UNKNOWN
-                                                  : tl_dim_named(m, tl_buf_view(&text));
+  add_operand(m, &text, b);
+  tl_dim d = text.failed || text.n > TL_MAX_DIM_TEXT ? TL_DIM_UNKNOWN
+                                                     : tl_dim_named(m, tl_buf_view(&text));
   tl_buf_release(&text);
   return d;
 }
@@ -62,6 +48,17 @@ static bool either_unknown(tl_dim a, tl_dim b) {
   return a == TL_DIM_UNKNOWN || b == TL_DIM_UNKNOWN;
 }
 
+/* a + b * times, for a symbol among them. What is too long for a sum becomes a text. */
+static tl_dim add_symbols(tl_module *m, tl_dim a, tl_dim b, int64_t times) {
+  tl_sum sum = {.n = 0};
+  if (tl_sum_add(m, &sum, a, 1) && tl_sum_add(m, &sum, b, times))
+    return tl_sum_dim(m, &sum);
+  if (times < 0)
+    return name_expression(m, a, " - ", b);
+  order_terms(m, &a, &b);
+  return name_expression(m, a, " + ", b);
+}
+
 tl_dim tl_dim_add(tl_module *m, tl_dim a, tl_dim b) {
   tl_dim sum;
   if (either_unknown(a, b))
@@ -70,8 +67,7 @@ tl_dim tl_dim_add(tl_module *m, tl_dim a, tl_dim b) {
     return __builtin_add_overflow(a, b, &sum) ? TL_DIM_UNKNOWN : sum;
   if (a == 0 || b == 0)
     return a == 0 ? b : a;
-  order_terms(m, &a, &b);
-  return name_expression(m, a, " + ", b);
+  return add_symbols(m, a, b, 1);
 }
 
 tl_dim tl_dim_sub(tl_module *m, tl_dim a, tl_dim b) {
@@ -81,7 +77,7 @@ tl_dim tl_dim_sub(tl_module *m, tl_dim a, tl_dim b) {
     return 0;
   if (a >= 0 && b >= 0)
     return a > b ? a - b : TL_DIM_UNKNOWN;
-  return b == 0 ? a : name_expression(m, a, " - ", b);
+  return b == 0 ? a : add_symbols(m, a, b, -1);
 }
 
 tl_dim tl_dim_mul(tl_module *m, tl_dim a, tl_dim b) {
@@ -92,9 +88,12 @@ tl_dim tl_dim_mul(tl_module *m, tl_dim a, tl_dim b) {
     return TL_DIM_UNKNOWN;
   if (a >= 0 && b >= 0)
     return __builtin_mul_overflow(a, b, &product) ? TL_DIM_UNKNOWN : product;
-  if (a == 1 || b == 1)
-    return a == 1 ? b : a;
   order_terms(m, &a, &b);
+  if (b == 1)
+    return a;
+  tl_sum sum = {.n = 0};
+  if (b > 0 && tl_sum_add(m, &sum, a, b))
+    return tl_sum_dim(m, &sum);
   return name_expression(m, a, "*", b);
 }
 
@@ -103,9 +102,12 @@ tl_dim tl_dim_div(tl_module *m, tl_dim a, tl_dim b) {
     return TL_DIM_UNKNOWN;
   if (a >= 0 && b >= 0)
     return a / b;
-  if (b == 1)
-    return a;
-  return a == b ? 1 : name_expression(m, a, "/", b);
+  if (a == b || b == 1)
+    return a == b ? 1 : a;
+  tl_sum sum = {.n = 0};
+  if (b > 0 && tl_sum_add(m, &sum, a, 1) && tl_sum_divide(&sum, b))
+    return tl_sum_dim(m, &sum);
+  return name_expression(m, a, "/", b);
 }
 
 tl_dim tl_dim_ceil_div(tl_module *m, tl_dim a, tl_dim b) {

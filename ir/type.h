@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of values, interned: two values have the same type exactly when their ids are equal.
  * A dim is a non-negative size, TL_DIM_UNKNOWN, or a symbol (a name, or an expression over names
- * in canonical text such as "2*(n + 1)"; equal symbols are equal sizes). */
+ * in canonical text such as "n*2 + 1"; equal symbols are equal sizes). */
 #ifndef TL_IR_TYPE_H
 #define TL_IR_TYPE_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Editing graphs: use lists, order labels, sorting, hashing. */
+#include <stdio.h>
+
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "tests/unit/unit.h"
@@ -176,6 +178,65 @@ static void dims_compute_symbolically(void) {
   tl_module_destroy(f.m);
 }
 
+/* The dim of a text, and the text of a dim. */
+static tl_dim dim(fixture *f, const char *text) { return tl_dim_named(f->m, tl_sv_from(text)); }
+
+static void is_dim(fixture *f, tl_dim d, const char *text) {
+  CU_ASSERT_TRUE(d == dim(f, text));
+  if (tl_dim_is_symbol(d) && d != dim(f, text))
+    printf("\n%.*s, expected %s\n", TL_SV_ARG(tl_sym(f->m, tl_dim_symbol(d))), text);
+}
+
+static void sums_of_dims_are_normal(void) {
+  fixture f = begin();
+  open_module(&f);
+  tl_dim past = dim(&f, "past");
+  tl_dim seq = dim(&f, "seq");
+  tl_dim both = tl_dim_add(f.m, past, seq);
+  is_dim(&f, both, "past + seq");
+  is_dim(&f, tl_dim_sub(f.m, both, past), "seq");
+  is_dim(&f, tl_dim_sub(f.m, seq, both), "0 - past");
+  CU_ASSERT_EQUAL(tl_dim_sub(f.m, tl_dim_add(f.m, both, 5), both), 5);
+  CU_ASSERT_EQUAL(tl_dim_sub(f.m, both, tl_dim_add(f.m, both, 5)), TL_DIM_UNKNOWN);
+  tl_dim h2 = tl_dim_add(f.m, dim(&f, "h"), 2);
+  is_dim(&f, tl_dim_sub(f.m, h2, 1), "h + 1");
+  is_dim(&f, tl_dim_sub(f.m, h2, 3), "h - 1");
+  is_dim(&f, tl_dim_sub(f.m, h2, 2), "h");
+  is_dim(&f, tl_dim_sub(f.m, 7, h2), "5 - h");
+  tl_dim twice = tl_dim_add(f.m, seq, seq);
+  is_dim(&f, twice, "seq*2");
+  is_dim(&f, tl_dim_div(f.m, twice, 2), "seq");
+  is_dim(&f, tl_dim_mul(f.m, twice, 3), "seq*6");
+  is_dim(&f, tl_dim_div(f.m, tl_dim_add(f.m, twice, 3), 2), "seq + 1");
+  is_dim(&f, tl_dim_div(f.m, tl_dim_sub(f.m, twice, 3), 2), "seq - 2");
+  is_dim(&f, tl_dim_ceil_div(f.m, twice, 2), "seq");
+  is_dim(&f, tl_dim_div(f.m, h2, 2), "(h + 2)/2");
+  tl_module_destroy(f.m);
+}
+
+/* Names that exporters give to dims are expressions, too, or only look like it. */
+static void texts_of_dims_are_read(void) {
+  fixture f = begin();
+  open_module(&f);
+  tl_dim half = dim(&f, "(h + 2)/2");
+  is_dim(&f, tl_dim_add(f.m, half, half), "((h + 2)/2)*2");
+  is_dim(&f, tl_dim_sub(f.m, tl_dim_add(f.m, half, half), half), "(h + 2)/2");
+  is_dim(&f, tl_dim_sub(f.m, dim(&f, "2*n + k"), dim(&f, "n")), "k + n");
+  is_dim(&f, tl_dim_sub(f.m, dim(&f, "2*(n + k)"), dim(&f, "k + n")), "k + n");
+  is_dim(&f, tl_dim_add(f.m, dim(&f, "2*n/3"), dim(&f, "n/3")), "2*n/3 + n/3");
+  is_dim(&f, tl_dim_sub(f.m, dim(&f, "n*k + 1"), 1), "n*k");
+  is_dim(&f, tl_dim_add(f.m, dim(&f, "floor(a + b)"), 1), "floor(a + b) + 1");
+  is_dim(&f, tl_dim_sub(f.m, dim(&f, "a-b"), dim(&f, "a")), "a-b - a");
+  is_dim(&f, tl_dim_add(f.m, dim(&f, "odd( "), 1), "odd(  + 1");
+  is_dim(&f, tl_dim_mul(f.m, dim(&f, "a + "), 3), "(a + )*3");
+  is_dim(&f, tl_dim_mul(f.m, dim(&f, "a + 1"), dim(&f, "b")), "(a + 1)*b");
+  tl_dim many = dim(&f, "a + b + c + d + e + f + g + h");
+  is_dim(&f, tl_dim_sub(f.m, many, dim(&f, "h")), "a + b + c + d + e + f + g");
+  is_dim(&f, tl_dim_add(f.m, dim(&f, "i"), many), "(a + b + c + d + e + f + g + h) + i");
+  is_dim(&f, tl_dim_mul(f.m, dim(&f, "n*9223372036854775807"), 2), "(n*9223372036854775807)*2");
+  tl_module_destroy(f.m);
+}
+
 static const unit_test tests[] = {
     {"uses follow edits", uses_follow_edits},
     {"order survives many insertions", order_survives_many_insertions},
@@ -185,5 +246,7 @@ static const unit_test tests[] = {
     {"equal nodes hash equal", equal_nodes_hash_equal},
     {"graph hash ignores names", graph_hash_ignores_names},
     {"dims compute symbolically", dims_compute_symbolically},
+    {"sums of dims are normal", sums_of_dims_are_normal},
+    {"texts of dims are read", texts_of_dims_are_read},
     {NULL, NULL}};
 const unit_suite unit_suite_graph = {"graph", tests};
