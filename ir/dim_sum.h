@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of dims with integer factors: the normal form behind dim arithmetic. The text of a symbol
- * is taken apart into terms ("n*2 + k - 1"), sums are computed on the terms, and the result is named
- * by the text of its sorted terms. */
+ * is taken apart into terms ("n*2 + k - 1"), sums are computed on the terms, and the result is
+ * named by the text of its sorted terms. */
 #ifndef TL_IR_DIM_SUM_H
 #define TL_IR_DIM_SUM_H
 
