@@ -9,14 +9,19 @@
 #include "passes/passes.h"
 #include "passes/values.h"
 #include "support/hash.h"
+#include "support/pages.h"
 
 /* Constants up to this size are compared by contents, longer ones only as views. */
 enum { SMALL_BYTES = 1024 };
 
 /* Open addressing over node or value ids; slots keep the hash so that a probe rarely compares. */
+typedef struct seen_slot {
+  uint32_t id; /* 0: free */
+  uint32_t hash;
+} seen_slot;
+
 typedef struct seen {
-  uint32_t *ids;
-  uint32_t *hashes;
+  seen_slot *slots;
   uint32_t mask;
 } seen;
 
@@ -31,13 +36,14 @@ static tl_status seen_create(merging *s, uint32_t n, seen *out) {
   uint32_t slots = 16;
   while (slots / 2 < n && slots < UINT32_MAX / 2)
     slots *= 2;
-  out->ids = tl_arena_calloc(s->p->scratch, slots, sizeof *out->ids);
-  out->hashes = tl_arena_calloc(s->p->scratch, slots, sizeof *out->hashes);
+  out->slots = tl_pages_alloc(slots, sizeof *out->slots);
   out->mask = slots - 1;
-  if (out->ids && out->hashes)
+  if (out->slots)
     return TL_OK;
   return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
 }
+
+static void seen_destroy(seen *t) { tl_pages_free(t->slots, t->mask + 1u, sizeof *t->slots); }
 
 typedef bool (*equal_fn)(const tl_module *m, uint32_t a, uint32_t b);
 
@@ -45,13 +51,10 @@ typedef bool (*equal_fn)(const tl_module *m, uint32_t a, uint32_t b);
 static uint32_t seen_enter(seen *t, const tl_module *m, uint32_t id, uint64_t h, equal_fn equal) {
   uint32_t hash = (uint32_t)(h ^ h >> 32);
   uint32_t slot = hash & t->mask;
-  while (t->ids[slot]) {
-    if (t->hashes[slot] == hash && equal(m, t->ids[slot], id))
-      return t->ids[slot];
-    slot = (slot + 1) & t->mask;
-  }
-  t->ids[slot] = id;
-  t->hashes[slot] = hash;
+  for (; t->slots[slot].id; slot = (slot + 1) & t->mask)
+    if (t->slots[slot].hash == hash && equal(m, t->slots[slot].id, id))
+      return t->slots[slot].id;
+  t->slots[slot] = (seen_slot){id, hash};
   return id;
 }
 
@@ -119,6 +122,7 @@ static tl_status sweep_constants(merging *s, const tl_graph *g) {
     tl_value_merge(s->m, v, first);
     tl_graph_erase_constant(s->m, v);
   }
+  seen_destroy(&table);
   return TL_OK;
 }
 
@@ -128,13 +132,14 @@ static tl_status sweep_nodes(merging *s, const tl_graph *g) {
   TL_TRY(seen_create(s, g->n_nodes, &table));
   TL_FOR_NODES(s->m, g, n) {
     if (s->stopped)
-      return TL_OK;
+      break;
     if (!is_pure(s->m, n))
       continue;
     tl_node_id first = seen_enter(&table, s->m, n, tl_node_hash(s->m, n), tl_node_equal);
     if (first != n)
       merge_nodes(s, n, first);
   }
+  seen_destroy(&table);
   return TL_OK;
 }
 

@@ -24,7 +24,13 @@ typedef struct tl_onnx_emit {
   tl_module *m;
   tl_wire *w;
   const tl_onnx_layout *layout;
+  const uint8_t *outputs; /* a bit by value id: is it an output of a graph? */
 } tl_onnx_emit;
+
+/* tl_value_is_output without a walk over the users, which are far away in a large model. */
+static inline bool tl_onnx_is_output(const tl_onnx_emit *e, tl_value_id v) {
+  return e->outputs[v >> 3] >> (v & 7) & 1;
+}
 
 /* The contents of a ModelProto. */
 void tl_onnx_emit_model(tl_onnx_emit *e);

@@ -143,7 +143,7 @@ static void emit_inner_values(tl_onnx_emit *e, const tl_graph *g) {
   tl_module *m = e->m;
   for (uint32_t i = 0; i < g->constants.n; i++) {
     tl_value_id v = g->constants.at[i];
-    if (v && tl_value_get(m, v)->extra && !tl_value_is_output(m, v))
+    if (v && tl_value_get(m, v)->extra && !tl_onnx_is_output(e, v))
       tl_onnx_emit_value(e, GRAPH_VALUE_INFO, v);
   }
   TL_FOR_NODES(m, g, n) {
@@ -152,7 +152,7 @@ static void emit_inner_values(tl_onnx_emit *e, const tl_graph *g) {
       tl_value_id v = node->results + i;
       const tl_value *value = tl_value_get(m, v);
       if (value->type && value->name && tl_onnx_has_type(m, value->type) &&
-          !tl_value_is_output(m, v))
+          !tl_onnx_is_output(e, v))
         tl_onnx_emit_value(e, GRAPH_VALUE_INFO, v);
     }
   }

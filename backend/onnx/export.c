@@ -14,6 +14,7 @@ typedef struct saving {
   tl_onnx_layout layout;
   tl_buf data_path; /* of the file beside the model */
   tl_wire wire;
+  uint8_t *outputs; /* owned; see tl_onnx_emit */
 } saving;
 
 static tl_status out_of_memory(saving *s) {
@@ -52,8 +53,24 @@ static tl_status name_data_file(saving *s) {
   return TL_OK;
 }
 
+static tl_status mark_outputs(saving *s) {
+  tl_module *m = s->m;
+  s->outputs = calloc(tl_module_value_end(m) / 8 + 1u, 1);
+  if (!s->outputs)
+    return out_of_memory(s);
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    const tl_graph *g = m->graphs.at[i];
+    for (uint32_t k = 0; !g->erased && k < tl_graph_n_outputs(m, g); k++) {
+      tl_value_id v = tl_graph_output(m, g, k);
+      s->outputs[v >> 3] |= (uint8_t)(1u << (v & 7));
+    }
+  }
+  return TL_OK;
+}
+
 static void describe(saving *s) {
-  tl_onnx_emit e = {.m = s->m, .w = &s->wire, .layout = &s->layout};
+  tl_onnx_emit e = {.m = s->m, .w = &s->wire, .layout = &s->layout,
+                    .outputs = s->outputs};
   tl_onnx_emit_model(&e);
 }
 
@@ -130,6 +147,8 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
   tl_wire_init(&s.wire);
   tl_status status = tl_onnx_prepare(m);
   if (status == TL_OK)
+    status = mark_outputs(&s);
+  if (status == TL_OK)
     status = lay_out(&s);
   if (status == TL_OK)
     status = write_files(&s, changes);
@@ -138,6 +157,7 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
   tl_changes_release(&own);
   tl_wire_release(&s.wire);
   tl_onnx_layout_release(&s.layout);
+  free(s.outputs);
   tl_buf_release(&s.data_path);
   return status;
 }
