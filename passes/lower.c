@@ -219,7 +219,9 @@ static tl_status rewrite(lowering *l, const tl_npu_form *f, const attr_vec *attr
   TL_TRY(tl_node_set_operands(l->m, n, l->operands.at, l->operands.n));
   TL_TRY(tl_node_set_attrs(l->m, n, attrs->at, attrs->n));
   tl_node_set_op(l->m, n, f->npu_id);
-  tl_node_get(l->m, n)->candidate = -1;
+  tl_node *node = tl_node_get(l->m, n);
+  node->candidate = -1; /* the choice has been carried out */
+  node->selected = false;
   return TL_OK;
 }
 

@@ -5,6 +5,7 @@
  * After:     node->selected is set; node->candidate is the first row whose guard holds, or -1.
  * Cost:      one sweep; a guard looks at the node and its operands only.
  * Tests:     tests/golden/select/ */
+#include "ir/ops_gen.h"
 #include "passes/npu_eval.h"
 #include "passes/passes.h"
 
@@ -12,6 +13,8 @@ static tl_status select_node(tl_npu_forms *forms, tl_npu_eval *x) {
   tl_node *node = tl_node_get(x->m, x->node);
   const tl_op *row = tl_op_row(node->op);
   const tl_npu_form *form = NULL;
+  if (row && row->domain_symbol == TL_SYM_npu && row->n_npu == 0)
+    return TL_OK; /* an NPU op is its own form */
   node->candidate = -1;
   node->selected = true;
   if (!row || row->n_npu == 0)

@@ -192,8 +192,8 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'threads',
-         'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'golden_numbers', 'official',
-         'corpus', 'fuzz']
+         'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'golden_numbers',
+         'official', 'corpus', 'fuzz']
 
 
 def run_kind(tests, kind):
