@@ -203,3 +203,30 @@ void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t 
   if (n)
     tl_wire_bytes(w, field, v, (uint64_t)n * sizeof *v);
 }
+
+bool tl_wire_recall(tl_wire *w, uint32_t field, const tl_wire_kept *k) {
+  if (w->out ? !k->p : !k->n)
+    return false;
+  tl_wire_bytes(w, field, k->p, k->n);
+  return true;
+}
+
+uint64_t tl_wire_mark(tl_wire *w, const tl_wire_kept *k) {
+  if (!w->out)
+    return w->counted;
+  if (k->n)
+    (void)space(w, k->n + MAX_FIELD_HEAD); /* in one piece, whatever is asked for inside */
+  return w->used;
+}
+
+void tl_wire_keep(tl_wire *w, tl_wire_kept *k, uint64_t mark, uint64_t most, tl_arena *arena) {
+  uint64_t n = (w->out ? w->used : w->counted) - mark;
+  if (w->failed)
+    return;
+  if (!w->out) {
+    k->n = n <= TL_WIRE_KEPT_BYTES && n <= most ? (uint32_t)n : 0;
+  } else if (k->n) {
+    k->p = tl_arena_copy(arena, w->room + mark, k->n);
+    w->failed = !k->p || n != k->n;
+  }
+}

@@ -15,6 +15,7 @@
 #ifndef TL_BACKEND_WIRE_H
 #define TL_BACKEND_WIRE_H
 
+#include "support/arena.h"
 #include "support/file.h"
 #include "support/vec.h"
 
@@ -72,6 +73,29 @@ void tl_wire_packed_ints(tl_wire *w, uint32_t field, const int64_t *v, uint32_t 
 void tl_wire_packed_floats(tl_wire *w, uint32_t field, const float *v, uint32_t n);
 /* Complete fields, tags included, or any bytes inside an open message. */
 void tl_wire_raw(tl_wire *w, const void *p, uint64_t n);
+/* The contents of a message that occurs often: described once in either sweep, copied afterwards.
+ * Zero before the counting sweep.
+ *
+ *   if (!tl_wire_recall(w, field, &kept)) {
+ *     tl_wire_begin(w, field);
+ *     uint64_t mark = tl_wire_mark(w, &kept);
+ *     describe(w);
+ *     tl_wire_keep(w, &kept, mark, most, arena);
+ *     tl_wire_end(w);
+ *   } */
+typedef struct tl_wire_kept {
+  const char *p; /* NULL until it was written */
+  uint32_t n;    /* bytes; 0: not counted yet, or not worth keeping */
+} tl_wire_kept;
+
+enum { TL_WIRE_KEPT_BYTES = 4096 }; /* the largest that is kept */
+
+/* Counts or writes the message again; false: it has to be described. */
+bool tl_wire_recall(tl_wire *w, uint32_t field, const tl_wire_kept *k);
+/* Where the contents begin. */
+uint64_t tl_wire_mark(tl_wire *w, const tl_wire_kept *k);
+/* Keeps the contents since the mark, up to `most` bytes; they live in `arena`. */
+void tl_wire_keep(tl_wire *w, tl_wire_kept *k, uint64_t mark, uint64_t most, tl_arena *arena);
 /* A bare varint, inside an open message that holds packed numbers. */
 void tl_wire_bare(tl_wire *w, uint64_t v);
 

@@ -20,10 +20,19 @@ typedef struct tl_onnx_layout {
 
 #define TL_ONNX_INLINE UINT64_MAX
 
+/* Types that were described before: a model has few of them, and a use for each value. */
+typedef struct tl_onnx_types {
+  tl_wire_kept *at; /* owned; [n] by type id */
+  uint32_t n;
+  uint64_t bytes;   /* kept so far */
+  tl_arena arena;
+} tl_onnx_types;
+
 typedef struct tl_onnx_emit {
   tl_module *m;
   tl_wire *w;
   const tl_onnx_layout *layout;
+  tl_onnx_types *types;
   const uint8_t *outputs; /* a bit by value id: is it an output of a graph? */
 } tl_onnx_emit;
 

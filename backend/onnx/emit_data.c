@@ -33,7 +33,8 @@ enum {
   VALUE_TYPE = 2,
   VALUE_DOC = 3,
   VALUE_METADATA = 4,
-  MAX_TYPE_DEPTH = 16
+  MAX_TYPE_DEPTH = 16,
+  MAX_KEPT = 4 << 20 /* bytes of all types that are remembered */
 };
 
 static int64_t onnx_dtype(uint8_t dtype) { return tl_dtype_get((tl_dtype)dtype)->onnx; }
@@ -108,11 +109,26 @@ static void emit_type_fields(tl_onnx_emit *e, tl_type_id id) {
   }
 }
 
+/* The same, remembered for the next value of that type. */
+static void emit_kept_fields(tl_onnx_emit *e, tl_type_id type) {
+  tl_onnx_types *types = e->types;
+  tl_wire_kept *kept = &types->at[type];
+  uint64_t mark = tl_wire_mark(e->w, kept);
+  emit_type_fields(e, type);
+  tl_wire_keep(e->w, kept, mark, MAX_KEPT - types->bytes, &types->arena);
+  types->bytes += e->w->out ? 0 : kept->n;
+}
+
 void tl_onnx_emit_type(tl_onnx_emit *e, uint32_t field, tl_type_id type, tl_symbol denotation) {
-  if (!tl_onnx_has_type(e->m, type))
+  bool keep = denotation == 0 && type < e->types->n;
+  if ((keep && tl_wire_recall(e->w, field, &e->types->at[type])) ||
+      !tl_onnx_has_type(e->m, type))
     return;
   tl_wire_begin(e->w, field);
-  emit_type_fields(e, type);
+  if (keep)
+    emit_kept_fields(e, type);
+  else
+    emit_type_fields(e, type);
   tl_wire_sv_if(e->w, TYPE_DENOTATION, tl_sym(e->m, denotation));
   tl_wire_end(e->w);
 }

@@ -3,6 +3,7 @@
 #include "backend/onnx/export.h"
 
 #include "backend/onnx/emit.h"
+#include "support/pages.h"
 
 /* Protobuf readers refuse messages of 2^31 bytes. */
 static const uint64_t largest_model = UINT64_C(0x7fffffff);
@@ -14,6 +15,7 @@ typedef struct saving {
   tl_onnx_layout layout;
   tl_buf data_path; /* of the file beside the model */
   tl_wire wire;
+  tl_onnx_types types;
   uint8_t *outputs; /* owned; see tl_onnx_emit */
 } saving;
 
@@ -53,10 +55,13 @@ static tl_status name_data_file(saving *s) {
   return TL_OK;
 }
 
-static tl_status mark_outputs(saving *s) {
+/* Side tables of the emission: outputs and types. */
+static tl_status make_tables(saving *s) {
   tl_module *m = s->m;
   s->outputs = calloc(tl_module_value_end(m) / 8 + 1u, 1);
-  if (!s->outputs)
+  s->types.n = m->types.n;
+  s->types.at = tl_pages_alloc(s->types.n, sizeof *s->types.at);
+  if (!s->outputs || !s->types.at)
     return out_of_memory(s);
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     const tl_graph *g = m->graphs.at[i];
@@ -70,13 +75,15 @@ static tl_status mark_outputs(saving *s) {
 
 static void describe(saving *s) {
   tl_onnx_emit e = {.m = s->m, .w = &s->wire, .layout = &s->layout,
-                    .outputs = s->outputs};
+                    .types = &s->types, .outputs = s->outputs};
   tl_onnx_emit_model(&e);
 }
 
 static void count(saving *s) {
   tl_wire_release(&s->wire);
   tl_wire_init(&s->wire);
+  memset(s->types.at, 0, s->types.n * sizeof *s->types.at);
+  s->types.bytes = 0;
   describe(s);
 }
 
@@ -145,9 +152,10 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
   tl_changes *changes = s.options.changes ? s.options.changes : &own;
   tl_buf_init(&s.data_path);
   tl_wire_init(&s.wire);
+  tl_arena_init(&s.types.arena, 0);
   tl_status status = tl_onnx_prepare(m);
   if (status == TL_OK)
-    status = mark_outputs(&s);
+    status = make_tables(&s);
   if (status == TL_OK)
     status = lay_out(&s);
   if (status == TL_OK)
@@ -157,6 +165,8 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
   tl_changes_release(&own);
   tl_wire_release(&s.wire);
   tl_onnx_layout_release(&s.layout);
+  tl_pages_free(s.types.at, s.types.n, sizeof *s.types.at);
+  tl_arena_release(&s.types.arena);
   free(s.outputs);
   tl_buf_release(&s.data_path);
   return status;
