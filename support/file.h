@@ -61,8 +61,8 @@ tl_status tl_writer_settle(tl_writer *w) TL_NODISCARD;
 /* Flushes, syncs and renames into place; frees the writer in every case. */
 tl_status tl_writer_commit(tl_writer *w) TL_NODISCARD;
 /* The same, but an existing file is not replaced yet: the bytes stand beside it under a hidden
- * name. *target: name of the file, NULL for a stream; *staged: the hidden name, NULL when *target was new
- * and has appeared. Both are the caller's to free. */
+ * name. *target: name of the file, NULL for a stream; *staged: the hidden name, NULL when *target
+ * was new and has appeared. Both are the caller's to free. */
 tl_status tl_writer_stage(tl_writer *w, char **target, char **staged) TL_NODISCARD;
 /* Discards everything; frees the writer. NULL is allowed. */
 void tl_writer_abort(tl_writer *w);

@@ -13,7 +13,13 @@
 
 #include "support/file.h"
 
-enum { ROOM = 65536, BUFFER_BYTES = 2 * ROOM, COPY_STEP = 16 << 20, NAME_TRIES = 1000, LONGEST_NAME = 200 };
+enum {
+  ROOM = 65536,
+  BUFFER_BYTES = 2 * ROOM,
+  COPY_STEP = 16 << 20,
+  NAME_TRIES = 1000,
+  LONGEST_NAME = 200
+};
 
 struct tl_writer {
   tl_diag *diag;
