@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "ir/module.h"
-#include "support/file.h"
+#include "support/changes.h"
 #include "support/pool.h"
 #include "tests/unit/unit.h"
 
@@ -201,6 +201,56 @@ static void failed_output_leaves_the_old_file(void) {
   remove_folder(folder);
 }
 
+static void put(tl_changes *c, const char *path, const char *text) {
+  tl_diag d = {0};
+  tl_writer *w;
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, NULL, &w), TL_OK);
+  CU_ASSERT_EQUAL(tl_writer_write(w, text, strlen(text)), TL_OK);
+  CU_ASSERT_EQUAL(tl_changes_commit(c, &d, w), TL_OK);
+}
+
+static bool holds(const char *path, const char *text) {
+  char got[16] = {0};
+  FILE *f = fopen(path, "rb");
+  if (!f)
+    return *text == '\0';
+  size_t n = fread(got, 1, sizeof got - 1, f);
+  fclose(f);
+  return n == strlen(text) && memcmp(got, text, n) == 0;
+}
+
+static bool has_entries(const char *folder, int n) {
+  char listing[96];
+  snprintf(listing, sizeof listing, "test $(ls -A %s | wc -l) = %d", folder, n);
+  return system(listing) == 0;
+}
+
+/* New files appear at once, old ones change when the changes are applied; both can be undone. */
+static void changes_can_be_undone(void) {
+  char *folder = make_folder();
+  char paths[4][80];
+  tl_diag d = {0};
+  tl_changes c = {0};
+  put(&c, in_folder(paths[0], folder, "old"), "old");
+  tl_changes_release(&c);
+  CU_ASSERT_EQUAL(symlink("old", in_folder(paths[3], folder, "link")), 0);
+  for (int round = 0; round < 2; round++) {
+    CU_ASSERT_EQUAL(tl_changes_folder(&c, &d, in_folder(paths[1], folder, "f")), TL_OK);
+    CU_ASSERT_EQUAL(tl_changes_folder(&c, &d, paths[1]), TL_OK);
+    put(&c, in_folder(paths[2], folder, "f/new"), "new");
+    put(&c, round ? paths[3] : paths[0], "changed");
+    CU_ASSERT_TRUE(holds(paths[2], "new") && holds(paths[0], "old"));
+    CU_ASSERT_TRUE(has_entries(folder, 4)); /* old, link, f, and what is staged */
+    if (round == 1)
+      CU_ASSERT_EQUAL(tl_changes_apply(&c, &d), TL_OK);
+    tl_changes_undo(&c);
+    CU_ASSERT_TRUE(holds(paths[0], round ? "changed" : "old") && has_entries(folder, 2));
+  }
+  CU_ASSERT_EQUAL(tl_changes_folder(&c, &d, paths[0]), TL_IO);
+  CU_ASSERT_EQUAL(c.list.n, 0);
+  remove_folder(folder);
+}
+
 typedef struct squares {
   uint64_t at[1000];
   size_t bad; /* indices from here on fail */
@@ -235,6 +285,7 @@ static const unit_test tests[] = {
     {"copies keep every byte", copies_keep_every_byte},
     {"many files need few descriptors", many_files_need_few_descriptors},
     {"failed output leaves the old file", failed_output_leaves_the_old_file},
+    {"changes can be undone", changes_can_be_undone},
     {"pool reports the lowest failure", pool_reports_the_lowest_failure},
     {NULL, NULL},
 };
