@@ -14,21 +14,10 @@ enum { F_NAME = 1, F_INPUT = 4, F_OUTPUT = 5, F_NODE = 7, F_OPSET = 9, F_DOMAIN 
 /* ---- index ----------------------------------------------------------------------------------- */
 
 static tl_status read_opset(tl_onnx *x, tl_proto w, tl_function *fn, bool *any) {
-  tl_field f;
-  tl_step step;
-  tl_symbol domain = 0;
-  int64_t version = 0;
-  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
-    if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      domain = tl_onnx_domain(x, tl_proto_sv(f.body));
-    else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_VARINT))
-      version = (int64_t)f.value;
-  }
-  if (step == TL_STEP_BAD)
-    return tl_onnx_malformed(x, w.p, "OperatorSetIdProto");
+  tl_symbol domain;
+  int64_t version;
+  TL_TRY(tl_onnx_read_opset(x, w, &domain, &version));
   *any = true;
-  if (domain == TL_NO_SYMBOL)
-    return TL_NO_MEMORY;
   if (domain)
     return TL_OK;
   if (version < 1 || version > TL_ONNX_NEWEST_OPSET)

@@ -262,6 +262,9 @@ tl_status tl_onnx_node(tl_onnx *x, tl_graph_id g, tl_proto body) TL_NODISCARD;
 tl_status tl_onnx_node_header(tl_onnx *x, tl_proto body, tl_node_wire *out) TL_NODISCARD;
 /* Symbol of a domain; "ai.onnx" is the empty one. */
 tl_symbol tl_onnx_domain(tl_onnx *x, tl_sv domain);
+/* Reads an OperatorSetIdProto; the default domain is 0. */
+tl_status tl_onnx_read_opset(tl_onnx *x, tl_proto w, tl_symbol *domain, int64_t *version)
+    TL_NODISCARD;
 /* Op of the table, UINT32_MAX when it has none. */
 tl_op_id tl_onnx_table_op(tl_onnx *x, tl_symbol domain, tl_symbol name);
 /* check.c: arity and attributes against the op table. */

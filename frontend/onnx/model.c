@@ -111,21 +111,26 @@ static bool was_inlined(const tl_onnx *x, const tl_field *f) {
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
-static tl_status read_opset(tl_onnx *x, tl_proto w) {
+tl_status tl_onnx_read_opset(tl_onnx *x, tl_proto w, tl_symbol *domain, int64_t *version) {
   tl_field f;
   tl_step step;
-  tl_symbol domain = 0;
-  int64_t version = 0;
+  *domain = 0;
+  *version = 0;
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      domain = tl_onnx_domain(x, tl_proto_sv(f.body));
+      *domain = tl_onnx_domain(x, tl_proto_sv(f.body));
     else if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_VARINT))
-      version = (int64_t)f.value;
+      *version = (int64_t)f.value;
   }
   if (step == TL_STEP_BAD)
     return tl_onnx_malformed(x, w.p, "OperatorSetIdProto");
-  if (domain == TL_NO_SYMBOL)
-    return TL_NO_MEMORY;
+  return *domain == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
+}
+
+static tl_status read_opset(tl_onnx *x, tl_proto w) {
+  tl_symbol domain;
+  int64_t version;
+  TL_TRY(tl_onnx_read_opset(x, w, &domain, &version));
   if (domain == 0 && (version < 1 || version > TL_ONNX_NEWEST_OPSET))
     return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
                    "opset %lld of ai.onnx is not between 1 and %d", (long long)version,
