@@ -49,6 +49,7 @@ enum { N_PAIRS = 4, INPUT_KINDS = 3, OUTPUT_KINDS = 5 }; /* among bookkeeping ke
 /* The node being read. */
 typedef struct op_def {
   bytes name;
+  uint32_t hash;     /* of the name */
   bytes type;
   bytes input_desc;  /* the first */
   bytes output_desc;
@@ -200,23 +201,6 @@ static tl_status check_tensor(const checker *c, bytes tensor, const op_def *n) {
   return TL_OK;
 }
 
-#define KEY(z) {(z), sizeof(z) - 1}
-
-/* Which list for the loader itself this is: pairs of keys and values first; -1: none of them. */
-static int bookkeeping_of(bytes key) {
-  static const tl_sv keys[] = {
-      KEY("_input_name_key"),   KEY("_input_name_value"),  KEY("_ir_inputs_key"),
-      KEY("_ir_inputs_value"),  KEY("_ir_outputs_key"),    KEY("_ir_outputs_value"),
-      KEY("_output_name_key"),  KEY("_output_name_value"), KEY("_ir_attr_names"),
-      KEY("_opt_input")};
-  if (length_of(key) < 2 || key.p[0] != '_' || (key.p[1] != 'i' && key.p[1] != 'o'))
-    return -1;
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (tl_sv_eq((tl_sv){(const char *)key.p, length_of(key)}, keys[i]))
-      return (int)i;
-  return -1;
-}
-
 /* Loaders drop both lists of a pair when their lengths differ, and all of them for a strange kind
  * of port. */
 static tl_status check_bookkeeping(const checker *c, int which, bytes list, op_def *n) {
@@ -255,7 +239,7 @@ static tl_status check_attr(const checker *c, bytes key, bytes value, op_def *n)
   case TL_ATTRDEF_LIST_LIST_FLOAT:
   case TL_ATTRDEF_DT: return TL_OK;
   case TL_ATTRDEF_LIST: {
-    int which = bookkeeping_of(key);
+    int which = tl_air_bookkeeping(key);
     return which < 0 ? check_list(c, f.body) : check_bookkeeping(c, which, f.body, n);
   }
   case TL_ATTRDEF_T: return check_tensor(c, f.body, n);
@@ -376,7 +360,10 @@ static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits)
 static tl_status read_field(checker *c, op_def *n, const field *f) {
   uint64_t bits;
   switch (f->number) {
-  case TL_NODE_NAME: n->name = c->node = f->body; return TL_OK;
+  case TL_NODE_NAME:
+    n->name = c->node = f->body;
+    n->hash = tl_air_seen_ahead(&c->seen, n->name);
+    return TL_OK;
   case TL_NODE_TYPE: n->type = f->body; return TL_OK;
   case TL_NODE_INPUT: return span_vec_push(&c->inputs, f->body) ? TL_OK : no_memory(c);
   case TL_NODE_ID: n->id = (int64_t)f->value; return TL_OK;
@@ -507,7 +494,7 @@ static tl_status check_node(checker *c, bytes message) {
   TL_TRY(check_edges(c, &n));
   TL_TRY(check_kind(c, &n, message));
   bool twice;
-  if (!tl_air_seen_add(&c->seen, n.name, c->graph, n.n_outputs, &twice))
+  if (!tl_air_seen_add(&c->seen, n.name, n.hash, c->graph, n.n_outputs, &twice))
     return no_memory(c);
   return twice ? fault(c, "a node name occurs twice") : TL_OK;
 }

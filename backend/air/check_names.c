@@ -6,6 +6,7 @@
 
 #include "support/hash.h"
 #include "support/pages.h"
+#include "support/str.h"
 
 /* ---- nodes ---- */
 
@@ -49,9 +50,15 @@ static bool widen(tl_air_seen_table *t) {
   return true;
 }
 
-bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t graph, uint32_t n_outputs,
-                     bool *twice) {
+uint32_t tl_air_seen_ahead(const tl_air_seen_table *t, tl_air_bytes name) {
   uint32_t hash = hash_of(name);
+  if (t->n_slots)
+    tl_prefetch(&t->slots[hash & (t->n_slots - 1)]);
+  return hash;
+}
+
+bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t hash, uint32_t graph,
+                     uint32_t n_outputs, bool *twice) {
   if (!widen(t))
     return false;
   tl_air_seen *s = find_seen(t, name, hash);
@@ -66,6 +73,25 @@ bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t graph, ui
 void tl_air_seen_release(tl_air_seen_table *t) {
   tl_pages_free(t->slots, t->n_slots, sizeof *t->slots);
   *t = (tl_air_seen_table){0};
+}
+
+/* ---- keys ---- */
+
+#define KEY(z) {(z), sizeof(z) - 1}
+
+int tl_air_bookkeeping(tl_air_bytes key) {
+  static const tl_sv keys[] = {
+      KEY("_input_name_key"),   KEY("_input_name_value"),  KEY("_ir_inputs_key"),
+      KEY("_ir_inputs_value"),  KEY("_ir_outputs_key"),    KEY("_ir_outputs_value"),
+      KEY("_output_name_key"),  KEY("_output_name_value"), KEY("_ir_attr_names"),
+      KEY("_opt_input")};
+  size_t n = (size_t)(key.end - key.p);
+  if (n < 2 || key.p[0] != '_' || (key.p[1] != 'i' && key.p[1] != 'o'))
+    return -1;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (tl_sv_eq((tl_sv){(const char *)key.p, n}, keys[i]))
+      return (int)i;
+  return -1;
 }
 
 /* ---- graphs ---- */

@@ -35,11 +35,16 @@ typedef struct tl_air_seen_table {
 
 /* NULL when no node has the name. */
 const tl_air_seen *tl_air_seen_find(const tl_air_seen_table *t, tl_air_bytes name);
+/* Starts loading what adding the name will want, and returns its hash. */
+uint32_t tl_air_seen_ahead(const tl_air_seen_table *t, tl_air_bytes name);
 /* Adds a node of `graph`, unless *twice tells that its name is taken. name: shorter than 4 GiB.
  * False when memory is out. */
-bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t graph, uint32_t n_outputs,
-                     bool *twice);
+bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t hash, uint32_t graph,
+                     uint32_t n_outputs, bool *twice);
 void tl_air_seen_release(tl_air_seen_table *t);
+
+/* Which list for the loader itself this is: pairs of keys and values first; -1: none of them. */
+int tl_air_bookkeeping(tl_air_bytes key);
 
 typedef struct tl_air_spans {
   const tl_air_bytes *at;

@@ -111,11 +111,16 @@ static bool is_plain(tl_sv s) {
   return same;
 }
 
-tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish) {
+uint32_t tl_air_name_ahead(const tl_air_names *t, tl_sv wish) {
+  uint32_t hash = hash_of(wish);
+  tl_prefetch(&t->slots[hash & (t->n_slots - 1)]);
+  return hash;
+}
+
+tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish, uint32_t hash) {
   if (!widen(t))
     return (tl_sv){0};
   if (prefix.n == 0 && wish.n && wish.n <= MAX_NAME - 11 && is_plain(wish)) {
-    uint32_t hash = hash_of(wish);
     uint32_t slot = find_slot(t, wish, hash);
     if (!t->slots[slot].p)
       return take(t, slot, wish, hash);

@@ -28,7 +28,9 @@ void tl_air_names_release(tl_air_names *t);
  * in use gets "_1", "_2" ..., a long one is cut and gets a hash. The result lives in the arena; p
  * is NULL when memory is out. */
 tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish);
-/* The same for a wish whose bytes outlive the table: a name that is the wish itself is no copy. */
-tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish);
+/* The same for a wish whose bytes outlive the table: a name that is the wish itself is no copy.
+ * hash: what tl_air_name_ahead, which starts loading the slot, said of the wish. */
+uint32_t tl_air_name_ahead(const tl_air_names *t, tl_sv wish);
+tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish, uint32_t hash);
 
 #endif

@@ -81,8 +81,8 @@ static tl_status check_constant(const tl_air *a, tl_value_id v) {
 /* ---- names ---- */
 
 /* wish: lives as long as the module. */
-static tl_status name_into(tl_air *a, tl_sv wish, tl_sv *out) {
-  *out = tl_air_name_view(&a->names, a->graph_prefix, wish);
+static tl_status name_into(tl_air *a, tl_sv wish, uint32_t hash, tl_sv *out) {
+  *out = tl_air_name_view(&a->names, a->graph_prefix, wish, hash);
   return out->p ? TL_OK : tl_air_no_memory(a);
 }
 
@@ -97,10 +97,10 @@ static tl_sv model_type(const tl_air *a, tl_node_id n) {
 }
 
 /* A node without a name is called after its type and a running number. */
-static tl_status name_node(tl_air *a, tl_node_id n, uint32_t number) {
+static tl_status name_node(tl_air *a, tl_node_id n, uint32_t hash, uint32_t number) {
   const tl_node *node = tl_node_get(a->m, n);
   if (node->name)
-    return name_into(a, tl_sym(a->m, node->name), &a->node_names[n]);
+    return name_into(a, tl_sym(a->m, node->name), hash, &a->node_names[n]);
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_add_sv(&text, model_type(a, n));
@@ -114,11 +114,16 @@ static tl_status name_node(tl_air *a, tl_node_id n, uint32_t number) {
   return name.p ? TL_OK : tl_air_no_memory(a);
 }
 
+static tl_status name_value(tl_air *a, tl_value_id v) {
+  tl_sv wish = tl_value_name(a->m, v);
+  return name_into(a, wish, tl_air_name_ahead(&a->names, wish), &a->value_names[v]);
+}
+
 static tl_status name_inputs(tl_air *a, const tl_graph *g) {
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_value_id v = g->inputs.at[i];
     TL_TRY(check_holder(a, v, TL_OP_npu_Data));
-    TL_TRY(name_into(a, tl_value_name(a->m, v), &a->value_names[v]));
+    TL_TRY(name_value(a, v));
   }
   return TL_OK;
 }
@@ -129,7 +134,7 @@ static tl_status name_constants(tl_air *a, const tl_graph *g) {
     if (!v || !tl_value_get(a->m, v)->n_uses)
       continue;
     TL_TRY(check_constant(a, v));
-    TL_TRY(name_into(a, tl_value_name(a->m, v), &a->value_names[v]));
+    TL_TRY(name_value(a, v));
   }
   return TL_OK;
 }
@@ -179,10 +184,12 @@ static tl_status plan_graph(tl_air *a, const tl_graph *g) {
   uint32_t number = 0;
   TL_TRY(set_prefix(a, g));
   TL_TRY(name_inputs(a, g));
-  TL_TRY(name_into(a, TL_SV("Node_Output"), &a->node_names[g->ret]));
+  uint32_t hash = tl_air_name_ahead(&a->names, TL_SV("Node_Output"));
+  TL_TRY(name_into(a, TL_SV("Node_Output"), hash, &a->node_names[g->ret]));
   TL_FOR_NODES(a->m, g, n) {
-    TL_TRY(check_node(a, n));
-    TL_TRY(name_node(a, n, number++));
+    hash = tl_air_name_ahead(&a->names, tl_sym(a->m, tl_node_get(a->m, n)->name));
+    TL_TRY(check_node(a, n)); /* meanwhile the slot arrives */
+    TL_TRY(name_node(a, n, hash, number++));
     TL_TRY(add_bodies(a, n));
   }
   TL_TRY(name_constants(a, g));
