@@ -4,6 +4,7 @@
 
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
+#include "ir/verify.h"
 
 /* A binary ONNX model starts with the tag of a small integer field, text with a letter, a blank or
  * a comment. */
@@ -17,11 +18,24 @@ static bool looks_like_text(const tl_file *f) {
   return c == '\n' || c == '\r' || c == '\t' || (c >= 0x20 && c < 0x7f);
 }
 
+/* People write text: what a grammar cannot refuse (arity, attribute kinds, scopes) is refused by the
+ * verifier. Types are left to inference. */
+static tl_status parse_text(tl_cli *cli, const char *path, tl_sv text, tl_module **out) {
+  tl_module *m;
+  TL_TRY(tl_module_parse(&cli->diag, path, text, &m));
+  tl_status status = tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES);
+  if (status == TL_OK)
+    *out = m;
+  else
+    tl_module_destroy(m);
+  return status;
+}
+
 static tl_status load_opened(tl_cli *cli, const char *path, tl_file *f, bool *parsed,
                              tl_module **out) {
   *parsed = looks_like_text(f);
   if (*parsed)
-    return tl_module_parse(&cli->diag, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
+    return parse_text(cli, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
   return TL_OK;
 }
 
