@@ -106,7 +106,7 @@ typedef struct tl_air {
   const tl_options *options;
   const tl_air_options *save;
   const char *path;
-  tl_sv model_name;
+  tl_sv stem; /* of the file, for the names of weight files */
   tl_arena arena;           /* names, rows, blobs */
   tl_air_names names;       /* of nodes */
   tl_air_names graph_pool;  /* names of graphs, which are a matter of their own */

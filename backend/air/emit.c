@@ -117,9 +117,12 @@ static tl_status sweep_graphs(sweep *s) {
   return TL_OK;
 }
 
+/* The model is called as its graph is, not as the file: the bytes must not depend on a path. */
 static void model_head(tl_air *a) {
+  tl_sv name = a->save->model_name ? tl_sv_from(a->save->model_name)
+                                   : a->graph_names[a->graphs.at[0]];
   tl_encoder_clear(&a->buf);
-  tl_encode_bytes(&a->buf, TL_MODEL_NAME, a->model_name);
+  tl_encode_bytes(&a->buf, TL_MODEL_NAME, name);
 }
 
 /* Options for the device compiler, sorted by key. */
@@ -227,7 +230,7 @@ static tl_status prepare(tl_air *a) {
       tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
       tl_air_names_init(&a->graph_pool, &a->arena, m->graphs.n) != TL_OK)
     return tl_air_no_memory(a);
-  a->model_name = a->save->model_name ? tl_sv_from(a->save->model_name) : stem(a->path);
+  a->stem = stem(a->path);
   a->form = a->options->external_weight ? TL_FORM_FILE_CONSTANT : TL_FORM_INSIDE;
   TL_TRY(tl_air_prepare_descs(a));
   return tl_air_plan(a);

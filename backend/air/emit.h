@@ -11,7 +11,7 @@
 
 typedef struct tl_air_options {
   const tl_options *options;  /* input format, weights, carried options; NULL: defaults */
-  const char *model_name;     /* NULL: the file's name without its extension */
+  const char *model_name;     /* NULL: the name of the main graph */
   uint64_t limit;             /* bytes of the message before weights move out; 0: 2^31 - 1 */
   const volatile int *cancel; /* polled while writing, NULL: never */
   tl_changes *changes;        /* empty; receives the files and folders of weights, so that a later

@@ -50,8 +50,8 @@ static tl_status split_file(tl_air *a, tl_air_names *files, tl_air_weight *w, tl
   tl_sv name = text->failed ? (tl_sv){0} : tl_air_name(files, TL_SV(""), tl_buf_view(text));
   tl_buf_clear(text);
   tl_buf_add_z(text, "air_weight/");
-  add_part(text, a->model_name);
-  tl_buf_add_z(text, a->model_name.n ? "/" : "");
+  add_part(text, a->stem);
+  tl_buf_add_z(text, a->stem.n ? "/" : "");
   tl_buf_add_sv(text, name);
   w->file = name.p ? keep(a, text) : name;
   return w->file.p ? TL_OK : tl_air_no_memory(a);
@@ -115,7 +115,7 @@ static tl_status name_files(tl_air *a, tl_buf *text) {
     tl_buf_clear(text);
     tl_buf_add_z(text, "weight/");
     if (is_combined(a))
-      tl_buf_add_sv(text, a->model_name);
+      tl_buf_add_sv(text, a->stem);
     tl_buf_add_z(text, is_combined(a) ? "_weight_combined" : "weight_");
     tl_buf_add_z(text, is_combined(a) ? "" : w->hash);
     w->file = i && is_combined(a) ? w[-1].file : keep(a, text);

@@ -23,7 +23,7 @@ static void nodes_and_edges(void) {
   air_model a;
   tl_options o = tl_options_default();
   air_model_make(&a, conv_text, &o, 0);
-  CU_ASSERT_STRING_EQUAL(a.model->name, "m");
+  CU_ASSERT_STRING_EQUAL(a.model->name, "g");
   CU_ASSERT_EQUAL_FATAL(a.model->n_graph, 1);
   const TlGe__GraphDef *g = a.model->graph[0];
   CU_ASSERT_STRING_EQUAL(g->name, "g");
