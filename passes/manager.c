@@ -7,24 +7,32 @@
 #include "ir/verify.h"
 #include "passes/passes.h"
 
-const tl_pass_row *tl_pass_rows(uint32_t *n) {
-  static const tl_pass_row rows[] = {
+enum {
+#define PASS(c_name, name, level, stage, summary) ROW_##c_name,
+#include "passes/passes.tbl"
+  N_ROWS
+};
+
+static const tl_pass_row rows_of_table[N_ROWS] = {
 #define PASS(c_name, name, level, stage, summary) \
   {name, summary, tl_pass_##c_name, level, TL_STAGE_##stage},
 #include "passes/passes.tbl"
-  };
-  *n = sizeof rows / sizeof *rows;
-  return rows;
+};
+
+/* A pair that names no pass does not compile. */
+static const tl_pass_order orders_of_table[] = {
+#define BEFORE(a, b, reason) {&rows_of_table[ROW_##a], &rows_of_table[ROW_##b], reason},
+#include "passes/passes.tbl"
+};
+
+const tl_pass_row *tl_pass_rows(uint32_t *n) {
+  *n = N_ROWS;
+  return rows_of_table;
 }
 
-/* Order pairs are written with C names; rows are compared by function name in the unit test. */
 const tl_pass_order *tl_pass_orders(uint32_t *n) {
-  static const tl_pass_order orders[] = {
-#define BEFORE(a, b, reason) {#a, #b, reason},
-#include "passes/passes.tbl"
-  };
-  *n = sizeof orders / sizeof *orders;
-  return orders;
+  *n = sizeof orders_of_table / sizeof *orders_of_table;
+  return orders_of_table;
 }
 
 const tl_pass_row *tl_pass_find(tl_sv name) {

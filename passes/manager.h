@@ -17,8 +17,8 @@ typedef struct tl_pass_row {
 } tl_pass_row;
 
 typedef struct tl_pass_order {
-  const char *before;
-  const char *after;
+  const tl_pass_row *before; /* rows of the table */
+  const tl_pass_row *after;
   const char *reason;
 } tl_pass_order;
 

@@ -63,5 +63,6 @@ void tl_document_passes(tl_buf *out) {
   const tl_pass_order *orders = tl_pass_orders(&n);
   tl_buf_add_z(out, "\n## Order\n\n| before | after | because |\n|---|---|---|\n");
   for (uint32_t i = 0; i < n; i++)
-    tl_buf_printf(out, "| %s | %s | %s |\n", orders[i].before, orders[i].after, orders[i].reason);
+    tl_buf_printf(out, "| `%s` | `%s` | %s |\n", orders[i].before->name, orders[i].after->name,
+                  orders[i].reason);
 }
