@@ -18,8 +18,8 @@ static bool looks_like_text(const tl_file *f) {
   return c == '\n' || c == '\r' || c == '\t' || (c >= 0x20 && c < 0x7f);
 }
 
-/* People write text: what a grammar cannot refuse (arity, attribute kinds, scopes) is refused by the
- * verifier. Types are left to inference. */
+/* People write text: what a grammar cannot refuse (arity, attribute kinds, scopes) is refused by
+ * the verifier. Types are left to inference. */
 static tl_status parse_text(tl_cli *cli, const char *path, tl_sv text, tl_module **out) {
   tl_module *m;
   TL_TRY(tl_module_parse(&cli->diag, path, text, &m));
