@@ -105,6 +105,11 @@ tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) {
   return tl_opset_vec_push(&m->opsets, row) ? TL_OK : TL_NO_MEMORY;
 }
 
+const char *tl_form_name(tl_form form) {
+  static const char *const names[] = {"canonical", "selected", "npu"};
+  return names[form];
+}
+
 tl_extra *tl_module_extra(tl_module *m, uint32_t *slot) {
   if (*slot == 0) {
     if (!tl_extra_vec_push(&m->extras, (tl_extra){0}))

@@ -202,6 +202,9 @@ size_t tl_module_bytes(const tl_module *m);
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) TL_NODISCARD;
 
+/* Word of the textual IR for a form: "canonical", "selected", "npu". */
+const char *tl_form_name(tl_form form);
+
 /* Returns a writable extra of the slot (created when *slot is 0), NULL when memory is out. */
 tl_extra *tl_module_extra(tl_module *m, uint32_t *slot);
 

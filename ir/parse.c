@@ -15,11 +15,6 @@ const char *tl_control_origin_name(tl_control_origin origin) {
   return names[origin];
 }
 
-const char *tl_form_name(tl_form form) {
-  static const char *const names[] = {"canonical", "selected", "npu"};
-  return names[form];
-}
-
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* "%x: type = value"; the type or the value may be left out where allowed. */

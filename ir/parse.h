@@ -18,8 +18,7 @@ enum {
  * TL_NO_MEMORY. The caller destroys *out; `text` may go away. */
 tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **out) TL_NODISCARD;
 
-/* Words of the text for enums: "user", "gate" ... and "canonical", "selected", "npu". */
+/* Word of the text for an origin: "user", "gate" ... */
 const char *tl_control_origin_name(tl_control_origin origin);
-const char *tl_form_name(tl_form form);
 
 #endif

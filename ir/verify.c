@@ -3,7 +3,6 @@
 #include "ir/verify.h"
 
 #include "ir/ops_gen.h"
-#include "ir/parse.h"
 #include "ir/verify_internal.h"
 
 void tl_verify_report(tl_verifier *v, tl_node_id n, const char *fmt, ...) {
