@@ -188,4 +188,7 @@ tl_status tl_air_write_weights(tl_air *a) TL_NODISCARD;
 tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uint64_t n)
     TL_NODISCARD;
 
+/* Moves what a->buf holds into the arena and empties it; lack of memory shows in a->buf.failed. */
+tl_sv tl_air_keep(tl_air *a);
+
 #endif

@@ -190,15 +190,8 @@ static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
 
 /* ---- what a row contributes ---- */
 
-static tl_sv keep(tl_air *a) {
-  tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
-  a->buf.failed = a->buf.failed || !s.p;
-  tl_encoder_clear(&a->buf);
-  return s;
-}
-
 static void add_raw(tl_air *a, const char *key) {
-  tl_entry e = {.key = tl_sv_from(key), .kind = TL_ENTRY_RAW, .u.value = keep(a)};
+  tl_entry e = {.key = tl_sv_from(key), .kind = TL_ENTRY_RAW, .u.value = tl_air_keep(a)};
   a->buf.failed = !tl_entry_vec_push(&a->entries, e) || a->buf.failed;
 }
 
@@ -265,7 +258,7 @@ static void add_defaults(tl_air *a, const tl_op *op) {
     if (!op->attrs[i].has_default)
       continue;
     encode_attr(a, &op->attrs[i].value);
-    tl_entry e = {.key = tl_sym(a->m, op->attrs[i].value.name), .u.value = keep(a)};
+    tl_entry e = {.key = tl_sym(a->m, op->attrs[i].value.name), .u.value = tl_air_keep(a)};
     a->buf.failed = !tl_entry_vec_push(&a->entries, e) || a->buf.failed;
   }
 }
@@ -332,7 +325,7 @@ static void finish_row(tl_air *a, tl_air_row *row) {
   to[a->entries.n].at = (uint32_t)a->buf.n;
   row->entries = to;
   row->n_entries = a->entries.n;
-  row->bytes = keep(a).p;
+  row->bytes = tl_air_keep(a).p;
   a->entries.n = 0;
 }
 

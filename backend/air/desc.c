@@ -23,7 +23,7 @@ static void bool_entry(tl_encoder *b, unsigned field, const char *key, bool v) {
   tl_encode_close(b, entry);
 }
 
-static tl_sv keep(tl_air *a) {
+tl_sv tl_air_keep(tl_air *a) {
   tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
   a->buf.failed = a->buf.failed || !s.p;
   tl_encoder_clear(&a->buf);
@@ -48,7 +48,7 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   tl_encoder_clear(b);
   for (int f = 0; f < TL_N_GE_FORMATS; f++) {
     format_entries(b, f);
-    a->format_blobs[f] = keep(a);
+    a->format_blobs[f] = tl_air_keep(a);
   }
   size_t desc = tl_encode_open(b, TL_NODE_INPUT_DESC);
   tl_encode_close(b, tl_encode_open(b, TL_DESC_SHAPE));
@@ -59,7 +59,7 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", false);
   tl_encode_z(b, TL_DESC_DEVICE, "NPU");
   tl_encode_close(b, desc);
-  a->unset_blob = keep(a);
+  a->unset_blob = tl_air_keep(a);
   return b->failed ? tl_air_no_memory(a) : TL_OK;
 }
 
