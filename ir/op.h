@@ -66,6 +66,10 @@ typedef struct tl_infer tl_infer;
 /* Shape function: reads operand types and attributes, sets result types (ir/infer.h). */
 typedef tl_status (*tl_infer_fn)(tl_infer *ctx, uint32_t node);
 
+typedef struct tl_eval tl_eval;
+/* Kernel of the evaluator: computes the results of one node (ir/eval_kernel.h). */
+typedef tl_status (*tl_eval_fn)(tl_eval *x);
+
 typedef struct tl_op {
   const char *domain; /* "" is ai.onnx */
   const char *name;
@@ -79,6 +83,9 @@ typedef struct tl_op {
   const tl_npu_candidate *npu;
   tl_infer_fn infer; /* NULL: nothing is known about the results */
   int64_t infer_arg; /* fixed argument of the shape function, 0 if none */
+  tl_eval_fn eval;   /* NULL: the evaluator cannot run it */
+  int64_t eval_arg;  /* fixed argument of the kernel, 0 if none */
+  bool eval_wide;    /* narrow floats reach the kernel as f32 */
   uint8_t n_operand_ports;
   uint8_t n_result_ports;
   uint8_t n_vars;

@@ -119,6 +119,10 @@ class Emitter:
         if op['infer'][0]:
             fields += [('infer', 'tl_infer_' + op['infer'][0])]
             fields += [('infer_arg', op['infer'][1])] if op['infer'][1] else []
+        if op['eval']:
+            name, arg, wide = op['eval']
+            fields += [('eval', 'tl_eval_' + name)] + ([('eval_arg', arg)] if arg else [])
+            fields += [('eval_wide', 'true')] if wide else []
         fields += [(k, len(op[v])) for k, v in counts.items() if op[v]]
         if op['traits']:
             fields += [('traits', ' | '.join('TL_TRAIT_' + t.upper() for t in op['traits']))]
@@ -137,6 +141,8 @@ class Emitter:
                 for i, op in enumerate(self.ops)]
         out += [f'  TL_N_OPS = {len(self.ops)}\n}};\n\n']
         out += [f'tl_status tl_infer_{name}(tl_infer *ctx, uint32_t node);\n' for name in infers]
+        evals = sorted({op['eval'][0] for op in self.ops if op['eval']})
+        out += [f'tl_status tl_eval_{name}(tl_eval *x);\n' for name in evals]
         return ''.join(out) + '\n#endif\n'
 
     def source(self, header):

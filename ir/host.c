@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host values: counted references over counted, 64-byte aligned payloads. */
+#include "ir/host.h"
+
+#include <stdlib.h>
+
+enum { PAYLOAD_ALIGNMENT = 64 };
+
+struct tl_host_bytes {
+  uint32_t refs;
+  uint64_t bytes;
+  tl_host_heap *heap;
+};
+
+_Static_assert(sizeof(struct tl_host_bytes) <= PAYLOAD_ALIGNMENT, "header fits before the payload");
+
+void tl_host_heap_init(tl_host_heap *h, uint64_t limit) {
+  *h = (tl_host_heap){.limit = limit};
+  tl_arena_init(&h->text, 0);
+}
+
+void tl_host_heap_release(tl_host_heap *h) { tl_arena_release(&h->text); }
+
+static char *payload_of(tl_host_bytes *b) { return (char *)b + PAYLOAD_ALIGNMENT; }
+
+static bool take(tl_host_heap *h, uint64_t bytes) {
+  if (h->limit && (bytes > h->limit || h->used > h->limit - bytes))
+    return false;
+  h->used += bytes;
+  if (h->used > h->peak)
+    h->peak = h->used;
+  return true;
+}
+
+static tl_host_bytes *bytes_new(tl_host_heap *h, uint64_t bytes) {
+  if (bytes > SIZE_MAX / 2 || !take(h, bytes))
+    return NULL;
+  size_t size = ((size_t)bytes + 2 * PAYLOAD_ALIGNMENT - 1) & ~(size_t)(PAYLOAD_ALIGNMENT - 1);
+  tl_host_bytes *b = aligned_alloc(PAYLOAD_ALIGNMENT, size);
+  if (!b) {
+    h->used -= bytes;
+    return NULL;
+  }
+  *b = (tl_host_bytes){.refs = 1, .bytes = bytes, .heap = h};
+  return b;
+}
+
+static void bytes_release(tl_host_bytes *b) {
+  if (!b || --b->refs)
+    return;
+  b->heap->used -= b->bytes;
+  free(b);
+}
+
+/* The record of a value without data. */
+static tl_host *record_new(tl_host_heap *h, tl_host_kind kind, int rank, const int64_t *dims) {
+  size_t n = rank > 0 ? (size_t)rank : 0;
+  tl_host *t = malloc(sizeof *t + n * sizeof *dims);
+  if (!t)
+    return NULL;
+  *t = (tl_host){.kind = (uint8_t)kind, .rank = (int16_t)rank, .refs = 1, .heap = h};
+  if (n)
+    memcpy(t->dims, dims, n * sizeof *dims);
+  return t;
+}
+
+static bool count_elements(int rank, const int64_t *dims, uint64_t *n) {
+  uint64_t total = 1;
+  bool empty = false;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] < 0)
+      return false;
+    empty = empty || dims[i] == 0;
+  }
+  for (int i = 0; !empty && i < rank; i++)
+    if (__builtin_mul_overflow(total, (uint64_t)dims[i], &total))
+      return false;
+  *n = empty ? 0 : total;
+  return true;
+}
+
+static bool tensor_bytes(tl_dtype dtype, uint64_t n, uint64_t *bytes) {
+  if (dtype == TL_DTYPE_STRING)
+    return !__builtin_mul_overflow(n, (uint64_t)sizeof(tl_sv), bytes);
+  return tl_dtype_bytes(dtype, n, bytes);
+}
+
+/* A tensor record with its sizes and no data. */
+static tl_host *tensor_record(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims) {
+  uint64_t n, bytes;
+  if (rank < 0 || rank > TL_MAX_RANK || !count_elements(rank, dims, &n) ||
+      !tensor_bytes(dtype, n, &bytes))
+    return NULL;
+  tl_host *t = record_new(h, TL_HOST_TENSOR, rank, dims);
+  if (!t)
+    return NULL;
+  t->dtype = (uint8_t)dtype;
+  t->n = n;
+  t->bytes = bytes;
+  return t;
+}
+
+tl_host *tl_host_new(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims) {
+  tl_host *t = tensor_record(h, dtype, rank, dims);
+  if (!t)
+    return NULL;
+  t->owner = bytes_new(h, t->bytes);
+  if (!t->owner) {
+    free(t);
+    return NULL;
+  }
+  t->data = payload_of(t->owner);
+  for (uint64_t i = 0; dtype == TL_DTYPE_STRING && i < t->n; i++)
+    ((tl_sv *)t->data)[i] = TL_SV("");
+  return t;
+}
+
+tl_host *tl_host_borrow(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims,
+                        const void *data) {
+  tl_host *t = tensor_record(h, dtype, rank, dims);
+  if (t)
+    t->data = (void *)(uintptr_t)data; /* never written: kernels write only what they made */
+  return t;
+}
+
+tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t *dims) {
+  tl_host *t = tensor_record(of->heap, dtype, rank, dims);
+  if (!t)
+    return NULL;
+  if (t->bytes != of->bytes) {
+    free(t);
+    return NULL;
+  }
+  t->data = of->data;
+  t->owner = of->owner;
+  if (t->owner)
+    t->owner->refs++;
+  return t;
+}
+
+static tl_host *strings_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t,
+                                    const tl_type *type) {
+  tl_host *v = tl_host_new(h, TL_DTYPE_STRING, type->rank, type->dims);
+  for (uint64_t i = 0; v && i < v->n; i++)
+    ((tl_sv *)v->data)[i] = tl_sym(m, t->u.strings[i]);
+  return v;
+}
+
+tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t) {
+  const tl_type *type = tl_type_get(m, t->type);
+  if (t->kind == TL_SOURCE_STRINGS)
+    return strings_from_tensor(h, m, t, type);
+  const void *data = tl_tensor_data(t);
+  size_t size = tl_dtype_get((tl_dtype)t->dtype)->bits / 8u;
+  size_t align = size > 8 ? 8 : size ? size : 1; /* a complex number is two floats */
+  if (((uintptr_t)data & (align - 1)) == 0)
+    return tl_host_borrow(h, (tl_dtype)t->dtype, type->rank, type->dims, data);
+  tl_host *v = tl_host_new(h, (tl_dtype)t->dtype, type->rank, type->dims);
+  if (v && v->bytes)
+    memcpy(v->data, data, v->bytes);
+  return v;
+}
+
+tl_host *tl_host_sequence(tl_host_heap *h, tl_host *const *items, uint64_t n) {
+  if (n > SIZE_MAX / sizeof(tl_host *) / 2)
+    return NULL;
+  tl_host *s = record_new(h, TL_HOST_SEQUENCE, 0, NULL);
+  if (!s)
+    return NULL;
+  s->bytes = n * sizeof(tl_host *);
+  s->owner = bytes_new(h, s->bytes);
+  if (!s->owner) {
+    free(s);
+    return NULL;
+  }
+  s->data = payload_of(s->owner);
+  s->n = n;
+  if (n)
+    s->dtype = items[0]->dtype;
+  for (uint64_t i = 0; i < n; i++)
+    ((tl_host **)s->data)[i] = tl_host_retain(items[i]);
+  return s;
+}
+
+tl_host *tl_host_none(tl_host_heap *h) { return record_new(h, TL_HOST_NONE, 0, NULL); }
+
+void tl_host_release(tl_host *t) {
+  if (!t || --t->refs)
+    return;
+  for (uint64_t i = 0; t->kind == TL_HOST_SEQUENCE && i < t->n; i++)
+    tl_host_release(tl_host_item(t, i));
+  bytes_release(t->owner);
+  free(t);
+}
+
+char *tl_host_text(tl_host_heap *h, size_t bytes) {
+  return take(h, bytes) ? tl_arena_alloc(&h->text, bytes) : NULL;
+}
+
+static bool is_wide_integer(tl_dtype d) {
+  return d == TL_DTYPE_I64 || d == TL_DTYPE_U64 || d == TL_DTYPE_I32 || d == TL_DTYPE_U32;
+}
+
+double tl_host_at(const tl_host *t, uint64_t i) {
+  switch ((tl_dtype)t->dtype) {
+  case TL_DTYPE_F64: return ((const double *)t->data)[i];
+  case TL_DTYPE_I32: return ((const int32_t *)t->data)[i];
+  case TL_DTYPE_U32: return ((const uint32_t *)t->data)[i];
+  case TL_DTYPE_I64: return (double)((const int64_t *)t->data)[i];
+  case TL_DTYPE_U64: return (double)((const uint64_t *)t->data)[i];
+  default: break;
+  }
+  float v;
+  tl_host_to_f32((tl_dtype)t->dtype, t->data, &v, i, 1);
+  return v;
+}
+
+static int64_t saturate(double v) {
+  if (v != v)
+    return 0;
+  if (v >= 9223372036854775808.0)
+    return INT64_MAX;
+  return v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
+}
+
+int64_t tl_host_int_at(const tl_host *t, uint64_t i) {
+  if (!is_wide_integer((tl_dtype)t->dtype))
+    return saturate(tl_host_at(t, i));
+  switch ((tl_dtype)t->dtype) {
+  case TL_DTYPE_I32: return ((const int32_t *)t->data)[i];
+  case TL_DTYPE_U32: return ((const uint32_t *)t->data)[i];
+  case TL_DTYPE_U64: {
+    uint64_t v = ((const uint64_t *)t->data)[i];
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+  }
+  default: return ((const int64_t *)t->data)[i];
+  }
+}

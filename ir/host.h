@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host values: what the evaluator computes with. A tensor is dtype, shape and a view of bytes,
+ * row-major and packed as tl_tensor stores them; views share their bytes. A sequence is a list of
+ * host values; an empty optional is a value of kind NONE, a full one is the value inside.
+ *
+ * Values are counted references. The counts are not atomic: only the thread that runs the graph
+ * makes, retains and releases values; workers of a pool read and write bytes. */
+#ifndef TL_IR_HOST_H
+#define TL_IR_HOST_H
+
+#include "ir/module.h"
+
+/* Accounts for the bytes of all values, so that a limit holds before the system's, and keeps the
+ * bytes of strings. It outlives its values. */
+typedef struct tl_host_heap {
+  uint64_t used;  /* bytes of payload now alive */
+  uint64_t peak;
+  uint64_t limit; /* 0: none */
+  tl_arena text;  /* of strings that kernels made; grows until the heap is released */
+} tl_host_heap;
+
+void tl_host_heap_init(tl_host_heap *h, uint64_t limit);
+void tl_host_heap_release(tl_host_heap *h);
+
+typedef enum tl_host_kind { TL_HOST_TENSOR, TL_HOST_SEQUENCE, TL_HOST_NONE } tl_host_kind;
+
+typedef struct tl_host_bytes tl_host_bytes; /* counted payload, 64-byte aligned */
+
+typedef struct tl_host {
+  uint8_t kind;  /* tl_host_kind */
+  uint8_t dtype; /* tensors; sequences: of their elements, NONE when unknown */
+  int16_t rank;  /* tensors: 0..TL_MAX_RANK */
+  uint32_t refs;
+  uint64_t n;            /* elements of the tensor or of the sequence */
+  uint64_t bytes;        /* of data: packed length; strings: n * sizeof(tl_sv) */
+  void *data;            /* tensor: elements, aligned to their size; string tensor: tl_sv[n];
+                            sequence: tl_host *[n] */
+  tl_host_bytes *owner;  /* NULL: borrowed, outlives the value */
+  tl_host_heap *heap;
+  int64_t dims[];        /* [rank] */
+} tl_host;
+
+/* A new tensor with uninitialised elements (string tensors: empty strings). NULL when memory is
+ * out, the heap's limit would be exceeded, the size overflows or a dim is negative. */
+tl_host *tl_host_new(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims);
+/* A tensor over bytes that outlive it; they must be aligned for the dtype. */
+tl_host *tl_host_borrow(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims,
+                        const void *data);
+/* The same elements in another shape, or seen as another dtype of the same total size; shares the
+ * bytes. The number of bytes must agree. */
+tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t *dims);
+/* Contents of a constant; copies only when the file's bytes are not aligned. Strings view the
+ * module's symbols. */
+tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t);
+/* A sequence of the given values (each is retained). */
+tl_host *tl_host_sequence(tl_host_heap *h, tl_host *const *items, uint64_t n);
+/* An empty optional. */
+tl_host *tl_host_none(tl_host_heap *h);
+
+static inline tl_host *tl_host_retain(tl_host *t) {
+  if (t)
+    t->refs++;
+  return t;
+}
+void tl_host_release(tl_host *t); /* NULL is allowed */
+
+/* Room for the bytes of a string, alive as long as the heap; NULL when memory is out or the limit
+ * is reached. */
+char *tl_host_text(tl_host_heap *h, size_t bytes);
+
+static inline tl_host *tl_host_item(const tl_host *sequence, uint64_t i) {
+  return ((tl_host *const *)sequence->data)[i];
+}
+
+/* Bytes of one element in data; 0 for the sub-byte types. */
+static inline size_t tl_host_element_size(tl_dtype d) {
+  return d == TL_DTYPE_STRING ? sizeof(tl_sv) : tl_dtype_get(d)->bits / 8u;
+}
+
+/* Element i as a number, whatever the dtype (integers, bool, every float; sub-byte ones unpacked).
+ * For summaries and single elements, not for loops over tensors. */
+double tl_host_at(const tl_host *t, uint64_t i);
+int64_t tl_host_int_at(const tl_host *t, uint64_t i); /* floats are truncated, saturating */
+
+/* Conversions of n elements, round to nearest even; `saturate` is ONNX's for the fp8 types. The
+ * dtypes are numbers or bool; sub-byte ones packed from bit 0. Independent of CPU features. */
+void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, uint64_t n);
+void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
+                      bool saturate);
+/* Scalars of the 16-bit types. */
+float tl_f16_to_f32(uint16_t h);
+uint16_t tl_f16_from_f32(float v);
+uint16_t tl_f16_from_f64(double v); /* rounded once */
+static inline float tl_bf16_to_f32(uint16_t h) {
+  uint32_t bits = (uint32_t)h << 16;
+  float v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+uint16_t tl_bf16_from_f32(float v);
+
+#endif
