@@ -50,6 +50,8 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
 
 void tl_cli_release(tl_cli *cli) {
   tl_path_vec_release(&cli->outputs);
+  tl_path_vec_release(&cli->inputs);
+  tl_path_vec_release(&cli->dims);
   tl_settings_release(&cli->settings);
 }
 
@@ -96,7 +98,11 @@ static tl_status report_unknown(tl_cli *cli, const char *arg, tl_sv spelling) {
 
 static tl_status give(tl_cli *cli, tl_option_id id, const char *value) {
   TL_TRY(tl_settings_set(&cli->settings, &cli->diag, id, value));
-  if (id == TL_OPTION_OUTPUT && !tl_path_vec_push(&cli->outputs, cli->settings.value[id]))
+  tl_path_vec *list = id == TL_OPTION_OUTPUT  ? &cli->outputs
+                      : id == TL_OPTION_INPUT ? &cli->inputs
+                      : id == TL_OPTION_DIM   ? &cli->dims
+                                              : NULL;
+  if (list && !tl_path_vec_push(list, cli->settings.value[id]))
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   return TL_OK;
 }
@@ -167,6 +173,11 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   }
   if (!cli->command)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere, "stray argument '%s'", arg);
+  bool takes_two = cli->command->bit == TL_COMMAND_VERIFY;
+  if (takes_two && cli->word && !cli->word2) {
+    cli->word2 = arg;
+    return TL_OK;
+  }
   if (cli->word || tl_cli_has(cli, TL_OPTION_MODEL) || cli->command->bit == TL_COMMAND_PASSES)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
                    "stray argument '%s'\vwrite --name=value without blanks around '=', and quote "

@@ -15,8 +15,12 @@ typedef struct tl_cli {
   tl_settings settings;
   tl_diag diag;
   const tl_command *command;  /* NULL: none was named */
-  const char *word;           /* the one argument that is not an option, NULL: none */
+  const char *word;           /* the first argument that is not an option, NULL: none */
+  const char *word2;          /* the second one, of commands that take two */
   tl_path_vec outputs;        /* every -o, in order; strings in the settings' arena */
+  tl_path_vec inputs;         /* every --input */
+  tl_path_vec dims;           /* every --dim */
+  bool differs;               /* a comparison was made, and failed */
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
   bool colour;
@@ -59,6 +63,7 @@ tl_status tl_command_opt(tl_cli *cli);
 tl_status tl_command_passes(tl_cli *cli);
 tl_status tl_command_ops(tl_cli *cli);
 tl_status tl_command_info(tl_cli *cli);
+tl_status tl_command_verify(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);
 
 /* Documents (help.c, documents.c, completions.c); each adds to out. */

@@ -83,7 +83,8 @@ void tl_document_options(tl_buf *out) {
       "Thus an `atc` command\nline works with `tailor convert` in place of `atc`. Of an option "
       "given twice the last value counts.\n\n"
       "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or write, "
-      "70 internal\nerror or out of memory, 128 + N stopped by signal N; with `--atc-exit` 255 "
+      "5 a comparison\ndiffers, 70 internal error or out of memory, 128 + N stopped by signal N; "
+      "with `--atc-exit` 255 "
       "for every failure.\n");
   for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++) {
     tl_buf_printf(out,
@@ -176,7 +177,8 @@ void tl_document_manual(tl_buf *out) {
   }
   tl_buf_add_z(out,
                ".SH EXIT STATUS\n0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
-               "read or write, 70 internal error or out of memory, 128 + N stopped by signal N. "
+               "read or write, 5 a comparison differs, 70 internal error or out of memory, 128 + N "
+               "stopped by signal N. "
                "With \\-\\-atc\\-exit every failure gives 255.\n"
                ".SH EXAMPLES\n.nf\ntailor convert model.onnx \\-o model.air\n"
                "tailor convert model.onnx \\-o model.air \\-o small.onnx "

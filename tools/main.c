@@ -6,7 +6,15 @@
 #include "tools/signals.h"
 
 /* Documented exit codes; after a signal it is 128 + its number. */
-enum { EXIT_USAGE = 1, EXIT_INPUT, EXIT_UNSUPPORTED, EXIT_IO, EXIT_INTERNAL = 70, EXIT_ATC = 255 };
+enum {
+  EXIT_USAGE = 1,
+  EXIT_INPUT,
+  EXIT_UNSUPPORTED,
+  EXIT_IO,
+  EXIT_DIFFERS,
+  EXIT_INTERNAL = 70,
+  EXIT_ATC = 255
+};
 
 static const tl_command commands[] = {
     {"convert", TL_COMMAND_CONVERT, "MODEL -o OUTPUT... [OPTION...]",
@@ -31,6 +39,12 @@ static const tl_command commands[] = {
      "Prints opset, inputs, outputs, ops by type, element types, weights, and the ops that have no "
      "NPU form.",
      tl_command_info},
+    {"verify", TL_COMMAND_VERIFY, "MODEL MODEL|FOLDER [OPTION...]",
+     "compare what two models compute",
+     "Evaluates both models on the same inputs and compares their outputs, and then every tensor "
+     "that both have by name. With a FOLDER that holds input_0.pb ... and output_0.pb ..., the "
+     "model is evaluated on those inputs and compared with those outputs.",
+     tl_command_verify},
     {"help", TL_COMMAND_HELP, "[COMMAND]", "explain a command",
      "Prints the options of COMMAND, or the list of commands.", tl_command_help},
 };
@@ -59,10 +73,12 @@ static int exit_code(const tl_cli *cli, tl_status status) {
       [TL_LIMIT] = EXIT_INPUT,
       [TL_INTERNAL] = EXIT_INTERNAL,
   };
-  if (status == TL_OK)
+  if (status == TL_OK && !cli->differs)
     return 0;
   if (tl_cli_has(cli, TL_OPTION_ATC_EXIT))
     return EXIT_ATC;
+  if (status == TL_OK)
+    return EXIT_DIFFERS;
   return *cli->signal ? 128 + *cli->signal : codes[status];
 }
 

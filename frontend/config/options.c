@@ -9,6 +9,8 @@
 #define OPS TL_COMMAND_OPS
 #define INFO TL_COMMAND_INFO
 #define NONE TL_COMMAND_NONE
+#define RUN TL_COMMAND_RUN
+#define VERIFY TL_COMMAND_VERIFY
 
 static const tl_option_row rows[TL_N_OPTION_ROWS] = {
 #define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \
@@ -22,7 +24,7 @@ static const tl_option_row rows[TL_N_OPTION_ROWS] = {
    TL_OPTION_##kind,                                                                               \
    TL_FATE_OWN,                                                                                    \
    TL_OPTIONS_##group,                                                                             \
-   (uint8_t)(commands),                                                                            \
+   (uint16_t)(commands),                                                                           \
    letter},
 #define CARRY(id, name, kind, values, fallback, key, group, help)                                  \
   {name,    "", values,           fallback,      key,                                              \
@@ -45,6 +47,7 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
     [TL_OPTIONS_IO] = "Input and output",
     [TL_OPTIONS_MODEL] = "Model",
     [TL_OPTIONS_PASSES] = "Passes",
+    [TL_OPTIONS_EVALUATION] = "Evaluation",
     [TL_OPTIONS_GENERAL] = "General",
     [TL_OPTIONS_DEVICE] = "Device compiler (checked, recorded in the model, not acted on here)",
     [TL_OPTIONS_IGNORED] = "Accepted with a warning, without effect here",
@@ -54,6 +57,10 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
 };
 
 const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
+
+bool tl_option_may_repeat(tl_option_id id) {
+  return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM;
+}
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }
 

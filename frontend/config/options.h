@@ -46,13 +46,16 @@ enum {
   TL_COMMAND_INFO = 1 << 4,
   TL_COMMAND_HELP = 1 << 5,
   TL_COMMAND_NONE = 1 << 6, /* before any command */
-  TL_COMMAND_ANY = (1 << 7) - 1
+  TL_COMMAND_RUN = 1 << 7,
+  TL_COMMAND_VERIFY = 1 << 8,
+  TL_COMMAND_ANY = (1 << 9) - 1
 };
 
 typedef enum tl_option_group {
   TL_OPTIONS_IO,
   TL_OPTIONS_MODEL,
   TL_OPTIONS_PASSES,
+  TL_OPTIONS_EVALUATION,
   TL_OPTIONS_GENERAL,
   TL_OPTIONS_DEVICE,
   TL_OPTIONS_IGNORED,
@@ -73,12 +76,14 @@ typedef struct tl_option_row {
   uint8_t kind;         /* tl_option_kind */
   uint8_t fate;         /* tl_option_fate */
   uint8_t group;        /* tl_option_group */
-  uint8_t commands;     /* TL_COMMAND_ set */
+  uint16_t commands;    /* TL_COMMAND_ set */
   char letter;          /* 'o' for -o, 0: none */
 } tl_option_row;
 
 /* Row of an id below TL_N_OPTION_ROWS. */
 const tl_option_row *tl_option_row_get(tl_option_id id);
+/* True when giving the option again adds to what was given before. */
+bool tl_option_may_repeat(tl_option_id id);
 /* Heading of a group in help and documents. */
 const char *tl_option_group_title(tl_option_group group);
 

@@ -92,7 +92,7 @@ tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const cha
   if (!copy)
     return tl_fail(d, TL_NO_MEMORY, tl_at_option(s, id), "out of memory");
   bool is_flag = tl_option_row_get(id)->kind == TL_OPTION_FLAG;
-  if (s->value[id] && !is_flag && id != TL_OPTION_OUTPUT)
+  if (s->value[id] && !is_flag && !tl_option_may_repeat(id))
     tl_warn(d, tl_at_option(s, id), "given twice; '%s' counts, '%s' does not", copy, s->value[id]);
   s->value[id] = copy;
   return TL_OK;

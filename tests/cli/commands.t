@@ -31,10 +31,12 @@ $ tailor help
 >   passes    list the passes
 >   ops       list the ops, or describe one
 >   info      describe a model
+>   verify    compare what two models compute
 >   help      explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
-> write, 70 internal error or out of memory, 128 + N stopped by signal N.
+> write, 5 a comparison differs, 70 internal error or out of memory, 128 + N stopped
+> by signal N.
 >
 > 'tailor help COMMAND' lists the options of a command, 'tailor --version' what this
 > build knows.
@@ -50,10 +52,12 @@ $ tailor --help
 >   passes    list the passes
 >   ops       list the ops, or describe one
 >   info      describe a model
+>   verify    compare what two models compute
 >   help      explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
-> write, 70 internal error or out of memory, 128 + N stopped by signal N.
+> write, 5 a comparison differs, 70 internal error or out of memory, 128 + N stopped
+> by signal N.
 >
 > 'tailor help COMMAND' lists the options of a command, 'tailor --version' what this
 > build knows.

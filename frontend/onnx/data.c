@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TensorProto, SequenceProto and OptionalProto in files of their own. */
+#include "frontend/onnx/data.h"
+
+#include "frontend/onnx/import.h"
+
+/* Fields of SequenceProto and OptionalProto; they agree but for the plural. */
+enum { NAME = 1, ELEM_TYPE = 2, TENSORS = 3, SPARSE = 4, SEQUENCES = 5, MAPS = 6, OPTIONALS = 7 };
+
+typedef struct reader {
+  tl_onnx x;
+  tl_host_heap *heap;
+  uint32_t depth;
+} reader;
+
+TL_VEC(host_vec, tl_host *);
+
+static tl_status no_memory(const reader *r) {
+  return tl_fail(r->x.d, TL_NO_MEMORY, TL_AT_FILE(r->x.path), "out of memory");
+}
+
+static tl_status read_tensor(reader *r, tl_proto body, tl_host **out, tl_sv *name) {
+  tl_tensor_id id;
+  tl_status status = tl_onnx_tensor(&r->x, body, TL_AT_FILE(r->x.path), &id);
+  if (status == TL_OK)
+    status = tl_onnx_tensor_name(&r->x, body, false, name);
+  if (status != TL_OK)
+    return status == TL_NO_MEMORY ? no_memory(r) : status;
+  *out = tl_host_from_tensor(r->heap, r->x.m, tl_tensor_get(r->x.m, id));
+  if (*out)
+    return TL_OK;
+  if (r->heap->limit)
+    return tl_fail(r->x.d, TL_LIMIT, TL_AT_FILE(r->x.path),
+                   "the value does not fit into the memory limit of %llu MiB\v"
+                   "raise it with --memory-limit",
+                   (unsigned long long)(r->heap->limit >> 20));
+  return no_memory(r);
+}
+
+static tl_status read_value(reader *r, tl_proto body, tl_type_kind kind, tl_host **out,
+                            tl_sv *name);
+
+/* Kind of the value in a field of the two messages, UNKNOWN when it holds none. */
+static tl_type_kind kind_of_field(uint32_t number) {
+  switch (number) {
+  case TENSORS: return TL_KIND_TENSOR;
+  case SPARSE: return TL_KIND_SPARSE_TENSOR;
+  case SEQUENCES: return TL_KIND_SEQUENCE;
+  case MAPS: return TL_KIND_MAP;
+  case OPTIONALS: return TL_KIND_OPTIONAL;
+  default: return TL_KIND_UNKNOWN;
+  }
+}
+
+/* Pushes every value of the message. */
+static tl_status read_items(reader *r, tl_proto w, host_vec *items, tl_sv *name) {
+  tl_field f;
+  tl_step step;
+  tl_sv inner;
+  while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
+    if (f.type != TL_WIRE_BYTES)
+      continue;
+    if (f.number == NAME)
+      *name = tl_proto_sv(f.body);
+    tl_type_kind kind = kind_of_field(f.number);
+    if (kind == TL_KIND_UNKNOWN)
+      continue;
+    tl_host *item = NULL;
+    TL_TRY(read_value(r, f.body, kind, &item, &inner));
+    if (!host_vec_push(items, item)) {
+      tl_host_release(item);
+      return no_memory(r);
+    }
+  }
+  return step == TL_STEP_BAD ? tl_onnx_malformed(&r->x, w.p, "SequenceProto or OptionalProto")
+                             : TL_OK;
+}
+
+static tl_status make_optional(reader *r, const host_vec *items, tl_host **out) {
+  if (items->n > 1)
+    return tl_fail(r->x.d, TL_INVALID_MODEL, TL_AT_FILE(r->x.path),
+                   "an OptionalProto holds %u values, one at most is allowed", items->n);
+  *out = items->n ? tl_host_retain(items->at[0]) : tl_host_none(r->heap);
+  return *out ? TL_OK : no_memory(r);
+}
+
+static tl_status read_composed(reader *r, tl_proto body, tl_type_kind kind, tl_host **out,
+                               tl_sv *name) {
+  host_vec items = {0};
+  tl_status status = read_items(r, body, &items, name);
+  if (status == TL_OK && kind == TL_KIND_OPTIONAL) {
+    status = make_optional(r, &items, out);
+  } else if (status == TL_OK) {
+    *out = tl_host_sequence(r->heap, items.at, items.n);
+    status = *out ? TL_OK : no_memory(r);
+  }
+  for (uint32_t i = 0; i < items.n; i++)
+    tl_host_release(items.at[i]);
+  host_vec_release(&items);
+  return status;
+}
+
+static tl_status read_value(reader *r, tl_proto body, tl_type_kind kind, tl_host **out,
+                            tl_sv *name) {
+  *name = (tl_sv){"", 0};
+  if (kind == TL_KIND_TENSOR)
+    return read_tensor(r, body, out, name);
+  if (kind != TL_KIND_SEQUENCE && kind != TL_KIND_OPTIONAL)
+    return tl_fail(r->x.d, TL_UNSUPPORTED, TL_AT_FILE(r->x.path),
+                   "maps and sparse tensors are not read as data");
+  if (r->depth == TL_ONNX_MAX_DEPTH)
+    return tl_fail(r->x.d, TL_LIMIT, TL_AT_FILE(r->x.path), "values are nested more than %d deep",
+                   TL_ONNX_MAX_DEPTH);
+  r->depth++;
+  tl_status status = read_composed(r, body, kind, out, name);
+  r->depth--;
+  return status;
+}
+
+tl_status tl_onnx_load_value(tl_module *store, const char *path, tl_type_kind kind,
+                             tl_host_heap *heap, tl_host **out, tl_sv *name) {
+  static const tl_onnx_load_options options = {.mode = TL_FILE_MAP};
+  tl_file *file;
+  tl_sv ignored;
+  TL_TRY(tl_file_open(store->diag, path, options.mode, &file));
+  reader r = {.heap = heap};
+  r.x = (tl_onnx){.d = store->diag, .path = path, .file = file, .m = store, .o = &options};
+  r.x.model = (tl_proto){file->data, file->data + file->size};
+  TL_TRY(tl_module_add_file(store, file));
+  tl_status status = read_value(&r, r.x.model, kind, out, name ? name : &ignored);
+  tl_external_vec_release(&r.x.externals);
+  return status;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folders of values. */
+#include "tools/data_folder.h"
+
+#include <sys/stat.h>
+
+#include "frontend/onnx/data.h"
+
+/* One file of the folder. */
+typedef struct data_file {
+  const char *path; /* in the settings' arena: it outlives messages */
+  tl_host *value;   /* owned */
+  tl_value_id to;   /* input it is for */
+} data_file;
+
+TL_VEC(data_file_vec, data_file);
+
+bool tl_is_folder(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static tl_status no_memory(const tl_evaluation *e) {
+  return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+}
+
+/* "folder/stem_i.pb", NULL when memory is out. */
+static const char *path_of(tl_evaluation *e, const char *folder, const char *stem, uint32_t i) {
+  tl_buf b;
+  tl_buf_init(&b);
+  tl_buf_printf(&b, "%s/%s_%u.pb", folder, stem, i);
+  const char *path = b.failed ? NULL : tl_arena_copy(&e->cli->settings.arena, b.p, b.n);
+  tl_buf_release(&b);
+  return path;
+}
+
+static bool exists(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0;
+}
+
+static tl_status read_as(tl_evaluation *e, const char *path, const tl_module *m, tl_value_id v,
+                         tl_host **out, tl_sv *name) {
+  tl_type_kind kind = (tl_type_kind)tl_type_get(m, tl_value_type(m, v))->kind;
+  if (kind == TL_KIND_UNKNOWN)
+    kind = TL_KIND_TENSOR;
+  return tl_onnx_load_value(e->store, path, kind, &e->heap, out, name);
+}
+
+static bool has_default(const tl_module *m, tl_value_id v) {
+  return tl_value_get(m, v)->tensor != TL_NO_TENSOR;
+}
+
+/* The inputs that files stand for by position: all of them when there are as many files. */
+static tl_status list_inputs(tl_evaluation *e, const tl_module *m, uint32_t n_files,
+                             tl_u32_vec *out) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if ((n_files == g->inputs.n || !has_default(m, g->inputs.at[i])) &&
+        !tl_u32_vec_push(out, g->inputs.at[i]))
+      return no_memory(e);
+  return TL_OK;
+}
+
+static tl_value_id input_named(const tl_module *m, tl_sv name) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; name.n && i < g->inputs.n; i++)
+    if (tl_sv_eq(tl_value_name(m, g->inputs.at[i]), name))
+      return g->inputs.at[i];
+  return TL_NO_VALUE;
+}
+
+/* Reads the files as values of the inputs; *named: each file names another input. */
+static tl_status read_files(tl_evaluation *e, const tl_module *m, const tl_u32_vec *inputs,
+                            data_file_vec *files, bool *named) {
+  *named = true;
+  for (uint32_t i = 0; i < files->n; i++) {
+    tl_sv name;
+    data_file *f = &files->at[i];
+    TL_TRY(read_as(e, f->path, m, inputs->at[i], &f->value, &name));
+    f->to = input_named(m, name);
+    *named = *named && f->to;
+    for (uint32_t k = 0; k < i; k++)
+      *named = *named && files->at[k].to != f->to;
+  }
+  return TL_OK;
+}
+
+static tl_status too_many(const tl_evaluation *e, const char *folder, uint32_t n_files,
+                          uint32_t n_inputs) {
+  return tl_fail(&e->cli->diag, TL_INVALID_MODEL, TL_AT_FILE(folder),
+                 "the folder has %u input_N.pb files, the model %u inputs without a value", n_files,
+                 n_inputs);
+}
+
+static tl_status place_inputs(tl_evaluation *e, const char *folder, const tl_module *m,
+                              data_file_vec *files, tl_u32_vec *inputs, tl_host_vec *out) {
+  bool named;
+  TL_TRY(list_inputs(e, m, files->n, inputs));
+  if (files->n > inputs->n)
+    return too_many(e, folder, files->n, inputs->n);
+  TL_TRY(read_files(e, m, inputs, files, &named));
+  for (uint32_t i = 0; i < tl_module_main(m)->inputs.n; i++)
+    if (!tl_host_vec_push(out, NULL))
+      return no_memory(e);
+  for (uint32_t i = 0; i < files->n; i++) {
+    tl_value_id v = named ? files->at[i].to : inputs->at[i];
+    out->at[tl_value_get(m, v)->index] = tl_host_retain(files->at[i].value);
+  }
+  return TL_OK;
+}
+
+tl_status tl_folder_inputs(tl_evaluation *e, const char *folder, const tl_module *m,
+                           tl_host_vec *out) {
+  data_file_vec files = {0};
+  tl_u32_vec inputs = {0};
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; status == TL_OK && i <= UINT16_MAX; i++) {
+    data_file f = {.path = path_of(e, folder, "input", i)};
+    if (f.path && !exists(f.path))
+      break;
+    if (!f.path || !data_file_vec_push(&files, f))
+      status = no_memory(e);
+  }
+  if (status == TL_OK)
+    status = place_inputs(e, folder, m, &files, &inputs, out);
+  for (uint32_t i = 0; i < files.n; i++)
+    tl_host_release(files.at[i].value);
+  data_file_vec_release(&files);
+  tl_u32_vec_release(&inputs);
+  return status;
+}
+
+tl_status tl_folder_outputs(tl_evaluation *e, const char *folder, const tl_module *m,
+                            tl_host_vec *out) {
+  const tl_graph *g = tl_module_main(m);
+  uint32_t found = 0, n = tl_graph_n_outputs(m, g);
+  for (uint32_t i = 0; i < n; i++) {
+    const char *path = path_of(e, folder, "output", i);
+    if (!path || !tl_host_vec_push(out, NULL))
+      return no_memory(e);
+    if (!exists(path))
+      continue;
+    TL_TRY(read_as(e, path, m, tl_graph_output(m, g, i), &out->at[i], NULL));
+    found++;
+  }
+  if (found || !n)
+    return TL_OK;
+  return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(folder),
+                 "the folder has no output_0.pb to compare with");
+}
