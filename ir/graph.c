@@ -362,6 +362,29 @@ tl_value_id tl_graph_add_constant(tl_module *m, tl_graph_id g, tl_symbol name,
                    tl_tensor_get(m, tensor)->type, tensor);
 }
 
+tl_status tl_graph_splice(tl_module *m, tl_graph_id body, tl_node_id before) {
+  tl_graph *from = tl_graph_get(m, body);
+  tl_graph *to = tl_graph_get(m, tl_node_get(m, before)->graph);
+  assert(from != to && from->inputs.n == 0);
+  if (from->constants.n > UINT32_MAX / 2 - to->constants.n ||
+      !tl_u32_vec_reserve(&to->constants, to->constants.n + from->constants.n))
+    return TL_NO_MEMORY;
+  for (uint32_t i = 0; i < from->constants.n; i++) {
+    tl_value_id v = from->constants.at[i];
+    if (!v)
+      continue;
+    tl_value_get(m, v)->def = to->id;
+    tl_value_get(m, v)->index = to->constants.n;
+    to->constants.at[to->constants.n++] = v;
+  }
+  from->constants.n = 0;
+  for (tl_node_id n = from->first; n; n = from->first) {
+    unlink_node(m, n);
+    link_node(m, to, n, before);
+  }
+  return TL_OK;
+}
+
 void tl_graph_erase_constant(tl_module *m, tl_value_id v) {
   tl_value *value = tl_value_get(m, v);
   assert(value->kind == TL_VALUE_CONSTANT && value->n_uses == 0);

@@ -181,6 +181,60 @@ static tl_status infer_roots(tl_infer *x) {
   return TL_OK;
 }
 
+/* ---- contents that stay ---------------------------------------------------------------------- */
+
+/* Iterations of a loop may differ in more than the types that hold throughout, and a model may
+ * declare what it likes there: only values that exist once are trusted. */
+static bool exists_once(const tl_module *m, tl_value_id v) {
+  const tl_graph *g = tl_graph_get(m, tl_value_graph(m, v));
+  while (g->kind == TL_GRAPH_BODY && g->inputs.n == 0)
+    g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);
+  return g->kind == TL_GRAPH_ROOT;
+}
+
+static bool all_numbers(tl_partial p, int64_t low, int64_t high) {
+  for (uint32_t i = 0; i < p.n; i++)
+    if (p.at[i].kind != TL_ELEM_INT || p.at[i].value < low || p.at[i].value > high)
+      return false;
+  return p.at != NULL;
+}
+
+static tl_tensor_id contents_i64(tl_infer *x, tl_partial p, int rank) {
+  int64_t *at = tl_arena_alloc(x->scratch, p.n * sizeof *at);
+  for (uint32_t i = 0; at && i < p.n; i++)
+    at[i] = p.at[i].value;
+  return at ? tl_tensor_i64s(x->m, at, p.n, rank) : TL_NO_TENSOR;
+}
+
+static tl_tensor_id contents_i32(tl_infer *x, tl_partial p, int rank) {
+  int32_t *at = tl_arena_alloc(x->scratch, p.n * sizeof *at);
+  for (uint32_t i = 0; at && i < p.n; i++)
+    at[i] = (int32_t)p.at[i].value;
+  return at ? tl_tensor_i32s(x->m, at, p.n, rank) : TL_NO_TENSOR;
+}
+
+/* The elements of v as a tensor, TL_NO_TENSOR when they are not all known. */
+static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
+  tl_partial p = x->partials[v];
+  bool fits = t->kind == TL_KIND_TENSOR && (t->rank == 1 || (t->rank == 0 && p.n == 1));
+  if (!fits || !exists_once(x->m, v))
+    return TL_NO_TENSOR;
+  if (t->dtype == TL_DTYPE_I64 && all_numbers(p, INT64_MIN, INT64_MAX))
+    return contents_i64(x, p, t->rank);
+  if (t->dtype == TL_DTYPE_I32 && all_numbers(p, INT32_MIN, INT32_MAX))
+    return contents_i32(x, p, t->rank);
+  return TL_NO_TENSOR;
+}
+
+static void keep_contents(tl_infer *x) {
+  for (tl_value_id v = 1; v < x->n_partials; v++) {
+    tl_value *value = tl_value_get(x->m, v);
+    if (value->kind == TL_VALUE_RESULT && (value->tensor || x->partials[v].at))
+      value->tensor = x->partials[v].at ? contents_of(x, v) : TL_NO_TENSOR;
+  }
+}
+
 tl_status tl_infer_module(tl_module *m) {
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
@@ -193,6 +247,8 @@ tl_status tl_infer_module(tl_module *m) {
                 .elems_left = FREE_ELEMENTS,
                 .visits_left = FREE_VISITS + (uint64_t)VISITS_PER_NODE * tl_module_node_end(m)};
   tl_status status = x.partials && x.declared ? infer_roots(&x) : TL_NO_MEMORY;
+  if (status == TL_OK)
+    keep_contents(&x);
   tl_arena_release(&scratch);
   return status;
 }

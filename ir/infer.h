@@ -7,7 +7,8 @@
  *
  * Partial values: for integer tensors of rank 0 and 1 with few elements (shape arithmetic) the
  * elements themselves are tracked, as numbers or symbolic dims, so that Shape -> Gather -> Concat
- * -> Reshape keeps names. */
+ * -> Reshape keeps names. Where every element turns out to be a number, the contents stay with the
+ * value (tl_value.tensor) for folding. */
 #ifndef TL_IR_INFER_H
 #define TL_IR_INFER_H
 

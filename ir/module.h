@@ -52,7 +52,7 @@ typedef struct tl_value {
   tl_use_id first_use;
   tl_use_id last_use;
   uint32_t n_uses; /* graph outputs count: they are operands of RETURN */
-  tl_tensor_id tensor;
+  tl_tensor_id tensor; /* RESULT: its contents where inference knows them all, else 0 */
   uint32_t extra; /* 0 or index into module->extras */
   uint8_t kind;   /* tl_value_kind */
 } tl_value;

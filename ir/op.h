@@ -41,7 +41,8 @@ enum {
   TL_TRAIT_IDENTITY = 1 << 5,    /* result 0 is operand 0 */
   TL_TRAIT_BODY = 1 << 6,        /* has graph attributes */
   TL_TRAIT_LAYOUT = 1 << 7,      /* moves or views data, computes nothing */
-  TL_TRAIT_DEPRECATED = 1 << 8
+  TL_TRAIT_DEPRECATED = 1 << 8,
+  TL_TRAIT_UNFOLDED = 1 << 9     /* stays on constants too: device compilers look for the pair */
 };
 
 typedef enum tl_lower_kind {

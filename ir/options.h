@@ -58,11 +58,16 @@ typedef struct tl_options {
   const tl_carried_option *carried;
   uint32_t n_carried;
   bool allow_unmapped; /* AIR: write ops without an NPU form under their ONNX name */
+  uint64_t fold_limit; /* bytes a folded constant may have, if its operands have fewer */
+  bool keep_constants; /* --oo-constant-folding=false */
+  bool keep_dead;      /* --oo-dead-code-elimination=false */
 } tl_options;
+
+enum { TL_FOLD_LIMIT = 65536 };
 
 /* All zero but the documented defaults. */
 static inline tl_options tl_options_default(void) {
-  return (tl_options){.soc = TL_SOC_A2, .input_format = "NCHW"};
+  return (tl_options){.soc = TL_SOC_A2, .input_format = "NCHW", .fold_limit = TL_FOLD_LIMIT};
 }
 
 #endif

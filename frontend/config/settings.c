@@ -168,6 +168,19 @@ static tl_status check_dynamic(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* GE's key of an option that this compiler acts on and the device compiler has to know as well: the
+ * choice of NPU ops depends on the chip, bounds of a dim have no place in a type. */
+static const char *shared_key(unsigned id, bool ranged) {
+  switch (id) {
+  case TL_OPTION_INPUT_SHAPE:
+  case TL_OPTION_INPUT_SHAPE_RANGE: return ranged ? "ge.inputShape" : NULL;
+  case TL_OPTION_SOC_VERSION: return "ge.socVersion";
+  case TL_OPTION_OO_CONSTANT_FOLDING: return "ge.oo.constantFolding";
+  case TL_OPTION_OO_DEAD_CODE_ELIMINATION: return "ge.oo.deadCodeElimination";
+  default: return NULL;
+  }
+}
+
 /* Collects what the device compiler is to find in the model, in the order of the table. */
 static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
   tl_carried_option *carried = tl_arena_calloc(&s->arena, TL_N_OPTION_ROWS, sizeof *carried);
@@ -176,12 +189,9 @@ static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
   uint32_t n = 0;
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
-    /* Bounds of a dim have no place in a type, so the text of ranged shapes travels along. */
-    bool is_shape = i == TL_OPTION_INPUT_SHAPE || i == TL_OPTION_INPUT_SHAPE_RANGE;
-    bool is_chip = i == TL_OPTION_SOC_VERSION; /* the choice of NPU ops depends on it */
-    if (!s->value[i] || !(row->fate == TL_FATE_CARRY || is_chip || (is_shape && ranged)))
+    const char *key = row->fate == TL_FATE_CARRY ? row->key : shared_key(i, ranged);
+    if (!s->value[i] || !key)
       continue;
-    const char *key = is_shape ? "ge.inputShape" : is_chip ? "ge.socVersion" : row->key;
     carried[n++] = (tl_carried_option){tl_sv_from(key), tl_sv_from(s->value[i])};
   }
   s->options.carried = carried;
@@ -197,6 +207,11 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
   o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);
+  int64_t limit = TL_FOLD_LIMIT;
+  (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_FOLD_LIMIT)), &limit);
+  o->fold_limit = (uint64_t)limit;
+  o->keep_constants = strcmp(tl_settings_get(s, TL_OPTION_OO_CONSTANT_FOLDING), "false") == 0;
+  o->keep_dead = strcmp(tl_settings_get(s, TL_OPTION_OO_DEAD_CODE_ELIMINATION), "false") == 0;
   if (s->value[TL_OPTION_SOC_VERSION])
     TL_TRY(
         tl_read_soc(d, tl_at_option(s, TL_OPTION_SOC_VERSION), s->value[TL_OPTION_SOC_VERSION], o));

@@ -114,6 +114,15 @@ $ tailor opt --help
 >       --time-passes[=text|json]
 >                             print the time each pass took
 >       --remarks             print what passes did or declined to do, and where
+>       --fold-limit=N        fold a computation of constants if its result has at
+>                             most this many bytes, or no more than its operands
+>                             (default: 65536)
+>       --oo-constant-folding=true|false
+>                             compute what depends on constants only (default:
+>                             true)
+>       --oo-dead-code-elimination=true|false
+>                             erase nodes whose results nobody uses (default:
+>                             true)
 >       --rewrite-limit=N     let passes make this many rewrites in all (for
 >                             bisecting); 0 is no bound
 >

@@ -37,8 +37,6 @@ $ tailor convert m.onnx -o m.air --dry-run --precision_mode=force_fp16 --modify_
 $ tailor convert m.onnx -o m.air --dry-run --ge.oo.level=O1 --ge.oo.constantFolding=true
 ! tailor: error: --oo-level: not in this version (extent of optimization; -O0, -O1, -O2 say it for this version)
 !   hint: leave it out here and give it to the atc call that reads the .air file
-! tailor: error: --oo-constant-folding: not in this version (fold constants)
-!   hint: leave it out here and give it to the atc call that reads the .air file
 ? 3
 # Another tool's business.
 $ tailor convert m.onnx -o m.air --dry-run --auto_tune_mode=RL,GA --singleop=x

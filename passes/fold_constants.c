@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fold-constants: compute what depends on constants only, and what inference knows of shapes; take
+ * the branch of an If whose condition is known.
+ *
+ * Requires:  infer-shapes, for contents known from shapes.   Keeps: names; nodes of graph outputs.
+ * After:     a node on constants alone is random, has an effect, would grow the model beyond
+ *            --fold-limit, has no kernel, or gives a graph output its name.
+ * Cost:      a sweep down and a sweep up, O(nodes + edges + work of the folded nodes).
+ * Tests:     tests/golden/fold-constants/
+ *
+ * Down: nodes whose operands are known are evaluated; their results are known in turn, and nothing
+ * changes yet. Up: a known value that a remaining node uses becomes a constant (the root of what
+ * was folded), and nodes that thereby lost their last user go. Intermediate values are therefore
+ * never made constants, and die as soon as the last node that wants them was evaluated. */
+#include "ir/infer.h"
+#include "ir/ops_gen.h"
+#include "passes/fold.h"
+#include "passes/passes.h"
+
+enum { MAX_ROUNDS = 4, SMALL_BYTES = 1024 };
+
+static bool operands_known(const tl_fold *f, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(f->m, node->operands + i)->value;
+    if (v && !tl_fold_is_known(f, v))
+      return false;
+  }
+  return true;
+}
+
+static bool is_pure(const tl_node *node) {
+  return tl_op_row(node->op) && !node->control_in && !node->control_out &&
+         !tl_op_has_trait(node->op, TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL |
+                                        TL_TRAIT_BODY);
+}
+
+static bool used_results_known(const tl_fold *f, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_value_get(f->m, node->results + i)->n_uses &&
+        !tl_fold_is_known(f, node->results + i))
+      return false;
+  return true;
+}
+
+static bool is_fill(const tl_host *host) {
+  size_t size = tl_host_element_size((tl_dtype)host->dtype);
+  return host->bytes > SMALL_BYTES && size && host->dtype != TL_DTYPE_STRING &&
+         memcmp(host->data, (const char *)host->data + size, (size_t)host->bytes - size) == 0;
+}
+
+/* One number over and over is better kept as the node that says so. */
+static bool is_better_made(const tl_fold *f, tl_node_id n, tl_value_id v) {
+  const tl_host *host = v ? tl_fold_contents_of(f, v).host : NULL;
+  return host && is_fill(host) && tl_fold_operand_bytes(f, n) < SMALL_BYTES;
+}
+
+/* An output keeps the node that gives it its name: not every runtime takes a constant there. */
+static bool stays(const tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_is_pinned(&f->pinned, node->results + i) ||
+        tl_value_leaves_graph(f->m, node->results + i))
+      return true;
+  return node->n_results == 1 && is_better_made(f, n, node->results);
+}
+
+/* The node will not ask for its operands any more. */
+static void settle_operands(tl_fold *f, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(f->m, node->operands + i)->value;
+    if (v && v < f->n_values && f->values[v].host && f->values[v].pending &&
+        --f->values[v].pending == 0) {
+      tl_host_release(f->values[v].host);
+      f->values[v].host = NULL;
+    }
+  }
+}
+
+static tl_node_id visit(tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  if (!operands_known(f, node))
+    return TL_NO_NODE;
+  if (node->op == TL_OP_If)
+    return tl_fold_take_branch(f, n);
+  if (!is_pure(node) || tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || node->n_results == 0)
+    return TL_NO_NODE;
+  if ((used_results_known(f, node) || tl_fold_evaluate(f, n)) && !stays(f, n))
+    settle_operands(f, node);
+  return TL_NO_NODE;
+}
+
+static void sweep_down(tl_fold *f, const tl_graph *g) {
+  for (tl_node_id n = g->first, next; n && n != g->ret && !f->stopped && !f->failed; n = next) {
+    tl_node_id following = tl_node_get(f->m, n)->next;
+    next = visit(f, n);
+    next = next ? next : following;
+  }
+}
+
+/* ---- up -------------------------------------------------------------------------------------- */
+
+/* Remembers that the producers of a node's operands lose a user. */
+static void orphan_operands(tl_fold *f, tl_node_id n) {
+  if (!f->orphans) {
+    f->n_orphans = tl_module_node_end(f->m);
+    f->orphans = tl_arena_calloc(f->p->scratch, f->n_orphans / 8 + 1u, 1);
+  }
+  for (uint32_t i = 0; f->orphans && i < tl_node_get(f->m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(f->m, n, i);
+    tl_node_id from = v ? tl_value_producer(f->m, v) : TL_NO_NODE;
+    if (from < f->n_orphans)
+      f->orphans[from / 8] |= (uint8_t)(1u << from % 8);
+  }
+}
+
+static bool is_orphan(const tl_fold *f, tl_node_id n) {
+  return f->orphans && n < f->n_orphans && (f->orphans[n / 8] >> n % 8 & 1);
+}
+
+static bool is_unused(const tl_fold *f, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_value_get(f->m, node->results + i)->n_uses ||
+        tl_is_pinned(&f->pinned, node->results + i))
+      return false;
+  return true;
+}
+
+void tl_fold_erase(tl_fold *f, tl_node_id n) {
+  orphan_operands(f, n);
+  uint32_t count = tl_node_get(f->m, n)->n_operands;
+  tl_arena_mark mark = tl_arena_save(f->p->scratch);
+  tl_value_id *operands = tl_arena_calloc(f->p->scratch, count, sizeof *operands);
+  for (uint32_t i = 0; operands && i < count; i++)
+    operands[i] = tl_operand(f->m, n, i);
+  tl_node_erase(f->m, n);
+  for (uint32_t i = 0; operands && i < count; i++) {
+    tl_value_id v = operands[i];
+    if (v && tl_value_get(f->m, v)->kind == TL_VALUE_CONSTANT && !tl_is_pinned(&f->pinned, v) &&
+        !tl_value_get(f->m, v)->n_uses)
+      tl_graph_erase_constant(f->m, v);
+  }
+  tl_arena_rewind(f->p->scratch, mark);
+}
+
+/* Users whose types may follow from the new contents are inferred again. */
+static void infer_users(tl_fold *f, tl_value_id v) {
+  tl_diag silent = {0};
+  tl_diag *loud = f->m->diag;
+  f->m->diag = &silent;
+  TL_FOR_USES(f->m, v, u) {
+    tl_node_id n = tl_use_get(f->m, u)->user;
+    tl_value_id result = tl_result(f->m, n, 0);
+    tl_type_id type = tl_value_type(f->m, result);
+    if (!result || tl_type_is_static(f->m, type) || tl_node_is_return(f->m, n) ||
+        tl_op_has_trait(tl_node_get(f->m, n)->op, TL_TRAIT_BODY | TL_TRAIT_ELEMENTWISE))
+      continue;
+    if (tl_infer_node(f->m, n) == TL_OK && tl_value_type(f->m, result) != type)
+      f->again = true;
+  }
+  f->m->diag = loud;
+}
+
+static void remark_root(tl_fold *f, tl_node_id n, tl_type_id type) {
+  tl_buf text;
+  if (!f->p->remark)
+    return;
+  tl_buf_init(&text);
+  tl_type_print(f->m, type, &text);
+  tl_pass_remark(f->p, f->m, n, true, "folded into a constant %s", text.failed ? "" : text.p);
+  tl_buf_release(&text);
+}
+
+/* Makes a known result a constant of its name. */
+static void make_constant(tl_fold *f, tl_node_id n, tl_value_id v) {
+  tl_fold_contents c = tl_fold_contents_of(f, v);
+  f->stopped = f->stopped || !tl_pass_may_rewrite(f->p);
+  if (f->stopped)
+    return;
+  tl_tensor_id tensor = c.host ? tl_fold_store(f, c.host) : tl_value_get(f->m, v)->tensor;
+  tl_value_id made = tensor ? tl_graph_add_constant(f->m, tl_value_graph(f->m, v),
+                                                    tl_value_get(f->m, v)->name, tensor)
+                            : TL_NO_VALUE;
+  f->failed = made == TL_NO_VALUE;
+  if (f->failed)
+    return;
+  remark_root(f, n, tl_value_type(f->m, made));
+  tl_value_set_name(f->m, v, 0);
+  tl_value_replace_uses(f->m, v, made);
+  if (c.host)
+    infer_users(f, made);
+}
+
+static void settle(tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  bool folded = false;
+  for (uint32_t i = 0; i < node->n_results && !f->stopped && !f->failed; i++) {
+    tl_value_id v = node->results + i;
+    if (!tl_value_get(f->m, v)->n_uses || !tl_fold_is_known(f, v) ||
+        tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || tl_is_pinned(&f->pinned, v) ||
+        tl_value_leaves_graph(f->m, v) || (node->n_results == 1 && is_better_made(f, n, v)))
+      continue;
+    make_constant(f, n, v);
+    folded = true;
+  }
+  if ((folded || is_orphan(f, n)) && is_pure(node) && node->n_results && is_unused(f, node))
+    tl_fold_erase(f, n);
+}
+
+static void sweep_up(tl_fold *f, const tl_graph *g) {
+  for (tl_node_id n = g->last, previous; n && !f->stopped && !f->failed; n = previous) {
+    previous = tl_node_get(f->m, n)->previous;
+    settle(f, n);
+  }
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+/* Graphs are numbered outside in: values are known before bodies ask for them, and users in bodies
+ * are settled before what they use. */
+static void run_round(tl_fold *f) {
+  f->again = false;
+  for (uint32_t id = 1; id <= f->m->graphs.n; id++)
+    if (!tl_graph_get(f->m, id)->erased)
+      sweep_down(f, tl_graph_get(f->m, id));
+  for (uint32_t id = f->m->graphs.n; id > 0; id--)
+    if (!tl_graph_get(f->m, id)->erased)
+      sweep_up(f, tl_graph_get(f->m, id));
+  tl_fold_release_values(f);
+  f->orphans = NULL;
+}
+
+/* False when nothing more can be told: an error here is one that the model would meet when run. */
+static bool infer_again(tl_fold *f) {
+  tl_diag silent = {0};
+  tl_diag *loud = f->m->diag;
+  f->m->diag = &silent;
+  tl_status status = tl_infer_module(f->m);
+  f->m->diag = loud;
+  return status == TL_OK;
+}
+
+tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) {
+  tl_fold f = {.p = p, .m = m};
+  if (p->options->keep_constants)
+    return TL_OK;
+  TL_TRY(tl_pinned_find(p, m, &f.pinned));
+  tl_host_heap_init(&f.heap, 0);
+  bool more = true;
+  for (int round = 0; round < MAX_ROUNDS && more; round++) {
+    run_round(&f);
+    more = f.again && !f.stopped && !f.failed && infer_again(&f);
+  }
+  tl_host_heap_release(&f.heap);
+  tl_map_release(&f.names);
+  return f.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
+}
