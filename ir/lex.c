@@ -24,9 +24,17 @@ bool tl_lex_is_word(tl_sv s) {
   return s.n > 0 && is_letter(s.p[0]);
 }
 
+static bool is_identifier_char(char c) { return is_letter(c) || is_digit(c); }
+
 tl_lexer tl_lex_start(tl_sv text) {
   const char *p = text.n ? text.p : "";
-  return (tl_lexer){p, p + text.n, p, 1};
+  return (tl_lexer){p, p + text.n, p, 1, false};
+}
+
+tl_lexer tl_lex_start_rules(tl_sv text) {
+  tl_lexer x = tl_lex_start(text);
+  x.rules = true;
+  return x;
 }
 
 static void skip_blanks(tl_lexer *x) {
@@ -108,7 +116,8 @@ static tl_token lex_name(tl_lexer *x, tl_token t, char sigil) {
     return lex_number_after(x, t, '%');
   }
   t.text = munch(x, is_name_char);
-  while (t.text.n && t.text.p[t.text.n - 1] == ':') {
+  while (t.text.n && (t.text.p[t.text.n - 1] == ':' ||
+                      (x->rules && t.text.p[t.text.n - 1] == '.'))) { /* "%rest..." */
     t.text.n--;
     x->at--;
   }
@@ -147,10 +156,26 @@ static tl_token lex_word(tl_lexer *x, tl_token t) {
   return t;
 }
 
+/* Length of an operator that only rules have, 0 when there is none. */
+static size_t rule_punct(const tl_lexer *x) {
+  static const char *const pairs[] = {"==", "!=", "<=", ">=", "&&", "||"};
+  size_t left = (size_t)(x->end - x->at);
+  if (left >= 3 && memcmp(x->at, "...", 3) == 0)
+    return 3;
+  for (size_t i = 0; left >= 2 && i < sizeof pairs / sizeof *pairs; i++)
+    if (memcmp(x->at, pairs[i], 2) == 0)
+      return 2;
+  return *x->at && strchr("~|!<>+-/", *x->at) ? 1 : 0;
+}
+
 static tl_token lex_punct(tl_lexer *x, tl_token t) {
   size_t left = (size_t)(x->end - x->at);
   size_t n = 0;
-  if (left >= 2 && (memcmp(x->at, "->", 2) == 0 || memcmp(x->at, "::", 2) == 0))
+  if (x->rules && (left < 2 || memcmp(x->at, "->", 2) != 0))
+    n = rule_punct(x);
+  if (n)
+    ;
+  else if (left >= 2 && (memcmp(x->at, "->", 2) == 0 || memcmp(x->at, "::", 2) == 0))
     n = 2;
   else if (*x->at && strchr("()[]{},:=?*", *x->at))
     n = 1;
@@ -172,6 +197,10 @@ tl_token tl_lex_next(tl_lexer *x) {
   if (c == '%' || c == '@' || c == '$') {
     tl_token t = token_at(x, c == '%' ? TL_TOKEN_VALUE : c == '@' ? TL_TOKEN_NODE : TL_TOKEN_LABEL);
     x->at++;
+    if (c == '$' && x->rules && x->at < x->end && is_letter(*x->at)) {
+      t.text = munch(x, is_identifier_char);
+      return t;
+    }
     return c == '$' ? lex_number_after(x, t, c) : lex_name(x, t, c);
   }
   if (is_letter(c))

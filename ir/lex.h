@@ -18,8 +18,9 @@ typedef enum tl_token_kind {
   TL_TOKEN_VALUE,  /* %name or %"name" */
   TL_TOKEN_ANONYMOUS, /* %$3; text "3" */
   TL_TOKEN_NODE,   /* @name or @"name" */
-  TL_TOKEN_LABEL,  /* $3; text "3" */
-  TL_TOKEN_PUNCT,  /* one of ( ) [ ] { } , : = ? * or -> or :: */
+  TL_TOKEN_LABEL,  /* $3; text "3"; in rules $name too */
+  TL_TOKEN_PUNCT,  /* one of ( ) [ ] { } , : = ? * or -> or ::; in rules also
+                      ~ | ! < > + - / == != <= >= && || and ... */
   TL_TOKEN_BAD     /* problem says why */
 } tl_token_kind;
 
@@ -37,9 +38,12 @@ typedef struct tl_lexer {
   const char *end;
   const char *line_start;
   uint32_t line;
+  bool rules; /* the words of rules (docs/rules.md) are known too */
 } tl_lexer;
 
 tl_lexer tl_lex_start(tl_sv text);
+/* The same for a file of rules. */
+tl_lexer tl_lex_start_rules(tl_sv text);
 /* Skips blanks and comments and returns the next word. After END it returns END again. */
 tl_token tl_lex_next(tl_lexer *x);
 /* Adds the bytes that a quoted text stands for (the lexer has checked its escapes). */

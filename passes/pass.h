@@ -26,6 +26,7 @@ struct tl_pass {
   tl_arena *scratch;   /* rewound after the pass */
   tl_remark_fn remark; /* NULL: nobody listens */
   void *remark_user;
+  bool explain;        /* near misses are wanted too; costs a sweep over all rules */
   uint64_t *rewrites;  /* counts over the whole pipeline */
   uint64_t limit;      /* no rewrite beyond this number (UINT64_MAX: none) */
   uint64_t changed;    /* rewrites of this run */

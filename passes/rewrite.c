@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine (rewrite.h). */
+#include "passes/rewrite.h"
+
+#include "passes/rule_index.h"
+
+enum { MOST_NEIGHBOURS = 64, NEAR_PERCENT = 60 };
+
+typedef struct candidate {
+  const tl_rule *rule;
+  tl_node_id node;
+  uint64_t position; /* order label when it was found */
+} candidate;
+
+TL_VEC(candidate_vec, candidate);
+
+typedef struct engine {
+  const tl_rewriter *r;
+  tl_module *m;
+  tl_rule_index index;
+  tl_merge_facts facts;
+  candidate_vec candidates;
+  tl_u32_vec changed; /* nodes to look at in the next round */
+  tl_arena scratch;   /* of one match */
+  tl_match match;
+  bool no_memory;
+  bool stopped; /* the rewrite limit is reached */
+} engine;
+
+static tl_status out_of_memory(const engine *e) {
+  return tl_fail(e->m->diag, TL_NO_MEMORY, TL_AT_FILE(e->m->path), "out of memory");
+}
+
+/* ---- matching ------------------------------------------------------------------------------- */
+
+static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
+  tl_match *x = &e->match;
+  x->set = e->r->set;
+  x->rule = rule;
+  x->m = e->m;
+  x->scratch = &e->scratch;
+  x->facts = &e->facts;
+  x->miss = miss;
+  return tl_rule_match(x, n) && tl_match_is_closed(x);
+}
+
+static void consider(void *user, tl_node_id n, const tl_rule *rule) {
+  engine *e = user;
+  tl_arena_mark mark = tl_arena_save(&e->scratch);
+  if (matches(e, rule, n, NULL) &&
+      !candidate_vec_push(&e->candidates,
+                          (candidate){rule, n, tl_node_get(e->m, n)->order}))
+    e->no_memory = true;
+  tl_arena_rewind(&e->scratch, mark);
+}
+
+static int by_precedence(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->rule->priority != y->rule->priority)
+    return x->rule->priority < y->rule->priority ? -1 : 1;
+  if (x->rule->index != y->rule->index)
+    return x->rule->index < y->rule->index ? -1 : 1;
+  return (x->position > y->position) - (x->position < y->position);
+}
+
+/* ---- what to look at again ------------------------------------------------------------------- */
+
+static void note_changed(engine *e, tl_node_id n) {
+  if (!tl_u32_vec_push(&e->changed, n))
+    e->no_memory = true;
+}
+
+/* A pattern that contains v can have its root among the users of v, as far up as rules are deep. */
+static void note_users(engine *e, tl_value_id first) {
+  tl_value_id queue[MOST_NEIGHBOURS];
+  uint8_t level[MOST_NEIGHBOURS];
+  uint32_t n = 1;
+  queue[0] = first;
+  level[0] = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    TL_FOR_USES(e->m, queue[i], u) {
+      tl_node_id user = tl_use_get(e->m, u)->user;
+      const tl_node *node = tl_node_get(e->m, user);
+      if (node->op == TL_OP_RETURN)
+        continue;
+      note_changed(e, user);
+      if (level[i] >= e->index.depth || n == MOST_NEIGHBOURS || node->n_results == 0)
+        continue;
+      level[n] = (uint8_t)(level[i] + 1);
+      queue[n++] = node->results;
+    }
+  }
+}
+
+/* A value that has lost users may be an inner value of another match now. */
+static void note_operands(engine *e, const tl_match *x) {
+  for (uint8_t v = 0; v < x->rule->n_values; v++)
+    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v] &&
+        tl_value_get(e->m, x->values[v])->n_uses <= 2)
+      note_users(e, x->values[v]);
+}
+
+static void note_built(engine *e, const tl_built *b) {
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    note_changed(e, b->nodes[i]);
+  for (uint32_t i = 0; i < b->n_outputs; i++) {
+    tl_node_id made = tl_value_producer(e->m, b->outputs[i]);
+    if (made)
+      note_changed(e, made);
+    note_users(e, b->outputs[i]);
+  }
+}
+
+/* ---- remarks -------------------------------------------------------------------------------- */
+
+static void list_nodes(engine *e, const tl_match *x, tl_buf *out) {
+  const char *before = "";
+  for (uint8_t i = 0; i < x->rule->n_match; i++) {
+    if (!tl_match_has_node(x, i))
+      continue;
+    tl_sv name = tl_node_where(e->m, x->nodes[i]).node;
+    tl_buf_printf(out, "%s`%.*s`", before, TL_SV_ARG(name));
+    before = ", ";
+  }
+}
+
+static void remark_applied(engine *e, const tl_rule *rule, tl_sv taken, const tl_built *b) {
+  tl_sv name = tl_sym(e->m, rule->name), pass = tl_sym(e->m, rule->pass);
+  tl_node_id made = b->n_nodes ? b->nodes[b->n_nodes - 1] : TL_NO_NODE;
+  tl_sv op = made ? tl_op_name(e->m, tl_node_get(e->m, made)->op) : TL_SV("nothing new");
+  bool own = rule->name == rule->pass;
+  tl_pass_remark(e->r->pass, e->m, made, true, "%.*s%s%.*s: %.*s became %.*s", TL_SV_ARG(pass),
+                 own ? "" : "/", own ? 0 : (int)name.n, name.p, TL_SV_ARG(taken), TL_SV_ARG(op));
+}
+
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+static tl_status apply(engine *e, const candidate *c) {
+  tl_built built;
+  bool done;
+  if (tl_node_get(e->m, c->node)->op == TL_OP_ERASED || !matches(e, c->rule, c->node, NULL))
+    return TL_OK;
+  if (*e->r->pass->rewrites >= e->r->pass->limit) {
+    e->stopped = true;
+    return TL_OK;
+  }
+  tl_buf taken;
+  tl_buf_init(&taken);
+  if (e->r->pass->remark)
+    list_nodes(e, &e->match, &taken);
+  tl_status status = tl_match_apply(&e->match, &built, &done);
+  if (status == TL_OK && done) {
+    (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked above */
+    if (e->r->pass->remark)
+      remark_applied(e, c->rule, tl_buf_view(&taken), &built);
+    note_built(e, &built);
+    note_operands(e, &e->match);
+  }
+  tl_buf_release(&taken);
+  return status;
+}
+
+static tl_status apply_candidates(engine *e) {
+  if (e->candidates.n)
+    qsort(e->candidates.at, e->candidates.n, sizeof *e->candidates.at, by_precedence);
+  for (uint32_t i = 0; i < e->candidates.n && !e->stopped; i++) {
+    tl_arena_mark mark = tl_arena_save(&e->scratch);
+    tl_status status = apply(e, &e->candidates.at[i]);
+    tl_arena_rewind(&e->scratch, mark);
+    if (status != TL_OK)
+      return status;
+  }
+  return e->no_memory ? out_of_memory(e) : TL_OK;
+}
+
+static int by_id(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Candidates among the nodes that changed, each looked at once. */
+static void find_again(engine *e) {
+  tl_u32_vec nodes = e->changed;
+  e->changed = (tl_u32_vec){0};
+  e->candidates.n = 0;
+  if (nodes.n)
+    qsort(nodes.at, nodes.n, sizeof *nodes.at, by_id);
+  for (uint32_t i = 0; i < nodes.n; i++)
+    if ((i == 0 || nodes.at[i] != nodes.at[i - 1]) &&
+        tl_node_get(e->m, nodes.at[i])->op != TL_OP_ERASED)
+      tl_rule_index_visit(&e->index, e->m, nodes.at[i], consider, e);
+  tl_u32_vec_release(&nodes);
+}
+
+static tl_status rewrite_graph(engine *e, const tl_graph *g) {
+  e->candidates.n = 0;
+  e->changed.n = 0;
+  TL_FOR_NODES(e->m, g, n)
+    tl_rule_index_visit(&e->index, e->m, n, consider, e);
+  for (uint32_t round = 0; e->candidates.n && !e->stopped; round++) {
+    TL_TRY(apply_candidates(e));
+    if (round >= e->r->rounds)
+      break;
+    find_again(e);
+  }
+  return e->no_memory ? out_of_memory(e) : TL_OK;
+}
+
+/* ---- explanations ---------------------------------------------------------------------------- */
+
+static void explain(void *user, tl_node_id n, const tl_rule *rule) {
+  engine *e = user;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_miss miss = {.text = &text};
+  tl_arena_mark mark = tl_arena_save(&e->scratch);
+  if (!matches(e, rule, n, &miss) && miss.code && rule->n_match > 1 &&
+      miss.depth * 100 >= rule->n_match * (uint32_t)NEAR_PERCENT) {
+    tl_sv name = tl_sym(e->m, rule->name), pass = tl_sym(e->m, rule->pass);
+    bool own = rule->name == rule->pass;
+    tl_pass_remark(e->r->pass, e->m, n, false, "%.*s%s%.*s: %s: %s", TL_SV_ARG(pass),
+                   own ? "" : "/", own ? 0 : (int)name.n, name.p, miss.code,
+                   text.failed || !text.p ? "" : text.p);
+  }
+  tl_arena_rewind(&e->scratch, mark);
+  tl_buf_release(&text);
+}
+
+static void explain_graph(engine *e, const tl_graph *g) {
+  TL_FOR_NODES(e->m, g, n)
+    tl_rule_index_visit_all(&e->index, e->m, n, explain, e);
+}
+
+/* ---- run ------------------------------------------------------------------------------------ */
+
+static tl_status rewrite_module(engine *e) {
+  uint32_t graphs = e->m->graphs.n; /* rules make no graphs */
+  for (uint32_t i = 0; i < graphs && !e->stopped; i++) {
+    const tl_graph *g = e->m->graphs.at[i];
+    if (g->erased)
+      continue;
+    TL_TRY(rewrite_graph(e, g));
+    if (e->r->pass->explain)
+      explain_graph(e, g);
+  }
+  return TL_OK;
+}
+
+tl_status tl_rewrite(const tl_rewriter *r) {
+  engine e = {.r = r, .m = r->m};
+  TL_TRY(tl_rule_index_build(&e.index, r->set, r->kind));
+  tl_status status = tl_merge_facts_find(r->pass, r->m, &e.facts);
+  if (status == TL_OK) {
+    tl_arena_init(&e.scratch, 0);
+    status = rewrite_module(&e);
+    tl_arena_release(&e.scratch);
+    tl_merge_facts_release(&e.facts);
+  }
+  tl_rule_index_release(&e.index);
+  candidate_vec_release(&e.candidates);
+  tl_u32_vec_release(&e.changed);
+  return status;
+}

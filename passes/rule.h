@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules (design D3, docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions and
+ * a replacement; this header is the form in which the parser leaves it for the matcher and the
+ * builder. Rules belong to one module, whose symbols and ops they name. */
+#ifndef TL_PASSES_RULE_H
+#define TL_PASSES_RULE_H
+
+#include "ir/graph.h"
+#include "passes/values.h"
+
+enum {
+  TL_RULE_LANGUAGE = 1, /* version of the language, first line of a file */
+  TL_RULE_VALUES = 48,  /* values of one rule, captured or built */
+  TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
+  TL_RULE_NODES = 24,   /* nodes of one pattern; of one replacement */
+  TL_RULE_ARGS = 4      /* arguments of a function */
+};
+
+typedef enum tl_rule_kind {
+  TL_RULE_CLEANUP, /* canonical to canonical, to a fixed point */
+  TL_RULE_GRAPH,   /* graph fusion under a public pass name */
+  TL_RULE_EXPAND,  /* select: one canonical node as several with NPU forms */
+  TL_RULE_DEFINE,  /* what a tl:: op means */
+  TL_N_RULE_KINDS
+} tl_rule_kind;
+
+typedef enum tl_numerics {
+  TL_NUMERICS_EXACT,         /* the same bits */
+  TL_NUMERICS_REASSOCIATING, /* the same function, rounded elsewhere */
+  TL_NUMERICS_APPROXIMATE    /* another function within a stated tolerance */
+} tl_numerics;
+
+/* ---- expressions: conditions and computed attributes ----------------------------------------- */
+
+typedef enum tl_expr_kind {
+  TL_EXPR_INT,
+  TL_EXPR_FLOAT,
+  TL_EXPR_STRING,
+  TL_EXPR_DTYPE,
+  TL_EXPR_BOOL,
+  TL_EXPR_NAME,  /* $name */
+  TL_EXPR_VALUE, /* %value, only as an argument of a function */
+  TL_EXPR_LIST,
+  TL_EXPR_CALL,
+  TL_EXPR_INDEX, /* list[i]; a negative i counts from the end */
+  TL_EXPR_NOT,
+  TL_EXPR_MINUS,
+  TL_EXPR_AND,
+  TL_EXPR_OR,
+  TL_EXPR_EQ,
+  TL_EXPR_NE,
+  TL_EXPR_LT,
+  TL_EXPR_LE,
+  TL_EXPR_GT,
+  TL_EXPR_GE,
+  TL_EXPR_IN, /* one of a list */
+  TL_EXPR_ADD,
+  TL_EXPR_SUB,
+  TL_EXPR_MUL,
+  TL_EXPR_DIV /* of integers: rounded down; exact conditions use mod() */
+} tl_expr_kind;
+
+typedef struct tl_expr tl_expr;
+struct tl_expr {
+  uint8_t kind;     /* tl_expr_kind */
+  uint8_t function; /* CALL: index into the table of functions */
+  uint16_t n;       /* of args */
+  tl_expr **args;   /* operands, arguments, elements */
+  union {
+    int64_t i; /* INT, BOOL, DTYPE; NAME, VALUE: index */
+    double f;
+    tl_symbol s;
+  } u;
+  tl_sv text; /* as written, for messages */
+};
+
+/* What an expression evaluates to. NONE: unknown, and then every condition on it fails. */
+typedef enum tl_rv_kind { TL_RV_NONE, TL_RV_BOOL, TL_RV_INT, TL_RV_FLOAT, TL_RV_STRING,
+                          TL_RV_DTYPE, TL_RV_INTS } tl_rv_kind;
+
+typedef struct tl_rv {
+  uint8_t kind;   /* tl_rv_kind */
+  int64_t i;      /* BOOL, INT, DTYPE */
+  double f;       /* FLOAT */
+  tl_symbol s;    /* STRING */
+  tl_int_list is; /* INTS; in scratch */
+} tl_rv;
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+typedef enum tl_pattern_operand_kind {
+  TL_PATTERN_VALUE,    /* %x */
+  TL_PATTERN_MAYBE,    /* %x?: may be absent */
+  TL_PATTERN_CONSTANT, /* const %x: must be a constant */
+  TL_PATTERN_NUMBER,   /* const 0.5, const ~0.5: a constant with this in every element */
+  TL_PATTERN_ABSENT,   /* _ */
+  TL_PATTERN_REST      /* %x...: all that are left over, any number */
+} tl_pattern_operand_kind;
+
+typedef struct tl_pattern_operand {
+  uint8_t kind;     /* tl_pattern_operand_kind */
+  uint8_t value;    /* index of the value */
+  bool tolerant;    /* NUMBER: relative tolerance TL_RULE_TOLERANCE */
+  double number;
+  tl_expr *expr;    /* builder: const of an expression */
+  uint8_t dtype;    /* builder: of the constant; NONE: that of the node's first other operand */
+  tl_expr *dtype_of; /* builder: dtype as an expression */
+} tl_pattern_operand;
+
+#define TL_RULE_TOLERANCE 1e-4
+
+typedef struct tl_pattern_attr {
+  tl_symbol name;
+  bool captures; /* pattern: binds `index`; else compares with (builder: takes) expr */
+  uint8_t index;
+  tl_expr *expr;
+} tl_pattern_attr;
+
+/* One statement of a pattern or of a replacement. */
+typedef struct tl_pattern_node {
+  tl_op_id *ops; /* alternatives; a replacement has one */
+  tl_pattern_operand *operands;
+  tl_pattern_attr *attrs;
+  uint8_t results[8]; /* indices of values, TL_RULE_VALUES: not named */
+  uint8_t n_ops;
+  uint8_t n_operands;
+  uint8_t n_results;
+  uint8_t n_attrs;
+  uint8_t from;     /* builder: attributes of this pattern node are copied first; TL_RULE_NODES: no */
+  bool open;        /* pattern: attributes that are not mentioned may have any value */
+  bool shared;      /* pattern: its results may have other users; the node then stays */
+  bool maybe;       /* pattern: the node may be missing; its result is then its first operand */
+  bool forward;     /* builder: no node, the result is an existing value (operand 0) */
+  uint32_t line;
+} tl_pattern_node;
+
+typedef struct tl_rule_value {
+  tl_symbol name;
+  uint8_t node;   /* pattern node that makes it, TL_RULE_NODES: an operand from outside */
+  uint8_t result;
+  uint8_t built;  /* replacement node that makes it, TL_RULE_NODES: none */
+  bool rest;      /* a list of operands */
+  bool maybe;     /* may be absent */
+} tl_rule_value;
+
+/* How the matcher walks the pattern: node by node from the root; a node is reached through a value
+ * bound before it, or as a user of one. */
+typedef struct tl_rule_step {
+  uint8_t node;
+  uint8_t seek; /* value whose users are searched, TL_RULE_VALUES: the node is already known */
+} tl_rule_step;
+
+typedef struct tl_rule {
+  tl_symbol name;
+  tl_symbol pass;   /* public name; the rule's own for clean-up */
+  tl_sv about;      /* one sentence for people, may be empty */
+  const char *file; /* for messages */
+  uint32_t line;
+  uint32_t index;   /* order of definition: ties of priority */
+  int32_t priority; /* smaller runs earlier */
+  uint8_t kind;     /* tl_rule_kind */
+  uint8_t numerics; /* tl_numerics */
+  uint8_t n_values;
+  uint8_t n_names;
+  uint8_t n_match;
+  uint8_t n_build;
+  uint8_t n_where;
+  uint8_t n_lets;
+  uint8_t n_steps;
+  uint8_t depth;    /* longest path from the root to a pattern node */
+  bool off;
+  tl_rule_value values[TL_RULE_VALUES];
+  tl_symbol names[TL_RULE_NAMES];
+  tl_pattern_node *match;
+  tl_pattern_node *build;
+  tl_expr **where;
+  uint8_t let_index[TL_RULE_NAMES]; /* names computed before the conditions, in order */
+  tl_expr *lets[TL_RULE_NAMES];
+  tl_rule_step steps[TL_RULE_NODES];
+} tl_rule;
+
+TL_VEC(tl_rule_vec, tl_rule *);
+
+typedef struct tl_ruleset {
+  tl_module *m;
+  tl_arena arena;   /* rules and their parts */
+  tl_rule_vec rules; /* in the order of definition, overridden ones removed */
+} tl_ruleset;
+
+void tl_ruleset_init(tl_ruleset *s, tl_module *m);
+void tl_ruleset_release(tl_ruleset *s);
+/* Adds the rules of a text; a rule of a name that is there replaces it (override) or is an error.
+ * Reports the first mistake with line and column. The text must outlive the set. */
+tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) TL_NODISCARD;
+/* Adds the rules that are built in. */
+tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
+/* Fills the derived parts of a parsed rule (steps, depth) and checks it. */
+tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
+/* Finds a rule by name; NULL when there is none. */
+tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
+
+/* Texts of the built-in files (generated from passes/rules by scripts/embed_rules.py). */
+typedef struct tl_rule_text {
+  const char *path;
+  const char *text;
+  size_t n;
+} tl_rule_text;
+extern const tl_rule_text tl_rule_texts[];
+extern const uint32_t tl_n_rule_texts;
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+/* Why a match failed, as far as it went. */
+typedef struct tl_miss {
+  uint32_t depth;      /* nodes bound and conditions passed; the larger the nearer */
+  const char *code;    /* of spec fusion.md 2.3: "MULTI_CONSUMER", "ATTR" ... */
+  tl_buf *text;        /* NULL: nobody asks why */
+} tl_miss;
+
+typedef struct tl_match {
+  const tl_ruleset *set;
+  const tl_rule *rule;
+  tl_module *m;
+  tl_arena *scratch;
+  const tl_merge_facts *facts; /* for applying; NULL: only matched */
+  tl_node_id root;
+  tl_miss *miss;       /* NULL: nobody asks why */
+  uint64_t bindings;   /* spent; a budget bounds hostile graphs */
+  tl_value_id values[TL_RULE_VALUES]; /* TL_NO_VALUE: not bound, or absent (see bound) */
+  tl_node_id nodes[TL_RULE_NODES];
+  tl_rv names[TL_RULE_NAMES];
+  uint32_t rest_from[TL_RULE_VALUES]; /* first operand slot of a list ... */
+  uint32_t rest_n[TL_RULE_VALUES];    /* ... and its length ... */
+  tl_node_id rest_node[TL_RULE_VALUES]; /* ... at this node */
+  uint64_t bound;      /* bits of values */
+  uint32_t named;      /* bits of names */
+  uint32_t skipped;    /* bits of nodes that may be missing and are */
+  bool structural;     /* the pattern has fitted, whatever the conditions said */
+} tl_match;
+
+/* True when the rule's pattern fits with its root at `root` and its conditions hold; then
+ * x->structural alone says that the pattern fits (spec 2.6: what counts as a match). */
+bool tl_rule_match(tl_match *x, tl_node_id root);
+/* True when the inner values of a match are used by nobody else and so on (spec 2.3). */
+bool tl_match_is_closed(tl_match *x);
+
+/* Pattern node index -> whether the match has it. */
+static inline bool tl_match_has_node(const tl_match *x, uint32_t i) {
+  return x->nodes[i] != TL_NO_NODE && !(x->skipped >> i & 1);
+}
+
+/* Evaluates an expression under a match. */
+tl_rv tl_expr_eval(tl_match *x, const tl_expr *e);
+/* True when v is TRUE; everything else, unknown included, is false. */
+static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
+void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out);
+
+typedef tl_rv (*tl_rule_fn)(tl_match *x, const tl_expr *e);
+typedef struct tl_rule_function {
+  const char *name;
+  const char *signature; /* for docs/rules.md */
+  const char *summary;
+  tl_rule_fn fn;
+  uint8_t min_args;
+  uint8_t max_args;
+} tl_rule_function;
+const tl_rule_function *tl_rule_functions(uint32_t *n);
+
+/* Records why a match failed unless a deeper reason is there already. */
+void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...)
+    TL_PRINTF(4, 5);
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* What a rewrite made, for the worklist. */
+typedef struct tl_built {
+  tl_node_id nodes[TL_RULE_NODES];
+  uint32_t n_nodes;
+  tl_value_id outputs[TL_RULE_VALUES]; /* the values that took the place of the outputs */
+  uint32_t n_outputs;
+} tl_built;
+
+/* Replaces a closed match. *done is false, with the module unchanged and a note in x->miss, when
+ * the replacement does not fit (a type that differs, a name that cannot move). */
+tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) TL_NODISCARD;
+
+#endif

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies a match (spec fusion.md 2.4). Everything new is built and inferred first, beside what it
+ * replaces; only when it fits are uses moved and old nodes erased, so that undoing is erasing what
+ * nobody uses. */
+#include "passes/rule.h"
+
+#include "ir/host.h"
+#include "ir/infer.h"
+#include "ir/ops_gen.h"
+
+enum { LONGEST_LIST = 1024, MOST_MOVED = 4096, MOST_CONSTANTS = 64 };
+
+typedef struct build {
+  tl_match *x;
+  tl_built *out;
+  tl_graph_id graph;
+  tl_node_id before;                /* new nodes go in front of this one */
+  tl_value_id made[TL_RULE_VALUES]; /* by value of the rule */
+  tl_value_id constants[MOST_CONSTANTS];
+  uint32_t n_constants;
+} build;
+
+static bool out_of_memory(build *b) {
+  (void)tl_fail(b->x->m->diag, TL_NO_MEMORY, TL_AT_FILE(b->x->m->path), "out of memory");
+  return false;
+}
+
+static bool is_output(const tl_rule *r, uint8_t v) {
+  return r->values[v].node != TL_RULE_NODES && r->values[v].built != TL_RULE_NODES;
+}
+
+static tl_sv root_name(const build *b) {
+  return tl_value_name(b->x->m, tl_result(b->x->m, b->x->root, 0));
+}
+
+static tl_symbol fresh_name(build *b, tl_sv suffix) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv base = root_name(b);
+  tl_buf_printf(&text, "%.*s/%.*s", TL_SV_ARG(base), TL_SV_ARG(suffix));
+  tl_symbol s = text.failed ? TL_NO_SYMBOL
+                            : tl_module_fresh_name(b->x->m, tl_buf_view(&text));
+  tl_buf_release(&text);
+  return s;
+}
+
+/* ---- constants ------------------------------------------------------------------------------ */
+
+static bool store_number(tl_dtype d, void *at, uint32_t i, double f, int64_t v, bool whole) {
+  double number = whole ? (double)v : f;
+  switch (d) {
+  case TL_DTYPE_F32: ((float *)at)[i] = (float)number; return true;
+  case TL_DTYPE_F64: ((double *)at)[i] = number; return true;
+  case TL_DTYPE_F16: ((uint16_t *)at)[i] = tl_f16_from_f64(number); return true;
+  case TL_DTYPE_BF16: ((uint16_t *)at)[i] = tl_bf16_from_f32((float)number); return true;
+  case TL_DTYPE_I64: ((int64_t *)at)[i] = v; return whole;
+  case TL_DTYPE_I32: ((int32_t *)at)[i] = (int32_t)v; return whole && v == (int32_t)v;
+  case TL_DTYPE_I8: ((int8_t *)at)[i] = (int8_t)v; return whole && v == (int8_t)v;
+  case TL_DTYPE_U8: ((uint8_t *)at)[i] = (uint8_t)v; return whole && v == (uint8_t)v;
+  case TL_DTYPE_BOOL: ((uint8_t *)at)[i] = v != 0; return whole;
+  default: return false;
+  }
+}
+
+/* dtype of a constant: stated, computed, or that of the node's first operand that is a value. */
+static tl_dtype constant_dtype(build *b, const tl_pattern_node *n, const tl_pattern_operand *o) {
+  if (o->dtype)
+    return (tl_dtype)o->dtype;
+  if (o->dtype_of) {
+    tl_rv v = tl_expr_eval(b->x, o->dtype_of);
+    return v.kind == TL_RV_DTYPE ? (tl_dtype)v.i : TL_DTYPE_NONE;
+  }
+  for (uint8_t i = 0; i < n->n_operands; i++) {
+    const tl_pattern_operand *other = &n->operands[i];
+    if (other->kind != TL_PATTERN_VALUE && other->kind != TL_PATTERN_MAYBE)
+      continue;
+    tl_value_id v = b->made[other->value] ? b->made[other->value] : b->x->values[other->value];
+    if (v)
+      return tl_type_dtype(b->x->m, tl_value_type(b->x->m, v));
+  }
+  return TL_DTYPE_NONE;
+}
+
+static bool refuse(build *b, const char *code, const char *what) {
+  tl_sv name = tl_sym(b->x->m, b->x->rule->name);
+  tl_match_note(b->x, 2000, code, "the replacement of %.*s does not fit: %s", TL_SV_ARG(name),
+                what);
+  return false;
+}
+
+static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_operand *o,
+                          tl_value_id *out) {
+  tl_module *m = b->x->m;
+  tl_rv v = tl_expr_eval(b->x, o->expr);
+  tl_dtype d = constant_dtype(b, n, o);
+  bool list = v.kind == TL_RV_INTS;
+  uint32_t count = list ? v.is.n : 1;
+  uint64_t data[LONGEST_LIST];
+  if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || count > LONGEST_LIST ||
+      b->n_constants == MOST_CONSTANTS)
+    return refuse(b, "CONST_VALUE", "a constant is unknown");
+  memset(data, 0, sizeof data);
+  for (uint32_t i = 0; i < count; i++)
+    if (!store_number(d, data, i, v.f, list ? v.is.at[i] : v.i, v.kind != TL_RV_FLOAT))
+      return refuse(b, "CONST_VALUE", "a constant cannot be held by its dtype");
+  tl_dim dim = count;
+  uint64_t bytes;
+  tl_type_id type = tl_type_tensor(m, d, list ? 1 : 0, &dim);
+  tl_tensor_id t = type && tl_dtype_bytes(d, count, &bytes)
+                       ? tl_tensor_from_bytes(m, type, data, bytes)
+                       : TL_NO_TENSOR;
+  tl_symbol name = fresh_name(b, TL_SV("const"));
+  *out = t && name != TL_NO_SYMBOL ? tl_graph_add_constant(m, b->graph, name, t) : TL_NO_VALUE;
+  if (!*out)
+    return out_of_memory(b);
+  b->constants[b->n_constants++] = *out;
+  return true;
+}
+
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+static tl_attr attr_of(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
+  tl_attr none = {.name = name, .kind = TL_ATTR_NONE};
+  switch ((tl_rv_kind)v.kind) {
+  case TL_RV_INT:
+  case TL_RV_BOOL:
+    return kind == TL_ATTR_FLOAT ? tl_attr_float(name, (float)v.i) : tl_attr_int(name, v.i);
+  case TL_RV_DTYPE: return tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->onnx);
+  case TL_RV_FLOAT: return tl_attr_float(name, (float)v.f);
+  case TL_RV_STRING: return tl_attr_string(name, v.s);
+  case TL_RV_INTS: return tl_attr_ints(m, name, v.is.at, v.is.n);
+  default: return none;
+  }
+}
+
+/* Unknown to the op: an attribute that "from" copies from another op is left out. */
+static tl_attr_kind kind_of(tl_op_id op, tl_symbol name) {
+  const tl_op *row = tl_op_row(op);
+  const tl_op_attr *a = row ? tl_op_attr_find(row, name) : NULL;
+  return a ? (tl_attr_kind)a->value.kind : TL_ATTR_NONE;
+}
+
+static void put_attr(tl_attr *attrs, uint32_t *n, tl_attr a) {
+  for (uint32_t i = 0; i < *n; i++)
+    if (attrs[i].name == a.name) {
+      attrs[i] = a;
+      return;
+    }
+  attrs[(*n)++] = a;
+}
+
+static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint32_t *n) {
+  tl_match *x = b->x;
+  bool copies = p->from != TL_RULE_NODES && tl_match_has_node(x, p->from);
+  const tl_node *source = copies ? tl_node_get(x->m, x->nodes[p->from]) : NULL;
+  uint32_t most = p->n_attrs + (source ? source->n_attrs : 0);
+  tl_attr *attrs = tl_arena_calloc(x->scratch, most ? most : 1, sizeof *attrs);
+  if (!attrs)
+    return out_of_memory(b);
+  *n = 0;
+  for (uint32_t i = 0; source && i < source->n_attrs; i++)
+    if (!tl_op_row(p->ops[0]) || kind_of(p->ops[0], source->attrs[i].name) != TL_ATTR_NONE)
+      put_attr(attrs, n, source->attrs[i]);
+  for (uint8_t i = 0; i < p->n_attrs; i++) {
+    tl_rv v = tl_expr_eval(x, p->attrs[i].expr);
+    if (v.kind == TL_RV_NONE && p->attrs[i].expr->kind == TL_EXPR_NAME)
+      continue; /* captured where it was not set */
+    tl_attr a = attr_of(x->m, p->attrs[i].name, kind_of(p->ops[0], p->attrs[i].name), v);
+    if (a.kind == TL_ATTR_NONE)
+      return refuse(b, "ATTR", "an attribute is unknown");
+    put_attr(attrs, n, a);
+  }
+  *out = attrs;
+  return true;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static bool is_made(const build *b, uint8_t v) { return b->made[v] != TL_NO_VALUE; }
+
+static uint32_t count_operands(const build *b, const tl_pattern_node *p) {
+  uint32_t n = 0;
+  for (uint8_t i = 0; i < p->n_operands; i++)
+    n += p->operands[i].kind == TL_PATTERN_REST ? b->x->rest_n[p->operands[i].value] : 1;
+  return n;
+}
+
+static bool build_operands(build *b, const tl_pattern_node *p, tl_value_id **out, uint32_t *n) {
+  tl_match *x = b->x;
+  tl_value_id *at = tl_arena_calloc(x->scratch, count_operands(b, p) + 1u, sizeof *at);
+  if (!at)
+    return out_of_memory(b);
+  *n = 0;
+  for (uint8_t i = 0; i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    if (o->kind == TL_PATTERN_REST) {
+      for (uint32_t k = 0; k < x->rest_n[o->value]; k++)
+        at[(*n)++] = tl_operand(x->m, x->rest_node[o->value], x->rest_from[o->value] + k);
+    } else if (o->kind == TL_PATTERN_NUMBER) {
+      if (!make_constant(b, p, o, &at[(*n)++]))
+        return false;
+    } else {
+      at[(*n)++] = o->kind == TL_PATTERN_ABSENT ? TL_NO_VALUE
+                   : is_made(b, o->value)       ? b->made[o->value]
+                                                : x->values[o->value];
+    }
+  }
+  while (*n && !at[*n - 1])
+    --*n;
+  *out = at;
+  return true;
+}
+
+static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) {
+  tl_module *m = b->x->m;
+  tl_symbol root = tl_node_get(m, b->x->root)->name;
+  if (!root || (makes_root && b->x->rule->kind != TL_RULE_GRAPH))
+    return root;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv base = tl_sym(m, root), op = tl_op_name(m, p->ops[0]);
+  tl_buf_printf(&text, "%.*s/%.*s", TL_SV_ARG(base), TL_SV_ARG(op));
+  tl_symbol s = text.failed ? 0 : tl_module_intern(m, tl_buf_view(&text));
+  tl_buf_release(&text);
+  return s == TL_NO_SYMBOL ? 0 : s;
+}
+
+static bool makes_root_output(const build *b, const tl_pattern_node *p) {
+  const tl_rule *r = b->x->rule;
+  for (uint8_t i = 0; i < p->n_results; i++)
+    if (p->results[i] != TL_RULE_VALUES && r->values[p->results[i]].node == r->n_match - 1)
+      return true;
+  return false;
+}
+
+static bool build_node(build *b, const tl_pattern_node *p) {
+  tl_module *m = b->x->m;
+  tl_node_spec spec = {.op = p->ops[0], .n_results = p->n_results};
+  tl_value_id *operands;
+  tl_attr *attrs;
+  tl_symbol names[sizeof p->results];
+  if (!build_operands(b, p, &operands, &spec.n_operands) ||
+      !build_attrs(b, p, &attrs, &spec.n_attrs))
+    return false;
+  for (uint8_t i = 0; i < p->n_results; i++) {
+    uint8_t v = p->results[i];
+    bool own = v != TL_RULE_VALUES && !is_output(b->x->rule, v);
+    names[i] = own ? fresh_name(b, tl_op_name(m, p->ops[0])) : 0;
+    if (names[i] == TL_NO_SYMBOL)
+      return out_of_memory(b);
+  }
+  spec.name = node_name(b, p, makes_root_output(b, p));
+  spec.operands = operands;
+  spec.attrs = attrs;
+  spec.results = names;
+  tl_node_id n = tl_graph_insert(m, b->before, &spec);
+  if (!n)
+    return out_of_memory(b);
+  b->out->nodes[b->out->n_nodes++] = n;
+  tl_node_get(m, n)->scope = tl_node_get(m, b->x->root)->scope;
+  tl_node_get(m, n)->stream = tl_node_get(m, b->x->root)->stream;
+  for (uint8_t i = 0; i < p->n_results; i++)
+    if (p->results[i] != TL_RULE_VALUES)
+      b->made[p->results[i]] = tl_result(m, n, i);
+  return true;
+}
+
+static bool build_forward(build *b, const tl_pattern_node *p) {
+  const tl_pattern_operand *o = &p->operands[0];
+  tl_value_id v;
+  if (o->kind == TL_PATTERN_NUMBER) {
+    if (!make_constant(b, p, o, &v))
+      return false;
+  } else {
+    v = is_made(b, o->value) ? b->made[o->value] : b->x->values[o->value];
+  }
+  b->made[p->results[0]] = v;
+  return v != TL_NO_VALUE || refuse(b, "OPERANDS", "an operand is absent");
+}
+
+static bool infer_all(build *b) {
+  tl_module *m = b->x->m;
+  tl_diag *diag = m->diag;
+  tl_diag quiet = {0}; /* a replacement that does not infer is a refusal, not an error of the model */
+  tl_status status = TL_OK;
+  m->diag = &quiet;
+  for (uint32_t i = 0; i < b->out->n_nodes && status == TL_OK; i++)
+    status = tl_infer_node(m, b->out->nodes[i]);
+  m->diag = diag;
+  return status == TL_OK || refuse(b, "SHAPE", "shapes or dtypes of its nodes clash");
+}
+
+/* ---- fitting -------------------------------------------------------------------------------- */
+
+/* The old type with what inference knows better; false when they contradict each other. */
+static bool merge_types(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *out) {
+  const tl_type *a = tl_type_get(m, old), *b = tl_type_get(m, new);
+  *out = old ? old : new;
+  if (!old || !new || old == new || a->kind != TL_KIND_TENSOR || b->kind != TL_KIND_TENSOR)
+    return !old || !new || a->kind == b->kind;
+  if (a->dtype && b->dtype && a->dtype != b->dtype)
+    return false;
+  if (a->rank < 0 || b->rank < 0) {
+    *out = a->rank < 0 ? new : old;
+    return true;
+  }
+  if (a->rank != b->rank)
+    return false;
+  tl_dim dims[TL_MAX_RANK];
+  for (int i = 0; i < a->rank; i++) {
+    if (tl_dim_is_static(a->dims[i]) && tl_dim_is_static(b->dims[i]) && a->dims[i] != b->dims[i])
+      return false;
+    dims[i] = tl_dim_is_static(b->dims[i]) || a->dims[i] == TL_DIM_UNKNOWN ? b->dims[i]
+                                                                            : a->dims[i];
+  }
+  *out = tl_type_tensor(m, a->dtype ? (tl_dtype)a->dtype : (tl_dtype)b->dtype, a->rank, dims);
+  return *out != TL_NO_TYPE;
+}
+
+/* An existing value takes the place of an output only where its name may (see identity.c). */
+static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
+  tl_module *m = b->x->m;
+  if (!tl_value_can_merge(m, b->x->facts, old, value) ||
+      (tl_value_leaves_graph(m, old) && !tl_value_producer(m, value)))
+    return refuse(b, "GRAPH_OUTPUT", "a graph output needs the name");
+  return true;
+}
+
+static bool fit_outputs(build *b) {
+  tl_module *m = b->x->m;
+  const tl_rule *r = b->x->rule;
+  for (uint8_t v = 0; v < r->n_values; v++) {
+    if (!is_output(r, v) || !(b->x->bound >> v & 1))
+      continue;
+    tl_value_id old = b->x->values[v], new = b->made[v];
+    tl_type_id type;
+    if (!new || new == old)
+      return refuse(b, "OPERANDS", "it would return itself");
+    if (tl_is_pinned(&b->x->facts->pinned, old))
+      return refuse(b, "PINNED", "a training state keeps its identity");
+    if (!merge_types(m, tl_value_type(m, old), tl_value_type(m, new), &type))
+      return refuse(b, "SHAPE", "its result has another type");
+    bool own = tl_value_producer(m, new) && r->build[r->values[v].built].forward == false;
+    if (own)
+      tl_value_set_type(m, new, type);
+    else if (!may_forward(b, old, new))
+      return false;
+  }
+  return true;
+}
+
+static void undo(build *b) {
+  for (uint32_t i = b->out->n_nodes; i-- > 0;)
+    tl_node_erase(b->x->m, b->out->nodes[i]);
+  for (uint32_t i = b->n_constants; i-- > 0;)
+    if (tl_value_get(b->x->m, b->constants[i])->n_uses == 0)
+      tl_graph_erase_constant(b->x->m, b->constants[i]);
+  b->out->n_nodes = 0;
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+static tl_node_id last_node(const tl_match *x) {
+  tl_node_id last = x->root;
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i) && tl_node_is_before(x->m, last, x->nodes[i]))
+      last = x->nodes[i];
+  return last;
+}
+
+/* The node of graph g that a user is, or is inside of. */
+static tl_node_id owner_in(const tl_module *m, tl_node_id n, tl_graph_id g) {
+  while (n && tl_node_get(m, n)->graph != g)
+    n = tl_graph_get(m, tl_node_get(m, n)->graph)->owner;
+  return n;
+}
+
+typedef struct moving {
+  tl_node_id *at;
+  uint32_t n;
+} moving;
+
+static bool is_matched(const tl_match *x, tl_node_id n) {
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    if (x->nodes[i] == n)
+      return true;
+  return false;
+}
+
+/* Adds the users of v that stand before `last`; false when one of them is in the match: then
+ * contracting the match would close a cycle. */
+static bool add_users(build *b, moving *s, tl_value_id v, tl_node_id last, bool of_match) {
+  tl_module *m = b->x->m;
+  TL_FOR_USES(m, v, u) {
+    tl_node_id n = owner_in(m, tl_use_get(m, u)->user, b->graph);
+    if (!n || tl_node_is_return(m, n) || !tl_node_is_before(m, n, last))
+      continue;
+    bool inside = is_matched(b->x, n);
+    if (inside && of_match)
+      continue;
+    if (inside || s->n == MOST_MOVED)
+      return refuse(b, "CYCLE", "a node between the matched ones depends on them");
+    uint32_t i = 0;
+    while (i < s->n && s->at[i] != n)
+      i++;
+    if (i == s->n)
+      s->at[s->n++] = n;
+  }
+  return true;
+}
+
+static void sort_by_order(const tl_module *m, moving *s) {
+  for (uint32_t i = 1; i < s->n; i++)
+    for (uint32_t k = i; k > 0 && tl_node_is_before(m, s->at[k], s->at[k - 1]); k--) {
+      tl_node_id n = s->at[k];
+      s->at[k] = s->at[k - 1];
+      s->at[k - 1] = n;
+    }
+}
+
+/* New nodes stand where the last matched node is; users of earlier outputs move behind it. */
+static bool make_way(build *b, tl_node_id last) {
+  tl_module *m = b->x->m;
+  const tl_rule *r = b->x->rule;
+  moving s = {NULL, 0};
+  for (uint8_t v = 0; v < r->n_values; v++) {
+    if (!is_output(r, v) || !(b->x->bound >> v & 1) ||
+        tl_value_producer(m, b->x->values[v]) == last)
+      continue;
+    if (!s.at)
+      s.at = tl_arena_alloc(b->x->scratch, MOST_MOVED * sizeof *s.at);
+    if (!s.at)
+      return out_of_memory(b);
+    if (!add_users(b, &s, b->x->values[v], last, true))
+      return false;
+  }
+  for (uint32_t i = 0; i < s.n; i++) {
+    const tl_node *node = tl_node_get(m, s.at[i]);
+    if (node->control_out)
+      return refuse(b, "CTRL_INNER", "a node between the matched ones has a control edge");
+    for (uint32_t k = 0; k < node->n_results; k++)
+      if (!add_users(b, &s, node->results + k, last, false))
+        return false;
+  }
+  sort_by_order(m, &s);
+  tl_node_id behind = last;
+  for (uint32_t i = 0; i < s.n; i++) {
+    tl_node_move_after(m, s.at[i], behind);
+    behind = s.at[i];
+  }
+  return true;
+}
+
+/* ---- commit --------------------------------------------------------------------------------- */
+
+/* Outside predecessors run before every new node, outside successors after (spec 2.4, 4). */
+static bool move_control(build *b, tl_node_id old) {
+  tl_module *m = b->x->m;
+  for (uint32_t i = 0; i < b->out->n_nodes; i++) {
+    tl_control_id next;
+    for (tl_control_id c = tl_node_get(m, old)->control_in; c; c = next) {
+      next = tl_control_get(m, c)->next_in;
+      if (!tl_control_add(m, tl_control_get(m, c)->from, b->out->nodes[i],
+                          (tl_control_origin)tl_control_get(m, c)->origin))
+        return out_of_memory(b);
+    }
+    for (tl_control_id c = tl_node_get(m, old)->control_out; c; c = next) {
+      next = tl_control_get(m, c)->next_out;
+      if (!tl_control_add(m, b->out->nodes[i], tl_control_get(m, c)->to,
+                          (tl_control_origin)tl_control_get(m, c)->origin))
+        return out_of_memory(b);
+    }
+  }
+  return true;
+}
+
+static bool is_dead(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_value_get(m, node->results + i)->n_uses)
+      return false;
+  return !tl_op_has_trait(node->op, TL_TRAIT_EFFECT);
+}
+
+/* Users first: an erased node gives its operands up. */
+static void erase_old(build *b) {
+  tl_match *x = b->x;
+  for (uint8_t round = 0; round < x->rule->n_match; round++) {
+    tl_node_id last = TL_NO_NODE;
+    uint8_t which = 0;
+    for (uint8_t i = 0; i < x->rule->n_match; i++)
+      if (tl_match_has_node(x, i) &&
+          (!last || tl_node_is_before(x->m, last, x->nodes[i]))) {
+        last = x->nodes[i];
+        which = i;
+      }
+    if (!last)
+      return;
+    if (is_dead(x->m, last))
+      tl_node_erase(x->m, last);
+    x->nodes[which] = TL_NO_NODE;
+  }
+}
+
+static void commit(build *b) {
+  tl_module *m = b->x->m;
+  const tl_rule *r = b->x->rule;
+  b->out->n_outputs = 0;
+  for (uint8_t v = 0; v < r->n_values; v++) {
+    if (!is_output(r, v) || !(b->x->bound >> v & 1))
+      continue;
+    tl_value_merge(m, b->x->values[v], b->made[v]);
+    b->out->outputs[b->out->n_outputs++] = b->made[v];
+  }
+  erase_old(b);
+}
+
+tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) {
+  build b = {.x = x, .out = built, .graph = tl_node_get(x->m, x->root)->graph};
+  uint32_t errors = x->m->diag->errors;
+  *done = false;
+  built->n_nodes = 0;
+  tl_node_id last = last_node(x);
+  b.before = last;
+  bool ok = true;
+  for (uint8_t i = 0; i < x->rule->n_build && ok; i++)
+    ok = x->rule->build[i].forward ? build_forward(&b, &x->rule->build[i])
+                                   : build_node(&b, &x->rule->build[i]);
+  ok = ok && infer_all(&b) && fit_outputs(&b) && make_way(&b, last) && move_control(&b, x->root);
+  if (ok) {
+    commit(&b);
+    *done = true;
+    return TL_OK;
+  }
+  undo(&b);
+  return x->m->diag->errors != errors ? TL_NO_MEMORY : TL_OK;
+}

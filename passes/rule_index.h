@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rules can have their root at a node: a table keyed by the op of the root and the op of one
+ * of its producers, so that the cost of a node does not grow with the number of rules. */
+#ifndef TL_PASSES_RULE_INDEX_H
+#define TL_PASSES_RULE_INDEX_H
+
+#include "passes/rule.h"
+
+typedef struct tl_rule_entry {
+  uint64_t key; /* op of the root << 32 | op of a producer, TL_ANY_PRODUCER */
+  const tl_rule *rule;
+} tl_rule_entry;
+
+typedef struct tl_rule_slot {
+  uint64_t key;
+  uint32_t first; /* entry */
+  uint32_t n;     /* 0: free */
+} tl_rule_slot;
+
+TL_VEC(tl_rule_entry_vec, tl_rule_entry);
+
+typedef struct tl_rule_index {
+  tl_rule_entry_vec entries; /* owned, sorted by key, then order of rules */
+  tl_rule_slot *slots;       /* owned */
+  uint8_t *roots;            /* owned, by op id: some rule has this root */
+  uint32_t mask;
+  uint32_t n_ops;
+  uint8_t depth;             /* of the deepest rule */
+} tl_rule_index;
+
+/* Indexes the rules of a kind that are on. */
+tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind)
+    TL_NODISCARD;
+void tl_rule_index_release(tl_rule_index *x);
+
+/* Calls fn for each rule that may have its root at n, each once, in no particular order. */
+typedef void (*tl_rule_visit)(void *user, tl_node_id n, const tl_rule *rule);
+void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n,
+                         tl_rule_visit fn, void *user);
+/* The same by the op of the root alone, for explanations. */
+void tl_rule_index_visit_all(const tl_rule_index *x, const tl_module *m, tl_node_id n,
+                             tl_rule_visit fn, void *user);
+
+#endif

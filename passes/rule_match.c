@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matcher: walks a rule's steps from the root, with backtracking over the orders of commutative
+ * operands, over nodes that may be missing and over users of a value. */
+#include "passes/rule.h"
+
+enum { MOST_BINDINGS = 100000 };
+
+void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...) {
+  tl_miss *miss = x->miss;
+  if (!miss || (miss->code && depth <= miss->depth))
+    return;
+  miss->depth = depth;
+  miss->code = code;
+  if (!miss->text)
+    return;
+  va_list ap;
+  tl_buf_clear(miss->text);
+  va_start(ap, fmt);
+  tl_buf_vprintf(miss->text, fmt, ap);
+  va_end(ap);
+}
+
+static tl_sv node_name(tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
+
+static bool is_bound(const tl_match *x, uint8_t v) { return x->bound >> v & 1; }
+
+/* What a choice binds is undone by going back to a saved state. */
+typedef struct saved {
+  uint64_t bound;
+  uint32_t named;
+  uint32_t skipped;
+  tl_node_id nodes[TL_RULE_NODES];
+} saved;
+
+static saved save(const tl_match *x) {
+  saved s = {.bound = x->bound, .named = x->named, .skipped = x->skipped};
+  memcpy(s.nodes, x->nodes, x->rule->n_match * sizeof *s.nodes);
+  return s;
+}
+
+static void restore(tl_match *x, const saved *s) {
+  x->bound = s->bound;
+  x->named = s->named;
+  x->skipped = s->skipped;
+  memcpy(x->nodes, s->nodes, x->rule->n_match * sizeof *s->nodes);
+}
+
+static bool bind_value(tl_match *x, uint8_t v, tl_value_id value) {
+  if (is_bound(x, v))
+    return x->values[v] == value;
+  x->bound |= UINT64_C(1) << v;
+  x->values[v] = value;
+  return true;
+}
+
+/* ---- constants ------------------------------------------------------------------------------ */
+
+enum { LONGEST_SPLAT = 4096 };
+
+static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tolerant) {
+  const tl_tensor *t = tl_value_constant(x->m, v);
+  if (!t || t->kind == TL_SOURCE_STRINGS)
+    return false;
+  uint64_t n = tl_tensor_elements(x->m, t);
+  if (n == 0 || n > LONGEST_SPLAT)
+    return false;
+  for (uint64_t i = 0; i < n; i++) {
+    double e;
+    int64_t integer;
+    if (tl_tensor_int_at(x->m, t, i, &integer))
+      e = (double)integer;
+    else if (!tl_tensor_float_at(x->m, t, i, &e))
+      return false;
+    double error = e > wanted ? e - wanted : wanted - e;
+    double size = wanted < 0 ? -wanted : wanted;
+    /* a narrower dtype cannot hold the number better than its own rounding */
+    if (e != wanted && !(tolerant && error <= TL_RULE_TOLERANCE * size) &&
+        !(t->dtype == TL_DTYPE_F32 && (float)wanted == (float)e) && !(e != e && wanted != wanted))
+      return false;
+  }
+  return true;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+/* Binds value v of the pattern, made by pattern node k, to an actual value. */
+static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value, bool skip) {
+  const tl_pattern_node *n = &x->rule->match[k];
+  if (skip) {
+    if (x->nodes[k] && !(x->skipped >> k & 1))
+      return false;
+    x->skipped |= 1u << k;
+    return bind_value(x, v, value) && bind_value(x, n->operands[0].value, value);
+  }
+  tl_node_id p = tl_value_producer(x->m, value);
+  if (!p || tl_node_get(x->m, p)->graph != tl_node_get(x->m, x->root)->graph)
+    return false;
+  if (tl_value_get(x->m, value)->index != x->rule->values[v].result)
+    return false;
+  if (x->nodes[k] && x->nodes[k] != p)
+    return false;
+  for (uint8_t i = 0; !x->nodes[k] && i < x->rule->n_match; i++)
+    if (x->nodes[i] == p) /* two pattern nodes never are one node */
+      return false;
+  x->nodes[k] = p;
+  return bind_value(x, v, value);
+}
+
+static bool bind_operand(tl_match *x, const tl_pattern_operand *o, tl_value_id value, bool skip) {
+  const tl_rule_value *v = &x->rule->values[o->value];
+  switch ((tl_pattern_operand_kind)o->kind) {
+  case TL_PATTERN_ABSENT: return value == TL_NO_VALUE;
+  case TL_PATTERN_NUMBER: return is_number(x, value, o->number, o->tolerant);
+  case TL_PATTERN_MAYBE: return bind_value(x, o->value, value);
+  case TL_PATTERN_CONSTANT:
+    return value && tl_value_constant(x->m, value) && bind_value(x, o->value, value);
+  case TL_PATTERN_VALUE:
+    if (!value)
+      return false;
+    return v->node == TL_RULE_NODES ? bind_value(x, o->value, value)
+                                    : bind_made(x, o->value, v->node, value, skip);
+  default: return false;
+  }
+}
+
+/* Operands that may be missing nodes take one bit of `choice` each. */
+static bool takes_choice(const tl_match *x, const tl_pattern_operand *o) {
+  if (o->kind != TL_PATTERN_VALUE)
+    return false;
+  uint8_t k = x->rule->values[o->value].node;
+  return k != TL_RULE_NODES && x->rule->match[k].maybe && !is_bound(x, o->value);
+}
+
+static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, uint32_t from,
+                      uint32_t count) {
+  if (is_bound(x, o->value))
+    return false;
+  x->bound |= UINT64_C(1) << o->value;
+  x->values[o->value] = TL_NO_VALUE;
+  x->rest_node[o->value] = n;
+  x->rest_from[o->value] = from;
+  x->rest_n[o->value] = count;
+  return true;
+}
+
+/* Binds all operands of node n; swap exchanges the first two. */
+static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, bool swap,
+                          unsigned choice) {
+  uint32_t actual = tl_node_get(x->m, n)->n_operands, slot = 0;
+  while (actual && !tl_operand(x->m, n, actual - 1))
+    actual--; /* trailing absent ones are as good as none */
+  for (uint8_t i = 0; i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    if (o->kind == TL_PATTERN_REST) {
+      uint32_t behind = p->n_operands - i - 1u;
+      if (actual < slot + behind || !bind_rest(x, o, n, slot, actual - slot - behind))
+        return false;
+      slot = actual - behind;
+      continue;
+    }
+    uint32_t at = swap && slot < 2 ? 1 - slot : slot;
+    bool skip = takes_choice(x, o) && (choice & 1);
+    if (takes_choice(x, o))
+      choice >>= 1;
+    if (!bind_operand(x, o, tl_operand(x->m, n, at), skip))
+      return false;
+    slot++;
+  }
+  return slot >= actual;
+}
+
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+static tl_rv rv_of_attr(const tl_attr *a) {
+  switch ((tl_attr_kind)a->kind) {
+  case TL_ATTR_INT: return (tl_rv){.kind = TL_RV_INT, .i = a->u.i};
+  case TL_ATTR_BOOL: return (tl_rv){.kind = TL_RV_BOOL, .i = a->u.i};
+  case TL_ATTR_FLOAT: return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)a->u.f};
+  case TL_ATTR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = a->u.s};
+  case TL_ATTR_INTS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
+  default: return (tl_rv){0};
+  }
+}
+
+static bool same_rv(tl_rv a, tl_rv b) {
+  if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_INT)
+    return a.f == (double)b.i;
+  if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_FLOAT)
+    return a.f == b.f || (float)a.f == (float)b.f;
+  if (a.kind == TL_RV_INTS && b.kind == TL_RV_INTS)
+    return a.is.n == b.is.n && memcmp(a.is.at, b.is.at, a.is.n * sizeof *a.is.at) == 0;
+  bool numbers = (a.kind == TL_RV_INT || a.kind == TL_RV_DTYPE || a.kind == TL_RV_BOOL) &&
+                 (b.kind == TL_RV_INT || b.kind == TL_RV_DTYPE || b.kind == TL_RV_BOOL);
+  return numbers ? a.i == b.i : a.kind == b.kind && a.kind == TL_RV_STRING && a.s == b.s;
+}
+
+/* Cast's `to` and the like hold ONNX numbers; rules speak of dtypes. */
+static tl_rv as_dtype(tl_rv v, tl_rv like) {
+  if (like.kind == TL_RV_DTYPE && v.kind == TL_RV_INT)
+    return (tl_rv){.kind = TL_RV_DTYPE, .i = tl_dtype_from_onnx(v.i)};
+  return v;
+}
+
+static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
+  const tl_attr *a = tl_node_attr_or_default(x->m, n, p->name);
+  tl_rv v = a ? rv_of_attr(a) : (tl_rv){0};
+  tl_sv name = tl_sym(x->m, p->name);
+  if (p->captures) {
+    if (x->named >> p->index & 1)
+      return same_rv(x->names[p->index], v);
+    x->named |= 1u << p->index;
+    x->names[p->index] = v; /* NONE when it is not set: conditions on it fail */
+    return true;
+  }
+  tl_rv wanted = tl_expr_eval(x, p->expr);
+  if (same_rv(as_dtype(v, wanted), wanted))
+    return true;
+  tl_sv text = p->expr->text, where = node_name(x, n);
+  tl_match_note(x, depth, "ATTR", "`%.*s`: attribute %.*s is not %.*s", TL_SV_ARG(where),
+                TL_SV_ARG(name), TL_SV_ARG(text));
+  return false;
+}
+
+static bool is_mentioned(const tl_pattern_node *p, tl_symbol name) {
+  for (uint8_t i = 0; i < p->n_attrs; i++)
+    if (p->attrs[i].name == name)
+      return true;
+  return false;
+}
+
+/* What a closed pattern does not mention must have its default. */
+static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *row = tl_op_row(node->op);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (is_mentioned(p, a->name))
+      continue;
+    const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
+    if (known && known->has_default && tl_attr_equal(x->m, a, &known->value))
+      continue;
+    tl_sv name = tl_sym(x->m, a->name), where = node_name(x, n);
+    tl_match_note(x, depth, "ATTR", "`%.*s` sets attribute %.*s, which the rule does not provide "
+                                    "for", TL_SV_ARG(where), TL_SV_ARG(name));
+    return false;
+  }
+  return true;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static bool has_op(const tl_pattern_node *p, tl_op_id op) {
+  for (uint8_t i = 0; i < p->n_ops; i++)
+    if (p->ops[i] == op)
+      return true;
+  return false;
+}
+
+static bool match_steps(tl_match *x, uint32_t step);
+
+/* Op, results and attributes; nothing here depends on the order of operands. */
+static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  if (!has_op(p, node->op)) {
+    tl_sv wanted = tl_op_name(x->m, p->ops[0]), found = tl_op_name(x->m, node->op);
+    tl_sv where = node_name(x, n);
+    tl_match_note(x, depth, "OP", "`%.*s` is %.*s, not %.*s", TL_SV_ARG(where), TL_SV_ARG(found),
+                  TL_SV_ARG(wanted));
+    return false;
+  }
+  for (uint32_t r = 0; r < node->n_results; r++) {
+    tl_value_id v = node->results + r;
+    bool named = r < p->n_results && p->results[r] != TL_RULE_VALUES;
+    if (!named && r >= p->n_results && tl_value_get(x->m, v)->n_uses) {
+      tl_sv where = node_name(x, n);
+      tl_match_note(x, depth, "MULTI_CONSUMER", "result %u of `%.*s` is used", r,
+                    TL_SV_ARG(where));
+      return false;
+    }
+    if (named && !bind_value(x, p->results[r], v))
+      return false;
+  }
+  if (p->n_results > node->n_results)
+    return false;
+  for (uint8_t i = 0; i < p->n_attrs; i++)
+    if (!match_attr(x, &p->attrs[i], n, depth))
+      return false;
+  return p->open || has_defaults(x, p, n, depth);
+}
+
+static unsigned count_choices(const tl_match *x, const tl_pattern_node *p) {
+  unsigned n = 0;
+  for (uint8_t i = 0; i < p->n_operands; i++)
+    n += takes_choice(x, &p->operands[i]);
+  return n > 3 ? 3 : n;
+}
+
+static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  tl_sv where = node_name(x, n);
+  for (uint8_t i = 0; x->miss && i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    tl_value_id v = tl_operand(x->m, n, i);
+    if (o->kind == TL_PATTERN_VALUE && v && x->rule->values[o->value].node != TL_RULE_NODES) {
+      const tl_pattern_node *wanted = &x->rule->match[x->rule->values[o->value].node];
+      tl_node_id made = tl_value_producer(x->m, v);
+      if (!made || !has_op(wanted, tl_node_get(x->m, made)->op)) {
+        tl_sv name = tl_op_name(x->m, wanted->ops[0]);
+        tl_sv found = made ? tl_op_name(x->m, tl_node_get(x->m, made)->op)
+                      : tl_value_constant(x->m, v) ? TL_SV("a constant") : TL_SV("an input");
+        tl_match_note(x, depth, "OP", "operand %u of `%.*s` is made by %.*s, not by %.*s", i,
+                      TL_SV_ARG(where), TL_SV_ARG(found), TL_SV_ARG(name));
+        return;
+      }
+    }
+  }
+  tl_match_note(x, depth, "OPERANDS", "the operands of `%.*s` do not fit", TL_SV_ARG(where));
+}
+
+static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
+  const tl_pattern_node *p = &x->rule->match[k];
+  if (++x->bindings > MOST_BINDINGS || !match_head(x, p, n, step))
+    return false;
+  bool commutes = p->n_operands == 2 && tl_node_get(x->m, n)->n_operands == 2 &&
+                  tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
+                  p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
+  unsigned choices = 1u << count_choices(x, p);
+  saved before = save(x);
+  bool fitted = false;
+  for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)
+    for (unsigned choice = 0; choice < choices; choice++) {
+      if (bind_operands(x, p, n, swap, choice)) {
+        fitted = true;
+        if (match_steps(x, step + 1))
+          return true;
+      }
+      restore(x, &before);
+    }
+  if (!fitted)
+    note_operands(x, p, n, step);
+  return false;
+}
+
+static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
+  const tl_pattern_node *p = &x->rule->match[s->node];
+  saved before = save(x);
+  tl_value_id v = x->values[s->seek];
+  if (!v)
+    return false;
+  TL_FOR_USES(x->m, v, u) {
+    tl_node_id user = tl_use_get(x->m, u)->user;
+    if (++x->bindings > MOST_BINDINGS)
+      return false;
+    if (!has_op(p, tl_node_get(x->m, user)->op) ||
+        tl_node_get(x->m, user)->graph != tl_node_get(x->m, x->root)->graph)
+      continue;
+    bool taken = false;
+    for (uint8_t i = 0; i < x->rule->n_match; i++)
+      taken = taken || x->nodes[i] == user;
+    if (taken)
+      continue;
+    x->nodes[s->node] = user;
+    if (match_node(x, step, s->node, user))
+      return true;
+    restore(x, &before);
+  }
+  return false;
+}
+
+static bool conditions_hold(tl_match *x, uint32_t depth) {
+  const tl_rule *r = x->rule;
+  for (uint8_t i = 0; i < r->n_lets; i++) {
+    x->names[r->let_index[i]] = tl_expr_eval(x, r->lets[i]);
+    x->named |= 1u << r->let_index[i];
+  }
+  for (uint8_t i = 0; i < r->n_where; i++) {
+    if (tl_rv_is_true(tl_expr_eval(x, r->where[i])))
+      continue;
+    if (!x->miss)
+      return false;
+    tl_buf why;
+    tl_buf_init(&why);
+    const tl_expr *e = r->where[i];
+    for (uint16_t k = 0; k < e->n && e->kind >= TL_EXPR_EQ && e->kind <= TL_EXPR_IN; k++) {
+      tl_sv text = e->args[k]->text;
+      tl_buf_printf(&why, "%s%.*s is ", k ? ", " : "; ", TL_SV_ARG(text));
+      tl_rv_print(x, tl_expr_eval(x, e->args[k]), &why);
+    }
+    tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
+    tl_match_note(x, depth + i, "CONDITION", "`%.*s` does not hold%.*s", TL_SV_ARG(e->text),
+                  TL_SV_ARG(detail));
+    tl_buf_release(&why);
+    return false;
+  }
+  return true;
+}
+
+static bool match_steps(tl_match *x, uint32_t step) {
+  if (step == x->rule->n_steps) {
+    x->structural = true;
+    return conditions_hold(x, step);
+  }
+  const tl_rule_step *s = &x->rule->steps[step];
+  if (s->seek != TL_RULE_VALUES && !x->nodes[s->node])
+    return seek_user(x, step, s);
+  if (x->skipped >> s->node & 1)
+    return match_steps(x, step + 1);
+  if (!x->nodes[s->node]) /* below a node that is missing */
+    return match_steps(x, step + 1);
+  return match_node(x, step, s->node, x->nodes[s->node]);
+}
+
+bool tl_rule_match(tl_match *x, tl_node_id root) {
+  const tl_rule *r = x->rule;
+  x->root = root;
+  x->bound = 0;
+  x->named = 0;
+  x->skipped = 0;
+  x->bindings = 0;
+  memset(x->nodes, 0, r->n_match * sizeof *x->nodes);
+  x->structural = false;
+  x->nodes[r->n_match - 1] = root;
+  return match_steps(x, 0);
+}
+
+/* ---- what makes a match invalid (spec fusion.md 2.3) ----------------------------------------- */
+
+static bool is_matched(const tl_match *x, tl_node_id n) {
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i) && x->nodes[i] == n)
+      return true;
+  return false;
+}
+
+static bool is_replaced(const tl_match *x, uint8_t v) {
+  return v != TL_RULE_VALUES && x->rule->values[v].built != TL_RULE_NODES;
+}
+
+/* "`n` has 2 consumers outside: `a`, graph output `y`" */
+static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
+  if (!x->miss)
+    return;
+  tl_buf list;
+  tl_buf_init(&list);
+  uint32_t outside = 0;
+  bool output = false;
+  TL_FOR_USES(x->m, v, u) {
+    tl_node_id user = tl_use_get(x->m, u)->user;
+    if (is_matched(x, user))
+      continue;
+    bool leaves = tl_node_is_return(x->m, user);
+    tl_sv name = leaves ? tl_value_name(x->m, v) : node_name(x, user);
+    if (outside < 4)
+      tl_buf_printf(&list, "%s%s`%.*s`", outside ? ", " : "", leaves ? "graph output " : "",
+                    TL_SV_ARG(name));
+    outside++;
+    output = output || leaves;
+  }
+  tl_sv where = node_name(x, n), shown = list.failed ? TL_SV("") : tl_buf_view(&list);
+  tl_match_note(x, 1000, output && outside == 1 ? "GRAPH_OUTPUT" : "MULTI_CONSUMER",
+                "`%.*s` has %u consumer%s outside the pattern: %.*s%s", TL_SV_ARG(where), outside,
+                outside == 1 ? "" : "s", TL_SV_ARG(shown), outside > 4 ? " ..." : "");
+  tl_buf_release(&list);
+}
+
+static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
+  TL_FOR_USES(x->m, v, u)
+    if (!is_matched(x, tl_use_get(x->m, u)->user)) {
+      note_consumers(x, v, n);
+      return false;
+    }
+  return true;
+}
+
+static bool is_closed_node(tl_match *x, uint8_t k) {
+  const tl_pattern_node *p = &x->rule->match[k];
+  const tl_node *node = tl_node_get(x->m, x->nodes[k]);
+  for (uint32_t r = 0; r < node->n_results; r++) {
+    uint8_t v = r < p->n_results ? p->results[r] : TL_RULE_VALUES;
+    if (!is_replaced(x, v) && !is_closed_value(x, node->results + r, x->nodes[k]))
+      return false;
+  }
+  return true;
+}
+
+bool tl_match_is_closed(tl_match *x) {
+  const tl_node *root = tl_node_get(x->m, x->root);
+  for (uint8_t k = 0; k < x->rule->n_match; k++) {
+    if (!tl_match_has_node(x, k) || x->rule->match[k].shared)
+      continue;
+    const tl_node *node = tl_node_get(x->m, x->nodes[k]);
+    tl_sv where = x->miss ? node_name(x, x->nodes[k]) : TL_SV("");
+    if (node->stream != root->stream) {
+      tl_match_note(x, 1000, "STREAM_LABEL", "`%.*s` is on stream %d, the root on %d",
+                    TL_SV_ARG(where), node->stream, root->stream);
+      return false;
+    }
+    if ((node->control_in || node->control_out) && x->nodes[k] != x->root) {
+      tl_match_note(x, 1000, "CTRL_INNER", "`%.*s` has a control edge", TL_SV_ARG(where));
+      return false;
+    }
+    if (!is_closed_node(x, k))
+      return false;
+  }
+  return true;
+}

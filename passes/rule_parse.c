@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rule parser: files, rules, definitions, statements (docs/rules.md). */
+#include "passes/rule_parse.h"
+
+enum { MAX_ALTERNATIVES = 8, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
+
+/* Bands of spec fusion.md 1.6: rules that no file orders come after passes that none does. */
+enum { DEFAULT_PRIORITY = 9000 };
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+typedef struct statement {
+  tl_op_id ops[MAX_ALTERNATIVES];
+  tl_pattern_operand operands[MAX_OPERANDS];
+  tl_pattern_attr attrs[MAX_ATTRS];
+  tl_pattern_node node;
+} statement;
+
+static tl_status parse_op(tl_rule_parser *p, statement *s) {
+  tl_symbol first, second = 0;
+  tl_token t = p->at;
+  if (t.kind != TL_TOKEN_WORD && t.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, "an op");
+  TL_TRY(tl_rule_symbol(p, t, &first));
+  tl_rule_advance(p);
+  bool qualified = tl_rule_accept(p, "::");
+  if (qualified) {
+    if (p->at.kind != TL_TOKEN_WORD && p->at.kind != TL_TOKEN_STRING)
+      return tl_rule_expected(p, "an op behind '::'");
+    TL_TRY(tl_rule_symbol(p, p->at, &second));
+    tl_rule_advance(p);
+  }
+  if (s->node.n_ops == MAX_ALTERNATIVES)
+    return tl_rule_fail(p, t, "more than %d alternatives", MAX_ALTERNATIVES);
+  if (!qualified && tl_op_find(0, first) == UINT32_MAX)
+    return tl_rule_fail(p, t, "unknown op '%.*s'", TL_SV_ARG(t.text));
+  tl_op_id op = tl_op_intern(p->set->m, qualified ? first : 0, qualified ? second : first);
+  if (op == UINT32_MAX)
+    return tl_rule_memory(p);
+  s->ops[s->node.n_ops++] = op;
+  return TL_OK;
+}
+
+/* const 0.5 | const ~0.5 | const %c | const DTYPE expr | const dtype(%x) expr */
+static tl_status parse_constant(tl_rule_parser *p, tl_pattern_operand *o) {
+  if (p->at.kind == TL_TOKEN_VALUE && !p->building) {
+    o->kind = TL_PATTERN_CONSTANT;
+    return tl_rule_value_index(p, true, &o->value);
+  }
+  o->kind = TL_PATTERN_NUMBER;
+  if (!p->building) {
+    o->tolerant = tl_rule_accept(p, "~");
+    return tl_rule_number(p, &o->number);
+  }
+  if (p->at.kind == TL_TOKEN_WORD && tl_dtype_from_name(p->at.text) != TL_DTYPE_NONE) {
+    o->dtype = (uint8_t)tl_dtype_from_name(p->at.text);
+    tl_rule_advance(p);
+  } else if (tl_rule_at(p, "dtype")) {
+    TL_TRY(tl_rule_expr(p, &o->dtype_of));
+  }
+  return tl_rule_expr(p, &o->expr);
+}
+
+static tl_status parse_operand(tl_rule_parser *p, tl_pattern_operand *o) {
+  *o = (tl_pattern_operand){0};
+  if (tl_rule_accept(p, "_")) {
+    o->kind = TL_PATTERN_ABSENT;
+    return TL_OK;
+  }
+  if (tl_rule_accept(p, "const"))
+    return parse_constant(p, o);
+  TL_TRY(tl_rule_value_index(p, !p->building, &o->value));
+  tl_rule_value *v = &p->rule->values[o->value];
+  if (tl_rule_accept(p, "?")) {
+    o->kind = TL_PATTERN_MAYBE;
+    v->maybe = true;
+  } else if (tl_rule_accept(p, "...")) {
+    o->kind = TL_PATTERN_REST;
+    if (!p->building)
+      v->rest = true;
+  }
+  if (p->building && v->rest != (o->kind == TL_PATTERN_REST))
+    return tl_rule_fail(p, p->at, "a list of operands is written %%name... in both places");
+  return TL_OK;
+}
+
+static tl_status parse_operands(tl_rule_parser *p, statement *s) {
+  TL_TRY(tl_rule_expect(p, "("));
+  while (!tl_rule_at(p, ")")) {
+    if (s->node.n_operands == MAX_OPERANDS)
+      return tl_rule_fail(p, p->at, "more than %d operands", MAX_OPERANDS);
+    TL_TRY(parse_operand(p, &s->operands[s->node.n_operands]));
+    s->node.n_operands++;
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, ")");
+}
+
+/* Pattern node that makes the value behind "from". */
+static tl_status parse_from(tl_rule_parser *p, statement *s) {
+  uint8_t v;
+  tl_token t = p->at;
+  TL_TRY(tl_rule_value_index(p, false, &v));
+  s->node.from = p->rule->values[v].node;
+  if (s->node.from == TL_RULE_NODES)
+    return tl_rule_fail(p, t, "'from' names a value that the pattern makes");
+  return TL_OK;
+}
+
+static tl_status parse_attr(tl_rule_parser *p, statement *s) {
+  if (s->node.n_attrs == MAX_ATTRS)
+    return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
+  tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
+  *a = (tl_pattern_attr){0};
+  if (p->at.kind != TL_TOKEN_WORD && p->at.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, "an attribute");
+  TL_TRY(tl_rule_symbol(p, p->at, &a->name));
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "="));
+  if (p->building || p->at.kind != TL_TOKEN_LABEL)
+    return tl_rule_expr(p, &a->expr);
+  a->captures = true;
+  return tl_rule_name_index(p, true, &a->index);
+}
+
+static tl_status parse_attrs(tl_rule_parser *p, statement *s) {
+  s->node.from = TL_RULE_NODES;
+  if (!tl_rule_accept(p, "{"))
+    return TL_OK;
+  while (!tl_rule_at(p, "}")) {
+    if (!p->building && tl_rule_accept(p, "..."))
+      s->node.open = true;
+    else if (p->building && tl_rule_accept(p, "from"))
+      TL_TRY(parse_from(p, s));
+    else
+      TL_TRY(parse_attr(p, s));
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, "}");
+}
+
+static tl_status parse_result(tl_rule_parser *p, statement *s, uint8_t node) {
+  if (s->node.n_results == sizeof s->node.results)
+    return tl_rule_fail(p, p->at, "more than %zu results", sizeof s->node.results);
+  uint8_t *slot = &s->node.results[s->node.n_results++];
+  *slot = TL_RULE_VALUES;
+  if (tl_rule_accept(p, "_"))
+    return TL_OK;
+  tl_token t = p->at;
+  uint8_t i;
+  TL_TRY(tl_rule_value_index(p, true, &i));
+  tl_rule_value *v = &p->rule->values[i];
+  bool twice = p->building ? v->built != TL_RULE_NODES : v->node != TL_RULE_NODES;
+  if (twice)
+    return tl_rule_fail(p, t, "%%%.*s is made twice", TL_SV_ARG(t.text));
+  *slot = i;
+  if (p->building)
+    v->built = node;
+  else
+    v->node = node;
+  if (!p->building)
+    v->result = (uint8_t)(s->node.n_results - 1);
+  return TL_OK;
+}
+
+static void *copy_of(tl_rule_parser *p, const void *src, size_t n, size_t size) {
+  void *to = tl_arena_calloc(&p->set->arena, n ? n : 1, size);
+  if (to && n)
+    memcpy(to, src, n * size);
+  return to;
+}
+
+static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_pattern_node *out) {
+  *out = s->node;
+  out->ops = copy_of(p, s->ops, s->node.n_ops, sizeof *s->ops);
+  out->operands = copy_of(p, s->operands, s->node.n_operands, sizeof *s->operands);
+  out->attrs = copy_of(p, s->attrs, s->node.n_attrs, sizeof *s->attrs);
+  return out->ops && out->operands && out->attrs ? TL_OK : tl_rule_memory(p);
+}
+
+/* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
+static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
+  statement s = {.node = {.line = p->at.line}};
+  do
+    TL_TRY(parse_result(p, &s, node));
+  while (tl_rule_accept(p, ","));
+  TL_TRY(tl_rule_expect(p, "="));
+  s.node.shared = !p->building && tl_rule_accept(p, "shared");
+  s.node.maybe = !p->building && tl_rule_accept(p, "maybe");
+  if (p->building && (p->at.kind == TL_TOKEN_VALUE || tl_rule_at(p, "const"))) {
+    s.node.forward = true;
+    s.node.from = TL_RULE_NODES;
+    s.node.n_operands = 1;
+    TL_TRY(parse_operand(p, &s.operands[0]));
+    return keep_statement(p, &s, out);
+  }
+  do
+    TL_TRY(parse_op(p, &s));
+  while (!p->building && tl_rule_accept(p, "|"));
+  TL_TRY(parse_operands(p, &s));
+  TL_TRY(parse_attrs(p, &s));
+  return keep_statement(p, &s, out);
+}
+
+static tl_status parse_statements(tl_rule_parser *p, const char *close, tl_pattern_node **list,
+                                  uint8_t *n) {
+  tl_pattern_node nodes[TL_RULE_NODES];
+  *n = 0;
+  while (!tl_rule_at(p, close)) {
+    if (*n == TL_RULE_NODES)
+      return tl_rule_fail(p, p->at, "more than %d nodes", TL_RULE_NODES);
+    TL_TRY(parse_statement(p, &nodes[*n], *n));
+    ++*n;
+  }
+  *list = copy_of(p, nodes, *n, sizeof *nodes);
+  return *list ? TL_OK : tl_rule_memory(p);
+}
+
+/* ---- rules ---------------------------------------------------------------------------------- */
+
+/* let $n = expr, or a condition; one a line, commas between them are allowed. */
+static tl_status parse_where(tl_rule_parser *p) {
+  tl_expr *conditions[MAX_WHERE];
+  tl_rule *r = p->rule;
+  TL_TRY(tl_rule_expect(p, "{"));
+  while (!tl_rule_at(p, "}")) {
+    if (tl_rule_accept(p, "let")) {
+      uint8_t name;
+      TL_TRY(tl_rule_name_index(p, true, &name));
+      TL_TRY(tl_rule_expect(p, "="));
+      if (r->n_lets == TL_RULE_NAMES)
+        return tl_rule_fail(p, p->at, "more than %d names", TL_RULE_NAMES);
+      TL_TRY(tl_rule_expr(p, &r->lets[r->n_lets]));
+      r->let_index[r->n_lets++] = name;
+    } else {
+      if (r->n_where == MAX_WHERE)
+        return tl_rule_fail(p, p->at, "more than %d conditions", MAX_WHERE);
+      TL_TRY(tl_rule_expr(p, &conditions[r->n_where]));
+      r->n_where++;
+    }
+    (void)tl_rule_accept(p, ",");
+  }
+  r->where = copy_of(p, conditions, r->n_where, sizeof *conditions);
+  tl_rule_advance(p);
+  return r->where ? TL_OK : tl_rule_memory(p);
+}
+
+static tl_status parse_kind(tl_rule_parser *p, tl_rule *r) {
+  static const char *const kinds[] = {"cleanup", "graph", "expand"};
+  for (uint8_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (tl_rule_accept(p, kinds[i])) {
+      r->kind = i;
+      return TL_OK;
+    }
+  return tl_rule_expected(p, "cleanup, graph or expand");
+}
+
+static tl_status parse_numerics(tl_rule_parser *p, tl_rule *r) {
+  static const char *const classes[] = {"exact", "reassociating", "approximate"};
+  for (uint8_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    if (tl_rule_accept(p, classes[i])) {
+      r->numerics = i;
+      return TL_OK;
+    }
+  return tl_rule_expected(p, "exact, reassociating or approximate");
+}
+
+static tl_status parse_clauses(tl_rule_parser *p, tl_rule *r) {
+  if (p->at.kind == TL_TOKEN_STRING) {
+    TL_TRY(tl_rule_symbol(p, p->at, &r->pass));
+    tl_rule_advance(p);
+  }
+  for (;;) {
+    if (tl_rule_accept(p, "priority")) {
+      double n;
+      TL_TRY(tl_rule_number(p, &n));
+      if (n < 0 || n > 1e6)
+        return tl_rule_fail(p, p->at, "a priority is between 0 and 1000000");
+      r->priority = (int32_t)n;
+    } else if (tl_rule_accept(p, "numerics")) {
+      TL_TRY(parse_numerics(p, r));
+    } else if (tl_rule_accept(p, "about")) {
+      if (p->at.kind != TL_TOKEN_STRING)
+        return tl_rule_expected(p, "a sentence in quotes");
+      r->about = p->at.text;
+      tl_rule_advance(p);
+    } else {
+      return TL_OK;
+    }
+  }
+}
+
+static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
+  tl_rule *r = tl_arena_calloc(&p->set->arena, 1, sizeof *r);
+  if (!r)
+    return NULL;
+  r->kind = (uint8_t)kind;
+  r->file = p->path;
+  r->line = p->at.line;
+  r->priority = DEFAULT_PRIORITY;
+  p->rule = r;
+  return r;
+}
+
+static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
+  TL_TRY(tl_rule_finish(p->set, r));
+  for (uint32_t i = 0; i < p->set->rules.n; i++) {
+    tl_rule *old = p->set->rules.at[i];
+    if (old->name != r->name || (old->kind == TL_RULE_DEFINE) != (r->kind == TL_RULE_DEFINE))
+      continue;
+    if (!override || old->file == r->file)
+      return tl_rule_fail(p, name, "'%.*s' is defined twice, first at %s:%u", TL_SV_ARG(name.text),
+                          old->file, old->line);
+    r->index = old->index;
+    p->set->rules.at[i] = r;
+    return TL_OK;
+  }
+  r->index = p->set->rules.n;
+  return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
+}
+
+static tl_status parse_rule(tl_rule_parser *p, bool override) {
+  tl_rule *r = new_rule(p, TL_RULE_CLEANUP);
+  if (!r)
+    return tl_rule_memory(p);
+  tl_token name = p->at;
+  if (name.kind != TL_TOKEN_WORD)
+    return tl_rule_expected(p, "the name of a rule");
+  TL_TRY(tl_rule_symbol(p, name, &r->name));
+  tl_rule_advance(p);
+  r->pass = r->name;
+  TL_TRY(tl_rule_expect(p, ":"));
+  TL_TRY(parse_kind(p, r));
+  TL_TRY(parse_clauses(p, r));
+  TL_TRY(tl_rule_expect(p, "{"));
+  TL_TRY(tl_rule_expect(p, "match"));
+  TL_TRY(tl_rule_expect(p, "{"));
+  p->building = false;
+  TL_TRY(parse_statements(p, "}", &r->match, &r->n_match));
+  tl_rule_advance(p);
+  if (tl_rule_accept(p, "where"))
+    TL_TRY(parse_where(p));
+  TL_TRY(tl_rule_expect(p, "replace"));
+  TL_TRY(tl_rule_expect(p, "{"));
+  p->building = true;
+  TL_TRY(parse_statements(p, "}", &r->build, &r->n_build));
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "}"));
+  return keep_rule(p, r, name, override);
+}
+
+/* ---- definitions ---------------------------------------------------------------------------- */
+
+/* The signature of a definition is a pattern of one node whose results the body returns. */
+static tl_status parse_signature(tl_rule_parser *p, statement *s) {
+  p->building = false;
+  s->node.line = p->at.line;
+  TL_TRY(parse_op(p, s));
+  TL_TRY(parse_operands(p, s));
+  s->node.from = TL_RULE_NODES;
+  s->node.open = true;
+  if (!tl_rule_accept(p, "{"))
+    return TL_OK;
+  while (p->at.kind == TL_TOKEN_LABEL) { /* {$axis, $epsilon}: attributes under their own names */
+    if (s->node.n_attrs == MAX_ATTRS)
+      return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
+    tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
+    *a = (tl_pattern_attr){.captures = true};
+    TL_TRY(tl_rule_symbol(p, p->at, &a->name));
+    TL_TRY(tl_rule_name_index(p, true, &a->index));
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, "}");
+}
+
+/* return %y, ...: ties the results of the signature to values of the body. */
+static tl_status parse_return(tl_rule_parser *p, statement *s) {
+  do {
+    tl_token t = p->at;
+    uint8_t i;
+    TL_TRY(tl_rule_value_index(p, false, &i));
+    tl_rule_value *v = &p->rule->values[i];
+    if (v->built == TL_RULE_NODES || v->node != TL_RULE_NODES)
+      return tl_rule_fail(p, t, "'return' names values that the body makes, each once");
+    if (s->node.n_results == sizeof s->node.results)
+      return tl_rule_fail(p, t, "more than %zu results", sizeof s->node.results);
+    v->node = 0;
+    v->result = s->node.n_results;
+    s->node.results[s->node.n_results++] = i;
+  } while (tl_rule_accept(p, ","));
+  return TL_OK;
+}
+
+static tl_status parse_define(tl_rule_parser *p, bool override) {
+  tl_rule *r = new_rule(p, TL_RULE_DEFINE);
+  tl_token name = p->at;
+  if (!r)
+    return tl_rule_memory(p);
+  statement s = {.node = {.n_ops = 0}};
+  TL_TRY(parse_signature(p, &s));
+  r->name = r->pass = tl_op_name_symbol(p->set->m, s.ops[0]);
+  if (tl_rule_accept(p, "where"))
+    TL_TRY(parse_where(p));
+  TL_TRY(tl_rule_expect(p, "{"));
+  p->building = true;
+  /* results of the body become values of the signature by "return" */
+  TL_TRY(parse_statements(p, "return", &r->build, &r->n_build));
+  tl_rule_advance(p);
+  TL_TRY(parse_return(p, &s));
+  TL_TRY(tl_rule_expect(p, "}"));
+  r->match = tl_arena_calloc(&p->set->arena, 1, sizeof *r->match);
+  if (!r->match)
+    return tl_rule_memory(p);
+  r->n_match = 1;
+  TL_TRY(keep_statement(p, &s, r->match));
+  return keep_rule(p, r, name, override);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static tl_status parse_version(tl_rule_parser *p) {
+  TL_TRY(tl_rule_expect(p, "rules"));
+  tl_token t = p->at;
+  double version;
+  TL_TRY(tl_rule_number(p, &version));
+  if (version != TL_RULE_LANGUAGE)
+    return tl_rule_fail(p, t, "the rules are written in version %.*s of the language; this build "
+                              "reads version %d", TL_SV_ARG(t.text), TL_RULE_LANGUAGE);
+  return TL_OK;
+}
+
+tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) {
+  const char *kept = tl_arena_copy(&s->arena, path, strlen(path));
+  tl_rule_parser p = {.lexer = tl_lex_start_rules(text), .set = s, .path = kept};
+  if (!kept)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  tl_buf_init(&p.text);
+  tl_rule_advance(&p);
+  tl_status status = parse_version(&p);
+  while (status == TL_OK && p.at.kind != TL_TOKEN_END) {
+    p.depth = 0;
+    if (tl_rule_accept(&p, "rule"))
+      status = parse_rule(&p, override);
+    else if (tl_rule_accept(&p, "define"))
+      status = parse_define(&p, override);
+    else
+      status = tl_rule_expected(&p, "rule or define");
+  }
+  tl_buf_release(&p.text);
+  return status;
+}
+
+tl_status tl_rules_add_builtin(tl_ruleset *s) {
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
+    tl_sv text = {tl_rule_texts[i].text, tl_rule_texts[i].n};
+    TL_TRY(tl_rules_parse(s, tl_rule_texts[i].path, text, false));
+  }
+  return TL_OK;
+}
+
+void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
+  *s = (tl_ruleset){.m = m};
+  tl_arena_init(&s->arena, 1 << 16);
+}
+
+void tl_ruleset_release(tl_ruleset *s) {
+  tl_rule_vec_release(&s->rules);
+  tl_arena_release(&s->arena);
+}
+
+tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name) {
+  for (uint32_t i = 0; i < s->rules.n; i++)
+    if (s->rules.at[i]->name == name)
+      return s->rules.at[i];
+  return NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the parts of the rule parser and nobody else. Every function that returns a status has
+ * reported its error. */
+#ifndef TL_PASSES_RULE_PARSE_H
+#define TL_PASSES_RULE_PARSE_H
+
+#include "ir/lex.h"
+#include "passes/rule.h"
+
+typedef struct tl_rule_parser {
+  tl_lexer lexer;
+  tl_token at;
+  tl_ruleset *set;
+  const char *path;
+  tl_rule *rule;  /* being parsed */
+  bool building;  /* inside replace */
+  uint32_t depth; /* of expressions */
+  tl_buf text;
+} tl_rule_parser;
+
+/* rule_parse_expr.c */
+tl_status tl_rule_fail(tl_rule_parser *p, tl_token at, const char *fmt, ...) TL_PRINTF(3, 4);
+tl_status tl_rule_expected(tl_rule_parser *p, const char *what);
+tl_status tl_rule_memory(tl_rule_parser *p);
+void tl_rule_advance(tl_rule_parser *p);
+bool tl_rule_at(const tl_rule_parser *p, const char *punct_or_word);
+bool tl_rule_accept(tl_rule_parser *p, const char *punct_or_word);
+tl_status tl_rule_expect(tl_rule_parser *p, const char *punct_or_word);
+tl_status tl_rule_symbol(tl_rule_parser *p, tl_token t, tl_symbol *out);
+/* Index of a value of the rule; a new one when `create`, else an error. */
+tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out);
+/* The same for $name. */
+tl_status tl_rule_name_index(tl_rule_parser *p, bool create, uint8_t *out);
+tl_status tl_rule_expr(tl_rule_parser *p, tl_expr **out);
+/* A number with its sign. */
+tl_status tl_rule_number(tl_rule_parser *p, double *out);
+
+#endif
