@@ -50,6 +50,13 @@ void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) {
   va_end(ap);
 }
 
+void tl_warn_code(tl_diag *d, const char *code, tl_location where, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  deliver(d, TL_WARNING, code, where, fmt, ap);
+  va_end(ap);
+}
+
 void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);

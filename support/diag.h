@@ -25,7 +25,7 @@ typedef struct tl_location {
 
 typedef struct tl_diagnostic {
   tl_severity severity;
-  const char *code; /* GE's error code ("E10016") or NULL */
+  const char *code; /* GE's error code ("E10016"), a warning's own ("W_...") or NULL */
   tl_location where;
   const char *message; /* one sentence, no trailing newline */
   const char *hint;    /* what to do, or NULL */
@@ -48,6 +48,9 @@ tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *f
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
                        const char *fmt, ...) TL_PRINTF(5, 6);
 void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
+/* The same with a code that scripts may look for ("W_FUSION_UNKNOWN_PASS"). */
+void tl_warn_code(tl_diag *d, const char *code, tl_location where, const char *fmt, ...)
+    TL_PRINTF(4, 5);
 void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
 
 /* Renders "file:line:col: error: node: attr: message [code]\n  hint: ...\n" without colours. */
