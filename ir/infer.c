@@ -183,15 +183,6 @@ static tl_status infer_roots(tl_infer *x) {
 
 /* ---- contents that stay ---------------------------------------------------------------------- */
 
-/* Iterations of a loop may differ in more than the types that hold throughout, and a model may
- * declare what it likes there: only values that exist once are trusted. */
-static bool exists_once(const tl_module *m, tl_value_id v) {
-  const tl_graph *g = tl_graph_get(m, tl_value_graph(m, v));
-  while (g->kind == TL_GRAPH_BODY && g->inputs.n == 0)
-    g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);
-  return g->kind == TL_GRAPH_ROOT;
-}
-
 static bool all_numbers(tl_partial p, int64_t low, int64_t high) {
   for (uint32_t i = 0; i < p.n; i++)
     if (p.at[i].kind != TL_ELEM_INT || p.at[i].value < low || p.at[i].value > high)
@@ -218,7 +209,7 @@ static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
   tl_partial p = x->partials[v];
   bool fits = t->kind == TL_KIND_TENSOR && (t->rank == 1 || (t->rank == 0 && p.n == 1));
-  if (!fits || !exists_once(x->m, v))
+  if (!fits || !tl_infer_exists_once(x->m, tl_value_graph(x->m, v)))
     return TL_NO_TENSOR;
   if (t->dtype == TL_DTYPE_I64 && all_numbers(p, INT64_MIN, INT64_MAX))
     return contents_i64(x, p, t->rank);
@@ -246,6 +237,7 @@ tl_status tl_infer_module(tl_module *m) {
                 .declared = tl_arena_calloc(&scratch, n, sizeof(tl_type_id)),
                 .elems_left = FREE_ELEMENTS,
                 .visits_left = FREE_VISITS + (uint64_t)VISITS_PER_NODE * tl_module_node_end(m)};
+  m->substitutes.n = 0;
   tl_status status = x.partials && x.declared ? infer_roots(&x) : TL_NO_MEMORY;
   if (status == TL_OK)
     keep_contents(&x);

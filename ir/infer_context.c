@@ -330,3 +330,20 @@ tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_
   x->partials[v] = (tl_partial){copy, n};
   return TL_OK;
 }
+
+/* ---- what else would do ---------------------------------------------------------------------- */
+
+bool tl_infer_exists_once(const tl_module *m, tl_graph_id id) {
+  const tl_graph *g = tl_graph_get(m, id);
+  while (g->kind == TL_GRAPH_BODY && g->inputs.n == 0)
+    g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);
+  return g->kind == TL_GRAPH_ROOT;
+}
+
+tl_status tl_infer_substitute(tl_infer *x, uint32_t i, const int64_t *at, uint32_t n) {
+  tl_node_id node = x->node;
+  if (!x->partials || !tl_infer_exists_once(x->m, tl_node_get(x->m, node)->graph))
+    return TL_OK;
+  tl_substitute s = {node, i, tl_tensor_i64s(x->m, at, n, 1)};
+  return s.tensor && tl_substitute_vec_push(&x->m->substitutes, s) ? TL_OK : TL_NO_MEMORY;
+}

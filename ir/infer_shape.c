@@ -143,6 +143,30 @@ static tl_status resolve_target(tl_infer *x, target *t) {
               : clash(x, "the input and the requested shape differ in elements");
 }
 
+static bool some_computed(tl_partial p) {
+  for (uint32_t i = 0; i < p.n; i++)
+    if (p.at[i].kind != TL_ELEM_INT)
+      return true;
+  return false;
+}
+
+/* A computed shape says no more than a constant when its unknown elements are dims of the input at
+ * the same place (0 copies them) but for one, which follows from the rest. */
+static tl_status substitute_target(tl_infer *x, tl_partial p) {
+  int64_t at[TL_MAX_RANK];
+  int open = 0;
+  int rank = tl_infer_rank(x, 0);
+  if (rank > 0 && has_zero(tl_infer_dims(x, 0), (uint32_t)rank))
+    return TL_OK; /* nothing follows from no elements */
+  for (int i = 0; i < (int)p.n; i++) {
+    bool copied = p.at[i].kind == TL_ELEM_DIM && i < rank &&
+                  tl_infer_dims(x, 0)[i] == p.at[i].value;
+    at[i] = p.at[i].kind == TL_ELEM_INT ? p.at[i].value : copied ? 0 : -1;
+    open += at[i] == -1;
+  }
+  return open <= 1 && some_computed(p) ? tl_infer_substitute(x, 1, at, p.n) : TL_OK;
+}
+
 tl_status tl_infer_reshape(tl_infer *x, uint32_t node) {
   target t = {.open = -1, .minus_one = false};
   tl_partial p = tl_infer_elems(x, 1);
@@ -155,6 +179,8 @@ tl_status tl_infer_reshape(tl_infer *x, uint32_t node) {
   open_single_unknown(&t, p);
   TL_TRY(resolve_target(x, &t));
   TL_TRY(tl_infer_set(x, 0, tl_infer_dtype(x, 0), t.rank, t.dims));
+  if (zero_copies)
+    TL_TRY(substitute_target(x, p));
   return keep_elems(x);
 }
 
@@ -292,6 +318,21 @@ static tl_status repeat_elem(tl_infer *x, int rank, const tl_dim *dims) {
   return tl_infer_set_elems(x, 0, at, n);
 }
 
+/* An unknown size that the operand has already needs no mention: 1 leaves it. */
+static tl_status substitute_sizes(tl_infer *x, tl_partial p) {
+  int64_t at[TL_MAX_RANK];
+  int rank = tl_infer_rank(x, 0);
+  for (int i = 0; i < (int)p.n; i++) {
+    int axis = i - (int)p.n + rank;
+    bool kept = p.at[i].kind == TL_ELEM_DIM && axis >= 0 &&
+                tl_infer_dims(x, 0)[axis] == p.at[i].value;
+    if (p.at[i].kind != TL_ELEM_INT && !kept)
+      return TL_OK;
+    at[i] = kept ? 1 : p.at[i].value;
+  }
+  return some_computed(p) ? tl_infer_substitute(x, 1, at, p.n) : TL_OK;
+}
+
 tl_status tl_infer_expand(tl_infer *x, uint32_t node) {
   (void)node;
   tl_dim shape[TL_MAX_RANK];
@@ -303,6 +344,8 @@ tl_status tl_infer_expand(tl_infer *x, uint32_t node) {
     shape[i] = p.at ? tl_elem_dim(p.at[i]) : TL_DIM_UNKNOWN;
   TL_TRY(tl_infer_broadcast_dims(x, rank, tl_infer_dims(x, 0), wanted, shape, &rank, dims));
   TL_TRY(tl_infer_set(x, 0, tl_infer_dtype(x, 0), rank, dims));
+  if (p.at && rank >= 0 && wanted == (int)p.n && tl_infer_rank(x, 0) >= 0)
+    TL_TRY(substitute_sizes(x, p));
   return rank >= 0 ? repeat_elem(x, rank, dims) : TL_OK;
 }
 

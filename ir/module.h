@@ -143,6 +143,13 @@ typedef struct tl_state {
   tl_value_id initial;
 } tl_state;
 
+/* What inference found out: the node does the same with a constant as this operand. */
+typedef struct tl_substitute {
+  tl_node_id node;
+  uint32_t operand;
+  tl_tensor_id tensor;
+} tl_substitute;
+
 typedef struct tl_opaque_op {
   tl_symbol domain;
   tl_symbol name;
@@ -155,6 +162,7 @@ TL_VEC(tl_type_vec, tl_type);
 TL_VEC(tl_extra_vec, tl_extra);
 TL_VEC(tl_opset_vec, tl_opset);
 TL_VEC(tl_state_vec, tl_state);
+TL_VEC(tl_substitute_vec, tl_substitute);
 TL_VEC(tl_opaque_vec, tl_opaque_op);
 TL_VEC(tl_file_vec, tl_file *);
 
@@ -177,6 +185,7 @@ struct tl_module {
   tl_extra_vec extras;      /* entry 0 is empty */
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
   tl_state_vec states;
+  tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_file_vec files;        /* owned; the model file and external data */
   int64_t ir_version;
   int64_t model_version;

@@ -213,6 +213,44 @@ static void sweep_up(tl_fold *f, const tl_graph *g) {
   }
 }
 
+/* ---- operands that amount to constants ------------------------------------------------------- */
+
+static bool is_wanted(const tl_fold *f, const tl_substitute *s) {
+  const tl_node *node = tl_node_get(f->m, s->node);
+  if (node->op == TL_OP_ERASED || s->operand >= node->n_operands)
+    return false;
+  tl_value_id v = tl_operand(f->m, s->node, s->operand);
+  return v && tl_value_get(f->m, v)->kind == TL_VALUE_RESULT && !tl_fold_is_known(f, v);
+}
+
+static void apply(tl_fold *f, const tl_substitute *s) {
+  tl_value_id v = tl_operand(f->m, s->node, s->operand);
+  tl_symbol name = tl_module_fresh_name(f->m, tl_value_name(f->m, v));
+  tl_graph_id g = tl_node_get(f->m, s->node)->graph;
+  tl_value_id made = name == TL_NO_SYMBOL ? TL_NO_VALUE
+                                          : tl_graph_add_constant(f->m, g, name, s->tensor);
+  f->failed = made == TL_NO_VALUE;
+  if (f->failed)
+    return;
+  tl_pass_remark(f->p, f->m, s->node, true, "operand %u amounts to a constant", s->operand);
+  orphan_operands(f, s->node);
+  tl_node_set_operand(f->m, s->node, s->operand, made);
+}
+
+/* Inference found operands that need not be computed, such as the shape of a Reshape that copies
+ * open dims. */
+static void substitute(tl_fold *f) {
+  tl_substitute_vec *all = &f->m->substitutes;
+  for (uint32_t i = 0; i < all->n && !f->failed && !f->stopped; i++) {
+    if (!is_wanted(f, &all->at[i]))
+      continue;
+    f->stopped = !tl_pass_may_rewrite(f->p);
+    if (!f->stopped)
+      apply(f, &all->at[i]);
+  }
+  all->n = 0;
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 /* Graphs are numbered outside in: values are known before bodies ask for them, and users in bodies
@@ -222,6 +260,7 @@ static void run_round(tl_fold *f) {
   for (uint32_t id = 1; id <= f->m->graphs.n; id++)
     if (!tl_graph_get(f->m, id)->erased)
       sweep_down(f, tl_graph_get(f->m, id));
+  substitute(f);
   for (uint32_t id = f->m->graphs.n; id > 0; id--)
     if (!tl_graph_get(f->m, id)->erased)
       sweep_up(f, tl_graph_get(f->m, id));
