@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matrix product and the kernels on it. */
+#include "ir/eval_gemm_unit.h"
+#include "tests/unit/eval_check.h"
+
+enum { K = 37, MOST_ROWS = 8, MOST_COLUMNS = 32 };
+
+static float sample(int i) { return (float)(i * 7919 % 1000 - 500) / 333.0f; }
+
+/* The plain loop: what every level must give to the bit. */
+static float plain_sum(const float *a, int64_t rows, const float *b, int64_t columns, int64_t i,
+                       int64_t j) {
+  float sum = 0;
+  for (int64_t k = 0; k < K; k++) {
+    float product = a[k * rows + i] * b[k * columns + j];
+    sum = sum + product;
+  }
+  return sum;
+}
+
+static void levels_give_the_same_bits(void) {
+  static _Alignas(64) float a[K * MOST_ROWS], b[K * MOST_COLUMNS], c[MOST_ROWS * MOST_COLUMNS];
+  for (int i = 0; i < K * MOST_ROWS; i++)
+    a[i] = sample(i);
+  for (int i = 0; i < K * MOST_COLUMNS; i++)
+    b[i] = sample(i + 17);
+  for (unsigned level = 0; level <= tl_gemm_level(); level++) {
+    const tl_gemm_unit *u = tl_gemm_exact_unit(TL_GEMM_F32, level);
+    CU_ASSERT_TRUE_FATAL(u->rows <= MOST_ROWS && u->columns <= MOST_COLUMNS);
+    u->tile(20, a, b, c, u->columns, false); /* in two parts: a sum may be interrupted */
+    u->tile(K - 20, a + 20 * u->rows, b + 20 * u->columns, c, u->columns, true);
+    for (int64_t i = 0; i < u->rows; i++)
+      for (int64_t j = 0; j < u->columns; j++) {
+        float want = plain_sum(a, u->rows, b, u->columns, i, j);
+        CU_ASSERT_EQUAL(memcmp(&c[i * u->columns + j], &want, sizeof want), 0);
+      }
+  }
+}
+
+static void multiplies_vectors_and_batches(void) {
+  /* [1 2] [[1 2][3 4]] = [1+6, 2+8] */
+  eval_same("const %a = f32[2] [1.0, 2.0]  const %b = f32[2,2] [1.0, 2.0, 3.0, 4.0]\n"
+            "%z = MatMul(%a, %b)  const %want = f32[2] [7.0, 10.0]");
+  eval_same("const %a = f32[2] [1.0, 2.0]  const %b = f32[2] [3.0, 4.0]\n"
+            "%z = MatMul(%a, %b)  const %want = f32[] 11.0");
+  /* one matrix on the right for two batches on the left, and the other way round */
+  eval_same("const %a = f64[2,1,2] [1.0, 2.0, 3.0, 4.0]  const %b = f64[2,1] [1.0, 10.0]\n"
+            "%z = MatMul(%a, %b)  const %want = f64[2,1,1] [21.0, 43.0]");
+  eval_same("const %a = f32[1,2] [1.0, 10.0]  const %b = f32[2,2,1] [1.0, 2.0, 3.0, 4.0]\n"
+            "%z = MatMul(%a, %b)  const %want = f32[2,1,1] [21.0, 43.0]");
+  eval_same("const %a = f32[2,1,1,2] [1.0, 2.0, 3.0, 4.0]\n"
+            "const %b = f32[1,2,2,1] [1.0, 0.0, 0.0, 1.0]\n"
+            "%z = MatMul(%a, %b)  const %want = f32[2,2,1,1] [1.0, 2.0, 3.0, 4.0]");
+}
+
+static void integers_wrap(void) {
+  eval_same("const %a = i32[1,2] [2147483647, 1]  const %b = i32[2,1] [2, 3]\n"
+            "%z = MatMul(%a, %b)  const %want = i32[1,1] [1]");
+  eval_same("const %a = i64[1,2] [-3, 5]  const %b = i64[2,1] [4, 6]\n"
+            "%z = MatMul(%a, %b)  const %want = i64[1,1] [18]");
+}
+
+static void empty_sums_are_zero(void) {
+  eval_same("const %a = f32[2,0] []  const %b = f32[0,2] []\n"
+            "%z = MatMul(%a, %b)  const %want = f32[2,2] [0.0, 0.0, 0.0, 0.0]");
+  eval_same("const %a = f32[0,3] []  const %b = f32[3,2] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n"
+            "%z = MatMul(%a, %b)  const %want = f32[0,2] []");
+}
+
+static void gemm_scales_and_adds(void) {
+  /* 2 * ([1 2] [[1][1]]) + 3 * 5 */
+  eval_same("const %a = f32[1,2] [1.0, 2.0]  const %b = f32[1,2] [1.0, 1.0]  const %c = f32[] 5.0\n"
+            "%z = Gemm(%a, %b, %c) {alpha=2.0, beta=3.0, transB=1}\n"
+            "const %want = f32[1,1] [21.0]");
+  eval_same("const %a = f32[1,2] [1.0, 2.0]  const %b = f32[1,2] [3.0, 4.0]\n"
+            "const %c = f32[2,1] [10.0, 20.0]\n"
+            "%z = Gemm(%a, %b, %c) {transA=1}\n"
+            "const %want = f32[2,2] [13.0, 14.0, 26.0, 28.0]");
+  eval_same("const %a = i32[1,1] [3]  const %b = i32[1,1] [5]  const %c = i32[1] [1]\n"
+            "%z = Gemm(%a, %b, %c) {beta=0.5}  const %want = i32[1,1] [15]");
+}
+
+static void fused_transposes(void) {
+  /* transBatchA: the first axis of A becomes the rows */
+  eval_same("const %a = f32[2,1,2] [1.0, 2.0, 3.0, 4.0]  const %b = f32[1,2,1] [1.0, 10.0]\n"
+            "%z = com.microsoft::FusedMatMul(%a, %b) {transBatchA=1, alpha=0.5}\n"
+            "const %want = f32[1,2,1] [10.5, 21.5]");
+}
+
+static void bad_shapes_are_refused(void) {
+  eval_refused("const %a = f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]  const %b = f32[2] [1.0, 2.0]\n"
+               "%z = MatMul(%a, %b)", "inner sizes are 3 and 2");
+  eval_refused("const %a = f32[] 1.0  const %b = f32[1] [1.0]  %z = MatMul(%a, %b)",
+               "operand 0 has rank 0");
+  eval_refused("const %a = f32[2,1,1] [1.0, 2.0]  const %b = f32[3,1,1] [1.0, 2.0, 3.0]\n"
+               "%z = MatMul(%a, %b)", "2 against 3");
+  eval_refused("const %a = f32[1,1] [1.0]  const %b = f32[1,1] [1.0]\n"
+               "const %c = f32[2] [1.0, 2.0]\n"
+               "%z = Gemm(%a, %b, %c)", "C has 2 elements");
+  /* two empty operands that claim a result of 2^62 elements */
+  eval_refused("const %a = f32[2147483648,0] []  const %b = f32[0,2147483648] []\n"
+               "%z = MatMul(%a, %b)", "more elements than can be counted");
+}
+
+static const unit_test tests[] = {
+    {"levels give the same bits", levels_give_the_same_bits},
+    {"multiplies vectors and batches", multiplies_vectors_and_batches},
+    {"integers wrap", integers_wrap},
+    {"empty sums are zero", empty_sums_are_zero},
+    {"Gemm scales and adds", gemm_scales_and_adds},
+    {"fused forms transpose", fused_transposes},
+    {"bad shapes are refused", bad_shapes_are_refused},
+    {NULL, NULL},
+};
+
+const unit_suite unit_suite_eval_matmul = {"eval_matmul", tests};
