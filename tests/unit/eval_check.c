@@ -142,7 +142,8 @@ static char *whole_text(const char *body, unsigned pairs, bool want) {
 static void run_case(const char *body, unsigned pairs, const tolerance *t) {
   char *text = whole_text(body, pairs, true);
   tl_pool *pool = tl_pool_create(2);
-  const tl_eval_options modes[] = {{.exact = true}, {.exact = true, .pool = pool}, {.exact = false}};
+  const tl_eval_options modes[] = {
+      {.exact = true}, {.exact = true, .pool = pool}, {.exact = false}};
   for (size_t k = 0; k < sizeof modes / sizeof *modes; k++) {
     eval_run r;
     eval_run_open(&r, text, true, &modes[k], NULL);
