@@ -63,6 +63,7 @@ tl_status tl_command_opt(tl_cli *cli);
 tl_status tl_command_passes(tl_cli *cli);
 tl_status tl_command_ops(tl_cli *cli);
 tl_status tl_command_info(tl_cli *cli);
+tl_status tl_command_run(tl_cli *cli);
 tl_status tl_command_verify(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);
 

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "frontend/onnx/data.h"
+#include "tools/inputs.h"
 
 /* One file of the folder. */
 typedef struct data_file {
@@ -24,27 +24,46 @@ static tl_status no_memory(const tl_evaluation *e) {
   return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
 }
 
-/* "folder/stem_i.pb", NULL when memory is out. */
-static const char *path_of(tl_evaluation *e, const char *folder, const char *stem, uint32_t i) {
-  tl_buf b;
-  tl_buf_init(&b);
-  tl_buf_printf(&b, "%s/%s_%u.pb", folder, stem, i);
-  const char *path = b.failed ? NULL : tl_arena_copy(&e->cli->settings.arena, b.p, b.n);
-  tl_buf_release(&b);
-  return path;
-}
-
 static bool exists(const char *path) {
   struct stat s;
   return stat(path, &s) == 0;
 }
 
-static tl_status read_as(tl_evaluation *e, const char *path, const tl_module *m, tl_value_id v,
-                         tl_host **out, tl_sv *name) {
-  tl_type_kind kind = (tl_type_kind)tl_type_get(m, tl_value_type(m, v))->kind;
-  if (kind == TL_KIND_UNKNOWN)
-    kind = TL_KIND_TENSOR;
-  return tl_onnx_load_value(e->store, path, kind, &e->heap, out, name);
+/* "folder/stem_i.pb" or, when only that is there, "folder/stem_i.npy"; NULL when memory is out. */
+static const char *path_of(tl_evaluation *e, const char *folder, const char *stem, uint32_t i) {
+  static const char *const suffixes[] = {"npy", "pb"};
+  const char *path = NULL;
+  for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
+    tl_buf b;
+    tl_buf_init(&b);
+    tl_buf_printf(&b, "%s/%s_%u.%s", folder, stem, i, suffixes[k]);
+    const char *next = b.failed ? NULL : tl_arena_copy(&e->cli->settings.arena, b.p, b.n);
+    tl_buf_release(&b);
+    if (!next)
+      return NULL;
+    if (!path || exists(next))
+      path = next;
+  }
+  return path;
+}
+
+static tl_type_kind kind_of(const tl_module *m, tl_value_id v) {
+  return (tl_type_kind)tl_type_get(m, tl_value_type(m, v))->kind;
+}
+
+/* Reads the value of v. Data that NumPy wrote before it had bf16 holds the bits as u16. */
+static tl_status read_for(tl_evaluation *e, const char *path, const tl_module *m, tl_value_id v,
+                          tl_host **out, tl_sv *name) {
+  TL_TRY(tl_value_read(e, path, kind_of(m, v), out, name));
+  if ((*out)->kind != TL_HOST_TENSOR || (*out)->dtype != TL_DTYPE_U16 ||
+      tl_type_dtype(m, tl_value_type(m, v)) != TL_DTYPE_BF16)
+    return TL_OK;
+  tl_host *view = tl_host_view(*out, TL_DTYPE_BF16, (*out)->rank, (*out)->dims);
+  if (!view)
+    return no_memory(e);
+  tl_host_release(*out);
+  *out = view;
+  return TL_OK;
 }
 
 static bool has_default(const tl_module *m, tl_value_id v) {
@@ -77,7 +96,7 @@ static tl_status read_files(tl_evaluation *e, const tl_module *m, const tl_u32_v
   for (uint32_t i = 0; i < files->n; i++) {
     tl_sv name;
     data_file *f = &files->at[i];
-    TL_TRY(read_as(e, f->path, m, inputs->at[i], &f->value, &name));
+    TL_TRY(read_for(e, f->path, m, inputs->at[i], &f->value, &name));
     f->to = input_named(m, name);
     *named = *named && f->to;
     for (uint32_t k = 0; k < i; k++)
@@ -141,11 +160,11 @@ tl_status tl_folder_outputs(tl_evaluation *e, const char *folder, const tl_modul
       return no_memory(e);
     if (!exists(path))
       continue;
-    TL_TRY(read_as(e, path, m, tl_graph_output(m, g, i), &out->at[i], NULL));
+    TL_TRY(read_for(e, path, m, tl_graph_output(m, g, i), &out->at[i], NULL));
     found++;
   }
   if (found || !n)
     return TL_OK;
   return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(folder),
-                 "the folder has no output_0.pb to compare with");
+                 "the folder has no output_0.pb or output_0.npy to compare with");
 }

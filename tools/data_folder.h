@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folders of values: input_0.pb, input_1.pb ... and output_0.pb ..., as test data of ONNX models
- * comes. */
+ * comes; .npy files count when there is no .pb file of that number. */
 #ifndef TL_TOOLS_DATA_FOLDER_H
 #define TL_TOOLS_DATA_FOLDER_H
 

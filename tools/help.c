@@ -88,8 +88,8 @@ void tl_help_overview(tl_buf *out) {
     tl_buf_printf(out, "  %-10s%s\n", commands[i].name, commands[i].summary);
   tl_buf_add_z(out,
                "\nexit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
-               "read or\nwrite, 5 a comparison differs, 70 internal error or out of memory, 128 + N "
-               "stopped\nby signal "
+               "read or\nwrite, 5 a comparison differs, 70 internal error or out of memory, 128 + "
+               "N stopped\nby signal "
                "N.\n\n'tailor help COMMAND' lists the options of a command, 'tailor --version' "
                "what this\nbuild knows.\n");
 }

@@ -46,3 +46,10 @@ void tl_json_key(tl_buf *out, const char *key, bool *first) {
   tl_json_string(out, tl_sv_from(key));
   tl_buf_add_z(out, ": ");
 }
+
+void tl_json_number(tl_buf *out, double v) {
+  if (v - v != 0)
+    tl_buf_add_z(out, "null");
+  else
+    tl_buf_add_f64(out, v);
+}

@@ -9,5 +9,7 @@
 void tl_json_string(tl_buf *out, tl_sv s);
 /* Adds "key": ; first says whether a comma must come before, and becomes false. */
 void tl_json_key(tl_buf *out, const char *key, bool *first);
+/* Adds a number, null when it is not finite. */
+void tl_json_number(tl_buf *out, double v);
 
 #endif

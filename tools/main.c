@@ -39,6 +39,11 @@ static const tl_command commands[] = {
      "Prints opset, inputs, outputs, ops by type, element types, weights, and the ops that have no "
      "NPU form.",
      tl_command_info},
+    {"run", TL_COMMAND_RUN, "MODEL [OPTION...]", "evaluate a model",
+     "Evaluates the model on given or random inputs and prints a summary of its outputs. Tensors "
+     "can be written to files, ranges of all tensors recorded, and the arithmetic of an NPU "
+     "imitated.",
+     tl_command_run},
     {"verify", TL_COMMAND_VERIFY, "MODEL MODEL|FOLDER [OPTION...]",
      "compare what two models compute",
      "Evaluates both models on the same inputs and compares their outputs, and then every tensor "

@@ -4,6 +4,8 @@
 
 #include "tools/compare.h"
 #include "tools/data_folder.h"
+#include "tools/inputs.h"
+#include "tools/value_text.h"
 
 static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
   const char *text = tl_cli_get(cli, id);
@@ -26,24 +28,13 @@ static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
   return TL_OK;
 }
 
-static void add_shape(tl_buf *out, const tl_host *t) {
-  if (t->kind != TL_HOST_TENSOR) {
-    tl_buf_add_z(out, t->kind == TL_HOST_SEQUENCE ? "sequence" : "nothing");
-    return;
-  }
-  tl_buf_printf(out, "%s[", tl_dtype_get((tl_dtype)t->dtype)->name);
-  for (int i = 0; i < t->rank; i++)
-    tl_buf_printf(out, "%s%lld", i ? "," : "", (long long)t->dims[i]);
-  tl_buf_add_char(out, ']');
-}
-
 static void add_difference(tl_buf *out, const tl_host *got, const tl_host *want,
                            const tl_difference *d) {
   if (d->reason) {
     tl_buf_printf(out, "%s: ", d->reason);
-    add_shape(out, got);
+    tl_add_type(out, got);
     tl_buf_add_z(out, " against ");
-    add_shape(out, want);
+    tl_add_type(out, want);
     return;
   }
   tl_buf_printf(out, "%llu of %llu elements differ, max abs ", (unsigned long long)d->off,
@@ -83,6 +74,8 @@ static tl_status verify_folder(tl_evaluation *e, tl_module *m, const char *folde
                                const tl_tolerance *t) {
   tl_host_vec inputs = {0}, got = {0}, want = {0};
   tl_status status = tl_folder_inputs(e, folder, m, &inputs);
+  if (status == TL_OK)
+    status = tl_inputs_check(e, m, &inputs, false);
   if (status == TL_OK)
     status = tl_folder_outputs(e, folder, m, &want);
   if (status == TL_OK)

@@ -31,6 +31,7 @@ $ tailor help
 >   passes    list the passes
 >   ops       list the ops, or describe one
 >   info      describe a model
+>   run       evaluate a model
 >   verify    compare what two models compute
 >   help      explain a command
 >
@@ -52,6 +53,7 @@ $ tailor --help
 >   passes    list the passes
 >   ops       list the ops, or describe one
 >   info      describe a model
+>   run       evaluate a model
 >   verify    compare what two models compute
 >   help      explain a command
 >
