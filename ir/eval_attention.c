@@ -192,6 +192,8 @@ static void run_row(const job *j, uint64_t i, double *room) {
   place p = find_place(j, i);
   compute_scores(j, &p, s, q);
   keep_scores(j, i, TL_STAGE_SCORES, s);
+  if (!a->y)
+    return;
   if (a->softcap > 0)
     for (int64_t t = 0; t < j->keys; t++)
       s[t] = a->softcap * tl_tanh(s[t] / a->softcap);
@@ -219,7 +221,7 @@ tl_status tl_attention_run(tl_eval *x, const tl_attention *a) {
   int64_t most;
   if (!tl_eval_product(heads, 0, 4, &most))
     return tl_eval_fail(x, "the keys have more elements than can be counted");
-  if (a->y->n == 0 && (!a->scores || a->scores->n == 0))
+  if ((!a->y || a->y->n == 0) && (!a->scores || a->scores->n == 0))
     return TL_OK;
   const uint64_t n = (uint64_t)(a->batch * a->kv_heads * j.keys);
   const uint64_t width = (uint64_t)(j.keys + a->size + a->v_size);

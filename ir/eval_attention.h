@@ -58,7 +58,7 @@ typedef struct tl_attention {
   tl_attention_mask mask; /* of integers: masked_value is added where 0 */
   double masked_value;
   const double *sinks;    /* [N] a further score of each row, without a value; NULL: none */
-  tl_host *y;             /* f32 or f64 */
+  tl_host *y;             /* f32 or f64; NULL: only the scores are wanted */
   int64_t y_batch;
   int64_t y_head;
   int64_t y_row;
