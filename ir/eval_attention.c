@@ -217,7 +217,8 @@ static void run_lanes(void *user, uint64_t begin, uint64_t end) {
 
 tl_status tl_attention_run(tl_eval *x, const tl_attention *a) {
   job j = {.a = a, .rows = a->q.rows, .keys = a->past_k.rows + a->k.rows};
-  const int64_t heads[4] = {a->batch, a->kv_heads, j.keys, a->size > a->v_size ? a->size : a->v_size};
+  const int64_t widest = a->size > a->v_size ? a->size : a->v_size;
+  const int64_t heads[4] = {a->batch, a->kv_heads, j.keys, widest};
   int64_t most;
   if (!tl_eval_product(heads, 0, 4, &most))
     return tl_eval_fail(x, "the keys have more elements than can be counted");

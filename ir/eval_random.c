@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of random numbers. The generator is a hash of (key, index of the draw): any element can be
- * drawn alone, so threads change nothing. The key is the node's `seed`, else the seed of the run
+/* Kernels of random numbers. The generator is a hash of (key, index of the draw): any element can
+ * be drawn alone, so threads change nothing. The key is the node's `seed`, else the seed of the run
  * mixed with the name of the node's result, so that two models that keep the name draw the same
  * numbers. A node draws the same numbers each time it runs. */
 #include <math.h>
@@ -41,7 +41,9 @@ static uint64_t key_of(const tl_eval *x) {
 static uint64_t draw_bits(uint64_t key, uint64_t i) { return mix(key ^ mix(i + 1)); }
 
 /* In [0, 1), 53 bits. */
-static double draw(uint64_t key, uint64_t i) { return ldexp((double)(draw_bits(key, i) >> 11), -53); }
+static double draw(uint64_t key, uint64_t i) {
+  return ldexp((double)(draw_bits(key, i) >> 11), -53);
+}
 
 /* Standard normal, by Box and Muller. */
 static double draw_normal(uint64_t key, uint64_t i) {
