@@ -205,7 +205,9 @@ tl_token tl_lex_next(tl_lexer *x) {
   }
   if (is_letter(c))
     return lex_word(x, token_at(x, TL_TOKEN_WORD));
-  if (is_digit(c) || ((c == '-' || c == '+') && more && x->at[1] != '>'))
+  bool signs = (c == '-' || c == '+') && more && x->at[1] != '>' &&
+               (!x->rules || is_digit(x->at[1])); /* in rules "-len(x)" is an expression */
+  if (is_digit(c) || signs)
     return lex_number(x, token_at(x, TL_TOKEN_NUMBER));
   return lex_punct(x, token_at(x, TL_TOKEN_PUNCT));
 }

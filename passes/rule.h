@@ -126,6 +126,7 @@ typedef struct tl_pattern_node {
   uint8_t n_operands;
   uint8_t n_results;
   uint8_t n_attrs;
+  uint8_t like;     /* builder: the op is that of this pattern node; TL_RULE_NODES: no */
   uint8_t from;     /* builder: attributes of this pattern node are copied first; TL_RULE_NODES: no */
   bool open;        /* pattern: attributes that are not mentioned may have any value */
   bool shared;      /* pattern: its results may have other users; the node then stays */

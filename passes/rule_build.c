@@ -149,8 +149,14 @@ static void put_attr(tl_attr *attrs, uint32_t *n, tl_attr a) {
   attrs[(*n)++] = a;
 }
 
+static tl_op_id op_of(const build *b, const tl_pattern_node *p) {
+  bool like = p->like != TL_RULE_NODES && tl_match_has_node(b->x, p->like);
+  return like ? tl_node_get(b->x->m, b->x->nodes[p->like])->op : p->ops[0];
+}
+
 static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint32_t *n) {
   tl_match *x = b->x;
+  tl_op_id op = op_of(b, p);
   bool copies = p->from != TL_RULE_NODES && tl_match_has_node(x, p->from);
   const tl_node *source = copies ? tl_node_get(x->m, x->nodes[p->from]) : NULL;
   uint32_t most = p->n_attrs + (source ? source->n_attrs : 0);
@@ -159,13 +165,13 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
     return out_of_memory(b);
   *n = 0;
   for (uint32_t i = 0; source && i < source->n_attrs; i++)
-    if (!tl_op_row(p->ops[0]) || kind_of(p->ops[0], source->attrs[i].name) != TL_ATTR_NONE)
+    if (!tl_op_row(op) || kind_of(op, source->attrs[i].name) != TL_ATTR_NONE)
       put_attr(attrs, n, source->attrs[i]);
   for (uint8_t i = 0; i < p->n_attrs; i++) {
     tl_rv v = tl_expr_eval(x, p->attrs[i].expr);
     if (v.kind == TL_RV_NONE && p->attrs[i].expr->kind == TL_EXPR_NAME)
       continue; /* captured where it was not set */
-    tl_attr a = attr_of(x->m, p->attrs[i].name, kind_of(p->ops[0], p->attrs[i].name), v);
+    tl_attr a = attr_of(x->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
     if (a.kind == TL_ATTR_NONE)
       return refuse(b, "ATTR", "an attribute is unknown");
     put_attr(attrs, n, a);
@@ -218,7 +224,7 @@ static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) 
     return root;
   tl_buf text;
   tl_buf_init(&text);
-  tl_sv base = tl_sym(m, root), op = tl_op_name(m, p->ops[0]);
+  tl_sv base = tl_sym(m, root), op = tl_op_name(m, op_of(b, p));
   tl_buf_printf(&text, "%.*s/%.*s", TL_SV_ARG(base), TL_SV_ARG(op));
   tl_symbol s = text.failed ? 0 : tl_module_intern(m, tl_buf_view(&text));
   tl_buf_release(&text);
@@ -235,7 +241,7 @@ static bool makes_root_output(const build *b, const tl_pattern_node *p) {
 
 static bool build_node(build *b, const tl_pattern_node *p) {
   tl_module *m = b->x->m;
-  tl_node_spec spec = {.op = p->ops[0], .n_results = p->n_results};
+  tl_node_spec spec = {.op = op_of(b, p), .n_results = p->n_results};
   tl_value_id *operands;
   tl_attr *attrs;
   tl_symbol names[sizeof p->results];
@@ -245,7 +251,7 @@ static bool build_node(build *b, const tl_pattern_node *p) {
   for (uint8_t i = 0; i < p->n_results; i++) {
     uint8_t v = p->results[i];
     bool own = v != TL_RULE_VALUES && !is_output(b->x->rule, v);
-    names[i] = own ? fresh_name(b, tl_op_name(m, p->ops[0])) : 0;
+    names[i] = own ? fresh_name(b, tl_op_name(m, spec.op)) : 0;
     if (names[i] == TL_NO_SYMBOL)
       return out_of_memory(b);
   }

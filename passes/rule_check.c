@@ -14,7 +14,7 @@ static tl_status fail(tl_ruleset *s, const tl_rule *r, uint32_t line, const char
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
-  tl_location where = {.file = r->file, .line = line};
+  tl_location where = {.file = r->file, .line = line, .column = 1};
   tl_sv shown = text.failed ? TL_SV("out of memory") : tl_buf_view(&text);
   tl_status status = tl_fail(s->m->diag, TL_INVALID_ARGUMENT, where, "%.*s", TL_SV_ARG(shown));
   tl_buf_release(&text);
@@ -81,16 +81,35 @@ static tl_status order_steps(tl_ruleset *s, tl_rule *r) {
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
+/* A list of operands may be empty, or as long as the op allows. */
+static uint32_t count_single(const tl_pattern_node *n) {
+  uint32_t single = 0;
+  for (uint8_t i = 0; i < n->n_operands; i++)
+    single += n->operands[i].kind != TL_PATTERN_REST;
+  return single;
+}
+
+/* Two lists are told apart by one node between them: Concat(%a..., %inner, %b...). */
+static bool lists_fit(const tl_rule *r, const tl_pattern_node *n) {
+  uint32_t lists = n->n_operands - count_single(n);
+  if (lists < 2)
+    return true;
+  return lists == 2 && n->n_operands == 3 && n->operands[1].kind == TL_PATTERN_VALUE &&
+         r->values[n->operands[1].value].node != TL_RULE_NODES;
+}
+
 static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
                             bool building) {
+  uint32_t operands = count_single(n);
+  bool lists = operands != n->n_operands;
   for (uint8_t k = 0; k < n->n_ops; k++) {
     const tl_op *row = tl_op_row(n->ops[k]);
     tl_sv name = tl_op_name(s->m, n->ops[k]);
     if (!row)
       continue;
-    if (n->n_operands > row->max_operands || (building && n->n_operands < row->min_operands))
+    if (operands > row->max_operands || (building && !lists && operands < row->min_operands))
       return fail(s, r, n->line, "'%.*s' takes %u to %u operands, not %u", TL_SV_ARG(name),
-                  row->min_operands, row->max_operands, n->n_operands);
+                  row->min_operands, row->max_operands, operands);
     if (n->n_results > row->max_results)
       return fail(s, r, n->line, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
                   row->max_results, n->n_results);
@@ -101,11 +120,8 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
                     TL_SV_ARG(attr));
       }
   }
-  if (!building)
-    for (uint8_t i = 0; i + 1 < n->n_operands; i++)
-      for (uint8_t k = (uint8_t)(i + 1); k < n->n_operands; k++)
-        if (n->operands[i].kind == TL_PATTERN_REST && n->operands[k].kind == TL_PATTERN_REST)
-          return fail(s, r, n->line, "only one list of operands can be bound in a node");
+  if (!building && !lists_fit(r, n))
+    return fail(s, r, n->line, "two lists of operands need one node between them, and no more");
   if (n->maybe && (n->n_operands == 0 || n->operands[0].kind != TL_PATTERN_VALUE))
     return fail(s, r, n->line, "a node that may be missing needs a value as its first operand");
   return TL_OK;

@@ -561,6 +561,75 @@ static tl_rv fn_perm_of(tl_match *x, const tl_expr *e) {
   return at ? list_of(at, (uint32_t)t->rank) : none();
 }
 
+/* ---- whole patterns of shapes ------------------------------------------------------------------ */
+
+static tl_rv fn_known(tl_match *x, const tl_expr *e) {
+  return truth(arg(x, e, 0).kind != TL_RV_NONE);
+}
+
+/* A dim named as at the same place of the operand is copied; one dim may be left to the runtime. */
+static tl_rv fn_reshape_spec(tl_match *x, const tl_expr *e) {
+  const tl_type *from = type_arg(x, e, 0), *to = type_arg(x, e, 1);
+  if (!known_rank(to))
+    return none();
+  int64_t *at = room(x, (uint64_t)to->rank);
+  uint32_t left = 0;
+  for (int i = 0; at && i < to->rank; i++) {
+    tl_dim d = to->dims[i];
+    bool copied = tl_dim_is_symbol(d) && known_rank(from) && i < from->rank && from->dims[i] == d;
+    if (d == 0)
+      return none(); /* 0 would copy, -1 would be ambiguous */
+    at[i] = tl_dim_is_static(d) ? d : copied ? 0 : -1;
+    left += at[i] == -1;
+  }
+  return at && left <= 1 ? list_of(at, (uint32_t)to->rank) : none();
+}
+
+static tl_rv fn_moves_units(tl_match *x, const tl_expr *e) {
+  tl_int_list p;
+  const tl_type *t = type_arg(x, e, 1);
+  int64_t last = -1;
+  if (!list_arg(x, e, 0, &p) || !known_rank(t) || p.n != (uint32_t)t->rank || !is_permutation(p))
+    return none();
+  for (uint32_t i = 0; i < p.n; i++) {
+    if (t->dims[p.at[i]] == 1)
+      continue;
+    if (p.at[i] < last)
+      return truth(false);
+    last = p.at[i];
+  }
+  return truth(true);
+}
+
+static tl_rv fn_per_channel(tl_match *x, const tl_expr *e) {
+  const tl_type *t = type_arg(x, e, 0), *of = type_arg(x, e, 1);
+  if (!known_rank(t) || !known_rank(of) || of->rank < 2 || t->rank > of->rank)
+    return none();
+  int channel = t->rank - of->rank + 1; /* place of dim 1 in t */
+  if (channel < 0 || !tl_dim_is_static(of->dims[1]))
+    return truth(false);
+  for (int i = 0; i < t->rank; i++)
+    if (t->dims[i] != (i == channel ? of->dims[1] : 1))
+      return truth(false);
+  return truth(true);
+}
+
+static tl_rv fn_trailing(tl_match *x, const tl_expr *e) {
+  const tl_type *t = type_arg(x, e, 0), *of = type_arg(x, e, 1);
+  if (!known_rank(t) || !known_rank(of))
+    return none();
+  if (t->rank > of->rank)
+    return truth(false);
+  for (int i = 0; i < t->rank; i++) {
+    tl_dim a = t->dims[i], b = of->dims[of->rank - t->rank + i];
+    if (a == TL_DIM_UNKNOWN || b == TL_DIM_UNKNOWN)
+      return none();
+    if (a != b)
+      return truth(false);
+  }
+  return truth(true);
+}
+
 /* ---- table ---------------------------------------------------------------------------------- */
 
 const tl_rule_function *tl_rule_functions(uint32_t *n) {

@@ -143,12 +143,33 @@ static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, ui
   return true;
 }
 
+/* Trailing absent operands are as good as none. */
+static uint32_t count_operands(const tl_match *x, tl_node_id n) {
+  uint32_t actual = tl_node_get(x->m, n)->n_operands;
+  while (actual && !tl_operand(x->m, n, actual - 1))
+    actual--;
+  return actual;
+}
+
+static bool has_two_lists(const tl_pattern_node *p) {
+  return p->n_operands == 3 && p->operands[0].kind == TL_PATTERN_REST &&
+         p->operands[2].kind == TL_PATTERN_REST;
+}
+
+/* Op(%a..., %x, %b...) with %x at place `choice`. */
+static bool bind_between(tl_match *x, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
+  uint32_t actual = count_operands(x, n);
+  return choice < actual && bind_rest(x, &p->operands[0], n, 0, choice) &&
+         bind_operand(x, &p->operands[1], tl_operand(x->m, n, choice), false) &&
+         bind_rest(x, &p->operands[2], n, choice + 1, actual - choice - 1);
+}
+
 /* Binds all operands of node n; swap exchanges the first two. */
 static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, bool swap,
                           unsigned choice) {
-  uint32_t actual = tl_node_get(x->m, n)->n_operands, slot = 0;
-  while (actual && !tl_operand(x->m, n, actual - 1))
-    actual--; /* trailing absent ones are as good as none */
+  uint32_t actual = count_operands(x, n), slot = 0;
+  if (has_two_lists(p))
+    return bind_between(x, p, n, choice);
   for (uint8_t i = 0; i < p->n_operands; i++) {
     const tl_pattern_operand *o = &p->operands[i];
     if (o->kind == TL_PATTERN_REST) {
@@ -323,7 +344,7 @@ static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
   bool commutes = p->n_operands == 2 && tl_node_get(x->m, n)->n_operands == 2 &&
                   tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
                   p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
-  unsigned choices = 1u << count_choices(x, p);
+  unsigned choices = has_two_lists(p) ? count_operands(x, n) : 1u << count_choices(x, p);
   saved before = save(x);
   bool fitted = false;
   for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)

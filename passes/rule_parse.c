@@ -16,9 +16,24 @@ typedef struct statement {
   tl_pattern_node node;
 } statement;
 
+/* op(%y): whatever op the pattern found for the node that makes %y. */
+static tl_status parse_like(tl_rule_parser *p, statement *s) {
+  uint8_t v;
+  TL_TRY(tl_rule_expect(p, "("));
+  tl_token t = p->at;
+  TL_TRY(tl_rule_value_index(p, false, &v));
+  s->node.like = p->rule->values[v].node;
+  if (s->node.like == TL_RULE_NODES)
+    return tl_rule_fail(p, t, "'op' names a value that the pattern makes");
+  s->ops[s->node.n_ops++] = p->rule->match[s->node.like].ops[0];
+  return tl_rule_expect(p, ")");
+}
+
 static tl_status parse_op(tl_rule_parser *p, statement *s) {
   tl_symbol first, second = 0;
   tl_token t = p->at;
+  if (p->building && tl_rule_accept(p, "op"))
+    return parse_like(p, s);
   if (t.kind != TL_TOKEN_WORD && t.kind != TL_TOKEN_STRING)
     return tl_rule_expected(p, "an op");
   TL_TRY(tl_rule_symbol(p, t, &first));
@@ -125,7 +140,6 @@ static tl_status parse_attr(tl_rule_parser *p, statement *s) {
 }
 
 static tl_status parse_attrs(tl_rule_parser *p, statement *s) {
-  s->node.from = TL_RULE_NODES;
   if (!tl_rule_accept(p, "{"))
     return TL_OK;
   while (!tl_rule_at(p, "}")) {
@@ -182,7 +196,7 @@ static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_patter
 
 /* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
 static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
-  statement s = {.node = {.line = p->at.line}};
+  statement s = {.node = {.line = p->at.line, .like = TL_RULE_NODES, .from = TL_RULE_NODES}};
   do
     TL_TRY(parse_result(p, &s, node));
   while (tl_rule_accept(p, ","));
@@ -191,7 +205,6 @@ static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_
   s.node.maybe = !p->building && tl_rule_accept(p, "maybe");
   if (p->building && (p->at.kind == TL_TOKEN_VALUE || tl_rule_at(p, "const"))) {
     s.node.forward = true;
-    s.node.from = TL_RULE_NODES;
     s.node.n_operands = 1;
     TL_TRY(parse_operand(p, &s.operands[0]));
     return keep_statement(p, &s, out);
@@ -359,7 +372,6 @@ static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   s->node.line = p->at.line;
   TL_TRY(parse_op(p, s));
   TL_TRY(parse_operands(p, s));
-  s->node.from = TL_RULE_NODES;
   s->node.open = true;
   if (!tl_rule_accept(p, "{"))
     return TL_OK;
@@ -399,7 +411,7 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
   tl_token name = p->at;
   if (!r)
     return tl_rule_memory(p);
-  statement s = {.node = {.n_ops = 0}};
+  statement s = {.node = {.like = TL_RULE_NODES, .from = TL_RULE_NODES}};
   TL_TRY(parse_signature(p, &s));
   r->name = r->pass = tl_op_name_symbol(p->set->m, s.ops[0]);
   if (tl_rule_accept(p, "where"))
