@@ -90,8 +90,8 @@ tl_status tl_eval_broadcast(tl_eval *x, const tl_host *const *operands, uint32_t
 /* Product of dims[from..to); false on overflow. */
 bool tl_eval_product(const int64_t *dims, int from, int to, int64_t *out);
 
-/* Calls fn(user, begin, end) over parts of [0, n), on the pool when n is at least twice `grain`, else
- * once for the whole range. */
+/* Calls fn(user, begin, end) over parts of [0, n), on the pool when n is at least twice `grain`,
+ * else once for the whole range. */
 typedef void (*tl_eval_range)(void *user, uint64_t begin, uint64_t end);
 void tl_eval_for(const tl_eval *x, uint64_t n, uint64_t grain, tl_eval_range fn, void *user);
 

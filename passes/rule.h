@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules (design D3, docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions and
- * a replacement; this header is the form in which the parser leaves it for the matcher and the
+/* Rules (design D3, docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions
+ * and a replacement; this header is the form in which the parser leaves it for the matcher and the
  * builder. Rules belong to one module, whose symbols and ops they name. */
 #ifndef TL_PASSES_RULE_H
 #define TL_PASSES_RULE_H
@@ -127,7 +127,7 @@ typedef struct tl_pattern_node {
   uint8_t n_results;
   uint8_t n_attrs;
   uint8_t like;     /* builder: the op is that of this pattern node; TL_RULE_NODES: no */
-  uint8_t from;     /* builder: attributes of this pattern node are copied first; TL_RULE_NODES: no */
+  uint8_t from;     /* builder: attributes of this pattern node come first; TL_RULE_NODES: no */
   bool open;        /* pattern: attributes that are not mentioned may have any value */
   bool shared;      /* pattern: its results may have other users; the node then stays */
   bool maybe;       /* pattern: the node may be missing; its result is then its first operand */

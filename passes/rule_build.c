@@ -226,7 +226,8 @@ static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) 
   tl_buf_init(&text);
   tl_sv base = tl_sym(m, root), op = tl_op_name(m, op_of(b, p));
   tl_buf_printf(&text, "%.*s/%.*s", TL_SV_ARG(base), TL_SV_ARG(op));
-  tl_symbol s = text.failed ? 0 : tl_module_intern(m, tl_buf_view(&text));
+  /* runtimes refuse two nodes of one name */
+  tl_symbol s = text.failed ? 0 : tl_module_fresh_name(m, tl_buf_view(&text));
   tl_buf_release(&text);
   return s == TL_NO_SYMBOL ? 0 : s;
 }
@@ -287,7 +288,7 @@ static bool build_forward(build *b, const tl_pattern_node *p) {
 static bool infer_all(build *b) {
   tl_module *m = b->x->m;
   tl_diag *diag = m->diag;
-  tl_diag quiet = {0}; /* a replacement that does not infer is a refusal, not an error of the model */
+  tl_diag quiet = {0}; /* what does not infer is a refusal, not an error of the model */
   tl_status status = TL_OK;
   m->diag = &quiet;
   for (uint32_t i = 0; i < b->out->n_nodes && status == TL_OK; i++)
