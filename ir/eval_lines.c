@@ -221,3 +221,71 @@ tl_status tl_eval_along(tl_eval *x, int64_t axis, tl_line_fn fn, void *user) {
     return TL_OK;
   return tl_eval_lines(x, in, tl_lines_of(in, at, at + 1), out, 0, fn, user);
 }
+
+/* ---- broadcast operands --------------------------------------------------------------------- */
+
+static bool repeats(const tl_host *t, const tl_host *over) {
+  int leading = 0;
+  while (leading < t->rank && t->dims[leading] == 1)
+    leading++;
+  int rest = t->rank - leading;
+  return rest <= over->rank &&
+         (!rest || memcmp(t->dims + leading, over->dims + over->rank - rest,
+                          (size_t)rest * sizeof *t->dims) == 0);
+}
+
+tl_status tl_spread_open(tl_eval *x, const tl_host *t, const tl_host *over, tl_spread *s) {
+  *s = (tl_spread){.t = t};
+  if (!t)
+    return TL_OK;
+  const tl_host *both[2] = {over, t};
+  int64_t strides[2][TL_MAX_RANK];
+  TL_TRY(tl_eval_broadcast(x, both, 2, &s->rank, s->dims, strides));
+  if (s->rank != over->rank ||
+      (s->rank && memcmp(s->dims, over->dims, (size_t)s->rank * sizeof *s->dims) != 0))
+    return tl_eval_fail(x, "an operand has a larger shape than the data that it applies to");
+  memcpy(s->strides, strides[1], sizeof s->strides);
+  s->periodic = repeats(t, over);
+  return TL_OK;
+}
+
+static void load_periods(const tl_spread *s, uint64_t first, uint64_t n, double *cells) {
+  uint64_t period = s->t->n, at = first % period;
+  if (period == 1) {
+    double v = tl_cell_at(s->t, 0);
+    for (uint64_t i = 0; i < n; i++)
+      cells[i] = v;
+    return;
+  }
+  while (n) {
+    uint64_t part = n < period - at ? n : period - at;
+    tl_cells_load(s->t->dtype, s->t->data, at, 1, part, cells);
+    cells += part;
+    n -= part;
+    at = 0;
+  }
+}
+
+void tl_spread_load(const tl_spread *s, uint64_t first, uint64_t n, double *cells) {
+  if (s->periodic) {
+    load_periods(s, first, n, cells);
+    return;
+  }
+  uint64_t at[TL_MAX_RANK];
+  int64_t place = 0;
+  for (int k = s->rank - 1; k >= 0; k--) {
+    at[k] = first % (uint64_t)s->dims[k];
+    first /= (uint64_t)s->dims[k];
+    place += (int64_t)at[k] * s->strides[k];
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    cells[i] = tl_cell_at(s->t, (uint64_t)place);
+    int k = s->rank - 1;
+    for (; k >= 0 && ++at[k] == (uint64_t)s->dims[k]; k--) {
+      place -= s->strides[k] * (s->dims[k] - 1);
+      at[k] = 0;
+    }
+    if (k >= 0)
+      place += s->strides[k];
+  }
+}

@@ -47,7 +47,27 @@ typedef void (*tl_line_fn)(void *user, uint64_t line, void *cells, uint64_t n, v
 tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out, uint64_t spare,
                         tl_line_fn fn, void *user) TL_NODISCARD;
 
+/* Place of the first element of a line; the next ones are `inner` elements apart. */
+static inline uint64_t tl_line_first(tl_lines g, uint64_t line) {
+  return line / g.inner * g.n * g.inner + line % g.inner;
+}
+
 /* Makes result 0 with the shape and dtype of operand 0 and runs fn over the lines along `axis`. */
 tl_status tl_eval_along(tl_eval *x, int64_t axis, tl_line_fn fn, void *user) TL_NODISCARD;
+
+/* An f32 or f64 operand broadcast to the shape of another tensor. */
+typedef struct tl_spread {
+  const tl_host *t; /* NULL: absent */
+  bool periodic;    /* element i is t[i % t->n] */
+  int rank;
+  int64_t dims[TL_MAX_RANK];
+  int64_t strides[TL_MAX_RANK];
+} tl_spread;
+
+/* t may be NULL; an error when it cannot be broadcast to the shape of `over`. */
+tl_status tl_spread_open(tl_eval *x, const tl_host *t, const tl_host *over,
+                         tl_spread *s) TL_NODISCARD;
+/* Elements [first, first + n) of the broadcast tensor. */
+void tl_spread_load(const tl_spread *s, uint64_t first, uint64_t n, double *cells);
 
 #endif
