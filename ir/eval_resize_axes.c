@@ -161,9 +161,11 @@ tl_status tl_resize_read(tl_eval *x, tl_resize *r) {
     return by_scales(x, 1, &axes, r);
   }
   TL_TRY(read_region(x, &axes, r));
-  if (is_given(x, 2) == is_given(x, 3) && in->rank)
+  if (in->rank && is_given(x, 2) == is_given(x, 3))
     return tl_eval_fail(x, "exactly one of scales and sizes must be given");
-  return is_given(x, 2) ? by_scales(x, 2, &axes, r) : is_given(x, 3) ? by_sizes(x, &axes, r) : TL_OK;
+  if (!in->rank)
+    return TL_OK;
+  return is_given(x, 2) ? by_scales(x, 2, &axes, r) : by_sizes(x, &axes, r);
 }
 
 /* ---- coordinates ---------------------------------------------------------------------------- */
