@@ -79,7 +79,6 @@ void tl_describe(const tl_host *t, tl_numbers *out) {
 typedef struct comparison {
   tl_difference *d;
   double rtol, atol;
-  double beyond; /* of the worst element: error over what is allowed */
   double dot, aa, bb;
 } comparison;
 
@@ -98,9 +97,9 @@ static double unit(const tl_host *t) {
 }
 
 static void note_off(comparison *c, uint64_t i, double a, double b, double beyond) {
-  if (c->d->off++ && beyond <= c->beyond)
+  if (c->d->off++ && beyond <= c->d->excess)
     return;
-  c->beyond = beyond;
+  c->d->excess = beyond;
   c->d->worst = c->d->n + i;
   c->d->got = a;
   c->d->want = b;
@@ -126,6 +125,8 @@ static void compare_number(comparison *c, uint64_t i, double a, double b) {
     c->d->max_rel = error / size;
   if (error > allowed)
     note_off(c, i, a, b, allowed > 0 ? error / allowed : (double)INFINITY);
+  else if (allowed > 0 && error / allowed > c->d->excess)
+    c->d->excess = error / allowed;
 }
 
 static void compare_numbers(comparison *c, const tl_host *a, const tl_host *b) {
@@ -199,6 +200,8 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   compare_values(&c, got, want, t, cast);
   double size = sqrt(c.aa) * sqrt(c.bb);
   out->cosine = size > 0 ? c.dot / size : c.aa == c.bb ? 1 : 0;
+  if (out->cosine > 1)
+    out->cosine = 1; /* rounding */
   bool close = !t->elements || out->off == 0;
   bool alike = isnan(t->cosine) || out->cosine >= t->cosine;
   out->equal = !out->reason && close && alike;

@@ -21,6 +21,7 @@ typedef struct tl_difference {
   uint64_t off;       /* of them beyond the tolerance */
   uint64_t worst;     /* the element farthest beyond it */
   double got, want;   /* its values */
+  double excess;      /* greatest error over what is allowed for the element */
   double max_abs;     /* infinity when NaN or an infinity stands against something else */
   double max_rel;     /* |a - b| / |b| over elements with b != 0 */
   double cosine;      /* 1 when both are zero; NaN when it has no meaning (strings) */

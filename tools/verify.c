@@ -2,10 +2,10 @@
 /* tailor verify: evaluates and compares. */
 #include <math.h>
 
-#include "tools/compare.h"
 #include "tools/data_folder.h"
 #include "tools/inputs.h"
-#include "tools/value_text.h"
+#include "tools/runner.h"
+#include "tools/verify_report.h"
 
 static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
   const char *text = tl_cli_get(cli, id);
@@ -28,74 +28,131 @@ static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
   return TL_OK;
 }
 
-static void add_difference(tl_buf *out, const tl_host *got, const tl_host *want,
-                           const tl_difference *d) {
-  if (d->reason) {
-    tl_buf_printf(out, "%s: ", d->reason);
-    tl_add_type(out, got);
-    tl_buf_add_z(out, " against ");
-    tl_add_type(out, want);
-    return;
-  }
-  tl_buf_printf(out, "%llu of %llu elements differ, max abs ", (unsigned long long)d->off,
-                (unsigned long long)d->n);
-  tl_buf_add_f32(out, (float)d->max_abs);
-  tl_buf_add_z(out, ", max rel ");
-  tl_buf_add_f32(out, (float)d->max_rel);
-  if (!d->off)
-    return;
-  tl_buf_printf(out, "; the worst is element %llu: ", (unsigned long long)d->worst);
-  tl_buf_add_f64(out, d->got);
-  tl_buf_add_z(out, " against ");
-  tl_buf_add_f64(out, d->want);
+/* ---- against files -------------------------------------------------------------------------- */
+
+static tl_status add_output(tl_cli *cli, tl_verify_report *r, tl_output_row row,
+                            const tl_tolerance *t, bool cast) {
+  tl_compare(row.got, row.want, t, cast, &row.d);
+  return tl_output_rows_push(&r->outputs, row)
+             ? TL_OK
+             : tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
 }
 
-/* Compares outputs with references and says how each of them fares. */
-static tl_status report_outputs(tl_cli *cli, const tl_module *m, const tl_host_vec *got,
-                                const tl_host_vec *want, const tl_tolerance *t) {
-  tl_buf text;
-  tl_buf_init(&text);
+static tl_sv output_name(const tl_module *m, uint32_t i) {
+  return tl_value_name(m, tl_graph_output(m, tl_module_main(m), i));
+}
+
+/* Evaluates the model here or elsewhere. */
+static tl_status run_either(tl_evaluation *e, const char *path, tl_module *m,
+                            const tl_host_vec *inputs, tl_host_vec *outputs) {
+  if (tl_cli_has(e->cli, TL_OPTION_RUNNER))
+    return tl_runner_run(e, path, m, inputs, outputs);
+  return tl_evaluation_run(e, m, inputs, outputs);
+}
+
+static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tolerance *t,
+                                    tl_verify_report *r, tl_host_vec *values) {
+  tl_cli *cli = e->cli;
+  tl_host_vec *inputs = &values[0], *got = &values[1], *want = &values[2];
+  TL_TRY(tl_folder_inputs(e, cli->word2, m, inputs));
+  TL_TRY(tl_inputs_check(e, m, inputs, false));
+  TL_TRY(tl_folder_outputs(e, cli->word2, m, want));
+  TL_TRY(run_either(e, cli->word, m, inputs, got));
   for (uint32_t i = 0; i < got->n; i++) {
-    tl_difference d;
-    if (!want->at[i])
-      continue;
-    tl_compare(got->at[i], want->at[i], t, false, &d);
-    tl_buf_printf(&text, "%s ", d.equal ? "equal  " : "differs");
-    tl_buf_add_quoted(&text, tl_value_name(m, tl_graph_output(m, tl_module_main(m), i)));
-    tl_buf_add_z(&text, ": ");
-    add_difference(&text, got->at[i], want->at[i], &d);
-    tl_buf_add_char(&text, '\n');
-    cli->differs = cli->differs || !d.equal;
+    tl_output_row row = {.name = output_name(m, i), .got = got->at[i], .want = want->at[i]};
+    if (row.want)
+      TL_TRY(add_output(cli, r, row, t, false));
   }
-  return tl_cli_print(cli, &text);
+  return tl_verify_print(cli, r);
 }
 
-static tl_status verify_folder(tl_evaluation *e, tl_module *m, const char *folder,
-                               const tl_tolerance *t) {
-  tl_host_vec inputs = {0}, got = {0}, want = {0};
-  tl_status status = tl_folder_inputs(e, folder, m, &inputs);
-  if (status == TL_OK)
-    status = tl_inputs_check(e, m, &inputs, false);
-  if (status == TL_OK)
-    status = tl_folder_outputs(e, folder, m, &want);
-  if (status == TL_OK)
-    status = tl_evaluation_run(e, m, &inputs, &got);
-  if (status == TL_OK)
-    status = report_outputs(e->cli, m, &got, &want, t);
-  tl_values_release(&inputs);
-  tl_values_release(&got);
-  tl_values_release(&want);
+static tl_status verify_files(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
+  static const tl_option_id others[] = {TL_OPTION_INPUT, TL_OPTION_DIM};
+  tl_verify_report r = {0};
+  tl_host_vec values[3] = {{0}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (tl_cli_has(e->cli, others[i]))
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, others[i]),
+                     "cannot be combined with a folder of outputs: it holds the inputs too");
+  tl_status status = compare_with_files(e, a, t, &r, values);
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    tl_values_release(&values[i]);
+  tl_verify_report_release(&r);
+  return status;
+}
+
+/* ---- against a model ------------------------------------------------------------------------ */
+
+/* Output of a that stands for output i of b; UINT32_MAX: none. */
+static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint32_t i) {
+  uint32_t n = tl_graph_n_outputs(a, tl_module_main(a));
+  for (uint32_t k = 0; k < n; k++)
+    if (tl_sv_eq(output_name(a, k), output_name(b, i)))
+      return k;
+  return n == tl_graph_n_outputs(b, tl_module_main(b)) ? i : UINT32_MAX;
+}
+
+static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_module *b,
+                                 const tl_host_vec *want, const tl_host_vec *got,
+                                 const tl_tolerance *t, tl_verify_report *r) {
+  for (uint32_t i = 0; i < got->n; i++) {
+    uint32_t k = output_counterpart(a, b, i);
+    if (k == UINT32_MAX)
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(b->path),
+                     "output '%.*s' has no counterpart in '%s'\v"
+                     "outputs are paired by name, or by position when there are as many",
+                     TL_SV_ARG(output_name(b, i)), a->path);
+    tl_output_row row = {.name = output_name(b, i), .got = got->at[i], .want = want->at[k]};
+    TL_TRY(add_output(cli, r, row, t, true));
+  }
+  return TL_OK;
+}
+
+/* The first model is the reference: it runs elsewhere if something does, and only the second one
+ * imitates an NPU. */
+static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl_tolerance *t,
+                          tl_verify_report *r, tl_host_vec *values) {
+  tl_dtype emulate = e->options.emulate;
+  uint64_t most = e->heap.limit ? e->heap.limit / 2 : UINT64_C(2) << 30;
+  TL_TRY(tl_inputs_settle(e, a, &values[0], &r->note));
+  TL_TRY(tl_inputs_adapt(e, a, &values[0], b, &values[1]));
+  r->inner = !tl_cli_has(e->cli, TL_OPTION_RUNNER);
+  if (r->inner && !tl_twins_init(&r->twins, a, b, t, most))
+    return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  e->options.watch_user = &r->twins;
+  e->options.watch = r->inner ? tl_twins_watch_a : NULL;
+  e->options.emulate = TL_DTYPE_NONE;
+  TL_TRY(run_either(e, e->cli->word, a, &values[0], &values[2]));
+  e->options.watch = r->inner ? tl_twins_watch_b : NULL;
+  e->options.emulate = emulate;
+  TL_TRY(tl_evaluation_run(e, b, &values[1], &values[3]));
+  TL_TRY(compare_outputs(e->cli, a, b, &values[2], &values[3], t, r));
+  return tl_verify_print(e->cli, r);
+}
+
+static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
+  tl_verify_report r = {0};
+  tl_host_vec values[4] = {{0}};
+  tl_module *b;
+  TL_TRY(tl_evaluation_load(e, e->cli->word2, &b));
+  tl_status status = run_both(e, a, b, t, &r, values);
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    tl_values_release(&values[i]);
+  tl_verify_report_release(&r);
+  tl_module_destroy(b);
   return status;
 }
 
 static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
-  tl_cli *cli = e->cli;
   tl_module *m;
-  if (!tl_is_folder(cli->word2))
-    return tl_fail(&cli->diag, TL_UNSUPPORTED, TL_AT_FILE(cli->word2),
-                   "a folder with input_0.pb and output_0.pb was expected");
-  TL_TRY(tl_evaluation_load(e, cli->word, &m));
-  tl_status status = verify_folder(e, m, cli->word2, t);
+  bool files = tl_is_folder(e->cli->word2);
+  static const tl_option_id own[] = {TL_OPTION_EXACT, TL_OPTION_EMULATE};
+  for (size_t i = 0; files && i < sizeof own / sizeof *own; i++)
+    if (tl_cli_has(e->cli, TL_OPTION_RUNNER) && tl_cli_has(e->cli, own[i]))
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, own[i]),
+                     "cannot be combined with --runner and a folder: nothing is computed here");
+  TL_TRY(tl_evaluation_load(e, e->cli->word, &m));
+  tl_status status = files ? verify_files(e, m, t) : verify_models(e, m, t);
   tl_module_destroy(m);
   return status;
 }
