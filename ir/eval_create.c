@@ -107,13 +107,12 @@ static tl_status fill_result(tl_eval *x, tl_dtype dtype, tl_int_list shape, cons
 }
 
 tl_status tl_eval_constant_of_shape(tl_eval *x) {
-  static const char zero[WIDEST] = {0};
   tl_int_list shape;
   TL_TRY(tl_eval_need_rank(x, 0, 0, 1));
   TL_TRY(tl_eval_operand_ints(x, 0, &shape));
   const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_value);
   if (!a)
-    return fill_result(x, TL_DTYPE_F32, shape, zero);
+    return fill_result(x, TL_DTYPE_F32, shape, tl_eval_zero_unit(TL_DTYPE_F32));
   if (a->kind != TL_ATTR_TENSOR)
     return tl_eval_fail(x, "the attribute value is not a tensor");
   tl_host *t = tl_host_from_tensor(x->heap, x->m, tl_tensor_get(x->m, a->u.t));
@@ -190,7 +189,6 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
 }
 
 tl_status tl_eval_eye_like(tl_eval *x) {
-  static const char zero[WIDEST] = {0};
   char unit[WIDEST] = {0};
   tl_unit_result to;
   TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
@@ -203,7 +201,7 @@ tl_status tl_eval_eye_like(tl_eval *x) {
   TL_TRY(tl_eval_units_result(x, 0, dtype, 2, t->dims, &to));
   int64_t rows = t->dims[0], columns = t->dims[1];
   int64_t k = clamp(tl_eval_int(x, TL_SYM_k, 0), -rows, columns);
-  tl_eval_units_fill(x, &to, 0, to.t->n, zero);
+  tl_eval_units_clear(x, &to);
   for (int64_t i = k < 0 ? -k : 0; i < rows && i + k < columns; i++)
     memcpy(to.data + (size_t)(i * columns + i + k) * to.size, unit, to.size);
   tl_eval_units_done(&to);

@@ -143,67 +143,31 @@ tl_status tl_eval_gather_elements(tl_eval *x) {
 
 /* ---- GatherND ------------------------------------------------------------------------------- */
 
-/* Byte offsets of the slices that index tuples name; batches share leading dims. */
-static tl_status tuple_offsets(tl_eval *x, const tl_host *t, const tl_host *indices, int batch,
-                               uint64_t run, int64_t *offsets) {
-  int depth = (int)indices->dims[indices->rank - 1];
-  uint64_t tuples = indices->n / (uint64_t)depth, batches = 1, slab = run;
-  for (int i = 0; i < batch; i++)
-    batches *= (uint64_t)t->dims[i];
-  for (int i = batch; i < batch + depth; i++)
-    slab *= (uint64_t)t->dims[i];
-  for (uint64_t k = 0; k < tuples; k++) {
-    int64_t place = 0;
-    for (int i = 0; i < depth; i++) {
-      int64_t dim = t->dims[batch + i];
-      int64_t v = tl_host_int_at(indices, k * (uint64_t)depth + (uint64_t)i);
-      if (v < -dim || v >= dim)
-        return tl_eval_fail(x, "index %lld is outside [%lld, %lld]", (long long)v,
-                            -(long long)dim, (long long)dim - 1);
-      place = place * dim + (v < 0 ? v + dim : v);
-    }
-    offsets[k] = (int64_t)(k / (tuples / batches) * slab + (uint64_t)place * run);
-  }
-  return TL_OK;
-}
-
-/* Checks ranks and gives the shape of the result. */
+/* The dims of a batch of tuples, then those that no tuple reaches. */
 static tl_status gather_nd_shape(tl_eval *x, int64_t batch, int *rank, int64_t *dims) {
-  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
-  TL_TRY(tl_eval_need_rank(x, 1, 1, TL_MAX_RANK));
   const tl_host *t = x->in[0], *indices = x->in[1];
-  int64_t depth = indices->dims[indices->rank - 1];
-  int least = t->rank < indices->rank ? t->rank : indices->rank;
-  if (batch < 0 || batch >= least)
-    return tl_eval_fail(x, "batch_dims %lld is outside [0, %d]", (long long)batch, least - 1);
-  if (depth < 1 || depth > t->rank - batch)
-    return tl_eval_fail(x, "index tuples have %lld entries, the data has %d dims to index",
-                        (long long)depth, t->rank - (int)batch);
-  for (int i = 0; i < batch; i++)
-    if (t->dims[i] != indices->dims[i])
-      return tl_eval_fail(x, "batch dim %d is %lld in the data and %lld in the indices", i,
-                          (long long)t->dims[i], (long long)indices->dims[i]);
-  int inner = (int)(batch + depth);
-  *rank = indices->rank - 1 + t->rank - inner;
+  int lead = indices->rank - 1, inner = (int)(batch + indices->dims[lead]);
+  *rank = lead + t->rank - inner;
   if (*rank > TL_MAX_RANK)
     return tl_eval_unsupported(x, "the result would have %d dims", *rank);
-  memcpy(dims, indices->dims, (size_t)(indices->rank - 1) * sizeof *dims);
+  memcpy(dims, indices->dims, (size_t)lead * sizeof *dims);
   for (int i = inner; i < t->rank; i++)
-    dims[indices->rank - 1 + i - inner] = t->dims[i];
+    dims[lead + i - inner] = t->dims[i];
   return TL_OK;
 }
 
 typedef struct tuples {
   char *to;
   const char *from;
-  const int64_t *offsets;
+  const int64_t *places;
+  size_t size;
   size_t run;
 } tuples;
 
 static void pick_tuples(void *user, uint64_t begin, uint64_t end) {
   const tuples *g = user;
   for (uint64_t k = begin; k < end; k++)
-    memcpy(g->to + k * g->run, g->from + g->offsets[k], g->run);
+    memcpy(g->to + k * g->run, g->from + (uint64_t)g->places[k] * g->size, g->run);
 }
 
 /* GatherND of both domains. */
@@ -211,19 +175,17 @@ tl_status tl_eval_gather_nd(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
   int rank;
+  uint64_t n;
+  const int64_t *places;
   int64_t dims[2 * TL_MAX_RANK], batch = tl_eval_int(x, TL_SYM_batch_dims, 0);
-  TL_TRY(gather_nd_shape(x, batch, &rank, dims));
+  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_units(x, 0, &from));
-  const tl_host *t = x->in[0], *indices = x->in[1];
+  const tl_host *t = x->in[0];
+  TL_TRY(tl_eval_tuples(x, 1, t->rank, t->dims, batch, &places, &n));
+  TL_TRY(gather_nd_shape(x, batch, &rank, dims));
   TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, rank, dims, &to));
   if (to.t->n) {
-    uint64_t n = indices->n / (uint64_t)indices->dims[indices->rank - 1];
-    tuples g = {to.data, from.data, NULL, to.t->n / n * from.size};
-    int64_t *offsets = tl_eval_scratch(x, n, sizeof *offsets);
-    if (!offsets)
-      return tl_eval_no_memory(x);
-    TL_TRY(tuple_offsets(x, t, indices, (int)batch, g.run, offsets));
-    g.offsets = offsets;
+    tuples g = {to.data, from.data, places, from.size, to.t->n / n * from.size};
     tl_eval_for(x, n, GRAIN_BYTES / g.run + 1, pick_tuples, &g);
   }
   tl_eval_units_done(&to);

@@ -61,6 +61,16 @@ void tl_eval_units_fill(const tl_eval *x, const tl_unit_result *r, uint64_t firs
   tl_move_run(x, &v);
 }
 
+const char *tl_eval_zero_unit(tl_dtype dtype) {
+  static const char zero[16] = {0};
+  static const tl_sv empty = {"", 0};
+  return dtype == TL_DTYPE_STRING ? (const char *)&empty : zero;
+}
+
+void tl_eval_units_clear(const tl_eval *x, const tl_unit_result *r) {
+  tl_eval_units_fill(x, r, 0, r->t->n, tl_eval_zero_unit((tl_dtype)r->t->dtype));
+}
+
 /* ---- moves ---------------------------------------------------------------------------------- */
 
 void tl_move_init(tl_move *v, char *dst, const char *src, size_t size) {
@@ -343,6 +353,60 @@ tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out
                           (unsigned long long)k, -(long long)n, (long long)n - 1);
     at[k] = v < 0 ? v + n : v;
   }
+  return TL_OK;
+}
+
+/* One tuple as an element number behind the batch. */
+static tl_status resolve_tuple(tl_eval *x, const tl_host *t, uint64_t first, int depth,
+                               const int64_t *dims, int64_t *place) {
+  *place = 0;
+  for (int i = 0; i < depth; i++) {
+    int64_t v = tl_host_int_at(t, first + (uint64_t)i);
+    if (v < -dims[i] || v >= dims[i])
+      return tl_eval_fail(x, "index %lld is outside [%lld, %lld]", (long long)v,
+                          -(long long)dims[i], (long long)dims[i] - 1);
+    *place = *place * dims[i] + (v < 0 ? v + dims[i] : v);
+  }
+  return TL_OK;
+}
+
+static tl_status check_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims,
+                              int64_t batch) {
+  TL_TRY(tl_eval_need_rank(x, i, 1, TL_MAX_RANK));
+  const tl_host *t = x->in[i];
+  int64_t depth = t->dims[t->rank - 1];
+  int least = rank < t->rank ? rank : t->rank;
+  if (batch < 0 || batch >= least)
+    return tl_eval_fail(x, "batch_dims %lld is outside [0, %d]", (long long)batch, least - 1);
+  if (depth < 1 || depth > rank - batch)
+    return tl_eval_fail(x, "index tuples have %lld entries, the data has %d dims to index",
+                        (long long)depth, rank - (int)batch);
+  for (int k = 0; k < batch; k++)
+    if (dims[k] != t->dims[k])
+      return tl_eval_fail(x, "batch dim %d is %lld in the data and %lld in the indices", k,
+                          (long long)dims[k], (long long)t->dims[k]);
+  return TL_OK;
+}
+
+tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, int64_t batch,
+                         const int64_t **places, uint64_t *n) {
+  TL_TRY(check_tuples(x, i, rank, dims, batch));
+  const tl_host *t = x->in[i];
+  int depth = (int)t->dims[t->rank - 1], inner = (int)batch + depth;
+  int64_t run, slab, batches;
+  *n = t->n / (uint64_t)depth;
+  int64_t *at = tl_eval_scratch(x, *n, sizeof *at);
+  if (!at)
+    return tl_eval_no_memory(x);
+  if (!tl_eval_product(dims, inner, rank, &run) ||
+      !tl_eval_product(dims, (int)batch, rank, &slab) ||
+      !tl_eval_product(dims, 0, (int)batch, &batches))
+    return tl_eval_fail(x, "the data has more elements than can be counted");
+  for (uint64_t k = 0; k < *n; k++) {
+    TL_TRY(resolve_tuple(x, t, k * (uint64_t)depth, depth, dims + batch, &at[k]));
+    at[k] = (int64_t)(k / (*n / (uint64_t)batches)) * slab + at[k] * run;
+  }
+  *places = at;
   return TL_OK;
 }
 

@@ -59,6 +59,11 @@ void tl_move_add(tl_move *v, int64_t n, int64_t dst, int64_t src);
 /* Destination elements must not overlap. v is used up. */
 void tl_move_run(const tl_eval *x, tl_move *v);
 
+/* A unit that is zero, false or the empty string. */
+const char *tl_eval_zero_unit(tl_dtype dtype);
+/* Writes zeros, false or empty strings to all elements. */
+void tl_eval_units_clear(const tl_eval *x, const tl_unit_result *r);
+
 /* Bytes from one element to the next along each dim of a tensor that has elements. */
 void tl_eval_strides(const tl_host *t, size_t size, int64_t *strides);
 
@@ -81,6 +86,12 @@ void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *fro
 /* The integers of operand i as indices into a dim of size n: resolved from the end when negative,
  * checked, in scratch. */
 tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out) TL_NODISCARD;
+
+/* Places of the slices that index tuples name (the last dim of operand i is a tuple), in elements,
+ * in scratch: t is indexed behind `batch` dims that both share. Checks ranks and every index; the
+ * number of tuples is *n. */
+tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, int64_t batch,
+                         const int64_t **places, uint64_t *n) TL_NODISCARD;
 
 /* A tensor seen as outer x axis x inner; the products fit, since the tensor exists. */
 typedef struct tl_around {

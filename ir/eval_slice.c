@@ -63,7 +63,6 @@ tl_status tl_eval_slice_grad(tl_eval *x) {
   tl_unit_result to;
   tl_box b;
   tl_int_list shape;
-  static const char zero[16] = {0};
   TL_TRY(tl_eval_units(x, 0, &from));
   TL_TRY(tl_eval_need_rank(x, 1, 1, 1));
   TL_TRY(tl_eval_operand_ints(x, 1, &shape));
@@ -75,7 +74,7 @@ tl_status tl_eval_slice_grad(tl_eval *x) {
   TL_TRY(slice_box(x, 2, t->rank, &b));
   if (t->rank && memcmp(b.n, t->dims, (size_t)t->rank * sizeof *b.n) != 0)
     return tl_eval_fail(x, "the gradient does not have the shape of the slice");
-  tl_eval_units_fill(x, &to, 0, to.t->n, zero);
+  tl_eval_units_clear(x, &to);
   tl_eval_put_box(x, &to, from.data, &b);
   tl_eval_units_done(&to);
   return TL_OK;
@@ -136,73 +135,6 @@ tl_status tl_eval_split(tl_eval *x) {
 }
 
 /* ---- crops ---------------------------------------------------------------------------------- */
-
-typedef struct crop {
-  tl_box from; /* of the operand */
-  tl_box to;   /* of the result */
-} crop;
-
-/* The middle of a dim when it is too long, the dim in the middle of zeros when it is too short. */
-static void crop_or_pad_dim(crop *c, int axis, int64_t wanted) {
-  int64_t dim = c->from.n[axis], common = dim < wanted ? dim : wanted;
-  c->from.start[axis] = (dim - common) / 2;
-  c->to.start[axis] = (wanted - common) / 2;
-  c->from.n[axis] = c->to.n[axis] = common;
-}
-
-/* Moves a box of the operand to a box of result 0; the rest is zeros, empty strings. */
-static tl_status move_crop(tl_eval *x, const tl_units *from, const crop *c, const int64_t *dims) {
-  static const char zero[16] = {0};
-  const tl_host *t = x->in[0];
-  tl_unit_result to;
-  int64_t src[TL_MAX_RANK], dst[TL_MAX_RANK];
-  tl_move v;
-  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, t->rank, dims, &to));
-  if (t->dtype != TL_DTYPE_STRING)
-    tl_eval_units_fill(x, &to, 0, to.t->n, zero);
-  if (t->n && to.t->n) {
-    tl_eval_strides(t, from->size, src);
-    tl_eval_strides(to.t, to.size, dst);
-    tl_move_init(&v, to.data, from->data, from->size);
-    for (int i = 0; i < t->rank; i++) {
-      v.src += c->from.start[i] * src[i];
-      v.dst += c->to.start[i] * dst[i];
-      tl_move_add(&v, c->from.n[i], dst[i], src[i]);
-    }
-    tl_move_run(x, &v);
-  }
-  tl_eval_units_done(&to);
-  return TL_OK;
-}
-
-tl_status tl_eval_center_crop_pad(tl_eval *x) {
-  tl_units from;
-  crop c;
-  int64_t dims[TL_MAX_RANK];
-  tl_int_list shape, axes = tl_eval_ints(x, TL_SYM_axes);
-  TL_TRY(tl_eval_units(x, 0, &from));
-  TL_TRY(tl_eval_need_rank(x, 1, 0, 1));
-  TL_TRY(tl_eval_operand_ints(x, 1, &shape));
-  const tl_host *t = x->in[0];
-  uint8_t seen[TL_MAX_RANK];
-  if (axes.at)
-    TL_TRY(tl_eval_mark_axes(x, axes, t->rank, seen));
-  if (shape.n != (axes.at ? axes.n : (uint32_t)t->rank))
-    return tl_eval_fail(x, "the shape has %u dims for %u axes", shape.n,
-                        axes.at ? axes.n : (uint32_t)t->rank);
-  tl_box_whole(&c.from, t);
-  tl_box_whole(&c.to, t);
-  for (int i = 0; i < t->rank; i++)
-    dims[i] = t->dims[i];
-  for (uint32_t i = 0; i < shape.n; i++) {
-    int axis = (int)(axes.at ? (axes.at[i] < 0 ? axes.at[i] + t->rank : axes.at[i]) : i);
-    if (shape.at[i] < 0)
-      return tl_eval_fail(x, "the shape has the dim %lld", (long long)shape.at[i]);
-    dims[axis] = shape.at[i];
-    crop_or_pad_dim(&c, axis, shape.at[i]);
-  }
-  return move_crop(x, &from, &c, dims);
-}
 
 /* Crop: border is left, top, right, bottom; with scale, the height and width that remain. */
 tl_status tl_eval_crop(tl_eval *x) {

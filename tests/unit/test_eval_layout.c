@@ -46,8 +46,8 @@ static void transpose_moves_any_element_size(void) {
   eval_same(X6 "%z = Transpose(%x)  const %want = i32[3,2] [1, 4, 2, 5, 3, 6]");
   eval_same("const %x = i4[2,3] hex(\"21c365\")  %z = Transpose(%x)\n"
             "const %want = i4[3,2] hex(\"c15263\")");
-  eval_same("const %x = string[2,2] [\"a\", \"b\", \"c\", \"d\"]  %z = Transpose(%x)\n"
-            "const %want = string[2,2] [\"a\", \"c\", \"b\", \"d\"]");
+  eval_same("const %x = str[2,2] [\"a\", \"b\", \"c\", \"d\"]  %z = Transpose(%x)\n"
+            "const %want = str[2,2] [\"a\", \"c\", \"b\", \"d\"]");
   eval_same("const %x = f32[] 1.5  %z = Transpose(%x)  const %want = f32[] 1.5");
   eval_refused(X6 "%z = Transpose(%x) {perm=[0, 0]}", "given twice");
   eval_refused(X6 "%z = Transpose(%x) {perm=[0]}", "1 entries");
