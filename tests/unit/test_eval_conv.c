@@ -2,6 +2,8 @@
 /* Convolutions and pooling. */
 #include "tests/unit/eval_check.h"
 
+#include <stdio.h>
+
 #define IOTA9 "[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]"
 
 static void sums_windows(void) {
@@ -64,12 +66,71 @@ static void bad_convolutions_are_refused(void) {
                "const %b = f32[2] [1.0, 2.0]  %z = Conv(%x, %w, %b)", "bias");
 }
 
+static void pools_windows(void) {
+  eval_same("const %x = f32[1,1,3,3] " IOTA9 "\n"
+            "%z = MaxPool(%x) {kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1}\n"
+            "const %want = f32[1,1,2,2] [5.0, 6.0, 8.0, 9.0]");
+  eval_same("const %x = i8[1,1,3] [-5, -7, 3]  %z = MaxPool(%x) {kernel_shape=[2]}\n"
+            "const %want = i8[1,1,2] [-5, 3]");
+  /* the padding counts only where asked for: (1+2)/3 against (1+2)/2 */
+  eval_same("const %x = f32[1,1,2] [1.0, 2.0]\n"
+            "%z = AveragePool(%x) {kernel_shape=[3], pads=[1, 1], count_include_pad=1}\n"
+            "const %want = f32[1,1,2] [1.0, 1.0]");
+  eval_same("const %x = f32[1,1,2] [1.0, 2.0]\n"
+            "%z = AveragePool(%x) {kernel_shape=[3], pads=[1, 1]}\n"
+            "const %want = f32[1,1,2] [1.5, 1.5]");
+  eval_same("const %x = f32[1,1,2] [-3.0, 4.0]  %z = LpPool(%x) {kernel_shape=[2]}\n"
+            "const %want = f32[1,1,1] [5.0]");
+  eval_same("const %x = u8[1,2,2] [1, 8, 7, 2]\n"
+            "%z = com.microsoft::NhwcMaxPool(%x) {kernel_shape=[2]}\n"
+            "const %want = u8[1,1,2] [7, 8]");
+}
+
+static void max_pool_tells_where(void) {
+  const char *text = "const %%x = f32[1,2,2,2] [1.0, 4.0, 3.0, 2.0, 5.0, 5.0, 6.0, 5.0]\n"
+                     "%%z0, %%z1 = MaxPool(%%x) {kernel_shape=[2, 2], storage_order=%d}\n"
+                     "const %%want0 = f32[1,2,1,1] [4.0, 6.0]\n"
+                     "const %%want1 = i64[1,2,1,1] [%d, %d]";
+  char body[512];
+  snprintf(body, sizeof body, text, 0, 1, 6);
+  eval_same_pairs(body, 2);
+  snprintf(body, sizeof body, text, 1, 2, 5); /* the first axis of a plane is the fastest */
+  eval_same_pairs(body, 2);
+}
+
+static void pools_whole_channels(void) {
+  eval_same("const %x = f32[1,2,2] [1.0, 2.0, -3.0, 4.0]  %z = GlobalAveragePool(%x)\n"
+            "const %want = f32[1,2,1] [1.5, 0.5]");
+  eval_same("const %x = f32[1,2,2] [1.0, 2.0, -3.0, 4.0]  %z = GlobalLpPool(%x) {p=1}\n"
+            "const %want = f32[1,2,1] [3.0, 7.0]");
+  eval_same("const %x = f16[1,2,2] [1.0, 2.0, -3.0, 4.0]  %z = GlobalMaxPool(%x)\n"
+            "const %want = f16[1,2,1] [2.0, 4.0]");
+}
+
+static void bad_pooling_is_refused(void) {
+  eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  %z = MaxPool(%x) {kernel_shape=[2, 2]}",
+               "expected 1");
+  eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  %z = LpPool(%x) {kernel_shape=[1], p=0}",
+               "p is 0");
+  eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  const %i = i64[1,1,2] [0, 9]\n"
+               "%z = MaxUnpool(%x, %i) {kernel_shape=[1]}", "index 9 is outside");
+  /* a kernel of 2^31 places walks only those that lie in the input */
+  eval_same("const %x = f32[1,1,2] [1.0, 2.0]\n"
+            "%z = MaxPool(%x) {kernel_shape=[2147483647], pads=[2147483640, 2147483640],\n"
+            "  strides=[2147483647]}\n"
+            "const %want = f32[1,1,1] [2.0]");
+}
+
 static const unit_test tests[] = {
     {"Conv sums windows", sums_windows},
     {"groups see their channels", groups_see_their_channels},
     {"SAME padding splits", same_padding_splits},
     {"empty convolutions", empty_convolutions},
     {"bad convolutions are refused", bad_convolutions_are_refused},
+    {"pools windows", pools_windows},
+    {"MaxPool tells where", max_pool_tells_where},
+    {"pools whole channels", pools_whole_channels},
+    {"bad pooling is refused", bad_pooling_is_refused},
     {NULL, NULL},
 };
 
