@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of Softmax, LogSoftmax, Hardmax, BiasSoftmax and the gradients of the first two. */
-#include "ir/eval_lines.h"
+#include "ir/eval_softmax.h"
+
 #include "ir/eval_math.h"
 
 static void softmax_cells(double *c, uint64_t n) {
@@ -17,7 +18,7 @@ static void softmax_line(void *user, uint64_t line, void *cells, uint64_t n, voi
   softmax_cells(cells, n);
 }
 
-static void log_softmax_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
+void tl_log_softmax_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)user, (void)line;
   double *c = cells, *e = spare, most = tl_cells_max(c, n);
   for (uint64_t i = 0; i < n; i++)
@@ -41,7 +42,7 @@ static void hardmax_line(void *user, uint64_t line, void *cells, uint64_t n, voi
 
 /* ARG: 0 softmax, 1 its logarithm, 2 hardmax. */
 tl_status tl_eval_softmax(tl_eval *x) {
-  static const tl_line_fn kinds[] = {softmax_line, log_softmax_line, hardmax_line};
+  static const tl_line_fn kinds[] = {softmax_line, tl_log_softmax_line, hardmax_line};
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   const tl_host *in = tl_eval_in(x, 0);
   uint32_t axis;
