@@ -25,7 +25,7 @@ tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) {
     return tl_eval_no_memory(x);
   unsigned bits = bits_of(t), each = 8 / bits, mask = (1u << bits) - 1;
   for (uint64_t k = 0; k < t->n; k++)
-    wide[k] = (uint8_t)(((const uint8_t *)t->data)[k / each] >> (k % each * bits) & mask);
+    wide[k] = (uint8_t)((unsigned)((const uint8_t *)t->data)[k / each] >> (k % each * bits) & mask);
   *out = (tl_units){(const char *)wide, 1};
   return TL_OK;
 }

@@ -208,7 +208,7 @@ static uint8_t e8m0_from_f32(float v, bool saturate) {
 
 static unsigned packed_at(const void *src, unsigned bits, uint64_t i) {
   uint64_t at = i * bits;
-  return ((const uint8_t *)src)[at >> 3] >> (at & 7) & ((1u << bits) - 1);
+  return (unsigned)((const uint8_t *)src)[at >> 3] >> (at & 7) & ((1u << bits) - 1);
 }
 
 static void put_packed(void *dst, unsigned bits, uint64_t i, unsigned v) {
