@@ -43,6 +43,9 @@ void tl_module_destroy(tl_module *m) {
   if (!m)
     return;
   release_graphs(m);
+  for (uint32_t i = 0; i < m->definitions.n; i++)
+    tl_module_destroy(m->definitions.at[i].body);
+  tl_definition_vec_release(&m->definitions);
   for (uint32_t i = 0; i < m->files.n; i++)
     tl_file_close(m->files.at[i]);
   tl_file_vec_release(&m->files);
@@ -198,4 +201,37 @@ tl_location tl_node_where(tl_module *m, tl_node_id n) {
   tl_sv shown = {name ? name : "", name ? text.n : 0};
   tl_buf_release(&text);
   return TL_AT_NODE(m->path, shown);
+}
+
+/* ---- definitions ---------------------------------------------------------------------------- */
+
+static bool same_operand(const tl_module *m, tl_node_id a, tl_node_id b, uint32_t i) {
+  tl_value_id v = tl_operand(m, a, i), w = tl_operand(m, b, i);
+  const tl_type *s = tl_type_get(m, tl_value_type(m, v));
+  const tl_type *t = tl_type_get(m, tl_value_type(m, w));
+  return (v == TL_NO_VALUE) == (w == TL_NO_VALUE) && s->dtype == t->dtype && s->rank == t->rank;
+}
+
+/* Two nodes can call one function: op, operands, attributes and dtypes agree. */
+static bool same_use(const tl_module *m, tl_node_id a, tl_node_id b) {
+  const tl_node *x = tl_node_get(m, a), *y = tl_node_get(m, b);
+  if (x->op != y->op || x->n_operands != y->n_operands || x->n_results != y->n_results ||
+      x->n_attrs != y->n_attrs)
+    return false;
+  for (uint32_t i = 0; i < x->n_operands; i++)
+    if (!same_operand(m, a, b, i))
+      return false;
+  for (uint32_t i = 0; i < x->n_attrs; i++) {
+    const tl_attr *other = tl_node_attr(m, b, x->attrs[i].name);
+    if (!other || !tl_attr_equal(m, &x->attrs[i], other))
+      return false;
+  }
+  return true;
+}
+
+const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n) {
+  for (uint32_t i = 0; i < m->definitions.n; i++)
+    if (same_use(m, m->definitions.at[i].like, n))
+      return &m->definitions.at[i];
+  return NULL;
 }

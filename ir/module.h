@@ -157,6 +157,14 @@ typedef struct tl_opaque_op {
 
 typedef enum tl_form { TL_FORM_CANONICAL, TL_FORM_SELECTED, TL_FORM_NPU } tl_form;
 
+/* What ONNX output calls for a tl:: op: one a distinct use (op, operands, attributes, dtypes). */
+typedef struct tl_definition {
+  tl_node_id like;  /* a node of this use */
+  tl_symbol name;   /* of the function, in the domain ai.tailor */
+  tl_module *body;  /* owned; its one graph has the operands as inputs */
+} tl_definition;
+
+TL_VEC(tl_definition_vec, tl_definition);
 TL_VEC(tl_graph_vec, tl_graph *);
 TL_VEC(tl_type_vec, tl_type);
 TL_VEC(tl_extra_vec, tl_extra);
@@ -187,6 +195,7 @@ struct tl_module {
   tl_state_vec states;
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_file_vec files;        /* owned; the model file and external data */
+  tl_definition_vec definitions; /* filled by the pass outline-definitions */
   int64_t ir_version;
   int64_t model_version;
   int64_t source_opset;     /* default-domain opset as imported; 0 when built otherwise */
@@ -206,6 +215,10 @@ void tl_module_destroy(tl_module *m);
 tl_status tl_module_add_file(tl_module *m, tl_file *f) TL_NODISCARD;
 /* Private bytes held: arena, pools, tables (not mapped files). */
 size_t tl_module_bytes(const tl_module *m);
+
+/* The definition that a node can call: op, operands, attributes and dtypes agree; NULL when there
+ * is none. O(definitions). */
+const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n);
 
 /* Version of a domain's opset, 0 when it is not imported. */
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);

@@ -240,6 +240,17 @@ static bool makes_root_output(const build *b, const tl_pattern_node *p) {
   return false;
 }
 
+/* At once, since the dtype of what follows may be that of what this node makes. */
+static bool infer(build *b, tl_node_id n) {
+  tl_module *m = b->x->m;
+  tl_diag *diag = m->diag;
+  tl_diag quiet = {0}; /* what does not infer is a refusal, not an error of the model */
+  m->diag = &quiet;
+  tl_status status = tl_infer_node(m, n);
+  m->diag = diag;
+  return status == TL_OK || refuse(b, "SHAPE", "shapes or dtypes of its nodes clash");
+}
+
 static bool build_node(build *b, const tl_pattern_node *p) {
   tl_module *m = b->x->m;
   tl_node_spec spec = {.op = op_of(b, p), .n_results = p->n_results};
@@ -269,7 +280,7 @@ static bool build_node(build *b, const tl_pattern_node *p) {
   for (uint8_t i = 0; i < p->n_results; i++)
     if (p->results[i] != TL_RULE_VALUES)
       b->made[p->results[i]] = tl_result(m, n, i);
-  return true;
+  return infer(b, n);
 }
 
 static bool build_forward(build *b, const tl_pattern_node *p) {
@@ -283,18 +294,6 @@ static bool build_forward(build *b, const tl_pattern_node *p) {
   }
   b->made[p->results[0]] = v;
   return v != TL_NO_VALUE || refuse(b, "OPERANDS", "an operand is absent");
-}
-
-static bool infer_all(build *b) {
-  tl_module *m = b->x->m;
-  tl_diag *diag = m->diag;
-  tl_diag quiet = {0}; /* what does not infer is a refusal, not an error of the model */
-  tl_status status = TL_OK;
-  m->diag = &quiet;
-  for (uint32_t i = 0; i < b->out->n_nodes && status == TL_OK; i++)
-    status = tl_infer_node(m, b->out->nodes[i]);
-  m->diag = diag;
-  return status == TL_OK || refuse(b, "SHAPE", "shapes or dtypes of its nodes clash");
 }
 
 /* ---- fitting -------------------------------------------------------------------------------- */
@@ -533,7 +532,7 @@ tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) {
   for (uint8_t i = 0; i < x->rule->n_build && ok; i++)
     ok = x->rule->build[i].forward ? build_forward(&b, &x->rule->build[i])
                                    : build_node(&b, &x->rule->build[i]);
-  ok = ok && infer_all(&b) && fit_outputs(&b) && make_way(&b, last) && move_control(&b, x->root);
+  ok = ok && fit_outputs(&b) && make_way(&b, last) && move_control(&b, x->root);
   if (ok) {
     commit(&b);
     *done = true;

@@ -222,7 +222,8 @@ tl_rv tl_rule_fn_reshape_spec(tl_match *x, const tl_expr *e) {
   uint32_t left = 0;
   for (int i = 0; at && i < to->rank; i++) {
     tl_dim d = to->dims[i];
-    bool copied = tl_dim_is_symbol(d) && tl_rule_known_rank(from) && i < from->rank && from->dims[i] == d;
+    bool copied = tl_dim_is_symbol(d) && tl_rule_known_rank(from) && i < from->rank &&
+                  from->dims[i] == d;
     if (d == 0)
       return tl_rv_none(); /* 0 would copy, -1 would be ambiguous */
     at[i] = tl_dim_is_static(d) ? d : copied ? 0 : -1;
@@ -235,7 +236,8 @@ tl_rv tl_rule_fn_moves_units(tl_match *x, const tl_expr *e) {
   tl_int_list p;
   const tl_type *t = tl_rule_type_arg(x, e, 1);
   int64_t last = -1;
-  if (!tl_rule_list_arg(x, e, 0, &p) || !tl_rule_known_rank(t) || p.n != (uint32_t)t->rank || !tl_rule_is_permutation(p))
+  if (!tl_rule_list_arg(x, e, 0, &p) || !tl_rule_known_rank(t) || p.n != (uint32_t)t->rank ||
+      !tl_rule_is_permutation(p))
     return tl_rv_none();
   for (uint32_t i = 0; i < p.n; i++) {
     if (t->dims[p.at[i]] == 1)

@@ -17,6 +17,13 @@ static bool is_npu(const tl_module *m, tl_symbol domain) {
 static tl_status check_op(tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
   tl_symbol domain = tl_op_domain_symbol(m, op);
+  if (domain == TL_SYM_tl) {
+    if (!tl_module_definition(m, n))
+      return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                     "op 'tl::%.*s' has no body\vrun the pass outline-definitions before",
+                     TL_SV_ARG(tl_op_name(m, op)));
+    domain = TL_SYM_ai_tailor;
+  }
   if (tl_module_opset(m, domain))
     return TL_OK;
   if (is_npu(m, domain))

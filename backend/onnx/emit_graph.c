@@ -2,6 +2,7 @@
 /* ModelProto, GraphProto, NodeProto and AttributeProto, in order of field numbers as protobuf's own
  * writer puts them. Numbers are those of onnx.proto. */
 #include "backend/onnx/emit.h"
+#include "ir/ops_gen.h"
 
 enum { MIN_IR_VERSION = 10 };
 
@@ -15,6 +16,17 @@ enum {
   MODEL_GRAPH = 7,
   MODEL_OPSET = 8,
   MODEL_METADATA = 14,
+  MODEL_FUNCTION = 25,
+  FUNCTION_NAME = 1,
+  FUNCTION_INPUT = 4,
+  FUNCTION_OUTPUT = 5,
+  FUNCTION_ATTRIBUTE = 6,
+  FUNCTION_NODE = 7,
+  FUNCTION_OPSET = 9,
+  FUNCTION_DOMAIN = 10,
+  FUNCTION_METADATA = 14,
+  ENTRY_KEY = 1,
+  ENTRY_VALUE = 2,
   OPSET_DOMAIN = 1,
   OPSET_VERSION = 2,
   GRAPH_NODE = 1,
@@ -99,10 +111,18 @@ void tl_onnx_emit_attr(tl_onnx_emit *e, const tl_attr *a) {
   tl_wire_end(e->w);
 }
 
-static void emit_node(tl_onnx_emit *e, tl_node_id id) {
+/* A tl:: op is a call of the function that defines it. */
+static const tl_definition *definition_of(const tl_onnx_emit *e, tl_node_id id) {
+  bool ours = e->m->definitions.n && tl_op_domain_symbol(e->m, tl_node_get(e->m, id)->op) ==
+                                         TL_SYM_tl;
+  return ours ? tl_module_definition(e->m, id) : NULL;
+}
+
+static void emit_node(tl_onnx_emit *e, uint32_t field, tl_node_id id) {
   tl_module *m = e->m;
   const tl_node *node = tl_node_get(m, id);
-  tl_wire_begin(e->w, GRAPH_NODE);
+  const tl_definition *called = definition_of(e, id);
+  tl_wire_begin(e->w, field);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;
     tl_wire_sv(e->w, NODE_INPUT, v ? tl_value_name(m, v) : TL_SV(""));
@@ -110,10 +130,10 @@ static void emit_node(tl_onnx_emit *e, tl_node_id id) {
   for (uint32_t i = 0; i < node->n_results; i++)
     tl_wire_sv(e->w, NODE_OUTPUT, tl_value_name(m, node->results + i));
   tl_wire_sv_if(e->w, NODE_NAME, tl_sym(m, node->name));
-  tl_wire_sv(e->w, NODE_OP_TYPE, tl_op_name(m, node->op));
+  tl_wire_sv(e->w, NODE_OP_TYPE, called ? tl_sym(m, called->name) : tl_op_name(m, node->op));
   for (uint32_t i = 0; i < node->n_attrs; i++)
     tl_onnx_emit_attr(e, &node->attrs[i]);
-  tl_sv domain = tl_op_domain(m, node->op);
+  tl_sv domain = called ? TL_SV("ai.tailor") : tl_op_domain(m, node->op);
   if (node->extra)
     tl_onnx_emit_extra(e, node->extra, NODE_DOC, 0);
   tl_wire_sv_if(e->w, NODE_DOMAIN, domain);
@@ -162,7 +182,7 @@ void tl_onnx_emit_graph(tl_onnx_emit *e, uint32_t field, const tl_graph *g) {
   tl_module *m = e->m;
   tl_wire_begin(e->w, field);
   TL_FOR_NODES(m, g, n)
-    emit_node(e, n);
+    emit_node(e, GRAPH_NODE, n);
   tl_wire_sv_if(e->w, GRAPH_NAME, tl_sym(m, g->name));
   emit_initializers(e, g);
   tl_onnx_emit_extra(e, g->extra, GRAPH_DOC, 0);
@@ -185,6 +205,53 @@ static void emit_opsets(tl_onnx_emit *e) {
   }
 }
 
+/* ---- functions ------------------------------------------------------------------------------ */
+
+/* Function bodies have no initializers: constants are nodes. */
+static void emit_constant(tl_onnx_emit *e, tl_value_id v) {
+  tl_wire_begin(e->w, FUNCTION_NODE);
+  tl_wire_sv(e->w, NODE_OUTPUT, tl_value_name(e->m, v));
+  tl_wire_sv(e->w, NODE_OP_TYPE, TL_SV("Constant"));
+  tl_attr value = tl_attr_tensor(TL_SYM_value, tl_value_get(e->m, v)->tensor);
+  tl_onnx_emit_attr(e, &value);
+  tl_wire_end(e->w);
+}
+
+/* Says which op of ours the function stands for, so that import raises it again. */
+static void emit_origin(tl_onnx_emit *e, tl_sv op) {
+  tl_wire_begin(e->w, FUNCTION_METADATA);
+  tl_wire_sv(e->w, ENTRY_KEY, TL_SV("tailor.op"));
+  tl_wire_sv(e->w, ENTRY_VALUE, op);
+  tl_wire_end(e->w);
+}
+
+static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
+  static const tl_onnx_layout inside = {0};
+  tl_onnx_emit e = {.m = d->body, .w = outer->w, .layout = &inside};
+  const tl_graph *g = tl_module_main(d->body);
+  const tl_node *like = tl_node_get(outer->m, d->like);
+  tl_wire_begin(e.w, MODEL_FUNCTION);
+  tl_wire_sv(e.w, FUNCTION_NAME, tl_sym(outer->m, d->name));
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    tl_wire_sv(e.w, FUNCTION_INPUT, tl_value_name(e.m, g->inputs.at[i]));
+  for (uint32_t i = 0; i < tl_graph_n_outputs(e.m, g); i++)
+    tl_wire_sv(e.w, FUNCTION_OUTPUT, tl_value_name(e.m, tl_graph_output(e.m, g, i)));
+  for (uint32_t i = 0; i < like->n_attrs; i++)
+    tl_wire_sv(e.w, FUNCTION_ATTRIBUTE, tl_sym(outer->m, like->attrs[i].name));
+  for (uint32_t i = 0; i < g->constants.n; i++)
+    if (g->constants.at[i])
+      emit_constant(&e, g->constants.at[i]);
+  TL_FOR_NODES(e.m, g, n)
+    emit_node(&e, FUNCTION_NODE, n);
+  tl_wire_begin(e.w, FUNCTION_OPSET);
+  tl_wire_sv(e.w, OPSET_DOMAIN, TL_SV(""));
+  tl_wire_int(e.w, OPSET_VERSION, tl_module_opset(e.m, 0));
+  tl_wire_end(e.w);
+  tl_wire_sv(e.w, FUNCTION_DOMAIN, TL_SV("ai.tailor"));
+  emit_origin(&e, tl_op_name(outer->m, like->op));
+  tl_wire_end(e.w);
+}
+
 void tl_onnx_emit_model(tl_onnx_emit *e) {
   tl_module *m = e->m;
   int64_t ir = m->ir_version > MIN_IR_VERSION ? m->ir_version : MIN_IR_VERSION;
@@ -198,4 +265,6 @@ void tl_onnx_emit_model(tl_onnx_emit *e) {
   tl_onnx_emit_graph(e, MODEL_GRAPH, tl_module_main(m));
   emit_opsets(e);
   tl_onnx_emit_extra(e, m->extra, 0, MODEL_METADATA);
+  for (uint32_t i = 0; i < m->definitions.n; i++)
+    emit_function(e, &m->definitions.at[i]);
 }

@@ -9,7 +9,7 @@
 #include "ir/ops_gen.h"
 
 enum { F_NAME = 1, F_INPUT = 4, F_OUTPUT = 5, F_NODE = 7, F_OPSET = 9, F_DOMAIN = 10,
-       F_DEFAULT = 11, F_VALUE_INFO = 12, F_OVERLOAD = 13 };
+       F_DEFAULT = 11, F_VALUE_INFO = 12, F_OVERLOAD = 13, F_METADATA = 14 };
 
 /* ---- index ----------------------------------------------------------------------------------- */
 
@@ -28,12 +28,27 @@ static tl_status read_opset(tl_onnx *x, tl_proto w, tl_function *fn, bool *any) 
   return TL_OK;
 }
 
+/* metadata_props {"tailor.op": "RmsNorm"} of a function that our own ONNX output wrote. */
+static void read_origin(const tl_onnx *x, tl_proto entry, tl_function *fn) {
+  tl_field f;
+  tl_sv key = {NULL, 0}, value = {NULL, 0};
+  while (tl_proto_next(&entry, &f) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
+      key = tl_proto_sv(f.body);
+    if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_BYTES))
+      value = tl_proto_sv(f.body);
+  }
+  tl_symbol op = tl_sv_is(key, "tailor.op") ? tl_symbol_find(&x->m->symbols, value) : TL_NO_SYMBOL;
+  if (op != TL_NO_SYMBOL && op <= tl_n_seeds)
+    fn->raised = tl_op_find(TL_SYM_tl, op);
+}
+
 static tl_status read_function(tl_onnx *x, const tl_field *field, tl_function *fn) {
   tl_proto w = field->body;
   tl_field f;
   tl_step step;
   bool any = false;
-  *fn = (tl_function){.body = field->body, .start = field->start};
+  *fn = (tl_function){.body = field->body, .start = field->start, .raised = UINT32_MAX};
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (f.type != TL_WIRE_BYTES)
       continue;
@@ -42,11 +57,14 @@ static tl_status read_function(tl_onnx *x, const tl_field *field, tl_function *f
     case F_DOMAIN: fn->domain = tl_onnx_domain(x, tl_proto_sv(f.body)); break;
     case F_OVERLOAD: fn->overload = tl_onnx_symbol(x, tl_proto_sv(f.body)); break;
     case F_OPSET: TL_TRY(read_opset(x, f.body, fn, &any)); break;
+    case F_METADATA: read_origin(x, f.body, fn); break;
     default: break;
     }
   }
   if (!any)
     fn->opset = tl_module_opset(x->m, 0);
+  if (fn->domain != TL_SYM_ai_tailor)
+    fn->raised = UINT32_MAX;
   if (fn->name == TL_NO_SYMBOL || fn->domain == TL_NO_SYMBOL || fn->overload == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, w.p, "FunctionProto") : TL_OK;

@@ -60,6 +60,7 @@ typedef struct tl_function {
   int64_t opset;              /* of the default domain, 0: not imported */
   uint64_t cost;              /* nodes after inlining, saturating */
   uint32_t next;              /* index + 1 of the next one with this name */
+  tl_op_id raised;            /* tl:: op that it defines, UINT32_MAX: none */
   uint8_t state;              /* 0 not counted, 1 being counted, 2 counted */
   bool called;
 } tl_function;

@@ -149,8 +149,14 @@ static tl_status resolve(tl_onnx *x, tl_node_wire *w, tl_op_id *op, tl_function 
   *op = tl_onnx_table_op(x, domain, name);
   if (*op != UINT32_MAX)
     return TL_OK;
-  if (x->has_functions && (*call = tl_onnx_called(x, domain, name, w->overload)) != NULL)
+  if (x->has_functions && (*call = tl_onnx_called(x, domain, name, w->overload)) != NULL) {
+    *op = (*call)->raised;
+    if (*op != UINT32_MAX) { /* a call of what one of our ops means is that op */
+      (*call)->called = true;
+      *call = NULL;
+    }
     return TL_OK;
+  }
   tl_sv other = renamed(x, w->op_type);
   if (other.p != w->op_type.p) {
     name = tl_module_intern(x->m, other);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two passes over tl:: ops.
+ *
+ * expand-definitions: each becomes the nodes of its definition; for the evaluator, which knows
+ * ONNX's ops only.
+ * outline-definitions: each distinct use gets a body of its own beside the module, which ONNX
+ * output writes as a model-local function; the nodes stay.
+ *
+ * Requires:  infer-shapes.        Keeps: names and order of graph outputs.
+ * Cost:      one sweep; outlining besides in proportion to distinct uses.
+ * Tests:     tests/golden/expand-definitions/, tests/unit/test_definitions.c */
+#include "passes/definitions.h"
+
+#include "ir/infer.h"
+#include "ir/ops_gen.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+enum { ROUNDS = 64 };
+
+static bool is_defined_op(const tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_tl;
+}
+
+bool tl_has_defined_ops(const tl_module *m) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n)
+      if (is_defined_op(m, n))
+        return true;
+  }
+  return false;
+}
+
+static tl_status apply_definitions(tl_pass *p, tl_module *m) {
+  tl_ruleset set;
+  tl_ruleset_init(&set, m);
+  tl_status status = tl_rules_add_builtin(&set);
+  if (status == TL_OK)
+    status = tl_rewrite(&(tl_rewriter){p, m, &set, TL_RULE_DEFINE, ROUNDS});
+  tl_ruleset_release(&set);
+  return status;
+}
+
+tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
+  return tl_has_defined_ops(m) ? apply_definitions(p, m) : TL_OK;
+}
+
+/* ---- outlining ------------------------------------------------------------------------------ */
+
+static tl_status out_of_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+/* Type of an operand as far as a definition may ask: the sizes stay open. */
+static tl_type_id open_type(const tl_module *m, tl_value_id v, tl_module *body) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  tl_dim dims[TL_MAX_RANK];
+  for (int i = 0; i < TL_MAX_RANK; i++)
+    dims[i] = TL_DIM_UNKNOWN;
+  return tl_type_tensor(body, (tl_dtype)t->dtype, t->rank, dims);
+}
+
+static tl_symbol move_symbol(const tl_module *m, tl_symbol s, tl_module *body) {
+  return tl_module_intern(body, tl_sym(m, s));
+}
+
+/* Attributes of tl:: ops are numbers, lists of numbers and strings. */
+static tl_status move_attrs(const tl_module *m, tl_node_id n, tl_module *body, tl_node_id to) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    tl_attr a = node->attrs[i];
+    a.name = move_symbol(m, a.name, body);
+    if (a.kind == TL_ATTR_STRING)
+      a.u.s = move_symbol(m, a.u.s, body);
+    TL_TRY(tl_node_set_attr(body, to, a));
+  }
+  return TL_OK;
+}
+
+static tl_symbol port_name(tl_module *body, const tl_op_port *port, uint32_t i) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_printf(&text, "%s%s", port ? port->name : "v", "");
+  if (!port || port->kind == TL_PORT_VARIADIC)
+    tl_buf_printf(&text, "%u", i);
+  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(body, tl_buf_view(&text));
+  tl_buf_release(&text);
+  return s;
+}
+
+/* A module of one graph with one node like n between its inputs and outputs. */
+static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_op *row = tl_op_row(node->op);
+  tl_value_id operands[TL_RULE_VALUES];
+  tl_symbol results[TL_RULE_VALUES];
+  tl_graph_id g = tl_graph_create(body, TL_GRAPH_ROOT, 0, TL_NO_NODE);
+  if (!g || node->n_operands > TL_RULE_VALUES || node->n_results > TL_RULE_VALUES)
+    return out_of_memory(m);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
+    operands[i] = v ? tl_graph_add_input(body, g, name, open_type(m, v, body), TL_NO_TENSOR)
+                    : TL_NO_VALUE;
+    if (v && !operands[i])
+      return out_of_memory(m);
+  }
+  for (uint32_t i = 0; i < node->n_results; i++)
+    results[i] = port_name(body, tl_op_result_port(row, i), i);
+  tl_node_spec spec = {.op = node->op, .operands = operands, .n_operands = node->n_operands,
+                       .results = results, .n_results = node->n_results};
+  tl_node_id copy = tl_graph_append(body, g, &spec);
+  if (!copy)
+    return out_of_memory(m);
+  TL_TRY(move_attrs(m, n, body, copy));
+  for (uint32_t i = 0; i < node->n_results; i++)
+    operands[i] = tl_result(body, copy, i);
+  return tl_graph_set_outputs(body, g, operands, node->n_results);
+}
+
+static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_module *body) {
+  uint64_t rewrites = 0;
+  tl_pass inner = {.name = p->name, .options = p->options, .scratch = p->scratch,
+                   .rewrites = &rewrites, .limit = UINT64_MAX};
+  TL_TRY(tl_module_set_opset(body, 0, tl_module_opset(m, 0)));
+  TL_TRY(make_body(m, n, body));
+  TL_TRY(tl_infer_module(body));
+  TL_TRY(apply_definitions(&inner, body));
+  if (!tl_has_defined_ops(body))
+    return TL_OK;
+  tl_sv name = tl_op_name(m, tl_node_get(m, n)->op);
+  return tl_fail(m->diag, TL_INTERNAL, TL_AT_FILE(m->path),
+                 "op 'tl::%.*s' has no definition that fits", TL_SV_ARG(name));
+}
+
+static tl_symbol function_name(tl_module *m, tl_node_id n) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv op = tl_op_name(m, tl_node_get(m, n)->op);
+  tl_buf_printf(&text, "%.*s_%u", TL_SV_ARG(op), m->definitions.n + 1);
+  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&text));
+  tl_buf_release(&text);
+  return s;
+}
+
+static tl_status outline(tl_pass *p, tl_module *m, tl_node_id n) {
+  if (tl_module_definition(m, n))
+    return TL_OK;
+  tl_definition d = {.like = n, .name = function_name(m, n),
+                     .body = tl_module_create(m->diag, m->path, 0)};
+  if (!d.body || d.name == TL_NO_SYMBOL || !tl_definition_vec_push(&m->definitions, d)) {
+    if (d.body)
+      tl_module_destroy(d.body);
+    return out_of_memory(m);
+  }
+  return fill_body(p, m, n, d.body);
+}
+
+tl_status tl_pass_outline_definitions(tl_pass *p, tl_module *m) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n)
+      if (is_defined_op(m, n))
+        TL_TRY(outline(p, m, n));
+  }
+  return TL_OK;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tl:: ops mean (design D4): the definitions of the rules, applied. */
+#ifndef TL_PASSES_DEFINITIONS_H
+#define TL_PASSES_DEFINITIONS_H
+
+#include "passes/pass.h"
+
+/* True when some node of the module is a tl:: op. O(nodes). */
+bool tl_has_defined_ops(const tl_module *m);
+
+#endif
