@@ -85,7 +85,8 @@ tl_rv tl_rule_fn_count(tl_match *x, const tl_expr *e) {
 tl_rv tl_rule_fn_all_equal(tl_match *x, const tl_expr *e) {
   tl_int_list l;
   tl_rv n = tl_rule_fn_count(x, e);
-  return n.kind == TL_RV_INT && tl_rule_list_arg(x, e, 0, &l) ? tl_rv_truth(n.i == l.n) : tl_rv_none();
+  return n.kind == TL_RV_INT &&
+      tl_rule_list_arg(x, e, 0, &l) ? tl_rv_truth(n.i == l.n) : tl_rv_none();
 }
 
 tl_rv tl_rule_fn_at_least(tl_match *x, const tl_expr *e) {
@@ -111,7 +112,8 @@ tl_rv tl_rule_fn_repeat(tl_match *x, const tl_expr *e) {
 
 tl_rv tl_rule_fn_range(tl_match *x, const tl_expr *e) {
   int64_t from, to;
-  if (!tl_rule_int_arg(x, e, 0, &from) || !tl_rule_int_arg(x, e, 1, &to) || from < -TL_RULE_LONGEST || to > TL_RULE_LONGEST)
+  if (!tl_rule_int_arg(x, e, 0, &from) || !tl_rule_int_arg(x, e, 1, &to) ||
+      from < -TL_RULE_LONGEST || to > TL_RULE_LONGEST)
     return tl_rv_none();
   int64_t n = to > from ? to - from : 0;
   int64_t *at = tl_rule_room(x, (uint64_t)n);
@@ -128,7 +130,8 @@ static int64_t clamp_place(int64_t i, int64_t n) {
 tl_rv tl_rule_fn_slice(tl_match *x, const tl_expr *e) {
   tl_int_list l;
   int64_t from, to;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &from) || !tl_rule_int_arg(x, e, 2, &to))
+  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &from) ||
+      !tl_rule_int_arg(x, e, 2, &to))
     return tl_rv_none();
   from = clamp_place(from, l.n);
   to = clamp_place(to, l.n);
@@ -168,7 +171,8 @@ tl_rv tl_rule_fn_without(tl_match *x, const tl_expr *e) {
 tl_rv tl_rule_fn_replace_at(tl_match *x, const tl_expr *e) {
   tl_int_list l;
   int64_t i, v, where;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &i) || !tl_rule_int_arg(x, e, 2, &v) ||
+  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &i) ||
+      !tl_rule_int_arg(x, e, 2, &v) ||
       !tl_rule_place(i, l.n, &where))
     return tl_rv_none();
   int64_t *at = tl_rule_room(x, l.n);
@@ -180,7 +184,8 @@ tl_rv tl_rule_fn_replace_at(tl_match *x, const tl_expr *e) {
 tl_rv tl_rule_fn_insert_at(tl_match *x, const tl_expr *e) {
   tl_int_list l;
   int64_t i, v;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &i) || !tl_rule_int_arg(x, e, 2, &v) || i < 0 || i > l.n)
+  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &i) ||
+      !tl_rule_int_arg(x, e, 2, &v) || i < 0 || i > l.n)
     return tl_rv_none();
   int64_t *at = tl_rule_room(x, l.n + 1u);
   for (uint32_t k = 0; at && k <= l.n; k++)
@@ -249,7 +254,8 @@ tl_rv tl_rule_fn_axes(tl_match *x, const tl_expr *e) {
 
 tl_rv tl_rule_fn_axis(tl_match *x, const tl_expr *e) {
   int64_t a, rank, where;
-  bool known = tl_rule_int_arg(x, e, 0, &a) && tl_rule_int_arg(x, e, 1, &rank) && tl_rule_place(a, rank, &where);
+  bool known = tl_rule_int_arg(x, e, 0, &a) && tl_rule_int_arg(x, e, 1, &rank) &&
+      tl_rule_place(a, rank, &where);
   return known ? tl_rv_int(where) : tl_rv_none();
 }
 
@@ -258,7 +264,8 @@ tl_rv tl_rule_fn_axis(tl_match *x, const tl_expr *e) {
 /* Transpose(p) then Transpose(q): result dim i is dim p[q[i]] of the operand. */
 tl_rv tl_rule_fn_compose(tl_match *x, const tl_expr *e) {
   tl_int_list p, q;
-  if (!tl_rule_list_arg(x, e, 0, &p) || !tl_rule_list_arg(x, e, 1, &q) || p.n != q.n || !tl_rule_is_permutation(p) ||
+  if (!tl_rule_list_arg(x, e, 0, &p) || !tl_rule_list_arg(x, e, 1, &q) || p.n != q.n ||
+      !tl_rule_is_permutation(p) ||
       !tl_rule_is_permutation(q))
     return tl_rv_none();
   int64_t *at = tl_rule_room(x, p.n);
