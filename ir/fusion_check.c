@@ -68,7 +68,8 @@ static void warn_closed(checker *c, const tl_fusion_entry *e) {
   if (e->value || !fixed || !may_warn(c))
     return;
   tl_warn_code(c->diag, "W_FUSION_CANNOT_CLOSE", e->at,
-               "'%.*s' cannot be switched off by a switch file; it stays on", TL_SV_ARG(e->written));
+               "'%.*s' cannot be switched off by a switch file; it stays on",
+               TL_SV_ARG(e->written));
 }
 
 static int by_number(const void *a, const void *b) {

@@ -4,6 +4,7 @@
 #ifndef TL_IR_OPTIONS_H
 #define TL_IR_OPTIONS_H
 
+#include "ir/fusion_config.h"
 #include "ir/type.h"
 
 /* Chip families that guards of the op table distinguish. */
@@ -61,6 +62,7 @@ typedef struct tl_options {
   uint64_t fold_limit; /* bytes a folded constant may have, if its operands have fewer */
   bool keep_constants; /* --oo-constant-folding=false */
   bool keep_dead;      /* --oo-dead-code-elimination=false */
+  const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
 } tl_options;
 
 enum { TL_FOLD_LIMIT = 65536 };

@@ -254,17 +254,21 @@ void tl_buf_printf(tl_buf *b, const char *fmt, ...) {
 }
 
 /* Length of the well-formed UTF-8 sequence at s (0 when it is not one). */
-static size_t utf8_length(tl_sv s) {
+size_t tl_utf8_length(tl_sv s) {
   const unsigned char *p = (const unsigned char *)s.p;
-  size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-             : p[0] >= 0xf0 && p[0] < 0xf5                                                   ? 4
-                                                                                             : 0;
+  unsigned char c = p[0];
+  size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : (c & 0xf0) == 0xe0 ? 3 : 0;
+  if (c >= 0xf0 && c < 0xf5)
+    n = 4;
   if (n == 0 || n > s.n)
     return 0;
   for (size_t i = 1; i < n; i++)
     if ((p[i] & 0xc0) != 0x80)
       return 0;
-  return n;
+  unsigned char d = n > 1 ? p[1] : 0;
+  bool bad = (c == 0xe0 && d < 0xa0) || (c == 0xed && d >= 0xa0) || (c == 0xf0 && d < 0x90) ||
+             (c == 0xf4 && d >= 0x90);
+  return bad ? 0 : n;
 }
 
 static void add_escaped_byte(tl_buf *b, char c) {
@@ -281,7 +285,7 @@ void tl_buf_add_quoted(tl_buf *b, tl_sv s) {
   tl_buf_add_char(b, '"');
   while (s.n) {
     unsigned char c = (unsigned char)s.p[0];
-    size_t n = utf8_length(s);
+    size_t n = tl_utf8_length(s);
     if (n == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\') {
       add_escaped_byte(b, s.p[0]);
       n = 1;

@@ -45,6 +45,10 @@ bool tl_parse_f64(tl_sv s, double *out);
 /* Edit distance with transpositions, bounded by `limit` (returns limit + 1 beyond it). */
 size_t tl_edit_distance(tl_sv a, tl_sv b, size_t limit);
 
+/* Length in bytes of the UTF-8 sequence that s, which is not empty, starts with; 0 when it is none:
+ * overlong forms, surrogates and code points beyond U+10FFFF are none. */
+size_t tl_utf8_length(tl_sv s);
+
 /* Growable bytes, always followed by a NUL. Failure is sticky: check `failed` once at the end. */
 typedef struct tl_buf {
   char *p; /* owned, malloc; NULL while empty */

@@ -46,9 +46,12 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   cli->signal = signal;
   cli->threshold = TL_WARNING;
   cli->diag.user = cli;
+  cli->settings.known = tl_cli_knows_pass;
+  cli->settings.known_user = cli;
 }
 
 void tl_cli_release(tl_cli *cli) {
+  tl_known_rules_release(cli->rules);
   tl_path_vec_release(&cli->outputs);
   tl_path_vec_release(&cli->inputs);
   tl_path_vec_release(&cli->dims);

@@ -24,6 +24,7 @@ typedef struct tl_cli {
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
   bool colour;
+  struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */
 } tl_cli;
 
 struct tl_command {
@@ -57,10 +58,15 @@ static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
   return tl_settings_get(&cli->settings, id);
 }
 
+/* Is there a built-in rule of this pass? For tl_settings; user: the tl_cli. */
+bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind);
+void tl_known_rules_release(struct tl_known_rules *rules);
+
 /* Commands, one file each. */
 tl_status tl_command_convert(tl_cli *cli);
 tl_status tl_command_opt(tl_cli *cli);
 tl_status tl_command_passes(tl_cli *cli);
+tl_status tl_list_fusions(tl_cli *cli);
 tl_status tl_command_ops(tl_cli *cli);
 tl_status tl_command_info(tl_cli *cli);
 tl_status tl_command_run(tl_cli *cli);

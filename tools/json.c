@@ -2,28 +2,10 @@
 /* JSON text. */
 #include "tools/json.h"
 
-/* Length of the UTF-8 sequence at s, 0 when it is not valid. */
-static size_t utf8_length(tl_sv s) {
-  unsigned char c = (unsigned char)s.p[0];
-  size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : (c & 0xf0) == 0xe0 ? 3 : 0;
-  if (c >= 0xf0 && c < 0xf5)
-    n = 4;
-  if (n == 0 || n > s.n)
-    return 0;
-  for (size_t i = 1; i < n; i++) {
-    if (((unsigned char)s.p[i] & 0xc0) != 0x80)
-      return 0;
-  }
-  unsigned char d = n > 1 ? (unsigned char)s.p[1] : 0;
-  bool bad = (c == 0xe0 && d < 0xa0) || (c == 0xed && d >= 0xa0) || (c == 0xf0 && d < 0x90) ||
-             (c == 0xf4 && d >= 0x90);
-  return bad ? 0 : n;
-}
-
 void tl_json_string(tl_buf *out, tl_sv s) {
   tl_buf_add_char(out, '"');
   while (s.n) {
-    size_t n = utf8_length(s);
+    size_t n = tl_utf8_length(s);
     unsigned char c = (unsigned char)s.p[0];
     if (n == 0)
       tl_buf_add_z(out, "\\ufffd");

@@ -28,8 +28,9 @@ static const tl_command commands[] = {
      "Without MODEL, or with '-', textual IR is read from standard input; without -o it goes to "
      "standard output.",
      tl_command_opt},
-    {"passes", TL_COMMAND_PASSES, "[--json]", "list the passes",
-     "Lists the passes in pipeline order, with the -O level from which each runs.",
+    {"passes", TL_COMMAND_PASSES, "[--fusion] [--json] [OPTION...]", "list the passes",
+     "Lists the passes in pipeline order, with the -O level from which each runs. With --fusion, "
+     "the fusion passes that switch files name: which are on under the given options, and why.",
      tl_command_passes},
     {"ops", TL_COMMAND_OPS, "[NAME] [--json]", "list the ops, or describe one",
      "Lists the op table: names, versions and NPU forms. With NAME ('Conv', "

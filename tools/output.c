@@ -202,6 +202,8 @@ static void add_rule(tl_buf *out, const tl_cli *cli, const tl_module *m, const t
     if (strcmp(m->files.at[i]->path, cli->word) != 0)
       add_prerequisite(out, m->files.at[i]->path);
   }
+  if (tl_cli_has(cli, TL_OPTION_FUSION_SWITCH_FILE))
+    add_prerequisite(out, tl_cli_get(cli, TL_OPTION_FUSION_SWITCH_FILE));
   if (tl_cli_has(cli, TL_OPTION_OP_NAME_MAP))
     add_prerequisite(out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP));
   tl_buf_add_char(out, '\n');

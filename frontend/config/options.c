@@ -52,14 +52,15 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
     [TL_OPTIONS_DEVICE] = "Device compiler (checked, recorded in the model, not acted on here)",
     [TL_OPTIONS_IGNORED] = "Accepted with a warning, without effect here",
     [TL_OPTIONS_PRECISION] = "Precision (not in this version)",
-    [TL_OPTIONS_FUSION] = "Fusion and optimization (not in this version)",
+    [TL_OPTIONS_FUSION] = "Fusion",
     [TL_OPTIONS_FOREIGN] = "Refused: another tool's business",
 };
 
 const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
 
 bool tl_option_may_repeat(tl_option_id id) {
-  return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM;
+  return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM ||
+         id == TL_OPTION_FUSION;
 }
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }

@@ -2,6 +2,7 @@
 /* Checks option values against the table and against each other. */
 #include "frontend/config/settings.h"
 
+#include "frontend/config/fusion_switch.h"
 #include "frontend/config/values.h"
 
 void tl_settings_init(tl_settings *s) {
@@ -13,6 +14,9 @@ void tl_settings_init(tl_settings *s) {
 void tl_settings_release(tl_settings *s) { tl_arena_release(&s->arena); }
 
 const char *tl_settings_get(const tl_settings *s, tl_option_id id) {
+  const char *oo = s->value[TL_OPTION_OO_LEVEL];
+  if (id == TL_OPTION_LEVEL && oo) /* atc's O1 is what is needed and simplifications, O3 all */
+    return oo[1] == '0' ? "0" : oo[1] == '1' ? "1" : "2";
   return s->value[id] ? s->value[id] : tl_option_row_get(id)->fallback;
 }
 
@@ -84,11 +88,29 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
   return TL_OK;
 }
 
+/* The values of an option that may be given several times, joined. */
+static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
+  const char *before = s->value[id];
+  if (id != TL_OPTION_FUSION || !before)
+    return tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
+  size_t n = strlen(before);
+  char *joined = tl_arena_alloc(&s->arena, n + text.n + 2);
+  if (!joined)
+    return NULL;
+  memcpy(joined, before, n);
+  joined[n] = ';';
+  memcpy(joined + n + 1, text.p, text.n);
+  joined[n + 1 + text.n] = '\0';
+  return joined;
+}
+
 tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const char *value) {
   tl_sv text = tl_sv_trim(tl_sv_from(value));
+  if (id == TL_OPTION_FUSION_SWITCH_FILE && text.n == 0)
+    return TL_OK;
   TL_TRY(check_value(s, d, id, text));
   TL_TRY(check_fate(s, d, id, text));
-  const char *copy = tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
+  const char *copy = join(s, id, text);
   if (!copy)
     return tl_fail(d, TL_NO_MEMORY, tl_at_option(s, id), "out of memory");
   bool is_flag = tl_option_row_get(id)->kind == TL_OPTION_FLAG;
@@ -116,6 +138,7 @@ static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
       {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_DIMS, "E10047"},
       {TL_OPTION_INSERT_OP_CONF, TL_OPTION_DYNAMIC_DIMS, "E10047"},
       {TL_OPTION_PRECISION_MODE, TL_OPTION_PRECISION_MODE_V2, "E10056"},
+      {TL_OPTION_OO_LEVEL, TL_OPTION_LEVEL, "E10047"},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     if (s->value[pairs[i].a] && s->value[pairs[i].b])
@@ -175,6 +198,10 @@ static const char *shared_key(unsigned id, bool ranged) {
   case TL_OPTION_INPUT_SHAPE:
   case TL_OPTION_INPUT_SHAPE_RANGE: return ranged ? "ge.inputShape" : NULL;
   case TL_OPTION_SOC_VERSION: return "ge.socVersion";
+  case TL_OPTION_FUSION_SWITCH_FILE: return "ge.fusionSwitchFile";
+  case TL_OPTION_OPTIMIZATION_SWITCH: return "ge.optimizationSwitch";
+  case TL_OPTION_OO_LEVEL: return "ge.oo.level";
+  case TL_OPTION_EXPORT_COMPILE_STAT: return "ge.exportCompileStat";
   case TL_OPTION_OO_CONSTANT_FOLDING: return "ge.oo.constantFolding";
   case TL_OPTION_OO_DEAD_CODE_ELIMINATION: return "ge.oo.deadCodeElimination";
   default: return NULL;
@@ -192,10 +219,47 @@ static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
     const char *key = row->fate == TL_FATE_CARRY ? row->key : shared_key(i, ranged);
     if (!s->value[i] || !key)
       continue;
-    carried[n++] = (tl_carried_option){tl_sv_from(key), tl_sv_from(s->value[i])};
+    const char *value = s->value[i];
+    if (i == TL_OPTION_OO_LEVEL) /* the device compiler knows two of them */
+      value = s->fusion.functional_only ? "O1" : "O3";
+    carried[n++] = (tl_carried_option){tl_sv_from(key), tl_sv_from(value)};
   }
   s->options.carried = carried;
   s->options.n_carried = n;
+  return TL_OK;
+}
+
+static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
+  tl_fusion_config *c = &s->fusion;
+  const char *file = s->value[TL_OPTION_FUSION_SWITCH_FILE];
+  const char *option = s->value[TL_OPTION_OPTIMIZATION_SWITCH];
+  const char *direct = s->value[TL_OPTION_FUSION];
+  const char *list = s->value[TL_OPTION_FUSION_LIST];
+  if (list && strcmp(list, "list") != 0)
+    direct = list;
+  *c = (tl_fusion_config){
+      .forbidden_close = TL_SWITCH_ON, /* atc appends it to every --optimization-switch */
+      .functional_only = tl_settings_get(s, TL_OPTION_LEVEL)[0] < '2'};
+  if (file)
+    TL_TRY(tl_read_fusion_file(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION_SWITCH_FILE), file,
+                               c));
+  if (option)
+    TL_TRY(tl_read_optimization_switch(d, &s->arena,
+                                       tl_at_option(s, TL_OPTION_OPTIMIZATION_SWITCH),
+                                       tl_sv_from(option), c));
+  if (direct)
+    TL_TRY(tl_read_fusion_option(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION),
+                                 tl_sv_from(direct), c));
+  s->options.fusion = c;
+  return tl_fusion_check(d, c, s->known, s->known_user);
+}
+
+static tl_status check_result(tl_settings *s, tl_diag *d) {
+  const char *stat = s->value[TL_OPTION_EXPORT_COMPILE_STAT];
+  if (stat && stat[0] == '0' && s->value[TL_OPTION_FUSION_RESULT])
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10047",
+                        tl_at_option(s, TL_OPTION_EXPORT_COMPILE_STAT),
+                        "0 cannot be combined with --fusion-result");
   return TL_OK;
 }
 
@@ -204,6 +268,8 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   bool ranged;
   TL_TRY(check_task(s, d));
   TL_TRY(check_exclusive(s, d));
+  TL_TRY(check_result(s, d));
+  TL_TRY(resolve_fusion(s, d));
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
   o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);

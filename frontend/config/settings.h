@@ -13,6 +13,9 @@ typedef struct tl_settings {
   tl_arena arena;                      /* owned; holds everything the members point to */
   const char *value[TL_N_OPTION_ROWS]; /* NULL: not given; "" for a flag that was given */
   tl_options options;                  /* valid after tl_settings_resolve */
+  tl_fusion_config fusion;             /* the same; options point to it */
+  tl_fusion_known_fn known;            /* names of passes beyond the table; may be NULL */
+  void *known_user;
 } tl_settings;
 
 void tl_settings_init(tl_settings *s);
@@ -20,8 +23,9 @@ void tl_settings_release(tl_settings *s);
 
 /* Checks one value against its row and keeps a copy; blanks and carriage returns at its end are
  * artefacts of scripts and dropped. value: "" for flags. A repeated option keeps the last value and
- * warns. TL_INVALID_ARGUMENT for a bad value, TL_UNSUPPORTED for an option of a later version or
- * another tool. */
+ * warns; values of --fusion add up. An empty --fusion-switch-file is as good as none.
+ * TL_INVALID_ARGUMENT for a bad value, TL_UNSUPPORTED for an option of a later version or another
+ * tool. */
 tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id,
                           const char *value) TL_NODISCARD;
 

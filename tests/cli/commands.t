@@ -138,6 +138,24 @@ $ tailor opt --help
 >       --color=auto|always|never
 >                             colour messages; auto: on a terminal (default: auto)
 >       --atc-exit            exit with 255 on every failure, as atc does
+>
+> Fusion:
+>       --fusion-switch-file=FILE
+>                             fusion passes on and off, and their priorities; the
+>                             file of atc
+>       --optimization-switch=PASS:on;PASS:off
+>                             passes on and off; reaches passes that a switch file
+>                             cannot switch off
+>       --fusion=PASS:on|off  switch one fusion pass, or ALL, on or off, whatever
+>                             else is said; may be given several times
+>       --oo-level=O0|O1|O2|O3
+>                             level in atc's words: O0 and O1 are -O0 and -O1, O2
+>                             and O3 are -O2; fusion from O2 on (default: O3)
+>       --export-compile-stat=0|1|2
+>                             1, 2: write fusion_result.json, how often each
+>                             fusion pass matched and took effect, into the
+>                             working folder (default: 0)
+>       --fusion-result=FILE  write that report to FILE
 $ tailor passes extra
 ! tailor: error: stray argument 'extra'
 !   hint: write --name=value without blanks around '=', and quote values that contain ';' or blanks

@@ -19,7 +19,7 @@ $ tailor convert m.onnx -o m.air --dry-run --weight=w.bin --save_original_model=
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode=must_keep_origin_dtype
 ! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode_v2=origin --export_compile_stat=0
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode=origin --precision_mode_v2=origin
 ! tailor: error: --precision-mode: 'origin' is not one of force_fp16|force_fp32|cube_fp16in_fp32out|allow_fp32_to_fp16|must_keep_origin_dtype|allow_mix_precision|allow_mix_precision_fp16|allow_mix_precision_bf16|allow_fp32_to_bf16 [E10001]
 ? 1
@@ -31,13 +31,9 @@ $ tailor convert m.onnx -o m.air --dry-run --precision_mode=force_fp16 --modify_
 !   hint: leave it out here and give it to the atc call that reads the .air file
 ! tailor: error: --modify-mixlist: not in this version (changes to the lists of mixed precision)
 !   hint: leave it out here and give it to the atc call that reads the .air file
-! tailor: error: --fusion-switch-file: not in this version (fusions on and off)
-!   hint: leave it out here and give it to the atc call that reads the .air file
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --ge.oo.level=O1 --ge.oo.constantFolding=true
-! tailor: error: --oo-level: not in this version (extent of optimization; -O0, -O1, -O2 say it for this version)
-!   hint: leave it out here and give it to the atc call that reads the .air file
-? 3
+! options are in order: m.onnx -> m.air (air); 2 recorded for the device compiler
 # Another tool's business.
 $ tailor convert m.onnx -o m.air --dry-run --auto_tune_mode=RL,GA --singleop=x
 ! tailor: error: --auto-tune-mode: this compiler does not do that: atc dropped it too; leave it out [E10055]

@@ -19,7 +19,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINES = os.path.join(os.path.dirname(ROOT), 'shared', 'realworld', 'atc_commands.tsv')
-OUTCOMES = {0: 'accepted', 1: 'wrong usage', 2: 'bad input', 3: 'not in this version'}
+OUTCOMES = {0: 'accepted', 1: 'wrong usage', 2: 'bad input', 3: 'not in this version',
+            4: 'its switch file is not here'}
 VARIABLE = re.compile(r'\$?\{([^{}]*)\}|<([a-z_]+)>')
 
 
@@ -62,11 +63,11 @@ def run(tool, arguments):
 
 def problem(code, messages):
     """What is wrong with an outcome, None when nothing is."""
-    if code not in OUTCOMES:
+    if code not in OUTCOMES or (code == 4 and 'E21001' not in messages):
         return f'exit {code}'
     if 'Sanitizer' in messages or 'runtime error' in messages:
         return 'sanitizer report'
-    if code and not re.search(r'^tailor: error: .{15}', messages, re.M):
+    if code and not re.search(r'^[^:]+: error: .{15}', messages, re.M):
         return 'refused without a message'
     if code == 0 and 'error:' in messages:
         return 'accepted with an error message'

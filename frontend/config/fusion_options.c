@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fusion passes on the command line: --optimization-switch as atc reads it, and --fusion. */
+#include "frontend/config/fusion_draft.h"
+#include "frontend/config/options.h"
+
+typedef struct pair {
+  tl_sv text; /* the whole of it */
+  tl_sv name;
+  int value;           /* -1: neither on nor off */
+  const char *problem; /* NULL: none */
+} pair;
+
+static pair split_pair(tl_sv text) {
+  pair p = {.text = tl_fusion_trim(text), .value = -1};
+  const char *colon = p.text.n ? memchr(p.text.p, ':', p.text.n) : NULL;
+  if (!colon) {
+    p.problem = "has no ':'";
+    return p;
+  }
+  size_t n = (size_t)(colon - p.text.p);
+  p.name = tl_fusion_trim((tl_sv){p.text.p, n});
+  p.value = tl_fusion_on_off(tl_fusion_trim((tl_sv){colon + 1, p.text.n - n - 1}));
+  if (p.name.n == 0)
+    p.problem = "names no pass";
+  else if (p.value < 0)
+    p.problem = "says neither on nor off";
+  return p;
+}
+
+tl_status tl_read_optimization_switch(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                                      tl_fusion_config *out) {
+  tl_fusion_draft draft = {0};
+  for (tl_sv rest = text; rest.p;) {
+    pair p = split_pair(tl_sv_split(&rest, ';'));
+    if (p.text.n == 0)
+      continue;
+    if (!p.problem && tl_option_find(p.name, TL_COMMAND_CONVERT) != TL_N_OPTION_ROWS)
+      p.problem = "names an option, not a pass";
+    /* atc appends it to what users write, so that theirs never counts. */
+    if (!p.problem && tl_sv_is(p.name, "forbidden_close_pass")) {
+      if (p.value == 0)
+        tl_warn_code(d, "W_FUSION_CANNOT_CLOSE", where,
+                     "forbidden_close_pass:off has no effect: atc sets it to on itself");
+      continue;
+    }
+    if (p.problem) {
+      tl_warn_code(d, "W_FUSION_SKIPPED", where, "'%.*s' is skipped: it %s",
+                   TL_SV_ARG(tl_fusion_shown(p.text)), p.problem);
+      continue;
+    }
+    if (tl_fusion_draft_add(&draft, a, p.name, p.value, where) != TL_OK) {
+      tl_fusion_draft_release(&draft);
+      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    }
+  }
+  return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, &out->option);
+}
+
+static tl_status read_direct(tl_diag *d, tl_arena *a, tl_location where, const pair *p,
+                             tl_fusion_draft *draft, tl_fusion_config *out) {
+  if (p->problem)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                        "'%.*s' %s\vwrite --fusion=PASS:off or --fusion=PASS:on",
+                        TL_SV_ARG(tl_fusion_shown(p->text)), p->problem);
+  if (tl_sv_is(p->name, "ALL")) {
+    out->direct_all = p->value ? TL_SWITCH_ON : TL_SWITCH_OFF;
+    return TL_OK;
+  }
+  if (tl_fusion_draft_add(draft, a, p->name, p->value, where) != TL_OK)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  return TL_OK;
+}
+
+tl_status tl_read_fusion_option(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                                tl_fusion_config *out) {
+  tl_fusion_draft draft = {0};
+  for (tl_sv rest = text; rest.p;) {
+    pair p = split_pair(tl_sv_split(&rest, ';'));
+    tl_status status = p.text.n ? read_direct(d, a, where, &p, &draft, out) : TL_OK;
+    if (status != TL_OK) {
+      tl_fusion_draft_release(&draft);
+      return status;
+    }
+  }
+  return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, &out->direct);
+}
