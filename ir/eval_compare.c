@@ -84,9 +84,13 @@ static const tl_row bit_xor_rows[TL_N_DTYPES] = {SIGNLESS_ROWS(bit_xor)};
 static const tl_row left_rows[TL_N_DTYPES] = {SIGNLESS_ROWS(left)};
 static const tl_row right_rows[TL_N_DTYPES] = {SIGNLESS_ROWS(right)};
 
-tl_status tl_eval_bitwise_and(tl_eval *x) { return pairwise(x, bit_and_rows, TL_DTYPE_NONE, false); }
+tl_status tl_eval_bitwise_and(tl_eval *x) {
+  return pairwise(x, bit_and_rows, TL_DTYPE_NONE, false);
+}
 tl_status tl_eval_bitwise_or(tl_eval *x) { return pairwise(x, bit_or_rows, TL_DTYPE_NONE, false); }
-tl_status tl_eval_bitwise_xor(tl_eval *x) { return pairwise(x, bit_xor_rows, TL_DTYPE_NONE, false); }
+tl_status tl_eval_bitwise_xor(tl_eval *x) {
+  return pairwise(x, bit_xor_rows, TL_DTYPE_NONE, false);
+}
 
 tl_status tl_eval_bit_shift(tl_eval *x) {
   tl_sv direction = tl_eval_string(x, TL_SYM_direction);

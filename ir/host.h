@@ -87,6 +87,16 @@ int64_t tl_host_int_at(const tl_host *t, uint64_t i); /* floats are truncated, s
 void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, uint64_t n);
 void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                       bool saturate);
+/* How F8E8M0, which holds powers of two only, rounds: away from zero, towards zero, to nearest with
+ * ties up. */
+typedef enum tl_e8m0_rounding { TL_E8M0_UP, TL_E8M0_DOWN, TL_E8M0_NEAREST } tl_e8m0_rounding;
+/* From double to any float, rounded once. */
+void tl_host_from_f64(tl_dtype to, const double *src, void *dst, uint64_t first, uint64_t n,
+                      bool saturate, tl_e8m0_rounding mode);
+/* Element i of a packed dtype of 2 or 4 bits: integers with their sign, F4E2M1 as its bits. Setting
+ * keeps the neighbours in the byte; excess bits of v are dropped. */
+int tl_packed_get(tl_dtype d, const void *src, uint64_t i);
+void tl_packed_set(tl_dtype d, void *dst, uint64_t i, int v);
 /* Scalars of the 16-bit types. */
 float tl_f16_to_f32(uint16_t h);
 uint16_t tl_f16_from_f32(float v);

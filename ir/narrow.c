@@ -25,8 +25,10 @@ static const narrow_format *format_of(tl_dtype d) {
   static const narrow_format e5m2 = {5, 2, 15, true, false, true};
   static const narrow_format e5m2fnuz = {5, 2, 16, false, true, true};
   static const narrow_format e2m1 = {2, 1, 1, false, false, false};
+  static const narrow_format bfloat = {8, 7, 127, true, false, true};
   switch (d) {
   case TL_DTYPE_F16: return &half_format;
+  case TL_DTYPE_BF16: return &bfloat;
   case TL_DTYPE_F8E4M3FN: return &e4m3fn;
   case TL_DTYPE_F8E4M3FNUZ: return &e4m3fnuz;
   case TL_DTYPE_F8E5M2: return &e5m2;
@@ -192,18 +194,24 @@ static float e8m0_to_f32(uint8_t e) {
   return e ? float_from_bits((uint32_t)e << 23) : float_from_bits(0x00400000u);
 }
 
-/* Rounds to the nearest power of two (ties up); what cannot be one becomes NaN or saturates. */
-static uint8_t e8m0_from_f32(float v, bool saturate) {
-  uint32_t bits = bits_of_float(v);
-  uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u || (bits >> 31 && magnitude))
+/* What cannot be a power of two, negative numbers among it, is NaN. */
+static uint8_t e8m0_from_f64(double v, bool saturate, tl_e8m0_rounding mode) {
+  if (v != v || v < 0)
     return 255;
-  if (magnitude == 0x7f800000u)
+  if (v > 1e300)
     return saturate ? 254 : 255;
-  uint32_t exponent = (magnitude + 0x00400000u) >> 23;
-  if (exponent > 254)
+  if (v == 0)
+    return 0;
+  int e;
+  double m = frexp(v, &e); /* in [1/2, 1): the power of two below v is 2^(e-1) */
+  int code = e - 1 + 127;
+  if (mode == TL_E8M0_UP)
+    code += m > 0.5;
+  else if (mode == TL_E8M0_NEAREST)
+    code += m >= 0.75;
+  if (code > 254)
     return saturate ? 254 : 255;
-  return (uint8_t)exponent;
+  return (uint8_t)(code < 0 ? 0 : code);
 }
 
 static unsigned packed_at(const void *src, unsigned bits, uint64_t i) {
@@ -271,7 +279,8 @@ static void floats_from_f32(tl_dtype to, const float *src, void *dst, uint64_t f
     if (to == TL_DTYPE_F4E2M1)
       put_packed(dst, 4, first + i, narrow_from_f64(f, src[i], true));
     else if (to == TL_DTYPE_F8E8M0)
-      ((uint8_t *)dst)[first + i] = e8m0_from_f32(src[i], saturate);
+      ((uint8_t *)dst)[first + i] = 
+          e8m0_from_f64((double)src[i], saturate, TL_E8M0_NEAREST);
     else
       ((uint8_t *)dst)[first + i] = (uint8_t)narrow_from_f64(f, src[i], saturate);
   }
@@ -295,4 +304,32 @@ void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, 
     return;
   default: floats_from_f32(to, src, dst, first, n, saturate); return;
   }
+}
+
+void tl_host_from_f64(tl_dtype to, const double *src, void *dst, uint64_t first, uint64_t n,
+                      bool saturate, tl_e8m0_rounding mode) {
+  const narrow_format *f = format_of(to);
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t at = first + i;
+    switch (to) {
+    case TL_DTYPE_F64: ((double *)dst)[at] = src[i]; break;
+    case TL_DTYPE_F32: ((float *)dst)[at] = (float)src[i]; break;
+    case TL_DTYPE_F16:
+    case TL_DTYPE_BF16: ((uint16_t *)dst)[at] = (uint16_t)narrow_from_f64(f, src[i], false); break;
+    case TL_DTYPE_F4E2M1: put_packed(dst, 4, at, narrow_from_f64(f, src[i], true)); break;
+    case TL_DTYPE_F8E8M0: ((uint8_t *)dst)[at] = e8m0_from_f64(src[i], saturate, mode); break;
+    default: ((uint8_t *)dst)[at] = (uint8_t)narrow_from_f64(f, src[i], saturate); break;
+    }
+  }
+}
+
+int tl_packed_get(tl_dtype d, const void *src, uint64_t i) {
+  unsigned bits = tl_dtype_get(d)->bits;
+  int v = (int)packed_at(src, bits, i);
+  bool is_signed = d == TL_DTYPE_I4 || d == TL_DTYPE_I2;
+  return is_signed && v >> (bits - 1) ? v - (1 << bits) : v;
+}
+
+void tl_packed_set(tl_dtype d, void *dst, uint64_t i, int v) {
+  put_packed(dst, tl_dtype_get(d)->bits, i, (unsigned)v);
 }
