@@ -1,5 +1,5 @@
 # The number of rules that implement a pass is not what these tests are about.
-$ echo 's/ +[0-9]+ +(on|off) / \1 /;s/  +/ /g' >tidy
+$ printf '%s\n' 's/ +[0-9]+ +(on|off) / \1 /;s/  +/ /g' >tidy
 # The switch file: what cannot be read (docs/fusion-switch.md).
 $ tailor passes --fusion --fusion_switch_file=missing.cfg
 ! missing.cfg: error: cannot open the switch file: No such file or directory [E21001]
@@ -17,14 +17,14 @@ $ printf 'a:off' >'odd+name.cfg'; tailor passes --fusion --fusion_switch_file=od
 > tailor: error: --fusion-switch-file: the path 'HERE/odd+name.cfg' has a character that paths of atc may not have, behind 'HERE/odd' [E10001]
 >   hint: use letters, digits, '_', '-', '.', '/' and Chinese characters
 $ printf 'SoftmaxFusionPass:off' >'融合.cfg'; tailor passes --fusion --fusion_switch_file=融合.cfg | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  switch file
+> SoftmaxFusionPass graph on yes off switch file
 $ printf 'SoftmaxFusionPass:off' >m.cfg; mkdir link+; ln -s ../m.cfg link+/good.cfg; tailor passes --fusion --fusion_switch_file=link+/good.cfg | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  switch file
+> SoftmaxFusionPass graph on yes off switch file
 $ tailor passes --fusion --fusion_switch_file=/dev/null
 ! /dev/null: error: cannot read the switch file: it is no regular file [E21002]
 ? 4
 $ tailor passes --fusion --fusion_switch_file= | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  on by default
+> SoftmaxFusionPass graph on yes on on by default
 $ tailor convert m.onnx -o m.air --dry-run --fusion_switch_file=missing.cfg
 ! missing.cfg: error: cannot open the switch file: No such file or directory [E21001]
 ? 4
@@ -42,9 +42,9 @@ $ printf 'true' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:1:1: error: the top level must be an object, it is a truth value [E21002]
 ? 1
 $ printf 'null' >f; tailor passes --fusion --fusion_switch_file=f | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  on by default
+> SoftmaxFusionPass graph on yes on on by default
 $ printf '{}' >f; tailor passes --fusion --fusion_switch_file=f | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  on by default
+> SoftmaxFusionPass graph on yes on on by default
 $ printf '{"Switch":{},\n "OtherType":{}}' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:2:2: error: unknown key 'OtherType' at the top level [E21002]
 !   hint: expected Switch, Priority or ExceptionalPassOfO1Level
@@ -110,7 +110,7 @@ $ printf '{"Priority":{"GraphFusion":{"Top":{"MulAddFusionPass":"1"},\n"Down":{"
 ! f:2:9: error: 'MulAddFusionPass' is given twice, in lines 1 and 2 [E21002]
 ? 1
 $ printf '{"Priority":{"GraphFusion":{"Top":{"MulAddFusionPass":"1"}},"UBFusion":{"Top":{"TbeEltwiseFusionPass":"1"}}}}' >f; tailor passes --fusion --fusion_switch_file=f | grep '^MulAddFusionPass ' | sed -Ef tidy
-> MulAddFusionPass graph on yes  on by default
+> MulAddFusionPass graph on yes on on by default
 $ printf '{"ExceptionalPassOfO1Level":{}}' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:1:2: error: ExceptionalPassOfO1Level must be an array, it is an object [E21002]
 ? 1
@@ -159,29 +159,29 @@ $ printf 'Soft\000max:off' >f; tailor passes --fusion --fusion_switch_file=f
 ? 1
 # Lines: blanks, Windows line ends, entries without a name; each entry is about both kinds.
 $ printf '  SoftmaxFusionPass \t: off \r\n\n:nonsense\n : on\nTbeEltwiseFusionPass:off\r\n' >f; tailor passes --fusion --fusion_switch_file=f | grep -E '^(SoftmaxFusionPass|TbeEltwiseFusionPass) ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  switch file
-> TbeEltwiseFusionPass ub on yes  switch file
+> SoftmaxFusionPass graph on yes off switch file
+> TbeEltwiseFusionPass ub on yes off switch file
 $ printf 'ALL:off\nSoftmaxFusionPass:on' >f; tailor passes --fusion --fusion_switch_file=f | grep -E '^(SoftmaxFusionPass|MulAddFusionPass|TbeEltwiseFusionPass|TfMergeSubFusionPass|PrunePass) ' | sed -Ef tidy
-> MulAddFusionPass graph on yes  ALL of the switch file
-> PrunePass cleanup on yes  on by default
-> SoftmaxFusionPass graph on yes  switch file
-> TbeEltwiseFusionPass ub on yes  ALL of the switch file
-> TfMergeSubFusionPass graph on no  cannot be switched off
+> MulAddFusionPass graph on yes off ALL of the switch file
+> PrunePass cleanup on yes on on by default
+> SoftmaxFusionPass graph on yes on switch file
+> TbeEltwiseFusionPass ub on yes off ALL of the switch file
+> TfMergeSubFusionPass graph on no on cannot be switched off
 $ printf '\357\273\277SoftmaxFusionPass:off' >f; tailor passes --fusion --fusion_switch_file=f | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  switch file
+> SoftmaxFusionPass graph on yes off switch file
 # Blanks in JSON strings do not count; a byte order mark does no harm.
 $ printf '\357\273\277{"Switch":{"GraphFusion":{" ALL ":" off ","SoftmaxFusionPass ":"on"}}}' >f; tailor passes --fusion --fusion_switch_file=f | grep -E '^(SoftmaxFusionPass|MulAddFusionPass|TbeEltwiseFusionPass) ' | sed -Ef tidy
-> MulAddFusionPass graph on yes  ALL of the switch file
-> SoftmaxFusionPass graph on yes  switch file
-> TbeEltwiseFusionPass ub on yes  on by default
+> MulAddFusionPass graph on yes off ALL of the switch file
+> SoftmaxFusionPass graph on yes on switch file
+> TbeEltwiseFusionPass ub on yes on on by default
 # A key given twice.
 $ printf '{"Switch":{"GraphFusion":{\n"SoftmaxFusionPass":"off",\n"MulAddFusionPass":"off",\n"SoftmaxFusionPass":"on"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(SoftmaxFusionPass|MulAddFusionPass|f:)' | sed -Ef tidy
 > f:4:1: warning: 'SoftmaxFusionPass' is given twice, in lines 2 and 4; the latter counts [W_FUSION_DUP_KEY]
-> MulAddFusionPass graph on yes  switch file
-> SoftmaxFusionPass graph on yes  switch file
+> MulAddFusionPass graph on yes off switch file
+> SoftmaxFusionPass graph on yes on switch file
 $ printf '{"Switch":{"GraphFusion":{"ALL":"off"}},\n"Switch":{}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(SoftmaxFusionPass |f:)' | sed -Ef tidy
 > f:2:1: warning: 'Switch' is given twice, in lines 1 and 2; the latter counts [W_FUSION_DUP_KEY]
-> SoftmaxFusionPass graph on yes  on by default
+> SoftmaxFusionPass graph on yes on on by default
 # Names: unknown, of the wrong section, closed without effect, aliases.
 $ printf '{"Switch":{"GraphFusion":{"SoftmxFusionPass":"off",\n"Nonsense":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f >out
 ! f:1:27: warning: no fusion pass is named 'SoftmxFusionPass' [W_FUSION_UNKNOWN_PASS]
@@ -193,25 +193,25 @@ $ printf '{"Switch":{"UBFusion":{"SoftmaxFusionPass":"off"},"GraphFusion":{"Prun
 >  hint: --fusion=PrunePass:off switches it off
 > f:1:24: warning: 'SoftmaxFusionPass' has no effect in section UBFusion [W_FUSION_WRONG_SECTION]
 >  hint: it belongs into section GraphFusion
-> PrunePass cleanup on yes  on by default
-> SoftmaxFusionPass graph on yes  on by default
+> PrunePass cleanup on yes on on by default
+> SoftmaxFusionPass graph on yes on on by default
 $ printf 'ScopeLayerNormPass:off' >f; tailor passes --fusion --fusion_switch_file=f >out
 ! f:1:1: warning: 'ScopeLayerNormPass' is a scope pass, which switch files do not reach [W_FUSION_WRONG_SECTION]
 !   hint: --fusion=ScopeLayerNormPass:off switches it off
 $ printf '{"Switch":{"GraphFusion":{"TfMergeSubFusionPass":"off","ZConcatExt2FusionPass":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(TfMergeSubFusionPass |ZConcatExt2FusionPass |f:)' | sed -Ef tidy
 > f:1:27: warning: 'TfMergeSubFusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
 > f:1:56: warning: 'ZConcatExt2FusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
-> TfMergeSubFusionPass graph on no  cannot be switched off
-> ZConcatExt2FusionPass graph on no, not at O1  cannot be switched off, not even by level O1
+> TfMergeSubFusionPass graph on no on cannot be switched off
+> ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
 $ printf '{"ExceptionalPassOfO1Level":["SoftmaxFusionPass"],"Switch":{"GraphFusion":{"SoftmaxFusionPass":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(SoftmaxFusionPass |f:)' | sed -Ef tidy
 > f:1:76: warning: 'SoftmaxFusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
-> SoftmaxFusionPass graph on yes  ExceptionalPassOfO1Level of the switch file
+> SoftmaxFusionPass graph on yes on ExceptionalPassOfO1Level of the switch file
 $ printf 'RequantFusionPass:off' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(V[12]00RequantFusionPass |f:)' | sed -Ef tidy
-> V100RequantFusionPass graph on yes  switch file
-> V200RequantFusionPass graph on yes  switch file
+> V100RequantFusionPass graph on yes off switch file
+> V200RequantFusionPass graph on yes off switch file
 $ printf 'RequantFusionPass:off\nV100RequantFusionPass:off' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(V[12]00RequantFusionPass |f:)' | sed -Ef tidy
-> V100RequantFusionPass graph on yes  switch file
-> V200RequantFusionPass graph on yes  switch file
+> V100RequantFusionPass graph on yes off switch file
+> V200RequantFusionPass graph on yes off switch file
 $ printf 'RequantFusionPass:off\nV100RequantFusionPass:on' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:2:1: error: 'V100RequantFusionPass' and 'RequantFusionPass' of line 1 are names of one pass, and conflict [E20003]
 !   hint: keep one of them
@@ -222,32 +222,32 @@ $ printf '{"Switch":{"GraphFusion":{"RequantFusionPass":"off",\n"V200RequantFusi
 ? 1
 $ printf '{"Switch":{"UBFusion":{"TbeCommonRules0FusionPass":"off","FusionVirtualOpSetSwitch":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(TbeConvCommonRules0FusionPass |f:)' | sed -Ef tidy
 > f:1:24: warning: 'TbeCommonRules0FusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
-> TbeConvCommonRules0FusionPass ub on no  cannot be switched off
+> TbeConvCommonRules0FusionPass ub on no on cannot be switched off
 # Precedence: --fusion, --optimization-switch, level, file, defaults.
 $ printf 'ALL:off' >off.cfg; tailor passes --fusion --fusion_switch_file=off.cfg --optimization_switch='SoftmaxFusionPass:on;TfMergeSubFusionPass:off;PrunePass:off' | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|PrunePass|SplitConvFusionPass) ' | sed -Ef tidy
-> PrunePass cleanup on yes  --optimization-switch
-> SoftmaxFusionPass graph on yes  --optimization-switch
-> SplitConvFusionPass graph off yes  off by default
-> TfMergeSubFusionPass graph on no  --optimization-switch
+> PrunePass cleanup on yes off --optimization-switch
+> SoftmaxFusionPass graph on yes on --optimization-switch
+> SplitConvFusionPass graph off yes off off by default
+> TfMergeSubFusionPass graph on no off --optimization-switch
 $ tailor passes --fusion='SoftmaxFusionPass:off' --optimization_switch='SoftmaxFusionPass:on' | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  --fusion
+> SoftmaxFusionPass graph on yes off --fusion
 $ tailor passes --fusion=ALL:off | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|TbeEltwiseFusionPass|PrunePass) ' | sed -Ef tidy
-> PrunePass cleanup on yes  on by default
-> SoftmaxFusionPass graph on yes  --fusion=ALL
-> TbeEltwiseFusionPass ub on yes  --fusion=ALL
-> TfMergeSubFusionPass graph on no  cannot be switched off
+> PrunePass cleanup on yes on on by default
+> SoftmaxFusionPass graph on yes off --fusion=ALL
+> TbeEltwiseFusionPass ub on yes off --fusion=ALL
+> TfMergeSubFusionPass graph on no on cannot be switched off
 $ printf 'SoftmaxFusionPass:on' >on.cfg; tailor passes --fusion --fusion_switch_file=on.cfg --oo_level=O1 | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|ZConcatExt2FusionPass|PrunePass|ConstantFoldingPass) ' | sed -Ef tidy
-> ConstantFoldingPass cleanup on no  cannot be switched off
-> PrunePass cleanup on yes  level below O2
-> SoftmaxFusionPass graph on yes  level below O2
-> TfMergeSubFusionPass graph on no  cannot be switched off
-> ZConcatExt2FusionPass graph on no, not at O1  cannot be switched off, not even by level O1
+> ConstantFoldingPass cleanup on no on cannot be switched off
+> PrunePass cleanup on yes off level below O2
+> SoftmaxFusionPass graph on yes off level below O2
+> TfMergeSubFusionPass graph on no on cannot be switched off
+> ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
 $ tailor passes --fusion -O1 | grep '^SoftmaxFusionPass ' | sed -Ef tidy
-> SoftmaxFusionPass graph on yes  level below O2
+> SoftmaxFusionPass graph on yes off level below O2
 $ tailor passes --fusion --oo_level=O3 | grep -E '^(SoftmaxFusionPass|SplitConvFusionPass|ScopeROIAlignPass) ' | sed -Ef tidy
-> ScopeROIAlignPass scope off yes  off by default
-> SoftmaxFusionPass graph on yes  on by default
-> SplitConvFusionPass graph off yes  off by default
+> ScopeROIAlignPass scope off yes off off by default
+> SoftmaxFusionPass graph on yes on on by default
+> SplitConvFusionPass graph off yes off off by default
 $ tailor passes --fusion --oo_level=O3 -O2
 ! tailor: error: --oo-level: cannot be combined with --opt-level [E10047]
 ? 1
@@ -263,9 +263,9 @@ $ tailor passes --fusion --optimization_switch='SoftmaxFusionPass;:on;MulAddFusi
 > tailor: warning: --optimization-switch: forbidden_close_pass:off has no effect: atc sets it to on itself [W_FUSION_CANNOT_CLOSE]
 > tailor: warning: --optimization-switch: no fusion pass is named 'SoftmaxFusionPas' [W_FUSION_UNKNOWN_PASS]
 >  hint: did you mean SoftmaxFusionPass?
-> MulAddFusionPass graph on yes  on by default
-> PrunePass cleanup on yes  --optimization-switch
-> SoftmaxFusionPass graph on yes  on by default
+> MulAddFusionPass graph on yes on on by default
+> PrunePass cleanup on yes on --optimization-switch
+> SoftmaxFusionPass graph on yes on on by default
 $ tailor passes --fusion=SoftmaxFusionPass
 ! tailor: error: --fusion: 'SoftmaxFusionPass' has no ':' [E10001]
 !   hint: write --fusion=PASS:off or --fusion=PASS:on
