@@ -211,9 +211,10 @@ tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cance
 tl_status tl_writer_write(tl_writer *w, const void *p, size_t n) {
   if (w->status != TL_OK)
     return w->status;
-  if (n > BUFFER_BYTES - w->used)
+  bool large = n > ROOM; /* goes to the file past the buffer, behind what is in it */
+  if (large || n > BUFFER_BYTES - w->used)
     TL_TRY(flush(w));
-  if (n > ROOM) {
+  if (large) {
     TL_TRY(write_fully(w, w->fd, p, n));
     w->flushed += n;
     return TL_OK;

@@ -140,6 +140,34 @@ static void copies_keep_every_byte(void) {
 }
 
 /* More files than a process may have descriptors here; all of them can still be copied. */
+/* Pieces around the sizes of the writer's buffer, small ones between them: what is large must not
+ * overtake what is waiting. */
+static void writes_keep_their_order(void) {
+  static const size_t sizes[] = {3, 65536, 7, 65537, 1, 80000, 131072, 9, 131073, 2};
+  static unsigned char piece[131073];
+  char *folder = make_folder();
+  char path[80];
+  tl_diag d = {0};
+  tl_writer *w;
+  in_folder(path, folder, "ordered");
+  CU_ASSERT_EQUAL_FATAL(tl_writer_open(&d, path, NULL, &w), TL_OK);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    memset(piece, (int)i + 1, sizes[i]);
+    CU_ASSERT_EQUAL(tl_writer_write(w, piece, sizes[i]), TL_OK);
+  }
+  CU_ASSERT_EQUAL_FATAL(tl_writer_commit(w), TL_OK);
+  tl_file *f;
+  CU_ASSERT_EQUAL_FATAL(tl_file_open(&d, path, TL_FILE_READ, &f), TL_OK);
+  uint64_t at = 0;
+  bool ordered = true;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t k = 0; k < sizes[i]; k++, at++)
+      ordered = ordered && at < f->size && f->data[at] == i + 1;
+  CU_ASSERT_TRUE(ordered && at == f->size);
+  tl_file_close(f);
+  remove_folder(folder);
+}
+
 static void many_files_need_few_descriptors(void) {
   enum { FILES = 150, BYTES = 70000 };
   char *folder = make_folder();
@@ -283,6 +311,7 @@ static const unit_test tests[] = {
     {"locations stay inside the folder", locations_stay_inside_the_folder},
     {"reading equals mapping", reading_equals_mapping},
     {"copies keep every byte", copies_keep_every_byte},
+    {"writes keep their order", writes_keep_their_order},
     {"many files need few descriptors", many_files_need_few_descriptors},
     {"failed output leaves the old file", failed_output_leaves_the_old_file},
     {"changes can be undone", changes_can_be_undone},
