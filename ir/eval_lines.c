@@ -2,6 +2,8 @@
 /* Loading and storing lines of cells, and the loop over all lines of a tensor. */
 #include "ir/eval_lines.h"
 
+#include <math.h>
+
 enum { LINES_AT_ONCE = 8, WORK_OF_A_SLOT = 1 << 14 };
 
 /* ---- cells ---------------------------------------------------------------------------------- */
@@ -101,15 +103,23 @@ double tl_cells_sum_of_squares(const double *c, uint64_t n, double about) {
 }
 
 double tl_cells_max(const double *c, uint64_t n) {
-  double most = c[0];
-  for (uint64_t i = 1; i < n; i++)
-    if (!(c[i] <= most)) { /* NaN wins and then stays */
-      if (c[i] != c[i])
-        return c[i];
-      if (most == most)
-        most = c[i];
+  double m[4] = {c[0], c[0], c[0], c[0]};
+  uint64_t i = 0, numbers = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int k = 0; k < 4; k++) {
+      double v = c[i + (uint64_t)k];
+      m[k] = v > m[k] ? v : m[k];
+      numbers += v == v;
     }
-  return most;
+  for (; i < n; i++) {
+    m[0] = c[i] > m[0] ? c[i] : m[0];
+    numbers += c[i] == c[i];
+  }
+  if (numbers != n)
+    return (double)NAN;
+  m[0] = m[1] > m[0] ? m[1] : m[0];
+  m[2] = m[3] > m[2] ? m[3] : m[2];
+  return m[2] > m[0] ? m[2] : m[0];
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */

@@ -80,10 +80,7 @@ static void fold_float_run(fold f, double *to, const double *c, uint64_t n) {
     for (uint64_t i = 0; i < n; i++)
       all *= c[i];
     break;
-  case FOLD_MAX:
-    for (uint64_t i = 0; i < n; i++)
-      all = larger(all, c[i]);
-    break;
+  case FOLD_MAX: all = larger(all, tl_cells_max(c, n)); break;
   case FOLD_MIN:
     for (uint64_t i = 0; i < n; i++)
       all = smaller(all, c[i]);

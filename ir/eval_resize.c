@@ -39,6 +39,23 @@ static void interpolate(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* The same along the last axis, whole rows at once. */
+static void interpolate_last(void *user, uint64_t begin, uint64_t end) {
+  const axis_pass *p = user;
+  uint64_t taps = p->taps->n;
+  for (uint64_t row = begin; row < end; row++) {
+    const double *from = p->in + row * p->in_n, *weight = p->taps->weight;
+    const int64_t *index = p->taps->index;
+    double *to = p->out + row * p->out_n;
+    for (uint64_t i = 0; i < p->out_n; i++, weight += taps, index += taps) {
+      double sum = 0;
+      for (uint64_t k = 0; k < taps; k++)
+        sum += weight[k] != 0 ? weight[k] * from[index[k]] : 0;
+      to[i] = sum;
+    }
+  }
+}
+
 /* Applies the taps of every axis in turn; *cells is replaced. dims become the result's. */
 static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *taps,
                                  int64_t *dims, int rank, double **cells) {
@@ -56,7 +73,11 @@ static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *
     p.out = tl_eval_scratch(x, (uint64_t)n, sizeof *p.out);
     if (!p.out)
       return tl_eval_no_memory(x);
-    tl_eval_for(x, (uint64_t)outer, WORK / (p.inner * taps[a].n + 1) + 1, interpolate, &p);
+    if (inner == 1)
+      tl_eval_for(x, (uint64_t)outer / p.out_n, WORK / (p.out_n * taps[a].n) + 1,
+                  interpolate_last, &p);
+    else
+      tl_eval_for(x, (uint64_t)outer, WORK / (p.inner * taps[a].n + 1) + 1, interpolate, &p);
     *cells = p.out;
   }
   return TL_OK;
