@@ -194,7 +194,10 @@ void tl_host_release(tl_host *t) {
 }
 
 char *tl_host_text(tl_host_heap *h, size_t bytes) {
-  return take(h, bytes) ? tl_arena_alloc(&h->text, bytes) : NULL;
+  if (!take(h, bytes))
+    return NULL;
+  h->text_bytes += bytes;
+  return tl_arena_alloc(&h->text, bytes);
 }
 
 static bool is_wide_integer(tl_dtype d) {
