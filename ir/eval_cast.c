@@ -2,8 +2,8 @@
 /* Cast, CastLike, BitCast. Elements go through blocks of int64 or double, so that each type is read
  * and written in one place and is rounded once.
  *
- * Where ONNX leaves a result undefined: floats become integers by truncation, limited to int32 (then
- * wrapped into 8 and 16 bits), to the nibble types' own range, or to int64; NaN becomes 0. Integers
+ * Where ONNX leaves a result undefined: floats become integers by truncation, held in int32 (then
+ * wrapped into 8 and 16 bits), to the range of a nibble type, or to int64; NaN becomes 0. Integers
  * wrap. */
 #include "ir/eval_cast.h"
 
