@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/graph.h"
+#include "ir/tensor_expr.h"
 #include "support/hash.h"
 
 enum { HASHED_BYTES = 4096 };
@@ -18,7 +19,10 @@ static uint64_t hash_tensor(const tl_module *m, tl_tensor_id id) {
       h = tl_hash_mix(h, hash_sv(tl_sym(m, t->u.strings[i])));
     return h;
   }
-  return t->bytes <= HASHED_BYTES ? tl_hash_bytes(tl_tensor_data(t), t->bytes, h) : h;
+  tl_tensor_room room;
+  size_t n = 0;
+  const void *p = t->bytes <= HASHED_BYTES ? tl_tensor_block(t, 0, &room, &n) : NULL;
+  return p ? tl_hash_bytes(p, n, h) : h;
 }
 
 static uint64_t hash_ids(const tl_module *m, const tl_attr *a, uint64_t h) {

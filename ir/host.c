@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "ir/tensor_expr.h"
+
 enum { PAYLOAD_ALIGNMENT = 64 };
 
 struct tl_host_bytes {
@@ -150,6 +152,12 @@ tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tenso
   const tl_type *type = tl_type_get(m, t->type);
   if (t->kind == TL_SOURCE_STRINGS)
     return strings_from_tensor(h, m, t, type);
+  if (t->kind == TL_SOURCE_EXPR) {
+    tl_host *made = tl_host_new(h, (tl_dtype)t->dtype, type->rank, type->dims);
+    if (made)
+      tl_tensor_read(t, 0, made->n, made->data);
+    return made;
+  }
   const void *data = tl_tensor_data(t);
   size_t size = tl_dtype_get((tl_dtype)t->dtype)->bits / 8u;
   size_t align = size > 8 ? 8 : size ? size : 1; /* a complex number is two floats */

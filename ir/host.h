@@ -50,7 +50,7 @@ tl_host *tl_host_borrow(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t
 /* The same elements in another shape, or seen as another dtype of the same total size; shares the
  * bytes. The number of bytes must agree. */
 tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t *dims);
-/* Contents of a constant; copies only when the file's bytes are not aligned. Strings view the
+/* Contents of a constant; copies only when the file's bytes are not aligned or are computed. Strings view the
  * module's symbols. */
 tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t);
 /* A sequence of the given values (each is retained). */

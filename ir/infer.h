@@ -92,8 +92,9 @@ static inline tl_elem tl_elem_from_dim(tl_dim d) {
 
 /* States that the node does the same with these numbers, a list of i64, as operand i. */
 tl_status tl_infer_substitute(tl_infer *x, uint32_t i, const int64_t *at, uint32_t n);
-/* True when the node exists once: not in a body that may run several times. Iterations of a loop may
- * differ in more than the types that hold throughout, and a model may declare what it likes there. */
+/* True when nodes of the graph exist once: not in a body that may run several times. Iterations of
+ * a loop may differ in more than the types that hold throughout, and a model may declare what it
+ * likes there. */
 bool tl_infer_exists_once(const tl_module *m, tl_graph_id g);
 
 /* Scratch room for n dims; NULL when memory is out. */

@@ -71,6 +71,10 @@ typedef struct tl_eval tl_eval;
 /* Kernel of the evaluator: computes the results of one node (ir/eval_kernel.h). */
 typedef tl_status (*tl_eval_fn)(tl_eval *x);
 
+typedef struct tl_express tl_express;
+/* Says the result of a node on constants as a computed tensor (ir/express.h); the tensor, or 0. */
+typedef uint32_t (*tl_express_fn)(tl_express *x);
+
 typedef struct tl_op {
   const char *domain; /* "" is ai.onnx */
   const char *name;
@@ -87,6 +91,8 @@ typedef struct tl_op {
   tl_eval_fn eval;   /* NULL: the evaluator cannot run it */
   int64_t eval_arg;  /* fixed argument of the kernel, 0 if none */
   bool eval_wide;    /* narrow floats reach the kernel as f32 */
+  tl_express_fn express; /* NULL: results on constants have to be evaluated */
+  int64_t express_arg;   /* fixed argument of that function */
   uint8_t n_operand_ports;
   uint8_t n_result_ports;
   uint8_t n_vars;

@@ -44,6 +44,7 @@ typedef struct tl_parser {
   tl_u32_vec ids;        /* scratch of one list */
   tl_buf text;           /* scratch of one string */
   uint32_t depth;        /* of bodies */
+  uint32_t expressions;  /* depth of constants inside constants */
   bool reuses;           /* a body has reused a name of a graph around it */
 } tl_parser;
 
@@ -84,6 +85,12 @@ tl_status tl_parse_dtype(tl_parser *p, tl_dtype *out);
 /* parse_tensor.c */
 /* What follows "=" of a constant; declared: its type, or TL_NO_TYPE when the value states it. */
 tl_status tl_parse_tensor(tl_parser *p, tl_type_id declared, tl_tensor_id *out);
+
+/* parse_expr.c */
+/* True when the current tokens start an expression over other constants, "cast(" ... */
+bool tl_parse_starts_expr(const tl_parser *p);
+/* The expression, as the contents of a constant of that type. */
+tl_status tl_parse_expr(tl_parser *p, tl_type_id type, tl_tensor_id *out);
 
 /* parse_attr.c */
 /* "{...}" of node n, whose op row decides how plain numbers are read. */

@@ -208,11 +208,22 @@ static tl_status prepare(tl_parser *p, draft *d) {
   return TL_OK;
 }
 
+static tl_status parse_tensor_name(tl_parser *p, tl_tensor *t) {
+  if (!tl_parse_is(p, "name") || tl_parse_starts_op(p))
+    return TL_OK;
+  tl_parse_advance(p);
+  return tl_parse_string(p, "the tensor's name, quoted", &t->name);
+}
+
 tl_status tl_parse_tensor(tl_parser *p, tl_type_id declared, tl_tensor_id *out) {
   draft d = {.at = p->at, .t.type = declared};
   if (tl_parse_starts_tensor_type(p))
     TL_TRY(tl_parse_type(p, &d.t.type));
   TL_TRY(prepare(p, &d));
+  if (tl_parse_starts_expr(p)) {
+    TL_TRY(tl_parse_expr(p, d.t.type, out));
+    return parse_tensor_name(p, tl_slab_at(&p->m->tensors, *out));
+  }
   bool external = tl_parse_is(p, "external");
   if (tl_parse_accept(p, "hex"))
     TL_TRY(parse_hex(p, &d));
@@ -222,10 +233,7 @@ tl_status tl_parse_tensor(tl_parser *p, tl_type_id declared, tl_tensor_id *out) 
   } else {
     TL_TRY(parse_listed(p, &d));
   }
-  if (tl_parse_is(p, "name") && !tl_parse_starts_op(p)) {
-    tl_parse_advance(p);
-    TL_TRY(tl_parse_string(p, "the tensor's name, quoted", &d.t.name));
-  }
+  TL_TRY(parse_tensor_name(p, &d.t));
   *out = tl_tensor_add(p->m, &d.t);
   return *out == TL_NO_TENSOR ? tl_parse_memory(p) : TL_OK;
 }

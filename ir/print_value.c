@@ -3,6 +3,7 @@
  * their file, everything else is hex. */
 #include "ir/literal.h"
 #include "ir/print.h"
+#include "ir/tensor_expr.h"
 
 enum { MAX_SHOWN_ELEMENTS = 16 };
 
@@ -57,30 +58,7 @@ static void add_elements(const tl_module *m, const tl_tensor *t, uint64_t n, tl_
     tl_buf_add_char(out, ']');
 }
 
-void tl_tensor_print(const tl_module *m, const tl_tensor *t, bool elide, tl_buf *out) {
-  uint64_t n = tl_tensor_elements(m, t);
-  bool few = n <= MAX_SHOWN_ELEMENTS;
-  if (elide && !few)
-    tl_buf_add_z(out, "...");
-  else if (t->kind == TL_SOURCE_STRINGS ||
-           (few && tl_literal_is_plain((tl_dtype)t->dtype, tl_tensor_data(t), n)))
-    add_elements(m, t, n, out);
-  else if (t->kind == TL_SOURCE_FILE)
-    add_view(m, t, out);
-  else
-    add_hex(out, tl_tensor_data(t), t->bytes);
-}
-
-static void add_typed_tensor(const tl_module *m, tl_tensor_id id, bool elide, tl_buf *out) {
-  const tl_tensor *t = tl_tensor_get(m, id);
-  tl_type_print(m, t->type, out);
-  tl_buf_add_char(out, ' ');
-  tl_tensor_print(m, t, elide, out);
-  if (t->name) {
-    tl_buf_add_z(out, " name ");
-    tl_buf_add_quoted(out, tl_sym(m, t->name));
-  }
-}
+static void add_typed_tensor(const tl_module *m, const tl_tensor *t, bool elide, tl_buf *out);
 
 static void add_int_list(tl_int_list list, tl_buf *out) {
   tl_buf_add_char(out, '[');
@@ -92,13 +70,61 @@ static void add_int_list(tl_int_list list, tl_buf *out) {
   tl_buf_add_char(out, ']');
 }
 
+/* Expressions nest TL_EXPR_MAX_DEPTH deep at most. */
+static void add_expr(const tl_module *m, const tl_tensor_expr *e, bool elide, tl_buf *out) {
+  tl_buf_add_z(out, tl_expr_kind_name((tl_expr_kind)e->kind));
+  tl_buf_add_char(out, '(');
+  if (e->kind == TL_EXPR_CONCAT)
+    tl_buf_add_u64(out, e->outer);
+  for (uint32_t i = 0; i < e->n_sources && !out->failed; i++) {
+    if (i || e->kind == TL_EXPR_CONCAT)
+      tl_buf_add_z(out, ", ");
+    add_typed_tensor(m, e->sources[i], elide, out);
+  }
+  if (e->kind == TL_EXPR_VIEW) {
+    tl_buf_add_z(out, ", ");
+    tl_buf_add_u64(out, e->start);
+    tl_buf_add_z(out, ", ");
+    add_int_list((tl_int_list){e->dims, (uint32_t)e->rank}, out);
+    tl_buf_add_z(out, ", ");
+    add_int_list((tl_int_list){e->strides, (uint32_t)e->rank}, out);
+  }
+  tl_buf_add_char(out, ')');
+}
+
+void tl_tensor_print(const tl_module *m, const tl_tensor *t, bool elide, tl_buf *out) {
+  uint64_t n = tl_tensor_elements(m, t);
+  bool few = n <= MAX_SHOWN_ELEMENTS;
+  if (elide && !few)
+    tl_buf_add_z(out, "...");
+  else if (t->kind == TL_SOURCE_EXPR)
+    add_expr(m, t->u.expr, elide, out);
+  else if (t->kind == TL_SOURCE_STRINGS ||
+           (few && tl_literal_is_plain((tl_dtype)t->dtype, tl_tensor_data(t), n)))
+    add_elements(m, t, n, out);
+  else if (t->kind == TL_SOURCE_FILE)
+    add_view(m, t, out);
+  else
+    add_hex(out, tl_tensor_data(t), t->bytes);
+}
+
+static void add_typed_tensor(const tl_module *m, const tl_tensor *t, bool elide, tl_buf *out) {
+  tl_type_print(m, t->type, out);
+  tl_buf_add_char(out, ' ');
+  tl_tensor_print(m, t, elide, out);
+  if (t->name) {
+    tl_buf_add_z(out, " name ");
+    tl_buf_add_quoted(out, tl_sym(m, t->name));
+  }
+}
+
 static void add_item(const tl_module *m, const tl_attr *a, uint32_t i, bool elide, tl_buf *out) {
   switch ((tl_attr_kind)a->kind) {
   case TL_ATTR_INTS: tl_buf_add_i64(out, a->u.is[i]); break;
   case TL_ATTR_FLOATS: tl_literal_add_float(out, a->u.fs[i]); break;
   case TL_ATTR_STRINGS:
   case TL_ATTR_SPARSES: tl_buf_add_quoted(out, tl_sym(m, a->u.ids[i])); break;
-  case TL_ATTR_TENSORS: add_typed_tensor(m, a->u.ids[i], elide, out); break;
+  case TL_ATTR_TENSORS: add_typed_tensor(m, tl_tensor_get(m, a->u.ids[i]), elide, out); break;
   case TL_ATTR_TYPES: tl_type_print(m, a->u.ids[i], out); break;
   case TL_ATTR_BOOLS: tl_buf_add_z(out, a->u.is[i] ? "true" : "false"); break;
   case TL_ATTR_DTYPES: tl_buf_add_z(out, tl_dtype_get((tl_dtype)a->u.is[i])->name); break;
@@ -134,7 +160,7 @@ void tl_attr_print(const tl_module *m, const tl_attr *a, bool elide, tl_buf *out
   case TL_ATTR_INT: tl_buf_add_i64(out, a->u.i); return;
   case TL_ATTR_FLOAT: tl_literal_add_float(out, a->u.f); return;
   case TL_ATTR_STRING: tl_buf_add_quoted(out, tl_sym(m, a->u.s)); return;
-  case TL_ATTR_TENSOR: add_typed_tensor(m, a->u.t, elide, out); return;
+  case TL_ATTR_TENSOR: add_typed_tensor(m, tl_tensor_get(m, a->u.t), elide, out); return;
   case TL_ATTR_BOOL: tl_buf_add_z(out, a->u.i ? "true" : "false"); return;
   case TL_ATTR_TYPE:
     tl_buf_add_z(out, "type(");

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "ir/module.h"
+#include "ir/tensor_expr.h"
 
 tl_tensor_id tl_tensor_add(tl_module *m, const tl_tensor *t) {
   tl_tensor_id id = tl_slab_alloc(&m->tensors, 1);
@@ -55,7 +56,8 @@ const void *tl_tensor_data(const tl_tensor *t) {
   switch ((tl_source_kind)t->kind) {
   case TL_SOURCE_BYTES: return t->u.data;
   case TL_SOURCE_FILE: return t->u.view.file->data + t->u.view.offset;
-  case TL_SOURCE_STRINGS: return NULL;
+  case TL_SOURCE_STRINGS:
+  case TL_SOURCE_EXPR: return NULL;
   }
   return NULL;
 }
@@ -82,9 +84,22 @@ static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, boo
     return true;                                 \
   } while (0)
 
+/* Where element *i is; a computed one is put into `room`, as its element 0. */
+static const unsigned char *element_at(const tl_module *m, const tl_tensor *t, uint64_t *i,
+                                       void *room) {
+  if (*i >= tl_tensor_elements(m, t))
+    return NULL;
+  if (t->kind != TL_SOURCE_EXPR)
+    return tl_tensor_data(t);
+  tl_tensor_read(t, *i, 1, room);
+  *i = 0;
+  return room;
+}
+
 bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_t *out) {
-  const unsigned char *p = tl_tensor_data(t);
-  if (!p || i >= tl_tensor_elements(m, t))
+  int64_t room[2];
+  const unsigned char *p = element_at(m, t, &i, room);
+  if (!p)
     return false;
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_BOOL:
@@ -114,20 +129,22 @@ static double half_value(uint16_t h) {
 }
 
 bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out) {
-  const unsigned char *p = tl_tensor_data(t);
+  int64_t room[2];
   int64_t whole;
-  if (!p || i >= tl_tensor_elements(m, t))
+  uint64_t at = i;
+  const unsigned char *p = element_at(m, t, &at, room);
+  if (!p)
     return false;
   if (t->dtype == TL_DTYPE_F32) {
     float v;
-    memcpy(&v, p + 4 * i, 4);
+    memcpy(&v, p + 4 * at, 4);
     *out = (double)v;
   } else if (t->dtype == TL_DTYPE_F64) {
-    memcpy(out, p + 8 * i, 8);
+    memcpy(out, p + 8 * at, 8);
   } else if (t->dtype == TL_DTYPE_F16 || t->dtype == TL_DTYPE_BF16) {
     uint16_t bits;
     float v;
-    memcpy(&bits, p + 2 * i, 2);
+    memcpy(&bits, p + 2 * at, 2);
     uint32_t wide = (uint32_t)bits << 16;
     memcpy(&v, &wide, 4);
     *out = t->dtype == TL_DTYPE_F16 ? half_value(bits) : (double)v;
@@ -144,6 +161,20 @@ static bool same_strings(const tl_module *m, const tl_tensor *a, const tl_tensor
   return memcmp(a->u.strings, b->u.strings, n * sizeof *a->u.strings) == 0;
 }
 
+static bool same_bytes(const tl_tensor *a, const tl_tensor *b) {
+  tl_tensor_room rooms[2];
+  size_t n;
+  size_t most;
+  for (uint64_t at = 0; at < a->bytes; at += n) {
+    const void *p = tl_tensor_block(a, at, &rooms[0], &n);
+    const void *q = tl_tensor_block(b, at, &rooms[1], &most);
+    n = n < most ? n : most;
+    if (memcmp(p, q, n) != 0)
+      return false;
+  }
+  return true;
+}
+
 bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b, uint64_t limit) {
   if (a == b)
     return true;
@@ -153,7 +184,5 @@ bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b,
     return false;
   if (strings)
     return same_strings(m, a, b);
-  if (tl_tensor_data(a) == tl_tensor_data(b))
-    return true;
-  return a->bytes <= limit && memcmp(tl_tensor_data(a), tl_tensor_data(b), a->bytes) == 0;
+  return tl_tensor_expr_equal(a, b) || (a->bytes <= limit && same_bytes(a, b));
 }

@@ -14,7 +14,8 @@ typedef uint32_t tl_tensor_id;
 typedef enum tl_source_kind {
   TL_SOURCE_BYTES = 0, /* little-endian, row-major, packed; in the arena or static */
   TL_SOURCE_FILE,      /* the same bytes, inside a mapped file */
-  TL_SOURCE_STRINGS    /* one symbol per element */
+  TL_SOURCE_STRINGS,   /* one symbol per element */
+  TL_SOURCE_EXPR       /* computed when it is read, see ir/tensor_expr.h */
 } tl_source_kind;
 
 typedef struct tl_tensor {
@@ -28,6 +29,7 @@ typedef struct tl_tensor {
   union {
     const void *data;          /* BYTES */
     const tl_symbol *strings;  /* STRINGS: [elements] */
+    const struct tl_tensor_expr *expr; /* EXPR; arena */
     struct {
       const tl_file *file;     /* borrowed; the module owns its files */
       uint64_t offset;
@@ -46,7 +48,8 @@ tl_tensor_id tl_tensor_i32s(tl_module *m, const int32_t *v, uint32_t n, int rank
 tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank);
 
 const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id);
-/* The bytes of a BYTES or FILE tensor; NULL for strings. */
+/* The bytes of a BYTES or FILE tensor; NULL for strings and for what is computed, which
+ * tl_tensor_read and tl_tensor_block of ir/tensor_expr.h read as well. */
 const void *tl_tensor_data(const tl_tensor *t);
 uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t);
 /* Reads element i of an integer or bool tensor as int64; false for other dtypes or i out of range.
@@ -54,8 +57,8 @@ uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t);
 bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_t *out);
 /* Reads element i of a float (f16, bf16, f32, f64) or integer tensor as double. */
 bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out);
-/* Same dtype, shape and contents. Large file views compare by (file, offset, length) first and by
- * bytes only when both are at most `limit` bytes long. */
+/* Same dtype, shape and contents. Large file views compare by (file, offset, length) first, and
+ * computed ones by expression; by bytes only when both are at most `limit` bytes long. */
 bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b, uint64_t limit);
 
 #endif

@@ -6,6 +6,7 @@
  * After:     no two pure nodes of a graph are equal, unless both give outputs their names.
  * Cost:      one sweep with a hash table, O(nodes + edges + bytes of small constants).
  * Tests:     tests/golden/common-subexpressions/ */
+#include "ir/tensor_expr.h"
 #include "passes/passes.h"
 #include "passes/values.h"
 #include "support/hash.h"
@@ -67,9 +68,12 @@ static uint64_t hash_constant(const tl_module *m, tl_value_id v) {
   uint64_t h = tl_hash_mix(tl_hash_mix(t->type, t->bytes), t->kind == TL_SOURCE_STRINGS);
   if (t->kind == TL_SOURCE_STRINGS)
     return tl_hash_bytes(t->u.strings, tl_tensor_elements(m, t) * sizeof *t->u.strings, h);
-  if (t->bytes <= SMALL_BYTES)
-    return tl_hash_bytes(tl_tensor_data(t), t->bytes, h);
-  return t->kind == TL_SOURCE_FILE ? tl_hash_mix(h, t->u.view.offset) : h;
+  if (t->bytes > SMALL_BYTES)
+    return tl_tensor_expr_hash(t, h);
+  tl_tensor_room room;
+  size_t n;
+  const void *p = tl_tensor_block(t, 0, &room, &n);
+  return tl_hash_bytes(p, n, h);
 }
 
 static bool equal_constants(const tl_module *m, uint32_t a, uint32_t b) {

@@ -55,6 +55,9 @@ static inline bool tl_fold_is_known(const tl_fold *f, tl_value_id v) {
 /* Evaluates a node whose operands are known and keeps its results; false, with a remark where that
  * helps, when it cannot or should not be done. Nothing is reported to the diagnostics. */
 bool tl_fold_evaluate(tl_fold *f, tl_node_id n);
+/* Says the large result of a node whose operands are known as a computed tensor; false when it is
+ * small or cannot be said. */
+bool tl_fold_express(tl_fold *f, tl_node_id n);
 /* Bytes of the known operands of a node. */
 uint64_t tl_fold_operand_bytes(const tl_fold *f, tl_node_id n);
 /* The results of evaluation as a tensor of the module; TL_NO_TENSOR when memory is out. */

@@ -84,7 +84,8 @@ static tl_node_id visit(tl_fold *f, tl_node_id n) {
     return tl_fold_take_branch(f, n);
   if (!is_pure(node) || tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || node->n_results == 0)
     return TL_NO_NODE;
-  if ((used_results_known(f, node) || tl_fold_evaluate(f, n)) && !stays(f, n))
+  bool known = used_results_known(f, node) || tl_fold_express(f, n) || tl_fold_evaluate(f, n);
+  if (known && !stays(f, n))
     settle_operands(f, node);
   return TL_NO_NODE;
 }

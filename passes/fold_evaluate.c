@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation for fold-constants: what may be computed, and how large results may become. */
 #include "ir/eval.h"
+#include "ir/express.h"
 #include "passes/fold.h"
 
 enum {
   HEAP_BYTES = 8 << 20,  /* of all values alive at a time */
+  EXPRESSED_BYTES = 65536, /* beyond it a result is computed when it is written, if it can be */
   SPENT_BYTES = 4 << 20 /* of all results beyond the limit of one */
 };
 
@@ -117,26 +119,7 @@ static bool run(tl_fold *f, tl_node_id n, tl_host **operands, tl_host **results)
   return ok;
 }
 
-bool tl_fold_evaluate(tl_fold *f, tl_node_id n) {
-  uint32_t n_in = tl_node_get(f->m, n)->n_operands, n_out = tl_node_get(f->m, n)->n_results;
-  uint64_t from = tl_fold_operand_bytes(f, n);
-  if (!tl_eval_can(f->m, n) || !worth_trying(f, n, from) || !have_table(f))
-    return false;
-  f->heap.limit = HEAP_BYTES;
-  tl_arena_mark mark = tl_arena_save(f->p->scratch);
-  tl_host **operands = tl_arena_calloc(f->p->scratch, n_in, sizeof *operands);
-  tl_host **results = tl_arena_calloc(f->p->scratch, n_out, sizeof *results);
-  bool ok = operands && results && run(f, n, operands, results) &&
-            keep_results(f, n, results, from);
-  if (!ok)
-    tl_pass_remark(f->p, f->m, n, false, "not folded: it cannot be evaluated here");
-  for (uint32_t i = 0; operands && i < n_in; i++)
-    tl_host_release(operands[i]);
-  for (uint32_t i = 0; operands && results && i < n_out; i++)
-    tl_host_release(results[i]);
-  tl_arena_rewind(f->p->scratch, mark);
-  return ok;
-}
+/* ---- constants of the module ----------------------------------------------------------------- */
 
 static tl_tensor_id store_strings(tl_fold *f, const tl_host *host, tl_type_id type) {
   tl_symbol *strings = tl_arena_calloc(&f->m->arena, host->n, sizeof *strings);
@@ -160,6 +143,56 @@ tl_tensor_id tl_fold_store(tl_fold *f, const tl_host *host) {
   if (host->dtype == TL_DTYPE_STRING)
     return store_strings(f, host, type);
   return tl_tensor_from_bytes(f->m, type, host->bytes ? host->data : "", host->bytes);
+}
+
+/* ---- computed tensors ------------------------------------------------------------------------ */
+
+static const tl_tensor *operand_tensor(tl_fold *f, tl_value_id v) {
+  tl_fold_contents c = tl_fold_contents_of(f, v);
+  tl_tensor_id made = c.host ? tl_fold_store(f, c.host) : TL_NO_TENSOR;
+  return made ? tl_tensor_get(f->m, made) : c.tensor;
+}
+
+bool tl_fold_express(tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  uint64_t to = expected_bytes(f, n);
+  if (to <= EXPRESSED_BYTES || node->n_results != 1 || !tl_op_row(node->op)->express)
+    return false;
+  if (to > tl_fold_operand_bytes(f, n) && to > f->p->options->fold_limit)
+    return false;
+  tl_arena_mark mark = tl_arena_save(f->p->scratch);
+  const tl_tensor **in = tl_arena_calloc(f->p->scratch, node->n_operands, sizeof *in);
+  for (uint32_t i = 0; in && i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(f->m, n, i);
+    in[i] = v ? operand_tensor(f, v) : NULL;
+  }
+  tl_tensor_id made = in ? tl_node_express(f->m, n, in) : TL_NO_TENSOR;
+  tl_arena_rewind(f->p->scratch, mark);
+  tl_value_get(f->m, node->results)->tensor = made;
+  return made != TL_NO_TENSOR;
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+bool tl_fold_evaluate(tl_fold *f, tl_node_id n) {
+  uint32_t n_in = tl_node_get(f->m, n)->n_operands, n_out = tl_node_get(f->m, n)->n_results;
+  uint64_t from = tl_fold_operand_bytes(f, n);
+  if (!tl_eval_can(f->m, n) || !worth_trying(f, n, from) || !have_table(f))
+    return false;
+  f->heap.limit = HEAP_BYTES;
+  tl_arena_mark mark = tl_arena_save(f->p->scratch);
+  tl_host **operands = tl_arena_calloc(f->p->scratch, n_in, sizeof *operands);
+  tl_host **results = tl_arena_calloc(f->p->scratch, n_out, sizeof *results);
+  bool ok = operands && results && run(f, n, operands, results) &&
+            keep_results(f, n, results, from);
+  if (!ok)
+    tl_pass_remark(f->p, f->m, n, false, "not folded: it cannot be evaluated here");
+  for (uint32_t i = 0; operands && i < n_in; i++)
+    tl_host_release(operands[i]);
+  for (uint32_t i = 0; operands && results && i < n_out; i++)
+    tl_host_release(results[i]);
+  tl_arena_rewind(f->p->scratch, mark);
+  return ok;
 }
 
 void tl_fold_release_values(tl_fold *f) {

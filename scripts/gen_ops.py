@@ -123,6 +123,10 @@ class Emitter:
             name, arg, wide = op['eval']
             fields += [('eval', 'tl_eval_' + name)] + ([('eval_arg', arg)] if arg else [])
             fields += [('eval_wide', 'true')] if wide else []
+        if op['express']:
+            name, arg = op['express']
+            fields += [('express', 'tl_express_' + name)]
+            fields += [('express_arg', arg)] if arg else []
         fields += [(k, len(op[v])) for k, v in counts.items() if op[v]]
         if op['traits']:
             fields += [('traits', ' | '.join('TL_TRAIT_' + t.upper() for t in op['traits']))]
@@ -143,6 +147,8 @@ class Emitter:
         out += [f'tl_status tl_infer_{name}(tl_infer *ctx, uint32_t node);\n' for name in infers]
         evals = sorted({op['eval'][0] for op in self.ops if op['eval']})
         out += [f'tl_status tl_eval_{name}(tl_eval *x);\n' for name in evals]
+        expressions = sorted({op['express'][0] for op in self.ops if op['express']})
+        out += [f'uint32_t tl_express_{name}(tl_express *x);\n' for name in expressions]
         return ''.join(out) + '\n#endif\n'
 
     def source(self, header):

@@ -137,6 +137,10 @@ class Tables:
             name, *rest = words(rest)
             need(re.match(r'[a-z][a-z0-9_]*$', name), f"'{name}' cannot name a function")
             op['eval'] = (name, int(next((w for w in rest if w != 'wide'), 0)), 'wide' in rest)
+        elif key == 'express':
+            name, _, arg = rest.partition(' ')
+            need(re.match(r'[a-z][a-z0-9_]*$', name), f"'{name}' cannot name a function")
+            op['express'] = (name, int(arg or 0))
         elif key == 'npu':
             op['npu'].append(self.npu(rest))
         else:
@@ -174,7 +178,7 @@ class Tables:
                     need((domain, name) not in self.ops, f"op '{rest[0]}' twice")
                     op = {'domain': domain, 'name': name, 'in': [], 'out': [], 'vars': {},
                           'attr': [], 'since': [], 'traits': [], 'infer': (None, 0),
-                          'eval': None, 'npu': [],
+                          'eval': None, 'express': None, 'npu': [],
                           'line': at, 'path': path}
                     self.ops[domain, name] = op
                     self.strings |= {domain, name}

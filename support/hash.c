@@ -79,25 +79,50 @@ static void compress(uint32_t state[8], const unsigned char *block) {
     state[i] += s[i];
 }
 
-void tl_sha256_hex(const void *data, size_t n, char out[65]) {
-  static const char digits[] = "0123456789abcdef";
-  uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+void tl_sha256_start(tl_sha256 *s) {
+  *s = (tl_sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+                             0x1f83d9ab, 0x5be0cd19}};
+}
+
+void tl_sha256_add(tl_sha256 *s, const void *data, size_t n) {
   const unsigned char *p = data;
-  size_t left = n;
-  for (; left >= 64; left -= 64, p += 64)
-    compress(state, p);
+  size_t held = s->n % 64;
+  s->n += n;
+  if (held && n) {
+    size_t more = n < 64 - held ? n : 64 - held;
+    memcpy(s->pending + held, p, more);
+    p += more;
+    n -= more;
+    if (held + more < 64)
+      return;
+    compress(s->state, s->pending);
+  }
+  for (; n >= 64; n -= 64, p += 64)
+    compress(s->state, p);
+  if (n)
+    memcpy(s->pending, p, n);
+}
+
+void tl_sha256_finish(tl_sha256 *s, char out[65]) {
+  static const char digits[] = "0123456789abcdef";
   unsigned char tail[128] = {0};
-  if (left)
-    memcpy(tail, p, left);
+  size_t left = s->n % 64;
+  memcpy(tail, s->pending, left);
   tail[left] = 0x80;
   size_t blocks = left < 56 ? 1 : 2;
-  uint64_t bits = (uint64_t)n * 8;
+  uint64_t bits = s->n * 8;
   for (size_t i = 0; i < 8; i++)
     tail[blocks * 64 - 1 - i] = (unsigned char)(bits >> (8 * i));
   for (size_t i = 0; i < blocks; i++)
-    compress(state, tail + 64 * i);
+    compress(s->state, tail + 64 * i);
   for (size_t i = 0; i < 64; i++)
-    out[i] = digits[(state[i / 8] >> (28 - 4 * (i % 8))) & 15];
+    out[i] = digits[(s->state[i / 8] >> (28 - 4 * (i % 8))) & 15];
   out[64] = '\0';
+}
+
+void tl_sha256_hex(const void *data, size_t n, char out[65]) {
+  tl_sha256 s;
+  tl_sha256_start(&s);
+  tl_sha256_add(&s, data, n);
+  tl_sha256_finish(&s, out);
 }

@@ -17,7 +17,18 @@ static inline uint64_t tl_hash_mix(uint64_t h, uint64_t v) {
   return h ^ (h >> 32);
 }
 
-/* SHA-256 (FIPS 180-4) of n bytes as 64 lower-case hex digits and a NUL. */
+/* SHA-256 (FIPS 180-4), fed in pieces. */
+typedef struct tl_sha256 {
+  uint32_t state[8];
+  uint64_t n;               /* bytes so far */
+  unsigned char pending[64]; /* the n % 64 bytes of the block that is not full */
+} tl_sha256;
+
+void tl_sha256_start(tl_sha256 *s);
+void tl_sha256_add(tl_sha256 *s, const void *p, size_t n);
+/* The digest as 64 lower-case hex digits and a NUL. */
+void tl_sha256_finish(tl_sha256 *s, char out[65]);
+/* All of it for n bytes in one piece. */
 void tl_sha256_hex(const void *p, size_t n, char out[65]);
 
 #endif

@@ -2,6 +2,7 @@
 /* The AIR writer: one sweep that encodes every node to learn its size, one that encodes it again
  * and writes. Nothing but sizes is kept between the two. */
 #include "backend/air/air.h"
+#include "backend/data.h"
 #include "support/pages.h"
 
 TL_VEC(size_vec, uint64_t);
@@ -19,13 +20,6 @@ typedef struct sweep {
 
 static uint64_t field_size(uint64_t length) { return 1 + tl_varint_size(length) + length; }
 
-static void write_tensor(tl_writer *w, const tl_tensor *t) {
-  if (t->kind == TL_SOURCE_FILE)
-    (void)tl_writer_copy(w, t->u.view.file, t->u.view.offset, t->bytes);
-  else
-    (void)tl_writer_write(w, tl_tensor_data(t), (size_t)t->bytes);
-}
-
 static void write_varint(tl_writer *w, uint64_t v) {
   unsigned char text[10];
   size_t n = 0;
@@ -40,7 +34,7 @@ static void write_buffer(tl_writer *w, const tl_encoder *b) {
   size_t head = b->hole ? b->hole_at : b->n;
   (void)tl_writer_write(w, b->p, head);
   if (b->hole)
-    write_tensor(w, b->hole);
+    (void)tl_data_write(w, b->hole);
   (void)tl_writer_write(w, b->p + head, b->n - head);
 }
 

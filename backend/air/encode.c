@@ -2,6 +2,8 @@
 /* The protobuf buffer of the AIR writer. */
 #include "backend/air/encode.h"
 
+#include "ir/tensor_expr.h"
+
 enum { FIRST_BYTES = 16384, INLINE_BYTES = 4096, MAX_VARINT = 10 };
 
 void tl_encoder_release(tl_encoder *b) {
@@ -88,9 +90,20 @@ void tl_encode_floats(tl_encoder *b, unsigned field, const float *v, uint32_t n)
     tl_encode_bytes(b, field, (tl_sv){(const char *)v, n * sizeof *v});
 }
 
+static void encode_blocks(tl_encoder *b, unsigned field, const tl_tensor *t) {
+  tl_tensor_room room;
+  size_t n;
+  tl_encode_varint(b, (uint64_t)field << 3 | TL_WIRE_LENGTH);
+  tl_encode_varint(b, t->bytes);
+  for (uint64_t at = 0; at < t->bytes; at += n) {
+    const void *p = tl_tensor_block(t, at, &room, &n);
+    tl_encode_raw(b, p, n);
+  }
+}
+
 void tl_encode_tensor(tl_encoder *b, unsigned field, const tl_tensor *t) {
   if (t->bytes <= INLINE_BYTES || b->hole) {
-    tl_encode_bytes(b, field, (tl_sv){tl_tensor_data(t), (size_t)t->bytes});
+    encode_blocks(b, field, t);
     return;
   }
   tl_encode_varint(b, (uint64_t)field << 3 | TL_WIRE_LENGTH);

@@ -2,6 +2,8 @@
 /* Weights outside the message: GE's split form above 2 GiB (Const with location and length), and
  * FileConstant nodes with files named by content on request. */
 #include "backend/air/air.h"
+#include "backend/data.h"
+#include "ir/tensor_expr.h"
 #include "support/hash.h"
 #include "support/pool.h"
 
@@ -77,8 +79,16 @@ static tl_status place_split(tl_air *a) {
 
 static tl_status hash_weight(void *user, size_t i, unsigned worker) {
   tl_air_weight *w = &((tl_air *)user)->weights.at[i];
+  tl_tensor_room room;
+  tl_sha256 sha;
+  size_t n;
   (void)worker;
-  tl_sha256_hex(tl_tensor_data(w->tensor), (size_t)w->tensor->bytes, w->hash);
+  tl_sha256_start(&sha);
+  for (uint64_t at = 0; at < w->tensor->bytes; at += n) {
+    const void *p = tl_tensor_block(w->tensor, at, &room, &n);
+    tl_sha256_add(&sha, p, n);
+  }
+  tl_sha256_finish(&sha, w->hash);
   return TL_OK;
 }
 
@@ -180,13 +190,6 @@ static tl_status make_folders(tl_air *a, tl_sv file) {
   return TL_OK;
 }
 
-static void put_tensor(tl_writer *w, const tl_tensor *t) {
-  if (t->kind == TL_SOURCE_FILE)
-    (void)tl_writer_copy(w, t->u.view.file, t->u.view.offset, t->bytes);
-  else
-    (void)tl_writer_write(w, tl_tensor_data(t), (size_t)t->bytes);
-}
-
 static tl_status open_beside(tl_air *a, tl_sv file, tl_writer **out) {
   const char *path = beside(a, file);
   return path ? tl_writer_open(a->m->diag, path, a->save->cancel, out) : tl_air_no_memory(a);
@@ -203,7 +206,7 @@ static tl_status write_file(tl_air *a, uint32_t first, uint32_t *next) {
     if (!w->owner)
       continue;
     (void)tl_writer_write(out, zeros, (size_t)(w->offset - tl_writer_position(out)));
-    put_tensor(out, w->tensor);
+    (void)tl_data_write(out, w->tensor);
   }
   return tl_changes_commit(a->changes, a->m->diag, out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorProto, TypeProto, ValueInfoProto and what most messages share. */
+#include "backend/data.h"
 #include "backend/onnx/emit.h"
 
 enum {
@@ -185,16 +186,6 @@ static void emit_strings(tl_onnx_emit *e, const tl_tensor *t) {
     tl_wire_sv(e->w, TENSOR_STRING_DATA, tl_sym(e->m, t->u.strings[i]));
 }
 
-static void emit_contents(tl_onnx_emit *e, const tl_tensor *t) {
-  switch ((tl_source_kind)t->kind) {
-  case TL_SOURCE_BYTES: tl_wire_bytes(e->w, TENSOR_RAW_DATA, t->u.data, t->bytes); break;
-  case TL_SOURCE_FILE:
-    tl_wire_view(e->w, TENSOR_RAW_DATA, t->u.view.file, t->u.view.offset, t->bytes);
-    break;
-  case TL_SOURCE_STRINGS: break;
-  }
-}
-
 /* What was said about a value goes to its ValueInfoProto, also for constants. */
 void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl_value_id v) {
   const tl_type *type = tl_type_get(e->m, t->type);
@@ -209,6 +200,6 @@ void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl
   if (beside)
     emit_external(e, e->layout->offsets[v], t->bytes);
   else
-    emit_contents(e, t);
+    tl_wire_tensor(e->w, TENSOR_RAW_DATA, t);
   tl_wire_end(e->w);
 }

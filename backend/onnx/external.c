@@ -2,6 +2,7 @@
 /* The file of weights beside a model. */
 #include <stdlib.h>
 
+#include "backend/data.h"
 #include "backend/onnx/emit.h"
 
 enum { SMALLEST = 1024, ALIGNMENT = 4096 };
@@ -53,10 +54,7 @@ tl_status tl_onnx_write_weights(const tl_module *m, const tl_onnx_layout *layout
     tl_value_id v = layout->values.at[i];
     const tl_tensor *t = data_of(m, v);
     TL_TRY(pad(out, layout->offsets[v]));
-    if (t->kind == TL_SOURCE_FILE)
-      TL_TRY(tl_writer_copy(out, t->u.view.file, t->u.view.offset, t->bytes));
-    else
-      TL_TRY(tl_writer_write(out, tl_tensor_data(t), (size_t)t->bytes));
+    TL_TRY(tl_data_write(out, t));
   }
   return TL_OK;
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes on constants as computed tensors: what the lines `express` of the op table name. Used for
+ * results that are too large to compute ahead. */
+#ifndef TL_IR_EXPRESS_H
+#define TL_IR_EXPRESS_H
+
+#include "ir/module.h"
+#include "ir/tensor_expr.h"
+
+struct tl_express {
+  tl_module *m;
+  tl_node_id node;
+  const tl_tensor *const *in; /* [n_in]; NULL: absent */
+  uint32_t n_in;
+  tl_type_id type; /* of the result, static */
+  int64_t arg;
+};
+
+/* The result of a node whose operands are these tensors; its type must be static. TL_NO_TENSOR when
+ * it cannot be said, or memory is out: the node then stays or is evaluated. */
+tl_tensor_id tl_node_express(tl_module *m, tl_node_id n, const tl_tensor *const *in);
+
+#endif

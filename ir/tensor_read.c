@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading tensors that are computed: a chunk at a time on the stack, recursion as deep as the
+ * expression, which is bounded where it is built. */
+#include "ir/host.h"
+#include "ir/tensor_expr.h"
+
+enum { CHUNK = 512 };
+
+typedef union chunk {
+  unsigned char bytes[CHUNK * 8];
+  float f32[CHUNK];
+  double f64[CHUNK];
+  int32_t i32[CHUNK];
+  int64_t i64[CHUNK];
+  int8_t i8[CHUNK];
+  uint8_t u8[CHUNK];
+  uint16_t bits[CHUNK];
+} chunk;
+
+static size_t size_of(const tl_tensor *t) { return tl_dtype_get((tl_dtype)t->dtype)->bits / 8u; }
+
+/* ---- casts ----------------------------------------------------------------------------------- */
+
+static void to_f64(unsigned from, const chunk *in, size_t n, double *out) {
+  float wide[CHUNK];
+  for (size_t i = 0; from == TL_DTYPE_F64 && i < n; i++)
+    out[i] = in->f64[i];
+  for (size_t i = 0; from == TL_DTYPE_I8 && i < n; i++)
+    out[i] = in->i8[i];
+  for (size_t i = 0; from == TL_DTYPE_U8 && i < n; i++)
+    out[i] = in->u8[i];
+  for (size_t i = 0; from == TL_DTYPE_I32 && i < n; i++)
+    out[i] = in->i32[i];
+  if (from != TL_DTYPE_F32 && from != TL_DTYPE_F16 && from != TL_DTYPE_BF16)
+    return;
+  tl_host_to_f32((tl_dtype)from, in->bytes, wide, 0, n);
+  for (size_t i = 0; i < n; i++)
+    out[i] = (double)wide[i];
+}
+
+static void from_f64(unsigned to, const double *in, size_t n, chunk *out) {
+  for (size_t i = 0; to == TL_DTYPE_F64 && i < n; i++)
+    out->f64[i] = in[i];
+  for (size_t i = 0; to == TL_DTYPE_F32 && i < n; i++)
+    out->f32[i] = (float)in[i];
+  for (size_t i = 0; to == TL_DTYPE_F16 && i < n; i++)
+    out->bits[i] = tl_f16_from_f64(in[i]);
+}
+
+static void cast_integers(unsigned from, unsigned to, const chunk *in, size_t n, chunk *out) {
+  for (size_t i = 0; i < n; i++) {
+    int64_t v = from == TL_DTYPE_I64 ? in->i64[i] : in->i32[i];
+    if (to == TL_DTYPE_I64)
+      out->i64[i] = v;
+    else
+      out->i32[i] = (int32_t)v; /* the low bits, as every runtime has it */
+  }
+}
+
+static bool is_whole(unsigned dtype) { return dtype == TL_DTYPE_I64 || dtype == TL_DTYPE_I32; }
+
+static bool through_f32(unsigned dtype) {
+  return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
+}
+
+static void cast_chunk(unsigned from, unsigned to, const chunk *in, size_t n, chunk *out) {
+  float narrow[CHUNK];
+  double wide[CHUNK];
+  if (is_whole(from) && is_whole(to)) {
+    cast_integers(from, to, in, n, out);
+  } else if (through_f32(from) && through_f32(to)) {
+    tl_host_to_f32((tl_dtype)from, in->bytes, narrow, 0, n);
+    tl_host_from_f32((tl_dtype)to, narrow, out->bytes, 0, n, false);
+  } else {
+    to_f64(from, in, n, wide);
+    from_f64(to, wide, n, out);
+  }
+}
+
+static void read_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
+  const tl_tensor *s = t->u.expr->sources[0];
+  chunk in;
+  chunk made;
+  for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {
+    k = n < CHUNK ? (size_t)n : CHUNK;
+    tl_tensor_read(s, first, k, in.bytes);
+    cast_chunk(s->dtype, t->dtype, &in, k, &made);
+    memcpy(out, made.bytes, k * size_of(t));
+  }
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+static void compute_f32(unsigned kind, float *a, const float *b, size_t n) {
+  for (size_t i = 0; kind == TL_EXPR_ADD && i < n; i++)
+    a[i] += b[i];
+  for (size_t i = 0; kind == TL_EXPR_SUB && i < n; i++)
+    a[i] -= b[i];
+  for (size_t i = 0; kind == TL_EXPR_MUL && i < n; i++)
+    a[i] *= b[i];
+  for (size_t i = 0; kind == TL_EXPR_DIV && i < n; i++)
+    a[i] /= b[i];
+}
+
+static void compute_f64(unsigned kind, double *a, const double *b, size_t n) {
+  for (size_t i = 0; kind == TL_EXPR_ADD && i < n; i++)
+    a[i] += b[i];
+  for (size_t i = 0; kind == TL_EXPR_SUB && i < n; i++)
+    a[i] -= b[i];
+  for (size_t i = 0; kind == TL_EXPR_MUL && i < n; i++)
+    a[i] *= b[i];
+  for (size_t i = 0; kind == TL_EXPR_DIV && i < n; i++)
+    a[i] /= b[i];
+}
+
+static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, size_t n) {
+  float x[CHUNK];
+  float y[CHUNK];
+  if (dtype == TL_DTYPE_F64) {
+    compute_f64(kind, a->f64, b->f64, n);
+  } else if (dtype == TL_DTYPE_F32) {
+    compute_f32(kind, a->f32, b->f32, n);
+  } else {
+    tl_host_to_f32(dtype, a->bytes, x, 0, n);
+    tl_host_to_f32(dtype, b->bytes, y, 0, n);
+    compute_f32(kind, x, y, n);
+    tl_host_from_f32(dtype, x, a->bytes, 0, n, false);
+  }
+}
+
+static void read_binary(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
+  const tl_tensor_expr *e = t->u.expr;
+  chunk a;
+  chunk b;
+  for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {
+    k = n < CHUNK ? (size_t)n : CHUNK;
+    tl_tensor_read(e->sources[0], first, k, a.bytes);
+    tl_tensor_read(e->sources[1], first, k, b.bytes);
+    compute_chunk(e->kind, (tl_dtype)t->dtype, &a, &b, k);
+    memcpy(out, a.bytes, k * size_of(t));
+  }
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+/* n elements of `size` bytes, `stride` elements apart, from element `at` of p. */
+static void gather(const unsigned char *p, size_t size, uint64_t at, int64_t stride, uint64_t n,
+                   unsigned char *out) {
+  const unsigned char *from = p + at * size;
+  int64_t step = stride * (int64_t)size;
+  for (uint64_t i = 0; i < n; i++, out += size) {
+    const unsigned char *element = from + (int64_t)i * step;
+    switch (size) {
+    case 1: *out = *element; break;
+    case 2: memcpy(out, element, 2); break;
+    case 4: memcpy(out, element, 4); break;
+    case 8: memcpy(out, element, 8); break;
+    default: memcpy(out, element, size);
+    }
+  }
+}
+
+/* A run along the last axis. */
+static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n,
+                     unsigned char *out) {
+  const unsigned char *p = tl_tensor_data(s);
+  size_t size = size_of(s);
+  if (stride == 1)
+    tl_tensor_read(s, at, n, out);
+  else if (p)
+    gather(p, size, at, stride, n, out);
+  else
+    for (uint64_t i = 0; i < n; i++)
+      tl_tensor_read(s, at + i * (uint64_t)stride, 1, out + i * size);
+}
+
+static void read_view(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
+  const tl_tensor_expr *e = t->u.expr;
+  uint64_t place[TL_EXPR_MAX_RANK];
+  uint64_t at = e->start; /* modulo 2^64: negative strides wrap and come back */
+  int last = e->rank - 1;
+  for (int i = last; i >= 0; i--) {
+    place[i] = first % (uint64_t)e->dims[i];
+    first /= (uint64_t)e->dims[i];
+    at += place[i] * (uint64_t)e->strides[i];
+  }
+  while (n) {
+    uint64_t run = (uint64_t)e->dims[last] - place[last];
+    run = run < n ? run : n;
+    read_run(e->sources[0], at, e->strides[last], run, out);
+    out += run * size_of(t);
+    n -= run;
+    place[last] += run;
+    at += run * (uint64_t)e->strides[last];
+    for (int i = last; i > 0 && place[i] == (uint64_t)e->dims[i]; i--) {
+      at -= place[i] * (uint64_t)e->strides[i];
+      at += (uint64_t)e->strides[i - 1];
+      place[i] = 0;
+      place[i - 1]++;
+    }
+  }
+}
+
+/* ---- concatenation --------------------------------------------------------------------------- */
+
+static void read_concat(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
+  const tl_tensor_expr *e = t->u.expr;
+  size_t size = size_of(t);
+  uint64_t length = t->bytes / size / e->outer;
+  uint64_t row = first / length;
+  uint64_t at = first % length;
+  for (uint32_t i = 0; n; i = i + 1 < e->n_sources ? i + 1 : 0) {
+    uint64_t part = e->sources[i]->bytes / size / e->outer;
+    if (at < part) {
+      uint64_t run = part - at < n ? part - at : n;
+      tl_tensor_read(e->sources[i], row * part + at, run, out);
+      out += run * size;
+      n -= run;
+      at += run;
+    }
+    at -= at >= part ? part : 0; /* after the last run it does not matter */
+    row += i + 1 == e->n_sources;
+  }
+}
+
+/* ---- any tensor ------------------------------------------------------------------------------ */
+
+void tl_tensor_read(const tl_tensor *t, uint64_t first, uint64_t n, void *out) {
+  const unsigned char *p = tl_tensor_data(t);
+  if (n == 0)
+    return;
+  if (p) {
+    memcpy(out, p + first * size_of(t), (size_t)n * size_of(t));
+    return;
+  }
+  switch ((tl_expr_kind)t->u.expr->kind) {
+  case TL_EXPR_CAST: read_cast(t, first, n, out); break;
+  case TL_EXPR_VIEW: read_view(t, first, n, out); break;
+  case TL_EXPR_CONCAT: read_concat(t, first, n, out); break;
+  default: read_binary(t, first, n, out);
+  }
+}
+
+const void *tl_tensor_block(const tl_tensor *t, uint64_t offset, tl_tensor_room *room, size_t *n) {
+  const unsigned char *p = tl_tensor_data(t);
+  uint64_t left = t->bytes - offset;
+  if (t->kind == TL_SOURCE_STRINGS)
+    return NULL;
+  if (p) {
+    *n = (size_t)left;
+    return p + offset;
+  }
+  *n = left < TL_TENSOR_BLOCK ? (size_t)left : TL_TENSOR_BLOCK;
+  tl_tensor_read(t, offset / size_of(t), *n / size_of(t), room->bytes);
+  return room->bytes;
+}

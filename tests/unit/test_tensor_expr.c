@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computed tensors: values, reading in pieces, what is refused, equality, and that a node said as
+ * an expression has the bits its kernel gives. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ir/express.h"
+#include "ir/infer.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "tests/unit/eval_check.h"
+
+static void test_values(void) {
+  eval_same("const %z: f16[3] = cast(f32[3] [1.0, 65520.0, 0.1])"
+            "const %want: f16[3] = [1.0, inf, 0.1]");
+  eval_same("const %z: f32[2] = cast(i8[2] [-128, 127])  const %want: f32[2] = [-128.0, 127.0]");
+  eval_same("const %z: i32[2] = cast(i64[2] [-1, 7])  const %want: i32[2] = [-1, 7]");
+  eval_same("const %z: f64[1] = cast(f16[1] [0.5])  const %want: f64[1] = [0.5]");
+  eval_same("const %z: f32[3,2] = view(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0, [3, 2], [1, 3])"
+            "const %want: f32[3,2] = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]");
+  eval_same("const %z: bool[4] = view(bool[2] [true, false], 1, [2, 2], [-1, 0])"
+            "const %want: bool[4] = [false, false, true, true]");
+  eval_same("const %z: i64[6] = concat(2, i64[4] [1, 2, 3, 4], i64[2] [8, 9])"
+            "const %want: i64[6] = [1, 2, 8, 3, 4, 9]");
+  eval_same("const %z: f32[4] = div(f32[4] [1.0, 1.0, 0.0, -6.0], f32[4] [4.0, 0.0, 1.0, 3.0])"
+            "const %want: f32[4] = [0.25, inf, 0.0, -2.0]");
+  /* 2048 + 1 has no f16: the sum is rounded once, to even */
+  eval_same("const %z: f16[1] = add(f16[1] [2048.0], f16[1] [1.0])"
+            "const %want: f16[1] = [2048.0]");
+  eval_same("const %z: bf16[1] = sub(bf16[1] [1.0], bf16[1] [0.5])  const %want: bf16[1] = [0.5]");
+  eval_same("const %z: f64[1] = mul(f64[1] [3.0], f64[1] [0.25])  const %want: f64[1] = [0.75]");
+}
+
+static void test_nested(void) {
+  eval_same("const %z: f32[2,2] = view(f32[2,3] mul(f32[6] cast(f16[6] [1.0, 2.0, 3.0, 4.0, 5.0, "
+            "6.0]), f32[2,3] view(f32[2] [1.0, 10.0], 0, [2, 3], [1, 0])), 5, [2, 2], [-3, -2])"
+            "const %want: f32[2,2] = [60.0, 40.0, 3.0, 1.0]");
+}
+
+/* Every range of a tensor reads as part of the whole, and so do its blocks. */
+static void check_pieces(const tl_tensor *t, uint64_t n, size_t size) {
+  unsigned char *all = malloc(n * size);
+  unsigned char *part = malloc(n * size);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(all);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(part);
+  tl_tensor_read(t, 0, n, all);
+  for (uint64_t i = 0, first = 0; i < 200; i++, first = (first * 7 + 13) % n) {
+    uint64_t count = (i * 97) % (n - first) + 1;
+    tl_tensor_read(t, first, count, part);
+    CU_ASSERT_EQUAL(memcmp(part, all + first * size, count * size), 0);
+  }
+  tl_tensor_room room;
+  size_t got;
+  for (uint64_t at = 0; at < t->bytes; at += got) {
+    const void *p = tl_tensor_block(t, at, &room, &got);
+    CU_ASSERT_TRUE_FATAL(p && got > 0 && got <= t->bytes - at);
+    CU_ASSERT_EQUAL(memcmp(p, all + at, got), 0);
+  }
+  free(all);
+  free(part);
+}
+
+static void test_pieces(void) {
+  eval_run r;
+  float numbers[3000];
+  for (int i = 0; i < 3000; i++)
+    numbers[i] = (float)i / 7.0f;
+  eval_run_open(&r, "graph @g() -> (%z) { const %z: f32[] = 1.0 }", false, NULL, NULL);
+  tl_module *m = r.m;
+  int64_t shape[] = {60, 50};
+  tl_type_id f32 = tl_type_tensor(m, TL_DTYPE_F32, 2, shape);
+  tl_type_id f16 = tl_type_tensor(m, TL_DTYPE_F16, 2, shape);
+  const tl_tensor *base = tl_tensor_get(m, tl_tensor_from_bytes(m, f32, numbers, sizeof numbers));
+  const tl_tensor *pair[2] = {base, base};
+  tl_tensor_expr view = {.kind = TL_EXPR_VIEW, .rank = 3, .start = 2999, .n_sources = 1,
+                         .sources = pair, .dims = {4, 15, 50}, .strides = {-15, -1, -60}};
+  CU_ASSERT_PTR_NULL_FATAL(tl_tensor_expr_problem(m, f32, &view));
+  const tl_tensor *turned = tl_tensor_get(m, tl_tensor_express(m, f32, &view));
+  check_pieces(turned, 3000, 4);
+  pair[1] = turned;
+  tl_tensor_expr sum = {.kind = TL_EXPR_ADD, .n_sources = 2, .sources = pair};
+  const tl_tensor *added = tl_tensor_get(m, tl_tensor_express(m, f32, &sum));
+  check_pieces(added, 3000, 4);
+  float last;
+  tl_tensor_read(added, 2999, 1, &last);
+  CU_ASSERT_EQUAL(last, numbers[2999] + numbers[2999 - 45 - 14 - 49 * 60]);
+  tl_tensor_expr cast = {.kind = TL_EXPR_CAST, .n_sources = 1, .sources = &added};
+  check_pieces(tl_tensor_get(m, tl_tensor_express(m, f16, &cast)), 3000, 2);
+  int64_t wide[] = {60, 100};
+  tl_type_id both = tl_type_tensor(m, TL_DTYPE_F32, 2, wide);
+  tl_tensor_expr concat = {.kind = TL_EXPR_CONCAT, .outer = 60, .n_sources = 2, .sources = pair};
+  check_pieces(tl_tensor_get(m, tl_tensor_express(m, both, &concat)), 6000, 4);
+  eval_run_close(&r);
+}
+
+static void remember(void *user, const tl_diagnostic *d) {
+  snprintf(user, 512, "%s", d->message);
+}
+
+static void refuse(const char *constant, const char *part) {
+  char text[1024];
+  char message[512] = "";
+  tl_diag diag = {.fn = remember, .user = message};
+  tl_module *m = NULL;
+  snprintf(text, sizeof text, "graph @g(%%x: f32[1]) -> (%%x) { const %s }", constant);
+  CU_ASSERT_NOT_EQUAL(tl_module_parse(&diag, "t.tir", tl_sv_from(text), &m), TL_OK);
+  CU_ASSERT_PTR_NULL(m);
+  if (!strstr(message, part))
+    printf("\n  %s\n    says: %s\n", constant, message);
+  CU_ASSERT_PTR_NOT_NULL(strstr(message, part));
+}
+
+static void test_refused(void) {
+  refuse("%c: f32[2] = cast(str[2] [\"a\", \"b\"])", "whole bytes");
+  refuse("%c: f32[3] = cast(f16[2] [1.0, 2.0])", "elements");
+  refuse("%c: bf16[1] = cast(f64[1] [1.0])", "element types");
+  refuse("%c: i64[1] = add(i64[1] [1], i64[1] [2])", "arithmetic");
+  refuse("%c: f32[1] = add(f32[1] [1.0])", "number of sources");
+  refuse("%c: f32[0] = view(f32[1] [1.0], 0, [1], [1])", "at least one");
+  refuse("%c: f32[3] = view(f32[2] [1.0, 2.0], 0, [3], [1])", "leaves its source");
+  refuse("%c: f32[2] = view(f32[2] [1.0, 2.0], 0, [2], [-1])", "leaves its source");
+  refuse("%c: f32[2] = view(f32[2] [1.0, 2.0], 2, [2], [0])", "outside");
+  refuse("%c: f32[2] = view(f32[2] [1.0, 2.0], 18446744073709551615, [2], [1])", "outside");
+  refuse("%c: f32[2] = view(f32[2] [1.0, 2.0], 0, [2], [9223372036854775807])", "leaves");
+  refuse("%c: f32[2] = view(f32[2] [1.0, 2.0], 1, [2], [-9223372036854775808])", "leaves");
+  refuse("%c: f32[2] = view(f32[2] [1.0, 2.0], 0, [9223372036854775807, 4], [0, 0])", "too large");
+  refuse("%c: f32[281474976710656] = view(f32[1] [1.0], 0, [281474976710656], [0])", "too large");
+  refuse("%c: f32[1] = view(f32[1] [1.0], 0, [], [])", "no dims");
+  refuse("%c: f32[1] = view(f32[1] [1.0], 0, [1,1,1,1,1,1,1,1,1], [1])", "at most");
+  refuse("%c: f32[1] = view(f32[1] [1.0], 0, [1], [1, 1])", "strides");
+  refuse("%c: f32[3] = concat(2, f32[3] [1.0, 2.0, 3.0])", "pieces");
+  refuse("%c: f32[3] = concat(0, f32[3] [1.0, 2.0, 3.0])", "pieces");
+  refuse("%c: f32[1] = cast(f32[1] cast(f32[1] cast(f32[1] cast(f32[1] cast(f32[1] cast(f32[1] "
+         "cast(f32[1] cast(f32[1] cast(f32[1] [1.0])))))))))", "deep");
+}
+
+static void test_equal(void) {
+  eval_run r;
+  eval_run_open(&r,
+                "graph @g() -> (%a, %b, %c, %d) {"
+                "const %a: f32[2] = cast(f16[2] [1.0, 2.0])  const %b: f32[2] = [1.0, 2.0]"
+                "const %c: f32[2] = view(f32[2] [1.0, 2.0], 1, [2], [-1])"
+                "const %d: f32[2] = view(f32[2] [1.0, 2.0], 0, [2], [1]) }",
+                false, NULL, NULL);
+  const tl_tensor *t[4];
+  for (uint32_t i = 0; i < 4; i++)
+    t[i] = tl_value_constant(r.m, tl_graph_output(r.m, tl_module_main(r.m), i));
+  CU_ASSERT_TRUE(tl_tensor_equal(r.m, t[0], t[1], 100));
+  CU_ASSERT_TRUE(tl_tensor_equal(r.m, t[0], t[3], 100));
+  CU_ASSERT_FALSE(tl_tensor_equal(r.m, t[1], t[2], 100));
+  CU_ASSERT_FALSE(tl_tensor_equal(r.m, t[0], t[1], 4)); /* other sources, too long to compare */
+  CU_ASSERT_TRUE(tl_tensor_equal(r.m, t[0], t[0], 0));
+  double v;
+  CU_ASSERT_TRUE(tl_tensor_float_at(r.m, t[2], 1, &v) && v == 1.0);
+  CU_ASSERT_FALSE(tl_tensor_float_at(r.m, t[2], 2, &v));
+  eval_run_close(&r);
+}
+
+/* The first node of the case, run and said as an expression: the same bits. */
+static void express_same(const char *body, bool can) {
+  char text[2048];
+  eval_run r;
+  const tl_tensor *in[8] = {NULL};
+  snprintf(text, sizeof text, "graph @g() -> (%%z) { %s }", body);
+  eval_run_open(&r, text, true, NULL, NULL);
+  CU_ASSERT_EQUAL_FATAL(r.status, TL_OK);
+  tl_node_id n = tl_module_main(r.m)->first;
+  for (uint32_t i = 0; i < tl_node_get(r.m, n)->n_operands; i++)
+    in[i] = tl_value_constant(r.m, tl_operand(r.m, n, i));
+  tl_tensor_id made = tl_node_express(r.m, n, in);
+  CU_ASSERT_EQUAL(made != TL_NO_TENSOR, can);
+  tl_host *z = made ? tl_host_from_tensor(&r.heap, r.m, tl_tensor_get(r.m, made)) : NULL;
+  if (z) {
+    CU_ASSERT_EQUAL_FATAL(z->bytes, r.outputs[0]->bytes);
+    CU_ASSERT_EQUAL(memcmp(z->data, r.outputs[0]->data, z->bytes), 0);
+  }
+  tl_host_release(z);
+  eval_run_close(&r);
+}
+
+#define SIX "const %a: f32[2,3] = [1.0, -2.0, 3.5, 0.1, nan, inf] "
+#define ROW "const %b: f32[3] = [10.0, 0.0, 0.3] "
+#define COLUMN "const %b: f32[2,1] = [10.0, 0.3] "
+
+static void test_express(void) {
+  express_same(SIX ROW "%z = Add(%a, %b)", true);
+  express_same(SIX ROW "%z = Sub(%b, %a)", true);
+  express_same(SIX COLUMN "%z = Mul(%a, %b)", true);
+  express_same(SIX COLUMN "%z = Div(%b, %a)", true);
+  express_same("const %a: f32[2,1] = [1.0, 2.0] const %b: f32[1,2] = [3.0, 4.0] %z = Mul(%a, %b)",
+               true);
+  express_same("const %a: i64[2] = [1, 2] %z = Mul(%a, %a)", false);
+  express_same("const %a: f16[3] = [1.0, 65504.0, 0.1] %z = Add(%a, %a)", true);
+  express_same(SIX "%z = Transpose(%a)", true);
+  express_same("const %a: i8[2,1,3] = [1, 2, 3, 4, 5, 6] %z = Transpose(%a) {perm=[2, 0, 1]}",
+               true);
+  express_same(SIX "const %n: i64[3] = [3, 1, -1] %z = Reshape(%a, %n)", true);
+  express_same(SIX "const %s: i64[2] = [-1, 5] const %e: i64[2] = [-100, 0]"
+                   "const %x: i64[2] = [-2, 1] const %t: i64[2] = [-1, -2]"
+                   "%z = Slice(%a, %s, %e, %x, %t)", true);
+  express_same(SIX "const %s: i64[1] = [1] const %e: i64[1] = [9223372036854775807]"
+                   "%z = Slice(%a, %s, %e)", true);
+  express_same(SIX "const %s: i64[1] = [1] const %e: i64[1] = [1] %z = Slice(%a, %s, %e)", false);
+  express_same(SIX COLUMN "%z = Concat(%a, %b) {axis=-1}", true);
+  express_same("const %a: f32[0,3] = [] %z = Transpose(%a)", false);
+  express_same("const %a: str[2] = [\"a\", \"b\"] const %n: i64[2] = [1, 2] %z = Reshape(%a, %n)",
+               false);
+}
+
+/* A view of a computed tensor is a computation of views. */
+static void test_views_move_in(void) {
+  express_same("const %a: f32[2,3] = mul(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], f32[2,3] "
+               "view(f32[3] [1.0, 10.0, 100.0], 0, [2, 3], [0, 1])) %z = Transpose(%a)", true);
+  express_same("const %a: f16[2,3] = cast(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])"
+               "const %s: i64[1] = [1] const %e: i64[1] = [3] const %x: i64[1] = [1]"
+               "%z = Slice(%a, %s, %e, %x)", true);
+  express_same("const %a: f32[3,2] = view(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0, [3, 2], "
+               "[1, 3]) const %s: i64[1] = [2] const %e: i64[1] = [-9] const %x: i64[1] = [0]"
+               "const %t: i64[1] = [-1] %z = Slice(%a, %s, %e, %x, %t)", true);
+}
+
+static const unit_test tests[] = {{"values of each kind", test_values},
+                                  {"expressions in expressions", test_nested},
+                                  {"pieces of a tensor", test_pieces},
+                                  {"what is refused", test_refused},
+                                  {"equality and elements", test_equal},
+                                  {"nodes as expressions", test_express},
+                                  {"views move inward", test_views_move_in},
+                                  {NULL, NULL}};
+
+const unit_suite unit_suite_tensor_expr = {"tensor_expr", tests};
