@@ -185,6 +185,23 @@ class Tests:
         """the corpus beside the project"""
         return self.conformance('corpus')
 
+    def evaluation(self, which, *more):
+        return counted([PYTHON, 'tests/conformance/evaluate.py', '--tailor', self.tool('asan'),
+                        '--set', which, *more])
+
+    def evaluate(self):
+        """official models against their reference outputs, sanitized"""
+        return self.evaluation('official', '--doc', 'docs/evaluator-coverage.md')
+
+    def evaluate_corpus(self):
+        """models of the corpus against reference outputs, sanitized"""
+        return self.evaluation('corpus')
+
+    def determinism(self):
+        """exact evaluation: threads, compilers, vector units"""
+        return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
+                        '--other', self.tool('clang')])
+
     def fuzz(self):
         """libFuzzer targets and saved crashers"""
         return counted([PYTHON, 'tests/fuzz/run.py', '--build', self.folder('fuzz'), '--seconds',
@@ -193,7 +210,7 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'threads',
          'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'golden_numbers',
-         'official', 'corpus', 'fuzz']
+         'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -135,7 +135,8 @@ static void add_row(tl_table *t, const tl_module *m, const tl_twin *row) {
 }
 
 static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
-  static const char *const heads[] = {"tensor", "op", "off", "max abs", "max rel", "cosine", "verdict"};
+  static const char *const heads[] = {"tensor",  "op",     "off",    "max abs",
+                                      "max rel", "cosine", "verdict"};
   uint32_t n_differ, n = 0;
   const tl_twin *first = first_that_differs(&t->rows, &n_differ);
   tl_buf_printf(out, "%u tensors have the same name, %u of them differ", t->rows.n + t->skipped,

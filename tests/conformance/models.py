@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model sets: official node tests of Debian's libonnx-testdata, and the corpus beside the
-project when it is there. A case is (name, model path, folder of reference data or None, flags)."""
+project when it is there. A case is (name, model path, folder of reference data or None, whether
+ONNX Runtime loads it, whether ONNX Runtime reproduces the data)."""
 import collections
 import os
 
-Case = collections.namedtuple('Case', 'name path data ort')
+Case = collections.namedtuple('Case', 'name path data ort reproduced', defaults=[None])
 
 OFFICIAL = '/usr/lib/python3/dist-packages/onnx/backend/test/data'
 
@@ -44,7 +45,9 @@ def corpus(root):
             row = dict(zip(head, line.rstrip('\n').split('\t')))
             path = os.path.join(base, row['path'])
             folder = os.path.dirname(path)
-            yield Case(os.path.dirname(row['path']), path, data_folder(folder), row['ort'] == 'ok')
+            reproduced = row['ref'].startswith('match') or row['ref'] == 'ort-made'
+            yield Case(os.path.dirname(row['path']), path, data_folder(folder), row['ort'] == 'ok',
+                       reproduced)
 
 
 SETS = {'official': official, 'corpus': corpus}

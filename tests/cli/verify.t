@@ -1,0 +1,90 @@
+# tailor verify: two models, a folder of references, another runtime.
+$ printf 'graph @g(%%x: f32[2,n], %%y: f32[n,3]) -> (%%z) {\n  %%h = MatMul(%%x, %%y)\n  %%z = Identity(%%h)\n}\n' >a.tir; sed 's/Identity(%h)/Add(%h, %h)/' a.tir >b.tir
+$ tailor verify a.tir a.tir --dim n=4
+> 2 of 2 inputs are random (seed 0)
+> equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+> 2 tensors have the same name, 0 of them differ
+$ tailor verify a.tir b.tir --exact --dim n=4
+> 2 of 2 inputs are random (seed 0)
+> differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1; the worst is element 2: -1.0031051635742188 against -0.5015525817871094
+> 2 tensors have the same name, 1 of them differ
+> the first that differs: "z" (Add)
+> tensor  op   off  max abs  max rel  cosine  verdict
+> "z"     Add  6    0.5016   1        1       differs
+? 5
+$ tailor verify a.tir b.tir --exact --dim n=4 --tensors=0 --rtol=1 | head -2
+> 2 of 2 inputs are random (seed 0)
+> equal   "z": 0 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1
+$ tailor verify a.tir b.tir --exact --dim n=4 --cosine=0.9 --json
+> {"equal": true, "note": "2 of 2 inputs are random (seed 0)",
+>  "outputs": [
+>   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "cosine": 1.0}],
+>  "tensors": {"compared": 2, "skipped": 0, "differ": 0, "first": null, "worst": [
+>   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "cosine": 1.0}]}}
+$ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact
+> 2 of 2 inputs are random (seed 0)
+> differs "z": 6 of 6 elements differ, max abs 0.002192, max rel 0.01648, cosine 1; the worst is element 1: 0.130859375 against 0.13305160403251648
+> 2 tensors have the same name, 2 of them differ
+> the first that differs: "h" (MatMul)
+> tensor  op        off  max abs   max rel  cosine  verdict
+> "h"     MatMul    6    0.002192  0.01648  1       differs
+> "z"     Identity  6    0.002192  0.01648  1       differs
+? 5
+$ tailor run a.tir -q --exact --dim n=4 -o ref >o.txt; tailor verify a.tir ref --exact; tailor verify b.tir ref --exact
+> equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+> differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1; the worst is element 2: -1.0031051635742188 against -0.5015525817871094
+? 5
+$ tailor verify a.tir ref --input x=random
+! tailor: error: --input: cannot be combined with a folder of outputs: it holds the inputs too
+? 1
+$ tailor verify a.tir ref --atol=-1
+! tailor: error: --atol: '-1' is not a number of at least 0
+? 1
+$ tailor verify a.tir
+! tailor: error: two models are compared, or a model with a folder of outputs
+!   hint: tailor verify MODEL MODEL|FOLDER
+? 1
+$ tailor verify a.tir none
+! none: error: cannot open 'none': No such file or directory
+? 4
+$ mkdir empty; tailor verify a.tir empty
+! empty: error: the folder has no output_0.pb or output_0.npy to compare with
+? 1
+$ cp ref/input_0.pb ref/input_2.pb; tailor verify a.tir ref
+! ref: error: the folder has 3 input_N.pb files, the model 2 inputs without a value
+? 2
+$ printf 'graph @g(%%x: f32[2,n], %%q: f32[n,3], %%r: f32[1]) -> (%%z) {\n  %%z = MatMul(%%x, %%q)\n}\n' >c.tir; tailor verify a.tir c.tir
+! c.tir: error: input 'q' has no counterpart in 'a.tir'
+!   hint: the two models must have the same inputs
+? 1
+$ sed 's/(%z)/(%h, %z)/' a.tir >d.tir; tailor verify a.tir d.tir --dim n=2 | head -2; tailor verify d.tir d.tir --dim n=2 --memory-limit=1G | tail -1
+> 2 tensors have the same name, 0 of them differ
+! d.tir: error: output 'h' has no counterpart in 'a.tir'
+!   hint: outputs are paired by name, or by position when there are as many
+# a runner gets MODEL INPUTS OUTPUTS; what it prints is not a result
+$ printf '#!/bin/sh\necho "$(basename $1)"; ls $2; cp ref/output_0.pb $3/output_0.pb\n' >runner; chmod +x runner; rm ref/input_2.pb
+$ tailor verify a.tir a.tir --exact --input ref --runner ./runner
+> equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+! model.onnx
+! input_0.pb
+! input_1.pb
+$ tailor verify a.tir ref --runner ./runner 2>/dev/null
+> equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+$ tailor run a.tir --input ref --runner ./runner 2>/dev/null | grep -v time
+> output  type      min      max     mean     nan  inf
+> "z"     f32[2,3]  -0.5016  0.3327  0.00762  0    0
+$ printf '#!/bin/sh\necho broken >&2\nexit 9\n' >broken; chmod +x broken; tailor run a.tir --runner ./broken
+! broken
+! tailor: error: --runner: './broken' failed with status 9
+? 3
+$ tailor run a.tir --runner 'none at all'
+! tailor: error: --runner: cannot start 'none': No such file or directory
+? 4
+$ tailor run a.tir --runner true 2>&1 | sed 's/^.*outputs: /.../'
+> ...error: the folder has no output_0.pb or output_0.npy to compare with
+$ tailor run a.tir --runner ./runner --emulate f16
+! tailor: error: --emulate: cannot be combined with --runner: another runtime computes
+? 1
+$ tailor verify a.tir ref --runner ./runner --exact
+! tailor: error: --exact: cannot be combined with --runner and a folder: nothing is computed here
+? 1
