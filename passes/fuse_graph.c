@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph-fusion: the rules of kind graph, each under its public pass name; weights that they compute
- * are folded at once.
+/* graph-fusion: the rules of kind graph, each under its public pass name.
  *
  * Requires:  infer-shapes, clean-up.   Keeps: names and order of graph outputs.
  * After:     no graph-fusion rule that is switched on fits, unless the bound on rounds was reached.
@@ -12,14 +11,11 @@
 enum { ROUNDS = 10 };
 
 tl_status tl_pass_fuse_graph(tl_pass *p, tl_module *m) {
-  uint64_t before = p->changed;
   tl_ruleset set;
   tl_ruleset_init(&set, m);
   tl_status status = tl_rules_add_builtin(&set);
   if (status == TL_OK)
     status = tl_rewrite(&(tl_rewriter){p, m, &set, TL_RULE_GRAPH, ROUNDS});
   tl_ruleset_release(&set);
-  if (status == TL_OK && p->changed != before)
-    status = tl_pass_fold_constants(p, m);
   return status;
 }

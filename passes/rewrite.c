@@ -2,6 +2,7 @@
 /* The engine (rewrite.h). */
 #include "passes/rewrite.h"
 
+#include "passes/passes.h"
 #include "passes/rule_index.h"
 
 enum { MOST_NEIGHBOURS = 64, NEAR_PERCENT = 60 };
@@ -25,6 +26,7 @@ typedef struct engine {
   tl_match match;
   bool no_memory;
   bool stopped; /* the rewrite limit is reached */
+  bool weights; /* a replacement computes with constants only */
 } engine;
 
 static tl_status out_of_memory(const engine *e) {
@@ -100,9 +102,20 @@ static void note_operands(engine *e, const tl_match *x) {
       note_users(e, x->values[v]);
 }
 
+static bool computes_constants(const tl_module *m, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    if (v && !tl_value_constant(m, v))
+      return false;
+  }
+  return tl_node_get(m, n)->n_operands > 0;
+}
+
 static void note_built(engine *e, const tl_built *b) {
-  for (uint32_t i = 0; i < b->n_nodes; i++)
+  for (uint32_t i = 0; i < b->n_nodes; i++) {
     note_changed(e, b->nodes[i]);
+    e->weights = e->weights || computes_constants(e->m, b->nodes[i]);
+  }
   for (uint32_t i = 0; i < b->n_outputs; i++) {
     tl_node_id made = tl_value_producer(e->m, b->outputs[i]);
     if (made)
@@ -199,6 +212,9 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
     tl_rule_index_visit(&e->index, e->m, n, consider, e);
   for (uint32_t round = 0; e->candidates.n && !e->stopped; round++) {
     TL_TRY(apply_candidates(e));
+    if (e->weights && e->r->kind != TL_RULE_DEFINE) /* later rules ask for constants */
+      TL_TRY(tl_pass_fold_constants(e->r->pass, e->m));
+    e->weights = false;
     if (round >= e->r->rounds)
       break;
     find_again(e);

@@ -30,7 +30,9 @@ tl_rv tl_rule_fn_abs(tl_match *x, const tl_expr *e) {
   tl_rv v = tl_rule_arg(x, e, 0);
   if (v.kind == TL_RV_INT && v.i != INT64_MIN)
     return tl_rv_int(v.i < 0 ? -v.i : v.i);
-  return v.kind == TL_RV_FLOAT ? (tl_rv){.kind = TL_RV_FLOAT, .f = v.f < 0 ? -v.f : v.f} : tl_rv_none();
+  if (v.kind == TL_RV_FLOAT && v.f < 0)
+    v.f = -v.f;
+  return v.kind == TL_RV_FLOAT ? v : tl_rv_none();
 }
 
 tl_rv tl_rule_fn_or(tl_match *x, const tl_expr *e) {
@@ -236,6 +238,16 @@ tl_rv tl_rule_fn_add_lists(tl_match *x, const tl_expr *e) {
     if (__builtin_add_overflow(a.at[i], b.at[i], &at[i]))
       return tl_rv_none();
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_below(tl_match *x, const tl_expr *e) {
+  tl_int_list a, b;
+  if (!tl_rule_list_arg(x, e, 0, &a) || !tl_rule_list_arg(x, e, 1, &b) || a.n != b.n)
+    return tl_rv_none();
+  for (uint32_t i = 0; i < a.n; i++)
+    if (a.at[i] >= b.at[i])
+      return tl_rv_truth(false);
+  return tl_rv_truth(true);
 }
 
 tl_rv tl_rule_fn_axes(tl_match *x, const tl_expr *e) {
