@@ -191,7 +191,7 @@ static void scale_range(void *user, uint64_t begin, uint64_t end) {
       ((double *)s->y->data)[i] *= (double)s->by;
 }
 
-static tl_status fused(tl_eval *x, tl_host **y) {
+tl_status tl_matmul_fused(tl_eval *x, tl_host **y) {
   tl_matmul_view a, b;
   tl_matmul p;
   TL_TRY(tl_matmul_view_of(x, 0, tl_eval_int(x, TL_SYM_transBatchA, 0) != 0,
@@ -208,5 +208,5 @@ static tl_status fused(tl_eval *x, tl_host **y) {
 
 tl_status tl_eval_fused_matmul(tl_eval *x) {
   tl_host *y;
-  return fused(x, &y);
+  return tl_matmul_fused(x, &y);
 }

@@ -34,6 +34,8 @@ tl_status tl_matmul_plan(tl_eval *x, const tl_matmul_view *a, const tl_matmul_vi
 tl_status tl_matmul_run(tl_eval *x, tl_matmul *p, const tl_host *a, const tl_host *b,
                         tl_host **out) TL_NODISCARD;
 
+/* MatMul of the node with alpha, transA, transB, transBatchA, transBatchB where it has them. */
+tl_status tl_matmul_fused(tl_eval *x, tl_host **y) TL_NODISCARD;
 /* Gemm of the node: alpha, beta, transA, transB, C as operand 2. */
 tl_status tl_linear_run(tl_eval *x, tl_host **y) TL_NODISCARD;
 

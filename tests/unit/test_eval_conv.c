@@ -66,6 +66,36 @@ static void bad_convolutions_are_refused(void) {
                "const %b = f32[2] [1.0, 2.0]  %z = Conv(%x, %w, %b)", "bias");
 }
 
+static void integer_convolutions(void) {
+  /* padding is the zero point: (1-1)+(3-1) at the begin */
+  eval_same("const %x = u8[1,1,2] [3, 5]  const %w = i8[1,1,2] [1, 1]  const %zx = u8[] 1\n"
+            "%z = ConvInteger(%x, %w, %zx) {pads=[1, 0]}  const %want = i32[1,1,2] [2, 6]");
+  /* four channels, a weight zero point each: the way by the product; 2 * (w - zero) */
+  eval_same("const %x = u8[1,1,1] [2]  const %w = u8[4,1,1] [1, 2, 3, 4]\n"
+            "const %zx = u8[] 0  const %zw = u8[4] [0, 1, 0, 1]\n"
+            "%z = ConvInteger(%x, %w, %zx, %zw)  const %want = i32[1,4,1] [2, 2, 6, 6]");
+  eval_same("const %x = u8[1,1,1] [10]  const %w = i8[2,1,1] [3, -3]  const %s = f32[] 0.5\n"
+            "const %zx = u8[] 0  const %sw = f32[2] [1.0, 0.5]  const %zw = i8[] 0\n"
+            "const %sy = f32[] 1.0  const %zy = u8[] 7  const %b = i32[2] [1, 0]\n"
+            "%z = QLinearConv(%x, %s, %zx, %w, %sw, %zw, %sy, %zy, %b)\n"
+            "const %want = u8[1,2,1] [23, 0]"); /* 15.5 to 16, halves to even */
+  eval_same("const %x = u8[1,2,1] [10, 20]  const %w = i8[2,1,1] [3, 1]  const %s = f32[] 1.0\n"
+            "const %zx = u8[] 0  const %zw = i8[] 0  const %zy = u8[] 0\n"
+            "%z = com.microsoft::QLinearConv(%x, %s, %zx, %w, %s, %zw, %s, %zy) "
+            "{channels_last=1}\n"
+            "const %want = u8[1,2,2] [30, 10, 60, 20]");
+}
+
+static void fused_convolutions(void) {
+  eval_same("const %x = f32[1,1,2] [1.0, -2.0]  const %w = f32[1,1,1] [1.0]\n"
+            "const %b = f32[1] [0.5]  const %s = f32[1,1,2] [1.0, 1.0]\n"
+            "%z = com.microsoft::FusedConv(%x, %w, %b, %s) {activation=\"Relu\"}\n"
+            "const %want = f32[1,1,2] [2.5, 0.0]");
+  eval_same("const %x = f32[1,2,1,2] [1.0, 2.0, 3.0, 4.0]  const %w = f32[1,2,1,1] [1.0, 10.0]\n"
+            "%z = com.microsoft::NhwcConv(%x, %w) {kernel_shape=[1, 1]}\n"
+            "const %want = f32[1,2,1,1] [21.0, 43.0]");
+}
+
 static void pools_windows(void) {
   eval_same("const %x = f32[1,1,3,3] " IOTA9 "\n"
             "%z = MaxPool(%x) {kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1}\n"
@@ -127,6 +157,8 @@ static const unit_test tests[] = {
     {"SAME padding splits", same_padding_splits},
     {"empty convolutions", empty_convolutions},
     {"bad convolutions are refused", bad_convolutions_are_refused},
+    {"integer convolutions", integer_convolutions},
+    {"fused convolutions", fused_convolutions},
     {"pools windows", pools_windows},
     {"MaxPool tells where", max_pool_tells_where},
     {"pools whole channels", pools_whole_channels},

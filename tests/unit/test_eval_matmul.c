@@ -87,6 +87,41 @@ static void fused_transposes(void) {
             "const %want = f32[1,2,1] [10.5, 21.5]");
 }
 
+static void quantized_products(void) {
+  /* (10-2) * (3-1) + (4-2) * (5-1) = 24 */
+  eval_same("const %a = u8[1,2] [10, 4]  const %b = i8[2,1] [3, 5]\n"
+            "const %za = u8[] 2  const %zb = i8[1] [1]\n"
+            "%z = MatMulInteger(%a, %b, %za, %zb)  const %want = i32[1,1] [24]");
+  /* a zero point by row */
+  eval_same("const %a = u8[2,1] [10, 4]  const %b = u8[1,1] [3]  const %za = u8[2] [2, 4]\n"
+            "%z = MatMulInteger(%a, %b, %za)  const %want = i32[2,1] [24, 0]");
+  /* 24 * 0.5 * 0.25 / 1 = 3 -> 103; 24 * 0.5 * 50 saturates */
+  eval_same("const %a = u8[1,2] [10, 4]  const %b = i8[2,2] [3, 3, 5, 5]\n"
+            "const %sa = f32[] 0.5  const %za = u8[] 2  const %sb = f32[2] [0.25, 50.0]\n"
+            "const %zb = i8[2] [1, 1]  const %sy = f32[] 1.0  const %zy = u8[] 100\n"
+            "%z = QLinearMatMul(%a, %sa, %za, %b, %sb, %zb, %sy, %zy)\n"
+            "const %want = u8[1,2] [103, 255]");
+  eval_same("const %a = i16[1,2] [300, -400]  const %b = i16[2,1] [2, 3]\n"
+            "%z = com.microsoft::MatMulInteger16(%a, %b)  const %want = i32[1,1] [-600]");
+  eval_same("const %a = u8[1,1] [10]  const %b = u8[1,1] [3]  const %s = f32[] 0.5\n"
+            "const %c = i32[1] [4]\n"
+            "const %za = u8[] 2  const %zb = u8[] 1\n"
+            "%z = com.microsoft::QGemm(%a, %s, %za, %b, %s, %zb, %c)\n"
+            "const %want = f32[1,1] [5.0]");
+}
+
+static void products_with_activations(void) {
+  eval_same("const %a = f32[1,1] [2.0]  const %b = f32[1,2] [1.0, -1.0]\n"
+            "%z = com.microsoft::FusedGemm(%a, %b) {activation=\"LeakyRelu\",\n"
+            "  activation_alpha=0.5}\n"
+            "const %want = f32[1,2] [2.0, -1.0]");
+  eval_near("const %a = f32[1,1] [1.0]  const %b = f32[1,1] [0.5]  const %c = f32[1] [0.5]\n"
+            "%z = com.microsoft::GemmFastGelu(%a, %b, %c)  const %want = f32[1,1] [0.841192]",
+            1e-5, 0);
+  eval_refused("const %a = f32[1,1] [2.0]  const %b = f32[1,1] [1.0]\n"
+               "%z = com.microsoft::FusedGemm(%a, %b) {activation=\"Nope\"}", "'Nope'");
+}
+
 static void bad_shapes_are_refused(void) {
   eval_refused("const %a = f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]  const %b = f32[2] [1.0, 2.0]\n"
                "%z = MatMul(%a, %b)", "inner sizes are 3 and 2");
@@ -109,6 +144,8 @@ static const unit_test tests[] = {
     {"empty sums are zero", empty_sums_are_zero},
     {"Gemm scales and adds", gemm_scales_and_adds},
     {"fused forms transpose", fused_transposes},
+    {"quantized products", quantized_products},
+    {"products with activations", products_with_activations},
     {"bad shapes are refused", bad_shapes_are_refused},
     {NULL, NULL},
 };
