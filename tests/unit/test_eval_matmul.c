@@ -122,6 +122,43 @@ static void products_with_activations(void) {
                "%z = com.microsoft::FusedGemm(%a, %b) {activation=\"Nope\"}", "'Nope'");
 }
 
+#define M23 "f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]"
+
+static void einsum_contracts(void) {
+  eval_same("const %a = " M23 "  %z = Einsum(%a) {equation=\"ij->ji\"}\n"
+            "const %want = f32[3,2] [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]");
+  eval_same("const %a = " M23 "  %z = Einsum(%a) {equation=\"ij->\"}\n"
+            "const %want = f32[] 21.0");
+  eval_same("const %a = i32[2,2] [1, 2, 3, 4]  %z = Einsum(%a) {equation=\"ii->i\"}\n"
+            "const %want = i32[2] [1, 4]");
+  /* without an arrow: labels that occur once, by alphabet */
+  eval_same("const %a = f32[1,2] [1.0, 2.0]  const %b = f32[2,1] [3.0, 4.0]\n"
+            "%z = Einsum(%a, %b) {equation=\"ba, ac\"}  const %want = f32[1,1] [11.0]");
+  /* the result's order differs from rows, columns; a label of one operand alone is summed */
+  eval_same("const %a = " M23 "  const %b = f32[2] [1.0, 10.0]\n"
+            "%z = Einsum(%a, %b) {equation=\"ij,k->kj\"}\n"
+            "const %want = f32[2,3] [5.0, 7.0, 9.0, 50.0, 70.0, 90.0]");
+  eval_same("const %a = f64[2,1,2] [1.0, 2.0, 3.0, 4.0]  const %b = f64[2,1] [1.0, 10.0]\n"
+            "%z = Einsum(%a, %b) {equation=\"...ij,jk->...ik\"}\n"
+            "const %want = f64[2,1,1] [21.0, 43.0]");
+  eval_same("const %a = f32[2] [1.0, 2.0]  const %b = f32[2] [3.0, 4.0]\n"
+            "const %c = f32[2] [5.0, 6.0]\n"
+            "%z = Einsum(%a, %b, %c) {equation=\"i,i,j->j\"}\n"
+            "const %want = f32[2] [55.0, 66.0]");
+  eval_same("const %a = i8[2] [100, 100]  const %b = i8[2] [2, 3]\n"
+            "%z = Einsum(%a, %b) {equation=\"i,i->\"}  const %want = i8[] -12");
+  eval_same("const %a = f32[0,2] []  const %b = f32[0] []\n"
+            "%z = Einsum(%a, %b) {equation=\"ij,i->j\"}  const %want = f32[2] [0.0, 0.0]");
+}
+
+static void bad_equations_are_refused(void) {
+  eval_refused("const %a = " M23 "  %z = Einsum(%a) {equation=\"i?->i\"}", "unexpected");
+  eval_refused("const %a = " M23 "  %z = Einsum(%a) {equation=\"i->i\"}", "names 1 axes");
+  eval_refused("const %a = " M23 "  %z = Einsum(%a) {equation=\"ij->k\"}", "names no operand");
+  eval_refused("const %a = " M23 "  %z = Einsum(%a) {equation=\"ii->i\"}", "sizes 3 and 2");
+  eval_refused("const %a = " M23 "  %z = Einsum(%a) {equation=\"ij,j\"}", "more terms");
+}
+
 static void bad_shapes_are_refused(void) {
   eval_refused("const %a = f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]  const %b = f32[2] [1.0, 2.0]\n"
                "%z = MatMul(%a, %b)", "inner sizes are 3 and 2");
@@ -146,6 +183,8 @@ static const unit_test tests[] = {
     {"fused forms transpose", fused_transposes},
     {"quantized products", quantized_products},
     {"products with activations", products_with_activations},
+    {"Einsum contracts", einsum_contracts},
+    {"bad equations are refused", bad_equations_are_refused},
     {"bad shapes are refused", bad_shapes_are_refused},
     {NULL, NULL},
 };
