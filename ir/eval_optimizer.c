@@ -147,7 +147,8 @@ static tl_status read_rate(tl_eval *x, training *t) {
 tl_status tl_eval_train(tl_eval *x) {
   training t = {.op = x->arg};
   uint32_t states = t.op == ADAM ? 2 : 1, kinds = 2 + states;
-  if (x->n_in < 2 + kinds || (x->n_in - 2) % kinds || x->n_out < (x->n_in - 2) / kinds * (kinds - 1))
+  if (x->n_in < 2 + kinds || (x->n_in - 2) % kinds ||
+      x->n_out < (x->n_in - 2) / kinds * (kinds - 1))
     return tl_eval_fail(x, "operands and results do not fit together");
   TL_TRY(read_rate(x, &t));
   uint32_t n = (x->n_in - 2) / kinds;

@@ -79,7 +79,8 @@ static void channel_norms_use_their_channel(void) {
             "const %want = f32[1,2,2] [-1.0, 1.0, -1.0, 1.0]", 1e-6, 0);
   /* a window of the channel and the next one: 1 / (1 + (1 + 100) / 2), 10 / (1 + 100 / 2) */
   eval_near(CHANNELS "%z = LRN(%x) {size=2, alpha=1.0, beta=1.0}\n"
-            "const %want = f32[1,2,2] [0.019417476, 0.0065861690, 0.19607843, 0.066518847]", 1e-6, 0);
+            "const %want = f32[1,2,2] [0.019417476, 0.0065861690, 0.19607843, 0.066518847]",
+            1e-6, 0);
   eval_refused(CHANNELS "const %s = f32[3] [1.0, 1.0, 1.0]\n"
                "%z = InstanceNormalization(%x, %s, %s)", "expected 2");
   eval_refused(CHANNELS "const %s = f32[2] [1.0, 1.0]\n"
