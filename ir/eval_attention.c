@@ -264,6 +264,18 @@ tl_status tl_attention_set_mask(tl_eval *x, const tl_attention *a, uint32_t oper
   return TL_OK;
 }
 
+void tl_attention_join(const tl_attention *a, const tl_heads *past, const tl_heads *now,
+                       int64_t size, tl_host *to, int64_t at) {
+  const int64_t rows = past->rows + now->rows;
+  if (to->n == 0)
+    return;
+  for (int64_t b = 0; b < a->batch; b++)
+    for (int64_t head = 0; head < a->kv_heads; head++)
+      for (int64_t row = 0; row < rows; row++)
+        for (int64_t d = 0; d < size; d++)
+          tl_real_set(to, at++, joined(past, now, b, head, row, d));
+}
+
 tl_status tl_attention_present(tl_eval *x, uint32_t i, const tl_attention *a, const tl_heads *past,
                                const tl_heads *now, int64_t size) {
   const int64_t dims[4] = {a->batch, a->kv_heads, past->rows + now->rows, size};
@@ -271,11 +283,6 @@ tl_status tl_attention_present(tl_eval *x, uint32_t i, const tl_attention *a, co
   if (!tl_eval_wants(x, i))
     return TL_OK;
   TL_TRY(tl_eval_result(x, i, (tl_dtype)now->t->dtype, 4, dims, &t));
-  int64_t at = 0;
-  for (int64_t b = 0; b < dims[0] && t->n; b++)
-    for (int64_t head = 0; head < dims[1]; head++)
-      for (int64_t row = 0; row < dims[2]; row++)
-        for (int64_t d = 0; d < size; d++)
-          tl_real_set(t, at++, joined(past, now, b, head, row, d));
+  tl_attention_join(a, past, now, size, t, 0);
   return TL_OK;
 }

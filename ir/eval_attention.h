@@ -77,6 +77,10 @@ tl_heads tl_heads_of(const tl_host *t, int64_t heads, int64_t first, int64_t siz
 tl_status tl_attention_set_mask(tl_eval *x, const tl_attention *a, uint32_t operand,
                                 tl_attention_mask *out) TL_NODISCARD;
 
+/* Writes [B,kv_heads,T,size], the rows of `past` and then those of `now`, from element `at` on. */
+void tl_attention_join(const tl_attention *a, const tl_heads *past, const tl_heads *now,
+                       int64_t size, tl_host *to, int64_t at);
+
 /* Result i: [B,kv_heads,T,D], the rows of `past` and then those of `now`. */
 tl_status tl_attention_present(tl_eval *x, uint32_t i, const tl_attention *a, const tl_heads *past,
                                const tl_heads *now, int64_t size) TL_NODISCARD;

@@ -82,6 +82,32 @@ static void attention(void) {
                "attribute q_num_heads is 3, which does not divide 4");
 }
 
+static void contrib_attention(void) {
+  /* equal scores; the second key is beyond the length of 1 and has no weight */
+  eval_same("const %q = f32[1,1,1] [0.0]  const %k = f32[1,2,1] [1.0, 2.0]\n"
+            "const %v = f32[1,2,1] [3.0, 5.0]  const %m = i32[1] [1]\n"
+            "%z = com.microsoft::MultiHeadAttention(%q, %k, %v, _, %m) {num_heads=1}\n"
+            "const %want = f32[1,1,1] [3.0]");
+  /* weights make Q = 0, K = x, V = 2x + 1 */
+  eval_same("const %x = f32[1,2,1] [1.0, 3.0]  const %w = f32[1,3] [0.0, 1.0, 2.0]\n"
+            "const %b = f32[3] [0.0, 0.0, 1.0]\n"
+            "%z = com.microsoft::Attention(%x, %w, %b) {num_heads=1}\n"
+            "const %want = f32[1,2,1] [5.0, 5.0]");
+  /* one row in the cache, one new: both are seen, the third place stays empty */
+  eval_same_pairs("const %q = f32[1,1,1] [0.0]  const %k = f32[1,1,1] [1.0]\n"
+                  "const %v = f32[1,1,1] [3.0]  const %p = f32[1,1,3,1] [5.0, 9.0, 9.0]\n"
+                  "const %s = i32[1] [1]  const %t = i32[1] [2]\n"
+                  "%z0, %y, %z1 = com.microsoft::GroupQueryAttention(%q, %k, %v, %p, %p, %s, %t)\n"
+                  "    {num_heads=1, kv_num_heads=1}\n"
+                  "const %want0 = f32[1,1,1] [4.0]  const %want1 = f32[1,1,3,1] [5.0, 3.0, 0.0]",
+                  2);
+  eval_refused("const %q = f32[1,1,1] [0.0]  const %p = f32[1,1,3,1] [5.0, 9.0, 9.0]\n"
+               "const %s = i32[1] [7]  const %t = i32[1] [8]\n"
+               "%z, %y, %w = com.microsoft::GroupQueryAttention(%q, %q, %q, %p, %p, %s, %t)\n"
+               "    {num_heads=1, kv_num_heads=1}",
+               "the past has 3 rows, 7 are used");
+}
+
 static void rotation(void) {
   /* a quarter turn of the pair (1, 2) */
   eval_same("const %x = f32[1,1,1,2] [1.0, 2.0]  const %c = f32[3,1] [1.0, 1.0, 0.0]\n"
@@ -139,6 +165,7 @@ static const unit_test tests[] = {
     {"recurrent layers", recurrent_layers},
     {"recurrent layers refuse what does not fit", recurrent_refusals},
     {"attention", attention},
+    {"attention of ONNX Runtime", contrib_attention},
     {"rotary embedding", rotation},
     {"transforms and windows", transforms},
     {"random numbers", random_numbers},
