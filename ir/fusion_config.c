@@ -42,7 +42,8 @@ static verdict by_option(const tl_fusion_config *c, tl_sv pass) {
 }
 
 /* What no switch file changes: exceptional passes, level O1, passes that cannot be closed. */
-static verdict by_standing(const tl_fusion_config *c, const tl_fusion_name *row, tl_sv pass) {
+static verdict by_standing(const tl_fusion_config *c, const tl_fusion_name *row, tl_sv pass,
+                           tl_fusion_kind kind) {
   bool forbidden = row && row->close != TL_CLOSE_MAY;
   if (row && row->close == TL_CLOSE_EXCEPTIONAL)
     return (verdict){TL_SWITCH_ON, "cannot be switched off, not even by level O1"};
@@ -52,7 +53,8 @@ static verdict by_standing(const tl_fusion_config *c, const tl_fusion_name *row,
     return (verdict){c->forbidden_close, c->forbidden_close == TL_SWITCH_ON
                                              ? "cannot be switched off"
                                              : "forbidden_close_pass"};
-  if (c->functional_only)
+  /* Level O1 of the device compiler knows nothing of our own rules that simplify. */
+  if (c->functional_only && (row || kind != TL_FUSION_CLEANUP))
     return (verdict){TL_SWITCH_OFF, "level below O2"};
   if (forbidden)
     return (verdict){TL_SWITCH_ON, "cannot be switched off"};
@@ -76,17 +78,16 @@ static verdict by_file(const tl_fusion_config *c, const tl_fusion_name *row, tl_
   return (verdict){TL_SWITCH_ON, "on by default"};
 }
 
-bool tl_fusion_is_on(const tl_fusion_config *config, const char *pass, tl_fusion_kind kind,
+bool tl_fusion_is_on(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind,
                      const char **why) {
   static const tl_fusion_config nothing = {0};
   const tl_fusion_config *c = config ? config : &nothing;
-  tl_sv name = tl_sv_from(pass);
-  const tl_fusion_name *row = tl_fusion_name_find(name);
-  verdict v = by_option(c, name);
+  const tl_fusion_name *row = tl_fusion_name_find(pass);
+  verdict v = by_option(c, pass);
   if (!v.state)
-    v = by_standing(c, row, name);
+    v = by_standing(c, row, pass, kind);
   if (!v.state)
-    v = by_file(c, row, name, kind);
+    v = by_file(c, row, pass, kind);
   if (why)
     *why = v.why;
   return v.state == TL_SWITCH_ON;
@@ -99,14 +100,14 @@ static int raise_down(int priority) {
   return down ? priority + TL_PRIORITY_DOWN : priority;
 }
 
-static int user_priority(const tl_fusion_config *config, const char *pass, tl_fusion_kind kind) {
+static int user_priority(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind) {
   const tl_fusion_entry *e = config && kind < TL_N_FUSION_SECTIONS
-                                 ? tl_fusion_entry_find(&config->priority[kind], tl_sv_from(pass))
+                                 ? tl_fusion_entry_find(&config->priority[kind], pass)
                                  : NULL;
   return e ? raise_down(e->value) : TL_NO_PRIORITY;
 }
 
-int tl_fusion_priority(const tl_fusion_config *config, const char *pass, tl_fusion_kind kind,
+int tl_fusion_priority(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind,
                        int configured) {
   int priority = user_priority(config, pass, kind);
   return priority != TL_NO_PRIORITY ? priority : raise_down(configured);
@@ -115,7 +116,7 @@ int tl_fusion_priority(const tl_fusion_config *config, const char *pass, tl_fusi
 static int by_name(const void *a, const void *b) {
   const tl_fusion_order *x = a;
   const tl_fusion_order *y = b;
-  int order = tl_sv_compare(tl_sv_from(x->pass), tl_sv_from(y->pass));
+  int order = tl_sv_compare(x->pass, y->pass);
   return order ? order : x->position < y->position ? -1 : x->position > y->position;
 }
 

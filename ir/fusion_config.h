@@ -42,7 +42,7 @@ typedef struct tl_fusion_config {
 /* Is the pass on? config may be NULL. *why, unless why is NULL, becomes what decided: a static
  * string. A pass that the name table lacks (a user's rule) may be switched off and is on by
  * default. O(log n). */
-bool tl_fusion_is_on(const tl_fusion_config *config, const char *pass, tl_fusion_kind kind,
+bool tl_fusion_is_on(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind,
                      const char **why);
 
 /* Priorities: the smaller runs earlier. Bands of the device compiler. */
@@ -60,7 +60,7 @@ enum {
 
 /* A pass to be put in order. */
 typedef struct tl_fusion_order {
-  const char *pass;
+  tl_sv pass;
   bool custom;       /* of the user's rules, not built in */
   bool rule;         /* a rule rather than code */
   int configured;    /* of the built-in configuration (3000..5999), or TL_NO_PRIORITY */
@@ -70,7 +70,7 @@ typedef struct tl_fusion_order {
 
 /* What the switch file says of a pass, Down raised behind the others; else `configured` likewise;
  * else TL_NO_PRIORITY. */
-int tl_fusion_priority(const tl_fusion_config *config, const char *pass, tl_fusion_kind kind,
+int tl_fusion_priority(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind,
                        int configured);
 /* Fills priorities and sorts in the order of running; stable, so that equal priorities keep their
  * order. Custom passes come first, in the given order, unless the user gave one of them a priority.

@@ -2,7 +2,11 @@
 /* Counts of fusion passes and their report. */
 #include "ir/fusion_stats.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#include "support/file.h"
 
 void tl_fusion_stats_init(tl_fusion_stats *s) {
   memset(s, 0, sizeof *s);
@@ -60,7 +64,7 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
                               tl_fusion_kind kind, tl_sv pass, uint32_t matched,
                               uint32_t effective) {
   tl_fusion_count key = {.pass = pass, .run = run, .graph = graph, .kind = kind};
-  if (matched == 0)
+  if (matched == 0 && effective == 0)
     return TL_OK;
   uint32_t at = lower_bound(s, &key);
   if (at == s->counts.n || compare(&s->counts.at[at], &key) != 0) {
@@ -73,7 +77,9 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
   }
   tl_fusion_count *c = &s->counts.at[at];
   c->matched = saturate(c->matched, matched);
-  c->effective = saturate(c->effective, effective < matched ? effective : matched);
+  c->effective = saturate(c->effective, effective);
+  if (c->effective > c->matched)
+    c->effective = c->matched;
   return TL_OK;
 }
 
@@ -133,4 +139,29 @@ void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out) {
   }
   if (last)
     add_frame(out, last, NULL);
+}
+
+tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const char *path,
+                               const volatile int *cancel) {
+  tl_buf text;
+  tl_writer *w;
+  tl_buf_init(&text);
+  tl_fusion_stats_json(s, &text);
+  tl_status status = TL_OK;
+  if (text.failed)
+    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  else if (text.n == 0 && unlink(path) != 0 && errno != ENOENT)
+    status = tl_fail(d, TL_IO, TL_AT_FILE(path), "cannot remove the old report: %s",
+                     strerror(errno));
+  else if (text.n)
+    status = tl_writer_open(d, path, cancel, &w);
+  if (status == TL_OK && text.n) {
+    status = tl_writer_write(w, text.p, text.n);
+    if (status == TL_OK)
+      status = tl_writer_commit(w);
+    else
+      tl_writer_abort(w);
+  }
+  tl_buf_release(&text);
+  return status;
 }

@@ -6,6 +6,7 @@
 
 #include "ir/fusion_names.h"
 #include "support/arena.h"
+#include "support/diag.h"
 #include "support/vec.h"
 
 /* Counts of one pass on one graph; they stay at INT32_MAX once there. */
@@ -29,7 +30,7 @@ void tl_fusion_stats_init(tl_fusion_stats *s);
 void tl_fusion_stats_release(tl_fusion_stats *s);
 
 /* Adds to the counts of a pass. run: 0 for a plain compilation; graph: index of the root graph.
- * Nothing is recorded for matched == 0. TL_NO_MEMORY. */
+ * An effect belongs to a match that is counted by the same call or was before. TL_NO_MEMORY. */
 tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
                               tl_fusion_kind kind, tl_sv pass, uint32_t matched,
                               uint32_t effective) TL_NODISCARD;
@@ -37,5 +38,10 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
 /* Writes the text of fusion_result.json: graph and ub passes only; keys in byte order, indented by
  * 4, numbers as strings, a line feed at the end. Nothing at all when nothing was counted. */
 void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out);
+
+/* Writes that text to a file, whole or not at all; when nothing was counted there is no file
+ * afterwards. cancel: as in tl_writer_open. */
+tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const char *path,
+                               const volatile int *cancel) TL_NODISCARD;
 
 #endif

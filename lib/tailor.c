@@ -145,12 +145,28 @@ void tl_model_destroy(tl_model *m) {
   free(m);
 }
 
+/* Where fusion_result.json goes; NULL when it is not wanted. */
+static const char *fusion_report(const tl_context *c) {
+  if (tl_settings_has(&c->settings, TL_OPTION_FUSION_RESULT))
+    return tl_settings_get(&c->settings, TL_OPTION_FUSION_RESULT);
+  bool wanted = tl_settings_get(&c->settings, TL_OPTION_EXPORT_COMPILE_STAT)[0] != '0';
+  return wanted ? "fusion_result.json" : NULL;
+}
+
 int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_context *c = m->context;
   uint32_t errors = c->diag.errors;
   tl_pipeline_options p = {.level = tl_settings_get(&c->settings, TL_OPTION_LEVEL)[0] - '0',
                            .stage = target == TAILOR_FOR_AIR ? TL_STAGE_AIR : TL_STAGE_ALL};
-  return finish(c, tl_pipeline_run(m->module, &c->settings.options, &p, NULL), errors);
+  const char *report = fusion_report(c);
+  tl_fusion_stats fusions;
+  tl_fusion_stats_init(&fusions);
+  p.fusions = report ? &fusions : NULL;
+  tl_status status = tl_pipeline_run(m->module, &c->settings.options, &p, NULL);
+  if (status == TL_OK && fusions.counts.n)
+    status = tl_fusion_stats_save(&fusions, &c->diag, report, NULL);
+  tl_fusion_stats_release(&fusions);
+  return finish(c, status, errors);
 }
 
 uint32_t tl_model_count_nodes(const tl_model *m) { return tl_module_count_nodes(m->module); }

@@ -15,6 +15,8 @@ tl_status tl_pass_fuse_graph(tl_pass *p, tl_module *m) {
   tl_ruleset_init(&set, m);
   tl_status status = tl_rules_add_builtin(&set);
   if (status == TL_OK)
+    status = tl_rules_configure(&set, p->options->fusion);
+  if (status == TL_OK)
     status = tl_rewrite(&(tl_rewriter){p, m, &set, TL_RULE_GRAPH, ROUNDS});
   tl_ruleset_release(&set);
   return status;

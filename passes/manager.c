@@ -182,6 +182,7 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .scratch = &scratch,
                   .remark = p->remark,
                   .remark_user = p->remark_user,
+                  .fusions = p->fusions,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
   tl_status status = run_rows(m, &pass, p, report);

@@ -5,6 +5,7 @@
 #define TL_PASSES_PASS_H
 
 #include "ir/graph.h"
+#include "ir/fusion_stats.h"
 #include "ir/options.h"
 
 typedef struct tl_pass tl_pass;
@@ -26,6 +27,7 @@ struct tl_pass {
   tl_arena *scratch;   /* rewound after the pass */
   tl_remark_fn remark; /* NULL: nobody listens */
   void *remark_user;
+  tl_fusion_stats *fusions; /* counts of fusion passes; NULL: not wanted */
   bool explain;        /* near misses are wanted too; costs a sweep over all rules */
   uint64_t *rewrites;  /* counts over the whole pipeline */
   uint64_t limit;      /* no rewrite beyond this number (UINT64_MAX: none) */

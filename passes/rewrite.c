@@ -9,6 +9,7 @@ enum { MOST_NEIGHBOURS = 64, NEAR_PERCENT = 60 };
 
 typedef struct candidate {
   const tl_rule *rule;
+  bool counted;      /* as a match, in the statistics */
   tl_node_id node;
   uint64_t position; /* order label when it was found */
 } candidate;
@@ -24,6 +25,7 @@ typedef struct engine {
   tl_u32_vec changed; /* nodes to look at in the next round */
   tl_arena scratch;   /* of one match */
   tl_match match;
+  bool sweep;         /* the first look at every node: all matches count */
   bool no_memory;
   bool stopped; /* the rewrite limit is reached */
   bool weights; /* a replacement computes with constants only */
@@ -46,12 +48,24 @@ static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss)
   return tl_rule_match(x, n) && tl_match_is_closed(x);
 }
 
+/* Counts matches for fusion_result.json: patterns that fit, whatever their conditions say, when all
+ * nodes are looked at; afterwards those that take effect. */
+static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t effective) {
+  tl_fusion_stats *stats = e->r->pass->fusions;
+  if (stats && rule->kind == TL_RULE_GRAPH &&
+      tl_fusion_stats_add(stats, 0, 0, TL_FUSION_GRAPH, tl_sym(e->m, rule->pass), matched,
+                          effective) != TL_OK)
+    e->no_memory = true;
+}
+
 static void consider(void *user, tl_node_id n, const tl_rule *rule) {
   engine *e = user;
   tl_arena_mark mark = tl_arena_save(&e->scratch);
-  if (matches(e, rule, n, NULL) &&
-      !candidate_vec_push(&e->candidates,
-                          (candidate){rule, n, tl_node_get(e->m, n)->order}))
+  bool fits = matches(e, rule, n, NULL);
+  if (e->sweep && e->match.structural)
+    count(e, rule, 1, 0);
+  if (fits && !candidate_vec_push(&e->candidates, (candidate){rule, e->sweep, n,
+                                                              tl_node_get(e->m, n)->order}))
     e->no_memory = true;
   tl_arena_rewind(&e->scratch, mark);
 }
@@ -166,6 +180,7 @@ static tl_status apply(engine *e, const candidate *c) {
     (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked above */
     if (e->r->pass->remark)
       remark_applied(e, c->rule, tl_buf_view(&taken), &built);
+    count(e, c->rule, !c->counted, 1);
     note_built(e, &built);
     note_operands(e, &e->match);
   }
@@ -208,8 +223,10 @@ static void find_again(engine *e) {
 static tl_status rewrite_graph(engine *e, const tl_graph *g) {
   e->candidates.n = 0;
   e->changed.n = 0;
+  e->sweep = true;
   TL_FOR_NODES(e->m, g, n)
     tl_rule_index_visit(&e->index, e->m, n, consider, e);
+  e->sweep = false;
   for (uint32_t round = 0; e->candidates.n && !e->stopped; round++) {
     TL_TRY(apply_candidates(e));
     if (e->weights && e->r->kind != TL_RULE_DEFINE) /* later rules ask for constants */

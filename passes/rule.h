@@ -5,6 +5,7 @@
 #ifndef TL_PASSES_RULE_H
 #define TL_PASSES_RULE_H
 
+#include "ir/fusion_config.h"
 #include "ir/graph.h"
 #include "passes/values.h"
 
@@ -197,6 +198,9 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
 tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
 /* Fills the derived parts of a parsed rule (steps, depth) and checks it. */
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
+/* Takes rules out that the switches of fusion passes turn off, and gives graph rules the priorities
+ * that switches ask for (rule_switch.c). config may be NULL: the defaults. */
+tl_status tl_rules_configure(tl_ruleset *s, const tl_fusion_config *config) TL_NODISCARD;
 /* Finds a rule by name; NULL when there is none. */
 tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 

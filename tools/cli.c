@@ -46,12 +46,14 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   cli->signal = signal;
   cli->threshold = TL_WARNING;
   cli->diag.user = cli;
+  tl_fusion_stats_init(&cli->fusions);
   cli->settings.known = tl_cli_knows_pass;
   cli->settings.known_user = cli;
 }
 
 void tl_cli_release(tl_cli *cli) {
   tl_known_rules_release(cli->rules);
+  tl_fusion_stats_release(&cli->fusions);
   tl_path_vec_release(&cli->outputs);
   tl_path_vec_release(&cli->inputs);
   tl_path_vec_release(&cli->dims);

@@ -5,6 +5,7 @@
 #define TL_TOOLS_CLI_H
 
 #include "frontend/config/settings.h"
+#include "ir/fusion_stats.h"
 #include "support/vec.h"
 
 TL_VEC(tl_path_vec, const char *);
@@ -24,6 +25,7 @@ typedef struct tl_cli {
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
   bool colour;
+  tl_fusion_stats fusions;    /* what fusion passes did, if somebody wants to know */
   struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */
 } tl_cli;
 

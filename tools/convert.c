@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
+#include "tools/fusion_result.h"
 #include "tools/input.h"
 #include "tools/pipeline.h"
 #include "tools/summary.h"
@@ -66,6 +67,7 @@ static tl_status transform(tl_cli *cli, tl_module *m, const tl_output_vec *v, tl
     TL_TRY(write_all(cli, m, v, true, s));
   }
   s->module_bytes = tl_module_bytes(m);
+  TL_TRY(tl_fusion_result_write(cli));
   return tl_output_depfile(cli, m, v);
 }
 
@@ -88,6 +90,8 @@ static tl_status convert(tl_cli *cli, tl_output_vec *v) {
   TL_TRY(tl_input_load(cli, cli->word, &m));
   s.load_ns = tl_now_ns() - start;
   tl_status status = tl_output_check(cli, m, v);
+  if (status == TL_OK)
+    status = tl_fusion_result_begin(cli, m);
   if (status == TL_OK) {
     status = transform(cli, m, v, &s);
     if (status != TL_OK)

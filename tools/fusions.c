@@ -67,7 +67,7 @@ static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
     const char *why;
     bool first = true;
     tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
-    bool on = tl_fusion_is_on(&cli->settings.fusion, rows[i].name, kind, &why);
+    bool on = tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(rows[i].name), kind, &why);
     tl_buf_add_z(out, i ? ",\n {" : "\n {");
     tl_json_key(out, "name", &first);
     tl_json_string(out, tl_sv_from(rows[i].name));
@@ -94,7 +94,7 @@ static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
   for (uint32_t i = 0; i < n; i++) {
     const char *why;
     tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
-    bool on = tl_fusion_is_on(&cli->settings.fusion, rows[i].name, kind, &why);
+    bool on = tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(rows[i].name), kind, &why);
     tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6u %-5s %s\n", rows[i].name,
                   tl_fusion_kind_name(kind), rows[i].on ? "on" : "off", close_name(&rows[i]),
                   count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why);

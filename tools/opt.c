@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor opt: the pass driver. Text in, passes, text out; also reads and writes files. */
+#include "tools/fusion_result.h"
 #include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
@@ -71,7 +72,11 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   tl_module *m;
   tl_pipeline_report report = {.n = 0};
   TL_TRY(tl_input_load(cli, cli->word, &m));
-  tl_status status = tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, &report);
+  tl_status status = tl_fusion_result_begin(cli, m);
+  if (status == TL_OK)
+    status = tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, &report);
+  if (status == TL_OK)
+    status = tl_fusion_result_write(cli);
   if (status == TL_OK)
     status = write_all(cli, m, v);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_STATS))

@@ -76,7 +76,7 @@ tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) {
 }
 
 /* Whether the file at st is one that the module was read from. */
-static bool is_input(const tl_cli *cli, const tl_module *m, const struct stat *st) {
+bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st) {
   struct stat in;
   if (!S_ISREG(st->st_mode))
     return false;
@@ -95,7 +95,7 @@ tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *
     struct stat st;
     tl_output *o = &v->at[i];
     o->existed = strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0;
-    if (o->existed && is_input(cli, m, &st))
+    if (o->existed && tl_output_is_input(cli, m, &st))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                      tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
                      "'%s' is an input of this conversion and would be overwritten", o->path);

@@ -31,6 +31,9 @@ static inline bool tl_format_is_npu(tl_format f) {
 tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) TL_NODISCARD;
 /* Refuses outputs that are among the files the module was read from, or each other. */
 tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
+/* True if st is that of the model or of a file it was read from. */
+struct stat;
+bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st);
 /* Writes one output. */
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) TL_NODISCARD;
 /* Removes what this run created, for a run that fails later: files that were there before stay,

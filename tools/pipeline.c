@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "ir/print.h"
+#include "tools/fusion_result.h"
 
 static void show_remark(void *user, const tl_remark *r) {
   tl_cli *cli = user;
@@ -104,6 +105,7 @@ tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only
       .hook_user = cli,
       .remark = tl_cli_has(cli, TL_OPTION_REMARKS) ? show_remark : NULL,
       .remark_user = cli,
+      .fusions = tl_fusion_result_path(cli) ? &cli->fusions : NULL,
   };
   tl_status status = TL_OK;
   if (names.failed)

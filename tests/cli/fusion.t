@@ -293,3 +293,41 @@ $ tailor convert m.onnx -o m.air --dry-run --export_compile_stat=3
 $ tailor convert m.onnx -o m.air --dry-run --export_compile_stat=0 --fusion-result=r.json
 ! tailor: error: --export-compile-stat: 0 cannot be combined with --fusion-result [E10047]
 ? 1
+# What the switches do to a model, and the report of it.
+$ printf '%s\n' 'graph @g(%x: f32[2,3]) -> (%y) {' 'const %a: f32[] = 1.4142135' 'const %b: f32[] = 1.0' 'const %c: f32[] = 0.5' '%d = Div(%x, %a)' '%e = Erf(%d)' '%s = Add(%e, %b)' '%m = Mul(%x, %s)' '%y = Mul(%m, %c)' '}' >gelu.tir
+$ tailor opt gelu.tir --fusion-result=r.json | grep -c ' Gelu('; cat r.json
+> 1
+> {
+>     "session_and_graph_id_0_0": {
+>         "graph_fusion": {
+>             "GeluONNXFusionPass": {
+>                 "effect_times": "1",
+>                 "match_times": "1"
+>             }
+>         }
+>     }
+> }
+$ tailor opt gelu.tir --fusion=GeluONNXFusionPass:off --fusion-result=r.json | grep -c ' Gelu('; ls r.json
+> 0
+! ls: cannot access 'r.json': No such file or directory
+? 2
+$ printf 'ALL:off' >off.cfg; tailor opt gelu.tir --fusion_switch_file=off.cfg | grep -c ' Gelu('
+> 0
+? 1
+$ tailor opt gelu.tir --oo_level=O1 | grep -c ' Gelu('
+> 0
+? 1
+$ tailor opt gelu.tir --fusion=ALL:off --optimization_switch=GeluONNXFusionPass:on | grep -c ' Gelu('
+> 1
+$ tailor convert gelu.tir -o g.onnx --summary=none --export_compile_stat=2 --depfile=d --fusion_switch_file=on.cfg; grep -c GeluONNX fusion_result.json; cat d
+> 1
+> g.onnx: \
+>  gelu.tir \
+>  on.cfg
+$ tailor convert gelu.tir -o g.onnx --summary=none --fusion-result=gelu.tir
+! tailor: error: --fusion-result: 'gelu.tir' is an input of this conversion and would be overwritten
+? 1
+$ tailor convert gelu.tir -o g.onnx --summary=none --fusion-result=missing/r.json; ls missing
+! missing/r.json: error: cannot create a temporary file for 'missing/r.json': No such file or directory
+! ls: cannot access 'missing': No such file or directory
+? 2

@@ -20,7 +20,7 @@ static tl_fusion_entry say(const char *pass, int value) {
 
 static bool is_on(const tl_fusion_config *c, const char *pass, tl_fusion_kind kind) {
   const char *why = NULL;
-  bool on = tl_fusion_is_on(c, pass, kind, &why);
+  bool on = tl_fusion_is_on(c, tl_sv_from(pass), kind, &why);
   CU_ASSERT_PTR_NOT_NULL(why);
   return on;
 }
@@ -151,14 +151,15 @@ static void test_options(void) {
 }
 
 static tl_fusion_order entry(const char *pass, bool custom, bool rule, int configured) {
-  return (tl_fusion_order){.pass = pass, .custom = custom, .rule = rule, .configured = configured};
+  return (tl_fusion_order){
+      .pass = tl_sv_from(pass), .custom = custom, .rule = rule, .configured = configured};
 }
 
 static void runs_as(const tl_fusion_order *p, uint32_t n, const char *expected) {
   char text[256] = "";
   for (uint32_t i = 0; i < n; i++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%d", i ? " " : "", p[i].pass,
-             p[i].priority);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.*s=%d", i ? " " : "",
+             TL_SV_ARG(p[i].pass), p[i].priority);
   CU_ASSERT_STRING_EQUAL(text, expected);
 }
 
@@ -198,9 +199,10 @@ static void test_order_custom(void) {
   memcpy(p, before, sizeof p);
   tl_fusion_sort(&c, TL_FUSION_GRAPH, p, 4);
   runs_as(p, 4, "z=-1 a=-1 b=-1 built=999");
-  CU_ASSERT_EQUAL(tl_fusion_priority(&c, "built", TL_FUSION_GRAPH, 3000), 999);
-  CU_ASSERT_EQUAL(tl_fusion_priority(&c, "built", TL_FUSION_UB, 5000), 15000);
-  CU_ASSERT_EQUAL(tl_fusion_priority(&c, "built", TL_FUSION_SCOPE, TL_NO_PRIORITY), TL_NO_PRIORITY);
+  CU_ASSERT_EQUAL(tl_fusion_priority(&c, TL_SV("built"), TL_FUSION_GRAPH, 3000), 999);
+  CU_ASSERT_EQUAL(tl_fusion_priority(&c, TL_SV("built"), TL_FUSION_UB, 5000), 15000);
+  CU_ASSERT_EQUAL(tl_fusion_priority(&c, TL_SV("built"), TL_FUSION_SCOPE, TL_NO_PRIORITY),
+                  TL_NO_PRIORITY);
 }
 
 static void add(tl_fusion_stats *s, uint32_t graph, tl_fusion_kind kind, const char *pass,

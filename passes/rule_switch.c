@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The switches of fusion passes, applied to a set of rules: which are off, and in what order the
+ * graph rules run. */
+#include "passes/rule.h"
+
+/* What the parser gives to a rule that names no priority. */
+enum { NO_PRIORITY_GIVEN = TL_PRIORITY_RULE };
+
+static void switch_off(const tl_ruleset *s, const tl_fusion_config *config) {
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule *r = s->rules.at[i];
+    if (r->kind == TL_RULE_GRAPH || r->kind == TL_RULE_CLEANUP)
+      r->off |= !tl_fusion_is_on(config, tl_sym(s->m, r->pass),
+                                 r->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP,
+                                 NULL);
+  }
+}
+
+/* Lists the graph rules in the order of definition. */
+static uint32_t list_rules(const tl_ruleset *s, tl_fusion_order *order, tl_rule **rules) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule *r = s->rules.at[i];
+    if (r->kind != TL_RULE_GRAPH)
+      continue;
+    bool given = r->priority != NO_PRIORITY_GIVEN;
+    order[n] = (tl_fusion_order){.pass = tl_sym(s->m, r->pass),
+                                 .rule = true,
+                                 .configured = given ? r->priority : TL_NO_PRIORITY};
+    rules[n++] = r;
+  }
+  return n;
+}
+
+tl_status tl_rules_configure(tl_ruleset *s, const tl_fusion_config *config) {
+  tl_fusion_order *order = tl_arena_calloc(&s->arena, s->rules.n, sizeof *order);
+  tl_rule **rules = tl_arena_calloc(&s->arena, s->rules.n, sizeof *rules);
+  if (!order || !rules)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  switch_off(s, config);
+  uint32_t n = list_rules(s, order, rules);
+  tl_fusion_sort(config, TL_FUSION_GRAPH, order, n);
+  for (uint32_t i = 0; i < n; i++)
+    rules[order[i].position]->priority = order[i].priority;
+  return TL_OK;
+}
