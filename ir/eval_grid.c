@@ -62,7 +62,7 @@ static double place_on_axis(const grid_job *j, double g, double n) {
     at = rint(at);
   if (at >= least && at <= most)
     return at;
-  if (j->pad == BORDER)
+  if (j->pad == BORDER && j->mode != CUBIC) /* cubic brings in each of its taps */
     return at < 0 ? 0 : n - 1;
   return j->pad == REFLECTION ? reflect(at, least, most) : at;
 }
