@@ -1,38 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dropout and its gradient. In training mode element i is kept by a counter-based generator of the
- * seed and i, so that the mask depends on nothing else. */
+/* Dropout and its gradient. In training mode the mask is drawn from MT19937 seeded with one word,
+ * two outputs an element, as numpy.random.seed and uniform do: the mask then is that of ONNX's
+ * reference implementation. */
 #include "ir/eval_loop.h"
+
+enum { STATE = 624, SHIFT = 397 };
+
+typedef struct twister {
+  uint32_t state[STATE];
+  uint32_t at;
+} twister;
+
+static void twister_seed(twister *t, uint32_t seed) {
+  t->state[0] = seed;
+  for (uint32_t i = 1; i < STATE; i++)
+    t->state[i] = 1812433253u * (t->state[i - 1] ^ t->state[i - 1] >> 30) + i;
+  t->at = STATE;
+}
+
+static void twist(twister *t) {
+  for (uint32_t i = 0; i < STATE; i++) {
+    uint32_t y = (t->state[i] & 0x80000000u) | (t->state[(i + 1) % STATE] & 0x7fffffffu);
+    t->state[i] = t->state[(i + SHIFT) % STATE] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
+  }
+  t->at = 0;
+}
+
+static uint32_t twister_next(twister *t) {
+  if (t->at == STATE)
+    twist(t);
+  uint32_t y = t->state[t->at++];
+  y ^= y >> 11;
+  y ^= y << 7 & 0x9d2c5680u;
+  y ^= y << 15 & 0xefc60000u;
+  return y ^ y >> 18;
+}
+
+/* In [0, 1), 53 bits. */
+static double twister_unit(twister *t) {
+  uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
+  return ((double)high * 67108864.0 + (double)low) / 9007199254740992.0;
+}
 
 typedef struct dropout {
   const tl_host *from;
   tl_host *to;
-  uint8_t *mask;       /* written, or NULL */
-  const uint8_t *kept; /* read, or NULL: drawn */
-  uint64_t seed;
+  const uint8_t *mask;
   double ratio;
 } dropout;
-
-/* A bijection of 64 bits that mixes well (the finalizer of SplitMix64). */
-static uint64_t mix(uint64_t v) {
-  v += UINT64_C(0x9e3779b97f4a7c15);
-  v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
-  return v ^ v >> 31;
-}
-
-static bool keeps(const dropout *d, uint64_t i) {
-  if (d->kept)
-    return d->kept[i];
-  return (double)(mix(d->seed ^ mix(i)) >> 11) * 0x1p-53 >= d->ratio;
-}
 
 static void drop_range(void *user, uint64_t begin, uint64_t end) {
   const dropout *d = user;
   double scale = d->ratio < 1 ? 1 / (1 - d->ratio) : 0;
   for (uint64_t i = begin; i < end; i++) {
-    bool keep = keeps(d, i);
-    if (d->mask)
-      d->mask[i] = keep;
+    bool keep = d->mask[i];
     if (d->from->dtype == TL_DTYPE_F64)
       ((double *)d->to->data)[i] = keep ? ((const double *)d->from->data)[i] * scale : 0;
     else
@@ -51,6 +72,13 @@ static tl_status read_mode(tl_eval *x, uint32_t ratio_at, double *ratio, int64_t
   return TL_OK;
 }
 
+static void draw(tl_host *mask, uint64_t seed, double ratio) {
+  twister t;
+  twister_seed(&t, (uint32_t)(seed ^ seed >> 32));
+  for (uint64_t i = 0; i < mask->n; i++)
+    ((uint8_t *)mask->data)[i] = twister_unit(&t) >= ratio;
+}
+
 tl_status tl_eval_dropout(tl_eval *x) {
   int64_t training = 0;
   tl_host *mask;
@@ -64,9 +92,9 @@ tl_status tl_eval_dropout(tl_eval *x) {
     return tl_eval_pass(x, 0, d.from);
   }
   TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
+  bool own = tl_node_attr(x->m, x->node, TL_SYM_seed) != NULL;
+  draw(mask, own ? (uint64_t)tl_eval_int(x, TL_SYM_seed, 0) : x->seed, d.ratio);
   d.mask = mask->data;
-  d.seed = tl_node_attr(x->m, x->node, TL_SYM_seed) ? (uint64_t)tl_eval_int(x, TL_SYM_seed, 0)
-                                                    : x->seed;
   tl_eval_for(x, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
   return TL_OK;
 }
@@ -81,7 +109,7 @@ tl_status tl_eval_dropout_grad(tl_eval *x) {
   if (!training || d.ratio == 0)
     return tl_eval_pass(x, 0, d.from);
   TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
-  d.kept = x->in[1]->data;
+  d.mask = x->in[1]->data;
   tl_eval_for(x, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
   return TL_OK;
 }
