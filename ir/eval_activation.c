@@ -171,9 +171,12 @@ static tl_status biased(tl_eval *x, const tl_unary_floats *fns) {
   tl_host *sum = tl_host_retain(x->out[0]);
   const tl_host *const *in = x->in;
   const tl_host *own[] = {sum};
+  uint32_t n_in = x->n_in;
   x->in = own;
+  x->n_in = 1;
   tl_status status = tl_eval_unary_floats(x, fns, NULL);
   x->in = in;
+  x->n_in = n_in;
   tl_host_release(sum);
   return status;
 }

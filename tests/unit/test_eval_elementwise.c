@@ -13,7 +13,8 @@ static void arithmetic_broadcasts(void) {
             "const %want = f16[3] [3.0, -4.0, inf]");
   eval_same("const %x = f32[0,3] []  const %y = f32[3] [1.0, 2.0, 3.0]  %z = Sub(%x, %y)\n"
             "const %want = f32[0,3] []");
-  eval_same("const %x = f32[1,1,1,1,1,1,1,2] [1.0, 2.0]  const %y = f32[2,1,1,1,1,1,1,1] [1.0, 3.0]\n"
+  eval_same("const %x = f32[1,1,1,1,1,1,1,2] [1.0, 2.0]\n"
+            "const %y = f32[2,1,1,1,1,1,1,1] [1.0, 3.0]\n"
             "%z = Mul(%x, %y)  const %want = f32[2,1,1,1,1,1,1,2] [1.0, 2.0, 3.0, 6.0]");
 }
 
@@ -150,6 +151,29 @@ static void quantization_rounds_and_saturates(void) {
             "const %want = u8[3] [153, 255, 0]");
 }
 
+static void bytes_are_computed_in_f32(void) {
+  const char *scales = "const %s = f32[] 0.5  const %o = u8[] 10\n";
+  char text[1024];
+  /* (20 - 10) / 2 + (12 - 10) / 2 = 6, stored as 6 / 0.5 + 10 */
+  snprintf(text, sizeof text, "%s%s", scales,
+           "const %a = u8[2] [20, 255]  const %b = u8[1] [12]\n"
+           "%z = com.microsoft::QLinearAdd(%a, %s, %o, %b, %s, %o, %s, %o)\n"
+           "const %want = u8[2] [22, 255]");
+  eval_same(text);
+  snprintf(text, sizeof text, "%s%s", scales,
+           "const %a = u8[2] [8, 14]  %z = com.microsoft::QLinearLeakyRelu(%a, %s, %o, %s, %o) "
+           "{alpha=0.5}\nconst %want = u8[2] [9, 14]");
+  eval_same(text);
+}
+
+static void gradients_at_known_points(void) {
+  eval_near("const %d = f32[3] [2.0, 2.0, 2.0]  const %x = f32[3] [-1.0, 0.0, 1.0]\n"
+            "%z = com.microsoft::GeluGrad(%d, %x)\n"
+            "const %want = f32[3] [-0.16663118, 1.0, 2.1666312]", 1e-5, 0);
+  eval_same("const %d = f16[2] [2.0, 3.0]  const %x = f16[2] [-1.0, 1.0]\n"
+            "%z = com.microsoft::ReluGrad(%d, %x)  const %want = f16[2] [0.0, 3.0]");
+}
+
 static void bad_input_is_refused(void) {
   eval_refused("const %x = f32[2] [1.0, 2.0]  const %y = f32[3] [1.0, 2.0, 3.0]\n"
                "%z = Add(%x, %y)", "cannot be broadcast");
@@ -176,6 +200,8 @@ static const unit_test tests[] = {
     {"activations at known points", activations_at_known_points},
     {"casts state their rules", casts_state_their_rules},
     {"quantization rounds and saturates", quantization_rounds_and_saturates},
+    {"bytes are computed in f32", bytes_are_computed_in_f32},
+    {"gradients at known points", gradients_at_known_points},
     {"bad input is refused", bad_input_is_refused},
     {NULL, NULL},
 };
