@@ -120,6 +120,61 @@ static void fills_and_ranges_count_exactly(void) {
   eval_refused("const %s = i64[1] [-1]  %z = ConstantOfShape(%s)", "the dim -1");
 }
 
+static void pads_scatters_and_selections(void) {
+  eval_same("const %x = i32[3] [1, 2, 3]  const %p = i64[2] [-1, 2]  %z = Pad(%x, %p)\n"
+            "const %want = i32[4] [2, 3, 0, 0]");
+  eval_same("const %x = i32[2] [1, 2]  const %p = i64[2] [3, 3]\n"
+            "%z = Pad(%x, %p) {mode=\"reflect\"}\n"
+            "const %want = i32[8] [2, 1, 2, 1, 2, 1, 2, 1]");
+  eval_same("const %x = f16[2] [1.0, 2.0]  const %i = i64[2] [0, 0]\n"
+            "const %u = f16[2] [0.5, 0.25]  %z = ScatterElements(%x, %i, %u) {reduction=\"add\"}\n"
+            "const %want = f16[2] [1.75, 2.0]");
+  eval_same("const %x = i8[2] [100, -3]  const %i = i64[2,1] [0, 1]  const %u = i8[2] [100, 2]\n"
+            "%z = ScatterND(%x, %i, %u) {reduction=\"max\"}  const %want = i8[2] [100, 2]");
+  eval_same("const %x = f32[2,2] [0.0, -0.0, nan, 1.0]  %z = NonZero(%x)\n"
+            "const %want = i64[2,2] [1, 1, 0, 1]");
+  eval_same_pairs("const %x = f32[4] [2.0, 1.0, 2.0, 3.0]\n"
+                  "%z0, %z1, %z2, %z3 = Unique(%x) {sorted=0}\n"
+                  "const %want0 = f32[3] [2.0, 1.0, 3.0]  const %want1 = i64[3] [0, 1, 3]\n"
+                  "const %want2 = i64[4] [0, 1, 0, 2]  const %want3 = i64[3] [2, 1, 1]", 4);
+  eval_same("const %x = i32[2,3] [1, 2, 3, 4, 5, 6]  const %n = i64[2] [2, 3]\n"
+            "%z = ReverseSequence(%x, %n) {time_axis=1, batch_axis=0}\n"
+            "const %want = i32[2,3] [2, 1, 3, 6, 5, 4]");
+  eval_refused("const %x = i32[3] [1, 2, 3]  const %p = i64[2] [-2, -2]  %z = Pad(%x, %p)",
+               "remove more");
+  eval_refused("const %x = i32[0] []  const %p = i64[2] [1, 0]  %z = Pad(%x, %p) {mode=\"edge\"}",
+               "no elements to pad with");
+  eval_refused("const %x = i32[1] [1]  const %p = i64[2] [9223372036854775807, 5]\n"
+               "%z = Pad(%x, %p)", "counted");
+  eval_refused("const %x = i32[1] [1]  const %i = i64[1] [1]  %z = ScatterElements(%x, %i, %x)",
+               "outside [-1, 0]");
+}
+
+static void microsoft_token_kernels(void) {
+  eval_same_pairs("const %x = f32[2,2,1] [1.0, 9.0, 2.0, 3.0]  const %n = i32[2] [1, 2]\n"
+                  "%z0, %z1, %z2, %z3 = com.microsoft::RemovePadding(%x, %n)\n"
+                  "%z4 = com.microsoft::RestorePadding(%z0, %z1)\n"
+                  "const %want0 = f32[3,1] [1.0, 2.0, 3.0]\n"
+                  "const %want1 = i32[2,2] [0, 2, 3, 1]  const %want2 = i32[3] [0, 1, 3]\n"
+                  "const %want3 = i32[1] [2]  const %want4 = f32[2,2,1] [1.0, 0.0, 2.0, 3.0]", 5);
+  /* the reference implementation: "hello" gives 0x248bfa47 */
+  eval_same("const %x = str[1] [\"hello\"]  %z = com.microsoft::MurmurHash3(%x)\n"
+            "const %want = u32[1] [613153351]");
+  eval_same("const %i = i64[1,4] [1, 2, 3, 1]  const %s = f32[1,4] [0.0, 0.0, 0.0, 0.0]\n"
+            "%z = com.microsoft::NGramRepeatBlock(%i, %s) {ngram_size=2}\n"
+            "const %want = f32[1,4] [0.0, 0.0, -inf, 0.0]");
+  eval_same("const %x = f32[1,1,2,2] [1.0, 2.0, 3.0, 4.0]\n"
+            "const %r = f32[1,4] [0.0, 0.0, 1.0, 1.0]\n"
+            "const %b = i32[1] [0]  const %s = i32[2] [1, 3]\n"
+            "%z = com.microsoft::CropAndResize(%x, %r, %b, %s)\n"
+            "const %want = f32[1,1,1,3] [2.0, 2.5, 3.0]");
+  /* bytes of two 4-bit values, low first, around the zero point 8; blocks of 2 */
+  eval_same("const %d = u8[2,2] [152, 186, 0, 255]  const %i = i64[1] [0]\n"
+            "const %s = f32[2,2] [1.0, 0.5, 1.0, 1.0]\n"
+            "%z = com.microsoft::GatherBlockQuantized(%d, %i, %s) {block_size=2}\n"
+            "const %want = f32[1,4] [0.0, 1.0, 1.0, 1.5]");
+}
+
 static const unit_test tests[] = {
     {"Reshape copies and infers dims", reshape_copies_and_infers_dims},
     {"Squeeze and Unsqueeze take negative axes", squeeze_and_unsqueeze_take_negative_axes},
@@ -130,6 +185,8 @@ static const unit_test tests[] = {
     {"Concat puts parts side by side", concat_puts_parts_side_by_side},
     {"gathers check every index", gathers_check_every_index},
     {"fills and ranges count exactly", fills_and_ranges_count_exactly},
+    {"pads, scatters and selections", pads_scatters_and_selections},
+    {"token kernels of com.microsoft", microsoft_token_kernels},
     {NULL, NULL},
 };
 

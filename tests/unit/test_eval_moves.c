@@ -6,7 +6,7 @@
 
 #include "tests/unit/eval_check.h"
 
-enum { RANK = 5, ROUNDS = 150, ATTRS = 400 };
+enum { RANK = 5, ROUNDS = 150, ATTRS = 1000 };
 
 static uint32_t next_random(uint32_t *state) {
   *state ^= *state << 13;
@@ -84,7 +84,7 @@ static bool same_elements(const trial *t, source_map map, const char *x, const t
 }
 
 static void run_trial(const trial *t, source_map map) {
-  char dims[200], text[1000];
+  char dims[200], text[ATTRS + 300];
   size_t size = tl_host_element_size(t->dtype);
   int64_t n = count(t->dims, t->rank);
   unsigned char *x = malloc((size_t)n * size + 1);
@@ -251,8 +251,9 @@ static void pads_agree(void) {
     }
     print_list(&t, t.a, before, sizeof before);
     print_list(&t, t.b, after, sizeof after);
-    snprintf(t.node, sizeof t.node, "const %%p = i64[%d] [%s, %s]  %%z = Pad(%%x, %%p) {mode=\"%s\"}",
-             2 * t.rank, before, after, modes[t.axis]);
+    snprintf(t.node, sizeof t.node,
+             "const %%p = i64[%d] [%s, %s]  %%z = Pad(%%x, %%p) {mode=\"%s\"}", 2 * t.rank, before,
+             after, modes[t.axis]);
     run_trial(&t, padded);
   }
 }
