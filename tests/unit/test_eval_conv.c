@@ -96,6 +96,26 @@ static void fused_convolutions(void) {
             "const %want = f32[1,2,1,1] [21.0, 43.0]");
 }
 
+static void transposed_convolutions(void) {
+  /* each element spreads the kernel: 1*[1,10] at 0, 2*[1,10] at 2 */
+  eval_same("const %x = f32[1,1,2] [1.0, 2.0]  const %w = f32[1,1,2] [1.0, 10.0]\n"
+            "const %b = f32[1] [0.5]\n"
+            "%z = ConvTranspose(%x, %w, %b) {strides=[2], output_padding=[1]}\n"
+            "const %want = f32[1,1,5] [1.5, 10.5, 2.5, 20.5, 0.5]");
+  /* stride 1: they overlap; one element of padding is cut at the end by SAME_UPPER */
+  eval_same("const %x = f32[1,1,2] [1.0, 2.0]  const %w = f32[1,1,2] [1.0, 10.0]\n"
+            "%z = ConvTranspose(%x, %w) {auto_pad=\"SAME_UPPER\"}\n"
+            "const %want = f32[1,1,2] [1.0, 12.0]");
+  eval_same("const %x = f64[1,2,1] [1.0, 2.0]  const %w = f64[2,1,1] [3.0, 4.0]\n"
+            "%z = ConvTranspose(%x, %w) {group=2}  const %want = f64[1,2,1] [3.0, 8.0]");
+  eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  const %w = f32[2,1,2] [1.0, 1.0, 1.0, 1.0]\n"
+               "%z = ConvTranspose(%x, %w)", "do not fit a weight for 2");
+  /* blocks of one row, two columns, overlapping at the middle element */
+  eval_same("const %x = i64[1,2,2] [1, 2, 3, 4]  const %s = i64[2] [1, 3]\n"
+            "const %b = i64[2] [1, 2]\n"
+            "%z = Col2Im(%x, %s, %b)  const %want = i64[1,1,1,3] [1, 5, 4]");
+}
+
 static void pools_windows(void) {
   eval_same("const %x = f32[1,1,3,3] " IOTA9 "\n"
             "%z = MaxPool(%x) {kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1}\n"
@@ -159,6 +179,7 @@ static const unit_test tests[] = {
     {"bad convolutions are refused", bad_convolutions_are_refused},
     {"integer convolutions", integer_convolutions},
     {"fused convolutions", fused_convolutions},
+    {"transposed convolutions", transposed_convolutions},
     {"pools windows", pools_windows},
     {"MaxPool tells where", max_pool_tells_where},
     {"pools whole channels", pools_whole_channels},

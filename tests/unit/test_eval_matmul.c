@@ -159,6 +159,29 @@ static void bad_equations_are_refused(void) {
   eval_refused("const %a = " M23 "  %z = Einsum(%a) {equation=\"ij,j\"}", "more terms");
 }
 
+static void weights_of_few_bits(void) {
+  /* one block of 16: element 0 is 9 (low half), element 1 is 10; less 8, times 2 */
+  eval_same("const %a = f32[1,2] [1.0, 10.0]\n"
+            "const %b = u8[1,1,8] [169, 0, 0, 0, 0, 0, 0, 0]  const %s = f32[1] [2.0]\n"
+            "%z = com.microsoft::MatMulNBits(%a, %b, %s) {K=2, N=1, block_size=16}\n"
+            "const %want = f32[1,1] [42.0]");
+  /* NF4: 15 is 1, 0 is -1 */
+  eval_same("const %a = f32[1,2] [1.0, 10.0]  const %b = u8[1] [240]  const %s = f32[1] [2.0]\n"
+            "%z = com.microsoft::MatMulBnb4(%a, %b, %s) {K=2, N=1, block_size=16, quant_type=1}\n"
+            "const %want = f32[1,1] [-18.0]");
+  eval_refused("const %a = f32[1,2] [1.0, 10.0]  const %b = u8[1] [9]  const %s = f32[1] [2.0]\n"
+               "%z = com.microsoft::MatMulNBits(%a, %b, %s) {K=2, N=1, block_size=16}",
+               "B must be u8");
+}
+
+static void square_matrices(void) {
+  eval_same("const %a = f32[2,2,2] [0.0, 1.0, 1.0, 0.0, 2.0, 0.0, 0.0, 3.0]  %z = Det(%a)\n"
+            "const %want = f32[2] [-1.0, 6.0]");
+  eval_same("const %a = f64[2,2] [0.0, 2.0, 4.0, 0.0]  %z = com.microsoft::Inverse(%a)\n"
+            "const %want = f64[2,2] [0.0, 0.25, 0.5, 0.0]");
+  eval_refused("const %a = f32[1,2] [1.0, 2.0]  %z = Det(%a)", "1 rows and 2 columns");
+}
+
 static void bad_shapes_are_refused(void) {
   eval_refused("const %a = f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]  const %b = f32[2] [1.0, 2.0]\n"
                "%z = MatMul(%a, %b)", "inner sizes are 3 and 2");
@@ -185,6 +208,8 @@ static const unit_test tests[] = {
     {"products with activations", products_with_activations},
     {"Einsum contracts", einsum_contracts},
     {"bad equations are refused", bad_equations_are_refused},
+    {"weights of few bits", weights_of_few_bits},
+    {"square matrices", square_matrices},
     {"bad shapes are refused", bad_shapes_are_refused},
     {NULL, NULL},
 };
