@@ -143,22 +143,32 @@ void tl_fold_erase(tl_fold *f, tl_node_id n) {
   tl_arena_rewind(f->p->scratch, mark);
 }
 
-/* Users whose types may follow from the new contents are inferred again. */
-static void infer_users(tl_fold *f, tl_value_id v) {
+/* Infers a node again with its new operand; false when that is an error. A model may hold nodes that
+ * cannot run, as long as nobody knows what they are given. */
+static bool accepts(tl_fold *f, tl_node_id n) {
   tl_diag silent = {0};
   tl_diag *loud = f->m->diag;
+  tl_value_id result = tl_result(f->m, n, 0);
+  tl_type_id type = tl_value_type(f->m, result);
+  if (!tl_op_row(tl_node_get(f->m, n)->op) ||
+      tl_op_has_trait(tl_node_get(f->m, n)->op, TL_TRAIT_BODY))
+    return true;
   f->m->diag = &silent;
+  tl_status status = tl_infer_node(f->m, n);
+  f->m->diag = loud;
+  f->again = f->again || (status == TL_OK && tl_value_type(f->m, result) != type);
+  return status == TL_OK;
+}
+
+/* Arithmetic looks at types alone, which is in vain if that of the operand is the same. */
+static bool users_accept(tl_fold *f, tl_value_id v, bool same_type) {
   TL_FOR_USES(f->m, v, u) {
     tl_node_id n = tl_use_get(f->m, u)->user;
-    tl_value_id result = tl_result(f->m, n, 0);
-    tl_type_id type = tl_value_type(f->m, result);
-    if (!result || tl_type_is_static(f->m, type) || tl_node_is_return(f->m, n) ||
-        tl_op_has_trait(tl_node_get(f->m, n)->op, TL_TRAIT_BODY | TL_TRAIT_ELEMENTWISE))
-      continue;
-    if (tl_infer_node(f->m, n) == TL_OK && tl_value_type(f->m, result) != type)
-      f->again = true;
+    bool looks = !same_type || !tl_op_has_trait(tl_node_get(f->m, n)->op, TL_TRAIT_ELEMENTWISE);
+    if (looks && !accepts(f, n))
+      return false;
   }
-  f->m->diag = loud;
+  return true;
 }
 
 static void remark_root(tl_fold *f, tl_node_id n, tl_type_id type) {
@@ -184,11 +194,17 @@ static void make_constant(tl_fold *f, tl_node_id n, tl_value_id v) {
   f->failed = made == TL_NO_VALUE;
   if (f->failed)
     return;
-  remark_root(f, n, tl_value_type(f->m, made));
+  bool same_type = tl_value_type(f->m, v) == tl_value_type(f->m, made);
   tl_value_set_name(f->m, v, 0);
   tl_value_replace_uses(f->m, v, made);
-  if (c.host)
-    infer_users(f, made);
+  if (users_accept(f, made, same_type)) {
+    remark_root(f, n, tl_value_type(f->m, made));
+    return;
+  }
+  tl_pass_remark(f->p, f->m, n, false, "not folded: a node that uses the result would be in error");
+  tl_value_set_name(f->m, v, tl_value_get(f->m, made)->name);
+  tl_value_replace_uses(f->m, made, v);
+  tl_graph_erase_constant(f->m, made);
 }
 
 static void settle(tl_fold *f, tl_node_id n) {
@@ -233,9 +249,14 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   f->failed = made == TL_NO_VALUE;
   if (f->failed)
     return;
-  tl_pass_remark(f->p, f->m, s->node, true, "operand %u amounts to a constant", s->operand);
   orphan_operands(f, s->node);
   tl_node_set_operand(f->m, s->node, s->operand, made);
+  if (accepts(f, s->node)) {
+    tl_pass_remark(f->p, f->m, s->node, true, "operand %u amounts to a constant", s->operand);
+    return;
+  }
+  tl_node_set_operand(f->m, s->node, s->operand, v);
+  tl_graph_erase_constant(f->m, made);
 }
 
 /* Inference found operands that need not be computed, such as the shape of a Reshape that copies
