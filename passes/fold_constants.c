@@ -143,8 +143,8 @@ void tl_fold_erase(tl_fold *f, tl_node_id n) {
   tl_arena_rewind(f->p->scratch, mark);
 }
 
-/* Infers a node again with its new operand; false when that is an error. A model may hold nodes that
- * cannot run, as long as nobody knows what they are given. */
+/* Infers a node again with its new operand; false when that is an error. A model may hold nodes
+ * that cannot run, as long as nobody knows what they are given. */
 static bool accepts(tl_fold *f, tl_node_id n) {
   tl_diag silent = {0};
   tl_diag *loud = f->m->diag;
