@@ -3,7 +3,7 @@
 """Fuzzes the readers, or replays what fuzzing found.
 
   run.py --seconds N --build DIR     replay crashers, then fuzz each target for N seconds
-  run.py --replay onnx|tir PROGRAM   feed seeds and crashers to a replay program
+  run.py --replay KIND PROGRAM       feed seeds and crashers to a replay program
   run.py --seeds DIR                 write the seeds as files and leave
 
 DIR is configured for fuzzing (clang, libFuzzer, ASan, UBSan) unless it already is. Seeds are texts
@@ -18,7 +18,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-KINDS = ('onnx', 'tir')
+KINDS = ('onnx', 'switch', 'tir')
 # clang reports NULL + 0, which every compiler defines and the next C standard allows: not checked.
 FLAGS = ('-fsanitize=fuzzer-no-link', '-fno-sanitize-recover=undefined',
          '-fno-sanitize=pointer-overflow')
