@@ -2,9 +2,9 @@
 /* fold-constants: compute what depends on constants only, and what inference knows of shapes; take
  * the branch of an If whose condition is known.
  *
- * Requires:  infer-shapes, for contents known from shapes.   Keeps: names; nodes of graph outputs.
+ * Requires:  infer-shapes, for contents known from shapes.   Keeps: names; nodes of outputs of bodies.
  * After:     a node on constants alone is random, has an effect, would grow the model beyond
- *            --fold-limit, has no kernel, or gives a graph output its name.
+ *            --fold-limit, has no kernel, or gives a body its output.
  * Cost:      a sweep down and a sweep up, O(nodes + edges + work of the folded nodes).
  * Tests:     tests/golden/fold-constants/
  *
@@ -54,12 +54,18 @@ static bool is_better_made(const tl_fold *f, tl_node_id n, tl_value_id v) {
   return host && is_fill(host) && tl_fold_operand_bytes(f, n) < SMALL_BYTES;
 }
 
-/* An output keeps the node that gives it its name: not every runtime takes a constant there. */
+/* An output of a body keeps its node: runtimes take a constant there less readily than as an
+ * output of the model. */
+static bool leaves_body(const tl_fold *f, tl_value_id v) {
+  return tl_graph_get(f->m, tl_value_graph(f->m, v))->kind == TL_GRAPH_BODY &&
+         tl_value_leaves_graph(f->m, v);
+}
+
 static bool stays(const tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_is_pinned(&f->pinned, node->results + i) ||
-        tl_value_leaves_graph(f->m, node->results + i))
+        leaves_body(f, node->results + i))
       return true;
   return node->n_results == 1 && is_better_made(f, n, node->results);
 }
@@ -214,7 +220,7 @@ static void settle(tl_fold *f, tl_node_id n) {
     tl_value_id v = node->results + i;
     if (!tl_value_get(f->m, v)->n_uses || !tl_fold_is_known(f, v) ||
         tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || tl_is_pinned(&f->pinned, v) ||
-        tl_value_leaves_graph(f->m, v) || (node->n_results == 1 && is_better_made(f, n, v)))
+        leaves_body(f, v) || (node->n_results == 1 && is_better_made(f, n, v)))
       continue;
     make_constant(f, n, v);
     folded = true;

@@ -53,11 +53,14 @@ static bool is_removable(const tl_module *m, const tl_merge_facts *facts, tl_nod
          tl_value_can_merge(m, facts, node->results, source);
 }
 
-/* A node that feeds an output can be dropped only where its producer can carry the output's name;
- * a constant must not become an output in its place, since not every runtime takes that. */
+/* A node that feeds an output can be dropped only where its operand can carry the output's name: an
+ * input cannot, and runtimes take a constant less readily as an output of a body. */
 static bool is_named_for_output(const tl_module *m, tl_node_id n) {
+  tl_value_id source = tl_operand(m, n, 0);
   return tl_value_leaves_graph(m, tl_result(m, n, 0)) &&
-         tl_value_producer(m, tl_operand(m, n, 0)) == TL_NO_NODE;
+         tl_value_producer(m, source) == TL_NO_NODE &&
+         (tl_graph_get(m, tl_node_get(m, n)->graph)->kind == TL_GRAPH_BODY ||
+          !tl_value_constant(m, source));
 }
 
 static void sweep(tl_pass *p, tl_module *m, const tl_graph *g, const tl_merge_facts *facts) {

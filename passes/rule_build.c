@@ -326,8 +326,10 @@ static bool merge_types(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id
 /* An existing value takes the place of an output only where its name may (see identity.c). */
 static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
   tl_module *m = b->x->m;
+  bool loose = !tl_value_producer(m, value) && (tl_graph_get(m, b->graph)->kind == TL_GRAPH_BODY ||
+                                                !tl_value_constant(m, value));
   if (!tl_value_can_merge(m, b->x->facts, old, value) ||
-      (tl_value_leaves_graph(m, old) && !tl_value_producer(m, value)))
+      (loose && tl_value_leaves_graph(m, old)))
     return refuse(b, "GRAPH_OUTPUT", "a graph output needs the name");
   return true;
 }
