@@ -2,6 +2,7 @@
 /* Folders of values. */
 #include "tools/data_folder.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include "tools/inputs.h"
@@ -129,18 +130,59 @@ static tl_status place_inputs(tl_evaluation *e, const char *folder, const tl_mod
   return TL_OK;
 }
 
+/* N of "input_N.pb" or "input_N.npy"; false for any other name. */
+static bool input_number(tl_sv name, uint32_t *out) {
+  static const char stem[] = "input_";
+  uint64_t number;
+  size_t suffix = tl_sv_ends_with(name, ".pb") ? 3 : tl_sv_ends_with(name, ".npy") ? 4 : 0;
+  if (!suffix || !tl_sv_starts_with(name, stem))
+    return false;
+  tl_sv digits = {name.p + sizeof stem - 1, name.n - (sizeof stem - 1) - suffix};
+  if (!digits.n || digits.p[0] == '+' || !tl_parse_u64(digits, &number) || number > UINT32_MAX)
+    return false;
+  *out = (uint32_t)number;
+  return digits.n == 1 || digits.p[0] != '0'; /* path_of writes no zeros in front */
+}
+
+static int compare_numbers(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The numbers of the input files, ascending. Data of old models has gaps where an input was an
+ * initializer. False when memory is out. */
+static bool list_numbers(const char *folder, tl_u32_vec *out) {
+  bool ok = true;
+  uint32_t number, n = 0;
+  DIR *d = opendir(folder);
+  for (const struct dirent *entry; d && ok && (entry = readdir(d));)
+    if (input_number(tl_sv_from(entry->d_name), &number))
+      ok = tl_u32_vec_push(out, number);
+  if (d)
+    closedir(d);
+  if (out->n)
+    qsort(out->at, out->n, sizeof *out->at, compare_numbers);
+  for (uint32_t i = 0; i < out->n; i++) /* a .pb and a .npy of one number are one */
+    if (!n || out->at[n - 1] != out->at[i])
+      out->at[n++] = out->at[i];
+  out->n = n;
+  return ok;
+}
+
 tl_status tl_folder_inputs(tl_evaluation *e, const char *folder, const tl_module *m,
                            tl_host_vec *out) {
   data_file_vec files = {0};
   tl_u32_vec inputs = {0};
   tl_status status = TL_OK;
-  for (uint32_t i = 0; status == TL_OK && i <= UINT16_MAX; i++) {
-    data_file f = {.path = path_of(e, folder, "input", i)};
-    if (f.path && !exists(f.path))
-      break;
+  tl_u32_vec numbers = {0};
+  if (!list_numbers(folder, &numbers))
+    status = no_memory(e);
+  for (uint32_t i = 0; status == TL_OK && i < numbers.n; i++) {
+    data_file f = {.path = path_of(e, folder, "input", numbers.at[i])};
     if (!f.path || !data_file_vec_push(&files, f))
       status = no_memory(e);
   }
+  tl_u32_vec_release(&numbers);
   if (status == TL_OK)
     status = place_inputs(e, folder, m, &files, &inputs, out);
   for (uint32_t i = 0; i < files.n; i++)
