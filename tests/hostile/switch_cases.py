@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switch files of fusion passes that are damaged, huge, or no files; and those of the real world."""
+"""Switch files of fusion passes that are damaged, huge, or no files; and those of real projects."""
 import os
 import subprocess
 
