@@ -258,7 +258,8 @@ static tl_status reduce(einsum *e, const term *t, group *kept, tl_host **out) {
   if (!r.to)
     return tl_eval_no_memory(e->x);
   tl_eval_for(e->x, (uint64_t)kept->total,
-              summed.total > 0 ? (uint64_t)(GRAIN / summed.total + 1) : GRAIN, by_type[e->type], &r);
+              summed.total > 0 ? (uint64_t)(GRAIN / summed.total + 1) : GRAIN, by_type[e->type],
+              &r);
   return TL_OK;
 }
 

@@ -43,7 +43,8 @@ tl_status tl_activation_read(tl_eval *x, tl_activation *out) {
     *out = (tl_activation){rows[i].kind, {rows[i].p[0], rows[i].p[1]}};
     out->p[0] = tl_eval_float(x, TL_SYM_activation_alpha, out->p[0]);
     out->p[1] = tl_eval_float(x, TL_SYM_activation_beta, out->p[1]);
-    for (uint32_t k = 0; params && params->kind == TL_ATTR_FLOATS && k < params->count && k < 2; k++)
+    uint32_t n = params && params->kind == TL_ATTR_FLOATS ? params->count : 0;
+    for (uint32_t k = 0; k < n && k < 2; k++)
       out->p[k] = params->u.fs[k];
     return TL_OK;
   }

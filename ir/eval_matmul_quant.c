@@ -167,7 +167,8 @@ tl_status tl_eval_qgemm(tl_eval *x) {
   TL_TRY(sum_up(x, &p, &sums));
   tl_status status = c ? add_c(x, c, sums) : TL_OK;
   if (status == TL_OK)
-    status = tl_eval_result(x, 0, q.y.at ? (tl_dtype)zero->dtype : TL_DTYPE_F32, 2, p.plan.dims, &y);
+    status = tl_eval_result(x, 0, q.y.at ? (tl_dtype)zero->dtype : TL_DTYPE_F32, 2, p.plan.dims,
+                            &y);
   if (status == TL_OK)
     tl_requant_run(x, &q, sums, y);
   tl_host_release(sums);

@@ -116,6 +116,22 @@ static void transposed_convolutions(void) {
             "%z = Col2Im(%x, %s, %b)  const %want = i64[1,1,1,3] [1, 5, 4]");
 }
 
+static void causal_convolutions(void) {
+  /* past 5, input 1 2, kernel [1, 10]: 5+10, 1+20; the state is the last input */
+  eval_same_pairs("const %x = f32[1,1,2] [1.0, 2.0]  const %w = f32[1,1,2] [1.0, 10.0]\n"
+                  "const %p = f32[1,1,1] [5.0]\n"
+                  "%z0, %z1 = CausalConvWithState(%x, %w, _, %p)\n"
+                  "const %want0 = f32[1,1,2] [15.0, 21.0]  const %want1 = f32[1,1,1] [2.0]", 2);
+}
+
+static void deformed_windows(void) {
+  /* half an element down: the mean of two rows; outside is zero; the mask halves the last */
+  eval_same("const %x = f32[1,1,2,1] [2.0, 4.0]  const %w = f32[1,1,1,1] [1.0]\n"
+            "const %o = f32[1,2,2,1] [0.5, 0.5, 0.0, 0.0]  const %b = f32[1] [1.0]\n"
+            "const %m = f32[1,1,2,1] [1.0, 0.5]\n"
+            "%z = DeformConv(%x, %w, %o, %b, %m)  const %want = f32[1,1,2,1] [4.0, 2.0]");
+}
+
 static void pools_windows(void) {
   eval_same("const %x = f32[1,1,3,3] " IOTA9 "\n"
             "%z = MaxPool(%x) {kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1}\n"
@@ -180,6 +196,8 @@ static const unit_test tests[] = {
     {"integer convolutions", integer_convolutions},
     {"fused convolutions", fused_convolutions},
     {"transposed convolutions", transposed_convolutions},
+    {"causal convolutions", causal_convolutions},
+    {"deformed windows", deformed_windows},
     {"pools windows", pools_windows},
     {"MaxPool tells where", max_pool_tells_where},
     {"pools whole channels", pools_whole_channels},
