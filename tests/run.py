@@ -169,6 +169,13 @@ class Tests:
                 raise Skip('npm ci failed: ' + p.stdout.strip()[-300:])
         return '', (1, 0, 0)
 
+    def runners(self):
+        """other runtimes behind run and verify"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/runners/run.py', '--tailor', self.tool('gcc'),
+                        *(['--ort', ort] if there else [])])
+
     def conformance(self, which):
         ort = os.path.join(ROOT, 'tests', 'ort')
         argv = [PYTHON, 'tests/conformance/run.py', '--tailor', self.tool('gcc'), '--sanitized',
@@ -209,8 +216,9 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'threads',
-         'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'golden_numbers',
-         'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism', 'fuzz']
+         'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
+         'golden_numbers', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism',
+         'fuzz']
 
 
 def run_kind(tests, kind):
