@@ -22,7 +22,9 @@ typedef struct engine {
   tl_rule_index index;
   tl_merge_facts facts;
   candidate_vec candidates;
-  tl_u32_vec changed; /* nodes to look at in the next round */
+  tl_u32_vec changed; /* nodes to look at in the next round, each once */
+  uint8_t *marks;     /* owned, by node id: 1 + how far up from there was looked; 0: not noted */
+  uint32_t n_marks;
   tl_arena scratch;   /* of one match */
   tl_match match;
   bool sweep;         /* the first look at every node: all matches count */
@@ -81,28 +83,47 @@ static int by_precedence(const void *a, const void *b) {
 
 /* ---- what to look at again ------------------------------------------------------------------- */
 
-static void note_changed(engine *e, tl_node_id n) {
-  if (!tl_u32_vec_push(&e->changed, n))
+static bool grow_marks(engine *e) {
+  uint32_t n = tl_module_node_end(e->m) + tl_module_node_end(e->m) / 4 + 64;
+  uint8_t *marks = realloc(e->marks, n);
+  if (!marks)
+    return false;
+  memset(marks + e->n_marks, 0, n - e->n_marks);
+  e->marks = marks;
+  e->n_marks = n;
+  return true;
+}
+
+/* Notes a node; false when it was looked at from as far before. */
+static bool note_changed(engine *e, tl_node_id n, uint8_t left) {
+  if (n >= e->n_marks && !grow_marks(e)) {
     e->no_memory = true;
+    return false;
+  }
+  uint8_t before = e->marks[n];
+  if (before > left)
+    return false;
+  e->marks[n] = (uint8_t)(left + 1);
+  if (!before && !tl_u32_vec_push(&e->changed, n))
+    e->no_memory = true;
+  return true;
 }
 
 /* A pattern that contains v can have its root among the users of v, as far up as rules are deep. */
 static void note_users(engine *e, tl_value_id first) {
   tl_value_id queue[MOST_NEIGHBOURS];
-  uint8_t level[MOST_NEIGHBOURS];
+  uint8_t left[MOST_NEIGHBOURS];
   uint32_t n = 1;
   queue[0] = first;
-  level[0] = 0;
+  left[0] = e->index.depth;
   for (uint32_t i = 0; i < n; i++) {
     TL_FOR_USES(e->m, queue[i], u) {
       tl_node_id user = tl_use_get(e->m, u)->user;
       const tl_node *node = tl_node_get(e->m, user);
-      if (node->op == TL_OP_RETURN)
+      if (node->op == TL_OP_RETURN || !note_changed(e, user, left[i]) || left[i] == 0 ||
+          n == MOST_NEIGHBOURS || node->n_results == 0)
         continue;
-      note_changed(e, user);
-      if (level[i] >= e->index.depth || n == MOST_NEIGHBOURS || node->n_results == 0)
-        continue;
-      level[n] = (uint8_t)(level[i] + 1);
+      left[n] = (uint8_t)(left[i] - 1);
       queue[n++] = node->results;
     }
   }
@@ -127,13 +148,13 @@ static bool computes_constants(const tl_module *m, tl_node_id n) {
 
 static void note_built(engine *e, const tl_built *b) {
   for (uint32_t i = 0; i < b->n_nodes; i++) {
-    note_changed(e, b->nodes[i]);
+    (void)note_changed(e, b->nodes[i], 0);
     e->weights = e->weights || computes_constants(e->m, b->nodes[i]);
   }
   for (uint32_t i = 0; i < b->n_outputs; i++) {
     tl_node_id made = tl_value_producer(e->m, b->outputs[i]);
     if (made)
-      note_changed(e, made);
+      (void)note_changed(e, made, 0);
     note_users(e, b->outputs[i]);
   }
 }
@@ -201,27 +222,23 @@ static tl_status apply_candidates(engine *e) {
   return e->no_memory ? out_of_memory(e) : TL_OK;
 }
 
-static int by_id(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Candidates among the nodes that changed, each looked at once. */
+/* Candidates among the nodes that changed. */
 static void find_again(engine *e) {
   tl_u32_vec nodes = e->changed;
   e->changed = (tl_u32_vec){0};
   e->candidates.n = 0;
-  if (nodes.n)
-    qsort(nodes.at, nodes.n, sizeof *nodes.at, by_id);
-  for (uint32_t i = 0; i < nodes.n; i++)
-    if ((i == 0 || nodes.at[i] != nodes.at[i - 1]) &&
-        tl_node_get(e->m, nodes.at[i])->op != TL_OP_ERASED)
+  for (uint32_t i = 0; i < nodes.n; i++) {
+    e->marks[nodes.at[i]] = 0;
+    if (tl_node_get(e->m, nodes.at[i])->op != TL_OP_ERASED)
       tl_rule_index_visit(&e->index, e->m, nodes.at[i], consider, e);
+  }
   tl_u32_vec_release(&nodes);
 }
 
 static tl_status rewrite_graph(engine *e, const tl_graph *g) {
   e->candidates.n = 0;
+  for (uint32_t i = 0; i < e->changed.n; i++)
+    e->marks[e->changed.at[i]] = 0;
   e->changed.n = 0;
   e->sweep = true;
   TL_FOR_NODES(e->m, g, n)
@@ -292,5 +309,6 @@ tl_status tl_rewrite(const tl_rewriter *r) {
   tl_rule_index_release(&e.index);
   candidate_vec_release(&e.candidates);
   tl_u32_vec_release(&e.changed);
+  free(e.marks);
   return status;
 }
