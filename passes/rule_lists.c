@@ -7,7 +7,7 @@
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 tl_rv tl_rule_fn_mod(tl_match *x, const tl_expr *e) {
-  int64_t a, b;
+  int64_t a = 0, b = 0;
   if (!tl_rule_int_arg(x, e, 0, &a) || !tl_rule_int_arg(x, e, 1, &b) || b == 0 || b == -1)
     return b == -1 ? tl_rv_int(0) : tl_rv_none();
   int64_t r = a % b;
