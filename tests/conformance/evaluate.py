@@ -7,8 +7,9 @@
 official: all models of the suite. corpus: those whose data ONNX Runtime reproduces.
 evaluation.tsv lists what does not hold and why; a case that is listed and holds fails too, so that
 the list stays true. --update rewrites the list: reasons that a person wrote for cases that still
-fail stay, the others are the first words of the tool. --doc compares FILE with the table made from the list, or with --update
-writes it. The last line is 'N passed, M failed, K skipped', the skipped being those of the list."""
+fail stay, the others are the first words of the tool. --doc compares FILE with the table made from
+the list, or with --update writes it. The last line is 'N passed, M failed, K skipped', the skipped
+being those of the list."""
 import argparse
 import concurrent.futures
 import os
@@ -103,7 +104,8 @@ def update(args, cases, reasons, known):
         rows.pop(key, None)
         if reason is not None:
             told = known.get(key, '')
-            rows[key] = reason.replace('\t', ' ') if not told or told.startswith(OWN_WORDS) else told
+            by_hand = told and not told.startswith(OWN_WORDS)
+            rows[key] = told if by_hand else reason.replace('\t', ' ')
     write_list(rows)
     return rows
 
