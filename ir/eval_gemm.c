@@ -6,9 +6,9 @@
 enum {
   K_BLOCK = 256,      /* a packed column panel of B stays in the first-level cache */
   ROW_BLOCK = 192,    /* a multiple of the rows of every tile: A stays in the second level, */
-  COLUMN_BLOCK = 512, /* and so does B */
+  COLUMN_BLOCK = 768, /* and so does B */
   TASK_PRODUCTS = 1 << 18, /* less work is not worth a task */
-  MOST_TASKS = 16,    /* of one matrix */
+  TASKS_A_THREAD = 3, /* of one matrix; each packs the other operand anew */
   CACHE_LINE = 64
 };
 
@@ -42,20 +42,58 @@ static int64_t round_up(int64_t v, int64_t step) { return (v + step - 1) / step 
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
-#define DEFINE_PACK(NAME, TYPE)                                                                    \
-  static void NAME(const tl_gemm_side *side, const tl_gemm_block *b, TYPE *dst) {                  \
-    const TYPE *from = (const TYPE *)side->data + (side->at ? side->at[b->batch] : 0) +            \
-                       b->lane * side->lane_stride + b->k * side->k_stride;                        \
-    if (b->lanes < b->width)                                                                       \
-      memset(dst, 0, (size_t)(b->steps * b->width) * sizeof *dst);                                 \
-    if (side->lane_stride == 1) {                                                                  \
-      for (int64_t s = 0; s < b->steps; s++)                                                       \
-        memcpy(dst + s * b->width, from + s * side->k_stride, (size_t)b->lanes * sizeof *dst);     \
-      return;                                                                                      \
-    }                                                                                              \
-    for (int64_t l = 0; l < b->lanes; l++)                                                         \
-      for (int64_t s = 0; s < b->steps; s++)                                                       \
-        dst[s * b->width + l] = from[l * side->lane_stride + s * side->k_stride];                  \
+/* Rows of a panel that are adjacent in memory: copies of a constant size are a few moves. */
+static void copy_rows(const char *from, size_t stride, int64_t steps, size_t bytes, size_t line,
+                      char *dst) {
+  if (bytes == 128)
+    for (int64_t s = 0; s < steps; s++)
+      memcpy(dst + (size_t)s * 128, from + (size_t)s * stride, 128);
+  else if (bytes == 64 && line == 64)
+    for (int64_t s = 0; s < steps; s++)
+      memcpy(dst + (size_t)s * 64, from + (size_t)s * stride, 64);
+  else
+    for (int64_t s = 0; s < steps; s++)
+      memcpy(dst + (size_t)s * line, from + (size_t)s * stride, bytes);
+}
+
+enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
+
+#define DEFINE_PACK(NAME, TYPE)                                                                   \
+  static void NAME##_lane(const TYPE *from, int64_t k_stride, const tl_gemm_block *b, int64_t s,  \
+                          TYPE *dst) {                                                            \
+    for (; s < b->steps; s++)                                                                     \
+      dst[s * b->width] = from[s * k_stride];                                                     \
+  }                                                                                               \
+  /* lanes whose steps are adjacent */                                                            \
+  static void NAME##_tiles(const TYPE *from, int64_t lane_stride, const tl_gemm_block *b,         \
+                           TYPE *dst) {                                                           \
+    int64_t whole = b->steps / TILE * TILE, lane = 0;                                             \
+    for (; lane + TILE <= b->lanes; lane += TILE)                                                 \
+      for (int64_t s = 0; s < whole; s += TILE) {                                                 \
+        TYPE tile[TILE][TILE];                                                                    \
+        for (int l = 0; l < TILE; l++)                                                            \
+          memcpy(tile[l], from + (lane + l) * lane_stride + s, sizeof tile[l]);                   \
+        for (int k = 0; k < TILE; k++)                                                            \
+          for (int l = 0; l < TILE; l++)                                                          \
+            dst[(s + k) * b->width + lane + l] = tile[l][k];                                      \
+      }                                                                                           \
+    for (int64_t l = 0; l < b->lanes; l++)                                                        \
+      NAME##_lane(from + l * lane_stride, 1, b, l < lane ? whole : 0, dst + l);                   \
+  }                                                                                               \
+  static void NAME(const tl_gemm_side *side, const tl_gemm_block *b, TYPE *dst) {                 \
+    const TYPE *from = (const TYPE *)side->data + (side->at ? side->at[b->batch] : 0) +           \
+                       b->lane * side->lane_stride + b->k * side->k_stride;                       \
+    size_t size = sizeof *dst;                                                                    \
+    if (b->lanes < b->width)                                                                      \
+      memset(dst, 0, (size_t)(b->steps * b->width) * size);                                       \
+    if (side->lane_stride == 1)                                                                   \
+      copy_rows((const char *)from, (size_t)side->k_stride * size, b->steps,                      \
+                (size_t)b->lanes * size, (size_t)b->width * size, (char *)dst);                   \
+    else if (side->k_stride == 1)                                                                 \
+      NAME##_tiles(from, side->lane_stride, b, dst);                                              \
+    else                                                                                          \
+      for (int64_t l = 0; l < b->lanes; l++)                                                      \
+        NAME##_lane(from + l * side->lane_stride, side->k_stride, b, 0, dst + l);                 \
   }
 
 DEFINE_PACK(pack_4, uint32_t)
@@ -157,7 +195,8 @@ static void divide(job *j, unsigned threads) {
   int64_t wanted = 1;
   if (threads > 1 && g->batches < 4u * threads && products > TASK_PRODUCTS) {
     double most = products / TASK_PRODUCTS;
-    wanted = most < MOST_TASKS ? (int64_t)most : MOST_TASKS;
+    int64_t limit = (int64_t)threads * TASKS_A_THREAD;
+    wanted = most < (double)limit ? (int64_t)most : limit;
   }
   bool by_columns = g->n >= g->m || g->n >= wanted * j->unit->columns * 4;
   int64_t step = by_columns ? j->unit->columns : j->unit->rows;
