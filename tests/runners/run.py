@@ -4,7 +4,7 @@
 
   run.py --tailor BIN [--ort DIR]
 
-Node: some official models in ONNX Runtime against their references (DIR holds node_modules). Python:
+Node: official models in ONNX Runtime against their references (DIR holds node_modules). Python:
 a stand-in for the runtime, which checks reading and writing. The last line is
 'N passed, M failed, K skipped'."""
 import argparse
