@@ -81,6 +81,20 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
   return true;
 }
 
+/* A constant of several elements may stretch what it meets; whether it does shows in the types only
+ * where all sizes are known. */
+static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
+  const tl_tensor *t = tl_value_constant(x->m, constant);
+  if (tl_tensor_elements(x->m, t) == 1)
+    return false;
+  for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(x->m, n, i);
+    if (v && !tl_type_is_static(x->m, tl_value_type(x->m, v)))
+      return true;
+  }
+  return false;
+}
+
 /* ---- operands ------------------------------------------------------------------------------- */
 
 /* Binds value v of the pattern, made by pattern node k, to an actual value. */
@@ -184,6 +198,8 @@ static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, b
     if (takes_choice(x, o))
       choice >>= 1;
     if (!bind_operand(x, o, tl_operand(x->m, n, at), skip))
+      return false;
+    if (o->kind == TL_PATTERN_NUMBER && may_stretch(x, tl_operand(x->m, n, at), n))
       return false;
     slot++;
   }
