@@ -149,6 +149,17 @@ static void put_attr(tl_attr *attrs, uint32_t *n, tl_attr a) {
   attrs[(*n)++] = a;
 }
 
+/* What the op means anyway need not be said, and an attribute of a later opset must not be. */
+static void drop_default(tl_module *m, tl_op_id op, tl_attr *attrs, uint32_t *n, tl_symbol name) {
+  const tl_op *row = tl_op_row(op);
+  const tl_op_attr *known = row ? tl_op_attr_find(row, name) : NULL;
+  for (uint32_t i = 0; known && known->has_default && i < *n; i++)
+    if (attrs[i].name == name && tl_attr_equal(m, &attrs[i], &known->value)) {
+      memmove(&attrs[i], &attrs[i + 1], (--*n - i) * sizeof *attrs);
+      return;
+    }
+}
+
 static tl_op_id op_of(const build *b, const tl_pattern_node *p) {
   bool like = p->like != TL_RULE_NODES && tl_match_has_node(b->x, p->like);
   return like ? tl_node_get(b->x->m, b->x->nodes[p->like])->op : p->ops[0];
@@ -175,6 +186,7 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
     if (a.kind == TL_ATTR_NONE)
       return refuse(b, "ATTR", "an attribute is unknown");
     put_attr(attrs, n, a);
+    drop_default(x->m, op, attrs, n, a.name);
   }
   *out = attrs;
   return true;
