@@ -2,7 +2,8 @@
 /* fold-constants: compute what depends on constants only, and what inference knows of shapes; take
  * the branch of an If whose condition is known.
  *
- * Requires:  infer-shapes, for contents known from shapes.   Keeps: names; nodes of outputs of bodies.
+ * Requires:  infer-shapes, for contents known from shapes.
+ * Keeps:     names; nodes of outputs of bodies.
  * After:     a node on constants alone is random, has an effect, would grow the model beyond
  *            --fold-limit, has no kernel, or gives a body its output.
  * Cost:      a sweep down and a sweep up, O(nodes + edges + work of the folded nodes).
