@@ -45,6 +45,19 @@ typedef struct tl_carried_option {
   tl_sv value;
 } tl_carried_option;
 
+/* --rules: a file of rewrite rules, as it was read. */
+typedef struct tl_rule_file {
+  const char *path;
+  tl_sv text;
+} tl_rule_file;
+
+/* How far results of a rewritten model may be from those of the original. */
+typedef enum tl_numerics {
+  TL_NUMERICS_EXACT,         /* the same bits */
+  TL_NUMERICS_REASSOCIATING, /* the same function, rounded elsewhere */
+  TL_NUMERICS_APPROXIMATE    /* another function within a stated tolerance */
+} tl_numerics;
+
 typedef struct tl_options {
   const char *soc_version; /* as given; NULL: Ascend910B1 */
   tl_soc_family soc;
@@ -63,13 +76,19 @@ typedef struct tl_options {
   bool keep_constants; /* --oo-constant-folding=false */
   bool keep_dead;      /* --oo-dead-code-elimination=false */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
+  const tl_rule_file *rule_files; /* in the order given: later ones override */
+  uint32_t n_rule_files;
+  tl_numerics numerics; /* rules of a looser class are off */
 } tl_options;
 
 enum { TL_FOLD_LIMIT = 65536 };
 
 /* All zero but the documented defaults. */
 static inline tl_options tl_options_default(void) {
-  return (tl_options){.soc = TL_SOC_A2, .input_format = "NCHW", .fold_limit = TL_FOLD_LIMIT};
+  return (tl_options){.soc = TL_SOC_A2,
+                      .input_format = "NCHW",
+                      .fold_limit = TL_FOLD_LIMIT,
+                      .numerics = TL_NUMERICS_REASSOCIATING};
 }
 
 #endif

@@ -7,17 +7,12 @@
  * Tests:     tests/golden/clean-up/ */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/ruleset.h"
 
 enum { ROUNDS = 64 };
 
 tl_status tl_pass_clean_up(tl_pass *p, tl_module *m) {
-  tl_ruleset set;
-  tl_ruleset_init(&set, m);
-  tl_status status = tl_rules_add_builtin(&set);
-  if (status == TL_OK)
-    status = tl_rules_configure(&set, p->options->fusion);
-  if (status == TL_OK)
-    status = tl_rewrite(&(tl_rewriter){p, m, &set, TL_RULE_CLEANUP, ROUNDS});
-  tl_ruleset_release(&set);
-  return status;
+  const tl_ruleset *rules;
+  TL_TRY(tl_pass_rules(p, m, &rules));
+  return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_CLEANUP, ROUNDS});
 }

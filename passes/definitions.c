@@ -15,6 +15,7 @@
 #include "ir/ops_gen.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/ruleset.h"
 
 enum { ROUNDS = 64 };
 
@@ -34,18 +35,12 @@ bool tl_has_defined_ops(const tl_module *m) {
   return false;
 }
 
-static tl_status apply_definitions(tl_pass *p, tl_module *m) {
-  tl_ruleset set;
-  tl_ruleset_init(&set, m);
-  tl_status status = tl_rules_add_builtin(&set);
-  if (status == TL_OK)
-    status = tl_rewrite(&(tl_rewriter){p, m, &set, TL_RULE_DEFINE, ROUNDS});
-  tl_ruleset_release(&set);
-  return status;
-}
-
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
-  return tl_has_defined_ops(m) ? apply_definitions(p, m) : TL_OK;
+  const tl_ruleset *rules;
+  if (!tl_has_defined_ops(m))
+    return TL_OK;
+  TL_TRY(tl_pass_rules(p, m, &rules));
+  return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS});
 }
 
 /* ---- outlining ------------------------------------------------------------------------------ */
@@ -119,6 +114,19 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   for (uint32_t i = 0; i < node->n_results; i++)
     operands[i] = tl_result(body, copy, i);
   return tl_graph_set_outputs(body, g, operands, node->n_results);
+}
+
+/* A body is a module of its own, and so are its rules: definitions alone, since there are as many
+ * bodies as the model has distinct uses of tl:: ops. */
+static tl_status apply_definitions(tl_pass *p, tl_module *body) {
+  tl_ruleset set;
+  tl_ruleset_init(&set, body);
+  set.only_definitions = true;
+  tl_status status = tl_rules_load(&set, p->options);
+  if (status == TL_OK)
+    status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS});
+  tl_ruleset_release(&set);
+  return status;
 }
 
 static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_module *body) {

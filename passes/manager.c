@@ -6,6 +6,7 @@
 
 #include "ir/verify.h"
 #include "passes/passes.h"
+#include "passes/ruleset.h"
 
 enum {
 #define PASS(c_name, name, level, stage, summary) ROW_##c_name,
@@ -186,6 +187,7 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
   tl_status status = run_rows(m, &pass, p, report);
+  tl_pass_release_rules(&pass);
   tl_arena_release(&scratch);
   return status;
 }

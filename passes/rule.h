@@ -5,8 +5,8 @@
 #ifndef TL_PASSES_RULE_H
 #define TL_PASSES_RULE_H
 
-#include "ir/fusion_config.h"
 #include "ir/graph.h"
+#include "ir/options.h"
 #include "passes/values.h"
 
 enum {
@@ -24,12 +24,6 @@ typedef enum tl_rule_kind {
   TL_RULE_DEFINE,  /* what a tl:: op means */
   TL_N_RULE_KINDS
 } tl_rule_kind;
-
-typedef enum tl_numerics {
-  TL_NUMERICS_EXACT,         /* the same bits */
-  TL_NUMERICS_REASSOCIATING, /* the same function, rounded elsewhere */
-  TL_NUMERICS_APPROXIMATE    /* another function within a stated tolerance */
-} tl_numerics;
 
 /* ---- expressions: conditions and computed attributes ----------------------------------------- */
 
@@ -170,7 +164,8 @@ typedef struct tl_rule {
   uint8_t n_lets;
   uint8_t n_steps;
   uint8_t depth;    /* longest path from the root to a pattern node */
-  bool off;
+  const char *off; /* why it is switched off: a static string; NULL: it is on */
+  bool custom;     /* of a --rules file */
   tl_rule_value values[TL_RULE_VALUES];
   tl_symbol names[TL_RULE_NAMES];
   tl_pattern_node *match;
@@ -187,6 +182,7 @@ typedef struct tl_ruleset {
   tl_module *m;
   tl_arena arena;   /* rules and their parts */
   tl_rule_vec rules; /* in the order of definition, overridden ones removed */
+  bool only_definitions; /* texts are read, rules are left out: what outlining needs */
 } tl_ruleset;
 
 void tl_ruleset_init(tl_ruleset *s, tl_module *m);
@@ -198,9 +194,11 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
 tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
 /* Fills the derived parts of a parsed rule (steps, depth) and checks it. */
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
-/* Takes rules out that the switches of fusion passes turn off, and gives graph rules the priorities
- * that switches ask for (rule_switch.c). config may be NULL: the defaults. */
-tl_status tl_rules_configure(tl_ruleset *s, const tl_fusion_config *config) TL_NODISCARD;
+/* Adds those, then the rules of --rules files, and configures them. */
+tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
+ * rules the priorities that switches ask for (rule_switch.c). */
+tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Finds a rule by name; NULL when there is none. */
 tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 

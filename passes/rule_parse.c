@@ -319,6 +319,7 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
 
 static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
   TL_TRY(tl_rule_finish(p->set, r));
+  r->custom = override;
   for (uint32_t i = 0; i < p->set->rules.n; i++) {
     tl_rule *old = p->set->rules.at[i];
     if (old->name != r->name || (old->kind == TL_RULE_DEFINE) != (r->kind == TL_RULE_DEFINE))
@@ -444,6 +445,22 @@ static tl_status parse_version(tl_rule_parser *p) {
   return TL_OK;
 }
 
+/* Passes over the rest of a rule, from its name to the brace that closes it. */
+static tl_status skip_rule(tl_rule_parser *p) {
+  uint32_t open = 0;
+  do {
+    if (p->at.kind == TL_TOKEN_BAD || p->at.kind == TL_TOKEN_END)
+      return tl_rule_expected(p, "'}'");
+    if (tl_rule_at(p, "{"))
+      open++;
+    else if (tl_rule_at(p, "}") && --open == 0)
+      break;
+    tl_rule_advance(p);
+  } while (true);
+  tl_rule_advance(p);
+  return TL_OK;
+}
+
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) {
   const char *kept = tl_arena_copy(&s->arena, path, strlen(path));
   tl_rule_parser p = {.lexer = tl_lex_start_rules(text), .set = s, .path = kept};
@@ -455,7 +472,7 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
   while (status == TL_OK && p.at.kind != TL_TOKEN_END) {
     p.depth = 0;
     if (tl_rule_accept(&p, "rule"))
-      status = parse_rule(&p, override);
+      status = s->only_definitions ? skip_rule(&p) : parse_rule(&p, override);
     else if (tl_rule_accept(&p, "define"))
       status = parse_define(&p, override);
     else

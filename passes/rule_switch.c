@@ -6,13 +6,20 @@
 /* What the parser gives to a rule that names no priority. */
 enum { NO_PRIORITY_GIVEN = TL_PRIORITY_RULE };
 
-static void switch_off(const tl_ruleset *s, const tl_fusion_config *config) {
+/* What a rule means or must do to reach the NPU at all has no switch. */
+static void switch_off(const tl_ruleset *s, const tl_options *options) {
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
-    if (r->kind == TL_RULE_GRAPH || r->kind == TL_RULE_CLEANUP)
-      r->off |= !tl_fusion_is_on(config, tl_sym(s->m, r->pass),
-                                 r->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP,
-                                 NULL);
+    const char *why;
+    tl_fusion_kind kind = r->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP;
+    if (r->kind != TL_RULE_GRAPH && r->kind != TL_RULE_CLEANUP)
+      continue;
+    if (!tl_fusion_is_on(options->fusion, tl_sym(s->m, r->pass), kind, &why) ||
+        (r->pass != r->name && !tl_fusion_is_on(options->fusion, tl_sym(s->m, r->name),
+                                                TL_FUSION_CLEANUP, &why)))
+      r->off = why;
+    else if (r->numerics > options->numerics)
+      r->off = "its numerics class is looser than --numerics";
   }
 }
 
@@ -25,6 +32,7 @@ static uint32_t list_rules(const tl_ruleset *s, tl_fusion_order *order, tl_rule 
       continue;
     bool given = r->priority != NO_PRIORITY_GIVEN;
     order[n] = (tl_fusion_order){.pass = tl_sym(s->m, r->pass),
+                                 .custom = r->custom,
                                  .rule = true,
                                  .configured = given ? r->priority : TL_NO_PRIORITY};
     rules[n++] = r;
@@ -32,14 +40,14 @@ static uint32_t list_rules(const tl_ruleset *s, tl_fusion_order *order, tl_rule 
   return n;
 }
 
-tl_status tl_rules_configure(tl_ruleset *s, const tl_fusion_config *config) {
+tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) {
   tl_fusion_order *order = tl_arena_calloc(&s->arena, s->rules.n, sizeof *order);
   tl_rule **rules = tl_arena_calloc(&s->arena, s->rules.n, sizeof *rules);
   if (!order || !rules)
     return tl_fail(s->m->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-  switch_off(s, config);
+  switch_off(s, options);
   uint32_t n = list_rules(s, order, rules);
-  tl_fusion_sort(config, TL_FUSION_GRAPH, order, n);
+  tl_fusion_sort(options->fusion, TL_FUSION_GRAPH, order, n);
   for (uint32_t i = 0; i < n; i++)
     rules[order[i].position]->priority = order[i].priority;
   return TL_OK;

@@ -69,6 +69,7 @@ tl_status tl_command_convert(tl_cli *cli);
 tl_status tl_command_opt(tl_cli *cli);
 tl_status tl_command_passes(tl_cli *cli);
 tl_status tl_list_fusions(tl_cli *cli);
+tl_status tl_list_rules(tl_cli *cli);
 tl_status tl_command_ops(tl_cli *cli);
 tl_status tl_command_info(tl_cli *cli);
 tl_status tl_command_run(tl_cli *cli);

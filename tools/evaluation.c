@@ -3,6 +3,7 @@
 #include "tools/evaluation.h"
 
 #include "ir/infer.h"
+#include "passes/manager.h"
 #include "tools/input.h"
 
 bool tl_parse_size(tl_sv text, uint64_t *out) {
@@ -64,6 +65,9 @@ void tl_evaluation_release(tl_evaluation *e) {
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
   TL_TRY(tl_input_load(e->cli, path, out));
   tl_status status = tl_infer_module(*out);
+  if (status == TL_OK) /* kernels know ONNX's ops */
+    status = tl_pipeline_run(*out, &e->cli->settings.options,
+                             &(tl_pipeline_options){.passes = "expand-definitions"}, NULL);
   if (status == TL_OK)
     return TL_OK;
   tl_module_destroy(*out);

@@ -2,59 +2,8 @@
 /* tailor passes --fusion: the public fusion passes, and which are on under the given options. */
 #include <stdlib.h>
 
-#include "passes/rule.h"
-#include "tools/cli.h"
 #include "tools/json.h"
-
-/* The built-in rules, for their names alone. */
-struct tl_known_rules {
-  tl_diag diag; /* silent */
-  tl_module *m;
-  tl_ruleset set;
-};
-
-void tl_known_rules_release(struct tl_known_rules *rules) {
-  if (!rules)
-    return;
-  tl_ruleset_release(&rules->set);
-  tl_module_destroy(rules->m);
-  free(rules);
-}
-
-static struct tl_known_rules *read_rules(void) {
-  struct tl_known_rules *rules = calloc(1, sizeof *rules);
-  if (!rules)
-    return NULL;
-  rules->m = tl_module_create(&rules->diag, "rules", 0);
-  if (!rules->m) {
-    free(rules);
-    return NULL;
-  }
-  tl_ruleset_init(&rules->set, rules->m);
-  if (tl_rules_add_builtin(&rules->set) == TL_OK)
-    return rules;
-  tl_known_rules_release(rules);
-  return NULL;
-}
-
-static tl_fusion_kind kind_of(const tl_rule *rule) {
-  return rule->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP;
-}
-
-static uint32_t count_rules(tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
-  if (!cli->rules)
-    cli->rules = read_rules();
-  uint32_t n = 0;
-  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
-    const tl_rule *rule = cli->rules->set.rules.at[i];
-    n += kind_of(rule) == kind && tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass);
-  }
-  return n;
-}
-
-bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
-  return count_rules(user, pass, kind) > 0;
-}
+#include "tools/rules.h"
 
 static const char *close_name(const tl_fusion_name *row) {
   static const char *const names[] = {"yes", "no", "no, not at O1"};
@@ -78,7 +27,7 @@ static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
     tl_json_key(out, "may_be_off", &first);
     tl_buf_add_z(out, rows[i].close == TL_CLOSE_MAY ? "true" : "false");
     tl_json_key(out, "rules", &first);
-    tl_buf_add_u64(out, count_rules(cli, tl_sv_from(rows[i].name), kind));
+    tl_buf_add_u64(out, tl_count_rules(cli, tl_sv_from(rows[i].name), kind));
     tl_json_key(out, "on", &first);
     tl_buf_add_z(out, on ? "true" : "false");
     tl_json_key(out, "why", &first);
@@ -97,13 +46,13 @@ static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
     bool on = tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(rows[i].name), kind, &why);
     tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6u %-5s %s\n", rows[i].name,
                   tl_fusion_kind_name(kind), rows[i].on ? "on" : "off", close_name(&rows[i]),
-                  count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why);
+                  tl_count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why);
   }
 }
 
 /* Public names of rules that the table does not have, each once, behind the table's rows. */
 static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, uint32_t room) {
-  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+  for (uint32_t i = 0; i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
     tl_sv name = tl_sym(cli->rules->m, rule->pass);
     bool seen = rule->kind > TL_RULE_GRAPH || tl_fusion_name_find(name) != NULL;
@@ -114,7 +63,7 @@ static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, 
     const char *copy = tl_arena_copy(&cli->settings.arena, name.p, name.n);
     if (!copy)
       return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-    rows[(*n)++] = (tl_fusion_name){copy, (uint8_t)kind_of(rule), TL_CLOSE_MAY, true};
+    rows[(*n)++] = (tl_fusion_name){copy, (uint8_t)tl_rule_fusion_kind(rule), TL_CLOSE_MAY, true};
   }
   return TL_OK;
 }
@@ -127,8 +76,8 @@ tl_status tl_list_fusions(tl_cli *cli) {
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   uint32_t n;
   const tl_fusion_name *table = tl_fusion_names(&n);
-  (void)tl_cli_knows_pass(cli, (tl_sv){"", 0}, TL_FUSION_GRAPH); /* reads the rules */
-  uint32_t room = n + (cli->rules ? cli->rules->set.rules.n : 0);
+  TL_TRY(tl_cli_load_rules(cli));
+  uint32_t room = n + cli->rules->set.rules.n;
   tl_fusion_name *rows = tl_arena_calloc(&cli->settings.arena, room, sizeof *rows);
   if (!rows)
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");

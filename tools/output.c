@@ -206,6 +206,8 @@ static void add_rule(tl_buf *out, const tl_cli *cli, const tl_module *m, const t
     add_prerequisite(out, tl_cli_get(cli, TL_OPTION_FUSION_SWITCH_FILE));
   if (tl_cli_has(cli, TL_OPTION_OP_NAME_MAP))
     add_prerequisite(out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP));
+  for (uint32_t i = 0; i < cli->settings.options.n_rule_files; i++)
+    add_prerequisite(out, cli->settings.options.rule_files[i].path);
   tl_buf_add_char(out, '\n');
 }
 

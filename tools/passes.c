@@ -39,12 +39,13 @@ static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
 /* Options about fusion say nothing about the pipeline. */
 static tl_status check_options(tl_cli *cli) {
   static const tl_option_id ids[] = {TL_OPTION_FUSION_SWITCH_FILE, TL_OPTION_OPTIMIZATION_SWITCH,
-                                     TL_OPTION_OO_LEVEL, TL_OPTION_LEVEL};
+                                     TL_OPTION_OO_LEVEL, TL_OPTION_LEVEL,
+                                     TL_OPTION_NUMERICS};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     if (tl_cli_has(cli, ids[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, ids[i]),
                      "has no effect on the list of passes\vadd --fusion for the list of fusion "
-                     "passes");
+                     "passes, --rules for that of rules");
   }
   return TL_OK;
 }
@@ -52,6 +53,8 @@ static tl_status check_options(tl_cli *cli) {
 tl_status tl_command_passes(tl_cli *cli) {
   if (tl_cli_has(cli, TL_OPTION_FUSION_LIST))
     return tl_list_fusions(cli);
+  if (tl_cli_has(cli, TL_OPTION_RULE_LIST))
+    return tl_list_rules(cli);
   TL_TRY(check_options(cli));
   uint32_t n;
   const tl_pass_row *rows = tl_pass_rows(&n);

@@ -178,6 +178,8 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_weights(out, s);
   add_passes(out, &s->canonical);
   add_passes(out, &s->npu);
+  if (tl_cli_has(cli, TL_OPTION_NUMERICS))
+    tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
   tl_buf_add_z(out, "  dtypes   the model's own (no precision mode in this version)\n");
   add_costs(out, s);
   add_outputs(v, out);
@@ -260,6 +262,8 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   json_number(out, "write_ns", s->write_ns, &first);
   json_number(out, "peak_bytes", peak_bytes(), &first);
   json_number(out, "graph_bytes", s->module_bytes, &first);
+  tl_json_key(out, "numerics", &first);
+  tl_json_string(out, tl_sv_from(tl_cli_get(cli, TL_OPTION_NUMERICS)));
   tl_json_key(out, "passes", &first);
   tl_buf_add_char(out, '[');
   json_passes(out, &s->canonical, &first_pass);

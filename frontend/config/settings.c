@@ -91,14 +91,15 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
 /* The values of an option that may be given several times, joined. */
 static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   const char *before = s->value[id];
-  if (id != TL_OPTION_FUSION || !before)
+  bool paths = id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST;
+  if ((id != TL_OPTION_FUSION && !paths) || !before)
     return tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
   size_t n = strlen(before);
   char *joined = tl_arena_alloc(&s->arena, n + text.n + 2);
   if (!joined)
     return NULL;
   memcpy(joined, before, n);
-  joined[n] = ';';
+  joined[n] = paths ? '\n' : ';';
   memcpy(joined + n + 1, text.p, text.n);
   joined[n + 1 + text.n] = '\0';
   return joined;
@@ -229,6 +230,19 @@ static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
   return TL_OK;
 }
 
+/* "list" is what --rules without a file means to the command that lists them. */
+static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
+  const char *paths = s->value[TL_OPTION_RULES];
+  const char *list = s->value[TL_OPTION_RULE_LIST];
+  const char *numerics = tl_settings_get(s, TL_OPTION_NUMERICS);
+  s->options.numerics = numerics[0] == 'e'   ? TL_NUMERICS_EXACT
+                        : numerics[0] == 'r' ? TL_NUMERICS_REASSOCIATING
+                                             : TL_NUMERICS_APPROXIMATE;
+  if (list && strcmp(list, "list") != 0)
+    paths = strncmp(list, "list\n", 5) == 0 ? list + 5 : list;
+  return paths ? tl_read_rule_files(d, &s->arena, tl_sv_from(paths), &s->options) : TL_OK;
+}
+
 static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   tl_fusion_config *c = &s->fusion;
   const char *file = s->value[TL_OPTION_FUSION_SWITCH_FILE];
@@ -269,6 +283,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(check_task(s, d));
   TL_TRY(check_exclusive(s, d));
   TL_TRY(check_result(s, d));
+  TL_TRY(resolve_rules(s, d));
   TL_TRY(resolve_fusion(s, d));
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');

@@ -20,6 +20,9 @@ tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv te
 /* A file of "from:to" lines; '#' starts a comment. */
 tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options *out) TL_NODISCARD;
 
+/* Reads rule files; paths are joined by line feeds. */
+tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *out) TL_NODISCARD;
+
 /* Chip name to family. An unknown chip of the vendor's is taken for the newest family with a
  * warning; a name that is none is refused. */
 tl_status tl_read_soc(tl_diag *d, tl_location where, const char *text,

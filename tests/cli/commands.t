@@ -148,6 +148,14 @@ $ tailor opt --help
 >                             cannot switch off
 >       --fusion=PASS:on|off  switch one fusion pass, or ALL, on or off, whatever
 >                             else is said; may be given several times
+>       --rules=FILE          read rewrite rules from FILE (docs/rules.md); may be
+>                             given several times. A rule whose name is known
+>                             takes the place of the known one
+>       --numerics=exact|reassociating|approximate
+>                             how far rules may change results: exact not at all,
+>                             reassociating by rounding, approximate within the
+>                             tolerance that a rule states (default:
+>                             reassociating)
 >       --oo-level=O0|O1|O2|O3
 >                             level in atc's words: O0 and O1 are -O0 and -O1, O2
 >                             and O3 are -O2; fusion from O2 on (default: O3)

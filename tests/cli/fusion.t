@@ -281,7 +281,7 @@ $ tailor convert m.onnx -o m.air --dry-run --fusion=SoftmaxFusionPass:off --fusi
 # Elsewhere.
 $ tailor passes --oo_level=O1
 ! tailor: error: --oo-level: has no effect on the list of passes
-!   hint: add --fusion for the list of fusion passes
+!   hint: add --fusion for the list of fusion passes, --rules for that of rules
 ? 1
 $ tailor passes --fusion --json | /usr/bin/python3 -c 'import json,sys; r=json.load(sys.stdin); print(len(r) > 380, [r[0][k] for k in sorted(r[0]) if k != "rules"])'
 > True [True, 'graph', False, 'AABiasaddConvFusion', True, 'cannot be switched off']

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of a pipeline: loaded when the first pass asks, kept until the pipeline ends. */
+#ifndef TL_PASSES_RULESET_H
+#define TL_PASSES_RULESET_H
+
+#include "passes/pass.h"
+#include "passes/rule.h"
+
+/* The rules for the module of the running pipeline: built-in ones and those of --rules files, as
+ * switches and numerics class leave them. Reports errors of rule files. */
+tl_status tl_pass_rules(tl_pass *p, tl_module *m, const tl_ruleset **out) TL_NODISCARD;
+/* Frees what tl_pass_rules loaded. */
+void tl_pass_release_rules(tl_pass *p);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor passes --rules, and what other commands want to know of rules. */
+#include "tools/rules.h"
+
+#include <stdlib.h>
+
+#include "tools/json.h"
+
+void tl_known_rules_release(tl_known_rules *rules) {
+  if (!rules)
+    return;
+  tl_ruleset_release(&rules->set);
+  tl_module_destroy(rules->m);
+  free(rules);
+}
+
+/* Errors go to d, or nowhere when d is NULL. */
+static tl_status read_rules(const tl_options *options, tl_diag *d, tl_known_rules **out) {
+  tl_known_rules *rules = calloc(1, sizeof *rules);
+  if (!rules)
+    return TL_NO_MEMORY;
+  rules->m = tl_module_create(d ? d : &rules->quiet, "rules", 0);
+  if (!rules->m) {
+    free(rules);
+    return TL_NO_MEMORY;
+  }
+  tl_ruleset_init(&rules->set, rules->m);
+  tl_status status = tl_rules_load(&rules->set, options);
+  if (status == TL_OK)
+    *out = rules;
+  else
+    tl_known_rules_release(rules);
+  return status;
+}
+
+tl_status tl_cli_load_rules(tl_cli *cli) {
+  tl_known_rules_release(cli->rules);
+  cli->rules = NULL;
+  uint32_t errors = cli->diag.errors;
+  tl_status status = read_rules(&cli->settings.options, &cli->diag, &cli->rules);
+  if (status != TL_OK && cli->diag.errors == errors)
+    return tl_fail(&cli->diag, status, (tl_location){0}, "out of memory");
+  return status;
+}
+
+tl_fusion_kind tl_rule_fusion_kind(const tl_rule *rule) {
+  return rule->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP;
+}
+
+uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    n += rule->kind <= TL_RULE_GRAPH && tl_rule_fusion_kind(rule) == kind &&
+         tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass);
+  }
+  return n;
+}
+
+/* Switches are not resolved yet when this is asked: all rules are known, whatever their state. What
+ * is wrong with a rule file, the pipeline says. */
+bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
+  tl_cli *cli = user;
+  tl_options options = cli->settings.options;
+  options.fusion = NULL;
+  if (!cli->rules)
+    (void)read_rules(&options, NULL, &cli->rules);
+  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    if (rule->kind <= TL_RULE_GRAPH && tl_rule_fusion_kind(rule) == kind &&
+        (tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass) ||
+         tl_sv_eq(tl_sym(cli->rules->m, rule->name), pass)))
+      return true;
+  }
+  return false;
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+const char *tl_rule_kind_name(const tl_rule *rule) {
+  static const char *const names[] = {"cleanup", "graph", "expand", "define"};
+  return names[rule->kind];
+}
+
+const char *tl_rule_numerics_name(const tl_rule *rule) {
+  static const char *const names[] = {"exact", "reassociating", "approximate"};
+  return rule->kind == TL_RULE_DEFINE ? "" : names[rule->numerics];
+}
+
+static void add_json(const tl_known_rules *rules, tl_buf *out) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < rules->set.rules.n; i++) {
+    const tl_rule *r = rules->set.rules.at[i];
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, tl_sym(rules->m, r->name));
+    tl_json_key(out, "kind", &first);
+    tl_json_string(out, tl_sv_from(tl_rule_kind_name(r)));
+    tl_json_key(out, "pass", &first);
+    tl_json_string(out, tl_sym(rules->m, r->pass));
+    tl_json_key(out, "numerics", &first);
+    tl_json_string(out, tl_sv_from(tl_rule_numerics_name(r)));
+    tl_json_key(out, "priority", &first);
+    tl_buf_add_i64(out, r->priority);
+    tl_json_key(out, "file", &first);
+    tl_json_string(out, tl_sv_from(r->file));
+    tl_json_key(out, "line", &first);
+    tl_buf_add_u64(out, r->line);
+    tl_json_key(out, "on", &first);
+    tl_buf_add_z(out, r->off ? "false" : "true");
+    tl_json_key(out, "why", &first);
+    tl_json_string(out, tl_sv_from(r->off ? r->off : ""));
+    tl_json_key(out, "about", &first);
+    tl_json_string(out, r->about);
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_z(out, "\n]\n");
+}
+
+static void add_text(const tl_known_rules *rules, tl_buf *out) {
+  tl_buf_printf(out, "%-34s %-8s %-32s %-14s %-5s %s\n", "rule", "kind", "pass", "numerics",
+                "state", "defined at");
+  for (uint32_t i = 0; i < rules->set.rules.n; i++) {
+    const tl_rule *r = rules->set.rules.at[i];
+    tl_sv name = tl_sym(rules->m, r->name);
+    tl_sv pass = r->pass == r->name ? TL_SV("") : tl_sym(rules->m, r->pass);
+    tl_buf_printf(out, "%-34.*s %-8s %-32.*s %-14s %-5s %s:%u%s%s\n", TL_SV_ARG(name),
+                  tl_rule_kind_name(r), TL_SV_ARG(pass), tl_rule_numerics_name(r),
+                  r->off ? "off" : "on", r->file, r->line, r->off ? "; " : "",
+                  r->off ? r->off : "");
+  }
+}
+
+tl_status tl_list_rules(tl_cli *cli) {
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  TL_TRY(tl_cli_load_rules(cli));
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+    add_json(cli->rules, &out);
+  else
+    add_text(cli->rules, &out);
+  return tl_cli_print(cli, &out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules as the command line knows them: names for messages, and lists of them. */
+#ifndef TL_TOOLS_RULES_H
+#define TL_TOOLS_RULES_H
+
+#include "passes/rule.h"
+#include "tools/cli.h"
+
+/* The rules under the options, in a module of their own. */
+typedef struct tl_known_rules {
+  tl_diag quiet;
+  tl_module *m;
+  tl_ruleset set;
+} tl_known_rules;
+
+/* Loads cli->rules under the resolved options; reports errors of rule files. */
+tl_status tl_cli_load_rules(tl_cli *cli) TL_NODISCARD;
+
+/* "cleanup", "graph", "expand", "define". */
+const char *tl_rule_kind_name(const tl_rule *rule);
+/* "exact" and so on; "" for a definition. */
+const char *tl_rule_numerics_name(const tl_rule *rule);
+/* The kind of fusion pass that a rule is. */
+tl_fusion_kind tl_rule_fusion_kind(const tl_rule *rule);
+/* Rules of a public pass, without those that define ops. */
+uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind);
+
+#endif
