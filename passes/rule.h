@@ -128,6 +128,7 @@ typedef struct tl_pattern_node {
   bool maybe;       /* pattern: the node may be missing; its result is then its first operand */
   bool forward;     /* builder: no node, the result is an existing value (operand 0) */
   uint32_t line;
+  uint32_t column;
 } tl_pattern_node;
 
 typedef struct tl_rule_value {
@@ -152,6 +153,7 @@ typedef struct tl_rule {
   tl_sv about;      /* one sentence for people, may be empty */
   const char *file; /* for messages */
   uint32_t line;
+  uint32_t column;
   uint32_t index;   /* order of definition: ties of priority */
   int32_t priority; /* smaller runs earlier */
   uint8_t kind;     /* tl_rule_kind */

@@ -2,9 +2,11 @@
 /* What is checked of a rule when it is loaded, and the order in which its pattern is walked. */
 #include "passes/rule.h"
 
-static tl_status fail(tl_ruleset *s, const tl_rule *r, uint32_t line, const char *fmt, ...)
-    TL_PRINTF(4, 5);
-static tl_status fail(tl_ruleset *s, const tl_rule *r, uint32_t line, const char *fmt, ...) {
+/* n: the statement that is wrong; NULL: the rule as a whole. */
+static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
+                      ...) TL_PRINTF(4, 5);
+static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
+                      ...) {
   va_list ap;
   tl_buf text;
   tl_buf_init(&text);
@@ -14,7 +16,9 @@ static tl_status fail(tl_ruleset *s, const tl_rule *r, uint32_t line, const char
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
-  tl_location where = {.file = r->file, .line = line, .column = 1};
+  tl_location where = {.file = r->file,
+                       .line = n ? n->line : r->line,
+                       .column = n ? n->column : r->column};
   tl_sv shown = text.failed ? TL_SV("out of memory") : tl_buf_view(&text);
   tl_status status = tl_fail(s->m->diag, TL_INVALID_ARGUMENT, where, "%.*s", TL_SV_ARG(shown));
   tl_buf_release(&text);
@@ -75,7 +79,7 @@ static tl_status order_steps(tl_ruleset *s, tl_rule *r) {
   reach(&w, (uint8_t)(r->n_match - 1), TL_RULE_VALUES, 0);
   while (r->n_steps < r->n_match)
     if (!reach_sideways(&w))
-      return fail(s, r, r->line, "a node of the pattern is not connected with the last one");
+      return fail(s, r, NULL, "a node of the pattern is not connected with the last one");
   return TL_OK;
 }
 
@@ -98,6 +102,15 @@ static bool lists_fit(const tl_rule *r, const tl_pattern_node *n) {
          r->values[n->operands[1].value].node != TL_RULE_NODES;
 }
 
+static tl_status fail_count(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
+                            const tl_op *row, uint32_t found) {
+  if (row->min_operands == row->max_operands)
+    return fail(s, r, n, "'%s' takes %u operand%s, not %u", row->name, row->min_operands,
+                row->min_operands == 1 ? "" : "s", found);
+  return fail(s, r, n, "'%s' takes %u to %u operands, not %u", row->name, row->min_operands,
+              row->max_operands, found);
+}
+
 static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
                             bool building) {
   uint32_t operands = count_single(n);
@@ -108,22 +121,21 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
     if (!row)
       continue;
     if (operands > row->max_operands || (building && !lists && operands < row->min_operands))
-      return fail(s, r, n->line, "'%.*s' takes %u to %u operands, not %u", TL_SV_ARG(name),
-                  row->min_operands, row->max_operands, operands);
+      return fail_count(s, r, n, row, operands);
     if (n->n_results > row->max_results)
-      return fail(s, r, n->line, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
+      return fail(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
                   row->max_results, n->n_results);
     for (uint8_t i = 0; i < n->n_attrs; i++)
       if (!tl_op_attr_find(row, n->attrs[i].name)) {
         tl_sv attr = tl_sym(s->m, n->attrs[i].name);
-        return fail(s, r, n->line, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name),
+        return fail(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name),
                     TL_SV_ARG(attr));
       }
   }
   if (!building && !lists_fit(r, n))
-    return fail(s, r, n->line, "two lists of operands need one node between them, and no more");
+    return fail(s, r, n, "two lists of operands need one node between them, and no more");
   if (n->maybe && (n->n_operands == 0 || n->operands[0].kind != TL_PATTERN_VALUE))
-    return fail(s, r, n->line, "a node that may be missing needs a value as its first operand");
+    return fail(s, r, n, "a node that may be missing needs a value as its first operand");
   return TL_OK;
 }
 
@@ -183,7 +195,7 @@ static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
     bool output = v->node != TL_RULE_NODES && v->built != TL_RULE_NODES;
     tl_sv name = tl_sym(s->m, v->name);
     if (((captured && uses < 2) || (made && !output && uses < 1)) && !may_be_unused(s, v->name))
-      return fail(s, r, r->line, "%%%.*s is never used; a name that begins with _ may be",
+      return fail(s, r, NULL, "%%%.*s is never used; a name that begins with _ may be",
                   TL_SV_ARG(name));
   }
   for (uint8_t i = 0; i < r->n_names; i++) {
@@ -192,7 +204,7 @@ static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
     for (uint8_t k = 0; k < r->n_lets; k++)
       let = let || r->let_index[k] == i;
     if (c.names[i] < (let ? 1 : 2) && !may_be_unused(s, r->names[i]))
-      return fail(s, r, r->line, "$%.*s is never used; a name that begins with _ may be",
+      return fail(s, r, NULL, "$%.*s is never used; a name that begins with _ may be",
                   TL_SV_ARG(name));
   }
   return TL_OK;
@@ -208,14 +220,14 @@ static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
     replaced = replaced || (v != TL_RULE_VALUES && r->values[v].built != TL_RULE_NODES);
   }
   if (!replaced)
-    return fail(s, r, r->line, "the replacement makes no result of the pattern's last node");
+    return fail(s, r, NULL, "the replacement makes no result of the pattern's last node");
   for (uint8_t i = 0; i < r->n_match; i++)
     for (uint8_t k = 0; k < r->match[i].n_operands; k++) {
       const tl_pattern_operand *o = &r->match[i].operands[k];
       if (names_value(o) && r->values[o->value].node == TL_RULE_NODES &&
           r->values[o->value].built != TL_RULE_NODES) {
         tl_sv name = tl_sym(s->m, r->values[o->value].name);
-        return fail(s, r, r->match[i].line, "%%%.*s comes from outside the pattern and cannot be "
+        return fail(s, r, &r->match[i], "%%%.*s comes from outside the pattern and cannot be "
                                             "made by the replacement", TL_SV_ARG(name));
       }
     }
@@ -232,14 +244,14 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
       const tl_rule_value *v = &r->values[o->value];
       tl_sv name = tl_sym(s->m, v->name);
       if (v->built != TL_RULE_NODES && v->built >= i)
-        return fail(s, r, r->build[i].line, "%%%.*s is used before it is made", TL_SV_ARG(name));
+        return fail(s, r, &r->build[i], "%%%.*s is used before it is made", TL_SV_ARG(name));
     }
   return TL_OK;
 }
 
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   if (r->n_match == 0 || r->n_build == 0)
-    return fail(s, r, r->line, "the pattern or the replacement is empty");
+    return fail(s, r, NULL, "the pattern or the replacement is empty");
   for (uint8_t i = 0; i < r->n_match; i++)
     TL_TRY(check_node(s, r, &r->match[i], false));
   for (uint8_t i = 0; i < r->n_build; i++)

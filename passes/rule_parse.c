@@ -196,7 +196,10 @@ static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_patter
 
 /* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
 static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
-  statement s = {.node = {.line = p->at.line, .like = TL_RULE_NODES, .from = TL_RULE_NODES}};
+  statement s = {.node = {.line = p->at.line,
+                          .column = p->at.column,
+                          .like = TL_RULE_NODES,
+                          .from = TL_RULE_NODES}};
   do
     TL_TRY(parse_result(p, &s, node));
   while (tl_rule_accept(p, ","));
@@ -312,6 +315,7 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
   r->kind = (uint8_t)kind;
   r->file = p->path;
   r->line = p->at.line;
+  r->column = p->at.column;
   r->priority = DEFAULT_PRIORITY;
   p->rule = r;
   return r;
@@ -371,11 +375,18 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
 static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   p->building = false;
   s->node.line = p->at.line;
+  s->node.column = p->at.column;
   TL_TRY(parse_op(p, s));
   TL_TRY(parse_operands(p, s));
   s->node.open = true;
+  tl_rule_parser before = *p;
   if (!tl_rule_accept(p, "{"))
     return TL_OK;
+  if (p->at.kind != TL_TOKEN_LABEL && !tl_rule_at(p, "}")) { /* the body already */
+    p->lexer = before.lexer;
+    p->at = before.at;
+    return TL_OK;
+  }
   while (p->at.kind == TL_TOKEN_LABEL) { /* {$axis, $epsilon}: attributes under their own names */
     if (s->node.n_attrs == MAX_ATTRS)
       return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);

@@ -225,7 +225,8 @@ static tl_status call(tl_rule_parser *p, tl_token name, const char *start, tl_ex
   }
   TL_TRY(tl_rule_expect(p, ")"));
   if (n < functions[which].min_args || n > functions[which].max_args)
-    return tl_rule_fail(p, name, "%s, not with %u arguments", functions[which].signature, n);
+    return tl_rule_fail(p, name, "the function is %s, it has no form with %u argument%s",
+                        functions[which].signature, n, n == 1 ? "" : "s");
   TL_TRY(new_expr(p, TL_EXPR_CALL, start, args, n, out));
   (*out)->function = (uint8_t)which;
   return TL_OK;
@@ -275,7 +276,8 @@ static tl_status primary(tl_rule_parser *p, tl_expr **out) {
     TL_TRY(list_of(p, "]", items, MAX_LIST, &n));
     return new_expr(p, TL_EXPR_LIST, start, items, n, out);
   }
-  TL_TRY(tl_rule_expect(p, "("));
+  if (!tl_rule_accept(p, "("))
+    return tl_rule_expected(p, "an expression");
   TL_TRY(tl_rule_expr(p, out));
   return tl_rule_expect(p, ")");
 }
