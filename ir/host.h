@@ -50,8 +50,8 @@ tl_host *tl_host_borrow(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t
 /* The same elements in another shape, or seen as another dtype of the same total size; shares the
  * bytes. The number of bytes must agree. */
 tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t *dims);
-/* Contents of a constant; copies only when the file's bytes are not aligned or are computed. Strings
- * view the module's symbols. */
+/* Contents of a constant; copies only when the file's bytes are not aligned or are computed.
+ * Strings view the module's symbols. */
 tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t);
 /* A sequence of the given values (each is retained). */
 tl_host *tl_host_sequence(tl_host_heap *h, tl_host *const *items, uint64_t n);
@@ -83,9 +83,9 @@ static inline size_t tl_host_element_size(tl_dtype d) {
 double tl_host_at(const tl_host *t, uint64_t i);
 int64_t tl_host_int_at(const tl_host *t, uint64_t i); /* floats are truncated, saturating */
 
-/* Conversions of n elements, round to nearest even; `saturate` is ONNX's for the fp8 types. `from` is
- * any number or bool, `to` any float; sub-byte ones packed from bit 0. Independent of CPU features.
- */
+/* Conversions of n elements, round to nearest even; `saturate` is ONNX's for the fp8 types. `from`
+ * is any number or bool, `to` any float; sub-byte ones packed from bit 0. Independent of CPU
+ * features. */
 void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, uint64_t n);
 void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                       bool saturate);
