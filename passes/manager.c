@@ -54,8 +54,10 @@ void tl_pass_remark(tl_pass *p, tl_module *m, tl_node_id n, bool applied, const 
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
-  tl_remark r = {p->name, applied, n ? tl_node_where(m, n).node : TL_SV(""),
-                 text.failed ? "out of memory" : text.p};
+  tl_remark r = {.pass = p->name,
+                 .applied = applied,
+                 .node = n ? tl_node_where(m, n).node : TL_SV(""),
+                 .message = text.failed ? "out of memory" : text.p};
   p->remark(p->remark_user, &r);
   tl_buf_release(&text);
 }
@@ -184,6 +186,7 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .remark = p->remark,
                   .remark_user = p->remark_user,
                   .fusions = p->fusions,
+                  .explain = p->explain && p->remark,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
   tl_status status = run_rows(m, &pass, p, report);

@@ -48,6 +48,7 @@ typedef struct tl_pipeline_options {
   void *hook_user;
   tl_remark_fn remark;
   void *remark_user;
+  bool explain;             /* remarks tell near misses of rules too */
   tl_fusion_stats *fusions; /* receives the counts of fusion passes; NULL: not wanted */
 } tl_pipeline_options;
 

@@ -12,12 +12,26 @@ struct tl_ruleset;
 typedef struct tl_pass tl_pass;
 typedef tl_status (*tl_pass_fn)(tl_pass *p, tl_module *m);
 
+/* What a remark about a fusion rule says besides, for tools. */
+typedef struct tl_fusion_remark {
+  tl_sv fusion;       /* public name of the pass */
+  tl_sv rule;
+  bool cleanup;       /* of kind cleanup rather than graph */
+  const char *code;   /* why not (docs/rules.md); NULL: it was applied */
+  const char *reason; /* the same in words; NULL: it was applied */
+  tl_sv made;         /* op of the last node that was made */
+  const tl_sv *nodes; /* taken, or bound as far as the pattern fitted */
+  uint32_t n_nodes;
+  uint32_t wanted;    /* nodes of the pattern */
+} tl_fusion_remark;
+
 /* A remark: something a pass did (applied) or declined to do (missed), for people and tools. */
 typedef struct tl_remark {
   const char *pass;
   bool applied;
   tl_sv node;          /* the node it is about; may be empty */
   const char *message; /* one clause, no newline */
+  const tl_fusion_remark *fusion; /* NULL: it is about something else */
 } tl_remark;
 
 typedef void (*tl_remark_fn)(void *user, const tl_remark *r);
@@ -48,5 +62,8 @@ static inline bool tl_pass_may_rewrite(tl_pass *p) {
 /* Records what was done at a node. Cheap when nobody listens. */
 void tl_pass_remark(tl_pass *p, tl_module *m, tl_node_id n, bool applied, const char *fmt, ...)
     TL_PRINTF(5, 6);
+
+/* Passes on a remark about a fusion rule, with a message made from it. */
+void tl_pass_fusion_remark(tl_pass *p, tl_module *m, tl_node_id n, const tl_fusion_remark *f);
 
 #endif

@@ -3,9 +3,10 @@
 #include "passes/rewrite.h"
 
 #include "passes/passes.h"
+#include "passes/rule_explain.h"
 #include "passes/rule_index.h"
 
-enum { MOST_NEIGHBOURS = 64, NEAR_PERCENT = 60 };
+enum { MOST_NEIGHBOURS = 64 };
 
 typedef struct candidate {
   const tl_rule *rule;
@@ -30,6 +31,8 @@ typedef struct engine {
   bool sweep;         /* the first look at every node: all matches count */
   bool no_memory;
   bool stopped; /* the rewrite limit is reached */
+  const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
+  uint32_t n_takers;
   bool weights; /* a replacement computes with constants only */
 } engine;
 
@@ -159,53 +162,78 @@ static void note_built(engine *e, const tl_built *b) {
   }
 }
 
-/* ---- remarks -------------------------------------------------------------------------------- */
+/* ---- explanations ---------------------------------------------------------------------------- */
 
-static void list_nodes(engine *e, const tl_match *x, tl_buf *out) {
-  const char *before = "";
-  for (uint8_t i = 0; i < x->rule->n_match; i++) {
-    if (!tl_match_has_node(x, i))
-      continue;
-    tl_sv name = tl_node_where(e->m, x->nodes[i]).node;
-    tl_buf_printf(out, "%s`%.*s`", before, TL_SV_ARG(name));
-    before = ", ";
-  }
+/* Remembers who took the nodes of the match: what else wanted them is told so. */
+static void note_taken(engine *e) {
+  const tl_match *x = &e->match;
+  for (uint8_t i = 0; e->takers && i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i) && x->nodes[i] < e->n_takers)
+      e->takers[x->nodes[i]] = x->rule;
 }
 
-static void remark_applied(engine *e, const tl_rule *rule, tl_sv taken, const tl_built *b) {
-  tl_sv name = tl_sym(e->m, rule->name), pass = tl_sym(e->m, rule->pass);
-  tl_node_id made = b->n_nodes ? b->nodes[b->n_nodes - 1] : TL_NO_NODE;
-  tl_sv op = made ? tl_op_name(e->m, tl_node_get(e->m, made)->op) : TL_SV("nothing new");
-  bool own = rule->name == rule->pass;
-  tl_pass_remark(e->r->pass, e->m, made, true, "%.*s%s%.*s: %.*s became %.*s", TL_SV_ARG(pass),
-                 own ? "" : "/", own ? 0 : (int)name.n, name.p, TL_SV_ARG(taken), TL_SV_ARG(op));
+static void explain_overlap(engine *e, const candidate *c) {
+  const tl_rule *taker = c->node < e->n_takers ? e->takers[c->node] : NULL;
+  if (!taker || taker->pass == c->rule->pass)
+    return;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv root = tl_node_where(e->m, c->node).node;
+  tl_sv pass = tl_sym(e->m, taker->pass), name = tl_sym(e->m, taker->name);
+  tl_buf_printf(&text, "`%.*s` went into %.*s/%.*s", TL_SV_ARG(root), TL_SV_ARG(pass),
+                TL_SV_ARG(name));
+  tl_miss miss = {.code = "OVERLAP", .text = &text, .nodes = {c->node}};
+  tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, &miss);
+  tl_buf_release(&text);
 }
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-static tl_status apply(engine *e, const candidate *c) {
+static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
   tl_built built;
   bool done;
-  if (tl_node_get(e->m, c->node)->op == TL_OP_ERASED || !matches(e, c->rule, c->node, NULL))
-    return TL_OK;
-  if (*e->r->pass->rewrites >= e->r->pass->limit) {
-    e->stopped = true;
-    return TL_OK;
-  }
-  tl_buf taken;
-  tl_buf_init(&taken);
+  tl_sv names[TL_RULE_NODES];
+  tl_node_id taken[TL_RULE_NODES];
+  uint32_t n = 0;
+  for (uint8_t i = 0; i < c->rule->n_match; i++)
+    taken[i] = tl_match_has_node(&e->match, i) ? e->match.nodes[i] : TL_NO_NODE;
   if (e->r->pass->remark)
-    list_nodes(e, &e->match, &taken);
-  tl_status status = tl_match_apply(&e->match, &built, &done);
-  if (status == TL_OK && done) {
-    (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked above */
-    if (e->r->pass->remark)
-      remark_applied(e, c->rule, tl_buf_view(&taken), &built);
-    count(e, c->rule, !c->counted, 1);
-    note_built(e, &built);
-    note_operands(e, &e->match);
+    n = tl_rule_list_nodes(e->m, c->rule, taken, names);
+  note_taken(e);
+  TL_TRY(tl_match_apply(&e->match, &built, &done));
+  if (!done) {
+    if (miss && miss->code)
+      tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, miss);
+    return TL_OK;
   }
-  tl_buf_release(&taken);
+  (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked before */
+  if (e->r->pass->remark)
+    tl_rule_remark_applied(e->r->pass, e->m, c->rule, names, n, &built);
+  count(e, c->rule, !c->counted, 1);
+  note_built(e, &built);
+  note_operands(e, &e->match);
+  return TL_OK;
+}
+
+static tl_status apply(engine *e, const candidate *c) {
+  if (tl_node_get(e->m, c->node)->op == TL_OP_ERASED) {
+    if (e->takers)
+      explain_overlap(e, c);
+    return TL_OK;
+  }
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_miss miss = {.text = &text};
+  tl_miss *asked = e->r->pass->explain ? &miss : NULL;
+  tl_status status = TL_OK;
+  if (matches(e, c->rule, c->node, asked)) {
+    miss.code = NULL; /* choices that failed before the one that fits */
+    if (*e->r->pass->rewrites >= e->r->pass->limit)
+      e->stopped = true;
+    else
+      status = apply_match(e, c, asked);
+  }
+  tl_buf_release(&text);
   return status;
 }
 
@@ -256,31 +284,6 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
   return e->no_memory ? out_of_memory(e) : TL_OK;
 }
 
-/* ---- explanations ---------------------------------------------------------------------------- */
-
-static void explain(void *user, tl_node_id n, const tl_rule *rule) {
-  engine *e = user;
-  tl_buf text;
-  tl_buf_init(&text);
-  tl_miss miss = {.text = &text};
-  tl_arena_mark mark = tl_arena_save(&e->scratch);
-  if (!matches(e, rule, n, &miss) && miss.code && rule->n_match > 1 &&
-      miss.depth * 100 >= rule->n_match * (uint32_t)NEAR_PERCENT) {
-    tl_sv name = tl_sym(e->m, rule->name), pass = tl_sym(e->m, rule->pass);
-    bool own = rule->name == rule->pass;
-    tl_pass_remark(e->r->pass, e->m, n, false, "%.*s%s%.*s: %s: %s", TL_SV_ARG(pass),
-                   own ? "" : "/", own ? 0 : (int)name.n, name.p, miss.code,
-                   text.failed || !text.p ? "" : text.p);
-  }
-  tl_arena_rewind(&e->scratch, mark);
-  tl_buf_release(&text);
-}
-
-static void explain_graph(engine *e, const tl_graph *g) {
-  TL_FOR_NODES(e->m, g, n)
-    tl_rule_index_visit_all(&e->index, e->m, n, explain, e);
-}
-
 /* ---- run ------------------------------------------------------------------------------------ */
 
 static tl_status rewrite_module(engine *e) {
@@ -290,25 +293,34 @@ static tl_status rewrite_module(engine *e) {
     if (g->erased)
       continue;
     TL_TRY(rewrite_graph(e, g));
-    if (e->r->pass->explain)
-      explain_graph(e, g);
   }
   return TL_OK;
 }
 
+static tl_status run(engine *e) {
+  if (e->r->pass->explain) {
+    e->n_takers = tl_module_node_end(e->m);
+    e->takers = calloc(e->n_takers + 1u, sizeof *e->takers);
+    if (!e->takers)
+      return out_of_memory(e);
+  }
+  TL_TRY(rewrite_module(e));
+  return e->takers && !e->stopped ? tl_rule_explain(e->r, &e->facts) : TL_OK;
+}
+
 tl_status tl_rewrite(const tl_rewriter *r) {
   engine e = {.r = r, .m = r->m};
-  TL_TRY(tl_rule_index_build(&e.index, r->set, r->kind));
+  TL_TRY(tl_rule_index_build(&e.index, r->set, r->kind, false));
   tl_status status = tl_merge_facts_find(r->pass, r->m, &e.facts);
   if (status == TL_OK) {
     tl_arena_init(&e.scratch, 0);
-    status = rewrite_module(&e);
+    status = run(&e);
     tl_arena_release(&e.scratch);
     tl_merge_facts_release(&e.facts);
   }
   tl_rule_index_release(&e.index);
   candidate_vec_release(&e.candidates);
   tl_u32_vec_release(&e.changed);
-  free(e.marks);
+  free(e.takers);
   return status;
 }

@@ -220,7 +220,10 @@ typedef struct tl_miss {
   uint32_t depth;      /* nodes bound and conditions passed; the larger the nearer */
   const char *code;    /* of spec fusion.md 2.3: "MULTI_CONSUMER", "ATTR" ... */
   tl_buf *text;        /* NULL: nobody asks why */
+  tl_node_id nodes[TL_RULE_NODES]; /* that were bound then, by pattern node */
 } tl_miss;
+
+enum { TL_MISS_CLOSED = 1000, TL_MISS_BUILT = 2000 }; /* depths behind all nodes and conditions */
 
 typedef struct tl_match {
   const tl_ruleset *set;
@@ -274,6 +277,9 @@ const tl_rule_function *tl_rule_functions(uint32_t *n);
 /* Records why a match failed unless a deeper reason is there already. */
 void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...)
     TL_PRINTF(4, 5);
+
+/* The same for a condition that does not hold, with the values that decide it. */
+void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition);
 
 /* ---- building -------------------------------------------------------------------------------- */
 

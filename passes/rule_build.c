@@ -83,7 +83,7 @@ static tl_dtype constant_dtype(build *b, const tl_pattern_node *n, const tl_patt
 
 static bool refuse(build *b, const char *code, const char *what) {
   tl_sv name = tl_sym(b->x->m, b->x->rule->name);
-  tl_match_note(b->x, 2000, code, "the replacement of %.*s does not fit: %s", TL_SV_ARG(name),
+  tl_match_note(b->x, TL_MISS_BUILT, code, "the replacement of %.*s does not fit: %s", TL_SV_ARG(name),
                 what);
   return false;
 }

@@ -74,13 +74,14 @@ static bool fill_slots(tl_rule_index *x) {
   return true;
 }
 
-tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind) {
+tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind,
+                              bool all) {
   *x = (tl_rule_index){.n_ops = tl_n_op_rows + set->m->opaque_ops.n};
   x->roots = calloc(x->n_ops + 1u, 1);
   bool ok = x->roots != NULL;
   for (uint32_t i = 0; ok && i < set->rules.n; i++) {
     const tl_rule *r = set->rules.at[i];
-    if (r->kind == kind && !r->off)
+    if (r->kind == kind && (all || !r->off))
       ok = add_rule(x, r);
   }
   if (ok && x->entries.n)

@@ -28,9 +28,9 @@ typedef struct tl_rule_index {
   uint8_t depth;             /* of the deepest rule */
 } tl_rule_index;
 
-/* Indexes the rules of a kind that are on. */
-tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind)
-    TL_NODISCARD;
+/* Indexes the rules of a kind that are on, or all of them. */
+tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind,
+                              bool all) TL_NODISCARD;
 void tl_rule_index_release(tl_rule_index *x);
 
 /* Calls fn for each rule that may have its root at n, each once, in no particular order. */

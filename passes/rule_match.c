@@ -5,21 +5,6 @@
 
 enum { MOST_BINDINGS = 100000 };
 
-void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...) {
-  tl_miss *miss = x->miss;
-  if (!miss || (miss->code && depth <= miss->depth))
-    return;
-  miss->depth = depth;
-  miss->code = code;
-  if (!miss->text)
-    return;
-  va_list ap;
-  tl_buf_clear(miss->text);
-  va_start(ap, fmt);
-  tl_buf_vprintf(miss->text, fmt, ap);
-  va_end(ap);
-}
-
 static tl_sv node_name(tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
 
 static bool is_bound(const tl_match *x, uint8_t v) { return x->bound >> v & 1; }
@@ -97,6 +82,18 @@ static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
+/* All nodes bound so far fit; one more would, were it not in a graph around or inside. */
+static void note_partition(tl_match *x, tl_node_id p) {
+  if (!x->miss)
+    return;
+  uint32_t bound = 0;
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    bound += x->nodes[i] != TL_NO_NODE;
+  tl_sv where = node_name(x, p), root = node_name(x, x->root);
+  tl_match_note(x, bound, "PARTITION", "`%.*s` is in another graph than `%.*s`",
+                TL_SV_ARG(where), TL_SV_ARG(root));
+}
+
 /* Binds value v of the pattern, made by pattern node k, to an actual value. */
 static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value, bool skip) {
   const tl_pattern_node *n = &x->rule->match[k];
@@ -107,8 +104,12 @@ static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value, bool
     return bind_value(x, v, value) && bind_value(x, n->operands[0].value, value);
   }
   tl_node_id p = tl_value_producer(x->m, value);
-  if (!p || tl_node_get(x->m, p)->graph != tl_node_get(x->m, x->root)->graph)
+  if (!p)
     return false;
+  if (tl_node_get(x->m, p)->graph != tl_node_get(x->m, x->root)->graph) {
+    note_partition(x, p);
+    return false;
+  }
   if (tl_value_get(x->m, value)->index != x->rule->values[v].result)
     return false;
   if (x->nodes[k] && x->nodes[k] != p)
@@ -412,20 +413,7 @@ static bool conditions_hold(tl_match *x, uint32_t depth) {
   for (uint8_t i = 0; i < r->n_where; i++) {
     if (tl_rv_is_true(tl_expr_eval(x, r->where[i])))
       continue;
-    if (!x->miss)
-      return false;
-    tl_buf why;
-    tl_buf_init(&why);
-    const tl_expr *e = r->where[i];
-    for (uint16_t k = 0; k < e->n && e->kind >= TL_EXPR_EQ && e->kind <= TL_EXPR_IN; k++) {
-      tl_sv text = e->args[k]->text;
-      tl_buf_printf(&why, "%s%.*s is ", k ? ", " : "; ", TL_SV_ARG(text));
-      tl_rv_print(x, tl_expr_eval(x, e->args[k]), &why);
-    }
-    tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
-    tl_match_note(x, depth + i, "CONDITION", "`%.*s` does not hold%.*s", TL_SV_ARG(e->text),
-                  TL_SV_ARG(detail));
-    tl_buf_release(&why);
+    tl_rule_note_condition(x, depth + i, r->where[i]);
     return false;
   }
   return true;
@@ -493,7 +481,7 @@ static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
     output = output || leaves;
   }
   tl_sv where = node_name(x, n), shown = list.failed ? TL_SV("") : tl_buf_view(&list);
-  tl_match_note(x, 1000, output && outside == 1 ? "GRAPH_OUTPUT" : "MULTI_CONSUMER",
+  tl_match_note(x, TL_MISS_CLOSED, output && outside == 1 ? "GRAPH_OUTPUT" : "MULTI_CONSUMER",
                 "`%.*s` has %u consumer%s outside the pattern: %.*s%s", TL_SV_ARG(where), outside,
                 outside == 1 ? "" : "s", TL_SV_ARG(shown), outside > 4 ? " ..." : "");
   tl_buf_release(&list);
@@ -527,12 +515,12 @@ bool tl_match_is_closed(tl_match *x) {
     const tl_node *node = tl_node_get(x->m, x->nodes[k]);
     tl_sv where = x->miss ? node_name(x, x->nodes[k]) : TL_SV("");
     if (node->stream != root->stream) {
-      tl_match_note(x, 1000, "STREAM_LABEL", "`%.*s` is on stream %d, the root on %d",
+      tl_match_note(x, TL_MISS_CLOSED, "STREAM_LABEL", "`%.*s` is on stream %d, the root on %d",
                     TL_SV_ARG(where), node->stream, root->stream);
       return false;
     }
     if ((node->control_in || node->control_out) && x->nodes[k] != x->root) {
-      tl_match_note(x, 1000, "CTRL_INNER", "`%.*s` has a control edge", TL_SV_ARG(where));
+      tl_match_note(x, TL_MISS_CLOSED, "CTRL_INNER", "`%.*s` has a control edge", TL_SV_ARG(where));
       return false;
     }
     if (!is_closed_node(x, k))

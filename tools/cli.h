@@ -60,7 +60,7 @@ static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
   return tl_settings_get(&cli->settings, id);
 }
 
-/* Is there a built-in rule of this pass? For tl_settings; user: the tl_cli. */
+/* Is there a rule of this name, or of this pass? For tl_settings; user: the tl_cli. */
 bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind);
 void tl_known_rules_release(struct tl_known_rules *rules);
 
@@ -70,6 +70,7 @@ tl_status tl_command_opt(tl_cli *cli);
 tl_status tl_command_passes(tl_cli *cli);
 tl_status tl_list_fusions(tl_cli *cli);
 tl_status tl_list_rules(tl_cli *cli);
+tl_status tl_command_explain(tl_cli *cli);
 tl_status tl_command_ops(tl_cli *cli);
 tl_status tl_command_info(tl_cli *cli);
 tl_status tl_command_run(tl_cli *cli);

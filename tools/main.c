@@ -28,10 +28,17 @@ static const tl_command commands[] = {
      "Without MODEL, or with '-', textual IR is read from standard input; without -o it goes to "
      "standard output.",
      tl_command_opt},
-    {"passes", TL_COMMAND_PASSES, "[--fusion] [--json] [OPTION...]", "list the passes",
+    {"passes", TL_COMMAND_PASSES, "[--fusion|--rules] [--json] [OPTION...]", "list the passes",
      "Lists the passes in pipeline order, with the -O level from which each runs. With --fusion, "
-     "the fusion passes that switch files name: which are on under the given options, and why.",
+     "the fusion passes that switch files name: which are on under the given options, and why. With "
+     "--rules, the rules that do the work of clean-up and fusion.",
      tl_command_passes},
+    {"explain", TL_COMMAND_EXPLAIN, "MODEL [--fusion[=PASS]] [--node=NAME] [--json]",
+     "tell what fusion did to a model, and why not more",
+     "Runs the pipeline over a model and prints for each fusion pass what it fused and what it "
+     "nearly fused: a near miss has most nodes of a pattern, and the first thing in the way is "
+     "told. Nothing is written.",
+     tl_command_explain},
     {"ops", TL_COMMAND_OPS, "[NAME] [--json]", "list the ops, or describe one",
      "Lists the op table: names, versions and NPU forms. With NAME ('Conv', "
      "'com.microsoft::FusedMatMul'), its operands, results, attributes and NPU forms.",

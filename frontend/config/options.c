@@ -11,6 +11,7 @@
 #define NONE TL_COMMAND_NONE
 #define RUN TL_COMMAND_RUN
 #define VERIFY TL_COMMAND_VERIFY
+#define EXPLAIN TL_COMMAND_EXPLAIN
 
 static const tl_option_row rows[TL_N_OPTION_ROWS] = {
 #define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \

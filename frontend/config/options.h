@@ -48,7 +48,8 @@ enum {
   TL_COMMAND_NONE = 1 << 6, /* before any command */
   TL_COMMAND_RUN = 1 << 7,
   TL_COMMAND_VERIFY = 1 << 8,
-  TL_COMMAND_ANY = (1 << 9) - 1
+  TL_COMMAND_EXPLAIN = 1 << 9,
+  TL_COMMAND_ANY = (1 << 10) - 1
 };
 
 typedef enum tl_option_group {

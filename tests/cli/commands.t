@@ -29,6 +29,7 @@ $ tailor help
 >   convert   convert an ONNX model for an NPU
 >   opt       run passes and print the result
 >   passes    list the passes
+>   explain   tell what fusion did to a model, and why not more
 >   ops       list the ops, or describe one
 >   info      describe a model
 >   run       evaluate a model
@@ -51,6 +52,7 @@ $ tailor --help
 >   convert   convert an ONNX model for an NPU
 >   opt       run passes and print the result
 >   passes    list the passes
+>   explain   tell what fusion did to a model, and why not more
 >   ops       list the ops, or describe one
 >   info      describe a model
 >   run       evaluate a model

@@ -1,0 +1,68 @@
+# tailor explain: what fused, what nearly did and why not (docs/rules.md).
+$ tailor explain
+! tailor: error: no model is named
+!   hint: tailor explain MODEL --fusion
+? 1
+$ printf 'rules 1\nrule Signs : graph "SignsFusionPass" numerics exact {\n  match { %%a = Softsign(%%x)  %%b = Tanh(%%a)  %%y = Elu(%%b) {alpha=$v} }\n  where { rank(%%x) == 2 && $v == 1  dtype(%%x) == f32  dim(%%x, 0) >= 2 }\n  replace { %%y = Mish(%%x) }\n}\n' >r.tlr
+$ printf 'graph @g(%%x: f32[2,3], %%z: f32[3], %%h: f16[2,3], %%d: f32[N,3]) -> (%%y1, %%y2, %%t2, %%y3, %%y4, %%y5, %%y6, %%y7, %%y8, %%y9) {\n  %%a1 = Softsign(%%x) @fits.a\n  %%b1 = Tanh(%%a1) @fits.b\n  %%y1 = Elu(%%b1) @fits.c\n  %%a2 = Softsign(%%x) @out.a\n  %%t2 = Tanh(%%a2) @out.b\n  %%y2 = Elu(%%t2) @out.c\n  %%a3 = Softsign(%%x) @two.a\n  %%b3 = Tanh(%%a3) @two.b\n  %%y3 = Elu(%%b3) @two.c\n  %%y4 = Neg(%%b3) @two.other\n  %%a5 = Softsign(%%x) @attr.a\n  %%b5 = Tanh(%%a5) @attr.b\n  %%y5 = Elu(%%b5) @attr.c {alpha=0.5}\n  %%a6 = Softsign(%%z) @shape.a\n  %%b6 = Tanh(%%a6) @shape.b\n  %%y6 = Elu(%%b6) @shape.c\n  %%a7 = Softsign(%%h) @dtype.a\n  %%b7 = Tanh(%%a7) @dtype.b\n  %%y7 = Elu(%%b7) @dtype.c\n  %%a8 = Softsign(%%d) @dynamic.a\n  %%b8 = Tanh(%%a8) @dynamic.b\n  %%y8 = Elu(%%b8) @dynamic.c\n  %%a9 = Softsign(%%x) @stream.a stream 1\n  %%b9 = Tanh(%%a9) @stream.b\n  %%y9 = Elu(%%b9) @stream.c\n}\n' >m.tir
+$ tailor explain m.tir --rules r.tlr
+> SignsFusionPass: 1 fused, 7 not
+>   fused  Signs: `fits.a`, `fits.b`, `fits.c` became Mish
+>   not    Signs: `out.c`: GRAPH_OUTPUT: `out.b` has 1 consumer outside the pattern: graph output `t2`
+>   not    Signs: `two.c`: MULTI_CONSUMER: `two.b` has 1 consumer outside the pattern: `two.other`
+>   not    Signs: `attr.c`: ATTR: `$v == 1` does not hold: $v is 0.5
+>   not    Signs: `shape.c`: SHAPE: `rank(%x) == 2` does not hold: rank(%x) is 1, %x is `z`: f32[3]
+>   not    Signs: `dtype.c`: DTYPE: `dtype(%x) == f32` does not hold: dtype(%x) is f16, %x is `h`: f16[2,3]
+>   not    Signs: `dynamic.c`: DYNAMIC: `dim(%x, 0) >= 2` cannot be told: dim(%x, 0) is unknown, %x is `d`: f32[N,3]
+>   not    Signs: `stream.c`: STREAM_LABEL: `stream.a` is on stream 1, the root on -1
+$ tailor explain m.tir --rules r.tlr --fusion=SignsFusionPass --node=two.b
+> SignsFusionPass: 0 fused, 1 not
+>   not    Signs: `two.c`: MULTI_CONSUMER: `two.b` has 1 consumer outside the pattern: `two.other`
+$ tailor explain m.tir --rules r.tlr --fusion=Signs --node=two.b --json
+> [
+>  {"pass": "SignsFusionPass", "fused": 0, "not": 1, "events": [
+>   {"rule": "Signs", "effect": false, "node": "two.c", "why_not": "MULTI_CONSUMER", "reason": "`two.b` has 1 consumer outside the pattern: `two.other`", "pattern_nodes": 3, "nodes": ["two.a", "two.b", "two.c"]}]}
+> ]
+$ tailor explain m.tir --rules r.tlr --node=nobody
+> nothing was fused, and nothing nearly
+$ tailor explain m.tir --rules r.tlr --node=nobody --json
+> []
+# Switched off: the same near misses, and one that would fit.
+$ tailor explain m.tir --rules r.tlr --optimization-switch=SignsFusionPass:off --node=fits.b
+> SignsFusionPass: 0 fused, 1 not
+>   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: --optimization-switch
+$ tailor explain m.tir --rules r.tlr -O1
+> nothing was fused, and nothing nearly
+# An op that is not there: most of the pattern fits.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Abs(%%x)\n  %%b = Tanh(%%a)\n  %%y = Elu(%%b)\n}\n' >op.tir; tailor explain op.tir --rules r.tlr
+> SignsFusionPass: 0 fused, 1 not
+>   not    Signs: `Elu->y`: OP: `Abs->a` is Abs, not Softsign
+# Control edges, streams, other graphs.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y, %%o) {\n  %%a = Softsign(%%x) @a\n  %%b = Tanh(%%a) @b label $1\n  %%o = Neg(%%x) @o after $1\n  %%y = Elu(%%b) @c\n}\n' >c.tir; tailor explain c.tir --rules r.tlr
+> SignsFusionPass: 0 fused, 1 not
+>   not    Signs: `c`: CTRL_INNER: `b` has a control edge
+$ printf 'graph @g(%%x: f32[2,3], %%c: bool[]) -> (%%y) {\n  %%a = Softsign(%%x) @a\n  %%y = If(%%c) @if {then_branch=graph @t() -> (%%p) {\n    %%b = Tanh(%%a) @b\n    %%p = Elu(%%b) @c\n  }, else_branch=graph @e() -> (%%q) {\n    %%q = Neg(%%x)\n  }}\n}\n' >i.tir; tailor explain i.tir --rules r.tlr
+> SignsFusionPass: 0 fused, 1 not
+>   not    Signs: `c`: PARTITION: `a` is in another graph than `c` (2 of 3 nodes fit)
+# Two rules want the same nodes: the first in order takes them.
+$ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Mish(%%x) }\n}\n' >p.tlr; tailor explain m.tir --rules r.tlr --rules p.tlr --node=fits.c
+> SignsFusionPass: 1 fused, 0 not
+>   fused  Signs: `fits.a`, `fits.b`, `fits.c` became Mish
+> ZPairFusionPass: 0 fused, 1 not
+>   not    Pair: `fits.c`: OVERLAP: `fits.c` went into SignsFusionPass/Signs
+# A replacement that does not fit is taken back and explained.
+$ printf 'rules 1\nrule Grow : graph numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Concat(%%x, %%x) {axis=0} }\n}\n' >g.tlr; tailor explain m.tir --rules g.tlr --node=fits.c
+> Grow: 0 fused, 1 not
+>   not    `fits.c`: SHAPE: the replacement of Grow does not fit: its result has another type
+# Clean-up is explained when it is asked for by name.
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = Relu(%%a)\n}\n' >c.tir; tailor explain c.tir; tailor explain c.tir --fusion=ReluRelu
+> nothing was fused, and nothing nearly
+> ReluRelu: 1 fused, 0 not
+>   fused  `Relu->a`, `Relu->y` became nothing new
+$ tailor explain m.tir --fusion=Nobody
+! tailor: error: --fusion: no fusion pass or rule is named 'Nobody'
+!   hint: 'tailor passes --rules' lists them
+? 1
+$ tailor explain m.tir --fusion=SoftmaxFusionPass
+! tailor: error: --fusion: this version has no rules for 'SoftmaxFusionPass'
+? 3

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor explain: what fusion rules did to a model and what they nearly did, by public pass. */
+#include <stdlib.h>
+
+#include "passes/manager.h"
+#include "tools/input.h"
+#include "tools/json.h"
+
+typedef struct event {
+  tl_fusion_remark f; /* strings in the arena */
+  tl_sv node;         /* the root, or what was made */
+  uint32_t order;     /* of arrival */
+} event;
+
+TL_VEC(event_vec, event);
+
+typedef struct explanation {
+  tl_cli *cli;
+  tl_arena arena;
+  event_vec events; /* sorted by pass when printed */
+  const char *pass; /* the one asked for, NULL: every graph fusion */
+  const char *node; /* NULL: every node */
+  bool no_memory;
+} explanation;
+
+/* ---- gathering ------------------------------------------------------------------------------ */
+
+static bool is_wanted(const explanation *x, const tl_remark *r) {
+  const tl_fusion_remark *f = r->fusion;
+  bool pass = x->pass ? tl_sv_is(f->fusion, x->pass) || tl_sv_is(f->rule, x->pass) : !f->cleanup;
+  if (!pass || !x->node)
+    return pass;
+  if (tl_sv_is(r->node, x->node))
+    return true;
+  for (uint32_t i = 0; i < f->n_nodes; i++)
+    if (tl_sv_is(f->nodes[i], x->node))
+      return true;
+  return false;
+}
+
+static tl_sv keep(explanation *x, tl_sv s) {
+  const char *p = tl_arena_copy(&x->arena, s.n ? s.p : "", s.n);
+  x->no_memory = x->no_memory || !p;
+  return p ? (tl_sv){p, s.n} : TL_SV("");
+}
+
+static void gather(void *user, const tl_remark *r) {
+  explanation *x = user;
+  if (!r->fusion || !is_wanted(x, r))
+    return;
+  event e = {.f = *r->fusion, .node = keep(x, r->node), .order = x->events.n};
+  tl_sv *nodes = tl_arena_calloc(&x->arena, e.f.n_nodes + 1u, sizeof *nodes);
+  for (uint32_t i = 0; nodes && i < e.f.n_nodes; i++)
+    nodes[i] = keep(x, e.f.nodes[i]);
+  e.f.fusion = keep(x, e.f.fusion);
+  e.f.rule = keep(x, e.f.rule);
+  e.f.made = keep(x, e.f.made);
+  e.f.reason = e.f.reason ? keep(x, tl_sv_from(e.f.reason)).p : NULL;
+  e.f.nodes = nodes;
+  if (!nodes || !event_vec_push(&x->events, e))
+    x->no_memory = true;
+}
+
+/* By pass, what was done before what was not, in the order of arrival. */
+static int by_pass(const void *a, const void *b) {
+  const event *x = a, *y = b;
+  int order = tl_sv_compare(x->f.fusion, y->f.fusion);
+  if (order)
+    return order;
+  if (!x->f.code != !y->f.code)
+    return x->f.code ? 1 : -1;
+  return x->order < y->order ? -1 : 1;
+}
+
+/* One past the last event of the pass that starts at `from`; *fused: how many were applied. */
+static uint32_t pass_end(const explanation *x, uint32_t from, uint32_t *fused) {
+  uint32_t i = from;
+  *fused = 0;
+  for (; i < x->events.n && tl_sv_eq(x->events.at[i].f.fusion, x->events.at[from].f.fusion); i++)
+    *fused += !x->events.at[i].f.code;
+  return i;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+enum { MOST_SHOWN = 4 };
+
+static void add_nodes(tl_buf *out, const tl_fusion_remark *f) {
+  bool all = f->n_nodes <= MOST_SHOWN;
+  for (uint32_t i = 0; i < f->n_nodes; i++)
+    if (all || i < MOST_SHOWN - 2 || i == f->n_nodes - 1)
+      tl_buf_printf(out, "%s`%.*s`", i ? ", " : "", TL_SV_ARG(f->nodes[i]));
+    else if (i == MOST_SHOWN - 2)
+      tl_buf_add_z(out, " ...");
+  if (!all)
+    tl_buf_printf(out, " (%u nodes)", f->n_nodes);
+}
+
+static void add_event(tl_buf *out, const event *e) {
+  const tl_fusion_remark *f = &e->f;
+  tl_buf_add_z(out, f->code ? "  not    " : "  fused  ");
+  if (!tl_sv_eq(f->rule, f->fusion))
+    tl_buf_printf(out, "%.*s: ", TL_SV_ARG(f->rule));
+  if (f->code) {
+    tl_buf_printf(out, "`%.*s`: %s: %s", TL_SV_ARG(e->node), f->code, f->reason);
+    if (f->n_nodes < f->wanted && strcmp(f->code, "OVERLAP") != 0)
+      tl_buf_printf(out, " (%u of %u nodes fit)", f->n_nodes, f->wanted);
+  } else {
+    add_nodes(out, f);
+    tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_text(const explanation *x, tl_buf *out) {
+  for (uint32_t i = 0; i < x->events.n;) {
+    uint32_t fused;
+    uint32_t end = pass_end(x, i, &fused);
+    tl_buf_printf(out, "%.*s: %u fused, %u not\n", TL_SV_ARG(x->events.at[i].f.fusion), fused,
+                  end - i - fused);
+    for (; i < end; i++)
+      add_event(out, &x->events.at[i]);
+  }
+  if (x->events.n == 0)
+    tl_buf_add_z(out, "nothing was fused, and nothing nearly\n");
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void add_json_event(tl_buf *out, const event *e) {
+  const tl_fusion_remark *f = &e->f;
+  bool first = true;
+  tl_buf_add_z(out, "\n  {");
+  tl_json_key(out, "rule", &first);
+  tl_json_string(out, f->rule);
+  tl_json_key(out, "effect", &first);
+  tl_buf_add_z(out, f->code ? "false" : "true");
+  tl_json_key(out, "node", &first);
+  tl_json_string(out, e->node);
+  if (f->code) {
+    tl_json_key(out, "why_not", &first);
+    tl_json_string(out, tl_sv_from(f->code));
+    tl_json_key(out, "reason", &first);
+    tl_json_string(out, tl_sv_from(f->reason));
+  } else {
+    tl_json_key(out, "made", &first);
+    tl_json_string(out, f->made);
+  }
+  tl_json_key(out, "pattern_nodes", &first);
+  tl_buf_add_u64(out, f->wanted);
+  tl_json_key(out, "nodes", &first);
+  for (uint32_t i = 0; i < f->n_nodes; i++) {
+    tl_buf_add_z(out, i ? ", " : "[");
+    tl_json_string(out, f->nodes[i]);
+  }
+  tl_buf_add_z(out, f->n_nodes ? "]}" : "[]}");
+}
+
+static void add_json(const explanation *x, tl_buf *out) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < x->events.n;) {
+    uint32_t fused;
+    uint32_t start = i, end = pass_end(x, i, &fused);
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "pass", &first);
+    tl_json_string(out, x->events.at[i].f.fusion);
+    tl_json_key(out, "fused", &first);
+    tl_buf_add_u64(out, fused);
+    tl_json_key(out, "not", &first);
+    tl_buf_add_u64(out, end - i - fused);
+    tl_json_key(out, "events", &first);
+    tl_buf_add_char(out, '[');
+    for (; i < end; i++) {
+      tl_buf_add_z(out, i > start ? "," : "");
+      add_json_event(out, &x->events.at[i]);
+    }
+    tl_buf_add_z(out, "]}");
+  }
+  tl_buf_add_z(out, x->events.n ? "\n]\n" : "]\n");
+}
+
+/* ---- command -------------------------------------------------------------------------------- */
+
+/* A name that nothing answers to would explain nothing, and not say why. */
+static tl_status check_pass(const explanation *x) {
+  tl_cli *cli = x->cli;
+  tl_sv name = x->pass ? tl_sv_from(x->pass) : TL_SV("");
+  if (!x->pass || tl_cli_knows_pass(cli, name, TL_FUSION_GRAPH) ||
+      tl_cli_knows_pass(cli, name, TL_FUSION_CLEANUP))
+    return TL_OK;
+  tl_location where = tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_FUSION);
+  if (tl_fusion_name_find(name))
+    return tl_fail(&cli->diag, TL_UNSUPPORTED, where, "this version has no rules for '%s'",
+                   x->pass);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where, "no fusion pass or rule is named '%s'\v"
+                 "'tailor passes --rules' lists them", x->pass);
+}
+
+static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e) {
+  const explanation *x = user;
+  (void)m;
+  (void)e;
+  return *x->cli->signal ? TL_IO : TL_OK;
+}
+
+static tl_status run(explanation *x) {
+  tl_cli *cli = x->cli;
+  tl_module *m;
+  TL_TRY(tl_input_load(cli, cli->word, &m));
+  tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
+                           .stage = TL_STAGE_ALL,
+                           .hook = stop_on_signal,
+                           .hook_user = x,
+                           .remark = gather,
+                           .remark_user = x,
+                           .explain = true};
+  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, NULL);
+  tl_module_destroy(m);
+  if (status == TL_OK && x->no_memory)
+    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  return status;
+}
+
+static tl_status print(explanation *x) {
+  tl_buf out;
+  tl_buf_init(&out);
+  if (x->events.n)
+    qsort(x->events.at, x->events.n, sizeof *x->events.at, by_pass);
+  if (tl_cli_has(x->cli, TL_OPTION_AS_JSON))
+    add_json(x, &out);
+  else
+    add_text(x, &out);
+  return tl_cli_print(x->cli, &out);
+}
+
+tl_status tl_command_explain(tl_cli *cli) {
+  explanation x = {.cli = cli};
+  if (!cli->word)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                   "no model is named\vtailor explain MODEL --fusion");
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  const char *pass = tl_cli_get(cli, TL_OPTION_EXPLAIN_FUSION);
+  x.pass = strcmp(pass, "all") == 0 ? NULL : pass;
+  x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
+  TL_TRY(check_pass(&x));
+  tl_arena_init(&x.arena, 0);
+  tl_status status = run(&x);
+  if (status == TL_OK)
+    status = print(&x);
+  event_vec_release(&x.events);
+  tl_arena_release(&x.arena);
+  return status;
+}
