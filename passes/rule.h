@@ -295,4 +295,7 @@ typedef struct tl_built {
  * the replacement does not fit (a type that differs, a name that cannot move). */
 tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) TL_NODISCARD;
 
+/* Records on the nodes that a graph rule made what they were; false when memory is out. */
+bool tl_match_trace(const tl_match *x, const tl_built *b);
+
 #endif

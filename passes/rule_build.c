@@ -83,8 +83,8 @@ static tl_dtype constant_dtype(build *b, const tl_pattern_node *n, const tl_patt
 
 static bool refuse(build *b, const char *code, const char *what) {
   tl_sv name = tl_sym(b->x->m, b->x->rule->name);
-  tl_match_note(b->x, TL_MISS_BUILT, code, "the replacement of %.*s does not fit: %s", TL_SV_ARG(name),
-                what);
+  tl_match_note(b->x, TL_MISS_BUILT, code, "the replacement of %.*s does not fit: %s",
+                TL_SV_ARG(name), what);
   return false;
 }
 
@@ -546,7 +546,8 @@ tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) {
   for (uint8_t i = 0; i < x->rule->n_build && ok; i++)
     ok = x->rule->build[i].forward ? build_forward(&b, &x->rule->build[i])
                                    : build_node(&b, &x->rule->build[i]);
-  ok = ok && fit_outputs(&b) && make_way(&b, last) && move_control(&b, x->root);
+  ok = ok && fit_outputs(&b) && make_way(&b, last) && move_control(&b, x->root) &&
+       (tl_match_trace(x, built) || out_of_memory(&b));
   if (ok) {
     commit(&b);
     *done = true;

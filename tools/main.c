@@ -30,8 +30,8 @@ static const tl_command commands[] = {
      tl_command_opt},
     {"passes", TL_COMMAND_PASSES, "[--fusion|--rules] [--json] [OPTION...]", "list the passes",
      "Lists the passes in pipeline order, with the -O level from which each runs. With --fusion, "
-     "the fusion passes that switch files name: which are on under the given options, and why. With "
-     "--rules, the rules that do the work of clean-up and fusion.",
+     "the fusion passes that switch files name: which are on under the given options, and why. "
+     "With --rules, the rules that do the work of clean-up and fusion.",
      tl_command_passes},
     {"explain", TL_COMMAND_EXPLAIN, "MODEL [--fusion[=PASS]] [--node=NAME] [--json]",
      "tell what fusion did to a model, and why not more",

@@ -39,7 +39,8 @@ typedef enum tl_entry_kind {
   TL_ENTRY_POSITIONS,    /* 0, 1, 2 ... */
   TL_ENTRY_DATA,         /* tensor: a TensorDef with its data */
   TL_ENTRY_DATA_DESC,    /* tensor: without */
-  TL_ENTRY_ORIGIN        /* value: the one name of a string list */
+  TL_ENTRY_ORIGIN,       /* value: the one name of a string list */
+  TL_ENTRY_TRACE         /* value: a list of ir/trace.h */
 } tl_entry_kind;
 
 typedef struct tl_entry {

@@ -3,6 +3,8 @@
  * prototype; all in the order of the key bytes. */
 #include "backend/air/air.h"
 
+#include "ir/trace.h"
+
 enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, LIST_DTYPES = 10 };
 
 void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v) {
@@ -167,6 +169,20 @@ static void encode_origin(tl_encoder *b, tl_sv name) {
   tl_encode_close(b, list);
 }
 
+static void encode_trace(tl_encoder *b, tl_sv names) {
+  size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
+  tl_lexer at = tl_trace_start(names);
+  tl_buf room;
+  tl_sv name;
+  tl_buf_init(&room);
+  while (tl_trace_next(&at, &room, &name))
+    tl_encode_bytes(b, TL_LIST_S, name);
+  b->failed = b->failed || room.failed;
+  tl_buf_release(&room);
+  tl_encode_int(b, TL_LIST_TYPE, LIST_STRINGS);
+  tl_encode_close(b, list);
+}
+
 static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
   tl_encoder *b = &a->buf;
   size_t entry = tl_encode_open(b, field);
@@ -183,6 +199,7 @@ static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
   case TL_ENTRY_DATA: encode_tensor(a, e->u.tensor, e->format, true); break;
   case TL_ENTRY_DATA_DESC: encode_tensor(a, e->u.tensor, e->format, false); break;
   case TL_ENTRY_ORIGIN: encode_origin(b, e->u.value); break;
+  case TL_ENTRY_TRACE: encode_trace(b, e->u.value); break;
   }
   tl_encode_close(b, value);
   tl_encode_close(b, entry);

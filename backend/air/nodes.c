@@ -3,6 +3,7 @@
 #include "backend/air/air.h"
 
 #include "ir/ops_gen.h"
+#include "ir/trace.h"
 
 static void add_slot(tl_air *a, tl_slot_vec *v, tl_slot s) {
   if (!tl_slot_vec_push(v, s))
@@ -220,6 +221,24 @@ static void add_const_entry(tl_air *a) {
 
 /* ---- the four kinds of nodes ---- */
 
+/* What a fused node was; false for one that is as the model has it. */
+static bool trace_entries(tl_air *a, tl_node_id n) {
+  static const tl_trace lists[] = {TL_TRACE_NAMES, TL_TRACE_TYPES, TL_TRACE_PASSES};
+  static const tl_attr yes = {.kind = TL_ATTR_BOOL, .u.i = 1};
+  if (tl_trace_get(a->m, n, TL_TRACE_NAMES).n == 0)
+    return false;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    tl_sv list = tl_trace_get(a->m, n, lists[i]);
+    if (list.n)
+      add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(lists[i])), .kind = TL_ENTRY_TRACE,
+                              .u.value = list});
+  }
+  if (tl_trace_get(a->m, n, TL_TRACE_MULTI).n)
+    add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_MULTI)), .kind = TL_ENTRY_ATTR,
+                            .u.attr = &yes});
+  return true;
+}
+
 static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
@@ -231,8 +250,10 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   if (!row || row->variadic_out)
     add_slot_names(a, true);
   add_const_entry(a);
+  if (trace_entries(a, n))
+    return;
   tl_sv origin = node->name ? tl_sym(a->m, node->name) : a->node_names[n];
-  add_entry(a, (tl_entry){.key = TL_SV("_datadump_original_op_names"), .kind = TL_ENTRY_ORIGIN,
+  add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)), .kind = TL_ENTRY_ORIGIN,
                           .u.value = origin});
 }
 

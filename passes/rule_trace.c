@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* New nodes of a fusion say what they were (spec fusion.md 2.5, ir/trace.h). */
+#include "ir/trace.h"
+#include "passes/rule.h"
+
+/* A new node that computes with constants alone is weight arithmetic, which folding takes away.
+ * weights: bits of the new nodes before it that do. */
+static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, uint32_t weights) {
+  tl_node_id n = b->nodes[i];
+  for (uint32_t k = 0; k < tl_node_get(m, n)->n_operands; k++) {
+    tl_value_id v = tl_operand(m, n, k);
+    tl_node_id from = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    bool weight = !v || tl_value_constant(m, v);
+    for (uint32_t j = 0; j < i && !weight; j++)
+      weight = b->nodes[j] == from && (weights >> j & 1);
+    if (!weight)
+      return false;
+  }
+  return true;
+}
+
+bool tl_match_trace(const tl_match *x, const tl_built *b) {
+  tl_node_id taken[TL_RULE_NODES];
+  uint32_t n = 0, weights = 0, others = 0;
+  if (x->rule->kind != TL_RULE_GRAPH)
+    return true;
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i))
+      taken[n++] = x->nodes[i];
+  for (uint32_t i = 0; i < b->n_nodes; i++) {
+    bool weight = computes_weights(x->m, b, i, weights);
+    weights |= (uint32_t)weight << i;
+    others += !weight;
+  }
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    if (!(weights >> i & 1) &&
+        tl_trace_record(x->m, b->nodes[i], taken, n, tl_sym(x->m, x->rule->pass), others > 1) !=
+            TL_OK)
+      return false;
+  return true;
+}
