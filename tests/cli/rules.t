@@ -17,7 +17,7 @@ $ tailor opt m.tir --rules r.tlr --remarks
 > }
 $ tailor opt m.tir --rules r.tlr --numerics=approximate --remarks
 > graph @g(%x: f32[2,3]) -> (%y) {
->   %y = Softsign(%x) : f32[2,3]
+>   %y = Softsign(%x) : f32[2,3] meta "_datadump_original_op_names" "[\"Softsign->a\", \"Softsign->y\"]" meta "_datadump_original_op_types" "[\"Softsign\", \"Softsign\"]" meta "pass_name" "[\"MyFusionPass\"]"
 > }
 ! remark: graph-fusion: "Softsign->y": MyFusionPass/TwoSigns: `Softsign->a`, `Softsign->y` became Softsign
 $ tailor opt m.tir --rules r.tlr --numerics=approximate --fusion=MyFusionPass:off
