@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix product (ir/eval_gemm.h): cuts C into tasks for the pool; a task walks blocks of
  * columns, of k and of rows, packs both operands and calls the tile of the processor. */
+#include "ir/eval_blas.h"
 #include "ir/eval_gemm_unit.h"
 
 enum {
@@ -248,6 +249,8 @@ tl_status tl_gemm_run(tl_eval *x, const tl_gemm *g) {
       clear(g, j.size);
     return TL_OK;
   }
+  if (!x->exact && tl_gemm_blas(g))
+    return TL_OK;
   j.unit = is_float && !x->exact ? tl_gemm_fast_unit(g->type, tl_gemm_level())
                                  : tl_gemm_exact_unit(g->type, tl_gemm_level());
   divide(&j, threads);

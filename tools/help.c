@@ -103,6 +103,11 @@ void tl_print_version(tl_buf *out) {
                 TL_ONNX_CANONICAL_OPSET);
   tl_buf_printf(out, "ops: %u, NPU prototypes: %u\n", tl_n_op_rows - n_npu, n_npu);
   tl_buf_add_z(out, "outputs: air, onnx, tir, pbtxt\n");
+#ifdef TL_BLAS
+  tl_buf_add_z(out, "matrix products of run and verify: BLAS\n");
+#else
+  tl_buf_add_z(out, "matrix products of run and verify: own\n");
+#endif
   tl_buf_printf(out, "compiler: %s\n", TL_COMPILER);
   tl_buf_add_z(out, "licence: Apache-2.0\n");
 }
