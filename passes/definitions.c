@@ -40,7 +40,7 @@ tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   if (!tl_has_defined_ops(m))
     return TL_OK;
   TL_TRY(tl_pass_rules(p, m, &rules));
-  return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS});
+  return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL});
 }
 
 /* ---- outlining ------------------------------------------------------------------------------ */
@@ -124,7 +124,7 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body) {
   set.only_definitions = true;
   tl_status status = tl_rules_load(&set, p->options);
   if (status == TL_OK)
-    status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS});
+    status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS, NULL, NULL});
   tl_ruleset_release(&set);
   return status;
 }

@@ -42,6 +42,13 @@ typedef struct tl_npu_eval {
   const char *why; /* set when a form exists in principle but not for this node: a clause */
 } tl_npu_eval;
 
+/* The first candidate of x->node whose guard holds, -1: none. *out is NULL then. */
+tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
+                        const tl_npu_form **out) TL_NODISCARD;
+/* True when operands and results that a candidate passes on unchanged have element types that the
+ * NPU op's prototype takes, as far as they are known. */
+bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form);
+
 /* True when the guard (NULL: always) holds on what is known. */
 bool tl_npu_guard_holds(tl_npu_eval *x, const tl_npu_expr *guard);
 /* Value of an index expression, attribute name, predicate (as 0 or 1) or const operand. */

@@ -50,6 +50,10 @@ static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss)
   x->scratch = &e->scratch;
   x->facts = &e->facts;
   x->miss = miss;
+  if (e->r->wants && !e->r->wants(e->r->user, n)) {
+    x->structural = false;
+    return false;
+  }
   return tl_rule_match(x, n) && tl_match_is_closed(x);
 }
 

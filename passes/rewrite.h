@@ -15,6 +15,8 @@ typedef struct tl_rewriter {
   const tl_ruleset *set;
   tl_rule_kind kind;   /* rules of this kind */
   uint32_t rounds;     /* at most; 0: one sweep */
+  bool (*wants)(void *user, tl_node_id root); /* whether a root may be rewritten; NULL: any */
+  void *user;
 } tl_rewriter;
 
 /* Runs the rules of a kind over every graph of the module. What fired, and under explain what

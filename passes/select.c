@@ -12,17 +12,13 @@
 static tl_status select_node(tl_npu_forms *forms, tl_npu_eval *x) {
   tl_node *node = tl_node_get(x->m, x->node);
   const tl_op *row = tl_op_row(node->op);
-  const tl_npu_form *form = NULL;
+  const tl_npu_form *form;
+  int16_t candidate;
   if (row && row->domain_symbol == TL_SYM_npu && row->n_npu == 0)
     return TL_OK; /* an NPU op is its own form */
-  node->candidate = -1;
+  TL_TRY(tl_npu_choose(forms, x, &candidate, &form));
+  node->candidate = candidate;
   node->selected = true;
-  if (!row || row->n_npu == 0)
-    return TL_OK;
-  TL_TRY(tl_npu_forms_get(forms, node->op, &form));
-  for (int16_t i = 0; i < row->n_npu && node->candidate < 0; i++)
-    if (tl_npu_guard_holds(x, form[i].guard))
-      node->candidate = i;
   return TL_OK;
 }
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* expand: the rules of kind expand, at nodes that have no NPU form of their own.
+ *
+ * Requires:  types inferred, captures of If bodies explicit.   Keeps: names and order of outputs.
+ * After:     a node without NPU form that an expand rule fits has become nodes that have one, or
+ *            that other rules expand in turn; what is left is for select to report.
+ * Cost:      one sweep; candidates are judged only where a rule has its root.
+ * Tests:     tests/golden/expand/ */
+#include "ir/ops_gen.h"
+#include "passes/npu_eval.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+#include "passes/ruleset.h"
+
+enum { ROUNDS = 64 }; /* Sum of many operands takes one each */
+
+typedef struct judge {
+  tl_npu_forms forms;
+  tl_npu_eval x;
+  tl_arena lists;
+  tl_status status;
+} judge;
+
+/* Does the node need an expansion? */
+static bool lacks_form(void *user, tl_node_id n) {
+  judge *j = user;
+  tl_arena_mark mark = tl_arena_save(&j->lists);
+  const tl_npu_form *form = NULL;
+  int16_t candidate;
+  j->x.node = n;
+  if (j->status == TL_OK)
+    j->status = tl_npu_choose(&j->forms, &j->x, &candidate, &form);
+  bool lacks = !form || form->row->kind == TL_LOWER_EXPAND || form->row->kind == TL_LOWER_NONE ||
+               !tl_npu_takes_dtypes(&j->x, form);
+  tl_arena_rewind(&j->lists, mark);
+  return lacks;
+}
+
+tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
+  const tl_ruleset *rules;
+  TL_TRY(tl_pass_rules(p, m, &rules));
+  judge j = {.status = TL_OK};
+  TL_TRY(tl_npu_forms_init(&j.forms, m, p->scratch));
+  tl_arena_init(&j.lists, 0);
+  j.x = (tl_npu_eval){.m = m, .scratch = &j.lists, .options = p->options};
+  tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j};
+  tl_status status = tl_rewrite(&r);
+  if (status == TL_OK && j.x.failed)
+    status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  tl_arena_release(&j.lists);
+  return status != TL_OK ? status : j.status;
+}

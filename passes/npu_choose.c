@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which NPU candidate a node has: what select writes down and expand asks beforehand. */
+#include "passes/npu_eval.h"
+
+tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
+                        const tl_npu_form **out) {
+  tl_op_id op = tl_node_get(x->m, x->node)->op;
+  const tl_op *row = tl_op_row(op);
+  const tl_npu_form *form = NULL;
+  *candidate = -1;
+  *out = NULL;
+  if (!row || row->n_npu == 0)
+    return TL_OK;
+  TL_TRY(tl_npu_forms_get(forms, op, &form));
+  for (int16_t i = 0; i < row->n_npu && *candidate < 0; i++)
+    if (tl_npu_guard_holds(x, form[i].guard))
+      *candidate = i;
+  if (*candidate >= 0)
+    *out = &form[*candidate];
+  return TL_OK;
+}
+
+static bool takes(const tl_npu_eval *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
+  tl_dtype d = v ? tl_type_dtype(x->m, tl_value_type(x->m, v)) : TL_DTYPE_NONE;
+  uint64_t mask = p && p->var >= 0 ? npu->vars[p->var].dtypes : 0;
+  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0;
+}
+
+bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form) {
+  const tl_node *node = tl_node_get(x->m, x->node);
+  for (uint32_t i = 0; form->npu && i < form->n_operands; i++) {
+    const tl_npu_binding *b = &form->operands[i];
+    if (b->index < form->npu->n_operand_ports &&
+        !takes(x, form->npu, &form->npu->operands[b->index], tl_npu_port_value(x, b->value)))
+      return false;
+  }
+  for (uint32_t i = 0; form->npu && i < node->n_results && i < form->npu->max_results; i++)
+    if (!takes(x, form->npu, tl_op_result_port(form->npu, i), node->results + i))
+      return false;
+  return true;
+}
