@@ -17,6 +17,7 @@ typedef struct tl_fusion_remark {
   tl_sv fusion;       /* public name of the pass */
   tl_sv rule;
   bool cleanup;       /* of kind cleanup rather than graph */
+  tl_numerics numerics;
   const char *code;   /* why not (docs/rules.md); NULL: it was applied */
   const char *reason; /* the same in words; NULL: it was applied */
   tl_sv made;         /* op of the last node that was made */

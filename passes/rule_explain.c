@@ -21,6 +21,7 @@ static tl_fusion_remark about(const tl_module *m, const tl_rule *r, const tl_sv 
   return (tl_fusion_remark){.fusion = tl_sym(m, r->pass),
                             .rule = tl_sym(m, r->name),
                             .cleanup = r->kind != TL_RULE_GRAPH,
+                            .numerics = (tl_numerics)r->numerics,
                             .nodes = names,
                             .n_nodes = n,
                             .wanted = r->n_match};

@@ -5,6 +5,7 @@
 #include "tools/json.h"
 #include "tools/pipeline.h"
 #include "tools/summary.h"
+#include "tools/verify_rules.h"
 
 static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
   tl_buf text;
@@ -70,6 +71,10 @@ static tl_status write_all(tl_cli *cli, tl_module *m, tl_output_vec *v) {
 
 static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   tl_module *m;
+  if (tl_cli_has(cli, TL_OPTION_VERIFY_NUMERICS))
+    TL_TRY(tl_verify_rules(cli));
+  if (cli->differs)
+    return TL_OK;
   tl_pipeline_report report = {.n = 0};
   TL_TRY(tl_input_load(cli, cli->word, &m));
   tl_status status = tl_fusion_result_begin(cli, m);
@@ -92,6 +97,7 @@ tl_status tl_command_opt(tl_cli *cli) {
     cli->word = "-";
   if (cli->outputs.n == 0 && !tl_path_vec_push(&cli->outputs, "-"))
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  TL_TRY(tl_verify_rules_check(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   tl_output_vec outputs = {0};
   tl_status status = tl_output_plan(cli, TL_FORMAT_TIR, &outputs);

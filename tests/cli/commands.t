@@ -127,8 +127,24 @@ $ tailor opt --help
 >       --oo-dead-code-elimination=true|false
 >                             erase nodes whose results nobody uses (default:
 >                             true)
+>       --verify-numerics     evaluate the model before and after each rewrite by
+>                             a rule, on random inputs (see --input, --dim,
+>                             --seed), and stop at one that changes results more
+>                             than its numerics class allows
 >       --rewrite-limit=N     let passes make this many rewrites in all (for
 >                             bisecting); 0 is no bound
+>
+> Evaluation:
+>       --input=NAME=SOURCE|FOLDER
+>                             give an input its value; may be given several times.
+>                             SOURCE is a .pb or .npy file, or random or
+>                             random:SEED; a FOLDER holds input_0.pb, input_1.pb
+>                             ... in the order of the inputs. Inputs that are not
+>                             named are random
+>       --dim=NAME=SIZE       size of a symbolic dim of random inputs; may be
+>                             given several times. Without it: 1
+>       --seed=N              seed of random inputs and of random ops without a
+>                             seed of their own (default: 0)
 >
 > General:
 >   -h, --help                print help and exit
