@@ -197,6 +197,28 @@ tl_rv tl_rule_fn_tensor_attr(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(tl_rule_arg(x, e, 0).kind != TL_RV_NONE);
 }
 
+tl_rv tl_rule_fn_op_of(tl_match *x, const tl_expr *e) {
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  if (!n)
+    return tl_rv_none();
+  return (tl_rv){.kind = TL_RV_STRING,
+                 .s = tl_op_name_symbol(x->m, tl_node_get(x->m, n)->op)};
+}
+
+tl_rv tl_rule_fn_power_of_two(tl_match *x, const tl_expr *e) {
+  enum { LARGEST = 14 }; /* exponent of f16 */
+  tl_rv v = tl_rule_arg(x, e, 0);
+  if (v.kind != TL_RV_INT && v.kind != TL_RV_FLOAT)
+    return tl_rv_none();
+  double size = v.kind == TL_RV_INT ? (double)v.i : v.f;
+  size = size < 0 ? -size : size;
+  for (int i = -LARGEST; i <= LARGEST; i++)
+    if (size == (i < 0 ? 1.0 / (1 << -i) : (double)(1 << i)))
+      return tl_rv_truth(true);
+  return tl_rv_truth(false);
+}
+
 tl_rv tl_rule_fn_opset(tl_match *x, const tl_expr *e) {
   (void)e;
   return tl_rv_int(tl_module_opset(x->m, 0));

@@ -95,14 +95,7 @@ static void note_partition(tl_match *x, tl_node_id p) {
 }
 
 /* Binds value v of the pattern, made by pattern node k, to an actual value. */
-static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value, bool skip) {
-  const tl_pattern_node *n = &x->rule->match[k];
-  if (skip) {
-    if (x->nodes[k] && !(x->skipped >> k & 1))
-      return false;
-    x->skipped |= 1u << k;
-    return bind_value(x, v, value) && bind_value(x, n->operands[0].value, value);
-  }
+static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value) {
   tl_node_id p = tl_value_producer(x->m, value);
   if (!p)
     return false;
@@ -121,29 +114,51 @@ static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value, bool
   return bind_value(x, v, value);
 }
 
-static bool bind_operand(tl_match *x, const tl_pattern_operand *o, tl_value_id value, bool skip) {
-  const tl_rule_value *v = &x->rule->values[o->value];
+/* Binds a value that the pattern makes; the first `skips` nodes on the way down are missing. */
+static bool bind_inner(tl_match *x, uint8_t v, tl_value_id value, unsigned skips) {
+  for (;; skips--) {
+    uint8_t k = x->rule->values[v].node;
+    if (k == TL_RULE_NODES)
+      return skips == 0 && bind_value(x, v, value);
+    bool missing = x->skipped >> k & 1;
+    if (skips == 0 && !missing)
+      return bind_made(x, v, k, value);
+    if (missing ? skips != 0 : x->nodes[k] != TL_NO_NODE)
+      return false;
+    if (missing)
+      return x->values[v] == value;
+    x->skipped |= 1u << k;
+    if (!bind_value(x, v, value))
+      return false;
+    v = x->rule->match[k].operands[0].value;
+  }
+}
+
+static bool bind_operand(tl_match *x, const tl_pattern_operand *o, tl_value_id value,
+                         unsigned skips) {
   switch ((tl_pattern_operand_kind)o->kind) {
   case TL_PATTERN_ABSENT: return value == TL_NO_VALUE;
   case TL_PATTERN_NUMBER: return is_number(x, value, o->number, o->tolerant);
   case TL_PATTERN_MAYBE: return bind_value(x, o->value, value);
   case TL_PATTERN_CONSTANT:
     return value && tl_value_constant(x->m, value) && bind_value(x, o->value, value);
-  case TL_PATTERN_VALUE:
-    if (!value)
-      return false;
-    return v->node == TL_RULE_NODES ? bind_value(x, o->value, value)
-                                    : bind_made(x, o->value, v->node, value, skip);
+  case TL_PATTERN_VALUE: return value && bind_inner(x, o->value, value, skips);
   default: return false;
   }
 }
 
-/* Operands that may be missing nodes take one bit of `choice` each. */
-static bool takes_choice(const tl_match *x, const tl_pattern_operand *o) {
+/* How many nodes right above an operand may be missing: one choice more than that. */
+static unsigned count_optional(const tl_match *x, const tl_pattern_operand *o) {
+  unsigned n = 0;
   if (o->kind != TL_PATTERN_VALUE)
-    return false;
-  uint8_t k = x->rule->values[o->value].node;
-  return k != TL_RULE_NODES && x->rule->match[k].maybe && !is_bound(x, o->value);
+    return 0;
+  for (uint8_t v = o->value; !is_bound(x, v); n++) {
+    uint8_t k = x->rule->values[v].node;
+    if (k == TL_RULE_NODES || !x->rule->match[k].maybe || x->nodes[k])
+      break;
+    v = x->rule->match[k].operands[0].value;
+  }
+  return n;
 }
 
 static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, uint32_t from,
@@ -175,7 +190,7 @@ static bool has_two_lists(const tl_pattern_node *p) {
 static bool bind_between(tl_match *x, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
   uint32_t actual = count_operands(x, n);
   return choice < actual && bind_rest(x, &p->operands[0], n, 0, choice) &&
-         bind_operand(x, &p->operands[1], tl_operand(x->m, n, choice), false) &&
+         bind_operand(x, &p->operands[1], tl_operand(x->m, n, choice), 0) &&
          bind_rest(x, &p->operands[2], n, choice + 1, actual - choice - 1);
 }
 
@@ -195,10 +210,9 @@ static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, b
       continue;
     }
     uint32_t at = swap && slot < 2 ? 1 - slot : slot;
-    bool skip = takes_choice(x, o) && (choice & 1);
-    if (takes_choice(x, o))
-      choice >>= 1;
-    if (!bind_operand(x, o, tl_operand(x->m, n, at), skip))
+    unsigned ways = count_optional(x, o) + 1, skips = choice % ways;
+    choice /= ways;
+    if (!bind_operand(x, o, tl_operand(x->m, n, at), skips))
       return false;
     if (o->kind == TL_PATTERN_NUMBER && may_stretch(x, tl_operand(x->m, n, at), n))
       return false;
@@ -327,10 +341,10 @@ static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint
 }
 
 static unsigned count_choices(const tl_match *x, const tl_pattern_node *p) {
-  unsigned n = 0;
+  unsigned n = 1;
   for (uint8_t i = 0; i < p->n_operands; i++)
-    n += takes_choice(x, &p->operands[i]);
-  return n > 3 ? 3 : n;
+    n *= count_optional(x, &p->operands[i]) + 1;
+  return n;
 }
 
 static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
@@ -361,7 +375,7 @@ static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
   bool commutes = p->n_operands == 2 && tl_node_get(x->m, n)->n_operands == 2 &&
                   tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
                   p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
-  unsigned choices = has_two_lists(p) ? count_operands(x, n) : 1u << count_choices(x, p);
+  unsigned choices = has_two_lists(p) ? count_operands(x, n) : count_choices(x, p);
   saved before = save(x);
   bool fitted = false;
   for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)

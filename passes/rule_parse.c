@@ -2,7 +2,7 @@
 /* Rule parser: files, rules, definitions, statements (docs/rules.md). */
 #include "passes/rule_parse.h"
 
-enum { MAX_ALTERNATIVES = 8, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
+enum { MAX_ALTERNATIVES = 32, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
 
 /* Bands of spec fusion.md 1.6: rules that no file orders come after passes that none does. */
 enum { DEFAULT_PRIORITY = 9000 };

@@ -1,19 +1,19 @@
 # Outputs appear complete or not at all, and never over an input.
-$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%t = Exp(%%x)\n  %%u = Exp(%%t)\n  %%y = Relu(%%t)\n}\n' >a.tir
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%t = Exp(%%x)\n  %%u = Exp(%%t)\n  %%y = Neg(%%t)\n}\n' >a.tir
 $ tailor opt a.tir
 > graph @g(%x: f32[2,3]) -> (%y) {
 >   %t = Exp(%x) : f32[2,3]
->   %y = Relu(%t) : f32[2,3]
+>   %y = Neg(%t) : f32[2,3]
 > }
 $ tailor opt < a.tir
 > graph @g(%x: f32[2,3]) -> (%y) {
 >   %t = Exp(%x) : f32[2,3]
->   %y = Relu(%t) : f32[2,3]
+>   %y = Neg(%t) : f32[2,3]
 > }
 $ tailor opt a.tir -o b.tir -o c.tir --depfile=d.mk && cat b.tir d.mk && cmp b.tir c.tir
 > graph @g(%x: f32[2,3]) -> (%y) {
 >   %t = Exp(%x) : f32[2,3]
->   %y = Relu(%t) : f32[2,3]
+>   %y = Neg(%t) : f32[2,3]
 > }
 > b.tir c.tir: \
 >  a.tir
