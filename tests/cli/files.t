@@ -68,7 +68,7 @@ $ tailor info a.tir
 > nodes    3 in 1 graph
 > ops
 >          2  Exp
->          1  Relu
+>          1  Neg
 > every op has an NPU form
 $ ls -A
 > a.tir
