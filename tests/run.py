@@ -204,6 +204,17 @@ class Tests:
         """models of the corpus against reference outputs, sanitized"""
         return self.evaluation('corpus')
 
+    def against_ort(self, script, *more):
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
+            raise Skip('ONNX Runtime for Node is not installed')
+        return counted([PYTHON, f'tests/conformance/{script}', '--tailor', self.tool('gcc'),
+                        '--ort', ort, *more])
+
+    def emulation(self):
+        """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
+        return self.against_ort('emulate.py', '--every', '8')
+
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""
         return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
@@ -217,7 +228,7 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'threads',
          'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
-         'golden_numbers', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism',
+         'golden_numbers', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism', 'emulation',
          'fuzz']
 
 
