@@ -202,8 +202,7 @@ static tl_status settle_results(tl_eval *x, const tl_op *row, tl_dtype emulated)
   uint32_t named = tl_node_get(x->m, x->node)->n_results;
   for (uint32_t i = 0; i < named; i++) {
     if (!x->out[i] && tl_value_get(x->m, tl_result(x->m, x->node, i))->n_uses)
-      return tl_fail(x->m->diag, TL_INTERNAL, tl_node_where(x->m, x->node),
-                     "the kernel made no result %u", i);
+      return tl_eval_fail(x, "with these operands and attributes the op has no result %u", i);
     TL_TRY(settle_result(x, row, i));
     TL_TRY(emulate(x, emulated, &x->out[i]));
   }
@@ -212,6 +211,7 @@ static tl_status settle_results(tl_eval *x, const tl_op *row, tl_dtype emulated)
 
 static tl_status call_kernel(tl_eval *x, tl_host **in, tl_dtype emulated) {
   const tl_op *row = tl_op_row(tl_node_get(x->m, x->node)->op);
+  TL_TRY(tl_eval_signature(x));
   if (row->eval_wide)
     TL_TRY(widen_operands(x, in));
   TL_TRY(row->eval(x));

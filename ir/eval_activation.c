@@ -168,6 +168,8 @@ static tl_status biased(tl_eval *x, const tl_unary_floats *fns) {
   if (!tl_eval_in(x, 1))
     return tl_eval_unary_floats(x, fns, NULL);
   TL_TRY(tl_eval_add(x));
+  if (!tl_host_same_shape(x->out[0], x->in[0]))
+    return tl_eval_fail(x, "the bias cannot be broadcast to operand 0");
   tl_host *sum = tl_host_retain(x->out[0]);
   const tl_host *const *in = x->in;
   const tl_host *own[] = {sum};

@@ -112,8 +112,7 @@ tl_status tl_eval_mod(tl_eval *x) {
 /* The slope is broadcast to the operand, never the other way round. */
 tl_status tl_eval_prelu(tl_eval *x) {
   TL_TRY(binary(x, prelu_rows));
-  const tl_host *in = x->in[0], *out = x->out[0];
-  if (in->rank != out->rank || in->n != out->n)
+  if (!tl_host_same_shape(x->in[0], x->out[0]))
     return tl_eval_fail(x, "the slope cannot be broadcast to the operand");
   return TL_OK;
 }
@@ -132,11 +131,12 @@ static void fold_in(tl_eval *x, tl_row row, tl_host *out, const tl_host *const *
   tl_loop_run(x, &loop, row, &d, true);
 }
 
+/* Unsigned: of a tensor without elements the steps may wrap. */
 static void dense_strides(const tl_host *t, int64_t *strides) {
-  int64_t step = 1;
+  uint64_t step = 1;
   for (int i = t->rank - 1; i >= 0; i--) {
-    strides[i] = step;
-    step *= t->dims[i];
+    strides[i] = (int64_t)step;
+    step *= (uint64_t)t->dims[i];
   }
 }
 

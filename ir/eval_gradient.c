@@ -41,7 +41,7 @@ static tl_status pair_of(tl_eval *x, const tl_host *const *in, tl_row f32, tl_ro
   tl_dtype d = (tl_dtype)in[0]->dtype;
   if ((d != TL_DTYPE_F32 && d != TL_DTYPE_F64) || in[1]->dtype != d)
     return tl_eval_fail(x, "the operands must be floats of one type");
-  if (in[0]->n != in[1]->n)
+  if (!tl_host_same_shape(in[0], in[1]))
     return tl_eval_fail(x, "the operands must have the same shape");
   return tl_eval_elementwise(x, in, 2, d, d == TL_DTYPE_F32 ? f32 : f64, user);
 }
@@ -96,9 +96,10 @@ tl_status tl_eval_bias_fast_gelu_grad(tl_eval *x) {
 /* X + bias + skip; the bias runs along the last axis. */
 tl_status tl_eval_bias_add(tl_eval *x) {
   TL_TRY(tl_eval_need_tensors(x, 3));
-  if (x->in[2]->n != x->in[0]->n)
-    return tl_eval_fail(x, "skip must have the shape of operand 0");
-  return tl_eval_sum(x);
+  TL_TRY(tl_eval_sum(x));
+  if (!tl_host_same_shape(x->in[2], x->in[0]) || !tl_host_same_shape(x->out[0], x->in[0]))
+    return tl_eval_fail(x, "bias and skip must fit the shape of operand 0");
+  return TL_OK;
 }
 
 tl_status tl_eval_all(tl_eval *x) {

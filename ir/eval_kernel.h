@@ -3,8 +3,9 @@
  *
  * A kernel is `tl_status tl_eval_NAME(tl_eval *x)`, named by a line `eval NAME [ARG] [wide]` in the
  * op's block of ir/ops. It reads operands x->in[i] (NULL: absent) and attributes of x->node, checks
- * them (the model is hostile: shapes, axes, indices may be anything; the dtypes obey the table) and
- * makes every result of the node with tl_eval_result, tl_eval_view or tl_eval_pass. It never
+ * them (the model is hostile: shapes, axes, indices may be anything, and attributes that the table
+ * demands may be absent; number, kinds and dtypes of the operands obey the table) and makes every
+ * result of the node with tl_eval_result, tl_eval_view or tl_eval_pass. It never
  * changes an operand.
  *
  * `wide`: f16, bf16 and fp8 operands arrive as f32, and an f32 result is rounded to the dtype the
@@ -101,5 +102,8 @@ tl_status tl_eval_body(tl_eval *x, tl_graph_id body, tl_host *const *inputs, uin
                        tl_host **outputs, uint32_t n_outputs) TL_NODISCARD;
 /* Body in a graph attribute; 0 when it is not set. */
 tl_graph_id tl_eval_body_attr(const tl_eval *x, tl_symbol name);
+
+/* For the driver: checks the operands against the op table. */
+tl_status tl_eval_signature(tl_eval *x) TL_NODISCARD;
 
 #endif

@@ -27,6 +27,11 @@ void tl_loop_plan(tl_loop *l, int rank, const int64_t *dims, const int64_t *cons
   l->n_in = n_in;
   for (uint32_t k = 0; k < n_in; k++)
     l->steps[k] = 0;
+  for (int i = 0; i < rank; i++)
+    if (dims[i] == 0) { /* the other dims may be huge */
+      l->n = 0;
+      return;
+    }
   for (int i = rank - 1; i >= 0; i--) {
     l->n *= (uint64_t)dims[i];
     if (dims[i] == 1)

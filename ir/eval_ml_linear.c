@@ -86,7 +86,7 @@ tl_status tl_eval_ml_linear_classifier(tl_eval *x) {
   uint64_t best;
   TL_TRY(tl_ml_read_labels(x, TL_SYM_classlabels_strings, TL_SYM_classlabels_ints, &labels));
   TL_TRY(read_model(x, 0, &l));
-  if (l.targets > 1 && labels.n && labels.n < l.targets)
+  if (labels.n && labels.n != l.targets && (l.targets > 1 || labels.n != 2))
     return tl_eval_fail(x, "%u labels for %llu classes", labels.n, (unsigned long long)l.targets);
   const uint64_t columns = l.targets == 1 && labels.n == 2 ? 2 : l.targets;
   const int64_t dims[2] = {l.in.n, (int64_t)columns};

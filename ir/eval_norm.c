@@ -281,7 +281,7 @@ static tl_status share_axes(tl_eval *x, sharing *s) {
     TL_TRY(tl_eval_axis(x, axes.at[i], s->in->rank, &axis));
     cut[axis] = true;
   }
-  for (int k = s->in->rank - 1; k >= 0; k--) {
+  for (int k = s->in->rank - 1; k >= 0 && s->in->n; k--) {
     s->strides[k] = cut[k] ? 0 : step;
     step *= cut[k] ? 1 : s->in->dims[k];
   }

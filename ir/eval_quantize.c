@@ -207,9 +207,10 @@ static void quantize_range(void *user, uint64_t begin, uint64_t end) {
 
 /* Rows share bytes of packed results: one part then. */
 static void run(tl_eval *x, job *j, tl_eval_range fn, tl_dtype written) {
+  if (!j->from->n)
+    return;
   uint64_t grain = tl_dtype_get(written)->bits < 8 ? j->r.n : GRAIN / j->r.length + 1;
-  if (j->from->n)
-    tl_eval_for(x, j->r.n, grain, fn, j);
+  tl_eval_for(x, j->r.n, grain, fn, j);
 }
 
 static tl_dtype quantized_type(const tl_eval *x) {

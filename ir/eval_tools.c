@@ -148,12 +148,18 @@ tl_int_list tl_eval_ints(const tl_eval *x, tl_symbol name) {
   return tl_node_attr_ints(x->m, x->node, name);
 }
 
+/* Strings and complex numbers have no value that fits one number. */
+static bool has_numbers(const tl_host *t) {
+  return t->kind == TL_HOST_TENSOR && t->dtype != TL_DTYPE_STRING && t->dtype != TL_DTYPE_C64 &&
+         t->dtype != TL_DTYPE_C128;
+}
+
 tl_status tl_eval_operand_ints(tl_eval *x, uint32_t i, tl_int_list *out) {
   const tl_host *t = tl_eval_in(x, i);
   *out = (tl_int_list){0};
   if (!t)
     return TL_OK;
-  if (t->kind != TL_HOST_TENSOR || t->n > UINT32_MAX)
+  if (!has_numbers(t) || t->n > UINT32_MAX)
     return tl_eval_fail(x, "operand %u is not a list of integers", i);
   int64_t *at = tl_eval_scratch(x, t->n, sizeof *at);
   if (!at)
@@ -166,7 +172,7 @@ tl_status tl_eval_operand_ints(tl_eval *x, uint32_t i, tl_int_list *out) {
 
 static tl_status need_one(tl_eval *x, uint32_t i) {
   const tl_host *t = tl_eval_in(x, i);
-  if (t->kind == TL_HOST_TENSOR && t->n == 1 && t->dtype != TL_DTYPE_STRING)
+  if (has_numbers(t) && t->n == 1)
     return TL_OK;
   return tl_eval_fail(x, "operand %u must have exactly one element", i);
 }
@@ -245,14 +251,15 @@ static tl_status broadcast_dim(tl_eval *x, const tl_host *const *operands, uint3
   return TL_OK;
 }
 
+/* Unsigned: of a tensor without elements the steps may wrap, and nobody uses them. */
 static void broadcast_strides(const tl_host *t, int rank, const int64_t *dims, int64_t *strides) {
-  int64_t step = 1;
+  uint64_t step = 1;
   for (int i = rank - 1; i >= 0; i--) {
     int own = i - (rank - t->rank);
     bool along = own >= 0 && t->dims[own] == dims[i] && dims[i] != 1;
-    strides[i] = along ? step : 0;
+    strides[i] = along ? (int64_t)step : 0;
     if (own >= 0)
-      step *= t->dims[own];
+      step *= (uint64_t)t->dims[own];
   }
 }
 

@@ -73,6 +73,11 @@ static inline tl_host *tl_host_item(const tl_host *sequence, uint64_t i) {
   return ((tl_host *const *)sequence->data)[i];
 }
 
+static inline bool tl_host_same_shape(const tl_host *a, const tl_host *b) {
+  return a->rank == b->rank &&
+         (a->rank <= 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0);
+}
+
 /* Bytes of one element in data; 0 for the sub-byte types. */
 static inline size_t tl_host_element_size(tl_dtype d) {
   return d == TL_DTYPE_STRING ? sizeof(tl_sv) : tl_dtype_get(d)->bits / 8u;
@@ -84,8 +89,8 @@ double tl_host_at(const tl_host *t, uint64_t i);
 int64_t tl_host_int_at(const tl_host *t, uint64_t i); /* floats are truncated, saturating */
 
 /* Conversions of n elements, round to nearest even; `saturate` is ONNX's for the fp8 types. `from`
- * is any number or bool, `to` any float; sub-byte ones packed from bit 0. Independent of CPU
- * features. */
+ * is a number or bool, `to` a float (asserted: casting to integers needs a rule for what does not
+ * fit); sub-byte ones are packed from bit 0. Independent of CPU features. */
 void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, uint64_t n);
 void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                       bool saturate);

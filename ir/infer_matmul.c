@@ -149,5 +149,5 @@ tl_status tl_infer_gemm(tl_infer *x, uint32_t node) {
 /* Operands: A, scale, zero point, B, scale, zero point, C, scale and zero point of the result;
  * without the latter the result is not quantized. */
 tl_status tl_infer_qgemm(tl_infer *x, uint32_t node) {
-  return gemm(x, node, 3, tl_infer_has(x, 8) ? tl_infer_dtype(x, 8) : TL_DTYPE_F32);
+  return gemm(x, node, 3, tl_infer_has(x, 7) ? tl_infer_dtype(x, 8) : TL_DTYPE_F32);
 }

@@ -73,7 +73,10 @@ tl_status tl_infer_ml_regressor(tl_infer *x, uint32_t node) {
 
 tl_status tl_infer_ml_one_hot(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK + 1];
-  uint32_t categories = count_of(x, TL_SYM_cats_int64s) + count_of(x, TL_SYM_cats_strings);
+  tl_dtype d = tl_infer_dtype(x, 0);
+  uint32_t categories = d == TL_DTYPE_NONE ? 0
+                        : d == TL_DTYPE_STRING ? count_of(x, TL_SYM_cats_strings)
+                                               : count_of(x, TL_SYM_cats_int64s);
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 0, TL_MAX_RANK - 1));
   int rank = tl_infer_copy_dims(x, 0, dims);

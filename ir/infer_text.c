@@ -15,7 +15,7 @@ tl_status tl_infer_string_split(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 1, TL_DTYPE_I64, 0);
 }
 
-/* [C] or [1,C]; stop words shorten the last axis. */
+/* [C] or [1,C]; stop words shorten the last axis, of which at least one word stays. */
 tl_status tl_infer_string_normalizer(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   const tl_attr *stopwords = tl_node_attr(x->m, node, TL_SYM_stopwords);
@@ -23,6 +23,8 @@ tl_status tl_infer_string_normalizer(tl_infer *x, uint32_t node) {
   int rank = tl_infer_copy_dims(x, 0, dims);
   if (rank > 0 && stopwords && stopwords->count > 0)
     dims[rank - 1] = TL_DIM_UNKNOWN;
+  if (rank > 0 && dims[rank - 1] == 0)
+    dims[rank - 1] = 1;
   return tl_infer_put(x, 0, TL_DTYPE_STRING, rank, dims);
 }
 

@@ -3,6 +3,7 @@
  * Integer arithmetic on bit patterns only, so that the bits do not depend on the processor.
  * Formats: IEEE 754 binary16; bfloat16; OCP 8-bit Floating Point (E4M3, E5M2) and Microscaling
  * (E8M0, E2M1); the FNUZ variants have one zero, no infinity and NaN at the sign bit. */
+#include <assert.h>
 #include <math.h>
 
 #include "ir/host.h"
@@ -275,12 +276,12 @@ void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, 
 static void floats_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                             bool saturate) {
   const narrow_format *f = format_of(to);
+  assert(tl_dtype_is_float(to));
   for (uint64_t i = 0; i < n; i++) {
     if (to == TL_DTYPE_F4E2M1)
       put_packed(dst, 4, first + i, narrow_from_f64(f, src[i], true));
     else if (to == TL_DTYPE_F8E8M0)
-      ((uint8_t *)dst)[first + i] = 
-          e8m0_from_f64((double)src[i], saturate, TL_E8M0_NEAREST);
+      ((uint8_t *)dst)[first + i] = e8m0_from_f64((double)src[i], saturate, TL_E8M0_NEAREST);
     else
       ((uint8_t *)dst)[first + i] = (uint8_t)narrow_from_f64(f, src[i], saturate);
   }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs every suite of suites.tbl and ends with the line that the test runner adds up. */
+/* Runs every suite of suites.tbl, or the one named by the argument, and ends with the line that the
+ * test runner adds up. */
 #include <CUnit/Basic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/unit/unit.h"
 
-static int add_suite(const unit_suite *suite) {
+static int add_suite(const unit_suite *suite, const char *only) {
+  if (only && strcmp(only, suite->name) != 0)
+    return 1;
   CU_pSuite s = CU_add_suite(suite->name, NULL, NULL);
   for (const unit_test *t = suite->tests; s && t->name; t++)
     if (!CU_add_test(s, t->name, t->fn))
@@ -13,11 +17,11 @@ static int add_suite(const unit_suite *suite) {
   return s != NULL;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   if (CU_initialize_registry() != CUE_SUCCESS)
     return 70;
-#define UNIT_SUITE(id)               \
-  if (!add_suite(&unit_suite_##id)) \
+#define UNIT_SUITE(id)                                             \
+  if (!add_suite(&unit_suite_##id, argc > 1 ? argv[1] : NULL)) \
     return 70;
 #include "tests/unit/suites.tbl"
 #undef UNIT_SUITE
