@@ -18,6 +18,8 @@ typedef struct job {
 } job;
 
 tl_heads tl_heads_of(const tl_host *t, int64_t heads, int64_t first, int64_t size) {
+  if (!t->n) /* some dims may be huge, and nothing is read */
+    return (tl_heads){.t = t, .rows = t->dims[t->rank - 2]};
   if (t->rank == 4)
     return (tl_heads){.t = t,
                       .batch = t->dims[1] * t->dims[2] * t->dims[3],

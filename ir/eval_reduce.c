@@ -346,6 +346,8 @@ static tl_status read_axes(tl_eval *x, bool *cut) {
   for (uint32_t i = 0; i < axes.n; i++) {
     uint32_t axis;
     TL_TRY(tl_eval_axis(x, axes.at[i], in->rank, &axis));
+    if (cut[axis])
+      return tl_eval_fail(x, "axis %u is named twice", axis);
     cut[axis] = true;
   }
   return TL_OK;
