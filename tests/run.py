@@ -96,6 +96,11 @@ class Tests:
         """generated documents are current"""
         return counted(['sh', 'scripts/generated-docs', self.tool('gcc'), 'check'])
 
+    def sessions(self):
+        """sessions of documents, word for word"""
+        return counted([PYTHON, 'tests/docs/run.py', '--tailor', self.tool('gcc'),
+                        'docs/adding-a-fusion.md'])
+
     def unit(self):
         """unit tests, sanitized"""
         return counted([os.path.join(self.folder('asan'), 'tests', 'unit-tests')])
@@ -226,10 +231,10 @@ class Tests:
                         str(self.args.fuzz_seconds)])
 
 
-KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'unit', 'threads',
-         'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
-         'golden_numbers', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism', 'emulation',
-         'fuzz']
+KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
+         'threads', 'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
+         'golden_numbers', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism',
+         'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

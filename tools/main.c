@@ -124,7 +124,8 @@ static tl_status generate(tl_cli *cli, const char *what) {
     void (*write)(tl_buf *out);
   } documents[] = {{"man", tl_document_manual},    {"bash", tl_complete_bash},
                    {"zsh", tl_complete_zsh},       {"markdown", tl_document_options},
-                   {"passes", tl_document_passes}, {"ops", tl_document_ops}};
+                   {"passes", tl_document_passes}, {"ops", tl_document_ops},
+                   {"rule-functions", tl_document_rule_functions}};
   tl_buf out;
   tl_buf_init(&out);
   for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {

@@ -125,7 +125,8 @@ static void report(verifier *v, const fired *f, tl_sv output, const tl_differenc
   tl_location where = {.file = v->cli->word, .node = f->node};
   v->cli->differs = true;
   if (d->reason) {
-    (void)tl_fail(&v->cli->diag, TL_INVALID_MODEL, where, "rule '%.*s' (%s) changes output '%.*s': %s",
+    (void)tl_fail(&v->cli->diag, TL_INVALID_MODEL, where,
+                  "rule '%.*s' (%s) changes output '%.*s': %s",
                   TL_SV_ARG(f->rule), classes[f->numerics], TL_SV_ARG(output), d->reason);
     return;
   }
