@@ -4,6 +4,8 @@
 
 #include "passes/rule_functions.h"
 
+#include <math.h>
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 tl_rv tl_rule_fn_mod(tl_match *x, const tl_expr *e) {
@@ -33,6 +35,20 @@ tl_rv tl_rule_fn_abs(tl_match *x, const tl_expr *e) {
   if (v.kind == TL_RV_FLOAT && v.f < 0)
     v.f = -v.f;
   return v.kind == TL_RV_FLOAT ? v : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_sqrt(tl_match *x, const tl_expr *e) {
+  tl_rv v = tl_rule_arg(x, e, 0);
+  double a = v.kind == TL_RV_INT ? (double)v.i : v.f;
+  if ((v.kind != TL_RV_INT && v.kind != TL_RV_FLOAT) || !(a >= 0))
+    return tl_rv_none();
+  return (tl_rv){.kind = TL_RV_FLOAT, .f = sqrt(a)};
+}
+
+tl_rv tl_rule_fn_infinity(tl_match *x, const tl_expr *e) {
+  (void)x;
+  (void)e;
+  return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)INFINITY};
 }
 
 tl_rv tl_rule_fn_or(tl_match *x, const tl_expr *e) {
