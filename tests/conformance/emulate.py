@@ -39,7 +39,7 @@ def is_candidate(model):
     if len(g.node) != 1 or g.initializer or any(a.type in (5, 10) for a in g.node[0].attribute):
         return False
     types = [v.type.tensor_type.elem_type for v in list(g.input) + list(g.output)]
-    return types and F32 in types[:1] and F32 in types[-1:] and all(t in (F32, 6, 7, 9) for t in types)
+    return F32 in types[:1] and F32 in types[-1:] and all(t in (F32, 6, 7, 9) for t in types)
 
 
 def twin(model):
