@@ -100,8 +100,26 @@ static bool may_rewrite(merging *s) {
   return !s->stopped;
 }
 
+/* One result with a name of its own keeps the node, but not the users of its other results. */
+static bool merge_some_results(merging *s, tl_node_id from, tl_node_id to) {
+  bool merged = false;
+  for (uint32_t i = 0; i < tl_node_get(s->m, from)->n_results; i++) {
+    tl_value_id v = tl_result(s->m, from, i), kept = tl_result(s->m, to, i);
+    if (!tl_value_get(s->m, v)->n_uses || tl_value_leaves_graph(s->m, v) ||
+        !tl_value_can_merge(s->m, &s->facts, v, kept) || !may_rewrite(s))
+      continue;
+    tl_value_merge(s->m, v, kept);
+    merged = true;
+  }
+  return merged;
+}
+
 static void merge_nodes(merging *s, tl_node_id from, tl_node_id to) {
   if (!can_merge_results(s, from, to)) {
+    if (merge_some_results(s, from, to)) {
+      tl_pass_remark(s->p, s->m, from, true, "some results merged with those computed before");
+      return;
+    }
     tl_pass_remark(s->p, s->m, from, false, "kept: a name of an output or in a body is in the way");
     return;
   }
