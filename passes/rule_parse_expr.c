@@ -37,7 +37,10 @@ tl_status tl_rule_memory(tl_rule_parser *p) {
 void tl_rule_advance(tl_rule_parser *p) { p->at = tl_lex_next(&p->lexer); }
 
 bool tl_rule_at(const tl_rule_parser *p, const char *s) {
-  return (p->at.kind == TL_TOKEN_PUNCT || p->at.kind == TL_TOKEN_WORD) && tl_sv_is(p->at.text, s);
+  if (p->at.kind != TL_TOKEN_PUNCT && p->at.kind != TL_TOKEN_WORD)
+    return false;
+  /* rules are read in every run, and most questions are answered by the first byte */
+  return p->at.text.n && p->at.text.p[0] == s[0] && tl_sv_is(p->at.text, s);
 }
 
 bool tl_rule_accept(tl_rule_parser *p, const char *s) {
