@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all demo test install bench fuzz update format clean
+.PHONY: all demo test install bench fuzz random update format clean
 
 all:
 	@sh scripts/install-deps build
@@ -37,6 +37,13 @@ bench: all
 fuzz:
 	@sh scripts/install-deps test
 	@/usr/bin/python3 tests/run.py --only fuzz --fuzz-seconds $(FUZZ_SECONDS)
+
+# Ten times the random graphs of CI, with patterns and near misses of every rule.
+random:
+	@sh scripts/install-deps test
+	@test -f build-random/build.ninja || meson setup build-random -Dbuildtype=release >/dev/null
+	@ninja -C build-random --quiet tests/rule-probe
+	@/usr/bin/python3 tests/rules/random_graphs.py --n 20000 --probe build-random/tests/rule-probe
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all

@@ -326,5 +326,6 @@ tl_status tl_rewrite(const tl_rewriter *r) {
   candidate_vec_release(&e.candidates);
   tl_u32_vec_release(&e.changed);
   free(e.takers);
+  free(e.marks);
   return status;
 }

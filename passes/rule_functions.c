@@ -101,7 +101,7 @@ tl_rv tl_rule_fn_keeps(tl_match *x, const tl_expr *e) {
                         TL_DTYPE_BIT(TL_DTYPE_I64) | TL_DTYPE_BIT(TL_DTYPE_F32) |
                         TL_DTYPE_BIT(TL_DTYPE_F64)},
       {TL_DTYPE_I32, TL_DTYPE_BIT(TL_DTYPE_I64) | TL_DTYPE_BIT(TL_DTYPE_F64)},
-      {TL_DTYPE_BOOL, UINT64_MAX},
+      {TL_DTYPE_BOOL, ~(TL_DTYPE_BIT(TL_DTYPE_STRING) | TL_DTYPE_BIT(TL_DTYPE_F8E8M0))},
   };
   if ((int64_t)from == to.i)
     return tl_rv_truth(true);

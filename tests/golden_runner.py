@@ -5,11 +5,13 @@
   golden_runner.py --tailor BIN [--update] [--dump DIR] PATH...
 
 Line 1 is '# RUN: opt ARGS'; what follows up to a line '----' is fed to `tailor opt ARGS` on
-standard input, and what it prints must equal the text below the line. '# FAIL: text' lines beside
-'# RUN:' demand a failing run whose messages contain the text. --update rewrites the part below the
-line; --dump keeps both modules as files for a numeric comparison. The printed result is run through
-the same command once more: passes must be idempotent."""
+standard input, and what it prints must equal the text below the line. Lines '// -----' divide a
+file into several such cases of one command. '# FAIL: text' lines beside '# RUN:' demand a failing
+run whose messages contain the text. --update rewrites the parts below the lines '----'; --dump
+keeps both modules as files for a numeric comparison. The printed result is run through the same
+command once more: passes must be idempotent."""
 import argparse
+import concurrent.futures
 import os
 import re
 import shlex
@@ -17,6 +19,7 @@ import subprocess
 import sys
 
 SEPARATOR = '----\n'
+CASE = '// -----\n'
 
 
 def tests_under(paths):
@@ -69,35 +72,64 @@ def check_failure(tool, what, text):
     return f'message lacks "{missing[0]}":\n{messages}' if missing else None
 
 
-def check(tool, path, update, dump):
-    with open(path, encoding='utf-8') as f:
-        before, separator, after = f.read().partition('\n' + SEPARATOR)
-    lines = before.splitlines(keepends=True)
-    what = directives(lines)
-    if not what['RUN']:
-        return 'no "# RUN:" line'
-    text = ''.join(lines[comments(lines):]) + '\n'
-    if what['FAIL']:
-        return check_failure(tool, what, text)
-    code, out, messages = run(tool, what['RUN'], text)
+def cases_of(text):
+    """[(module, expected or None)] of a file, without its leading comments, which are for all."""
+    found = []
+    for i, part in enumerate(text.split('\n' + CASE)):
+        before, separator, after = (part + ('\n' if i < text.count('\n' + CASE) else '')).partition(
+            '\n' + SEPARATOR)
+        lines = before.splitlines(keepends=True)
+        module = ''.join(lines[comments(lines):] if i == 0 else lines) + '\n'
+        found.append((module, after if separator else None))
+    return found
+
+
+def updated(text, results):
+    parts = text.split('\n' + CASE)
+    return CASE.join(part.partition('\n' + SEPARATOR)[0].rstrip('\n') + '\n' + SEPARATOR + out
+                     for part, out in zip(parts, results))
+
+
+def check_case(tool, what, case, dump):
+    module, after = case
+    code, out, messages = run(tool, what['RUN'], module)
     if code:
         return f'exit {code}: {messages.strip()}'
     shown = TRACE.sub('', out)
-    if update:
-        with open(path, 'w', encoding='utf-8') as f:
-            f.write(before.rstrip('\n') + '\n' + SEPARATOR + shown)
-        return None
-    if not separator or shown != after:
-        return f'expected:\n{after}got:\n{shown}'
+    if shown != after:
+        return f'expected:\n{after or ""}got:\n{shown}'
     if dump:
-        stem = os.path.join(dump, os.path.relpath(path, os.getcwd()).replace(os.sep, '_'))
-        for suffix, module in (('.before.tir', text), ('.after.tir', out)):
-            with open(stem + suffix, 'w', encoding='utf-8') as f:
-                f.write(module)
+        for suffix, text in (('.before.tir', module), ('.after.tir', out)):
+            with open(dump + suffix, 'w', encoding='utf-8') as f:
+                f.write(text)
     code, again, messages = run(tool, what['RUN'], out)
     if code or again != out:
         return f'not idempotent: {messages}\n{again}'
     return None
+
+
+def check(tool, path, update, dump):
+    """Problems of a file, one for each case that has one, and the number of cases."""
+    with open(path, encoding='utf-8') as f:
+        text = f.read()
+    what = directives(text.splitlines(keepends=True))
+    cases = cases_of(text)
+    if not what['RUN']:
+        return ['no "# RUN:" line'], 1
+    if what['FAIL']:
+        failure = check_failure(tool, what, cases[0][0])
+        return [failure] if failure else [], 1
+    if update:
+        results = [run(tool, what['RUN'], module) for module, _ in cases]
+        wrong = [f'exit {code}: {messages.strip()}' for code, _, messages in results if code]
+        if not wrong:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(updated(text, [TRACE.sub('', out) for _, out, _ in results]))
+        return wrong, len(cases)
+    stem = dump and os.path.join(dump, os.path.relpath(path, os.getcwd()).replace(os.sep, '_'))
+    problems = [check_case(tool, what, case, stem and f'{stem}.{i}')
+                for i, case in enumerate(cases)]
+    return [f'case {i + 1}: {p}' for i, p in enumerate(problems) if p], len(cases)
 
 
 def main():
@@ -108,13 +140,14 @@ def main():
     p.add_argument('paths', nargs='+')
     args = p.parse_args()
     passed = failed = 0
-    for path in tests_under(args.paths):
-        problem = check(args.tailor, path, args.update, args.dump)
-        if problem:
-            failed += 1
+    paths = list(tests_under(args.paths))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda p: check(args.tailor, p, args.update, args.dump), paths))
+    for path, (problems, cases) in zip(paths, results):
+        failed += len(problems)
+        passed += cases - len(problems)
+        for problem in problems:
             print(f'FAIL {path}: {problem}')
-        else:
-            passed += 1
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return 1 if failed else 0
 

@@ -131,6 +131,16 @@ class Tests:
         return counted([PYTHON, 'tests/golden_numbers.py', '--tailor', self.tool('gcc'), '--ort',
                         ort, 'tests/golden'])
 
+    def rules(self):
+        """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
+        return counted([PYTHON, 'scripts/rule-coverage', '--probe',
+                        os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
+
+    def random_graphs(self):
+        """random graphs with planted patterns and near misses of every rule, sanitized"""
+        return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
+                        os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
+
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
@@ -232,9 +242,9 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
-         'threads', 'golden', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
-         'golden_numbers', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'determinism',
-         'emulation', 'fuzz']
+         'threads', 'golden', 'rules', 'random_graphs', 'cli', 'atc_lines', 'air_options', 'oom',
+         'hostile', 'ort', 'runners', 'golden_numbers', 'official', 'corpus', 'evaluate',
+         'evaluate_corpus', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -1,0 +1,37 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what stands above the lines '----' of tests/golden/rules/<family>/<Rule>.tir, one file a
+rule, from the templates of cases.txt:
+
+  golden_files.py [RULE...]
+  tests/golden_runner.py --tailor BIN --update tests/golden/rules   # then read what it wrote
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+import rulecases  # noqa: E402
+import rulefile  # noqa: E402
+
+PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion'}
+
+
+def main():
+    wanted = sys.argv[1:]
+    files = {}
+    for case in rulecases.everything()[0]:
+        if not wanted or case.rule.name in wanted:
+            files.setdefault(case.rule.name, (case.rule, []))[1].append(case)
+    for name, (rule, cases) in files.items():
+        folder = os.path.join(rulefile.ROOT, 'tests', 'golden', 'rules', rule.family)
+        os.makedirs(folder, exist_ok=True)
+        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}\n'
+                f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
+        texts = [rulecases.text_of(c).partition('\n')[2] for c in cases]
+        with open(os.path.join(folder, name + '.tir'), 'w', encoding='utf-8') as f:
+            f.write(head + '// -----\n'.join(texts))
+    print(f'{sum(len(c) for _, c in files.values())} cases of {len(files)} rules')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases for each rule from the templates of cases.txt: what it takes, and what it leaves because
+one condition fails, because an inner value is wanted elsewhere, or because the pattern does not
+fit."""
+import os
+import random
+import re
+
+import rulefile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TAKEN, TAKEN_TOO, CONDITION, UNFIT, USED, OUTPUT, EDGE = '', '+', '-', '~', 'used', 'output', 'edge'
+LETTERS = 'ABCDEF'
+
+
+class Case:
+    def __init__(self, rule, sort, what, lines):
+        self.rule, self.sort, self.what, self.lines = rule, sort, what, lines
+
+    @property
+    def fires(self):
+        return self.sort in (TAKEN, TAKEN_TOO)
+
+
+def read():
+    """rule -> (lines, [(sort, what, [(old, new)])])"""
+    templates, name, changes = {}, None, None
+    with open(os.path.join(HERE, 'cases.txt'), encoding='utf-8') as f:
+        for line in f.read().splitlines():
+            head, _, rest = line.partition(' ')
+            if not line or line.startswith('# ') or (line == '#' and not name):
+                continue
+            if head == '==':
+                name, changes = rest, None
+                templates[name] = ([], [])
+            elif head in (CONDITION, TAKEN_TOO, UNFIT):
+                changes = []
+                templates[name][1].append((head, rest, changes))
+            elif changes is not None:
+                old, _, new = line.partition(' =>')
+                changes.append((old, new.strip()))
+            else:
+                templates[name][0].append(line)
+    return templates
+
+
+def changed(lines, changes, about):
+    text = '\n'.join(lines)
+    for old, new in changes:
+        if old not in text:
+            raise ValueError(f'{about}: "{old}" does not occur')
+        text = text.replace(old, new)
+    return [s for s in text.splitlines() if s.strip()]
+
+
+def behind_output(lines):
+    return [lines[0].replace('-> (%y', '-> (%out')] + lines[1:] + ['%out = Identity(%y)']
+
+
+def structural(rule, lines, inner_of):
+    """An inner value with another user, as an output, and behind a node that no pattern knows."""
+    found = []
+    for sort, value in inner_of:
+        signature = lines[0].rstrip(')')
+        if sort == USED:
+            more = [signature + f', %other)'] + lines[1:] + [f'%other = Identity(%{value})']
+        elif sort == OUTPUT:
+            more = [signature + f', %{value})'] + lines[1:]
+        else:
+            more = [lines[0]] + broken(lines[1:], value)
+        found.append(Case(rule, sort, f'%{value}', more))
+    return found
+
+
+def broken(lines, value):
+    made = next(i for i, s in enumerate(lines)
+                if re.match(r'(%\w+, )*%' + value + r'\b.*=', s) and not s.startswith('const'))
+    behind = [re.sub(r'%' + value + r'\b', '%' + value + '_same', s) for s in lines[made + 1:]]
+    return lines[:made + 1] + [f'%{value}_same = Identity(%{value})'] + behind
+
+
+def inner_choices(rule, rng):
+    """Which inner values are looked at: all sorts for the first and the last; random ones."""
+    inner = rule.inner
+    if not inner:
+        return []
+    if rng:
+        return [(sort, rng.choice(inner)) for sort in (USED, OUTPUT, EDGE)]
+    return [(USED, inner[0]), (OUTPUT, inner[-1])]
+
+
+def cases_of(rule, templates, rng=None):
+    lines, variants = templates[rule.name]
+    cases = [Case(rule, TAKEN, rule.name, lines)]
+    for sort, what, changes in variants:
+        cases.append(Case(rule, sort, what, changed(lines, changes, f'{rule.name}: {what}')))
+    if rule.forwards:  # the operand cannot take the name of an output
+        cases = [Case(rule, c.sort, c.what, behind_output(c.lines)) for c in cases]
+        cases.append(Case(rule, OUTPUT, '%y', lines))
+    return cases + structural(rule, lines, inner_choices(rule, rng))
+
+
+# ---- text ----------------------------------------------------------------------------------------
+
+
+def pick_sizes(rng):
+    values = rng.sample(range(2, 8), len(LETTERS)) if rng else range(2, 2 + len(LETTERS))
+    return dict(zip(LETTERS, values))
+
+
+def number(kind, what, rng):
+    if what == 'rand':
+        return str(round(rng.uniform(0.25, 2) * rng.choice((1, -1)), 3))
+    if what == 'pos':
+        return str(round(rng.uniform(0.5, 2), 3))
+    return what.split()[1]
+
+
+def constant(found, rng):
+    kind, dims, what = found.group(1), found.group(2), found.group(3)
+    count = 1
+    for d in filter(None, dims.split(',')):
+        count *= int(d)
+    values = [number(kind, what, rng) for _ in range(count)]
+    data = values[0] if not dims else '[' + ', '.join(values) + ']'
+    return f'{kind}[{dims}] = {data}'
+
+
+def fill_in(line, sizes, rng):
+    inside = lambda m: re.sub(r'\b([A-F])\b', lambda n: str(sizes[n.group(1)]), m.group(0))
+    line = re.sub(r'\[[^\[\]]*\]', inside, line)
+    return re.sub(r'<<(\w+)\[([\d,]*)\] ([^>]*)>>', lambda m: constant(m, rng), line)
+
+
+def statements_of(case, rng=None):
+    """(signature, statements) with sizes and numbers filled in."""
+    sizes = pick_sizes(rng)
+    numbers = rng or random.Random(case.rule.name)
+    lines = [fill_in(s, sizes, numbers) for s in case.lines]
+    return lines[0], lines[1:]
+
+
+def title(case):
+    return {TAKEN: '# What the rule takes.',
+            TAKEN_TOO: f'# It takes this too: {case.what}.',
+            CONDITION: f'# condition: {case.what}',
+            UNFIT: f'# Near miss: {case.what}.',
+            USED: f'# Near miss: {case.what} has another user.',
+            OUTPUT: f'# Near miss: {case.what} is an output.',
+            EDGE: f'# Near miss: a node stands behind {case.what}.'}[case.sort]
+
+
+def text_of(case):
+    signature, body = statements_of(case)
+    return (f'# rule {case.rule.name}\n{title(case)}\ngraph @g{signature} {{\n' +
+            ''.join(f'  {s}\n' for s in body) + '}\n')
+
+
+def everything(rng=None):
+    templates, rules = read(), rulefile.load()
+    lacking = [name for name in rules if name not in templates]
+    found = [c for r in rules.values() if r.name in templates
+             for c in cases_of(r, templates, rng)]
+    return found, lacking
+
+
+def problem(case, row):
+    """What is wrong with a line of rule-probe about a case, or None."""
+    times, code, why, alone, pipeline = row[2:7]
+    if code in ('INVALID', 'NO_RULE', 'ERROR'):
+        return f'{code} {why}'
+    for judged in (alone, pipeline):
+        if judged.startswith('WRONG'):
+            return judged
+    if case.fires:
+        return None if int(times) and alone == 'same' else f'does not fire: {code} {why} {alone}'
+    if int(times):
+        return 'fires'
+    wanted = {USED: 'MULTI_CONSUMER', OUTPUT: 'GRAPH_OUTPUT'}.get(case.sort)
+    if wanted and code != wanted and not (case.sort == OUTPUT and code == 'MULTI_CONSUMER'):
+        return f'explained by {code} {why}'
+    if case.sort == CONDITION and not rulefile.explains(why, case.what):
+        return f'explained by {why}'
+    return None

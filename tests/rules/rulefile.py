@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads rule files (*.tlr) as far as tests need to know them: names, kinds, classes, conditions,
+pattern values."""
+import glob
+import os
+import re
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HEAD = re.compile(r'^rule (\w+) : (\w+)(?: "([^"]*)")?(?: priority \d+)? numerics (\w+)'
+                  r'(?: about "([^"]*)")?', re.M)
+
+
+class Rule:
+    def __init__(self, family, head, text):
+        self.family, self.name, self.kind = family, head.group(1), head.group(2)
+        self.pass_name, self.numerics, self.about = head.group(3, 4, 5)
+        self.conditions = [c for c in split(part(text, 'where')) if not c.startswith('let ')]
+        match, replace = part(text, 'match'), part(text, 'replace')
+        made = {r for s in statements(replace) for r in s.results}
+        self.nodes = statements(match)
+        matched = {r for s in self.nodes for r in s.results}
+        self.forwards = any(not s.call and s.operands[0] not in matched
+                            for s in statements(replace))
+        self.inner = [r for s in self.nodes if not s.shared for r in s.results
+                      if r not in made and r != '_']
+
+
+class Statement:
+    def __init__(self, text):
+        left, _, right = text.partition('=')
+        self.results = re.findall(r'%(\w+)', left)
+        words = right.split('(')[0].split()
+        self.shared, self.maybe = 'shared' in words, 'maybe' in words
+        self.ops = words[-1].split('|')
+        self.call = '(' in right
+        self.operands = re.findall(r'%(\w+)', right.partition('(')[2] if self.call else right)
+
+
+def part(text, word):
+    """What stands in the braces behind a word."""
+    found = re.search(r'\b' + word + r' \{', text)
+    if not found:
+        return ''
+    depth, end = 1, found.end()
+    while depth:
+        depth += {'{': 1, '}': -1}.get(text[end], 0)
+        end += 1
+    return text[found.end():end - 1]
+
+
+def split(text):
+    """Conditions: between commas and line ends that no bracket encloses."""
+    found, depth, start = [], 0, 0
+    for i, c in enumerate(text + '\n'):
+        depth += c in '([{'
+        depth -= c in ')]}'
+        if depth == 0 and c in ',\n':
+            found.append(text[start:i].strip())
+            start = i + 1
+    return [f for f in found if f]
+
+
+def explains(why, condition):
+    """Whether a near miss names the condition, or that part of it which failed."""
+    named = re.match(r'`(.*?)` (?:does not hold|cannot be told)', why)
+    return bool(named) and named.group(1) in [condition] + condition.split(' && ')
+
+
+def statements(text):
+    lines, joined = [], ''
+    for line in text.splitlines():
+        joined = (joined + ' ' + line.strip()).strip()
+        if joined and all(joined.count(a) == joined.count(b) for a, b in ('()', '{}', '[]')):
+            lines.append(joined)
+            joined = ''
+    return [Statement(s) for s in lines if s.startswith('%')]
+
+
+def load():
+    """All built-in rules by name, in the order of their files."""
+    rules = {}
+    for path in sorted(glob.glob(os.path.join(ROOT, 'passes', 'rules', '*.tlr'))):
+        with open(path, encoding='utf-8') as f:
+            text = re.sub(r'^\s*#.*$', '', f.read(), flags=re.M)
+        heads = list(HEAD.finditer(text))
+        for head, after in zip(heads, heads[1:] + [None]):
+            body = text[head.start():after.start() if after else len(text)]
+            family = os.path.basename(path)[:-4]
+            rules[head.group(1)] = Rule(family, head, body)
+    return rules
