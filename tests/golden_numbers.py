@@ -102,7 +102,8 @@ def main():
         else:
             failed.append(cells)
     for name, reason in skipped:
-        if '/rules/' in name and name.endswith(':1'):  # each rule has a numeric test
+        lacks_kernel = 'Could not find an implementation' in reason
+        if '/rules/' in name and name.endswith(':1') and not lacks_kernel:  # each rule runs
             failed.append((name, 'does not run', reason))
         else:
             print(f'skip {name}: {reason}')

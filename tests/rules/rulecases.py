@@ -54,7 +54,11 @@ def changed(lines, changes, about):
 
 
 def behind_output(lines):
-    return [lines[0].replace('-> (%y', '-> (%out')] + lines[1:] + ['%out = Identity(%y)']
+    left, arrow, right = lines[0].partition(' -> ')
+    pairs = [('out' if v == 'y' else 'out_' + v, v) for v in re.findall(r'%(\w+)', right)]
+    outputs = ', '.join(f'%{out}' for out, _ in pairs)
+    return ([f'{left}{arrow}({outputs})'] + lines[1:] +
+            [f'%{out} = Identity(%{v})' for out, v in pairs])
 
 
 def structural(rule, lines, inner_of):
