@@ -438,14 +438,29 @@ static void sort_by_order(const tl_module *m, moving *s) {
     }
 }
 
+/* An output that stands before `last` and is used there. */
+static bool is_early_output(const build *b, uint8_t v, tl_node_id last) {
+  const tl_match *x = b->x;
+  return is_output(x->rule, v) && (x->bound >> v & 1) &&
+         tl_value_producer(x->m, x->values[v]) != last;
+}
+
+/* What has to move depends on an early output: none of it, new nodes included, may make that. */
+static bool makes_early_output(const build *b, tl_node_id n, tl_node_id last) {
+  const tl_node *node = tl_node_get(b->x->m, n);
+  for (uint8_t v = 0; v < b->x->rule->n_values; v++)
+    if (is_early_output(b, v, last) && b->made[v] - node->results < node->n_results)
+      return true;
+  return false;
+}
+
 /* New nodes stand where the last matched node is; users of earlier outputs move behind it. */
 static bool make_way(build *b, tl_node_id last) {
   tl_module *m = b->x->m;
   const tl_rule *r = b->x->rule;
   moving s = {NULL, 0};
   for (uint8_t v = 0; v < r->n_values; v++) {
-    if (!is_output(r, v) || !(b->x->bound >> v & 1) ||
-        tl_value_producer(m, b->x->values[v]) == last)
+    if (!is_early_output(b, v, last))
       continue;
     if (!s.at)
       s.at = tl_arena_alloc(b->x->scratch, MOST_MOVED * sizeof *s.at);
@@ -458,6 +473,8 @@ static bool make_way(build *b, tl_node_id last) {
     const tl_node *node = tl_node_get(m, s.at[i]);
     if (node->control_out)
       return refuse(b, "CTRL_INNER", "a node between the matched ones has a control edge");
+    if (makes_early_output(b, s.at[i], last))
+      return refuse(b, "CYCLE", "a result would depend on itself");
     for (uint32_t k = 0; k < node->n_results; k++)
       if (!add_users(b, &s, node->results + k, last, false))
         return false;
