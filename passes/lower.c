@@ -8,6 +8,7 @@
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"
+#include "passes/lower_index.h"
 #include "passes/npu_eval.h"
 #include "passes/npu_tensor.h"
 #include "passes/passes.h"
@@ -170,7 +171,8 @@ static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
 static bool takes(const lowering *l, const tl_op *op, const tl_op_port *p, tl_value_id v) {
   tl_dtype d = v ? tl_type_dtype(l->m, tl_value_type(l->m, v)) : TL_DTYPE_NONE;
   uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
-  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0;
+  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0 ||
+         tl_index_narrows(l->m, op, p, v);
 }
 
 static bool takes_dtypes(lowering *l, const tl_npu_form *f, uint32_t n_results) {
@@ -192,6 +194,40 @@ static bool takes_dtypes(lowering *l, const tl_npu_form *f, uint32_t n_results) 
   return ok;
 }
 
+static const tl_op_port *index_port(const lowering *l, const tl_op *op, uint32_t i) {
+  for (uint32_t k = 0; k <= i; k++)
+    if (k >= op->n_operand_ports || op->operands[k].kind == TL_PORT_VARIADIC)
+      return NULL;
+  return tl_index_narrows(l->m, op, &op->operands[i], l->operands.at[i]) ? &op->operands[i] : NULL;
+}
+
+static bool indices_fit(lowering *l, const tl_op *op) {
+  for (uint32_t i = 0; i < l->operands.n; i++)
+    if (index_port(l, op, i) && !tl_index_fits(l->m, l->operands.at[i])) {
+      l->x.why = "an int64 constant is out of the range of the int32 that the NPU op takes";
+      return false;
+    }
+  return true;
+}
+
+/* Casts indices where operands and results of the planned form differ from the node's. */
+static tl_status cast_indices(lowering *l, const tl_op *op, uint32_t keep) {
+  tl_node_id n = l->x.node;
+  for (uint32_t i = 0; i < l->operands.n; i++) {
+    if (!index_port(l, op, i))
+      continue;
+    l->operands.at[i] = tl_index_narrow(l->m, n, l->operands.at[i]);
+    if (!l->operands.at[i])
+      return out_of_memory(l);
+  }
+  for (uint32_t i = 0; i < keep; i++) {
+    tl_value_id v = tl_result(l->m, n, i);
+    if (tl_index_narrows(l->m, op, tl_op_result_port(op, i), v))
+      TL_TRY(tl_index_widen(l->m, n, v));
+  }
+  return TL_OK;
+}
+
 /* Works out the new form completely before anything changes. */
 static bool plan(lowering *l, const tl_npu_form *f, attr_vec *attrs, uint32_t *keep) {
   l->operands.n = 0;
@@ -205,7 +241,7 @@ static bool plan(lowering *l, const tl_npu_form *f, attr_vec *attrs, uint32_t *k
       return false;
   while (l->operands.n && !l->operands.at[l->operands.n - 1])
     l->operands.n--;
-  if (!takes_dtypes(l, f, *keep))
+  if (!takes_dtypes(l, f, *keep) || !indices_fit(l, f->npu))
     return false;
   tl_symbol type = original_type(l, tl_node_get(l->m, l->x.node)->op);
   if (type == TL_NO_SYMBOL || !attr_vec_push(attrs, tl_attr_string(l->original_type, type)))
@@ -216,6 +252,7 @@ static bool plan(lowering *l, const tl_npu_form *f, attr_vec *attrs, uint32_t *k
 static tl_status rewrite(lowering *l, const tl_npu_form *f, const attr_vec *attrs, uint32_t keep) {
   tl_node_id n = l->x.node;
   tl_node_trim_results(l->m, n, keep);
+  TL_TRY(cast_indices(l, f->npu, keep));
   TL_TRY(tl_node_set_operands(l->m, n, l->operands.at, l->operands.n));
   TL_TRY(tl_node_set_attrs(l->m, n, attrs->at, attrs->n));
   tl_node_set_op(l->m, n, f->npu_id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which NPU candidate a node has: what select writes down and expand asks beforehand. */
+#include "passes/lower_index.h"
 #include "passes/npu_eval.h"
 
 tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
@@ -23,7 +24,8 @@ tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
 static bool takes(const tl_npu_eval *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
   tl_dtype d = v ? tl_type_dtype(x->m, tl_value_type(x->m, v)) : TL_DTYPE_NONE;
   uint64_t mask = p && p->var >= 0 ? npu->vars[p->var].dtypes : 0;
-  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0;
+  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0 ||
+         tl_index_narrows(x->m, npu, p, v);
 }
 
 bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form) {

@@ -34,6 +34,17 @@ tl_rv tl_rule_fn_numel(tl_match *x, const tl_expr *e) {
   return tl_rv_int((int64_t)n);
 }
 
+tl_rv tl_rule_fn_same_dim(tl_match *x, const tl_expr *e) {
+  const tl_type *a = tl_rule_type_arg(x, e, 0), *b = tl_rule_type_arg(x, e, 2);
+  int64_t i, j, k, l;
+  if (!tl_rule_known_rank(a) || !tl_rule_known_rank(b) || !tl_rule_int_arg(x, e, 1, &i) ||
+      !tl_rule_int_arg(x, e, 3, &j) || !tl_rule_place(i, a->rank, &k) ||
+      !tl_rule_place(j, b->rank, &l) || a->dims[k] == TL_DIM_UNKNOWN ||
+      b->dims[l] == TL_DIM_UNKNOWN)
+    return tl_rv_none();
+  return tl_rv_truth(a->dims[k] == b->dims[l]);
+}
+
 tl_rv tl_rule_fn_dtype(tl_match *x, const tl_expr *e) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, tl_rule_value_arg(x, e, 0)));
   return d == TL_DTYPE_NONE ? tl_rv_none() : (tl_rv){.kind = TL_RV_DTYPE, .i = d};
