@@ -155,7 +155,8 @@ def main():
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--keep', help='write the graphs that fail to this file')
     args = p.parse_args()
-    templates, rules = rulecases.read(), list(rulefile.load().values())
+    templates = rulecases.read()
+    rules = [r for r in rulefile.load().values() if r.name in templates]
     seeds = [args.seed * 1000003 + i for i in range((args.n + BATCH - 1) // BATCH)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = [r for part in pool.map(lambda s: batch(args.probe, s, templates, rules), seeds)
