@@ -25,7 +25,7 @@ import rulefile  # noqa: E402
 
 BATCH = 500
 # Ops of one operand that no rule has, so that they never become part of what is planted.
-NEUTRAL = {'f': ('Sin', 'Cos', 'Atan', 'Sigmoid', 'HardSwish'), 'i': ('BitwiseNot',),
+NEUTRAL = {'f': ('Sin', 'Cos', 'Atan', 'Asinh'), 'i': ('BitwiseNot',),
            'b': ()}
 KINDS = {'f16': 'f', 'f32': 'f', 'f64': 'f', 'i32': 'i', 'i64': '', 'bool': 'b'}
 
@@ -80,7 +80,7 @@ def beside(signature, rng):
         op = rng.choice(NEUTRAL['f'])
         other = rng.choice(['%beside', last])
         statements.append(f'%beside{i} = {op}({last})' if rng.random() < 0.6 else
-                          f'%beside{i} = Min({last}, {other})')
+                          f'%beside{i} = Mod({last}, {other}) {{fmod=1}}')
         last = f'%beside{i}'
     if not n:
         return signature, []
