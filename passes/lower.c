@@ -267,7 +267,7 @@ static const char *no_form(const tl_npu_form *f) {
   if (!f || f->row->kind == TL_LOWER_NONE)
     return "has no NPU form";
   if (f->row->kind == TL_LOWER_EXPAND)
-    return "needs expansion into several NPU ops, which this version does not do";
+    return "needs expansion into several NPU ops, for which no rule fits";
   return NULL;
 }
 
