@@ -39,7 +39,7 @@ tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   const tl_ruleset *rules;
   if (!tl_has_defined_ops(m))
     return TL_OK;
-  TL_TRY(tl_pass_rules(p, m, &rules));
+  TL_TRY(tl_pass_rules(p, m, TL_RULE_DEFINE, &rules));
   return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL});
 }
 
@@ -122,6 +122,7 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body) {
   tl_ruleset set;
   tl_ruleset_init(&set, body);
   set.only_definitions = true;
+  set.kinds = TL_RULE_BIT(TL_RULE_DEFINE);
   tl_status status = tl_rules_load(&set, p->options);
   if (status == TL_OK)
     status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS, NULL, NULL});

@@ -38,7 +38,7 @@ static bool lacks_form(void *user, tl_node_id n) {
 
 tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   const tl_ruleset *rules;
-  TL_TRY(tl_pass_rules(p, m, &rules));
+  TL_TRY(tl_pass_rules(p, m, TL_RULE_EXPAND, &rules));
   judge j = {.status = TL_OK};
   TL_TRY(tl_npu_forms_init(&j.forms, m, p->scratch));
   tl_arena_init(&j.lists, 0);

@@ -185,7 +185,11 @@ typedef struct tl_ruleset {
   tl_arena arena;   /* rules and their parts */
   tl_rule_vec rules; /* in the order of definition, overridden ones removed */
   bool only_definitions; /* texts are read, rules are left out: what outlining needs */
+  unsigned kinds;        /* TL_RULE_BIT set: built-in texts without any of these are not read, since
+                            reading them all costs milliseconds; 0: all are */
 } tl_ruleset;
+
+#define TL_RULE_BIT(kind) (1u << (kind))
 
 void tl_ruleset_init(tl_ruleset *s, tl_module *m);
 void tl_ruleset_release(tl_ruleset *s);
@@ -209,6 +213,7 @@ typedef struct tl_rule_text {
   const char *path;
   const char *text;
   size_t n;
+  unsigned kinds; /* TL_RULE_BIT set of what it holds */
 } tl_rule_text;
 extern const tl_rule_text tl_rule_texts[];
 extern const uint32_t tl_n_rule_texts;

@@ -496,6 +496,8 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
 tl_status tl_rules_add_builtin(tl_ruleset *s) {
   for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
     tl_sv text = {tl_rule_texts[i].text, tl_rule_texts[i].n};
+    if (s->kinds && !(s->kinds & tl_rule_texts[i].kinds))
+      continue;
     TL_TRY(tl_rules_parse(s, tl_rule_texts[i].path, text, false));
   }
   return TL_OK;

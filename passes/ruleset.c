@@ -9,23 +9,32 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
   return tl_rules_configure(s, options);
 }
 
-tl_status tl_pass_rules(tl_pass *p, tl_module *m, const tl_ruleset **out) {
-  *out = p->rules;
-  if (p->rules)
+/* Expansions are many, and only AIR asks for them: they have a set of their own. */
+static const unsigned kinds_of_sets[] = {
+    TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) | TL_RULE_BIT(TL_RULE_DEFINE),
+    TL_RULE_BIT(TL_RULE_EXPAND)};
+
+tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, const tl_ruleset **out) {
+  unsigned which = kind == TL_RULE_EXPAND;
+  *out = p->rules[which];
+  if (*out)
     return TL_OK;
   tl_ruleset *s = malloc(sizeof *s);
   if (!s)
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   tl_ruleset_init(s, m);
+  s->kinds = kinds_of_sets[which];
   tl_status status = tl_rules_load(s, p->options);
-  p->rules = s;
+  p->rules[which] = s;
   *out = s;
   return status;
 }
 
 void tl_pass_release_rules(tl_pass *p) {
-  if (p->rules)
-    tl_ruleset_release(p->rules);
-  free(p->rules);
-  p->rules = NULL;
+  for (unsigned i = 0; i < sizeof p->rules / sizeof *p->rules; i++) {
+    if (p->rules[i])
+      tl_ruleset_release(p->rules[i]);
+    free(p->rules[i]);
+    p->rules[i] = NULL;
+  }
 }

@@ -32,7 +32,7 @@ static bool rewrite(tl_module *m, tl_ruleset *set, tl_rule_kind kind, uint32_t r
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   tl_pass pass = {.name = "test", .options = &options, .scratch = &scratch, .remark = listen,
-                  .remark_user = o, .rules = set, .explain = true, .rewrites = &o->rewrites,
+                  .remark_user = o, .rules = {set}, .explain = true, .rewrites = &o->rewrites,
                   .limit = 1000};
   bool ok = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set, .kind = kind,
                                       .rounds = rounds}) == TL_OK;
