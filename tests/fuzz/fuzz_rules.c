@@ -46,7 +46,7 @@ static void apply(tl_module *m, tl_ruleset *set) {
                   .options = &options,
                   .scratch = &scratch,
                   .remark = listen,
-                  .rules = set,
+                  .rules = {set},
                   .explain = true,
                   .rewrites = &rewrites,
                   .limit = MOST_REWRITES};
