@@ -7,25 +7,8 @@
 #include "ir/eval_math.h"
 #include "ir/eval_unary.h"
 
-/* EXPR is over v, a double, and the parameters p. */
-#define BOTH(NAME, EXPR)                                                                 \
-  static void NAME##_f32(const double *p, const void *in, void *out, uint64_t n) {       \
-    (void)p;                                                                             \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const double v = (double)((const float *)in)[i];                                   \
-      ((float *)out)[i] = (float)(EXPR);                                                 \
-    }                                                                                    \
-  }                                                                                      \
-  static void NAME##_f64(const double *p, const void *in, void *out, uint64_t n) {       \
-    (void)p;                                                                             \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const double v = ((const double *)in)[i];                                          \
-      ((double *)out)[i] = (EXPR);                                                       \
-    }                                                                                    \
-  }
-
 #define ACTIVATION(NAME, A, A_DEFAULT, B, B_DEFAULT, EXPR)                               \
-  BOTH(NAME, EXPR)                                                                       \
+  TL_UNARY_LOOPS(NAME, EXPR)                                                             \
   tl_status tl_eval_##NAME(tl_eval *x) {                                                 \
     static const tl_unary_floats fns = {NAME##_f32, NAME##_f64, NULL};                   \
     const double p[] = {(double)tl_eval_float(x, TL_SYM_##A, A_DEFAULT),                 \
@@ -113,9 +96,9 @@ static double swish(double v, double alpha) {
   return s == 0 ? copysign(0.0, v) : v * s;
 }
 
-BOTH(gelu, gelu(v))
-BOTH(gelu_tanh, gelu_tanh(v))
-BOTH(swish, swish(v, p[0]))
+TL_UNARY_LOOPS(gelu, gelu(v))
+TL_UNARY_LOOPS(gelu_tanh, gelu_tanh(v))
+TL_UNARY_LOOPS(swish, swish(v, p[0]))
 
 /* t holds the gate's argument, then the gate; FINISH combines it with v. */
 #define GATED(NAME, ARGUMENT, GATE, FINISH)                                              \

@@ -39,20 +39,7 @@ tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_u
 
 /* Without an array form the f32 result is the rounded f64 one. */
 #define ELEMENTARY(NAME, EXPR, FAST)                                                       \
-  static void NAME##_f32(const double *p, const void *in, void *out, uint64_t n) {         \
-    (void)p;                                                                               \
-    for (uint64_t i = 0; i < n; i++) {                                                     \
-      const double v = (double)((const float *)in)[i];                                     \
-      ((float *)out)[i] = (float)(EXPR);                                                   \
-    }                                                                                      \
-  }                                                                                        \
-  static void NAME##_f64(const double *p, const void *in, void *out, uint64_t n) {         \
-    (void)p;                                                                               \
-    for (uint64_t i = 0; i < n; i++) {                                                     \
-      const double v = ((const double *)in)[i];                                            \
-      ((double *)out)[i] = (EXPR);                                                         \
-    }                                                                                      \
-  }                                                                                        \
+  TL_UNARY_LOOPS(NAME, EXPR)                                                               \
   tl_status tl_eval_##NAME(tl_eval *x) {                                                   \
     static const tl_unary_floats fns = {NAME##_f32, NAME##_f64, FAST};                     \
     return tl_eval_unary_floats(x, &fns, NULL);                                            \
