@@ -39,7 +39,7 @@ static bool collapse(view *v) {
     v->strides[n++] = 0;
   }
   v->rank = n;
-  return n <= TL_EXPR_MAX_RANK;
+  return n <= TL_TENSOR_EXPR_MAX_RANK;
 }
 
 static bool runs_long(const view *v) {
@@ -63,8 +63,8 @@ static int axis_of(const tl_tensor_expr *e, int64_t step, int64_t *per_axis) {
 /* Makes v, over the elements of the view `e`, one over the source of `e`; false when an axis of v
  * does not stay on one axis of `e`. */
 static bool compose(const tl_tensor_expr *e, view *v) {
-  int64_t low[TL_EXPR_MAX_RANK];
-  int64_t high[TL_EXPR_MAX_RANK];
+  int64_t low[TL_TENSOR_EXPR_MAX_RANK];
+  int64_t high[TL_TENSOR_EXPR_MAX_RANK];
   uint64_t rest = v->start;
   uint64_t start = e->start;
   for (int i = e->rank - 1; i >= 0; i--) {
@@ -96,13 +96,17 @@ static tl_type_id retype(tl_express *x, const tl_tensor *t) {
 /* v, collapsed, over t, with the shape of the result. Computations are bounded in depth. */
 static tl_tensor_id view_of(tl_express *x, const tl_tensor *t, const view *v) {
   const tl_tensor *sources[2];
-  tl_tensor_expr e = {.kind = TL_EXPR_VIEW, .rank = v->rank, .start = v->start, .n_sources = 1,
+  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW,
+                      .rank = v->rank,
+                      .start = v->start,
+                      .n_sources = 1,
                       .sources = sources};
   tl_type_id type = retype(x, t);
   if (type == TL_NO_TYPE || t->kind == TL_SOURCE_STRINGS)
     return TL_NO_TENSOR;
   const tl_tensor_expr *inner = t->kind == TL_SOURCE_EXPR ? t->u.expr : NULL;
-  bool moves = inner && (inner->kind == TL_EXPR_VIEW || inner->kind == TL_EXPR_CONCAT);
+  bool moves =
+      inner && (inner->kind == TL_TENSOR_EXPR_VIEW || inner->kind == TL_TENSOR_EXPR_CONCAT);
   if (!inner || (moves && runs_long(v))) {
     memcpy(e.dims, v->dims, (size_t)v->rank * sizeof *e.dims);
     memcpy(e.strides, v->strides, (size_t)v->rank * sizeof *e.strides);
@@ -110,7 +114,7 @@ static tl_tensor_id view_of(tl_express *x, const tl_tensor *t, const view *v) {
     return add(x, type, &e);
   }
   view composed = *v;
-  if (inner->kind == TL_EXPR_VIEW && compose(inner, &composed))
+  if (inner->kind == TL_TENSOR_EXPR_VIEW && compose(inner, &composed))
     return collapse(&composed) ? view_of(x, inner->sources[0], &composed) : TL_NO_TENSOR;
   if (moves)
     return TL_NO_TENSOR;
@@ -184,8 +188,7 @@ tl_tensor_id tl_express_transpose(tl_express *x) {
 static bool read_int(const tl_express *x, uint32_t operand, uint64_t i, int64_t fallback,
                      int64_t *out) {
   *out = fallback;
-  return operand >= x->n_in || !x->in[operand] ||
-         tl_tensor_int_at(x->m, x->in[operand], i, out);
+  return operand >= x->n_in || !x->in[operand] || tl_tensor_int_at(x->m, x->in[operand], i, out);
 }
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high) {
@@ -232,7 +235,8 @@ tl_tensor_id tl_express_slice(tl_express *x) {
 tl_tensor_id tl_express_concat(tl_express *x) {
   const tl_type *type = tl_type_get(x->m, x->type);
   int64_t axis = tl_node_attr_int(x->m, x->node, TL_SYM_axis, 0);
-  tl_tensor_expr e = {.kind = TL_EXPR_CONCAT, .outer = 1, .n_sources = x->n_in, .sources = x->in};
+  tl_tensor_expr e = {
+      .kind = TL_TENSOR_EXPR_CONCAT, .outer = 1, .n_sources = x->n_in, .sources = x->in};
   axis += axis < 0 ? type->rank : 0;
   if (axis < 0 || axis >= type->rank)
     return TL_NO_TENSOR;
@@ -247,7 +251,7 @@ tl_tensor_id tl_express_concat(tl_express *x) {
 /* ---- ops that compute ------------------------------------------------------------------------ */
 
 tl_tensor_id tl_express_cast(tl_express *x) {
-  tl_tensor_expr e = {.kind = TL_EXPR_CAST, .n_sources = 1, .sources = x->in};
+  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_CAST, .n_sources = 1, .sources = x->in};
   return add(x, x->type, &e);
 }
 
@@ -277,15 +281,16 @@ tl_tensor_id tl_express_arithmetic(tl_express *x) {
   const tl_tensor *sources[2] = {NULL, NULL};
   tl_tensor_expr e = {.kind = (uint8_t)x->arg, .n_sources = 2, .sources = sources};
   for (uint32_t i = 0; i < 2; i++) {
-    sources[i] = x->in[i] && tl_dtype_is_float((tl_dtype)x->in[i]->dtype) ? spread(x, x->in[i])
-                                                                          : NULL;
+    sources[i] =
+        x->in[i] && tl_dtype_is_float((tl_dtype)x->in[i]->dtype) ? spread(x, x->in[i]) : NULL;
     if (!sources[i])
       return TL_NO_TENSOR;
   }
   return add(x, x->type, &e);
 }
 
-_Static_assert(TL_EXPR_ADD == 3 && TL_EXPR_SUB == 4 && TL_EXPR_MUL == 5 && TL_EXPR_DIV == 6,
+_Static_assert(TL_TENSOR_EXPR_ADD == 3 && TL_TENSOR_EXPR_SUB == 4 && TL_TENSOR_EXPR_MUL == 5 &&
+                   TL_TENSOR_EXPR_DIV == 6,
                "the lines `express arithmetic N` of ir/ops/onnx_math.tbl");
 
 /* ---- any node -------------------------------------------------------------------------------- */
@@ -293,7 +298,10 @@ _Static_assert(TL_EXPR_ADD == 3 && TL_EXPR_SUB == 4 && TL_EXPR_MUL == 5 && TL_EX
 tl_tensor_id tl_node_express(tl_module *m, tl_node_id n, const tl_tensor *const *in) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(node->op);
-  tl_express x = {.m = m, .node = n, .in = in, .n_in = node->n_operands,
+  tl_express x = {.m = m,
+                  .node = n,
+                  .in = in,
+                  .n_in = node->n_operands,
                   .type = tl_value_type(m, tl_result(m, n, 0))};
   uint64_t elements;
   if (!row || !row->express || node->n_operands < row->min_operands || !in[0] ||

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Narrow floats: conversion between f32 and the 16-, 8- and 4-bit formats, and every dtype to f32.
- * Integer arithmetic on bit patterns only, so that the bits do not depend on the processor.
+ * Integer arithmetic on bit patterns, so that the bits do not depend on the processor; runs of
+ * halves go through ir/half.h, whose paths give the same bits.
  * Formats: IEEE 754 binary16; bfloat16; OCP 8-bit Floating Point (E4M3, E5M2) and Microscaling
  * (E8M0, E2M1); the FNUZ variants have one zero, no infinity and NaN at the sign bit. */
 #include <assert.h>
 #include <math.h>
 
+#include "ir/half.h"
 #include "ir/host.h"
 
 /* A sign, exponent, fraction format of at most 16 bits. */
@@ -176,6 +178,8 @@ uint16_t tl_f16_from_f32(float v) {
     uint32_t rounded = magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1);
     return (uint16_t)(sign | rounded >> 13);
   }
+  if (magnitude > 0x7f800000u) /* as processors have it: quiet, with what fits of the payload */
+    return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
   return (uint16_t)narrow_from_f64(&half_format, v, false);
 }
 
@@ -253,7 +257,7 @@ void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, 
   switch (from) {
   case TL_DTYPE_F32: memcpy(dst, (const float *)src + first, n * sizeof *dst); return;
   case TL_DTYPE_F64: CONVERT(double, (float)s[i])
-  case TL_DTYPE_F16: CONVERT(uint16_t, tl_f16_to_f32(s[i]))
+  case TL_DTYPE_F16: tl_half_unit_fastest()->to_f32((const uint16_t *)src + first, dst, n); return;
   case TL_DTYPE_BF16: CONVERT(uint16_t, tl_bf16_to_f32(s[i]))
   case TL_DTYPE_I8: CONVERT(int8_t, (float)s[i])
   case TL_DTYPE_I16: CONVERT(int16_t, (float)s[i])
@@ -295,10 +299,7 @@ void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, 
     for (uint64_t i = 0; i < n; i++)
       ((double *)dst)[first + i] = src[i];
     return;
-  case TL_DTYPE_F16:
-    for (uint64_t i = 0; i < n; i++)
-      ((uint16_t *)dst)[first + i] = tl_f16_from_f32(src[i]);
-    return;
+  case TL_DTYPE_F16: tl_half_unit_fastest()->from_f32(src, (uint16_t *)dst + first, n); return;
   case TL_DTYPE_BF16:
     for (uint64_t i = 0; i < n; i++)
       ((uint16_t *)dst)[first + i] = tl_bf16_from_f32(src[i]);

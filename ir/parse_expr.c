@@ -3,17 +3,17 @@
 #include "ir/parse_internal.h"
 #include "ir/tensor_expr.h"
 
-static bool find_kind(const tl_parser *p, tl_expr_kind *kind) {
-  for (unsigned k = 0; k < TL_N_EXPR_KINDS; k++) {
-    *kind = (tl_expr_kind)k;
-    if (tl_parse_is(p, tl_expr_kind_name(*kind)))
+static bool find_kind(const tl_parser *p, tl_tensor_expr_kind *kind) {
+  for (unsigned k = 0; k < TL_N_TENSOR_EXPR_KINDS; k++) {
+    *kind = (tl_tensor_expr_kind)k;
+    if (tl_parse_is(p, tl_tensor_expr_kind_name(*kind)))
       return true;
   }
   return false;
 }
 
 bool tl_parse_starts_expr(const tl_parser *p) {
-  tl_expr_kind kind;
+  tl_tensor_expr_kind kind;
   return find_kind(p, &kind);
 }
 
@@ -31,14 +31,15 @@ static tl_status parse_sources(tl_parser *p, tl_u32_vec *sources) {
 }
 
 /* "[1, 2]" of a view; *n counts. */
-static tl_status parse_list(tl_parser *p, int64_t at[TL_EXPR_MAX_RANK], int *n) {
+static tl_status parse_list(tl_parser *p, int64_t at[TL_TENSOR_EXPR_MAX_RANK], int *n) {
   *n = 0;
   TL_TRY(tl_parse_expect(p, "["));
   while (!tl_parse_accept(p, "]")) {
     if (*n)
       TL_TRY(tl_parse_expect(p, ","));
-    if (*n == TL_EXPR_MAX_RANK)
-      return tl_parse_fail_at(p, p->at, TL_LIMIT, "a view has at most %d dims", TL_EXPR_MAX_RANK);
+    if (*n == TL_TENSOR_EXPR_MAX_RANK)
+      return tl_parse_fail_at(p, p->at, TL_LIMIT, "a view has at most %d dims",
+                              TL_TENSOR_EXPR_MAX_RANK);
     TL_TRY(tl_parse_int(p, "an integer", &at[*n]));
     ++*n;
   }
@@ -60,12 +61,12 @@ static tl_status parse_view(tl_parser *p, tl_tensor_expr *e) {
 }
 
 static tl_status parse_arguments(tl_parser *p, tl_tensor_expr *e, tl_u32_vec *sources) {
-  if (e->kind == TL_EXPR_CONCAT) {
+  if (e->kind == TL_TENSOR_EXPR_CONCAT) {
     TL_TRY(tl_parse_count(p, "the number of pieces of each part", &e->outer));
     TL_TRY(tl_parse_expect(p, ","));
   }
   TL_TRY(parse_sources(p, sources));
-  if (e->kind == TL_EXPR_VIEW)
+  if (e->kind == TL_TENSOR_EXPR_VIEW)
     TL_TRY(parse_view(p, e));
   return tl_parse_expect(p, ")");
 }
@@ -87,15 +88,15 @@ static tl_status build(tl_parser *p, tl_token at, tl_type_id type, tl_tensor_exp
 }
 
 tl_status tl_parse_expr(tl_parser *p, tl_type_id type, tl_tensor_id *out) {
-  tl_expr_kind kind = TL_EXPR_CAST;
+  tl_tensor_expr_kind kind = TL_TENSOR_EXPR_CAST;
   tl_tensor_expr e = {.rank = 0};
   tl_u32_vec sources = {0};
   tl_token at = p->at;
   (void)find_kind(p, &kind);
   e.kind = (uint8_t)kind;
-  if (p->expressions == TL_EXPR_MAX_DEPTH)
+  if (p->expressions == TL_TENSOR_EXPR_MAX_DEPTH)
     return tl_parse_fail_at(p, at, TL_LIMIT, "constants nest more than %d deep",
-                            TL_EXPR_MAX_DEPTH);
+                            TL_TENSOR_EXPR_MAX_DEPTH);
   tl_parse_advance(p);
   p->expressions++;
   tl_status status = tl_parse_expect(p, "(");

@@ -70,18 +70,18 @@ static void add_int_list(tl_int_list list, tl_buf *out) {
   tl_buf_add_char(out, ']');
 }
 
-/* Expressions nest TL_EXPR_MAX_DEPTH deep at most. */
+/* Expressions nest TL_TENSOR_EXPR_MAX_DEPTH deep at most. */
 static void add_expr(const tl_module *m, const tl_tensor_expr *e, bool elide, tl_buf *out) {
-  tl_buf_add_z(out, tl_expr_kind_name((tl_expr_kind)e->kind));
+  tl_buf_add_z(out, tl_tensor_expr_kind_name((tl_tensor_expr_kind)e->kind));
   tl_buf_add_char(out, '(');
-  if (e->kind == TL_EXPR_CONCAT)
+  if (e->kind == TL_TENSOR_EXPR_CONCAT)
     tl_buf_add_u64(out, e->outer);
   for (uint32_t i = 0; i < e->n_sources && !out->failed; i++) {
-    if (i || e->kind == TL_EXPR_CONCAT)
+    if (i || e->kind == TL_TENSOR_EXPR_CONCAT)
       tl_buf_add_z(out, ", ");
     add_typed_tensor(m, e->sources[i], elide, out);
   }
-  if (e->kind == TL_EXPR_VIEW) {
+  if (e->kind == TL_TENSOR_EXPR_VIEW) {
     tl_buf_add_z(out, ", ");
     tl_buf_add_u64(out, e->start);
     tl_buf_add_z(out, ", ");

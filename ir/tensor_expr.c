@@ -8,14 +8,16 @@
 /* A text of a line can ask for any size; what is written must have an end. */
 static const uint64_t most_bytes = UINT64_C(1) << 40;
 
-static const char *const kind_names[TL_N_EXPR_KINDS] = {"cast", "view", "concat", "add",
-                                                        "sub",  "mul",  "div"};
+static const char *const kind_names[TL_N_TENSOR_EXPR_KINDS] = {
+    "cast", "view", "concat", "add", "sub", "mul", "div", "clamp"};
 
-const char *tl_expr_kind_name(tl_expr_kind kind) { return kind_names[kind]; }
+const char *tl_tensor_expr_kind_name(tl_tensor_expr_kind kind) { return kind_names[kind]; }
 
 /* ---- what may be expressed ------------------------------------------------------------------- */
 
-static bool is_binary(unsigned kind) { return kind >= TL_EXPR_ADD && kind <= TL_EXPR_DIV; }
+static bool is_binary(unsigned kind) {
+  return kind >= TL_TENSOR_EXPR_ADD && kind <= TL_TENSOR_EXPR_DIV;
+}
 
 static bool is_computed_with(unsigned dtype) {
   return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16 ||
@@ -26,10 +28,21 @@ static bool is_computed_with(unsigned dtype) {
 static bool can_cast(unsigned from, unsigned to) {
   if (is_computed_with(from) && is_computed_with(to))
     return !(from == TL_DTYPE_F64 && to == TL_DTYPE_BF16);
-  bool ints = (from == TL_DTYPE_I64 || from == TL_DTYPE_I32) &&
-              (to == TL_DTYPE_I64 || to == TL_DTYPE_I32);
+  bool ints =
+      (from == TL_DTYPE_I64 || from == TL_DTYPE_I32) && (to == TL_DTYPE_I64 || to == TL_DTYPE_I32);
   return ints || ((from == TL_DTYPE_I8 || from == TL_DTYPE_U8 || from == TL_DTYPE_I32) &&
                   (to == TL_DTYPE_F32 || to == TL_DTYPE_F64));
+}
+
+static bool can_clamp(unsigned from, unsigned to) {
+  return is_computed_with(from) && is_computed_with(to) && from != TL_DTYPE_F64 &&
+         to != TL_DTYPE_F64;
+}
+
+static bool fits_source(unsigned kind, unsigned from, unsigned to) {
+  if (kind == TL_TENSOR_EXPR_CAST)
+    return can_cast(from, to);
+  return kind == TL_TENSOR_EXPR_CLAMP ? can_clamp(from, to) : from == to;
 }
 
 static size_t element_size(unsigned dtype) {
@@ -39,7 +52,7 @@ static size_t element_size(unsigned dtype) {
 
 static const char *view_problem(const tl_tensor_expr *e, uint64_t elements, uint64_t available) {
   uint64_t product = 1;
-  if (e->rank < 1 || e->rank > TL_EXPR_MAX_RANK)
+  if (e->rank < 1 || e->rank > TL_TENSOR_EXPR_MAX_RANK)
     return "the view has no dims, or too many";
   if (e->start >= available)
     return "the view starts outside its source";
@@ -72,19 +85,19 @@ static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, u
 static const char *sources_problem(const tl_module *m, unsigned dtype, const tl_tensor_expr *e) {
   uint32_t cost = 1;
   uint32_t wanted = is_binary(e->kind) ? 2 : 1;
-  if (e->kind >= TL_N_EXPR_KINDS || e->n_sources < wanted ||
-      (e->kind != TL_EXPR_CONCAT && e->n_sources > wanted))
+  if (e->kind >= TL_N_TENSOR_EXPR_KINDS || e->n_sources < wanted ||
+      (e->kind != TL_TENSOR_EXPR_CONCAT && e->n_sources > wanted))
     return "the expression has the wrong number of sources";
   for (uint32_t i = 0; i < e->n_sources; i++) {
     const tl_tensor *s = e->sources[i];
     if (s->kind == TL_SOURCE_STRINGS || element_size(s->dtype) == 0 ||
         tl_tensor_elements(m, s) == 0)
       return "the elements of a source must have whole bytes, and there must be one";
-    if (e->kind == TL_EXPR_CAST ? !can_cast(s->dtype, dtype) : s->dtype != dtype)
+    if (!fits_source(e->kind, s->dtype, dtype))
       return "the element types do not fit the expression";
     cost += s->kind == TL_SOURCE_EXPR ? s->u.expr->cost : 0;
-    if (cost > TL_EXPR_MAX_COST ||
-        (s->kind == TL_SOURCE_EXPR && s->u.expr->depth >= TL_EXPR_MAX_DEPTH))
+    if (cost > TL_TENSOR_EXPR_MAX_COST ||
+        (s->kind == TL_SOURCE_EXPR && s->u.expr->depth >= TL_TENSOR_EXPR_MAX_DEPTH))
       return "the expression is too deep";
   }
   return is_binary(e->kind) && !is_computed_with(dtype)
@@ -102,9 +115,9 @@ const char *tl_tensor_expr_problem(const tl_module *m, tl_type_id type, const tl
   const char *problem = sources_problem(m, dtype, e);
   if (problem)
     return problem;
-  if (e->kind == TL_EXPR_VIEW)
+  if (e->kind == TL_TENSOR_EXPR_VIEW)
     return view_problem(e, elements, tl_tensor_elements(m, e->sources[0]));
-  if (e->kind == TL_EXPR_CONCAT)
+  if (e->kind == TL_TENSOR_EXPR_CONCAT)
     return concat_problem(m, e, elements);
   for (uint32_t i = 0; i < e->n_sources; i++)
     if (tl_tensor_elements(m, e->sources[i]) != elements)
@@ -124,7 +137,7 @@ tl_tensor_id tl_tensor_express(tl_module *m, tl_type_id type, const tl_tensor_ex
   copy->sources = sources;
   copy->depth = 1;
   copy->cost = 1;
-  for (int i = 0; e->kind == TL_EXPR_VIEW && i < e->rank; i++)
+  for (int i = 0; e->kind == TL_TENSOR_EXPR_VIEW && i < e->rank; i++)
     copy->strides[i] = e->dims[i] == 1 ? 0 : e->strides[i]; /* never taken */
   for (uint32_t i = 0; i < e->n_sources; i++) {
     const tl_tensor *s = e->sources[i];
@@ -144,9 +157,9 @@ tl_tensor_id tl_tensor_express(tl_module *m, tl_type_id type, const tl_tensor_ex
 static bool same_parameters(const tl_tensor_expr *a, const tl_tensor_expr *b) {
   if (a->kind != b->kind || a->n_sources != b->n_sources)
     return false;
-  if (a->kind == TL_EXPR_CONCAT)
+  if (a->kind == TL_TENSOR_EXPR_CONCAT)
     return a->outer == b->outer;
-  if (a->kind != TL_EXPR_VIEW)
+  if (a->kind != TL_TENSOR_EXPR_VIEW)
     return true;
   size_t n = (size_t)a->rank * sizeof *a->dims;
   return a->start == b->start && a->rank == b->rank && memcmp(a->dims, b->dims, n) == 0 &&
@@ -180,8 +193,8 @@ uint64_t tl_tensor_expr_hash(const tl_tensor *t, uint64_t seed) {
     return h;
   const tl_tensor_expr *e = t->u.expr;
   h = tl_hash_mix(h, e->kind);
-  h = tl_hash_mix(h, e->kind == TL_EXPR_VIEW ? e->start : e->n_sources);
-  for (int i = 0; e->kind == TL_EXPR_VIEW && i < e->rank; i++)
+  h = tl_hash_mix(h, e->kind == TL_TENSOR_EXPR_VIEW ? e->start : e->n_sources);
+  for (int i = 0; e->kind == TL_TENSOR_EXPR_VIEW && i < e->rank; i++)
     h = tl_hash_mix(h, (uint64_t)e->strides[i]);
   for (uint32_t i = 0; i < e->n_sources; i++)
     h = tl_tensor_expr_hash(e->sources[i], h);

@@ -11,34 +11,37 @@
 
 #include "ir/tensor.h"
 
-typedef enum tl_expr_kind {
-  TL_EXPR_CAST,   /* elements of source 0 as another dtype */
-  TL_EXPR_VIEW,   /* element [i, j, ...] is element start + i * strides[0] + ... of source 0 */
-  TL_EXPR_CONCAT, /* `outer` times: the next 1/outer of every source */
-  TL_EXPR_ADD,    /* element by element, floats */
-  TL_EXPR_SUB,
-  TL_EXPR_MUL,
-  TL_EXPR_DIV,
-  TL_N_EXPR_KINDS
-} tl_expr_kind;
+typedef enum tl_tensor_expr_kind {
+  TL_TENSOR_EXPR_CAST, /* elements of source 0 as another dtype */
+  TL_TENSOR_EXPR_VIEW, /* element [i, j, ...] is element start + i * strides[0] + ... of source 0 */
+  TL_TENSOR_EXPR_CONCAT, /* `outer` times: the next 1/outer of every source */
+  TL_TENSOR_EXPR_ADD,    /* element by element, floats */
+  TL_TENSOR_EXPR_SUB,
+  TL_TENSOR_EXPR_MUL,
+  TL_TENSOR_EXPR_DIV,
+  TL_TENSOR_EXPR_CLAMP, /* a cast among f32, f16 and bf16 that keeps to the finite range: what is
+                           outside becomes the nearest finite number, NaN stays NaN */
+  TL_N_TENSOR_EXPR_KINDS
+} tl_tensor_expr_kind;
 
-enum { TL_EXPR_MAX_RANK = 8, TL_EXPR_MAX_DEPTH = 8, TL_EXPR_MAX_COST = 32 };
+enum { TL_TENSOR_EXPR_MAX_RANK = 8, TL_TENSOR_EXPR_MAX_DEPTH = 8, TL_TENSOR_EXPR_MAX_COST = 32 };
 
 typedef struct tl_tensor_expr {
-  uint8_t kind;  /* tl_expr_kind */
+  uint8_t kind;  /* tl_tensor_expr_kind */
   uint8_t depth; /* 1 + the largest of a source; filled by tl_tensor_express */
   uint8_t cost;  /* expressions in the whole tree; filled by tl_tensor_express */
-  int rank;      /* VIEW: 1 to TL_EXPR_MAX_RANK */
+  int rank;      /* VIEW: 1 to TL_TENSOR_EXPR_MAX_RANK */
   uint32_t n_sources;
   const tl_tensor *const *sources;
   uint64_t outer; /* CONCAT */
   uint64_t start; /* VIEW, in elements */
-  int64_t dims[TL_EXPR_MAX_RANK];
-  int64_t strides[TL_EXPR_MAX_RANK]; /* in elements; 0 repeats, negative ones run backwards */
+  int64_t dims[TL_TENSOR_EXPR_MAX_RANK];
+  int64_t
+      strides[TL_TENSOR_EXPR_MAX_RANK]; /* in elements; 0 repeats, negative ones run backwards */
 } tl_tensor_expr;
 
 /* Word of the textual IR for a kind: "cast", "view" ... */
-const char *tl_expr_kind_name(tl_expr_kind kind);
+const char *tl_tensor_expr_kind_name(tl_tensor_expr_kind kind);
 /* What forbids a tensor of this type, a clause that starts with "the"; NULL when nothing does.
  * Every number of the expression may be anything. */
 const char *tl_tensor_expr_problem(const tl_module *m, tl_type_id type, const tl_tensor_expr *e);

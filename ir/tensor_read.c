@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading tensors that are computed: a chunk at a time on the stack, recursion as deep as the
  * expression, which is bounded where it is built. */
+#include <float.h>
+
+#include "ir/half.h"
 #include "ir/host.h"
 #include "ir/tensor_expr.h"
 
@@ -64,16 +67,56 @@ static bool through_f32(unsigned dtype) {
 }
 
 static void cast_chunk(unsigned from, unsigned to, const chunk *in, size_t n, chunk *out) {
-  float narrow[CHUNK];
   double wide[CHUNK];
   if (is_whole(from) && is_whole(to)) {
     cast_integers(from, to, in, n, out);
-  } else if (through_f32(from) && through_f32(to)) {
-    tl_host_to_f32((tl_dtype)from, in->bytes, narrow, 0, n);
-    tl_host_from_f32((tl_dtype)to, narrow, out->bytes, 0, n, false);
   } else {
     to_f64(from, in, n, wide);
     from_f64(to, wide, n, out);
+  }
+}
+
+/* Elements [first, first + n) of a tensor of f32, f16 or bf16. */
+static void load_f32(const tl_tensor *t, uint64_t first, size_t n, float *out) {
+  const unsigned char *p = tl_tensor_data(t);
+  chunk in;
+  if (t->dtype == TL_DTYPE_F32) {
+    tl_tensor_read(t, first, n, out);
+  } else if (p && t->dtype == TL_DTYPE_F16) { /* bytes of a file need no alignment here */
+    tl_half_unit_fastest()->to_f32(p + first * 2, out, n);
+  } else {
+    tl_tensor_read(t, first, n, in.bytes);
+    tl_host_to_f32((tl_dtype)t->dtype, in.bytes, out, 0, n);
+  }
+}
+
+static void clamp_f32(float *v, size_t n, float limit) {
+  for (size_t i = 0; i < n; i++) {
+    float low = v[i] < -limit ? -limit : v[i];
+    v[i] = low > limit ? limit : low;
+  }
+}
+
+static float greatest_of(unsigned dtype) {
+  return dtype == TL_DTYPE_F16 ? 65504.0f : dtype == TL_DTYPE_BF16 ? 0x1.fep127f : FLT_MAX;
+}
+
+static void read_float_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
+  const tl_tensor_expr *e = t->u.expr;
+  const tl_tensor *s = e->sources[0];
+  const unsigned char *p = tl_tensor_data(s);
+  float wide[CHUNK];
+  if (p && e->kind == TL_TENSOR_EXPR_CAST && s->dtype == TL_DTYPE_F32 &&
+      t->dtype == TL_DTYPE_F16) {
+    tl_half_unit_fastest()->from_f32(p + first * 4, out, (size_t)n);
+    return;
+  }
+  for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {
+    k = n < CHUNK ? (size_t)n : CHUNK;
+    load_f32(s, first, k, wide);
+    if (e->kind == TL_TENSOR_EXPR_CLAMP)
+      clamp_f32(wide, k, greatest_of(t->dtype));
+    tl_host_from_f32((tl_dtype)t->dtype, wide, out, 0, k, false);
   }
 }
 
@@ -81,6 +124,10 @@ static void read_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned c
   const tl_tensor *s = t->u.expr->sources[0];
   chunk in;
   chunk made;
+  if (through_f32(s->dtype) && through_f32(t->dtype)) {
+    read_float_cast(t, first, n, out);
+    return;
+  }
   for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {
     k = n < CHUNK ? (size_t)n : CHUNK;
     tl_tensor_read(s, first, k, in.bytes);
@@ -92,24 +139,24 @@ static void read_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned c
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static void compute_f32(unsigned kind, float *a, const float *b, size_t n) {
-  for (size_t i = 0; kind == TL_EXPR_ADD && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_ADD && i < n; i++)
     a[i] += b[i];
-  for (size_t i = 0; kind == TL_EXPR_SUB && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_SUB && i < n; i++)
     a[i] -= b[i];
-  for (size_t i = 0; kind == TL_EXPR_MUL && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_MUL && i < n; i++)
     a[i] *= b[i];
-  for (size_t i = 0; kind == TL_EXPR_DIV && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_DIV && i < n; i++)
     a[i] /= b[i];
 }
 
 static void compute_f64(unsigned kind, double *a, const double *b, size_t n) {
-  for (size_t i = 0; kind == TL_EXPR_ADD && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_ADD && i < n; i++)
     a[i] += b[i];
-  for (size_t i = 0; kind == TL_EXPR_SUB && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_SUB && i < n; i++)
     a[i] -= b[i];
-  for (size_t i = 0; kind == TL_EXPR_MUL && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_MUL && i < n; i++)
     a[i] *= b[i];
-  for (size_t i = 0; kind == TL_EXPR_DIV && i < n; i++)
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_DIV && i < n; i++)
     a[i] /= b[i];
 }
 
@@ -176,7 +223,7 @@ static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n
 
 static void read_view(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor_expr *e = t->u.expr;
-  uint64_t place[TL_EXPR_MAX_RANK];
+  uint64_t place[TL_TENSOR_EXPR_MAX_RANK];
   uint64_t at = e->start; /* modulo 2^64: negative strides wrap and come back */
   int last = e->rank - 1;
   for (int i = last; i >= 0; i--) {
@@ -233,10 +280,11 @@ void tl_tensor_read(const tl_tensor *t, uint64_t first, uint64_t n, void *out) {
     memcpy(out, p + first * size_of(t), (size_t)n * size_of(t));
     return;
   }
-  switch ((tl_expr_kind)t->u.expr->kind) {
-  case TL_EXPR_CAST: read_cast(t, first, n, out); break;
-  case TL_EXPR_VIEW: read_view(t, first, n, out); break;
-  case TL_EXPR_CONCAT: read_concat(t, first, n, out); break;
+  switch ((tl_tensor_expr_kind)t->u.expr->kind) {
+  case TL_TENSOR_EXPR_CLAMP:
+  case TL_TENSOR_EXPR_CAST: read_cast(t, first, n, out); break;
+  case TL_TENSOR_EXPR_VIEW: read_view(t, first, n, out); break;
+  case TL_TENSOR_EXPR_CONCAT: read_concat(t, first, n, out); break;
   default: read_binary(t, first, n, out);
   }
 }

@@ -28,6 +28,11 @@ static void test_values(void) {
   eval_same("const %z: f16[1] = add(f16[1] [2048.0], f16[1] [1.0])"
             "const %want: f16[1] = [2048.0]");
   eval_same("const %z: bf16[1] = sub(bf16[1] [1.0], bf16[1] [0.5])  const %want: bf16[1] = [0.5]");
+  /* out of range becomes the largest number; 65519 rounds down to it; NaN stays */
+  eval_same("const %z: f16[5] = clamp(f32[5] [100000.0, -inf, 65519.0, nan, -3.0])"
+            "const %want: f16[5] = [65504.0, -65504.0, 65504.0, nan, -3.0]");
+  eval_same("const %z: bf16[2] = clamp(f32[2] [inf, 3.4e38])"
+            "const %want: bf16[2] = [3.3895314e38, 3.3895314e38]");
   eval_same("const %z: f64[1] = mul(f64[1] [3.0], f64[1] [0.25])  const %want: f64[1] = [0.75]");
 }
 
@@ -72,30 +77,36 @@ static void test_pieces(void) {
   tl_type_id f16 = tl_type_tensor(m, TL_DTYPE_F16, 2, shape);
   const tl_tensor *base = tl_tensor_get(m, tl_tensor_from_bytes(m, f32, numbers, sizeof numbers));
   const tl_tensor *pair[2] = {base, base};
-  tl_tensor_expr view = {.kind = TL_EXPR_VIEW, .rank = 3, .start = 2999, .n_sources = 1,
-                         .sources = pair, .dims = {4, 15, 50}, .strides = {-15, -1, -60}};
+  tl_tensor_expr view = {.kind = TL_TENSOR_EXPR_VIEW,
+                         .rank = 3,
+                         .start = 2999,
+                         .n_sources = 1,
+                         .sources = pair,
+                         .dims = {4, 15, 50},
+                         .strides = {-15, -1, -60}};
   CU_ASSERT_PTR_NULL_FATAL(tl_tensor_expr_problem(m, f32, &view));
   const tl_tensor *turned = tl_tensor_get(m, tl_tensor_express(m, f32, &view));
   check_pieces(turned, 3000, 4);
   pair[1] = turned;
-  tl_tensor_expr sum = {.kind = TL_EXPR_ADD, .n_sources = 2, .sources = pair};
+  tl_tensor_expr sum = {.kind = TL_TENSOR_EXPR_ADD, .n_sources = 2, .sources = pair};
   const tl_tensor *added = tl_tensor_get(m, tl_tensor_express(m, f32, &sum));
   check_pieces(added, 3000, 4);
   float last;
   tl_tensor_read(added, 2999, 1, &last);
   CU_ASSERT_EQUAL(last, numbers[2999] + numbers[2999 - 45 - 14 - 49 * 60]);
-  tl_tensor_expr cast = {.kind = TL_EXPR_CAST, .n_sources = 1, .sources = &added};
+  tl_tensor_expr cast = {.kind = TL_TENSOR_EXPR_CAST, .n_sources = 1, .sources = &added};
   check_pieces(tl_tensor_get(m, tl_tensor_express(m, f16, &cast)), 3000, 2);
+  tl_tensor_expr clamp = {.kind = TL_TENSOR_EXPR_CLAMP, .n_sources = 1, .sources = &added};
+  check_pieces(tl_tensor_get(m, tl_tensor_express(m, f16, &clamp)), 3000, 2);
   int64_t wide[] = {60, 100};
   tl_type_id both = tl_type_tensor(m, TL_DTYPE_F32, 2, wide);
-  tl_tensor_expr concat = {.kind = TL_EXPR_CONCAT, .outer = 60, .n_sources = 2, .sources = pair};
+  tl_tensor_expr concat = {
+      .kind = TL_TENSOR_EXPR_CONCAT, .outer = 60, .n_sources = 2, .sources = pair};
   check_pieces(tl_tensor_get(m, tl_tensor_express(m, both, &concat)), 6000, 4);
   eval_run_close(&r);
 }
 
-static void remember(void *user, const tl_diagnostic *d) {
-  snprintf(user, 512, "%s", d->message);
-}
+static void remember(void *user, const tl_diagnostic *d) { snprintf(user, 512, "%s", d->message); }
 
 static void refuse(const char *constant, const char *part) {
   char text[1024];
@@ -114,6 +125,7 @@ static void test_refused(void) {
   refuse("%c: f32[2] = cast(str[2] [\"a\", \"b\"])", "whole bytes");
   refuse("%c: f32[3] = cast(f16[2] [1.0, 2.0])", "elements");
   refuse("%c: bf16[1] = cast(f64[1] [1.0])", "element types");
+  refuse("%c: f16[1] = clamp(i32[1] [1])", "element types");
   refuse("%c: i64[1] = add(i64[1] [1], i64[1] [2])", "arithmetic");
   refuse("%c: f32[1] = add(f32[1] [1.0])", "number of sources");
   refuse("%c: f32[0] = view(f32[1] [1.0], 0, [1], [1])", "at least one");
@@ -131,7 +143,8 @@ static void test_refused(void) {
   refuse("%c: f32[3] = concat(2, f32[3] [1.0, 2.0, 3.0])", "pieces");
   refuse("%c: f32[3] = concat(0, f32[3] [1.0, 2.0, 3.0])", "pieces");
   refuse("%c: f32[1] = cast(f32[1] cast(f32[1] cast(f32[1] cast(f32[1] cast(f32[1] cast(f32[1] "
-         "cast(f32[1] cast(f32[1] cast(f32[1] [1.0])))))))))", "deep");
+         "cast(f32[1] cast(f32[1] cast(f32[1] [1.0])))))))))",
+         "deep");
 }
 
 static void test_equal(void) {
@@ -197,9 +210,11 @@ static void test_express(void) {
   express_same(SIX "const %n: i64[3] = [3, 1, -1] %z = Reshape(%a, %n)", true);
   express_same(SIX "const %s: i64[2] = [-1, 5] const %e: i64[2] = [-100, 0]"
                    "const %x: i64[2] = [-2, 1] const %t: i64[2] = [-1, -2]"
-                   "%z = Slice(%a, %s, %e, %x, %t)", true);
+                   "%z = Slice(%a, %s, %e, %x, %t)",
+               true);
   express_same(SIX "const %s: i64[1] = [1] const %e: i64[1] = [9223372036854775807]"
-                   "%z = Slice(%a, %s, %e)", true);
+                   "%z = Slice(%a, %s, %e)",
+               true);
   express_same(SIX "const %s: i64[1] = [1] const %e: i64[1] = [1] %z = Slice(%a, %s, %e)", false);
   express_same(SIX COLUMN "%z = Concat(%a, %b) {axis=-1}", true);
   express_same("const %a: f32[0,3] = [] %z = Transpose(%a)", false);
@@ -210,22 +225,22 @@ static void test_express(void) {
 /* A view of a computed tensor is a computation of views. */
 static void test_views_move_in(void) {
   express_same("const %a: f32[2,3] = mul(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], f32[2,3] "
-               "view(f32[3] [1.0, 10.0, 100.0], 0, [2, 3], [0, 1])) %z = Transpose(%a)", true);
+               "view(f32[3] [1.0, 10.0, 100.0], 0, [2, 3], [0, 1])) %z = Transpose(%a)",
+               true);
   express_same("const %a: f16[2,3] = cast(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])"
                "const %s: i64[1] = [1] const %e: i64[1] = [3] const %x: i64[1] = [1]"
-               "%z = Slice(%a, %s, %e, %x)", true);
+               "%z = Slice(%a, %s, %e, %x)",
+               true);
   express_same("const %a: f32[3,2] = view(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0, [3, 2], "
                "[1, 3]) const %s: i64[1] = [2] const %e: i64[1] = [-9] const %x: i64[1] = [0]"
-               "const %t: i64[1] = [-1] %z = Slice(%a, %s, %e, %x, %t)", true);
+               "const %t: i64[1] = [-1] %z = Slice(%a, %s, %e, %x, %t)",
+               true);
 }
 
-static const unit_test tests[] = {{"values of each kind", test_values},
-                                  {"expressions in expressions", test_nested},
-                                  {"pieces of a tensor", test_pieces},
-                                  {"what is refused", test_refused},
-                                  {"equality and elements", test_equal},
-                                  {"nodes as expressions", test_express},
-                                  {"views move inward", test_views_move_in},
-                                  {NULL, NULL}};
+static const unit_test tests[] = {
+    {"values of each kind", test_values},      {"expressions in expressions", test_nested},
+    {"pieces of a tensor", test_pieces},       {"what is refused", test_refused},
+    {"equality and elements", test_equal},     {"nodes as expressions", test_express},
+    {"views move inward", test_views_move_in}, {NULL, NULL}};
 
 const unit_suite unit_suite_tensor_expr = {"tensor_expr", tests};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conversion of runs of halves: one implementation for every processor and one a vector width,
+ * chosen when it runs. tests/unit/test_half.c holds them to the same bits. */
+#include "ir/half.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/host.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+/* 65520 is half way between 65504 and 2^16; 2^-25 half way to the least subnormal, 2^-24. */
+const tl_float_bounds tl_f16_bounds = {0x477ff000, 0x33000000, 0x38800000};
+/* 2^128 - 2^119 is half way to 2^128; 2^-134 half way to the least subnormal, 2^-133. */
+const tl_float_bounds tl_bf16_bounds = {0x7f7f8000, 0x00008000, 0x00800000};
+
+/* ---- counting, in vectors of the compiler ---------------------------------------------------- */
+
+enum {
+  LANES = 16,
+  ROUND = 1024 /* vectors between two additions to the wide counts: far below 2^31 */
+};
+
+typedef int32_t int_lanes __attribute__((vector_size(LANES * 4)));
+typedef float float_lanes __attribute__((vector_size(LANES * 4)));
+
+typedef struct lane_counts {
+  int_lanes nan, infinite, over, flushed, subnormal;
+} lane_counts;
+
+static uint64_t sum_of(int_lanes v) {
+  uint64_t sum = 0;
+  for (int i = 0; i < LANES; i++)
+    sum += (uint64_t)(uint32_t)v[i];
+  return sum;
+}
+
+/* Comparing gives -1 where it holds, so that subtracting counts. */
+static inline __attribute__((always_inline)) void
+count_vectors(const unsigned char *p, size_t vectors, const tl_float_bounds *b, lane_counts *c,
+              float_lanes *least, float_lanes *greatest) {
+  const int_lanes magnitude_mask = (int_lanes){0} + 0x7fffffff;
+  const int_lanes infinity = (int_lanes){0} + 0x7f800000;
+  for (size_t k = 0; k < vectors; k++, p += sizeof(int_lanes)) {
+    int_lanes bits;
+    float_lanes v;
+    memcpy(&bits, p, sizeof bits);
+    memcpy(&v, p, sizeof v);
+    int_lanes m = bits & magnitude_mask;
+    int_lanes finite = m < infinity;
+    c->nan -= m > infinity;
+    c->infinite -= m == infinity;
+    c->over -= finite & (m >= (int_lanes){0} + (int32_t)b->over);
+    int_lanes small = (m > 0) & (m < (int_lanes){0} + (int32_t)b->normal);
+    int_lanes flushed = small & (m <= (int_lanes){0} + (int32_t)b->flushed);
+    c->flushed -= flushed;
+    c->subnormal -= small & ~flushed;
+    int_lanes lower = finite & (v < *least);
+    int_lanes higher = finite & (v > *greatest);
+    *least = (float_lanes)(((int_lanes)v & lower) | ((int_lanes)*least & ~lower));
+    *greatest = (float_lanes)(((int_lanes)v & higher) | ((int_lanes)*greatest & ~higher));
+  }
+}
+
+static void add_lanes(const lane_counts *c, tl_float_counts *out) {
+  out->nan += sum_of(c->nan);
+  out->infinite += sum_of(c->infinite);
+  out->over += sum_of(c->over);
+  out->flushed += sum_of(c->flushed);
+  out->subnormal += sum_of(c->subnormal);
+}
+
+static inline __attribute__((always_inline)) void
+count_run(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *out) {
+  const unsigned char *p = src;
+  float_lanes least = (float_lanes){0} + out->least;
+  float_lanes greatest = (float_lanes){0} + out->greatest;
+  for (size_t left = n / LANES; left;) {
+    size_t now = left < ROUND ? left : ROUND;
+    lane_counts c = {0};
+    count_vectors(p, now, b, &c, &least, &greatest);
+    add_lanes(&c, out);
+    p += now * sizeof(int_lanes);
+    left -= now;
+  }
+  float rest[LANES] = {0}; /* zeros count as nothing; they are no extremes */
+  size_t tail = n % LANES;
+  for (size_t i = 0; i < LANES; i++)
+    rest[i] = tail ? NAN : 0.0f;
+  memcpy(rest, p, tail * sizeof *rest);
+  lane_counts c = {0};
+  if (tail)
+    count_vectors((const unsigned char *)rest, 1, b, &c, &least, &greatest);
+  add_lanes(&c, out);
+  out->nan -= tail ? LANES - tail : 0;
+  for (int i = 0; i < LANES; i++) {
+    out->least = least[i] < out->least ? least[i] : out->least;
+    out->greatest = greatest[i] > out->greatest ? greatest[i] : out->greatest;
+  }
+}
+
+/* ---- every processor ------------------------------------------------------------------------- */
+
+static void portable_from_f32(const void *src, void *dst, size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  for (size_t i = 0; i < n; i++) {
+    float v;
+    memcpy(&v, s + i * sizeof v, sizeof v);
+    uint16_t h = tl_f16_from_f32(v);
+    memcpy(d + i * sizeof h, &h, sizeof h);
+  }
+}
+
+static void portable_to_f32(const void *src, void *dst, size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  for (size_t i = 0; i < n; i++) {
+    uint16_t h;
+    memcpy(&h, s + i * sizeof h, sizeof h);
+    float v = tl_f16_to_f32(h);
+    memcpy(d + i * sizeof v, &v, sizeof v);
+  }
+}
+
+static void portable_count(const void *src, size_t n, const tl_float_bounds *b,
+                           tl_float_counts *out) {
+  count_run(src, n, b, out);
+}
+
+static const tl_half_unit portable = {"portable", portable_from_f32, portable_to_f32,
+                                      portable_count};
+
+/* ---- x86 ------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx,f16c"))) static void f16c_from_f32(const void *src, void *dst,
+                                                              size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256 v = _mm256_loadu_ps((const float *)(const void *)(s + i * 4));
+    _mm_storeu_si128((__m128i *)(void *)(d + i * 2),
+                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  portable_from_f32(s + i * 4, d + i * 2, n - i);
+}
+
+__attribute__((target("avx,f16c"))) static void f16c_to_f32(const void *src, void *dst, size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m128i h = _mm_loadu_si128((const __m128i *)(const void *)(s + i * 2));
+    _mm256_storeu_ps((float *)(void *)(d + i * 4), _mm256_cvtph_ps(h));
+  }
+  portable_to_f32(s + i * 2, d + i * 4, n - i);
+}
+
+__attribute__((target("avx2"))) static void avx2_count(const void *src, size_t n,
+                                                       const tl_float_bounds *b,
+                                                       tl_float_counts *out) {
+  count_run(src, n, b, out);
+}
+
+__attribute__((target("avx512f"))) static void avx512_from_f32(const void *src, void *dst,
+                                                               size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    __m512 v = _mm512_loadu_ps((const float *)(const void *)(s + i * 4));
+    _mm256_storeu_si256((__m256i *)(void *)(d + i * 2),
+                        _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  portable_from_f32(s + i * 4, d + i * 2, n - i);
+}
+
+__attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, void *dst,
+                                                             size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)(s + i * 2));
+    _mm512_storeu_ps((float *)(void *)(d + i * 4), _mm512_cvtph_ps(h));
+  }
+  portable_to_f32(s + i * 2, d + i * 4, n - i);
+}
+
+__attribute__((target("avx512f"))) static void avx512_count(const void *src, size_t n,
+                                                            const tl_float_bounds *b,
+                                                            tl_float_counts *out) {
+  count_run(src, n, b, out);
+}
+
+static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
+static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx512_count};
+
+const tl_half_unit *const *tl_half_units(unsigned *n) {
+  static const tl_half_unit *const units[] = {&portable, &f16c, &avx512};
+  bool has_f16c = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  *n = !has_f16c ? 1 : __builtin_cpu_supports("avx512f") ? 3 : 2;
+  return units;
+}
+
+/* ---- Arm ------------------------------------------------------------------------------------- */
+
+#elif defined(__aarch64__)
+
+static void neon_from_f32(const void *src, void *dst, size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    float32x4_t v;
+    memcpy(&v, s + i * 4, sizeof v);
+    float16x4_t h = vcvt_f16_f32(v);
+    memcpy(d + i * 2, &h, sizeof h);
+  }
+  portable_from_f32(s + i * 4, d + i * 2, n - i);
+}
+
+static void neon_to_f32(const void *src, void *dst, size_t n) {
+  const unsigned char *s = src;
+  unsigned char *d = dst;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    float16x4_t h;
+    memcpy(&h, s + i * 2, sizeof h);
+    float32x4_t v = vcvt_f32_f16(h);
+    memcpy(d + i * 4, &v, sizeof v);
+  }
+  portable_to_f32(s + i * 2, d + i * 4, n - i);
+}
+
+static const tl_half_unit neon = {"neon", neon_from_f32, neon_to_f32, portable_count};
+
+const tl_half_unit *const *tl_half_units(unsigned *n) {
+  static const tl_half_unit *const units[] = {&portable, &neon};
+  *n = 2;
+  return units;
+}
+
+#else
+
+const tl_half_unit *const *tl_half_units(unsigned *n) {
+  static const tl_half_unit *const units[] = {&portable};
+  *n = 1;
+  return units;
+}
+
+#endif
+
+const tl_half_unit *tl_half_unit_fastest(void) {
+  unsigned n;
+  const tl_half_unit *const *units = tl_half_units(&n);
+  return units[n - 1];
+}
