@@ -9,6 +9,7 @@
 #include "ir/host.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -33,10 +34,10 @@ typedef struct lane_counts {
   int_lanes nan, infinite, over, flushed, subnormal;
 } lane_counts;
 
-static uint64_t sum_of(int_lanes v) {
+static uint64_t sum_of(const int_lanes *v) {
   uint64_t sum = 0;
   for (int i = 0; i < LANES; i++)
-    sum += (uint64_t)(uint32_t)v[i];
+    sum += (uint64_t)(uint32_t)(*v)[i];
   return sum;
 }
 
@@ -68,11 +69,11 @@ count_vectors(const unsigned char *p, size_t vectors, const tl_float_bounds *b, 
 }
 
 static void add_lanes(const lane_counts *c, tl_float_counts *out) {
-  out->nan += sum_of(c->nan);
-  out->infinite += sum_of(c->infinite);
-  out->over += sum_of(c->over);
-  out->flushed += sum_of(c->flushed);
-  out->subnormal += sum_of(c->subnormal);
+  out->nan += sum_of(&c->nan);
+  out->infinite += sum_of(&c->infinite);
+  out->over += sum_of(&c->over);
+  out->flushed += sum_of(&c->flushed);
+  out->subnormal += sum_of(&c->subnormal);
 }
 
 static inline __attribute__((always_inline)) void
@@ -204,10 +205,19 @@ __attribute__((target("avx512f"))) static void avx512_count(const void *src, siz
 static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
 static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx512_count};
 
+/* clang 14 does not know the name for __builtin_cpu_supports. */
+static bool has_f16c(void) {
+  unsigned a;
+  unsigned b;
+  unsigned c = 0;
+  unsigned d;
+  return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+
 const tl_half_unit *const *tl_half_units(unsigned *n) {
   static const tl_half_unit *const units[] = {&portable, &f16c, &avx512};
-  bool has_f16c = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  *n = !has_f16c ? 1 : __builtin_cpu_supports("avx512f") ? 3 : 2;
+  bool narrow = __builtin_cpu_supports("avx2") && has_f16c();
+  *n = !narrow ? 1 : __builtin_cpu_supports("avx512f") ? 3 : 2;
   return units;
 }
 

@@ -6,10 +6,10 @@
 #include "ir/half.h"
 #include "ir/tensor.h"
 
-/* Counts over the elements of a tensor of f32, f16, bf16 or f64 (any source) as if each were rounded
- * to `to`, which is F16 or BF16; an f64 is rounded to f32 first. All zero but for an empty range,
- * least = INFINITY and greatest = -INFINITY, when nothing is finite. False, and nothing counted, for
- * other dtypes. */
+/* Counts over the elements of a tensor of f32, f16, bf16 or f64 (any source) as if each were
+ * rounded to `to`, which is F16 or BF16; an f64 is rounded to f32 first. When nothing is finite the
+ * range is empty: least is INFINITY and greatest -INFINITY. False, with nothing counted, for other
+ * dtypes. */
 bool tl_tensor_count(const tl_tensor *t, tl_dtype to, tl_float_counts *out);
 
 #endif
