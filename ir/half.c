@@ -23,7 +23,7 @@ const tl_float_bounds tl_bf16_bounds = {0x7f7f8000, 0x00008000, 0x00800000};
 /* ---- counting, in vectors of the compiler ---------------------------------------------------- */
 
 enum {
-  LANES = 16,
+  LANES = 8,
   ROUND = 1024 /* vectors between two additions to the wide counts: far below 2^31 */
 };
 
@@ -41,31 +41,37 @@ static uint64_t sum_of(const int_lanes *v) {
   return sum;
 }
 
-/* Comparing gives -1 where it holds, so that subtracting counts. */
+/* Comparing gives -1 where it holds, so that subtracting counts. The sums are local: kept in
+ * registers, not in the memory that a pointer names. */
 static inline __attribute__((always_inline)) void
-count_vectors(const unsigned char *p, size_t vectors, const tl_float_bounds *b, lane_counts *c,
-              float_lanes *least, float_lanes *greatest) {
+count_vectors(const unsigned char *p, size_t vectors, const tl_float_bounds *b, lane_counts *out,
+              float_lanes *least_out, float_lanes *greatest_out) {
   const int_lanes magnitude_mask = (int_lanes){0} + 0x7fffffff;
   const int_lanes infinity = (int_lanes){0} + 0x7f800000;
+  const int_lanes over = (int_lanes){0} + (int32_t)b->over;
+  const int_lanes flushed = (int_lanes){0} + (int32_t)b->flushed;
+  const int_lanes normal = (int_lanes){0} + (int32_t)b->normal;
+  lane_counts c = {0};
+  float_lanes least = *least_out;
+  float_lanes greatest = *greatest_out;
   for (size_t k = 0; k < vectors; k++, p += sizeof(int_lanes)) {
     int_lanes bits;
-    float_lanes v;
     memcpy(&bits, p, sizeof bits);
-    memcpy(&v, p, sizeof v);
     int_lanes m = bits & magnitude_mask;
     int_lanes finite = m < infinity;
-    c->nan -= m > infinity;
-    c->infinite -= m == infinity;
-    c->over -= finite & (m >= (int_lanes){0} + (int32_t)b->over);
-    int_lanes small = (m > 0) & (m < (int_lanes){0} + (int32_t)b->normal);
-    int_lanes flushed = small & (m <= (int_lanes){0} + (int32_t)b->flushed);
-    c->flushed -= flushed;
-    c->subnormal -= small & ~flushed;
-    int_lanes lower = finite & (v < *least);
-    int_lanes higher = finite & (v > *greatest);
-    *least = (float_lanes)(((int_lanes)v & lower) | ((int_lanes)*least & ~lower));
-    *greatest = (float_lanes)(((int_lanes)v & higher) | ((int_lanes)*greatest & ~higher));
+    c.nan -= m > infinity;
+    c.infinite -= m == infinity;
+    c.over -= finite & (m >= over);
+    c.flushed -= (m > 0) & (m <= flushed);
+    c.subnormal -= (m > flushed) & (m < normal);
+    int_lanes lower = finite & ((float_lanes)bits < least);
+    int_lanes higher = finite & ((float_lanes)bits > greatest);
+    least = (float_lanes)((bits & lower) | ((int_lanes)least & ~lower));
+    greatest = (float_lanes)((bits & higher) | ((int_lanes)greatest & ~higher));
   }
+  *out = c;
+  *least_out = least;
+  *greatest_out = greatest;
 }
 
 static void add_lanes(const lane_counts *c, tl_float_counts *out) {
@@ -83,7 +89,7 @@ count_run(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *
   float_lanes greatest = (float_lanes){0} + out->greatest;
   for (size_t left = n / LANES; left;) {
     size_t now = left < ROUND ? left : ROUND;
-    lane_counts c = {0};
+    lane_counts c;
     count_vectors(p, now, b, &c, &least, &greatest);
     add_lanes(&c, out);
     p += now * sizeof(int_lanes);
@@ -196,14 +202,8 @@ __attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, vo
   portable_to_f32(s + i * 2, d + i * 4, n - i);
 }
 
-__attribute__((target("avx512f"))) static void avx512_count(const void *src, size_t n,
-                                                            const tl_float_bounds *b,
-                                                            tl_float_counts *out) {
-  count_run(src, n, b, out);
-}
-
 static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
-static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx512_count};
+static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx2_count};
 
 /* clang 14 does not know the name for __builtin_cpu_supports. */
 static bool has_f16c(void) {
