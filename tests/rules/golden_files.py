@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes what stands above the lines '----' of tests/golden/rules/<family>/<Rule>.tir, one file a
-rule, from the templates of cases.txt:
+rule, from the templates of cases/:
 
   golden_files.py [RULE...]
   tests/golden_runner.py --tailor BIN --update tests/golden/rules   # then read what it wrote
@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 import rulecases  # noqa: E402
 import rulefile  # noqa: E402
 
-PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion'}
+PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion', 'expand': 'expand'}
 
 
 def main():

@@ -3,8 +3,9 @@
 """Random graphs with planted patterns and planted near misses of every rule:
 
   random_graphs.py --probe build/tests/rule-probe [--n 20000] [--seed 1] [--keep FILE]
+      [--family NAME]
 
-Each graph has one pattern or two with random sizes and constants (cases.txt), as the rule takes it
+Each graph has one pattern or two with random sizes and constants (cases/), as the rule takes it
 or with one thing broken: a condition, an edge, an inner value that others want. Around them stand
 random nodes: in front of inputs, behind outputs, and beside them. The verifier and the evaluator
 must agree before and after the rule alone and before and after -O2; what is planted must be taken,
@@ -154,9 +155,11 @@ def main():
     p.add_argument('--n', type=int, default=20000)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--keep', help='write the graphs that fail to this file')
+    p.add_argument('--family', help='only rules of this file')
     args = p.parse_args()
     templates = rulecases.read()
-    rules = [r for r in rulefile.load().values() if r.name in templates]
+    rules = [r for r in rulefile.load().values() if r.name in templates
+             and args.family in (None, r.family)]
     seeds = [args.seed * 1000003 + i for i in range((args.n + BATCH - 1) // BATCH)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = [r for part in pool.map(lambda s: batch(args.probe, s, templates, rules), seeds)

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases for each rule from the templates of cases.txt: what it takes, and what it leaves because
-one condition fails, because an inner value is wanted elsewhere, or because the pattern does not
-fit."""
+"""Cases for each rule from the templates of cases/FAMILY.txt: what it takes, and what it leaves
+because one condition fails, because an inner value is wanted elsewhere, or because the pattern does
+not fit. golden_files.py and random_graphs.py make their modules of them. A template:
+
+  == RULE              followed by a graph that the rule rewrites: signature, then statements
+  - CONDITION          the same graph with changes OLD => NEW, in which just this condition fails
+  + WHAT               the same graph with changes, which the rule rewrites too
+  ~ WHAT               the same graph with changes, which the pattern does not fit
+
+A ... F are sizes (2, 3, 4 ..., or random, always different and above 1). <<TYPE VALUES>> is a
+constant: "fill V" repeats V, "rand" is random, "pos" random and positive. A \\n in NEW begins
+another statement."""
+import glob
 import os
 import random
 import re
@@ -25,8 +35,10 @@ class Case:
 def read():
     """rule -> (lines, [(sort, what, [(old, new)])])"""
     templates, name, changes = {}, None, None
-    with open(os.path.join(HERE, 'cases.txt'), encoding='utf-8') as f:
-        for line in f.read().splitlines():
+    for path in sorted(glob.glob(os.path.join(HERE, 'cases', '*.txt'))):
+        with open(path, encoding='utf-8') as f:
+            lines = f.read().splitlines()
+        for line in lines:
             head, _, rest = line.partition(' ')
             if not line or line.startswith('# ') or (line == '#' and not name):
                 continue
@@ -38,7 +50,7 @@ def read():
                 templates[name][1].append((head, rest, changes))
             elif changes is not None:
                 old, _, new = line.partition(' =>')
-                changes.append((old, new.strip()))
+                changes.append((old, new.strip().replace('\\n', '\n')))
             else:
                 templates[name][0].append(line)
     return templates
@@ -76,16 +88,19 @@ def structural(rule, lines, inner_of):
     return found
 
 
+def made_by(line, value):
+    return re.match(r'(%\w+, )*%' + value + r'\b.*=', line)
+
+
 def broken(lines, value):
-    made = next(i for i, s in enumerate(lines)
-                if re.match(r'(%\w+, )*%' + value + r'\b.*=', s) and not s.startswith('const'))
+    made = next(i for i, s in enumerate(lines) if made_by(s, value))
     behind = [re.sub(r'%' + value + r'\b', '%' + value + '_same', s) for s in lines[made + 1:]]
     return lines[:made + 1] + [f'%{value}_same = Identity(%{value})'] + behind
 
 
-def inner_choices(rule, rng):
+def inner_choices(rule, lines, rng):
     """Which inner values are looked at: all sorts for the first and the last; random ones."""
-    inner = rule.inner
+    inner = [v for v in rule.inner if any(made_by(s, v) for s in lines)]  # `maybe` may be away
     if not inner:
         return []
     if rng:
@@ -101,7 +116,7 @@ def cases_of(rule, templates, rng=None):
     if rule.forwards:  # the operand cannot take the name of an output
         cases = [Case(rule, c.sort, c.what, behind_output(c.lines)) for c in cases]
         cases.append(Case(rule, OUTPUT, '%y', lines))
-    return cases + structural(rule, lines, inner_choices(rule, rng))
+    return cases + structural(rule, lines, inner_choices(rule, lines, rng))
 
 
 # ---- text ----------------------------------------------------------------------------------------
