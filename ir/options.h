@@ -5,6 +5,7 @@
 #define TL_IR_OPTIONS_H
 
 #include "ir/fusion_config.h"
+#include "ir/precision_config.h"
 #include "ir/type.h"
 
 /* Chip families that guards of the op table distinguish. */
@@ -79,6 +80,7 @@ typedef struct tl_options {
   const tl_rule_file *rule_files; /* in the order given: later ones override */
   uint32_t n_rule_files;
   tl_numerics numerics; /* rules of a looser class are off */
+  const tl_precision_config *precision; /* NULL: the model's own dtypes */
 } tl_options;
 
 enum { TL_FOLD_LIMIT = 65536 };
