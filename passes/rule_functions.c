@@ -217,6 +217,74 @@ tl_rv tl_rule_fn_op_of(tl_match *x, const tl_expr *e) {
                  .s = tl_op_name_symbol(x->m, tl_node_get(x->m, n)->op)};
 }
 
+/* The only user of v, when it is a node of the same graph with one result. */
+static tl_node_id only_user(const tl_module *m, tl_value_id v) {
+  const tl_value *value = tl_value_get(m, v);
+  tl_node_id from = tl_value_producer(m, v);
+  if (value->n_uses != 1 || !from)
+    return TL_NO_NODE;
+  tl_node_id user = tl_use_get(m, value->first_use)->user;
+  const tl_node *node = tl_node_get(m, user);
+  bool fits = node->op != TL_OP_RETURN && node->graph == tl_node_get(m, from)->graph &&
+              node->n_results == 1;
+  return fits ? user : TL_NO_NODE;
+}
+
+/* True when the op is of ONNX's domain and named by one of the arguments from `first`. */
+static bool is_named(tl_match *x, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++) {
+    tl_rv name = tl_rule_arg(x, e, i);
+    if (name.kind == TL_RV_STRING && name.s == tl_op_name_symbol(x->m, op) &&
+        tl_op_domain_symbol(x->m, op) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool is_constant(const tl_module *m, tl_value_id v) {
+  return !v || tl_value_constant(m, v) != NULL;
+}
+
+/* True when v is a constant, or one that stays dequantized (TL_TRAIT_UNFOLDED). */
+static bool is_weight(const tl_module *m, tl_value_id v) {
+  if (is_constant(m, v))
+    return true;
+  tl_node_id from = tl_value_producer(m, v);
+  bool fixed = from && tl_op_has_trait(tl_node_get(m, from)->op, TL_TRAIT_UNFOLDED);
+  for (uint32_t i = 0; fixed && i < tl_node_get(m, from)->n_operands; i++)
+    fixed = is_constant(m, tl_operand(m, from, i));
+  return fixed;
+}
+
+/* True when what stands beside v are weights. */
+static bool among_weights(const tl_module *m, tl_node_id n, tl_value_id v) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id o = tl_operand(m, n, i);
+    if (o != v && !is_weight(m, o))
+      return false;
+  }
+  return true;
+}
+
+tl_rv tl_rule_fn_meets(tl_match *x, const tl_expr *e) {
+  enum { FARTHEST = 32 }; /* fewer than the rounds of clean-up, a step of a rule takes one */
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  for (int i = 0; v && i <= FARTHEST; i++) {
+    tl_node_id n = only_user(x->m, v);
+    if (!n)
+      break;
+    const tl_node *node = tl_node_get(x->m, n);
+    if (is_named(x, e, node->op, 1, 2))
+      return tl_rv_truth(true);
+    bool through = tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) ||
+                   is_named(x, e, node->op, 2, e->n);
+    if (!through || !among_weights(x->m, n, v))
+      break;
+    v = node->results;
+  }
+  return tl_rv_truth(false);
+}
+
 tl_rv tl_rule_fn_power_of_two(tl_match *x, const tl_expr *e) {
   enum { LARGEST = 14 }; /* exponent of f16 */
   tl_rv v = tl_rule_arg(x, e, 0);

@@ -128,6 +128,8 @@ def pick_sizes(rng):
 
 
 def number(kind, what, rng):
+    if what == 'rand' and kind[0] in 'iu':
+        return str(rng.randint(1, 100))
     if what == 'rand':
         return str(round(rng.uniform(0.25, 2) * rng.choice((1, -1)), 3))
     if what == 'pos':
