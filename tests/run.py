@@ -226,6 +226,10 @@ class Tests:
         return counted([PYTHON, f'tests/conformance/{script}', '--tailor', self.tool('gcc'),
                         '--ort', ort, *more])
 
+    def nodes(self):
+        """nodes after clean-up, against ONNX Runtime and OnnxSlim"""
+        return self.against_ort('nodes.py')
+
     def emulation(self):
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
         return self.against_ort('emulate.py', '--every', '8')
@@ -243,7 +247,7 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'rules', 'random_graphs', 'cli', 'atc_lines', 'air_options', 'oom',
-         'hostile', 'ort', 'runners', 'golden_numbers', 'official', 'corpus', 'evaluate',
+         'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'determinism', 'emulation', 'fuzz']
 
 

@@ -103,7 +103,7 @@ $ tailor opt --help
 >                             run exactly these passes in this order; 'tailor
 >                             passes' lists them
 >   -O, --opt-level=0|1|2     optimization level: 0 what is needed, 1 clean-up, 2
->                             also common subexpressions (default: 2)
+>                             also fusions and common subexpressions (default: 2)
 >       --print-before[=PASS]
 >                             print the module before PASS, or every pass, on
 >                             standard error
