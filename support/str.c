@@ -16,7 +16,7 @@ int tl_sv_compare(tl_sv a, tl_sv b) {
   return a.n < b.n ? -1 : a.n > b.n;
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 tl_sv tl_sv_trim(tl_sv s) {
   while (s.n && is_blank(s.p[0])) {
@@ -296,4 +296,17 @@ void tl_buf_add_quoted(tl_buf *b, tl_sv s) {
     s.n -= n;
   }
   tl_buf_add_char(b, '"');
+}
+
+tl_sv tl_sv_shown(tl_sv text) {
+  enum { MOST = 80 };
+  tl_sv out = {text.p, 0};
+  while (out.n < text.n) {
+    tl_sv rest = {text.p + out.n, text.n - out.n};
+    size_t length = tl_utf8_length(rest);
+    if (length == 0 || *rest.p == 0 || out.n + length > MOST)
+      break;
+    out.n += length;
+  }
+  return out;
 }

@@ -28,8 +28,10 @@ static inline bool tl_sv_eq(tl_sv a, tl_sv b) {
 static inline bool tl_sv_is(tl_sv a, const char *z) { return tl_sv_eq(a, tl_sv_from(z)); }
 /* Bytewise order, shorter first on a common prefix; <0, 0, >0. */
 int tl_sv_compare(tl_sv a, tl_sv b);
-/* Strips ASCII blanks (space, tab, CR, LF) at both ends. */
+/* Strips blanks at both ends: those of C's isspace. */
 tl_sv tl_sv_trim(tl_sv s);
+/* The first characters of a text, whole ones, for messages. */
+tl_sv tl_sv_shown(tl_sv text);
 /* Cuts the part before the first `sep` off *rest and returns it; *rest becomes what follows, with
  * p == NULL when there was no further separator. Loop while rest.p != NULL. */
 tl_sv tl_sv_split(tl_sv *rest, char sep);

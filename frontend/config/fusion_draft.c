@@ -4,31 +4,8 @@
 
 #include <stdlib.h>
 
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-tl_sv tl_fusion_trim(tl_sv s) {
-  while (s.n && is_blank(s.p[0]))
-    s = (tl_sv){s.p + 1, s.n - 1};
-  while (s.n && is_blank(s.p[s.n - 1]))
-    s.n--;
-  return s;
-}
-
 int tl_fusion_on_off(tl_sv value) {
   return tl_sv_is(value, "on") ? 1 : tl_sv_is(value, "off") ? 0 : -1;
-}
-
-tl_sv tl_fusion_shown(tl_sv text) {
-  enum { MOST = 80 };
-  tl_sv out = {text.p, 0};
-  while (out.n < text.n) {
-    tl_sv rest = {text.p + out.n, text.n - out.n};
-    size_t length = tl_utf8_length(rest);
-    if (length == 0 || *rest.p == 0 || out.n + length > MOST)
-      break;
-    out.n += length;
-  }
-  return out;
 }
 
 tl_status tl_fusion_draft_add(tl_fusion_draft *draft, tl_arena *a, tl_sv name, int value,
@@ -66,7 +43,7 @@ static int by_pass(const void *a, const void *b) {
 
 static tl_status fail_repeated(tl_diag *d, const char *code, const tl_fusion_entry *first,
                                const tl_fusion_entry *second) {
-  tl_sv name = tl_fusion_shown(second->written);
+  tl_sv name = tl_sv_shown(second->written);
   if (tl_sv_eq(first->written, second->written))
     return tl_fail_code(d, TL_INVALID_ARGUMENT, code, second->at,
                         "'%.*s' is given twice, in lines %u and %u", TL_SV_ARG(name),

@@ -32,12 +32,8 @@ tl_status tl_fusion_draft_finish(tl_fusion_draft *draft, tl_diag *d, tl_arena *a
                                  tl_fusion_list *out) TL_NODISCARD;
 void tl_fusion_draft_release(tl_fusion_draft *draft);
 
-/* Blanks as C's isspace has them. */
-tl_sv tl_fusion_trim(tl_sv s);
 /* "on", "off": 1, 0; -1 for anything else. */
 int tl_fusion_on_off(tl_sv value);
-/* The first bytes of a text, for messages. */
-tl_sv tl_fusion_shown(tl_sv text);
 
 /* One grammar each. json: why the text is not JSON, if it looks like it, else NULL. */
 tl_status tl_read_fusion_lines(tl_diag *d, tl_arena *a, const char *path, tl_sv text,

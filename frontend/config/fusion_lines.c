@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Switch files in the line format, the older one: PASS:on or PASS:off, for both kinds of pass. */
-#include "frontend/config/fusion_draft.h"
-
 #include <stdio.h>
+
+#include "frontend/config/config_file.h"
+#include "frontend/config/fusion_draft.h"
 
 typedef struct line_reader {
   tl_diag *diag;
@@ -15,7 +16,7 @@ typedef struct line_reader {
 
 /* subject: what the reason is about, quoted in the message; without bytes to point to, the line. */
 static tl_status fail_line(const line_reader *r, const char *reason, tl_sv subject) {
-  tl_sv shown = tl_fusion_shown(subject);
+  tl_sv shown = tl_sv_shown(subject);
   if (!subject.p)
     return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E20003", r->at, "the line %s", reason);
   if (!r->json)
@@ -48,12 +49,12 @@ static tl_status read_all(line_reader *r, int value) {
 
 static tl_status read_line(line_reader *r, tl_sv line) {
   const char *colon = memchr(line.p, ':', line.n);
-  if (!colon && tl_fusion_trim(line).n == 0)
+  if (!colon && tl_sv_trim(line).n == 0)
     return fail_line(r, "holds blanks only; leave it out or empty it", (tl_sv){NULL, 0});
   if (!colon)
-    return fail_line(r, "has no ':' between pass and on or off", tl_fusion_trim(line));
-  tl_sv name = tl_fusion_trim((tl_sv){line.p, (size_t)(colon - line.p)});
-  tl_sv word = tl_fusion_trim((tl_sv){colon + 1, line.n - (size_t)(colon - line.p) - 1});
+    return fail_line(r, "has no ':' between pass and on or off", tl_sv_trim(line));
+  tl_sv name = tl_sv_trim((tl_sv){line.p, (size_t)(colon - line.p)});
+  tl_sv word = tl_sv_trim((tl_sv){colon + 1, line.n - (size_t)(colon - line.p) - 1});
   int value = tl_fusion_on_off(word);
   if (name.n == 0)
     return TL_OK;
@@ -61,7 +62,7 @@ static tl_status read_line(line_reader *r, tl_sv line) {
     return fail_line(r, "goes on with a byte that is no text, so that it names no pass", name);
   if (value < 0) {
     char reason[160];
-    tl_sv shown = tl_fusion_shown(name);
+    tl_sv shown = tl_sv_shown(name);
     snprintf(reason, sizeof reason, "is neither on nor off, for pass '%.*s'", TL_SV_ARG(shown));
     return fail_line(r, reason, word);
   }
@@ -77,9 +78,7 @@ tl_status tl_read_fusion_lines(tl_diag *d, tl_arena *a, const char *path, tl_sv 
                                const tl_json_error *json, tl_fusion_config *out) {
   line_reader r = {.diag = d, .arena = a, .at = {.file = path}, .json = json};
   tl_status status = TL_OK;
-  if (tl_sv_starts_with(text, "\xef\xbb\xbf")) /* a byte order mark, as Windows editors leave it */
-    text = (tl_sv){text.p + 3, text.n - 3};
-  for (tl_sv rest = text; rest.p && status == TL_OK;) {
+  for (tl_sv rest = tl_config_without_mark(text); rest.p && status == TL_OK;) {
     tl_sv line = tl_sv_split(&rest, '\n');
     r.at.line++;
     r.at.column = 1;

@@ -11,15 +11,15 @@ typedef struct pair {
 } pair;
 
 static pair split_pair(tl_sv text) {
-  pair p = {.text = tl_fusion_trim(text), .value = -1};
+  pair p = {.text = tl_sv_trim(text), .value = -1};
   const char *colon = p.text.n ? memchr(p.text.p, ':', p.text.n) : NULL;
   if (!colon) {
     p.problem = "has no ':'";
     return p;
   }
   size_t n = (size_t)(colon - p.text.p);
-  p.name = tl_fusion_trim((tl_sv){p.text.p, n});
-  p.value = tl_fusion_on_off(tl_fusion_trim((tl_sv){colon + 1, p.text.n - n - 1}));
+  p.name = tl_sv_trim((tl_sv){p.text.p, n});
+  p.value = tl_fusion_on_off(tl_sv_trim((tl_sv){colon + 1, p.text.n - n - 1}));
   if (p.name.n == 0)
     p.problem = "names no pass";
   else if (p.value < 0)
@@ -45,7 +45,7 @@ tl_status tl_read_optimization_switch(tl_diag *d, tl_arena *a, tl_location where
     }
     if (p.problem) {
       tl_warn_code(d, "W_FUSION_SKIPPED", where, "'%.*s' is skipped: it %s",
-                   TL_SV_ARG(tl_fusion_shown(p.text)), p.problem);
+                   TL_SV_ARG(tl_sv_shown(p.text)), p.problem);
       continue;
     }
     if (tl_fusion_draft_add(&draft, a, p.name, p.value, where) != TL_OK) {
@@ -61,7 +61,7 @@ static tl_status read_direct(tl_diag *d, tl_arena *a, tl_location where, const p
   if (p->problem)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
                         "'%.*s' %s\vwrite --fusion=PASS:off or --fusion=PASS:on",
-                        TL_SV_ARG(tl_fusion_shown(p->text)), p->problem);
+                        TL_SV_ARG(tl_sv_shown(p->text)), p->problem);
   if (tl_sv_is(p->name, "ALL")) {
     out->direct_all = p->value ? TL_SWITCH_ON : TL_SWITCH_OFF;
     return TL_OK;
