@@ -68,7 +68,7 @@ bool tl_mix_edits_legal(uint8_t edits) {
   return false;
 }
 
-tl_colour tl_mix_colour(uint8_t edits, tl_colour before, bool ge_colours, bool *missed) {
+tl_op_colour tl_mix_colour(uint8_t edits, tl_op_colour before, bool ge_colours, bool *missed) {
   static const uint8_t removal[TL_N_COLOURS] = {
       [TL_COLOUR_GRAY] = TL_MIX_REMOVE_GRAY,
       [TL_COLOUR_WHITE] = TL_MIX_REMOVE_WHITE,
@@ -86,7 +86,7 @@ tl_colour tl_mix_colour(uint8_t edits, tl_colour before, bool ge_colours, bool *
   return before;
 }
 
-const char *tl_colour_name(tl_colour c) {
+const char *tl_op_colour_name(tl_op_colour c) {
   static const char *const names[] = {"gray", "white", "black"};
   return names[c];
 }

@@ -5,6 +5,7 @@
 #ifndef TL_IR_PRECISION_CONFIG_H
 #define TL_IR_PRECISION_CONFIG_H
 
+#include "ir/colour.h"
 #include "ir/type.h"
 
 /* The modes behind both precision_mode and precision_mode_v2 (tl_precision_mode_info). */
@@ -20,14 +21,6 @@ typedef enum tl_precision_mode {
   TL_PRECISION_MIX_HIF8,
   TL_N_PRECISION_MODES
 } tl_precision_mode;
-
-/* Colour of an op type: what mixed modes may do with it. */
-typedef enum tl_colour {
-  TL_COLOUR_GRAY, /* follows what feeds it */
-  TL_COLOUR_WHITE, /* low */
-  TL_COLOUR_BLACK, /* as the model says */
-  TL_N_COLOURS
-} tl_colour;
 
 /* Edits of modify_mixlist, a bit set for each op type. */
 enum {
@@ -92,7 +85,7 @@ typedef struct tl_precision_config {
   const char *mode_name; /* as the user wrote it, for messages; NULL: by default */
   /* Colours: those of the SoC's table, or for all types that no edit names (presets) this one. */
   bool recoloured;
-  tl_colour unlisted; /* when recoloured */
+  tl_op_colour unlisted; /* when recoloured */
   const tl_mix_edit *mix; /* one entry a type */
   uint32_t n_mix;
   const char *mix_path;
@@ -140,8 +133,5 @@ bool tl_precision_is_inert(const tl_precision_config *c);
 bool tl_mix_edits_legal(uint8_t edits);
 /* Colour of a type after its edits, and whether a removal named a colour that the type does not
  * have (*missed; a warning). */
-tl_colour tl_mix_colour(uint8_t edits, tl_colour before, bool ge_colours, bool *missed);
-/* "white", "black", "gray" */
-const char *tl_colour_name(tl_colour c);
-
+tl_op_colour tl_mix_colour(uint8_t edits, tl_op_colour before, bool ge_colours, bool *missed);
 #endif

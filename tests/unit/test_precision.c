@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mixed precision: modes, colours, and how dtypes narrow the columns of an op. */
+#include <stdio.h>
+#include <string.h>
+
 #include "ir/precision_config.h"
+#include "passes/precision_rules.h"
 #include "tests/unit/unit.h"
 
 /* ---- modes and colours ----------------------------------------------------------------------- */
@@ -72,12 +76,12 @@ static void edits_of_colours(void) {
       {PW | MB, {W, W, W}, {W, W, W}}, /* J */
       {PW | MG, {W, W, W}, {W, W, W}}, /* K */
   };
-  static const tl_colour before[] = {TL_COLOUR_GRAY, TL_COLOUR_WHITE, TL_COLOUR_BLACK};
+  static const tl_op_colour before[] = {TL_COLOUR_GRAY, TL_COLOUR_WHITE, TL_COLOUR_BLACK};
   bool missed;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (int k = 0; k < 3; k++) {
-      tl_colour ours = tl_mix_colour(rows[i].edits, before[k], false, &missed);
-      tl_colour ge = tl_mix_colour(rows[i].edits, before[k], true, &missed);
+      tl_op_colour ours = tl_mix_colour(rows[i].edits, before[k], false, &missed);
+      tl_op_colour ge = tl_mix_colour(rows[i].edits, before[k], true, &missed);
       CU_ASSERT_EQUAL((uint8_t)ours, rows[i].ours[k]);
       CU_ASSERT_EQUAL((uint8_t)ge, rows[i].ge[k]);
     }
@@ -97,8 +101,190 @@ static void eleven_sets_of_edits(void) {
   CU_ASSERT_TRUE(tl_mix_edits_legal(TL_MIX_ADD_BLACK | TL_MIX_REMOVE_WHITE));
 }
 
+/* ---- matchers -------------------------------------------------------------------------------- */
+
+static tl_dtype dtype_of(char c) {
+  switch (c) {
+  case 'f': return TL_DTYPE_F32;
+  case 'h': return TL_DTYPE_F16;
+  case 'b': return TL_DTYPE_BF16;
+  case 'd': return TL_DTYPE_F64;
+  case 'i': return TL_DTYPE_I8;
+  case 'u': return TL_DTYPE_U8;
+  default: return TL_DTYPE_NONE;
+  }
+}
+
+enum { MAX_COLUMNS = 16 };
+
+typedef struct row {
+  uint8_t col[MAX_COLUMNS];
+  uint16_t at[MAX_COLUMNS];
+  tl_columns s;
+} row;
+
+/* One slot whose columns have the dtypes of the letters. */
+static void fill(row *r, const char *letters) {
+  r->s = (tl_columns){r->at, 0};
+  for (; letters[r->s.n]; r->s.n++) {
+    r->col[r->s.n] = (uint8_t)dtype_of(letters[r->s.n]);
+    r->at[r->s.n] = (uint16_t)r->s.n;
+  }
+}
+
+static bool left(const row *r, const char *columns) { /* such as "021" */
+  bool same = strlen(columns) == r->s.n;
+  for (uint32_t i = 0; same && i < r->s.n; i++)
+    same = r->s.at[i] == (uint16_t)(columns[i] - '0');
+  return same;
+}
+
+static void matchers_narrow_columns(void) {
+  row r;
+  fill(&r, "fhbfd");
+  CU_ASSERT_TRUE(tl_match_rise(&r.s, r.col, TL_DTYPE_F32, TL_DTYPE_NONE));
+  CU_ASSERT_TRUE(left(&r, "03"));
+  fill(&r, "fbf");
+  CU_ASSERT_TRUE(tl_match_rise(&r.s, r.col, TL_DTYPE_F16, TL_DTYPE_BF16)); /* h to f, never to b */
+  CU_ASSERT_TRUE(left(&r, "02"));
+  fill(&r, "bd");
+  CU_ASSERT_FALSE(tl_match_rise(&r.s, r.col, TL_DTYPE_F32, TL_DTYPE_NONE)); /* d is no widening */
+  CU_ASSERT_TRUE(left(&r, "01"));
+  fill(&r, "hbhb"); /* bf16 is nearer to f32; equal ones in the order of the table */
+  CU_ASSERT_TRUE(tl_match_reduce(&r.s, r.col, TL_DTYPE_F32, TL_DTYPE_NONE));
+  CU_ASSERT_TRUE(left(&r, "1302"));
+  fill(&r, "hbh");
+  CU_ASSERT_TRUE(tl_match_reduce(&r.s, r.col, TL_DTYPE_F32, TL_DTYPE_BF16));
+  CU_ASSERT_TRUE(left(&r, "02"));
+  fill(&r, "hbf");
+  CU_ASSERT_TRUE(tl_match_reduce(&r.s, r.col, TL_DTYPE_BF16, TL_DTYPE_NONE));
+  CU_ASSERT_TRUE(left(&r, "0"));
+  fill(&r, "bf");
+  CU_ASSERT_FALSE(tl_match_reduce(&r.s, r.col, TL_DTYPE_F16, TL_DTYPE_NONE)); /* nothing is below */
+  fill(&r, "fbh");
+  CU_ASSERT_TRUE(tl_match_mix(&r.s, r.col, TL_DTYPE_NONE, TL_DTYPE_NONE));
+  CU_ASSERT_TRUE(left(&r, "12"));
+  fill(&r, "fb"); /* what is forbidden is gone even though nothing was found */
+  CU_ASSERT_FALSE(tl_match_mix(&r.s, r.col, TL_DTYPE_BF16, TL_DTYPE_NONE));
+  CU_ASSERT_TRUE(left(&r, "0"));
+  fill(&r, "uiui");
+  CU_ASSERT_TRUE(tl_match_precise(&r.s, r.col, TL_DTYPE_I8, TL_DTYPE_NONE));
+  CU_ASSERT_TRUE(left(&r, "13"));
+}
+
+/* ---- what a mode picks for one input --------------------------------------------------------- */
+
+/* The dtypes for an original f, b and h; '!' nothing fits, upper case: with a warning. */
+static void check_picks(const char *ours, tl_precision_mode mode, tl_op_colour colour,
+                        const char *columns, const char *expected) {
+  char text[MAX_COLUMNS + 1] = "uid"; /* GE's test tables start with these */
+  strcat(text, columns);
+  for (int i = 0; i < 3; i++) {
+    row r;
+    fill(&r, text);
+    tl_judged_op op = {.mode = mode, .colour = colour};
+    tl_judged_tensor t = {.col = r.col, .original = dtype_of("fbh"[i]), .first = true};
+    tl_precision_rule rule;
+    tl_precision_match found = tl_precision_judge(&op, &t, &r.s, &rule);
+    char c = expected[i];
+    bool warned = c >= 'A' && c <= 'Z';
+    bool as_expected = found == TL_MATCH_NONE ? c == '!'
+                       : warned               ? found == TL_MATCH_SECOND &&
+                                      r.col[r.at[0]] == (uint8_t)dtype_of((char)(c + 'a' - 'A'))
+                                : found != TL_MATCH_SECOND &&
+                                      r.col[r.at[0]] == (uint8_t)dtype_of(c);
+    if (!as_expected)
+      fprintf(stderr, "%s, columns %s, original %c: not %c\n", ours, columns, "fbh"[i], c);
+    CU_ASSERT_TRUE(as_expected);
+  }
+}
+
+/* Results of GE's own tests of modes without colours. */
+static void picks_of_plain_modes(void) {
+  static const struct {
+    const char *columns;
+    const char *picks[5]; /* of modes[] below */
+  } rows[] = {
+      {"f", {"fff", "fff", "fff", "fff", "fff"}},
+      {"b", {"!!!", "!b!", "bb!", "!b!", "!!!"}},
+      {"h", {"hhh", "hhh", "!!h", "!!h", "hhh"}},
+      {"fb", {"fff", "fbf", "fbf", "fbf", "fff"}},
+      {"fh", {"hhh", "ffh", "ffh", "ffh", "fff"}},
+      {"bh", {"hhh", "hbh", "bbh", "!bh", "hhh"}},
+      {"fbh", {"hhh", "fbh", "fbh", "fbh", "fff"}},
+  };
+  static const tl_precision_mode modes[] = {TL_PRECISION_FORCE_FP16, TL_PRECISION_ALLOW_FP16,
+                                            TL_PRECISION_ALLOW_BF16, TL_PRECISION_ORIGIN,
+                                            TL_PRECISION_FORCE_FP32};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int k = 0; k < 5; k++)
+      check_picks(tl_precision_mode_get(modes[k])->v1[0], modes[k], TL_COLOUR_GRAY,
+                  rows[i].columns, rows[i].picks[k]);
+}
+
+/* The same of mixed modes; gray without a producer is like allow_fp32_to_fp16 and _bf16. */
+static void picks_of_mixed_modes(void) {
+  static const struct {
+    const char *columns;
+    const char *picks[6]; /* fp16 white, black, gray; bf16 white, black, gray */
+  } rows[] = {
+      {"h", {"hhh", "!!h", "hhh", "!!h", "!!h", "!!h"}},
+      {"fb", {"FbF", "fbf", "fbf", "bbb", "fbf", "fbf"}},
+      {"fh", {"hhh", "ffh", "ffh", "FFh", "ffh", "ffh"}},
+      {"bh", {"hbh", "!bh", "hbh", "bbb", "!bh", "bbh"}},
+      {"hb", {"hhh", "!bh", "hbh", "bbh", "!bh", "bbh"}},
+      {"fbh", {"hbh", "fbh", "fbh", "bbb", "fbh", "fbh"}},
+  };
+  static const tl_op_colour colours[] = {TL_COLOUR_WHITE, TL_COLOUR_BLACK, TL_COLOUR_GRAY};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int k = 0; k < 6; k++)
+      check_picks(k < 3 ? "mixed_float16" : "mixed_bfloat16",
+                  k < 3 ? TL_PRECISION_MIX_FP16 : TL_PRECISION_MIX_BF16, colours[k % 3],
+                  rows[i].columns, rows[i].picks[k]);
+}
+
+/* A gray tensor behind a producer goes by the producer's dtype, whatever its own. */
+static void gray_follows_its_producer(void) {
+  static const char picks[][3] = {"fbh", "fbh"};
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < 3; i++) {
+      row r;
+      fill(&r, "uidfbh");
+      tl_judged_op op = {.mode = k ? TL_PRECISION_MIX_BF16 : TL_PRECISION_MIX_FP16};
+      tl_judged_tensor t = {.col = r.col,
+                            .original = TL_DTYPE_F32,
+                            .producer = dtype_of("fbh"[i])};
+      tl_precision_rule rule;
+      CU_ASSERT_EQUAL(tl_precision_judge(&op, &t, &r.s, &rule), TL_MATCH_EXACT);
+      CU_ASSERT_EQUAL(rule, TL_BY_FOLLOWS);
+      CU_ASSERT_EQUAL(r.col[r.at[0]], (uint8_t)dtype_of(picks[k][i]));
+    }
+}
+
+/* Integers match themselves in every mode, or nothing. */
+static void integers_stay(void) {
+  for (unsigned mode = 0; mode < TL_N_PRECISION_MODES; mode++)
+    for (unsigned colour = 0; colour < TL_N_COLOURS; colour++) {
+      row r;
+      fill(&r, "fhbi");
+      tl_judged_op op = {.mode = (tl_precision_mode)mode, .colour = (tl_op_colour)colour};
+      tl_judged_tensor t = {.col = r.col, .original = TL_DTYPE_I8};
+      tl_precision_rule rule;
+      CU_ASSERT_EQUAL(tl_precision_judge(&op, &t, &r.s, &rule), TL_MATCH_EXACT);
+      CU_ASSERT_EQUAL(rule, TL_BY_FIXED);
+      CU_ASSERT_TRUE(left(&r, "3"));
+      t.original = TL_DTYPE_U8;
+      CU_ASSERT_EQUAL(tl_precision_judge(&op, &t, &r.s, &rule), TL_MATCH_NONE);
+    }
+}
+
 static const unit_test tests[] = {{"names of modes", names_of_modes},
                                   {"edits of colours", edits_of_colours},
                                   {"eleven sets of edits", eleven_sets_of_edits},
+                                  {"matchers narrow columns", matchers_narrow_columns},
+                                  {"picks of plain modes", picks_of_plain_modes},
+                                  {"picks of mixed modes", picks_of_mixed_modes},
+                                  {"gray follows its producer", gray_follows_its_producer},
+                                  {"integers stay", integers_stay},
                                   {NULL, NULL}};
 const unit_suite unit_suite_precision = {"precision", tests};
