@@ -8,7 +8,7 @@
  *
  * Requires:  infer-shapes.        Keeps: names and order of graph outputs.
  * Cost:      one sweep; outlining besides in proportion to distinct uses.
- * Tests:     tests/golden/expand-definitions/, tests/unit/test_definitions.c */
+ * Tests:     tests/unit/test_definitions.c, tests/conformance/nodes.py */
 #include "passes/definitions.h"
 
 #include "ir/infer.h"
