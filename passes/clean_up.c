@@ -4,7 +4,7 @@
  * Requires:  infer-shapes, which conditions ask.   Keeps: names and order of graph outputs.
  * After:     no clean-up rule fits, unless the bound on rounds was reached.
  * Cost:      one sweep, then work in proportion to what changes.
- * Tests:     tests/golden/clean-up/ */
+ * Tests:     tests/golden/rules/ */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/ruleset.h"

@@ -5,10 +5,10 @@
   nodes.py --tailor BIN --ort DIR [--work DIR] [--sample N]
 
 Two sets. *Models of bench/make_models.py*: not more nodes than ONNX Runtime's level basic and
-OnnxSlim leave (figures below), the bodies of functions counted wherever they are called; outputs equal in
-ONNX Runtime; what has functions is the same module when it is read again. *The corpus*, where ONNX
-Runtime loads a model: not more nodes than its level basic leaves in at least 98 % of them; the
-others are those of nodes.tsv, with reasons.
+OnnxSlim leave (figures below), the bodies of functions counted wherever they are called; outputs
+equal in ONNX Runtime; what has functions is the same module when it is read again. *The corpus*,
+where ONNX Runtime loads a model: not more nodes than its level basic leaves in at least 98 % of
+them; the others are those of nodes.tsv, with reasons.
 --sample N: every N-th model of the corpus only. The last line is 'N passed, M failed, K skipped'.
 """
 import argparse
