@@ -173,7 +173,7 @@ tl_status tl_resize_read(tl_eval *x, tl_resize *r) {
 /* Where result element i lies in the operand. Corners are aligned with the unrounded length. */
 static double coordinate(const tl_resize *r, int axis, double in, double i) {
   double scale = r->scale[axis], length = scale * in;
-  if (scale == 1 && r->map != TL_RESIZE_TF_CROP) /* tf_half_pixel_for_nn does nothing *
+  if (scale == 1 && r->map != TL_RESIZE_TF_CROP) /* even tf_half_pixel_for_nn moves nothing */
     return i;
   switch (r->map) {
   case TL_RESIZE_ALIGN_CORNERS: return length == 1 ? 0 : i * (in - 1) / (length - 1);
