@@ -5,14 +5,9 @@
 #define TL_IR_OPTIONS_H
 
 #include "ir/fusion_config.h"
+#include "ir/op_info.h"
 #include "ir/precision_config.h"
 #include "ir/type.h"
-
-/* Chip families that guards of the op table distinguish. */
-typedef enum tl_soc_family {
-  TL_SOC_A2, /* Ascend910B, Ascend910_93 (910C): the default */
-  TL_SOC_910 /* Ascend910 (910A) and the 310 line */
-} tl_soc_family;
 
 /* --input-shape: one entry per named input. */
 typedef struct tl_input_shape {
@@ -60,8 +55,9 @@ typedef enum tl_numerics {
 } tl_numerics;
 
 typedef struct tl_options {
-  const char *soc_version; /* as given; NULL: Ascend910B1 */
-  tl_soc_family soc;
+  const char *soc_version; /* as the device compiler spells it; NULL: Ascend910B1 */
+  const tl_soc *chip;      /* its family; ask tl_options_chip */
+  const tl_op_info_set *op_info; /* NULL: what is built in for the family */
   const char *input_format; /* "NCHW" (default), "ND", "NCDHW" */
   const tl_input_shape *input_shapes;
   uint32_t n_input_shapes;
@@ -87,10 +83,17 @@ enum { TL_FOLD_LIMIT = 65536 };
 
 /* All zero but the documented defaults. */
 static inline tl_options tl_options_default(void) {
-  return (tl_options){.soc = TL_SOC_A2,
-                      .input_format = "NCHW",
+  return (tl_options){.input_format = "NCHW",
                       .fold_limit = TL_FOLD_LIMIT,
                       .numerics = TL_NUMERICS_REASSOCIATING};
+}
+
+/* The chip family, and the op information, that options ask for. Never NULL. */
+static inline const tl_soc *tl_options_chip(const tl_options *o) {
+  return o->chip ? o->chip : tl_soc_default();
+}
+static inline const tl_op_info_set *tl_options_op_info(const tl_options *o) {
+  return o->op_info ? o->op_info : tl_op_info_builtin(tl_options_chip(o)->table);
 }
 
 #endif

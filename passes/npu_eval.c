@@ -403,7 +403,7 @@ static tl_npu_value word(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_NIN: return tl_npu_int(given(x, true));
   case TL_NPU_FN_NOUT: return tl_npu_int(given(x, false));
   case TL_NPU_FN_OPSET: return tl_npu_int(x->m->source_opset ? x->m->source_opset : INT64_MAX);
-  case TL_NPU_FN_SOC: return tl_npu_int(x->options->soc);
+  case TL_NPU_FN_SOC: return tl_npu_int(tl_options_chip(x->options)->table);
   case TL_NPU_FN_CHANNELS: return dim_value(tl_npu_dim(x, tl_operand(x->m, x->node, 0), 1));
   default: return absent;
   }

@@ -294,8 +294,8 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   o->keep_constants = strcmp(tl_settings_get(s, TL_OPTION_OO_CONSTANT_FOLDING), "false") == 0;
   o->keep_dead = strcmp(tl_settings_get(s, TL_OPTION_OO_DEAD_CODE_ELIMINATION), "false") == 0;
   if (s->value[TL_OPTION_SOC_VERSION])
-    TL_TRY(
-        tl_read_soc(d, tl_at_option(s, TL_OPTION_SOC_VERSION), s->value[TL_OPTION_SOC_VERSION], o));
+    TL_TRY(tl_read_soc(d, &s->arena, tl_at_option(s, TL_OPTION_SOC_VERSION),
+                       s->value[TL_OPTION_SOC_VERSION], o));
   TL_TRY(resolve_shapes(s, d, &ranged));
   if (s->value[TL_OPTION_OUT_NODES])
     TL_TRY(tl_read_out_nodes(d, &s->arena, tl_at_option(s, TL_OPTION_OUT_NODES),

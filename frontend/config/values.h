@@ -23,9 +23,8 @@ tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options
 /* Reads rule files; paths are joined by line feeds. */
 tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *out) TL_NODISCARD;
 
-/* Chip name to family. An unknown chip of the vendor's is taken for the newest family with a
- * warning; a name that is none is refused. */
-tl_status tl_read_soc(tl_diag *d, tl_location where, const char *text,
+/* Chip name to family; an unknown name is refused, with the nearest known one. */
+tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *text,
                       tl_options *out) TL_NODISCARD;
 
 typedef enum tl_dynamic_kind {

@@ -63,7 +63,14 @@ $ tailor convert m.onnx -o m.air --dry-run --soc-version=A100
 !   hint: 'npu-smi info' shows it; examples: Ascend910B1, Ascend310P3
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --soc-version=AscendXYZ
-! tailor: warning: --soc-version: chip 'AscendXYZ' is unknown here; the model is prepared as for Ascend910B1
+! tailor: error: --soc-version: 'AscendXYZ' is not the name of a chip [E10001]
+!   hint: 'npu-smi info' shows it; examples: Ascend910B1, Ascend310P3
+? 1
+$ tailor convert m.onnx -o m.air --dry-run --soc-version=310P3
+! tailor: error: --soc-version: '310P3' is not the name of a chip [E10001]
+!   hint: did you mean Ascend310P3? 'npu-smi info' shows it
+? 1
+$ tailor convert m.onnx -o m.air --dry-run --soc-version=ascend910b4-1
 ! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 # dynamic profiles
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,3 --dynamic-batch-size=1,2,4

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chips by the names users write, and the facts of their families (ir/soc.tbl). */
+#ifndef TL_IR_SOC_H
+#define TL_IR_SOC_H
+
+#include "support/str.h"
+
+/* Chip families that guards of the op table and built-in op information distinguish. */
+typedef enum tl_soc_family {
+  TL_SOC_A2, /* Ascend910B and what came after it: the default */
+  TL_SOC_910 /* Ascend910 (910A) and the older 310 line */
+} tl_soc_family;
+
+typedef struct tl_soc {
+  const char *name; /* of the family: "Ascend910_93" */
+  tl_soc_family table;
+  bool bf16;            /* converts to bfloat16 */
+  bool hif8;            /* converts to hifloat8 */
+  bool cube_f32;        /* products of f32 operands with f32 results */
+  const char *training; /* precision_mode of training runs by default, "" when it only infers */
+} tl_soc;
+
+/* The family of a chip, upper and lower case alike; NULL when the name is unknown. *canonical, when
+ * asked for, gets the name as the device compiler spells it: static, or of `name` itself. */
+const tl_soc *tl_soc_find(tl_sv name, tl_sv *canonical);
+/* The family of the default chip, Ascend910B1. */
+const tl_soc *tl_soc_default(void);
+/* The known name that an unknown one most likely meant; NULL when none is close. */
+const char *tl_soc_nearest(tl_sv name);
+
+#endif
