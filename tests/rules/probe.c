@@ -10,7 +10,8 @@
  *
  * times: how often the rule fired; code and why: the nearest miss where it did not; alone: whether
  * the verifier accepts the result and the evaluator computes the same from random inputs ("same",
- * "near", or what is wrong); pipeline: the same of -O2, "-" without --pipeline. */
+ * or what is wrong); pipeline: the same of -O2, and of all expansions after it if the rule is one;
+ * "-" without --pipeline. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,7 +237,8 @@ static void print_word(tl_sv text) {
     putchar(text.p[i] == '\t' || text.p[i] == '\n' ? ' ' : text.p[i]);
 }
 
-static void probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name) {
+/* *expands: whether it is an expansion. */
+static void probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name, bool *expands) {
   tl_module *b = load(p, text);
   tl_ruleset set;
   tl_ruleset_init(&set, b);
@@ -247,6 +249,7 @@ static void probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name) {
   tl_buf_init(&why);
   tl_miss miss = {.text = &why};
   uint32_t times = 0;
+  *expands = r && r->kind == TL_RULE_EXPAND;
   if (!r)
     printf("\t0\tNO_RULE\t\tnot run");
   else if (!apply(p, b, &set, r, &miss, &times))
@@ -261,8 +264,12 @@ static void probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name) {
   tl_module_destroy(b);
 }
 
-static void probe_pipeline(probe *p, tl_sv text) {
+/* All rules, expansions where one was planted: without, other rules get what is fused as it is. */
+static void probe_pipeline(probe *p, tl_sv text, bool expands) {
   tl_pipeline_options o = {.level = 2, .verify_each = true};
+  if (expands)
+    o.passes = "infer-shapes,fold-constants,identity-elimination,clean-up,graph-fusion,"
+               "common-subexpressions,dead-nodes,expand";
   tl_module *a = load(p, text), *b = load(p, text);
   if (tl_pipeline_run(b, &p->options, &o, NULL) == TL_OK)
     print_judgement(p, a, b, TL_NUMERICS_REASSOCIATING);
@@ -291,13 +298,14 @@ static void probe_case(probe *p, uint32_t number, tl_sv text) {
   tl_sv name = rule_name(text);
   printf("%u\t%.*s", number, TL_SV_ARG(name));
   p->random = UINT64_C(88172645463325252) + number;
+  bool expands = false;
   tl_module *m = load(p, text);
   if (m)
-    probe_rule(p, text, m, name);
+    probe_rule(p, text, m, name, &expands);
   else
     printf("\t0\tINVALID\t%s\tnot run", p->message);
   if (m && p->pipeline)
-    probe_pipeline(p, text);
+    probe_pipeline(p, text, expands);
   else
     printf("\t-");
   putchar('\n');

@@ -113,7 +113,7 @@ def is_apart(case, other):
     """Whether the rule of a case has no root among the nodes of another one, which runs."""
     if re.search(r'i64\[|\[\*\]|\?', other.lines[0]):  # random numbers are no shape
         return False
-    ops = set(re.findall(r'= (\w+)\(', '\n'.join(other.lines)))
+    ops = set(re.findall(r'= ([\w.:]+)\(', '\n'.join(other.lines)))
     return not ops & set(case.rule.nodes[-1].ops)
 
 
@@ -132,8 +132,8 @@ def graph(case, other, rng):
         lines = mixed([lines, more], rng)
     signature, side = beside(signature, rng)
     lines = mixed([lines, side], rng)
-    return (f'# rule {case.rule.name}\n# {case.sort} {case.what}\ngraph @g{signature} {{\n' +
-            ''.join(f'  {s}\n' for s in lines) + '}\n')
+    about = f'# rule {case.rule.name}\n# {case.sort} {case.what}'
+    return rulecases.module_of(about, signature, lines)
 
 
 def batch(program, seed, templates, rules):

@@ -4,13 +4,15 @@ because one condition fails, because an inner value is wanted elsewhere, or beca
 not fit. golden_files.py and random_graphs.py make their modules of them. A template:
 
   == RULE              followed by a graph that the rule rewrites: signature, then statements
+  == RULE like OTHER   the graph of OTHER with changes OLD => NEW; the conditions of OTHER that RULE
+                       has too come with the cases that are there for them
   - CONDITION          the same graph with changes OLD => NEW, in which just this condition fails
   + WHAT               the same graph with changes, which the rule rewrites too
   ~ WHAT               the same graph with changes, which the pattern does not fit
 
 A ... F are sizes (2, 3, 4 ..., or random, always different and above 1). <<TYPE VALUES>> is a
 constant: "fill V" repeats V, "rand" is random, "pos" random and positive. A \\n in NEW begins
-another statement."""
+another statement. The statement "opset N" says that ops of this opset are needed."""
 import glob
 import os
 import random
@@ -32,28 +34,53 @@ class Case:
         return self.sort in (TAKEN, TAKEN_TOO)
 
 
+class Template:
+    """lines: a graph; variants: [(sort, what, changes)]; changes: [(old, new)] of like's graph."""
+
+    def __init__(self, like):
+        self.like, self.lines, self.changes, self.variants = like, [], [], []
+
+
+def read_file(path, templates):
+    with open(path, encoding='utf-8') as f:
+        lines = f.read().splitlines()
+    here = changes = None
+    for line in lines:
+        head, _, rest = line.partition(' ')
+        if not line or line.startswith('# ') or (line == '#' and not here):
+            continue
+        if head == '==':
+            name, _, like = rest.partition(' like ')
+            here = templates[name] = Template(like)
+            changes = here.changes if like else None
+        elif head in (CONDITION, TAKEN_TOO, UNFIT):
+            changes = []
+            here.variants.append((head, rest, changes))
+        elif changes is not None:
+            old, _, new = line.partition(' =>')
+            changes.append((old, new.strip().replace('\\n', '\n')))
+        else:
+            here.lines.append(line)
+
+
 def read():
     """rule -> (lines, [(sort, what, [(old, new)])])"""
-    templates, name, changes = {}, None, None
+    templates = {}
     for path in sorted(glob.glob(os.path.join(HERE, 'cases', '*.txt'))):
-        with open(path, encoding='utf-8') as f:
-            lines = f.read().splitlines()
-        for line in lines:
-            head, _, rest = line.partition(' ')
-            if not line or line.startswith('# ') or (line == '#' and not name):
-                continue
-            if head == '==':
-                name, changes = rest, None
-                templates[name] = ([], [])
-            elif head in (CONDITION, TAKEN_TOO, UNFIT):
-                changes = []
-                templates[name][1].append((head, rest, changes))
-            elif changes is not None:
-                old, _, new = line.partition(' =>')
-                changes.append((old, new.strip().replace('\\n', '\n')))
-            else:
-                templates[name][0].append(line)
-    return templates
+        read_file(path, templates)
+    rules = rulefile.load()
+
+    def resolved(name):
+        t = templates[name]
+        if not t.like:
+            return t.lines, t.variants
+        lines, variants = resolved(t.like)
+        own = [what for _, what, _ in t.variants]
+        shared = [v for v in variants if v[0] == CONDITION and v[1] not in own
+                  and v[1] in rules[name].conditions]
+        return changed(lines, t.changes, f'{name} like {t.like}'), t.variants + shared
+
+    return {name: resolved(name) for name in templates}
 
 
 def changed(lines, changes, about):
@@ -171,10 +198,16 @@ def title(case):
             EDGE: f'# Near miss: a node stands behind {case.what}.'}[case.sort]
 
 
+def module_of(about, signature, body):
+    """The text of a module; statements "opset N" become its header."""
+    opset = max((s for s in body if s.startswith('opset ')), default='')
+    head = f'module {{ opset "" {opset[6:]} }}\n' if opset else ''
+    body = ''.join(f'  {s}\n' for s in body if not s.startswith('opset '))
+    return f'{about}\n{head}graph @g{signature} {{\n{body}}}\n'
+
+
 def text_of(case):
-    signature, body = statements_of(case)
-    return (f'# rule {case.rule.name}\n{title(case)}\ngraph @g{signature} {{\n' +
-            ''.join(f'  {s}\n' for s in body) + '}\n')
+    return module_of(f'# rule {case.rule.name}\n{title(case)}', *statements_of(case))
 
 
 def everything(rng=None):

@@ -31,7 +31,7 @@ class Statement:
         self.results = re.findall(r'%(\w+)', left)
         words = right.split('(')[0].split()
         self.shared, self.maybe = 'shared' in words, 'maybe' in words
-        self.ops = words[-1].split('|')
+        self.ops = words[-1].replace('"', '').split('|')
         self.call = '(' in right
         self.operands = re.findall(r'%(\w+)', right.partition('(')[2] if self.call else right)
 
@@ -63,7 +63,8 @@ def split(text):
 def explains(why, condition):
     """Whether a near miss names the condition, or that part of it which failed."""
     named = re.match(r'`(.*?)` (?:does not hold|cannot be told)', why)
-    return bool(named) and named.group(1) in [condition] + condition.split(' && ')
+    parts = [p[1:-1] if p[0] + p[-1] == '()' else p for p in condition.split(' && ')]
+    return bool(named) and named.group(1) in [condition] + parts
 
 
 def statements(text):
