@@ -16,11 +16,13 @@ typedef tl_status (*tl_pass_fn)(tl_pass *p, tl_module *m);
 typedef struct tl_fusion_remark {
   tl_sv fusion;       /* public name of the pass */
   tl_sv rule;
-  bool cleanup;       /* of kind cleanup rather than graph */
+  bool cleanup;       /* not of kind graph */
+  bool expand;        /* of kind expand */
   tl_numerics numerics;
   const char *code;   /* why not (docs/rules.md); NULL: it was applied */
   const char *reason; /* the same in words; NULL: it was applied */
   tl_sv made;         /* op of the last node that was made */
+  uint32_t n_made;    /* nodes that were made */
   const tl_sv *nodes; /* taken, or bound as far as the pattern fitted */
   uint32_t n_nodes;
   uint32_t wanted;    /* nodes of the pattern */

@@ -184,8 +184,9 @@ static void explain_overlap(engine *e, const candidate *c) {
   tl_buf_init(&text);
   tl_sv root = tl_node_where(e->m, c->node).node;
   tl_sv pass = tl_sym(e->m, taker->pass), name = tl_sym(e->m, taker->name);
-  tl_buf_printf(&text, "`%.*s` went into %.*s/%.*s", TL_SV_ARG(root), TL_SV_ARG(pass),
-                TL_SV_ARG(name));
+  tl_buf_printf(&text, "`%.*s` went into %.*s", TL_SV_ARG(root), TL_SV_ARG(pass));
+  if (taker->pass != taker->name)
+    tl_buf_printf(&text, "/%.*s", TL_SV_ARG(name));
   tl_miss miss = {.code = "OVERLAP", .text = &text, .nodes = {c->node}};
   tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, &miss);
   tl_buf_release(&text);

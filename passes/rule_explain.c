@@ -21,6 +21,7 @@ static tl_fusion_remark about(const tl_module *m, const tl_rule *r, const tl_sv 
   return (tl_fusion_remark){.fusion = tl_sym(m, r->pass),
                             .rule = tl_sym(m, r->name),
                             .cleanup = r->kind != TL_RULE_GRAPH,
+                            .expand = r->kind == TL_RULE_EXPAND,
                             .numerics = (tl_numerics)r->numerics,
                             .nodes = names,
                             .n_nodes = n,
@@ -59,6 +60,7 @@ void tl_rule_remark_applied(tl_pass *p, tl_module *m, const tl_rule *r, const tl
                             uint32_t n, const tl_built *b) {
   tl_node_id made = b->n_nodes ? b->nodes[b->n_nodes - 1] : TL_NO_NODE;
   tl_fusion_remark f = about(m, r, names, n);
+  f.n_made = b->n_nodes;
   f.made = made ? tl_op_name(m, tl_node_get(m, made)->op) : TL_SV("nothing new");
   tl_pass_fusion_remark(p, m, made, &f);
 }
@@ -88,19 +90,23 @@ typedef struct explainer {
   tl_match match;
   nearest *at; /* [MOST_PASSES] */
   uint32_t n;
+  bool lacks; /* the node at hand may be rewritten: it lacks what the rewriter is to give it */
 } explainer;
 
 /* One node alone is no near miss of a pattern of many; a rule of one node comes near when the node
- * fits and a condition is in the way, which says little of clean-up. */
+ * fits and a condition is in the way, which says little of clean-up. A node that has to be expanded
+ * is near to all that expand its op. */
 static bool is_near(const tl_rule *r, const tl_miss *miss) {
   uint32_t bound = miss->depth < r->n_match ? miss->depth : r->n_match;
+  if (r->n_match == 1 && r->kind == TL_RULE_EXPAND)
+    return miss->code;
   if (r->n_match == 1 && r->kind != TL_RULE_GRAPH)
     return false;
   return miss->code && bound > 0 && bound * 100 >= r->n_match * (uint32_t)NEAR_PERCENT;
 }
 
-/* Fits and is off, or fails: then the reason is in *miss. False when it fits and is on, which means
- * that a bound was in the way of applying it. */
+/* Fits and is off or not needed, or fails: then the reason is in *miss. False when it fits and is
+ * on, which means that a bound was in the way of applying it. */
 static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
   tl_match *x = &e->match;
   x->set = e->r->set;
@@ -110,10 +116,15 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   x->facts = e->facts;
   x->miss = miss;
   if (!tl_rule_match(x, n) || !tl_match_is_closed(x))
-    return !rule->off;
-  if (!rule->off)
+    return !rule->off && e->lacks;
+  if (!rule->off && e->lacks)
     return false;
   miss->code = NULL;
+  if (!e->lacks) {
+    tl_match_note(x, TL_MISS_BUILT, "NPU_FORM",
+                  "the pattern fits, but the node has an NPU form of its own");
+    return true;
+  }
   tl_match_note(x, TL_MISS_BUILT, "SWITCH_OFF", "the pattern fits, but the rule is off: %s",
                 rule->off);
   return true;
@@ -157,6 +168,7 @@ static void consider(void *user, tl_node_id n, const tl_rule *rule) {
 
 static void explain_node(explainer *e, const tl_rule_index *index, tl_node_id n) {
   e->n = 0;
+  e->lacks = !e->r->wants || e->r->wants(e->r->user, n);
   tl_rule_index_visit_all(index, e->r->m, n, consider, e);
   for (uint32_t i = 0; i < e->n; i++)
     tl_rule_remark_missed(e->r->pass, e->r->m, e->at[i].rule, n, &e->at[i].miss);

@@ -62,6 +62,8 @@ static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
 
 /* Is there a rule of this name, or of this pass? For tl_settings; user: the tl_cli. */
 bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind);
+/* Whether a rule of kind expand has the name. */
+bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name);
 void tl_known_rules_release(struct tl_known_rules *rules);
 
 /* Commands, one file each. */

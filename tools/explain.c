@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor explain: what fusion rules did to a model and what they nearly did, by public pass. */
+/* tailor explain: what fusion rules, or those that expand ops for the NPU, did to a model and what
+ * they nearly did, by public pass. */
 #include <stdlib.h>
 
 #include "passes/manager.h"
@@ -18,16 +19,26 @@ typedef struct explanation {
   tl_cli *cli;
   tl_arena arena;
   event_vec events; /* sorted by pass when printed */
-  const char *pass; /* the one asked for, NULL: every graph fusion */
+  bool expand;      /* expansions are asked for, not fusions */
+  const char *pass; /* the one asked for, NULL: every graph fusion, every expansion */
   const char *node; /* NULL: every node */
   bool no_memory;
 } explanation;
 
 /* ---- gathering ------------------------------------------------------------------------------ */
 
+static bool is_pass_wanted(const explanation *x, const tl_fusion_remark *f) {
+  if (x->pass)
+    return tl_sv_is(f->fusion, x->pass) || tl_sv_is(f->rule, x->pass);
+  if (!x->expand)
+    return !f->cleanup;
+  /* that a node needs no expansion is no news of it, unless somebody asks */
+  return f->expand && (x->node || !f->code || strcmp(f->code, "NPU_FORM") != 0);
+}
+
 static bool is_wanted(const explanation *x, const tl_remark *r) {
   const tl_fusion_remark *f = r->fusion;
-  bool pass = x->pass ? tl_sv_is(f->fusion, x->pass) || tl_sv_is(f->rule, x->pass) : !f->cleanup;
+  bool pass = is_pass_wanted(x, f);
   if (!pass || !x->node)
     return pass;
   if (tl_sv_is(r->node, x->node))
@@ -96,9 +107,20 @@ static void add_nodes(tl_buf *out, const tl_fusion_remark *f) {
     tl_buf_printf(out, " (%u nodes)", f->n_nodes);
 }
 
-static void add_event(tl_buf *out, const event *e) {
+static const char *done_word(const explanation *x) {
+  return x->expand ? "expanded" : "fused";
+}
+
+static void add_made(tl_buf *out, const tl_fusion_remark *f) {
+  if (f->expand && f->n_made > 1)
+    tl_buf_printf(out, " became %u nodes, %.*s the last", f->n_made, TL_SV_ARG(f->made));
+  else
+    tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
+}
+
+static void add_event(const explanation *x, tl_buf *out, const event *e) {
   const tl_fusion_remark *f = &e->f;
-  tl_buf_add_z(out, f->code ? "  not    " : "  fused  ");
+  tl_buf_printf(out, "  %-*s  ", (int)strlen(done_word(x)), f->code ? "not" : done_word(x));
   if (!tl_sv_eq(f->rule, f->fusion))
     tl_buf_printf(out, "%.*s: ", TL_SV_ARG(f->rule));
   if (f->code) {
@@ -107,7 +129,7 @@ static void add_event(tl_buf *out, const event *e) {
       tl_buf_printf(out, " (%u of %u nodes fit)", f->n_nodes, f->wanted);
   } else {
     add_nodes(out, f);
-    tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
+    add_made(out, f);
   }
   tl_buf_add_char(out, '\n');
 }
@@ -116,13 +138,13 @@ static void add_text(const explanation *x, tl_buf *out) {
   for (uint32_t i = 0; i < x->events.n;) {
     uint32_t fused;
     uint32_t end = pass_end(x, i, &fused);
-    tl_buf_printf(out, "%.*s: %u fused, %u not\n", TL_SV_ARG(x->events.at[i].f.fusion), fused,
-                  end - i - fused);
+    tl_buf_printf(out, "%.*s: %u %s, %u not\n", TL_SV_ARG(x->events.at[i].f.fusion), fused,
+                  done_word(x), end - i - fused);
     for (; i < end; i++)
-      add_event(out, &x->events.at[i]);
+      add_event(x, out, &x->events.at[i]);
   }
   if (x->events.n == 0)
-    tl_buf_add_z(out, "nothing was fused, and nothing nearly\n");
+    tl_buf_printf(out, "nothing was %s, and nothing nearly\n", done_word(x));
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -165,7 +187,7 @@ static void add_json(const explanation *x, tl_buf *out) {
     tl_buf_add_z(out, i ? ",\n {" : "\n {");
     tl_json_key(out, "pass", &first);
     tl_json_string(out, x->events.at[i].f.fusion);
-    tl_json_key(out, "fused", &first);
+    tl_json_key(out, done_word(x), &first);
     tl_buf_add_u64(out, fused);
     tl_json_key(out, "not", &first);
     tl_buf_add_u64(out, end - i - fused);
@@ -183,9 +205,18 @@ static void add_json(const explanation *x, tl_buf *out) {
 /* ---- command -------------------------------------------------------------------------------- */
 
 /* A name that nothing answers to would explain nothing, and not say why. */
-static tl_status check_pass(const explanation *x) {
+static tl_status check_pass(explanation *x) {
   tl_cli *cli = x->cli;
   tl_sv name = x->pass ? tl_sv_from(x->pass) : TL_SV("");
+  if (x->pass && tl_cli_knows_expansion(cli, name)) {
+    x->expand = true;
+    return TL_OK;
+  }
+  if (x->expand && x->pass)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_EXPAND),
+                   "no rule of kind expand is named '%s'\v"
+                   "'tailor passes --rules' lists them", x->pass);
   if (!x->pass || tl_cli_knows_pass(cli, name, TL_FUSION_GRAPH) ||
       tl_cli_knows_pass(cli, name, TL_FUSION_CLEANUP))
     return TL_OK;
@@ -209,7 +240,7 @@ static tl_status run(explanation *x) {
   tl_module *m;
   TL_TRY(tl_input_load(cli, cli->word, &m));
   tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = TL_STAGE_ALL,
+                           .stage = x->expand ? TL_STAGE_SELECT : TL_STAGE_ALL,
                            .hook = stop_on_signal,
                            .hook_user = x,
                            .remark = gather,
@@ -240,7 +271,12 @@ tl_status tl_command_explain(tl_cli *cli) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                    "no model is named\vtailor explain MODEL --fusion");
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
-  const char *pass = tl_cli_get(cli, TL_OPTION_EXPLAIN_FUSION);
+  x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);
+  if (x.expand && tl_cli_has(cli, TL_OPTION_EXPLAIN_FUSION))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                   "--fusion and --expand ask for different things\vgive one of them");
+  tl_option_id asked = x.expand ? TL_OPTION_EXPLAIN_EXPAND : TL_OPTION_EXPLAIN_FUSION;
+  const char *pass = tl_cli_get(cli, asked);
   x.pass = strcmp(pass, "all") == 0 ? NULL : pass;
   x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
   TL_TRY(check_pass(&x));

@@ -59,12 +59,26 @@ uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
 
 /* Switches are not resolved yet when this is asked: all rules are known, whatever their state. What
  * is wrong with a rule file, the pipeline says. */
-bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
-  tl_cli *cli = user;
+static void read_quietly(tl_cli *cli) {
   tl_options options = cli->settings.options;
   options.fusion = NULL;
   if (!cli->rules)
     (void)read_rules(&options, NULL, &cli->rules);
+}
+
+bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name) {
+  read_quietly(cli);
+  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    if (rule->kind == TL_RULE_EXPAND && tl_sv_eq(tl_sym(cli->rules->m, rule->name), name))
+      return true;
+  }
+  return false;
+}
+
+bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
+  tl_cli *cli = user;
+  read_quietly(cli);
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
     if (rule->kind <= TL_RULE_GRAPH && tl_rule_fusion_kind(rule) == kind &&

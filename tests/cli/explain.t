@@ -66,3 +66,32 @@ $ tailor explain m.tir --fusion=Nobody
 $ tailor explain m.tir --fusion=SoftmaxFusionPass
 ! tailor: error: --fusion: this version has no rules for 'SoftmaxFusionPass'
 ? 3
+# Expansions, for the chip that is asked for: what was spelled out, and why the rest was not.
+$ printf 'graph @g(%%x: f32[2,n,4], %%q: f64[2,3], %%m: f32[2,3], %%w: f32[3,4], %%b: f32[4]) -> (%%a, %%o, %%t, %%f) {\n  const %%depth: i64[] = 3\n  const %%v: f32[2] = [0.5, 2.0]\n  %%a = ArgMax(%%x) @last {axis=1, keepdims=0, select_last_index=1}\n  %%o = OneHot(%%q, %%depth, %%v) @hot\n  %%t = ThresholdedRelu(%%x) @threshold\n  %%f = Gemm(%%m, %%w, %%b) @form\n}\n' >e.tir; tailor explain e.tir --expand
+> ExpandArgKeepdims: 0 expanded, 1 not
+>   not       `last`: ATTR: `last`: attribute keepdims is not 1
+> ExpandArgLast: 0 expanded, 1 not
+>   not       `last`: DYNAMIC: `dim(%x, $a) > 0` cannot be told: dim(%x, $a) is unknown, %x is `x`: f32[2,n,4], $a is 1
+> ExpandOneHot: 0 expanded, 1 not
+>   not       `hot`: DTYPE: `dtype(%i) in [i8, i16, i32, i64, f32, f16]` does not hold: dtype(%i) is f64, %i is `q`: f64[2,3]
+> ExpandThresholdedRelu: 1 expanded, 0 not
+>   expanded  `threshold` became 2 nodes, Where the last
+$ tailor explain e.tir --fusion=ExpandThresholdedRelu; tailor explain e.tir --expand=ExpandOneHot --json
+> ExpandThresholdedRelu: 1 expanded, 0 not
+>   expanded  `threshold` became 2 nodes, Where the last
+> [
+>  {"pass": "ExpandOneHot", "expanded": 0, "not": 1, "events": [
+>   {"rule": "ExpandOneHot", "effect": false, "node": "hot", "why_not": "DTYPE", "reason": "`dtype(%i) in [i8, i16, i32, i64, f32, f16]` does not hold: dtype(%i) is f64, %i is `q`: f64[2,3]", "pattern_nodes": 1, "nodes": ["hot"]}]}
+> ]
+$ tailor explain e.tir --expand --node=form; tailor explain e.tir --expand --node=nobody
+> ExpandGemmAdd: 0 expanded, 1 not
+>   not       `form`: NPU_FORM: the pattern fits, but the node has an NPU form of its own
+> nothing was expanded, and nothing nearly
+$ tailor explain e.tir --expand=Nobody
+! tailor: error: --expand: no rule of kind expand is named 'Nobody'
+!   hint: 'tailor passes --rules' lists them
+? 1
+$ tailor explain e.tir --expand --fusion
+! tailor: error: --fusion and --expand ask for different things
+!   hint: give one of them
+? 1
