@@ -2,6 +2,8 @@
 /* Text to a tree whose values know their places. */
 #include "frontend/config/json.h"
 
+#include <stdlib.h>
+
 /* cJSON uses valueint of numbers only, and configuration files hold none that matter: it takes the
  * value's place in document order. The scanner has bounded the depth. */
 static int number_values(cJSON *item, int next) {
@@ -25,6 +27,48 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) {
   }
   (void)number_values(out->root, 0);
   return TL_OK;
+}
+
+/* Offset behind the comment that starts at `from`; 0 when it does not end. */
+static size_t behind_comment(const char *text, size_t from, size_t n) {
+  bool line = text[from + 1] == '/';
+  for (size_t i = from + 2; i < n; i++) {
+    if (line ? text[i] == '\n' : text[i] == '/' && text[i - 1] == '*' && i > from + 2)
+      return line ? i : i + 1;
+  }
+  return line ? n : 0;
+}
+
+/* Writes blanks over comments; lines stay where they are. A comment that does not end stays: the
+ * scanner stops at it. */
+static void blank_comments(char *text, size_t n) {
+  bool in_string = false;
+  for (size_t i = 0; i + 1 < n; i++) {
+    if (in_string && text[i] == '\\')
+      i++;
+    else if (text[i] == '"')
+      in_string = !in_string;
+    if (in_string || text[i] != '/' || (text[i + 1] != '/' && text[i + 1] != '*'))
+      continue;
+    size_t end = behind_comment(text, i, n);
+    if (!end)
+      return;
+    for (; i < end; i++)
+      text[i] = text[i] == '\n' ? '\n' : ' ';
+    i--; /* the loop steps over the byte behind it */
+  }
+}
+
+tl_status tl_json_parse_commented(tl_sv text, tl_json *out, tl_json_error *error) {
+  *out = (tl_json){0};
+  char *copy = malloc(text.n ? text.n : 1);
+  if (!copy)
+    return TL_NO_MEMORY;
+  memcpy(copy, text.n ? text.p : "", text.n);
+  blank_comments(copy, text.n);
+  tl_status status = tl_json_parse((tl_sv){copy, text.n}, out, error);
+  free(copy);
+  return status;
 }
 
 void tl_json_release(tl_json *json) {

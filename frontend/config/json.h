@@ -32,6 +32,9 @@ typedef struct tl_json_error {
 /* Parses a text; a byte order mark at its start is skipped. TL_OK; TL_INVALID_ARGUMENT with *error
  * filled and nothing reported; TL_NO_MEMORY. On success release *out. */
 tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) TL_NODISCARD;
+/* The same, but comments (from "//" to the end of the line, and between "/" "*" and "*" "/") count
+ * as blanks. */
+tl_status tl_json_parse_commented(tl_sv text, tl_json *out, tl_json_error *error) TL_NODISCARD;
 void tl_json_release(tl_json *json);
 
 /* Place of a value's key, or of the value where it has none. */

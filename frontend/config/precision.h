@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and options of mixed precision (spec precision.md sections 3 and 4). Each reader fills the
+ * members of *out that it is about; everything they point to is in the arena, or is `path`, which
+ * must live as long. All problems of a file are reported in one go. docs/precision.md: the forms. */
+#ifndef TL_FRONTEND_CONFIG_PRECISION_H
+#define TL_FRONTEND_CONFIG_PRECISION_H
+
+#include "ir/options.h"
+#include "support/arena.h"
+#include "support/diag.h"
+
+/* --modify-mixlist: JSON, comments allowed. E21001 not there, E21002 no such file in form, E20003 a
+ * type in lists that contradict each other. */
+tl_status tl_read_mixlist(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                          tl_precision_config *out) TL_NODISCARD;
+tl_status tl_read_mixlist_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
+                               tl_precision_config *out) TL_NODISCARD;
+
+/* --keep-dtype: a node name or OpType::Type a line. E10410, E13001, E10003. */
+tl_status tl_read_keep_dtype(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                             tl_precision_config *out) TL_NODISCARD;
+tl_status tl_read_keep_dtype_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
+                                  tl_precision_config *out) TL_NODISCARD;
+
+/* --customize-dtypes: [OpType::]NAME:InputDtype:LIST,OutputDtype:LIST a line. E20101, E20003. */
+tl_status tl_read_custom_dtypes(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                                tl_precision_config *out) TL_NODISCARD;
+tl_status tl_read_custom_dtypes_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
+                                     tl_precision_config *out) TL_NODISCARD;
+
+/* --output-type: TYPE, or NODE:INDEX:TYPE;... where every node:index is one of options->out_nodes
+ * (filled before). E10001. */
+tl_status tl_read_output_type(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                              const tl_options *options, tl_precision_config *out) TL_NODISCARD;
+
+/* --input-fp16-nodes: names joined by ';'. Whether there are such inputs, the pass says. */
+tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                              tl_precision_config *out) TL_NODISCARD;
+
+/* --to-float: GLOB=float16|bfloat16|float32, several joined by line feeds. */
+tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                           tl_precision_config *out) TL_NODISCARD;
+
+/* A dtype as users of the NPU stack write it, in any case: "float", "FP16", "bfloat16", "DT_INT8"
+ * ...; TL_DTYPE_NONE when it is none. */
+tl_dtype tl_user_dtype(tl_sv name);
+
+#endif
