@@ -24,18 +24,53 @@ static const tl_pattern_node *deciding_producer(const tl_rule *r) {
   return NULL;
 }
 
+/* One bit an op; different ops may share one, which only costs a look in vain. */
+static uint64_t bit_of(tl_op_id op) { return UINT64_C(1) << (tl_hash_mix(3, op) & 63); }
+
+/* Bits of the ops that must make operands of a pattern node. */
+static uint64_t producers_of(const tl_rule *r, const tl_pattern_node *p) {
+  uint64_t bits = 0;
+  for (uint8_t i = 0; i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    if (o->kind != TL_PATTERN_VALUE || r->values[o->value].node == TL_RULE_NODES)
+      continue;
+    const tl_pattern_node *made = &r->match[r->values[o->value].node];
+    if (!made->maybe && made->n_ops == 1)
+      bits |= bit_of(made->ops[0]);
+  }
+  return bits;
+}
+
+/* What the rule asks of the surroundings of its root, whatever its kinds of backtracking. */
+static tl_rule_signature signature_of(const tl_rule *r) {
+  const tl_pattern_node *root = &r->match[r->n_match - 1];
+  tl_rule_signature s = {.near = producers_of(r, root)};
+  for (uint8_t i = 0; i < root->n_operands; i++) {
+    const tl_pattern_operand *o = &root->operands[i];
+    if (o->kind == TL_PATTERN_CONSTANT || o->kind == TL_PATTERN_NUMBER)
+      s.constant = true;
+    if (o->kind != TL_PATTERN_VALUE || r->values[o->value].node == TL_RULE_NODES)
+      continue;
+    const tl_pattern_node *made = &r->match[r->values[o->value].node];
+    if (!made->maybe)
+      s.far |= producers_of(r, made);
+  }
+  return s;
+}
+
 static bool add_rule(tl_rule_index *x, const tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   const tl_pattern_node *made = deciding_producer(r);
+  tl_rule_signature wants = signature_of(r);
   for (uint8_t i = 0; i < root->n_ops; i++) {
     if (root->ops[i] < x->n_ops)
       x->roots[root->ops[i]] = 1;
     if (!made && !tl_rule_entry_vec_push(
-                     &x->entries, (tl_rule_entry){key_of(root->ops[i], ANY_PRODUCER), r}))
+                     &x->entries, (tl_rule_entry){key_of(root->ops[i], ANY_PRODUCER), r, wants}))
       return false;
     for (uint8_t k = 0; made && k < made->n_ops; k++)
       if (!tl_rule_entry_vec_push(&x->entries,
-                                  (tl_rule_entry){key_of(root->ops[i], made->ops[k]), r}))
+                                  (tl_rule_entry){key_of(root->ops[i], made->ops[k]), r, wants}))
         return false;
   }
   if (r->depth > x->depth)
@@ -99,11 +134,65 @@ void tl_rule_index_release(tl_rule_index *x) {
   *x = (tl_rule_index){0};
 }
 
-static void visit_key(const tl_rule_index *x, uint64_t key, tl_node_id n, tl_rule_visit fn,
-                      void *user) {
-  const tl_rule_slot *s = slot_of(x, key);
+typedef struct visit {
+  const tl_rule_index *x;
+  const tl_module *m;
+  tl_node_id node;
+  tl_rule_signature has; /* `far` is filled when a rule asks */
+  bool far_known;
+  tl_rule_visit fn;
+  void *user;
+} visit;
+
+static uint64_t producer_bits(const tl_module *m, tl_node_id n) {
+  uint64_t bits = 0;
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    if (p)
+      bits |= bit_of(tl_node_get(m, p)->op);
+  }
+  return bits;
+}
+
+static uint64_t far_bits(const tl_module *m, tl_node_id n) {
+  uint64_t bits = 0;
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    if (p)
+      bits |= producer_bits(m, p);
+  }
+  return bits;
+}
+
+static bool may_fit(visit *v, const tl_rule_signature *wants) {
+  if ((wants->constant && !v->has.constant) || (wants->near & ~v->has.near))
+    return false;
+  if (wants->far && !v->far_known) {
+    v->has.far = far_bits(v->m, v->node);
+    v->far_known = true;
+  }
+  return !(wants->far & ~v->has.far);
+}
+
+static void visit_key(visit *v, uint64_t key) {
+  const tl_rule_slot *s = slot_of(v->x, key);
+  const tl_rule_entry *at = v->x->entries.at + s->first;
   for (uint32_t i = 0; i < s->n; i++)
-    fn(user, n, x->entries.at[s->first + i].rule);
+    if (may_fit(v, &at[i].wants))
+      v->fn(v->user, v->node, at[i].rule);
+}
+
+static bool has_constant(const tl_module *m, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    if (v && tl_value_constant(m, v))
+      return true;
+  }
+  return false;
 }
 
 /* True when an operand before i has a producer of the same op: its rules were visited then. */
@@ -122,12 +211,14 @@ void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id 
   const tl_node *node = tl_node_get(m, n);
   if (node->op >= x->n_ops || !x->roots[node->op])
     return;
-  visit_key(x, key_of(node->op, ANY_PRODUCER), n, fn, user);
+  visit all = {.x = x, .m = m, .node = n, .fn = fn, .user = user,
+               .has = {.near = producer_bits(m, n), .constant = has_constant(m, node)}};
+  visit_key(&all, key_of(node->op, ANY_PRODUCER));
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;
     tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
     if (p && !seen_before(m, n, i, tl_node_get(m, p)->op))
-      visit_key(x, key_of(node->op, tl_node_get(m, p)->op), n, fn, user);
+      visit_key(&all, key_of(node->op, tl_node_get(m, p)->op));
   }
 }
 

@@ -256,7 +256,6 @@ static tl_rv as_dtype(tl_rv v, tl_rv like) {
 static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
   const tl_attr *a = tl_node_attr_or_default(x->m, n, p->name);
   tl_rv v = a ? rv_of_attr(a) : (tl_rv){0};
-  tl_sv name = tl_sym(x->m, p->name);
   if (p->captures) {
     if (x->named >> p->index & 1)
       return same_rv(x->names[p->index], v);
@@ -267,7 +266,9 @@ static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint
   tl_rv wanted = tl_expr_eval(x, p->expr);
   if (same_rv(as_dtype(v, wanted), wanted))
     return true;
-  tl_sv text = p->expr->text, where = node_name(x, n);
+  if (!x->miss)
+    return false;
+  tl_sv name = tl_sym(x->m, p->name), text = p->expr->text, where = node_name(x, n);
   tl_match_note(x, depth, "ATTR", "`%.*s`: attribute %.*s is not %.*s", TL_SV_ARG(where),
                 TL_SV_ARG(name), TL_SV_ARG(text));
   return false;
@@ -291,6 +292,8 @@ static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, ui
     const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
     if (known && known->has_default && tl_attr_equal(x->m, a, &known->value))
       continue;
+    if (!x->miss)
+      return false;
     tl_sv name = tl_sym(x->m, a->name), where = node_name(x, n);
     tl_match_note(x, depth, "ATTR", "`%.*s` sets attribute %.*s, which the rule does not provide "
                                     "for", TL_SV_ARG(where), TL_SV_ARG(name));
@@ -314,6 +317,8 @@ static bool match_steps(tl_match *x, uint32_t step);
 static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(x->m, n);
   if (!has_op(p, node->op)) {
+    if (!x->miss)
+      return false;
     tl_sv wanted = tl_op_name(x->m, p->ops[0]), found = tl_op_name(x->m, node->op);
     tl_sv where = node_name(x, n);
     tl_match_note(x, depth, "OP", "`%.*s` is %.*s, not %.*s", TL_SV_ARG(where), TL_SV_ARG(found),
@@ -348,8 +353,10 @@ static unsigned count_choices(const tl_match *x, const tl_pattern_node *p) {
 }
 
 static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  if (!x->miss)
+    return;
   tl_sv where = node_name(x, n);
-  for (uint8_t i = 0; x->miss && i < p->n_operands; i++) {
+  for (uint8_t i = 0; i < p->n_operands; i++) {
     const tl_pattern_operand *o = &p->operands[i];
     tl_value_id v = tl_operand(x->m, n, i);
     if (o->kind == TL_PATTERN_VALUE && v && x->rule->values[o->value].node != TL_RULE_NODES) {
@@ -376,6 +383,12 @@ static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
                   tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
                   p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
   unsigned choices = has_two_lists(p) ? count_operands(x, n) : count_choices(x, p);
+  if (choices == 1 && !commutes) { /* nothing to choose: whoever chose before goes back */
+    if (bind_operands(x, p, n, false, 0))
+      return match_steps(x, step + 1);
+    note_operands(x, p, n, step);
+    return false;
+  }
   saved before = save(x);
   bool fitted = false;
   for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)
