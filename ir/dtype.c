@@ -57,6 +57,13 @@ tl_dtype tl_dtype_from_onnx(int64_t number) {
   return TL_DTYPE_NONE;
 }
 
+tl_dtype tl_dtype_from_ge(int64_t number) {
+  for (int d = 1; d < TL_N_DTYPES && number >= 0; d++)
+    if (table[d].ge_internal == number)
+      return (tl_dtype)d;
+  return TL_DTYPE_NONE;
+}
+
 tl_dtype tl_dtype_from_name(tl_sv name) {
   for (int d = 1; d < TL_N_DTYPES; d++)
     if (tl_sv_is(name, table[d].name))

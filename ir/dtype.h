@@ -69,6 +69,7 @@ typedef struct tl_dtype_info {
 const tl_dtype_info *tl_dtype_get(tl_dtype d);
 /* TL_DTYPE_NONE when no dtype has that number or name. */
 tl_dtype tl_dtype_from_onnx(int64_t number);
+tl_dtype tl_dtype_from_ge(int64_t number); /* of ge_internal */
 tl_dtype tl_dtype_from_name(tl_sv name);
 bool tl_dtype_is_float(tl_dtype d);   /* any floating-point type, fp8 and fp4 included */
 bool tl_dtype_is_integer(tl_dtype d); /* signed or unsigned, bool excluded */

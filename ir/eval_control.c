@@ -144,14 +144,30 @@ static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t a
 /* ---- If ------------------------------------------------------------------------------------- */
 
 static tl_status read_condition(tl_eval *x, const tl_host *t, bool *out) {
-  if (!t || t->kind != TL_HOST_TENSOR || t->n != 1)
+  if (!t || t->kind != TL_HOST_TENSOR || t->n != 1 || t->dtype != TL_DTYPE_BOOL)
     return tl_eval_fail(x, "the condition must be one bool");
   *out = ((const uint8_t *)t->data)[0] != 0;
   return TL_OK;
 }
 
+/* Operands behind the condition are what the bodies of npu::If take. */
+static tl_status body_inputs(tl_eval *x, tl_host ***out, uint32_t *n) {
+  *n = x->n_in > 1 ? x->n_in - 1 : 0;
+  *out = tl_eval_scratch(x, *n + 1u, sizeof **out);
+  if (!*out)
+    return tl_eval_no_memory(x);
+  for (uint32_t i = 0; i < *n; i++) {
+    if (!x->in[i + 1])
+      return tl_eval_fail(x, "operand %u is absent", i + 1);
+    (*out)[i] = (tl_host *)(uintptr_t)x->in[i + 1]; /* only counted */
+  }
+  return TL_OK;
+}
+
 tl_status tl_eval_if(tl_eval *x) {
   bool condition;
+  tl_host **inputs;
+  uint32_t n_inputs;
   TL_TRY(read_condition(x, tl_eval_in(x, 0), &condition));
   tl_graph_id body =
       tl_eval_body_attr(x, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
@@ -159,7 +175,8 @@ tl_status tl_eval_if(tl_eval *x) {
   if (!body || n != tl_node_get(x->m, x->node)->n_results)
     return tl_eval_fail(x, "the branch gives %u values, the node has %u results", n,
                         tl_node_get(x->m, x->node)->n_results);
-  return tl_eval_body(x, body, NULL, 0, x->out, n);
+  TL_TRY(body_inputs(x, &inputs, &n_inputs));
+  return tl_eval_body(x, body, inputs, n_inputs, x->out, n);
 }
 
 /* ---- Loop ----------------------------------------------------------------------------------- */

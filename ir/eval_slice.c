@@ -108,17 +108,18 @@ static tl_status part_size(tl_eval *x, uint32_t n, int64_t dim, int64_t *part) {
   return TL_OK;
 }
 
-/* Split and com.microsoft::SplitTraining. */
-tl_status tl_eval_split(tl_eval *x) {
+/* Operands: data, sizes or none, axis or none, which is then an attribute. */
+static tl_status split(tl_eval *x) {
   tl_units from;
   tl_box b;
   uint32_t axis, n = tl_node_get(x->m, x->node)->n_results;
   tl_int_list sizes;
-  int64_t part = 0;
+  int64_t place, part = 0;
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_units(x, 0, &from));
   const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), t->rank, &axis));
+  TL_TRY(tl_eval_operand_int(x, 2, tl_eval_int(x, TL_SYM_axis, 0), &place));
+  TL_TRY(tl_eval_axis(x, place, t->rank, &axis));
   if (!n)
     return TL_OK;
   TL_TRY(tl_eval_operand_ints(x, 1, &sizes));
@@ -132,6 +133,17 @@ tl_status tl_eval_split(tl_eval *x) {
     b.start[axis] += b.n[axis];
   }
   return TL_OK;
+}
+
+/* ARG 0: Split and com.microsoft::SplitTraining; 1: npu::Split, axis and data; 2: npu::SplitV. */
+tl_status tl_eval_split(tl_eval *x) {
+  const tl_host *first = tl_eval_in(x, 0), *second = tl_eval_in(x, 1);
+  const tl_host *const forms[][3] = {
+      {first, second, NULL}, {second, NULL, first}, {first, second, tl_eval_in(x, 2)}};
+  tl_eval as_split = *x;
+  as_split.in = forms[x->arg];
+  as_split.n_in = 3;
+  return split(&as_split);
 }
 
 /* ---- crops ---------------------------------------------------------------------------------- */

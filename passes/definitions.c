@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two passes over tl:: ops.
+/* Two passes over ops that are defined by ONNX's.
  *
- * expand-definitions: each becomes the nodes of its definition; for the evaluator, which knows
- * ONNX's ops only.
- * outline-definitions: each distinct use gets a body of its own beside the module, which ONNX
- * output writes as a model-local function; the nodes stay.
+ * expand-definitions: each tl:: or npu:: op becomes the nodes of its definition; for the evaluator,
+ * which knows ONNX's ops and few others.
+ * outline-definitions: each distinct use of a tl:: op gets a body of its own beside the module,
+ * which ONNX output writes as a model-local function; the nodes stay.
  *
  * Requires:  infer-shapes.        Keeps: names and order of graph outputs.
  * Cost:      one sweep; outlining besides in proportion to distinct uses.
@@ -24,23 +24,33 @@ static bool is_defined_op(const tl_module *m, tl_node_id n) {
   return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_tl;
 }
 
-bool tl_has_defined_ops(const tl_module *m) {
+static bool is_npu_op(const tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_npu;
+}
+
+static bool has_ops(const tl_module *m, bool (*wanted)(const tl_module *, tl_node_id)) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
     TL_FOR_NODES(m, m->graphs.at[i], n)
-      if (is_defined_op(m, n))
+      if (wanted(m, n))
         return true;
   }
   return false;
 }
 
+bool tl_has_defined_ops(const tl_module *m) { return has_ops(m, is_defined_op); }
+
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   const tl_ruleset *rules;
-  if (!tl_has_defined_ops(m))
+  if (!tl_has_defined_ops(m) && !has_ops(m, is_npu_op))
     return TL_OK;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_DEFINE, &rules));
-  return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL});
+  TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL}));
+  if (!has_ops(m, is_npu_op))
+    m->form = TL_FORM_CANONICAL;
+  return TL_OK;
 }
 
 /* ---- outlining ------------------------------------------------------------------------------ */

@@ -329,14 +329,6 @@ static uint8_t own_kind(uint8_t kind) {
   return kinds[kind];
 }
 
-/* Number of a type in integer attributes, back to the type. */
-static tl_dtype from_internal(int64_t number) {
-  for (unsigned d = TL_DTYPE_F32; d < TL_N_DTYPES; d++)
-    if (tl_dtype_get((tl_dtype)d)->ge_internal == number)
-      return (tl_dtype)d;
-  return TL_DTYPE_NONE;
-}
-
 static tl_attr list_attr(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_value v) {
   tl_attr none = {.name = name};
   const double *fs;
@@ -376,8 +368,8 @@ tl_attr tl_npu_attr_from(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_va
     return v.kind == TL_NPU_V_FLOAT ? tl_attr_float(name, (float)v.u.f) : none;
   case TL_ATTR_STRING: return v.kind == TL_NPU_V_STRING ? tl_attr_string(name, v.u.s) : none;
   case TL_ATTR_DTYPE:
-    if (is_int && from_internal(v.u.i) != TL_DTYPE_NONE)
-      return tl_attr_dtype(name, from_internal(v.u.i));
+    if (is_int && tl_dtype_from_ge(v.u.i) != TL_DTYPE_NONE)
+      return tl_attr_dtype(name, tl_dtype_from_ge(v.u.i));
     return v.kind == TL_NPU_V_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.u.i) : none;
   case TL_ATTR_TENSOR: return v.kind == TL_NPU_V_TENSOR ? tl_attr_tensor(name, v.u.t) : none;
   case TL_ATTR_INTS:

@@ -46,7 +46,7 @@ struct tl_pass {
   tl_remark_fn remark; /* NULL: nobody listens */
   void *remark_user;
   tl_fusion_stats *fusions; /* counts of fusion passes; NULL: not wanted */
-  struct tl_ruleset *rules[2]; /* owned by whoever runs passes; see tl_pass_rules */
+  struct tl_ruleset *rules[3]; /* owned by whoever runs passes; see tl_pass_rules */
   bool explain;        /* near misses are wanted too; costs a sweep over all rules */
   uint64_t *rewrites;  /* counts over the whole pipeline */
   uint64_t limit;      /* no rewrite beyond this number (UINT64_MAX: none) */

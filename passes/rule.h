@@ -21,7 +21,7 @@ typedef enum tl_rule_kind {
   TL_RULE_CLEANUP, /* canonical to canonical, to a fixed point */
   TL_RULE_GRAPH,   /* graph fusion under a public pass name */
   TL_RULE_EXPAND,  /* select: one canonical node as several with NPU forms */
-  TL_RULE_DEFINE,  /* what a tl:: op means */
+  TL_RULE_DEFINE,  /* what a tl:: or npu:: op means */
   TL_N_RULE_KINDS
 } tl_rule_kind;
 
@@ -184,12 +184,15 @@ typedef struct tl_ruleset {
   tl_module *m;
   tl_arena arena;   /* rules and their parts */
   tl_rule_vec rules; /* in the order of definition, overridden ones removed */
+  uint32_t next;     /* index of the next rule */
   bool only_definitions; /* texts are read, rules are left out: what outlining needs */
   unsigned kinds;        /* TL_RULE_BIT set: built-in texts without any of these are not read, since
                             reading them all costs milliseconds; 0: all are */
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))
+/* Texts that say what NPU ops mean: read only where a module has such ops. */
+#define TL_RULE_NPU_BIT TL_RULE_BIT(TL_N_RULE_KINDS)
 
 void tl_ruleset_init(tl_ruleset *s, tl_module *m);
 void tl_ruleset_release(tl_ruleset *s);

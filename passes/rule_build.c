@@ -274,7 +274,7 @@ static bool build_node(build *b, const tl_pattern_node *p) {
     return false;
   for (uint8_t i = 0; i < p->n_results; i++) {
     uint8_t v = p->results[i];
-    bool own = v != TL_RULE_VALUES && !is_output(b->x->rule, v);
+    bool own = v != TL_RULE_VALUES && !(is_output(b->x->rule, v) && (b->x->bound >> v & 1));
     names[i] = own ? fresh_name(b, tl_op_name(m, spec.op)) : 0;
     if (names[i] == TL_NO_SYMBOL)
       return out_of_memory(b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is checked of a rule when it is loaded, and the order in which its pattern is walked. */
+#include "ir/ops_gen.h"
 #include "passes/rule.h"
 
 /* n: the statement that is wrong; NULL: the rule as a whole. */
@@ -125,8 +126,9 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
     if (n->n_results > row->max_results)
       return fail(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
                   row->max_results, n->n_results);
+    bool any = !building && row->domain_symbol == TL_SYM_npu; /* plugins add to prototypes */
     for (uint8_t i = 0; i < n->n_attrs; i++)
-      if (!tl_op_attr_find(row, n->attrs[i].name)) {
+      if (!any && !tl_op_attr_find(row, n->attrs[i].name)) {
         tl_sv attr = tl_sym(s->m, n->attrs[i].name);
         return fail(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name),
                     TL_SV_ARG(attr));

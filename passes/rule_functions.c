@@ -308,6 +308,12 @@ tl_rv tl_rule_fn_onnx(tl_match *x, const tl_expr *e) {
   return v.kind == TL_RV_DTYPE ? tl_rv_int(tl_dtype_get((tl_dtype)v.i)->onnx) : tl_rv_none();
 }
 
+tl_rv tl_rule_fn_ge(tl_match *x, const tl_expr *e) {
+  tl_rv v = tl_rule_arg(x, e, 0);
+  tl_dtype d = v.kind == TL_RV_INT ? tl_dtype_from_ge(v.i) : TL_DTYPE_NONE;
+  return d == TL_DTYPE_NONE ? tl_rv_none() : (tl_rv){.kind = TL_RV_DTYPE, .i = d};
+}
+
 /* ---- whole shapes --------------------------------------------------------------------------- */
 
 tl_rv tl_rule_fn_known(tl_match *x, const tl_expr *e) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matcher: walks a rule's steps from the root, with backtracking over the orders of commutative
  * operands, over nodes that may be missing and over users of a value. */
+#include "ir/ops_gen.h"
 #include "passes/rule.h"
 
 enum { MOST_BINDINGS = 100000 };
@@ -229,7 +230,9 @@ static tl_rv rv_of_attr(const tl_attr *a) {
   case TL_ATTR_BOOL: return (tl_rv){.kind = TL_RV_BOOL, .i = a->u.i};
   case TL_ATTR_FLOAT: return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)a->u.f};
   case TL_ATTR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = a->u.s};
-  case TL_ATTR_INTS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
+  case TL_ATTR_INTS:
+  case TL_ATTR_BOOLS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
+  case TL_ATTR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = a->u.i};
   default: return (tl_rv){0};
   }
 }
@@ -281,7 +284,8 @@ static bool is_mentioned(const tl_pattern_node *p, tl_symbol name) {
   return false;
 }
 
-/* What a closed pattern does not mention must have its default. */
+/* What a closed pattern does not mention must have its default. NPU ops carry marks besides, such
+ * as original_type, that no prototype knows. */
 static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(x->m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -290,6 +294,8 @@ static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, ui
     if (is_mentioned(p, a->name))
       continue;
     const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
+    if (!known && row && row->domain_symbol == TL_SYM_npu)
+      continue;
     if (known && known->has_default && tl_attr_equal(x->m, a, &known->value))
       continue;
     if (!x->miss)
@@ -337,8 +343,8 @@ static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint
     if (named && !bind_value(x, p->results[r], v))
       return false;
   }
-  if (p->n_results > node->n_results)
-    return false;
+  if (p->n_results > node->n_results && x->rule->kind != TL_RULE_DEFINE)
+    return false; /* a definition may give more than the node has */
   for (uint8_t i = 0; i < p->n_attrs; i++)
     if (!match_attr(x, &p->attrs[i], n, depth))
       return false;

@@ -2,6 +2,8 @@
 /* Rule parser: files, rules, definitions, statements (docs/rules.md). */
 #include "passes/rule_parse.h"
 
+#include "ir/ops_gen.h"
+
 enum { MAX_ALTERNATIVES = 32, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
 
 /* Bands of spec fusion.md 1.6: rules that no file orders come after passes that none does. */
@@ -321,22 +323,43 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
   return r;
 }
 
+/* Rules have names; a definition is that of an op. */
+static bool is_namesake(const tl_rule *a, const tl_rule *b) {
+  if (a->kind == TL_RULE_DEFINE || b->kind == TL_RULE_DEFINE)
+    return a->kind == b->kind && a->match->ops[0] == b->match->ops[0];
+  return a->name == b->name;
+}
+
+/* Definitions of one op in one file are alternatives: the first whose conditions hold applies. */
+static bool is_alternative(const tl_rule *old, const tl_rule *r) {
+  return r->kind == TL_RULE_DEFINE && old->file == r->file && old->n_where;
+}
+
 static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
+  tl_rule_vec *rules = &p->set->rules;
+  uint32_t kept = 0, place = UINT32_MAX;
   TL_TRY(tl_rule_finish(p->set, r));
   r->custom = override;
-  for (uint32_t i = 0; i < p->set->rules.n; i++) {
-    tl_rule *old = p->set->rules.at[i];
-    if (old->name != r->name || (old->kind == TL_RULE_DEFINE) != (r->kind == TL_RULE_DEFINE))
+  for (uint32_t i = 0; i < rules->n; i++) {
+    tl_rule *old = rules->at[i];
+    if (!is_namesake(old, r) || is_alternative(old, r)) {
+      rules->at[kept++] = old;
       continue;
+    }
     if (!override || old->file == r->file)
       return tl_rule_fail(p, name, "'%.*s' is defined twice, first at %s:%u", TL_SV_ARG(name.text),
                           old->file, old->line);
-    r->index = old->index;
-    p->set->rules.at[i] = r;
-    return TL_OK;
+    if (place == UINT32_MAX) {
+      place = kept;
+      r->index = old->index;
+      rules->at[kept++] = r;
+    }
   }
-  r->index = p->set->rules.n;
-  return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
+  rules->n = kept;
+  if (place != UINT32_MAX)
+    return TL_OK;
+  r->index = p->set->next++;
+  return tl_rule_vec_push(rules, r) ? TL_OK : tl_rule_memory(p);
 }
 
 static tl_status parse_rule(tl_rule_parser *p, bool override) {
@@ -392,7 +415,10 @@ static tl_status parse_signature(tl_rule_parser *p, statement *s) {
       return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
     tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
     *a = (tl_pattern_attr){.captures = true};
-    TL_TRY(tl_rule_symbol(p, p->at, &a->name));
+    tl_token name = p->at;
+    size_t unused = name.text.n > 1 && name.text.p[0] == '_'; /* $_N: N, which may be anything */
+    name.text = (tl_sv){name.text.p + unused, name.text.n - unused};
+    TL_TRY(tl_rule_symbol(p, name, &a->name));
     TL_TRY(tl_rule_name_index(p, true, &a->index));
     if (!tl_rule_accept(p, ","))
       break;
@@ -425,6 +451,8 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
     return tl_rule_memory(p);
   statement s = {.node = {.like = TL_RULE_NODES, .from = TL_RULE_NODES}};
   TL_TRY(parse_signature(p, &s));
+  /* marks of GE may stand on an NPU op, but no attribute that would change its meaning */
+  s.node.open = tl_op_domain_symbol(p->set->m, s.ops[0]) != TL_SYM_npu;
   r->name = r->pass = tl_op_name_symbol(p->set->m, s.ops[0]);
   if (tl_rule_accept(p, "where"))
     TL_TRY(parse_where(p));

@@ -9,13 +9,18 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
   return tl_rules_configure(s, options);
 }
 
-/* Expansions are many, and only AIR asks for them: they have a set of their own. */
+/* Expansions are many, and only AIR asks for them; so are definitions, which only the evaluator
+ * wants: they have sets of their own. */
+enum { COMMON_SET, EXPAND_SET, DEFINE_SET };
 static const unsigned kinds_of_sets[] = {
-    TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) | TL_RULE_BIT(TL_RULE_DEFINE),
-    TL_RULE_BIT(TL_RULE_EXPAND)};
+    [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH),
+    [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
+    [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
 
 tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, const tl_ruleset **out) {
-  unsigned which = kind == TL_RULE_EXPAND;
+  unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET
+                   : kind == TL_RULE_DEFINE ? DEFINE_SET
+                                            : COMMON_SET;
   *out = p->rules[which];
   if (*out)
     return TL_OK;
@@ -24,6 +29,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, const tl_ru
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   tl_ruleset_init(s, m);
   s->kinds = kinds_of_sets[which];
+  s->only_definitions = which == DEFINE_SET;
   tl_status status = tl_rules_load(s, p->options);
   p->rules[which] = s;
   *out = s;
