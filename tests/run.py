@@ -219,6 +219,16 @@ class Tests:
         """models of the corpus against reference outputs, sanitized"""
         return self.evaluation('corpus')
 
+    def npu_form(self):
+        """models against their NPU form, official ones sanitized"""
+        text, total = '', [0, 0, 0]
+        for which, tool in (('official', 'asan'), ('corpus', 'gcc')):
+            more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',
+                                    self.tool(tool), '--set', which])
+            text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))
+            total = [a + b for a, b in zip(total, counts)]
+        return text, tuple(total)
+
     def against_ort(self, script, *more):
         ort = os.path.join(ROOT, 'tests', 'ort')
         if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
@@ -248,7 +258,7 @@ class Tests:
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'rules', 'random_graphs', 'cli', 'atc_lines', 'air_options', 'oom',
          'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
-         'evaluate_corpus', 'determinism', 'emulation', 'fuzz']
+         'evaluate_corpus', 'npu_form', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

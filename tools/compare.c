@@ -119,6 +119,8 @@ static void compare_number(comparison *c, uint64_t i, double a, double b) {
   c->dot += a * b;
   c->aa += a * a;
   c->bb += b * b;
+  if (size > c->d->largest)
+    c->d->largest = size;
   if (error > c->d->max_abs)
     c->d->max_abs = error;
   if (size > 0 && error / size > c->d->max_rel)
@@ -173,6 +175,7 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
     compare_strings(c, a, b);
   } else {
     double coarse = unit(a) > unit(b) ? unit(a) : unit(b);
+    c->d->unit = coarse > c->d->unit ? coarse : c->d->unit;
     c->rtol = t->by_type && coarse > t->rtol ? coarse : t->rtol;
     compare_numbers(c, a, b);
   }

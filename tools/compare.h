@@ -24,6 +24,8 @@ typedef struct tl_difference {
   double excess;      /* greatest error over what is allowed for the element */
   double max_abs;     /* infinity when NaN or an infinity stands against something else */
   double max_rel;     /* |a - b| / |b| over elements with b != 0 */
+  double largest;     /* |b|, over finite elements: what max_abs may be held against */
+  double unit;        /* in the last place of the coarser type, relative; 0: finer than f16 */
   double cosine;      /* 1 when both are zero; NaN when it has no meaning (strings) */
 } tl_difference;
 

@@ -3,8 +3,8 @@
 #include "tools/evaluation.h"
 
 #include "ir/infer.h"
-#include "passes/manager.h"
 #include "tools/input.h"
+#include "tools/pipeline.h"
 
 bool tl_parse_size(tl_sv text, uint64_t *out) {
   static const char units[] = "KMGT";
@@ -62,9 +62,15 @@ void tl_evaluation_release(tl_evaluation *e) {
   tl_host_heap_release(&e->heap);
 }
 
-tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
+/* Canonical passes, then those of AIR, as convert does. */
+static tl_status lower(tl_cli *cli, tl_module *m) {
+  TL_TRY(tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, NULL));
+  return tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
+}
+
+static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
   TL_TRY(tl_input_load(e->cli, path, out));
-  tl_status status = tl_infer_module(*out);
+  tl_status status = npu ? lower(e->cli, *out) : tl_infer_module(*out);
   if (status == TL_OK) /* kernels know ONNX's ops */
     status = tl_pipeline_run(*out, &e->cli->settings.options,
                              &(tl_pipeline_options){.passes = "expand-definitions"}, NULL);
@@ -73,6 +79,14 @@ tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out
   tl_module_destroy(*out);
   *out = NULL;
   return status;
+}
+
+tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
+  return load(e, path, false, out);
+}
+
+tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) {
+  return load(e, path, true, out);
 }
 
 tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,

@@ -21,9 +21,11 @@ typedef struct tl_evaluation {
 tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) TL_NODISCARD;
 void tl_evaluation_release(tl_evaluation *e);
 
-/* Loads a model, infers its types, which kernels rely on, and replaces tl:: ops by what they
- * mean. */
+/* Loads a model, infers its types, which kernels rely on, and replaces tl:: and npu:: ops by what
+ * they mean. */
 tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) TL_NODISCARD;
+/* The same, of the model's NPU form: it goes through the passes of AIR output first. */
+tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) TL_NODISCARD;
 /* Evaluates the main graph. inputs: one a graph input, NULL for its default. Pushes the outputs,
  * which may view the module: release them first. */
 tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,

@@ -52,11 +52,12 @@ static const tl_command commands[] = {
      "can be written to files, ranges of all tensors recorded, and the arithmetic of an NPU "
      "imitated.",
      tl_command_run},
-    {"verify", TL_COMMAND_VERIFY, "MODEL MODEL|FOLDER [OPTION...]",
+    {"verify", TL_COMMAND_VERIFY, "MODEL [MODEL|FOLDER] [OPTION...]",
      "compare what two models compute",
      "Evaluates both models on the same inputs and compares their outputs, and then every tensor "
      "that both have by name. With a FOLDER that holds input_0.pb ... and output_0.pb ..., the "
-     "model is evaluated on those inputs and compared with those outputs.",
+     "model is evaluated on those inputs and compared with those outputs. With --npu the second "
+     "model is the NPU form of the first, as convert makes it.",
      tl_command_verify},
     {"help", TL_COMMAND_HELP, "[COMMAND]", "explain a command",
      "Prints the options of COMMAND, or the list of commands.", tl_command_help},

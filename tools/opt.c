@@ -80,6 +80,8 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   tl_status status = tl_fusion_result_begin(cli, m);
   if (status == TL_OK)
     status = tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, &report);
+  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_NPU_FORM))
+    status = tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
   if (status == TL_OK)
     status = tl_fusion_result_write(cli);
   if (status == TL_OK)

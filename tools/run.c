@@ -170,6 +170,10 @@ static tl_status check_options(tl_cli *cli) {
     if (tl_cli_has(cli, TL_OPTION_RUNNER) && tl_cli_has(cli, inner[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, inner[i]),
                      "cannot be combined with --runner: another runtime computes");
+  if (tl_cli_has(cli, TL_OPTION_RUNNER) && tl_cli_has(cli, TL_OPTION_NPU_FORM))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
+                   "cannot be combined with --runner: other runtimes know ONNX's ops only");
   const char *dumps = tl_cli_get(cli, TL_OPTION_DUMP_TENSORS);
   if (tl_cli_has(cli, TL_OPTION_DUMP_TENSORS) &&
       strcmp(dumps, tl_cli_get(cli, TL_OPTION_RUN_OUTPUT)) == 0)
@@ -199,7 +203,9 @@ static tl_status evaluate(run *r) {
 }
 
 static tl_status run_model(run *r) {
-  TL_TRY(tl_evaluation_load(&r->e, r->cli->word, &r->m));
+  TL_TRY(tl_cli_has(r->cli, TL_OPTION_NPU_FORM)
+             ? tl_evaluation_load_npu(&r->e, r->cli->word, &r->m)
+             : tl_evaluation_load(&r->e, r->cli->word, &r->m));
   TL_TRY(tl_inputs_settle(&r->e, r->m, &r->inputs, &r->note));
   TL_TRY(evaluate(r));
   TL_TRY(write_files(r));

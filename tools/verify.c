@@ -130,11 +130,13 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl
   return tl_verify_print(e->cli, r);
 }
 
+/* The second model: another one, or the first in NPU form. */
 static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
   tl_verify_report r = {0};
   tl_host_vec values[4] = {{0}};
   tl_module *b;
-  TL_TRY(tl_evaluation_load(e, e->cli->word2, &b));
+  TL_TRY(e->cli->word2 ? tl_evaluation_load(e, e->cli->word2, &b)
+                       : tl_evaluation_load_npu(e, e->cli->word, &b));
   tl_status status = run_both(e, a, b, t, &r, values);
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     tl_values_release(&values[i]);
@@ -145,25 +147,43 @@ static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_toleranc
 
 static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
   tl_module *m;
-  bool files = tl_is_folder(e->cli->word2);
+  bool files = e->cli->word2 && tl_is_folder(e->cli->word2);
   static const tl_option_id own[] = {TL_OPTION_EXACT, TL_OPTION_EMULATE};
   for (size_t i = 0; files && i < sizeof own / sizeof *own; i++)
     if (tl_cli_has(e->cli, TL_OPTION_RUNNER) && tl_cli_has(e->cli, own[i]))
       return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, own[i]),
                      "cannot be combined with --runner and a folder: nothing is computed here");
-  TL_TRY(tl_evaluation_load(e, e->cli->word, &m));
+  TL_TRY(files && tl_cli_has(e->cli, TL_OPTION_NPU_FORM)
+             ? tl_evaluation_load_npu(e, e->cli->word, &m)
+             : tl_evaluation_load(e, e->cli->word, &m));
   tl_status status = files ? verify_files(e, m, t) : verify_models(e, m, t);
   tl_module_destroy(m);
   return status;
 }
 
+static tl_status check_words(tl_cli *cli) {
+  bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM), folder = cli->word2 && tl_is_folder(cli->word2);
+  if (!cli->word || (!cli->word2 && !npu))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                   "two models are compared, or a model with a folder of outputs\v"
+                   "tailor verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
+  if (npu && cli->word2 && !folder)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
+                   "cannot be combined with a second model: it compares a model with its own NPU "
+                   "form");
+  if (npu && folder && tl_cli_has(cli, TL_OPTION_RUNNER))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
+                   "cannot be combined with --runner and a folder: other runtimes know ONNX's ops "
+                   "only");
+  return TL_OK;
+}
+
 tl_status tl_command_verify(tl_cli *cli) {
   tl_tolerance t;
   tl_evaluation e;
-  if (!cli->word || !cli->word2)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                   "two models are compared, or a model with a folder of outputs\v"
-                   "tailor verify MODEL MODEL|FOLDER");
+  TL_TRY(check_words(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   TL_TRY(read_tolerance(cli, &t));
   tl_status status = tl_evaluation_init(&e, cli);

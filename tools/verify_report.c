@@ -163,8 +163,8 @@ static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void json_row(tl_buf *out, tl_sv name, const tl_difference *d) {
-  static const char *const keys[] = {"max_abs", "max_rel", "cosine"};
-  const double numbers[] = {d->max_abs, d->max_rel, d->cosine};
+  static const char *const keys[] = {"max_abs", "max_rel", "largest", "unit", "cosine"};
+  const double numbers[] = {d->max_abs, d->max_rel, d->largest, d->unit, d->cosine};
   tl_buf_add_z(out, "{\"name\": ");
   tl_json_string(out, name);
   tl_buf_printf(out, ", \"equal\": %s", d->equal ? "true" : "false");

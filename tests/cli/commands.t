@@ -85,6 +85,8 @@ $ tailor opt --help
 >                             that was read
 >       --read                read files into memory instead of mapping them:
 >                             immune to changes meanwhile
+>       --allow-unmapped      AIR: write ops that have no NPU form under their own
+>                             name instead of refusing the model
 >
 > Model:
 >       --input-shape=NAME:D,D,...;NAME:...
@@ -95,6 +97,9 @@ $ tailor opt --help
 >                             make these the outputs: results of nodes, or value
 >                             names
 >       --op-name-map=FILE    lines 'FROM:TO': take op type FROM for TO
+>       --npu                 bring the model to NPU form, as for AIR. opt writes
+>                             that form, run evaluates it, verify compares it with
+>                             the model itself or with a folder of outputs
 >       --soc-version=CHIP    target chip, e.g. Ascend910B1, Ascend910_9362,
 >                             Ascend310P3 (default: Ascend910B1)
 >

@@ -18,9 +18,9 @@ $ tailor verify a.tir b.tir --exact --dim n=4 --tensors=0 --rtol=1 | head -2
 $ tailor verify a.tir b.tir --exact --dim n=4 --cosine=0.9 --json
 > {"equal": true, "note": "2 of 2 inputs are random (seed 0)",
 >  "outputs": [
->   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "cosine": 1.0}],
+>   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "largest": 0.5015525817871094, "unit": 0.0, "cosine": 1.0}],
 >  "tensors": {"compared": 2, "skipped": 0, "differ": 0, "first": null, "worst": [
->   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "cosine": 1.0}]}}
+>   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "largest": 0.5015525817871094, "unit": 0.0, "cosine": 1.0}]}}
 $ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact
 > 2 of 2 inputs are random (seed 0)
 > differs "z": 6 of 6 elements differ, max abs 0.002192, max rel 0.01648, cosine 1; the worst is element 1: 0.130859375 against 0.13305160403251648
@@ -42,7 +42,7 @@ $ tailor verify a.tir ref --atol=-1
 ? 1
 $ tailor verify a.tir
 ! tailor: error: two models are compared, or a model with a folder of outputs
-!   hint: tailor verify MODEL MODEL|FOLDER
+!   hint: tailor verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu
 ? 1
 $ tailor verify a.tir none
 ! none: error: cannot open 'none': No such file or directory
@@ -88,3 +88,29 @@ $ tailor run a.tir --runner ./runner --emulate f16
 $ tailor verify a.tir ref --runner ./runner --exact
 ! tailor: error: --exact: cannot be combined with --runner and a folder: nothing is computed here
 ? 1
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%m = ReduceMax(%%x) {keepdims=0}\n  %%y = LeakyRelu(%%m)\n}\n' >n.tir; tailor verify n.tir --npu --exact
+> 1 of 1 inputs are random (seed 0)
+> equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
+> 2 tensors have the same name, 0 of them differ
+$ tailor opt n.tir --npu -o npu.tir; tailor verify n.tir npu.tir --exact
+> 1 of 1 inputs are random (seed 0)
+> equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
+> 2 tensors have the same name, 0 of them differ
+$ tailor run n.tir -q --exact -o nref >o.txt; tailor verify n.tir nref --npu
+> equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
+$ tailor run npu.tir --exact --json | grep -c '"y"'; tailor run n.tir --npu --exact --json | grep -c '"y"'
+> 1
+> 1
+$ tailor verify n.tir n.tir --npu
+! tailor: error: --npu: cannot be combined with a second model: it compares a model with its own NPU form
+? 1
+$ tailor verify n.tir nref --npu --runner=cat
+! tailor: error: --npu: cannot be combined with --runner and a folder: other runtimes know ONNX's ops only
+? 1
+$ tailor run n.tir --npu --runner=cat
+! tailor: error: --npu: cannot be combined with --runner: other runtimes know ONNX's ops only
+? 1
+$ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = StringNormalizer(%%x)\n}\n' >u.tir; tailor verify u.tir --npu
+! u.tir: error: 1 op type has no NPU form: StringNormalizer x1 ('StringNormalizer->y'): has no NPU form [E10501]
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs
+? 3

@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares every model that maps to the NPU with its NPU form, in the evaluator:
+`tailor verify MODEL --npu --rtol=1e-4 --atol=1e-6`.
+
+  npu.py --tailor BIN --set official|corpus [--only TEXT] [--sample N] [--update] [--table FILE]
+
+Sums in another order differ by more than that where terms cancel, and so do halves: an output holds
+too when its greatest error is at most 1e-4 of its greatest element, or, in types coarser than that,
+a few units in the last place of it. Models that cannot be read, whose ops have no NPU form, or that
+the evaluator cannot run as they are, are not compared. npu.tsv lists what differs and why; a case
+that is listed and holds fails too, so that the list stays true. --update rewrites the list: reasons
+that a person wrote stay. --sample N takes every Nth model. The last line is 'N passed, M failed, K
+skipped', the skipped being those of the list."""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import models  # noqa: E402
+
+LIST = os.path.join(HERE, 'npu.tsv')
+HEAD = ('# SPDX-License-Identifier: Apache-2.0\n'
+        '# set\tcase\treason: why a model and its NPU form do not compute the same\n')
+LEAST = {'official': 850, 'corpus': 0}  # models that must be the same
+TIMEOUT = 300
+SHARE, UNITS = 1e-4, 8  # of the greatest element; units in its last place
+OK, USAGE, INVALID, UNSUPPORTED, IO, DIFFERS = range(6)
+OWN_WORDS = ('the evaluator has no kernel', 'differs', 'exit', 'no end')
+SAME, SCALED, WRONG = 'same', 'same at the scale of the tensor', 'wrong'
+UNMAPPED, UNREADABLE, NOT_RUN = 'no NPU form', 'not readable', 'not run'
+
+
+def words_of(text):
+    lines = [s for s in text.splitlines() if 'error: ' in s or 'ERROR' in s]
+    return lines[0].split('error: ', 1)[-1] if lines else text.strip()[-200:]
+
+
+def run(args, *words):
+    try:
+        p = subprocess.run([args.tailor, *words], capture_output=True, timeout=TIMEOUT, text=True,
+                           errors='replace', check=False)
+        return p.returncode, p.stdout, words_of(p.stderr)
+    except subprocess.TimeoutExpired:
+        return 124, '', f'no end after {TIMEOUT} s'
+
+
+def holds(row):
+    scale = max(SHARE, UNITS * row['unit']) * row['largest']
+    return row['off'] == 0 or ('reason' not in row and row['max_abs'] is not None and
+                               row['max_abs'] <= scale)
+
+
+def compare(args, case):
+    """(what became of it, details)"""
+    options = ['--threads=1']
+    if case.data and os.path.exists(os.path.join(case.data, 'input_0.pb')):
+        options.append('--input=' + case.data)
+    code, out, words = run(args, 'verify', case.path, '--npu', '--rtol=1e-4', '--atol=1e-6',
+                           '--json', *options)
+    if code == OK:
+        return SAME, ''
+    if code == DIFFERS:
+        rows = [r for r in json.loads(out)['outputs'] if not holds(r)]
+        told = 'differs: ' + json.dumps(rows[0])[:240] if rows else ''
+        return (WRONG, told) if rows else (SCALED, '')
+    if code == UNSUPPORTED and 'no NPU form' in words:
+        return UNMAPPED, words
+    code_alone, _, words_alone = run(args, 'run', case.path, *options)
+    if code_alone == OK:
+        return WRONG, f'exit {code}: {words}'
+    return (UNREADABLE if code_alone in (INVALID, IO) else NOT_RUN), words_alone
+
+
+def read_list():
+    rows = {}
+    with open(LIST, encoding='utf-8') as f:
+        for line in f:
+            if line.strip() and not line.startswith('#'):
+                which, case, reason = line.rstrip('\n').split('\t')
+                rows[which, case] = reason
+    return rows
+
+
+def update(args, found, known):
+    rows = {k: v for k, v in known.items() if k[0] != args.set}
+    for name, what, detail in found:
+        if what == WRONG:
+            told = known.get((args.set, name), '')
+            by_hand = told and not told.startswith(OWN_WORDS)
+            rows[args.set, name] = told if by_hand else detail.replace('\t', ' ')
+    with open(LIST, 'w', encoding='utf-8') as f:
+        f.write(HEAD + ''.join(f'{which}\t{case}\t{reason}\n'
+                               for (which, case), reason in sorted(rows.items())))
+    return rows
+
+
+def judge(args, found, known):
+    """Counts of passed and listed cases, and the problems."""
+    passed, listed, problems = 0, 0, []
+    for name, what, detail in found:
+        why = known.get((args.set, name))
+        if what in (SAME, SCALED) and why is None:
+            passed += 1
+        elif what in (SAME, SCALED):
+            problems.append(f'{name}: holds now; remove it from npu.tsv ("{why}")')
+        elif what == WRONG and why is None:
+            problems.append(f'{name}: {detail}')
+        elif what == WRONG:
+            listed += 1
+    if not args.only and args.sample == 1 and passed < LEAST[args.set]:
+        problems.append(f'{passed} models are the same, at least {LEAST[args.set]} must be')
+    return passed, listed, problems
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--tailor', required=True)
+    p.add_argument('--set', required=True, choices=models.SETS)
+    p.add_argument('--only', help='cases whose name contains this')
+    p.add_argument('--sample', type=int, default=1, help='every Nth case')
+    p.add_argument('--update', action='store_true', help='rewrite the list')
+    p.add_argument('--table', help='write what became of each case to this file')
+    args = p.parse_args()
+    cases = [c for c in models.SETS[args.set](ROOT) if not args.only or args.only in c.name]
+    cases = cases[::args.sample]
+    if not cases:
+        print(f'{args.set}: the models are not here\n0 passed, 0 failed, 1 skipped')
+        return 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [(c.name, *r) for c, r in zip(cases, pool.map(lambda c: compare(args, c), cases))]
+    if args.table:
+        with open(args.table, 'w', encoding='utf-8') as f:
+            f.writelines('\t'.join(row) + '\n' for row in found)
+    known = read_list()
+    if args.update and not args.only and args.sample == 1:
+        known = update(args, found, known)
+    passed, listed, problems = judge(args, found, known)
+    for problem in problems:
+        print('FAIL ' + problem)
+    counts = collections.Counter(what for _, what, _ in found)
+    print(f'{args.set}: {len(cases)} models; ' +
+          ', '.join(f'{what} {n}' for what, n in sorted(counts.items())))
+    print(f'{passed} passed, {len(problems)} failed, {listed} skipped')
+    return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
