@@ -282,7 +282,7 @@ static tl_status read_qkv(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
-/* bias [H+H+Hv] is added to Q, K and V. */
+/* bias [H+H+Hv] is added to Q, K and V; K and V that stand in heads already have theirs in them. */
 static tl_status read_bias(tl_eval *x, tl_attention *a) {
   const tl_host *t = tl_eval_in(x, 3);
   if (!t)
@@ -290,8 +290,9 @@ static tl_status read_bias(tl_eval *x, tl_attention *a) {
   const int64_t hidden = a->heads * a->size;
   if (t->rank != 1 || t->dims[0] != 2 * hidden + a->heads * a->v_size)
     return tl_eval_fail(x, "the bias does not fit query, key and value");
+  const bool in_heads = tl_eval_in(x, 2) && tl_eval_in(x, 1)->rank == 4;
   tl_heads *parts[3] = {&a->q, &a->k, &a->v};
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < (in_heads ? 1 : 3); i++) {
     parts[i]->bias = t;
     parts[i]->bias_start = i * hidden;
     parts[i]->bias_head = i < 2 ? a->size : a->v_size;

@@ -154,9 +154,12 @@ def pick_sizes(rng):
     return dict(zip(LETTERS, values))
 
 
+BYTES = {'i8': (-128, 127), 'u8': (0, 255)}
+
+
 def number(kind, what, rng):
     if what == 'rand' and kind[0] in 'iu':
-        return str(rng.randint(1, 100))
+        return str(rng.randint(*BYTES.get(kind, (1, 100))))
     if what == 'rand':
         return str(round(rng.uniform(0.25, 2) * rng.choice((1, -1)), 3))
     if what == 'pos':
