@@ -139,6 +139,8 @@ static tl_status parse_clauses(tl_parser *p, tl_node_id n) {
       TL_TRY(parse_stream(p, node));
     else if (accept_clause(p, "npu"))
       TL_TRY(parse_candidate(p, node));
+    else if (accept_clause(p, "mixed"))
+      node->mixed = true;
     else if (accept_clause(p, "label"))
       TL_TRY(parse_label(p, n));
     else if (accept_clause(p, "after"))

@@ -290,6 +290,8 @@ static void add_clauses(printer *p, tl_node_id n, const tl_node *node) {
   }
   if (node->selected || node->candidate >= 0)
     add_candidate(p, node);
+  if (node->mixed)
+    tl_buf_add_z(p->out, " mixed");
   if (node->control_in || node->control_out)
     add_control(p, n, node);
   add_extra(p, node->extra);

@@ -94,6 +94,7 @@ enum { MAX_VARS = 256 }; /* indices are int8_t */
 typedef struct port_types {
   tl_verifier *v;
   tl_node_id node;
+  bool mixed;
   const tl_op *row;
   uint8_t dtypes[MAX_VARS]; /* by variable: element type bound so far */
 } port_types;
@@ -102,14 +103,26 @@ static bool is_tensor(const tl_type *t) {
   return t->kind == TL_KIND_TENSOR || t->kind == TL_KIND_SPARSE_TENSOR;
 }
 
+static bool is_float(unsigned dtype) {
+  return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
+}
+
+/* At a mixed node one of the three floats stands for all. */
+static bool allows_dtype(const port_types *x, const tl_type_var *var, unsigned dtype) {
+  uint64_t floats = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F16) |
+                    TL_DTYPE_BIT(TL_DTYPE_BF16);
+  return dtype == TL_DTYPE_NONE || (var->dtypes & TL_DTYPE_BIT(dtype)) ||
+         (x->mixed && is_float(dtype) && (var->dtypes & floats));
+}
+
 /* NPU prototypes know tensors; what else there is becomes a handle, or the writer refuses it. */
-static bool is_allowed(const tl_op *row, const tl_type_var *var, const tl_type *t) {
+static bool is_allowed(const port_types *x, const tl_type_var *var, const tl_type *t) {
+  const tl_op *row = x->row;
   if (row->domain_symbol == TL_SYM_npu && !is_tensor(t))
     return true;
   if (!(var->kinds & TL_KIND_BIT(t->kind)))
     return false;
-  return t->kind != TL_KIND_TENSOR || t->dtype == TL_DTYPE_NONE ||
-         (var->dtypes & TL_DTYPE_BIT(t->dtype));
+  return t->kind != TL_KIND_TENSOR || allows_dtype(x, var, t->dtype);
 }
 
 static void report_type(port_types *x, const char *side, const tl_op_port *port, tl_type_id id) {
@@ -127,7 +140,7 @@ static void check_port(port_types *x, const char *side, const tl_op_port *port, 
     return;
   const tl_type *t = tl_type_get(x->v->m, type);
   const tl_type_var *var = &x->row->vars[port->var];
-  if (!is_allowed(x->row, var, t)) {
+  if (!is_allowed(x, var, t)) {
     report_type(x, side, port, type);
     return;
   }
@@ -136,7 +149,7 @@ static void check_port(port_types *x, const char *side, const tl_op_port *port, 
   uint8_t *bound = &x->dtypes[port->var];
   if (*bound == TL_DTYPE_NONE)
     *bound = t->dtype;
-  else if (*bound != t->dtype)
+  else if (*bound != t->dtype && !(x->mixed && is_float(*bound) && is_float(t->dtype)))
     tl_verify_report(x->v, x->node, "%s '%s' is %s where '%s' is %s already", side, port->name,
                      tl_dtype_get((tl_dtype)t->dtype)->name, var->name,
                      tl_dtype_get((tl_dtype)*bound)->name);
@@ -144,7 +157,7 @@ static void check_port(port_types *x, const char *side, const tl_op_port *port, 
 
 static void check_types_of(tl_verifier *v, tl_node_id n) {
   const tl_node *node = tl_node_get(v->m, n);
-  port_types x = {.v = v, .node = n, .row = row_of(v->m, n)};
+  port_types x = {.v = v, .node = n, .row = row_of(v->m, n), .mixed = node->mixed};
   if (!x.row)
     return;
   for (uint32_t i = 0; i < node->n_operands; i++)

@@ -21,7 +21,7 @@ static void add_help(tl_buf *out, const tl_option_row *row) {
   if (row->fate == TL_FATE_WARN || row->fate == TL_FATE_NEVER)
     tl_buf_printf(out, ". %s: %s", row->fate == TL_FATE_WARN ? "No effect here" : "Refused",
                   row->note);
-  if (row->fate == TL_FATE_LATER && row->group != TL_OPTIONS_PRECISION)
+  if (row->fate == TL_FATE_LATER)
     tl_buf_add_z(out, ". Not in this version");
   if (row->fate == TL_FATE_LATER && *row->note)
     tl_buf_printf(out, ". Accepted: %s, which is what happens anyway", row->note);

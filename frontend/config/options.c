@@ -52,7 +52,7 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
     [TL_OPTIONS_GENERAL] = "General",
     [TL_OPTIONS_DEVICE] = "Device compiler (checked, recorded in the model, not acted on here)",
     [TL_OPTIONS_IGNORED] = "Accepted with a warning, without effect here",
-    [TL_OPTIONS_PRECISION] = "Precision (not in this version)",
+    [TL_OPTIONS_PRECISION] = "Precision",
     [TL_OPTIONS_FUSION] = "Fusion",
     [TL_OPTIONS_FOREIGN] = "Refused: another tool's business",
 };
@@ -61,7 +61,8 @@ const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
 
 bool tl_option_may_repeat(tl_option_id id) {
   return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM ||
-         id == TL_OPTION_FUSION || id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST;
+         id == TL_OPTION_FUSION || id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST ||
+         id == TL_OPTION_TO_FLOAT;
 }
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }

@@ -5,7 +5,7 @@
 #ifndef TL_FRONTEND_CONFIG_PRECISION_H
 #define TL_FRONTEND_CONFIG_PRECISION_H
 
-#include "ir/options.h"
+#include "frontend/config/settings.h"
 #include "support/arena.h"
 #include "support/diag.h"
 
@@ -44,5 +44,9 @@ tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
 /* A dtype as users of the NPU stack write it, in any case: "float", "FP16", "bfloat16", "DT_INT8"
  * ...; TL_DTYPE_NONE when it is none. */
 tl_dtype tl_user_dtype(tl_sv name);
+
+/* Mode, lists and switches together, once the chip and --out-nodes are known: fills s->precision.
+ * Refuses combinations with GE's codes: E10001, E10056, E20101. */
+tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) TL_NODISCARD;
 
 #endif

@@ -3,6 +3,7 @@
 #include "frontend/config/settings.h"
 
 #include "frontend/config/fusion_switch.h"
+#include "frontend/config/precision.h"
 #include "frontend/config/values.h"
 
 void tl_settings_init(tl_settings *s) {
@@ -91,7 +92,7 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
 /* The values of an option that may be given several times, joined. */
 static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   const char *before = s->value[id];
-  bool paths = id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST;
+  bool paths = id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST || id == TL_OPTION_TO_FLOAT;
   if ((id != TL_OPTION_FUSION && !paths) || !before)
     return tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
   size_t n = strlen(before);
@@ -107,7 +108,9 @@ static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
 
 tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const char *value) {
   tl_sv text = tl_sv_trim(tl_sv_from(value));
-  if (id == TL_OPTION_FUSION_SWITCH_FILE && text.n == 0)
+  bool may_be_empty = id == TL_OPTION_FUSION_SWITCH_FILE || id == TL_OPTION_PRECISION_MODE ||
+                      id == TL_OPTION_PRECISION_MODE_V2;
+  if (may_be_empty && text.n == 0) /* as good as not given */
     return TL_OK;
   TL_TRY(check_value(s, d, id, text));
   TL_TRY(check_fate(s, d, id, text));
@@ -303,5 +306,6 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   if (s->value[TL_OPTION_OP_NAME_MAP])
     TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
   TL_TRY(check_dynamic(s, d));
+  TL_TRY(tl_resolve_precision(s, d));
   return collect_carried(s, d, ranged);
 }

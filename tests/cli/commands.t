@@ -162,6 +162,36 @@ $ tailor opt --help
 >                             colour messages; auto: on a terminal (default: auto)
 >       --atc-exit            exit with 255 on every failure, as atc does
 >
+> Precision:
+>       --precision-mode=force_fp16|force_fp32|cube_fp16in_fp32out|allow_fp32_to_fp16|must_keep_origin_dtype|allow_mix_precision|allow_mix_precision_fp16|allow_mix_precision_bf16|allow_fp32_to_bf16
+>                             dtypes of the whole model, in the words of atc;
+>                             without it and the next one the model keeps its own
+>       --precision-mode-v2=fp16|origin|cube_fp16in_fp32out|mixed_float16|mixed_bfloat16|cube_hif8|mixed_hif8
+>                             the same in the newer words
+>       --atc-compat          defaults are those of atc: force_fp16 when no
+>                             precision mode is given
+>       --modify-mixlist=FILE
+>                             changes to the white, black and gray lists of mixed
+>                             modes: the JSON file of atc
+>       --keep-dtype=FILE     nodes that keep their dtype: a name or OpType::TYPE
+>                             a line
+>       --customize-dtypes=FILE
+>                             dtypes of single nodes or op types; goes before
+>                             everything else
+>       --to-float=GLOB=DTYPE
+>                             nodes whose name or scope fits run in float16,
+>                             bfloat16 or float32; may be given several times
+>       --strict-mix-low      white ops take the low dtype of the mode, not the
+>                             first one below f32 of their table
+>       --output-type=TYPE or NODE:INDEX:TYPE;...
+>                             dtype of all outputs, or of those that --out-nodes
+>                             names: FP32, FP16, UINT8, INT32 ...
+>       --input-fp16-nodes=NAME;NAME;...
+>                             inputs that become f16
+>       --is-weight-clip=0|1  1: elements of constants beyond the range of f16 or
+>                             bf16 become its limit; 0: they become infinite
+>                             (default: 1)
+>
 > Fusion:
 >       --fusion-switch-file=FILE
 >                             fusion passes on and off, and their priorities; the

@@ -20,7 +20,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINES = os.path.join(os.path.dirname(ROOT), 'shared', 'realworld', 'atc_commands.tsv')
 OUTCOMES = {0: 'accepted', 1: 'wrong usage', 2: 'bad input', 3: 'not in this version',
-            4: 'its switch file is not here'}
+            4: 'a file it names is not here'}
 VARIABLE = re.compile(r'\$?\{([^{}]*)\}|<([a-z_]+)>')
 
 
@@ -63,7 +63,7 @@ def run(tool, arguments):
 
 def problem(code, messages):
     """What is wrong with an outcome, None when nothing is."""
-    if code not in OUTCOMES or (code == 4 and 'E21001' not in messages):
+    if code not in OUTCOMES or (code == 4 and 'No such file' not in messages):
         return f'exit {code}'
     if 'Sanitizer' in messages or 'runtime error' in messages:
         return 'sanitizer report'

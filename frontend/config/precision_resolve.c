@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of precision together: which mode is in force, and what may not be combined. */
+#include "frontend/config/precision.h"
+
+static const char *mixed_names(bool v2) {
+  return v2 ? "mixed_float16, mixed_bfloat16, mixed_hif8"
+            : "allow_mix_precision, allow_mix_precision_fp16, allow_mix_precision_bf16";
+}
+
+/* precision_mode is asked first; both together were refused before. */
+static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
+  tl_precision_config *c = &s->precision;
+  *by = s->value[TL_OPTION_PRECISION_MODE] ? TL_OPTION_PRECISION_MODE : TL_OPTION_PRECISION_MODE_V2;
+  c->mode_name = s->value[*by];
+  if (!c->mode_name && s->value[TL_OPTION_ATC_COMPAT]) {
+    *by = TL_OPTION_ATC_COMPAT;
+    c->mode_name = "force_fp16";
+    c->mode = TL_PRECISION_FORCE_FP16;
+    return TL_OK;
+  }
+  bool v2 = *by == TL_OPTION_PRECISION_MODE_V2;
+  if (c->mode_name && !tl_precision_mode_find(tl_sv_from(c->mode_name), v2, &c->mode))
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, *by),
+                        "'%s' is not one of %s", c->mode_name, tl_option_row_get(*by)->values);
+  return TL_OK;
+}
+
+static tl_status check_chip(tl_settings *s, tl_diag *d, tl_option_id by) {
+  const tl_soc *chip = tl_options_chip(&s->options);
+  tl_dtype low = tl_precision_mode_get(s->precision.mode)->low;
+  if (low == TL_DTYPE_BF16 && !chip->bf16)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E20101", tl_at_option(s, by),
+                        "%s needs bfloat16, which %s does not have\vf16 modes do, and "
+                        "Ascend910B and later chips have bfloat16",
+                        s->precision.mode_name, chip->name);
+  if (low == TL_DTYPE_HIF8 && !chip->hif8)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E20101", tl_at_option(s, by),
+                        "%s needs hifloat8, which %s does not have\vAscend950 has it",
+                        s->precision.mode_name, chip->name);
+  return TL_OK;
+}
+
+static tl_status check_mixlist(tl_settings *s, tl_diag *d, tl_option_id by) {
+  tl_location where = tl_at_option(s, TL_OPTION_MODIFY_MIXLIST);
+  bool v2 = by == TL_OPTION_PRECISION_MODE_V2;
+  if (!s->value[TL_OPTION_MODIFY_MIXLIST] || tl_precision_mode_get(s->precision.mode)->mixed)
+    return TL_OK;
+  if (!s->precision.mode_name)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                        "lists count in mixed modes only, and no mode is given\v"
+                        "add --precision-mode-v2=mixed_float16, or another of %s",
+                        mixed_names(true));
+  const char *option = tl_option_row_get(v2 ? by : TL_OPTION_PRECISION_MODE)->name;
+  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                      "lists count in mixed modes only, not in %s\v--%s may be %s",
+                      s->precision.mode_name, option, mixed_names(v2));
+}
+
+static tl_status read_files(tl_settings *s, tl_diag *d) {
+  tl_precision_config *c = &s->precision;
+  const char *mix = s->value[TL_OPTION_MODIFY_MIXLIST];
+  const char *keep = s->value[TL_OPTION_KEEP_DTYPE];
+  const char *custom = s->value[TL_OPTION_CUSTOMIZE_DTYPES];
+  if (mix)
+    TL_TRY(tl_read_mixlist(d, &s->arena, tl_at_option(s, TL_OPTION_MODIFY_MIXLIST), mix, c));
+  if (keep)
+    TL_TRY(tl_read_keep_dtype(d, &s->arena, tl_at_option(s, TL_OPTION_KEEP_DTYPE), keep, c));
+  if (custom)
+    TL_TRY(tl_read_custom_dtypes(d, &s->arena, tl_at_option(s, TL_OPTION_CUSTOMIZE_DTYPES), custom,
+                                 c));
+  return TL_OK;
+}
+
+static tl_status read_texts(tl_settings *s, tl_diag *d) {
+  tl_precision_config *c = &s->precision;
+  const char *outputs = s->value[TL_OPTION_OUTPUT_TYPE];
+  const char *inputs = s->value[TL_OPTION_INPUT_FP16_NODES];
+  const char *nodes = s->value[TL_OPTION_TO_FLOAT];
+  if (outputs)
+    TL_TRY(tl_read_output_type(d, &s->arena, tl_at_option(s, TL_OPTION_OUTPUT_TYPE),
+                               tl_sv_from(outputs), &s->options, c));
+  if (inputs)
+    TL_TRY(tl_read_fp16_inputs(d, &s->arena, tl_at_option(s, TL_OPTION_INPUT_FP16_NODES),
+                               tl_sv_from(inputs), c));
+  if (nodes)
+    TL_TRY(tl_read_to_float(d, &s->arena, tl_at_option(s, TL_OPTION_TO_FLOAT), tl_sv_from(nodes),
+                            c));
+  return TL_OK;
+}
+
+tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
+  tl_precision_config *c = &s->precision;
+  tl_option_id by;
+  *c = tl_precision_default();
+  TL_TRY(find_mode(s, d, &by));
+  TL_TRY(check_chip(s, d, by));
+  TL_TRY(check_mixlist(s, d, by));
+  TL_TRY(read_files(s, d));
+  TL_TRY(read_texts(s, d));
+  c->constants = tl_settings_get(s, TL_OPTION_IS_WEIGHT_CLIP)[0] == '0' ? TL_CONST_INFINITE
+                                                                      : TL_CONST_CLAMP;
+  c->strict_mix_low = tl_settings_has(s, TL_OPTION_STRICT_MIX_LOW);
+  s->options.precision = c;
+  return TL_OK;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What mixed precision decides (docs/precision.md): for every tensor at every node the dtype it is
+ * to have, and why. Deciding changes nothing; precision_casts.c then makes it so, tools explain
+ * it, tests compare it with a second model.
+ *
+ * Two sides of an edge: a value has the dtype that its node gives (`values`), an operand the one
+ * that its node takes (`uses`). Where they differ there will be a cast. */
+#ifndef TL_PASSES_PRECISION_H
+#define TL_PASSES_PRECISION_H
+
+#include "ir/module.h"
+#include "ir/op_info.h"
+#include "ir/options.h"
+#include "passes/precision_rules.h"
+
+/* A slot of an op's row and the operands of the node in the model that go there. */
+typedef struct tl_precision_port {
+  const char *name;
+  const uint8_t *columns; /* dtype by column */
+  uint64_t dtypes;        /* set of them */
+  uint32_t first;         /* operand, or result; UINT32_MAX: none, the NPU gets an attribute */
+  bool many;              /* this one and all behind it */
+  bool index;             /* takes i32 where the model has i64; lowering casts */
+} tl_precision_port;
+
+/* What is known of a judged type: the same for all nodes of an op and candidate. */
+typedef struct tl_precision_form {
+  tl_sv type; /* NPU type that is judged, "" when none is */
+  uint32_t n_columns; /* 0: nothing is known, dtypes stay */
+  const tl_precision_port *inputs;
+  const tl_precision_port *outputs;
+  uint32_t n_inputs;
+  uint32_t n_outputs;
+  uint8_t colour;     /* tl_op_colour after edits */
+  uint8_t from_table; /* before */
+  bool cube;
+  bool view;
+  bool sensitive;
+  bool half_in_float_out;
+  bool fixed_results; /* an attribute of the node says their dtype */
+  uint32_t promotes;  /* bit set of input slots that meet at one dtype, UINT32_MAX: all */
+  int32_t keep;       /* entry for the type in config->keep, -1: none */
+  int32_t custom;     /* likewise */
+} tl_precision_form;
+
+enum {
+  TL_CHOICE_CUBE = 1 << 0,
+  TL_CHOICE_FALLBACK = 1 << 1, /* the column that the rules lead to cannot be had */
+  TL_CHOICE_HOST = 1 << 2,     /* no engine; keeps its dtypes */
+  TL_CHOICE_WARNED = 1 << 3    /* a white tensor without a low dtype */
+};
+
+/* One node. */
+typedef struct tl_precision_choice {
+  const tl_precision_form *form; /* NULL: a node with bodies, or RETURN */
+  int32_t column;                /* -1: keeps its dtypes */
+  int32_t entry;                 /* of keep, custom or to_float that applies, -1: none */
+  uint8_t mode;                  /* tl_precision_mode that was applied */
+  uint8_t colour;                /* tl_op_colour that was applied */
+  uint8_t flags;                 /* TL_CHOICE_* */
+} tl_precision_choice;
+
+/* One tensor at one node. */
+typedef struct tl_precision_slot {
+  uint8_t original; /* tl_dtype in the model; NONE: unknown or no tensor */
+  uint8_t chosen;
+  uint8_t rule;     /* tl_precision_rule */
+  uint8_t match;    /* tl_precision_match */
+  tl_value_id from; /* FOLLOWS, VIEW: the value whose dtype it goes by, else TL_NO_VALUE */
+} tl_precision_slot;
+
+typedef struct tl_precision {
+  const tl_precision_config *config;
+  tl_precision_choice *nodes; /* by node id, of the module when it was decided */
+  tl_precision_slot *uses;    /* by use id: the operand */
+  tl_precision_slot *values;  /* by value id: the result, input or constant */
+  uint32_t n_nodes;
+  uint32_t n_uses;
+  uint32_t n_values;
+} tl_precision;
+
+/* Decides the whole module, whose nodes select has visited. Memory is the arena's. Errors (P0201
+ * to P0204) are reported for every op that has one, as far as there are not too many. */
+tl_status tl_precision_decide(tl_module *m, const tl_options *options, tl_arena *arena,
+                              tl_precision *out) TL_NODISCARD;
+
+/* ---- between its files ----------------------------------------------------------------------- */
+
+typedef struct tl_precision_forms tl_precision_forms;
+
+/* Makes forms when they are first asked for. */
+tl_precision_forms *tl_precision_forms_create(tl_module *m, const tl_options *options,
+                                              tl_arena *arena);
+/* The form of a node; *out is never NULL on success. */
+tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n,
+                               const tl_precision_form **out) TL_NODISCARD;
+/* Columns of the largest row met so far. */
+uint32_t tl_precision_forms_widest(const tl_precision_forms *f);
+/* Warns about types in lists that no table knows. */
+void tl_precision_warn_unknown_types(const tl_precision_forms *f);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people are told: ops without an engine, tensors with a dtype that nobody asked for, list
+ * entries that matched nothing. */
+#include "passes/precision_walk.h"
+
+enum { MAX_REPORTS = 20, MAX_NAMES = 10 };
+
+static const char *mode_name(const tl_precision_walk *w, tl_precision_mode mode) {
+  const tl_precision_config *c = w->d->config;
+  const tl_precision_mode_info *info = tl_precision_mode_get(mode);
+  if (mode == c->mode && c->mode_name)
+    return c->mode_name;
+  return info->v1[0] ? info->v1[0] : info->v2;
+}
+
+static const char *dtype_name(unsigned d) { return tl_dtype_get((tl_dtype)d)->name; }
+
+/* The dtypes of a slot, as "f16, bf16". */
+static void add_dtypes(tl_buf *out, uint64_t set) {
+  const char *before = "";
+  for (unsigned d = 1; d < TL_N_DTYPES; d++)
+    if (set >> d & 1) {
+      tl_buf_printf(out, "%s%s", before, dtype_name(d));
+      before = ", ";
+    }
+}
+
+/* "f16, f32 > f16": the dtypes that a node has in the model. */
+static void add_signature(tl_precision_walk *w, tl_buf *out) {
+  for (uint32_t i = 0; i < w->slots.n; i++) {
+    if (i)
+      tl_buf_add_z(out, i == w->n_inputs ? " > " : ", ");
+    tl_buf_add_z(out, dtype_name(w->slots.at[i].original));
+  }
+}
+
+static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_judged_slot *s,
+                     const char *code) {
+  const tl_precision_form *form = w->d->nodes[n].form;
+  tl_buf_printf(out, "%.*s ", TL_SV_ARG(form->type));
+  if (strcmp(code, "P0202") == 0) {
+    tl_buf_printf(out, "has no signature with the dtypes of '%.*s' in the file of customized ones",
+                  TL_SV_ARG(w->custom->name));
+  } else if (s) {
+    tl_buf_printf(out, "does not take '%s' as %s in %s; it takes ", s->port->name,
+                  dtype_name(s->original), mode_name(w, w->op.mode));
+    add_dtypes(out, s->port->dtypes);
+  } else {
+    tl_buf_add_z(out, "has no signature that the dtypes ");
+    add_signature(w, out);
+    tl_buf_printf(out, " lead to in %s", mode_name(w, w->op.mode));
+  }
+}
+
+static const char *hint_of(const char *code) {
+  if (strcmp(code, "P0202") == 0)
+    return "'tailor ops TYPE' lists the signatures of an op";
+  if (strcmp(code, "P0204") == 0)
+    return "remove the op from the black list";
+  return "another precision mode, or a cast in the model, gives it a dtype that it has";
+}
+
+void tl_precision_report(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
+                         const char *code) {
+  tl_buf text;
+  if (w->n_errors++ >= MAX_REPORTS)
+    return;
+  tl_buf_init(&text);
+  describe(w, &text, n, s, code);
+  tl_sv shown = text.failed ? TL_SV("no engine takes the op") : tl_buf_view(&text);
+  (void)tl_fail_code(w->m->diag, TL_UNSUPPORTED, code, tl_node_where(w->m, n), "%.*s\v%s",
+                     TL_SV_ARG(shown), hint_of(code));
+  tl_buf_release(&text);
+}
+
+void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
+                            const char *code) {
+  tl_buf text;
+  if (w->n_warned++ >= MAX_REPORTS)
+    return;
+  tl_buf_init(&text);
+  describe(w, &text, n, s, code);
+  tl_sv shown = text.failed ? TL_SV("no engine takes the op") : tl_buf_view(&text);
+  tl_warn_code(w->m->diag, code, tl_node_where(w->m, n), "%.*s; it keeps its dtypes",
+               TL_SV_ARG(shown));
+  tl_buf_release(&text);
+}
+
+/* The first tensor that no rule found a dtype for, or the first white one without a low dtype. */
+static const tl_judged_slot *odd_slot(const tl_precision_walk *w) {
+  for (uint32_t i = 0; i < w->slots.n; i++)
+    if (w->slots.at[i].slot->match == TL_MATCH_NONE)
+      return &w->slots.at[i];
+  for (uint32_t i = 0; i < w->slots.n; i++)
+    if (w->slots.at[i].slot->match == TL_MATCH_SECOND)
+      return &w->slots.at[i];
+  return NULL;
+}
+
+void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
+  const tl_judged_slot *s = odd_slot(w);
+  tl_location where = tl_node_where(w->m, n);
+  const tl_precision_form *form = w->d->nodes[n].form;
+  const char *mode = mode_name(w, w->op.mode);
+  if (w->n_warned++ >= MAX_REPORTS)
+    return;
+  if (s && s->slot->match == TL_MATCH_SECOND)
+    tl_warn(w->m->diag, where, "%.*s is white in %s, but takes '%s' in no lower dtype; it is %s",
+            TL_SV_ARG(form->type), mode, s->port->name, dtype_name(s->slot->chosen));
+  else if (s)
+    tl_warn(w->m->diag, where, "%.*s has no dtype for '%s' that %s asks for; it is %s",
+            TL_SV_ARG(form->type), s->port->name, mode, dtype_name(s->slot->chosen));
+  else
+    tl_warn(w->m->diag, where, "the signature of %.*s that %s prefers cannot be had; the next "
+            "one is used", TL_SV_ARG(form->type), mode);
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+typedef struct unused {
+  tl_buf names;
+  uint32_t n;
+} unused;
+
+static void add_unused(unused *u, tl_sv name) {
+  if (u->n++ < MAX_NAMES)
+    tl_buf_printf(&u->names, "%s'%.*s'", u->n > 1 ? ", " : "", TL_SV_ARG(name));
+}
+
+static void warn_list(tl_precision_walk *w, const char *path, unused *u) {
+  if (u->n && !u->names.failed)
+    tl_warn(w->m->diag, TL_AT_FILE(path), "%u %s matched nothing: %s%s", u->n,
+            u->n == 1 ? "entry" : "entries", u->names.p, u->n > MAX_NAMES ? " ..." : "");
+  tl_buf_release(&u->names);
+  *u = (unused){0};
+}
+
+void tl_precision_warn_unused(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
+  unused u = {0};
+  if (c->mode == TL_PRECISION_ORIGIN && c->n_custom) {
+    tl_warn(w->m->diag, TL_AT_FILE(c->custom_path),
+            "has no effect: %s keeps the dtypes of the model", mode_name(w, c->mode));
+  } else {
+    for (uint32_t i = 0; i < c->n_custom; i++)
+      if (!w->used_custom[i])
+        add_unused(&u, c->custom[i].name);
+    warn_list(w, c->custom_path, &u);
+  }
+  for (uint32_t i = 0; i < c->n_keep; i++)
+    if (!w->used_keep[i])
+      add_unused(&u, c->keep[i].name);
+  warn_list(w, c->keep_path, &u);
+  for (uint32_t i = 0; i < c->n_to_float; i++)
+    if (!w->used_to_float[i])
+      add_unused(&u, c->to_float[i].glob);
+  warn_list(w, "--to-float", &u);
+}

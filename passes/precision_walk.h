@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of the walk that decides dtypes, shared by the walk itself (precision_decide.c), what lists
+ * say about single nodes (precision_lists.c) and the messages (precision_messages.c). */
+#ifndef TL_PASSES_PRECISION_WALK_H
+#define TL_PASSES_PRECISION_WALK_H
+
+#include "passes/precision.h"
+
+/* One tensor of the op at hand. */
+typedef struct tl_judged_slot {
+  const tl_precision_port *port;
+  tl_precision_slot *slot;
+  tl_value_id value;
+  uint32_t index;    /* among inputs or outputs as the row counts them */
+  tl_dtype original; /* as the rules see it: i32 for an index that lowering narrows */
+  bool output;
+  bool late;       /* a constant or variable: judged behind the others */
+  bool customized; /* customize_dtypes fixes it */
+  bool promoted;
+} tl_judged_slot;
+
+TL_VEC(tl_judged_slot_vec, tl_judged_slot);
+
+typedef struct tl_precision_walk {
+  tl_module *m;
+  const tl_options *options;
+  tl_precision *d;
+  tl_precision_forms *forms;
+  tl_arena *arena;
+  const bool *variables; /* by value id: inputs that are training states */
+  tl_map named_keep;     /* symbol of a node name -> entry */
+  tl_map named_custom;
+  bool *used_keep; /* by entry: something matched it */
+  bool *used_custom;
+  bool *used_to_float;
+  tl_columns columns; /* of the op at hand; room for `widest` */
+  uint32_t widest;
+  tl_judged_op op;
+  bool mixed; /* the op's mode goes by colours */
+  const tl_custom_entry *custom; /* of the op at hand, NULL: none */
+  tl_judged_slot_vec slots;
+  uint32_t n_inputs; /* of slots */
+  uint32_t n_errors;
+  uint32_t n_warned;
+} tl_precision_walk;
+
+/* Sizes tables, reads the types of all values, inputs that --input-fp16-nodes names. */
+tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) TL_NODISCARD;
+/* Room for the columns of the widest row met. */
+tl_status tl_precision_reserve(tl_precision_walk *w) TL_NODISCARD;
+/* What mode, colour and lists say of node n: fills w->op, w->custom and the node's choice. */
+tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n,
+                             const tl_precision_form *form) TL_NODISCARD;
+/* Narrows the columns to those that w->custom allows; false when none is left. */
+bool tl_precision_customize(tl_precision_walk *w, const tl_precision_form *form);
+/* Dtypes of the outputs of a root graph. */
+void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g);
+/* Warns about entries that matched nothing; fails when errors were reported. */
+tl_status tl_precision_end(tl_precision_walk *w) TL_NODISCARD;
+
+/* An error for people; s: the tensor it is about, NULL: the whole op. */
+void tl_precision_report(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
+                         const char *code);
+/* The same as a warning where the op keeps its dtypes instead. */
+void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
+                            const char *code);
+/* A tensor got what no rule asked for. */
+void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n);
+/* Entries of a list that matched nothing: how many, and the first of them. */
+void tl_precision_warn_unused(tl_precision_walk *w);
+
+#endif
