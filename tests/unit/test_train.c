@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buckets and loss scales: the worked examples of the training specification (8.7 to 8.17, 8.27 to
+ * 8.29), and that no partition is better than the planned one. */
+#include <math.h>
+#include <string.h>
+
+#include "passes/train/buckets.h"
+#include "passes/train/loss_scale.h"
+#include "tests/unit/unit.h"
+
+enum { MOST = 200, MIB = 1 << 20 };
+
+static void ends_are(const uint32_t *ends, uint32_t m, const uint32_t *expected, uint32_t n) {
+  CU_ASSERT_EQUAL(m, n);
+  for (uint32_t i = 0; i < n && i < m; i++)
+    CU_ASSERT_EQUAL(ends[i], expected[i]);
+}
+#define ENDS(...)                                                                                  \
+  ends_are(ends, m, (const uint32_t[]){__VA_ARGS__},                                               \
+           sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void fill(int64_t *bytes, uint32_t n, int64_t value) {
+  for (uint32_t i = 0; i < n; i++)
+    bytes[i] = value;
+}
+
+static void default_split(void) {
+  int64_t bytes[MOST];
+  uint32_t ends[MOST];
+  fill(bytes, 20, 1000);
+  for (int ge = 0; ge < 2; ge++) { /* 8.7, 8.8 */
+    uint32_t m = tl_buckets_default(bytes, 20, ge, ends);
+    ENDS(18, 19);
+    m = tl_buckets_default(bytes, 3, ge, ends);
+    ENDS(2);
+    m = tl_buckets_default((const int64_t[]){96, 4}, 2, ge, ends);
+    ENDS(0, 1);
+    m = tl_buckets_default((const int64_t[]){90, 6, 4}, 3, ge, ends);
+    ENDS(1, 2);
+    m = tl_buckets_default(bytes, 1, ge, ends);
+    ENDS(0);
+  }
+  uint32_t m = tl_buckets_default((const int64_t[]){12, 16, 1}, 3, true, ends); /* 8.11 */
+  ENDS(0, 2);
+  m = tl_buckets_default((const int64_t[]){12, 16, 1}, 3, false, ends);
+  ENDS(1, 2);
+}
+
+static tl_status split(const int64_t *bytes, uint32_t n, const float *percent, uint32_t n_percent,
+                       uint32_t *ends, uint32_t *m) {
+  tl_diag quiet = {0};
+  return tl_buckets_by_size(&quiet, bytes, n, percent, n_percent, false, ends, m);
+}
+
+static void shares(void) {
+  int64_t bytes[MOST];
+  uint32_t ends[MOST];
+  uint32_t m;
+  fill(bytes, 15, 10 * MIB);
+  CU_ASSERT_EQUAL(split(bytes, 15, (const float[]){60, 20, 20}, 3, ends, &m), TL_OK); /* 8.9 */
+  ENDS(8, 11, 14);
+  CU_ASSERT_NOT_EQUAL(split(bytes, 15, (const float[]){60, 20}, 2, ends, &m), TL_OK);
+  CU_ASSERT_NOT_EQUAL(split(bytes, 15, (const float[]){120, -20}, 2, ends, &m), TL_OK);
+  CU_ASSERT_NOT_EQUAL(split(bytes, 15, (const float[]){NAN, 100}, 2, ends, &m), TL_OK);
+  CU_ASSERT_NOT_EQUAL(
+      split(bytes, 15, (const float[]){20, 10, 10, 10, 10, 10, 10, 10, 10}, 9, ends, &m), TL_OK);
+  CU_ASSERT_EQUAL(
+      split((const int64_t[]){100, 1, 1, 1}, 4, (const float[]){25, 25, 25, 25}, 4, ends, &m),
+      TL_OK); /* 8.10 */
+  ENDS(0, 1, 2, 3);
+}
+
+static void resnet50(void) {
+  /* Gradients of ResNet-50 with 1001 classes, from the classifier backwards (8.12): 161 tensors of
+   * 102,236,324 bytes. The boundaries do not depend on where a block has its projection. */
+  static const int widths[] = {64, 128, 256, 512};
+  static const int blocks[] = {3, 4, 6, 3};
+  int64_t forward[MOST];
+  int64_t bytes[MOST];
+  uint32_t n = 0;
+  int64_t in = 64;
+  forward[n++] = 64 * 3 * 49;
+  forward[n++] = 64;
+  forward[n++] = 64;
+  for (int s = 0; s < 4; s++)
+    for (int b = 0; b < blocks[s]; b++) {
+      int64_t w = widths[s];
+      int64_t convs[4] = {b == 0 ? in * w * 4 : 0, in * w, w * w * 9, w * w * 4};
+      for (int c = 0; c < 4; c++) {
+        if (!convs[c])
+          continue;
+        forward[n++] = convs[c];
+        forward[n++] = c == 0 || c == 3 ? w * 4 : w;
+        forward[n++] = c == 0 || c == 3 ? w * 4 : w;
+      }
+      in = w * 4;
+    }
+  forward[n++] = 2048 * 1001;
+  forward[n++] = 1001;
+  CU_ASSERT_EQUAL_FATAL(n, 161);
+  int64_t total = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    bytes[i] = forward[n - 1 - i] * 4;
+    total += bytes[i];
+  }
+  CU_ASSERT_EQUAL(total, 102236324);
+  uint32_t ends[MOST];
+  uint32_t m = tl_buckets_default(bytes, n, false, ends);
+  ENDS(107, 160);
+  m = tl_buckets_default(bytes, n, true, ends);
+  ENDS(106, 160);
+  for (uint32_t i = 0; i < n; i++)
+    bytes[i] = tl_bucket_padded(bytes[i]);
+  for (int ge = 0; ge < 2; ge++) {
+    m = tl_buckets_default(bytes, n, ge, ends);
+    ENDS(108, 160);
+  }
+  CU_ASSERT_EQUAL(split(bytes, n, (const float[]){60, 20, 20}, 3, ends, &m), TL_OK);
+  ENDS(30, 60, 160);
+}
+
+static void lists_of_ends(void) {
+  tl_diag quiet = {0};
+  uint32_t ends[MOST];
+  uint32_t m;
+  CU_ASSERT_EQUAL(tl_buckets_by_index(&quiet, (const int64_t[]){20, 100, 159}, 3, 160, ends, &m),
+                  TL_OK);
+  ENDS(20, 100, 159); /* 8.13 */
+  static const int64_t bad[][3] = {{20, 100, 158}, {20, 20, 159}, {-1, 5, 159}, {30, 20, 159}};
+  for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+    CU_ASSERT_NOT_EQUAL(tl_buckets_by_index(&quiet, bad[i], 3, 160, ends, &m), TL_OK);
+  CU_ASSERT_NOT_EQUAL(tl_buckets_by_index(&quiet, bad[0], 0, 160, ends, &m), TL_OK);
+}
+
+static void limits(void) {
+  uint32_t ends[MOST];
+  uint32_t m = tl_buckets_by_bytes((const int64_t[]){2 * MIB, 10 * MIB, 14 * MIB, 2 * MIB, 3 * MIB},
+                                   5, MIB, 25 * MIB, ends);
+  ENDS(0, 3, 4); /* 8.14 */
+  m = tl_buckets_broadcast((const int64_t[]){300, 300, 500, 100, 100}, 5, 500, ends);
+  ENDS(0, 1, 2, 4); /* 8.16 */
+  m = tl_buckets_combine((const int64_t[]){10, 10, 10, 31, 1}, 5, 30, 256, ends);
+  ENDS(2, 3, 4);
+  m = tl_buckets_combine((const int64_t[]){1, 1, 1, 1, 1}, 5, 30, 2, ends);
+  ENDS(1, 3, 4);
+}
+
+/* ---- the optimum ----------------------------------------------------------------------------- */
+
+static double affine(void *user, int64_t bytes) { return *(double *)user + (double)bytes; }
+
+static void planned_examples(void) {
+  static const double ready[] = {60, 80, 100, 120};
+  static const int64_t bytes[] = {10, 10, 10, 10};
+  static const struct {
+    double latency;
+    double finish;
+    uint32_t m;
+    uint32_t ends[4];
+  } rows[] = {{5, 135, 3, {1, 2, 3}}, {15, 155, 2, {1, 3}}, {40, 190, 2, {0, 3}}}; /* 8.17 */
+  uint32_t ends[4];
+  uint32_t m;
+  double finish;
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    double latency = rows[i].latency;
+    tl_bucket_plan plan = {ready, bytes, 4, 8, affine, &latency};
+    CU_ASSERT_EQUAL(tl_buckets_auto(&plan, ends, &m, &finish), TL_OK);
+    CU_ASSERT_EQUAL(finish, rows[i].finish);
+    ends_are(ends, m, rows[i].ends, rows[i].m);
+  }
+}
+
+static uint64_t random_next(uint64_t *state) {
+  *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return *state >> 33;
+}
+
+/* Every partition of n tensors, as the bits of `cuts`. */
+static double best_of_all(const tl_bucket_plan *p, uint32_t *fewest, uint32_t *latest) {
+  double best = INFINITY;
+  *fewest = UINT32_MAX;
+  for (uint32_t cuts = 0; cuts < 1u << (p->n - 1); cuts++) {
+    uint32_t ends[16];
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+      if (i == p->n - 1 || (cuts >> i & 1))
+        ends[m++] = i;
+    double finish = tl_buckets_finish(p, ends, m);
+    if (m > p->most || finish > best + 1e-9)
+      continue;
+    bool later = m == *fewest && finish >= best - 1e-9;
+    for (uint32_t i = 0; i < m && later; i++)
+      if (ends[i] != latest[i]) {
+        later = ends[i] > latest[i];
+        break;
+      }
+    if (finish < best - 1e-9 || m < *fewest || later) {
+      *fewest = m;
+      memcpy(latest, ends, m * sizeof *ends);
+    }
+    best = fmin(best, finish);
+  }
+  return best;
+}
+
+static void no_partition_is_better(void) {
+  uint64_t seed = 7;
+  for (int round = 0; round < 300; round++) {
+    double ready[10];
+    int64_t bytes[10];
+    double latency = (double)(random_next(&seed) % 40);
+    uint32_t n = (uint32_t)(random_next(&seed) % 10) + 1;
+    double at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+      at += (double)(random_next(&seed) % 20);
+      ready[i] = at;
+      bytes[i] = (int64_t)(random_next(&seed) % 30) + 1;
+    }
+    tl_bucket_plan plan = {ready, bytes, n, 8, affine, &latency};
+    uint32_t ends[16];
+    uint32_t latest[16];
+    uint32_t m;
+    uint32_t fewest;
+    double finish;
+    CU_ASSERT_EQUAL(tl_buckets_auto(&plan, ends, &m, &finish), TL_OK);
+    CU_ASSERT_EQUAL(finish, best_of_all(&plan, &fewest, latest));
+    ends_are(ends, m, latest, fewest);
+    uint32_t other[16];
+    uint32_t k = tl_buckets_default(bytes, n, false, other);
+    CU_ASSERT_TRUE(finish <= tl_buckets_finish(&plan, other, k) + 1e-9);
+    k = tl_buckets_combine(bytes, n, 40, 3, other);
+    CU_ASSERT_TRUE(k > 8 || finish <= tl_buckets_finish(&plan, other, k) + 1e-9);
+  }
+}
+
+/* ---- loss scales ----------------------------------------------------------------------------- */
+
+static void exponential_example(void) {
+  tl_loss_scale_config c = {TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2};
+  static const bool finite[] = {true, true, true, false, true, false, true, true, true};
+  static const struct {
+    float scale;
+    int good, bad;
+  } expected[] = {{1024, 1, 0},    {1024, 2, 0},    {2048, 0, 0},    {2048, 0, 1},   {2048, 1, 1},
+                  {1638.4f, 0, 0}, {1638.4f, 1, 0}, {1638.4f, 2, 0}, {3276.8f, 0, 0}}; /* 8.27 */
+  tl_loss_scale_state s = tl_loss_scale_start(&c);
+  for (unsigned i = 0; i < sizeof finite; i++) {
+    s = tl_loss_scale_next(&c, s, finite[i]);
+    CU_ASSERT_TRUE(s.scale == expected[i].scale && s.good == expected[i].good &&
+                   s.bad == expected[i].bad);
+  }
+  c = (tl_loss_scale_config){TL_LOSS_SCALE_EXPONENTIAL, 2e38f, 2, 0.8f, 1, 1}; /* 8.28 */
+  s = tl_loss_scale_next(&c, tl_loss_scale_start(&c), true);
+  CU_ASSERT_TRUE(s.scale == 2e38f && s.good == 0 && s.bad == 0);
+  c.init = 1.1f;
+  CU_ASSERT_EQUAL(tl_loss_scale_next(&c, tl_loss_scale_start(&c), false).scale, 1.0f);
+}
+
+static void dynamic_example(void) {
+  tl_loss_scale_config c = {TL_LOSS_SCALE_DYNAMIC, 65536, 2, 0, 3, 0};
+  static const bool finite[] = {true, true, true, true, false, true, true, true};
+  static const float scale[] = {65536, 65536, 131072, 131072, 65536, 65536, 65536, 131072};
+  static const int last[] = {0, 0, 3, 3, 5, 5, 5, 8}; /* 8.29 */
+  tl_loss_scale_state s = tl_loss_scale_start(&c);
+  for (unsigned i = 0; i < sizeof finite; i++) {
+    s = tl_loss_scale_next(&c, s, finite[i]);
+    CU_ASSERT_TRUE(s.scale == scale[i] && s.last == last[i]);
+  }
+  c.init = 1.5f;
+  s = tl_loss_scale_next(&c, tl_loss_scale_start(&c), false);
+  CU_ASSERT_EQUAL(s.scale, 1.0f);
+  CU_ASSERT_EQUAL(tl_loss_scale_next(&c, s, false).scale, 1.0f);
+}
+
+static void managers_and_ranges(void) {
+  tl_diag quiet = {0};
+  tl_loss_scale_config c;
+  CU_ASSERT_TRUE(tl_loss_scale_default(TL_SV("DynamicLossScaleManager"), &c));
+  CU_ASSERT_TRUE(c.init == 16777216 && c.up == 2 && c.grow == 2000);
+  CU_ASSERT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &c), TL_OK);
+  c.init = 4; /* the sample that gives its parameters in the wrong order */
+  c.up = 3000;
+  CU_ASSERT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &c), TL_OK);
+  CU_ASSERT_EQUAL(quiet.warnings, 1);
+  CU_ASSERT_FALSE(tl_loss_scale_default(TL_SV("LossScaleManager"), &c));
+  static const tl_loss_scale_config bad[] = {
+      {TL_LOSS_SCALE_FIXED, 0.5f, 0, 0, 0, 0},    {TL_LOSS_SCALE_FIXED, NAN, 0, 0, 0, 0},
+      {TL_LOSS_SCALE_DYNAMIC, 8, 1, 0, 2, 0},     {TL_LOSS_SCALE_DYNAMIC, 8, 2, 0, 0, 0},
+      {TL_LOSS_SCALE_EXPONENTIAL, 8, 2, 1, 2, 1}, {TL_LOSS_SCALE_EXPONENTIAL, 8, 2, 0.5f, 2, 0}};
+  for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+    CU_ASSERT_NOT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &bad[i]), TL_OK);
+}
+
+static const unit_test tests[] = {
+    {"default split", default_split},
+    {"shares of bytes", shares},
+    {"gradients of ResNet-50", resnet50},
+    {"lists of ends", lists_of_ends},
+    {"limits", limits},
+    {"planned examples", planned_examples},
+    {"no partition is better", no_partition_is_better},
+    {"exponential loss scale", exponential_example},
+    {"dynamic loss scale", dynamic_example},
+    {"managers and ranges", managers_and_ranges},
+    {NULL, NULL},
+};
+
+const unit_suite unit_suite_train = {"train", tests};
