@@ -245,15 +245,52 @@ tl_rv tl_rule_fn_sorted(tl_match *x, const tl_expr *e) {
   return tl_rule_list_arg(x, e, 0, &l) ? sorted_copy(x, l) : tl_rv_none();
 }
 
+/* Two lists of one length. */
+static bool paired(tl_match *x, const tl_expr *e, tl_int_list *a, tl_int_list *b) {
+  return tl_rule_list_arg(x, e, 0, a) && tl_rule_list_arg(x, e, 1, b) && a->n == b->n;
+}
+
 tl_rv tl_rule_fn_add_lists(tl_match *x, const tl_expr *e) {
   tl_int_list a, b;
-  if (!tl_rule_list_arg(x, e, 0, &a) || !tl_rule_list_arg(x, e, 1, &b) || a.n != b.n)
-    return tl_rv_none();
-  int64_t *at = tl_rule_room(x, a.n);
+  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
   for (uint32_t i = 0; at && i < a.n; i++)
     if (__builtin_add_overflow(a.at[i], b.at[i], &at[i]))
       return tl_rv_none();
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_sub_lists(tl_match *x, const tl_expr *e) {
+  tl_int_list a, b;
+  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  for (uint32_t i = 0; at && i < a.n; i++)
+    if (__builtin_sub_overflow(a.at[i], b.at[i], &at[i]))
+      return tl_rv_none();
+  return at ? tl_rv_list(at, a.n) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_mul_lists(tl_match *x, const tl_expr *e) {
+  tl_int_list a, b;
+  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  for (uint32_t i = 0; at && i < a.n; i++)
+    if (__builtin_mul_overflow(a.at[i], b.at[i], &at[i]))
+      return tl_rv_none();
+  return at ? tl_rv_list(at, a.n) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_max_lists(tl_match *x, const tl_expr *e) {
+  tl_int_list a, b;
+  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  for (uint32_t i = 0; at && i < a.n; i++)
+    at[i] = a.at[i] > b.at[i] ? a.at[i] : b.at[i];
+  return at ? tl_rv_list(at, a.n) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_halves(tl_match *x, const tl_expr *e) {
+  tl_int_list l;
+  int64_t *at = tl_rule_list_arg(x, e, 0, &l) ? tl_rule_room(x, l.n) : NULL;
+  for (uint32_t i = 0; at && i < l.n; i++)
+    at[i] = l.at[i] / 2 - (l.at[i] % 2 < 0);
+  return at ? tl_rv_list(at, l.n) : tl_rv_none();
 }
 
 tl_rv tl_rule_fn_below(tl_match *x, const tl_expr *e) {
