@@ -22,6 +22,11 @@ typedef enum tl_precision_mode {
   TL_N_PRECISION_MODES
 } tl_precision_mode;
 
+/* f32 takes what bf16 and f16 hold; these three alone change under a precision mode. */
+static inline bool tl_dtype_is_ranked(tl_dtype d) {
+  return d == TL_DTYPE_F32 || d == TL_DTYPE_F16 || d == TL_DTYPE_BF16;
+}
+
 /* Edits of modify_mixlist, a bit set for each op type. */
 enum {
   TL_MIX_ADD_BLACK = 1 << 0,

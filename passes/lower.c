@@ -8,11 +8,11 @@
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"
+#include "passes/casts.h"
 #include "passes/lower_index.h"
 #include "passes/npu_eval.h"
 #include "passes/npu_tensor.h"
 #include "passes/passes.h"
-#include "passes/precision_casts.h"
 #include "passes/unmapped.h"
 
 enum { MAX_WIDENED = 1 << 16 }; /* elements */

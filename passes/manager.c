@@ -36,6 +36,16 @@ const tl_pass_order *tl_pass_orders(uint32_t *n) {
   return orders_of_table;
 }
 
+bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline) {
+  switch ((tl_stage)row->stage) {
+  case TL_STAGE_ALL: return true;
+  case TL_STAGE_ONNX: return pipeline == TL_STAGE_ONNX;
+  case TL_STAGE_PRECISION: return pipeline != TL_STAGE_ALL;
+  case TL_STAGE_SELECT: return pipeline == TL_STAGE_SELECT || pipeline == TL_STAGE_AIR;
+  default: return pipeline == TL_STAGE_AIR;
+  }
+}
+
 const tl_pass_row *tl_pass_find(tl_sv name) {
   uint32_t n;
   const tl_pass_row *rows = tl_pass_rows(&n);
@@ -104,7 +114,7 @@ static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_
   *n = 0;
   if (!p->passes) {
     for (uint32_t i = 0; i < n_table; i++)
-      if (table[i].level <= p->level && table[i].stage <= p->stage)
+      if (table[i].level <= p->level && tl_pass_runs_in(&table[i], p->stage))
         rows[(*n)++] = &table[i];
     return TL_OK;
   }

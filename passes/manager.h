@@ -6,14 +6,22 @@
 
 #include "passes/pass.h"
 
-typedef enum tl_stage { TL_STAGE_ALL, TL_STAGE_SELECT, TL_STAGE_AIR } tl_stage;
+/* Kinds of pipelines, and of rows: TL_STAGE_PRECISION is for rows alone. */
+typedef enum tl_stage {
+  TL_STAGE_ALL,       /* canonical form; rows: in every pipeline */
+  TL_STAGE_ONNX,      /* canonical form with the dtypes of a precision mode; rows: only there */
+  TL_STAGE_SELECT,    /* NPU types are chosen, nothing is lowered */
+  TL_STAGE_AIR,
+  TL_STAGE_PRECISION, /* rows: in all pipelines but the first */
+  TL_N_STAGES
+} tl_stage;
 
 typedef struct tl_pass_row {
   const char *name; /* kebab-case, as on the command line */
   const char *summary;
   tl_pass_fn fn;
   uint8_t level; /* runs from this -O level on */
-  uint8_t stage; /* tl_stage: the first kind of pipeline that contains it */
+  uint8_t stage; /* tl_stage: which pipelines contain it */
 } tl_pass_row;
 
 typedef struct tl_pass_order {
@@ -25,6 +33,8 @@ typedef struct tl_pass_order {
 /* The table, in pipeline order, and the order pairs. */
 const tl_pass_row *tl_pass_rows(uint32_t *n);
 const tl_pass_order *tl_pass_orders(uint32_t *n);
+/* Is the row in the pipeline of this kind? */
+bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline);
 /* Row by name, NULL when there is none. */
 const tl_pass_row *tl_pass_find(tl_sv name);
 
@@ -41,7 +51,7 @@ typedef tl_status (*tl_pass_hook)(void *user, tl_module *m, const tl_pass_event 
 typedef struct tl_pipeline_options {
   const char *passes;     /* comma-separated names, run in that order; NULL: the table's pipeline */
   int level;              /* 0, 1, 2 */
-  tl_stage stage;         /* how far the table's pipeline goes */
+  tl_stage stage;         /* kind of the table's pipeline */
   bool verify_each;       /* verifier before the first and after every pass */
   uint64_t rewrite_limit; /* 0: none; else passes may make that many rewrites in all */
   tl_pass_hook hook;

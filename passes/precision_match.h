@@ -14,10 +14,6 @@ typedef struct tl_columns {
   uint32_t n;
 } tl_columns;
 
-/* f32 takes what bf16 and f16 hold; these three alone change under a mode. */
-static inline bool tl_dtype_is_ranked(tl_dtype d) {
-  return d == TL_DTYPE_F32 || d == TL_DTYPE_F16 || d == TL_DTYPE_BF16;
-}
 /* Every value of `from` is one of `to`, both ranked. */
 static inline bool tl_dtype_widens(tl_dtype from, tl_dtype to) {
   return to == TL_DTYPE_F32 && (from == TL_DTYPE_F16 || from == TL_DTYPE_BF16);

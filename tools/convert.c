@@ -15,6 +15,25 @@ static tl_status check_arguments(tl_cli *cli) {
   return TL_OK;
 }
 
+static bool wants(const tl_output_vec *v, bool npu) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (tl_format_is_npu(v->at[i].format) == npu)
+      return true;
+  }
+  return false;
+}
+
+/* Both forms come from one module, the canonical one first; a precision mode is decided in between
+ * for one of them and at the end for the other. */
+static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
+  bool both = wants(v, true) && wants(v, false);
+  if (both && tl_cli_canonical_stage(cli) == TL_STAGE_ONNX)
+    return tl_fail(&cli->diag, TL_UNSUPPORTED, (tl_location){0},
+                   "with a precision mode, AIR and ONNX are written by two runs\v"
+                   "run the command once for each output");
+  return TL_OK;
+}
+
 static void show_plan(tl_cli *cli, const tl_output_vec *v) {
   tl_buf text;
   tl_buf_init(&text);
@@ -24,14 +43,6 @@ static void show_plan(tl_cli *cli, const tl_output_vec *v) {
                   tl_format_name(v->at[i].format));
   tl_buf_printf(&text, "; %u recorded for the device compiler\n", cli->settings.options.n_carried);
   tl_cli_note(cli, &text);
-}
-
-static bool wants(const tl_output_vec *v, bool npu) {
-  for (uint32_t i = 0; i < v->n; i++) {
-    if (tl_format_is_npu(v->at[i].format) == npu)
-      return true;
-  }
-  return false;
 }
 
 static tl_status write_all(tl_cli *cli, tl_module *m, const tl_output_vec *v, bool npu,
@@ -45,10 +56,10 @@ static tl_status write_all(tl_cli *cli, tl_module *m, const tl_output_vec *v, bo
   return TL_OK;
 }
 
-static tl_status run_passes(tl_cli *cli, tl_module *m, bool npu, tl_summary *s) {
+static tl_status run_passes(tl_cli *cli, tl_module *m, tl_stage stage, tl_summary *s) {
   uint64_t start = tl_now_ns();
-  TL_TRY(tl_cli_run_passes(cli, m, npu ? TL_STAGE_AIR : TL_STAGE_ALL, npu,
-                           npu ? &s->npu : &s->canonical));
+  bool npu = stage == TL_STAGE_AIR;
+  TL_TRY(tl_cli_run_passes(cli, m, stage, npu, npu ? &s->npu : &s->canonical));
   s->pass_ns += tl_now_ns() - start;
   return TL_OK;
 }
@@ -57,12 +68,12 @@ static tl_status run_passes(tl_cli *cli, tl_module *m, bool npu, tl_summary *s) 
 static tl_status transform(tl_cli *cli, tl_module *m, const tl_output_vec *v, tl_summary *s) {
   s->nodes_before = tl_module_count_nodes(m);
   s->weights_before = tl_count_weights(m);
-  TL_TRY(run_passes(cli, m, false, s));
+  TL_TRY(run_passes(cli, m, wants(v, true) ? TL_STAGE_ALL : tl_cli_canonical_stage(cli), s));
   s->nodes_after = tl_module_count_nodes(m);
   s->weights_after = tl_count_weights(m);
   TL_TRY(write_all(cli, m, v, false, s));
   if (wants(v, true)) {
-    TL_TRY(run_passes(cli, m, true, s));
+    TL_TRY(run_passes(cli, m, TL_STAGE_AIR, s));
     s->nodes_npu = tl_module_count_nodes(m);
     TL_TRY(write_all(cli, m, v, true, s));
   }
@@ -108,6 +119,8 @@ tl_status tl_command_convert(tl_cli *cli) {
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   tl_output_vec outputs = {0};
   tl_status status = tl_output_plan(cli, TL_FORMAT_AIR, &outputs);
+  if (status == TL_OK)
+    status = check_outputs(cli, &outputs);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_DRY_RUN))
     show_plan(cli, &outputs);
   else if (status == TL_OK)

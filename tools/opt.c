@@ -79,7 +79,7 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   TL_TRY(tl_input_load(cli, cli->word, &m));
   tl_status status = tl_fusion_result_begin(cli, m);
   if (status == TL_OK)
-    status = tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, &report);
+    status = tl_cli_run_passes(cli, m, tl_cli_canonical_stage(cli), false, &report);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_NPU_FORM))
     status = tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
   if (status == TL_OK)

@@ -6,7 +6,11 @@
 
 static const char *stage_name(uint8_t stage) {
   static const char *const names[] = {
-      [TL_STAGE_ALL] = "always", [TL_STAGE_SELECT] = "select", [TL_STAGE_AIR] = "air"};
+      [TL_STAGE_ALL] = "always",
+      [TL_STAGE_ONNX] = "onnx",
+      [TL_STAGE_SELECT] = "select",
+      [TL_STAGE_AIR] = "air",
+      [TL_STAGE_PRECISION] = "dtypes"};
   return names[stage];
 }
 

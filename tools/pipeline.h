@@ -11,4 +11,7 @@
 tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only_npu,
                             tl_pipeline_report *report) TL_NODISCARD;
 
+/* Kind of the pipeline to canonical outputs: TL_STAGE_ONNX under a precision mode. */
+tl_stage tl_cli_canonical_stage(const tl_cli *cli);
+
 #endif

@@ -165,6 +165,21 @@ static void add_outputs(const tl_output_vec *v, tl_buf *out) {
   }
 }
 
+/* Which dtypes the outputs have, and who said so. */
+static void add_precision(tl_cli *cli, tl_buf *out) {
+  const tl_precision_config *c = cli->settings.options.precision;
+  if (!c || tl_precision_is_inert(c))
+    tl_buf_add_z(out, "  dtypes   the model's own\n");
+  else
+    tl_buf_printf(out, "  dtypes   %s%s: %s\n", c->mode_name ? c->mode_name : "the model's own",
+                  tl_cli_has(cli, TL_OPTION_PRECISION_MODE) ||
+                          tl_cli_has(cli, TL_OPTION_PRECISION_MODE_V2)
+                      ? ""
+                  : c->mode_name ? ", the default of atc"
+                                 : " with exceptions",
+                  tl_precision_mode_get(c->mode)->meaning);
+}
+
 void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out) {
   const tl_options *o = &cli->settings.options;
@@ -180,7 +195,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_passes(out, &s->npu);
   if (tl_cli_has(cli, TL_OPTION_NUMERICS))
     tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
-  tl_buf_add_z(out, "  dtypes   the model's own (no precision mode in this version)\n");
+  add_precision(cli, out);
   add_costs(out, s);
   add_outputs(v, out);
   for (uint32_t i = 0; i < o->n_carried; i++)

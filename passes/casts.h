@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Casts that this compiler inserts: how they look, wherever they come from. */
+#ifndef TL_PASSES_CASTS_H
+#define TL_PASSES_CASTS_H
+
+#include "passes/pass.h"
+
+/* Key of the metadata that marks them, and name of the attribute in AIR. */
+#define TL_CAST_INSERTED "inserted"
+
+/* Value v as dtype `to`, made right before node `before` (which may be RETURN): a new node with the
+ * metadata `inserted`, or for a constant a new constant that is computed when it is read. Elements
+ * of a constant beyond the finite range of f16 or bf16 become its limit when `clamp` is set.
+ * TL_NO_VALUE when memory is out. */
+tl_value_id tl_cast_insert(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id before, bool clamp);
+/* True for a node that tl_cast_insert made. */
+bool tl_cast_is_inserted(const tl_module *m, tl_node_id n);
+
+/* Type of v with another element type; TL_NO_TYPE when memory is out. */
+tl_type_id tl_cast_type(tl_module *m, tl_value_id v, tl_dtype to);
+
+/* Do element types of the node fit its op as ONNX has it? Only f32, f16 and bf16 are asked about.
+ * Sets node->mixed accordingly. */
+void tl_cast_mark_mixed(tl_module *m, tl_node_id n);
+
+/* Gives `to` the name of `from`, which takes another one: an output of a model keeps its name when
+ * it becomes a cast of what it was. False when memory is out. */
+bool tl_cast_keep_name(tl_module *m, tl_value_id from, tl_value_id to);
+
+/* Casts made so far, one a value, dtype and graph: users in the body of an If or Loop have casts of
+ * their own there. */
+typedef struct tl_cast_set {
+  tl_module *m;
+  struct tl_made_cast *at; /* owned, [n] */
+  uint32_t *first;         /* by value id: 1 + index of the last one, 0: none */
+  uint32_t n;
+  uint32_t cap;
+  uint32_t n_values;
+  uint32_t n_nodes; /* of them that are nodes */
+  bool clamp;
+} tl_cast_set;
+
+/* For the values that the module has now. */
+bool tl_cast_set_init(tl_cast_set *s, tl_module *m, tl_arena *arena, bool clamp);
+void tl_cast_set_release(tl_cast_set *s);
+/* v as that dtype for node n: made before for an earlier node of its graph, or made now.
+ * TL_NO_VALUE when memory is out. */
+tl_value_id tl_cast_set_get(tl_cast_set *s, tl_value_id v, tl_dtype to, tl_node_id n);
+/* Erases constants that nothing uses now but what was cast from them, which takes over the name. */
+void tl_cast_set_drop_constants(tl_cast_set *s);
+
+#endif
