@@ -2,29 +2,44 @@
 /* Lexer of the textual IR. */
 #include "ir/lex.h"
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-static bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-static bool is_word_char(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; }
-static bool is_name_char(char c) { return is_word_char(c) || c == '/' || c == ':'; }
+/* What a character may be part of. */
+enum { DIGIT = 1, LETTER = 2, HEX = 4, IN_WORD = 8, IN_NAME = 16, MARK = 32, RULE_MARK = 64 };
+
+#define OF_IDENTIFIER (IN_WORD | IN_NAME)
+#define FOUR(c, f) [(c)] = (f), [(c) + 1] = (f), [(c) + 2] = (f), [(c) + 3] = (f)
+#define THIRTEEN(c, f) FOUR(c, f), FOUR((c) + 4, f), FOUR((c) + 8, f), [(c) + 12] = (f)
+
+static const uint8_t classes[256] = {
+    FOUR('0', DIGIT | HEX | OF_IDENTIFIER), FOUR('4', DIGIT | HEX | OF_IDENTIFIER),
+    ['8'] = DIGIT | HEX | OF_IDENTIFIER, ['9'] = DIGIT | HEX | OF_IDENTIFIER,
+    FOUR('a', LETTER | HEX | OF_IDENTIFIER), ['e'] = LETTER | HEX | OF_IDENTIFIER,
+    ['f'] = LETTER | HEX | OF_IDENTIFIER, FOUR('g', LETTER | OF_IDENTIFIER),
+    FOUR('k', LETTER | OF_IDENTIFIER), FOUR('o', LETTER | OF_IDENTIFIER),
+    FOUR('s', LETTER | OF_IDENTIFIER), FOUR('w', LETTER | OF_IDENTIFIER),
+    THIRTEEN('A', LETTER | OF_IDENTIFIER), THIRTEEN('N', LETTER | OF_IDENTIFIER),
+    ['_'] = LETTER | OF_IDENTIFIER, ['.'] = OF_IDENTIFIER, ['-'] = OF_IDENTIFIER | RULE_MARK,
+    ['/'] = IN_NAME | RULE_MARK, [':'] = IN_NAME | MARK, ['('] = MARK, [')'] = MARK, ['['] = MARK,
+    [']'] = MARK, ['{'] = MARK, ['}'] = MARK, [','] = MARK, ['='] = MARK, ['?'] = MARK,
+    ['*'] = MARK, ['~'] = RULE_MARK, ['|'] = RULE_MARK, ['!'] = RULE_MARK, ['<'] = RULE_MARK,
+    ['>'] = RULE_MARK, ['+'] = RULE_MARK};
+
+static bool is(char c, unsigned wanted) { return (classes[(unsigned char)c] & wanted) != 0; }
+static bool is_digit(char c) { return is(c, DIGIT); }
+static bool is_letter(char c) { return is(c, LETTER); }
 
 bool tl_lex_is_plain_name(tl_sv s) {
   for (size_t i = 0; i < s.n; i++)
-    if (!is_name_char(s.p[i]))
+    if (!is(s.p[i], IN_NAME))
       return false;
   return s.n > 0 && s.p[s.n - 1] != ':'; /* "%x: f32" ends the name at the colon */
 }
 
 bool tl_lex_is_word(tl_sv s) {
   for (size_t i = 0; i < s.n; i++)
-    if (!is_word_char(s.p[i]))
+    if (!is(s.p[i], IN_WORD))
       return false;
   return s.n > 0 && is_letter(s.p[0]);
 }
-
-static bool is_identifier_char(char c) { return is_letter(c) || is_digit(c); }
 
 tl_lexer tl_lex_start(tl_sv text) {
   const char *p = text.n ? text.p : "";
@@ -70,7 +85,7 @@ static tl_token bad(tl_token t, const char *problem) {
 static size_t escape_length(const char *p, const char *end) {
   if (end - p >= 2 && (p[1] == '"' || p[1] == '\\' || p[1] == 'n' || p[1] == 't'))
     return 2;
-  return end - p >= 4 && p[1] == 'x' && is_hex(p[2]) && is_hex(p[3]) ? 4 : 0;
+  return end - p >= 4 && p[1] == 'x' && is(p[2], HEX) && is(p[3], HEX) ? 4 : 0;
 }
 
 /* x->at is at the opening quote. */
@@ -92,15 +107,17 @@ static tl_token lex_quoted(tl_lexer *x, tl_token t) {
   return t;
 }
 
-static tl_sv munch(tl_lexer *x, bool (*member)(char)) {
+static tl_sv munch(tl_lexer *x, unsigned wanted) {
   const char *start = x->at;
-  while (x->at < x->end && member(*x->at))
-    x->at++;
-  return (tl_sv){start, (size_t)(x->at - start)};
+  const char *at = start;
+  while (at < x->end && is(*at, wanted))
+    at++;
+  x->at = at;
+  return (tl_sv){start, (size_t)(at - start)};
 }
 
 static tl_token lex_number_after(tl_lexer *x, tl_token t, char sigil) {
-  t.text = munch(x, is_digit);
+  t.text = munch(x, DIGIT);
   if (t.text.n == 0 || t.text.n > 9)
     return bad(t, sigil == '%' ? "'%$' needs a number" : "'$' needs a number");
   return t;
@@ -115,7 +132,7 @@ static tl_token lex_name(tl_lexer *x, tl_token t, char sigil) {
     t.kind = TL_TOKEN_ANONYMOUS;
     return lex_number_after(x, t, '%');
   }
-  t.text = munch(x, is_name_char);
+  t.text = munch(x, IN_NAME);
   while (t.text.n && (t.text.p[t.text.n - 1] == ':' ||
                       (x->rules && t.text.p[t.text.n - 1] == '.'))) { /* "%rest..." */
     t.text.n--;
@@ -130,7 +147,7 @@ static tl_token lex_number(tl_lexer *x, tl_token t) {
   const char *start = x->at++;
   while (x->at < x->end) {
     bool exponent_sign = (*x->at == '+' || *x->at == '-') && (x->at[-1] == 'e' || x->at[-1] == 'E');
-    if (!is_digit(*x->at) && !is_letter(*x->at) && *x->at != '.' && !exponent_sign)
+    if (!is(*x->at, DIGIT | LETTER) && *x->at != '.' && !exponent_sign)
       break;
     x->at++;
   }
@@ -144,7 +161,7 @@ static tl_token lex_word(tl_lexer *x, tl_token t) {
       memcmp(x->at, marked_nan, sizeof marked_nan - 1) == 0) {
     const char *start = x->at;
     x->at += sizeof marked_nan - 1;
-    munch(x, is_hex);
+    munch(x, HEX);
     if (x->at == x->end || *x->at != ')')
       return bad(t, "nan(0x...) needs lower-case hex digits and ')'");
     x->at++;
@@ -152,32 +169,31 @@ static tl_token lex_word(tl_lexer *x, tl_token t) {
     t.text = (tl_sv){start, (size_t)(x->at - start)};
     return t;
   }
-  t.text = munch(x, is_word_char);
+  t.text = munch(x, IN_WORD);
   return t;
 }
 
 /* Length of an operator that only rules have, 0 when there is none. */
 static size_t rule_punct(const tl_lexer *x) {
-  static const char *const pairs[] = {"==", "!=", "<=", ">=", "&&", "||"};
   size_t left = (size_t)(x->end - x->at);
-  if (left >= 3 && memcmp(x->at, "...", 3) == 0)
+  char c = *x->at, next = left >= 2 ? x->at[1] : '\0';
+  if (left >= 3 && c == '.' && next == '.' && x->at[2] == '.')
     return 3;
-  for (size_t i = 0; left >= 2 && i < sizeof pairs / sizeof *pairs; i++)
-    if (memcmp(x->at, pairs[i], 2) == 0)
-      return 2;
-  return *x->at && strchr("~|!<>+-/", *x->at) ? 1 : 0;
+  bool pair = next == '=' ? c == '=' || c == '!' || c == '<' || c == '>'
+                          : (c == '&' || c == '|') && next == c;
+  return pair ? 2 : is(c, RULE_MARK);
 }
 
 static tl_token lex_punct(tl_lexer *x, tl_token t) {
-  size_t left = (size_t)(x->end - x->at);
+  char c = *x->at, next = x->end - x->at >= 2 ? x->at[1] : '\0';
   size_t n = 0;
-  if (x->rules && (left < 2 || memcmp(x->at, "->", 2) != 0))
+  if (x->rules && !(c == '-' && next == '>'))
     n = rule_punct(x);
   if (n)
     ;
-  else if (left >= 2 && (memcmp(x->at, "->", 2) == 0 || memcmp(x->at, "::", 2) == 0))
+  else if ((c == '-' && next == '>') || (c == ':' && next == ':'))
     n = 2;
-  else if (*x->at && strchr("()[]{},:=?*", *x->at))
+  else if (is(c, MARK))
     n = 1;
   if (n == 0)
     return bad(t, "unexpected character");
@@ -198,7 +214,7 @@ tl_token tl_lex_next(tl_lexer *x) {
     tl_token t = token_at(x, c == '%' ? TL_TOKEN_VALUE : c == '@' ? TL_TOKEN_NODE : TL_TOKEN_LABEL);
     x->at++;
     if (c == '$' && x->rules && x->at < x->end && is_letter(*x->at)) {
-      t.text = munch(x, is_identifier_char);
+      t.text = munch(x, LETTER | DIGIT);
       return t;
     }
     return c == '$' ? lex_number_after(x, t, c) : lex_name(x, t, c);

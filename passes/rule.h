@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "ir/options.h"
 #include "passes/values.h"
+#include "support/map.h"
 
 enum {
   TL_RULE_LANGUAGE = 1, /* version of the language, first line of a file */
@@ -185,6 +186,7 @@ typedef struct tl_ruleset {
   tl_arena arena;   /* rules and their parts */
   tl_rule_vec rules; /* in the order of definition, overridden ones removed */
   uint32_t next;     /* index of the next rule */
+  tl_map names;      /* owned; what is named in `rules`, see rule_parse.c */
   bool only_definitions; /* texts are read, rules are left out: what outlining needs */
   unsigned kinds;        /* TL_RULE_BIT set: built-in texts without any of these are not read, since
                             reading them all costs milliseconds; 0: all are */

@@ -4,7 +4,9 @@
 
 #include "support/hash.h"
 
-#define ANY_PRODUCER UINT32_MAX /* the key of rules whose root needs no certain producer */
+/* Keys of rules whose root needs no certain producer; with a constant operand, and without. */
+#define ANY_CONSTANT (UINT32_MAX - 1)
+#define ANY_PRODUCER UINT32_MAX
 
 static uint64_t key_of(tl_op_id root, uint32_t producer) {
   return (uint64_t)root << 32 | producer;
@@ -24,8 +26,11 @@ static const tl_pattern_node *deciding_producer(const tl_rule *r) {
   return NULL;
 }
 
-/* One bit an op; different ops may share one, which only costs a look in vain. */
-static uint64_t bit_of(tl_op_id op) { return UINT64_C(1) << (tl_hash_mix(3, op) & 63); }
+/* Two bits an op; ops may share them, which only costs a look in vain. */
+static uint64_t bits_of(tl_op_id op) {
+  uint64_t h = tl_hash_mix(3, op);
+  return UINT64_C(1) << (h & 63) | UINT64_C(1) << (h >> 6 & 63);
+}
 
 /* Bits of the ops that must make operands of a pattern node. */
 static uint64_t producers_of(const tl_rule *r, const tl_pattern_node *p) {
@@ -36,7 +41,7 @@ static uint64_t producers_of(const tl_rule *r, const tl_pattern_node *p) {
       continue;
     const tl_pattern_node *made = &r->match[r->values[o->value].node];
     if (!made->maybe && made->n_ops == 1)
-      bits |= bit_of(made->ops[0]);
+      bits |= bits_of(made->ops[0]);
   }
   return bits;
 }
@@ -49,6 +54,10 @@ static tl_rule_signature signature_of(const tl_rule *r) {
     const tl_pattern_operand *o = &root->operands[i];
     if (o->kind == TL_PATTERN_CONSTANT || o->kind == TL_PATTERN_NUMBER)
       s.constant = true;
+    if (o->kind == TL_PATTERN_NUMBER) {
+      s.numbered = true;
+      s.number = o->number;
+    }
     if (o->kind != TL_PATTERN_VALUE || r->values[o->value].node == TL_RULE_NODES)
       continue;
     const tl_pattern_node *made = &r->match[r->values[o->value].node];
@@ -62,11 +71,12 @@ static bool add_rule(tl_rule_index *x, const tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   const tl_pattern_node *made = deciding_producer(r);
   tl_rule_signature wants = signature_of(r);
+  uint32_t any = wants.constant ? ANY_CONSTANT : ANY_PRODUCER;
   for (uint8_t i = 0; i < root->n_ops; i++) {
     if (root->ops[i] < x->n_ops)
       x->roots[root->ops[i]] = 1;
     if (!made && !tl_rule_entry_vec_push(
-                     &x->entries, (tl_rule_entry){key_of(root->ops[i], ANY_PRODUCER), r, wants}))
+                     &x->entries, (tl_rule_entry){key_of(root->ops[i], any), r, wants}))
       return false;
     for (uint8_t k = 0; made && k < made->n_ops; k++)
       if (!tl_rule_entry_vec_push(&x->entries,
@@ -138,8 +148,9 @@ typedef struct visit {
   const tl_rule_index *x;
   const tl_module *m;
   tl_node_id node;
-  tl_rule_signature has; /* `far` is filled when a rule asks */
+  tl_rule_signature has; /* far and number are filled when a rule asks */
   bool far_known;
+  bool number_known;
   tl_rule_visit fn;
   void *user;
 } visit;
@@ -151,7 +162,7 @@ static uint64_t producer_bits(const tl_module *m, tl_node_id n) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;
     tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
     if (p)
-      bits |= bit_of(tl_node_get(m, p)->op);
+      bits |= bits_of(tl_node_get(m, p)->op);
   }
   return bits;
 }
@@ -168,22 +179,56 @@ static uint64_t far_bits(const tl_module *m, tl_node_id n) {
   return bits;
 }
 
-static bool may_fit(visit *v, const tl_rule_signature *wants) {
-  if ((wants->constant && !v->has.constant) || (wants->near & ~v->has.near))
-    return false;
+/* The first element of the only constant operand. */
+static void fill_number(const tl_module *m, tl_node_id n, tl_rule_signature *has) {
+  const tl_tensor *only = NULL;
+  uint32_t constants = 0;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    const tl_tensor *t = v ? tl_value_constant(m, v) : NULL;
+    constants += t != NULL;
+    only = t ? t : only;
+  }
+  int64_t integer;
+  if (constants != 1 || only->kind == TL_SOURCE_STRINGS || tl_tensor_elements(m, only) == 0)
+    return;
+  has->numbered = true;
+  if (tl_tensor_int_at(m, only, 0, &integer))
+    has->number = (double)integer;
+  else
+    has->numbered = tl_tensor_float_at(m, only, 0, &has->number);
+}
+
+/* Whether one number may stand for the other, by a wider margin than the matcher's. */
+static bool is_near(double a, double b) {
+  double margin = 10 * TL_RULE_TOLERANCE * (b < 0 ? -b : b);
+  return !(a < b - margin || a > b + margin);
+}
+
+/* Looks at what a rule asks for and nobody has asked before. */
+static void look(visit *v, const tl_rule_signature *wants) {
   if (wants->far && !v->far_known) {
     v->has.far = far_bits(v->m, v->node);
     v->far_known = true;
   }
-  return !(wants->far & ~v->has.far);
+  if (wants->numbered && !v->number_known) {
+    fill_number(v->m, v->node, &v->has);
+    v->number_known = true;
+  }
 }
 
 static void visit_key(visit *v, uint64_t key) {
   const tl_rule_slot *s = slot_of(v->x, key);
   const tl_rule_entry *at = v->x->entries.at + s->first;
-  for (uint32_t i = 0; i < s->n; i++)
-    if (may_fit(v, &at[i].wants))
-      v->fn(v->user, v->node, at[i].rule);
+  for (const tl_rule_entry *end = at + s->n; at < end; at++) {
+    const tl_rule_signature *wants = &at->wants;
+    if ((wants->near & ~v->has.near) || wants->constant > v->has.constant)
+      continue;
+    look(v, wants);
+    if (!(wants->far & ~v->has.far) &&
+        !(wants->numbered && v->has.numbered && !is_near(v->has.number, wants->number)))
+      v->fn(v->user, v->node, at->rule);
+  }
 }
 
 static bool has_constant(const tl_module *m, const tl_node *node) {
@@ -214,6 +259,8 @@ void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id 
   visit all = {.x = x, .m = m, .node = n, .fn = fn, .user = user,
                .has = {.near = producer_bits(m, n), .constant = has_constant(m, node)}};
   visit_key(&all, key_of(node->op, ANY_PRODUCER));
+  if (all.has.constant)
+    visit_key(&all, key_of(node->op, ANY_CONSTANT));
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;
     tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;

@@ -6,15 +6,17 @@
 
 #include "passes/rule.h"
 
-/* What surrounds a node, one bit an op, and what a rule needs there. */
+/* What surrounds a node, two bits an op, and what a rule needs there. */
 typedef struct tl_rule_signature {
   uint64_t near; /* ops that make operands of the node */
   uint64_t far;  /* ops that make theirs */
-  bool constant; /* an operand is a constant */
+  bool constant; /* an operand is a constant ... */
+  bool numbered; /* ... the only one, which begins with `number` */
+  double number;
 } tl_rule_signature;
 
 typedef struct tl_rule_entry {
-  uint64_t key; /* op of the root << 32 | op of a producer, TL_ANY_PRODUCER */
+  uint64_t key; /* op of the root << 32 | op of a producer, or any */
   const tl_rule *rule;
   tl_rule_signature wants;
 } tl_rule_entry;

@@ -335,11 +335,20 @@ static bool is_alternative(const tl_rule *old, const tl_rule *r) {
   return r->kind == TL_RULE_DEFINE && old->file == r->file && old->n_where;
 }
 
+static tl_status add_rule(tl_rule_parser *p, tl_rule *r) {
+  r->index = p->set->next++;
+  return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
+}
+
 static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
   tl_rule_vec *rules = &p->set->rules;
   uint32_t kept = 0, place = UINT32_MAX;
   TL_TRY(tl_rule_finish(p->set, r));
   r->custom = override;
+  bool defines = r->kind == TL_RULE_DEFINE;
+  uint64_t key = tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
+  if (!tl_map_find(&p->set->names, key, NULL)) /* most rules have no namesake */
+    return tl_map_set(&p->set->names, key, 1) ? add_rule(p, r) : tl_rule_memory(p);
   for (uint32_t i = 0; i < rules->n; i++) {
     tl_rule *old = rules->at[i];
     if (!is_namesake(old, r) || is_alternative(old, r)) {
@@ -358,8 +367,7 @@ static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool ov
   rules->n = kept;
   if (place != UINT32_MAX)
     return TL_OK;
-  r->index = p->set->next++;
-  return tl_rule_vec_push(rules, r) ? TL_OK : tl_rule_memory(p);
+  return add_rule(p, r);
 }
 
 static tl_status parse_rule(tl_rule_parser *p, bool override) {
@@ -538,6 +546,7 @@ void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
 
 void tl_ruleset_release(tl_ruleset *s) {
   tl_rule_vec_release(&s->rules);
+  tl_map_release(&s->names);
   tl_arena_release(&s->arena);
 }
 

@@ -2,10 +2,22 @@
 /* Where rules come from (ruleset.h). */
 #include "passes/ruleset.h"
 
+#include <string.h>
+
+/* Bodies of definitions ask once each, and most files have none. */
+static bool has_definitions(tl_sv text) {
+  static const char word[] = "define";
+  for (size_t i = 0; i + sizeof word <= text.n; i++)
+    if (memcmp(text.p + i, word, sizeof word - 1) == 0)
+      return true;
+  return false;
+}
+
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
   TL_TRY(tl_rules_add_builtin(s));
   for (uint32_t i = 0; i < options->n_rule_files; i++)
-    TL_TRY(tl_rules_parse(s, options->rule_files[i].path, options->rule_files[i].text, true));
+    if (!s->only_definitions || has_definitions(options->rule_files[i].text))
+      TL_TRY(tl_rules_parse(s, options->rule_files[i].path, options->rule_files[i].text, true));
   return tl_rules_configure(s, options);
 }
 
