@@ -187,8 +187,10 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
     return false;
   for (uint32_t i = 0; i < n_in; i++) {
     fill_port(info, false, i, &ports[i]);
-    if (npu && npu->npu)
+    if (npu && npu->n_operands)
       lead_back(npu, i, &ports[i]);
+    else if (npu) /* to be expanded: operands are those of the main op as far as they go */
+      ports[i].first = i;
     else if (!npu)
       lead_back_own(op, i, &ports[i]);
   }
@@ -275,7 +277,7 @@ tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n,
 /* ---- messages -------------------------------------------------------------------------------- */
 
 static void warn_type(const tl_precision_forms *f, const char *path, uint32_t line, tl_sv type) {
-  tl_location where = {.file = path, .line = line};
+  tl_location where = {.file = path, .line = line, .column = 1};
   const char *nearest = NULL;
   size_t best = 4;
   tl_op_info info;
@@ -300,8 +302,25 @@ static void warn_type(const tl_precision_forms *f, const char *path, uint32_t li
     tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip", TL_SV_ARG(type));
 }
 
+/* A type is taken off a list that it is not on. */
+static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
+  const tl_precision_config *c = f->config;
+  tl_op_info info = tl_op_info_find(f->table, e->type);
+  bool missed = false;
+  if (!info.row)
+    return;
+  tl_op_colour before = c->recoloured ? c->unlisted : (tl_op_colour)info.row->colour;
+  (void)tl_mix_colour(e->edits, before, c->ge_colours, &missed);
+  if (missed)
+    tl_warn(f->m->diag, ((tl_location){.file = c->mix_path, .line = e->line, .column = 1}),
+            "'%.*s' is %s; taking it off another list has no effect", TL_SV_ARG(e->type),
+            tl_op_colour_name(before));
+}
+
 void tl_precision_warn_unknown_types(const tl_precision_forms *f) {
   const tl_precision_config *c = f->config;
-  for (uint32_t i = 0; i < c->n_mix; i++)
+  for (uint32_t i = 0; i < c->n_mix; i++) {
     warn_type(f, c->mix_path, c->mix[i].line, c->mix[i].type);
+    warn_removal(f, &c->mix[i]);
+  }
 }
