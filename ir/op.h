@@ -86,6 +86,7 @@ typedef struct tl_op {
   const tl_op_attr *attrs; /* prototype order */
   const int16_t *since;    /* versions at which the signature changed, ascending */
   const tl_npu_candidate *npu;
+  const char *npu_from; /* where the candidates come from: files of CANN; NULL: not said */
   tl_infer_fn infer; /* NULL: nothing is known about the results */
   int64_t infer_arg; /* fixed argument of the shape function, 0 if none */
   tl_eval_fn eval;   /* NULL: the evaluator cannot run it */

@@ -116,4 +116,7 @@ tl_status tl_npu_forms_get(tl_npu_forms *f, tl_op_id op, const tl_npu_form **out
 /* Compiles one expression; NULL with *why set (a constant text, or NULL: memory) on a mistake. */
 const tl_npu_expr *tl_npu_expr_parse(tl_module *m, tl_arena *arena, tl_sv text, const char **why);
 
+/* False when a guard (NULL: always) fails on every node of a model for such a chip. */
+bool tl_npu_may_hold_on(const tl_npu_expr *guard, tl_soc_family chip);
+
 #endif

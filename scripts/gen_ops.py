@@ -116,6 +116,7 @@ class Emitter:
         fields = [('domain', quoted(op['domain'])), ('name', quoted(op['name'])),
                   ('domain_symbol', self.sym(op['domain'])), ('name_symbol', self.sym(op['name']))]
         fields += [(k, v) for k, v in lists.items() if v != 'NULL']
+        fields += [('npu_from', quoted(op['from']))] if op['from'] else []
         if op['infer'][0]:
             fields += [('infer', 'tl_infer_' + op['infer'][0])]
             fields += [('infer_arg', op['infer'][1])] if op['infer'][1] else []

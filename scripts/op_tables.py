@@ -141,6 +141,8 @@ class Tables:
             name, _, arg = rest.partition(' ')
             need(re.match(r'[a-z][a-z0-9_]*$', name), f"'{name}' cannot name a function")
             op['express'] = (name, int(arg or 0))
+        elif key == 'from':
+            op['from'] = rest
         elif key == 'npu':
             op['npu'].append(self.npu(rest))
         else:
@@ -178,7 +180,7 @@ class Tables:
                     need((domain, name) not in self.ops, f"op '{rest[0]}' twice")
                     op = {'domain': domain, 'name': name, 'in': [], 'out': [], 'vars': {},
                           'attr': [], 'since': [], 'traits': [], 'infer': (None, 0),
-                          'eval': None, 'express': None, 'npu': [],
+                          'eval': None, 'express': None, 'npu': [], 'from': '',
                           'line': at, 'path': path}
                     self.ops[domain, name] = op
                     self.strings |= {domain, name}

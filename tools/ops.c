@@ -3,6 +3,7 @@
 #include "ir/op.h"
 #include "tools/cli.h"
 #include "tools/json.h"
+#include "tools/op_chip.h"
 
 static bool is_npu(const tl_op *op) { return strcmp(op->domain, "npu") == 0; }
 
@@ -29,15 +30,6 @@ static void add_npu_types(tl_buf *out, const tl_op *op) {
     tl_buf_printf(out, "%s%s", any ? ", " : "", op->npu[i].npu_type);
     any = true;
   }
-}
-
-static const char *lower_name(uint8_t kind) {
-  static const char *const names[] = {[TL_LOWER_RENAME] = "rename",
-                                      [TL_LOWER_ATTRS] = "attrs",
-                                      [TL_LOWER_CONST_OPERAND] = "const operand",
-                                      [TL_LOWER_EXPAND] = "several nodes (not in this version)",
-                                      [TL_LOWER_NONE] = "none"};
-  return names[kind];
 }
 
 static void add_ports(tl_buf *out, const char *what, const tl_op_port *ports, uint8_t n,
@@ -83,15 +75,7 @@ static void add_attrs(tl_buf *out, const tl_op *op) {
   }
 }
 
-static void add_candidates(tl_buf *out, const tl_op *op) {
-  for (uint8_t i = 0; i < op->n_npu; i++) {
-    const tl_npu_candidate *c = &op->npu[i];
-    tl_buf_printf(out, "  npu      %s: %s, %s\n", *c->npu_type ? c->npu_type : "none", c->guard,
-                  lower_name(c->kind));
-  }
-}
-
-static void describe(tl_buf *out, const tl_op *op) {
+static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
   add_name(out, op);
   if (op->n_since) {
     tl_buf_add_z(out, " (versions ");
@@ -103,36 +87,25 @@ static void describe(tl_buf *out, const tl_op *op) {
   add_ports(out, "result", op->results, op->n_result_ports, op);
   add_vars(out, op);
   add_attrs(out, op);
-  add_candidates(out, op);
+  tl_op_chip_candidates(out, chip, op);
 }
 
-static void describe_json(tl_buf *out, const tl_op *op) {
+static void describe_json(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
   bool first = true;
-  tl_buf text;
-  tl_buf_init(&text);
+  tl_buf versions;
+  tl_buf_init(&versions);
   tl_buf_add_char(out, '{');
   tl_json_key(out, "domain", &first);
   tl_json_string(out, tl_sv_from(op->domain));
   tl_json_key(out, "name", &first);
   tl_json_string(out, tl_sv_from(op->name));
   tl_json_key(out, "since", &first);
-  add_versions(&text, op);
-  tl_buf_printf(out, "[%s]", text.p ? text.p : "");
+  add_versions(&versions, op);
+  tl_buf_printf(out, "[%s]", versions.p ? versions.p : "");
   tl_json_key(out, "npu", &first);
-  tl_buf_add_char(out, '[');
-  for (uint8_t i = 0; i < op->n_npu; i++) {
-    bool inner = true;
-    tl_buf_add_z(out, i ? ", {" : "{");
-    tl_json_key(out, "type", &inner);
-    tl_json_string(out, tl_sv_from(op->npu[i].npu_type));
-    tl_json_key(out, "guard", &inner);
-    tl_json_string(out, tl_sv_from(op->npu[i].guard));
-    tl_json_key(out, "lowering", &inner);
-    tl_json_string(out, tl_sv_from(lower_name(op->npu[i].kind)));
-    tl_buf_add_char(out, '}');
-  }
-  tl_buf_add_z(out, "]}");
-  tl_buf_release(&text);
+  tl_op_chip_candidates_json(out, chip, op);
+  tl_buf_add_char(out, '}');
+  tl_buf_release(&versions);
 }
 
 /* True when the user's word names the op, with or without its domain. */
@@ -169,18 +142,36 @@ static void add_row(tl_buf *out, const tl_op *op) {
   tl_buf_add_char(out, '\n');
 }
 
-static tl_status show_named(tl_cli *cli, bool json, tl_buf *out) {
+/* The row of op information that the user's word names. */
+static tl_op_info named_info(const tl_op_chip *chip, const char *word) {
+  size_t prefix = strncmp(word, "npu::", 5) == 0 ? 5 : 0;
+  return tl_op_info_find(chip->info, tl_sv_from(word + prefix));
+}
+
+static void separate(tl_buf *out, bool json, bool *any) {
+  if (json)
+    tl_buf_add_z(out, *any ? ",\n " : "[\n ");
+  *any = true;
+}
+
+static tl_status show_named(tl_cli *cli, const tl_op_chip *chip, bool json, tl_buf *out) {
   bool any = false;
   for (uint32_t i = 0; i < tl_n_op_rows; i++) {
     if (!is_named(&tl_op_rows[i], cli->word))
       continue;
+    separate(out, json, &any);
     if (json)
-      tl_buf_add_z(out, any ? ",\n " : "[\n ");
-    if (json)
-      describe_json(out, &tl_op_rows[i]);
+      describe_json(out, chip, &tl_op_rows[i]);
     else
-      describe(out, &tl_op_rows[i]);
-    any = true;
+      describe(out, chip, &tl_op_rows[i]);
+  }
+  tl_op_info info = named_info(chip, cli->word);
+  if (info.row) {
+    separate(out, json, &any);
+    if (json)
+      tl_op_chip_type_json(out, info);
+    else
+      tl_op_chip_type(out, chip, info);
   }
   if (json && any)
     tl_buf_add_z(out, "\n]\n");
@@ -193,32 +184,35 @@ static tl_status show_named(tl_cli *cli, bool json, tl_buf *out) {
                  nearest ? "?" : "");
 }
 
-static void show_all(bool json, tl_buf *out) {
+static void show_all(const tl_op_chip *chip, bool json, tl_buf *out) {
   bool any = false;
   for (uint32_t i = 0; i < tl_n_op_rows; i++) {
     if (is_npu(&tl_op_rows[i]))
       continue;
+    separate(out, json, &any);
     if (json)
-      tl_buf_add_z(out, any ? ",\n " : "[\n ");
-    if (json)
-      describe_json(out, &tl_op_rows[i]);
+      describe_json(out, chip, &tl_op_rows[i]);
     else
       add_row(out, &tl_op_rows[i]);
-    any = true;
   }
   if (json)
-    tl_buf_add_z(out, any ? "\n]\n" : "[]\n");
+    tl_buf_add_z(out, "\n]\n");
 }
 
 tl_status tl_command_ops(tl_cli *cli) {
   bool json = tl_cli_has(cli, TL_OPTION_AS_JSON);
+  tl_op_chip chip;
   tl_buf out;
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  if (!tl_op_chip_init(&chip, &cli->settings.options, &cli->diag))
+    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   tl_buf_init(&out);
   tl_status status = TL_OK;
   if (cli->word)
-    status = show_named(cli, json, &out);
+    status = show_named(cli, &chip, json, &out);
   else
-    show_all(json, &out);
+    show_all(&chip, json, &out);
+  tl_op_chip_release(&chip);
   if (status == TL_OK)
     return tl_cli_print(cli, &out);
   tl_buf_release(&out);

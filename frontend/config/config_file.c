@@ -49,7 +49,8 @@ static tl_status check_path(tl_diag *d, tl_location where, const char *path,
   return status;
 }
 
-static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *kind) {
+static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *kind,
+                            uint32_t max_bytes) {
   struct stat st;
   if (stat(path, &st) != 0)
     return cannot_open(d, kind, path);
@@ -59,10 +60,10 @@ static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *
                         S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
   if (access(path, R_OK) != 0)
     return cannot_open(d, kind, path);
-  if (st.st_size > TL_CONFIG_MAX_BYTES)
+  if (st.st_size > max_bytes)
     return tl_fail_code(d, TL_LIMIT, kind->unreadable, TL_AT_FILE(path),
-                        "cannot read the %s: the file has %lld bytes, more than %d", kind->what,
-                        (long long)st.st_size, TL_CONFIG_MAX_BYTES);
+                        "cannot read the %s: the file has %lld bytes, more than %u", kind->what,
+                        (long long)st.st_size, max_bytes);
   return TL_OK;
 }
 
@@ -74,8 +75,13 @@ static void keep_message(void *user, const tl_diagnostic *d) {
 
 tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
                          const tl_config_kind *kind, tl_file **out) {
+  return tl_config_open_within(d, where, path, kind, TL_CONFIG_MAX_BYTES, out);
+}
+
+tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
+                                const tl_config_kind *kind, uint32_t max_bytes, tl_file **out) {
   TL_TRY(check_path(d, where, path, kind));
-  TL_TRY(check_file(d, path, kind));
+  TL_TRY(check_file(d, path, kind, max_bytes));
   tl_buf message;
   tl_buf_init(&message);
   tl_diag quiet = {.fn = keep_message, .user = &message};

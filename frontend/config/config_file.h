@@ -20,6 +20,11 @@ typedef struct tl_config_kind {
 tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
                          const tl_config_kind *kind, tl_file **out) TL_NODISCARD;
 
+/* The same with another bound on the size, in bytes. */
+tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
+                                const tl_config_kind *kind, uint32_t max_bytes,
+                                tl_file **out) TL_NODISCARD;
+
 /* A text without the byte order mark that Windows editors leave at its start. */
 tl_sv tl_config_without_mark(tl_sv text);
 

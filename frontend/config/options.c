@@ -62,7 +62,7 @@ const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
 bool tl_option_may_repeat(tl_option_id id) {
   return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM ||
          id == TL_OPTION_FUSION || id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST ||
-         id == TL_OPTION_TO_FLOAT;
+         id == TL_OPTION_TO_FLOAT || id == TL_OPTION_OP_INFO;
 }
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }

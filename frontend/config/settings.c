@@ -92,7 +92,8 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
 /* The values of an option that may be given several times, joined. */
 static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   const char *before = s->value[id];
-  bool paths = id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST || id == TL_OPTION_TO_FLOAT;
+  bool paths = id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST || id == TL_OPTION_TO_FLOAT ||
+               id == TL_OPTION_OP_INFO;
   if ((id != TL_OPTION_FUSION && !paths) || !before)
     return tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
   size_t n = strlen(before);
@@ -299,6 +300,9 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   if (s->value[TL_OPTION_SOC_VERSION])
     TL_TRY(tl_read_soc(d, &s->arena, tl_at_option(s, TL_OPTION_SOC_VERSION),
                        s->value[TL_OPTION_SOC_VERSION], o));
+  if (s->value[TL_OPTION_OP_INFO])
+    TL_TRY(tl_read_op_info(d, &s->arena, tl_at_option(s, TL_OPTION_OP_INFO),
+                           tl_sv_from(s->value[TL_OPTION_OP_INFO]), o));
   TL_TRY(resolve_shapes(s, d, &ranged));
   if (s->value[TL_OPTION_OUT_NODES])
     TL_TRY(tl_read_out_nodes(d, &s->arena, tl_at_option(s, TL_OPTION_OUT_NODES),

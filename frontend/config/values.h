@@ -27,6 +27,11 @@ tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *o
 tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *text,
                       tl_options *out) TL_NODISCARD;
 
+/* Files and folders of op information, joined by line feeds: sets out->op_info. The chip must be
+ * known by then. */
+tl_status tl_read_op_info(tl_diag *d, tl_arena *a, tl_location where, tl_sv paths,
+                          tl_options *out) TL_NODISCARD;
+
 typedef enum tl_dynamic_kind {
   TL_DYNAMIC_BATCH,
   TL_DYNAMIC_IMAGE,

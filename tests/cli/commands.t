@@ -102,6 +102,10 @@ $ tailor opt --help
 >                             the model itself or with a folder of outputs
 >       --soc-version=CHIP    target chip, e.g. Ascend910B1, Ascend910_9362,
 >                             Ascend310P3 (default: Ascend910B1)
+>       --op-info=FILE|DIR    op information of your own CANN, over what is built
+>                             in: an aic-*-ops-info*.json, or a folder with those
+>                             of the chip; may be given several times, later ones
+>                             count
 >
 > Passes:
 >       --passes=NAME,NAME,...

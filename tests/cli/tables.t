@@ -4,16 +4,30 @@ $ tailor ops LeakyRelu
 >   result   Y: T
 >   types    T: f32 f16 bf16 f64
 >   attr     alpha: float = 0.01
->   npu      LeakyRelu: always, attrs
+>   chip     Ascend910B1, of the family Ascend910B
+>   npu      LeakyRelu: always, attributes change
+>            judged as LeakyRelu
+>            gray under mixed precision; kernel ElemWise; pattern formatAgnostic; any shape
+>            dtypes: f16>f16 f32>f32 bf16>bf16
+>            from: ascend910b, legacy ops
+>   from     leaky_relu_onnx_plugin.cpp (candidates and guards)
 > npu::LeakyRelu
 >   operand  x: float
 >   result   y: float
 >   types    float: f32 f16 bf16 f64
 >   attr     negative_slope: float = 0.0
+> LeakyRelu on Ascend910B1
+>   input    x: f16 f32 bf16
+>   output   y: f16 f32 bf16
+>   attr     negative_slope: f = 0.0
+>   gray under mixed precision; kernel ElemWise; pattern formatAgnostic; any shape
+>   dtypes: f16>f16 f32>f32 bf16>bf16
+>   from: ascend910b, legacy ops
 $ tailor ops LeakyRelu --json
 > [
->  {"domain": "", "name": "LeakyRelu", "since": [1, 6, 16], "npu": [{"type": "LeakyRelu", "guard": "always", "lowering": "attrs"}]},
->  {"domain": "npu", "name": "LeakyRelu", "since": [], "npu": []}
+>  {"domain": "", "name": "LeakyRelu", "since": [1, 6, 16], "npu": [{"type": "LeakyRelu", "guard": "always", "lowering": "attributes change", "judged": "LeakyRelu", "on_chip": true, "from": "leaky_relu_onnx_plugin.cpp", "info": {"type": "LeakyRelu", "colour": "gray", "inputs": [{"name": "x", "kind": "required", "dtypes": ["f16", "f32", "bf16"]}], "outputs": [{"name": "y", "kind": "required", "dtypes": ["f16", "f32", "bf16"]}], "attributes": [{"name": "negative_slope", "kind": "f", "required": false, "default": "0.0"}], "pattern": "formatAgnostic", "kernel": "ElemWise", "heavy": false, "dynamic_shape": true, "no_kernel": false, "table": "ascend910b", "file": "legacy", "dtypes_from": "the published operator library"}}]},
+>  {"domain": "npu", "name": "LeakyRelu", "since": [], "npu": []},
+>  {"type": "LeakyRelu", "colour": "gray", "inputs": [{"name": "x", "kind": "required", "dtypes": ["f16", "f32", "bf16"]}], "outputs": [{"name": "y", "kind": "required", "dtypes": ["f16", "f32", "bf16"]}], "attributes": [{"name": "negative_slope", "kind": "f", "required": false, "default": "0.0"}], "pattern": "formatAgnostic", "kernel": "ElemWise", "heavy": false, "dynamic_shape": true, "no_kernel": false, "table": "ascend910b", "file": "legacy", "dtypes_from": "the published operator library"}
 > ]
 $ tailor ops Leakyrelu
 ! tailor: error: the op table has no 'Leakyrelu'
