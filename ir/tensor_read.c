@@ -175,8 +175,41 @@ static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, siz
   }
 }
 
+/* out = a op b; a and out are bytes of a file or of a caller, which need no alignment. */
+static void combine_f32(unsigned kind, const unsigned char *restrict a, const float *restrict b,
+                        unsigned char *restrict out, size_t n) {
+  float x;
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_MUL && i < n; i++) {
+    memcpy(&x, a + 4 * i, 4);
+    x *= b[i];
+    memcpy(out + 4 * i, &x, 4);
+  }
+  for (size_t i = 0; kind == TL_TENSOR_EXPR_ADD && i < n; i++) {
+    memcpy(&x, a + 4 * i, 4);
+    x += b[i];
+    memcpy(out + 4 * i, &x, 4);
+  }
+}
+
+/* Weights scaled or shifted by something that is computed: the usual case, without copies. */
+static void read_weights(const tl_tensor *t, const unsigned char *a, uint64_t first, uint64_t n,
+                         unsigned char *out) {
+  chunk b;
+  for (size_t k; n; n -= k, first += k, out += k * 4) {
+    k = n < CHUNK ? (size_t)n : CHUNK;
+    tl_tensor_read(t->u.expr->sources[1], first, k, b.bytes);
+    combine_f32(t->u.expr->kind, a + first * 4, b.f32, out, k);
+  }
+}
+
 static void read_binary(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor_expr *e = t->u.expr;
+  const unsigned char *p = tl_tensor_data(e->sources[0]);
+  if (p && t->dtype == TL_DTYPE_F32 &&
+      (e->kind == TL_TENSOR_EXPR_MUL || e->kind == TL_TENSOR_EXPR_ADD)) {
+    read_weights(t, p, first, n, out);
+    return;
+  }
   chunk a;
   chunk b;
   for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {
@@ -189,6 +222,19 @@ static void read_binary(const tl_tensor *t, uint64_t first, uint64_t n, unsigned
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
+
+/* One element, n times. */
+static void fill(const unsigned char *element, size_t size, uint64_t n, unsigned char *out) {
+  uint32_t word;
+  if (size != 4) {
+    for (uint64_t i = 0; i < n; i++)
+      memcpy(out + i * size, element, size);
+    return;
+  }
+  memcpy(&word, element, 4);
+  for (uint64_t i = 0; i < n; i++)
+    memcpy(out + i * 4, &word, 4);
+}
 
 /* n elements of `size` bytes, `stride` elements apart, from element `at` of p. */
 static void gather(const unsigned char *p, size_t size, uint64_t at, int64_t stride, uint64_t n,
@@ -214,6 +260,8 @@ static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n
   size_t size = size_of(s);
   if (stride == 1)
     tl_tensor_read(s, at, n, out);
+  else if (p && stride == 0)
+    fill(p + at * size, size, n, out);
   else if (p)
     gather(p, size, at, stride, n, out);
   else
@@ -221,27 +269,52 @@ static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n
       tl_tensor_read(s, at + i * (uint64_t)stride, 1, out + i * size);
 }
 
+/* The dims of a view with those put together that are walked like one; returns how many. */
+static int merge_dims(const tl_tensor_expr *e, uint64_t *dims, int64_t *strides) {
+  int n = 0;
+  for (int i = 0; i < e->rank; i++) {
+    uint64_t dim = (uint64_t)e->dims[i];
+    if (dim == 1)
+      continue;
+    uint64_t reach = (uint64_t)e->strides[i] * dim; /* modulo 2^64, as all of it */
+    if (n && (uint64_t)strides[n - 1] == reach) {
+      dims[n - 1] *= dim;
+      strides[n - 1] = e->strides[i];
+      continue;
+    }
+    dims[n] = dim;
+    strides[n++] = e->strides[i];
+  }
+  if (n == 0) {
+    dims[n] = 1;
+    strides[n++] = 0;
+  }
+  return n;
+}
+
 static void read_view(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor_expr *e = t->u.expr;
   uint64_t place[TL_TENSOR_EXPR_MAX_RANK];
+  uint64_t dims[TL_TENSOR_EXPR_MAX_RANK];
+  int64_t strides[TL_TENSOR_EXPR_MAX_RANK];
   uint64_t at = e->start; /* modulo 2^64: negative strides wrap and come back */
-  int last = e->rank - 1;
+  int last = merge_dims(e, dims, strides) - 1;
   for (int i = last; i >= 0; i--) {
-    place[i] = first % (uint64_t)e->dims[i];
-    first /= (uint64_t)e->dims[i];
-    at += place[i] * (uint64_t)e->strides[i];
+    place[i] = first % dims[i];
+    first /= dims[i];
+    at += place[i] * (uint64_t)strides[i];
   }
   while (n) {
-    uint64_t run = (uint64_t)e->dims[last] - place[last];
+    uint64_t run = dims[last] - place[last];
     run = run < n ? run : n;
-    read_run(e->sources[0], at, e->strides[last], run, out);
+    read_run(e->sources[0], at, strides[last], run, out);
     out += run * size_of(t);
     n -= run;
     place[last] += run;
-    at += run * (uint64_t)e->strides[last];
-    for (int i = last; i > 0 && place[i] == (uint64_t)e->dims[i]; i--) {
-      at -= place[i] * (uint64_t)e->strides[i];
-      at += (uint64_t)e->strides[i - 1];
+    at += run * (uint64_t)strides[last];
+    for (int i = last; i > 0 && place[i] == dims[i]; i--) {
+      at -= place[i] * (uint64_t)strides[i];
+      at += (uint64_t)strides[i - 1];
       place[i] = 0;
       place[i - 1]++;
     }

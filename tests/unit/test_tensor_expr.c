@@ -20,6 +20,14 @@ static void test_values(void) {
             "const %want: f32[3,2] = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]");
   eval_same("const %z: bool[4] = view(bool[2] [true, false], 1, [2, 2], [-1, 0])"
             "const %want: bool[4] = [false, false, true, true]");
+  /* dims that repeat, dims of one, and dims that are walked like one */
+  eval_same("const %z: f32[2,1,2,2] = mul(f32[2,1,2,2] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], "
+            "f32[2,1,2,2] view(f32[2] [1.0, 10.0], 0, [2, 1, 2, 2], [1, 0, 0, 0]))"
+            "const %want: f32[2,1,2,2] = [1.0, 2.0, 3.0, 4.0, 50.0, 60.0, 70.0, 80.0]");
+  eval_same("const %z: i8[2,2,2] = view(i8[8] [1, 2, 3, 4, 5, 6, 7, 8], 7, [2, 2, 2], [-4, -2, -1])"
+            "const %want: i8[2,2,2] = [8, 7, 6, 5, 4, 3, 2, 1]");
+  eval_same("const %z: i8[1,1] = view(i8[2] [1, 2], 1, [1, 1], [3, 5])"
+            "const %want: i8[1,1] = [2]");
   eval_same("const %z: i64[6] = concat(2, i64[4] [1, 2, 3, 4], i64[2] [8, 9])"
             "const %want: i64[6] = [1, 2, 8, 3, 4, 9]");
   eval_same("const %z: f32[4] = div(f32[4] [1.0, 1.0, 0.0, -6.0], f32[4] [4.0, 0.0, 1.0, 3.0])"
