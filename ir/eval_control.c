@@ -179,6 +179,56 @@ tl_status tl_eval_if(tl_eval *x) {
   return tl_eval_body(x, body, inputs, n_inputs, x->out, n);
 }
 
+/* ---- While ---------------------------------------------------------------------------------- */
+
+/* Runs the graph `cond` on the state. */
+static tl_status go_on(loop_state *s, tl_graph_id test, bool *out) {
+  tl_host *answer = NULL;
+  TL_TRY(tl_eval_body(s->x, test, s->in, s->n_in, &answer, 1));
+  tl_status status = read_condition(s->x, answer, out);
+  tl_host_release(answer);
+  return status;
+}
+
+static tl_status while_run(loop_state *s, tl_graph_id test) {
+  bool more;
+  for (uint32_t i = 0; i < s->n_in; i++)
+    s->in[i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(s->x, i));
+  TL_TRY(go_on(s, test, &more));
+  while (more) {
+    release_all(s->out, s->n_out);
+    TL_TRY(tl_eval_body(s->x, s->body, s->in, s->n_in, s->out, s->n_out));
+    release_all(s->in, s->n_in);
+    memcpy(s->in, s->out, s->n_in * sizeof *s->in);
+    memset(s->out, 0, s->n_out * sizeof *s->out);
+    TL_TRY(go_on(s, test, &more));
+  }
+  for (uint32_t i = 0; i < s->n_in; i++)
+    TL_TRY(tl_eval_pass(s->x, i, s->in[i]));
+  return TL_OK;
+}
+
+/* npu::While: the state goes through the body for as long as `cond` says so. */
+tl_status tl_eval_while(tl_eval *x) {
+  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
+  tl_graph_id test = tl_eval_body_attr(x, TL_SYM_cond);
+  if (!s.body || !test)
+    return tl_eval_fail(x, "a graph is missing");
+  const tl_graph *g = tl_graph_get(x->m, s.body);
+  if (g->inputs.n != x->n_in || tl_graph_n_outputs(x->m, g) != x->n_in ||
+      tl_graph_get(x->m, test)->inputs.n != x->n_in ||
+      tl_graph_n_outputs(x->m, tl_graph_get(x->m, test)) != 1)
+    return tl_eval_fail(x, "operands, graphs and results do not fit together");
+  for (uint32_t i = 0; i < x->n_in; i++)
+    if (!x->in[i])
+      return tl_eval_fail(x, "operand %u is missing", i);
+  tl_status status = loop_open(&s, 0);
+  if (status == TL_OK)
+    status = while_run(&s, test);
+  loop_close(&s);
+  return status;
+}
+
 /* ---- Loop ----------------------------------------------------------------------------------- */
 
 static tl_status bool_value(tl_eval *x, bool v, tl_host **out) {

@@ -308,6 +308,28 @@ tl_status tl_infer_loop(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
+/* ---- While ---------------------------------------------------------------------------------- */
+
+/* state... ; cond: state -> go on; body: state -> state */
+tl_status tl_infer_while(tl_infer *x, uint32_t node) {
+  const tl_graph *test;
+  const tl_graph *g;
+  (void)node;
+  TL_TRY(read_body(x, TL_SYM_cond, &test));
+  TL_TRY(read_body(x, TL_SYM_body, &g));
+  carried c = {.g = g, .n = tl_infer_n_operands(x)};
+  if (tl_infer_n_results(x) != c.n)
+    return tl_infer_fail(x, "%u results, but a state of %u values", tl_infer_n_results(x), c.n);
+  TL_TRY(check_signature(x, g, c.n, c.n));
+  TL_TRY(check_signature(x, test, c.n, 1));
+  TL_TRY(settle(x, &c, 0));
+  for (uint32_t i = 0; i < c.n; i++) {
+    TL_TRY(tl_infer_set_type(x, i, c.types[i]));
+    set_input(x, test, i, c.types[i]);
+  }
+  return tl_infer_graph(x, test->id);
+}
+
 /* ---- Scan ----------------------------------------------------------------------------------- */
 
 static tl_status scan_axis(tl_infer *x, tl_symbol name, uint32_t i, uint32_t n, int64_t *out) {

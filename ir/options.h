@@ -70,6 +70,7 @@ typedef struct tl_options {
   uint32_t n_carried;
   bool allow_unmapped; /* AIR: write ops without an NPU form under their ONNX name */
   uint64_t fold_limit; /* bytes a folded constant may have, if its operands have fewer */
+  int64_t unroll_limit; /* iterations up to which loops are laid out; 0: none is */
   bool keep_constants; /* --oo-constant-folding=false */
   bool keep_dead;      /* --oo-dead-code-elimination=false */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
@@ -79,12 +80,13 @@ typedef struct tl_options {
   const tl_precision_config *precision; /* NULL: the model's own dtypes */
 } tl_options;
 
-enum { TL_FOLD_LIMIT = 65536 };
+enum { TL_FOLD_LIMIT = 65536, TL_UNROLL_LIMIT = 64 };
 
 /* All zero but the documented defaults. */
 static inline tl_options tl_options_default(void) {
   return (tl_options){.input_format = "NCHW",
                       .fold_limit = TL_FOLD_LIMIT,
+                      .unroll_limit = TL_UNROLL_LIMIT,
                       .numerics = TL_NUMERICS_REASSOCIATING};
 }
 

@@ -21,7 +21,8 @@ enum { ROUNDS = 64 };
 
 static bool is_defined_op(const tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
-  return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_tl;
+  return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_tl &&
+         !tl_op_has_trait(op, TL_TRAIT_BODY); /* While has no form but the NPU's */
 }
 
 static bool is_npu_op(const tl_module *m, tl_node_id n) {

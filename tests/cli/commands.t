@@ -130,6 +130,8 @@ $ tailor opt --help
 >       --fold-limit=N        fold a computation of constants if its result has at
 >                             most this many bytes, or no more than its operands
 >                             (default: 65536)
+>       --unroll-limit=N      lay out loops and recurrent layers of at most this
+>                             many iterations; others become While (default: 64)
 >       --oo-constant-folding=true|false
 >                             compute what depends on constants only (default:
 >                             true)
