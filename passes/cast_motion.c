@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cast-motion: casts that undo each other go away, also across ops that only move data.
+ *
+ * Requires:  precision.           Keeps: every value bit by bit; names of outputs.
+ * After:     no cast follows one that loses nothing; no inserted cast stands behind data movement
+ *            whose operands all have its dtype before a widening. There are never more casts.
+ * Cost:      one sweep, O(nodes + edges); a chain of moving ops is walked once for its last cast.
+ * Tests:     tests/golden/cast-motion/
+ *
+ * C1 Cast(a->a) is its operand. C2 Cast(a->m), Cast(m->c) is Cast(a->c) when m holds every a, and
+ * nothing when a is c. C3 everything else rounds or drops something and stays. C4 a cast of moved
+ * data is moved data of a cast, which is done where C2 then takes the casts away. C5 casts of the
+ * model fall under C1 and C2 alone. */
+#include "ir/ops_gen.h"
+#include "passes/casts.h"
+#include "passes/passes.h"
+#include "passes/precision.h"
+#include "passes/values.h"
+
+enum { MAX_DEPTH = 32, MAX_VISITS = 256 };
+
+typedef struct motion {
+  tl_pass *p;
+  tl_module *m;
+  tl_merge_facts facts;
+  tl_precision_forms *forms;
+  tl_cast_set constants;
+  bool lossy;
+  uint32_t visits; /* left for the cast at hand */
+} motion;
+
+static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
+  return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
+}
+
+static bool is_cast(const tl_module *m, tl_node_id n) {
+  return n && tl_node_get(m, n)->op == TL_OP_Cast;
+}
+
+/* Every value of a is one of b. */
+static bool exact(tl_dtype a, tl_dtype b) {
+  static const uint64_t f16 = TL_DTYPE_BIT(TL_DTYPE_F16);
+  static const uint64_t bf16 = TL_DTYPE_BIT(TL_DTYPE_BF16);
+  static const uint64_t wide = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F64);
+  uint64_t to = TL_DTYPE_BIT(b);
+  switch (a) {
+  case TL_DTYPE_F16:
+  case TL_DTYPE_BF16:
+  case TL_DTYPE_I16:
+  case TL_DTYPE_U16: return (wide & to) != 0;
+  case TL_DTYPE_F32:
+  case TL_DTYPE_I32:
+  case TL_DTYPE_U32: return b == TL_DTYPE_F64;
+  case TL_DTYPE_I8:
+  case TL_DTYPE_U8: return ((wide | f16 | bf16) & to) != 0;
+  case TL_DTYPE_BOOL: return b != TL_DTYPE_NONE && b != TL_DTYPE_STRING;
+  default: return false;
+  }
+}
+
+/* GE drops the first of two casts unless it makes a bool, or an integer of a float. */
+static bool ge_drops(tl_dtype a, tl_dtype b) {
+  bool to_int = b == TL_DTYPE_I32 || b == TL_DTYPE_I64;
+  return b != TL_DTYPE_BOOL && !(tl_dtype_is_float(a) && to_int);
+}
+
+/* May the cast p be left out in front of the cast c? */
+static bool may_skip(const motion *x, tl_node_id p, tl_node_id c) {
+  tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
+  tl_dtype b = dtype_of(x->m, tl_result(x->m, p, 0));
+  if (exact(a, b))
+    return true;
+  return x->lossy && tl_cast_is_inserted(x->m, p) && tl_cast_is_inserted(x->m, c) &&
+         ge_drops(a, b);
+}
+
+/* Erases a cast that nothing uses, and those that only it used. */
+static void erase_unused(motion *x, tl_node_id n) {
+  while (is_cast(x->m, n)) {
+    const tl_node *node = tl_node_get(x->m, n);
+    if (tl_value_get(x->m, node->results)->n_uses || node->control_in || node->control_out)
+      return;
+    tl_value_id v = tl_operand(x->m, n, 0);
+    tl_node_erase(x->m, n);
+    n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  }
+}
+
+/* Users of the cast's result take v instead. */
+static bool replace_cast(motion *x, tl_node_id c, tl_value_id v) {
+  tl_value_id out = tl_result(x->m, c, 0);
+  const tl_node *node = tl_node_get(x->m, c);
+  if (node->control_in || node->control_out || !tl_value_can_merge(x->m, &x->facts, out, v))
+    return false;
+  bool from_model = tl_value_producer(x->m, v) == TL_NO_NODE && tl_value_leaves_graph(x->m, out);
+  if (from_model || !tl_pass_may_rewrite(x->p))
+    return false;
+  tl_pass_remark(x->p, x->m, c, true, "removed: its operand has the dtype already");
+  tl_node_id before = tl_value_producer(x->m, tl_operand(x->m, c, 0));
+  tl_value_merge(x->m, out, v);
+  tl_node_erase(x->m, c);
+  erase_unused(x, before);
+  return true;
+}
+
+/* C1 and C2. False when the cast is gone. */
+static bool shorten(motion *x, tl_node_id c) {
+  for (;;) {
+    tl_value_id v = tl_operand(x->m, c, 0);
+    tl_node_id p = tl_value_producer(x->m, v);
+    if (dtype_of(x->m, v) == dtype_of(x->m, tl_result(x->m, c, 0)))
+      return !replace_cast(x, c, v);
+    if (!is_cast(x->m, p) || !may_skip(x, p, c) || !tl_pass_may_rewrite(x->p))
+      return true;
+    tl_node_set_operand(x->m, c, 0, tl_operand(x->m, p, 0));
+    erase_unused(x, p);
+  }
+}
+
+/* ---- C4 -------------------------------------------------------------------------------------- */
+
+/* Operands that the op moves: those of the type variable of its result. */
+static bool is_moved(const tl_op *op, uint32_t i) {
+  const tl_op_port *in = tl_op_operand_port(op, i);
+  const tl_op_port *out = tl_op_result_port(op, 0);
+  return in && out && in->var >= 0 && in->var == out->var;
+}
+
+static bool slot_has(const tl_precision_port *ports, uint32_t n, tl_dtype to) {
+  for (uint32_t i = 0; i < n; i++)
+    if ((ports[i].dtypes & TL_DTYPE_BIT(to)) && (ports[i].dtypes & TL_DTYPE_BIT(TL_DTYPE_F32)))
+      return true;
+  return n == 0;
+}
+
+static const tl_op *prototype_of(const tl_module *m, const tl_node *node, const tl_op *op) {
+  if (node->candidate < 0)
+    return NULL;
+  tl_sv name = tl_sv_from(op->npu[node->candidate].npu_type);
+  tl_symbol type = tl_symbol_find(&m->symbols, name);
+  return type == TL_NO_SYMBOL ? NULL : tl_op_row(tl_op_find(TL_SYM_npu, type));
+}
+
+/* Does the NPU op, or its prototype where no table knows it, take the dtype? */
+static bool chip_has(motion *x, tl_node_id n, tl_dtype to) {
+  const tl_precision_form *form;
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  if (!node->selected)
+    return true;
+  if (!x->forms || tl_precision_form_of(x->forms, n, &form) != TL_OK)
+    return false;
+  if (form->n_columns)
+    return form->colour != TL_COLOUR_BLACK && slot_has(form->inputs, form->n_inputs, to) &&
+           slot_has(form->outputs, form->n_outputs, to);
+  const tl_op *npu = prototype_of(x->m, node, op);
+  const tl_op_port *port = npu ? tl_op_result_port(npu, 0) : NULL;
+  return port && port->var >= 0 && (npu->vars[port->var].dtypes & TL_DTYPE_BIT(to));
+}
+
+/* All users of v are casts to the dtype, but for one node that is asked about. */
+static bool only_casts_use(const tl_module *m, tl_value_id v, tl_dtype to, tl_node_id but) {
+  TL_FOR_USES(m, v, u) {
+    tl_node_id n = tl_use_get(m, u)->user;
+    if (n != but && !(is_cast(m, n) && dtype_of(m, tl_result(m, n, 0)) == to))
+      return false;
+  }
+  return true;
+}
+
+static bool can_have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth);
+
+static bool can_move(motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
+                     int depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  const tl_op_port *out = op ? tl_op_result_port(op, 0) : NULL;
+  if (!out || out->var < 0 || !(op->traits & TL_TRAIT_LAYOUT) || node->mixed ||
+      node->graph != tl_node_get(x->m, user)->graph || !chip_has(x, n, to) ||
+      !(op->vars[out->var].dtypes & TL_DTYPE_BIT(to)))
+    return false;
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_value_id r = node->results + i;
+    if (dtype_of(x->m, r) != dtype_of(x->m, v) || tl_is_pinned(&x->facts.pinned, r) ||
+        !only_casts_use(x->m, r, to, r == v ? user : TL_NO_NODE))
+      return false;
+  }
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id operand = tl_operand(x->m, n, i);
+    if (operand && is_moved(op, i) && !can_have(x, operand, to, n, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+/* Can v be had as that dtype without a new cast? */
+static bool can_have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth) {
+  tl_node_id p = tl_value_producer(x->m, v);
+  if (depth > MAX_DEPTH || x->visits == 0)
+    return false;
+  x->visits--;
+  if (tl_value_constant(x->m, v))
+    return depth > 0 && v < x->constants.n_values;
+  if (is_cast(x->m, p)) {
+    tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
+    return depth > 0 && a == to && exact(a, dtype_of(x->m, v));
+  }
+  return p && can_move(x, p, v, to, user, depth);
+}
+
+static tl_value_id have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user);
+
+static bool move(motion *x, tl_node_id n, tl_dtype to) {
+  const tl_op *op = tl_op_row(tl_node_get(x->m, n)->op);
+  uint32_t n_operands = tl_node_get(x->m, n)->n_operands;
+  for (uint32_t i = 0; i < n_operands; i++) {
+    tl_value_id v = tl_operand(x->m, n, i);
+    tl_value_id as = v && is_moved(op, i) ? have(x, v, to, n) : v;
+    if (v && !as)
+      return false;
+    tl_node_id before = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+    tl_node_set_operand(x->m, n, i, as);
+    erase_unused(x, before);
+  }
+  const tl_node *node = tl_node_get(x->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_type_id type = tl_cast_type(x->m, node->results + i, to);
+    if (type == TL_NO_TYPE)
+      return false;
+    tl_value_set_type(x->m, node->results + i, type);
+  }
+  return true;
+}
+
+/* v as that dtype, after can_have; TL_NO_VALUE when memory is out. */
+static tl_value_id have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user) {
+  tl_node_id p = tl_value_producer(x->m, v);
+  if (dtype_of(x->m, v) == to) /* a node that was reached by two ways */
+    return v;
+  if (tl_value_constant(x->m, v))
+    return tl_cast_set_get(&x->constants, v, to, user);
+  if (is_cast(x->m, p))
+    return tl_operand(x->m, p, 0);
+  return move(x, p, to) ? v : TL_NO_VALUE;
+}
+
+static tl_status raise(motion *x, tl_node_id c) {
+  tl_value_id v = tl_operand(x->m, c, 0);
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  x->visits = MAX_VISITS;
+  if (!tl_cast_is_inserted(x->m, c) || !can_have(x, v, to, c, 0) || !tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  tl_pass_remark(x->p, x->m, c, true, "moved before what only moves data, where it is not needed");
+  if (!have(x, v, to, c))
+    return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
+  (void)shorten(x, c);
+  return TL_OK;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static tl_status sweep(motion *x, const tl_graph *g) {
+  TL_FOR_NODES(x->m, g, n)
+    if (is_cast(x->m, n) && shorten(x, n))
+      TL_TRY(raise(x, n));
+  return TL_OK;
+}
+
+tl_status tl_pass_cast_motion(tl_pass *p, tl_module *m) {
+  const tl_precision_config *c = p->options->precision;
+  motion x = {.p = p, .m = m};
+  if (!c || tl_precision_is_inert(c))
+    return TL_OK;
+  x.lossy = c->lossy_casts;
+  x.forms = tl_precision_forms_create(m, p->options, p->scratch);
+  TL_TRY(tl_merge_facts_find(p, m, &x.facts));
+  bool clamp = c->constants == TL_CONST_CLAMP;
+  bool ok = x.forms && tl_cast_set_init(&x.constants, m, p->scratch, clamp);
+  tl_status status =
+      ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
+    if (!m->graphs.at[i]->erased)
+      status = sweep(&x, m->graphs.at[i]);
+  if (status == TL_OK)
+    tl_cast_set_drop_constants(&x.constants);
+  tl_cast_set_release(&x.constants);
+  tl_merge_facts_release(&x.facts);
+  return status;
+}
