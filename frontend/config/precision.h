@@ -41,6 +41,12 @@ tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_precision_config *out) TL_NODISCARD;
 
+/* --amp-level: mode of a level and whether lists count in it; false for a name that is none. */
+bool tl_amp_level_mode(tl_sv name, bool bfloat, tl_precision_mode *mode, bool *lists_count);
+/* Colours of a level that exists, under the edits that *c has already. */
+tl_status tl_apply_amp_level(tl_diag *d, tl_arena *a, tl_location where, tl_sv name,
+                             tl_precision_config *c) TL_NODISCARD;
+
 /* A dtype as users of the NPU stack write it, in any case: "float", "FP16", "bfloat16", "DT_INT8"
  * ...; TL_DTYPE_NONE when it is none. */
 tl_dtype tl_user_dtype(tl_sv name);

@@ -7,11 +7,40 @@ static const char *mixed_names(bool v2) {
             : "allow_mix_precision, allow_mix_precision_fp16, allow_mix_precision_bf16";
 }
 
+static tl_sv amp_level(const tl_settings *s) {
+  return tl_sv_from(s->value[TL_OPTION_AMP_LEVEL]);
+}
+
+/* A level is a mode and colours of its own. */
+static tl_status find_amp_mode(tl_settings *s, tl_diag *d) {
+  tl_location where = tl_at_option(s, TL_OPTION_AMP_LEVEL);
+  bool bfloat = strcmp(tl_settings_get(s, TL_OPTION_AMP_DTYPE), "bfloat16") == 0;
+  bool lists_count = false;
+  (void)tl_amp_level_mode(amp_level(s), bfloat, &s->precision.mode, &lists_count);
+  s->precision.mode_name = s->value[TL_OPTION_AMP_LEVEL];
+  if (s->value[TL_OPTION_MODIFY_MIXLIST] && !lists_count)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001",
+                        tl_at_option(s, TL_OPTION_MODIFY_MIXLIST),
+                        "lists count in levels O1, O2 and auto only, not in %s",
+                        s->precision.mode_name);
+  if (s->value[TL_OPTION_ATC_COMPAT])
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10056", where,
+                        "cannot be combined with --atc-compat, which asks for force_fp16");
+  return TL_OK;
+}
+
 /* precision_mode is asked first; both together were refused before. */
 static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
   tl_precision_config *c = &s->precision;
   *by = s->value[TL_OPTION_PRECISION_MODE] ? TL_OPTION_PRECISION_MODE : TL_OPTION_PRECISION_MODE_V2;
   c->mode_name = s->value[*by];
+  if (s->value[TL_OPTION_AMP_LEVEL]) {
+    *by = TL_OPTION_AMP_LEVEL;
+    return find_amp_mode(s, d);
+  }
+  if (s->value[TL_OPTION_AMP_DTYPE])
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, TL_OPTION_AMP_DTYPE),
+                        "says the low dtype of --amp-level, which is not given");
   if (!c->mode_name && s->value[TL_OPTION_ATC_COMPAT]) {
     *by = TL_OPTION_ATC_COMPAT;
     c->mode_name = "force_fp16";
@@ -43,7 +72,8 @@ static tl_status check_chip(tl_settings *s, tl_diag *d, tl_option_id by) {
 static tl_status check_mixlist(tl_settings *s, tl_diag *d, tl_option_id by) {
   tl_location where = tl_at_option(s, TL_OPTION_MODIFY_MIXLIST);
   bool v2 = by == TL_OPTION_PRECISION_MODE_V2;
-  if (!s->value[TL_OPTION_MODIFY_MIXLIST] || tl_precision_mode_get(s->precision.mode)->mixed)
+  if (!s->value[TL_OPTION_MODIFY_MIXLIST] || by == TL_OPTION_AMP_LEVEL ||
+      tl_precision_mode_get(s->precision.mode)->mixed)
     return TL_OK;
   if (!s->precision.mode_name)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
@@ -96,6 +126,8 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   TL_TRY(check_chip(s, d, by));
   TL_TRY(check_mixlist(s, d, by));
   TL_TRY(read_files(s, d));
+  if (by == TL_OPTION_AMP_LEVEL)
+    TL_TRY(tl_apply_amp_level(d, &s->arena, tl_at_option(s, by), amp_level(s), c));
   TL_TRY(read_texts(s, d));
   c->constants = tl_settings_get(s, TL_OPTION_IS_WEIGHT_CLIP)[0] == '0' ? TL_CONST_INFINITE
                                                                       : TL_CONST_CLAMP;

@@ -143,6 +143,8 @@ static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
       {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_DIMS, "E10047"},
       {TL_OPTION_INSERT_OP_CONF, TL_OPTION_DYNAMIC_DIMS, "E10047"},
       {TL_OPTION_PRECISION_MODE, TL_OPTION_PRECISION_MODE_V2, "E10056"},
+      {TL_OPTION_AMP_LEVEL, TL_OPTION_PRECISION_MODE, "E10056"},
+      {TL_OPTION_AMP_LEVEL, TL_OPTION_PRECISION_MODE_V2, "E10056"},
       {TL_OPTION_OO_LEVEL, TL_OPTION_LEVEL, "E10047"},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

@@ -251,7 +251,58 @@ static void dtypes_have_many_names(void) {
   CU_ASSERT_EQUAL(tl_user_dtype(TL_SV("flaot")), TL_DTYPE_NONE);
 }
 
+/* ---- --amp-level ----------------------------------------------------------------------------- */
+
+static int edits_of(const tl_precision_config *c, const char *type) {
+  int edits = -1;
+  for (uint32_t i = 0; i < c->n_mix; i++)
+    if (tl_sv_is(c->mix[i].type, type))
+      edits = edits < 0 ? c->mix[i].edits : -2; /* named twice */
+  return edits;
+}
+
+/* Levels of MindSpore: what is white, black and neither, and that a mix list edits it. */
+static void levels_are_modes_and_colours(void) {
+  reading r;
+  tl_location at = {0};
+  tl_precision_mode mode;
+  bool lists;
+  CU_ASSERT_TRUE(tl_amp_level_mode(TL_SV("O0"), true, &mode, &lists));
+  CU_ASSERT_TRUE(mode == TL_PRECISION_ORIGIN && !lists);
+  CU_ASSERT_TRUE(tl_amp_level_mode(TL_SV("O3"), false, &mode, &lists));
+  CU_ASSERT_TRUE(mode == TL_PRECISION_FORCE_FP16 && !lists);
+  CU_ASSERT_TRUE(tl_amp_level_mode(TL_SV("O3"), true, &mode, &lists));
+  CU_ASSERT_EQUAL(mode, TL_PRECISION_MIX_BF16); /* no mode forces bf16: all types are white */
+  CU_ASSERT_TRUE(tl_amp_level_mode(TL_SV("auto"), false, &mode, &lists));
+  CU_ASSERT_TRUE(mode == TL_PRECISION_MIX_FP16 && lists);
+  CU_ASSERT_FALSE(tl_amp_level_mode(TL_SV("AUTO"), false, &mode, &lists));
+  CU_ASSERT_FALSE(tl_amp_level_mode(TL_SV("o1"), false, &mode, &lists));
+  taken(&r, tl_read_mixlist_text,
+        "{\"black-list\": {\"to-add\": [\"MatMulV2\"]}, \"white-list\": {\"to-remove\": "
+        "[\"Conv2D\"], \"to-add\": [\"Add\"]}}");
+  tl_diag diag = {.fn = remember, .user = &r};
+  CU_ASSERT_EQUAL(tl_apply_amp_level(&diag, &r.arena, at, TL_SV("O1"), &r.c), TL_OK);
+  CU_ASSERT_TRUE(r.c.recoloured && r.c.unlisted == TL_COLOUR_BLACK && r.c.n_promote == 0);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "BatchMatMulV2"), TL_MIX_ADD_WHITE);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "MatMulV2"), TL_MIX_ADD_BLACK);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "Conv2D"), TL_MIX_ADD_GRAY);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "Add"), TL_MIX_ADD_WHITE);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "LayerNorm"), -1);
+  tl_arena_release(&r.arena);
+  taken(&r, tl_read_mixlist_text, "{}");
+  CU_ASSERT_EQUAL(tl_apply_amp_level(&diag, &r.arena, at, TL_SV("O2"), &r.c), TL_OK);
+  CU_ASSERT_TRUE(r.c.unlisted == TL_COLOUR_WHITE);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "LayerNorm"), TL_MIX_ADD_BLACK);
+  tl_arena_release(&r.arena);
+  taken(&r, tl_read_mixlist_text, "{}");
+  CU_ASSERT_EQUAL(tl_apply_amp_level(&diag, &r.arena, at, TL_SV("auto"), &r.c), TL_OK);
+  CU_ASSERT_TRUE(r.c.unlisted == TL_COLOUR_GRAY && r.c.n_promote > 0);
+  CU_ASSERT_EQUAL(edits_of(&r.c, "SoftmaxV2"), TL_MIX_ADD_BLACK);
+  tl_arena_release(&r.arena);
+}
+
 static const unit_test tests[] = {
+    {"levels are modes and colours", levels_are_modes_and_colours},
     {"eleven sets of edits are legal", eleven_sets_are_legal},
     {"lists keep the order of the file", lists_keep_the_order_of_the_file},
     {"the last of equal keys counts", the_last_of_equal_keys_counts},
