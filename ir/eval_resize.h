@@ -51,6 +51,11 @@ typedef struct tl_taps {
 
 /* Reads and checks attributes and operands of the node. */
 tl_status tl_resize_read(tl_eval *x, tl_resize *r) TL_NODISCARD;
+/* Sets map and near from values of the attributes; false when one is unknown. */
+bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r);
+/* The operand element that result element i of an axis of length `in` > 0 is, in nearest mode; of r
+ * it looks at map, near, and at out, scale, from and to of the axis. */
+int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i);
 /* Makes the taps of an axis of length `in` > 0 and result length > 0, in scratch. */
 tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in,
                          tl_taps *taps) TL_NODISCARD;

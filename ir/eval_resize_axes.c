@@ -6,28 +6,43 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+static const char *const maps[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                   "align_corners", "asymmetric", "tf_crop_and_resize",
+                                   "tf_half_pixel_for_nn", NULL};
+static const char *const nears[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
+                                    NULL};
+
+static int place_in(const char *const *list, tl_sv v) {
+  for (int i = 0; list[i]; i++)
+    if (tl_sv_is(v, list[i]))
+      return i;
+  return -1;
+}
+
+bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r) {
+  int m = place_in(maps, map), n = place_in(nears, near);
+  if (m < 0 || n < 0)
+    return false;
+  r->map = (tl_resize_map)m;
+  r->near = (tl_resize_near)n;
+  return true;
+}
+
 /* Index of the attribute's value in a list that ends with NULL; 0 when it is not set. */
 static tl_status pick(tl_eval *x, tl_symbol name, const char *const *list, int *out) {
   tl_sv v = tl_eval_string(x, name);
   *out = 0;
   if (!v.n)
     return TL_OK;
-  for (int i = 0; list[i]; i++)
-    if (tl_sv_is(v, list[i])) {
-      *out = i;
-      return TL_OK;
-    }
+  *out = place_in(list, v);
+  if (*out >= 0)
+    return TL_OK;
   return tl_eval_fail(x, "attribute %.*s is '%.*s'", TL_SV_ARG(tl_symbol_sv(&x->m->symbols, name)),
                       TL_SV_ARG(v));
 }
 
 static tl_status read_options(tl_eval *x, tl_resize *r) {
   static const char *const modes[] = {"nearest", "linear", "cubic", "bilinear", NULL};
-  static const char *const maps[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                     "align_corners", "asymmetric", "tf_crop_and_resize",
-                                     "tf_half_pixel_for_nn", NULL};
-  static const char *const nears[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
-                                      NULL};
   int mode, map, near;
   TL_TRY(pick(x, TL_SYM_mode, modes, &mode));
   TL_TRY(pick(x, TL_SYM_coordinate_transformation_mode, maps, &map));
@@ -210,6 +225,10 @@ static int64_t clamp_index(double v, int64_t n) {
   return v >= (double)n ? n - 1 : (int64_t)v;
 }
 
+int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i) {
+  return clamp_index(nearest(r, coordinate(r, axis, (double)in, (double)i)), in);
+}
+
 static double cubic(double d, double a) {
   d = fabs(d);
   if (d <= 1)
@@ -283,7 +302,7 @@ tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in, t
   for (uint64_t i = 0; i < out; i++) {
     double at = coordinate(r, axis, (double)in, (double)i);
     if (!t->weight)
-      t->index[i] = clamp_index(nearest(r, at), in);
+      t->index[i] = tl_resize_nearest(r, axis, in, (int64_t)i);
     else
       place_taps(r, at, shrink, in, t->n, t->index + i * t->n, t->weight + i * t->n);
     if (t->outside)

@@ -168,28 +168,19 @@ static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
   return true;
 }
 
-/* May the port take the value? Exactly the prototype's element types: a later precision mode may
- * change the value's type, the device compiler is told not to. Values of unknown type pass. */
-static bool takes(const lowering *l, const tl_op *op, const tl_op_port *p, tl_value_id v) {
-  tl_dtype d = v ? tl_type_dtype(l->m, tl_value_type(l->m, v)) : TL_DTYPE_NONE;
-  uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
-  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0 ||
-         tl_index_narrows(l->m, op, p, v);
-}
-
 static bool takes_dtypes(lowering *l, const tl_npu_form *f, uint32_t n_results) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   bool ok = true;
-  for (uint32_t i = 0; i < l->operands.n && i < f->npu->n_operand_ports; i++) {
-    if (f->npu->operands[i].kind == TL_PORT_VARIADIC)
-      break; /* later slots are no longer ports; dynamic ports repeat what is checked here */
-    ok = ok && takes(l, f->npu, &f->npu->operands[i], l->operands.at[i]);
+  for (uint32_t i = 0; i < l->operands.n; i++) {
+    const tl_op_port *p = tl_op_operand_port(f->npu, i);
+    bool inner = i < f->npu->n_operand_ports && p->kind == TL_PORT_VARIADIC;
+    if (inner && i + 1u < f->npu->n_operand_ports)
+      break; /* later slots are no longer ports */
+    ok = ok && tl_npu_takes(l->m, f->npu, p, l->operands.at[i]);
   }
-  if (f->npu->n_operand_ports && f->npu->operands[0].kind == TL_PORT_VARIADIC && l->operands.n)
-    ok = ok && takes(l, f->npu, &f->npu->operands[0], l->operands.at[0]);
   for (uint32_t i = 0; i < n_results; i++) {
     const tl_op_port *p = tl_op_result_port(f->npu, i);
-    ok = ok && (!p || takes(l, f->npu, p, node->results + i));
+    ok = ok && tl_npu_takes(l->m, f->npu, p, node->results + i);
   }
   if (!ok)
     l->x.why = "the NPU op does not take this element type";

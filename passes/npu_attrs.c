@@ -161,8 +161,11 @@ static tl_npu_value to_str(tl_npu_eval *x, const tl_npu_expr *arg, tl_npu_value 
 static tl_npu_value pad_mode(tl_npu_eval *x, tl_npu_value v) {
   bool same = v.kind == TL_NPU_V_STRING &&
               (v.u.s == TL_SYM_SAME_UPPER || v.u.s == TL_SYM_SAME_LOWER);
-  if (same && !pads_are_explicit(x))
+  if (same && !pads_are_explicit(x)) {
+    if (v.u.s == TL_SYM_SAME_LOWER) /* SAME pads the end more than the beginning */
+      x->why = "SAME_LOWER means pads that depend on unknown sizes";
     return text(x, "SAME");
+  }
   return v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_VALID ? v : text(x, "CALCULATED");
 }
 
@@ -266,7 +269,8 @@ static tl_npu_value equals(tl_npu_eval *x, const tl_npu_expr *e) {
 
 static bool is_half_pixel(tl_npu_value v) {
   return v.kind == TL_NPU_V_STRING &&
-         (v.u.s == TL_SYM_half_pixel || v.u.s == TL_SYM_pytorch_half_pixel);
+         (v.u.s == TL_SYM_half_pixel || v.u.s == TL_SYM_pytorch_half_pixel ||
+          v.u.s == TL_SYM_tf_half_pixel_for_nn);
 }
 
 static tl_npu_value type_of_port(const tl_npu_eval *x, const tl_npu_expr *arg) {
@@ -313,7 +317,6 @@ tl_npu_value tl_npu_convert(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_GSMODE: return sampling_mode(v);
   case TL_NPU_FN_HALF_PIXEL: return tl_npu_int(is_half_pixel(v));
   case TL_NPU_FN_QNAME: return quantized_name(x, v);
-  case TL_NPU_FN_CAUSAL: return tl_npu_int(v.kind == TL_NPU_V_INT && v.u.i ? 3 : 0);
   case TL_NPU_FN_SCALE_OR_RSQRT_D: return attention_scale(x, v);
   case TL_NPU_FN_TENSOR: return v.kind == TL_NPU_V_TENSOR ? v : absent;
   default: return convert_special(x, e);

@@ -21,23 +21,28 @@ tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
   return TL_OK;
 }
 
-static bool takes(const tl_npu_eval *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
-  tl_dtype d = v ? tl_type_dtype(x->m, tl_value_type(x->m, v)) : TL_DTYPE_NONE;
-  uint64_t mask = p && p->var >= 0 ? npu->vars[p->var].dtypes : 0;
-  return d == TL_DTYPE_NONE || mask == 0 || (mask & TL_DTYPE_BIT(d)) != 0 ||
-         tl_index_narrows(x->m, npu, p, v);
+bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
+  if (!v || !p || p->var < 0)
+    return true;
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  const tl_type_var *var = &npu->vars[p->var];
+  if (t->kind != TL_KIND_UNKNOWN && !(var->kinds & TL_KIND_BIT(t->kind)))
+    return false;
+  return t->kind != TL_KIND_TENSOR || t->dtype == TL_DTYPE_NONE ||
+         (var->dtypes & TL_DTYPE_BIT(t->dtype)) != 0 || tl_index_narrows(m, npu, p, v);
 }
 
 bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form) {
   const tl_node *node = tl_node_get(x->m, x->node);
   for (uint32_t i = 0; form->npu && i < form->n_operands; i++) {
     const tl_npu_binding *b = &form->operands[i];
-    if (b->index < form->npu->n_operand_ports &&
-        !takes(x, form->npu, &form->npu->operands[b->index], tl_npu_port_value(x, b->value)))
+    bool is_port = b->index < form->npu->n_operand_ports;
+    const tl_op_port *p = is_port ? &form->npu->operands[b->index] : NULL;
+    if (!tl_npu_takes(x->m, form->npu, p, tl_npu_port_value(x, b->value)))
       return false;
   }
   for (uint32_t i = 0; form->npu && i < node->n_results && i < form->npu->max_results; i++)
-    if (!takes(x, form->npu, tl_op_result_port(form->npu, i), node->results + i))
+    if (!tl_npu_takes(x->m, form->npu, tl_op_result_port(form->npu, i), node->results + i))
       return false;
   return true;
 }

@@ -63,8 +63,7 @@ static tl_npu_value named_attr(tl_npu_eval *x, tl_symbol name) {
   return a ? from_attr(x, a) : absent;
 }
 
-/* Contents of a small constant: integers as INTS, floats as FLOATS. */
-static tl_npu_value from_constant(tl_npu_eval *x, tl_value_id v) {
+tl_npu_value tl_npu_constant(tl_npu_eval *x, tl_value_id v) {
   const tl_tensor *t = v ? tl_value_constant(x->m, v) : NULL;
   uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
   if (!t || n > MAX_SCAN)
@@ -399,6 +398,7 @@ static tl_npu_value word(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_ALWAYS:
   case TL_NPU_FN_TRUE: return tl_npu_int(1);
   case TL_NPU_FN_FALSE: return tl_npu_int(0);
+  case TL_NPU_FN_TF_NEAREST: return tl_npu_int(tl_npu_tf_nearest(x));
   case TL_NPU_FN_STATIC: return tl_npu_int(all_static(x));
   case TL_NPU_FN_NIN: return tl_npu_int(given(x, true));
   case TL_NPU_FN_NOUT: return tl_npu_int(given(x, false));
@@ -448,6 +448,10 @@ static tl_npu_value call(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_DIV: return arithmetic(x, e);
   case TL_NPU_FN_ATTR:
   case TL_NPU_FN_VALUE: return tl_npu_evaluate(x, e->args[0]);
+  case TL_NPU_FN_OR_ELSE: {
+    tl_npu_value v = tl_npu_evaluate(x, e->args[0]);
+    return v.kind == TL_NPU_V_ABSENT ? tl_npu_evaluate(x, e->args[1]) : v;
+  }
   case TL_NPU_FN_MIN:
   case TL_NPU_FN_MAX:
   case TL_NPU_FN_PROD:
@@ -483,7 +487,7 @@ tl_npu_value tl_npu_evaluate(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_STRING: return (tl_npu_value){.kind = TL_NPU_V_STRING, .u.s = e->u.name};
   case TL_NPU_NAME: return named_attr(x, e->u.name);
   case TL_NPU_OPERAND:
-  case TL_NPU_RESULT: return from_constant(x, tl_npu_port_value(x, e));
+  case TL_NPU_RESULT: return tl_npu_constant(x, tl_npu_port_value(x, e));
   case TL_NPU_LIST: return literal_list(x, e);
   case TL_NPU_CALL: return call(x, e);
   case TL_NPU_OPERANDS:

@@ -45,6 +45,10 @@ typedef struct tl_npu_eval {
 /* The first candidate of x->node whose guard holds, -1: none. *out is NULL then. */
 tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
                         const tl_npu_form **out) TL_NODISCARD;
+/* May the port take the value? Exactly the prototype's element types: a later precision mode may
+ * change the value's type, the device compiler is told not to. What is unknown may be anything, and
+ * indices of 64 bits go where those of 32 are wanted (lower_index.h). */
+bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_value_id v);
 /* True when operands and results that a candidate passes on unchanged have element types that the
  * NPU op's prototype takes, as far as they are known. */
 bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form);
@@ -73,6 +77,10 @@ tl_value_id tl_npu_port_value(const tl_npu_eval *x, const tl_npu_expr *e);
 bool tl_npu_as_ints(tl_npu_eval *x, tl_npu_value v, tl_int_list *out);
 /* The same as doubles. */
 bool tl_npu_as_floats(tl_npu_eval *x, tl_npu_value v, const double **out, uint32_t *n);
+/* Contents of a small constant: integers as INTS, floats as FLOATS; absent when it is none. */
+tl_npu_value tl_npu_constant(tl_npu_eval *x, tl_value_id v);
+/* The guard tf_nearest (npu_nearest.c). */
+bool tl_npu_tf_nearest(tl_npu_eval *x);
 /* Room for n elements of `size` bytes in scratch; NULL (and x->failed) when memory is out. */
 void *tl_npu_room(tl_npu_eval *x, size_t n, size_t size);
 /* Rank of a value, -1 when unknown. */

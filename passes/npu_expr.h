@@ -46,13 +46,14 @@ typedef enum tl_npu_kind {
   FN(DDHHWW, "ddhhww", 1, 1) FN(GE, "ge", 1, 1) FN(GE_OF, "ge_of", 1, 1)                        \
   FN(GEDT, "gedt", 1, 1) FN(DT, "dt", 1, 1) FN(PADMODE, "padmode", 1, 1)                        \
   FN(GSMODE, "gsmode", 1, 1) FN(HALF_PIXEL, "half_pixel", 1, 1) FN(QNAME, "qname", 1, 1)        \
-  FN(CAUSAL, "causal", 1, 1) FN(SCALE_OR_RSQRT_D, "scale_or_rsqrt_d", 1, 1)                     \
+  FN(SCALE_OR_RSQRT_D, "scale_or_rsqrt_d", 1, 1)                     \
   FN(TENSOR, "tensor", 1, 1) FN(EYE, "eye", 3, 3) FN(I32, "i32", 1, 1) FN(I64, "i64", 1, 1)     \
   FN(I32S, "i32s", 1, 1) FN(I64S, "i64s", 1, 1) FN(F32S, "f32s", 1, 1)                          \
   FN(TENSOR_OR_F32_0, "tensor_or_f32_0", 1, 1) FN(LIKE_CONST, "like_const", 2, 2)               \
   FN(OR_EMPTY_I32, "or_empty_i32", 1, 1) FN(OR_EMPTY_F32, "or_empty_f32", 1, 1)                 \
   FN(OR_ZEROS, "or_zeros", 2, 2) FN(OR_ONES, "or_ones", 2, 2)                                   \
   FN(FULL_PADS, "full_pads", 2, 2) FN(REPEAT_CHANNELS, "repeat_channels", 1, 1)                 \
+  FN(TF_NEAREST, "tf_nearest", 0, 0) FN(OR_ELSE, "or", 2, 2)                                    \
   FN(CAPTURED, "captured", 0, 0) FN(DEQSCALE, "deqscale", 1, 1)                                 \
   FN(DEQUANT_NBITS, "dequant_nbits", 3, 3) FN(REPACK_NBITS, "repack_nbits", 1, 1)               \
   FN(REPACK_SCALE, "repack_scale", 1, 1) FN(REPACK_ZP, "repack_zp", 1, 1)
