@@ -83,7 +83,7 @@ bool tl_fusion_is_on(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind 
   static const tl_fusion_config nothing = {0};
   const tl_fusion_config *c = config ? config : &nothing;
   const tl_fusion_name *row = tl_fusion_name_find(pass);
-  verdict v = by_option(c, pass);
+  verdict v = c->nothing ? (verdict){TL_SWITCH_OFF, "level O0"} : by_option(c, pass);
   if (!v.state)
     v = by_standing(c, row, pass, kind);
   if (!v.state)

@@ -36,6 +36,7 @@ typedef struct tl_fusion_config {
   tl_switch file_all[TL_N_FUSION_SECTIONS];      /* ALL of the switch file */
   tl_switch forbidden_close; /* atc always appends forbidden_close_pass:on */
   bool functional_only;      /* below -O2, atc's oo_level O1: only what is needed */
+  bool nothing;              /* -O0: no pass that rewrites by rules runs, whatever is switched on */
   bool both_kinds;           /* the switch file was in the line format */
 } tl_fusion_config;
 

@@ -257,9 +257,11 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   const char *list = s->value[TL_OPTION_FUSION_LIST];
   if (list && strcmp(list, "list") != 0)
     direct = list;
+  char level = tl_settings_get(s, TL_OPTION_LEVEL)[0];
   *c = (tl_fusion_config){
       .forbidden_close = TL_SWITCH_ON, /* atc appends it to every --optimization-switch */
-      .functional_only = tl_settings_get(s, TL_OPTION_LEVEL)[0] < '2'};
+      .functional_only = level < '2',
+      .nothing = level == '0'};
   if (file)
     TL_TRY(tl_read_fusion_file(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION_SWITCH_FILE), file,
                                c));

@@ -32,7 +32,8 @@ $ tailor explain m.tir --rules r.tlr --optimization-switch=SignsFusionPass:off -
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: --optimization-switch
 $ tailor explain m.tir --rules r.tlr -O1
-> nothing was fused, and nothing nearly
+> SignsFusionPass: 0 fused, 1 not
+>   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: level below O2
 # An op that is not there: most of the pattern fits.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Abs(%%x)\n  %%b = Tanh(%%a)\n  %%y = Elu(%%b)\n}\n' >op.tir; tailor explain op.tir --rules r.tlr
 > SignsFusionPass: 0 fused, 1 not

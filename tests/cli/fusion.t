@@ -317,6 +317,28 @@ $ printf 'ALL:off' >off.cfg; tailor opt gelu.tir --fusion_switch_file=off.cfg | 
 $ tailor opt gelu.tir --oo_level=O1 | grep -c ' Gelu('
 > 0
 ? 1
+# Level O1 closes what may be closed: passes asked for by name run, and those that have to.
+$ tailor opt gelu.tir -O1 --fusion=GeluONNXFusionPass:on | grep -c ' Gelu('
+> 1
+$ tailor opt gelu.tir --oo_level=O1 --optimization_switch=GeluONNXFusionPass:on | grep -c ' Gelu('
+> 1
+$ printf '{"ExceptionalPassOfO1Level":["GeluONNXFusionPass"]}' >o1.cfg; tailor opt gelu.tir --oo_level=O1 --fusion_switch_file=o1.cfg | grep -c ' Gelu('
+> 1
+$ printf 'GeluONNXFusionPass:on' >on1.cfg; tailor opt gelu.tir --oo_level=O1 --fusion_switch_file=on1.cfg | grep -c ' Gelu('
+> 0
+? 1
+$ printf '%s\n' 'graph @g(%x: f32[1,2,4,4], %w: f32[3,2,1,1]) -> (%y) {' 'const %b: f32[3,1,1] = [1.0, 2.0, 3.0]' '%c = Conv(%x, %w)' '%y = Add(%c, %b)' '}' >bias.tir; tailor opt bias.tir --oo_level=O1 --fusion=ALL:off | grep -c ' Add('
+> 0
+? 1
+$ tailor opt bias.tir --oo_level=O1 --optimization_switch=AABiasaddConvFusion:off | grep -c ' Add('
+> 1
+$ tailor opt bias.tir --oo_level=O0 | grep -c ' Add('
+> 1
+$ tailor opt gelu.tir -O0 --fusion=GeluONNXFusionPass:on | grep -c ' Gelu('
+> 0
+? 1
+$ tailor passes --fusion -O0 | grep '^TfMergeSubFusionPass ' | sed -Ef tidy
+> TfMergeSubFusionPass graph on no off level O0
 $ tailor opt gelu.tir --fusion=ALL:off --optimization_switch=GeluONNXFusionPass:on | grep -c ' Gelu('
 > 1
 $ tailor convert gelu.tir -o g.onnx --summary=none --export_compile_stat=2 --depfile=d --fusion_switch_file=on.cfg; grep -c GeluONNX fusion_result.json; cat d

@@ -125,6 +125,9 @@ static void test_level(void) {
   graph_off(&c, "SoftmaxFusionPass");
   CU_ASSERT_TRUE(is_on(&c, "TbeConvRequantFusionPass", TL_FUSION_UB));
   CU_ASSERT_TRUE(is_on(&c, "ConstantFoldingPass", TL_FUSION_CLEANUP));
+  c.nothing = true; /* -O0 */
+  graph_off(&c, "TfMergeSubFusionPass");
+  graph_off(&c, "ZConcatExt2FusionPass");
   c = (tl_fusion_config){.forbidden_close = TL_SWITCH_OFF};
   graph_off(&c, "TfMergeSubFusionPass");
   graph_on(&c, "ZConcatExt2FusionPass");
