@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Driver of the verifier, and the stage level: what may exist in a module of each form. */
+/* Driver of the verifier, and the stage level (ir/stages.tbl). */
 #include "ir/verify.h"
 
-#include "ir/ops_gen.h"
+#include "ir/stage.h"
 #include "ir/verify_internal.h"
 
 void tl_verify_report(tl_verifier *v, tl_node_id n, const char *fmt, ...) {
@@ -32,53 +32,13 @@ void tl_verify_each_node(tl_verifier *v, void (*fn)(tl_verifier *v, tl_node_id n
 
 /* ---- stage ----------------------------------------------------------------------------------- */
 
-static bool is_npu(const tl_module *m, const tl_node *node) {
-  return tl_op_domain_symbol(m, node->op) == TL_SYM_npu;
-}
-
-/* Select looked at the node and found nothing that lower could have made of it. */
-static bool cannot_lower(const tl_node *node, const tl_op *row) {
-  if (!node->selected || node->candidate < 0 || node->candidate >= row->n_npu)
-    return node->selected;
-  uint8_t kind = row->npu[node->candidate].kind;
-  return kind == TL_LOWER_NONE || kind == TL_LOWER_EXPAND;
-}
-
-static bool is_foreign(const tl_module *m, const tl_node *node) {
-  return is_npu(m, node) && tl_op_row(node->op);
-}
-
-static bool is_selected(const tl_module *m, const tl_node *node) {
-  (void)m;
-  return node->selected || node->candidate >= 0;
-}
-
-static bool is_left_over(const tl_module *m, const tl_node *node) {
-  const tl_op *row = tl_op_row(node->op);
-  return row && !is_npu(m, node) && !cannot_lower(node, row);
-}
-
-/* What must not exist in which form. Opaque ops pass everywhere: they are carried. */
-static const struct {
-  uint8_t form;
-  bool (*forbidden)(const tl_module *m, const tl_node *node);
-  const char *message;
-} stage_rules[] = {
-    {TL_FORM_CANONICAL, is_foreign, "an NPU op before lowering"},
-    {TL_FORM_CANONICAL, is_selected, "an NPU type before select"},
-    {TL_FORM_SELECTED, is_foreign, "an NPU op before lowering"},
-    {TL_FORM_NPU, is_left_over, "an op that lowering should have replaced"},
-};
-
 static void check_stage(tl_verifier *v, tl_node_id n) {
-  const tl_node *node = tl_node_get(v->m, n);
-  if (tl_node_is_return(v->m, n))
-    return;
-  for (size_t i = 0; i < sizeof stage_rules / sizeof stage_rules[0]; i++)
-    if (stage_rules[i].form == v->m->form && stage_rules[i].forbidden(v->m, node))
-      tl_verify_report(v, n, "%.*s is %s, in a module of the form '%s'",
-                       TL_SV_ARG(tl_op_name(v->m, node->op)), stage_rules[i].message,
-                       tl_form_name((tl_form)v->m->form));
+  const tl_stage_rule *rule =
+      tl_stage_forbids(v->m, tl_stage_of_form((tl_form)v->m->form), n);
+  if (rule)
+    tl_verify_report(v, n, "%.*s %s, in a module of the form '%s'",
+                     TL_SV_ARG(tl_op_name(v->m, tl_node_get(v->m, n)->op)), rule->message,
+                     tl_form_name((tl_form)v->m->form));
 }
 
 static void check_all_stages(tl_verifier *v) { tl_verify_each_node(v, check_stage); }

@@ -8,6 +8,7 @@
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"
+#include "ir/stage.h"
 #include "passes/casts.h"
 #include "passes/lower_index.h"
 #include "passes/npu_eval.h"
@@ -257,15 +258,6 @@ static tl_status rewrite(lowering *l, const tl_npu_form *f, const attr_vec *attr
   return TL_OK;
 }
 
-/* Why the selected candidate is no form for this version; NULL when it is one. */
-static const char *no_form(const tl_npu_form *f) {
-  if (!f || f->row->kind == TL_LOWER_NONE)
-    return "has no NPU form";
-  if (f->row->kind == TL_LOWER_EXPAND)
-    return "needs expansion into several NPU ops, for which no rule fits";
-  return NULL;
-}
-
 static tl_status lower_node(lowering *l, attr_vec *attrs) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   const tl_op *row = tl_op_row(node->op);
@@ -277,8 +269,9 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
     TL_TRY(tl_npu_forms_get(&l->forms, node->op, &f));
   f = f && node->candidate >= 0 ? &f[node->candidate] : NULL;
   attrs->n = 0;
-  l->x.why = no_form(f);
-  bool ok = !l->x.why && plan(l, f, attrs, &keep);
+  const tl_stage_rule *rule = tl_stage_forbids(l->m, TL_STAGE_EXPANDED, l->x.node);
+  l->x.why = rule ? rule->message : NULL;
+  bool ok = !rule && plan(l, f, attrs, &keep);
   if (l->x.failed)
     return out_of_memory(l);
   if (!ok) {
@@ -301,6 +294,27 @@ static tl_status lower_graph(lowering *l, tl_graph *g, attr_vec *attrs) {
   return TL_OK;
 }
 
+static tl_status check_edge(lowering *l, const char *what, tl_value_id v) {
+  const tl_stage_rule *rule = tl_stage_forbids_edge(l->m, TL_STAGE_EXPANDED, v);
+  if (!rule)
+    return TL_OK;
+  return tl_fail_code(l->m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(l->m->path),
+                      "%s '%.*s' %s", what, TL_SV_ARG(tl_value_name(l->m, v)), rule->message);
+}
+
+/* Inputs and outputs of the model; every finding is reported. */
+static tl_status check_edges(lowering *l) {
+  const tl_graph *g = tl_module_main(l->m);
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if (check_edge(l, "input", g->inputs.at[i]) != TL_OK)
+      status = TL_UNSUPPORTED;
+  for (uint32_t i = 0; i < tl_graph_n_outputs(l->m, g); i++)
+    if (check_edge(l, "output", tl_graph_output(l->m, g, i)) != TL_OK)
+      status = TL_UNSUPPORTED;
+  return status;
+}
+
 static tl_status lower_module(lowering *l) {
   attr_vec attrs = {0};
   tl_status status = tl_npu_forms_init(&l->forms, l->m, l->pass->scratch);
@@ -312,8 +326,11 @@ static tl_status lower_module(lowering *l) {
   for (uint32_t i = 0; i < l->m->graphs.n && status == TL_OK; i++)
     if (!l->m->graphs.at[i]->erased)
       status = lower_graph(l, l->m->graphs.at[i], &attrs);
-  if (status == TL_OK && l->unmapped.n && !l->pass->options->allow_unmapped)
-    status = tl_unmapped_report(&l->unmapped, l->m);
+  if (status == TL_OK && !l->pass->options->allow_unmapped) {
+    status = check_edges(l);
+    if (l->unmapped.n)
+      status = tl_unmapped_report(&l->unmapped, l->m);
+  }
   attr_vec_release(&attrs);
   return status;
 }

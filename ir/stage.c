@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The predicates behind ir/stages.tbl. */
+#include "ir/stage.h"
+
+#include "ir/ops_gen.h"
+
+static bool is_npu(const tl_module *m, const tl_node *node) {
+  return tl_op_domain_symbol(m, node->op) == TL_SYM_npu;
+}
+
+static bool is_text(const tl_module *m, tl_value_id v) {
+  return v && tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_STRING;
+}
+
+/* The candidate that select chose; NULL when it found none. */
+static const tl_npu_candidate *chosen(const tl_node *node) {
+  const tl_op *row = tl_op_row(node->op);
+  bool any = row && node->candidate >= 0 && node->candidate < row->n_npu;
+  return any ? &row->npu[node->candidate] : NULL;
+}
+
+/* Such an op is its own form. */
+static bool is_own_form(const tl_module *m, const tl_node *node) {
+  const tl_op *row = tl_op_row(node->op);
+  return row && is_npu(m, node) && row->n_npu == 0;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static bool forbids_npu_op(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  return is_npu(m, node) && tl_op_row(node->op);
+}
+
+static bool forbids_choice(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  return node->selected || node->candidate >= 0;
+}
+
+static bool forbids_no_candidate(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_npu_candidate *c = chosen(node);
+  return !is_own_form(m, node) && (!c || c->kind == TL_LOWER_NONE);
+}
+
+static bool forbids_several_nodes(const tl_module *m, tl_node_id n) {
+  const tl_npu_candidate *c = chosen(tl_node_get(m, n));
+  return c && c->kind == TL_LOWER_EXPAND;
+}
+
+static bool forbids_strings(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    if (is_text(m, tl_operand(m, n, i)))
+      return true;
+  }
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    if (is_text(m, node->results + i))
+      return true;
+  }
+  return false;
+}
+
+static bool forbids_left_over(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  if (!tl_op_row(node->op) || is_npu(m, node))
+    return false;
+  /* What select looked at and found nothing for is carried under its own name. */
+  return !node->selected || !(forbids_no_candidate(m, n) || forbids_several_nodes(m, n));
+}
+
+static bool forbids_stale_choice(const tl_module *m, tl_node_id n) {
+  return is_own_form(m, tl_node_get(m, n)) && forbids_choice(m, n);
+}
+
+static bool forbids_npu_strings(const tl_module *m, tl_node_id n) {
+  return forbids_npu_op(m, n) && forbids_strings(m, n);
+}
+
+/* ---- inputs and outputs --------------------------------------------------------------------- */
+
+static bool edge_strings(const tl_module *m, tl_value_id v) { return is_text(m, v); }
+
+static bool edge_handle(const tl_module *m, tl_value_id v) {
+  tl_type_id type = tl_value_type(m, v);
+  return type != TL_NO_TYPE && tl_type_get(m, type)->kind != TL_KIND_TENSOR;
+}
+
+/* ---- the tables ----------------------------------------------------------------------------- */
+
+static const struct {
+  tl_stage stage;
+  bool (*forbids)(const tl_module *m, tl_node_id n);
+  tl_stage_rule rule;
+} node_rules[] = {
+#define FORBID(stage, rule, message) {TL_STAGE_##stage, forbids_##rule, {#rule, message}},
+#include "ir/stages.tbl"
+};
+
+static const struct {
+  tl_stage stage;
+  bool (*forbids)(const tl_module *m, tl_value_id v);
+  tl_stage_rule rule;
+} edge_rules[] = {
+#define FORBID_EDGE(stage, rule, message) {TL_STAGE_##stage, edge_##rule, {#rule, message}},
+#include "ir/stages.tbl"
+};
+
+tl_stage tl_stage_of_form(tl_form form) {
+  return form == TL_FORM_NPU        ? TL_STAGE_NPU
+         : form == TL_FORM_SELECTED ? TL_STAGE_SELECTED
+                                    : TL_STAGE_CANONICAL;
+}
+
+const tl_stage_rule *tl_stage_forbids(const tl_module *m, tl_stage stage, tl_node_id n) {
+  if (tl_node_is_return(m, n))
+    return NULL;
+  for (size_t i = 0; i < sizeof node_rules / sizeof *node_rules; i++) {
+    if (node_rules[i].stage == stage && node_rules[i].forbids(m, n))
+      return &node_rules[i].rule;
+  }
+  return NULL;
+}
+
+const tl_stage_rule *tl_stage_forbids_edge(const tl_module *m, tl_stage stage, tl_value_id v) {
+  for (size_t i = 0; i < sizeof edge_rules / sizeof *edge_rules; i++) {
+    if (edge_rules[i].stage == stage && edge_rules[i].forbids(m, v))
+      return &edge_rules[i].rule;
+  }
+  return NULL;
+}

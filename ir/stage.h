@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may exist at a stage of the way to the NPU (ir/stages.tbl): asked by the verifier, by lower,
+ * and by the check at the end of the pipeline. */
+#ifndef TL_IR_STAGE_H
+#define TL_IR_STAGE_H
+
+#include "ir/module.h"
+
+typedef enum tl_stage {
+  TL_STAGE_CANONICAL,
+  TL_STAGE_SELECTED,
+  TL_STAGE_EXPANDED, /* selected, and what needs several NPU ops is spelled out */
+  TL_STAGE_NPU
+} tl_stage;
+
+typedef struct tl_stage_rule {
+  const char *name;    /* static, as in stages.tbl */
+  const char *message; /* static; follows the name of the op or value */
+} tl_stage_rule;
+
+/* The stage that a module's form stands for; EXPANDED is not a form. */
+tl_stage tl_stage_of_form(tl_form form);
+/* The first rule that a node breaks; NULL when it may exist. RETURN always may. */
+const tl_stage_rule *tl_stage_forbids(const tl_module *m, tl_stage stage, tl_node_id n);
+/* The same for an input or output of the main graph. */
+const tl_stage_rule *tl_stage_forbids_edge(const tl_module *m, tl_stage stage, tl_value_id v);
+
+#endif
