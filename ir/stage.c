@@ -89,30 +89,31 @@ static bool edge_handle(const tl_module *m, tl_value_id v) {
 /* ---- the tables ----------------------------------------------------------------------------- */
 
 static const struct {
-  tl_stage stage;
+  tl_npu_stage stage;
   bool (*forbids)(const tl_module *m, tl_node_id n);
-  tl_stage_rule rule;
+  tl_npu_stage_rule rule;
 } node_rules[] = {
-#define FORBID(stage, rule, message) {TL_STAGE_##stage, forbids_##rule, {#rule, message}},
+#define FORBID(stage, rule, message) {TL_NPU_STAGE_##stage, forbids_##rule, {#rule, message}},
 #include "ir/stages.tbl"
 };
 
 static const struct {
-  tl_stage stage;
+  tl_npu_stage stage;
   bool (*forbids)(const tl_module *m, tl_value_id v);
-  tl_stage_rule rule;
+  tl_npu_stage_rule rule;
 } edge_rules[] = {
-#define FORBID_EDGE(stage, rule, message) {TL_STAGE_##stage, edge_##rule, {#rule, message}},
+#define FORBID_EDGE(stage, rule, message) {TL_NPU_STAGE_##stage, edge_##rule, {#rule, message}},
 #include "ir/stages.tbl"
 };
 
-tl_stage tl_stage_of_form(tl_form form) {
-  return form == TL_FORM_NPU        ? TL_STAGE_NPU
-         : form == TL_FORM_SELECTED ? TL_STAGE_SELECTED
-                                    : TL_STAGE_CANONICAL;
+tl_npu_stage tl_npu_stage_of_form(tl_form form) {
+  return form == TL_FORM_NPU        ? TL_NPU_STAGE_NPU
+         : form == TL_FORM_SELECTED ? TL_NPU_STAGE_SELECTED
+                                    : TL_NPU_STAGE_CANONICAL;
 }
 
-const tl_stage_rule *tl_stage_forbids(const tl_module *m, tl_stage stage, tl_node_id n) {
+const tl_npu_stage_rule *tl_npu_stage_forbids(const tl_module *m, tl_npu_stage stage,
+                                              tl_node_id n) {
   if (tl_node_is_return(m, n))
     return NULL;
   for (size_t i = 0; i < sizeof node_rules / sizeof *node_rules; i++) {
@@ -122,7 +123,8 @@ const tl_stage_rule *tl_stage_forbids(const tl_module *m, tl_stage stage, tl_nod
   return NULL;
 }
 
-const tl_stage_rule *tl_stage_forbids_edge(const tl_module *m, tl_stage stage, tl_value_id v) {
+const tl_npu_stage_rule *tl_npu_stage_forbids_edge(const tl_module *m, tl_npu_stage stage,
+                                                   tl_value_id v) {
   for (size_t i = 0; i < sizeof edge_rules / sizeof *edge_rules; i++) {
     if (edge_rules[i].stage == stage && edge_rules[i].forbids(m, v))
       return &edge_rules[i].rule;

@@ -6,23 +6,24 @@
 
 #include "ir/module.h"
 
-typedef enum tl_stage {
-  TL_STAGE_CANONICAL,
-  TL_STAGE_SELECTED,
-  TL_STAGE_EXPANDED, /* selected, and what needs several NPU ops is spelled out */
-  TL_STAGE_NPU
-} tl_stage;
+typedef enum tl_npu_stage {
+  TL_NPU_STAGE_CANONICAL,
+  TL_NPU_STAGE_SELECTED,
+  TL_NPU_STAGE_EXPANDED, /* selected, and what needs several NPU ops is spelled out */
+  TL_NPU_STAGE_NPU
+} tl_npu_stage;
 
-typedef struct tl_stage_rule {
+typedef struct tl_npu_stage_rule {
   const char *name;    /* static, as in stages.tbl */
   const char *message; /* static; follows the name of the op or value */
-} tl_stage_rule;
+} tl_npu_stage_rule;
 
 /* The stage that a module's form stands for; EXPANDED is not a form. */
-tl_stage tl_stage_of_form(tl_form form);
+tl_npu_stage tl_npu_stage_of_form(tl_form form);
 /* The first rule that a node breaks; NULL when it may exist. RETURN always may. */
-const tl_stage_rule *tl_stage_forbids(const tl_module *m, tl_stage stage, tl_node_id n);
+const tl_npu_stage_rule *tl_npu_stage_forbids(const tl_module *m, tl_npu_stage stage, tl_node_id n);
 /* The same for an input or output of the main graph. */
-const tl_stage_rule *tl_stage_forbids_edge(const tl_module *m, tl_stage stage, tl_value_id v);
+const tl_npu_stage_rule *tl_npu_stage_forbids_edge(const tl_module *m, tl_npu_stage stage,
+                                                   tl_value_id v);
 
 #endif

@@ -33,8 +33,8 @@ void tl_verify_each_node(tl_verifier *v, void (*fn)(tl_verifier *v, tl_node_id n
 /* ---- stage ----------------------------------------------------------------------------------- */
 
 static void check_stage(tl_verifier *v, tl_node_id n) {
-  const tl_stage_rule *rule =
-      tl_stage_forbids(v->m, tl_stage_of_form((tl_form)v->m->form), n);
+  const tl_npu_stage_rule *rule =
+      tl_npu_stage_forbids(v->m, tl_npu_stage_of_form((tl_form)v->m->form), n);
   if (rule)
     tl_verify_report(v, n, "%.*s %s, in a module of the form '%s'",
                      TL_SV_ARG(tl_op_name(v->m, tl_node_get(v->m, n)->op)), rule->message,

@@ -269,7 +269,7 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
     TL_TRY(tl_npu_forms_get(&l->forms, node->op, &f));
   f = f && node->candidate >= 0 ? &f[node->candidate] : NULL;
   attrs->n = 0;
-  const tl_stage_rule *rule = tl_stage_forbids(l->m, TL_STAGE_EXPANDED, l->x.node);
+  const tl_npu_stage_rule *rule = tl_npu_stage_forbids(l->m, TL_NPU_STAGE_EXPANDED, l->x.node);
   l->x.why = rule ? rule->message : NULL;
   bool ok = !rule && plan(l, f, attrs, &keep);
   if (l->x.failed)
@@ -295,7 +295,7 @@ static tl_status lower_graph(lowering *l, tl_graph *g, attr_vec *attrs) {
 }
 
 static tl_status check_edge(lowering *l, const char *what, tl_value_id v) {
-  const tl_stage_rule *rule = tl_stage_forbids_edge(l->m, TL_STAGE_EXPANDED, v);
+  const tl_npu_stage_rule *rule = tl_npu_stage_forbids_edge(l->m, TL_NPU_STAGE_EXPANDED, v);
   if (!rule)
     return TL_OK;
   return tl_fail_code(l->m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(l->m->path),

@@ -2,6 +2,7 @@
 /* tailor info: what a model consists of, and what of it the NPU has no form for. */
 #include <stdlib.h>
 
+#include "ir/stage.h"
 #include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
@@ -15,6 +16,15 @@ typedef struct op_count {
 
 TL_VEC(op_count_vec, op_count);
 
+/* What select chose for how many nodes. */
+typedef struct type_count {
+  const char *type;
+  const char *judged; /* what precision judges it as, "" for nothing */
+  uint64_t nodes;
+} type_count;
+
+TL_VEC(type_count_vec, type_count);
+
 typedef struct dtype_count {
   uint64_t constants;
   uint64_t bytes;
@@ -26,6 +36,7 @@ typedef struct model_info {
   uint32_t bodies;
   op_count_vec ops;
   op_count_vec unmapped; /* ops without an NPU form, after clean-up */
+  type_count_vec types;  /* of all others, by name */
   dtype_count weights[TL_N_DTYPES];
   tl_weights all_weights;
   uint32_t files; /* besides the model: external data */
@@ -42,14 +53,7 @@ static int by_count(const void *a, const void *b) {
 
 /* True when this version cannot write the node for the NPU. */
 static bool has_no_form(const tl_module *m, tl_node_id n) {
-  const tl_node *node = tl_node_get(m, n);
-  const tl_op *row = tl_op_row(node->op);
-  if (row && strcmp(row->domain, "npu") == 0)
-    return false;
-  if (!row || node->candidate < 0)
-    return true;
-  uint8_t kind = row->npu[node->candidate].kind;
-  return kind == TL_LOWER_NONE || kind == TL_LOWER_EXPAND;
+  return tl_npu_stage_forbids(m, TL_NPU_STAGE_EXPANDED, n) != NULL;
 }
 
 /* Counts nodes by op, most frequent first. The strings belong to the module. */
@@ -75,6 +79,50 @@ static bool count_ops(const tl_module *m, bool only_unmapped, op_count_vec *out)
   if (ok && out->n)
     qsort(out->at, out->n, sizeof *out->at, by_count);
   return ok;
+}
+
+static int by_type(const void *a, const void *b) {
+  const type_count *x = a;
+  const type_count *y = b;
+  int order = strcmp(x->type, y->type);
+  return order ? order : strcmp(x->judged, y->judged);
+}
+
+/* The table row of what a node becomes; NULL when it has no form. */
+static const tl_npu_candidate *choice(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_op *row = tl_op_row(node->op);
+  bool any = row && node->candidate >= 0 && node->candidate < row->n_npu;
+  return any && !has_no_form(m, n) ? &row->npu[node->candidate] : NULL;
+}
+
+/* Rows of one type and judged type become one. */
+static void merge_types(type_count_vec *v) {
+  uint32_t n = 0;
+  if (v->n)
+    qsort(v->at, v->n, sizeof *v->at, by_type);
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (n && by_type(&v->at[n - 1], &v->at[i]) == 0)
+      v->at[n - 1].nodes += v->at[i].nodes;
+    else
+      v->at[n++] = v->at[i];
+  }
+  v->n = n;
+}
+
+static bool count_types(const tl_module *m, type_count_vec *out) {
+  for (uint32_t g = 0; g < m->graphs.n; g++) {
+    const tl_graph *graph = m->graphs.at[g];
+    if (graph->erased)
+      continue;
+    TL_FOR_NODES(m, graph, n) {
+      const tl_npu_candidate *c = choice(m, n);
+      if (c && !type_count_vec_push(out, (type_count){c->npu_type, c->judged, 1}))
+        return false;
+    }
+  }
+  merge_types(out);
+  return true;
 }
 
 static void count_dtypes(const tl_module *m, dtype_count *counts) {
@@ -125,6 +173,20 @@ static void add_ops(tl_buf *out, const char *title, const op_count_vec *v) {
   }
 }
 
+static void add_types(tl_buf *out, const type_count_vec *v) {
+  if (v->n)
+    tl_buf_add_z(out, "NPU types (after clean-up and expansion)\n");
+  for (uint32_t i = 0; i < v->n; i++) {
+    const type_count *t = &v->at[i];
+    tl_buf_printf(out, "  %8llu  %s", (unsigned long long)t->nodes, t->type);
+    if (!*t->judged)
+      tl_buf_add_z(out, ", keeps its dtypes");
+    else if (strcmp(t->type, t->judged) != 0)
+      tl_buf_printf(out, ", judged as %s", t->judged);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
 static void add_opsets(tl_buf *out, const tl_module *m) {
   tl_buf_add_z(out, "opset    ");
   if (m->source_opset)
@@ -171,6 +233,7 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
   tl_buf_printf(out, "nodes    %u in %u graph%s\n", info->nodes, info->bodies + 1,
                 info->bodies ? "s" : "");
   add_ops(out, "ops", &info->ops);
+  add_types(out, &info->types);
   if (info->unmapped.n)
     add_ops(out, "without an NPU form (after clean-up)", &info->unmapped);
   else
@@ -190,6 +253,23 @@ static void json_ops(tl_buf *out, const char *key, const op_count_vec *v, bool *
     tl_buf_release(&name);
   }
   tl_buf_add_char(out, '}');
+}
+
+static void json_types(tl_buf *out, const type_count_vec *v, bool *first) {
+  tl_json_key(out, "npu_types", first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < v->n; i++) {
+    bool inner = true;
+    tl_buf_add_z(out, i ? ", {" : "{");
+    tl_json_key(out, "type", &inner);
+    tl_json_string(out, tl_sv_from(v->at[i].type));
+    tl_json_key(out, "judged", &inner);
+    tl_json_string(out, tl_sv_from(v->at[i].judged));
+    tl_json_key(out, "nodes", &inner);
+    tl_buf_add_u64(out, v->at[i].nodes);
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_char(out, ']');
 }
 
 /* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or
@@ -281,6 +361,7 @@ static void add_json(tl_buf *out, const char *path, const model_info *info) {
   tl_json_key(out, "bodies", &first);
   tl_buf_add_u64(out, info->bodies);
   json_ops(out, "ops", &info->ops, &first);
+  json_types(out, &info->types, &first);
   json_ops(out, "without_npu_form", &info->unmapped, &first);
   tl_buf_add_z(out, "}\n");
 }
@@ -303,7 +384,7 @@ static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   bool ok = count_ops(m, false, &info->ops);
   if (ok)
     TL_TRY(tl_cli_run_passes(cli, m, TL_STAGE_SELECT, false, NULL));
-  if (!ok || !count_ops(m, true, &info->unmapped))
+  if (!ok || !count_ops(m, true, &info->unmapped) || !count_types(m, &info->types))
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   return TL_OK;
 }
@@ -333,6 +414,7 @@ tl_status tl_command_info(tl_cli *cli) {
   if (info) {
     op_count_vec_release(&info->ops);
     op_count_vec_release(&info->unmapped);
+    type_count_vec_release(&info->types);
   }
   free(info);
   tl_module_destroy(m);

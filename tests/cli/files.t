@@ -69,6 +69,9 @@ $ tailor info a.tir
 > ops
 >          2  Exp
 >          1  Neg
+> NPU types (after clean-up and expansion)
+>          1  Exp
+>          1  Neg
 > every op has an NPU form
 $ ls -A
 > a.tir

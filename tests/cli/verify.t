@@ -111,6 +111,8 @@ $ tailor run n.tir --npu --runner=cat
 ! tailor: error: --npu: cannot be combined with --runner: other runtimes know ONNX's ops only
 ? 1
 $ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = StringNormalizer(%%x)\n}\n' >u.tir; tailor verify u.tir --npu
+! u.tir: error: input 'x' holds strings, which the NPU does not have [E10501]
+! u.tir: error: output 'y' holds strings, which the NPU does not have [E10501]
 ! u.tir: error: 1 op type has no NPU form: StringNormalizer x1 ('StringNormalizer->y'): has no NPU form [E10501]
 !   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion fits
 ? 3
