@@ -189,8 +189,8 @@ static void add_places(looping *l) {
   if (!l->room)
     return;
   l->place_of_places = l->start.n;
-  tl_value_id made = tl_make(&l->k, TL_OP_Range, tl_make_int(&l->k, 0), l->room,
-                             tl_make_int(&l->k, 1));
+  tl_value_id zero = tl_make_int(&l->k, 0), one = tl_make_int(&l->k, 1);
+  tl_value_id made = tl_make(&l->k, TL_OP_Range, zero, l->room, one);
   add_state(l, made, tl_type_tensor(l->m, TL_DTYPE_I64, 1, &n));
 }
 

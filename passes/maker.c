@@ -145,8 +145,10 @@ tl_value_id tl_make_squeeze(tl_maker *k, tl_value_id x, int64_t axis) {
 }
 
 tl_value_id tl_make_slice(tl_maker *k, tl_value_id x, int64_t axis, int64_t from, int64_t to) {
-  const tl_value_id operands[] = {x, tl_make_ints(k, &from, 1), tl_make_ints(k, &to, 1),
-                                  tl_make_ints(k, &axis, 1)};
+  tl_value_id operands[4] = {x};
+  operands[1] = tl_make_ints(k, &from, 1);
+  operands[2] = tl_make_ints(k, &to, 1);
+  operands[3] = tl_make_ints(k, &axis, 1);
   return tl_make_list(k, TL_OP_Slice, operands, 4, (tl_attr){.kind = TL_ATTR_NONE});
 }
 

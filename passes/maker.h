@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making nodes in a pass, one call each: operands in, result out, names and types by themselves.
+ * Names are numbered in the order of the calls, so at most one argument of a call may be a call
+ * itself: C leaves their order open.
  * After the first failure the calls do nothing and return TL_NO_VALUE, so that only the end of a
  * sequence has to look. What was made can be taken back as long as nobody else uses it. */
 #ifndef TL_PASSES_MAKER_H

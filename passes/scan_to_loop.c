@@ -134,8 +134,10 @@ static tl_value_id turn(scan *s, uint32_t i, tl_value_id v) {
   int rank = tl_type_get(s->m, tl_value_type(s->m, v))->rank;
   if (listed(s, TL_SYM_scan_output_directions, i)) {
     const int64_t from = -1, to = INT64_MIN, along = 0;
-    const tl_value_id operands[] = {v, tl_make_ints(&s->k, &from, 1), tl_make_ints(&s->k, &to, 1),
-                                    tl_make_ints(&s->k, &along, 1), tl_make_ints(&s->k, &from, 1)};
+    tl_value_id operands[5] = {v};
+    operands[1] = operands[4] = tl_make_ints(&s->k, &from, 1); /* from the last one, step -1 */
+    operands[2] = tl_make_ints(&s->k, &to, 1);
+    operands[3] = tl_make_ints(&s->k, &along, 1);
     v = tl_make_list(&s->k, TL_OP_Slice, operands, 5, (tl_attr){.kind = TL_ATTR_NONE});
   }
   axis = axis < 0 ? axis + rank : axis;

@@ -45,7 +45,8 @@ def pairs(path):
 
 def class_of(path, rules):
     """Numerics class: that of the rule that a file is named after."""
-    if '/graph-fusion/' in path or '/expand' in path:  # their kernels round elsewhere
+    if any(f'/{p}' in path for p in ('graph-fusion/', 'expand', 'recurrent')):
+        # their kernels round elsewhere
         return 'reassociating'
     rule = rules.get(os.path.basename(path)[:-4])
     return rule.numerics if rule and '/rules/' in path else 'exact'

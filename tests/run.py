@@ -229,6 +229,10 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
+    def recurrent(self):
+        """recurrent layers against the nodes and loops they become, sanitized"""
+        return counted([PYTHON, 'tests/conformance/recurrent.py', '--tailor', self.tool('asan')])
+
     def against_ort(self, script, *more):
         ort = os.path.join(ROOT, 'tests', 'ort')
         if not os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node')):
@@ -258,7 +262,7 @@ class Tests:
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'rules', 'random_graphs', 'cli', 'atc_lines', 'air_options', 'oom',
          'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
-         'evaluate_corpus', 'npu_form', 'determinism', 'emulation', 'fuzz']
+         'evaluate_corpus', 'npu_form', 'recurrent', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):
