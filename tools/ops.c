@@ -218,23 +218,3 @@ tl_status tl_command_ops(tl_cli *cli) {
   tl_buf_release(&out);
   return status;
 }
-
-void tl_document_ops(tl_buf *out) {
-  tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-                    "<!-- Written by `tailor --generate=ops`; `make update` renews it. -->\n"
-                    "# Ops\n\nThe op table without NPU prototypes. An op that is not listed is "
-                    "carried through unchanged.\n*NPU*: the types an op may become; `tailor ops "
-                    "NAME` tells when.\n\n| op | versions | NPU |\n|---|---|---|\n");
-  for (uint32_t i = 0; i < tl_n_op_rows; i++) {
-    const tl_op *op = &tl_op_rows[i];
-    if (is_npu(op))
-      continue;
-    tl_buf_add_z(out, "| `");
-    add_name(out, op);
-    tl_buf_add_z(out, "` | ");
-    add_versions(out, op);
-    tl_buf_add_z(out, " | ");
-    add_npu_types(out, op);
-    tl_buf_add_z(out, " |\n");
-  }
-}
