@@ -5,6 +5,7 @@
 #define TL_IR_OPTIONS_H
 
 #include "ir/fusion_config.h"
+#include "ir/impl_modes.h"
 #include "ir/op_info.h"
 #include "ir/precision_config.h"
 #include "ir/type.h"
@@ -78,6 +79,7 @@ typedef struct tl_options {
   uint32_t n_rule_files;
   tl_numerics numerics; /* rules of a looser class are off */
   const tl_precision_config *precision; /* NULL: the model's own dtypes */
+  const tl_impl_config *impl_modes;     /* NULL: kernels as the device compiler chooses */
 } tl_options;
 
 enum { TL_FOLD_LIMIT = 65536, TL_UNROLL_LIMIT = 64 };

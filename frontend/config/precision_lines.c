@@ -76,7 +76,7 @@ static tl_status for_lines(line_reader *r, tl_sv text, const char *code, line_fn
       TL_TRY(fn(r, line, user));
   }
   if (r->errors > MOST_ERRORS) {
-    r->at.line = 0;
+    r->at.line = r->at.column = 0;
     return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, code, r->at, "%u more problems are not shown",
                         r->errors - MOST_ERRORS);
   }
@@ -108,7 +108,7 @@ static void warn_repeated(const line_reader *r, const named *sorted, uint32_t n)
     const named *e = &sorted[i];
     if (e->is_type != sorted[i - 1].is_type || !tl_sv_eq(e->name, sorted[i - 1].name))
       continue;
-    tl_location at = {.file = r->at.file, .line = e->line};
+    tl_location at = {.file = r->at.file, .line = e->line, .column = 1};
     if (++warned <= MOST_WARNINGS)
       tl_warn_code(r->diag, "W_DTYPES_REPEATED", at,
                    "'%.*s' is given again; line %u counts, this one does not",
@@ -155,7 +155,7 @@ static tl_status read_keep(line_reader *r, tl_sv line, void *user) {
 
 tl_status tl_read_keep_dtype_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
                                   tl_precision_config *out) {
-  line_reader r = {.diag = d, .arena = a, .at = {.file = path}};
+  line_reader r = {.diag = d, .arena = a, .at = {.file = path, .column = 1}};
   keep_vec entries = {0};
   tl_status status = for_lines(&r, text, "E13001", read_keep, &entries);
   if (status == TL_OK) {
@@ -275,7 +275,7 @@ static tl_status read_custom(line_reader *r, tl_sv line, void *user) {
 
 tl_status tl_read_custom_dtypes_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
                                      tl_precision_config *out) {
-  line_reader r = {.diag = d, .arena = a, .at = {.file = path}};
+  line_reader r = {.diag = d, .arena = a, .at = {.file = path, .column = 1}};
   custom_reader c = {0};
   tl_status status = for_lines(&r, text, "E20101", read_custom, &c);
   if (status == TL_OK)

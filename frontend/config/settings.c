@@ -3,6 +3,7 @@
 #include "frontend/config/settings.h"
 
 #include "frontend/config/fusion_switch.h"
+#include "frontend/config/impl_modes.h"
 #include "frontend/config/precision.h"
 #include "frontend/config/values.h"
 
@@ -209,6 +210,10 @@ static const char *shared_key(unsigned id, bool ranged) {
   case TL_OPTION_OPTIMIZATION_SWITCH: return "ge.optimizationSwitch";
   case TL_OPTION_OO_LEVEL: return "ge.oo.level";
   case TL_OPTION_EXPORT_COMPILE_STAT: return "ge.exportCompileStat";
+  case TL_OPTION_OP_PRECISION_MODE: return "ge.exec.op_precision_mode";
+  case TL_OPTION_OP_SELECT_IMPLMODE: return "ge.opSelectImplmode";
+  case TL_OPTION_OPTYPELIST_FOR_IMPLMODE: return "ge.optypelistForImplmode";
+  case TL_OPTION_ALLOW_HF32: return "ge.exec.allow_hf32";
   case TL_OPTION_OO_CONSTANT_FOLDING: return "ge.oo.constantFolding";
   case TL_OPTION_OO_DEAD_CODE_ELIMINATION: return "ge.oo.deadCodeElimination";
   default: return NULL;
@@ -276,6 +281,33 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   return tl_fusion_check(d, c, s->known, s->known_user);
 }
 
+/* op_precision_mode goes before the two older options. */
+static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
+  tl_impl_config *c = &s->impl_modes;
+  const char *file = s->value[TL_OPTION_OP_PRECISION_MODE];
+  const char *mode = s->value[TL_OPTION_OP_SELECT_IMPLMODE];
+  const char *types = s->value[TL_OPTION_OPTYPELIST_FOR_IMPLMODE];
+  const char *hf32 = s->value[TL_OPTION_ALLOW_HF32];
+  tl_location where = tl_at_option(s, TL_OPTION_OPTYPELIST_FOR_IMPLMODE);
+  *c = (tl_impl_config){.hf32 = !hf32             ? TL_HF32_UNSAID
+                                : hf32[0] == 't' ? TL_HF32_ON
+                                                 : TL_HF32_OFF};
+  s->options.impl_modes = c;
+  if (types && !mode)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                        "needs --op-select-implmode, which says the mode of these op types");
+  if (file && mode)
+    tl_warn(d, tl_at_option(s, TL_OPTION_OP_SELECT_IMPLMODE),
+            "has no effect beside --op-precision-mode");
+  if (file)
+    return tl_read_impl_modes(d, &s->arena, tl_at_option(s, TL_OPTION_OP_PRECISION_MODE), file, c);
+  if (types && strstr(mode, "_for_all"))
+    tl_warn(d, where, "has no effect with --op-select-implmode=%s", mode);
+  else if (types)
+    return tl_read_impl_types(d, &s->arena, where, tl_sv_from(types), tl_sv_from(mode), c);
+  return TL_OK;
+}
+
 static tl_status check_result(tl_settings *s, tl_diag *d) {
   const char *stat = s->value[TL_OPTION_EXPORT_COMPILE_STAT];
   if (stat && stat[0] == '0' && s->value[TL_OPTION_FUSION_RESULT])
@@ -293,6 +325,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(check_result(s, d));
   TL_TRY(resolve_rules(s, d));
   TL_TRY(resolve_fusion(s, d));
+  TL_TRY(resolve_impl_modes(s, d));
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
   o->external_weight = (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
   o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);

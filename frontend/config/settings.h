@@ -15,6 +15,7 @@ typedef struct tl_settings {
   tl_options options;                  /* valid after tl_settings_resolve */
   tl_fusion_config fusion;             /* the same; options point to it */
   tl_precision_config precision;       /* the same */
+  tl_impl_config impl_modes;           /* the same */
   tl_fusion_known_fn known;            /* names of passes beyond the table; may be NULL */
   void *known_user;
 } tl_settings;

@@ -41,3 +41,39 @@ $ tailor convert m.tir -o m.air --soc-version=Ascend910A --amp-level=O1 --amp-dt
 ! tailor: error: --amp-level: O1 needs bfloat16, which Ascend910 does not have [E20101]
 !   hint: f16 modes do, and Ascend910B and later chips have bfloat16
 ? 3
+# Implementation modes: a node before its type, HF32 for matrix ops that stay f32, and what is wrong.
+$ printf 'graph @g(%%x: f32[2,4], %%w: f32[4,4]) -> (%%z) {\n  %%y = MatMul(%%x, %%w) @mm\n  %%z = Relu(%%y)\n}\n' > n.tir
+$ printf 'Relu=high_performance\n[ByNodeName]\nmm = high_precision\nnone=high_precision\nfff=\n' > modes.ini
+$ tailor convert n.tir -o n.pbtxt --summary=none --op-precision-mode=modes.ini --allow-hf32=true; grep -A1 _op_impl n.pbtxt
+>       name: "_op_impl_mode_enum"
+>       i: 4
+> --
+>       name: "_op_impl_mode_enum"
+>       i: 2
+! modes.ini:5:1: warning: the line is dropped: '' is no implementation mode [W_IMPL_MODE]
+! modes.ini: warning: 1 entry for implementation modes matched no node: 'none'
+$ tailor convert n.tir -o n.pbtxt --summary=none --allow-hf32=true; grep -A1 _op_impl n.pbtxt
+>       name: "_op_impl_mode_enum"
+>       i: 64
+$ tailor convert n.tir -o n.pbtxt --summary=none --allow-hf32=true --precision-mode=force_fp16; grep -c _op_impl n.pbtxt
+> 0
+? 1
+$ tailor convert n.tir -o n.pbtxt --summary=none --op-select-implmode=high_precision --optypelist-for-implmode='Relu, Gelu'; grep -A1 _op_impl n.pbtxt
+>       name: "_op_impl_mode_enum"
+>       i: 4
+! --optypelist-for-implmode: warning: 1 entry for implementation modes matched no op type: 'Gelu'
+$ tailor convert n.tir -o n.air --optypelist-for-implmode=Relu
+! tailor: error: --optypelist-for-implmode: needs --op-select-implmode, which says the mode of these op types [E10001]
+? 1
+$ tailor convert n.tir -o n.air --op-select-implmode=high_preformance
+! tailor: error: --op-select-implmode: 'high_preformance' is not one of high_precision|high_performance|high_precision_for_all|high_performance_for_all [E10001]
+? 1
+$ tailor convert n.tir -o n.air --allow-hf32=1
+! tailor: error: --allow-hf32: '1' is not one of true|false [E10005]
+? 1
+$ tailor convert n.tir -o n.air --op-precision-mode=none.ini
+! none.ini: error: cannot open the file of implementation modes: No such file or directory [E10001]
+? 4
+$ tailor convert n.tir -o n.air --op-precision-mode=.
+! .: error: cannot read the file of implementation modes: it is a folder [E10001]
+? 4

@@ -3,6 +3,7 @@
  * ends with a configuration or with an error that was reported. */
 #include <stdlib.h>
 
+#include "frontend/config/impl_modes.h"
 #include "frontend/config/precision.h"
 #include "tests/fuzz/target.h"
 
@@ -10,12 +11,14 @@ static tl_status read_any(unsigned which, tl_diag *d, tl_arena *a, tl_sv text,
                           tl_precision_config *out) {
   static const tl_out_node node = {{"n", 1}, 0, true};
   tl_options options = {.out_nodes = &node, .n_out_nodes = 1};
-  switch (which % 6) {
+  tl_impl_config modes = {0};
+  switch (which % 7) {
   case 0: return tl_read_mixlist_text(d, a, "fuzz", text, out);
   case 1: return tl_read_keep_dtype_text(d, a, "fuzz", text, out);
   case 2: return tl_read_custom_dtypes_text(d, a, "fuzz", text, out);
   case 3: return tl_read_output_type(d, a, (tl_location){0}, text, &options, out);
   case 4: return tl_read_to_float(d, a, (tl_location){0}, text, out);
+  case 5: return tl_read_impl_modes_text(d, a, "fuzz", text, &modes);
   default: return tl_read_fp16_inputs(d, a, (tl_location){0}, text, out);
   }
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/config/impl_modes.h"
 #include "frontend/config/precision.h"
 #include "tests/unit/unit.h"
 
@@ -157,9 +158,9 @@ static void kept_ops_are_names_and_types(void) {
   taken(&r, tl_read_keep_dtype_text, "");
   CU_ASSERT_EQUAL(r.c.n_keep, 0);
   tl_arena_release(&r.arena);
-  REFUSED(tl_read_keep_dtype_text, "a\nOpType::matMul\nOpType::\nOpType::A_B", "2:0 E10003",
-          "3:0 E10003", "4:0 E10003");
-  REFUSED(tl_read_keep_dtype_text, "a\nb\x01", "2:0 E13001");
+  REFUSED(tl_read_keep_dtype_text, "a\nOpType::matMul\nOpType::\nOpType::A_B", "2:1 E10003",
+          "3:1 E10003", "4:1 E10003");
+  REFUSED(tl_read_keep_dtype_text, "a\nb\x01", "2:1 E13001");
 }
 
 /* ---- customize_dtypes ------------------------------------------------------------------------ */
@@ -177,7 +178,7 @@ static void dtypes_are_lists_with_holes(void) {
   CU_ASSERT_TRUE(e[2].n_in == 0 && e[2].n_out == 2 && e[2].out[0] == TL_DTYPE_NONE &&
                  e[2].out[1] == TL_DTYPE_I8);
   CU_ASSERT_TRUE(e[3].n_in == 2 && e[3].in[0] == TL_DTYPE_BF16 && e[3].in[1] == TL_DTYPE_F64);
-  CU_ASSERT_PTR_NOT_NULL(strstr(r.said, "6:0 W_DTYPES_REPEATED 'x' is given again; line 4"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(r.said, "6:1 W_DTYPES_REPEATED 'x' is given again; line 4"));
   tl_arena_release(&r.arena);
 }
 
@@ -185,8 +186,8 @@ static void malformed_lines_are_all_said(void) {
   REFUSED(tl_read_custom_dtypes_text,
           "x\n:InputDtype:float\nx:y:InputDtype:float\nx:OutputDtype:float,InputDtype:float\n"
           "x:InputDtype:flaot\nx:InputDtype:float,InputDtype:float",
-          "1:0 E20101", "2:0 E20101", "3:0 E20101", "4:0 E20101", "5:0 E20003 'flaot' is no dtype",
-          "6:0 E20101");
+          "1:1 E20101", "2:1 E20101", "3:1 E20101", "4:1 E20101", "5:1 E20003 'flaot' is no dtype",
+          "6:1 E20101");
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -301,7 +302,32 @@ static void levels_are_modes_and_colours(void) {
   tl_arena_release(&r.arena);
 }
 
+/* ---- implementation modes -------------------------------------------------------------------- */
+
+static void modes_are_for_types_and_nodes(void) {
+  reading r = {0};
+  tl_diag diag = {.fn = remember, .user = &r};
+  tl_impl_config c = {0};
+  tl_arena_init(&r.arena, 0);
+  tl_sv text =
+      TL_SV("\r\nGelu = high_performance\n# a comment\n[ByNodeName]\nb/Add=high_precision\n"
+            "a=norm_class\n[ByOpType]\nAdd=super_performance\nGelu=high_precision\n"
+            "fff=\n= high_precision\nabc:high_performance\nx=fast\n[Else]\ny=fast\n");
+  CU_ASSERT_EQUAL(tl_read_impl_modes_text(&diag, &r.arena, "f", text, &c), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(c.n_types, 2);
+  CU_ASSERT_EQUAL_FATAL(c.n_nodes, 2);
+  CU_ASSERT_TRUE(tl_sv_is(c.types[0].name, "Add") && c.types[0].mode->number == 0x8);
+  CU_ASSERT_TRUE(tl_sv_is(c.types[1].name, "Gelu") && c.types[1].mode->number == 0x2);
+  CU_ASSERT_TRUE(tl_sv_is(c.nodes[0].name, "a") && c.nodes[0].mode->number == 0);
+  CU_ASSERT_TRUE(tl_sv_is(c.nodes[1].name, "b/Add") && c.nodes[1].mode->number == 0x4);
+  CU_ASSERT_EQUAL(diag.warnings, 6); /* lines 9 to 13 and the section */
+  CU_ASSERT_PTR_NOT_NULL(strstr(r.said, "13:1 W_IMPL_MODE the line is dropped: 'fast'"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(r.said, "9:1 W_IMPL_MODE the line is dropped: 'Gelu' was given"));
+  tl_arena_release(&r.arena);
+}
+
 static const unit_test tests[] = {
+    {"modes are for types and nodes", modes_are_for_types_and_nodes},
     {"levels are modes and colours", levels_are_modes_and_colours},
     {"eleven sets of edits are legal", eleven_sets_are_legal},
     {"lists keep the order of the file", lists_keep_the_order_of_the_file},
