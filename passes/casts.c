@@ -25,11 +25,15 @@ static tl_symbol cast_name(tl_module *m, tl_value_id v, tl_dtype to) {
   tl_symbol node = p ? tl_node_get(m, p)->name : 0;
   tl_buf text;
   tl_buf_init(&text);
-  if (node)
-    tl_buf_printf(&text, "%.*s_%u", TL_SV_ARG(tl_sym(m, node)), tl_value_get(m, v)->index);
-  else
-    tl_buf_printf(&text, "%.*s", TL_SV_ARG(tl_value_name(m, v)));
-  tl_buf_printf(&text, "_to_%s", suffix_of(to));
+  if (node) {
+    tl_buf_add_sv(&text, tl_sym(m, node));
+    tl_buf_add_char(&text, '_');
+    tl_buf_add_u64(&text, tl_value_get(m, v)->index);
+  } else {
+    tl_buf_add_sv(&text, tl_value_name(m, v));
+  }
+  tl_buf_add_z(&text, "_to_");
+  tl_buf_add_z(&text, suffix_of(to));
   tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_fresh_name(m, tl_buf_view(&text));
   tl_buf_release(&text);
   return s;

@@ -47,7 +47,8 @@ enum {
   TL_CHOICE_CUBE = 1 << 0,
   TL_CHOICE_FALLBACK = 1 << 1, /* the column that the rules lead to cannot be had */
   TL_CHOICE_HOST = 1 << 2,     /* no engine; keeps its dtypes */
-  TL_CHOICE_WARNED = 1 << 3    /* a white tensor without a low dtype */
+  TL_CHOICE_WARNED = 1 << 3,   /* a white tensor without a low dtype */
+  TL_CHOICE_CHANGED = 1 << 4   /* some tensor has another dtype than in the model */
 };
 
 /* One node. */

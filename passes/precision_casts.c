@@ -45,7 +45,7 @@ static bool apply_node(applying *a, tl_node_id n) {
   for (uint32_t i = 0; i < count; i++)
     if (!apply_operand(a, n, i))
       return false;
-  if (!tl_node_is_return(a->m, n) && a->d->nodes[n].column >= 0)
+  if (!tl_node_is_return(a->m, n) && (a->d->nodes[n].flags & TL_CHOICE_CHANGED))
     tl_cast_mark_mixed(a->m, n);
   return true;
 }

@@ -162,30 +162,31 @@ static bool promote(tl_precision_walk *w, const tl_precision_form *form) {
 
 static bool is_low(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16; }
 
-/* May the slot have the dtype it has in a column, after the rules had their say? */
-static bool takes_column(const tl_precision_walk *w, const tl_judged_slot *s, uint32_t k) {
-  tl_dtype d = (tl_dtype)s->port->columns[k];
+/* Adds the dtypes that the rules lead to beyond what the engine may reach by itself. */
+static void widen_reach(const tl_precision_walk *w, tl_judged_slot *s) {
+  const uint64_t low = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   bool hif8 = w->op.mode == TL_PRECISION_CUBE_HIF8 || w->op.mode == TL_PRECISION_MIX_HIF8;
-  if (tl_precision_reachable(&w->op, s->original, d))
-    return true;
-  if (s->promoted && tl_dtype_is_ranked(d))
-    return true;
-  if (w->custom && tl_dtype_is_ranked(s->original) && tl_dtype_is_ranked(d))
-    return true;
-  if (!tl_dtype_is_ranked(s->original) && s->original != TL_DTYPE_HIF8)
-    return false;
-  return (hif8 && d == TL_DTYPE_HIF8) ||
-         (s->slot->rule == TL_BY_WHITE && s->slot->match != TL_MATCH_SECOND && is_low(d));
+  bool ranked = tl_dtype_is_ranked(s->original);
+  if (s->promoted || (w->custom && ranked))
+    s->reachable |= low | TL_DTYPE_BIT(TL_DTYPE_F32);
+  if (hif8 && ranked)
+    s->reachable |= TL_DTYPE_BIT(TL_DTYPE_HIF8);
+  if (hif8 && s->original == TL_DTYPE_HIF8)
+    s->reachable |= low | TL_DTYPE_BIT(TL_DTYPE_F32);
+  if (ranked && s->slot->rule == TL_BY_WHITE && s->slot->match != TL_MATCH_SECOND)
+    s->reachable |= low;
 }
 
 static bool all_take(const tl_precision_walk *w, uint32_t k) {
   for (uint32_t i = 0; i < w->slots.n; i++)
-    if (!takes_column(w, &w->slots.at[i], k))
+    if (!(w->slots.at[i].reachable >> w->slots.at[i].port->columns[k] & 1))
       return false;
   return true;
 }
 
 static int32_t pick(const tl_precision_walk *w) {
+  for (uint32_t i = 0; i < w->slots.n; i++)
+    widen_reach(w, &w->slots.at[i]);
   for (uint32_t i = 0; i < w->columns.n; i++)
     if (all_take(w, w->columns.at[i]))
       return w->columns.at[i];
@@ -194,18 +195,18 @@ static int32_t pick(const tl_precision_walk *w) {
 
 /* ---- feasibility ----------------------------------------------------------------------------- */
 
-/* A slot that no column can serve; NULL when there is none. */
+/* A slot that no column can serve, a float one first; NULL when there is none. */
 static const tl_judged_slot *infeasible(const tl_precision_walk *w) {
+  const tl_judged_slot *found = NULL;
   for (uint32_t i = 0; i < w->slots.n; i++) {
     const tl_judged_slot *s = &w->slots.at[i];
-    bool served = s->promoted;
-    for (unsigned d = 1; d < TL_N_DTYPES && !served; d++)
-      served = (s->port->dtypes >> d & 1) &&
-               tl_precision_reachable(&w->op, s->original, (tl_dtype)d);
-    if (!served)
+    if (s->promoted || (s->port->dtypes & s->reachable))
+      continue;
+    if (tl_dtype_is_float(s->original))
       return s;
+    found = found ? found : s;
   }
-  return NULL;
+  return found;
 }
 
 static void keep_dtypes(tl_precision_walk *w, tl_precision_rule rule) {
@@ -273,6 +274,8 @@ static void choose(tl_precision_walk *w, tl_node_id n, const tl_precision_form *
     tl_dtype d = (tl_dtype)s->port->columns[column];
     bool stays = s->original != (tl_dtype)s->slot->original || (s->output && form->fixed_results);
     s->slot->chosen = stays ? s->slot->original : (uint8_t)d;
+    if (s->slot->chosen != s->slot->original)
+      choice->flags |= TL_CHOICE_CHANGED;
     if (s->slot->match == TL_MATCH_SECOND)
       choice->flags |= TL_CHOICE_WARNED;
     if (s->slot->match == TL_MATCH_NONE)
@@ -290,6 +293,8 @@ static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision
   for (uint32_t i = 0; i < w->slots.n; i++)
     w->op.sensitive = w->op.sensitive || w->slots.at[i].original == TL_DTYPE_C64 ||
                       w->slots.at[i].original == TL_DTYPE_C128;
+  for (uint32_t i = 0; i < w->slots.n; i++)
+    w->slots.at[i].reachable = tl_precision_reachable(&w->op, w->slots.at[i].original);
   all_columns(w, form);
   if (w->custom && !tl_precision_customize(w, form))
     return give_up(w, n, NULL, "P0202");

@@ -239,7 +239,8 @@ static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const 
   form->view = (info.row->flags & TL_INFO_NO_KERNEL) != 0;
   form->sensitive = is_sensitive(type);
   form->fixed_results = op->domain_symbol != TL_SYM_npu && says_dtype(op);
-  form->promotes = promotes(f->config, type);
+  bool whole = !npu || npu->row->kind != TL_LOWER_EXPAND; /* else the type of a part of it */
+  form->promotes = whole ? promotes(f->config, type) : 0;
   return fill_ports(f, info, op, npu, form);
 }
 

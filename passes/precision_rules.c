@@ -243,6 +243,14 @@ static bool may_reduce(const tl_judged_op *op, tl_dtype original, tl_dtype s) {
   return false;
 }
 
-bool tl_precision_reachable(const tl_judged_op *op, tl_dtype original, tl_dtype s) {
-  return s == original || tl_dtype_widens(original, s) || may_reduce(op, original, s);
+uint64_t tl_precision_reachable(const tl_judged_op *op, tl_dtype original) {
+  uint64_t set = TL_DTYPE_BIT(original);
+  if (!tl_dtype_is_ranked(original))
+    return set;
+  set |= TL_DTYPE_BIT(TL_DTYPE_F32); /* from f16 and bf16 a widening */
+  if (may_reduce(op, original, TL_DTYPE_F16))
+    set |= TL_DTYPE_BIT(TL_DTYPE_F16);
+  if (may_reduce(op, original, TL_DTYPE_BF16))
+    set |= TL_DTYPE_BIT(TL_DTYPE_BF16);
+  return set;
 }

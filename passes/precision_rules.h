@@ -70,7 +70,7 @@ typedef struct tl_judged_tensor {
 tl_precision_match tl_precision_judge(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                       tl_precision_rule *rule);
 
-/* May a tensor of this original dtype have dtype s under the mode (engine feasibility)? */
-bool tl_precision_reachable(const tl_judged_op *op, tl_dtype original, tl_dtype s);
+/* The dtypes that a tensor of this original dtype may have under the mode (engine feasibility). */
+uint64_t tl_precision_reachable(const tl_judged_op *op, tl_dtype original);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct tl_judged_slot {
   tl_value_id value;
   uint32_t index;    /* among inputs or outputs as the row counts them */
   tl_dtype original; /* as the rules see it: i32 for an index that lowering narrows */
+  uint64_t reachable; /* dtypes that it may have */
   bool output;
   bool late;       /* a constant or variable: judged behind the others */
   bool customized; /* customize_dtypes fixes it */
