@@ -173,7 +173,8 @@ static void widen_reach(const tl_precision_walk *w, tl_judged_slot *s) {
     s->reachable |= TL_DTYPE_BIT(TL_DTYPE_HIF8);
   if (hif8 && s->original == TL_DTYPE_HIF8)
     s->reachable |= low | TL_DTYPE_BIT(TL_DTYPE_F32);
-  if (ranked && s->slot->rule == TL_BY_WHITE && s->slot->match != TL_MATCH_SECOND)
+  bool mixed = s->slot->match == TL_MATCH_EXACT || s->slot->match == TL_MATCH_REDUCED;
+  if (ranked && s->slot->rule == TL_BY_WHITE && mixed)
     s->reachable |= low;
 }
 

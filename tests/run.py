@@ -141,6 +141,11 @@ class Tests:
         return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
+    def precision(self):
+        """dtypes and casts of random graphs in every mode, against a second model, sanitized"""
+        return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '2000', '--tailor',
+                        self.tool('asan')])
+
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
@@ -260,9 +265,10 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
-         'threads', 'golden', 'rules', 'random_graphs', 'cli', 'atc_lines', 'air_options', 'oom',
-         'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
-         'evaluate_corpus', 'npu_form', 'recurrent', 'determinism', 'emulation', 'fuzz']
+         'threads', 'golden', 'rules', 'random_graphs', 'precision', 'cli', 'atc_lines',
+         'air_options', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
+         'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'recurrent',
+         'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -25,7 +25,8 @@ import reference  # noqa: E402
 from reference import Config, Node, Row, Value  # noqa: E402
 
 GRAPHS = 20  # in one run of tailor, under one configuration
-MODES = {'force_fp16': 'precision-mode=force_fp16', 'allow_fp16': 'precision-mode=allow_fp32_to_fp16',
+MODES = {'force_fp16': 'precision-mode=force_fp16',
+         'allow_fp16': 'precision-mode=allow_fp32_to_fp16',
          'allow_bf16': 'precision-mode=allow_fp32_to_bf16', 'origin': 'precision-mode-v2=origin',
          'force_fp32': 'precision-mode=force_fp32', 'mix_fp16': 'precision-mode-v2=mixed_float16',
          'mix_bf16': 'precision-mode-v2=mixed_bfloat16'}
@@ -202,8 +203,8 @@ class Maker:
         inputs = ', '.join(f'%{v.name}: {v.dtype}[2,2]' for v in self.inputs)
         outputs = ', '.join('%' + v.name for v in self.outputs)
         lines = self.constants + ['  ' + n.text for n in made]
-        return (f'graph @{self.name}({inputs}, %{self.condition.name}: bool[]) -> ({outputs}) {{\n' +
-                '\n'.join(lines) + '\n}\n')
+        inputs += f', %{self.condition.name}: bool[]'
+        return f'graph @{self.name}({inputs}) -> ({outputs}) {{\n' + '\n'.join(lines) + '\n}\n'
 
 
 # ---- what comes out -----------------------------------------------------------------------------
@@ -382,12 +383,11 @@ def compare_signature(maker, r):
 def expect_error(args, folder, config, maker, made, d):
     code, _, messages = tailor(args, folder, config, 'infer-shapes,select,precision',
                                maker.text(made))
-    found = re.search(r'(\S+): \w+ (?:does not take|has no).*\[(P\d+)\]', messages)
+    found = re.search(r'error: node (\S+?): .* \[(P\d+)\]', messages)
     if code == 0 or not found:
         return f'the reference has {d.error}, tailor: exit {code} {messages}'
-    name = re.search(r'node (\S+?):', messages) or found
-    if found.group(2) != d.error[1] or name.group(1) != d.error[0]:
-        return f'the reference has {d.error}, tailor {name.group(1)} {found.group(2)}'
+    if found.groups() != d.error:
+        return f'the reference has {d.error}, tailor {found.groups()}'
     return None
 
 

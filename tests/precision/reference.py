@@ -198,7 +198,8 @@ class Decision:
         if cast and cast.judged == 'Cast' and cast.name in self.slots:
             colour = self.config.colours.get('Cast', self.rows['Cast'].colour)
             operands, results = self.slots[cast.name]
-            if colour != 'black' and operands[0] == low and results[0] in RANK and results[0] != low:
+            rises = operands[0] == low and results[0] in RANK and results[0] != low
+            if colour != 'black' and rises:
                 return self.now(cast.operands[0])
         return self.now(value)
 
