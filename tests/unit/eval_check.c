@@ -8,6 +8,7 @@
 
 #include "ir/infer.h"
 #include "ir/parse.h"
+#include "passes/manager.h"
 
 enum { MEMORY_LIMIT = 1 << 30, MAX_TEXT = 1 << 16 };
 
@@ -19,8 +20,12 @@ static void remember(void *user, const tl_diagnostic *d) {
 static tl_status run_main(eval_run *r, bool infer, const tl_eval_options *o,
                           tl_host *const *inputs) {
   static const tl_eval_options exact = {.exact = true};
+  tl_options options = tl_options_default();
+  tl_pipeline_options definitions = {.passes = "expand-definitions"};
   if (infer)
     TL_TRY(tl_infer_module(r->m));
+  if (infer)
+    TL_TRY(tl_pipeline_run(r->m, &options, &definitions, NULL));
   tl_graph *g = tl_module_main(r->m);
   TL_TRY(tl_eval_check(r->m, g->id));
   return tl_eval_graph(r->m, g->id, o ? o : &exact, &r->heap, inputs, r->outputs);

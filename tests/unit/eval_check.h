@@ -5,7 +5,8 @@
  *   eval_same("const %x = f32[2] [-1.0, 2.0]  %z = Abs(%x)  const %want = f32[2] [1.0, 2.0]");
  *
  * Several results: name them in pairs, eval_same_pairs(body, 2) compares %z0 with %want0 and %z1
- * with %want1. Types are inferred before the graph runs. Failures are printed with the case. */
+ * with %want1. Types are inferred before the graph runs, and tl:: and npu:: ops are replaced by
+ * what they mean. Failures are printed with the case. */
 #ifndef TL_TESTS_EVAL_CHECK_H
 #define TL_TESTS_EVAL_CHECK_H
 
