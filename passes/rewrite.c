@@ -2,11 +2,16 @@
 /* The engine (rewrite.h). */
 #include "passes/rewrite.h"
 
+#include "passes/manager.h"
 #include "passes/passes.h"
 #include "passes/rule_explain.h"
 #include "passes/rule_index.h"
 
 enum { MOST_NEIGHBOURS = 64 };
+
+/* Rewrites of one run: what no rules reach that come to an end, and what those that make ever more
+ * nodes, each round as many times as many, reach soon. */
+enum { REWRITES_A_NODE = 32, REWRITES_AT_LEAST = 10000 };
 
 typedef struct candidate {
   const tl_rule *rule;
@@ -30,7 +35,8 @@ typedef struct engine {
   tl_match match;
   bool sweep;         /* the first look at every node: all matches count */
   bool no_memory;
-  bool stopped; /* the rewrite limit is reached */
+  bool stopped; /* the rewrite limit is reached, or the budget is spent */
+  uint64_t budget; /* rewrites left */
   const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
   uint32_t n_takers;
   bool weights; /* a replacement computes with constants only */
@@ -194,6 +200,16 @@ static void explain_overlap(engine *e, const candidate *c) {
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
+static void spend(engine *e, const tl_rule *rule) {
+  if (--e->budget)
+    return;
+  e->stopped = true;
+  tl_sv name = tl_sym(e->m, rule->name);
+  tl_warn_code(e->m->diag, "W_FUSION_BUDGET", TL_AT_FILE(e->m->path),
+               "rules rewrite without end and are stopped, '%.*s' the last\v"
+               "--fusion=%.*s:off switches that one off", TL_SV_ARG(name), TL_SV_ARG(name));
+}
+
 static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
   tl_built built;
   bool done;
@@ -212,6 +228,7 @@ static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
     return TL_OK;
   }
   (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked before */
+  spend(e, c->rule);
   if (e->r->pass->remark)
     tl_rule_remark_applied(e->r->pass, e->m, c->rule, names, n, &built);
   count(e, c->rule, !c->counted, 1);
@@ -314,7 +331,10 @@ static tl_status run(engine *e) {
 }
 
 tl_status tl_rewrite(const tl_rewriter *r) {
-  engine e = {.r = r, .m = r->m};
+  engine e = {.r = r,
+              .m = r->m,
+              .budget = (uint64_t)tl_module_count_nodes(r->m) * REWRITES_A_NODE +
+                        REWRITES_AT_LEAST};
   TL_TRY(tl_rule_index_build(&e.index, r->set, r->kind, false));
   tl_status status = tl_merge_facts_find(r->pass, r->m, &e.facts);
   if (status == TL_OK) {

@@ -166,11 +166,15 @@ static tl_status parse_result(tl_rule_parser *p, statement *s, uint8_t node) {
     return TL_OK;
   tl_token t = p->at;
   uint8_t i;
+  uint8_t known = p->rule->n_values;
   TL_TRY(tl_rule_value_index(p, true, &i));
   tl_rule_value *v = &p->rule->values[i];
   bool twice = p->building ? v->built != TL_RULE_NODES : v->node != TL_RULE_NODES;
   if (twice)
     return tl_rule_fail(p, t, "%%%.*s is made twice", TL_SV_ARG(t.text));
+  if (!p->building && i < known)
+    return tl_rule_fail(p, t, "%%%.*s is used above the statement that makes it",
+                        TL_SV_ARG(t.text));
   *slot = i;
   if (p->building)
     v->built = node;
@@ -285,28 +289,46 @@ static tl_status parse_numerics(tl_rule_parser *p, tl_rule *r) {
   return tl_rule_expected(p, "exact, reassociating or approximate");
 }
 
+static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
+  double n;
+  tl_token t = p->at;
+  TL_TRY(tl_rule_number(p, &n));
+  if (!(n >= 0 && n <= 1e6))
+    return tl_rule_fail(p, t, "a priority is between 0 and 1000000");
+  r->priority = (int32_t)n;
+  return TL_OK;
+}
+
+static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {
+  if (p->at.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, "a sentence in quotes");
+  r->about = p->at.text;
+  tl_rule_advance(p);
+  return TL_OK;
+}
+
 static tl_status parse_clauses(tl_rule_parser *p, tl_rule *r) {
+  static const struct {
+    const char *word;
+    tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
+  } clauses[] = {{"priority", parse_priority}, {"numerics", parse_numerics}, {"about", parse_about}};
+  enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
+  bool given[N_CLAUSES] = {false};
   if (p->at.kind == TL_TOKEN_STRING) {
     TL_TRY(tl_rule_symbol(p, p->at, &r->pass));
     tl_rule_advance(p);
   }
   for (;;) {
-    if (tl_rule_accept(p, "priority")) {
-      double n;
-      TL_TRY(tl_rule_number(p, &n));
-      if (n < 0 || n > 1e6)
-        return tl_rule_fail(p, p->at, "a priority is between 0 and 1000000");
-      r->priority = (int32_t)n;
-    } else if (tl_rule_accept(p, "numerics")) {
-      TL_TRY(parse_numerics(p, r));
-    } else if (tl_rule_accept(p, "about")) {
-      if (p->at.kind != TL_TOKEN_STRING)
-        return tl_rule_expected(p, "a sentence in quotes");
-      r->about = p->at.text;
-      tl_rule_advance(p);
-    } else {
+    unsigned i = 0;
+    while (i < N_CLAUSES && !tl_rule_at(p, clauses[i].word))
+      i++;
+    if (i == N_CLAUSES)
       return TL_OK;
-    }
+    if (given[i])
+      return tl_rule_fail(p, p->at, "'%s' is given twice", clauses[i].word);
+    given[i] = true;
+    tl_rule_advance(p);
+    TL_TRY(clauses[i].parse(p, r));
   }
 }
 
@@ -320,6 +342,7 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
   r->column = p->at.column;
   r->priority = DEFAULT_PRIORITY;
   p->rule = r;
+  p->exprs = 0;
   return r;
 }
 

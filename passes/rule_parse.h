@@ -15,6 +15,7 @@ typedef struct tl_rule_parser {
   tl_rule *rule;  /* being parsed */
   bool building;  /* inside replace */
   uint32_t depth; /* of expressions */
+  uint32_t exprs; /* parts of expressions in this rule: a long chain is deep to evaluate */
   tl_buf text;
 } tl_rule_parser;
 

@@ -3,7 +3,7 @@
  * + -, * /, ! and unary -, indexing. */
 #include "passes/rule_parse.h"
 
-enum { MAX_EXPR_DEPTH = 64, MAX_LIST = 64 };
+enum { MAX_EXPR_DEPTH = 64, MAX_EXPRS = 1024, MAX_LIST = 64 };
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
@@ -140,6 +140,8 @@ tl_status tl_rule_number(tl_rule_parser *p, double *out) {
 
 static tl_status new_expr(tl_rule_parser *p, tl_expr_kind kind, const char *start, tl_expr **args,
                           uint32_t n, tl_expr **out) {
+  if (++p->exprs > MAX_EXPRS)
+    return tl_rule_fail(p, p->at, "the expressions of a rule have more than %d parts", MAX_EXPRS);
   tl_expr *e = tl_arena_calloc(&p->set->arena, 1, sizeof *e);
   tl_expr **copy = tl_arena_calloc(&p->set->arena, n ? n : 1, sizeof *copy);
   if (!e || !copy)

@@ -113,7 +113,7 @@ $ printf 'rules 1\nrule X : cleanup priority many {\n match { %%y = Relu(%%x) }\
 ! f:2:27: error: expected a number, found 'many'
 ? 1
 $ printf 'rules 1\nrule X : cleanup priority 2000000 {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
-! f:2:35: error: a priority is between 0 and 1000000
+! f:2:27: error: a priority is between 0 and 1000000
 ? 1
 $ printf 'rules 1\nrule X : cleanup numerics loose {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:2:27: error: expected exact, reassociating or approximate, found 'loose'
@@ -290,3 +290,17 @@ $ printf 'rules 1\ndefine Newer(%%x) {\n %%h = Relu(%%x)\n return %%h\n}\n' >f; 
 ? 1
 $ printf 'rules 1\ndefine tl::RmsNorm(%%x, %%gamma) {\n  %%y = Add(%%x, %%gamma)\n  return %%y\n}\n' >d.tlr; tailor passes --rules=d.tlr | grep RmsNorm.*d.tlr
 > RmsNorm                            define                                                   on    d.tlr:2
+# Slips that would be silent otherwise.
+$ printf 'rules 1\nrule R : cleanup numerics exact numerics exact {\n  match { %%y = Elu(%%x) }\n  replace { %%y = Relu(%%x) }\n}\n' >n.tlr; tailor opt m.tir --rules n.tlr
+! n.tlr:2:33: error: 'numerics' is given twice
+? 1
+$ printf 'rules 1\nrule R : cleanup {\n  match { %%a = Tanh(%%y)  %%y = Elu(%%a) }\n  replace { %%y = Tanh(%%a) }\n}\n' >n.tlr; tailor opt m.tir --rules n.tlr
+! n.tlr:3:26: error: %y is used above the statement that makes it
+? 1
+$ { printf 'rules 1\nrule R : cleanup {\n  match { %%y = Elu(%%x) }\n  where { 1'; for i in $(seq 600); do printf ' + 1'; done; printf ' == 1 }\n  replace { %%y = Relu(%%x) }\n}\n'; } >n.tlr; tailor opt m.tir --rules n.tlr
+! n.tlr:4:2061: error: the expressions of a rule have more than 1024 parts
+? 1
+# Rules that make ever more of what they take.
+$ printf 'rules 1\nrule Grow : cleanup {\n  match { %%y = Softsign(%%x) }\n  replace { %%a = Softsign(%%x)  %%b = Softsign(%%a)  %%y = Softsign(%%b) }\n}\n' >n.tlr; tailor opt m.tir --rules n.tlr -o grown.tir
+! m.tir: warning: rules rewrite without end and are stopped, 'Grow' the last [W_FUSION_BUDGET]
+!   hint: --fusion=Grow:off switches that one off

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rule files that are damaged, huge, no rules, or no files; and rules that never come to an end."""
+import os
+import subprocess
+
+from sandbox import IO_EXIT, Skip, folder_name, judge, write
+
+USAGE_EXIT = 1
+MODEL = b'''graph @g(%x: f32[2,3]) -> (%y) {
+  %a = Softsign(%x)
+  %b = Tanh(%a)
+  %c = Elu(%b) {alpha=0.5}
+  %y = Add(%c, %x)
+}
+'''
+GOOD = b'''rules 1
+rule Signs : graph "SignsFusionPass" numerics approximate about "one sign" {
+  match { %a = Softsign(%x)  %b = maybe Tanh(%a)  %y = Elu|Selu(%b) {alpha=$v, ...} }
+  where { rank(%x) == 2 && $v in [0.5, 1]  let $n = dim(%x, -1)  $n >= 1 }
+  replace { %y = Softsign(%x) }
+}
+'''
+
+
+def rule(match, replace, where='', head='cleanup numerics exact', name='R'):
+    where = b'  where { %s }\n' % where.encode() if where else b''
+    return b'rule %s : %s {\n  match { %s }\n%s  replace { %s }\n}\n' % (
+        name.encode(), head.encode(), match.encode(), where, replace.encode())
+
+
+def text(*rules):
+    return b'rules 1\n' + b''.join(rules)
+
+
+def cases(scratch, box):
+    """Yields (name, job); every job gets a folder of its own."""
+    for name, codes, data in [*contents(), *endless()]:
+        yield f'rules: {name}', case(scratch, box, name, codes, data)
+    for n in range(0, len(GOOD) - 2, 3):
+        yield f'rules: cut at {n}', case(scratch, box, f'cut {n}', (USAGE_EXIT,), GOOD[:n])
+    for i in range(0, len(GOOD), 5):
+        data = GOOD[:i] + bytes([GOOD[i] ^ 0x80]) + GOOD[i + 1:]
+        yield f'rules: byte {i} flipped', case(scratch, box, f'flip {i}', (0, USAGE_EXIT), data)
+    yield 'rules: a folder', case(scratch, box, 'a folder', (IO_EXIT,), os.mkdir)
+    yield 'rules: a pipe', case(scratch, box, 'a pipe', (IO_EXIT,), os.mkfifo)
+    yield 'rules: missing', case(scratch, box, 'missing', (IO_EXIT,), lambda path: None)
+    yield 'rules: unreadable', case(scratch, box, 'unreadable', (IO_EXIT,), unreadable)
+
+
+def unreadable(path):
+    if os.geteuid() == 0:
+        raise Skip('root may read everything')
+    with open(path, 'wb') as f:
+        f.write(GOOD)
+    os.chmod(path, 0)
+
+
+def contents():
+    wrong = (USAGE_EXIT,)
+    one = 'match { %y = Elu(%x) {...} }'
+    yield 'the good one', (0,), GOOD
+    yield 'empty', wrong, b''
+    yield 'zeros', wrong, bytes(4096)
+    yield 'JSON', wrong, b'{"rules": 1}'
+    yield 'another version', wrong, GOOD.replace(b'rules 1', b'rules 2')
+    yield '100 MB of brackets', (USAGE_EXIT, 2), b'[' * 100_000_000
+    yield '4 MB of brackets', wrong, b'rules 1\n' + b'[' * 4_000_000
+    yield 'nested parentheses', wrong, text(rule(
+        '%y = Elu(%x)', '%y = Relu(%x)', '(' * 500_000 + '1'))
+    yield 'nested lists', wrong, text(rule(
+        '%y = Elu(%x)', '%y = Relu(%x)', '[' * 500_000))
+    yield 'nested signs', wrong, text(rule(
+        '%y = Elu(%x)', '%y = Relu(%x)', '!' * 500_000 + 'true'))
+    yield 'a long sum', (0, USAGE_EXIT), text(rule(
+        '%y = Elu(%x)', '%y = Relu(%x)', '1' + ' + 1' * 500_000 + ' == 2'))
+    yield 'a long name', (0, USAGE_EXIT), GOOD.replace(b'Signs', b'S' * 1_000_000)
+    yield 'a long string', (0, USAGE_EXIT), GOOD.replace(b'one sign', b's' * 1_000_000)
+    yield 'many rules', (0,), text(*(rule('%y = Elu(%x)', '%y = Relu(%x)', name=f'R{i}')
+                                     for i in range(20_000)))
+    yield 'many nodes', wrong, text(rule(
+        ' '.join(f'%v{i + 1} = Tanh(%v{i})' for i in range(100)), '%v100 = Tanh(%v0)'))
+    yield 'many operands', wrong, text(rule(
+        '%y = Concat(' + ', '.join(f'%v{i}' for i in range(1000)) + ')', '%y = Relu(%v0)'))
+    yield 'many conditions', wrong, text(rule(
+        '%y = Elu(%x)', '%y = Relu(%x)', 'rank(%x) == 2 ' * 10_000))
+    yield 'many alternatives', wrong, text(rule('%y = ' + 'Elu|' * 10_000 + 'Elu(%x)',
+                                                '%y = Relu(%x)'))
+    yield 'a name given twice', wrong, text(rule('%y = Elu(%x)', '%y = Relu(%x)'),
+                                            rule('%y = Elu(%x)', '%y = Tanh(%x)'))
+    yield 'a clause given twice', wrong, GOOD.replace(b'about', b'numerics exact about')
+    yield 'an attribute given twice', wrong, GOOD.replace(b'{alpha=$v', b'{alpha=$v, alpha=$w')
+    yield 'a string for a kind', wrong, GOOD.replace(b': graph', b': "graph"')
+    yield 'a number for a pass', wrong, GOOD.replace(b'"SignsFusionPass"', b'17')
+    yield 'a word for a priority', wrong, GOOD.replace(b'about', b'priority high about')
+    yield 'a huge priority', wrong, GOOD.replace(b'about', b'priority 99999999999999999999 about')
+    yield 'a huge number', (0, USAGE_EXIT), GOOD.replace(b'0.5', b'9' * 100_000)
+    yield 'an unknown op', wrong, GOOD.replace(b'Softsign', b'Softsing')
+    yield 'an unknown function', wrong, GOOD.replace(b'rank(', b'rang(')
+    yield 'a function without arguments', wrong, GOOD.replace(b'rank(%x)', b'rank()')
+    yield 'an unknown dtype', wrong, text(rule('%y = Elu(%x)', '%y = Cast(%x) {to=onnx(f31)}'))
+    yield 'an unbound value', wrong, GOOD.replace(b'replace { %y = Softsign(%x)',
+                                                  b'replace { %y = Softsign(%q)')
+    yield 'a pattern in two parts', wrong, text(rule('%a = Tanh(%x)  %y = Elu(%z)', '%y = %x'))
+    yield 'a pattern in a circle', wrong, text(rule('%a = Tanh(%y)  %y = Elu(%a)', '%y = Tanh(%a)'))
+    yield 'bytes that are no UTF-8', (0, USAGE_EXIT), GOOD.replace(b'one sign', b'\xff\xfe\xc0\x80')
+    yield 'a name that is no UTF-8', wrong, GOOD.replace(b'Signs :', b'S\xffgns :')
+    yield 'UTF-16', wrong, GOOD.decode().encode('utf-16')
+    yield 'a string without end', wrong, GOOD.replace(b'one sign"', b'one sign')
+    yield 'terminal codes', (0, USAGE_EXIT), GOOD.replace(b'one sign', b'\x1b[2J')
+    yield 'terminal codes in an error', wrong, GOOD.replace(b'Softsign', b'"\x1b[2J"')
+    yield 'format strings', (0, USAGE_EXIT), GOOD.replace(b'one sign', b'%s%n%s%n')
+    yield 'an index far outside', (0,), GOOD.replace(b'dim(%x, -1)', b'dim(%x, 9223372036854775807)')
+    yield 'the least integer', (0, USAGE_EXIT), GOOD.replace(
+        b'$n >= 1', b'-9223372036854775807 - 1 - $n / (0 - 0) == mod(5, 0)')
+    yield 'a list without bound', (0, USAGE_EXIT), text(rule(
+        '%y = Elu(%x) {...}', '%y = Reshape(%x, const i64 repeat(2, 9000000000))'))
+    yield 'a definition of an op of ONNX', wrong, b'rules 1\ndefine Relu(%x) {\n return %x\n}\n'
+    yield 'a definition by itself', (0, USAGE_EXIT), (
+        b'rules 1\ndefine tl::RmsNorm(%x, %g) {$axis, $epsilon} {\n'
+        b'  %y = tl::RmsNorm(%x, %g) {axis=$axis, epsilon=$epsilon}\n  return %y\n}\n')
+    yield 'a condition on nothing', wrong, text(
+        b'rule R : cleanup {\n ' + one.encode() + b' where { } replace { } }\n')
+
+
+def endless():
+    """Rules that would go on for ever: the rounds are bounded."""
+    yield 'a rule that undoes itself', (0,), text(rule('%y = Tanh(%x)', '%y = Tanh(%x)'))
+    yield 'two rules that undo each other', (0,), text(
+        rule('%y = Tanh(%x)', '%y = Softsign(%x)', name='A'),
+        rule('%y = Softsign(%x)', '%y = Tanh(%x)', name='B'))
+    yield 'a rule that grows', (0,), text(rule('%y = Tanh(%x)', '%a = Tanh(%x)  %y = Neg(%a)'))
+    grown = '  '.join(f'%v{i} = Tanh({"%x" if i == 0 else f"%v{i - 1}"})' for i in range(20))
+    yield 'a rule that grows twentyfold', (0, 2, 3, 70), text(
+        rule('%y = Tanh(%x)', grown + '  %y = Tanh(%v19)'))
+
+
+def case(scratch, box, name, codes, data):
+    def job():
+        folder = os.path.join(scratch, folder_name(name))
+        path = os.path.join(folder, 'hostile.tlr')
+        model = write(folder, 'model.tir', MODEL)
+        if callable(data):
+            data(path)
+        else:
+            write(folder, 'hostile.tlr', data)
+        out = os.path.join(folder, 'out')
+        os.mkdir(out)
+        r = box.run('convert', model, '-q', '--numerics=approximate', '--rules=' + path, '-o',
+                    os.path.join(out, 'result.onnx'), stdout=subprocess.DEVNULL)
+        if '\x1b' in r.text:
+            return 'a terminal code of the file reaches the terminal'
+        return judge(r, codes, out, ['result.onnx'], 'hostile.tlr')
+    return job
