@@ -311,7 +311,8 @@ static tl_status parse_clauses(tl_rule_parser *p, tl_rule *r) {
   static const struct {
     const char *word;
     tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
-  } clauses[] = {{"priority", parse_priority}, {"numerics", parse_numerics}, {"about", parse_about}};
+  } clauses[] = {
+      {"priority", parse_priority}, {"numerics", parse_numerics}, {"about", parse_about}};
   enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
   bool given[N_CLAUSES] = {false};
   if (p->at.kind == TL_TOKEN_STRING) {

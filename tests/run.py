@@ -136,6 +136,10 @@ class Tests:
         return counted([PYTHON, 'scripts/rule-coverage', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
+    def rule_numbers(self):
+        """opt --verify-numerics over what each rule takes"""
+        return counted([PYTHON, 'tests/rules/verify_numerics.py', '--tailor', self.tool('gcc')])
+
     def random_graphs(self):
         """random graphs with planted patterns and near misses of every rule, sanitized"""
         return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
@@ -265,8 +269,8 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
-         'threads', 'golden', 'rules', 'random_graphs', 'precision', 'cli', 'atc_lines',
-         'air_options', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
+         'threads', 'golden', 'rules', 'rule_numbers', 'random_graphs', 'precision', 'cli',
+         'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'recurrent',
          'determinism', 'emulation', 'fuzz']
 
