@@ -3,11 +3,16 @@
  * another dtype than its value has. */
 #include "passes/precision_casts.h"
 
+#include "ir/tensor_count.h"
+
+enum { MAX_WARNED = 10 };
+
 typedef struct applying {
   tl_pass *p;
   tl_module *m;
   const tl_precision *d;
   tl_cast_set casts;
+  uint32_t n_warned;
 } applying;
 
 static bool failed_to(const applying *a) {
@@ -20,6 +25,20 @@ static bool is_root_output(const tl_module *m, tl_node_id n) {
          tl_graph_get(m, tl_node_get(m, n)->graph)->kind == TL_GRAPH_ROOT;
 }
 
+/* Says what rounding a constant does to numbers that the dtype cannot hold. */
+static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
+  const tl_tensor *t = tl_value_constant(a->m, v);
+  tl_float_counts c;
+  if (!tl_tensor_count(t, to, &c) || c.over + c.infinite + c.flushed == 0 ||
+      a->n_warned++ >= MAX_WARNED)
+    return;
+  const char *out = a->casts.clamp ? "become its limit" : "become infinite";
+  tl_warn(a->m->diag, (tl_location){.file = a->m->path},
+          "constant '%.*s' as %s: %llu elements beyond the range %s, %llu become 0",
+          TL_SV_ARG(tl_value_name(a->m, v)), tl_dtype_get(to)->name,
+          (unsigned long long)(c.over + c.infinite), out, (unsigned long long)c.flushed);
+}
+
 static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   tl_use_id u = tl_node_get(a->m, n)->operands + i;
   tl_value_id v = tl_use_get(a->m, u)->value;
@@ -30,9 +49,12 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   if (want == have || want == TL_DTYPE_NONE || have == TL_DTYPE_NONE)
     return true;
   uint32_t before = a->casts.n_nodes;
+  uint32_t made = a->casts.n;
   tl_value_id cast = tl_cast_set_get(&a->casts, v, (tl_dtype)want, n);
   if (!cast)
     return failed_to(a);
+  if (a->casts.n != made && tl_value_constant(a->m, v))
+    warn_constant(a, v, (tl_dtype)want);
   if (a->casts.n_nodes != before)
     tl_pass_remark(a->p, a->m, n, true, "takes '%.*s' as %s", TL_SV_ARG(tl_value_name(a->m, v)),
                    tl_dtype_get((tl_dtype)want)->name);

@@ -4,6 +4,7 @@
 #include "passes/precision_walk.h"
 
 #include "ir/ops_gen.h"
+#include "ir/tensor_count.h"
 #include "passes/npu_eval.h"
 
 static tl_status out_of_memory(const tl_precision_walk *w) {
@@ -287,10 +288,39 @@ static void choose(tl_precision_walk *w, tl_node_id n, const tl_precision_form *
     tl_precision_warn_column(w, n);
 }
 
-static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
-  TL_TRY(tl_precision_enter(w, n, form));
-  if (!gather(w, n, form))
-    return out_of_memory(w);
+/* A constant of the op that the dtype of the column cannot hold; NULL when there is none. */
+static const tl_judged_slot *beyond(const tl_precision_walk *w, int32_t column, uint64_t *n) {
+  for (uint32_t i = 0; i < w->n_inputs; i++) {
+    const tl_judged_slot *s = &w->slots.at[i];
+    const tl_tensor *t = tl_value_constant(w->m, s->value);
+    tl_dtype to = (tl_dtype)s->port->columns[column];
+    tl_float_counts counts;
+    if (!t || !is_low(to) || to == s->original || !tl_tensor_count(t, to, &counts))
+      continue;
+    *n = counts.over + counts.infinite;
+    if (*n)
+      return s;
+  }
+  return NULL;
+}
+
+static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form);
+
+/* --const-policy where it is not to clamp. */
+static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
+                                int32_t column) {
+  uint64_t count = 0;
+  const tl_judged_slot *s = beyond(w, column, &count);
+  if (!s || w->op.kept)
+    choose(w, n, form, column);
+  else if (w->d->config->constants == TL_CONST_KEEP_FP32)
+    return judge_again(w, n, form);
+  else
+    tl_precision_report_constant(w, n, s->value, (tl_dtype)s->port->columns[column], count);
+  return TL_OK;
+}
+
+static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   for (uint32_t i = 0; i < w->slots.n; i++)
     w->op.sensitive = w->op.sensitive || w->slots.at[i].original == TL_DTYPE_C64 ||
                       w->slots.at[i].original == TL_DTYPE_C128;
@@ -315,8 +345,23 @@ static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision
   int32_t column = pick(w);
   if (column < 0)
     return give_up(w, n, NULL, "P0203");
+  if (w->d->config->constants >= TL_CONST_KEEP_FP32)
+    return hold_constants(w, n, form, column);
   choose(w, n, form, column);
   return TL_OK;
+}
+
+/* As if the list of kept nodes named it. */
+static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
+  w->op.kept = true;
+  w->op.forced16 = false;
+  w->custom = NULL;
+  return judge_gathered(w, n, form);
+}
+
+static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
+  TL_TRY(tl_precision_enter(w, n, form));
+  return gather(w, n, form) ? judge_gathered(w, n, form) : out_of_memory(w);
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */

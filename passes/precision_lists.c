@@ -3,6 +3,7 @@
 #include "ir/trace.h"
 #include "passes/precision_glob.h"
 #include "passes/precision_walk.h"
+#include "passes/values.h"
 
 static tl_status out_of_memory(const tl_precision_walk *w) {
   return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
@@ -35,23 +36,33 @@ static bool enter_names(tl_precision_walk *w) {
   return ok;
 }
 
-static bool names_input(const tl_precision_config *c, tl_sv name) {
-  for (uint32_t i = 0; i < c->n_fp16_inputs; i++)
-    if (tl_sv_eq(c->fp16_inputs[i], name))
-      return true;
-  return false;
+/* What --input-fp16-nodes names has to be an input of the model, and a float. */
+static void bad_input(tl_precision_walk *w, tl_sv name) {
+  tl_location where = {.file = w->m->path, .attr = TL_SV("--input-fp16-nodes")};
+  tl_symbol s = tl_symbol_find(&w->m->symbols, name);
+  bool known = s != TL_NO_SYMBOL && tl_graph_find_value(w->m, tl_module_main(w->m), name);
+  w->n_errors++;
+  (void)tl_fail_code(w->m->diag, TL_INVALID_ARGUMENT, known ? "E10017" : "E10016", where,
+                     known ? "'%.*s' is no input of the model, or no float"
+                           : "the model has no input '%.*s'", TL_SV_ARG(name));
 }
 
 static void start_signature(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
   const tl_graph *g = tl_module_main(w->m);
-  for (uint32_t i = 0; i < g->inputs.n; i++) {
-    tl_precision_slot *s = &w->d->values[g->inputs.at[i]];
-    s->rule = TL_BY_SIGNATURE;
-    if (w->d->config->n_fp16_inputs && tl_dtype_is_ranked((tl_dtype)s->original) &&
-        names_input(w->d->config, tl_value_name(w->m, g->inputs.at[i]))) {
-      s->chosen = TL_DTYPE_F16;
-      s->rule = TL_BY_INPUT_FP16;
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    w->d->values[g->inputs.at[i]].rule = TL_BY_SIGNATURE;
+  for (uint32_t k = 0; k < c->n_fp16_inputs; k++) {
+    tl_precision_slot *found = NULL;
+    for (uint32_t i = 0; i < g->inputs.n; i++)
+      if (tl_sv_eq(tl_value_name(w->m, g->inputs.at[i]), c->fp16_inputs[k]))
+        found = &w->d->values[g->inputs.at[i]];
+    if (!found || !tl_dtype_is_ranked((tl_dtype)found->original)) {
+      bad_input(w, c->fp16_inputs[k]);
+      continue;
     }
+    found->chosen = TL_DTYPE_F16;
+    found->rule = TL_BY_INPUT_FP16;
   }
 }
 
@@ -216,5 +227,5 @@ void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g) {
 tl_status tl_precision_end(tl_precision_walk *w) {
   tl_precision_warn_unused(w);
   tl_precision_warn_unknown_types(w->forms);
-  return w->n_errors ? TL_UNSUPPORTED : TL_OK;
+  return w->n_errors == 0 ? TL_OK : w->n_unsupported ? TL_UNSUPPORTED : TL_INVALID_ARGUMENT;
 }

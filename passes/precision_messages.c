@@ -63,6 +63,7 @@ static const char *hint_of(const char *code) {
 void tl_precision_report(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                          const char *code) {
   tl_buf text;
+  w->n_unsupported++;
   if (w->n_errors++ >= MAX_REPORTS)
     return;
   tl_buf_init(&text);
@@ -71,6 +72,17 @@ void tl_precision_report(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
   (void)tl_fail_code(w->m->diag, TL_UNSUPPORTED, code, tl_node_where(w->m, n), "%.*s\v%s",
                      TL_SV_ARG(shown), hint_of(code));
   tl_buf_release(&text);
+}
+
+void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_id v, tl_dtype to,
+                                  uint64_t beyond) {
+  w->n_unsupported++;
+  if (w->n_errors++ < MAX_REPORTS)
+    (void)tl_fail(w->m->diag, TL_UNSUPPORTED, tl_node_where(w->m, n),
+                  "%llu elements of constant '%.*s' are beyond the range of %s"
+                  "\v--const-policy=keep_fp32 keeps the op as it is, clamp takes the limit",
+                  (unsigned long long)beyond, TL_SV_ARG(tl_value_name(w->m, v)),
+                  tl_dtype_get(to)->name);
 }
 
 void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,

@@ -42,6 +42,7 @@ typedef struct tl_precision_walk {
   tl_judged_slot_vec slots;
   uint32_t n_inputs; /* of slots */
   uint32_t n_errors;
+  uint32_t n_unsupported; /* of them */
   uint32_t n_warned;
 } tl_precision_walk;
 
@@ -65,6 +66,9 @@ void tl_precision_report(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
 /* The same as a warning where the op keeps its dtypes instead. */
 void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                             const char *code);
+/* An error about a constant that the low dtype cannot hold (--const-policy=error). */
+void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_id v, tl_dtype to,
+                                  uint64_t beyond);
 /* A tensor got what no rule asked for. */
 void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n);
 /* Entries of a list that matched nothing: how many, and the first of them. */

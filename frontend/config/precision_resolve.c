@@ -118,6 +118,14 @@ static tl_status read_texts(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+static tl_const_policy const_policy(const tl_settings *s) {
+  char policy = tl_settings_get(s, TL_OPTION_CONST_POLICY)[0];
+  if (policy != 'c')
+    return policy == 'k' ? TL_CONST_KEEP_FP32 : TL_CONST_ERROR;
+  bool clip = tl_settings_get(s, TL_OPTION_IS_WEIGHT_CLIP)[0] != '0';
+  return clip ? TL_CONST_CLAMP : TL_CONST_INFINITE;
+}
+
 tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   tl_precision_config *c = &s->precision;
   tl_option_id by;
@@ -129,8 +137,9 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   if (by == TL_OPTION_AMP_LEVEL)
     TL_TRY(tl_apply_amp_level(d, &s->arena, tl_at_option(s, by), amp_level(s), c));
   TL_TRY(read_texts(s, d));
-  c->constants = tl_settings_get(s, TL_OPTION_IS_WEIGHT_CLIP)[0] == '0' ? TL_CONST_INFINITE
-                                                                      : TL_CONST_CLAMP;
+  c->constants = const_policy(s);
+  c->ge_colours = tl_settings_has(s, TL_OPTION_GE_COLOURS);
+  c->lossy_casts = tl_settings_get(s, TL_OPTION_LOSSY_CAST_REMOVAL)[0] == 'g';
   c->strict_mix_low = tl_settings_has(s, TL_OPTION_STRICT_MIX_LOW);
   s->options.precision = c;
   return TL_OK;
