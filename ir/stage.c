@@ -4,10 +4,6 @@
 
 #include "ir/ops_gen.h"
 
-static bool is_npu(const tl_module *m, const tl_node *node) {
-  return tl_op_domain_symbol(m, node->op) == TL_SYM_npu;
-}
-
 static bool is_text(const tl_module *m, tl_value_id v) {
   return v && tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_STRING;
 }
@@ -19,17 +15,16 @@ static const tl_npu_candidate *chosen(const tl_node *node) {
   return any ? &row->npu[node->candidate] : NULL;
 }
 
-/* Such an op is its own form. */
-static bool is_own_form(const tl_module *m, const tl_node *node) {
+/* Ops of the domain npu are their own form, but for those that models of torch_npu bring. */
+static bool is_own_form(const tl_node *node) {
   const tl_op *row = tl_op_row(node->op);
-  return row && is_npu(m, node) && row->n_npu == 0;
+  return row && row->domain_symbol == TL_SYM_npu && row->n_npu == 0;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
 static bool forbids_npu_op(const tl_module *m, tl_node_id n) {
-  const tl_node *node = tl_node_get(m, n);
-  return is_npu(m, node) && tl_op_row(node->op);
+  return is_own_form(tl_node_get(m, n));
 }
 
 static bool forbids_choice(const tl_module *m, tl_node_id n) {
@@ -40,7 +35,7 @@ static bool forbids_choice(const tl_module *m, tl_node_id n) {
 static bool forbids_no_candidate(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   const tl_npu_candidate *c = chosen(node);
-  return !is_own_form(m, node) && (!c || c->kind == TL_LOWER_NONE);
+  return !is_own_form(node) && (!c || c->kind == TL_LOWER_NONE);
 }
 
 static bool forbids_several_nodes(const tl_module *m, tl_node_id n) {
@@ -63,14 +58,14 @@ static bool forbids_strings(const tl_module *m, tl_node_id n) {
 
 static bool forbids_left_over(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
-  if (!tl_op_row(node->op) || is_npu(m, node))
+  if (!tl_op_row(node->op) || is_own_form(node))
     return false;
   /* What select looked at and found nothing for is carried under its own name. */
   return !node->selected || !(forbids_no_candidate(m, n) || forbids_several_nodes(m, n));
 }
 
 static bool forbids_stale_choice(const tl_module *m, tl_node_id n) {
-  return is_own_form(m, tl_node_get(m, n)) && forbids_choice(m, n);
+  return is_own_form(tl_node_get(m, n)) && forbids_choice(m, n);
 }
 
 static bool forbids_npu_strings(const tl_module *m, tl_node_id n) {

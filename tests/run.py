@@ -238,6 +238,10 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
+    def select_rows(self):
+        """every row of operator selection: candidates, judged types, columns"""
+        return counted([PYTHON, 'tests/select/run.py', '--tailor', self.tool('gcc')])
+
     def recurrent(self):
         """recurrent layers against the nodes and loops they become, sanitized"""
         return counted([PYTHON, 'tests/conformance/recurrent.py', '--tailor', self.tool('asan')])
@@ -271,8 +275,8 @@ class Tests:
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'rules', 'rule_numbers', 'random_graphs', 'precision', 'cli',
          'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
-         'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'recurrent',
-         'determinism', 'emulation', 'fuzz']
+         'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
+         'recurrent', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):
