@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "passes/manager.h"
+#include "tools/explain_precision.h"
 #include "tools/input.h"
 #include "tools/json.h"
 
@@ -271,6 +272,8 @@ tl_status tl_command_explain(tl_cli *cli) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                    "no model is named\vtailor explain MODEL --fusion");
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  if (tl_cli_asks_precision(cli))
+    return tl_explain_precision(cli);
   x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);
   if (x.expand && tl_cli_has(cli, TL_OPTION_EXPLAIN_FUSION))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},

@@ -33,11 +33,14 @@ static const tl_command commands[] = {
      "the fusion passes that switch files name: which are on under the given options, and why. "
      "With --rules, the rules that do the work of clean-up and fusion.",
      tl_command_passes},
-    {"explain", TL_COMMAND_EXPLAIN, "MODEL [--fusion[=PASS]] [--node=NAME] [--json]",
-     "tell what fusion did to a model, and why not more",
+    {"explain", TL_COMMAND_EXPLAIN,
+     "MODEL [--fusion[=PASS]|--expand[=RULE]|--precision] [--node=NAME] [--json]",
+     "tell what fusion, expansion or precision did to a model, and why",
      "Runs the pipeline over a model and prints for each fusion pass what it fused and what it "
      "nearly fused: a near miss has most nodes of a pattern, and the first thing in the way is "
-     "told. Nothing is written.",
+     "told. --expand tells the same of the rules that spell ops out for the NPU. --precision, or "
+     "any option that changes dtypes, tells of every tensor which dtype it has, which it gets and "
+     "why, and which casts that takes. Nothing is written.",
      tl_command_explain},
     {"ops", TL_COMMAND_OPS, "[NAME] [--json]", "list the ops, or describe one",
      "Lists the op table: names, versions and NPU forms. With NAME ('Conv', "
@@ -59,6 +62,11 @@ static const tl_command commands[] = {
      "model is evaluated on those inputs and compared with those outputs. With --npu the second "
      "model is the NPU form of the first, as convert makes it.",
      tl_command_verify},
+    {"diff-precision", TL_COMMAND_DIFF_PRECISION, "A.json B.json",
+     "compare two explanations of dtypes",
+     "Reads what 'explain --precision --json' wrote for two sets of options, or two models, and "
+     "prints the tensors whose dtype or rule differs. Exit status 5 when some do.",
+     tl_command_diff_precision},
     {"help", TL_COMMAND_HELP, "[COMMAND]", "explain a command",
      "Prints the options of COMMAND, or the list of commands.", tl_command_help},
 };

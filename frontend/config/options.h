@@ -49,7 +49,8 @@ enum {
   TL_COMMAND_RUN = 1 << 7,
   TL_COMMAND_VERIFY = 1 << 8,
   TL_COMMAND_EXPLAIN = 1 << 9,
-  TL_COMMAND_ANY = (1 << 10) - 1
+  TL_COMMAND_DIFF_PRECISION = 1 << 10,
+  TL_COMMAND_ANY = (1 << 11) - 1
 };
 
 typedef enum tl_option_group {

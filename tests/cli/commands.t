@@ -29,11 +29,12 @@ $ tailor help
 >   convert   convert an ONNX model for an NPU
 >   opt       run passes and print the result
 >   passes    list the passes
->   explain   tell what fusion did to a model, and why not more
+>   explain   tell what fusion, expansion or precision did to a model, and why
 >   ops       list the ops, or describe one
 >   info      describe a model
 >   run       evaluate a model
 >   verify    compare what two models compute
+>   diff-precisioncompare two explanations of dtypes
 >   help      explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
@@ -52,11 +53,12 @@ $ tailor --help
 >   convert   convert an ONNX model for an NPU
 >   opt       run passes and print the result
 >   passes    list the passes
->   explain   tell what fusion did to a model, and why not more
+>   explain   tell what fusion, expansion or precision did to a model, and why
 >   ops       list the ops, or describe one
 >   info      describe a model
 >   run       evaluate a model
 >   verify    compare what two models compute
+>   diff-precisioncompare two explanations of dtypes
 >   help      explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
