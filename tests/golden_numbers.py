@@ -40,6 +40,8 @@ def pairs(path):
         return 'expects a failure'
     if '--out-nodes' in what['RUN'] or '--input-shape' in what['RUN']:
         return 'its options change what is computed'
+    if '/precision/' in path:
+        return 'other dtypes round elsewhere'
     return [case for case in golden_runner.cases_of(text) if case[1] is not None]
 
 
@@ -78,6 +80,8 @@ def compare(args, work, rows, numerics):
     p = subprocess.run(['node', os.path.join(HERE, 'ort', 'ort_batch.js'), listing, '--ort',
                         args.ort, '--rtol', rtol, '--atol', atol], capture_output=True, text=True,
                        check=False)
+    if p.returncode not in (0, 1):
+        sys.exit(f'the runtime does not start: {p.stderr.strip()[:500]}')
     return [line.split('\t') for line in p.stdout.splitlines() if '\t' in line]
 
 

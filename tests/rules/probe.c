@@ -245,14 +245,26 @@ static void print_word(tl_sv text) {
     putchar(text.p[i] == '\t' || text.p[i] == '\n' ? ' ' : text.p[i]);
 }
 
+/* The built-in rule of that name; only its own file is read. */
+static tl_rule *read_rule(tl_ruleset *set, tl_module *m, tl_sv name) {
+  char head[128];
+  size_t n = (size_t)snprintf(head, sizeof head, "rule %.*s :", TL_SV_ARG(name));
+  for (uint32_t i = 0; i < tl_n_rule_texts && n < sizeof head; i++) {
+    const tl_rule_text *t = &tl_rule_texts[i];
+    if (memmem(t->text, t->n, head, n))
+      return tl_rules_parse(set, t->path, (tl_sv){t->text, t->n}, false) == TL_OK
+                 ? tl_ruleset_find(set, tl_module_intern(m, name))
+                 : NULL;
+  }
+  return NULL;
+}
+
 /* *expands: whether it is an expansion. */
 static void probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name, bool *expands) {
   tl_module *b = load(p, text);
   tl_ruleset set;
   tl_ruleset_init(&set, b);
-  tl_rule *r = tl_rules_add_builtin(&set) == TL_OK
-                   ? tl_ruleset_find(&set, tl_module_intern(b, name))
-                   : NULL;
+  tl_rule *r = read_rule(&set, b, name);
   tl_buf why;
   tl_buf_init(&why);
   tl_miss miss = {.text = &why};
