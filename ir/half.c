@@ -205,13 +205,15 @@ __attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, vo
 static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
 static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx2_count};
 
-/* clang 14 does not know the name for __builtin_cpu_supports. */
+/* The builtin reads what the C runtime found out once. Asking the processor costs microseconds in a
+ * virtual machine, too much for every block of weights; clang has no other way. */
 static bool has_f16c(void) {
-  unsigned a;
-  unsigned b;
-  unsigned c = 0;
-  unsigned d;
+#if defined(__clang__)
+  unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+#else
+  return __builtin_cpu_supports("f16c");
+#endif
 }
 
 const tl_half_unit *const *tl_half_units(unsigned *n) {
