@@ -99,7 +99,7 @@ class Tests:
     def sessions(self):
         """sessions of documents, word for word"""
         return counted([PYTHON, 'tests/docs/run.py', '--tailor', self.tool('gcc'),
-                        'docs/adding-a-fusion.md'])
+                        'docs/adding-a-fusion.md', 'docs/precision.md'])
 
     def unit(self):
         """unit tests, sanitized"""

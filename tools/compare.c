@@ -206,6 +206,7 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   if (out->cosine > 1)
     out->cosine = 1; /* rounding */
   bool close = !t->elements || out->off == 0;
-  bool alike = isnan(t->cosine) || out->cosine >= t->cosine;
+  /* an infinity or NaN against a number has no angle, so no similarity makes up for it */
+  bool alike = isnan(t->cosine) || (out->cosine >= t->cosine && !isinf(out->max_abs));
   out->equal = !out->reason && close && alike;
 }
