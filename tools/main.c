@@ -3,6 +3,7 @@
  * code. */
 
 #include "tools/cli.h"
+#include "tools/meanings.h"
 #include "tools/signals.h"
 
 /* Documented exit codes; after a signal it is 128 + its number. */
@@ -134,7 +135,8 @@ static tl_status generate(tl_cli *cli, const char *what) {
   } documents[] = {{"man", tl_document_manual},    {"bash", tl_complete_bash},
                    {"zsh", tl_complete_zsh},       {"markdown", tl_document_options},
                    {"passes", tl_document_passes}, {"ops", tl_document_ops},
-                   {"rule-functions", tl_document_rule_functions}};
+                   {"rule-functions", tl_document_rule_functions},
+                   {"npu-ops", tl_document_npu_ops}};
   tl_buf out;
   tl_buf_init(&out);
   for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {

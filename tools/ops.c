@@ -3,6 +3,7 @@
 #include "ir/op.h"
 #include "tools/cli.h"
 #include "tools/json.h"
+#include "tools/meanings.h"
 #include "tools/op_chip.h"
 
 static bool is_npu(const tl_op *op) { return strcmp(op->domain, "npu") == 0; }
@@ -87,6 +88,7 @@ static void describe(tl_buf *out, const tl_op_chip *chip, const tl_op *op) {
   add_ports(out, "result", op->results, op->n_result_ports, op);
   add_vars(out, op);
   add_attrs(out, op);
+  tl_add_meaning(out, op);
   tl_op_chip_candidates(out, chip, op);
 }
 

@@ -16,6 +16,7 @@ $ tailor ops LeakyRelu
 >   result   y: float
 >   types    float: f32 f16 bf16 f64
 >   attr     negative_slope: float = 0.0
+>   means    LeakyRelu (passes/definitions/npu_nn.tlr)
 > LeakyRelu on Ascend910B1
 >   input    x: f16 f32 bf16
 >   output   y: f16 f32 bf16
