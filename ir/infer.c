@@ -151,9 +151,9 @@ static tl_status infer_node(tl_infer *x, tl_node_id n) {
     return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, n),
                    "shape inference of nested loops does not settle");
   x->visits_left--;
-  /* NPU nodes keep the types of the canonical nodes they were made from; mixed ones have dtypes
-   * that no shape function knows of. */
-  if (!row || row->domain_symbol == TL_SYM_npu || node->mixed)
+  /* NPU nodes without a shape function keep the types of the canonical nodes they were made from;
+   * mixed ones have dtypes that no shape function knows of. */
+  if (!row || (row->domain_symbol == TL_SYM_npu && !row->infer) || node->mixed)
     return TL_OK;
   return infer_known(x, row, node);
 }

@@ -99,6 +99,32 @@ tl_status tl_infer_constant_of_shape(tl_infer *x, uint32_t node) {
   return fill_elems(x, v, rank == 0 ? 1 : dims[0]);
 }
 
+/* Random numbers of the NPU: the shape is an operand, the dtype an attribute. */
+tl_status tl_infer_drawn(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  int rank;
+  const tl_attr *a = tl_node_attr(x->m, node, TL_SYM_dtype);
+  TL_TRY(read_shape(x, 0, &rank, dims));
+  return tl_infer_set(x, 0, a && a->kind == TL_ATTR_DTYPE ? (tl_dtype)a->u.i : TL_DTYPE_F32, rank,
+                      dims);
+}
+
+/* A bit an element of the shape in operand 0, in bytes of whole groups of 128. */
+tl_status tl_infer_dropout_mask(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  tl_dim bytes = 1;
+  int rank;
+  (void)node;
+  TL_TRY(read_shape(x, 0, &rank, dims));
+  for (int i = 0; i < rank && bytes != TL_DIM_UNKNOWN; i++)
+    if (!tl_dim_is_static(dims[i]) || __builtin_mul_overflow(bytes, dims[i], &bytes))
+      bytes = TL_DIM_UNKNOWN;
+  if (rank < 0 || bytes > INT64_MAX - 128)
+    bytes = TL_DIM_UNKNOWN;
+  bytes = bytes == TL_DIM_UNKNOWN ? bytes : (bytes + 127) / 128 * 16;
+  return tl_infer_set(x, 0, TL_DTYPE_U8, 1, &bytes);
+}
+
 tl_status tl_infer_eye_like(tl_infer *x, uint32_t node) {
   int rank = tl_infer_rank(x, 0);
   const tl_attr *a = tl_node_attr(x->m, node, TL_SYM_dtype);

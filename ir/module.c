@@ -110,7 +110,7 @@ tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) {
 }
 
 const char *tl_form_name(tl_form form) {
-  static const char *const names[] = {"canonical", "selected", "npu"};
+  static const char *const names[] = {"canonical", "spelled", "selected", "npu"};
   return names[form];
 }
 

@@ -157,7 +157,13 @@ typedef struct tl_opaque_op {
   tl_symbol name;
 } tl_opaque_op;
 
-typedef enum tl_form { TL_FORM_CANONICAL, TL_FORM_SELECTED, TL_FORM_NPU } tl_form;
+/* SPELLED: canonical, but some nodes are NPU ops already, which expansions named. */
+typedef enum tl_form {
+  TL_FORM_CANONICAL,
+  TL_FORM_SPELLED,
+  TL_FORM_SELECTED,
+  TL_FORM_NPU
+} tl_form;
 
 /* What ONNX output calls for a tl:: op: one a distinct use (op, operands, attributes, dtypes). */
 typedef struct tl_definition {

@@ -193,7 +193,7 @@ static tl_status parse_form(tl_parser *p) {
       return TL_OK;
     }
   }
-  return tl_parse_expected(p, "canonical, selected or npu");
+  return tl_parse_expected(p, "canonical, spelled, selected or npu");
 }
 
 static tl_status parse_header_entry(tl_parser *p) {

@@ -104,6 +104,7 @@ static const struct {
 tl_npu_stage tl_npu_stage_of_form(tl_form form) {
   return form == TL_FORM_NPU        ? TL_NPU_STAGE_NPU
          : form == TL_FORM_SELECTED ? TL_NPU_STAGE_SELECTED
+         : form == TL_FORM_SPELLED  ? TL_NPU_STAGE_SPELLED
                                     : TL_NPU_STAGE_CANONICAL;
 }
 

@@ -6,6 +6,7 @@
  *            that other rules expand in turn; what is left is for select to report.
  * Cost:      one sweep; candidates are judged only where a rule has its root.
  * Tests:     tests/golden/expand/ */
+#include "ir/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/npu_eval.h"
 #include "passes/passes.h"
@@ -36,8 +37,29 @@ static bool lacks_form(void *user, tl_node_id n) {
   return lacks;
 }
 
+static bool has_open_dim(const tl_module *m, tl_value_id v) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  bool open = t->kind == TL_KIND_TENSOR && t->rank < 0;
+  for (int i = 0; t->kind == TL_KIND_TENSOR && i < t->rank; i++)
+    open = open || t->dims[i] == TL_DIM_UNKNOWN;
+  return open;
+}
+
+/* A node is inferred alone when it is made, and its operands' elements are not known then: what is
+ * computed from shapes needs a look at the whole. */
+static bool wants_inference(const tl_module *m, tl_node_id first) {
+  for (tl_node_id n = first; n < tl_module_node_end(m); n++) {
+    const tl_node *node = tl_node_get(m, n);
+    for (uint32_t i = 0; node->op != TL_OP_ERASED && i < node->n_results; i++)
+      if (has_open_dim(m, node->results + i))
+        return true;
+  }
+  return false;
+}
+
 tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   const tl_ruleset *rules;
+  tl_node_id first = tl_module_node_end(m);
   TL_TRY(tl_pass_rules(p, m, TL_RULE_EXPAND, &rules));
   judge j = {.status = TL_OK};
   TL_TRY(tl_npu_forms_init(&j.forms, m, p->scratch));
@@ -48,5 +70,7 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   if (status == TL_OK && j.x.failed)
     status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   tl_arena_release(&j.lists);
+  if (status == TL_OK && j.status == TL_OK && wants_inference(m, first))
+    status = tl_infer_module(m);
   return status != TL_OK ? status : j.status;
 }

@@ -124,8 +124,12 @@ static tl_attr attr_of(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v)
   switch ((tl_rv_kind)v.kind) {
   case TL_RV_INT:
   case TL_RV_BOOL:
+    if (kind == TL_ATTR_BOOL)
+      return tl_attr_bool(name, v.i != 0);
     return kind == TL_ATTR_FLOAT ? tl_attr_float(name, (float)v.i) : tl_attr_int(name, v.i);
-  case TL_RV_DTYPE: return tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->onnx);
+  case TL_RV_DTYPE:
+    return kind == TL_ATTR_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.i)
+                                 : tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->onnx);
   case TL_RV_FLOAT: return tl_attr_float(name, (float)v.f);
   case TL_RV_STRING: return tl_attr_string(name, v.s);
   case TL_RV_INTS: return tl_attr_ints(m, name, v.is.at, v.is.n);
@@ -539,6 +543,11 @@ static void erase_old(build *b) {
   }
 }
 
+static bool is_npu_node(const tl_module *m, tl_node_id n) {
+  const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+  return row && row->domain_symbol == TL_SYM_npu;
+}
+
 static void commit(build *b) {
   tl_module *m = b->x->m;
   const tl_rule *r = b->x->rule;
@@ -549,6 +558,9 @@ static void commit(build *b) {
     tl_value_merge(m, b->x->values[v], b->made[v]);
     b->out->outputs[b->out->n_outputs++] = b->made[v];
   }
+  for (uint32_t i = 0; i < b->out->n_nodes; i++)
+    if (m->form == TL_FORM_CANONICAL && is_npu_node(m, b->out->nodes[i]))
+      m->form = TL_FORM_SPELLED;
   erase_old(b);
 }
 

@@ -16,6 +16,13 @@ tl_rv tl_rule_fn_mod(tl_match *x, const tl_expr *e) {
   return tl_rv_int(r && (r < 0) != (b < 0) ? r + b : r);
 }
 
+tl_rv tl_rule_fn_whole(tl_match *x, const tl_expr *e) {
+  tl_rv v = tl_rule_arg(x, e, 0);
+  if (v.kind == TL_RV_FLOAT)
+    return v.f > -0x1p62 && v.f < 0x1p62 ? tl_rv_int((int64_t)v.f) : tl_rv_none();
+  return v.kind == TL_RV_INT ? v : tl_rv_none();
+}
+
 static tl_rv smaller(tl_match *x, const tl_expr *e, bool want_less) {
   tl_rv a = tl_rule_arg(x, e, 0), b = tl_rule_arg(x, e, 1);
   if (a.kind == TL_RV_INT && b.kind == TL_RV_INT)

@@ -44,7 +44,7 @@ tl_status tl_pass_select(tl_pass *p, tl_module *m) {
     if (!m->graphs.at[i]->erased)
       status = select_graph(p, &forms, m->graphs.at[i], &lists);
   tl_arena_release(&lists);
-  if (status == TL_OK && m->form == TL_FORM_CANONICAL)
+  if (status == TL_OK && m->form < TL_FORM_SELECTED)
     m->form = TL_FORM_SELECTED;
   return status;
 }
