@@ -231,8 +231,15 @@ tl_status tl_eval_while(tl_eval *x) {
 
 /* ---- Loop ----------------------------------------------------------------------------------- */
 
-static tl_status bool_value(tl_eval *x, bool v, tl_host **out) {
-  *out = tl_host_new(x->heap, TL_DTYPE_BOOL, 0, NULL);
+/* Number of dims that the body declares for an input that the loop provides: some exporters write
+ * one element along a dim. */
+static int provided_rank(const loop_state *s, uint32_t input) {
+  tl_value_id v = tl_graph_get(s->x->m, s->body)->inputs.at[input];
+  return tl_type_get(s->x->m, tl_value_type(s->x->m, v))->rank == 1;
+}
+
+static tl_status bool_value(tl_eval *x, bool v, int rank, tl_host **out) {
+  *out = tl_host_new(x->heap, TL_DTYPE_BOOL, rank, (const int64_t[]){1});
   if (!*out)
     return tl_eval_no_memory(x);
   ((uint8_t *)(*out)->data)[0] = v;
@@ -243,11 +250,11 @@ static tl_status set_iteration(loop_state *s, int64_t i, bool condition) {
   for (uint32_t k = 0; k < 2; k++)
     tl_host_release(s->in[k]);
   s->in[1] = NULL;
-  s->in[0] = tl_host_new(s->x->heap, TL_DTYPE_I64, 0, NULL);
+  s->in[0] = tl_host_new(s->x->heap, TL_DTYPE_I64, provided_rank(s, 0), (const int64_t[]){1});
   if (!s->in[0])
     return tl_eval_no_memory(s->x);
   ((int64_t *)s->in[0]->data)[0] = i;
-  return bool_value(s->x, condition, &s->in[1]);
+  return bool_value(s->x, condition, provided_rank(s, 1), &s->in[1]);
 }
 
 static tl_status loop_run(loop_state *s) {

@@ -5,11 +5,11 @@
  * as they are. Constants from outside are copied into the body. A buffer has the room that the trip
  * count asks for and takes the value of an iteration where its place equals the iteration (no
  * operator that writes in place: others may still read the old buffer); without a trip count it
- * grows.
+ * grows. Values whose shape only the run knows are lined up flat, with the shape beside them.
  *
  * Requires:  types inferred, captures of If bodies explicit.   Keeps: names of results.
  * After:     no Loop is left but those that carry or use what is no tensor, or stack values of
- *            open shapes; a remark tells why.
+ *            open rank; a remark tells why.
  * Cost:      O(nodes + nodes of the bodies).
  * Tests:     tests/golden/loop-to-while/ */
 #include "ir/ops_gen.h"
@@ -65,6 +65,11 @@ static bool is_wanted(const looping *l, uint32_t i) {
   return tl_value_get(l->m, stacked_result(l, i))->n_uses > 0;
 }
 
+/* Only the run knows its shape. */
+static bool is_open(const looping *l, uint32_t i) {
+  return !tl_type_is_static(l->m, tl_value_type(l->m, stacked(l, i)));
+}
+
 /* ---- may it be said? ------------------------------------------------------------------------- */
 
 static bool refuse(looping *l, const char *why) {
@@ -97,9 +102,8 @@ static bool can_say(looping *l) {
   for (uint32_t i = 0; i < l->f.n_stacked; i++) {
     if (!is_wanted(l, i))
       continue;
-    if (!is_tensor(l, stacked(l, i)) ||
-        !tl_type_is_static(l->m, tl_value_type(l->m, stacked(l, i))))
-      return refuse(l, "the shape of a stacked value is not known");
+    if (!is_tensor(l, stacked(l, i)) || type_of(l, stacked(l, i))->rank < 0)
+      return refuse(l, "the rank of a stacked value is not known");
     if (type_of(l, stacked(l, i))->rank == TL_MAX_RANK)
       return refuse(l, "a stacked value has too many dims");
   }
@@ -170,10 +174,28 @@ static void add_buffer(looping *l, uint32_t i) {
   add_state(l, made, type);
 }
 
+/* Values one behind the other, and the shape of the last; a dim that stays open without any
+ * iteration is 0, as runtimes have it. */
+static void add_flat(looping *l, uint32_t i) {
+  const tl_type t = *type_of(l, stacked(l, i));
+  int64_t dims[TL_MAX_RANK];
+  const tl_dim open = TL_DIM_UNKNOWN, rank = t.rank;
+  for (int k = 0; k < t.rank; k++)
+    dims[k] = t.dims[k] > 0 ? t.dims[k] : 0;
+  tl_type_id none = tl_type_tensor(l->m, (tl_dtype)t.dtype, 1, (const tl_dim[]){0});
+  tl_tensor_id nothing = none ? tl_tensor_from_bytes(l->m, none, "", 0) : TL_NO_TENSOR;
+  add_state(l, tl_make_constant(&l->k, nothing, "const"),
+            tl_type_tensor(l->m, (tl_dtype)t.dtype, 1, &open));
+  add_state(l, tl_make_ints(&l->k, dims, (uint32_t)t.rank),
+            tl_type_tensor(l->m, TL_DTYPE_I64, 1, &rank));
+}
+
 static void add_buffers(looping *l) {
   l->first_buffer = l->start.n;
   for (uint32_t i = 0; i < l->f.n_stacked; i++) {
-    if (!is_wanted(l, i))
+    if (is_wanted(l, i) && is_open(l, i))
+      add_flat(l, i);
+    if (!is_wanted(l, i) || is_open(l, i))
       continue;
     if (!l->grows && !l->room)
       l->room = l->known_count != TL_DIM_UNKNOWN
@@ -299,6 +321,14 @@ static tl_value_id stack(looping *l, tl_maker *k, tl_value_id buffer, tl_value_i
   return tl_make(k, TL_OP_Where, here, row, buffer);
 }
 
+/* Adds a value to those that are lined up. */
+static tl_value_id line_up(tl_maker *k, tl_value_id flat, tl_value_id v) {
+  const int64_t all = -1;
+  tl_value_id parts[] = {flat, tl_make_ints(k, &all, 1)};
+  parts[1] = tl_make(k, TL_OP_Reshape, v, parts[1], TL_NO_VALUE);
+  return tl_make_list(k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+}
+
 static void set_inputs(looping *l, tl_copier *c) {
   const tl_graph *g = l->f.body;
   tl_maker *k = c->k;
@@ -327,7 +357,12 @@ static void set_results(looping *l, tl_copier *c, tl_value_id *out) {
   for (uint32_t i = 0; i < l->f.n_carried; i++)
     out[n++] = tl_copy_of(c, tl_graph_output(l->m, l->f.body, 1 + i));
   for (uint32_t i = 0; i < l->f.n_stacked; i++)
-    if (is_wanted(l, i)) {
+    if (is_wanted(l, i) && is_open(l, i)) {
+      tl_value_id v = tl_copy_of(c, stacked(l, i));
+      out[n] = line_up(k, input_of(k, n), v);
+      out[n + 1] = tl_make(k, TL_OP_Shape, v, TL_NO_VALUE, TL_NO_VALUE);
+      n += 2;
+    } else if (is_wanted(l, i)) {
       out[n] = stack(l, k, input_of(k, n), tl_copy_of(c, stacked(l, i)));
       n++;
     }
@@ -345,8 +380,12 @@ static void make_body(looping *l) {
     tl_copy_nodes(&c, l->f.body);
     set_results(l, &c, outputs);
   }
+  tl_value_id true_always = tl_copy_of(&c, l->f.body->inputs.at[1]);
   tl_copier_release(&c);
   close_graph(l, &k, outputs, l->start.n);
+  if (l->exact && tl_value_constant(l->m, true_always) &&
+      !tl_value_get(l->m, true_always)->n_uses) /* the body did nothing but hand it on */
+    tl_graph_erase_constant(l->m, true_always);
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
@@ -388,6 +427,16 @@ static tl_value_id used_part(looping *l, tl_value_id buffer, tl_value_id iterati
   return tl_make_list(&l->k, TL_OP_Slice, operands, 4, (tl_attr){.kind = TL_ATTR_NONE});
 }
 
+/* What was lined up, in the shape of its parts. */
+static tl_value_id in_shape(looping *l, tl_value_id flat, tl_value_id shape,
+                            tl_value_id iterations) {
+  const int64_t one = 1;
+  tl_value_id parts[] = {tl_make_ints(&l->k, &one, 1), shape};
+  parts[0] = tl_make(&l->k, TL_OP_Reshape, iterations, parts[0], TL_NO_VALUE);
+  shape = tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
+  return tl_make_with(&l->k, TL_OP_Reshape, flat, shape, tl_attr_int(TL_SYM_allowzero, 1));
+}
+
 /* A result's name goes with its uses. */
 static void move_result(looping *l, tl_value_id old, tl_value_id made) {
   if (!made)
@@ -399,12 +448,18 @@ static void move_result(looping *l, tl_value_id old, tl_value_id made) {
 
 static void move_results(looping *l, tl_node_id made) {
   uint32_t place = l->first_buffer;
+  tl_value_id iterations = tl_result(l->m, made, 0);
   for (uint32_t i = 0; i < l->f.n_carried; i++)
     move_result(l, tl_result(l->m, l->f.node, i), tl_result(l->m, made, l->first_carried + i));
   for (uint32_t i = 0; i < l->f.n_stacked; i++)
-    if (is_wanted(l, i))
+    if (is_wanted(l, i) && is_open(l, i)) {
+      tl_value_id flat = tl_result(l->m, made, place), shape = tl_result(l->m, made, place + 1);
+      move_result(l, stacked_result(l, i), in_shape(l, flat, shape, iterations));
+      place += 2;
+    } else if (is_wanted(l, i)) {
       move_result(l, stacked_result(l, i),
-                  used_part(l, tl_result(l->m, made, place++), tl_result(l->m, made, 0)));
+                  used_part(l, tl_result(l->m, made, place++), iterations));
+    }
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */

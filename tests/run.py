@@ -168,6 +168,7 @@ class Tests:
         official = '/usr/lib/python3/dist-packages/onnx/backend/test/data/node/'
         text, total = '', [0, 0, 0]
         for model, suffix in (('tests/oom/model.tir', 'air'), ('tests/oom/model.tir', 'onnx'),
+                              ('tests/oom/loops.tir', 'air'),
                               (official + 'test_if', 'air'), (official + 'test_loop11', 'onnx'),
                               (official + 'test_softmax_axis_0_expanded', 'onnx')):
             path = model if model.endswith('.tir') else model + '/model.onnx'
