@@ -71,6 +71,8 @@ static verdict by_file(const tl_fusion_config *c, const tl_fusion_name *row, tl_
   tl_switch state = has_section ? listed(&c->file[kind], pass) : TL_SWITCH_UNSET;
   if (state)
     return (verdict){state, "switch file"};
+  if (c->preset && tl_fusion_preset_has(c->preset, pass))
+    return (verdict){TL_SWITCH_OFF, "--fusion-preset"};
   if (row && !row->on)
     return (verdict){TL_SWITCH_OFF, "off by default"};
   if (has_section && c->file_all[kind])

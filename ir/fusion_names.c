@@ -2,6 +2,8 @@
 /* Lookups over the names of fusion passes. */
 #include "ir/fusion_names.h"
 
+#include <string.h>
+
 enum { MOST_EDITS = 3 };
 
 #define STATE_ON true
@@ -20,6 +22,12 @@ typedef struct alias {
 
 static const alias aliases[] = {
 #define ALIAS(name, pass) {#name, #pass},
+#include "ir/fusion_names.tbl"
+};
+
+/* first: the preset */
+static const alias presets[] = {
+#define PRESET(preset, pass) {#preset, #pass},
 #include "ir/fusion_names.tbl"
 };
 
@@ -61,6 +69,13 @@ const char *tl_fusion_alias_get(tl_sv name, uint32_t i) {
       return aliases[k].pass;
   }
   return NULL;
+}
+
+bool tl_fusion_preset_has(const char *preset, tl_sv pass) {
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+    if (strcmp(presets[i].name, preset) == 0 && tl_sv_is(pass, presets[i].pass))
+      return true;
+  return false;
 }
 
 bool tl_fusion_name_is_inert(tl_sv name) {

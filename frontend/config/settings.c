@@ -265,6 +265,7 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   char level = tl_settings_get(s, TL_OPTION_LEVEL)[0];
   *c = (tl_fusion_config){
       .forbidden_close = TL_SWITCH_ON, /* atc appends it to every --optimization-switch */
+      .preset = s->value[TL_OPTION_FUSION_PRESET],
       .functional_only = level < '2',
       .nothing = level == '0'};
   if (file)

@@ -41,3 +41,43 @@ $ printf '%s\n' MulFusionOptimizeFusionPass SplitConvFusionPass BatchMultiClassN
 > 30
 $ sed s/$/:on/ names >f; tailor passes --fusion --fusion_switch_file=f >state; while read n; do grep -q "^$n .* on  *switch file" state || echo "$n is off"; done <names; grep -c ' switch file$' state
 > 30
+# The sample of the documents: eleven names, one of them off; aliases count as what they stand for.
+$ printf '{"Switch":{"GraphFusion":{"RequantFusionPass":"on","ConvToFullyConnectionFusionPass":"off","SoftmaxFusionPass":"on","NotRequantFusionPass":"on","ConvConcatFusionPass":"on","MatMulBiasAddFusionPass":"on","PoolingFusionPass":"on","ZConcatv2dFusionPass":"on","ZConcatExt2FusionPass":"on","TfMergeSubFusionPass":"on"},"UBFusion":{"TbePool2dQuantFusionPass":"on"}}}' >sample.cfg; tailor passes --fusion --fusion_switch_file=sample.cfg | grep -E ' switch file$|^(ZConcatExt2|TfMergeSub|V[12]00NotRequant)FusionPass ' | sed -E 's/ +[0-9]+ +(on|off) / \1 /;s/  +/ /g'
+> ConvConcatFusionPass graph on yes on switch file
+> ConvToFullyConnectionFusionPass graph on yes off switch file
+> MatMulBiasAddFusionPass graph on yes on switch file
+> PoolingFusionPass graph on yes on switch file
+> SoftmaxFusionPass graph on yes on switch file
+> TbePool2dQuantFusionPass ub on yes on switch file
+> TfMergeSubFusionPass graph on no on cannot be switched off
+> V100NotRequantFusionPass graph on no on cannot be switched off
+> V100RequantFusionPass graph on yes on switch file
+> V200NotRequantFusionPass graph on no on cannot be switched off
+> V200RequantFusionPass graph on yes on switch file
+> ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
+> ZConcatv2dFusionPass graph on yes on switch file
+# A preset; an entry of the switch file beats it.
+$ tailor passes --fusion --fusion_preset=quant_compare | grep ' --fusion-preset$' | cut -d' ' -f1
+> ConvConcatFusionPass
+> SplitConvConcatFusionPass
+> TbeConv2DAddMulQuantPass
+> TbeConvDequantQuantFusionPass
+> TbeConvDequantVaddReluFusionPass
+> TbeConvDequantVaddReluQuantFusionPass
+> TbeDepthwiseConvDequantFusionPass
+> TbeEltwiseQuantFusionPass
+> TbeFullyconnectionElemwiseDequantFusionPass
+> TbePool2dQuantFusionPass
+> V100RequantFusionPass
+> V200RequantFusionPass
+$ printf 'V100RequantFusionPass:on' >f; tailor passes --fusion --fusion_preset=quant_compare --fusion_switch_file=f | grep -E '^(V[12]00RequantFusionPass|TbeConvCommonRules0FusionPass) ' | sed -E 's/ +[0-9]+ +(on|off) / \1 /;s/  +/ /g'
+> TbeConvCommonRules0FusionPass ub on no on cannot be switched off
+> V100RequantFusionPass graph on yes on switch file
+> V200RequantFusionPass graph on yes off --fusion-preset
+$ tailor passes --fusion --fusion_preset=other
+! tailor: error: --fusion-preset: 'other' is not one of quant_compare [E10001]
+? 1
+$ tailor passes --fusion_preset=quant_compare
+! tailor: error: --fusion-preset: has no effect on the list of passes
+!   hint: add --fusion for the list of fusion passes, --rules for that of rules
+? 1
