@@ -7,7 +7,8 @@ and must compute the same in ONNX Runtime.
 
 Rules may round elsewhere: the tolerance is that of their class. A pair is skipped, with the reason
 printed, when it cannot run: NPU ops, ops of other domains, options that change what the model
-computes (--out-nodes, --input-shape)."""
+computes (--out-nodes, --input-shape). A near miss of a rule that stayed as it was has nothing to
+compare."""
 import argparse
 import concurrent.futures
 import os
@@ -35,8 +36,15 @@ def export(tool, text, path):
     return None if p.returncode == 0 else p.stderr.strip().splitlines()[0]
 
 
+OPS = re.compile(r'= ([\w.:]+)\(')
+
+
+def is_changed(before, after):
+    return OPS.findall(before) != OPS.findall(after)
+
+
 def pairs(path):
-    """[(text before, text after)] of a test, or a reason why it is no numeric test."""
+    """[(number, text before, text after)] of a test, or a reason why it is no numeric test."""
     with open(path, encoding='utf-8') as f:
         text = f.read()
     what = golden_runner.directives(text.splitlines(keepends=True))
@@ -46,7 +54,8 @@ def pairs(path):
         return 'its options change what is computed'
     if '/precision/' in path:
         return 'other dtypes round elsewhere'
-    return [case for case in golden_runner.cases_of(text) if case[1] is not None]
+    return [(i + 1, *case) for i, case in enumerate(golden_runner.cases_of(text))
+            if case[1] is not None and ('/rules/' not in path or is_changed(*case))]
 
 
 def class_of(path, rules):
@@ -64,8 +73,8 @@ def rows_of(args, work, path, index):
     if isinstance(found, str):
         return [], [(path, found)]
     rows, skipped = [], []
-    for i, pair in enumerate(found):
-        name = f'{path}:{i + 1}'
+    for i, *pair in found:
+        name = f'{path}:{i}'
         files = [os.path.join(work, f'{index}.{i}.{which}.onnx') for which in ('before', 'after')]
         reason = (RANDOM if re.search(r'= Random|Dropout.*seed', pair[0]) else
                   export(args.tailor, pair[0], files[0]) or export(args.tailor, pair[1], files[1]))

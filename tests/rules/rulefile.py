@@ -60,11 +60,24 @@ def split(text):
     return [f for f in found if f]
 
 
+def parts_of(condition):
+    """What a condition joins by `&&`; the condition itself when it joins nothing."""
+    found, depth, start = [], 0, 0
+    for i, c in enumerate(condition):
+        depth += (c in '([{') - (c in ')]}')
+        if depth == 0 and condition.startswith(' || ', i):
+            return [condition]
+        if depth == 0 and condition.startswith(' && ', i):
+            found.append(condition[start:i])
+            start = i + 4
+    found.append(condition[start:])
+    return [p[1:-1] if p[0] + p[-1] == '()' else p for p in found]
+
+
 def explains(why, condition):
     """Whether a near miss names the condition, or that part of it which failed."""
     named = re.match(r'`(.*?)` (?:does not hold|cannot be told)', why)
-    parts = [p[1:-1] if p[0] + p[-1] == '()' else p for p in condition.split(' && ')]
-    return bool(named) and named.group(1) in [condition] + parts
+    return bool(named) and named.group(1) in [condition] + parts_of(condition)
 
 
 def statements(text):
