@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* onnx-dtypes: nodes marked mixed become ops that ONNX has. Operands and results that share a type
- * variable meet at one dtype, the widest, with casts around the node: a Conv of f16 that gives f32
- * has operands rounded to f16 and computes in f32, which is what the NPU does.
+/* onnx-dtypes: nodes marked mixed become ops that ONNX has. Float operands, and results that share
+ * a type variable with one, meet at one dtype, the widest, with casts around the node: a Conv of
+ * f16 that gives f32 has operands rounded to f16 and computes in f32, which is what the NPU does.
  *
  * Requires:  precision.           Keeps: names of outputs, types of values but those of such nodes.
  * After:     no node is mixed.
@@ -41,19 +41,41 @@ static tl_dtype target_of(const widening *w, const tl_op_port *port, tl_dtype d)
                                              : meet(var, d, d);
 }
 
-static void gather(widening *w, const tl_op_port *port, tl_dtype d) {
-  if (port && port->var >= 0 && tl_dtype_is_ranked(d))
-    w->target[port->var] =
-        (uint8_t)meet(&w->op->vars[port->var], (tl_dtype)w->target[port->var], d);
+static tl_dtype wider(tl_dtype a, tl_dtype b) {
+  if (!tl_dtype_is_ranked(b) || a == b)
+    return a;
+  return a == TL_DTYPE_NONE ? b : TL_DTYPE_F32;
 }
 
+static bool takes_float(const tl_op_port *port, tl_dtype d) {
+  return port && port->var >= 0 && tl_dtype_is_ranked(d);
+}
+
+/* One dtype for the variables of float operands; a variable of results alone keeps its own. */
 static void find_targets(widening *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
+  tl_dtype common = TL_DTYPE_NONE;
   memset(w->target, TL_DTYPE_NONE, w->op->n_vars);
   for (uint32_t i = 0; i < node->n_operands; i++)
-    gather(w, tl_op_operand_port(w->op, i), dtype_of(w->m, tl_operand(w->m, n, i)));
-  for (uint32_t i = 0; i < node->n_results; i++)
-    gather(w, tl_op_result_port(w->op, i), dtype_of(w->m, node->results + i));
+    common = wider(common, dtype_of(w->m, tl_operand(w->m, n, i)));
+  for (uint32_t pass = 0; pass < 2; pass++) { /* what results ask for widens operands first */
+    for (uint32_t i = 0; i < node->n_operands; i++) {
+      const tl_op_port *port = tl_op_operand_port(w->op, i);
+      if (takes_float(port, dtype_of(w->m, tl_operand(w->m, n, i))))
+        w->target[port->var] = (uint8_t)meet(&w->op->vars[port->var], TL_DTYPE_NONE, common);
+    }
+    for (uint32_t i = 0; pass == 0 && i < node->n_results; i++) {
+      const tl_op_port *port = tl_op_result_port(w->op, i);
+      if (takes_float(port, dtype_of(w->m, node->results + i)) && w->target[port->var])
+        common = wider(common, dtype_of(w->m, node->results + i));
+    }
+  }
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    const tl_op_port *port = tl_op_result_port(w->op, i);
+    tl_dtype d = dtype_of(w->m, node->results + i);
+    if (takes_float(port, d) && !w->target[port->var])
+      w->target[port->var] = (uint8_t)meet(&w->op->vars[port->var], TL_DTYPE_NONE, d);
+  }
 }
 
 /* Result v is computed as `to`; a cast right behind the node gives users what they had. */

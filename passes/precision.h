@@ -33,10 +33,12 @@ typedef struct tl_precision_form {
   uint32_t n_outputs;
   uint8_t colour;     /* tl_op_colour after edits */
   uint8_t from_table; /* before */
+  bool part; /* the op is still to be expanded; `type` is the main one of what it becomes */
   bool cube;
   bool view;
   bool sensitive;
   bool half_in_float_out;
+  bool splits;        /* its parameters may have another float than its data, in ONNX too */
   bool fixed_results; /* an attribute of the node says their dtype */
   uint32_t promotes;  /* bit set of input slots that meet at one dtype, UINT32_MAX: all */
   int32_t keep;       /* entry for the type in config->keep, -1: none */

@@ -20,11 +20,6 @@ static bool failed_to(const applying *a) {
   return false;
 }
 
-static bool is_root_output(const tl_module *m, tl_node_id n) {
-  return tl_node_is_return(m, n) &&
-         tl_graph_get(m, tl_node_get(m, n)->graph)->kind == TL_GRAPH_ROOT;
-}
-
 /* Says what rounding a constant does to numbers that the dtype cannot hold. */
 static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
   const tl_tensor *t = tl_value_constant(a->m, v);
@@ -59,7 +54,23 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
     tl_pass_remark(a->p, a->m, n, true, "takes '%.*s' as %s", TL_SV_ARG(tl_value_name(a->m, v)),
                    tl_dtype_get((tl_dtype)want)->name);
   tl_node_set_operand(a->m, n, i, cast);
-  return !is_root_output(a->m, n) || tl_cast_keep_name(a->m, v, cast) || failed_to(a);
+  return !tl_node_is_return(a->m, n) || tl_cast_keep_name(a->m, v, cast) || failed_to(a);
+}
+
+/* Floats that are of one dtype in the model are of two now, at slots of different type variables.
+ * In older versions of an op, or in its definition, the variables may be one. */
+static bool splits(const applying *a, tl_node_id n) {
+  const tl_node *node = tl_node_get(a->m, n);
+  const tl_precision_slot *first = NULL;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    const tl_precision_slot *s = &a->d->uses[node->operands + i];
+    if (!tl_dtype_is_ranked((tl_dtype)s->original))
+      continue;
+    first = first ? first : s;
+    if (s->original == first->original && s->chosen != first->chosen)
+      return true;
+  }
+  return false;
 }
 
 static bool apply_node(applying *a, tl_node_id n) {
@@ -67,8 +78,11 @@ static bool apply_node(applying *a, tl_node_id n) {
   for (uint32_t i = 0; i < count; i++)
     if (!apply_operand(a, n, i))
       return false;
-  if (!tl_node_is_return(a->m, n) && (a->d->nodes[n].flags & TL_CHOICE_CHANGED))
+  if (!tl_node_is_return(a->m, n) && (a->d->nodes[n].flags & TL_CHOICE_CHANGED)) {
     tl_cast_mark_mixed(a->m, n);
+    if (splits(a, n) && !a->d->nodes[n].form->splits)
+      tl_node_get(a->m, n)->mixed = true;
+  }
   return true;
 }
 

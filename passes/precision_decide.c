@@ -21,7 +21,10 @@ static bool add_tensor(tl_precision_walk *w, const tl_precision_port *port, tl_p
     s.original = TL_DTYPE_I32; /* lowering will cast */
   const tl_value *value = tl_value_get(w->m, v);
   s.late = !output && (value->kind == TL_VALUE_CONSTANT || w->variables[v]);
-  return s.original == TL_DTYPE_NONE || tl_judged_slot_vec_push(&w->slots, s);
+  if (s.original != TL_DTYPE_NONE)
+    return tl_judged_slot_vec_push(&w->slots, s);
+  w->unknown = w->unknown || !output || value->n_uses;
+  return true;
 }
 
 /* Inputs in the order of the row: those that other nodes or the caller feed, then constants; then
@@ -30,6 +33,7 @@ static bool gather(tl_precision_walk *w, tl_node_id n, const tl_precision_form *
   const tl_node *node = tl_node_get(w->m, n);
   uint32_t index = 0;
   w->slots.n = 0;
+  w->unknown = false;
   bool ok = true;
   for (uint32_t k = 0; ok && k < form->n_inputs; k++) {
     const tl_precision_port *p = &form->inputs[k];
@@ -231,6 +235,10 @@ static bool runs_on_host(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
 static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                          const char *code) {
   w->d->nodes[n].flags |= TL_CHOICE_HOST;
+  if (w->d->nodes[n].form->part) {
+    keep_dtypes(w, TL_BY_HOST); /* a part says nothing for sure about the whole */
+    return TL_OK;
+  }
   if (w->d->config->infeasible == TL_INFEASIBLE_ERROR)
     tl_precision_report(w, n, s, code);
   else
@@ -361,7 +369,12 @@ static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precis
 
 static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   TL_TRY(tl_precision_enter(w, n, form));
-  return gather(w, n, form) ? judge_gathered(w, n, form) : out_of_memory(w);
+  if (!gather(w, n, form))
+    return out_of_memory(w);
+  if (!w->unknown) /* else what is fed in may be anything, and so the node stays as it is */
+    return judge_gathered(w, n, form);
+  keep_dtypes(w, TL_BY_UNKNOWN);
+  return TL_OK;
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */

@@ -42,15 +42,19 @@ uint32_t tl_precision_forms_widest(const tl_precision_forms *f) { return f->wide
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
+static bool is_among(tl_sv type, const char *const *types, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (tl_sv_is(type, types[i]))
+      return true;
+  return false;
+}
+
 static bool is_cube(tl_sv type) {
   static const char *const types[] = {
 #define CUBE(type) type,
 #include "passes/precision_ops.tbl"
   };
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (tl_sv_is(type, types[i]))
-      return true;
-  return false;
+  return is_among(type, types, sizeof types / sizeof *types);
 }
 
 static bool is_sensitive(tl_sv type) {
@@ -58,10 +62,15 @@ static bool is_sensitive(tl_sv type) {
 #define SENSITIVE(type) type,
 #include "passes/precision_ops.tbl"
   };
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (tl_sv_is(type, types[i]))
-      return true;
-  return false;
+  return is_among(type, types, sizeof types / sizeof *types);
+}
+
+static bool may_split(tl_sv type) {
+  static const char *const types[] = {
+#define SPLITS(type) type,
+#include "passes/precision_ops.tbl"
+  };
+  return is_among(type, types, sizeof types / sizeof *types);
 }
 
 static uint32_t promotes(const tl_precision_config *c, tl_sv type) {
@@ -238,9 +247,10 @@ static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const 
   form->cube = is_cube(type);
   form->view = (info.row->flags & TL_INFO_NO_KERNEL) != 0;
   form->sensitive = is_sensitive(type);
+  form->splits = may_split(type);
   form->fixed_results = op->domain_symbol != TL_SYM_npu && says_dtype(op);
-  bool whole = !npu || npu->row->kind != TL_LOWER_EXPAND; /* else the type of a part of it */
-  form->promotes = whole ? promotes(f->config, type) : 0;
+  form->part = npu && npu->row->kind == TL_LOWER_EXPAND;
+  form->promotes = form->part ? 0 : promotes(f->config, type);
   return fill_ports(f, info, op, npu, form);
 }
 

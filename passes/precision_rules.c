@@ -8,6 +8,7 @@ typedef struct rule_text {
 
 static const rule_text texts[TL_N_PRECISION_RULES] = {
     [TL_BY_NO_ROW] = {"no-row", "no table knows the op, so it keeps its dtypes"},
+    [TL_BY_UNKNOWN] = {"unknown", "a tensor of the op has no known dtype"},
     [TL_BY_FIXED] = {"fixed", "no mode changes this dtype"},
     [TL_BY_MODE] = {"mode", "the mode asks for it"},
     [TL_BY_CUBE] = {"cube", "the mode prefers low inputs for matrix ops"},

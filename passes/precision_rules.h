@@ -9,6 +9,7 @@
 /* Why a tensor has its dtype. Names and sentences: tl_precision_rule_name. */
 typedef enum tl_precision_rule {
   TL_BY_NO_ROW,     /* no table says anything about the op */
+  TL_BY_UNKNOWN,    /* a tensor beside it has no known dtype */
   TL_BY_FIXED,      /* an integer, bool, f64 ...: no mode changes it */
   TL_BY_MODE,       /* the mode's own rule */
   TL_BY_CUBE,       /* the mode prefers low inputs for matrix ops */

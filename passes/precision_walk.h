@@ -41,6 +41,7 @@ typedef struct tl_precision_walk {
   const tl_custom_entry *custom; /* of the op at hand, NULL: none */
   tl_judged_slot_vec slots;
   uint32_t n_inputs; /* of slots */
+  bool unknown;      /* a tensor of the op has no known dtype */
   uint32_t n_errors;
   uint32_t n_unsupported; /* of them */
   uint32_t n_warned;
