@@ -97,6 +97,8 @@ def load():
         with open(path, encoding='utf-8') as f:
             text = re.sub(r'^\s*#.*$', '', f.read(), flags=re.M)
         heads = list(HEAD.finditer(text))
+        if len(heads) != len(re.findall(r'^rule ', text, re.M)):
+            raise ValueError(f'{path}: a rule whose head is not understood')
         for head, after in zip(heads, heads[1:] + [None]):
             body = text[head.start():after.start() if after else len(text)]
             family = os.path.basename(path)[:-4]
