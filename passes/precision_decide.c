@@ -235,8 +235,10 @@ static bool runs_on_host(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
 static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                          const char *code) {
   w->d->nodes[n].flags |= TL_CHOICE_HOST;
-  if (w->d->nodes[n].form->part) {
-    keep_dtypes(w, TL_BY_HOST); /* a part says nothing for sure about the whole */
+  /* A part says nothing for sure about the whole; casts and views are what the model says. */
+  bool kept = w->d->nodes[n].form->part || w->op.sensitive || (w->op.view && !s);
+  if (kept && !w->custom) {
+    keep_dtypes(w, w->op.view ? TL_BY_VIEW : w->op.sensitive ? TL_BY_SENSITIVE : TL_BY_HOST);
     return TL_OK;
   }
   if (w->d->config->infeasible == TL_INFEASIBLE_ERROR)

@@ -245,8 +245,9 @@ class Decision:
                    for side, group in (('in', inputs), ('out', outputs))
                    for col, o, v, i in group):
                 break
-        else:
-            return self.fail(node, 'P0203')
+        else:  # casts and views are what the model says
+            kept = (row.view or j.sensitive) and not custom
+            return None if kept else self.fail(node, 'P0203')
         operands = [None] * len(node.operands)
         for col, _, _, i in inputs:
             operands[i] = col[k]
