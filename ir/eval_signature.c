@@ -48,7 +48,9 @@ tl_status tl_eval_signature(tl_eval *x) {
   memset(bound, 0, row->n_vars);
   if (x->n_in < row->min_operands)
     return tl_eval_fail(x, "the op takes at least %u operands, not %u", row->min_operands, x->n_in);
-  for (uint32_t i = 0; i < x->n_in; i++)
+  /* once bodies take outer values as inputs, an If has these as further operands */
+  bool more = (row->traits & TL_TRAIT_BODY) && row->max_operands < x->n_in;
+  for (uint32_t i = 0; i < (more ? row->max_operands : x->n_in); i++)
     TL_TRY(check_operand(x, row, bound, i));
   return TL_OK;
 }
