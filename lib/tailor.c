@@ -157,7 +157,9 @@ int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_context *c = m->context;
   uint32_t errors = c->diag.errors;
   tl_pipeline_options p = {.level = tl_settings_get(&c->settings, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = target == TAILOR_FOR_AIR ? TL_STAGE_AIR : TL_STAGE_ALL};
+                           .stage = target == TAILOR_FOR_AIR
+                                        ? TL_STAGE_AIR
+                                        : tl_pipeline_canonical(&c->settings.options)};
   const char *report = fusion_report(c);
   tl_fusion_stats fusions;
   tl_fusion_stats_init(&fusions);

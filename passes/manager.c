@@ -36,6 +36,11 @@ const tl_pass_order *tl_pass_orders(uint32_t *n) {
   return orders_of_table;
 }
 
+tl_stage tl_pipeline_canonical(const tl_options *options) {
+  const tl_precision_config *c = options->precision;
+  return c && !tl_precision_is_inert(c) ? TL_STAGE_ONNX : TL_STAGE_ALL;
+}
+
 bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline) {
   switch ((tl_stage)row->stage) {
   case TL_STAGE_ALL: return true;
@@ -197,6 +202,7 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .remark_user = p->remark_user,
                   .fusions = p->fusions,
                   .explain = p->explain && p->remark,
+                  .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
   tl_status status = run_rows(m, &pass, p, report);

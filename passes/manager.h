@@ -33,6 +33,8 @@ typedef struct tl_pass_order {
 /* The table, in pipeline order, and the order pairs. */
 const tl_pass_row *tl_pass_rows(uint32_t *n);
 const tl_pass_order *tl_pass_orders(uint32_t *n);
+/* Kind of the pipeline to outputs in canonical form under these options. */
+tl_stage tl_pipeline_canonical(const tl_options *options);
 /* Is the row in the pipeline of this kind? */
 bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline);
 /* Row by name, NULL when there is none. */

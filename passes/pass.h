@@ -47,6 +47,7 @@ struct tl_pass {
   void *remark_user;
   tl_fusion_stats *fusions; /* counts of fusion passes; NULL: not wanted */
   struct tl_ruleset *rules[3]; /* owned by whoever runs passes; see tl_pass_rules */
+  bool off_chip;       /* no chip is to run the result, so that what none could run is no error */
   bool explain;        /* near misses are wanted too; costs a sweep over all rules */
   uint64_t *rewrites;  /* counts over the whole pipeline */
   uint64_t limit;      /* no rewrite beyond this number (UINT64_MAX: none) */

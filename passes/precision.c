@@ -28,7 +28,12 @@ tl_status tl_pass_precision(tl_pass *p, tl_module *m) {
   uint32_t n_casts;
   if (!config || tl_precision_is_inert(config))
     return TL_OK;
-  TL_TRY(tl_precision_decide(m, p->options, p->scratch, &decision));
+  tl_precision_config own = *config;
+  tl_options options = *p->options;
+  if (p->off_chip)
+    own.infeasible = TL_INFEASIBLE_KEEP;
+  options.precision = &own;
+  TL_TRY(tl_precision_decide(m, &options, p->scratch, &decision));
   if (!changes_anything(m, &decision) || !tl_pass_may_rewrite(p))
     return TL_OK;
   return tl_precision_apply(p, m, &decision, &n_casts);

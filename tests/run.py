@@ -167,13 +167,17 @@ class Tests:
         program = os.path.join(self.folder('asan'), 'tests', 'oom-test')
         official = '/usr/lib/python3/dist-packages/onnx/backend/test/data/node/'
         text, total = '', [0, 0, 0]
-        for model, suffix in (('tests/oom/model.tir', 'air'), ('tests/oom/model.tir', 'onnx'),
-                              ('tests/oom/loops.tir', 'air'),
-                              (official + 'test_if', 'air'), (official + 'test_loop11', 'onnx'),
-                              (official + 'test_softmax_axis_0_expanded', 'onnx')):
+        for model, suffix, *mode in (('tests/oom/model.tir', 'air'),
+                                     ('tests/oom/model.tir', 'onnx'),
+                                     ('tests/oom/model.tir', 'onnx', 'force_fp32'),
+                                     ('tests/oom/loops.tir', 'air'),
+                                     (official + 'test_if', 'air'),
+                                     (official + 'test_loop11', 'onnx'),
+                                     (official + 'test_softmax_axis_0_expanded', 'onnx')):
             path = model if model.endswith('.tir') else model + '/model.onnx'
             with tempfile.TemporaryDirectory() as work:
-                more, counts = counted([program, path, os.path.join(work, 'out.' + suffix)])
+                output = os.path.join(work, 'out.' + suffix)
+                more, counts = counted([program, path, output, *mode])
             text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)

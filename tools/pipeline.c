@@ -83,8 +83,7 @@ static void list_npu_passes(tl_stage stage, int level, tl_buf *out) {
 }
 
 tl_stage tl_cli_canonical_stage(const tl_cli *cli) {
-  const tl_precision_config *c = cli->settings.options.precision;
-  return c && !tl_precision_is_inert(c) ? TL_STAGE_ONNX : TL_STAGE_ALL;
+  return tl_pipeline_canonical(&cli->settings.options);
 }
 
 tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only_npu,
@@ -113,9 +112,6 @@ tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only
       .fusions = tl_fusion_result_path(cli) ? &cli->fusions : NULL,
   };
   tl_status status = TL_OK;
-  /* No chip runs what becomes ONNX: an op that it could not take stays as it is. */
-  if (stage == TL_STAGE_ONNX && !p.passes)
-    cli->settings.precision.infeasible = TL_INFEASIBLE_KEEP;
   if (names.failed)
     status = tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   else if (p.passes || !only_npu)
