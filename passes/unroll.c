@@ -294,6 +294,9 @@ static tl_node_id unroll(loop *l) {
     return TL_NO_NODE;
   }
   replace_results(l, made);
+  tl_value_id condition = tl_copy_of(&l->c, l->f.body->inputs.at[1]);
+  if (tl_value_constant(m, condition) && !tl_value_get(m, condition)->n_uses)
+    tl_graph_erase_constant(m, condition); /* the body did nothing but hand it on */
   tl_pass_remark(l->u->p, m, l->f.node, true, "%lld iterations laid out", (long long)l->done);
   tl_node_id before = mark.previous;
   tl_graph *around = tl_graph_get(m, l->k.graph);
