@@ -32,7 +32,7 @@ bool tl_loop_read(const tl_module *m, const tl_pinned *pinned, tl_node_id n, tl_
   for (uint32_t i = 0; i < outputs; i++)
     if (!tl_graph_output(m, out->body, i))
       return false;
-  return true;
+  return tl_type_dtype(m, tl_value_type(m, tl_graph_output(m, out->body, 0))) == TL_DTYPE_BOOL;
 }
 
 bool tl_loop_counts_only(const tl_module *m, const tl_loop_form *l) {

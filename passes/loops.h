@@ -15,8 +15,9 @@ typedef struct tl_loop_form {
   uint32_t n_stacked;
 } tl_loop_form;
 
-/* Reads a Loop; false unless operands, body and results fit together and the node may vanish: it
- * has no control edges and no result takes part in a training state. */
+/* Reads a Loop; false unless operands, body and results fit together, the body gives a bool as its
+ * condition, and the node may vanish: no control edges, and no result takes part in a training
+ * state. */
 bool tl_loop_read(const tl_module *m, const tl_pinned *pinned, tl_node_id n, tl_loop_form *out);
 
 /* True when the condition never ends the loop once it runs: the body hands on its own, or gives a
