@@ -111,6 +111,7 @@ static tl_dtype dtype_of(char c) {
   case 'd': return TL_DTYPE_F64;
   case 'i': return TL_DTYPE_I8;
   case 'u': return TL_DTYPE_U8;
+  case 'e': return TL_DTYPE_HIF8;
   default: return TL_DTYPE_NONE;
   }
 }
@@ -261,6 +262,62 @@ static void gray_follows_its_producer(void) {
     }
 }
 
+/* The lists of dtypes that modes of hif8 try in order: the op has all but those left out. */
+static void picks_of_hif8_modes(void) {
+  static const struct {
+    tl_precision_mode mode;
+    bool cube;
+    tl_op_colour colour;
+    const char *columns;
+    const char *picks; /* for an original f, b, h and e; '!' nothing fits */
+  } rows[] = {
+      {TL_PRECISION_CUBE_HIF8, true, TL_COLOUR_BLACK, "fhbe", "eeee"},
+      {TL_PRECISION_CUBE_HIF8, true, TL_COLOUR_BLACK, "fhb", "hbhh"},
+      {TL_PRECISION_CUBE_HIF8, true, TL_COLOUR_BLACK, "f", "ffff"},
+      {TL_PRECISION_CUBE_HIF8, false, TL_COLOUR_WHITE, "fhbe", "fbhe"},
+      {TL_PRECISION_CUBE_HIF8, false, TL_COLOUR_WHITE, "f", "fff!"},
+      {TL_PRECISION_CUBE_HIF8, false, TL_COLOUR_WHITE, "h", "!!h!"},
+      {TL_PRECISION_MIX_HIF8, true, TL_COLOUR_WHITE, "fhbe", "eeee"},
+      {TL_PRECISION_MIX_HIF8, true, TL_COLOUR_BLACK, "fhbe", "fbhe"},
+      {TL_PRECISION_MIX_HIF8, true, TL_COLOUR_GRAY, "fhbe", "fbhe"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int k = 0; k < 4; k++) {
+      row r;
+      fill(&r, rows[i].columns);
+      tl_judged_op op = {
+          .mode = rows[i].mode, .colour = rows[i].colour, .cube = rows[i].cube};
+      tl_judged_tensor t = {.col = r.col, .original = dtype_of("fbhe"[k])};
+      tl_precision_rule rule;
+      tl_precision_match found = tl_precision_judge(&op, &t, &r.s, &rule);
+      char c = rows[i].picks[k];
+      bool as_expected = found == TL_MATCH_NONE ? c == '!'
+                                                : r.col[r.at[0]] == (uint8_t)dtype_of(c);
+      if (!as_expected)
+        fprintf(stderr, "row %zu, original %c: not %c\n", i, "fbhe"[k], c);
+      CU_ASSERT_TRUE(as_expected);
+    }
+}
+
+/* Behind a producer of hif8 a gray op takes hif8, and where it has none f16, or bf16 in a model of
+ * bf16. */
+static void gray_behind_hif8(void) {
+  static const char *const columns[] = {"fhbe", "fhb", "fb"};
+  static const char picks[][2] = {{'e', 'e'}, {'h', 'b'}, {'f', 'b'}}; /* model of f32, of bf16 */
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 2; k++) {
+      row r;
+      fill(&r, columns[i]);
+      tl_judged_op op = {.mode = TL_PRECISION_MIX_HIF8};
+      tl_judged_tensor t = {.col = r.col,
+                            .original = k ? TL_DTYPE_BF16 : TL_DTYPE_F32,
+                            .producer = TL_DTYPE_HIF8};
+      tl_precision_rule rule;
+      CU_ASSERT_NOT_EQUAL(tl_precision_judge(&op, &t, &r.s, &rule), TL_MATCH_NONE);
+      CU_ASSERT_EQUAL(r.col[r.at[0]], (uint8_t)dtype_of(picks[i][k]));
+    }
+}
+
 /* Integers match themselves in every mode, or nothing. */
 static void integers_stay(void) {
   for (unsigned mode = 0; mode < TL_N_PRECISION_MODES; mode++)
@@ -285,6 +342,8 @@ static const unit_test tests[] = {{"names of modes", names_of_modes},
                                   {"picks of plain modes", picks_of_plain_modes},
                                   {"picks of mixed modes", picks_of_mixed_modes},
                                   {"gray follows its producer", gray_follows_its_producer},
+                                  {"picks of hif8 modes", picks_of_hif8_modes},
+                                  {"gray behind hif8", gray_behind_hif8},
                                   {"integers stay", integers_stay},
                                   {NULL, NULL}};
 const unit_suite unit_suite_precision = {"precision", tests};
