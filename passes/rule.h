@@ -72,14 +72,15 @@ struct tl_expr {
 
 /* What an expression evaluates to. NONE: unknown, and then every condition on it fails. */
 typedef enum tl_rv_kind { TL_RV_NONE, TL_RV_BOOL, TL_RV_INT, TL_RV_FLOAT, TL_RV_STRING,
-                          TL_RV_DTYPE, TL_RV_INTS } tl_rv_kind;
+                          TL_RV_DTYPE, TL_RV_INTS, TL_RV_FLOATS } tl_rv_kind;
 
 typedef struct tl_rv {
   uint8_t kind;   /* tl_rv_kind */
   int64_t i;      /* BOOL, INT, DTYPE */
   double f;       /* FLOAT */
   tl_symbol s;    /* STRING */
-  tl_int_list is; /* INTS; in scratch */
+  tl_int_list is; /* INTS; in scratch; FLOATS: how many */
+  const float *fs; /* FLOATS: an attribute, for constants */
 } tl_rv;
 
 /* ---- patterns -------------------------------------------------------------------------------- */

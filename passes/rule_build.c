@@ -93,7 +93,7 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
   tl_module *m = b->x->m;
   tl_rv v = tl_expr_eval(b->x, o->expr);
   tl_dtype d = constant_dtype(b, n, o);
-  bool list = v.kind == TL_RV_INTS;
+  bool floats = v.kind == TL_RV_FLOATS, list = floats || v.kind == TL_RV_INTS;
   uint32_t count = list ? v.is.n : 1;
   uint64_t data[LONGEST_LIST];
   if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || count > LONGEST_LIST ||
@@ -101,7 +101,8 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
     return refuse(b, "CONST_VALUE", "a constant is unknown");
   memset(data, 0, sizeof data);
   for (uint32_t i = 0; i < count; i++)
-    if (!store_number(d, data, i, v.f, list ? v.is.at[i] : v.i, v.kind != TL_RV_FLOAT))
+    if (!store_number(d, data, i, floats ? (double)v.fs[i] : v.f,
+                      list && !floats ? v.is.at[i] : v.i, !floats && v.kind != TL_RV_FLOAT))
       return refuse(b, "CONST_VALUE", "a constant cannot be held by its dtype");
   tl_dim dim = count;
   uint64_t bytes;

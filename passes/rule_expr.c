@@ -194,12 +194,16 @@ void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out) {
   case TL_RV_FLOAT: tl_buf_add_f64(out, v.f); return;
   case TL_RV_STRING: tl_buf_add_quoted(out, tl_sym(x->m, v.s)); return;
   case TL_RV_DTYPE: tl_buf_add_z(out, tl_dtype_get((tl_dtype)v.i)->name); return;
-  case TL_RV_INTS: break;
+  case TL_RV_INTS:
+  case TL_RV_FLOATS: break;
   }
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < v.is.n && i < 16; i++) {
     tl_buf_add_z(out, i ? ", " : "");
-    tl_buf_add_i64(out, v.is.at[i]);
+    if (v.kind == TL_RV_FLOATS)
+      tl_buf_add_f64(out, (double)v.fs[i]);
+    else
+      tl_buf_add_i64(out, v.is.at[i]);
   }
   tl_buf_add_z(out, v.is.n > 16 ? ", ...]" : "]");
 }

@@ -232,6 +232,8 @@ static tl_rv rv_of_attr(const tl_attr *a) {
   case TL_ATTR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = a->u.s};
   case TL_ATTR_INTS:
   case TL_ATTR_BOOLS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
+  case TL_ATTR_FLOATS:
+    return (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, a->count}, .fs = a->u.fs};
   case TL_ATTR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = a->u.i};
   default: return (tl_rv){0};
   }

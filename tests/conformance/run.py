@@ -103,7 +103,10 @@ class Run:
         if code == UNMAPPED:
             self.unmapped = first_line(text)
         else:
+            self.formless = set()
             self.checks['air'] = None if code == 0 else f'exit {code}: {first_line(text)}'
+        if self.case.ort:  # what has no NPU form is an exception with its reason
+            self.checks['mapped'] = self.unmapped
 
 
 def check_air(runs):
