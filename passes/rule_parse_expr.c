@@ -27,7 +27,8 @@ tl_status tl_rule_expected(tl_rule_parser *p, const char *what) {
     return tl_rule_fail(p, p->at, "%s", p->at.problem);
   if (p->at.kind == TL_TOKEN_END)
     return tl_rule_fail(p, p->at, "expected %s, but the text ends", what);
-  return tl_rule_fail(p, p->at, "expected %s, found '%.*s'", what, TL_SV_ARG(p->at.text));
+  return tl_rule_fail(p, p->at, "expected %s, found '%.*s'", what,
+                      TL_SV_ARG(tl_sv_shown(p->at.text)));
 }
 
 tl_status tl_rule_memory(tl_rule_parser *p) {
