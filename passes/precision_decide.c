@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk over the graph: in topological order, bodies right behind their node, each op by its
  * tensors. What one tensor does to the columns is in precision_rules.c. */
-#include "passes/precision_walk.h"
+#include "passes/precision_memo.h"
 
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
@@ -72,23 +72,26 @@ static tl_value_id producer_of(const tl_precision_walk *w, tl_value_id v, tl_dty
   return rises ? tl_operand(w->m, p, 0) : v;
 }
 
+static void find_producers(tl_precision_walk *w) {
+  tl_dtype low = w->op.mode == TL_PRECISION_MIX_BF16 ? TL_DTYPE_BF16 : TL_DTYPE_F16;
+  for (uint32_t i = 0; i < w->n_inputs; i++) {
+    tl_judged_slot *s = &w->slots.at[i];
+    s->from = producer_of(w, s->value, low);
+    s->producer = (tl_dtype)w->d->values[s->from].chosen;
+    if (!tl_dtype_is_ranked(s->producer) && s->producer != TL_DTYPE_HIF8)
+      s->producer = s->original; /* an index that lowering narrows counts as narrow */
+  }
+}
+
 static void judge_slot(tl_precision_walk *w, tl_judged_slot *s) {
-  tl_judged_op *op = &w->op;
-  tl_dtype low = op->mode == TL_PRECISION_MIX_BF16 ? TL_DTYPE_BF16 : TL_DTYPE_F16;
-  tl_value_id from = TL_NO_VALUE;
   tl_judged_tensor t = {.col = s->port->columns,
                         .original = s->original,
+                        .producer = s->producer,
                         .first = !s->output && s->index == 0};
-  if (!s->output) {
-    from = producer_of(w, s->value, low);
-    t.producer = (tl_dtype)w->d->values[from].chosen;
-    if (!tl_dtype_is_ranked(t.producer) && t.producer != TL_DTYPE_HIF8)
-      t.producer = s->original; /* an index that lowering narrows counts as narrow */
-  }
   tl_precision_rule rule;
-  s->slot->match = (uint8_t)tl_precision_judge(op, &t, &w->columns, &rule);
+  s->slot->match = (uint8_t)tl_precision_judge(&w->op, &t, &w->columns, &rule);
   s->slot->rule = (uint8_t)rule;
-  s->slot->from = rule == TL_BY_FOLLOWS || rule == TL_BY_VIEW ? from : TL_NO_VALUE;
+  s->slot->from = rule == TL_BY_FOLLOWS || rule == TL_BY_VIEW ? s->from : TL_NO_VALUE;
 }
 
 static void all_columns(tl_precision_walk *w, const tl_precision_form *form) {
@@ -331,6 +334,13 @@ static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_pre
 }
 
 static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
+  int32_t column;
+  find_producers(w);
+  uint64_t key = tl_precision_memo_key(w, form);
+  if (tl_precision_recall(w, form, key, &column)) {
+    choose(w, n, form, column);
+    return TL_OK;
+  }
   for (uint32_t i = 0; i < w->slots.n; i++)
     w->op.sensitive = w->op.sensitive || w->slots.at[i].original == TL_DTYPE_C64 ||
                       w->slots.at[i].original == TL_DTYPE_C128;
@@ -352,9 +362,10 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
       if (w->slots.at[i].customized)
         w->slots.at[i].slot->rule = TL_BY_CUSTOM;
   }
-  int32_t column = pick(w);
+  column = pick(w);
   if (column < 0)
     return give_up(w, n, NULL, "P0203");
+  tl_precision_remember(w, form, key, column);
   if (w->d->config->constants >= TL_CONST_KEEP_FP32)
     return hold_constants(w, n, form, column);
   choose(w, n, form, column);

@@ -14,6 +14,8 @@ typedef struct tl_judged_slot {
   uint32_t index;    /* among inputs or outputs as the row counts them */
   tl_dtype original; /* as the rules see it: i32 for an index that lowering narrows */
   uint64_t reachable; /* dtypes that it may have */
+  tl_dtype producer;  /* current dtype of what feeds it, NONE for an output */
+  tl_value_id from;   /* whose dtype that is */
   bool output;
   bool late;       /* a constant or variable: judged behind the others */
   bool customized; /* customize_dtypes fixes it */
@@ -21,6 +23,8 @@ typedef struct tl_judged_slot {
 } tl_judged_slot;
 
 TL_VEC(tl_judged_slot_vec, tl_judged_slot);
+
+enum { TL_MEMO_SLOTS = 4 }; /* ops with more tensors are judged each by itself */
 
 typedef struct tl_precision_walk {
   tl_module *m;
@@ -36,6 +40,7 @@ typedef struct tl_precision_walk {
   bool *used_to_float;
   tl_columns columns; /* of the op at hand; room for `widest` */
   uint32_t widest;
+  struct tl_precision_memo *memo; /* scratch; NULL: not made yet */
   tl_judged_op op;
   bool mixed; /* the op's mode goes by colours */
   const tl_custom_entry *custom; /* of the op at hand, NULL: none */
