@@ -23,15 +23,19 @@ static bool wants(const tl_output_vec *v, bool npu) {
   return false;
 }
 
-/* Both forms come from one module, the canonical one first; a precision mode is decided in between
- * for one of them and at the end for the other. */
+/* A precision mode is decided on canonical nodes for ONNX and on expanded ones for AIR: what became
+ * ONNX is no start for AIR, and the model is read again. */
+static bool starts_over(const tl_cli *cli, const tl_output_vec *v) {
+  return wants(v, true) && wants(v, false) && tl_cli_canonical_stage(cli) == TL_STAGE_ONNX;
+}
+
 static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
-  bool both = wants(v, true) && wants(v, false);
-  if (both && tl_cli_canonical_stage(cli) == TL_STAGE_ONNX)
-    return tl_fail(&cli->diag, TL_UNSUPPORTED, (tl_location){0},
-                   "with a precision mode, AIR and ONNX are written by two runs\v"
-                   "run the command once for each output");
-  return TL_OK;
+  if (!starts_over(cli, v) || (strcmp(cli->word, "-") != 0 && !tl_fusion_result_path(cli)))
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_UNSUPPORTED, (tl_location){0},
+                 "with a precision mode the model is read once for AIR and once for ONNX, which "
+                 "neither standard input nor a report of fusions allows\v"
+                 "run the command once for each output");
 }
 
 static void show_plan(tl_cli *cli, const tl_output_vec *v) {
@@ -64,22 +68,33 @@ static tl_status run_passes(tl_cli *cli, tl_module *m, tl_stage stage, tl_summar
   return TL_OK;
 }
 
+static tl_status start_over(tl_cli *cli, tl_module **m, tl_summary *s) {
+  tl_module_destroy(*m);
+  *m = NULL;
+  TL_TRY(tl_input_load(cli, cli->word, m));
+  return run_passes(cli, *m, TL_STAGE_ALL, s);
+}
+
 /* Canonical outputs come first: lowering rewrites the module in place. */
-static tl_status transform(tl_cli *cli, tl_module *m, const tl_output_vec *v, tl_summary *s) {
-  s->nodes_before = tl_module_count_nodes(m);
-  s->weights_before = tl_count_weights(m);
-  TL_TRY(run_passes(cli, m, wants(v, true) ? TL_STAGE_ALL : tl_cli_canonical_stage(cli), s));
-  s->nodes_after = tl_module_count_nodes(m);
-  s->weights_after = tl_count_weights(m);
-  TL_TRY(write_all(cli, m, v, false, s));
+static tl_status transform(tl_cli *cli, tl_module **m, const tl_output_vec *v, tl_summary *s) {
+  bool over = starts_over(cli, v);
+  bool only_npu = !wants(v, false);
+  s->nodes_before = tl_module_count_nodes(*m);
+  s->weights_before = tl_count_weights(*m);
+  TL_TRY(run_passes(cli, *m, only_npu ? TL_STAGE_ALL : tl_cli_canonical_stage(cli), s));
+  s->nodes_after = tl_module_count_nodes(*m);
+  s->weights_after = tl_count_weights(*m);
+  TL_TRY(write_all(cli, *m, v, false, s));
+  if (over)
+    TL_TRY(start_over(cli, m, s));
   if (wants(v, true)) {
-    TL_TRY(run_passes(cli, m, TL_STAGE_AIR, s));
-    s->nodes_npu = tl_module_count_nodes(m);
-    TL_TRY(write_all(cli, m, v, true, s));
+    TL_TRY(run_passes(cli, *m, TL_STAGE_AIR, s));
+    s->nodes_npu = tl_module_count_nodes(*m);
+    TL_TRY(write_all(cli, *m, v, true, s));
   }
-  s->module_bytes = tl_module_bytes(m);
+  s->module_bytes = tl_module_bytes(*m);
   TL_TRY(tl_fusion_result_write(cli));
-  return tl_output_depfile(cli, m, v);
+  return tl_output_depfile(cli, *m, v);
 }
 
 static void show_summary(tl_cli *cli, const tl_module *m, const tl_summary *s,
@@ -104,7 +119,7 @@ static tl_status convert(tl_cli *cli, tl_output_vec *v) {
   if (status == TL_OK)
     status = tl_fusion_result_begin(cli, m);
   if (status == TL_OK) {
-    status = transform(cli, m, v, &s);
+    status = transform(cli, &m, v, &s);
     if (status != TL_OK)
       tl_output_undo(v);
   }

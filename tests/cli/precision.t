@@ -45,9 +45,11 @@ $ tailor convert m.tir -o a.onnx 2>&1 | grep dtypes; tailor convert m.tir -o b.o
 >   dtypes   the model's own
 >   dtypes   force_fp16, the default of atc: f16 wherever an op has it
 >   dtypes   mixed_float16: f16 in ops of the white list and in gray ones behind them
-# The mode is decided once for each form.
-$ tailor convert m.tir -o m.air -o m.onnx --precision_mode=force_fp16
-! tailor: error: with a precision mode, AIR and ONNX are written by two runs
+# Both forms in one run are those of two runs; a model from standard input cannot be read twice.
+$ tailor convert m.tir -o b.air -o b.onnx --precision_mode=force_fp16 --summary=none; tailor convert m.tir -o c.air --precision_mode=force_fp16 --summary=none; tailor convert m.tir -o c.onnx --precision_mode=force_fp16 --summary=none; cmp b.air c.air && cmp b.onnx c.onnx && echo same
+> same
+$ tailor convert - -o b.air -o b.onnx --precision_mode=force_fp16 <m.tir
+! tailor: error: with a precision mode the model is read once for AIR and once for ONNX, which neither standard input nor a report of fusions allows
 !   hint: run the command once for each output
 ? 3
 # Casts of this compiler say so in AIR.
