@@ -2,6 +2,8 @@
 /* The decision table of the engine (rule_index.h). */
 #include "passes/rule_index.h"
 
+#include <math.h>
+
 #include "support/hash.h"
 
 /* Keys of rules whose root needs no certain producer; with a constant operand, and without. */
@@ -88,10 +90,18 @@ static bool add_rule(tl_rule_index *x, const tl_rule *r) {
   return true;
 }
 
+/* Does it stand among the entries that are sorted by number? */
+static bool is_ranked(const tl_rule_signature *s) { return s->numbered && isfinite(s->number); }
+
+/* Within a key: rules that ask for no number, then the others by their number. */
 static int by_key(const void *a, const void *b) {
   const tl_rule_entry *x = a, *y = b;
   if (x->key != y->key)
     return x->key < y->key ? -1 : 1;
+  if (is_ranked(&x->wants) != is_ranked(&y->wants))
+    return is_ranked(&x->wants) ? 1 : -1;
+  if (is_ranked(&x->wants) && x->wants.number != y->wants.number)
+    return x->wants.number < y->wants.number ? -1 : 1;
   return (x->rule->index > y->rule->index) - (x->rule->index < y->rule->index);
 }
 
@@ -113,8 +123,9 @@ static bool fill_slots(tl_rule_index *x) {
   for (uint32_t i = 0; i < x->entries.n; i++) {
     tl_rule_slot *s = slot_of(x, x->entries.at[i].key);
     if (s->n == 0)
-      *s = (tl_rule_slot){x->entries.at[i].key, i, 0};
+      *s = (tl_rule_slot){x->entries.at[i].key, i, 0, 0};
     s->n++;
+    s->n_plain += !is_ranked(&x->entries.at[i].wants);
   }
   return true;
 }
@@ -217,17 +228,47 @@ static void look(visit *v, const tl_rule_signature *wants) {
   }
 }
 
+static void visit_entry(visit *v, const tl_rule_entry *at) {
+  const tl_rule_signature *wants = &at->wants;
+  if ((wants->near & ~v->has.near) || wants->constant > v->has.constant)
+    return;
+  look(v, wants);
+  if (!(wants->far & ~v->has.far) &&
+      !(wants->numbered && v->has.numbered && !is_near(v->has.number, wants->number)))
+    v->fn(v->user, v->node, at->rule);
+}
+
+/* The first of some entries, which are sorted by number, whose number is not below. */
+static const tl_rule_entry *at_least(const tl_rule_entry *at, const tl_rule_entry *end,
+                                     double number) {
+  while (at < end) {
+    const tl_rule_entry *middle = at + (end - at) / 2;
+    if (middle->wants.number < number)
+      at = middle + 1;
+    else
+      end = middle;
+  }
+  return at;
+}
+
+/* Rules with a number are looked at only near the number that the node has. */
 static void visit_key(visit *v, uint64_t key) {
   const tl_rule_slot *s = slot_of(v->x, key);
   const tl_rule_entry *at = v->x->entries.at + s->first;
-  for (const tl_rule_entry *end = at + s->n; at < end; at++) {
-    const tl_rule_signature *wants = &at->wants;
-    if ((wants->near & ~v->has.near) || wants->constant > v->has.constant)
-      continue;
-    look(v, wants);
-    if (!(wants->far & ~v->has.far) &&
-        !(wants->numbered && v->has.numbered && !is_near(v->has.number, wants->number)))
-      v->fn(v->user, v->node, at->rule);
+  const tl_rule_entry *ranked = at + s->n_plain;
+  const tl_rule_entry *end = at + s->n;
+  for (; at < ranked; at++)
+    visit_entry(v, at);
+  if (at == end)
+    return;
+  look(v, &at->wants);
+  double number = v->has.number;
+  bool known = v->has.numbered && isfinite(number);
+  double reach = 11 * TL_RULE_TOLERANCE * fabs(number); /* wider than is_near has it */
+  for (at = known ? at_least(at, end, number - reach) : at; at < end; at++) {
+    if (known && at->wants.number > number + reach)
+      break;
+    visit_entry(v, at);
   }
 }
 

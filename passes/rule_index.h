@@ -25,12 +25,13 @@ typedef struct tl_rule_slot {
   uint64_t key;
   uint32_t first; /* entry */
   uint32_t n;     /* 0: free */
+  uint32_t n_plain; /* of them, in front, ask for no number; the others are sorted by it */
 } tl_rule_slot;
 
 TL_VEC(tl_rule_entry_vec, tl_rule_entry);
 
 typedef struct tl_rule_index {
-  tl_rule_entry_vec entries; /* owned, sorted by key, then order of rules */
+  tl_rule_entry_vec entries; /* owned, sorted by key, number, then order of rules */
   tl_rule_slot *slots;       /* owned */
   uint8_t *roots;            /* owned, by op id: some rule has this root */
   uint32_t mask;
