@@ -85,6 +85,23 @@ typedef enum tl_const_policy {
 /* What becomes of an op that no engine takes with its dtypes (P0201). */
 typedef enum tl_infeasible { TL_INFEASIBLE_ERROR, TL_INFEASIBLE_KEEP } tl_infeasible;
 
+/* Least and greatest number of a tensor over sample inputs. */
+typedef struct tl_measured_range {
+  tl_sv name;
+  double least;
+  double greatest;
+} tl_measured_range;
+
+/* --precision-policy=range: nodes whose numbers leave the range of the low dtype stay wide. */
+typedef struct tl_range_policy {
+  bool on;
+  double data_max;    /* greatest magnitude of computed numbers, 0: that of the low dtype */
+  double init_max;    /* likewise of constants */
+  uint64_t max_depth; /* most elements that one reduction may add up */
+  const tl_measured_range *measured;
+  uint32_t n_measured;
+} tl_range_policy;
+
 typedef struct tl_precision_config {
   tl_precision_mode mode;
   const char *mode_name; /* as the user wrote it, for messages; NULL: by default */
@@ -110,6 +127,7 @@ typedef struct tl_precision_config {
   uint32_t n_outputs;
   tl_const_policy constants;
   tl_infeasible infeasible;
+  tl_range_policy ranges;
   bool strict_mix_low; /* white ops take the low type of the mode, not the first low column */
   bool ge_colours;     /* +G alone changes nothing, as in GE */
   bool lossy_casts;    /* inserted casts cancel as in GE, values in between are not rounded */

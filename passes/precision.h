@@ -61,6 +61,7 @@ typedef struct tl_precision_choice {
   uint8_t mode;                  /* tl_precision_mode that was applied */
   uint8_t colour;                /* tl_op_colour that was applied */
   uint8_t flags;                 /* TL_CHOICE_* */
+  const char *why; /* a policy keeps it wide: a clause in the arena, else NULL */
 } tl_precision_choice;
 
 /* One tensor at one node. */

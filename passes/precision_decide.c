@@ -317,7 +317,21 @@ static const tl_judged_slot *beyond(const tl_precision_walk *w, int32_t column, 
   return NULL;
 }
 
-static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form);
+static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
+                             const char *why);
+
+/* A user who names the node or its type knows better than the policy. */
+static const char *policy_reason(const tl_precision_walk *w, tl_node_id n) {
+  return w->why && !w->op.kept && w->d->nodes[n].entry < 0 ? w->why[n] : NULL;
+}
+
+static bool lowers(const tl_precision_walk *w, int32_t column) {
+  for (uint32_t i = 0; i < w->slots.n; i++)
+    if (w->slots.at[i].original == TL_DTYPE_F32 &&
+        w->slots.at[i].port->columns[column] != TL_DTYPE_F32)
+      return true;
+  return false;
+}
 
 /* --const-policy where it is not to clamp. */
 static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
@@ -327,7 +341,7 @@ static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_pre
   if (!s || w->op.kept)
     choose(w, n, form, column);
   else if (w->d->config->constants == TL_CONST_KEEP_FP32)
-    return judge_again(w, n, form);
+    return judge_again(w, n, form, "the lower dtype cannot hold all numbers of its constant");
   else
     tl_precision_report_constant(w, n, s->value, (tl_dtype)s->port->columns[column], count);
   return TL_OK;
@@ -336,7 +350,8 @@ static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_pre
 static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   int32_t column;
   find_producers(w);
-  uint64_t key = tl_precision_memo_key(w, form);
+  const char *why = policy_reason(w, n);
+  uint64_t key = why || w->op.policy ? 0 : tl_precision_memo_key(w, form);
   if (tl_precision_recall(w, form, key, &column)) {
     choose(w, n, form, column);
     return TL_OK;
@@ -366,6 +381,8 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
   if (column < 0)
     return give_up(w, n, NULL, "P0203");
   tl_precision_remember(w, form, key, column);
+  if (why && lowers(w, column))
+    return judge_again(w, n, form, why);
   if (w->d->config->constants >= TL_CONST_KEEP_FP32)
     return hold_constants(w, n, form, column);
   choose(w, n, form, column);
@@ -373,8 +390,10 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
 }
 
 /* As if the list of kept nodes named it. */
-static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
-  w->op.kept = true;
+static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
+                             const char *why) {
+  w->d->nodes[n].why = why;
+  w->op.kept = w->op.policy = true;
   w->op.forced16 = false;
   w->custom = NULL;
   return judge_gathered(w, n, form);

@@ -2,6 +2,7 @@
 /* What options and lists say about single nodes, and about the signature of the model. */
 #include "ir/trace.h"
 #include "passes/precision_glob.h"
+#include "passes/precision_ranges.h"
 #include "passes/precision_walk.h"
 #include "passes/values.h"
 
@@ -81,6 +82,7 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   w->used_keep = tl_arena_calloc(arena, d->config->n_keep + 1U, 1);
   w->used_custom = tl_arena_calloc(arena, d->config->n_custom + 1U, 1);
   w->used_to_float = tl_arena_calloc(arena, d->config->n_to_float + 1U, 1);
+  TL_TRY(tl_precision_ranges_find(m, d->config, arena, &w->why, NULL));
   w->forms = tl_precision_forms_create(m, w->options, arena);
   if (!d->nodes || !d->uses || !d->values || !variables || !w->used_keep || !w->used_custom ||
       !w->used_to_float || !w->forms || !enter_names(w))

@@ -209,7 +209,7 @@ tl_precision_match tl_precision_judge(tl_judged_op *op, const tl_judged_tensor *
   tl_precision_match found;
   tl_precision_rule by = TL_BY_MODE;
   if (op->kept || op->sensitive) {
-    *rule = op->kept ? TL_BY_KEPT : TL_BY_SENSITIVE;
+    *rule = op->policy ? TL_BY_POLICY : op->kept ? TL_BY_KEPT : TL_BY_SENSITIVE;
     return allow_fp16(op, t, s, TL_DTYPE_NONE, false, &by);
   }
   if (op->inherits) {

@@ -51,7 +51,8 @@ typedef struct tl_judged_op {
   tl_op_colour colour;
   bool cube;      /* a matrix op */
   bool view;      /* no kernel of its own */
-  bool kept;      /* keep_dtype */
+  bool kept;      /* keep_dtype, or */
+  bool policy;    /* what --precision-policy or --const-policy found; then kept is set too */
   bool sensitive; /* its dtypes are its meaning */
   bool inherits;  /* told to follow its predecessor */
   bool strict;    /* --strict-mix-low */

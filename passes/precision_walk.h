@@ -31,6 +31,7 @@ typedef struct tl_precision_walk {
   const tl_options *options;
   tl_precision *d;
   tl_precision_forms *forms;
+  const char *const *why; /* by node id: what the policy has against lowering; NULL: no policy */
   tl_arena *arena;
   const bool *variables; /* by value id: inputs that are training states */
   tl_map named_keep;     /* symbol of a node name -> entry */

@@ -96,8 +96,9 @@ static const char *sentence(const tl_precision_slot *s, bool output) {
   return tl_precision_rule_sentence((tl_precision_rule)s->rule);
 }
 
-static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output) {
-  tl_buf_add_z(out, sentence(s, output));
+static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
+                       const char *why) {
+  tl_buf_add_z(out, s->rule == TL_BY_POLICY && why ? why : sentence(s, output));
   if (s->from)
     tl_buf_printf(out, ": `%.*s` is %s", TL_SV_ARG(tl_value_name(x->m, s->from)),
                   dtype_name(x->d->values[s->from].chosen));
@@ -112,19 +113,20 @@ static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, b
     tl_buf_add_z(out, "; the op takes no wider one");
 }
 
-static void add_slot_text(view *x, const tl_precision_slot *s, const char *port, bool output) {
+static void add_slot_text(view *x, const tl_precision_slot *s, const char *port, bool output,
+                          const char *why) {
   tl_buf_printf(&x->nodes, "  %-12s %-4s", port, dtype_name(s->original));
   if (s->chosen != s->original)
     tl_buf_printf(&x->nodes, " -> %-4s  ", dtype_name(s->chosen));
   else
     tl_buf_add_z(&x->nodes, "          ");
   tl_buf_printf(&x->nodes, "%s: ", tl_precision_rule_name((tl_precision_rule)s->rule));
-  add_reason(x, &x->nodes, s, output);
+  add_reason(x, &x->nodes, s, output, why);
   tl_buf_add_char(&x->nodes, '\n');
 }
 
 static void add_slot_json(view *x, const tl_precision_slot *s, const char *port, bool output,
-                          uint32_t index, tl_value_id v) {
+                          uint32_t index, tl_value_id v, const char *why) {
   tl_buf *out = &x->nodes;
   bool first = true;
   tl_buf text;
@@ -146,7 +148,7 @@ static void add_slot_json(view *x, const tl_precision_slot *s, const char *port,
     tl_json_key(out, "follows", &first);
     tl_json_string(out, tl_value_name(x->m, s->from));
   }
-  add_reason(x, &text, s, output);
+  add_reason(x, &text, s, output, why);
   tl_json_key(out, "reason", &first);
   tl_json_string(out, tl_buf_view(&text));
   tl_buf_add_z(out, "}");
@@ -162,12 +164,12 @@ static void add_slot(view *x, tl_node_id n, bool output, uint32_t index, bool *f
     return;
   const char *port = port_name(x, n, output, index);
   if (!x->json) {
-    add_slot_text(x, s, port, output);
+    add_slot_text(x, s, port, output, x->d->nodes[n].why);
     return;
   }
   tl_buf_add_z(&x->nodes, *first ? "\n    " : ",\n    ");
   *first = false;
-  add_slot_json(x, s, port, output, index, v);
+  add_slot_json(x, s, port, output, index, v, x->d->nodes[n].why);
 }
 
 static void add_head_text(view *x, tl_node_id n) {

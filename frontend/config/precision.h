@@ -41,6 +41,15 @@ tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_precision_config *out) TL_NODISCARD;
 
+/* --ranges: {"tensors": [{"name": NAME, "min": N, "max": N, ...}, ...]}, as run --record-ranges
+ * writes it, or {NAME: {"min": N, "max": N}, ...}; other members are skipped, and so is a tensor
+ * whose min or max is null: it had no finite number. E21001 not there, E21002 no such
+ * file in form. */
+tl_status tl_read_ranges(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                         tl_range_policy *out) TL_NODISCARD;
+tl_status tl_read_ranges_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
+                              tl_range_policy *out) TL_NODISCARD;
+
 /* --amp-level: mode of a level and whether lists count in it; false for a name that is none. */
 bool tl_amp_level_mode(tl_sv name, bool bfloat, tl_precision_mode *mode, bool *lists_count);
 /* Colours of a level that exists, under the edits that *c has already. */

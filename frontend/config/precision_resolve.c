@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of precision together: which mode is in force, and what may not be combined. */
+#include <stdlib.h>
+
 #include "frontend/config/precision.h"
 
 static const char *mixed_names(bool v2) {
@@ -126,6 +128,26 @@ static tl_const_policy const_policy(const tl_settings *s) {
   return clip ? TL_CONST_CLAMP : TL_CONST_INFINITE;
 }
 
+static double number_of(const tl_settings *s, tl_option_id id) {
+  return strtod(tl_settings_get(s, id), NULL); /* digits; "" is 0, the default */
+}
+
+static tl_status read_policy(tl_settings *s, tl_diag *d) {
+  static const tl_option_id needs[] = {TL_OPTION_RANGES, TL_OPTION_DATA_MAX, TL_OPTION_INIT_MAX,
+                                       TL_OPTION_MAX_REDUCTION_DEPTH};
+  tl_range_policy *p = &s->precision.ranges;
+  p->on = tl_settings_get(s, TL_OPTION_PRECISION_POLICY)[0] == 'r';
+  for (size_t i = 0; !p->on && i < sizeof needs / sizeof *needs; i++)
+    if (s->value[needs[i]])
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, needs[i]),
+                          "counts only with --precision-policy=range");
+  p->data_max = number_of(s, TL_OPTION_DATA_MAX);
+  p->init_max = number_of(s, TL_OPTION_INIT_MAX);
+  p->max_depth = strtoull(tl_settings_get(s, TL_OPTION_MAX_REDUCTION_DEPTH), NULL, 10);
+  const char *path = s->value[TL_OPTION_RANGES];
+  return path ? tl_read_ranges(d, &s->arena, tl_at_option(s, TL_OPTION_RANGES), path, p) : TL_OK;
+}
+
 tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   tl_precision_config *c = &s->precision;
   tl_option_id by;
@@ -137,6 +159,7 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   if (by == TL_OPTION_AMP_LEVEL)
     TL_TRY(tl_apply_amp_level(d, &s->arena, tl_at_option(s, by), amp_level(s), c));
   TL_TRY(read_texts(s, d));
+  TL_TRY(read_policy(s, d));
   c->constants = const_policy(s);
   c->ge_colours = tl_settings_has(s, TL_OPTION_GE_COLOURS);
   c->lossy_casts = tl_settings_get(s, TL_OPTION_LOSSY_CAST_REMOVAL)[0] == 'g';

@@ -12,14 +12,15 @@ static tl_status read_any(unsigned which, tl_diag *d, tl_arena *a, tl_sv text,
   static const tl_out_node node = {{"n", 1}, 0, true};
   tl_options options = {.out_nodes = &node, .n_out_nodes = 1};
   tl_impl_config modes = {0};
-  switch (which % 7) {
+  switch (which % 8) {
   case 0: return tl_read_mixlist_text(d, a, "fuzz", text, out);
   case 1: return tl_read_keep_dtype_text(d, a, "fuzz", text, out);
   case 2: return tl_read_custom_dtypes_text(d, a, "fuzz", text, out);
   case 3: return tl_read_output_type(d, a, (tl_location){0}, text, &options, out);
   case 4: return tl_read_to_float(d, a, (tl_location){0}, text, out);
   case 5: return tl_read_impl_modes_text(d, a, "fuzz", text, &modes);
-  default: return tl_read_fp16_inputs(d, a, (tl_location){0}, text, out);
+  case 6: return tl_read_fp16_inputs(d, a, (tl_location){0}, text, out);
+  default: return tl_read_ranges_text(d, a, "fuzz", text, &out->ranges);
   }
 }
 

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "passes/precision_ranges.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/ops_gen.h"
+#include "ir/tensor_count.h"
+#include "support/map.h"
+
+enum { GUARDED = 1, SHIFTS = 2, DEEP = 4, RISKY = 8, WEIGHS = 16, MASKED = 32 };
+
+typedef struct range_op {
+  uint8_t kind;
+  uint8_t flags;
+  double low;
+  double high;
+} range_op;
+
+static const range_op rows[] = {
+#define RANGE(op, kind, low, high, flags) [TL_OP_##op] = {TL_RANGE_##kind, flags, low, high},
+#include "passes/range_ops.tbl"
+};
+
+typedef struct range_walk {
+  tl_module *m;
+  const tl_range_policy *policy;
+  tl_arena *arena;
+  tl_dtype low; /* what the mode lowers to, F16 or BF16 */
+  double data_max;
+  double init_max;
+  tl_interval *values;
+  bool *known; /* by value id: a constant that was read */
+  const char **why;
+  tl_map measured; /* symbol of a value's name -> entry */
+  tl_buf text;
+} range_walk;
+
+static const range_op *row_of(const range_walk *w, tl_node_id n) {
+  static const range_op none = {TL_RANGE_NONE, 0, 0, 0};
+  tl_op_id op = tl_node_get(w->m, n)->op;
+  return op < sizeof rows / sizeof *rows ? &rows[op] : &none;
+}
+
+static bool is_f32(const range_walk *w, tl_value_id v) {
+  return v && tl_type_dtype(w->m, tl_value_type(w->m, v)) == TL_DTYPE_F32;
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+/* Infinite elements, which the counts of finite ones leave out. */
+static void add_infinite(const range_walk *w, const tl_tensor *t, tl_interval *x) {
+  uint64_t n = tl_tensor_elements(w->m, t);
+  for (uint64_t i = 0; i < n && !(isinf(x->low) && isinf(x->high)); i++) {
+    double v;
+    if (!tl_tensor_float_at(w->m, t, i, &v))
+      *x = tl_interval_unknown(); /* computed when read */
+    else if (isinf(v) && v < 0)
+      x->low = v;
+    else if (isinf(v))
+      x->high = v;
+  }
+}
+
+static tl_interval read_constant(const range_walk *w, const tl_tensor *t) {
+  tl_float_counts c;
+  uint64_t n = tl_tensor_elements(w->m, t);
+  if (!tl_tensor_count(t, w->low, &c) || c.nan)
+    return tl_interval_unknown();
+  tl_interval x = {c.least, c.greatest, TL_RANGE_TIGHT};
+  if (x.low > x.high)
+    x.low = x.high = 0;
+  if (c.infinite)
+    add_infinite(w, t, &x);
+  if (n && c.flushed == n)
+    x.flags |= TL_RANGE_FRAGILE;
+  return x;
+}
+
+static tl_interval interval_of(range_walk *w, tl_value_id v) {
+  const tl_tensor *t = tl_value_constant(w->m, v);
+  if (t && !w->known[v]) {
+    w->known[v] = true;
+    w->values[v] = read_constant(w, t);
+  }
+  return w->values[v];
+}
+
+/* ---- where values go ------------------------------------------------------------------------- */
+
+enum { FAR = 4 }; /* nodes between a mask and its Softmax, an epsilon and its Div */
+
+/* Is some use of v, through ops that carry it on, of an op with one of these flags? */
+static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned through,
+                    unsigned left) {
+  unsigned uses = 0;
+  TL_FOR_USES(w->m, v, u) {
+    tl_node_id n = tl_use_get(w->m, u)->user;
+    const range_op *row = row_of(w, n);
+    const tl_node *node = tl_node_get(w->m, n);
+    if (row->flags & flags)
+      return true;
+    bool carries = (row->flags & through) || row->kind == TL_RANGE_SAME;
+    if (left && carries && node->n_results && ++uses <= FAR &&
+        reaches(w, node->results, flags, through, left - 1))
+      return true;
+  }
+  return false;
+}
+
+static bool masks_softmax(const range_walk *w, tl_node_id n) {
+  unsigned carry = WEIGHS;
+  return (row_of(w, n)->flags & WEIGHS) &&
+         reaches(w, tl_node_get(w->m, n)->results, MASKED, carry, FAR);
+}
+
+/* ---- reasons --------------------------------------------------------------------------------- */
+
+static void start_text(range_walk *w, const char *before, tl_value_id v, const char *after) {
+  tl_buf_clear(&w->text);
+  tl_buf_printf(&w->text, "%s `%.*s` %s", before, TL_SV_ARG(tl_value_name(w->m, v)), after);
+}
+
+static bool constant_speaks(range_walk *w, tl_node_id n, tl_value_id v, bool *mask) {
+  tl_interval x = interval_of(w, v);
+  const range_op *row = row_of(w, n);
+  double most = tl_interval_magnitude(&x);
+  const tl_node *node = tl_node_get(w->m, n);
+  if (most > w->init_max) {
+    *mask = x.high <= w->init_max && x.low <= -1e4 && masks_softmax(w, n);
+    if (!*mask && isfinite(most)) {
+      start_text(w, "the constant", v, "holds ");
+      tl_buf_printf(&w->text, "%.6g, beyond %.6g", x.high == most ? x.high : x.low, w->init_max);
+    } else if (!*mask) {
+      start_text(w, "the constant", v, "holds numbers that are not finite");
+    }
+    return !*mask;
+  }
+  if (!(x.flags & TL_RANGE_FRAGILE))
+    return false;
+  bool guarded = (row->flags & GUARDED) != 0;
+  if (!guarded && !((row->flags & SHIFTS) && reaches(w, node->results, GUARDED, SHIFTS, FAR)))
+    return false;
+  start_text(w, "the constant", v, "would become 0, and ");
+  tl_buf_add_z(&w->text, guarded ? "the op needs it" : "an op behind it needs it");
+  return true;
+}
+
+static const tl_measured_range *measured(const range_walk *w, tl_value_id v) {
+  uint32_t i;
+  tl_symbol name = tl_value_get(w->m, v)->name;
+  return name && tl_map_find(&w->measured, name, &i) ? &w->policy->measured[i] : NULL;
+}
+
+static bool measure_speaks(range_walk *w, tl_value_id v) {
+  const tl_measured_range *r = measured(w, v);
+  bool masked = (w->values[v].flags & TL_RANGE_MASKED) != 0;
+  if (r && (r->greatest > w->data_max || (r->least < -w->data_max && !masked))) {
+    start_text(w, "", v, "was measured at ");
+    tl_buf_printf(&w->text, "%.6g, beyond %.6g",
+                  r->greatest > w->data_max ? r->greatest : r->least, w->data_max);
+    return true;
+  }
+  return false;
+}
+
+static bool value_speaks(range_walk *w, tl_node_id n, tl_value_id v) {
+  if (measure_speaks(w, v))
+    return true;
+  if ((w->values[v].flags & TL_RANGE_FRAGILE) && (row_of(w, n)->flags & GUARDED)) {
+    start_text(w, "", v, "carries an epsilon that would become 0");
+    return true;
+  }
+  if (w->values[v].flags & TL_RANGE_LARGE) {
+    start_text(w, "", v, "may be beyond the lower dtype");
+    return true;
+  }
+  return false;
+}
+
+static bool result_speaks(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in) {
+  const range_op *row = row_of(w, n);
+  tl_interval *y = &w->values[tl_node_get(w->m, n)->results];
+  double most = fmax(y->high, y->flags & TL_RANGE_MASKED ? 0 : -y->low);
+  bool risky = row->flags & RISKY;
+  if (risky && row->kind == TL_RANGE_POW) /* lower powers are near enough to linear */
+    risky = n_in > 1 && in[1].low >= 2;
+  if (most <= w->data_max || (!risky && !(y->flags & TL_RANGE_TIGHT)))
+    return false;
+  if (isinf(most) && !risky)
+    return false;
+  y->flags |= TL_RANGE_LARGE;
+  tl_buf_clear(&w->text);
+  if (isinf(most))
+    tl_buf_add_z(&w->text, "it grows fast and nothing bounds its operand");
+  else
+    tl_buf_printf(&w->text, "its result may reach %.6g, beyond %.6g",
+                  y->high == most ? y->high : y->low, w->data_max);
+  return true;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static double dim_at(const tl_type *t, int64_t axis) {
+  axis += axis < 0 ? t->rank : 0;
+  return axis < 0 || axis >= t->rank || !tl_dim_is_static(t->dims[axis]) ? 0
+                                                                         : (double)t->dims[axis];
+}
+
+static double dims_from(const tl_type *t, int64_t axis) {
+  double n = t->rank > 0 ? 1 : 0;
+  for (int64_t i = axis < 0 ? axis + t->rank : axis; i < t->rank; i++)
+    n *= dim_at(t, i);
+  return n;
+}
+
+/* Elements of operand 0 that a reduction combines into one; 0: not known. */
+static double reduced_elements(const range_walk *w, tl_node_id n, const tl_type *x) {
+  const tl_node *node = tl_node_get(w->m, n);
+  tl_value_id v = node->n_operands > 1 ? tl_operand(w->m, n, 1) : TL_NO_VALUE;
+  const tl_tensor *axes = v ? tl_value_constant(w->m, v) : NULL;
+  uint64_t count = axes ? tl_tensor_elements(w->m, axes) : 0;
+  if (v && !axes)
+    return 0;
+  if (count == 0)
+    return tl_node_attr_int(w->m, n, TL_SYM_noop_with_empty_axes, 0) ? 1 : dims_from(x, 0);
+  double product = 1;
+  for (uint64_t i = 0; i < count; i++) {
+    int64_t axis;
+    if (!tl_tensor_int_at(w->m, axes, i, &axis))
+      return 0;
+    product *= dim_at(x, axis);
+  }
+  return product;
+}
+
+static double combined(const range_walk *w, tl_node_id n, const range_op *row) {
+  tl_value_id v = tl_node_get(w->m, n)->n_operands ? tl_operand(w->m, n, 0) : TL_NO_VALUE;
+  const tl_type *x = tl_type_get(w->m, v ? tl_value_type(w->m, v) : TL_NO_TYPE);
+  if (x->kind != TL_KIND_TENSOR || x->rank < 0)
+    return 0;
+  if (row->kind == TL_RANGE_NORM)
+    return dims_from(x, tl_node_attr_int(w->m, n, TL_SYM_axis, -1));
+  if (row->kind == TL_RANGE_PRODUCT && tl_node_get(w->m, n)->op == TL_OP_MatMul)
+    return dim_at(x, -1);
+  if (row->kind == TL_RANGE_PRODUCT) { /* a convolution: the weights of one output channel */
+    tl_value_id f = tl_operand(w->m, n, 1);
+    const tl_type *t = tl_type_get(w->m, f ? tl_value_type(w->m, f) : TL_NO_TYPE);
+    return t->kind == TL_KIND_TENSOR && t->rank > 1 ? dims_from(t, 1) : 0;
+  }
+  bool sums = row->kind >= TL_RANGE_SUM || (row->flags & DEEP);
+  return sums ? reduced_elements(w, n, x) : 0;
+}
+
+static bool depth_speaks(range_walk *w, const range_op *row, double elements) {
+  if (!(row->flags & DEEP) || elements <= (double)w->policy->max_depth)
+    return false;
+  tl_buf_clear(&w->text);
+  tl_buf_printf(&w->text, "it adds up %.0f elements, more than %llu", elements,
+                (unsigned long long)w->policy->max_depth);
+  return true;
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+/* x - max(x), which is how a softmax keeps its exponents small. */
+static bool less_greatest(const range_walk *w, tl_node_id n) {
+  const tl_node *node = tl_node_get(w->m, n);
+  tl_node_id p = node->op == TL_OP_Sub ? tl_value_producer(w->m, tl_operand(w->m, n, 1)) : 0;
+  return p && tl_node_get(w->m, p)->op == TL_OP_ReduceMax &&
+         tl_operand(w->m, p, 0) == tl_operand(w->m, n, 0);
+}
+
+/* The operands whose order matters; those of unions are joined into one. */
+static uint32_t operands(range_walk *w, tl_node_id n, const range_op *row, tl_interval *in) {
+  const tl_node *node = tl_node_get(w->m, n);
+  bool any = row->kind == TL_RANGE_UNION || row->kind == TL_RANGE_MIN || row->kind == TL_RANGE_MAX;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < node->n_operands && (any || i < TL_RANGE_OPERANDS); i++) {
+    tl_value_id v = tl_operand(w->m, n, i);
+    if (any && !is_f32(w, v))
+      continue;
+    tl_interval x = v ? interval_of(w, v) : tl_interval_unknown();
+    if (!v && row->kind == TL_RANGE_NORM)
+      x = (tl_interval){0, 0, TL_RANGE_TIGHT};
+    if (any && count == 1) {
+      tl_interval both[2] = {in[0], x};
+      in[0] = tl_interval_apply((tl_range_kind)row->kind, 0, both, 2, 0);
+    } else {
+      in[count++] = x;
+    }
+  }
+  return count;
+}
+
+static uint8_t carried_flags(range_walk *w, tl_node_id n, const range_op *row) {
+  const tl_node *node = tl_node_get(w->m, n);
+  unsigned flags = row->kind == TL_RANGE_SAME || (row->flags & SHIFTS) ? TL_RANGE_FRAGILE : 0;
+  flags |= row->kind == TL_RANGE_SAME ? TL_RANGE_LARGE : 0;
+  flags |= row->flags & WEIGHS ? TL_RANGE_MASKED : 0;
+  unsigned found = 0;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    if (is_f32(w, tl_operand(w->m, n, i)))
+      found |= w->values[tl_operand(w->m, n, i)].flags & flags;
+  return (uint8_t)found;
+}
+
+/* A result of f16 says something as long as it does not overflow, one of bf16 is too coarse. */
+static tl_interval as_dtype(const range_walk *w, tl_value_id v, tl_interval y) {
+  tl_dtype d = tl_type_dtype(w->m, tl_value_type(w->m, v));
+  if (d != TL_DTYPE_F32 && (d != TL_DTYPE_F16 || tl_interval_magnitude(&y) > 65504))
+    return tl_interval_unknown();
+  if (d == TL_DTYPE_F16 && y.low > 0 && y.low < 1e-4)
+    y.low = 0;
+  return y;
+}
+
+static void set_results(range_walk *w, tl_node_id n, tl_interval y) {
+  const tl_node *node = tl_node_get(w->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_value_id v = node->results + i;
+    const tl_measured_range *r = measured(w, v);
+    bool told = i == 0 || row_of(w, n)->kind == TL_RANGE_SAME;
+    w->values[v] = told ? as_dtype(w, v, y) : tl_interval_unknown();
+    if (r && r->least <= y.high && r->greatest >= y.low) {
+      w->values[v].low = fmax(w->values[v].low, r->least);
+      w->values[v].high = fmin(w->values[v].high, r->greatest);
+    }
+  }
+}
+
+static tl_interval result_of(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
+                             double elements) {
+  const range_op *row = row_of(w, n);
+  if (row->kind == TL_RANGE_FIXED)
+    return (tl_interval){row->low, row->high, TL_RANGE_TIGHT};
+  tl_interval y = tl_interval_apply((tl_range_kind)row->kind, row->low, in, n_in, elements);
+  if (less_greatest(w, n))
+    y.high = fmin(y.high, 0);
+  y.flags |= carried_flags(w, n, row);
+  return y;
+}
+
+static bool operand_speaks(range_walk *w, tl_node_id n, bool *mask) {
+  const tl_node *node = tl_node_get(w->m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(w->m, n, i);
+    bool masks = false;
+    if (!is_f32(w, v))
+      continue;
+    if (tl_value_constant(w->m, v) ? constant_speaks(w, n, v, &masks) : value_speaks(w, n, v))
+      return true;
+    *mask = *mask || masks;
+  }
+  return false;
+}
+
+static bool result_was_measured(range_walk *w, tl_node_id n) {
+  const tl_node *node = tl_node_get(w->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (is_f32(w, node->results + i) && measure_speaks(w, node->results + i))
+      return true;
+  return false;
+}
+
+static tl_status visit(range_walk *w, tl_node_id n) {
+  const range_op *row = row_of(w, n);
+  const tl_node *node = tl_node_get(w->m, n);
+  tl_interval in[TL_RANGE_OPERANDS];
+  bool mask = false;
+  if (node->n_results == 0)
+    return TL_OK;
+  bool speaks = operand_speaks(w, n, &mask);
+  uint32_t n_in = operands(w, n, row, in);
+  double elements = combined(w, n, row);
+  tl_interval y = result_of(w, n, in, n_in, elements);
+  y.flags |= mask ? TL_RANGE_MASKED : 0;
+  set_results(w, n, y);
+  if (is_f32(w, node->results) && result_speaks(w, n, in, n_in))
+    speaks = true;
+  if (!speaks && is_f32(w, node->results))
+    speaks = depth_speaks(w, row, elements) || result_was_measured(w, n);
+  if (!speaks)
+    return TL_OK;
+  tl_sv text = tl_sv_trim(tl_buf_view(&w->text));
+  w->why[n] = tl_arena_copy(w->arena, text.p, text.n);
+  return w->text.failed || !w->why[n] ? TL_NO_MEMORY : TL_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tl_dtype low_of(const tl_precision_config *c) {
+  tl_dtype low = tl_precision_mode_get(c->mode)->low;
+  if (!c->ranges.on || (low == TL_DTYPE_NONE && c->mode != TL_PRECISION_FORCE_FP32))
+    return TL_DTYPE_NONE;
+  return low == TL_DTYPE_BF16 ? low : TL_DTYPE_F16;
+}
+
+static tl_status sweep(range_walk *w) {
+  for (uint32_t i = 0; i < w->policy->n_measured; i++) {
+    tl_symbol s = tl_symbol_find(&w->m->symbols, w->policy->measured[i].name);
+    if (s != TL_NO_SYMBOL && s != 0 && !tl_map_set(&w->measured, s, i))
+      return TL_NO_MEMORY;
+  }
+  for (uint32_t v = 0; v < tl_module_value_end(w->m); v++)
+    w->values[v] = tl_interval_unknown();
+  for (uint32_t i = 0; i < w->m->graphs.n; i++) {
+    const tl_graph *g = w->m->graphs.at[i];
+    if (g->erased)
+      continue;
+    for (uint32_t k = 0; k < g->inputs.n; k++) {
+      const tl_measured_range *r = measured(w, g->inputs.at[k]);
+      if (r)
+        w->values[g->inputs.at[k]] = (tl_interval){r->least, r->greatest, 0};
+    }
+    TL_FOR_NODES(w->m, g, n)
+      TL_TRY(visit(w, n));
+  }
+  return TL_OK;
+}
+
+tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, tl_arena *arena,
+                                   const char *const **why, const tl_interval **values) {
+  range_walk w = {.m = m, .policy = &c->ranges, .arena = arena, .low = low_of(c)};
+  double most = w.low == TL_DTYPE_BF16 ? 3.38953139e38 : 65504;
+  *why = NULL;
+  if (w.low == TL_DTYPE_NONE)
+    return TL_OK;
+  w.data_max = c->ranges.data_max > 0 ? c->ranges.data_max : most;
+  w.init_max = c->ranges.init_max > 0 ? c->ranges.init_max : most;
+  w.values = tl_arena_alloc(arena, (tl_module_value_end(m) + 1U) * sizeof *w.values);
+  w.known = tl_arena_calloc(arena, tl_module_value_end(m) + 1U, sizeof *w.known);
+  w.why = tl_arena_calloc(arena, tl_module_node_end(m) + 1U, sizeof *w.why);
+  tl_buf_init(&w.text);
+  tl_status status = w.values && w.known && w.why ? sweep(&w) : TL_NO_MEMORY;
+  tl_buf_release(&w.text);
+  tl_map_release(&w.measured);
+  *why = (const char *const *)w.why;
+  if (values)
+    *values = w.values;
+  return status == TL_OK ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
+                                           "out of memory");
+}
