@@ -24,6 +24,9 @@ import golden_runner  # noqa: E402
 import rulefile  # noqa: E402
 
 RANDOM = 'it draws random numbers, which are others in ONNX Runtime'
+# Messages of models that are right and that ONNX Runtime does not run: no kernel for the dtypes; it
+# reads tables of the whole head as tables of the rotated part, as its own contrib op has them.
+LACKS = ('Could not find an implementation', "Input 'cos_cache' dimension 2 should be same")
 TOLERANCES = {'exact': ('0', '0'), 'reassociating': ('1e-4', '1e-5'),
               'approximate': ('1e-2', '1e-3')}
 
@@ -123,7 +126,7 @@ def main():
         else:
             failed.append(cells)
     for name, reason in skipped:
-        lacks_kernel = reason == RANDOM or 'Could not find an implementation' in reason
+        lacks_kernel = reason == RANDOM or any(message in reason for message in LACKS)
         if '/rules/' in name and name.endswith(':1') and not lacks_kernel:  # each rule runs
             failed.append((name, 'does not run', reason))
         else:
