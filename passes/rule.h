@@ -12,9 +12,9 @@
 
 enum {
   TL_RULE_LANGUAGE = 1, /* version of the language, first line of a file */
-  TL_RULE_VALUES = 48,  /* values of one rule, captured or built */
+  TL_RULE_VALUES = 60,  /* values of one rule, captured or built */
   TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
-  TL_RULE_NODES = 24,   /* nodes of one pattern; of one replacement */
+  TL_RULE_NODES = 32,   /* nodes of one pattern; of one replacement */
   TL_RULE_ARGS = 4      /* arguments of a function */
 };
 

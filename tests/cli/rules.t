@@ -157,8 +157,8 @@ $ printf 'rules 1\nrule X : cleanup {\n match { %%y = %s(%%x) }\n replace { %%y 
 $ printf 'rules 1\nrule X : cleanup {\n match { %%a,%%b,%%c,%%d,%%e,%%f,%%g,%%h,%%i = Split(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:3:34: error: more than 8 results
 ? 1
-$ printf 'rules 1\nrule X : cleanup {\n match { %%v1 = Relu(%%v0) %%v2 = Relu(%%v1) %%v3 = Relu(%%v2) %%v4 = Relu(%%v3) %%v5 = Relu(%%v4) %%v6 = Relu(%%v5) %%v7 = Relu(%%v6) %%v8 = Relu(%%v7) %%v9 = Relu(%%v8) %%v10 = Relu(%%v9) %%v11 = Relu(%%v10) %%v12 = Relu(%%v11) %%v13 = Relu(%%v12) %%v14 = Relu(%%v13) %%v15 = Relu(%%v14) %%v16 = Relu(%%v15) %%v17 = Relu(%%v16) %%v18 = Relu(%%v17) %%v19 = Relu(%%v18) %%v20 = Relu(%%v19) %%v21 = Relu(%%v20) %%v22 = Relu(%%v21) %%v23 = Relu(%%v22) %%v24 = Relu(%%v23) %%v25 = Relu(%%v24) }\n replace { %%v25 = Relu(%%v0) }\n}\n' >f; tailor passes --rules=f
-! f:3:423: error: more than 24 nodes
+$ printf 'rules 1\nrule X : cleanup {\n match { %%v1 = Relu(%%v0) %%v2 = Relu(%%v1) %%v3 = Relu(%%v2) %%v4 = Relu(%%v3) %%v5 = Relu(%%v4) %%v6 = Relu(%%v5) %%v7 = Relu(%%v6) %%v8 = Relu(%%v7) %%v9 = Relu(%%v8) %%v10 = Relu(%%v9) %%v11 = Relu(%%v10) %%v12 = Relu(%%v11) %%v13 = Relu(%%v12) %%v14 = Relu(%%v13) %%v15 = Relu(%%v14) %%v16 = Relu(%%v15) %%v17 = Relu(%%v16) %%v18 = Relu(%%v17) %%v19 = Relu(%%v18) %%v20 = Relu(%%v19) %%v21 = Relu(%%v20) %%v22 = Relu(%%v21) %%v23 = Relu(%%v22) %%v24 = Relu(%%v23) %%v25 = Relu(%%v24) %%v26 = Relu(%%v25) %%v27 = Relu(%%v26) %%v28 = Relu(%%v27) %%v29 = Relu(%%v28) %%v30 = Relu(%%v29) %%v31 = Relu(%%v30) %%v32 = Relu(%%v31) %%v33 = Relu(%%v32) }\n replace { %%v33 = Relu(%%v0) }\n}\n' >f; tailor passes --rules=f
+! f:3:567: error: more than 32 nodes
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Softmax(%%x) {axis} }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:3:32: error: expected '=', found '}'
