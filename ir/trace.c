@@ -2,6 +2,8 @@
 /* Trace-back of fused nodes (trace.h). */
 #include "ir/trace.h"
 
+#include "ir/marks.h"
+
 /* A chain of fusions names what it is made of, not all of a deep network. */
 enum { LONGEST_LIST = 16384 };
 
@@ -110,10 +112,25 @@ static tl_status put_list(tl_module *m, const tl_node_id *taken, uint32_t n, tl_
   return status;
 }
 
+/* The nodes taken agree in their marks. */
+static tl_status inherit_marks(tl_module *m, tl_node_id from, tl_pair *pairs, uint32_t *n) {
+  for (uint32_t i = 0; i < TL_N_MARKS; i++) {
+    tl_sv mark = tl_node_mark(m, from, i);
+    if (mark.n == 0)
+      continue;
+    tl_symbol key = tl_module_intern(m, tl_sv_from(tl_mark_key(i)));
+    tl_symbol value = tl_module_intern(m, mark);
+    if (key == TL_NO_SYMBOL || value == TL_NO_SYMBOL)
+      return TL_NO_MEMORY;
+    pairs[(*n)++] = (tl_pair){key, value};
+  }
+  return TL_OK;
+}
+
 tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken, uint32_t n,
                           tl_sv pass, bool several) {
   uint32_t slot = tl_node_get(m, made)->extra, n_pairs = 0;
-  tl_pair *pairs = tl_arena_calloc(&m->arena, TL_N_TRACES, sizeof *pairs);
+  tl_pair *pairs = tl_arena_calloc(&m->arena, TL_N_TRACES + TL_N_MARKS, sizeof *pairs);
   if (!pairs || n == 0)
     return pairs ? TL_OK : TL_NO_MEMORY;
   TL_TRY(put_list(m, taken, n, TL_TRACE_NAMES, TL_SV(""), pairs, &n_pairs));
@@ -121,6 +138,7 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
   TL_TRY(put_list(m, taken, n, TL_TRACE_PASSES, pass, pairs, &n_pairs));
   if (several)
     TL_TRY(put(m, pairs, &n_pairs, TL_TRACE_MULTI, TL_SV("true")));
+  TL_TRY(inherit_marks(m, taken[n - 1], pairs, &n_pairs));
   tl_extra *e = tl_module_extra(m, &slot);
   if (!e)
     return TL_NO_MEMORY;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matcher: walks a rule's steps from the root, with backtracking over the orders of commutative
  * operands, over nodes that may be missing and over users of a value. */
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/rule.h"
 
@@ -542,6 +543,21 @@ static bool is_closed_node(tl_match *x, uint8_t k) {
   return true;
 }
 
+/* Marks of the device compiler that keep nodes apart, or inner nodes alive. */
+static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
+  uint32_t mark = tl_node_marks_differ(x->m, n, x->root);
+  if (mark < TL_N_MARKS) {
+    tl_match_note(x, TL_MISS_CLOSED, "ATTR_GROUP", "`%.*s` and the root differ in %s",
+                  TL_SV_ARG(where), tl_mark_key(mark));
+    return false;
+  }
+  if (n == x->root || !tl_node_asks_dump(x->m, n))
+    return true;
+  tl_match_note(x, TL_MISS_CLOSED, "DUMPABLE", "`%.*s` asks for a dump of its results",
+                TL_SV_ARG(where));
+  return false;
+}
+
 bool tl_match_is_closed(tl_match *x) {
   const tl_node *root = tl_node_get(x->m, x->root);
   for (uint8_t k = 0; k < x->rule->n_match; k++) {
@@ -554,6 +570,8 @@ bool tl_match_is_closed(tl_match *x) {
                     TL_SV_ARG(where), node->stream, root->stream);
       return false;
     }
+    if (!allows_marks(x, x->nodes[k], where))
+      return false;
     if ((node->control_in || node->control_out) && x->nodes[k] != x->root) {
       tl_match_note(x, TL_MISS_CLOSED, "CTRL_INNER", "`%.*s` has a control edge", TL_SV_ARG(where));
       return false;

@@ -193,6 +193,32 @@ static void control_edges(void) {
   CU_ASSERT_TRUE(inner.sound && inner.rewrites == 0 && strstr(inner.missed, "CTRL_INNER"));
 }
 
+/* What the device compiler was told about single nodes keeps them apart; nodes that were told the
+ * same are fused, and what they become inherits it. */
+static void marks_keep_nodes_apart(void) {
+  static const char rule[] = "rule R : graph {\n match { %a = Neg(%x)  %y = Abs(%a) }\n"
+                             " replace { %y = Exp(%x) }\n}\n";
+  static const struct {
+    const char *inner, *root, *code;
+  } rows[] = {{"meta \"_super_kernel_scope\" \"k\"", "", "ATTR_GROUP"},
+              {"", "meta \"_user_stream_label\" \"s\"", "ATTR_GROUP"},
+              {"meta \"_op_aicore_num\" \"4\"", "meta \"_op_aicore_num\" \"8\"", "ATTR_GROUP"},
+              {"meta \"_super_kernel_scope\" \"k\"", "meta \"_super_kernel_scope\" \"k\"", NULL},
+              {"meta \"_dump_able\" \"true\"", "", "DUMPABLE"},
+              {"", "meta \"_dump_able\" \"true\"", NULL},
+              {"meta \"other\" \"1\"", "", NULL}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char graph[256];
+    snprintf(graph, sizeof graph,
+             "graph @g(%%x: f32[2]) -> (%%y) {\n %%a = Neg(%%x) %s\n %%y = Abs(%%a) %s\n}\n",
+             rows[i].inner, rows[i].root);
+    outcome o = run(rule, TL_RULE_GRAPH, graph);
+    CU_ASSERT_TRUE(o.sound && o.rewrites == (rows[i].code ? 0 : 1));
+    CU_ASSERT_TRUE(!rows[i].code || strstr(o.missed, rows[i].code));
+    CU_ASSERT_TRUE(i != 3 || has(&o, "meta \"_super_kernel_scope\" \"k\""));
+  }
+}
+
 /* Thousands of equal choices end at a bound and leave the module alone. */
 static void choices_are_bounded(void) {
   tl_buf graph;
@@ -219,6 +245,7 @@ static const unit_test tests[] = {{"nodes that may be missing", maybe_nodes},
                                   {"what does not fit is taken back", undo},
                                   {"bodies", bodies},
                                   {"control edges", control_edges},
+                                  {"marks keep nodes apart", marks_keep_nodes_apart},
                                   {"choices are bounded", choices_are_bounded},
                                   {NULL, NULL}};
 const unit_suite unit_suite_rules = {"rules", tests};

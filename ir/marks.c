@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/marks.h"
+
+/* What fusing has to leave alike (GE's check whether nodes may be fused). */
+static const char *const keys[TL_N_MARKS] = {"_user_stream_label",    "_super_kernel_scope",
+                                             "_super_kernel_options", "_op_aicore_num",
+                                             "_op_vectorcore_num",    "_deterministic",
+                                             "_deterministic_level"};
+
+static tl_sv find(const tl_module *m, tl_node_id n, const char *key) {
+  const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
+  for (uint32_t i = 0; i < e->n_metadata; i++)
+    if (tl_sv_is(tl_sym(m, e->metadata[i].key), key))
+      return tl_sym(m, e->metadata[i].value);
+  return TL_SV("");
+}
+
+const char *tl_mark_key(uint32_t i) { return keys[i]; }
+
+tl_sv tl_node_mark(const tl_module *m, tl_node_id n, uint32_t i) {
+  return tl_node_get(m, n)->extra ? find(m, n, keys[i]) : TL_SV("");
+}
+
+uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
+  uint32_t i = 0;
+  if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra)
+    return TL_N_MARKS;
+  while (i < TL_N_MARKS && tl_sv_eq(tl_node_mark(m, a, i), tl_node_mark(m, b, i)))
+    i++;
+  return i;
+}
+
+bool tl_node_asks_dump(const tl_module *m, tl_node_id n) {
+  return tl_node_get(m, n)->extra && tl_sv_is(find(m, n, "_dump_able"), "true");
+}
