@@ -72,11 +72,11 @@ struct tl_expr {
 
 /* What an expression evaluates to. NONE: unknown, and then every condition on it fails. */
 typedef enum tl_rv_kind { TL_RV_NONE, TL_RV_BOOL, TL_RV_INT, TL_RV_FLOAT, TL_RV_STRING,
-                          TL_RV_DTYPE, TL_RV_INTS, TL_RV_FLOATS } tl_rv_kind;
+                          TL_RV_DTYPE, TL_RV_INTS, TL_RV_FLOATS, TL_RV_TENSOR } tl_rv_kind;
 
 typedef struct tl_rv {
   uint8_t kind;   /* tl_rv_kind */
-  int64_t i;      /* BOOL, INT, DTYPE */
+  int64_t i;      /* BOOL, INT, DTYPE; TENSOR: tl_tensor_id of an attribute */
   double f;       /* FLOAT */
   tl_symbol s;    /* STRING */
   tl_int_list is; /* INTS; in scratch; FLOATS: how many */
@@ -273,6 +273,11 @@ tl_rv tl_expr_eval(tl_match *x, const tl_expr *e);
 /* True when v is TRUE; everything else, unknown included, is false. */
 static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
 void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out);
+
+/* Elements of a list or of a tensor, which becomes a list; 1 for a number. */
+uint64_t tl_rv_count(const tl_module *m, tl_rv v);
+/* Writes element i to data[]; false when v holds none or d cannot hold it. */
+bool tl_rv_store(const tl_module *m, tl_rv v, tl_dtype d, uint64_t *data, uint32_t i);
 
 typedef tl_rv (*tl_rule_fn)(tl_match *x, const tl_expr *e);
 typedef struct tl_rule_function {

@@ -4,7 +4,6 @@
  * nobody uses. */
 #include "passes/rule.h"
 
-#include "ir/host.h"
 #include "ir/infer.h"
 #include "ir/ops_gen.h"
 
@@ -46,22 +45,6 @@ static tl_symbol fresh_name(build *b, tl_sv suffix) {
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-static bool store_number(tl_dtype d, void *at, uint32_t i, double f, int64_t v, bool whole) {
-  double number = whole ? (double)v : f;
-  switch (d) {
-  case TL_DTYPE_F32: ((float *)at)[i] = (float)number; return true;
-  case TL_DTYPE_F64: ((double *)at)[i] = number; return true;
-  case TL_DTYPE_F16: ((uint16_t *)at)[i] = tl_f16_from_f64(number); return true;
-  case TL_DTYPE_BF16: ((uint16_t *)at)[i] = tl_bf16_from_f32((float)number); return true;
-  case TL_DTYPE_I64: ((int64_t *)at)[i] = v; return whole;
-  case TL_DTYPE_I32: ((int32_t *)at)[i] = (int32_t)v; return whole && v == (int32_t)v;
-  case TL_DTYPE_I8: ((int8_t *)at)[i] = (int8_t)v; return whole && v == (int8_t)v;
-  case TL_DTYPE_U8: ((uint8_t *)at)[i] = (uint8_t)v; return whole && v == (uint8_t)v;
-  case TL_DTYPE_BOOL: ((uint8_t *)at)[i] = v != 0; return whole;
-  default: return false;
-  }
-}
-
 /* dtype of a constant: stated, computed, or that of the node's first operand that is a value. */
 static tl_dtype constant_dtype(build *b, const tl_pattern_node *n, const tl_pattern_operand *o) {
   if (o->dtype)
@@ -93,18 +76,17 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
   tl_module *m = b->x->m;
   tl_rv v = tl_expr_eval(b->x, o->expr);
   tl_dtype d = constant_dtype(b, n, o);
-  bool floats = v.kind == TL_RV_FLOATS, list = floats || v.kind == TL_RV_INTS;
-  uint32_t count = list ? v.is.n : 1;
+  bool list = v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS || v.kind == TL_RV_TENSOR;
+  uint64_t count = tl_rv_count(b->x->m, v);
   uint64_t data[LONGEST_LIST];
   if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || count > LONGEST_LIST ||
       b->n_constants == MOST_CONSTANTS)
     return refuse(b, "CONST_VALUE", "a constant is unknown");
   memset(data, 0, sizeof data);
   for (uint32_t i = 0; i < count; i++)
-    if (!store_number(d, data, i, floats ? (double)v.fs[i] : v.f,
-                      list && !floats ? v.is.at[i] : v.i, !floats && v.kind != TL_RV_FLOAT))
+    if (!tl_rv_store(b->x->m, v, d, data, i))
       return refuse(b, "CONST_VALUE", "a constant cannot be held by its dtype");
-  tl_dim dim = count;
+  tl_dim dim = (tl_dim)count;
   uint64_t bytes;
   tl_type_id type = tl_type_tensor(m, d, list ? 1 : 0, &dim);
   tl_tensor_id t = type && tl_dtype_bytes(d, count, &bytes)

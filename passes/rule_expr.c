@@ -194,6 +194,7 @@ void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out) {
   case TL_RV_FLOAT: tl_buf_add_f64(out, v.f); return;
   case TL_RV_STRING: tl_buf_add_quoted(out, tl_sym(x->m, v.s)); return;
   case TL_RV_DTYPE: tl_buf_add_z(out, tl_dtype_get((tl_dtype)v.i)->name); return;
+  case TL_RV_TENSOR: tl_buf_add_z(out, "a tensor"); return;
   case TL_RV_INTS:
   case TL_RV_FLOATS: break;
   }

@@ -156,9 +156,12 @@ tl_rv tl_rule_fn_same_value(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(a == b || (s && t && tl_tensor_equal(x->m, s, t, LONGEST_SPLAT)));
 }
 
-static const tl_tensor *constant_arg(const tl_match *x, const tl_expr *e, uint32_t i) {
+/* A constant operand, or a tensor that an attribute holds. */
+static const tl_tensor *constant_arg(tl_match *x, const tl_expr *e, uint32_t i) {
   tl_value_id v = tl_rule_value_arg(x, e, i);
-  const tl_tensor *t = v ? tl_value_constant(x->m, v) : NULL;
+  tl_rv a = v ? tl_rv_none() : tl_rule_arg(x, e, i);
+  const tl_tensor *t = v ? tl_value_constant(x->m, v)
+                         : a.kind == TL_RV_TENSOR ? tl_tensor_get(x->m, (tl_tensor_id)a.i) : NULL;
   return t && t->kind != TL_SOURCE_STRINGS ? t : NULL;
 }
 
@@ -205,7 +208,7 @@ tl_rv tl_rule_fn_is_splat(tl_match *x, const tl_expr *e) {
 }
 
 tl_rv tl_rule_fn_tensor_attr(tl_match *x, const tl_expr *e) {
-  return tl_rv_truth(tl_rule_arg(x, e, 0).kind != TL_RV_NONE);
+  return tl_rv_truth(tl_rule_arg(x, e, 0).kind == TL_RV_TENSOR);
 }
 
 tl_rv tl_rule_fn_op_of(tl_match *x, const tl_expr *e) {

@@ -236,6 +236,7 @@ static tl_rv rv_of_attr(const tl_attr *a) {
   case TL_ATTR_FLOATS:
     return (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, a->count}, .fs = a->u.fs};
   case TL_ATTR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = a->u.i};
+  case TL_ATTR_TENSOR: return (tl_rv){.kind = TL_RV_TENSOR, .i = a->u.t};
   default: return (tl_rv){0};
   }
 }

@@ -12,7 +12,8 @@ not fit. golden_files.py and random_graphs.py make their modules of them. A temp
 
 A ... F are sizes (2, 3, 4 ..., or random, always different and above 1). <<TYPE VALUES>> is a
 constant: "fill V" repeats V, "rand" is random, "pos" random and positive. A \\n in NEW begins
-another statement. The statement "opset N" says that ops of this opset are needed."""
+another statement. The statement "opset N" says that ops of this opset are needed; opsets of other
+domains may follow: opset 21 opset "ai.onnx.ml" 5."""
 import glob
 import os
 import random
