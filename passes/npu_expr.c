@@ -287,6 +287,18 @@ static const tl_npu_expr *parse_sum(parser *s) {
   return e;
 }
 
+/* dtype(in0)==f32 would ask for an attribute f32, and never hold. */
+static bool is_dtype(const tl_npu_expr *e) {
+  return e && e->kind == TL_NPU_CALL && e->fn == TL_NPU_FN_DTYPE;
+}
+
+static const tl_npu_expr *compared(parser *s, tl_npu_fn fn, const tl_npu_expr *a,
+                                   const tl_npu_expr *b) {
+  if (a && b && is_dtype(a) != is_dtype(b))
+    return fail(s, "dtype(...) is compared with another dtype(...), or with a set: in {f32}");
+  return new_pair(s, fn, a, b);
+}
+
 static const tl_npu_expr *parse_comparison(parser *s) {
   static const uint8_t signs[] = {TL_NPU_FN_EQ, TL_NPU_FN_NE, TL_NPU_FN_LT, TL_NPU_FN_GT};
   const tl_npu_expr *e = parse_sum(s);
@@ -294,7 +306,7 @@ static const tl_npu_expr *parse_comparison(parser *s) {
     return NULL;
   for (size_t i = 0; i < sizeof signs; i++)
     if (take(s, functions[signs[i]].name))
-      return new_pair(s, (tl_npu_fn)signs[i], e, parse_sum(s));
+      return compared(s, (tl_npu_fn)signs[i], e, parse_sum(s));
   if (take(s, "in "))
     return new_pair(s, TL_NPU_FN_IN, e,
                     parse_set(s, e->kind == TL_NPU_CALL && e->fn == TL_NPU_FN_SOC));

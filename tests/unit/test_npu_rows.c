@@ -40,7 +40,8 @@ static void rows_compile(void) {
 
 static void mistakes_are_refused(void) {
   static const char *const bad[] = {"", "rank(in0", "rank()", "foo(in0)", "in0 in {f99}", "1..2",
-                                    "a b", "((((((((((((((((((((((((((((((((((in0", "'x"};
+                                    "a b", "dtype(in0)==f32", "rank(in0)==dtype(in0)",
+                                    "((((((((((((((((((((((((((((((((((in0", "'x"};
   tl_diag diag = {0};
   tl_module *m = tl_module_create(&diag, "rows", 0);
   tl_arena scratch;
