@@ -115,7 +115,7 @@ def is_apart(case, other):
         return False
     if re.search(r'i64\[|\[\*\]|\?', other.lines[0]):  # random numbers are no shape
         return False
-    ops = set(re.findall(r'= ([\w.:]+)\(', '\n'.join(other.lines)))
+    ops = set(re.findall(r'= ([\w.:]+)\(', '\n'.join(other.lines).replace('"', '')))
     return not ops & set(case.rule.nodes[-1].ops)
 
 
