@@ -289,13 +289,13 @@ static const tl_npu_expr *parse_sum(parser *s) {
 
 /* dtype(in0)==f32 would ask for an attribute f32, and never hold. */
 static bool is_dtype(const tl_npu_expr *e) {
-  return e && e->kind == TL_NPU_CALL && e->fn == TL_NPU_FN_DTYPE;
+  return e && e->kind == TL_NPU_CALL && (e->fn == TL_NPU_FN_DTYPE || e->fn == TL_NPU_FN_DT);
 }
 
 static const tl_npu_expr *compared(parser *s, tl_npu_fn fn, const tl_npu_expr *a,
                                    const tl_npu_expr *b) {
   if (a && b && is_dtype(a) != is_dtype(b))
-    return fail(s, "dtype(...) is compared with another dtype(...), or with a set: in {f32}");
+    return fail(s, "a dtype is compared with a set, in {f32}, or another dtype, dt(f32)");
   return new_pair(s, fn, a, b);
 }
 
