@@ -77,11 +77,7 @@ $ tailor opt --help | grep -E '^(usage|[A-Z][a-z]+( and [a-z]+)?:$)'
 > General:
 > Precision:
 > Fusion:
-$ tailor opt --help | grep -A2 -e '^ *--is-weight-clip'
->                             --is-weight-clip says, their op keeps its dtypes, or
->                             an error (default: clamp)
->       --strict-mix-low      white ops take the low dtype of the mode, not the
-> --
+$ tailor opt --help | grep -A2 -e '--is-weight-clip='
 >       --is-weight-clip=0|1  1: elements of constants beyond the range of f16 or
 >                             bf16 become its limit; 0: they become infinite
 >                             (default: 1)
