@@ -20,7 +20,9 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) {
     tl_json_release(out);
     return memory ? TL_NO_MEMORY : TL_INVALID_ARGUMENT;
   }
-  out->root = cJSON_ParseWithLength(text.p, text.n);
+  /* cJSON skips a byte order mark only in front of two bytes or more */
+  tl_sv plain = tl_sv_starts_with(text, "\xef\xbb\xbf") ? (tl_sv){text.p + 3, text.n - 3} : text;
+  out->root = cJSON_ParseWithLength(plain.p, plain.n);
   if (!out->root) { /* what the scanner accepts is JSON: memory ran out */
     tl_json_release(out);
     return TL_NO_MEMORY;
