@@ -8,6 +8,7 @@
 #include "ir/impl_modes.h"
 #include "ir/op_info.h"
 #include "ir/precision_config.h"
+#include "ir/train_config.h"
 #include "ir/type.h"
 
 /* --input-shape: one entry per named input. */
@@ -31,7 +32,7 @@ typedef struct tl_op_rename {
 } tl_op_rename;
 
 typedef enum tl_external_weight {
-  TL_WEIGHTS_INSIDE = 0,  /* in the model file (split form above 2 GiB) */
+  TL_WEIGHTS_INSIDE = 0,   /* in the model file (split form above 2 GiB) */
   TL_WEIGHTS_SEPARATE = 1, /* one file per weight */
   TL_WEIGHTS_COMBINED = 2  /* one file for all */
 } tl_external_weight;
@@ -56,10 +57,10 @@ typedef enum tl_numerics {
 } tl_numerics;
 
 typedef struct tl_options {
-  const char *soc_version; /* as the device compiler spells it; NULL: Ascend910B1 */
-  const tl_soc *chip;      /* its family; ask tl_options_chip */
+  const char *soc_version;       /* as the device compiler spells it; NULL: Ascend910B1 */
+  const tl_soc *chip;            /* its family; ask tl_options_chip */
   const tl_op_info_set *op_info; /* NULL: what is built in for the family */
-  const char *input_format; /* "NCHW" (default), "ND", "NCDHW" */
+  const char *input_format;      /* "NCHW" (default), "ND", "NCDHW" */
   const tl_input_shape *input_shapes;
   uint32_t n_input_shapes;
   const tl_out_node *out_nodes;
@@ -69,17 +70,18 @@ typedef struct tl_options {
   tl_external_weight external_weight;
   const tl_carried_option *carried;
   uint32_t n_carried;
-  bool allow_unmapped; /* AIR: write ops without an NPU form under their ONNX name */
-  uint64_t fold_limit; /* bytes a folded constant may have, if its operands have fewer */
-  int64_t unroll_limit; /* iterations up to which loops are laid out; 0: none is */
-  bool keep_constants; /* --oo-constant-folding=false */
-  bool keep_dead;      /* --oo-dead-code-elimination=false */
+  bool allow_unmapped;            /* AIR: write ops without an NPU form under their ONNX name */
+  uint64_t fold_limit;            /* bytes a folded constant may have, if its operands have fewer */
+  int64_t unroll_limit;           /* iterations up to which loops are laid out; 0: none is */
+  bool keep_constants;            /* --oo-constant-folding=false */
+  bool keep_dead;                 /* --oo-dead-code-elimination=false */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
   const tl_rule_file *rule_files; /* in the order given: later ones override */
   uint32_t n_rule_files;
-  tl_numerics numerics; /* rules of a looser class are off */
+  tl_numerics numerics;                 /* rules of a looser class are off */
   const tl_precision_config *precision; /* NULL: the model's own dtypes */
   const tl_impl_config *impl_modes;     /* NULL: kernels as the device compiler chooses */
+  const tl_train_config *train;         /* NULL: no training graph; else see its member `train` */
 } tl_options;
 
 enum { TL_FOLD_LIMIT = 65536, TL_UNROLL_LIMIT = 64 };

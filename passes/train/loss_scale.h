@@ -5,27 +5,7 @@
 #ifndef TL_PASSES_TRAIN_LOSS_SCALE_H
 #define TL_PASSES_TRAIN_LOSS_SCALE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "support/diag.h"
-
-typedef enum tl_loss_scale_kind {
-  TL_LOSS_SCALE_FIXED,       /* the scale never changes; steps that overflow are skipped */
-  TL_LOSS_SCALE_FIXED_BLIND, /* nor is overflow looked for (MindSpore, drop_overflow_update=False)
-                              */
-  TL_LOSS_SCALE_EXPONENTIAL, /* ExponentialUpdateLossScaleManager */
-  TL_LOSS_SCALE_DYNAMIC      /* MindSpore's DynamicLossScaleManager */
-} tl_loss_scale_kind;
-
-typedef struct tl_loss_scale_config {
-  tl_loss_scale_kind kind;
-  float init;     /* FIXED: the scale */
-  float up;       /* incr_ratio, or scale_factor */
-  float down;     /* EXPONENTIAL: decr_ratio */
-  int32_t grow;   /* incr_every_n_steps, or scale_window */
-  int32_t shrink; /* EXPONENTIAL: decr_every_n_nan_or_inf */
-} tl_loss_scale_config;
+#include "ir/loss_scale.h"
 
 /* What steps carry on. EXPONENTIAL uses good and bad, DYNAMIC uses step and last. */
 typedef struct tl_loss_scale_state {
@@ -35,14 +15,6 @@ typedef struct tl_loss_scale_state {
   int32_t step; /* number of the next step, from 1 */
   int32_t last; /* step of the last change */
 } tl_loss_scale_state;
-
-/* A manager by the name users give and its defaults: "FixedLossScaleManager",
- * "ExponentialUpdateLossScaleManager", "DynamicLossScaleManager", "torch_amp". False: unknown. */
-bool tl_loss_scale_default(tl_sv manager, tl_loss_scale_config *out);
-
-/* Ranges of the parameters; E-LS-RANGE. Warns (W-LS-SWAP) about values that look interchanged. */
-tl_status tl_loss_scale_check(tl_diag *d, tl_location where,
-                              const tl_loss_scale_config *c) TL_NODISCARD;
 
 tl_loss_scale_state tl_loss_scale_start(const tl_loss_scale_config *c);
 /* The state after a step whose gradients were finite, or not. */
