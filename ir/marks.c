@@ -2,10 +2,9 @@
 #include "ir/marks.h"
 
 /* What fusing has to leave alike (GE's check whether nodes may be fused). */
-static const char *const keys[TL_N_MARKS] = {"_user_stream_label",    "_super_kernel_scope",
-                                             "_super_kernel_options", "_op_aicore_num",
-                                             "_op_vectorcore_num",    "_deterministic",
-                                             "_deterministic_level"};
+static const char *const keys[TL_N_MARKS] = {
+    "_user_stream_label", "_super_kernel_scope", "_super_kernel_options", "_op_aicore_num",
+    "_op_vectorcore_num", "_deterministic",      "_deterministic_level"};
 
 static tl_sv find(const tl_module *m, tl_node_id n, const char *key) {
   const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
@@ -32,4 +31,23 @@ uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
 
 bool tl_node_asks_dump(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->extra && tl_sv_is(find(m, n, "_dump_able"), "true");
+}
+
+bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key) {
+  return tl_node_get(m, n)->extra && tl_sv_is(find(m, n, key), "1");
+}
+
+bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key) {
+  if (tl_node_has_mark(m, n, key))
+    return true;
+  tl_pair pair = {tl_module_intern(m, tl_sv_from(key)), tl_module_intern(m, TL_SV("1"))};
+  tl_extra *e = tl_module_extra(m, &tl_node_get(m, n)->extra);
+  tl_pair *pairs = e ? tl_arena_calloc(&m->arena, e->n_metadata + 1U, sizeof *pairs) : NULL;
+  if (!pairs || pair.key == TL_NO_SYMBOL || pair.value == TL_NO_SYMBOL)
+    return false;
+  for (uint32_t i = 0; i < e->n_metadata; i++)
+    pairs[i] = e->metadata[i];
+  pairs[e->n_metadata++] = pair;
+  e->metadata = pairs;
+  return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks that a user or an earlier tool left on nodes for the device compiler: metadata under its
- * names. Nodes that differ in them are not fused; what they are fused to inherits them. */
+/* Marks on nodes, kept as metadata. Some a user or an earlier tool left for the device compiler,
+ * under its names: nodes that differ in them are not fused; what they are fused to inherits them.
+ * Others are of our own passes, for those that come later. */
 #ifndef TL_IR_MARKS_H
 #define TL_IR_MARKS_H
 
@@ -16,5 +17,16 @@ const char *tl_mark_key(uint32_t i);
 uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b);
 /* Does the node ask for a dump of its results (`_dump_able` is true)? */
 bool tl_node_asks_dump(const tl_module *m, tl_node_id n);
+
+/* The node computes what it says, although its value is known or could be had from another: x * 0
+ * is looked at for NaN (spec training.md 5.4). Neither folding nor a rule takes it. */
+#define TL_MARK_NOFOLD "tailor.nofold"
+/* No precision mode changes the dtypes of the node; the device compiler's own name. */
+#define TL_MARK_KEEP_DTYPE "_keep_dtype"
+
+/* Does the node carry the mark, that is, the value "1" under the key? */
+bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key);
+/* Puts it there; false when memory is out. */
+bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "passes/casts.h"
 
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "ir/tensor_expr.h"
 
@@ -57,9 +58,8 @@ static tl_value_id cast_constant(tl_module *m, tl_value_id v, tl_dtype to, bool 
                                  tl_type_id type) {
   const tl_tensor *t = tl_value_constant(m, v);
   bool bounded = clamp && clamps((tl_dtype)t->dtype, to);
-  tl_tensor_expr e = {.kind = bounded ? TL_TENSOR_EXPR_CLAMP : TL_TENSOR_EXPR_CAST,
-                      .n_sources = 1,
-                      .sources = &t};
+  tl_tensor_expr e = {
+      .kind = bounded ? TL_TENSOR_EXPR_CLAMP : TL_TENSOR_EXPR_CAST, .n_sources = 1, .sources = &t};
   if (tl_tensor_expr_problem(m, type, &e))
     return TL_NO_VALUE;
   tl_tensor_id id = tl_tensor_express(m, type, &e);
@@ -71,26 +71,8 @@ static tl_value_id cast_constant(tl_module *m, tl_value_id v, tl_dtype to, bool 
   return tl_graph_add_constant(m, tl_value_graph(m, v), name, id);
 }
 
-static bool mark_inserted(tl_module *m, tl_node_id n) {
-  uint32_t slot = 0;
-  tl_pair *pair = tl_arena_calloc(&m->arena, 1, sizeof *pair);
-  tl_extra *e = pair ? tl_module_extra(m, &slot) : NULL;
-  if (!e)
-    return false;
-  pair->key = tl_module_intern(m, TL_SV(TL_CAST_INSERTED));
-  pair->value = tl_module_intern(m, TL_SV("1"));
-  e->metadata = pair;
-  e->n_metadata = 1;
-  tl_node_get(m, n)->extra = slot;
-  return pair->key != TL_NO_SYMBOL && pair->value != TL_NO_SYMBOL;
-}
-
 bool tl_cast_is_inserted(const tl_module *m, tl_node_id n) {
-  const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
-  for (uint32_t i = 0; i < e->n_metadata; i++)
-    if (tl_sv_is(tl_sym(m, e->metadata[i].key), TL_CAST_INSERTED))
-      return true;
-  return false;
+  return tl_node_has_mark(m, n, TL_CAST_INSERTED);
 }
 
 /* ONNX's Cast where ONNX knows the dtype, else the NPU's. */
@@ -121,7 +103,7 @@ static tl_value_id cast_node(tl_module *m, tl_value_id v, tl_dtype to, tl_node_i
   tl_node_id n = TL_NO_NODE;
   if (name != TL_NO_SYMBOL)
     n = at_end ? tl_graph_append(m, user->graph, &spec) : tl_graph_insert(m, before, &spec);
-  if (!n || !mark_inserted(m, n))
+  if (!n || !tl_node_put_mark(m, n, TL_CAST_INSERTED))
     return TL_NO_VALUE;
   tl_node *node = tl_node_get(m, n);
   user = tl_node_get(m, before);

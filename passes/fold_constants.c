@@ -14,6 +14,7 @@
  * was folded), and nodes that thereby lost their last user go. Intermediate values are therefore
  * never made constants, and die as soon as the last node that wants them was evaluated. */
 #include "ir/infer.h"
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/fold.h"
 #include "passes/passes.h"
@@ -31,14 +32,13 @@ static bool operands_known(const tl_fold *f, const tl_node *node) {
 
 static bool is_pure(const tl_node *node) {
   return tl_op_row(node->op) && !node->control_in && !node->control_out &&
-         !tl_op_has_trait(node->op, TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL |
-                                        TL_TRAIT_BODY);
+         !tl_op_has_trait(node->op,
+                          TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY);
 }
 
 static bool used_results_known(const tl_fold *f, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (tl_value_get(f->m, node->results + i)->n_uses &&
-        !tl_fold_is_known(f, node->results + i))
+    if (tl_value_get(f->m, node->results + i)->n_uses && !tl_fold_is_known(f, node->results + i))
       return false;
   return true;
 }
@@ -65,8 +65,7 @@ static bool leaves_body(const tl_fold *f, tl_value_id v) {
 static bool stays(const tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (tl_is_pinned(&f->pinned, node->results + i) ||
-        leaves_body(f, node->results + i))
+    if (tl_is_pinned(&f->pinned, node->results + i) || leaves_body(f, node->results + i))
       return true;
   return node->n_results == 1 && is_better_made(f, n, node->results);
 }
@@ -89,7 +88,8 @@ static tl_node_id visit(tl_fold *f, tl_node_id n) {
     return TL_NO_NODE;
   if (node->op == TL_OP_If)
     return tl_fold_take_branch(f, n);
-  if (!is_pure(node) || tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || node->n_results == 0)
+  if (!is_pure(node) || tl_node_has_mark(f->m, n, TL_MARK_NOFOLD) ||
+      tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || node->n_results == 0)
     return TL_NO_NODE;
   bool known = used_results_known(f, node) || tl_fold_express(f, n) || tl_fold_evaluate(f, n);
   if (known && !stays(f, n))
@@ -251,8 +251,8 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   tl_value_id v = tl_operand(f->m, s->node, s->operand);
   tl_symbol name = tl_module_fresh_name(f->m, tl_value_name(f->m, v));
   tl_graph_id g = tl_node_get(f->m, s->node)->graph;
-  tl_value_id made = name == TL_NO_SYMBOL ? TL_NO_VALUE
-                                          : tl_graph_add_constant(f->m, g, name, s->tensor);
+  tl_value_id made =
+      name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_constant(f->m, g, name, s->tensor);
   f->failed = made == TL_NO_VALUE;
   if (f->failed)
     return;

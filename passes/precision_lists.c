@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What options and lists say about single nodes, and about the signature of the model. */
+#include "ir/marks.h"
 #include "ir/trace.h"
 #include "passes/precision_glob.h"
 #include "passes/precision_ranges.h"
@@ -45,7 +46,8 @@ static void bad_input(tl_precision_walk *w, tl_sv name) {
   w->n_errors++;
   (void)tl_fail_code(w->m->diag, TL_INVALID_ARGUMENT, known ? "E10017" : "E10016", where,
                      known ? "'%.*s' is no input of the model, or no float"
-                           : "the model has no input '%.*s'", TL_SV_ARG(name));
+                           : "the model has no input '%.*s'",
+                     TL_SV_ARG(name));
 }
 
 static void start_signature(tl_precision_walk *w) {
@@ -153,6 +155,11 @@ static void to_float(tl_precision_walk *w, tl_node_id n, tl_precision_choice *ch
   }
 }
 
+/* Nodes whose dtypes are part of what a pass made them for. */
+static bool keeps_dtype(const tl_module *m, tl_node_id n) {
+  return tl_node_has_mark(m, n, TL_MARK_KEEP_DTYPE) || tl_node_has_mark(m, n, TL_MARK_NOFOLD);
+}
+
 tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   const tl_precision_config *c = w->d->config;
   tl_precision_choice *choice = &w->d->nodes[n];
@@ -178,7 +185,7 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
                          .colour = (tl_op_colour)choice->colour,
                          .cube = form->cube,
                          .view = form->view,
-                         .kept = keep >= 0,
+                         .kept = keep >= 0 || keeps_dtype(w->m, n),
                          .sensitive = form->sensitive,
                          .strict = c->strict_mix_low,
                          .half_in_float_out = form->half_in_float_out};

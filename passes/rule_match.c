@@ -92,8 +92,8 @@ static void note_partition(tl_match *x, tl_node_id p) {
   for (uint8_t i = 0; i < x->rule->n_match; i++)
     bound += x->nodes[i] != TL_NO_NODE;
   tl_sv where = node_name(x, p), root = node_name(x, x->root);
-  tl_match_note(x, bound, "PARTITION", "`%.*s` is in another graph than `%.*s`",
-                TL_SV_ARG(where), TL_SV_ARG(root));
+  tl_match_note(x, bound, "PARTITION", "`%.*s` is in another graph than `%.*s`", TL_SV_ARG(where),
+                TL_SV_ARG(root));
 }
 
 /* Binds value v of the pattern, made by pattern node k, to an actual value. */
@@ -233,8 +233,7 @@ static tl_rv rv_of_attr(const tl_attr *a) {
   case TL_ATTR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = a->u.s};
   case TL_ATTR_INTS:
   case TL_ATTR_BOOLS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
-  case TL_ATTR_FLOATS:
-    return (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, a->count}, .fs = a->u.fs};
+  case TL_ATTR_FLOATS: return (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, a->count}, .fs = a->u.fs};
   case TL_ATTR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = a->u.i};
   case TL_ATTR_TENSOR: return (tl_rv){.kind = TL_RV_TENSOR, .i = a->u.t};
   default: return (tl_rv){0};
@@ -305,8 +304,10 @@ static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, ui
     if (!x->miss)
       return false;
     tl_sv name = tl_sym(x->m, a->name), where = node_name(x, n);
-    tl_match_note(x, depth, "ATTR", "`%.*s` sets attribute %.*s, which the rule does not provide "
-                                    "for", TL_SV_ARG(where), TL_SV_ARG(name));
+    tl_match_note(x, depth, "ATTR",
+                  "`%.*s` sets attribute %.*s, which the rule does not provide "
+                  "for",
+                  TL_SV_ARG(where), TL_SV_ARG(name));
     return false;
   }
   return true;
@@ -340,8 +341,7 @@ static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint
     bool named = r < p->n_results && p->results[r] != TL_RULE_VALUES;
     if (!named && r >= p->n_results && tl_value_get(x->m, v)->n_uses) {
       tl_sv where = node_name(x, n);
-      tl_match_note(x, depth, "MULTI_CONSUMER", "result %u of `%.*s` is used", r,
-                    TL_SV_ARG(where));
+      tl_match_note(x, depth, "MULTI_CONSUMER", "result %u of `%.*s` is used", r, TL_SV_ARG(where));
       return false;
     }
     if (named && !bind_value(x, p->results[r], v))
@@ -374,8 +374,9 @@ static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, u
       tl_node_id made = tl_value_producer(x->m, v);
       if (!made || !has_op(wanted, tl_node_get(x->m, made)->op)) {
         tl_sv name = tl_op_name(x->m, wanted->ops[0]);
-        tl_sv found = made ? tl_op_name(x->m, tl_node_get(x->m, made)->op)
-                      : tl_value_constant(x->m, v) ? TL_SV("a constant") : TL_SV("an input");
+        tl_sv found = made                         ? tl_op_name(x->m, tl_node_get(x->m, made)->op)
+                      : tl_value_constant(x->m, v) ? TL_SV("a constant")
+                                                   : TL_SV("an input");
         tl_match_note(x, depth, "OP", "operand %u of `%.*s` is made by %.*s, not by %.*s", i,
                       TL_SV_ARG(where), TL_SV_ARG(found), TL_SV_ARG(name));
         return;
@@ -526,10 +527,10 @@ static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
 
 static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
   TL_FOR_USES(x->m, v, u)
-    if (!is_matched(x, tl_use_get(x->m, u)->user)) {
-      note_consumers(x, v, n);
-      return false;
-    }
+  if (!is_matched(x, tl_use_get(x->m, u)->user)) {
+    note_consumers(x, v, n);
+    return false;
+  }
   return true;
 }
 
@@ -547,6 +548,11 @@ static bool is_closed_node(tl_match *x, uint8_t k) {
 /* Marks of the device compiler that keep nodes apart, or inner nodes alive. */
 static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
   uint32_t mark = tl_node_marks_differ(x->m, n, x->root);
+  if (tl_node_has_mark(x->m, n, TL_MARK_NOFOLD)) {
+    tl_match_note(x, TL_MISS_CLOSED, "NOFOLD", "`%.*s` is to be computed as it stands",
+                  TL_SV_ARG(where));
+    return false;
+  }
   if (mark < TL_N_MARKS) {
     tl_match_note(x, TL_MISS_CLOSED, "ATTR_GROUP", "`%.*s` and the root differ in %s",
                   TL_SV_ARG(where), tl_mark_key(mark));

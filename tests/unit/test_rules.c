@@ -206,6 +206,9 @@ static void marks_keep_nodes_apart(void) {
               {"meta \"_super_kernel_scope\" \"k\"", "meta \"_super_kernel_scope\" \"k\"", NULL},
               {"meta \"_dump_able\" \"true\"", "", "DUMPABLE"},
               {"", "meta \"_dump_able\" \"true\"", NULL},
+              {"meta \"tailor.nofold\" \"1\"", "", "NOFOLD"},
+              {"", "meta \"tailor.nofold\" \"1\"", "NOFOLD"},
+              {"meta \"tailor.nofold\" \"0\"", "", NULL},
               {"meta \"other\" \"1\"", "", NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char graph[256];
