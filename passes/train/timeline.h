@@ -4,6 +4,8 @@
 #ifndef TL_PASSES_TRAIN_TIMELINE_H
 #define TL_PASSES_TRAIN_TIMELINE_H
 
+#include <stdbool.h>
+
 #include "support/diag.h"
 
 typedef enum tl_engine {
@@ -30,6 +32,7 @@ typedef struct tl_task {
   tl_sv name;
   double us;
   uint64_t bytes;  /* COMM: of the collective */
+  uint64_t memory; /* bytes of its results, which live until the last task that waits for it */
   uint32_t bucket; /* COMM: number of the bucket, else TL_NO_BUCKET */
   uint16_t stream;
   uint8_t engine; /* tl_engine */
@@ -45,6 +48,7 @@ typedef struct tl_task_graph {
   uint16_t n_streams;
   uint16_t aicpu_degree; /* at least 1 */
   double event_us;       /* between a task and one on another stream that waits for it */
+  uint64_t memory_limit; /* bytes that should be alive at a time; 0: no bound */
 } tl_task_graph;
 
 typedef struct tl_timeline {
@@ -58,11 +62,15 @@ typedef struct tl_timeline {
 tl_status tl_timeline_run(tl_diag *d, const tl_task_graph *g, const uint32_t *order,
                           tl_timeline *out) TL_NODISCARD;
 void tl_timeline_release(tl_timeline *t);
+/* When the last task ends. */
+double tl_timeline_step(const tl_task_graph *g, const tl_timeline *t);
 
-/* An order by list scheduling: whenever a stream is free it takes, of the tasks whose predecessors
- * have started there, the one with the longest way to the end of the step; tasks that a collective
- * waits for go first. Collectives keep the order they have in `order`, which is given and replaced.
- * The result never takes longer than what was given: else it is what was given. */
+/* An order by list scheduling: whenever an engine is free it takes, of the tasks that can start,
+ * one that a collective waits for, then the one with the longest way to the end of the step; with a
+ * memory limit, another one rather than one that exceeds it. Collectives keep the order they have
+ * in `order`, which is given and replaced. The result depends on the numbers of the tasks, not on
+ * `order`, unless that beats all others: it never takes longer than what was given.
+ * O(n log n + edges). */
 tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order) TL_NODISCARD;
 
 typedef struct tl_step_report {
