@@ -30,6 +30,10 @@ const tl_precision_mode_info *tl_precision_mode_get(tl_precision_mode mode) {
   return &modes[mode];
 }
 
+bool tl_precision_mode_lowers(tl_precision_mode mode) {
+  return modes[mode].low != TL_DTYPE_NONE || mode == TL_PRECISION_FORCE_FP32;
+}
+
 static bool is_name(const char *name, tl_sv text) { return name && tl_sv_is(text, name); }
 
 bool tl_precision_mode_find(tl_sv name, bool v2, tl_precision_mode *out) {

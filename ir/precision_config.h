@@ -68,6 +68,14 @@ typedef struct tl_to_float {
   tl_dtype dtype;
 } tl_to_float;
 
+/* --op-include-list, --node-include-list: in the low dtype of the mode, whatever a policy or a
+ * colour says; --op-block-list, --node-block-list: not lowered. Including goes before blocking. */
+typedef struct tl_listed {
+  tl_sv text; /* an op type of the model or of the NPU, or a pattern (support/pattern.h) */
+  bool is_type;
+  bool include;
+} tl_listed;
+
 /* --output-type for one output, or (node empty) for all. */
 typedef struct tl_output_dtype {
   tl_sv node;
@@ -119,6 +127,11 @@ typedef struct tl_precision_config {
   const char *custom_path;
   const tl_to_float *to_float;
   uint32_t n_to_float;
+  const tl_listed *listed;
+  uint32_t n_listed;
+  bool lower_signature; /* --keep-io-types=false or names: f32 inputs and outputs become low */
+  const tl_sv *kept_signature; /* inputs and outputs that stay all the same */
+  uint32_t n_kept_signature;
   const tl_sv *promote; /* op types whose operands go to the widest of them (preset auto) */
   uint32_t n_promote;
   const tl_sv *fp16_inputs; /* input_fp16_nodes: graph inputs that become f16 */
@@ -142,6 +155,8 @@ typedef struct tl_precision_mode_info {
 } tl_precision_mode_info;
 
 const tl_precision_mode_info *tl_precision_mode_get(tl_precision_mode mode);
+/* True when the mode makes some f32 narrower, so that policies and lists have something to say. */
+bool tl_precision_mode_lowers(tl_precision_mode mode);
 /* Mode of a name in precision_mode (v2 false) or precision_mode_v2; false when there is none. */
 bool tl_precision_mode_find(tl_sv name, bool v2, tl_precision_mode *out);
 

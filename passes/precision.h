@@ -57,11 +57,11 @@ enum {
 typedef struct tl_precision_choice {
   const tl_precision_form *form; /* NULL: a node with bodies, or RETURN */
   int32_t column;                /* -1: keeps its dtypes */
-  int32_t entry;                 /* of keep, custom or to_float that applies, -1: none */
+  int32_t entry;                 /* of keep, custom, to_float or listed that applies, -1: none */
   uint8_t mode;                  /* tl_precision_mode that was applied */
   uint8_t colour;                /* tl_op_colour that was applied */
   uint8_t flags;                 /* TL_CHOICE_* */
-  const char *why; /* a policy keeps it wide: a clause in the arena, else NULL */
+  const char *why; /* what a policy or a list says of it: a clause in the arena, else NULL */
 } tl_precision_choice;
 
 /* One tensor at one node. */

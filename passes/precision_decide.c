@@ -278,6 +278,14 @@ static void follow_variables(tl_precision_walk *w, tl_node_id n) {
   }
 }
 
+/* What a list of nodes turned the rule into. */
+static uint8_t listed_rule(const tl_precision_walk *w, tl_precision_rule rule) {
+  if (rule == TL_BY_KEPT && !w->listed->include)
+    return TL_BY_BLOCKED;
+  bool by_mode = rule == TL_BY_WHITE || (rule == TL_BY_MODE && w->op.mode == w->d->config->mode);
+  return (uint8_t)(by_mode && w->listed->include ? TL_BY_INCLUDED : rule);
+}
+
 static void choose(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
                    int32_t column) {
   tl_precision_choice *choice = &w->d->nodes[n];
@@ -291,6 +299,8 @@ static void choose(tl_precision_walk *w, tl_node_id n, const tl_precision_form *
     s->slot->chosen = stays ? s->slot->original : (uint8_t)d;
     if (s->slot->chosen != s->slot->original)
       choice->flags |= TL_CHOICE_CHANGED;
+    if (w->listed)
+      s->slot->rule = listed_rule(w, (tl_precision_rule)s->slot->rule);
     if (s->slot->match == TL_MATCH_SECOND)
       choice->flags |= TL_CHOICE_WARNED;
     if (s->slot->match == TL_MATCH_NONE)
@@ -551,5 +561,6 @@ tl_status tl_precision_decide(tl_module *m, const tl_options *options, tl_arena 
   tl_judged_slot_vec_release(&w.slots);
   tl_map_release(&w.named_keep);
   tl_map_release(&w.named_custom);
+  tl_precision_listed_release(w.lists);
   return status;
 }

@@ -50,11 +50,46 @@ static void bad_input(tl_precision_walk *w, tl_sv name) {
                      TL_SV_ARG(name));
 }
 
+/* Is an input or output of the model one that --keep-io-types names? */
+static bool stays(tl_precision_walk *w, tl_value_id v) {
+  const tl_precision_config *c = w->d->config;
+  bool found = false;
+  for (uint32_t i = 0; i < c->n_kept_signature; i++)
+    if (tl_sv_eq(tl_value_name(w->m, v), c->kept_signature[i]))
+      found = w->used_kept_signature[i] = true;
+  return found;
+}
+
+/* Training states keep their dtypes, whatever the signature does. */
+static bool is_state_output(const tl_module *m, tl_value_id v) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].output == v)
+      return true;
+  return false;
+}
+
+static void lower_inputs(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
+  tl_dtype low = tl_precision_mode_get(c->mode)->low;
+  for (uint32_t g = 0; c->lower_signature && g < w->m->graphs.n; g++) {
+    const tl_graph *graph = w->m->graphs.at[g];
+    for (uint32_t i = 0; i < graph->inputs.n && graph->kind == TL_GRAPH_ROOT; i++) {
+      tl_value_id v = graph->inputs.at[i];
+      tl_precision_slot *s = &w->d->values[v];
+      if (stays(w, v) || s->original != TL_DTYPE_F32 || w->variables[v])
+        continue;
+      s->chosen = (uint8_t)low;
+      s->rule = TL_BY_IO_TYPES;
+    }
+  }
+}
+
 static void start_signature(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   const tl_graph *g = tl_module_main(w->m);
   for (uint32_t i = 0; i < g->inputs.n; i++)
     w->d->values[g->inputs.at[i]].rule = TL_BY_SIGNATURE;
+  lower_inputs(w);
   for (uint32_t k = 0; k < c->n_fp16_inputs; k++) {
     tl_precision_slot *found = NULL;
     for (uint32_t i = 0; i < g->inputs.n; i++)
@@ -84,10 +119,13 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   w->used_keep = tl_arena_calloc(arena, d->config->n_keep + 1U, 1);
   w->used_custom = tl_arena_calloc(arena, d->config->n_custom + 1U, 1);
   w->used_to_float = tl_arena_calloc(arena, d->config->n_to_float + 1U, 1);
+  w->used_kept_signature = tl_arena_calloc(arena, d->config->n_kept_signature + 1U, 1);
+  if (tl_precision_listed_create(d->config, arena, &w->lists) != TL_OK)
+    return out_of_memory(w);
   TL_TRY(tl_precision_ranges_find(m, d->config, arena, &w->why, NULL));
   w->forms = tl_precision_forms_create(m, w->options, arena);
   if (!d->nodes || !d->uses || !d->values || !variables || !w->used_keep || !w->used_custom ||
-      !w->used_to_float || !w->forms || !enter_names(w))
+      !w->used_to_float || !w->used_kept_signature || !w->forms || !enter_names(w))
     return out_of_memory(w);
   for (tl_value_id v = 1; v < d->n_values; v++)
     d->values[v].original = d->values[v].chosen = (uint8_t)dtype_of(m, v);
@@ -160,9 +198,37 @@ static bool keeps_dtype(const tl_module *m, tl_node_id n) {
   return tl_node_has_mark(m, n, TL_MARK_KEEP_DTYPE) || tl_node_has_mark(m, n, TL_MARK_NOFOLD);
 }
 
+/* What is included is white in the mode, and in force_fp16, which lowers all, just not kept. */
+static void include(tl_precision_choice *choice) {
+  const tl_precision_mode_info *info = tl_precision_mode_get((tl_precision_mode)choice->mode);
+  if (choice->mode == TL_PRECISION_FORCE_FP16)
+    return;
+  choice->colour = TL_COLOUR_WHITE;
+  if (!info->mixed)
+    choice->mode = info->low == TL_DTYPE_BF16   ? TL_PRECISION_MIX_BF16
+                   : info->low == TL_DTYPE_HIF8 ? TL_PRECISION_MIX_HIF8
+                                                : TL_PRECISION_MIX_FP16;
+}
+
+/* Entries that name the node more narrowly go first: files and --to-float. */
+static tl_status look_up_lists(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
+                               bool decided) {
+  tl_precision_choice *choice = &w->d->nodes[n];
+  int32_t entry = tl_precision_listed_find(w->lists, w->m, n, form->type);
+  w->listed = entry >= 0 && !decided ? &w->d->config->listed[entry] : NULL;
+  if (w->listed) {
+    choice->entry = entry;
+    choice->why = tl_precision_listed_reason(w->lists, entry);
+    if (w->listed->include)
+      include(choice);
+  }
+  return tl_precision_listed_ran_out(w->lists) ? out_of_memory(w) : TL_OK;
+}
+
 tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   const tl_precision_config *c = w->d->config;
   tl_precision_choice *choice = &w->d->nodes[n];
+  bool marked = keeps_dtype(w->m, n);
   choice->mode = (uint8_t)c->mode;
   choice->colour = form->colour;
   choice->flags = form->cube ? TL_CHOICE_CUBE : 0;
@@ -180,12 +246,14 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
   w->custom = custom >= 0 ? &c->custom[custom] : NULL;
   if (custom >= 0 || keep >= 0)
     choice->entry = custom >= 0 ? custom : keep;
+  if (w->lists)
+    TL_TRY(look_up_lists(w, n, form, marked || choice->entry >= 0));
   w->mixed = tl_precision_mode_get((tl_precision_mode)choice->mode)->mixed;
   w->op = (tl_judged_op){.mode = (tl_precision_mode)choice->mode,
                          .colour = (tl_op_colour)choice->colour,
                          .cube = form->cube,
                          .view = form->view,
-                         .kept = keep >= 0 || keeps_dtype(w->m, n),
+                         .kept = marked || keep >= 0 || (w->listed && !w->listed->include),
                          .sensitive = form->sensitive,
                          .strict = c->strict_mix_low,
                          .half_in_float_out = form->half_in_float_out};
@@ -223,10 +291,15 @@ void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g) {
   const tl_node *ret = tl_node_get(w->m, g->ret);
   for (uint32_t i = 0; i < ret->n_operands; i++) {
     tl_precision_slot *s = &w->d->uses[ret->operands + i];
+    tl_value_id v = tl_use_get(w->m, ret->operands + i)->value;
     s->rule = TL_BY_SIGNATURE;
+    if (c->lower_signature && !stays(w, v) && s->original == TL_DTYPE_F32 &&
+        !is_state_output(w->m, v)) {
+      s->chosen = (uint8_t)tl_precision_mode_get(c->mode)->low;
+      s->rule = TL_BY_IO_TYPES;
+    }
     for (uint32_t k = 0; k < c->n_outputs; k++)
-      if (s->original != TL_DTYPE_NONE &&
-          is_output_of(w->m, &c->outputs[k], tl_use_get(w->m, ret->operands + i)->value)) {
+      if (s->original != TL_DTYPE_NONE && is_output_of(w->m, &c->outputs[k], v)) {
         s->chosen = (uint8_t)c->outputs[k].dtype;
         s->rule = TL_BY_OUTPUT_TYPE;
       }

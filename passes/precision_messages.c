@@ -147,6 +147,23 @@ static void warn_list(tl_precision_walk *w, const char *path, unused *u) {
   *u = (unused){0};
 }
 
+/* Entries of one list stand together. */
+static void warn_listed(tl_precision_walk *w, unused *u) {
+  const tl_precision_config *c = w->d->config;
+  const char *last = NULL;
+  for (uint32_t i = 0; i < c->n_listed; i++) {
+    const char *option;
+    bool was_used = tl_precision_listed_was_used(w->lists, i, &option);
+    if (last && option != last)
+      warn_list(w, last, u);
+    last = option;
+    if (!was_used)
+      add_unused(u, c->listed[i].text);
+  }
+  if (last)
+    warn_list(w, last, u);
+}
+
 void tl_precision_warn_unused(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   unused u = {0};
@@ -167,4 +184,9 @@ void tl_precision_warn_unused(tl_precision_walk *w) {
     if (!w->used_to_float[i])
       add_unused(&u, c->to_float[i].glob);
   warn_list(w, "--to-float", &u);
+  for (uint32_t i = 0; i < c->n_kept_signature; i++)
+    if (!w->used_kept_signature[i])
+      add_unused(&u, c->kept_signature[i]);
+  warn_list(w, "--keep-io-types", &u);
+  warn_listed(w, &u);
 }

@@ -391,7 +391,7 @@ static tl_status visit(range_walk *w, tl_node_id n) {
 
 static tl_dtype low_of(const tl_precision_config *c) {
   tl_dtype low = tl_precision_mode_get(c->mode)->low;
-  if (!c->ranges.on || (low == TL_DTYPE_NONE && c->mode != TL_PRECISION_FORCE_FP32))
+  if (!c->ranges.on || !tl_precision_mode_lowers(c->mode))
     return TL_DTYPE_NONE;
   return low == TL_DTYPE_BF16 ? low : TL_DTYPE_F16;
 }

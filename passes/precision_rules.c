@@ -20,6 +20,8 @@ static const rule_text texts[TL_N_PRECISION_RULES] = {
     [TL_BY_KEPT] = {"kept", "the list of nodes to keep names it"},
     [TL_BY_SENSITIVE] = {"sensitive", "the dtype is the meaning of the op"},
     [TL_BY_FORCED] = {"forced", "another tensor of the op had to be reduced"},
+    [TL_BY_BLOCKED] = {"block-list", "a block list names it"},
+    [TL_BY_INCLUDED] = {"include-list", "an include list names it"},
     [TL_BY_CUSTOM] = {"customized", "the file of dtypes says so"},
     [TL_BY_PROMOTED] = {"promoted", "operands of different dtypes meet at the widest"},
     [TL_BY_POLICY] = {"range", "its values may leave the range of the lower dtype"},
@@ -29,6 +31,7 @@ static const rule_text texts[TL_N_PRECISION_RULES] = {
     [TL_BY_SIGNATURE] = {"signature", "it belongs to the signature of the model"},
     [TL_BY_INPUT_FP16] = {"input-fp16", "--input-fp16-nodes names it"},
     [TL_BY_OUTPUT_TYPE] = {"output-type", "--output-type says so"},
+    [TL_BY_IO_TYPES] = {"io-types", "--keep-io-types leaves it to the mode"},
 };
 
 const char *tl_precision_rule_name(tl_precision_rule rule) { return texts[rule].name; }

@@ -8,28 +8,31 @@
 
 /* Why a tensor has its dtype. Names and sentences: tl_precision_rule_name. */
 typedef enum tl_precision_rule {
-  TL_BY_NO_ROW,     /* no table says anything about the op */
-  TL_BY_UNKNOWN,    /* a tensor beside it has no known dtype */
-  TL_BY_FIXED,      /* an integer, bool, f64 ...: no mode changes it */
-  TL_BY_MODE,       /* the mode's own rule */
-  TL_BY_CUBE,       /* the mode prefers low inputs for matrix ops */
+  TL_BY_NO_ROW,  /* no table says anything about the op */
+  TL_BY_UNKNOWN, /* a tensor beside it has no known dtype */
+  TL_BY_FIXED,   /* an integer, bool, f64 ...: no mode changes it */
+  TL_BY_MODE,    /* the mode's own rule */
+  TL_BY_CUBE,    /* the mode prefers low inputs for matrix ops */
   TL_BY_WHITE,
   TL_BY_BLACK,
-  TL_BY_GRAY,       /* gray and nothing feeds it: as the model says */
-  TL_BY_FOLLOWS,    /* gray: the dtype of what feeds it */
-  TL_BY_VIEW,       /* an op without a kernel follows what feeds it, in every mode */
-  TL_BY_KEPT,       /* keep_dtype */
-  TL_BY_SENSITIVE,  /* casts and complex numbers */
-  TL_BY_FORCED,     /* another tensor of the op had to be reduced */
-  TL_BY_CUSTOM,     /* customize_dtypes */
-  TL_BY_PROMOTED,   /* operands of different dtypes meet at the widest */
-  TL_BY_POLICY,     /* --precision-policy keeps it wide */
-  TL_BY_HOST,       /* no kernel on the AI cores: stays with its dtypes */
-  TL_BY_BODY,       /* crosses the border of a loop's body */
-  TL_BY_BRANCHES,   /* what all branches of an If give */
-  TL_BY_SIGNATURE,  /* input or output of the model */
-  TL_BY_INPUT_FP16, /* --input-fp16-nodes */
+  TL_BY_GRAY,        /* gray and nothing feeds it: as the model says */
+  TL_BY_FOLLOWS,     /* gray: the dtype of what feeds it */
+  TL_BY_VIEW,        /* an op without a kernel follows what feeds it, in every mode */
+  TL_BY_KEPT,        /* keep_dtype */
+  TL_BY_SENSITIVE,   /* casts and complex numbers */
+  TL_BY_FORCED,      /* another tensor of the op had to be reduced */
+  TL_BY_BLOCKED,     /* --op-block-list, --node-block-list */
+  TL_BY_INCLUDED,    /* --op-include-list, --node-include-list */
+  TL_BY_CUSTOM,      /* customize_dtypes */
+  TL_BY_PROMOTED,    /* operands of different dtypes meet at the widest */
+  TL_BY_POLICY,      /* --precision-policy keeps it wide */
+  TL_BY_HOST,        /* no kernel on the AI cores: stays with its dtypes */
+  TL_BY_BODY,        /* crosses the border of a loop's body */
+  TL_BY_BRANCHES,    /* what all branches of an If give */
+  TL_BY_SIGNATURE,   /* input or output of the model */
+  TL_BY_INPUT_FP16,  /* --input-fp16-nodes */
   TL_BY_OUTPUT_TYPE, /* --output-type */
+  TL_BY_IO_TYPES,    /* --keep-io-types */
   TL_N_PRECISION_RULES
 } tl_precision_rule;
 

@@ -5,6 +5,7 @@
 #define TL_PASSES_PRECISION_WALK_H
 
 #include "passes/precision.h"
+#include "passes/precision_listed.h"
 
 /* One tensor of the op at hand. */
 typedef struct tl_judged_slot {
@@ -39,6 +40,9 @@ typedef struct tl_precision_walk {
   bool *used_keep; /* by entry: something matched it */
   bool *used_custom;
   bool *used_to_float;
+  bool *used_kept_signature;
+  tl_precision_listed *lists; /* owned; NULL: no node is blocked or included by a list */
+  const tl_listed *listed;    /* entry of the lists that decides about the op at hand, or NULL */
   tl_columns columns; /* of the op at hand; room for `widest` */
   uint32_t widest;
   struct tl_precision_memo *memo; /* scratch; NULL: not made yet */

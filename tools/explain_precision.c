@@ -98,7 +98,8 @@ static const char *sentence(const tl_precision_slot *s, bool output) {
 
 static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
                        const char *why) {
-  tl_buf_add_z(out, s->rule == TL_BY_POLICY && why ? why : sentence(s, output));
+  bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_BLOCKED || s->rule == TL_BY_INCLUDED;
+  tl_buf_add_z(out, own && why ? why : sentence(s, output));
   if (s->from)
     tl_buf_printf(out, ": `%.*s` is %s", TL_SV_ARG(tl_value_name(x->m, s->from)),
                   dtype_name(x->d->values[s->from].chosen));
@@ -109,7 +110,7 @@ static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, b
     tl_buf_add_z(out, "; it has no lower dtype");
   else if (s->match == TL_MATCH_RAISED && s->chosen != s->original)
     tl_buf_add_z(out, "; the next wider one that the op takes");
-  else if (s->match == TL_MATCH_REDUCED && s->rule != TL_BY_WHITE)
+  else if (s->match == TL_MATCH_REDUCED && s->rule != TL_BY_WHITE && s->rule != TL_BY_INCLUDED)
     tl_buf_add_z(out, "; the op takes no wider one");
 }
 

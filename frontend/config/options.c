@@ -59,10 +59,20 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
 
 const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
 
+bool tl_option_joins_lines(tl_option_id id) {
+  static const tl_option_id joined[] = {TL_OPTION_RULES,           TL_OPTION_RULE_LIST,
+                                        TL_OPTION_TO_FLOAT,        TL_OPTION_OP_INFO,
+                                        TL_OPTION_OP_BLOCK_LIST,   TL_OPTION_NODE_BLOCK_LIST,
+                                        TL_OPTION_OP_INCLUDE_LIST, TL_OPTION_NODE_INCLUDE_LIST};
+  for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
+    if (joined[i] == id)
+      return true;
+  return false;
+}
+
 bool tl_option_may_repeat(tl_option_id id) {
   return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM ||
-         id == TL_OPTION_FUSION || id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST ||
-         id == TL_OPTION_TO_FLOAT || id == TL_OPTION_OP_INFO;
+         id == TL_OPTION_FUSION || tl_option_joins_lines(id);
 }
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }

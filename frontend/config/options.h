@@ -86,6 +86,8 @@ typedef struct tl_option_row {
 const tl_option_row *tl_option_row_get(tl_option_id id);
 /* True when giving the option again adds to what was given before. */
 bool tl_option_may_repeat(tl_option_id id);
+/* True when a line feed joins the values of an option that was given several times. */
+bool tl_option_joins_lines(tl_option_id id);
 /* Heading of a group in help and documents. */
 const char *tl_option_group_title(tl_option_group group);
 

@@ -41,6 +41,19 @@ tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_precision_config *out) TL_NODISCARD;
 
+/* --op-block-list, --op-include-list: types joined by ',' or line feeds; --node-block-list,
+ * --node-include-list: POSIX extended expressions joined by line feeds. Fills *out, which has room
+ * for tl_listed_room(text) entries, and moves *n on. E10001 for what is no expression. */
+uint32_t tl_listed_room(tl_sv text);
+tl_status tl_read_listed_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
+                               tl_listed *out, uint32_t *n) TL_NODISCARD;
+tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
+                               tl_listed *out, uint32_t *n) TL_NODISCARD;
+
+/* --keep-io-types: true, false, or names joined by ';'. */
+tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                                 tl_precision_config *out) TL_NODISCARD;
+
 /* --ranges: {"tensors": [{"name": NAME, "min": N, "max": N, ...}, ...]}, as run --record-ranges
  * writes it, or {NAME: {"min": N, "max": N}, ...}; other members are skipped, and so is a tensor
  * whose min or max is null: it had no finite number. E21001 not there, E21002 no such

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of mixed precision that hold lists: output_type, input_fp16_nodes, --to-float. */
+/* Options of mixed precision that hold lists: output_type, input_fp16_nodes, --to-float, what to
+ * block and to include. */
 #include "frontend/config/precision.h"
+#include "support/pattern.h"
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
@@ -129,37 +131,84 @@ tl_status tl_read_output_type(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 
 /* ---- lists of names -------------------------------------------------------------------------- */
 
+/* Copies the parts that a separator makes, trimmed and without the empty ones, to the arena. */
+static tl_status split(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, char separator,
+                       const tl_sv **out, uint32_t *n) {
+  tl_sv *names = tl_arena_calloc(a, count_parts(text, separator), sizeof *names);
+  uint32_t found = 0;
+  for (tl_sv rest = text; names && rest.p;) {
+    tl_sv name = tl_sv_trim(tl_sv_split(&rest, separator));
+    const char *copy = name.n ? tl_arena_copy(a, name.p, name.n) : "";
+    if (!copy)
+      names = NULL;
+    else if (name.n)
+      names[found++] = (tl_sv){copy, name.n};
+  }
+  *out = names;
+  *n = found;
+  return names ? TL_OK : tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+}
+
 tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                               tl_precision_config *out) {
-  tl_sv *names = tl_arena_calloc(a, count_parts(text, ';'), sizeof *names);
-  if (!names)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
-  out->fp16_inputs = names;
-  out->n_fp16_inputs = 0;
-  for (tl_sv rest = text; rest.p;) {
-    tl_sv name = tl_sv_trim(tl_sv_split(&rest, ';'));
-    if (name.n == 0)
-      continue;
-    const char *copy = tl_arena_copy(a, name.p, name.n);
-    if (!copy)
-      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
-    names[out->n_fp16_inputs++] = (tl_sv){copy, name.n};
+  return split(d, a, where, text, ';', &out->fp16_inputs, &out->n_fp16_inputs);
+}
+
+tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                                 tl_precision_config *out) {
+  out->lower_signature = !tl_sv_is(text, "true");
+  if (tl_sv_is(text, "true") || tl_sv_is(text, "false"))
+    return TL_OK;
+  return split(d, a, where, text, ';', &out->kept_signature, &out->n_kept_signature);
+}
+
+uint32_t tl_listed_room(tl_sv text) { return count_parts(text, ',') + count_parts(text, '\n'); }
+
+tl_status tl_read_listed_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
+                               tl_listed *out, uint32_t *n) {
+  for (tl_sv lines = text; lines.p;) {
+    tl_sv line = tl_sv_split(&lines, '\n');
+    const tl_sv *types;
+    uint32_t count;
+    TL_TRY(split(d, a, where, line, ',', &types, &count));
+    for (uint32_t i = 0; i < count; i++)
+      out[(*n)++] = (tl_listed){types[i], true, include};
+  }
+  return TL_OK;
+}
+
+tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
+                               tl_listed *out, uint32_t *n) {
+  const tl_sv *patterns;
+  uint32_t count;
+  TL_TRY(split(d, a, where, text, '\n', &patterns, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    tl_pattern compiled;
+    char room[128];
+    const char *problem;
+    if (tl_pattern_compile(&compiled, patterns[i], room, sizeof room, &problem) != TL_OK)
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                          "'%.*s' is no expression for names: %s\vwrite a POSIX extended regular "
+                          "expression that fits whole names, such as '/layer[0-3]/.*'; a backslash "
+                          "before . ( ) [ ] { } * + ? ^ $ | makes it a plain character",
+                          TL_SV_ARG(tl_sv_shown(patterns[i])), problem);
+    tl_pattern_release(&compiled);
+    out[(*n)++] = (tl_listed){patterns[i], false, include};
   }
   return TL_OK;
 }
 
 tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_precision_config *out) {
-  tl_to_float *entries = tl_arena_calloc(a, count_parts(text, '\n'), sizeof *entries);
+  const tl_sv *parts;
+  uint32_t n;
+  TL_TRY(split(d, a, where, text, '\n', &parts, &n));
+  tl_to_float *entries = tl_arena_calloc(a, n, sizeof *entries);
   if (!entries)
     return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
-  out->to_float = entries;
-  out->n_to_float = 0;
-  for (tl_sv rest = text; rest.p;) {
-    tl_sv part = tl_sv_trim(tl_sv_split(&rest, '\n'));
+  for (uint32_t i = 0; i < n; i++) {
+    tl_sv part = parts[i];
     size_t glob = part.n;
-    if (part.n == 0)
-      continue;
     while (glob && part.p[glob - 1] != '=')
       glob--;
     tl_dtype dtype = tl_user_dtype(tl_sv_trim((tl_sv){part.p + glob, part.n - glob}));
@@ -167,10 +216,9 @@ tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
                           "'%.*s' is not of the form GLOB=float16, =bfloat16 or =float32",
                           TL_SV_ARG(tl_sv_shown(part)));
-    const char *copy = tl_arena_copy(a, part.p, glob - 1);
-    if (!copy)
-      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
-    entries[out->n_to_float++] = (tl_to_float){{copy, glob - 1}, dtype};
+    entries[i] = (tl_to_float){{part.p, glob - 1}, dtype};
   }
+  out->to_float = entries;
+  out->n_to_float = n;
   return TL_OK;
 }

@@ -120,6 +120,66 @@ static tl_status read_texts(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Lists of what to lower and what not; they count where something is lowered. */
+static tl_status read_lists(tl_settings *s, tl_diag *d) {
+  static const struct {
+    tl_option_id id;
+    bool is_type;
+    bool include;
+  } lists[] = {{TL_OPTION_NODE_INCLUDE_LIST, false, true},
+               {TL_OPTION_OP_INCLUDE_LIST, true, true},
+               {TL_OPTION_NODE_BLOCK_LIST, false, false},
+               {TL_OPTION_OP_BLOCK_LIST, true, false}};
+  enum { N_LISTS = sizeof lists / sizeof *lists };
+  uint32_t room = 0;
+  tl_precision_config *c = &s->precision;
+  for (size_t i = 0; i < N_LISTS; i++) {
+    const char *text = s->value[lists[i].id];
+    room += text ? tl_listed_room(tl_sv_from(text)) : 0;
+    if (text && !tl_precision_mode_lowers(c->mode))
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, lists[i].id),
+                          "counts only in a mode that lowers dtypes\v"
+                          "add --precision-mode-v2=mixed_float16, for example");
+  }
+  tl_listed *listed = tl_arena_calloc(&s->arena, room, sizeof *listed);
+  if (!listed)
+    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  c->listed = listed;
+  for (size_t i = 0; i < N_LISTS; i++) {
+    const char *text = s->value[lists[i].id];
+    tl_location at = text ? tl_at_option(s, lists[i].id) : (tl_location){0};
+    if (text && lists[i].is_type)
+      TL_TRY(tl_read_listed_types(d, &s->arena, at, tl_sv_from(text), lists[i].include, listed,
+                                  &c->n_listed));
+    else if (text)
+      TL_TRY(tl_read_listed_nodes(d, &s->arena, at, tl_sv_from(text), lists[i].include, listed,
+                                  &c->n_listed));
+  }
+  return TL_OK;
+}
+
+/* Without the option the signature stays but for what other options say of it. */
+static tl_status read_signature(tl_settings *s, tl_diag *d) {
+  const char *text = s->value[TL_OPTION_KEEP_IO_TYPES];
+  tl_location where = tl_at_option(s, TL_OPTION_KEEP_IO_TYPES);
+  tl_dtype low = tl_precision_mode_get(s->precision.mode)->low;
+  if (!text)
+    return TL_OK;
+  TL_TRY(tl_read_kept_signature(d, &s->arena, where, tl_sv_from(text), &s->precision));
+  const char *other = s->value[TL_OPTION_OUTPUT_TYPE]        ? "output-type"
+                      : s->value[TL_OPTION_INPUT_FP16_NODES] ? "input-fp16-nodes"
+                                                             : NULL;
+  if (!s->precision.lower_signature && other)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10056", where,
+                        "cannot be combined with --%s, which changes the signature", other);
+  if (s->precision.lower_signature && low != TL_DTYPE_F16 && low != TL_DTYPE_BF16)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                        "'%s' lowers inputs and outputs, which needs a mode with f16 or bf16\v"
+                        "add --precision-mode-v2=mixed_float16, for example",
+                        text);
+  return TL_OK;
+}
+
 static tl_const_policy const_policy(const tl_settings *s) {
   char policy = tl_settings_get(s, TL_OPTION_CONST_POLICY)[0];
   if (policy != 'c')
@@ -159,6 +219,8 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   if (by == TL_OPTION_AMP_LEVEL)
     TL_TRY(tl_apply_amp_level(d, &s->arena, tl_at_option(s, by), amp_level(s), c));
   TL_TRY(read_texts(s, d));
+  TL_TRY(read_lists(s, d));
+  TL_TRY(read_signature(s, d));
   TL_TRY(read_policy(s, d));
   c->constants = const_policy(s);
   c->ge_colours = tl_settings_has(s, TL_OPTION_GE_COLOURS);

@@ -93,16 +93,15 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
 /* The values of an option that may be given several times, joined. */
 static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   const char *before = s->value[id];
-  bool paths = id == TL_OPTION_RULES || id == TL_OPTION_RULE_LIST || id == TL_OPTION_TO_FLOAT ||
-               id == TL_OPTION_OP_INFO;
-  if ((id != TL_OPTION_FUSION && !paths) || !before)
+  bool lines = tl_option_joins_lines(id);
+  if ((id != TL_OPTION_FUSION && !lines) || !before)
     return tl_arena_copy(&s->arena, text.n ? text.p : "", text.n);
   size_t n = strlen(before);
   char *joined = tl_arena_alloc(&s->arena, n + text.n + 2);
   if (!joined)
     return NULL;
   memcpy(joined, before, n);
-  joined[n] = paths ? '\n' : ';';
+  joined[n] = lines ? '\n' : ';';
   memcpy(joined + n + 1, text.p, text.n);
   joined[n + 1 + text.n] = '\0';
   return joined;

@@ -66,3 +66,43 @@ $ tailor convert m.tir -o m.onnx --precision_mode_v2=origin --soc_version=Ascend
 $ tailor convert m.tir -o m.onnx --precision_mode=force_fp16 --summary=none; tailor info m.onnx | grep put
 > input    x: f32[1,2,4,4]
 > output   y: f32[1,3,4,4]
+# Lists of what to lower and what not: where they count, what is no expression, what fits nothing.
+$ tailor convert m.tir -o m.air --dry-run --op_block_list=Exp
+! tailor: error: --op-block-list: counts only in a mode that lowers dtypes [E10001]
+!   hint: add --precision-mode-v2=mixed_float16, for example
+? 1
+$ tailor convert m.tir -o m.air --dry-run --precision-mode-v2=origin --nodes_to_include=conv
+! tailor: error: --node-include-list: counts only in a mode that lowers dtypes [E10001]
+!   hint: add --precision-mode-v2=mixed_float16, for example
+? 1
+$ tailor convert m.tir -o m.air --dry-run --precision-mode-v2=fp16 '--node-block-list=(a{1,200}){1,200}'
+! tailor: error: --node-block-list: '(a{1,200}){1,200}' is no expression for names: repeats more than 256 times, all counts multiplied [E10001]
+!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+? 1
+$ tailor opt m.tir -o - --precision-mode-v2=fp16 --node-block-list=con --node-block-list=conv --op-types-to-exclude=conv,Relu --node-include-list='c.*' --op-include-list=Gemm | grep -c inserted
+> 2
+! --op-include-list: warning: 1 entry matched nothing: 'Gemm'
+! --node-block-list: warning: 1 entry matched nothing: 'con'
+! --op-block-list: warning: 1 entry matched nothing: 'conv'
+# The signature: what may not be combined, and names that the model does not have.
+$ tailor convert m.tir -o m.air --dry-run --precision-mode-v2=fp16 --keep-io-types --input-fp16-nodes=x
+! tailor: error: --keep-io-types: cannot be combined with --input-fp16-nodes, which changes the signature [E10056]
+? 1
+$ tailor convert m.tir -o m.air --dry-run --precision-mode-v2=origin --keep-io-types=false
+! tailor: error: --keep-io-types: 'false' lowers inputs and outputs, which needs a mode with f16 or bf16 [E10001]
+!   hint: add --precision-mode-v2=mixed_float16, for example
+? 1
+$ tailor opt m.tir -o m.onnx --precision-mode-v2=fp16 '--keep-io-types=x;logits'; tailor info m.onnx | grep put
+> input    x: f32[1,2,4,4]
+> output   y: f16[1,3,4,4]
+! --keep-io-types: warning: 1 entry matched nothing: 'logits'
+$ tailor opt m.tir -o m.onnx --precision-mode-v2=fp16 --keep-io-types; tailor info m.onnx | grep put
+> input    x: f32[1,2,4,4]
+> output   y: f32[1,3,4,4]
+# An explanation says which entry decided.
+$ tailor explain m.tir --precision-mode-v2=fp16 --op-block-list=Relu --node-include-list='co.*' -q | grep list
+>   x            f32  -> f16   include-list: --node-include-list has 'co.*'
+>   filter       f32  -> f16   include-list: --node-include-list has 'co.*'
+>   y            f32  -> f16   include-list: --node-include-list has 'co.*'
+>   x            f32           block-list: --op-block-list has 'Relu'
+>   y            f32           block-list: --op-block-list has 'Relu'

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POSIX extended regular expressions that users write, bounded so that none of them can take the
+ * machine down: no back-references, which may take exponential time, and limits on length, nesting
+ * and repetition, which decide how much memory a compiled one takes. */
+#ifndef TL_SUPPORT_PATTERN_H
+#define TL_SUPPORT_PATTERN_H
+
+#include <regex.h>
+#include <stdbool.h>
+
+#include "support/status.h"
+#include "support/str.h"
+
+enum {
+  TL_PATTERN_MAX_BYTES = 512,
+  TL_PATTERN_MAX_DEPTH = 16,  /* of parentheses */
+  TL_PATTERN_MAX_COPIES = 256 /* what the counts of {m,n} multiply to */
+};
+
+typedef struct tl_pattern {
+  regex_t compiled; /* owned */
+} tl_pattern;
+
+/* Compiles text, or says in *problem (room for a clause in `room`) why it is not taken. The caller
+ * releases what TL_OK gave. TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
+tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, char *room, size_t bytes,
+                             const char **problem) TL_NODISCARD;
+/* Does all of `name` fit? One with a zero byte in it fits nothing. O(name), times the pattern. */
+bool tl_pattern_fits(const tl_pattern *p, const char *name, size_t n);
+void tl_pattern_release(tl_pattern *p);
+
+#endif
