@@ -7,6 +7,7 @@
 #include "tools/explain_precision.h"
 #include "tools/input.h"
 #include "tools/json.h"
+#include "tools/suggest_mixlist.h"
 
 typedef struct event {
   tl_fusion_remark f; /* strings in the arena */
@@ -271,7 +272,12 @@ tl_status tl_command_explain(tl_cli *cli) {
   if (!cli->word)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                    "no model is named\vtailor explain MODEL --fusion");
+  bool suggest = tl_cli_has(cli, TL_OPTION_SUGGEST_MIXLIST);
+  if (suggest)
+    TL_TRY(tl_suggest_prepare(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  if (suggest)
+    return tl_suggest_mixlist(cli);
   if (tl_cli_asks_precision(cli))
     return tl_explain_precision(cli);
   x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);

@@ -3,10 +3,8 @@
 
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
-#include "passes/manager.h"
-#include "passes/precision.h"
 #include "support/map.h"
-#include "tools/input.h"
+#include "tools/decision.h"
 #include "tools/json.h"
 
 /* A value that somebody wants in another dtype than it has. */
@@ -47,7 +45,6 @@ typedef struct view {
   cast_vec wanted;
   tl_map wanted_index;
   summary sum;
-  bool seen; /* the pass was reached */
   bool no_memory;
 } view;
 
@@ -411,35 +408,14 @@ static void look_at_graph(view *x, const tl_graph *g) {
     note_wanted(x, g->ret, i);
 }
 
-/* Decides as the pass that follows will, and looks at the decision; what there is to warn about,
- * the pass says. */
-static tl_status look(view *x, tl_module *m) {
-  tl_diag quiet = {0};
-  tl_diag *loud = m->diag;
-  tl_precision d;
-  tl_arena arena;
-  tl_arena_init(&arena, 0);
-  m->diag = &quiet;
-  tl_status status = tl_precision_decide(m, &x->cli->settings.options, &arena, &d);
-  m->diag = loud;
-  if (status == TL_OK) {
-    x->seen = true;
-    x->m = m;
-    x->d = &d;
-    for (uint32_t i = 0; i < m->graphs.n; i++)
-      if (!m->graphs.at[i]->erased)
-        look_at_graph(x, m->graphs.at[i]);
-    look_at_casts(x);
-  }
-  tl_arena_release(&arena);
-  return status == TL_NO_MEMORY ? status : TL_OK; /* the pass reports what is wrong */
-}
-
-static tl_status watch(void *user, tl_module *m, const tl_pass_event *e) {
+static void look(void *user, tl_module *m, const tl_precision *d) {
   view *x = user;
-  if (*x->cli->signal)
-    return TL_IO;
-  return !e->after && strcmp(e->row->name, "precision") == 0 ? look(x, m) : TL_OK;
+  x->m = m;
+  x->d = d;
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    if (!m->graphs.at[i]->erased)
+      look_at_graph(x, m->graphs.at[i]);
+  look_at_casts(x);
 }
 
 static void hear(void *user, const tl_remark *r) {
@@ -533,19 +509,9 @@ static void release(view *x) {
 }
 
 static tl_status run(view *x) {
-  tl_cli *cli = x->cli;
-  tl_module *m;
-  TL_TRY(tl_input_load(cli, cli->word, &m));
-  tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = TL_STAGE_SELECT,
-                           .hook = watch,
-                           .hook_user = x,
-                           .remark = hear,
-                           .remark_user = x};
-  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, NULL);
-  tl_module_destroy(m);
+  tl_status status = tl_decision_show(x->cli, look, hear, x);
   if (status == TL_OK && (x->no_memory || x->nodes.failed || x->casts.failed))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail(&x->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   return status;
 }
 

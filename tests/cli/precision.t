@@ -106,3 +106,52 @@ $ tailor explain m.tir --precision-mode-v2=fp16 --op-block-list=Relu --node-incl
 >   y            f32  -> f16   include-list: --node-include-list has 'co.*'
 >   x            f32           block-list: --op-block-list has 'Relu'
 >   y            f32           block-list: --op-block-list has 'Relu'
+# The policy of ranges as a mix list: what it keeps is black, and with the list nothing is left to keep.
+$ printf 'graph @g(%%x: f32[1,2,3,3], %%w: f32[1,2,1,1]) -> (%%y, %%z) {\n  const %%epsilon: f32[1] = [1.0e-9]\n  %%c = Conv(%%x, %%w) @conv\n  %%s = Add(%%c, %%epsilon) @add\n  %%e = Exp(%%c) @exp\n  %%t = Tanh(%%e) @tanh\n  %%z = Exp(%%t) @exp2\n  %%y = Log(%%s) @log\n}\n' >risk.tir; tailor explain risk.tir --suggest-mixlist
+> {
+>   "black-list": {"to-add": ["Add", "Exp"]}
+> }
+$ tailor explain risk.tir --suggest-mixlist=risk.json --precision-mode-v2=mixed_bfloat16; cat risk.json; tailor explain risk.tir --suggest-mixlist=risk.json
+> Exp: 1 node, `exp` the first: it grows fast and nothing bounds its operand
+> {
+>   "black-list": {"to-add": ["Exp"]}
+> }
+> Add: 1 node, `add` the first: the constant `epsilon` would become 0, and an op behind it needs it
+> Exp: 1 node, `exp` the first: it grows fast and nothing bounds its operand
+$ tailor explain risk.tir --precision-mode-v2=mixed_float16 --precision-policy=range --modify-mixlist=risk.json -q | grep -c ' range: '; tailor explain risk.tir --precision-mode-v2=mixed_float16 --precision-policy=range -q | grep -c ' range: '
+> 0
+> 5
+# Entries of a list that is there stay; a type that is to be black leaves the white list.
+$ printf '{"white-list": {"to-add": ["Exp"], "to-remove": ["Conv3D"]}, "gray-list": {"to-remove": ["Exp"]}}\n' >mine.json; tailor explain risk.tir --suggest-mixlist --modify-mixlist=mine.json --precision-mode-v2=mixed_float16 | tee more.json; tailor explain risk.tir --modify-mixlist=more.json --precision-mode-v2=mixed_float16 -q | grep judged
+> {
+>   "black-list": {"to-add": ["Exp", "Add"]},
+>   "white-list": {"to-remove": ["Conv3D"]},
+>   "gray-list": {"to-remove": ["Exp"]}
+> }
+> `conv` Conv judged as Conv2D: white, signature 1 of 5, f16, f16, f16, i8 > f16
+> `add` Add judged as Add: black, signature 2 of 9, f32, f32 > f32
+> `exp` Exp judged as Exp: black, signature 2 of 3, f32 > f32
+> `tanh` Tanh judged as Tanh: gray, signature 2 of 3, f32 > f32
+> `exp2` Exp judged as Exp: black, signature 2 of 3, f32 > f32
+> `log` Log judged as Log: black, signature 3 of 3, f32 > f32
+$ tailor explain risk.tir --suggest-mixlist --amp-level=O2
+> {
+>   "black-list": {"to-add": ["Add", "Exp", "Log", "Tanh"]}
+> }
+$ tailor explain m.tir --suggest-mixlist=none.json; cat none.json
+> no op would overflow or lose an epsilon, by what is known of the model
+> {}
+$ tailor explain m.tir --suggest-mixlist --precision-mode=force_fp16
+! tailor: error: --suggest-mixlist: lists count in mixed modes only, not in force_fp16 [E10001]
+!   hint: give --precision-mode-v2=mixed_float16, or none
+? 1
+$ tailor explain m.tir --suggest-mixlist --casts
+! tailor: error: --suggest-mixlist: asks for a list, --casts for something else
+!   hint: give one of them
+? 1
+$ tailor explain m.tir --suggest-mixlist --precision-policy=none
+! tailor: error: --suggest-mixlist: asks the policy of ranges, which --precision-policy=none turns off
+? 1
+$ tailor explain m.tir --suggest-mixlist=none/none.json
+! none/none.json: error: cannot create a temporary file for 'none/none.json': No such file or directory
+? 4

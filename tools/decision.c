@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/decision.h"
+
+#include "tools/input.h"
+
+typedef struct show {
+  tl_cli *cli;
+  tl_decision_fn look;
+  void *user;
+} show;
+
+/* Decides as the pass that follows will; what there is to warn about, the pass says. */
+static tl_status decide(show *s, tl_module *m) {
+  tl_diag quiet = {0};
+  tl_diag *loud = m->diag;
+  tl_precision d;
+  tl_arena arena;
+  tl_arena_init(&arena, 0);
+  m->diag = &quiet;
+  tl_status status = tl_precision_decide(m, &s->cli->settings.options, &arena, &d);
+  m->diag = loud;
+  if (status == TL_OK)
+    s->look(s->user, m, &d);
+  tl_arena_release(&arena);
+  return status == TL_NO_MEMORY ? status : TL_OK; /* the pass reports what is wrong */
+}
+
+static tl_status watch(void *user, tl_module *m, const tl_pass_event *e) {
+  show *s = user;
+  if (*s->cli->signal)
+    return TL_IO;
+  return !e->after && strcmp(e->row->name, "precision") == 0 ? decide(s, m) : TL_OK;
+}
+
+tl_status tl_decision_show(tl_cli *cli, tl_decision_fn look, tl_remark_fn remark, void *user) {
+  tl_module *m;
+  show s = {cli, look, user};
+  TL_TRY(tl_input_load(cli, cli->word, &m));
+  tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
+                           .stage = TL_STAGE_SELECT,
+                           .hook = watch,
+                           .hook_user = &s,
+                           .remark = remark,
+                           .remark_user = user};
+  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, NULL);
+  tl_module_destroy(m);
+  return status;
+}
