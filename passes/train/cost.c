@@ -122,7 +122,7 @@ static double one_to_all(const tl_links *l, uint32_t ranks, double bytes) {
   return tl_cost_all_reduce(l, ranks, bytes);
 }
 
-double tl_cost_collective(const tl_cost_model *c, tl_collective kind, double bytes) {
+double tl_cost_collective(const tl_costs *c, tl_collective kind, double bytes) {
   const tl_hw_preset *hw = &c->hw;
   tl_links inner = {(tl_comm_algorithm)hw->algorithm0, hw->rate0 * 1e-6, hw->latency0};
   tl_links outer = {(tl_comm_algorithm)hw->algorithm1, hw->rate1 * 1e-6, hw->latency1};
@@ -136,13 +136,13 @@ double tl_cost_collective(const tl_cost_model *c, tl_collective kind, double byt
 
 /* ---- profile --------------------------------------------------------------------------------- */
 
-void tl_cost_model_init(tl_cost_model *c, const tl_hw_preset *hw, uint32_t ranks) {
+void tl_costs_init(tl_costs *c, const tl_hw_preset *hw, uint32_t ranks) {
   double server = fmax(1, fmin(hw->server, 1 << 20));
-  *c = (tl_cost_model){.hw = *hw, .ranks = ranks ? ranks : (uint32_t)server};
+  *c = (tl_costs){.hw = *hw, .ranks = ranks ? ranks : (uint32_t)server};
   c->hw.server = server;
 }
 
-void tl_cost_model_release(tl_cost_model *c) {
+void tl_costs_release(tl_costs *c) {
   free(c->profile);
   c->profile = NULL;
   c->n_profile = 0;
@@ -186,7 +186,7 @@ static tl_status read_lines(tl_diag *d, const char *path, tl_sv text, profile_ro
   return TL_OK;
 }
 
-tl_status tl_cost_model_read_profile(tl_diag *d, tl_cost_model *c, const char *path, tl_sv text) {
+tl_status tl_costs_read_profile(tl_diag *d, tl_costs *c, const char *path, tl_sv text) {
   profile_rows rows = {0};
   tl_status status = read_lines(d, path, text, &rows);
   if (rows.n)
@@ -199,13 +199,13 @@ tl_status tl_cost_model_read_profile(tl_diag *d, tl_cost_model *c, const char *p
     profile_rows_release(&rows);
     return status;
   }
-  tl_cost_model_release(c);
+  tl_costs_release(c);
   c->profile = rows.at;
   c->n_profile = rows.n;
   return TL_OK;
 }
 
-bool tl_cost_profile_find(const tl_cost_model *c, tl_sv name, double *us) {
+bool tl_cost_profile_find(const tl_costs *c, tl_sv name, double *us) {
   tl_profile_row key = {.name = name};
   const tl_profile_row *row =
       c->n_profile && name.n ? bsearch(&key, c->profile, c->n_profile, sizeof key, by_name) : NULL;

@@ -48,13 +48,13 @@ const tl_hw_preset *tl_hw_preset_at(uint32_t i);
 /* An AllReduce of `bytes` among `ranks` over links of one level. 0 for one rank. */
 double tl_cost_all_reduce(const tl_links *links, uint32_t ranks, double bytes);
 
-typedef struct tl_cost_model {
+typedef struct tl_costs {
   tl_hw_preset hw;
   uint32_t ranks;                 /* at least 1 */
   bool ge;                        /* nodes cost what GE's own estimate says: cycles of one core */
   struct tl_profile_row *profile; /* owned; sorted by name */
   uint32_t n_profile;
-} tl_cost_model;
+} tl_costs;
 
 /* A time that a user measured. */
 typedef struct tl_profile_row {
@@ -63,22 +63,21 @@ typedef struct tl_profile_row {
 } tl_profile_row;
 
 /* ranks: 0 when they are not known, then those of one server. Release it. */
-void tl_cost_model_init(tl_cost_model *c, const tl_hw_preset *hw, uint32_t ranks);
-void tl_cost_model_release(tl_cost_model *c);
+void tl_costs_init(tl_costs *c, const tl_hw_preset *hw, uint32_t ranks);
+void tl_costs_release(tl_costs *c);
 
 /* Takes times from CSV lines `name,us`, the name up to the last comma; empty lines, lines that
  * begin with '#' and the line "name,us" itself are skipped. text: borrowed for the life of the
  * model. E-PROFILE, with the line, for anything else, times that are negative or not finite, and
  * names that come twice. */
-tl_status tl_cost_model_read_profile(tl_diag *d, tl_cost_model *c, const char *path,
-                                     tl_sv text) TL_NODISCARD;
+tl_status tl_costs_read_profile(tl_diag *d, tl_costs *c, const char *path, tl_sv text) TL_NODISCARD;
 
 /* The profile's time of a name; false when it has none. O(log rows). */
-bool tl_cost_profile_find(const tl_cost_model *c, tl_sv name, double *us);
+bool tl_cost_profile_find(const tl_costs *c, tl_sv name, double *us);
 
 /* A collective of `bytes` among all ranks: over one level within a server; else ReduceScatter
  * within servers, AllReduce of the parts between them, AllGather within, or the parts of that. */
-double tl_cost_collective(const tl_cost_model *c, tl_collective kind, double bytes);
+double tl_cost_collective(const tl_costs *c, tl_collective kind, double bytes);
 
 typedef struct tl_node_cost {
   double flops; /* of products: 2 each */
@@ -91,10 +90,13 @@ typedef struct tl_node_cost {
 
 /* What a node takes. Bodies: the longer branch of If, one iteration of a loop. O(operands +
  * results), or the nodes of the bodies. */
-tl_node_cost tl_cost_node(const tl_cost_model *c, const tl_module *m, tl_node_id n);
+tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n);
 
 /* Name of row i of cost_ops.tbl, NULL beyond the last. */
 const char *tl_cost_row_name(uint32_t i);
+
+/* True for collectives (HcomAllReduce and the like), whatever they carry. O(log ops). */
+bool tl_node_is_collective(const tl_module *m, tl_node_id n);
 
 /* Bytes of a value: of a sequence those of what it was made from; 0 when nothing is known. */
 double tl_cost_value_bytes(const tl_module *m, tl_value_id v);

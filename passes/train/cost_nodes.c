@@ -214,7 +214,7 @@ static bool is_narrow(tl_dtype d) {
 static double blocks(double size) { return ceil(fmax(size, 1) / 16); }
 
 /* GE's estimate: cycles of one core, in blocks of 16 or in vectors. */
-static double ge_us(const tl_cost_model *c, const tl_module *m, tl_node_id n, const cost_row *row,
+static double ge_us(const tl_costs *c, const tl_module *m, tl_node_id n, const cost_row *row,
                     double n_products, const product *p) {
   double cycles = n_products > 0
                       ? n_products * blocks(p->m) * blocks(p->n) * blocks(p->k) * fmax(1, p->batch)
@@ -222,8 +222,8 @@ static double ge_us(const tl_cost_model *c, const tl_module *m, tl_node_id n, co
   return row->kind == VIEW ? 0 : cycles / c->hw.mhz;
 }
 
-static void cost_compute(const tl_cost_model *c, const tl_module *m, tl_node_id n,
-                         const cost_row *row, tl_node_cost *out) {
+static void cost_compute(const tl_costs *c, const tl_module *m, tl_node_id n, const cost_row *row,
+                         tl_node_cost *out) {
   const tl_hw_preset *hw = &c->hw;
   product p = {0};
   double n_products = products(m, n, row, &p);
@@ -242,10 +242,10 @@ static void cost_compute(const tl_cost_model *c, const tl_module *m, tl_node_id 
             : fmax(out->flops / rate, out->bytes / (hw->hbm * hw->eta_memory)) * 1e6 + hw->launch;
 }
 
-static tl_node_cost node_cost(const tl_cost_model *c, const tl_module *m, tl_node_id n, int depth);
+static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth);
 
 /* The branches of If exclude each other; other bodies are run one after the other. */
-static void cost_bodies(const tl_cost_model *c, const tl_module *m, tl_node_id n, int depth,
+static void cost_bodies(const tl_costs *c, const tl_module *m, tl_node_id n, int depth,
                         tl_node_cost *out) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_attrs && depth < NEST_LIMIT; i++) {
@@ -267,7 +267,7 @@ static void cost_bodies(const tl_cost_model *c, const tl_module *m, tl_node_id n
   out->us += c->hw.launch;
 }
 
-static tl_node_cost node_cost(const tl_cost_model *c, const tl_module *m, tl_node_id n, int depth) {
+static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth) {
   tl_node_cost out = {.engine = TL_ENGINE_AICORE};
   const tl_node *node = tl_node_get(m, n);
   cost_row row = row_of(m, n);
@@ -288,6 +288,8 @@ static tl_node_cost node_cost(const tl_cost_model *c, const tl_module *m, tl_nod
   return out;
 }
 
-tl_node_cost tl_cost_node(const tl_cost_model *c, const tl_module *m, tl_node_id n) {
+tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n) {
   return node_cost(c, m, n, 0);
 }
+
+bool tl_node_is_collective(const tl_module *m, tl_node_id n) { return row_of(m, n).kind == COMM; }

@@ -18,11 +18,11 @@ static void example_36(void) {
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_all_reduce(&halving, 8, RESNET50), 3224.9, 0.05);
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_all_reduce(&mesh, 8, RESNET50), 1406.7, 0.05);
   tl_hw_preset hw;
-  tl_cost_model c;
+  tl_costs c;
   tl_diag quiet = {0};
   CU_ASSERT_EQUAL_FATAL(tl_hw_preset_parse(&quiet, TL_SV("ascend910b"), &hw), TL_OK);
   hw.algorithm1 = TL_COMM_RING;
-  tl_cost_model_init(&c, &hw, 16);
+  tl_costs_init(&c, &hw, 16);
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_collective(&c, TL_ALL_REDUCE, RESNET50), 2065.6, 0.05);
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_collective(&c, TL_REDUCE_SCATTER, RESNET50), 2065.6 / 2, 0.05);
 }
@@ -34,15 +34,15 @@ static void collectives(void) {
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_all_reduce(&l, 4, 100), 2 * 2 * 10 + 150, 1e-9);
   CU_ASSERT_EQUAL(tl_cost_all_reduce(&l, 1, 100), 0);
   tl_hw_preset hw;
-  tl_cost_model c;
+  tl_costs c;
   tl_diag quiet = {0};
   CU_ASSERT_EQUAL_FATAL(tl_hw_preset_parse(&quiet, TL_SV("ascend910"), &hw), TL_OK);
-  tl_cost_model_init(&c, &hw, 8);
+  tl_costs_init(&c, &hw, 8);
   /* a ring: (n - 1) a + S / b */
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_collective(&c, TL_BROADCAST, 56e6), 7 * 10.5 + 1000, 1e-6);
-  tl_cost_model_init(&c, &hw, 1);
+  tl_costs_init(&c, &hw, 1);
   CU_ASSERT_EQUAL(tl_cost_collective(&c, TL_ALL_REDUCE, 1e6), 0);
-  tl_cost_model_init(&c, &hw, 0);
+  tl_costs_init(&c, &hw, 0);
   CU_ASSERT_EQUAL(c.ranks, 8);
 }
 
@@ -97,7 +97,7 @@ static const char graph[] =
     "}\n";
 
 /* The cost of the node that makes a value. */
-static tl_node_cost cost_of(const tl_cost_model *c, const tl_module *m, const char *name) {
+static tl_node_cost cost_of(const tl_costs *c, const tl_module *m, const char *name) {
   TL_FOR_NODES(m, tl_module_main(m), n)
   if (tl_sv_is(tl_value_name(m, tl_result(m, n, 0)), name))
     return tl_cost_node(c, m, n);
@@ -105,7 +105,7 @@ static tl_node_cost cost_of(const tl_cost_model *c, const tl_module *m, const ch
   return (tl_node_cost){0};
 }
 
-static void takes(const tl_cost_model *c, const tl_module *m, const char *name, double flops,
+static void takes(const tl_costs *c, const tl_module *m, const char *name, double flops,
                   double bytes) {
   tl_node_cost k = cost_of(c, m, name);
   CU_ASSERT_DOUBLE_EQUAL(k.flops, flops, 1e-9);
@@ -114,12 +114,12 @@ static void takes(const tl_cost_model *c, const tl_module *m, const char *name, 
 
 static void nodes(void) {
   tl_hw_preset hw;
-  tl_cost_model c;
+  tl_costs c;
   tl_module *m;
   tl_diag quiet = {0};
   CU_ASSERT_EQUAL_FATAL(tl_hw_preset_parse(&quiet, TL_SV("unit:event=2"), &hw), TL_OK);
   CU_ASSERT_EQUAL_FATAL(tl_module_parse(&quiet, "", tl_sv_from(graph), &m), TL_OK);
-  tl_cost_model_init(&c, &hw, 4);
+  tl_costs_init(&c, &hw, 4);
   takes(&c, m, "mm", 2 * (2 * 3 * 5 * 4), 2 * (24 + 40 + 30));
   takes(&c, m, "ge", 2 * (3 * 4 * 4), 4 * (12 + 12));
   takes(&c, m, "cv", 2 * (7 * 7 * 8 * 3 * 9), 4 * (486 + 216 + 392));
@@ -137,13 +137,12 @@ static void nodes(void) {
   CU_ASSERT_TRUE(cost_of(&c, m, "ar").comm);
   CU_ASSERT_EQUAL(cost_of(&c, m, "ar").engine, TL_ENGINE_LINK0);
   CU_ASSERT_EQUAL_FATAL(
-      tl_cost_model_read_profile(&quiet, &c, "p", TL_SV("name,us\n# measured\nad, 5.5\nar,7\n")),
-      TL_OK);
+      tl_costs_read_profile(&quiet, &c, "p", TL_SV("name,us\n# measured\nad, 5.5\nar,7\n")), TL_OK);
   CU_ASSERT_EQUAL(cost_of(&c, m, "ad").us, 5.5);
   CU_ASSERT_TRUE(cost_of(&c, m, "ad").profiled);
   CU_ASSERT_EQUAL(cost_of(&c, m, "ar").us, 7);
   CU_ASSERT_FALSE(cost_of(&c, m, "ex").profiled);
-  tl_cost_model_release(&c);
+  tl_costs_release(&c);
   c.ge = true; /* 1 x 1 x 1 blocks twice; 3 cycles an element */
   CU_ASSERT_DOUBLE_EQUAL(cost_of(&c, m, "mm").us, 2, 1e-9);
   CU_ASSERT_DOUBLE_EQUAL(cost_of(&c, m, "ad").us, 3 * 12, 1e-9);
@@ -152,23 +151,23 @@ static void nodes(void) {
 
 static void profiles_that_are_refused(void) {
   tl_hw_preset hw = *tl_hw_preset_at(0);
-  tl_cost_model c;
+  tl_costs c;
   static const char *const bad[] = {"a",     "a,",    ",1",     "a,x",      "a,-1",
                                     "a,nan", "a,inf", "a,1\nb", "a,1\na,2", "a,1,"};
-  tl_cost_model_init(&c, &hw, 8);
+  tl_costs_init(&c, &hw, 8);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tl_diag quiet = {0};
-    CU_ASSERT_EQUAL(tl_cost_model_read_profile(&quiet, &c, "p", tl_sv_from(bad[i])),
+    CU_ASSERT_EQUAL(tl_costs_read_profile(&quiet, &c, "p", tl_sv_from(bad[i])),
                     TL_INVALID_ARGUMENT);
     CU_ASSERT_EQUAL(quiet.errors, 1);
     CU_ASSERT_EQUAL(c.n_profile, 0);
   }
   tl_diag quiet = {0};
   double us = 0; /* a comma in a name */
-  CU_ASSERT_EQUAL_FATAL(tl_cost_model_read_profile(&quiet, &c, "p", TL_SV("a,b,3\r\n")), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_costs_read_profile(&quiet, &c, "p", TL_SV("a,b,3\r\n")), TL_OK);
   CU_ASSERT_TRUE(tl_cost_profile_find(&c, TL_SV("a,b"), &us));
   CU_ASSERT_EQUAL(us, 3);
-  tl_cost_model_release(&c);
+  tl_costs_release(&c);
 }
 
 static const unit_test tests[] = {
