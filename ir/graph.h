@@ -102,6 +102,9 @@ uint64_t tl_node_hash(const tl_module *m, tl_node_id n);
 /* Same op, operands, attributes, stream and number of results (commutative operands in any order).
  */
 bool tl_node_equal(const tl_module *m, tl_node_id a, tl_node_id b);
+/* Fills hashes, zeroed and indexed by value id, for the values of a graph: of what computes them
+ * from its inputs and constants, independent of names and of the order of unrelated nodes. */
+void tl_graph_value_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes);
 /* Structural hash of a graph: ops, edges, attributes, types and constants, independent of value,
  * node and graph names. */
 uint64_t tl_graph_hash(const tl_module *m, tl_graph_id g);

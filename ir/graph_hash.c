@@ -164,6 +164,11 @@ static uint64_t hash_graph(hasher *s, const tl_graph *g) {
   return h;
 }
 
+void tl_graph_value_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes) {
+  hasher s = {m, hashes};
+  hash_graph(&s, tl_graph_get(m, g));
+}
+
 uint64_t tl_graph_hash(const tl_module *m, tl_graph_id g) {
   hasher s = {m, calloc(tl_module_value_end(m), sizeof(uint64_t))};
   if (!s.values)

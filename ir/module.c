@@ -58,6 +58,7 @@ void tl_module_destroy(tl_module *m) {
   tl_extra_vec_release(&m->extras);
   tl_opset_vec_release(&m->opsets);
   tl_state_vec_release(&m->states);
+  tl_gradient_vec_release(&m->gradients);
   tl_substitute_vec_release(&m->substitutes);
   tl_opaque_vec_release(&m->opaque_ops);
   tl_map_release(&m->opaque_index);

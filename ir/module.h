@@ -145,6 +145,13 @@ typedef struct tl_state {
   tl_value_id initial;
 } tl_state;
 
+/* A gradient of a training step, as backward gives it. */
+typedef struct tl_gradient {
+  tl_value_id param;   /* input of the graph */
+  tl_value_id grad;    /* of a sparse one: the rows */
+  tl_value_id indices; /* of a sparse one: their numbers; else TL_NO_VALUE */
+} tl_gradient;
+
 /* What inference found out: the node does the same with a constant as this operand. */
 typedef struct tl_substitute {
   tl_node_id node;
@@ -178,6 +185,7 @@ TL_VEC(tl_type_vec, tl_type);
 TL_VEC(tl_extra_vec, tl_extra);
 TL_VEC(tl_opset_vec, tl_opset);
 TL_VEC(tl_state_vec, tl_state);
+TL_VEC(tl_gradient_vec, tl_gradient);
 TL_VEC(tl_substitute_vec, tl_substitute);
 TL_VEC(tl_opaque_vec, tl_opaque_op);
 TL_VEC(tl_file_vec, tl_file *);
@@ -201,6 +209,9 @@ struct tl_module {
   tl_extra_vec extras;      /* entry 0 is empty */
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
   tl_state_vec states;
+  tl_gradient_vec gradients; /* in the order in which they become ready */
+  tl_value_id loss;          /* of a training step; TL_NO_VALUE: not known */
+  tl_value_id seed;          /* where its backward part starts; TL_NO_VALUE: not known */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_file_vec files;        /* owned; the model file and external data */
   tl_definition_vec definitions; /* filled by the pass outline-definitions */

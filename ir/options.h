@@ -94,6 +94,9 @@ static inline tl_options tl_options_default(void) {
                       .numerics = TL_NUMERICS_REASSOCIATING};
 }
 
+/* Do the passes of training graphs run? */
+static inline bool tl_train_is_on(const tl_options *o) { return o->train && o->train->train; }
+
 /* The chip family, and the op information, that options ask for. Never NULL. */
 static inline const tl_soc *tl_options_chip(const tl_options *o) {
   return o->chip ? o->chip : tl_soc_default();

@@ -123,6 +123,17 @@ static tl_status parse_state(tl_parser *p) {
   return tl_state_vec_push(&p->m->states, s) ? TL_OK : tl_parse_memory(p);
 }
 
+/* gradient %param -> %grad [rows %indices] */
+static tl_status parse_gradient(tl_parser *p) {
+  tl_gradient g = {0};
+  TL_TRY(tl_parse_value_ref(p, false, &g.param));
+  TL_TRY(tl_parse_expect(p, "->"));
+  TL_TRY(tl_parse_value_ref(p, false, &g.grad));
+  if (tl_parse_accept(p, "rows"))
+    TL_TRY(tl_parse_value_ref(p, false, &g.indices));
+  return tl_gradient_vec_push(&p->m->gradients, g) ? TL_OK : tl_parse_memory(p);
+}
+
 static tl_status parse_statement(tl_parser *p, tl_graph_id g) {
   if (!tl_parse_starts_op(p)) {
     if (tl_parse_accept(p, "const"))
@@ -131,6 +142,12 @@ static tl_status parse_statement(tl_parser *p, tl_graph_id g) {
       return parse_about(p, g);
     if (tl_parse_accept(p, "state"))
       return parse_state(p);
+    if (tl_parse_accept(p, "gradient"))
+      return parse_gradient(p);
+    if (tl_parse_accept(p, "loss"))
+      return tl_parse_value_ref(p, false, &p->m->loss);
+    if (tl_parse_accept(p, "seed"))
+      return tl_parse_value_ref(p, false, &p->m->seed);
   }
   return tl_parse_node(p, g);
 }

@@ -361,6 +361,33 @@ static void print_states(printer *p, const tl_graph *g) {
   }
 }
 
+static void print_mark(printer *p, const tl_graph *g, const char *word, tl_value_id v) {
+  if (!v || tl_value_graph(p->m, v) != g->id)
+    return;
+  indent(p, p->depth + 1);
+  tl_buf_printf(p->out, "%s ", word);
+  add_value(p, v);
+  tl_buf_add_char(p->out, '\n');
+}
+
+static void print_gradients(printer *p, const tl_graph *g) {
+  for (uint32_t i = 0; i < p->m->gradients.n; i++) {
+    const tl_gradient *d = &p->m->gradients.at[i];
+    if (tl_value_graph(p->m, d->param) != g->id)
+      continue;
+    indent(p, p->depth + 1);
+    tl_buf_add_z(p->out, "gradient ");
+    add_value(p, d->param);
+    tl_buf_add_z(p->out, " -> ");
+    add_value(p, d->grad);
+    if (d->indices) {
+      tl_buf_add_z(p->out, " rows ");
+      add_value(p, d->indices);
+    }
+    tl_buf_add_char(p->out, '\n');
+  }
+}
+
 static void print_constants(printer *p, const tl_graph *g) {
   for (uint32_t i = 0; i < g->constants.n; i++) {
     if (g->constants.at[i] == TL_NO_VALUE)
@@ -391,6 +418,9 @@ static void print_graph(printer *p, const tl_graph *g) {
   TL_FOR_NODES(p->m, g, n)
     print_node(p, n);
   print_states(p, g);
+  print_gradients(p, g);
+  print_mark(p, g, "loss", p->m->loss);
+  print_mark(p, g, "seed", p->m->seed);
   indent(p, p->depth);
   tl_buf_add_char(p->out, '}');
 }

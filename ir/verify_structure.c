@@ -186,8 +186,27 @@ static void check_states(tl_verifier *v) {
   }
 }
 
+static bool is_value(const tl_module *m, tl_value_id v) {
+  return v < tl_module_value_end(m) && tl_value_get(m, v)->kind != TL_VALUE_NONE;
+}
+
+static void check_gradients(tl_verifier *v) {
+  const tl_module *m = v->m;
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    const tl_gradient *g = &m->gradients.at[i];
+    bool sound = g->param && is_value(m, g->param) && g->grad && is_value(m, g->grad) &&
+                 (!g->indices || is_value(m, g->indices)) &&
+                 tl_value_get(m, g->param)->kind == TL_VALUE_INPUT;
+    if (!sound)
+      tl_verify_report(v, TL_NO_NODE, "gradient %u is not that of an input", i);
+  }
+  if ((m->loss && !is_value(m, m->loss)) || (m->seed && !is_value(m, m->seed)))
+    tl_verify_report(v, TL_NO_NODE, "the loss or the seed of backward is no value");
+}
+
 const tl_check tl_structure_checks[] = {
     {"bodies", check_bodies}, {"depth", check_depths},    {"scope", check_scopes},
     {"names", check_names},   {"control", check_control}, {"states", check_states},
+    {"gradients", check_gradients},
     {NULL, NULL},
 };

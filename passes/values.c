@@ -4,7 +4,7 @@
 
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   *out = (tl_pinned){NULL, 0};
-  if (m->states.n == 0)
+  if (m->states.n == 0 && m->gradients.n == 0)
     return TL_OK;
   uint32_t n = tl_module_value_end(m);
   bool *at = tl_arena_calloc(p->scratch, n, sizeof *at);
@@ -15,6 +15,11 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
     at[m->states.at[i].output] = true;
     at[m->states.at[i].initial] = true;
   }
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    at[m->gradients.at[i].grad] = true;
+    at[m->gradients.at[i].indices] = true;
+  }
+  at[m->loss] = at[m->seed] = true;
   *out = (tl_pinned){at, n};
   return TL_OK;
 }

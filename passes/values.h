@@ -6,7 +6,8 @@
 #include "passes/pass.h"
 #include "support/map.h"
 
-/* Values that take part in a training state and must therefore keep their identity. */
+/* Values that take part in a training state, or are gradients, and must therefore keep their
+ * identity. */
 typedef struct tl_pinned {
   const bool *at; /* by value id, scratch; NULL: none */
   uint32_t n;

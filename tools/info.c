@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/stage.h"
+#include "tools/info_train.h"
 #include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
@@ -146,7 +147,7 @@ static void add_op_name(tl_buf *out, const op_count *c) {
 }
 
 /* Names come from the file and go to a terminal: anything odd is quoted. */
-static void add_value_name(tl_buf *out, tl_sv name) {
+void tl_info_add_name(tl_buf *out, tl_sv name) {
   for (size_t i = 0; i < name.n; i++) {
     if ((unsigned char)name.p[i] <= 0x20 || name.p[i] == 0x7f) {
       tl_buf_add_quoted(out, name);
@@ -158,7 +159,7 @@ static void add_value_name(tl_buf *out, tl_sv name) {
 
 static void add_value(tl_buf *out, const tl_module *m, const char *what, tl_value_id v) {
   tl_buf_printf(out, "%-9s", what);
-  add_value_name(out, tl_value_name(m, v));
+  tl_info_add_name(out, tl_value_name(m, v));
   tl_buf_add_z(out, ": ");
   tl_type_print(m, tl_value_type(m, v), out);
   tl_buf_add_char(out, '\n');
@@ -196,7 +197,7 @@ static void add_opsets(tl_buf *out, const tl_module *m) {
     if (domain.n == 0)
       domain = TL_SV("ai.onnx");
     tl_buf_add_z(out, i || m->source_opset ? " " : "");
-    add_value_name(out, domain);
+    tl_info_add_name(out, domain);
     tl_buf_printf(out, " %lld", (long long)m->opsets.at[i].version);
   }
   tl_buf_add_char(out, '\n');
@@ -208,7 +209,7 @@ static void add_text(tl_buf *out, const char *path, const model_info *info) {
   tl_buf_printf(out, "model    %s\n", path);
   if (m->producer_name) {
     tl_buf_add_z(out, "producer ");
-    add_value_name(out, tl_sym(m, m->producer_name));
+    tl_info_add_name(out, tl_sym(m, m->producer_name));
     tl_buf_add_char(out, '\n');
   }
   tl_buf_printf(out, "ir       %lld\n", (long long)m->ir_version);
@@ -406,6 +407,11 @@ tl_status tl_command_info(tl_cli *cli) {
                    "no model is named\vtailor info MODEL");
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   TL_TRY(tl_input_load(cli, cli->word, &m));
+  if (tl_cli_has(cli, TL_OPTION_TRAIN)) {
+    tl_status told = tl_info_train(cli, m);
+    tl_module_destroy(m);
+    return told;
+  }
   model_info *info = calloc(1, sizeof *info);
   tl_status status = info ? gather(cli, m, info)
                           : tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");

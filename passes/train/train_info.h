@@ -60,6 +60,9 @@ typedef struct tl_train_info {
   uint32_t n;
   tl_value_id *frozen; /* [n_frozen] parameters without gradient */
   uint32_t n_frozen;
+  tl_value_id *other_in;  /* [n_others] inputs whose next value is an output, of no parameter: */
+  tl_value_id *other_out; /* counters, statistics */
+  uint32_t n_others;
   tl_value_id loss; /* TL_NO_VALUE: not known */
   tl_value_id seed; /* where backward starts; TL_NO_VALUE: no value of its own */
   tl_train_form form;
@@ -82,5 +85,11 @@ static inline tl_train_region tl_train_region_of(const tl_train_info *t, tl_node
  * The order of grads depends on the graph alone, not on names or the order of its nodes.
  * O(nodes + edges). */
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) TL_NODISCARD;
+
+/* Writes what was recognised into the module, where it is found again whatever passes do to the
+ * graph: states, gradients in their order, the loss. Parameters and states that are constants
+ * become inputs with that value (*t then names the inputs). *changed: something was new.
+ * TL_NO_MEMORY. */
+tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) TL_NODISCARD;
 
 #endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was recognised of a training step, written into the module (train_info.h). */
+#include "ir/graph.h"
+#include "passes/train/train_info.h"
+
+typedef struct recorder {
+  tl_module *m;
+  bool *changed;
+  bool failed; /* no memory */
+} recorder;
+
+/* What a step starts from is an input, so that the caller can hand in what the last one gave. */
+static tl_value_id as_input(recorder *r, tl_value_id v) {
+  tl_module *m = r->m;
+  const tl_value *value = tl_value_get(m, v);
+  if (value->kind != TL_VALUE_CONSTANT)
+    return v;
+  tl_graph_id g = tl_value_graph(m, v);
+  tl_symbol name = value->name;
+  uint32_t extra = value->extra;
+  tl_value_id input = tl_graph_add_input(m, g, name, value->type, value->tensor);
+  if (!input) {
+    r->failed = true;
+    return v;
+  }
+  tl_value_get(m, input)->extra = extra;
+  tl_value_replace_uses(m, v, input);
+  tl_graph_erase_constant(m, v);
+  *r->changed = true;
+  return input;
+}
+
+static void add_state(recorder *r, tl_value_id *in, tl_value_id out) {
+  tl_module *m = r->m;
+  if (!out)
+    return;
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].output == out || m->states.at[i].input == *in)
+      return;
+  *in = as_input(r, *in);
+  r->failed = r->failed || !tl_state_vec_push(&m->states, (tl_state){.input = *in, .output = out});
+  *r->changed = true;
+}
+
+static bool has_gradient(const tl_module *m, const tl_train_grad *g, uint32_t i) {
+  const tl_gradient *known = i < m->gradients.n ? &m->gradients.at[i] : NULL;
+  return known && known->param == g->param && known->grad == g->raw && known->indices == g->indices;
+}
+
+static void record_gradients(recorder *r, const tl_train_info *t) {
+  tl_module *m = r->m;
+  bool same = m->gradients.n == t->n;
+  for (uint32_t i = 0; i < t->n && same; i++)
+    same = has_gradient(m, &t->grads[i], i);
+  if (same)
+    return;
+  m->gradients.n = 0;
+  for (uint32_t i = 0; i < t->n; i++)
+    r->failed = r->failed ||
+                !tl_gradient_vec_push(&m->gradients, (tl_gradient){.param = t->grads[i].param,
+                                                                   .grad = t->grads[i].raw,
+                                                                   .indices = t->grads[i].indices});
+  *r->changed = true;
+}
+
+tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
+  recorder r = {.m = m, .changed = changed};
+  *changed = false;
+  for (uint32_t i = 0; i < t->n; i++) {
+    tl_train_grad *g = &t->grads[i];
+    g->param = as_input(&r, g->param);
+    add_state(&r, &g->param, g->param_out);
+    for (uint32_t k = 0; k < g->n_states; k++)
+      add_state(&r, &g->state_in[k], g->state_out[k]);
+  }
+  for (uint32_t i = 0; i < t->n_others; i++)
+    add_state(&r, &t->other_in[i], t->other_out[i]);
+  record_gradients(&r, t);
+  *changed = *changed || m->loss != t->loss || m->seed != t->seed;
+  m->loss = t->loss;
+  m->seed = t->seed;
+  return r.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Regions of a training step and the canonical order of its nodes (train_regions.h). */
+#include "passes/train/train_regions.h"
+
+#include <stdlib.h>
+
+#include "ir/graph.h"
+#include "passes/copy.h"
+
+/* Operands of a node, and what its bodies take from around them. */
+typedef struct reader {
+  const tl_module *m;
+  tl_u32_vec values;
+} reader;
+
+static bool add_captures(reader *r, const tl_graph *body) {
+  uint32_t first = r->values.n;
+  if (!tl_graph_captures(r->m, body, &r->values))
+    return false;
+  uint32_t n = first; /* what the body of a body takes from the body is no business of ours */
+  for (uint32_t i = first; i < r->values.n; i++)
+    if (tl_value_graph(r->m, r->values.at[i]) == tl_module_main(r->m)->id)
+      r->values.at[n++] = r->values.at[i];
+  r->values.n = n;
+  return true;
+}
+
+static bool read_node(reader *r, tl_node_id n) {
+  const tl_node *node = tl_node_get(r->m, n);
+  bool ok = true;
+  r->values.n = 0;
+  for (uint32_t i = 0; i < node->n_operands && ok; i++)
+    if (tl_operand(r->m, n, i))
+      ok = tl_u32_vec_push(&r->values, tl_operand(r->m, n, i));
+  for (uint32_t i = 0; i < node->n_attrs && ok; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (a->kind == TL_ATTR_GRAPH)
+      ok = add_captures(r, tl_graph_get(r->m, a->u.g));
+    for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count && ok; k++)
+      ok = add_captures(r, tl_graph_get(r->m, a->u.ids[k]));
+  }
+  return ok;
+}
+
+/* ---- what something depends on --------------------------------------------------------------- */
+
+static bool is_marked(const tl_module *m, tl_node_id n, const uint8_t *marks, uint8_t bit) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (marks[node->results + i] & bit)
+      return true;
+  return false;
+}
+
+/* Users come before producers: one sweep from the end. wanted: nodes of values to start from. */
+static bool sweep_back(const tl_module *m, const tl_node_id *wanted, uint32_t n_wanted,
+                       uint8_t *marks, uint8_t bit, bool *taken) {
+  const tl_graph *g = tl_module_main(m);
+  reader r = {.m = m};
+  bool ok = true;
+  for (uint32_t i = 0; i < n_wanted; i++)
+    taken[wanted[i]] = true;
+  for (tl_node_id n = g->last; n && ok; n = tl_node_get(m, n)->previous) {
+    if (!taken[n] && !is_marked(m, n, marks, bit))
+      continue;
+    taken[n] = true;
+    ok = read_node(&r, n);
+    for (uint32_t i = 0; i < r.values.n; i++)
+      marks[r.values.at[i]] |= bit;
+  }
+  tl_u32_vec_release(&r.values);
+  return ok;
+}
+
+tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks, uint8_t bit) {
+  tl_node_id n = of ? tl_value_producer(m, of) : TL_NO_NODE;
+  bool *taken = calloc(tl_module_node_end(m), sizeof *taken);
+  bool ok = taken && (!n || sweep_back(m, &n, 1, marks, bit, taken));
+  free(taken);
+  return ok ? TL_OK : TL_NO_MEMORY;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+enum { BEFORE_LOSS = 1, BEFORE_GRAD = 2, AFTER_SEED = 4 };
+
+typedef struct regions {
+  const tl_module *m;
+  tl_train_info *t;
+  uint8_t *marks;  /* by value */
+  uint32_t *owner; /* by value: the gradient it depends on */
+  bool *loss;      /* by node: the loss depends on it */
+  bool *grad;      /* a gradient depends on it */
+  tl_node_id *producers;
+} regions;
+
+static uint32_t join(uint32_t a, uint32_t b) {
+  if (a == TL_TRAIN_NO_OWNER || a == b)
+    return b;
+  return b == TL_TRAIN_NO_OWNER ? a : TL_TRAIN_SHARED;
+}
+
+static bool make_tables(regions *r, tl_arena *arena) {
+  uint32_t nodes = tl_module_node_end(r->m), values = tl_module_value_end(r->m);
+  r->t->n_nodes = nodes;
+  r->t->region = tl_arena_calloc(arena, nodes, sizeof *r->t->region);
+  r->t->owner = tl_arena_calloc(arena, nodes, sizeof *r->t->owner);
+  r->marks = calloc(values, sizeof *r->marks);
+  r->owner = malloc(values * sizeof *r->owner);
+  r->loss = calloc(nodes, sizeof *r->loss);
+  r->grad = calloc(nodes, sizeof *r->grad);
+  r->producers = calloc((size_t)r->t->n + 1, sizeof *r->producers);
+  if (!r->t->region || !r->t->owner || !r->marks || !r->owner || !r->loss || !r->grad ||
+      !r->producers)
+    return false;
+  for (uint32_t i = 0; i < nodes; i++)
+    r->t->owner[i] = TL_TRAIN_NO_OWNER;
+  for (uint32_t i = 0; i < values; i++)
+    r->owner[i] = TL_TRAIN_NO_OWNER;
+  return true;
+}
+
+static bool look_back(regions *r) {
+  tl_train_info *t = r->t;
+  uint32_t n = 0;
+  tl_node_id loss = t->loss ? tl_value_producer(r->m, t->loss) : TL_NO_NODE;
+  for (uint32_t i = 0; i < t->n; i++) {
+    if (t->grads[i].producer)
+      r->producers[n++] = t->grads[i].producer;
+    tl_node_id rows = t->grads[i].indices ? tl_value_producer(r->m, t->grads[i].indices) : 0;
+    if (rows && !t->grads[i].producer)
+      r->producers[n++] = rows;
+  }
+  return sweep_back(r->m, r->producers, n, r->marks, BEFORE_GRAD, r->grad) &&
+         (!loss || sweep_back(r->m, &loss, 1, r->marks, BEFORE_LOSS, r->loss));
+}
+
+/* What depends on the seed and leads to a gradient is backward, even if the loss needs it too. */
+static tl_train_region region_of(const regions *r, tl_node_id n, bool seeded, uint32_t owner) {
+  if (r->grad[n] && (seeded || !r->loss[n]))
+    return TL_REGION_BACKWARD;
+  if (r->loss[n])
+    return TL_REGION_FORWARD;
+  return owner == TL_TRAIN_NO_OWNER ? TL_REGION_NONE : TL_REGION_UPDATE;
+}
+
+static bool look_ahead(regions *r) {
+  const tl_module *m = r->m;
+  reader read = {.m = m};
+  bool ok = true;
+  if (r->t->seed)
+    r->marks[r->t->seed] |= AFTER_SEED;
+  TL_FOR_NODES(m, tl_module_main(m), n) {
+    const tl_node *node = tl_node_get(m, n);
+    uint32_t owner = TL_TRAIN_NO_OWNER;
+    bool seeded = false;
+    ok = ok && read_node(&read, n);
+    for (uint32_t i = 0; i < read.values.n; i++) {
+      owner = join(owner, r->owner[read.values.at[i]]);
+      seeded = seeded || r->marks[read.values.at[i]] & AFTER_SEED;
+    }
+    tl_train_region region = region_of(r, n, seeded, owner);
+    r->t->region[n] = (uint8_t)region;
+    r->t->owner[n] = region == TL_REGION_UPDATE ? owner : TL_TRAIN_NO_OWNER;
+    for (uint32_t i = 0; i < node->n_results; i++) {
+      if (region == TL_REGION_UPDATE)
+        r->owner[node->results + i] = owner;
+      if (seeded)
+        r->marks[node->results + i] |= AFTER_SEED;
+    }
+  }
+  tl_u32_vec_release(&read.values);
+  return ok;
+}
+
+tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t) {
+  regions r = {.m = m, .t = t};
+  bool ok = make_tables(&r, arena);
+  for (uint32_t i = 0; ok && i < t->n; i++)
+    r.owner[t->grads[i].raw] = join(r.owner[t->grads[i].raw], i);
+  ok = ok && look_back(&r) && look_ahead(&r);
+  free(r.marks);
+  free(r.owner);
+  free(r.loss);
+  free(r.grad);
+  free(r.producers);
+  return ok ? TL_OK : TL_NO_MEMORY;
+}
+
+/* ---- an order of nodes ----------------------------------------------------------------------- */
+
+typedef struct place {
+  uint64_t hash; /* of what the node computes */
+  uint32_t depth;
+  tl_node_id node;
+} place;
+
+static int by_place(const void *a, const void *b) {
+  const place *x = a;
+  const place *y = b;
+  if (x->depth != y->depth)
+    return x->depth < y->depth ? -1 : 1;
+  if (x->hash != y->hash)
+    return x->hash < y->hash ? -1 : 1;
+  return x->node < y->node ? -1 : x->node > y->node; /* they compute the same */
+}
+
+/* Longest way from what is given to each node. */
+static bool find_depths(const tl_module *m, place *at, uint32_t *depth) {
+  reader r = {.m = m};
+  uint32_t n_places = 0;
+  bool ok = true;
+  TL_FOR_NODES(m, tl_module_main(m), n) {
+    const tl_node *node = tl_node_get(m, n);
+    uint32_t most = 0;
+    ok = ok && read_node(&r, n);
+    for (uint32_t i = 0; i < r.values.n; i++)
+      most = depth[r.values.at[i]] > most ? depth[r.values.at[i]] : most;
+    for (uint32_t i = 0; i < node->n_results; i++)
+      depth[node->results + i] = most + 1;
+    at[n_places++] = (place){.depth = most, .node = n};
+  }
+  tl_u32_vec_release(&r.values);
+  return ok;
+}
+
+tl_node_id *tl_train_canonical_order(const tl_module *m, tl_arena *arena, uint32_t *n) {
+  const tl_graph *g = tl_module_main(m);
+  uint32_t values = tl_module_value_end(m);
+  place *at = calloc((size_t)g->n_nodes + 1, sizeof *at);
+  uint32_t *depth = calloc(values, sizeof *depth);
+  uint64_t *hashes = calloc(values, sizeof *hashes);
+  tl_node_id *order = tl_arena_calloc(arena, (size_t)g->n_nodes + 1, sizeof *order);
+  bool ok = at && depth && hashes && order && find_depths(m, at, depth);
+  *n = g->n_nodes;
+  if (ok) {
+    tl_graph_value_hashes(m, g->id, hashes);
+    for (uint32_t i = 0; i < *n; i++)
+      at[i].hash = hashes[tl_result(m, at[i].node, 0)];
+    qsort(at, *n, sizeof *at, by_place);
+    for (uint32_t i = 0; i < *n; i++)
+      order[i] = at[i].node;
+  }
+  free(at);
+  free(depth);
+  free(hashes);
+  return ok ? order : NULL;
+}

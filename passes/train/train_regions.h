@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes are forward, backward and update, and an order of nodes that does not depend on how
+ * they are stored or called. Parts of tl_train_detect. */
+#ifndef TL_PASSES_TRAIN_TRAIN_REGIONS_H
+#define TL_PASSES_TRAIN_TRAIN_REGIONS_H
+
+#include "passes/train/train_info.h"
+
+/* Marks the values that a value depends on, by value id (with `bit`), itself left out. O(nodes +
+ * edges). TL_NO_MEMORY, unreported. */
+tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks,
+                                uint8_t bit) TL_NODISCARD;
+
+/* Fills t->region and t->owner for gradients, loss and seed that are known. */
+tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t) TL_NODISCARD;
+
+/* The nodes of the main graph in an order of execution that the graph alone decides: by distance
+ * from its inputs, then by what they compute. *n: their number. NULL when memory is out. */
+tl_node_id *tl_train_canonical_order(const tl_module *m, tl_arena *arena, uint32_t *n);
+
+#endif

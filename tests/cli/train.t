@@ -1,0 +1,81 @@
+# What is recognised of a training step (docs/training.md).
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w_new = Sub(%%w, %%d)\n}\n' >sgd.tir
+$ tailor info sgd.tir --train
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
+> nodes    4 forward, 3 backward, 2 update, 0 other
+$ tailor info sgd.tir --train --json
+> {"form": "plain", "opaque": false, "loss": "L", "seed": null, "params": [{"param": "w", "gradient": "gw", "indices": null, "param_out": "w_new", "class": "dense", "dtype": "f32", "bytes": 8, "rank": 0, "producer": "MatMul", "update": "Sub", "states": []}], "frozen": [], "other_states": [], "nodes": {"other": 0, "forward": 4, "backward": 3, "update": 2}}
+# Clipping and weight decay come after the gradient.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  const %%lo = f32[] -1.0\n  const %%hi = f32[] 1.0\n  %%c = Clip(%%gw, %%lo, %%hi)\n  const %%wd = f32[] 0.01\n  %%p = Mul(%%w, %%wd)\n  %%s = Add(%%c, %%p)\n  %%d = Mul(%%lr, %%s)\n  %%w_new = Sub(%%w, %%d)\n}\n' >clip.tir
+$ tailor info clip.tir --train
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
+> nodes    4 forward, 3 backward, 4 update, 1 other
+# A weight used twice: the sum of both contributions is its gradient.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%gb = MatMul(%%xt, %%e)\n  %%g = Add(%%gw, %%gb)\n  %%d = Mul(%%lr, %%g)\n  %%w_new = Sub(%%w, %%d)\n}\n' >shared.tir
+$ tailor info shared.tir --train
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient g (Add)  update w_new (Sub)
+> nodes    4 forward, 5 backward, 2 update, 0 other
+# Nobody updates b. The counter is a state of no parameter.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[], %%b: f32[1,1] = [0.5], %%n: i64[]) -> (%%L, %%w_new, %%n_new) {\n  %%y = MatMul(%%x, %%w)\n  %%z = Add(%%y, %%b)\n  %%e = Sub(%%z, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w_new = Sub(%%w, %%d)\n  const %%one = i64[] 1\n  %%n_new = Add(%%n, %%one)\n}\n' >frozen.tir
+$ tailor info frozen.tir --train
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 1 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
+>   frozen  b
+>   state   n -> n_new
+> nodes    5 forward, 3 backward, 2 update, 1 other
+# A product of two gradients has none that could be added up over ranks.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%gb = MatMul(%%xt, %%e)\n  %%g = Mul(%%gw, %%gb)\n  %%d = Mul(%%lr, %%g)\n  %%w_new = Sub(%%w, %%d)\n}\n' >ambig.tir
+$ tailor info ambig.tir --train
+> form     none
+> loss     L
+> seed     -
+> params   0 with a gradient, 1 frozen; gradients 0 bytes
+>   frozen  w
+> nodes    4 forward, 0 backward, 0 update, 7 other
+! ambig.tir: warning: node w: the gradient of this parameter is ambiguous, it is left as it is [W-TRN-AMBIG]
+!   hint: name it: metadata tailor.train.grads, or --train-spec
+# A declaration decides.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%gb = MatMul(%%xt, %%e)\n  %%g = Mul(%%gw, %%gb)\n  %%d = Mul(%%lr, %%g)\n  %%w_new = Sub(%%w, %%d)\n  state %%w -> %%w_new\n  gradient %%w -> %%g\n}\n' >told.tir
+$ tailor info told.tir --train
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient g (Mul)  update w_new (Sub)
+> nodes    4 forward, 5 backward, 2 update, 0 other
+# An inference graph.
+$ printf 'graph @g(%%x: f32[2,2], %%w: f32[2,2] = [1.0, 1.0, 1.0, 1.0]) -> (%%y) {\n  %%h = MatMul(%%x, %%w)\n  %%y = Add(%%x, %%h)\n}\n' >infer.tir
+$ tailor info infer.tir --train
+> form     none
+> loss     -
+> seed     -
+> params   0 with a gradient, 0 frozen; gradients 0 bytes
+> nodes    0 forward, 0 backward, 0 update, 2 other
+# Gradients that are none.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w_new = Sub(%%w, %%d)\n  gradient %%w -> %%ge\n}\n' >shape.tir
+$ tailor info shape.tir --train
+! shape.tir: error: node w: its gradient 'ge' has another shape [E-TRN-SHAPE]
+? 2
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w_new = Sub(%%w, %%d)\n  gradient %%w -> %%gw\n  gradient %%w -> %%gw\n}\n' >twice.tir
+$ tailor info twice.tir --train
+! twice.tir: error: node w: the gradient of this parameter is declared twice [E-TRN-DUP]
+? 2
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%gi = Cast(%%gw) {to=6}\n  %%gf = Cast(%%gi) {to=1}\n  %%d = Mul(%%lr, %%gf)\n  %%w_new = Sub(%%w, %%d)\n  gradient %%w -> %%gi\n}\n' >dtype.tir
+$ tailor info dtype.tir --train
+! dtype.tir: error: node w: its gradient 'gi' has element type i32, gradients are floats [E-TRN-DTYPE]
+? 2
