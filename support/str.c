@@ -79,6 +79,21 @@ bool tl_parse_i64(tl_sv s, int64_t *out) {
   return true;
 }
 
+bool tl_parse_size(tl_sv text, uint64_t *out) {
+  static const char units[] = "KMGT";
+  unsigned shift = 0;
+  if (tl_sv_ends_with(text, "B"))
+    text.n--;
+  if (tl_sv_ends_with(text, "i"))
+    text.n--;
+  const char *unit = text.n ? memchr(units, text.p[text.n - 1], sizeof units - 1) : NULL;
+  if (unit) {
+    shift = 10 * ((unsigned)(unit - units) + 1);
+    text.n--;
+  }
+  return tl_parse_u64(text, out) && !__builtin_mul_overflow(*out, UINT64_C(1) << shift, out);
+}
+
 /* strtod reads the locale's decimal point; the text is rewritten to that point first. */
 bool tl_parse_f64(tl_sv s, double *out) {
   char text[64];

@@ -41,6 +41,8 @@ bool tl_sv_ends_with(tl_sv s, const char *suffix);
 /* Parses a whole decimal integer with optional sign; false on junk or overflow. */
 bool tl_parse_i64(tl_sv s, int64_t *out);
 bool tl_parse_u64(tl_sv s, uint64_t *out);
+/* Parses "NUMBER[K|M|G|T][iB|B]", units being powers of 1024; false on junk or overflow. */
+bool tl_parse_size(tl_sv text, uint64_t *out);
 /* Parses a whole decimal floating-point number, "inf", "-inf" or "nan", with '.' as the point. */
 bool tl_parse_f64(tl_sv s, double *out);
 

@@ -12,6 +12,10 @@ static void add_values(tl_buf *out, const tl_option_row *row) {
   case TL_OPTION_MAYBE:
   case TL_OPTION_CHOICE:
   case TL_OPTION_TEXT:
+  case TL_OPTION_REAL:
+  case TL_OPTION_SIZE:
+  case TL_OPTION_LIST:
+  case TL_OPTION_OBJECT:
   case TL_OPTION_PATH: tl_buf_add_z(out, row->values); break;
   }
 }

@@ -6,21 +6,6 @@
 #include "tools/input.h"
 #include "tools/pipeline.h"
 
-bool tl_parse_size(tl_sv text, uint64_t *out) {
-  static const char units[] = "KMGT";
-  unsigned shift = 0;
-  if (tl_sv_ends_with(text, "B"))
-    text.n--;
-  if (tl_sv_ends_with(text, "i"))
-    text.n--;
-  const char *unit = text.n ? memchr(units, text.p[text.n - 1], sizeof units - 1) : NULL;
-  if (unit) {
-    shift = 10 * ((unsigned)(unit - units) + 1);
-    text.n--;
-  }
-  return tl_parse_u64(text, out) && !__builtin_mul_overflow(*out, UINT64_C(1) << shift, out);
-}
-
 static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
   const char *text = tl_cli_get(cli, TL_OPTION_MEMORY_LIMIT);
   *limit = 0;

@@ -34,7 +34,4 @@ tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *i
 /* Releases the values and the list. */
 void tl_values_release(tl_host_vec *v);
 
-/* Parses "NUMBER[K|M|G|T][iB|B]"; false on junk or overflow. */
-bool tl_parse_size(tl_sv text, uint64_t *out);
-
 #endif

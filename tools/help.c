@@ -32,6 +32,10 @@ static void add_placeholder(tl_buf *out, const tl_option_row *row) {
   case TL_OPTION_INT: tl_buf_add_z(out, "=N"); break;
   case TL_OPTION_CHOICE:
   case TL_OPTION_TEXT:
+  case TL_OPTION_REAL:
+  case TL_OPTION_SIZE:
+  case TL_OPTION_LIST:
+  case TL_OPTION_OBJECT:
   case TL_OPTION_PATH: tl_buf_printf(out, "=%s", row->values); break;
   }
 }

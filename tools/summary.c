@@ -139,7 +139,9 @@ static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
   add_atc_option(out, "precision_mode", "must_keep_origin_dtype");
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
-    if (cli->settings.value[i] && (row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN))
+    bool known = row->group < TL_OPTIONS_TRAIN; /* atc knows no run configuration */
+    if (known && cli->settings.value[i] &&
+        (row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN))
       add_atc_option(out, row->name, cli->settings.value[i]);
   }
 }
@@ -165,6 +167,14 @@ static void add_outputs(const tl_output_vec *v, tl_buf *out) {
   }
 }
 
+/* Who said a mode that no option names. */
+static const char *default_of(const tl_cli *cli) {
+  if (tl_cli_has(cli, TL_OPTION_AMP_LEVEL))
+    return "";
+  return tl_cli_has(cli, TL_OPTION_ATC_COMPAT) ? ", the default of atc"
+                                               : ", the default of the run configuration";
+}
+
 /* Which dtypes the outputs have, and who said so. */
 static void add_precision(tl_cli *cli, tl_buf *out) {
   const tl_precision_config *c = cli->settings.options.precision;
@@ -175,7 +185,7 @@ static void add_precision(tl_cli *cli, tl_buf *out) {
                   tl_cli_has(cli, TL_OPTION_PRECISION_MODE) ||
                           tl_cli_has(cli, TL_OPTION_PRECISION_MODE_V2)
                       ? ""
-                  : c->mode_name ? ", the default of atc"
+                  : c->mode_name ? default_of(cli)
                                  : " with exceptions",
                   tl_precision_mode_get(c->mode)->meaning);
 }
@@ -198,9 +208,16 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_precision(cli, out);
   add_costs(out, s);
   add_outputs(v, out);
-  for (uint32_t i = 0; i < o->n_carried; i++)
-    tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
-                  TL_SV_ARG(o->carried[i].value));
+  uint32_t run = 0; /* what was in force, for later questions: too much to list */
+  for (uint32_t i = 0; i < o->n_carried; i++) {
+    bool audit = tl_sv_starts_with(o->carried[i].key, "tailor.run.");
+    run += audit;
+    if (!audit)
+      tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
+                    TL_SV_ARG(o->carried[i].value));
+  }
+  if (run)
+    tl_buf_printf(out, "  recorded %u values of the run configuration (tailor.run.*)\n", run);
   const char *air = find_air(v);
   if (!air)
     return;

@@ -12,6 +12,19 @@
 #define RUN TL_COMMAND_RUN
 #define VERIFY TL_COMMAND_VERIFY
 #define EXPLAIN TL_COMMAND_EXPLAIN
+#define TRAINING (CONVERT | OPT | EXPLAIN)
+
+/* Where keys of a run configuration stand, and what happens to them, by their consumer. */
+#define FATE_COMPILE TL_FATE_OWN
+#define FATE_BOTH TL_FATE_OWN
+#define FATE_ATTR TL_FATE_CARRY
+#define FATE_HOST TL_FATE_HOST
+#define FATE_GONE TL_FATE_GONE
+#define GROUP_COMPILE TL_OPTIONS_TRAIN
+#define GROUP_BOTH TL_OPTIONS_TRAIN
+#define GROUP_ATTR TL_OPTIONS_RUNTIME
+#define GROUP_HOST TL_OPTIONS_HOST
+#define GROUP_GONE TL_OPTIONS_GONE
 
 static const tl_option_row rows[TL_N_OPTION_ROWS] = {
 #define OWN(id, name, aliases, letter, kind, values, fallback, commands, group, help)              \
@@ -41,6 +54,10 @@ static const tl_option_row rows[TL_N_OPTION_ROWS] = {
 #define NEVER(id, name, help, reason)                                                              \
   {name,    "", "VALUE", "", "", help, reason, TL_OPTION_TEXT, TL_FATE_NEVER, TL_OPTIONS_FOREIGN,  \
    CONVERT, 0},
+#define RUNCFG(id, name, kind, values, fallback, consumer, key, help)                              \
+  {name,     "", values,           fallback,        key,                                           \
+   help,     "", TL_OPTION_##kind, FATE_##consumer, GROUP_##consumer,                              \
+   TRAINING, 0},
 #include "frontend/config/options.tbl"
 };
 
@@ -55,6 +72,10 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
     [TL_OPTIONS_PRECISION] = "Precision",
     [TL_OPTIONS_FUSION] = "Fusion",
     [TL_OPTIONS_FOREIGN] = "Refused: another tool's business",
+    [TL_OPTIONS_TRAIN] = "Training graphs",
+    [TL_OPTIONS_RUNTIME] = "Training graphs: for the runtime (checked, recorded in the model)",
+    [TL_OPTIONS_HOST] = "Training graphs: for the host framework (checked, recorded, no effect)",
+    [TL_OPTIONS_GONE] = "Training graphs: removed (a warning unless it is the default)",
 };
 
 const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }

@@ -14,6 +14,7 @@ typedef enum tl_option_id {
 #define WARN(id, ...) TL_OPTION_##id,
 #define LATER(id, ...) TL_OPTION_##id,
 #define NEVER(id, ...) TL_OPTION_##id,
+#define RUNCFG(id, ...) TL_OPTION_##id,
 #include "frontend/config/options.tbl"
   TL_N_OPTION_ROWS
 } tl_option_id;
@@ -26,7 +27,11 @@ typedef enum tl_option_kind {
   TL_OPTION_CHOICE, /* one of values */
   TL_OPTION_INT,    /* within values, "low..high" */
   TL_OPTION_TEXT,
-  TL_OPTION_PATH
+  TL_OPTION_PATH,
+  TL_OPTION_REAL,  /* a finite number; this and the following are kinds of run configuration */
+  TL_OPTION_SIZE,  /* bytes, "25MiB" */
+  TL_OPTION_LIST,  /* items, commas between */
+  TL_OPTION_OBJECT /* JSON */
 } tl_option_kind;
 
 typedef enum tl_option_fate {
@@ -34,7 +39,9 @@ typedef enum tl_option_fate {
   TL_FATE_CARRY, /* recorded in the model */
   TL_FATE_WARN,  /* a warning says what becomes of it */
   TL_FATE_LATER, /* refused: not in this version */
-  TL_FATE_NEVER  /* refused: E10055 */
+  TL_FATE_NEVER, /* refused: E10055 */
+  TL_FATE_HOST,  /* of the host framework: recorded, without effect */
+  TL_FATE_GONE   /* removed: W-OPT-UNSUPPORTED */
 } tl_option_fate;
 
 /* Sets of commands that take an option. */
@@ -64,6 +71,10 @@ typedef enum tl_option_group {
   TL_OPTIONS_PRECISION,
   TL_OPTIONS_FUSION,
   TL_OPTIONS_FOREIGN,
+  TL_OPTIONS_TRAIN,
+  TL_OPTIONS_RUNTIME,
+  TL_OPTIONS_HOST,
+  TL_OPTIONS_GONE,
   TL_N_OPTION_GROUPS
 } tl_option_group;
 

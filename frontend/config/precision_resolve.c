@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "frontend/config/precision.h"
+#include "frontend/config/run_config.h"
 
 static const char *mixed_names(bool v2) {
   return v2 ? "mixed_float16, mixed_bfloat16, mixed_hif8"
@@ -31,6 +32,17 @@ static tl_status find_amp_mode(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* The mode of a training run that names none is that of the chip, of a run configuration for
+ * inference that of atc; NULL without either. */
+static const char *run_default(const tl_settings *s) {
+  const char *training = tl_options_chip(&s->options)->training;
+  if (!s->options.train)
+    return NULL;
+  if (!s->options.train->train)
+    return s->has_run_config ? "force_fp16" : NULL;
+  return *training ? training : NULL;
+}
+
 /* precision_mode is asked first; both together were refused before. */
 static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
   tl_precision_config *c = &s->precision;
@@ -49,7 +61,9 @@ static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
     c->mode = TL_PRECISION_FORCE_FP16;
     return TL_OK;
   }
-  bool v2 = *by == TL_OPTION_PRECISION_MODE_V2;
+  if (!c->mode_name)
+    c->mode_name = run_default(s);
+  bool v2 = *by == TL_OPTION_PRECISION_MODE_V2 && s->value[*by];
   if (c->mode_name && !tl_precision_mode_find(tl_sv_from(c->mode_name), v2, &c->mode))
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, *by),
                         "'%s' is not one of %s", c->mode_name, tl_option_row_get(*by)->values);

@@ -5,6 +5,7 @@
 #include "frontend/config/fusion_switch.h"
 #include "frontend/config/impl_modes.h"
 #include "frontend/config/precision.h"
+#include "frontend/config/run_config.h"
 #include "frontend/config/values.h"
 
 void tl_settings_init(tl_settings *s) {
@@ -24,6 +25,14 @@ const char *tl_settings_get(const tl_settings *s, tl_option_id id) {
 
 tl_location tl_at_option(tl_settings *s, tl_option_id id) {
   tl_sv name = tl_sv_from(tl_option_row_get(id)->name);
+  if (s->origin[id].file) {
+    tl_location where = s->origin[id];
+    char *spelled = tl_arena_copy(&s->arena, name.p, name.n);
+    for (size_t i = 0; spelled && i < name.n; i++)
+      spelled[i] = name.p[i] == '-' ? '_' : name.p[i];
+    where.attr = spelled ? (tl_sv){spelled, name.n} : name;
+    return where;
+  }
   char *text = tl_arena_alloc(&s->arena, name.n + 2);
   if (!text)
     return (tl_location){.attr = name};
@@ -54,6 +63,8 @@ static tl_status check_value(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv 
                         "the value is empty\vwrite --%s=VALUE without blanks around '=', and quote "
                         "values that contain ';' or blanks",
                         row->name);
+  if (row->group >= TL_OPTIONS_TRAIN && id != TL_OPTION_RUN_CONFIG) /* run_config_value.c */
+    return TL_OK;
   const char *choices = row->kind == TL_OPTION_BIT    ? "0|1"
                         : row->kind == TL_OPTION_BOOL ? "true|false"
                                                       : row->values;
@@ -107,15 +118,42 @@ static const char *join(tl_settings *s, tl_option_id id, tl_sv text) {
   return joined;
 }
 
+/* Checks a key of a run configuration and returns a copy of its normal form; NULL: *status says why
+ * not. */
+static const char *run_value(tl_settings *s, tl_diag *d, const tl_run_key *key, tl_sv text,
+                             tl_status *status) {
+  tl_buf normal;
+  tl_buf_init(&normal);
+  const char *copy = NULL;
+  *status = check_value(s, d, (tl_option_id)key->option, text);
+  if (*status == TL_OK)
+    *status =
+        tl_run_option_value(d, tl_at_option(s, (tl_option_id)key->option), key, text, &normal);
+  if (*status == TL_OK)
+    copy = tl_arena_copy(&s->arena, normal.n ? normal.p : "", normal.n);
+  if (*status == TL_OK && (!copy || normal.failed))
+    *status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  tl_buf_release(&normal);
+  return copy;
+}
+
 tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const char *value) {
   tl_sv text = tl_sv_trim(tl_sv_from(value));
+  const tl_run_key *key = tl_run_key_of(id);
   bool may_be_empty = id == TL_OPTION_FUSION_SWITCH_FILE || id == TL_OPTION_PRECISION_MODE ||
                       id == TL_OPTION_PRECISION_MODE_V2;
   if (may_be_empty && text.n == 0) /* as good as not given */
     return TL_OK;
-  TL_TRY(check_value(s, d, id, text));
-  TL_TRY(check_fate(s, d, id, text));
-  const char *copy = join(s, id, text);
+  const char *copy;
+  if (key && !key->shared) {
+    tl_status status;
+    copy = run_value(s, d, key, text, &status);
+    TL_TRY(status);
+  } else {
+    TL_TRY(check_value(s, d, id, text));
+    TL_TRY(check_fate(s, d, id, text));
+    copy = join(s, id, text);
+  }
   if (!copy)
     return tl_fail(d, TL_NO_MEMORY, tl_at_option(s, id), "out of memory");
   bool is_flag = tl_option_row_get(id)->kind == TL_OPTION_FLAG;
@@ -219,25 +257,52 @@ static const char *shared_key(unsigned id, bool ranged) {
   }
 }
 
-/* Collects what the device compiler is to find in the model, in the order of the table. */
-static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
-  tl_carried_option *carried = tl_arena_calloc(&s->arena, TL_N_OPTION_ROWS, sizeof *carried);
-  if (!carried)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-  uint32_t n = 0;
+TL_VEC(carried_vec, tl_carried_option);
+
+typedef struct collector {
+  tl_arena *arena;
+  carried_vec list;
+  bool failed;
+} collector;
+
+static void add_carried(void *user, const char *key, tl_sv value) {
+  collector *c = user;
+  tl_carried_option o = {{tl_arena_copy(c->arena, key, strlen(key)), strlen(key)},
+                         {tl_arena_copy(c->arena, value.n ? value.p : "", value.n), value.n}};
+  c->failed |= !o.key.p || !o.value.p || !carried_vec_push(&c->list, o);
+}
+
+/* Options of the device compiler and what it has to know beside them. */
+static void collect_options(tl_settings *s, collector *c, bool ranged) {
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
     const char *key = row->fate == TL_FATE_CARRY ? row->key : shared_key(i, ranged);
-    if (!s->value[i] || !key)
+    if (!s->value[i] || !key || row->group >= TL_OPTIONS_TRAIN)
       continue;
     const char *value = s->value[i];
     if (i == TL_OPTION_OO_LEVEL) /* the device compiler knows two of them */
       value = s->fusion.functional_only ? "O1" : "O3";
-    carried[n++] = (tl_carried_option){tl_sv_from(key), tl_sv_from(value)};
+    if (i == TL_OPTION_JIT_COMPILE) /* words are those of run configurations */
+      value = value[0] == 'a' ? "2" : value[0] == 't' ? "1" : value[0] == 'f' ? "0" : value;
+    add_carried(c, key, tl_sv_from(value));
   }
+}
+
+/* Collects what the device compiler and the runtime are to find in the model, in the order of the
+ * tables. */
+static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
+  collector c = {.arena = &s->arena};
+  collect_options(s, &c, ranged);
+  tl_status status = tl_carry_run_config(s, d, add_carried, &c);
+  tl_carried_option *carried = tl_arena_calloc(&s->arena, c.list.n, sizeof *carried);
+  if (status == TL_OK && (c.failed || !carried))
+    status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  if (status == TL_OK && c.list.n)
+    memcpy(carried, c.list.at, c.list.n * sizeof *carried);
   s->options.carried = carried;
-  s->options.n_carried = n;
-  return TL_OK;
+  s->options.n_carried = status == TL_OK ? c.list.n : 0;
+  carried_vec_release(&c.list);
+  return status;
 }
 
 /* "list" is what --rules without a file means to the command that lists them. */
@@ -308,6 +373,44 @@ static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* Values of a run configuration that the command line does not give. */
+static tl_status take_file_values(tl_settings *s, tl_diag *d) {
+  uint32_t n;
+  const tl_run_key *keys = tl_run_keys(&n);
+  tl_status first = TL_OK;
+  for (uint32_t i = 0; i < n; i++) {
+    tl_option_id id = (tl_option_id)keys[i].option;
+    bool another = keys[i].shared && (keys[i].consumer == TL_CONSUMER_GONE ||
+                                      keys[i].consumer == TL_CONSUMER_HOST);
+    if (!s->file_value[id] || s->value[id] || another)
+      continue;
+    s->origin[id] = s->file_at[id];
+    tl_status status = TL_OK;
+    if (keys[i].shared)
+      status = tl_settings_set(s, d, id, s->file_value[id]);
+    else
+      s->value[id] = s->file_value[id];
+    if (first == TL_OK)
+      first = status;
+  }
+  return first;
+}
+
+static tl_status read_run_config(tl_settings *s, tl_diag *d) {
+  const char *path = s->value[TL_OPTION_RUN_CONFIG];
+  tl_status status = TL_OK;
+  if (path && !s->has_run_config)
+    status = tl_read_run_config(s, d, tl_at_option(s, TL_OPTION_RUN_CONFIG), path);
+  tl_status taken = take_file_values(s, d);
+  return status != TL_OK ? status : taken;
+}
+
+static tl_status resolve_run_config(tl_settings *s, tl_diag *d) {
+  tl_status together = tl_check_run_config(s, d);
+  tl_status alone = tl_resolve_run_config(s, d);
+  return together != TL_OK ? together : alone;
+}
+
 static tl_status check_result(tl_settings *s, tl_diag *d) {
   const char *stat = s->value[TL_OPTION_EXPORT_COMPILE_STAT];
   if (stat && stat[0] == '0' && s->value[TL_OPTION_FUSION_RESULT])
@@ -317,9 +420,17 @@ static tl_status check_result(tl_settings *s, tl_diag *d) {
   return TL_OK;
 }
 
+/* By the first character of 0|1|2|false|true. */
+static tl_external_weight external_weight(char c) {
+  return c == '2' ? TL_WEIGHTS_COMBINED
+         : c == '1' || c == 't' ? TL_WEIGHTS_SEPARATE
+                                : TL_WEIGHTS_INSIDE;
+}
+
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   tl_options *o = &s->options;
   bool ranged;
+  TL_TRY(read_run_config(s, d));
   TL_TRY(check_task(s, d));
   TL_TRY(check_exclusive(s, d));
   TL_TRY(check_result(s, d));
@@ -327,7 +438,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(resolve_fusion(s, d));
   TL_TRY(resolve_impl_modes(s, d));
   o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
-  o->external_weight = (tl_external_weight)(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0] - '0');
+  o->external_weight = external_weight(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0]);
   o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);
   int64_t limit = TL_FOLD_LIMIT;
   (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_FOLD_LIMIT)), &limit);
@@ -349,6 +460,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   if (s->value[TL_OPTION_OP_NAME_MAP])
     TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
   TL_TRY(check_dynamic(s, d));
+  TL_TRY(resolve_run_config(s, d));
   TL_TRY(tl_resolve_precision(s, d));
   return collect_carried(s, d, ranged);
 }

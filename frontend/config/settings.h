@@ -12,10 +12,16 @@
 typedef struct tl_settings {
   tl_arena arena;                      /* owned; holds everything the members point to */
   const char *value[TL_N_OPTION_ROWS]; /* NULL: not given; "" for a flag that was given */
-  tl_options options;                  /* valid after tl_settings_resolve */
+  tl_location origin[TL_N_OPTION_ROWS]; /* of values that are not of the command line; else zero */
+  const char *file_value[TL_N_OPTION_ROWS]; /* of a run configuration, see run_config.h */
+  tl_location file_at[TL_N_OPTION_ROWS];    /* where each of them stands */
+  uint8_t file_sections;                    /* bits of tl_run_section that were read */
+  bool has_run_config;                      /* one was read */
+  tl_options options;                       /* valid after tl_settings_resolve */
   tl_fusion_config fusion;             /* the same; options point to it */
   tl_precision_config precision;       /* the same */
   tl_impl_config impl_modes;           /* the same */
+  tl_train_config train;               /* the same */
   tl_fusion_known_fn known;            /* names of passes beyond the table; may be NULL */
   void *known_user;
 } tl_settings;
@@ -40,7 +46,7 @@ static inline bool tl_settings_has(const tl_settings *s, tl_option_id id) {
 /* The given value or the table's default ("" when there is none). */
 const char *tl_settings_get(const tl_settings *s, tl_option_id id);
 
-/* Location of a diagnostic about an option: "--name". */
+/* Location of a diagnostic about an option: "--name", or its place in a run configuration. */
 tl_location tl_at_option(tl_settings *s, tl_option_id id);
 
 #endif

@@ -13,8 +13,7 @@ $ tailor convert m.onnx -o m.air --dry-run --buffer_optimize=none
 # Without effect: one warning each, none for the default.
 $ tailor convert m.onnx -o m.air --dry-run --weight=w.bin --save_original_model=false --op_debug_level=2
 ! tailor: warning: --weight: has no effect here: an ONNX model names its weights itself; the file is not read
-! tailor: warning: --op-debug-level: has no effect here: kernels are compiled by the later atc call; give it the option
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
 # Not in this version.
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode=must_keep_origin_dtype
 ! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler

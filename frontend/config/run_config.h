@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Run configuration (spec training.md section 7): the table of its keys, the reader of its files,
+ * and what its keys say together. docs/training.md has the form of a file.
+ *
+ * A key may come from the command line, from the file of --run-config, or from the model's
+ * metadata; the first of them that has it counts. Values are kept as text in normal form:
+ * true|false, 0|1, plain bytes, lists with commas, objects as JSON. */
+#ifndef TL_FRONTEND_CONFIG_RUN_CONFIG_H
+#define TL_FRONTEND_CONFIG_RUN_CONFIG_H
+
+#include "frontend/config/json.h"
+
+#include "frontend/config/settings.h"
+
+typedef enum tl_run_section {
+  TL_RUN_RUN,        /* NPURunConfig */
+  TL_RUN_EXPERIMENT, /* ExperimentalConfig */
+  TL_RUN_OPTIMIZER,  /* NPUOptimizer */
+  TL_RUN_OWN,
+  TL_N_RUN_SECTIONS
+} tl_run_section;
+
+typedef enum tl_run_consumer {
+  TL_CONSUMER_COMPILE,
+  TL_CONSUMER_ATTR,
+  TL_CONSUMER_BOTH,
+  TL_CONSUMER_HOST,
+  TL_CONSUMER_GONE
+} tl_run_consumer;
+
+/* What a value may be. */
+typedef struct tl_run_type {
+  const char *name;   /* with dashes */
+  const char *values; /* of CHOICE and INT as in options.tbl, else a placeholder */
+  uint8_t kind;       /* tl_option_kind */
+} tl_run_type;
+
+typedef struct tl_run_key {
+  tl_run_type type;
+  const char *fallback; /* default, "" when there is none */
+  const char *key;      /* GE's, "" when there is none */
+  const char *help;
+  uint16_t option;  /* tl_option_id */
+  uint8_t section;  /* tl_run_section */
+  uint8_t consumer; /* tl_run_consumer */
+  bool shared;      /* SAME: the option is one of options.tbl */
+} tl_run_key;
+
+typedef struct tl_run_member {
+  tl_run_type type;
+  const char *key; /* GE's, "" when there is none */
+  const char *help;
+  uint16_t option; /* of the key that holds the object */
+} tl_run_member;
+
+const tl_run_key *tl_run_keys(uint32_t *n);
+const tl_run_member *tl_run_members(uint32_t *n);
+/* The key that an option is, NULL when it is none. */
+const tl_run_key *tl_run_key_of(tl_option_id id);
+/* A member of a key's object by name; NULL. */
+const tl_run_member *tl_run_member_find(tl_option_id id, tl_sv name);
+/* A name of the table as files spell it, with underscores; returns out. */
+enum { TL_RUN_NAME_BYTES = 64 };
+const char *tl_run_spelled(const char *name, char out[TL_RUN_NAME_BYTES]);
+/* Name of a section as files spell it. */
+const char *tl_run_section_name(tl_run_section section);
+/* The key of a name, dashes and underscores being equal: of that section before others. NULL. */
+const tl_run_key *tl_run_key_find(tl_sv name, tl_run_section section);
+/* The name that a typo most likely meant, with dashes; NULL when none is close. */
+const char *tl_run_key_nearest(tl_sv name);
+
+/* Checks a value in text form and adds its normal form to *out. E-OPT-TYPE, E-OPT-RANGE. Objects
+ * are taken as they are. */
+tl_status tl_run_value(tl_diag *d, tl_location where, const tl_run_type *type, tl_sv text,
+                       tl_buf *out) TL_NODISCARD;
+/* The same for a value of a JSON file. */
+tl_status tl_run_json_value(tl_diag *d, tl_location where, const tl_run_type *type,
+                            const cJSON *item, tl_buf *out) TL_NODISCARD;
+
+/* A value in text form, of the command line: an object is parsed and its members checked. */
+tl_status tl_run_option_value(tl_diag *d, tl_location where, const tl_run_key *key, tl_sv text,
+                              tl_buf *out) TL_NODISCARD;
+
+/* Reads a file of --run-config, or a text of that form, into the settings: keys that have a value
+ * already keep it. All problems of the text are reported. E-OPT-FILE, E-OPT-UNKNOWN, E-OPT-TYPE,
+ * E-OPT-RANGE. */
+tl_status tl_read_run_config(tl_settings *s, tl_diag *d, tl_location where,
+                             const char *path) TL_NODISCARD;
+tl_status tl_read_run_config_text(tl_settings *s, tl_diag *d, const char *path,
+                                  tl_sv text) TL_NODISCARD;
+
+/* What the values say together: E-OPT-CONFLICT and the codes of the spec, all of them; removed keys
+ * (W-OPT-UNSUPPORTED). The chip must be known. */
+tl_status tl_check_run_config(tl_settings *s, tl_diag *d) TL_NODISCARD;
+
+/* Fills s->train from the values, once they are checked, and points the options to it when the
+ * configuration is in use. */
+tl_status tl_resolve_run_config(tl_settings *s, tl_diag *d) TL_NODISCARD;
+
+/* Is the run configuration in use: was one read, or a key of a pass given? */
+bool tl_run_config_used(const tl_settings *s);
+
+/* Adds what the model is to carry of the run configuration. */
+typedef void (*tl_carry_fn)(void *user, const char *key, tl_sv value);
+tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void *user) TL_NODISCARD;
+
+#endif

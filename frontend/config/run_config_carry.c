@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model carries of its run configuration: keys of the runtime under GE's names, and the
+ * effective values of the others under "tailor.run.", for whoever asks later what was in force. */
+#include "frontend/config/run_config_read.h"
+
+/* Truth values are digits to GE, and jit_compile a number. */
+static const char *as_ge_reads(const tl_run_key *key, const char *value) {
+  bool yes = strcmp(value, "true") == 0;
+  if (key->option == TL_OPTION_JIT_COMPILE)
+    return yes ? "1" : strcmp(value, "false") == 0 ? "0" : strcmp(value, "auto") == 0 ? "2" : value;
+  if (key->type.kind != TL_OPTION_BOOL)
+    return value;
+  return yes ? "1" : strcmp(value, "false") == 0 ? "0" : value;
+}
+
+typedef struct carrier {
+  tl_carry_fn add;
+  void *user;
+  tl_buf name;  /* of the audit */
+  tl_buf value; /* made up */
+} carrier;
+
+static void audit(carrier *c, const tl_run_key *key, const char *value) {
+  tl_buf_clear(&c->name);
+  tl_buf_add_z(&c->name, "tailor.run.");
+  for (const char *p = key->type.name; *p; p++)
+    tl_buf_add_char(&c->name, *p == '-' ? '_' : *p);
+  c->add(c->user, c->name.p ? c->name.p : "", tl_sv_from(value));
+}
+
+/* Members of the table under GE's keys, what memory_config has beyond it under its own. */
+static void carry_object(const tl_settings *s, carrier *c, const tl_run_key *key) {
+  uint32_t n;
+  const tl_run_member *members = tl_run_members(&n);
+  tl_run_object o;
+  if (!tl_run_object_open(s, (tl_option_id)key->option, &o))
+    return;
+  for (uint32_t i = 0; i < n; i++) {
+    const char *text =
+        members[i].option == key->option ? tl_run_member_text(&o, members[i].type.name) : NULL;
+    bool truth = members[i].type.kind == TL_OPTION_BOOL;
+    if (text && *members[i].key)
+      c->add(c->user, members[i].key, tl_sv_from(!truth ? text : text[0] == 't' ? "1" : "0"));
+  }
+  for (const cJSON *item = o.json.root->child; item; item = item->next) {
+    tl_diag quiet = {0};
+    const tl_run_type any = {"", "0", cJSON_IsNumber(item) ? TL_OPTION_REAL : TL_OPTION_TEXT};
+    const tl_run_type truth = {"", "", TL_OPTION_BOOL};
+    if (key->option != TL_OPTION_MEMORY_CONFIG ||
+        tl_run_member_find((tl_option_id)key->option, tl_sv_from(item->string)))
+      continue;
+    tl_buf_clear(&c->value);
+    if (tl_run_json_value(&quiet, (tl_location){0}, cJSON_IsBool(item) ? &truth : &any, item,
+                          &c->value) != TL_OK)
+      continue;
+    tl_buf_clear(&c->name);
+    tl_buf_printf(&c->name, "memory_config.%s", item->string);
+    c->add(c->user, c->name.p ? c->name.p : "", tl_buf_view(&c->value));
+  }
+  tl_run_object_close(&o);
+}
+
+/* The value in force, where it is not the one that was given. */
+static const char *effective(const tl_settings *s, carrier *c, const tl_run_key *key) {
+  tl_option_id id = (tl_option_id)key->option;
+  switch (key->option) {
+  case TL_OPTION_HCOM_PARALLEL: return s->train.hcom_parallel ? "true" : "false";
+  case TL_OPTION_IS_TAILING_OPTIMIZATION:
+  case TL_OPTION_OPTIMIZER_IS_TAILING_OPTIMIZATION:
+    return s->train.is_tailing_optimization ? "true" : "false";
+  case TL_OPTION_PRECISION_MODE:
+    return s->value[id] || s->value[TL_OPTION_PRECISION_MODE_V2] ? tl_settings_get(s, id)
+           : s->precision.mode_name                              ? s->precision.mode_name
+                                                                 : "";
+  case TL_OPTION_BUCKET_STRATEGY:
+    return s->train.buckets == TL_BUCKETS_SIZE      ? "size"
+           : s->train.buckets == TL_BUCKETS_INDEX   ? "index"
+           : s->train.buckets == TL_BUCKETS_LIBRARY ? "library"
+                                                    : tl_settings_get(s, id);
+  default: break;
+  }
+  if (key->option != TL_OPTION_HCCL_TIMEOUT && key->type.kind != TL_OPTION_SIZE)
+    return tl_settings_get(s, id);
+  tl_buf_clear(&c->value);
+  if (*tl_settings_get(s, id))
+    tl_buf_add_i64(&c->value, key->option == TL_OPTION_HCCL_TIMEOUT ? tl_run_hccl_timeout(s)
+                                                                    : tl_run_int(s, id));
+  return c->value.n ? c->value.p : "";
+}
+
+static void carry_key(const tl_settings *s, carrier *c, const tl_run_key *key, bool used) {
+  tl_option_id id = (tl_option_id)key->option;
+  bool of_file =
+      key->shared && (key->consumer == TL_CONSUMER_HOST || key->consumer == TL_CONSUMER_GONE);
+  const char *given = of_file ? s->file_value[id] : s->value[id];
+  bool acts = key->consumer == TL_CONSUMER_COMPILE || key->consumer == TL_CONSUMER_BOTH;
+  /* options that are only recorded are so without us */
+  bool named = *key->key && !(key->shared && (!used || key->consumer == TL_CONSUMER_ATTR));
+  if (key->consumer == TL_CONSUMER_GONE || (acts && !used))
+    return;
+  if (key->consumer == TL_CONSUMER_HOST && given)
+    audit(c, key, given);
+  if (key->consumer == TL_CONSUMER_HOST)
+    return;
+  const char *value = effective(s, c, key);
+  if (given && named)
+    c->add(c->user, key->key, tl_sv_from(as_ge_reads(key, value)));
+  if (given && !acts && key->type.kind == TL_OPTION_OBJECT)
+    carry_object(s, c, key);
+  if (acts && *value)
+    audit(c, key, value);
+}
+
+tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void *user) {
+  uint32_t n;
+  const tl_run_key *keys = tl_run_keys(&n);
+  bool used = tl_run_config_used(s);
+  carrier c = {.add = add, .user = user};
+  tl_buf_init(&c.name);
+  tl_buf_init(&c.value);
+  for (uint32_t i = 0; i < n; i++)
+    carry_key(s, &c, &keys[i], used);
+  bool failed = c.name.failed || c.value.failed;
+  tl_buf_release(&c.name);
+  tl_buf_release(&c.value);
+  return failed ? tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory") : TL_OK;
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# Run configuration: files, keys on the command line, what they say together.
+$ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%y = Relu(%%x)\n}\n' > m.tir
+
+# Every problem of a file is told, each with its place; comments are no problem.
+$ printf '{ // all of them\n "NPURunConfig": {\n  "hcom_parallel": 1,\n  "hccl_timeout": "600",\n  "iterations_per_loop": 0,\n  "hcom_paralel": true,\n  "dump_config": {"enable_dump": "yes", "dump_pth": "x"},\n  "enable_dump": true\n },\n "NPUOptimizer": {"loss_scale_manager": {"type": "Fixed"}}\n}\n' > bad.json
+$ tailor opt m.tir --run-config=bad.json
+! bad.json:3:3: error: hcom_parallel takes true or false, not a number [E-OPT-TYPE]
+! bad.json:4:3: error: hccl_timeout takes an integer, not a string [E-OPT-TYPE]
+! bad.json:5:3: error: iterations_per_loop is an integer in 1..2147483647, not '0' [E-OPT-RANGE]
+! bad.json:6:3: error: 'hcom_paralel' is no key of a run configuration [E-OPT-UNKNOWN]
+!   hint: did you mean 'hcom_parallel'?
+! bad.json:7:19: error: enable_dump takes true or false, not a string [E-OPT-TYPE]
+! bad.json:7:41: error: 'dump_pth' is no member of this object [E-OPT-UNKNOWN]
+!   hint: did you mean 'dump_path'?
+! bad.json:8:3: error: 'enable_dump' is no key of a run configuration [E-OPT-UNKNOWN]
+!   hint: put it into dump_config, an object
+! bad.json:10:42: error: type is one of FixedLossScaleManager|ExponentialUpdateLossScaleManager|DynamicLossScaleManager|torch_amp, not 'Fixed' [E-OPT-RANGE]
+? 1
+
+# The command line goes before the file, null is not given.
+$ printf '{"NPURunConfig": {"iterations_per_loop": 4, "total_step": 10, "mix_compile_mode": null}}' > loop.json
+$ tailor opt m.tir --passes= --run-config=loop.json
+! loop.json:1:19: error: iterations_per_loop: 10 steps in all are no multiple of 4 steps a run [E-LOOP-DIV]
+? 1
+$ tailor opt m.tir --passes= --run-config=loop.json --iterations_per_loop=5
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %y = Relu(%x)
+> }
+
+# A section that leaves a key out says its default: both sides must agree.
+$ printf '{"NPURunConfig": {"is_tailing_optimization": true}, "NPUOptimizer": {"is_distributed": true}}' > tail.json
+$ tailor opt m.tir --passes= --run-config=tail.json --rank_size=4
+! tail.json:1:19: error: is_tailing_optimization: is false in NPUOptimizer and true in NPURunConfig [E-TAIL-MISMATCH]
+!   hint: write the same in both
+? 1
+$ tailor opt m.tir --passes= --run-config=tail.json --rank_size=4 --is_tailing_optimization=true
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %y = Relu(%x)
+> }
+$ tailor opt m.tir --passes= --is_tailing_optimization=true
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %y = Relu(%x)
+> }
+! tailor: warning: --is-tailing-optimization: is ignored: nothing is distributed (is_distributed) [W-TAIL-LOCAL]
+
+# Removed keys warn unless they say their default; strict=1 refuses them.
+$ printf '{"enable_data_pre_proc": false, "buffer_optimize": "l2_optimize"}' > old.json
+$ tailor opt m.tir --passes= --run-config=old.json
+> graph @g(%x: f32[2,3]) -> (%y) {
+>   %y = Relu(%x)
+> }
+! old.json:1:2: warning: enable_data_pre_proc: is ignored: was needed to sink loops to the device, which goes without it now [W-OPT-UNSUPPORTED]
+$ tailor opt m.tir --passes= --run-config=old.json --strict=1
+! old.json:1:2: error: enable_data_pre_proc: was needed to sink loops to the device, which goes without it now [E-OPT-UNSUPPORTED]
+? 1
+
+# Files that are none.
+$ tailor opt m.tir --run-config=none.json
+! none.json: error: cannot open the run configuration: No such file or directory [E-OPT-FILE]
+? 4
+$ printf '{"hcom_parallel": tru' > cut.json
+$ tailor opt m.tir --run-config=cut.json
+! cut.json:1:19: error: not JSON: expected a value [E-OPT-FILE]
+? 1
+$ printf '' > empty.json
+$ tailor opt m.tir --run-config=empty.json
+! empty.json: error: the run configuration is empty [E-OPT-FILE]
+!   hint: write {} for the defaults
+? 1
+$ printf '[]' > list.json
+$ tailor opt m.tir --run-config=list.json
+! list.json:1:1: error: a run configuration takes an object, not an array [E-OPT-TYPE]
+? 1
+
+# What the model carries: keys of the runtime under GE's names, the others as they are in force.
+$ printf '{"NPURunConfig": {"hccl_timeout": 600, "jit_compile": "auto", "external_weight": true, "memory_config": {"static_memory_policy": 2}, "dump_config": {"enable_dump": true, "dump_path": "dump", "dump_step": "0|5|10-20"}, "profiling_config": {"enable_profiling": true, "profiling_options": {"output": "p", "task_trace": "on"}}, "auto_tune_mode": "RL,GA"}, "NPUOptimizer": {"opt": "Adam", "loss_scale_manager": {"type": "FixedLossScaleManager", "loss_scale": 1024}, "is_loss_scale": true}}' > all.json
+$ tailor convert m.tir -o m.air --run-config=all.json --soc-version=Ascend910A 2>&1 | grep -E 'recorded|dtypes'
+>   dtypes   allow_fp32_to_fp16, the default of the run configuration: f16 where an op has nothing else, and in matrix ops
+>   recorded ge.socVersion = Ascend910A
+>   recorded ge.jit_compile = 2
+>   recorded ge.exec.staticMemoryPolicy = 2
+>   recorded ge.externalWeight = 1
+>   recorded ge.exec.enableDump = 1
+>   recorded ge.exec.dumpPath = dump
+>   recorded ge.exec.dumpStep = 0|5|10-20
+>   recorded ge.exec.profilingMode = 1
+>   recorded ge.exec.profilingOptions = {"output":"p","task_trace":"on"}
+>   recorded ge.exec.hcclExecuteTimeOut = 544
+>   recorded 49 values of the run configuration (tailor.run.*)
