@@ -11,6 +11,7 @@
 #include "ir/module.h"
 #include "ir/op_info.h"
 #include "ir/options.h"
+#include "passes/precision_intervals.h"
 #include "passes/precision_rules.h"
 
 /* A slot of an op's row and the operands of the node in the model that go there. */
@@ -78,6 +79,7 @@ typedef struct tl_precision {
   tl_precision_choice *nodes; /* by node id, of the module when it was decided */
   tl_precision_slot *uses;    /* by use id: the operand */
   tl_precision_slot *values;  /* by value id: the result, input or constant */
+  const tl_interval *ranges;  /* by value id: where its numbers lie; NULL: no policy of ranges */
   uint32_t n_nodes;
   uint32_t n_uses;
   uint32_t n_values;

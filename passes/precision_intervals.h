@@ -43,6 +43,8 @@ typedef enum tl_range_kind {
   TL_RANGE_MIN,
   TL_RANGE_MAX,
   TL_RANGE_MEAN,
+  TL_RANGE_AFFINE,
+  TL_RANGE_ATTEND,
   TL_RANGE_SUM,
   TL_RANGE_CUMSUM,
   TL_RANGE_SQUARES,
@@ -50,7 +52,10 @@ typedef enum tl_range_kind {
   TL_RANGE_LOGSUM,
   TL_RANGE_PROD,
   TL_RANGE_NORM,
-  TL_RANGE_PRODUCT
+  TL_RANGE_MATMUL, /* from here on products */
+  TL_RANGE_GEMM,
+  TL_RANGE_CONV,
+  TL_RANGE_DECONV
 } tl_range_kind;
 
 enum { TL_RANGE_OPERANDS = 3 };
@@ -58,9 +63,13 @@ enum { TL_RANGE_OPERANDS = 3 };
 tl_interval tl_interval_unknown(void);
 /* Greatest magnitude in it; infinite when unknown. */
 double tl_interval_magnitude(const tl_interval *x);
-/* Result of a kind other than FIXED. in: [n] of the first operands, n at most TL_RANGE_OPERANDS;
- * absent ones are those of an operand that changes nothing. least: low of the row. elements: how
- * many are combined into one, 0 when that is not known. */
+/* Sum and product of two, as the ops. */
+tl_interval tl_interval_add(tl_interval a, tl_interval b);
+tl_interval tl_interval_multiply(tl_interval a, tl_interval b);
+/* Result of a kind other than FIXED, AFFINE, ATTEND; of a product by magnitudes alone. in: [n] of
+ * the first operands, n at most TL_RANGE_OPERANDS; absent ones are those of an operand that changes
+ * nothing. least: low of the row. elements: how many are combined into one, 0 when that is not
+ * known. */
 tl_interval tl_interval_apply(tl_range_kind kind, double least, const tl_interval *in, uint32_t n,
                               double elements);
 

@@ -122,7 +122,7 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   w->used_kept_signature = tl_arena_calloc(arena, d->config->n_kept_signature + 1U, 1);
   if (tl_precision_listed_create(d->config, arena, &w->lists) != TL_OK)
     return out_of_memory(w);
-  TL_TRY(tl_precision_ranges_find(m, d->config, arena, &w->why, NULL));
+  TL_TRY(tl_precision_ranges_find(m, d->config, arena, &w->why, &d->ranges));
   w->forms = tl_precision_forms_create(m, w->options, arena);
   if (!d->nodes || !d->uses || !d->values || !variables || !w->used_keep || !w->used_custom ||
       !w->used_to_float || !w->used_kept_signature || !w->forms || !enter_names(w))

@@ -6,6 +6,7 @@
 
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
+#include "passes/precision_products.h"
 #include "support/map.h"
 
 enum { GUARDED = 1, SHIFTS = 2, DEEP = 4, RISKY = 8, WEIGHS = 16, MASKED = 32 };
@@ -32,6 +33,7 @@ typedef struct range_walk {
   tl_interval *values;
   bool *known; /* by value id: a constant that was read */
   const char **why;
+  tl_weight_sums sums; /* scratch */
   tl_map measured; /* symbol of a value's name -> entry */
   tl_buf text;
 } range_walk;
@@ -90,6 +92,20 @@ static tl_interval interval_of(range_walk *w, tl_value_id v) {
 
 enum { FAR = 4 }; /* nodes between a mask and its Softmax, an epsilon and its Div */
 
+/* Softmax takes what was masked, attention the mask itself. */
+static bool takes_mask(const range_walk *w, tl_node_id n, uint32_t operand) {
+  static const char *const names[] = {"attn_mask", "attention_bias"};
+  const range_op *row = row_of(w, n);
+  const tl_op *op = tl_op_row(tl_node_get(w->m, n)->op);
+  const tl_op_port *port = op ? tl_op_operand_port(op, operand) : NULL;
+  if (!(row->flags & MASKED) || !port || tl_node_get(w->m, n)->n_operands == 1)
+    return (row->flags & MASKED) != 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(port->name, names[i]) == 0)
+      return true;
+  return false;
+}
+
 /* Is some use of v, through ops that carry it on, of an op with one of these flags? */
 static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned through,
                     unsigned left) {
@@ -98,7 +114,7 @@ static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned
     tl_node_id n = tl_use_get(w->m, u)->user;
     const range_op *row = row_of(w, n);
     const tl_node *node = tl_node_get(w->m, n);
-    if (row->flags & flags)
+    if ((row->flags & flags) && (flags != MASKED || takes_mask(w, n, u - node->operands)))
       return true;
     bool carries = (row->flags & through) || row->kind == TL_RANGE_SAME;
     if (left && carries && node->n_results && ++uses <= FAR &&
@@ -108,10 +124,11 @@ static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned
   return false;
 }
 
-static bool masks_softmax(const range_walk *w, tl_node_id n) {
-  unsigned carry = WEIGHS;
+static bool masks_softmax(const range_walk *w, tl_node_id n, uint32_t operand) {
+  if (takes_mask(w, n, operand))
+    return true;
   return (row_of(w, n)->flags & WEIGHS) &&
-         reaches(w, tl_node_get(w->m, n)->results, MASKED, carry, FAR);
+         reaches(w, tl_node_get(w->m, n)->results, MASKED, WEIGHS, FAR);
 }
 
 /* ---- reasons --------------------------------------------------------------------------------- */
@@ -121,13 +138,14 @@ static void start_text(range_walk *w, const char *before, tl_value_id v, const c
   tl_buf_printf(&w->text, "%s `%.*s` %s", before, TL_SV_ARG(tl_value_name(w->m, v)), after);
 }
 
-static bool constant_speaks(range_walk *w, tl_node_id n, tl_value_id v, bool *mask) {
+static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask) {
+  const tl_node *node = tl_node_get(w->m, n);
+  tl_value_id v = tl_operand(w->m, n, i);
   tl_interval x = interval_of(w, v);
   const range_op *row = row_of(w, n);
   double most = tl_interval_magnitude(&x);
-  const tl_node *node = tl_node_get(w->m, n);
   if (most > w->init_max) {
-    *mask = x.high <= w->init_max && x.low <= -1e4 && masks_softmax(w, n);
+    *mask = x.high <= w->init_max && x.low <= -1e4 && masks_softmax(w, n, i);
     if (!*mask && isfinite(most)) {
       start_text(w, "the constant", v, "holds ");
       tl_buf_printf(&w->text, "%.6g, beyond %.6g", x.high == most ? x.high : x.low, w->init_max);
@@ -240,13 +258,18 @@ static double combined(const range_walk *w, tl_node_id n, const range_op *row) {
   if (x->kind != TL_KIND_TENSOR || x->rank < 0)
     return 0;
   if (row->kind == TL_RANGE_NORM)
-    return dims_from(x, tl_node_attr_int(w->m, n, TL_SYM_axis, -1));
-  if (row->kind == TL_RANGE_PRODUCT && tl_node_get(w->m, n)->op == TL_OP_MatMul)
+    return tl_node_attr_float(w->m, n, TL_SYM_epsilon, 0) < 0
+               ? 0
+               : dims_from(x, tl_node_attr_int(w->m, n, TL_SYM_axis, (int64_t)row->low));
+  if (row->kind == TL_RANGE_MATMUL)
     return dim_at(x, -1);
-  if (row->kind == TL_RANGE_PRODUCT) { /* a convolution: the weights of one output channel */
+  if (row->kind == TL_RANGE_GEMM)
+    return dim_at(x, tl_node_attr_int(w->m, n, TL_SYM_transA, 0) ? 0 : 1);
+  if (row->kind >= TL_RANGE_CONV) { /* the weights of one output channel, or all */
     tl_value_id f = tl_operand(w->m, n, 1);
     const tl_type *t = tl_type_get(w->m, f ? tl_value_type(w->m, f) : TL_NO_TYPE);
-    return t->kind == TL_KIND_TENSOR && t->rank > 1 ? dims_from(t, 1) : 0;
+    bool plain = t->kind == TL_KIND_TENSOR && t->rank > 1;
+    return plain ? dims_from(t, row->kind == TL_RANGE_CONV ? 1 : 0) : 0;
   }
   bool sums = row->kind >= TL_RANGE_SUM || (row->flags & DEEP);
   return sums ? reduced_elements(w, n, x) : 0;
@@ -281,7 +304,7 @@ static uint32_t operands(range_walk *w, tl_node_id n, const range_op *row, tl_in
     if (any && !is_f32(w, v))
       continue;
     tl_interval x = v ? interval_of(w, v) : tl_interval_unknown();
-    if (!v && row->kind == TL_RANGE_NORM)
+    if (!v && row->kind >= TL_RANGE_NORM)
       x = (tl_interval){0, 0, TL_RANGE_TIGHT};
     if (any && count == 1) {
       tl_interval both[2] = {in[0], x};
@@ -310,8 +333,12 @@ static tl_interval as_dtype(const range_walk *w, tl_value_id v, tl_interval y) {
   tl_dtype d = tl_type_dtype(w->m, tl_value_type(w->m, v));
   if (d != TL_DTYPE_F32 && (d != TL_DTYPE_F16 || tl_interval_magnitude(&y) > 65504))
     return tl_interval_unknown();
-  if (d == TL_DTYPE_F16 && y.low > 0 && y.low < 1e-4)
-    y.low = 0;
+  if (d == TL_DTYPE_F16) { /* rounded, and what is smaller than every normal one may become 0 */
+    y.low -= fabs(y.low) * 1e-3 + 1e-7;
+    y.high += fabs(y.high) * 1e-3 + 1e-7;
+    y.low = y.low > 0 && y.low < 1e-4 ? 0 : y.low;
+    y.high = y.high < 0 && y.high > -1e-4 ? 0 : y.high;
+  }
   return y;
 }
 
@@ -329,12 +356,67 @@ static void set_results(range_walk *w, tl_node_id n, tl_interval y) {
   }
 }
 
+/* Weights of a product that are constants say more than their number and the largest of them. */
+static tl_interval product_of(range_walk *w, tl_node_id n, tl_range_kind kind,
+                              const tl_interval *in, uint32_t n_in, double elements) {
+  tl_interval nothing = {0, 0, 0};
+  tl_interval bias = n_in > 2 ? in[2] : nothing;
+  tl_interval y = tl_interval_apply(kind, 0, in, n_in < 2 ? n_in : 2, elements);
+  for (uint32_t i = 0; i < 2 && n_in > 1; i++) {
+    if (!tl_value_constant(w->m, tl_operand(w->m, n, i)))
+      continue;
+    tl_interval by_sums = tl_range_weighted(w->m, n, kind, i, in[1 - i], &w->sums);
+    y.low = fmax(y.low, by_sums.low);
+    y.high = fmin(y.high, by_sums.high);
+  }
+  if (kind == TL_RANGE_GEMM) {
+    double alpha = (double)tl_node_attr_float(w->m, n, TL_SYM_alpha, 1);
+    double beta = (double)tl_node_attr_float(w->m, n, TL_SYM_beta, 1);
+    y = tl_interval_multiply(y, (tl_interval){alpha, alpha, 0});
+    bias = tl_interval_multiply(bias, (tl_interval){beta, beta, 0});
+  }
+  return tl_interval_add(y, bias);
+}
+
+/* Means of values, or nothing where all is masked. */
+static tl_interval attended(range_walk *w, tl_node_id n) {
+  static const uint32_t from[] = {2, 5}; /* values, and those of before */
+  const tl_node *node = tl_node_get(w->m, n);
+  tl_interval y = {0, 0, TL_RANGE_TIGHT};
+  for (size_t i = 0; i < 2; i++) {
+    tl_value_id v = from[i] < node->n_operands ? tl_operand(w->m, n, from[i]) : TL_NO_VALUE;
+    tl_interval x = v ? interval_of(w, v) : y;
+    y.low = fmin(y.low, x.low);
+    y.high = fmax(y.high, x.high);
+    y.flags &= x.flags;
+  }
+  return tl_interval_apply(TL_RANGE_MEAN, 0, &y, 1, 0);
+}
+
+static tl_interval applied(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
+                           double elements) {
+  const range_op *row = row_of(w, n);
+  tl_range_kind kind = (tl_range_kind)row->kind;
+  if (n_in == 0)
+    return tl_interval_unknown();
+  if (kind == TL_RANGE_AFFINE) {
+    tl_interval y = tl_range_batch_norm(w->m, n, in[0]);
+    y.flags = in[0].flags & TL_RANGE_TIGHT;
+    return y;
+  }
+  if (kind == TL_RANGE_ATTEND)
+    return attended(w, n);
+  if (kind >= TL_RANGE_MATMUL)
+    return product_of(w, n, kind, in, n_in, elements);
+  return tl_interval_apply(kind, row->low, in, n_in, elements);
+}
+
 static tl_interval result_of(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
                              double elements) {
   const range_op *row = row_of(w, n);
   if (row->kind == TL_RANGE_FIXED)
     return (tl_interval){row->low, row->high, TL_RANGE_TIGHT};
-  tl_interval y = tl_interval_apply((tl_range_kind)row->kind, row->low, in, n_in, elements);
+  tl_interval y = applied(w, n, in, n_in, elements);
   if (less_greatest(w, n))
     y.high = fmin(y.high, 0);
   y.flags |= carried_flags(w, n, row);
@@ -348,7 +430,7 @@ static bool operand_speaks(range_walk *w, tl_node_id n, bool *mask) {
     bool masks = false;
     if (!is_f32(w, v))
       continue;
-    if (tl_value_constant(w->m, v) ? constant_speaks(w, n, v, &masks) : value_speaks(w, n, v))
+    if (tl_value_constant(w->m, v) ? constant_speaks(w, n, i, &masks) : value_speaks(w, n, v))
       return true;
     *mask = *mask || masks;
   }
@@ -424,6 +506,7 @@ tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, t
   range_walk w = {.m = m, .policy = &c->ranges, .arena = arena, .low = low_of(c)};
   double most = w.low == TL_DTYPE_BF16 ? 3.38953139e38 : 65504;
   *why = NULL;
+  *values = NULL;
   if (w.low == TL_DTYPE_NONE)
     return TL_OK;
   w.data_max = c->ranges.data_max > 0 ? c->ranges.data_max : most;
@@ -435,9 +518,9 @@ tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, t
   tl_status status = w.values && w.known && w.why ? sweep(&w) : TL_NO_MEMORY;
   tl_buf_release(&w.text);
   tl_map_release(&w.measured);
+  tl_weight_sums_release(&w.sums);
   *why = (const char *const *)w.why;
-  if (values)
-    *values = w.values;
+  *values = w.values;
   return status == TL_OK ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
                                            "out of memory");
 }

@@ -9,7 +9,7 @@
 #include "passes/precision_intervals.h"
 
 /* *why: by node id, what speaks against lowering it, as a clause, or NULL; NULL as a whole when the
- * policy is off or the mode lowers nothing. *values (may be NULL): by value id, the intervals.
+ * policy is off or the mode lowers nothing. *values: by value id, the intervals, or likewise NULL.
  * Memory is the arena's. TL_NO_MEMORY, reported. O(nodes + edges), and every constant is read. */
 tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, tl_arena *arena,
                                    const char *const **why,

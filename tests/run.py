@@ -157,6 +157,11 @@ class Tests:
         return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '2000', '--tailor',
                         self.tool('asan')])
 
+    def ranges(self):
+        """the policy of ranges against what the evaluator computes"""
+        return counted([PYTHON, 'tests/precision/sound_ranges.py', '--n', '150', '--models', '40',
+                        '--tailor', self.tool('gcc')])
+
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
@@ -287,7 +292,8 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
-         'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers',
+         'ranges', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
+         'golden_numbers',
          'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
          'recurrent', 'determinism', 'emulation', 'fuzz']
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/explain_precision.h"
 
+#include <math.h>
+
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "support/map.h"
@@ -123,6 +125,17 @@ static void add_slot_text(view *x, const tl_precision_slot *s, const char *port,
   tl_buf_add_char(&x->nodes, '\n');
 }
 
+/* What the policy of ranges knows of a value: an end that it does not know is null. */
+static void add_interval(view *x, tl_value_id v, bool *first) {
+  const tl_interval *r = x->d->ranges ? &x->d->ranges[v] : NULL;
+  if (!r || (isinf(r->low) && isinf(r->high)))
+    return;
+  tl_json_key(&x->nodes, "least", first);
+  tl_json_number(&x->nodes, r->low);
+  tl_json_key(&x->nodes, "greatest", first);
+  tl_json_number(&x->nodes, r->high);
+}
+
 static void add_slot_json(view *x, const tl_precision_slot *s, const char *port, bool output,
                           uint32_t index, tl_value_id v, const char *why) {
   tl_buf *out = &x->nodes;
@@ -146,6 +159,7 @@ static void add_slot_json(view *x, const tl_precision_slot *s, const char *port,
     tl_json_key(out, "follows", &first);
     tl_json_string(out, tl_value_name(x->m, s->from));
   }
+  add_interval(x, v, &first);
   add_reason(x, &text, s, output, why);
   tl_json_key(out, "reason", &first);
   tl_json_string(out, tl_buf_view(&text));
