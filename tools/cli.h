@@ -78,6 +78,7 @@ tl_status tl_command_info(tl_cli *cli);
 tl_status tl_command_run(tl_cli *cli);
 tl_status tl_command_verify(tl_cli *cli);
 tl_status tl_command_diff_precision(tl_cli *cli);
+tl_status tl_command_options(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);
 
 /* Documents (help.c, documents.c, completions.c); each adds to out. */

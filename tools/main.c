@@ -68,6 +68,10 @@ static const tl_command commands[] = {
      "Reads what 'explain --precision --json' wrote for two sets of options, or two models, and "
      "prints the tensors whose dtype or rule differs. Exit status 5 when some do.",
      tl_command_diff_precision},
+    {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
+     "Lists the keys that a file of --run-config may have, section by section: type, values, "
+     "default, who consumes it, and GE's name. With KEY, that one alone.",
+     tl_command_options},
     {"help", TL_COMMAND_HELP, "[COMMAND]", "explain a command",
      "Prints the options of COMMAND, or the list of commands.", tl_command_help},
 };

@@ -12,6 +12,7 @@
 #define RUN TL_COMMAND_RUN
 #define VERIFY TL_COMMAND_VERIFY
 #define EXPLAIN TL_COMMAND_EXPLAIN
+#define OPTIONS TL_COMMAND_OPTIONS
 #define TRAINING (CONVERT | OPT | EXPLAIN)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */

@@ -57,7 +57,8 @@ enum {
   TL_COMMAND_VERIFY = 1 << 8,
   TL_COMMAND_EXPLAIN = 1 << 9,
   TL_COMMAND_DIFF_PRECISION = 1 << 10,
-  TL_COMMAND_ANY = (1 << 11) - 1
+  TL_COMMAND_OPTIONS = 1 << 11,
+  TL_COMMAND_ANY = (1 << 12) - 1
 };
 
 typedef enum tl_option_group {

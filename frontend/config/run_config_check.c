@@ -155,6 +155,8 @@ static unsigned check_debug(tl_settings *s, tl_diag *d) {
   const char *cache = s->value[TL_OPTION_OP_COMPILER_CACHE_MODE];
   tl_debug_config c = {0};
   unsigned errors = 0;
+  if (!tl_run_config_used(s)) /* the device compiler checks it */
+    return 0;
   if (path && tl_read_debug_config(d, tl_at_option(s, id), path, &c) != TL_OK)
     return 1;
   if (c.oom && c.o0)
