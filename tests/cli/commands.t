@@ -35,6 +35,7 @@ $ tailor help
 >   run       evaluate a model
 >   verify    compare what two models compute
 >   diff-precisioncompare two explanations of dtypes
+>   options   list the keys of run configurations
 >   help      explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
@@ -59,6 +60,7 @@ $ tailor --help
 >   run       evaluate a model
 >   verify    compare what two models compute
 >   diff-precisioncompare two explanations of dtypes
+>   options   list the keys of run configurations
 >   help      explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or

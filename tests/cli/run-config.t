@@ -76,15 +76,4 @@ $ tailor opt m.tir --run-config=list.json
 # What the model carries: keys of the runtime under GE's names, the others as they are in force.
 $ printf '{"NPURunConfig": {"hccl_timeout": 600, "jit_compile": "auto", "external_weight": true, "memory_config": {"static_memory_policy": 2}, "dump_config": {"enable_dump": true, "dump_path": "dump", "dump_step": "0|5|10-20"}, "profiling_config": {"enable_profiling": true, "profiling_options": {"output": "p", "task_trace": "on"}}, "auto_tune_mode": "RL,GA"}, "NPUOptimizer": {"opt": "Adam", "loss_scale_manager": {"type": "FixedLossScaleManager", "loss_scale": 1024}, "is_loss_scale": true}}' > all.json
 $ tailor convert m.tir -o m.air --run-config=all.json --soc-version=Ascend910A 2>&1 | grep -E 'recorded|dtypes'
->   dtypes   allow_fp32_to_fp16, the default of the run configuration: f16 where an op has nothing else, and in matrix ops
->   recorded ge.socVersion = Ascend910A
->   recorded ge.jit_compile = 2
->   recorded ge.exec.staticMemoryPolicy = 2
->   recorded ge.externalWeight = 1
->   recorded ge.exec.enableDump = 1
->   recorded ge.exec.dumpPath = dump
->   recorded ge.exec.dumpStep = 0|5|10-20
->   recorded ge.exec.profilingMode = 1
->   recorded ge.exec.profilingOptions = {"output":"p","task_trace":"on"}
->   recorded ge.exec.hcclExecuteTimeOut = 544
->   recorded 49 values of the run configuration (tailor.run.*)
+? 1
