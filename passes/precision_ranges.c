@@ -9,7 +9,7 @@
 #include "passes/precision_products.h"
 #include "support/map.h"
 
-enum { GUARDED = 1, SHIFTS = 2, DEEP = 4, RISKY = 8, WEIGHS = 16, MASKED = 32 };
+enum { GUARDED = 1, SHIFTS = 2, DEEP = 4, RISKY = 8, WEIGHS = 16, MASKED = 32, BLIND = 64 };
 
 typedef struct range_op {
   uint8_t kind;
@@ -34,7 +34,7 @@ typedef struct range_walk {
   bool *known; /* by value id: a constant that was read */
   const char **why;
   tl_weight_sums sums; /* scratch */
-  tl_map measured; /* symbol of a value's name -> entry */
+  tl_map measured;     /* symbol of a value's name -> entry */
   tl_buf text;
 } range_walk;
 
@@ -114,7 +114,7 @@ static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned
     tl_node_id n = tl_use_get(w->m, u)->user;
     const range_op *row = row_of(w, n);
     const tl_node *node = tl_node_get(w->m, n);
-    if ((row->flags & flags) && (flags != MASKED || takes_mask(w, n, u - node->operands)))
+    if (row->flags & flags)
       return true;
     bool carries = (row->flags & through) || row->kind == TL_RANGE_SAME;
     if (left && carries && node->n_results && ++uses <= FAR &&
@@ -124,11 +124,38 @@ static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned
   return false;
 }
 
+enum { MANY = 4096 }; /* uses of a mask that are looked at: it may serve every layer of a network */
+
+/* Are all uses of v those of a mask? Who compares it, or gives it out, wants its numbers. */
+static bool masks_only(const range_walk *w, tl_value_id v, unsigned left, unsigned *budget,
+                       bool *found) {
+  TL_FOR_USES(w->m, v, u) {
+    tl_node_id n = tl_use_get(w->m, u)->user;
+    const range_op *row = row_of(w, n);
+    const tl_node *node = tl_node_get(w->m, n);
+    bool masks = takes_mask(w, n, u - node->operands);
+    if (*budget == 0)
+      return false;
+    --*budget;
+    *found = *found || masks;
+    if (masks || (row->flags & BLIND))
+      continue;
+    if (!left || !((row->flags & WEIGHS) || row->kind == TL_RANGE_SAME))
+      return false;
+    for (uint32_t i = 0; i < node->n_results; i++)
+      if (!masks_only(w, node->results + i, left - 1, budget, found))
+        return false;
+  }
+  return true;
+}
+
 static bool masks_softmax(const range_walk *w, tl_node_id n, uint32_t operand) {
+  unsigned budget = MANY;
+  bool found = false;
   if (takes_mask(w, n, operand))
     return true;
   return (row_of(w, n)->flags & WEIGHS) &&
-         reaches(w, tl_node_get(w->m, n)->results, MASKED, WEIGHS, FAR);
+         masks_only(w, tl_node_get(w->m, n)->results, FAR, &budget, &found) && found;
 }
 
 /* ---- reasons --------------------------------------------------------------------------------- */
@@ -175,8 +202,8 @@ static bool measure_speaks(range_walk *w, tl_value_id v) {
   bool masked = (w->values[v].flags & TL_RANGE_MASKED) != 0;
   if (r && (r->greatest > w->data_max || (r->least < -w->data_max && !masked))) {
     start_text(w, "", v, "was measured at ");
-    tl_buf_printf(&w->text, "%.6g, beyond %.6g",
-                  r->greatest > w->data_max ? r->greatest : r->least, w->data_max);
+    tl_buf_printf(&w->text, "%.6g, beyond %.6g", r->greatest > w->data_max ? r->greatest : r->least,
+                  w->data_max);
     return true;
   }
   return false;
@@ -496,7 +523,7 @@ static tl_status sweep(range_walk *w) {
         w->values[g->inputs.at[k]] = (tl_interval){r->least, r->greatest, 0};
     }
     TL_FOR_NODES(w->m, g, n)
-      TL_TRY(visit(w, n));
+    TL_TRY(visit(w, n));
   }
   return TL_OK;
 }
@@ -521,6 +548,6 @@ tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, t
   tl_weight_sums_release(&w.sums);
   *why = (const char *const *)w.why;
   *values = w.values;
-  return status == TL_OK ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
-                                           "out of memory");
+  return status == TL_OK ? TL_OK
+                         : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }
