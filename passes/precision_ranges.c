@@ -34,7 +34,7 @@ typedef struct range_walk {
   bool *known; /* by value id: a constant that was read */
   const char **why;
   tl_weight_sums sums; /* scratch */
-  tl_map measured;     /* symbol of a value's name -> entry */
+  tl_map measured; /* symbol of a value's name -> entry */
   tl_buf text;
 } range_walk;
 
@@ -202,8 +202,8 @@ static bool measure_speaks(range_walk *w, tl_value_id v) {
   bool masked = (w->values[v].flags & TL_RANGE_MASKED) != 0;
   if (r && (r->greatest > w->data_max || (r->least < -w->data_max && !masked))) {
     start_text(w, "", v, "was measured at ");
-    tl_buf_printf(&w->text, "%.6g, beyond %.6g", r->greatest > w->data_max ? r->greatest : r->least,
-                  w->data_max);
+    tl_buf_printf(&w->text, "%.6g, beyond %.6g",
+                  r->greatest > w->data_max ? r->greatest : r->least, w->data_max);
     return true;
   }
   return false;
@@ -523,7 +523,7 @@ static tl_status sweep(range_walk *w) {
         w->values[g->inputs.at[k]] = (tl_interval){r->least, r->greatest, 0};
     }
     TL_FOR_NODES(w->m, g, n)
-    TL_TRY(visit(w, n));
+      TL_TRY(visit(w, n));
   }
   return TL_OK;
 }

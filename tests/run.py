@@ -279,6 +279,10 @@ class Tests:
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
         return self.against_ort('emulate.py', '--every', '8')
 
+    def precision_corpus(self):
+        """results of modes of precision against originals, every eighth model (--full: all)"""
+        return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
+
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""
         return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
@@ -295,7 +299,7 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'ranges', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
          'golden_numbers',
          'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
-         'recurrent', 'determinism', 'emulation', 'fuzz']
+         'recurrent', 'precision_corpus', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):
@@ -319,6 +323,7 @@ def main():
     p.add_argument('--only', help='comma-separated kinds: ' + ', '.join(KINDS))
     p.add_argument('--fuzz-seconds', type=int, default=60)
     p.add_argument('--build', default='build-test')
+    p.add_argument('--full', action='store_true', help='all of what is otherwise sampled')
     args = p.parse_args()
     only = args.only.split(',') if args.only else KINDS
     if args.only:
