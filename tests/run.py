@@ -162,6 +162,10 @@ class Tests:
         return counted([PYTHON, 'tests/precision/sound_ranges.py', '--n', '150', '--models', '40',
                         '--tailor', self.tool('gcc')])
 
+    def precision_files(self):
+        """precision files of real projects: what they ask for is done, sanitized"""
+        return counted([PYTHON, 'tests/precision/real_files.py', '--tailor', self.tool('asan')])
+
     def cli(self):
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
@@ -296,10 +300,10 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
-         'ranges', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort', 'runners',
-         'golden_numbers',
-         'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
-         'recurrent', 'precision_corpus', 'determinism', 'emulation', 'fuzz']
+         'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
+         'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
+         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'determinism', 'emulation',
+         'fuzz']
 
 
 def run_kind(tests, kind):
