@@ -6,6 +6,8 @@
 #include "ir/host.h"
 #include "passes/values.h"
 
+enum { TL_FOLD_BLOCK = 1024 }; /* values */
+
 /* A value that was evaluated and is not a constant of the module yet. */
 typedef struct tl_fold_value {
   tl_host *host;
@@ -16,11 +18,13 @@ typedef struct tl_fold {
   tl_pass *p;
   tl_module *m;
   tl_pinned pinned;
-  tl_fold_value *values; /* by value id, scratch; NULL until something was evaluated */
-  uint32_t n_values;
+  tl_fold_value **blocks; /* by value id / TL_FOLD_BLOCK, scratch; NULL until something in one was
+                             evaluated */
+  uint32_t n_blocks;
   uint8_t *orphans;      /* a bit by node id, scratch; NULL until something was folded: nodes that
                             lost a user by folding */
   uint32_t n_orphans;    /* ids it has room for */
+  tl_u32_vec *lost;      /* the same as a list, of a fold that begins at some nodes; else NULL */
   tl_host_heap heap;
   uint64_t spent;        /* bytes of results beyond the limit of one */
   tl_map names;          /* owned; how many values have a name, filled when `named` */
@@ -37,19 +41,23 @@ typedef struct tl_fold_contents {
   tl_host *host;
 } tl_fold_contents;
 
+/* What was evaluated of v; NULL when nothing was. */
+static inline tl_fold_value *tl_fold_evaluated(const tl_fold *f, tl_value_id v) {
+  tl_fold_value *block = v / TL_FOLD_BLOCK < f->n_blocks ? f->blocks[v / TL_FOLD_BLOCK] : NULL;
+  return block && block[v % TL_FOLD_BLOCK].host ? &block[v % TL_FOLD_BLOCK] : NULL;
+}
 static inline tl_fold_contents tl_fold_contents_of(const tl_fold *f, tl_value_id v) {
   const tl_value *value = tl_value_get(f->m, v);
   tl_fold_contents c = {NULL, NULL};
   if (value->tensor && value->kind != TL_VALUE_INPUT)
     c.tensor = tl_tensor_get(f->m, value->tensor);
-  else if (v < f->n_values)
-    c.host = f->values[v].host;
+  const tl_fold_value *evaluated = c.tensor ? NULL : tl_fold_evaluated(f, v);
+  c.host = evaluated ? evaluated->host : NULL;
   return c;
 }
 static inline bool tl_fold_is_known(const tl_fold *f, tl_value_id v) {
   const tl_value *value = tl_value_get(f->m, v);
-  return (value->tensor && value->kind != TL_VALUE_INPUT) ||
-         (v < f->n_values && f->values[v].host);
+  return (value->tensor && value->kind != TL_VALUE_INPUT) || tl_fold_evaluated(f, v);
 }
 
 /* Evaluates a node whose operands are known and keeps its results; false, with a remark where that
@@ -72,5 +80,11 @@ tl_node_id tl_fold_take_branch(tl_fold *f, tl_node_id n);
 /* Erases a node that folding left without users, and constants that only it used; nodes that lose a
  * user by that are remembered. */
 void tl_fold_erase(tl_fold *f, tl_node_id n);
+
+/* The pass fold-constants from some nodes on: folds them where their operands are constants, then
+ * users that can be folded by that, and so on. Erased nodes among them are skipped. Cost is that of
+ * the folded nodes, unless types become more specific: then the whole module is folded. `nodes` is
+ * used up. TL_NO_MEMORY, reported. */
+tl_status tl_fold_from(tl_pass *p, tl_module *m, tl_u32_vec *nodes) TL_NODISCARD;
 
 #endif

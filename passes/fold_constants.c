@@ -74,10 +74,10 @@ static bool stays(const tl_fold *f, tl_node_id n) {
 static void settle_operands(tl_fold *f, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(f->m, node->operands + i)->value;
-    if (v && v < f->n_values && f->values[v].host && f->values[v].pending &&
-        --f->values[v].pending == 0) {
-      tl_host_release(f->values[v].host);
-      f->values[v].host = NULL;
+    tl_fold_value *evaluated = v ? tl_fold_evaluated(f, v) : NULL;
+    if (evaluated && evaluated->pending && --evaluated->pending == 0) {
+      tl_host_release(evaluated->host);
+      evaluated->host = NULL;
     }
   }
 }
@@ -118,6 +118,8 @@ static void orphan_operands(tl_fold *f, tl_node_id n) {
     tl_node_id from = v ? tl_value_producer(f->m, v) : TL_NO_NODE;
     if (from < f->n_orphans)
       f->orphans[from / 8] |= (uint8_t)(1u << from % 8);
+    if (from && f->lost && !tl_u32_vec_push(f->lost, from))
+      f->failed = true;
   }
 }
 
@@ -307,6 +309,13 @@ static bool infer_again(tl_fold *f) {
   return status == TL_OK;
 }
 
+static tl_status finish(tl_fold *f) {
+  tl_host_heap_release(&f->heap);
+  tl_map_release(&f->names);
+  return f->failed ? tl_fail(f->m->diag, TL_NO_MEMORY, TL_AT_FILE(f->m->path), "out of memory")
+                   : TL_OK;
+}
+
 tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) {
   tl_fold f = {.p = p, .m = m};
   if (p->options->keep_constants)
@@ -318,7 +327,94 @@ tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) {
     run_round(&f);
     more = f.again && !f.stopped && !f.failed && infer_again(&f);
   }
-  tl_host_heap_release(&f.heap);
-  tl_map_release(&f.names);
-  return f.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
+  return finish(&f);
+}
+
+/* ---- from some nodes on ---------------------------------------------------------------------- */
+
+/* Notes a node; false when it was noted before, or has gone. */
+static bool note(tl_fold *f, uint8_t *noted, tl_node_id n) {
+  if (tl_node_get(f->m, n)->op == TL_OP_ERASED || (noted[n / 8] >> n % 8 & 1))
+    return false;
+  noted[n / 8] |= (uint8_t)(1u << n % 8);
+  return true;
+}
+
+/* Evaluates nodes and, in turn, users whose operands are all known by that; `nodes` becomes the
+ * list of those evaluated, operands before users. An If waits for the pass. */
+static void spread(tl_fold *f, tl_u32_vec *nodes) {
+  uint32_t done = 0;
+  uint8_t *noted = tl_arena_calloc(f->p->scratch, tl_module_node_end(f->m) / 8 + 1u, 1);
+  f->failed = !noted;
+  for (uint32_t i = 0; i < nodes->n && !f->failed; i++) {
+    tl_node_id n = nodes->at[i];
+    const tl_node *node = tl_node_get(f->m, n);
+    if (node->op == TL_OP_If || !operands_known(f, node) || !note(f, noted, n))
+      continue;
+    (void)visit(f, n);
+    if (!used_results_known(f, node))
+      continue;
+    nodes->at[done++] = n;
+    for (uint32_t r = 0; r < node->n_results; r++)
+      TL_FOR_USES(f->m, node->results + r, u)
+        f->failed = f->failed || !tl_u32_vec_push(nodes, tl_use_get(f->m, u)->user);
+  }
+  nodes->n = done;
+}
+
+typedef struct place {
+  tl_node_id node;
+  tl_graph_id graph;
+  uint64_t order;
+} place;
+
+static int last_first(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  if (x->graph != y->graph)
+    return x->graph < y->graph ? 1 : -1;
+  return (x->order < y->order) - (x->order > y->order);
+}
+
+/* Settles nodes in the order in which the pass would: bodies first, each from its end. */
+static void settle_all(tl_fold *f, const tl_u32_vec *nodes) {
+  place *places = tl_arena_calloc(f->p->scratch, nodes->n + 1u, sizeof *places);
+  f->failed = f->failed || !places;
+  for (uint32_t i = 0; i < nodes->n && !f->failed; i++) {
+    const tl_node *node = tl_node_get(f->m, nodes->at[i]);
+    places[i] = (place){nodes->at[i], node->graph, node->order};
+  }
+  if (!f->failed)
+    qsort(places, nodes->n, sizeof *places, last_first);
+  for (uint32_t i = 0; i < nodes->n && !f->stopped && !f->failed; i++)
+    settle(f, places[i].node);
+}
+
+/* Erases nodes that lost their last user, and what only they used. */
+static void erase_lost(tl_fold *f) {
+  while (f->lost->n && !f->failed) {
+    tl_node_id n = f->lost->at[--f->lost->n];
+    const tl_node *node = tl_node_get(f->m, n);
+    if (node->op != TL_OP_ERASED && is_pure(node) && node->n_results && is_unused(f, node))
+      tl_fold_erase(f, n);
+  }
+}
+
+tl_status tl_fold_from(tl_pass *p, tl_module *m, tl_u32_vec *nodes) {
+  tl_u32_vec lost = {0};
+  tl_fold f = {.p = p, .m = m, .lost = &lost};
+  if (p->options->keep_constants)
+    return TL_OK;
+  tl_arena_mark mark = tl_arena_save(p->scratch);
+  TL_TRY(tl_pinned_find(p, m, &f.pinned));
+  tl_host_heap_init(&f.heap, 0);
+  spread(&f, nodes);
+  substitute(&f);
+  settle_all(&f, nodes);
+  erase_lost(&f);
+  tl_fold_release_values(&f);
+  tl_u32_vec_release(&lost);
+  bool more = f.again && !f.stopped && !f.failed && infer_again(&f);
+  tl_status status = finish(&f);
+  tl_arena_rewind(p->scratch, mark);
+  return status == TL_OK && more ? tl_pass_fold_constants(p, m) : status;
 }

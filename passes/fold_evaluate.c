@@ -73,13 +73,24 @@ static bool agrees(const tl_fold *f, tl_value_id v, const tl_host *host) {
   return t->rank == host->rank;
 }
 
-static bool have_table(tl_fold *f) {
-  if (f->values)
-    return true;
-  uint32_t n = tl_module_value_end(f->m);
-  f->values = tl_arena_calloc(f->p->scratch, n, sizeof *f->values);
-  f->n_values = f->values ? n : 0;
-  return f->values != NULL;
+/* Makes room for the results of a node. */
+static bool have_room(tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  if (!f->blocks) {
+    uint32_t blocks = tl_module_value_end(f->m) / TL_FOLD_BLOCK + 1;
+    f->blocks = tl_arena_calloc(f->p->scratch, blocks, sizeof *f->blocks);
+    f->n_blocks = f->blocks ? blocks : 0;
+  }
+  uint32_t end = node->n_results ? (node->results + node->n_results - 1) / TL_FOLD_BLOCK + 1 : 0;
+  for (uint32_t i = node->results / TL_FOLD_BLOCK; i < end; i++) {
+    if (i >= f->n_blocks)
+      return false;
+    if (!f->blocks[i])
+      f->blocks[i] = tl_arena_calloc(f->p->scratch, TL_FOLD_BLOCK, sizeof **f->blocks);
+    if (!f->blocks[i])
+      return false;
+  }
+  return true;
 }
 
 /* Keeps the results if they are what the module says and small enough. */
@@ -92,13 +103,14 @@ static bool keep_results(tl_fold *f, tl_node_id n, tl_host **results, uint64_t f
       return false;
     to += results[i] ? results[i]->bytes : 0;
   }
-  if (!may_grow(f, from, to) || node->results + node->n_results > f->n_values)
+  if (!may_grow(f, from, to))
     return false;
   f->spent += to > f->p->options->fold_limit ? to : 0;
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id v = node->results + i;
     if (tl_value_get(f->m, v)->n_uses && !tl_fold_is_known(f, v))
-      f->values[v] = (tl_fold_value){tl_host_retain(results[i]), tl_value_get(f->m, v)->n_uses};
+      f->blocks[v / TL_FOLD_BLOCK][v % TL_FOLD_BLOCK] =
+          (tl_fold_value){tl_host_retain(results[i]), tl_value_get(f->m, v)->n_uses};
   }
   return true;
 }
@@ -177,7 +189,7 @@ bool tl_fold_express(tl_fold *f, tl_node_id n) {
 bool tl_fold_evaluate(tl_fold *f, tl_node_id n) {
   uint32_t n_in = tl_node_get(f->m, n)->n_operands, n_out = tl_node_get(f->m, n)->n_results;
   uint64_t from = tl_fold_operand_bytes(f, n);
-  if (!tl_eval_can(f->m, n) || !worth_trying(f, n, from) || !have_table(f))
+  if (!tl_eval_can(f->m, n) || !worth_trying(f, n, from) || !have_room(f, n))
     return false;
   f->heap.limit = HEAP_BYTES;
   tl_arena_mark mark = tl_arena_save(f->p->scratch);
@@ -196,8 +208,9 @@ bool tl_fold_evaluate(tl_fold *f, tl_node_id n) {
 }
 
 void tl_fold_release_values(tl_fold *f) {
-  for (uint32_t v = 0; v < f->n_values; v++)
-    tl_host_release(f->values[v].host);
-  f->values = NULL;
-  f->n_values = 0;
+  for (uint32_t i = 0; i < f->n_blocks; i++)
+    for (uint32_t k = 0; f->blocks[i] && k < TL_FOLD_BLOCK; k++)
+      tl_host_release(f->blocks[i][k].host);
+  f->blocks = NULL;
+  f->n_blocks = 0;
 }

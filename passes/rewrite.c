@@ -2,6 +2,7 @@
 /* The engine (rewrite.h). */
 #include "passes/rewrite.h"
 
+#include "passes/fold.h"
 #include "passes/manager.h"
 #include "passes/passes.h"
 #include "passes/rule_explain.h"
@@ -39,7 +40,7 @@ typedef struct engine {
   uint64_t budget; /* rewrites left */
   const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
   uint32_t n_takers;
-  bool weights; /* a replacement computes with constants only */
+  tl_u32_vec weights; /* nodes of replacements that compute with constants only */
 } engine;
 
 static tl_status out_of_memory(const engine *e) {
@@ -150,10 +151,12 @@ static void note_operands(engine *e, const tl_match *x) {
       note_users(e, x->values[v]);
 }
 
+/* Whether all operands are constants, or inference knows what is in them. */
 static bool computes_constants(const tl_module *m, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
-    if (v && !tl_value_constant(m, v))
+    const tl_value *value = tl_value_get(m, v);
+    if (v && (!value->tensor || value->kind == TL_VALUE_INPUT))
       return false;
   }
   return tl_node_get(m, n)->n_operands > 0;
@@ -162,7 +165,8 @@ static bool computes_constants(const tl_module *m, tl_node_id n) {
 static void note_built(engine *e, const tl_built *b) {
   for (uint32_t i = 0; i < b->n_nodes; i++) {
     (void)note_changed(e, b->nodes[i], 0);
-    e->weights = e->weights || computes_constants(e->m, b->nodes[i]);
+    if (computes_constants(e->m, b->nodes[i]) && !tl_u32_vec_push(&e->weights, b->nodes[i]))
+      e->no_memory = true;
   }
   for (uint32_t i = 0; i < b->n_outputs; i++) {
     tl_node_id made = tl_value_producer(e->m, b->outputs[i]);
@@ -272,11 +276,30 @@ static tl_status apply_candidates(engine *e) {
   return e->no_memory ? out_of_memory(e) : TL_OK;
 }
 
+static int by_id(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Puts the nodes that changed in the order of their ids, in which most of them lie in memory. Many
+ * are read off their marks, a few are sorted. */
+static void sort_changed(engine *e, tl_u32_vec *nodes) {
+  if (nodes->n < e->n_marks / 64) {
+    qsort(nodes->at, nodes->n, sizeof *nodes->at, by_id);
+    return;
+  }
+  uint32_t found = 0;
+  for (uint32_t n = 0; n < e->n_marks && found < nodes->n; n++)
+    if (e->marks[n])
+      nodes->at[found++] = n;
+}
+
 /* Candidates among the nodes that changed. */
 static void find_again(engine *e) {
   tl_u32_vec nodes = e->changed;
   e->changed = (tl_u32_vec){0};
   e->candidates.n = 0;
+  sort_changed(e, &nodes);
   for (uint32_t i = 0; i < nodes.n; i++) {
     e->marks[nodes.at[i]] = 0;
     if (tl_node_get(e->m, nodes.at[i])->op != TL_OP_ERASED)
@@ -296,9 +319,9 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
   e->sweep = false;
   for (uint32_t round = 0; e->candidates.n && !e->stopped; round++) {
     TL_TRY(apply_candidates(e));
-    if (e->weights && e->r->kind != TL_RULE_DEFINE) /* later rules ask for constants */
-      TL_TRY(tl_pass_fold_constants(e->r->pass, e->m));
-    e->weights = false;
+    if (e->weights.n && e->r->kind != TL_RULE_DEFINE) /* later rules ask for constants */
+      TL_TRY(tl_fold_from(e->r->pass, e->m, &e->weights));
+    e->weights.n = 0;
     if (round >= e->r->rounds)
       break;
     find_again(e);
@@ -346,6 +369,7 @@ tl_status tl_rewrite(const tl_rewriter *r) {
   tl_rule_index_release(&e.index);
   candidate_vec_release(&e.candidates);
   tl_u32_vec_release(&e.changed);
+  tl_u32_vec_release(&e.weights);
   free(e.takers);
   free(e.marks);
   return status;

@@ -224,6 +224,8 @@ def everything(rng=None):
 
 def problem(case, row):
     """What is wrong with a line of rule-probe about a case, or None."""
+    if len(row) < 7:
+        return f'the probe said {row}'
     times, code, why, alone, pipeline = row[2:7]
     if code in ('INVALID', 'NO_RULE', 'ERROR'):
         return f'{code} {why}'
