@@ -38,16 +38,28 @@ bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key) {
 }
 
 bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key) {
-  if (tl_node_has_mark(m, n, key))
+  return tl_node_has_mark(m, n, key) || tl_node_set_note(m, n, key, TL_SV("1"));
+}
+
+tl_sv tl_node_note(const tl_module *m, tl_node_id n, const char *key) {
+  return tl_node_get(m, n)->extra ? find(m, n, key) : TL_SV("");
+}
+
+bool tl_node_set_note(tl_module *m, tl_node_id n, const char *key, tl_sv value) {
+  if (tl_sv_eq(tl_node_note(m, n, key), value))
     return true;
-  tl_pair pair = {tl_module_intern(m, tl_sv_from(key)), tl_module_intern(m, TL_SV("1"))};
   tl_extra *e = tl_module_extra(m, &tl_node_get(m, n)->extra);
   tl_pair *pairs = e ? tl_arena_calloc(&m->arena, e->n_metadata + 1U, sizeof *pairs) : NULL;
-  if (!pairs || pair.key == TL_NO_SYMBOL || pair.value == TL_NO_SYMBOL)
+  tl_pair pair = {tl_module_intern(m, tl_sv_from(key)), tl_module_intern(m, value)};
+  uint32_t k = 0;
+  if (!pairs || pair.key == TL_NO_SYMBOL || (value.n && pair.value == TL_NO_SYMBOL))
     return false;
   for (uint32_t i = 0; i < e->n_metadata; i++)
-    pairs[i] = e->metadata[i];
-  pairs[e->n_metadata++] = pair;
+    if (e->metadata[i].key != pair.key)
+      pairs[k++] = e->metadata[i];
+  if (value.n)
+    pairs[k++] = pair;
   e->metadata = pairs;
+  e->n_metadata = k;
   return true;
 }

@@ -29,4 +29,16 @@ bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key);
 /* Puts it there; false when memory is out. */
 bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key);
 
+/* What the schedule says of a node, in ONNX and in AIR: the stream that it runs on, unless that is
+ * the main one; events that it records once it has run, and events that it waits for, as decimal
+ * numbers between commas. Nodes run in the order in which the file has them. */
+#define TL_NOTE_STREAM "tailor.stream"
+#define TL_NOTE_RECORD "tailor.event_record"
+#define TL_NOTE_WAIT "tailor.event_wait"
+
+/* The value under a key; empty when the node has none. */
+tl_sv tl_node_note(const tl_module *m, tl_node_id n, const char *key);
+/* Sets, replaces or, with an empty value, removes it; false when memory is out. */
+bool tl_node_set_note(tl_module *m, tl_node_id n, const char *key, tl_sv value);
+
 #endif

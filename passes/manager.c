@@ -45,7 +45,8 @@ bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline) {
   switch ((tl_stage)row->stage) {
   case TL_STAGE_ALL: return true;
   case TL_STAGE_ONNX: return pipeline == TL_STAGE_ONNX;
-  case TL_STAGE_PRECISION: return pipeline != TL_STAGE_ALL;
+  case TL_STAGE_PRECISION: return pipeline != TL_STAGE_ALL && pipeline != TL_STAGE_FIRST;
+  case TL_STAGE_LAST: return pipeline != TL_STAGE_FIRST;
   case TL_STAGE_SELECT: return pipeline == TL_STAGE_SELECT || pipeline == TL_STAGE_AIR;
   default: return pipeline == TL_STAGE_AIR;
   }
@@ -201,6 +202,7 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .remark = p->remark,
                   .remark_user = p->remark_user,
                   .fusions = p->fusions,
+                  .steps = p->steps,
                   .explain = p->explain && p->remark,
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,

@@ -8,11 +8,13 @@
 
 /* Kinds of pipelines, and of rows: TL_STAGE_PRECISION is for rows alone. */
 typedef enum tl_stage {
-  TL_STAGE_ALL,       /* canonical form; rows: in every pipeline */
-  TL_STAGE_ONNX,      /* canonical form with the dtypes of a precision mode; rows: only there */
-  TL_STAGE_SELECT,    /* NPU types are chosen, nothing is lowered */
+  TL_STAGE_ALL,    /* canonical form; rows: in every pipeline */
+  TL_STAGE_ONNX,   /* canonical form with the dtypes of a precision mode; rows: only there */
+  TL_STAGE_SELECT, /* NPU types are chosen, nothing is lowered */
   TL_STAGE_AIR,
-  TL_STAGE_PRECISION, /* rows: in all pipelines but the first */
+  TL_STAGE_PRECISION, /* rows: in all pipelines but the canonical ones */
+  TL_STAGE_FIRST,     /* pipelines: canonical form, from which NPU forms will be made */
+  TL_STAGE_LAST,      /* rows: in all pipelines but FIRST; what has to see the final nodes */
   TL_N_STAGES
 } tl_stage;
 
@@ -60,8 +62,9 @@ typedef struct tl_pipeline_options {
   void *hook_user;
   tl_remark_fn remark;
   void *remark_user;
-  bool explain;             /* remarks tell near misses of rules too */
-  tl_fusion_stats *fusions; /* receives the counts of fusion passes; NULL: not wanted */
+  bool explain;                 /* remarks tell near misses of rules too */
+  tl_fusion_stats *fusions;     /* receives the counts of fusion passes; NULL: not wanted */
+  struct tl_step_record *steps; /* receives timelines of training steps; NULL: not wanted */
 } tl_pipeline_options;
 
 typedef struct tl_pass_result {

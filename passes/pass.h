@@ -14,10 +14,10 @@ typedef tl_status (*tl_pass_fn)(tl_pass *p, tl_module *m);
 
 /* What a remark about a fusion rule says besides, for tools. */
 typedef struct tl_fusion_remark {
-  tl_sv fusion;       /* public name of the pass */
+  tl_sv fusion; /* public name of the pass */
   tl_sv rule;
-  bool cleanup;       /* not of kind graph */
-  bool expand;        /* of kind expand */
+  bool cleanup; /* not of kind graph */
+  bool expand;  /* of kind expand */
   tl_numerics numerics;
   const char *code;   /* why not (docs/rules.md); NULL: it was applied */
   const char *reason; /* the same in words; NULL: it was applied */
@@ -25,15 +25,15 @@ typedef struct tl_fusion_remark {
   uint32_t n_made;    /* nodes that were made */
   const tl_sv *nodes; /* taken, or bound as far as the pattern fitted */
   uint32_t n_nodes;
-  uint32_t wanted;    /* nodes of the pattern */
+  uint32_t wanted; /* nodes of the pattern */
 } tl_fusion_remark;
 
 /* A remark: something a pass did (applied) or declined to do (missed), for people and tools. */
 typedef struct tl_remark {
   const char *pass;
   bool applied;
-  tl_sv node;          /* the node it is about; may be empty */
-  const char *message; /* one clause, no newline */
+  tl_sv node;                     /* the node it is about; may be empty */
+  const char *message;            /* one clause, no newline */
   const tl_fusion_remark *fusion; /* NULL: it is about something else */
 } tl_remark;
 
@@ -45,13 +45,14 @@ struct tl_pass {
   tl_arena *scratch;   /* rewound after the pass */
   tl_remark_fn remark; /* NULL: nobody listens */
   void *remark_user;
-  tl_fusion_stats *fusions; /* counts of fusion passes; NULL: not wanted */
-  struct tl_ruleset *rules[3]; /* owned by whoever runs passes; see tl_pass_rules */
-  bool off_chip;       /* no chip is to run the result, so that what none could run is no error */
-  bool explain;        /* near misses are wanted too; costs a sweep over all rules */
-  uint64_t *rewrites;  /* counts over the whole pipeline */
-  uint64_t limit;      /* no rewrite beyond this number (UINT64_MAX: none) */
-  uint64_t changed;    /* rewrites of this run */
+  tl_fusion_stats *fusions;     /* counts of fusion passes; NULL: not wanted */
+  struct tl_step_record *steps; /* timelines of training steps; NULL: not wanted */
+  struct tl_ruleset *rules[3];  /* owned by whoever runs passes; see tl_pass_rules */
+  bool off_chip;      /* no chip is to run the result, so that what none could run is no error */
+  bool explain;       /* near misses are wanted too; costs a sweep over all rules */
+  uint64_t *rewrites; /* counts over the whole pipeline */
+  uint64_t limit;     /* no rewrite beyond this number (UINT64_MAX: none) */
+  uint64_t changed;   /* rewrites of this run */
 };
 
 /* Asks leave for one rewrite and counts it; false once the limit is reached (bisection). */

@@ -287,6 +287,10 @@ class Tests:
         """results of modes of precision against originals, every eighth model (--full: all)"""
         return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
 
+    def step_files(self):
+        """report, trace and page of a training step"""
+        return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])
+
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""
         return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
@@ -302,8 +306,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
-         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'determinism', 'emulation',
-         'fuzz']
+         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'step_files', 'determinism',
+         'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -47,6 +47,7 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   cli->threshold = TL_WARNING;
   cli->diag.user = cli;
   tl_fusion_stats_init(&cli->fusions);
+  tl_step_record_init(&cli->steps);
   cli->settings.known = tl_cli_knows_pass;
   cli->settings.known_user = cli;
 }
@@ -54,6 +55,7 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
 void tl_cli_release(tl_cli *cli) {
   tl_known_rules_release(cli->rules);
   tl_fusion_stats_release(&cli->fusions);
+  tl_step_record_release(&cli->steps);
   tl_path_vec_release(&cli->outputs);
   tl_path_vec_release(&cli->inputs);
   tl_path_vec_release(&cli->dims);

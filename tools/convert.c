@@ -3,6 +3,7 @@
 #include "tools/fusion_result.h"
 #include "tools/input.h"
 #include "tools/pipeline.h"
+#include "tools/step_files.h"
 #include "tools/summary.h"
 
 static tl_status check_arguments(tl_cli *cli) {
@@ -72,7 +73,7 @@ static tl_status start_over(tl_cli *cli, tl_module **m, tl_summary *s) {
   tl_module_destroy(*m);
   *m = NULL;
   TL_TRY(tl_input_load(cli, cli->word, m));
-  return run_passes(cli, *m, TL_STAGE_ALL, s);
+  return run_passes(cli, *m, TL_STAGE_FIRST, s);
 }
 
 /* Canonical outputs come first: lowering rewrites the module in place. */
@@ -81,7 +82,7 @@ static tl_status transform(tl_cli *cli, tl_module **m, const tl_output_vec *v, t
   bool only_npu = !wants(v, false);
   s->nodes_before = tl_module_count_nodes(*m);
   s->weights_before = tl_count_weights(*m);
-  TL_TRY(run_passes(cli, *m, only_npu ? TL_STAGE_ALL : tl_cli_canonical_stage(cli), s));
+  TL_TRY(run_passes(cli, *m, only_npu ? TL_STAGE_FIRST : tl_cli_canonical_stage(cli), s));
   s->nodes_after = tl_module_count_nodes(*m);
   s->weights_after = tl_count_weights(*m);
   TL_TRY(write_all(cli, *m, v, false, s));
@@ -94,6 +95,7 @@ static tl_status transform(tl_cli *cli, tl_module **m, const tl_output_vec *v, t
   }
   s->module_bytes = tl_module_bytes(*m);
   TL_TRY(tl_fusion_result_write(cli));
+  TL_TRY(tl_step_files_write(cli, *m));
   return tl_output_depfile(cli, *m, v);
 }
 

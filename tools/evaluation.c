@@ -49,7 +49,7 @@ void tl_evaluation_release(tl_evaluation *e) {
 
 /* Canonical passes, then those of AIR, as convert does. */
 static tl_status lower(tl_cli *cli, tl_module *m) {
-  TL_TRY(tl_cli_run_passes(cli, m, TL_STAGE_ALL, false, NULL));
+  TL_TRY(tl_cli_run_passes(cli, m, TL_STAGE_FIRST, false, NULL));
   return tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
 }
 

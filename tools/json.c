@@ -35,3 +35,23 @@ void tl_json_number(tl_buf *out, double v) {
   else
     tl_buf_add_f64(out, v);
 }
+
+void tl_json_fixed(tl_buf *out, double v, int digits) {
+  int64_t unit = 1;
+  for (int i = 0; i < digits; i++)
+    unit *= 10;
+  if (!(v > -1e12 && v < 1e12)) {
+    tl_buf_add_z(out, "null");
+    return;
+  }
+  int64_t n = (int64_t)(v * (double)unit + (v < 0 ? -0.5 : 0.5));
+  if (n < 0)
+    tl_buf_add_char(out, '-');
+  uint64_t size = n < 0 ? (uint64_t)-n : (uint64_t)n;
+  tl_buf_add_u64(out, size / (uint64_t)unit);
+  if (!digits)
+    return;
+  tl_buf_add_char(out, '.');
+  for (int64_t at = unit / 10; at; at /= 10)
+    tl_buf_add_char(out, (char)('0' + size / (uint64_t)at % 10));
+}

@@ -11,5 +11,8 @@ void tl_json_string(tl_buf *out, tl_sv s);
 void tl_json_key(tl_buf *out, const char *key, bool *first);
 /* Adds a number, null when it is not finite. */
 void tl_json_number(tl_buf *out, double v);
+/* Adds a number with that many digits (at most 6) behind the point, null when it is not finite or
+ * beyond 1e12. */
+void tl_json_fixed(tl_buf *out, double v, int digits);
 
 #endif

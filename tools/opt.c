@@ -4,6 +4,7 @@
 #include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
+#include "tools/step_files.h"
 #include "tools/summary.h"
 #include "tools/verify_rules.h"
 
@@ -84,6 +85,8 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
     status = tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
   if (status == TL_OK)
     status = tl_fusion_result_write(cli);
+  if (status == TL_OK)
+    status = tl_step_files_write(cli, m);
   if (status == TL_OK)
     status = write_all(cli, m, v);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_STATS))

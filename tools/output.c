@@ -103,7 +103,7 @@ tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *
   return TL_OK;
 }
 
-static tl_status write_bytes(tl_cli *cli, const char *path, const tl_buf *text) {
+tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) {
   tl_writer *w;
   if (text->failed)
     return tl_fail(&cli->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
@@ -120,7 +120,7 @@ static tl_status write_text(tl_cli *cli, const tl_module *m, const char *path) {
   tl_buf_init(&text);
   tl_status status = tl_module_print(m, &text, NULL);
   if (status == TL_OK)
-    status = write_bytes(cli, path, &text);
+    status = tl_output_bytes(cli, path, &text);
   tl_buf_release(&text);
   return status;
 }
@@ -217,7 +217,7 @@ tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec
   tl_buf rule;
   tl_buf_init(&rule);
   add_rule(&rule, cli, m, v);
-  tl_status status = write_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
+  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
   tl_buf_release(&rule);
   return status;
 }

@@ -43,4 +43,7 @@ void tl_output_release(tl_output_vec *v);
 /* Writes the rule that --depfile asks for, if it does. */
 tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 
+/* Writes text to a file, whole or not at all; TL_NO_MEMORY when the buffer has failed. */
+tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) TL_NODISCARD;
+
 #endif

@@ -10,7 +10,8 @@ static const char *stage_name(uint8_t stage) {
       [TL_STAGE_ONNX] = "onnx",
       [TL_STAGE_SELECT] = "select",
       [TL_STAGE_AIR] = "air",
-      [TL_STAGE_PRECISION] = "dtypes"};
+      [TL_STAGE_PRECISION] = "dtypes",
+      [TL_STAGE_LAST] = "last"};
   return names[stage];
 }
 

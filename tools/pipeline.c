@@ -6,6 +6,7 @@
 
 #include "ir/print.h"
 #include "tools/fusion_result.h"
+#include "tools/step_files.h"
 
 static void show_remark(void *user, const tl_remark *r) {
   tl_cli *cli = user;
@@ -95,6 +96,7 @@ tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only
   int64_t limit = 0;
   bool limited = tl_cli_has(cli, TL_OPTION_REWRITE_LIMIT) &&
                  tl_parse_i64(tl_sv_from(tl_cli_get(cli, TL_OPTION_REWRITE_LIMIT)), &limit);
+  tl_step_record_clear(&cli->steps);
   if (only_npu)
     list_npu_passes(stage, level, &names);
   tl_pipeline_options p = {
@@ -110,6 +112,7 @@ tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only
       .remark = tl_cli_has(cli, TL_OPTION_REMARKS) ? show_remark : NULL,
       .remark_user = cli,
       .fusions = tl_fusion_result_path(cli) ? &cli->fusions : NULL,
+      .steps = tl_step_files_wanted(cli) ? &cli->steps : NULL,
   };
   tl_status status = TL_OK;
   if (names.failed)

@@ -2,6 +2,7 @@
 /* One OpDef at a time: slots from ports, edges, descs. */
 #include "backend/air/air.h"
 
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "ir/trace.h"
 
@@ -239,6 +240,22 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
   return true;
 }
 
+/* Streams and events of the schedule; updates also get the label that makes the device compiler put
+ * them on a stream of their own. */
+static void schedule_entries(tl_air *a, tl_node_id n) {
+  static const char *const keys[] = {TL_NOTE_STREAM, TL_NOTE_RECORD, TL_NOTE_WAIT};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    tl_sv value = tl_node_note(a->m, n, keys[i]);
+    if (value.n)
+      add_entry(a, (tl_entry){.key = tl_sv_from(keys[i]), .kind = TL_ENTRY_STRING,
+                              .u.value = value});
+  }
+  tl_sv stream = tl_node_note(a->m, n, TL_NOTE_STREAM);
+  if (tl_sv_is(stream, "U"))
+    add_entry(a, (tl_entry){.key = TL_SV("_stream_label"), .kind = TL_ENTRY_STRING,
+                            .u.value = stream});
+}
+
 static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
@@ -250,6 +267,7 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   if (!row || row->variadic_out)
     add_slot_names(a, true);
   add_const_entry(a);
+  schedule_entries(a, n);
   if (trace_entries(a, n))
     return;
   tl_sv origin = node->name ? tl_sym(a->m, node->name) : a->node_names[n];

@@ -169,7 +169,7 @@ static bool parse_line(tl_sv line, tl_profile_row *row) {
 }
 
 static tl_status read_lines(tl_diag *d, const char *path, tl_sv text, profile_rows *rows) {
-  tl_location where = {.file = path};
+  tl_location where = {.file = path, .column = 1};
   for (tl_sv rest = text; rest.p;) {
     tl_sv line = tl_sv_trim(tl_sv_split(&rest, '\n'));
     tl_profile_row row = {0};

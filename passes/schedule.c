@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schedule: nodes of a training step get a stream and an order in which compute and collectives
+ * overlap best by the cost model (spec training.md 2.8, section 4). What crosses streams waits for
+ * an event; a wait that an earlier one of the same stream implies is left out.
+ *
+ * Requires:  types inferred; collectives in the graph.
+ * Keeps:     nodes, edges, values; the order of collectives of a group.
+ * After:     the order of nodes is that of the simulation; streams, and events in the notes of
+ *            ir/marks.h.
+ * Cost:      O(nodes log nodes + edges).
+ * Tests:     tests/golden/schedule/, tests/unit/test_step.c */
+#include <stdlib.h>
+
+#include "ir/marks.h"
+#include "passes/passes.h"
+#include "passes/train/record.h"
+#include "passes/train/setting.h"
+
+/* ---- streams and events ---------------------------------------------------------------------- */
+
+/* Events between streams, found along the order. */
+typedef struct events {
+  const tl_step *s;
+  uint32_t *position; /* [n] of a task in the order */
+  uint32_t *seen;  /* [n_streams * n_streams] one past the last position of a stream (column) that
+                      another (row) has waited for */
+  uint32_t *event; /* [n * n_streams] number of the event that a task records for a stream, + 1 */
+  uint32_t n_events;
+} events;
+
+static bool events_init(events *e, const tl_step *s, const uint32_t *order, tl_arena *a) {
+  size_t streams = s->g.n_streams;
+  *e = (events){.s = s,
+                .position = tl_arena_calloc(a, s->g.n + 1u, sizeof *e->position),
+                .seen = tl_arena_calloc(a, streams * streams, sizeof *e->seen),
+                .event = tl_arena_calloc(a, (s->g.n + 1u) * streams, sizeof *e->event)};
+  if (!e->position || !e->seen || !e->event)
+    return false;
+  for (uint32_t i = 0; i < s->g.n; i++)
+    e->position[order[i]] = i;
+  return true;
+}
+
+/* The last predecessor of a task on a stream that its own has not waited for; TL_NO_TASK: none. */
+static uint32_t awaited(const events *e, uint32_t task, uint16_t stream) {
+  const tl_task_graph *g = &e->s->g;
+  uint32_t last = TL_NO_TASK;
+  uint32_t seen = e->seen[g->tasks[task].stream * g->n_streams + stream];
+  for (uint32_t k = g->first[task]; k < g->first[task + 1]; k++) {
+    uint32_t p = g->preds[k];
+    if (g->tasks[p].stream != stream || e->position[p] < seen)
+      continue;
+    seen = e->position[p];
+    last = p;
+  }
+  return last;
+}
+
+static void add_number(tl_buf *out, uint32_t n) {
+  if (out->n)
+    tl_buf_add_char(out, ',');
+  tl_buf_add_u64(out, n);
+}
+
+/* Numbers of the events that a task waits for; events are numbered when they are first waited for.
+ */
+static void wait_list(events *e, uint32_t task, tl_buf *out) {
+  const tl_task_graph *g = &e->s->g;
+  uint16_t mine = g->tasks[task].stream;
+  for (uint16_t stream = 0; stream < g->n_streams; stream++) {
+    uint32_t p = stream == mine ? TL_NO_TASK : awaited(e, task, stream);
+    if (p == TL_NO_TASK)
+      continue;
+    uint32_t *event = &e->event[(size_t)p * g->n_streams + mine];
+    if (!*event)
+      *event = ++e->n_events;
+    e->seen[mine * g->n_streams + stream] = e->position[p] + 1;
+    add_number(out, *event - 1);
+  }
+}
+
+static void record_list(const events *e, uint32_t task, tl_buf *out) {
+  for (uint16_t stream = 0; stream < e->s->g.n_streams; stream++) {
+    uint32_t event = e->event[(size_t)task * e->s->g.n_streams + stream];
+    if (event)
+      add_number(out, event - 1);
+  }
+}
+
+/* Notes of all nodes. */
+static bool put_events(tl_module *m, events *e, const uint32_t *order) {
+  const tl_step *s = e->s;
+  tl_buf text;
+  tl_buf_init(&text);
+  bool good = true;
+  for (uint32_t i = 0; good && i < s->g.n; i++) {
+    tl_buf_clear(&text);
+    wait_list(e, order[i], &text);
+    good = !text.failed && tl_node_set_note(m, s->node[order[i]], TL_NOTE_WAIT, tl_buf_view(&text));
+  }
+  for (uint32_t i = 0; good && i < s->g.n; i++) {
+    tl_buf_clear(&text);
+    record_list(e, order[i], &text);
+    good =
+        !text.failed && tl_node_set_note(m, s->node[order[i]], TL_NOTE_RECORD, tl_buf_view(&text));
+  }
+  tl_buf_release(&text);
+  return good;
+}
+
+static bool put_streams(tl_module *m, const tl_step *s) {
+  bool good = true;
+  for (uint32_t i = 0; good && i < s->g.n; i++) {
+    uint16_t stream = s->g.tasks[i].stream;
+    tl_node_get(m, s->node[i])->stream = stream;
+    good = tl_node_set_note(m, s->node[i], TL_NOTE_STREAM, stream ? s->streams[stream] : TL_SV(""));
+  }
+  return good;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static void reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < s->g.n; i++)
+    if (s->node[order[i]] != g->last)
+      tl_node_move_after(m, s->node[order[i]], g->last);
+}
+
+static bool is_scheduled(const tl_module *m, const tl_step *s, const uint32_t *order) {
+  for (uint32_t i = 0; i < s->g.n; i++)
+    if (order[i] != s->given[i] ||
+        tl_node_get(m, s->node[i])->stream != (int32_t)s->g.tasks[i].stream)
+      return false;
+  return true;
+}
+
+static bool has_collectives(const tl_step *s) {
+  for (uint32_t i = 0; i < s->g.n; i++)
+    if (s->g.tasks[i].phase == TL_PHASE_COMM)
+      return true;
+  return false;
+}
+
+static tl_status no_memory(tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+static tl_status apply(tl_pass *p, tl_module *m, const tl_step *s, const uint32_t *order) {
+  events e;
+  if (!has_collectives(s) || is_scheduled(m, s, order) || !tl_pass_may_rewrite(p))
+    return TL_OK;
+  if (!events_init(&e, s, order, p->scratch) || !put_streams(m, s) || !put_events(m, &e, order))
+    return no_memory(m);
+  reorder(m, s, order);
+  tl_pass_remark(p, m, TL_NO_NODE, true, "%u nodes on %u streams with %u events", s->g.n,
+                 s->g.n_streams, e.n_events);
+  return TL_OK;
+}
+
+static tl_status schedule(tl_pass *p, tl_module *m, const tl_train_setting *t) {
+  tl_step s;
+  TL_TRY(tl_train_record_before(p, m, t));
+  TL_TRY(tl_step_build(m, p->scratch, &t->info, &t->machine, &s));
+  uint32_t *order = tl_arena_alloc(p->scratch, (s.g.n + 1u) * sizeof *order);
+  if (!order)
+    return no_memory(m);
+  memcpy(order, s.given, s.g.n * sizeof *order);
+  TL_TRY(tl_timeline_schedule(m->diag, &s.g, order));
+  if (p->steps)
+    TL_TRY(tl_step_record_add(p->steps, m, t->tail ? "tail" : "scheduled", &s, order, &t->machine));
+  return apply(p, m, &s, order);
+}
+
+tl_status tl_pass_schedule(tl_pass *p, tl_module *m) {
+  tl_train_setting t;
+  if (!p->options->train || !p->options->train->train)
+    return TL_OK;
+  tl_status status = tl_train_setting_begin(p, m, &t);
+  if (status == TL_OK && t.info.form != TL_TRAIN_NONE)
+    status = schedule(p, m, &t);
+  tl_train_setting_end(&t);
+  return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "passes/train/setting.h"
+
+/* The preset of a chip's family. */
+static const char *preset_of(const tl_soc *chip) {
+  static const struct {
+    const char *family;
+    const char *preset;
+  } presets[] = {{"Ascend910", "ascend910"}, {"Ascend910_93", "ascend910_93"}};
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+    if (strcmp(chip->name, presets[i].family) == 0)
+      return presets[i].preset;
+  return "ascend910b";
+}
+
+tl_status tl_train_costs(tl_diag *d, const tl_train_config *c, const tl_soc *chip, tl_costs *out,
+                         tl_file **profile) {
+  tl_hw_preset hw;
+  *profile = NULL;
+  *out = (tl_costs){0};
+  const char *name = c->hw_preset ? c->hw_preset : preset_of(chip);
+  TL_TRY(tl_hw_preset_parse(d, tl_sv_from(name), &hw));
+  tl_costs_init(out, &hw, c->rank_size);
+  out->ge = c->cost == TL_COST_GE;
+  if (!c->profile)
+    return TL_OK;
+  TL_TRY(tl_file_open(d, c->profile, TL_FILE_READ, profile));
+  tl_sv text = {(const char *)(*profile)->data, (size_t)(*profile)->size};
+  return tl_costs_read_profile(d, out, c->profile, text);
+}
+
+tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) {
+  const tl_train_config *c = p->options->train;
+  *out = (tl_train_setting){.tail = c->is_tailing_optimization};
+  out->machine = (tl_step_machine){.cost = &out->cost,
+                                   .hcom_parallel = c->hcom_parallel,
+                                   .aicpu_degree = tl_train_engine_degree(c, "DNN_VM_AICPU"),
+                                   .memory_limit = c->mem_limit > 0 ? (uint64_t)c->mem_limit : 0};
+  TL_TRY(tl_train_costs(m->diag, c, tl_options_chip(p->options), &out->cost, &out->profile));
+  return tl_train_detect(m, p->scratch, &out->info);
+}
+
+void tl_train_setting_end(tl_train_setting *t) {
+  tl_costs_release(&t->cost);
+  tl_file_close(t->profile);
+  t->profile = NULL;
+}
+
+tl_status tl_train_record_before(tl_pass *p, tl_module *m, const tl_train_setting *t) {
+  tl_step s;
+  tl_step_machine one = t->machine;
+  if (!p->steps || p->steps->n)
+    return TL_OK;
+  one.hcom_parallel = false;
+  TL_TRY(tl_step_build(m, p->scratch, &t->info, &one, &s));
+  TL_TRY(tl_step_record_add(p->steps, m, "given", &s, s.given, &one));
+  TL_TRY(tl_step_build(m, p->scratch, &t->info, &t->machine, &s));
+  TL_TRY(tl_step_record_add(p->steps, m, "streams", &s, s.given, &t->machine));
+  if (!t->tail)
+    return TL_OK;
+  TL_TRY(tl_timeline_schedule(m->diag, &s.g, s.given));
+  return tl_step_record_add(p->steps, m, "scheduled", &s, s.given, &t->machine);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "passes/train/step.h"
+
+#include <stdlib.h>
+
+#include "ir/ops_gen.h"
+
+enum { STREAM_M = 0, MAX_STREAMS = 64 };
+
+typedef struct builder {
+  tl_module *m;
+  tl_arena *arena;
+  const tl_train_info *info;
+  const tl_step_machine *machine;
+  tl_node_id *listed; /* [n] nodes in the order of the list */
+  uint32_t *place;    /* by node id: index in listed */
+  uint32_t *depth;    /* [n] by that index */
+  uint32_t *number;   /* [n] task of that index */
+  uint32_t *node_of;  /* [n] index of a task */
+  bool *comms;        /* [n] is a collective */
+  bool *updates;      /* [n] depends on a reduced gradient */
+  bool *checks;       /* [n] serves predicates only */
+  tl_symbol groups[MAX_STREAMS];
+  uint16_t n_groups;
+  tl_task *tasks;
+  uint32_t *first;
+  uint32_t *preds;
+  tl_step *out;
+} builder;
+
+const tl_attr *tl_node_attr_named(const tl_module *m, tl_node_id n, const char *name) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    if (tl_sv_is(tl_sym(m, node->attrs[i].name), name))
+      return &node->attrs[i];
+  return NULL;
+}
+
+bool tl_node_is_bucket(const tl_module *m, tl_node_id n) {
+  const tl_attr *fusion = tl_node_attr_named(m, n, "fusion");
+  return tl_node_is_collective(m, n) && !(fusion && fusion->kind == TL_ATTR_INT && !fusion->u.i);
+}
+
+/* The node of the main graph that a node is in, which is itself or owns the bodies around it. */
+static tl_node_id outer(const tl_module *m, tl_node_id n) {
+  const tl_graph *g = tl_graph_get(m, tl_node_get(m, n)->graph);
+  while (g->kind == TL_GRAPH_BODY && g->owner) {
+    n = g->owner;
+    g = tl_graph_get(m, tl_node_get(m, n)->graph);
+  }
+  return n;
+}
+
+/* Calls fn for each task that waits for listed node i, with indices; RETURN is no task. */
+static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, uint32_t, bool)) {
+  const tl_node *node = tl_node_get(b->m, b->listed[i]);
+  for (uint32_t r = 0; r < node->n_results; r++)
+    TL_FOR_USES(b->m, node->results + r, u) {
+      tl_node_id user = outer(b->m, tl_use_get(b->m, u)->user);
+      if (!tl_node_is_return(b->m, user))
+        fn(b, i, b->place[user], false);
+    }
+  for (tl_control_id c = node->control_out; c; c = tl_control_get(b->m, c)->next_out)
+    fn(b, i, b->place[tl_control_get(b->m, c)->to], true);
+}
+
+static bool list_nodes(builder *b) {
+  const tl_graph *g = tl_module_main(b->m);
+  uint32_t n = g->n_nodes;
+  uint32_t end = tl_module_node_end(b->m);
+  b->listed = tl_arena_calloc(b->arena, n + 1u, sizeof *b->listed);
+  b->place = tl_arena_calloc(b->arena, end, sizeof *b->place);
+  b->depth = tl_arena_calloc(b->arena, n + 1u, sizeof *b->depth);
+  b->number = tl_arena_calloc(b->arena, n + 1u, sizeof *b->number);
+  b->node_of = tl_arena_calloc(b->arena, n + 1u, sizeof *b->node_of);
+  b->comms = tl_arena_calloc(b->arena, n + 1u, sizeof *b->comms);
+  b->updates = tl_arena_calloc(b->arena, n + 1u, sizeof *b->updates);
+  b->checks = tl_arena_calloc(b->arena, n + 1u, sizeof *b->checks);
+  b->tasks = tl_arena_calloc(b->arena, n + 1u, sizeof *b->tasks);
+  b->first = tl_arena_calloc(b->arena, n + 2u, sizeof *b->first);
+  if (!b->listed || !b->place || !b->depth || !b->number || !b->node_of || !b->comms ||
+      !b->updates || !b->checks || !b->tasks || !b->first)
+    return false;
+  uint32_t i = 0;
+  TL_FOR_NODES(b->m, g, k) {
+    b->listed[i] = k;
+    b->comms[i] = tl_node_is_collective(b->m, k);
+    b->place[k] = i++;
+  }
+  return true;
+}
+
+/* ---- numbering ------------------------------------------------------------------------------- */
+
+static void deepen(builder *b, uint32_t from, uint32_t to, bool control) {
+  (void)control;
+  if (b->depth[to] <= b->depth[from])
+    b->depth[to] = b->depth[from] + 1;
+}
+
+static tl_sv name_of(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t r = 0; !node->name && r < node->n_results; r++)
+    if (tl_value_get(m, node->results + r)->name)
+      return tl_value_name(m, node->results + r);
+  return tl_sym(m, node->name);
+}
+
+typedef struct sort_key {
+  uint32_t depth;
+  uint32_t index;
+  tl_sv name;
+} sort_key;
+
+static int by_depth_and_name(const void *a, const void *b) {
+  const sort_key *x = a;
+  const sort_key *y = b;
+  if (x->depth != y->depth)
+    return x->depth < y->depth ? -1 : 1;
+  int names = tl_sv_compare(x->name, y->name);
+  return names ? names : x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool number_nodes(builder *b, uint32_t n) {
+  sort_key *keys = tl_arena_calloc(b->arena, n + 1u, sizeof *keys);
+  if (!keys)
+    return false;
+  for (uint32_t i = 0; i < n; i++)
+    for_users(b, i, deepen);
+  for (uint32_t i = 0; i < n; i++)
+    keys[i] = (sort_key){b->depth[i], i, name_of(b->m, b->listed[i])};
+  qsort(keys, n, sizeof *keys, by_depth_and_name);
+  for (uint32_t k = 0; k < n; k++) {
+    b->number[keys[k].index] = k;
+    b->node_of[k] = keys[k].index;
+  }
+  return true;
+}
+
+/* ---- what runs where ------------------------------------------------------------------------- */
+
+static bool is_update(const builder *b, tl_node_id n) {
+  return tl_train_region_of(b->info, n) == TL_REGION_UPDATE;
+}
+
+/* Marks what has a reduced gradient among its ancestors. */
+static void spread_updates(builder *b, uint32_t from, uint32_t to, bool control) {
+  bool source = b->updates[from] || b->comms[from];
+  if (!control && source && is_update(b, b->listed[to]))
+    b->updates[to] = true;
+}
+
+/* Is every use of the node one as a predicate, or by a node that serves predicates alone? */
+static bool serves_predicates(const builder *b, uint32_t i) {
+  const tl_node *node = tl_node_get(b->m, b->listed[i]);
+  bool any = false;
+  for (uint32_t r = 0; r < node->n_results; r++)
+    TL_FOR_USES(b->m, node->results + r, u) {
+      tl_node_id inner = tl_use_get(b->m, u)->user;
+      tl_node_id user = outer(b->m, inner);
+      if (tl_node_is_return(b->m, user))
+        continue;
+      tl_op_id op = tl_node_get(b->m, user)->op;
+      bool predicate = inner == user && (op == TL_OP_Where || op == TL_OP_If) &&
+                       tl_node_get(b->m, user)->operands == u;
+      bool flag = b->comms[b->place[user]] && !tl_node_is_bucket(b->m, user);
+      if (!predicate && !flag && !b->checks[b->place[user]])
+        return false;
+      any = true;
+    }
+  return any;
+}
+
+static tl_phase phase_of(const builder *b, uint32_t i, bool comm) {
+  static const tl_phase phases[TL_N_REGIONS] = {[TL_REGION_NONE] = TL_PHASE_UPDATE,
+                                                [TL_REGION_FORWARD] = TL_PHASE_FORWARD,
+                                                [TL_REGION_BACKWARD] = TL_PHASE_BACKWARD,
+                                                [TL_REGION_UPDATE] = TL_PHASE_UPDATE};
+  if (comm)
+    return TL_PHASE_COMM;
+  return b->checks[i] ? TL_PHASE_CHECK : phases[tl_train_region_of(b->info, b->listed[i])];
+}
+
+/* Stream of a group's collectives; groups beyond the last share it. */
+static uint16_t stream_of_group(builder *b, tl_node_id n) {
+  const tl_attr *group = tl_node_attr_named(b->m, n, "group");
+  tl_symbol name = group && group->kind == TL_ATTR_STRING ? group->u.s : 0;
+  uint16_t i = 0;
+  while (i < b->n_groups && b->groups[i] != name)
+    i++;
+  if (i == b->n_groups && i < MAX_STREAMS)
+    b->groups[b->n_groups++] = name;
+  return (uint16_t)(1 + (i < MAX_STREAMS ? i : MAX_STREAMS - 1));
+}
+
+static double clamp(double bytes) { return bytes < 9e18 ? bytes : 9e18; }
+
+static void make_task(builder *b, uint32_t task) {
+  uint32_t i = b->node_of[task];
+  tl_node_id n = b->listed[i];
+  tl_node_cost cost = tl_cost_node(b->machine->cost, b->m, n);
+  double memory = 0;
+  for (uint32_t r = 0; r < tl_node_get(b->m, n)->n_results; r++)
+    memory += tl_cost_value_bytes(b->m, tl_result(b->m, n, r));
+  b->tasks[task] = (tl_task){.name = name_of(b->m, n),
+                             .us = cost.us,
+                             .bytes = (uint64_t)clamp(cost.bytes),
+                             .memory = (uint64_t)clamp(memory),
+                             .bucket = TL_NO_BUCKET,
+                             .stream = cost.comm ? stream_of_group(b, n) : STREAM_M,
+                             .engine = (uint8_t)cost.engine,
+                             .phase = (uint8_t)phase_of(b, i, cost.comm)};
+}
+
+static bool make_tasks(builder *b, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    for_users(b, i, spread_updates);
+  for (uint32_t i = n; i-- > 0;)
+    b->checks[i] = is_update(b, b->listed[i]) && serves_predicates(b, i);
+  for (uint32_t k = 0; k < n; k++)
+    make_task(b, k);
+  uint16_t u = (uint16_t)(1 + b->n_groups);
+  tl_sv *streams = tl_arena_calloc(b->arena, u + 1u, sizeof *streams);
+  if (!streams)
+    return false;
+  streams[STREAM_M] = TL_SV("M");
+  streams[u] = TL_SV("U");
+  for (uint16_t i = 0; i < b->n_groups; i++) {
+    tl_sv group = tl_sym(b->m, b->groups[i]);
+    char *text = tl_arena_alloc(b->arena, group.n + 2);
+    if (!text)
+      return false;
+    memcpy(text, "C:", 2);
+    memcpy(text + 2, group.n ? group.p : "", group.n);
+    streams[1 + i] = (tl_sv){text, group.n + 2};
+  }
+  for (uint32_t k = 0; b->machine->hcom_parallel && k < n; k++)
+    if (b->updates[b->node_of[k]] && b->tasks[k].phase != TL_PHASE_COMM)
+      b->tasks[k].stream = u;
+  b->out->streams = streams;
+  b->out->g.n_streams = (uint16_t)(u + 1);
+  return true;
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static void count_edge(builder *b, uint32_t from, uint32_t to, bool control) {
+  (void)from;
+  (void)control;
+  b->first[b->number[to] + 1]++;
+}
+
+static void fill_edge(builder *b, uint32_t from, uint32_t to, bool control) {
+  (void)control;
+  b->preds[b->first[b->number[to]]++] = b->number[from];
+}
+
+/* Predecessors of each task in the order of their numbers. */
+static bool make_edges(builder *b, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    for_users(b, i, count_edge);
+  for (uint32_t k = 0; k < n; k++)
+    b->first[k + 1] += b->first[k];
+  b->preds = tl_arena_calloc(b->arena, b->first[n] + 1u, sizeof *b->preds);
+  if (!b->preds)
+    return false;
+  for (uint32_t k = 0; k < n; k++)
+    for_users(b, b->node_of[k], fill_edge);
+  memmove(b->first + 1, b->first, n * sizeof *b->first);
+  b->first[0] = 0;
+  return true;
+}
+
+static bool finish(builder *b, uint32_t n) {
+  tl_step *s = b->out;
+  uint32_t end = tl_module_node_end(b->m);
+  uint32_t *task = tl_arena_alloc(b->arena, (end + 1u) * sizeof *task);
+  tl_node_id *node = tl_arena_alloc(b->arena, (n + 1u) * sizeof *node);
+  s->given = b->number;
+  if (!task || !node)
+    return false;
+  memset(task, 0xff, (end + 1u) * sizeof *task);
+  for (uint32_t k = 0; k < n; k++) {
+    node[k] = b->listed[b->node_of[k]];
+    task[node[k]] = k;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (b->comms[i] && tl_node_is_bucket(b->m, b->listed[i]))
+      b->tasks[b->number[i]].bucket = s->n_buckets++;
+  s->node = node;
+  s->task = task;
+  s->g.tasks = b->tasks;
+  s->g.n = n;
+  s->g.first = b->first;
+  s->g.preds = b->preds;
+  s->g.aicpu_degree = (uint16_t)(b->machine->aicpu_degree < 1      ? 1
+                                 : b->machine->aicpu_degree > 1024 ? 1024
+                                                                   : b->machine->aicpu_degree);
+  s->g.event_us = b->machine->cost->hw.event;
+  s->g.memory_limit = b->machine->memory_limit;
+  return true;
+}
+
+tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
+                        const tl_step_machine *machine, tl_step *out) {
+  builder b = {.m = m, .arena = arena, .info = info, .machine = machine, .out = out};
+  uint32_t n = tl_module_main(m)->n_nodes;
+  *out = (tl_step){0};
+  if (!list_nodes(&b) || !number_nodes(&b, n) || !make_tasks(&b, n) || !make_edges(&b, n) ||
+      !finish(&b, n))
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return TL_OK;
+}

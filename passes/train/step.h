@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The step as tasks: one for each node of the main graph, on the stream and the engine where it
+ * runs (spec training.md 2.8, 4.1). Streams are M (main), C:GROUP for the collectives of each
+ * group, and U (updates), which holds what depends on reduced gradients so that backward never
+ * waits for them. */
+#ifndef TL_PASSES_TRAIN_STEP_H
+#define TL_PASSES_TRAIN_STEP_H
+
+#include "passes/train/cost.h"
+#include "passes/train/train_info.h"
+
+typedef struct tl_step_machine {
+  const tl_costs *cost;
+  bool hcom_parallel;    /* is there a stream U? */
+  uint32_t aicpu_degree; /* tasks that the AICPU takes at a time, at least 1 */
+  uint64_t memory_limit; /* bytes, 0: none */
+} tl_step_machine;
+
+#define TL_NO_TASK UINT32_MAX
+
+/* Tasks are numbered by depth in the graph, then by name: neither the order of the nodes in a file
+ * nor anything of a rank decides a tie. */
+typedef struct tl_step {
+  tl_task_graph g;
+  const tl_node_id *node; /* [n] of a task */
+  const uint32_t *task;   /* by node id; TL_NO_TASK: not of the main graph */
+  uint32_t *given;        /* [n] tasks in the order of the nodes */
+  const tl_sv *streams;   /* [g.n_streams] */
+  uint32_t n_buckets;
+} tl_step;
+
+/* Everything of *out lives in `arena`; names view the module's symbols. Regions come from `info`.
+ * TL_NO_MEMORY, reported. O(nodes log nodes + edges). */
+tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
+                        const tl_step_machine *machine, tl_step *out) TL_NODISCARD;
+
+/* True for those of gradients: `fusion` is not 0. */
+bool tl_node_is_bucket(const tl_module *m, tl_node_id n);
+/* The attribute of a node by name, NULL when it is not set. */
+const tl_attr *tl_node_attr_named(const tl_module *m, tl_node_id n, const char *name);
+
+#endif

@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""step_files.py --tailor BIN: report, trace and page of a training step say the same, the page
+needs nothing from elsewhere and is drawn by a browser where there is one (headless Chromium)."""
+import argparse
+import html.parser
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NET = os.path.join(HERE, '..', 'golden', 'schedule')
+problems = []
+passed = skipped = 0
+
+
+def check(what, good):
+    global passed
+    if good:
+        passed += 1
+    else:
+        problems.append(what)
+
+
+def run(tool, folder, name):
+    """The three files of net X."""
+    with open(os.path.join(NET, 'streams.tir'), encoding='utf-8') as f:
+        text = f.read().split('\n----')[0]
+    files = {k: os.path.join(folder, f'{name}.{k}') for k in ('report', 'trace', 'html')}
+    subprocess.run([tool, 'opt', '--passes=infer-shapes,schedule', '--graph-run-mode=1',
+                    '--is-distributed=true', '--rank-size=8', '--hw-preset=unit',
+                    f'--profile={NET}/net-x.csv', '-', '-o', os.path.join(folder, 'out.tir'),
+                    f'--schedule-report={files["report"]}', f'--trace={files["trace"]}',
+                    f'--timeline={files["html"]}'], input=text, text=True, check=True)
+    return files
+
+
+class Page(html.parser.HTMLParser):
+    """Counts what a page draws, and what it would fetch."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.fetched, self.open, self.lanes = {}, [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.fetched += [v for k, v in attrs if k in ('src', 'href', 'xlink:href', 'data')]
+        if tag not in ('meta', 'line', 'br', 'link', 'img'):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+
+    def handle_endtag(self, tag):
+        check(f'page: <{tag}> closes what is open', self.open and self.open[-1] == tag)
+        if self.open:
+            self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == 'text' and not data[:1].isdigit():
+            self.lanes.append(data)
+
+
+def check_page(text):
+    page = Page(text)
+    check('page: all tags are closed', not page.open)
+    check('page: nothing is fetched',
+          not page.fetched and 'url(' not in text and '@import' not in text)
+    check('page: no scripts', 'script' not in page.tags)
+    check('page: two timelines', page.tags.get('svg') == 2)
+    check('page: lanes', page.lanes == ['M', 'C:hccl_world_group'] * 2 + ['U'])
+    check('page: a tooltip a task', page.tags.get('title') == 1 + 15 + 15)
+    check('page: dark and light', 'prefers-color-scheme:dark' in text)
+
+
+def check_trace(trace, report):
+    events = [e for e in trace['traceEvents'] if e['ph'] == 'X']
+    keys = [(e['pid'], e['tid'], e['ts']) for e in events]
+    check('trace: sorted', keys == sorted(keys))
+    check('trace: 15 tasks before and after', len(events) == 30)
+    for pid, stage in ((0, report['stages'][0]), (1, report['stages'][-1])):
+        of = [e for e in events if e['pid'] == pid]
+        comm = [e for e in of if e['cat'] == 'comm']
+        check('trace: ends with the step',
+              max(e['ts'] + e['dur'] for e in of) == stage['step_time'])
+        check('trace: collectives', sum(e['dur'] for e in comm) == stage['comm_busy'])
+        check('trace: buckets', [e['args']['bucket'] for e in comm] == [0, 1])
+        for tid in {e['tid'] for e in of}:
+            lane = [e for e in of if e['tid'] == tid]
+            check('trace: one task at a time',
+                  all(a['ts'] + a['dur'] <= b['ts'] for a, b in zip(lane, lane[1:])))
+    names = {(e['pid'], e['tid']): e['args']['name'] for e in trace['traceEvents']
+             if e['name'] == 'thread_name'}
+    check('trace: names of streams', names[1, 0] == 'M' and names[1, 2] == 'U')
+
+
+def check_report(r):
+    steps = {s['name']: s['step_time'] for s in r['stages']}
+    check('report: examples 18 and 19', steps == {'given': 204, 'streams': 162, 'scheduled': 162})
+    check('report: bound', r['lower_bound'] == 162 and r['efficiency'] == 1)
+    check('report: exposed', r['exposed_comm'] == 18 == sum(b['exposed'] for b in r['buckets']))
+
+
+def drawn(png):
+    """Are several colours there? Rows of an 8-bit picture, filters not undone: enough to tell."""
+    with open(png, 'rb') as f:
+        data = f.read()
+    at, body = 8, b''
+    while at < len(data):
+        n, kind = struct.unpack('>I4s', data[at:at + 8])
+        body += data[at + 8:at + 8 + n] if kind == b'IDAT' else b''
+        at += 12 + n
+    return len(set(zlib.decompress(body))) > 16
+
+
+def check_browser(folder, page):
+    global skipped
+    browser = shutil.which('chromium') or shutil.which('chromium-browser')
+    if not browser:
+        skipped += 1
+        print('skipped: the page in a browser: chromium is not installed')
+        return
+    base = [browser, '--headless', '--no-sandbox', '--disable-gpu', '--virtual-time-budget=1000',
+            f'--user-data-dir={folder}/user']
+    url = 'file://' + page
+    dom = subprocess.run([*base, '--dump-dom', url], capture_output=True, text=True, timeout=60,
+                         check=False).stdout
+    check('browser: all tasks are drawn', dom.count('<rect class="t ') == 30)
+    png = os.path.join(folder, 'page.png')
+    subprocess.run([*base, '--window-size=1500,900', f'--screenshot={png}', url],
+                   capture_output=True, timeout=60, check=False)
+    check('browser: a picture', os.path.exists(png) and drawn(png))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--tailor', required=True)
+    args = p.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        tool = os.path.abspath(args.tailor)
+        first, second = run(tool, folder, 'a'), run(tool, folder, 'b')
+        texts = {}
+        for kind, path in first.items():
+            with open(path, encoding='utf-8') as f, open(second[kind], encoding='utf-8') as g:
+                texts[kind] = f.read()
+                check(f'{kind}: the same bytes again', texts[kind] == g.read())
+        report = json.loads(texts['report'])
+        check_report(report)
+        check_trace(json.loads(texts['trace']), report)
+        check_page(texts['html'])
+        check_browser(folder, first['html'])
+    for line in problems:
+        print('FAIL', line)
+    print(f'{passed} passed, {len(problems)} failed, {skipped} skipped')
+    sys.exit(bool(problems))
+
+
+if __name__ == '__main__':
+    main()
