@@ -23,6 +23,8 @@ bool tl_node_asks_dump(const tl_module *m, tl_node_id n);
 #define TL_MARK_NOFOLD "tailor.nofold"
 /* No precision mode changes the dtypes of the node; the device compiler's own name. */
 #define TL_MARK_KEEP_DTYPE "_keep_dtype"
+/* The node reads a gradient as this rank alone has it: insertion of AllReduce passes it by. */
+#define TL_MARK_LOCAL "tailor.local"
 
 /* Does the node carry the mark, that is, the value "1" under the key? */
 bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key);

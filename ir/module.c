@@ -2,6 +2,8 @@
 /* The module: creation, tables, and reading accessors that are too long for the header. */
 #include "ir/module.h"
 
+#include "ir/ops_gen.h"
+
 #include <stdlib.h>
 
 static bool init_tables(tl_module *m, tl_diag *diag, const char *path, uint32_t expect_nodes) {
@@ -213,12 +215,22 @@ static bool same_operand(const tl_module *m, tl_node_id a, tl_node_id b, uint32_
   return (v == TL_NO_VALUE) == (w == TL_NO_VALUE) && s->dtype == t->dtype && s->rank == t->rank;
 }
 
+/* Functions of collectives of one rank pass on what they get: only those that change shapes look at
+ * it, and at the number of ranks. */
+static bool passes_on(const tl_module *m, const tl_node *node) {
+  const tl_op *row = tl_op_row(node->op);
+  return tl_op_domain_symbol(m, node->op) == TL_SYM_npu_hcom && row &&
+         !tl_op_attr_find(row, TL_SYM_rank_size);
+}
+
 /* Two nodes can call one function: op, operands, attributes and dtypes agree. */
 static bool same_use(const tl_module *m, tl_node_id a, tl_node_id b) {
   const tl_node *x = tl_node_get(m, a), *y = tl_node_get(m, b);
   if (x->op != y->op || x->n_operands != y->n_operands || x->n_results != y->n_results ||
       x->n_attrs != y->n_attrs)
     return false;
+  if (passes_on(m, x))
+    return true;
   for (uint32_t i = 0; i < x->n_operands; i++)
     if (!same_operand(m, a, b, i))
       return false;

@@ -16,6 +16,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/ruleset.h"
+#include "passes/train/collective.h"
 
 enum { ROUNDS = 64 };
 
@@ -28,6 +29,13 @@ static bool is_defined_op(const tl_module *m, tl_node_id n) {
 static bool is_npu_op(const tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
   return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_npu;
+}
+
+/* What one rank alone does has a body too. */
+static bool is_outlined_op(const tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  bool live = op != TL_OP_RETURN && op != TL_OP_ERASED;
+  return is_defined_op(m, n) || (live && tl_op_domain_symbol(m, op) == TL_SYM_npu_hcom);
 }
 
 static bool has_ops(const tl_module *m, bool (*wanted)(const tl_module *, tl_node_id)) {
@@ -147,6 +155,8 @@ static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_modu
                    .rewrites = &rewrites, .limit = UINT64_MAX};
   TL_TRY(tl_module_set_opset(body, 0, tl_module_opset(m, 0)));
   TL_TRY(make_body(m, n, body));
+  if (!is_defined_op(m, n))
+    return tl_comm_outline(body);
   TL_TRY(tl_infer_module(body));
   TL_TRY(apply_definitions(&inner, body));
   if (!tl_has_defined_ops(body))
@@ -156,11 +166,20 @@ static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_modu
                  "op 'tl::%.*s' has no definition that fits", TL_SV_ARG(name));
 }
 
+static bool is_named(const tl_module *m, tl_sv name) {
+  for (uint32_t i = 0; i < m->definitions.n; i++)
+    if (tl_sv_eq(tl_sym(m, m->definitions.at[i].name), name))
+      return true;
+  return false;
+}
+
 static tl_symbol function_name(tl_module *m, tl_node_id n) {
   tl_buf text;
   tl_buf_init(&text);
   tl_sv op = tl_op_name(m, tl_node_get(m, n)->op);
-  tl_buf_printf(&text, "%.*s_%u", TL_SV_ARG(op), m->definitions.n + 1);
+  tl_buf_add_sv(&text, op);
+  if (is_defined_op(m, n) || is_named(m, op)) /* the first collective of a kind has its name */
+    tl_buf_printf(&text, "_%u", m->definitions.n + 1);
   tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&text));
   tl_buf_release(&text);
   return s;
@@ -184,7 +203,7 @@ tl_status tl_pass_outline_definitions(tl_pass *p, tl_module *m) {
     if (m->graphs.at[i]->erased)
       continue;
     TL_FOR_NODES(m, m->graphs.at[i], n)
-      if (is_defined_op(m, n))
+      if (is_outlined_op(m, n))
         TL_TRY(outline(p, m, n));
   }
   return TL_OK;

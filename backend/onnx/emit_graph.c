@@ -111,10 +111,15 @@ void tl_onnx_emit_attr(tl_onnx_emit *e, const tl_attr *a) {
   tl_wire_end(e->w);
 }
 
-/* A tl:: op is a call of the function that defines it. */
+/* Domain of the function that defines an op of ours. */
+static tl_sv function_domain(const tl_module *m, tl_op_id op) {
+  return tl_op_domain_symbol(m, op) == TL_SYM_tl ? TL_SV("ai.tailor") : tl_op_domain(m, op);
+}
+
+/* A tl:: op, or a collective, is a call of the function that defines it. */
 static const tl_definition *definition_of(const tl_onnx_emit *e, tl_node_id id) {
-  bool ours = e->m->definitions.n && tl_op_domain_symbol(e->m, tl_node_get(e->m, id)->op) ==
-                                         TL_SYM_tl;
+  tl_symbol domain = tl_op_domain_symbol(e->m, tl_node_get(e->m, id)->op);
+  bool ours = e->m->definitions.n && (domain == TL_SYM_tl || domain == TL_SYM_npu_hcom);
   return ours ? tl_module_definition(e->m, id) : NULL;
 }
 
@@ -133,7 +138,7 @@ static void emit_node(tl_onnx_emit *e, uint32_t field, tl_node_id id) {
   tl_wire_sv(e->w, NODE_OP_TYPE, called ? tl_sym(m, called->name) : tl_op_name(m, node->op));
   for (uint32_t i = 0; i < node->n_attrs; i++)
     tl_onnx_emit_attr(e, &node->attrs[i]);
-  tl_sv domain = called ? TL_SV("ai.tailor") : tl_op_domain(m, node->op);
+  tl_sv domain = called ? function_domain(m, node->op) : tl_op_domain(m, node->op);
   if (node->extra)
     tl_onnx_emit_extra(e, node->extra, NODE_DOC, 0);
   tl_wire_sv_if(e->w, NODE_DOMAIN, domain);
@@ -247,7 +252,7 @@ static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
   tl_wire_sv(e.w, OPSET_DOMAIN, TL_SV(""));
   tl_wire_int(e.w, OPSET_VERSION, tl_module_opset(e.m, 0));
   tl_wire_end(e.w);
-  tl_wire_sv(e.w, FUNCTION_DOMAIN, TL_SV("ai.tailor"));
+  tl_wire_sv(e.w, FUNCTION_DOMAIN, function_domain(outer->m, like->op));
   emit_origin(&e, tl_op_name(outer->m, like->op));
   tl_wire_end(e.w);
 }

@@ -29,7 +29,7 @@ static tl_status read_opset(tl_onnx *x, tl_proto w, tl_function *fn, bool *any) 
 }
 
 /* metadata_props {"tailor.op": "RmsNorm"} of a function that our own ONNX output wrote. */
-static void read_origin(const tl_onnx *x, tl_proto entry, tl_function *fn) {
+static void read_origin(const tl_onnx *x, tl_proto entry, tl_symbol *op) {
   tl_field f;
   tl_sv key = {NULL, 0}, value = {NULL, 0};
   while (tl_proto_next(&entry, &f) == TL_STEP_FIELD) {
@@ -38,9 +38,17 @@ static void read_origin(const tl_onnx *x, tl_proto entry, tl_function *fn) {
     if (tl_field_tag(&f) == TL_TAG(2, TL_WIRE_BYTES))
       value = tl_proto_sv(f.body);
   }
-  tl_symbol op = tl_sv_is(key, "tailor.op") ? tl_symbol_find(&x->m->symbols, value) : TL_NO_SYMBOL;
-  if (op != TL_NO_SYMBOL && op <= tl_n_seeds)
-    fn->raised = tl_op_find(TL_SYM_tl, op);
+  if (tl_sv_is(key, "tailor.op"))
+    *op = tl_symbol_find(&x->m->symbols, value);
+}
+
+/* The op of ours that a function in one of our domains stands for. */
+static tl_op_id raised_by(tl_symbol domain, tl_symbol op) {
+  if (op == TL_NO_SYMBOL || op > tl_n_seeds)
+    return UINT32_MAX;
+  if (domain == TL_SYM_ai_tailor)
+    return tl_op_find(TL_SYM_tl, op);
+  return domain == TL_SYM_npu_hcom ? tl_op_find(domain, op) : UINT32_MAX;
 }
 
 static tl_status read_function(tl_onnx *x, const tl_field *field, tl_function *fn) {
@@ -48,6 +56,7 @@ static tl_status read_function(tl_onnx *x, const tl_field *field, tl_function *f
   tl_field f;
   tl_step step;
   bool any = false;
+  tl_symbol op = TL_NO_SYMBOL;
   *fn = (tl_function){.body = field->body, .start = field->start, .raised = UINT32_MAX};
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (f.type != TL_WIRE_BYTES)
@@ -57,14 +66,13 @@ static tl_status read_function(tl_onnx *x, const tl_field *field, tl_function *f
     case F_DOMAIN: fn->domain = tl_onnx_domain(x, tl_proto_sv(f.body)); break;
     case F_OVERLOAD: fn->overload = tl_onnx_symbol(x, tl_proto_sv(f.body)); break;
     case F_OPSET: TL_TRY(read_opset(x, f.body, fn, &any)); break;
-    case F_METADATA: read_origin(x, f.body, fn); break;
+    case F_METADATA: read_origin(x, f.body, &op); break;
     default: break;
     }
   }
   if (!any)
     fn->opset = tl_module_opset(x->m, 0);
-  if (fn->domain != TL_SYM_ai_tailor)
-    fn->raised = UINT32_MAX;
+  fn->raised = raised_by(fn->domain, op);
   if (fn->name == TL_NO_SYMBOL || fn->domain == TL_NO_SYMBOL || fn->overload == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, w.p, "FunctionProto") : TL_OK;

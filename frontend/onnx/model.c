@@ -91,7 +91,8 @@ tl_status tl_onnx_carry_notes(tl_onnx *x, tl_proto body, const tl_note_fields *f
   return TL_OK;
 }
 
-/* Functions that were inlined are gone; the others stay as they are. */
+/* Functions that were inlined are gone, and so are bodies of ops that we have; the others stay as
+ * they are. */
 static bool was_inlined(const tl_onnx *x, const tl_field *f) {
   if (f->number != FUNCTION)
     return false;
@@ -100,7 +101,8 @@ static bool was_inlined(const tl_onnx *x, const tl_field *f) {
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
     if (x->functions.at[mid].start == f->start)
-      return x->functions.at[mid].called;
+      return x->functions.at[mid].called || (x->functions.at[mid].domain == TL_SYM_npu_hcom &&
+                                             x->functions.at[mid].raised != UINT32_MAX);
     if (x->functions.at[mid].start < f->start)
       low = mid + 1;
     else

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grad-allreduce: add up each gradient over all ranks, and take the mean (spec training.md 2.2).
+ *
+ * Requires:  types inferred.     Keeps: names of inputs and outputs; nodes of forward and backward.
+ * After:     what updates read of a gradient has gone through a collective; with one rank nothing
+ *            changes, and every value stays what it was for one rank.
+ * Cost:      that of recognition, and O(uses of gradients).
+ * Tests:     tests/golden/grad-allreduce/ */
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/passes.h"
+#include "passes/train/collective.h"
+#include "passes/train/train_info.h"
+#include "passes/values.h"
+
+typedef struct inserting {
+  tl_pass *p;
+  tl_module *m;
+  tl_train_info t;
+  tl_comm comm;
+  tl_average average;
+} inserting;
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+/* The node of the main graph that n is, or is in a body of. */
+static tl_node_id outermost(const tl_module *m, tl_node_id n) {
+  while (tl_graph_get(m, tl_node_get(m, n)->graph)->owner)
+    n = tl_graph_get(m, tl_node_get(m, n)->graph)->owner;
+  return n;
+}
+
+static bool is_update_use(const inserting *x, tl_node_id user) {
+  tl_node_id n = outermost(x->m, user);
+  if (tl_node_is_return(x->m, n))
+    return true;
+  return tl_train_region_of(&x->t, n) == TL_REGION_UPDATE &&
+         !tl_node_has_mark(x->m, n, TL_MARK_LOCAL);
+}
+
+/* Users in updates, and what leaves the graph, read `made` from now on; the rest keeps `old`. An
+ * output keeps its name, which `made` takes over. */
+static void rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
+                   uint32_t first_new) {
+  tl_module *m = x->m;
+  bool leaves = tl_value_leaves_graph(m, old);
+  tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
+  k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
+  TL_FOR_USES(m, old, u) {
+    tl_node_id user = tl_use_get(m, u)->user;
+    if (user >= first_new || !is_update_use(x, user))
+      continue;
+    tl_node_set_operand(m, user, u - tl_node_get(m, user)->operands, made);
+  }
+  if (leaves) {
+    tl_value_set_name(m, made, tl_value_get(m, old)->name);
+    tl_value_set_name(m, old, local);
+  }
+}
+
+/* ---- dense gradients ------------------------------------------------------------------------- */
+
+static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
+  if (!v || tl_type_dtype(k->m, tl_value_type(k->m, v)) == to)
+    return v;
+  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
+                      tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
+}
+
+static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
+  switch (x->average) {
+  case TL_AVERAGE_POST_DIV: return tl_comm_divide(&x->comm, k, sum);
+  case TL_AVERAGE_POST_MUL: return tl_comm_multiply(&x->comm, k, sum);
+  default: return sum;
+  }
+}
+
+static tl_sv param_name(const inserting *x, const tl_train_grad *g) {
+  return tl_value_name(x->m, g->param);
+}
+
+static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
+  static const tl_collective_spec all_reduce = {
+      .op = TL_OP_npu_hcom_HcomAllReduce, .fusion = 1, .fusion_id = -1};
+  tl_maker k = tl_comm_behind(x->m, g->raw);
+  uint32_t first_new = tl_module_node_end(x->m);
+  tl_dtype dtype = (tl_dtype)g->dtype;
+  bool widen = x->comm.c->ar_f32 && (dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16);
+  tl_value_id v = widen ? cast(&k, g->raw, TL_DTYPE_F32) : g->raw;
+  if (x->average == TL_AVERAGE_PRE_DIV)
+    v = tl_comm_divide(&x->comm, &k, v);
+  v = tl_comm_make(&x->comm, &k, &all_reduce, v, param_name(x, g));
+  v = mean_of(x, &k, v);
+  v = cast(&k, v, dtype);
+  TL_TRY(tl_maker_status(&k));
+  rewire(x, &k, g->raw, v, first_new);
+  return tl_maker_status(&k);
+}
+
+/* ---- driver ---------------------------------------------------------------------------------- */
+
+static tl_status check_dtype(const inserting *x, const tl_train_grad *g) {
+  tl_dtype dtype = (tl_dtype)g->dtype;
+  bool takes = dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
+  if (takes)
+    return TL_OK;
+  return tl_fail_code(
+      x->m->diag, TL_UNSUPPORTED, "E-TRN-DTYPE", TL_AT_NODE(x->m->path, param_name(x, g)),
+      "its gradient has element type %s, expected f32, f16 or bf16", tl_dtype_get(dtype)->name);
+}
+
+static tl_status insert(inserting *x, const tl_train_grad *g) {
+  tl_node_id at = g->producer ? g->producer : g->update;
+  if (g->cls == TL_GRAD_DONE)
+    return TL_OK;
+  TL_TRY(check_dtype(x, g));
+  if (!tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  TL_TRY(insert_dense(x, g));
+  if (at)
+    tl_pass_remark(x->p, x->m, at, true, "gradient of '%.*s' is added up over ranks",
+                   TL_SV_ARG(param_name(x, g)));
+  return TL_OK;
+}
+
+/* With ranks known only at run time a constant cannot take the factor in. */
+static void choose_average(inserting *x) {
+  x->average = x->comm.c->average;
+  if (x->average == TL_AVERAGE_FOLD && !x->comm.c->rank_size) {
+    tl_warn_code(x->m->diag, "W-AR-RUNTIMEN", TL_AT_FILE(x->m->path),
+                 "average=fold needs the number of ranks, which is not known before the run; "
+                 "post_div is used");
+    x->average = TL_AVERAGE_POST_DIV;
+  }
+}
+
+tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
+  const tl_train_config *c = p->options->train;
+  inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
+  bool changed;
+  if (!tl_train_is_on(p->options) || !c->is_distributed)
+    return TL_OK;
+  TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
+  if (c->rank_size == 1 && !c->force_allreduce) {
+    tl_note(m->diag, TL_AT_FILE(m->path), "one rank: gradients need no AllReduce");
+    return TL_OK;
+  }
+  TL_TRY(tl_train_detect(m, p->scratch, &x.t));
+  TL_TRY(tl_train_record(m, &x.t, &changed));
+  choose_average(&x);
+  for (uint32_t i = 0; i < x.t.n; i++)
+    TL_TRY(insert(&x, &x.t.grads[i]));
+  return TL_OK;
+}
