@@ -25,6 +25,8 @@ bool tl_node_asks_dump(const tl_module *m, tl_node_id n);
 #define TL_MARK_KEEP_DTYPE "_keep_dtype"
 /* The node reads a gradient as this rank alone has it: insertion of AllReduce passes it by. */
 #define TL_MARK_LOCAL "tailor.local"
+/* In every precision mode the node follows what feeds it, as a gray op does in mixed ones. */
+#define TL_MARK_INHERIT_DTYPE "_inherit_dtype_from_predecessor"
 
 /* Does the node carry the mark, that is, the value "1" under the key? */
 bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key);

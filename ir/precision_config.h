@@ -113,6 +113,7 @@ typedef struct tl_range_policy {
 typedef struct tl_precision_config {
   tl_precision_mode mode;
   const char *mode_name; /* as the user wrote it, for messages; NULL: by default */
+  const char *high_precision; /* what asks for the precise kernels of all ops; NULL: nothing */
   /* Colours: those of the SoC's table, or for all types that no edit names (presets) this one. */
   bool recoloured;
   tl_op_colour unlisted; /* when recoloured */

@@ -6,6 +6,7 @@
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "passes/npu_eval.h"
+#include "passes/precision_epsilon.h"
 
 static tl_status out_of_memory(const tl_precision_walk *w) {
   return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
@@ -91,7 +92,8 @@ static void judge_slot(tl_precision_walk *w, tl_judged_slot *s) {
   tl_precision_rule rule;
   s->slot->match = (uint8_t)tl_precision_judge(&w->op, &t, &w->columns, &rule);
   s->slot->rule = (uint8_t)rule;
-  s->slot->from = rule == TL_BY_FOLLOWS || rule == TL_BY_VIEW ? s->from : TL_NO_VALUE;
+  bool follows = rule == TL_BY_FOLLOWS || rule == TL_BY_VIEW || rule == TL_BY_INHERITED;
+  s->slot->from = follows && !s->output ? s->from : TL_NO_VALUE;
 }
 
 static void all_columns(tl_precision_walk *w, const tl_precision_form *form) {
@@ -328,11 +330,23 @@ static const tl_judged_slot *beyond(const tl_precision_walk *w, int32_t column, 
 }
 
 static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
-                             const char *why);
+                             tl_precision_rule rule, const char *why);
 
 /* A user who names the node or its type knows better than the policy. */
-static const char *policy_reason(const tl_precision_walk *w, tl_node_id n) {
-  return w->why && !w->op.kept && w->d->nodes[n].entry < 0 ? w->why[n] : NULL;
+static tl_status find_reason(const tl_precision_walk *w, tl_node_id n, tl_precision_rule *rule,
+                             const char **why) {
+  tl_precision_mode mode = w->op.mode;
+  tl_dtype low = tl_precision_mode_get(mode)->low;
+  *why = NULL;
+  if (w->op.kept || w->op.inherits || w->d->nodes[n].entry >= 0)
+    return TL_OK;
+  *rule = TL_BY_POLICY;
+  *why = w->why ? w->why[n] : NULL;
+  if (*why || w->op.colour != TL_COLOUR_GRAY || low == TL_DTYPE_NONE)
+    return TL_OK;
+  *rule = TL_BY_EPSILON;
+  low = low == TL_DTYPE_BF16 ? low : TL_DTYPE_F16;
+  return tl_precision_epsilon(w->m, n, low, w->arena, why) == TL_OK ? TL_OK : out_of_memory(w);
 }
 
 static bool lowers(const tl_precision_walk *w, int32_t column) {
@@ -351,7 +365,8 @@ static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_pre
   if (!s || w->op.kept)
     choose(w, n, form, column);
   else if (w->d->config->constants == TL_CONST_KEEP_FP32)
-    return judge_again(w, n, form, "the lower dtype cannot hold all numbers of its constant");
+    return judge_again(w, n, form, TL_BY_POLICY,
+                       "the lower dtype cannot hold all numbers of its constant");
   else
     tl_precision_report_constant(w, n, s->value, (tl_dtype)s->port->columns[column], count);
   return TL_OK;
@@ -360,8 +375,10 @@ static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_pre
 static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   int32_t column;
   find_producers(w);
-  const char *why = policy_reason(w, n);
-  uint64_t key = why || w->op.policy ? 0 : tl_precision_memo_key(w, form);
+  const char *why;
+  tl_precision_rule rule;
+  TL_TRY(find_reason(w, n, &rule, &why));
+  uint64_t key = why || w->op.held ? 0 : tl_precision_memo_key(w, form);
   if (tl_precision_recall(w, form, key, &column)) {
     choose(w, n, form, column);
     return TL_OK;
@@ -392,7 +409,7 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
     return give_up(w, n, NULL, "P0203");
   tl_precision_remember(w, form, key, column);
   if (why && lowers(w, column))
-    return judge_again(w, n, form, why);
+    return judge_again(w, n, form, rule, why);
   if (w->d->config->constants >= TL_CONST_KEEP_FP32)
     return hold_constants(w, n, form, column);
   choose(w, n, form, column);
@@ -401,9 +418,10 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
 
 /* As if the list of kept nodes named it. */
 static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
-                             const char *why) {
+                             tl_precision_rule rule, const char *why) {
   w->d->nodes[n].why = why;
-  w->op.kept = w->op.policy = true;
+  w->op.kept = true;
+  w->op.held = (uint8_t)rule;
   w->op.forced16 = false;
   w->custom = NULL;
   return judge_gathered(w, n, form);

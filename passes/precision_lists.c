@@ -254,6 +254,7 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
                          .cube = form->cube,
                          .view = form->view,
                          .kept = marked || keep >= 0 || (w->listed && !w->listed->include),
+                         .inherits = tl_node_has_mark(w->m, n, TL_MARK_INHERIT_DTYPE),
                          .sensitive = form->sensitive,
                          .strict = c->strict_mix_low,
                          .half_in_float_out = form->half_in_float_out};

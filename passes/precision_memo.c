@@ -19,7 +19,7 @@ _Static_assert(TL_N_DTYPES <= 64 && TL_N_PRECISION_MODES <= 16 && TL_MEMO_SLOTS 
 
 uint64_t tl_precision_memo_key(const tl_precision_walk *w, const tl_precision_form *form) {
   uint64_t key = 0;
-  if (w->custom || form->promotes || w->slots.n > TL_MEMO_SLOTS ||
+  if (w->custom || w->op.inherits || form->promotes || w->slots.n > TL_MEMO_SLOTS ||
       w->d->config->constants >= TL_CONST_KEEP_FP32)
     return 0;
   for (uint32_t i = 0; i < w->slots.n; i++) {

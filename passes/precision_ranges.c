@@ -7,21 +7,8 @@
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "passes/precision_products.h"
+#include "passes/range_rows.h"
 #include "support/map.h"
-
-enum { GUARDED = 1, SHIFTS = 2, DEEP = 4, RISKY = 8, WEIGHS = 16, MASKED = 32, BLIND = 64 };
-
-typedef struct range_op {
-  uint8_t kind;
-  uint8_t flags;
-  double low;
-  double high;
-} range_op;
-
-static const range_op rows[] = {
-#define RANGE(op, kind, low, high, flags) [TL_OP_##op] = {TL_RANGE_##kind, flags, low, high},
-#include "passes/range_ops.tbl"
-};
 
 typedef struct range_walk {
   tl_module *m;
@@ -37,12 +24,6 @@ typedef struct range_walk {
   tl_map measured; /* symbol of a value's name -> entry */
   tl_buf text;
 } range_walk;
-
-static const range_op *row_of(const range_walk *w, tl_node_id n) {
-  static const range_op none = {TL_RANGE_NONE, 0, 0, 0};
-  tl_op_id op = tl_node_get(w->m, n)->op;
-  return op < sizeof rows / sizeof *rows ? &rows[op] : &none;
-}
 
 static bool is_f32(const range_walk *w, tl_value_id v) {
   return v && tl_type_dtype(w->m, tl_value_type(w->m, v)) == TL_DTYPE_F32;
@@ -90,72 +71,11 @@ static tl_interval interval_of(range_walk *w, tl_value_id v) {
 
 /* ---- where values go ------------------------------------------------------------------------- */
 
-enum { FAR = 4 }; /* nodes between a mask and its Softmax, an epsilon and its Div */
-
-/* Softmax takes what was masked, attention the mask itself. */
-static bool takes_mask(const range_walk *w, tl_node_id n, uint32_t operand) {
-  static const char *const names[] = {"attn_mask", "attention_bias"};
-  const range_op *row = row_of(w, n);
-  const tl_op *op = tl_op_row(tl_node_get(w->m, n)->op);
-  const tl_op_port *port = op ? tl_op_operand_port(op, operand) : NULL;
-  if (!(row->flags & MASKED) || !port || tl_node_get(w->m, n)->n_operands == 1)
-    return (row->flags & MASKED) != 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(port->name, names[i]) == 0)
-      return true;
-  return false;
-}
-
-/* Is some use of v, through ops that carry it on, of an op with one of these flags? */
-static bool reaches(const range_walk *w, tl_value_id v, unsigned flags, unsigned through,
-                    unsigned left) {
-  unsigned uses = 0;
-  TL_FOR_USES(w->m, v, u) {
-    tl_node_id n = tl_use_get(w->m, u)->user;
-    const range_op *row = row_of(w, n);
-    const tl_node *node = tl_node_get(w->m, n);
-    if (row->flags & flags)
-      return true;
-    bool carries = (row->flags & through) || row->kind == TL_RANGE_SAME;
-    if (left && carries && node->n_results && ++uses <= FAR &&
-        reaches(w, node->results, flags, through, left - 1))
-      return true;
-  }
-  return false;
-}
-
-enum { MANY = 4096 }; /* uses of a mask that are looked at: it may serve every layer of a network */
-
-/* Are all uses of v those of a mask? Who compares it, or gives it out, wants its numbers. */
-static bool masks_only(const range_walk *w, tl_value_id v, unsigned left, unsigned *budget,
-                       bool *found) {
-  TL_FOR_USES(w->m, v, u) {
-    tl_node_id n = tl_use_get(w->m, u)->user;
-    const range_op *row = row_of(w, n);
-    const tl_node *node = tl_node_get(w->m, n);
-    bool masks = takes_mask(w, n, u - node->operands);
-    if (*budget == 0)
-      return false;
-    --*budget;
-    *found = *found || masks;
-    if (masks || (row->flags & BLIND))
-      continue;
-    if (!left || !((row->flags & WEIGHS) || row->kind == TL_RANGE_SAME))
-      return false;
-    for (uint32_t i = 0; i < node->n_results; i++)
-      if (!masks_only(w, node->results + i, left - 1, budget, found))
-        return false;
-  }
-  return true;
-}
-
 static bool masks_softmax(const range_walk *w, tl_node_id n, uint32_t operand) {
-  unsigned budget = MANY;
-  bool found = false;
-  if (takes_mask(w, n, operand))
+  if (tl_range_takes_mask(w->m, n, operand))
     return true;
-  return (row_of(w, n)->flags & WEIGHS) &&
-         masks_only(w, tl_node_get(w->m, n)->results, FAR, &budget, &found) && found;
+  return (tl_range_op_of(w->m, n)->flags & TL_RANGE_WEIGHS) &&
+         tl_range_only_masks(w->m, tl_node_get(w->m, n)->results);
 }
 
 /* ---- reasons --------------------------------------------------------------------------------- */
@@ -166,10 +86,8 @@ static void start_text(range_walk *w, const char *before, tl_value_id v, const c
 }
 
 static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask) {
-  const tl_node *node = tl_node_get(w->m, n);
   tl_value_id v = tl_operand(w->m, n, i);
   tl_interval x = interval_of(w, v);
-  const range_op *row = row_of(w, n);
   double most = tl_interval_magnitude(&x);
   if (most > w->init_max) {
     *mask = x.high <= w->init_max && x.low <= -1e4 && masks_softmax(w, n, i);
@@ -183,8 +101,8 @@ static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask)
   }
   if (!(x.flags & TL_RANGE_FRAGILE))
     return false;
-  bool guarded = (row->flags & GUARDED) != 0;
-  if (!guarded && !((row->flags & SHIFTS) && reaches(w, node->results, GUARDED, SHIFTS, FAR)))
+  bool guarded;
+  if (!tl_range_needs_operands(w->m, n, &guarded))
     return false;
   start_text(w, "the constant", v, "would become 0, and ");
   tl_buf_add_z(&w->text, guarded ? "the op needs it" : "an op behind it needs it");
@@ -212,7 +130,8 @@ static bool measure_speaks(range_walk *w, tl_value_id v) {
 static bool value_speaks(range_walk *w, tl_node_id n, tl_value_id v) {
   if (measure_speaks(w, v))
     return true;
-  if ((w->values[v].flags & TL_RANGE_FRAGILE) && (row_of(w, n)->flags & GUARDED)) {
+  if ((w->values[v].flags & TL_RANGE_FRAGILE) &&
+      (tl_range_op_of(w->m, n)->flags & TL_RANGE_GUARDED)) {
     start_text(w, "", v, "carries an epsilon that would become 0");
     return true;
   }
@@ -224,10 +143,10 @@ static bool value_speaks(range_walk *w, tl_node_id n, tl_value_id v) {
 }
 
 static bool result_speaks(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in) {
-  const range_op *row = row_of(w, n);
+  const tl_range_op *row = tl_range_op_of(w->m, n);
   tl_interval *y = &w->values[tl_node_get(w->m, n)->results];
   double most = fmax(y->high, y->flags & TL_RANGE_MASKED ? 0 : -y->low);
-  bool risky = row->flags & RISKY;
+  bool risky = row->flags & TL_RANGE_RISKY;
   if (risky && row->kind == TL_RANGE_POW) /* lower powers are near enough to linear */
     risky = n_in > 1 && in[1].low >= 2;
   if (most <= w->data_max || (!risky && !(y->flags & TL_RANGE_TIGHT)))
@@ -279,7 +198,7 @@ static double reduced_elements(const range_walk *w, tl_node_id n, const tl_type 
   return product;
 }
 
-static double combined(const range_walk *w, tl_node_id n, const range_op *row) {
+static double combined(const range_walk *w, tl_node_id n, const tl_range_op *row) {
   tl_value_id v = tl_node_get(w->m, n)->n_operands ? tl_operand(w->m, n, 0) : TL_NO_VALUE;
   const tl_type *x = tl_type_get(w->m, v ? tl_value_type(w->m, v) : TL_NO_TYPE);
   if (x->kind != TL_KIND_TENSOR || x->rank < 0)
@@ -298,12 +217,12 @@ static double combined(const range_walk *w, tl_node_id n, const range_op *row) {
     bool plain = t->kind == TL_KIND_TENSOR && t->rank > 1;
     return plain ? dims_from(t, row->kind == TL_RANGE_CONV ? 1 : 0) : 0;
   }
-  bool sums = row->kind >= TL_RANGE_SUM || (row->flags & DEEP);
+  bool sums = row->kind >= TL_RANGE_SUM || (row->flags & TL_RANGE_DEEP);
   return sums ? reduced_elements(w, n, x) : 0;
 }
 
-static bool depth_speaks(range_walk *w, const range_op *row, double elements) {
-  if (!(row->flags & DEEP) || elements <= (double)w->policy->max_depth)
+static bool depth_speaks(range_walk *w, const tl_range_op *row, double elements) {
+  if (!(row->flags & TL_RANGE_DEEP) || elements <= (double)w->policy->max_depth)
     return false;
   tl_buf_clear(&w->text);
   tl_buf_printf(&w->text, "it adds up %.0f elements, more than %llu", elements,
@@ -322,7 +241,7 @@ static bool less_greatest(const range_walk *w, tl_node_id n) {
 }
 
 /* The operands whose order matters; those of unions are joined into one. */
-static uint32_t operands(range_walk *w, tl_node_id n, const range_op *row, tl_interval *in) {
+static uint32_t operands(range_walk *w, tl_node_id n, const tl_range_op *row, tl_interval *in) {
   const tl_node *node = tl_node_get(w->m, n);
   bool any = row->kind == TL_RANGE_UNION || row->kind == TL_RANGE_MIN || row->kind == TL_RANGE_MAX;
   uint32_t count = 0;
@@ -343,11 +262,12 @@ static uint32_t operands(range_walk *w, tl_node_id n, const range_op *row, tl_in
   return count;
 }
 
-static uint8_t carried_flags(range_walk *w, tl_node_id n, const range_op *row) {
+static uint8_t carried_flags(range_walk *w, tl_node_id n, const tl_range_op *row) {
   const tl_node *node = tl_node_get(w->m, n);
-  unsigned flags = row->kind == TL_RANGE_SAME || (row->flags & SHIFTS) ? TL_RANGE_FRAGILE : 0;
+  unsigned flags =
+      row->kind == TL_RANGE_SAME || (row->flags & TL_RANGE_SHIFTS) ? TL_RANGE_FRAGILE : 0;
   flags |= row->kind == TL_RANGE_SAME ? TL_RANGE_LARGE : 0;
-  flags |= row->flags & WEIGHS ? TL_RANGE_MASKED : 0;
+  flags |= row->flags & TL_RANGE_WEIGHS ? TL_RANGE_MASKED : 0;
   unsigned found = 0;
   for (uint32_t i = 0; i < node->n_operands; i++)
     if (is_f32(w, tl_operand(w->m, n, i)))
@@ -374,7 +294,7 @@ static void set_results(range_walk *w, tl_node_id n, tl_interval y) {
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id v = node->results + i;
     const tl_measured_range *r = measured(w, v);
-    bool told = i == 0 || row_of(w, n)->kind == TL_RANGE_SAME;
+    bool told = i == 0 || tl_range_op_of(w->m, n)->kind == TL_RANGE_SAME;
     w->values[v] = told ? as_dtype(w, v, y) : tl_interval_unknown();
     if (r && r->least <= y.high && r->greatest >= y.low) {
       w->values[v].low = fmax(w->values[v].low, r->least);
@@ -422,7 +342,7 @@ static tl_interval attended(range_walk *w, tl_node_id n) {
 
 static tl_interval applied(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
                            double elements) {
-  const range_op *row = row_of(w, n);
+  const tl_range_op *row = tl_range_op_of(w->m, n);
   tl_range_kind kind = (tl_range_kind)row->kind;
   if (n_in == 0)
     return tl_interval_unknown();
@@ -440,7 +360,7 @@ static tl_interval applied(range_walk *w, tl_node_id n, const tl_interval *in, u
 
 static tl_interval result_of(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
                              double elements) {
-  const range_op *row = row_of(w, n);
+  const tl_range_op *row = tl_range_op_of(w->m, n);
   if (row->kind == TL_RANGE_FIXED)
     return (tl_interval){row->low, row->high, TL_RANGE_TIGHT};
   tl_interval y = applied(w, n, in, n_in, elements);
@@ -473,7 +393,7 @@ static bool result_was_measured(range_walk *w, tl_node_id n) {
 }
 
 static tl_status visit(range_walk *w, tl_node_id n) {
-  const range_op *row = row_of(w, n);
+  const tl_range_op *row = tl_range_op_of(w->m, n);
   const tl_node *node = tl_node_get(w->m, n);
   tl_interval in[TL_RANGE_OPERANDS];
   bool mask = false;

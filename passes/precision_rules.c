@@ -25,6 +25,8 @@ static const rule_text texts[TL_N_PRECISION_RULES] = {
     [TL_BY_CUSTOM] = {"customized", "the file of dtypes says so"},
     [TL_BY_PROMOTED] = {"promoted", "operands of different dtypes meet at the widest"},
     [TL_BY_POLICY] = {"range", "its values may leave the range of the lower dtype"},
+    [TL_BY_EPSILON] = {"epsilon", "it would lose its epsilon in the lower dtype"},
+    [TL_BY_INHERITED] = {"inherits", "the node is marked to follow what feeds it"},
     [TL_BY_HOST] = {"host", "the AI cores have no kernel for these dtypes"},
     [TL_BY_BODY] = {"body", "it crosses the border of a loop"},
     [TL_BY_BRANCHES] = {"branches", "it is what the branches give"},
@@ -212,11 +214,12 @@ tl_precision_match tl_precision_judge(tl_judged_op *op, const tl_judged_tensor *
   tl_precision_match found;
   tl_precision_rule by = TL_BY_MODE;
   if (op->kept || op->sensitive) {
-    *rule = op->policy ? TL_BY_POLICY : op->kept ? TL_BY_KEPT : TL_BY_SENSITIVE;
+    *rule = op->held ? (tl_precision_rule)op->held : op->kept ? TL_BY_KEPT : TL_BY_SENSITIVE;
     return allow_fp16(op, t, s, TL_DTYPE_NONE, false, &by);
   }
   if (op->inherits) {
     found = gray(op, t, s, TL_PRECISION_MIX_FP16, false, &by);
+    by = TL_BY_INHERITED;
   } else if (op->view && op->mode != TL_PRECISION_FORCE_FP16) {
     found = by_colour(op, t, s, TL_PRECISION_MIX_FP16, false, &by);
     by = by == TL_BY_FOLLOWS || by == TL_BY_GRAY ? TL_BY_VIEW : by;

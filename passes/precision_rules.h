@@ -26,6 +26,8 @@ typedef enum tl_precision_rule {
   TL_BY_CUSTOM,      /* customize_dtypes */
   TL_BY_PROMOTED,    /* operands of different dtypes meet at the widest */
   TL_BY_POLICY,      /* --precision-policy keeps it wide */
+  TL_BY_EPSILON,     /* a gray op would lose its epsilon */
+  TL_BY_INHERITED,   /* a mark says that the node follows what feeds it */
   TL_BY_HOST,        /* no kernel on the AI cores: stays with its dtypes */
   TL_BY_BODY,        /* crosses the border of a loop's body */
   TL_BY_BRANCHES,    /* what all branches of an If give */
@@ -55,7 +57,8 @@ typedef struct tl_judged_op {
   bool cube;      /* a matrix op */
   bool view;      /* no kernel of its own */
   bool kept;      /* keep_dtype, or */
-  bool policy;    /* what --precision-policy or --const-policy found; then kept is set too */
+  uint8_t held;   /* tl_precision_rule that keeps it instead of a list, kept being set: POLICY (for
+                     --const-policy too) or EPSILON; 0: none */
   bool sensitive; /* its dtypes are its meaning */
   bool inherits;  /* told to follow its predecessor */
   bool strict;    /* --strict-mix-low */

@@ -84,5 +84,4 @@ void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_i
 void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n);
 /* Entries of a list that matched nothing: how many, and the first of them. */
 void tl_precision_warn_unused(tl_precision_walk *w);
-
 #endif

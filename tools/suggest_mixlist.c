@@ -25,12 +25,16 @@ typedef struct suggestion {
 
 /* ---- what the policy kept wide --------------------------------------------------------------- */
 
+static bool is_held(const tl_precision_slot *s) {
+  return s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON;
+}
+
 static bool by_policy(const tl_precision *d, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++)
-    if (d->uses[node->operands + i].rule == TL_BY_POLICY)
+    if (is_held(&d->uses[node->operands + i]))
       return true;
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (d->values[node->results + i].rule == TL_BY_POLICY)
+    if (is_held(&d->values[node->results + i]))
       return true;
   return false;
 }

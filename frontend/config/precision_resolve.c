@@ -236,6 +236,8 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   TL_TRY(read_lists(s, d));
   TL_TRY(read_signature(s, d));
   TL_TRY(read_policy(s, d));
+  const char *kernels = s->value[TL_OPTION_OP_SELECT_IMPLMODE];
+  c->high_precision = kernels && strncmp(kernels, "high_precision", 14) == 0 ? kernels : NULL;
   c->constants = const_policy(s);
   c->ge_colours = tl_settings_has(s, TL_OPTION_GE_COLOURS);
   c->lossy_casts = tl_settings_get(s, TL_OPTION_LOSSY_CAST_REMOVAL)[0] == 'g';

@@ -155,3 +155,30 @@ $ tailor explain m.tir --suggest-mixlist --precision-policy=none
 $ tailor explain m.tir --suggest-mixlist=none/none.json
 ! none/none.json: error: cannot create a temporary file for 'none/none.json': No such file or directory
 ? 4
+# What is quantized already is not made for modes, or kernels, that keep or widen dtypes.
+$ printf 'graph @g(%%x: f32[4]) -> (%%y) {\n  const %%s: f32[] = 0.5\n  %%q = QuantizeLinear(%%x, %%s) @quantize\n  %%y = DequantizeLinear(%%q, %%s) @dequantize\n}\n' >q.tir; tailor opt q.tir -o - --precision_mode=force_fp32 | grep -c quant
+> 2
+! q.tir: warning: node quantize: the model is quantized already; force_fp32 keeps or widens dtypes, which such models are not made for
+!   hint: force_fp16 or a mixed mode suits them
+$ tailor opt q.tir -o - --precision-mode-v2=origin | grep -c quant; tailor opt q.tir -o - | grep -c quant; tailor opt q.tir -o - --precision-mode-v2=fp16 | grep -c quant; tailor opt m.tir -o - --precision-mode-v2=origin | grep -c quant
+> 2
+> 2
+> 2
+> 0
+! q.tir: warning: node quantize: the model is quantized already; origin keeps or widens dtypes, which such models are not made for
+!   hint: force_fp16 or a mixed mode suits them
+? 1
+$ tailor convert q.tir -o q.air --op_select_implmode=high_precision --optypelist_for_implmode=Pooling --summary=none
+! q.tir: warning: node quantize: the model is quantized already; high_precision keeps or widens dtypes, which such models are not made for
+!   hint: force_fp16 or a mixed mode suits them
+! --optypelist-for-implmode: warning: 1 entry for implementation modes matched no op type: 'Pooling'
+# Without any policy a gray op keeps an epsilon that would become 0.
+$ tailor explain risk.tir --precision-mode-v2=mixed_float16 --node=add -q
+> dtypes: mixed_float16, on Ascend910B
+> `add` Add judged as Add: gray, signature 2 of 9, f32, f32 > f32
+>   x1           f32           epsilon: the constant `epsilon` would become 0, and an op behind it needs it
+>   x2           f32           epsilon: the constant `epsilon` would become 0, and an op behind it needs it
+>   y            f32           epsilon: the constant `epsilon` would become 0, and an op behind it needs it
+> 4 of 6 nodes with floats are lowered; 4 casts, 0 rewrites of casts
+> 0 constants are cast: 0 numbers out of range, 0 become 0, 0 subnormal
+> saved: 0 bytes of constants, 72 bytes of results of known size
