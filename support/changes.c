@@ -32,6 +32,8 @@ tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) {
 
 tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) {
   tl_change change = {0};
+  if (!c)
+    return tl_writer_commit(w);
   TL_TRY(tl_writer_stage(w, &change.path, &change.staged));
   return change.path ? add(c, d, change) : TL_OK;
 }

@@ -24,7 +24,7 @@ typedef struct tl_changes {
 /* Creates the folder (one level) unless it exists. Reports TL_IO, TL_NO_MEMORY. */
 tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
 /* Commits the writer and frees it. A new file appears; one that is there keeps its content until
- * the changes are applied. Reports what the writer does. */
+ * the changes are applied, or with c NULL is replaced. Reports what the writer does. */
 tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) TL_NODISCARD;
 /* Moves what is staged over the files it replaces. Reports TL_IO; what has been replaced by then
  * stays. Nothing is staged afterwards. */

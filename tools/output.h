@@ -3,6 +3,7 @@
 #ifndef TL_TOOLS_OUTPUT_H
 #define TL_TOOLS_OUTPUT_H
 
+#include "backend/weight_files.h"
 #include "ir/module.h"
 #include "support/changes.h"
 #include "tools/cli.h"
@@ -16,6 +17,9 @@ typedef struct tl_output {
   bool existed;   /* before this run */
   uint64_t bytes; /* of the main file, known once written; 0 for streams */
   tl_changes changes; /* files of weights beside it */
+  tl_changes *later; /* borrowed; takes all files, which replace nothing before it is applied. NULL:
+                        they appear at once */
+  tl_weight_files *shared; /* borrowed; takes weights outside the model. NULL: files of its own */
 } tl_output;
 
 TL_VEC(tl_output_vec, tl_output);
@@ -31,6 +35,8 @@ static inline bool tl_format_is_npu(tl_format f) {
 tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) TL_NODISCARD;
 /* Refuses outputs that are among the files the module was read from, or each other. */
 tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
+/* Refuses to write over a file that the module was read from. */
+tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *path) TL_NODISCARD;
 /* True if st is that of the model or of a file it was read from. */
 struct stat;
 bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st);
@@ -43,7 +49,9 @@ void tl_output_release(tl_output_vec *v);
 /* Writes the rule that --depfile asks for, if it does. */
 tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 
-/* Writes text to a file, whole or not at all; TL_NO_MEMORY when the buffer has failed. */
-tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) TL_NODISCARD;
+/* Writes text to a file, whole or not at all; TL_NO_MEMORY when the buffer has failed. later: as of
+ * tl_output. */
+tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text,
+                          tl_changes *later) TL_NODISCARD;
 
 #endif

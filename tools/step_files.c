@@ -38,7 +38,7 @@ static tl_status write_file(tl_cli *cli, int i) {
   tl_buf text;
   tl_buf_init(&text);
   files[i].make(&cli->steps, &text);
-  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, files[i].option), &text);
+  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, files[i].option), &text, NULL);
   tl_buf_release(&text);
   return status;
 }

@@ -93,7 +93,6 @@ typedef struct tl_air_weight {
   const tl_tensor *tensor;
   tl_sv file;      /* relative to the AIR file, '/' separated */
   uint64_t offset; /* in the file */
-  bool owner;      /* this one brings the bytes; another weight may share them */
   tl_value_id value;
   char hash[65];   /* SHA-256 of the bytes, FILE_CONSTANT only */
 } tl_air_weight;
@@ -129,6 +128,7 @@ typedef struct tl_air {
   tl_slot_vec outputs;
   tl_entry_vec entries;
   tl_weight_vec weights;
+  tl_weight_files *files;   /* borrowed; what the weights outside are written by */
   tl_changes *changes;      /* borrowed; files and folders of weights */
   uint8_t form;             /* tl_weight_form */
 } tl_air;
@@ -179,10 +179,8 @@ void tl_air_edge(tl_air *a, unsigned field, tl_value_id v);
 tl_status tl_air_plan(tl_air *a) TL_NODISCARD;
 
 /* ---- weights.c ---- */
-/* Decides where weights go under a->form and names their files. */
+/* Decides where weights go under a->form and names their files, in a->files. */
 tl_status tl_air_place_weights(tl_air *a) TL_NODISCARD;
-/* Writes the files and lists them in a->changes. */
-tl_status tl_air_write_weights(tl_air *a) TL_NODISCARD;
 
 /* ---- check.c ---- */
 /* Walks finished bytes as a loader would. Reports the first fault as TL_INTERNAL. */

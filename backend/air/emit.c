@@ -189,8 +189,10 @@ static tl_status write_all(sweep *s) {
   TL_TRY(count_fitting(s));
   TL_TRY(tl_writer_open(a->m->diag, a->path, a->save->cancel, &s->out));
   tl_status status = write_model(s);
-  if (status == TL_OK)
-    status = tl_air_write_weights(a);
+  if (status == TL_OK && !a->save->shared)
+    status = tl_weight_files_write(a->files, a->m->diag, a->save->cancel, a->changes);
+  if (status == TL_OK && a->save->later)
+    return tl_changes_commit(a->changes, a->m->diag, s->out);
   if (status == TL_OK)
     status = tl_writer_settle(s->out);
   if (status == TL_OK)
@@ -199,15 +201,6 @@ static tl_status write_all(sweep *s) {
     return tl_writer_commit(s->out);
   tl_writer_abort(s->out);
   return status;
-}
-
-static tl_sv stem(const char *path) {
-  const char *slash = strrchr(path, '/');
-  tl_sv name = tl_sv_from(slash ? slash + 1 : path);
-  for (size_t i = name.n; i-- > 1;)
-    if (name.p[i] == '.')
-      return (tl_sv){name.p, i};
-  return name;
 }
 
 static tl_status prepare(tl_air *a) {
@@ -224,7 +217,7 @@ static tl_status prepare(tl_air *a) {
       tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
       tl_air_names_init(&a->graph_pool, &a->arena, m->graphs.n) != TL_OK)
     return tl_air_no_memory(a);
-  a->stem = stem(a->path);
+  a->stem = tl_model_stem(a->path);
   a->form = a->options->external_weight ? TL_FORM_FILE_CONSTANT : TL_FORM_INSIDE;
   TL_TRY(tl_air_prepare_descs(a));
   return tl_air_plan(a);
@@ -250,8 +243,14 @@ static void release(tl_air *a) {
 tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) {
   const tl_options defaults = tl_options_default();
   tl_changes changes = {0};
-  tl_air a = {.m = m, .options = o->options ? o->options : &defaults, .save = o, .path = path,
+  tl_weight_files files;
+  tl_air a = {.m = m,
+              .options = o->options ? o->options : &defaults,
+              .save = o,
+              .path = path,
+              .files = o->shared ? o->shared : &files,
               .changes = o->changes ? o->changes : &changes};
+  tl_weight_files_init(&files, path);
   sweep s = {.a = &a};
   tl_arena_init(&a.arena, 0);
   tl_status status = prepare(&a);
@@ -260,6 +259,7 @@ tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) {
   if (status != TL_OK)
     tl_changes_undo(a.changes);
   tl_changes_release(&changes);
+  tl_weight_files_release(&files);
   size_vec_release(&s.sizes);
   size_vec_release(&s.graphs);
   release(&a);

@@ -5,9 +5,9 @@
 #ifndef TL_BACKEND_AIR_EMIT_H
 #define TL_BACKEND_AIR_EMIT_H
 
+#include "backend/weight_files.h"
 #include "ir/module.h"
 #include "ir/options.h"
-#include "support/changes.h"
 
 typedef struct tl_air_options {
   const tl_options *options;  /* input format, weights, carried options; NULL: defaults */
@@ -16,6 +16,10 @@ typedef struct tl_air_options {
   const volatile int *cancel; /* polled while writing, NULL: never */
   tl_changes *changes;        /* empty; receives the files and folders of weights, so that a later
                                  failure of the caller can undo them. NULL: not wanted */
+  bool later;                 /* the AIR file is in `changes` as well, and the caller applies them:
+                                 until then nothing that exists is replaced */
+  tl_weight_files *shared;    /* weights outside go to these files, which the caller writes while
+                                 the module lives. NULL: files of this model's own */
 } tl_air_options;
 
 /* Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for

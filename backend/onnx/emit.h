@@ -4,6 +4,7 @@
 #ifndef TL_BACKEND_ONNX_EMIT_H
 #define TL_BACKEND_ONNX_EMIT_H
 
+#include "backend/weight_files.h"
 #include "backend/wire.h"
 #include "ir/module.h"
 
@@ -62,8 +63,10 @@ bool tl_onnx_has_type(const tl_module *m, tl_type_id type);
 /* Refuses what ONNX cannot express, imports the domains in use, names values (check.c). */
 tl_status tl_onnx_prepare(tl_module *m) TL_NODISCARD;
 
-/* Decides which weights go beside the model (external.c), and writes them there. */
-tl_status tl_onnx_place_weights(tl_module *m, tl_onnx_layout *layout) TL_NODISCARD;
+/* Decides which weights go beside the model (external.c), into `shared` files or, when that is
+ * NULL, one of the model's own; and writes them there. */
+tl_status tl_onnx_place_weights(tl_module *m, tl_onnx_layout *layout,
+                                tl_weight_files *shared) TL_NODISCARD;
 tl_status tl_onnx_write_weights(const tl_module *m, const tl_onnx_layout *layout, tl_writer *out)
     TL_NODISCARD;
 void tl_onnx_layout_release(tl_onnx_layout *layout);

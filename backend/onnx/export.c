@@ -96,8 +96,12 @@ static tl_status lay_out(saving *s) {
   }
   if (!beside)
     return TL_OK;
-  TL_TRY(name_data_file(s));
-  if (tl_onnx_place_weights(s->m, &s->layout) != TL_OK)
+  tl_weight_files *shared = s->options.shared;
+  if (shared)
+    s->layout.location = shared->combined;
+  else
+    TL_TRY(name_data_file(s));
+  if (tl_onnx_place_weights(s->m, &s->layout, shared) != TL_OK)
     return out_of_memory(s);
   count(s);
   if (tl_wire_position(&s->wire) <= largest_model)
@@ -134,8 +138,10 @@ static tl_status write_files(saving *s, tl_changes *changes) {
   tl_writer *model;
   TL_TRY(tl_writer_open(s->m->diag, s->path, s->options.cancel, &model));
   tl_status status = write_model(s, model);
-  if (status == TL_OK && s->layout.values.n)
+  if (status == TL_OK && s->layout.values.n && !s->options.shared)
     status = write_weights(s, changes);
+  if (status == TL_OK && s->options.later)
+    return tl_changes_commit(changes, s->m->diag, model);
   if (status == TL_OK)
     status = tl_writer_settle(model);
   if (status == TL_OK)

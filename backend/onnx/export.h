@@ -3,8 +3,8 @@
 #ifndef TL_BACKEND_ONNX_EXPORT_H
 #define TL_BACKEND_ONNX_EXPORT_H
 
+#include "backend/weight_files.h"
 #include "ir/module.h"
-#include "support/changes.h"
 
 typedef struct tl_onnx_save_options {
   bool external_data;          /* weights beside the model even when they would fit inside */
@@ -12,6 +12,10 @@ typedef struct tl_onnx_save_options {
   const volatile int *cancel;  /* polled while writing; non-zero stops with TL_IO. May be NULL */
   tl_changes *changes;         /* empty; receives the file of weights, so that a later failure of
                                   the caller can undo it. NULL: not wanted */
+  bool later;                  /* the model is in `changes` as well, and the caller applies them:
+                                  until then nothing that exists is replaced */
+  tl_weight_files *shared;     /* with external_data: weights go to these files, which the caller
+                                  writes while the module lives. NULL: a file of this model's own */
 } tl_onnx_save_options;
 
 /* Writes the first root graph of m (canonical or selected form) to `path`, "-" for standard output.

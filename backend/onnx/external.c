@@ -4,6 +4,7 @@
 
 #include "backend/data.h"
 #include "backend/onnx/emit.h"
+#include "support/pool.h"
 
 enum { SMALLEST = 1024, ALIGNMENT = 4096 };
 
@@ -12,35 +13,80 @@ static const tl_tensor *data_of(const tl_module *m, tl_value_id v) {
   return t ? tl_tensor_get(m, t) : NULL;
 }
 
-/* Gives v the next aligned place unless it is small or of strings. */
-static bool place(const tl_module *m, tl_onnx_layout *layout, tl_value_id v, uint64_t *end) {
+/* Whether the data of v go beside the model: they are not small, nor strings. */
+static bool goes_out(const tl_module *m, tl_value_id v) {
   const tl_tensor *t = data_of(m, v);
-  if (!t || t->kind == TL_SOURCE_STRINGS || t->bytes < SMALLEST)
-    return true;
-  uint64_t at = (*end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-  layout->offsets[v] = at;
-  *end = at + t->bytes;
-  return tl_u32_vec_push(&layout->values, v);
+  return t && t->kind != TL_SOURCE_STRINGS && t->bytes >= SMALLEST;
 }
 
-tl_status tl_onnx_place_weights(tl_module *m, tl_onnx_layout *layout) {
-  uint32_t n = tl_module_value_end(m);
+/* Those that go out, in the order of the file. */
+static bool collect(const tl_module *m, tl_u32_vec *out) {
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    const tl_graph *g = m->graphs.at[i];
+    for (uint32_t k = 0; !g->erased && k < g->constants.n; k++)
+      if (goes_out(m, g->constants.at[k]) && !tl_u32_vec_push(out, g->constants.at[k]))
+        return false;
+    for (uint32_t k = 0; !g->erased && k < g->inputs.n; k++)
+      if (goes_out(m, g->inputs.at[k]) && !tl_u32_vec_push(out, g->inputs.at[k]))
+        return false;
+  }
+  return true;
+}
+
+/* One behind the other. */
+static void place_in_order(const tl_module *m, tl_onnx_layout *layout) {
   uint64_t end = 0;
+  for (uint32_t i = 0; i < layout->values.n; i++) {
+    tl_value_id v = layout->values.at[i];
+    layout->offsets[v] = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    end = layout->offsets[v] + data_of(m, v)->bytes;
+  }
+}
+
+typedef struct hashing {
+  const tl_module *m;
+  const tl_u32_vec *values;
+  char (*hashes)[65]; /* owned */
+} hashing;
+
+static tl_status hash_one(void *user, size_t i, unsigned worker) {
+  hashing *h = user;
+  (void)worker;
+  tl_hash_tensor(data_of(h->m, h->values->at[i]), h->hashes[i]);
+  return TL_OK;
+}
+
+/* Where other models have the same contents, too. */
+static tl_status place_shared(const tl_module *m, tl_onnx_layout *layout, tl_weight_files *shared) {
+  hashing h = {m, &layout->values, calloc(layout->values.n + 1u, sizeof *h.hashes)};
+  tl_pool *pool = tl_pool_create(0);
+  tl_status status =
+      h.hashes && pool ? tl_pool_run(pool, layout->values.n, hash_one, &h) : TL_NO_MEMORY;
+  for (uint32_t i = 0; i < layout->values.n && status == TL_OK; i++) {
+    const tl_weight_place *place;
+    tl_value_id v = layout->values.at[i];
+    status = tl_weight_files_share(shared, data_of(m, v), h.hashes[i], &place);
+    if (status == TL_OK)
+      layout->offsets[v] = place->offset;
+  }
+  tl_pool_destroy(pool);
+  free(h.hashes);
+  return status;
+}
+
+tl_status tl_onnx_place_weights(tl_module *m, tl_onnx_layout *layout, tl_weight_files *shared) {
+  uint32_t n = tl_module_value_end(m);
   layout->offsets = malloc(n * sizeof *layout->offsets);
   if (!layout->offsets)
     return TL_NO_MEMORY;
   layout->n = n;
   for (uint32_t i = 0; i < n; i++)
     layout->offsets[i] = TL_ONNX_INLINE;
-  for (uint32_t i = 0; i < m->graphs.n; i++) {
-    const tl_graph *g = m->graphs.at[i];
-    for (uint32_t k = 0; !g->erased && k < g->constants.n; k++)
-      if (!place(m, layout, g->constants.at[k], &end))
-        return TL_NO_MEMORY;
-    for (uint32_t k = 0; !g->erased && k < g->inputs.n; k++)
-      if (!place(m, layout, g->inputs.at[k], &end))
-        return TL_NO_MEMORY;
-  }
+  if (!collect(m, &layout->values))
+    return TL_NO_MEMORY;
+  if (shared)
+    return place_shared(m, layout, shared);
+  place_in_order(m, layout);
   return TL_OK;
 }
 

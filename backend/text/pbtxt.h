@@ -5,9 +5,12 @@
 #define TL_BACKEND_TEXT_PBTXT_H
 
 #include "ir/module.h"
+#include "support/changes.h"
 
 /* Writes the first root graph of a module in any form, bodies as nested graphs. path "-": standard
- * output. cancel: polled while writing, NULL: never. TL_IO, TL_NO_MEMORY. */
-tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel) TL_NODISCARD;
+ * output. cancel: polled while writing, NULL: never. later: takes the file, which then replaces
+ * nothing before the caller applies the changes; NULL: it appears at once. TL_IO, TL_NO_MEMORY. */
+tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel,
+                        tl_changes *later) TL_NODISCARD;
 
 #endif

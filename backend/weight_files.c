@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of weights beside models (weight_files.h). */
+#include "backend/weight_files.h"
+
+#include "backend/data.h"
+#include "ir/tensor_expr.h"
+#include "support/hash.h"
+
+void tl_weight_files_init(tl_weight_files *f, const char *model) {
+  *f = (tl_weight_files){.model = model, .alignment = 1};
+  tl_arena_init(&f->arena, 0);
+}
+
+void tl_weight_files_release(tl_weight_files *f) {
+  tl_arena_release(&f->arena);
+  tl_weight_place_vec_release(&f->places);
+  tl_map_release(&f->by_hash);
+}
+
+static tl_sv keep(tl_weight_files *f, tl_buf *text) {
+  const char *p = text->failed ? NULL : tl_arena_copy(&f->arena, text->p ? text->p : "", text->n);
+  tl_sv kept = {p, p ? text->n : 0};
+  tl_buf_release(text);
+  return kept;
+}
+
+static tl_sv base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return tl_sv_from(slash ? slash + 1 : path);
+}
+
+tl_sv tl_model_stem(const char *path) {
+  tl_sv name = base_name(path);
+  for (size_t i = name.n; i-- > 1;)
+    if (name.p[i] == '.')
+      return (tl_sv){name.p, i};
+  return name;
+}
+
+tl_status tl_weight_files_for_air(tl_weight_files *f, bool separate) {
+  tl_buf text;
+  f->meta = true;
+  f->alignment = 512;
+  if (separate)
+    return TL_OK;
+  tl_buf_init(&text);
+  tl_buf_add_z(&text, "weight/");
+  tl_buf_add_sv(&text, tl_model_stem(f->model));
+  tl_buf_add_z(&text, "_weight_combined");
+  f->combined = keep(f, &text);
+  return f->combined.p ? TL_OK : TL_NO_MEMORY;
+}
+
+tl_status tl_weight_files_for_onnx(tl_weight_files *f) {
+  tl_buf text;
+  f->alignment = 4096;
+  tl_buf_init(&text);
+  tl_buf_add_sv(&text, base_name(f->model));
+  tl_buf_add_z(&text, ".data");
+  f->combined = keep(f, &text);
+  return f->combined.p ? TL_OK : TL_NO_MEMORY;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+void tl_hash_tensor(const tl_tensor *t, char hash[65]) {
+  tl_tensor_room room;
+  tl_sha256 sha;
+  size_t n;
+  tl_sha256_start(&sha);
+  for (uint64_t at = 0; at < t->bytes; at += n) {
+    const void *p = tl_tensor_block(t, at, &room, &n);
+    tl_sha256_add(&sha, p, n);
+  }
+  tl_sha256_finish(&sha, hash);
+}
+
+tl_status tl_weight_files_add(tl_weight_files *f, const tl_tensor *t, tl_sv file) {
+  return tl_weight_place_vec_push(&f->places, (tl_weight_place){.tensor = t, .file = file})
+             ? TL_OK
+             : TL_NO_MEMORY;
+}
+
+/* The first 16 of the hash's 64 digits. */
+static uint64_t key_of(const char *hash) {
+  uint64_t key = 0;
+  for (int i = 0; i < 16; i++)
+    key = key << 4 | (uint64_t)(hash[i] <= '9' ? hash[i] - '0' : hash[i] - 'a' + 10);
+  return key;
+}
+
+static tl_sv own_file(tl_weight_files *f, const char *hash) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_z(&text, "weight/weight_");
+  tl_buf_add_z(&text, hash);
+  return keep(f, &text);
+}
+
+tl_status tl_weight_files_share(tl_weight_files *f, const tl_tensor *t, const char hash[65],
+                                const tl_weight_place **out) {
+  uint32_t index;
+  uint64_t key = key_of(hash);
+  if (tl_map_find(&f->by_hash, key, &index) &&
+      memcmp(f->places.at[index].hash, hash, sizeof f->places.at[index].hash) == 0) {
+    *out = &f->places.at[index];
+    return TL_OK;
+  }
+  tl_weight_place place = {.tensor = t, .file = f->combined};
+  memcpy(place.hash, hash, sizeof place.hash);
+  if (place.file.p) {
+    place.offset = f->end + (f->alignment - f->end % f->alignment) % f->alignment;
+    f->end = place.offset + t->bytes;
+  } else {
+    place.file = own_file(f, hash);
+  }
+  if (!place.file.p || !tl_map_set(&f->by_hash, key, f->places.n) ||
+      !tl_weight_place_vec_push(&f->places, place))
+    return TL_NO_MEMORY;
+  *out = &f->places.at[f->places.n - 1];
+  return TL_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static tl_status no_memory(const tl_weight_files *f, tl_diag *d) {
+  return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(f->model), "out of memory");
+}
+
+const char *tl_weight_files_path(tl_weight_files *f, tl_sv file) {
+  size_t n = strlen(f->model) - base_name(f->model).n;
+  char *p = tl_arena_alloc(&f->arena, n + file.n + 1);
+  if (!p)
+    return NULL;
+  memcpy(p, f->model, n);
+  memcpy(p + n, file.p, file.n);
+  p[n + file.n] = '\0';
+  return p;
+}
+
+/* Makes the folders of a relative path, one level after the other. */
+static tl_status make_folders(tl_weight_files *f, tl_diag *d, tl_sv file, tl_changes *changes) {
+  for (size_t i = 0; i < file.n; i++) {
+    if (file.p[i] != '/')
+      continue;
+    const char *folder = tl_weight_files_path(f, (tl_sv){file.p, i});
+    TL_TRY(folder ? tl_changes_folder(changes, d, folder) : no_memory(f, d));
+  }
+  return TL_OK;
+}
+
+static tl_status open_file(tl_weight_files *f, tl_diag *d, tl_sv file, const volatile int *cancel,
+                           tl_writer **out) {
+  const char *path = tl_weight_files_path(f, file);
+  return path ? tl_writer_open(d, path, cancel, out) : no_memory(f, d);
+}
+
+/* The file of the place at *next, with all that lie in it; *next is behind them then. */
+static tl_status write_file(tl_weight_files *f, tl_diag *d, uint32_t *next,
+                            const volatile int *cancel, tl_changes *changes) {
+  static const char zeros[TL_WEIGHT_ALIGNMENT] = {0};
+  const tl_weight_place *first = &f->places.at[*next];
+  tl_writer *out;
+  TL_TRY(open_file(f, d, first->file, cancel, &out));
+  do {
+    const tl_weight_place *p = &f->places.at[*next];
+    (void)tl_writer_write(out, zeros, (size_t)(p->offset - tl_writer_position(out)));
+    (void)tl_data_write(out, p->tensor);
+    ++*next;
+  } while (*next < f->places.n && tl_sv_eq(f->places.at[*next].file, first->file));
+  return tl_changes_commit(changes, d, out);
+}
+
+static int by_hash(const void *a, const void *b) {
+  return strcmp((*(const tl_weight_place *const *)a)->hash,
+                (*(const tl_weight_place *const *)b)->hash);
+}
+
+static void describe(const tl_weight_place *const *sorted, uint32_t n, tl_buf *out) {
+  tl_buf_add_z(out, "{");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "%s\n  \"%s\": {\"file\": \"%.*s\", \"offset\": %llu, \"length\": %llu}",
+                  i ? "," : "", sorted[i]->hash, TL_SV_ARG(sorted[i]->file),
+                  (unsigned long long)sorted[i]->offset,
+                  (unsigned long long)sorted[i]->tensor->bytes);
+  tl_buf_add_z(out, "\n}\n");
+}
+
+/* Content hash to file and offset, for tools that share weights between models. */
+static tl_status write_meta(tl_weight_files *f, tl_diag *d, const volatile int *cancel,
+                            tl_changes *changes) {
+  const tl_weight_place **sorted =
+      tl_arena_alloc(&f->arena, f->places.n * sizeof(const tl_weight_place *));
+  tl_buf text;
+  tl_writer *out;
+  if (!sorted)
+    return no_memory(f, d);
+  for (uint32_t i = 0; i < f->places.n; i++)
+    sorted[i] = &f->places.at[i];
+  qsort(sorted, f->places.n, sizeof *sorted, by_hash);
+  tl_buf_init(&text);
+  describe(sorted, f->places.n, &text);
+  tl_status status =
+      text.failed ? no_memory(f, d) : open_file(f, d, TL_SV("weight/meta.json"), cancel, &out);
+  if (status == TL_OK) {
+    (void)tl_writer_write(out, text.p, text.n);
+    status = tl_changes_commit(changes, d, out);
+  }
+  tl_buf_release(&text);
+  return status;
+}
+
+tl_status tl_weight_files_write(tl_weight_files *f, tl_diag *d, const volatile int *cancel,
+                                tl_changes *changes) {
+  if (f->places.n == 0)
+    return TL_OK;
+  TL_TRY(make_folders(f, d, f->places.at[0].file, changes));
+  for (uint32_t i = 0; i < f->places.n;)
+    TL_TRY(write_file(f, d, &i, cancel, changes));
+  return f->meta ? write_meta(f, d, cancel, changes) : TL_OK;
+}
