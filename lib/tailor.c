@@ -93,9 +93,19 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
   return finish(c, tl_settings_set(&c->settings, &c->diag, id, value), errors);
 }
 
+/* One model is one module here; the two of accelerate_train_mode are made by the command. */
+static tl_status resolve(tl_context *c) {
+  TL_TRY(tl_settings_resolve(&c->settings, &c->diag));
+  if (!c->settings.accelerate.text)
+    return TL_OK;
+  return tl_fail(&c->diag, TL_UNSUPPORTED,
+                 tl_at_option(&c->settings, TL_OPTION_ACCELERATE_TRAIN_MODE),
+                 "makes two models of one, which the library does not\vuse 'tailor convert'");
+}
+
 static tl_status load(tl_model *m, const char *path) {
   tl_context *c = m->context;
-  TL_TRY(tl_settings_resolve(&c->settings, &c->diag));
+  TL_TRY(resolve(c));
   if (tl_sv_ends_with(tl_sv_from(path), ".tir")) {
     TL_TRY(tl_file_open(&c->diag, path, TL_FILE_READ, &m->text));
     tl_sv text = {(const char *)m->text->data, m->text->size};
@@ -130,7 +140,7 @@ int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size
     return TAILOR_ERROR_INTERNAL;
   m->context = c;
   uint32_t errors = c->diag.errors;
-  tl_status status = tl_settings_resolve(&c->settings, &c->diag);
+  tl_status status = resolve(c);
   tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
   if (status == TL_OK)
     status = tl_onnx_load_bytes(&c->diag, name, bytes, n, &o, &m->module);

@@ -4,6 +4,7 @@
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "ir/tensor_expr.h"
+#include "passes/values.h"
 
 enum { SMALL_BYTES = 256 };
 
@@ -243,4 +244,23 @@ bool tl_cast_keep_name(tl_module *m, tl_value_id from, tl_value_id to) {
   tl_value_set_name(m, to, name);
   tl_value_set_name(m, from, other);
   return true;
+}
+
+/* The cast of v that is an output in its place, v itself without one. */
+static tl_value_id output_of(const tl_module *m, tl_value_id v) {
+  if (!v || tl_value_leaves_graph(m, v))
+    return v;
+  TL_FOR_USES(m, v, u) {
+    tl_node_id n = tl_use_get(m, u)->user;
+    tl_value_id cast = tl_node_get(m, n)->op == TL_OP_Cast ? tl_result(m, n, 0) : TL_NO_VALUE;
+    if (cast && tl_value_leaves_graph(m, cast))
+      return cast;
+  }
+  return v;
+}
+
+void tl_cast_follow_outputs(tl_module *m) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    m->states.at[i].output = output_of(m, m->states.at[i].output);
+  m->loss = output_of(m, m->loss);
 }

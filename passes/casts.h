@@ -26,6 +26,9 @@ void tl_cast_mark_mixed(tl_module *m, tl_node_id n);
 /* Gives `to` the name of `from`, which takes another one: an output of a model keeps its name when
  * it becomes a cast of what it was. False when memory is out. */
 bool tl_cast_keep_name(tl_module *m, tl_value_id from, tl_value_id to);
+/* Training states, and the loss, whose value is an output no more but a cast of it is: from now on
+ * the cast is what they are. To be called once the casts are made. O(states + their uses). */
+void tl_cast_follow_outputs(tl_module *m);
 
 /* Casts made so far, one a value, dtype and graph: users in the body of an If or Loop have casts of
  * their own there. */

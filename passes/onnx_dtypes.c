@@ -145,6 +145,8 @@ tl_status tl_pass_onnx_dtypes(tl_pass *p, tl_module *m) {
   bool ok = tl_cast_set_init(&w.casts, m, p->scratch, false) && widen_graphs(p, &w);
   if (ok)
     tl_cast_set_drop_constants(&w.casts);
+  if (ok)
+    tl_cast_follow_outputs(m);
   tl_cast_set_release(&w.casts);
   return ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }

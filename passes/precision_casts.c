@@ -34,13 +34,6 @@ static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
           (unsigned long long)(c.over + c.infinite), out, (unsigned long long)c.flushed);
 }
 
-/* A training state goes on from what the output is now: it keeps one dtype over all steps. */
-static void move_states(tl_module *m, tl_value_id from, tl_value_id to) {
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (m->states.at[i].output == from)
-      m->states.at[i].output = to;
-}
-
 static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   tl_use_id u = tl_node_get(a->m, n)->operands + i;
   tl_value_id v = tl_use_get(a->m, u)->value;
@@ -61,10 +54,7 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
     tl_pass_remark(a->p, a->m, n, true, "takes '%.*s' as %s", TL_SV_ARG(tl_value_name(a->m, v)),
                    tl_dtype_get((tl_dtype)want)->name);
   tl_node_set_operand(a->m, n, i, cast);
-  if (!tl_node_is_return(a->m, n))
-    return true;
-  move_states(a->m, v, cast);
-  return tl_cast_keep_name(a->m, v, cast) || failed_to(a);
+  return !tl_node_is_return(a->m, n) || tl_cast_keep_name(a->m, v, cast) || failed_to(a);
 }
 
 /* Floats that are of one dtype in the model are of two now, at slots of different type variables.
@@ -126,6 +116,8 @@ tl_status tl_precision_apply(tl_pass *p, tl_module *m, const tl_precision *d, ui
       ok = apply_graph(&a, m->graphs.at[i]);
   if (ok)
     tl_cast_set_drop_constants(&a.casts);
+  if (ok)
+    tl_cast_follow_outputs(m);
   *n_casts = a.casts.n_nodes;
   tl_cast_set_release(&a.casts);
   return ok ? TL_OK : TL_NO_MEMORY;

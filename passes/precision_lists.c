@@ -120,6 +120,8 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   w->used_custom = tl_arena_calloc(arena, d->config->n_custom + 1U, 1);
   w->used_to_float = tl_arena_calloc(arena, d->config->n_to_float + 1U, 1);
   w->used_kept_signature = tl_arena_calloc(arena, d->config->n_kept_signature + 1U, 1);
+  if (tl_precision_find_updates(w) != TL_OK)
+    return out_of_memory(w);
   if (tl_precision_listed_create(d->config, arena, &w->lists) != TL_OK)
     return out_of_memory(w);
   TL_TRY(tl_precision_ranges_find(m, d->config, arena, &w->why, &d->ranges));
@@ -230,7 +232,7 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
   tl_precision_choice *choice = &w->d->nodes[n];
   bool marked = keeps_dtype(w->m, n);
   choice->mode = (uint8_t)c->mode;
-  choice->colour = form->colour;
+  choice->colour = w->updates && w->updates[n] ? TL_COLOUR_BLACK : form->colour;
   choice->flags = form->cube ? TL_CHOICE_CUBE : 0;
   to_float(w, n, choice);
   int32_t custom = entry_of(w, &w->named_custom, n);

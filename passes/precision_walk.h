@@ -35,6 +35,7 @@ typedef struct tl_precision_walk {
   const char *const *why; /* by node id: what the policy has against lowering; NULL: no policy */
   tl_arena *arena;
   const bool *variables; /* by value id: inputs that are training states */
+  const bool *updates;   /* by node id: updates a state, and is black therefore; NULL: none is */
   tl_map named_keep;     /* symbol of a node name -> entry */
   tl_map named_custom;
   bool *used_keep; /* by entry: something matched it */
@@ -64,6 +65,8 @@ tl_status tl_precision_reserve(tl_precision_walk *w) TL_NODISCARD;
 /* What mode, colour and lists say of node n: fills w->op, w->custom and the node's choice. */
 tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n,
                              const tl_precision_form *form) TL_NODISCARD;
+/* Fills w->updates. TL_NO_MEMORY, unreported. */
+tl_status tl_precision_find_updates(tl_precision_walk *w) TL_NODISCARD;
 /* Narrows the columns to those that w->custom allows; false when none is left. */
 bool tl_precision_customize(tl_precision_walk *w, const tl_precision_form *form);
 /* Dtypes of the outputs of a root graph. */

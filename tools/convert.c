@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
+#include "tools/conversion.h"
 #include "tools/fusion_result.h"
-#include "tools/input.h"
-#include "tools/pipeline.h"
 #include "tools/step_files.h"
-#include "tools/summary.h"
+#include "tools/variants.h"
 
 static tl_status check_arguments(tl_cli *cli) {
   if (!cli->word)
@@ -16,22 +15,9 @@ static tl_status check_arguments(tl_cli *cli) {
   return TL_OK;
 }
 
-static bool wants(const tl_output_vec *v, bool npu) {
-  for (uint32_t i = 0; i < v->n; i++) {
-    if (tl_format_is_npu(v->at[i].format) == npu)
-      return true;
-  }
-  return false;
-}
-
-/* A precision mode is decided on canonical nodes for ONNX and on expanded ones for AIR: what became
- * ONNX is no start for AIR, and the model is read again. */
-static bool starts_over(const tl_cli *cli, const tl_output_vec *v) {
-  return wants(v, true) && wants(v, false) && tl_cli_canonical_stage(cli) == TL_STAGE_ONNX;
-}
-
 static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
-  if (!starts_over(cli, v) || (strcmp(cli->word, "-") != 0 && !tl_fusion_result_path(cli)))
+  if (!tl_conversion_starts_over(cli, v) ||
+      (strcmp(cli->word, "-") != 0 && !tl_fusion_result_path(cli)))
     return TL_OK;
   return tl_fail(&cli->diag, TL_UNSUPPORTED, (tl_location){0},
                  "with a precision mode the model is read once for AIR and once for ONNX, which "
@@ -50,98 +36,47 @@ static void show_plan(tl_cli *cli, const tl_output_vec *v) {
   tl_cli_note(cli, &text);
 }
 
-static tl_status write_all(tl_cli *cli, tl_module *m, const tl_output_vec *v, bool npu,
-                           tl_summary *s) {
-  uint64_t start = tl_now_ns();
-  for (uint32_t i = 0; i < v->n; i++) {
-    if (tl_format_is_npu(v->at[i].format) == npu)
-      TL_TRY(tl_output_write(cli, m, &v->at[i]));
-  }
-  s->write_ns += tl_now_ns() - start;
-  return TL_OK;
-}
-
-static tl_status run_passes(tl_cli *cli, tl_module *m, tl_stage stage, tl_summary *s) {
-  uint64_t start = tl_now_ns();
-  bool npu = stage == TL_STAGE_AIR;
-  TL_TRY(tl_cli_run_passes(cli, m, stage, npu, npu ? &s->npu : &s->canonical));
-  s->pass_ns += tl_now_ns() - start;
-  return TL_OK;
-}
-
-static tl_status start_over(tl_cli *cli, tl_module **m, tl_summary *s) {
-  tl_module_destroy(*m);
-  *m = NULL;
-  TL_TRY(tl_input_load(cli, cli->word, m));
-  return run_passes(cli, *m, TL_STAGE_FIRST, s);
-}
-
 /* Canonical outputs come first: lowering rewrites the module in place. */
-static tl_status transform(tl_cli *cli, tl_module **m, const tl_output_vec *v, tl_summary *s) {
-  bool over = starts_over(cli, v);
-  bool only_npu = !wants(v, false);
-  s->nodes_before = tl_module_count_nodes(*m);
-  s->weights_before = tl_count_weights(*m);
-  TL_TRY(run_passes(cli, *m, only_npu ? TL_STAGE_FIRST : tl_cli_canonical_stage(cli), s));
-  s->nodes_after = tl_module_count_nodes(*m);
-  s->weights_after = tl_count_weights(*m);
-  TL_TRY(write_all(cli, *m, v, false, s));
-  if (over)
-    TL_TRY(start_over(cli, m, s));
-  if (wants(v, true)) {
-    TL_TRY(run_passes(cli, *m, TL_STAGE_AIR, s));
-    s->nodes_npu = tl_module_count_nodes(*m);
-    TL_TRY(write_all(cli, *m, v, true, s));
+static tl_status transform(tl_cli *cli, tl_conversion *c) {
+  TL_TRY(tl_conversion_run_canonical(cli, c));
+  TL_TRY(tl_conversion_write(cli, c, false));
+  if (tl_conversion_wants(&c->outputs, true)) {
+    TL_TRY(tl_conversion_run_npu(cli, c));
+    TL_TRY(tl_conversion_write(cli, c, true));
   }
-  s->module_bytes = tl_module_bytes(*m);
   TL_TRY(tl_fusion_result_write(cli));
-  TL_TRY(tl_step_files_write(cli, *m));
-  return tl_output_depfile(cli, *m, v);
+  TL_TRY(tl_step_files_write(cli, c->m));
+  return tl_output_depfile(cli, c->m, &c->outputs);
 }
 
-static void show_summary(tl_cli *cli, const tl_module *m, const tl_summary *s,
-                         const tl_output_vec *v) {
-  const char *form = tl_cli_get(cli, TL_OPTION_SUMMARY);
+static tl_status convert(tl_cli *cli, tl_conversion *c) {
+  TL_TRY(tl_conversion_load(cli, c));
+  TL_TRY(tl_output_check(cli, c->m, &c->outputs));
+  TL_TRY(tl_fusion_result_begin(cli, c->m));
+  tl_status status = transform(cli, c);
+  if (status != TL_OK) {
+    tl_output_undo(&c->outputs);
+    return status;
+  }
   tl_buf text;
   tl_buf_init(&text);
-  if (strcmp(form, "json") == 0)
-    tl_summary_json(cli, m, s, v, &text);
-  else if (strcmp(form, "text") == 0)
-    tl_summary_text(cli, m, s, v, &text);
+  tl_conversion_describe(cli, c, &text);
   tl_cli_note(cli, &text);
-}
-
-static tl_status convert(tl_cli *cli, tl_output_vec *v) {
-  tl_summary s = {0};
-  tl_module *m;
-  uint64_t start = tl_now_ns();
-  TL_TRY(tl_input_load(cli, cli->word, &m));
-  s.load_ns = tl_now_ns() - start;
-  tl_status status = tl_output_check(cli, m, v);
-  if (status == TL_OK)
-    status = tl_fusion_result_begin(cli, m);
-  if (status == TL_OK) {
-    status = transform(cli, &m, v, &s);
-    if (status != TL_OK)
-      tl_output_undo(v);
-  }
-  if (status == TL_OK)
-    show_summary(cli, m, &s, v);
-  tl_module_destroy(m);
-  return status;
+  return TL_OK;
 }
 
 tl_status tl_command_convert(tl_cli *cli) {
   TL_TRY(check_arguments(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
-  tl_output_vec outputs = {0};
-  tl_status status = tl_output_plan(cli, TL_FORMAT_AIR, &outputs);
+  bool twice = cli->settings.accelerate.text != NULL;
+  tl_conversion c = {0};
+  tl_status status = tl_output_plan(cli, TL_FORMAT_AIR, &c.outputs);
   if (status == TL_OK)
-    status = check_outputs(cli, &outputs);
+    status = twice ? tl_variants_check(cli, &c.outputs) : check_outputs(cli, &c.outputs);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_DRY_RUN))
-    show_plan(cli, &outputs);
+    show_plan(cli, &c.outputs);
   else if (status == TL_OK)
-    status = convert(cli, &outputs);
-  tl_output_release(&outputs);
+    status = twice ? tl_variants_convert(cli, &c.outputs) : convert(cli, &c);
+  tl_conversion_release(&c);
   return status;
 }

@@ -182,7 +182,7 @@ static void add_precision(tl_cli *cli, tl_buf *out) {
     tl_buf_add_z(out, "  dtypes   the model's own\n");
   else
     tl_buf_printf(out, "  dtypes   %s%s: %s\n", c->mode_name ? c->mode_name : "the model's own",
-                  tl_cli_has(cli, TL_OPTION_PRECISION_MODE) ||
+                  cli->settings.accelerate.text || tl_cli_has(cli, TL_OPTION_PRECISION_MODE) ||
                           tl_cli_has(cli, TL_OPTION_PRECISION_MODE_V2)
                       ? ""
                   : c->mode_name ? default_of(cli)

@@ -2,6 +2,7 @@
 /* Options of precision together: which mode is in force, and what may not be combined. */
 #include <stdlib.h>
 
+#include "frontend/config/accelerate.h"
 #include "frontend/config/precision.h"
 #include "frontend/config/run_config.h"
 
@@ -227,6 +228,8 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   tl_option_id by;
   *c = tl_precision_default();
   TL_TRY(find_mode(s, d, &by));
+  if (s->accelerate.text)
+    TL_TRY(tl_accelerate_modes(s, d, by));
   TL_TRY(check_chip(s, d, by));
   TL_TRY(check_mixlist(s, d, by));
   TL_TRY(read_files(s, d));
@@ -243,5 +246,7 @@ tl_status tl_resolve_precision(tl_settings *s, tl_diag *d) {
   c->lossy_casts = tl_settings_get(s, TL_OPTION_LOSSY_CAST_REMOVAL)[0] == 'g';
   c->strict_mix_low = tl_settings_has(s, TL_OPTION_STRICT_MIX_LOW);
   s->options.precision = c;
+  if (s->accelerate.text)
+    tl_accelerate_finish(s);
   return TL_OK;
 }

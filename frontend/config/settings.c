@@ -2,6 +2,7 @@
 /* Checks option values against the table and against each other. */
 #include "frontend/config/settings.h"
 
+#include "frontend/config/accelerate.h"
 #include "frontend/config/fusion_switch.h"
 #include "frontend/config/impl_modes.h"
 #include "frontend/config/precision.h"
@@ -141,7 +142,7 @@ tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const cha
   tl_sv text = tl_sv_trim(tl_sv_from(value));
   const tl_run_key *key = tl_run_key_of(id);
   bool may_be_empty = id == TL_OPTION_FUSION_SWITCH_FILE || id == TL_OPTION_PRECISION_MODE ||
-                      id == TL_OPTION_PRECISION_MODE_V2;
+                      id == TL_OPTION_PRECISION_MODE_V2 || id == TL_OPTION_ACCELERATE_TRAIN_MODE;
   if (may_be_empty && text.n == 0) /* as good as not given */
     return TL_OK;
   const char *copy;
@@ -461,6 +462,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
     TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
   TL_TRY(check_dynamic(s, d));
   TL_TRY(resolve_run_config(s, d));
+  TL_TRY(tl_resolve_accelerate(s, d));
   TL_TRY(tl_resolve_precision(s, d));
   return collect_carried(s, d, ranged);
 }

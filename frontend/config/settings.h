@@ -5,6 +5,7 @@
 #define TL_FRONTEND_CONFIG_SETTINGS_H
 
 #include "frontend/config/options.h"
+#include "ir/accelerate.h"
 #include "ir/options.h"
 #include "support/arena.h"
 #include "support/diag.h"
@@ -22,6 +23,9 @@ typedef struct tl_settings {
   tl_precision_config precision;       /* the same */
   tl_impl_config impl_modes;           /* the same */
   tl_train_config train;               /* the same */
+  tl_accelerate accelerate;            /* its text is NULL when the mode is off. Otherwise precision
+                                          is that of the low variant */
+  tl_precision_config precision_high;  /* that of the high variant */
   tl_fusion_known_fn known;            /* names of passes beyond the table; may be NULL */
   void *known_user;
 } tl_settings;

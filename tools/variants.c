@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two conversions of one model, side by side (variants.h). Both go through the whole pipeline, each
+ * with its own precision; only what leaves them is brought together. */
+#include "tools/variants.h"
+
+#include <sys/stat.h>
+
+#include "backend/weight_files.h"
+#include "frontend/config/accelerate.h"
+#include "passes/train/variants.h"
+#include "tools/conversion.h"
+#include "tools/fusion_result.h"
+#include "tools/json.h"
+#include "tools/step_files.h"
+#include "tools/switch_plan.h"
+
+enum { LOW, HIGH, N_VARIANTS };
+static const char *const variant_names[N_VARIANTS] = {"low", "high"};
+
+/* What one -o becomes beside the two models. */
+typedef struct model_set {
+  const char *plan;      /* path */
+  tl_weight_files files; /* weights that both models share */
+} model_set;
+
+typedef struct variants {
+  tl_cli *cli;
+  const tl_output_vec *wanted;
+  tl_conversion sides[N_VARIANTS]; /* outputs in the order of `wanted` */
+  model_set *sets;                 /* [wanted->n], in the settings' arena */
+  uint32_t n_sets;                 /* those that were made */
+  tl_changes changes;              /* everything that is written */
+} variants;
+
+static tl_status no_memory(tl_cli *cli) {
+  return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+}
+
+/* Length of a path up to the dot of its suffix. */
+static size_t stem_length(const char *path) {
+  tl_sv stem = tl_model_stem(path);
+  return (size_t)(stem.p - path) + stem.n;
+}
+
+/* "<stem>.<middle><suffix>" in the settings' arena; NULL when memory is out. */
+static const char *derive(tl_cli *cli, const char *path, const char *middle, const char *suffix) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add(&text, path, stem_length(path));
+  tl_buf_printf(&text, ".%s%s", middle, suffix);
+  const char *copy = text.failed ? NULL : tl_arena_copy(&cli->settings.arena, text.p, text.n);
+  tl_buf_release(&text);
+  return copy;
+}
+
+static tl_status refuse(tl_cli *cli, const char *what, const char *hint) {
+  return tl_fail(&cli->diag, TL_UNSUPPORTED,
+                 tl_at_option(&cli->settings, TL_OPTION_ACCELERATE_TRAIN_MODE), "%s\v%s", what,
+                 hint);
+}
+
+tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
+  if (strcmp(cli->word, "-") == 0)
+    return refuse(cli,
+                  "the model is read once for each variant, which standard input does not allow",
+                  "give a file");
+  if (tl_fusion_result_path(cli))
+    return refuse(cli, "a report of fusions is about one variant, and here are two",
+                  "convert once without --accelerate-train-mode for the report");
+  if (tl_step_files_wanted(cli))
+    return refuse(cli, "a report of the schedule is about one variant, and here are two",
+                  "convert once without --accelerate-train-mode for the report");
+  for (uint32_t i = 0; i < wanted->n; i++) {
+    if (strcmp(wanted->at[i].path, "-") == 0)
+      return refuse(cli, "several files are written, which standard output cannot take",
+                    "give the output a name");
+    for (uint32_t k = 0; k < i; k++) {
+      size_t n = stem_length(wanted->at[i].path);
+      if (n == stem_length(wanted->at[k].path) &&
+          memcmp(wanted->at[i].path, wanted->at[k].path, n) == 0)
+        return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                       tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                       "'%s' and '%s' would both have the plan '%.*s.switch.json'\v"
+                       "give them names that differ before the suffix",
+                       wanted->at[k].path, wanted->at[i].path, (int)n, wanted->at[i].path);
+    }
+  }
+  return TL_OK;
+}
+
+/* ---- what is to be written ------------------------------------------------------------------- */
+
+static bool shares_weights(const variants *v, const tl_output *o) {
+  bool outside = v->cli->settings.options.external_weight != TL_WEIGHTS_INSIDE;
+  return outside && (o->format == TL_FORMAT_AIR || o->format == TL_FORMAT_ONNX);
+}
+
+static tl_status plan_set(variants *v, const tl_output *o, model_set *set) {
+  tl_cli *cli = v->cli;
+  bool separate = cli->settings.options.external_weight == TL_WEIGHTS_SEPARATE;
+  tl_weight_files_init(&set->files, o->path);
+  v->n_sets++;
+  set->plan = derive(cli, o->path, "switch.json", "");
+  if (!set->plan)
+    return no_memory(cli);
+  if (!shares_weights(v, o))
+    return TL_OK;
+  tl_status status = o->format == TL_FORMAT_AIR ? tl_weight_files_for_air(&set->files, separate)
+                                                : tl_weight_files_for_onnx(&set->files);
+  return status == TL_OK ? TL_OK : no_memory(cli);
+}
+
+static tl_status plan_outputs(variants *v) {
+  tl_cli *cli = v->cli;
+  v->sets = tl_arena_calloc(&cli->settings.arena, v->wanted->n, sizeof *v->sets);
+  if (!v->sets)
+    return no_memory(cli);
+  for (uint32_t i = 0; i < v->wanted->n; i++) {
+    const tl_output *o = &v->wanted->at[i];
+    TL_TRY(plan_set(v, o, &v->sets[i]));
+    for (int side = 0; side < N_VARIANTS; side++) {
+      tl_output own = {
+          .path = derive(cli, o->path, variant_names[side], o->path + stem_length(o->path)),
+          .format = o->format,
+          .later = &v->changes,
+          .shared = shares_weights(v, o) ? &v->sets[i].files : NULL};
+      if (!own.path || !tl_output_vec_push(&v->sides[side].outputs, own))
+        return no_memory(cli);
+    }
+  }
+  return TL_OK;
+}
+
+/* Nothing that is read may be written over: models, plans, files of weights. */
+static tl_status check_paths(variants *v) {
+  tl_module *m = v->sides[LOW].m;
+  for (int side = 0; side < N_VARIANTS; side++)
+    TL_TRY(tl_output_check(v->cli, m, &v->sides[side].outputs));
+  for (uint32_t i = 0; i < v->n_sets; i++) {
+    model_set *set = &v->sets[i];
+    TL_TRY(tl_output_spares_inputs(v->cli, m, set->plan));
+    if (!set->files.combined.p)
+      continue;
+    const char *path = tl_weight_files_path(&set->files, set->files.combined);
+    TL_TRY(path ? tl_output_spares_inputs(v->cli, m, path) : no_memory(v->cli));
+  }
+  return TL_OK;
+}
+
+/* ---- both conversions ------------------------------------------------------------------------ */
+
+/* From here on the options are those of one variant. */
+static tl_status choose(variants *v, int side) {
+  return tl_accelerate_choose(&v->cli->settings, &v->cli->diag, side == LOW);
+}
+
+typedef tl_status (*step_fn)(tl_cli *cli, tl_conversion *c);
+
+static tl_status both(variants *v, step_fn step) {
+  for (int side = 0; side < N_VARIANTS; side++) {
+    TL_TRY(choose(v, side));
+    TL_TRY(step(v->cli, &v->sides[side]));
+  }
+  return TL_OK;
+}
+
+static tl_status check_alike(variants *v) {
+  return tl_variants_same_interface(&v->cli->diag, v->sides[LOW].m, v->sides[HIGH].m);
+}
+
+/* The models of one form, then the weights that they share, while both are there. */
+static tl_status write_form(variants *v, bool npu) {
+  tl_cli *cli = v->cli;
+  for (int side = 0; side < N_VARIANTS; side++) {
+    TL_TRY(choose(v, side));
+    TL_TRY(tl_conversion_write(cli, &v->sides[side], npu));
+  }
+  for (uint32_t i = 0; i < v->n_sets; i++)
+    if (tl_format_is_npu(v->wanted->at[i].format) == npu)
+      TL_TRY(tl_weight_files_write(&v->sets[i].files, &cli->diag, cli->signal, &v->changes));
+  return TL_OK;
+}
+
+static tl_status write_plans(variants *v) {
+  tl_cli *cli = v->cli;
+  for (uint32_t i = 0; i < v->n_sets; i++) {
+    tl_buf text;
+    tl_buf_init(&text);
+    tl_switch_plan_json(&cli->settings, v->sides[LOW].m, v->sides[LOW].outputs.at[i].path,
+                        v->sides[HIGH].outputs.at[i].path, &text);
+    tl_status status = tl_output_bytes(cli, v->sets[i].plan, &text, &v->changes);
+    tl_buf_release(&text);
+    TL_TRY(status);
+  }
+  return TL_OK;
+}
+
+static tl_status convert(variants *v) {
+  tl_cli *cli = v->cli;
+  TL_TRY(both(v, tl_conversion_load));
+  TL_TRY(check_paths(v));
+  TL_TRY(both(v, tl_conversion_run_canonical));
+  TL_TRY(tl_variants_observable(&cli->diag,
+                                tl_at_option(&cli->settings, TL_OPTION_ACCELERATE_TRAIN_MODE),
+                                v->sides[LOW].m, &cli->settings.accelerate));
+  TL_TRY(check_alike(v));
+  TL_TRY(write_form(v, false));
+  if (tl_conversion_wants(v->wanted, true)) {
+    TL_TRY(both(v, tl_conversion_run_npu));
+    TL_TRY(check_alike(v));
+    TL_TRY(write_form(v, true));
+  }
+  return write_plans(v);
+}
+
+/* ---- what the user hears --------------------------------------------------------------------- */
+
+static void measure(tl_output_vec *outputs) {
+  struct stat st;
+  for (uint32_t i = 0; i < outputs->n; i++)
+    if (stat(outputs->at[i].path, &st) == 0)
+      outputs->at[i].bytes = (uint64_t)st.st_size;
+}
+
+static tl_status add_text(variants *v, tl_buf *out) {
+  for (int side = 0; side < N_VARIANTS; side++) {
+    TL_TRY(choose(v, side));
+    tl_buf_printf(out, "%s: ", variant_names[side]);
+    tl_conversion_describe(v->cli, &v->sides[side], out);
+  }
+  for (uint32_t i = 0; i < v->n_sets; i++)
+    tl_buf_printf(out, "plan: %s\n", v->sets[i].plan);
+  return TL_OK;
+}
+
+static tl_status add_json(variants *v, tl_buf *out) {
+  bool first = true;
+  tl_buf_add_char(out, '{');
+  for (int side = 0; side < N_VARIANTS; side++) {
+    TL_TRY(choose(v, side));
+    tl_json_key(out, variant_names[side], &first);
+    tl_conversion_describe(v->cli, &v->sides[side], out);
+  }
+  tl_json_key(out, "plans", &first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < v->n_sets; i++) {
+    tl_buf_add_z(out, i ? ", " : "");
+    tl_json_string(out, tl_sv_from(v->sets[i].plan));
+  }
+  tl_buf_add_z(out, "]}\n");
+  return TL_OK;
+}
+
+static tl_status show_summary(variants *v) {
+  const char *form = tl_cli_get(v->cli, TL_OPTION_SUMMARY);
+  tl_buf text;
+  tl_status status = TL_OK;
+  tl_buf_init(&text);
+  for (int side = 0; side < N_VARIANTS; side++)
+    measure(&v->sides[side].outputs);
+  if (strcmp(form, "text") == 0)
+    status = add_text(v, &text);
+  else if (strcmp(form, "json") == 0)
+    status = add_json(v, &text);
+  tl_cli_note(v->cli, &text);
+  return status;
+}
+
+/* Every file that was written is a target of the rule. */
+static tl_status write_depfile(variants *v) {
+  tl_output_vec all = {0};
+  bool ok = true;
+  for (uint32_t i = 0; i < v->n_sets && ok; i++) {
+    tl_output plan = {.path = v->sets[i].plan};
+    for (int side = 0; side < N_VARIANTS && ok; side++)
+      ok = tl_output_vec_push(&all, v->sides[side].outputs.at[i]);
+    ok = ok && tl_output_vec_push(&all, plan);
+  }
+  tl_status status = ok ? tl_output_depfile(v->cli, v->sides[LOW].m, &all) : no_memory(v->cli);
+  tl_output_vec_release(&all);
+  return status;
+}
+
+tl_status tl_variants_convert(tl_cli *cli, const tl_output_vec *wanted) {
+  variants v = {.cli = cli, .wanted = wanted};
+  tl_status status = plan_outputs(&v);
+  if (status == TL_OK)
+    status = convert(&v);
+  if (status == TL_OK)
+    status = write_depfile(&v);
+  if (status == TL_OK)
+    status = tl_changes_apply(&v.changes, &cli->diag);
+  if (status != TL_OK)
+    tl_changes_undo(&v.changes);
+  else
+    status = show_summary(&v);
+  tl_changes_release(&v.changes);
+  for (uint32_t i = 0; i < v.n_sets; i++)
+    tl_weight_files_release(&v.sets[i].files);
+  for (int side = 0; side < N_VARIANTS; side++)
+    tl_conversion_release(&v.sides[side]);
+  return status;
+}
