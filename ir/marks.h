@@ -27,6 +27,8 @@ bool tl_node_asks_dump(const tl_module *m, tl_node_id n);
 #define TL_MARK_LOCAL "tailor.local"
 /* In every precision mode the node follows what feeds it, as a gray op does in mixed ones. */
 #define TL_MARK_INHERIT_DTYPE "_inherit_dtype_from_predecessor"
+/* An AllReduce of an overflow flag, to travel in the last bucket of gradients. */
+#define TL_MARK_FLAG "tailor.flag"
 
 /* Does the node carry the mark, that is, the value "1" under the key? */
 bool tl_node_has_mark(const tl_module *m, tl_node_id n, const char *key);

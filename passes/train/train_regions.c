@@ -13,34 +13,36 @@ typedef struct reader {
   tl_u32_vec values;
 } reader;
 
-static bool add_captures(reader *r, const tl_graph *body) {
-  uint32_t first = r->values.n;
-  if (!tl_graph_captures(r->m, body, &r->values))
+static bool add_captures(const tl_module *m, const tl_graph *body, tl_u32_vec *values) {
+  uint32_t first = values->n;
+  if (!tl_graph_captures(m, body, values))
     return false;
   uint32_t n = first; /* what the body of a body takes from the body is no business of ours */
-  for (uint32_t i = first; i < r->values.n; i++)
-    if (tl_value_graph(r->m, r->values.at[i]) == tl_module_main(r->m)->id)
-      r->values.at[n++] = r->values.at[i];
-  r->values.n = n;
+  for (uint32_t i = first; i < values->n; i++)
+    if (tl_value_graph(m, values->at[i]) == tl_module_main(m)->id)
+      values->at[n++] = values->at[i];
+  values->n = n;
   return true;
 }
 
-static bool read_node(reader *r, tl_node_id n) {
-  const tl_node *node = tl_node_get(r->m, n);
+bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out) {
+  const tl_node *node = tl_node_get(m, n);
   bool ok = true;
-  r->values.n = 0;
+  out->n = 0;
   for (uint32_t i = 0; i < node->n_operands && ok; i++)
-    if (tl_operand(r->m, n, i))
-      ok = tl_u32_vec_push(&r->values, tl_operand(r->m, n, i));
+    if (tl_operand(m, n, i))
+      ok = tl_u32_vec_push(out, tl_operand(m, n, i));
   for (uint32_t i = 0; i < node->n_attrs && ok; i++) {
     const tl_attr *a = &node->attrs[i];
     if (a->kind == TL_ATTR_GRAPH)
-      ok = add_captures(r, tl_graph_get(r->m, a->u.g));
+      ok = add_captures(m, tl_graph_get(m, a->u.g), out);
     for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count && ok; k++)
-      ok = add_captures(r, tl_graph_get(r->m, a->u.ids[k]));
+      ok = add_captures(m, tl_graph_get(m, a->u.ids[k]), out);
   }
   return ok;
 }
+
+static bool read_node(reader *r, tl_node_id n) { return tl_train_node_values(r->m, n, &r->values); }
 
 /* ---- what something depends on --------------------------------------------------------------- */
 
@@ -150,7 +152,7 @@ static bool look_ahead(regions *r) {
   bool ok = true;
   if (r->t->seed)
     r->marks[r->t->seed] |= AFTER_SEED;
-  TL_FOR_NODES(m, tl_module_main(m), n) {
+  TL_FOR_NODES (m, tl_module_main(m), n) {
     const tl_node *node = tl_node_get(m, n);
     uint32_t owner = TL_TRAIN_NO_OWNER;
     bool seeded = false;
@@ -192,6 +194,7 @@ tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_in
 typedef struct place {
   uint64_t hash; /* of what the node computes */
   uint32_t depth;
+  uint32_t lead; /* the input that its first operand comes from, first operand by first operand */
   tl_node_id node;
 } place;
 
@@ -200,25 +203,35 @@ static int by_place(const void *a, const void *b) {
   const place *y = b;
   if (x->depth != y->depth)
     return x->depth < y->depth ? -1 : 1;
+  if (x->lead != y->lead)
+    return x->lead < y->lead ? -1 : 1;
   if (x->hash != y->hash)
     return x->hash < y->hash ? -1 : 1;
   return x->node < y->node ? -1 : x->node > y->node; /* they compute the same */
 }
 
 /* Longest way from what is given to each node. */
-static bool find_depths(const tl_module *m, place *at, uint32_t *depth) {
+static bool find_depths(const tl_module *m, place *at, uint32_t *depth, uint32_t *lead) {
   reader r = {.m = m};
   uint32_t n_places = 0;
   bool ok = true;
-  TL_FOR_NODES(m, tl_module_main(m), n) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    lead[g->inputs.at[i]] = i + 1;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
     const tl_node *node = tl_node_get(m, n);
     uint32_t most = 0;
     ok = ok && read_node(&r, n);
     for (uint32_t i = 0; i < r.values.n; i++)
       most = depth[r.values.at[i]] > most ? depth[r.values.at[i]] : most;
-    for (uint32_t i = 0; i < node->n_results; i++)
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < r.values.n && !first; i++)
+      first = lead[r.values.at[i]];
+    for (uint32_t i = 0; i < node->n_results; i++) {
       depth[node->results + i] = most + 1;
-    at[n_places++] = (place){.depth = most, .node = n};
+      lead[node->results + i] = first;
+    }
+    at[n_places++] = (place){.depth = most, .lead = first, .node = n};
   }
   tl_u32_vec_release(&r.values);
   return ok;
@@ -229,9 +242,10 @@ tl_node_id *tl_train_canonical_order(const tl_module *m, tl_arena *arena, uint32
   uint32_t values = tl_module_value_end(m);
   place *at = calloc((size_t)g->n_nodes + 1, sizeof *at);
   uint32_t *depth = calloc(values, sizeof *depth);
+  uint32_t *lead = calloc(values, sizeof *lead);
   uint64_t *hashes = calloc(values, sizeof *hashes);
   tl_node_id *order = tl_arena_calloc(arena, (size_t)g->n_nodes + 1, sizeof *order);
-  bool ok = at && depth && hashes && order && find_depths(m, at, depth);
+  bool ok = at && depth && lead && hashes && order && find_depths(m, at, depth, lead);
   *n = g->n_nodes;
   if (ok) {
     tl_graph_value_hashes(m, g->id, hashes);
@@ -243,6 +257,7 @@ tl_node_id *tl_train_canonical_order(const tl_module *m, tl_arena *arena, uint32
   }
   free(at);
   free(depth);
+  free(lead);
   free(hashes);
   return ok ? order : NULL;
 }

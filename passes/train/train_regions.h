@@ -11,6 +11,10 @@
 tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks,
                                 uint8_t bit) TL_NODISCARD;
 
+/* Values that a node of the main graph reads, those that its bodies take from that graph included;
+ * *out is overwritten. False when memory is out. */
+bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out);
+
 /* Fills t->region and t->owner for gradients, loss and seed that are known. */
 tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t) TL_NODISCARD;
 

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Planning buckets (bucket_plan.h). */
+#include "passes/train/bucket_plan.h"
+
+#include <stdlib.h>
+
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/train/buckets.h"
+#include "passes/train/collective.h"
+#include "passes/train/setting.h"
+#include "passes/train/train_regions.h"
+
+typedef struct planner {
+  tl_pass *p;
+  tl_module *m;
+  const tl_train_config *c;
+  tl_train_info *t;
+  tl_costs costs;
+  tl_file *profile;
+  uint32_t *rank;  /* by node: 1 + place of the gradient it reduces */
+  double *finish;  /* by node: end of forward and backward work up to it */
+  uint64_t *place; /* by node: in the canonical order */
+  tl_bucket_set *set;
+} planner;
+
+static tl_status no_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+static void *table(planner *x, size_t size) {
+  return tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), size);
+}
+
+/* ---- when gradients are ready ---------------------------------------------------------------- */
+
+static tl_status time_nodes(planner *x) {
+  uint32_t n;
+  double now = 0;
+  tl_node_id *order = tl_train_canonical_order(x->m, x->p->scratch, &n);
+  x->rank = table(x, sizeof *x->rank);
+  x->finish = table(x, sizeof *x->finish);
+  x->place = table(x, sizeof *x->place);
+  if (!order || !x->rank || !x->finish || !x->place)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_train_region r = tl_train_region_of(x->t, order[i]);
+    if (r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD)
+      now += tl_cost_node(&x->costs, x->m, order[i]).us;
+    x->finish[order[i]] = now;
+    x->place[order[i]] = i;
+  }
+  for (uint32_t i = 0; i < x->t->n; i++)
+    if (x->t->grads[i].comm)
+      x->rank[x->t->grads[i].comm] = i + 1;
+  return TL_OK;
+}
+
+static double ready_of(const planner *x, tl_node_id n) {
+  const tl_train_grad *g = x->rank[n] ? &x->t->grads[x->rank[n] - 1] : NULL;
+  if (g)
+    return g->producer ? x->finish[g->producer] : 0;
+  return x->finish[n];
+}
+
+/* By readiness of gradients; what reduces none of them comes behind all that do. */
+static uint64_t order_of(const planner *x, tl_node_id n) {
+  if (x->c->grad_order == TL_GRAD_ORDER_TOPO)
+    return tl_node_get(x->m, n)->order;
+  return x->rank[n] ? x->rank[n] : UINT32_MAX + x->place[n];
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool static_bytes(const tl_module *m, tl_value_id v, uint64_t *bytes) {
+  uint64_t n;
+  return v && tl_type_elements(m, tl_value_type(m, v), &n) &&
+         tl_dtype_bytes(tl_type_dtype(m, tl_value_type(m, v)), n, bytes);
+}
+
+static bool is_reduction(const tl_module *m, tl_node_id n) {
+  return tl_node_get(m, n)->op == TL_OP_npu_hcom_HcomAllReduce;
+}
+
+static tl_status check(const planner *x, tl_node_id n) {
+  return tl_comm_check_fusion(x->m->diag, tl_node_where(x->m, n),
+                              tl_node_attr_int(x->m, n, TL_SYM_fusion, 1),
+                              tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1));
+}
+
+/* Travels with gradients although nobody asked to fuse it. */
+static bool is_flag(const planner *x, tl_node_id n) {
+  return x->c->flag_in_bucket && tl_node_has_mark(x->m, n, TL_MARK_FLAG);
+}
+
+static bool takes_part(const planner *x, tl_node_id n) {
+  uint64_t bytes;
+  const tl_module *m = x->m;
+  return tl_node_get(m, n)->n_operands == 1 && !tl_node_has_mark(m, n, TL_MARK_FUSED) &&
+         (tl_node_attr_int(m, n, TL_SYM_fusion, 1) != 0 || is_flag(x, n)) &&
+         tl_sv_is(tl_node_attr_string(m, n, TL_SYM_reduction), "sum") &&
+         static_bytes(m, tl_operand(m, n, 0), &bytes);
+}
+
+static bool same_key(const tl_module *m, tl_node_id a, tl_node_id b) {
+  return tl_sv_eq(tl_node_attr_string(m, a, TL_SYM_group),
+                  tl_node_attr_string(m, b, TL_SYM_group)) &&
+         tl_node_attr_int(m, a, TL_SYM_fusion_id, -1) ==
+             tl_node_attr_int(m, b, TL_SYM_fusion_id, -1) &&
+         tl_type_dtype(m, tl_value_type(m, tl_operand(m, a, 0))) ==
+             tl_type_dtype(m, tl_value_type(m, tl_operand(m, b, 0)));
+}
+
+/* The first member of each key stands for it. */
+static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *key) {
+  for (*key = 0; *key < keys->n; (*key)++)
+    if (same_key(x->m, keys->at[*key], n))
+      return TL_OK;
+  return tl_u32_vec_push(keys, n) ? TL_OK : no_memory(x->m);
+}
+
+static int by_order(const void *a, const void *b) {
+  const tl_bucket_member *x = a;
+  const tl_bucket_member *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  if (x->order != y->order)
+    return x->order < y->order ? -1 : 1;
+  return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static tl_status gather(planner *x, tl_u32_vec *keys) {
+  const tl_graph *g = tl_module_main(x->m);
+  uint32_t n_found = 0;
+  TL_FOR_NODES (x->m, g, n) {
+    if (is_reduction(x->m, n))
+      TL_TRY(check(x, n));
+    n_found += is_reduction(x->m, n) && takes_part(x, n);
+  }
+  x->set->at = tl_arena_calloc(x->p->scratch, (size_t)n_found + 1, sizeof *x->set->at);
+  if (!x->set->at)
+    return no_memory(x->m);
+  TL_FOR_NODES (x->m, g, n) {
+    if (!is_reduction(x->m, n) || !takes_part(x, n))
+      continue;
+    tl_bucket_member *b = &x->set->at[x->set->n++];
+    *b = (tl_bucket_member){.node = n, .order = order_of(x, n), .ready = ready_of(x, n)};
+    static_bytes(x->m, tl_operand(x->m, n, 0), &b->bytes);
+    TL_TRY(key_of(x, keys, n, &b->key));
+  }
+  if (x->set->n)
+    qsort(x->set->at, x->set->n, sizeof *x->set->at, by_order);
+  return TL_OK;
+}
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+typedef struct run {
+  const tl_bucket_member *at; /* [n] of one key */
+  uint32_t n;
+  int64_t *bytes;  /* [n] bare */
+  int64_t *padded; /* as the strategies of GE count, if asked */
+  double *ready;
+  uint32_t *ends;
+} run;
+
+typedef struct price {
+  const tl_costs *costs;
+  int64_t most;
+} price;
+
+/* Beyond the largest bucket nothing is worth it. */
+static double price_of(void *user, int64_t bytes) {
+  enum { FORBIDDEN_US = 1000000000 };
+  const price *x = user;
+  return tl_cost_collective(x->costs, TL_ALL_REDUCE, (double)bytes) +
+         (bytes > x->most ? FORBIDDEN_US : 0);
+}
+
+static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
+  price user = {&x->costs, x->c->bucket_max_bytes};
+  tl_bucket_plan plan = {.ready = r->ready,
+                         .bytes = r->bytes,
+                         .n = r->n,
+                         .most = TL_BUCKETS_MOST,
+                         .cost = price_of,
+                         .user = &user};
+  int64_t all = 0;
+  for (uint32_t i = 0; i < r->n; i++)
+    all += r->bytes[i];
+  if (user.most > 0 && all / user.most >= TL_BUCKETS_MOST / 2)
+    plan.most = (uint32_t)(2 * (all / user.most) + 1);
+  plan.most = plan.most > r->n ? r->n : plan.most;
+  return tl_buckets_auto(&plan, r->ends, m, NULL) == TL_OK ? TL_OK : no_memory(x->m);
+}
+
+static uint32_t cut_all(const run *r) {
+  for (uint32_t i = 0; i < r->n; i++)
+    r->ends[i] = i;
+  return r->n;
+}
+
+static tl_status cut(const planner *x, const run *r, tl_bucket_strategy how, uint32_t *m) {
+  const tl_train_config *c = x->c;
+  tl_diag *d = x->m->diag;
+  switch (how) {
+  case TL_BUCKETS_NONE: *m = cut_all(r); return TL_OK;
+  case TL_BUCKETS_SINGLE:
+    *m = 1;
+    r->ends[0] = r->n - 1;
+    return TL_OK;
+  case TL_BUCKETS_SIZE:
+    return tl_buckets_by_size(d, r->padded, r->n, c->bucket_sizes, c->n_bucket_sizes,
+                              c->bucket_compat_ge, r->ends, m);
+  case TL_BUCKETS_INDEX:
+    return tl_buckets_by_index(d, c->bucket_indices, c->n_bucket_indices, r->n, r->ends, m);
+  case TL_BUCKETS_BYTES:
+    *m = tl_buckets_by_bytes(r->bytes, r->n, c->bucket_first,
+                             c->bucket_cap ? c->bucket_cap : (int64_t)25 * TL_TRAIN_MIB, r->ends);
+    return TL_OK;
+  case TL_BUCKETS_COMBINE:
+    *m = tl_buckets_combine(r->bytes, r->n,
+                            c->bucket_cap ? c->bucket_cap : (int64_t)30 * TL_TRAIN_MIB,
+                            c->bucket_members, r->ends);
+    return TL_OK;
+  case TL_BUCKETS_AUTO: return cut_auto(x, r, m);
+  default: *m = tl_buckets_default(r->padded, r->n, c->bucket_compat_ge, r->ends); return TL_OK;
+  }
+}
+
+static tl_bucket_strategy strategy_of(const planner *x, const tl_bucket_member *first) {
+  if (tl_node_attr_int(x->m, first->node, TL_SYM_fusion, 1) == 2)
+    return TL_BUCKETS_SINGLE;
+  if (x->c->buckets == TL_BUCKETS_AUTO && !x->c->hw_preset)
+    return TL_BUCKETS_DEFAULT;
+  return x->c->buckets;
+}
+
+static bool fill_run(const planner *x, run *r) {
+  tl_arena *a = x->p->scratch;
+  r->bytes = tl_arena_calloc(a, r->n, sizeof *r->bytes);
+  r->padded = tl_arena_calloc(a, r->n, sizeof *r->padded);
+  r->ready = tl_arena_calloc(a, r->n, sizeof *r->ready);
+  r->ends = tl_arena_calloc(a, r->n, sizeof *r->ends);
+  if (!r->bytes || !r->padded || !r->ready || !r->ends)
+    return false;
+  for (uint32_t i = 0; i < r->n; i++) {
+    r->bytes[i] = (int64_t)r->at[i].bytes;
+    r->padded[i] = x->c->bucket_pad ? tl_bucket_padded(r->bytes[i]) : r->bytes[i];
+    r->ready[i] = r->at[i].ready;
+    if (i && r->ready[i] < r->ready[i - 1]) /* what is sent later counts as ready later */
+      r->ready[i] = r->ready[i - 1];
+  }
+  return true;
+}
+
+/* Flags are ready when all gradients are, and join the last bucket. */
+static tl_status cut_key(planner *x, uint32_t first, uint32_t n) {
+  run r = {.at = &x->set->at[first], .n = n};
+  uint32_t m = 0, bucket = 0;
+  while (r.n && is_flag(x, r.at[r.n - 1].node))
+    r.n--;
+  if (!r.n)
+    return TL_OK;
+  if (!fill_run(x, &r))
+    return no_memory(x->m);
+  TL_TRY(cut(x, &r, strategy_of(x, r.at), &m));
+  for (uint32_t i = 0; i < n; i++) {
+    x->set->at[first + i].bucket = bucket;
+    if (bucket + 1 < m && r.ends[bucket] == i)
+      bucket++;
+  }
+  return TL_OK;
+}
+
+static tl_status cut_keys(planner *x) {
+  tl_bucket_set *s = x->set;
+  for (uint32_t i = 0, n; i < s->n; i += n) {
+    for (n = 1; i + n < s->n && s->at[i + n].key == s->at[i].key;)
+      n++;
+    TL_TRY(cut_key(x, i, n));
+  }
+  return TL_OK;
+}
+
+/* ---- members that depend on each other ------------------------------------------------------- */
+
+typedef struct dependence {
+  uint64_t *own;    /* by node: 1 + order of a member */
+  uint64_t *latest; /* by node: 1 + the greatest order of members it depends on */
+  tl_u32_vec values;
+} dependence;
+
+static tl_status look_for_members(planner *x, dependence *d) {
+  tl_module *m = x->m;
+  for (uint32_t i = 0; i < x->set->n; i++)
+    d->own[x->set->at[i].node] = x->set->at[i].order + 1;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    uint64_t latest = 0;
+    if (!tl_train_node_values(m, n, &d->values))
+      return no_memory(m);
+    for (uint32_t i = 0; i < d->values.n; i++) {
+      tl_node_id from = tl_value_producer(m, d->values.at[i]);
+      uint64_t at = from ? (d->own[from] > d->latest[from] ? d->own[from] : d->latest[from]) : 0;
+      latest = at > latest ? at : latest;
+    }
+    for (tl_control_id c = tl_node_get(m, n)->control_in; c; c = tl_control_get(m, c)->next_in) {
+      tl_node_id from = tl_control_get(m, c)->from;
+      uint64_t at = d->own[from] > d->latest[from] ? d->own[from] : d->latest[from];
+      latest = at > latest ? at : latest;
+    }
+    d->latest[n] = latest;
+  }
+  return TL_OK;
+}
+
+/* A bucket ends before a member that depends on anything sent since the bucket began: that keeps
+ * the graph acyclic whatever the other keys do. */
+static tl_status split(planner *x, const dependence *d) {
+  tl_bucket_set *s = x->set;
+  uint32_t more = 0;
+  for (uint32_t i = 0, start = 0; i < s->n; i++) {
+    tl_bucket_member *b = &s->at[i];
+    uint64_t latest = d->latest[b->node];
+    if (latest > b->order + 1)
+      return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-BKT-ORDER", tl_node_where(x->m, b->node),
+                          "the order of gradients has it before one that it depends on");
+    if (!i || b->key != s->at[i - 1].key)
+      more = 0;
+    b->bucket += more;
+    if (!i || b->key != s->at[i - 1].key || b->bucket != s->at[i - 1].bucket) {
+      start = i;
+    } else if (latest > s->at[start].order) {
+      tl_warn_code(x->m->diag, "W-BKT-SPLIT", tl_node_where(x->m, b->node),
+                   "depends on an AllReduce of its bucket: the bucket ends before it");
+      start = i;
+      more++;
+      b->bucket++;
+    }
+  }
+  return TL_OK;
+}
+
+static tl_status split_dependent(planner *x) {
+  dependence d = {.own = table(x, sizeof *d.own), .latest = table(x, sizeof *d.latest)};
+  tl_status status = d.own && d.latest ? look_for_members(x, &d) : no_memory(x->m);
+  if (status == TL_OK)
+    status = split(x, &d);
+  tl_u32_vec_release(&d.values);
+  return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tl_status plan(planner *x, tl_u32_vec *keys) {
+  TL_TRY(time_nodes(x));
+  TL_TRY(gather(x, keys));
+  if (!x->set->n)
+    return TL_OK;
+  TL_TRY(cut_keys(x));
+  return split_dependent(x);
+}
+
+tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_set *out) {
+  planner x = {.p = p, .m = m, .c = p->options->train, .t = t, .set = out};
+  tl_u32_vec keys = {0};
+  *out = (tl_bucket_set){NULL, 0};
+  TL_TRY(tl_train_costs(m->diag, x.c, tl_options_chip(p->options), &x.costs, &x.profile));
+  tl_status status = plan(&x, &keys);
+  tl_u32_vec_release(&keys);
+  tl_costs_release(&x.costs);
+  tl_file_close(x.profile);
+  return status;
+}
+
+uint32_t tl_bucket_length(const tl_bucket_set *set, uint32_t first) {
+  uint32_t n = 1;
+  while (first + n < set->n && set->at[first + n].key == set->at[first].key &&
+         set->at[first + n].bucket == set->at[first].bucket)
+    n++;
+  return n;
+}
