@@ -443,6 +443,7 @@ static void move_result(looping *l, tl_value_id old, tl_value_id made) {
     return;
   tl_value_get(l->m, made)->name = tl_value_get(l->m, old)->name;
   tl_value_set_name(l->m, old, 0);
+  tl_value_move_roles(l->m, old, made);
   tl_value_replace_uses(l->m, old, made);
 }
 
@@ -491,12 +492,14 @@ static tl_status replace(looping *l) {
   return TL_OK;
 }
 
-static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *pinned) {
+/* A training state may be what the loop ends with: the While ends with it then. */
+static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n) {
+  const tl_pinned none = {0};
   looping l = {.p = p, .m = m};
   tl_status status = TL_OK;
   l.k = tl_maker_before(m, n);
   tl_arena_mark mark = tl_arena_save(p->scratch);
-  if (tl_loop_read(m, pinned, n, &l.f) && find_captures(&l) && can_say(&l) &&
+  if (tl_loop_read(m, &none, n, &l.f) && find_captures(&l) && can_say(&l) &&
       tl_pass_may_rewrite(p))
     status = replace(&l);
   else if (l.k.no_memory)
@@ -512,17 +515,15 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *
 /* Inner loops first (graphs are numbered outside in): what they capture from further out is then an
  * operand of theirs, which the loops around them capture in turn. */
 tl_status tl_pass_loop_to_while(tl_pass *p, tl_module *m) {
-  tl_pinned pinned;
   if (m->graphs.n == 1)
     return TL_OK;
-  TL_TRY(tl_pinned_find(p, m, &pinned));
   for (uint32_t id = m->graphs.n; id > 0; id--) {
     const tl_graph *g = tl_graph_get(m, id);
     if (g->erased)
       continue;
     TL_FOR_NODES(m, g, n)
       if (tl_node_get(m, n)->op == TL_OP_Loop)
-        TL_TRY(visit(p, m, n, &pinned));
+        TL_TRY(visit(p, m, n));
   }
   return TL_OK;
 }

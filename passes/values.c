@@ -24,6 +24,20 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   return TL_OK;
 }
 
+void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].output == from)
+      m->states.at[i].output = to;
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    if (m->gradients.at[i].grad == from)
+      m->gradients.at[i].grad = to;
+    if (m->gradients.at[i].indices == from)
+      m->gradients.at[i].indices = to;
+  }
+  if (m->loss == from)
+    m->loss = to;
+}
+
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v) {
   tl_node_id ret = tl_graph_get(m, tl_value_graph(m, v))->ret;
   TL_FOR_USES(m, v, u)

@@ -19,6 +19,10 @@ static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
   return v < pinned->n && pinned->at[v];
 }
 
+/* What the module says of `from` it says of `to` from now on: that it is the next value of a state,
+ * a gradient, the loss. O(states + gradients). */
+void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to);
+
 /* True when v is an output of the graph it belongs to. O(uses). */
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 
