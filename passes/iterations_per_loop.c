@@ -4,15 +4,15 @@
  *
  * Requires:  states declared (train-detect); runs behind every pass that rewrites the step.
  * Keeps:     names of inputs and outputs, nodes of the step with their names, control edges.
- * After:     inputs that are no state and have no default have K values, along a new first axis, one
- *            for each step; outputs that are no state are those of the last step; the loss of every
- *            step stands in a further output, LOSS.steps.
- * Errors:    E-LOOP-DATA: an input or output that is no tensor, or has too many dims.
- * Cost:      O(nodes + edges).
- * Tests:     tests/golden/iterations-per-loop/, tests/train/loop_steps.py */
+ * After:     inputs that are no state and have no default have K values, along a new first axis,
+ * one for each step; outputs that are no state are those of the last step; the loss of every step
+ * stands in a further output, LOSS.steps. Errors:    E-LOOP-DATA: an input or output that is no
+ * tensor, or has too many dims. Cost:      O(nodes + edges). Tests:
+ * tests/golden/iterations-per-loop/, tests/train/loop_steps.py */
 #include "ir/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
+#include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/values.h"
 
@@ -26,6 +26,7 @@ typedef struct stepping {
   tl_copier c;
   tl_u32_vec steps;   /* nodes of the step, in order */
   tl_u32_vec copies;  /* theirs in the body */
+  tl_u32_vec next;    /* outputs of states */
   tl_u32_vec stacked; /* outputs that are no states, each once */
   tl_u32_vec results; /* of the body: condition, states, stacked */
 } stepping;
@@ -87,8 +88,10 @@ static tl_status read_step(stepping *s) {
     TL_TRY(check_tensor(s, v));
     ok = ok && tl_u32_vec_push(&s->stacked, v);
   }
+  for (uint32_t i = 0; i < m->states.n; i++)
+    ok = ok && tl_u32_vec_push(&s->next, m->states.at[i].output);
   TL_FOR_NODES(m, s->g, n)
-    ok = ok && tl_u32_vec_push(&s->steps, n);
+  ok = ok && tl_u32_vec_push(&s->steps, n);
   return ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }
 
@@ -140,11 +143,12 @@ static void note_copy(void *user, tl_node_id copy) {
   s->inner.no_memory = s->inner.no_memory || !tl_u32_vec_push(&s->copies, copy);
 }
 
-/* What a body gives must be made there: an input or constant of the graph around goes through an
- * Identity. */
+/* What a body gives must be made there, and is given once: an input or constant of the graph around,
+ * or a value that was given already, goes through an Identity. */
 static void add_result(stepping *s, tl_value_id old) {
   tl_value_id v = tl_copy_of(&s->c, old);
-  if (!tl_maker_failed(&s->inner) && tl_value_graph(s->m, v) != s->body)
+  bool outside = !tl_maker_failed(&s->inner) && tl_value_graph(s->m, v) != s->body;
+  if (outside || has(&s->results, v))
     v = tl_make(&s->inner, TL_OP_Identity, v, TL_NO_VALUE, TL_NO_VALUE);
   s->inner.no_memory = s->inner.no_memory || !tl_u32_vec_push(&s->results, v);
 }
@@ -197,8 +201,13 @@ static tl_node_id append_loop(stepping *s, tl_maker *k) {
   operands[0] = trips;
   for (uint32_t i = 0; i < m->states.n; i++)
     operands[2 + i] = m->states.at[i].input;
-  tl_node_spec spec = {.op = TL_OP_Loop, .name = name, .operands = operands, .n_operands = n_in,
-                       .attrs = &body, .n_attrs = 1, .n_results = m->states.n + s->stacked.n};
+  tl_node_spec spec = {.op = TL_OP_Loop,
+                       .name = name,
+                       .operands = operands,
+                       .n_operands = n_in,
+                       .attrs = &body,
+                       .n_attrs = 1,
+                       .n_results = m->states.n + s->stacked.n};
   tl_node_id loop = tl_graph_append(m, s->g->id, &spec);
   k->no_memory = !loop;
   if (loop)
@@ -206,14 +215,20 @@ static tl_node_id append_loop(stepping *s, tl_maker *k) {
   return loop;
 }
 
-/* `made` takes the place of `old`, which leaves the graph: its name, and what the module says of
- * it. */
-static void succeed(tl_module *m, tl_value_id old, tl_value_id made) {
+/* `made` takes the place of `old`: the name of a result, and what the module says of it. An input
+ * or constant stays as it is, and what a step leaves of it has another name. */
+static bool succeed(tl_module *m, tl_value_id old, tl_value_id made) {
+  if (!tl_value_producer(m, old)) {
+    tl_symbol name = tl_module_fresh_name(m, tl_value_name(m, old));
+    tl_value_get(m, made)->name = name;
+    return name != TL_NO_SYMBOL;
+  }
   tl_value_get(m, made)->name = tl_value_get(m, old)->name;
   tl_value_get(m, made)->extra = tl_value_get(m, old)->extra;
   tl_value_get(m, old)->name = 0;
   tl_value_get(m, old)->extra = 0;
   tl_value_move_roles(m, old, made);
+  return true;
 }
 
 /* What stacked value i was in the last step; the loss of all steps is an output, too. */
@@ -236,8 +251,13 @@ static void make_last(stepping *s, tl_maker *k, uint32_t i, tl_value_id all, tl_
     tl_value_set_name(m, all, symbol);
     k->no_memory = k->no_memory || symbol == TL_NO_SYMBOL || !tl_u32_vec_push(outputs, all);
   }
-  succeed(m, old, last);
+  k->no_memory = k->no_memory || !succeed(m, old, last);
   s->stacked.at[i] = last;
+}
+
+static bool name_state(tl_module *m, uint32_t i, tl_value_id v) {
+  tl_value_get(m, v)->name = tl_module_fresh_name(m, tl_value_name(m, m->states.at[i].input));
+  return tl_value_get(m, v)->name != TL_NO_SYMBOL;
 }
 
 /* The outputs of the graph, by what takes their place, and the losses of all steps behind them. */
@@ -248,12 +268,13 @@ static tl_status set_outputs(stepping *s, tl_maker *k, tl_node_id loop) {
   uint32_t n_states = m->states.n;
   bool ok = true;
   for (uint32_t i = 0; i < n_states && ok; i++) {
-    tl_value_id old = m->states.at[i].output;
-    ok = tl_map_set(&heirs, old, tl_result(m, loop, i));
-    if (tl_value_producer(m, old))
-      succeed(m, old, tl_result(m, loop, i));
-    else /* a state that no step changes */
-      m->states.at[i].output = tl_result(m, loop, i);
+    tl_value_id made = tl_result(m, loop, i);
+    uint32_t other;
+    if (tl_map_find(&heirs, s->next.at[i], &other)) /* two states that become the same */
+      ok = name_state(m, i, made);
+    else
+      ok = tl_map_set(&heirs, s->next.at[i], made) && succeed(m, s->next.at[i], made);
+    m->states.at[i].output = made;
   }
   for (uint32_t i = 0; i < s->stacked.n && ok && !tl_maker_failed(k); i++) {
     tl_value_id old = s->stacked.at[i];
@@ -298,7 +319,7 @@ static void move_names(stepping *s) {
 
 static tl_status take_over(stepping *s) {
   tl_module *m = s->m;
-  tl_maker k = {.m = m, .graph = s->g->id, .base = tl_module_intern(m, TL_SV("iterations_per_loop"))};
+  tl_maker k = {.m = m, .graph = s->g->id, .base = tl_module_intern(m, TL_SV("steps"))};
   tl_node_id loop = append_loop(s, &k);
   if (!loop)
     return tl_maker_status(&k);
@@ -325,15 +346,10 @@ static tl_status make_loop(stepping *s) {
   return take_over(s);
 }
 
-/* Is the graph a loop of steps already? */
-static bool is_looped(const tl_module *m) {
-  tl_node_id n = m->states.n ? tl_value_producer(m, m->states.at[0].output) : TL_NO_NODE;
-  return n && (tl_node_get(m, n)->op == TL_OP_Loop || tl_node_get(m, n)->op == TL_OP_tl_While);
-}
-
 tl_status tl_pass_iterations_per_loop(tl_pass *p, tl_module *m) {
   stepping s = {.p = p, .m = m, .g = tl_module_main(m)};
-  if (!tl_train_is_on(p->options) || p->options->train->iterations_per_loop == 1 || is_looped(m))
+  if (!tl_train_is_on(p->options) || p->options->train->iterations_per_loop == 1 ||
+      tl_is_loop_of_steps(m))
     return TL_OK;
   s.k = p->options->train->iterations_per_loop;
   if (m->states.n == 0) {
@@ -346,6 +362,7 @@ tl_status tl_pass_iterations_per_loop(tl_pass *p, tl_module *m) {
     status = make_loop(&s);
   tl_u32_vec_release(&s.steps);
   tl_u32_vec_release(&s.copies);
+  tl_u32_vec_release(&s.next);
   tl_u32_vec_release(&s.stacked);
   tl_u32_vec_release(&s.results);
   return status == TL_OK && p->changed ? tl_infer_module(m) : status;

@@ -47,3 +47,8 @@ bool tl_loop_counts_only(const tl_module *m, const tl_loop_form *l) {
   const tl_tensor *t = v ? tl_value_constant(m, v) : NULL;
   return v == l->body->inputs.at[1] || (t && tl_tensor_int_at(m, t, 0, &value) && value != 0);
 }
+
+bool tl_is_loop_of_steps(const tl_module *m) {
+  tl_node_id n = m->states.n ? tl_value_producer(m, m->states.at[0].output) : TL_NO_NODE;
+  return n && (tl_node_get(m, n)->op == TL_OP_Loop || tl_node_get(m, n)->op == TL_OP_tl_While);
+}

@@ -4,7 +4,7 @@
  * Requires:  select has run; captures of If bodies explicit.   Keeps: order, names, types, values.
  * After:     every node is npu::Type with operands in port order (absent ones TL_NO_VALUE) and
  *            attributes of the prototype's kinds, or the pass has failed and listed every node that
- *            cannot be (the module is then to be discarded). No input has a default value.
+ *            cannot be (the module is then to be discarded). No input but states has a default value.
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"
@@ -281,9 +281,17 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   return tl_pass_may_rewrite(l->pass) ? rewrite(l, f, attrs, keep) : TL_OK;
 }
 
+/* A training state stays an input: its default is what it is before the first step. */
+static bool starts_state(const tl_module *m, tl_value_id v) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].input == v)
+      return true;
+  return false;
+}
+
 static tl_status lower_graph(lowering *l, tl_graph *g, attr_vec *attrs) {
   for (uint32_t i = g->inputs.n; i-- > 0;)
-    if (tl_value_get(l->m, g->inputs.at[i])->tensor)
+    if (tl_value_get(l->m, g->inputs.at[i])->tensor && !starts_state(l->m, g->inputs.at[i]))
       TL_TRY(tl_graph_freeze_input(l->m, g->inputs.at[i]));
   TL_FOR_NODES(l->m, g, n) {
     tl_arena_mark mark = tl_arena_save(&l->lists);

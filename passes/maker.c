@@ -72,7 +72,7 @@ tl_value_id tl_make_node(tl_maker *k, const tl_node_spec *wanted) {
   if (!n)
     return no_memory(k);
   tl_node_get(k->m, n)->scope = tl_node_get(k->m, k->like)->scope;
-  tl_node_get(k->m, n)->stream = tl_node_get(k->m, k->like)->stream;
+  tl_node_get(k->m, n)->stream = k->like ? tl_node_get(k->m, k->like)->stream : -1;
   return tl_maker_infer(k, n) ? tl_result(k->m, n, 0) : TL_NO_VALUE;
 }
 

@@ -13,7 +13,7 @@ typedef struct tl_maker {
   tl_module *m;
   tl_graph_id graph;
   tl_node_id before; /* new nodes go in front of it; TL_NO_NODE: at the end of the graph */
-  tl_node_id like;   /* new nodes take over its scope and stream */
+  tl_node_id like;   /* new nodes take over its scope and stream; TL_NO_NODE: they have none */
   tl_symbol base;    /* new values are called after this, the first named result of `like` */
   bool no_memory;
   bool clash;        /* shapes or dtypes of new nodes contradict each other; not reported */

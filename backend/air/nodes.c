@@ -84,8 +84,8 @@ static void encode_const_flags(tl_air *a) {
   size_t at = any ? tl_encode_open(&a->buf, TL_NODE_INPUT_CONST) : 0;
   for (uint32_t i = 0; i < a->inputs.n; i++)
     if (a->inputs.at[i].value)
-      tl_encode_varint(&a->buf, tl_value_get(a->m, a->inputs.at[i].value)->kind ==
-                                    TL_VALUE_CONSTANT);
+      tl_encode_varint(&a->buf,
+                       tl_value_get(a->m, a->inputs.at[i].value)->kind == TL_VALUE_CONSTANT);
   if (any)
     tl_encode_close(&a->buf, at);
 }
@@ -152,8 +152,10 @@ static void input_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_r
     bool dynamic = p->kind == TL_PORT_VARIADIC;
     uint32_t count = dynamic ? dynamic_count(a, node, op, row, port, used) : 1;
     for (uint32_t i = 0; i < count; i++)
-      add_slot(a, &a->inputs, (tl_slot){.value = tl_operand(a->m, n, used++), .port = p->name,
-                                        .index = dynamic ? (int32_t)i : -1});
+      add_slot(a, &a->inputs,
+               (tl_slot){.value = tl_operand(a->m, n, used++),
+                         .port = p->name,
+                         .index = dynamic ? (int32_t)i : -1});
   }
 }
 
@@ -184,9 +186,11 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
     for (uint32_t i = 0; i < count; i++) {
       tl_value_id v = tl_result(a->m, n, used++);
       bool typed = tl_value_type(a->m, v) != TL_NO_TYPE;
-      add_slot(a, &a->outputs, (tl_slot){.value = v, .port = p->name,
-                                         .index = dynamic ? (int32_t)i : -1,
-                                         .dtype = typed ? 0 : likely_dtype(a, n, op, p)});
+      add_slot(a, &a->outputs,
+               (tl_slot){.value = v,
+                         .port = p->name,
+                         .index = dynamic ? (int32_t)i : -1,
+                         .dtype = typed ? 0 : likely_dtype(a, n, op, p)});
     }
   }
 }
@@ -195,11 +199,11 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
 static void opaque_slots(tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_operands; i++)
-    add_slot(a, &a->inputs, (tl_slot){.value = tl_operand(a->m, n, i), .port = "x",
-                                      .index = (int32_t)i});
+    add_slot(a, &a->inputs,
+             (tl_slot){.value = tl_operand(a->m, n, i), .port = "x", .index = (int32_t)i});
   for (uint32_t i = 0; i < node->n_results; i++)
-    add_slot(a, &a->outputs, (tl_slot){.value = node->results + i, .port = "y",
-                                       .index = (int32_t)i});
+    add_slot(a, &a->outputs,
+             (tl_slot){.value = node->results + i, .port = "y", .index = (int32_t)i});
 }
 
 static void add_slot_names(tl_air *a, bool output) {
@@ -207,9 +211,11 @@ static void add_slot_names(tl_air *a, bool output) {
   if (n == 0)
     return;
   add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_key" : "_input_name_key"),
-                          .kind = TL_ENTRY_NAMES, .output = output});
+                          .kind = TL_ENTRY_NAMES,
+                          .output = output});
   add_entry(a, (tl_entry){.key = tl_sv_from(output ? "_output_name_value" : "_input_name_value"),
-                          .kind = TL_ENTRY_POSITIONS, .u.count = n});
+                          .kind = TL_ENTRY_POSITIONS,
+                          .u.count = n});
 }
 
 static void add_const_entry(tl_air *a) {
@@ -231,11 +237,13 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     tl_sv list = tl_trace_get(a->m, n, lists[i]);
     if (list.n)
-      add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(lists[i])), .kind = TL_ENTRY_TRACE,
+      add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(lists[i])),
+                              .kind = TL_ENTRY_TRACE,
                               .u.value = list});
   }
   if (tl_trace_get(a->m, n, TL_TRACE_MULTI).n)
-    add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_MULTI)), .kind = TL_ENTRY_ATTR,
+    add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_MULTI)),
+                            .kind = TL_ENTRY_ATTR,
                             .u.attr = &yes});
   return true;
 }
@@ -260,7 +268,8 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)
     if (node->attrs[i].kind != TL_ATTR_GRAPH)
-      add_entry(a, (tl_entry){.key = tl_sym(a->m, node->attrs[i].name), .kind = TL_ENTRY_ATTR,
+      add_entry(a, (tl_entry){.key = tl_sym(a->m, node->attrs[i].name),
+                              .kind = TL_ENTRY_ATTR,
                               .u.attr = &node->attrs[i]});
   if (!row || row->variadic_in)
     add_slot_names(a, false);
@@ -271,7 +280,8 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
   if (trace_entries(a, n))
     return;
   tl_sv origin = node->name ? tl_sym(a->m, node->name) : a->node_names[n];
-  add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)), .kind = TL_ENTRY_ORIGIN,
+  add_entry(a, (tl_entry){.key = tl_sv_from(tl_trace_key(TL_TRACE_NAMES)),
+                          .kind = TL_ENTRY_ORIGIN,
                           .u.value = origin});
 }
 
@@ -312,6 +322,48 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   encode_subgraphs(a, n, op);
 }
 
+/* Weights in the message, or beside it with a value that has only its desc. */
+static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
+  const tl_air_weight *w = NULL;
+  if (a->weight_of && a->weight_of[v])
+    w = &a->weights.at[a->weight_of[v] - 1];
+  add_entry(a, (tl_entry){.key = TL_SV("value"),
+                          .kind = w ? TL_ENTRY_DATA_DESC : TL_ENTRY_DATA,
+                          .format = a->formats[v],
+                          .u.tensor = t});
+  if (!w)
+    return;
+  add_int(a, TL_SV("length"), (int64_t)t->bytes);
+  add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
+}
+
+/* A training state says where its next value comes from, what it is before the first step, and
+ * which side it lives on. */
+static void state_entries(tl_air *a, tl_value_id v) {
+  const tl_tensor *t =
+      tl_value_get(a->m, v)->tensor ? tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor) : NULL;
+  const tl_train_config *train = a->options->train;
+  for (uint32_t i = 0; i < a->m->states.n; i++) {
+    const tl_state *state = &a->m->states.at[i];
+    if (state->input != v)
+      continue;
+    add_entry(a, (tl_entry){.key = TL_SV("_tailor_state"),
+                            .kind = TL_ENTRY_STRING,
+                            .u.value = tl_value_name(a->m, state->output)});
+    if (train)
+      add_entry(a, (tl_entry){.key = TL_SV("_variable_placement"),
+                              .kind = TL_ENTRY_STRING,
+                              .u.value = train->variable_placement == TL_PLACE_HOST
+                                             ? TL_SV("Host")
+                                             : TL_SV("Device")});
+    if (t && a->weight_of && a->weight_of[v])
+      add_int(a, TL_SV("offset"), (int64_t)a->weights.at[a->weight_of[v] - 1].offset);
+    if (t)
+      const_entries(a, v, t);
+    return;
+  }
+}
+
 void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) {
   tl_value_id v = g->inputs.at[index];
   const tl_air_row *row = tl_air_row_get(a, TL_OP_npu_Data);
@@ -323,25 +375,13 @@ void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) 
     add_int(a, TL_SV("_parent_node_index"), (int64_t)outer - g->inputs.n + index);
   }
   add_int(a, TL_SV("index"), index);
+  state_entries(a, v);
   encode_head(a, a->value_names[v], TL_SV("Data"));
   tl_encode_bytes(&a->buf, TL_NODE_INPUT, TL_SV(""));
   tl_air_entries(a, row);
   encode_numbers(a, id);
   encode_value_desc(a, TL_NODE_INPUT_DESC, v, &extra);
   encode_value_desc(a, TL_NODE_OUTPUT_DESC, v, &extra);
-}
-
-/* Weights in the message, or beside it with a value that has only its desc. */
-static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
-  const tl_air_weight *w = NULL;
-  if (a->weight_of && a->weight_of[v])
-    w = &a->weights.at[a->weight_of[v] - 1];
-  add_entry(a, (tl_entry){.key = TL_SV("value"), .kind = w ? TL_ENTRY_DATA_DESC : TL_ENTRY_DATA,
-                          .format = a->formats[v], .u.tensor = t});
-  if (!w)
-    return;
-  add_int(a, TL_SV("length"), (int64_t)t->bytes);
-  add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
 }
 
 static void file_constant(tl_air *a, tl_value_id v, const tl_tensor *t, int64_t id) {
@@ -396,8 +436,9 @@ void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id) {
   bool body = g->kind == TL_GRAPH_BODY;
   start(a);
   for (uint32_t i = 0; i < n; i++)
-    add_slot(a, &a->inputs, (tl_slot){.value = tl_graph_output(a->m, g, i), .port = "__input",
-                                      .index = (int32_t)i});
+    add_slot(
+        a, &a->inputs,
+        (tl_slot){.value = tl_graph_output(a->m, g, i), .port = "__input", .index = (int32_t)i});
   add_slot_names(a, false);
   add_const_entry(a);
   encode_head(a, a->node_names[g->ret], TL_SV("NetOutput"));

@@ -6,19 +6,25 @@
 
 enum { SPLIT_BYTES = 1024 };
 
-/* Every used constant above the size that stays inside. */
+static tl_status collect_value(tl_air *a, tl_value_id v, uint64_t above) {
+  const tl_value *value = v ? tl_value_get(a->m, v) : NULL;
+  bool used = value && value->n_uses && value->tensor;
+  const tl_tensor *t = used ? tl_tensor_get(a->m, value->tensor) : NULL;
+  tl_air_weight w = {.tensor = t, .value = v};
+  if (t && t->bytes > above && !tl_weight_vec_push(&a->weights, w))
+    return tl_air_no_memory(a);
+  return TL_OK;
+}
+
+/* Every used constant, and first value of a state, above the size that stays inside. */
 static tl_status collect(tl_air *a, uint64_t above) {
   a->weights.n = 0;
   for (uint32_t i = 0; i < a->graphs.n; i++) {
     const tl_graph *g = tl_graph_get(a->m, a->graphs.at[i]);
-    for (uint32_t k = 0; k < g->constants.n; k++) {
-      tl_value_id v = g->constants.at[k];
-      const tl_value *value = v ? tl_value_get(a->m, v) : NULL;
-      const tl_tensor *t = value && value->n_uses ? tl_tensor_get(a->m, value->tensor) : NULL;
-      tl_air_weight w = {.tensor = t, .value = v};
-      if (t && t->bytes > above && !tl_weight_vec_push(&a->weights, w))
-        return tl_air_no_memory(a);
-    }
+    for (uint32_t k = 0; k < g->inputs.n; k++)
+      TL_TRY(collect_value(a, g->inputs.at[k], above));
+    for (uint32_t k = 0; k < g->constants.n; k++)
+      TL_TRY(collect_value(a, g->constants.at[k], above));
   }
   return TL_OK;
 }
