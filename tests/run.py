@@ -198,6 +198,13 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
+    def loop_steps(self):
+        """several steps in a loop against as many runs of the step"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/train/loop_steps.py', '--tailor', self.tool('gcc'),
+                        '--steps', '2', *(['--ort', ort] if there else [])])
+
     def hostile(self):
         """malformed and malicious inputs, sanitized"""
         return counted([PYTHON, 'tests/hostile/run.py', '--tailor', self.tool('asan')])
@@ -306,8 +313,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
-         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'step_files', 'determinism',
-         'emulation', 'fuzz']
+         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'step_files', 'loop_steps',
+         'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

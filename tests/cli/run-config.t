@@ -74,6 +74,31 @@ $ tailor opt m.tir --run-config=list.json
 ? 1
 
 # What the model carries: keys of the runtime under GE's names, the others as they are in force.
-$ printf '{"NPURunConfig": {"hccl_timeout": 600, "jit_compile": "auto", "external_weight": true, "memory_config": {"static_memory_policy": 2}, "dump_config": {"enable_dump": true, "dump_path": "dump", "dump_step": "0|5|10-20"}, "profiling_config": {"enable_profiling": true, "profiling_options": {"output": "p", "task_trace": "on"}}, "auto_tune_mode": "RL,GA"}, "NPUOptimizer": {"opt": "Adam", "loss_scale_manager": {"type": "FixedLossScaleManager", "loss_scale": 1024}, "is_loss_scale": true}}' > all.json
-$ tailor convert m.tir -o m.air --run-config=all.json --soc-version=Ascend910A 2>&1 | grep -E 'recorded|dtypes'
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w_new = Sub(%%w, %%d)\n}\n' >sgd.tir
+$ printf '{"NPURunConfig": {"hccl_timeout": 600, "jit_compile": "auto", "external_weight": true, "memory_config": {"static_memory_policy": 2}, "dump_config": {"enable_dump": true, "dump_path": "dump", "dump_step": "0|5|10-20"}, "profiling_config": {"enable_profiling": true, "profiling_options": {"output": "p", "task_trace": "on"}}, "auto_tune_mode": "RL,GA"}}' > all.json
+$ tailor convert sgd.tir -o m.air --run-config=all.json --soc-version=Ascend910A 2>&1 | grep -E 'recorded|dtypes'
+>   dtypes   allow_fp32_to_fp16, the default of the run configuration: f16 where an op has nothing else, and in matrix ops
+>   recorded ge.socVersion = Ascend910A
+>   recorded ge.jit_compile = 2
+>   recorded ge.exec.staticMemoryPolicy = 2
+>   recorded ge.externalWeight = 1
+>   recorded ge.exec.enableDump = 1
+>   recorded ge.exec.dumpPath = dump
+>   recorded ge.exec.dumpStep = 0|5|10-20
+>   recorded ge.exec.profilingMode = 1
+>   recorded ge.exec.profilingOptions = {"output":"p","task_trace":"on"}
+>   recorded ge.exec.hcclExecuteTimeOut = 544
+>   recorded 47 values of the run configuration (tailor.run.*)
+# Keys, for people and for tools.
+$ tailor options hccl_timeout
+>   hccl_timeout  int 0..2147483647 (default: 1800); runtime; ge.exec.hcclExecuteTimeOut
+>       seconds a collective may take; 0: no limit. Chips of the first generation count in units of 68, from 68 to 17340
+$ tailor options is_loss_scal
+! tailor: error: 'is_loss_scal' is no key of a run configuration [E-OPT-UNKNOWN]
+!   hint: did you mean 'is_loss_scale'?
 ? 1
+$ tailor options --json | head -4
+> [
+>  {"section": "NPURunConfig", "name": "graph_run_mode", "option": "graph-run-mode", "type": "int", "values": "0..1", "default": "1", "consumer": "compiler, runtime", "ge": "ge.graphRunMode", "help": "0: a graph for inference, the passes of training graphs do nothing; 1: for training"},
+>  {"section": "NPURunConfig", "name": "session_device_id", "option": "session-device-id", "type": "int", "values": "0..2147483647", "default": "", "consumer": "runtime", "ge": "ge.session_device_id", "help": "device of the session, before ASCEND_DEVICE_ID"},
+>  {"section": "NPURunConfig", "name": "distribute", "option": "distribute", "type": "object", "values": "JSON", "default": "", "consumer": "host framework", "ge": "", "help": "strategy of parameter servers; needs mix_compile_mode, as its cluster does"},

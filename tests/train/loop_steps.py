@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""iterations-per-loop in numbers: one run of the model with K steps in a loop gives what K runs of
+the step give, one after the other, each from the states that the last one left.
+
+  loop_steps.py --tailor BIN [--ort DIR] [--steps K]
+
+Losses of every step and all states are compared: bit by bit in our evaluator, and with --ort in ONNX
+Runtime, which fuses nodes in a body differently, up to rounding."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOLERANCES = {'evaluator': 0.0, 'ONNX Runtime': 1e-6}
+MODELS = ['train_mlp_sgd', 'train_mlp_momentum', 'train_transformer_adam']
+
+
+def command(argv, folder):
+    p = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    if p.returncode:
+        raise RuntimeError(f'{" ".join(argv)}: {p.returncode}\n{p.stderr}')
+    return p.stdout
+
+
+class Model:
+    """A file and the names of its inputs and outputs."""
+
+    def __init__(self, tool, path):
+        self.tool = tool
+        self.path = path
+        text = command([tool, 'opt', path, '--passes=', '-q'], '.')
+        head = next(line for line in text.splitlines() if line.startswith('graph '))
+        inputs, outputs = head[head.index('(') + 1:].split(') -> (')
+        self.inputs = [part.strip()[1:].split(':')[0] for part in split_commas(inputs)]
+        self.types = [part.split(':', 1)[1].strip() for part in split_commas(inputs)]
+        self.outputs = [part.strip(' {)%') for part in outputs.split(',')]
+        self.states = {line.split()[1][1:]: line.split()[3][1:] for line in text.splitlines()
+                       if line.startswith('  state ')}
+
+    def run(self, folder, values, runner):
+        """Outputs by name for inputs by name; others keep their defaults."""
+        argv = [self.tool, 'run', self.path, '-o', 'out', '--format=npy', '-q', *runner]
+        for number, (name, value) in enumerate(values.items()):
+            path = os.path.join(folder, f'in{number}.npy')
+            np.save(path, value)
+            argv.append(f'--input={name}={path}')
+        command(argv, folder)
+        return {name: np.load(os.path.join(folder, 'out', f'output_{i}.npy'))
+                for i, name in enumerate(self.outputs)}
+
+
+def take_defaults(path, names):
+    """First values of states, which the file has no longer: ONNX Runtime for Node can be handed no
+    input that has a default."""
+    model = onnx.load(path)
+    found = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer
+             if t.name in names}
+    kept = [t for t in model.graph.initializer if t.name not in names]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    onnx.save(model, path)
+    return found
+
+
+def split_commas(text):
+    """Parts between commas that stand outside of brackets."""
+    parts, depth = [''], 0
+    for c in text:
+        depth += (c in '[(') - (c in '])')
+        if c == ',' and not depth:
+            parts.append('')
+        else:
+            parts[-1] += c
+    return parts
+
+
+def draw(rng, model, data, k):
+    """K values of every input that is fed step by step."""
+    values = {}
+    for name in data:
+        dtype, shape = model.types[model.inputs.index(name)].split('[')[:2]
+        dims = [int(d) for d in shape.split(']')[0].split(',') if d.strip()]
+        if name == 'step':
+            values[name] = np.arange(k, dtype=np.int64)
+        elif dtype == 'i64':
+            values[name] = rng.integers(0, 10, [k] + dims, dtype=np.int64)
+        else:
+            values[name] = rng.standard_normal([k] + dims).astype(np.float32)
+    return values
+
+
+def compare(step, loop, start, data, k, runner, folder, tolerance):
+    state, losses = dict(start), []
+    for i in range(k):
+        out = step.run(folder, {**{n: v[i] for n, v in data.items()}, **state}, runner)
+        state = {name: out[new] for name, new in step.states.items()}
+        losses.append(out['loss'])
+    out = loop.run(folder, {**data, **start}, runner)
+    pairs = [(new, out[new], state[name]) for name, new in loop.states.items()]
+    pairs += [('loss.steps', out['loss.steps'], np.array(losses)), ('loss', out['loss'], losses[-1])]
+    wrong = []
+    for name, a, b in pairs:
+        worst = float(np.max(np.abs(a - b)))
+        if worst > tolerance * max(1.0, float(np.max(np.abs(b)))):
+            wrong.append(f'{name} by {worst:.3g}')
+    if len(set(map(float, losses))) < k:
+        wrong.append('losses do not change')
+    return wrong
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--tailor', required=True)
+    p.add_argument('--ort')
+    p.add_argument('--steps', type=int, default=3)
+    args = p.parse_args()
+    tool = os.path.abspath(args.tailor)
+    runners = {'evaluator': []}
+    if args.ort:
+        node = os.path.join(os.path.abspath(args.ort), 'node_modules')
+        script = os.path.join(ROOT, 'tools', 'runners', 'onnxruntime.js')
+        runners['ONNX Runtime'] = [f'--runner=env NODE_PATH={node} node {script}']
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        command([sys.executable, os.path.join(ROOT, 'bench', 'make_models.py'), folder, *MODELS],
+                folder)
+        for name in MODELS:
+            source = os.path.join(folder, name + '.onnx')
+            paths = [os.path.join(folder, name + suffix) for suffix in ('.step.onnx', '.loop.onnx')]
+            text = os.path.join(folder, 'step.tir')
+            command([tool, 'opt', source, '-O0', '--graph_run_mode=1', '-o', paths[0], '-o', text],
+                    folder)
+            command([tool, 'opt', source, '-O0', f'--iterations_per_loop={args.steps}', '--verify-each',
+                     '-o', paths[1]], folder)
+            declared = Model(tool, text)
+            start = [take_defaults(path, declared.states) for path in paths][0]
+            step, loop = Model(tool, paths[0]), Model(tool, paths[1])
+            step.states = loop.states = declared.states
+            data = draw(np.random.default_rng(7), step, [n for n in step.inputs if n not in
+                                                         declared.states and n != 'learning_rate'],
+                        args.steps)
+            for engine, runner in runners.items():
+                wrong = compare(step, loop, start, data, args.steps, runner, folder,
+                                TOLERANCES[engine])
+                passed += not wrong
+                failed += bool(wrong)
+                if wrong:
+                    print(f'FAIL {name} in {engine}: {", ".join(wrong)}')
+    print(f'{passed} passed, {failed} failed, 0 skipped')
+    return bool(failed)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
