@@ -8,6 +8,7 @@
  * Tests:     tests/golden/grad-allreduce/ */
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
+#include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/train/collective.h"
 #include "passes/train/train_info.h"
@@ -138,7 +139,7 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
   bool changed;
-  if (!tl_train_is_on(p->options) || !c->is_distributed)
+  if (!tl_train_is_on(p->options) || !c->is_distributed || tl_is_loop_of_steps(m))
     return TL_OK;
   TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
   if (c->rank_size == 1 && !c->force_allreduce) {

@@ -5,8 +5,8 @@ the step give, one after the other, each from the states that the last one left.
 
   loop_steps.py --tailor BIN [--ort DIR] [--steps K]
 
-Losses of every step and all states are compared: bit by bit in our evaluator, and with --ort in ONNX
-Runtime, which fuses nodes in a body differently, up to rounding."""
+Losses of every step and all states are compared: bit by bit in our evaluator, and with --ort in
+ONNX Runtime, which fuses nodes in a body differently, up to rounding."""
 import argparse
 import os
 import subprocess
@@ -104,7 +104,8 @@ def compare(step, loop, start, data, k, runner, folder, tolerance):
         losses.append(out['loss'])
     out = loop.run(folder, {**data, **start}, runner)
     pairs = [(new, out[new], state[name]) for name, new in loop.states.items()]
-    pairs += [('loss.steps', out['loss.steps'], np.array(losses)), ('loss', out['loss'], losses[-1])]
+    pairs += [('loss.steps', out['loss.steps'], np.array(losses)),
+              ('loss', out['loss'], losses[-1])]
     wrong = []
     for name, a, b in pairs:
         worst = float(np.max(np.abs(a - b)))
@@ -137,8 +138,8 @@ def main():
             text = os.path.join(folder, 'step.tir')
             command([tool, 'opt', source, '-O0', '--graph_run_mode=1', '-o', paths[0], '-o', text],
                     folder)
-            command([tool, 'opt', source, '-O0', f'--iterations_per_loop={args.steps}', '--verify-each',
-                     '-o', paths[1]], folder)
+            command([tool, 'opt', source, '-O0', f'--iterations_per_loop={args.steps}',
+                     '--verify-each', '-o', paths[1]], folder)
             declared = Model(tool, text)
             start = [take_defaults(path, declared.states) for path in paths][0]
             step, loop = Model(tool, paths[0]), Model(tool, paths[1])
