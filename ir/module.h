@@ -77,8 +77,8 @@ typedef struct tl_node {
   int32_t stream;    /* -1: not assigned */
   int16_t candidate; /* after select: index into the op row's npu candidates, -1: none or not yet */
   bool selected;     /* select has visited this node */
-  bool mixed;        /* after precision: f32, f16 and bf16 meet here in a way that the op table does
-                        not have; what the node takes and gives is what its values say */
+  bool mixed;        /* after precision: f32, f16, bf16, hif8 are here as the op table does
+                        not have it; what the node takes and gives is what its values say */
 } tl_node;
 
 typedef enum tl_control_origin {

@@ -109,10 +109,11 @@ static bool is_tensor(const tl_type *t) {
 }
 
 static bool is_float(unsigned dtype) {
-  return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
+  return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16 ||
+         dtype == TL_DTYPE_HIF8;
 }
 
-/* At a mixed node one of the three floats stands for all. */
+/* At a mixed node one of the floats that precision gives stands for all. */
 static bool allows_dtype(const port_types *x, const tl_type_var *var, unsigned dtype) {
   uint64_t floats = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F16) |
                     TL_DTYPE_BIT(TL_DTYPE_BF16);

@@ -76,11 +76,12 @@ bool tl_cast_is_inserted(const tl_module *m, tl_node_id n) {
   return tl_node_has_mark(m, n, TL_CAST_INSERTED);
 }
 
-/* ONNX's Cast where ONNX knows the dtype, else the NPU's. */
-static tl_attr target(tl_module *m, tl_dtype to, tl_op_id *op) {
+/* ONNX's Cast where ONNX knows the dtypes, else the NPU's. */
+static tl_attr target(tl_module *m, tl_dtype from, tl_dtype to, tl_op_id *op) {
   const tl_dtype_info *info = tl_dtype_get(to);
+  bool known = info->onnx >= 0 && tl_dtype_get(from)->onnx >= 0;
   *op = TL_OP_Cast;
-  if (info->onnx >= 0 && m->form != TL_FORM_NPU)
+  if (known && m->form != TL_FORM_NPU)
     return tl_attr_int(TL_SYM_to, info->onnx);
   *op = tl_op_find(TL_SYM_npu, TL_SYM_Cast);
   return tl_attr_int(TL_SYM_dst_type, info->ge_internal);
@@ -90,7 +91,7 @@ static tl_value_id cast_node(tl_module *m, tl_value_id v, tl_dtype to, tl_node_i
                              tl_type_id type) {
   tl_symbol name = cast_name(m, v, to);
   tl_op_id op;
-  tl_attr attr = target(m, to, &op);
+  tl_attr attr = target(m, tl_type_dtype(m, tl_value_type(m, v)), to, &op);
   tl_node_spec spec = {.op = op,
                        .name = name,
                        .operands = &v,
@@ -131,7 +132,7 @@ tl_value_id tl_cast_insert(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id 
 /* ---- does the op have this signature? -------------------------------------------------------- */
 
 static bool var_allows(const tl_op_port *port, const tl_op *op, tl_dtype d, uint8_t *bound) {
-  if (!port || port->var < 0 || !tl_dtype_is_ranked(d))
+  if (!port || port->var < 0 || (!tl_dtype_is_ranked(d) && d != TL_DTYPE_HIF8))
     return true;
   const tl_type_var *var = &op->vars[port->var];
   if (!(var->dtypes & TL_DTYPE_BIT(d)))

@@ -29,7 +29,8 @@ MODES = {'force_fp16': 'precision-mode=force_fp16',
          'allow_fp16': 'precision-mode=allow_fp32_to_fp16',
          'allow_bf16': 'precision-mode=allow_fp32_to_bf16', 'origin': 'precision-mode-v2=origin',
          'force_fp32': 'precision-mode=force_fp32', 'mix_fp16': 'precision-mode-v2=mixed_float16',
-         'mix_bf16': 'precision-mode-v2=mixed_bfloat16'}
+         'mix_bf16': 'precision-mode-v2=mixed_bfloat16',
+         'cube_hif8': 'precision-mode-v2=cube_hif8', 'mix_hif8': 'precision-mode-v2=mixed_hif8'}
 # Op of the model -> judged type, operands, further slots of the row that the model has no operand
 # for, results of the row.
 UNARY = {'Relu': 'Relu', 'Exp': 'Exp', 'Log': 'Log', 'Sqrt': 'Sqrt', 'Sigmoid': 'Sigmoid',
@@ -40,14 +41,14 @@ SLOTS = {**{t: (['x'], ['y']) for t in UNARY.values()},
          'AccumulateNV2': (['x'], ['y']), 'GatherV2': (['x', 'indices', 'axis'], ['y']),
          'LayerNorm': (['x', 'gamma', 'beta'], ['y', 'mean', 'variance']),
          'Identity': (['x'], ['y']), 'Reshape': (['x', 'shape'], ['y'])}
-GE = {'f32': 'float', 'f16': 'float16', 'bf16': 'bfloat16', 'i32': 'int32', 'i64': 'int64'}
+GE = {'hif8': 'hifloat8', 'f32': 'float', 'f16': 'float16', 'bf16': 'bfloat16', 'i32': 'int32', 'i64': 'int64'}
 ONNX = {'f32': 1, 'f16': 10, 'bf16': 16, 'i32': 6}
 FLOATS = ('f32', 'f16', 'bf16')
 
 
 # ---- the chip -----------------------------------------------------------------------------------
 
-def random_row(rng, judged):
+def random_row(rng, judged, hif8):
     ins, outs = SLOTS[judged]
     colour = rng.choice(('white', 'black', 'gray', 'gray'))
     if judged in ('Identity', 'Reshape'):
@@ -55,11 +56,13 @@ def random_row(rng, judged):
         shape = [['i64'] * 4] if judged == 'Reshape' else []
         return Row('gray', [kinds] + shape, [kinds], view=True)
     kinds = [d for d in FLOATS if rng.random() < (0.9 if d == 'f32' else 0.7)] or ['f32']
+    kinds += ['hif8'] * (hif8 and rng.random() < 0.6)
     rng.shuffle(kinds)
     columns = [([d] * len(ins), [d] * len(outs)) for d in kinds]
+    mixed = FLOATS + ('hif8',) * hif8
     for _ in range(rng.randrange(3)):  # mixed signatures
         columns.insert(rng.randrange(len(columns) + 1),
-                       ([rng.choice(FLOATS) for _ in ins], [rng.choice(FLOATS) for _ in outs]))
+                       ([rng.choice(mixed) for _ in ins], [rng.choice(mixed) for _ in outs]))
     if rng.random() < 0.5:
         columns.insert(rng.randrange(len(columns) + 1), (['i32'] * len(ins), ['i32'] * len(outs)))
     if judged == 'GatherV2':
@@ -294,8 +297,24 @@ def identity(maker, value):
 
 # ---- one run ------------------------------------------------------------------------------------
 
+def random_config(rng):
+    strict = rng.random() < 0.2
+    if rng.random() < 0.75:
+        return Config(rng.choice(list(MODES)), strict=strict)
+    level, bfloat = rng.choice(list(reference.LEVELS)), rng.random() < 0.4
+    return Config(reference.LEVELS[level][bfloat], strict=strict, level=level)
+
+
+def mode_options(config):
+    chip = ['--soc-version=Ascend950'] if config.mode in reference.HIF8 else []
+    if not config.level:
+        return ['--' + MODES[config.mode]] + chip
+    bfloat = config.mode != reference.LEVELS[config.level][0]
+    return [f'--amp-level={config.level}'] + ['--amp-dtype=bfloat16'] * bfloat
+
+
 def tailor(args, folder, config, passes, text):
-    argv = [args.tailor, 'opt', f'--passes={passes}', '--verify-each', '--' + MODES[config.mode],
+    argv = [args.tailor, 'opt', f'--passes={passes}', '--verify-each', *mode_options(config),
             f'--op-info={folder}/op_info.json', '-o', '-', '-']
     argv += ['--strict-mix-low'] if config.strict else []
     for option, name in (('modify-mixlist', 'mix.json'), ('keep-dtype', 'keep.cfg'),
@@ -315,7 +334,7 @@ def all_nodes(made):
 
 def random_lists(rng, rows, config, graphs, folder):
     lists = {}
-    if config.mode.startswith('mix') and rng.random() < 0.6:
+    if config.mode in reference.MIXED and config.level != 'O3' and rng.random() < 0.6:
         for judged in rng.sample(list(rows), rng.randrange(1, 5)):
             colour = rng.choice(('black', 'white', 'gray'))
             lists.setdefault(colour + '-list', {'to-add': []})['to-add'].append(judged)
@@ -361,7 +380,7 @@ def compare_casts(d, maker, made, r):
     wanted = {(where.rsplit('/', 1)[-1], names.get(v, v), dtype) for where, v, dtype in needed}
     mine = [c for c in r.casts if identity(r.maker, c[1]).startswith(maker.name + '_')]
     got = collections.Counter((where, identity(r.maker, v), dtype) for where, v, dtype in mine)
-    if any(v in r.constants for _, v, _ in mine):
+    if any(v in r.constants for _, v, dtype in mine if dtype != 'hif8'):
         return 'a cast is on a constant'
     if any(n > 1 for n in got.values()):
         return f'a cast is there twice: {[k for k, n in got.items() if n > 1]}'
@@ -395,11 +414,12 @@ def run(args, seed):
     rng = random.Random(seed)
     folder = os.path.join(args.folder, str(seed))
     os.makedirs(folder)
-    rows = {judged: random_row(rng, judged) for judged in SLOTS}
+    config = random_config(rng)
+    hif8 = config.mode in reference.HIF8
+    rows = {judged: random_row(rng, judged, hif8) for judged in SLOTS}
     rows['Cast'] = cast_row()
     with open(f'{folder}/op_info.json', 'w', encoding='utf-8') as f:
         json.dump(op_info(rows), f)
-    config = Config(rng.choice(list(MODES)), strict=rng.random() < 0.2)
     graphs = []
     for i in range(GRAPHS):
         maker = Maker(rng, f'g{i}')
@@ -417,7 +437,7 @@ def run(args, seed):
             problems += [f'{maker.name}: {problem}'] if problem else []
     if good:
         problems += check_good(args, folder, config, good)
-    return len(good) + failing - len(problems), [f'seed {seed}: {config.mode}: {p}'
+    return len(good) + failing - len(problems), [f'seed {seed}: {config.level or config.mode}: {p}'
                                                  for p in problems]
 
 

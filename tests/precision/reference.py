@@ -9,6 +9,17 @@ import dataclasses
 
 RANK = {'f32': 100000, 'bf16': 200000, 'f16': 200001}
 LOW = ('f16', 'bf16')
+HIF8 = ('cube_hif8', 'mix_hif8')
+MIXED = ('mix_fp16', 'mix_bf16', 'mix_hif8')
+# Levels of MindSpore: mode with a low dtype of f16, with bf16, colour of types without a line, and
+# lines of the types that random graphs have.
+LEVELS = {'O0': ('origin', 'origin', None, {}),
+          'O1': ('mix_fp16', 'mix_bf16', 'black', {'BatchMatMulV2': 'white', 'Relu': 'white'}),
+          'O2': ('mix_fp16', 'mix_bf16', 'white', {'LayerNorm': 'black'}),
+          'O3': ('force_fp16', 'mix_bf16', 'white', {}),
+          'auto': ('mix_fp16', 'mix_bf16', 'gray',
+                   {'BatchMatMulV2': 'white', 'Exp': 'black', 'Log': 'black', 'Softplus': 'black',
+                    'LayerNorm': 'black'})}
 CUBE = {'Conv2D', 'BatchMatMulV2', 'MatMulV2', 'DepthwiseConv2D'}
 
 
@@ -50,6 +61,11 @@ class Config:
     kept: set = dataclasses.field(default_factory=set)        # node names
     custom: dict = dataclasses.field(default_factory=dict)    # node name -> (inputs, outputs)
     strict: bool = False
+    level: str = ''          # of MindSpore, then mode is that of the level
+
+    def colour(self, judged, row):
+        _, _, unlisted, lines = LEVELS.get(self.level, (None, None, None, {}))
+        return self.colours.get(judged) or lines.get(judged) or unlisted or row.colour
 
 
 # ---- matchers: possible columns in order -> the same, or None -----------------------------------
@@ -83,7 +99,7 @@ class Judge:
         self.config = config
         self.mode = config.mode
         self.row = row
-        self.colour = config.colours.get(node.judged, row.colour)
+        self.colour = config.colour(node.judged, row)
         self.cube = node.judged in CUBE
         self.kept = node.name in config.kept and config.mode != 'origin'
         self.sensitive = node.judged == 'Cast'
@@ -139,6 +155,27 @@ class Judge:
             return self.allow_fp16(col, o, without(o), self.cube and not self.kept)
         return self.rise_or_reduce(col, o, without(o))
 
+    def first_of(self, col, wanted):
+        for e in wanted:
+            if self.narrow(precise(self.columns, col, e)):
+                return 'found'
+        return None
+
+    def hif8(self, col, o, producer):
+        """Lists of dtypes, of which the first that there is counts."""
+        def plain(key):
+            return {'bf16': ['bf16', 'f32'], 'f16': ['f16', 'f32']}.get(key, [key])
+        white = self.cube if self.mode == 'cube_hif8' else self.colour == 'white'
+        if white:
+            lists = {'hif8': ['hif8', 'f16', 'f32'], 'bf16': ['hif8', 'bf16', 'f32'],
+                     'f16': ['hif8', 'f16', 'f32'], 'f32': ['hif8', 'f16', 'f32']}
+            return self.first_of(col, lists.get(o, [o]))
+        if self.mode == 'mix_hif8' and self.colour == 'gray' and producer:
+            if producer == 'hif8':
+                return self.first_of(col, ['hif8', 'bf16' if o == 'bf16' else 'f16', 'f32'])
+            return self.first_of(col, plain(producer))
+        return self.first_of(col, plain(o))
+
     def tensor(self, col, o, producer, first):
         """Narrows the columns; None: nothing fits, 'mixed': a white tensor found a low dtype."""
         if self.kept or self.sensitive:
@@ -160,6 +197,8 @@ class Judge:
             return self.rise_or_reduce(col, 'f16' if low else 'f32' if o in RANK else o, 'bf16')
         if self.mode in ('mix_fp16', 'mix_bf16'):
             return self.by_colour(col, o, producer, self.mode, True)
+        if self.mode in HIF8:
+            return self.hif8(col, o, producer)
         return 'found' if self.narrow(rise(self.columns, col, o)) else None
 
     def reachable(self, o, s):
@@ -196,7 +235,7 @@ class Decision:
         cast = value.producer
         low = 'bf16' if self.config.mode == 'mix_bf16' else 'f16'
         if cast and cast.judged == 'Cast' and cast.name in self.slots:
-            colour = self.config.colours.get('Cast', self.rows['Cast'].colour)
+            colour = self.config.colour('Cast', self.rows['Cast'])
             operands, results = self.slots[cast.name]
             rises = operands[0] == low and results[0] in RANK and results[0] != low
             if colour != 'black' and rises:
@@ -228,7 +267,7 @@ class Decision:
             lost = [o for col, o, _, _ in inputs + outputs
                     if not any(j.reachable(o, s) for s in col)]
             if any(o in RANK for o in lost):
-                black = j.colour == 'black' and j.mode in ('mix_fp16', 'mix_bf16')
+                black = j.colour == 'black' and j.mode in MIXED
                 return self.fail(node, 'P0204' if black else 'P0201')
             if lost:  # integers: the op runs on the host
                 return None
@@ -240,7 +279,8 @@ class Decision:
         for col, o, v, i in outputs:
             how['out', i] = j.tensor(col, o, None, False)
         for k in j.columns:
-            if all(j.reachable(o, col[k]) or (how[side, i] == 'mixed' and col[k] in LOW) or
+            if all(j.reachable(o, col[k]) or
+                   (j.mode in HIF8 and o in RANK and col[k] == 'hif8') or (how[side, i] == 'mixed' and col[k] in LOW) or
                    (custom and o in RANK and col[k] in RANK)
                    for side, group in (('in', inputs), ('out', outputs))
                    for col, o, v, i in group):
@@ -295,7 +335,8 @@ def casts(d, nodes, outputs):
 
     def use(graph, value, want):
         if d.now(value) != want and want is not None:
-            (constants.add((value.name, want)) if value.constant
+            stays = value.constant and want != 'hif8'  # whose numbers are left to the device
+            (constants.add((value.name, want)) if stays
              else needed.add((graph, value.name, want)))
 
     def visit(graph, some):
