@@ -41,9 +41,8 @@ static void copy_inputs(tl_copier *c, const tl_graph *from, tl_graph_id to) {
   for (uint32_t i = 0; i < from->inputs.n && !tl_maker_failed(c->k); i++) {
     const tl_value *v = tl_value_get(m, from->inputs.at[i]);
     tl_symbol name = fresh(c, v->name);
-    tl_value_id made = name == TL_NO_SYMBOL
-                           ? TL_NO_VALUE
-                           : tl_graph_add_input(m, to, name, v->type, v->tensor);
+    tl_value_id made =
+        name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_input(m, to, name, v->type, v->tensor);
     c->k->no_memory = c->k->no_memory || !made;
     tl_copy_set(c, from->inputs.at[i], made);
   }
@@ -127,8 +126,11 @@ static tl_node_id insert_copy(tl_copier *c, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t n_in = node->n_operands, n_out = node->n_results;
   uint32_t *room = calloc((size_t)n_in + n_out + 1, sizeof *room);
-  tl_node_spec spec = {.op = node->op, .operands = room, .n_operands = n_in,
-                       .results = room ? room + n_in : NULL, .n_results = n_out};
+  tl_node_spec spec = {.op = node->op,
+                       .operands = room,
+                       .n_operands = n_in,
+                       .results = room ? room + n_in : NULL,
+                       .n_results = n_out};
   c->k->no_memory = c->k->no_memory || !room;
   for (uint32_t i = 0; room && i < n_in; i++)
     room[i] = tl_copy_of(c, tl_operand(m, n, i));
@@ -168,11 +170,11 @@ static void infer_copy(tl_copier *c, tl_node_id from, tl_node_id to) {
       tl_value_set_type(m, tl_result(m, to, i), tl_value_type(m, tl_result(m, from, i)));
 }
 
-static void copy_node(tl_copier *c, tl_node_id n) {
+tl_node_id tl_copy_node(tl_copier *c, tl_node_id n) {
   tl_module *m = c->k->m;
   tl_node_id copy = insert_copy(c, n);
   if (!copy)
-    return;
+    return TL_NO_NODE;
   tl_node_get(m, copy)->scope = tl_node_get(m, n)->scope;
   tl_node_get(m, copy)->stream = tl_node_get(m, n)->stream;
   copy_types(c, n, copy);
@@ -182,19 +184,30 @@ static void copy_node(tl_copier *c, tl_node_id n) {
     infer_copy(c, n, copy);
   if (c->made && !tl_maker_failed(c->k))
     c->made(c->user, copy);
+  return copy;
 }
 
 void tl_copy_nodes(tl_copier *c, const tl_graph *g) {
-  TL_FOR_NODES(c->k->m, g, n)
+  TL_FOR_NODES (c->k->m, g, n)
     if (!tl_maker_failed(c->k))
-      copy_node(c, n);
+      (void)tl_copy_node(c, n);
+}
+
+bool tl_copy_notes(tl_module *m, tl_node_id from, tl_node_id to) {
+  uint32_t slot = tl_node_get(m, from)->extra;
+  if (!slot)
+    return true;
+  tl_extra *e = tl_module_extra(m, &tl_node_get(m, to)->extra);
+  if (e)
+    *e = m->extras.at[slot];
+  return e != NULL;
 }
 
 /* ---- questions about bodies ------------------------------------------------------------------ */
 
 uint64_t tl_graph_count_all(const tl_module *m, const tl_graph *g) {
   uint64_t sum = g->n_nodes;
-  TL_FOR_NODES(m, g, n) {
+  TL_FOR_NODES (m, g, n) {
     const tl_node *node = tl_node_get(m, n);
     for (uint32_t i = 0; i < node->n_attrs; i++) {
       const tl_attr *a = &node->attrs[i];
@@ -244,7 +257,7 @@ static bool visit_node(search *s, tl_node_id n) {
 static bool visit_graph(search *s, const tl_graph *g) {
   if (!tl_map_set(&s->inside, g->id, 1))
     return false;
-  TL_FOR_NODES(s->m, g, n)
+  TL_FOR_NODES (s->m, g, n)
     if (!visit_node(s, n))
       return false;
   return visit_operands(s, g->ret);

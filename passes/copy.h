@@ -8,9 +8,9 @@
 #include "support/map.h"
 
 typedef struct tl_copier {
-  tl_maker *k;    /* where copies go */
-  tl_map values;  /* owned; what stands for a value: inputs by the caller, the rest as it is made */
-  bool anew;      /* types are inferred from the operands at hand; false: as in the body */
+  tl_maker *k;   /* where copies go */
+  tl_map values; /* owned; what stands for a value: inputs by the caller, the rest as it is made */
+  bool anew;     /* types are inferred from the operands at hand; false: as in the body */
   void (*made)(void *user, tl_node_id copy); /* after each node of the body; NULL: nobody listens */
   void *user;
 } tl_copier;
@@ -25,8 +25,12 @@ void tl_copy_set(tl_copier *c, tl_value_id v, tl_value_id to);
 /* Copies a constant into the graph where copies go; all constants of a body. */
 void tl_copy_constant(tl_copier *c, tl_value_id v);
 void tl_copy_constants(tl_copier *c, const tl_graph *g);
-/* Copies its nodes, with their bodies; failures are those of the maker. */
+/* Copies one node, with its bodies; the nodes of a graph. Failures are those of the maker.
+ * tl_copy_node: the copy, TL_NO_NODE on failure. */
+tl_node_id tl_copy_node(tl_copier *c, tl_node_id n);
 void tl_copy_nodes(tl_copier *c, const tl_graph *g);
+/* Gives a copy the documentation and metadata of the original; false when memory is out. */
+bool tl_copy_notes(tl_module *m, tl_node_id from, tl_node_id to);
 void tl_copier_release(tl_copier *c);
 
 /* Nodes of a graph and of the bodies inside it. */

@@ -47,7 +47,7 @@ static void rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
   bool leaves = tl_value_leaves_graph(m, old);
   tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
   k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
-  TL_FOR_USES(m, old, u) {
+  TL_FOR_USES (m, old, u) {
     tl_node_id user = tl_use_get(m, u)->user;
     if (user >= first_new || !is_update_use(x, user))
       continue;
@@ -126,12 +126,15 @@ static tl_status insert(inserting *x, const tl_train_grad *g) {
 
 /* With ranks known only at run time a constant cannot take the factor in. */
 static void choose_average(inserting *x) {
-  x->average = x->comm.c->average;
+  const tl_train_config *c = x->comm.c;
+  x->average = c->average;
   if (x->average == TL_AVERAGE_FOLD && !x->comm.c->rank_size) {
     tl_warn_code(x->m->diag, "W-AR-RUNTIMEN", TL_AT_FILE(x->m->path),
                  "average=fold needs the number of ranks, which is not known before the run; "
                  "post_div is used");
     x->average = TL_AVERAGE_POST_DIV;
+  } else if (x->average == TL_AVERAGE_FOLD && !(c->is_loss_scale && c->has_manager)) {
+    x->average = TL_AVERAGE_POST_MUL; /* there is no other factor to fold it into */
   }
 }
 

@@ -54,7 +54,9 @@ static bool has_attr(tl_op_id op, tl_symbol name) {
 static uint32_t fill_attrs(tl_comm *x, const tl_collective_spec *spec, tl_attr *attrs) {
   uint32_t n = 0;
   if (has_attr(spec->op, TL_SYM_reduction))
-    attrs[n++] = tl_attr_string(TL_SYM_reduction, TL_SYM_sum);
+    attrs[n++] = tl_attr_string(
+        TL_SYM_reduction,
+        spec->reduction ? tl_module_intern(x->m, tl_sv_from(spec->reduction)) : TL_SYM_sum);
   attrs[n++] = tl_attr_string(TL_SYM_group, tl_module_intern(x->m, tl_sv_from(x->c->group)));
   attrs[n++] = tl_attr_int(TL_SYM_fusion, spec->fusion);
   attrs[n++] = tl_attr_int(TL_SYM_fusion_id, spec->fusion_id);

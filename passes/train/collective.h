@@ -9,9 +9,10 @@
 /* One kind of collective, with its attributes. */
 typedef struct tl_collective_spec {
   tl_op_id op;
-  int64_t root;      /* rank; Broadcast and Reduce only */
-  int64_t fusion;    /* 0 none, 1 by strategy, 2 those of one fusion_id */
-  int64_t fusion_id; /* -1: none */
+  int64_t root;          /* rank; Broadcast and Reduce only */
+  int64_t fusion;        /* 0 none, 1 by strategy, 2 those of one fusion_id */
+  int64_t fusion_id;     /* -1: none */
+  const char *reduction; /* NULL: sum */
 } tl_collective_spec;
 
 typedef struct tl_comm {

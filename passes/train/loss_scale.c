@@ -10,8 +10,10 @@ tl_loss_scale_state tl_loss_scale_start(const tl_loss_scale_config *c) {
 
 static float at_least_one(float v) { return v < 1 ? 1 : v; }
 
+float tl_loss_scale_limit(const tl_loss_scale_config *c) { return ceiling / c->up; }
+
 static float grown(const tl_loss_scale_config *c, float scale) {
-  return scale < ceiling / c->up ? scale * c->up : scale;
+  return scale < tl_loss_scale_limit(c) ? scale * c->up : scale;
 }
 
 /* Grows after `grow` finite steps in a row; shrinks after `shrink` overflows, in a row or not. */

@@ -16,6 +16,9 @@ typedef struct tl_loss_scale_state {
   int32_t last; /* step of the last change */
 } tl_loss_scale_state;
 
+/* A scale below it can grow and stays finite. */
+float tl_loss_scale_limit(const tl_loss_scale_config *c);
+
 tl_loss_scale_state tl_loss_scale_start(const tl_loss_scale_config *c);
 /* The state after a step whose gradients were finite, or not. */
 tl_loss_scale_state tl_loss_scale_next(const tl_loss_scale_config *c, tl_loss_scale_state s,

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where backward starts. A seed is a value of its own. Without one, backward was derived by hand
+ * and begins with arithmetic on forward values, such as softmax - labels: then it starts at the
+ * first value in which all gradients are linear, since multiplying it multiplies each of them once
+ * (spec training.md 5.4, item 1). A constant 1 is a seed if that holds for it too. */
+#include "ir/ops_gen.h"
+#include "passes/copy.h"
+#include "passes/train/linear.h"
+#include "passes/train/scale_loss.h"
+#include "passes/values.h"
+
+enum { MOST_CANDIDATES = 64, MOST_ELEMENTS = 4096 };
+
+/* ---- powers of the factor -------------------------------------------------------------------- */
+
+/* What a value is multiplied by when the candidate is multiplied by s. */
+typedef enum power {
+  NONE = 0, /* nothing */
+  ONCE = 1, /* s */
+  ANY = 2,  /* zeros: whatever one likes */
+  OTHER = 3 /* another power, or nothing is known */
+} power;
+
+typedef struct search {
+  tl_loss_scaling *x;
+  uint8_t *powers; /* by value id */
+  uint8_t *cone;   /* by node id: the first gradient depends on it */
+  tl_u32_vec captures;
+} search;
+
+/* A constant with no other element. */
+static bool is_all(const search *s, tl_value_id v, double wanted) {
+  const tl_tensor *t = tl_value_constant(s->x->m, v);
+  uint64_t n = t && t->kind != TL_SOURCE_STRINGS ? tl_tensor_elements(s->x->m, t) : 0;
+  double e;
+  for (uint64_t i = 0; i < n && n <= MOST_ELEMENTS; i++)
+    if (!tl_tensor_float_at(s->x->m, t, i, &e) || e != wanted)
+      return false;
+  return n && n <= MOST_ELEMENTS;
+}
+
+static power power_of(const search *s, tl_value_id v) {
+  if (!v || s->powers[v] != NONE || !tl_value_constant(s->x->m, v))
+    return v ? (power)s->powers[v] : NONE;
+  return is_all(s, v, 0) ? ANY : NONE;
+}
+
+static power joined(power a, power b) {
+  if (a == ANY || a == b)
+    return b;
+  return b == ANY ? a : OTHER;
+}
+
+static power product(power a, power b) {
+  if (a == OTHER || b == OTHER)
+    return OTHER;
+  if (a == ANY || b == ANY)
+    return ANY;
+  return a + b <= ONCE ? (power)(a + b) : OTHER;
+}
+
+/* Of the first two operands; a third one, a bias, is added. */
+static power product_of_all(const search *s, tl_node_id n, uint32_t count) {
+  if (count > 3)
+    return OTHER;
+  power p = power_of(s, tl_operand(s->x->m, n, 0));
+  for (uint32_t i = 1; i < count && i < 2; i++)
+    p = product(p, power_of(s, tl_operand(s->x->m, n, i)));
+  for (uint32_t i = 2; i < count; i++)
+    if (tl_operand(s->x->m, n, i))
+      p = joined(p, power_of(s, tl_operand(s->x->m, n, i)));
+  return p;
+}
+
+/* No operand in [from, to) may carry the factor. */
+static bool plain(const search *s, tl_node_id n, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
+    power p = power_of(s, tl_operand(s->x->m, n, i));
+    if (p == ONCE || p == OTHER)
+      return false;
+  }
+  return true;
+}
+
+static bool captures_plain(search *s, tl_node_id n) {
+  const tl_node *node = tl_node_get(s->x->m, n);
+  s->captures.n = 0;
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (a->kind == TL_ATTR_GRAPHS)
+      return false;
+    if (a->kind == TL_ATTR_GRAPH &&
+        !tl_graph_captures(s->x->m, tl_graph_get(s->x->m, a->u.g), &s->captures))
+      s->x->k.no_memory = true;
+  }
+  for (uint32_t i = 0; i < s->captures.n; i++)
+    if (s->powers[s->captures.at[i]] == ONCE || s->powers[s->captures.at[i]] == OTHER)
+      return false;
+  return true;
+}
+
+static power power_of_node(search *s, tl_node_id n) {
+  const tl_node *node = tl_node_get(s->x->m, n);
+  uint32_t count = node->n_operands;
+  if (plain(s, n, 0, count) && (!tl_op_has_trait(node->op, TL_TRAIT_BODY) || captures_plain(s, n)))
+    return NONE;
+  const tl_linear *row = tl_linear_find(node->op);
+  if (!row)
+    return OTHER;
+  uint32_t port = row->port;
+  power p = power_of(s, tl_operand(s->x->m, n, port));
+  switch (row->how) {
+  case TL_LINEAR_MAP: return plain(s, n, 0, port) && plain(s, n, port + 1, count) ? p : OTHER;
+  case TL_LINEAR_ALIKE:
+    for (uint32_t i = port + 1; i < count; i++)
+      p = joined(p, power_of(s, tl_operand(s->x->m, n, i)));
+    return plain(s, n, 0, port) ? p : OTHER;
+  case TL_LINEAR_QUOTIENT: return plain(s, n, 1, count) ? p : OTHER;
+  default: return product_of_all(s, n, count);
+  }
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static bool is_backward(const search *s, tl_node_id n) {
+  return tl_train_region_of(&s->x->info, n) == TL_REGION_BACKWARD;
+}
+
+/* Marks the backward nodes that the first gradient depends on; false when memory is out. */
+static bool find_cone(search *s) {
+  tl_module *m = s->x->m;
+  tl_u32_vec todo = {0};
+  tl_node_id from = s->x->info.grads[0].producer;
+  bool ok = !from || tl_u32_vec_push(&todo, from);
+  while (ok && todo.n) {
+    tl_node_id n = todo.at[--todo.n];
+    if (s->cone[n] || !is_backward(s, n))
+      continue;
+    s->cone[n] = 1;
+    for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
+      tl_value_id v = tl_operand(m, n, i);
+      tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id || s->cone[p] ||
+           tl_u32_vec_push(&todo, p);
+    }
+  }
+  tl_u32_vec_release(&todo);
+  return ok;
+}
+
+/* Powers behind `v`, which is multiplied, as far as `last`; in the cone or everywhere. */
+static void sweep(search *s, tl_value_id v, tl_node_id from, tl_node_id last, bool cone) {
+  tl_module *m = s->x->m;
+  memset(s->powers, NONE, tl_module_value_end(m));
+  s->powers[v] = ONCE;
+  for (tl_node_id n = from; n; n = tl_node_get(m, n)->next) {
+    if (is_backward(s, n) && (!cone || s->cone[n]) && tl_value_producer(m, v) != n) {
+      power p = power_of_node(s, n);
+      for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+        s->powers[tl_result(m, n, i)] = (uint8_t)p;
+    }
+    if (n == last)
+      return;
+  }
+}
+
+static bool scales_all(search *s, tl_value_id v) {
+  const tl_train_info *t = &s->x->info;
+  tl_node_id p = tl_value_producer(s->x->m, v), from = p ? p : tl_module_main(s->x->m)->first;
+  sweep(s, v, from, t->grads[0].producer, true);
+  if (s->powers[t->grads[0].raw] != ONCE)
+    return false;
+  sweep(s, v, from, TL_NO_NODE, false);
+  for (uint32_t i = 0; i < t->n; i++)
+    if (s->powers[t->grads[i].raw] != ONCE)
+      return false;
+  return true;
+}
+
+/* Used by backward alone, and shaped like the loss. */
+static bool could_be_seed(const search *s, tl_value_id v) {
+  const tl_loss_scaling *x = s->x;
+  tl_type_id type = tl_value_type(x->m, v);
+  if (!tl_value_get(x->m, v)->n_uses || !tl_dtype_is_float(tl_type_dtype(x->m, type)) ||
+      !tl_type_is_static(x->m, type) ||
+      (x->info.loss &&
+       tl_type_get(x->m, type)->rank != tl_type_get(x->m, tl_value_type(x->m, x->info.loss))->rank))
+    return false;
+  TL_FOR_USES (x->m, v, u)
+    if (tl_ls_region_of_use(x, u) != TL_REGION_BACKWARD)
+      return false;
+  return true;
+}
+
+/* A constant 1, or an input; what it takes part in otherwise shows in the powers. */
+static tl_value_id outer_seed(search *s) {
+  const tl_graph *g = tl_module_main(s->x->m);
+  unsigned tried = 0;
+  for (uint32_t i = 0; i < g->constants.n + g->inputs.n && tried < MOST_CANDIDATES; i++) {
+    bool constant = i < g->constants.n;
+    tl_value_id v = constant ? g->constants.at[i] : g->inputs.at[i - g->constants.n];
+    if (!v || !could_be_seed(s, v) || (constant && !is_all(s, v, 1)))
+      continue;
+    tried++;
+    if (scales_all(s, v))
+      return v;
+  }
+  return TL_NO_VALUE;
+}
+
+static tl_value_id first_that_scales(search *s) {
+  tl_module *m = s->x->m;
+  unsigned tried = 0;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    if (n >= s->x->info.n_nodes || !s->cone[n] || tried == MOST_CANDIDATES)
+      continue;
+    tl_value_id v = tl_result(m, n, 0);
+    if (!tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))))
+      continue;
+    tried++;
+    if (scales_all(s, v))
+      return v;
+  }
+  return TL_NO_VALUE;
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static tl_node_id gradient_node(const tl_loss_scaling *x) {
+  tl_node_id p = x->info.grads[0].producer;
+  return p && tl_node_get(x->m, p)->op == TL_OP_ai_onnx_preview_training_Gradient ? p : TL_NO_NODE;
+}
+
+static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {
+  TL_FOR_USES (x->m, v, u)
+    if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
+      return true;
+  return false;
+}
+
+static tl_status look(tl_loss_scaling *x, tl_ls_start *out) {
+  search s = {.x = x};
+  s.powers = tl_arena_calloc(x->p->scratch, tl_module_value_end(x->m), 1);
+  s.cone = tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), 1);
+  if (!s.powers || !s.cone || !find_cone(&s))
+    x->k.no_memory = true;
+  else
+    out->value = outer_seed(&s);
+  if (!out->value && !tl_maker_failed(&x->k))
+    out->value = first_that_scales(&s);
+  tl_u32_vec_release(&s.captures);
+  TL_TRY(tl_maker_status(&x->k));
+  if (out->value)
+    return TL_OK;
+  tl_location where = x->info.grads[0].producer ? tl_node_where(x->m, x->info.grads[0].producer)
+                                                : TL_AT_FILE(x->m->path);
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-LS-SEED", where,
+                      "no single value before this gradient makes all gradients grow in proportion "
+                      "to it, so that the loss cannot be scaled\v"
+                      "name where backward starts: tailor.train.seed");
+}
+
+tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) {
+  *out = (tl_ls_start){.gradient = gradient_node(x)};
+  if (out->gradient)
+    return TL_OK;
+  if (x->info.seed && feeds_backward(x, x->info.seed)) {
+    out->value = x->info.seed;
+    return TL_OK;
+  }
+  return look(x, out);
+}
+
+/* ---- multiplying ----------------------------------------------------------------------------- */
+
+/* A scale that f16 cannot hold makes every step overflow, and a fixed one never shrinks. */
+static void warn_of_range(const tl_loss_scaling *x, tl_dtype d) {
+  const tl_loss_scale_config *c = &x->c->loss_scale;
+  bool fixed = c->kind == TL_LOSS_SCALE_FIXED || c->kind == TL_LOSS_SCALE_FIXED_BLIND;
+  if (d == TL_DTYPE_F16 && fixed && c->init > 65504)
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "backward starts in f16, which ends at 65504: a fixed scale of %g makes every "
+                 "step overflow",
+                 (double)c->init);
+}
+
+static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
+  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
+  warn_of_range(x, d);
+  tl_value_id scaled = tl_ls_make(k, TL_OP_Mul, v, tl_ls_cast(k, x->scale, d), TL_NO_VALUE);
+  tl_ls_name(x, scaled, TL_LS_SEED);
+  return scaled;
+}
+
+/* Gradient differentiates the value of a name: that of the scaled loss. It uses no operand for it,
+ * so that an edge keeps the order. */
+static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
+  tl_module *m = x->m;
+  tl_value_id loss = tl_graph_find_value(m, tl_module_main(m), tl_node_attr_string(m, n, TL_SYM_y));
+  tl_maker k = tl_ls_before(x, n);
+  tl_value_id scaled = loss ? multiplied(x, &k, loss) : TL_NO_VALUE;
+  tl_ls_adopt(x, &k);
+  if (tl_maker_failed(&x->k) || !scaled)
+    return;
+  tl_symbol name = tl_value_get(m, scaled)->name;
+  if (!tl_control_add(m, tl_value_producer(m, scaled), n, TL_CONTROL_GATE) ||
+      tl_node_set_attr(m, n, tl_attr_string(TL_SYM_y, name)) != TL_OK)
+    x->k.no_memory = true;
+}
+
+void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start) {
+  tl_value_id v = start->value;
+  if (start->gradient) {
+    scale_named_loss(x, start->gradient);
+    return;
+  }
+  tl_node_id p = tl_value_producer(x->m, v);
+  tl_maker k = tl_ls_before(x, p ? tl_node_get(x->m, p)->next : tl_module_main(x->m)->first);
+  tl_value_id scaled = multiplied(x, &k, v);
+  tl_ls_adopt(x, &k);
+  if (tl_maker_failed(&x->k))
+    return;
+  TL_FOR_USES (x->m, v, u)
+    if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
+      tl_ls_set_use(x->m, u, scaled);
+  x->start = v;
+  x->started = scaled;
+}
