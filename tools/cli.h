@@ -80,6 +80,7 @@ tl_status tl_command_info(tl_cli *cli);
 tl_status tl_command_run(tl_cli *cli);
 tl_status tl_command_verify(tl_cli *cli);
 tl_status tl_command_diff_precision(tl_cli *cli);
+tl_status tl_command_simulate_ranks(tl_cli *cli);
 tl_status tl_command_options(tl_cli *cli);
 tl_status tl_command_help(tl_cli *cli);
 

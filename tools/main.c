@@ -63,6 +63,17 @@ static const tl_command commands[] = {
      "model is evaluated on those inputs and compared with those outputs. With --npu the second "
      "model is the NPU form of the first, as convert makes it.",
      tl_command_verify},
+    {"simulate-ranks", TL_COMMAND_SIMULATE, "MODEL [-n RANKS] [OPTION...]",
+     "train on several ranks and compare with one",
+     "Rewrites the training step in MODEL as convert would for -n ranks, and runs the graphs of "
+     "all ranks in lock step in the evaluator, each on batches of its own, with collectives "
+     "computed across them. The states after each step are compared with those of the model as it "
+     "was on the batches of all ranks together, and between ranks. Parameters without initial "
+     "values start from random numbers, other states from zeros; inputs without a default that "
+     "hold one number count the steps (integers) or are 0.01. A step that overflows is skipped by "
+     "both. Exit status 5 when states, or the mean of the losses, differ by more than --rtol and "
+     "--atol, or ranks by a bit.",
+     tl_command_simulate_ranks},
     {"diff-precision", TL_COMMAND_DIFF_PRECISION, "A.json B.json",
      "compare two explanations of dtypes",
      "Reads what 'explain --precision --json' wrote for two sets of options, or two models, and "
@@ -136,9 +147,12 @@ static tl_status generate(tl_cli *cli, const char *what) {
   static const struct {
     const char *name;
     void (*write)(tl_buf *out);
-  } documents[] = {{"man", tl_document_manual},    {"bash", tl_complete_bash},
-                   {"zsh", tl_complete_zsh},       {"markdown", tl_document_options},
-                   {"passes", tl_document_passes}, {"ops", tl_document_ops},
+  } documents[] = {{"man", tl_document_manual},
+                   {"bash", tl_complete_bash},
+                   {"zsh", tl_complete_zsh},
+                   {"markdown", tl_document_options},
+                   {"passes", tl_document_passes},
+                   {"ops", tl_document_ops},
                    {"rule-functions", tl_document_rule_functions},
                    {"npu-ops", tl_document_npu_ops}};
   tl_buf out;

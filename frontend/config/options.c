@@ -13,7 +13,8 @@
 #define VERIFY TL_COMMAND_VERIFY
 #define EXPLAIN TL_COMMAND_EXPLAIN
 #define OPTIONS TL_COMMAND_OPTIONS
-#define TRAINING (CONVERT | OPT | EXPLAIN)
+#define SIMULATE TL_COMMAND_SIMULATE
+#define TRAINING (CONVERT | OPT | EXPLAIN | SIMULATE)
 
 /* Where keys of a run configuration stand, and what happens to them, by their consumer. */
 #define FATE_COMPILE TL_FATE_OWN

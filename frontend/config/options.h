@@ -58,7 +58,8 @@ enum {
   TL_COMMAND_EXPLAIN = 1 << 9,
   TL_COMMAND_DIFF_PRECISION = 1 << 10,
   TL_COMMAND_OPTIONS = 1 << 11,
-  TL_COMMAND_ANY = (1 << 12) - 1
+  TL_COMMAND_SIMULATE = 1 << 12, /* simulate-ranks */
+  TL_COMMAND_ANY = (1 << 13) - 1
 };
 
 typedef enum tl_option_group {

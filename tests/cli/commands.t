@@ -26,17 +26,18 @@ $ tailor help
 > again.
 >
 > commands:
->   convert   convert an ONNX model for an NPU
->   opt       run passes and print the result
->   passes    list the passes
->   explain   tell what fusion, expansion or precision did to a model, and why
->   ops       list the ops, or describe one
->   info      describe a model
->   run       evaluate a model
->   verify    compare what two models compute
->   diff-precisioncompare two explanations of dtypes
->   options   list the keys of run configurations
->   help      explain a command
+>   convert         convert an ONNX model for an NPU
+>   opt             run passes and print the result
+>   passes          list the passes
+>   explain         tell what fusion, expansion or precision did to a model, and why
+>   ops             list the ops, or describe one
+>   info            describe a model
+>   run             evaluate a model
+>   verify          compare what two models compute
+>   simulate-ranks  train on several ranks and compare with one
+>   diff-precision  compare two explanations of dtypes
+>   options         list the keys of run configurations
+>   help            explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
 > write, 5 a comparison differs, 70 internal error or out of memory, 128 + N stopped
@@ -51,17 +52,18 @@ $ tailor --help
 > again.
 >
 > commands:
->   convert   convert an ONNX model for an NPU
->   opt       run passes and print the result
->   passes    list the passes
->   explain   tell what fusion, expansion or precision did to a model, and why
->   ops       list the ops, or describe one
->   info      describe a model
->   run       evaluate a model
->   verify    compare what two models compute
->   diff-precisioncompare two explanations of dtypes
->   options   list the keys of run configurations
->   help      explain a command
+>   convert         convert an ONNX model for an NPU
+>   opt             run passes and print the result
+>   passes          list the passes
+>   explain         tell what fusion, expansion or precision did to a model, and why
+>   ops             list the ops, or describe one
+>   info            describe a model
+>   run             evaluate a model
+>   verify          compare what two models compute
+>   simulate-ranks  train on several ranks and compare with one
+>   diff-precision  compare two explanations of dtypes
+>   options         list the keys of run configurations
+>   help            explain a command
 >
 > exit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot read or
 > write, 5 a comparison differs, 70 internal error or out of memory, 128 + N stopped

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of tailor simulate-ranks: steps of all ranks in lock step, next to steps of the model as it
+ * was on the batches of all ranks together. */
+#ifndef TL_TOOLS_SIMULATE_H
+#define TL_TOOLS_SIMULATE_H
+
+#include "tools/compare.h"
+#include "tools/evaluation.h"
+
+/* Where an input of the model as it was gets its value. */
+typedef enum tl_sim_source {
+  TL_SIM_DEFAULT, /* its default value, the same on all ranks */
+  TL_SIM_STATE,   /* from the step before */
+  TL_SIM_BATCH,   /* random, another one for each rank and step; the model has them joined */
+  TL_SIM_COUNTER, /* the number of the step, from 0 */
+  TL_SIM_RATE     /* TL_SIM_RATE_VALUE */
+} tl_sim_source;
+
+#define TL_SIM_RATE_VALUE 0.01
+
+/* A state of the model as it was, and how far the ranks are from it. */
+typedef struct tl_sim_state {
+  tl_sv name;
+  uint32_t input; /* positions in the model as it was */
+  uint32_t output;
+  bool parameter;
+  double max_abs; /* greatest over the steps, and the greatest magnitude then */
+  double largest;
+  double excess; /* of max_abs over what the tolerance allows */
+  uint32_t step; /* the first, from 1, that is beyond the tolerance; 0: none */
+} tl_sim_state;
+
+TL_VEC(tl_sim_states, tl_sim_state);
+
+/* One of the two models, and what its states are now. */
+typedef struct tl_sim_model {
+  tl_module *m;      /* owned */
+  tl_host_vec state; /* by input; NULL: no state, or still its default */
+  tl_host_vec in;    /* of the step */
+  tl_host_vec out;
+} tl_sim_model;
+
+typedef struct tl_simulation {
+  tl_cli *cli;
+  tl_evaluation e;
+  tl_train_config config; /* that of the user, for these ranks */
+  uint32_t ranks;
+  uint32_t steps;
+  double rtol, atol;
+  tl_sim_model one; /* the model as it was, on the joined batch */
+  tl_sim_model all; /* the ranks, side by side */
+  uint8_t *source;  /* [inputs of one] tl_sim_source; owned */
+  tl_sim_states states;
+  uint32_t skipped;     /* steps that overflowed */
+  uint32_t uneven_step; /* the first step after which ranks differ, 0: none; */
+  tl_sv uneven;         /* and the state of which */
+  bool has_loss;
+  double loss_first, loss_last, loss_max_rel; /* means over ranks; against the joined batch */
+  double factor; /* loss of the joined batch over the mean, in the first step */
+} tl_simulation;
+
+/* Position of an input, or output, by name; UINT32_MAX: none. rank >= 0: that of the rank. */
+uint32_t tl_sim_find(const tl_module *m, bool output, int rank, tl_sv name);
+
+/* Decides where inputs get their values. */
+tl_status tl_sim_classify(tl_simulation *s) TL_NODISCARD;
+/* Fills `in` of both models for a step, from 0. */
+tl_status tl_sim_fill(tl_simulation *s, uint32_t step) TL_NODISCARD;
+
+bool tl_sim_equal(const tl_simulation *s);
+/* Adds the report. */
+void tl_sim_text(const tl_simulation *s, tl_buf *out);
+void tl_sim_json(const tl_simulation *s, tl_buf *out);
+
+#endif
