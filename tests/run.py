@@ -298,6 +298,13 @@ class Tests:
         """report, trace and page of a training step"""
         return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])
 
+    def variants(self):
+        """training steps in two precisions, their plans, AIR and ONNX Runtime"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/train/variants.py', '--tailor', self.tool('gcc'),
+                        *(['--ort', ort] if there else [])])
+
     def determinism(self):
         """exact evaluation: threads, compilers, vector units"""
         return counted([PYTHON, 'tests/conformance/determinism.py', '--tailor', self.tool('gcc'),
@@ -314,7 +321,7 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
          'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'step_files', 'loop_steps',
-         'determinism', 'emulation', 'fuzz']
+         'variants', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):
