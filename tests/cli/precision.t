@@ -182,3 +182,23 @@ $ tailor explain risk.tir --precision-mode-v2=mixed_float16 --node=add -q
 > 4 of 6 nodes with floats are lowered; 4 casts, 0 rewrites of casts
 > 0 constants are cast: 0 numbers out of range, 0 become 0, 0 subnormal
 > saved: 0 bytes of constants, 72 bytes of results of known size
+# What clamping does to numbers is said; a signature that no rule asked for, too.
+$ printf 'graph @g(%%x: f32[1,5]) -> (%%y) {\n  const %%w: f32[5,1] = [100000.0, -inf, 1e-9, nan, 65519.0]\n  %%y = MatMul(%%x, %%w) @mm\n}\n' >c.tir; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --summary=none; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --is_weight_clip=0 --summary=none
+! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become its limit, 1 become 0
+! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become infinite, 1 become 0
+$ printf '{"Relu": {"input0": {"name": "x", "paramType": "required", "dtype": "bfloat16"}, "output0": {"name": "y", "paramType": "required", "dtype": "bfloat16"}}}\n' >b.json; printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Relu(%%x) @relu\n}\n' >r.tir; tailor convert r.tir -o r.tir2.tir --op-info=b.json --precision_mode=force_fp16 --summary=none
+! r.tir: warning: node relu: Relu has no dtype for 'x' that force_fp16 asks for; it is bf16
+# An output that --out-nodes does not name.
+$ tailor convert r.tir -o r.air --output_type=relu:0:FP16
+! tailor: error: --output-type: 'relu:0' is not one of --out-nodes [E10001]
+!   hint: give --out-nodes with the same NODE:INDEX
+? 1
+# Constants alone are computed, in the dtypes that they have.
+$ printf 'graph @g() -> (%%y) {\n  const %%a: f32[2] = [1.0, 2.0]\n  const %%b: f32[2] = [0.5, 4.0]\n  %%y = Add(%%a, %%b)\n}\n' >k.tir; tailor convert k.tir -o - --emit=tir --precision_mode_v2=mixed_float16 --summary=none
+> module {
+>   form selected
+> }
+>
+> graph @g() -> (%y) {
+>   const %y: f32[2] = [1.5, 6.0]
+> }
