@@ -184,6 +184,8 @@ tl_status tl_step_record_add(tl_step_record *r, tl_module *m, const char *name, 
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   r->machine = machine->cost->hw.name;
   r->ranks = machine->cost->ranks;
+  if (place)
+    stage.tail = place->tail;
   if (!place && r->n < TL_MAX_STAGES)
     place = &r->stages[r->n++];
   if (place)

@@ -12,6 +12,7 @@ typedef struct builder {
   tl_arena *arena;
   const tl_train_info *info;
   const tl_step_machine *machine;
+  uint32_t n;         /* nodes that take part */
   tl_node_id *listed; /* [n] nodes in the order of the list */
   uint32_t *place;    /* by node id: index in listed */
   uint32_t *depth;    /* [n] by that index */
@@ -41,8 +42,7 @@ bool tl_node_is_bucket(const tl_module *m, tl_node_id n) {
   return tl_node_is_collective(m, n) && !(fusion && fusion->kind == TL_ATTR_INT && !fusion->u.i);
 }
 
-/* The node of the main graph that a node is in, which is itself or owns the bodies around it. */
-static tl_node_id outer(const tl_module *m, tl_node_id n) {
+tl_node_id tl_node_outer(const tl_module *m, tl_node_id n) {
   const tl_graph *g = tl_graph_get(m, tl_node_get(m, n)->graph);
   while (g->kind == TL_GRAPH_BODY && g->owner) {
     n = g->owner;
@@ -51,17 +51,22 @@ static tl_node_id outer(const tl_module *m, tl_node_id n) {
   return n;
 }
 
+static bool takes_part(const builder *b, tl_node_id n) {
+  return !(b->machine->retired && b->machine->retired[n]) && !tl_node_is_return(b->m, n);
+}
+
 /* Calls fn for each task that waits for listed node i, with indices; RETURN is no task. */
 static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, uint32_t, bool)) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES(b->m, node->results + r, u) {
-      tl_node_id user = outer(b->m, tl_use_get(b->m, u)->user);
-      if (!tl_node_is_return(b->m, user))
+    TL_FOR_USES (b->m, node->results + r, u) {
+      tl_node_id user = tl_node_outer(b->m, tl_use_get(b->m, u)->user);
+      if (takes_part(b, user))
         fn(b, i, b->place[user], false);
     }
   for (tl_control_id c = node->control_out; c; c = tl_control_get(b->m, c)->next_out)
-    fn(b, i, b->place[tl_control_get(b->m, c)->to], true);
+    if (takes_part(b, tl_control_get(b->m, c)->to))
+      fn(b, i, b->place[tl_control_get(b->m, c)->to], true);
 }
 
 static bool list_nodes(builder *b) {
@@ -82,11 +87,14 @@ static bool list_nodes(builder *b) {
       !b->updates || !b->checks || !b->tasks || !b->first)
     return false;
   uint32_t i = 0;
-  TL_FOR_NODES(b->m, g, k) {
+  TL_FOR_NODES (b->m, g, k) {
+    if (!takes_part(b, k))
+      continue;
     b->listed[i] = k;
     b->comms[i] = tl_node_is_collective(b->m, k);
     b->place[k] = i++;
   }
+  b->n = i;
   return true;
 }
 
@@ -150,21 +158,31 @@ static void spread_updates(builder *b, uint32_t from, uint32_t to, bool control)
     b->updates[to] = true;
 }
 
+/* Is a use one by the port of an optimizer that tells it to skip? */
+static bool is_signal(const tl_module *m, tl_node_id n, tl_use_id u) {
+  const tl_op_port *port =
+      tl_op_row(tl_node_get(m, n)->op)
+          ? tl_op_operand_port(tl_op_row(tl_node_get(m, n)->op), u - tl_node_get(m, n)->operands)
+          : NULL;
+  return port && strcmp(port->name, "update_signal") == 0;
+}
+
 /* Is every use of the node one as a predicate, or by a node that serves predicates alone? */
 static bool serves_predicates(const builder *b, uint32_t i) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
   bool any = false;
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES(b->m, node->results + r, u) {
+    TL_FOR_USES (b->m, node->results + r, u) {
       tl_node_id inner = tl_use_get(b->m, u)->user;
-      tl_node_id user = outer(b->m, inner);
-      if (tl_node_is_return(b->m, user))
+      tl_node_id user = tl_node_outer(b->m, inner);
+      if (!takes_part(b, user))
         continue;
       tl_op_id op = tl_node_get(b->m, user)->op;
       bool predicate = inner == user && (op == TL_OP_Where || op == TL_OP_If) &&
                        tl_node_get(b->m, user)->operands == u;
+      bool signal = inner == user && is_signal(b->m, user, u);
       bool flag = b->comms[b->place[user]] && !tl_node_is_bucket(b->m, user);
-      if (!predicate && !flag && !b->checks[b->place[user]])
+      if (!predicate && !signal && !flag && !b->checks[b->place[user]])
         return false;
       any = true;
     }
@@ -276,19 +294,22 @@ static bool finish(builder *b, uint32_t n) {
   uint32_t end = tl_module_node_end(b->m);
   uint32_t *task = tl_arena_alloc(b->arena, (end + 1u) * sizeof *task);
   tl_node_id *node = tl_arena_alloc(b->arena, (n + 1u) * sizeof *node);
+  bool *checks = tl_arena_calloc(b->arena, end + 1u, sizeof *checks);
   s->given = b->number;
-  if (!task || !node)
+  if (!task || !node || !checks)
     return false;
   memset(task, 0xff, (end + 1u) * sizeof *task);
   for (uint32_t k = 0; k < n; k++) {
     node[k] = b->listed[b->node_of[k]];
     task[node[k]] = k;
+    checks[node[k]] = b->checks[b->node_of[k]];
   }
   for (uint32_t i = 0; i < n; i++)
     if (b->comms[i] && tl_node_is_bucket(b->m, b->listed[i]))
       b->tasks[b->number[i]].bucket = s->n_buckets++;
   s->node = node;
   s->task = task;
+  s->checks = checks;
   s->g.tasks = b->tasks;
   s->g.n = n;
   s->g.first = b->first;
@@ -304,10 +325,9 @@ static bool finish(builder *b, uint32_t n) {
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
                         const tl_step_machine *machine, tl_step *out) {
   builder b = {.m = m, .arena = arena, .info = info, .machine = machine, .out = out};
-  uint32_t n = tl_module_main(m)->n_nodes;
   *out = (tl_step){0};
-  if (!list_nodes(&b) || !number_nodes(&b, n) || !make_tasks(&b, n) || !make_edges(&b, n) ||
-      !finish(&b, n))
+  if (!list_nodes(&b) || !number_nodes(&b, b.n) || !make_tasks(&b, b.n) || !make_edges(&b, b.n) ||
+      !finish(&b, b.n))
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   return TL_OK;
 }

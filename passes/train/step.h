@@ -14,6 +14,7 @@ typedef struct tl_step_machine {
   bool hcom_parallel;    /* is there a stream U? */
   uint32_t aicpu_degree; /* tasks that the AICPU takes at a time, at least 1 */
   uint64_t memory_limit; /* bytes, 0: none */
+  const bool *retired;   /* by node id: left out of the step; NULL: none */
 } tl_step_machine;
 
 #define TL_NO_TASK UINT32_MAX
@@ -26,6 +27,7 @@ typedef struct tl_step {
   const uint32_t *task;   /* by node id; TL_NO_TASK: not of the main graph */
   uint32_t *given;        /* [n] tasks in the order of the nodes */
   const tl_sv *streams;   /* [g.n_streams] */
+  const bool *checks;     /* by node id: serves predicates alone; of collectives: a flag */
   uint32_t n_buckets;
 } tl_step;
 
@@ -34,6 +36,8 @@ typedef struct tl_step {
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
                         const tl_step_machine *machine, tl_step *out) TL_NODISCARD;
 
+/* The node of the main graph that a node is in, which is itself or owns the bodies around it. */
+tl_node_id tl_node_outer(const tl_module *m, tl_node_id n);
 /* True for those of gradients: `fusion` is not 0. */
 bool tl_node_is_bucket(const tl_module *m, tl_node_id n);
 /* The attribute of a node by name, NULL when it is not set. */

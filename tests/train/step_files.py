@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """step_files.py --tailor BIN: report, trace and page of a training step say the same, the page
-needs nothing from elsewhere and is drawn by a browser where there is one (headless Chromium)."""
+needs nothing from elsewhere and is drawn by a browser where there is one (headless Chromium); steps
+of the training specification take what they must."""
 import argparse
 import html.parser
 import json
@@ -14,7 +15,9 @@ import tempfile
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-NET = os.path.join(HERE, '..', 'golden', 'schedule')
+ROOT = os.path.join(HERE, '..', '..')
+NET = os.path.join(ROOT, 'tests', 'golden', 'schedule')
+TAIL = os.path.join(ROOT, 'tests', 'golden', 'tail-opt')
 problems = []
 passed = skipped = 0
 
@@ -107,6 +110,58 @@ def check_report(r):
     check('report: exposed', r['exposed_comm'] == 18 == sum(b['exposed'] for b in r['buckets']))
 
 
+# Examples 20 to 25 of the training specification: folder of the golden test whose graph and options
+# they have, whether its tail is optimized, and what the report says of the last stage.
+EXAMPLES = [
+    ('20', 'early-local', False, {'given': 182, 'given_overlap': 0.4706}),
+    ('21', 'early-local', True, {'step_time': 172, 'overlap_ratio': 0.6176, 'edges_added': 1}),
+    ('22 (a)', 'late-commit', True, {'step_time': 167, 'comm_busy': 60, 'edges_added': 0}),
+    ('22 (b)', 'late', False, {'step_time': 168, 'comm_busy': 68}),
+    ('23', 'clip-keeps-the-flag', True, {'edges_added': 0, 'edges_rejected': 0}),
+    ('25', 'edge-against-a-user', True, {'edges_added': 0, 'edges_rejected': 1}),
+    ('38', 'states-in-place', True, {'edges_added': 0, 'hazard_edges': 1}),
+    ('26', 'adamw', True, {'splits': 1}),
+]
+
+
+def tail_report(tool, name, folder, tail):
+    """Report, and explanation, of a golden test of tail-opt, scheduled."""
+    with open(os.path.join(TAIL, name + '.tir'), encoding='utf-8') as f:
+        text = f.read()
+    options = text.split('\n', 1)[0].replace('# RUN: ', '').split()
+    options = [o for o in options if not o.startswith('--passes')]
+    if not tail:
+        options = [o for o in options if 'tailing' not in o]
+    files = [os.path.join(folder, k) for k in ('report', 'explain')]
+    p = subprocess.run([tool, *options, '--passes=infer-shapes,tail-opt,schedule', '-',
+                        '-o', os.path.join(folder, 'out.tir'), f'--schedule-report={files[0]}',
+                        f'--tail-explain={files[1]}'], input=text.split('\n----')[0], text=True,
+                       cwd=ROOT, capture_output=True, check=True)
+    out = []
+    for path in files:
+        with open(path, encoding='utf-8') as f:
+            out.append(json.load(f))
+    return (*out, p.stderr)
+
+
+def check_examples(tool, folder):
+    for example, name, tail, wanted in EXAMPLES:
+        report, explained, messages = tail_report(tool, name, folder, tail)
+        report['given'] = report['stages'][0]['step_time']
+        report['given_overlap'] = report['stages'][0]['overlap_ratio']
+        for key, value in wanted.items():
+            check(f'example {example}: {key} is {report[key]}, not {value}', report[key] == value)
+        steps = [s['step_time'] for s in report['stages']]
+        check(f'example {example}: never worse', tail < 1 or name == 'states-in-place' or
+              steps[-1] <= min(steps))
+        check(f'example {example}: within its bound', report['efficiency'] <= 1)
+        check(f'example {example}: W-TAIL-CLIP', ('W-TAIL-CLIP' in messages) == (example == '23'))
+        if example == '22 (a)':
+            verdicts = {n['name']: n['verdict'] for n in explained['nodes']}
+            check('explained: what runs under AR2', verdicts['U4'] == verdicts['S3'] == 'overlaps')
+            check('explained: what waits', verdicts['U1'] == verdicts['W4'] == 'data')
+
+
 def drawn(png):
     """Are several colours there? Rows of an 8-bit picture, filters not undone: enough to tell."""
     with open(png, 'rb') as f:
@@ -154,6 +209,7 @@ def main():
         check_report(report)
         check_trace(json.loads(texts['trace']), report)
         check_page(texts['html'])
+        check_examples(tool, folder)
         check_browser(folder, first['html'])
     for line in problems:
         print('FAIL', line)

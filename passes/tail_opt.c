@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tail-opt: work that does not need the last bucket of gradients may run while it is reduced (spec
+ * training.md section 3). Edges that only look like a need go, joins of all buckets are taken
+ * apart, flags of overflow are ordered before the last bucket or found to be needless; states that
+ * are updated in place are guarded. What does not shorten the simulated step is taken back.
+ *
+ * Requires:  types inferred; buckets in the graph.
+ * Keeps:     values, but for what tail_mode says of predicates; the order of collectives, but for
+ *            flags.
+ * After:     no such change is left that would shorten the step.
+ * Cost:      O(nodes log nodes + edges) for each kind of change.
+ * Tests:     tests/golden/tail-opt/, tests/unit/test_tail.c */
+#include "passes/passes.h"
+#include "passes/train/tail.h"
+
+typedef struct kind {
+  uint32_t (*apply)(tl_tail *t);
+  const char *what;
+  bool splits;
+  bool must; /* keep although it takes longer: without it the step is wrong */
+} kind;
+
+static const kind kinds[] = {
+    {tl_tail_guard_states, "edges from readers of states to what writes them", false, true},
+    {tl_tail_split_barriers, "barriers split", true, false},
+    {tl_tail_relax, "control edges removed", false, false},
+    {tl_tail_split_ifs, "conditional updates split", true, false},
+    {tl_tail_split_updates, "updates of several tensors split", true, false},
+    {tl_tail_split_concats, "joined tensors split", true, false},
+    {tl_tail_split_checks, "checks of overflow split", true, false},
+    {tl_tail_drop_flags, "flags that all ranks have alike", false, false},
+    {tl_tail_order_flags, "flags ordered before the last bucket", false, false},
+};
+
+static tl_status no_memory(const tl_tail *t) {
+  return tl_fail(t->m->diag, TL_NO_MEMORY, TL_AT_FILE(t->m->path), "out of memory");
+}
+
+/* Applies one kind of change; it stays if the step gets shorter, or as short with nothing split. */
+static tl_status try_kind(tl_tail *t, const kind *k) {
+  uint32_t mark = tl_tail_mark(t);
+  tl_tail_counts counts = t->counts;
+  double before = t->us;
+  if (*t->p->rewrites >= t->p->limit)
+    return TL_OK;
+  uint32_t n = k->apply(t);
+  if (t->no_memory)
+    return no_memory(t);
+  if (!n)
+    return TL_OK;
+  tl_tail_look(t);
+  if (t->no_memory)
+    return no_memory(t);
+  TL_TRY(tl_tail_measure(t));
+  bool better = t->us < before - 1e-9 || (!k->splits && t->us <= before + 1e-9);
+  if (better || k->must) {
+    tl_tail_commit(t, mark);
+    t->counts.splits += k->splits ? n : 0;
+    (void)tl_pass_may_rewrite(t->p);
+    tl_pass_remark(t->p, t->m, t->last, true, "%u %s", n, k->what);
+    return TL_OK;
+  }
+  uint32_t rejected = t->counts.edges_rejected;
+  tl_tail_undo(t, mark);
+  t->counts = counts;
+  t->counts.edges_rejected = rejected;
+  tl_pass_remark(t->p, t->m, t->last, false, "%u %s: the step would take longer", n, k->what);
+  if (t->no_memory || tl_graph_sort(t->m, tl_module_main(t->m)->id) != TL_OK)
+    return no_memory(t);
+  tl_tail_look(t);
+  return t->no_memory ? no_memory(t) : tl_tail_measure(t);
+}
+
+static tl_status optimize(tl_tail *t) {
+  TL_TRY(tl_tail_measure(t));
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    TL_TRY(try_kind(t, &kinds[i]));
+  if (!t->p->steps)
+    return TL_OK;
+  TL_TRY(tl_step_record_add(t->p->steps, t->m, "tail", &t->step, t->order, &t->t->machine));
+  tl_step_record_find(t->p->steps, "tail")->tail = t->counts;
+  return tl_tail_explain(t, t->p->steps);
+}
+
+static tl_status run(tl_pass *p, tl_module *m, tl_train_setting *s) {
+  tl_tail t = {.p = p, .m = m, .c = p->options->train, .t = s};
+  tl_tail_look(&t);
+  if (t.no_memory)
+    return no_memory(&t);
+  if (t.n_buckets < 2 && !p->options->train->inplace_state) {
+    tl_pass_remark(p, m, t.last, false,
+                   "%s, so that nothing is independent of the last: more buckets might help",
+                   t.n_buckets ? "there is one bucket" : "there is no bucket");
+    return TL_OK;
+  }
+  TL_TRY(tl_train_record_before(p, m, s));
+  tl_status status = optimize(&t);
+  tl_tail_change_vec_release(&t.changes);
+  return status;
+}
+
+tl_status tl_pass_tail_opt(tl_pass *p, tl_module *m) {
+  tl_train_setting s;
+  const tl_train_config *c = p->options->train;
+  if (!c || !c->train || !(c->is_tailing_optimization || c->inplace_state))
+    return TL_OK;
+  tl_status status = tl_train_setting_begin(p, m, &s);
+  if (status == TL_OK && s.info.form != TL_TRAIN_NONE)
+    status = run(p, m, &s);
+  tl_train_setting_end(&s);
+  return status;
+}

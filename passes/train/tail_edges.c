@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control edges of the tail: those that only look like a need for L go (P1), flags of overflow go
+ * before L (P4), readers of a state before what writes it in place (H1). */
+#include "passes/train/tail.h"
+
+#include <stdlib.h>
+
+#include "ir/ops_gen.h"
+
+/* ---- P1 -------------------------------------------------------------------------------------- */
+
+static bool may_go(const tl_tail *t, const tl_control *e) {
+  bool soft = e->origin == TL_CONTROL_SCHED || e->origin == TL_CONTROL_GATE ||
+              (e->origin == TL_CONTROL_USER && t->c->relax_user_ctrl);
+  return soft && !tl_tail_is_status_op(t->m, e->from) && !tl_tail_is_status_op(t->m, e->to) &&
+         !tl_node_is_collective(t->m, e->to);
+}
+
+uint32_t tl_tail_relax(tl_tail *t) {
+  uint32_t n = 0;
+  TL_FOR_NODES (t->m, tl_module_main(t->m), v) {
+    tl_control_id next;
+    for (tl_control_id c = tl_node_get(t->m, v)->control_in; c; c = next) {
+      const tl_control *e = tl_control_get(t->m, c);
+      next = e->next_in;
+      bool from_tail = e->from == t->last || t->below[e->from];
+      if (!from_tail || t->below_data[v] || !may_go(t, e))
+        continue;
+      tl_tail_remove_edge(t, c);
+      n++;
+    }
+  }
+  return n;
+}
+
+/* ---- P4 -------------------------------------------------------------------------------------- */
+
+uint32_t tl_tail_order_flags(tl_tail *t) {
+  uint32_t n = 0;
+  if (t->c->tail_mode != TL_TAIL_EARLY_LOCAL && t->c->tail_mode != TL_TAIL_EARLY_BOUND)
+    return 0;
+  TL_FOR_NODES (t->m, tl_module_main(t->m), f) {
+    if (t->retired[f] || !tl_tail_is_flag(t, f))
+      continue;
+    if (t->below_data[f]) {
+      tl_warn_code(t->m->diag, "W-TAIL-CLIP", tl_node_where(t->m, f),
+                   "the flag of overflow needs the last bucket, so that it stays behind it\va norm "
+                   "over all gradients is known when all are there");
+      continue;
+    }
+    n += tl_tail_add_edge(t, f, t->last, TL_CONTROL_COMM_ORDER);
+  }
+  return n;
+}
+
+/* ---- H1 -------------------------------------------------------------------------------------- */
+
+enum { BATCH = 64 };
+
+typedef struct hazard {
+  tl_node_id reader;
+  tl_node_id writer;
+} hazard;
+
+TL_VEC(hazard_vec, hazard);
+
+static void collect(tl_tail *t, hazard_vec *out) {
+  for (uint32_t i = 0; i < t->m->states.n; i++) {
+    const tl_state *s = &t->m->states.at[i];
+    tl_node_id writer = s->output ? tl_value_producer(t->m, s->output) : TL_NO_NODE;
+    if (!writer || !s->input || tl_node_get(t->m, writer)->graph != tl_module_main(t->m)->id)
+      continue;
+    TL_FOR_USES (t->m, s->input, u) {
+      tl_node_id reader = tl_node_outer(t->m, tl_use_get(t->m, u)->user);
+      bool again =
+          out->n && out->at[out->n - 1].reader == reader && out->at[out->n - 1].writer == writer;
+      if (reader != writer && !again && !tl_node_is_return(t->m, reader))
+        t->no_memory = !hazard_vec_push(out, (hazard){reader, writer}) || t->no_memory;
+    }
+  }
+}
+
+/* Bits of the readers of a batch that are ancestors of each node, by one walk along the order. */
+static void spread(const tl_tail *t, uint64_t *bits) {
+  const tl_module *m = t->m;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    const tl_node *node = tl_node_get(m, n);
+    for (uint32_t r = 0; r < node->n_results && bits[n]; r++)
+      TL_FOR_USES (m, node->results + r, u)
+        bits[tl_node_outer(m, tl_use_get(m, u)->user)] |= bits[n];
+    for (tl_control_id c = node->control_out; c && bits[n]; c = tl_control_get(m, c)->next_out)
+      bits[tl_control_get(m, c)->to] |= bits[n];
+  }
+}
+
+/* Keeps of a batch those whose reader is no ancestor of the writer. */
+static void guard_batch(tl_tail *t, const hazard *at, uint32_t n, uint64_t *bits, hazard_vec *out) {
+  memset(bits, 0, tl_module_node_end(t->m) * sizeof *bits);
+  for (uint32_t i = 0; i < n; i++)
+    bits[at[i].reader] |= UINT64_C(1) << i;
+  spread(t, bits);
+  for (uint32_t i = 0; i < n; i++)
+    if (!(bits[at[i].writer] >> i & 1))
+      t->no_memory = !hazard_vec_push(out, at[i]) || t->no_memory;
+}
+
+uint32_t tl_tail_guard_states(tl_tail *t) {
+  hazard_vec all = {0};
+  hazard_vec open = {0};
+  uint32_t n = 0;
+  if (!t->c->inplace_state)
+    return 0;
+  uint64_t *bits = calloc(tl_module_node_end(t->m) + 1u, sizeof *bits);
+  t->no_memory = t->no_memory || !bits;
+  collect(t, &all);
+  for (uint32_t i = 0; bits && i < all.n; i += BATCH)
+    guard_batch(t, all.at + i, all.n - i < BATCH ? all.n - i : BATCH, bits, &open);
+  for (uint32_t i = 0; i < open.n && !t->no_memory; i++)
+    n += tl_tail_add_edge(t, open.at[i].reader, open.at[i].writer, TL_CONTROL_MEMORY);
+  hazard_vec_release(&all);
+  hazard_vec_release(&open);
+  free(bits);
+  t->counts.hazard_edges += n;
+  t->counts.edges_added -= n;
+  return n;
+}
+
+/* ---- flags that all ranks have alike ----------------------------------------------------------
+ */
+
+/* Inputs that may differ between ranks: what forward and backward read beside states. Rates and the
+ * like, which updates alone read, are given alike, or parameters would not stay so. */
+static bool *find_data(const tl_tail *t) {
+  const tl_module *m = t->m;
+  const tl_graph *g = tl_module_main(m);
+  bool *data = tl_arena_calloc(t->p->scratch, tl_module_value_end(m), sizeof *data);
+  for (uint32_t i = 0; data && i < g->inputs.n; i++)
+    TL_FOR_USES (m, g->inputs.at[i], u) {
+      tl_node_id user = tl_node_outer(m, tl_use_get(m, u)->user);
+      tl_train_region r = tl_train_region_of(&t->t->info, user);
+      data[g->inputs.at[i]] =
+          data[g->inputs.at[i]] || r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD;
+    }
+  for (uint32_t i = 0; data && i < m->states.n; i++)
+    data[m->states.at[i].input] = false;
+  return data;
+}
+
+/* Marks what may differ between ranks: what depends on their data other than through a collective.
+ */
+static void find_local(tl_tail *t, bool *local) {
+  const tl_module *m = t->m;
+  const tl_graph *g = tl_module_main(m);
+  const bool *data = find_data(t);
+  t->no_memory = t->no_memory || !data;
+  if (!data)
+    return;
+  TL_FOR_NODES (m, g, n) {
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !local[n]; i++) {
+      tl_value_id v = tl_operand(m, n, i);
+      tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+      local[n] = v && (p ? local[p] : data[v]);
+    }
+    local[n] = (local[n] || tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_BODY)) &&
+               !tl_node_is_collective(m, n);
+  }
+}
+
+/* Sum of ranks' equal flags is 0 exactly when the flag is. */
+static bool only_asks_for_zero(const tl_module *m, tl_value_id v, int depth) {
+  TL_FOR_USES (m, v, u) {
+    tl_node_id n = tl_use_get(m, u)->user;
+    tl_op_id op = tl_node_get(m, n)->op;
+    if (tl_node_is_return(m, n))
+      return false;
+    bool view = op == TL_OP_Squeeze || op == TL_OP_Reshape || op == TL_OP_Identity;
+    if (view && depth < 4 && only_asks_for_zero(m, tl_result(m, n, 0), depth + 1))
+      continue;
+    const tl_tensor *zero = op == TL_OP_Equal ? tl_value_constant(m, tl_operand(m, n, 1)) : NULL;
+    double number;
+    if (!zero || !tl_tensor_float_at(m, zero, 0, &number) || number != 0)
+      return false;
+  }
+  return true;
+}
+
+static bool can_drop(const tl_tail *t, tl_node_id f, const bool *local) {
+  const tl_attr *how = tl_node_attr_named(t->m, f, "reduction");
+  tl_value_id flag = tl_operand(t->m, f, 0);
+  tl_node_id p = flag ? tl_value_producer(t->m, flag) : TL_NO_NODE;
+  return p && !local[p] && how && how->kind == TL_ATTR_STRING &&
+         tl_sv_is(tl_sym(t->m, how->u.s), "sum") && tl_node_get(t->m, f)->n_operands == 1 &&
+         tl_node_get(t->m, f)->n_results == 1 && !tl_node_get(t->m, f)->control_in &&
+         !tl_node_get(t->m, f)->control_out && only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0);
+}
+
+uint32_t tl_tail_drop_flags(tl_tail *t) {
+  uint32_t n = 0;
+  bool *local = tl_arena_calloc(t->p->scratch, tl_module_node_end(t->m), sizeof *local);
+  t->no_memory = t->no_memory || !local;
+  if (t->no_memory || t->c->tail_mode != TL_TAIL_LATE_COMMIT || t->t->cost.hw.bitwise != 1 ||
+      t->c->status == TL_OVERFLOW_NPU)
+    return 0;
+  find_local(t, local);
+  TL_FOR_NODES (t->m, tl_module_main(t->m), f) {
+    if (t->retired[f] || !tl_tail_is_flag(t, f) || !can_drop(t, f, local))
+      continue;
+    tl_value_id flag = tl_operand(t->m, f, 0);
+    tl_symbol name = tl_module_fresh_name(t->m, tl_value_name(t->m, tl_result(t->m, f, 0)));
+    tl_node_spec spec = {.op = TL_OP_Identity,
+                         .name = name,
+                         .operands = &flag,
+                         .n_operands = 1,
+                         .results = &name,
+                         .n_results = 1};
+    tl_node_id alike = tl_tail_make(t, f, f, &spec);
+    if (!alike)
+      return n;
+    tl_tail_replace(t, tl_result(t->m, f, 0), tl_result(t->m, alike, 0));
+    tl_tail_retire(t, f);
+    n++;
+  }
+  return n;
+}

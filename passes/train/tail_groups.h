@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the splits of joins have in common. */
+#ifndef TL_PASSES_TRAIN_TAIL_GROUPS_H
+#define TL_PASSES_TRAIN_TAIL_GROUPS_H
+
+#include "passes/train/tail.h"
+
+/* Numbers groups in the order in which buckets first occur: group[i] is that of element i, which
+ * depends on bucket[i]. What depends on several or on none goes with the last bucket. Returns how
+ * many there are. */
+uint32_t tl_tail_group(tl_tail *t, const uint32_t *bucket, uint32_t n, uint32_t *group);
+
+/* A name that is free, after another one. */
+tl_symbol tl_tail_fresh(tl_tail *t, tl_symbol base);
+
+#endif
