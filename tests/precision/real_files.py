@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Precision files as users wrote them (../shared/realworld, where it is there): mix lists, dtypes of
-ops, nodes to keep, implementation modes of kernels.
+"""Precision files as users wrote them (../shared/realworld, where it is there): mix lists, dtypes
+of ops, nodes to keep, implementation modes of kernels.
 
   real_files.py --tailor BIN
 
@@ -29,9 +29,10 @@ NODES = {'Add': 'Add(%x, %x)', 'Mul': 'Mul(%x, %x)', 'Sub': 'Sub(%x, %x)',
          'RealDiv': 'Div(%x, %x)', 'SoftmaxV2': 'Softmax(%x)', 'LogSoftmaxV2': 'LogSoftmax(%x)',
          'Relu': 'Relu(%x)', 'Exp': 'Exp(%x)', 'Neg': 'Neg(%x)', 'Sqrt': 'Sqrt(%x)',
          'Sigmoid': 'Sigmoid(%x)', 'Pow': 'Pow(%x, %x)', 'Minimum': 'Min(%x, %x)',
-         'Maximum': 'Max(%x, %x)', 'MatMulV2': 'Gemm(%x, %m, %b)', 'BatchMatMulV2': 'MatMul(%s, %t)',
-         'Gemm': 'Gemm(%x, %m, %b)', 'Gelu': 'Gelu(%x) {approximate="tanh"}'}
-HEAD = 'graph @g(%x: f32[2,3], %m: f32[3,3], %s: f32[2,2,3], %t: f32[2,3,3], %b: f32[3]) -> '
+         'Maximum': 'Max(%x, %x)', 'MatMulV2': 'Gemm(%x, %m, %b)', 'Gemm': 'Gemm(%x, %m, %b)',
+         'BatchMatMulV2': 'MatMul(%s, %t)', 'Gelu': 'Gelu(%x) {approximate="tanh"}'}
+HEAD = ('graph @g(%x: f32[2,3], %m: f32[3,3], %s: f32[2,2,3], %t: f32[2,3,3], %b: f32[3])'
+        ' -> ')
 SHORT = {'float16': 'f16', 'float32': 'f32', 'float': 'f32', 'bfloat16': 'bf16'}
 
 
