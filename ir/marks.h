@@ -21,6 +21,8 @@ bool tl_node_asks_dump(const tl_module *m, tl_node_id n);
 /* The node computes what it says, although its value is known or could be had from another: x * 0
  * is looked at for NaN (spec training.md 5.4). Neither folding nor a rule takes it. */
 #define TL_MARK_NOFOLD "tailor.nofold"
+/* The node runs on the host, not on the NPU (mix_compile_mode). */
+#define TL_MARK_HOST "tailor.host"
 /* No precision mode changes the dtypes of the node; the device compiler's own name. */
 #define TL_MARK_KEEP_DTYPE "_keep_dtype"
 /* The node reads a gradient as this rank alone has it: insertion of AllReduce passes it by. */

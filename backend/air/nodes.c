@@ -3,6 +3,7 @@
 #include "backend/air/air.h"
 
 #include "ir/marks.h"
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "ir/trace.h"
 
@@ -285,6 +286,15 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
                           .u.value = origin});
 }
 
+/* Which side runs the node, where there is a choice. */
+static void placement_entry(tl_air *a, tl_node_id n) {
+  if (a->options->train && a->options->train->mix_compile_mode)
+    add_entry(a, (tl_entry){.key = TL_SV("_tailor_placement"), .kind = TL_ENTRY_STRING,
+                            .u.value = tl_node_has_mark(a->m, n, TL_MARK_HOST)
+                                           ? TL_SV("host")
+                                           : TL_SV("device")});
+}
+
 /* Bodies in the order of the prototype's graph attributes. */
 static void encode_subgraphs(tl_air *a, tl_node_id n, const tl_op *op) {
   for (uint32_t i = 0; op && i < op->n_attrs; i++) {
@@ -310,6 +320,7 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
     opaque_slots(a, n);
   }
   op_entries(a, n, row);
+  placement_entry(a, n);
   encode_head(a, a->node_names[n], tl_op_name(a->m, node->op));
   encode_inputs(a);
   encode_controls(a, n);

@@ -462,6 +462,8 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
     TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
   TL_TRY(check_dynamic(s, d));
   TL_TRY(resolve_run_config(s, d));
+  if (s->train.mix_compile_mode) /* what has no NPU form is the host's */
+    o->allow_unmapped = true;
   TL_TRY(tl_resolve_accelerate(s, d));
   TL_TRY(tl_resolve_precision(s, d));
   return collect_carried(s, d, ranged);
