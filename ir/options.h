@@ -63,6 +63,9 @@ typedef struct tl_options {
   const char *input_format;      /* "NCHW" (default), "ND", "NCDHW" */
   const tl_input_shape *input_shapes;
   uint32_t n_input_shapes;
+  const tl_input_shape *listed_shapes; /* dynamic_inputs_shape_range: for data inputs in their
+                                          order; a name that is an input's is for that one */
+  uint32_t n_listed_shapes;
   const tl_out_node *out_nodes;
   uint32_t n_out_nodes;
   const tl_op_rename *op_renames;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input-shapes: give inputs of the main graph the shapes of --input-shape.
+/* input-shapes: give inputs of the main graph the shapes of --input-shape, by name, and of
+ * --dynamic-inputs-shape-range, by their order.
  *
  * Requires:  infer-shapes afterwards.   Keeps: nodes, edges, names, dtypes.
  * After:     named inputs have the given shape; where one changed, shapes that may have followed
@@ -75,12 +76,64 @@ static tl_status forget_shape(tl_module *m, tl_value_id v) {
 static tl_status forget_derived(tl_module *m) {
   for (tl_value_id v = 1; v < tl_module_value_end(m); v++) {
     const tl_value *value = tl_value_get(m, v);
-    bool derived = value->kind == TL_VALUE_RESULT ||
-                   (value->kind == TL_VALUE_INPUT &&
-                    tl_graph_get(m, value->def)->kind == TL_GRAPH_BODY);
+    bool derived =
+        value->kind == TL_VALUE_RESULT ||
+        (value->kind == TL_VALUE_INPUT && tl_graph_get(m, value->def)->kind == TL_GRAPH_BODY);
     if (derived)
       TL_TRY(forget_shape(m, v));
   }
+  return TL_OK;
+}
+
+static tl_status shape_input(tl_pass *p, tl_module *m, tl_value_id v, const tl_input_shape *s,
+                             bool *changed) {
+  tl_type_id type;
+  TL_TRY(shaped_type(m, v, s, &type));
+  if (type == tl_value_type(m, v) || !tl_pass_may_rewrite(p))
+    return TL_OK;
+  tl_value_set_type(m, v, type);
+  *changed = true;
+  return TL_OK;
+}
+
+/* Is an input fed with data: no state, and without a default? */
+static bool is_data(const tl_module *m, tl_value_id v) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].input == v)
+      return false;
+  return !tl_value_get(m, v)->tensor;
+}
+
+/* Shapes in the order of the inputs; those that are meant by name take no part in the order. */
+static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, bool *changed) {
+  const tl_options *o = p->options;
+  uint32_t next = 0, n_data = 0, n_listed = 0;
+  for (uint32_t i = 0; i < o->n_listed_shapes; i++) {
+    tl_value_id v = find_input(m, g, o->listed_shapes[i].name);
+    n_listed += !v;
+    if (v)
+      TL_TRY(shape_input(p, m, v, &o->listed_shapes[i], changed));
+  }
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_sv name = tl_value_name(m, g->inputs.at[i]);
+    bool named = false;
+    for (uint32_t k = 0; k < o->n_listed_shapes && !named; k++)
+      named = tl_sv_eq(o->listed_shapes[k].name, name);
+    if (named || !is_data(m, g->inputs.at[i]))
+      continue;
+    n_data++;
+    while (next < o->n_listed_shapes && find_input(m, g, o->listed_shapes[next].name))
+      next++;
+    tl_input_shape s = next < o->n_listed_shapes ? o->listed_shapes[next++] : (tl_input_shape){0};
+    s.name = name;
+    if (n_data <= n_listed)
+      TL_TRY(shape_input(p, m, g->inputs.at[i], &s, changed));
+  }
+  if (n_listed && n_data != n_listed)
+    return tl_fail_code(
+        m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+        (tl_location){.file = m->path, .attr = TL_SV("--dynamic-inputs-shape-range")},
+        "%u shapes for %u inputs\vgive one for each, or call each by its name", n_listed, n_data);
   return TL_OK;
 }
 
@@ -90,14 +143,10 @@ tl_status tl_pass_input_shapes(tl_pass *p, tl_module *m) {
   for (uint32_t i = 0; i < p->options->n_input_shapes; i++) {
     const tl_input_shape *s = &p->options->input_shapes[i];
     tl_value_id v = find_input(m, g, s->name);
-    tl_type_id type;
     if (v == TL_NO_VALUE)
       return fail_unknown(m, g, s->name);
-    TL_TRY(shaped_type(m, v, s, &type));
-    if (type == tl_value_type(m, v) || !tl_pass_may_rewrite(p))
-      continue;
-    tl_value_set_type(m, v, type);
-    changed = true;
+    TL_TRY(shape_input(p, m, v, s, &changed));
   }
+  TL_TRY(shape_in_order(p, m, g, &changed));
   return changed ? forget_derived(m) : TL_OK;
 }

@@ -113,3 +113,53 @@ tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
   out->n_input_shapes = n;
   return TL_OK;
 }
+
+/* "[D,...],[D,...]" of one group; every part up to its ']' is a shape. */
+static tl_status read_group(tl_diag *d, tl_arena *a, tl_location where, tl_sv entry,
+                            tl_input_shape *shapes, uint32_t *n) {
+  const char *colon = memchr(entry.p, ':', entry.n);
+  tl_sv name = colon ? tl_sv_trim((tl_sv){entry.p, (size_t)(colon - entry.p)}) : (tl_sv){NULL, 0};
+  tl_sv rest =
+      colon ? tl_sv_trim((tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)}) : name;
+  bool ranged;
+  bool good = name.n && rest.n;
+  while (good && rest.n) {
+    const char *end = rest.p[0] == '[' ? memchr(rest.p, ']', rest.n) : NULL;
+    if (!end)
+      break;
+    tl_sv shape = {rest.p, (size_t)(end - rest.p) + 1};
+    shapes[*n].name = name;
+    TL_TRY(read_dims(d, a, where, shape, &shapes[(*n)++], &ranged));
+    rest = tl_sv_trim((tl_sv){end + 1, rest.n - shape.n});
+    good = rest.n == 0 || (rest.p[0] == ',' && rest.n > 1);
+    if (rest.n && good)
+      rest = tl_sv_trim((tl_sv){rest.p + 1, rest.n - 1});
+  }
+  if (good && rest.n == 0)
+    return TL_OK;
+  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-TYPE", where,
+                      "'%.*s' is not of the form NAME:[D,A~B,-1],[...]\v%s",
+                      TL_SV_ARG(tl_sv_shown(entry)),
+                      tl_value_hint(entry, "for example getnext:[128,3~5,-1],[128];data:[]"));
+}
+
+tl_status tl_read_shape_lists(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                              tl_options *out) {
+  enum { MOST_SHAPES = 4096 };
+  size_t most = count_char(text, '[') + 1;
+  uint32_t n = 0;
+  if (most > MOST_SHAPES)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", where, "more than %d shapes",
+                        MOST_SHAPES);
+  tl_input_shape *shapes = tl_arena_calloc(a, most, sizeof *shapes);
+  if (!shapes)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv entry = tl_sv_trim(tl_sv_split(&rest, ';'));
+    if (entry.n)
+      TL_TRY(read_group(d, a, where, entry, shapes, &n));
+  }
+  out->listed_shapes = shapes;
+  out->n_listed_shapes = n;
+  return TL_OK;
+}

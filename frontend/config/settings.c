@@ -462,6 +462,10 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
     TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
   TL_TRY(check_dynamic(s, d));
   TL_TRY(resolve_run_config(s, d));
+  const char *listed = s->value[TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE];
+  if (listed && !s->value[TL_OPTION_DYNAMIC_DIMS])
+    TL_TRY(tl_read_shape_lists(d, &s->arena, tl_at_option(s, TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE),
+                               tl_sv_from(listed), o));
   if (s->train.mix_compile_mode) /* what has no NPU form is the host's */
     o->allow_unmapped = true;
   TL_TRY(tl_resolve_accelerate(s, d));

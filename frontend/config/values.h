@@ -13,6 +13,10 @@
 tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                                tl_options *out, bool *ranged) TL_NODISCARD;
 
+/* "getnext:[128,3~5,-1],[128];data:[]": shapes for the inputs in their order. E-OPT-TYPE, E10002,
+ * E10011. */
+tl_status tl_read_shape_lists(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
+                              tl_options *out) TL_NODISCARD;
 /* "node:0;node:1" or "name;name". */
 tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                             tl_options *out) TL_NODISCARD;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 
 enum { STREAM_M = 0, MAX_STREAMS = 64 };
@@ -217,6 +218,7 @@ static void make_task(builder *b, uint32_t task) {
   uint32_t i = b->node_of[task];
   tl_node_id n = b->listed[i];
   tl_node_cost cost = tl_cost_node(b->machine->cost, b->m, n);
+  bool host = tl_node_has_mark(b->m, n, TL_MARK_HOST);
   double memory = 0;
   for (uint32_t r = 0; r < tl_node_get(b->m, n)->n_results; r++)
     memory += tl_cost_value_bytes(b->m, tl_result(b->m, n, r));
@@ -226,7 +228,7 @@ static void make_task(builder *b, uint32_t task) {
                              .memory = (uint64_t)clamp(memory),
                              .bucket = TL_NO_BUCKET,
                              .stream = cost.comm ? stream_of_group(b, n) : STREAM_M,
-                             .engine = (uint8_t)cost.engine,
+                             .engine = host ? TL_ENGINE_HOST : (uint8_t)cost.engine,
                              .phase = (uint8_t)phase_of(b, i, cost.comm)};
 }
 
@@ -253,7 +255,8 @@ static bool make_tasks(builder *b, uint32_t n) {
     streams[1 + i] = (tl_sv){text, group.n + 2};
   }
   for (uint32_t k = 0; b->machine->hcom_parallel && k < n; k++)
-    if (b->updates[b->node_of[k]] && b->tasks[k].phase != TL_PHASE_COMM)
+    if (b->updates[b->node_of[k]] && b->tasks[k].phase != TL_PHASE_COMM &&
+        b->tasks[k].engine != TL_ENGINE_HOST)
       b->tasks[k].stream = u;
   b->out->streams = streams;
   b->out->g.n_streams = (uint16_t)(u + 1);
