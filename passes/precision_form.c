@@ -287,14 +287,16 @@ tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n,
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
+static bool is_known_type(const tl_precision_forms *f, tl_sv type) {
+  return tl_sv_starts_with(type, "onnx::") || tl_op_info_find(f->table, type).row ||
+         tl_op_find(TL_SYM_npu, tl_symbol_find(&f->m->symbols, type)) != UINT32_MAX;
+}
+
 static void warn_type(const tl_precision_forms *f, const char *path, uint32_t line, tl_sv type) {
   tl_location where = {.file = path, .line = line, .column = 1};
   const char *nearest = NULL;
   size_t best = 4;
   tl_op_info info;
-  if (tl_sv_starts_with(type, "onnx::") || tl_op_info_find(f->table, type).row ||
-      tl_op_find(TL_SYM_npu, tl_symbol_find(&f->m->symbols, type)) != UINT32_MAX)
-    return;
   for (uint32_t i = 0; i < f->table->n_tables; i++) {
     info.table = f->table->tables[i];
     for (uint32_t k = 0; k < info.table->n_rows; k++) {
@@ -308,9 +310,9 @@ static void warn_type(const tl_precision_forms *f, const char *path, uint32_t li
   }
   if (nearest)
     tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip\vdid you mean '%s'?",
-            TL_SV_ARG(type), nearest);
+            TL_SV_ARG(tl_sv_shown(type)), nearest);
   else
-    tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip", TL_SV_ARG(type));
+    tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip", TL_SV_ARG(tl_sv_shown(type)));
 }
 
 /* A type is taken off a list that it is not on. */
@@ -328,12 +330,19 @@ static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
             tl_op_colour_name(before));
 }
 
+enum { MOST_WARNINGS = 20 }; /* each looks for the nearest name among all types */
+
 void tl_precision_warn_unknown_types(const tl_precision_forms *f) {
   const tl_precision_config *c = f->config;
+  uint32_t unknown = 0;
   for (uint32_t i = 0; i < c->n_mix; i++) {
     if (c->mix[i].line == 0) /* of a preset, which knows more types than one chip has */
       continue;
-    warn_type(f, c->mix_path, c->mix[i].line, c->mix[i].type);
+    if (!is_known_type(f, c->mix[i].type) && ++unknown <= MOST_WARNINGS)
+      warn_type(f, c->mix_path, c->mix[i].line, c->mix[i].type);
     warn_removal(f, &c->mix[i]);
   }
+  if (unknown > MOST_WARNINGS)
+    tl_warn(f->m->diag, TL_AT_FILE(c->mix_path), "%u more are no op types of this chip",
+            unknown - MOST_WARNINGS);
 }

@@ -202,3 +202,6 @@ $ printf 'graph @g() -> (%%y) {\n  const %%a: f32[2] = [1.0, 2.0]\n  const %%b: 
 > graph @g() -> (%y) {
 >   const %y: f32[2] = [1.5, 6.0]
 > }
+# Types that the chip does not know are named, but not without end.
+$ (printf '{"black-list": {"to-add": ["T0"'; printf ', "T%s"' $(seq 30); printf ']}}\n') >many.json; tailor explain m.tir --precision-mode=allow_mix_precision --modify-mixlist=many.json 2>&1 >out.txt | tail -1
+> many.json: warning: 11 more are no op types of this chip

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rule files that are damaged, huge, no rules, or no files; and rules that never come to an end."""
-import os
-import subprocess
+import config_files
+from config_files import USAGE_EXIT, Reader
 
-from sandbox import IO_EXIT, Skip, folder_name, judge, write
-
-USAGE_EXIT = 1
 MODEL = b'''graph @g(%x: f32[2,3]) -> (%y) {
   %a = Softsign(%x)
   %b = Tanh(%a)
@@ -32,27 +29,14 @@ def text(*rules):
     return b'rules 1\n' + b''.join(rules)
 
 
+READER = Reader('rules', 'hostile.tlr', ('model.tir', MODEL),
+                ['--numerics=approximate', '--rules'], GOOD)
+
+
 def cases(scratch, box):
     """Yields (name, job); every job gets a folder of its own."""
-    for name, codes, data in [*contents(), *endless()]:
-        yield f'rules: {name}', case(scratch, box, name, codes, data)
-    for n in range(0, len(GOOD) - 2, 3):
-        yield f'rules: cut at {n}', case(scratch, box, f'cut {n}', (USAGE_EXIT,), GOOD[:n])
-    for i in range(0, len(GOOD), 5):
-        data = GOOD[:i] + bytes([GOOD[i] ^ 0x80]) + GOOD[i + 1:]
-        yield f'rules: byte {i} flipped', case(scratch, box, f'flip {i}', (0, USAGE_EXIT), data)
-    yield 'rules: a folder', case(scratch, box, 'a folder', (IO_EXIT,), os.mkdir)
-    yield 'rules: a pipe', case(scratch, box, 'a pipe', (IO_EXIT,), os.mkfifo)
-    yield 'rules: missing', case(scratch, box, 'missing', (IO_EXIT,), lambda path: None)
-    yield 'rules: unreadable', case(scratch, box, 'unreadable', (IO_EXIT,), unreadable)
-
-
-def unreadable(path):
-    if os.geteuid() == 0:
-        raise Skip('root may read everything')
-    with open(path, 'wb') as f:
-        f.write(GOOD)
-    os.chmod(path, 0)
+    yield from config_files.cases(scratch, box, READER, [*contents(), *endless()], 3, 5)
+    yield from config_files.no_files(scratch, box, READER)
 
 
 def contents():
@@ -63,7 +47,7 @@ def contents():
     yield 'zeros', wrong, bytes(4096)
     yield 'JSON', wrong, b'{"rules": 1}'
     yield 'another version', wrong, GOOD.replace(b'rules 1', b'rules 2')
-    yield '100 MB of brackets', (USAGE_EXIT, 2), b'[' * 100_000_000
+    yield '100 MB of brackets', (USAGE_EXIT, 2), config_files.brackets
     yield '4 MB of brackets', wrong, b'rules 1\n' + b'[' * 4_000_000
     yield 'nested parentheses', wrong, text(rule(
         '%y = Elu(%x)', '%y = Relu(%x)', '(' * 500_000 + '1'))
@@ -132,22 +116,3 @@ def endless():
     grown = '  '.join(f'%v{i} = Tanh({"%x" if i == 0 else f"%v{i - 1}"})' for i in range(20))
     yield 'a rule that grows twentyfold', (0, 2, 3, 70), text(
         rule('%y = Tanh(%x)', grown + '  %y = Tanh(%v19)'))
-
-
-def case(scratch, box, name, codes, data):
-    def job():
-        folder = os.path.join(scratch, folder_name(name))
-        path = os.path.join(folder, 'hostile.tlr')
-        model = write(folder, 'model.tir', MODEL)
-        if callable(data):
-            data(path)
-        else:
-            write(folder, 'hostile.tlr', data)
-        out = os.path.join(folder, 'out')
-        os.mkdir(out)
-        r = box.run('convert', model, '-q', '--numerics=approximate', '--rules=' + path, '-o',
-                    os.path.join(out, 'result.onnx'), stdout=subprocess.DEVNULL)
-        if '\x1b' in r.text:
-            return 'a terminal code of the file reaches the terminal'
-        return judge(r, codes, out, ['result.onnx'], 'hostile.tlr')
-    return job

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 import file_cases  # noqa: E402  (beside this file)
 import op_info_cases  # noqa: E402
 import own_cases  # noqa: E402
+import precision_cases  # noqa: E402
 import rules_cases  # noqa: E402
 import shared_cases  # noqa: E402
 import switch_cases  # noqa: E402
@@ -46,6 +47,7 @@ def all_cases(scratch, box):
     yield from rules_cases.cases(os.path.join(scratch, 'rules'), box)
     yield from switch_cases.cases(os.path.join(scratch, 'switch'), box)
     yield from op_info_cases.cases(os.path.join(scratch, 'op-info'), box)
+    yield from precision_cases.cases(os.path.join(scratch, 'precision'), box)
 
 
 def run(args, scratch):
