@@ -35,10 +35,12 @@ static unsigned copies_at(tl_sv text, size_t i) {
   return most;
 }
 
-/* What would make compiling or matching expensive; NULL: nothing. */
+/* What would make compiling or matching expensive; NULL: nothing. The C library compiles x+ as xx*,
+ * so that each '+' around others doubles what is in it. */
 static const char *expensive(tl_sv text) {
   unsigned depth = 0;
   unsigned copies = 1;
+  char before = '\0'; /* ')' or a repetition, if that is what stands before i */
   if (text.n > TL_PATTERN_MAX_BYTES)
     return "is longer than 512 bytes";
   if (memchr(text.p, 0, text.n))
@@ -53,8 +55,13 @@ static const char *expensive(tl_sv text) {
       return "nests more than 16 groups";
     if (c == ')' && depth)
       depth--;
-    if (c == '{' && (copies *= copies_at(text, i)) > TL_PATTERN_MAX_COPIES)
+    if ((c == '+' || c == '{') && before && before != ')')
+      return "repeats a repetition";
+    if (c == '{' || (c == '+' && before == ')'))
+      copies *= c == '{' ? copies_at(text, i) : 2;
+    if (copies > TL_PATTERN_MAX_COPIES)
       return "repeats more than 256 times, all counts multiplied";
+    before = c == ')' || c == '+' || c == '*' || c == '?' || c == '}' ? c : '\0';
   }
   return NULL;
 }

@@ -14,7 +14,7 @@
 enum {
   TL_PATTERN_MAX_BYTES = 512,
   TL_PATTERN_MAX_DEPTH = 16,  /* of parentheses */
-  TL_PATTERN_MAX_COPIES = 256 /* what the counts of {m,n} multiply to */
+  TL_PATTERN_MAX_COPIES = 256 /* what the counts of {m,n} multiply to, 2 for each )+ */
 };
 
 typedef struct tl_pattern {

@@ -205,3 +205,16 @@ $ printf 'graph @g() -> (%%y) {\n  const %%a: f32[2] = [1.0, 2.0]\n  const %%b: 
 # Types that the chip does not know are named, but not without end.
 $ (printf '{"black-list": {"to-add": ["T0"'; printf ', "T%s"' $(seq 30); printf ']}}\n') >many.json; tailor explain m.tir --precision-mode=allow_mix_precision --modify-mixlist=many.json 2>&1 >out.txt | tail -1
 > many.json: warning: 11 more are no op types of this chip
+# Repetitions of repetitions, which the C library doubles one by one.
+$ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=a+++++++++++++++++++++++++++++++++++++++'
+! tailor: error: --node-block-list: 'a+++++++++++++++++++++++++++++++++++++++' is no expression for names: repeats a repetition [E10001]
+!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+? 1
+$ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=((((((((((a)+)+)+)+)+)+)+)+)+)+'
+! tailor: error: --node-block-list: '((((((((((a)+)+)+)+)+)+)+)+)+)+' is no expression for names: repeats more than 256 times, all counts multiplied [E10001]
+!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+? 1
+$ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=r[a-z]+?(lu)+' '--node-include-list=a\++' --passes=
+> graph @g(%x: f32[2]) -> (%y) {
+>   %y = Relu(%x) @relu
+> }

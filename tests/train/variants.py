@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -108,6 +109,29 @@ def check_air(tally, tool, work, name):
         tally.check(f'{name}: {variant} AIR file', p.returncode == 0, (p.stdout + p.stderr)[-600:])
 
 
+def communication(path):
+    """Collectives of a .tir file in order: names and what they reduce."""
+    with open(path, encoding='utf-8') as f:
+        return [re.sub(r'^.*?@(\S+) (\{.*?\}).*$', r'\1 \2', line.strip()) for line in f
+                if '::Hcom' in line]
+
+
+def check_distributed(tally, tool, work, name):
+    """Passes of training graphs run once for each variant, and give both the same states."""
+    p = convert(tool, f'{work}/{name}.onnx', f'{work}/{name}.d.tir', 'fast|loss', *LOSS,
+                '--is_distributed=true', '--rank_size=4', '--is_loss_scale=true',
+                '--loss_scale_manager=DynamicLossScaleManager')
+    tally.check(f'{name}: is distributed', p.returncode == 0, p.stderr)
+    if p.returncode:
+        return
+    low, high = (communication(f'{work}/{name}.d.{v}.tir') for v in ('low', 'high'))
+    tally.check(f'{name}: both variants communicate alike', low and low == high, (low, high))
+    with open(f'{work}/{name}.d.switch.json', encoding='utf-8') as f:
+        states = json.load(f)['state']
+    tally.check(f'{name}: the loss scale goes on', ['tlr.ls.scale', 'tlr.ls.scale.out'] in states,
+                states)
+
+
 STEP = '''graph @g(%x: f32[2,2], %w: f32[2,2], %step: i64[]) -> (%loss, %w.out) {
   %y = MatMul(%x, %w)
   %loss = ReduceMean(%y) {keepdims=0}
@@ -166,6 +190,7 @@ def main():
         for n in names:
             check_bf16(tally, tool, work, n)
             check_air(tally, tool, work, n)
+            check_distributed(tally, tool, work, n)
         if args.ort and names:
             compare_in_ort(tally, args.ort, work, names, 'low', LOW)
             compare_in_ort(tally, args.ort, work, names, 'high', HIGH)
