@@ -41,7 +41,8 @@ SLOTS = {**{t: (['x'], ['y']) for t in UNARY.values()},
          'AccumulateNV2': (['x'], ['y']), 'GatherV2': (['x', 'indices', 'axis'], ['y']),
          'LayerNorm': (['x', 'gamma', 'beta'], ['y', 'mean', 'variance']),
          'Identity': (['x'], ['y']), 'Reshape': (['x', 'shape'], ['y'])}
-GE = {'hif8': 'hifloat8', 'f32': 'float', 'f16': 'float16', 'bf16': 'bfloat16', 'i32': 'int32', 'i64': 'int64'}
+GE = {'hif8': 'hifloat8', 'f32': 'float', 'f16': 'float16', 'bf16': 'bfloat16', 'i32': 'int32',
+      'i64': 'int64'}
 ONNX = {'f32': 1, 'f16': 10, 'bf16': 16, 'i32': 6}
 FLOATS = ('f32', 'f16', 'bf16')
 

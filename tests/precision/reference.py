@@ -280,7 +280,8 @@ class Decision:
             how['out', i] = j.tensor(col, o, None, False)
         for k in j.columns:
             if all(j.reachable(o, col[k]) or
-                   (j.mode in HIF8 and o in RANK and col[k] == 'hif8') or (how[side, i] == 'mixed' and col[k] in LOW) or
+                   (j.mode in HIF8 and o in RANK and col[k] == 'hif8') or
+                   (how[side, i] == 'mixed' and col[k] in LOW) or
                    (custom and o in RANK and col[k] in RANK)
                    for side, group in (('in', inputs), ('out', outputs))
                    for col, o, v, i in group):
