@@ -142,7 +142,8 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
   bool changed;
-  if (!tl_train_is_on(p->options) || !c->is_distributed || tl_is_loop_of_steps(m))
+  if (!tl_train_is_on(p->options) || !c->is_distributed || tl_is_loop_of_steps(m) ||
+      tl_comm_is_of_ranks(m))
     return TL_OK;
   TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
   if (c->rank_size == 1 && !c->force_allreduce) {

@@ -8,6 +8,7 @@
  * Tests:     tests/golden/train-detect/ */
 #include "passes/loops.h"
 #include "passes/passes.h"
+#include "passes/train/collective.h"
 #include "passes/train/train_info.h"
 
 static tl_status report_nothing(const tl_module *m) {
@@ -29,7 +30,7 @@ static void remark(tl_pass *p, tl_module *m, const tl_train_info *t) {
 tl_status tl_pass_train_detect(tl_pass *p, tl_module *m) {
   tl_train_info t;
   bool changed;
-  if (!tl_train_is_on(p->options) || tl_is_loop_of_steps(m))
+  if (!tl_train_is_on(p->options) || tl_is_loop_of_steps(m) || tl_comm_is_of_ranks(m))
     return TL_OK;
   TL_TRY(tl_train_detect(m, p->scratch, &t));
   if (t.form == TL_TRAIN_NONE)

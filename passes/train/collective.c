@@ -145,3 +145,8 @@ tl_value_id tl_comm_divide(tl_comm *x, tl_maker *k, tl_value_id v) { return scal
 tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v) {
   return scale(x, k, v, true);
 }
+
+bool tl_comm_is_of_ranks(const tl_module *m) {
+  const tl_graph *g = tl_module_main(m);
+  return g->inputs.n && tl_sv_starts_with(tl_value_name(m, g->inputs.at[0]), "r0/");
+}

@@ -45,6 +45,10 @@ tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v);
  * rank, or with ranks that all hold the same and sums that are not taken. TL_NO_MEMORY. */
 tl_status tl_comm_outline(tl_module *body) TL_NODISCARD;
 
+/* Do the graphs of several ranks stand side by side (pass verify-ranks)? Their collectives are
+ * arithmetic then, and passes of training graphs are done. */
+bool tl_comm_is_of_ranks(const tl_module *m);
+
 /* A maker whose nodes come right behind the node that makes v, or first of all. */
 tl_maker tl_comm_behind(tl_module *m, tl_value_id v);
 

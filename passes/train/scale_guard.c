@@ -145,16 +145,24 @@ static bool connect_signals(tl_guarding *g) {
   return any;
 }
 
-/* What writes to its operands can only be skipped as a whole. */
+static bool is_used(const tl_module *m, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+    if (tl_value_get(m, tl_result(m, n, i))->n_uses)
+      return true;
+  return false;
+}
+
+/* What writes to its operands and gives nothing cannot be chosen from. */
 static tl_status check_in_place(const tl_guarding *g) {
-  const tl_loss_scaling *x = g->x;
-  for (uint32_t i = 0; i < x->info.n; i++) {
-    tl_node_id n = x->info.grads[i].update;
-    if (n && !x->info.grads[i].param_out && !g->signalled[n] &&
-        x->c->update_form == TL_UPDATE_WHERE)
-      return tl_fail(x->m->diag, TL_UNSUPPORTED, tl_node_where(x->m, n),
-                     "the update is in place: it cannot be taken back when a gradient "
-                     "overflowed\vuse update_form=if");
+  tl_module *m = g->x->m;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    tl_op_id op = tl_node_get(m, n)->op;
+    bool acts = !tl_op_row(op) || tl_op_has_trait(op, TL_TRAIT_EFFECT);
+    if (acts && tl_train_region_of(&g->x->info, n) == TL_REGION_UPDATE && !g->signalled[n] &&
+        !is_used(m, n))
+      return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
+                     "the update is in place alone, so that overflow cannot skip it\v"
+                     "make the next value of the parameter an output of the graph");
   }
   return TL_OK;
 }

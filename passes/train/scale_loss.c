@@ -12,6 +12,7 @@
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/passes.h"
+#include "passes/train/collective.h"
 #include "passes/train/loss_scale.h"
 #include "passes/train/scale_loss.h"
 #include "passes/values.h"
@@ -141,8 +142,13 @@ static void give_unscaled(tl_loss_scaling *x, tl_value_id from, tl_value_id to) 
   }
   if (!leaves)
     return;
-  tl_symbol name = tl_value_get(x->m, from)->name;
-  tl_value_set_name(x->m, from, tl_value_get(x->m, to)->name);
+  tl_maker k = x->k;
+  tl_symbol name = k.base = tl_value_get(x->m, from)->name;
+  tl_symbol scaled = tl_maker_name(&k, TL_SV("scaled"));
+  x->k.no_memory = x->k.no_memory || scaled == TL_NO_SYMBOL;
+  if (scaled == TL_NO_SYMBOL)
+    return;
+  tl_value_set_name(x->m, from, scaled);
   tl_value_set_name(x->m, to, name);
 }
 
@@ -203,7 +209,7 @@ static tl_status check_optimizer(tl_loss_scaling *x, const tl_train_grad *g, boo
   if (!a || a->kind != TL_ATTR_FLOAT)
     return TL_OK;
   *divides = x->c->loss_scale.kind == TL_LOSS_SCALE_FIXED_BLIND;
-  if (a->u.f == x->c->loss_scale.init || (!*divides && a->u.f == 1))
+  if (a->u.f == (*divides ? x->c->loss_scale.init : 1))
     return TL_OK;
   if (!*divides)
     return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-LS-OPT", tl_node_where(x->m, g->update),
@@ -266,7 +272,7 @@ tl_status tl_pass_loss_scale(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   const tl_graph *g = tl_module_main(m);
   if (!tl_train_is_on(p->options) || !c->is_loss_scale || !c->has_manager ||
-      tl_graph_find_value(m, g, TL_SV(TL_LS_SEED)))
+      tl_comm_is_of_ranks(m) || tl_graph_find_value(m, g, TL_SV(TL_LS_SEED)))
     return TL_OK; /* nothing to do, or done before */
   tl_loss_scaling x = {.p = p, .m = m, .c = c};
   TL_TRY(tl_train_detect(m, p->scratch, &x.info));

@@ -52,9 +52,9 @@ typedef struct tl_ls_start {
   tl_node_id gradient; /* such a node */
 } tl_ls_start;
 
-/* Finds where backward starts: a declared or constant seed, else the first value in which every
- * gradient is linear; E-LS-SEED. Changes nothing. O(nodes), and again for each of at most 64
- * candidates that fit the first gradient. */
+/* Finds where backward starts: a declared or constant seed, else the value nearest to the loss in
+ * which every gradient is linear; E-LS-SEED. Changes nothing. O(nodes), and again for each of at
+ * most 64 candidates that fit the first gradient. */
 tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) TL_NODISCARD;
 /* Multiplies it by the scale. */
 void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start);

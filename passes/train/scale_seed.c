@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where backward starts. A seed is a value of its own. Without one, backward was derived by hand
  * and begins with arithmetic on forward values, such as softmax - labels: then it starts at the
- * first value in which all gradients are linear, since multiplying it multiplies each of them once
- * (spec training.md 5.4, item 1). A constant 1 is a seed if that holds for it too. */
+ * value nearest to the loss in which all gradients are linear, since multiplying it multiplies each
+ * of them once (spec training.md 5.4, item 1). A constant 1 is a seed if that holds for it too. */
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
 #include "passes/train/linear.h"
@@ -25,6 +25,7 @@ typedef struct search {
   tl_loss_scaling *x;
   uint8_t *powers; /* by value id */
   uint8_t *cone;   /* by node id: the first gradient depends on it */
+  uint64_t *late;  /* by node id, of the cone: as candidates have it */
   tl_u32_vec captures;
 } search;
 
@@ -208,19 +209,62 @@ static tl_value_id outer_seed(search *s) {
   return TL_NO_VALUE;
 }
 
-static tl_value_id first_that_scales(search *s) {
+/* A value that backward might start from. */
+typedef struct candidate {
+  uint64_t late; /* place of the last forward node that it depends on; 0: of none */
+  uint64_t order;
+  tl_value_id value;
+} candidate;
+
+/* What depends on later forward values is nearer to the loss: the transposed input of a layer
+ * multiplies its gradient just as well, but nothing in between. */
+static int by_nearness(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->late != y->late)
+    return x->late < y->late ? 1 : -1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static uint64_t lateness(const search *s, tl_node_id n) {
+  const tl_module *m = s->x->m;
+  uint64_t late = 0;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    bool forward = p && tl_train_region_of(&s->x->info, p) == TL_REGION_FORWARD;
+    uint64_t of = !p ? 0 : forward ? tl_node_get(m, p)->order : s->late[p];
+    late = of > late ? of : late;
+  }
+  return late;
+}
+
+static uint32_t collect(search *s, candidate *out) {
   tl_module *m = s->x->m;
-  unsigned tried = 0;
+  uint32_t count = 0;
   TL_FOR_NODES (m, tl_module_main(m), n) {
-    if (n >= s->x->info.n_nodes || !s->cone[n] || tried == MOST_CANDIDATES)
+    if (n >= s->x->info.n_nodes || !s->cone[n])
       continue;
     tl_value_id v = tl_result(m, n, 0);
-    if (!tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))))
-      continue;
-    tried++;
-    if (scales_all(s, v))
-      return v;
+    s->late[n] = lateness(s, n);
+    if (s->late[n] && v && tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))))
+      out[count++] = (candidate){s->late[n], tl_node_get(m, n)->order, v};
   }
+  return count;
+}
+
+static tl_value_id first_that_scales(search *s) {
+  tl_loss_scaling *x = s->x;
+  uint32_t nodes = tl_module_node_end(x->m);
+  candidate *all = tl_arena_calloc(x->p->scratch, nodes, sizeof *all);
+  s->late = tl_arena_calloc(x->p->scratch, nodes, sizeof *s->late);
+  x->k.no_memory = x->k.no_memory || !all || !s->late;
+  if (tl_maker_failed(&x->k))
+    return TL_NO_VALUE;
+  uint32_t n = collect(s, all);
+  qsort(all, n, sizeof *all, by_nearness);
+  for (uint32_t i = 0; i < n && i < MOST_CANDIDATES; i++)
+    if (scales_all(s, all[i].value))
+      return all[i].value;
   return TL_NO_VALUE;
 }
 

@@ -10,6 +10,7 @@
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
 #include "passes/passes.h"
+#include "passes/train/collective.h"
 
 enum { MOST_RANKS = 64 };
 
@@ -254,9 +255,23 @@ static void erase_original(replicating *x, tl_node_id last, uint32_t n_inputs) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* Ranks may take different branches, in which nobody could wait for the others. */
+static tl_status check_bodies(replicating *x) {
+  for (uint32_t i = 0; i < x->m->graphs.n; i++) {
+    const tl_graph *g = x->m->graphs.at[i];
+    if (g->erased || g->kind != TL_GRAPH_BODY)
+      continue;
+    TL_FOR_NODES (x->m, g, n)
+      if (is_collective(tl_node_get(x->m, n)->op))
+        return refuse(x, n, "it is in a body of another node");
+  }
+  return TL_OK;
+}
+
 static tl_status replicate(replicating *x) {
   uint32_t n_inputs = x->g->inputs.n;
   tl_node_id last = x->g->last;
+  TL_TRY(check_bodies(x));
   copy_inputs(x, n_inputs);
   TL_FOR_NODES (x->m, x->g, n) {
     if (tl_maker_failed(&x->k))
@@ -271,11 +286,6 @@ static tl_status replicate(replicating *x) {
   x->m->loss = x->m->seed = TL_NO_VALUE;
   erase_original(x, last, n_inputs);
   return TL_OK;
-}
-
-static bool is_done(const tl_module *m) {
-  const tl_graph *g = tl_module_main(m);
-  return g->inputs.n && tl_sv_starts_with(tl_value_name(m, g->inputs.at[0]), "r0/");
 }
 
 static tl_status check(const tl_module *m, const tl_train_config *c) {
@@ -296,7 +306,8 @@ static tl_status check(const tl_module *m, const tl_train_config *c) {
 
 tl_status tl_pass_verify_ranks(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
-  if (!tl_train_is_on(p->options) || !c->verify_ranks || is_done(m) || !tl_pass_may_rewrite(p))
+  if (!tl_train_is_on(p->options) || !c->verify_ranks || tl_comm_is_of_ranks(m) ||
+      !tl_pass_may_rewrite(p))
     return TL_OK;
   TL_TRY(check(m, c));
   replicating *x = tl_arena_calloc(p->scratch, 1, sizeof *x);
