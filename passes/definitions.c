@@ -109,10 +109,11 @@ static tl_symbol port_name(tl_module *body, const tl_op_port *port, uint32_t i) 
 static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(node->op);
-  tl_value_id operands[TL_RULE_VALUES];
-  tl_symbol results[TL_RULE_VALUES];
+  size_t room = (size_t)node->n_operands + node->n_results + 1; /* a bucket may have many */
+  tl_value_id *operands = tl_arena_calloc(&body->arena, room, sizeof *operands);
+  tl_symbol *results = tl_arena_calloc(&body->arena, room, sizeof *results);
   tl_graph_id g = tl_graph_create(body, TL_GRAPH_ROOT, 0, TL_NO_NODE);
-  if (!g || node->n_operands > TL_RULE_VALUES || node->n_results > TL_RULE_VALUES)
+  if (!g || !operands || !results)
     return out_of_memory(m);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
