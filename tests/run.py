@@ -162,6 +162,13 @@ class Tests:
         return counted([PYTHON, 'tests/precision/sound_ranges.py', '--n', '150', '--models', '40',
                         '--tailor', self.tool('gcc')])
 
+    def precision_peers(self):
+        """what other converters to f16 get wrong; weights of more than 2 GB"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/precision/peers.py', '--tailor', self.tool('gcc'),
+                        *(['--ort', ort] if there else [])])
+
     def precision_files(self):
         """precision files of real projects: what they ask for is done, sanitized"""
         return counted([PYTHON, 'tests/precision/real_files.py', '--tailor', self.tool('asan')])
@@ -320,8 +327,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
-         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'step_files', 'loop_steps',
-         'variants', 'determinism', 'emulation', 'fuzz']
+         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'precision_peers', 'step_files',
+         'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

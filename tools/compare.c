@@ -203,8 +203,8 @@ void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, 
   compare_values(&c, got, want, t, cast);
   double size = sqrt(c.aa) * sqrt(c.bb);
   out->cosine = size > 0 ? c.dot / size : c.aa == c.bb ? 1 : 0;
-  if (out->cosine > 1)
-    out->cosine = 1; /* rounding */
+  if (out->cosine > 1 || (c.dot == c.aa && c.dot == c.bb))
+    out->cosine = 1; /* rounding; the same elements are exactly as alike as can be */
   bool close = !t->elements || out->off == 0;
   /* an infinity or NaN against a number has no angle, so no similarity makes up for it */
   bool alike = isnan(t->cosine) || (out->cosine >= t->cosine && !isinf(out->max_abs));
