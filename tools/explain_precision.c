@@ -353,11 +353,6 @@ static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *
   tl_buf_add_char(out, '\n');
 }
 
-static void add_number(tl_buf *out, const char *key, uint64_t v, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_add_u64(out, v);
-}
-
 static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *k) {
   tl_buf *out = &x->casts;
   bool first = true;
@@ -372,12 +367,12 @@ static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *
   tl_json_string(out, tl_sv_from(dtype_name(c->dtype)));
   tl_json_key(out, "for", &first);
   tl_json_string(out, label(x, c->consumer));
-  add_number(out, "consumers", c->n_consumers, &first);
-  if (k) {
-    add_number(out, "out_of_range", k->over + k->infinite, &first);
-    add_number(out, "become_zero", k->flushed, &first);
-    add_number(out, "subnormal", k->subnormal, &first);
-  }
+  tl_json_counts(out, &(tl_json_count){"consumers", c->n_consumers}, 1, &first);
+  const tl_json_count lost[] = {{"out_of_range", k ? k->over + k->infinite : 0},
+                                {"become_zero", k ? k->flushed : 0},
+                                {"subnormal", k ? k->subnormal : 0}};
+  if (k)
+    tl_json_counts(out, lost, sizeof lost / sizeof *lost, &first);
   tl_buf_add_char(out, '}');
 }
 
@@ -502,14 +497,11 @@ static void add_json(view *x, tl_buf *out) {
   tl_buf_add_z(out, "],\n \"motion\": [");
   tl_buf_add_sv(out, tl_buf_view(&x->cancelled));
   tl_buf_add_z(out, "],\n \"summary\": {");
-  add_number(out, "nodes", s->nodes, &first);
-  add_number(out, "lowered", s->lowered, &first);
-  add_number(out, "casts", s->casts, &first);
-  add_number(out, "motions", s->cancelled, &first);
-  add_number(out, "constants", s->constants, &first);
-  add_number(out, "out_of_range", s->clamped, &first);
-  add_number(out, "become_zero", s->flushed, &first);
-  add_number(out, "subnormal", s->subnormal, &first);
+  const tl_json_count counts[] = {{"nodes", s->nodes},         {"lowered", s->lowered},
+                                  {"casts", s->casts},         {"motions", s->cancelled},
+                                  {"constants", s->constants}, {"out_of_range", s->clamped},
+                                  {"become_zero", s->flushed}, {"subnormal", s->subnormal}};
+  tl_json_counts(out, counts, sizeof counts / sizeof *counts, &first);
   add_signed(out, "constant_bytes_saved", s->weights_saved, &first);
   add_signed(out, "result_bytes_saved", s->values_saved, &first);
   tl_buf_add_z(out, "}}\n");

@@ -55,3 +55,10 @@ void tl_json_fixed(tl_buf *out, double v, int digits) {
   for (int64_t at = unit / 10; at; at /= 10)
     tl_buf_add_char(out, (char)('0' + size / (uint64_t)at % 10));
 }
+
+void tl_json_counts(tl_buf *out, const tl_json_count *counts, size_t n, bool *first) {
+  for (size_t i = 0; i < n; i++) {
+    tl_json_key(out, counts[i].key, first);
+    tl_buf_add_u64(out, counts[i].value);
+  }
+}

@@ -232,11 +232,6 @@ static void json_weights(tl_buf *out, const char *key, tl_weights w, bool *first
                 (unsigned long long)w.bytes);
 }
 
-static void json_number(tl_buf *out, const char *key, uint64_t n, bool *first) {
-  tl_json_key(out, key, first);
-  tl_buf_add_u64(out, n);
-}
-
 static void json_passes(tl_buf *out, const tl_pipeline_report *r, bool *first) {
   for (uint32_t i = 0; i < r->n; i++) {
     bool inner = true;
@@ -244,10 +239,11 @@ static void json_passes(tl_buf *out, const tl_pipeline_report *r, bool *first) {
     *first = false;
     tl_json_key(out, "pass", &inner);
     tl_json_string(out, tl_sv_from(r->at[i].row->name));
-    json_number(out, "rewrites", r->at[i].changed, &inner);
-    json_number(out, "nodes_before", r->at[i].nodes_before, &inner);
-    json_number(out, "nodes_after", r->at[i].nodes_after, &inner);
-    json_number(out, "nanoseconds", r->at[i].nanoseconds, &inner);
+    const tl_json_count counts[] = {{"rewrites", r->at[i].changed},
+                                    {"nodes_before", r->at[i].nodes_before},
+                                    {"nodes_after", r->at[i].nodes_after},
+                                    {"nanoseconds", r->at[i].nanoseconds}};
+    tl_json_counts(out, counts, sizeof counts / sizeof *counts, &inner);
     tl_buf_add_char(out, '}');
   }
 }
@@ -260,7 +256,7 @@ static void json_outputs(tl_buf *out, const tl_output_vec *v) {
     tl_json_string(out, tl_sv_from(v->at[i].path));
     tl_json_key(out, "format", &inner);
     tl_json_string(out, tl_sv_from(tl_format_name(v->at[i].format)));
-    json_number(out, "bytes", v->at[i].bytes, &inner);
+    tl_json_counts(out, &(tl_json_count){"bytes", v->at[i].bytes}, 1, &inner);
     tl_buf_add_char(out, '}');
   }
 }
@@ -284,16 +280,18 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   tl_json_string(out, tl_sv_from(cli->word));
   tl_json_key(out, "opset", &first);
   tl_buf_add_i64(out, m->source_opset);
-  json_number(out, "nodes_before", s->nodes_before, &first);
-  json_number(out, "nodes_after", s->nodes_after, &first);
-  json_number(out, "nodes_npu", s->nodes_npu, &first);
+  const tl_json_count nodes[] = {{"nodes_before", s->nodes_before},
+                                 {"nodes_after", s->nodes_after},
+                                 {"nodes_npu", s->nodes_npu}};
+  tl_json_counts(out, nodes, sizeof nodes / sizeof *nodes, &first);
   json_weights(out, "weights_before", s->weights_before, &first);
   json_weights(out, "weights_after", s->weights_after, &first);
-  json_number(out, "read_ns", s->load_ns, &first);
-  json_number(out, "passes_ns", s->pass_ns, &first);
-  json_number(out, "write_ns", s->write_ns, &first);
-  json_number(out, "peak_bytes", peak_bytes(), &first);
-  json_number(out, "graph_bytes", s->module_bytes, &first);
+  const tl_json_count costs[] = {{"read_ns", s->load_ns},
+                                 {"passes_ns", s->pass_ns},
+                                 {"write_ns", s->write_ns},
+                                 {"peak_bytes", peak_bytes()},
+                                 {"graph_bytes", s->module_bytes}};
+  tl_json_counts(out, costs, sizeof costs / sizeof *costs, &first);
   tl_json_key(out, "numerics", &first);
   tl_json_string(out, tl_sv_from(tl_cli_get(cli, TL_OPTION_NUMERICS)));
   tl_json_key(out, "passes", &first);

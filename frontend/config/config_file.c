@@ -93,6 +93,16 @@ tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
   return status;
 }
 
+tl_status tl_config_text(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                         const tl_config_kind *kind, uint32_t max_bytes, tl_sv *out) {
+  tl_file *f;
+  TL_TRY(tl_config_open_within(d, where, path, kind, max_bytes, &f));
+  out->n = (size_t)f->size;
+  out->p = tl_arena_copy(a, f->size ? (const char *)f->data : "", out->n);
+  tl_file_close(f);
+  return out->p ? TL_OK : tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+}
+
 tl_sv tl_config_without_mark(tl_sv text) {
   return tl_sv_starts_with(text, "\xef\xbb\xbf") ? (tl_sv){text.p + 3, text.n - 3} : text;
 }

@@ -4,6 +4,7 @@
 #ifndef TL_FRONTEND_CONFIG_CONFIG_FILE_H
 #define TL_FRONTEND_CONFIG_CONFIG_FILE_H
 
+#include "support/arena.h"
 #include "support/diag.h"
 #include "support/file.h"
 
@@ -24,6 +25,11 @@ tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
 tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
                                 const tl_config_kind *kind, uint32_t max_bytes,
                                 tl_file **out) TL_NODISCARD;
+
+/* Reads all of a file of at most max_bytes into the arena: the text of *out, without its end
+ * marked. where: the option that named it. TL_NO_MEMORY, and what opening reports. */
+tl_status tl_config_text(tl_diag *d, tl_arena *a, tl_location where, const char *path,
+                         const tl_config_kind *kind, uint32_t max_bytes, tl_sv *out) TL_NODISCARD;
 
 /* A text without the byte order mark that Windows editors leave at its start. */
 tl_sv tl_config_without_mark(tl_sv text);

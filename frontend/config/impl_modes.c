@@ -129,12 +129,9 @@ tl_status tl_read_impl_modes_text(tl_diag *d, tl_arena *a, const char *path, tl_
 tl_status tl_read_impl_modes(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                              tl_impl_config *out) {
   static const tl_config_kind kind = {"file of implementation modes", "E10001", "E10001", false};
-  tl_file *f;
-  TL_TRY(tl_config_open(d, where, path, &kind, &f));
-  tl_status status =
-      tl_read_impl_modes_text(d, a, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
-  tl_file_close(f);
-  return status;
+  tl_sv text;
+  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  return tl_read_impl_modes_text(d, a, path, text, out);
 }
 
 tl_status tl_read_impl_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv types, tl_sv mode,

@@ -297,21 +297,15 @@ tl_status tl_read_custom_dtypes_text(tl_diag *d, tl_arena *a, const char *path, 
 tl_status tl_read_keep_dtype(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                              tl_precision_config *out) {
   static const tl_config_kind kind = {"list of kept ops", "E10410", "E13001", false};
-  tl_file *f;
-  TL_TRY(tl_config_open(d, where, path, &kind, &f));
-  tl_status status =
-      tl_read_keep_dtype_text(d, a, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
-  tl_file_close(f);
-  return status;
+  tl_sv text;
+  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  return tl_read_keep_dtype_text(d, a, path, text, out);
 }
 
 tl_status tl_read_custom_dtypes(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                                 tl_precision_config *out) {
   static const tl_config_kind kind = {"list of dtypes", "E20101", "E20101", false};
-  tl_file *f;
-  TL_TRY(tl_config_open(d, where, path, &kind, &f));
-  tl_status status =
-      tl_read_custom_dtypes_text(d, a, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
-  tl_file_close(f);
-  return status;
+  tl_sv text;
+  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  return tl_read_custom_dtypes_text(d, a, path, text, out);
 }

@@ -232,10 +232,7 @@ tl_status tl_read_mixlist_text(tl_diag *d, tl_arena *a, const char *path, tl_sv 
 tl_status tl_read_mixlist(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                           tl_precision_config *out) {
   static const tl_config_kind kind = {"mix list", "E21001", "E21001", true};
-  tl_file *f;
-  TL_TRY(tl_config_open(d, where, path, &kind, &f));
-  tl_status status =
-      tl_read_mixlist_text(d, a, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
-  tl_file_close(f);
-  return status;
+  tl_sv text;
+  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  return tl_read_mixlist_text(d, a, path, text, out);
 }

@@ -135,10 +135,7 @@ tl_status tl_read_ranges_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
 tl_status tl_read_ranges(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                          tl_range_policy *out) {
   static const tl_config_kind kind = {"file of ranges", "E21001", "E21001", false};
-  tl_file *f;
-  TL_TRY(tl_config_open_within(d, where, path, &kind, MOST_BYTES, &f));
-  tl_status status =
-      tl_read_ranges_text(d, a, path, (tl_sv){(const char *)f->data, (size_t)f->size}, out);
-  tl_file_close(f);
-  return status;
+  tl_sv text;
+  TL_TRY(tl_config_text(d, a, where, path, &kind, MOST_BYTES, &text));
+  return tl_read_ranges_text(d, a, path, text, out);
 }

@@ -5,12 +5,11 @@
 
 static tl_status read_file(tl_diag *d, tl_arena *a, const char *path, tl_rule_file *out) {
   static const tl_config_kind kind = {"rules", NULL, NULL, false};
-  tl_file *f;
-  TL_TRY(tl_config_open(d, (tl_location){0}, path, &kind, &f));
-  const char *text = tl_arena_copy(a, f->size ? (const char *)f->data : "", (size_t)f->size);
-  *out = (tl_rule_file){path, {text, (size_t)f->size}};
-  tl_file_close(f);
-  return text ? TL_OK : tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  tl_location nowhere = {0};
+  tl_sv text;
+  TL_TRY(tl_config_text(d, a, nowhere, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  *out = (tl_rule_file){path, text};
+  return TL_OK;
 }
 
 tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *o) {

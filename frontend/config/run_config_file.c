@@ -271,12 +271,9 @@ tl_status tl_read_run_config_text(tl_settings *s, tl_diag *d, const char *path, 
 
 tl_status tl_read_run_config(tl_settings *s, tl_diag *d, tl_location where, const char *path) {
   static const tl_config_kind kind = {"run configuration", "E-OPT-FILE", "E-OPT-FILE", false};
-  tl_file *f;
-  TL_TRY(tl_config_open(d, where, path, &kind, &f));
-  tl_status status =
-      tl_read_run_config_text(s, d, path, (tl_sv){(const char *)f->data, (size_t)f->size});
-  tl_file_close(f);
-  return status;
+  tl_sv text;
+  TL_TRY(tl_config_text(d, &s->arena, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  return tl_read_run_config_text(s, d, path, text);
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
