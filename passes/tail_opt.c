@@ -36,12 +36,20 @@ static tl_status no_memory(const tl_tail *t) {
   return tl_fail(t->m->diag, TL_NO_MEMORY, TL_AT_FILE(t->m->path), "out of memory");
 }
 
+/* Does the AICORE work all the time? Then nothing that is split would help. */
+static bool is_full(const tl_tail *t) {
+  double work = 0;
+  for (uint32_t i = 0; i < t->step.g.n; i++)
+    work += t->step.g.tasks[i].engine == TL_ENGINE_AICORE ? t->step.g.tasks[i].us : 0;
+  return t->us <= work * (1 + 1e-9);
+}
+
 /* Applies one kind of change; it stays if the step gets shorter, or as short with nothing split. */
 static tl_status try_kind(tl_tail *t, const kind *k) {
   uint32_t mark = tl_tail_mark(t);
   tl_tail_counts counts = t->counts;
   double before = t->us;
-  if (*t->p->rewrites >= t->p->limit)
+  if (*t->p->rewrites >= t->p->limit || (k->splits && is_full(t)))
     return TL_OK;
   uint32_t n = k->apply(t);
   if (t->no_memory)

@@ -69,7 +69,8 @@ double tl_timeline_step(const tl_task_graph *g, const tl_timeline *t);
  * one that a collective waits for, then the one with the longest way to the end of the step; with a
  * memory limit, another one rather than one that exceeds it. Collectives keep the order they have
  * in `order`, which is given and replaced. The result depends on the numbers of the tasks, not on
- * `order`, unless that beats all others: it never takes longer than what was given.
+ * `order`, unless that beats all others: it never takes longer than what was given. No more orders
+ * are made once one takes no longer than the longest way or all work on the AICORE.
  * O(n log n + edges). */
 tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order) TL_NODISCARD;
 
