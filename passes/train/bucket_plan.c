@@ -164,8 +164,10 @@ typedef struct run {
   uint32_t *ends;
 } run;
 
+/* Of an AllReduce; there are very many to try, and every algorithm takes so much a byte. */
 typedef struct price {
-  const tl_costs *costs;
+  double none; /* us of one without bytes */
+  double byte; /* us */
   int64_t most;
 } price;
 
@@ -173,12 +175,14 @@ typedef struct price {
 static double price_of(void *user, int64_t bytes) {
   enum { FORBIDDEN_US = 1000000000 };
   const price *x = user;
-  return tl_cost_collective(x->costs, TL_ALL_REDUCE, (double)bytes) +
-         (bytes > x->most ? FORBIDDEN_US : 0);
+  return x->none + x->byte * (double)bytes + (bytes > x->most ? FORBIDDEN_US : 0);
 }
 
 static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
-  price user = {&x->costs, x->c->bucket_max_bytes};
+  const double many = 1 << 30;
+  double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
+  double all_of_them = tl_cost_collective(&x->costs, TL_ALL_REDUCE, many);
+  price user = {none, (all_of_them - none) / many, x->c->bucket_max_bytes};
   tl_bucket_plan plan = {.ready = r->ready,
                          .bytes = r->bytes,
                          .n = r->n,

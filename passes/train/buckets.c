@@ -257,8 +257,12 @@ static void fill_done(program *g) {
   for (uint32_t k = 0; k <= p->most; k++)
     for (uint32_t j = 0; j <= p->n; j++) {
       double best = k == 0 && j == 0 ? 0 : INFINITY;
-      for (uint32_t i = k ? k - 1 : j; i < j; i++)
-        best = fmin(best, fmax(g->done[at(g, k - 1, i)], p->ready[j - 1]) + cost_of(g, i, j));
+      for (uint32_t i = j; k && i-- > k - 1;) {
+        double cost = cost_of(g, i, j);
+        if (p->ready[j - 1] + cost >= best)
+          break; /* longer buckets cost more, and none starts earlier */
+        best = fmin(best, fmax(g->done[at(g, k - 1, i)], p->ready[j - 1]) + cost);
+      }
       g->done[at(g, k, j)] = best;
     }
 }
@@ -272,7 +276,10 @@ static void fill_latest(program *g, uint32_t k, double limit) {
     for (uint32_t i = 0; i <= n; i++) {
       double most = -INFINITY;
       for (uint32_t j = i + 1; j <= n; j++) {
-        double start = g->latest[at(g, b + 1, j)] - cost_of(g, i, j);
+        double cost = cost_of(g, i, j);
+        double start = g->latest[at(g, b + 1, j)] - cost;
+        if (limit - cost < g->plan->ready[j - 1] || limit - cost <= most)
+          break; /* so it is for longer buckets */
         if (start >= g->plan->ready[j - 1])
           most = fmax(most, start);
       }

@@ -48,7 +48,7 @@ uint32_t tl_buckets_combine(const int64_t *bytes, uint32_t n, int64_t cap, uint3
  * that reaches it. */
 uint32_t tl_buckets_broadcast(const int64_t *bytes, uint32_t n, int64_t limit, uint32_t *ends);
 
-/* Microseconds that one collective of so many bytes takes. */
+/* Microseconds that one collective of so many bytes takes: not less for more of them. */
 typedef double (*tl_bucket_cost_fn)(void *user, int64_t bytes);
 
 typedef struct tl_bucket_plan {
