@@ -210,6 +210,7 @@ struct tl_module {
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
   tl_state_vec states;
   tl_gradient_vec gradients; /* in the order in which they become ready */
+  const struct tl_train_spec *declared; /* borrowed, or NULL: what a user said of a step, by name */
   tl_value_id loss;          /* of a training step; TL_NO_VALUE: not known */
   tl_value_id seed;          /* where its backward part starts; TL_NO_VALUE: not known */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */

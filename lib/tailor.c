@@ -7,6 +7,7 @@
 #include "backend/air/emit.h"
 #include "backend/onnx/export.h"
 #include "frontend/config/settings.h"
+#include "frontend/config/train_spec.h"
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -103,7 +104,7 @@ static tl_status resolve(tl_context *c) {
                  "makes two models of one, which the library does not\vuse 'tailor convert'");
 }
 
-static tl_status load(tl_model *m, const char *path) {
+static tl_status read_model(tl_model *m, const char *path) {
   tl_context *c = m->context;
   TL_TRY(resolve(c));
   if (tl_sv_ends_with(tl_sv_from(path), ".tir")) {
@@ -113,6 +114,17 @@ static tl_status load(tl_model *m, const char *path) {
   }
   tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
   return tl_onnx_load(&c->diag, path, &o, &m->module);
+}
+
+/* Declarations of a training step count where one is asked for. */
+static tl_status declare(tl_model *m) {
+  tl_context *c = m->context;
+  return c->settings.train.train ? tl_train_spec_read(&c->settings, &c->diag, m->module) : TL_OK;
+}
+
+static tl_status load(tl_model *m, const char *path) {
+  TL_TRY(read_model(m, path));
+  return declare(m);
 }
 
 static int finish_load(tl_model *m, tl_status status, uint32_t errors, tl_model **out) {
@@ -144,6 +156,8 @@ int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size
   tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
   if (status == TL_OK)
     status = tl_onnx_load_bytes(&c->diag, name, bytes, n, &o, &m->module);
+  if (status == TL_OK)
+    status = declare(m);
   return finish_load(m, status, errors, out);
 }
 

@@ -2,6 +2,7 @@
 /* Input models: ONNX and textual IR. */
 #include "tools/input.h"
 
+#include "frontend/config/train_spec.h"
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
@@ -61,8 +62,7 @@ static tl_status load_stdin(tl_cli *cli, const tl_onnx_load_options *o, tl_modul
   return status;
 }
 
-tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
-  *out = NULL;
+static tl_status load(tl_cli *cli, const char *path, tl_module **out) {
   tl_onnx_load_options o = {
       .mode = tl_cli_has(cli, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP,
       .options = &cli->settings.options,
@@ -77,4 +77,22 @@ tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
   if (parsed || status != TL_OK)
     return status;
   return tl_onnx_load(&cli->diag, path, &o, out);
+}
+
+/* Declarations of a training step count where one is asked for. */
+static tl_status read_declarations(tl_cli *cli, tl_module *m) {
+  if (!cli->settings.train.train && !tl_cli_has(cli, TL_OPTION_TRAIN))
+    return TL_OK;
+  return tl_train_spec_read(&cli->settings, &cli->diag, m);
+}
+
+tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
+  *out = NULL;
+  TL_TRY(load(cli, path, out));
+  tl_status status = read_declarations(cli, *out);
+  if (status == TL_OK)
+    return TL_OK;
+  tl_module_destroy(*out);
+  *out = NULL;
+  return status;
 }

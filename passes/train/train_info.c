@@ -6,9 +6,9 @@
 
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "passes/train/train_declare.h"
 #include "passes/train/train_regions.h"
 #include "passes/train/update_cone.h"
-#include "passes/train/update_ops.h"
 #include "support/vec.h"
 
 TL_VEC(grad_vec, tl_train_grad);
@@ -21,7 +21,8 @@ typedef struct detector {
   uint8_t *marks;
   uint32_t *state_of; /* by value: the other end of a declared state */
   uint32_t *known;    /* by value: 1 + index of the gradient of this parameter */
-  bool *refused;      /* by value: a parameter that was said to be ambiguous */
+  bool
+      *refused; /* by value: a parameter that was said to be ambiguous, or is none by declaration */
   grad_vec grads;
   bool declared_order; /* all gradients are declared, and so is their order */
 } detector;
@@ -106,7 +107,7 @@ static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
 /* A collective that takes the gradient, straight or by such nodes. budget: of uses looked at. */
 static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, int *budget) {
   enum { DEEPEST = 6 };
-  TL_FOR_USES(m, v, u) {
+  TL_FOR_USES (m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user, found = TL_NO_NODE;
     if (--*budget < 0)
       return TL_NO_NODE;
@@ -260,8 +261,9 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
 }
 
 static tl_status take_known_ops(detector *d) {
-  TL_FOR_NODES(d->m, tl_module_main(d->m), n) {
-    const tl_update_row *row = tl_update_row_of(d->m, n);
+  TL_FOR_NODES (d->m, tl_module_main(d->m), n) {
+    tl_update_row room;
+    const tl_update_row *row = tl_train_update_row(d->m, n, &room);
     uint32_t count = row ? tl_update_count(d->m, n, row) : 0;
     for (uint32_t i = 0; i < count; i++) {
       tl_update_slot slot;
@@ -291,7 +293,7 @@ static tl_value_id input_named(const tl_module *m, tl_sv name) {
 static tl_status take_accumulators(detector *d) {
   static const char suffix[] = "_grad.accumulation.buffer";
   const tl_module *m = d->m;
-  TL_FOR_NODES(m, tl_module_main(m), n) {
+  TL_FOR_NODES (m, tl_module_main(m), n) {
     tl_value_id buffer = tl_operand(m, n, 0), value = tl_operand(m, n, 1);
     if (tl_node_get(m, n)->op != TL_OP_com_microsoft_InPlaceAccumulatorV2 || !buffer || !value)
       continue;
@@ -315,7 +317,7 @@ static tl_status take_accumulators(detector *d) {
 static bool is_read(const detector *d, tl_value_id v) {
   if (d->out->loss)
     return d->marks[v] & TL_MARK_FORWARD;
-  TL_FOR_USES(d->m, v, u) {
+  TL_FOR_USES (d->m, v, u) {
     tl_op_id op = tl_node_get(d->m, tl_use_get(d->m, u)->user)->op;
     if (op != TL_OP_RETURN && !tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE))
       return true;
@@ -332,10 +334,25 @@ static tl_value_id updated_by(const detector *d, tl_value_id next) {
   return v && tl_value_get(d->m, v)->tensor ? v : TL_NO_VALUE;
 }
 
+/* The update of a gradient that was declared without its state. */
+static tl_status complete(detector *d, tl_train_grad *g, tl_value_id next) {
+  tl_cone cone;
+  if (g->param_out || !tl_value_producer(d->m, next))
+    return TL_OK;
+  if (tl_cone_walk(&d->facts, next, g->param, &cone) != TL_OK)
+    return no_memory(d->m);
+  add_states(g, &cone);
+  g->param_out = next;
+  g->update = tl_value_producer(d->m, next);
+  return TL_OK;
+}
+
 static tl_status take_update(detector *d, tl_value_id next) {
   tl_cone cone;
   tl_value_id param = updated_by(d, next);
-  if (!param || d->known[param] || d->refused[param] || !is_parameter_like(d->m, param) ||
+  if (param && d->known[param])
+    return complete(d, &d->grads.at[d->known[param] - 1], next);
+  if (!param || d->refused[param] || !is_parameter_like(d->m, param) ||
       !tl_value_producer(d->m, next) ||
       !tl_dtype_is_float(tl_type_dtype(d->m, tl_value_type(d->m, param))) || !is_read(d, param))
     return TL_OK;
@@ -399,6 +416,20 @@ static void fill_keys(const detector *d, const uint32_t *place, ordered *keys) {
   }
 }
 
+/* Those that are named come first, in their order. */
+static tl_status take_declared_order(detector *d, ordered *keys) {
+  bool any;
+  uint32_t *place = calloc(tl_module_value_end(d->m), sizeof *place);
+  tl_status status = place ? tl_train_declared_order(d->m, place, &any) : no_memory(d->m);
+  for (uint32_t i = 0; status == TL_OK && any && i < d->grads.n; i++) {
+    const tl_train_grad *g = &d->grads.at[i];
+    uint32_t at = place[g->param] ? place[g->param] : place[g->raw];
+    keys[i].key = at ? at : keys[i].key | UINT64_C(1) << 63;
+  }
+  free(place);
+  return status;
+}
+
 static tl_status sort_grads(detector *d) {
   tl_train_info *t = d->out;
   uint32_t n_nodes;
@@ -412,6 +443,7 @@ static tl_status sort_grads(detector *d) {
   for (uint32_t i = 0; i < n_nodes; i++)
     place[order[i]] = i;
   fill_keys(d, place, keys);
+  TL_TRY(take_declared_order(d, keys));
   if (t->n && !d->declared_order)
     qsort(keys, t->n, sizeof *keys, by_key);
   for (uint32_t i = 0; i < t->n; i++) {
@@ -474,14 +506,25 @@ static tl_status find_others(detector *d) {
   return TL_OK;
 }
 
+/* With a list of parameters nothing else is one. */
+static tl_status refuse_unlisted(detector *d) {
+  bool any, *listed = calloc(tl_module_value_end(d->m), sizeof *listed);
+  tl_status status = listed ? tl_train_declared_params(d->m, listed, &any) : no_memory(d->m);
+  for (uint32_t v = 1; status == TL_OK && any && v < tl_module_value_end(d->m); v++)
+    d->refused[v] = !listed[v];
+  free(listed);
+  return status;
+}
+
 static tl_status detect(detector *d) {
+  TL_TRY(refuse_unlisted(d));
   mark_states(d);
   d->out->loss = find_loss(d);
   d->out->seed = d->m->seed;
   if (tl_train_mark_sources(d->m, d->out->loss, d->marks, TL_MARK_FORWARD) != TL_OK)
     return no_memory(d->m);
   TL_TRY(take_declared(d));
-  uint32_t n_declared = d->grads.n;
+  uint32_t n_declared = d->m->declared ? UINT32_MAX : d->grads.n;
   TL_TRY(take_known_ops(d));
   TL_TRY(take_accumulators(d));
   TL_TRY(take_structure(d));
@@ -500,6 +543,7 @@ static tl_status detect(detector *d) {
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) {
   detector d = {.m = m, .arena = arena, .out = out};
   *out = (tl_train_info){.form = TL_TRAIN_NONE};
+  TL_TRY(tl_train_declare(m));
   tl_status status = make_tables(&d) ? detect(&d) : no_memory(m);
   free(d.marks);
   free(d.state_of);

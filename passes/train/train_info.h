@@ -86,6 +86,10 @@ static inline tl_train_region tl_train_region_of(const tl_train_info *t, tl_node
  * O(nodes + edges). */
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) TL_NODISCARD;
 
+/* An input with the value of a constant, in whose place it is put; v itself when it is no constant.
+ * TL_NO_VALUE when memory is out. */
+tl_value_id tl_train_as_input(tl_module *m, tl_value_id v);
+
 /* Writes what was recognised into the module, where it is found again whatever passes do to the
  * graph: states, gradients in their order, the loss. Parameters and states that are constants
  * become inputs with that value (*t then names the inputs). *changed: something was new.

@@ -9,25 +9,27 @@ typedef struct recorder {
   bool failed; /* no memory */
 } recorder;
 
-/* What a step starts from is an input, so that the caller can hand in what the last one gave. */
-static tl_value_id as_input(recorder *r, tl_value_id v) {
-  tl_module *m = r->m;
+tl_value_id tl_train_as_input(tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   if (value->kind != TL_VALUE_CONSTANT)
     return v;
   tl_graph_id g = tl_value_graph(m, v);
-  tl_symbol name = value->name;
   uint32_t extra = value->extra;
-  tl_value_id input = tl_graph_add_input(m, g, name, value->type, value->tensor);
-  if (!input) {
-    r->failed = true;
-    return v;
-  }
+  tl_value_id input = tl_graph_add_input(m, g, value->name, value->type, value->tensor);
+  if (!input)
+    return TL_NO_VALUE;
   tl_value_get(m, input)->extra = extra;
   tl_value_replace_uses(m, v, input);
   tl_graph_erase_constant(m, v);
-  *r->changed = true;
   return input;
+}
+
+/* What a step starts from is an input, so that the caller can hand in what the last one gave. */
+static tl_value_id as_input(recorder *r, tl_value_id v) {
+  tl_value_id input = tl_train_as_input(r->m, v);
+  *r->changed = *r->changed || input != v;
+  r->failed = r->failed || !input;
+  return input ? input : v;
 }
 
 static void add_state(recorder *r, tl_value_id *in, tl_value_id out) {
@@ -79,5 +81,6 @@ tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   *changed = *changed || m->loss != t->loss || m->seed != t->seed;
   m->loss = t->loss;
   m->seed = t->seed;
+  m->declared = NULL; /* the module says it from now on */
   return r.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
 }

@@ -79,3 +79,79 @@ $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%l
 $ tailor info dtype.tir --train
 ! dtype.tir: error: node w: its gradient 'gi' has element type i32, gradients are floats [E-TRN-DTYPE]
 ? 2
+# Declarations by name, in a file or in the metadata of the model.
+$ printf '{"params": ["w"], // one\n "grads": {"w": "gw"}, "loss": "L", "state": [["w", "w_new"]]}' >spec.json; tailor info ambig.tir --train --train-spec=spec.json
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
+> nodes    4 forward, 3 backward, 3 update, 1 other
+$ printf '{"params": []}' >none.json; tailor info sgd.tir --train --train-spec=none.json | tail -n 2
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
+> nodes    4 forward, 3 backward, 2 update, 0 other
+$ printf '{"params": ["lr"]}' >other.json; tailor info sgd.tir --train --train-spec=other.json | tail -n 2
+>   frozen  w
+> nodes    4 forward, 0 backward, 0 update, 5 other
+$ sed 's/^graph/module {\n  opset "" 21\n  meta "tailor.train.grads" "{\\"w\\": \\"gw\\"}"\n  meta "tailor.train.loss" "L"\n}\ngraph/' ambig.tir >meta.tir; tailor info meta.tir --train | grep gradient
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
+$ printf '{"grads": {"w": "gx"}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! sgd.tir: error: tailor.train.grads: the graph has no tensor 'gx' [E-TRN-NOTENSOR]
+!   hint: do you mean 'x'?
+? 2
+$ printf '{"grads": {"w": "gw", "w": "gw"}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! sgd.tir: error: tailor.train.grads: 'w' is there twice [E-TRN-DUP]
+? 2
+$ printf '{"params": ["w", "w"]}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! sgd.tir: error: tailor.train.params: 'w' is there twice [E-TRN-DUP]
+? 2
+$ printf '{"grads": {"y": "gw"}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! sgd.tir: error: tailor.train.grads: 'y' is computed, expected an input or a constant [E-TRN-NOTENSOR]
+? 2
+$ printf '{"grads": {"w": "ge"}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! sgd.tir: error: node w: its gradient 'ge' has another shape [E-TRN-SHAPE]
+? 2
+$ printf '{"gradients": {}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:1:2: error: unknown key 'gradients' [E-TRN-SPEC]
+!   hint: known are params, grads, loss, seed, state, update_ops and grad_order
+? 1
+$ printf '{"grads": ["w"]}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:1:2: error: grads is an array, expected an object of parameters and tensors [E-TRN-SPEC]
+? 1
+$ printf '{"grads": {\n "w": 3}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:2:2: error: grads is a number, expected a name [E-TRN-SPEC]
+? 1
+$ printf '{"state": [["w"]]}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:1:12: error: state is an array, expected [input, output] [E-TRN-SPEC]
+? 1
+$ printf '{"update_ops": {"Foo": {"param": -1, "grad": 0}}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:1:25: error: param is a number, expected the number of an operand [E-TRN-SPEC]
+? 1
+$ printf '{"grads": ' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:1:11: error: expected a value [E-TRN-SPEC]
+? 1
+$ printf '[]' >s.json; tailor info sgd.tir --train --train-spec=s.json
+! s.json:1:1: error: the file is an array, expected an object [E-TRN-SPEC]
+? 1
+$ tailor info sgd.tir --train --train-spec=nowhere.json
+! nowhere.json: error: cannot open the file of declarations: No such file or directory
+? 4
+$ sed 's/^graph/module {\n  opset "" 21\n  meta "tailor.train.grads" "{"\n}\ngraph/' sgd.tir >meta.tir; tailor info meta.tir --train
+! meta.tir: error: metadata tailor.train.grads is not JSON: expected a name in double quotes [E-TRN-SPEC]
+? 2
+# An op of one's own that updates.
+$ printf 'graph @g(%%x: f32[1,2], %%w: f32[2,1] = [1.0, 1.0], %%m: f32[2,1] = [0.0, 0.0], %%lr: f32[]) -> (%%L, %%w_new, %%m_new) {\n  %%y = MatMul(%%x, %%w)\n  %%L = ReduceMean(%%y) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%y)\n  const %%lo = f32[] -1.0\n  %%c = Clip(%%gw, %%lo)\n  %%m_new, %%w_new = com.acme::Step(%%lr, %%c, %%m, %%w) : f32[2,1], f32[2,1]\n}\n' >own.tir; tailor info own.tir --train
+> form     none
+> loss     L
+> seed     -
+> params   0 with a gradient, 1 frozen; gradients 0 bytes
+>   frozen  w
+> nodes    2 forward, 0 backward, 0 update, 4 other
+$ printf '{"update_ops": {"com.acme::Step": {"param": 3, "grad": 1, "states": [2], "out": [1, 0]}}}' >s.json; tailor info own.tir --train --train-spec=s.json
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Step)  states m
+> nodes    2 forward, 2 backward, 2 update, 0 other

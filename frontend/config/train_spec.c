@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading declarations of a training step (train_spec.h). */
+#include "frontend/config/train_spec.h"
+
+#include "frontend/config/config_file.h"
+#include "frontend/config/json.h"
+#include "ir/train_spec.h"
+
+typedef struct reader {
+  tl_diag *diag;
+  tl_arena *arena;
+  tl_location where;
+  const tl_json *json; /* of a file, for lines; NULL: metadata */
+  tl_train_spec *out;
+} reader;
+
+static tl_status no_memory(const reader *r) {
+  return tl_fail(r->diag, TL_NO_MEMORY, r->where, "out of memory");
+}
+
+static tl_status refuse(const reader *r, const cJSON *item, const char *key, const char *want) {
+  tl_location where = r->where;
+  if (r->json) {
+    tl_place place = tl_json_place(r->json, item);
+    where.line = place.line;
+    where.column = place.column;
+  }
+  return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E-TRN-SPEC", where, "%s is %s, expected %s",
+                      key, tl_json_kind(item), want);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static tl_status take_text(const reader *r, const cJSON *item, const char *key, tl_sv *out) {
+  if (!cJSON_IsString(item) || !item->valuestring[0])
+    return refuse(r, item, key, "a name");
+  size_t n = strlen(item->valuestring);
+  const char *copy = tl_arena_copy(r->arena, item->valuestring, n);
+  *out = (tl_sv){copy, n};
+  return copy ? TL_OK : no_memory(r);
+}
+
+static tl_status take_texts(const reader *r, const cJSON *item, const char *key, const tl_sv **out,
+                            uint32_t *n) {
+  if (!cJSON_IsArray(item))
+    return refuse(r, item, key, "a list of names");
+  tl_sv *list = tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
+  if (!list)
+    return no_memory(r);
+  *out = list;
+  *n = 0;
+  for (const cJSON *e = item->child; e; e = e->next)
+    TL_TRY(take_text(r, e, key, &list[(*n)++]));
+  return TL_OK;
+}
+
+static tl_status take_index(const reader *r, const cJSON *item, const char *key, uint32_t *out) {
+  enum { MOST = 65535 };
+  double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
+  if (!(v >= 0 && v <= MOST) || v != (double)(uint32_t)v)
+    return refuse(r, item, key, "the number of an operand");
+  *out = (uint32_t)v;
+  return TL_OK;
+}
+
+static tl_status take_indices(const reader *r, const cJSON *item, const char *key, uint32_t most,
+                              uint32_t *out, uint32_t *n) {
+  *n = 0;
+  if (!item)
+    return TL_OK;
+  if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) > (int)most)
+    return refuse(r, item, key, "a short list of numbers of operands");
+  for (const cJSON *e = item->child; e; e = e->next)
+    TL_TRY(take_index(r, e, key, &out[(*n)++]));
+  return TL_OK;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static tl_status take_params(reader *r, const cJSON *item) {
+  return take_texts(r, item, "params", &r->out->params, &r->out->n_params);
+}
+
+static tl_status take_order(reader *r, const cJSON *item) {
+  return take_texts(r, item, "grad_order", &r->out->order, &r->out->n_order);
+}
+
+static tl_status take_loss(reader *r, const cJSON *item) {
+  return take_text(r, item, "loss", &r->out->loss);
+}
+
+static tl_status take_seed(reader *r, const cJSON *item) {
+  return take_text(r, item, "seed", &r->out->seed);
+}
+
+/* A tensor, or {"values": ..., "indices": ...}. */
+static tl_status take_grad(const reader *r, const cJSON *item, tl_declared_grad *out) {
+  size_t n = strlen(item->string);
+  const char *param = tl_arena_copy(r->arena, item->string, n);
+  if (!param)
+    return no_memory(r);
+  *out = (tl_declared_grad){.param = {param, n}};
+  if (!cJSON_IsObject(item))
+    return take_text(r, item, "grads", &out->grad);
+  const cJSON *values = cJSON_GetObjectItemCaseSensitive(item, "values");
+  const cJSON *indices = cJSON_GetObjectItemCaseSensitive(item, "indices");
+  if (!values || !indices)
+    return refuse(r, item, "grads", "a tensor, or an object with values and indices");
+  TL_TRY(take_text(r, values, "grads", &out->grad));
+  return take_text(r, indices, "grads", &out->indices);
+}
+
+static tl_status take_grads(reader *r, const cJSON *item) {
+  if (!cJSON_IsObject(item))
+    return refuse(r, item, "grads", "an object of parameters and tensors");
+  tl_declared_grad *list =
+      tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
+  if (!list)
+    return no_memory(r);
+  r->out->grads = list;
+  r->out->n_grads = 0;
+  for (const cJSON *e = item->child; e; e = e->next)
+    TL_TRY(take_grad(r, e, &list[r->out->n_grads++]));
+  return TL_OK;
+}
+
+static tl_status take_states(reader *r, const cJSON *item) {
+  if (!cJSON_IsArray(item))
+    return refuse(r, item, "state", "a list of [input, output]");
+  tl_declared_state *list =
+      tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
+  if (!list)
+    return no_memory(r);
+  r->out->states = list;
+  r->out->n_states = 0;
+  for (const cJSON *e = item->child; e; e = e->next) {
+    tl_declared_state *s = &list[r->out->n_states++];
+    if (!cJSON_IsArray(e) || cJSON_GetArraySize(e) != 2)
+      return refuse(r, e, "state", "[input, output]");
+    TL_TRY(take_text(r, e->child, "state", &s->input));
+    TL_TRY(take_text(r, e->child->next, "state", &s->output));
+  }
+  return TL_OK;
+}
+
+static tl_status take_update(const reader *r, const cJSON *item, tl_declared_update *u) {
+  size_t n = strlen(item->string);
+  const char *type = tl_arena_copy(r->arena, item->string, n);
+  const cJSON *param = cJSON_GetObjectItemCaseSensitive(item, "param");
+  const cJSON *grad = cJSON_GetObjectItemCaseSensitive(item, "grad");
+  if (!type)
+    return no_memory(r);
+  *u = (tl_declared_update){.type = {type, n}};
+  if (!cJSON_IsObject(item) || !param || !grad)
+    return refuse(r, item, "update_ops", "an object with param and grad");
+  TL_TRY(take_index(r, param, "param", &u->param));
+  TL_TRY(take_index(r, grad, "grad", &u->grad));
+  TL_TRY(take_indices(r, cJSON_GetObjectItemCaseSensitive(item, "states"), "states",
+                      TL_DECLARED_STATES, u->states, &u->n_states));
+  return take_indices(r, cJSON_GetObjectItemCaseSensitive(item, "out"), "out",
+                      TL_DECLARED_STATES + 1, u->out, &u->n_out);
+}
+
+static tl_status take_updates(reader *r, const cJSON *item) {
+  if (!cJSON_IsObject(item))
+    return refuse(r, item, "update_ops", "an object of op types");
+  tl_declared_update *list =
+      tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
+  if (!list)
+    return no_memory(r);
+  r->out->updates = list;
+  r->out->n_updates = 0;
+  for (const cJSON *e = item->child; e; e = e->next)
+    TL_TRY(take_update(r, e, &list[r->out->n_updates++]));
+  return TL_OK;
+}
+
+static const struct {
+  const char *name;
+  tl_status (*take)(reader *r, const cJSON *item);
+  bool plain; /* metadata: the text itself, if it is not JSON */
+} keys[] = {{"params", take_params, false},   {"grads", take_grads, false},
+            {"loss", take_loss, true},        {"seed", take_seed, true},
+            {"state", take_states, false},    {"update_ops", take_updates, false},
+            {"grad_order", take_order, false}};
+
+enum { N_KEYS = sizeof keys / sizeof *keys };
+
+static const char prefix[] = "tailor.train.";
+
+/* ---- metadata -------------------------------------------------------------------------------- */
+
+static tl_status read_pair(reader *r, size_t key, tl_sv text) {
+  tl_json json;
+  tl_json_error error;
+  if (keys[key].plain && text.n && text.p[0] != '"') {
+    tl_sv *to = strcmp(keys[key].name, "loss") == 0 ? &r->out->loss : &r->out->seed;
+    const char *copy = tl_arena_copy(r->arena, text.p, text.n);
+    *to = (tl_sv){copy, text.n};
+    return copy ? TL_OK : no_memory(r);
+  }
+  tl_status status = tl_json_parse(text, &json, &error);
+  if (status == TL_NO_MEMORY)
+    return no_memory(r);
+  if (status != TL_OK)
+    return tl_fail_code(r->diag, TL_INVALID_MODEL, "E-TRN-SPEC", r->where,
+                        "metadata %s%s is not JSON: %s", prefix, keys[key].name, error.problem);
+  status = keys[key].take(r, json.root);
+  tl_json_release(&json);
+  return status;
+}
+
+static tl_status read_metadata(reader *r, const tl_module *m, bool *any) {
+  const tl_extra *e = &m->extras.at[m->extra];
+  r->where = TL_AT_FILE(m->path);
+  for (uint32_t i = 0; i < e->n_metadata; i++) {
+    tl_sv key = tl_sym(m, e->metadata[i].key);
+    if (!tl_sv_starts_with(key, prefix))
+      continue;
+    tl_sv name = {key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)};
+    for (size_t k = 0; k < N_KEYS; k++) {
+      if (!tl_sv_is(name, keys[k].name))
+        continue;
+      *any = true;
+      TL_TRY(read_pair(r, k, tl_sym(m, e->metadata[i].value)));
+    }
+  }
+  return TL_OK;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static tl_status read_member(reader *r, const cJSON *item) {
+  tl_sv name = tl_sv_from(item->string);
+  if (tl_sv_starts_with(name, prefix))
+    name = (tl_sv){name.p + sizeof prefix - 1, name.n - (sizeof prefix - 1)};
+  for (size_t k = 0; k < N_KEYS; k++)
+    if (tl_sv_is(name, keys[k].name))
+      return keys[k].take(r, item);
+  tl_location where = r->where;
+  tl_place place = tl_json_place(r->json, item);
+  where.line = place.line;
+  where.column = place.column;
+  return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E-TRN-SPEC", where,
+                      "unknown key '%.*s'\vknown are params, grads, loss, seed, state, update_ops "
+                      "and grad_order",
+                      TL_SV_ARG(tl_sv_shown(tl_sv_from(item->string))));
+}
+
+static tl_status read_text(reader *r, tl_sv text) {
+  tl_json json;
+  tl_json_error error;
+  tl_status status = tl_json_parse_commented(tl_config_without_mark(text), &json, &error);
+  if (status == TL_NO_MEMORY)
+    return no_memory(r);
+  if (status != TL_OK) {
+    tl_location where = r->where;
+    where.line = error.place.line;
+    where.column = error.place.column;
+    return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E-TRN-SPEC", where, "%s", error.problem);
+  }
+  r->json = &json;
+  status = cJSON_IsObject(json.root) ? TL_OK : refuse(r, json.root, "the file", "an object");
+  for (const cJSON *e = json.root->child; e && status == TL_OK; e = e->next)
+    status = read_member(r, e);
+  r->json = NULL;
+  tl_json_release(&json);
+  return status;
+}
+
+static tl_status read_file(reader *r, tl_settings *s, bool *any) {
+  static const tl_config_kind kind = {.what = "file of declarations"};
+  tl_file *f;
+  if (!s->train.spec)
+    return TL_OK;
+  TL_TRY(tl_config_open(r->diag, tl_at_option(s, TL_OPTION_TRAIN_SPEC), s->train.spec, &kind, &f));
+  r->where = TL_AT_FILE(s->train.spec);
+  *any = true;
+  tl_status status = read_text(r, (tl_sv){(const char *)f->data, (size_t)f->size});
+  tl_file_close(f);
+  return status;
+}
+
+tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, tl_module *m) {
+  bool any = false;
+  tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);
+  reader r = {.diag = d, .arena = &s->arena, .where = TL_AT_FILE(m->path), .out = spec};
+  if (!spec)
+    return no_memory(&r);
+  TL_TRY(read_metadata(&r, m, &any));
+  TL_TRY(read_file(&r, s, &any));
+  if (any)
+    m->declared = spec;
+  return TL_OK;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declarations of a training step: metadata tailor.train.* of a model, and the file of
+ * --train-spec, which goes before it. */
+#ifndef TL_FRONTEND_CONFIG_TRAIN_SPEC_H
+#define TL_FRONTEND_CONFIG_TRAIN_SPEC_H
+
+#include "frontend/config/settings.h"
+#include "ir/module.h"
+
+/* Reads both into m->declared, in the arena of the settings, which must outlive the module; it
+ * stays NULL when nothing is declared. E-TRN-SPEC: JSON that is none, or not of the form of its
+ * key. */
+tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, tl_module *m) TL_NODISCARD;
+
+#endif
