@@ -143,8 +143,8 @@ static void note_copy(void *user, tl_node_id copy) {
   s->inner.no_memory = s->inner.no_memory || !tl_u32_vec_push(&s->copies, copy);
 }
 
-/* What a body gives must be made there, and is given once: an input or constant of the graph around,
- * or a value that was given already, goes through an Identity. */
+/* What a body gives must be made there, and is given once: an input or constant of the graph
+ * around, or a value that was given already, goes through an Identity. */
 static void add_result(stepping *s, tl_value_id old) {
   tl_value_id v = tl_copy_of(&s->c, old);
   bool outside = !tl_maker_failed(&s->inner) && tl_value_graph(s->m, v) != s->body;

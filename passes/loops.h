@@ -24,8 +24,8 @@ bool tl_loop_read(const tl_module *m, const tl_pinned *pinned, tl_node_id n, tl_
  * constant. */
 bool tl_loop_counts_only(const tl_module *m, const tl_loop_form *l);
 
-/* Is the main graph a loop around a training step (pass iterations-per-loop)? Its first state is then
- * what the loop ends with. */
+/* Is the main graph a loop around a training step (pass iterations-per-loop)? Its first state is
+ * then what the loop ends with. */
 bool tl_is_loop_of_steps(const tl_module *m);
 
 #endif

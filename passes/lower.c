@@ -4,7 +4,8 @@
  * Requires:  select has run; captures of If bodies explicit.   Keeps: order, names, types, values.
  * After:     every node is npu::Type with operands in port order (absent ones TL_NO_VALUE) and
  *            attributes of the prototype's kinds, or the pass has failed and listed every node that
- *            cannot be (the module is then to be discarded). No input but states has a default value.
+ *            cannot be (the module is then to be discarded). No input but states has a default
+ *            value.
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"

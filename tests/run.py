@@ -327,8 +327,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
-         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'precision_peers', 'step_files',
-         'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
+         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'precision_peers',
+         'step_files', 'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):
