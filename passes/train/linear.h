@@ -8,6 +8,7 @@
 typedef enum tl_linear_kind {
   TL_LINEAR_MAP,
   TL_LINEAR_ALIKE,
+  TL_LINEAR_SCATTER,
   TL_LINEAR_PRODUCT,
   TL_LINEAR_QUOTIENT
 } tl_linear_kind;

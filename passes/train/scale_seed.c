@@ -100,12 +100,18 @@ static bool captures_plain(search *s, tl_node_id n) {
   return true;
 }
 
+/* Rows that are scattered replace others or are added to them, not multiplied. */
+static bool adds_up(const tl_module *m, tl_node_id n) {
+  tl_sv how = tl_node_attr_string(m, n, TL_SYM_reduction);
+  return how.n == 0 || tl_sv_is(how, "none") || tl_sv_is(how, "add");
+}
+
 static power power_of_node(search *s, tl_node_id n) {
   const tl_node *node = tl_node_get(s->x->m, n);
   uint32_t count = node->n_operands;
-  if (plain(s, n, 0, count) && (!tl_op_has_trait(node->op, TL_TRAIT_BODY) || captures_plain(s, n)))
-    return NONE;
   const tl_linear *row = tl_linear_find(node->op);
+  if (plain(s, n, 0, count) && (!tl_op_has_trait(node->op, TL_TRAIT_BODY) || captures_plain(s, n)))
+    return row && row->how == TL_LINEAR_MAP ? power_of(s, tl_operand(s->x->m, n, row->port)) : NONE;
   if (!row)
     return OTHER;
   uint32_t port = row->port;
@@ -116,6 +122,10 @@ static power power_of_node(search *s, tl_node_id n) {
     for (uint32_t i = port + 1; i < count; i++)
       p = joined(p, power_of(s, tl_operand(s->x->m, n, i)));
     return plain(s, n, 0, port) ? p : OTHER;
+  case TL_LINEAR_SCATTER:
+    return plain(s, n, 1, 2) && adds_up(s->x->m, n)
+               ? joined(p, power_of(s, tl_operand(s->x->m, n, 2)))
+               : OTHER;
   case TL_LINEAR_QUOTIENT: return plain(s, n, 1, count) ? p : OTHER;
   default: return product_of_all(s, n, count);
   }
