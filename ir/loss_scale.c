@@ -9,10 +9,10 @@ typedef struct manager {
 } manager;
 
 static const manager managers[] = {
-    {"FixedLossScaleManager", {TL_LOSS_SCALE_FIXED, 128, 0, 0, 0, 0}},
-    {"ExponentialUpdateLossScaleManager", {TL_LOSS_SCALE_EXPONENTIAL, 0, 2, 0.8f, 0, 2}},
-    {"DynamicLossScaleManager", {TL_LOSS_SCALE_DYNAMIC, 16777216, 2, 0, 2000, 0}},
-    {"torch_amp", {TL_LOSS_SCALE_EXPONENTIAL, 65536, 2, 0.5f, 2000, 1}},
+    {"FixedLossScaleManager", {TL_LOSS_SCALE_FIXED, 128, 0, 0, 0, 0, false}},
+    {"ExponentialUpdateLossScaleManager", {TL_LOSS_SCALE_EXPONENTIAL, 0, 2, 0.8f, 0, 2, false}},
+    {"DynamicLossScaleManager", {TL_LOSS_SCALE_DYNAMIC, 16777216, 2, 0, 2000, 0, false}},
+    {"torch_amp", {TL_LOSS_SCALE_EXPONENTIAL, 65536, 2, 0.5f, 2000, 1, true}},
 };
 
 bool tl_loss_scale_default(tl_sv name, tl_loss_scale_config *out) {

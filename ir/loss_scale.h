@@ -24,6 +24,7 @@ typedef struct tl_loss_scale_config {
   float down;     /* EXPONENTIAL: decr_ratio */
   int32_t grow;   /* incr_every_n_steps, or scale_window */
   int32_t shrink; /* EXPONENTIAL: decr_every_n_nan_or_inf */
+  bool sinks;     /* EXPONENTIAL: below 1 too, as torch_amp does */
 } tl_loss_scale_config;
 
 /* A manager by the name users give and its defaults: "FixedLossScaleManager",

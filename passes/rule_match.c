@@ -4,6 +4,7 @@
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/rule.h"
+#include "passes/values.h"
 
 enum { MOST_BINDINGS = 100000 };
 
@@ -422,7 +423,7 @@ static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
   tl_value_id v = x->values[s->seek];
   if (!v)
     return false;
-  TL_FOR_USES(x->m, v, u) {
+  TL_FOR_USES (x->m, v, u) {
     tl_node_id user = tl_use_get(x->m, u)->user;
     if (++x->bindings > MOST_BINDINGS)
       return false;
@@ -506,7 +507,7 @@ static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
   tl_buf_init(&list);
   uint32_t outside = 0;
   bool output = false;
-  TL_FOR_USES(x->m, v, u) {
+  TL_FOR_USES (x->m, v, u) {
     tl_node_id user = tl_use_get(x->m, u)->user;
     if (is_matched(x, user))
       continue;
@@ -526,11 +527,17 @@ static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
 }
 
 static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
-  TL_FOR_USES(x->m, v, u)
-  if (!is_matched(x, tl_use_get(x->m, u)->user)) {
-    note_consumers(x, v, n);
+  if (x->facts && tl_is_pinned(&x->facts->pinned, v)) {
+    tl_sv where = x->miss ? node_name(x, n) : TL_SV("");
+    tl_match_note(x, TL_MISS_CLOSED, "PINNED", "`%.*s` gives a gradient or a state",
+                  TL_SV_ARG(where));
     return false;
   }
+  TL_FOR_USES (x->m, v, u)
+    if (!is_matched(x, tl_use_get(x->m, u)->user)) {
+      note_consumers(x, v, n);
+      return false;
+    }
   return true;
 }
 

@@ -205,6 +205,13 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
+    def train_steps(self):
+        """training steps: ranks against the joined batch, scaled losses, overflow"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),
+                        *(['--ort', ort] if there else [])])
+
     def loop_steps(self):
         """several steps in a loop against as many runs of the step"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -328,7 +335,7 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
          'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'precision_peers',
-         'step_files', 'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
+         'step_files', 'train_steps', 'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

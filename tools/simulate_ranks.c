@@ -128,6 +128,16 @@ static void compare_state(tl_simulation *s, tl_sim_state *row, const tl_host *go
   }
 }
 
+/* What a state was before the step: its default, to begin with. */
+static tl_status before_step(tl_simulation *s, uint32_t i, tl_host **out) {
+  const tl_module *m = s->one.m;
+  *out = tl_host_retain(s->one.in.at[i]);
+  if (!*out)
+    *out = tl_host_from_tensor(
+        &s->e.heap, m, tl_tensor_get(m, tl_value_get(m, tl_module_main(m)->inputs.at[i])->tensor));
+  return *out ? TL_OK : no_memory(s);
+}
+
 static tl_status compare_states(tl_simulation *s, bool skipped, uint32_t step) {
   for (uint32_t i = 0; i < s->states.n; i++) {
     tl_sim_state *row = &s->states.at[i];
@@ -137,9 +147,13 @@ static tl_status compare_states(tl_simulation *s, bool skipped, uint32_t step) {
     if (at == UINT32_MAX)
       return tl_fail(&s->cli->diag, TL_INTERNAL, TL_AT_FILE(s->all.m->path),
                      "output '%.*s' got lost", TL_SV_ARG(name));
-    const tl_host *want = skipped ? s->one.in.at[row->input] : s->one.out.at[row->output];
-    if (want)
-      compare_state(s, row, s->all.out.at[at], want, step);
+    tl_host *want = tl_host_retain(s->one.out.at[row->output]);
+    if (skipped) {
+      tl_host_release(want);
+      TL_TRY(before_step(s, row->input, &want));
+    }
+    compare_state(s, row, s->all.out.at[at], want, step);
+    tl_host_release(want);
   }
   return TL_OK;
 }
@@ -213,6 +227,27 @@ static tl_status read_tolerance(tl_simulation *s, tl_option_id id, double fallba
                  "'%s' is not a number of at least 0", text);
 }
 
+static tl_status refuse(tl_simulation *s, tl_option_id id, const char *why) {
+  return tl_fail_code(&s->cli->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+                      tl_at_option(&s->cli->settings, id), "%s", why);
+}
+
+/* What the run configuration says of ranks has to be what is simulated. */
+static tl_status check_ranks(tl_simulation *s) {
+  const tl_train_config *c = &s->config;
+  if (tl_cli_has(s->cli, TL_OPTION_RANK_SIZE) && c->rank_size && c->rank_size != s->ranks)
+    return refuse(s, TL_OPTION_RANK_SIZE, "is not the number of ranks that -n asks for");
+  if (tl_cli_has(s->cli, TL_OPTION_IS_DISTRIBUTED) && !c->is_distributed && s->ranks > 1)
+    return refuse(s, TL_OPTION_IS_DISTRIBUTED, "is false, so that ranks would not work together");
+  if (tl_cli_has(s->cli, TL_OPTION_GRAPH_RUN_MODE) && !c->train)
+    return refuse(s, TL_OPTION_GRAPH_RUN_MODE, "is 0: a graph for inference has no steps");
+  if (tl_cli_has(s->cli, TL_OPTION_VERIFY_RANKS) && c->verify_ranks && c->verify_ranks != s->ranks)
+    return refuse(s, TL_OPTION_VERIFY_RANKS, "is not the number of ranks that -n asks for");
+  if (s->ranks > 1 && c->average == TL_AVERAGE_NONE)
+    return refuse(s, TL_OPTION_AVERAGE, "is none: sums over ranks are no mean of their batches");
+  return TL_OK;
+}
+
 static tl_status read_options(tl_simulation *s) {
   uint64_t ranks, steps;
   if (!s->cli->word)
@@ -228,6 +263,7 @@ static tl_status read_options(tl_simulation *s) {
   s->steps = (uint32_t)steps;
   const tl_train_config *given = s->cli->settings.options.train;
   s->config = given ? *given : tl_train_config_default();
+  TL_TRY(check_ranks(s));
   s->config.train = true;
   s->config.is_distributed = s->ranks > 1 || s->config.force_allreduce;
   s->config.rank_size = s->config.rank_size ? s->ranks : 0;
@@ -255,7 +291,7 @@ static tl_status simulate(tl_simulation *s) {
   TL_TRY(tl_sim_classify(s));
   TL_TRY(make_room(s, &s->one));
   TL_TRY(make_room(s, &s->all));
-  TL_TRY(tl_check_dims(&s->e, s->one.m));
+  TL_TRY(tl_check_dims(&s->e, s->all.m));
   for (uint32_t k = 0; k < s->steps; k++)
     TL_TRY(step(s, k));
   return print(s);

@@ -26,7 +26,7 @@ static tl_loss_scale_state exponential(const tl_loss_scale_config *c, tl_loss_sc
   } else if (finite) {
     next.good = s.good + 1;
   } else if (s.bad + 1 >= c->shrink) {
-    next.scale = at_least_one(s.scale * c->down);
+    next.scale = c->sinks ? s.scale * c->down : at_least_one(s.scale * c->down);
     next.good = next.bad = 0;
   } else {
     next.bad = s.bad + 1;

@@ -9,7 +9,8 @@ typedef struct branching {
   tl_guarding *g;
   tl_module *m;
   tl_maker *k;    /* the pass's */
-  uint8_t *moves; /* by node id: goes into the then-branch */
+  uint8_t *moves; /* [n_nodes] by node id: goes into the then-branch */
+  uint32_t n_nodes;
   tl_symbol *names;
   tl_value_id *values; /* [guarded] what a branch gives */
 } branching;
@@ -121,7 +122,7 @@ static tl_graph_id make_else(branching *b) {
 static void erase_moved(branching *b) {
   for (tl_node_id n = tl_module_main(b->m)->last, previous; n; n = previous) {
     previous = tl_node_get(b->m, n)->previous;
-    if (b->moves[n])
+    if (n < b->n_nodes && b->moves[n])
       tl_node_erase(b->m, n);
   }
 }
@@ -157,7 +158,8 @@ static tl_value_id make_if(branching *b, tl_graph_id then, tl_graph_id other) {
 void tl_ls_branch(tl_guarding *g) {
   tl_loss_scaling *x = g->x;
   branching b = {.g = g, .m = x->m, .k = &x->k};
-  b.moves = tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), 1);
+  b.n_nodes = tl_module_node_end(x->m);
+  b.moves = tl_arena_calloc(x->p->scratch, b.n_nodes, 1);
   b.names = tl_arena_calloc(x->p->scratch, g->all.n, sizeof *b.names);
   b.values = tl_arena_calloc(x->p->scratch, g->all.n, sizeof *b.values);
   x->k.no_memory = x->k.no_memory || !b.moves || !b.names || !b.values;

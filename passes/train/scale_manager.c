@@ -81,7 +81,7 @@ static tl_value_id grown(tl_loss_scaling *x, tl_value_id from) {
 
 static tl_value_id shrunk(tl_loss_scaling *x, float by) {
   tl_value_id less = two(x, TL_OP_Mul, x->scale, number(x, by));
-  return two(x, TL_OP_Max, number(x, 1), less);
+  return x->c->loss_scale.sinks ? less : two(x, TL_OP_Max, number(x, 1), less);
 }
 
 static next_state exponential(tl_loss_scaling *x) {

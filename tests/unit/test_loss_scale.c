@@ -146,13 +146,15 @@ static void follows(tl_loss_scale_config manager, unsigned pattern, tl_update_fo
 
 static void graphs_follow_managers(void) {
   static const tl_loss_scale_config managers[] = {
-      {TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2},
-      {TL_LOSS_SCALE_EXPONENTIAL, 1.1f, 1.5f, 0.5f, 1, 1},
-      {TL_LOSS_SCALE_EXPONENTIAL, 2e38f, 2, 0.8f, 1, 9}, /* at the ceiling */
-      {TL_LOSS_SCALE_EXPONENTIAL, 65536, 2, 0.5f, 5, 1}, /* torch_amp, with a shorter interval */
-      {TL_LOSS_SCALE_DYNAMIC, 65536, 2, 0, 3, 0},
-      {TL_LOSS_SCALE_DYNAMIC, 1.5f, 3, 0, 4, 0},
-      {TL_LOSS_SCALE_DYNAMIC, 1e38f, 10, 0, 1, 0},
+      {TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2, false},
+      {TL_LOSS_SCALE_EXPONENTIAL, 1.1f, 1.5f, 0.5f, 1, 1, false},
+      {TL_LOSS_SCALE_EXPONENTIAL, 2e38f, 2, 0.8f, 1, 9, false}, /* at the ceiling */
+      {TL_LOSS_SCALE_EXPONENTIAL, 65536, 2, 0.5f, 5, 1,
+       true},                                               /* torch_amp, with a shorter interval */
+      {TL_LOSS_SCALE_EXPONENTIAL, 2, 2, 0.5f, 50, 1, true}, /* torch_amp below 1 */
+      {TL_LOSS_SCALE_DYNAMIC, 65536, 2, 0, 3, 0, false},
+      {TL_LOSS_SCALE_DYNAMIC, 1.5f, 3, 0, 4, 0, false},
+      {TL_LOSS_SCALE_DYNAMIC, 1e38f, 10, 0, 1, 0, false},
   };
   for (size_t i = 0; i < sizeof managers / sizeof *managers; i++)
     for (unsigned pattern = 0; pattern < 3; pattern++) {
@@ -173,7 +175,7 @@ static void sequence_of_the_specification(void) {
   tl_diag d = {0};
   trainer t;
   tl_train_config c =
-      config((tl_loss_scale_config){TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2});
+      config((tl_loss_scale_config){TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2, false});
   begin(&t, &d, &c);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     step(&t, !rows[i].finite);

@@ -236,7 +236,7 @@ static void no_partition_is_better(void) {
 /* ---- loss scales ----------------------------------------------------------------------------- */
 
 static void exponential_example(void) {
-  tl_loss_scale_config c = {TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2};
+  tl_loss_scale_config c = {TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.8f, 3, 2, false};
   static const bool finite[] = {true, true, true, false, true, false, true, true, true};
   static const struct {
     float scale;
@@ -249,7 +249,7 @@ static void exponential_example(void) {
     CU_ASSERT_TRUE(s.scale == expected[i].scale && s.good == expected[i].good &&
                    s.bad == expected[i].bad);
   }
-  c = (tl_loss_scale_config){TL_LOSS_SCALE_EXPONENTIAL, 2e38f, 2, 0.8f, 1, 1}; /* 8.28 */
+  c = (tl_loss_scale_config){TL_LOSS_SCALE_EXPONENTIAL, 2e38f, 2, 0.8f, 1, 1, false}; /* 8.28 */
   s = tl_loss_scale_next(&c, tl_loss_scale_start(&c), true);
   CU_ASSERT_TRUE(s.scale == 2e38f && s.good == 0 && s.bad == 0);
   c.init = 1.1f;
@@ -257,7 +257,7 @@ static void exponential_example(void) {
 }
 
 static void dynamic_example(void) {
-  tl_loss_scale_config c = {TL_LOSS_SCALE_DYNAMIC, 65536, 2, 0, 3, 0};
+  tl_loss_scale_config c = {TL_LOSS_SCALE_DYNAMIC, 65536, 2, 0, 3, 0, false};
   static const bool finite[] = {true, true, true, true, false, true, true, true};
   static const float scale[] = {65536, 65536, 131072, 131072, 65536, 65536, 65536, 131072};
   static const int last[] = {0, 0, 3, 3, 5, 5, 5, 8}; /* 8.29 */
@@ -283,10 +283,12 @@ static void managers_and_ranges(void) {
   CU_ASSERT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &c), TL_OK);
   CU_ASSERT_EQUAL(quiet.warnings, 1);
   CU_ASSERT_FALSE(tl_loss_scale_default(TL_SV("LossScaleManager"), &c));
-  static const tl_loss_scale_config bad[] = {
-      {TL_LOSS_SCALE_FIXED, 0.5f, 0, 0, 0, 0},    {TL_LOSS_SCALE_FIXED, NAN, 0, 0, 0, 0},
-      {TL_LOSS_SCALE_DYNAMIC, 8, 1, 0, 2, 0},     {TL_LOSS_SCALE_DYNAMIC, 8, 2, 0, 0, 0},
-      {TL_LOSS_SCALE_EXPONENTIAL, 8, 2, 1, 2, 1}, {TL_LOSS_SCALE_EXPONENTIAL, 8, 2, 0.5f, 2, 0}};
+  static const tl_loss_scale_config bad[] = {{TL_LOSS_SCALE_FIXED, 0.5f, 0, 0, 0, 0, false},
+                                             {TL_LOSS_SCALE_FIXED, NAN, 0, 0, 0, 0, false},
+                                             {TL_LOSS_SCALE_DYNAMIC, 8, 1, 0, 2, 0, false},
+                                             {TL_LOSS_SCALE_DYNAMIC, 8, 2, 0, 0, 0, false},
+                                             {TL_LOSS_SCALE_EXPONENTIAL, 8, 2, 1, 2, 1, false},
+                                             {TL_LOSS_SCALE_EXPONENTIAL, 8, 2, 0.5f, 2, 0, false}};
   for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
     CU_ASSERT_NOT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &bad[i]), TL_OK);
 }

@@ -1,0 +1,77 @@
+# tailor simulate-ranks: steps of several ranks against one on all batches.
+$ printf 'graph @s(%%x: f32[n,2], %%t: f32[n,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[] = 0.125) -> (%%L, %%w.out) {\n  const %%two: f32[] = 2.0\n  const %%r: i64[1] = [0]\n  const %%one: f32[] = 1.0\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  %%sh = Shape(%%sq)\n  %%n = ReduceProd(%%sh) {keepdims=0}\n  %%nf = Cast(%%n) {to=1}\n  %%k = Div(%%two, %%nf)\n  %%ge = Mul(%%e, %%k)\n  %%xt = Transpose(%%x)\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w.out = Sub(%%w, %%d)\n}\n' >s.tir
+$ tailor simulate-ranks s.tir -n 2 --exact --steps 2 --dim n=4
+> 2 ranks, 2 steps
+> state  kind       largest  max abs  relative  verdict
+> "w"    parameter  0.9376   0        0         identical
+> loss 1.258 -> 1.099, relative to the joined batch off by 2.369e-08
+> states are the same bits on all ranks
+$ tailor simulate-ranks s.tir -n 4 --exact --dim n=2 --json
+> {"equal": true, "ranks": 4, "steps": 1, "skipped": 0,
+>  "ranks_identical": true, "loss": {"first": 1.8994272015988827, "last": 1.8994272015988827, "max_rel": 1.3728892807942988e-08},
+>  "states": [
+>   {"name": "w", "parameter": true, "equal": true, "step": 0, "largest": 0.8614264130592346, "max_abs": 0.0, "relative": 0.0}]}
+$ tailor simulate-ranks s.tir -n 1 --exact --rtol=0 --atol=0 --is-loss-scale=true --loss-scale-manager=torch_amp
+> 1 rank, 1 step
+> state  kind       largest  max abs  relative  verdict
+> "w"    parameter  1.029    0        0         identical
+> loss 0.03183 -> 0.03183, relative to the joined batch off by 0
+> states are the same bits on all ranks
+$ tailor simulate-ranks s.tir -n 2 --exact --steps 2 --atol=0 --is-loss-scale=true --loss-scale-manager='{"type":"torch_amp","init_scale":3e38}'
+> 2 ranks, 2 steps, 2 of them skipped for overflow
+> state  kind       largest  max abs  relative  verdict
+> "w"    parameter  1        0        0         identical
+> loss 0.8291 -> 1.995, relative to the joined batch off by 2.987e-08
+> states are the same bits on all ranks
+# The size of the batch is a constant of the model: the joined batch needs a model of its own.
+$ sed 's/%nf = Cast.*/%nf = Identity(%two)/; s/%L = ReduceMean(%sq) {keepdims=0}/%s = ReduceSum(%sq) {keepdims=0}\n  %L = Div(%s, %two)/' s.tir >two.tir; tailor simulate-ranks two.tir -n 2 --exact --dim n=2; sed 's/const %two: f32\[\] = 2.0/const %two: f32[] = 2.0\n  const %four: f32[] = 4.0/; s/Identity(%two)/Identity(%four)/; s/Div(%s, %two)/Div(%s, %four)/' two.tir >four.tir; tailor simulate-ranks two.tir -n 2 --exact --dim n=2 --joined four.tir
+> 2 ranks, 1 step
+> state  kind       largest  max abs  relative  verdict
+> "w"    parameter  0.7879   0.1128   0.1431    differs from step 1 on
+> loss 1.652 -> 1.652, differs from the joined batch by 0.5
+> states are the same bits on all ranks
+> the loss of the joined batch is 2 times that of a rank: its size seems to be a constant of the model; give the step for the joined batch with --joined
+> 2 ranks, 1 step
+> state  kind       largest  max abs   relative   verdict
+> "w"    parameter  0.894    5.96e-08  6.667e-08  equal
+> loss 1.652 -> 1.652, relative to the joined batch off by 3.608e-08
+> states are the same bits on all ranks
+$ tailor simulate-ranks
+! tailor: error: no model is named
+!   hint: tailor simulate-ranks MODEL -n RANKS
+? 1
+$ tailor simulate-ranks s.tir -n 65
+! tailor: error: --ranks: '65' is not an integer in 1..64 [E10001]
+? 1
+$ tailor simulate-ranks s.tir -n 2 --exact --rank-size=4
+! tailor: error: --rank-size: is not the number of ranks that -n asks for [E-OPT-CONFLICT]
+? 1
+$ tailor simulate-ranks s.tir -n 2 --exact --is-distributed=false
+! tailor: error: --is-distributed: is false, so that ranks would not work together [E-OPT-CONFLICT]
+? 1
+$ tailor simulate-ranks s.tir --graph-run-mode=0
+! tailor: error: --graph-run-mode: is 0: a graph for inference has no steps [E-OPT-CONFLICT]
+? 1
+$ tailor simulate-ranks s.tir --average=none
+! tailor: error: --average: is none: sums over ranks are no mean of their batches [E-OPT-CONFLICT]
+? 1
+$ tailor simulate-ranks s.tir --iterations-per-loop=2
+! s.tir: error: ranks stand side by side for one step, iterations_per_loop is 2 [E-OPT-CONFLICT]
+? 1
+$ tailor simulate-ranks s.tir --rtol=-1
+! tailor: error: --rtol: '-1' is not a number of at least 0
+? 1
+$ tailor simulate-ranks s.tir --steps=0
+! tailor: error: --steps: '0' is not an integer in 1..1000000 [E10001]
+? 1
+# No states, gradients of integers, a joined model of another batch.
+$ printf 'graph @s(%%x: f32[2]) -> (%%y) {\n  %%y = Neg(%%x)\n}\n' >none.tir; tailor simulate-ranks none.tir
+! none.tir: error: no parameter with a gradient and an update was recognised [E-TRN-NONE]
+!   hint: declare them: metadata tailor.train.*, or --train-spec; a model for inference is converted with --graph-run-mode=0
+? 2
+$ printf 'graph @s(%%x: i32[2], %%w: i32[2]) -> (%%w.out) {\n  %%g = Mul(%%x, %%x)\n  %%w.out = Sub(%%w, %%g)\n  gradient %%w -> %%g\n  state %%w -> %%w.out\n}\n' >int.tir; tailor simulate-ranks int.tir
+! int.tir: error: node w: its gradient 'g' has element type i32, gradients are floats [E-TRN-DTYPE]
+? 2
+$ sed 's/f32\[n,/f32[3,/g' s.tir >three.tir; tailor simulate-ranks s.tir -n 2 --exact --dim n=2 --joined three.tir
+! tailor: error: --joined: input 'x' of 'three.tir' does not take the batches of 2 ranks
+? 1
