@@ -110,10 +110,12 @@ static tl_status read_model(tl_model *m, const char *path) {
   if (tl_sv_ends_with(tl_sv_from(path), ".tir")) {
     TL_TRY(tl_file_open(&c->diag, path, TL_FILE_READ, &m->text));
     tl_sv text = {(const char *)m->text->data, m->text->size};
-    return tl_module_parse(&c->diag, path, text, &m->module);
+    TL_TRY(tl_module_parse(&c->diag, path, text, &m->module));
+    return tl_settings_take_model(&c->settings, &c->diag, m->module);
   }
   tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
-  return tl_onnx_load(&c->diag, path, &o, &m->module);
+  TL_TRY(tl_onnx_load(&c->diag, path, &o, &m->module));
+  return tl_settings_take_model(&c->settings, &c->diag, m->module);
 }
 
 /* Declarations of a training step count where one is asked for. */
@@ -156,6 +158,8 @@ int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size
   tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
   if (status == TL_OK)
     status = tl_onnx_load_bytes(&c->diag, name, bytes, n, &o, &m->module);
+  if (status == TL_OK)
+    status = tl_settings_take_model(&c->settings, &c->diag, m->module);
   if (status == TL_OK)
     status = declare(m);
   return finish_load(m, status, errors, out);

@@ -185,6 +185,10 @@ class Tests:
         """options and what they leave in AIR files, sanitized"""
         return counted([PYTHON, 'tests/cli/test_air_options.py', '--tailor', self.tool('asan')])
 
+    def run_config(self):
+        """every key of run configurations: legal and illegal values, conflicts"""
+        return counted([PYTHON, 'tests/cli/test_run_config.py', '--tailor', self.tool('gcc')])
+
     def oom(self):
         """conversions in which the n-th allocation fails, for every n, sanitized"""
         program = os.path.join(self.folder('asan'), 'tests', 'oom-test')
@@ -332,10 +336,11 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
-         'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'oom', 'hostile', 'ort',
-         'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
-         'npu_form', 'select_rows', 'recurrent', 'precision_corpus', 'precision_peers',
-         'step_files', 'train_steps', 'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
+         'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config', 'oom',
+         'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
+         'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
+         'precision_peers', 'step_files', 'train_steps', 'loop_steps', 'variants', 'determinism',
+         'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -32,7 +32,10 @@ static void show_plan(tl_cli *cli, const tl_output_vec *v) {
   for (uint32_t i = 0; i < v->n; i++)
     tl_buf_printf(&text, "%s %s (%s)", i ? "," : "", v->at[i].path,
                   tl_format_name(v->at[i].format));
-  tl_buf_printf(&text, "; %u recorded for the device compiler\n", cli->settings.options.n_carried);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < cli->settings.options.n_carried; i++)
+    n += !tl_is_audit(&cli->settings.options.carried[i]);
+  tl_buf_printf(&text, "; %u recorded for the device compiler\n", n);
   tl_cli_note(cli, &text);
 }
 

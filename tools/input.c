@@ -86,10 +86,19 @@ static tl_status read_declarations(tl_cli *cli, tl_module *m) {
   return tl_train_spec_read(&cli->settings, &cli->diag, m);
 }
 
+/* Commands that take a run configuration take the model's own as well. */
+static tl_status take_model(tl_cli *cli, const tl_module *m) {
+  unsigned takes = TL_COMMAND_CONVERT | TL_COMMAND_OPT | TL_COMMAND_EXPLAIN;
+  bool does = cli->command && (cli->command->bit & takes);
+  return does ? tl_settings_take_model(&cli->settings, &cli->diag, m) : TL_OK;
+}
+
 tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
   *out = NULL;
   TL_TRY(load(cli, path, out));
-  tl_status status = read_declarations(cli, *out);
+  tl_status status = take_model(cli, *out);
+  if (status == TL_OK)
+    status = read_declarations(cli, *out);
   if (status == TL_OK)
     return TL_OK;
   tl_module_destroy(*out);

@@ -190,6 +190,8 @@ static void add_precision(tl_cli *cli, tl_buf *out) {
                   tl_precision_mode_get(c->mode)->meaning);
 }
 
+bool tl_is_audit(const tl_carried_option *o) { return tl_sv_starts_with(o->key, "tailor.run."); }
+
 void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out) {
   const tl_options *o = &cli->settings.options;
@@ -208,16 +210,16 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_precision(cli, out);
   add_costs(out, s);
   add_outputs(v, out);
-  uint32_t run = 0; /* what was in force, for later questions: too much to list */
+  bool run = false; /* what was in force, for later questions: too much to list */
   for (uint32_t i = 0; i < o->n_carried; i++) {
-    bool audit = tl_sv_starts_with(o->carried[i].key, "tailor.run.");
-    run += audit;
+    bool audit = tl_is_audit(&o->carried[i]);
+    run = run || audit;
     if (!audit)
       tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
                     TL_SV_ARG(o->carried[i].value));
   }
   if (run)
-    tl_buf_printf(out, "  recorded %u values of the run configuration (tailor.run.*)\n", run);
+    tl_buf_add_z(out, "  recorded the run configuration (tailor.run.*)\n");
   const char *air = find_air(v);
   if (!air)
     return;

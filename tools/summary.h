@@ -38,4 +38,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
 void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
                      tl_buf *out);
 
+/* Is it there for the record, and for no tool to act on? */
+bool tl_is_audit(const tl_carried_option *o);
+
 #endif

@@ -418,6 +418,7 @@ tl_status tl_resolve_run_config(tl_settings *s, tl_diag *d) {
   }
   read_tailing(s, d);
   warn_inference(s, d);
+  s->train.train = s->train.train && tl_run_config_used(s);
   s->options.train = tl_run_config_used(s) ? &s->train : NULL;
   return first;
 }

@@ -103,10 +103,10 @@ static tl_status read_list(tl_diag *d, tl_location where, const tl_run_type *typ
     tl_sv item = tl_sv_trim(tl_sv_split(&rest, ','));
     if (item.n == 0 && !rest.p && out->n > start) /* a comma at the end */
       break;
-    if (item.n == 0)
+    if (item.n == 0 || memchr(item.p, '[', item.n) || memchr(item.p, ']', item.n))
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-TYPE", where,
-                          "'%.*s' has an empty item\vwrite %s", TL_SV_ARG(tl_sv_shown(text)),
-                          type->values);
+                          "'%.*s' has an empty item or a list within\vwrite %s",
+                          TL_SV_ARG(tl_sv_shown(text)), type->values);
     if (out->n > start)
       tl_buf_add_char(out, ',');
     tl_buf_add_sv(out, item);

@@ -472,3 +472,42 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   TL_TRY(tl_resolve_precision(s, d));
   return collect_carried(s, d, ranged);
 }
+
+/* ---- what a model brings along --------------------------------------------------------------- */
+
+static const char model_label[] = "metadata tailor.run_config";
+
+/* Everything but the model's own part was told when the command line was resolved. */
+static void tell_new(void *user, const tl_diagnostic *found) {
+  tl_diag *outer = user;
+  bool mine = found->where.file && strcmp(found->where.file, model_label) == 0;
+  if (!mine && found->severity != TL_ERROR)
+    return;
+  outer->errors += found->severity == TL_ERROR;
+  outer->warnings += found->severity == TL_WARNING;
+  if (outer->fn)
+    outer->fn(outer->user, found);
+}
+
+static tl_sv metadata_of(const tl_module *m) {
+  const tl_extra *e = &m->extras.at[m->extra];
+  for (uint32_t i = 0; i < e->n_metadata; i++)
+    if (tl_sv_is(tl_sym(m, e->metadata[i].key), "tailor.run_config"))
+      return tl_sym(m, e->metadata[i].value);
+  return (tl_sv){NULL, 0};
+}
+
+tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m) {
+  tl_sv text = metadata_of(m);
+  tl_diag fresh = {.fn = tell_new, .user = d};
+  if (!text.p || s->has_model)
+    return TL_OK;
+  s->has_model = true;
+  TL_TRY(tl_read_run_config_text(s, &fresh, model_label, text));
+  if (s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE].file == model_label)
+    return tl_fail(d, TL_UNSUPPORTED, s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE],
+                   "accelerate_train_mode makes two models of one, which a model cannot ask for\v"
+                   "give it on the command line");
+  s->options = tl_options_default();
+  return tl_settings_resolve(s, &fresh);
+}

@@ -5,6 +5,7 @@
 #define TL_FRONTEND_CONFIG_SETTINGS_H
 
 #include "frontend/config/options.h"
+#include "ir/module.h"
 #include "ir/accelerate.h"
 #include "ir/options.h"
 #include "support/arena.h"
@@ -18,6 +19,7 @@ typedef struct tl_settings {
   tl_location file_at[TL_N_OPTION_ROWS];    /* where each of them stands */
   uint8_t file_sections;                    /* bits of tl_run_section that were read */
   bool has_run_config;                      /* one was read */
+  bool has_model;                           /* a model was asked for one */
   tl_options options;                       /* valid after tl_settings_resolve */
   tl_fusion_config fusion;             /* the same; options point to it */
   tl_precision_config precision;       /* the same */
@@ -43,6 +45,11 @@ tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id,
 
 /* Checks what the given values say together, reads the files they name, and fills s->options. */
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) TL_NODISCARD;
+
+/* A model brings a run configuration along, the JSON of its metadata "tailor.run_config": keys that
+ * neither the command line nor --run-config gives count from now on, and the settings, which must
+ * have been resolved, are so again. A second model is not asked. */
+tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m) TL_NODISCARD;
 
 static inline bool tl_settings_has(const tl_settings *s, tl_option_id id) {
   return s->value[id] != NULL;

@@ -81,7 +81,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   dtypes   allow_mix_precision_fp16: f16 in ops of the white list and in gray ones behind them
 >   wrote    m.low.air (23.4 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
->   recorded 50 values of the run configuration (tailor.run.*)
+>   recorded the run configuration (tailor.run.*)
 > go on with:
 >   atc --framework=1 --model=m.low.air --output=m.low --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
 > high: m.tir
@@ -90,7 +90,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
 >   wrote    m.high.air (24.1 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
->   recorded 50 values of the run configuration (tailor.run.*)
+>   recorded the run configuration (tailor.run.*)
 > go on with:
 >   atc --framework=1 --model=m.high.air --output=m.high --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
 > plan: m.switch.json
@@ -100,7 +100,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step' --observe-st
 >  m.tir \
 >  n.bin
 $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --dry-run
-! options are in order: m.tir -> m.air (air); 50 recorded for the device compiler
+! options are in order: m.tir -> m.air (air); 0 recorded for the device compiler
 # Mix lists are the low variant's.
 $ printf '{"black-list": {"to-add": ["BatchMatMulV2"]}}\n' >mix.json; tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --summary=none --modify_mixlist=mix.json; grep -c f16 b.low.tir b.high.tir; rm b.*
 > b.low.tir:0

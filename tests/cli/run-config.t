@@ -88,7 +88,7 @@ $ tailor convert sgd.tir -o m.air --run-config=all.json --soc-version=Ascend910A
 >   recorded ge.exec.profilingMode = 1
 >   recorded ge.exec.profilingOptions = {"output":"p","task_trace":"on"}
 >   recorded ge.exec.hcclExecuteTimeOut = 544
->   recorded 47 values of the run configuration (tailor.run.*)
+>   recorded the run configuration (tailor.run.*)
 # Keys, for people and for tools.
 $ tailor options hccl_timeout
 >   hccl_timeout  int 0..2147483647 (default: 1800); runtime; ge.exec.hcclExecuteTimeOut

@@ -1,0 +1,395 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of the table of run configuration, as `tailor options --json` prints it.
+
+  test_run_config.py --tailor BIN
+
+A legal value of each key is taken, from a file and from the command line, and stands in the model;
+a value of another type, out of range, or under a misspelt name is refused with its code, its place
+and all others of the file; combinations that make no sense are refused or warned about."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, 'tests', 'oracle'))
+import air_check  # noqa: E402
+
+STEP = '''graph @g(%x: f32[1,2], %t: f32[1,1], %w: f32[2,1], %lr: f32[]) -> (%L, %w_new) {
+  %y = MatMul(%x, %w)
+  %e = Sub(%y, %t)
+  %sq = Mul(%e, %e)
+  %L = ReduceMean(%sq) {keepdims=0}
+  const %two = f32[] 2.0
+  %ge = Mul(%e, %two)
+  %xt = Transpose(%x) {perm=[1, 0]}
+  %gw = MatMul(%xt, %ge)
+  %d = Mul(%lr, %gw)
+  %w_new = Sub(%w, %d)
+}
+'''
+CHUNK = 80  # problems that one file is told of are bounded
+MANAGER = {'type': 'FixedLossScaleManager', 'loss_scale': 1024}
+# Values that the type does not suggest, and what they need beside them.
+LEGAL = {
+    'distribute': ({'strategy': 'ParameterServerStrategy', 'cluster': {}},
+                   {'mix_compile_mode': True}),
+    'memory_config': ({'static_memory_policy': 2}, {}),
+    'variable_placement': ('Host', {'mix_compile_mode': True}),
+    'stream_max_parallel_num': ('DNN_VM_AICPU:10,AIcoreEngine:2', {}),
+    'dynamic_graph_execute_mode': ('dynamic_execute', {'dynamic_input': True}),
+    'dynamic_inputs_shape_range': ('getnext:[1,2],[1,1];w:[2,1];data:[]', {'dynamic_input': True}),
+    'dump_config': ({'enable_dump': True, 'dump_path': 'd', 'dump_step': '0|5|10-20'}, {}),
+    'profiling_config': ({'enable_profiling': True, 'profiling_options': {'output': 'p'}}, {}),
+    'aoe_mode': ('2', {'work_path': '.'}),
+    'mstune_mode': ('1', {'work_path': '.'}),
+    'aoe_config_file': ('tune.json', {}),
+    'modify_mixlist': ('mix.json', {'precision_mode': 'allow_mix_precision'}),
+    'customize_dtypes': ('dtypes.cfg', {}),
+    'op_precision_mode': ('modes.ini', {}),
+    'fusion_switch_file': ('switch.cfg', {}),
+    'op_debug_config': ('debug.cfg', {}),
+    'optypelist_for_implmode': (['Pooling', 'LRN'], {'op_select_implmode': 'high_precision'}),
+    'local_rank_id': (0, {'local_device_list': '0,1'}),
+    'local_device_list': ('0,1', {'local_rank_id': 0}),
+    'op_compiler_cache_dir': ('cache_1', {}),
+    'dynamic_input_config': ({'input_shape': 'x:-1,2', 'dynamic_dims': '1;2'}, {}),
+    'opt': ({'type': 'Adam', 'learning_rate': 0.1}, {}),
+    'loss_scale_manager': (MANAGER, {'is_loss_scale': True}),
+    'is_loss_scale': (True, {'loss_scale_manager': MANAGER}),
+    'is_tailing_optimization': (False, {}),
+    'train_spec': None,  # owned by the pass that reads it
+    'profile': None,
+    'wus': None,
+    'verify_ranks': None,
+    'force_allreduce': None,
+    'enable_scope_fusion_passes': None,
+    'accelerate_train_mode': None,  # makes two models: tests/cli/accelerate.t
+    'observe_step': None,
+    'observe_loss': None,
+    'final_loss': None,
+    'bucket_library': None,
+    'bucket_strategy': ('bytes', {}),
+    'bucket_sizes': ([60, 40], {}),
+    'bucket_indices': ([0], {}),
+    'graph_run_mode': (0, {}),
+    'status': ('isfinite', {}),
+    'ar_site': ('grad', {}),
+    'precision_mode': ('force_fp16', {}),
+    'precision_mode_v2': ('mixed_float16', {}),
+    'session_config': ({}, {}),
+    'rank_size': (8, {}),
+    'debug_dir': ('.', {}),
+    'work_path': ('.', {}),
+}
+FILES = {'mix.json': '{}', 'dtypes.cfg': '', 'modes.ini': '', 'switch.cfg': '{}',
+         'debug.cfg': 'op_debug_config = oom\n'}
+OTHER_TYPE = {'bool': 'yes', 'bit': 'x', 'int': '7', 'real': 'x', 'size': True, 'choice': [1],
+              'text': 7, 'path': 7, 'list': True, 'object': 7}
+# (what is said, code): all refused.
+CONFLICTS = [
+    ({'distribute': {'strategy': 'P'}}, 'E-OPT-CONFLICT'),
+    ({'distribute': {'cluster': {}}}, 'E-OPT-CONFLICT'),
+    ({'distribute': {'strategy': 'P', 'cluster': {}}}, 'E-OPT-CONFLICT'),
+    ({'iterations_per_loop': 2, 'mix_compile_mode': True}, 'E-OPT-CONFLICT'),
+    ({'iterations_per_loop': 2, 'dynamic_input': True}, 'E-OPT-CONFLICT'),
+    ({'iterations_per_loop': 3, 'total_step': 10}, 'E-LOOP-DIV'),
+    ({'precision_mode': 'force_fp16', 'precision_mode_v2': 'fp16'}, 'E10056'),
+    ({'modify_mixlist': 'mix.json'}, 'E10001'),
+    ({'variable_placement': 'Host'}, 'E-OPT-CONFLICT'),
+    ({'dynamic_inputs_shape_range': 'data:[1]'}, 'E-OPT-CONFLICT'),
+    ({'dynamic_graph_execute_mode': 'dynamic_execute'}, 'E-OPT-CONFLICT'),
+    ({'dump_config': {'enable_dump': True}}, 'E-OPT-CONFLICT'),
+    ({'dump_config': {'enable_dump': True, 'enable_dump_debug': True, 'dump_path': 'd'}},
+     'E-OPT-CONFLICT'),
+    ({'dump_config': {'enable_dump': True, 'dump_path': 'd', 'dump_step': '5-2'}}, 'E-OPT-RANGE'),
+    ({'dump_config': {'dump_mode': 'some'}}, 'E-OPT-RANGE'),
+    ({'dump_config': {'enable_dump': 1}}, 'E-OPT-TYPE'),
+    ({'dump_config': {'dump': True}}, 'E-OPT-UNKNOWN'),
+    ({'profiling_config': {'enable_profiling': True}}, 'E-OPT-CONFLICT'),
+    ({'memory_config': {'static_memory_policy': 9}}, 'E-OPT-RANGE'),
+    ({'memory_config': {'other': {}}}, 'E-OPT-TYPE'),
+    ({'aoe_mode': '2'}, 'E-OPT-CONFLICT'),
+    ({'mstune_mode': '2'}, 'E-OPT-CONFLICT'),
+    ({'work_path': 'no/such/folder'}, 'E-OPT-RANGE'),
+    ({'debug_dir': 'no/such/folder'}, 'E-OPT-RANGE'),
+    ({'op_compiler_cache_dir': 'a b'}, 'E-OPT-RANGE'),
+    ({'op_debug_config': 'both.cfg'}, 'E-OPT-CONFLICT'),
+    ({'op_debug_config': 'debug.cfg', 'op_debug_level': 2}, 'E-OPT-CONFLICT'),
+    ({'op_debug_config': 'wrong.cfg'}, 'E-OPT-UNKNOWN'),
+    ({'op_debug_config': 'none.cfg'}, 'E-OPT-FILE'),
+    ({'local_rank_id': 0}, 'E-OPT-CONFLICT'),
+    ({'local_device_list': '0,1'}, 'E-OPT-CONFLICT'),
+    ({'local_rank_id': 0, 'local_device_list': 'a'}, 'E-OPT-TYPE'),
+    ({'save_checkpoints_steps': 1, 'save_checkpoints_secs': 1}, 'E-OPT-CONFLICT'),
+    ({'optypelist_for_implmode': 'LRN'}, 'E10001'),
+    ({'hccl_timeout': 1800, 'stream_sync_timeout': 60000, 'is_distributed': True},
+     'E-OPT-CONFLICT'),
+    ({'hccl_timeout': 0, 'stream_sync_timeout': 60000, 'is_distributed': True}, 'E-OPT-CONFLICT'),
+    ({'stream_max_parallel_num': 'DNN_VM_AICPU'}, 'E-OPT-TYPE'),
+    ({'stream_max_parallel_num': ':3'}, 'E-OPT-TYPE'),
+    ({'stream_max_parallel_num': 'A:x'}, 'E-OPT-TYPE'),
+    ({'stream_max_parallel_num': 'A:0'}, 'E-OPT-RANGE'),
+    ({'stream_max_parallel_num': 'A:1,A:2'}, 'E-OPT-CONFLICT'),
+    ({'is_loss_scale': True}, 'E-LS-NOMGR'),
+    ({'loss_scale_manager': {'loss_scale': 2}}, 'E-LS-NOMGR'),
+    ({'loss_scale_manager': {'type': 'FixedLossScaleManager', 'loss_scale': 0.5}}, 'E-LS-RANGE'),
+    ({'loss_scale_manager': {'type': 'ExponentialUpdateLossScaleManager'}}, 'E-LS-RANGE'),
+    ({'loss_scale_manager': {'type': 'FixedLossScaleManager', 'scale_window': 2}},
+     'E-OPT-CONFLICT'),
+    ({'loss_scale_manager': {'type': 'Fixed'}}, 'E-OPT-RANGE'),
+    ({'opt': {'type': 'Momentum', 'loss_scale': 512}, 'is_loss_scale': True,
+      'loss_scale_manager': {'type': 'FixedLossScaleManager', 'loss_scale': 1024,
+                             'drop_overflow_update': False}}, 'E-LS-OPT'),
+    ({'opt': {'type': 5}}, 'E-OPT-TYPE'),
+    ({'NPURunConfig': {'is_tailing_optimization': False},
+      'NPUOptimizer': {'is_tailing_optimization': True}}, 'E-TAIL-MISMATCH'),
+    ({'NPURunConfig': {'is_tailing_optimization': True}, 'NPUOptimizer': {}}, 'E-TAIL-MISMATCH'),
+    ({'bucket_sizes': [60, 20]}, 'E-BKT-PCT'),
+    ({'bucket_sizes': [-10, 110]}, 'E-BKT-PCT'),
+    ({'bucket_sizes': [20, 10, 10, 10, 10, 10, 10, 10, 10]}, 'E-BKT-PCT'),
+    ({'bucket_indices': [5, 5]}, 'E-BKT-IDX'),
+    ({'bucket_indices': [-1]}, 'E-BKT-IDX'),
+    ({'bucket_strategy': 'size'}, 'E-OPT-CONFLICT'),
+    ({'group': 'g' * 128}, 'E-OPT-RANGE'),
+    ({'strict': 1, 'enable_data_pre_proc': False}, 'E-OPT-UNSUPPORTED'),
+    ({'NPURunConfig': 3}, 'E-OPT-TYPE'),
+]
+# (what is said, code, further options): taken with a warning.
+WARNINGS = [
+    ({'is_tailing_optimization': True}, 'W-TAIL-LOCAL', []),
+    ({'is_tailing_optimization': True, 'is_distributed': True, 'rank_size': 1}, 'W-TAIL-LOCAL',
+     []),
+    ({'loss_scale_manager': MANAGER}, 'W-LS-UNUSED', []),
+    ({'graph_run_mode': 0, 'is_distributed': True}, 'W-TRN-INFER', []),
+    ({'enable_data_pre_proc': False}, 'W-OPT-UNSUPPORTED', []),
+    ({'buffer_optimize': 'off_optimize'}, 'W-OPT-UNSUPPORTED', []),
+    ({'graph_memory_max_size': str(2 << 30)}, 'W-OPT-UNSUPPORTED', []),
+    ({'is_loss_scale': True, 'graph_run_mode': 0,
+      'loss_scale_manager': {'type': 'DynamicLossScaleManager', 'init_loss_scale': 4,
+                             'scale_factor': 3000}}, 'W-LS-SWAP', []),
+]
+
+
+def legal_value(key):
+    name, kind, values = key['name'], key['type'], key['values']
+    if name in LEGAL:
+        return LEGAL[name]
+    choices = values.split('|')
+    value = {'bool': True, 'bit': 1, 'real': 2.5, 'size': '2MiB', 'choice': choices[0],
+             'text': 'word', 'path': 'word', 'list': ['a', 'b'], 'object': {}}.get(kind)
+    if kind == 'int':
+        low, high = (int(v) for v in values.split('..'))
+        value = min(max(low, 1), high)
+    return value, {}
+
+
+def as_text(value):
+    if isinstance(value, bool):
+        return 'true' if value else 'false'
+    if isinstance(value, list):
+        return ','.join(map(str, value))
+    return json.dumps(value, separators=(',', ':')) if isinstance(value, dict) else str(value)
+
+
+class Run:
+    def __init__(self, tool, folder):
+        self.tool = tool
+        self.folder = folder
+        for name, text in {**FILES, 'm.tir': STEP, 'both.cfg': 'op_debug_config = oom,ccec_O0\n',
+                           'wrong.cfg': 'op_debug_config = oo\n'}.items():
+            with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
+                f.write(text)
+
+    def call(self, *arguments):
+        p = subprocess.run([self.tool, *arguments], cwd=self.folder, capture_output=True,
+                           text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        return p.returncode, p.stderr
+
+    def config(self, content, *arguments):
+        """Exit code and messages of a check of the file alone."""
+        with open(os.path.join(self.folder, 'run.json'), 'w', encoding='utf-8') as f:
+            f.write(content if isinstance(content, str) else json.dumps(content))
+        return self.call('convert', 'm.tir', '-o', 'm.air', '--dry-run', '--run-config=run.json',
+                         *arguments)
+
+    def attributes(self, *arguments):
+        path = os.path.join(self.folder, 'm.air')
+        if os.path.exists(path):
+            os.unlink(path)
+        code, messages = self.call('convert', 'm.tir', '-o', 'm.air', '--summary=none',
+                                   *arguments)
+        if not os.path.exists(path):
+            return code, messages, {}
+        with open(path, 'rb') as f:
+            data = f.read()
+        model = air_check.Decoder(lambda *_: None).decode('ModelDef', data, 0, len(data))
+        return code, messages, {k: bytes(v['s']).decode() for k, v in model.attr.items()}
+
+
+def expected(key, value):
+    """What stands in the model: (attribute, value)."""
+    name = ('optimizer_' if key['option'].startswith('optimizer-') else '') + key['name']
+    if key['type'] == 'object' and key['consumer'] == 'runtime':
+        return None
+    text = as_text(value)
+    if key['type'] == 'bit':
+        text = '1' if value else '0'
+    if key['type'] == 'size':
+        text = str(2 << 20)
+    if key['consumer'] == 'runtime':
+        text = {'true': '1', 'false': '0', 'auto': '2'}.get(text, text)
+        return key['ge'], text
+    return 'tailor.run.' + name, text
+
+
+def legal(run, keys):
+    for key in keys:
+        if legal_value(key) is None or key['consumer'] == 'removed':
+            continue
+        value, needs = legal_value(key)
+        name = key['option'].replace('-', '_')
+        if key['name'] == 'is_tailing_optimization':
+            needs = {**needs, 'is_tailing_optimization': False}
+        with open(os.path.join(run.folder, 'one.json'), 'w', encoding='utf-8') as f:
+            json.dump({**needs, name: value}, f)
+        wanted = expected(key, value)
+        code, messages, found = run.attributes('--run-config=one.json', '--graph_run_mode=0'
+                                               if name != 'graph_run_mode' else '-q')
+        good = not wanted or found.get(wanted[0]) == wanted[1]
+        yield 'file ' + name, code == 0 and good, (code, messages, wanted, found.get(
+            wanted[0]) if wanted else None)
+        more = [f'--{n}={as_text(v)}' for n, v in needs.items() if n != name]
+        if name == 'auto_tune_mode':  # the command line has it as atc does: refused
+            continue
+        code, messages, found = run.attributes(
+            f'--{name}={as_text(value)}', *more,
+            *([] if name == 'graph_run_mode' else ['--graph_run_mode=0']))
+        good = not wanted or found.get(wanted[0]) == wanted[1]
+        yield 'option ' + name, code == 0 and good, (code, messages, wanted)
+
+
+def chunks(entries):
+    for at in range(0, len(entries), CHUNK):
+        yield entries[at:at + CHUNK]
+
+
+def refused(run, what, code, entries):
+    """Each (name, value) stands on a line of its own and is told of there."""
+    for part in chunks(entries):
+        lines = [f'{json.dumps(name)}: {json.dumps(value)}' for name, value in part]
+        status, messages = run.config('{\n' + ',\n'.join(lines) + '\n}')
+        told = dict(re.findall(r'run\.json:(\d+):1: error: .*\[([\w-]+)\]', messages))
+        for line, (name, value) in enumerate(part, 2):
+            seen = told.get(str(line))
+            yield f'{what} {name}', status == 1 and seen in code, (value, seen)
+
+
+def out_of_range(keys):
+    for key in keys:
+        name = key['option'].replace('-', '_')
+        if key['type'] == 'int':
+            low, high = (int(v) for v in key['values'].split('..'))
+            if low > -2 ** 53:
+                yield name, low - 1
+            if high < 2 ** 53:
+                yield name, high + 1
+        elif key['type'] == 'choice':
+            yield name, 'nonsense'
+        elif key['type'] == 'bit':
+            yield name, 2
+        elif key['type'] == 'size':
+            yield name, -1
+
+
+def once(pairs):
+    """Names may stand in a file once: lists of pairs without repetition."""
+    rounds = []
+    for name, value in pairs:
+        for entries in rounds:
+            if name not in [n for n, _ in entries]:
+                entries.append((name, value))
+                break
+        else:
+            rounds.append([(name, value)])
+    return rounds
+
+
+def misspelt(keys):
+    names = {key['option'].replace('-', '_') for key in keys}
+    for name in sorted(names):
+        wrong = name[:-2] + name[-1]
+        if len(name) > 8 and wrong not in names:
+            yield wrong, name
+
+
+def families(run, keys):
+    names = [(key['section'], key['name']) for key in keys]
+    yield 'names are given once', len(set(names)) == len(names), names
+    yield 'helps', all(key['help'] and key['type'] and key['consumer'] for key in keys), keys
+    own = [k for k in keys if k['name'] != 'is_tailing_optimization' or
+           k['section'] == 'NPURunConfig']
+    yield from legal(run, keys)
+    types = [(k['option'].replace('-', '_'), OTHER_TYPE[k['type']]) for k in own]
+    yield from refused(run, 'type', ['E-OPT-TYPE'], types)
+    # choices of an option that the command line has as well are checked with it
+    for entries in once(out_of_range(own)):
+        shared = [e for e in entries if e[0] in ('precision_mode', 'precision_mode_v2')]
+        yield from refused(run, 'range', ['E-OPT-RANGE'], [e for e in entries if e not in shared])
+        if shared:
+            yield from refused(run, 'range', ['E10001'], shared)
+    wrong = list(misspelt(own))
+    for part in chunks(wrong):
+        _, messages = run.config({name: 1 for name, _ in part})
+        for name, right in part:
+            told = f"'{name}' is no key of a run configuration [E-OPT-UNKNOWN]\n" \
+                   f"  hint: did you mean '{right}'?"
+            yield 'unknown ' + name, told in messages, name
+    for content, code in CONFLICTS:
+        status, messages = run.config(content)
+        yield f'conflict {content}', status in (1, 4) and f'[{code}]' in messages, messages
+    for content, code, more in WARNINGS:
+        status, messages = run.config(content, *more)
+        yield f'warning {content}', status == 0 and f'[{code}]' in messages, messages
+
+
+def hostile(run):
+    depth = '[' * 100000
+    texts = ['', '{', '[]', 'null', '{"a"', '{"hcom_parallel": }', '\0', '{"x": ' + depth + '}',
+             '{"dump_config": ' + '{"a":' * 1000, '"' * 9, '{} {}', '{"opt": 1e999}',
+             '{"bucket_sizes": [' + '1,' * 100000 + '1]}', '\ufeff{"rank_size": -0.5}',
+             '{"group": "' + 'x' * 100000 + '"}', '{"hccl_timeout": 1e40}', '/* {}',
+             '{"iterations_per_loop": 1.5}', '{"rank_size": 99999999999999999999}',
+             json.dumps({f'key{i}': i for i in range(20000)})]
+    for text in texts:
+        status, messages = run.config(text)
+        yield f'hostile {text[:40]!r}', status in (1, 2) and 0 < len(messages) < 60000, \
+            (status, messages[:300])
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--tailor', required=True)
+    args = p.parse_args()
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(os.path.abspath(args.tailor), folder)
+        table = subprocess.run([run.tool, 'options', '--json'], capture_output=True, text=True,
+                               check=True).stdout
+        keys = json.loads(table)
+        for family in (families(run, keys), hostile(run)):
+            for name, good, seen in family:
+                passed += bool(good)
+                failed += not good
+                if not good:
+                    print(f'FAIL {name}: {seen}')
+    print(f'{passed} passed, {failed} failed, 0 skipped')
+    return bool(failed)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
