@@ -21,6 +21,8 @@ typedef struct planner {
   uint32_t *rank;  /* by node: 1 + place of the gradient it reduces */
   double *finish;  /* by node: end of forward and backward work up to it */
   uint64_t *place; /* by node: in the canonical order */
+  double *work;    /* by gradient: us of what depends on it alone */
+  double backward; /* end of forward and backward work */
   tl_bucket_set *set;
 } planner;
 
@@ -34,6 +36,13 @@ static void *table(planner *x, size_t size) {
 
 /* ---- when gradients are ready ---------------------------------------------------------------- */
 
+static void add_work(planner *x, tl_node_id n) {
+  uint32_t owner = n < x->t->n_nodes ? x->t->owner[n] : TL_TRAIN_SHARED;
+  tl_node_cost cost = owner < x->t->n ? tl_cost_node(&x->costs, x->m, n) : (tl_node_cost){0};
+  if (owner < x->t->n && !cost.comm)
+    x->work[owner] += cost.us;
+}
+
 static tl_status time_nodes(planner *x) {
   uint32_t n;
   double now = 0;
@@ -41,15 +50,19 @@ static tl_status time_nodes(planner *x) {
   x->rank = table(x, sizeof *x->rank);
   x->finish = table(x, sizeof *x->finish);
   x->place = table(x, sizeof *x->place);
-  if (!order || !x->rank || !x->finish || !x->place)
+  x->work = tl_arena_calloc(x->p->scratch, x->t->n + 1u, sizeof *x->work);
+  if (!order || !x->rank || !x->finish || !x->place || !x->work)
     return no_memory(x->m);
   for (uint32_t i = 0; i < n; i++) {
     tl_train_region r = tl_train_region_of(x->t, order[i]);
     if (r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD)
       now += tl_cost_node(&x->costs, x->m, order[i]).us;
+    else if (r == TL_REGION_UPDATE)
+      add_work(x, order[i]);
     x->finish[order[i]] = now;
     x->place[order[i]] = i;
   }
+  x->backward = now;
   for (uint32_t i = 0; i < x->t->n; i++)
     if (x->t->grads[i].comm)
       x->rank[x->t->grads[i].comm] = i + 1;
@@ -178,6 +191,43 @@ static double price_of(void *user, int64_t bytes) {
   return x->none + x->byte * (double)bytes + (bytes > x->most ? FORBIDDEN_US : 0);
 }
 
+/* A partition by caps of so many bytes; 0: each tensor by itself. */
+static uint32_t cut_by(const run *r, int64_t cap, bool after, uint32_t *ends) {
+  if (cap)
+    return after ? tl_buckets_by_bytes(r->bytes, r->n, TL_TRAIN_MIB, cap, ends)
+                 : tl_buckets_combine(r->bytes, r->n, cap, 256, ends);
+  for (uint32_t i = 0; i < r->n; i++)
+    ends[i] = i;
+  return r->n;
+}
+
+/* Updates run behind their buckets, so that the collectives that end first need not give the
+ * shortest step: partitions of other strategies and sizes take their place when they do. */
+static tl_status take_better(const planner *x, const run *r, const tl_bucket_plan *plan,
+                             int64_t all, uint32_t *m) {
+  static const int parts[] = {4, 8, 16, 32};
+  enum { N_PARTS = sizeof parts / sizeof *parts };
+  const int64_t caps[] = {0, (int64_t)25 * TL_TRAIN_MIB, (int64_t)30 * TL_TRAIN_MIB};
+  double *work = tl_arena_calloc(x->p->scratch, r->n, sizeof *work);
+  uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
+  if (!work || !ends)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < r->n; i++)
+    work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
+  double best = tl_buckets_step(plan, work, x->backward, r->ends, *m);
+  for (uint32_t i = 0; i < 3 + 2 * N_PARTS; i++) {
+    int64_t cap = i < 3 ? caps[i] : all / parts[(i - 3) / 2] + 1;
+    uint32_t n = cut_by(r, cap, i < 3 ? i == 1 : i % 2, ends);
+    double step = tl_buckets_step(plan, work, x->backward, ends, n);
+    if (step >= best * (1 - 1e-9))
+      continue;
+    best = step;
+    *m = n;
+    memcpy(r->ends, ends, n * sizeof *ends);
+  }
+  return TL_OK;
+}
+
 static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
   const double many = 1 << 30;
   double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
@@ -195,7 +245,9 @@ static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
   if (user.most > 0 && all / user.most >= TL_BUCKETS_MOST / 2)
     plan.most = (uint32_t)(2 * (all / user.most) + 1);
   plan.most = plan.most > r->n ? r->n : plan.most;
-  return tl_buckets_auto(&plan, r->ends, m, NULL) == TL_OK ? TL_OK : no_memory(x->m);
+  if (tl_buckets_auto(&plan, r->ends, m, NULL) != TL_OK)
+    return no_memory(x->m);
+  return take_better(x, r, &plan, all, m);
 }
 
 static uint32_t cut_all(const run *r) {

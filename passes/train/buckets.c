@@ -232,6 +232,25 @@ double tl_buckets_finish(const tl_bucket_plan *p, const uint32_t *ends, uint32_t
   return at;
 }
 
+double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backward,
+                       const uint32_t *ends, uint32_t m) {
+  double link = 0;
+  double compute = backward;
+  uint32_t first = 0;
+  for (uint32_t k = 0; k < m; k++) {
+    int64_t sum = 0;
+    double then = 0;
+    for (uint32_t i = first; i <= ends[k]; i++) {
+      sum += p->bytes[i];
+      then += work[i];
+    }
+    link = fmax(link, p->ready[ends[k]]) + p->cost(p->user, sum);
+    compute = fmax(compute, link) + then;
+    first = ends[k] + 1;
+  }
+  return compute;
+}
+
 /* Tables over the first j of n tensors, j from 0 to n. */
 typedef struct program {
   const tl_bucket_plan *plan;

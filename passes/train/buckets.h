@@ -67,6 +67,11 @@ typedef struct tl_bucket_plan {
 tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *m,
                           double *finish) TL_NODISCARD;
 
+/* When all updates have run: one compute engine does backward until `backward`, then what depends
+ * on each tensor, `work` [n] us, in the order of the buckets and not before theirs has ended. */
+double tl_buckets_step(const tl_bucket_plan *plan, const double *work, double backward,
+                       const uint32_t *ends, uint32_t m);
+
 /* When the last collective of a partition ends. */
 double tl_buckets_finish(const tl_bucket_plan *plan, const uint32_t *ends, uint32_t m);
 

@@ -293,7 +293,27 @@ static void managers_and_ranges(void) {
     CU_ASSERT_NOT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &bad[i]), TL_OK);
 }
 
+static double a_us_a_byte(void *user, int64_t bytes) {
+  (void)user;
+  return (double)bytes;
+}
+
+/* One bucket ends at 160, then all updates run; of four the last ends at 130, and updates of the
+ * others have run by then. */
+static void updates_behind_buckets(void) {
+  static const double ready[] = {60, 80, 100, 120};
+  static const int64_t bytes[] = {10, 10, 10, 10};
+  static const double work[] = {5, 5, 5, 5};
+  static const uint32_t one[] = {3};
+  static const uint32_t each[] = {0, 1, 2, 3};
+  tl_bucket_plan plan = {.ready = ready, .bytes = bytes, .n = 4, .most = 8, .cost = a_us_a_byte};
+  CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 120, one, 1), 180);
+  CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 120, each, 4), 140);
+  CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 0, each, 4), 135);
+}
+
 static const unit_test tests[] = {
+    {"updates behind buckets", updates_behind_buckets},
     {"default split", default_split},
     {"shares of bytes", shares},
     {"gradients of ResNet-50", resnet50},
