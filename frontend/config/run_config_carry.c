@@ -111,6 +111,22 @@ static void carry_key(const tl_settings *s, carrier *c, const tl_run_key *key, b
     audit(c, key, value);
 }
 
+/* The four integers by which the runtime counts steps on the device (training.md 7.1). */
+static void carry_loop(const tl_settings *s, carrier *c) {
+  static const struct {
+    const char *key;
+    const char *value; /* NULL: steps less one */
+  } scalars[] = {{"npu_runconfig/iterations_per_loop", NULL},
+                 {"npu_runconfig/loop_cond", "0"},
+                 {"npu_runconfig/zero", "0"},
+                 {"npu_runconfig/one", "1"}};
+  tl_buf_clear(&c->value);
+  tl_buf_add_i64(&c->value, s->train.iterations_per_loop - 1);
+  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+    c->add(c->user, scalars[i].key,
+           scalars[i].value ? tl_sv_from(scalars[i].value) : tl_buf_view(&c->value));
+}
+
 tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void *user) {
   uint32_t n;
   const tl_run_key *keys = tl_run_keys(&n);
@@ -120,6 +136,8 @@ tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void 
   tl_buf_init(&c.value);
   for (uint32_t i = 0; i < n; i++)
     carry_key(s, &c, &keys[i], used);
+  if (used && s->train.train && s->train.iterations_per_loop > 1)
+    carry_loop(s, &c);
   bool failed = c.name.failed || c.value.failed;
   tl_buf_release(&c.name);
   tl_buf_release(&c.value);

@@ -97,8 +97,36 @@ $ tailor options is_loss_scal
 ! tailor: error: 'is_loss_scal' is no key of a run configuration [E-OPT-UNKNOWN]
 !   hint: did you mean 'is_loss_scale'?
 ? 1
-$ tailor options --json | head -4
-> [
+$ tailor options --json | sed -n 2p
 >  {"section": "NPURunConfig", "name": "graph_run_mode", "option": "graph-run-mode", "type": "int", "values": "0..1", "default": "1", "consumer": "compiler, runtime", "ge": "ge.graphRunMode", "help": "0: a graph for inference, the passes of training graphs do nothing; 1: for training"},
->  {"section": "NPURunConfig", "name": "session_device_id", "option": "session-device-id", "type": "int", "values": "0..2147483647", "default": "", "consumer": "runtime", "ge": "ge.session_device_id", "help": "device of the session, before ASCEND_DEVICE_ID"},
->  {"section": "NPURunConfig", "name": "distribute", "option": "distribute", "type": "object", "values": "JSON", "default": "", "consumer": "host framework", "ge": "", "help": "strategy of parameter servers; needs mix_compile_mode, as its cluster does"},
+# The first generation of chips counts time limits of collectives in units of 68 seconds.
+$ tailor convert sgd.tir -o m.air --hccl_timeout=600 --soc-version=Ascend910A 2>&1 | grep hccl
+>   recorded ge.exec.hcclExecuteTimeOut = 544
+$ tailor convert sgd.tir -o m.air --hccl_timeout=50 --soc-version=Ascend910A 2>&1 | grep hccl
+>   recorded ge.exec.hcclExecuteTimeOut = 68
+$ tailor convert sgd.tir -o m.air --hccl_timeout=600 2>&1 | grep hccl
+>   recorded ge.exec.hcclExecuteTimeOut = 600
+$ tailor convert sgd.tir -o m.air --hccl_timeout=17341 --soc-version=Ascend910A 2>&1 | grep hccl
+> tailor: error: --hccl-timeout: 17341 seconds are more than 17340, the most on Ascend910 [E-OPT-RANGE]
+# Several steps a run: what the runtime counts with.
+$ tailor convert sgd.tir -o m.air --iterations_per_loop=4 2>&1 | grep recorded
+>   recorded iterations_per_loop = 4
+>   recorded npu_runconfig/iterations_per_loop = 3
+>   recorded npu_runconfig/loop_cond = 0
+>   recorded npu_runconfig/zero = 0
+>   recorded npu_runconfig/one = 1
+>   recorded the run configuration (tailor.run.*)
+# A model's own configuration comes last.
+$ (printf 'module {\n  meta "tailor.run_config" "{\\"iterations_per_loop\\": 0, \\"rank_size\\": 4}"\n}\n'; cat sgd.tir) > own.tir
+$ tailor convert own.tir -o m.air --summary=none
+! metadata tailor.run_config:1:2: error: iterations_per_loop is an integer in 1..2147483647, not '0' [E-OPT-RANGE]
+? 1
+$ tailor opt own.tir --passes= --iterations_per_loop=1
+! metadata tailor.run_config:1:2: error: iterations_per_loop is an integer in 1..2147483647, not '0' [E-OPT-RANGE]
+? 1
+$ (printf 'module {\n  meta "tailor.run_config" "{\\"iterations_per_loop\\": 2}"\n}\n'; cat sgd.tir) > own.tir
+$ tailor opt own.tir --passes=infer-shapes,train-detect,iterations-per-loop | grep -c Loop
+> 1
+$ tailor opt own.tir --passes=infer-shapes,train-detect,iterations-per-loop --iterations_per_loop=1 | grep -c Loop
+> 0
+? 1
