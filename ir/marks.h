@@ -44,6 +44,11 @@ bool tl_node_put_mark(tl_module *m, tl_node_id n, const char *key);
 #define TL_NOTE_RECORD "tailor.event_record"
 #define TL_NOTE_WAIT "tailor.event_wait"
 
+/* Control edges in ONNX: names of the nodes that run before, commas between them, and the origin of
+ * each. */
+#define TL_NOTE_CONTROL "tailor.ctrl_in"
+#define TL_NOTE_ORIGIN "tailor.ctrl_origin"
+
 /* The value under a key; empty when the node has none. */
 tl_sv tl_node_note(const tl_module *m, tl_node_id n, const char *key);
 /* Sets, replaces or, with an empty value, removes it; false when memory is out. */

@@ -76,6 +76,8 @@ void tl_buf_add_f64(tl_buf *b, double v);
 /* Printf without floating-point conversions (they depend on the locale). */
 void tl_buf_printf(tl_buf *b, const char *fmt, ...) TL_PRINTF(2, 3);
 void tl_buf_vprintf(tl_buf *b, const char *fmt, va_list ap) TL_PRINTF(2, 0);
+/* Adds a JSON string; bytes that are not UTF-8 become U+FFFD. */
+void tl_buf_add_json(tl_buf *b, tl_sv s);
 /* Adds "..." with backslash escapes for quotes, control bytes and invalid UTF-8 (\xHH). */
 void tl_buf_add_quoted(tl_buf *b, tl_sv s);
 static inline tl_sv tl_buf_view(const tl_buf *b) { return (tl_sv){b->p ? b->p : "", b->n}; }

@@ -2,24 +2,7 @@
 /* JSON text. */
 #include "tools/json.h"
 
-void tl_json_string(tl_buf *out, tl_sv s) {
-  tl_buf_add_char(out, '"');
-  while (s.n) {
-    size_t n = tl_utf8_length(s);
-    unsigned char c = (unsigned char)s.p[0];
-    if (n == 0)
-      tl_buf_add_z(out, "\\ufffd");
-    else if (c == '"' || c == '\\')
-      tl_buf_printf(out, "\\%c", c);
-    else if (c < 0x20 || c == 0x7f)
-      tl_buf_printf(out, "\\u%04x", c);
-    else
-      tl_buf_add(out, s.p, n);
-    n = n ? n : 1;
-    s = (tl_sv){s.p + n, s.n - n};
-  }
-  tl_buf_add_char(out, '"');
-}
+void tl_json_string(tl_buf *out, tl_sv s) { tl_buf_add_json(out, s); }
 
 void tl_json_key(tl_buf *out, const char *key, bool *first) {
   if (!*first)

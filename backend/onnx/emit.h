@@ -60,6 +60,17 @@ void tl_onnx_emit_extra(tl_onnx_emit *e, uint32_t extra, uint32_t doc_field, uin
 /* True when the type and everything inside it exists in ONNX. */
 bool tl_onnx_has_type(const tl_module *m, tl_type_id type);
 
+/* Metadata of the model as it was before notes were put there. */
+typedef struct tl_onnx_notes {
+  const tl_pair *metadata;
+  uint32_t n_metadata;
+} tl_onnx_notes;
+
+/* Puts control edges and the declarations of a training step into metadata, and takes them away
+ * again. */
+tl_status tl_onnx_put_notes(tl_module *m, tl_onnx_notes *before) TL_NODISCARD;
+void tl_onnx_drop_notes(tl_module *m, const tl_onnx_notes *before);
+
 /* Refuses what ONNX cannot express, imports the domains in use, names values (check.c). */
 tl_status tl_onnx_prepare(tl_module *m) TL_NODISCARD;
 

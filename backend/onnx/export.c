@@ -159,13 +159,19 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
   tl_buf_init(&s.data_path);
   tl_wire_init(&s.wire);
   tl_arena_init(&s.types.arena, 0);
+  tl_onnx_notes before;
   tl_status status = tl_onnx_prepare(m);
+  bool noted = status == TL_OK;
+  if (noted)
+    status = tl_onnx_put_notes(m, &before);
   if (status == TL_OK)
     status = make_tables(&s);
   if (status == TL_OK)
     status = lay_out(&s);
   if (status == TL_OK)
     status = write_files(&s, changes);
+  if (noted)
+    tl_onnx_drop_notes(m, &before);
   if (status != TL_OK)
     tl_changes_undo(changes);
   tl_changes_release(&own);

@@ -292,6 +292,9 @@ tl_status tl_onnx_inline(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_fu
 tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_proto *out, const tl_frame **frame)
     TL_NODISCARD;
 
+/* control.c: control edges that nodes name in their metadata. */
+tl_status tl_onnx_control(tl_onnx *x) TL_NODISCARD;
+
 /* opset.c: lifts the queued nodes to the canonical opset and checks them. */
 /* True when a node of an opset version has to wait for tl_onnx_lift. */
 bool tl_onnx_needs_lift(tl_onnx *x, tl_op_id op, int64_t version);

@@ -208,6 +208,7 @@ static tl_status read_model(tl_onnx *x, const model_wire *w) {
   TL_TRY(tl_onnx_graph(x, w->graph, TL_NO_NODE, &g));
   TL_TRY(tl_onnx_unhide(x));
   TL_TRY(tl_onnx_lift(x));
+  TL_TRY(tl_onnx_control(x));
   if (root.opset && tl_module_opset(x->m, 0) < TL_ONNX_CANONICAL_OPSET)
     TL_TRY(tl_module_set_opset(x->m, 0, TL_ONNX_CANONICAL_OPSET));
   return tl_onnx_carry_notes(x, x->model, &notes, &x->m->extra);

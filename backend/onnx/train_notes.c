@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ONNX has no words for, as metadata: control edges of nodes, and the declarations of a
+ * training step. They are put on the module for the time of writing. */
+#include "backend/onnx/emit.h"
+#include "ir/graph.h"
+#include "ir/marks.h"
+#include "ir/parse.h"
+
+static tl_status no_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+/* ---- control edges --------------------------------------------------------------------------- */
+
+/* Sources of edges are told by name, which must be theirs alone. */
+static tl_status name_sources(tl_module *m) {
+  uint32_t n = m->symbols.n;
+  uint8_t *seen = calloc((size_t)n + 1, sizeof *seen);
+  bool ok = seen != NULL;
+  for (tl_node_id i = 1; ok && i < tl_module_node_end(m); i++) {
+    tl_node *node = tl_node_get(m, i);
+    if (node->op == TL_OP_ERASED || node->op == TL_OP_RETURN)
+      continue;
+    bool taken = !node->name || (node->name < n && seen[node->name]);
+    if (node->control_out && taken) {
+      tl_sv base = node->name ? tl_sym(m, node->name) : tl_op_name(m, node->op);
+      node->name = tl_module_fresh_name(m, base);
+      ok = node->name != TL_NO_SYMBOL;
+    }
+    if (node->name < n)
+      seen[node->name] = 1;
+  }
+  free(seen);
+  return ok ? TL_OK : no_memory(m);
+}
+
+/* Names stand between commas. */
+static void add_escaped(tl_buf *out, tl_sv name) {
+  for (size_t i = 0; i < name.n; i++) {
+    if (name.p[i] == ',' || name.p[i] == '%')
+      tl_buf_printf(out, "%%%02X", (unsigned char)name.p[i]);
+    else
+      tl_buf_add_char(out, name.p[i]);
+  }
+}
+
+static tl_status note_node(tl_module *m, tl_node_id n) {
+  tl_buf from, origin;
+  tl_buf_init(&from);
+  tl_buf_init(&origin);
+  for (tl_control_id c = tl_node_get(m, n)->control_in; c; c = tl_control_get(m, c)->next_in) {
+    const tl_control *e = tl_control_get(m, c);
+    if (from.n) {
+      tl_buf_add_char(&from, ',');
+      tl_buf_add_char(&origin, ',');
+    }
+    add_escaped(&from, tl_sym(m, tl_node_get(m, e->from)->name));
+    tl_buf_add_z(&origin, tl_control_origin_name((tl_control_origin)e->origin));
+  }
+  bool ok = !from.failed && !origin.failed &&
+            tl_node_set_note(m, n, TL_NOTE_CONTROL, tl_buf_view(&from)) &&
+            tl_node_set_note(m, n, TL_NOTE_ORIGIN, tl_buf_view(&origin));
+  tl_buf_release(&from);
+  tl_buf_release(&origin);
+  return ok ? TL_OK : no_memory(m);
+}
+
+static tl_status note_edges(tl_module *m) {
+  if (m->controls.next <= 1)
+    return TL_OK;
+  TL_TRY(name_sources(m));
+  for (tl_node_id n = 1; n < tl_module_node_end(m); n++)
+    if (tl_node_get(m, n)->op != TL_OP_ERASED && tl_node_get(m, n)->control_in)
+      TL_TRY(note_node(m, n));
+  return TL_OK;
+}
+
+static void drop_edges(tl_module *m) {
+  for (tl_node_id n = 1; m->controls.next > 1 && n < tl_module_node_end(m); n++) {
+    if (tl_node_get(m, n)->op == TL_OP_ERASED || !tl_node_get(m, n)->control_in)
+      continue;
+    if (!tl_node_set_note(m, n, TL_NOTE_CONTROL, TL_SV("")) ||
+        !tl_node_set_note(m, n, TL_NOTE_ORIGIN, TL_SV("")))
+      return; /* they say what is true, at least now */
+  }
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+static void add_name(tl_buf *out, const tl_module *m, tl_value_id v) {
+  tl_buf_add_json(out, v ? tl_value_name(m, v) : TL_SV(""));
+}
+
+static void add_state(tl_buf *out, const tl_module *m) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < m->states.n; i++) {
+    tl_buf_add_z(out, i ? ", [" : "[");
+    add_name(out, m, m->states.at[i].input);
+    tl_buf_add_z(out, ", ");
+    add_name(out, m, m->states.at[i].output);
+    tl_buf_add_char(out, ']');
+  }
+  tl_buf_add_char(out, ']');
+}
+
+static void add_params(tl_buf *out, const tl_module *m) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    tl_buf_add_z(out, i ? ", " : "");
+    add_name(out, m, m->gradients.at[i].param);
+  }
+  tl_buf_add_char(out, ']');
+}
+
+static void add_grads(tl_buf *out, const tl_module *m) {
+  tl_buf_add_char(out, '{');
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    const tl_gradient *g = &m->gradients.at[i];
+    tl_buf_add_z(out, i ? ", " : "");
+    add_name(out, m, g->param);
+    tl_buf_add_z(out, g->indices ? ": {\"values\": " : ": ");
+    add_name(out, m, g->grad);
+    if (g->indices) {
+      tl_buf_add_z(out, ", \"indices\": ");
+      add_name(out, m, g->indices);
+      tl_buf_add_char(out, '}');
+    }
+  }
+  tl_buf_add_char(out, '}');
+}
+
+static void add_loss(tl_buf *out, const tl_module *m) { add_name(out, m, m->loss); }
+static void add_seed(tl_buf *out, const tl_module *m) { add_name(out, m, m->seed); }
+
+static const struct {
+  const char *key;
+  void (*add)(tl_buf *out, const tl_module *m);
+} notes[] = {{"tailor.train.params", add_params},     {"tailor.train.grads", add_grads},
+             {"tailor.train.grad_order", add_params}, {"tailor.train.state", add_state},
+             {"tailor.train.loss", add_loss},         {"tailor.train.seed", add_seed}};
+
+enum { N_NOTES = sizeof notes / sizeof *notes, STATE = 3, LOSS = 4, SEED = 5 };
+
+static bool is_said(const tl_module *m, size_t i) {
+  return i == STATE ? m->states.n : i == LOSS ? m->loss : i == SEED ? m->seed : m->gradients.n;
+}
+
+static bool is_ours(const tl_module *m, tl_symbol key) {
+  for (size_t i = 0; i < N_NOTES; i++)
+    if (is_said(m, i) && tl_sv_is(tl_sym(m, key), notes[i].key))
+      return true;
+  return false;
+}
+
+/* In place of what the model said before. */
+static tl_status note_step(tl_module *m) {
+  bool any = false;
+  for (size_t i = 0; i < N_NOTES; i++)
+    any = any || is_said(m, i);
+  if (!any)
+    return TL_OK;
+  tl_extra *e = tl_module_extra(m, &m->extra);
+  tl_pair *pairs =
+      e ? tl_arena_calloc(&m->arena, e->n_metadata + (size_t)N_NOTES, sizeof *pairs) : NULL;
+  uint32_t n = 0;
+  bool ok = pairs != NULL;
+  for (uint32_t i = 0; ok && i < e->n_metadata; i++)
+    if (!is_ours(m, e->metadata[i].key))
+      pairs[n++] = e->metadata[i];
+  for (size_t i = 0; ok && i < N_NOTES; i++) {
+    tl_buf text;
+    if (!is_said(m, i))
+      continue;
+    tl_buf_init(&text);
+    notes[i].add(&text, m);
+    pairs[n].key = tl_module_intern(m, tl_sv_from(notes[i].key));
+    pairs[n].value = text.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&text));
+    ok = pairs[n].key != TL_NO_SYMBOL && pairs[n].value != TL_NO_SYMBOL;
+    tl_buf_release(&text);
+    n++;
+  }
+  if (!ok)
+    return no_memory(m);
+  e->metadata = pairs;
+  e->n_metadata = n;
+  return TL_OK;
+}
+
+tl_status tl_onnx_put_notes(tl_module *m, tl_onnx_notes *before) {
+  *before = (tl_onnx_notes){m->extras.at[m->extra].metadata, m->extras.at[m->extra].n_metadata};
+  TL_TRY(note_edges(m));
+  return note_step(m);
+}
+
+void tl_onnx_drop_notes(tl_module *m, const tl_onnx_notes *before) {
+  drop_edges(m);
+  if (m->extra) {
+    m->extras.at[m->extra].metadata = before->metadata;
+    m->extras.at[m->extra].n_metadata = before->n_metadata;
+  }
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control edges, which our ONNX output writes as metadata of nodes: tailor.ctrl_in names nodes that
+ * run before, tailor.ctrl_origin says who asked for each. */
+#include "frontend/onnx/import.h"
+#include "ir/marks.h"
+#include "ir/parse.h"
+
+/* Undoes %2C for commas; the text is the file's, so a copy is made. */
+static tl_symbol unescape(tl_onnx *x, tl_sv name) {
+  tl_buf out;
+  tl_buf_init(&out);
+  for (size_t i = 0; i < name.n; i++) {
+    bool comma = i + 2 < name.n && memcmp(name.p + i, "%2C", 3) == 0;
+    bool percent = i + 2 < name.n && memcmp(name.p + i, "%25", 3) == 0;
+    tl_buf_add_char(&out, (char)(comma ? ',' : percent ? '%' : name.p[i]));
+    i += comma || percent ? 2 : 0;
+  }
+  tl_symbol s = out.failed ? TL_NO_SYMBOL : tl_symbol_find(&x->m->symbols, tl_buf_view(&out));
+  tl_buf_release(&out);
+  return s;
+}
+
+static tl_control_origin origin_of(tl_sv word) {
+  for (int i = 0; i < TL_N_CONTROL_ORIGINS; i++)
+    if (tl_sv_is(word, tl_control_origin_name((tl_control_origin)i)))
+      return (tl_control_origin)i;
+  return TL_CONTROL_USER;
+}
+
+static tl_status add_edge(tl_onnx *x, tl_node_id n, tl_sv name, tl_sv origin) {
+  tl_symbol s = unescape(x, name);
+  tl_node_id from = s == TL_NO_SYMBOL ? TL_NO_NODE : tl_onnx_slot(&x->mark, s);
+  if (!from || from == n || tl_node_get(x->m, from)->graph != tl_node_get(x->m, n)->graph) {
+    tl_warn_code(x->d, "W-TRN-CTRL", tl_node_where(x->m, n),
+                 "is to run after '%.*s', which is no node of its graph",
+                 TL_SV_ARG(tl_sv_shown(name)));
+    return TL_OK;
+  }
+  return tl_control_add(x->m, from, n, origin_of(origin)) ? TL_OK : TL_NO_MEMORY;
+}
+
+static tl_status read_edges(tl_onnx *x, tl_node_id n) {
+  tl_sv names = tl_node_note(x->m, n, TL_NOTE_CONTROL);
+  tl_sv origins = tl_node_note(x->m, n, TL_NOTE_ORIGIN);
+  if (!names.n)
+    return TL_OK;
+  while (names.p) {
+    tl_sv origin = origins.p ? tl_sv_split(&origins, ',') : TL_SV("");
+    TL_TRY(add_edge(x, n, tl_sv_split(&names, ','), origin));
+  }
+  bool ok = tl_node_set_note(x->m, n, TL_NOTE_CONTROL, TL_SV("")) &&
+            tl_node_set_note(x->m, n, TL_NOTE_ORIGIN, TL_SV(""));
+  return ok ? TL_OK : TL_NO_MEMORY;
+}
+
+static bool is_live(const tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  return op != TL_OP_ERASED && op != TL_OP_RETURN;
+}
+
+/* Node by name; the mark is scratch that is zero between uses. */
+static tl_status index_nodes(tl_onnx *x, bool clear) {
+  for (tl_node_id n = 1; n < tl_module_node_end(x->m); n++) {
+    tl_symbol name = is_live(x->m, n) ? tl_node_get(x->m, n)->name : 0;
+    if (name)
+      TL_TRY(tl_onnx_set_slot(&x->mark, name, clear ? 0 : n));
+  }
+  return TL_OK;
+}
+
+tl_status tl_onnx_control(tl_onnx *x) {
+  bool any = false;
+  for (tl_node_id n = 1; n < tl_module_node_end(x->m) && !any; n++)
+    any = is_live(x->m, n) && tl_node_note(x->m, n, TL_NOTE_CONTROL).n;
+  if (!any)
+    return TL_OK;
+  TL_TRY(index_nodes(x, false));
+  for (tl_node_id n = 1; n < tl_module_node_end(x->m); n++)
+    if (is_live(x->m, n))
+      TL_TRY(read_edges(x, n));
+  TL_TRY(index_nodes(x, true));
+  for (uint32_t i = 0; i < x->m->graphs.n; i++)
+    if (!x->m->graphs.at[i]->erased)
+      TL_TRY(tl_graph_sort(x->m, x->m->graphs.at[i]->id));
+  return TL_OK;
+}
