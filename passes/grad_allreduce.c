@@ -14,6 +14,9 @@
 #include "passes/train/train_info.h"
 #include "passes/values.h"
 
+/* Of collectives that replaced others: a second run finds them done. */
+#define TL_MARK_INSERTED "tailor.inserted"
+
 typedef struct inserting {
   tl_pass *p;
   tl_module *m;
@@ -71,6 +74,7 @@ static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
 static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
   switch (x->average) {
   case TL_AVERAGE_POST_DIV: return tl_comm_divide(&x->comm, k, sum);
+  case TL_AVERAGE_FOLD: /* a factor beside that of the loss scale, which folding joins to it */
   case TL_AVERAGE_POST_MUL: return tl_comm_multiply(&x->comm, k, sum);
   default: return sum;
   }
@@ -91,11 +95,119 @@ static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
   if (x->average == TL_AVERAGE_PRE_DIV)
     v = tl_comm_divide(&x->comm, &k, v);
   v = tl_comm_make(&x->comm, &k, &all_reduce, v, param_name(x, g));
+  if (v && x->comm.c->replace_allreduce &&
+      !tl_node_put_mark(x->m, tl_value_producer(x->m, v), TL_MARK_INSERTED))
+    k.no_memory = true;
   v = mean_of(x, &k, v);
   v = cast(&k, v, dtype);
   TL_TRY(tl_maker_status(&k));
   rewire(x, &k, g->raw, v, first_new);
   return tl_maker_status(&k);
+}
+
+/* ---- sparse gradients ------------------------------------------------------------------------ */
+
+static tl_status refuse_sparse(const inserting *x, const tl_train_grad *g, const char *why) {
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-SPARSE",
+                      TL_AT_NODE(x->m->path, param_name(x, g)),
+                      "its sparse gradient cannot be gathered from all ranks: %s", why);
+}
+
+/* The node that makes rows and indices one dense tensor, TL_NO_NODE when there is none. */
+static tl_node_id scatter_of(const inserting *x, const tl_train_grad *g) {
+  TL_FOR_USES (x->m, g->raw, u) {
+    tl_node_id n = tl_use_get(x->m, u)->user;
+    if (!tl_node_is_return(x->m, n) && tl_node_get(x->m, n)->op == TL_OP_com_microsoft_GatherGrad &&
+        tl_operand(x->m, n, 1) == g->indices)
+      return n;
+  }
+  return TL_NO_NODE;
+}
+
+static const char *not_gathered(const inserting *x, const tl_train_grad *g) {
+  const tl_type *rows = tl_type_get(x->m, tl_value_type(x->m, g->raw));
+  const tl_type *indices = tl_type_get(x->m, tl_value_type(x->m, g->indices));
+  if (!x->comm.c->rank_size)
+    return "the number of ranks is not known before the run";
+  if (rows->rank < 1 || indices->rank < 1 || !tl_dim_is_static(rows->dims[0]) ||
+      !tl_dim_is_static(indices->dims[0]))
+    return "the number of its rows is not known";
+  return NULL;
+}
+
+/* Rows and indices of all ranks, one behind the other; the rows are divided like a sum. */
+static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
+  static const tl_collective_spec gather = {.op = TL_OP_npu_hcom_HcomAllGather, .fusion_id = -1};
+  uint32_t first_new = tl_module_node_end(x->m);
+  tl_maker k = tl_comm_behind(x->m, g->raw);
+  tl_value_id v = x->average == TL_AVERAGE_PRE_DIV ? tl_comm_divide(&x->comm, &k, g->raw) : g->raw;
+  v = mean_of(x, &k, tl_comm_make(&x->comm, &k, &gather, v, param_name(x, g)));
+  TL_TRY(tl_maker_status(&k));
+  rewire(x, &k, g->raw, v, first_new);
+  tl_maker i = tl_comm_behind(x->m, g->indices);
+  tl_value_id rows = tl_comm_make(&x->comm, &i, &gather, g->indices, param_name(x, g));
+  TL_TRY(tl_maker_status(&i));
+  TL_FOR_USES (x->m, g->indices, u) {
+    tl_node_id user = tl_use_get(x->m, u)->user;
+    if (user < first_new && !tl_node_is_return(x->m, outermost(x->m, user)) &&
+        is_update_use(x, user))
+      tl_node_set_operand(x->m, user, u - tl_node_get(x->m, user)->operands, rows);
+  }
+  TL_TRY(tl_maker_status(&k));
+  return tl_maker_status(&i);
+}
+
+static tl_status insert_sparse(inserting *x, const tl_train_grad *g) {
+  const char *why = not_gathered(x, g);
+  tl_node_id scatter = scatter_of(x, g);
+  if (!why)
+    return gather_rows(x, g);
+  if (!x->comm.c->sparse_dense_fallback || !scatter)
+    return refuse_sparse(x, g, why);
+  tl_train_grad dense = *g;
+  dense.raw = tl_result(x->m, scatter, 0);
+  return insert_dense(x, &dense);
+}
+
+/* ---- collectives of the model ---------------------------------------------------------------- */
+
+/* The model's own collective goes, and ours comes in its place. */
+static tl_status drop_collective(inserting *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  if (node->op == TL_OP_ERASED)
+    return TL_OK;
+  for (uint32_t i = 0; i < node->n_results && i < node->n_operands; i++) {
+    if (tl_value_leaves_graph(x->m, node->results + i))
+      return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE", tl_node_where(x->m, n),
+                          "a result of it is an output, so that it cannot be replaced");
+    tl_value_replace_uses(x->m, node->results + i, tl_operand(x->m, n, i));
+  }
+  tl_node_erase(x->m, n);
+  return TL_OK;
+}
+
+static tl_status drop_collectives(inserting *x) {
+  bool any = false;
+  for (uint32_t i = 0; x->comm.c->replace_allreduce && i < x->t.n; i++) {
+    if (!x->t.grads[i].comm || tl_node_has_mark(x->m, x->t.grads[i].comm, TL_MARK_INSERTED))
+      continue;
+    TL_TRY(drop_collective(x, x->t.grads[i].comm));
+    any = true;
+  }
+  return any ? tl_train_detect(x->m, x->p->scratch, &x->t) : TL_OK;
+}
+
+/* What this version cannot do is refused, not left out. */
+static tl_status check_settings(const inserting *x) {
+  const tl_train_config *c = x->comm.c;
+  const char *what = c->wus                          ? "wus=1"
+                     : c->ar_site != TL_AR_SITE_GRAD ? "ar_site other than grad"
+                     : c->broadcast_states           ? "broadcast_states=1"
+                                                     : NULL;
+  if (!what)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-SETTING", TL_AT_FILE(x->m->path),
+                      "%s is not in this version", what);
 }
 
 /* ---- driver ---------------------------------------------------------------------------------- */
@@ -117,7 +229,7 @@ static tl_status insert(inserting *x, const tl_train_grad *g) {
   TL_TRY(check_dtype(x, g));
   if (!tl_pass_may_rewrite(x->p))
     return TL_OK;
-  TL_TRY(insert_dense(x, g));
+  TL_TRY(g->cls == TL_GRAD_SPARSE ? insert_sparse(x, g) : insert_dense(x, g));
   if (at)
     tl_pass_remark(x->p, x->m, at, true, "gradient of '%.*s' is added up over ranks",
                    TL_SV_ARG(param_name(x, g)));
@@ -146,6 +258,7 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
       tl_comm_is_of_ranks(m))
     return TL_OK;
   TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
+  TL_TRY(check_settings(&x));
   if (c->rank_size == 1 && !c->force_allreduce) {
     tl_note(m->diag, TL_AT_FILE(m->path), "one rank: gradients need no AllReduce");
     return TL_OK;
@@ -153,6 +266,7 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   TL_TRY(tl_train_detect(m, p->scratch, &x.t));
   TL_TRY(tl_train_record(m, &x.t, &changed));
   choose_average(&x);
+  TL_TRY(drop_collectives(&x));
   for (uint32_t i = 0; i < x.t.n; i++)
     TL_TRY(insert(&x, &x.t.grads[i]));
   return TL_OK;

@@ -280,6 +280,9 @@ static tl_status cut(const planner *x, const run *r, tl_bucket_strategy how, uin
                             c->bucket_members, r->ends);
     return TL_OK;
   case TL_BUCKETS_AUTO: return cut_auto(x, r, m);
+  case TL_BUCKETS_LIBRARY:
+    return tl_fail_code(d, TL_UNSUPPORTED, "E-BKT-LIB", TL_AT_FILE(c->bucket_library),
+                        "libraries of measured gradients are not in this version");
   default: *m = tl_buckets_default(r->padded, r->n, c->bucket_compat_ge, r->ends); return TL_OK;
   }
 }

@@ -123,6 +123,18 @@ static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, 
   return TL_NO_NODE;
 }
 
+/* The same for rows: they are gathered, or the dense tensor made of them is added up. */
+static tl_node_id find_gather(const tl_module *m, const tl_train_grad *g, int *budget) {
+  tl_node_id found = find_collective(m, g->raw, 0, budget);
+  TL_FOR_USES (m, g->raw, u) {
+    tl_node_id n = tl_use_get(m, u)->user;
+    if (!found && tl_node_get(m, n)->op == TL_OP_com_microsoft_GatherGrad &&
+        tl_operand(m, n, 2) == g->raw)
+      found = find_collective(m, tl_result(m, n, 0), 0, budget);
+  }
+  return found;
+}
+
 static void describe(const tl_module *m, tl_train_grad *g) {
   const tl_type *t;
   uint64_t n = 0, bytes = 0;
@@ -135,7 +147,7 @@ static void describe(const tl_module *m, tl_train_grad *g) {
       tl_dtype_bytes((tl_dtype)t->dtype, n, &bytes))
     g->bytes = bytes;
   int budget = 256;
-  g->comm = g->indices ? TL_NO_NODE : find_collective(m, g->raw, 0, &budget);
+  g->comm = g->indices ? find_gather(m, g, &budget) : find_collective(m, g->raw, 0, &budget);
   g->cls = (uint8_t)(g->comm ? TL_GRAD_DONE : g->indices ? TL_GRAD_SPARSE : TL_GRAD_DENSE);
 }
 

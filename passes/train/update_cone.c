@@ -31,8 +31,8 @@ typedef struct walk {
 } walk;
 
 bool tl_is_gradient_collective(const tl_module *m, tl_node_id n) {
-  static const char *const names[] = {"HcomAllReduce", "HcomReduce", "NcclAllReduce",
-                                      "AdasumAllReduce"};
+  static const char *const names[] = {"HcomAllReduce", "HcomReduce", "HcomAllGather",
+                                      "NcclAllReduce", "AdasumAllReduce"};
   tl_op_id op = tl_node_get(m, n)->op;
   if (op == TL_OP_RETURN || op == TL_OP_ERASED)
     return false;
