@@ -116,7 +116,25 @@ static unsigned check_tuning(tl_settings *s, tl_diag *d) {
   for (size_t i = 0; i < sizeof tuners / sizeof *tuners; i++)
     if (s->value[tuners[i]] && !s->value[TL_OPTION_WORK_PATH])
       errors += conflict(s, d, tuners[i], "needs work_path");
+  const char *mode = s->value[TL_OPTION_AOE_MODE];
+  const char *strategy = tl_settings_get(s, TL_OPTION_BUCKET_STRATEGY);
+  bool modelled = strcmp(tl_settings_get(s, TL_OPTION_HW_PRESET), "none") != 0;
+  if (mode && mode[0] == '4' && (!modelled || strcmp(strategy, "auto") != 0))
+    errors +=
+        conflict(s, d, TL_OPTION_AOE_MODE,
+                 "4, the split of gradients, needs hw_preset, by which the split is computed, "
+                 "and no other bucket_strategy than auto");
   return errors;
+}
+
+/* What no pass does yet is refused rather than ignored. */
+static unsigned check_later(tl_settings *s, tl_diag *d) {
+  tl_option_id id = TL_OPTION_DECOMPOSE_UPDATES;
+  if (!tl_run_true(s, id))
+    return 0;
+  (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-UNSUPPORTED", tl_at_option(s, id),
+                     "not in this version: updates are moved as they are");
+  return 1;
 }
 
 /* A folder that the key says must be there. */
@@ -328,9 +346,9 @@ static unsigned check_group(tl_settings *s, tl_diag *d) {
 
 tl_status tl_check_run_config(tl_settings *s, tl_diag *d) {
   static const check_fn checks[] = {
-      check_removed,    check_loop,     check_placement, check_dynamic, check_dump,
-      check_profiling,  check_tuning,   check_folders,   check_debug,   check_host,
-      check_distribute, check_timeouts, check_dtypes,    check_tailing, check_group};
+      check_removed,  check_loop,   check_placement, check_dynamic, check_dump, check_profiling,
+      check_later,    check_tuning, check_folders,   check_debug,   check_host, check_distribute,
+      check_timeouts, check_dtypes, check_tailing,   check_group};
   unsigned errors = 0;
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
     errors += checks[i](s, d);
