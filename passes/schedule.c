@@ -120,13 +120,6 @@ static bool put_streams(tl_module *m, const tl_step *s) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static void reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
-  const tl_graph *g = tl_module_main(m);
-  for (uint32_t i = 0; i < s->g.n; i++)
-    if (s->node[order[i]] != g->last)
-      tl_node_move_after(m, s->node[order[i]], g->last);
-}
-
 static bool is_scheduled(const tl_module *m, const tl_step *s, const uint32_t *order) {
   for (uint32_t i = 0; i < s->g.n; i++)
     if (order[i] != s->given[i] ||
@@ -152,7 +145,7 @@ static tl_status apply(tl_pass *p, tl_module *m, const tl_step *s, const uint32_
     return TL_OK;
   if (!events_init(&e, s, order, p->scratch) || !put_streams(m, s) || !put_events(m, &e, order))
     return no_memory(m);
-  reorder(m, s, order);
+  tl_step_reorder(m, s, order);
   tl_pass_remark(p, m, TL_NO_NODE, true, "%u nodes on %u streams with %u events", s->g.n,
                  s->g.n_streams, e.n_events);
   return TL_OK;

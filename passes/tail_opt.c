@@ -13,23 +13,26 @@
 #include "passes/passes.h"
 #include "passes/train/tail.h"
 
+enum { MOST_ROUNDS = 8 };
+
 typedef struct kind {
   uint32_t (*apply)(tl_tail *t);
   const char *what;
   bool splits;
-  bool must; /* keep although it takes longer: without it the step is wrong */
+  bool frees; /* edges go, and nothing else */
+  bool must;  /* keep although it takes longer: without it the step is wrong */
 } kind;
 
 static const kind kinds[] = {
-    {tl_tail_guard_states, "edges from readers of states to what writes them", false, true},
-    {tl_tail_split_barriers, "barriers split", true, false},
-    {tl_tail_relax, "control edges removed", false, false},
-    {tl_tail_split_ifs, "conditional updates split", true, false},
-    {tl_tail_split_updates, "updates of several tensors split", true, false},
-    {tl_tail_split_concats, "joined tensors split", true, false},
-    {tl_tail_split_checks, "checks of overflow split", true, false},
-    {tl_tail_drop_flags, "flags that all ranks have alike", false, false},
-    {tl_tail_order_flags, "flags ordered before the last bucket", false, false},
+    {tl_tail_guard_states, "edges from readers of states to what writes them", false, false, true},
+    {tl_tail_split_barriers, "barriers split", true, false, false},
+    {tl_tail_relax, "control edges removed", false, true, false},
+    {tl_tail_split_ifs, "conditional updates split", true, false, false},
+    {tl_tail_split_updates, "updates of several tensors split", true, false, false},
+    {tl_tail_split_concats, "joined tensors split", true, false, false},
+    {tl_tail_split_checks, "checks of overflow split", true, false, false},
+    {tl_tail_drop_flags, "flags that all ranks have alike", false, false, false},
+    {tl_tail_order_flags, "flags ordered before the last bucket", false, false, false},
 };
 
 static tl_status no_memory(const tl_tail *t) {
@@ -45,7 +48,7 @@ static bool is_full(const tl_tail *t) {
 }
 
 /* Applies one kind of change; it stays if the step gets shorter, or as short with nothing split. */
-static tl_status try_kind(tl_tail *t, const kind *k) {
+static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   uint32_t mark = tl_tail_mark(t);
   tl_tail_counts counts = t->counts;
   double before = t->us;
@@ -59,10 +62,11 @@ static tl_status try_kind(tl_tail *t, const kind *k) {
   tl_tail_look(t);
   if (t->no_memory)
     return no_memory(t);
-  TL_TRY(tl_tail_measure(t));
+  TL_TRY(tl_tail_measure(t, k->frees));
   bool better = t->us < before - 1e-9 || (!k->splits && t->us <= before + 1e-9);
   if (better || k->must) {
     tl_tail_commit(t, mark);
+    *any = true;
     t->counts.splits += k->splits ? n : 0;
     (void)tl_pass_may_rewrite(t->p);
     tl_pass_remark(t->p, t->m, t->last, true, "%u %s", n, k->what);
@@ -73,16 +77,25 @@ static tl_status try_kind(tl_tail *t, const kind *k) {
   t->counts = counts;
   t->counts.edges_rejected = rejected;
   tl_pass_remark(t->p, t->m, t->last, false, "%u %s: the step would take longer", n, k->what);
-  if (t->no_memory || tl_graph_sort(t->m, tl_module_main(t->m)->id) != TL_OK)
+  if (t->no_memory)
     return no_memory(t);
   tl_tail_look(t);
-  return t->no_memory ? no_memory(t) : tl_tail_measure(t);
+  return t->no_memory ? no_memory(t) : tl_tail_measure(t, false);
 }
 
 static tl_status optimize(tl_tail *t) {
-  TL_TRY(tl_tail_measure(t));
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    TL_TRY(try_kind(t, &kinds[i]));
+  bool changed = false;
+  TL_TRY(tl_tail_measure(t, false));
+  bool any = true; /* what did not pay at first may do so once something else is gone */
+  for (int round = 0; round < MOST_ROUNDS && any; round++) {
+    any = false;
+    t->counts.edges_rejected = 0; /* those of the last round: each comes up again */
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+      TL_TRY(try_kind(t, &kinds[i], &any));
+    changed = changed || any;
+  }
+  if (changed) /* the schedule starts from what was found here */
+    tl_step_reorder(t->m, &t->step, t->order);
   if (!t->p->steps)
     return TL_OK;
   TL_TRY(tl_step_record_add(t->p->steps, t->m, "tail", &t->step, t->order, &t->t->machine));

@@ -316,6 +316,10 @@ class Tests:
         """report, trace and page of a training step"""
         return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])
 
+    def tail_random(self):
+        """tails of random training steps"""
+        return counted([PYTHON, 'tests/train/tail_random.py', '--tailor', self.tool('gcc')])
+
     def variants(self):
         """training steps in two precisions, their plans, AIR and ONNX Runtime"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -339,8 +343,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config', 'oom',
          'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
-         'precision_peers', 'step_files', 'train_steps', 'loop_steps', 'variants', 'determinism',
-         'emulation', 'fuzz']
+         'precision_peers', 'step_files', 'tail_random', 'train_steps', 'loop_steps', 'variants',
+         'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ir/marks.h"
+#include "ir/graph.h"
 #include "ir/ops_gen.h"
 
 enum { STREAM_M = 0, MAX_STREAMS = 64 };
@@ -333,4 +334,11 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
       !finish(&b, b.n))
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   return TL_OK;
+}
+
+void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < s->g.n; i++)
+    if (s->node[order[i]] != g->last)
+      tl_node_move_after(m, s->node[order[i]], g->last);
 }

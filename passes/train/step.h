@@ -36,6 +36,8 @@ typedef struct tl_step {
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
                         const tl_step_machine *machine, tl_step *out) TL_NODISCARD;
 
+/* Puts the nodes in the order of their tasks. */
+void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order);
 /* The node of the main graph that a node is in, which is itself or owns the bodies around it. */
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n);
 /* True for those of gradients: `fusion` is not 0. */

@@ -46,13 +46,17 @@ typedef struct tl_tail {
   double us; /* of that schedule */
   tl_tail_counts counts;
   tl_tail_change_vec changes; /* owned */
+  tl_node_id *listed; /* [n_listed] nodes as they stood before an edge moved some; NULL: none */
+  uint32_t n_listed;
+  bool warned; /* W-TAIL-CLIP */
   bool no_memory;
 } tl_tail;
 
 /* Finds buckets, L, and who depends on what; anew after changes. O(nodes + edges). */
 void tl_tail_look(tl_tail *t);
-/* Builds and schedules the step as it stands. */
-tl_status tl_tail_measure(tl_tail *t) TL_NODISCARD;
+/* Builds and schedules the step as it stands. freed: since the last time edges have gone, and
+ * nothing else has changed, so that its order is still one. */
+tl_status tl_tail_measure(tl_tail *t, bool freed) TL_NODISCARD;
 /* Index of the one bucket that a value depends on, or TL_TAIL_NONE, TL_TAIL_SEVERAL. */
 uint32_t tl_tail_bucket_of(const tl_tail *t, tl_value_id v);
 /* Is n a collective of a flag? Its result serves predicates alone. */

@@ -58,6 +58,28 @@ static bool reaches(tl_tail *t, tl_node_id from, tl_node_id to) {
   return found;
 }
 
+/* Remembers the order of nodes, the first time since the last commit. */
+static void save_order(tl_tail *t) {
+  const tl_graph *g = tl_module_main(t->m);
+  if (t->listed)
+    return;
+  t->listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *t->listed);
+  t->n_listed = 0;
+  t->no_memory = t->no_memory || !t->listed;
+  if (t->listed)
+    TL_FOR_NODES (t->m, g, n)
+      t->listed[t->n_listed++] = n;
+}
+
+/* Nodes that were there go back to where they were. */
+static void restore_order(tl_tail *t) {
+  const tl_graph *g = tl_module_main(t->m);
+  for (uint32_t i = 0; i < t->n_listed && t->listed; i++)
+    if (t->listed[i] != g->last && tl_node_get(t->m, t->listed[i])->op != TL_OP_ERASED)
+      tl_node_move_after(t->m, t->listed[i], g->last);
+  t->listed = NULL;
+}
+
 bool tl_tail_add_edge(tl_tail *t, tl_node_id from, tl_node_id to, tl_control_origin origin) {
   bool backwards = tl_node_is_before(t->m, to, from);
   if (from == to || has_edge(t->m, from, to))
@@ -72,6 +94,8 @@ bool tl_tail_add_edge(tl_tail *t, tl_node_id from, tl_node_id to, tl_control_ori
     return false;
   write_down(t, (tl_tail_change){.kind = TL_TAIL_ADDED, .id = id});
   t->counts.edges_added++;
+  if (backwards)
+    save_order(t);
   if (backwards && tl_graph_sort(t->m, tl_module_main(t->m)->id) != TL_OK)
     t->no_memory = true;
   return true;
@@ -182,6 +206,7 @@ static void take_back(tl_tail *t, const tl_tail_change *c) {
 void tl_tail_undo(tl_tail *t, uint32_t mark) {
   while (t->changes.n > mark)
     take_back(t, &t->changes.at[--t->changes.n]);
+  restore_order(t);
 }
 
 void tl_tail_commit(tl_tail *t, uint32_t mark) {
@@ -189,4 +214,5 @@ void tl_tail_commit(tl_tail *t, uint32_t mark) {
     if (t->changes.at[i].kind == TL_TAIL_RETIRED)
       tl_node_erase(t->m, t->changes.at[i].from);
   t->changes.n = mark;
+  t->listed = NULL;
 }

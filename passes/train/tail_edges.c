@@ -43,9 +43,12 @@ uint32_t tl_tail_order_flags(tl_tail *t) {
     if (t->retired[f] || !tl_tail_is_flag(t, f))
       continue;
     if (t->below_data[f]) {
-      tl_warn_code(t->m->diag, "W-TAIL-CLIP", tl_node_where(t->m, f),
-                   "the flag of overflow needs the last bucket, so that it stays behind it\va norm "
-                   "over all gradients is known when all are there");
+      if (!t->warned)
+        tl_warn_code(
+            t->m->diag, "W-TAIL-CLIP", tl_node_where(t->m, f),
+            "the flag of overflow needs the last bucket, so that it stays behind it\va norm "
+            "over all gradients is known when all are there");
+      t->warned = true;
       continue;
     }
     n += tl_tail_add_edge(t, f, t->last, TL_CONTROL_COMM_ORDER);
