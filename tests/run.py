@@ -216,6 +216,11 @@ class Tests:
         return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),
                         *(['--ort', ort] if there else [])])
 
+    def train_random(self):
+        """random training steps: what is recognised, what collectives and buckets keep"""
+        return counted([PYTHON, 'tests/train/random_train.py', '--tailor', self.tool('gcc'),
+                        '--n', '120'])
+
     def loop_steps(self):
         """several steps in a loop against as many runs of the step"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -343,8 +348,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config', 'oom',
          'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
-         'precision_peers', 'step_files', 'tail_random', 'train_steps', 'loop_steps', 'variants',
-         'determinism', 'emulation', 'fuzz']
+         'precision_peers', 'step_files', 'tail_random', 'train_steps', 'train_random',
+         'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):
