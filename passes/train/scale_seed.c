@@ -285,6 +285,29 @@ static tl_node_id gradient_node(const tl_loss_scaling *x) {
   return p && tl_node_get(x->m, p)->op == TL_OP_ai_onnx_preview_training_Gradient ? p : TL_NO_NODE;
 }
 
+/* The value that a Gradient differentiates. */
+static tl_value_id named_loss(const tl_loss_scaling *x, tl_node_id n) {
+  const tl_graph *g = tl_module_main(x->m);
+  return tl_graph_find_value(x->m, g, tl_node_attr_string(x->m, n, TL_SYM_y));
+}
+
+/* All gradients are its results, and it differentiates a value there is. */
+static bool makes_all(const tl_loss_scaling *x, tl_node_id n) {
+  for (uint32_t i = 0; i < x->info.n; i++)
+    if (x->info.grads[i].producer != n)
+      return false;
+  return named_loss(x, n) != TL_NO_VALUE;
+}
+
+static tl_status report_no_seed(const tl_loss_scaling *x) {
+  tl_node_id n = x->info.grads[0].producer;
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-LS-SEED",
+                      n ? tl_node_where(x->m, n) : TL_AT_FILE(x->m->path),
+                      "no single value before this gradient makes all gradients grow in proportion "
+                      "to it, so that the loss cannot be scaled\v"
+                      "name where backward starts: tailor.train.seed");
+}
+
 static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {
   TL_FOR_USES (x->m, v, u)
     if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
@@ -304,20 +327,13 @@ static tl_status look(tl_loss_scaling *x, tl_ls_start *out) {
     out->value = first_that_scales(&s);
   tl_u32_vec_release(&s.captures);
   TL_TRY(tl_maker_status(&x->k));
-  if (out->value)
-    return TL_OK;
-  tl_location where = x->info.grads[0].producer ? tl_node_where(x->m, x->info.grads[0].producer)
-                                                : TL_AT_FILE(x->m->path);
-  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-LS-SEED", where,
-                      "no single value before this gradient makes all gradients grow in proportion "
-                      "to it, so that the loss cannot be scaled\v"
-                      "name where backward starts: tailor.train.seed");
+  return out->value ? TL_OK : report_no_seed(x);
 }
 
 tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) {
   *out = (tl_ls_start){.gradient = gradient_node(x)};
   if (out->gradient)
-    return TL_OK;
+    return makes_all(x, out->gradient) ? TL_OK : report_no_seed(x);
   if (x->info.seed && feeds_backward(x, x->info.seed)) {
     out->value = x->info.seed;
     return TL_OK;
@@ -350,9 +366,9 @@ static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
  * so that an edge keeps the order. */
 static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
   tl_module *m = x->m;
-  tl_value_id loss = tl_graph_find_value(m, tl_module_main(m), tl_node_attr_string(m, n, TL_SYM_y));
+  tl_value_id loss = named_loss(x, n);
   tl_maker k = tl_ls_before(x, n);
-  tl_value_id scaled = loss ? multiplied(x, &k, loss) : TL_NO_VALUE;
+  tl_value_id scaled = multiplied(x, &k, loss);
   tl_ls_adopt(x, &k);
   if (tl_maker_failed(&x->k) || !scaled)
     return;
