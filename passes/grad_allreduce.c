@@ -74,9 +74,8 @@ static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
 static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
   switch (x->average) {
   case TL_AVERAGE_POST_DIV: return tl_comm_divide(&x->comm, k, sum);
-  case TL_AVERAGE_FOLD: /* a factor beside that of the loss scale, which folding joins to it */
   case TL_AVERAGE_POST_MUL: return tl_comm_multiply(&x->comm, k, sum);
-  default: return sum;
+  default: return sum; /* FOLD: the pass loss-scale has the factor */
   }
 }
 

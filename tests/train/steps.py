@@ -93,14 +93,14 @@ class Steps:
             need(p.returncode == 0, p.stderr)
         return path
 
-    def ranks(self, kind, optimizer, ranks):
+    def ranks(self, kind, optimizer, ranks, *options):
         """Means over ranks are the gradient of the joined batch."""
         name = f'train_{kind}_{optimizer}'
         # 1e-3 for Adam: where a gradient is almost 0, the sign of its rounding moves the weight
         atol = '1e-3' if optimizer == 'adam' else '1e-6'
         got = self.simulate([self.model(name), '-n', str(ranks), '--steps=3', '--joined',
                              self.model(f'{name}_B{ranks * BATCH[kind]}'), '--rtol=1e-5',
-                             f'--atol={atol}'])
+                             f'--atol={atol}', *options])
         need(got['ranks_identical'], 'ranks differ')
         off = [s for s in got['states'] if not s['equal']]
         need(got['equal'], f'not the joined batch: {off[:3]}, loss {got["loss"]}')
@@ -230,6 +230,12 @@ class Steps:
                     if self.full or (i + len(optimizer) + len(kind)) % 2 or kind == 'mlp':
                         yield (f'scaled, {kind}, {optimizer}, {manager["type"]}', self.scaled, kind,
                                optimizer, manager)
+        scaled = ('--is-loss-scale=true', '--loss-scale-manager=torch_amp')
+        for options in (('--average=fold', *scaled), ('--average=fold',), ('--average=post_mul',),
+                        ('--average=pre_div', *scaled), ('--rank-size=0', *scaled),
+                        ('--flag-in-bucket=1', '--bucket-strategy=single', *scaled),
+                        ('--bucket-strategy=none', '--bucket-lowering=concat', *scaled)):
+            yield f'ranks, {" ".join(options)}', self.ranks, 'mlp', 'momentum', 2, *options
         for form in ('where', 'if'):
             for optimizer in OPTIMIZERS:
                 yield f'overflow, {optimizer}, {form}', self.overflow, optimizer, form
