@@ -8,6 +8,7 @@
 #include "ir/ops_gen.h"
 #include "passes/npu_eval.h"
 #include "passes/passes.h"
+#include "passes/select.h"
 
 static tl_status select_node(tl_npu_forms *forms, tl_npu_eval *x) {
   tl_node *node = tl_node_get(x->m, x->node);
@@ -22,9 +23,12 @@ static tl_status select_node(tl_npu_forms *forms, tl_npu_eval *x) {
   return TL_OK;
 }
 
-static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_arena *scratch) {
+static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_arena *scratch,
+                              bool made) {
   tl_npu_eval x = {.m = forms->m, .scratch = scratch, .options = p->options};
   TL_FOR_NODES(forms->m, g, n) {
+    if (made && tl_node_get(forms->m, n)->selected)
+      continue;
     tl_arena_mark mark = tl_arena_save(scratch);
     x.node = n;
     TL_TRY(select_node(forms, &x));
@@ -35,16 +39,26 @@ static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_a
   return TL_OK;
 }
 
-tl_status tl_pass_select(tl_pass *p, tl_module *m) {
+/* made: nodes only that select has not seen. */
+static tl_status select_all(tl_pass *p, tl_module *m, bool made) {
   tl_npu_forms forms;
   tl_arena lists; /* of one node at a time; the compiled rows stay in p->scratch */
   tl_status status = tl_npu_forms_init(&forms, m, p->scratch);
   tl_arena_init(&lists, 0);
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
     if (!m->graphs.at[i]->erased)
-      status = select_graph(p, &forms, m->graphs.at[i], &lists);
+      status = select_graph(p, &forms, m->graphs.at[i], &lists, made);
   tl_arena_release(&lists);
-  if (status == TL_OK && m->form < TL_FORM_SELECTED)
-    m->form = TL_FORM_SELECTED;
   return status;
+}
+
+tl_status tl_pass_select(tl_pass *p, tl_module *m) {
+  TL_TRY(select_all(p, m, false));
+  if (m->form < TL_FORM_SELECTED)
+    m->form = TL_FORM_SELECTED;
+  return TL_OK;
+}
+
+tl_status tl_select_made(tl_pass *p, tl_module *m) {
+  return m->form == TL_FORM_SELECTED ? select_all(p, m, true) : TL_OK;
 }

@@ -11,6 +11,7 @@
  * Cost:      O(nodes log nodes + edges) for each kind of change.
  * Tests:     tests/golden/tail-opt/, tests/unit/test_tail.c */
 #include "passes/passes.h"
+#include "passes/select.h"
 #include "passes/train/tail.h"
 
 enum { MOST_ROUNDS = 8 };
@@ -129,5 +130,5 @@ tl_status tl_pass_tail_opt(tl_pass *p, tl_module *m) {
   if (status == TL_OK && s.info.form != TL_TRAIN_NONE)
     status = run(p, m, &s);
   tl_train_setting_end(&s);
-  return status;
+  return status == TL_OK ? tl_select_made(p, m) : status;
 }
