@@ -65,12 +65,38 @@ static void record_gradients(recorder *r, const tl_train_info *t) {
   *r->changed = true;
 }
 
+/* No dim that is known of one contradicts the other. */
+static bool may_be(const tl_module *m, tl_type_id a, tl_type_id b) {
+  const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
+  bool fits = x->kind == TL_KIND_TENSOR && y->kind == TL_KIND_TENSOR && x->dtype == y->dtype &&
+              x->rank == y->rank;
+  for (int i = 0; fits && i < x->rank; i++)
+    fits =
+        x->dims[i] == y->dims[i] || !tl_dim_is_static(x->dims[i]) || !tl_dim_is_static(y->dims[i]);
+  return fits;
+}
+
+/* A dense gradient has the shape of its parameter, whatever dims inference left open. */
+static void shape_gradient(recorder *r, tl_train_grad *g) {
+  tl_module *m = r->m;
+  tl_type_id param = tl_value_type(m, g->param), raw = tl_value_type(m, g->raw);
+  uint64_t n, bytes;
+  if (g->indices || param == raw || tl_type_is_static(m, raw) || !tl_type_is_static(m, param) ||
+      !may_be(m, param, raw))
+    return;
+  tl_value_set_type(m, g->raw, param);
+  if (tl_type_elements(m, param, &n) && tl_dtype_bytes(tl_type_dtype(m, param), n, &bytes))
+    g->bytes = bytes;
+  *r->changed = true;
+}
+
 tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   recorder r = {.m = m, .changed = changed};
   *changed = false;
   for (uint32_t i = 0; i < t->n; i++) {
     tl_train_grad *g = &t->grads[i];
     g->param = as_input(&r, g->param);
+    shape_gradient(&r, g);
     add_state(&r, &g->param, g->param_out);
     for (uint32_t k = 0; k < g->n_states; k++)
       add_state(&r, &g->state_in[k], g->state_out[k]);
