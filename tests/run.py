@@ -321,6 +321,10 @@ class Tests:
         """report, trace and page of a training step"""
         return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])
 
+    def train_air(self):
+        """training steps to AIR in every combination of modes, independently checked"""
+        return counted([PYTHON, 'tests/train/air.py', '--tailor', self.tool('gcc')])
+
     def tail_random(self):
         """tails of random training steps"""
         return counted([PYTHON, 'tests/train/tail_random.py', '--tailor', self.tool('gcc')])
@@ -348,7 +352,7 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config', 'oom',
          'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
-         'precision_peers', 'step_files', 'tail_random', 'train_steps', 'train_random',
+         'precision_peers', 'step_files', 'train_air', 'tail_random', 'train_steps', 'train_random',
          'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 
 

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""air.py --tailor BIN: training steps through the whole pipeline to AIR, in every way that overflow
+is found, updates are guarded and the tail is optimized. Each file is judged by the independent
+checker."""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, '..', '..')
+ORACLE = os.path.join(ROOT, 'tests', 'oracle')
+MODELS = ('train_mlp_sgd', 'train_mlp_momentum_preview', 'train_transformer_adam')
+SWITCHES = {
+    'loss_scale_manager': ('FixedLossScaleManager', 'DynamicLossScaleManager'),
+    'status': ('isfinite', 'npu'),
+    'update_form': ('where', 'if'),
+    'tail_mode': ('late', 'early_local', 'early_bound', 'late_commit'),
+}
+ALWAYS = ['--graph_run_mode=1', '--is_distributed=true', '--rank_size=8', '--is_loss_scale=true',
+          '--is_tailing_optimization=true', '--hw_preset=ascend910b', '-q']
+
+
+def variants():
+    """Every pair of a model and a choice of switches, but bounds of overflow by NPU status: there
+    is no bound in a flag."""
+    for model, values in itertools.product(MODELS, itertools.product(*SWITCHES.values())):
+        chosen = dict(zip(SWITCHES, values))
+        if (chosen['status'], chosen['tail_mode']) != ('npu', 'early_bound'):
+            yield model, chosen
+
+
+def first_line(p):
+    return (p.stdout + p.stderr).strip().splitlines()[-1:] or [f'exit {p.returncode}']
+
+
+def problem(tailor, folder, number, model, chosen):
+    """What is wrong with one conversion, or None."""
+    base = os.path.join(folder, str(number))
+    argv = [tailor, 'convert', os.path.join(folder, model + '.onnx'), *ALWAYS,
+            *(f'--{k}={v}' for k, v in chosen.items()), '-o', base + '.air']
+    p = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if p.returncode:
+        return f'exit {p.returncode}: {first_line(p)[0]}'
+    p = subprocess.run([sys.executable, os.path.join(ORACLE, 'air_check.py'), '--protos',
+                        os.path.join(ORACLE, 'protos.json'), base + '.air'],
+                       capture_output=True, text=True, check=False)
+    if p.returncode:
+        return f'checker: {(p.stdout + p.stderr).strip()[:300]}'
+    os.remove(base + '.air')
+    return None
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument('--tailor', required=True)
+    args = ap.parse_args()
+    failed, done = 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, os.path.join(ROOT, 'bench', 'make_models.py'), folder,
+                        *MODELS], capture_output=True, check=True)
+        jobs = list(variants())
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = pool.map(lambda j: problem(os.path.abspath(args.tailor), folder, j[0], *j[1]),
+                             enumerate(jobs))
+            for (model, chosen), why in zip(jobs, found):
+                done += 1
+                if why:
+                    failed += 1
+                    print(f'FAIL {model} {" ".join(chosen.values())}: {why}')
+    print(f'{done - failed} passed, {failed} failed, 0 skipped')
+    return failed != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
