@@ -155,3 +155,13 @@ $ printf '{"update_ops": {"com.acme::Step": {"param": 3, "grad": 1, "states": [2
 > params   1 with a gradient, 0 frozen; gradients 8 bytes
 >      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Step)  states m
 > nodes    2 forward, 2 backward, 2 update, 0 other
+# Control edges are metadata in ONNX; names that are none are left out, a cycle is refused.
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a\n  %%b = Exp(%%x) @"b,1"\n  %%y = Neg(%%x) after %%b comm_order after %%a\n}\n' >edges.tir; tailor opt -O0 edges.tir -o edges.onnx && tailor opt -O0 edges.onnx | grep Neg
+>   %y = Neg(%x) : f32[2] after %a after %b comm_order
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a meta "tailor.ctrl_in" "zz"\n  %%y = Exp(%%a) @b\n}\n' >lost.tir; tailor opt -O0 lost.tir -o lost.onnx && tailor opt -O0 lost.onnx | grep -c after
+> 0
+! lost.onnx: warning: node a: is to run after 'zz', which is no node of its graph [W-TRN-CTRL]
+? 1
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a meta "tailor.ctrl_in" "b"\n  %%y = Exp(%%a) @b\n}\n' >cycle.tir; tailor opt -O0 cycle.tir -o cycle.onnx && tailor opt -O0 cycle.onnx
+! cycle.onnx: error: nodes depend on each other in a cycle: a -> b -> a
+? 2
