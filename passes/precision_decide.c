@@ -246,7 +246,8 @@ static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
     keep_dtypes(w, w->op.view ? TL_BY_VIEW : w->op.sensitive ? TL_BY_SENSITIVE : TL_BY_HOST);
     return TL_OK;
   }
-  if (w->d->config->infeasible == TL_INFEASIBLE_ERROR)
+  bool asked = strcmp(code, "P0202") == 0; /* for dtypes that the op does not have */
+  if (asked || w->d->config->infeasible == TL_INFEASIBLE_ERROR)
     tl_precision_report(w, n, s, code);
   else
     tl_precision_warn_kept(w, n, s, code);
