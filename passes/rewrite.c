@@ -285,7 +285,8 @@ static int by_id(const void *a, const void *b) {
  * are read off their marks, a few are sorted. */
 static void sort_changed(engine *e, tl_u32_vec *nodes) {
   if (nodes->n < e->n_marks / 64) {
-    qsort(nodes->at, nodes->n, sizeof *nodes->at, by_id);
+    if (nodes->n) /* an empty list may have no memory */
+      qsort(nodes->at, nodes->n, sizeof *nodes->at, by_id);
     return;
   }
   uint32_t found = 0;

@@ -237,7 +237,7 @@ static void copy_states(replicating *x) {
       if (!tl_state_vec_push(&x->m->states, s))
         x->k.no_memory = true;
     }
-  if (tl_maker_failed(&x->k))
+  if (tl_maker_failed(&x->k) || !n)
     return;
   memmove(x->m->states.at, x->m->states.at + n, (size_t)n * x->n * sizeof *x->m->states.at);
   x->m->states.n = n * x->n;
