@@ -170,7 +170,9 @@ void tl_ls_branch(tl_guarding *g) {
   tl_graph_id other = then ? make_else(&b) : TL_NO_GRAPH;
   tl_value_id first = make_if(&b, then, other);
   for (uint32_t i = 0; first && i < g->all.n; i++)
-    tl_ls_take_over(x, g->all.at[i].output, first + i);
-  if (first)
+    tl_ls_take_over(g, g->all.at[i].output, first + i);
+  if (first) {
+    tl_ls_put_in_place(g);
     erase_moved(&b);
+  }
 }

@@ -66,24 +66,34 @@ static void collect(tl_guarding *g) {
 
 /* ---- putting in place ------------------------------------------------------------------------ */
 
-void tl_ls_take_over(tl_loss_scaling *x, tl_value_id candidate, tl_value_id made) {
-  tl_module *m = x->m;
-  const tl_node *ret = tl_node_get(m, tl_module_main(m)->ret);
-  tl_symbol name = tl_value_get(m, candidate)->name;
-  for (uint32_t i = 0; i < ret->n_operands; i++)
-    if (tl_operand(m, tl_module_main(m)->ret, i) == candidate)
-      tl_node_set_operand(m, tl_module_main(m)->ret, i, made);
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (m->states.at[i].output == candidate)
-      m->states.at[i].output = made;
+void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made) {
+  tl_loss_scaling *x = g->x;
+  tl_symbol name = tl_value_get(x->m, candidate)->name;
   tl_maker k = x->k;
   k.base = name;
   tl_symbol other = tl_maker_name(&k, TL_SV("candidate"));
+  g->made[candidate] = made;
   x->k.no_memory = x->k.no_memory || other == TL_NO_SYMBOL;
   if (other != TL_NO_SYMBOL) {
-    tl_value_set_name(m, candidate, other);
-    tl_value_set_name(m, made, name);
+    tl_value_set_name(x->m, candidate, other);
+    tl_value_set_name(x->m, made, name);
   }
+}
+
+static tl_value_id successor(const tl_guarding *g, tl_value_id v) {
+  return v < g->n_values && g->made[v] ? g->made[v] : v;
+}
+
+void tl_ls_put_in_place(tl_guarding *g) {
+  tl_module *m = g->x->m;
+  tl_node_id ret = tl_module_main(m)->ret;
+  for (uint32_t i = 0; i < tl_node_get(m, ret)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, ret, i);
+    if (successor(g, v) != v)
+      tl_node_set_operand(m, ret, i, successor(g, v));
+  }
+  for (uint32_t i = 0; i < m->states.n; i++)
+    m->states.at[i].output = successor(g, m->states.at[i].output);
 }
 
 static void choose(tl_guarding *g) {
@@ -95,8 +105,9 @@ static void choose(tl_guarding *g) {
     tl_value_id made = tl_ls_make(&k, TL_OP_Where, x->finite, s->output, s->input);
     tl_ls_adopt(x, &k);
     if (made)
-      tl_ls_take_over(x, s->output, made);
+      tl_ls_take_over(g, s->output, made);
   }
+  tl_ls_put_in_place(g);
 }
 
 /* ---- optimizers of ONNX Runtime -------------------------------------------------------------- */
@@ -185,8 +196,10 @@ tl_status tl_ls_guard_updates(tl_loss_scaling *x) {
   uint32_t nodes = tl_module_node_end(x->m);
   g.of_forward = tl_arena_calloc(x->p->scratch, nodes, 1);
   g.signalled = tl_arena_calloc(x->p->scratch, nodes, sizeof *g.signalled);
-  g.taken = tl_arena_calloc(x->p->scratch, tl_module_value_end(x->m), sizeof *g.taken);
-  x->k.no_memory = x->k.no_memory || !g.of_forward || !g.signalled || !g.taken;
+  g.n_values = tl_module_value_end(x->m);
+  g.taken = tl_arena_calloc(x->p->scratch, g.n_values, sizeof *g.taken);
+  g.made = tl_arena_calloc(x->p->scratch, g.n_values, sizeof *g.made);
+  x->k.no_memory = x->k.no_memory || !g.of_forward || !g.signalled || !g.taken || !g.made;
   TL_TRY(tl_maker_status(&x->k));
   tl_status status = guard(&g);
   tl_guarded_vec_release(&g.all);

@@ -18,11 +18,15 @@ typedef struct tl_guarding {
   tl_guarded_vec all;  /* owned */
   uint8_t *of_forward; /* by node id: depends on forward or backward, and on no gradient */
   bool *signalled;     /* by node id: an update that is told to skip */
-  bool *taken;         /* by value id: output of a state that is listed */
+  bool *taken;         /* [n_values] by value id: output of a state that is listed */
+  tl_value_id *made;   /* [n_values] by value id: what takes over from it */
+  uint32_t n_values;
 } tl_guarding;
 
-/* `made` leaves the graph where the candidate did, under its name. */
-void tl_ls_take_over(tl_loss_scaling *x, tl_value_id candidate, tl_value_id made);
+/* `made` has the candidate's name, and is to leave the graph where it does. */
+void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made);
+/* What took over leaves the graph: outputs and states. O(outputs + states). */
+void tl_ls_put_in_place(tl_guarding *g);
 
 /* One If around the updates. Failures are those of the maker. O(nodes). */
 void tl_ls_branch(tl_guarding *g);
