@@ -78,6 +78,13 @@ typedef struct tl_engine_capacity {
   uint32_t degree;
 } tl_engine_capacity;
 
+/* What was measured of a model: its gradients in the order in which they are ready. */
+typedef struct tl_measured_gradients {
+  const double *ready;  /* [n] us since the step started, not descending */
+  const int64_t *bytes; /* [n] */
+  uint32_t n;
+} tl_measured_gradients;
+
 /* Sizes of the arrays below: most entries that GE takes. */
 enum { TL_TRAIN_MAX_SPLITS = 8, TL_TRAIN_MAX_ENGINES = 8 };
 
@@ -108,6 +115,7 @@ typedef struct tl_train_config {
   int64_t bucket_indices[TL_TRAIN_MAX_SPLITS];
   uint32_t n_bucket_indices;
   const char *bucket_library; /* file; NULL: none */
+  const tl_measured_gradients *measured; /* of this model, from the file; NULL: none */
   int64_t bucket_first;       /* bytes */
   int64_t bucket_cap;         /* bytes; 0: the strategy's own, 25 MiB or 30 MiB */
   uint32_t bucket_members;    /* most of a bucket of COMBINE */

@@ -2,10 +2,12 @@
 /* Input models: ONNX and textual IR. */
 #include "tools/input.h"
 
+#include "frontend/config/bucket_library.h"
 #include "frontend/config/train_spec.h"
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
+#include "support/hash.h"
 
 /* A binary ONNX model starts with the tag of a small integer field, text with a letter, a blank or
  * a comment. */
@@ -79,10 +81,23 @@ static tl_status load(tl_cli *cli, const char *path, tl_module **out) {
   return tl_onnx_load(&cli->diag, path, &o, out);
 }
 
+/* What was measured of a model is found by the hash of its file. */
+static tl_status read_measured(tl_cli *cli, const char *path) {
+  char hash[65] = "";
+  if (cli->settings.train.buckets == TL_BUCKETS_LIBRARY && strcmp(path, "-") != 0) {
+    tl_file *f;
+    TL_TRY(tl_file_open(&cli->diag, path, TL_FILE_MAP, &f));
+    tl_sha256_hex(f->data, (size_t)f->size, hash);
+    tl_file_close(f);
+  }
+  return tl_bucket_library_read(&cli->settings, &cli->diag, hash);
+}
+
 /* Declarations of a training step count where one is asked for. */
-static tl_status read_declarations(tl_cli *cli, tl_module *m) {
+static tl_status read_declarations(tl_cli *cli, const char *path, tl_module *m) {
   if (!cli->settings.train.train && !tl_cli_has(cli, TL_OPTION_TRAIN))
     return TL_OK;
+  TL_TRY(read_measured(cli, path));
   return tl_train_spec_read(&cli->settings, &cli->diag, m);
 }
 
@@ -98,7 +113,7 @@ tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
   TL_TRY(load(cli, path, out));
   tl_status status = take_model(cli, *out);
   if (status == TL_OK)
-    status = read_declarations(cli, *out);
+    status = read_declarations(cli, path, *out);
   if (status == TL_OK)
     return TL_OK;
   tl_module_destroy(*out);

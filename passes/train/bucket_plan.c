@@ -174,6 +174,7 @@ typedef struct run {
   int64_t *bytes;  /* [n] bare */
   int64_t *padded; /* as the strategies of GE count, if asked */
   double *ready;
+  double backward; /* end of forward and backward work */
   uint32_t *ends;
 } run;
 
@@ -214,11 +215,11 @@ static tl_status take_better(const planner *x, const run *r, const tl_bucket_pla
     return no_memory(x->m);
   for (uint32_t i = 0; i < r->n; i++)
     work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
-  double best = tl_buckets_step(plan, work, x->backward, r->ends, *m);
+  double best = tl_buckets_step(plan, work, r->backward, r->ends, *m);
   for (uint32_t i = 0; i < 3 + 2 * N_PARTS; i++) {
     int64_t cap = i < 3 ? caps[i] : all / parts[(i - 3) / 2] + 1;
     uint32_t n = cut_by(r, cap, i < 3 ? i == 1 : i % 2, ends);
-    double step = tl_buckets_step(plan, work, x->backward, ends, n);
+    double step = tl_buckets_step(plan, work, r->backward, ends, n);
     if (step >= best * (1 - 1e-9))
       continue;
     best = step;
@@ -256,6 +257,31 @@ static uint32_t cut_all(const run *r) {
   return r->n;
 }
 
+static uint32_t cut_default(const planner *x, const run *r) {
+  return tl_buckets_default(r->padded, r->n, x->c->bucket_compat_ge, r->ends);
+}
+
+/* One bucket is no answer: nothing would overlap. */
+static tl_status cut_measured(const planner *x, const run *r, uint32_t *m) {
+  const tl_measured_gradients *g = x->c->measured;
+  run of_device = *r;
+  *m = 1;
+  if (g && g->n == r->n) {
+    memcpy(of_device.bytes, g->bytes, r->n * sizeof *g->bytes);
+    memcpy(of_device.ready, g->ready, r->n * sizeof *g->ready);
+    of_device.backward = g->ready[g->n - 1];
+    TL_TRY(cut_auto(x, &of_device, m));
+  } else if (g) {
+    tl_warn_code(x->m->diag, "W-BKT-LIB", TL_AT_FILE(x->c->bucket_library),
+                 "%u gradients were measured, and %u are reduced: buckets as with "
+                 "bucket_strategy=default",
+                 g->n, r->n);
+  }
+  if (*m == 1)
+    *m = cut_default(x, r);
+  return TL_OK;
+}
+
 static tl_status cut(const planner *x, const run *r, tl_bucket_strategy how, uint32_t *m) {
   const tl_train_config *c = x->c;
   tl_diag *d = x->m->diag;
@@ -280,10 +306,8 @@ static tl_status cut(const planner *x, const run *r, tl_bucket_strategy how, uin
                             c->bucket_members, r->ends);
     return TL_OK;
   case TL_BUCKETS_AUTO: return cut_auto(x, r, m);
-  case TL_BUCKETS_LIBRARY:
-    return tl_fail_code(d, TL_UNSUPPORTED, "E-BKT-LIB", TL_AT_FILE(c->bucket_library),
-                        "libraries of measured gradients are not in this version");
-  default: *m = tl_buckets_default(r->padded, r->n, c->bucket_compat_ge, r->ends); return TL_OK;
+  case TL_BUCKETS_LIBRARY: return cut_measured(x, r, m);
+  default: *m = cut_default(x, r); return TL_OK;
   }
 }
 
@@ -303,6 +327,7 @@ static bool fill_run(const planner *x, run *r) {
   r->ends = tl_arena_calloc(a, r->n, sizeof *r->ends);
   if (!r->bytes || !r->padded || !r->ready || !r->ends)
     return false;
+  r->backward = x->backward;
   for (uint32_t i = 0; i < r->n; i++) {
     r->bytes[i] = (int64_t)r->at[i].bytes;
     r->padded[i] = x->c->bucket_pad ? tl_bucket_padded(r->bytes[i]) : r->bytes[i];

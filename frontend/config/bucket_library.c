@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading libraries of measured gradients (bucket_library.h). */
+#include "frontend/config/bucket_library.h"
+
+#include "frontend/config/config_file.h"
+#include "frontend/config/json.h"
+
+enum { LIBRARY_BYTES = 64 << 20, NS_PER_US = 1000 };
+
+typedef struct library {
+  tl_settings *s;
+  tl_diag *d;
+  const char *path;
+  const char *hash;
+  tl_json json;
+  bool found;
+} library;
+
+static tl_status no_memory(const library *x) {
+  return tl_fail(x->d, TL_NO_MEMORY, TL_AT_FILE(x->path), "out of memory");
+}
+
+static tl_status refuse_at(const library *x, tl_place place, const char *what) {
+  tl_location where = {.file = x->path, .line = place.line, .column = place.column};
+  return tl_fail_code(x->d, TL_INVALID_ARGUMENT, "E-BKT-LIB", where, "%s", what);
+}
+
+static tl_status refuse(const library *x, const cJSON *item, const char *what) {
+  return refuse_at(x, tl_json_place(&x->json, item), what);
+}
+
+static bool is_amount(const cJSON *item) {
+  const double most = 9007199254740992.0; /* 2^53: a whole number in a double beyond doubt */
+  return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= most;
+}
+
+static tl_status check_times(const library *x, const cJSON *list) {
+  double last = 0;
+  for (const cJSON *e = list->child; e; e = e->next) {
+    if (!is_amount(e))
+      return refuse(x, e, "a time of gradientTime is no number of nanoseconds");
+    if (e->valuedouble < last)
+      return refuse(x, e, "a time of gradientTime lies before the one in front of it");
+    last = e->valuedouble;
+  }
+  return TL_OK;
+}
+
+static tl_status check_sizes(const library *x, const cJSON *list) {
+  for (const cJSON *e = list->child; e; e = e->next)
+    if (!is_amount(e) || e->valuedouble != (double)(int64_t)e->valuedouble)
+      return refuse(x, e, "a size of gradientSize is no number of bytes");
+  return TL_OK;
+}
+
+static tl_status take(library *x, const cJSON *times, const cJSON *sizes) {
+  uint32_t n = (uint32_t)cJSON_GetArraySize(sizes);
+  tl_arena *a = &x->s->arena;
+  tl_measured_gradients *found = tl_arena_calloc(a, 1, sizeof *found);
+  double *ready = tl_arena_calloc(a, (size_t)n + 1, sizeof *ready);
+  int64_t *bytes = tl_arena_calloc(a, (size_t)n + 1, sizeof *bytes);
+  if (!found || !ready || !bytes)
+    return no_memory(x);
+  const cJSON *time = times->child;
+  double start = time->valuedouble;
+  if ((uint32_t)cJSON_GetArraySize(times) > n)
+    time = time->next;
+  uint32_t i = 0;
+  for (const cJSON *size = sizes->child; size; size = size->next, time = time->next, i++) {
+    ready[i] = (time->valuedouble - start) / NS_PER_US;
+    bytes[i] = (int64_t)size->valuedouble;
+  }
+  *found = (tl_measured_gradients){.ready = ready, .bytes = bytes, .n = n};
+  x->s->train.measured = found;
+  x->found = true;
+  return TL_OK;
+}
+
+static tl_status read_entry(library *x, const cJSON *item) {
+  const cJSON *hash = cJSON_GetObjectItemCaseSensitive(item, "modelhash");
+  const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, "modelvalue");
+  if (!cJSON_IsObject(item) || !cJSON_IsString(hash) || !cJSON_IsObject(value))
+    return refuse(x, item, "an entry is no object with a text modelhash and an object modelvalue");
+  const cJSON *times = cJSON_GetObjectItemCaseSensitive(value, "gradientTime");
+  const cJSON *sizes = cJSON_GetObjectItemCaseSensitive(value, "gradientSize");
+  if (!cJSON_IsArray(times) || !cJSON_IsArray(sizes))
+    return refuse(x, value, "modelvalue needs the lists gradientTime and gradientSize");
+  int n = cJSON_GetArraySize(sizes);
+  int n_times = cJSON_GetArraySize(times);
+  if (n == 0 || (n_times != n && n_times != n + 1))
+    return refuse(x, value,
+                  "gradientTime has neither as many entries as gradientSize nor one more, "
+                  "the start of the step");
+  TL_TRY(check_times(x, times));
+  TL_TRY(check_sizes(x, sizes));
+  if (strcmp(hash->valuestring, x->hash) != 0)
+    return TL_OK;
+  return x->found ? refuse(x, item, "a second entry of this model") : take(x, times, sizes);
+}
+
+static tl_status read_entries(library *x) {
+  if (!cJSON_IsArray(x->json.root))
+    return refuse(x, x->json.root, "the file is no list of entries");
+  for (const cJSON *e = x->json.root->child; e; e = e->next)
+    TL_TRY(read_entry(x, e));
+  if (!x->found)
+    tl_warn_code(x->d, "W-BKT-LIB", TL_AT_FILE(x->path),
+                 "no entry with modelhash %s: buckets as with bucket_strategy=default\v"
+                 "it is the SHA-256 of the model's file, which standard input is not",
+                 x->hash[0] ? x->hash : "''");
+  return TL_OK;
+}
+
+static tl_status read_text(library *x, tl_sv text) {
+  tl_json_error error;
+  tl_status status = tl_json_parse_commented(tl_config_without_mark(text), &x->json, &error);
+  if (status == TL_NO_MEMORY)
+    return no_memory(x);
+  if (status != TL_OK)
+    return refuse_at(x, error.place, error.problem);
+  status = read_entries(x);
+  tl_json_release(&x->json);
+  return status;
+}
+
+tl_status tl_bucket_library_read(tl_settings *s, tl_diag *d, const char *hash) {
+  static const tl_config_kind kind = {
+      .what = "library of gradients", .missing = "E-BKT-LIB", .unreadable = "E-BKT-LIB"};
+  library x = {.s = s, .d = d, .path = s->train.bucket_library, .hash = hash};
+  tl_location option = tl_at_option(s, TL_OPTION_BUCKET_LIBRARY);
+  tl_file *f;
+  s->train.measured = NULL;
+  if (s->train.buckets != TL_BUCKETS_LIBRARY)
+    return TL_OK;
+  TL_TRY(tl_config_open_within(d, option, x.path, &kind, LIBRARY_BYTES, &f));
+  tl_status status = read_text(&x, (tl_sv){(const char *)f->data, (size_t)f->size});
+  tl_file_close(f);
+  return status;
+}
