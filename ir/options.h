@@ -50,6 +50,12 @@ typedef struct tl_rule_file {
 } tl_rule_file;
 
 /* How far results of a rewritten model may be from those of the original. */
+typedef enum tl_target {
+  TL_TARGET_NPU,  /* fusions that the chip has ops for */
+  TL_TARGET_ONNX, /* fusions whose ops an ONNX runtime has, or gets as functions */
+  TL_TARGET_NONE  /* no fusions */
+} tl_target;
+
 typedef enum tl_numerics {
   TL_NUMERICS_EXACT,         /* the same bits */
   TL_NUMERICS_REASSOCIATING, /* the same function, rounded elsewhere */
@@ -81,6 +87,7 @@ typedef struct tl_options {
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */
   const tl_rule_file *rule_files; /* in the order given: later ones override */
   uint32_t n_rule_files;
+  tl_target target;                     /* what fusions are for */
   tl_numerics numerics;                 /* rules of a looser class are off */
   const tl_precision_config *precision; /* NULL: the model's own dtypes */
   const tl_impl_config *impl_modes;     /* NULL: kernels as the device compiler chooses */

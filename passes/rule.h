@@ -169,6 +169,7 @@ typedef struct tl_rule {
   uint8_t n_steps;
   uint8_t depth;    /* longest path from the root to a pattern node */
   const char *off; /* why it is switched off: a static string; NULL: it is on */
+  bool unsupported; /* it is off since what it makes has no op where the model goes */
   bool custom;     /* of a --rules file */
   tl_rule_value values[TL_RULE_VALUES];
   tl_symbol names[TL_RULE_NAMES];
@@ -211,6 +212,8 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
  * rules the priorities that switches ask for (rule_switch.c). */
 tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* Switches off graph rules that make ops which options->target lacks (rule_target.c). */
+tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Finds a rule by name; NULL when there is none. */
 tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 

@@ -125,8 +125,8 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
                   "the pattern fits, but the node has an NPU form of its own");
     return true;
   }
-  tl_match_note(x, TL_MISS_BUILT, "SWITCH_OFF", "the pattern fits, but the rule is off: %s",
-                rule->off);
+  tl_match_note(x, TL_MISS_BUILT, rule->unsupported ? "UNSUPPORTED" : "SWITCH_OFF",
+                "the pattern fits, but the rule is off: %s", rule->off);
   return true;
 }
 

@@ -46,6 +46,7 @@ tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) {
   if (!order || !rules)
     return tl_fail(s->m->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   switch_off(s, options);
+  TL_TRY(tl_rules_fit_target(s, options));
   uint32_t n = list_rules(s, order, rules);
   tl_fusion_sort(options->fusion, TL_FUSION_GRAPH, order, n);
   for (uint32_t i = 0; i < n; i++)

@@ -314,6 +314,10 @@ static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
   s->options.numerics = numerics[0] == 'e'   ? TL_NUMERICS_EXACT
                         : numerics[0] == 'r' ? TL_NUMERICS_REASSOCIATING
                                              : TL_NUMERICS_APPROXIMATE;
+  const char *target = tl_settings_get(s, TL_OPTION_TARGET);
+  s->options.target = strcmp(target, "onnx") == 0   ? TL_TARGET_ONNX
+                      : strcmp(target, "none") == 0 ? TL_TARGET_NONE
+                                                    : TL_TARGET_NPU;
   if (list && strcmp(list, "list") != 0)
     paths = strncmp(list, "list\n", 5) == 0 ? list + 5 : list;
   return paths ? tl_read_rule_files(d, &s->arena, tl_sv_from(paths), &s->options) : TL_OK;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which fusions make sense where the model goes (--target): an op that the chip lacks would only be
+ * taken apart again, and an op of the NPU says nothing to an ONNX runtime. */
+#include "ir/op_info.h"
+#include "ir/ops_gen.h"
+#include "passes/npu_expr.h"
+#include "passes/rule.h"
+
+typedef struct fitting {
+  tl_ruleset *s;
+  const tl_options *options;
+  tl_npu_forms forms;
+} fitting;
+
+/* Has the chip an op for what a tl:: op means? Ops of ONNX are there before any fusion. */
+static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
+  const tl_npu_form *form;
+  *has = true;
+  if (op >= tl_n_op_rows || tl_op_row(op)->domain_symbol != TL_SYM_tl)
+    return TL_OK;
+  TL_TRY(tl_npu_forms_get(&f->forms, op, &form));
+  *has = false;
+  for (int i = 0; form && !*has && i < tl_op_row(op)->n_npu; i++)
+    *has = form[i].npu && form[i].row->kind != TL_LOWER_EXPAND &&
+           tl_npu_may_hold_on(form[i].guard, tl_options_chip(f->options)->table) &&
+           tl_op_info_find(tl_options_op_info(f->options), tl_sv_from(form[i].row->npu_type)).row;
+  return TL_OK;
+}
+
+/* ONNX's own ops are everywhere; those of ours become functions. Rules of users may make any op. */
+static bool onnx_has(const tl_ruleset *s, tl_op_id op) {
+  tl_symbol domain = tl_op_domain_symbol(s->m, op);
+  return domain != TL_SYM_npu && domain != TL_SYM_com_microsoft;
+}
+
+static tl_status fit(fitting *f, tl_rule *r) {
+  for (uint8_t i = 0; i < r->n_build && !r->off; i++) {
+    const tl_pattern_node *made = &r->build[i];
+    bool has = true;
+    if (made->forward || made->like != TL_RULE_NODES)
+      continue;
+    if (f->options->target == TL_TARGET_ONNX)
+      has = onnx_has(f->s, made->ops[0]);
+    else
+      TL_TRY(chip_has(f, made->ops[0], &has));
+    r->unsupported = !has;
+    if (!has)
+      r->off = f->options->target == TL_TARGET_ONNX ? "--target=onnx: ONNX has no op for it"
+                                                    : "the chip of --soc-version has no op for it";
+  }
+  return TL_OK;
+}
+
+tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
+  fitting f = {.s = s, .options = options};
+  TL_TRY(tl_npu_forms_init(&f.forms, s->m, &s->arena));
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule *r = s->rules.at[i];
+    if (r->kind != TL_RULE_GRAPH || r->off)
+      continue;
+    if (options->target == TL_TARGET_NONE)
+      r->off = "--target=none";
+    else if (!r->custom)
+      TL_TRY(fit(&f, r));
+  }
+  return TL_OK;
+}
