@@ -147,6 +147,22 @@ static tl_status track_part(tl_infer *x, uint32_t i, tl_dim from, tl_dim n) {
   return tl_infer_set_elems(x, i, p.at + from, (uint32_t)n);
 }
 
+/* One half of an axis. */
+tl_status tl_infer_half(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  uint32_t axis;
+  int rank = tl_infer_rank(x, 0);
+  if (rank < 0)
+    return tl_infer_set(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, -1), rank, &axis));
+  memcpy(dims, tl_infer_dims(x, 0), (size_t)rank * sizeof *dims);
+  if (dims[axis] >= 0 && dims[axis] % 2)
+    return tl_infer_fail(x, "axis %u has %lld elements, which cannot be halved", axis,
+                         (long long)dims[axis]);
+  dims[axis] = dims[axis] >= 0 ? dims[axis] / 2 : TL_DIM_UNKNOWN;
+  return tl_infer_set(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}
+
 tl_status tl_infer_split(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   uint32_t axis;

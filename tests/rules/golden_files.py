@@ -25,7 +25,8 @@ def main():
     for name, (rule, cases) in files.items():
         folder = os.path.join(rulefile.ROOT, 'tests', 'golden', 'rules', rule.family)
         os.makedirs(folder, exist_ok=True)
-        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}\n'
+        loose = ' --numerics=approximate' if rule.numerics == 'approximate' else ''
+        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}\n'
                 f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
         texts = [rulecases.text_of(c).partition('\n')[2] for c in cases]
         with open(os.path.join(folder, name + '.tir'), 'w', encoding='utf-8') as f:
