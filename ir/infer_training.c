@@ -54,6 +54,17 @@ tl_status tl_infer_optimizer(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
+/* Values of xs, then of zs -> what y changes with each of xs. */
+tl_status tl_infer_gradient(tl_infer *x, uint32_t node) {
+  uint32_t n_results = tl_infer_n_results(x);
+  (void)node;
+  if (n_results > tl_infer_n_operands(x))
+    return tl_infer_fail(x, "%u operands do not fit %u results", tl_infer_n_operands(x), n_results);
+  for (uint32_t i = 0; i < n_results; i++)
+    TL_TRY(tl_infer_put_same(x, i, i));
+  return TL_OK;
+}
+
 /* The overflow flags of a chip: 8 floats, all zero while none is up. */
 tl_status tl_infer_float_status(tl_infer *x, uint32_t node) {
   const tl_dim flags = 8;

@@ -325,6 +325,10 @@ class Tests:
         """training steps to AIR in every combination of modes, independently checked"""
         return counted([PYTHON, 'tests/train/air.py', '--tailor', self.tool('gcc')])
 
+    def training_info(self):
+        """training steps of training_info"""
+        return counted([PYTHON, 'tests/train/training_info.py', '--tailor', self.tool('asan')])
+
     def tail_random(self):
         """tails of random training steps"""
         return counted([PYTHON, 'tests/train/tail_random.py', '--tailor', self.tool('gcc')])
@@ -348,12 +352,13 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
-         'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs', 'precision',
-         'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config', 'oom',
-         'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
-         'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
-         'precision_peers', 'step_files', 'train_air', 'tail_random', 'train_steps', 'train_random',
-         'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
+         'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs',
+         'precision', 'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config',
+         'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus',
+         'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
+         'precision_peers', 'step_files', 'train_air', 'training_info', 'tail_random',
+         'train_steps', 'train_random', 'loop_steps', 'variants', 'determinism', 'emulation',
+         'fuzz']
 
 
 def run_kind(tests, kind):

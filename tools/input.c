@@ -42,6 +42,11 @@ static tl_status load_opened(tl_cli *cli, const char *path, tl_file *f, bool *pa
   return TL_OK;
 }
 
+/* Is a training step asked for? */
+static bool trains(const tl_cli *cli) {
+  return cli->settings.train.train || tl_cli_has(cli, TL_OPTION_TRAIN);
+}
+
 static tl_status load_stdin(tl_cli *cli, const tl_onnx_load_options *o, tl_module **out) {
   tl_file *f;
   bool parsed;
@@ -68,6 +73,7 @@ static tl_status load(tl_cli *cli, const char *path, tl_module **out) {
   tl_onnx_load_options o = {
       .mode = tl_cli_has(cli, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP,
       .options = &cli->settings.options,
+      .training = trains(cli),
   };
   if (strcmp(path, "-") == 0)
     return load_stdin(cli, &o, out);
@@ -95,7 +101,7 @@ static tl_status read_measured(tl_cli *cli, const char *path) {
 
 /* Declarations of a training step count where one is asked for. */
 static tl_status read_declarations(tl_cli *cli, const char *path, tl_module *m) {
-  if (!cli->settings.train.train && !tl_cli_has(cli, TL_OPTION_TRAIN))
+  if (!trains(cli))
     return TL_OK;
   TL_TRY(read_measured(cli, path));
   return tl_train_spec_read(&cli->settings, &cli->diag, m);

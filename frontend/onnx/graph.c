@@ -9,6 +9,7 @@ enum { NODE = 1, NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO 
 typedef struct graph_wire {
   tl_proto body;
   tl_proto nodes; /* from the first node to the end of the last; other fields may lie between */
+  tl_proto more;  /* the same of the algorithm that runs behind them, p == NULL: none */
   tl_sv name;
   tl_graph_id id;
   uint32_t first_part; /* on x->parts */
@@ -17,19 +18,20 @@ typedef struct graph_wire {
   bool has_notes;
 } graph_wire;
 
-static tl_status scan(tl_onnx *x, graph_wire *g) {
-  tl_proto w = g->body;
+static tl_status scan_body(tl_onnx *x, graph_wire *g, tl_proto w, tl_proto *nodes) {
   tl_field f;
   tl_step step;
-  g->first_part = x->parts.n;
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     switch (tl_field_tag(&f)) {
     case TL_TAG(NODE, TL_WIRE_BYTES):
-      if (!g->nodes.p)
-        g->nodes.p = f.start;
-      g->nodes.end = w.p;
+      if (!nodes->p)
+        nodes->p = f.start;
+      nodes->end = w.p;
       break;
-    case TL_TAG(NAME, TL_WIRE_BYTES): g->name = tl_proto_sv(f.body); break;
+    case TL_TAG(NAME, TL_WIRE_BYTES):
+      if (nodes == &g->nodes)
+        g->name = tl_proto_sv(f.body);
+      break;
     case TL_TAG(INITIALIZER, TL_WIRE_BYTES):
     case TL_TAG(INPUT, TL_WIRE_BYTES):
     case TL_TAG(OUTPUT, TL_WIRE_BYTES):
@@ -41,8 +43,16 @@ static tl_status scan(tl_onnx *x, graph_wire *g) {
     default: g->has_notes = true; break;
     }
   }
-  g->n_parts = x->parts.n - g->first_part;
   return step == TL_STEP_BAD ? tl_onnx_malformed(x, w.p, "GraphProto") : TL_OK;
+}
+
+static tl_status scan(tl_onnx *x, graph_wire *g) {
+  g->first_part = x->parts.n;
+  TL_TRY(scan_body(x, g, g->body, &g->nodes));
+  if (g->root && x->algorithm.p)
+    TL_TRY(scan_body(x, g, x->algorithm, &g->more));
+  g->n_parts = x->parts.n - g->first_part;
+  return TL_OK;
 }
 
 static bool is_initializer(const tl_part *p) {
@@ -122,14 +132,12 @@ static tl_status default_of(tl_onnx *x, const graph_wire *g, uint32_t initialize
 
 /* An input that an initializer defines, too, is a constant before IR version 4 and has a default
  * from then on. Inputs of bodies are bound by position, so they always stay. */
-static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
-  tl_value_wire info;
+static tl_status add_described(tl_onnx *x, const graph_wire *g, const tl_value_wire *info) {
   tl_tensor_id tensor = TL_NO_TENSOR;
-  TL_TRY(tl_onnx_value_info(x, body, &info));
-  tl_location where = tl_onnx_at_value(x, info.name);
-  if (info.name.n == 0)
+  tl_location where = tl_onnx_at_value(x, info->name);
+  if (info->name.n == 0)
     return tl_fail(x->d, TL_INVALID_MODEL, where, "a graph input has no name");
-  tl_symbol key = tl_onnx_key(x, info.name);
+  tl_symbol key = tl_onnx_key(x, info->name);
   if (key == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   uint32_t initializer = tl_onnx_slot(&x->mark, key);
@@ -143,7 +151,7 @@ static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
   if (!v)
     return TL_NO_MEMORY;
   TL_TRY(tl_onnx_define(x, g->id, key, v, where));
-  TL_TRY(tl_onnx_describe_value(x, v, &info));
+  TL_TRY(tl_onnx_describe_value(x, v, info));
   if (!tensor)
     return TL_OK;
   const tl_tensor *t = tl_tensor_get(x->m, tensor);
@@ -156,11 +164,32 @@ static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
   return TL_OK;
 }
 
+static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
+  tl_value_wire info;
+  TL_TRY(tl_onnx_value_info(x, body, &info));
+  return add_described(x, g, &info);
+}
+
+/* An initializer that training_info binds is an input, too; before, it may have become one. */
+static tl_status add_state(tl_onnx *x, const graph_wire *g, tl_symbol key) {
+  tl_value_wire info = {.name = tl_sym(x->m, tl_onnx_display(x, key))};
+  tl_value_id v = tl_onnx_lookup(x, key);
+  if (tl_onnx_slot(&x->mark, key))
+    return add_described(x, g, &info);
+  if (v && tl_value_get(x->m, v)->tensor)
+    return TL_OK;
+  return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+                 "training_info binds '%.*s', which is no initializer",
+                 TL_SV_ARG(tl_sv_shown(info.name)));
+}
+
 static tl_status add_inputs(tl_onnx *x, const graph_wire *g) {
   TL_TRY(mark_initializers(x, g));
   for (uint32_t i = 0; i < g->n_parts; i++)
     if (x->parts.at[g->first_part + i].number == INPUT)
       TL_TRY(add_input(x, g, x->parts.at[g->first_part + i].body));
+  for (uint32_t i = 0; g->root && i < x->bindings.n; i += 2)
+    TL_TRY(add_state(x, g, x->bindings.at[i]));
   for (uint32_t i = 0; i < g->n_parts; i++) {
     tl_part p = x->parts.at[g->first_part + i];
     if (is_initializer(&p))
@@ -170,6 +199,23 @@ static tl_status add_inputs(tl_onnx *x, const graph_wire *g) {
 }
 
 /* ---- outputs and descriptions ---------------------------------------------------------------- */
+
+/* Next values of states are outputs; x->values has those that the file names. */
+static tl_status add_next_values(tl_onnx *x) {
+  tl_u32_vec *is_output = &x->is_output;
+  for (uint32_t i = 0; i < x->values.n; i++)
+    if (x->values.at[i])
+      TL_TRY(tl_onnx_set_slot(is_output, x->values.at[i], 1));
+  for (uint32_t i = 1; i < x->bindings.n; i += 2) {
+    tl_value_id v = tl_onnx_lookup(x, x->bindings.at[i]);
+    if (!v || tl_onnx_slot(is_output, v))
+      continue; /* reported with the states, or there already */
+    TL_TRY(tl_onnx_set_slot(is_output, v, 1));
+    if (!tl_u32_vec_push(&x->values, v))
+      return TL_NO_MEMORY;
+  }
+  return TL_OK;
+}
 
 static tl_status add_outputs(tl_onnx *x, const graph_wire *g) {
   tl_node_id ret = tl_graph_get(x->m, g->id)->ret;
@@ -190,6 +236,8 @@ static tl_status add_outputs(tl_onnx *x, const graph_wire *g) {
         !tl_u32_vec_push(&x->values, v))
       return TL_NO_MEMORY;
   }
+  if (g->root && x->bindings.n)
+    TL_TRY(add_next_values(x));
   if (x->values.n == 0 && g->root)
     return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path), "the graph has no output");
   TL_TRY(tl_graph_set_outputs(x->m, g->id, x->values.at, x->values.n));
@@ -216,8 +264,7 @@ static tl_status describe_values(tl_onnx *x, const graph_wire *g) {
   return TL_OK;
 }
 
-static tl_status add_nodes(tl_onnx *x, const graph_wire *g) {
-  tl_proto w = g->nodes;
+static tl_status add_nodes(tl_onnx *x, const graph_wire *g, tl_proto w) {
   tl_field f;
   while (w.p < w.end && tl_proto_next(&w, &f) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(NODE, TL_WIRE_BYTES))
@@ -234,12 +281,16 @@ static tl_status fill(tl_onnx *x, const graph_wire *g) {
   uint32_t first_pending = x->pending.n;
   bool sort;
   TL_TRY(add_inputs(x, g));
-  TL_TRY(add_nodes(x, g));
+  TL_TRY(add_nodes(x, g, g->nodes));
+  if (g->more.p)
+    TL_TRY(add_nodes(x, g, g->more));
   TL_TRY(add_outputs(x, g));
   TL_TRY(tl_onnx_settle(x, first_pending, &sort));
   if (sort)
     TL_TRY(tl_graph_sort(x->m, g->id));
   TL_TRY(describe_values(x, g));
+  if (g->root)
+    TL_TRY(tl_onnx_states(x));
   if (g->has_notes)
     TL_TRY(tl_onnx_carry_notes(x, g->body, &notes, &tl_graph_get(x->m, g->id)->extra));
   return TL_OK;

@@ -122,6 +122,9 @@ typedef struct tl_onnx {
   uint64_t max_nodes;
   uint64_t dense_bytes; /* made from sparse tensors so far */
   bool has_functions;
+  tl_proto algorithm;   /* graph of training_info, p == NULL: none */
+  tl_u32_vec bindings;  /* of training_info: pairs of keys, initializer and next value */
+  tl_u32_vec is_output; /* value -> 1: of the main graph, where there are bindings */
   tl_arena leaf; /* what protobuf-c decodes; rewound after each leaf */
   /* indexed by symbol */
   tl_u32_vec value_of; /* key -> value in the scopes that are open */
@@ -291,6 +294,11 @@ tl_status tl_onnx_inline(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_fu
  * *frame: the frame to decode it in. */
 tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_proto *out, const tl_frame **frame)
     TL_NODISCARD;
+
+/* training.c: training_info, before the graph is read. */
+tl_status tl_onnx_training(tl_onnx *x) TL_NODISCARD;
+/* Declares what its bindings name as states, while the scope of the main graph is open. */
+tl_status tl_onnx_states(tl_onnx *x) TL_NODISCARD;
 
 /* control.c: control edges that nodes name in their metadata. */
 tl_status tl_onnx_control(tl_onnx *x) TL_NODISCARD;

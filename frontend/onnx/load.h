@@ -18,6 +18,7 @@ typedef struct tl_onnx_load_options {
   tl_file_mode mode;         /* how to read the model and its external data */
   const tl_options *options; /* op renames are applied; NULL: none */
   uint32_t max_nodes;        /* bound on nodes after inlining; 0: TL_ONNX_DEFAULT_MAX_NODES */
+  bool training;             /* the step of training_info, instead of carrying that along */
 } tl_onnx_load_options;
 
 /* Loads a model file. External data is looked up below the folder of `path`. The module owns every

@@ -5,7 +5,7 @@
 #include "frontend/onnx/import.h"
 #include "ir/ops_gen.h"
 
-enum { GRAPH = 7, OPSET = 8, FUNCTION = 25 };
+enum { GRAPH = 7, OPSET = 8, TRAINING_INFO = 20, FUNCTION = 25 };
 
 typedef struct model_wire {
   tl_proto graph; /* p == NULL: none */
@@ -111,6 +111,11 @@ static bool was_inlined(const tl_onnx *x, const tl_field *f) {
   return false;
 }
 
+/* What became part of the graph is not carried along. */
+static bool was_taken(const tl_onnx *x, const tl_field *f) {
+  return was_inlined(x, f) || (f->number == TRAINING_INFO && x->o->training);
+}
+
 /* ---- header ---------------------------------------------------------------------------------- */
 
 tl_status tl_onnx_read_opset(tl_onnx *x, tl_proto w, tl_symbol *domain, int64_t *version) {
@@ -196,15 +201,18 @@ static tl_status check_header(tl_onnx *x, const model_wire *w) {
 /* ---- driver ---------------------------------------------------------------------------------- */
 
 static tl_status read_model(tl_onnx *x, const model_wire *w) {
-  static const tl_note_fields notes = {
-      .known = 0x1be, .doc = 6, .metadata = 14, .drop = was_inlined};
+  static const tl_note_fields notes = {.known = 0x1be, .doc = 6, .metadata = 14, .drop = was_taken};
   tl_frame root = {.opset = tl_module_opset(x->m, 0)};
   tl_graph_id g;
   x->m->source_opset = root.opset;
   x->frame = &root;
   TL_TRY(tl_onnx_index_functions(x));
+  if (x->o->training)
+    TL_TRY(tl_onnx_training(x));
   if (x->has_functions)
     TL_TRY(tl_onnx_check_growth(x, w->graph));
+  if (x->has_functions && x->algorithm.p)
+    TL_TRY(tl_onnx_check_growth(x, x->algorithm));
   TL_TRY(tl_onnx_graph(x, w->graph, TL_NO_NODE, &g));
   TL_TRY(tl_onnx_unhide(x));
   TL_TRY(tl_onnx_lift(x));
@@ -230,10 +238,10 @@ static uint32_t count_nodes(tl_proto model) {
 }
 
 static void release(tl_onnx *x) {
-  tl_u32_vec *const lists[] = {&x->value_of, &x->claim,   &x->display,         &x->mark,
-                               &x->prefixes, &x->ops,     &x->functions_named, &x->inputs,
-                               &x->outputs,  &x->values,  &x->ids,             &x->lift_rows,
-                               &x->numbers};
+  tl_u32_vec *const lists[] = {
+      &x->value_of, &x->claim,           &x->display, &x->mark,     &x->prefixes,
+      &x->ops,      &x->functions_named, &x->inputs,  &x->outputs,  &x->values,
+      &x->ids,      &x->lift_rows,       &x->numbers, &x->bindings, &x->is_output};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     tl_u32_vec_release(lists[i]);
   tl_ahead_vec_release(&x->names);

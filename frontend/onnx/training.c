@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TrainingInfoProto: the step is the model's graph with the nodes of the algorithm behind its own;
+ * a binding makes an initializer a state, an input with a default whose next value is an output
+ * (spec training.md 1.1 and 1.2). */
+#include "frontend/onnx/import.h"
+
+enum { INITIALIZATION = 1, ALGORITHM = 2, UPDATE_BINDING = 4, TRAINING_INFO = 20 };
+
+/* Pushes the keys of both names of a StringStringEntryProto. */
+static tl_status read_binding(tl_onnx *x, tl_proto entry) {
+  tl_field f;
+  tl_step step;
+  tl_sv names[2] = {{"", 0}, {"", 0}};
+  while ((step = tl_proto_next(&entry, &f)) == TL_STEP_FIELD)
+    if (f.type == TL_WIRE_BYTES && (f.number == 1 || f.number == 2))
+      names[f.number - 1] = tl_proto_sv(f.body);
+  if (step == TL_STEP_BAD)
+    return tl_onnx_malformed(x, entry.p, "StringStringEntryProto");
+  if (!names[0].n || !names[1].n)
+    return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+                   "a binding of training_info lacks a name");
+  for (int i = 0; i < 2; i++) {
+    tl_symbol key = tl_onnx_key(x, names[i]);
+    if (key == TL_NO_SYMBOL || !tl_u32_vec_push(&x->bindings, key))
+      return TL_NO_MEMORY;
+  }
+  return TL_OK;
+}
+
+static tl_status read_info(tl_onnx *x, tl_proto info) {
+  tl_field f;
+  tl_step step;
+  bool resets = false;
+  while ((step = tl_proto_next(&info, &f)) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) == TL_TAG(UPDATE_BINDING, TL_WIRE_BYTES))
+      TL_TRY(read_binding(x, f.body));
+    else if (tl_field_tag(&f) == TL_TAG(ALGORITHM, TL_WIRE_BYTES))
+      x->algorithm = f.body;
+    resets |= f.number == INITIALIZATION;
+  }
+  if (step == TL_STEP_BAD)
+    return tl_onnx_malformed(x, info.p, "TrainingInfoProto");
+  if (resets)
+    tl_warn_code(x->d, "W-TRN-RESET", TL_AT_FILE(x->path),
+                 "the initialization of training_info is left out: the step starts from the "
+                 "initializers");
+  return TL_OK;
+}
+
+tl_status tl_onnx_training(tl_onnx *x) {
+  tl_proto w = x->model;
+  tl_field f;
+  uint32_t n = 0;
+  while (tl_proto_next(&w, &f) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) != TL_TAG(TRAINING_INFO, TL_WIRE_BYTES))
+      continue;
+    if (n++)
+      return tl_fail(x->d, TL_UNSUPPORTED, TL_AT_FILE(x->path),
+                     "the model has several training_info\vkeep the one to train by");
+    TL_TRY(read_info(x, f.body));
+  }
+  if (n && x->m->ir_version < 7)
+    return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+                   "training_info although ir_version is %lld, it came with 7",
+                   (long long)x->m->ir_version);
+  return TL_OK;
+}
+
+static tl_sv shown(const tl_onnx *x, tl_symbol key) {
+  return tl_sv_shown(tl_sym(x->m, tl_onnx_display(x, key)));
+}
+
+tl_status tl_onnx_states(tl_onnx *x) {
+  for (uint32_t i = 0; i < x->bindings.n; i += 2) {
+    tl_symbol key = x->bindings.at[i];
+    tl_state s = {.input = tl_onnx_lookup(x, key),
+                  .output = tl_onnx_lookup(x, x->bindings.at[i + 1])};
+    if (tl_onnx_slot(&x->mark, key))
+      return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+                     "training_info binds '%.*s' twice", TL_SV_ARG(shown(x, key)));
+    TL_TRY(tl_onnx_set_slot(&x->mark, key, 1));
+    if (!s.output)
+      return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+                     "training_info binds '%.*s' to '%.*s', which nothing defines",
+                     TL_SV_ARG(shown(x, key)), TL_SV_ARG(shown(x, x->bindings.at[i + 1])));
+    if (!tl_state_vec_push(&x->m->states, s))
+      return TL_NO_MEMORY;
+  }
+  for (uint32_t i = 0; i < x->bindings.n; i += 2)
+    TL_TRY(tl_onnx_set_slot(&x->mark, x->bindings.at[i], 0));
+  return TL_OK;
+}
