@@ -30,7 +30,8 @@ RANDOM = 'it draws random numbers, which are others in ONNX Runtime'
 LACKS = ('Could not find an implementation', 'is not a registered function/op',
          "Input 'cos_cache' dimension 2 should be same")
 # Options after which inputs or outputs are others (steps in a loop: tests/train/loop_steps.py).
-CHANGES = ('--out-nodes', '--input-shape', '--iterations_per_loop', '--dynamic_inputs_shape_range')
+CHANGES = ('--out-nodes', '--input-shape', '--iterations_per_loop', '--dynamic_inputs_shape_range',
+           '--verify-ranks')
 TOLERANCES = {'exact': ('0', '0'), 'reassociating': ('1e-4', '1e-5'),
               'approximate': ('1e-2', '1e-3')}
 

@@ -200,6 +200,36 @@ static tl_status check_header(tl_onnx *x, const model_wire *w) {
 
 /* ---- driver ---------------------------------------------------------------------------------- */
 
+/* Did the exporter invent the name, the node's with a number behind it? */
+static bool is_invented(tl_sv name, tl_sv node) {
+  if (!node.n || name.n <= node.n + 1 || memcmp(name.p, node.p, node.n) != 0 ||
+      name.p[node.n] != '_')
+    return false;
+  for (size_t i = node.n + 1; i < name.n; i++)
+    if (name.p[i] < '0' || name.p[i] > '9')
+      return false;
+  return true;
+}
+
+/* A call names all outputs of a function, wanted or not. What nobody uses of an op of ours has no
+ * name, as before it was written. */
+static void forget_unused(tl_module *m) {
+  for (uint32_t id = 1; id <= m->graphs.n; id++) {
+    const tl_graph *g = tl_graph_get(m, id);
+    if (g->erased)
+      continue;
+    TL_FOR_NODES (m, g, n) {
+      const tl_node *node = tl_node_get(m, n);
+      bool ours = node->n_results > 1 && tl_op_row(node->op) &&
+                  tl_op_row(node->op)->domain_symbol == TL_SYM_tl;
+      for (uint32_t i = 0; ours && i < node->n_results; i++)
+        if (!tl_value_get(m, node->results + i)->n_uses &&
+            is_invented(tl_value_name(m, node->results + i), tl_sym(m, node->name)))
+          tl_value_set_name(m, node->results + i, 0);
+    }
+  }
+}
+
 static tl_status read_model(tl_onnx *x, const model_wire *w) {
   static const tl_note_fields notes = {.known = 0x1be, .doc = 6, .metadata = 14, .drop = was_taken};
   tl_frame root = {.opset = tl_module_opset(x->m, 0)};
@@ -215,6 +245,8 @@ static tl_status read_model(tl_onnx *x, const model_wire *w) {
     TL_TRY(tl_onnx_check_growth(x, x->algorithm));
   TL_TRY(tl_onnx_graph(x, w->graph, TL_NO_NODE, &g));
   TL_TRY(tl_onnx_unhide(x));
+  if (x->has_functions)
+    forget_unused(x->m);
   TL_TRY(tl_onnx_lift(x));
   TL_TRY(tl_onnx_control(x));
   if (root.opset && tl_module_opset(x->m, 0) < TL_ONNX_CANONICAL_OPSET)

@@ -87,7 +87,7 @@ def custom():
     yield 'no name', WRONG, b':InputDtype:float16\n'
     yield 'keywords the other way round', WRONG, b'a:OutputDtype:float16,InputDtype:float16\n'
     yield 'an unknown dtype', WRONG, b'a:InputDtype:float17\n'
-    yield 'a dtype that the op does not take', (0,), b'a:InputDtype:string\n'
+    yield 'a dtype that the op does not take', (3,), b'a:InputDtype:string\n'
     yield 'commas only', (0,), b'a:InputDtype:,,,,OutputDtype:,,,\n'
     yield '5000 dtypes', EITHER, b'a:InputDtype:' + b'float16,' * 5000 + b'\n'
     yield '4 MB of commas', EITHER, b'a:InputDtype:' + b',' * 4_000_000 + b'\n'
