@@ -81,12 +81,12 @@ class Tests:
 
     def build_sanitized(self):
         """gcc with ASan and UBSan"""
-        return self.compile('asan', 'gcc', '-Dbuildtype=debugoptimized',
+        return self.compile('asan', 'gcc', '-Dbuildtype=debugoptimized', '-Doptimization=1',
                             '-Db_sanitize=address,undefined')
 
     def build_clang(self):
         """clang, warnings are errors"""
-        return self.compile('clang', 'clang', '-Dbuildtype=debugoptimized')
+        return self.compile('clang', 'clang', '-Dbuildtype=debugoptimized', '-Doptimization=1')
 
     def style(self):
         """layers, licences, sizes, headers, symbols"""

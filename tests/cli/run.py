@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 
 def tests_under(paths):
@@ -89,8 +90,10 @@ def main():
     p.add_argument('paths', nargs='+')
     args = p.parse_args()
     total = failed = 0
-    for path in tests_under(args.paths):
-        problems, n = run_file(path, args.tailor, args.update)
+    with ThreadPoolExecutor(os.cpu_count()) as pool: # a file's commands share a folder, files none
+        results = pool.map(lambda path: run_file(path, args.tailor, args.update),
+                           tests_under(args.paths))
+    for problems, n in results:
         total += n
         failed += len(problems)
         for problem in problems:

@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINES = os.path.join(os.path.dirname(ROOT), 'shared', 'realworld', 'atc_commands.tsv')
@@ -87,8 +88,10 @@ def main():
     for kind, change in (('as they stand', list), ('variables filled in', fill_in)):
         outcomes = collections.Counter()
         reasons = collections.Counter()
-        for place, arguments in read_lines(args.lines):
-            code, messages = run(args.tailor, change(arguments))
+        lines = list(read_lines(args.lines))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(lambda line: run(args.tailor, change(line[1])), lines))
+        for (place, _), (code, messages) in zip(lines, results):
             fault = problem(code, messages)
             if fault:
                 failed += 1
