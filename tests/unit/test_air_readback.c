@@ -305,7 +305,7 @@ static void split_form(void) {
   tl_buf_init(&text);
   air_model_make(&a, weights_text(&text), &o, 4000);
   for (int w = 0; w < 3; w++) {
-    char name[8];
+    char name[16];
     char file[64];
     snprintf(name, sizeof name, "w.%d", w);
     snprintf(file, sizeof file, "air_weight/m/Const_g_w_%d_file", w);
