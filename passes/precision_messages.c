@@ -39,8 +39,9 @@ static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_j
   const tl_precision_form *form = w->d->nodes[n].form;
   tl_buf_printf(out, "%.*s ", TL_SV_ARG(form->type));
   if (strcmp(code, "P0202") == 0) {
-    tl_buf_printf(out, "has no signature with the dtypes of '%.*s' in the file of customized ones",
-                  TL_SV_ARG(w->custom->name));
+    const char *path = w->d->config->custom_path;
+    tl_buf_printf(out, "has no signature with the dtypes of '%.*s' in %s",
+                  TL_SV_ARG(w->custom->name), path ? path : "the list of customized ones");
   } else if (s) {
     tl_buf_printf(out, "does not take '%s' as %s in %s; it takes ", s->port->name,
                   dtype_name(s->original), mode_name(w, w->op.mode));

@@ -220,6 +220,6 @@ $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=r[a-z]+?(lu)+'
 > }
 # Dtypes that an op does not have are an error whatever is written.
 $ printf 'OpType::Conv2D:InputDtype:float16,float32\n' >none.cfg; tailor convert m.tir -o m.onnx --customize-dtypes=none.cfg --precision-mode=force_fp16
-! m.tir: error: node conv: Conv2D has no signature with the dtypes of 'Conv2D' in the file of customized ones [P0202]
+! m.tir: error: node conv: Conv2D has no signature with the dtypes of 'Conv2D' in none.cfg [P0202]
 !   hint: 'tailor ops TYPE' lists the signatures of an op
 ? 3
