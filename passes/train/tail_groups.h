@@ -12,5 +12,9 @@ uint32_t tl_tail_group(tl_tail *t, const uint32_t *bucket, uint32_t n, uint32_t 
 
 /* A name that is free, after another one. */
 tl_symbol tl_tail_fresh(tl_tail *t, tl_symbol base);
+/* A node of one result and no attributes in front of `before`, of the region, type and, but for a
+ * number, the name of `like`; its result. TL_NO_VALUE, noted, when memory is out. */
+tl_value_id tl_tail_make_one(tl_tail *t, tl_node_id before, tl_node_id like, tl_op_id op,
+                             const tl_value_id *operands, uint32_t n);
 
 #endif

@@ -30,6 +30,19 @@ tl_symbol tl_tail_fresh(tl_tail *t, tl_symbol base) {
   return name;
 }
 
+tl_value_id tl_tail_make_one(tl_tail *t, tl_node_id before, tl_node_id like, tl_op_id op,
+                             const tl_value_id *operands, uint32_t n) {
+  tl_symbol name = tl_tail_fresh(t, tl_value_get(t->m, tl_result(t->m, like, 0))->name);
+  tl_node_spec spec = {.op = op,
+                       .name = name,
+                       .operands = operands,
+                       .n_operands = n,
+                       .results = &name,
+                       .n_results = 1};
+  tl_node_id made = t->no_memory ? TL_NO_NODE : tl_tail_make(t, before, like, &spec);
+  return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
+}
+
 /* Arrays of a split, by the tensors or operands that are divided. */
 typedef struct division {
   uint32_t n;
@@ -99,19 +112,6 @@ static tl_value_id part_of_check(tl_tail *t, tl_node_id n, const division *d, ui
   return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
 }
 
-static tl_value_id joined(tl_tail *t, tl_node_id n, tl_op_id op, const tl_value_id *parts,
-                          uint32_t count) {
-  tl_symbol name = tl_tail_fresh(t, tl_value_get(t->m, tl_result(t->m, n, 0))->name);
-  tl_node_spec spec = {.op = op,
-                       .name = name,
-                       .operands = parts,
-                       .n_operands = count,
-                       .results = &name,
-                       .n_results = 1};
-  tl_node_id made = tl_tail_make(t, n, n, &spec);
-  return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
-}
-
 static bool split_check(tl_tail *t, tl_node_id n) {
   tl_op_id op = tl_node_get(t->m, n)->op;
   division d = divide(t, tl_node_get(t->m, n)->n_operands);
@@ -128,9 +128,9 @@ static bool split_check(tl_tail *t, tl_node_id n) {
   tl_value_id whole = parts[0];
   if (op == TL_OP_com_microsoft_IsAllFinite) {
     for (uint32_t k = 1; k < d.n_groups && whole; k++)
-      whole = joined(t, n, TL_OP_And, (tl_value_id[]){whole, parts[k]}, 2);
+      whole = tl_tail_make_one(t, n, n, TL_OP_And, (tl_value_id[]){whole, parts[k]}, 2);
   } else {
-    whole = joined(t, n, op, parts, d.n_groups);
+    whole = tl_tail_make_one(t, n, n, op, parts, d.n_groups);
   }
   if (!whole)
     return false;
@@ -245,19 +245,9 @@ static tl_node_id construct_of(const tl_tail *t, tl_node_id n, uint32_t operand)
 static tl_value_id part_of_sequence(tl_tail *t, tl_node_id n, tl_node_id construct,
                                     const uint32_t *at, uint32_t count) {
   tl_value_id *operands = values(t, count);
-  tl_symbol name = tl_tail_fresh(t, tl_value_get(t->m, tl_result(t->m, construct, 0))->name);
-  if (t->no_memory)
-    return TL_NO_VALUE;
   for (uint32_t i = 0; i < count; i++)
     operands[i] = tl_operand(t->m, construct, at[i]);
-  tl_node_spec spec = {.op = TL_OP_SequenceConstruct,
-                       .name = name,
-                       .operands = operands,
-                       .n_operands = count,
-                       .results = &name,
-                       .n_results = 1};
-  tl_node_id made = tl_tail_make(t, n, construct, &spec);
-  return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
+  return tl_tail_make_one(t, n, construct, TL_OP_SequenceConstruct, operands, count);
 }
 
 static tl_node_id make_adamw(tl_tail *t, tl_node_id n, const division *d, uint32_t k) {
