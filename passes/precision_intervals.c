@@ -111,6 +111,18 @@ static tl_interval norm(const tl_interval *in, uint32_t count, double n) {
   return around_zero(sqrt(n) * scale + shift);
 }
 
+/* The products of one part of x, bent by a gate that is never below `least`, and another part. */
+static tl_interval gated(tl_interval x, double least) {
+  return multiply(between(least, fmax(x.high, 0)), x);
+}
+
+/* Two numbers of x, each times a number of a table of its own, added up. */
+static tl_interval rotated(const tl_interval *in, uint32_t count) {
+  double tables = tl_interval_magnitude(&in[1]) + tl_interval_magnitude(&in[2]);
+  return count < 3 ? tl_interval_unknown()
+                   : around_zero(times(tl_interval_magnitude(&in[0]), tables));
+}
+
 static tl_interval reduced(tl_range_kind kind, tl_interval x, double n) {
   double most = tl_interval_magnitude(&x);
   if (n < 1)
@@ -154,6 +166,7 @@ static tl_interval unary(tl_range_kind kind, double least, tl_interval x, double
   case TL_RANGE_PADDED: return about(fmin(x.low, 0), fmax(x.high, 0));
   case TL_RANGE_RELU: return between(fmax(x.low, 0), fmax(x.high, 0));
   case TL_RANGE_GATE: return between(least, fmax(x.high, 0));
+  case TL_RANGE_GATED: return gated(x, least);
   case TL_RANGE_NEG: return between(-x.high, -x.low);
   case TL_RANGE_ABS: return absolute(x);
   case TL_RANGE_SQRT: return about(sqrt(fmax(x.low, 0)), sqrt(fmax(x.high, 0)));
@@ -185,6 +198,8 @@ tl_interval tl_interval_apply(tl_range_kind kind, double least, const tl_interva
     y = product(in, n, elements);
   else if (kind == TL_RANGE_NORM)
     y = norm(in, n, elements);
+  else if (kind == TL_RANGE_ROTATE)
+    y = rotated(in, n);
   else if (two || kind == TL_RANGE_UNION || kind == TL_RANGE_MIN || kind == TL_RANGE_MAX)
     y = n > 1 ? binary(kind, in[0], in[1]) : in[0];
   else

@@ -244,9 +244,12 @@ static bool less_greatest(const range_walk *w, tl_node_id n) {
 static uint32_t operands(range_walk *w, tl_node_id n, const tl_range_op *row, tl_interval *in) {
   const tl_node *node = tl_node_get(w->m, n);
   bool any = row->kind == TL_RANGE_UNION || row->kind == TL_RANGE_MIN || row->kind == TL_RANGE_MAX;
+  uint32_t skipped = row->kind == TL_RANGE_NORM && row->high > 1 ? (uint32_t)row->high - 1 : 0;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < node->n_operands && (any || i < TL_RANGE_OPERANDS); i++) {
+  for (uint32_t i = 0; i < node->n_operands && (any || i < TL_RANGE_OPERANDS + skipped); i++) {
     tl_value_id v = tl_operand(w->m, n, i);
+    if (i > 0 && i <= skipped)
+      continue;
     if (any && !is_f32(w, v))
       continue;
     tl_interval x = v ? interval_of(w, v) : tl_interval_unknown();

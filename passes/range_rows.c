@@ -16,14 +16,17 @@ enum {
 };
 
 static const tl_range_op rows[] = {
-#define RANGE(op, kind, low, high, flags) [TL_OP_##op] = {TL_RANGE_##kind, flags, low, high},
+#define RANGE(op, kind, low, high, flags) [TL_OP_##op] = {TL_RANGE_##kind, flags, true, low, high},
 #include "passes/range_ops.tbl"
 };
 
-const tl_range_op *tl_range_op_of(const tl_module *m, tl_node_id n) {
-  static const tl_range_op none = {TL_RANGE_NONE, 0, 0, 0};
-  tl_op_id op = tl_node_get(m, n)->op;
+const tl_range_op *tl_range_op_at(tl_op_id op) {
+  static const tl_range_op none = {.kind = TL_RANGE_NONE};
   return op < sizeof rows / sizeof *rows ? &rows[op] : &none;
+}
+
+const tl_range_op *tl_range_op_of(const tl_module *m, tl_node_id n) {
+  return tl_range_op_at(tl_node_get(m, n)->op);
 }
 
 /* Softmax takes what was masked, attention the mask itself. */

@@ -20,13 +20,15 @@ enum {
 typedef struct tl_range_op {
   uint8_t kind; /* tl_range_kind */
   uint8_t flags;
+  bool listed; /* has a row of its own, also one that says NONE */
   double low;
   double high;
 } tl_range_op;
 
 enum { TL_RANGE_FAR = 4 }; /* nodes between a mask and its Softmax, an epsilon and its Div */
 
-/* Row of a node's op; one of kind NONE when there is none. */
+/* Row of an op, and of a node's op; one of kind NONE that is not listed when there is none. */
+const tl_range_op *tl_range_op_at(tl_op_id op);
 const tl_range_op *tl_range_op_of(const tl_module *m, tl_node_id n);
 /* Does what is masked, or for attention the mask itself, go in as this operand? */
 bool tl_range_takes_mask(const tl_module *m, tl_node_id n, uint32_t operand);

@@ -27,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MODE = ['--precision-mode=force_fp16', '--precision-policy=range']
 B, C, L = 2, 4, 6  # every value of a random graph is f32[B,C,L], or has a 1 for some of them
 UNARY = ('Sigmoid', 'HardSigmoid', 'Tanh', 'Erf', 'Softsign', 'Sin', 'Cos', 'Sign', 'Relu', 'Gelu',
-         'HardSwish', 'Mish', 'Neg', 'Abs', 'Sqrt', 'Identity', 'Exp')
+         'HardSwish', 'Mish', 'tl::FastGelu', 'tl::Swish', 'Neg', 'Abs', 'Sqrt', 'Identity', 'Exp')
 BINARY = ('Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Add', 'Mul')
 REDUCE = ('ReduceMean', 'ReduceMax', 'ReduceMin', 'ReduceSum', 'ReduceSumSquare', 'ReduceL2',
           'ReduceLogSumExp', 'ReduceProd')
@@ -57,12 +57,13 @@ class Maker:
     def axes(self, *axes):
         return self.raw('i64', [len(axes)], '[' + ', '.join(map(str, axes)) + ']')
 
-    def add(self, op, operands, attrs=''):
+    def add(self, op, operands, attrs='', results=1):
         self.n += 1
         name = f'v{self.n}'
+        more = ''.join(f', %{name}r{i}' for i in range(1, results))
         text = ', '.join('%' + o if o else '_' for o in operands)
         attrs = ' {' + attrs + '}' if attrs else ''
-        self.lines.append(f'  %{name} = {op}({text}) @n{self.n}{attrs}')
+        self.lines.append(f'  %{name}{more} = {op}({text}) @n{self.n}{attrs}')
         return name
 
     def pick(self):
@@ -100,7 +101,15 @@ class Maker:
 
     def norm(self, x):
         rng = self.rng
-        kind = rng.randrange(8)
+        kind = rng.randrange(11)
+        if kind == 8:
+            return self.add('tl::AddLayerNorm', [x, self.pick(), self.constant([L]),
+                                                 self.constant([L])], results=4)
+        if kind == 9:
+            return self.add('tl::AddRmsNorm', [x, self.pick(), self.constant([L])], results=3)
+        if kind == 10:
+            return self.add('tl::GroupNormSilu', [x, self.constant([C]), self.constant([C])],
+                            'num_groups=2')
         if kind == 0:
             return self.add('LayerNormalization', [x, self.constant([L]), self.constant([L])])
         if kind == 1:
@@ -121,7 +130,13 @@ class Maker:
 
     def other(self, x):
         rng = self.rng
-        kind = rng.randrange(12)
+        kind = rng.randrange(14)
+        if kind == 12:
+            both = self.add('Concat', [x, self.pick()], 'axis=2')
+            return self.add(rng.choice(('tl::SwiGlu', 'tl::GeGlu', 'tl::Glu')), [both])
+        if kind == 13:
+            tables = [self.constant([1, C, L]) for _ in range(2)]
+            return self.add('tl::RotaryMul', [x] + tables)
         if kind == 0:
             low, high = sorted(rng.uniform(-1, 1) * rng.choice(SIZES) for _ in range(2))
             ends = [self.raw('f32', [], repr(v)) for v in (low, high)]

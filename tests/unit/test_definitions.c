@@ -8,10 +8,13 @@
 #include "backend/onnx/export.h"
 #include "frontend/onnx/load.h"
 #include "ir/graph.h"
+#include "ir/ops_gen.h"
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "passes/manager.h"
+#include "passes/range_rows.h"
+#include "passes/train/cost.h"
 #include "tests/unit/unit.h"
 
 /* Two uses that share a function, others that differ in an attribute and in the dtype, one of them
@@ -81,8 +84,35 @@ static void ops_become_their_definitions(void) {
   tl_module_destroy(m);
 }
 
+static bool has_cost_row(const char *name) {
+  for (uint32_t i = 0; tl_cost_row_name(i); i++)
+    if (strcmp(tl_cost_row_name(i), name) == 0)
+      return true;
+  return false;
+}
+
+/* A fusion may not make precision or the schedule know less of a model: what it makes has a row in
+ * range_ops.tbl, though it may be NONE, and one in cost_ops.tbl. */
+static void ranges_and_costs_know_fused_ops(void) {
+  uint32_t n = 0;
+  for (tl_op_id op = 0; op < tl_n_op_rows; op++) {
+    const tl_op *row = tl_op_row(op);
+    if (row->domain_symbol != TL_SYM_tl || tl_op_has_trait(op, TL_TRAIT_BODY))
+      continue;
+    n++;
+    CU_ASSERT_TRUE(tl_range_op_at(op)->listed);
+    CU_ASSERT_TRUE(has_cost_row(row->name));
+    if (!tl_range_op_at(op)->listed)
+      printf("\n  RANGE(tl_%s, ...) is missing in passes/range_ops.tbl", row->name);
+    if (!has_cost_row(row->name))
+      printf("\n  COST(\"%s\", ...) is missing in passes/train/cost_ops.tbl", row->name);
+  }
+  CU_ASSERT_TRUE(n > 10);
+}
+
 static const unit_test tests[] = {
     {"functions are raised again", functions_are_raised_again},
     {"ops become their definitions", ops_become_their_definitions},
+    {"ranges and costs know fused ops", ranges_and_costs_know_fused_ops},
     {NULL, NULL}};
 const unit_suite unit_suite_definitions = {"definitions", tests};
