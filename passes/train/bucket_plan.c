@@ -142,14 +142,35 @@ static int by_order(const void *a, const void *b) {
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static tl_status gather(planner *x, tl_u32_vec *keys) {
+/* Counts them, and lists those that take no part. */
+static tl_status gather_others(planner *x, uint32_t *n_found) {
   const tl_graph *g = tl_module_main(x->m);
-  uint32_t n_found = 0;
+  tl_bucket_set *s = x->set;
+  uint32_t n_all = 0;
+  *n_found = 0;
   TL_FOR_NODES (x->m, g, n) {
     if (is_reduction(x->m, n))
       TL_TRY(check(x, n));
-    n_found += is_reduction(x->m, n) && takes_part(x, n);
+    n_all += tl_node_is_collective(x->m, n);
+    *n_found += is_reduction(x->m, n) && takes_part(x, n);
   }
+  s->others = tl_arena_calloc(x->p->scratch, (size_t)(n_all - *n_found) + 1, sizeof *s->others);
+  if (!s->others)
+    return no_memory(x->m);
+  TL_FOR_NODES (x->m, g, n) {
+    if (!tl_node_is_collective(x->m, n) || (is_reduction(x->m, n) && takes_part(x, n)))
+      continue;
+    s->others[s->n_others++] =
+        (tl_bucket_member){.node = n, .order = order_of(x, n), .ready = ready_of(x, n)};
+    s->fused = s->fused || tl_node_has_mark(x->m, n, TL_MARK_FUSED);
+  }
+  return TL_OK;
+}
+
+static tl_status gather(planner *x, tl_u32_vec *keys) {
+  const tl_graph *g = tl_module_main(x->m);
+  uint32_t n_found;
+  TL_TRY(gather_others(x, &n_found));
   x->set->at = tl_arena_calloc(x->p->scratch, (size_t)n_found + 1, sizeof *x->set->at);
   if (!x->set->at)
     return no_memory(x->m);
@@ -192,23 +213,36 @@ static double price_of(void *user, int64_t bytes) {
   return x->none + x->byte * (double)bytes + (bytes > x->most ? FORBIDDEN_US : 0);
 }
 
-/* A partition by caps of so many bytes; 0: each tensor by itself. */
-static uint32_t cut_by(const run *r, int64_t cap, bool after, uint32_t *ends) {
-  if (cap)
-    return after ? tl_buckets_by_bytes(r->bytes, r->n, TL_TRAIN_MIB, cap, ends)
-                 : tl_buckets_combine(r->bytes, r->n, cap, 256, ends);
-  for (uint32_t i = 0; i < r->n; i++)
+static uint32_t cut_each(uint32_t n, uint32_t *ends) {
+  for (uint32_t i = 0; i < n; i++)
     ends[i] = i;
-  return r->n;
+  return n;
+}
+
+enum { N_RIVALS = 13 }; /* partitions that `auto` is compared with */
+
+/* Partition i of those: each tensor by itself, the default of GE by both sizes, those of DDP and
+ * XLA, and equal parts of 4 to 32. */
+static uint32_t cut_rival(const run *r, uint32_t i, int64_t all, uint32_t *ends) {
+  static const int parts[] = {4, 8, 16, 32};
+  int64_t mib = TL_TRAIN_MIB;
+  switch (i) {
+  case 0: return cut_each(r->n, ends);
+  case 1: return tl_buckets_default(r->bytes, r->n, false, ends);
+  case 2: return tl_buckets_default(r->padded, r->n, false, ends);
+  case 3: return tl_buckets_by_bytes(r->bytes, r->n, mib, 25 * mib, ends);
+  case 4: return tl_buckets_combine(r->bytes, r->n, 30 * mib, 256, ends);
+  default: break;
+  }
+  int64_t cap = all / parts[(i - 5) / 2] + 1;
+  return i % 2 ? tl_buckets_by_bytes(r->bytes, r->n, mib, cap, ends)
+               : tl_buckets_combine(r->bytes, r->n, cap, 256, ends);
 }
 
 /* Updates run behind their buckets, so that the collectives that end first need not give the
  * shortest step: partitions of other strategies and sizes take their place when they do. */
 static tl_status take_better(const planner *x, const run *r, const tl_bucket_plan *plan,
                              int64_t all, uint32_t *m) {
-  static const int parts[] = {4, 8, 16, 32};
-  enum { N_PARTS = sizeof parts / sizeof *parts };
-  const int64_t caps[] = {0, (int64_t)25 * TL_TRAIN_MIB, (int64_t)30 * TL_TRAIN_MIB};
   double *work = tl_arena_calloc(x->p->scratch, r->n, sizeof *work);
   uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
   if (!work || !ends)
@@ -216,9 +250,8 @@ static tl_status take_better(const planner *x, const run *r, const tl_bucket_pla
   for (uint32_t i = 0; i < r->n; i++)
     work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
   double best = tl_buckets_step(plan, work, r->backward, r->ends, *m);
-  for (uint32_t i = 0; i < 3 + 2 * N_PARTS; i++) {
-    int64_t cap = i < 3 ? caps[i] : all / parts[(i - 3) / 2] + 1;
-    uint32_t n = cut_by(r, cap, i < 3 ? i == 1 : i % 2, ends);
+  for (uint32_t i = 0; i < N_RIVALS; i++) {
+    uint32_t n = cut_rival(r, i, all, ends);
     double step = tl_buckets_step(plan, work, r->backward, ends, n);
     if (step >= best * (1 - 1e-9))
       continue;
@@ -239,7 +272,8 @@ static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
                          .n = r->n,
                          .most = TL_BUCKETS_MOST,
                          .cost = price_of,
-                         .user = &user};
+                         .user = &user,
+                         .event = x->costs.hw.event};
   int64_t all = 0;
   for (uint32_t i = 0; i < r->n; i++)
     all += r->bytes[i];
@@ -249,12 +283,6 @@ static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
   if (tl_buckets_auto(&plan, r->ends, m, NULL) != TL_OK)
     return no_memory(x->m);
   return take_better(x, r, &plan, all, m);
-}
-
-static uint32_t cut_all(const run *r) {
-  for (uint32_t i = 0; i < r->n; i++)
-    r->ends[i] = i;
-  return r->n;
 }
 
 static uint32_t cut_default(const planner *x, const run *r) {
@@ -286,7 +314,7 @@ static tl_status cut(const planner *x, const run *r, tl_bucket_strategy how, uin
   const tl_train_config *c = x->c;
   tl_diag *d = x->m->diag;
   switch (how) {
-  case TL_BUCKETS_NONE: *m = cut_all(r); return TL_OK;
+  case TL_BUCKETS_NONE: *m = cut_each(r->n, r->ends); return TL_OK;
   case TL_BUCKETS_SINGLE:
     *m = 1;
     r->ends[0] = r->n - 1;
@@ -448,7 +476,7 @@ static tl_status plan(planner *x, tl_u32_vec *keys) {
 tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_set *out) {
   planner x = {.p = p, .m = m, .c = p->options->train, .t = t, .set = out};
   tl_u32_vec keys = {0};
-  *out = (tl_bucket_set){NULL, 0};
+  *out = (tl_bucket_set){0};
   TL_TRY(tl_train_costs(m->diag, x.c, tl_options_chip(p->options), &x.costs, &x.profile));
   tl_status status = plan(&x, &keys);
   tl_u32_vec_release(&keys);

@@ -20,14 +20,18 @@ typedef struct tl_bucket_member {
 typedef struct tl_bucket_set {
   tl_bucket_member *at; /* [n], by key, then by order */
   uint32_t n;
+  tl_bucket_member *others; /* [n_others] the collectives that take no part; no key, no bucket */
+  uint32_t n_others;
+  bool fused; /* one of them has been through here */
 } tl_bucket_set;
 
 /* Mark of what went through here: fused, or alone in its bucket. The device compiler's own name. */
 #define TL_MARK_FUSED "_hccl_fused_node"
 
-/* Gathers the AllReduces of the main graph that may be fused and have not been, and cuts them into
- * buckets. Everything lives in the pass's scratch. E-AR-FUSION, E-BKT-*; W-BKT-SPLIT where a member
- * depends on one before it in its bucket. O(nodes + edges), and the strategy's own cost. */
+/* Gathers the AllReduces of the main graph that may be fused and have not been, cuts them into
+ * buckets, and lists what other collectives there are. Everything lives in the pass's scratch.
+ * E-AR-FUSION, E-BKT-*; W-BKT-SPLIT where a member depends on one before it in its bucket.
+ * O(nodes + edges), and the strategy's own cost. */
 tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t,
                               tl_bucket_set *out) TL_NODISCARD;
 

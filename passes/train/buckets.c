@@ -244,8 +244,8 @@ double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backw
       sum += p->bytes[i];
       then += work[i];
     }
-    link = fmax(link, p->ready[ends[k]]) + p->cost(p->user, sum);
-    compute = fmax(compute, link) + then;
+    link = fmax(link, p->ready[ends[k]] + p->event) + p->cost(p->user, sum);
+    compute = fmax(compute, link + p->event) + then;
     first = ends[k] + 1;
   }
   return compute;

@@ -58,6 +58,7 @@ typedef struct tl_bucket_plan {
   uint32_t most; /* buckets, at least 1 */
   tl_bucket_cost_fn cost;
   void *user;
+  double event; /* us between streams: from a gradient to its collective, from that to an update */
 } tl_bucket_plan;
 
 /* The partition into at most plan->most buckets whose last collective ends first, one after the

@@ -90,11 +90,16 @@ static void find_rows(const tl_module *m, tl_train_grad *g) {
   g->raw = tl_operand(m, n, 2);
 }
 
+static bool is_number(const tl_module *m, tl_value_id v) {
+  uint64_t n;
+  return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
+}
+
 /* Scaling, casts and joining lead from a gradient to what is added up over ranks. */
 static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   switch (tl_node_get(m, n)->op) {
   case TL_OP_Div:
-  case TL_OP_Mul: return tl_operand(m, n, 0) == v;
+  case TL_OP_Mul: return tl_operand(m, n, 0) == v && is_number(m, tl_operand(m, n, 1));
   case TL_OP_Cast:
   case TL_OP_Identity:
   case TL_OP_Reshape:
@@ -107,15 +112,18 @@ static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
 /* A collective that takes the gradient, straight or by such nodes. budget: of uses looked at. */
 static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, int *budget) {
   enum { DEEPEST = 6 };
+  TL_FOR_USES (m, v, u) { /* its own first: backward may lead from it to that of another one */
+    tl_node_id n = tl_use_get(m, u)->user;
+    if (--*budget < 0)
+      return TL_NO_NODE;
+    if (!tl_node_is_return(m, n) && tl_is_gradient_collective(m, n))
+      return n;
+  }
   TL_FOR_USES (m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user, found = TL_NO_NODE;
     if (--*budget < 0)
       return TL_NO_NODE;
-    if (tl_node_is_return(m, n))
-      continue;
-    if (tl_is_gradient_collective(m, n))
-      return n;
-    if (depth < DEEPEST && leads_on(m, n, v))
+    if (!tl_node_is_return(m, n) && depth < DEEPEST && leads_on(m, n, v))
       found = find_collective(m, tl_result(m, n, 0), depth + 1, budget);
     if (found)
       return found;

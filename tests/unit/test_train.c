@@ -157,13 +157,16 @@ static void planned_examples(void) {
     double finish;
     uint32_t m;
     uint32_t ends[4];
-  } rows[] = {{5, 135, 3, {1, 2, 3}}, {15, 155, 2, {1, 3}}, {40, 190, 2, {0, 3}}}; /* 8.17 */
+  } rows[] = {{0, 130, 3, {1, 2, 3}},
+             {5, 135, 3, {1, 2, 3}},
+             {15, 155, 2, {1, 3}},
+             {40, 190, 2, {0, 3}}}; /* 8.17 */
   uint32_t ends[4];
   uint32_t m;
   double finish;
   for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
     double latency = rows[i].latency;
-    tl_bucket_plan plan = {ready, bytes, 4, 8, affine, &latency};
+    tl_bucket_plan plan = {ready, bytes, 4, 8, affine, &latency, 0};
     CU_ASSERT_EQUAL(tl_buckets_auto(&plan, ends, &m, &finish), TL_OK);
     CU_ASSERT_EQUAL(finish, rows[i].finish);
     ends_are(ends, m, rows[i].ends, rows[i].m);
@@ -203,20 +206,26 @@ static double best_of_all(const tl_bucket_plan *p, uint32_t *fewest, uint32_t *l
   return best;
 }
 
+/* A random instance: ready times, sizes, and what a collective costs beside its bytes. */
+static void draw_plan(uint64_t *seed, uint32_t n, double *ready, int64_t *bytes, double *latency) {
+  double at = 0;
+  *latency = (double)(random_next(seed) % 40);
+  for (uint32_t i = 0; i < n; i++) {
+    at += (double)(random_next(seed) % 20);
+    ready[i] = at;
+    bytes[i] = (int64_t)(random_next(seed) % 30) + 1;
+  }
+}
+
 static void no_partition_is_better(void) {
   uint64_t seed = 7;
-  for (int round = 0; round < 300; round++) {
+  for (int round = 0; round < 1000; round++) {
     double ready[10];
     int64_t bytes[10];
-    double latency = (double)(random_next(&seed) % 40);
+    double latency;
     uint32_t n = (uint32_t)(random_next(&seed) % 10) + 1;
-    double at = 0;
-    for (uint32_t i = 0; i < n; i++) {
-      at += (double)(random_next(&seed) % 20);
-      ready[i] = at;
-      bytes[i] = (int64_t)(random_next(&seed) % 30) + 1;
-    }
-    tl_bucket_plan plan = {ready, bytes, n, 8, affine, &latency};
+    draw_plan(&seed, n, ready, bytes, &latency);
+    tl_bucket_plan plan = {ready, bytes, n, 8, affine, &latency, 0};
     uint32_t ends[16];
     uint32_t latest[16];
     uint32_t m;
@@ -225,11 +234,62 @@ static void no_partition_is_better(void) {
     CU_ASSERT_EQUAL(tl_buckets_auto(&plan, ends, &m, &finish), TL_OK);
     CU_ASSERT_EQUAL(finish, best_of_all(&plan, &fewest, latest));
     ends_are(ends, m, latest, fewest);
-    uint32_t other[16];
-    uint32_t k = tl_buckets_default(bytes, n, false, other);
-    CU_ASSERT_TRUE(finish <= tl_buckets_finish(&plan, other, k) + 1e-9);
-    k = tl_buckets_combine(bytes, n, 40, 3, other);
-    CU_ASSERT_TRUE(k > 8 || finish <= tl_buckets_finish(&plan, other, k) + 1e-9);
+  }
+}
+
+/* The search of GE's tuner (section 4.3): for every end of the first slice, each further one grows
+ * as long as its gradients are there before the slice in front of it has been sent; the best of
+ * these. At most 8 slices. */
+static double ge_greedy(const tl_bucket_plan *p) {
+  double best = INFINITY;
+  for (uint32_t first = 0; first < p->n; first++) {
+    uint32_t ends[8] = {first};
+    uint32_t m = 1;
+    while (ends[m - 1] < p->n - 1 && m < 8) {
+      double sent = tl_buckets_finish(p, ends, m);
+      uint32_t end = ends[m - 1] + 1;
+      while (end + 1 < p->n && (m == 7 || p->ready[end + 1] <= sent))
+        end++;
+      ends[m++] = end;
+    }
+    if (ends[m - 1] == p->n - 1)
+      best = fmin(best, tl_buckets_finish(p, ends, m));
+  }
+  return best;
+}
+
+/* Others may use more buckets than a plan is allowed: those do not count. */
+static bool is_no_better(const tl_bucket_plan *p, const uint32_t *ends, uint32_t m, double finish) {
+  return m > p->most || finish <= tl_buckets_finish(p, ends, m) + 1e-9;
+}
+
+static void no_strategy_is_better(void) {
+  enum { LONGEST = 120 };
+  uint64_t seed = 11;
+  for (int round = 0; round < 1000; round++) {
+    double ready[LONGEST];
+    int64_t bytes[LONGEST];
+    double latency;
+    uint32_t n = (uint32_t)(random_next(&seed) % (round % 2 ? LONGEST : 12)) + 1;
+    draw_plan(&seed, n, ready, bytes, &latency);
+    tl_bucket_plan plan = {ready, bytes, n, 8, affine, &latency, 0};
+    uint32_t ends[LONGEST];
+    uint32_t other[LONGEST];
+    uint32_t m;
+    double finish;
+    int64_t cap = (int64_t)(random_next(&seed) % 400) + 1;
+    CU_ASSERT_EQUAL(tl_buckets_auto(&plan, ends, &m, &finish), TL_OK);
+    CU_ASSERT_TRUE(finish <= ge_greedy(&plan) + 1e-9);
+    for (int ge = 0; ge < 2; ge++) {
+      uint32_t k = tl_buckets_default(bytes, n, ge, other);
+      CU_ASSERT_TRUE(is_no_better(&plan, other, k, finish));
+    }
+    uint32_t k = tl_buckets_by_bytes(bytes, n, cap / 8 + 1, cap, other);
+    CU_ASSERT_TRUE(is_no_better(&plan, other, k, finish));
+    k = tl_buckets_combine(bytes, n, cap, 3 + (uint32_t)(cap % 30), other);
+    CU_ASSERT_TRUE(is_no_better(&plan, other, k, finish));
+    other[0] = n - 1;
+    CU_ASSERT_TRUE(is_no_better(&plan, other, 1, finish));
   }
 }
 
@@ -321,6 +381,7 @@ static const unit_test tests[] = {
     {"limits", limits},
     {"planned examples", planned_examples},
     {"no partition is better", no_partition_is_better},
+    {"no strategy is better", no_strategy_is_better},
     {"exponential loss scale", exponential_example},
     {"dynamic loss scale", dynamic_example},
     {"managers and ranges", managers_and_ranges},
