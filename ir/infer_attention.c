@@ -77,6 +77,18 @@ tl_status tl_infer_attention(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 3, tl_infer_dtype(x, 0), 4, scores);
 }
 
+/* q [.., S, D], k [.., T, D], v [.., T, V] -> [.., S, V] */
+tl_status tl_infer_attention_core(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  (void)node;
+  for (uint32_t i = 0; i < 3; i++)
+    TL_TRY(tl_infer_check_rank(x, i, 3, 4));
+  int rank = tl_infer_copy_dims(x, 0, dims);
+  if (rank != TL_RANK_UNKNOWN)
+    dims[rank - 1] = tl_infer_dim(x, 2, rank - 1);
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}
+
 /* Q [B,N,S,D], K, V [B,M,T,V] -> [B,N,S,V]; the bodies work on single scores. */
 tl_status tl_infer_flex_attention(tl_infer *x, uint32_t node) {
   const tl_node *n = tl_node_get(x->m, node);

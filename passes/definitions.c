@@ -118,10 +118,11 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
-    operands[i] = v ? tl_graph_add_input(body, g, name, open_type(m, v, body), TL_NO_TENSOR)
-                    : TL_NO_VALUE;
-    if (v && !operands[i])
+    tl_type_id type = v ? open_type(m, v, body) : TL_NO_TYPE;
+    tl_value_id formal = tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
+    if (!formal)
       return out_of_memory(m);
+    operands[i] = v ? formal : TL_NO_VALUE; /* an operand that is absent has its place too */
   }
   for (uint32_t i = 0; i < node->n_results; i++)
     results[i] = port_name(body, tl_op_result_port(row, i), i);

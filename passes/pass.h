@@ -49,6 +49,7 @@ struct tl_pass {
   struct tl_step_record *steps; /* timelines of training steps; NULL: not wanted */
   struct tl_ruleset *rules[3];  /* owned by whoever runs passes; see tl_pass_rules */
   bool off_chip;      /* no chip is to run the result, so that what none could run is no error */
+  bool unfused;       /* graph-fusion ran and changed nothing */
   bool explain;       /* near misses are wanted too; costs a sweep over all rules */
   uint64_t *rewrites; /* counts over the whole pipeline */
   uint64_t limit;     /* no rewrite beyond this number (UINT64_MAX: none) */

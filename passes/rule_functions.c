@@ -34,15 +34,35 @@ tl_rv tl_rule_fn_numel(tl_match *x, const tl_expr *e) {
   return tl_rv_int((int64_t)n);
 }
 
-tl_rv tl_rule_fn_same_dim(tl_match *x, const tl_expr *e) {
-  const tl_type *a = tl_rule_type_arg(x, e, 0), *b = tl_rule_type_arg(x, e, 2);
-  int64_t i, j, k, l;
-  if (!tl_rule_known_rank(a) || !tl_rule_known_rank(b) || !tl_rule_int_arg(x, e, 1, &i) ||
-      !tl_rule_int_arg(x, e, 3, &j) || !tl_rule_place(i, a->rank, &k) ||
+/* 1: dim i of a and dim j of b have one size or name; 0: not; -1: unknown. */
+static int same_dim(const tl_type *a, int64_t i, const tl_type *b, int64_t j) {
+  int64_t k, l;
+  if (!tl_rule_known_rank(a) || !tl_rule_known_rank(b) || !tl_rule_place(i, a->rank, &k) ||
       !tl_rule_place(j, b->rank, &l) || a->dims[k] == TL_DIM_UNKNOWN ||
       b->dims[l] == TL_DIM_UNKNOWN)
+    return -1;
+  return a->dims[k] == b->dims[l];
+}
+
+tl_rv tl_rule_fn_same_dim(tl_match *x, const tl_expr *e) {
+  int64_t i, j;
+  if (!tl_rule_int_arg(x, e, 1, &i) || !tl_rule_int_arg(x, e, 3, &j))
     return tl_rv_none();
-  return tl_rv_truth(a->dims[k] == b->dims[l]);
+  int same = same_dim(tl_rule_type_arg(x, e, 0), i, tl_rule_type_arg(x, e, 2), j);
+  return same < 0 ? tl_rv_none() : tl_rv_truth(same);
+}
+
+tl_rv tl_rule_fn_same_dims(tl_match *x, const tl_expr *e) {
+  const tl_type *a = tl_rule_type_arg(x, e, 0), *b = tl_rule_type_arg(x, e, 2);
+  tl_int_list k, l;
+  if (!tl_rule_list_arg(x, e, 1, &k) || !tl_rule_list_arg(x, e, 3, &l) || k.n != l.n)
+    return tl_rv_none();
+  for (uint32_t i = 0; i < k.n; i++) {
+    int same = same_dim(a, k.at[i], b, l.at[i]);
+    if (same <= 0)
+      return same < 0 ? tl_rv_none() : tl_rv_truth(false);
+  }
+  return tl_rv_truth(true);
 }
 
 tl_rv tl_rule_fn_dtype(tl_match *x, const tl_expr *e) {
