@@ -32,6 +32,8 @@ static const kind kinds[] = {
     {tl_tail_split_updates, "updates of several tensors split", true, false, false},
     {tl_tail_split_concats, "joined tensors split", true, false, false},
     {tl_tail_split_checks, "checks of overflow split", true, false, false},
+    {tl_tail_split_norms, "norms over all gradients split", true, false, false},
+    {tl_tail_decompose_updates, "updates taken apart", true, false, false},
     {tl_tail_drop_flags, "flags that all ranks have alike", false, false, false},
     {tl_tail_order_flags, "flags ordered before the last bucket", false, false, false},
 };

@@ -127,16 +127,6 @@ static unsigned check_tuning(tl_settings *s, tl_diag *d) {
   return errors;
 }
 
-/* What no pass does yet is refused rather than ignored. */
-static unsigned check_later(tl_settings *s, tl_diag *d) {
-  tl_option_id id = TL_OPTION_DECOMPOSE_UPDATES;
-  if (!tl_run_true(s, id))
-    return 0;
-  (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-UNSUPPORTED", tl_at_option(s, id),
-                     "not in this version: updates are moved as they are");
-  return 1;
-}
-
 /* A folder that the key says must be there. */
 static unsigned check_folder(tl_settings *s, tl_diag *d, tl_option_id id) {
   const char *path = s->value[id];
@@ -347,7 +337,7 @@ static unsigned check_group(tl_settings *s, tl_diag *d) {
 tl_status tl_check_run_config(tl_settings *s, tl_diag *d) {
   static const check_fn checks[] = {
       check_removed,  check_loop,   check_placement, check_dynamic, check_dump, check_profiling,
-      check_later,    check_tuning, check_folders,   check_debug,   check_host, check_distribute,
+      check_tuning, check_folders,   check_debug,   check_host, check_distribute,
       check_timeouts, check_dtypes, check_tailing,   check_group};
   unsigned errors = 0;
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)

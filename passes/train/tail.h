@@ -4,6 +4,7 @@
 #ifndef TL_PASSES_TRAIN_TAIL_H
 #define TL_PASSES_TRAIN_TAIL_H
 
+#include "passes/maker.h"
 #include "passes/train/setting.h"
 
 #define TL_TAIL_NONE UINT32_MAX          /* depends on no bucket */
@@ -77,12 +78,16 @@ void tl_tail_replace(tl_tail *t, tl_value_id old, tl_value_id made);
 /* A node in front of another, of the same region; types of results are those of `like`. */
 tl_node_id tl_tail_make(tl_tail *t, tl_node_id before, tl_node_id like, const tl_node_spec *spec);
 void tl_tail_adopt(tl_tail *t, tl_node_id made, tl_node_id like);
+/* What a maker made since, in front of a node, or nothing if it failed; false then. */
+bool tl_tail_adopt_made(tl_tail *t, tl_maker *k, tl_maker_mark mark);
 /* An integer constant of rank 0 in the main graph. */
 tl_value_id tl_tail_constant(tl_tail *t, tl_symbol base, int64_t v);
 /* The same of rank 1. */
 tl_value_id tl_tail_constants(tl_tail *t, tl_symbol base, const int64_t *v, uint32_t n);
 /* Leaves a node out of the step. Producers are retired before what uses them. */
 void tl_tail_retire(tl_tail *t, tl_node_id n);
+/* The same if its one result has one user, which is retired. */
+void tl_tail_retire_unused(tl_tail *t, tl_node_id n);
 
 /* ---- steps of the algorithm; each does what it can and says how often ---- */
 uint32_t tl_tail_relax(tl_tail *t);          /* P1 */
@@ -94,6 +99,8 @@ uint32_t tl_tail_split_updates(tl_tail *t);  /* J2 */
 uint32_t tl_tail_split_ifs(tl_tail *t);      /* J3 */
 uint32_t tl_tail_split_concats(tl_tail *t);  /* J4 */
 uint32_t tl_tail_split_checks(tl_tail *t);   /* J5 */
+uint32_t tl_tail_split_norms(tl_tail *t);    /* J6 */
+uint32_t tl_tail_decompose_updates(tl_tail *t); /* P5, if asked for */
 
 /* Which nodes run under L, and what keeps the others; into the record. */
 tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) TL_NODISCARD;

@@ -163,6 +163,21 @@ tl_node_id tl_tail_make(tl_tail *t, tl_node_id before, tl_node_id like, const tl
   return made;
 }
 
+bool tl_tail_adopt_made(tl_tail *t, tl_maker *k, tl_maker_mark mark) {
+  const tl_graph *g = tl_graph_get(t->m, k->graph);
+  t->no_memory = t->no_memory || k->no_memory;
+  if (tl_maker_failed(k)) {
+    tl_maker_undo(k, mark);
+    return false;
+  }
+  for (uint32_t i = mark.n_constants; i < g->constants.n; i++)
+    write_down(t, (tl_tail_change){.kind = TL_TAIL_CONSTANT, .from = g->constants.at[i]});
+  tl_node_id n = mark.previous ? tl_node_get(t->m, mark.previous)->next : g->first;
+  for (; n != k->before && !t->no_memory; n = tl_node_get(t->m, n)->next)
+    tl_tail_adopt(t, n, k->like);
+  return !t->no_memory;
+}
+
 static tl_value_id constant(tl_tail *t, tl_symbol base, const int64_t *v, uint32_t n, int rank) {
   tl_symbol name = tl_module_fresh_name(t->m, tl_sym(t->m, base));
   tl_tensor_id data = tl_tensor_i64s(t->m, v, n, rank);
@@ -186,6 +201,11 @@ tl_value_id tl_tail_constants(tl_tail *t, tl_symbol base, const int64_t *v, uint
 void tl_tail_retire(tl_tail *t, tl_node_id n) {
   t->retired[n] = true;
   write_down(t, (tl_tail_change){.kind = TL_TAIL_RETIRED, .from = n});
+}
+
+void tl_tail_retire_unused(tl_tail *t, tl_node_id n) {
+  if (tl_value_get(t->m, tl_result(t->m, n, 0))->n_uses == 1 && !t->retired[n])
+    tl_tail_retire(t, n);
 }
 
 /* ---- back, or for good ----------------------------------------------------------------------- */

@@ -10,6 +10,8 @@
  * many there are. */
 uint32_t tl_tail_group(tl_tail *t, const uint32_t *bucket, uint32_t n, uint32_t *group);
 
+/* The SequenceConstruct behind an operand; TL_NO_NODE when something else made it. */
+tl_node_id tl_tail_construct_of(const tl_tail *t, tl_node_id n, uint32_t operand);
 /* A name that is free, after another one. */
 tl_symbol tl_tail_fresh(tl_tail *t, tl_symbol base);
 /* A node of one result and no attributes in front of `before`, of the region, type and, but for a

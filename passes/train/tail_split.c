@@ -235,8 +235,7 @@ static bool split_preview(tl_tail *t, tl_node_id n, uint32_t kinds) {
 
 enum { FIRST_SEQUENCE = 2, N_SEQUENCES = 4, GRADIENT_SEQUENCE = 3 };
 
-/* The SequenceConstruct behind an operand; TL_NO_NODE when something else made it. */
-static tl_node_id construct_of(const tl_tail *t, tl_node_id n, uint32_t operand) {
+tl_node_id tl_tail_construct_of(const tl_tail *t, tl_node_id n, uint32_t operand) {
   tl_value_id v = tl_operand(t->m, n, operand);
   tl_node_id p = v ? tl_value_producer(t->m, v) : TL_NO_NODE;
   return p && tl_node_get(t->m, p)->op == TL_OP_SequenceConstruct ? p : TL_NO_NODE;
@@ -260,7 +259,7 @@ static tl_node_id make_adamw(tl_tail *t, tl_node_id n, const division *d, uint32
   uint32_t count = members(d, k, at);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     bool sequence = i >= FIRST_SEQUENCE && i < FIRST_SEQUENCE + N_SEQUENCES;
-    operands[i] = sequence ? part_of_sequence(t, n, construct_of(t, n, i), at, count)
+    operands[i] = sequence ? part_of_sequence(t, n, tl_tail_construct_of(t, n, i), at, count)
                            : tl_operand(t->m, n, i);
   }
   for (uint32_t i = 0; i < node->n_results; i++) {
@@ -301,7 +300,7 @@ static tl_value_id element(tl_tail *t, tl_node_id n, tl_value_id sequence, uint3
 static bool regroup(tl_tail *t, tl_node_id n, const division *d, const tl_node_id *parts,
                     uint32_t r) {
   tl_value_id old = tl_result(t->m, n, r);
-  tl_node_id construct = construct_of(t, n, r == 1 ? FIRST_SEQUENCE : FIRST_SEQUENCE + r);
+  tl_node_id construct = tl_tail_construct_of(t, n, r == 1 ? FIRST_SEQUENCE : FIRST_SEQUENCE + r);
   tl_value_id *operands = values(t, d->n);
   uint32_t *next = values(t, d->n_groups);
   if (t->no_memory || !construct)
@@ -333,10 +332,10 @@ static bool split_adamw(tl_tail *t, tl_node_id n) {
   const tl_node *node = tl_node_get(t->m, n);
   if (node->n_operands < FIRST_SEQUENCE + N_SEQUENCES || node->control_in || node->control_out)
     return false;
-  tl_node_id gradients = construct_of(t, n, GRADIENT_SEQUENCE);
+  tl_node_id gradients = tl_tail_construct_of(t, n, GRADIENT_SEQUENCE);
   uint32_t tensors = gradients ? tl_node_get(t->m, gradients)->n_operands : 0;
   for (uint32_t i = 0; i < N_SEQUENCES; i++) {
-    tl_node_id c = construct_of(t, n, FIRST_SEQUENCE + i);
+    tl_node_id c = tl_tail_construct_of(t, n, FIRST_SEQUENCE + i);
     if (!c || tl_node_get(t->m, c)->n_operands != tensors)
       return false;
   }
@@ -355,11 +354,8 @@ static bool split_adamw(tl_tail *t, tl_node_id n) {
   for (uint32_t r = 1; r < tl_node_get(t->m, n)->n_results; r++)
     if (tl_value_get(t->m, tl_result(t->m, n, r))->name && !regroup(t, n, &d, parts, r))
       return false;
-  for (uint32_t i = 0; i < N_SEQUENCES; i++) {
-    tl_node_id c = construct_of(t, n, FIRST_SEQUENCE + i);
-    if (tl_value_get(t->m, tl_result(t->m, c, 0))->n_uses == 1 && !t->retired[c])
-      tl_tail_retire(t, c);
-  }
+  for (uint32_t i = 0; i < N_SEQUENCES; i++)
+    tl_tail_retire_unused(t, tl_tail_construct_of(t, n, FIRST_SEQUENCE + i));
   tl_tail_retire(t, n);
   return true;
 }

@@ -67,7 +67,6 @@ LEGAL = {
     'wus': None,
     'verify_ranks': None,
     'force_allreduce': None,
-    'decompose_updates': None,  # refused: see below
     'enable_scope_fusion_passes': None,
     'accelerate_train_mode': None,  # makes two models: tests/cli/accelerate.t
     'observe_step': None,
@@ -117,7 +116,6 @@ CONFLICTS = [
     ({'aoe_mode': '2'}, 'E-OPT-CONFLICT'),
     ({'mstune_mode': '2'}, 'E-OPT-CONFLICT'),
     ({'aoe_mode': '4', 'work_path': '.'}, 'E-OPT-CONFLICT'),
-    ({'decompose_updates': 1}, 'E-OPT-UNSUPPORTED'),
     ({'work_path': 'no/such/folder'}, 'E-OPT-RANGE'),
     ({'debug_dir': 'no/such/folder'}, 'E-OPT-RANGE'),
     ({'op_compiler_cache_dir': 'a b'}, 'E-OPT-RANGE'),
