@@ -41,12 +41,17 @@ static void release_graphs(tl_module *m) {
   tl_graph_vec_release(&m->graphs);
 }
 
+void tl_module_drop_definitions(tl_module *m) {
+  for (uint32_t i = 0; i < m->definitions.n; i++)
+    tl_module_destroy(m->definitions.at[i].body);
+  m->definitions.n = 0;
+}
+
 void tl_module_destroy(tl_module *m) {
   if (!m)
     return;
   release_graphs(m);
-  for (uint32_t i = 0; i < m->definitions.n; i++)
-    tl_module_destroy(m->definitions.at[i].body);
+  tl_module_drop_definitions(m);
   tl_definition_vec_release(&m->definitions);
   for (uint32_t i = 0; i < m->files.n; i++)
     tl_file_close(m->files.at[i]);

@@ -143,6 +143,7 @@ typedef struct tl_state {
   tl_value_id input;
   tl_value_id output;
   tl_value_id initial;
+  bool parameter; /* of a gradient, which need not be in the main graph any more */
 } tl_state;
 
 /* A gradient of a training step, as backward gives it. */
@@ -239,6 +240,8 @@ size_t tl_module_bytes(const tl_module *m);
 /* The definition that a node can call: op, operands, attributes and dtypes agree; NULL when there
  * is none. O(definitions). */
 const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n);
+/* Forgets all definitions. */
+void tl_module_drop_definitions(tl_module *m);
 
 /* Version of a domain's opset, 0 when it is not imported. */
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);

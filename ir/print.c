@@ -343,6 +343,11 @@ static void add_signature(printer *p, const tl_graph *g) {
   tl_buf_add_z(p->out, ") {\n");
 }
 
+/* Of a parameter with a gradient the gradient says it. */
+static bool is_bare_parameter(const tl_module *m, const tl_state *s) {
+  return s->parameter && !m->gradients.n;
+}
+
 static void print_states(printer *p, const tl_graph *g) {
   for (uint32_t i = 0; i < p->m->states.n; i++) {
     const tl_state *s = &p->m->states.at[i];
@@ -357,7 +362,7 @@ static void print_states(printer *p, const tl_graph *g) {
       tl_buf_add_z(p->out, " = ");
       add_value(p, s->initial);
     }
-    tl_buf_add_char(p->out, '\n');
+    tl_buf_add_z(p->out, is_bare_parameter(p->m, s) ? " param\n" : "\n");
   }
 }
 

@@ -107,6 +107,7 @@ typedef struct tl_train_config {
   bool sparse_dense_fallback;
   bool wus;              /* weight-update sharding */
   bool broadcast_states; /* initial values of optimizer states too, not of parameters alone */
+  bool init_graph;       /* a graph that broadcasts initial values is wanted beside the step */
   uint32_t verify_ranks; /* copies of the graph in a plain ONNX file; 0: off */
   /* Buckets (2.4 to 2.7). */
   tl_bucket_strategy buckets;
@@ -161,6 +162,7 @@ static inline tl_train_config tl_train_config_default(void) {
   return (tl_train_config){.name = "NPUOptimizer",
                            .rank_size = 1,
                            .group = "hccl_world_group",
+                           .init_graph = true,
                            .bucket_first = TL_TRAIN_MIB,
                            .bucket_members = 256,
                            .bucket_max_bytes = (int64_t)500 * TL_TRAIN_MIB,

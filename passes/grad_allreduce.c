@@ -201,7 +201,6 @@ static tl_status check_settings(const inserting *x) {
   const tl_train_config *c = x->comm.c;
   const char *what = c->wus                          ? "wus=1"
                      : c->ar_site != TL_AR_SITE_GRAD ? "ar_site other than grad"
-                     : c->broadcast_states           ? "broadcast_states=1"
                                                      : NULL;
   if (!what)
     return TL_OK;
@@ -254,7 +253,7 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
   bool changed;
   if (!tl_train_is_on(p->options) || !c->is_distributed || tl_is_loop_of_steps(m) ||
-      tl_comm_is_of_ranks(m))
+      tl_comm_is_no_step(m))
     return TL_OK;
   TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
   TL_TRY(check_settings(&x));

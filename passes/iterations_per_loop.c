@@ -14,6 +14,7 @@
 #include "passes/copy.h"
 #include "passes/loops.h"
 #include "passes/passes.h"
+#include "passes/train/collective.h"
 #include "passes/values.h"
 
 typedef struct stepping {
@@ -349,7 +350,7 @@ static tl_status make_loop(stepping *s) {
 tl_status tl_pass_iterations_per_loop(tl_pass *p, tl_module *m) {
   stepping s = {.p = p, .m = m, .g = tl_module_main(m)};
   if (!tl_train_is_on(p->options) || p->options->train->iterations_per_loop == 1 ||
-      tl_is_loop_of_steps(m))
+      tl_is_loop_of_steps(m) || tl_comm_is_init_graph(m))
     return TL_OK;
   s.k = p->options->train->iterations_per_loop;
   if (m->states.n == 0) {

@@ -9,6 +9,7 @@
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/train/collective.h"
+#include "passes/train/train_declare.h"
 #include "passes/train/train_info.h"
 
 static tl_status report_nothing(const tl_module *m) {
@@ -30,8 +31,13 @@ static void remark(tl_pass *p, tl_module *m, const tl_train_info *t) {
 tl_status tl_pass_train_detect(tl_pass *p, tl_module *m) {
   tl_train_info t;
   bool changed;
-  if (!tl_train_is_on(p->options) || tl_is_loop_of_steps(m) || tl_comm_is_of_ranks(m))
+  if (!tl_train_is_on(p->options))
     return TL_OK;
+  TL_TRY(tl_train_declare(m)); /* the states of a loop tell that it is one */
+  if (tl_is_loop_of_steps(m) || tl_comm_is_no_step(m)) {
+    tl_train_settle(m);
+    return TL_OK;
+  }
   TL_TRY(tl_train_detect(m, p->scratch, &t));
   if (t.form == TL_TRAIN_NONE)
     return report_nothing(m);

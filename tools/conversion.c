@@ -60,7 +60,7 @@ tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
 tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) {
   uint64_t start = tl_now_ns();
   for (uint32_t i = 0; i < c->outputs.n; i++) {
-    if (tl_format_is_npu(c->outputs.at[i].format) == npu)
+    if (!c->outputs.at[i].init && tl_format_is_npu(c->outputs.at[i].format) == npu)
       TL_TRY(tl_output_write(cli, c->m, &c->outputs.at[i]));
   }
   c->summary.module_bytes = tl_module_bytes(c->m);

@@ -2,6 +2,7 @@
 /* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
 #include "tools/conversion.h"
 #include "tools/fusion_result.h"
+#include "tools/init_graph.h"
 #include "tools/step_files.h"
 #include "tools/variants.h"
 
@@ -49,6 +50,7 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
   }
   TL_TRY(tl_fusion_result_write(cli));
   TL_TRY(tl_step_files_write(cli, c->m));
+  TL_TRY(tl_init_graph_write(cli, c->m, &c->outputs));
   return tl_output_depfile(cli, c->m, &c->outputs);
 }
 
@@ -74,6 +76,8 @@ tl_status tl_command_convert(tl_cli *cli) {
   bool twice = cli->settings.accelerate.text != NULL;
   tl_conversion c = {0};
   tl_status status = tl_output_plan(cli, TL_FORMAT_AIR, &c.outputs);
+  if (status == TL_OK && !twice)
+    status = tl_init_graph_plan(cli, &c.outputs, &c.outputs);
   if (status == TL_OK)
     status = twice ? tl_variants_check(cli, &c.outputs) : check_outputs(cli, &c.outputs);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_DRY_RUN))

@@ -69,10 +69,10 @@ static const tl_command commands[] = {
      "all ranks in lock step in the evaluator, each on batches of its own, with collectives "
      "computed across them. The states after each step are compared with those of the model as it "
      "was on the batches of all ranks together, and between ranks. Parameters without initial "
-     "values start from random numbers, other states from zeros; inputs without a default that "
-     "hold one number count the steps (integers) or are 0.01. A step that overflows is skipped by "
-     "both. Exit status 5 when states, or the mean of the losses, differ by more than --rtol and "
-     "--atol, or ranks by a bit.",
+     "values start from random numbers, other states from zeros; ranks get those of the first by "
+     "the graph of initial values. Inputs without a default that hold one number count the steps "
+     "(integers) or are 0.01. A step that overflows is skipped by both. Exit status 5 when states, "
+     "or the mean of the losses, differ by more than --rtol and --atol, or ranks by a bit.",
      tl_command_simulate_ranks},
     {"diff-precision", TL_COMMAND_DIFF_PRECISION, "A.json B.json",
      "compare two explanations of dtypes",

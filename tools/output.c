@@ -59,20 +59,40 @@ static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_
   return fallback == TL_FORMAT_AIR ? append_suffix(cli, o) : TL_OK;
 }
 
+tl_status tl_output_add(tl_cli *cli, const tl_output *o, tl_output_vec *out) {
+  for (uint32_t k = 0; o->path && k < out->n; k++) {
+    if (strcmp(out->at[k].path, o->path) == 0)
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                     tl_at_option(&cli->settings, TL_OPTION_OUTPUT), "'%s' is named twice%s",
+                     o->path, o->init ? ", once as the graph of initial values" : "");
+  }
+  if (!o->path || !tl_output_vec_push(out, *o))
+    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  return TL_OK;
+}
+
 tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) {
   for (uint32_t i = 0; i < cli->outputs.n; i++) {
     tl_output o;
     TL_TRY(plan_one(cli, cli->outputs.at[i], fallback, &o));
-    for (uint32_t k = 0; k < out->n; k++) {
-      if (strcmp(out->at[k].path, o.path) == 0)
-        return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
-                       tl_at_option(&cli->settings, TL_OPTION_OUTPUT), "'%s' is named twice",
-                       o.path);
-    }
-    if (!tl_output_vec_push(out, o))
-      return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    TL_TRY(tl_output_add(cli, &o, out));
   }
   return TL_OK;
+}
+
+size_t tl_output_stem(const char *path) {
+  tl_sv stem = tl_model_stem(path);
+  return (size_t)(stem.p - path) + stem.n;
+}
+
+const char *tl_output_derive(tl_cli *cli, const char *path, const char *middle) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add(&text, path, tl_output_stem(path));
+  tl_buf_printf(&text, ".%s%s", middle, path + tl_output_stem(path));
+  const char *copy = text.failed ? NULL : tl_arena_copy(&cli->settings.arena, text.p, text.n);
+  tl_buf_release(&text);
+  return copy;
 }
 
 /* Whether the file at st is one that the module was read from. */

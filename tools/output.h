@@ -15,6 +15,7 @@ typedef struct tl_output {
   tl_format format;
   bool written;
   bool existed;   /* before this run */
+  bool init;      /* the graph of initial values, not the model (init_graph.h) */
   uint64_t bytes; /* of the main file, known once written; 0 for streams */
   tl_changes changes; /* files of weights beside it */
   tl_changes *later; /* borrowed; takes all files, which replace nothing before it is applied. NULL:
@@ -33,6 +34,12 @@ static inline bool tl_format_is_npu(tl_format f) {
 /* Settles name and format of every -o. `fallback`: format of names without a known suffix; AIR then
  * appends ".air". */
 tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) TL_NODISCARD;
+/* Appends an output, unless its path is taken. */
+tl_status tl_output_add(tl_cli *cli, const tl_output *o, tl_output_vec *out) TL_NODISCARD;
+/* Length of a path up to the dot of its suffix. */
+size_t tl_output_stem(const char *path);
+/* "<stem>.<middle><suffix>" in the settings' arena; NULL when memory is out. */
+const char *tl_output_derive(tl_cli *cli, const char *path, const char *middle);
 /* Refuses outputs that are among the files the module was read from, or each other. */
 tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 /* Refuses to write over a file that the module was read from. */

@@ -49,8 +49,10 @@ typedef struct tl_simulation {
   double rtol, atol;
   tl_sim_model one; /* the model as it was, on the joined batch */
   tl_sim_model all; /* the ranks, side by side */
+  tl_sim_model init; /* the graph of their initial values; those may view it */
   uint8_t *source;  /* [inputs of one] tl_sim_source; owned */
   tl_sim_states states;
+  uint32_t n_broadcast; /* states of a rank that began as those of rank 0 by the initial graph */
   uint32_t skipped;     /* steps that overflowed */
   uint32_t uneven_step; /* the first step after which ranks differ, 0: none; */
   tl_sv uneven;         /* and the state of which */
@@ -66,6 +68,15 @@ uint32_t tl_sim_find(const tl_module *m, bool output, int rank, tl_sv name);
 tl_status tl_sim_classify(tl_simulation *s) TL_NODISCARD;
 /* Fills `in` of both models for a step, from 0. */
 tl_status tl_sim_fill(tl_simulation *s, uint32_t step) TL_NODISCARD;
+
+/* Ranks begin with values of their own where the graph of initial values is to replace them by
+ * those of rank 0: runs it. Nothing to do for one rank, or with init_graph=0. */
+tl_status tl_sim_begin(tl_simulation *s) TL_NODISCARD;
+/* What a state starts from: its default, random numbers for a parameter, else zeros. i: input of
+ * the model as it was; *out is for the caller to release. */
+tl_status tl_sim_first_value(tl_simulation *s, uint32_t i, tl_host **out) TL_NODISCARD;
+/* Splits "rK/NAME"; false when the name is not of a rank. */
+bool tl_sim_split_rank(tl_sv name, uint32_t *rank, tl_sv *rest);
 
 bool tl_sim_equal(const tl_simulation *s);
 /* Adds the report. */

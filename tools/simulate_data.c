@@ -12,8 +12,7 @@ static tl_value_id input_of(const tl_sim_model *x, uint32_t i) {
   return tl_module_main(x->m)->inputs.at[i];
 }
 
-/* Splits "rK/NAME"; false when the name is not of a rank. */
-static bool split_rank(tl_sv name, uint32_t *rank, tl_sv *rest) {
+bool tl_sim_split_rank(tl_sv name, uint32_t *rank, tl_sv *rest) {
   size_t slash = 1;
   uint64_t v;
   while (slash < name.n && name.p[slash] != '/')
@@ -32,7 +31,7 @@ uint32_t tl_sim_find(const tl_module *m, bool output, int rank, tl_sv name) {
   for (uint32_t i = 0; i < n; i++) {
     tl_sv found = tl_value_name(m, output ? tl_graph_output(m, g, i) : g->inputs.at[i]);
     uint32_t k = 0;
-    if (rank >= 0 && (!split_rank(found, &k, &found) || (int)k != rank))
+    if (rank >= 0 && (!tl_sim_split_rank(found, &k, &found) || (int)k != rank))
       continue;
     if (tl_sv_eq(found, name))
       return i;
@@ -102,15 +101,25 @@ static bool is_parameter(const tl_simulation *s, uint32_t i) {
   return false;
 }
 
-/* A state without a default starts from zeros, a parameter from random numbers. */
-static tl_status begin_state(tl_simulation *s, uint32_t i) {
+tl_status tl_sim_first_value(tl_simulation *s, uint32_t i, tl_host **out) {
+  tl_module *m = s->one.m;
   tl_value_id v = input_of(&s->one, i);
+  tl_tensor_id first = tl_value_get(m, v)->tensor;
   bool assumed;
-  if (s->one.state.at[i] || tl_value_get(s->one.m, v)->tensor)
-    return TL_OK;
+  if (first) {
+    *out = tl_host_from_tensor(&s->e.heap, m, tl_tensor_get(m, first));
+    return *out ? TL_OK : no_memory(s);
+  }
   if (!is_parameter(s, i))
-    return filled(s, s->one.m, v, 0, &s->one.state.at[i]);
-  return tl_random_value(&s->e, s->one.m, v, s->e.options.seed, &s->one.state.at[i], &assumed);
+    return filled(s, m, v, 0, out);
+  return tl_random_value(&s->e, m, v, s->e.options.seed, out, &assumed);
+}
+
+/* A state without a default needs a value before the first step. */
+static tl_status begin_state(tl_simulation *s, uint32_t i) {
+  if (s->one.state.at[i] || tl_value_get(s->one.m, input_of(&s->one, i))->tensor)
+    return TL_OK;
+  return tl_sim_first_value(s, i, &s->one.state.at[i]);
 }
 
 static tl_status common_value(tl_simulation *s, uint32_t i, uint32_t step, tl_host **out) {
@@ -190,7 +199,8 @@ static tl_status fill_ranks(tl_simulation *s) {
     if (s->all.in.at[i])
       continue;
     s->all.in.at[i] = tl_host_retain(s->all.state.at[i]);
-    if (s->all.in.at[i] || !split_rank(tl_value_name(s->all.m, input_of(&s->all, i)), &rank, &name))
+    if (s->all.in.at[i] ||
+        !tl_sim_split_rank(tl_value_name(s->all.m, input_of(&s->all, i)), &rank, &name))
       continue;
     uint32_t k = tl_sim_find(s->one.m, false, -1, name);
     if (k != UINT32_MAX && s->one.in.at[k])

@@ -130,12 +130,8 @@ static void compare_state(tl_simulation *s, tl_sim_state *row, const tl_host *go
 
 /* What a state was before the step: its default, to begin with. */
 static tl_status before_step(tl_simulation *s, uint32_t i, tl_host **out) {
-  const tl_module *m = s->one.m;
   *out = tl_host_retain(s->one.in.at[i]);
-  if (!*out)
-    *out = tl_host_from_tensor(
-        &s->e.heap, m, tl_tensor_get(m, tl_value_get(m, tl_module_main(m)->inputs.at[i])->tensor));
-  return *out ? TL_OK : no_memory(s);
+  return *out ? TL_OK : tl_sim_first_value(s, i, out);
 }
 
 static tl_status compare_states(tl_simulation *s, bool skipped, uint32_t step) {
@@ -292,6 +288,7 @@ static tl_status simulate(tl_simulation *s) {
   TL_TRY(make_room(s, &s->one));
   TL_TRY(make_room(s, &s->all));
   TL_TRY(tl_check_dims(&s->e, s->all.m));
+  TL_TRY(tl_sim_begin(s));
   for (uint32_t k = 0; k < s->steps; k++)
     TL_TRY(step(s, k));
   return print(s);
@@ -313,6 +310,7 @@ tl_status tl_command_simulate_ranks(tl_cli *cli) {
     status = simulate(&s);
   release(&s.one);
   release(&s.all);
+  release(&s.init);
   free(s.source);
   tl_sim_states_release(&s.states);
   tl_evaluation_release(&s.e);

@@ -74,6 +74,9 @@ void tl_sim_text(const tl_simulation *s, tl_buf *out) {
                   s->uneven_step);
   else
     tl_buf_add_z(out, "states are the same bits on all ranks\n");
+  if (s->n_broadcast)
+    tl_buf_printf(out, "initial values of %u state%s: those of rank 0 on all ranks\n",
+                  s->n_broadcast, s->n_broadcast == 1 ? "" : "s");
   if (loss_differs(s) && bakes_batch(s))
     tl_buf_printf(out,
                   "the loss of the joined batch is %u times that of a rank: its size seems to "
@@ -85,9 +88,9 @@ void tl_sim_text(const tl_simulation *s, tl_buf *out) {
 void tl_sim_json(const tl_simulation *s, tl_buf *out) {
   tl_buf_printf(out,
                 "{\"equal\": %s, \"ranks\": %u, \"steps\": %u, \"skipped\": %u,\n "
-                "\"ranks_identical\": %s, \"loss\": ",
+                "\"ranks_identical\": %s, \"states_broadcast\": %u, \"loss\": ",
                 tl_sim_equal(s) ? "true" : "false", s->ranks, s->steps, s->skipped,
-                s->uneven_step ? "false" : "true");
+                s->uneven_step ? "false" : "true", s->n_broadcast);
   if (s->has_loss) {
     bool first = true;
     tl_buf_add_char(out, '{');

@@ -10,6 +10,7 @@
 #include "passes/train/variants.h"
 #include "tools/conversion.h"
 #include "tools/fusion_result.h"
+#include "tools/init_graph.h"
 #include "tools/json.h"
 #include "tools/step_files.h"
 #include "tools/switch_plan.h"
@@ -29,6 +30,7 @@ typedef struct variants {
   tl_conversion sides[N_VARIANTS]; /* outputs in the order of `wanted` */
   model_set *sets;                 /* [wanted->n], in the settings' arena */
   uint32_t n_sets;                 /* those that were made */
+  tl_output_vec inits;             /* graphs of initial values, the same for both */
   tl_changes changes;              /* everything that is written */
 } variants;
 
@@ -36,18 +38,12 @@ static tl_status no_memory(tl_cli *cli) {
   return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
 }
 
-/* Length of a path up to the dot of its suffix. */
-static size_t stem_length(const char *path) {
-  tl_sv stem = tl_model_stem(path);
-  return (size_t)(stem.p - path) + stem.n;
-}
-
-/* "<stem>.<middle><suffix>" in the settings' arena; NULL when memory is out. */
-static const char *derive(tl_cli *cli, const char *path, const char *middle, const char *suffix) {
+/* "<stem>.switch.json" */
+static const char *plan_of(tl_cli *cli, const char *path) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_add(&text, path, stem_length(path));
-  tl_buf_printf(&text, ".%s%s", middle, suffix);
+  tl_buf_add(&text, path, tl_output_stem(path));
+  tl_buf_add_z(&text, ".switch.json");
   const char *copy = text.failed ? NULL : tl_arena_copy(&cli->settings.arena, text.p, text.n);
   tl_buf_release(&text);
   return copy;
@@ -75,8 +71,8 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
       return refuse(cli, "several files are written, which standard output cannot take",
                     "give the output a name");
     for (uint32_t k = 0; k < i; k++) {
-      size_t n = stem_length(wanted->at[i].path);
-      if (n == stem_length(wanted->at[k].path) &&
+      size_t n = tl_output_stem(wanted->at[i].path);
+      if (n == tl_output_stem(wanted->at[k].path) &&
           memcmp(wanted->at[i].path, wanted->at[k].path, n) == 0)
         return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                        tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
@@ -100,7 +96,7 @@ static tl_status plan_set(variants *v, const tl_output *o, model_set *set) {
   bool separate = cli->settings.options.external_weight == TL_WEIGHTS_SEPARATE;
   tl_weight_files_init(&set->files, o->path);
   v->n_sets++;
-  set->plan = derive(cli, o->path, "switch.json", "");
+  set->plan = plan_of(cli, o->path);
   if (!set->plan)
     return no_memory(cli);
   if (!shares_weights(v, o))
@@ -120,7 +116,7 @@ static tl_status plan_outputs(variants *v) {
     TL_TRY(plan_set(v, o, &v->sets[i]));
     for (int side = 0; side < N_VARIANTS; side++) {
       tl_output own = {
-          .path = derive(cli, o->path, variant_names[side], o->path + stem_length(o->path)),
+          .path = tl_output_derive(cli, o->path, variant_names[side]),
           .format = o->format,
           .later = &v->changes,
           .shared = shares_weights(v, o) ? &v->sets[i].files : NULL};
@@ -128,6 +124,9 @@ static tl_status plan_outputs(variants *v) {
         return no_memory(cli);
     }
   }
+  TL_TRY(tl_init_graph_plan(cli, v->wanted, &v->inits));
+  for (uint32_t i = 0; i < v->inits.n; i++)
+    v->inits.at[i].later = &v->changes;
   return TL_OK;
 }
 
@@ -136,6 +135,7 @@ static tl_status check_paths(variants *v) {
   tl_module *m = v->sides[LOW].m;
   for (int side = 0; side < N_VARIANTS; side++)
     TL_TRY(tl_output_check(v->cli, m, &v->sides[side].outputs));
+  TL_TRY(tl_output_check(v->cli, m, &v->inits));
   for (uint32_t i = 0; i < v->n_sets; i++) {
     model_set *set = &v->sets[i];
     TL_TRY(tl_output_spares_inputs(v->cli, m, set->plan));
@@ -210,7 +210,8 @@ static tl_status convert(variants *v) {
     TL_TRY(check_alike(v));
     TL_TRY(write_form(v, true));
   }
-  return write_plans(v);
+  TL_TRY(write_plans(v));
+  return tl_init_graph_write(cli, v->sides[LOW].m, &v->inits);
 }
 
 /* ---- what the user hears --------------------------------------------------------------------- */
@@ -230,6 +231,8 @@ static tl_status add_text(variants *v, tl_buf *out) {
   }
   for (uint32_t i = 0; i < v->n_sets; i++)
     tl_buf_printf(out, "plan: %s\n", v->sets[i].plan);
+  for (uint32_t i = 0; i < v->inits.n; i++)
+    tl_buf_printf(out, "initial values: %s\n", v->inits.at[i].path);
   return TL_OK;
 }
 
@@ -246,6 +249,13 @@ static tl_status add_json(variants *v, tl_buf *out) {
   for (uint32_t i = 0; i < v->n_sets; i++) {
     tl_buf_add_z(out, i ? ", " : "");
     tl_json_string(out, tl_sv_from(v->sets[i].plan));
+  }
+  tl_buf_add_char(out, ']');
+  tl_json_key(out, "inits", &first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < v->inits.n; i++) {
+    tl_buf_add_z(out, i ? ", " : "");
+    tl_json_string(out, tl_sv_from(v->inits.at[i].path));
   }
   tl_buf_add_z(out, "]}\n");
   return TL_OK;
@@ -276,6 +286,8 @@ static tl_status write_depfile(variants *v) {
       ok = tl_output_vec_push(&all, v->sides[side].outputs.at[i]);
     ok = ok && tl_output_vec_push(&all, plan);
   }
+  for (uint32_t i = 0; i < v->inits.n && ok; i++)
+    ok = tl_output_vec_push(&all, v->inits.at[i]);
   tl_status status = ok ? tl_output_depfile(v->cli, v->sides[LOW].m, &all) : no_memory(v->cli);
   tl_output_vec_release(&all);
   return status;
@@ -295,6 +307,7 @@ tl_status tl_variants_convert(tl_cli *cli, const tl_output_vec *wanted) {
   else
     status = show_summary(&v);
   tl_changes_release(&v.changes);
+  tl_output_release(&v.inits);
   for (uint32_t i = 0; i < v.n_sets; i++)
     tl_weight_files_release(&v.sets[i].files);
   for (int side = 0; side < N_VARIANTS; side++)

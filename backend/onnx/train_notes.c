@@ -103,11 +103,20 @@ static void add_state(tl_buf *out, const tl_module *m) {
   tl_buf_add_char(out, ']');
 }
 
+/* In the order of their gradients; of a graph around the step in that of the states. */
 static void add_params(tl_buf *out, const tl_module *m) {
+  bool any = false;
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < m->gradients.n; i++) {
     tl_buf_add_z(out, i ? ", " : "");
     add_name(out, m, m->gradients.at[i].param);
+  }
+  for (uint32_t i = 0; !m->gradients.n && i < m->states.n; i++) {
+    if (!m->states.at[i].parameter)
+      continue;
+    tl_buf_add_z(out, any ? ", " : "");
+    add_name(out, m, m->states.at[i].input);
+    any = true;
   }
   tl_buf_add_char(out, ']');
 }
@@ -139,9 +148,18 @@ static const struct {
              {"tailor.train.grad_order", add_params}, {"tailor.train.state", add_state},
              {"tailor.train.loss", add_loss},         {"tailor.train.seed", add_seed}};
 
-enum { N_NOTES = sizeof notes / sizeof *notes, STATE = 3, LOSS = 4, SEED = 5 };
+enum { N_NOTES = sizeof notes / sizeof *notes, PARAMS = 0, STATE = 3, LOSS = 4, SEED = 5 };
+
+static bool has_parameters(const tl_module *m) {
+  bool found = m->gradients.n != 0;
+  for (uint32_t i = 0; i < m->states.n && !found; i++)
+    found = m->states.at[i].parameter;
+  return found;
+}
 
 static bool is_said(const tl_module *m, size_t i) {
+  if (i == PARAMS)
+    return has_parameters(m);
   return i == STATE ? m->states.n : i == LOSS ? m->loss : i == SEED ? m->seed : m->gradients.n;
 }
 

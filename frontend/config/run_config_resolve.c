@@ -335,6 +335,7 @@ static void read_ranks(tl_settings *s) {
   c->sparse_dense_fallback = tl_run_true(s, TL_OPTION_SPARSE_DENSE_FALLBACK);
   c->wus = tl_run_true(s, TL_OPTION_WUS);
   c->broadcast_states = tl_run_true(s, TL_OPTION_BROADCAST_STATES);
+  c->init_graph = tl_run_true(s, TL_OPTION_INIT_GRAPH);
   c->verify_ranks = (uint32_t)tl_run_int(s, TL_OPTION_VERIFY_RANKS);
 }
 

@@ -37,10 +37,10 @@ tl_maker tl_comm_behind(tl_module *m, tl_value_id v) {
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* "<optimizer>_Allreduce/<parameter>", as GE's adapter for TensorFlow calls them. */
-static tl_symbol name_of(tl_comm *x, tl_maker *k, tl_sv what) {
+static tl_symbol name_of(tl_comm *x, tl_maker *k, const char *kind, tl_sv what) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_printf(&text, "%s_Allreduce/%.*s", x->c->name, TL_SV_ARG(what));
+  tl_buf_printf(&text, "%s_%s/%.*s", x->c->name, kind, TL_SV_ARG(what));
   tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_fresh_name(x->m, tl_buf_view(&text));
   tl_buf_release(&text);
   k->no_memory = k->no_memory || s == TL_NO_SYMBOL;
@@ -72,10 +72,11 @@ tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec
   tl_attr attrs[6];
   uint32_t n = fill_attrs(x, spec, attrs);
   tl_symbol domain = tl_op_domain_symbol(x->m, spec->op);
+  const char *kind = spec->op == TL_OP_npu_hcom_HcomBroadcast ? "Broadcast" : "Allreduce";
   if (!tl_module_opset(x->m, domain) && tl_module_set_opset(x->m, domain, 1) != TL_OK)
     k->no_memory = true;
   tl_node_spec node = {.op = spec->op,
-                       .name = name_of(x, k, what),
+                       .name = name_of(x, k, kind, what),
                        .operands = &v,
                        .n_operands = 1,
                        .n_results = 1,
@@ -149,4 +150,20 @@ tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v) {
 bool tl_comm_is_of_ranks(const tl_module *m) {
   const tl_graph *g = tl_module_main(m);
   return g->inputs.n && tl_sv_starts_with(tl_value_name(m, g->inputs.at[0]), "r0/");
+}
+
+bool tl_comm_is_init_graph(const tl_module *m) {
+  const tl_graph *g = tl_module_main(m);
+  bool any = false;
+  TL_FOR_NODES (m, g, n) {
+    tl_op_id op = tl_node_get(m, n)->op;
+    any = any || op == TL_OP_npu_hcom_HcomBroadcast;
+    if (op != TL_OP_npu_hcom_HcomBroadcast && op != TL_OP_Cast)
+      return false;
+  }
+  return any;
+}
+
+bool tl_comm_is_no_step(const tl_module *m) {
+  return tl_comm_is_of_ranks(m) || tl_comm_is_init_graph(m);
 }

@@ -48,6 +48,11 @@ tl_status tl_comm_outline(tl_module *body) TL_NODISCARD;
 /* Do the graphs of several ranks stand side by side (pass verify-ranks)? Their collectives are
  * arithmetic then, and passes of training graphs are done. */
 bool tl_comm_is_of_ranks(const tl_module *m);
+/* Is it the graph of initial values (pass init-graph): broadcasts of states and nothing else?
+ * O(nodes), and for a step it ends at the first node. */
+bool tl_comm_is_init_graph(const tl_module *m);
+/* Is it one or the other, and no step for passes of training graphs? */
+bool tl_comm_is_no_step(const tl_module *m);
 
 /* A maker whose nodes come right behind the node that makes v, or first of all. */
 tl_maker tl_comm_behind(tl_module *m, tl_value_id v);

@@ -272,7 +272,7 @@ tl_status tl_pass_loss_scale(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   const tl_graph *g = tl_module_main(m);
   if (!tl_train_is_on(p->options) || !c->is_loss_scale || !c->has_manager ||
-      tl_comm_is_of_ranks(m) || tl_graph_find_value(m, g, TL_SV(TL_LS_SEED)))
+      tl_comm_is_no_step(m) || tl_graph_find_value(m, g, TL_SV(TL_LS_SEED)))
     return TL_OK; /* nothing to do, or done before */
   tl_loss_scaling x = {.p = p, .m = m, .c = c};
   TL_TRY(tl_train_detect(m, p->scratch, &x.info));

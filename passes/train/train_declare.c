@@ -125,6 +125,24 @@ static tl_status declare_grads(names *x, uint32_t *taken) {
   return TL_OK;
 }
 
+/* States that are listed as parameters; a graph around the step says no more of them. */
+static tl_status declare_params(names *x) {
+  const tl_train_spec *s = x->m->declared;
+  tl_map params = {0};
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; i < s->n_params && status == TL_OK; i++) {
+    tl_value_id v;
+    status = find(x, "params", s->params[i], &v);
+    if (status == TL_OK && !tl_map_set(&params, v, 1))
+      status = no_memory(x->m);
+  }
+  for (uint32_t i = 0; i < x->m->states.n; i++)
+    if (tl_map_find(&params, x->m->states.at[i].input, NULL))
+      x->m->states.at[i].parameter = true;
+  tl_map_release(&params);
+  return status;
+}
+
 /* By value; what becomes an input on the way adds values. */
 static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)) {
   const tl_train_spec *s = x->m->declared;
@@ -139,6 +157,7 @@ static tl_status declare(names *x) {
   const tl_train_spec *s = x->m->declared;
   TL_TRY(with_table(x, declare_states));
   TL_TRY(with_table(x, declare_grads));
+  TL_TRY(declare_params(x));
   if (s->loss.n)
     TL_TRY(find(x, "loss", s->loss, &x->m->loss));
   if (s->seed.n)

@@ -90,6 +90,9 @@ tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) TL_
  * TL_NO_VALUE when memory is out. */
 tl_value_id tl_train_as_input(tl_module *m, tl_value_id v);
 
+/* From now on the module alone says what was declared, and its metadata no longer do. */
+void tl_train_settle(tl_module *m);
+
 /* Writes what was recognised into the module, where it is found again whatever passes do to the
  * graph: states, gradients in their order, the loss. Parameters and states that are constants
  * become inputs with that value (*t then names the inputs). *changed: something was new.

@@ -44,6 +44,16 @@ static void add_state(recorder *r, tl_value_id *in, tl_value_id out) {
   *r->changed = true;
 }
 
+/* Said of the state too: a graph around the step has no gradients, but parameters all the same. */
+static void mark_parameters(recorder *r, const tl_train_info *t) {
+  tl_map params = {0};
+  for (uint32_t i = 0; i < t->n; i++)
+    r->failed = r->failed || !tl_map_set(&params, t->grads[i].param, 1);
+  for (uint32_t i = 0; i < r->m->states.n; i++)
+    r->m->states.at[i].parameter = tl_map_find(&params, r->m->states.at[i].input, NULL);
+  tl_map_release(&params);
+}
+
 static bool has_gradient(const tl_module *m, const tl_train_grad *g, uint32_t i) {
   const tl_gradient *known = i < m->gradients.n ? &m->gradients.at[i] : NULL;
   return known && known->param == g->param && known->grad == g->raw && known->indices == g->indices;
@@ -90,6 +100,26 @@ static void shape_gradient(recorder *r, tl_train_grad *g) {
   *r->changed = true;
 }
 
+/* What the model said of its step need not be true of what passes make of it. Update ops stay, they
+ * are declared by type. */
+void tl_train_settle(tl_module *m) {
+  if (!m->declared)
+    return;
+  m->declared = NULL;
+  tl_extra *e = m->extra ? &m->extras.at[m->extra] : NULL;
+  tl_pair *kept = e ? tl_arena_calloc(&m->arena, e->n_metadata + 1u, sizeof *kept) : NULL;
+  uint32_t n = 0;
+  for (uint32_t i = 0; kept && i < e->n_metadata; i++) {
+    tl_sv key = tl_sym(m, e->metadata[i].key);
+    if (!tl_sv_starts_with(key, "tailor.train.") || tl_sv_is(key, "tailor.train.update_ops"))
+      kept[n++] = e->metadata[i];
+  }
+  if (kept) {
+    e->metadata = kept;
+    e->n_metadata = n;
+  }
+}
+
 tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   recorder r = {.m = m, .changed = changed};
   *changed = false;
@@ -103,10 +133,11 @@ tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   }
   for (uint32_t i = 0; i < t->n_others; i++)
     add_state(&r, &t->other_in[i], t->other_out[i]);
+  mark_parameters(&r, t);
   record_gradients(&r, t);
   *changed = *changed || m->loss != t->loss || m->seed != t->seed;
   m->loss = t->loss;
   m->seed = t->seed;
-  m->declared = NULL; /* the module says it from now on */
+  tl_train_settle(m);
   return r.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
 }

@@ -88,13 +88,13 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   nodes    12 -> 12, 17 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
->   wrote    m.high.air (24.1 KiB)
+>   wrote    m.high.air (24.2 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
 >   atc --framework=1 --model=m.high.air --output=m.high --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
 > plan: m.switch.json
-> ['high', 'low', 'plans'] ['m.tir2.switch.json'] ['m.tir2.low.tir', 'm.tir2.high.tir']
+> ['high', 'inits', 'low', 'plans'] ['m.tir2.switch.json'] ['m.tir2.low.tir', 'm.tir2.high.tir']
 $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --summary=none --depfile=m.d; cat m.d; rm m.d
 > m.low.air m.high.air m.switch.json: \
 >  m.tir \

@@ -255,6 +255,8 @@ $ tailor options
 >       1: weight-update sharding
 >   broadcast_states  bit 0|1 (default: 0); compiler
 >       1: initial values of optimizer states are broadcast too
+>   init_graph  bit 0|1 (default: 1); compiler
+>       0: no graph that broadcasts initial values is written beside the step of several ranks
 >   verify_ranks  int 0..64 (default: 0); compiler
 >       copies of the graph in an ONNX file that any runtime can check; 0: none
 >   bucket_strategy  choice auto|default|none|single|size|index|bytes|combine|library (default: auto); compiler

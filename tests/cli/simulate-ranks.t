@@ -6,9 +6,10 @@ $ tailor simulate-ranks s.tir -n 2 --exact --steps 2 --dim n=4
 > "w"    parameter  0.9376   0        0         identical
 > loss 1.258 -> 1.099, relative to the joined batch off by 2.369e-08
 > states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
 $ tailor simulate-ranks s.tir -n 4 --exact --dim n=2 --json
 > {"equal": true, "ranks": 4, "steps": 1, "skipped": 0,
->  "ranks_identical": true, "loss": {"first": 1.8994272015988827, "last": 1.8994272015988827, "max_rel": 1.3728892807942988e-08},
+>  "ranks_identical": true, "states_broadcast": 1, "loss": {"first": 1.8994272015988827, "last": 1.8994272015988827, "max_rel": 1.3728892807942988e-08},
 >  "states": [
 >   {"name": "w", "parameter": true, "equal": true, "step": 0, "largest": 0.8614264130592346, "max_abs": 0.0, "relative": 0.0}]}
 $ tailor simulate-ranks s.tir -n 1 --exact --rtol=0 --atol=0 --is-loss-scale=true --loss-scale-manager=torch_amp
@@ -23,6 +24,7 @@ $ tailor simulate-ranks s.tir -n 2 --exact --steps 2 --atol=0 --is-loss-scale=tr
 > "w"    parameter  1        0        0         identical
 > loss 0.8291 -> 1.995, relative to the joined batch off by 2.987e-08
 > states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
 # The size of the batch is a constant of the model: the joined batch needs a model of its own.
 $ sed 's/%nf = Cast.*/%nf = Identity(%two)/; s/%L = ReduceMean(%sq) {keepdims=0}/%s = ReduceSum(%sq) {keepdims=0}\n  %L = Div(%s, %two)/' s.tir >two.tir; tailor simulate-ranks two.tir -n 2 --exact --dim n=2; sed 's/const %two: f32\[\] = 2.0/const %two: f32[] = 2.0\n  const %four: f32[] = 4.0/; s/Identity(%two)/Identity(%four)/; s/Div(%s, %two)/Div(%s, %four)/' two.tir >four.tir; tailor simulate-ranks two.tir -n 2 --exact --dim n=2 --joined four.tir
 > 2 ranks, 1 step
@@ -30,12 +32,14 @@ $ sed 's/%nf = Cast.*/%nf = Identity(%two)/; s/%L = ReduceMean(%sq) {keepdims=0}
 > "w"    parameter  0.7879   0.1128   0.1431    differs from step 1 on
 > loss 1.652 -> 1.652, differs from the joined batch by 0.5
 > states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
 > the loss of the joined batch is 2 times that of a rank: its size seems to be a constant of the model; give the step for the joined batch with --joined
 > 2 ranks, 1 step
 > state  kind       largest  max abs   relative   verdict
 > "w"    parameter  0.894    5.96e-08  6.667e-08  equal
 > loss 1.652 -> 1.652, relative to the joined batch off by 3.608e-08
 > states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
 $ tailor simulate-ranks
 ! tailor: error: no model is named
 !   hint: tailor simulate-ranks MODEL -n RANKS

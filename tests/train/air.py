@@ -23,7 +23,7 @@ SWITCHES = {
     'tail_mode': ('late', 'early_local', 'early_bound', 'late_commit'),
 }
 ALWAYS = ['--graph_run_mode=1', '--is_distributed=true', '--rank_size=8', '--is_loss_scale=true',
-          '--is_tailing_optimization=true', '--hw_preset=ascend910b', '-q']
+          '--is_tailing_optimization=true', '--broadcast_states=1', '--hw_preset=ascend910b', '-q']
 
 
 def variants():
@@ -47,12 +47,14 @@ def problem(tailor, folder, number, model, chosen):
     p = subprocess.run(argv, capture_output=True, text=True, check=False)
     if p.returncode:
         return f'exit {p.returncode}: {first_line(p)[0]}'
-    p = subprocess.run([sys.executable, os.path.join(ORACLE, 'air_check.py'), '--protos',
-                        os.path.join(ORACLE, 'protos.json'), base + '.air'],
-                       capture_output=True, text=True, check=False)
-    if p.returncode:
-        return f'checker: {(p.stdout + p.stderr).strip()[:300]}'
-    os.remove(base + '.air')
+    first = all(v == SWITCHES[k][0] for k, v in chosen.items())
+    for path in (base + '.air', base + '.init.air') if first else (base + '.air',):
+        p = subprocess.run([sys.executable, os.path.join(ORACLE, 'air_check.py'), '--protos',
+                            os.path.join(ORACLE, 'protos.json'), path],
+                           capture_output=True, text=True, check=False)
+        if p.returncode:
+            return f'checker: {(p.stdout + p.stderr).strip()[:300]}'
+        os.remove(path)
     return None
 
 

@@ -144,7 +144,10 @@ class Steps:
 
     def run(self, runner, **values):
         """Outputs by name."""
-        argv = ['run', 'step.onnx', '-o', 'out', '--format=npy', '--json', *runner]
+        return self.run_file('step.onnx', runner, values)
+
+    def run_file(self, file, runner, values):
+        argv = ['run', file, '-o', 'out', '--format=npy', '--json', *runner]
         for name, value in values.items():
             path = os.path.join(self.folder, f'{name}.npy')
             np.save(path, np.array(value, np.float32))
@@ -235,6 +238,28 @@ class Steps:
             argv.append('--input=t=t.npy')
         self.command(argv)
 
+    def initial(self, everything):
+        """2.2: what rank 0 starts from reaches all ranks, bit by bit; one rank keeps its own."""
+        bare = STEP.replace(' = [1.0, 1.0]', '').replace(' = [0.0, 0.0]', '')  # to be fed anywhere
+        bare = bare[:-2] + '  state %w -> %w.out\n  state %m -> %m.out\n}\n'
+        with open(os.path.join(self.folder, 'bare.tir'), 'w', encoding='utf-8') as f:
+            f.write(bare)
+        for ranks in (0, 2, 3):
+            self.command(['convert', 'bare.tir', '-o', 'bare.onnx', '--summary=none',
+                          '--is-distributed=true', f'--rank-size={ranks or 8}',
+                          f'--verify-ranks={ranks}', f'--broadcast-states={int(everything)}'])
+            names = ['w', 'm'] if everything else ['w']
+            prefixes = [f'r{k}__' for k in range(ranks)] or ['']
+            values = {p + n: [[k + 0.5], [i - 3e-39]] for k, p in enumerate(prefixes)
+                      for i, n in enumerate(names)}
+            for runner in self.runners():
+                out = self.run_file('bare.init.onnx', runner, values)
+                need(len(out) == len(values), f'{len(values)} states, {list(out)}')
+                for name, value in out.items():
+                    root = name.rpartition('/')[2].partition('.')[0]
+                    want = np.array(values[prefixes[0] + root], np.float32)
+                    need(np.array_equal(value, want), f'{ranks} ranks: {name}')
+
     # ---- all ----
     def cases(self):
         for kind in ('mlp', 'transformer'):
@@ -263,6 +288,8 @@ class Steps:
         for mode, finite in (('early_local', True), ('early_bound', False), ('late', False),
                              ('late_commit', False)):
             yield f'sum overflows, {mode}', self.sum_overflows, mode, finite
+        yield 'initial values', self.initial, True
+        yield 'initial values of parameters', self.initial, False
         yield 'exported', self.exported
         for name in sorted(os.listdir(GOLDEN)):
             if name.startswith(('decomposed-', 'norm-', 'clipped-')):
