@@ -68,7 +68,7 @@ static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss)
  * nodes are looked at; afterwards those that take effect. */
 static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t effective) {
   tl_fusion_stats *stats = e->r->pass->fusions;
-  if (stats && rule->kind == TL_RULE_GRAPH &&
+  if (stats && rule->pass_kind == TL_FUSION_GRAPH &&
       tl_fusion_stats_add(stats, 0, 0, TL_FUSION_GRAPH, tl_sym(e->m, rule->pass), matched,
                           effective) != TL_OK)
     e->no_memory = true;
@@ -78,9 +78,10 @@ static void consider(void *user, tl_node_id n, const tl_rule *rule) {
   engine *e = user;
   tl_arena_mark mark = tl_arena_save(&e->scratch);
   bool fits = matches(e, rule, n, NULL);
-  if (e->sweep && e->match.structural)
+  bool counts = e->sweep && tl_rule_fuses(rule); /* of clean-up, effects alone are of interest */
+  if (counts && e->match.structural)
     count(e, rule, 1, 0);
-  if (fits && !candidate_vec_push(&e->candidates, (candidate){rule, e->sweep, n,
+  if (fits && !candidate_vec_push(&e->candidates, (candidate){rule, counts, n,
                                                               tl_node_get(e->m, n)->order}))
     e->no_memory = true;
   tl_arena_rewind(&e->scratch, mark);

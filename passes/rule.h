@@ -5,6 +5,7 @@
 #ifndef TL_PASSES_RULE_H
 #define TL_PASSES_RULE_H
 
+#include "ir/fusion_names.h"
 #include "ir/graph.h"
 #include "ir/options.h"
 #include "passes/values.h"
@@ -21,6 +22,7 @@ enum {
 typedef enum tl_rule_kind {
   TL_RULE_CLEANUP, /* canonical to canonical, to a fixed point */
   TL_RULE_GRAPH,   /* graph fusion under a public pass name */
+  TL_RULE_LATE,    /* the same in the second round: of what the others have left */
   TL_RULE_EXPAND,  /* select: one canonical node as several with NPU forms */
   TL_RULE_DEFINE,  /* what a tl:: or npu:: op means */
   TL_N_RULE_KINDS
@@ -151,7 +153,7 @@ typedef struct tl_rule_step {
 
 typedef struct tl_rule {
   tl_symbol name;
-  tl_symbol pass;   /* public name; the rule's own for clean-up */
+  tl_symbol pass;   /* public name; the rule's own where none is given */
   tl_sv about;      /* one sentence for people, may be empty */
   const char *file; /* for messages */
   uint32_t line;
@@ -160,6 +162,7 @@ typedef struct tl_rule {
   int32_t priority; /* smaller runs earlier */
   uint8_t kind;     /* tl_rule_kind */
   uint8_t numerics; /* tl_numerics */
+  uint8_t pass_kind; /* tl_fusion_kind of `pass` */
   uint8_t n_values;
   uint8_t n_names;
   uint8_t n_match;
@@ -182,6 +185,11 @@ typedef struct tl_rule {
 } tl_rule;
 
 TL_VEC(tl_rule_vec, tl_rule *);
+
+/* Is it a fusion, rather than a clean-up, an expansion or a definition? */
+static inline bool tl_rule_fuses(const tl_rule *r) {
+  return r->kind == TL_RULE_GRAPH || r->kind == TL_RULE_LATE;
+}
 
 typedef struct tl_ruleset {
   tl_module *m;

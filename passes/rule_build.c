@@ -219,7 +219,7 @@ static bool build_operands(build *b, const tl_pattern_node *p, tl_value_id **out
 static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) {
   tl_module *m = b->x->m;
   tl_symbol root = tl_node_get(m, b->x->root)->name;
-  if (!root || (makes_root && b->x->rule->kind != TL_RULE_GRAPH))
+  if (!root || (makes_root && !tl_rule_fuses(b->x->rule)))
     return root;
   tl_buf text;
   tl_buf_init(&text);

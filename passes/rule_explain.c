@@ -20,7 +20,7 @@ static tl_fusion_remark about(const tl_module *m, const tl_rule *r, const tl_sv 
                               uint32_t n) {
   return (tl_fusion_remark){.fusion = tl_sym(m, r->pass),
                             .rule = tl_sym(m, r->name),
-                            .cleanup = r->kind != TL_RULE_GRAPH,
+                            .cleanup = !tl_rule_fuses(r),
                             .expand = r->kind == TL_RULE_EXPAND,
                             .numerics = (tl_numerics)r->numerics,
                             .nodes = names,
@@ -100,7 +100,7 @@ static bool is_near(const tl_rule *r, const tl_miss *miss) {
   uint32_t bound = miss->depth < r->n_match ? miss->depth : r->n_match;
   if (r->n_match == 1 && r->kind == TL_RULE_EXPAND)
     return miss->code;
-  if (r->n_match == 1 && r->kind != TL_RULE_GRAPH)
+  if (r->n_match == 1 && !tl_rule_fuses(r))
     return false;
   return miss->code && bound > 0 && bound * 100 >= r->n_match * (uint32_t)NEAR_PERCENT;
 }

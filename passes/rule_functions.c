@@ -240,6 +240,12 @@ tl_rv tl_rule_fn_op_of(tl_match *x, const tl_expr *e) {
                  .s = tl_op_name_symbol(x->m, tl_node_get(x->m, n)->op)};
 }
 
+tl_rv tl_rule_fn_operands(tl_match *x, const tl_expr *e) {
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  return n ? tl_rv_int(tl_node_get(x->m, n)->n_operands) : tl_rv_none();
+}
+
 /* The only user of v, when it is a node of the same graph with one result. */
 static tl_node_id only_user(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);

@@ -270,13 +270,13 @@ static tl_status parse_where(tl_rule_parser *p) {
 }
 
 static tl_status parse_kind(tl_rule_parser *p, tl_rule *r) {
-  static const char *const kinds[] = {"cleanup", "graph", "expand"};
+  static const char *const kinds[] = {"cleanup", "graph", "late", "expand"};
   for (uint8_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (tl_rule_accept(p, kinds[i])) {
       r->kind = i;
       return TL_OK;
     }
-  return tl_rule_expected(p, "cleanup, graph or expand");
+  return tl_rule_expected(p, "cleanup, graph, late or expand");
 }
 
 static tl_status parse_numerics(tl_rule_parser *p, tl_rule *r) {
@@ -394,6 +394,15 @@ static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool ov
   return add_rule(p, r);
 }
 
+/* The kind of pass that a rule answers to: that of its public name, where it has one. */
+static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
+  bool public = r->pass != r->name;
+  const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
+  return row                ? (tl_fusion_kind)row->kind
+         : tl_rule_fuses(r) ? TL_FUSION_GRAPH
+                            : TL_FUSION_CLEANUP;
+}
+
 static tl_status parse_rule(tl_rule_parser *p, bool override) {
   tl_rule *r = new_rule(p, TL_RULE_CLEANUP);
   if (!r)
@@ -407,6 +416,7 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   TL_TRY(tl_rule_expect(p, ":"));
   TL_TRY(parse_kind(p, r));
   TL_TRY(parse_clauses(p, r));
+  r->pass_kind = (uint8_t)pass_kind(p->set, r);
   TL_TRY(tl_rule_expect(p, "{"));
   TL_TRY(tl_rule_expect(p, "match"));
   TL_TRY(tl_rule_expect(p, "{"));

@@ -6,19 +6,32 @@
 /* What the parser gives to a rule that names no priority. */
 enum { NO_PRIORITY_GIVEN = TL_PRIORITY_RULE };
 
-/* What a rule means or must do to reach the NPU at all has no switch. */
+/* What the switches say of a rule's public name. Levels are about fusions: a rule that simplifies
+ * is there from -O1 on whatever it is called. An expansion goes when its pass is named on the
+ * command line, which reaches passes that nothing else closes. */
+static bool is_pass_on(const tl_ruleset *s, const tl_rule *r, const tl_fusion_config *fusion,
+                       const char **why) {
+  tl_fusion_config own = fusion ? *fusion : (tl_fusion_config){0};
+  if (r->kind == TL_RULE_EXPAND)
+    own = (tl_fusion_config){.direct = own.direct, .option = own.option};
+  else if (r->pass != r->name && !tl_rule_fuses(r))
+    own.functional_only = false;
+  return tl_fusion_is_on(&own, tl_sym(s->m, r->pass), (tl_fusion_kind)r->pass_kind, why);
+}
+
+/* What an op means has no switch, nor has what it takes to reach the NPU, unless it is a pass. */
 static void switch_off(const tl_ruleset *s, const tl_options *options) {
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
     const char *why;
-    tl_fusion_kind kind = r->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP;
-    if (r->kind != TL_RULE_GRAPH && r->kind != TL_RULE_CLEANUP)
+    bool public = r->pass != r->name;
+    if (r->kind == TL_RULE_DEFINE || (r->kind == TL_RULE_EXPAND && !public))
       continue;
-    if (!tl_fusion_is_on(options->fusion, tl_sym(s->m, r->pass), kind, &why) ||
-        (r->pass != r->name && !tl_fusion_is_on(options->fusion, tl_sym(s->m, r->name),
-                                                TL_FUSION_CLEANUP, &why)))
+    if (!is_pass_on(s, r, options->fusion, &why) ||
+        (public && r->kind != TL_RULE_EXPAND &&
+         !tl_fusion_is_on(options->fusion, tl_sym(s->m, r->name), TL_FUSION_CLEANUP, &why)))
       r->off = why;
-    else if (r->numerics > options->numerics)
+    else if (r->numerics > options->numerics && r->kind != TL_RULE_EXPAND)
       r->off = "its numerics class is looser than --numerics";
   }
 }
@@ -28,7 +41,7 @@ static uint32_t list_rules(const tl_ruleset *s, tl_fusion_order *order, tl_rule 
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
-    if (r->kind != TL_RULE_GRAPH)
+    if (!tl_rule_fuses(r))
       continue;
     bool given = r->priority != NO_PRIORITY_GIVEN;
     order[n] = (tl_fusion_order){.pass = tl_sym(s->m, r->pass),

@@ -56,7 +56,7 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
   TL_TRY(tl_npu_forms_init(&f.forms, s->m, &s->arena));
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
-    if (r->kind != TL_RULE_GRAPH || r->off)
+    if (!tl_rule_fuses(r) || r->off)
       continue;
     if (options->target == TL_TARGET_NONE)
       r->off = "--target=none";

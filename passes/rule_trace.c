@@ -22,7 +22,7 @@ static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, 
 bool tl_match_trace(const tl_match *x, const tl_built *b) {
   tl_node_id taken[TL_RULE_NODES];
   uint32_t n = 0, weights = 0, others = 0;
-  if (x->rule->kind != TL_RULE_GRAPH)
+  if (!tl_rule_fuses(x->rule))
     return true;
   for (uint8_t i = 0; i < x->rule->n_match; i++)
     if (tl_match_has_node(x, i))

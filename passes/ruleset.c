@@ -25,7 +25,8 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
  * wants: they have sets of their own. */
 enum { COMMON_SET, EXPAND_SET, DEFINE_SET };
 static const unsigned kinds_of_sets[] = {
-    [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH),
+    [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) |
+                   TL_RULE_BIT(TL_RULE_LATE),
     [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
     [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
 

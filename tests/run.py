@@ -147,6 +147,10 @@ class Tests:
         """opt --verify-numerics over what each rule takes"""
         return counted([PYTHON, 'tests/rules/verify_numerics.py', '--tailor', self.tool('gcc')])
 
+    def fusion_names(self):
+        """public names of fusions that have rules, and those that have none yet"""
+        return counted([PYTHON, 'tests/rules/fusion_names.py', '--tailor', self.tool('gcc')])
+
     def random_graphs(self):
         """random graphs with planted patterns and near misses of every rule, sanitized"""
         return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
@@ -352,13 +356,13 @@ class Tests:
 
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
-         'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'random_graphs',
-         'precision', 'ranges', 'precision_files', 'cli', 'atc_lines', 'air_options', 'run_config',
-         'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus',
-         'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'precision_corpus',
-         'precision_peers', 'step_files', 'train_air', 'training_info', 'tail_random',
-         'train_steps', 'train_random', 'loop_steps', 'variants', 'determinism', 'emulation',
-         'fuzz']
+         'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
+         'random_graphs', 'precision', 'ranges', 'precision_files', 'cli', 'atc_lines',
+         'air_options', 'run_config', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
+         'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
+         'recurrent', 'precision_corpus', 'precision_peers', 'step_files', 'train_air',
+         'training_info', 'tail_random', 'train_steps', 'train_random', 'loop_steps', 'variants',
+         'determinism', 'emulation', 'fuzz']
 
 
 def run_kind(tests, kind):

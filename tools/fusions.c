@@ -55,7 +55,7 @@ static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, 
   for (uint32_t i = 0; i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
     tl_sv name = tl_sym(cli->rules->m, rule->pass);
-    bool seen = rule->kind > TL_RULE_GRAPH || tl_fusion_name_find(name) != NULL;
+    bool seen = !tl_rule_is_pass(rule) || tl_fusion_name_find(name) != NULL;
     for (uint32_t k = 0; k < *n && !seen; k++)
       seen = tl_sv_is(name, rows[k].name);
     if (seen || *n == room)
@@ -63,7 +63,7 @@ static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, 
     const char *copy = tl_arena_copy(&cli->settings.arena, name.p, name.n);
     if (!copy)
       return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-    rows[(*n)++] = (tl_fusion_name){copy, (uint8_t)tl_rule_fusion_kind(rule), TL_CLOSE_MAY, true};
+    rows[(*n)++] = (tl_fusion_name){copy, rule->pass_kind, TL_CLOSE_MAY, true};
   }
   return TL_OK;
 }

@@ -3,7 +3,9 @@
 #include "tools/rules.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "ir/ops_gen.h"
 #include "tools/json.h"
 
 void tl_known_rules_release(tl_known_rules *rules) {
@@ -43,15 +45,36 @@ tl_status tl_cli_load_rules(tl_cli *cli) {
   return status;
 }
 
-tl_fusion_kind tl_rule_fusion_kind(const tl_rule *rule) {
-  return rule->kind == TL_RULE_GRAPH ? TL_FUSION_GRAPH : TL_FUSION_CLEANUP;
+bool tl_rule_is_pass(const tl_rule *rule) {
+  return rule->kind < TL_RULE_EXPAND ||
+         (rule->kind == TL_RULE_EXPAND && rule->pass != rule->name);
+}
+
+/* Does a list "file.cpp, PassName, inferred" have the name? */
+static bool lists(const char *from, tl_sv name) {
+  for (const char *p = from; p && *p;) {
+    size_t n = strcspn(p, ",");
+    if (tl_sv_eq((tl_sv){p, n}, name))
+      return true;
+    p += n;
+    p += strspn(p, ", ");
+  }
+  return false;
+}
+
+/* Ops of the table whose NPU form is what the pass makes. */
+static uint32_t count_forms(tl_sv pass) {
+  uint32_t n = 0;
+  for (tl_op_id op = 0; op < tl_n_op_rows; op++)
+    n += lists(tl_op_row(op)->npu_from, pass);
+  return n;
 }
 
 uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
-  uint32_t n = 0;
+  uint32_t n = kind == TL_FUSION_GRAPH ? count_forms(pass) : 0;
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
-    n += rule->kind <= TL_RULE_GRAPH && tl_rule_fusion_kind(rule) == kind &&
+    n += tl_rule_is_pass(rule) && rule->pass_kind == kind &&
          tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass);
   }
   return n;
@@ -70,7 +93,9 @@ bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name) {
   read_quietly(cli);
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
-    if (rule->kind == TL_RULE_EXPAND && tl_sv_eq(tl_sym(cli->rules->m, rule->name), name))
+    if (rule->kind == TL_RULE_EXPAND &&
+        (tl_sv_eq(tl_sym(cli->rules->m, rule->name), name) ||
+         tl_sv_eq(tl_sym(cli->rules->m, rule->pass), name)))
       return true;
   }
   return false;
@@ -81,9 +106,9 @@ bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
   read_quietly(cli);
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
-    if (rule->kind <= TL_RULE_GRAPH && tl_rule_fusion_kind(rule) == kind &&
+    if (tl_rule_is_pass(rule) && rule->pass_kind == kind &&
         (tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass) ||
-         tl_sv_eq(tl_sym(cli->rules->m, rule->name), pass)))
+         (rule->kind != TL_RULE_EXPAND && tl_sv_eq(tl_sym(cli->rules->m, rule->name), pass))))
       return true;
   }
   return false;
@@ -92,7 +117,7 @@ bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
 /* ---- the list ------------------------------------------------------------------------------- */
 
 const char *tl_rule_kind_name(const tl_rule *rule) {
-  static const char *const names[] = {"cleanup", "graph", "expand", "define"};
+  static const char *const names[] = {"cleanup", "graph", "late", "expand", "define"};
   return names[rule->kind];
 }
 

@@ -16,13 +16,13 @@ typedef struct tl_known_rules {
 /* Loads cli->rules under the resolved options; reports errors of rule files. */
 tl_status tl_cli_load_rules(tl_cli *cli) TL_NODISCARD;
 
-/* "cleanup", "graph", "expand", "define". */
+/* "cleanup", "graph", "late", "expand", "define". */
 const char *tl_rule_kind_name(const tl_rule *rule);
 /* "exact" and so on; "" for a definition. */
 const char *tl_rule_numerics_name(const tl_rule *rule);
-/* The kind of fusion pass that a rule is. */
-tl_fusion_kind tl_rule_fusion_kind(const tl_rule *rule);
-/* Rules of a public pass, without those that define ops. */
+/* Is the rule part of a fusion or clean-up pass? Expansions are if they have a public name. */
+bool tl_rule_is_pass(const tl_rule *rule);
+/* Rules of a public pass, and ops of the op table whose NPU form does what the pass does. */
 uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind);
 
 #endif

@@ -85,8 +85,8 @@ $ tailor explain e.tir --fusion=ExpandThresholdedRelu; tailor explain e.tir --ex
 >   {"rule": "ExpandOneHot", "effect": false, "node": "hot", "why_not": "DTYPE", "reason": "`dtype(%i) in [i8, i16, i32, i64, f32, f16]` does not hold: dtype(%i) is f64, %i is `q`: f64[2,3]", "pattern_nodes": 1, "nodes": ["hot"]}]}
 > ]
 $ tailor explain e.tir --expand --node=form; tailor explain e.tir --expand --node=nobody
-> ExpandGemmAdd: 0 expanded, 1 not
->   not       `form`: NPU_FORM: the pattern fits, but the node has an NPU form of its own
+> GemmToMatmulFusionPass: 0 expanded, 1 not
+>   not       ExpandGemmAdd: `form`: NPU_FORM: the pattern fits, but the node has an NPU form of its own
 > nothing was expanded, and nothing nearly
 $ tailor explain e.tir --expand=Nobody
 ! tailor: error: --expand: no rule of kind expand is named 'Nobody'

@@ -46,7 +46,6 @@ $ printf '{"Switch":{"GraphFusion":{"RequantFusionPass":"on","ConvToFullyConnect
 > ConvConcatFusionPass graph on yes on switch file
 > ConvToFullyConnectionFusionPass graph on yes off switch file
 > MatMulBiasAddFusionPass graph on yes on switch file
-> PoolingFusionPass graph on yes on switch file
 > SoftmaxFusionPass graph on yes on switch file
 > TbePool2dQuantFusionPass ub on yes on switch file
 > TfMergeSubFusionPass graph on no on cannot be switched off

@@ -13,7 +13,8 @@ sys.dont_write_bytecode = True
 import rulecases  # noqa: E402
 import rulefile  # noqa: E402
 
-PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion', 'expand': 'expand'}
+PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion',
+          'late': 'late-fusion', 'expand': 'expand'}
 
 
 def main():
