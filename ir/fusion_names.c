@@ -71,6 +71,15 @@ const char *tl_fusion_alias_get(tl_sv name, uint32_t i) {
   return NULL;
 }
 
+const char *tl_fusion_alias_at(uint32_t i) {
+  for (uint32_t k = 0; k < N_ALIASES; k++) {
+    bool again = k > 0 && strcmp(aliases[k - 1].name, aliases[k].name) == 0;
+    if (!again && i-- == 0)
+      return aliases[k].name;
+  }
+  return NULL;
+}
+
 bool tl_fusion_preset_has(const char *preset, tl_sv pass) {
   for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
     if (strcmp(presets[i].name, preset) == 0 && tl_sv_is(pass, presets[i].pass))

@@ -33,6 +33,8 @@ const tl_fusion_name *tl_fusion_names(uint32_t *n);
 const tl_fusion_name *tl_fusion_name_find(tl_sv name);
 /* The i-th pass that an alias stands for; NULL beyond the last, or if the name is no alias. */
 const char *tl_fusion_alias_get(tl_sv name, uint32_t i);
+/* The i-th name that is an alias, in byte order; NULL beyond the last. */
+const char *tl_fusion_alias_at(uint32_t i);
 /* True when the preset of --fusion-preset switches the pass off. */
 bool tl_fusion_preset_has(const char *preset, tl_sv pass);
 /* True for a name that samples list among the passes and that switches none. */

@@ -28,6 +28,13 @@ typedef enum tl_rule_kind {
   TL_N_RULE_KINDS
 } tl_rule_kind;
 
+/* Where a graph rule makes sense at all, whatever it makes (rule_target.c). */
+typedef enum tl_rule_target {
+  TL_RULE_ANYWHERE,
+  TL_RULE_NPU,   /* not where the model goes to ONNX */
+  TL_RULE_NPU910 /* nor on chips other than the Ascend910 line */
+} tl_rule_target;
+
 /* ---- expressions: conditions and computed attributes ----------------------------------------- */
 
 typedef enum tl_expr_kind {
@@ -163,6 +170,7 @@ typedef struct tl_rule {
   uint8_t kind;     /* tl_rule_kind */
   uint8_t numerics; /* tl_numerics */
   uint8_t pass_kind; /* tl_fusion_kind of `pass` */
+  uint8_t target;   /* tl_rule_target */
   uint8_t n_values;
   uint8_t n_names;
   uint8_t n_match;

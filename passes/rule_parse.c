@@ -299,6 +299,12 @@ static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
+static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
+  r->target = tl_rule_accept(p, "npu") ? TL_RULE_NPU
+              : tl_rule_accept(p, "npu910") ? TL_RULE_NPU910 : TL_RULE_ANYWHERE;
+  return r->target ? TL_OK : tl_rule_expected(p, "npu or npu910");
+}
+
 static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {
   if (p->at.kind != TL_TOKEN_STRING)
     return tl_rule_expected(p, "a sentence in quotes");
@@ -312,7 +318,8 @@ static tl_status parse_clauses(tl_rule_parser *p, tl_rule *r) {
     const char *word;
     tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
   } clauses[] = {
-      {"priority", parse_priority}, {"numerics", parse_numerics}, {"about", parse_about}};
+      {"priority", parse_priority}, {"numerics", parse_numerics},
+      {"target", parse_target}, {"about", parse_about}};
   enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
   bool given[N_CLAUSES] = {false};
   if (p->at.kind == TL_TOKEN_STRING) {

@@ -51,6 +51,15 @@ static tl_status fit(fitting *f, tl_rule *r) {
   return TL_OK;
 }
 
+/* What the rule itself says of where it belongs; NULL: it belongs here. */
+static const char *misplaced(const tl_options *options, const tl_rule *r) {
+  if (r->target != TL_RULE_ANYWHERE && options->target == TL_TARGET_ONNX)
+    return "--target=onnx: it is for the NPU alone";
+  if (r->target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
+    return "the chip of --soc-version is not of the Ascend910 line";
+  return NULL;
+}
+
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
   fitting f = {.s = s, .options = options};
   TL_TRY(tl_npu_forms_init(&f.forms, s->m, &s->arena));
@@ -58,8 +67,11 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
     tl_rule *r = s->rules.at[i];
     if (!tl_rule_fuses(r) || r->off)
       continue;
+    const char *why = misplaced(options, r);
     if (options->target == TL_TARGET_NONE)
       r->off = "--target=none";
+    else if ((r->off = why))
+      r->unsupported = true;
     else if (!r->custom)
       TL_TRY(fit(&f, r));
   }

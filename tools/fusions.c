@@ -10,6 +10,64 @@ static const char *close_name(const tl_fusion_name *row) {
   return names[row->close];
 }
 
+/* What documents call a pass: its state is that of the passes it stands for, one or several. */
+typedef struct alias {
+  const tl_fusion_name *row; /* of the first */
+  tl_sv name;
+  uint32_t n; /* passes */
+  uint32_t on;
+  uint32_t rules;
+} alias;
+
+static bool get_alias(tl_cli *cli, uint32_t i, alias *out) {
+  const char *name = tl_fusion_alias_at(i), *pass;
+  *out = (alias){.name = tl_sv_from(name ? name : "")};
+  if (!name)
+    return false;
+  out->row = tl_fusion_name_find(tl_sv_from(tl_fusion_alias_get(out->name, 0)));
+  for (; (pass = tl_fusion_alias_get(out->name, out->n)); out->n++) {
+    const char *why;
+    tl_fusion_kind kind = (tl_fusion_kind)out->row->kind;
+    out->on += tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(pass), kind, &why);
+    out->rules += tl_count_rules(cli, tl_sv_from(pass), kind);
+  }
+  return true;
+}
+
+static void add_json_aliases(tl_cli *cli, tl_buf *out) {
+  alias a;
+  for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
+    bool first = true;
+    tl_buf_add_z(out, ",\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, a.name);
+    tl_json_key(out, "kind", &first);
+    tl_json_string(out, tl_sv_from(tl_fusion_kind_name((tl_fusion_kind)a.row->kind)));
+    tl_json_key(out, "rules", &first);
+    tl_buf_add_u64(out, a.rules);
+    tl_json_key(out, "on", &first);
+    tl_buf_add_z(out, a.on == a.n ? "true" : "false");
+    tl_json_key(out, "stands_for", &first);
+    for (uint32_t k = 0; k < a.n; k++) {
+      tl_buf_add_z(out, k ? ", " : "[");
+      tl_json_string(out, tl_sv_from(tl_fusion_alias_get(a.name, k)));
+    }
+    tl_buf_add_z(out, "]}");
+  }
+}
+
+static void add_aliases(tl_cli *cli, tl_buf *out) {
+  alias a;
+  for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
+    tl_buf_printf(out, "%-60.*s %-8s %-8s %-14s %-6u %-5s stands for", TL_SV_ARG(a.name),
+                  tl_fusion_kind_name((tl_fusion_kind)a.row->kind), a.row->on ? "on" : "off",
+                  close_name(a.row), a.rules, a.on == a.n ? "on" : a.on ? "part" : "off");
+    for (uint32_t k = 0; k < a.n; k++)
+      tl_buf_printf(out, "%s %s", k ? "," : "", tl_fusion_alias_get(a.name, k));
+    tl_buf_add_char(out, '\n');
+  }
+}
+
 static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < n; i++) {
@@ -34,6 +92,7 @@ static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
     tl_json_string(out, tl_sv_from(why));
     tl_buf_add_char(out, '}');
   }
+  add_json_aliases(cli, out);
   tl_buf_add_z(out, "\n]\n");
 }
 
@@ -86,9 +145,11 @@ tl_status tl_list_fusions(tl_cli *cli) {
   qsort(rows, n, sizeof *rows, by_name);
   tl_buf out;
   tl_buf_init(&out);
-  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON)) {
     add_json(cli, &out, rows, n);
-  else
+  } else {
     add_text(cli, &out, rows, n);
+    add_aliases(cli, &out);
+  }
   return tl_cli_print(cli, &out);
 }

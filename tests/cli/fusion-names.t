@@ -80,3 +80,10 @@ $ tailor passes --fusion_preset=quant_compare
 ! tailor: error: --fusion-preset: has no effect on the list of passes
 !   hint: add --fusion for the list of fusion passes, --rules for that of rules
 ? 1
+# Names that documents use stand behind the passes, with the state of all that they stand for.
+$ tailor passes --fusion --fusion=V100RequantFusionPass:off 2>/dev/null | grep -E '^(Not|Vxxx|)Requant' | sed -E 's/ +[0-9]+ +(on|off|part) / \1 /;s/  +/ /g'
+> NotRequantFusionPass graph on no on stands for V100NotRequantFusionPass, V200NotRequantFusionPass
+> RequantFusionPass graph on yes part stands for V100RequantFusionPass, V200RequantFusionPass
+> VxxxRequantFusionPass graph on yes part stands for V100RequantFusionPass, V200RequantFusionPass
+$ tailor passes --fusion --json --optimization-switch="V100RequantFusionPass:off;V200RequantFusionPass:off" 2>/dev/null | /usr/bin/python3 -c 'import json,sys; print([(r["kind"], r["on"], r["stands_for"]) for r in json.load(sys.stdin) if r["name"] == "RequantFusionPass"])'
+> [('graph', False, ['V100RequantFusionPass', 'V200RequantFusionPass'])]

@@ -27,3 +27,12 @@ $ printf 'graph @g(%%x: f16[2,3]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = Relu(%%
 $ tailor opt swish.tir --target=gpu
 ! tailor: error: --target: 'gpu' is not one of npu|onnx|none [E10001]
 ? 1
+# Rules for the NPU alone, and for one line of chips: left out elsewhere, and told why.
+$ printf 'graph @g(%%q: i8[2,3], %%w: i8[3,2], %%b: i32[2]) -> (%%y) {\n  const %%s: f32[] = 0.5\n  %%x = tl::QuantMatMul(%%q, %%w, %%b) @m\n  %%d = DequantizeLinear(%%x, %%s) @d\n  %%y = Relu(%%d) @r\n}\n' >quant.tir; tailor opt quant.tir --soc-version=Ascend310P3 | grep -c tl::Dequant
+> 1
+$ tailor explain quant.tir --fusion=NotRequantV100
+> V100NotRequantFusionPass: 0 fused, 1 not
+>   not    NotRequantV100: `r`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version is not of the Ascend910 line
+$ tailor explain quant.tir --fusion=NotRequantV100 --soc-version=Ascend310P3 --target=onnx
+> V100NotRequantFusionPass: 0 fused, 1 not
+>   not    NotRequantV100: `r`: UNSUPPORTED: the pattern fits, but the rule is off: --target=onnx: it is for the NPU alone

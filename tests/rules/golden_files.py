@@ -27,7 +27,8 @@ def main():
         folder = os.path.join(rulefile.ROOT, 'tests', 'golden', 'rules', rule.family)
         os.makedirs(folder, exist_ok=True)
         loose = ' --numerics=approximate' if rule.numerics == 'approximate' else ''
-        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}\n'
+        chip = ' --soc-version=Ascend310P3' if rule.target == 'npu910' else ''
+        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}\n'
                 f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
         texts = [rulecases.text_of(c).partition('\n')[2] for c in cases]
         with open(os.path.join(folder, name + '.tir'), 'w', encoding='utf-8') as f:

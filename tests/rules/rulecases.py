@@ -11,7 +11,8 @@ not fit. golden_files.py and random_graphs.py make their modules of them. A temp
   ~ WHAT               the same graph with changes, which the pattern does not fit
 
 A ... F are sizes (2, 3, 4 ..., or random, always different and above 1). <<TYPE VALUES>> is a
-constant: "fill V" repeats V, "rand" is random, "pos" random and positive. A \\n in NEW begins
+constant: "fill V" repeats V, "rand" is random, "pos" random and positive; among operands it gets
+a statement of its own. A \\n in NEW begins
 another statement. The statement "opset N" says that ops of this opset are needed; opsets of other
 domains may follow: opset 21 opset "ai.onnx.ml" 5."""
 import glob
@@ -184,11 +185,23 @@ def fill_in(line, sizes, rng):
     return re.sub(r'<<(\w+)\[([\d,]*)\] ([^>]*)>>', lambda m: constant(m, rng), line)
 
 
+def hoisted(lines):
+    """Constants that stand among operands get names and statements of their own."""
+    found, count = [], 0
+    for line in lines:
+        while not line.startswith('const ') and (inline := re.search(r'<<[^>]*>>', line)):
+            found.append(f'const %k{count}: {inline.group(0)}')
+            line = line.replace(inline.group(0), f'%k{count}', 1)
+            count += 1
+        found.append(line)
+    return found
+
+
 def statements_of(case, rng=None):
     """(signature, statements) with sizes and numbers filled in."""
     sizes = pick_sizes(rng)
     numbers = rng or random.Random(case.rule.name)
-    lines = [fill_in(s, sizes, numbers) for s in case.lines]
+    lines = [fill_in(s, sizes, numbers) for s in hoisted(case.lines)]
     return lines[0], lines[1:]
 
 

@@ -162,6 +162,13 @@ static void quantization(void) {
   eval_same("const %x = i32[2] [16, -16]  const %s = u64[2] [1056964608, 1048576000]\n"
             "%z = npu::AscendDequant(%x, %s) {sqrt_mode=true, relu_flag=true}\n"
             "const %want = f32[2] [4.0, 0.0]");
+  eval_same("const %x = i32[6] [3, 5, -3, -5, 600, -600]  const %s = u64[] 1056964608\n"
+            "%z = npu::AscendRequant(%x, %s)  const %want = i8[6] [2, 2, -2, -2, 127, -128]");
+  eval_same("const %x = i32[1,2,1,2] [4, -4, 4, -4]  const %s = u64[2] [1056964608, 1048576000]\n"
+            "%z = npu::AscendRequant(%x, %s) {relu_flag=true}\n"
+            "const %want = i8[1,2,1,2] [2, 0, 1, 0]");
+  eval_refused("const %x = i32[2] [10, -20]  const %s = u64[3] [1, 2, 3]\n"
+               "%z = npu::AscendRequant(%x, %s)", "there are 3 scales");
   eval_refused("const %x = i32[2] [10, -20]  const %s = u64[3] [1, 2, 3]\n"
                "%z = npu::AscendDequant(%x, %s)", "there are 3 scales");
   eval_refused("const %x = i32[] 10  const %s = u64[0] []  %z = npu::AscendDequant(%x, %s)",
