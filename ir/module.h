@@ -214,6 +214,8 @@ struct tl_module {
   const struct tl_train_spec *declared; /* borrowed, or NULL: what a user said of a step, by name */
   tl_value_id loss;          /* of a training step; TL_NO_VALUE: not known */
   tl_value_id seed;          /* where its backward part starts; TL_NO_VALUE: not known */
+  tl_graph_id step; /* the body that is a training step, while a pass looks at the steps of a loop;
+                       TL_NO_GRAPH: the main graph is */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_file_vec files;        /* owned; the model file and external data */
   tl_definition_vec definitions; /* filled by the pass outline-definitions */
@@ -270,6 +272,10 @@ static inline tl_graph *tl_graph_get(const tl_module *m, tl_graph_id g) {
 }
 /* The first root graph: what a model file calls "graph". Every module from a file has one. */
 static inline tl_graph *tl_module_main(const tl_module *m) { return m->graphs.at[0]; }
+/* The graph that is a training step. */
+static inline tl_graph *tl_module_step(const tl_module *m) {
+  return m->graphs.at[m->step ? m->step - 1 : 0];
+}
 
 /* One past the largest id in use, for side tables indexed by id. */
 static inline uint32_t tl_module_node_end(const tl_module *m) { return m->nodes.next; }

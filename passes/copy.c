@@ -7,7 +7,10 @@ void tl_copy_set(tl_copier *c, tl_value_id v, tl_value_id to) {
     c->k->no_memory = true;
 }
 
-void tl_copier_release(tl_copier *c) { tl_map_release(&c->values); }
+void tl_copier_release(tl_copier *c) {
+  tl_map_release(&c->values);
+  tl_map_release(&c->nodes);
+}
 
 static tl_symbol fresh(tl_copier *c, tl_symbol name) {
   tl_symbol s = name ? tl_module_fresh_name(c->k->m, tl_sym(c->k->m, name)) : 0;
@@ -182,15 +185,34 @@ tl_node_id tl_copy_node(tl_copier *c, tl_node_id n) {
     copy_bodies(c, copy);
   if (c->anew && !tl_maker_failed(c->k))
     infer_copy(c, n, copy);
+  if (c->whole && !(tl_copy_notes(m, n, copy) && tl_map_set(&c->nodes, n, copy)))
+    c->k->no_memory = true;
   if (c->made && !tl_maker_failed(c->k))
     c->made(c->user, copy);
   return copy;
+}
+
+/* Control edges from a node to others that have been copied. */
+static void copy_edges(tl_copier *c, tl_node_id n) {
+  tl_module *m = c->k->m;
+  tl_node_id from, to;
+  if (!tl_map_find(&c->nodes, n, &from))
+    return;
+  for (tl_control_id e = tl_node_get(m, n)->control_out; e; e = tl_control_get(m, e)->next_out) {
+    tl_control_origin origin = (tl_control_origin)tl_control_get(m, e)->origin;
+    if (tl_map_find(&c->nodes, tl_control_get(m, e)->to, &to) &&
+        !tl_control_add(m, from, to, origin))
+      c->k->no_memory = true;
+  }
 }
 
 void tl_copy_nodes(tl_copier *c, const tl_graph *g) {
   TL_FOR_NODES (c->k->m, g, n)
     if (!tl_maker_failed(c->k))
       (void)tl_copy_node(c, n);
+  TL_FOR_NODES (c->k->m, g, n)
+    if (c->whole && !tl_maker_failed(c->k))
+      copy_edges(c, n);
 }
 
 bool tl_copy_notes(tl_module *m, tl_node_id from, tl_node_id to) {

@@ -10,6 +10,8 @@
 typedef struct tl_copier {
   tl_maker *k;   /* where copies go */
   tl_map values; /* owned; what stands for a value: inputs by the caller, the rest as it is made */
+  tl_map nodes;  /* owned; whole: the copy of a node */
+  bool whole;    /* documentation, metadata and control edges of nodes are copied, too */
   bool anew;     /* types are inferred from the operands at hand; false: as in the body */
   void (*made)(void *user, tl_node_id copy); /* after each node of the body; NULL: nobody listens */
   void *user;

@@ -372,7 +372,7 @@ static void set_results(looping *l, tl_copier *c, tl_value_id *out) {
 
 static void make_body(looping *l) {
   tl_maker k = open_graph(l, "body", &l->made);
-  tl_copier c = {.k = &k};
+  tl_copier c = {.k = &k, .whole = true};
   tl_value_id *outputs = tl_arena_calloc(l->p->scratch, l->start.n, sizeof *outputs);
   k.no_memory = k.no_memory || !outputs;
   if (!k.no_memory) {

@@ -117,11 +117,18 @@ static tl_status visit(splitting *x, tl_node_id n) {
   return TL_OK;
 }
 
+/* Steps in a loop have theirs in its body. */
 tl_status tl_pass_split_collectives(tl_pass *p, tl_module *m) {
   splitting x = {.p = p, .m = m};
-  find_ids(&x, tl_module_main(m));
-  TL_FOR_NODES (m, tl_module_main(m), n)
-    if (is_all_reduce(m, n))
-      TL_TRY(visit(&x, n));
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    if (!m->graphs.at[i]->erased)
+      find_ids(&x, m->graphs.at[i]);
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES (m, m->graphs.at[i], n)
+      if (is_all_reduce(m, n))
+        TL_TRY(visit(&x, n));
+  }
   return TL_OK;
 }

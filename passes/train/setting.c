@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "passes/train/setting.h"
 
+#include "passes/loops.h"
+#include "passes/train/loop_step.h"
+
 /* The preset of a chip's family. */
 static const char *preset_of(const tl_soc *chip) {
   static const struct {
@@ -31,16 +34,18 @@ tl_status tl_train_costs(tl_diag *d, const tl_train_config *c, const tl_soc *chi
 
 tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) {
   const tl_train_config *c = p->options->train;
-  *out = (tl_train_setting){.tail = c->is_tailing_optimization};
+  *out = (tl_train_setting){.m = m, .tail = c->is_tailing_optimization};
   out->machine = (tl_step_machine){.cost = &out->cost,
                                    .hcom_parallel = c->hcom_parallel,
                                    .aicpu_degree = tl_train_engine_degree(c, "DNN_VM_AICPU"),
                                    .memory_limit = c->mem_limit > 0 ? (uint64_t)c->mem_limit : 0};
   TL_TRY(tl_train_costs(m->diag, c, tl_options_chip(p->options), &out->cost, &out->profile));
-  return tl_train_detect(m, p->scratch, &out->info);
+  return tl_is_loop_of_steps(m) ? tl_train_detect_in_loop(m, p->scratch, &out->info)
+                                : tl_train_detect(m, p->scratch, &out->info);
 }
 
 void tl_train_setting_end(tl_train_setting *t) {
+  t->m->step = TL_NO_GRAPH;
   tl_costs_release(&t->cost);
   tl_file_close(t->profile);
   t->profile = NULL;

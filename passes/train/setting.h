@@ -9,6 +9,7 @@
 #include "support/file.h"
 
 typedef struct tl_train_setting {
+  tl_module *m;
   tl_train_info info; /* in the pass's scratch */
   tl_costs cost;
   tl_step_machine machine;
@@ -16,7 +17,8 @@ typedef struct tl_train_setting {
   bool tail;        /* tail optimisation is on */
 } tl_train_setting;
 
-/* Recognises the step and sets up the machine: the preset that is named, else that of the chip.
+/* Recognises the step, which is the main graph or the body of a loop of steps (m->step until the
+ * end), and sets up the machine: the preset that is named, else that of the chip.
  * E-HW-PRESET, E-PROFILE, TL_IO. End it in any case. */
 tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) TL_NODISCARD;
 void tl_train_setting_end(tl_train_setting *t);

@@ -46,7 +46,7 @@ bool tl_node_is_bucket(const tl_module *m, tl_node_id n) {
 
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n) {
   const tl_graph *g = tl_graph_get(m, tl_node_get(m, n)->graph);
-  while (g->kind == TL_GRAPH_BODY && g->owner) {
+  while (g->kind == TL_GRAPH_BODY && g->owner && g->id != m->step) {
     n = g->owner;
     g = tl_graph_get(m, tl_node_get(m, n)->graph);
   }
@@ -72,7 +72,7 @@ static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, ui
 }
 
 static bool list_nodes(builder *b) {
-  const tl_graph *g = tl_module_main(b->m);
+  const tl_graph *g = tl_module_step(b->m);
   uint32_t n = g->n_nodes;
   uint32_t end = tl_module_node_end(b->m);
   b->listed = tl_arena_calloc(b->arena, n + 1u, sizeof *b->listed);
@@ -337,7 +337,7 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
 }
 
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
-  const tl_graph *g = tl_module_main(m);
+  const tl_graph *g = tl_module_step(m);
   for (uint32_t i = 0; i < s->g.n; i++)
     if (s->node[order[i]] != g->last)
       tl_node_move_after(m, s->node[order[i]], g->last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The step as tasks: one for each node of the main graph, on the stream and the engine where it
+/* The step as tasks: one for each node of the step's graph, on the stream and the engine where it
  * runs (spec training.md 2.8, 4.1). Streams are M (main), C:GROUP for the collectives of each
  * group, and U (updates), which holds what depends on reduced gradients so that backward never
  * waits for them. */
@@ -24,7 +24,7 @@ typedef struct tl_step_machine {
 typedef struct tl_step {
   tl_task_graph g;
   const tl_node_id *node; /* [n] of a task */
-  const uint32_t *task;   /* by node id; TL_NO_TASK: not of the main graph */
+  const uint32_t *task;   /* by node id; TL_NO_TASK: not of the step */
   uint32_t *given;        /* [n] tasks in the order of the nodes */
   const tl_sv *streams;   /* [g.n_streams] */
   const bool *checks;     /* by node id: serves predicates alone; of collectives: a flag */
@@ -38,7 +38,7 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
 
 /* Puts the nodes in the order of their tasks. */
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order);
-/* The node of the main graph that a node is in, which is itself or owns the bodies around it. */
+/* The node of the step's graph that a node is in, which is itself or owns the bodies around it. */
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n);
 /* True for those of gradients: `fusion` is not 0. */
 bool tl_node_is_bucket(const tl_module *m, tl_node_id n);

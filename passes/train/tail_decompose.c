@@ -321,7 +321,7 @@ uint32_t tl_tail_decompose_updates(tl_tail *t) {
   uint32_t n = 0;
   if (!t->c->decompose_updates)
     return 0;
-  TL_FOR_NODES (t->m, tl_module_main(t->m), k) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), k) {
     const kind *c = kind_of(tl_node_get(t->m, k)->op);
     if (c && k < t->n_ids && t->below_data[k] && !t->retired[k] && !t->no_memory)
       n += decompose(t, k, c);

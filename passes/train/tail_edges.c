@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"
+#include "passes/train/loop_step.h"
+#include "passes/train/train_regions.h"
 
 /* ---- P1 -------------------------------------------------------------------------------------- */
 
@@ -18,7 +20,7 @@ static bool may_go(const tl_tail *t, const tl_control *e) {
 
 uint32_t tl_tail_relax(tl_tail *t) {
   uint32_t n = 0;
-  TL_FOR_NODES (t->m, tl_module_main(t->m), v) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), v) {
     tl_control_id next;
     for (tl_control_id c = tl_node_get(t->m, v)->control_in; c; c = next) {
       const tl_control *e = tl_control_get(t->m, c);
@@ -39,7 +41,7 @@ uint32_t tl_tail_order_flags(tl_tail *t) {
   uint32_t n = 0;
   if (t->c->tail_mode != TL_TAIL_EARLY_LOCAL && t->c->tail_mode != TL_TAIL_EARLY_BOUND)
     return 0;
-  TL_FOR_NODES (t->m, tl_module_main(t->m), f) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), f) {
     if (t->retired[f] || !tl_tail_is_flag(t, f))
       continue;
     if (t->below_data[f]) {
@@ -69,11 +71,12 @@ TL_VEC(hazard_vec, hazard);
 
 static void collect(tl_tail *t, hazard_vec *out) {
   for (uint32_t i = 0; i < t->m->states.n; i++) {
-    const tl_state *s = &t->m->states.at[i];
-    tl_node_id writer = s->output ? tl_value_producer(t->m, s->output) : TL_NO_NODE;
-    if (!writer || !s->input || tl_node_get(t->m, writer)->graph != tl_module_main(t->m)->id)
+    tl_value_id before, after;
+    tl_train_state_in_step(t->m, i, &before, &after);
+    tl_node_id writer = after ? tl_value_producer(t->m, after) : TL_NO_NODE;
+    if (!writer || !before || tl_node_get(t->m, writer)->graph != tl_module_step(t->m)->id)
       continue;
-    TL_FOR_USES (t->m, s->input, u) {
+    TL_FOR_USES (t->m, before, u) {
       tl_node_id reader = tl_node_outer(t->m, tl_use_get(t->m, u)->user);
       bool again =
           out->n && out->at[out->n - 1].reader == reader && out->at[out->n - 1].writer == writer;
@@ -86,7 +89,7 @@ static void collect(tl_tail *t, hazard_vec *out) {
 /* Bits of the readers of a batch that are ancestors of each node, by one walk along the order. */
 static void spread(const tl_tail *t, uint64_t *bits) {
   const tl_module *m = t->m;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES (m, tl_module_step(m), n) {
     const tl_node *node = tl_node_get(m, n);
     for (uint32_t r = 0; r < node->n_results && bits[n]; r++)
       TL_FOR_USES (m, node->results + r, u)
@@ -131,21 +134,36 @@ uint32_t tl_tail_guard_states(tl_tail *t) {
 /* ---- flags that all ranks have alike ----------------------------------------------------------
  */
 
-/* Inputs that may differ between ranks: what forward and backward read beside states. Rates and the
- * like, which updates alone read, are given alike, or parameters would not stay so. */
-static bool *find_data(const tl_tail *t) {
+static bool is_of_gradients(const tl_tail *t, tl_node_id n) {
+  tl_train_region r = tl_train_region_of(&t->t->info, n);
+  return r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD;
+}
+
+/* Inputs, and in a loop what the step takes from around it, that may differ between ranks: what
+ * forward and backward read beside states. Rates and the like, which updates alone read, are given
+ * alike, or parameters would not stay so. */
+static bool *find_data(tl_tail *t) {
   const tl_module *m = t->m;
-  const tl_graph *g = tl_module_main(m);
+  const tl_graph *g = tl_module_step(m);
   bool *data = tl_arena_calloc(t->p->scratch, tl_module_value_end(m), sizeof *data);
-  for (uint32_t i = 0; data && i < g->inputs.n; i++)
-    TL_FOR_USES (m, g->inputs.at[i], u) {
-      tl_node_id user = tl_node_outer(m, tl_use_get(m, u)->user);
-      tl_train_region r = tl_train_region_of(&t->t->info, user);
-      data[g->inputs.at[i]] =
-          data[g->inputs.at[i]] || r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD;
+  tl_u32_vec read = {0};
+  t->no_memory = t->no_memory || !data;
+  TL_FOR_NODES (m, g, n) {
+    if (t->no_memory || !is_of_gradients(t, n))
+      continue;
+    t->no_memory = !tl_train_node_values(m, n, &read);
+    for (uint32_t i = 0; i < read.n; i++) {
+      tl_node_id p = tl_value_producer(m, read.at[i]);
+      data[read.at[i]] = (!p || tl_node_get(m, p)->graph != g->id) &&
+                         tl_value_get(m, read.at[i])->kind != TL_VALUE_CONSTANT;
     }
-  for (uint32_t i = 0; data && i < m->states.n; i++)
-    data[m->states.at[i].input] = false;
+  }
+  tl_u32_vec_release(&read);
+  for (uint32_t i = 0; i < m->states.n && data; i++) {
+    tl_value_id before, after;
+    tl_train_state_in_step(m, i, &before, &after);
+    data[before] = false;
+  }
   return data;
 }
 
@@ -153,16 +171,15 @@ static bool *find_data(const tl_tail *t) {
  */
 static void find_local(tl_tail *t, bool *local) {
   const tl_module *m = t->m;
-  const tl_graph *g = tl_module_main(m);
+  const tl_graph *g = tl_module_step(m);
   const bool *data = find_data(t);
-  t->no_memory = t->no_memory || !data;
-  if (!data)
+  if (t->no_memory)
     return;
   TL_FOR_NODES (m, g, n) {
     for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !local[n]; i++) {
       tl_value_id v = tl_operand(m, n, i);
       tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-      local[n] = v && (p ? local[p] : data[v]);
+      local[n] = v && (data[v] || (p && local[p]));
     }
     local[n] = (local[n] || tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_BODY)) &&
                !tl_node_is_collective(m, n);
@@ -205,7 +222,7 @@ uint32_t tl_tail_drop_flags(tl_tail *t) {
       t->c->status == TL_OVERFLOW_NPU)
     return 0;
   find_local(t, local);
-  TL_FOR_NODES (t->m, tl_module_main(t->m), f) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), f) {
     if (t->retired[f] || !tl_tail_is_flag(t, f) || !can_drop(t, f, local))
       continue;
     tl_value_id flag = tl_operand(t->m, f, 0);

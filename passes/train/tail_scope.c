@@ -60,7 +60,7 @@ static uint32_t combine(tl_tail *t, tl_node_id n, bool *below) {
 }
 
 static void find_buckets(tl_tail *t) {
-  const tl_graph *g = tl_module_main(t->m);
+  const tl_graph *g = tl_module_step(t->m);
   t->n_buckets = 0;
   t->last = TL_NO_NODE;
   TL_FOR_NODES (t->m, g, n)
@@ -72,7 +72,7 @@ static void find_buckets(tl_tail *t) {
 
 static void fill(tl_tail *t) {
   uint32_t bucket = 0;
-  TL_FOR_NODES (t->m, tl_module_main(t->m), n) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), n) {
     bool below = false;
     t->bucket_of[n] = combine(t, n, &below);
     if (bucket < t->n_buckets && t->buckets[bucket] == n)
@@ -107,6 +107,8 @@ void tl_tail_look(tl_tail *t) {
     t->retired = retired;
     t->buckets = table(t, n, sizeof *t->buckets);
     t->bucket_of = table(t, n, sizeof *t->bucket_of);
+    if (t->bucket_of) /* nodes around the step, if it is in a loop, are of none */
+      memset(t->bucket_of, 0xff, (n + 1u) * sizeof *t->bucket_of);
     t->below = table(t, n, sizeof *t->below);
     t->below_data = table(t, n, sizeof *t->below_data);
     t->n_ids = n;

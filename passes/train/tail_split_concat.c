@@ -205,7 +205,7 @@ static bool split_chain(tl_tail *t, const chain *c) {
 uint32_t tl_tail_split_concats(tl_tail *t) {
   uint32_t n = 0;
   chain c;
-  TL_FOR_NODES (t->m, tl_module_main(t->m), k)
+  TL_FOR_NODES (t->m, tl_module_step(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory &&
         tl_node_get(t->m, k)->op == TL_OP_Split && find_chain(t, k, &c))
       n += split_chain(t, &c);

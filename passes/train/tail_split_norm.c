@@ -123,7 +123,7 @@ static bool split_clip(tl_tail *t, tl_node_id n) {
 
 uint32_t tl_tail_split_norms(tl_tail *t) {
   uint32_t n = 0;
-  TL_FOR_NODES (t->m, tl_module_main(t->m), k) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), k) {
     tl_op_id op = tl_node_get(t->m, k)->op;
     if (k >= t->n_ids || t->retired[k] || t->no_memory)
       continue;

@@ -22,6 +22,10 @@ SWITCHES = {
     'update_form': ('where', 'if'),
     'tail_mode': ('late', 'early_local', 'early_bound', 'late_commit'),
 }
+# Steps in a loop, whose body has the collectives.
+LOOPS = [{'iterations_per_loop': '3', 'status': 'isfinite', 'update_form': form, 'tail_mode': mode,
+          'loss_scale_manager': 'DynamicLossScaleManager'}
+         for form, mode in (('where', 'late_commit'), ('if', 'early_local'))]
 ALWAYS = ['--graph_run_mode=1', '--is_distributed=true', '--rank_size=8', '--is_loss_scale=true',
           '--is_tailing_optimization=true', '--broadcast_states=1', '--hw_preset=ascend910b', '-q']
 
@@ -33,6 +37,8 @@ def variants():
         chosen = dict(zip(SWITCHES, values))
         if (chosen['status'], chosen['tail_mode']) != ('npu', 'early_bound'):
             yield model, chosen
+    for model, chosen in itertools.product(MODELS, LOOPS):
+        yield model, chosen
 
 
 def first_line(p):

@@ -6,7 +6,9 @@ the step give, one after the other, each from the states that the last one left.
   loop_steps.py --tailor BIN [--ort DIR] [--steps K]
 
 Losses of every step and all states are compared: bit by bit in our evaluator, and with --ort in
-ONNX Runtime, which fuses nodes in a body differently, up to rounding."""
+ONNX Runtime, which fuses nodes in a body differently, up to rounding. The loop is tried as it is,
+and with collectives, buckets, tail and schedule in its body, where one rank without a mean computes
+the same."""
 import argparse
 import os
 import subprocess
@@ -19,6 +21,13 @@ from onnx import numpy_helper
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOLERANCES = {'evaluator': 0.0, 'ONNX Runtime': 1e-6}
+RANKS = ['--is-distributed=true', '--rank-size=8', '--average=none', '--hw-preset=ascend910b',
+         '--bucket-strategy=bytes', '--bucket-first=100', '--bucket-cap=2000',
+         '--is-tailing-optimization=true', '--optimizer-is-tailing-optimization=true']
+# Further options, and the models for which they are tried.
+VARIANTS = {'as it is': ([], ('mlp_sgd', 'mlp_momentum', 'transformer_adam')),
+            'for ranks': (RANKS, ('mlp_momentum', 'transformer_adam')),
+            'in place': ([*RANKS, '--inplace-state=1'], ('mlp_sgd',))}
 MODELS = ['train_mlp_sgd', 'train_mlp_momentum', 'train_transformer_adam']
 
 
@@ -138,22 +147,27 @@ def main():
             text = os.path.join(folder, 'step.tir')
             command([tool, 'opt', source, '-O0', '--graph_run_mode=1', '-o', paths[0], '-o', text],
                     folder)
-            command([tool, 'opt', source, '-O0', f'--iterations_per_loop={args.steps}',
-                     '--verify-each', '-o', paths[1]], folder)
             declared = Model(tool, text)
-            start = [take_defaults(path, declared.states) for path in paths][0]
-            step, loop = Model(tool, paths[0]), Model(tool, paths[1])
-            step.states = loop.states = declared.states
+            start = take_defaults(paths[0], declared.states)
+            step = Model(tool, paths[0])
             data = draw(np.random.default_rng(7), step, [n for n in step.inputs if n not in
                                                          declared.states and n != 'learning_rate'],
                         args.steps)
-            for engine, runner in runners.items():
-                wrong = compare(step, loop, start, data, args.steps, runner, folder,
-                                TOLERANCES[engine])
-                passed += not wrong
-                failed += bool(wrong)
-                if wrong:
-                    print(f'FAIL {name} in {engine}: {", ".join(wrong)}')
+            for variant, (options, names) in VARIANTS.items():
+                if not name.endswith(names):
+                    continue
+                command([tool, 'opt', source, '-O0', f'--iterations_per_loop={args.steps}',
+                         '--verify-each', *options, '-o', paths[1]], folder)
+                take_defaults(paths[1], declared.states)
+                loop = Model(tool, paths[1])
+                step.states = loop.states = declared.states
+                for engine, runner in runners.items():
+                    wrong = compare(step, loop, start, data, args.steps, runner, folder,
+                                    TOLERANCES[engine])
+                    passed += not wrong
+                    failed += bool(wrong)
+                    if wrong:
+                        print(f'FAIL {name} {variant} in {engine}: {", ".join(wrong)}')
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return bool(failed)
 
