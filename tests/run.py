@@ -317,6 +317,14 @@ class Tests:
         """--emulate f16 against nodes in f16 in ONNX Runtime, every eighth"""
         return self.against_ort('emulate.py', '--every', '8')
 
+    def quantized(self):
+        """quantized networks and models: equal with integers, every fourth model (--full: all)"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        size = ['--n', '400'] if self.args.full else ['--n', '25', '--sample', '4']
+        return counted([PYTHON, 'tests/conformance/quantized.py', '--tailor', self.tool('gcc'),
+                        *size, *(['--ort', ort] if there else [])])
+
     def precision_corpus(self):
         """results of modes of precision against originals, every eighth model (--full: all)"""
         return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
@@ -360,7 +368,7 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'random_graphs', 'precision', 'ranges', 'precision_files', 'cli', 'atc_lines',
          'air_options', 'run_config', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
-         'recurrent', 'precision_corpus', 'precision_peers', 'step_files', 'train_air',
+         'recurrent', 'quantized', 'precision_corpus', 'precision_peers', 'step_files', 'train_air',
          'training_info', 'tail_random', 'train_steps', 'train_random', 'loop_steps', 'variants',
          'determinism', 'emulation', 'fuzz']
 
