@@ -53,7 +53,7 @@ static bool is_full(const tl_tail *t) {
 /* Applies one kind of change; it stays if the step gets shorter, or as short with nothing split. */
 static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   uint32_t mark = tl_tail_mark(t);
-  tl_tail_counts counts = t->counts;
+  const tl_tail as_it_was = *t;
   double before = t->us;
   if (*t->p->rewrites >= t->p->limit || (k->splits && is_full(t)))
     return TL_OK;
@@ -69,6 +69,7 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   bool better = t->us < before - 1e-9 || (!k->splits && t->us <= before + 1e-9);
   if (better || k->must) {
     tl_tail_commit(t, mark);
+    tl_step_reorder(t->m, &t->step, t->order); /* what is tried next starts from there */
     *any = true;
     t->counts.splits += k->splits ? n : 0;
     (void)tl_pass_may_rewrite(t->p);
@@ -77,18 +78,43 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   }
   uint32_t rejected = t->counts.edges_rejected;
   tl_tail_undo(t, mark);
-  t->counts = counts;
+  t->counts = as_it_was.counts;
   t->counts.edges_rejected = rejected;
+  t->step = as_it_was.step; /* with the order that was found for it */
+  t->order = as_it_was.order;
+  t->us = before;
   tl_pass_remark(t->p, t->m, t->last, false, "%u %s: the step would take longer", n, k->what);
   if (t->no_memory)
     return no_memory(t);
   tl_tail_look(t);
-  return t->no_memory ? no_memory(t) : tl_tail_measure(t, false);
+  return t->no_memory ? no_memory(t) : TL_OK;
+}
+
+/* Nodes in their order; NULL when memory is out. */
+static tl_node_id *list_nodes(const tl_tail *t) {
+  const tl_graph *g = tl_module_step(t->m);
+  tl_node_id *listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *listed);
+  uint32_t n = 0;
+  TL_FOR_NODES (t->m, g, k)
+    if (listed)
+      listed[n++] = k;
+  return listed;
+}
+
+static void put_back(tl_tail *t, const tl_node_id *listed) {
+  const tl_graph *g = tl_module_step(t->m);
+  for (uint32_t i = 0; listed[i]; i++)
+    if (listed[i] != g->last)
+      tl_node_move_after(t->m, listed[i], g->last);
 }
 
 static tl_status optimize(tl_tail *t) {
   bool changed = false;
+  tl_node_id *given = list_nodes(t);
+  if (!given)
+    return no_memory(t);
   TL_TRY(tl_tail_measure(t, false));
+  tl_step_reorder(t->m, &t->step, t->order);
   bool any = true; /* what did not pay at first may do so once something else is gone */
   for (int round = 0; round < MOST_ROUNDS && any; round++) {
     any = false;
@@ -97,8 +123,8 @@ static tl_status optimize(tl_tail *t) {
       TL_TRY(try_kind(t, &kinds[i], &any));
     changed = changed || any;
   }
-  if (changed) /* the schedule starts from what was found here */
-    tl_step_reorder(t->m, &t->step, t->order);
+  if (!changed) /* else the schedule starts from what was found here */
+    put_back(t, given);
   if (!t->p->steps)
     return TL_OK;
   TL_TRY(tl_step_record_add(t->p->steps, t->m, "tail", &t->step, t->order, &t->t->machine));

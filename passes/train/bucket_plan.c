@@ -11,6 +11,13 @@
 #include "passes/train/setting.h"
 #include "passes/train/train_regions.h"
 
+/* Of an AllReduce; there are very many to try, and every algorithm takes so much a byte. */
+typedef struct price {
+  double none; /* us of one without bytes */
+  double byte; /* us */
+  int64_t most;
+} price;
+
 typedef struct planner {
   tl_pass *p;
   tl_module *m;
@@ -23,6 +30,7 @@ typedef struct planner {
   uint64_t *place; /* by node: in the canonical order */
   double *work;    /* by gradient: us of what depends on it alone */
   double backward; /* end of forward and backward work */
+  price price;     /* of an AllReduce */
   tl_bucket_set *set;
 } planner;
 
@@ -192,19 +200,17 @@ static tl_status gather(planner *x, tl_u32_vec *keys) {
 typedef struct run {
   const tl_bucket_member *at; /* [n] of one key */
   uint32_t n;
+  uint32_t all;    /* with flags */
   int64_t *bytes;  /* [n] bare */
   int64_t *padded; /* as the strategies of GE count, if asked */
+  int64_t most; /* bytes of a bucket of several */
   double *ready;
   double backward; /* end of forward and backward work */
+  double *work;    /* of what depends on each alone */
   uint32_t *ends;
+  uint32_t m;
+  tl_bucket_plan plan; /* of `auto` */
 } run;
-
-/* Of an AllReduce; there are very many to try, and every algorithm takes so much a byte. */
-typedef struct price {
-  double none; /* us of one without bytes */
-  double byte; /* us */
-  int64_t most;
-} price;
 
 /* Beyond the largest bucket nothing is worth it. */
 static double price_of(void *user, int64_t bytes) {
@@ -219,11 +225,11 @@ static uint32_t cut_each(uint32_t n, uint32_t *ends) {
   return n;
 }
 
-enum { N_RIVALS = 13 }; /* partitions that `auto` is compared with */
+enum { N_RIVALS = 14 }; /* partitions that `auto` is compared with */
 
 /* Partition i of those: each tensor by itself, the default of GE by both sizes, those of DDP and
- * XLA, and equal parts of 4 to 32. */
-static uint32_t cut_rival(const run *r, uint32_t i, int64_t all, uint32_t *ends) {
+ * XLA, all in one, and equal parts of 4 to 32. */
+static uint32_t cut_rival(const run *r, uint32_t i, uint32_t *ends) {
   static const int parts[] = {4, 8, 16, 32};
   int64_t mib = TL_TRAIN_MIB;
   switch (i) {
@@ -232,57 +238,58 @@ static uint32_t cut_rival(const run *r, uint32_t i, int64_t all, uint32_t *ends)
   case 2: return tl_buckets_default(r->padded, r->n, false, ends);
   case 3: return tl_buckets_by_bytes(r->bytes, r->n, mib, 25 * mib, ends);
   case 4: return tl_buckets_combine(r->bytes, r->n, 30 * mib, 256, ends);
+  case 5: return tl_buckets_combine(r->bytes, r->n, r->most, UINT32_MAX, ends);
   default: break;
   }
-  int64_t cap = all / parts[(i - 5) / 2] + 1;
+  int64_t all = 0;
+  for (uint32_t k = 0; k < r->n; k++)
+    all += r->bytes[k];
+  int64_t cap = all / parts[(i - 6) / 2] + 1;
   return i % 2 ? tl_buckets_by_bytes(r->bytes, r->n, mib, cap, ends)
                : tl_buckets_combine(r->bytes, r->n, cap, 256, ends);
 }
 
 /* Updates run behind their buckets, so that the collectives that end first need not give the
  * shortest step: partitions of other strategies and sizes take their place when they do. */
-static tl_status take_better(const planner *x, const run *r, const tl_bucket_plan *plan,
-                             int64_t all, uint32_t *m) {
-  double *work = tl_arena_calloc(x->p->scratch, r->n, sizeof *work);
+static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *r) {
+  tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
   uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
-  if (!work || !ends)
+  if (!ends)
     return no_memory(x->m);
-  for (uint32_t i = 0; i < r->n; i++)
-    work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
-  double best = tl_buckets_step(plan, work, r->backward, r->ends, *m);
+  for (uint32_t i = 0; i < n_runs; i++)
+    parts[i] = (tl_bucket_part){&runs[i].plan, runs[i].work, runs[i].ends, runs[i].m};
+  tl_bucket_part *own = &parts[r - runs];
+  double best = tl_buckets_step_of(parts, n_runs, r->backward);
+  own->ends = ends;
   for (uint32_t i = 0; i < N_RIVALS; i++) {
-    uint32_t n = cut_rival(r, i, all, ends);
-    double step = tl_buckets_step(plan, work, r->backward, ends, n);
+    own->m = cut_rival(r, i, ends);
+    double step = tl_buckets_step_of(parts, n_runs, r->backward);
     if (step >= best * (1 - 1e-9))
       continue;
     best = step;
-    *m = n;
-    memcpy(r->ends, ends, n * sizeof *ends);
+    r->m = own->m;
+    memcpy(r->ends, ends, r->m * sizeof *ends);
   }
   return TL_OK;
 }
 
-static tl_status cut_auto(const planner *x, const run *r, uint32_t *m) {
-  const double many = 1 << 30;
-  double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
-  double all_of_them = tl_cost_collective(&x->costs, TL_ALL_REDUCE, many);
-  price user = {none, (all_of_them - none) / many, x->c->bucket_max_bytes};
-  tl_bucket_plan plan = {.ready = r->ready,
-                         .bytes = r->bytes,
-                         .n = r->n,
-                         .most = TL_BUCKETS_MOST,
-                         .cost = price_of,
-                         .user = &user,
-                         .event = x->costs.hw.event};
+static tl_status cut_auto(const planner *x, run *r) {
   int64_t all = 0;
   for (uint32_t i = 0; i < r->n; i++)
     all += r->bytes[i];
-  if (user.most > 0 && all / user.most >= TL_BUCKETS_MOST / 2)
-    plan.most = (uint32_t)(2 * (all / user.most) + 1);
-  plan.most = plan.most > r->n ? r->n : plan.most;
-  if (tl_buckets_auto(&plan, r->ends, m, NULL) != TL_OK)
+  r->plan = (tl_bucket_plan){.ready = r->ready,
+                             .bytes = r->bytes,
+                             .n = r->n,
+                             .most = TL_BUCKETS_MOST,
+                             .cost = price_of,
+                             .user = (void *)(uintptr_t)&x->price,
+                             .event = x->costs.hw.event};
+  if (r->most > 0 && all / r->most >= TL_BUCKETS_MOST / 2)
+    r->plan.most = (uint32_t)(2 * (all / r->most) + 1);
+  r->plan.most = r->plan.most > r->n ? r->n : r->plan.most;
+  if (tl_buckets_auto(&r->plan, r->ends, &r->m, NULL) != TL_OK)
     return no_memory(x->m);
-  return take_better(x, r, &plan, all, m);
+  return take_better(x, r, 1, r);
 }
 
 static uint32_t cut_default(const planner *x, const run *r) {
@@ -290,52 +297,53 @@ static uint32_t cut_default(const planner *x, const run *r) {
 }
 
 /* One bucket is no answer: nothing would overlap. */
-static tl_status cut_measured(const planner *x, const run *r, uint32_t *m) {
+static tl_status cut_measured(const planner *x, run *r) {
   const tl_measured_gradients *g = x->c->measured;
   run of_device = *r;
-  *m = 1;
+  r->m = 1;
   if (g && g->n == r->n) {
     memcpy(of_device.bytes, g->bytes, r->n * sizeof *g->bytes);
     memcpy(of_device.ready, g->ready, r->n * sizeof *g->ready);
     of_device.backward = g->ready[g->n - 1];
-    TL_TRY(cut_auto(x, &of_device, m));
+    TL_TRY(cut_auto(x, &of_device));
+    r->m = of_device.m;
   } else if (g) {
     tl_warn_code(x->m->diag, "W-BKT-LIB", TL_AT_FILE(x->c->bucket_library),
                  "%u gradients were measured, and %u are reduced: buckets as with "
                  "bucket_strategy=default",
                  g->n, r->n);
   }
-  if (*m == 1)
-    *m = cut_default(x, r);
+  if (r->m == 1)
+    r->m = cut_default(x, r);
   return TL_OK;
 }
 
-static tl_status cut(const planner *x, const run *r, tl_bucket_strategy how, uint32_t *m) {
+static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
   const tl_train_config *c = x->c;
   tl_diag *d = x->m->diag;
   switch (how) {
-  case TL_BUCKETS_NONE: *m = cut_each(r->n, r->ends); return TL_OK;
+  case TL_BUCKETS_NONE: r->m = cut_each(r->n, r->ends); return TL_OK;
   case TL_BUCKETS_SINGLE:
-    *m = 1;
+    r->m = 1;
     r->ends[0] = r->n - 1;
     return TL_OK;
   case TL_BUCKETS_SIZE:
     return tl_buckets_by_size(d, r->padded, r->n, c->bucket_sizes, c->n_bucket_sizes,
-                              c->bucket_compat_ge, r->ends, m);
+                              c->bucket_compat_ge, r->ends, &r->m);
   case TL_BUCKETS_INDEX:
-    return tl_buckets_by_index(d, c->bucket_indices, c->n_bucket_indices, r->n, r->ends, m);
+    return tl_buckets_by_index(d, c->bucket_indices, c->n_bucket_indices, r->n, r->ends, &r->m);
   case TL_BUCKETS_BYTES:
-    *m = tl_buckets_by_bytes(r->bytes, r->n, c->bucket_first,
+    r->m = tl_buckets_by_bytes(r->bytes, r->n, c->bucket_first,
                              c->bucket_cap ? c->bucket_cap : (int64_t)25 * TL_TRAIN_MIB, r->ends);
     return TL_OK;
   case TL_BUCKETS_COMBINE:
-    *m = tl_buckets_combine(r->bytes, r->n,
+    r->m = tl_buckets_combine(r->bytes, r->n,
                             c->bucket_cap ? c->bucket_cap : (int64_t)30 * TL_TRAIN_MIB,
                             c->bucket_members, r->ends);
     return TL_OK;
-  case TL_BUCKETS_AUTO: return cut_auto(x, r, m);
-  case TL_BUCKETS_LIBRARY: return cut_measured(x, r, m);
-  default: *m = cut_default(x, r); return TL_OK;
+  case TL_BUCKETS_AUTO: return cut_auto(x, r);
+  case TL_BUCKETS_LIBRARY: return cut_measured(x, r);
+  default: r->m = cut_default(x, r); return TL_OK;
   }
 }
 
@@ -352,14 +360,17 @@ static bool fill_run(const planner *x, run *r) {
   r->bytes = tl_arena_calloc(a, r->n, sizeof *r->bytes);
   r->padded = tl_arena_calloc(a, r->n, sizeof *r->padded);
   r->ready = tl_arena_calloc(a, r->n, sizeof *r->ready);
+  r->work = tl_arena_calloc(a, r->n, sizeof *r->work);
   r->ends = tl_arena_calloc(a, r->n, sizeof *r->ends);
-  if (!r->bytes || !r->padded || !r->ready || !r->ends)
+  if (!r->bytes || !r->padded || !r->ready || !r->work || !r->ends)
     return false;
   r->backward = x->backward;
+  r->most = x->c->bucket_max_bytes;
   for (uint32_t i = 0; i < r->n; i++) {
     r->bytes[i] = (int64_t)r->at[i].bytes;
     r->padded[i] = x->c->bucket_pad ? tl_bucket_padded(r->bytes[i]) : r->bytes[i];
     r->ready[i] = r->at[i].ready;
+    r->work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
     if (i && r->ready[i] < r->ready[i - 1]) /* what is sent later counts as ready later */
       r->ready[i] = r->ready[i - 1];
   }
@@ -367,31 +378,53 @@ static bool fill_run(const planner *x, run *r) {
 }
 
 /* Flags are ready when all gradients are, and join the last bucket. */
-static tl_status cut_key(planner *x, uint32_t first, uint32_t n) {
-  run r = {.at = &x->set->at[first], .n = n};
-  uint32_t m = 0, bucket = 0;
-  while (r.n && is_flag(x, r.at[r.n - 1].node))
-    r.n--;
-  if (!r.n)
-    return TL_OK;
-  if (!fill_run(x, &r))
+static tl_status cut_key(planner *x, run *r) {
+  uint32_t n = r->n;
+  while (r->n && is_flag(x, r->at[r->n - 1].node))
+    r->n--;
+  if (r->n && !fill_run(x, r))
     return no_memory(x->m);
-  TL_TRY(cut(x, &r, strategy_of(x, r.at), &m));
-  for (uint32_t i = 0; i < n; i++) {
-    x->set->at[first + i].bucket = bucket;
-    if (bucket + 1 < m && r.ends[bucket] == i)
+  TL_TRY(r->n ? cut(x, r, strategy_of(x, r->at)) : TL_OK);
+  r->all = n;
+  return TL_OK;
+}
+
+static void number_buckets(const planner *x, const run *r) {
+  tl_bucket_member *at = &x->set->at[r->at - x->set->at];
+  for (uint32_t i = 0, bucket = 0; i < r->all; i++) {
+    at[i].bucket = bucket;
+    if (bucket + 1 < r->m && r->ends[bucket] == i)
       bucket++;
   }
+}
+
+/* Keys share a link: each is cut again with regard to the buckets of the others. */
+static tl_status cut_together(const planner *x, run *runs, uint32_t n) {
+  enum { SWEEPS = 2 };
+  for (uint32_t i = 0; i < n; i++)
+    if (!runs[i].plan.cost)
+      return TL_OK; /* not by `auto` */
+  for (uint32_t i = 0; n > 1 && n <= TL_BUCKET_PARTS_MOST && i < SWEEPS * n; i++)
+    TL_TRY(take_better(x, runs, n, &runs[i % n]));
   return TL_OK;
 }
 
 static tl_status cut_keys(planner *x) {
   tl_bucket_set *s = x->set;
-  for (uint32_t i = 0, n; i < s->n; i += n) {
-    for (n = 1; i + n < s->n && s->at[i + n].key == s->at[i].key;)
-      n++;
-    TL_TRY(cut_key(x, i, n));
+  uint32_t n_runs = 0;
+  run *runs = tl_arena_calloc(x->p->scratch, s->n, sizeof *runs);
+  if (!runs)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < s->n; i++) {
+    if (!i || s->at[i].key != s->at[i - 1].key)
+      runs[n_runs++].at = &s->at[i];
+    runs[n_runs - 1].n++;
   }
+  for (uint32_t i = 0; i < n_runs; i++)
+    TL_TRY(cut_key(x, &runs[i]));
+  TL_TRY(cut_together(x, runs, n_runs));
+  for (uint32_t i = 0; i < n_runs; i++)
+    number_buckets(x, &runs[i]);
   return TL_OK;
 }
 
@@ -464,7 +497,15 @@ static tl_status split_dependent(planner *x) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+static void set_price(planner *x) {
+  const double many = 1 << 30;
+  double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
+  double all_of_them = tl_cost_collective(&x->costs, TL_ALL_REDUCE, many);
+  x->price = (price){none, (all_of_them - none) / many, x->c->bucket_max_bytes};
+}
+
 static tl_status plan(planner *x, tl_u32_vec *keys) {
+  set_price(x);
   TL_TRY(time_nodes(x));
   TL_TRY(gather(x, keys));
   if (!x->set->n)

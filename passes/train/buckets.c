@@ -232,23 +232,42 @@ double tl_buckets_finish(const tl_bucket_plan *p, const uint32_t *ends, uint32_t
   return at;
 }
 
-double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backward,
-                       const uint32_t *ends, uint32_t m) {
+/* The part whose next bucket is ready first; n_parts when all have been sent. next: by part. */
+static uint32_t first_ready(const tl_bucket_part *parts, uint32_t n_parts, const uint32_t *next) {
+  uint32_t first = n_parts;
+  for (uint32_t i = 0; i < n_parts; i++) {
+    if (next[i] == parts[i].m)
+      continue;
+    if (first == n_parts || parts[i].plan->ready[parts[i].ends[next[i]]] <
+                                parts[first].plan->ready[parts[first].ends[next[first]]])
+      first = i;
+  }
+  return first;
+}
+
+double tl_buckets_step_of(const tl_bucket_part *parts, uint32_t n_parts, double backward) {
+  uint32_t next[TL_BUCKET_PARTS_MOST] = {0};
   double link = 0;
   double compute = backward;
-  uint32_t first = 0;
-  for (uint32_t k = 0; k < m; k++) {
+  for (uint32_t i; (i = first_ready(parts, n_parts, next)) < n_parts; next[i]++) {
+    const tl_bucket_plan *p = parts[i].plan;
+    uint32_t end = parts[i].ends[next[i]];
     int64_t sum = 0;
     double then = 0;
-    for (uint32_t i = first; i <= ends[k]; i++) {
-      sum += p->bytes[i];
-      then += work[i];
+    for (uint32_t k = next[i] ? parts[i].ends[next[i] - 1] + 1 : 0; k <= end; k++) {
+      sum += p->bytes[k];
+      then += parts[i].work[k];
     }
-    link = fmax(link, p->ready[ends[k]] + p->event) + p->cost(p->user, sum);
+    link = fmax(link, p->ready[end] + p->event) + p->cost(p->user, sum);
     compute = fmax(compute, link + p->event) + then;
-    first = ends[k] + 1;
   }
   return compute;
+}
+
+double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backward,
+                       const uint32_t *ends, uint32_t m) {
+  tl_bucket_part part = {p, work, ends, m};
+  return tl_buckets_step_of(&part, 1, backward);
 }
 
 /* Tables over the first j of n tensors, j from 0 to n. */

@@ -12,6 +12,7 @@
 
 enum {
   TL_BUCKETS_MOST = 8,         /* entries of a user's list, and buckets of `auto` by default */
+  TL_BUCKET_PARTS_MOST = 16,   /* keys that are cut with regard to each other */
   TL_BUCKET_MEMORY_ALIGN = 32, /* tensors occupy multiples of it on the device, plus as much */
   TL_BUCKET_EXACT_LIMIT = 4096 /* beyond so many tensors `auto` joins small neighbours first */
 };
@@ -72,6 +73,18 @@ tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *
  * on each tensor, `work` [n] us, in the order of the buckets and not before theirs has ended. */
 double tl_buckets_step(const tl_bucket_plan *plan, const double *work, double backward,
                        const uint32_t *ends, uint32_t m);
+
+/* Gradients of one key, cut. */
+typedef struct tl_bucket_part {
+  const tl_bucket_plan *plan;
+  const double *work; /* [plan->n] us of what depends on each tensor */
+  const uint32_t *ends;
+  uint32_t m;
+} tl_bucket_part;
+
+/* The same for keys that share a link: their buckets go in the order in which they become ready, of
+ * two at the same time that of the first key. n_parts: at most TL_BUCKET_PARTS_MOST. */
+double tl_buckets_step_of(const tl_bucket_part *parts, uint32_t n_parts, double backward);
 
 /* When the last collective of a partition ends. */
 double tl_buckets_finish(const tl_bucket_plan *plan, const uint32_t *ends, uint32_t m);

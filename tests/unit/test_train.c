@@ -372,8 +372,29 @@ static void updates_behind_buckets(void) {
   CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 0, each, 4), 135);
 }
 
+/* Two keys on one link: that of the second is ready first, and ends at 20, its update at 23; the
+ * other one then ends at 25. */
+static void keys_that_share_a_link(void) {
+  static const double ready[] = {10, 0};
+  static const int64_t bytes[] = {5, 20};
+  static const double work[] = {2, 3};
+  static const uint32_t one[] = {0};
+  tl_bucket_plan plans[2];
+  tl_bucket_part parts[2];
+  for (int i = 0; i < 2; i++) {
+    plans[i] = (tl_bucket_plan){
+        .ready = ready + i, .bytes = bytes + i, .n = 1, .most = 8, .cost = a_us_a_byte};
+    parts[i] = (tl_bucket_part){&plans[i], work + i, one, 1};
+  }
+  CU_ASSERT_EQUAL(tl_buckets_step_of(parts, 2, 12), 27);
+  CU_ASSERT_EQUAL(tl_buckets_step_of(parts, 1, 12), 17);
+  plans[0].event = plans[1].event = 1; /* 1 to 21; 21 to 26, 2 at 27 */
+  CU_ASSERT_EQUAL(tl_buckets_step_of(parts, 2, 12), 29);
+}
+
 static const unit_test tests[] = {
     {"updates behind buckets", updates_behind_buckets},
+    {"keys that share a link", keys_that_share_a_link},
     {"default split", default_split},
     {"shares of bytes", shares},
     {"gradients of ResNet-50", resnet50},
