@@ -146,6 +146,23 @@ tl_status tl_infer_gemm(tl_infer *x, uint32_t node) {
                                  dims);
 }
 
+/* Images by as many kernels as the second operand has, each as large as an image. */
+tl_status tl_infer_full_connection(tl_infer *x, uint32_t node) {
+  (void)node;
+  int rank = tl_infer_rank(x, 0);
+  if (rank < 0 || tl_infer_rank(x, 1) < 0)
+    return tl_infer_set(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  const tl_dim *image = tl_infer_dims(x, 0), *kernels = tl_infer_dims(x, 1);
+  if (rank < 2 || tl_infer_rank(x, 1) != rank)
+    return tl_infer_fail(x, "operands have ranks %d and %d, expected one rank above 1", rank,
+                         tl_infer_rank(x, 1));
+  for (int i = 1; i < rank; i++)
+    if (image[i] >= 0 && kernels[i] >= 0 && image[i] != kernels[i])
+      return tl_infer_fail(x, "dim %d is %lld in the images, %lld in the kernels", i,
+                           (long long)image[i], (long long)kernels[i]);
+  return tl_infer_set(x, 0, tl_infer_dtype(x, 0), 2, (tl_dim[]){image[0], kernels[0]});
+}
+
 /* Operands: A, scale, zero point, B, scale, zero point, C, scale and zero point of the result;
  * without the latter the result is not quantized. */
 tl_status tl_infer_qgemm(tl_infer *x, uint32_t node) {
