@@ -77,3 +77,11 @@ tl_status tl_infer_one_bool(tl_infer *x, uint32_t node) {
   (void)node;
   return tl_infer_put(x, 0, TL_DTYPE_BOOL, 0, NULL);
 }
+
+/* buffer, value, overwrite? -> updated [1], buffer */
+tl_status tl_infer_accumulate(tl_infer *x, uint32_t node) {
+  static const tl_dim one = 1;
+  (void)node;
+  TL_TRY(tl_infer_put(x, 0, TL_DTYPE_BOOL, 1, &one));
+  return tl_infer_put_like(x, 1, tl_infer_dtype(x, 0), 0);
+}

@@ -144,6 +144,7 @@ typedef struct tl_state {
   tl_value_id output;
   tl_value_id initial;
   bool parameter; /* of a gradient, which need not be in the main graph any more */
+  bool local;     /* each rank has its own: gradients that it has accumulated */
 } tl_state;
 
 /* A gradient of a training step, as backward gives it. */

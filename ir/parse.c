@@ -112,7 +112,7 @@ static tl_status parse_about(tl_parser *p, tl_graph_id g) {
   return tl_parse_extra(p, &tl_value_get(p->m, v)->extra);
 }
 
-/* state %input -> %output [= %initial] [param] */
+/* state %input -> %output [= %initial] [param] [local] */
 static tl_status parse_state(tl_parser *p) {
   tl_state s = {0};
   TL_TRY(tl_parse_value_ref(p, false, &s.input));
@@ -121,6 +121,7 @@ static tl_status parse_state(tl_parser *p) {
   if (tl_parse_accept(p, "="))
     TL_TRY(tl_parse_value_ref(p, false, &s.initial));
   s.parameter = tl_parse_accept(p, "param");
+  s.local = tl_parse_accept(p, "local");
   return tl_state_vec_push(&p->m->states, s) ? TL_OK : tl_parse_memory(p);
 }
 

@@ -362,7 +362,8 @@ static void print_states(printer *p, const tl_graph *g) {
       tl_buf_add_z(p->out, " = ");
       add_value(p, s->initial);
     }
-    tl_buf_add_z(p->out, is_bare_parameter(p->m, s) ? " param\n" : "\n");
+    tl_buf_add_z(p->out, is_bare_parameter(p->m, s) ? " param" : "");
+    tl_buf_add_z(p->out, s->local ? " local\n" : "\n");
   }
 }
 

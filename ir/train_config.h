@@ -104,6 +104,7 @@ typedef struct tl_train_config {
   tl_average average;
   bool ar_f32; /* ar_dtype=f32 */
   tl_ar_site ar_site;
+  int64_t accumulation_steps; /* batches before an update, at least 1 */
   bool sparse_dense_fallback;
   bool wus;              /* weight-update sharding */
   bool broadcast_states; /* initial values of optimizer states too, not of parameters alone */
@@ -162,6 +163,7 @@ static inline tl_train_config tl_train_config_default(void) {
   return (tl_train_config){.name = "NPUOptimizer",
                            .rank_size = 1,
                            .group = "hccl_world_group",
+                           .accumulation_steps = 1,
                            .init_graph = true,
                            .bucket_first = TL_TRAIN_MIB,
                            .bucket_members = 256,

@@ -11,6 +11,7 @@
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/train/collective.h"
+#include "passes/train/reduce_site.h"
 #include "passes/train/train_info.h"
 #include "passes/values.h"
 
@@ -23,6 +24,9 @@ typedef struct inserting {
   tl_train_info t;
   tl_comm comm;
   tl_average average;
+  bool accumulated; /* what is reduced has been accumulated, by each rank for itself */
+  tl_value_id kept; /* next value of that buffer; TL_NO_VALUE: it is no state */
+  uint32_t n_elsewhere; /* gradients whose updates are in another graph */
 } inserting;
 
 /* ---- users ----------------------------------------------------------------------------------- */
@@ -37,7 +41,10 @@ static tl_node_id outermost(const tl_module *m, tl_node_id n) {
 static bool is_update_use(const inserting *x, tl_node_id user) {
   tl_node_id n = outermost(x->m, user);
   if (tl_node_is_return(x->m, n))
-    return true;
+    return !x->accumulated;
+  int budget = 64;
+  if (x->kept && tl_leads_only_to(x->m, n, x->kept, &budget))
+    return false;
   return tl_train_region_of(&x->t, n) == TL_REGION_UPDATE &&
          !tl_node_has_mark(x->m, n, TL_MARK_LOCAL);
 }
@@ -47,7 +54,7 @@ static bool is_update_use(const inserting *x, tl_node_id user) {
 static void rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
                    uint32_t first_new) {
   tl_module *m = x->m;
-  bool leaves = tl_value_leaves_graph(m, old);
+  bool leaves = !x->accumulated && tl_value_leaves_graph(m, old);
   tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
   k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
   TL_FOR_USES (m, old, u) {
@@ -196,20 +203,6 @@ static tl_status drop_collectives(inserting *x) {
   return any ? tl_train_detect(x->m, x->p->scratch, &x->t) : TL_OK;
 }
 
-/* What this version cannot do is refused, not left out. */
-static tl_status check_settings(const inserting *x) {
-  const tl_train_config *c = x->comm.c;
-  const char *what = c->wus                          ? "wus=1"
-                     : c->ar_site != TL_AR_SITE_GRAD ? "ar_site other than grad"
-                                                     : NULL;
-  if (!what)
-    return TL_OK;
-  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-SETTING", TL_AT_FILE(x->m->path),
-                      "%s is not in this version", what);
-}
-
-/* ---- driver ---------------------------------------------------------------------------------- */
-
 static tl_status check_dtype(const inserting *x, const tl_train_grad *g) {
   tl_dtype dtype = (tl_dtype)g->dtype;
   bool takes = dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
@@ -220,6 +213,56 @@ static tl_status check_dtype(const inserting *x, const tl_train_grad *g) {
       "its gradient has element type %s, expected f32, f16 or bf16", tl_dtype_get(dtype)->name);
 }
 
+/* ---- accumulated gradients ------------------------------------------------------------------- */
+
+static tl_status check_settings(const inserting *x) {
+  const tl_train_config *c = x->comm.c;
+  if (c->wus)
+    return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-SETTING", TL_AT_FILE(x->m->path),
+                        "wus=1 is not in this version");
+  if (c->accumulation_steps == 1 || c->ar_site == TL_AR_SITE_BOUNDARY)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-TRN-ACCUM", TL_AT_FILE(x->m->path),
+                      "gradients of %lld batches are accumulated, which is to be done before they "
+                      "are added up over ranks\vset --ar-site=boundary",
+                      (long long)c->accumulation_steps);
+}
+
+/* The buffer is another one on each rank from now on. */
+static void set_local(inserting *x) {
+  for (uint32_t i = 0; i < x->m->states.n; i++)
+    if (x->kept && x->m->states.at[i].output == x->kept)
+      x->m->states.at[i].local = true;
+}
+
+/* *done: there is something to be added up in this graph. */
+static tl_status insert_at_site(inserting *x, const tl_train_grad *g, bool *done) {
+  tl_ar_site site = x->comm.c->ar_site;
+  tl_reduce_site at = tl_reduce_site_of(x->m, g, site);
+  *done = at.value != TL_NO_VALUE;
+  if (!at.found)
+    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-ACCUM",
+                        TL_AT_NODE(x->m->path, param_name(x, g)),
+                        "nothing accumulates its gradient '%.*s', by itself or scaled"
+                        "\vset --ar-site=grad",
+                        TL_SV_ARG(tl_value_name(x->m, g->raw)));
+  if (!*done)
+    return TL_OK;
+  tl_train_grad sum = *g;
+  sum.raw = at.value;
+  sum.dtype = tl_type_get(x->m, tl_value_type(x->m, at.value))->dtype;
+  x->accumulated = site == TL_AR_SITE_BOUNDARY && at.value != g->raw;
+  x->kept = x->accumulated ? at.kept : TL_NO_VALUE;
+  TL_TRY(check_dtype(x, &sum));
+  set_local(x);
+  tl_status status = insert_dense(x, &sum);
+  x->accumulated = false;
+  x->kept = TL_NO_VALUE;
+  return status;
+}
+
+/* ---- driver ---------------------------------------------------------------------------------- */
+
 static tl_status insert(inserting *x, const tl_train_grad *g) {
   tl_node_id at = g->producer ? g->producer : g->update;
   if (g->cls == TL_GRAD_DONE)
@@ -227,8 +270,14 @@ static tl_status insert(inserting *x, const tl_train_grad *g) {
   TL_TRY(check_dtype(x, g));
   if (!tl_pass_may_rewrite(x->p))
     return TL_OK;
-  TL_TRY(g->cls == TL_GRAD_SPARSE ? insert_sparse(x, g) : insert_dense(x, g));
-  if (at)
+  bool done = true;
+  if (x->comm.c->ar_site != TL_AR_SITE_GRAD)
+    TL_TRY(insert_at_site(x, g, &done));
+  else
+    TL_TRY(g->cls == TL_GRAD_SPARSE ? insert_sparse(x, g) : insert_dense(x, g));
+  if (!done)
+    x->n_elsewhere++;
+  if (at && done)
     tl_pass_remark(x->p, x->m, at, true, "gradient of '%.*s' is added up over ranks",
                    TL_SV_ARG(param_name(x, g)));
   return TL_OK;
@@ -267,5 +316,9 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   TL_TRY(drop_collectives(&x));
   for (uint32_t i = 0; i < x.t.n; i++)
     TL_TRY(insert(&x, &x.t.grads[i]));
+  if (x.n_elsewhere)
+    tl_note(m->diag, TL_AT_FILE(m->path),
+            "%u accumulated gradients are used by another model, which adds them up over ranks",
+            x.n_elsewhere);
   return TL_OK;
 }

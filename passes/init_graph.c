@@ -32,7 +32,7 @@ typedef struct starting {
 } starting;
 
 static bool is_kept(const tl_state *s, const tl_train_config *c) {
-  return s->parameter || c->broadcast_states;
+  return !s->local && (s->parameter || c->broadcast_states);
 }
 
 /* States of one rank come before those of the next. */

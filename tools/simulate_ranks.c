@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ir/infer.h"
+#include "tools/elements.h"
 #include "tools/input.h"
 #include "tools/pipeline.h"
 #include "tools/random_values.h"
@@ -49,6 +50,14 @@ static uint32_t output_index(const tl_module *m, tl_value_id v) {
   return UINT32_MAX;
 }
 
+static bool is_local(const tl_simulation *s, tl_sv name) {
+  uint32_t at = tl_sim_find(s->all.m, false, 0, name);
+  for (uint32_t i = 0; at != UINT32_MAX && i < s->all.m->states.n; i++)
+    if (s->all.m->states.at[i].input == tl_module_main(s->all.m)->inputs.at[at])
+      return s->all.m->states.at[i].local;
+  return false;
+}
+
 static tl_status find_states(tl_simulation *s) {
   const tl_module *m = s->one.m;
   for (uint32_t i = 0; i < m->states.n; i++) {
@@ -58,6 +67,7 @@ static tl_status find_states(tl_simulation *s) {
     row.output = output_index(m, t->output);
     for (uint32_t k = 0; k < m->gradients.n; k++)
       row.parameter = row.parameter || m->gradients.at[k].param == t->input;
+    row.local = is_local(s, row.name);
     if (row.input == UINT32_MAX || row.output == UINT32_MAX)
       continue; /* it does not leave the graph: nobody can carry it on */
     if (!tl_sim_states_push(&s->states, row))
@@ -103,6 +113,8 @@ static void compare_ranks(tl_simulation *s, uint32_t step) {
   for (uint32_t i = n; i < m->states.n && !s->uneven_step; i++) {
     uint32_t a = output_index(m, m->states.at[i % n].output);
     uint32_t b = output_index(m, m->states.at[i].output);
+    if (m->states.at[i].local)
+      continue;
     if (a == UINT32_MAX || b == UINT32_MAX || same_bits(s->all.out.at[a], s->all.out.at[b]))
       continue;
     s->uneven_step = step + 1;
@@ -134,22 +146,53 @@ static tl_status before_step(tl_simulation *s, uint32_t i, tl_host **out) {
   return *out ? TL_OK : tl_sim_first_value(s, i, out);
 }
 
+/* The mean over ranks of an output. */
+static tl_status mean_of(tl_simulation *s, tl_sv name, tl_host **out) {
+  *out = NULL;
+  for (uint32_t k = 0; k < s->ranks; k++) {
+    uint32_t at = tl_sim_find(s->all.m, true, (int)k, name);
+    const tl_host *of = at == UINT32_MAX ? NULL : s->all.out.at[at];
+    if (of && !*out)
+      *out = tl_zeros(&s->e.heap, (tl_dtype)of->dtype, of->rank, of->dims);
+    if (!of || !*out)
+      return no_memory(s);
+    for (uint64_t i = 0; i < of->n; i++)
+      tl_put_float(*out, i, tl_host_at(*out, i) + tl_host_at(of, i) / s->ranks);
+  }
+  return TL_OK;
+}
+
+/* What the ranks have of a state: rank 0 stands for all, or their mean. */
+static tl_status state_of_ranks(tl_simulation *s, const tl_sim_state *row, tl_sv name,
+                                tl_host **out) {
+  uint32_t at = tl_sim_find(s->all.m, true, 0, name);
+  if (at == UINT32_MAX)
+    return tl_fail(&s->cli->diag, TL_INTERNAL, TL_AT_FILE(s->all.m->path), "output '%.*s' got lost",
+                   TL_SV_ARG(name));
+  if (row->local)
+    return mean_of(s, name, out);
+  *out = tl_host_retain(s->all.out.at[at]);
+  return TL_OK;
+}
+
 static tl_status compare_states(tl_simulation *s, bool skipped, uint32_t step) {
   for (uint32_t i = 0; i < s->states.n; i++) {
     tl_sim_state *row = &s->states.at[i];
     tl_sv name =
         tl_value_name(s->one.m, tl_graph_output(s->one.m, tl_module_main(s->one.m), row->output));
-    uint32_t at = tl_sim_find(s->all.m, true, 0, name);
-    if (at == UINT32_MAX)
-      return tl_fail(&s->cli->diag, TL_INTERNAL, TL_AT_FILE(s->all.m->path),
-                     "output '%.*s' got lost", TL_SV_ARG(name));
+    tl_host *got;
+    TL_TRY(state_of_ranks(s, row, name, &got));
     tl_host *want = tl_host_retain(s->one.out.at[row->output]);
     if (skipped) {
       tl_host_release(want);
-      TL_TRY(before_step(s, row->input, &want));
+      want = NULL;
     }
-    compare_state(s, row, s->all.out.at[at], want, step);
+    tl_status status = skipped ? before_step(s, row->input, &want) : TL_OK;
+    if (status == TL_OK)
+      compare_state(s, row, got, want, step);
+    tl_host_release(got);
     tl_host_release(want);
+    TL_TRY(status);
   }
   return TL_OK;
 }

@@ -33,7 +33,7 @@ static void add_rows(const tl_simulation *s, tl_buf *out) {
     const double numbers[] = {x->largest, x->max_abs, relative(x)};
     tl_buf_add_quoted(&t.text, x->name);
     tl_table_cell(&t);
-    tl_table_add(&t, x->parameter ? "parameter" : "state");
+    tl_table_add(&t, x->parameter ? "parameter" : x->local ? "mean" : "state");
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
       tl_add_short(&t.text, numbers[k]);
       tl_table_cell(&t);

@@ -332,6 +332,7 @@ static void read_ranks(tl_settings *s) {
   c->average = (tl_average)choice(s, TL_OPTION_AVERAGE);
   c->ar_f32 = choice(s, TL_OPTION_AR_DTYPE) == 1;
   c->ar_site = (tl_ar_site)choice(s, TL_OPTION_AR_SITE);
+  c->accumulation_steps = tl_run_int(s, TL_OPTION_ACCUMULATION_STEPS);
   c->sparse_dense_fallback = tl_run_true(s, TL_OPTION_SPARSE_DENSE_FALLBACK);
   c->wus = tl_run_true(s, TL_OPTION_WUS);
   c->broadcast_states = tl_run_true(s, TL_OPTION_BROADCAST_STATES);

@@ -162,7 +162,7 @@ static bool *find_data(tl_tail *t) {
   for (uint32_t i = 0; i < m->states.n && data; i++) {
     tl_value_id before, after;
     tl_train_state_in_step(m, i, &before, &after);
-    data[before] = false;
+    data[before] = m->states.at[i].local;
   }
   return data;
 }

@@ -6,6 +6,7 @@
 
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "passes/train/reduce_site.h"
 #include "passes/train/train_declare.h"
 #include "passes/train/train_regions.h"
 #include "passes/train/update_cone.h"
@@ -95,7 +96,7 @@ static bool is_number(const tl_module *m, tl_value_id v) {
   return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
 }
 
-/* Scaling, casts and joining lead from a gradient to what is added up over ranks. */
+/* Scaling, casts, joining and accumulators lead from a gradient to what is added up over ranks. */
 static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   switch (tl_node_get(m, n)->op) {
   case TL_OP_Div:
@@ -105,8 +106,13 @@ static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   case TL_OP_Reshape:
   case TL_OP_Flatten:
   case TL_OP_Concat: return true;
-  default: return false;
+  default: return tl_accumulated(m, n, v) != TL_NO_VALUE;
   }
+}
+
+static tl_value_id led_to(const tl_module *m, tl_node_id n, tl_value_id v) {
+  tl_value_id sum = tl_accumulated(m, n, v);
+  return sum ? sum : tl_result(m, n, 0);
 }
 
 /* A collective that takes the gradient, straight or by such nodes. budget: of uses looked at. */
@@ -124,7 +130,7 @@ static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, 
     if (--*budget < 0)
       return TL_NO_NODE;
     if (!tl_node_is_return(m, n) && depth < DEEPEST && leads_on(m, n, v))
-      found = find_collective(m, tl_result(m, n, 0), depth + 1, budget);
+      found = find_collective(m, led_to(m, n, v), depth + 1, budget);
     if (found)
       return found;
   }

@@ -249,6 +249,8 @@ $ tailor options
 >       dtype in which gradients are added up
 >   ar_site  choice grad|accum|boundary (default: grad); compiler
 >       where: the raw gradient, what an accumulator takes, what it has accumulated
+>   accumulation_steps  int 1..2147483647 (default: 1); compiler
+>       batches whose gradients are accumulated before an update: with more than one ar_site is boundary
 >   sparse_dense_fallback  bit 0|1 (default: 0); compiler
 >       1: sparse gradients of unknown size are added up as dense ones
 >   wus  bit 0|1 (default: 0); compiler
