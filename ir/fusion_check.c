@@ -80,6 +80,42 @@ static int by_number(const void *a, const void *b) {
   return tl_sv_compare(x->pass, y->pass);
 }
 
+/* A scope fusion that there is not, or that is of another kind: asking for it is a slip. Sets
+ * *failed where --strict makes it an error. */
+static void check_scope_pass(checker *c, const tl_fusion_entry *e, bool *failed) {
+  const tl_fusion_name *row = tl_fusion_name_find(e->pass);
+  bool known = row ? row->kind == TL_FUSION_SCOPE
+                   : c->known && c->known(c->user, e->pass, TL_FUSION_SCOPE);
+  const char *nearest = row ? NULL : tl_fusion_name_nearest(e->written);
+  tl_buf text;
+  if (known || (!c->config->strict && !may_warn(c)))
+    return;
+  tl_buf_init(&text);
+  tl_buf_printf(&text, "no scope fusion is named '%.*s'\v", TL_SV_ARG(tl_sv_shown(e->written)));
+  if (row)
+    tl_buf_printf(&text, "it is a %s pass: --fusion reaches it",
+                  tl_fusion_kind_name((tl_fusion_kind)row->kind));
+  else
+    tl_buf_printf(&text, "%s%s%s", nearest ? "did you mean " : "",
+                  nearest ? nearest : "'tailor passes --fusion' lists them", nearest ? "?" : "");
+  const char *shown = text.failed ? "out of memory" : text.p;
+  if (c->config->strict)
+    (void)tl_fail_code(c->diag, TL_INVALID_ARGUMENT, "E10001", e->at, "%s", shown);
+  else
+    tl_warn_code(c->diag, "W_FUSION_UNKNOWN_PASS", e->at, "%s", shown);
+  *failed = *failed || c->config->strict;
+  tl_buf_release(&text);
+}
+
+static tl_status check_scope_passes(checker *c) {
+  const tl_fusion_list *lists[] = {&c->config->scope_on, &c->config->scope_off};
+  bool failed = false;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (uint32_t k = 0; k < lists[i]->n; k++)
+      check_scope_pass(c, &lists[i]->at[k], &failed);
+  return failed ? TL_INVALID_ARGUMENT : TL_OK;
+}
+
 typedef enum subject { SWITCHES, PRIORITIES, NAMES } subject;
 
 /* Looks at the entries in the order in which they were written. An alias of two passes counts
@@ -119,6 +155,7 @@ tl_status tl_fusion_check(tl_diag *d, const tl_fusion_config *config, tl_fusion_
     TL_TRY(check_list(&c, &config->priority[kind], PRIORITIES, (tl_fusion_kind)kind));
   }
   TL_TRY(check_list(&c, &config->exceptional, NAMES, TL_FUSION_GRAPH));
+  TL_TRY(check_scope_passes(&c));
   if (c.warned > MOST_WARNINGS)
     tl_warn(d, (tl_location){0}, "%u more entries about fusion passes have no effect",
             c.warned - MOST_WARNINGS);

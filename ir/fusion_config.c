@@ -33,12 +33,22 @@ typedef struct verdict {
 static const verdict undecided = {TL_SWITCH_UNSET, NULL};
 
 /* Names given on the command line reach every kind, also passes that a file cannot close. */
-static verdict by_option(const tl_fusion_config *c, tl_sv pass) {
+static verdict by_option(const tl_fusion_config *c, tl_sv pass, tl_fusion_kind kind) {
   tl_switch state = listed(&c->direct, pass);
   if (state)
     return (verdict){state, "--fusion"};
   state = listed(&c->option, pass);
-  return state ? (verdict){state, "--optimization-switch"} : undecided;
+  if (state)
+    return (verdict){state, "--optimization-switch"};
+  if (kind == TL_FUSION_SCOPE && tl_fusion_entry_find(&c->scope_off, pass))
+    return (verdict){TL_SWITCH_OFF, "--disable-scope-fusion-passes"};
+  if (kind == TL_FUSION_SCOPE && tl_fusion_entry_find(&c->scope_on, pass))
+    return (verdict){TL_SWITCH_ON, "--enable-scope-fusion-passes"};
+  return undecided;
+}
+
+bool tl_fusion_is_named(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind) {
+  return config && by_option(config, pass, kind).state == TL_SWITCH_ON;
 }
 
 /* What no switch file changes: exceptional passes, level O1, passes that cannot be closed. */
@@ -85,7 +95,7 @@ bool tl_fusion_is_on(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind 
   static const tl_fusion_config nothing = {0};
   const tl_fusion_config *c = config ? config : &nothing;
   const tl_fusion_name *row = tl_fusion_name_find(pass);
-  verdict v = c->nothing ? (verdict){TL_SWITCH_OFF, "level O0"} : by_option(c, pass);
+  verdict v = c->nothing ? (verdict){TL_SWITCH_OFF, "level O0"} : by_option(c, pass, kind);
   if (!v.state)
     v = by_standing(c, row, pass, kind);
   if (!v.state)

@@ -32,6 +32,8 @@ typedef struct tl_fusion_config {
   tl_fusion_list file[TL_N_FUSION_SECTIONS];     /* Switch of the switch file, by kind */
   tl_fusion_list priority[TL_N_FUSION_SECTIONS]; /* Priority of the switch file, by kind */
   tl_fusion_list exceptional;                    /* its ExceptionalPassOfO1Level */
+  tl_fusion_list scope_on;  /* --enable-scope-fusion-passes */
+  tl_fusion_list scope_off; /* --disable-scope-fusion-passes; a pass of both is off */
   tl_switch direct_all;                          /* --fusion=ALL:... */
   tl_switch file_all[TL_N_FUSION_SECTIONS];      /* ALL of the switch file */
   const char *preset;        /* --fusion-preset; NULL: none */
@@ -39,6 +41,7 @@ typedef struct tl_fusion_config {
   bool functional_only;      /* below -O2, atc's oo_level O1: only what is needed */
   bool nothing;              /* -O0: no pass that rewrites by rules runs, whatever is switched on */
   bool both_kinds;           /* the switch file was in the line format */
+  bool strict;               /* a scope fusion of an unknown name is an error */
 } tl_fusion_config;
 
 /* Is the pass on? config may be NULL. *why, unless why is NULL, becomes what decided: a static
@@ -46,6 +49,9 @@ typedef struct tl_fusion_config {
  * default. O(log n). */
 bool tl_fusion_is_on(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind,
                      const char **why);
+
+/* Does an option ask for the pass by its name? config may be NULL. */
+bool tl_fusion_is_named(const tl_fusion_config *config, tl_sv pass, tl_fusion_kind kind);
 
 /* Priorities: the smaller runs earlier. Bands of the device compiler. */
 enum {

@@ -123,7 +123,7 @@ void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out) {
   const tl_fusion_count *last = NULL;
   for (uint32_t i = 0; i < s->counts.n; i++) {
     const tl_fusion_count *c = &s->counts.at[i];
-    if (c->kind >= TL_N_FUSION_SECTIONS)
+    if (c->kind == TL_FUSION_CLEANUP)
       continue;
     add_frame(out, last, c);
     tl_buf_add_z(out, "            ");

@@ -35,8 +35,9 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
                               tl_fusion_kind kind, tl_sv pass, uint32_t matched,
                               uint32_t effective) TL_NODISCARD;
 
-/* Writes the text of fusion_result.json: graph and ub passes only; keys in byte order, indented by
- * 4, numbers as strings, a line feed at the end. Nothing at all when nothing was counted. */
+/* Writes the text of fusion_result.json: graph and ub passes, and scope passes, which the device
+ * compiler does not count; keys in byte order, indented by 4, numbers as strings, a line feed at
+ * the end. Nothing at all when nothing was counted. */
 void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out);
 
 /* Writes that text to a file, whole or not at all; when nothing was counted there is no file

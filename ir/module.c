@@ -64,6 +64,7 @@ void tl_module_destroy(tl_module *m) {
   tl_type_vec_release(&m->types);
   tl_extra_vec_release(&m->extras);
   tl_opset_vec_release(&m->opsets);
+  tl_call_vec_release(&m->calls);
   tl_state_vec_release(&m->states);
   tl_gradient_vec_release(&m->gradients);
   tl_substitute_vec_release(&m->substitutes);
@@ -249,7 +250,8 @@ static bool same_use(const tl_module *m, tl_node_id a, tl_node_id b) {
 
 const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n) {
   for (uint32_t i = 0; i < m->definitions.n; i++)
-    if (same_use(m, m->definitions.at[i].like, n))
+    if (m->definitions.at[i].like ? same_use(m, m->definitions.at[i].like, n)
+                                  : m->definitions.at[i].op == tl_node_get(m, n)->op)
       return &m->definitions.at[i];
   return NULL;
 }

@@ -133,6 +133,12 @@ typedef struct tl_extra {
   tl_symbol denotation;    /* of a value's type */
 } tl_extra;
 
+/* A call of a model-local function that was inlined. */
+typedef struct tl_call {
+  tl_symbol path;     /* scope of the nodes that it became, calls around it included */
+  tl_symbol function; /* domain::name */
+} tl_call;
+
 typedef struct tl_opset {
   tl_symbol domain;
   int64_t version;
@@ -176,8 +182,9 @@ typedef enum tl_form {
 
 /* What ONNX output calls for a tl:: op: one a distinct use (op, operands, attributes, dtypes). */
 typedef struct tl_definition {
-  tl_node_id like;  /* a node of this use */
-  tl_symbol name;   /* of the function, in the domain ai.tailor */
+  tl_node_id like;  /* a node of this use; TL_NO_NODE: every node of `op` */
+  tl_op_id op;      /* of a domain that is not ours: what scopes became that were captured */
+  tl_symbol name;   /* of the function, in the domain ai.tailor or that of `op` */
   tl_module *body;  /* owned; its one graph has the operands as inputs */
 } tl_definition;
 
@@ -186,6 +193,7 @@ TL_VEC(tl_graph_vec, tl_graph *);
 TL_VEC(tl_type_vec, tl_type);
 TL_VEC(tl_extra_vec, tl_extra);
 TL_VEC(tl_opset_vec, tl_opset);
+TL_VEC(tl_call_vec, tl_call);
 TL_VEC(tl_state_vec, tl_state);
 TL_VEC(tl_gradient_vec, tl_gradient);
 TL_VEC(tl_substitute_vec, tl_substitute);
@@ -210,6 +218,7 @@ struct tl_module {
   tl_map opaque_index;      /* (domain, name) -> index into opaque_ops */
   tl_extra_vec extras;      /* entry 0 is empty */
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
+  tl_call_vec calls;        /* in the order of the file */
   tl_state_vec states;
   tl_gradient_vec gradients; /* in the order in which they become ready */
   const struct tl_train_spec *declared; /* borrowed, or NULL: what a user said of a step, by name */

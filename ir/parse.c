@@ -205,6 +205,13 @@ static tl_status parse_producer(tl_parser *p) {
   return TL_OK;
 }
 
+static tl_status parse_call(tl_parser *p) {
+  tl_call call;
+  TL_TRY(tl_parse_string(p, "the path of a call, quoted", &call.path));
+  TL_TRY(tl_parse_string(p, "the function, quoted", &call.function));
+  return tl_call_vec_push(&p->m->calls, call) ? TL_OK : tl_parse_memory(p);
+}
+
 static tl_status parse_form(tl_parser *p) {
   for (int form = TL_FORM_CANONICAL; form <= TL_FORM_NPU; form++) {
     if (tl_parse_accept(p, tl_form_name((tl_form)form))) {
@@ -229,6 +236,8 @@ static tl_status parse_header_entry(tl_parser *p) {
     return tl_parse_int(p, "a version", &m->model_version);
   if (tl_parse_accept(p, "domain"))
     return tl_parse_string(p, "a domain, quoted", &m->domain);
+  if (tl_parse_accept(p, "call"))
+    return parse_call(p);
   if (tl_parse_accept(p, "form"))
     return parse_form(p);
   tl_token before = p->at;

@@ -469,6 +469,11 @@ static void add_header_entries(printer *p) {
     add_quoted_clause(p, "  domain ", m->domain);
     tl_buf_add_char(p->out, '\n');
   }
+  for (uint32_t i = 0; i < m->calls.n; i++) {
+    add_quoted_clause(p, "  call ", m->calls.at[i].path);
+    add_quoted_clause(p, " ", m->calls.at[i].function);
+    tl_buf_add_char(p->out, '\n');
+  }
   if (m->form != TL_FORM_CANONICAL)
     tl_buf_printf(p->out, "  form %s\n", tl_form_name((tl_form)m->form));
   if (has_extra(p, m->extra)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two passes over ops that are defined by ONNX's.
  *
- * expand-definitions: each tl:: or npu:: op becomes the nodes of its definition; for the evaluator,
- * which knows ONNX's ops and few others.
+ * expand-definitions: each tl:: or npu:: op becomes the nodes of its definition, what stands for a
+ * captured scope those that it was; for the evaluator, which knows ONNX's ops and few others.
  * outline-definitions: each distinct use of a tl:: op gets a body of its own beside the module,
  * which ONNX output writes as a model-local function; the nodes stay.
  *
@@ -16,6 +16,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/ruleset.h"
+#include "passes/scope_body.h"
 #include "passes/train/collective.h"
 
 enum { ROUNDS = 64 };
@@ -53,10 +54,12 @@ bool tl_has_defined_ops(const tl_module *m) { return has_ops(m, is_defined_op); 
 
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
   const tl_ruleset *rules;
+  if (m->definitions.n)
+    TL_TRY(tl_scope_bodies_expand(m));
   if (!tl_has_defined_ops(m) && !has_ops(m, is_npu_op))
     return TL_OK;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_DEFINE, &rules));
-  TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL}));
+  TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL}));
   if (!has_ops(m, is_npu_op))
     m->form = TL_FORM_CANONICAL;
   return TL_OK;
@@ -68,8 +71,7 @@ static tl_status out_of_memory(const tl_module *m) {
   return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }
 
-/* Type of an operand as far as a definition may ask: the sizes stay open. */
-static tl_type_id open_type(const tl_module *m, tl_value_id v, tl_module *body) {
+tl_type_id tl_definition_type(const tl_module *m, tl_value_id v, tl_module *body) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   tl_dim dims[TL_MAX_RANK];
   for (int i = 0; i < TL_MAX_RANK; i++)
@@ -118,7 +120,7 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
-    tl_type_id type = v ? open_type(m, v, body) : TL_NO_TYPE;
+    tl_type_id type = v ? tl_definition_type(m, v, body) : TL_NO_TYPE;
     tl_value_id formal = tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
     if (!formal)
       return out_of_memory(m);
@@ -146,7 +148,7 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body) {
   set.kinds = TL_RULE_BIT(TL_RULE_DEFINE);
   tl_status status = tl_rules_load(&set, p->options);
   if (status == TL_OK)
-    status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS, NULL, NULL});
+    status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL});
   tl_ruleset_release(&set);
   return status;
 }

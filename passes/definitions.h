@@ -7,5 +7,7 @@
 
 /* True when some node of the module is a tl:: op. O(nodes). */
 bool tl_has_defined_ops(const tl_module *m);
+/* Type, in the module of a body, of what stands for v there: the sizes stay open. v is a tensor. */
+tl_type_id tl_definition_type(const tl_module *m, tl_value_id v, tl_module *body);
 
 #endif

@@ -65,7 +65,7 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   TL_TRY(tl_npu_forms_init(&j.forms, m, p->scratch));
   tl_arena_init(&j.lists, 0);
   j.x = (tl_npu_eval){.m = m, .scratch = &j.lists, .options = p->options};
-  tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j};
+  tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j, NULL};
   tl_status status = tl_rewrite(&r);
   if (status == TL_OK && j.x.failed)
     status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");

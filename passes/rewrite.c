@@ -56,6 +56,7 @@ static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss)
   x->m = e->m;
   x->scratch = &e->scratch;
   x->facts = &e->facts;
+  x->scopes = e->r->scopes;
   x->miss = miss;
   if (e->r->wants && !e->r->wants(e->r->user, n)) {
     x->structural = false;
@@ -68,9 +69,9 @@ static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss)
  * nodes are looked at; afterwards those that take effect. */
 static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t effective) {
   tl_fusion_stats *stats = e->r->pass->fusions;
-  if (stats && rule->pass_kind == TL_FUSION_GRAPH &&
-      tl_fusion_stats_add(stats, 0, 0, TL_FUSION_GRAPH, tl_sym(e->m, rule->pass), matched,
-                          effective) != TL_OK)
+  if (stats && rule->pass_kind != TL_FUSION_CLEANUP &&
+      tl_fusion_stats_add(stats, 0, 0, (tl_fusion_kind)rule->pass_kind, tl_sym(e->m, rule->pass),
+                          matched, effective) != TL_OK)
     e->no_memory = true;
 }
 

@@ -17,6 +17,7 @@ typedef struct tl_rewriter {
   uint32_t rounds;     /* at most; 0: one sweep */
   bool (*wants)(void *user, tl_node_id root); /* whether a root may be rewritten; NULL: any */
   void *user;
+  struct tl_scopes *scopes; /* for rules that ask where nodes are; NULL: none does */
 } tl_rewriter;
 
 /* Runs the rules of a kind over every graph of the module. What fired, and under explain what

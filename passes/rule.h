@@ -23,6 +23,8 @@ typedef enum tl_rule_kind {
   TL_RULE_CLEANUP, /* canonical to canonical, to a fixed point */
   TL_RULE_GRAPH,   /* graph fusion under a public pass name */
   TL_RULE_LATE,    /* the same in the second round: of what the others have left */
+  TL_RULE_SCOPE,   /* graph fusion of nodes that are in one scope */
+  TL_RULE_CAPTURE, /* a scope as it stands becomes one node */
   TL_RULE_EXPAND,  /* select: one canonical node as several with NPU forms */
   TL_RULE_DEFINE,  /* what a tl:: or npu:: op means */
   TL_N_RULE_KINDS
@@ -182,6 +184,8 @@ typedef struct tl_rule {
   const char *off; /* why it is switched off: a static string; NULL: it is on */
   bool unsupported; /* it is off since what it makes has no op where the model goes */
   bool custom;     /* of a --rules file */
+  bool general;    /* of kind scope: on without being asked for */
+  struct tl_scope_pattern *scope; /* SCOPE, CAPTURE: rule_scope.h; NULL: others */
   tl_rule_value values[TL_RULE_VALUES];
   tl_symbol names[TL_RULE_NAMES];
   tl_pattern_node *match;
@@ -196,7 +200,7 @@ TL_VEC(tl_rule_vec, tl_rule *);
 
 /* Is it a fusion, rather than a clean-up, an expansion or a definition? */
 static inline bool tl_rule_fuses(const tl_rule *r) {
-  return r->kind == TL_RULE_GRAPH || r->kind == TL_RULE_LATE;
+  return r->kind >= TL_RULE_GRAPH && r->kind <= TL_RULE_CAPTURE;
 }
 
 typedef struct tl_ruleset {
@@ -230,6 +234,8 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Switches off graph rules that make ops which options->target lacks (rule_target.c). */
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* Whether a rule of one of the kinds is on (or, with `any`, is there at all). */
+bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any);
 /* Finds a rule by name; NULL when there is none. */
 tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 
@@ -261,6 +267,8 @@ typedef struct tl_match {
   tl_module *m;
   tl_arena *scratch;
   const tl_merge_facts *facts; /* for applying; NULL: only matched */
+  struct tl_scopes *scopes;    /* where nodes are; NULL: rules may not ask */
+  uint32_t scope;              /* of a closed match: the one that its rule takes */
   tl_node_id root;
   tl_miss *miss;       /* NULL: nobody asks why */
   uint64_t bindings;   /* spent; a budget bounds hostile graphs */

@@ -2,7 +2,7 @@
 /* Applies a match (spec fusion.md 2.4). Everything new is built and inferred first, beside what it
  * replaces; only when it fits are uses moved and old nodes erased, so that undoing is erasing what
  * nobody uses. */
-#include "passes/rule.h"
+#include "passes/rule_scope.h"
 
 #include "ir/infer.h"
 #include "ir/ops_gen.h"
@@ -224,9 +224,16 @@ static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) 
   tl_buf text;
   tl_buf_init(&text);
   tl_sv base = tl_sym(m, root), op = tl_op_name(m, op_of(b, p));
-  tl_buf_printf(&text, "%.*s/%.*s", TL_SV_ARG(base), TL_SV_ARG(op));
+  bool scoped = b->x->scopes && b->x->rule->scope; /* called after the scope, not a part of it */
+  if (scoped)
+    tl_scope_path(b->x->scopes, b->x->scope, &text);
+  else
+    tl_buf_add_sv(&text, base);
+  tl_buf_printf(&text, "/%.*s", TL_SV_ARG(op));
   /* runtimes refuse two nodes of one name */
-  tl_symbol s = text.failed ? 0 : tl_module_fresh_name(m, tl_buf_view(&text));
+  tl_sv whole = tl_buf_view(&text);
+  tl_symbol s = text.failed ? 0
+                            : tl_module_fresh_name(m, (tl_sv){whole.p + scoped, whole.n - scoped});
   tl_buf_release(&text);
   return s == TL_NO_SYMBOL ? 0 : s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is checked of a rule when it is loaded, and the order in which its pattern is walked. */
 #include "ir/ops_gen.h"
-#include "passes/rule.h"
+#include "passes/rule_scope.h"
 
 /* n: the statement that is wrong; NULL: the rule as a whole. */
 static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
@@ -251,7 +251,21 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
   return TL_OK;
 }
 
+static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
+  const tl_scope_pattern *p = r->scope;
+  if (p && p->n_in == 0)
+    return fail(s, r, NULL, "no scope is named: in \"*\" is about all");
+  if (p && r->kind == TL_RULE_CAPTURE && !p->bounded)
+    return fail(s, r, NULL, "nothing says what goes in and out: boundary (%%x) -> (%%y)");
+  if (p && r->kind == TL_RULE_SCOPE && p->bounded)
+    return fail(s, r, NULL, "the boundary of a scope is for rules that capture it: scope \"...\"");
+  return TL_OK;
+}
+
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
+  TL_TRY(check_scope(s, r));
+  if (r->kind == TL_RULE_CAPTURE)
+    return TL_OK;
   if (r->n_match == 0 || r->n_build == 0)
     return fail(s, r, NULL, "the pattern or the replacement is empty");
   for (uint8_t i = 0; i < r->n_match; i++)

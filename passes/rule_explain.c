@@ -114,6 +114,7 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   x->m = e->r->m;
   x->scratch = &e->scratch;
   x->facts = e->facts;
+  x->scopes = e->r->scopes;
   x->miss = miss;
   if (!tl_rule_match(x, n) || !tl_match_is_closed(x))
     return !rule->off && e->lacks;

@@ -3,7 +3,7 @@
  * operands, over nodes that may be missing and over users of a value. */
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
-#include "passes/rule.h"
+#include "passes/rule_scope.h"
 #include "passes/values.h"
 
 enum { MOST_BINDINGS = 100000 };
@@ -574,6 +574,8 @@ static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
 
 bool tl_match_is_closed(tl_match *x) {
   const tl_node *root = tl_node_get(x->m, x->root);
+  if (!tl_match_is_in_scope(x))
+    return false;
   for (uint8_t k = 0; k < x->rule->n_match; k++) {
     if (!tl_match_has_node(x, k) || x->rule->match[k].shared)
       continue;

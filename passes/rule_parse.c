@@ -32,29 +32,12 @@ static tl_status parse_like(tl_rule_parser *p, statement *s) {
 }
 
 static tl_status parse_op(tl_rule_parser *p, statement *s) {
-  tl_symbol first, second = 0;
-  tl_token t = p->at;
   if (p->building && tl_rule_accept(p, "op"))
     return parse_like(p, s);
-  if (t.kind != TL_TOKEN_WORD && t.kind != TL_TOKEN_STRING)
-    return tl_rule_expected(p, "an op");
-  TL_TRY(tl_rule_symbol(p, t, &first));
-  tl_rule_advance(p);
-  bool qualified = tl_rule_accept(p, "::");
-  if (qualified) {
-    if (p->at.kind != TL_TOKEN_WORD && p->at.kind != TL_TOKEN_STRING)
-      return tl_rule_expected(p, "an op behind '::'");
-    TL_TRY(tl_rule_symbol(p, p->at, &second));
-    tl_rule_advance(p);
-  }
   if (s->node.n_ops == MAX_ALTERNATIVES)
-    return tl_rule_fail(p, t, "more than %d alternatives", MAX_ALTERNATIVES);
-  if (!qualified && tl_op_find(0, first) == UINT32_MAX)
-    return tl_rule_fail(p, t, "unknown op '%.*s'", TL_SV_ARG(t.text));
-  tl_op_id op = tl_op_intern(p->set->m, qualified ? first : 0, qualified ? second : first);
-  if (op == UINT32_MAX)
-    return tl_rule_memory(p);
-  s->ops[s->node.n_ops++] = op;
+    return tl_rule_fail(p, p->at, "more than %d alternatives", MAX_ALTERNATIVES);
+  TL_TRY(tl_rule_op(p, &s->ops[s->node.n_ops]));
+  s->node.n_ops++;
   return TL_OK;
 }
 
@@ -270,13 +253,18 @@ static tl_status parse_where(tl_rule_parser *p) {
 }
 
 static tl_status parse_kind(tl_rule_parser *p, tl_rule *r) {
-  static const char *const kinds[] = {"cleanup", "graph", "late", "expand"};
+  static const struct {
+    const char *word;
+    uint8_t kind;
+  } kinds[] = {{"cleanup", TL_RULE_CLEANUP}, {"graph", TL_RULE_GRAPH},
+               {"late", TL_RULE_LATE},       {"expand", TL_RULE_EXPAND},
+               {"scope", TL_RULE_SCOPE}};
   for (uint8_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (tl_rule_accept(p, kinds[i])) {
-      r->kind = i;
+    if (tl_rule_accept(p, kinds[i].word)) {
+      r->kind = kinds[i].kind;
       return TL_OK;
     }
-  return tl_rule_expected(p, "cleanup, graph, late or expand");
+  return tl_rule_expected(p, "cleanup, graph, late, expand or scope");
 }
 
 static tl_status parse_numerics(tl_rule_parser *p, tl_rule *r) {
@@ -318,8 +306,8 @@ static tl_status parse_clauses(tl_rule_parser *p, tl_rule *r) {
     const char *word;
     tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
   } clauses[] = {
-      {"priority", parse_priority}, {"numerics", parse_numerics},
-      {"target", parse_target}, {"about", parse_about}};
+      {"priority", parse_priority}, {"numerics", parse_numerics}, {"target", parse_target},
+      {"about", parse_about},       {"general", tl_rule_general}};
   enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
   bool given[N_CLAUSES] = {false};
   if (p->at.kind == TL_TOKEN_STRING) {
@@ -406,8 +394,18 @@ static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
   bool public = r->pass != r->name;
   const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
   return row                ? (tl_fusion_kind)row->kind
+         : r->scope         ? TL_FUSION_SCOPE
          : tl_rule_fuses(r) ? TL_FUSION_GRAPH
                             : TL_FUSION_CLEANUP;
+}
+
+static tl_status parse_rule_name(tl_rule_parser *p, tl_rule *r) {
+  if (p->at.kind != TL_TOKEN_WORD)
+    return tl_rule_expected(p, "the name of a rule");
+  TL_TRY(tl_rule_symbol(p, p->at, &r->name));
+  tl_rule_advance(p);
+  r->pass = r->name;
+  return TL_OK;
 }
 
 static tl_status parse_rule(tl_rule_parser *p, bool override) {
@@ -415,16 +413,14 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   if (!r)
     return tl_rule_memory(p);
   tl_token name = p->at;
-  if (name.kind != TL_TOKEN_WORD)
-    return tl_rule_expected(p, "the name of a rule");
-  TL_TRY(tl_rule_symbol(p, name, &r->name));
-  tl_rule_advance(p);
-  r->pass = r->name;
+  TL_TRY(parse_rule_name(p, r));
   TL_TRY(tl_rule_expect(p, ":"));
   TL_TRY(parse_kind(p, r));
   TL_TRY(parse_clauses(p, r));
-  r->pass_kind = (uint8_t)pass_kind(p->set, r);
   TL_TRY(tl_rule_expect(p, "{"));
+  if (r->kind == TL_RULE_SCOPE)
+    TL_TRY(tl_rule_scope(p));
+  r->pass_kind = (uint8_t)pass_kind(p->set, r);
   TL_TRY(tl_rule_expect(p, "match"));
   TL_TRY(tl_rule_expect(p, "{"));
   p->building = false;
@@ -438,6 +434,24 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   TL_TRY(parse_statements(p, "}", &r->build, &r->n_build));
   tl_rule_advance(p);
   TL_TRY(tl_rule_expect(p, "}"));
+  return keep_rule(p, r, name, override);
+}
+
+/* scope "GLOB" : NAME ... { ... } -> op: the scope as it stands becomes one node. */
+static tl_status parse_capture(tl_rule_parser *p, bool override) {
+  tl_rule *r = new_rule(p, TL_RULE_CAPTURE);
+  if (!r)
+    return tl_rule_memory(p);
+  TL_TRY(tl_rule_scope_start(p));
+  TL_TRY(tl_rule_expect(p, ":"));
+  tl_token name = p->at;
+  TL_TRY(parse_rule_name(p, r));
+  TL_TRY(parse_clauses(p, r));
+  TL_TRY(tl_rule_expect(p, "{"));
+  TL_TRY(tl_rule_scope(p));
+  TL_TRY(tl_rule_expect(p, "}"));
+  TL_TRY(tl_rule_scope_op(p));
+  r->pass_kind = (uint8_t)pass_kind(p->set, r);
   return keep_rule(p, r, name, override);
 }
 
@@ -549,6 +563,23 @@ static tl_status skip_rule(tl_rule_parser *p) {
   return TL_OK;
 }
 
+static tl_status parse_one(tl_rule_parser *p, bool override) {
+  bool skip = p->set->only_definitions;
+  p->depth = 0;
+  if (tl_rule_accept(p, "rule"))
+    return skip ? skip_rule(p) : parse_rule(p, override);
+  if (tl_rule_accept(p, "define"))
+    return parse_define(p, override);
+  if (!tl_rule_accept(p, "scope"))
+    return tl_rule_expected(p, "rule, scope or define");
+  if (!skip)
+    return parse_capture(p, override);
+  TL_TRY(skip_rule(p));
+  tl_op_id unused;
+  TL_TRY(tl_rule_expect(p, "->"));
+  return tl_rule_op(p, &unused);
+}
+
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) {
   const char *kept = tl_arena_copy(&s->arena, path, strlen(path));
   tl_rule_parser p = {.lexer = tl_lex_start_rules(text), .set = s, .path = kept};
@@ -557,43 +588,8 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
   tl_buf_init(&p.text);
   tl_rule_advance(&p);
   tl_status status = parse_version(&p);
-  while (status == TL_OK && p.at.kind != TL_TOKEN_END) {
-    p.depth = 0;
-    if (tl_rule_accept(&p, "rule"))
-      status = s->only_definitions ? skip_rule(&p) : parse_rule(&p, override);
-    else if (tl_rule_accept(&p, "define"))
-      status = parse_define(&p, override);
-    else
-      status = tl_rule_expected(&p, "rule or define");
-  }
+  while (status == TL_OK && p.at.kind != TL_TOKEN_END)
+    status = parse_one(&p, override);
   tl_buf_release(&p.text);
   return status;
-}
-
-tl_status tl_rules_add_builtin(tl_ruleset *s) {
-  for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
-    tl_sv text = {tl_rule_texts[i].text, tl_rule_texts[i].n};
-    if (s->kinds && !(s->kinds & tl_rule_texts[i].kinds))
-      continue;
-    TL_TRY(tl_rules_parse(s, tl_rule_texts[i].path, text, false));
-  }
-  return TL_OK;
-}
-
-void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
-  *s = (tl_ruleset){.m = m};
-  tl_arena_init(&s->arena, 1 << 16);
-}
-
-void tl_ruleset_release(tl_ruleset *s) {
-  tl_rule_vec_release(&s->rules);
-  tl_map_release(&s->names);
-  tl_arena_release(&s->arena);
-}
-
-tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name) {
-  for (uint32_t i = 0; i < s->rules.n; i++)
-    if (s->rules.at[i]->name == name)
-      return s->rules.at[i];
-  return NULL;
 }

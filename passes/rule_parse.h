@@ -32,8 +32,18 @@ tl_status tl_rule_symbol(tl_rule_parser *p, tl_token t, tl_symbol *out);
 tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out);
 /* The same for $name. */
 tl_status tl_rule_name_index(tl_rule_parser *p, bool create, uint8_t *out);
+/* Conv, npu::Foo, "my domain"::Foo; unqualified ones must be known. */
+tl_status tl_rule_op(tl_rule_parser *p, tl_op_id *out);
 tl_status tl_rule_expr(tl_rule_parser *p, tl_expr **out);
 /* A number with its sign. */
 tl_status tl_rule_number(tl_rule_parser *p, double *out);
+
+/* rule_parse_scope.c: what the rule asks of scopes, up to the word or brace behind; the globs in
+ * front of a rule that captures; the op behind it. */
+tl_status tl_rule_scope(tl_rule_parser *p);
+tl_status tl_rule_scope_start(tl_rule_parser *p);
+tl_status tl_rule_scope_op(tl_rule_parser *p);
+/* The clause "general". */
+tl_status tl_rule_general(tl_rule_parser *p, tl_rule *r);
 
 #endif

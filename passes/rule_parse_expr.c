@@ -76,6 +76,26 @@ tl_status tl_rule_symbol(tl_rule_parser *p, tl_token t, tl_symbol *out) {
   return *out == TL_NO_SYMBOL ? tl_rule_memory(p) : TL_OK;
 }
 
+tl_status tl_rule_op(tl_rule_parser *p, tl_op_id *out) {
+  tl_symbol first, second = 0;
+  tl_token t = p->at;
+  if (t.kind != TL_TOKEN_WORD && t.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, "an op");
+  TL_TRY(tl_rule_symbol(p, t, &first));
+  tl_rule_advance(p);
+  bool qualified = tl_rule_accept(p, "::");
+  if (qualified) {
+    if (p->at.kind != TL_TOKEN_WORD && p->at.kind != TL_TOKEN_STRING)
+      return tl_rule_expected(p, "an op behind '::'");
+    TL_TRY(tl_rule_symbol(p, p->at, &second));
+    tl_rule_advance(p);
+  }
+  if (!qualified && tl_op_find(0, first) == UINT32_MAX)
+    return tl_rule_fail(p, t, "unknown op '%.*s'", TL_SV_ARG(t.text));
+  *out = tl_op_intern(p->set->m, qualified ? first : 0, qualified ? second : first);
+  return *out == UINT32_MAX ? tl_rule_memory(p) : TL_OK;
+}
+
 tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
   tl_symbol name;
   tl_rule *r = p->rule;

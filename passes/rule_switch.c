@@ -19,6 +19,13 @@ static bool is_pass_on(const tl_ruleset *s, const tl_rule *r, const tl_fusion_co
   return tl_fusion_is_on(&own, tl_sym(s->m, r->pass), (tl_fusion_kind)r->pass_kind, why);
 }
 
+/* A user's scope fusion is on when its public name is asked for, or when it says it is general. */
+static bool is_asked_for(const tl_ruleset *s, const tl_rule *r, const tl_options *options) {
+  tl_sv pass = tl_sym(s->m, r->pass);
+  return !r->custom || r->pass_kind != TL_FUSION_SCOPE || r->general ||
+         tl_fusion_is_named(options->fusion, pass, TL_FUSION_SCOPE);
+}
+
 /* What an op means has no switch, nor has what it takes to reach the NPU, unless it is a pass. */
 static void switch_off(const tl_ruleset *s, const tl_options *options) {
   for (uint32_t i = 0; i < s->rules.n; i++) {
@@ -31,6 +38,8 @@ static void switch_off(const tl_ruleset *s, const tl_options *options) {
         (public && r->kind != TL_RULE_EXPAND &&
          !tl_fusion_is_on(options->fusion, tl_sym(s->m, r->name), TL_FUSION_CLEANUP, &why)))
       r->off = why;
+    else if (!is_asked_for(s, r, options))
+      r->off = "not named by --enable-scope-fusion-passes";
     else if (r->numerics > options->numerics && r->kind != TL_RULE_EXPAND)
       r->off = "its numerics class is looser than --numerics";
   }

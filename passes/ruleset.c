@@ -4,6 +4,34 @@
 
 #include <string.h>
 
+tl_status tl_rules_add_builtin(tl_ruleset *s) {
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
+    tl_sv text = {tl_rule_texts[i].text, tl_rule_texts[i].n};
+    if (s->kinds && !(s->kinds & tl_rule_texts[i].kinds))
+      continue;
+    TL_TRY(tl_rules_parse(s, tl_rule_texts[i].path, text, false));
+  }
+  return TL_OK;
+}
+
+void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
+  *s = (tl_ruleset){.m = m};
+  tl_arena_init(&s->arena, 1 << 16);
+}
+
+void tl_ruleset_release(tl_ruleset *s) {
+  tl_rule_vec_release(&s->rules);
+  tl_map_release(&s->names);
+  tl_arena_release(&s->arena);
+}
+
+tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name) {
+  for (uint32_t i = 0; i < s->rules.n; i++)
+    if (s->rules.at[i]->name == name)
+      return s->rules.at[i];
+  return NULL;
+}
+
 /* Bodies of definitions ask once each, and most files have none. */
 static bool has_definitions(tl_sv text) {
   static const char word[] = "define";
@@ -21,12 +49,19 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
   return tl_rules_configure(s, options);
 }
 
+bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
+  for (uint32_t i = 0; i < s->rules.n; i++)
+    if ((kinds & TL_RULE_BIT(s->rules.at[i]->kind)) && (any || !s->rules.at[i]->off))
+      return true;
+  return false;
+}
+
 /* Expansions are many, and only AIR asks for them; so are definitions, which only the evaluator
  * wants: they have sets of their own. */
 enum { COMMON_SET, EXPAND_SET, DEFINE_SET };
 static const unsigned kinds_of_sets[] = {
     [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) |
-                   TL_RULE_BIT(TL_RULE_LATE),
+                   TL_RULE_BIT(TL_RULE_LATE) | TL_RULE_BIT(TL_RULE_SCOPE),
     [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
     [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
 

@@ -220,6 +220,7 @@ static tl_status check_pass(explanation *x) {
                    "no rule of kind expand is named '%s'\v"
                    "'tailor passes --rules' lists them", x->pass);
   if (!x->pass || tl_cli_knows_pass(cli, name, TL_FUSION_GRAPH) ||
+      tl_cli_knows_pass(cli, name, TL_FUSION_SCOPE) ||
       tl_cli_knows_pass(cli, name, TL_FUSION_CLEANUP))
     return TL_OK;
   tl_location where = tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_FUSION);

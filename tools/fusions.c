@@ -68,13 +68,25 @@ static void add_aliases(tl_cli *cli, tl_buf *out) {
   }
 }
 
+/* Scope fusions of rule files are off unless they are asked for, or are general. */
+static bool is_on(const tl_cli *cli, const tl_fusion_name *row, const char **why) {
+  const tl_fusion_config *c = &cli->settings.fusion;
+  tl_sv name = tl_sv_from(row->name);
+  bool on = tl_fusion_is_on(c, name, (tl_fusion_kind)row->kind, why);
+  if (!on || row->on || tl_fusion_name_find(name) ||
+      tl_fusion_is_named(c, name, (tl_fusion_kind)row->kind))
+    return on;
+  *why = "off by default";
+  return false;
+}
+
 static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < n; i++) {
     const char *why;
     bool first = true;
     tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
-    bool on = tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(rows[i].name), kind, &why);
+    bool on = is_on(cli, &rows[i], &why);
     tl_buf_add_z(out, i ? ",\n {" : "\n {");
     tl_json_key(out, "name", &first);
     tl_json_string(out, tl_sv_from(rows[i].name));
@@ -102,7 +114,7 @@ static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
   for (uint32_t i = 0; i < n; i++) {
     const char *why;
     tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
-    bool on = tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(rows[i].name), kind, &why);
+    bool on = is_on(cli, &rows[i], &why);
     tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6u %-5s %s\n", rows[i].name,
                   tl_fusion_kind_name(kind), rows[i].on ? "on" : "off", close_name(&rows[i]),
                   tl_count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why);
@@ -122,7 +134,8 @@ static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, 
     const char *copy = tl_arena_copy(&cli->settings.arena, name.p, name.n);
     if (!copy)
       return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-    rows[(*n)++] = (tl_fusion_name){copy, rule->pass_kind, TL_CLOSE_MAY, true};
+    bool on = rule->pass_kind != TL_FUSION_SCOPE || rule->general;
+    rows[(*n)++] = (tl_fusion_name){copy, rule->pass_kind, TL_CLOSE_MAY, on};
   }
   return TL_OK;
 }

@@ -117,7 +117,8 @@ bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
 /* ---- the list ------------------------------------------------------------------------------- */
 
 const char *tl_rule_kind_name(const tl_rule *rule) {
-  static const char *const names[] = {"cleanup", "graph", "late", "expand", "define"};
+  static const char *const names[] = {"cleanup", "graph",  "late",  "scope",
+                                      "capture", "expand", "define"};
   return names[rule->kind];
 }
 

@@ -16,7 +16,7 @@ typedef struct tl_known_rules {
 /* Loads cli->rules under the resolved options; reports errors of rule files. */
 tl_status tl_cli_load_rules(tl_cli *cli) TL_NODISCARD;
 
-/* "cleanup", "graph", "late", "expand", "define". */
+/* "cleanup", "graph", "late", "scope", "capture", "expand", "define". */
 const char *tl_rule_kind_name(const tl_rule *rule);
 /* "exact" and so on; "" for a definition. */
 const char *tl_rule_numerics_name(const tl_rule *rule);

@@ -116,10 +116,12 @@ static tl_sv function_domain(const tl_module *m, tl_op_id op) {
   return tl_op_domain_symbol(m, op) == TL_SYM_tl ? TL_SV("ai.tailor") : tl_op_domain(m, op);
 }
 
-/* A tl:: op, or a collective, is a call of the function that defines it. */
+/* A tl:: op, a collective or a captured scope is a call of the function that defines it. */
 static const tl_definition *definition_of(const tl_onnx_emit *e, tl_node_id id) {
-  tl_symbol domain = tl_op_domain_symbol(e->m, tl_node_get(e->m, id)->op);
-  bool ours = e->m->definitions.n && (domain == TL_SYM_tl || domain == TL_SYM_npu_hcom);
+  tl_op_id op = tl_node_get(e->m, id)->op;
+  tl_symbol domain = tl_op_domain_symbol(e->m, op);
+  bool ours = e->m->definitions.n &&
+              (domain == TL_SYM_tl || domain == TL_SYM_npu_hcom || !tl_op_row(op));
   return ours ? tl_module_definition(e->m, id) : NULL;
 }
 
@@ -234,14 +236,15 @@ static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
   static const tl_onnx_layout inside = {0};
   tl_onnx_emit e = {.m = d->body, .w = outer->w, .layout = &inside};
   const tl_graph *g = tl_module_main(d->body);
-  const tl_node *like = tl_node_get(outer->m, d->like);
+  const tl_node *like = d->like ? tl_node_get(outer->m, d->like) : NULL;
+  tl_op_id op = like ? like->op : d->op;
   tl_wire_begin(e.w, MODEL_FUNCTION);
   tl_wire_sv(e.w, FUNCTION_NAME, tl_sym(outer->m, d->name));
   for (uint32_t i = 0; i < g->inputs.n; i++)
     tl_wire_sv(e.w, FUNCTION_INPUT, tl_value_name(e.m, g->inputs.at[i]));
   for (uint32_t i = 0; i < tl_graph_n_outputs(e.m, g); i++)
     tl_wire_sv(e.w, FUNCTION_OUTPUT, tl_value_name(e.m, tl_graph_output(e.m, g, i)));
-  for (uint32_t i = 0; i < like->n_attrs; i++)
+  for (uint32_t i = 0; like && i < like->n_attrs; i++)
     tl_wire_sv(e.w, FUNCTION_ATTRIBUTE, tl_sym(outer->m, like->attrs[i].name));
   for (uint32_t i = 0; i < g->constants.n; i++)
     if (g->constants.at[i])
@@ -252,8 +255,8 @@ static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
   tl_wire_sv(e.w, OPSET_DOMAIN, TL_SV(""));
   tl_wire_int(e.w, OPSET_VERSION, tl_module_opset(e.m, 0));
   tl_wire_end(e.w);
-  tl_wire_sv(e.w, FUNCTION_DOMAIN, function_domain(outer->m, like->op));
-  emit_origin(&e, tl_op_name(outer->m, like->op));
+  tl_wire_sv(e.w, FUNCTION_DOMAIN, function_domain(outer->m, op));
+  emit_origin(&e, tl_op_name(outer->m, op));
   tl_wire_end(e.w);
 }
 

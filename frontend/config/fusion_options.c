@@ -84,3 +84,16 @@ tl_status tl_read_fusion_option(tl_diag *d, tl_arena *a, tl_location where, tl_s
   }
   return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, &out->direct);
 }
+
+tl_status tl_read_fusion_names(tl_diag *d, tl_arena *a, tl_location where, const char *text,
+                               tl_fusion_list *out) {
+  tl_fusion_draft draft = {0};
+  for (tl_sv rest = tl_sv_from(text); rest.p;) {
+    tl_sv name = tl_sv_trim(tl_sv_split(&rest, ','));
+    if (name.n && tl_fusion_draft_add(&draft, a, name, 1, where) != TL_OK) {
+      tl_fusion_draft_release(&draft);
+      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    }
+  }
+  return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, out);
+}

@@ -22,6 +22,10 @@ tl_status tl_read_fusion_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
  * skips it. */
 tl_status tl_read_optimization_switch(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                                       tl_fusion_config *out) TL_NODISCARD;
+/* --enable-scope-fusion-passes and its opposite: names between commas, blanks around them and empty
+ * ones do not count. text: NULL for none. */
+tl_status tl_read_fusion_names(tl_diag *d, tl_arena *a, tl_location where, const char *text,
+                               tl_fusion_list *out) TL_NODISCARD;
 /* --fusion=PASS:off, several joined by ';': what does not fit is refused. */
 tl_status tl_read_fusion_option(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                                 tl_fusion_config *out) TL_NODISCARD;

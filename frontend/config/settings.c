@@ -347,6 +347,13 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
   if (direct)
     TL_TRY(tl_read_fusion_option(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION),
                                  tl_sv_from(direct), c));
+  c->strict = tl_settings_get(s, TL_OPTION_STRICT)[0] == '1';
+  TL_TRY(tl_read_fusion_names(d, &s->arena,
+                              tl_at_option(s, TL_OPTION_ENABLE_SCOPE_FUSION_PASSES),
+                              s->value[TL_OPTION_ENABLE_SCOPE_FUSION_PASSES], &c->scope_on));
+  TL_TRY(tl_read_fusion_names(d, &s->arena,
+                              tl_at_option(s, TL_OPTION_DISABLE_SCOPE_FUSION_PASSES),
+                              s->value[TL_OPTION_DISABLE_SCOPE_FUSION_PASSES], &c->scope_off));
   s->options.fusion = c;
   return tl_fusion_check(d, c, s->known, s->known_user);
 }

@@ -348,6 +348,18 @@ static tl_status expand(tl_onnx *x, tl_graph_id g, const tl_function *fn) {
   return TL_OK;
 }
 
+/* Notes which function the nodes in the scope of a call came from. */
+static tl_status note_call(tl_onnx *x, const tl_function *fn, tl_symbol path) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv domain = tl_sym(x->m, fn->domain), name = tl_sym(x->m, fn->name);
+  tl_buf_printf(&text, "%.*s::%.*s", TL_SV_ARG(domain), TL_SV_ARG(name));
+  tl_call call = {path, text.failed ? TL_NO_SYMBOL : tl_module_intern(x->m, tl_buf_view(&text))};
+  tl_buf_release(&text);
+  return call.function != TL_NO_SYMBOL && tl_call_vec_push(&x->m->calls, call) ? TL_OK
+                                                                              : TL_NO_MEMORY;
+}
+
 tl_status tl_onnx_inline(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_function *fn) {
   tl_frame frame = {.up = x->frame,
                     .function = fn,
@@ -361,6 +373,7 @@ tl_status tl_onnx_inline(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_fu
   frame.prefix = path_of_call(x, w);
   if (frame.prefix == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
+  TL_TRY(note_call(x, fn, frame.prefix));
   if (fn->opset > tl_module_opset(x->m, 0))
     TL_TRY(tl_module_set_opset(x->m, 0, fn->opset));
   TL_TRY(bind_formals(x, g, fn, w, &frame));

@@ -25,10 +25,10 @@ $ tailor convert m.onnx -o m.air --dry-run --precision_mode=origin --precision_m
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode=must_keep_origin_dtype --precision_mode_v2=origin
 ! tailor: error: --precision-mode: cannot be combined with --precision-mode-v2 [E10056]
 ? 1
-$ tailor convert m.onnx -o m.air --dry-run --raw-ge-options=x --enable_scope_fusion_passes=y --fusion_switch_file=z
+$ tailor convert m.onnx -o m.air --dry-run --raw-ge-options=x --raw-ge-options-ignore-unsupported=true --fusion_switch_file=z
 ! tailor: error: --raw-ge-options: not in this version (JSON file of options under GE's names)
 !   hint: leave it out here and give it to the atc call that reads the .air file
-! tailor: error: --enable-scope-fusion-passes: not in this version (scope fusions)
+! tailor: error: --raw-ge-options-ignore-unsupported: not in this version (skip unknown names of --raw-ge-options)
 !   hint: leave it out here and give it to the atc call that reads the .air file
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --ge.oo.level=O1 --ge.oo.constantFolding=true

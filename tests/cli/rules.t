@@ -103,11 +103,11 @@ $ printf 'rules 1\nrule X' >f; tailor passes --rules=f
 ! f:2:7: error: expected ':', but the text ends
 ? 1
 $ printf 'rules 1\nfuse X' >f; tailor passes --rules=f
-! f:2:1: error: expected rule or define, found 'fuse'
+! f:2:1: error: expected rule, scope or define, found 'fuse'
 ? 1
 # What the parser refuses.
 $ printf 'rules 1\nrule X : fold {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
-! f:2:10: error: expected cleanup, graph, late or expand, found 'fold'
+! f:2:10: error: expected cleanup, graph, late, expand or scope, found 'fold'
 ? 1
 $ printf 'rules 1\nrule X : cleanup priority many {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:2:27: error: expected a number, found 'many'

@@ -6,6 +6,7 @@
 #include "ir/infer.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "tests/fuzz/target.h"
 
@@ -22,10 +23,10 @@ static const char model[] =
     "  %e = Neg(%d) @e stream 1 after $1\n"
     "  %s, %t = Split(%n) {axis=0, num_outputs=2}\n"
     "  %u = Concat(%s, %x, %t) {axis=0}\n"
-    "  %m = MatMul(%u, %w)\n"
-    "  %y = Softmax(%m) {axis=1}\n"
-    "  %r = Reshape(%e, %p)\n"
-    "  %o = Transpose(%r) {perm=[1, 0]}\n"
+    "  %m = MatMul(%u, %w) @net/head/m\n"
+    "  %y = Softmax(%m) @net/head/y {axis=1}\n"
+    "  %r = Reshape(%e, %p) meta \"namespace\" \": Net/tail: Tail/r: view\"\n"
+    "  %o = Transpose(%r) {perm=[1, 0]} scope \"call/tail\"\n"
     "  %z = If(%c) {then_branch=graph @t() -> (%v) {\n    %v = Relu(%b)\n  },\n"
     "    else_branch=graph @f() -> (%q) {\n    %i = Relu(%x)\n    %q = Relu(%i)\n  }}\n"
     "}\n";
@@ -51,8 +52,11 @@ static void apply(tl_module *m, tl_ruleset *set) {
                   .rewrites = &rewrites,
                   .limit = MOST_REWRITES};
   tl_status status = tl_rules_configure(set, &options);
+  if (status == TL_OK)
+    status = tl_pass_fuse_scope(&pass, m);
   for (int kind = 0; kind < TL_N_RULE_KINDS && status == TL_OK; kind++)
-    status = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set,
+    if (kind != TL_RULE_SCOPE && kind != TL_RULE_CAPTURE)
+      status = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set,
                                        .kind = (tl_rule_kind)kind, .rounds = ROUNDS});
   if (status != TL_OK && m->diag->errors == 0)
     abort();

@@ -35,7 +35,7 @@ READER = Reader('rules', 'hostile.tlr', ('model.tir', MODEL),
 
 def cases(scratch, box):
     """Yields (name, job); every job gets a folder of its own."""
-    yield from config_files.cases(scratch, box, READER, [*contents(), *endless()], 3, 5)
+    yield from config_files.cases(scratch, box, READER, [*contents(), *scopes(), *endless()], 3, 5)
     yield from config_files.no_files(scratch, box, READER)
 
 
@@ -104,6 +104,32 @@ def contents():
         b'  %y = tl::RmsNorm(%x, %g) {axis=$axis, epsilon=$epsilon}\n  return %y\n}\n')
     yield 'a condition on nothing', wrong, text(
         b'rule R : cleanup {\n ' + one.encode() + b' where { } replace { } }\n')
+
+
+def scopes():
+    """Rules about scopes, as wrong as rules can be."""
+    wrong = (USAGE_EXIT,)
+    scope = lambda features, name='S': (
+        b'scope "*" : %s general { %s boundary (%%x) -> (%%y) } -> my::S\n' % (
+            name.encode(), features.encode()))
+    yield 'a scope that is captured', (0,), text(scope('types { Tanh 0 or more }'))
+    yield 'a scope without a meaning', wrong, text(scope('').replace(b' -> my::S', b''))
+    yield 'a scope that becomes an op of ONNX', wrong, text(scope('').replace(b'my::S', b'Relu'))
+    yield 'a scope named twice', wrong, text(scope(''), scope(''))
+    yield 'many counts', wrong, text(scope('types { ' + 'Tanh 1, ' * 10_000 + '}'))
+    yield 'many types', wrong, text(scope('types { ' + 'Tanh|' * 10_000 + 'Tanh 1 }'))
+    yield 'many scopes inside', wrong, text(scope('child "a" { Tanh 1 } ' * 10_000))
+    yield 'many names', wrong, text(scope('except ' + ', '.join(['"a"'] * 10_000)))
+    yield 'many values at a boundary', wrong, text(scope('').replace(
+        b'(%x)', b'(' + b', '.join(b'%%x%d' % i for i in range(1000)) + b')'))
+    yield 'a boundary without end', wrong, b'rules 1\nscope "*" : S { boundary (%x'
+    yield 'a pattern of stars', wrong, text(scope('except "' + '*a' * 100_000 + '"'))
+    yield 'a shorter pattern of stars', (0,), text(scope('except "' + '*a' * 500 + '"'))
+    yield 'a negative number of nodes', wrong, text(scope('types { Tanh -1 }'))
+    yield 'a huge number of nodes', wrong, text(scope('types { Tanh 99999999999999999999 }'))
+    yield 'no number of nodes', wrong, text(scope('types { Tanh }'))
+    yield 'features of a graph rule', wrong, GOOD.replace(b'match {', b'in "*" match {')
+    yield 'a scope rule without a scope', wrong, GOOD.replace(b': graph', b': scope')
 
 
 def endless():

@@ -14,7 +14,7 @@ import rulecases  # noqa: E402
 import rulefile  # noqa: E402
 
 PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion',
-          'late': 'late-fusion', 'expand': 'expand'}
+          'late': 'late-fusion', 'expand': 'expand', 'scope': 'scope-fusion'}
 
 
 def main():
@@ -28,7 +28,8 @@ def main():
         os.makedirs(folder, exist_ok=True)
         loose = ' --numerics=approximate' if rule.numerics == 'approximate' else ''
         chip = ' --soc-version=Ascend310P3' if rule.target == 'npu910' else ''
-        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}\n'
+        asked = f' --enable-scope-fusion-passes={rule.pass_name}' if rule.kind == 'scope' else ''
+        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}{asked}\n'
                 f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
         texts = [rulecases.text_of(c).partition('\n')[2] for c in cases]
         with open(os.path.join(folder, name + '.tir'), 'w', encoding='utf-8') as f:

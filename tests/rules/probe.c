@@ -21,7 +21,7 @@
 #include "ir/parse.h"
 #include "ir/verify.h"
 #include "passes/manager.h"
-#include "passes/rule.h"
+#include "passes/rule_scope.h"
 
 enum { MOST_TIMES = 100, MEMORY_LIMIT = 1 << 30, MOST_OUTPUTS = 64 };
 
@@ -224,17 +224,21 @@ static bool fire(tl_match *x, bool *fired) {
 static bool apply(probe *p, tl_module *m, const tl_ruleset *set, const tl_rule *r, tl_miss *miss,
                   uint32_t *times) {
   tl_merge_facts facts;
+  tl_scopes scopes;
   if (tl_merge_facts_find(&p->pass, m, &facts) != TL_OK)
+    return false;
+  if (!tl_scopes_find(&scopes, m))
     return false;
   tl_match *x = calloc(1, sizeof *x);
   bool fired = x != NULL, good = fired;
   for (*times = 0; good && fired && *times < MOST_TIMES; *times += fired) {
     *x = (tl_match){.set = set, .rule = r, .m = m, .scratch = &p->scratch, .facts = &facts,
-                    .miss = *times ? NULL : miss};
+                    .scopes = &scopes, .miss = *times ? NULL : miss};
     fired = false;
     good = fire(x, &fired);
   }
   free(x);
+  tl_scopes_release(&scopes);
   tl_merge_facts_release(&facts);
   return good;
 }

@@ -121,7 +121,7 @@ def is_apart(case, other):
 
 def joined(first, second):
     """One signature of two; the names of the second get a prefix."""
-    second = [re.sub(r'%(\w+)', r'%q_\1', s) for s in [second[0]] + second[1]]
+    second = [re.sub(r'([%@])(\w+)', r'\1q_\2', s) for s in [second[0]] + second[1]]
     a, b = (s.split(' -> ') for s in (first[0], second[0]))
     both = [', '.join(filter(None, (x[1:-1], y[1:-1]))) for x, y in zip(a, b)]
     return f'({both[0]}) -> ({both[1]})', second[1:]

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rule parser: what rules ask of scopes (docs/rules.md, "Scopes"). */
+#include "passes/rule_parse.h"
+#include "passes/rule_scope.h"
+
+enum { MOST_NODES = 1000000 };
+
+static tl_status parse_string(tl_rule_parser *p, const char *what, tl_symbol *out) {
+  if (p->at.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, what);
+  if (p->at.text.n == 0)
+    return tl_rule_fail(p, p->at, "the pattern of a name is empty");
+  if (p->at.text.n > TL_SCOPE_GLOB_BYTES)
+    return tl_rule_fail(p, p->at, "the pattern of a name has more than %d bytes",
+                        TL_SCOPE_GLOB_BYTES);
+  TL_TRY(tl_rule_symbol(p, p->at, out));
+  tl_rule_advance(p);
+  return TL_OK;
+}
+
+static tl_status parse_globs(tl_rule_parser *p, tl_symbol *list, uint32_t *n) {
+  do {
+    if (*n == TL_SCOPE_GLOBS)
+      return tl_rule_fail(p, p->at, "more than %d names", TL_SCOPE_GLOBS);
+    TL_TRY(parse_string(p, "a name in quotes, with * for any text", &list[*n]));
+    ++*n;
+  } while (tl_rule_accept(p, ","));
+  return TL_OK;
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+static tl_status parse_count(tl_rule_parser *p, uint32_t *out) {
+  tl_token t = p->at;
+  double n;
+  TL_TRY(tl_rule_number(p, &n));
+  if (!(n >= 0 && n <= MOST_NODES) || n != (double)(uint32_t)n)
+    return tl_rule_fail(p, t, "a number of nodes is an integer from 0 to %d", MOST_NODES);
+  *out = (uint32_t)n;
+  return TL_OK;
+}
+
+/* 2 | 2 to 5 | 2 or more | times 3 */
+static tl_status parse_range(tl_rule_parser *p, tl_scope_count *c) {
+  tl_token t = p->at;
+  if (tl_rule_accept(p, "times")) {
+    TL_TRY(parse_count(p, &c->times));
+    return c->times ? TL_OK : tl_rule_fail(p, t, "'times' needs a number above 0");
+  }
+  TL_TRY(parse_count(p, &c->low));
+  c->high = c->low;
+  if (tl_rule_accept(p, "or")) {
+    c->high = UINT32_MAX;
+    return tl_rule_expect(p, "more");
+  }
+  if (!tl_rule_accept(p, "to"))
+    return TL_OK;
+  TL_TRY(parse_count(p, &c->high));
+  if (c->high < c->low)
+    return tl_rule_fail(p, t, "no number is from %u to %u", c->low, c->high);
+  return TL_OK;
+}
+
+/* Op|Op RANGE */
+static tl_status parse_type(tl_rule_parser *p, tl_scope_part *part) {
+  if (part->n_counts == TL_SCOPE_COUNTS)
+    return tl_rule_fail(p, p->at, "more than %d counts", TL_SCOPE_COUNTS);
+  tl_scope_count *c = &part->counts[part->n_counts++];
+  const char *from = p->at.text.p;
+  do {
+    if (c->n_ops == TL_SCOPE_OPS)
+      return tl_rule_fail(p, p->at, "more than %d alternatives", TL_SCOPE_OPS);
+    TL_TRY(tl_rule_op(p, &c->ops[c->n_ops]));
+    c->n_ops++;
+  } while (tl_rule_accept(p, "|"));
+  TL_TRY(parse_range(p, c));
+  const char *to = p->at.text.p;
+  c->text = tl_sv_trim((tl_sv){from, p->at.kind == TL_TOKEN_END ? 0 : (size_t)(to - from)});
+  return TL_OK;
+}
+
+static tl_status parse_types(tl_rule_parser *p, tl_scope_part *part) {
+  TL_TRY(tl_rule_expect(p, "{"));
+  while (!tl_rule_at(p, "}")) {
+    TL_TRY(parse_type(p, part));
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, "}");
+}
+
+static tl_status parse_child(tl_rule_parser *p, tl_scope_pattern *s) {
+  if (s->n_parts == 1 + TL_SCOPE_CHILDREN)
+    return tl_rule_fail(p, p->at, "more than %d scopes inside", TL_SCOPE_CHILDREN);
+  tl_scope_part *part = &s->parts[s->n_parts++];
+  TL_TRY(parse_string(p, "the name of a scope inside, in quotes", &part->name));
+  return parse_types(p, part);
+}
+
+/* ---- boundaries ------------------------------------------------------------------------------ */
+
+static bool has_port(const tl_scope_port *list, uint32_t n, tl_symbol name) {
+  for (uint32_t i = 0; i < n; i++)
+    if (list[i].name == name)
+      return true;
+  return false;
+}
+
+/* `rest`, once for values and once for constants, is behind the others of its sort. */
+static tl_status check_rest(tl_rule_parser *p, tl_token at, const tl_scope_port *list, uint32_t n) {
+  for (uint32_t i = 0; i + 1 < n; i++)
+    if (list[i].rest && list[i].constant == list[n - 1].constant)
+      return tl_rule_fail(p, at, "nothing is left over behind a list");
+  return TL_OK;
+}
+
+static tl_status parse_ports(tl_rule_parser *p, tl_scope_port *list, uint32_t *n, bool inputs) {
+  TL_TRY(tl_rule_expect(p, "("));
+  while (!tl_rule_at(p, ")")) {
+    tl_token at = p->at;
+    if (*n == TL_SCOPE_PORTS)
+      return tl_rule_fail(p, at, "more than %d values at the boundary", TL_SCOPE_PORTS);
+    tl_scope_port *port = &list[*n];
+    port->constant = inputs && tl_rule_accept(p, "const");
+    if (p->at.kind != TL_TOKEN_VALUE)
+      return tl_rule_expected(p, "a value such as %x");
+    TL_TRY(tl_rule_symbol(p, p->at, &port->name));
+    if (has_port(list, *n, port->name))
+      return tl_rule_fail(p, p->at, "%%%.*s is named twice", TL_SV_ARG(p->at.text));
+    tl_rule_advance(p);
+    port->rest = inputs && tl_rule_accept(p, "...");
+    ++*n;
+    TL_TRY(check_rest(p, at, list, *n));
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, ")");
+}
+
+/* (%x, const %w...) -> (%y) */
+static tl_status parse_boundary(tl_rule_parser *p, tl_scope_pattern *s) {
+  tl_token at = p->at;
+  if (s->bounded)
+    return tl_rule_fail(p, at, "the boundary is given twice");
+  s->bounded = true;
+  TL_TRY(parse_ports(p, s->inputs, &s->n_inputs, true));
+  TL_TRY(tl_rule_expect(p, "->"));
+  TL_TRY(parse_ports(p, s->outputs, &s->n_outputs, false));
+  for (uint32_t i = 0; i < s->n_outputs; i++)
+    if (has_port(s->inputs, s->n_inputs, s->outputs[i].name))
+      return tl_rule_fail(p, at, "a value goes in and comes out");
+  return s->n_outputs ? TL_OK : tl_rule_fail(p, at, "nothing comes out of the scope");
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static tl_status pattern_of(tl_rule_parser *p, tl_scope_pattern **out) {
+  tl_rule *r = p->rule;
+  if (!r->scope) {
+    r->scope = tl_arena_calloc(&p->set->arena, 1, sizeof *r->scope);
+    if (!r->scope)
+      return tl_rule_memory(p);
+    r->scope->n_parts = 1;
+  }
+  *out = r->scope;
+  return TL_OK;
+}
+
+tl_status tl_rule_scope(tl_rule_parser *p) {
+  tl_scope_pattern *s;
+  TL_TRY(pattern_of(p, &s));
+  for (;;) {
+    if (tl_rule_accept(p, "in"))
+      TL_TRY(parse_globs(p, s->in, &s->n_in));
+    else if (tl_rule_accept(p, "except"))
+      TL_TRY(parse_globs(p, s->except, &s->n_except));
+    else if (tl_rule_accept(p, "class"))
+      TL_TRY(parse_string(p, "a class in quotes, with * for any text", &s->klass));
+    else if (tl_rule_accept(p, "types"))
+      TL_TRY(parse_types(p, &s->parts[0]));
+    else if (tl_rule_accept(p, "child"))
+      TL_TRY(parse_child(p, s));
+    else if (tl_rule_accept(p, "boundary"))
+      TL_TRY(parse_boundary(p, s));
+    else
+      return TL_OK;
+  }
+}
+
+/* Others are on unless they are switched off. */
+tl_status tl_rule_general(tl_rule_parser *p, tl_rule *r) {
+  if (r->kind != TL_RULE_SCOPE && r->kind != TL_RULE_CAPTURE)
+    return tl_rule_fail(p, p->at, "'general' is for scope fusions");
+  r->general = true;
+  return TL_OK;
+}
+
+tl_status tl_rule_scope_start(tl_rule_parser *p) {
+  tl_scope_pattern *s;
+  TL_TRY(pattern_of(p, &s));
+  return parse_globs(p, s->in, &s->n_in);
+}
+
+tl_status tl_rule_scope_op(tl_rule_parser *p) {
+  TL_TRY(tl_rule_expect(p, "->"));
+  tl_token at = p->at;
+  TL_TRY(tl_rule_op(p, &p->rule->scope->op));
+  if (!tl_op_row(p->rule->scope->op))
+    return TL_OK;
+  tl_sv name = tl_op_name(p->set->m, p->rule->scope->op);
+  return tl_rule_fail(p, at, "'%.*s' has a meaning of its own; what is captured needs a name in a "
+                             "domain of yours, such as my::Block", TL_SV_ARG(name));
+}
