@@ -66,7 +66,8 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   if (t->no_memory)
     return no_memory(t);
   TL_TRY(tl_tail_measure(t, k->frees));
-  bool better = t->us < before - 1e-9 || (!k->splits && t->us <= before + 1e-9);
+  double rounding = 1e-9 * (1 + before); /* sums of the same times in another order */
+  bool better = t->us < before - rounding || (!k->splits && t->us <= before + rounding);
   if (better || k->must) {
     tl_tail_commit(t, mark);
     tl_step_reorder(t->m, &t->step, t->order); /* what is tried next starts from there */

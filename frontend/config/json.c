@@ -2,14 +2,18 @@
 /* Text to a tree whose values know their places. */
 #include "frontend/config/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* cJSON uses valueint of numbers only, and configuration files hold none that matter: it takes the
- * value's place in document order. The scanner has bounded the depth. */
-static int number_values(cJSON *item, int next) {
+ * value's place in document order. *huge becomes the first number that no double holds. The scanner
+ * has bounded the depth. */
+static int number_values(cJSON *item, int next, const cJSON **huge) {
   item->valueint = next++;
+  if (!*huge && cJSON_IsNumber(item) && !isfinite(item->valuedouble))
+    *huge = item;
   for (cJSON *child = item->child; child; child = child->next)
-    next = number_values(child, next);
+    next = number_values(child, next, huge);
   return next;
 }
 
@@ -27,8 +31,13 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) {
     tl_json_release(out);
     return TL_NO_MEMORY;
   }
-  (void)number_values(out->root, 0);
-  return TL_OK;
+  const cJSON *huge = NULL;
+  (void)number_values(out->root, 0, &huge);
+  if (!huge)
+    return TL_OK;
+  *error = (tl_json_error){"a number that is too large", tl_json_place(out, huge)};
+  tl_json_release(out);
+  return TL_INVALID_ARGUMENT;
 }
 
 /* Offset behind the comment that starts at `from`; 0 when it does not end. */

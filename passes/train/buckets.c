@@ -282,6 +282,10 @@ static size_t at(const program *g, uint32_t k, uint32_t j) {
   return (size_t)k * (g->plan->n + 1) + j;
 }
 
+/* Inlined where fmax() and fmin() are calls, for their care about NaN, which no time is. */
+static inline double later(double a, double b) { return a > b ? a : b; }
+static inline double sooner(double a, double b) { return a < b ? a : b; }
+
 static double cost_of(const program *g, uint32_t i, uint32_t j) {
   return g->plan->cost(g->plan->user, g->sums[j] - g->sums[i]);
 }
@@ -299,7 +303,7 @@ static void fill_done(program *g) {
         double cost = cost_of(g, i, j);
         if (p->ready[j - 1] + cost >= best)
           break; /* longer buckets cost more, and none starts earlier */
-        best = fmin(best, fmax(g->done[at(g, k - 1, i)], p->ready[j - 1]) + cost);
+        best = sooner(best, later(g->done[at(g, k - 1, i)], p->ready[j - 1]) + cost);
       }
       g->done[at(g, k, j)] = best;
     }
@@ -319,7 +323,7 @@ static void fill_latest(program *g, uint32_t k, double limit) {
         if (limit - cost < g->plan->ready[j - 1] || limit - cost <= most)
           break; /* so it is for longer buckets */
         if (start >= g->plan->ready[j - 1])
-          most = fmax(most, start);
+          most = later(most, start);
       }
       g->latest[at(g, b, i)] = most;
     }

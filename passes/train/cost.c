@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "ir/ops_gen.h"
+
 /* ---- presets --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -140,12 +142,19 @@ void tl_costs_init(tl_costs *c, const tl_hw_preset *hw, uint32_t ranks) {
   double server = fmax(1, fmin(hw->server, 1 << 20));
   *c = (tl_costs){.hw = *hw, .ranks = ranks ? ranks : (uint32_t)server};
   c->hw.server = server;
+  c->rows = calloc(TL_N_OPS, sizeof *c->rows); /* it goes without, only slower */
 }
 
-void tl_costs_release(tl_costs *c) {
+static void release_profile(tl_costs *c) {
   free(c->profile);
   c->profile = NULL;
   c->n_profile = 0;
+}
+
+void tl_costs_release(tl_costs *c) {
+  release_profile(c);
+  free(c->rows);
+  c->rows = NULL;
 }
 
 TL_VEC(profile_rows, tl_profile_row);
@@ -199,7 +208,7 @@ tl_status tl_costs_read_profile(tl_diag *d, tl_costs *c, const char *path, tl_sv
     profile_rows_release(&rows);
     return status;
   }
-  tl_costs_release(c);
+  release_profile(c);
   c->profile = rows.at;
   c->n_profile = rows.n;
   return TL_OK;

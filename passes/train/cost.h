@@ -54,6 +54,8 @@ typedef struct tl_costs {
   bool ge;                        /* nodes cost what GE's own estimate says: cycles of one core */
   struct tl_profile_row *profile; /* owned; sorted by name */
   uint32_t n_profile;
+  const struct cost_row *
+      *rows; /* [TL_N_OPS] owned: what was found of each op; NULL: nothing kept */
 } tl_costs;
 
 /* A time that a user measured. */
@@ -62,7 +64,8 @@ typedef struct tl_profile_row {
   double us;
 } tl_profile_row;
 
-/* ranks: 0 when they are not known, then those of one server. Release it. */
+/* ranks: 0 when they are not known, then those of one server. Release it. One thread at a time asks
+ * for costs of nodes: what is found of their ops is kept. */
 void tl_costs_init(tl_costs *c, const tl_hw_preset *hw, uint32_t ranks);
 void tl_costs_release(tl_costs *c);
 
@@ -80,8 +83,9 @@ bool tl_cost_profile_find(const tl_costs *c, tl_sv name, double *us);
 double tl_cost_collective(const tl_costs *c, tl_collective kind, double bytes);
 
 typedef struct tl_node_cost {
-  double flops; /* of products: 2 each */
-  double bytes; /* read and written, each tensor once; COMM: of the tensors that travel */
+  double flops;  /* of products: 2 each */
+  double bytes;  /* read and written, each tensor once; COMM: of the tensors that travel */
+  double memory; /* bytes of the results */
   double us;
   tl_engine engine;
   bool comm;     /* a collective */
@@ -95,7 +99,8 @@ tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n);
 /* Name of row i of cost_ops.tbl, NULL beyond the last. */
 const char *tl_cost_row_name(uint32_t i);
 
-/* True for collectives (HcomAllReduce and the like), whatever they carry. O(log ops). */
+/* True for collectives (HcomAllReduce and the like), whatever they carry; their ops have effects.
+ * O(1) for the others, O(log ops). */
 bool tl_node_is_collective(const tl_module *m, tl_node_id n);
 
 /* Bytes of a value: of a sequence those of what it was made from; 0 when nothing is known. */

@@ -41,13 +41,24 @@ static int by_name(const void *key, const void *row) {
   return tl_sv_compare(*(const tl_sv *)key, tl_sv_from(((const cost_row *)row)->name));
 }
 
-static cost_row row_of(const tl_module *m, tl_node_id n) {
-  tl_op_id op = tl_node_get(m, n)->op;
+static const cost_row plain = {"", MAP, 1};
+static const cost_row move = {"", MOVE, 1};
+
+static const cost_row *find_row(const tl_module *m, tl_op_id op) {
   tl_sv name = tl_op_name(m, op);
   const cost_row *row = bsearch(&name, rows, N_ROWS, sizeof *rows, by_name);
   if (row)
-    return *row;
-  return (cost_row){"", tl_op_has_trait(op, TL_TRAIT_LAYOUT) ? MOVE : MAP, 1};
+    return row;
+  return tl_op_has_trait(op, TL_TRAIT_LAYOUT) ? &move : &plain;
+}
+
+/* Found once an op: a step has many nodes of each. Opaque ops are rare, and found anew. */
+static const cost_row *row_of(const tl_costs *c, const tl_module *m, tl_op_id op) {
+  if (!c->rows || op >= TL_N_OPS)
+    return find_row(m, op);
+  if (!c->rows[op])
+    c->rows[op] = find_row(m, op);
+  return c->rows[op];
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -60,9 +71,11 @@ static double dim(const tl_type *t, int i) {
 }
 
 static double elements_of(const tl_type *t) {
-  double n = t->kind == TL_KIND_TENSOR;
-  for (int i = 0; t->kind == TL_KIND_TENSOR && i < t->rank; i++)
-    n *= dim(t, i);
+  double n = 1;
+  if (t->kind != TL_KIND_TENSOR)
+    return 0;
+  for (int i = 0; i < t->rank; i++)
+    n *= tl_dim_is_static(t->dims[i]) ? (double)t->dims[i] : 1;
   return n;
 }
 
@@ -70,29 +83,33 @@ static const tl_type *type_of(const tl_module *m, tl_value_id v) {
   return tl_type_get(m, tl_value_type(m, v));
 }
 
-/* The node that makes a sequence out of tensors, if that is known. */
-static tl_node_id sequence_maker(const tl_module *m, tl_value_id v) {
-  tl_node_id n =
-      v && type_of(m, v)->kind == TL_KIND_SEQUENCE ? tl_value_producer(m, v) : TL_NO_NODE;
-  return n && tl_node_get(m, n)->op == TL_OP_SequenceConstruct ? n : TL_NO_NODE;
+static double bytes_of(const tl_type *t) {
+  return elements_of(t) * tl_dtype_get((tl_dtype)t->dtype)->bits / 8;
+}
+
+/* Sum over the tensors that a sequence is made of; 0 if they are not known. */
+static double of_parts(const tl_module *m, tl_value_id v, double (*of)(const tl_type *t)) {
+  tl_node_id n = tl_value_producer(m, v);
+  double sum = 0;
+  if (!n || tl_node_get(m, n)->op != TL_OP_SequenceConstruct)
+    return 0;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++)
+    sum += of(type_of(m, tl_operand(m, n, i)));
+  return sum;
 }
 
 static double elements(const tl_module *m, tl_value_id v) {
-  tl_node_id maker = sequence_maker(m, v);
-  double n = v ? elements_of(type_of(m, v)) : 0;
-  for (uint32_t i = 0; maker && i < tl_node_get(m, maker)->n_operands; i++)
-    n += elements_of(type_of(m, tl_operand(m, maker, i)));
-  return n;
+  const tl_type *t = v ? type_of(m, v) : NULL;
+  if (!t)
+    return 0;
+  return t->kind == TL_KIND_SEQUENCE ? of_parts(m, v, elements_of) : elements_of(t);
 }
 
 double tl_cost_value_bytes(const tl_module *m, tl_value_id v) {
-  tl_node_id maker = sequence_maker(m, v);
-  if (!v)
+  const tl_type *t = v ? type_of(m, v) : NULL;
+  if (!t)
     return 0;
-  if (maker)
-    return elements(m, v) *
-           tl_dtype_get(tl_type_dtype(m, tl_value_type(m, tl_operand(m, maker, 0))))->bits / 8;
-  return elements(m, v) * tl_dtype_get(tl_type_dtype(m, tl_value_type(m, v)))->bits / 8;
+  return t->kind == TL_KIND_SEQUENCE ? of_parts(m, v, bytes_of) : bytes_of(t);
 }
 
 static bool is_earlier_operand(const tl_module *m, tl_node_id n, uint32_t i) {
@@ -154,10 +171,13 @@ static product conv(const tl_type *y, const tl_type *w) {
   return (product){elements_of(y) / fmax(1, dim(y, 1)), dim(y, 1), elements_of(w) / co, 1};
 }
 
+/* Inlined where fmax() is a call, for its care about NaN, which no size is. */
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
 static double largest_result(const tl_module *m, tl_node_id n) {
   double most = 0;
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
-    most = fmax(most, elements(m, tl_result(m, n, i)));
+    most = larger(most, elements(m, tl_result(m, n, i)));
   return most;
 }
 
@@ -234,12 +254,12 @@ static void cost_compute(const tl_costs *c, const tl_module *m, tl_node_id n, co
     return;
   if (row->kind == AICPU)
     out->engine = TL_ENGINE_AICPU;
-  out->bytes = operand_bytes(m, n) + result_bytes(m, n);
+  out->bytes = operand_bytes(m, n) + out->memory;
   out->flops =
       n_products > 0 ? n_products * 2 * p.m * p.n * p.k * p.batch : vector_flops(m, n, row);
   out->us =
       c->ge ? ge_us(c, m, n, row, n_products, &p)
-            : fmax(out->flops / rate, out->bytes / (hw->hbm * hw->eta_memory)) * 1e6 + hw->launch;
+            : larger(out->flops / rate, out->bytes / (hw->hbm * hw->eta_memory)) * 1e6 + hw->launch;
 }
 
 static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth);
@@ -268,19 +288,19 @@ static void cost_bodies(const tl_costs *c, const tl_module *m, tl_node_id n, int
 }
 
 static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth) {
-  tl_node_cost out = {.engine = TL_ENGINE_AICORE};
+  tl_node_cost out = {.engine = TL_ENGINE_AICORE, .memory = result_bytes(m, n)};
   const tl_node *node = tl_node_get(m, n);
-  cost_row row = row_of(m, n);
+  const cost_row *row = row_of(c, m, node->op);
   if (tl_op_has_trait(node->op, TL_TRAIT_BODY)) {
     cost_bodies(c, m, n, depth, &out);
-  } else if (row.kind == COMM) {
-    tl_collective kind = (tl_collective)row.weight;
+  } else if (row->kind == COMM) {
+    tl_collective kind = (tl_collective)row->weight;
     out.comm = true;
     out.engine = c->ranks > c->hw.server ? TL_ENGINE_LINK1 : TL_ENGINE_LINK0;
-    out.bytes = kind == TL_ALL_GATHER ? result_bytes(m, n) : operand_bytes(m, n);
+    out.bytes = kind == TL_ALL_GATHER ? out.memory : operand_bytes(m, n);
     out.us = tl_cost_collective(c, kind, out.bytes);
   } else {
-    cost_compute(c, m, n, &row, &out);
+    cost_compute(c, m, n, row, &out);
   }
   out.profiled =
       tl_cost_profile_find(c, tl_sym(m, node->name), &out.us) ||
@@ -292,4 +312,8 @@ tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n) {
   return node_cost(c, m, n, 0);
 }
 
-bool tl_node_is_collective(const tl_module *m, tl_node_id n) { return row_of(m, n).kind == COMM; }
+bool tl_node_is_collective(const tl_module *m, tl_node_id n) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  bool may_be = op >= TL_N_OPS || tl_op_has_trait(op, TL_TRAIT_EFFECT);
+  return may_be && find_row(m, op)->kind == COMM;
+}

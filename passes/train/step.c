@@ -6,6 +6,7 @@
 #include "ir/marks.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "support/vec.h"
 
 enum { STREAM_M = 0, MAX_STREAMS = 64 };
 
@@ -14,15 +15,17 @@ typedef struct builder {
   tl_arena *arena;
   const tl_train_info *info;
   const tl_step_machine *machine;
-  uint32_t n;         /* nodes that take part */
-  tl_node_id *listed; /* [n] nodes in the order of the list */
-  uint32_t *place;    /* by node id: index in listed */
-  uint32_t *depth;    /* [n] by that index */
-  uint32_t *number;   /* [n] task of that index */
-  uint32_t *node_of;  /* [n] index of a task */
-  bool *comms;        /* [n] is a collective */
-  bool *updates;      /* [n] depends on a reduced gradient */
-  bool *checks;       /* [n] serves predicates only */
+  uint32_t n;          /* nodes that take part */
+  uint32_t *first_out; /* [n + 1] where the edges of a listed node begin */
+  uint32_t *out_edges; /* index of who waits << 1 | is a control edge */
+  tl_node_id *listed;  /* [n] nodes in the order of the list */
+  uint32_t *place;     /* by node id: index in listed */
+  uint32_t *depth;     /* [n] by that index */
+  uint32_t *number;    /* [n] task of that index */
+  uint32_t *node_of;   /* [n] index of a task */
+  bool *comms;         /* [n] is a collective */
+  bool *updates;       /* [n] depends on a reduced gradient */
+  bool *checks;        /* [n] serves predicates only */
   tl_symbol groups[MAX_STREAMS];
   uint16_t n_groups;
   tl_task *tasks;
@@ -57,18 +60,43 @@ static bool takes_part(const builder *b, tl_node_id n) {
   return !(b->machine->retired && b->machine->retired[n]) && !tl_node_is_return(b->m, n);
 }
 
-/* Calls fn for each task that waits for listed node i, with indices; RETURN is no task. */
-static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, uint32_t, bool)) {
+static bool add_edge(const builder *b, tl_u32_vec *edges, tl_node_id user, bool control) {
+  return !takes_part(b, user) || tl_u32_vec_push(edges, b->place[user] << 1 | control);
+}
+
+/* Who waits for listed node i; RETURN is no task. */
+static bool add_edges(const builder *b, uint32_t i, tl_u32_vec *edges) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
+  bool good = true;
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES (b->m, node->results + r, u) {
-      tl_node_id user = tl_node_outer(b->m, tl_use_get(b->m, u)->user);
-      if (takes_part(b, user))
-        fn(b, i, b->place[user], false);
-    }
-  for (tl_control_id c = node->control_out; c; c = tl_control_get(b->m, c)->next_out)
-    if (takes_part(b, tl_control_get(b->m, c)->to))
-      fn(b, i, b->place[tl_control_get(b->m, c)->to], true);
+    TL_FOR_USES (b->m, node->results + r, u)
+      good = good && add_edge(b, edges, tl_node_outer(b->m, tl_use_get(b->m, u)->user), false);
+  for (tl_control_id c = node->control_out; c && good; c = tl_control_get(b->m, c)->next_out)
+    good = add_edge(b, edges, tl_control_get(b->m, c)->to, true);
+  return good;
+}
+
+/* Uses lie all over the module: they are gone through once. */
+static bool find_edges(builder *b) {
+  tl_u32_vec edges = {0};
+  bool good = true;
+  b->first_out = tl_arena_calloc(b->arena, b->n + 1u, sizeof *b->first_out);
+  for (uint32_t i = 0; b->first_out && good && i < b->n; i++) {
+    good = add_edges(b, i, &edges);
+    b->first_out[i + 1] = edges.n;
+  }
+  b->out_edges = tl_arena_calloc(b->arena, edges.n + 1u, sizeof *b->out_edges);
+  good = good && b->first_out && b->out_edges;
+  if (good && edges.n)
+    memcpy(b->out_edges, edges.at, edges.n * sizeof *b->out_edges);
+  tl_u32_vec_release(&edges);
+  return good;
+}
+
+/* Calls fn for each task that waits for listed node i, with indices. */
+static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, uint32_t, bool)) {
+  for (uint32_t e = b->first_out[i]; e < b->first_out[i + 1]; e++)
+    fn(b, i, b->out_edges[e] >> 1, b->out_edges[e] & 1);
 }
 
 static bool list_nodes(builder *b) {
@@ -117,29 +145,40 @@ static tl_sv name_of(const tl_module *m, tl_node_id n) {
 }
 
 typedef struct sort_key {
-  uint32_t depth;
   uint32_t index;
   tl_sv name;
 } sort_key;
 
-static int by_depth_and_name(const void *a, const void *b) {
+static int by_name(const void *a, const void *b) {
   const sort_key *x = a;
   const sort_key *y = b;
-  if (x->depth != y->depth)
-    return x->depth < y->depth ? -1 : 1;
   int names = tl_sv_compare(x->name, y->name);
   return names ? names : x->index < y->index ? -1 : x->index > y->index;
 }
 
-static bool number_nodes(builder *b, uint32_t n) {
-  sort_key *keys = tl_arena_calloc(b->arena, n + 1u, sizeof *keys);
-  if (!keys)
+/* Keys in the order of depth, counted, then of names among the few of one depth. */
+static bool sort_keys(builder *b, uint32_t n, sort_key *keys) {
+  uint32_t *first = tl_arena_calloc(b->arena, n + 2u, sizeof *first);
+  if (!first)
     return false;
   for (uint32_t i = 0; i < n; i++)
-    for_users(b, i, deepen);
+    first[b->depth[i] + 1]++;
+  for (uint32_t d = 0; d < n; d++)
+    first[d + 1] += first[d];
   for (uint32_t i = 0; i < n; i++)
-    keys[i] = (sort_key){b->depth[i], i, name_of(b->m, b->listed[i])};
-  qsort(keys, n, sizeof *keys, by_depth_and_name);
+    keys[first[b->depth[i]]++] = (sort_key){i, name_of(b->m, b->listed[i])};
+  for (uint32_t d = 0, from = 0; from < n; from = first[d++])
+    if (first[d] > from + 1)
+      qsort(keys + from, first[d] - from, sizeof *keys, by_name);
+  return true;
+}
+
+static bool number_nodes(builder *b, uint32_t n) {
+  sort_key *keys = tl_arena_calloc(b->arena, n + 1u, sizeof *keys);
+  for (uint32_t i = 0; i < n; i++)
+    for_users(b, i, deepen);
+  if (!keys || !sort_keys(b, n, keys))
+    return false;
   for (uint32_t k = 0; k < n; k++) {
     b->number[keys[k].index] = k;
     b->node_of[k] = keys[k].index;
@@ -220,13 +259,10 @@ static void make_task(builder *b, uint32_t task) {
   tl_node_id n = b->listed[i];
   tl_node_cost cost = tl_cost_node(b->machine->cost, b->m, n);
   bool host = tl_node_has_mark(b->m, n, TL_MARK_HOST);
-  double memory = 0;
-  for (uint32_t r = 0; r < tl_node_get(b->m, n)->n_results; r++)
-    memory += tl_cost_value_bytes(b->m, tl_result(b->m, n, r));
   b->tasks[task] = (tl_task){.name = name_of(b->m, n),
                              .us = cost.us,
                              .bytes = (uint64_t)clamp(cost.bytes),
-                             .memory = (uint64_t)clamp(memory),
+                             .memory = (uint64_t)clamp(cost.memory),
                              .bucket = TL_NO_BUCKET,
                              .stream = cost.comm ? stream_of_group(b, n) : STREAM_M,
                              .engine = host ? TL_ENGINE_HOST : (uint8_t)cost.engine,
@@ -330,8 +366,8 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
                         const tl_step_machine *machine, tl_step *out) {
   builder b = {.m = m, .arena = arena, .info = info, .machine = machine, .out = out};
   *out = (tl_step){0};
-  if (!list_nodes(&b) || !number_nodes(&b, b.n) || !make_tasks(&b, b.n) || !make_edges(&b, b.n) ||
-      !finish(&b, b.n))
+  if (!list_nodes(&b) || !find_edges(&b) || !number_nodes(&b, b.n) || !make_tasks(&b, b.n) ||
+      !make_edges(&b, b.n) || !finish(&b, b.n))
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   return TL_OK;
 }

@@ -318,13 +318,17 @@ static double least_step(const scheduler *s) {
   return fmax(longest, work);
 }
 
+static bool cannot_be_beaten(double step, double least) {
+  return step <= least + 1e-9 * (1 + least);
+}
+
 /* Makes and judges orders until one cannot be beaten; the given one counts when it beats them all.
  */
 static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kept) {
   double best = INFINITY;
-  double given;
+  double given = INFINITY;
   double least = least_step(s);
-  for (int way = 0; way < 4 && best > least + 1e-9 * (1 + least); way++) {
+  for (int way = 0; way < 4 && !cannot_be_beaten(best, least); way++) {
     clockwork c;
     s->any_collective = way % 2 != 0;
     bool good = clockwork_init(&c, s);
@@ -337,8 +341,10 @@ static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kep
       return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
     TL_TRY(consider(d, s, kept, &best));
   }
-  TL_TRY(step_of_order(d, s->g, order, &given));
-  if (best <= given + 1e-9)
+  bool unbeaten = cannot_be_beaten(best, least);
+  if (!unbeaten)
+    TL_TRY(step_of_order(d, s->g, order, &given));
+  if (unbeaten || best <= given + 1e-9)
     memcpy(order, kept, s->g->n * sizeof *order);
   return TL_OK;
 }

@@ -236,7 +236,7 @@ static tl_status take_declared(detector *d) {
     if (!(d->marks[g->param] & TL_MARK_STATE_IN))
       grad.param_out = TL_NO_VALUE;
     if (grad.param_out) {
-      if (tl_cone_walk(&d->facts, grad.param_out, g->param, &cone) != TL_OK)
+      if (tl_cone_states(&d->facts, grad.param_out, g->param, &cone) != TL_OK)
         return no_memory(d->m);
       add_states(&grad, &cone);
     }
@@ -287,9 +287,15 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
 }
 
 static tl_status take_known_ops(detector *d) {
+  bool plain[TL_N_OPS] = {false}; /* no update, as was seen before */
   TL_FOR_NODES (d->m, tl_module_main(d->m), n) {
+    tl_op_id op = tl_node_get(d->m, n)->op;
     tl_update_row room;
+    if (op < TL_N_OPS && plain[op])
+      continue;
     const tl_update_row *row = tl_train_update_row(d->m, n, &room);
+    if (op < TL_N_OPS)
+      plain[op] = !row;
     uint32_t count = row ? tl_update_count(d->m, n, row) : 0;
     for (uint32_t i = 0; i < count; i++) {
       tl_update_slot slot;
@@ -365,7 +371,7 @@ static tl_status complete(detector *d, tl_train_grad *g, tl_value_id next) {
   tl_cone cone;
   if (g->param_out || !tl_value_producer(d->m, next))
     return TL_OK;
-  if (tl_cone_walk(&d->facts, next, g->param, &cone) != TL_OK)
+  if (tl_cone_states(&d->facts, next, g->param, &cone) != TL_OK)
     return no_memory(d->m);
   add_states(g, &cone);
   g->param_out = next;
@@ -456,22 +462,33 @@ static tl_status take_declared_order(detector *d, ordered *keys) {
   return status;
 }
 
-static tl_status sort_grads(detector *d) {
-  tl_train_info *t = d->out;
+/* Keys by what is declared and, for the rest, by the canonical order of nodes. */
+static tl_status find_order(detector *d, ordered *keys) {
   uint32_t n_nodes;
-  t->n = d->grads.n;
-  t->grads = tl_arena_calloc(d->arena, (size_t)t->n + 1, sizeof *t->grads);
   uint32_t *place = tl_arena_calloc(d->arena, tl_module_node_end(d->m), sizeof *place);
-  ordered *keys = tl_arena_calloc(d->arena, (size_t)t->n + 1, sizeof *keys);
   tl_node_id *order = tl_train_canonical_order(d->m, d->arena, &n_nodes);
-  if (!t->grads || !place || !keys || !order)
+  if (!place || !order)
     return no_memory(d->m);
   for (uint32_t i = 0; i < n_nodes; i++)
     place[order[i]] = i;
   fill_keys(d, place, keys);
   TL_TRY(take_declared_order(d, keys));
-  if (t->n && !d->declared_order)
-    qsort(keys, t->n, sizeof *keys, by_key);
+  if (d->grads.n)
+    qsort(keys, d->grads.n, sizeof *keys, by_key);
+  return TL_OK;
+}
+
+static tl_status sort_grads(detector *d) {
+  tl_train_info *t = d->out;
+  t->n = d->grads.n;
+  t->grads = tl_arena_calloc(d->arena, (size_t)t->n + 1, sizeof *t->grads);
+  ordered *keys = tl_arena_calloc(d->arena, (size_t)t->n + 1, sizeof *keys);
+  if (!t->grads || !keys)
+    return no_memory(d->m);
+  for (uint32_t i = 0; i < t->n; i++)
+    keys[i].index = i;
+  if (!d->declared_order)
+    TL_TRY(find_order(d, keys));
   for (uint32_t i = 0; i < t->n; i++) {
     t->grads[i] = d->grads.at[keys[i].index];
     t->grads[i].rank = i;
@@ -495,14 +512,13 @@ static tl_status find_frozen(detector *d) {
   return TL_OK;
 }
 
-static bool belongs_to_a_parameter(const detector *d, tl_value_id in, tl_value_id next) {
-  if (d->known[in])
-    return true;
+/* Marks the states of parameters, both ends. */
+static void mark_owned(detector *d) {
   for (uint32_t i = 0; i < d->out->n; i++)
-    for (uint32_t k = 0; k < d->out->grads[i].n_states; k++)
-      if (d->out->grads[i].state_in[k] == in || d->out->grads[i].state_out[k] == next)
-        return true;
-  return false;
+    for (uint32_t k = 0; k < d->out->grads[i].n_states; k++) {
+      d->marks[d->out->grads[i].state_in[k]] |= TL_MARK_OWNED_IN;
+      d->marks[d->out->grads[i].state_out[k]] |= TL_MARK_OWNED_OUT;
+    }
 }
 
 /* Declared ones, and inputs that come out again with something added. */
@@ -522,9 +538,11 @@ static tl_status find_others(detector *d) {
   t->other_out = tl_arena_calloc(d->arena, (size_t)most + 1, sizeof *t->other_out);
   if (!t->other_in || !t->other_out)
     return no_memory(d->m);
+  mark_owned(d);
   for (uint32_t i = 0; i < most && t->n; i++) {
     tl_value_id next = tl_graph_output(d->m, g, i), in = other_state(d, next);
-    if (!in || belongs_to_a_parameter(d, in, next))
+    if (!in || d->known[in] || d->marks[in] & TL_MARK_OWNED_IN ||
+        d->marks[next] & TL_MARK_OWNED_OUT)
       continue;
     t->other_in[t->n_others] = in;
     t->other_out[t->n_others++] = next;
@@ -563,7 +581,9 @@ static tl_status detect(detector *d) {
   TL_TRY(sort_grads(d));
   TL_TRY(find_others(d));
   TL_TRY(find_frozen(d));
-  return tl_train_find_regions(d->m, d->arena, d->out) == TL_OK ? TL_OK : no_memory(d->m);
+  return tl_train_find_regions(d->m, d->arena, d->out, d->marks, TL_MARK_FORWARD) == TL_OK
+             ? TL_OK
+             : no_memory(d->m);
 }
 
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) {

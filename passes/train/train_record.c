@@ -6,7 +6,9 @@
 typedef struct recorder {
   tl_module *m;
   bool *changed;
-  bool failed; /* no memory */
+  bool failed;   /* no memory */
+  tl_map inputs; /* of the states that are known */
+  tl_map outputs;
 } recorder;
 
 tl_value_id tl_train_as_input(tl_module *m, tl_value_id v) {
@@ -32,14 +34,16 @@ static tl_value_id as_input(recorder *r, tl_value_id v) {
   return input ? input : v;
 }
 
+static void know(recorder *r, tl_value_id in, tl_value_id out) {
+  r->failed = r->failed || !tl_map_set(&r->inputs, in, 1) || !tl_map_set(&r->outputs, out, 1);
+}
+
 static void add_state(recorder *r, tl_value_id *in, tl_value_id out) {
   tl_module *m = r->m;
-  if (!out)
+  if (!out || tl_map_find(&r->outputs, out, NULL) || tl_map_find(&r->inputs, *in, NULL))
     return;
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (m->states.at[i].output == out || m->states.at[i].input == *in)
-      return;
   *in = as_input(r, *in);
+  know(r, *in, out);
   r->failed = r->failed || !tl_state_vec_push(&m->states, (tl_state){.input = *in, .output = out});
   *r->changed = true;
 }
@@ -123,6 +127,8 @@ void tl_train_settle(tl_module *m) {
 tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   recorder r = {.m = m, .changed = changed};
   *changed = false;
+  for (uint32_t i = 0; i < m->states.n; i++)
+    know(&r, m->states.at[i].input, m->states.at[i].output);
   for (uint32_t i = 0; i < t->n; i++) {
     tl_train_grad *g = &t->grads[i];
     g->param = as_input(&r, g->param);
@@ -139,5 +145,7 @@ tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   m->loss = t->loss;
   m->seed = t->seed;
   tl_train_settle(m);
+  tl_map_release(&r.inputs);
+  tl_map_release(&r.outputs);
   return r.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
 }

@@ -84,15 +84,16 @@ tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *mar
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-enum { BEFORE_LOSS = 1, BEFORE_GRAD = 2, AFTER_SEED = 4 };
+enum { BEFORE_GRAD = 1, AFTER_SEED = 2 };
 
 typedef struct regions {
   const tl_module *m;
   tl_train_info *t;
+  const uint8_t *forward; /* by value: `bit` is set when the loss depends on it */
+  uint8_t bit;
   uint8_t *marks;  /* by value */
   uint32_t *owner; /* by value: the gradient it depends on */
-  bool *loss;      /* by node: the loss depends on it */
-  bool *grad;      /* a gradient depends on it */
+  bool *grad;      /* by node: a gradient depends on it */
   tl_node_id *producers;
 } regions;
 
@@ -109,10 +110,9 @@ static bool make_tables(regions *r, tl_arena *arena) {
   r->t->owner = tl_arena_calloc(arena, nodes, sizeof *r->t->owner);
   r->marks = calloc(values, sizeof *r->marks);
   r->owner = malloc(values * sizeof *r->owner);
-  r->loss = calloc(nodes, sizeof *r->loss);
   r->grad = calloc(nodes, sizeof *r->grad);
   r->producers = calloc((size_t)r->t->n + 1, sizeof *r->producers);
-  if (!r->t->region || !r->t->owner || !r->marks || !r->owner || !r->loss || !r->grad ||
+  if (!r->t->region || !r->t->owner || !r->marks || !r->owner || !r->grad ||
       !r->producers)
     return false;
   for (uint32_t i = 0; i < nodes; i++)
@@ -125,7 +125,6 @@ static bool make_tables(regions *r, tl_arena *arena) {
 static bool look_back(regions *r) {
   tl_train_info *t = r->t;
   uint32_t n = 0;
-  tl_node_id loss = t->loss ? tl_value_producer(r->m, t->loss) : TL_NO_NODE;
   for (uint32_t i = 0; i < t->n; i++) {
     if (t->grads[i].producer)
       r->producers[n++] = t->grads[i].producer;
@@ -133,15 +132,16 @@ static bool look_back(regions *r) {
     if (rows && !t->grads[i].producer)
       r->producers[n++] = rows;
   }
-  return sweep_back(r->m, r->producers, n, r->marks, BEFORE_GRAD, r->grad) &&
-         (!loss || sweep_back(r->m, &loss, 1, r->marks, BEFORE_LOSS, r->loss));
+  return sweep_back(r->m, r->producers, n, r->marks, BEFORE_GRAD, r->grad);
 }
 
 /* What depends on the seed and leads to a gradient is backward, even if the loss needs it too. */
 static tl_train_region region_of(const regions *r, tl_node_id n, bool seeded, uint32_t owner) {
-  if (r->grad[n] && (seeded || !r->loss[n]))
+  bool loss = is_marked(r->m, n, r->forward, r->bit) ||
+              (r->t->loss && tl_value_producer(r->m, r->t->loss) == n);
+  if (r->grad[n] && (seeded || !loss))
     return TL_REGION_BACKWARD;
-  if (r->loss[n])
+  if (loss)
     return TL_REGION_FORWARD;
   return owner == TL_TRAIN_NO_OWNER ? TL_REGION_NONE : TL_REGION_UPDATE;
 }
@@ -175,15 +175,15 @@ static bool look_ahead(regions *r) {
   return ok;
 }
 
-tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t) {
-  regions r = {.m = m, .t = t};
+tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t,
+                                const uint8_t *forward, uint8_t bit) {
+  regions r = {.m = m, .t = t, .forward = forward, .bit = bit};
   bool ok = make_tables(&r, arena);
   for (uint32_t i = 0; ok && i < t->n; i++)
     r.owner[t->grads[i].raw] = join(r.owner[t->grads[i].raw], i);
   ok = ok && look_back(&r) && look_ahead(&r);
   free(r.marks);
   free(r.owner);
-  free(r.loss);
   free(r.grad);
   free(r.producers);
   return ok ? TL_OK : TL_NO_MEMORY;

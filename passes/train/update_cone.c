@@ -235,7 +235,8 @@ static void find_gradient(walk *w, tl_value_id root, tl_cone *out) {
     out->ambiguous = true;
 }
 
-tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl_cone *out) {
+static tl_status look(tl_cone_facts *f, tl_value_id root, tl_value_id param, bool gradient,
+                      tl_cone *out) {
   walk w = {.f = f, .param = param};
   tl_arena_mark mark = tl_arena_save(f->arena);
   *out = (tl_cone){.raw = TL_NO_VALUE};
@@ -248,12 +249,20 @@ tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl
   for (uint32_t i = 0; i < w.n; i++)
     f->place[w.at[i].value] = i + 1;
   find_states(&w, root, out);
-  if (w.n)
+  if (w.n && gradient)
     find_gradient(&w, root, out);
   for (uint32_t i = 0; i < w.n; i++)
     f->place[w.at[i].value] = 0;
   tl_arena_rewind(f->arena, mark);
   return TL_OK;
+}
+
+tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl_cone *out) {
+  return look(f, root, param, true, out);
+}
+
+tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl_cone *out) {
+  return look(f, root, param, false, out);
 }
 
 /* ---- what is updated ------------------------------------------------------------------------- */

@@ -12,7 +12,9 @@ enum {
   TL_MARK_FORWARD = 1,   /* the loss depends on it */
   TL_MARK_STATE_IN = 2,  /* input of a declared state */
   TL_MARK_STATE_OUT = 4, /* its output */
-  TL_MARK_OUTPUT = 8     /* of the graph */
+  TL_MARK_OUTPUT = 8,    /* of the graph */
+  TL_MARK_OWNED_IN = 16, /* state of a parameter, beside itself */
+  TL_MARK_OWNED_OUT = 32 /* its next value */
 };
 
 typedef struct tl_cone_facts {
@@ -34,6 +36,9 @@ typedef struct tl_cone {
  * TL_NO_MEMORY, unreported. At most a fixed number of nodes. */
 tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param,
                        tl_cone *out) TL_NODISCARD;
+/* The same for a gradient that is known: only the states are looked for. */
+tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param,
+                         tl_cone *out) TL_NODISCARD;
 
 /* The input or constant that `out`, an output of the graph, is the next value of: out is that minus
  * or plus something, perhaps scaled, or a choice between that sum and the old value. TL_NO_VALUE:

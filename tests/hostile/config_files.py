@@ -96,6 +96,7 @@ def json_contents(good, null=(USAGE_EXIT,)):
     yield 'lone surrogate', wrong, b'{"\\ud800":{}}'
     yield 'number without end', wrong, b'{"a":' + b'9' * 100_000
     yield 'string without end', wrong, b'{"' + b'a' * 100_000
+    yield 'a number beyond all doubles', wrong, b'{"a":1e999}'
     yield 'two values', wrong, good + good
     yield 'a comma too many', wrong, b'{"a":1,}'
     yield 'it is null', null, b'null'

@@ -25,6 +25,7 @@ static void example_36(void) {
   tl_costs_init(&c, &hw, 16);
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_collective(&c, TL_ALL_REDUCE, RESNET50), 2065.6, 0.05);
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_collective(&c, TL_REDUCE_SCATTER, RESNET50), 2065.6 / 2, 0.05);
+  tl_costs_release(&c);
 }
 
 static void collectives(void) {
@@ -40,10 +41,13 @@ static void collectives(void) {
   tl_costs_init(&c, &hw, 8);
   /* a ring: (n - 1) a + S / b */
   CU_ASSERT_DOUBLE_EQUAL(tl_cost_collective(&c, TL_BROADCAST, 56e6), 7 * 10.5 + 1000, 1e-6);
+  tl_costs_release(&c);
   tl_costs_init(&c, &hw, 1);
   CU_ASSERT_EQUAL(tl_cost_collective(&c, TL_ALL_REDUCE, 1e6), 0);
+  tl_costs_release(&c);
   tl_costs_init(&c, &hw, 0);
   CU_ASSERT_EQUAL(c.ranks, 8);
+  tl_costs_release(&c);
 }
 
 static void presets(void) {
