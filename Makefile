@@ -39,13 +39,14 @@ fuzz:
 	@/usr/bin/python3 tests/run.py --only fuzz --fuzz-seconds $(FUZZ_SECONDS)
 
 # Ten times the random graphs of CI and more: patterns and near misses of every rule; dtypes and
-# casts; training steps and their tails.
+# casts; kernels of several nodes; training steps and their tails.
 random:
 	@sh scripts/install-deps test
 	@test -f build-random/build.ninja || meson setup build-random -Dbuildtype=release >/dev/null
 	@ninja -C build-random --quiet tests/rule-probe tools/tailor
 	@/usr/bin/python3 tests/rules/random_graphs.py --n 20000 --probe build-random/tests/rule-probe
 	@/usr/bin/python3 tests/precision/random_graphs.py --n 20000 --tailor build-random/tools/tailor
+	@/usr/bin/python3 tests/ub/random_groups.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/tail_random.py --graphs 10000 --tailor build-random/tools/tailor
 

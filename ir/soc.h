@@ -11,12 +11,20 @@ typedef enum tl_soc_family {
   TL_SOC_910 /* Ascend910 (910A) and the older 310 line */
 } tl_soc_family;
 
+/* Whether a chip runs several nodes as one kernel (buffer fusion, spec fusion.md section 4). */
+typedef enum tl_soc_ub {
+  TL_SOC_UB_NONE,
+  TL_SOC_UB_ONE_CORE, /* of whatever nodes */
+  TL_SOC_UB_SPLIT     /* cube and vector nodes have cores of their own */
+} tl_soc_ub;
+
 typedef struct tl_soc {
   const char *name; /* of the family: "Ascend910_93" */
   tl_soc_family table;
   bool bf16;            /* converts to bfloat16 */
   bool hif8;            /* converts to hifloat8 */
   bool cube_f32;        /* products of f32 operands with f32 results */
+  tl_soc_ub ub;
   const char *training; /* precision_mode of training runs by default, "" when it only infers */
 } tl_soc;
 

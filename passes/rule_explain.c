@@ -38,7 +38,11 @@ static void add_message(tl_buf *out, const tl_fusion_remark *f) {
   }
   for (uint32_t i = 0; i < f->n_nodes; i++)
     tl_buf_printf(out, "%s`%.*s`", i ? ", " : ": ", TL_SV_ARG(f->nodes[i]));
-  tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
+  if (f->scope)
+    tl_buf_printf(out, " are kernel %lld, which saves %llu bytes of traffic", (long long)f->scope,
+                  (unsigned long long)f->saved);
+  else
+    tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
 }
 
 void tl_pass_fusion_remark(tl_pass *p, tl_module *m, tl_node_id n, const tl_fusion_remark *f) {

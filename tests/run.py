@@ -329,6 +329,14 @@ class Tests:
         """results of modes of precision against originals, every eighth model (--full: all)"""
         return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
 
+    def kernels(self):
+        """kernels of several nodes: random graphs, sanitized, and every 16th model (--full: all)"""
+        text, first = counted([PYTHON, 'tests/ub/random_groups.py', '--n', '600', '--tailor',
+                               self.tool('asan')])
+        more, second = counted([PYTHON, 'tests/ub/model_groups.py', '--tailor', self.tool('gcc'),
+                                '--sample', '1' if self.args.full else '16'])
+        return text + more, tuple(a + b for a, b in zip(first, second))
+
     def step_files(self):
         """report, trace and page of a training step"""
         return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])

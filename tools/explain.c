@@ -7,7 +7,9 @@
 #include "tools/explain_precision.h"
 #include "tools/input.h"
 #include "tools/json.h"
+#include "tools/pipeline.h"
 #include "tools/suggest_mixlist.h"
+#include "tools/summary.h"
 
 typedef struct event {
   tl_fusion_remark f; /* strings in the arena */
@@ -33,7 +35,7 @@ static bool is_pass_wanted(const explanation *x, const tl_fusion_remark *f) {
   if (x->pass)
     return tl_sv_is(f->fusion, x->pass) || tl_sv_is(f->rule, x->pass);
   if (!x->expand)
-    return !f->cleanup;
+    return !f->cleanup && !f->repeats;
   /* that a node needs no expansion is no news of it, unless somebody asks */
   return f->expand && (x->node || !f->code || strcmp(f->code, "NPU_FORM") != 0);
 }
@@ -114,7 +116,10 @@ static const char *done_word(const explanation *x) {
 }
 
 static void add_made(tl_buf *out, const tl_fusion_remark *f) {
-  if (f->expand && f->n_made > 1)
+  if (f->scope) {
+    tl_buf_printf(out, " are kernel %lld, which saves ", (long long)f->scope);
+    tl_add_bytes(out, f->saved);
+  } else if (f->expand && f->n_made > 1)
     tl_buf_printf(out, " became %u nodes, %.*s the last", f->n_made, TL_SV_ARG(f->made));
   else
     tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
@@ -167,8 +172,13 @@ static void add_json_event(tl_buf *out, const event *e) {
     tl_json_key(out, "reason", &first);
     tl_json_string(out, tl_sv_from(f->reason));
   } else {
-    tl_json_key(out, "made", &first);
-    tl_json_string(out, f->made);
+    tl_json_key(out, f->scope ? "fusion_scope" : "made", &first);
+    if (f->scope)
+      tl_buf_add_i64(out, f->scope);
+    else
+      tl_json_string(out, f->made);
+    if (f->scope)
+      tl_json_counts(out, &(tl_json_count){"saved_bytes", f->saved}, 1, &first);
   }
   tl_json_key(out, "pattern_nodes", &first);
   tl_buf_add_u64(out, f->wanted);
@@ -206,6 +216,11 @@ static void add_json(const explanation *x, tl_buf *out) {
 
 /* ---- command -------------------------------------------------------------------------------- */
 
+/* Are kernels of several nodes asked for, and nothing else? */
+static bool is_ub_pass(const explanation *x) {
+  return x->pass && tl_cli_knows_pass(x->cli, tl_sv_from(x->pass), TL_FUSION_UB);
+}
+
 /* A name that nothing answers to would explain nothing, and not say why. */
 static tl_status check_pass(explanation *x) {
   tl_cli *cli = x->cli;
@@ -221,7 +236,7 @@ static tl_status check_pass(explanation *x) {
                    "'tailor passes --rules' lists them", x->pass);
   if (!x->pass || tl_cli_knows_pass(cli, name, TL_FUSION_GRAPH) ||
       tl_cli_knows_pass(cli, name, TL_FUSION_SCOPE) ||
-      tl_cli_knows_pass(cli, name, TL_FUSION_CLEANUP))
+      tl_cli_knows_pass(cli, name, TL_FUSION_CLEANUP) || is_ub_pass(x))
     return TL_OK;
   tl_location where = tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_FUSION);
   if (tl_fusion_name_find(name))
@@ -238,18 +253,47 @@ static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e
   return *x->cli->signal ? TL_IO : TL_OK;
 }
 
+/* Kernels are seen in the NPU form alone. What has none is no error here, unless kernels are all
+ * that is asked for. */
+static tl_status run_npu(explanation *x, tl_module *m, tl_pipeline_options p) {
+  tl_options options = x->cli->settings.options;
+  tl_buf names;
+  tl_diag quiet = {0};
+  tl_buf_init(&names);
+  tl_cli_list_npu_passes(TL_STAGE_AIR, p.level, &names);
+  options.allow_unmapped = true;
+  p.stage = TL_STAGE_AIR;
+  p.passes = names.p;
+  m->diag = is_ub_pass(x) ? m->diag : &quiet;
+  tl_status status = names.failed ? TL_NO_MEMORY : TL_OK;
+  if (status == TL_OK && names.n)
+    status = tl_pipeline_run(m, &options, &p, NULL);
+  tl_buf_release(&names);
+  if (status == TL_OK || is_ub_pass(x) || status == TL_NO_MEMORY || *x->cli->signal)
+    return status;
+  tl_warn(&x->cli->diag, TL_AT_FILE(m->path),
+          "the model cannot be brought to NPU form: nothing is known of kernels\v"
+          "'tailor convert' says why");
+  return TL_OK;
+}
+
 static tl_status run(explanation *x) {
   tl_cli *cli = x->cli;
   tl_module *m;
   TL_TRY(tl_input_load(cli, cli->word, &m));
+  bool npu = !x->expand && (!x->pass || is_ub_pass(x));
   tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = x->expand ? TL_STAGE_SELECT : TL_STAGE_ALL,
+                           .stage = x->expand ? TL_STAGE_SELECT
+                                    : npu     ? TL_STAGE_FIRST
+                                              : TL_STAGE_ALL,
                            .hook = stop_on_signal,
                            .hook_user = x,
                            .remark = gather,
                            .remark_user = x,
                            .explain = true};
   tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, NULL);
+  if (status == TL_OK && npu)
+    status = run_npu(x, m, p);
   tl_module_destroy(m);
   if (status == TL_OK && x->no_memory)
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");

@@ -70,8 +70,7 @@ static tl_status check_pass_names(tl_cli *cli) {
   return TL_OK;
 }
 
-/* Names of the rows beyond the canonical ones, comma-separated. */
-static void list_npu_passes(tl_stage stage, int level, tl_buf *out) {
+void tl_cli_list_npu_passes(tl_stage stage, int level, tl_buf *out) {
   uint32_t n;
   const tl_pass_row *rows = tl_pass_rows(&n);
   for (uint32_t i = 0; i < n; i++) {
@@ -98,7 +97,7 @@ tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only
                  tl_parse_i64(tl_sv_from(tl_cli_get(cli, TL_OPTION_REWRITE_LIMIT)), &limit);
   tl_step_record_clear(&cli->steps);
   if (only_npu)
-    list_npu_passes(stage, level, &names);
+    tl_cli_list_npu_passes(stage, level, &names);
   tl_pipeline_options p = {
       .passes = only_npu                            ? names.p
                 : tl_cli_has(cli, TL_OPTION_PASSES) ? tl_cli_get(cli, TL_OPTION_PASSES)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/ops_gen.h"
+#include "passes/ub/chain.h"
 #include "tools/json.h"
 
 void tl_known_rules_release(tl_known_rules *rules) {
@@ -71,7 +72,9 @@ static uint32_t count_forms(tl_sv pass) {
 }
 
 uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
-  uint32_t n = kind == TL_FUSION_GRAPH ? count_forms(pass) : 0;
+  uint32_t n = kind == TL_FUSION_GRAPH ? count_forms(pass)
+               : kind == TL_FUSION_UB  ? tl_ub_count_chains(pass)
+                                       : 0;
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
     n += tl_rule_is_pass(rule) && rule->pass_kind == kind &&
@@ -103,6 +106,8 @@ bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name) {
 
 bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
   tl_cli *cli = user;
+  if (kind == TL_FUSION_UB)
+    return tl_ub_count_chains(pass) > 0;
   read_quietly(cli);
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];

@@ -22,7 +22,8 @@ const char *tl_rule_kind_name(const tl_rule *rule);
 const char *tl_rule_numerics_name(const tl_rule *rule);
 /* Is the rule part of a fusion or clean-up pass? Expansions are if they have a public name. */
 bool tl_rule_is_pass(const tl_rule *rule);
-/* Rules of a public pass, and ops of the op table whose NPU form does what the pass does. */
+/* Rules of a public pass, and ops of the op table whose NPU form does what the pass does; of kind
+ * ub, its chains. */
 uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind);
 
 #endif

@@ -83,6 +83,16 @@ static void add_weights(tl_buf *out, const tl_summary *s) {
   tl_buf_add_char(out, '\n');
 }
 
+static void add_kernels(tl_buf *out, const tl_ub_totals *k) {
+  if (k->groups == 0)
+    return;
+  tl_buf_printf(out, "  kernels  %u of several nodes (%u), which save ", k->groups, k->nodes);
+  tl_add_bytes(out, k->saved);
+  tl_buf_add_z(out, " of ");
+  tl_add_bytes(out, k->traffic);
+  tl_buf_add_z(out, " of memory traffic\n");
+}
+
 static void add_costs(tl_buf *out, const tl_summary *s) {
   tl_buf_add_z(out, "  time     ");
   tl_add_duration(out, s->load_ns + s->pass_ns + s->write_ns);
@@ -205,6 +215,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_weights(out, s);
   add_passes(out, &s->canonical);
   add_passes(out, &s->npu);
+  add_kernels(out, &s->kernels);
   if (tl_cli_has(cli, TL_OPTION_NUMERICS))
     tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
   add_precision(cli, out);
@@ -232,6 +243,18 @@ static void json_weights(tl_buf *out, const char *key, tl_weights w, bool *first
   tl_json_key(out, key, first);
   tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu}", (unsigned long long)w.constants,
                 (unsigned long long)w.bytes);
+}
+
+static void json_kernels(tl_buf *out, const tl_ub_totals *k, bool *first) {
+  bool inner = true;
+  const tl_json_count counts[] = {{"groups", k->groups},
+                                  {"nodes", k->nodes},
+                                  {"saved_bytes", k->saved},
+                                  {"traffic_bytes", k->traffic}};
+  tl_json_key(out, "kernels", first);
+  tl_buf_add_char(out, '{');
+  tl_json_counts(out, counts, sizeof counts / sizeof *counts, &inner);
+  tl_buf_add_char(out, '}');
 }
 
 static void json_passes(tl_buf *out, const tl_pipeline_report *r, bool *first) {
@@ -286,6 +309,8 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
                                  {"nodes_after", s->nodes_after},
                                  {"nodes_npu", s->nodes_npu}};
   tl_json_counts(out, nodes, sizeof nodes / sizeof *nodes, &first);
+  if (s->nodes_npu)
+    json_kernels(out, &s->kernels, &first);
   json_weights(out, "weights_before", s->weights_before, &first);
   json_weights(out, "weights_after", s->weights_after, &first);
   const tl_json_count costs[] = {{"read_ns", s->load_ns},

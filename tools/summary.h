@@ -4,6 +4,7 @@
 #define TL_TOOLS_SUMMARY_H
 
 #include "passes/manager.h"
+#include "passes/ub/traffic.h"
 #include "tools/output.h"
 
 typedef struct tl_weights {
@@ -17,6 +18,7 @@ typedef struct tl_summary {
   uint32_t nodes_after;     /* canonical */
   tl_weights weights_after; /* canonical */
   uint32_t nodes_npu;       /* in NPU form; 0 when that was not asked for */
+  tl_ub_totals kernels;     /* of several nodes, in NPU form */
   tl_pipeline_report canonical;
   tl_pipeline_report npu;
   uint64_t load_ns;

@@ -15,6 +15,14 @@ $ tailor explain m.tir --rules r.tlr
 >   not    Signs: `dtype.c`: DTYPE: `dtype(%x) == f32` does not hold: dtype(%x) is f16, %x is `h`: f16[2,3]
 >   not    Signs: `dynamic.c`: DYNAMIC: `dim(%x, 0) >= 2` cannot be told: dim(%x, 0) is unknown, %x is `d`: f32[N,3]
 >   not    Signs: `stream.c`: STREAM_LABEL: `stream.a` is on stream 1, the root on -1
+> TbeEltwiseFusionPass: 3 fused, 0 not
+>   fused  `shape.a`, `shape.b`, `shape.c` are kernel 2, which saves 48 bytes
+>   fused  `dtype.a`, `dtype.b`, `dtype.c` are kernel 3, which saves 48 bytes
+>   fused  `stream.b`, `stream.c` are kernel 4, which saves 48 bytes
+> TbeMultiOutputByWayFusionPass: 0 fused, 1 not
+>   not    `stream.a`: STREAM_LABEL: `stream.b`: it runs on another stream (1 of 3 nodes fit)
+> TbeMultiOutputFusionPass: 1 fused, 0 not
+>   fused  `out.a`, `out.b`, `out.c` are kernel 1, which saves 72 bytes
 $ tailor explain m.tir --rules r.tlr --fusion=SignsFusionPass --node=two.b
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `two.c`: MULTI_CONSUMER: `two.b` has 1 consumer outside the pattern: `two.other`
@@ -31,20 +39,39 @@ $ tailor explain m.tir --rules r.tlr --node=nobody --json
 $ tailor explain m.tir --rules r.tlr --optimization-switch=SignsFusionPass:off --node=fits.b
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: --optimization-switch
+> TbeMultiOutputFusionPass: 1 fused, 0 not
+>   fused  `fits.a`, `fits.b`, `fits.c` are kernel 1, which saves 72 bytes
 $ tailor explain m.tir --rules r.tlr -O1
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: level below O2
+> TbeEltwiseFusionPass: 0 fused, 5 not
+>   not    `fits.a`: SWITCH_OFF: level below O2
+>   not    `attr.a`: SWITCH_OFF: level below O2
+>   not    `shape.a`: SWITCH_OFF: level below O2
+>   not    `dtype.a`: SWITCH_OFF: level below O2
+>   not    `stream.b`: SWITCH_OFF: level below O2
+> TbeMultiOutputByWayFusionPass: 0 fused, 1 not
+>   not    `stream.a`: STREAM_LABEL: `stream.b`: it runs on another stream (1 of 3 nodes fit)
+> TbeMultiOutputFusionPass: 0 fused, 2 not
+>   not    `out.a`: SWITCH_OFF: level below O2
+>   not    `two.a`: SWITCH_OFF: level below O2
 # An op that is not there: most of the pattern fits.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Abs(%%x)\n  %%b = Tanh(%%a)\n  %%y = Elu(%%b)\n}\n' >op.tir; tailor explain op.tir --rules r.tlr
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `Elu->y`: OP: `Abs->a` is Abs, not Softsign
+> TbeEltwiseFusionPass: 1 fused, 0 not
+>   fused  `Abs->a`, `Tanh->b`, `Elu->y` are kernel 1, which saves 96 bytes
 # Control edges, streams, other graphs.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y, %%o) {\n  %%a = Softsign(%%x) @a\n  %%b = Tanh(%%a) @b label $1\n  %%o = Neg(%%x) @o after $1\n  %%y = Elu(%%b) @c\n}\n' >c.tir; tailor explain c.tir --rules r.tlr
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `c`: CTRL_INNER: `b` has a control edge
+> TbeEltwiseFusionPass: 1 fused, 0 not
+>   fused  `a`, `b`, `c` are kernel 1, which saves 96 bytes
 $ printf 'graph @g(%%x: f32[2,3], %%c: bool[]) -> (%%y) {\n  %%a = Softsign(%%x) @a\n  %%y = If(%%c) @if {then_branch=graph @t() -> (%%p) {\n    %%b = Tanh(%%a) @b\n    %%p = Elu(%%b) @c\n  }, else_branch=graph @e() -> (%%q) {\n    %%q = Neg(%%x)\n  }}\n}\n' >i.tir; tailor explain i.tir --rules r.tlr
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `c`: PARTITION: `a` is in another graph than `c` (2 of 3 nodes fit)
+> TbeEltwiseFusionPass: 1 fused, 0 not
+>   fused  `b`, `c` are kernel 1, which saves 48 bytes
 # Two rules want the same nodes: the first in order takes them.
 $ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Mish(%%x) }\n}\n' >p.tlr; tailor explain m.tir --rules r.tlr --rules p.tlr --node=fits.c
 > SignsFusionPass: 1 fused, 0 not
@@ -55,6 +82,8 @@ $ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact
 $ printf 'rules 1\nrule Grow : graph numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Concat(%%x, %%x) {axis=0} }\n}\n' >g.tlr; tailor explain m.tir --rules g.tlr --node=fits.c
 > Grow: 0 fused, 1 not
 >   not    `fits.c`: SHAPE: the replacement of Grow does not fit: its result has another type
+> TbeMultiOutputFusionPass: 1 fused, 0 not
+>   fused  `fits.a`, `fits.b`, `fits.c` are kernel 1, which saves 72 bytes
 # Clean-up is explained when it is asked for by name.
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = Relu(%%a)\n}\n' >c.tir; tailor explain c.tir; tailor explain c.tir --fusion=ReluRelu
 > nothing was fused, and nothing nearly

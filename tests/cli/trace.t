@@ -21,7 +21,7 @@ $ tailor convert m.tir --rules r.tlr -o m.air --quiet; grep -aoE '_datadump_(ori
 > 2 _datadump_is_multiop
 > 2 _datadump_original_op_names
 > 2 _datadump_original_op_types
-> 2 pass_name
+> 4 pass_name
 # Metadata of somebody's model that only looks like ours.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Softsign(%%x) @n meta "_datadump_original_op_names" "[\\"un"\n  %%y = Tanh(%%a) @m meta "_datadump_original_op_names" "[\\"p\\", \\"q\\"]" meta "pass_name" "x"\n}\n' | tailor opt --rules r.tlr
 > graph @g(%x: f32[2,3]) -> (%y) {

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "passes/ub/chain.h"
+
+#include <ctype.h>
+
+#include "passes/ub/group.h"
+
+enum { PLAIN = 0, MIXED = 1, DYNAMIC = 2 };
+
+typedef struct chain_row {
+  const char *pass;
+  const char *text;
+  int order;
+  int allows;
+} chain_row;
+
+static const chain_row rows[] = {
+#define CHAIN(pass, order, allows, steps) {#pass, steps, order, allows},
+#include "passes/ub/chains.tbl"
+};
+
+/* Names of the steps so far. */
+typedef struct reader {
+  tl_ub_chain *c;
+  tl_sv names[TL_UB_MOST_STEPS];
+} reader;
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static tl_sv take_word(tl_sv *s) {
+  tl_sv word = {s->p, 0};
+  while (word.n < s->n && is_word(s->p[word.n]))
+    word.n++;
+  *s = (tl_sv){s->p + word.n, s->n - word.n};
+  return word;
+}
+
+static bool take(tl_sv *s, char c) {
+  if (s->n == 0 || *s->p != c)
+    return false;
+  s->p++;
+  s->n--;
+  return true;
+}
+
+/* A digit; `otherwise` when there is none. */
+static uint8_t take_digit(tl_sv *s, uint8_t otherwise) {
+  if (s->n == 0 || !isdigit((unsigned char)*s->p))
+    return otherwise;
+  uint8_t d = (uint8_t)(*s->p - '0');
+  s->p++;
+  s->n--;
+  return d;
+}
+
+static bool add_kind(tl_ub_step *step, tl_sv word) {
+  tl_ub_class class = tl_ub_class_find(word);
+  if (word.n == 0 || (class == TL_UB_NONE && step->n_types == TL_UB_MOST_TYPES))
+    return false;
+  if (class)
+    step->classes |= UINT64_C(1) << class;
+  else
+    step->types[step->n_types++] = word;
+  return true;
+}
+
+/* [name=]Kind|Kind... */
+static bool read_kinds(reader *r, tl_sv *s, tl_ub_step *step) {
+  tl_sv word = take_word(s);
+  if (take(s, '=')) {
+    r->names[r->c->n_steps] = word;
+    word = take_word(s);
+  }
+  if (!add_kind(step, word))
+    return false;
+  while (take(s, '|'))
+    if (!add_kind(step, take_word(s)))
+      return false;
+  return true;
+}
+
+static void read_marks(tl_sv *s, tl_ub_step *step) {
+  step->least = step->most = 1;
+  if (take(s, ':'))
+    step->operands = take_digit(s, 0);
+  if (take(s, '*'))
+    step->most = take_digit(s, 1);
+  if (take(s, '?'))
+    step->least = 0;
+  if (take(s, '!'))
+    step->outside = TL_UB_SOME;
+  else if (take(s, '+'))
+    step->outside = take_digit(s, TL_UB_AT_WILL);
+}
+
+static bool read_args(reader *r, tl_sv *s, tl_ub_step *step) {
+  if (!take(s, '(')) {
+    step->args[step->n_args++] = TL_UB_PREVIOUS;
+    return true;
+  }
+  do {
+    tl_sv name = take_word(s);
+    uint8_t i = 0;
+    while (i < r->c->n_steps && !tl_sv_eq(r->names[i], name))
+      i++;
+    if (name.n == 0 || i == r->c->n_steps || step->n_args == 2)
+      return false;
+    r->c->shared[i] = true;
+    step->args[step->n_args++] = i;
+  } while (take(s, ','));
+  return take(s, ')');
+}
+
+/* Leading steps that may be missing make the next one a head too. */
+static void count_heads(tl_ub_chain *c) {
+  c->n_heads = 1;
+  while (c->n_heads < c->n_steps && c->steps[c->n_heads - 1].least == 0)
+    c->n_heads++;
+}
+
+bool tl_ub_chain_parse(tl_ub_chain *c) {
+  reader r = {.c = c};
+  tl_sv rest = tl_sv_from(c->text);
+  while (rest.p) {
+    tl_sv s = tl_sv_trim(tl_sv_split(&rest, '>'));
+    if (c->n_steps == TL_UB_MOST_STEPS)
+      return false;
+    tl_ub_step *step = &c->steps[c->n_steps];
+    if (!read_kinds(&r, &s, step))
+      return false;
+    read_marks(&s, step);
+    if (!read_args(&r, &s, step) || s.n || step->most == 0)
+      return false;
+    c->n_steps++;
+  }
+  count_heads(c);
+  return c->n_steps > 0;
+}
+
+uint32_t tl_ub_n_chains(void) { return sizeof rows / sizeof *rows; }
+
+bool tl_ub_chain_get(uint32_t i, tl_ub_chain *c) {
+  *c = (tl_ub_chain){.pass = rows[i].pass,
+                     .text = rows[i].text,
+                     .order = rows[i].order,
+                     .mixed = rows[i].allows == MIXED,
+                     .dynamic = rows[i].allows == DYNAMIC};
+  return tl_ub_chain_parse(c);
+}
+
+uint32_t tl_ub_count_chains(tl_sv pass) {
+  uint32_t n = tl_sv_is(pass, TL_UB_AUTOMATIC);
+  for (uint32_t i = 0; i < tl_ub_n_chains(); i++)
+    n += tl_sv_is(pass, rows[i].pass);
+  return n;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of chains.tbl, read once a run of the pass. */
+#ifndef TL_PASSES_UB_CHAIN_H
+#define TL_PASSES_UB_CHAIN_H
+
+#include "passes/ub/nodes.h"
+
+enum {
+  TL_UB_MOST_STEPS = 8,
+  TL_UB_MOST_TYPES = 24, /* of one step */
+  TL_UB_MOST_NODES = 6,  /* of a group that a chain makes */
+  TL_UB_AT_WILL = 255,   /* outside: any number, also none */
+  TL_UB_SOME = 254,      /* outside: any number but none */
+  TL_UB_PREVIOUS = 255   /* argument: the node before */
+};
+
+typedef struct tl_ub_step {
+  uint64_t classes; /* bits of tl_ub_class */
+  tl_sv types[TL_UB_MOST_TYPES];
+  uint8_t n_types;
+  uint8_t operands; /* that the node has to have; 0: any number */
+  uint8_t least;    /* how often in a row */
+  uint8_t most;
+  uint8_t outside; /* users beyond the chain: that many, or one of the names above */
+  uint8_t n_args;
+  uint8_t args[2]; /* steps whose results it takes */
+} tl_ub_step;
+
+typedef struct tl_ub_chain {
+  const char *pass;
+  const char *text;
+  const char *off; /* why the pass does not run, NULL: it does */
+  int order;
+  bool mixed;   /* cube and vector nodes together, on chips with separate cores too */
+  bool dynamic; /* takes nodes of unknown sizes, and no others */
+  uint8_t n_steps;
+  uint8_t n_heads; /* steps that may be the first: those that may be missing, and the one after */
+  bool shared[TL_UB_MOST_STEPS]; /* a later step takes its results by name */
+  tl_ub_step steps[TL_UB_MOST_STEPS];
+} tl_ub_chain;
+
+/* Number of rows. */
+uint32_t tl_ub_n_chains(void);
+/* Reads row i; false when it is not in the notation of the table. */
+bool tl_ub_chain_get(uint32_t i, tl_ub_chain *c);
+/* The same of a text that is in no table. */
+bool tl_ub_chain_parse(tl_ub_chain *c);
+
+/* Rows of a pass; the automatic fusion counts as one. */
+uint32_t tl_ub_count_chains(tl_sv pass);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups as nodes: puts nodes into one without making a cycle (spec fusion.md 4.4).
+ *
+ * Ranks are a topological order of the graph in which each group is one node; a search for a cycle
+ * sees only what lies between the ranks of the nodes to be joined, and a successful one moves just
+ * those (the order is maintained as in the algorithm of Pearce and Kelly). No matrix is kept. */
+#ifndef TL_PASSES_UB_CONTRACT_H
+#define TL_PASSES_UB_CONTRACT_H
+
+#include "passes/ub/nodes.h"
+
+typedef enum tl_ub_joined {
+  TL_UB_JOINED,
+  TL_UB_CYCLE,  /* a way leaves the nodes and comes back to them */
+  TL_UB_BUDGET, /* the search was given up: it met more than TL_UB_MOST_EDGES edges */
+  TL_UB_NO_MEMORY
+} tl_ub_joined;
+
+enum { TL_UB_MOST_EDGES = 4096 };
+
+/* Makes one group of the groups, or single nodes, of some positions; nothing changes unless it
+ * returns TL_UB_JOINED. The first of them in rank becomes the leader, members stay in the order of
+ * their positions. */
+tl_ub_joined tl_ub_join(tl_ub_graph *g, const uint32_t *positions, uint32_t n);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding groups: chains of the table, and the automatic fusion of elementwise nodes. */
+#ifndef TL_PASSES_UB_GROUP_H
+#define TL_PASSES_UB_GROUP_H
+
+#include "passes/ub/chain.h"
+#include "passes/ub/contract.h"
+
+/* The pass that has no chain: any elementwise nodes of one shape, from the end of the graph on. */
+#define TL_UB_AUTOMATIC "AutomaticUbFusion"
+enum { TL_UB_AUTOMATIC_ORDER = 5999, TL_UB_MOST_AUTOMATIC = 28, TL_UB_MOST_BRANCHES = 6 };
+
+/* Why nodes that a pass would have taken are in no kernel together. */
+typedef struct tl_ub_miss {
+  const char *pass;
+  const char *code;   /* of docs/rules.md */
+  const char *reason; /* scratch */
+  uint32_t order;     /* of arrival */
+  uint32_t head;      /* position of what the group would start with */
+  uint32_t nodes[TL_UB_MOST_NODES + 1];
+  uint32_t n_nodes;
+  uint32_t wanted; /* nodes that the chain has at least */
+} tl_ub_miss;
+
+TL_VEC(tl_ub_miss_vec, tl_ub_miss);
+
+typedef struct tl_ub_fuser {
+  tl_pass *pass;
+  tl_module *m;
+  tl_ub_graph *g;
+  bool split;            /* cores for cubes and for vectors are separate */
+  bool stopped;          /* the rewrite limit is reached */
+  tl_ub_miss_vec misses; /* only under explain */
+  uint32_t matched;      /* of the pass that runs */
+  uint32_t effective;
+} tl_ub_fuser;
+
+/* Tries a chain at each node that no group has, in the order of the graph. row: of chains.tbl. */
+void tl_ub_run_chain(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row);
+/* Joins what is left. */
+void tl_ub_run_automatic(tl_ub_fuser *f);
+
+/* Why two nodes, the second a free one, cannot be in one kernel whatever the pass, as a code of
+ * docs/rules.md; NULL: they can. *reason is a static text then. */
+const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const char **reason);
+/* The same for one node: dumped, on the host, an event's. */
+const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason);
+/* Has a free node b the shape of the value that the group gives to it? */
+bool tl_ub_fits_shape(const tl_ub_graph *g, uint32_t b, tl_value_id given);
+
+/* Users of all results of a node, each once: those in the graph to at[], the others (the end of the
+ * graph, bodies) counted by *others. Returns how many, most + 1 when there are more than `most`. */
+uint32_t tl_ub_users(const tl_ub_graph *g, uint32_t at, uint32_t *users, uint32_t most,
+                     uint32_t *others);
+
+/* Keeps a miss under explain; the text is copied to the scratch arena. */
+void tl_ub_note(tl_ub_fuser *f, const tl_ub_miss *miss);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains of the table, matched from their head on along the users (spec fusion.md 4.3). Of several
+ * ways to match, the first one that is whole counts, and more nodes are tried before fewer. */
+#include <stdio.h>
+
+#include "passes/ub/group.h"
+
+enum { MOST_USERS = 10, MOST_TRIES = 64, MOST_TEXT = 256 };
+
+typedef struct match {
+  tl_ub_fuser *f;
+  const tl_ub_chain *c;
+  uint32_t at[TL_UB_MOST_NODES]; /* positions */
+  uint8_t step[TL_UB_MOST_NODES];
+  uint8_t n;
+  uint8_t bound[TL_UB_MOST_STEPS]; /* 1 + index into at[] of the step's last node, 0: missing */
+  uint32_t tries;
+  bool whole;      /* all steps and users fitted once, whatever came then */
+  tl_ub_miss miss; /* the deepest; code NULL: none */
+  char text[MOST_TEXT];
+} match;
+
+/* ---- why not --------------------------------------------------------------------------------- */
+
+/* The deepest reason counts; `what` is the node that does not fit, 0: the group as a whole. */
+static void note(match *x, const char *code, uint32_t what, const char *reason) {
+  if (!x->f->pass->explain || (x->miss.code && x->n < x->miss.n_nodes))
+    return;
+  x->miss.code = code;
+  x->miss.n_nodes = 0;
+  for (uint32_t i = 0; i < x->n; i++)
+    x->miss.nodes[x->miss.n_nodes++] = x->at[i];
+  tl_sv name = what ? tl_node_where(x->f->m, x->f->g->at[what].id).node : TL_SV("");
+  snprintf(x->text, sizeof x->text, what ? "`%.*s`: %s" : "%.*s%s",
+           (int)(name.n < MOST_TEXT / 2 ? name.n : MOST_TEXT / 2), name.p ? name.p : "", reason);
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static bool is_of_kind(const tl_ub_graph *g, const tl_ub_step *step, uint32_t at) {
+  const tl_ub_node *node = &g->at[at];
+  if (node->class == TL_UB_NONE)
+    return false;
+  if (step->classes >> node->class & 1)
+    return true;
+  if (step->n_types == 0)
+    return false;
+  tl_sv type = tl_op_name(g->m, tl_node_get(g->m, node->id)->op);
+  for (uint8_t i = 0; i < step->n_types; i++)
+    if (tl_sv_eq(type, step->types[i]))
+      return true;
+  return false;
+}
+
+static bool has_operands(const match *x, uint32_t at, uint8_t wanted) {
+  const tl_node *node = tl_node_get(x->f->m, x->f->g->at[at].id);
+  uint32_t given = 0;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    given += tl_operand(x->f->m, x->f->g->at[at].id, i) != TL_NO_VALUE;
+  return wanted == 0 || given == wanted;
+}
+
+static bool is_member(const match *x, uint32_t at) {
+  for (uint8_t i = 0; i < x->n; i++)
+    if (x->at[i] == at)
+      return true;
+  return false;
+}
+
+/* A node that fits by kind may be in no group yet, and nothing about it may be in the way. */
+static bool is_free(match *x, uint32_t at) {
+  const tl_ub_graph *g = x->f->g;
+  const char *reason;
+  const char *code = tl_ub_refused(x->f, at, &reason);
+  if (!code && tl_ub_is_grouped(g, at)) {
+    code = "OVERLAP";
+    reason = "it is in another kernel";
+  }
+  if (!code && g->at[at].dynamic != x->c->dynamic) {
+    code = "DYNAMIC";
+    reason = x->c->dynamic ? "its sizes are known" : "it has sizes that are not known";
+  }
+  if (code)
+    note(x, code, at, reason);
+  return !code;
+}
+
+/* Does it take the results of another member, in the shape in which they come? */
+static bool takes_from(match *x, uint32_t at, uint32_t from) {
+  const tl_ub_graph *g = x->f->g;
+  const tl_node *node = tl_node_get(x->f->m, g->at[at].id);
+  bool takes = false;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(x->f->m, g->at[at].id, i);
+    if (tl_ub_producer(g, v) != from)
+      continue;
+    takes = true;
+    if (!tl_ub_fits_shape(g, at, v)) {
+      note(x, "SHAPE", at, "its result has another shape than what the kernel gives to it");
+      return false;
+    }
+  }
+  return takes;
+}
+
+static bool takes_arguments(match *x, const tl_ub_step *step, uint32_t at) {
+  for (uint8_t i = 0; i < step->n_args; i++) {
+    uint8_t from = step->args[i] == TL_UB_PREVIOUS ? x->n : x->bound[step->args[i]];
+    if (from == 0 || !takes_from(x, at, x->at[from - 1]))
+      return false;
+  }
+  return true;
+}
+
+static bool fits(match *x, const tl_ub_step *step, uint32_t at) {
+  if (!is_of_kind(x->f->g, step, at) || is_member(x, at) || !has_operands(x, at, step->operands) ||
+      !is_free(x, at))
+    return false;
+  if (x->n == 0)
+    return true;
+  const char *reason;
+  const char *code = tl_ub_differ(x->f, x->at[0], at, &reason);
+  if (code)
+    note(x, code, at, reason);
+  return !code && takes_arguments(x, step, at);
+}
+
+/* ---- the group ------------------------------------------------------------------------------- */
+
+static bool may_have_outside(uint8_t allowed, uint32_t outside) {
+  return allowed == TL_UB_AT_WILL || (allowed == TL_UB_SOME ? outside > 0 : outside == allowed);
+}
+
+static void note_users(match *x, uint32_t at, bool only_output) {
+  note(x, only_output ? "GRAPH_OUTPUT" : "MULTI_CONSUMER", at,
+       only_output ? "its result is used outside the graph too"
+                   : "others than the kernel use its results");
+}
+
+/* Users beyond the chain; a node whose users are all there is an end of it. */
+static bool users_are_as_said(match *x) {
+  for (uint8_t i = 0; i < x->n; i++) {
+    uint32_t users[MOST_USERS], others;
+    uint32_t n = tl_ub_users(x->f->g, x->at[i], users, MOST_USERS, &others);
+    uint32_t inside = 0;
+    for (uint32_t k = 0; k < n && n <= MOST_USERS; k++)
+      inside += is_member(x, users[k]);
+    uint8_t allowed = x->c->steps[x->step[i]].outside;
+    bool ends = inside == 0 && i + 1 == x->n;
+    if (ends || (n <= MOST_USERS && may_have_outside(allowed, n - inside + others)))
+      continue;
+    if (allowed == 0)
+      note_users(x, x->at[i], n == inside);
+    return false;
+  }
+  return true;
+}
+
+static bool cores_agree(match *x) {
+  bool cube = false, vector = false;
+  for (uint8_t i = 0; i < x->n; i++) {
+    cube = cube || x->f->g->at[x->at[i]].core == TL_UB_CORE_CUBE;
+    vector = vector || x->f->g->at[x->at[i]].core == TL_UB_CORE_VECTOR;
+  }
+  if (!x->f->split || x->c->mixed || !cube || !vector)
+    return true;
+  note(x, "UNSUPPORTED", 0, "the chip has separate cores for cube and vector nodes");
+  return false;
+}
+
+static bool accept(match *x) {
+  if (x->n < 2 || !users_are_as_said(x))
+    return false;
+  x->whole = true;
+  if (x->c->off)
+    note(x, "SWITCH_OFF", 0, x->c->off);
+  if (x->c->off || !cores_agree(x))
+    return false;
+  if (!tl_pass_may_rewrite(x->f->pass)) {
+    x->f->stopped = true;
+    return false;
+  }
+  tl_ub_joined joined = tl_ub_join(x->f->g, x->at, x->n);
+  if (joined == TL_UB_JOINED)
+    return true;
+  --*x->f->pass->rewrites;
+  x->f->pass->changed--;
+  x->f->g->no_memory = x->f->g->no_memory || joined == TL_UB_NO_MEMORY;
+  if (joined == TL_UB_CYCLE)
+    note(x, "CYCLE", 0, "a path leaves the kernel and comes back to it");
+  else
+    note(x, "BUDGET", 0, "too much lies between the nodes to rule out a cycle");
+  return false;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static bool extend(match *x, uint8_t step, uint8_t times);
+
+static bool push(match *x, uint8_t step, uint8_t times, uint32_t at) {
+  uint8_t bound = x->bound[step];
+  x->at[x->n] = at;
+  x->step[x->n++] = step;
+  x->bound[step] = x->n;
+  if (extend(x, step, times + 1))
+    return true;
+  x->bound[step] = bound;
+  x->n--;
+  return false;
+}
+
+/* Users of the node that a step takes from. Where only this step may use it, another user ends the
+ * walk at once. */
+static bool try_users(match *x, uint8_t step, uint8_t times) {
+  const tl_ub_step *s = &x->c->steps[step];
+  uint8_t from = times || s->args[0] == TL_UB_PREVIOUS ? x->n : x->bound[s->args[0]];
+  if (from == 0 || x->n == TL_UB_MOST_NODES || ++x->tries > MOST_TRIES)
+    return false;
+  uint32_t users[MOST_USERS], others;
+  uint32_t n = tl_ub_users(x->f->g, x->at[from - 1], users, MOST_USERS, &others);
+  uint8_t source = x->step[from - 1];
+  bool alone = x->c->steps[source].outside == 0 && !x->c->shared[source];
+  if (n > MOST_USERS || (alone && n + others != 1)) {
+    for (uint32_t i = 0; i < n && n <= MOST_USERS; i++)
+      if (is_of_kind(x->f->g, s, users[i])) {
+        note_users(x, x->at[from - 1], n == 1);
+        break;
+      }
+    return false;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (fits(x, s, users[i]) && push(x, step, times, users[i]))
+      return true;
+  return false;
+}
+
+static bool extend(match *x, uint8_t step, uint8_t times) {
+  if (x->f->stopped || x->f->g->no_memory)
+    return false;
+  if (step == x->c->n_steps)
+    return accept(x);
+  const tl_ub_step *s = &x->c->steps[step];
+  if (times < s->most && x->n && try_users(x, step, times))
+    return true;
+  return times >= s->least && extend(x, step + 1, 0);
+}
+
+static uint32_t least_nodes(const tl_ub_chain *c) {
+  uint32_t n = 0;
+  for (uint8_t i = 0; i < c->n_steps; i++)
+    n += c->steps[i].least;
+  return n < 2 ? 2 : n;
+}
+
+/* A match that starts with a node, as this step of the chain. */
+static void try_head(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row, uint32_t at,
+                     uint8_t step) {
+  match x; /* most of it is filled as it is needed: this runs for each node and chain */
+  x.f = f;
+  x.c = c;
+  x.n = 0;
+  x.tries = 0;
+  x.whole = false;
+  memset(x.bound, 0, sizeof x.bound);
+  x.miss = (tl_ub_miss){.pass = c->pass, .reason = x.text, .head = at, .wanted = least_nodes(c)};
+  if (!fits(&x, &c->steps[step], at))
+    return;
+  bool joined = push(&x, step, 0, at);
+  if (joined)
+    f->g->at[f->g->at[at].leader].chain = row + 1;
+  f->matched += x.whole;
+  f->effective += joined;
+  if (!joined && x.miss.code && !f->stopped)
+    tl_ub_note(f, &x.miss);
+}
+
+void tl_ub_run_chain(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row) {
+  for (uint8_t step = 0; step < c->n_heads; step++)
+    for (uint32_t at = 1; at <= f->g->n && !f->stopped && !f->g->no_memory; at++)
+      if (f->g->at[at].leader == at && f->g->at[at].size == 1 &&
+          is_of_kind(f->g, &c->steps[step], at))
+        try_head(f, c, row, at, step);
+}
