@@ -10,15 +10,13 @@
 static tl_status regions_of(const tl_module *m, tl_arena *arena, tl_train_info *t) {
   *t = (tl_train_info){.n = m->gradients.n, .loss = m->loss, .seed = m->seed};
   t->grads = tl_arena_calloc(arena, m->gradients.n, sizeof *t->grads);
-  uint8_t *forward = tl_arena_calloc(arena, tl_module_value_end(m), sizeof *forward);
-  if (!t->grads || !forward)
+  if (!t->grads)
     return TL_NO_MEMORY;
   for (uint32_t i = 0; i < m->gradients.n; i++) {
     const tl_gradient *g = &m->gradients.at[i];
     t->grads[i] = (tl_train_grad){.param = g->param, .raw = g->grad, .indices = g->indices};
   }
-  TL_TRY(tl_train_mark_sources(m, m->loss, forward, 1));
-  return tl_train_find_regions(m, arena, t, forward, 1);
+  return tl_train_find_regions(m, arena, t, NULL, 0);
 }
 
 tl_status tl_precision_find_updates(tl_precision_walk *w) {

@@ -89,9 +89,7 @@ tl_status tl_train_detect_in_loop(tl_module *m, tl_arena *arena, tl_train_info *
     list_gradients(m, body, out);
   out->loss = loss_in_body(m, loop);
   out->form = TL_TRAIN_PLAIN;
-  uint8_t *forward = tl_arena_calloc(arena, tl_module_value_end(m), sizeof *forward);
-  if (out->grads && forward && tl_train_mark_sources(m, out->loss, forward, 1) == TL_OK &&
-      tl_train_find_regions(m, arena, out, forward, 1) == TL_OK)
+  if (out->grads && tl_train_find_regions(m, arena, out, NULL, 0) == TL_OK)
     return TL_OK;
   m->step = TL_NO_GRAPH;
   return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");

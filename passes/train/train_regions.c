@@ -175,10 +175,17 @@ static bool look_ahead(regions *r) {
   return ok;
 }
 
+static bool find_forward(regions *r, tl_arena *arena) {
+  uint8_t *marks = tl_arena_calloc(arena, tl_module_value_end(r->m), sizeof *marks);
+  r->forward = marks;
+  r->bit = 1;
+  return marks && tl_train_mark_sources(r->m, r->t->loss, marks, r->bit) == TL_OK;
+}
+
 tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t,
                                 const uint8_t *forward, uint8_t bit) {
   regions r = {.m = m, .t = t, .forward = forward, .bit = bit};
-  bool ok = make_tables(&r, arena);
+  bool ok = make_tables(&r, arena) && (forward || find_forward(&r, arena));
   for (uint32_t i = 0; ok && i < t->n; i++)
     r.owner[t->grads[i].raw] = join(r.owner[t->grads[i].raw], i);
   ok = ok && look_back(&r) && look_ahead(&r);

@@ -16,7 +16,7 @@ tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *mar
 bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out);
 
 /* Fills t->region and t->owner for gradients, loss and seed that are known. forward: by value id,
- * `bit` is set of what the loss depends on. */
+ * `bit` is set of what the loss depends on; NULL: it is found out here. */
 tl_status tl_train_find_regions(const tl_module *m, tl_arena *arena, tl_train_info *t,
                                 const uint8_t *forward, uint8_t bit) TL_NODISCARD;
 
