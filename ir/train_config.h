@@ -72,6 +72,13 @@ typedef enum tl_cost_model { TL_COST_ROOFLINE, TL_COST_GE } tl_cost_model;
 /* variable_placement: where states live. */
 typedef enum tl_placement { TL_PLACE_DEVICE, TL_PLACE_HOST } tl_placement;
 
+/* Engines of stream_max_parallel_num that the cost model has, by GE's names: X("name", ENGINE). */
+#define TL_TRAIN_ENGINES(X)                                                                        \
+  X("AIcoreEngine", AICORE)                                                                        \
+  X("DNN_VM_AICPU", AICPU)                                                                         \
+  X("DNN_VM_AICPU_ASCEND", AICPU)                                                                  \
+  X("DNN_VM_HOST_CPU", HOST)
+
 /* An entry of stream_max_parallel_num. */
 typedef struct tl_engine_capacity {
   tl_sv engine; /* "DNN_VM_AICPU", "AIcoreEngine", as given */
@@ -171,14 +178,6 @@ static inline tl_train_config tl_train_config_default(void) {
                            .bucket_pad = true,
                            .hcom_parallel = true,
                            .iterations_per_loop = 1};
-}
-
-/* Tasks that an engine takes at a time: 1 unless stream_max_parallel_num names it. */
-static inline uint32_t tl_train_engine_degree(const tl_train_config *c, const char *engine) {
-  for (uint32_t i = 0; i < c->n_engines; i++)
-    if (tl_sv_is(c->engines[i].engine, engine))
-      return c->engines[i].degree;
-  return 1;
 }
 
 #endif

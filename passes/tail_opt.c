@@ -12,6 +12,7 @@
  * Tests:     tests/golden/tail-opt/, tests/unit/test_tail.c */
 #include "passes/passes.h"
 #include "passes/select.h"
+#include "passes/train/engine_slots.h"
 #include "passes/train/tail.h"
 
 enum { MOST_ROUNDS = 8 };
@@ -47,7 +48,7 @@ static bool is_full(const tl_tail *t) {
   double work = 0;
   for (uint32_t i = 0; i < t->step.g.n; i++)
     work += t->step.g.tasks[i].engine == TL_ENGINE_AICORE ? t->step.g.tasks[i].us : 0;
-  return t->us <= work * (1 + 1e-9);
+  return t->us <= work / tl_engine_degree(&t->step.g, TL_ENGINE_AICORE) * (1 + 1e-9);
 }
 
 /* Applies one kind of change; it stays if the step gets shorter, or as short with nothing split. */

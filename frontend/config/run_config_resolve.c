@@ -20,6 +20,18 @@ static tl_status refuse(tl_settings *s, tl_diag *d, tl_option_id id, const char 
 
 /* ---- stream_max_parallel_num ----------------------------------------------------------------- */
 
+/* Others are left to the device compiler. */
+static void tell_engine(tl_settings *s, tl_diag *d, tl_sv engine) {
+#define ENGINE(name, id)                                                                           \
+  if (tl_sv_is(engine, name))                                                                      \
+    return;
+  TL_TRAIN_ENGINES(ENGINE)
+#undef ENGINE
+  tl_warn_code(d, "W-OPT-ENGINE", tl_at_option(s, TL_OPTION_STREAM_MAX_PARALLEL_NUM),
+               "'%.*s' is recorded for the runtime; the schedule knows no such engine",
+               TL_SV_ARG(tl_sv_shown(engine)));
+}
+
 static tl_status read_engine(tl_settings *s, tl_diag *d, tl_sv item) {
   static const tl_option_id id = TL_OPTION_STREAM_MAX_PARALLEL_NUM;
   tl_train_config *c = &s->train;
@@ -40,6 +52,7 @@ static tl_status read_engine(tl_settings *s, tl_diag *d, tl_sv item) {
   if (c->n_engines == TL_TRAIN_MAX_ENGINES)
     return refuse(s, d, id, "E-OPT-RANGE", "too many engines", item);
   c->engines[c->n_engines++] = (tl_engine_capacity){engine, (uint32_t)degree};
+  tell_engine(s, d, engine);
   return TL_OK;
 }
 

@@ -32,13 +32,33 @@ tl_status tl_train_costs(tl_diag *d, const tl_train_config *c, const tl_soc *chi
   return tl_costs_read_profile(d, out, c->profile, text);
 }
 
+/* More tasks at a time than MOST make no difference. */
+static void set_degrees(tl_step_machine *machine, const tl_train_config *c) {
+  enum { MOST = 1024 };
+  static const struct {
+    const char *name;
+    tl_engine engine;
+  } engines[] = {
+#define ENGINE(name, engine) {name, TL_ENGINE_##engine},
+      TL_TRAIN_ENGINES(ENGINE)
+#undef ENGINE
+  };
+  for (uint32_t i = 0; i < c->n_engines; i++)
+    for (size_t k = 0; k < sizeof engines / sizeof *engines; k++) {
+      uint32_t degree = c->engines[i].degree < MOST ? c->engines[i].degree : MOST;
+      uint16_t *known = &machine->degree[engines[k].engine];
+      if (tl_sv_is(c->engines[i].engine, engines[k].name) && degree > *known)
+        *known = (uint16_t)degree;
+    }
+}
+
 tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) {
   const tl_train_config *c = p->options->train;
   *out = (tl_train_setting){.m = m, .tail = c->is_tailing_optimization};
   out->machine = (tl_step_machine){.cost = &out->cost,
                                    .hcom_parallel = c->hcom_parallel,
-                                   .aicpu_degree = tl_train_engine_degree(c, "DNN_VM_AICPU"),
                                    .memory_limit = c->mem_limit > 0 ? (uint64_t)c->mem_limit : 0};
+  set_degrees(&out->machine, c);
   TL_TRY(tl_train_costs(m->diag, c, tl_options_chip(p->options), &out->cost, &out->profile));
   return tl_is_loop_of_steps(m) ? tl_train_detect_in_loop(m, p->scratch, &out->info)
                                 : tl_train_detect(m, p->scratch, &out->info);

@@ -354,9 +354,8 @@ static bool finish(builder *b, uint32_t n) {
   s->g.n = n;
   s->g.first = b->first;
   s->g.preds = b->preds;
-  s->g.aicpu_degree = (uint16_t)(b->machine->aicpu_degree < 1      ? 1
-                                 : b->machine->aicpu_degree > 1024 ? 1024
-                                                                   : b->machine->aicpu_degree);
+  memcpy(s->g.degree, b->machine->degree, sizeof s->g.degree);
+  s->g.interference = b->machine->cost->hw.interference;
   s->g.event_us = b->machine->cost->hw.event;
   s->g.memory_limit = b->machine->memory_limit;
   return true;

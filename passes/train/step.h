@@ -12,7 +12,7 @@
 typedef struct tl_step_machine {
   const tl_costs *cost;
   bool hcom_parallel;    /* is there a stream U? */
-  uint32_t aicpu_degree; /* tasks that the AICPU takes at a time, at least 1 */
+  uint16_t degree[TL_N_ENGINES]; /* tasks that an engine takes at a time; 0: 1 */
   uint64_t memory_limit; /* bytes, 0: none */
   const bool *retired;   /* by node id: left out of the step; NULL: none */
 } tl_step_machine;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "passes/train/timeline.h"
 
+#include "passes/train/engine_slots.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +24,10 @@ typedef struct machine {
   double *stream_free; /* [n_streams] */
   uint32_t *seen;      /* [n_streams] predecessors of the head that are known to have run ... */
   double *ready;       /* [n_streams] ... and when the last of them had ended */
-  double engine_free[TL_N_ENGINES];
-  double *aicpu_free; /* [aicpu_degree] */
-  bool *done;         /* [n] */
+  tl_engine_slots slots;
+  bool *done;        /* [n] */
+  uint32_t *running; /* [degree of the AICORE] the last task of each of its slots, NONE at first */
+  double busy_until; /* links: when the collectives that have begun end */
 } machine;
 
 static void machine_release(machine *m) {
@@ -33,7 +36,8 @@ static void machine_release(machine *m) {
   free(m->stream_free);
   free(m->seen);
   free(m->ready);
-  free(m->aicpu_free);
+  tl_engine_slots_release(&m->slots);
+  free(m->running);
   free(m->done);
 }
 
@@ -44,11 +48,14 @@ static bool machine_init(machine *m, const tl_task_graph *g, const uint32_t *ord
                  .stream_free = calloc(g->n_streams + 1u, sizeof *m->stream_free),
                  .seen = calloc(g->n_streams + 1u, sizeof *m->seen),
                  .ready = calloc(g->n_streams + 1u, sizeof *m->ready),
-                 .aicpu_free = calloc(g->aicpu_degree, sizeof *m->aicpu_free),
+                 .running = malloc(tl_engine_degree(g, TL_ENGINE_AICORE) * sizeof *m->running),
                  .done = calloc(g->n + 1u, sizeof *m->done)};
-  if (!m->next || !m->head || !m->stream_free || !m->seen || !m->ready || !m->aicpu_free ||
+  bool slots = tl_engine_slots_init(&m->slots, g);
+  if (!slots || !m->next || !m->head || !m->stream_free || !m->seen || !m->ready || !m->running ||
       !m->done)
     return false;
+  for (uint32_t i = 0; i < tl_engine_degree(g, TL_ENGINE_AICORE); i++)
+    m->running[i] = NONE;
   for (uint32_t s = 0; s < g->n_streams; s++)
     m->head[s] = NONE;
   for (uint32_t i = g->n; i-- > 0;) {
@@ -57,17 +64,6 @@ static bool machine_init(machine *m, const tl_task_graph *g, const uint32_t *ord
     m->head[g->tasks[task].stream] = task;
   }
   return true;
-}
-
-static double *engine_slot(machine *m, unsigned engine) {
-  double *best = &m->engine_free[engine];
-  if (engine != TL_ENGINE_AICPU)
-    return best;
-  best = &m->aicpu_free[0];
-  for (uint32_t i = 1; i < m->g->aicpu_degree; i++)
-    if (m->aicpu_free[i] < *best)
-      best = &m->aicpu_free[i];
-  return best;
 }
 
 /* When the head of a stream can start; INFINITY while it waits for a task that has not run. Each
@@ -85,7 +81,8 @@ static double earliest(machine *m, const tl_timeline *t, uint32_t stream) {
     double event = m->g->tasks[p].stream == k->stream ? 0 : m->g->event_us;
     m->ready[stream] = fmax(m->ready[stream], t->end[p] + event);
   }
-  return fmax(m->ready[stream], fmax(m->stream_free[stream], *engine_slot(m, k->engine)));
+  double engine = *tl_engine_slot(&m->slots, k->engine);
+  return fmax(m->ready[stream], fmax(m->stream_free[stream], engine));
 }
 
 /* Names a few of the tasks at which streams stand still. */
@@ -112,6 +109,61 @@ static tl_status deadlock(tl_diag *d, const machine *m) {
   return status;
 }
 
+/* ---- interference --------------------------------------------------------------------------- */
+
+/* When so much work ends that begins at `from` and is slower until the links are free. */
+static double stretched(const machine *m, double from, double work, double until) {
+  double f = m->g->interference;
+  if (!(f > 1) || until <= from)
+    return from + work;
+  return work * f <= until - from ? from + work * f : until + work - (until - from) / f;
+}
+
+/* A collective begins: what runs on the AICORE by then takes longer. Nothing has begun later, so
+ * that only what waits for its end has to be looked at anew. */
+static void slow_down(machine *m, tl_timeline *t, double from, double until) {
+  bool any = false;
+  for (uint32_t i = 0; i < tl_engine_degree(m->g, TL_ENGINE_AICORE); i++) {
+    uint32_t task = m->running[i];
+    if (task == NONE || t->end[task] <= from || until <= m->busy_until)
+      continue;
+    double slow = fmax(0, fmin(t->end[task], m->busy_until) - from);
+    double work = t->end[task] - from - slow + slow / m->g->interference;
+    double end = stretched(m, from, work, until);
+    uint16_t stream = m->g->tasks[task].stream;
+    if (m->stream_free[stream] == t->end[task])
+      m->stream_free[stream] = end;
+    m->slots.at[m->slots.first[TL_ENGINE_AICORE] + i] = end;
+    t->end[task] = end;
+    any = true;
+  }
+  for (uint32_t s = 0; any && s < m->g->n_streams; s++) {
+    m->seen[s] = 0;
+    m->ready[s] = 0;
+  }
+}
+
+static void start(machine *m, tl_timeline *t, uint32_t task, double at) {
+  const tl_task *k = &m->g->tasks[task];
+  double *slot = tl_engine_slot(&m->slots, k->engine);
+  bool comm = k->phase == TL_PHASE_COMM;
+  bool compute = k->engine == TL_ENGINE_AICORE;
+  t->start[task] = at;
+  t->end[task] = compute ? stretched(m, at, k->us, m->busy_until) : at + k->us;
+  *slot = t->end[task];
+  if (compute)
+    m->running[slot - &m->slots.at[m->slots.first[TL_ENGINE_AICORE]]] = task;
+  if (comm && m->g->interference > 1)
+    slow_down(m, t, at, t->end[task]);
+  if (comm)
+    m->busy_until = fmax(m->busy_until, t->end[task]);
+  m->stream_free[k->stream] = t->end[task];
+  m->head[k->stream] = m->next[task];
+  m->seen[k->stream] = 0;
+  m->ready[k->stream] = 0;
+  m->done[task] = true;
+}
+
 static tl_status run(tl_diag *d, machine *m, tl_timeline *t) {
   for (uint32_t left = m->g->n; left; left--) {
     double best = INFINITY;
@@ -125,15 +177,7 @@ static tl_status run(tl_diag *d, machine *m, tl_timeline *t) {
     }
     if (chosen == NONE)
       return deadlock(d, m);
-    const tl_task *k = &m->g->tasks[chosen];
-    t->start[chosen] = best;
-    t->end[chosen] = best + k->us;
-    *engine_slot(m, k->engine) = t->end[chosen];
-    m->stream_free[k->stream] = t->end[chosen];
-    m->head[k->stream] = m->next[chosen];
-    m->seen[k->stream] = 0;
-    m->ready[k->stream] = 0;
-    m->done[chosen] = true;
+    start(m, t, chosen, best);
   }
   return TL_OK;
 }

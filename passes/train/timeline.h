@@ -10,7 +10,7 @@
 
 typedef enum tl_engine {
   TL_ENGINE_AICORE,
-  TL_ENGINE_AICPU, /* takes tl_task_graph.aicpu_degree tasks at a time */
+  TL_ENGINE_AICPU,
   TL_ENGINE_LINK0, /* within a server */
   TL_ENGINE_LINK1, /* between servers */
   TL_ENGINE_HOST,
@@ -46,7 +46,8 @@ typedef struct tl_task_graph {
   const uint32_t *first; /* [n + 1] where the predecessors of a task begin */
   const uint32_t *preds;
   uint16_t n_streams;
-  uint16_t aicpu_degree; /* at least 1 */
+  uint16_t degree[TL_N_ENGINES]; /* tasks that an engine takes at a time; 0: 1 */
+  double interference; /* by which AICORE tasks are slower while a collective runs; below 1: not */
   double event_us;       /* between a task and one on another stream that waits for it */
   uint64_t memory_limit; /* bytes that should be alive at a time; 0: no bound */
 } tl_task_graph;

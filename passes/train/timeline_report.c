@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/train/engine_slots.h"
 #include "passes/train/task_links.h"
 
 #define NONE UINT32_MAX
@@ -47,7 +48,14 @@ static bool measure_overlap(const tl_task_graph *g, const tl_timeline *t, tl_ste
   return true;
 }
 
-/* The earliest end of each task, and with it the longest way and all work on the one AICORE. */
+/* What a task keeps the AICORE busy for, at the least. */
+static double work_of(const tl_task_graph *g, uint32_t task) {
+  return g->tasks[task].engine == TL_ENGINE_AICORE
+             ? g->tasks[task].us / tl_engine_degree(g, TL_ENGINE_AICORE)
+             : 0;
+}
+
+/* The earliest end of each task, and with it the longest way and all work on the AICORE. */
 static void measure_front(const tl_task_graph *g, const uint32_t *topo, double *end,
                           tl_step_report *r) {
   for (uint32_t k = 0; k < g->n; k++) {
@@ -57,7 +65,7 @@ static void measure_front(const tl_task_graph *g, const uint32_t *topo, double *
       from = fmax(from, end[g->preds[e]]);
     end[i] = from + g->tasks[i].us;
     r->critical_path = fmax(r->critical_path, end[i]);
-    r->total_compute += g->tasks[i].engine == TL_ENGINE_AICORE ? g->tasks[i].us : 0;
+    r->total_compute += work_of(g, i);
   }
 }
 
@@ -79,7 +87,7 @@ static void measure_chain(const tl_task_graph *g, const uint32_t *order, const u
     uint32_t i = topo[k];
     for (uint32_t e = g->first[i]; e < g->first[i + 1] && !needs[i]; e++)
       needs[i] = g->preds[e] == last || needs[g->preds[e]];
-    chain += needs[i] && g->tasks[i].engine == TL_ENGINE_AICORE ? g->tasks[i].us : 0;
+    chain += needs[i] ? work_of(g, i) : 0;
   }
   r->last_comm = fmax(r->last_comm, chain);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/train/engine_slots.h"
 #include "passes/train/task_links.h"
 
 enum { SPARE = 8 }; /* tasks that may be passed over because they would need too much memory */
@@ -194,7 +195,7 @@ typedef struct clockwork {
   double *ready;             /* [n] when a task could start */
   heap waiting;              /* tasks by that time */
   heap at[TL_N_ENGINES];     /* tasks that could start now */
-  double free[TL_N_ENGINES]; /* when an engine is; AICPU: of its first slot */
+  tl_engine_slots slots;     /* when engines are free */
   uint32_t comm;             /* the collective whose turn it is */
 } clockwork;
 
@@ -210,7 +211,7 @@ static void start_task(clockwork *c, unsigned engine) {
   const tl_task_graph *g = s->g;
   uint32_t task = heap_take(&c->at[engine], s);
   double end = c->now + g->tasks[task].us;
-  c->free[engine] = end;
+  *tl_engine_slot(&c->slots, engine) = end;
   place(s, task);
   for (uint32_t k = s->links.first[task]; k < s->links.first[task + 1]; k++) {
     uint32_t v = s->links.succs[k];
@@ -234,7 +235,7 @@ static bool start_tasks(clockwork *c) {
     heap_push(&c->at[c->s->g->tasks[task].engine], task);
   }
   for (unsigned e = 0; e < TL_N_ENGINES; e++)
-    if (c->at[e].n && c->free[e] <= c->now) {
+    if (c->at[e].n && *tl_engine_slot(&c->slots, e) <= c->now) {
       start_task(c, e);
       any = true;
     }
@@ -253,7 +254,7 @@ static void place_by_time(clockwork *c) {
     double next = c->waiting.n ? c->ready[c->waiting.at[0]] : INFINITY;
     for (unsigned e = 0; e < TL_N_ENGINES; e++)
       if (c->at[e].n)
-        next = fmin(next, c->free[e]);
+        next = fmin(next, *tl_engine_slot(&c->slots, e));
     if (next == INFINITY)
       return; /* the order of collectives contradicts the edges */
     c->now = next;
@@ -265,7 +266,7 @@ static bool clockwork_init(clockwork *c, scheduler *s) {
   uint32_t n = s->g->n + 1u;
   *c = (clockwork){.s = s, .ready = calloc(n, sizeof *c->ready)};
   c->waiting = (heap){malloc(n * sizeof(uint32_t)), 0, s, c->ready};
-  bool good = c->ready && c->waiting.at;
+  bool good = tl_engine_slots_init(&c->slots, s->g) && c->ready && c->waiting.at;
   for (unsigned e = 0; e < TL_N_ENGINES; e++) {
     c->at[e] = (heap){malloc(n * sizeof(uint32_t)), 0, s, NULL};
     good = good && c->at[e].at;
@@ -274,6 +275,7 @@ static bool clockwork_init(clockwork *c, scheduler *s) {
 }
 
 static void clockwork_release(clockwork *c) {
+  tl_engine_slots_release(&c->slots);
   free(c->ready);
   free(c->waiting.at);
   for (unsigned e = 0; e < TL_N_ENGINES; e++)
@@ -307,7 +309,7 @@ static tl_status consider(tl_diag *d, const scheduler *s, uint32_t *kept, double
   return TL_OK;
 }
 
-/* What no order can beat: the longest way, and all work on the one AICORE. */
+/* What no order can beat: the longest way, and all work on the AICORE. */
 static double least_step(const scheduler *s) {
   double longest = 0;
   double work = 0;
@@ -315,7 +317,7 @@ static double least_step(const scheduler *s) {
     longest = fmax(longest, s->level[i]);
     work += s->g->tasks[i].engine == TL_ENGINE_AICORE ? s->g->tasks[i].us : 0;
   }
-  return fmax(longest, work);
+  return fmax(longest, work / tl_engine_degree(s->g, TL_ENGINE_AICORE));
 }
 
 static bool cannot_be_beaten(double step, double least) {

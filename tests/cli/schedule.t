@@ -41,6 +41,13 @@ $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=
 > ],"displayTimeUnit":"ms"}
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 --hw-preset=unit net.tir -o out.tir --timeline=page.html && grep -c '<rect class="t' page.html
 > 16
+# Compute beside a collective runs at two thirds: B2 does 5.333 in 8 us and ends at 22.667, AR2 at
+# 30.667, U2 5 later.
+$ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 --profile=net.csv net.tir -o out.tir --schedule-report=- --hw-preset=unit:interference=1.5 | grep -o '"scheduled", "step_time": [0-9.]*'
+> "scheduled", "step_time": 35.667
+# Two nodes on the AICORE at a time: no order takes less than half of the work.
+$ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 --profile=net.csv net.tir -o out.tir --schedule-report=- --hw-preset=unit --stream-max-parallel-num=AIcoreEngine:2 | grep -o '"scheduled".*' | grep -o '"total_compute": [0-9.]*'
+> "total_compute": 15.000
 # Nothing is noted of the main stream.
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 net.tir | grep -o '%y = .*'
 > %y = Sub(%w, %d) @U1 : f32[4,4] stream 2 meta "tailor.stream" "U"
@@ -55,8 +62,8 @@ $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --hw-preset=ascen
 !   hint: known are ascend910, ascend910b, ascend910_93, unit
 ? 1
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --hw-preset=ascend910b:cub=1 net.tir -o out.tir
-! tailor: error: hw_preset: 'cub=1' is not field=value with a number from 0 to 1e18, 0 only for times [E-HW-PRESET]
-!   hint: fields are cube, cube_f32, vector, hbm, eta_cube, eta_vector, eta_memory, launch, event, mhz, vector_lanes, server, rate0, latency0, rate1, latency1, bitwise
+! tailor: error: hw_preset: 'cub=1' is not field=value with a number from 0 to 1e18, 0 only for times, interference from 1 on [E-HW-PRESET]
+!   hint: fields are cube, cube_f32, vector, hbm, eta_cube, eta_vector, eta_memory, launch, event, mhz, vector_lanes, server, rate0, latency0, rate1, latency1, interference, bitwise
 ? 1
 $ printf 'B1,10\nB2,-1\n' >bad.csv; tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --profile=bad.csv net.tir -o out.tir
 ! bad.csv:2:1: error: 'B2,-1' is not 'name,us' with a time of at least 0 [E-PROFILE]

@@ -162,6 +162,7 @@ CONFLICTS = [
 ]
 # (what is said, code, further options): taken with a warning.
 WARNINGS = [
+    ({'stream_max_parallel_num': 'DNN_HCCL:2'}, 'W-OPT-ENGINE', []),
     ({'is_tailing_optimization': True}, 'W-TAIL-LOCAL', []),
     ({'is_tailing_optimization': True, 'is_distributed': True, 'rank_size': 1}, 'W-TAIL-LOCAL',
      []),

@@ -52,7 +52,7 @@ static void open_scene(scene *x, const char *text) {
                                   : part == 'B' ? TL_REGION_BACKWARD
                                                 : TL_REGION_UPDATE);
   }
-  x->machine = (tl_step_machine){.cost = &x->cost, .hcom_parallel = true, .aicpu_degree = 1};
+  x->machine = (tl_step_machine){.cost = &x->cost, .hcom_parallel = true};
 }
 
 static void close_scene(scene *x) {

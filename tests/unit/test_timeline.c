@@ -40,7 +40,6 @@ static void add(net *x, const char *name, double us, uint16_t stream, tl_phase p
   x->g.first = x->first;
   x->g.preds = x->preds;
   x->g.n_streams = 3;
-  x->g.aicpu_degree = 1;
 }
 
 /* Forward and backward: F, d (B4), c (B3), b (B2), a (B1). */
@@ -205,6 +204,67 @@ static void late_commit(void) {
   tl_timeline_release(&t);
 }
 
+/* Two tasks of the AICORE at a time: updates run beside backward; no order beats half the work. */
+static void two_at_a_time(void) {
+  net x = {0};
+  tl_timeline t;
+  backward(&x);
+  add(&x, "1", 10, C, TL_PHASE_COMM, "d");
+  add(&x, "u", 15, U, TL_PHASE_UPDATE, "1");
+  add(&x, "v", 15, U, TL_PHASE_UPDATE, "1");
+  CU_ASSERT_EQUAL(run(&x, &t).step, 150); /* u and v wait for backward, which ends at 120 */
+  tl_timeline_release(&t);
+  x.g.degree[TL_ENGINE_AICORE] = 2;
+  tl_step_report r = run(&x, &t);
+  begins(&x, &t, 'u', 70);
+  begins(&x, &t, 'v', 85);
+  CU_ASSERT_EQUAL(r.step, 120);
+  CU_ASSERT_EQUAL(r.total_compute, 75);
+  tl_timeline_release(&t);
+}
+
+/* While a collective runs, compute takes twice as long. */
+static void interference(void) {
+  net x = {0};
+  tl_timeline t;
+  add(&x, "d", 20, M, TL_PHASE_BACKWARD, "");
+  add(&x, "1", 10, C, TL_PHASE_COMM, "d");
+  add(&x, "c", 20, M, TL_PHASE_BACKWARD, "d");
+  add(&x, "2", 30, C, TL_PHASE_COMM, "c");
+  add(&x, "b", 20, M, TL_PHASE_BACKWARD, "c");
+  add(&x, "a", 20, M, TL_PHASE_BACKWARD, "b");
+  x.g.interference = 2;
+  (void)run(&x, &t);
+  begins(&x, &t, 'c', 20);
+  begins(&x, &t, '2', 45); /* c: 5 in the first 10, then 15 */
+  begins(&x, &t, 'b', 45);
+  begins(&x, &t, 'a', 80); /* b: 15 in 30, then 5 */
+  CU_ASSERT_EQUAL(t.end[5], 100);
+  tl_timeline_release(&t);
+  x.g.interference = 1;
+  CU_ASSERT_EQUAL(run(&x, &t).step, 80);
+  tl_timeline_release(&t);
+}
+
+/* A collective that begins in the middle of a task slows what is left of it; what waits for it
+ * waits longer, and a second link that is busy longer slows it on. */
+static void interference_from_within(void) {
+  net x = {0};
+  tl_timeline t;
+  add(&x, "p", 10, M, TL_PHASE_FORWARD, "");
+  add(&x, "q", 30, M, TL_PHASE_BACKWARD, "p");
+  add(&x, "h", 20, U, TL_PHASE_UPDATE, "p");
+  add(&x, "1", 10, C, TL_PHASE_COMM, "h");
+  add(&x, "u", 5, U, TL_PHASE_UPDATE, "q");
+  x.tasks[2].engine = TL_ENGINE_HOST;
+  x.g.interference = 2;
+  (void)run(&x, &t);
+  begins(&x, &t, '1', 30);
+  begins(&x, &t, 'u', 45); /* q: 20 by 30, 5 under the collective, 5 behind it */
+  CU_ASSERT_EQUAL(t.end[1], 45);
+  tl_timeline_release(&t);
+}
+
 static void streams_that_wait_for_each_other(void) {
   net x = {0};
   tl_timeline t;
@@ -243,10 +303,12 @@ static void schedules_are_never_worse(void) {
       uint16_t stream = phase == TL_PHASE_COMM ? C : phase == TL_PHASE_UPDATE ? U : M;
       add(&x, names + i, (double)(random_next(&seed) % 30), stream, phase, after);
     }
+    x.g.degree[TL_ENGINE_AICORE] = (uint16_t)(round % 3);
+    x.g.interference = round % 5 == 0 ? 1.5 : 1;
     double before = run(&x, &t).step;
     tl_timeline_release(&t);
     CU_ASSERT_EQUAL(tl_timeline_schedule(&quiet, &x.g, x.order), TL_OK);
-    CU_ASSERT_TRUE(run(&x, &t).step <= before);
+    CU_ASSERT_TRUE(run(&x, &t).step <= before + 1e-9);
     tl_timeline_release(&t);
     uint32_t last = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -263,6 +325,9 @@ static const unit_test tests[] = {
     {"late check of overflow", late_check},
     {"early check of overflow", early_check},
     {"late commit", late_commit},
+    {"two at a time", two_at_a_time},
+    {"interference", interference},
+    {"interference from within", interference_from_within},
     {"streams that wait for each other", streams_that_wait_for_each_other},
     {"schedules are never worse", schedules_are_never_worse},
     {NULL, NULL},
