@@ -150,7 +150,8 @@ typedef struct tl_state {
   tl_value_id output;
   tl_value_id initial;
   bool parameter; /* of a gradient, which need not be in the main graph any more */
-  bool local;     /* each rank has its own: gradients that it has accumulated */
+  bool local;     /* each rank has its own: gradients that it has accumulated, or */
+  uint32_t root;  /* moments of a parameter that rank root - 1 updates for all; 0: none does */
 } tl_state;
 
 /* A gradient of a training step, as backward gives it. */

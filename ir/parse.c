@@ -112,7 +112,7 @@ static tl_status parse_about(tl_parser *p, tl_graph_id g) {
   return tl_parse_extra(p, &tl_value_get(p->m, v)->extra);
 }
 
-/* state %input -> %output [= %initial] [param] [local] */
+/* state %input -> %output [= %initial] [param] [local [RANK]] */
 static tl_status parse_state(tl_parser *p) {
   tl_state s = {0};
   TL_TRY(tl_parse_value_ref(p, false, &s.input));
@@ -122,6 +122,13 @@ static tl_status parse_state(tl_parser *p) {
     TL_TRY(tl_parse_value_ref(p, false, &s.initial));
   s.parameter = tl_parse_accept(p, "param");
   s.local = tl_parse_accept(p, "local");
+  if (s.local && p->at.kind == TL_TOKEN_NUMBER) {
+    int64_t rank;
+    TL_TRY(tl_parse_int(p, "a rank", &rank));
+    if (rank < 0 || rank >= INT32_MAX)
+      return tl_parse_fail_at(p, p->at, TL_INVALID_MODEL, "%lld is no rank", (long long)rank);
+    s.root = (uint32_t)rank + 1;
+  }
   return tl_state_vec_push(&p->m->states, s) ? TL_OK : tl_parse_memory(p);
 }
 

@@ -363,7 +363,11 @@ static void print_states(printer *p, const tl_graph *g) {
       add_value(p, s->initial);
     }
     tl_buf_add_z(p->out, is_bare_parameter(p->m, s) ? " param" : "");
-    tl_buf_add_z(p->out, s->local ? " local\n" : "\n");
+    if (s->local)
+      tl_buf_add_z(p->out, " local");
+    if (s->local && s->root)
+      tl_buf_printf(p->out, " %u", s->root - 1);
+    tl_buf_add_char(p->out, '\n');
   }
 }
 

@@ -12,6 +12,7 @@
 #include "passes/passes.h"
 #include "passes/train/collective.h"
 #include "passes/train/reduce_site.h"
+#include "passes/train/shards.h"
 #include "passes/train/train_info.h"
 #include "passes/values.h"
 
@@ -26,6 +27,7 @@ typedef struct inserting {
   tl_average average;
   bool accumulated; /* what is reduced has been accumulated, by each rank for itself */
   tl_value_id kept; /* next value of that buffer; TL_NO_VALUE: it is no state */
+  uint32_t *root; /* wus: [t.n] the rank that updates a parameter; NULL: all do */
   uint32_t n_elsewhere; /* gradients whose updates are in another graph */
 } inserting;
 
@@ -93,6 +95,9 @@ static tl_sv param_name(const inserting *x, const tl_train_grad *g) {
 static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
   static const tl_collective_spec all_reduce = {
       .op = TL_OP_npu_hcom_HcomAllReduce, .fusion = 1, .fusion_id = -1};
+  uint32_t root = x->root ? x->root[g->rank] : 0;
+  const tl_collective_spec reduce = {
+      .op = TL_OP_npu_hcom_HcomReduce, .root = root, .fusion = 2, .fusion_id = root};
   tl_maker k = tl_comm_behind(x->m, g->raw);
   uint32_t first_new = tl_module_node_end(x->m);
   tl_dtype dtype = (tl_dtype)g->dtype;
@@ -100,7 +105,7 @@ static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
   tl_value_id v = widen ? cast(&k, g->raw, TL_DTYPE_F32) : g->raw;
   if (x->average == TL_AVERAGE_PRE_DIV)
     v = tl_comm_divide(&x->comm, &k, v);
-  v = tl_comm_make(&x->comm, &k, &all_reduce, v, param_name(x, g));
+  v = tl_comm_make(&x->comm, &k, x->root ? &reduce : &all_reduce, v, param_name(x, g));
   if (v && x->comm.c->replace_allreduce &&
       !tl_node_put_mark(x->m, tl_value_producer(x->m, v), TL_MARK_INSERTED))
     k.no_memory = true;
@@ -215,11 +220,22 @@ static tl_status check_dtype(const inserting *x, const tl_train_grad *g) {
 
 /* ---- accumulated gradients ------------------------------------------------------------------- */
 
+static tl_status refuse_wus(const inserting *x, const char *why, const char *hint) {
+  return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", TL_AT_FILE(x->m->path),
+                      "wus=1 does not go with the rest: %s\v%s", why, hint);
+}
+
 static tl_status check_settings(const inserting *x) {
   const tl_train_config *c = x->comm.c;
-  if (c->wus)
-    return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-SETTING", TL_AT_FILE(x->m->path),
-                        "wus=1 is not in this version");
+  bool looks_late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
+  if (c->wus && c->ar_site != TL_AR_SITE_GRAD)
+    return refuse_wus(x, "ar_site is not grad", "leave --ar-site at grad");
+  if (c->wus && c->average == TL_AVERAGE_FOLD)
+    return refuse_wus(x, "average is fold", "leave --average at post_div");
+  if (c->wus && c->is_loss_scale && c->has_manager && looks_late &&
+      c->loss_scale.kind != TL_LOSS_SCALE_FIXED_BLIND)
+    return refuse_wus(x, "overflow is looked for in sums, which one rank alone has",
+                      "set --tail-mode=early_local");
   if (c->accumulation_steps == 1 || c->ar_site == TL_AR_SITE_BOUNDARY)
     return TL_OK;
   return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-TRN-ACCUM", TL_AT_FILE(x->m->path),
@@ -297,6 +313,38 @@ static void choose_average(inserting *x) {
   }
 }
 
+/* What means of a gradient are made of belongs to it. */
+static tl_status insert_shards(inserting *x) {
+  tl_module *m = x->m;
+  uint32_t n_done = 0;
+  for (uint32_t i = 0; i < x->t.n; i++)
+    n_done += x->t.grads[i].cls == TL_GRAD_DONE;
+  if (n_done == x->t.n || !tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  x->root = tl_arena_calloc(x->p->scratch, x->t.n + 1u, sizeof *x->root);
+  if (!x->root)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  TL_TRY(tl_shards_plan(m, &x->t, x->comm.c, x->root));
+  tl_u32_vec owner = {0};
+  bool ok = true;
+  for (tl_node_id n = 0; ok && n < x->t.n_nodes; n++)
+    ok = tl_u32_vec_push(&owner, x->t.region[n] == TL_REGION_UPDATE ? x->t.owner[n]
+                                                                    : TL_TRAIN_SHARED);
+  x->accumulated = true; /* a gradient that is an output stays this rank's own */
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; ok && status == TL_OK && i < x->t.n; i++) {
+    status = check_dtype(x, &x->t.grads[i]);
+    if (status == TL_OK)
+      status = insert_dense(x, &x->t.grads[i]);
+    while (ok && owner.n < tl_module_node_end(m))
+      ok = tl_u32_vec_push(&owner, i);
+  }
+  if (ok && status == TL_OK)
+    status = tl_shards_make(x->p, &x->comm, &x->t, x->root, owner.at, owner.n);
+  tl_u32_vec_release(&owner);
+  return ok ? status : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
 tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
@@ -314,6 +362,8 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   TL_TRY(tl_train_record(m, &x.t, &changed));
   choose_average(&x);
   TL_TRY(drop_collectives(&x));
+  if (c->wus)
+    return insert_shards(&x);
   for (uint32_t i = 0; i < x.t.n; i++)
     TL_TRY(insert(&x, &x.t.grads[i]));
   if (x.n_elsewhere)

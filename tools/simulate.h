@@ -24,7 +24,8 @@ typedef struct tl_sim_state {
   uint32_t input; /* positions in the model as it was */
   uint32_t output;
   bool parameter;
-  bool local; /* each rank has its own, whose mean is to be that of the model as it was */
+  bool local; /* each rank has its own, whose mean is to be that of the model as it was, */
+  uint32_t root; /* or that of rank root - 1; 0: none */
   double max_abs; /* greatest over the steps, and the greatest magnitude then */
   double largest;
   double excess; /* of max_abs over what the tolerance allows */

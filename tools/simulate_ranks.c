@@ -50,12 +50,16 @@ static uint32_t output_index(const tl_module *m, tl_value_id v) {
   return UINT32_MAX;
 }
 
-static bool is_local(const tl_simulation *s, tl_sv name) {
-  uint32_t at = tl_sim_find(s->all.m, false, 0, name);
-  for (uint32_t i = 0; at != UINT32_MAX && i < s->all.m->states.n; i++)
-    if (s->all.m->states.at[i].input == tl_module_main(s->all.m)->inputs.at[at])
-      return s->all.m->states.at[i].local;
-  return false;
+/* Which rank it counts on, by the step of rank 0. */
+static void find_root(const tl_simulation *s, tl_sim_state *row) {
+  uint32_t at = tl_sim_find(s->all.m, false, 0, row->name);
+  for (uint32_t i = 0; at != UINT32_MAX && i < s->all.m->states.n; i++) {
+    const tl_state *t = &s->all.m->states.at[i];
+    if (t->input != tl_module_main(s->all.m)->inputs.at[at])
+      continue;
+    row->local = t->local;
+    row->root = t->root;
+  }
 }
 
 static tl_status find_states(tl_simulation *s) {
@@ -67,7 +71,7 @@ static tl_status find_states(tl_simulation *s) {
     row.output = output_index(m, t->output);
     for (uint32_t k = 0; k < m->gradients.n; k++)
       row.parameter = row.parameter || m->gradients.at[k].param == t->input;
-    row.local = is_local(s, row.name);
+    find_root(s, &row);
     if (row.input == UINT32_MAX || row.output == UINT32_MAX)
       continue; /* it does not leave the graph: nobody can carry it on */
     if (!tl_sim_states_push(&s->states, row))
@@ -165,11 +169,11 @@ static tl_status mean_of(tl_simulation *s, tl_sv name, tl_host **out) {
 /* What the ranks have of a state: rank 0 stands for all, or their mean. */
 static tl_status state_of_ranks(tl_simulation *s, const tl_sim_state *row, tl_sv name,
                                 tl_host **out) {
-  uint32_t at = tl_sim_find(s->all.m, true, 0, name);
+  uint32_t at = tl_sim_find(s->all.m, true, row->root ? (int)row->root - 1 : 0, name);
   if (at == UINT32_MAX)
     return tl_fail(&s->cli->diag, TL_INTERNAL, TL_AT_FILE(s->all.m->path), "output '%.*s' got lost",
                    TL_SV_ARG(name));
-  if (row->local)
+  if (row->local && !row->root)
     return mean_of(s, name, out);
   *out = tl_host_retain(s->all.out.at[at]);
   return TL_OK;

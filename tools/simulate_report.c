@@ -23,6 +23,10 @@ static double relative(const tl_sim_state *x) {
   return x->max_abs == 0 ? 0 : x->max_abs / x->largest;
 }
 
+static const char *kind_of(const tl_sim_state *x) {
+  return x->parameter ? "parameter" : x->root ? "of a rank" : x->local ? "mean" : "state";
+}
+
 static void add_rows(const tl_simulation *s, tl_buf *out) {
   static const char *const heads[] = {"state", "kind", "largest", "max abs", "relative", "verdict"};
   tl_table t = {.columns = sizeof heads / sizeof *heads};
@@ -33,7 +37,7 @@ static void add_rows(const tl_simulation *s, tl_buf *out) {
     const double numbers[] = {x->largest, x->max_abs, relative(x)};
     tl_buf_add_quoted(&t.text, x->name);
     tl_table_cell(&t);
-    tl_table_add(&t, x->parameter ? "parameter" : x->local ? "mean" : "state");
+    tl_table_add(&t, kind_of(x));
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
       tl_add_short(&t.text, numbers[k]);
       tl_table_cell(&t);

@@ -182,7 +182,8 @@ static void find_local(tl_tail *t, bool *local) {
       local[n] = v && (data[v] || (p && local[p]));
     }
     local[n] = (local[n] || tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_BODY)) &&
-               !tl_node_is_collective(m, n);
+               (!tl_node_is_collective(m, n) ||
+                tl_node_get(m, n)->op == TL_OP_npu_hcom_HcomReduce); /* its root alone has it */
   }
 }
 

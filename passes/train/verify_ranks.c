@@ -11,6 +11,7 @@
 #include "passes/copy.h"
 #include "passes/passes.h"
 #include "passes/train/collective.h"
+#include "passes/train/shards.h"
 
 enum { MOST_RANKS = 64 };
 
@@ -179,9 +180,12 @@ static tl_status visit(replicating *x, tl_node_id n) {
 
 /* ---- inputs, outputs, states ----------------------------------------------------------------- */
 
-/* The number of ranks, where it is a matter of the run, is known here. */
-static tl_tensor_id default_of(replicating *x, tl_value_id v) {
+/* The number of ranks, where it is a matter of the run, and of each rank, are known here. */
+static tl_tensor_id default_of(replicating *x, tl_value_id v, uint32_t rank) {
   float ranks = (float)x->n;
+  int32_t number = (int32_t)rank;
+  if (tl_sv_is(tl_value_name(x->m, v), TL_COMM_RANK_INPUT))
+    return tl_tensor_i32s(x->m, &number, 1, 0);
   if (tl_sv_is(tl_value_name(x->m, v), "tlr.rank_size"))
     return tl_tensor_f32s(x->m, &ranks, 1, 0);
   return tl_value_get(x->m, v)->tensor;
@@ -195,7 +199,7 @@ static void copy_inputs(replicating *x, uint32_t n_inputs) {
       tl_value_id made = name == TL_NO_SYMBOL
                              ? TL_NO_VALUE
                              : tl_graph_add_input(x->m, x->g->id, name, tl_value_type(x->m, old),
-                                                  default_of(x, old));
+                                                  default_of(x, old, rank));
       x->k.no_memory = x->k.no_memory || !made;
       give(x, old, rank, made);
     }

@@ -212,14 +212,14 @@ class Steps:
             need(bool(out['r0/tlr.ls.finite']) and np.array_equal(out['r1/w.out'], [-1, -2]),
                  f'{mode}: {out}')
 
-    def exported(self):
+    def exported(self, *options):
         """The ranks of a model side by side, in ONNX Runtime as in the evaluator."""
         if not self.ort:
             return
         runner = self.runners()[1]
         self.command(['convert', self.model('train_transformer_sgd'), '-o', 'ranks.onnx', '-q',
                       '--is-distributed=true', '--rank-size=2', '--verify-ranks=2',
-                      '--is-loss-scale=true', '--loss-scale-manager=torch_amp',
+                      *(options or ('--is-loss-scale=true', '--loss-scale-manager=torch_amp')),
                       '--summary=none'])
         self.command(['verify', 'ranks.onnx', 'ranks.onnx', *runner, '--atol=1e-5', '--rtol=1e-3'])
 
@@ -277,6 +277,13 @@ class Steps:
                         ('--flag-in-bucket=1', '--bucket-strategy=single', *scaled),
                         ('--bucket-strategy=none', '--bucket-lowering=concat', *scaled)):
             yield f'ranks, {" ".join(options)}', self.ranks, 'mlp', 'momentum', 2, *options
+        for optimizer in OPTIMIZERS:
+            for ranks in (2, 4):
+                yield (f'{ranks} ranks, shards, {optimizer}', self.ranks, 'mlp', optimizer, ranks,
+                       '--wus=1')
+        yield ('shards, scaled', self.ranks, 'transformer', 'adam', 2, '--wus=1',
+               '--tail-mode=early_local', *scaled)
+        yield 'shards, exported', self.exported, '--wus=1'
         for form in ('where', 'if'):
             for optimizer in OPTIMIZERS:
                 yield f'overflow, {optimizer}, {form}', self.overflow, optimizer, form
