@@ -83,8 +83,8 @@ tl_status tl_hw_preset_parse(tl_diag *d, tl_sv text, tl_hw_preset *out) {
     for (int i = 0; i < N_FIELDS; i++)
       list(&known, fields[i].name);
     status = tl_fail_code(d, TL_INVALID_ARGUMENT, "E-HW-PRESET", where,
-                          "'%.*s' is not field=value with a number from 0 to 1e18, 0 only for times, "
-                          "interference from 1 on\vfields are %s",
+                          "'%.*s' is not field=value with a number from 0 to 1e18, 0 only for "
+                          "times, interference from 1 on\vfields are %s",
                           TL_SV_ARG(tl_sv_shown(field)), known.p ? known.p : "");
   }
   tl_buf_release(&known);

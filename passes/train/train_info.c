@@ -92,10 +92,9 @@ static void find_rows(const tl_module *m, tl_train_grad *g) {
 }
 
 static bool is_number(const tl_module *m, tl_value_id v) {
-  uint64_t n;
+  uint64_t n = 0;
   return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
 }
-
 /* Scaling, casts, joining and accumulators lead from a gradient to what is added up over ranks. */
 static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   switch (tl_node_get(m, n)->op) {
