@@ -108,7 +108,7 @@ typedef enum tl_pattern_operand_kind {
 typedef struct tl_pattern_operand {
   uint8_t kind;     /* tl_pattern_operand_kind */
   uint8_t value;    /* index of the value */
-  bool tolerant;    /* NUMBER: relative tolerance TL_RULE_TOLERANCE */
+  bool tolerant;    /* NUMBER: relative tolerance TL_RULE_TOLERANCE, or ..._F16 */
   double number;
   tl_expr *expr;    /* builder: const of an expression */
   uint8_t dtype;    /* builder: of the constant; NONE: that of the node's first other operand */
@@ -116,6 +116,7 @@ typedef struct tl_pattern_operand {
 } tl_pattern_operand;
 
 #define TL_RULE_TOLERANCE 1e-4
+#define TL_RULE_TOLERANCE_F16 0x1p-11 /* below the margins of rule_index.c */
 
 typedef struct tl_pattern_attr {
   tl_symbol name;

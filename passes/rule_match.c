@@ -52,6 +52,8 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
   uint64_t n = tl_tensor_elements(x->m, t);
   if (n == 0 || n > LONGEST_SPLAT)
     return false;
+  /* a half cannot hold the number better than its own rounding */
+  double tolerance = t->dtype == TL_DTYPE_F16 ? TL_RULE_TOLERANCE_F16 : TL_RULE_TOLERANCE;
   for (uint64_t i = 0; i < n; i++) {
     double e;
     int64_t integer;
@@ -62,7 +64,7 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
     double error = e > wanted ? e - wanted : wanted - e;
     double size = wanted < 0 ? -wanted : wanted;
     /* a narrower dtype cannot hold the number better than its own rounding */
-    if (e != wanted && !(tolerant && error <= TL_RULE_TOLERANCE * size) &&
+    if (e != wanted && !(tolerant && error <= tolerance * size) &&
         !(t->dtype == TL_DTYPE_F32 && (float)wanted == (float)e) && !(e != e && wanted != wanted))
       return false;
   }

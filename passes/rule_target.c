@@ -27,10 +27,11 @@ static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
   return TL_OK;
 }
 
-/* ONNX's own ops are everywhere; those of ours become functions. Rules of users may make any op. */
+/* ONNX's own ops are everywhere; a function for one of ours would run as the nodes it was made of.
+ * Rules of users may make any op. */
 static bool onnx_has(const tl_ruleset *s, tl_op_id op) {
   tl_symbol domain = tl_op_domain_symbol(s->m, op);
-  return domain != TL_SYM_npu && domain != TL_SYM_com_microsoft;
+  return domain != TL_SYM_npu && domain != TL_SYM_com_microsoft && domain != TL_SYM_tl;
 }
 
 static tl_status fit(fitting *f, tl_rule *r) {

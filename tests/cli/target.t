@@ -1,38 +1,52 @@
-# --target: what fusions are for.
-$ printf 'graph @g(%%x: f16[2,3]) -> (%%y) {\n  %%s = Sigmoid(%%x) @s\n  %%y = Mul(%%x, %%s) @m\n}\n' >swish.tir
-# The default chip has Swish; an ONNX runtime gets it as a function; without a target nothing is fused.
-$ tailor opt swish.tir | grep -c tl::Swish
-> 1
-$ tailor opt swish.tir --target=onnx | grep -c tl::Swish
-> 1
-$ tailor opt swish.tir --target=none | grep -c tl::Swish
-> 0
-? 1
-$ tailor explain swish.tir --target=none --fusion=SwishFusion
+# SPDX-License-Identifier: Apache-2.0
+# What fusions are for: ops that the chip has, ops that any ONNX runtime has, none.
+
+$ printf 'graph @g(%%x: f16[2,3,8], %%r: f16[2,3,8], %%q: f16[2,2,3,4], %%k: f16[2,2,4,5], %%v: f16[2,2,5,4], %%gamma: f16[8], %%beta: f16[8]) -> (%%y, %%z, %%c) {\n  const %%h: f16[] = 0.5\n  const %%one: f16[] = 1.0\n  const %%s2: f16[] = 1.4142135\n  %%s = Add(%%x, %%r)\n  %%n = LayerNormalization(%%s, %%gamma, %%beta)\n  %%d = Div(%%n, %%s2)\n  %%e = Erf(%%d)\n  %%a = Add(%%e, %%one)\n  %%m = Mul(%%n, %%a)\n  %%y = Mul(%%m, %%h)\n  %%g = Sigmoid(%%x)\n  %%z = Mul(%%x, %%g)\n  %%t = MatMul(%%q, %%k)\n  %%p = Softmax(%%t)\n  %%c = MatMul(%%p, %%v)\n}\n' >m.tir
+$ tailor opt m.tir | grep -o ' = [A-Za-z:]*('
+>  = tl::AddLayerNorm(
+>  = Gelu(
+>  = tl::Swish(
+>  = Transpose(
+>  = tl::Attention(
+$ tailor opt m.tir --target=npu --soc-version=Ascend910A | grep -o ' = [A-Za-z:]*('
+>  = Add(
+>  = LayerNormalization(
+>  = Gelu(
+>  = tl::Swish(
+>  = MatMul(
+>  = Softmax(
+>  = MatMul(
+$ tailor explain m.tir --soc-version=Ascend910A --fusion=AddLayerNormFusionPass
+> AddLayerNormFusionPass: 0 fused, 1 not
+>   not    AddLayerNormRows: `LayerNormalization->n`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version has no op for it
+$ tailor opt m.tir --target=onnx | grep -o ' = [A-Za-z:]*('
+>  = Add(
+>  = LayerNormalization(
+>  = Gelu(
+>  = Sigmoid(
+>  = Mul(
+>  = MatMul(
+>  = Softmax(
+>  = MatMul(
+$ tailor explain m.tir --target=onnx --fusion=SwishFusion
 > SwishFusion: 0 fused, 1 not
->   not    SwishPlain: `m`: SWITCH_OFF: the pattern fits, but the rule is off: --target=none
-# A chip without the op, and why not.
-$ printf 'graph @g(%%x: f16[2,4]) -> (%%y) {\n  %%a, %%b = Split(%%x) @p {axis=-1, num_outputs=2}\n  %%g = Gelu(%%b) @g\n  %%y = Mul(%%a, %%g) @m\n}\n' >glu.tir
-$ tailor opt glu.tir --soc-version=Ascend310P3 | grep -c tl::GeGlu
-> 0
-? 1
-$ tailor explain glu.tir --soc-version=Ascend310P3 --fusion=GeGluV2FusionPass
-> GeGluV2FusionPass: 0 fused, 1 not
->   not    GeGluRight: `m`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version has no op for it
-$ tailor opt glu.tir --soc-version=Ascend310P3 --target=onnx | grep -c tl::GeGlu
-> 1
-# Clean-up goes on without a target.
-$ printf 'graph @g(%%x: f16[2,3]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = Relu(%%a)\n}\n' >relu.tir; tailor opt relu.tir --target=none | grep -c Relu
-> 1
-$ tailor opt swish.tir --target=gpu
+>   not    SwishPlain: `Mul->z`: UNSUPPORTED: the pattern fits, but the rule is off: --target=onnx: ONNX has no op for it
+$ tailor opt m.tir --target=none | grep -o ' = [A-Za-z:]*('
+>  = Add(
+>  = LayerNormalization(
+>  = Div(
+>  = Erf(
+>  = Add(
+>  = Mul(
+>  = Mul(
+>  = Sigmoid(
+>  = Mul(
+>  = MatMul(
+>  = Softmax(
+>  = MatMul(
+$ tailor explain m.tir --target=none --fusion=GeluONNXFusionPass
+> GeluONNXFusionPass: 0 fused, 1 not
+>   not    GeluErf: `Mul->y`: SWITCH_OFF: the pattern fits, but the rule is off: --target=none
+$ tailor opt m.tir --target=gpu
 ! tailor: error: --target: 'gpu' is not one of npu|onnx|none [E10001]
 ? 1
-# Rules for the NPU alone, and for one line of chips: left out elsewhere, and told why.
-$ printf 'graph @g(%%q: i8[2,3], %%w: i8[3,2], %%b: i32[2]) -> (%%y) {\n  const %%s: f32[] = 0.5\n  %%x = tl::QuantMatMul(%%q, %%w, %%b) @m\n  %%d = DequantizeLinear(%%x, %%s) @d\n  %%y = Relu(%%d) @r\n}\n' >quant.tir; tailor opt quant.tir --soc-version=Ascend310P3 | grep -c tl::Dequant
-> 1
-$ tailor explain quant.tir --fusion=NotRequantV100
-> V100NotRequantFusionPass: 0 fused, 1 not
->   not    NotRequantV100: `r`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version is not of the Ascend910 line
-$ tailor explain quant.tir --fusion=NotRequantV100 --soc-version=Ascend310P3 --target=onnx
-> V100NotRequantFusionPass: 0 fused, 1 not
->   not    NotRequantV100: `r`: UNSUPPORTED: the pattern fits, but the rule is off: --target=onnx: it is for the NPU alone
