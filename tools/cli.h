@@ -92,6 +92,8 @@ void tl_document_options(tl_buf *out);
 void tl_document_passes(tl_buf *out);
 void tl_document_ops(tl_buf *out);
 void tl_document_rule_functions(tl_buf *out);
+/* docs/fusions.md. */
+void tl_document_fusions(tl_buf *out);
 void tl_document_manual(tl_buf *out);
 void tl_complete_bash(tl_buf *out);
 void tl_complete_zsh(tl_buf *out);

@@ -154,7 +154,8 @@ static tl_status generate(tl_cli *cli, const char *what) {
                    {"passes", tl_document_passes},
                    {"ops", tl_document_ops},
                    {"rule-functions", tl_document_rule_functions},
-                   {"npu-ops", tl_document_npu_ops}};
+                   {"npu-ops", tl_document_npu_ops},
+                   {"fusions", tl_document_fusions}};
   tl_buf out;
   tl_buf_init(&out);
   for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {

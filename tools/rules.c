@@ -17,8 +17,7 @@ void tl_known_rules_release(tl_known_rules *rules) {
   free(rules);
 }
 
-/* Errors go to d, or nowhere when d is NULL. */
-static tl_status read_rules(const tl_options *options, tl_diag *d, tl_known_rules **out) {
+tl_status tl_read_known_rules(const tl_options *options, tl_diag *d, tl_known_rules **out) {
   tl_known_rules *rules = calloc(1, sizeof *rules);
   if (!rules)
     return TL_NO_MEMORY;
@@ -40,7 +39,7 @@ tl_status tl_cli_load_rules(tl_cli *cli) {
   tl_known_rules_release(cli->rules);
   cli->rules = NULL;
   uint32_t errors = cli->diag.errors;
-  tl_status status = read_rules(&cli->settings.options, &cli->diag, &cli->rules);
+  tl_status status = tl_read_known_rules(&cli->settings.options, &cli->diag, &cli->rules);
   if (status != TL_OK && cli->diag.errors == errors)
     return tl_fail(&cli->diag, status, (tl_location){0}, "out of memory");
   return status;
@@ -88,8 +87,8 @@ uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
 static void read_quietly(tl_cli *cli) {
   tl_options options = cli->settings.options;
   options.fusion = NULL;
-  if (!cli->rules)
-    (void)read_rules(&options, NULL, &cli->rules);
+  tl_status status = cli->rules ? TL_OK : tl_read_known_rules(&options, NULL, &cli->rules);
+  (void)status;
 }
 
 bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name) {
