@@ -165,7 +165,9 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
       tl_node_set_operand(x->m, user, u - tl_node_get(x->m, user)->operands, rows);
   }
   TL_TRY(tl_maker_status(&k));
-  return tl_maker_status(&i);
+  TL_TRY(tl_maker_status(&i));
+  TL_TRY(tl_comm_refresh_types(x->m, v));
+  return tl_comm_refresh_types(x->m, rows);
 }
 
 static tl_status insert_sparse(inserting *x, const tl_train_grad *g) {

@@ -281,6 +281,17 @@ static tl_status read_file(reader *r, tl_settings *s, bool *any) {
   return status;
 }
 
+tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, tl_module *m, const char *path,
+                                  tl_sv text) {
+  tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);
+  reader r = {.diag = d, .arena = &s->arena, .where = TL_AT_FILE(path), .out = spec};
+  if (!spec)
+    return no_memory(&r);
+  TL_TRY(read_text(&r, text));
+  m->declared = spec;
+  return TL_OK;
+}
+
 tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, tl_module *m) {
   bool any = false;
   tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);

@@ -12,4 +12,8 @@
  * key. */
 tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, tl_module *m) TL_NODISCARD;
 
+/* The text of such a file alone; `path` is for messages. */
+tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, tl_module *m, const char *path,
+                                  tl_sv text) TL_NODISCARD;
+
 #endif

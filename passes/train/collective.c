@@ -2,6 +2,9 @@
 /* Making collectives (collective.h). */
 #include "passes/train/collective.h"
 
+#include <stdlib.h>
+
+#include "ir/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/values.h"
 
@@ -166,4 +169,46 @@ bool tl_comm_is_init_graph(const tl_module *m) {
 
 bool tl_comm_is_no_step(const tl_module *m) {
   return tl_comm_is_of_ranks(m) || tl_comm_is_init_graph(m);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Results of a node from its operands; those whose shape these do not tell are as they were. */
+static bool infer_again(tl_module *m, tl_node_id n, bool *changed) {
+  const tl_node *node = tl_node_get(m, n);
+  tl_diag quiet = {0};
+  tl_diag *loud = m->diag;
+  tl_type_id *old = calloc(node->n_results + 1u, sizeof *old);
+  for (uint32_t r = 0; old && r < node->n_results; r++) {
+    old[r] = tl_value_type(m, node->results + r);
+    tl_value_set_type(m, node->results + r, TL_NO_TYPE);
+  }
+  m->diag = &quiet;
+  tl_status status = old ? tl_infer_node(m, n) : TL_NO_MEMORY;
+  m->diag = loud;
+  for (uint32_t r = 0; old && r < node->n_results; r++) {
+    tl_type_id made = tl_value_type(m, node->results + r);
+    if (made == TL_NO_TYPE || !tl_type_is_static(m, made))
+      tl_value_set_type(m, node->results + r, old[r]);
+    changed[node->results + r] = tl_value_type(m, node->results + r) != old[r];
+  }
+  free(old);
+  return status != TL_NO_MEMORY;
+}
+
+tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from) {
+  bool *changed = calloc(tl_module_value_end(m), sizeof *changed);
+  bool good = changed != NULL;
+  tl_node_id n = tl_value_producer(m, from);
+  if (good)
+    changed[from] = true;
+  for (n = n && good ? tl_node_get(m, n)->next : TL_NO_NODE; n && good;
+       n = tl_node_get(m, n)->next) {
+    bool again = false;
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !again; i++)
+      again = changed[tl_operand(m, n, i)];
+    good = !again || infer_again(m, n, changed);
+  }
+  free(changed);
+  return good ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }

@@ -57,4 +57,8 @@ bool tl_comm_is_no_step(const tl_module *m);
 /* A maker whose nodes come right behind the node that makes v, or first of all. */
 tl_maker tl_comm_behind(tl_module *m, tl_value_id v);
 
+/* Nodes that depend on a value whose shape has become another one are inferred anew, as far as that
+ * changes theirs. Shapes that no rule knows stay. TL_NO_MEMORY, reported. O(nodes + edges). */
+tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from) TL_NODISCARD;
+
 #endif

@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-KINDS = ('onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir', 'value')
+KINDS = ('onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir', 'train', 'value')
 # clang reports NULL + 0, which every compiler defines and the next C standard allows: not checked.
 FLAGS = ('-fsanitize=fuzzer-no-link', '-fno-sanitize-recover=undefined',
          '-fno-sanitize=pointer-overflow')
