@@ -96,6 +96,16 @@ bool tl_type_is_static(const tl_module *m, tl_type_id id) {
   return true;
 }
 
+bool tl_type_same_dims(const tl_module *m, tl_type_id a, tl_type_id b) {
+  const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
+  if (x->kind != TL_KIND_TENSOR || y->kind != TL_KIND_TENSOR || x->rank < 0 || x->rank != y->rank)
+    return false;
+  for (int i = 0; i < x->rank; i++)
+    if (x->dims[i] != y->dims[i] || x->dims[i] == TL_DIM_UNKNOWN)
+      return false;
+  return true;
+}
+
 bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n) {
   if (!tl_type_is_static(m, id))
     return false;

@@ -57,6 +57,8 @@ const tl_type *tl_type_get(const tl_module *m, tl_type_id id);
 
 tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id); /* NONE unless a tensor */
 bool tl_type_is_static(const tl_module *m, tl_type_id id); /* tensor with all dims known */
+/* Are both tensors of one rank with equal dims? What is not known is equal to nothing. */
+bool tl_type_same_dims(const tl_module *m, tl_type_id a, tl_type_id b);
 /* Product of the dims; false unless static or on overflow. */
 bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n);
 

@@ -80,7 +80,7 @@ static bool survey(fusion *x) {
   for (uint32_t i = 0; i < x->m->graphs.n && x->captured; i++) {
     const tl_graph *g = x->m->graphs.at[i];
     for (tl_node_id n = g->erased ? TL_NO_NODE : g->first; n; n = tl_node_get(x->m, n)->next) {
-      int64_t scope = tl_node_attr_int(x->m, n, x->scope_attr, 0);
+      int64_t scope = tl_ub_scope(x->m, n, x->scope_attr);
       x->scope = scope > x->scope ? scope : x->scope;
       x->captured[i] = x->captured[i] || scope > 0;
       for (uint32_t k = 0; k < tl_node_get(x->m, n)->n_operands && g->kind == TL_GRAPH_BODY; k++) {
@@ -250,6 +250,8 @@ tl_status tl_pass_ub_fusion(tl_pass *p, tl_module *m) {
       !tl_ub_facts_init(&x.facts, m, tl_options_op_info(p->options), p->scratch))
     return out_of_memory(&x);
   TL_TRY(plan(&x));
+  if (x.scope > INT64_MAX - tl_module_node_end(m))
+    return TL_OK; /* no numbers are left */
   for (uint32_t i = 0; i < m->graphs.n && x.n_order && !x.stopped; i++)
     if (!m->graphs.at[i]->erased && !x.captured[i])
       TL_TRY(fuse_graph(&x, m->graphs.at[i]));

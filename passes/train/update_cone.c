@@ -44,14 +44,7 @@ bool tl_is_gradient_collective(const tl_module *m, tl_node_id n) {
 }
 
 static bool same_shape(const tl_module *m, tl_value_id a, tl_value_id b) {
-  const tl_type *x = tl_type_get(m, tl_value_type(m, a));
-  const tl_type *y = tl_type_get(m, tl_value_type(m, b));
-  if (x->kind != TL_KIND_TENSOR || y->kind != TL_KIND_TENSOR || x->rank < 0 || x->rank != y->rank)
-    return false;
-  for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] != y->dims[i] || x->dims[i] == TL_DIM_UNKNOWN)
-      return false;
-  return true;
+  return tl_type_same_dims(m, tl_value_type(m, a), tl_value_type(m, b));
 }
 
 /* Elementwise, and nothing of forward in it: gradients are computed from that. */

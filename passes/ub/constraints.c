@@ -4,9 +4,10 @@
 #include "passes/ub/group.h"
 
 const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason) {
-  static const char *const codes[] = {NULL, "DUMPABLE", "PARTITION", "STREAM_LABEL"};
+  static const char *const codes[] = {NULL, "DUMPABLE", "PARTITION", "OVERLAP", "STREAM_LABEL"};
   static const char *const reasons[] = {NULL, "its results are to be dumped (_dump_able)",
                                         "it runs on the host",
+      "its fusion_scope is below 0, which keeps it alone",
                                         "an event of the schedule belongs to it"};
   *reason = reasons[f->g->at[at].refusal];
   return codes[f->g->at[at].refusal];
@@ -44,7 +45,8 @@ const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const cha
 bool tl_ub_fits_shape(const tl_ub_graph *g, uint32_t b, tl_value_id given) {
   const tl_ub_node *x = &g->at[b];
   return (x->class != TL_UB_ELEMWISE && x->class != TL_UB_BROADCAST) ||
-         tl_ub_same_dims(g->m, given, tl_node_get(g->m, x->id)->results);
+         tl_type_same_dims(g->m, tl_value_type(g->m, given),
+                           tl_value_type(g->m, tl_node_get(g->m, x->id)->results));
 }
 
 static bool is_listed(const uint32_t *users, uint32_t n, uint32_t user) {

@@ -13,7 +13,7 @@ enum { TL_UB_AUTOMATIC_ORDER = 5999, TL_UB_MOST_AUTOMATIC = 28, TL_UB_MOST_BRANC
 /* Why nodes that a pass would have taken are in no kernel together. */
 typedef struct tl_ub_miss {
   const char *pass;
-  const char *code;   /* of docs/rules.md */
+  const char *code;   /* of docs/ub-fusion.md */
   const char *reason; /* scratch */
   uint32_t order;     /* of arrival */
   uint32_t head;      /* position of what the group would start with */
@@ -41,7 +41,7 @@ void tl_ub_run_chain(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row);
 void tl_ub_run_automatic(tl_ub_fuser *f);
 
 /* Why two nodes, the second a free one, cannot be in one kernel whatever the pass, as a code of
- * docs/rules.md; NULL: they can. *reason is a static text then. */
+ * docs/ub-fusion.md; NULL: they can. *reason is a static text then. */
 const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const char **reason);
 /* The same for one node: dumped, on the host, an event's. */
 const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason);

@@ -76,9 +76,11 @@ static bool is_free(match *x, uint32_t at) {
     code = "OVERLAP";
     reason = "it is in another kernel";
   }
-  if (!code && g->at[at].dynamic != x->c->dynamic) {
+  if (!code && x->c->dynamic && !g->at[at].dynamic)
+    return false; /* others take these */
+  if (!code && !x->c->dynamic && g->at[at].dynamic) {
     code = "DYNAMIC";
-    reason = x->c->dynamic ? "its sizes are known" : "it has sizes that are not known";
+    reason = "it has sizes that are not known";
   }
   if (code)
     note(x, code, at, reason);
@@ -252,6 +254,20 @@ static uint32_t least_nodes(const tl_ub_chain *c) {
   return n < 2 ? 2 : n;
 }
 
+/* Would a user of the head be the next node? Otherwise nothing about the head is in the way. */
+static bool leads_on(const match *x, uint8_t step, uint32_t at) {
+  uint32_t users[MOST_USERS], others;
+  uint32_t n = tl_ub_users(x->f->g, at, users, MOST_USERS, &others);
+  uint8_t k = x->c->steps[step].most > 1 ? step : step + 1;
+  for (bool more = true; more && k < x->c->n_steps; k++) {
+    for (uint32_t i = 0; i < n && n <= MOST_USERS; i++)
+      if (is_of_kind(x->f->g, &x->c->steps[k], users[i]))
+        return true;
+    more = k == step || x->c->steps[k].least == 0;
+  }
+  return false;
+}
+
 /* A match that starts with a node, as this step of the chain. */
 static void try_head(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row, uint32_t at,
                      uint8_t step) {
@@ -263,8 +279,11 @@ static void try_head(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row, uint32_
   x.whole = false;
   memset(x.bound, 0, sizeof x.bound);
   x.miss = (tl_ub_miss){.pass = c->pass, .reason = x.text, .head = at, .wanted = least_nodes(c)};
-  if (!fits(&x, &c->steps[step], at))
+  if (!fits(&x, &c->steps[step], at)) {
+    if (x.miss.code && leads_on(&x, step, at))
+      tl_ub_note(f, &x.miss);
     return;
+  }
   bool joined = push(&x, step, 0, at);
   if (joined)
     f->g->at[f->g->at[at].leader].chain = row + 1;

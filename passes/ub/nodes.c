@@ -3,6 +3,7 @@
 
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
+#include "passes/ub/traffic.h"
 
 typedef struct class_row {
   const char *name;
@@ -72,6 +73,7 @@ bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *
   uint8_t *class = tl_arena_calloc(scratch, n_ops, sizeof *class);
   bool *known = tl_arena_calloc(scratch, n_ops, sizeof *known);
   f->op_class = class;
+  f->scope = tl_symbol_find(&m->symbols, TL_SV(TL_UB_SCOPE_ATTR));
   f->position = tl_arena_calloc(scratch, tl_module_node_end(m), sizeof *f->position);
   if (!class || !known || !f->position)
     return false;
@@ -91,17 +93,6 @@ bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-bool tl_ub_same_dims(const tl_module *m, tl_value_id a, tl_value_id b) {
-  tl_type_id s = tl_value_type(m, a), t = tl_value_type(m, b);
-  const tl_type *x = tl_type_get(m, s), *y = tl_type_get(m, t);
-  if (x->kind != TL_KIND_TENSOR || y->kind != TL_KIND_TENSOR || x->rank < 0 || x->rank != y->rank)
-    return false;
-  for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] != y->dims[i] || x->dims[i] == TL_DIM_UNKNOWN)
-      return false;
-  return true;
-}
-
 /* An elementwise op is of the class Broadcast if it broadcasts, and of none if its one operand has
  * not the shape of the result. */
 static tl_ub_class class_of_elementwise(const tl_module *m, tl_node_id n) {
@@ -110,10 +101,11 @@ static tl_ub_class class_of_elementwise(const tl_module *m, tl_node_id n) {
   uint32_t given = 0;
   if (node->n_results != 1)
     return TL_UB_OTHER;
+  tl_type_id result = tl_value_type(m, node->results);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     given += v != TL_NO_VALUE;
-    same = same && (!v || tl_ub_same_dims(m, v, node->results));
+    same = same && (!v || tl_type_same_dims(m, tl_value_type(m, v), result));
   }
   return same ? TL_UB_ELEMWISE : given > 1 ? TL_UB_BROADCAST : TL_UB_OTHER;
 }
@@ -136,11 +128,13 @@ static bool has_events(const tl_module *m, tl_node_id n) {
          (tl_node_note(m, n, TL_NOTE_RECORD).n || tl_node_note(m, n, TL_NOTE_WAIT).n);
 }
 
-static tl_ub_refusal refusal_of(const tl_module *m, tl_node_id n, bool events) {
+static tl_ub_refusal refusal_of(const tl_module *m, tl_node_id n, tl_symbol scope, bool events) {
   if (tl_node_asks_dump(m, n))
     return TL_UB_DUMPED;
   if (tl_node_has_mark(m, n, TL_MARK_HOST))
     return TL_UB_HOST;
+  if (tl_ub_scope(m, n, scope) < 0)
+    return TL_UB_ALONE;
   return events ? TL_UB_EVENT : TL_UB_FREE;
 }
 
@@ -162,7 +156,7 @@ bool tl_ub_graph_init(tl_ub_graph *g, const tl_ub_facts *f, const tl_module *m,
     epoch += events;
     g->position[n] = ++at;
     g->at[at] = (tl_ub_node){.id = n,
-                             .refusal = (uint8_t)refusal_of(m, n, events),
+                             .refusal = (uint8_t)refusal_of(m, n, f->scope, events),
                              .epoch = epoch,
                              .leader = at,
                              .size = 1,

@@ -22,6 +22,7 @@ typedef enum tl_ub_refusal {
   TL_UB_FREE,
   TL_UB_DUMPED, /* its results are asked for */
   TL_UB_HOST,   /* not on the device */
+  TL_UB_ALONE,  /* its fusion_scope is below 0: a compile unit of its own */
   TL_UB_EVENT   /* others wait for it alone, or it for them */
 } tl_ub_refusal;
 
@@ -58,6 +59,7 @@ typedef struct tl_ub_graph {
 typedef struct tl_ub_facts {
   const uint8_t *op_class; /* by op id: tl_ub_class, Broadcast not told from ElemWise */
   uint32_t *position;      /* by node id */
+  tl_symbol scope;         /* name of the attribute, 0: the module does not have it */
 } tl_ub_facts;
 
 /* False when memory is out. */
@@ -90,7 +92,5 @@ static inline uint32_t tl_ub_user(const tl_ub_graph *g, tl_use_id u) {
 static inline bool tl_ub_is_grouped(const tl_ub_graph *g, uint32_t at) {
   return g->at[g->at[at].leader].size > 1;
 }
-/* Have two values the same dims? Unknown ones are equal to none. */
-bool tl_ub_same_dims(const tl_module *m, tl_value_id a, tl_value_id b);
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "passes/ub/traffic.h"
 
+int64_t tl_ub_scope(const tl_module *m, tl_node_id n, tl_symbol attr) {
+  const tl_attr *a = attr ? tl_node_attr(m, n, attr) : NULL;
+  return a && a->kind == TL_ATTR_INT ? a->u.i : 0;
+}
+
 uint64_t tl_ub_bytes(const tl_module *m, tl_value_id v) {
   uint64_t n, bytes;
   tl_type_id t = tl_value_type(m, v);
@@ -107,7 +112,7 @@ static tl_status gather(const tl_module *m, const tl_op_info_set *info, tl_symbo
     for (tl_node_id n = g->erased ? TL_NO_NODE : g->first; n; n = tl_node_get(m, n)->next) {
       if (has_kernel(info, tl_op_name(m, tl_node_get(m, n)->op)))
         add(&t->traffic, tl_ub_node_traffic(m, n));
-      int64_t id = scope ? tl_node_attr_int(m, n, scope, 0) : 0;
+      int64_t id = tl_ub_scope(m, n, scope);
       if (id > 0 && !member_vec_push(members, (member){id, n, members->n}))
         return TL_NO_MEMORY;
     }

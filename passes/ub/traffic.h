@@ -13,6 +13,10 @@
 #define TL_UB_SCOPE_ATTR "fusion_scope"
 #define TL_UB_PASS_ATTR "pass_name_ub"
 
+/* The group that a node says it is in: above 0; below, the device compiler is to leave it alone; 0:
+ * in none. attr: the name TL_UB_SCOPE_ATTR, 0 when the module does not have it. */
+int64_t tl_ub_scope(const tl_module *m, tl_node_id n, tl_symbol attr);
+
 /* Bytes of a value, 0 when they are not known. */
 uint64_t tl_ub_bytes(const tl_module *m, tl_value_id v);
 /* Bytes that a node of its own reads and writes. */

@@ -19,7 +19,9 @@ $ tailor explain m.tir --rules r.tlr
 >   fused  `shape.a`, `shape.b`, `shape.c` are kernel 2, which saves 48 bytes
 >   fused  `dtype.a`, `dtype.b`, `dtype.c` are kernel 3, which saves 48 bytes
 >   fused  `stream.b`, `stream.c` are kernel 4, which saves 48 bytes
-> TbeMultiOutputByWayFusionPass: 0 fused, 1 not
+> TbeMultiOutputByWayFusionPass: 0 fused, 3 not
+>   not    `dynamic.a`: DYNAMIC: `dynamic.a`: it has sizes that are not known (0 of 3 nodes fit)
+>   not    `dynamic.b`: DYNAMIC: `dynamic.b`: it has sizes that are not known (0 of 3 nodes fit)
 >   not    `stream.a`: STREAM_LABEL: `stream.b`: it runs on another stream (1 of 3 nodes fit)
 > TbeMultiOutputFusionPass: 1 fused, 0 not
 >   fused  `out.a`, `out.b`, `out.c` are kernel 1, which saves 72 bytes
@@ -50,7 +52,9 @@ $ tailor explain m.tir --rules r.tlr -O1
 >   not    `shape.a`: SWITCH_OFF: level below O2
 >   not    `dtype.a`: SWITCH_OFF: level below O2
 >   not    `stream.b`: SWITCH_OFF: level below O2
-> TbeMultiOutputByWayFusionPass: 0 fused, 1 not
+> TbeMultiOutputByWayFusionPass: 0 fused, 3 not
+>   not    `dynamic.a`: DYNAMIC: `dynamic.a`: it has sizes that are not known (0 of 3 nodes fit)
+>   not    `dynamic.b`: DYNAMIC: `dynamic.b`: it has sizes that are not known (0 of 3 nodes fit)
 >   not    `stream.a`: STREAM_LABEL: `stream.b`: it runs on another stream (1 of 3 nodes fit)
 > TbeMultiOutputFusionPass: 0 fused, 2 not
 >   not    `out.a`: SWITCH_OFF: level below O2
