@@ -140,6 +140,7 @@ typedef struct tl_train_config {
   float optimizer_loss_scale;      /* loss_scale of opt (MindSpore's fixed manager); 0: not said */
   tl_overflow_status status;
   tl_update_form update_form;
+  bool bad_run; /* count overflows in a row */
   bool flag_in_bucket;
   bool compat_unscale; /* in the gradient's dtype, as TFA */
   /* Tail and schedule (sections 3 and 4). */

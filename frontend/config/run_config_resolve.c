@@ -288,6 +288,7 @@ static tl_status read_loss_scale(tl_settings *s, tl_diag *d) {
   c->is_loss_scale = tl_run_true(s, TL_OPTION_IS_LOSS_SCALE);
   c->status = (tl_overflow_status)choice(s, TL_OPTION_STATUS);
   c->update_form = (tl_update_form)choice(s, TL_OPTION_UPDATE_FORM);
+  c->bad_run = tl_run_true(s, TL_OPTION_BAD_RUN);
   c->flag_in_bucket = tl_run_true(s, TL_OPTION_FLAG_IN_BUCKET);
   c->compat_unscale = tl_run_true(s, TL_OPTION_COMPAT_UNSCALE);
   if (s->value[id])
@@ -295,6 +296,11 @@ static tl_status read_loss_scale(tl_settings *s, tl_diag *d) {
   if (c->is_loss_scale && !c->has_manager)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-LS-NOMGR",
                         tl_at_option(s, TL_OPTION_IS_LOSS_SCALE), "needs loss_scale_manager");
+  if (c->bad_run && (!c->is_loss_scale || c->loss_scale.kind == TL_LOSS_SCALE_FIXED_BLIND))
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+                        tl_at_option(s, TL_OPTION_BAD_RUN),
+                        "nothing looks for overflow\vset is_loss_scale, with a manager that drops "
+                        "overflow updates");
   if (c->has_manager && !c->is_loss_scale)
     tl_warn_code(d, "W-LS-UNUSED", tl_at_option(s, id), "has no effect without is_loss_scale=true");
   return check_blind(s, d);

@@ -12,6 +12,7 @@
 #define TL_LS_SCALE "tlr.ls.scale"
 #define TL_LS_SEED "tlr.ls.seed"
 #define TL_LS_FINITE "tlr.ls.finite"
+#define TL_LS_BAD_RUN "tlr.ls.bad_run"
 
 typedef struct tl_loss_scaling {
   tl_pass *p;

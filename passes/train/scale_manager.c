@@ -136,7 +136,18 @@ static void leave(tl_loss_scaling *x, tl_value_id input, tl_value_id next) {
   tl_ls_add_state(x, input, next);
 }
 
+/* Steps that overflowed without one between them that did not: who runs the steps stops when there
+ * are too many (5.3). */
+static void count_run(tl_loss_scaling *x) {
+  const int32_t none = 0;
+  tl_value_id run = add_input(x, TL_LS_BAD_RUN, TL_DTYPE_I32, tl_tensor_i32s(x->m, &none, 1, 0));
+  tl_value_id more = two(x, TL_OP_Add, run, count(x, 1));
+  leave(x, run, where(x, x->finite, count(x, 0), more));
+}
+
 void tl_ls_make_rule(tl_loss_scaling *x) {
+  if (x->c->bad_run && !tl_maker_failed(&x->k))
+    count_run(x);
   if (!moves(x) || tl_maker_failed(&x->k))
     return;
   next_state s = row_of(x) ? dynamic(x) : exponential(x);

@@ -79,6 +79,7 @@ LEGAL = {
     'graph_run_mode': (0, {}),
     'status': ('isfinite', {}),
     'ar_site': ('grad', {}),
+    'bad_run': (1, {'is_loss_scale': True, 'loss_scale_manager': MANAGER}),
     'precision_mode': ('force_fp16', {}),
     'precision_mode_v2': ('mixed_float16', {}),
     'session_config': ({}, {}),
