@@ -9,7 +9,6 @@ enum { NODE = 1, NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO 
 typedef struct graph_wire {
   tl_proto body;
   tl_proto nodes; /* from the first node to the end of the last; other fields may lie between */
-  tl_proto more;  /* the same of the algorithm that runs behind them, p == NULL: none */
   tl_sv name;
   tl_graph_id id;
   uint32_t first_part; /* on x->parts */
@@ -49,8 +48,13 @@ static tl_status scan_body(tl_onnx *x, graph_wire *g, tl_proto w, tl_proto *node
 static tl_status scan(tl_onnx *x, graph_wire *g) {
   g->first_part = x->parts.n;
   TL_TRY(scan_body(x, g, g->body, &g->nodes));
-  if (g->root && x->algorithm.p)
-    TL_TRY(scan_body(x, g, x->algorithm, &g->more));
+  for (uint32_t i = 0; g->root && i < x->algorithms.n; i++) {
+    tl_proto nodes = {0};
+    if (x->algorithms.at[i].p)
+      TL_TRY(scan_body(x, g, x->algorithms.at[i], &nodes));
+    if (!tl_proto_vec_push(&x->algorithm_nodes, nodes))
+      return TL_NO_MEMORY;
+  }
   g->n_parts = x->parts.n - g->first_part;
   return TL_OK;
 }
@@ -272,6 +276,17 @@ static tl_status add_nodes(tl_onnx *x, const graph_wire *g, tl_proto w) {
   return TL_OK;
 }
 
+/* Behind the model's own nodes, in their order. */
+static tl_status add_algorithms(tl_onnx *x, const graph_wire *g) {
+  for (uint32_t i = 0; i < x->algorithm_nodes.n; i++) {
+    if (!tl_u32_vec_push(&x->first_nodes, tl_module_node_end(x->m)))
+      return TL_NO_MEMORY;
+    if (x->algorithm_nodes.at[i].p)
+      TL_TRY(add_nodes(x, g, x->algorithm_nodes.at[i]));
+  }
+  return tl_u32_vec_push(&x->first_nodes, tl_module_node_end(x->m)) ? TL_OK : TL_NO_MEMORY;
+}
+
 static tl_status fill(tl_onnx *x, const graph_wire *g) {
   static const tl_note_fields notes = {
       .known = UINT64_C(1) << NODE | 1u << NAME | 1u << INITIALIZER | 1u << INPUT | 1u << OUTPUT |
@@ -282,8 +297,8 @@ static tl_status fill(tl_onnx *x, const graph_wire *g) {
   bool sort;
   TL_TRY(add_inputs(x, g));
   TL_TRY(add_nodes(x, g, g->nodes));
-  if (g->more.p)
-    TL_TRY(add_nodes(x, g, g->more));
+  if (g->root)
+    TL_TRY(add_algorithms(x, g));
   TL_TRY(add_outputs(x, g));
   TL_TRY(tl_onnx_settle(x, first_pending, &sort));
   if (sort)

@@ -122,7 +122,10 @@ typedef struct tl_onnx {
   uint64_t max_nodes;
   uint64_t dense_bytes; /* made from sparse tensors so far */
   bool has_functions;
-  tl_proto algorithm;   /* graph of training_info, p == NULL: none */
+  tl_proto_vec algorithms; /* graphs of training_info; a training_info without one has p == NULL */
+  tl_proto_vec algorithm_nodes; /* from the first node to the end of the last of each */
+  tl_u32_vec first_nodes;   /* of each the first id, and the end of the last */
+  tl_u32_vec last_bindings; /* of each: length of bindings behind its own */
   tl_u32_vec bindings;  /* of training_info: pairs of keys, initializer and next value */
   tl_u32_vec is_output; /* value -> 1: of the main graph, where there are bindings */
   tl_arena leaf; /* what protobuf-c decodes; rewound after each leaf */
@@ -297,6 +300,10 @@ tl_status tl_onnx_referred(tl_onnx *x, tl_sv name, tl_proto *out, const tl_frame
 
 /* training.c: training_info, before the graph is read. */
 tl_status tl_onnx_training(tl_onnx *x) TL_NODISCARD;
+/* Lets later ones of several training_info run on what earlier ones have updated; all nodes have
+ * their final ops. TL_UNSUPPORTED where that cannot be said in one graph. O(training_info *
+ * (nodes + uses)). */
+tl_status tl_onnx_training_order(tl_onnx *x) TL_NODISCARD;
 /* Declares what its bindings name as states, while the scope of the main graph is open. */
 tl_status tl_onnx_states(tl_onnx *x) TL_NODISCARD;
 

@@ -241,13 +241,16 @@ static tl_status read_model(tl_onnx *x, const model_wire *w) {
     TL_TRY(tl_onnx_training(x));
   if (x->has_functions)
     TL_TRY(tl_onnx_check_growth(x, w->graph));
-  if (x->has_functions && x->algorithm.p)
-    TL_TRY(tl_onnx_check_growth(x, x->algorithm));
+  for (uint32_t i = 0; x->has_functions && i < x->algorithms.n; i++)
+    if (x->algorithms.at[i].p)
+      TL_TRY(tl_onnx_check_growth(x, x->algorithms.at[i]));
   TL_TRY(tl_onnx_graph(x, w->graph, TL_NO_NODE, &g));
   TL_TRY(tl_onnx_unhide(x));
   if (x->has_functions)
     forget_unused(x->m);
   TL_TRY(tl_onnx_lift(x));
+  if (x->algorithms.n > 1)
+    TL_TRY(tl_onnx_training_order(x));
   TL_TRY(tl_onnx_control(x));
   if (root.opset && tl_module_opset(x->m, 0) < TL_ONNX_CANONICAL_OPSET)
     TL_TRY(tl_module_set_opset(x->m, 0, TL_ONNX_CANONICAL_OPSET));
@@ -273,11 +276,14 @@ static void release(tl_onnx *x) {
   tl_u32_vec *const lists[] = {
       &x->value_of, &x->claim,           &x->display, &x->mark,     &x->prefixes,
       &x->ops,      &x->functions_named, &x->inputs,  &x->outputs,  &x->values,
-      &x->ids,      &x->lift_rows,       &x->numbers, &x->bindings, &x->is_output};
+      &x->ids,      &x->lift_rows,       &x->numbers, &x->bindings, &x->is_output,
+      &x->first_nodes, &x->last_bindings};
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     tl_u32_vec_release(lists[i]);
   tl_ahead_vec_release(&x->names);
   tl_proto_vec_release(&x->attr_ranges);
+  tl_proto_vec_release(&x->algorithms);
+  tl_proto_vec_release(&x->algorithm_nodes);
   tl_attr_vec_release(&x->attrs);
   tl_body_vec_release(&x->bodies);
   tl_part_vec_release(&x->parts);

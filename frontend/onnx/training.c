@@ -5,6 +5,7 @@
 #include "frontend/onnx/import.h"
 
 enum { INITIALIZATION = 1, ALGORITHM = 2, UPDATE_BINDING = 4, TRAINING_INFO = 20 };
+enum { MOST = 64 };
 
 /* Pushes the keys of both names of a StringStringEntryProto. */
 static tl_status read_binding(tl_onnx *x, tl_proto entry) {
@@ -31,15 +32,19 @@ static tl_status read_info(tl_onnx *x, tl_proto info) {
   tl_field f;
   tl_step step;
   bool resets = false;
+  tl_proto algorithm = {0};
   while ((step = tl_proto_next(&info, &f)) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) == TL_TAG(UPDATE_BINDING, TL_WIRE_BYTES))
       TL_TRY(read_binding(x, f.body));
     else if (tl_field_tag(&f) == TL_TAG(ALGORITHM, TL_WIRE_BYTES))
-      x->algorithm = f.body;
+      algorithm = f.body;
     resets |= f.number == INITIALIZATION;
   }
   if (step == TL_STEP_BAD)
     return tl_onnx_malformed(x, info.p, "TrainingInfoProto");
+  if (!tl_proto_vec_push(&x->algorithms, algorithm) ||
+      !tl_u32_vec_push(&x->last_bindings, x->bindings.n))
+    return TL_NO_MEMORY;
   if (resets)
     tl_warn_code(x->d, "W-TRN-RESET", TL_AT_FILE(x->path),
                  "the initialization of training_info is left out: the step starts from the "
@@ -54,9 +59,9 @@ tl_status tl_onnx_training(tl_onnx *x) {
   while (tl_proto_next(&w, &f) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) != TL_TAG(TRAINING_INFO, TL_WIRE_BYTES))
       continue;
-    if (n++)
-      return tl_fail(x->d, TL_UNSUPPORTED, TL_AT_FILE(x->path),
-                     "the model has several training_info\vkeep the one to train by");
+    if (n++ == MOST)
+      return tl_fail(x->d, TL_LIMIT, TL_AT_FILE(x->path),
+                     "the model has more than %d training_info", MOST);
     TL_TRY(read_info(x, f.body));
   }
   if (n && x->m->ir_version < 7)

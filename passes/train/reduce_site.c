@@ -38,6 +38,11 @@ tl_value_id tl_accumulated(const tl_module *m, tl_node_id n, tl_value_id v) {
   return tl_result(m, n, tl_node_get(m, n)->op == TL_OP_com_microsoft_InPlaceAccumulatorV2);
 }
 
+tl_value_id tl_accumulated_or_first(const tl_module *m, tl_node_id n, tl_value_id v) {
+  bool second = tl_node_get(m, n)->op == TL_OP_com_microsoft_InPlaceAccumulatorV2;
+  return tl_result(m, n, second && accumulates(m, n, v));
+}
+
 /* ---- on the way to it ------------------------------------------------------------------------ */
 
 static bool is_scalar(const tl_module *m, tl_value_id v) {

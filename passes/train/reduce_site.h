@@ -12,6 +12,9 @@
  * buffer. */
 tl_value_id tl_accumulated(const tl_module *m, tl_node_id n, tl_value_id v);
 
+/* The same, or the first result of a node that does no such thing. */
+tl_value_id tl_accumulated_or_first(const tl_module *m, tl_node_id n, tl_value_id v);
+
 typedef struct tl_reduce_site {
   tl_value_id value; /* what is added up over ranks; TL_NO_VALUE: nothing, or not in this graph */
   tl_value_id kept;  /* BOUNDARY: the next value of the buffer, which stays this rank's own */

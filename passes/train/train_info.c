@@ -109,11 +109,6 @@ static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   }
 }
 
-static tl_value_id led_to(const tl_module *m, tl_node_id n, tl_value_id v) {
-  tl_value_id sum = tl_accumulated(m, n, v);
-  return sum ? sum : tl_result(m, n, 0);
-}
-
 /* A collective that takes the gradient, straight or by such nodes. budget: of uses looked at. */
 static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, int *budget) {
   enum { DEEPEST = 6 };
@@ -129,7 +124,7 @@ static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, 
     if (--*budget < 0)
       return TL_NO_NODE;
     if (!tl_node_is_return(m, n) && depth < DEEPEST && leads_on(m, n, v))
-      found = find_collective(m, led_to(m, n, v), depth + 1, budget);
+      found = find_collective(m, tl_accumulated_or_first(m, n, v), depth + 1, budget);
     if (found)
       return found;
   }

@@ -289,6 +289,8 @@ $ tailor options
 >       how overflow is found: in the gradients, by the chip's flag, by an op of ONNX Runtime
 >   update_form  choice where|if (default: where); compiler
 >       how a step that overflows is skipped
+>   bad_run  bit 0|1 (default: 0); compiler
+>       1: steps in a row that overflowed are counted in the state tlr.ls.bad_run
 >   flag_in_bucket  bit 0|1 (default: 0); compiler
 >       1: the overflow flag travels in the last bucket
 >   compat_unscale  bit 0|1 (default: 0); compiler

@@ -7,6 +7,7 @@
 Models are written byte by byte (tests/hostile/wire.py). One step of the plain model is known by
 hand: x=[1,2], w=[1,1], t=1 give y=3, e=2, L=4, gw=[4,8], with rate 0.1 the next w is [0.6,0.2]."""
 import argparse
+import json
 import os
 import struct
 import subprocess
@@ -133,6 +134,47 @@ def steps(run):
               text + messages)
 
 
+# Runs behind PLAIN: s sums up losses, q next values of w.
+LATER = (node('Add', ['s', 'L'], ['s_new']) + node('Sub', ['q', 'w'], ['q_new']) +
+         node('Add', ['n', 'once'], ['k_new']) + f32('s', [1, 1], 0) + f32('q', [2, 1], 0, 0) +
+         i64('k', 0) + i64('once', 1))
+LATER_BINDINGS = pair(4, 's', 's_new') + pair(4, 'q', 'q_new') + pair(4, 'k', 'k_new')
+AGAIN = (node('Gradient', ['w'], ['gv'], names('xs', ['w']) + scalar('y', 'L', 3), PREVIEW) +
+         f32('v', [2, 1], 0, 0))
+
+
+def several(run):
+    """What a later one reads is what the earlier one has left: w is [0.6,0.2] and L is 0."""
+    two = model(info(PLAIN, BINDINGS) + info(LATER, LATER_BINDINGS))
+    _, text, messages = run.step(two, '--passes=infer-shapes')
+    run.check('forward once more', 'MatMul(%x, %w)' in text and 'MatMul(%x, %w_new)' in text and
+              '%s_new = Add(%s, %L_1)' in text, text + messages)
+    run.check('next values', '%q_new = Sub(%q, %w_new)' in text and
+              '%k_new = Add(%n_new, %once)' in text and '%n_new = Add(%n, %one)' in text,
+              text + messages)
+    with open(os.path.join(run.folder, 'm.tir'), 'w', encoding='utf-8') as f:
+        f.write(text.replace('%x: f32[1,2]', '%x: f32[1,2] = [1.0, 2.0]')
+                .replace('%t: f32[1,1]', '%t: f32[1,1] = [1.0]'))
+    p = subprocess.run([run.tailor, 'run', 'm.tir', '--exact', '--json', '-o', 'out',
+                        '--format=npy'], capture_output=True, text=True, check=False,
+                       cwd=run.folder)
+    names_out = [o['name'] for o in json.loads(p.stdout)['outputs']] if p.returncode == 0 else []
+    run.check('it runs', 's_new' in names_out, p.stdout + p.stderr)
+    for name, want in (('s_new', (0,)), ('q_new', (-.6, -.2)), ('L', (4,))):
+        with open(os.path.join(run.folder, 'out', f'output_{names_out.index(name)}.npy'),
+                  'rb') as f:
+            got = struct.unpack(f'<{len(want)}f', f.read()[-4 * len(want):])
+        run.check(name, all(abs(a - b) < 1e-6 for a, b in zip(got, want)), f'{got}')
+    swapped = model(info(LATER, LATER_BINDINGS) + info(PLAIN, BINDINGS))
+    _, text, messages = run.step(swapped, '--passes=infer-shapes')
+    run.check('the other way around nothing is done twice', text.count('MatMul(%x, ') == 1 and
+              '%q_new = Sub(%q, %w)' in text, text + messages)
+    _, text, messages = run.step(two, '--passes=infer-shapes,train-detect,grad-allreduce',
+                                 '--is-distributed=true', '--rank-size=4')
+    run.check('ranks', text.count('npu.hcom::HcomAllReduce(') == 1 and 'HcomAllReduce(%gw)' in text,
+              text + messages)
+
+
 def refusals(run):
     cases = [
         ('no initializer', model(info(PLAIN, pair(4, 'x', 'w_new'))), 'no initializer'),
@@ -141,7 +183,16 @@ def refusals(run):
         ('twice', model(info(PLAIN, BINDINGS + pair(4, 'w', 'w_new'))), 'twice'),
         ('no key', model(info(PLAIN, pair(4, '', 'w_new'))), 'lacks a name'),
         ('no value', model(info(PLAIN, pair(4, 'w', ''))), 'lacks a name'),
-        ('two', model(info(PLAIN, BINDINGS) * 2), 'several training_info'),
+        ('two alike', model(info(PLAIN, BINDINGS) * 2), "'two'"),
+        ('one key in two', model(info(PLAIN, BINDINGS) + info(LATER, pair(4, 'w', 's_new'))),
+         'twice'),
+        ('a bound value of before', model(info(PLAIN, BINDINGS) +
+                                          info(f32('s', [1, 1], 0), pair(4, 's', 'L'))),
+         "training_info 2 binds 'L', which depends on what earlier ones update"),
+        ('a gradient of before', model(info(PLAIN, BINDINGS) +
+                                       info(AGAIN, pair(4, 'v', 'gv'))),
+         'differentiates'),
+        ('more than anybody has', model(info(b'', b'') * 65), 'more than 64 training_info'),
         ('old', model(info(PLAIN, BINDINGS), version=6), 'it came with 7'),
         ('clash', model(info(NET, pair(4, 'w', 'y'))), 'w'),
         ('undefined', model(info(node('Neg', ['nobody'], ['z']), b'')), 'nobody'),
@@ -165,6 +216,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         run = Run(os.path.abspath(args.tailor), folder)
         steps(run)
+        several(run)
         refusals(run)
     print(f'{run.passed} passed, {run.failed} failed, 0 skipped')
     return 1 if run.failed else 0

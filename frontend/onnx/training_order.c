@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several training_info run one after the other, each on what those before it have made of the
+ * initializers: nodes of a later algorithm read next values in place of bound initializers, and
+ * have nodes of the model's graph that depend on them once more (spec training.md 1.1). */
+#include "frontend/onnx/import.h"
+#include "ir/graph.h"
+#include "ir/ops_gen.h"
+
+typedef struct ordering {
+  tl_onnx *x;
+  tl_module *m;
+  tl_graph *g;
+  uint32_t info;    /* the training_info at hand, not the first */
+  tl_map now;       /* value -> what stands for it now */
+  uint8_t *needed;  /* [nodes] the algorithm at hand depends on it */
+  uint8_t *changed; /* [nodes] a value that it reads has another now; in a body: IN_BODY */
+  uint32_t n_nodes;
+} ordering;
+
+enum { READS = 1, IN_BODY = 2 };
+
+static tl_status no_memory(const ordering *o) {
+  return tl_fail(o->x->d, TL_NO_MEMORY, TL_AT_FILE(o->x->path), "out of memory");
+}
+
+static tl_node_id outermost(const ordering *o, tl_node_id n) {
+  while (tl_node_get(o->m, n)->graph != o->g->id)
+    n = tl_graph_get(o->m, tl_node_get(o->m, n)->graph)->owner;
+  return n;
+}
+
+static bool is_of_algorithm(const ordering *o, tl_node_id n) {
+  const tl_u32_vec *first = &o->x->first_nodes; /* one more than infos: the end of the last */
+  return n >= first->at[o->info] && n < first->at[o->info + 1];
+}
+
+/* States that the training_info at hand binds. */
+static uint32_t first_state(const ordering *o, uint32_t info) {
+  return info ? o->x->last_bindings.at[info - 1] / 2 : 0;
+}
+
+static bool is_used(const ordering *o, tl_value_id v) {
+  TL_FOR_USES (o->m, v, u) {
+    tl_node_id n = outermost(o, tl_use_get(o->m, u)->user);
+    if (!tl_node_is_return(o->m, n) && (is_of_algorithm(o, n) || (n < o->n_nodes && o->needed[n])))
+      return true;
+  }
+  return false;
+}
+
+static void find_needed(ordering *o) {
+  memset(o->needed, 0, o->n_nodes);
+  memset(o->changed, 0, o->n_nodes);
+  for (uint32_t i = first_state(o, o->info); i < first_state(o, o->info + 1); i++)
+    o->needed[tl_value_producer(o->m, o->m->states.at[i].output)] = 1;
+  for (tl_node_id n = o->g->last; n; n = tl_node_get(o->m, n)->previous) {
+    const tl_node *node = tl_node_get(o->m, n);
+    for (uint32_t i = 0; n < o->n_nodes && i < node->n_results && !o->needed[n]; i++)
+      o->needed[n] = is_used(o, node->results + i);
+  }
+}
+
+/* `to` stands for v from now on. */
+static bool stand_for(ordering *o, tl_value_id v, tl_value_id to) {
+  TL_FOR_USES (o->m, v, u) {
+    tl_node_id user = tl_use_get(o->m, u)->user, n = outermost(o, user);
+    if (n < o->n_nodes)
+      o->changed[n] |= n == user ? READS : IN_BODY;
+  }
+  return tl_map_set(&o->now, v, to);
+}
+
+static tl_status refuse(ordering *o, tl_node_id n, const char *why) {
+  return tl_fail(o->x->d, TL_UNSUPPORTED, tl_node_where(o->m, n),
+                 "training_info %u runs on what earlier ones update, but this node %s\v"
+                 "keep the training_info to train by",
+                 o->info + 1, why);
+}
+
+/* Reads of the algorithm's own nodes, in bodies too. */
+static void substitute(ordering *o, tl_value_id v, tl_value_id to) {
+  TL_FOR_USES (o->m, v, u) {
+    tl_node_id user = tl_use_get(o->m, u)->user;
+    if (!tl_node_is_return(o->m, user) && is_of_algorithm(o, outermost(o, user)))
+      tl_node_set_operand(o->m, user, u - tl_node_get(o->m, user)->operands, to);
+  }
+}
+
+static tl_status copy(ordering *o, tl_node_id n) {
+  tl_module *m = o->m;
+  const tl_node node = *tl_node_get(m, n);
+  tl_u32_vec in = {0}, names = {0};
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < node.n_operands; i++) {
+    uint32_t v = tl_operand(m, n, i);
+    (void)tl_map_find(&o->now, v, &v);
+    ok = tl_u32_vec_push(&in, v);
+  }
+  for (uint32_t i = 0; ok && i < node.n_results; i++) {
+    tl_symbol s = tl_value_get(m, node.results + i)->name;
+    ok = tl_u32_vec_push(&names, s ? tl_module_fresh_name(m, tl_sym(m, s)) : 0) &&
+         names.at[i] != TL_NO_SYMBOL;
+  }
+  tl_node_spec spec = {.op = node.op, .operands = in.at, .n_operands = node.n_operands,
+                       .results = names.at, .n_results = node.n_results, .attrs = node.attrs,
+                       .n_attrs = node.n_attrs};
+  spec.name = ok && node.name ? tl_module_fresh_name(m, tl_sym(m, node.name)) : 0;
+  tl_node_id made = ok && spec.name != TL_NO_SYMBOL ? tl_graph_append(m, o->g->id, &spec) : 0;
+  for (uint32_t i = 0; made && i < node.n_results; i++) {
+    tl_value_set_type(m, tl_result(m, made, i), tl_value_type(m, node.results + i));
+    ok = ok && stand_for(o, node.results + i, tl_result(m, made, i));
+    substitute(o, node.results + i, tl_result(m, made, i));
+  }
+  tl_u32_vec_release(&in);
+  tl_u32_vec_release(&names);
+  return ok && made ? TL_OK : no_memory(o);
+}
+
+static tl_status visit(ordering *o, tl_node_id n) {
+  if (is_of_algorithm(o, n) &&
+      tl_node_get(o->m, n)->op == TL_OP_ai_onnx_preview_training_Gradient)
+    return refuse(o, n, "differentiates the model's graph, which has the values of before");
+  if (is_of_algorithm(o, n) || !o->needed[n] || !o->changed[n])
+    return TL_OK;
+  if (o->changed[n] & IN_BODY)
+    return refuse(o, n, "has a body that depends on them");
+  return copy(o, n);
+}
+
+/* What the training_info binds must be its own, or as it was. */
+static tl_status check_bound(ordering *o) {
+  for (uint32_t i = first_state(o, o->info); i < first_state(o, o->info + 1); i++) {
+    tl_value_id v = o->m->states.at[i].output;
+    if (tl_map_find(&o->now, v, NULL))
+      return tl_fail(o->x->d, TL_UNSUPPORTED, TL_AT_FILE(o->x->path),
+                     "training_info %u binds '%.*s', which depends on what earlier ones update",
+                     o->info + 1, TL_SV_ARG(tl_value_name(o->m, v)));
+  }
+  return TL_OK;
+}
+
+static tl_status run(ordering *o) {
+  bool ok = true;
+  tl_map_release(&o->now);
+  o->now = (tl_map){0};
+  find_needed(o);
+  for (uint32_t i = 0; ok && i < first_state(o, o->info); i++) {
+    ok = stand_for(o, o->m->states.at[i].input, o->m->states.at[i].output);
+    substitute(o, o->m->states.at[i].input, o->m->states.at[i].output);
+  }
+  if (!ok)
+    return no_memory(o);
+  tl_node_id last = o->g->last; /* copies go behind it */
+  for (tl_node_id n = o->g->first, next; n; n = n == last ? TL_NO_NODE : next) {
+    next = tl_node_get(o->m, n)->next;
+    if (n < o->n_nodes)
+      TL_TRY(visit(o, n));
+  }
+  return check_bound(o);
+}
+
+tl_status tl_onnx_training_order(tl_onnx *x) {
+  ordering o = {.x = x, .m = x->m, .g = tl_module_main(x->m)};
+  tl_status status = TL_OK;
+  for (o.info = 1; status == TL_OK && o.info + 1 < x->first_nodes.n; o.info++) {
+    o.n_nodes = tl_module_node_end(x->m);
+    free(o.needed);
+    free(o.changed);
+    o.needed = calloc(o.n_nodes + 1u, 1);
+    o.changed = calloc(o.n_nodes + 1u, 1);
+    status = o.needed && o.changed ? run(&o) : no_memory(&o);
+    if (status == TL_OK)
+      status = tl_graph_sort(x->m, o.g->id);
+  }
+  free(o.needed);
+  free(o.changed);
+  tl_map_release(&o.now);
+  return status;
+}
