@@ -59,6 +59,9 @@ static void find_ancestors(const tl_tail *t, bool *above) {
 tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) {
   tl_timeline line;
   uint32_t n = t->step.g.n;
+  r->n_explained = 0;
+  if (!t->last) /* states in place are guarded without buckets, too */
+    return TL_OK;
   bool *above = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *above);
   tl_tail_node *nodes = tl_arena_calloc(&r->arena, n + 1u, sizeof *nodes);
   if (!above || !nodes)
@@ -66,7 +69,6 @@ tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) {
   TL_TRY(tl_timeline_run(t->m->diag, &t->step.g, t->order, &line));
   find_ancestors(t, above);
   bool good = true;
-  r->n_explained = 0;
   for (uint32_t i = 0; i < n && good; i++) {
     uint32_t task = t->order[i];
     if (!above[task] && t->step.g.tasks[task].us > 0)
