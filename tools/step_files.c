@@ -17,8 +17,14 @@ static const struct {
 
 enum { N_FILES = sizeof files / sizeof *files };
 
+/* aoe_mode=4: the split of gradients goes to the tuner's folder. */
+static bool is_split_wanted(const tl_cli *cli) {
+  const char *mode = cli->settings.value[TL_OPTION_AOE_MODE];
+  return mode && mode[0] == '4';
+}
+
 bool tl_step_files_wanted(const tl_cli *cli) {
-  bool any = false;
+  bool any = is_split_wanted(cli);
   for (int i = 0; i < N_FILES; i++)
     any = any || tl_cli_has(cli, files[i].option);
   return any;
@@ -43,6 +49,21 @@ static tl_status write_file(tl_cli *cli, int i) {
   return status;
 }
 
+static tl_status write_split(tl_cli *cli) {
+  tl_buf path, text;
+  tl_buf_init(&path);
+  tl_buf_init(&text);
+  tl_buf_printf(&path, "%s/gradient_split.json", cli->settings.value[TL_OPTION_WORK_PATH]);
+  tl_step_split_json(&cli->steps,
+                     cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
+  tl_status status = path.failed ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0},
+                                           "out of memory")
+                                 : tl_output_bytes(cli, path.p, &text, NULL);
+  tl_buf_release(&path);
+  tl_buf_release(&text);
+  return status;
+}
+
 tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) {
   for (int i = 0; i < N_FILES; i++) {
     tl_option_id id = files[i].option;
@@ -57,7 +78,7 @@ tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) {
     TL_TRY(check_path(cli, m, id));
     TL_TRY(write_file(cli, i));
   }
-  return TL_OK;
+  return is_split_wanted(cli) && cli->steps.n ? write_split(cli) : TL_OK;
 }
 
 /* ---- report ---------------------------------------------------------------------------------- */
@@ -138,6 +159,26 @@ void tl_step_report_json(const tl_step_record *r, tl_buf *out) {
     add_times(out, &r->stages[i], &inner);
     tl_buf_add_char(out, '}');
   }
+  tl_buf_add_z(out, "]}\n");
+}
+
+/* ---- split of gradients ---------------------------------------------------------------------- */
+
+void tl_step_split_json(const tl_step_record *r, bool joined, tl_buf *out) {
+  const tl_step_stage *last = &r->stages[r->n - 1];
+  bool one_group = last->n_streams == 3; /* M, the group's, U */
+  uint64_t end = 0;
+  tl_buf_add_z(out, "{\"version\": 1");
+  if (one_group && !joined) {
+    tl_buf_add_z(out, ", \"bucket_strategy\": \"index\", \"bucket_indices\": [");
+    for (uint32_t i = 0; i < last->n_buckets; i++) {
+      end += last->buckets[i].tensors;
+      tl_buf_printf(out, "%s%llu", i ? ", " : "", (unsigned long long)(end - 1));
+    }
+    tl_buf_add_z(out, "]");
+  }
+  tl_buf_add_z(out, ",\n \"buckets\": [");
+  add_buckets(out, last);
   tl_buf_add_z(out, "]}\n");
 }
 

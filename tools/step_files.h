@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a training step takes, for people and tools: --schedule-report, --trace, --timeline,
- * --tail-explain. */
+ * --tail-explain, and the split of gradients of aoe_mode=4. */
 #ifndef TL_TOOLS_STEP_FILES_H
 #define TL_TOOLS_STEP_FILES_H
 
@@ -15,6 +15,9 @@ tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) TL_NODISCARD;
 /* Contents, one function a file; r has at least one stage. The same record gives the same bytes. */
 void tl_step_report_json(const tl_step_record *r, tl_buf *out);
 void tl_step_tail_json(const tl_step_record *r, tl_buf *out);
+/* How gradients are split: bucket_indices as a run configuration takes them, of one group, unless a
+ * bucket is one joined tensor; and the buckets. */
+void tl_step_split_json(const tl_step_record *r, bool joined, tl_buf *out);
 /* Events of Chrome's trace viewer and Perfetto: process 0 is the step before, 1 the step after. */
 void tl_step_trace_json(const tl_step_record *r, tl_buf *out);
 /* A page without scripts and without anything from elsewhere: both timelines one above the other.

@@ -96,7 +96,7 @@ $ tailor options
 >     .profiling_options  object JSON; ge.exec.profilingOptions
 >         what
 >   aoe_mode  choice 1|2|4; host framework
->       tuning: 1 subgraphs, 2 ops; 4, the split of gradients, is bucket_strategy=auto with hw_preset
+>       tuning: 1 subgraphs, 2 ops; 4, the split of gradients: bucket_strategy=auto with hw_preset, and work_path/gradient_split.json says which indices it gave
 >   work_path  path FOLDER; host framework
 >       folder of the tuner
 >   aoe_config_file  path FILE; host framework

@@ -48,6 +48,12 @@ $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=
 # Two nodes on the AICORE at a time: no order takes less than half of the work.
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 --profile=net.csv net.tir -o out.tir --schedule-report=- --hw-preset=unit --stream-max-parallel-num=AIcoreEngine:2 | grep -o '"scheduled".*' | grep -o '"total_compute": [0-9.]*'
 > "total_compute": 15.000
+# The split of gradients, as bucket_strategy=index takes it.
+$ mkdir work && tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 --profile=net.csv net.tir -o out.tir --hw-preset=unit --aoe-mode=4 --work-path=work && cat work/gradient_split.json
+> {"version": 1, "bucket_strategy": "index", "bucket_indices": [0, 1],
+>  "buckets": [
+>   {"name": "AR1", "tensors": 1, "bytes": 64, "ready": 10.000, "start": 10.000, "end": 18.000, "exposed": 0.000},
+>   {"name": "AR2", "tensors": 1, "bytes": 64, "ready": 20.000, "start": 20.000, "end": 28.000, "exposed": 3.000}]}
 # Nothing is noted of the main stream.
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true --rank-size=8 net.tir | grep -o '%y = .*'
 > %y = Sub(%w, %d) @U1 : f32[4,4] stream 2 meta "tailor.stream" "U"
