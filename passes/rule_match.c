@@ -52,7 +52,6 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
   uint64_t n = tl_tensor_elements(x->m, t);
   if (n == 0 || n > LONGEST_SPLAT)
     return false;
-  /* a half cannot hold the number better than its own rounding */
   double tolerance = t->dtype == TL_DTYPE_F16 ? TL_RULE_TOLERANCE_F16 : TL_RULE_TOLERANCE;
   for (uint64_t i = 0; i < n; i++) {
     double e;

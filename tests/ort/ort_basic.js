@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// ort_basic.js LIST.tsv --ort DIR: for each line "model<TAB>output" of the list, lets ONNX Runtime
-// optimize the model at level basic and save it. Prints "model<TAB>ok" or "model<TAB>message".
-// A model that brings the runtime down costs only itself: every line runs in a child.
+// ort_basic.js LIST.tsv --ort DIR [--level L]: for each line "model<TAB>output" of the list, lets
+// ONNX Runtime optimize the model at this level, basic if none is given, and save it. Prints
+// "model<TAB>ok" or "model<TAB>message". A model that brings the runtime down costs only itself: every line runs in a child.
 'use strict';
 const fs = require('fs');
 const { fork } = require('child_process');
@@ -13,7 +13,7 @@ if (process.send) {
     let said = 'ok';
     try {
       await ort.InferenceSession.create(model, {
-        graphOptimizationLevel: 'basic', optimizedModelFilePath: save, intraOpNumThreads: 1,
+        graphOptimizationLevel: process.argv[3], optimizedModelFilePath: save, intraOpNumThreads: 1,
         interOpNumThreads: 1, enableCpuMemArena: false, logSeverityLevel: 4,
       });
     } catch (e) {
@@ -23,11 +23,13 @@ if (process.send) {
   });
 } else {
   const dir = process.argv[process.argv.indexOf('--ort') + 1];
+  const at = process.argv.indexOf('--level');
+  const level = at < 0 ? 'basic' : process.argv[at + 1];
   const rows = fs.readFileSync(process.argv[2], 'utf8').split('\n').filter(Boolean)
     .map((line) => line.split('\t'));
   let next = 0;
   const worker = () => {
-    const child = fork(__filename, [dir], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    const child = fork(__filename, [dir, level], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     let row = null;
     const step = () => {
       if (next === rows.length) return child.disconnect();
