@@ -107,12 +107,25 @@ static void check_scope_pass(checker *c, const tl_fusion_entry *e, bool *failed)
   tl_buf_release(&text);
 }
 
+/* A pass of the device compiler that nothing here does: asking for it changes nothing. */
+static void check_scope_rules(checker *c, const tl_fusion_entry *e) {
+  const tl_fusion_name *row = tl_fusion_name_find(e->pass);
+  if (row && row->kind == TL_FUSION_SCOPE && c->known &&
+      !c->known(c->user, e->pass, TL_FUSION_SCOPE) && may_warn(c))
+    tl_warn_code(c->diag, "W_FUSION_NO_RULES", e->at,
+                 "no rule of this version answers to '%.*s'\v"
+                 "a scope of a rule file may become an op of your own: docs/rules.md",
+                 TL_SV_ARG(e->written));
+}
+
 static tl_status check_scope_passes(checker *c) {
   const tl_fusion_list *lists[] = {&c->config->scope_on, &c->config->scope_off};
   bool failed = false;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     for (uint32_t k = 0; k < lists[i]->n; k++)
       check_scope_pass(c, &lists[i]->at[k], &failed);
+  for (uint32_t k = 0; k < c->config->scope_on.n; k++)
+    check_scope_rules(c, &c->config->scope_on.at[k]);
   return failed ? TL_INVALID_ARGUMENT : TL_OK;
 }
 

@@ -164,6 +164,8 @@ static void note(tl_match *x, uint32_t innermost) {
 bool tl_match_is_in_scope(tl_match *x) {
   if (!x->scopes || !x->rule->scope)
     return true;
+  if (!tl_scopes_ask(x->scopes))
+    return false;
   uint32_t innermost = common_scope(x), told = TL_NO_SCOPE;
   for (uint32_t scope = innermost; scope; scope = x->scopes->at.at[scope].parent) {
     tl_scope_verdict v = tl_scope_judge(x->scopes, x->rule, scope, NULL);

@@ -63,7 +63,7 @@ typedef enum tl_scope_verdict {
 tl_scope_verdict tl_scope_judge(tl_scopes *s, const tl_rule *r, uint32_t scope, tl_buf *why);
 
 /* Whether some scope that has all nodes of the match is what its rule asks for; leaves a note in
- * x->miss when none is. True where nobody knows scopes. */
+ * x->miss when none is. True where nobody knows scopes, false without memory for them. */
 bool tl_match_is_in_scope(tl_match *x);
 
 #endif

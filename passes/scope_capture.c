@@ -480,6 +480,8 @@ tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules,
   capture c = {.p = p, .m = m, .scopes = scopes};
   if (!tl_rules_have(rules, TL_RULE_BIT(TL_RULE_CAPTURE), p->explain))
     return TL_OK;
+  if (!tl_scopes_ask(scopes))
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   TL_TRY(tl_merge_facts_find(p, m, &c.facts));
   tl_buf_init(&c.why);
   c.steps = scopes->n_of * (uint64_t)STEPS_A_NODE + STEPS_AT_LEAST;

@@ -4,7 +4,7 @@
 
 #include "ir/marks.h"
 
-enum { UNTOLD = UINT32_MAX };
+#define UNTOLD UINT32_MAX /* nothing tells of the node; until it is known where its users are */
 
 static const tl_scope nowhere = {0};
 
@@ -256,7 +256,15 @@ bool tl_scopes_find(tl_scopes *s, tl_module *m) {
   if (f)
     free(f->users);
   free(f);
+  s->found = ok;
+  s->no_memory = !ok;
   return ok;
+}
+
+bool tl_scopes_ask(tl_scopes *s) {
+  if (s->found || s->no_memory)
+    return s->found;
+  return tl_scopes_find(s, s->m);
 }
 
 void tl_scopes_release(tl_scopes *s) {

@@ -31,7 +31,9 @@ typedef struct tl_scope {
 TL_VEC(tl_scope_vec, tl_scope);
 
 typedef struct tl_scopes {
-  const tl_module *m;
+  tl_module *m;
+  bool found;        /* the rest is filled */
+  bool no_memory;    /* it could not be */
   tl_scope_vec at;   /* owned; by number, outer ones before inner ones; entry 0 is no scope */
   uint32_t *of;      /* owned; node id -> innermost scope */
   uint32_t n_of;     /* nodes made later are in none */
@@ -43,6 +45,8 @@ typedef struct tl_scopes {
 /* Finds the scopes of all graphs. O(nodes * depth). False without memory; release either way. */
 bool tl_scopes_find(tl_scopes *s, tl_module *m) TL_NODISCARD;
 void tl_scopes_release(tl_scopes *s);
+/* The same for {.m = m}, once, when somebody asks: in most models no pattern of a rule fits. */
+bool tl_scopes_ask(tl_scopes *s) TL_NODISCARD;
 
 /* The innermost scope of a node. */
 static inline uint32_t tl_scope_of(const tl_scopes *s, tl_node_id n) {

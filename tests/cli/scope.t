@@ -75,6 +75,10 @@ $ printf '{"enable_scope_fusion_passes": ["ScopeInstanceNormPass", "Elephant"]}'
 ! run.json:1:2: warning: enable_scope_fusion_passes: no scope fusion is named 'Elephant' [W_FUSION_UNKNOWN_PASS]
 !   hint: 'tailor passes --fusion' lists them
 ! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
+$ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeClipBoxesPass
+! tailor: warning: --enable-scope-fusion-passes: no rule of this version answers to 'ScopeClipBoxesPass' [W_FUSION_NO_RULES]
+!   hint: a scope of a rule file may become an op of your own: docs/rules.md
+! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
 # A scope of one's own becomes a node whose meaning is the scope.
 $ printf 'graph @g(%%x: f32[n,2]) -> (%%y) {\n  const %%w: f32[2,2] = [1.0, 2.0, 3.0, 4.0]\n  const %%v: f32[2,2] = [4.0, 3.0, 2.0, 1.0]\n  const %%half: f32[] = 0.5\n  %%a = MatMul(%%x, %%w) @l0/attn/q\n  %%b = Mul(%%a, %%half) @l0/attn/scale\n  %%c = Softmax(%%b) @l0/attn/softmax\n  %%d = Add(%%c, %%x) @l0/add\n  %%e = MatMul(%%d, %%v) @l1/attn/q\n  %%f = Mul(%%e, %%half) @l1/attn/scale\n  %%g = Softmax(%%f) @l1/attn/softmax\n  %%y = Add(%%g, %%d) @l1/add\n}\n' >attn.tir; printf 'rules 1\nscope "*/attn" : MyAttention about "one kernel" {\n  types { MatMul 1, Softmax 1, Erf 0 }\n  boundary (%%hidden, const %%weight) -> (%%context)\n} -> my::Attention\n' >attn.tlr
 $ tailor passes --rules=attn.tlr | grep MyAttention
