@@ -85,6 +85,13 @@ tl_status tl_infer_fused_matmul(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, tl_infer_dtype(x, 0));
 }
 
+tl_status tl_infer_matmul_wide(tl_infer *x, uint32_t node) {
+  (void)node;
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  return multiply(x, &a, &b, TL_DTYPE_F32);
+}
+
 tl_status tl_infer_matmul_integer(tl_infer *x, uint32_t node) {
   (void)node;
   shape a = shape_of(x, 0);

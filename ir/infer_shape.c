@@ -302,6 +302,25 @@ tl_status tl_infer_transpose(tl_infer *x, uint32_t node) {
   return rank <= 1 ? keep_elems(x) : TL_OK;
 }
 
+/* A reshape to the attribute shape, before or behind a transpose by perm. */
+tl_status tl_infer_confusion_transpose(tl_infer *x, uint32_t node) {
+  bool marked[TL_MAX_RANK];
+  tl_dim dims[TL_MAX_RANK];
+  tl_int_list perm = tl_node_attr_ints(x->m, node, TL_SYM_perm);
+  tl_int_list shape = tl_node_attr_ints(x->m, node, TL_SYM_shape);
+  bool last = tl_node_attr_int(x->m, node, TL_SYM_transpose_first, 0) != 0;
+  if (shape.n > TL_MAX_RANK || perm.n > TL_MAX_RANK || (!last && perm.n != shape.n))
+    return tl_infer_fail(x, "attribute 'perm' has %u elements, 'shape' %u", perm.n, shape.n);
+  TL_TRY(mark_axes(x, perm, (int)perm.n, marked));
+  for (uint32_t i = 0; i < shape.n; i++) {
+    int64_t from = last ? (int64_t)i : perm.at[i] < 0 ? perm.at[i] + perm.n : perm.at[i];
+    if (shape.at[from] < 0)
+      return tl_infer_fail(x, "attribute 'shape' has a size below 0");
+    dims[i] = shape.at[from];
+  }
+  return tl_infer_set(x, 0, tl_infer_dtype(x, 0), (int)shape.n, dims);
+}
+
 /* ---- Expand, Tile --------------------------------------------------------------------------- */
 
 /* One tracked element repeated to a rank-1 result of known length. */

@@ -123,6 +123,12 @@ static tl_interval rotated(const tl_interval *in, uint32_t count) {
                    : around_zero(times(tl_interval_magnitude(&in[0]), tables));
 }
 
+/* in[0] in[1] + in[2], or with the last two the other way round. */
+static tl_interval multiplied_and_added(const tl_interval *in, uint32_t count, bool last) {
+  return count < 3 ? tl_interval_unknown()
+                   : tl_interval_add(multiply(in[0], in[last ? 2 : 1]), in[last ? 1 : 2]);
+}
+
 static tl_interval reduced(tl_range_kind kind, tl_interval x, double n) {
   double most = tl_interval_magnitude(&x);
   if (n < 1)
@@ -169,6 +175,7 @@ static tl_interval unary(tl_range_kind kind, double least, tl_interval x, double
   case TL_RANGE_GATED: return gated(x, least);
   case TL_RANGE_NEG: return between(-x.high, -x.low);
   case TL_RANGE_ABS: return absolute(x);
+  case TL_RANGE_SQUARE: return multiply(absolute(x), absolute(x));
   case TL_RANGE_SQRT: return about(sqrt(fmax(x.low, 0)), sqrt(fmax(x.high, 0)));
   case TL_RANGE_EXP: return about(exp(x.low), exp(x.high));
   case TL_RANGE_SUM:
@@ -198,6 +205,8 @@ tl_interval tl_interval_apply(tl_range_kind kind, double least, const tl_interva
     y = product(in, n, elements);
   else if (kind == TL_RANGE_NORM)
     y = norm(in, n, elements);
+  else if (kind == TL_RANGE_MULADD)
+    y = multiplied_and_added(in, n, least > 0);
   else if (kind == TL_RANGE_ROTATE)
     y = rotated(in, n);
   else if (two || kind == TL_RANGE_UNION || kind == TL_RANGE_MIN || kind == TL_RANGE_MAX)

@@ -54,14 +54,15 @@ static bool matrix_layout(const tl_type *t, bool left, bool transposed, layout *
   return true;
 }
 
+/* MatMul has no such attributes and turns nothing. */
+static bool is_turned(const tl_module *m, tl_node_id n, uint32_t operand) {
+  return tl_node_attr_int(m, n, operand == 0 ? TL_SYM_transA : TL_SYM_transB, 0) != 0;
+}
+
 static bool layout_of(const tl_module *m, tl_node_id n, tl_range_kind kind, uint32_t constant,
                       const tl_type *t, layout *l) {
-  if (kind == TL_RANGE_MATMUL)
-    return matrix_layout(t, constant == 0, false, l);
-  if (kind == TL_RANGE_GEMM)
-    return matrix_layout(
-        t, constant == 0,
-        tl_node_attr_int(m, n, constant == 0 ? TL_SYM_transA : TL_SYM_transB, 0) != 0, l);
+  if (kind == TL_RANGE_MATMUL || kind == TL_RANGE_GEMM)
+    return matrix_layout(t, constant == 0, is_turned(m, n, constant), l);
   if (constant != 1 || t->rank < 2)
     return false;
   if (kind == TL_RANGE_CONV) {

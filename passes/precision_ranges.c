@@ -208,7 +208,7 @@ static double combined(const range_walk *w, tl_node_id n, const tl_range_op *row
                ? 0
                : dims_from(x, tl_node_attr_int(w->m, n, TL_SYM_axis, (int64_t)row->low));
   if (row->kind == TL_RANGE_MATMUL)
-    return dim_at(x, -1);
+    return dim_at(x, tl_node_attr_int(w->m, n, TL_SYM_transA, 0) ? -2 : -1);
   if (row->kind == TL_RANGE_GEMM)
     return dim_at(x, tl_node_attr_int(w->m, n, TL_SYM_transA, 0) ? 0 : 1);
   if (row->kind >= TL_RANGE_CONV) { /* the weights of one output channel, or all */

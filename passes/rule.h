@@ -110,7 +110,8 @@ typedef struct tl_pattern_operand {
   uint8_t value;    /* index of the value */
   bool tolerant;    /* NUMBER: relative tolerance TL_RULE_TOLERANCE, or ..._F16 */
   double number;
-  tl_expr *expr;    /* builder: const of an expression */
+  tl_expr *expr;    /* builder: const of an expression; REST: the first that is taken, or NULL */
+  tl_expr *end;     /* builder: of REST: where it ends, or NULL */
   uint8_t dtype;    /* builder: of the constant; NONE: that of the node's first other operand */
   tl_expr *dtype_of; /* builder: dtype as an expression */
 } tl_pattern_operand;

@@ -183,6 +183,14 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
 
 static bool is_made(const build *b, uint8_t v) { return b->made[v] != TL_NO_VALUE; }
 
+/* Place in a list of n: what an expression says, no more than n; `otherwise` without one. */
+static uint32_t place_in(build *b, const tl_expr *e, uint32_t n, uint32_t otherwise) {
+  tl_rv v = e ? tl_expr_eval(b->x, e) : (tl_rv){0};
+  if (v.kind != TL_RV_INT || v.i < 0)
+    return otherwise;
+  return v.i < n ? (uint32_t)v.i : n;
+}
+
 static uint32_t count_operands(const build *b, const tl_pattern_node *p) {
   uint32_t n = 0;
   for (uint8_t i = 0; i < p->n_operands; i++)
@@ -199,7 +207,8 @@ static bool build_operands(build *b, const tl_pattern_node *p, tl_value_id **out
   for (uint8_t i = 0; i < p->n_operands; i++) {
     const tl_pattern_operand *o = &p->operands[i];
     if (o->kind == TL_PATTERN_REST) {
-      for (uint32_t k = 0; k < x->rest_n[o->value]; k++)
+      uint32_t all = x->rest_n[o->value], end = place_in(b, o->end, all, all);
+      for (uint32_t k = place_in(b, o->expr, all, 0); k < end; k++)
         at[(*n)++] = tl_operand(x->m, x->rest_node[o->value], x->rest_from[o->value] + k);
     } else if (o->kind == TL_PATTERN_NUMBER) {
       if (!make_constant(b, p, o, &at[(*n)++]))

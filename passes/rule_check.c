@@ -262,7 +262,18 @@ static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
   return TL_OK;
 }
 
+/* The kind of pass that a rule answers to: that of its public name, where it has one. */
+static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
+  bool public = r->pass != r->name;
+  const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
+  return row                ? (tl_fusion_kind)row->kind
+         : r->scope         ? TL_FUSION_SCOPE
+         : tl_rule_fuses(r) ? TL_FUSION_GRAPH
+                            : TL_FUSION_CLEANUP;
+}
+
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
+  r->pass_kind = (uint8_t)pass_kind(s, r);
   TL_TRY(check_scope(s, r));
   if (r->kind == TL_RULE_CAPTURE)
     return TL_OK;

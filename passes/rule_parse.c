@@ -61,6 +61,16 @@ static tl_status parse_constant(tl_rule_parser *p, tl_pattern_operand *o) {
   return tl_rule_expr(p, &o->expr);
 }
 
+/* Some of a list: %x...[from, to] */
+static tl_status parse_part(tl_rule_parser *p, tl_pattern_operand *o) {
+  if (!p->building || !tl_rule_accept(p, "["))
+    return TL_OK;
+  TL_TRY(tl_rule_expr(p, &o->expr));
+  TL_TRY(tl_rule_expect(p, ","));
+  TL_TRY(tl_rule_expr(p, &o->end));
+  return tl_rule_expect(p, "]");
+}
+
 static tl_status parse_operand(tl_rule_parser *p, tl_pattern_operand *o) {
   *o = (tl_pattern_operand){0};
   if (tl_rule_accept(p, "_")) {
@@ -81,7 +91,7 @@ static tl_status parse_operand(tl_rule_parser *p, tl_pattern_operand *o) {
   }
   if (p->building && v->rest != (o->kind == TL_PATTERN_REST))
     return tl_rule_fail(p, p->at, "a list of operands is written %%name... in both places");
-  return TL_OK;
+  return v->rest ? parse_part(p, o) : TL_OK;
 }
 
 static tl_status parse_operands(tl_rule_parser *p, statement *s) {
@@ -389,16 +399,6 @@ static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool ov
   return add_rule(p, r);
 }
 
-/* The kind of pass that a rule answers to: that of its public name, where it has one. */
-static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
-  bool public = r->pass != r->name;
-  const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
-  return row                ? (tl_fusion_kind)row->kind
-         : r->scope         ? TL_FUSION_SCOPE
-         : tl_rule_fuses(r) ? TL_FUSION_GRAPH
-                            : TL_FUSION_CLEANUP;
-}
-
 static tl_status parse_rule_name(tl_rule_parser *p, tl_rule *r) {
   if (p->at.kind != TL_TOKEN_WORD)
     return tl_rule_expected(p, "the name of a rule");
@@ -420,7 +420,6 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   TL_TRY(tl_rule_expect(p, "{"));
   if (r->kind == TL_RULE_SCOPE)
     TL_TRY(tl_rule_scope(p));
-  r->pass_kind = (uint8_t)pass_kind(p->set, r);
   TL_TRY(tl_rule_expect(p, "match"));
   TL_TRY(tl_rule_expect(p, "{"));
   p->building = false;
@@ -451,7 +450,6 @@ static tl_status parse_capture(tl_rule_parser *p, bool override) {
   TL_TRY(tl_rule_scope(p));
   TL_TRY(tl_rule_expect(p, "}"));
   TL_TRY(tl_rule_scope_op(p));
-  r->pass_kind = (uint8_t)pass_kind(p->set, r);
   return keep_rule(p, r, name, override);
 }
 

@@ -307,7 +307,7 @@ $ tailor opt gelu.tir --fusion-result=r.json | grep -c ' Gelu('; cat r.json
 >         }
 >     }
 > }
-$ tailor opt gelu.tir --fusion=GeluONNXFusionPass:off --fusion-result=r.json | grep -c ' Gelu('; ls r.json
+$ tailor opt gelu.tir --fusion=ALL:off --fusion-result=r.json | grep -c ' Gelu('; ls r.json
 > 0
 ! ls: cannot access 'r.json': No such file or directory
 ? 2

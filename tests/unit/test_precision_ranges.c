@@ -103,6 +103,7 @@ static float compute(tl_range_kind kind, float x, float y) {
   case TL_RANGE_DIV: return x / y;
   case TL_RANGE_NEG: return -x;
   case TL_RANGE_ABS: return fabsf(x);
+  case TL_RANGE_SQUARE: return x * x;
   case TL_RANGE_SQRT: return x < 0 ? 0 : sqrtf(x);
   case TL_RANGE_EXP: return expf(x);
   case TL_RANGE_MIN: return fminf(x, y);
