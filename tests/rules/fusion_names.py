@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The public names of fusion_names.txt against the program:
+"""The public names of fusion_names.txt against the program, the tests of examples.txt against the
+folders of tests:
 
   fusion_names.py --tailor BIN
 
@@ -23,6 +24,21 @@ def expected():
     return [(name, why or None) for name, _, why in (line.partition(' - ') for line in lines)]
 
 
+def examples():
+    """[(what, what is wrong with it or None)]: each of 44 examples once, with tests that exist"""
+    found, seen = [], []
+    with open(os.path.join(HERE, 'examples.txt'), encoding='utf-8') as f:
+        lines = [line.strip() for line in f if not line.startswith('#')]
+    for line in lines:
+        shown, _, lacking = line.partition(' - ')
+        number, *tests = shown.split()
+        seen.append(int(number.rstrip('-')))
+        gone = [t for t in tests if not os.path.exists(os.path.join(HERE, '..', t))]
+        wrong = f'has no test {gone[0]}' if gone else None if tests or lacking else 'has no test'
+        found.append((f'example {number}', wrong))
+    return found if seen == list(range(1, 45)) else [('examples.txt', 'does not count to 44')]
+
+
 def passes(tailor):
     """name -> how many rules it has"""
     p = subprocess.run([tailor, 'passes', '--fusion', '--json'], capture_output=True, text=True,
@@ -43,13 +59,14 @@ def main():
     p.add_argument('--tailor', required=True)
     known = passes(p.parse_args().tailor)
     names = expected()
-    wrong = [(name, what) for name, why in names if (what := problem(name, why, known))]
+    checked = [(name, problem(name, why, known)) for name, why in names] + examples()
+    wrong = [(name, what) for name, what in checked if what]
     for name, what in wrong:
         print(f'FAIL {name} {what}')
     lacking = [f'{name} ({why})' for name, why in names if why and not known.get(name)]
     if lacking:
         print('without rules: ' + ', '.join(lacking))
-    print(f'{len(names) - len(wrong)} passed, {len(wrong)} failed, 0 skipped')
+    print(f'{len(checked) - len(wrong)} passed, {len(wrong)} failed, 0 skipped')
     return 1 if wrong else 0
 
 
