@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "support/hash.h"
+
 /* Colours the severity word of a formatted message; the place before it contains no ": ". */
 static void add_coloured(tl_buf *out, tl_sv text, tl_severity severity) {
   static const char *const words[] = {"note: ", "warning: ", "error: "};
@@ -22,6 +24,16 @@ static void add_coloured(tl_buf *out, tl_sv text, tl_severity severity) {
   tl_buf_add(out, text.p + before + word, text.n - before - word);
 }
 
+/* A pass that runs once an output, or once a variant, warns of the same thing each time. */
+static bool was_said(tl_cli *cli, tl_severity severity, tl_sv text) {
+  uint64_t key = tl_hash_bytes(text.p, text.n, 0);
+  if (severity != TL_WARNING || tl_map_find(&cli->said, key, NULL))
+    return severity == TL_WARNING;
+  bool kept = tl_map_set(&cli->said, key, 1);
+  (void)kept; /* without memory it may be said twice */
+  return false;
+}
+
 static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_cli *cli = user;
   if (d->severity < cli->threshold || *cli->signal)
@@ -34,7 +46,8 @@ static void show_diagnostic(void *user, const tl_diagnostic *d) {
   if (cli->colour)
     add_coloured(&coloured, tl_buf_view(&plain), d->severity);
   const tl_buf *text = cli->colour ? &coloured : &plain;
-  fwrite(text->p, 1, text->n, stderr);
+  if (!was_said(cli, d->severity, tl_buf_view(&plain)))
+    fwrite(text->p, 1, text->n, stderr);
   tl_buf_release(&coloured);
   tl_buf_release(&plain);
 }
@@ -60,6 +73,7 @@ void tl_cli_release(tl_cli *cli) {
   tl_path_vec_release(&cli->inputs);
   tl_path_vec_release(&cli->dims);
   tl_settings_release(&cli->settings);
+  tl_map_release(&cli->said);
 }
 
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {

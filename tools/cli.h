@@ -7,6 +7,7 @@
 #include "frontend/config/settings.h"
 #include "ir/fusion_stats.h"
 #include "passes/train/record.h"
+#include "support/map.h"
 #include "support/vec.h"
 
 TL_VEC(tl_path_vec, const char *);
@@ -26,6 +27,7 @@ typedef struct tl_cli {
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
   bool colour;
+  tl_map said;                /* warnings that were printed, by hash */
   tl_fusion_stats fusions;    /* what fusion passes did, if somebody wants to know */
   tl_step_record steps;       /* timelines of a training step, if somebody wants to know */
   struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */

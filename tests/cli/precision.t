@@ -186,6 +186,9 @@ $ tailor explain risk.tir --precision-mode-v2=mixed_float16 --node=add -q
 $ printf 'graph @g(%%x: f32[1,5]) -> (%%y) {\n  const %%w: f32[5,1] = [100000.0, -inf, 1e-9, nan, 65519.0]\n  %%y = MatMul(%%x, %%w) @mm\n}\n' >c.tir; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --summary=none; tailor convert c.tir -o c.onnx --precision_mode=force_fp16 --is_weight_clip=0 --summary=none
 ! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become its limit, 1 become 0
 ! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become infinite, 1 become 0
+# Once, although the cast is made for each output.
+$ tailor convert c.tir -o two.onnx -o two.air --precision_mode=force_fp16 --summary=none
+! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become its limit, 1 become 0
 $ printf '{"Relu": {"input0": {"name": "x", "paramType": "required", "dtype": "bfloat16"}, "output0": {"name": "y", "paramType": "required", "dtype": "bfloat16"}}}\n' >b.json; printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Relu(%%x) @relu\n}\n' >r.tir; tailor convert r.tir -o r.tir2.tir --op-info=b.json --precision_mode=force_fp16 --summary=none
 ! r.tir: warning: node relu: Relu has no dtype for 'x' that force_fp16 asks for; it is bf16
 # An output that --out-nodes does not name.
