@@ -35,9 +35,19 @@ static bool is_kept(const tl_state *s, const tl_train_config *c) {
   return !s->local && (s->parameter || c->broadcast_states);
 }
 
-/* States of one rank come before those of the next. */
+/* Do ranks stand side by side, the states of one before those of the next? A file may have such
+ * names from somebody else. */
+static bool is_of_ranks(const tl_module *m, const tl_train_config *c) {
+  uint32_t n = c->verify_ranks ? m->states.n / c->verify_ranks : 0;
+  bool ours = tl_comm_is_of_ranks(m) && n && m->states.n % c->verify_ranks == 0;
+  for (uint32_t i = 0; ours && i < n; i++)
+    ours = tl_sv_starts_with(tl_value_name(m, m->states.at[i].input), "r0/") &&
+           tl_sv_starts_with(tl_value_name(m, m->states.at[i].output), "r0/");
+  return ours;
+}
+
 static uint32_t n_states_of_a_rank(const tl_module *m, const tl_train_config *c) {
-  return tl_comm_is_of_ranks(m) ? m->states.n / c->verify_ranks : m->states.n;
+  return is_of_ranks(m, c) ? m->states.n / c->verify_ranks : m->states.n;
 }
 
 uint32_t tl_init_graph_states(const tl_module *m, const tl_train_config *c) {
@@ -61,7 +71,7 @@ static tl_symbol plain_name(starting *x, tl_symbol name, bool of_ranks) {
 
 static tl_status find_states(starting *x, tl_pass *p) {
   tl_module *m = x->m;
-  bool of_ranks = tl_comm_is_of_ranks(m);
+  bool of_ranks = is_of_ranks(m, x->comm.c);
   uint32_t n = n_states_of_a_rank(m, x->comm.c);
   x->at = tl_arena_calloc(p->scratch, n + 1u, sizeof *x->at);
   if (!x->at)

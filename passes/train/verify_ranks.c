@@ -107,6 +107,8 @@ static tl_status exchange(replicating *x, tl_node_id n, tl_value_id result) {
   tl_op_id op = tl_node_get(x->m, n)->op;
   tl_value_id v = TL_NO_VALUE;
   uint32_t root = x->n;
+  if (tl_node_attr_int(x->m, n, TL_SYM_rank_size, x->n) != (int64_t)x->n)
+    return refuse(x, n, "its rank_size is another number");
   if (op == TL_OP_npu_hcom_HcomAllGather) {
     v = tl_make_list(&x->k, TL_OP_Concat, x->parts, x->n, tl_attr_int(TL_SYM_axis, 0));
   } else if (op == TL_OP_npu_hcom_HcomBroadcast) {
