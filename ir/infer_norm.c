@@ -62,3 +62,33 @@ tl_status tl_infer_embed_norm(tl_infer *x, uint32_t node) {
   TL_TRY(tl_infer_put(x, 1, TL_DTYPE_I32, 1, dims));
   return tl_infer_put(x, 2, tl_infer_dtype(x, 2), 3, dims);
 }
+
+/* x -> the same results, one number a channel */
+tl_status tl_infer_channel_sums(tl_infer *x, uint32_t node) {
+  (void)node;
+  TL_TRY(tl_infer_check_rank(x, 0, 2, TL_MAX_RANK));
+  tl_dim dim = tl_infer_rank(x, 0) == TL_RANK_UNKNOWN ? TL_DIM_UNKNOWN : tl_infer_dim(x, 0, 1);
+  for (uint32_t i = 0; i < tl_infer_n_results(x); i++)
+    TL_TRY(tl_infer_put(x, i, TL_DTYPE_F32, 1, &dim));
+  return TL_OK;
+}
+
+/* x, one number a channel, ... -> something like x, then numbers of channels */
+tl_status tl_infer_channel_norm(tl_infer *x, uint32_t node) {
+  (void)node;
+  for (uint32_t i = 0; i < tl_infer_n_results(x); i++)
+    TL_TRY(tl_infer_put_same(x, i, i == 0 ? 0 : 1));
+  return TL_OK;
+}
+
+/* logits, targets -> a loss a row, the gradient */
+tl_status tl_infer_row_loss(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  int rank = tl_infer_rank(x, 0);
+  (void)node;
+  TL_TRY(tl_infer_check_rank(x, 0, 1, TL_MAX_RANK));
+  for (int i = 0; i + 1 < rank; i++)
+    dims[i] = tl_infer_dim(x, 0, i);
+  TL_TRY(tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank > 0 ? rank - 1 : TL_RANK_UNKNOWN, dims));
+  return tl_infer_n_results(x) > 1 ? tl_infer_put_same(x, 1, 0) : TL_OK;
+}
