@@ -202,6 +202,7 @@ class Tests:
                                      ('tests/oom/model.tir', 'onnx'),
                                      ('tests/oom/model.tir', 'onnx', 'force_fp32'),
                                      ('tests/oom/loops.tir', 'air'),
+                                     ('tests/oom/kernels.tir', 'air'),
                                      (official + 'test_if', 'air'),
                                      (official + 'test_loop11', 'onnx'),
                                      (official + 'test_softmax_axis_0_expanded', 'onnx')):
