@@ -193,6 +193,7 @@ static tl_status drop_collective(inserting *x, tl_node_id n) {
     if (tl_value_leaves_graph(x->m, node->results + i))
       return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE", tl_node_where(x->m, n),
                           "a result of it is an output, so that it cannot be replaced");
+    tl_value_move_roles(x->m, node->results + i, tl_operand(x->m, n, i));
     tl_value_replace_uses(x->m, node->results + i, tl_operand(x->m, n, i));
   }
   tl_node_erase(x->m, n);

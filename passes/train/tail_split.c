@@ -328,6 +328,17 @@ static bool regroup(tl_tail *t, tl_node_id n, const division *d, const tl_node_i
   return true;
 }
 
+/* Gradients and moments are of the types of their weights. */
+static bool have_types_of_weights(const tl_tail *t, tl_node_id n, uint32_t tensors) {
+  for (uint32_t i = 0; i < N_SEQUENCES * tensors; i++) {
+    tl_node_id c = tl_tail_construct_of(t, n, FIRST_SEQUENCE + i / tensors);
+    tl_value_id w = tl_operand(t->m, tl_tail_construct_of(t, n, FIRST_SEQUENCE), i % tensors);
+    if (tl_value_type(t->m, tl_operand(t->m, c, i % tensors)) != tl_value_type(t->m, w))
+      return false;
+  }
+  return true;
+}
+
 static bool split_adamw(tl_tail *t, tl_node_id n) {
   const tl_node *node = tl_node_get(t->m, n);
   if (node->n_operands < FIRST_SEQUENCE + N_SEQUENCES || node->control_in || node->control_out)
@@ -339,6 +350,8 @@ static bool split_adamw(tl_tail *t, tl_node_id n) {
     if (!c || tl_node_get(t->m, c)->n_operands != tensors)
       return false;
   }
+  if (!have_types_of_weights(t, n, tensors))
+    return false;
   division d = divide(t, tensors);
   for (uint32_t i = 0; !t->no_memory && i < d.n; i++)
     d.bucket[i] = tl_tail_bucket_of(t, tl_operand(t->m, gradients, i));
