@@ -53,7 +53,7 @@ def problem(tailor, folder, number, model, chosen):
     p = subprocess.run(argv, capture_output=True, text=True, check=False)
     if p.returncode:
         return f'exit {p.returncode}: {first_line(p)[0]}'
-    first = all(v == SWITCHES[k][0] for k, v in chosen.items())
+    first = all(v == SWITCHES.get(k, [''])[0] for k, v in chosen.items())
     for path in (base + '.air', base + '.init.air') if first else (base + '.air',):
         p = subprocess.run([sys.executable, os.path.join(ORACLE, 'air_check.py'), '--protos',
                             os.path.join(ORACLE, 'protos.json'), path],
