@@ -91,6 +91,8 @@ static tl_status move_attrs(const tl_module *m, tl_node_id n, tl_module *body, t
     a.name = move_symbol(m, a.name, body);
     if (a.kind == TL_ATTR_STRING)
       a.u.s = move_symbol(m, a.u.s, body);
+    if (a.name == TL_NO_SYMBOL || (a.kind == TL_ATTR_STRING && a.u.s == TL_NO_SYMBOL))
+      return out_of_memory(m);
     TL_TRY(tl_node_set_attr(body, to, a));
   }
   return TL_OK;
@@ -99,7 +101,7 @@ static tl_status move_attrs(const tl_module *m, tl_node_id n, tl_module *body, t
 static tl_symbol port_name(tl_module *body, const tl_op_port *port, uint32_t i) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_printf(&text, "%s%s", port ? port->name : "v", "");
+  tl_buf_add_z(&text, port ? port->name : "v");
   if (!port || port->kind == TL_PORT_VARIADIC)
     tl_buf_printf(&text, "%u", i);
   tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(body, tl_buf_view(&text));
@@ -121,13 +123,18 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
     tl_value_id v = tl_operand(m, n, i);
     tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
     tl_type_id type = v ? tl_definition_type(m, v, body) : TL_NO_TYPE;
-    tl_value_id formal = tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
+    tl_value_id formal = name == TL_NO_SYMBOL
+                             ? TL_NO_VALUE
+                             : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
     if (!formal)
       return out_of_memory(m);
     operands[i] = v ? formal : TL_NO_VALUE; /* an operand that is absent has its place too */
   }
-  for (uint32_t i = 0; i < node->n_results; i++)
+  for (uint32_t i = 0; i < node->n_results; i++) {
     results[i] = port_name(body, tl_op_result_port(row, i), i);
+    if (results[i] == TL_NO_SYMBOL)
+      return out_of_memory(m);
+  }
   tl_node_spec spec = {.op = node->op, .operands = operands, .n_operands = node->n_operands,
                        .results = results, .n_results = node->n_results};
   tl_node_id copy = tl_graph_append(body, g, &spec);

@@ -74,7 +74,7 @@ def pairs(path):
 
 def class_of(path, rules):
     """Numerics class: that of the rule that a file is named after."""
-    if any(f'/{p}' in path for p in ('graph-fusion/', 'expand', 'recurrent')):
+    if any(f'/{p}' in path for p in ('graph-fusion/', 'scope-fusion/', 'expand', 'recurrent')):
         # their kernels round elsewhere
         return 'reassociating'
     rule = rules.get(os.path.basename(path)[:-4])

@@ -11,13 +11,6 @@
 #include "passes/train/setting.h"
 #include "passes/train/train_regions.h"
 
-/* Of an AllReduce; there are very many to try, and every algorithm takes so much a byte. */
-typedef struct price {
-  double none; /* us of one without bytes */
-  double byte; /* us */
-  int64_t most;
-} price;
-
 typedef struct planner {
   tl_pass *p;
   tl_module *m;
@@ -30,7 +23,7 @@ typedef struct planner {
   uint64_t *place; /* by node: in the canonical order */
   double *work;    /* by gradient: us of what depends on it alone */
   double backward; /* end of forward and backward work */
-  price price;     /* of an AllReduce */
+  tl_bucket_price price; /* of an AllReduce */
   tl_bucket_set *set;
 } planner;
 
@@ -212,13 +205,6 @@ typedef struct run {
   tl_bucket_plan plan; /* of `auto` */
 } run;
 
-/* Beyond the largest bucket nothing is worth it. */
-static double price_of(void *user, int64_t bytes) {
-  enum { FORBIDDEN_US = 1000000000 };
-  const price *x = user;
-  return x->none + x->byte * (double)bytes + (bytes > x->most ? FORBIDDEN_US : 0);
-}
-
 static uint32_t cut_each(uint32_t n, uint32_t *ends) {
   for (uint32_t i = 0; i < n; i++)
     ends[i] = i;
@@ -281,8 +267,7 @@ static tl_status cut_auto(const planner *x, run *r) {
                              .bytes = r->bytes,
                              .n = r->n,
                              .most = TL_BUCKETS_MOST,
-                             .cost = price_of,
-                             .user = (void *)(uintptr_t)&x->price,
+                             .price = x->price,
                              .event = x->costs.hw.event};
   if (r->most > 0 && all / r->most >= TL_BUCKETS_MOST / 2)
     r->plan.most = (uint32_t)(2 * (all / r->most) + 1);
@@ -402,7 +387,7 @@ static void number_buckets(const planner *x, const run *r) {
 static tl_status cut_together(const planner *x, run *runs, uint32_t n) {
   enum { SWEEPS = 2 };
   for (uint32_t i = 0; i < n; i++)
-    if (!runs[i].plan.cost)
+    if (!runs[i].plan.most)
       return TL_OK; /* not by `auto` */
   for (uint32_t i = 0; n > 1 && n <= TL_BUCKET_PARTS_MOST && i < SWEEPS * n; i++)
     TL_TRY(take_better(x, runs, n, &runs[i % n]));
@@ -501,7 +486,7 @@ static void set_price(planner *x) {
   const double many = 1 << 30;
   double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
   double all_of_them = tl_cost_collective(&x->costs, TL_ALL_REDUCE, many);
-  x->price = (price){none, (all_of_them - none) / many, x->c->bucket_max_bytes};
+  x->price = (tl_bucket_price){none, (all_of_them - none) / many, x->c->bucket_max_bytes};
 }
 
 static tl_status plan(planner *x, tl_u32_vec *keys) {

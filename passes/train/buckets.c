@@ -226,7 +226,7 @@ double tl_buckets_finish(const tl_bucket_plan *p, const uint32_t *ends, uint32_t
     int64_t sum = 0;
     for (uint32_t i = first; i <= ends[k]; i++)
       sum += p->bytes[i];
-    at = fmax(at, p->ready[ends[k]]) + p->cost(p->user, sum);
+    at = fmax(at, p->ready[ends[k]]) + tl_bucket_us(&p->price, sum);
     first = ends[k] + 1;
   }
   return at;
@@ -258,7 +258,7 @@ double tl_buckets_step_of(const tl_bucket_part *parts, uint32_t n_parts, double 
       sum += p->bytes[k];
       then += parts[i].work[k];
     }
-    link = fmax(link, p->ready[end] + p->event) + p->cost(p->user, sum);
+    link = fmax(link, p->ready[end] + p->event) + tl_bucket_us(&p->price, sum);
     compute = fmax(compute, link + p->event) + then;
   }
   return compute;
@@ -287,7 +287,7 @@ static inline double later(double a, double b) { return a > b ? a : b; }
 static inline double sooner(double a, double b) { return a < b ? a : b; }
 
 static double cost_of(const program *g, uint32_t i, uint32_t j) {
-  return g->plan->cost(g->plan->user, g->sums[j] - g->sums[i]);
+  return tl_bucket_us(&g->plan->price, g->sums[j] - g->sums[i]);
 }
 
 /* A collective starts when the one before has ended and its last gradient is there, so an earlier

@@ -49,16 +49,24 @@ uint32_t tl_buckets_combine(const int64_t *bytes, uint32_t n, int64_t cap, uint3
  * that reaches it. */
 uint32_t tl_buckets_broadcast(const int64_t *bytes, uint32_t n, int64_t limit, uint32_t *ends);
 
-/* Microseconds that one collective of so many bytes takes: not less for more of them. */
-typedef double (*tl_bucket_cost_fn)(void *user, int64_t bytes);
+/* Microseconds that one collective takes: every algorithm takes so much a byte. */
+typedef struct tl_bucket_price {
+  double none; /* of one without bytes */
+  double byte;
+  int64_t most; /* bytes: beyond it nothing is worth a collective */
+} tl_bucket_price;
+
+static inline double tl_bucket_us(const tl_bucket_price *p, int64_t bytes) {
+  const double forbidden = 1e9;
+  return p->none + p->byte * (double)bytes + (bytes > p->most ? forbidden : 0);
+}
 
 typedef struct tl_bucket_plan {
   const double *ready;  /* [n], not descending: when a gradient is there */
   const int64_t *bytes; /* [n] */
   uint32_t n;
   uint32_t most; /* buckets, at least 1 */
-  tl_bucket_cost_fn cost;
-  void *user;
+  tl_bucket_price price;
   double event; /* us between streams: from a gradient to its collective, from that to an update */
 } tl_bucket_plan;
 

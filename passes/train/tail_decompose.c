@@ -297,9 +297,9 @@ static void take_place(update *u, const kind *c, const tl_value_id *sequences) {
     for (uint32_t i = 0; !c->sequences && i < u->count; i++)
       tl_tail_replace(u->t, tl_result(u->k.m, u->n, r * u->count + i), u->out[r][i]);
   }
-  tl_tail_retire(u->t, u->n);
   for (uint32_t i = 0; c->sequences && i < c->kinds; i++)
     tl_tail_retire_unused(u->t, tl_tail_construct_of(u->t, u->n, 2 + i));
+  tl_tail_retire(u->t, u->n); /* erased from the last retired on */
 }
 
 static bool decompose(tl_tail *t, tl_node_id n, const kind *c) {

@@ -215,12 +215,21 @@ static bool can_drop(const tl_tail *t, tl_node_id f, const bool *local) {
          !tl_node_get(t->m, f)->control_out && only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0);
 }
 
+static bool has_flags(const tl_tail *t) {
+  TL_FOR_NODES (t->m, tl_module_step(t->m), f)
+    if (!t->retired[f] && tl_tail_is_flag(t, f))
+      return true;
+  return false;
+}
+
 uint32_t tl_tail_drop_flags(tl_tail *t) {
   uint32_t n = 0;
+  if (t->c->tail_mode != TL_TAIL_LATE_COMMIT || t->t->cost.hw.bitwise != 1 ||
+      t->c->status == TL_OVERFLOW_NPU || !has_flags(t))
+    return 0;
   bool *local = tl_arena_calloc(t->p->scratch, tl_module_node_end(t->m), sizeof *local);
   t->no_memory = t->no_memory || !local;
-  if (t->no_memory || t->c->tail_mode != TL_TAIL_LATE_COMMIT || t->t->cost.hw.bitwise != 1 ||
-      t->c->status == TL_OVERFLOW_NPU)
+  if (t->no_memory)
     return 0;
   find_local(t, local);
   TL_FOR_NODES (t->m, tl_module_step(t->m), f) {

@@ -58,11 +58,15 @@ static bool begin(norm *x, tl_tail *t, tl_node_id n, tl_node_id tensors) {
          tl_node_get(t->m, n)->n_results == 1 && is_worth_it(x);
 }
 
-static bool finish(norm *x, tl_node_id n, tl_maker_mark mark, tl_value_id made) {
+/* construct: makes the sequence that only n reads; TL_NO_NODE: n reads none. */
+static bool finish(norm *x, tl_node_id n, tl_node_id construct, tl_maker_mark mark,
+                   tl_value_id made) {
   if (!tl_tail_adopt_made(x->t, &x->k, mark))
     return false;
   tl_tail_replace(x->t, tl_result(x->t->m, n, 0), made);
-  tl_tail_retire(x->t, n);
+  if (construct)
+    tl_tail_retire_unused(x->t, construct);
+  tl_tail_retire(x->t, n); /* erased from the last retired on */
   return true;
 }
 
@@ -77,7 +81,7 @@ static bool split_length(tl_tail *t, tl_node_id n) {
     return false;
   tl_maker_mark mark = tl_maker_save(&x.k);
   tl_value_id made = length(&x);
-  return finish(&x, n, mark, made);
+  return finish(&x, n, TL_NO_NODE, mark, made);
 }
 
 /* What gradients are multiplied by so that their norm is at most max_norm; never more than 1. */
@@ -115,10 +119,7 @@ static bool split_clip(tl_tail *t, tl_node_id n) {
   tl_value_id made = tl_maker_failed(&x.k) ? TL_NO_VALUE
                                            : tl_make_list(&x.k, TL_OP_SequenceConstruct, clipped,
                                                           x.n, (tl_attr){.kind = TL_ATTR_NONE});
-  if (!finish(&x, n, mark, made))
-    return false;
-  tl_tail_retire_unused(t, construct);
-  return true;
+  return finish(&x, n, construct, mark, made);
 }
 
 uint32_t tl_tail_split_norms(tl_tail *t) {

@@ -175,7 +175,8 @@ class Sampler:
         out = []
         for p in self.op['in']:
             if p['kind'] == 'VARIADIC':
-                n = self.rng.choice([max(1, k) for k in self.numbers if k < 5] + [3, 5])
+                n = self.rng.choice([max(1, k) if k < 5 else k + 1 for k in self.numbers if k < 99]
+                                    + [3, 5])
                 same = self.rng.random() < 0.5
                 ports = [self.port(var_types, p) for _ in range(n)]
                 out += [dict(q, dims=ports[0]['dims'], const=None) if q and same else q

@@ -147,7 +147,10 @@ static void limits(void) {
 
 /* ---- the optimum ----------------------------------------------------------------------------- */
 
-static double affine(void *user, int64_t bytes) { return *(double *)user + (double)bytes; }
+/* A microsecond a byte, and so much more for each collective. */
+static tl_bucket_price affine(double latency) {
+  return (tl_bucket_price){latency, 1, INT64_MAX};
+}
 
 static void planned_examples(void) {
   static const double ready[] = {60, 80, 100, 120};
@@ -166,7 +169,7 @@ static void planned_examples(void) {
   double finish;
   for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
     double latency = rows[i].latency;
-    tl_bucket_plan plan = {ready, bytes, 4, 8, affine, &latency, 0};
+    tl_bucket_plan plan = {ready, bytes, 4, 8, affine(latency), 0};
     CU_ASSERT_EQUAL(tl_buckets_auto(&plan, ends, &m, &finish), TL_OK);
     CU_ASSERT_EQUAL(finish, rows[i].finish);
     ends_are(ends, m, rows[i].ends, rows[i].m);
@@ -225,7 +228,7 @@ static void no_partition_is_better(void) {
     double latency;
     uint32_t n = (uint32_t)(random_next(&seed) % 10) + 1;
     draw_plan(&seed, n, ready, bytes, &latency);
-    tl_bucket_plan plan = {ready, bytes, n, 8, affine, &latency, 0};
+    tl_bucket_plan plan = {ready, bytes, n, 8, affine(latency), 0};
     uint32_t ends[16];
     uint32_t latest[16];
     uint32_t m;
@@ -272,7 +275,7 @@ static void no_strategy_is_better(void) {
     double latency;
     uint32_t n = (uint32_t)(random_next(&seed) % (round % 2 ? LONGEST : 12)) + 1;
     draw_plan(&seed, n, ready, bytes, &latency);
-    tl_bucket_plan plan = {ready, bytes, n, 8, affine, &latency, 0};
+    tl_bucket_plan plan = {ready, bytes, n, 8, affine(latency), 0};
     uint32_t ends[LONGEST];
     uint32_t other[LONGEST];
     uint32_t m;
@@ -353,11 +356,6 @@ static void managers_and_ranges(void) {
     CU_ASSERT_NOT_EQUAL(tl_loss_scale_check(&quiet, (tl_location){0}, &bad[i]), TL_OK);
 }
 
-static double a_us_a_byte(void *user, int64_t bytes) {
-  (void)user;
-  return (double)bytes;
-}
-
 /* One bucket ends at 160, then all updates run; of four the last ends at 130, and updates of the
  * others have run by then. */
 static void updates_behind_buckets(void) {
@@ -366,7 +364,7 @@ static void updates_behind_buckets(void) {
   static const double work[] = {5, 5, 5, 5};
   static const uint32_t one[] = {3};
   static const uint32_t each[] = {0, 1, 2, 3};
-  tl_bucket_plan plan = {.ready = ready, .bytes = bytes, .n = 4, .most = 8, .cost = a_us_a_byte};
+  tl_bucket_plan plan = {.ready = ready, .bytes = bytes, .n = 4, .most = 8, .price = affine(0)};
   CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 120, one, 1), 180);
   CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 120, each, 4), 140);
   CU_ASSERT_EQUAL(tl_buckets_step(&plan, work, 0, each, 4), 135);
@@ -383,7 +381,7 @@ static void keys_that_share_a_link(void) {
   tl_bucket_part parts[2];
   for (int i = 0; i < 2; i++) {
     plans[i] = (tl_bucket_plan){
-        .ready = ready + i, .bytes = bytes + i, .n = 1, .most = 8, .cost = a_us_a_byte};
+        .ready = ready + i, .bytes = bytes + i, .n = 1, .most = 8, .price = affine(0)};
     parts[i] = (tl_bucket_part){&plans[i], work + i, one, 1};
   }
   CU_ASSERT_EQUAL(tl_buckets_step_of(parts, 2, 12), 27);
