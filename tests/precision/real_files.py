@@ -31,8 +31,8 @@ NODES = {'Add': 'Add(%x, %x)', 'Mul': 'Mul(%x, %z)', 'Sub': 'Sub(%x, %x)',
          'Sigmoid': 'Sigmoid(%x)', 'Pow': 'Pow(%x, %x)', 'Minimum': 'Min(%x, %x)',
          'Maximum': 'Max(%x, %x)', 'MatMulV2': 'Gemm(%x, %m, %b)', 'Gemm': 'Gemm(%x, %m, %b)',
          'BatchMatMulV2': 'MatMul(%s, %t)', 'Gelu': 'Gelu(%x) {approximate="tanh"}'}
-HEAD = ('graph @g(%x: f32[2,3], %z: f32[2,3], %m: f32[3,3], %s: f32[2,2,3], %t: f32[2,3,3], %b: f32[3])'
-        ' -> ')
+HEAD = ('graph @g(%x: f32[2,3], %z: f32[2,3], %m: f32[3,3], %s: f32[2,2,3], %t: f32[2,3,3],'
+        ' %b: f32[3]) -> ')
 SHORT = {'float16': 'f16', 'float32': 'f32', 'float': 'f32', 'bfloat16': 'bf16'}
 
 
