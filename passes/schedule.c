@@ -159,7 +159,7 @@ static tl_status schedule(tl_pass *p, tl_module *m, const tl_train_setting *t) {
   if (!order)
     return no_memory(m);
   memcpy(order, s.given, s.g.n * sizeof *order);
-  TL_TRY(tl_timeline_schedule(m->diag, &s.g, order));
+  TL_TRY(tl_timeline_schedule(m->diag, &s.g, order, NULL));
   if (p->steps)
     TL_TRY(tl_step_record_add(p->steps, m, t->tail ? "tail" : "scheduled", &s, order, &t->machine));
   return apply(p, m, &s, order);

@@ -7,7 +7,9 @@
 Each kind ends with 'N passed, M failed, K skipped'; the last line adds them up. A kind that cannot
 run here says why and counts as one skipped test."""
 import argparse
+import concurrent.futures
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -380,9 +382,13 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'recurrent', 'quantized', 'precision_corpus', 'precision_peers', 'step_files', 'train_air',
          'training_info', 'tail_random', 'train_steps', 'train_random', 'loop_steps', 'variants',
          'determinism', 'emulation', 'fuzz']
+# What others need, or what wants the machine for itself. The kinds between run side by side, as
+# many as there are cores: most wait for one process at a time.
+ALONE = {'build_gcc', 'build_sanitized', 'build_clang', 'ort', 'fuzz'}
 
 
 def run_kind(tests, kind):
+    """(what to print, counts)"""
     method = getattr(tests, kind)
     start = time.monotonic()
     try:
@@ -391,11 +397,24 @@ def run_kind(tests, kind):
         text, counts = f'skipped: {reason}', (0, 0, 1)
     lines = [s for s in text.splitlines() if counts[1] or not SUMMARY.match(s)]
     notable = [s for s in lines if NOTABLE.match(s)]
-    for line in (lines if counts[1] else notable)[-200:]:
-        print('    ' + line[:400])
-    print(f'{kind} ({method.__doc__}): {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped'
-          f' [{time.monotonic() - start:.0f} s]', flush=True)
-    return counts
+    shown = ['    ' + line[:400] for line in (lines if counts[1] else notable)[-200:]]
+    shown.append(f'{kind} ({method.__doc__}): {counts[0]} passed, {counts[1]} failed, '
+                 f'{counts[2]} skipped [{time.monotonic() - start:.0f} s]')
+    return '\n'.join(shown), counts
+
+
+def run_all(tests, kinds):
+    """Prints what kinds say in their order; the sum of their counts."""
+    total = [0, 0, 0]
+    for alone, group in itertools.groupby(kinds, lambda kind: kind in ALONE):
+        group = list(group)
+        with concurrent.futures.ThreadPoolExecutor(1 if alone else os.cpu_count() or 1) as pool:
+            for text, counts in pool.map(lambda kind: run_kind(tests, kind), group):
+                print(text, flush=True)
+                total = [a + b for a, b in zip(total, counts)]
+        if group[0].startswith('build') and total[1]:
+            break
+    return total
 
 
 def main():
@@ -411,13 +430,7 @@ def main():
     unknown = [k for k in only if k not in KINDS]
     if unknown:
         p.error(f'unknown kind {unknown[0]}')
-    tests = Tests(args)
-    total = [0, 0, 0]
-    for kind in only:
-        counts = run_kind(tests, kind)
-        total = [a + b for a, b in zip(total, counts)]
-        if kind.startswith('build') and counts[1]:
-            break
+    total = run_all(Tests(args), only)
     print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
     return 1 if total[1] else 0
 

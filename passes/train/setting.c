@@ -83,6 +83,6 @@ tl_status tl_train_record_before(tl_pass *p, tl_module *m, const tl_train_settin
   TL_TRY(tl_step_record_add(p->steps, m, "streams", &s, s.given, &t->machine));
   if (!t->tail)
     return TL_OK;
-  TL_TRY(tl_timeline_schedule(m->diag, &s.g, s.given));
+  TL_TRY(tl_timeline_schedule(m->diag, &s.g, s.given, NULL));
   return tl_step_record_add(p->steps, m, "scheduled", &s, s.given, &t->machine);
 }

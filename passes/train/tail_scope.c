@@ -121,18 +121,13 @@ void tl_tail_look(tl_tail *t) {
 }
 
 tl_status tl_tail_measure(tl_tail *t, bool freed) {
-  tl_timeline line;
   tl_step before = t->step;
   const uint32_t *order = t->order;
   TL_TRY(tl_step_build(t->m, t->p->scratch, &t->t->info, &t->t->machine, &t->step));
   t->order = t->step.given;
   for (uint32_t i = 0; freed && i < t->step.g.n; i++)
     t->order[i] = t->step.task[before.node[order[i]]];
-  TL_TRY(tl_timeline_schedule(t->m->diag, &t->step.g, t->order));
-  TL_TRY(tl_timeline_run(t->m->diag, &t->step.g, t->order, &line));
-  t->us = tl_timeline_step(&t->step.g, &line);
-  tl_timeline_release(&line);
-  return TL_OK;
+  return tl_timeline_schedule(t->m->diag, &t->step.g, t->order, &t->us);
 }
 
 bool tl_tail_is_flag(const tl_tail *t, tl_node_id n) {

@@ -72,8 +72,10 @@ double tl_timeline_step(const tl_task_graph *g, const tl_timeline *t);
  * in `order`, which is given and replaced. The result depends on the numbers of the tasks, not on
  * `order`, unless that beats all others: it never takes longer than what was given. No more orders
  * are made once one takes no longer than the longest way or all work on the AICORE.
+ * *step, which may be NULL: when the last task ends in that order.
  * O(n log n + edges). */
-tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order) TL_NODISCARD;
+tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order,
+                               double *step) TL_NODISCARD;
 
 typedef struct tl_step_report {
   double step;

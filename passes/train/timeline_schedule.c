@@ -326,7 +326,7 @@ static bool cannot_be_beaten(double step, double least) {
 
 /* Makes and judges orders until one cannot be beaten; the given one counts when it beats them all.
  */
-static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kept) {
+static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kept, double *step) {
   double best = INFINITY;
   double given = INFINITY;
   double least = least_step(s);
@@ -346,12 +346,16 @@ static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kep
   bool unbeaten = cannot_be_beaten(best, least);
   if (!unbeaten)
     TL_TRY(step_of_order(d, s->g, order, &given));
-  if (unbeaten || best <= given + 1e-9)
+  bool made = unbeaten || best <= given + 1e-9;
+  if (made)
     memcpy(order, kept, s->g->n * sizeof *order);
+  if (step)
+    *step = made ? best : given;
   return TL_OK;
 }
 
-tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order) {
+tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order,
+                               double *step) {
   scheduler s;
   uint32_t *kept = malloc((g->n + 1u) * sizeof *kept);
   tl_status status = TL_OK;
@@ -362,7 +366,7 @@ tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *ord
                           "tasks wait for each other in a circle");
   } else {
     measure(&s, order);
-    status = choose(d, &s, order, kept);
+    status = choose(d, &s, order, kept, step);
   }
   scheduler_release(&s);
   free(kept);

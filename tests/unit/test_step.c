@@ -134,7 +134,7 @@ static void order_of_nodes_does_not_count(void) {
     if (round == 1) /* behind everything */
       tl_node_move_after(x.m, moved, tl_module_main(x.m)->last);
     tl_step s = build(&x);
-    CU_ASSERT_EQUAL_FATAL(tl_timeline_schedule(&x.diag, &s.g, s.given), TL_OK);
+    CU_ASSERT_EQUAL_FATAL(tl_timeline_schedule(&x.diag, &s.g, s.given, NULL), TL_OK);
     CU_ASSERT_EQUAL(run(&x, &s, s.given).step, 162);
     spell(&s, s.given, spelled[round]);
     close_scene(&x);

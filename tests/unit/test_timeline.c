@@ -98,7 +98,7 @@ static void one_stream(void) {
   tl_timeline_release(&t);
   /* list scheduling finds what a stream of its own gives */
   tl_diag quiet = {0};
-  CU_ASSERT_EQUAL(tl_timeline_schedule(&quiet, &x.g, x.order), TL_OK);
+  CU_ASSERT_EQUAL(tl_timeline_schedule(&quiet, &x.g, x.order, NULL), TL_OK);
   CU_ASSERT_EQUAL(run(&x, &t).step, 162);
   tl_timeline_release(&t);
 }
@@ -307,7 +307,7 @@ static void schedules_are_never_worse(void) {
     x.g.interference = round % 5 == 0 ? 1.5 : 1;
     double before = run(&x, &t).step;
     tl_timeline_release(&t);
-    CU_ASSERT_EQUAL(tl_timeline_schedule(&quiet, &x.g, x.order), TL_OK);
+    CU_ASSERT_EQUAL(tl_timeline_schedule(&quiet, &x.g, x.order, NULL), TL_OK);
     CU_ASSERT_TRUE(run(&x, &t).step <= before + 1e-9);
     tl_timeline_release(&t);
     uint32_t last = 0;
