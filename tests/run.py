@@ -379,9 +379,9 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'random_graphs', 'precision', 'ranges', 'precision_files', 'cli', 'atc_lines',
          'air_options', 'run_config', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
-         'recurrent', 'quantized', 'precision_corpus', 'precision_peers', 'step_files', 'train_air',
-         'training_info', 'tail_random', 'train_steps', 'train_random', 'loop_steps', 'variants',
-         'determinism', 'emulation', 'fuzz']
+         'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers', 'step_files',
+         'train_air', 'training_info', 'tail_random', 'train_steps', 'train_random', 'loop_steps',
+         'variants', 'determinism', 'emulation', 'fuzz']
 # What others need, or what wants the machine for itself. The kinds between run side by side, as
 # many as there are cores: most wait for one process at a time.
 ALONE = {'build_gcc', 'build_sanitized', 'build_clang', 'ort', 'fuzz'}
