@@ -75,7 +75,8 @@ static tl_status parse_type(tl_rule_parser *p, tl_scope_part *part) {
   } while (tl_rule_accept(p, "|"));
   TL_TRY(parse_range(p, c));
   const char *to = p->at.text.p;
-  c->text = tl_sv_trim((tl_sv){from, p->at.kind == TL_TOKEN_END ? 0 : (size_t)(to - from)});
+  bool whole = p->at.kind != TL_TOKEN_END && to > from;
+  c->text = tl_sv_trim((tl_sv){from, whole ? (size_t)(to - from) : 0});
   return TL_OK;
 }
 
