@@ -175,6 +175,12 @@ static tl_attr *copy_attrs(tl_module *m, const tl_attr *attrs, uint32_t count) {
   return (tl_attr *)(void *)tl_arena_copy(&m->arena, attrs, count * sizeof *attrs);
 }
 
+static void set_op(tl_module *m, tl_node *node, tl_op_id op) {
+  node->op = op;
+  if (op < tl_n_op_rows)
+    m->had_ops[op] = 1;
+}
+
 /* Allocates everything a node needs before anything is linked. */
 static tl_node_id make_node(tl_module *m, const tl_node_spec *spec) {
   tl_use_id operands = tl_slab_alloc(&m->uses, spec->n_operands);
@@ -185,7 +191,7 @@ static tl_node_id make_node(tl_module *m, const tl_node_spec *spec) {
       (spec->n_attrs && !attrs) || !n)
     return TL_NO_NODE;
   tl_node *node = tl_node_get(m, n);
-  node->op = spec->op;
+  set_op(m, node, spec->op);
   node->name = spec->name;
   node->operands = operands;
   node->n_operands = spec->n_operands;
@@ -254,7 +260,9 @@ void tl_node_erase(tl_module *m, tl_node_id n) {
   node->op = TL_OP_ERASED;
 }
 
-void tl_node_set_op(tl_module *m, tl_node_id n, tl_op_id op) { tl_node_get(m, n)->op = op; }
+void tl_node_set_op(tl_module *m, tl_node_id n, tl_op_id op) {
+  set_op(m, tl_node_get(m, n), op);
+}
 
 void tl_node_trim_results(tl_module *m, tl_node_id n, uint32_t count) {
   tl_node *node = tl_node_get(m, n);

@@ -217,6 +217,7 @@ struct tl_module {
   uint32_t n_type_slots;
   tl_opaque_vec opaque_ops; /* by id - tl_n_op_rows */
   tl_map opaque_index;      /* (domain, name) -> index into opaque_ops */
+  uint8_t *had_ops;         /* arena, by op id below tl_n_op_rows: a node was of this op once */
   tl_extra_vec extras;      /* entry 0 is empty */
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
   tl_call_vec calls;        /* in the order of the file */

@@ -153,7 +153,7 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body) {
   tl_ruleset_init(&set, body);
   set.only_definitions = true;
   set.kinds = TL_RULE_BIT(TL_RULE_DEFINE);
-  tl_status status = tl_rules_load(&set, p->options);
+  tl_status status = tl_rules_load_needed(&set, p->options);
   if (status == TL_OK)
     status = tl_rewrite(&(tl_rewriter){p, body, &set, TL_RULE_DEFINE, ROUNDS, NULL, NULL, NULL});
   tl_ruleset_release(&set);

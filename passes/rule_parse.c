@@ -293,7 +293,7 @@ static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
   TL_TRY(tl_rule_number(p, &n));
   if (!(n >= 0 && n <= 1e6))
     return tl_rule_fail(p, t, "a priority is between 0 and 1000000");
-  r->priority = (int32_t)n;
+  r->written = r->priority = (int32_t)n;
   return TL_OK;
 }
 
@@ -346,7 +346,7 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
   r->file = p->path;
   r->line = p->at.line;
   r->column = p->at.column;
-  r->priority = DEFAULT_PRIORITY;
+  r->written = r->priority = DEFAULT_PRIORITY;
   p->rule = r;
   p->exprs = 0;
   return r;
@@ -588,6 +588,19 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
   tl_status status = parse_version(&p);
   while (status == TL_OK && p.at.kind != TL_TOKEN_END)
     status = parse_one(&p, override);
+  tl_buf_release(&p.text);
+  return status;
+}
+
+tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
+  tl_sv bytes = {tl_rule_characters + text->at, text->n};
+  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes), .set = s,
+                      .path = tl_rule_paths[text->path]};
+  p.lexer.line = text->line;
+  s->next = (uint32_t)(text - tl_rule_texts);
+  tl_buf_init(&p.text);
+  tl_rule_advance(&p);
+  tl_status status = parse_one(&p, false);
   tl_buf_release(&p.text);
   return status;
 }

@@ -52,11 +52,11 @@ static uint32_t list_rules(const tl_ruleset *s, tl_fusion_order *order, tl_rule 
     tl_rule *r = s->rules.at[i];
     if (!tl_rule_fuses(r))
       continue;
-    bool given = r->priority != NO_PRIORITY_GIVEN;
+    bool given = r->written != NO_PRIORITY_GIVEN;
     order[n] = (tl_fusion_order){.pass = tl_sym(s->m, r->pass),
                                  .custom = r->custom,
                                  .rule = true,
-                                 .configured = given ? r->priority : TL_NO_PRIORITY};
+                                 .configured = given ? r->written : TL_NO_PRIORITY};
     rules[n++] = r;
   }
   return n;

@@ -2,15 +2,18 @@
 /* Where rules come from (ruleset.h). */
 #include "passes/ruleset.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+static bool is_wanted(const tl_ruleset *s, const tl_rule_text *text) {
+  return !s->kinds || s->kinds & text->kind;
+}
+
 tl_status tl_rules_add_builtin(tl_ruleset *s) {
-  for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
-    tl_sv text = {tl_rule_texts[i].text, tl_rule_texts[i].n};
-    if (s->kinds && !(s->kinds & tl_rule_texts[i].kinds))
-      continue;
-    TL_TRY(tl_rules_parse(s, tl_rule_texts[i].path, text, false));
-  }
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++)
+    if (is_wanted(s, &tl_rule_texts[i]))
+      TL_TRY(tl_rules_parse_text(s, &tl_rule_texts[i]));
+  s->next = tl_n_rule_texts;
   return TL_OK;
 }
 
@@ -49,6 +52,61 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
   return tl_rules_configure(s, options);
 }
 
+/* ---- rules that can match ------------------------------------------------------------------- */
+
+/* Is there an op of each list? */
+static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
+  for (const tl_op_id *op = &tl_rule_needs[text->needs]; *op != TL_OP_RETURN; op++) {
+    bool any = false;
+    for (; *op != TL_OP_RETURN; op++)
+      any = any || s->ops[*op];
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
+static void note_made(tl_ruleset *s, const tl_rule *r) {
+  for (uint8_t i = 0; i < r->n_build; i++)
+    if (!r->build[i].forward && r->build[i].ops[0] < tl_n_op_rows)
+      s->ops[r->build[i].ops[0]] = 1;
+}
+
+static int by_index(const void *a, const void *b) {
+  const tl_rule *const *x = a, *const *y = b;
+  return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
+tl_status tl_rules_load_more(tl_ruleset *s, const tl_options *options) {
+  uint32_t had = s->rules.n, before;
+  for (uint32_t op = 0; op < tl_n_op_rows; op++)
+    s->ops[op] |= s->m->had_ops[op];
+  do {
+    before = s->rules.n;
+    for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
+      if (s->read[i] || !is_wanted(s, &tl_rule_texts[i]) || !can_match(s, &tl_rule_texts[i]))
+        continue;
+      s->read[i] = true;
+      TL_TRY(tl_rules_parse_text(s, &tl_rule_texts[i]));
+      note_made(s, s->rules.at[s->rules.n - 1]);
+    }
+  } while (s->rules.n > before);
+  if (s->rules.n == had)
+    return TL_OK;
+  qsort(s->rules.at, s->rules.n, sizeof *s->rules.at, by_index);
+  return tl_rules_configure(s, options);
+}
+
+tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
+  if (options->n_rule_files)
+    return tl_rules_load(s, options);
+  s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
+  s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
+  if (!s->ops || !s->read)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+  return tl_rules_load_more(s, options);
+}
+
 bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
   for (uint32_t i = 0; i < s->rules.n; i++)
     if ((kinds & TL_RULE_BIT(s->rules.at[i]->kind)) && (any || !s->rules.at[i]->off))
@@ -69,19 +127,20 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, const tl_ru
   unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET
                    : kind == TL_RULE_DEFINE ? DEFINE_SET
                                             : COMMON_SET;
-  *out = p->rules[which];
-  if (*out)
-    return TL_OK;
-  tl_ruleset *s = malloc(sizeof *s);
+  tl_ruleset *s = p->rules[which];
+  *out = s;
+  if (s)
+    return s->ops ? tl_rules_load_more(s, p->options) : TL_OK;
+  s = malloc(sizeof *s);
   if (!s)
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   tl_ruleset_init(s, m);
   s->kinds = kinds_of_sets[which];
   s->only_definitions = which == DEFINE_SET;
-  tl_status status = tl_rules_load(s, p->options);
   p->rules[which] = s;
   *out = s;
-  return status;
+  /* explanations are also of rules whose ops the model lacks */
+  return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
 }
 
 void tl_pass_release_rules(tl_pass *p) {

@@ -249,14 +249,14 @@ static void print_word(tl_sv text) {
     putchar(text.p[i] == '\t' || text.p[i] == '\n' ? ' ' : text.p[i]);
 }
 
-/* The built-in rule of that name; only its own file is read. */
+/* The built-in rule of that name; no other is read. */
 static tl_rule *read_rule(tl_ruleset *set, tl_module *m, tl_sv name) {
   char head[128];
   size_t n = (size_t)snprintf(head, sizeof head, "rule %.*s :", TL_SV_ARG(name));
   for (uint32_t i = 0; i < tl_n_rule_texts && n < sizeof head; i++) {
     const tl_rule_text *t = &tl_rule_texts[i];
-    if (memmem(t->text, t->n, head, n))
-      return tl_rules_parse(set, t->path, (tl_sv){t->text, t->n}, false) == TL_OK
+    if (t->n >= n && memcmp(tl_rule_characters + t->at, head, n) == 0)
+      return tl_rules_parse_text(set, t) == TL_OK
                  ? tl_ruleset_find(set, tl_module_intern(m, name))
                  : NULL;
   }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Built-in rules that are read only where they can match: what their rows say they need is what
+ * their patterns hold, and what is left out cannot match. */
+#include <string.h>
+
+#include "ir/graph.h"
+#include "ir/ops_gen.h"
+#include "ir/parse.h"
+#include "passes/rule.h"
+#include "tests/unit/unit.h"
+
+static tl_module *read_module(tl_diag *diag, const char *text) {
+  tl_module *m = NULL;
+  CU_ASSERT_EQUAL_FATAL(tl_module_parse(diag, "test", tl_sv_from(text), &m), TL_OK);
+  return m;
+}
+
+/* Moves *list behind the list of the ops of p; false when it says something else. */
+static bool same_ops(const tl_op_id **list, const tl_pattern_node *p) {
+  uint8_t n = 0;
+  for (; **list != TL_OP_RETURN; ++*list, n++)
+    if (n == p->n_ops || **list != p->ops[n])
+      return false;
+  ++*list;
+  return n == p->n_ops;
+}
+
+static bool needs_its_pattern(const tl_rule_text *text, const tl_rule *r) {
+  const tl_op_id *list = &tl_rule_needs[text->needs];
+  for (uint8_t i = 0; r->kind != TL_RULE_CAPTURE && i < r->n_match; i++)
+    if (!r->match[i].maybe && !same_ops(&list, &r->match[i]))
+      return false;
+  return *list == TL_OP_RETURN;
+}
+
+static void rows_say_what_patterns_hold(void) {
+  tl_diag diag = {0};
+  tl_module *m = tl_module_create(&diag, "ops", 0);
+  tl_ruleset set;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+  tl_ruleset_init(&set, m);
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
+    CU_ASSERT_EQUAL_FATAL(tl_rules_parse_text(&set, &tl_rule_texts[i]), TL_OK);
+    const tl_rule *r = set.rules.at[set.rules.n - 1];
+    bool same = needs_its_pattern(&tl_rule_texts[i], r);
+    if (!same)
+      printf("\n  %s:%u\n", tl_rule_paths[tl_rule_texts[i].path], tl_rule_texts[i].line);
+    CU_ASSERT(same);
+    CU_ASSERT_EQUAL(r->line, tl_rule_texts[i].line);
+    CU_ASSERT_EQUAL(r->index, i);
+  }
+  tl_ruleset_release(&set);
+  tl_module_destroy(m);
+}
+
+static bool has_rule(tl_module *m, const tl_ruleset *set, const char *name) {
+  return tl_ruleset_find(set, tl_module_intern(m, tl_sv_from(name))) != NULL;
+}
+
+static bool is_in_order(const tl_ruleset *set) {
+  for (uint32_t i = 1; i < set->rules.n; i++)
+    if (set->rules.at[i - 1]->index >= set->rules.at[i]->index)
+      return false;
+  return true;
+}
+
+/* Sub and the others of a layer norm come only later; then its rule is read, in its place. */
+static void rules_follow_the_ops_of_the_module(void) {
+  tl_diag diag = {0};
+  tl_options options = tl_options_default();
+  tl_module *m = read_module(&diag, "graph @g(%x: f32[1,2,4,4], %w: f32[2,2,1,1], %s: f32[2]) "
+                                    "-> (%z) {\n  %y = Conv(%x, %w)\n"
+                                    "  %z = BatchNormalization(%y, %s, %s, %s, %s)\n}\n");
+  tl_ruleset set;
+  tl_ruleset_init(&set, m);
+  CU_ASSERT_EQUAL_FATAL(tl_rules_load_needed(&set, &options), TL_OK);
+  CU_ASSERT(has_rule(m, &set, "ConvBatchNorm"));
+  CU_ASSERT(!has_rule(m, &set, "LayerNorm"));
+  CU_ASSERT(set.rules.n < tl_n_rule_texts / 4);
+  uint32_t before = set.rules.n;
+  CU_ASSERT_EQUAL(tl_rules_load_more(&set, &options), TL_OK);
+  CU_ASSERT_EQUAL(set.rules.n, before);
+  tl_value_id x = tl_graph_get(m, 1)->inputs.at[0];
+  const tl_op_id ops[] = {TL_OP_ReduceMean, TL_OP_Sub, TL_OP_Pow, TL_OP_Add, TL_OP_Sqrt, TL_OP_Div,
+                          TL_OP_Mul};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    tl_node_spec spec = {.op = ops[i], .operands = (tl_value_id[]){x, x}, .n_operands = 2};
+    CU_ASSERT_FATAL(tl_graph_append(m, 1, &spec) != TL_NO_NODE);
+  }
+  CU_ASSERT_EQUAL(tl_rules_load_more(&set, &options), TL_OK);
+  CU_ASSERT(has_rule(m, &set, "LayerNorm") && set.rules.n > before);
+  CU_ASSERT(is_in_order(&set));
+  tl_ruleset_release(&set);
+  tl_module_destroy(m);
+}
+
+static bool makes(const tl_rule *r, tl_op_id op) {
+  for (uint8_t i = 0; i < r->n_build; i++)
+    if (!r->build[i].forward && r->build[i].ops[0] == op)
+      return true;
+  return false;
+}
+
+static bool has_one_of(const tl_module *m, const tl_ruleset *set, const tl_pattern_node *p) {
+  for (uint8_t k = 0; k < p->n_ops; k++) {
+    if (p->ops[k] >= tl_n_op_rows || m->had_ops[p->ops[k]])
+      return true;
+    for (uint32_t i = 0; i < set->rules.n; i++)
+      if (makes(set->rules.at[i], p->ops[k]))
+        return true;
+  }
+  return false;
+}
+
+/* Of the rules that are left out, each has a node that neither the module nor a rule makes. */
+static void what_is_left_out_cannot_match(void) {
+  tl_diag diag = {0};
+  tl_options options = tl_options_default();
+  tl_module *m = read_module(&diag, "graph @g(%x: f32[2,4], %w: f32[4,4], %b: f32[4]) -> (%z) {\n"
+                                    "  %y = Gemm(%x, %w, %b)\n  %s = Sigmoid(%y)\n"
+                                    "  %z = Mul(%y, %s)\n}\n");
+  tl_ruleset some, all;
+  tl_ruleset_init(&some, m);
+  tl_ruleset_init(&all, m);
+  CU_ASSERT_EQUAL_FATAL(tl_rules_load_needed(&some, &options), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_rules_load(&all, &options), TL_OK);
+  CU_ASSERT(has_rule(m, &some, "SwishPlain"));
+  for (uint32_t i = 0, k = 0; i < all.rules.n; i++) {
+    const tl_rule *r = all.rules.at[i];
+    if (k < some.rules.n && some.rules.at[k]->index == r->index) {
+      CU_ASSERT_EQUAL(some.rules.at[k]->name, r->name);
+      k++;
+      continue;
+    }
+    bool missing = false;
+    for (uint8_t j = 0; j < r->n_match; j++)
+      missing = missing || (!r->match[j].maybe && !has_one_of(m, &some, &r->match[j]));
+    CU_ASSERT(missing);
+  }
+  tl_ruleset_release(&some);
+  tl_ruleset_release(&all);
+  tl_module_destroy(m);
+}
+
+static const unit_test tests[] = {
+    {"rows say what patterns hold", rows_say_what_patterns_hold},
+    {"rules follow the ops of the module", rules_follow_the_ops_of_the_module},
+    {"what is left out cannot match", what_is_left_out_cannot_match},
+    {NULL, NULL}};
+const unit_suite unit_suite_rule_texts = {"rule_texts", tests};
