@@ -213,7 +213,7 @@ typedef struct tl_ruleset {
   uint32_t next;     /* index of the next rule */
   tl_map names;      /* owned; what is named in `rules`, see rule_parse.c */
   bool only_definitions; /* texts are read, rules are left out: what outlining needs */
-  unsigned kinds;        /* TL_RULE_BIT set: built-in rules of other kinds are not read; 0: all are */
+  unsigned kinds; /* TL_RULE_BIT set: built-in rules of other kinds are not read; 0: all are */
   uint8_t *ops;  /* arena, by op id: the module or a rule that was read makes this op; NULL: every
                     built-in rule is read, whether it can match or not */
   uint8_t *read; /* arena, by index of the text; with `ops` */

@@ -545,62 +545,44 @@ static tl_status parse_version(tl_rule_parser *p) {
   return TL_OK;
 }
 
-/* Passes over the rest of a rule, from its name to the brace that closes it. */
-static tl_status skip_rule(tl_rule_parser *p) {
-  uint32_t open = 0;
-  do {
-    if (p->at.kind == TL_TOKEN_BAD || p->at.kind == TL_TOKEN_END)
-      return tl_rule_expected(p, "'}'");
-    if (tl_rule_at(p, "{"))
-      open++;
-    else if (tl_rule_at(p, "}") && --open == 0)
-      break;
-    tl_rule_advance(p);
-  } while (true);
-  tl_rule_advance(p);
-  return TL_OK;
-}
-
 static tl_status parse_one(tl_rule_parser *p, bool override) {
   bool skip = p->set->only_definitions;
   p->depth = 0;
   if (tl_rule_accept(p, "rule"))
-    return skip ? skip_rule(p) : parse_rule(p, override);
+    return skip ? tl_rule_skip(p) : parse_rule(p, override);
   if (tl_rule_accept(p, "define"))
     return parse_define(p, override);
   if (!tl_rule_accept(p, "scope"))
     return tl_rule_expected(p, "rule, scope or define");
   if (!skip)
     return parse_capture(p, override);
-  TL_TRY(skip_rule(p));
+  TL_TRY(tl_rule_skip(p));
   tl_op_id unused;
   TL_TRY(tl_rule_expect(p, "->"));
   return tl_rule_op(p, &unused);
 }
 
+static tl_status parse_text(tl_rule_parser *p, bool has_version, bool override) {
+  tl_buf_init(&p->text);
+  tl_rule_advance(p);
+  tl_status status = has_version ? parse_version(p) : TL_OK;
+  while (status == TL_OK && p->at.kind != TL_TOKEN_END)
+    status = parse_one(p, override);
+  tl_buf_release(&p->text);
+  return status;
+}
+
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) {
   const char *kept = tl_arena_copy(&s->arena, path, strlen(path));
   tl_rule_parser p = {.lexer = tl_lex_start_rules(text), .set = s, .path = kept};
-  if (!kept)
-    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
-  tl_buf_init(&p.text);
-  tl_rule_advance(&p);
-  tl_status status = parse_version(&p);
-  while (status == TL_OK && p.at.kind != TL_TOKEN_END)
-    status = parse_one(&p, override);
-  tl_buf_release(&p.text);
-  return status;
+  return kept ? parse_text(&p, true, override) : tl_rule_memory(&p);
 }
 
 tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
   tl_sv bytes = {tl_rule_characters + text->at, text->n};
-  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes), .set = s,
-                      .path = tl_rule_paths[text->path]};
+  const char *path = tl_rule_paths[text->path];
+  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes), .set = s, .path = path};
   p.lexer.line = text->line;
   s->next = (uint32_t)(text - tl_rule_texts);
-  tl_buf_init(&p.text);
-  tl_rule_advance(&p);
-  tl_status status = parse_one(&p, false);
-  tl_buf_release(&p.text);
-  return status;
+  return parse_text(&p, false, false);
 }

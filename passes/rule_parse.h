@@ -27,6 +27,8 @@ void tl_rule_advance(tl_rule_parser *p);
 bool tl_rule_at(const tl_rule_parser *p, const char *punct_or_word);
 bool tl_rule_accept(tl_rule_parser *p, const char *punct_or_word);
 tl_status tl_rule_expect(tl_rule_parser *p, const char *punct_or_word);
+/* Passes over the rest of a rule, from its name to the brace that closes it. */
+tl_status tl_rule_skip(tl_rule_parser *p);
 tl_status tl_rule_symbol(tl_rule_parser *p, tl_token t, tl_symbol *out);
 /* Index of a value of the rule; a new one when `create`, else an error. */
 tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out);

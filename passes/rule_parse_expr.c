@@ -63,6 +63,21 @@ tl_status tl_rule_expect(tl_rule_parser *p, const char *s) {
   return tl_rule_expected(p, what);
 }
 
+tl_status tl_rule_skip(tl_rule_parser *p) {
+  uint32_t open = 0;
+  do {
+    if (p->at.kind == TL_TOKEN_BAD || p->at.kind == TL_TOKEN_END)
+      return tl_rule_expected(p, "'}'");
+    if (tl_rule_at(p, "{"))
+      open++;
+    else if (tl_rule_at(p, "}") && --open == 0)
+      break;
+    tl_rule_advance(p);
+  } while (true);
+  tl_rule_advance(p);
+  return TL_OK;
+}
+
 tl_status tl_rule_symbol(tl_rule_parser *p, tl_token t, tl_symbol *out) {
   tl_sv text = t.text;
   if (t.quoted) {
