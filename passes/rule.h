@@ -260,7 +260,7 @@ typedef struct tl_rule_text {
   uint32_t line;  /* where it starts there, 1-based */
   uint32_t at;    /* in tl_rule_characters */
   uint32_t n;
-  uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; the pattern holds an
+  uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
                      op of each. An empty list ends them; 0: it asks for none */
   unsigned kind;  /* TL_RULE_BIT */
 } tl_rule_text;
