@@ -248,6 +248,22 @@ tl_tensor_id tl_express_concat(tl_express *x) {
   return add(x, x->type, &e);
 }
 
+tl_tensor_id tl_express_fill(tl_express *x) {
+  const float zero = 0;
+  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = 1, .n_sources = 1};
+  const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_value);
+  tl_tensor_id value = a && a->kind == TL_ATTR_TENSOR ? a->u.t : tl_tensor_f32s(x->m, &zero, 1, 1);
+  const tl_tensor *source = value ? tl_tensor_get(x->m, value) : NULL;
+  uint64_t n;
+  if (!source || source->kind == TL_SOURCE_STRINGS || tl_tensor_elements(x->m, source) != 1 ||
+      !tl_type_elements(x->m, x->type, &n) || n > INT64_MAX ||
+      source->dtype != tl_type_dtype(x->m, x->type))
+    return TL_NO_TENSOR;
+  e.dims[0] = (int64_t)n;
+  e.sources = &source;
+  return add(x, x->type, &e);
+}
+
 /* ---- ops that compute ------------------------------------------------------------------------ */
 
 tl_tensor_id tl_express_cast(tl_express *x) {

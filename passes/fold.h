@@ -27,6 +27,7 @@ typedef struct tl_fold {
   tl_u32_vec *lost;      /* the same as a list, of a fold that begins at some nodes; else NULL */
   tl_host_heap heap;
   uint64_t spent;        /* bytes of results beyond the limit of one */
+  uint64_t fills;        /* bytes of all weights that nodes fill; 0: not added up yet */
   tl_map names;          /* owned; how many values have a name, filled when `named` */
   bool named;
   bool stopped;          /* the rewrite limit is reached */
@@ -63,6 +64,9 @@ static inline bool tl_fold_is_known(const tl_fold *f, tl_value_id v) {
 /* Evaluates a node whose operands are known and keeps its results; false, with a remark where that
  * helps, when it cannot or should not be done. Nothing is reported to the diagnostics. */
 bool tl_fold_evaluate(tl_fold *f, tl_node_id n);
+/* Whether a value is the weight of a node: what is fused with it, or has to be a constant on the
+ * device, is asked of the bytes. */
+bool tl_fold_is_weight(const tl_fold *f, tl_value_id v);
 /* Says the large result of a node whose operands are known as a computed tensor; false when it is
  * small or cannot be said. */
 bool tl_fold_express(tl_fold *f, tl_node_id n);

@@ -19,7 +19,10 @@
 #include "passes/fold.h"
 #include "passes/passes.h"
 
-enum { MAX_ROUNDS = 4, SMALL_BYTES = 1024 };
+enum {
+  MAX_ROUNDS = 4,
+  SMALL_BYTES = 16384 /* numbers of channels, and little more */
+};
 
 static bool operands_known(const tl_fold *f, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -49,10 +52,11 @@ static bool is_fill(const tl_host *host) {
          memcmp(host->data, (const char *)host->data + size, (size_t)host->bytes - size) == 0;
 }
 
-/* One number over and over is better kept as the node that says so. */
+/* One number over and over is better kept as the node that says so, but for weights. */
 static bool is_better_made(const tl_fold *f, tl_node_id n, tl_value_id v) {
   const tl_host *host = v ? tl_fold_contents_of(f, v).host : NULL;
-  return host && is_fill(host) && tl_fold_operand_bytes(f, n) < SMALL_BYTES;
+  return host && is_fill(host) && tl_fold_operand_bytes(f, n) < SMALL_BYTES &&
+         !tl_fold_is_weight(f, v);
 }
 
 /* An output of a body keeps its node: runtimes take a constant there less readily than as an

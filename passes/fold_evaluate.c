@@ -7,7 +7,8 @@
 enum {
   HEAP_BYTES = 8 << 20,  /* of all values alive at a time */
   EXPRESSED_BYTES = 65536, /* beyond it a result is computed when it is written, if it can be */
-  SPENT_BYTES = 4 << 20 /* of all results beyond the limit of one */
+  SPENT_BYTES = 4 << 20, /* of all results beyond the limit of one */
+  FILLED_BYTES = 1 << 30 /* of all weights that are one number over and over */
 };
 
 /* More multiplications than this are left to the device. */
@@ -165,12 +166,53 @@ static const tl_tensor *operand_tensor(tl_fold *f, tl_value_id v) {
   return made ? tl_tensor_get(f->m, made) : c.tensor;
 }
 
+bool tl_fold_is_weight(const tl_fold *f, tl_value_id v) {
+  TL_FOR_USES(f->m, v, u) {
+    const tl_use *use = tl_use_get(f->m, u);
+    const tl_node *user = tl_node_get(f->m, use->user);
+    if (u > user->operands && tl_op_has_trait(user->op, TL_TRAIT_WEIGHTED))
+      return true;
+  }
+  return false;
+}
+
+/* Bytes of all weights that nodes of an op fill beyond the limit of one. */
+static uint64_t all_fills(const tl_fold *f, tl_op_id op) {
+  uint64_t sum = 0;
+  for (uint32_t id = 1; id <= f->m->graphs.n; id++) {
+    if (tl_graph_get(f->m, id)->erased)
+      continue;
+    TL_FOR_NODES(f->m, tl_graph_get(f->m, id), n) {
+      const tl_node *node = tl_node_get(f->m, n);
+      uint64_t to = node->op == op ? expected_bytes(f, n) : 0;
+      bool counts = to > f->p->options->fold_limit && tl_fold_is_weight(f, node->results);
+      sum += counts && sum < UINT64_MAX / 2 ? to : 0;
+    }
+  }
+  return sum;
+}
+
+/* Weights may grow from a node that fills them: all that is asked of weights is asked of bytes, and
+ * device compilers have them as bytes too. All do or none, so that a second run finds no more. */
+static bool may_fill(tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  if (f->p->options->fold_limit == 0 || !tl_fold_is_weight(f, node->results))
+    return false;
+  f->fills = f->fills ? f->fills : all_fills(f, node->op);
+  if (f->fills <= FILLED_BYTES)
+    return true;
+  tl_pass_remark(f->p, f->m, n, false,
+                 "not folded: weights of one number each would take more than %d MiB",
+                 FILLED_BYTES >> 20);
+  return false;
+}
+
 bool tl_fold_express(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   uint64_t to = expected_bytes(f, n);
   if (to <= EXPRESSED_BYTES || node->n_results != 1 || !tl_op_row(node->op)->express)
     return false;
-  if (to > tl_fold_operand_bytes(f, n) && to > f->p->options->fold_limit)
+  if (to > tl_fold_operand_bytes(f, n) && to > f->p->options->fold_limit && !may_fill(f, n))
     return false;
   tl_arena_mark mark = tl_arena_save(f->p->scratch);
   const tl_tensor **in = tl_arena_calloc(f->p->scratch, node->n_operands, sizeof *in);
