@@ -112,11 +112,15 @@ static void put_back(tl_tail *t, const tl_node_id *listed) {
 
 static tl_status optimize(tl_tail *t) {
   bool changed = false;
+  bool ordered = t->m->step_ordered;
   tl_node_id *given = list_nodes(t);
   if (!given)
     return no_memory(t);
   TL_TRY(tl_tail_measure(t, false));
   tl_step_reorder(t->m, &t->step, t->order);
+  tl_tail_look(t); /* which bucket is the last is a matter of that order */
+  if (t->no_memory)
+    return no_memory(t);
   bool any = true; /* what did not pay at first may do so once something else is gone */
   for (int round = 0; round < MOST_ROUNDS && any; round++) {
     any = false;
@@ -125,8 +129,10 @@ static tl_status optimize(tl_tail *t) {
       TL_TRY(try_kind(t, &kinds[i], &any));
     changed = changed || any;
   }
-  if (!changed) /* else the schedule starts from what was found here */
+  if (!changed) { /* else the schedule starts from what was found here */
     put_back(t, given);
+    t->m->step_ordered = ordered;
+  }
   if (!t->p->steps)
     return TL_OK;
   TL_TRY(tl_step_record_add(t->p->steps, t->m, "tail", &t->step, t->order, &t->t->machine));

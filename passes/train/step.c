@@ -6,6 +6,7 @@
 #include "ir/marks.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "passes/train/step_order.h"
 #include "support/vec.h"
 
 enum { STREAM_M = 0, MAX_STREAMS = 64 };
@@ -329,13 +330,38 @@ static bool make_edges(builder *b, uint32_t n) {
   return true;
 }
 
+/* Do nodes stand in an order that was chosen for the step: by a pass, or when the file was made? */
+static bool is_ordered(const builder *b) {
+  if (b->m->step_ordered)
+    return true;
+  for (uint32_t i = 0; i < b->n; i++)
+    if (tl_node_get(b->m, b->listed[i])->stream >= 0 ||
+        tl_node_note(b->m, b->listed[i], TL_NOTE_STREAM).n)
+      return true;
+  return false;
+}
+
+/* Numbers of buckets, in the order of the step. */
+static bool give_order(builder *b, uint32_t n) {
+  tl_step *s = b->out;
+  s->given = b->number;
+  for (uint32_t i = 0; i < n; i++)
+    if (b->comms[i] && tl_node_is_bucket(b->m, b->listed[i]))
+      b->tasks[b->number[i]].bucket = 0;
+  if (!is_ordered(b) && !tl_step_own_order(b->arena, &s->g, s->given))
+    return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (b->tasks[s->given[i]].bucket != TL_NO_BUCKET)
+      b->tasks[s->given[i]].bucket = s->n_buckets++;
+  return true;
+}
+
 static bool finish(builder *b, uint32_t n) {
   tl_step *s = b->out;
   uint32_t end = tl_module_node_end(b->m);
   uint32_t *task = tl_arena_alloc(b->arena, (end + 1u) * sizeof *task);
   tl_node_id *node = tl_arena_alloc(b->arena, (n + 1u) * sizeof *node);
   bool *checks = tl_arena_calloc(b->arena, end + 1u, sizeof *checks);
-  s->given = b->number;
   if (!task || !node || !checks)
     return false;
   memset(task, 0xff, (end + 1u) * sizeof *task);
@@ -344,9 +370,6 @@ static bool finish(builder *b, uint32_t n) {
     task[node[k]] = k;
     checks[node[k]] = b->checks[b->node_of[k]];
   }
-  for (uint32_t i = 0; i < n; i++)
-    if (b->comms[i] && tl_node_is_bucket(b->m, b->listed[i]))
-      b->tasks[b->number[i]].bucket = s->n_buckets++;
   s->node = node;
   s->task = task;
   s->checks = checks;
@@ -358,7 +381,7 @@ static bool finish(builder *b, uint32_t n) {
   s->g.interference = b->machine->cost->hw.interference;
   s->g.event_us = b->machine->cost->hw.event;
   s->g.memory_limit = b->machine->memory_limit;
-  return true;
+  return give_order(b, n);
 }
 
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
@@ -373,6 +396,7 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
 
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
   const tl_graph *g = tl_module_step(m);
+  m->step_ordered = true;
   for (uint32_t i = 0; i < s->g.n; i++)
     if (s->node[order[i]] != g->last)
       tl_node_move_after(m, s->node[order[i]], g->last);

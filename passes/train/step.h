@@ -25,7 +25,8 @@ typedef struct tl_step {
   tl_task_graph g;
   const tl_node_id *node; /* [n] of a task */
   const uint32_t *task;   /* by node id; TL_NO_TASK: not of the step */
-  uint32_t *given;        /* [n] tasks in the order of the nodes */
+  uint32_t *given;        /* [n] tasks in the order of the nodes, if a pass chose that; else in one
+                             that the content of the graph tells (step_order.h) */
   const tl_sv *streams;   /* [g.n_streams] */
   const bool *checks;     /* by node id: serves predicates alone; of collectives: a flag */
   uint32_t n_buckets;
@@ -36,7 +37,7 @@ typedef struct tl_step {
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
                         const tl_step_machine *machine, tl_step *out) TL_NODISCARD;
 
-/* Puts the nodes in the order of their tasks. */
+/* Puts the nodes in the order of their tasks, and notes in the module that this was chosen. */
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order);
 /* The node of the step's graph that a node is in, which is itself or owns the bodies around it. */
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n);

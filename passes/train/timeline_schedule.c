@@ -8,16 +8,19 @@
 #include "passes/train/engine_slots.h"
 #include "passes/train/task_links.h"
 
+#define NONE UINT32_MAX
+
 enum { SPARE = 8 }; /* tasks that may be passed over because they would need too much memory */
 
 typedef struct scheduler {
   const tl_task_graph *g;
   tl_task_links links;
   double *level;   /* [n] longest way to the end of the step */
-  uint32_t *feeds; /* [n] place of the first collective that waits for a task; UINT32_MAX: none */
+  uint32_t *feeds; /* [n] number of the first collective that waits for a task; NONE: none */
   bool any_collective; /* priority: feeds some collective, rather than which */
-  uint32_t *comms;     /* [n_comms] collectives in their order */
-  uint32_t n_comms;
+  uint32_t *head;      /* [n_streams] the first collective of a stream */
+  uint32_t *behind;    /* [n] the collective behind one on its stream */
+  uint32_t *turn;      /* [n_streams] the collective whose turn it is */
   uint32_t *waits; /* [n] predecessors that are not placed yet */
   uint32_t *users; /* [n] successors that are not placed yet */
   uint64_t live;   /* bytes */
@@ -29,7 +32,9 @@ static void scheduler_release(scheduler *s) {
   tl_task_links_release(&s->links);
   free(s->level);
   free(s->feeds);
-  free(s->comms);
+  free(s->head);
+  free(s->behind);
+  free(s->turn);
   free(s->waits);
   free(s->users);
   free(s->out);
@@ -40,23 +45,79 @@ static bool scheduler_init(scheduler *s, const tl_task_graph *g) {
   *s = (scheduler){.g = g,
                    .level = calloc(n, sizeof *s->level),
                    .feeds = malloc(n * sizeof *s->feeds),
-                   .comms = malloc(n * sizeof *s->comms),
+                   .head = malloc((g->n_streams + 1u) * sizeof *s->head),
+                   .behind = malloc(n * sizeof *s->behind),
+                   .turn = malloc((g->n_streams + 1u) * sizeof *s->turn),
                    .waits = malloc(n * sizeof *s->waits),
                    .users = malloc(n * sizeof *s->users),
                    .out = malloc(n * sizeof *s->out)};
-  return tl_task_links_init(&s->links, g) && s->level && s->feeds && s->comms && s->waits &&
-         s->users && s->out;
+  return tl_task_links_init(&s->links, g) && s->level && s->feeds && s->head && s->behind &&
+         s->turn && s->waits && s->users && s->out;
+}
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+/* Collectives of each stream in the order of `order`. */
+static void chain_collectives(scheduler *s, const uint32_t *order) {
+  const tl_task_graph *g = s->g;
+  memset(s->head, 0xff, (g->n_streams + 1u) * sizeof *s->head);
+  for (uint32_t i = g->n; i-- > 0;) {
+    const tl_task *k = &g->tasks[order[i]];
+    if (k->phase != TL_PHASE_COMM)
+      continue;
+    s->behind[order[i]] = s->head[k->stream];
+    s->head[k->stream] = order[i];
+  }
+}
+
+static void rewind_turns(scheduler *s) {
+  memcpy(s->turn, s->head, (s->g->n_streams + 1u) * sizeof *s->turn);
+}
+
+/* When each task could start if there were engines enough; in s->level. */
+static void find_earliest(scheduler *s) {
+  const tl_task_graph *g = s->g;
+  for (uint32_t k = 0; k < g->n; k++) {
+    uint32_t i = s->links.topo[k];
+    s->level[i] = 0;
+    for (uint32_t e = g->first[i]; e < g->first[i + 1]; e++)
+      s->level[i] = fmax(s->level[i], s->level[g->preds[e]] + g->tasks[g->preds[e]].us);
+  }
+}
+
+/* Of the collectives whose turn it is the one that could start first, by its number in a tie. */
+static uint32_t first_turn(const scheduler *s) {
+  uint32_t best = NONE;
+  for (uint32_t k = 0; k < s->g->n_streams; k++) {
+    uint32_t c = s->turn[k];
+    if (c != NONE && (best == NONE || s->level[c] < s->level[best] ||
+                      (s->level[c] == s->level[best] && c < best)))
+      best = c;
+  }
+  return best;
+}
+
+/* Streams of several groups are independent: what is urgent among their collectives is told by the
+ * times at which they could start, never by how the streams mingle in the order that is given. */
+static void number_collectives(scheduler *s) {
+  uint32_t n = 0;
+  memset(s->feeds, 0xff, s->g->n * sizeof *s->feeds);
+  find_earliest(s);
+  rewind_turns(s);
+  for (uint32_t c = first_turn(s); c != NONE; c = first_turn(s)) {
+    uint32_t *turn = &s->turn[s->g->tasks[c].stream];
+    s->feeds[c] = n++;
+    *turn = s->behind[c];
+    if (*turn != NONE) /* what is sent later counts as ready later */
+      s->level[*turn] = fmax(s->level[*turn], s->level[c]);
+  }
 }
 
 /* Levels and what feeds what, from the end of the step. */
 static void measure(scheduler *s, const uint32_t *order) {
   const tl_task_graph *g = s->g;
-  memset(s->feeds, 0xff, g->n * sizeof *s->feeds);
-  for (uint32_t i = 0; i < g->n; i++)
-    if (g->tasks[order[i]].phase == TL_PHASE_COMM) {
-      s->feeds[order[i]] = s->n_comms;
-      s->comms[s->n_comms++] = order[i];
-    }
+  chain_collectives(s, order);
+  number_collectives(s);
   for (uint32_t k = g->n; k-- > 0;) {
     uint32_t i = s->links.topo[k];
     double below = 0;
@@ -70,10 +131,12 @@ static void measure(scheduler *s, const uint32_t *order) {
   }
 }
 
+/* ---- priority -------------------------------------------------------------------------------- */
+
 /* Does a go before b, both being ready? */
 static bool goes_first(const scheduler *s, uint32_t a, uint32_t b) {
-  uint32_t x = s->any_collective ? s->feeds[a] == UINT32_MAX : s->feeds[a];
-  uint32_t y = s->any_collective ? s->feeds[b] == UINT32_MAX : s->feeds[b];
+  uint32_t x = s->any_collective ? s->feeds[a] == NONE : s->feeds[a];
+  uint32_t y = s->any_collective ? s->feeds[b] == NONE : s->feeds[b];
   if (x != y)
     return x < y;
   if (s->level[a] != s->level[b])
@@ -145,6 +208,7 @@ static uint32_t heap_take(heap *h, const scheduler *s) {
 static void begin(scheduler *s) {
   s->placed = 0;
   s->live = 0;
+  rewind_turns(s);
   for (uint32_t i = 0; i < s->g->n; i++) {
     s->waits[i] = s->links.waits[i];
     s->users[i] = s->links.first[i + 1] - s->links.first[i];
@@ -161,19 +225,29 @@ static void place(scheduler *s, uint32_t task) {
       s->live -= g->tasks[g->preds[e]].memory;
 }
 
+/* The most urgent collective whose turn has come; NONE when they all wait for something. */
+static uint32_t collective_to_place(const scheduler *s) {
+  uint32_t best = NONE;
+  for (uint32_t k = 0; k < s->g->n_streams; k++) {
+    uint32_t c = s->turn[k];
+    if (c != NONE && s->waits[c] == 0 && (best == NONE || s->feeds[c] < s->feeds[best]))
+      best = c;
+  }
+  return best;
+}
+
 /* One after the other: of the tasks whose predecessors are placed the first by priority;
  * collectives as soon as their turn has come. */
 static void place_by_priority(scheduler *s, heap *ready) {
   const tl_task_graph *g = s->g;
-  uint32_t comm = 0;
   begin(s);
   for (uint32_t i = 0; i < g->n; i++)
     if (s->waits[i] == 0 && g->tasks[i].phase != TL_PHASE_COMM)
       heap_push(ready, i);
   while (s->placed < g->n) {
-    uint32_t task;
-    if (comm < s->n_comms && s->waits[s->comms[comm]] == 0)
-      task = s->comms[comm++];
+    uint32_t task = collective_to_place(s);
+    if (task != NONE)
+      s->turn[g->tasks[task].stream] = s->behind[task];
     else if (ready->n)
       task = heap_take(ready, s);
     else
@@ -196,13 +270,12 @@ typedef struct clockwork {
   heap waiting;              /* tasks by that time */
   heap at[TL_N_ENGINES];     /* tasks that could start now */
   tl_engine_slots slots;     /* when engines are free */
-  uint32_t comm;             /* the collective whose turn it is */
 } clockwork;
 
 static void becomes_ready(clockwork *c, uint32_t task) {
   const scheduler *s = c->s;
-  if (s->g->tasks[task].phase != TL_PHASE_COMM ||
-      (c->comm < s->n_comms && s->comms[c->comm] == task))
+  const tl_task *k = &s->g->tasks[task];
+  if (k->phase != TL_PHASE_COMM || s->turn[k->stream] == task)
     heap_push(&c->waiting, task);
 }
 
@@ -222,9 +295,10 @@ static void start_task(clockwork *c, unsigned engine) {
   }
   if (g->tasks[task].phase != TL_PHASE_COMM)
     return;
-  c->comm++;
-  if (c->comm < s->n_comms && s->waits[s->comms[c->comm]] == 0)
-    becomes_ready(c, s->comms[c->comm]);
+  uint32_t next = s->behind[task];
+  s->turn[g->tasks[task].stream] = next;
+  if (next != NONE && s->waits[next] == 0)
+    becomes_ready(c, next);
 }
 
 /* Starts what can start now; false when nothing could. */

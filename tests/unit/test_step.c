@@ -208,9 +208,44 @@ static void record(void) {
   close_scene(&x);
 }
 
+/* I3: the order in the file counts for collectives of a group alone; a pass's own order stays. */
+static void own_order(void) {
+  static const char in_file[] =
+      "graph @g(%x: f32[4]) -> (%u4, %u3, %u2, %u1) {\n"
+      "  %f = test::Work(%x) @F : f32[4]\n"
+      "  %b4 = test::Work(%f) @B4 : f32[4]\n"
+      "  %b3 = test::Work(%b4) @B3 : f32[4]\n"
+      "  %b2 = test::Work(%b3) @B2 : f32[4]\n"
+      "  %b1 = test::Work(%b2) @B1 : f32[4]\n"
+      "  %r4, %r3 = test::HcomAllReduce(%b4, %b3) @A1 {group=\"g\", fusion=1} : f32[4], f32[4]\n"
+      "  %r2, %r1 = test::HcomAllReduce(%b2, %b1) @A2 {group=\"h\", fusion=1} : f32[4], f32[4]\n"
+      "  %u1 = test::Work(%r1) @U1 : f32[4]\n"
+      "  %u2 = test::Work(%r2) @U2 : f32[4]\n"
+      "  %u3 = test::Work(%r3) @U3 : f32[4]\n"
+      "  %u4 = test::Work(%r4) @U4 : f32[4]\n"
+      "}\n";
+  for (int chosen = 0; chosen < 2; chosen++) {
+    static const char *const names[] = {"F B4 B3 A1 U3 U4 B2 B1 A2 U1 U2 ",
+                                        "F B4 B3 B2 B1 A1 A2 U1 U2 U3 U4 "};
+    scene x;
+    tl_buf text;
+    tl_buf_init(&text);
+    open_scene(&x, in_file);
+    x.m->step_ordered = chosen;
+    tl_step s = build(&x);
+    for (uint32_t i = 0; i < s.g.n; i++)
+      tl_buf_printf(&text, "%.*s ", TL_SV_ARG(s.g.tasks[s.given[i]].name));
+    CU_ASSERT_TRUE(tl_sv_is(tl_buf_view(&text), names[chosen]));
+    CU_ASSERT_EQUAL(s.n_buckets, 2);
+    tl_buf_release(&text);
+    close_scene(&x);
+  }
+}
+
 static const unit_test tests[] = {
     {"example 18", example_18},
     {"example 19", example_19},
+    {"an order of its own", own_order},
     {"the order of nodes does not count", order_of_nodes_does_not_count},
     {"checks", checks},
     {"bodies", bodies},
