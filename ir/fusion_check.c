@@ -110,12 +110,13 @@ static void check_scope_pass(checker *c, const tl_fusion_entry *e, bool *failed)
 /* A pass of the device compiler that nothing here does: asking for it changes nothing. */
 static void check_scope_rules(checker *c, const tl_fusion_entry *e) {
   const tl_fusion_name *row = tl_fusion_name_find(e->pass);
+  const char *why = tl_fusion_name_lacks(e->pass);
   if (row && row->kind == TL_FUSION_SCOPE && c->known &&
       !c->known(c->user, e->pass, TL_FUSION_SCOPE) && may_warn(c))
     tl_warn_code(c->diag, "W_FUSION_NO_RULES", e->at,
-                 "no rule of this version answers to '%.*s'\v"
+                 "no rule of this version answers to '%.*s'%s%s\v"
                  "a scope of a rule file may become an op of your own: docs/rules.md",
-                 TL_SV_ARG(e->written));
+                 TL_SV_ARG(e->written), why ? ": " : "", why ? why : "");
 }
 
 static tl_status check_scope_passes(checker *c) {

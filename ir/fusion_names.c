@@ -36,6 +36,16 @@ static const char *const inert[] = {
 #include "ir/fusion_names.tbl"
 };
 
+typedef struct lack_row {
+  const char *pass;
+  const char *why;
+} lack_row;
+
+static const lack_row lacks[] = {
+#define LACK(name, why) {#name, why},
+#include "ir/fusion_names.tbl"
+};
+
 enum {
   N_PASSES = sizeof passes / sizeof *passes,
   N_ALIASES = sizeof aliases / sizeof *aliases,
@@ -93,6 +103,13 @@ bool tl_fusion_name_is_inert(tl_sv name) {
       return true;
   }
   return false;
+}
+
+const char *tl_fusion_name_lacks(tl_sv pass) {
+  for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+    if (tl_sv_is(pass, lacks[i].pass))
+      return lacks[i].why;
+  return NULL;
 }
 
 static void consider(tl_sv name, const char *candidate, size_t *limit, const char **best) {

@@ -15,7 +15,8 @@ enum {
   TL_RULE_LANGUAGE = 1, /* version of the language, first line of a file */
   TL_RULE_VALUES = 60,  /* values of one rule, captured or built */
   TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
-  TL_RULE_NODES = 32,   /* nodes of one pattern; of one replacement */
+  TL_RULE_NODES = 48,   /* nodes of one pattern */
+  TL_RULE_BUILT = 32,   /* nodes of one replacement */
   TL_RULE_ARGS = 4      /* arguments of a function */
 };
 
@@ -301,7 +302,7 @@ typedef struct tl_match {
   tl_node_id rest_node[TL_RULE_VALUES]; /* ... at this node */
   uint64_t bound;      /* bits of values */
   uint32_t named;      /* bits of names */
-  uint32_t skipped;    /* bits of nodes that may be missing and are */
+  uint64_t skipped;    /* bits of nodes that may be missing and are */
   bool structural;     /* the pattern has fitted, whatever the conditions said */
 } tl_match;
 

@@ -116,6 +116,7 @@ static tl_attr attr_of(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v)
   case TL_RV_FLOAT: return tl_attr_float(name, (float)v.f);
   case TL_RV_STRING: return tl_attr_string(name, v.s);
   case TL_RV_INTS: return tl_attr_ints(m, name, v.is.at, v.is.n);
+  case TL_RV_FLOATS: return tl_attr_floats(m, name, v.fs, v.is.n);
   default: return none;
   }
 }

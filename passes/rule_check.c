@@ -36,14 +36,14 @@ static bool names_value(const tl_pattern_operand *o) {
 typedef struct walk {
   tl_rule *r;
   uint64_t bound;  /* values */
-  uint32_t reached; /* pattern nodes */
+  uint64_t reached; /* pattern nodes */
 } walk;
 
 static void reach(walk *w, uint8_t node, uint8_t seek, uint8_t depth) {
   tl_rule *r = w->r;
   if (w->reached >> node & 1)
     return;
-  w->reached |= 1u << node;
+  w->reached |= UINT64_C(1) << node;
   r->steps[r->n_steps++] = (tl_rule_step){node, seek};
   if (depth > r->depth)
     r->depth = depth;

@@ -83,12 +83,26 @@ static tl_rv compute(tl_expr_kind kind, tl_rv a, tl_rv b) {
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
+/* Numbers of which not all are integers. */
+static tl_rv make_floats(tl_match *x, const tl_expr *e) {
+  float *at = tl_arena_alloc(x->scratch, (e->n ? e->n : 1u) * sizeof *at);
+  for (uint16_t i = 0; at && i < e->n; i++) {
+    double v;
+    if (!number_of(tl_expr_eval(x, e->args[i]), &v))
+      return none();
+    at[i] = (float)v;
+  }
+  return at ? (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, e->n}, .fs = at} : none();
+}
+
 static tl_rv make_list(tl_match *x, const tl_expr *e) {
   int64_t *at = tl_arena_alloc(x->scratch, (e->n ? e->n : 1u) * sizeof *at);
   if (!at)
     return none();
   for (uint16_t i = 0; i < e->n; i++) {
     tl_rv v = tl_expr_eval(x, e->args[i]);
+    if (v.kind == TL_RV_FLOAT)
+      return make_floats(x, e);
     if (v.kind != TL_RV_INT && v.kind != TL_RV_DTYPE)
       return none();
     at[i] = v.i;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of rules over values, types and shapes, and the table of all. */
+#include <math.h>
+
 #include "passes/rule_functions.h"
 
 enum { LONGEST_SPLAT = 1 << 16 };
@@ -192,6 +194,20 @@ tl_rv tl_rule_fn_ints(tl_match *x, const tl_expr *e) {
   for (uint64_t i = 0; at && i < n; i++)
     if (!tl_tensor_int_at(x->m, t, i, &at[i]))
       return tl_rv_none();
+  return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
+}
+
+/* Sizes and limits of images are floats in many models. */
+tl_rv tl_rule_fn_wholes(tl_match *x, const tl_expr *e) {
+  const tl_tensor *t = constant_arg(x, e, 0);
+  uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
+  int64_t *at = t ? tl_rule_room(x, n) : NULL;
+  for (uint64_t i = 0; at && i < n; i++) {
+    double v;
+    if (!tl_tensor_float_at(x->m, t, i, &v) || !(fabs(v) <= INT32_MAX) || v != floor(v))
+      return tl_rv_none();
+    at[i] = (int64_t)v;
+  }
   return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
 }
 

@@ -14,7 +14,7 @@ static bool is_bound(const tl_match *x, uint8_t v) { return x->bound >> v & 1; }
 typedef struct saved {
   uint64_t bound;
   uint32_t named;
-  uint32_t skipped;
+  uint64_t skipped;
   tl_node_id nodes[TL_RULE_NODES];
 } saved;
 
@@ -129,7 +129,7 @@ static bool bind_inner(tl_match *x, uint8_t v, tl_value_id value, unsigned skips
       return false;
     if (missing)
       return x->values[v] == value;
-    x->skipped |= 1u << k;
+    x->skipped |= UINT64_C(1) << k;
     if (!bind_value(x, v, value))
       return false;
     v = x->rule->match[k].operands[0].value;

@@ -222,10 +222,11 @@ static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_
 static tl_status parse_statements(tl_rule_parser *p, const char *close, tl_pattern_node **list,
                                   uint8_t *n) {
   tl_pattern_node nodes[TL_RULE_NODES];
+  int most = p->building ? TL_RULE_BUILT : TL_RULE_NODES;
   *n = 0;
   while (!tl_rule_at(p, close)) {
-    if (*n == TL_RULE_NODES)
-      return tl_rule_fail(p, p->at, "more than %d nodes", TL_RULE_NODES);
+    if (*n == most)
+      return tl_rule_fail(p, p->at, "more than %d nodes", most);
     TL_TRY(parse_statement(p, &nodes[*n], *n));
     ++*n;
   }

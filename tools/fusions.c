@@ -80,6 +80,27 @@ static bool is_on(const tl_cli *cli, const tl_fusion_name *row, const char **why
   return false;
 }
 
+/* Why no rule answers to the name; NULL: some do, or nobody knows. */
+static const char *lacks(tl_cli *cli, const tl_fusion_name *row) {
+  tl_sv name = tl_sv_from(row->name);
+  return tl_count_rules(cli, name, (tl_fusion_kind)row->kind) ? NULL : tl_fusion_name_lacks(name);
+}
+
+/* A scope fusion that runs without being named is general: a property of the build, not of the
+ * fusion. */
+static void add_json_notes(tl_cli *cli, tl_buf *out, const tl_fusion_name *row) {
+  const char *why = lacks(cli, row);
+  bool first = false;
+  if (row->kind == TL_FUSION_SCOPE) {
+    tl_json_key(out, "general", &first);
+    tl_buf_add_z(out, row->on ? "true" : "false");
+  }
+  if (why) {
+    tl_json_key(out, "lacks", &first);
+    tl_json_string(out, tl_sv_from(why));
+  }
+}
+
 static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < n; i++) {
@@ -102,6 +123,7 @@ static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
     tl_buf_add_z(out, on ? "true" : "false");
     tl_json_key(out, "why", &first);
     tl_json_string(out, tl_sv_from(why));
+    add_json_notes(cli, out, &rows[i]);
     tl_buf_add_char(out, '}');
   }
   add_json_aliases(cli, out);
@@ -115,9 +137,12 @@ static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint3
     const char *why;
     tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
     bool on = is_on(cli, &rows[i], &why);
-    tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6u %-5s %s\n", rows[i].name,
+    const char *lack = lacks(cli, &rows[i]);
+    tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6u %-5s %s%s%s%s\n", rows[i].name,
                   tl_fusion_kind_name(kind), rows[i].on ? "on" : "off", close_name(&rows[i]),
-                  tl_count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why);
+                  tl_count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why,
+                  kind == TL_FUSION_SCOPE && rows[i].on ? "; general" : "",
+                  lack ? "; no rules: " : "", lack ? lack : "");
   }
 }
 

@@ -245,7 +245,7 @@ $ printf 'SoftmaxFusionPass:on' >on.cfg; tailor passes --fusion --fusion_switch_
 $ tailor passes --fusion -O1 | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off level below O2
 $ tailor passes --fusion --oo_level=O3 | grep -E '^(SoftmaxFusionPass|SplitConvFusionPass|ScopeROIAlignPass) ' | sed -Ef tidy
-> ScopeROIAlignPass scope off yes off off by default
+> ScopeROIAlignPass scope off yes off off by default; no rules: TensorFlow control flow only: exporters write CropAndResize as a loop over boxes
 > SoftmaxFusionPass graph on yes on on by default
 > SplitConvFusionPass graph off yes off off by default
 $ tailor passes --fusion --oo_level=O3 -O2

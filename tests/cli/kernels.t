@@ -97,7 +97,7 @@ $ tailor opt m.tir --npu --oo_level=O1 | grep -c fusion_scope
 $ tailor opt m.tir --npu --rewrite-limit=0 --remarks 2>&1 >/dev/null | grep ub-fusion
 > remark: ub-fusion: "exp": TbeEltwiseFusionPass: `exp`, `neg` are kernel 1, which saves 8192 bytes of traffic
 $ tailor passes --fusion | grep -E '^(TbeEltwiseFusionPass|AutomaticUbFusion|TbeConv2dAddRelu6MulMulFusionPass|AutoSingleNormFusionPass) ' | sed -E 's/ +/ /g'
-> AutoSingleNormFusionPass ub off yes 0 off off by default
+> AutoSingleNormFusionPass ub off yes 0 off off by default; no rules: it replaces the kernel of a single node
 > AutomaticUbFusion ub on yes 1 on on by default
 > TbeConv2dAddRelu6MulMulFusionPass ub on yes 2 on on by default
 > TbeEltwiseFusionPass ub on yes 1 on on by default

@@ -50,7 +50,7 @@ $ tailor explain ln.tir --fusion=ScopeLayerNormPass --json
 # Names: blanks and empty items do not count, a general pass may be named, unknown ones are told.
 $ tailor passes --fusion --enable_scope_fusion_passes=' ScopeInstanceNormPass,, ScopeLayerNormPass' | grep -E 'Scope(Instance|Layer)NormPass '
 > ScopeInstanceNormPass                                        scope    off      yes            1      on    --enable-scope-fusion-passes
-> ScopeLayerNormPass                                           scope    on       no             1      on    --enable-scope-fusion-passes
+> ScopeLayerNormPass                                           scope    on       no             1      on    --enable-scope-fusion-passes; general
 $ tailor passes --fusion --ge.exec.enableScopeFusionPasses=ScopeInstanceNormPas | grep 'ScopeInstanceNormPass '
 > ScopeInstanceNormPass                                        scope    off      yes            1      off   off by default
 ! tailor: warning: --enable-scope-fusion-passes: no scope fusion is named 'ScopeInstanceNormPas' [W_FUSION_UNKNOWN_PASS]
@@ -75,10 +75,32 @@ $ printf '{"enable_scope_fusion_passes": ["ScopeInstanceNormPass", "Elephant"]}'
 ! run.json:1:2: warning: enable_scope_fusion_passes: no scope fusion is named 'Elephant' [W_FUSION_UNKNOWN_PASS]
 !   hint: 'tailor passes --fusion' lists them
 ! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
-$ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeClipBoxesPass
-! tailor: warning: --enable-scope-fusion-passes: no rule of this version answers to 'ScopeClipBoxesPass' [W_FUSION_NO_RULES]
+$ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeROIAlignPass
+! tailor: warning: --enable-scope-fusion-passes: no rule of this version answers to 'ScopeROIAlignPass': TensorFlow control flow only: exporters write CropAndResize as a loop over boxes [W_FUSION_NO_RULES]
 !   hint: a scope of a rule file may become an op of your own: docs/rules.md
 ! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
+$ tailor passes --fusion | grep -E 'Scope(LayerNorm|ROIAlign|LayerNormGrad)Pass '
+> ScopeLayerNormGradPass                                       scope    on       no             0      on    cannot be switched off; general; no rules: TensorFlow training graphs only, which no exporter writes; steps have graph passes
+> ScopeLayerNormPass                                           scope    on       no             1      on    cannot be switched off; general
+> ScopeROIAlignPass                                            scope    off      yes            0      off   off by default; no rules: TensorFlow control flow only: exporters write CropAndResize as a loop over boxes
+$ tailor passes --fusion --json | grep -E 'Scope(LayerNorm|ROIAlign)Pass"'
+>  {"name": "ScopeLayerNormPass", "kind": "scope", "default": true, "may_be_off": false, "rules": 1, "on": true, "why": "cannot be switched off", "general": true},
+>  {"name": "ScopeROIAlignPass", "kind": "scope", "default": false, "may_be_off": true, "rules": 0, "on": false, "why": "off by default", "general": false, "lacks": "TensorFlow control flow only: exporters write CropAndResize as a loop over boxes"},
+# Worked example 44: a fusion that is not general runs when it is named, on chips that have its op, for dtypes that it takes.
+$ printf 'graph @g(%%b: f32[n,4]) -> (%%y) {\n  const %%zero: f32[] = 0.0\n  const %%edge: f32[4] = [1333.0, 800.0, 1333.0, 800.0]\n  %%m = Max(%%b, %%zero) @fastrcnn/clip_boxes/Maximum\n  %%y = Min(%%m, %%edge) @fastrcnn/clip_boxes/fastrcnn_all_boxes\n}\n' >boxes.tir; tailor opt boxes.tir --soc-version=Ascend310P3 | grep -c ClipBoxes
+> 0
+? 1
+$ tailor opt boxes.tir --soc-version=Ascend310P3 --enable_scope_fusion_passes=ScopeClipBoxesPass | grep -o 'tl::.*) @[^ ]*'
+> tl::ClipBoxes(%b, %y/const) @fastrcnn/clip_boxes/ClipBoxes
+$ tailor opt boxes.tir --npu --soc-version=Ascend310P3 --precision-mode=force_fp16 --enable_scope_fusion_passes=ScopeClipBoxesPass | grep -o 'npu::ClipBoxes.*) @[^ ]*'
+> npu::ClipBoxes(%b_to_float16, %y/const) @fastrcnn/clip_boxes/ClipBoxes
+$ tailor opt boxes.tir --npu --soc-version=Ascend310P3 --enable_scope_fusion_passes=ScopeClipBoxesPass | grep -o 'npu::[A-Z][A-Za-z]*('
+> npu::Maximum(
+> npu::Minimum(
+$ tailor explain boxes.tir --fusion=ScopeClipBoxesPass --soc-version=Ascend910B1 --enable_scope_fusion_passes=ScopeClipBoxesPass
+> ScopeClipBoxesPass: 0 fused, 1 not
+>   not    ScopeClipBoxesFixed: `fastrcnn/clip_boxes/fastrcnn_all_boxes`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version is not of the Ascend910 line
+$ tailor convert boxes.tir -q -o boxes.air --soc-version=Ascend310P3 --precision-mode=force_fp16 --enable_scope_fusion_passes=ScopeClipBoxesPass,ScopeClipBoxPass; test -s boxes.air
 # A scope of one's own becomes a node whose meaning is the scope.
 $ printf 'graph @g(%%x: f32[n,2]) -> (%%y) {\n  const %%w: f32[2,2] = [1.0, 2.0, 3.0, 4.0]\n  const %%v: f32[2,2] = [4.0, 3.0, 2.0, 1.0]\n  const %%half: f32[] = 0.5\n  %%a = MatMul(%%x, %%w) @l0/attn/q\n  %%b = Mul(%%a, %%half) @l0/attn/scale\n  %%c = Softmax(%%b) @l0/attn/softmax\n  %%d = Add(%%c, %%x) @l0/add\n  %%e = MatMul(%%d, %%v) @l1/attn/q\n  %%f = Mul(%%e, %%half) @l1/attn/scale\n  %%g = Softmax(%%f) @l1/attn/softmax\n  %%y = Add(%%g, %%d) @l1/add\n}\n' >attn.tir; printf 'rules 1\nscope "*/attn" : MyAttention about "one kernel" {\n  types { MatMul 1, Softmax 1, Erf 0 }\n  boundary (%%hidden, const %%weight) -> (%%context)\n} -> my::Attention\n' >attn.tlr
 $ tailor passes --rules=attn.tlr | grep MyAttention

@@ -169,9 +169,10 @@ PASSES = {
     'TbeConv2DBackpropDequantFusionPass': (DX + DQ + rf'({ACT})?', False),
     'TbeConv2DBackpropDequantQuantFusionPass': (DX + DQ + Q, False),
     'TbeConv2DBackpropRequantFusionPass': (DX + RQ, False),
-    'BNUpdateEltwiseFusionPass': (kind('bn_update') + E, True),
-    'BNUpdateEltwiseEltwiseFusionPass': (kind('bn_update') + E + E, True),
+    'TbeBnupdateEltwiseFusionPass': (kind('bn_update') + E, True),
+    'TbeBnupdateEltwiseEltwiseFusionPass': (kind('bn_update') + E + E, True),
     'AddLayernormV3FusionPass': (ADD + types('LayerNormV3'), True),
+    'AddRmsNormFusionPass': (ADD + types('RmsNorm'), True),
 }
 MIXED = {'TbeConvBnreduceFusionPass', 'TbeConv2DBackpropElemwiseFusionPass'}
 DYNAMIC = {'TbeDynamicElemwiseReduceFusionPass'}
