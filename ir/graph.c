@@ -370,9 +370,8 @@ tl_value_id tl_graph_add_constant(tl_module *m, tl_graph_id g, tl_symbol name,
                    tl_tensor_get(m, tensor)->type, tensor);
 }
 
-tl_status tl_graph_splice(tl_module *m, tl_graph_id body, tl_node_id before) {
-  tl_graph *from = tl_graph_get(m, body);
-  tl_graph *to = tl_graph_get(m, tl_node_get(m, before)->graph);
+/* before: TL_NO_NODE: behind the last node. */
+static tl_status move_all(tl_module *m, tl_graph *from, tl_graph *to, tl_node_id before) {
   assert(from != to && from->inputs.n == 0);
   if (from->constants.n > UINT32_MAX / 2 - to->constants.n ||
       !tl_u32_vec_reserve(&to->constants, to->constants.n + from->constants.n))
@@ -391,6 +390,15 @@ tl_status tl_graph_splice(tl_module *m, tl_graph_id body, tl_node_id before) {
     link_node(m, to, n, before);
   }
   return TL_OK;
+}
+
+tl_status tl_graph_splice(tl_module *m, tl_graph_id body, tl_node_id before) {
+  tl_graph *to = tl_graph_get(m, tl_node_get(m, before)->graph);
+  return move_all(m, tl_graph_get(m, body), to, before);
+}
+
+tl_status tl_graph_join(tl_module *m, tl_graph_id from, tl_graph_id to) {
+  return move_all(m, tl_graph_get(m, from), tl_graph_get(m, to), TL_NO_NODE);
 }
 
 void tl_graph_erase_constant(tl_module *m, tl_value_id v) {

@@ -28,6 +28,9 @@ tl_status tl_graph_freeze_input(tl_module *m, tl_value_id v) TL_NODISCARD;
 /* Moves the nodes and constants of a body right before a node of another graph, in their order; the
  * body keeps its outputs and nothing else. It must have no inputs. Names are left as they are. */
 tl_status tl_graph_splice(tl_module *m, tl_graph_id body, tl_node_id before) TL_NODISCARD;
+/* Moves the nodes and constants of a root graph without inputs behind those of another one, in
+ * their order; it keeps its outputs and nothing else. Names are left as they are. */
+tl_status tl_graph_join(tl_module *m, tl_graph_id from, tl_graph_id to) TL_NODISCARD;
 /* Replaces the list of outputs. */
 tl_status tl_graph_set_outputs(tl_module *m, tl_graph_id g, const tl_value_id *v, uint32_t n)
     TL_NODISCARD;

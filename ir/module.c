@@ -256,3 +256,25 @@ const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n) {
       return &m->definitions.at[i];
   return NULL;
 }
+
+tl_about tl_module_about(tl_module *m) {
+  tl_about about = {.ir_version = m->ir_version,
+                    .model_version = m->model_version,
+                    .source_opset = m->source_opset,
+                    .producer_name = m->producer_name,
+                    .producer_version = m->producer_version,
+                    .domain = m->domain,
+                    .extra = m->extra};
+  m->extra = 0;
+  return about;
+}
+
+void tl_module_set_about(tl_module *m, const tl_about *about) {
+  m->ir_version = about->ir_version;
+  m->model_version = about->model_version;
+  m->source_opset = about->source_opset;
+  m->producer_name = about->producer_name;
+  m->producer_version = about->producer_version;
+  m->domain = about->domain;
+  m->extra = about->extra;
+}

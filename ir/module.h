@@ -242,6 +242,22 @@ struct tl_module {
   uint8_t form;             /* tl_form */
 };
 
+/* What a file says of itself. */
+typedef struct tl_about {
+  int64_t ir_version;
+  int64_t model_version;
+  int64_t source_opset;
+  tl_symbol producer_name;
+  tl_symbol producer_version;
+  tl_symbol domain;
+  uint32_t extra;
+} tl_about;
+
+/* Taken before another file is read into the module, and put back behind it. Taking leaves the
+ * module without documentation and metadata. */
+tl_about tl_module_about(tl_module *m);
+void tl_module_set_about(tl_module *m, const tl_about *about);
+
 /* Creates an empty module that reports to `diag` (borrowed). expect_nodes: 0, or a hint that sizes
  * tables. NULL when memory is out. */
 tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes);

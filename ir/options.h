@@ -91,6 +91,7 @@ typedef struct tl_options {
   tl_numerics numerics;                 /* rules of a looser class are off */
   const tl_precision_config *precision; /* NULL: the model's own dtypes */
   const tl_impl_config *impl_modes;     /* NULL: kernels as the device compiler chooses */
+  const char *optim_model;              /* file of the second model of two to be linked, or NULL */
   const tl_train_config *train;         /* NULL: no training graph; else see its member `train` */
 } tl_options;
 

@@ -18,6 +18,11 @@ enum {
  * TL_NO_MEMORY. The caller destroys *out; `text` may go away. */
 tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **out) TL_NODISCARD;
 
+/* Parses a module into one that is there: its graphs become further root graphs of *m, which keeps
+ * what it says of itself. After a failure the module is only good for destruction. */
+tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text, tl_module *m)
+    TL_NODISCARD;
+
 /* Word of the text for an origin: "user", "gate" ... */
 const char *tl_control_origin_name(tl_control_origin origin);
 

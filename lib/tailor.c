@@ -118,10 +118,29 @@ static tl_status read_model(tl_model *m, const char *path) {
   return tl_settings_take_model(&c->settings, &c->diag, m->module);
 }
 
+/* The training model is what is loaded; the option says no more than that it is one. */
+static tl_status link_optimizer(tl_model *m) {
+  tl_context *c = m->context;
+  if (tl_settings_has(&c->settings, TL_OPTION_TRAIN_MODEL))
+    return tl_fail_code(&c->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+                        tl_at_option(&c->settings, TL_OPTION_TRAIN_MODEL),
+                        "names an input, and so does who loads a model\v"
+                        "load the training model, with the option optim-model set");
+  if (!tl_settings_has(&c->settings, TL_OPTION_OPTIM_MODEL))
+    return TL_OK;
+  const char *path = tl_settings_get(&c->settings, TL_OPTION_OPTIM_MODEL);
+  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
+  TL_TRY(tl_onnx_load_beside(&c->diag, path, &o, m->module));
+  return tl_pipeline_run(m->module, &c->settings.options,
+                         &(tl_pipeline_options){.passes = "link-models"}, NULL);
+}
+
 /* Declarations of a training step count where one is asked for. */
 static tl_status declare(tl_model *m) {
   tl_context *c = m->context;
-  return c->settings.train.train ? tl_train_spec_read(&c->settings, &c->diag, m->module) : TL_OK;
+  if (c->settings.train.train)
+    TL_TRY(tl_train_spec_read(&c->settings, &c->diag, m->module));
+  return link_optimizer(m);
 }
 
 static tl_status load(tl_model *m, const char *path) {

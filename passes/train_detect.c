@@ -12,7 +12,22 @@
 #include "passes/train/train_declare.h"
 #include "passes/train/train_info.h"
 
+/* An optimizer model of ONNX Runtime: its lists do not say of what they are. */
+static bool updates_lists(const tl_module *m) {
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    tl_update_row room;
+    const tl_update_row *row = tl_train_update_row(m, n, &room);
+    if (row && row->layout == TL_UPDATE_SEQUENCE)
+      return true;
+  }
+  return false;
+}
+
 static tl_status report_nothing(const tl_module *m) {
+  if (updates_lists(m))
+    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
+                        "lists of parameters are updated, and nothing says which ones"
+                        "\vgive the training model as well: --train-model FILE --optim-model FILE");
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
                       "no parameter with a gradient and an update was recognised"
                       "\vdeclare them: metadata tailor.train.*, or --train-spec; a model for "

@@ -228,6 +228,13 @@ class Tests:
         return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),
                         *(['--ort', ort] if there else [])])
 
+    def artifacts(self):
+        """training and optimizer models of ONNX Runtime linked to steps, against NumPy"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/train/artifacts.py', '--tailor', self.tool('gcc'),
+                        *(['--ort', ort] if there else [])])
+
     def train_random(self):
         """random training steps: what is recognised, what collectives and buckets keep"""
         return counted([PYTHON, 'tests/train/random_train.py', '--tailor', self.tool('gcc'),
@@ -385,8 +392,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'air_options', 'run_config', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
          'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers', 'step_files',
-         'train_air', 'training_info', 'tail_random', 'train_steps', 'train_random', 'loop_steps',
-         'variants', 'determinism', 'emulation', 'fuzz']
+         'train_air', 'training_info', 'tail_random', 'train_steps', 'artifacts', 'train_random',
+         'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 # What others need, or what wants the machine for itself. The kinds between run side by side, as
 # many as there are cores: most wait for one process at a time.
 ALONE = {'build_gcc', 'build_sanitized', 'build_clang', 'ort', 'fuzz'}

@@ -227,8 +227,30 @@ static tl_status parse_all(tl_cli *cli, int argc, char **argv) {
   return first;
 }
 
+/* Two models that are one step, or one of them. */
+static tl_status take_halves(tl_cli *cli) {
+  static const tl_option_id halves[] = {TL_OPTION_TRAIN_MODEL, TL_OPTION_OPTIM_MODEL};
+  for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+    const char *other = tl_cli_has(cli, TL_OPTION_MODEL) ? tl_cli_get(cli, TL_OPTION_MODEL)
+                                                         : cli->word;
+    if (!tl_cli_has(cli, halves[i]))
+      continue;
+    if (other)
+      return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+                          tl_at_option(&cli->settings, halves[i]),
+                          "names the input, and so does '%s'"
+                          "\v--train-model FILE --optim-model FILE are the whole step",
+                          other);
+  }
+  for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+    if (!cli->word && tl_cli_has(cli, halves[i]))
+      cli->word = tl_cli_get(cli, halves[i]);
+  return TL_OK;
+}
+
 /* --model behind a word: take_word saw the word first. */
 static tl_status check_words(tl_cli *cli) {
+  TL_TRY(take_halves(cli));
   if (cli->word && tl_cli_has(cli, TL_OPTION_MODEL))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                    "stray argument '%s': --model names the input already\vwrite --name=value "

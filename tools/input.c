@@ -7,6 +7,7 @@
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
 #include "ir/verify.h"
+#include "passes/manager.h"
 #include "support/hash.h"
 
 /* A binary ONNX model starts with the tag of a small integer field, text with a letter, a blank or
@@ -114,12 +115,46 @@ static tl_status take_model(tl_cli *cli, const tl_module *m) {
   return does ? tl_settings_take_model(&cli->settings, &cli->diag, m) : TL_OK;
 }
 
+/* ---- a training model and its optimizer ------------------------------------------------------ */
+
+static tl_status load_beside(tl_cli *cli, const char *path, tl_module *m) {
+  tl_file *f;
+  if (strcmp(path, "-") == 0)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_OPTIM_MODEL),
+                   "is standard input, which --train-model alone may be\vname a file");
+  TL_TRY(tl_file_open(&cli->diag, path, TL_FILE_MAP, &f));
+  bool text = looks_like_text(f);
+  tl_status status = TL_OK;
+  if (text)
+    status = tl_module_parse_beside(&cli->diag, path,
+                                    (tl_sv){(const char *)f->data, (size_t)f->size}, m);
+  tl_file_close(f);
+  if (text)
+    return status == TL_OK ? tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES)
+                           : status;
+  tl_onnx_load_options o = {.mode = tl_cli_has(cli, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP,
+                            .options = &cli->settings.options};
+  return tl_onnx_load_beside(&cli->diag, path, &o, m);
+}
+
+/* With both halves named the model is the first. */
+static tl_status link_halves(tl_cli *cli, tl_module *m) {
+  if (!tl_cli_has(cli, TL_OPTION_TRAIN_MODEL) || !tl_cli_has(cli, TL_OPTION_OPTIM_MODEL))
+    return TL_OK;
+  TL_TRY(load_beside(cli, tl_cli_get(cli, TL_OPTION_OPTIM_MODEL), m));
+  return tl_pipeline_run(m, &cli->settings.options,
+                         &(tl_pipeline_options){.passes = "link-models"}, NULL);
+}
+
 tl_status tl_input_load(tl_cli *cli, const char *path, tl_module **out) {
   *out = NULL;
   TL_TRY(load(cli, path, out));
   tl_status status = take_model(cli, *out);
   if (status == TL_OK)
     status = read_declarations(cli, path, *out);
+  if (status == TL_OK)
+    status = link_halves(cli, *out);
   if (status == TL_OK)
     return TL_OK;
   tl_module_destroy(*out);

@@ -102,6 +102,10 @@ bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat
     return false;
   if (stat(cli->word, &in) == 0 && in.st_dev == st->st_dev && in.st_ino == st->st_ino)
     return true;
+  if (tl_cli_has(cli, TL_OPTION_OPTIM_MODEL) &&
+      stat(tl_cli_get(cli, TL_OPTION_OPTIM_MODEL), &in) == 0 && in.st_dev == st->st_dev &&
+      in.st_ino == st->st_ino)
+    return true;
   for (uint32_t i = 0; i < m->files.n; i++) {
     const tl_file *f = m->files.at[i];
     if ((uint64_t)st->st_dev == f->device && (uint64_t)st->st_ino == f->inode)

@@ -25,7 +25,8 @@ int64_t tl_run_hccl_timeout(const tl_settings *s) {
 bool tl_run_config_used(const tl_settings *s) {
   uint32_t n;
   const tl_run_key *keys = tl_run_keys(&n);
-  if (s->has_run_config || s->value[TL_OPTION_ACCELERATE_TRAIN_MODE])
+  if (s->has_run_config || s->value[TL_OPTION_ACCELERATE_TRAIN_MODE] ||
+      s->value[TL_OPTION_TRAIN_MODEL] || s->value[TL_OPTION_OPTIM_MODEL])
     return true;
   for (uint32_t i = 0; i < n; i++) {
     bool acts = keys[i].consumer == TL_CONSUMER_COMPILE || keys[i].consumer == TL_CONSUMER_BOTH;

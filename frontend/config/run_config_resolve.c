@@ -441,5 +441,6 @@ tl_status tl_resolve_run_config(tl_settings *s, tl_diag *d) {
   warn_inference(s, d);
   s->train.train = s->train.train && tl_run_config_used(s);
   s->options.train = tl_run_config_used(s) ? &s->train : NULL;
+  s->options.optim_model = s->value[TL_OPTION_OPTIM_MODEL];
   return first;
 }

@@ -26,6 +26,12 @@ typedef struct tl_onnx_load_options {
  * TL_NO_MEMORY. */
 tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options *o,
                        tl_module **out) TL_NODISCARD;
+/* Loads a second model beside the first: its graph becomes another root graph of *m, which keeps
+ * what it says of itself (versions, producer, metadata). Files and weights are the module's from
+ * then on. Models newer than the canonical opset must be of one opset. After a failure the module
+ * is only good for destruction. Errors as above. */
+tl_status tl_onnx_load_beside(tl_diag *d, const char *path, const tl_onnx_load_options *o,
+                              tl_module *m) TL_NODISCARD;
 /* Loads a model from memory; the bytes must outlive the module. `name` stands for the file in
  * messages. External data is refused: there is no folder to look in. */
 tl_status tl_onnx_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,

@@ -335,6 +335,41 @@ tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options 
   return load(&x, o, file, out);
 }
 
+/* Nodes of the canonical opset mean the same in no newer one. */
+static tl_status check_opsets(tl_onnx *x, int64_t first) {
+  int64_t second = tl_module_opset(x->m, 0);
+  if (first == second)
+    return TL_OK;
+  return tl_fail(x->d, TL_UNSUPPORTED, TL_AT_FILE(x->path),
+                 "the model is of opset %lld and the one beside it of %lld, after they were lifted"
+                 "\vexport both for one opset, at most %d",
+                 (long long)second, (long long)first, (int)TL_ONNX_CANONICAL_OPSET);
+}
+
+static tl_status load_beside(tl_onnx *x, tl_file *file) {
+  tl_about about = tl_module_about(x->m);
+  int64_t opset = tl_module_opset(x->m, 0);
+  tl_arena_init(&x->leaf, 0);
+  tl_status status = tl_module_add_file(x->m, file);
+  if (status == TL_OK)
+    status = import_model(x);
+  release(x);
+  tl_module_set_about(x->m, &about);
+  return status == TL_OK ? check_opsets(x, opset) : status;
+}
+
+tl_status tl_onnx_load_beside(tl_diag *d, const char *path, const tl_onnx_load_options *o,
+                              tl_module *m) {
+  static const tl_onnx_load_options defaults = {.mode = TL_FILE_MAP};
+  tl_file *file;
+  tl_onnx x = {.d = d, .path = path, .o = o ? o : &defaults, .m = m};
+  TL_TRY(tl_file_open(d, path, x.o->mode, &file));
+  x.file = file;
+  x.model = (tl_proto){file->data, file->data + file->size};
+  x.max_nodes = x.o->max_nodes ? x.o->max_nodes : TL_ONNX_DEFAULT_MAX_NODES;
+  return load_beside(&x, file);
+}
+
 tl_status tl_onnx_load_bytes(tl_diag *d, const char *name, const void *bytes, size_t n,
                              const tl_onnx_load_options *o, tl_module **out) {
   tl_onnx x = {.d = d, .path = name};

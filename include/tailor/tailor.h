@@ -62,7 +62,8 @@ TAILOR_API void tl_context_on_message(tl_context *c, tailor_message_fn fn, void 
  * apply to models loaded afterwards. */
 TAILOR_API int tl_context_set(tl_context *c, const char *name, const char *value);
 
-/* Loads *.tir as textual IR, anything else as ONNX. *out is owned by the caller. */
+/* Loads *.tir as textual IR, anything else as ONNX. *out is owned by the caller. With the option
+ * "optim-model" set it is a training model, and becomes one step with that optimizer. */
 TAILOR_API int tl_model_load(tl_context *c, const char *path, tl_model **out);
 /* Loads an ONNX model from memory, which must outlive the model. `name` stands for the file in
  * messages. */

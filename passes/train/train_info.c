@@ -327,12 +327,13 @@ static tl_status take_accumulators(detector *d) {
     if (!tl_sv_ends_with(name, suffix))
       continue;
     tl_value_id param = input_named(m, (tl_sv){name.p, name.n - (sizeof suffix - 1)});
-    if (!param || d->known[param])
+    if (param)
+      note_form(d, TL_TRAIN_ARTIFACTS);
+    if (!param || d->known[param] || d->refused[param])
       continue;
     tl_train_grad g = {.param = param, .raw = value};
     if (add_grad(d, &g) != TL_OK)
       return no_memory(m);
-    note_form(d, TL_TRAIN_ARTIFACTS);
   }
   return TL_OK;
 }

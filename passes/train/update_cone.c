@@ -51,7 +51,7 @@ static bool same_shape(const tl_module *m, tl_value_id a, tl_value_id b) {
 static bool is_arithmetic(const walk *w, tl_node_id n) {
   const tl_module *m = w->f->m;
   const tl_node *node = tl_node_get(m, n);
-  if (tl_is_gradient_collective(m, n))
+  if (tl_is_gradient_collective(m, n) || node->op == TL_OP_com_microsoft_InPlaceAccumulatorV2)
     return true;
   if (node->op != TL_OP_Identity && !tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE))
     return false;
