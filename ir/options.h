@@ -82,6 +82,7 @@ typedef struct tl_options {
   bool allow_unmapped;            /* AIR: write ops without an NPU form under their ONNX name */
   uint64_t fold_limit;            /* bytes a folded constant may have, if its operands have fewer */
   int64_t unroll_limit;           /* iterations up to which loops are laid out; 0: none is */
+  bool deterministic;             /* kernels that add up in one order, where there are such */
   bool keep_constants;            /* --oo-constant-folding=false */
   bool keep_dead;                 /* --oo-dead-code-elimination=false */
   const tl_fusion_config *fusion; /* which fusion passes are on; NULL: the defaults */

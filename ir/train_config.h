@@ -161,7 +161,6 @@ typedef struct tl_train_config {
   int64_t total_step;          /* 0: not said */
   tl_placement variable_placement;
   bool mix_compile_mode;
-  bool deterministic; /* fixed order of reductions */
 } tl_train_config;
 
 enum { TL_TRAIN_MIB = 1 << 20 };

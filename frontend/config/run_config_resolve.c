@@ -408,7 +408,6 @@ static void read_step(tl_settings *s) {
   c->total_step = tl_run_int(s, TL_OPTION_TOTAL_STEP);
   c->variable_placement = choice(s, TL_OPTION_VARIABLE_PLACEMENT) ? TL_PLACE_HOST : TL_PLACE_DEVICE;
   c->mix_compile_mode = tl_run_true(s, TL_OPTION_MIX_COMPILE_MODE);
-  c->deterministic = tl_run_true(s, TL_OPTION_DETERMINISTIC);
 }
 
 static void warn_inference(tl_settings *s, tl_diag *d) {

@@ -457,6 +457,7 @@ tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
   o->fold_limit = (uint64_t)limit;
   o->unroll_limit = TL_UNROLL_LIMIT;
   (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_UNROLL_LIMIT)), &o->unroll_limit);
+  o->deterministic = tl_settings_get(s, TL_OPTION_DETERMINISTIC)[0] == '1';
   o->keep_constants = strcmp(tl_settings_get(s, TL_OPTION_OO_CONSTANT_FOLDING), "false") == 0;
   o->keep_dead = strcmp(tl_settings_get(s, TL_OPTION_OO_DEAD_CODE_ELIMINATION), "false") == 0;
   if (s->value[TL_OPTION_SOC_VERSION])

@@ -12,7 +12,7 @@ $ tailor options
 >   distribute  object JSON; host framework
 >       strategy of parameter servers; needs mix_compile_mode, as its cluster does
 >   deterministic  bit 0|1 (default: 0); compiler, runtime; ge.deterministic
->       fixed order of reductions, no atomic additions
+>       kernels that add up in one order: nodes that have a choice ask for them; ops without such a kernel are warned about
 >   memory_config  object JSON; runtime
 >       memory policies of the runtime
 >     .atomic_clean_policy  bit; ge.exec.atomicCleanPolicy
