@@ -65,6 +65,13 @@ def need(condition, what):
         raise Failed(what)
 
 
+def is_rounding(state):
+    """Adding one number to all scores of a softmax changes nothing: the gradient of the bias of
+    keys is 0, and what is computed of it is rounding alone (1e-10), for which there is no
+    relative error. It moves the bias itself by less than 1e-5 of its elements."""
+    return state['name'].endswith('key.bias_momentum') and state['largest'] < 1e-9
+
+
 class Steps:
     def __init__(self, args, folder):
         self.tool = os.path.abspath(args.tailor)
@@ -97,14 +104,16 @@ class Steps:
     def ranks(self, kind, optimizer, ranks, *options):
         """Means over ranks are the gradient of the joined batch."""
         name = f'train_{kind}_{optimizer}'
-        # 1e-3 for Adam: where a gradient is almost 0, the sign of its rounding moves the weight
-        atol = '1e-3' if optimizer == 'adam' else '1e-6'
+        # 1e-3 for Adam: where a gradient is almost 0, the sign of its rounding moves the weight.
+        # Else each error is at most 1e-5 of the greatest element of its tensor, and nothing more.
+        atol = '1e-3' if optimizer == 'adam' else '0'
         got = self.simulate([self.model(name), '-n', str(ranks), '--steps=3', '--joined',
                              self.model(f'{name}_B{ranks * BATCH[kind]}'), '--rtol=1e-5',
                              f'--atol={atol}', *options])
         need(got['ranks_identical'], 'ranks differ')
-        off = [s for s in got['states'] if not s['equal']]
-        need(got['equal'], f'not the joined batch: {off[:3]}, loss {got["loss"]}')
+        off = [s for s in got['states'] if not s['equal'] and not is_rounding(s)]
+        need(not off, f'not the joined batch: {off[:3]}')
+        need(got['loss']['max_rel'] <= 1e-5, f'not the loss of the joined batch: {got["loss"]}')
 
     def scaled(self, kind, optimizer, manager):
         """Scales that are powers of two change no bit: without other rewrites (-O0)."""
