@@ -2,6 +2,7 @@
 /* Which NPU candidate a node has: what select writes down and expand asks beforehand. */
 #include "passes/lower_index.h"
 #include "passes/npu_eval.h"
+#include "passes/precision_half.h"
 
 tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
                         const tl_npu_form **out) {
@@ -32,17 +33,26 @@ bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_
          (var->dtypes & TL_DTYPE_BIT(t->dtype)) != 0 || tl_index_narrows(m, npu, p, v);
 }
 
+/* The same of a value of f32 that precision will make one of 16 bits. */
+static bool takes_half(const tl_npu_eval *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
+  const uint64_t low = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
+  return tl_npu_takes(x->m, npu, p, v) ||
+         (tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_F32 &&
+          (npu->vars[p->var].dtypes & low) != 0 &&
+          tl_precision_halves(x->m, x->options, x->node));
+}
+
 bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form) {
   const tl_node *node = tl_node_get(x->m, x->node);
   for (uint32_t i = 0; form->npu && i < form->n_operands; i++) {
     const tl_npu_binding *b = &form->operands[i];
     bool is_port = b->index < form->npu->n_operand_ports;
     const tl_op_port *p = is_port ? &form->npu->operands[b->index] : NULL;
-    if (!tl_npu_takes(x->m, form->npu, p, tl_npu_port_value(x, b->value)))
+    if (!takes_half(x, form->npu, p, tl_npu_port_value(x, b->value)))
       return false;
   }
   for (uint32_t i = 0; form->npu && i < node->n_results && i < form->npu->max_results; i++)
-    if (!tl_npu_takes(x->m, form->npu, tl_op_result_port(form->npu, i), node->results + i))
+    if (!takes_half(x, form->npu, tl_op_result_port(form->npu, i), node->results + i))
       return false;
   return true;
 }

@@ -3,6 +3,7 @@
 #include "passes/npu_eval.h"
 
 #include "ir/ops_gen.h"
+#include "passes/precision_half.h"
 
 enum { MAX_SCAN = 1 << 20 }; /* elements looked at by zero() */
 
@@ -221,6 +222,18 @@ static bool same_shapes(const tl_npu_eval *x) {
   return tl_npu_rank(x, first) >= 0;
 }
 
+/* samedim(in3,1,in0,2): one size or one name. */
+static bool same_dim(tl_npu_eval *x, const tl_npu_expr *e) {
+  tl_value_id a = tl_npu_port_value(x, e->args[0]);
+  tl_value_id b = tl_npu_port_value(x, e->args[2]);
+  tl_npu_value i = tl_npu_evaluate(x, e->args[1]);
+  tl_npu_value j = tl_npu_evaluate(x, e->args[3]);
+  if (!a || !b || i.kind != TL_NPU_V_INT || j.kind != TL_NPU_V_INT)
+    return false;
+  tl_dim d = tl_npu_dim(x, a, i.u.i);
+  return d != TL_DIM_UNKNOWN && d == tl_npu_dim(x, b, j.u.i);
+}
+
 /* Made by an integer matrix op: two 8-bit operands, 32-bit result. */
 static bool from_cube(const tl_npu_eval *x, tl_value_id v) {
   tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
@@ -436,6 +449,8 @@ static bool predicate(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_LAST_TWO: return is_one_of_last_two(x, e);
   case TL_NPU_FN_REVERSE: return is_reversal(x, e);
   case TL_NPU_FN_FROM_CUBE: return from_cube(x, v);
+  case TL_NPU_FN_SAMEDIM: return same_dim(x, e);
+  case TL_NPU_FN_HALF: return v && tl_precision_half_at(x->m, x->options, x->node, v);
   default: return false;
   }
 }

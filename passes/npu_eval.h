@@ -50,7 +50,7 @@ tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
  * indices of 64 bits go where those of 32 are wanted (lower_index.h). */
 bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_value_id v);
 /* True when operands and results that a candidate passes on unchanged have element types that the
- * NPU op's prototype takes, as far as they are known. */
+ * NPU op's prototype takes, as far as they are known; f32 counts as what precision makes of it. */
 bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form);
 
 /* True when the guard (NULL: always) holds on what is known. */

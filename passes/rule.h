@@ -209,6 +209,7 @@ static inline bool tl_rule_fuses(const tl_rule *r) {
 
 typedef struct tl_ruleset {
   tl_module *m;
+  const tl_options *options; /* those of tl_rules_load; NULL: not loaded */
   tl_arena arena;   /* rules and their parts */
   tl_rule_vec rules; /* in the order of definition, overridden ones removed */
   uint32_t next;     /* index of the next rule */

@@ -2,6 +2,7 @@
 /* Functions of rules over values, types and shapes, and the table of all. */
 #include <math.h>
 
+#include "passes/precision_half.h"
 #include "passes/rule_functions.h"
 
 enum { LONGEST_SPLAT = 1 << 16 };
@@ -19,6 +20,13 @@ tl_rv tl_rule_fn_dim(tl_match *x, const tl_expr *e) {
   if (!tl_rule_known_rank(t) || !tl_rule_int_arg(x, e, 1, &i) || !tl_rule_place(i, t->rank, &at))
     return tl_rv_none();
   return t->dims[at] >= 0 ? tl_rv_int(t->dims[at]) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_half(tl_match *x, const tl_expr *e) {
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  if (!v)
+    return tl_rv_none();
+  return tl_rv_truth(tl_precision_half_at(x->m, x->set->options, x->root, v));
 }
 
 tl_rv tl_rule_fn_shape(tl_match *x, const tl_expr *e) {

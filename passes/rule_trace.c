@@ -19,9 +19,29 @@ static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, 
   return true;
 }
 
+/* What an expansion makes of a fused node comes from where that came from, and lists that name
+ * nodes of the model go on to mean it. */
+static bool carry(const tl_match *x, const tl_built *b) {
+  const tl_node *root = tl_node_get(x->m, x->root);
+  for (uint32_t i = 0; i < b->n_nodes; i++) {
+    uint32_t slot = tl_node_get(x->m, b->nodes[i])->extra;
+    if (!root->extra || slot)
+      continue;
+    tl_extra *e = tl_module_extra(x->m, &slot);
+    if (!e)
+      return false;
+    e->metadata = x->m->extras.at[root->extra].metadata;
+    e->n_metadata = x->m->extras.at[root->extra].n_metadata;
+    tl_node_get(x->m, b->nodes[i])->extra = slot;
+  }
+  return true;
+}
+
 bool tl_match_trace(const tl_match *x, const tl_built *b) {
   tl_node_id taken[TL_RULE_NODES];
   uint32_t n = 0, weights = 0, others = 0;
+  if (x->rule->kind == TL_RULE_EXPAND)
+    return carry(x, b);
   if (!tl_rule_fuses(x->rule))
     return true;
   for (uint8_t i = 0; i < x->rule->n_match; i++)

@@ -45,6 +45,7 @@ static bool has_definitions(tl_sv text) {
 }
 
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
+  s->options = options;
   TL_TRY(tl_rules_add_builtin(s));
   for (uint32_t i = 0; i < options->n_rule_files; i++)
     if (!s->only_definitions || has_definitions(options->rule_files[i].text))

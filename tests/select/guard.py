@@ -102,6 +102,12 @@ def dim(dims, k):
     return dims[int(k)] if k is not None and -len(dims) <= k < len(dims) else None
 
 
+def same_dim(node, args):
+    a, b = node.port(args[0][1]), node.port(args[2][1])
+    sizes = [p and dim(p['dims'], value(node, k)) for p, k in ((a, args[1]), (b, args[3]))]
+    return sizes[0] is not None and sizes[0] == sizes[1]
+
+
 def static(node):
     return all(None not in p['dims'] for p in node.inputs + node.outputs if p)
 
@@ -150,9 +156,11 @@ def call(node, name, args):
              'rank': lambda: port and len(port['dims']),
              'numel': lambda: port and count(port['dims']),
              'dtype': lambda: port and port['dtype'],
+             'half': lambda: bool(port and port['dtype'] in ('f16', 'bf16')),
              'zero': lambda: port is None or (port['const'] is not None and not any(port['const'])),
              'from_cube': lambda: bool(port and port.get('cube')),
              'dim': lambda: port and dim(port['dims'], value(node, args[1])),
+             'samedim': lambda: same_dim(node, args),
              'set': lambda: args[0][1] in node.attrs,
              'attr': lambda: value(node, args[0]),
              'value': lambda: value(node, args[0]),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What precision will do, for those who come before it. Some ops have kernels of 16 bits alone:
+ * whether a node of f32 can become one hangs on the precision mode, which is applied behind
+ * selection. */
+#ifndef TL_PASSES_PRECISION_HALF_H
+#define TL_PASSES_PRECISION_HALF_H
+
+#include "ir/module.h"
+#include "ir/options.h"
+
+/* True when f32 of the node becomes f16 or bf16 as soon as its NPU type has nothing else: the mode
+ * asks for the low dtype wherever it is to be had (force_fp16) or for ops of this colour, and
+ * neither a list, a policy nor a mark says anything about the node, the nodes that it was fused
+ * from, or their types. Without options nothing does. */
+bool tl_precision_halves(const tl_module *m, const tl_options *options, tl_node_id n);
+/* True when v is f16 or bf16, or f32 at a node that tl_precision_halves takes. */
+bool tl_precision_half_at(const tl_module *m, const tl_options *options, tl_node_id n,
+                          tl_value_id v);
+
+#endif
