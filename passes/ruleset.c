@@ -99,6 +99,7 @@ tl_status tl_rules_load_more(tl_ruleset *s, const tl_options *options) {
 }
 
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
+  s->options = options;
   if (options->n_rule_files)
     return tl_rules_load(s, options);
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
