@@ -356,6 +356,10 @@ class Tests:
         """report, trace and page of a training step"""
         return counted([PYTHON, 'tests/train/step_files.py', '--tailor', self.tool('gcc')])
 
+    def pages(self):
+        """the page of an explanation, also in a browser"""
+        return counted([PYTHON, 'tests/cli/pages.py', '--tailor', self.tool('gcc')])
+
     def train_air(self):
         """training steps to AIR in every combination of modes, independently checked"""
         return counted([PYTHON, 'tests/train/air.py', '--tailor', self.tool('gcc')])
@@ -392,8 +396,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'air_options', 'run_config', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
          'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers', 'step_files',
-         'train_air', 'training_info', 'tail_random', 'train_steps', 'artifacts', 'train_random',
-         'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
+         'pages', 'train_air', 'training_info', 'tail_random', 'train_steps', 'artifacts',
+         'train_random', 'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
 # What others need, or what wants the machine for itself. The kinds between run side by side, as
 # many as there are cores: most wait for one process at a time.
 ALONE = {'build_gcc', 'build_sanitized', 'build_clang', 'ort', 'fuzz'}

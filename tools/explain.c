@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor explain: what fusion rules, or those that expand ops for the NPU, did to a model and what
  * they nearly did, by public pass. */
+#include "tools/explain.h"
+
 #include <stdlib.h>
 
-#include "passes/manager.h"
+#include "tools/explain_page.h"
 #include "tools/explain_precision.h"
 #include "tools/input.h"
 #include "tools/json.h"
@@ -277,7 +279,7 @@ static tl_status run_npu(explanation *x, tl_module *m, tl_pipeline_options p) {
   return TL_OK;
 }
 
-static tl_status run(explanation *x) {
+static tl_status run(explanation *x, tl_pipeline_report *report) {
   tl_cli *cli = x->cli;
   tl_module *m;
   TL_TRY(tl_input_load(cli, cli->word, &m));
@@ -291,20 +293,36 @@ static tl_status run(explanation *x) {
                            .remark = gather,
                            .remark_user = x,
                            .explain = true};
-  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, NULL);
+  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, report);
   if (status == TL_OK && npu)
     status = run_npu(x, m, p);
   tl_module_destroy(m);
+  if (x->events.n)
+    qsort(x->events.at, x->events.n, sizeof *x->events.at, by_pass);
   if (status == TL_OK && x->no_memory)
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  return status;
+}
+
+static void release(explanation *x) {
+  event_vec_release(&x->events);
+  tl_arena_release(&x->arena);
+}
+
+tl_status tl_explain_rules_json(tl_cli *cli, bool expand, tl_pipeline_report *report,
+                                tl_buf *out) {
+  explanation x = {.cli = cli, .expand = expand};
+  tl_arena_init(&x.arena, 0);
+  tl_status status = run(&x, report);
+  if (status == TL_OK)
+    add_json(&x, out);
+  release(&x);
   return status;
 }
 
 static tl_status print(explanation *x) {
   tl_buf out;
   tl_buf_init(&out);
-  if (x->events.n)
-    qsort(x->events.at, x->events.n, sizeof *x->events.at, by_pass);
   if (tl_cli_has(x->cli, TL_OPTION_AS_JSON))
     add_json(x, &out);
   else
@@ -323,6 +341,8 @@ tl_status tl_command_explain(tl_cli *cli) {
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   if (suggest)
     return tl_suggest_mixlist(cli);
+  if (tl_cli_has(cli, TL_OPTION_EXPLAIN_PAGE))
+    return tl_explain_page(cli);
   if (tl_cli_asks_precision(cli))
     return tl_explain_precision(cli);
   x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);
@@ -335,10 +355,9 @@ tl_status tl_command_explain(tl_cli *cli) {
   x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
   TL_TRY(check_pass(&x));
   tl_arena_init(&x.arena, 0);
-  tl_status status = run(&x);
+  tl_status status = run(&x, NULL);
   if (status == TL_OK)
     status = print(&x);
-  event_vec_release(&x.events);
-  tl_arena_release(&x.arena);
+  release(&x);
   return status;
 }

@@ -530,22 +530,29 @@ bool tl_cli_asks_precision(const tl_cli *cli) {
          !tl_precision_is_inert(&cli->settings.precision);
 }
 
-tl_status tl_explain_precision(tl_cli *cli) {
-  view x = {.cli = cli, .json = tl_cli_has(cli, TL_OPTION_AS_JSON)};
-  tl_buf out;
+static tl_status explain(tl_cli *cli, bool json, tl_buf *out) {
+  view x = {.cli = cli, .json = json};
   x.first_node = x.first_cancelled = true;
   x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
   x.type = tl_cli_has(cli, TL_OPTION_EXPLAIN_TYPE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_TYPE) : NULL;
   tl_buf_init(&x.nodes);
   tl_buf_init(&x.casts);
   tl_buf_init(&x.cancelled);
-  tl_buf_init(&out);
   tl_status status = run(&x);
-  if (status == TL_OK && x.json)
-    add_json(&x, &out);
+  if (status == TL_OK && json)
+    add_json(&x, out);
   else if (status == TL_OK)
-    add_text(&x, &out);
+    add_text(&x, out);
   release(&x);
+  return status;
+}
+
+tl_status tl_explain_precision_json(tl_cli *cli, tl_buf *out) { return explain(cli, true, out); }
+
+tl_status tl_explain_precision(tl_cli *cli) {
+  tl_buf out;
+  tl_buf_init(&out);
+  tl_status status = explain(cli, tl_cli_has(cli, TL_OPTION_AS_JSON), &out);
   if (status == TL_OK)
     return tl_cli_print(cli, &out);
   tl_buf_release(&out);

@@ -10,5 +10,7 @@
 bool tl_cli_asks_precision(const tl_cli *cli);
 /* Runs the pipeline over the model and prints. Settings are resolved. */
 tl_status tl_explain_precision(tl_cli *cli) TL_NODISCARD;
+/* The same as JSON, added to out. */
+tl_status tl_explain_precision_json(tl_cli *cli, tl_buf *out) TL_NODISCARD;
 
 #endif

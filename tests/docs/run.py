@@ -58,7 +58,7 @@ def make_folder(tool, models):
         os.makedirs(os.path.join(folder, at))
         os.symlink(os.path.abspath(tool), os.path.join(folder, at, 'tailor'))
     if models:
-        shutil.copytree(models, folder + '/work/demo-out')
+        shutil.copytree(models, os.path.join(folder, 'work', 'demo-out'))
     return folder
 
 
