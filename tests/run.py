@@ -104,9 +104,9 @@ class Tests:
         p = shell([PYTHON, 'bench/make_models.py', models, 'bert_tiny', 'mobilenet_v2'])
         if p.returncode:
             return p.stdout, (0, 1, 0)
-        return counted([PYTHON, 'tests/docs/run.py', '--tailor', self.tool('gcc'), '--models', models,
-                        'README.md', 'README.zh-CN.md', 'docs/adding-a-fusion.md',
-                        'docs/precision.md'])
+        return counted([PYTHON, 'tests/docs/run.py', '--tailor', self.tool('gcc'),
+                        '--models', models, 'README.md', 'README.zh-CN.md',
+                        'docs/adding-a-fusion.md', 'docs/precision.md'])
 
     def unit(self):
         """unit tests, sanitized"""

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""pages.py --tailor BIN: the page of `tailor explain --page` holds what the explanations say as JSON,
-needs nothing from elsewhere, is not moved by what a model calls its nodes, and is drawn by a browser
-where there is one (headless Chromium)."""
+"""pages.py --tailor BIN: the page of `tailor explain --page` holds what the explanations say as
+JSON, needs nothing from elsewhere, is not moved by what a model calls its nodes, and is drawn by a
+browser where there is one (headless Chromium)."""
 import argparse
 import html.parser
 import json
