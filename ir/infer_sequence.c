@@ -24,6 +24,41 @@ static tl_node_id made_by(tl_infer *x, uint32_t i, tl_op_id op) {
   return n != TL_NO_NODE && tl_node_get(x->m, n)->op == op ? n : TL_NO_NODE;
 }
 
+/* The list that result r of an op over lists is a new one of; TL_NO_VALUE: of none. */
+static tl_value_id list_behind(const tl_module *m, tl_node_id n, uint32_t r) {
+  static const uint32_t adamw[] = {0, 2, 4, 5};
+  switch (tl_node_get(m, n)->op) {
+  case TL_OP_com_microsoft_AdamWOptimizer: return r && r < 4 ? tl_operand(m, n, adamw[r]) : 0;
+  case TL_OP_com_microsoft_SGDOptimizerV2: return r == 1 ? tl_operand(m, n, 1) : TL_NO_VALUE;
+  case TL_OP_com_microsoft_InplaceClipGradNorm: return r ? TL_NO_VALUE : tl_operand(m, n, 0);
+  default: return TL_NO_VALUE;
+  }
+}
+
+/* Results are as their lists were. */
+tl_status tl_infer_lists(tl_infer *x, uint32_t node) {
+  (void)node;
+  for (uint32_t r = 0; r < tl_infer_n_results(x); r++) {
+    tl_value_id list = list_behind(x->m, x->node, r);
+    if (list)
+      TL_TRY(tl_infer_set_type(x, r, tl_value_type(x->m, list)));
+  }
+  return TL_OK;
+}
+
+/* The node that makes the elements of operand 0, or those that they have taken the place of. */
+static tl_node_id list_of(const tl_infer *x) {
+  enum { MOST_STEPS = 16 };
+  tl_value_id v = tl_operand(x->m, x->node, 0);
+  for (int i = 0; v && i < MOST_STEPS; i++) {
+    tl_node_id n = tl_value_producer(x->m, v);
+    if (!n || tl_node_get(x->m, n)->op == TL_OP_SequenceConstruct)
+      return n;
+    v = list_behind(x->m, n, tl_value_get(x->m, v)->index);
+  }
+  return TL_NO_NODE;
+}
+
 static tl_status put_sequence(tl_infer *x, tl_type_id element) {
   tl_type_id type;
   TL_TRY(tl_infer_container(x, TL_KIND_SEQUENCE, element, &type));
@@ -108,7 +143,7 @@ tl_status tl_infer_sequence_at(tl_infer *x, uint32_t node) {
   TL_TRY(sequence_element(x, 0, &element));
   if (!tl_infer_int(x, 1, &position))
     return tl_infer_set_type(x, 0, element);
-  tl_node_id list = made_by(x, 0, TL_OP_SequenceConstruct);
+  tl_node_id list = list_of(x);
   if (list != TL_NO_NODE) {
     int64_t n = tl_node_get(x->m, list)->n_operands;
     if (position < -n || position >= n)

@@ -282,10 +282,14 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   return tl_pass_may_rewrite(l->pass) ? rewrite(l, f, attrs, keep) : TL_OK;
 }
 
-/* A training state stays an input: its default is what it is before the first step. */
+/* A training state stays an input: its default is what it is before the first step. So does a
+ * parameter that another model updates. */
 static bool starts_state(const tl_module *m, tl_value_id v) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].input == v)
+      return true;
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    if (m->gradients.at[i].param == v)
       return true;
   return false;
 }

@@ -348,12 +348,26 @@ static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
   add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
 }
 
-/* A training state says where its next value comes from, what it is before the first step, and
- * which side it lives on. */
-static void state_entries(tl_air *a, tl_value_id v) {
+/* What an input is before the first step, and which side it lives on. */
+static void first_entries(tl_air *a, tl_value_id v) {
   const tl_tensor *t =
       tl_value_get(a->m, v)->tensor ? tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor) : NULL;
   const tl_train_config *train = a->options->train;
+  if (train)
+    add_entry(a, (tl_entry){.key = TL_SV("_variable_placement"),
+                            .kind = TL_ENTRY_STRING,
+                            .u.value = train->variable_placement == TL_PLACE_HOST
+                                           ? TL_SV("Host")
+                                           : TL_SV("Device")});
+  if (t && a->weight_of && a->weight_of[v])
+    add_int(a, TL_SV("offset"), (int64_t)a->weights.at[a->weight_of[v] - 1].offset);
+  if (t)
+    const_entries(a, v, t);
+}
+
+/* A training state says where its next value comes from; a parameter that another model updates
+ * has none here. */
+static void state_entries(tl_air *a, tl_value_id v) {
   for (uint32_t i = 0; i < a->m->states.n; i++) {
     const tl_state *state = &a->m->states.at[i];
     if (state->input != v)
@@ -361,18 +375,14 @@ static void state_entries(tl_air *a, tl_value_id v) {
     add_entry(a, (tl_entry){.key = TL_SV("_tailor_state"),
                             .kind = TL_ENTRY_STRING,
                             .u.value = tl_value_name(a->m, state->output)});
-    if (train)
-      add_entry(a, (tl_entry){.key = TL_SV("_variable_placement"),
-                              .kind = TL_ENTRY_STRING,
-                              .u.value = train->variable_placement == TL_PLACE_HOST
-                                             ? TL_SV("Host")
-                                             : TL_SV("Device")});
-    if (t && a->weight_of && a->weight_of[v])
-      add_int(a, TL_SV("offset"), (int64_t)a->weights.at[a->weight_of[v] - 1].offset);
-    if (t)
-      const_entries(a, v, t);
+    first_entries(a, v);
     return;
   }
+  for (uint32_t i = 0; i < a->m->gradients.n; i++)
+    if (a->m->gradients.at[i].param == v && tl_value_get(a->m, v)->tensor) {
+      first_entries(a, v);
+      return;
+    }
 }
 
 void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id) {

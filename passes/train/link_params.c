@@ -261,6 +261,9 @@ static bool resets(const tl_linking *x, tl_value_id v) {
 static tl_status give_reset(tl_linking *x) {
   tl_module *m = x->m;
   const uint8_t yes = 1;
+  const tl_train_config *c = x->p->options->train;
+  if (c && c->accumulation_steps > 1)
+    return TL_OK;
   for (uint32_t i = 0; i < x->train->inputs.n; i++) {
     tl_value_id v = x->train->inputs.at[i];
     tl_type_id type = tl_value_type(m, v);
