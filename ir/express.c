@@ -297,8 +297,9 @@ tl_tensor_id tl_express_arithmetic(tl_express *x) {
   const tl_tensor *sources[2] = {NULL, NULL};
   tl_tensor_expr e = {.kind = (uint8_t)x->arg, .n_sources = 2, .sources = sources};
   for (uint32_t i = 0; i < 2; i++) {
-    sources[i] =
-        x->in[i] && tl_dtype_is_float((tl_dtype)x->in[i]->dtype) ? spread(x, x->in[i]) : NULL;
+    tl_dtype d = x->in[i] ? (tl_dtype)x->in[i]->dtype : TL_DTYPE_NONE;
+    bool fits = tl_dtype_is_float(d) || d == TL_DTYPE_I8 || d == TL_DTYPE_U8;
+    sources[i] = fits ? spread(x, x->in[i]) : NULL;
     if (!sources[i])
       return TL_NO_TENSOR;
   }

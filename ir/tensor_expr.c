@@ -24,8 +24,18 @@ static bool is_computed_with(unsigned dtype) {
          dtype == TL_DTYPE_F64;
 }
 
+static bool is_byte(unsigned dtype) { return dtype == TL_DTYPE_I8 || dtype == TL_DTYPE_U8; }
+
+/* Bytes are added and subtracted without what does not fit, as in any runtime. */
+static bool can_combine(unsigned kind, unsigned dtype) {
+  bool sum = kind == TL_TENSOR_EXPR_ADD || kind == TL_TENSOR_EXPR_SUB;
+  return is_computed_with(dtype) || (sum && is_byte(dtype));
+}
+
 /* Pairs whose cast is one rounding, or none. */
 static bool can_cast(unsigned from, unsigned to) {
+  if (is_byte(from) && is_byte(to))
+    return true;
   if (is_computed_with(from) && is_computed_with(to))
     return !(from == TL_DTYPE_F64 && to == TL_DTYPE_BF16);
   bool ints =
@@ -100,7 +110,7 @@ static const char *sources_problem(const tl_module *m, unsigned dtype, const tl_
         (s->kind == TL_SOURCE_EXPR && s->u.expr->depth >= TL_TENSOR_EXPR_MAX_DEPTH))
       return "the expression is too deep";
   }
-  return is_binary(e->kind) && !is_computed_with(dtype)
+  return is_binary(e->kind) && !can_combine(e->kind, dtype)
              ? "the arithmetic is not defined for the element type"
              : NULL;
 }

@@ -4,7 +4,8 @@
  * no more than a block at a time, so that folding large weights costs no memory.
  *
  * An expression works on the elements of its sources in row-major order; shapes belong to tensors.
- * Arithmetic is that of the evaluator: IEEE, narrow floats through f32 with one rounding. Depth and
+ * Arithmetic is that of the evaluator: IEEE, narrow floats through f32 with one rounding,
+ * bytes modulo 256. Depth and
  * size are bounded, elements have whole bytes and there is at least one. */
 #ifndef TL_IR_TENSOR_EXPR_H
 #define TL_IR_TENSOR_EXPR_H
@@ -15,7 +16,7 @@ typedef enum tl_tensor_expr_kind {
   TL_TENSOR_EXPR_CAST, /* elements of source 0 as another dtype */
   TL_TENSOR_EXPR_VIEW, /* element [i, j, ...] is element start + i * strides[0] + ... of source 0 */
   TL_TENSOR_EXPR_CONCAT, /* `outer` times: the next 1/outer of every source */
-  TL_TENSOR_EXPR_ADD,    /* element by element, floats */
+  TL_TENSOR_EXPR_ADD,    /* element by element, floats; sums and differences of bytes too */
   TL_TENSOR_EXPR_SUB,
   TL_TENSOR_EXPR_MUL,
   TL_TENSOR_EXPR_DIV,

@@ -60,6 +60,8 @@ static void cast_integers(unsigned from, unsigned to, const chunk *in, size_t n,
   }
 }
 
+static bool is_byte(unsigned dtype) { return dtype == TL_DTYPE_I8 || dtype == TL_DTYPE_U8; }
+
 static bool is_whole(unsigned dtype) { return dtype == TL_DTYPE_I64 || dtype == TL_DTYPE_I32; }
 
 static bool through_f32(unsigned dtype) {
@@ -70,6 +72,8 @@ static void cast_chunk(unsigned from, unsigned to, const chunk *in, size_t n, ch
   double wide[CHUNK];
   if (is_whole(from) && is_whole(to)) {
     cast_integers(from, to, in, n, out);
+  } else if (is_byte(from) && is_byte(to)) {
+    memcpy(out->bytes, in->bytes, n);
   } else {
     to_f64(from, in, n, wide);
     from_f64(to, wide, n, out);
@@ -160,6 +164,11 @@ static void compute_f64(unsigned kind, double *a, const double *b, size_t n) {
     a[i] /= b[i];
 }
 
+static void compute_bytes(unsigned kind, uint8_t *a, const uint8_t *b, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    a[i] = (uint8_t)(kind == TL_TENSOR_EXPR_SUB ? a[i] - b[i] : a[i] + b[i]);
+}
+
 static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, size_t n) {
   float x[CHUNK];
   float y[CHUNK];
@@ -167,6 +176,8 @@ static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, siz
     compute_f64(kind, a->f64, b->f64, n);
   } else if (dtype == TL_DTYPE_F32) {
     compute_f32(kind, a->f32, b->f32, n);
+  } else if (is_byte(dtype)) {
+    compute_bytes(kind, a->u8, b->u8, n);
   } else {
     tl_host_to_f32(dtype, a->bytes, x, 0, n);
     tl_host_to_f32(dtype, b->bytes, y, 0, n);

@@ -2,6 +2,7 @@
 /* Functions of rules over values, types and shapes, and the table of all. */
 #include <math.h>
 
+#include "ir/tensor_expr.h"
 #include "passes/precision_half.h"
 #include "passes/rule_functions.h"
 
@@ -249,6 +250,48 @@ tl_rv tl_rule_fn_is_splat(tl_match *x, const tl_expr *e) {
   double b = wanted.kind == TL_RV_INT ? (double)wanted.i : wanted.f;
   return tl_rv_truth(v.kind != TL_RV_NONE && wanted.kind != TL_RV_NONE &&
                (a == b || (v.kind == TL_RV_FLOAT && (float)a == (float)b)));
+}
+
+/* Smallest and greatest element of bytes, which may be computed ones. */
+static void byte_bounds(const tl_tensor *t, uint64_t n, int64_t *least, int64_t *most) {
+  uint8_t bytes[4096];
+  for (uint64_t at = 0, k; at < n; at += k) {
+    k = n - at < sizeof bytes ? n - at : sizeof bytes;
+    tl_tensor_read(t, at, k, bytes);
+    for (uint64_t i = 0; i < k; i++) {
+      int64_t v = t->dtype == TL_DTYPE_I8 ? (int8_t)bytes[i] : bytes[i];
+      *least = v < *least ? v : *least;
+      *most = v > *most ? v : *most;
+    }
+  }
+}
+
+static bool bounds(const tl_match *x, const tl_tensor *t, int64_t *least, int64_t *most) {
+  uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
+  *least = INT64_MAX;
+  *most = INT64_MIN;
+  if (n && (t->dtype == TL_DTYPE_I8 || t->dtype == TL_DTYPE_U8)) {
+    byte_bounds(t, n, least, most);
+    return true;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    int64_t v;
+    if (!tl_tensor_int_at(x->m, t, i, &v))
+      return false;
+    *least = v < *least ? v : *least;
+    *most = v > *most ? v : *most;
+  }
+  return n != 0;
+}
+
+tl_rv tl_rule_fn_least(tl_match *x, const tl_expr *e) {
+  int64_t least, most;
+  return bounds(x, constant_arg(x, e, 0), &least, &most) ? tl_rv_int(least) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_most(tl_match *x, const tl_expr *e) {
+  int64_t least, most;
+  return bounds(x, constant_arg(x, e, 0), &least, &most) ? tl_rv_int(most) : tl_rv_none();
 }
 
 tl_rv tl_rule_fn_tensor_attr(tl_match *x, const tl_expr *e) {

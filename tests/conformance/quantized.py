@@ -83,14 +83,16 @@ class Network:
         return self.dequantized(self.quantized(x, scale, dtype, point), scale, dtype, point)
 
     def weights(self, dims, channels, axis, scales, signed=False):
-        """Small ones, so that sums are exact in f32 too; of u8, with 128 for 0, at times."""
+        """Small ones, so that sums are exact in f32 too; of u8, with a zero point, at times."""
         rng, n = self.rng, 1
         for d in dims:
             n *= d
         one = rng.random() < 0.4
         at = [scales[0]] if one else scales
         shape = [] if one else [channels]
-        dtype, zero = ('u8', 128) if rng.random() < 0.3 and not signed else ('i8', 0)
+        dtype, zero = 'i8', 0
+        if rng.random() < 0.3 and not signed:
+            dtype, zero = 'u8', rng.choice((128, rng.randrange(100, 156)))
         w = self.constant(dtype, dims, [zero + rng.randrange(-100, 101) for _ in range(n)])
         more = [self.constant('f32', shape, at), self.constant(dtype, shape, [zero] * len(at))]
         return [w] + more, at, f'axis={axis}'
