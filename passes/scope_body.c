@@ -3,7 +3,6 @@
 #include "passes/scope_body.h"
 
 #include "ir/infer.h"
-#include "ir/print.h"
 #include "passes/definitions.h"
 #include "passes/values.h"
 
@@ -190,14 +189,104 @@ tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **
   return v.no_memory ? out_of_memory(m) : TL_OK;
 }
 
-bool tl_scope_bodies_agree(const tl_module *a, const tl_module *b) {
-  tl_buf x, y;
-  tl_buf_init(&x);
-  tl_buf_init(&y);
-  bool same = tl_module_print(a, &x, NULL) == TL_OK && tl_module_print(b, &y, NULL) == TL_OK &&
-              !x.failed && !y.failed && tl_sv_eq(tl_buf_view(&x), tl_buf_view(&y));
-  tl_buf_release(&x);
-  tl_buf_release(&y);
+/* ---- beside a body --------------------------------------------------------------------------- */
+
+typedef struct matcher {
+  const tl_module *m;
+  const tl_module *body;
+  tl_value_id *other; /* by value of m: of body */
+} matcher;
+
+/* Bytes that say the same: elements of plain types have one form. */
+static bool same_tensors(matcher *x, tl_tensor_id a, tl_tensor_id b) {
+  const tl_tensor *t = tl_tensor_get(x->m, a), *u = tl_tensor_get(x->body, b);
+  const tl_type *v = tl_type_get(x->m, t->type), *w = tl_type_get(x->body, u->type);
+  const void *p = t->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(t);
+  const void *q = u->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(u);
+  return p && q && t->bytes == u->bytes && v->dtype == w->dtype && v->rank == w->rank &&
+         memcmp(v->dims, w->dims, (size_t)(v->rank > 0 ? v->rank : 0) * sizeof *v->dims) == 0 &&
+         memcmp(p, q, t->bytes) == 0;
+}
+
+static bool same_operands(matcher *x, tl_value_id v, tl_value_id of_body) {
+  if (!v || !of_body)
+    return !v && !of_body;
+  if (!x->other[v] && tl_value_constant(x->m, v) && tl_value_constant(x->body, of_body) &&
+      same_tensors(x, tl_value_get(x->m, v)->tensor, tl_value_get(x->body, of_body)->tensor))
+    x->other[v] = of_body;
+  return x->other[v] == of_body;
+}
+
+static bool same_attrs(matcher *x, tl_attr a, const tl_attr *b) {
+  if (a.kind != b->kind || !tl_sv_eq(tl_sym(x->m, a.name), tl_sym(x->body, b->name)))
+    return false;
+  a.name = b->name;
+  switch ((tl_attr_kind)a.kind) {
+  case TL_ATTR_STRING: return tl_sv_eq(tl_sym(x->m, a.u.s), tl_sym(x->body, b->u.s));
+  case TL_ATTR_TENSOR: return same_tensors(x, a.u.t, b->u.t);
+  case TL_ATTR_INT:
+  case TL_ATTR_FLOAT:
+  case TL_ATTR_BOOL:
+  case TL_ATTR_DTYPE:
+  case TL_ATTR_INTS:
+  case TL_ATTR_BOOLS:
+  case TL_ATTR_DTYPES:
+  case TL_ATTR_FLOATS: return tl_attr_equal(x->body, &a, b);
+  default: return false;
+  }
+}
+
+static bool same_nodes(matcher *x, tl_node_id n, tl_node_id of_body) {
+  const tl_node *a = tl_node_get(x->m, n), *b = tl_node_get(x->body, of_body);
+  bool same = a->op == b->op && tl_op_row(a->op) && a->n_operands == b->n_operands &&
+              a->n_results == b->n_results && a->n_attrs == b->n_attrs;
+  for (uint32_t i = 0; same && i < a->n_operands; i++)
+    same = same_operands(x, tl_operand(x->m, n, i), tl_operand(x->body, of_body, i));
+  for (uint32_t i = 0; same && i < a->n_attrs; i++)
+    same = same_attrs(x, a->attrs[i], &b->attrs[i]);
+  for (uint32_t i = 0; same && i < a->n_results; i++) {
+    same = !tl_value_get(x->m, a->results + i)->name ==
+           !tl_value_get(x->body, b->results + i)->name;
+    x->other[a->results + i] = b->results + i;
+  }
+  return same;
+}
+
+static bool same_inputs(matcher *x, const tl_scope_cut *cut, const tl_graph *g) {
+  bool same = cut->n_inputs == g->inputs.n;
+  for (uint32_t i = 0; same && i < cut->n_inputs; i++) {
+    const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, cut->inputs[i]));
+    const tl_type *u = tl_type_get(x->body, tl_value_type(x->body, g->inputs.at[i]));
+    same = t->kind == u->kind && t->dtype == u->dtype && t->rank == u->rank;
+    x->other[cut->inputs[i]] = g->inputs.at[i];
+  }
+  return same;
+}
+
+static void clear(matcher *x, const tl_scope_cut *cut) {
+  for (uint32_t i = 0; i < cut->n_inputs; i++)
+    x->other[cut->inputs[i]] = TL_NO_VALUE;
+  for (uint32_t i = 0; i < cut->n_nodes; i++) {
+    const tl_node *node = tl_node_get(x->m, cut->nodes[i]);
+    for (uint32_t k = 0; k < node->n_operands; k++)
+      x->other[tl_operand(x->m, cut->nodes[i], k)] = TL_NO_VALUE;
+    for (uint32_t k = 0; k < node->n_results; k++)
+      x->other[node->results + k] = TL_NO_VALUE;
+  }
+}
+
+bool tl_scope_body_is(const tl_module *m, const tl_scope_cut *cut, const tl_module *body,
+                      tl_value_id *room) {
+  matcher x = {.m = m, .body = body, .other = room};
+  const tl_graph *g = tl_module_main(body);
+  tl_node_id n = g->first;
+  bool same = same_inputs(&x, cut, g) && g->n_nodes == cut->n_nodes &&
+              tl_graph_n_outputs(body, g) == cut->n_outputs;
+  for (uint32_t i = 0; same && i < cut->n_nodes; i++, n = tl_node_get(body, n)->next)
+    same = same_nodes(&x, cut->nodes[i], n);
+  for (uint32_t i = 0; same && i < cut->n_outputs; i++)
+    same = room[cut->outputs[i]] == tl_graph_output(body, g, i);
+  clear(&x, cut);
   return same;
 }
 

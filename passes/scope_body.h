@@ -21,8 +21,10 @@ typedef struct tl_scope_cut {
  * *why a sentence about *where when that cannot be done. TL_NO_MEMORY. */
 tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **out,
                              const char **why, tl_node_id *where) TL_NODISCARD;
-/* Whether two bodies are the same but for names. O(size); false without memory. */
-bool tl_scope_bodies_agree(const tl_module *a, const tl_module *b);
+/* Whether the body that would be made is this one but for names. room: one entry for each value of
+ * m, all zero, before and after. O(size). */
+bool tl_scope_body_is(const tl_module *m, const tl_scope_cut *cut, const tl_module *body,
+                      tl_value_id *room);
 /* Replaces every node that stands for a captured scope by what the scope was. O(nodes). */
 tl_status tl_scope_bodies_expand(tl_module *m) TL_NODISCARD;
 

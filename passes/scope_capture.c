@@ -27,7 +27,9 @@ typedef struct capture {
   tl_u32_vec inputs;      /* as the rule's boundary orders them ... */
   tl_u32_vec input_names; /* ... and what it calls them */
   tl_u32_vec output_names;
-  tl_map seen;        /* owned; values that were listed */
+  tl_value_id *room;  /* owned; by value, zeros: what this is for, each step says */
+  uint32_t n_room;
+  tl_node_id foreign; /* of the rule's op, and it has no meaning */
   const char *code;   /* why not; NULL: it fits */
   tl_buf why;
   bool no_memory;
@@ -130,11 +132,10 @@ static bool is_part_of_definition(const tl_module *m, const tl_tensor *t) {
 static bool add_operand(capture *c, tl_value_id v) {
   tl_node_id producer = v ? tl_value_producer(c->m, v) : TL_NO_NODE;
   const tl_tensor *t = v ? tl_value_constant(c->m, v) : NULL;
-  if (!v || (producer && c->marks[producer] == INSIDE) || tl_map_find(&c->seen, v, NULL) ||
+  if (!v || (producer && c->marks[producer] == INSIDE) || c->room[v] ||
       (t && is_part_of_definition(c->m, t)))
     return true;
-  if (!tl_map_set(&c->seen, v, 1))
-    return out_of_memory(c);
+  c->room[v] = v; /* it is listed */
   return list(c, t ? &c->weights : &c->values, v);
 }
 
@@ -154,7 +155,7 @@ static bool leaves(const capture *c, tl_value_id v) {
   return false;
 }
 
-static bool find_boundary(capture *c) {
+static bool list_boundary(capture *c) {
   for (uint32_t i = 0; i < c->nodes.n; i++) {
     const tl_node *node = tl_node_get(c->m, c->nodes.at[i]);
     for (uint32_t k = 0; k < node->n_operands; k++)
@@ -168,6 +169,15 @@ static bool find_boundary(capture *c) {
     }
   }
   return true;
+}
+
+static bool find_boundary(capture *c) {
+  bool listed = list_boundary(c);
+  for (uint32_t i = 0; i < c->values.n; i++)
+    c->room[c->values.at[i]] = TL_NO_VALUE;
+  for (uint32_t i = 0; i < c->weights.n; i++)
+    c->room[c->weights.at[i]] = TL_NO_VALUE;
+  return listed;
 }
 
 /* A list gives its values names of its own and a number. */
@@ -262,54 +272,57 @@ static bool find_behind(capture *c) {
 
 /* ---- the definition -------------------------------------------------------------------------- */
 
-/* An op means one thing: what the first captured scope computes, and nothing that was there. */
-static bool find_definition(capture *c, const tl_module *body, bool *known) {
-  tl_op_id op = c->rule->scope->op;
-  *known = false;
+/* What the op of the rule means by now; NULL: nothing. */
+static const tl_module *known_body(const capture *c) {
   for (uint32_t i = 0; i < c->m->definitions.n; i++) {
     const tl_definition *d = &c->m->definitions.at[i];
-    if (d->like || d->op != op)
-      continue;
-    *known = true;
-    return tl_scope_bodies_agree(d->body, body) ||
-           refuse(c, "DEFINITION", "the scope computes something else than the first that became "
-                                   "this op");
+    if (!d->like && d->op == c->rule->scope->op)
+      return d->body;
   }
+  return NULL;
+}
+
+/* A node of the rule's op in a model that does not say what that means. Captured ones come later. */
+static tl_node_id find_foreign(const capture *c) {
   for (uint32_t i = 0; i < c->m->graphs.n; i++)
     if (!c->m->graphs.at[i]->erased)
       TL_FOR_NODES (c->m, c->m->graphs.at[i], n)
-        if (tl_node_get(c->m, n)->op == op)
-          return refuse_node(c, "DEFINITION", n, "is of this op already, and nobody knows what it "
-                                                 "means");
-  return true;
+        if (tl_node_get(c->m, n)->op == c->rule->scope->op)
+          return n;
+  return TL_NO_NODE;
 }
 
-/* Hands the body over to the module, or destroys it. */
-static bool define(capture *c, tl_module *body) {
-  bool known;
+/* Gives the op its meaning. */
+static bool define(capture *c, const tl_scope_cut *cut) {
   tl_op_id op = c->rule->scope->op;
-  if (!find_definition(c, body, &known) || known) {
-    tl_module_destroy(body);
-    return !c->code;
-  }
-  tl_definition d = {.op = op, .name = tl_op_name_symbol(c->m, op), .body = body};
+  tl_definition d = {.op = op, .name = tl_op_name_symbol(c->m, op)};
+  const char *why;
+  tl_node_id where;
+  if (c->foreign)
+    return refuse_node(c, "DEFINITION", c->foreign, "is of this op already, and nobody knows what "
+                                                    "it means");
+  if (tl_scope_body_make(c->m, cut, &d.body, &why, &where) != TL_OK)
+    return out_of_memory(c);
+  if (!d.body)
+    return refuse_node(c, "SCOPE_BODY", where, why);
   if (tl_definition_vec_push(&c->m->definitions, d))
     return true;
-  tl_module_destroy(body);
+  tl_module_destroy(d.body);
   return out_of_memory(c);
 }
 
+/* An op means one thing: what the first captured scope computes, and nothing that was there. */
 static bool make_definition(capture *c) {
   tl_scope_cut cut = {.nodes = c->nodes.at, .n_nodes = c->nodes.n,
                       .inputs = c->inputs.at, .input_names = c->input_names.at,
                       .n_inputs = c->inputs.n, .outputs = c->outputs.at,
                       .output_names = c->output_names.at, .n_outputs = c->outputs.n};
-  tl_module *body;
-  const char *why;
-  tl_node_id where;
-  if (tl_scope_body_make(c->m, &cut, &body, &why, &where) != TL_OK)
-    return out_of_memory(c);
-  return body ? define(c, body) : refuse_node(c, "SCOPE_BODY", where, why);
+  const tl_module *known = known_body(c);
+  if (!known)
+    return define(c, &cut);
+  return tl_scope_body_is(c->m, &cut, known, c->room) ||
+         refuse(c, "DEFINITION", "the scope computes something else than the first that became "
+                                 "this op");
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
@@ -409,27 +422,35 @@ static void clear(capture *c) {
                          &c->inputs, &c->input_names, &c->output_names, &c->outputs};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     lists[i]->n = 0;
-  tl_map_release(&c->seen);
   c->code = NULL;
 }
 
-/* Room for the nodes that were made since. */
-static bool grow_marks(capture *c) {
-  uint32_t n = tl_module_node_end(c->m);
-  if (n <= c->n_marks)
+/* Zeros up to n and some, behind what is there. */
+static bool grow(capture *c, void **at, uint32_t *have, uint32_t n, size_t size) {
+  if (n <= *have)
     return true;
-  uint8_t *marks = realloc(c->marks, n + n / 4);
-  if (!marks)
+  char *more = realloc(*at, (n + n / 4) * size);
+  if (!more)
     return out_of_memory(c);
-  memset(marks + c->n_marks, 0, n + n / 4 - c->n_marks);
-  c->marks = marks;
-  c->n_marks = n + n / 4;
+  memset(more + *have * size, 0, (n + n / 4 - *have) * size);
+  *at = more;
+  *have = n + n / 4;
   return true;
+}
+
+/* Room for the nodes and values that were made since. */
+static bool grow_room(capture *c) {
+  void *marks = c->marks, *room = c->room;
+  bool fits = grow(c, &marks, &c->n_marks, tl_module_node_end(c->m), sizeof *c->marks);
+  c->marks = marks;
+  fits = fits && grow(c, &room, &c->n_room, tl_module_value_end(c->m), sizeof *c->room);
+  c->room = room;
+  return fits;
 }
 
 /* True when the scope is gone. */
 static bool capture_scope(capture *c) {
-  bool fits = grow_marks(c) && list_nodes(c) && may_join(c) && find_boundary(c) &&
+  bool fits = grow_room(c) && list_nodes(c) && may_join(c) && find_boundary(c) &&
               bind_boundary(c) && find_behind(c);
   bool stop = *c->p->rewrites >= c->p->limit;
   if (!c->rule->off)
@@ -455,6 +476,7 @@ static void explain_nodes(capture *c) {
 }
 
 static void run_rule(capture *c) {
+  c->foreign = known_body(c) ? TL_NO_NODE : find_foreign(c);
   for (c->scope = 1; c->scope < c->scopes->at.n && !c->no_memory; c->scope++) {
     tl_scope_verdict v = tl_scope_judge(c->scopes, c->rule, c->scope, NULL);
     if (v == TL_SCOPE_OTHER_NODES && c->p->explain)
@@ -473,6 +495,7 @@ static void release(capture *c) {
   tl_buf_release(&c->why);
   tl_merge_facts_release(&c->facts);
   free(c->marks);
+  free(c->room);
 }
 
 tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules,

@@ -316,12 +316,20 @@ static void one_meaning(void) {
       " const %w: f32[2,2] = [1.0, 2.0, 3.0, 4.0]\n const %v: f32[2,2] = [4.0, 3.0, 2.0, 1.0]\n"
       " const %s: f32[] = 0.5\n const %t: f32[] = 0.5\n"
       " %a = MatMul(%x, %w) @l0/attn/a\n %b = Mul(%a, %s) @l0/attn/b\n"
-      " %c = MatMul(%b, %v) @l1/attn/c\n %y = Mul(%c, %t) @l1/attn/d\n}\n";
+      " %r = LeakyRelu(%b) @l0/attn/r {alpha=0.5}\n %c = MatMul(%r, %v) @l1/attn/c\n"
+      " %d = Mul(%c, %t) @l1/attn/d\n %y = LeakyRelu(%d) @l1/attn/y {alpha=0.5}\n}\n";
   static const struct {
     const char *from, *to;
     uint32_t applied;
   } rows[] = {{NULL, NULL, 2}, {"%t: f32[] = 0.5", "%t: f32[] = 0.25", 1},
-              {"Mul(%c, %t)", "Add(%c, %t)", 1}, {"Mul(%c, %t)", "Mul(%t, %c)", 1}};
+              {"%t: f32[] = 0.5", "%t: f32[1] = [0.5]", 1},
+              {"Mul(%c, %t)", "Add(%c, %t)", 1},
+              {"Mul(%c, %t)", "Mul(%t, %c)", 1},
+              {"Mul(%c, %t)", "Mul(%c, %c)", 1},
+              {"LeakyRelu(%d)", "LeakyRelu(%c)", 1},
+              {"@l1/attn/y {alpha=0.5}", "@l1/attn/y {alpha=0.25}", 1},
+              {"@l1/attn/y {alpha=0.5}", "@l1/attn/y", 1},
+              {"@l1/attn/c\n", "@l1/attn/c\n %more = Abs(%c) @l1/attn/more\n", 1}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     tl_buf g;
     tl_buf_init(&g);
