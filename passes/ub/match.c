@@ -139,6 +139,29 @@ static void note_users(match *x, uint32_t at, bool only_output) {
                    : "others than the kernel use its results");
 }
 
+static bool is_elementwise(const tl_ub_graph *g, uint32_t at) {
+  return g->at[at].class == TL_UB_ELEMWISE || g->at[at].class == TL_UB_BROADCAST;
+}
+
+/* Is the value that others use too taken by a node that elementwise ones behind the chain lead to?
+ * All of them are one plain chain then, which comes later and keeps the value inside. */
+static bool comes_back(const match *x, uint32_t shared) {
+  const tl_ub_graph *g = x->f->g;
+  uint32_t at = x->at[x->n - 1];
+  for (uint8_t n = x->n; n < TL_UB_MOST_NODES; n++) {
+    uint32_t users[MOST_USERS], others;
+    if (tl_ub_users(g, at, users, MOST_USERS, &others) != 1 || others || is_member(x, users[0]) ||
+        !is_elementwise(g, users[0]) || tl_ub_is_grouped(g, users[0]))
+      return false;
+    at = users[0];
+    const tl_node *node = tl_node_get(x->f->m, g->at[at].id);
+    for (uint32_t i = 0; i < node->n_operands; i++)
+      if (tl_ub_producer(g, tl_operand(x->f->m, g->at[at].id, i)) == shared)
+        return true;
+  }
+  return false;
+}
+
 /* Users beyond the chain; a node whose users are all there is an end of it. */
 static bool users_are_as_said(match *x) {
   for (uint8_t i = 0; i < x->n; i++) {
@@ -149,8 +172,11 @@ static bool users_are_as_said(match *x) {
       inside += is_member(x, users[k]);
     uint8_t allowed = x->c->steps[x->step[i]].outside;
     bool ends = inside == 0 && i + 1 == x->n;
-    if (ends || (n <= MOST_USERS && may_have_outside(allowed, n - inside + others)))
+    if (ends || (n <= MOST_USERS && may_have_outside(allowed, n - inside + others))) {
+      if (!ends && allowed == TL_UB_SOME && n == 2 && !others && comes_back(x, x->at[i]))
+        return false;
       continue;
+    }
     if (allowed == 0)
       note_users(x, x->at[i], n == inside);
     return false;
