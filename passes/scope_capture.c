@@ -282,7 +282,7 @@ static const tl_module *known_body(const capture *c) {
   return NULL;
 }
 
-/* A node of the rule's op in a model that does not say what that means. Captured ones come later. */
+/* A node of the rule's op in a model that does not say what that means. */
 static tl_node_id find_foreign(const capture *c) {
   for (uint32_t i = 0; i < c->m->graphs.n; i++)
     if (!c->m->graphs.at[i]->erased)
