@@ -158,7 +158,13 @@ class Network:
     def text(self):
         rng = self.rng
         dims = rng.choice(([1, 4, 5, 4], [3, 4]))
-        head, x = f'%x: f32[{",".join(map(str, dims))}]', '%x'
+        shape = ','.join(map(str, dims))
+        head, x = f'%x: f32[{shape}]', '%x'
+        if rng.random() < 0.25:  # bytes from outside
+            scale = 2.0 ** rng.randrange(-2, 3)
+            head = f'%x: u8[{shape}]'
+            x, dims = self.product(self.dequantized('%x', scale, 'u8', rng.randrange(256)), dims,
+                                   scale)
         for _ in range(rng.randrange(1, 4)):
             scale = 2.0 ** rng.randrange(-2, 3)
             if rng.random() < 0.25:
