@@ -90,6 +90,47 @@ static tl_status parse_types(tl_rule_parser *p, tl_scope_part *part) {
   return tl_rule_expect(p, "}");
 }
 
+/* NAME=NUMBER | NAME="text" */
+static tl_status parse_attr(tl_rule_parser *p, tl_scope_pattern *s, tl_op_id op, const char *from) {
+  if (s->n_attrs == TL_SCOPE_ATTRS)
+    return tl_rule_fail(p, p->at, "more than %d attributes", TL_SCOPE_ATTRS);
+  tl_scope_attr *a = &s->attrs[s->n_attrs++];
+  a->op = op;
+  if (p->at.kind != TL_TOKEN_WORD && p->at.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, "an attribute");
+  TL_TRY(tl_rule_symbol(p, p->at, &a->name));
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "="));
+  if (p->at.kind == TL_TOKEN_STRING) {
+    TL_TRY(tl_rule_symbol(p, p->at, &a->string));
+    tl_rule_advance(p);
+  } else {
+    TL_TRY(tl_rule_number(p, &a->number));
+  }
+  const char *to = p->at.text.p;
+  bool whole = p->at.kind != TL_TOKEN_END && to > from;
+  a->text = tl_sv_trim((tl_sv){from, whole ? (size_t)(to - from) : 0});
+  return TL_OK;
+}
+
+/* { Op {NAME=VALUE, ...}, ... } */
+static tl_status parse_attrs(tl_rule_parser *p, tl_scope_pattern *s) {
+  TL_TRY(tl_rule_expect(p, "{"));
+  while (!tl_rule_at(p, "}")) {
+    const char *from = p->at.text.p;
+    tl_op_id op;
+    TL_TRY(tl_rule_op(p, &op));
+    TL_TRY(tl_rule_expect(p, "{"));
+    do
+      TL_TRY(parse_attr(p, s, op, from));
+    while (tl_rule_accept(p, ","));
+    TL_TRY(tl_rule_expect(p, "}"));
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, "}");
+}
+
 static tl_status parse_child(tl_rule_parser *p, tl_scope_pattern *s) {
   if (s->n_parts == 1 + TL_SCOPE_CHILDREN)
     return tl_rule_fail(p, p->at, "more than %d scopes inside", TL_SCOPE_CHILDREN);
@@ -105,6 +146,17 @@ static bool has_port(const tl_scope_port *list, uint32_t n, tl_symbol name) {
     if (list[i].name == name)
       return true;
   return false;
+}
+
+/* rank 2 | rank 2 to 4 | rank 2 or more */
+static tl_status parse_rank(tl_rule_parser *p, tl_scope_port *port) {
+  tl_token t = p->at;
+  tl_scope_count c = {0};
+  TL_TRY(parse_range(p, &c));
+  port->ranked = true;
+  port->low = c.low;
+  port->high = c.high;
+  return c.times ? tl_rule_fail(p, t, "a rank is no multiple") : TL_OK;
 }
 
 /* `rest`, once for values and once for constants, is behind the others of its sort. */
@@ -130,6 +182,8 @@ static tl_status parse_ports(tl_rule_parser *p, tl_scope_port *list, uint32_t *n
       return tl_rule_fail(p, p->at, "%%%.*s is named twice", TL_SV_ARG(p->at.text));
     tl_rule_advance(p);
     port->rest = inputs && tl_rule_accept(p, "...");
+    if (inputs && tl_rule_accept(p, "rank"))
+      TL_TRY(parse_rank(p, port));
     ++*n;
     TL_TRY(check_rest(p, at, list, *n));
     if (!tl_rule_accept(p, ","))
@@ -179,6 +233,8 @@ tl_status tl_rule_scope(tl_rule_parser *p) {
       TL_TRY(parse_string(p, "a class in quotes, with * for any text", &s->klass));
     else if (tl_rule_accept(p, "types"))
       TL_TRY(parse_types(p, &s->parts[0]));
+    else if (tl_rule_accept(p, "attrs"))
+      TL_TRY(parse_attrs(p, s));
     else if (tl_rule_accept(p, "child"))
       TL_TRY(parse_child(p, s));
     else if (tl_rule_accept(p, "boundary"))

@@ -2,6 +2,8 @@
 /* Scopes against what rules ask of them (rule_scope.h). */
 #include "passes/rule_scope.h"
 
+#include <math.h>
+
 enum { LONGEST_PATH = 65536 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -82,6 +84,42 @@ static void tell_count(tl_buf *why, tl_sv path, const tl_scope_count *c, uint32_
                 TL_SV_ARG(c->text));
 }
 
+/* Single numbers of 32 bits are what they were written as, or next to it. */
+static bool says(const tl_scopes *s, const tl_scope_attr *a, tl_node_id n) {
+  const tl_attr *attr = tl_node_attr_or_default(s->m, n, a->name);
+  if (!attr || a->string)
+    return attr && attr->kind == TL_ATTR_STRING && attr->u.s == a->string;
+  if (attr->kind == TL_ATTR_FLOAT)
+    return fabs((double)attr->u.f - a->number) <= 3e-7 * fabs(a->number);
+  return (attr->kind == TL_ATTR_INT || attr->kind == TL_ATTR_BOOL) &&
+         (double)attr->u.i == a->number;
+}
+
+/* The first node of the type that is right in the scope and has the attribute. */
+static bool attr_fits(const tl_scopes *s, const tl_scope_attr *a, uint32_t scope) {
+  const tl_scope *at = &s->at.at[scope];
+  for (uint32_t i = at->first; i < at->first + at->n_nodes; i++) {
+    tl_node_id n = s->nodes.at[i];
+    if (s->ops.at[i] == a->op && tl_scope_of(s, n) == scope &&
+        tl_node_get(s->m, n)->op == a->op && tl_node_attr_or_default(s->m, n, a->name))
+      return says(s, a, n);
+  }
+  return false;
+}
+
+static bool attrs_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t scope, tl_sv path,
+                      tl_buf *why) {
+  for (uint32_t i = 0; i < p->n_attrs; i++) {
+    if (attr_fits(s, &p->attrs[i], scope))
+      continue;
+    if (why)
+      tl_buf_printf(why, "`%.*s` has no node right inside that says `%.*s` first",
+                    TL_SV_ARG(path), TL_SV_ARG(p->attrs[i].text));
+    return false;
+  }
+  return true;
+}
+
 static bool nodes_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t scope, tl_sv path,
                       tl_buf *why) {
   uint32_t found = 0;
@@ -101,7 +139,7 @@ static bool nodes_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t sc
       tl_buf_printf(why, ": %u where the rule asks for `%.*s`", found, TL_SV_ARG(miss->text));
     return false;
   }
-  return !miss;
+  return !miss && attrs_fit(s, p, scope, path, why);
 }
 
 /* ---- verdicts -------------------------------------------------------------------------------- */

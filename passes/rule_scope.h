@@ -8,7 +8,7 @@
 #include "passes/scopes.h"
 
 enum { TL_SCOPE_OPS = 8, TL_SCOPE_COUNTS = 24, TL_SCOPE_CHILDREN = 8, TL_SCOPE_GLOBS = 8,
-       TL_SCOPE_PORTS = 32, TL_SCOPE_GLOB_BYTES = 1024 };
+       TL_SCOPE_PORTS = 32, TL_SCOPE_ATTRS = 16, TL_SCOPE_GLOB_BYTES = 1024 };
 
 /* How many nodes of some types there are, in the scope and those inside. */
 typedef struct tl_scope_count {
@@ -26,10 +26,21 @@ typedef struct tl_scope_part {
   uint32_t n_counts;
 } tl_scope_part;
 
+/* What the first node of a type that is right inside says of itself; defaults count. */
+typedef struct tl_scope_attr {
+  tl_op_id op;
+  tl_symbol name;
+  tl_symbol string; /* 0: a number */
+  double number;
+  tl_sv text; /* as written */
+} tl_scope_attr;
+
 /* A tensor at the boundary of a scope that is captured. */
 typedef struct tl_scope_port {
   tl_symbol name;
   bool constant;
+  bool ranked;        /* its rank is from low to high */
+  uint32_t low, high;
   bool rest; /* all that are left over */
 } tl_scope_port;
 
@@ -41,6 +52,8 @@ typedef struct tl_scope_pattern {
   tl_symbol klass; /* glob; 0: any */
   tl_scope_part parts[1 + TL_SCOPE_CHILDREN]; /* the scope itself first */
   uint32_t n_parts;
+  tl_scope_attr attrs[TL_SCOPE_ATTRS];
+  uint32_t n_attrs;
   /* of rules that capture */
   tl_scope_port inputs[TL_SCOPE_PORTS];
   uint32_t n_inputs;

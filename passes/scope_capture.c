@@ -197,30 +197,46 @@ static bool bind(capture *c, const tl_scope_port *port, tl_value_id v, uint32_t 
 static bool refuse_boundary(capture *c) {
   const tl_scope_pattern *p = c->rule->scope;
   uint32_t constants = 0;
-  for (uint32_t i = 0; i < p->n_inputs; i++)
+  bool ranked = false;
+  for (uint32_t i = 0; i < p->n_inputs; i++) {
     constants += p->inputs[i].constant;
+    ranked = ranked || p->inputs[i].ranked;
+  }
   return refuse(c, "SCOPE_BOUNDARY",
                 "%u values and %u constants go in and %u values come out; the rule has %u, %u and "
-                "%u", c->values.n, c->weights.n, c->outputs.n, p->n_inputs - constants, constants,
-                p->n_outputs);
+                "%u%s", c->values.n, c->weights.n, c->outputs.n, p->n_inputs - constants,
+                constants, p->n_outputs, ranked ? ", of the ranks it says" : "");
 }
 
-/* Each port takes what comes next of its sort; nothing may be left over, or be missing. */
+static bool port_fits(const capture *c, const tl_scope_port *port, tl_value_id v) {
+  const tl_type *t = tl_type_get(c->m, tl_value_type(c->m, v));
+  return !port->ranked || (t->kind == TL_KIND_TENSOR && t->rank >= 0 &&
+                           (uint32_t)t->rank >= port->low && (uint32_t)t->rank <= port->high);
+}
+
+/* Gives a port the first of its sort that fits and that no other has, or all of them. */
+static bool fill_port(capture *c, const tl_scope_port *port, tl_u32_vec *from) {
+  uint32_t number = 0;
+  for (uint32_t i = 0; i < from->n && (port->rest || number == 0); i++) {
+    tl_value_id v = from->at[i];
+    if (!v || !port_fits(c, port, v))
+      continue;
+    from->at[i] = TL_NO_VALUE;
+    if (!bind(c, port, v, ++number))
+      return false;
+  }
+  return port->rest || number == 1 || refuse_boundary(c);
+}
+
+/* Nothing may be left over, or be missing. */
 static bool bind_boundary(capture *c) {
   const tl_scope_pattern *p = c->rule->scope;
-  uint32_t next[2] = {0, 0};
-  const tl_u32_vec *from[2] = {&c->values, &c->weights};
-  for (uint32_t i = 0; i < p->n_inputs; i++) {
-    const tl_scope_port *port = &p->inputs[i];
-    uint32_t *at = &next[port->constant];
-    const tl_u32_vec *v = from[port->constant];
-    if (!port->rest && *at == v->n)
-      return refuse_boundary(c);
-    for (uint32_t number = 1; *at < v->n && (port->rest || number == 1); number++)
-      if (!bind(c, port, v->at[(*at)++], number))
-        return false;
-  }
-  if (next[0] != c->values.n || next[1] != c->weights.n || c->outputs.n != p->n_outputs)
+  if (c->outputs.n != p->n_outputs)
+    return refuse_boundary(c);
+  for (uint32_t i = 0; i < p->n_inputs; i++)
+    if (!fill_port(c, &p->inputs[i], p->inputs[i].constant ? &c->weights : &c->values))
+      return false;
+  if (c->inputs.n != c->values.n + c->weights.n)
     return refuse_boundary(c);
   for (uint32_t i = 0; i < p->n_outputs; i++)
     if (!list(c, &c->output_names, p->outputs[i].name))

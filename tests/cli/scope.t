@@ -186,3 +186,11 @@ $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'rule 
 ! f:2:24: error: 'general' is for scope fusions
 ! f:2:39: error: more than 8 names
 ? 1
+$ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope "*" : X { attrs { Softmax axis=1 } }'; bad 'scope "*" : X { attrs { Softmax {axis} } }'; bad 'scope "*" : X { attrs { Softmax {axis=[1]} } }'; bad 'scope "*" : X { attrs { Softmaxx {axis=1} } }'; bad 'scope "*" : X { boundary (%x rank times 2) -> (%y) }'; bad 'scope "*" : X { boundary (%x) -> (%y rank 2) }'
+! f:2:33: error: expected '{', found 'axis'
+! f:2:38: error: expected '=', found '}'
+! f:2:39: error: expected a number, found '['
+! f:2:25: error: unknown op 'Softmaxx'
+! f:2:35: error: a rank is no multiple
+! f:2:38: error: expected ')', found 'rank'
+? 1

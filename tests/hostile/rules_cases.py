@@ -125,6 +125,10 @@ def scopes():
     yield 'a boundary without end', wrong, b'rules 1\nscope "*" : S { boundary (%x'
     yield 'a pattern of stars', wrong, text(scope('except "' + '*a' * 100_000 + '"'))
     yield 'a shorter pattern of stars', (0,), text(scope('except "' + '*a' * 500 + '"'))
+    yield 'many attributes', wrong, text(scope('attrs { Elu {' + 'alpha=1, ' * 10_000 + '} }'))
+    yield 'attributes without end', wrong, b'rules 1\nscope "*" : S { attrs { Elu {alpha'
+    yield 'a rank of nothing', wrong, text(scope('').replace(b'(%x)', b'(%x rank)'))
+    yield 'a huge rank', (0,), text(scope('').replace(b'(%x)', b'(%x rank 999999)'))
     yield 'a negative number of nodes', wrong, text(scope('types { Tanh -1 }'))
     yield 'a huge number of nodes', wrong, text(scope('types { Tanh 99999999999999999999 }'))
     yield 'no number of nodes', wrong, text(scope('types { Tanh }'))
