@@ -89,6 +89,39 @@ tl_status tl_infer_attention_core(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
+/* q [B,N,S,D], k [B,N,T,D], v [B,N,T,V] -> [B,S,N*V], [B,N,S,T] */
+tl_status tl_infer_score_heads(tl_infer *x, uint32_t node) {
+  (void)node;
+  for (uint32_t i = 0; i < 4; i++)
+    TL_TRY(tl_infer_check_rank(x, i, 4, 4));
+  tl_dim n_heads = tl_infer_dim(x, 0, 1);
+  tl_dim y[3] = {tl_infer_dim(x, 0, 0), tl_infer_dim(x, 0, 2),
+                 tl_dim_mul(x->m, n_heads, tl_infer_dim(x, 2, 3))};
+  tl_dim shares[4] = {y[0], n_heads, y[1], tl_infer_dim(x, 1, 2)};
+  TL_TRY(tl_infer_put(x, 0, tl_infer_dtype(x, 0), 3, y));
+  return tl_infer_n_results(x) > 1 ? tl_infer_put(x, 1, tl_infer_dtype(x, 0), 4, shares) : TL_OK;
+}
+
+/* x [B,S,H], three matrices [H,N*D] -> [B,S,H], three times [B,N,S,D], statistics [B,S,1] */
+tl_status tl_infer_norm_heads(tl_infer *x, uint32_t node) {
+  int64_t n_heads = tl_node_attr_int(x->m, node, TL_SYM_heads, 0);
+  tl_dtype dtype = tl_infer_dtype(x, 0);
+  TL_TRY(tl_infer_check_rank(x, 0, 3, 3));
+  TL_TRY(tl_infer_put_same(x, 0, 0));
+  for (uint32_t i = 1; i < tl_infer_n_results(x) && i < 4; i++) {
+    TL_TRY(tl_infer_check_rank(x, i, 2, 2));
+    tl_dim all = tl_infer_dim(x, i, 1);
+    tl_dim each = n_heads > 0 && all > 0 && all % n_heads == 0 ? all / n_heads : TL_DIM_UNKNOWN;
+    tl_dim dims[4] = {tl_infer_dim(x, 0, 0), n_heads > 0 ? n_heads : TL_DIM_UNKNOWN,
+                      tl_infer_dim(x, 0, 1), each};
+    TL_TRY(tl_infer_put(x, i, dtype, 4, dims));
+  }
+  tl_dim statistics[3] = {tl_infer_dim(x, 0, 0), tl_infer_dim(x, 0, 1), 1};
+  for (uint32_t i = 4; i < tl_infer_n_results(x); i++)
+    TL_TRY(tl_infer_put(x, i, dtype, 3, statistics));
+  return TL_OK;
+}
+
 /* Q [B,N,S,D], K, V [B,M,T,V] -> [B,N,S,V]; the bodies work on single scores. */
 tl_status tl_infer_flex_attention(tl_infer *x, uint32_t node) {
   const tl_node *n = tl_node_get(x->m, node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shape functions of reductions: Reduce* with axes as an operand, ArgMax and ArgMin. */
 #include "ir/infer.h"
+#include "ir/infer_state.h"
 #include "ir/ops_gen.h"
 
 /* Dims that stay: reduced ones become 1 with keepdims and go without. */
@@ -99,6 +100,21 @@ tl_status tl_infer_reduce(tl_infer *x, uint32_t node) {
   if (rank >= 0)
     TL_TRY(set_reduced(x, dtype, reduced, keep));
   return folds(tl_node_get(x->m, node)->op) ? reduce_elems(x) : TL_OK;
+}
+
+/* Dims of the attribute axes are 1 in mean and variance. */
+tl_status tl_infer_mean_variance(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  tl_int_list axes = tl_node_attr_ints(x->m, node, TL_SYM_axes);
+  int rank = tl_infer_copy_dims(x, 0, dims);
+  for (uint32_t i = 0; i < axes.n && rank >= 0; i++) {
+    uint32_t axis;
+    TL_TRY(tl_infer_axis(x, axes.at[i], rank, &axis));
+    dims[axis] = 1;
+  }
+  for (uint32_t i = 0; i < tl_infer_n_results(x); i++)
+    TL_TRY(tl_infer_put(x, i, tl_infer_dtype(x, 0), rank, dims));
+  return TL_OK;
 }
 
 tl_status tl_infer_arg_reduce(tl_infer *x, uint32_t node) {

@@ -65,6 +65,17 @@ tl_status tl_infer_gradient(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
+/* var, accum ... var_copy (operand 6) -> var, var_copy, accum */
+tl_status tl_infer_momentum_copy(tl_infer *x, uint32_t node) {
+  static const uint32_t like[] = {0, 6, 1};
+  (void)node;
+  if (tl_infer_n_operands(x) < 7)
+    return tl_infer_fail(x, "%u operands, not 7", tl_infer_n_operands(x));
+  for (uint32_t i = 0; i < tl_infer_n_results(x) && i < 3; i++)
+    TL_TRY(tl_infer_put_same(x, i, like[i]));
+  return TL_OK;
+}
+
 /* The overflow flags of a chip: 8 floats, all zero while none is up. */
 tl_status tl_infer_float_status(tl_infer *x, uint32_t node) {
   const tl_dim flags = 8;

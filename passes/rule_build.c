@@ -515,12 +515,13 @@ static bool move_control(build *b, tl_node_id old) {
   return true;
 }
 
-static bool is_dead(const tl_module *m, tl_node_id n) {
+/* An effect goes with its node where another node takes its place. */
+static bool is_dead(const tl_module *m, tl_node_id n, bool replaced) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_value_get(m, node->results + i)->n_uses)
       return false;
-  return !tl_op_has_trait(node->op, TL_TRAIT_EFFECT);
+  return replaced || !tl_op_has_trait(node->op, TL_TRAIT_EFFECT);
 }
 
 /* Users first: an erased node gives its operands up. */
@@ -537,7 +538,7 @@ static void erase_old(build *b) {
       }
     if (!last)
       return;
-    if (is_dead(x->m, last))
+    if (is_dead(x->m, last, !x->rule->match[which].shared && b->out->n_nodes > 0))
       tl_node_erase(x->m, last);
     x->nodes[which] = TL_NO_NODE;
   }

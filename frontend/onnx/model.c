@@ -298,11 +298,24 @@ static void release(tl_onnx *x) {
   tl_arena_release(&x->leaf);
 }
 
+/* Models that are made for the device may hold its own ops, such as steps of optimizers. */
+static bool has_npu_ops(const tl_module *m) {
+  for (tl_node_id n = 1; n < tl_module_node_end(m); n++) {
+    const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+    if (row && row->domain_symbol == TL_SYM_npu && row->n_npu == 0)
+      return true;
+  }
+  return false;
+}
+
 static tl_status import_model(tl_onnx *x) {
   model_wire w;
   TL_TRY(read_header(x, &w));
   TL_TRY(check_header(x, &w));
-  return read_model(x, &w);
+  TL_TRY(read_model(x, &w));
+  if (has_npu_ops(x->m))
+    x->m->form = TL_FORM_SPELLED;
+  return TL_OK;
 }
 
 static tl_status load(tl_onnx *x, const tl_onnx_load_options *o, tl_file *file, tl_module **out) {

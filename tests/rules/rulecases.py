@@ -218,7 +218,9 @@ def title(case):
 def module_of(about, signature, body):
     """The text of a module; statements "opset N" become its header."""
     opset = max((s for s in body if s.startswith('opset ')), default='')
-    head = f'module {{ opset "" {opset[6:]} }}\n' if opset else ''
+    form = 'form spelled ' if any(re.search(r'npu::(?!NPU)', s) for s in body) else ''
+    opset = f'opset "" {opset[6:]} ' if opset else ''
+    head = f'module {{ {form}{opset}}}\n' if form or opset else ''
     body = ''.join(f'  {s}\n' for s in body if not s.startswith('opset '))
     return f'{about}\n{head}graph @g{signature} {{\n{body}}}\n'
 
