@@ -10,6 +10,7 @@
 #include "ir/ops_gen.h"
 #include "passes/loops.h"
 #include "passes/passes.h"
+#include "passes/plain_updates.h"
 #include "passes/train/collective.h"
 #include "passes/train/reduce_site.h"
 #include "passes/train/shards.h"
@@ -348,6 +349,14 @@ static tl_status insert_shards(inserting *x) {
   return ok ? status : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }
 
+/* A rank updates its own parameters alone, which an update of lists cannot. */
+static tl_status spell_updates(inserting *x) {
+  if (!x->comm.c->wus)
+    return TL_OK;
+  TL_TRY(tl_plain_updates(x->p, x->m));
+  return x->p->changed ? tl_train_detect(x->m, x->p->scratch, &x->t) : TL_OK;
+}
+
 tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
@@ -363,6 +372,7 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   }
   TL_TRY(tl_train_detect(m, p->scratch, &x.t));
   TL_TRY(tl_train_record(m, &x.t, &changed));
+  TL_TRY(spell_updates(&x));
   choose_average(&x);
   TL_TRY(drop_collectives(&x));
   if (c->wus)

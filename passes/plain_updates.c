@@ -12,6 +12,7 @@
 #include "ir/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/passes.h"
+#include "passes/plain_updates.h"
 #include "passes/train/update_math.h"
 #include "passes/values.h"
 
@@ -288,11 +289,14 @@ static tl_status sweep_all(tl_pass *p, tl_module *m, bool last) {
   return TL_OK;
 }
 
-tl_status tl_pass_plain_updates(tl_pass *p, tl_module *m) {
+tl_status tl_plain_updates(tl_pass *p, tl_module *m) {
+  uint64_t before = p->changed;
   if (!tl_train_is_on(p->options) || p->options->train->status == TL_OVERFLOW_ORT)
     return TL_OK;
   TL_TRY(sweep_all(p, m, false));
-  if (p->changed)
+  if (p->changed != before)
     TL_TRY(tl_infer_module(m));
   return sweep_all(p, m, true);
 }
+
+tl_status tl_pass_plain_updates(tl_pass *p, tl_module *m) { return tl_plain_updates(p, m); }

@@ -58,9 +58,10 @@ static tl_status trace(tracing *x) {
     ok = ok && tl_train_node_values(m, n, &values);
     for (uint32_t i = 0; !sums && i < values.n; i++)
       root = join(root, x->root[values.at[i]]);
+    bool told = node->op == TL_OP_com_microsoft_InPlaceAccumulatorV2; /* that it has been done */
     for (uint32_t i = 0; i < node->n_results; i++)
       if (!x->known[node->results + i])
-        x->root[node->results + i] = root;
+        x->root[node->results + i] = told && i == 0 ? EVERYWHERE : root;
   }
   tl_u32_vec_release(&values);
   return ok ? TL_OK

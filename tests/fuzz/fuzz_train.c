@@ -56,12 +56,14 @@ static void choose(tl_train_config *c, tl_sv text) {
   c->is_loss_scale = c->has_manager = bits >> 19 & 1;
   c->loss_scale = (tl_loss_scale_config){TL_LOSS_SCALE_EXPONENTIAL, 1024, 2, 0.5f, 3, 2, false};
   c->mem_limit = bits >> 20 & 1 ? 64 : 0;
+  c->wus = bits >> 21 & 1;
+  c->status = bits >> 22 & 1 ? TL_OVERFLOW_ORT : TL_OVERFLOW_ISFINITE;
 }
 
 static void run(tl_module *m, tl_train_config *c) {
   static const char passes[] =
-      "infer-shapes,train-detect,loss-scale,grad-allreduce,ar-bucket,iterations-per-loop,"
-      "loop-to-while,tail-opt,schedule";
+      "link-models,infer-shapes,train-detect,loss-scale,grad-allreduce,ar-bucket,plain-updates,"
+      "iterations-per-loop,loop-to-while,tail-opt,schedule";
   tl_options options = tl_options_default();
   tl_step_record record;
   tl_step_record_init(&record);

@@ -406,6 +406,9 @@ class Artifacts:
                 yield f'{n} ranks, {" ".join(options)}', self.ranks, 'adamw', n, *options
                 yield (f'air, {n} ranks, {" ".join(options)}', self.air, 'adamw_clip',
                        '--is-distributed=true', f'--rank-size={n}', *options)
+        for optimizer in ('adamw_last', 'sgd', 'named_reversed'):
+            yield f'shards, {optimizer}', self.ranks, optimizer, 2, '--wus=1'
+        yield 'shards, scaled', self.ranks, 'adamw', 4, '--wus=1', '--tail-mode=early_local', *AMP
         yield 'training build', self.training_build
 
 
