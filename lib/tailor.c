@@ -11,6 +11,7 @@
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "ir/verify.h"
 #include "passes/manager.h"
 
 struct tl_context {
@@ -118,6 +119,19 @@ static tl_status read_model(tl_model *m, const char *path) {
   return tl_settings_take_model(&c->settings, &c->diag, m->module);
 }
 
+static tl_status load_beside(tl_context *c, const char *path, tl_module *m) {
+  tl_file *f;
+  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
+  if (!tl_sv_ends_with(tl_sv_from(path), ".tir"))
+    return tl_onnx_load_beside(&c->diag, path, &o, m);
+  TL_TRY(tl_file_open(&c->diag, path, TL_FILE_READ, &f));
+  tl_sv text = {(const char *)f->data, f->size};
+  tl_status status = tl_module_parse_beside(&c->diag, path, text, m);
+  tl_file_close(f);
+  return status == TL_OK ? tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES)
+                         : status;
+}
+
 /* The training model is what is loaded; the option says no more than that it is one. */
 static tl_status link_optimizer(tl_model *m) {
   tl_context *c = m->context;
@@ -128,9 +142,7 @@ static tl_status link_optimizer(tl_model *m) {
                         "load the training model, with the option optim-model set");
   if (!tl_settings_has(&c->settings, TL_OPTION_OPTIM_MODEL))
     return TL_OK;
-  const char *path = tl_settings_get(&c->settings, TL_OPTION_OPTIM_MODEL);
-  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
-  TL_TRY(tl_onnx_load_beside(&c->diag, path, &o, m->module));
+  TL_TRY(load_beside(c, tl_settings_get(&c->settings, TL_OPTION_OPTIM_MODEL), m->module));
   return tl_pipeline_run(m->module, &c->settings.options,
                          &(tl_pipeline_options){.passes = "link-models"}, NULL);
 }

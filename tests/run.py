@@ -210,6 +210,7 @@ class Tests:
                                      ('tests/oom/model.tir', 'onnx', 'force_fp32'),
                                      ('tests/oom/loops.tir', 'air'),
                                      ('tests/oom/kernels.tir', 'air'),
+                                     ('tests/oom/step.tir', 'air', '-', 'tests/oom/optim.tir'),
                                      (official + 'test_if', 'air'),
                                      (official + 'test_loop11', 'onnx'),
                                      (official + 'test_softmax_axis_0_expanded', 'onnx')):

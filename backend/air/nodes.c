@@ -468,7 +468,7 @@ void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id) {
   encode_numbers(a, id);
   encode_sources(a);
   encode_const_flags(a);
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0; i < n && i < a->inputs.n; i++) { /* fewer: memory is out */
     tl_value_id v = a->inputs.at[i].value;
     tl_desc_extra extra = {.parent = body ? (int64_t)i : -1, .dim_names = true};
     if (!body)

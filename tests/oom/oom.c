@@ -28,13 +28,15 @@ void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_call
 void *__wrap_realloc(void *p, size_t n) { return fails() ? NULL : __real_realloc(p, n); }
 
 /* One conversion; 0 or the exit code of the first failing step. mode: value of --precision-mode, or
- * NULL. */
-static int convert(const char *model, const char *output, const char *mode) {
+ * NULL. optim: value of --optim-model, or NULL. */
+static int convert(const char *model, const char *output, const char *mode, const char *optim) {
   tl_context *c = tl_context_create();
   if (!c)
     return TAILOR_ERROR_INTERNAL;
   tl_model *m = NULL;
   int code = mode ? tl_context_set(c, "precision-mode", mode) : 0;
+  if (code == 0 && optim)
+    code = tl_context_set(c, "optim-model", optim);
   if (code == 0)
     code = tl_model_load(c, model, &m);
   size_t n = strlen(output);
@@ -48,15 +50,16 @@ static int convert(const char *model, const char *output, const char *mode) {
   return code;
 }
 
-/* oom MODEL OUTPUT [MODE]: prints what went wrong, and the closing line that the runner adds up. */
+/* oom MODEL OUTPUT [MODE [OPTIMIZER]], MODE '-' for none: prints what went wrong, and the closing line that the runner adds up. */
 int main(int argc, char **argv) {
   unsigned long failed = 0;
-  if (argc != 3 && argc != 4)
+  if (argc < 3 || argc > 5)
     return TAILOR_ERROR_USAGE;
   for (unsigned long n = 1;; n++) {
     allocations.seen = 0;
     allocations.fail_at = n;
-    int code = convert(argv[1], argv[2], argc == 4 ? argv[3] : NULL);
+    const char *mode = argc > 3 && strcmp(argv[3], "-") != 0 ? argv[3] : NULL;
+    int code = convert(argv[1], argv[2], mode, argc > 4 ? argv[4] : NULL);
     allocations.fail_at = 0;
     int reached = allocations.seen >= n;
     int exists = access(argv[2], F_OK) == 0;
