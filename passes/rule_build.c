@@ -7,7 +7,7 @@
 #include "ir/infer.h"
 #include "ir/ops_gen.h"
 
-enum { LONGEST_LIST = 1024, MOST_MOVED = 4096, MOST_CONSTANTS = 64 };
+enum { LONGEST_LIST = 65536, MOST_MOVED = 4096, MOST_CONSTANTS = 64 };
 
 typedef struct build {
   tl_match *x;
@@ -78,11 +78,12 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
   tl_dtype d = constant_dtype(b, n, o);
   bool list = v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS || v.kind == TL_RV_TENSOR;
   uint64_t count = tl_rv_count(b->x->m, v);
-  uint64_t data[LONGEST_LIST];
   if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || count > LONGEST_LIST ||
       b->n_constants == MOST_CONSTANTS)
     return refuse(b, "CONST_VALUE", "a constant is unknown");
-  memset(data, 0, sizeof data);
+  uint64_t *data = tl_arena_calloc(b->x->scratch, count ? count : 1, sizeof *data);
+  if (!data)
+    return out_of_memory(b);
   for (uint32_t i = 0; i < count; i++)
     if (!tl_rv_store(b->x->m, v, d, data, i))
       return refuse(b, "CONST_VALUE", "a constant cannot be held by its dtype");

@@ -294,6 +294,37 @@ tl_rv tl_rule_fn_most(tl_match *x, const tl_expr *e) {
   return bounds(x, constant_arg(x, e, 0), &least, &most) ? tl_rv_int(most) : tl_rv_none();
 }
 
+/* The elements run over an axis of n places, `inner` elements each. */
+static void add_up(const tl_tensor *t, uint64_t elements, uint64_t inner, uint64_t n,
+                   int64_t *sums) {
+  uint8_t bytes[4096];
+  for (uint64_t at = 0, k; at < elements; at += k) {
+    k = elements - at < sizeof bytes ? elements - at : sizeof bytes;
+    tl_tensor_read(t, at, k, bytes);
+    for (uint64_t i = 0; i < k; i++)
+      sums[(at + i) / inner % n] += t->dtype == TL_DTYPE_I8 ? (int8_t)bytes[i] : bytes[i];
+  }
+}
+
+tl_rv tl_rule_fn_sums(tl_match *x, const tl_expr *e) {
+  const tl_tensor *t = constant_arg(x, e, 0);
+  const tl_type *type = t ? tl_type_get(x->m, t->type) : NULL;
+  int64_t axis;
+  uint64_t inner = 1;
+  if (!t || (t->dtype != TL_DTYPE_I8 && t->dtype != TL_DTYPE_U8) ||
+      !tl_rule_int_arg(x, e, 1, &axis) || !tl_rule_place(axis, type->rank, &axis))
+    return tl_rv_none();
+  for (int i = (int)axis + 1; i < type->rank; i++)
+    inner *= (uint64_t)type->dims[i];
+  uint64_t n = (uint64_t)type->dims[axis];
+  int64_t *sums =
+      n <= TL_RULE_LONGEST_SUMS ? tl_arena_calloc(x->scratch, n ? n : 1, sizeof *sums) : NULL;
+  if (!sums)
+    return tl_rv_none();
+  add_up(t, tl_tensor_elements(x->m, t), inner, n, sums);
+  return tl_rv_list(sums, (uint32_t)n);
+}
+
 tl_rv tl_rule_fn_tensor_attr(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(tl_rule_arg(x, e, 0).kind == TL_RV_TENSOR);
 }

@@ -6,7 +6,10 @@
 
 #include "passes/rule.h"
 
-enum { TL_RULE_LONGEST = 1024 }; /* list */
+enum {
+  TL_RULE_LONGEST = 1024,      /* list */
+  TL_RULE_LONGEST_SUMS = 65536 /* list of sums, and what becomes a constant */
+};
 
 #define RULE_FUNCTION(name, least, most, signature, summary) \
   tl_rv tl_rule_fn_##name(tl_match *x, const tl_expr *e);
