@@ -228,6 +228,7 @@ struct tl_module {
   tl_value_id seed;          /* where its backward part starts; TL_NO_VALUE: not known */
   tl_graph_id step; /* the body that is a training step, while a pass looks at the steps of a loop;
                        TL_NO_GRAPH: the main graph is */
+  bool params_listed; /* the parameters were listed: what has no gradient by now is none */
   bool step_ordered; /* a pass has put its nodes in an order that it chose */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_file_vec files;        /* owned; the model file and external data */

@@ -200,6 +200,11 @@ class Tests:
         """every key of run configurations: legal and illegal values, conflicts"""
         return counted([PYTHON, 'tests/cli/test_run_config.py', '--tailor', self.tool('gcc')])
 
+    def run_config_effects(self):
+        """the table of run configurations, and what each key of the compiler changes"""
+        return counted([PYTHON, 'tests/cli/test_run_config_effects.py', '--tailor',
+                        self.tool('gcc')])
+
     def oom(self):
         """conversions in which the n-th allocation fails, for every n, sanitized"""
         program = os.path.join(self.folder('asan'), 'tests', 'oom-test')
@@ -394,7 +399,8 @@ class Tests:
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
          'random_graphs', 'precision', 'ranges', 'precision_files', 'cli', 'atc_lines',
-         'air_options', 'run_config', 'oom', 'hostile', 'ort', 'runners', 'golden_numbers', 'nodes',
+         'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'ort', 'runners',
+         'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
          'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers', 'step_files',
          'pages', 'train_air', 'training_info', 'tail_random', 'train_steps', 'artifacts',

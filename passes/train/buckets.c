@@ -226,7 +226,7 @@ double tl_buckets_finish(const tl_bucket_plan *p, const uint32_t *ends, uint32_t
     int64_t sum = 0;
     for (uint32_t i = first; i <= ends[k]; i++)
       sum += p->bytes[i];
-    at = fmax(at, p->ready[ends[k]]) + tl_bucket_us(&p->price, sum);
+    at = fmax(at, p->ready[ends[k]]) + tl_bucket_us(&p->price, sum, ends[k] + 1 - first);
     first = ends[k] + 1;
   }
   return at;
@@ -254,11 +254,12 @@ double tl_buckets_step_of(const tl_bucket_part *parts, uint32_t n_parts, double 
     uint32_t end = parts[i].ends[next[i]];
     int64_t sum = 0;
     double then = 0;
-    for (uint32_t k = next[i] ? parts[i].ends[next[i] - 1] + 1 : 0; k <= end; k++) {
+    uint32_t start = next[i] ? parts[i].ends[next[i] - 1] + 1 : 0;
+    for (uint32_t k = start; k <= end; k++) {
       sum += p->bytes[k];
       then += parts[i].work[k];
     }
-    link = fmax(link, p->ready[end] + p->event) + tl_bucket_us(&p->price, sum);
+    link = fmax(link, p->ready[end] + p->event) + tl_bucket_us(&p->price, sum, end + 1 - start);
     compute = fmax(compute, link + p->event) + then;
   }
   return compute;
@@ -287,7 +288,7 @@ static inline double later(double a, double b) { return a > b ? a : b; }
 static inline double sooner(double a, double b) { return a < b ? a : b; }
 
 static double cost_of(const program *g, uint32_t i, uint32_t j) {
-  return tl_bucket_us(&g->plan->price, g->sums[j] - g->sums[i]);
+  return tl_bucket_us(&g->plan->price, g->sums[j] - g->sums[i], j - i);
 }
 
 /* A collective starts when the one before has ended and its last gradient is there, so an earlier

@@ -53,12 +53,13 @@ uint32_t tl_buckets_broadcast(const int64_t *bytes, uint32_t n, int64_t limit, u
 typedef struct tl_bucket_price {
   double none; /* of one without bytes */
   double byte;
-  int64_t most; /* bytes: beyond it nothing is worth a collective */
+  int64_t most; /* bytes: beyond it nothing is worth joining tensors */
 } tl_bucket_price;
 
-static inline double tl_bucket_us(const tl_bucket_price *p, int64_t bytes) {
+/* Of a collective of n tensors. */
+static inline double tl_bucket_us(const tl_bucket_price *p, int64_t bytes, uint32_t n) {
   const double forbidden = 1e9;
-  return p->none + p->byte * (double)bytes + (bytes > p->most ? forbidden : 0);
+  return p->none + p->byte * (double)bytes + (n > 1 && bytes > p->most ? forbidden : 0);
 }
 
 typedef struct tl_bucket_plan {

@@ -135,6 +135,10 @@ static void measure(scheduler *s, const uint32_t *order) {
 
 /* Does a go before b, both being ready? */
 static bool goes_first(const scheduler *s, uint32_t a, uint32_t b) {
+  const tl_task *ta = &s->g->tasks[a];
+  const tl_task *tb = &s->g->tasks[b];
+  if (ta->phase == TL_PHASE_COMM && tb->phase == TL_PHASE_COMM && ta->stream != tb->stream)
+    return ta->stream < tb->stream; /* as in the simulation */
   uint32_t x = s->any_collective ? s->feeds[a] == NONE : s->feeds[a];
   uint32_t y = s->any_collective ? s->feeds[b] == NONE : s->feeds[b];
   if (x != y)

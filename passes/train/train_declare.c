@@ -189,10 +189,19 @@ static tl_status mark_params(const names *x, bool *listed) {
   return TL_OK;
 }
 
+/* The list has gone with the other declarations; its parameters have gradients. */
+static void mark_recorded(const tl_module *m, bool *listed) {
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    listed[m->gradients.at[i].param] = true;
+}
+
 tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) {
   names x;
-  *any = m->declared && m->declared->n_params;
-  if (!*any)
+  bool names_them = m->declared && m->declared->n_params;
+  *any = names_them || m->params_listed;
+  if (*any && !names_them)
+    mark_recorded(m, listed);
+  if (!names_them)
     return TL_OK;
   TL_TRY(open_names(&x, m));
   tl_status status = mark_params(&x, listed);

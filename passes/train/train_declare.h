@@ -10,8 +10,8 @@
  * states that are constants become inputs. E-TRN-NOTENSOR: a name that no value has; E-TRN-DUP. */
 tl_status tl_train_declare(tl_module *m) TL_NODISCARD;
 
-/* Marks the parameters that m->declared lists, by value; *any false: it lists none. E-TRN-NOTENSOR,
- * E-TRN-DUP. */
+/* Marks the parameters that m->declared lists, or listed, by value; *any false: it lists none.
+ * E-TRN-NOTENSOR, E-TRN-DUP. */
 tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) TL_NODISCARD;
 
 /* Places of gradients in the declared order, by value of parameter or gradient, from 1; *any false:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was recognised of a training step, written into the module (train_info.h). */
 #include "ir/graph.h"
+#include "ir/train_spec.h"
 #include "passes/train/train_info.h"
 
 typedef struct recorder {
@@ -109,6 +110,7 @@ static void shape_gradient(recorder *r, tl_train_grad *g) {
 void tl_train_settle(tl_module *m) {
   if (!m->declared)
     return;
+  m->params_listed = m->params_listed || m->declared->n_params;
   m->declared = NULL;
   tl_extra *e = m->extra ? &m->extras.at[m->extra] : NULL;
   tl_pair *kept = e ? tl_arena_calloc(&m->arena, e->n_metadata + 1u, sizeof *kept) : NULL;
