@@ -181,8 +181,11 @@ static tl_elem apply_binary(tl_infer *x, tl_op_id op, tl_elem a, tl_elem b) {
 
 /* ---- whole operands ------------------------------------------------------------------------- */
 
-/* Element k of an operand that is broadcast to n elements of rank 0 or 1. */
-static tl_elem elem_at(tl_partial p, uint32_t k) { return p.at[p.n == 1 ? 0 : k]; }
+/* Element k of an operand that is broadcast to n elements of rank 0 or 1. A constant is read again
+ * each time; nothing is known of it when memory is out by then. */
+static tl_elem elem_at(tl_partial p, uint32_t k) {
+  return p.at ? p.at[p.n == 1 ? 0 : k] : (tl_elem){TL_ELEM_UNKNOWN, 0};
+}
 
 /* Number of elements that all operands broadcast to; false when they are not tracked, or when a
  * rank above 1 makes flattened positions meaningless. */

@@ -215,6 +215,7 @@ class Tests:
                                      ('tests/oom/model.tir', 'onnx', 'force_fp32'),
                                      ('tests/oom/loops.tir', 'air'),
                                      ('tests/oom/kernels.tir', 'air'),
+                                     ('tests/oom/quantized.tir', 'air'),
                                      ('tests/oom/step.tir', 'air', '-', 'tests/oom/optim.tir'),
                                      (official + 'test_if', 'air'),
                                      (official + 'test_loop11', 'onnx'),
