@@ -81,14 +81,64 @@ static void splice(tl_buf *out, tl_sv list) {
   tl_buf_add(out, list.p + 1, list.n - 2);
 }
 
-static void add_node(tl_module *m, tl_node_id n, tl_trace what, tl_buf *out) {
-  tl_sv carried = tl_trace_get(m, n, what);
-  if (carried.n)
-    splice(out, carried);
-  else if (what == TL_TRACE_NAMES)
-    add_item(out, tl_node_where(m, n).node);
-  else if (what == TL_TRACE_TYPES)
-    add_item(out, tl_op_name(m, tl_node_get(m, n)->op));
+/* Is the item, as it stands between quotes, in the list? */
+static bool has_item(const tl_buf *list, tl_sv inside) {
+  tl_lexer x = tl_lex_start((tl_sv){list->p, list->n});
+  for (tl_token t = tl_lex_next(&x); list->n && t.kind != TL_TOKEN_END; t = tl_lex_next(&x)) {
+    if (t.kind == TL_TOKEN_STRING && tl_sv_eq(t.text, inside))
+      return true;
+    if (t.kind != TL_TOKEN_STRING && t.kind != TL_TOKEN_PUNCT)
+      return false;
+  }
+  return false;
+}
+
+static void add_inside(tl_buf *out, tl_sv inside) {
+  if (out->n > LONGEST_LIST)
+    return;
+  tl_buf_add_z(out, out->n ? ", \"" : "[\"");
+  tl_buf_add_sv(out, inside);
+  tl_buf_add_char(out, '"');
+}
+
+static tl_token next_string(tl_lexer *x) {
+  tl_token t;
+  do
+    t = tl_lex_next(x);
+  while (t.kind == TL_TOKEN_PUNCT);
+  return t;
+}
+
+/* Names with the types beside them; what several nodes were made from stands there once. */
+static void splice_pairs(const tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
+  tl_lexer x = tl_lex_start(tl_trace_get(m, n, TL_TRACE_NAMES));
+  tl_lexer y = tl_lex_start(tl_trace_get(m, n, TL_TRACE_TYPES));
+  for (tl_token t = next_string(&x), u = next_string(&y); t.kind == TL_TOKEN_STRING;
+       t = next_string(&x), u = next_string(&y)) {
+    if (has_item(names, t.text))
+      continue;
+    add_inside(names, t.text);
+    if (u.kind == TL_TOKEN_STRING)
+      add_inside(types, u.text);
+    else /* somebody's list of names alone */
+      add_item(types, tl_op_name(m, tl_node_get(m, n)->op));
+  }
+}
+
+static void add_node(tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
+  if (tl_trace_get(m, n, TL_TRACE_NAMES).n) {
+    splice_pairs(m, n, names, types);
+    return;
+  }
+  tl_buf name;
+  tl_buf_init(&name);
+  tl_buf_add_quoted(&name, tl_node_where(m, n).node);
+  names->failed = names->failed || name.failed;
+  if (name.n >= 2 && !has_item(names, (tl_sv){name.p + 1, name.n - 2})) {
+    add_item(names, tl_node_where(m, n).node);
+    add_item(types, tl_op_name(m, tl_node_get(m, n)->op));
+  }
+  tl_buf_release(&name);
 }
 
 static tl_status put(tl_module *m, tl_pair *pairs, uint32_t *n, tl_trace what, tl_sv value) {
@@ -97,19 +147,33 @@ static tl_status put(tl_module *m, tl_pair *pairs, uint32_t *n, tl_trace what, t
   return p.key == TL_NO_SYMBOL || p.value == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-static tl_status put_list(tl_module *m, const tl_node_id *taken, uint32_t n, tl_trace what,
-                          tl_sv last, tl_pair *pairs, uint32_t *n_pairs) {
+static tl_status put_list(tl_module *m, tl_buf *list, tl_trace what, tl_pair *pairs, uint32_t *n) {
+  tl_buf_add_char(list, ']');
+  tl_status status = list->failed ? TL_NO_MEMORY : put(m, pairs, n, what, tl_buf_view(list));
+  tl_buf_release(list);
+  return status;
+}
+
+static tl_status put_origins(tl_module *m, const tl_node_id *taken, uint32_t n, tl_pair *pairs,
+                             uint32_t *n_pairs) {
+  tl_buf names, types;
+  tl_buf_init(&names);
+  tl_buf_init(&types);
+  for (uint32_t i = 0; i < n; i++)
+    add_node(m, taken[i], &names, &types);
+  tl_status status = put_list(m, &names, TL_TRACE_NAMES, pairs, n_pairs);
+  tl_status other = put_list(m, &types, TL_TRACE_TYPES, pairs, n_pairs);
+  return status != TL_OK ? status : other;
+}
+
+static tl_status put_passes(tl_module *m, const tl_node_id *taken, uint32_t n, tl_sv pass,
+                            tl_pair *pairs, uint32_t *n_pairs) {
   tl_buf list;
   tl_buf_init(&list);
   for (uint32_t i = 0; i < n; i++)
-    add_node(m, taken[i], what, &list);
-  if (last.n)
-    add_item(&list, last);
-  tl_buf_add_char(&list, ']');
-  tl_status status =
-      list.failed ? TL_NO_MEMORY : put(m, pairs, n_pairs, what, tl_buf_view(&list));
-  tl_buf_release(&list);
-  return status;
+    splice(&list, tl_trace_get(m, taken[i], TL_TRACE_PASSES));
+  add_item(&list, pass);
+  return put_list(m, &list, TL_TRACE_PASSES, pairs, n_pairs);
 }
 
 /* The nodes taken agree in their marks. */
@@ -133,9 +197,8 @@ tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken
   tl_pair *pairs = tl_arena_calloc(&m->arena, TL_N_TRACES + TL_N_MARKS, sizeof *pairs);
   if (!pairs || n == 0)
     return pairs ? TL_OK : TL_NO_MEMORY;
-  TL_TRY(put_list(m, taken, n, TL_TRACE_NAMES, TL_SV(""), pairs, &n_pairs));
-  TL_TRY(put_list(m, taken, n, TL_TRACE_TYPES, TL_SV(""), pairs, &n_pairs));
-  TL_TRY(put_list(m, taken, n, TL_TRACE_PASSES, pass, pairs, &n_pairs));
+  TL_TRY(put_origins(m, taken, n, pairs, &n_pairs));
+  TL_TRY(put_passes(m, taken, n, pass, pairs, &n_pairs));
   if (several)
     TL_TRY(put(m, pairs, &n_pairs, TL_TRACE_MULTI, TL_SV("true")));
   TL_TRY(inherit_marks(m, taken[n - 1], pairs, &n_pairs));

@@ -115,6 +115,8 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
   tl_location where = tl_node_where(w->m, n);
   const tl_precision_form *form = w->d->nodes[n].form;
   const char *mode = mode_name(w, w->op.mode);
+  if (s && s->output && s->value && tl_value_get(w->m, s->value)->n_uses == 0)
+    return; /* statistics that nobody asked for */
   if (w->n_warned++ >= MAX_REPORTS)
     return;
   if (s && s->slot->match == TL_MATCH_SECOND)

@@ -97,8 +97,8 @@ $ tailor explain m.tir --fusion=Nobody
 ! tailor: error: --fusion: no fusion pass or rule is named 'Nobody'
 !   hint: 'tailor passes --rules' lists them
 ? 1
-$ tailor explain m.tir --fusion=SoftmaxFusionPass
-! tailor: error: --fusion: this version has no rules for 'SoftmaxFusionPass'
+$ tailor explain m.tir --fusion=TfMergeSubFusionPass
+! tailor: error: --fusion: this version has no rules for 'TfMergeSubFusionPass'
 ? 3
 # Expansions, for the chip that is asked for: what was spelled out, and why the rest was not.
 $ printf 'graph @g(%%x: f32[2,n,4], %%q: f64[2,3], %%m: f32[2,3], %%w: f32[3,4], %%b: f32[4]) -> (%%a, %%o, %%t, %%f) {\n  const %%depth: i64[] = 3\n  const %%v: f32[2] = [0.5, 2.0]\n  %%a = ArgMax(%%x) @last {axis=1, keepdims=0, select_last_index=1}\n  %%o = OneHot(%%q, %%depth, %%v) @hot\n  %%t = ThresholdedRelu(%%x) @threshold\n  %%f = Gemm(%%m, %%w, %%b) @form\n}\n' >e.tir; tailor explain e.tir --expand

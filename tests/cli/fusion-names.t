@@ -48,7 +48,7 @@ $ printf '{"Switch":{"GraphFusion":{"RequantFusionPass":"on","ConvToFullyConnect
 > MatMulBiasAddFusionPass graph on yes on switch file
 > SoftmaxFusionPass graph on yes on switch file
 > TbePool2dQuantFusionPass ub on yes on switch file
-> TfMergeSubFusionPass graph on no on cannot be switched off
+> TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 > V100NotRequantFusionPass graph on no on cannot be switched off
 > V100RequantFusionPass graph on yes on switch file
 > V200NotRequantFusionPass graph on no on cannot be switched off

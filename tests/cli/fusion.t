@@ -166,7 +166,7 @@ $ printf 'ALL:off\nSoftmaxFusionPass:on' >f; tailor passes --fusion --fusion_swi
 > PrunePass cleanup on yes on on by default
 > SoftmaxFusionPass graph on yes on switch file
 > TbeEltwiseFusionPass ub on yes off ALL of the switch file
-> TfMergeSubFusionPass graph on no on cannot be switched off
+> TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 $ printf '\357\273\277SoftmaxFusionPass:off' >f; tailor passes --fusion --fusion_switch_file=f | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off switch file
 # Blanks in JSON strings do not count; a byte order mark does no harm.
@@ -201,7 +201,7 @@ $ printf 'ScopeLayerNormPass:off' >f; tailor passes --fusion --fusion_switch_fil
 $ printf '{"Switch":{"GraphFusion":{"TfMergeSubFusionPass":"off","ZConcatExt2FusionPass":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(TfMergeSubFusionPass |ZConcatExt2FusionPass |f:)' | sed -Ef tidy
 > f:1:27: warning: 'TfMergeSubFusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
 > f:1:56: warning: 'ZConcatExt2FusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
-> TfMergeSubFusionPass graph on no on cannot be switched off
+> TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 > ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
 $ printf '{"ExceptionalPassOfO1Level":["SoftmaxFusionPass"],"Switch":{"GraphFusion":{"SoftmaxFusionPass":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(SoftmaxFusionPass |f:)' | sed -Ef tidy
 > f:1:76: warning: 'SoftmaxFusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]
@@ -228,19 +228,19 @@ $ printf 'ALL:off' >off.cfg; tailor passes --fusion --fusion_switch_file=off.cfg
 > PrunePass cleanup on yes off --optimization-switch
 > SoftmaxFusionPass graph on yes on --optimization-switch
 > SplitConvFusionPass graph off yes off off by default
-> TfMergeSubFusionPass graph on no off --optimization-switch
+> TfMergeSubFusionPass graph on no off --optimization-switch; no rules: TensorFlow only: exporters write such weights subtracted
 $ tailor passes --fusion='SoftmaxFusionPass:off' --optimization_switch='SoftmaxFusionPass:on' | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off --fusion
 $ tailor passes --fusion=ALL:off | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|TbeEltwiseFusionPass|PrunePass) ' | sed -Ef tidy
 > PrunePass cleanup on yes on on by default
 > SoftmaxFusionPass graph on yes off --fusion=ALL
 > TbeEltwiseFusionPass ub on yes off --fusion=ALL
-> TfMergeSubFusionPass graph on no on cannot be switched off
+> TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 $ printf 'SoftmaxFusionPass:on' >on.cfg; tailor passes --fusion --fusion_switch_file=on.cfg --oo_level=O1 | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|ZConcatExt2FusionPass|PrunePass|ConstantFoldingPass) ' | sed -Ef tidy
 > ConstantFoldingPass cleanup on no on cannot be switched off
 > PrunePass cleanup on yes off level below O2
 > SoftmaxFusionPass graph on yes off level below O2
-> TfMergeSubFusionPass graph on no on cannot be switched off
+> TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 > ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
 $ tailor passes --fusion -O1 | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off level below O2
@@ -338,7 +338,7 @@ $ tailor opt gelu.tir -O0 --fusion=GeluONNXFusionPass:on | grep -c ' Gelu('
 > 0
 ? 1
 $ tailor passes --fusion -O0 | grep '^TfMergeSubFusionPass ' | sed -Ef tidy
-> TfMergeSubFusionPass graph on no off level O0
+> TfMergeSubFusionPass graph on no off level O0; no rules: TensorFlow only: exporters write such weights subtracted
 $ tailor opt gelu.tir --fusion=ALL:off --optimization_switch=GeluONNXFusionPass:on | grep -c ' Gelu('
 > 1
 $ tailor convert gelu.tir -o g.onnx --summary=none --export_compile_stat=2 --depfile=d --fusion_switch_file=on.cfg; grep -c GeluONNX fusion_result.json; cat d

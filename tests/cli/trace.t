@@ -22,8 +22,12 @@ $ tailor convert m.tir --rules r.tlr -o m.air --quiet; grep -aoE '_datadump_(ori
 > 2 _datadump_original_op_names
 > 2 _datadump_original_op_types
 > 4 pass_name
+# Where two nodes come from the same ones, what both become names these once.
+$ printf 'rules 1\nrule Two : graph "BFusionPass" numerics exact {\n  match { %%a = Softsign(%%x)  %%y = Tanh(%%a) }\n  replace { %%t = Relu(%%x)  %%y = Sigmoid(%%t) }\n}\nrule Three : graph "CFusionPass" numerics exact {\n  match { %%t = Relu(%%x)  %%y = Sigmoid(%%t) }\n  replace { %%y = Erf(%%x) }\n}\n' >twice.tlr
+$ tailor opt m.tir --rules twice.tlr | grep -o 'Erf.*'
+> Erf(%x) @second/Sigmoid/Erf : f32[2,3] meta "_datadump_original_op_names" "[\"first \\\"one\\\"\", \"second\"]" meta "_datadump_original_op_types" "[\"Softsign\", \"Tanh\"]" meta "pass_name" "[\"BFusionPass\", \"BFusionPass\", \"CFusionPass\"]"
 # Metadata of somebody's model that only looks like ours.
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%a = Softsign(%%x) @n meta "_datadump_original_op_names" "[\\"un"\n  %%y = Tanh(%%a) @m meta "_datadump_original_op_names" "[\\"p\\", \\"q\\"]" meta "pass_name" "x"\n}\n' | tailor opt --rules r.tlr
 > graph @g(%x: f32[2,3]) -> (%y) {
->   %y = Mish(%x) @m/Mish : f32[2,3] meta "_datadump_original_op_names" "[\"n\", \"p\", \"q\"]" meta "_datadump_original_op_types" "[\"Softsign\", \"Tanh\"]" meta "pass_name" "[\"AFusionPass\"]"
+>   %y = Mish(%x) @m/Mish : f32[2,3] meta "_datadump_original_op_names" "[\"n\", \"p\", \"q\"]" meta "_datadump_original_op_types" "[\"Softsign\", \"Tanh\", \"Tanh\"]" meta "pass_name" "[\"AFusionPass\"]"
 > }
