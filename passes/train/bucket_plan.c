@@ -152,6 +152,8 @@ static tl_status gather_others(planner *x, uint32_t *n_found) {
   TL_FOR_NODES (x->m, g, n) {
     if (is_reduction(x->m, n))
       TL_TRY(check(x, n));
+    if (tl_node_is_collective(x->m, n))
+      TL_TRY(tl_comm_check_group(x->m, n));
     n_all += tl_node_is_collective(x->m, n);
     *n_found += is_reduction(x->m, n) && takes_part(x, n);
   }

@@ -8,13 +8,23 @@
 #include "ir/ops_gen.h"
 #include "passes/values.h"
 
-tl_status tl_comm_check(tl_diag *d, tl_location where, const tl_train_config *c) {
-  size_t n = strlen(c->group);
+static tl_status check_name(tl_diag *d, tl_location where, tl_status failure, size_t n) {
   if (n && n <= TL_COMM_MOST_GROUP)
     return TL_OK;
-  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-AR-GROUP", where,
+  return tl_fail_code(d, failure, "E-AR-GROUP", where,
                       "the name of the group of ranks has %zu bytes, expected 1 to %d", n,
                       TL_COMM_MOST_GROUP);
+}
+
+tl_status tl_comm_check(tl_diag *d, tl_location where, const tl_train_config *c) {
+  return check_name(d, where, TL_INVALID_ARGUMENT, strlen(c->group));
+}
+
+tl_status tl_comm_check_group(tl_module *m, tl_node_id n) {
+  const tl_attr *group = tl_node_attr(m, n, TL_SYM_group);
+  if (!group || group->kind != TL_ATTR_STRING)
+    return TL_OK;
+  return check_name(m->diag, tl_node_where(m, n), TL_INVALID_MODEL, tl_sym(m, group->u.s).n);
 }
 
 tl_status tl_comm_check_fusion(tl_diag *d, tl_location where, int64_t fusion, int64_t fusion_id) {

@@ -31,6 +31,7 @@ enum { TL_COMM_MOST_GROUP = 127 };
 /* E-AR-GROUP: a group without a name, or with too long a one. E-AR-FUSION: fusion 0 (not for
  * AllReduce beside others), 1 or 2 with an id that does not go with it. */
 tl_status tl_comm_check(tl_diag *d, tl_location where, const tl_train_config *c) TL_NODISCARD;
+tl_status tl_comm_check_group(tl_module *m, tl_node_id n) TL_NODISCARD;
 tl_status tl_comm_check_fusion(tl_diag *d, tl_location where, int64_t fusion,
                                int64_t fusion_id) TL_NODISCARD;
 
