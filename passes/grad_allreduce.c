@@ -236,10 +236,12 @@ static tl_status check_settings(const inserting *x) {
     return refuse_wus(x, "ar_site is not grad", "leave --ar-site at grad");
   if (c->wus && c->average == TL_AVERAGE_FOLD)
     return refuse_wus(x, "average is fold", "leave --average at post_div");
-  if (c->wus && c->is_loss_scale && c->has_manager && looks_late &&
+  bool by_tensor = c->status == TL_OVERFLOW_ISFINITE ||
+                   (c->status == TL_OVERFLOW_NPU && c->verify_ranks);
+  if (c->wus && c->is_loss_scale && c->has_manager && looks_late && !by_tensor &&
       c->loss_scale.kind != TL_LOSS_SCALE_FIXED_BLIND)
-    return refuse_wus(x, "overflow is looked for in sums, which one rank alone has",
-                      "set --tail-mode=early_local");
+    return refuse_wus(x, "one rank alone has a sum, and this status does not tell which overflowed",
+                      "set --status=isfinite, or --tail-mode=early_local");
   if (c->accumulation_steps == 1 || c->ar_site == TL_AR_SITE_BOUNDARY)
     return TL_OK;
   return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-TRN-ACCUM", TL_AT_FILE(x->m->path),

@@ -103,12 +103,14 @@ static tl_status check(tracing *x) {
   return TL_OK;
 }
 
-tl_status tl_shards_trace(tl_module *m, tl_arena *arena) {
+tl_status tl_shards_trace(tl_module *m, tl_arena *arena, const tl_u32_vec *masked) {
   tracing x = {.m = m, .n_values = tl_module_value_end(m)};
   x.root = tl_arena_calloc(arena, x.n_values, sizeof *x.root);
   x.known = tl_arena_calloc(arena, x.n_values, sizeof *x.known);
   if (!x.root || !x.known)
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  for (uint32_t i = 0; i < masked->n; i++)
+    set(&x, masked->at[i], EVERYWHERE);
   TL_TRY(trace(&x));
   return check(&x);
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
 #include "passes/values.h"
@@ -86,6 +87,8 @@ typedef struct sharding {
   tl_maker k;         /* at the end of the graph */
   tl_value_id rank;   /* which this is, i32[] */
   uint8_t *moves;     /* [n_owners] by node id: goes into the branch at hand */
+  uint8_t *stays;     /* [n_owners] by node id: all ranks need to know how it ends */
+  tl_u32_vec masked;  /* checks of sums, right on every rank */
   tl_u32_vec crosses; /* values that leave the branch, */
   tl_u32_vec instead; /* and what other ranks have instead */
 } sharding;
@@ -123,7 +126,8 @@ static bool may_move(const sharding *x, tl_node_id n, uint32_t rank) {
   const tl_node *node = tl_node_get(x->m, n);
   uint32_t owner = n < x->n_owners ? x->owner[n] : TL_TRAIN_SHARED;
   const unsigned outer = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM;
-  if (owner >= x->t->n || x->root[owner] != rank || node->control_in || node->control_out ||
+  if (owner >= x->t->n || x->root[owner] != rank || x->stays[n] || node->control_in ||
+      node->control_out ||
       !tl_op_row(node->op) || tl_op_has_trait(node->op, outer))
     return false;
   for (uint32_t i = 0; i < node->n_results; i++)
@@ -268,6 +272,54 @@ static tl_status branch(sharding *x, uint32_t rank) {
   return tl_maker_status(&x->k);
 }
 
+/* ---- overflow -------------------------------------------------------------------------------- */
+
+/* What checks depend on behind sums must not wait for a branch that waits for the checks. */
+static void keep_outside(sharding *x) {
+  for (tl_node_id n = x->g->last; n; n = tl_node_get(x->m, n)->previous) {
+    const tl_node *node = tl_node_get(x->m, n);
+    for (uint32_t i = 0; n < x->n_owners && x->stays[n] && i < node->n_operands; i++) {
+      tl_value_id v = tl_operand(x->m, n, i);
+      tl_node_id p = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+      if (p && p < x->n_owners && tl_node_get(x->m, p)->graph == x->g->id)
+        x->stays[p] = 1;
+    }
+  }
+}
+
+/* The root alone knows whether its sum overflowed; others say no. */
+static void mask(sharding *x, tl_node_id check, uint32_t rank) {
+  tl_value_id v = tl_result(x->m, check, 0);
+  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, v));
+  tl_value_id mine = is_rank(x, rank);
+  x->k.base = tl_value_get(x->m, v)->name;
+  tl_value_id none = tl_make_number(&x->k, dtype, 0);
+  tl_value_id made = tl_make(&x->k, TL_OP_Where, mine, v, none);
+  if (tl_maker_failed(&x->k))
+    return;
+  tl_value_replace_uses(x->m, v, made);
+  tl_node_set_operand(x->m, tl_value_producer(x->m, made), 1, v);
+  x->k.no_memory = !tl_u32_vec_push(&x->masked, made);
+}
+
+/* Checks of what is left of sums, one a tensor (tl_ls_make_status). */
+static tl_status mask_checks(sharding *x) {
+  const tl_train_config *c = x->comm->c;
+  bool late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
+  for (tl_node_id n = x->g->last; late && n && !tl_maker_failed(&x->k);
+       n = tl_node_get(x->m, n)->previous) {
+    if (n >= x->n_owners || x->owner[n] >= x->t->n ||
+        tl_node_get(x->m, n)->op != TL_OP_ReduceSum ||
+        !tl_node_has_mark(x->m, n, TL_MARK_NOFOLD))
+      continue;
+    x->stays[n] = 1;
+    mask(x, n, x->root[x->owner[n]]);
+  }
+  keep_outside(x);
+  TL_TRY(tl_maker_status(&x->k));
+  return x->masked.n ? tl_graph_sort(x->m, x->g->id) : TL_OK;
+}
+
 /* ---- what all ranks get ---------------------------------------------------------------------- */
 
 /* The next value of a parameter; the branch has taken over what the gradient says of it. */
@@ -304,9 +356,10 @@ static tl_status make(sharding *x) {
   x->rank = name != TL_NO_SYMBOL && type
                 ? tl_graph_add_input(x->m, x->g->id, name, type, TL_NO_TENSOR)
                 : TL_NO_VALUE;
-  if (!x->moves || !x->rank)
+  if (!x->moves || !x->stays || !x->rank)
     return no_memory(x->m);
-  TL_TRY(tl_shards_trace(x->m, x->arena));
+  TL_TRY(mask_checks(x));
+  TL_TRY(tl_shards_trace(x->m, x->arena, &x->masked));
   for (uint32_t r = 0; r < x->comm->c->rank_size; r++)
     TL_TRY(branch(x, r));
   for (uint32_t i = 0; i < x->t->n; i++)
@@ -321,8 +374,10 @@ tl_status tl_shards_make(tl_pass *p, tl_comm *comm, const tl_train_info *t, cons
                 .owner = owner, .n_owners = n_owners, .arena = p->scratch,
                 .k = {.m = m, .graph = tl_module_main(m)->id}};
   x.moves = tl_arena_calloc(p->scratch, n_owners, 1);
+  x.stays = tl_arena_calloc(p->scratch, n_owners, 1);
   tl_status status = make(&x);
   tl_u32_vec_release(&x.crosses);
   tl_u32_vec_release(&x.instead);
+  tl_u32_vec_release(&x.masked);
   return status;
 }

@@ -17,10 +17,11 @@
 tl_status tl_shards_plan(tl_module *m, const tl_train_info *t, const tl_train_config *c,
                          uint32_t *root) TL_NODISCARD;
 
-/* Declares states that depend on the sum of one root to be that rank's. E-WUS-GRAD: states that
- * depend on sums of several, and outputs that depend on any; TL_NO_MEMORY. O(nodes + edges), and
- * outputs times states. */
-tl_status tl_shards_trace(tl_module *m, tl_arena *arena) TL_NODISCARD;
+/* Declares states that depend on the sum of one root to be that rank's. masked: values that are
+ * right on every rank although they come from such a sum. E-WUS-GRAD: states that depend on sums of
+ * several, and outputs that depend on any; TL_NO_MEMORY. O(nodes + edges), and outputs times
+ * states. */
+tl_status tl_shards_trace(tl_module *m, tl_arena *arena, const tl_u32_vec *masked) TL_NODISCARD;
 
 /* Behind sums that only their roots have: what serves the parameters of one rank alone goes into a
  * branch that this rank takes, and broadcasts in a row give its results to all. Moments are

@@ -50,7 +50,8 @@ static int convert(const char *model, const char *output, const char *mode, cons
   return code;
 }
 
-/* oom MODEL OUTPUT [MODE [OPTIMIZER]], MODE '-' for none: prints what went wrong, and the closing line that the runner adds up. */
+/* oom MODEL OUTPUT [MODE [OPTIMIZER]], MODE '-' for none: prints what went wrong, and the closing
+ * line that the runner adds up. */
 int main(int argc, char **argv) {
   unsigned long failed = 0;
   if (argc < 3 || argc > 5)

@@ -54,6 +54,22 @@ GIVEN = '''graph @step(%g0: f32[2], %w: f32[2] = [1.0, 1.0]) -> (%L, %w.out) {
   state %w -> %w.out
 }
 '''
+# Two of them, for two ranks to share.
+SHARED = '''graph @step(%g0: f32[2], %h0: f32[1], %w: f32[2] = [1.0, 1.0],
+            %v: f32[1] = [1.0]) -> (%L, %w.out, %v.out) {
+  const %one: f32[] = 1.0
+  %p = Mul(%g0, %w)
+  %L = ReduceSum(%p) {keepdims=0}
+  %g = Mul(%g0, %one)
+  %h = Mul(%h0, %one)
+  %w.out = Sub(%w, %g)
+  %v.out = Sub(%v, %h)
+  gradient %w -> %g
+  gradient %v -> %h
+  state %w -> %w.out
+  state %v -> %v.out
+}
+'''
 
 
 class Failed(Exception):
@@ -221,6 +237,23 @@ class Steps:
             need(bool(out['r0/tlr.ls.finite']) and np.array_equal(out['r1/w.out'], [-1, -2]),
                  f'{mode}: {out}')
 
+    def shard_overflows(self, mode, status):
+        """A sum that one rank alone has overflows: all ranks skip the step."""
+        self.rewrite(SHARED, '--loss-scale-manager={"type":"FixedLossScaleManager","loss_scale":1}',
+                     '--is-distributed=true', '--rank-size=2', '--verify-ranks=2', '--wus=1',
+                     f'--tail-mode={mode}', f'--status={status}')
+        fine = {'r0__g0': [1, 2], 'r1__g0': [3, 4], 'r0__h0': [1], 'r1__h0': [5]}
+        for runner in self.runners():
+            for bad in ({}, {'r0__g0': [3e38, 1], 'r1__g0': [3e38, 1]},
+                        {'r0__h0': [3e38], 'r1__h0': [3e38]}, {'r1__h0': [np.nan]},
+                        {'r0__g0': [np.inf, 1]}):
+                out = self.run(runner, **{**fine, **bad})
+                for rank in ('r0/', 'r1/'):
+                    want = ([1, 1], [1]) if bad else ([-1, -2], [-2])
+                    need(bool(out[rank + 'tlr.ls.finite']) == (not bad), f'{bad}: {out}')
+                    need(np.array_equal(out[rank + 'w.out'], want[0]) and
+                         np.array_equal(out[rank + 'v.out'], want[1]), f'{bad}: {out}')
+
     def exported(self, *options):
         """The ranks of a model side by side, in ONNX Runtime as in the evaluator."""
         if not self.ort:
@@ -292,6 +325,11 @@ class Steps:
                        '--wus=1')
         yield ('shards, scaled', self.ranks, 'transformer', 'adam', 2, '--wus=1',
                '--tail-mode=early_local', *scaled)
+        for mode, status in (('late', 'isfinite'), ('late_commit', 'isfinite'),
+                             ('late_commit', 'npu')):
+            yield f'shards overflow, {mode}, {status}', self.shard_overflows, mode, status
+            yield (f'shards, scaled, {mode}, {status}', self.ranks, 'mlp', 'adam', 2, '--wus=1',
+                   f'--tail-mode={mode}', f'--status={status}', *scaled)
         yield 'shards, exported', self.exported, '--wus=1'
         for form in ('where', 'if'):
             for optimizer in OPTIMIZERS:
