@@ -133,6 +133,31 @@ static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *ke
   return tl_u32_vec_push(keys, n) ? TL_OK : no_memory(x->m);
 }
 
+/* By group, fusion id and dtype. */
+static bool key_is_before(const tl_module *m, tl_node_id a, tl_node_id b) {
+  int groups = tl_sv_compare(tl_node_attr_string(m, a, TL_SYM_group),
+                             tl_node_attr_string(m, b, TL_SYM_group));
+  int64_t x = tl_node_attr_int(m, a, TL_SYM_fusion_id, -1);
+  int64_t y = tl_node_attr_int(m, b, TL_SYM_fusion_id, -1);
+  if (groups || x != y)
+    return groups ? groups < 0 : x < y;
+  return tl_type_dtype(m, tl_value_type(m, tl_operand(m, a, 0))) <
+         tl_type_dtype(m, tl_value_type(m, tl_operand(m, b, 0)));
+}
+
+/* Numbers of keys that do not tell which of them the file had first. */
+static tl_status number_keys(planner *x, const tl_u32_vec *keys) {
+  uint32_t *number = tl_arena_calloc(x->p->scratch, keys->n + 1u, sizeof *number);
+  if (!number)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < keys->n; i++)
+    for (uint32_t k = 0; k < keys->n; k++)
+      number[i] += key_is_before(x->m, keys->at[k], keys->at[i]);
+  for (uint32_t i = 0; i < x->set->n; i++)
+    x->set->at[i].key = number[x->set->at[i].key];
+  return TL_OK;
+}
+
 static int by_order(const void *a, const void *b) {
   const tl_bucket_member *x = a;
   const tl_bucket_member *y = b;
@@ -185,6 +210,7 @@ static tl_status gather(planner *x, tl_u32_vec *keys) {
     static_bytes(x->m, tl_operand(x->m, n, 0), &b->bytes);
     TL_TRY(key_of(x, keys, n, &b->key));
   }
+  TL_TRY(number_keys(x, keys));
   if (x->set->n)
     qsort(x->set->at, x->set->n, sizeof *x->set->at, by_order);
   return TL_OK;

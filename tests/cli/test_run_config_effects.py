@@ -177,7 +177,8 @@ EFFECTS = {
                                 '"tail", "step_time"', STEP),
     'variable_placement': ('Host', {'mix_compile_mode': True}, AIR, r'Host', STEP),
     'op_select_implmode': ('high_precision', {'graph_run_mode': 0,
-                                           'optypelist_for_implmode': ['LRN']}, AIR, '_op_impl_mode_enum',
+                                           'optypelist_for_implmode': ['LRN']}, AIR,
+                           '_op_impl_mode_enum',
                            'graph @g(%x: f32[1,4,8,8]) -> (%y) {\n'
                            '  %y = LRN(%x) {size=3}\n}\n'),
     'dynamic_inputs_shape_range': ('getnext:[5,8]', {'dynamic_input': True}, TEXT,
