@@ -363,5 +363,7 @@ tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) TL_NODISCARD;
 
 /* Records on the nodes that a graph rule made what they were; false when memory is out. */
 bool tl_match_trace(const tl_match *x, const tl_built *b);
+/* Bits of the new nodes that compute with constants alone, which folding takes away. */
+uint32_t tl_match_weights(const tl_match *x, const tl_built *b);
 
 #endif

@@ -495,24 +495,36 @@ static bool make_way(build *b, tl_node_id last) {
 
 /* ---- commit --------------------------------------------------------------------------------- */
 
-/* Outside predecessors run before every new node, outside successors after (spec 2.4, 4). */
+/* Outside predecessors run before every new node, outside successors after (spec 2.4, 4); when
+ * weights are computed nobody cares. */
 static bool move_control(build *b, tl_node_id old) {
   tl_module *m = b->x->m;
+  uint32_t weights = tl_match_weights(b->x, b->out);
   for (uint32_t i = 0; i < b->out->n_nodes; i++) {
     tl_control_id next;
+    if (weights >> i & 1)
+      continue;
     for (tl_control_id c = tl_node_get(m, old)->control_in; c; c = next) {
-      next = tl_control_get(m, c)->next_in;
-      if (!tl_control_add(m, tl_control_get(m, c)->from, b->out->nodes[i],
-                          (tl_control_origin)tl_control_get(m, c)->origin))
+      const tl_control e = *tl_control_get(m, c);
+      next = e.next_in;
+      if (!tl_control_add(m, e.from, b->out->nodes[i], (tl_control_origin)e.origin))
         return out_of_memory(b);
     }
     for (tl_control_id c = tl_node_get(m, old)->control_out; c; c = next) {
-      next = tl_control_get(m, c)->next_out;
-      if (!tl_control_add(m, b->out->nodes[i], tl_control_get(m, c)->to,
-                          (tl_control_origin)tl_control_get(m, c)->origin))
+      const tl_control e = *tl_control_get(m, c);
+      next = e.next_out;
+      if (!tl_control_add(m, b->out->nodes[i], e.to, (tl_control_origin)e.origin))
         return out_of_memory(b);
     }
   }
+  return true;
+}
+
+static bool move_controls(build *b) {
+  const tl_match *x = b->x;
+  for (uint8_t k = 0; k < x->rule->n_match; k++)
+    if (tl_match_has_node(x, k) && !x->rule->match[k].shared && !move_control(b, x->nodes[k]))
+      return false;
   return true;
 }
 
@@ -577,7 +589,7 @@ tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) {
   for (uint8_t i = 0; i < x->rule->n_build && ok; i++)
     ok = x->rule->build[i].forward ? build_forward(&b, &x->rule->build[i])
                                    : build_node(&b, &x->rule->build[i]);
-  ok = ok && fit_outputs(&b) && make_way(&b, last) && move_control(&b, x->root) &&
+  ok = ok && fit_outputs(&b) && make_way(&b, last) && move_controls(&b) &&
        (tl_match_trace(x, built) || out_of_memory(&b));
   if (ok) {
     commit(&b);

@@ -90,6 +90,45 @@ static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
   return false;
 }
 
+/* First and last of the nodes that a rewrite takes, in the order of the graph. */
+static void find_ends(const tl_match *x, tl_node_id *first, tl_node_id *last) {
+  *first = *last = x->root;
+  for (uint8_t k = 0; k < x->rule->n_match; k++) {
+    if (!tl_match_has_node(x, k) || x->rule->match[k].shared)
+      continue;
+    if (tl_node_is_before(x->m, x->nodes[k], *first))
+      *first = x->nodes[k];
+    if (tl_node_is_before(x->m, *last, x->nodes[k]))
+      *last = x->nodes[k];
+  }
+}
+
+static bool makes_nodes(const tl_rule *r) {
+  for (uint8_t i = 0; i < r->n_build; i++)
+    if (!r->build[i].forward)
+      return true;
+  return false;
+}
+
+/* An inner node may wait for what stands before all of them, and be waited for by what stands
+ * behind all: new nodes then do. Anything between might close a cycle. */
+static bool control_can_move(const tl_match *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  tl_node_id first, last;
+  if (!node->control_in && !node->control_out)
+    return true;
+  if (!tl_rule_fuses(x->rule) || !makes_nodes(x->rule))
+    return false;
+  find_ends(x, &first, &last);
+  for (tl_control_id c = node->control_in; c; c = tl_control_get(x->m, c)->next_in)
+    if (!tl_node_is_before(x->m, tl_control_get(x->m, c)->from, first))
+      return false;
+  for (tl_control_id c = node->control_out; c; c = tl_control_get(x->m, c)->next_out)
+    if (!tl_node_is_before(x->m, last, tl_control_get(x->m, c)->to))
+      return false;
+  return true;
+}
+
 bool tl_match_is_closed(tl_match *x) {
   const tl_node *root = tl_node_get(x->m, x->root);
   if (!tl_match_is_in_scope(x))
@@ -106,7 +145,7 @@ bool tl_match_is_closed(tl_match *x) {
     }
     if (!allows_marks(x, x->nodes[k], where))
       return false;
-    if ((node->control_in || node->control_out) && x->nodes[k] != x->root) {
+    if (x->nodes[k] != x->root && !control_can_move(x, x->nodes[k])) {
       tl_match_note(x, TL_MISS_CLOSED, "CTRL_INNER", "`%.*s` has a control edge", TL_SV_ARG(where));
       return false;
     }

@@ -19,6 +19,13 @@ static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, 
   return true;
 }
 
+uint32_t tl_match_weights(const tl_match *x, const tl_built *b) {
+  uint32_t weights = 0;
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    weights |= (uint32_t)computes_weights(x->m, b, i, weights) << i;
+  return weights;
+}
+
 /* What an expansion makes of a fused node comes from where that came from, and lists that name
  * nodes of the model go on to mean it. */
 static bool carry(const tl_match *x, const tl_built *b) {
@@ -39,7 +46,7 @@ static bool carry(const tl_match *x, const tl_built *b) {
 
 bool tl_match_trace(const tl_match *x, const tl_built *b) {
   tl_node_id taken[TL_RULE_NODES];
-  uint32_t n = 0, weights = 0, others = 0;
+  uint32_t n = 0, weights, others = 0;
   if (x->rule->kind == TL_RULE_EXPAND)
     return carry(x, b);
   if (!tl_rule_fuses(x->rule))
@@ -47,11 +54,9 @@ bool tl_match_trace(const tl_match *x, const tl_built *b) {
   for (uint8_t i = 0; i < x->rule->n_match; i++)
     if (tl_match_has_node(x, i))
       taken[n++] = x->nodes[i];
-  for (uint32_t i = 0; i < b->n_nodes; i++) {
-    bool weight = computes_weights(x->m, b, i, weights);
-    weights |= (uint32_t)weight << i;
-    others += !weight;
-  }
+  weights = tl_match_weights(x, b);
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    others += !(weights >> i & 1);
   for (uint32_t i = 0; i < b->n_nodes; i++)
     if (!(weights >> i & 1) &&
         tl_trace_record(x->m, b->nodes[i], taken, n, tl_sym(x->m, x->rule->pass), others > 1) !=
