@@ -111,8 +111,8 @@ def planted(case, rng):
 
 def is_apart(case, other):
     """Whether the rule of a case has no root among the nodes of another one, which runs."""
-    if other.rule.kind == 'expand' and not other.fires:  # it may be no model that runs
-        return False
+    if not other.fires and (other.rule.kind == 'expand' or other.sort == rulecases.CONDITION):
+        return False  # it may be no model that runs
     if re.search(r'i64\[|\[\*\]|\?', other.lines[0]):  # random numbers are no shape
         return False
     ops = set(re.findall(r'= ([\w.:]+)\(', '\n'.join(other.lines).replace('"', '')))
