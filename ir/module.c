@@ -257,19 +257,22 @@ const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n) {
   return NULL;
 }
 
-tl_about tl_module_about(tl_module *m) {
-  tl_about about = {.ir_version = m->ir_version,
+tl_about tl_module_about(tl_module *m, const char *path) {
+  tl_about about = {.path = m->path,
+                    .ir_version = m->ir_version,
                     .model_version = m->model_version,
                     .source_opset = m->source_opset,
                     .producer_name = m->producer_name,
                     .producer_version = m->producer_version,
                     .domain = m->domain,
                     .extra = m->extra};
+  m->path = path;
   m->extra = 0;
   return about;
 }
 
 void tl_module_set_about(tl_module *m, const tl_about *about) {
+  m->path = about->path;
   m->ir_version = about->ir_version;
   m->model_version = about->model_version;
   m->source_opset = about->source_opset;

@@ -243,8 +243,9 @@ struct tl_module {
   uint8_t form;             /* tl_form */
 };
 
-/* What a file says of itself. */
+/* What a file says of itself, and its name. */
 typedef struct tl_about {
+  const char *path;
   int64_t ir_version;
   int64_t model_version;
   int64_t source_opset;
@@ -254,9 +255,9 @@ typedef struct tl_about {
   uint32_t extra;
 } tl_about;
 
-/* Taken before another file is read into the module, and put back behind it. Taking leaves the
- * module without documentation and metadata. */
-tl_about tl_module_about(tl_module *m);
+/* Taken before another file, `path`, is read into the module, and put back behind it. Until then
+ * messages name that file, and the module has neither documentation nor metadata. */
+tl_about tl_module_about(tl_module *m, const char *path);
 void tl_module_set_about(tl_module *m, const tl_about *about);
 
 /* Creates an empty module that reports to `diag` (borrowed). expect_nodes: 0, or a hint that sizes

@@ -306,11 +306,13 @@ tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **
 
 tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text, tl_module *m) {
   tl_parser p = {.lexer = tl_lex_start(text), .diag = d, .path = path ? path : "", .m = m};
-  tl_about about = tl_module_about(m);
+  tl_about about = tl_module_about(m, p.path);
   int64_t opset = tl_module_opset(m, 0);
   tl_parse_advance(&p);
   tl_status status = parse_module(&p);
   release(&p);
+  if (status == TL_OK)
+    status = tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES);
   tl_module_set_about(m, &about);
   if (status == TL_OK && tl_module_opset(m, 0) != opset)
     status = tl_fail(d, TL_UNSUPPORTED, TL_AT_FILE(p.path),

@@ -19,7 +19,8 @@ enum {
 tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **out) TL_NODISCARD;
 
 /* Parses a module into one that is there: its graphs become further root graphs of *m, which keeps
- * what it says of itself. After a failure the module is only good for destruction. */
+ * what it says of itself. All but shapes is verified. After a failure the module is only good for
+ * destruction. */
 tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text, tl_module *m)
     TL_NODISCARD;
 

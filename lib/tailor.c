@@ -11,7 +11,6 @@
 #include "frontend/onnx/load.h"
 #include "ir/parse.h"
 #include "ir/print.h"
-#include "ir/verify.h"
 #include "passes/manager.h"
 
 struct tl_context {
@@ -128,8 +127,7 @@ static tl_status load_beside(tl_context *c, const char *path, tl_module *m) {
   tl_sv text = {(const char *)f->data, f->size};
   tl_status status = tl_module_parse_beside(&c->diag, path, text, m);
   tl_file_close(f);
-  return status == TL_OK ? tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES)
-                         : status;
+  return status;
 }
 
 /* The training model is what is loaded; the option says no more than that it is one. */

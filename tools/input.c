@@ -131,8 +131,7 @@ static tl_status load_beside(tl_cli *cli, const char *path, tl_module *m) {
                                     (tl_sv){(const char *)f->data, (size_t)f->size}, m);
   tl_file_close(f);
   if (text)
-    return status == TL_OK ? tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES)
-                           : status;
+    return status;
   tl_onnx_load_options o = {.mode = tl_cli_has(cli, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP,
                             .options = &cli->settings.options};
   return tl_onnx_load_beside(&cli->diag, path, &o, m);

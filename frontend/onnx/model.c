@@ -360,7 +360,7 @@ static tl_status check_opsets(tl_onnx *x, int64_t first) {
 }
 
 static tl_status load_beside(tl_onnx *x, tl_file *file) {
-  tl_about about = tl_module_about(x->m);
+  tl_about about = tl_module_about(x->m, x->path);
   int64_t opset = tl_module_opset(x->m, 0);
   tl_arena_init(&x->leaf, 0);
   tl_status status = tl_module_add_file(x->m, file);

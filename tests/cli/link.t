@@ -82,3 +82,6 @@ $ sed 's/^graph/module {\n  opset "" 22\n}\ngraph/' optim.tir >newer.tir; tailor
 ! newer.onnx: error: the model is of opset 22 and the one beside it of 21, after they were lifted
 !   hint: export both for one opset, at most 21
 ? 3
+$ sed 's/AdamWOptimizer(%learning_rate/SGDOptimizerV2(%learning_rate/; s/, %gradients, %m, %v)/)/; s/%step, //' optim.tir >few.tir; tailor info --train --train-model train.tir --optim-model few.tir
+! few.tir: error: node AdamW: has 2 operands, needs 3 to 4 (counts check)
+? 2
