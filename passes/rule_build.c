@@ -495,13 +495,12 @@ static bool make_way(build *b, tl_node_id last) {
 
 /* ---- commit --------------------------------------------------------------------------------- */
 
-/* Outside predecessors run before every new node, outside successors after (spec 2.4, 4); when
- * weights are computed nobody cares. */
+/* Outside predecessors run before every new node but weights, outside successors after (2.4, 4). */
 static bool move_control(build *b, tl_node_id old) {
   tl_module *m = b->x->m;
   uint32_t weights = tl_match_weights(b->x, b->out);
+  tl_control_id next;
   for (uint32_t i = 0; i < b->out->n_nodes; i++) {
-    tl_control_id next;
     if (weights >> i & 1)
       continue;
     for (tl_control_id c = tl_node_get(m, old)->control_in; c; c = next) {
