@@ -197,14 +197,20 @@ typedef struct matcher {
   tl_value_id *other; /* by value of m: of body */
 } matcher;
 
+static bool same_dims(const tl_type *v, const tl_type *w) {
+  for (int i = 0; i < v->rank; i++)
+    if (v->rank != w->rank || v->dims[i] != w->dims[i])
+      return false;
+  return v->rank == w->rank;
+}
+
 /* Bytes that say the same: elements of plain types have one form. */
 static bool same_tensors(matcher *x, tl_tensor_id a, tl_tensor_id b) {
   const tl_tensor *t = tl_tensor_get(x->m, a), *u = tl_tensor_get(x->body, b);
   const tl_type *v = tl_type_get(x->m, t->type), *w = tl_type_get(x->body, u->type);
   const void *p = t->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(t);
   const void *q = u->kind == TL_SOURCE_STRINGS ? NULL : tl_tensor_data(u);
-  return p && q && t->bytes == u->bytes && v->dtype == w->dtype && v->rank == w->rank &&
-         memcmp(v->dims, w->dims, (size_t)(v->rank > 0 ? v->rank : 0) * sizeof *v->dims) == 0 &&
+  return p && q && t->bytes == u->bytes && v->dtype == w->dtype && same_dims(v, w) &&
          memcmp(p, q, t->bytes) == 0;
 }
 
