@@ -125,8 +125,8 @@ EXAMPLES = [
 
 
 def tail_report(tool, name, folder, tail, as_it_stands=False):
-    """Report, and explanation, of a golden test of tail-opt, scheduled. A node with a stream tells
-    that its nodes stand in an order that counts."""
+    """Report, explanation, trace and messages of a golden test of tail-opt, scheduled. A node with
+    a stream tells that its nodes stand in an order that counts."""
     with open(os.path.join(TAIL, name + '.tir'), encoding='utf-8') as f:
         text = f.read()
     if as_it_stands:
@@ -135,11 +135,12 @@ def tail_report(tool, name, folder, tail, as_it_stands=False):
     options = [o for o in options if not o.startswith('--passes')]
     if not tail:
         options = [o for o in options if 'tailing' not in o]
-    files = [os.path.join(folder, k) for k in ('report', 'explain')]
+    files = [os.path.join(folder, k) for k in ('report', 'explain', 'trace')]
     p = subprocess.run([tool, *options, '--passes=infer-shapes,tail-opt,schedule', '-',
                         '-o', os.path.join(folder, 'out.tir'), f'--schedule-report={files[0]}',
-                        f'--tail-explain={files[1]}'], input=text.split('\n----')[0], text=True,
-                       cwd=ROOT, capture_output=True, check=True)
+                        f'--tail-explain={files[1]}', f'--trace={files[2]}'],
+                       input=text.split('\n----')[0], text=True, cwd=ROOT, capture_output=True,
+                       check=True)
     out = []
     for path in files:
         with open(path, encoding='utf-8') as f:
@@ -147,9 +148,29 @@ def tail_report(tool, name, folder, tail, as_it_stands=False):
     return (*out, p.stderr)
 
 
+def check_in_place(trace):
+    """Example 38: what writes a state in place starts behind its last reader."""
+    at = {e['name']: e for e in trace['traceEvents'] if e['ph'] == 'X' and e['pid'] == 1}
+    check('example 38: the update starts behind the reader',
+          at['w_out']['ts'] >= at['DX']['ts'] + at['DX']['dur'])
+
+
+def check_values(tool, folder):
+    """Examples 21 and 22: the rewritten step computes what the given one does, bit by bit."""
+    for name in ('early-local', 'late-commit', 'late'):
+        files = [os.path.join(folder, f'{name}.{side}.tir') for side in ('given', 'made')]
+        with open(os.path.join(TAIL, name + '.tir'), encoding='utf-8') as f:
+            for path, text in zip(files, f.read().split('\n----\n')):
+                with open(path, 'w', encoding='utf-8') as g:
+                    g.write(text)
+        p = subprocess.run([tool, 'verify', *files, '--rtol=0', '--atol=0'], capture_output=True,
+                           check=False)
+        check(f'examples 21 and 22: values of {name}', p.returncode == 0)
+
+
 def check_examples(tool, folder):
     for example, name, tail, wanted in EXAMPLES:
-        report, explained, messages = tail_report(tool, name, folder, tail, example == '20')
+        report, explained, trace, messages = tail_report(tool, name, folder, tail, example == '20')
         report['given'] = report['stages'][0]['step_time']
         report['given_overlap'] = report['stages'][0]['overlap_ratio']
         for key, value in wanted.items():
@@ -159,6 +180,8 @@ def check_examples(tool, folder):
               steps[-1] <= min(steps))
         check(f'example {example}: within its bound', report['efficiency'] <= 1)
         check(f'example {example}: W-TAIL-CLIP', ('W-TAIL-CLIP' in messages) == (example == '23'))
+        if example == '38':
+            check_in_place(trace)
         if example == '22 (a)':
             verdicts = {n['name']: n['verdict'] for n in explained['nodes']}
             check('explained: what runs under AR2', verdicts['U4'] == verdicts['S3'] == 'overlaps')
@@ -213,6 +236,7 @@ def main():
         check_trace(json.loads(texts['trace']), report)
         check_page(texts['html'])
         check_examples(tool, folder)
+        check_values(tool, folder)
         check_browser(folder, first['html'])
     for line in problems:
         print('FAIL', line)

@@ -43,6 +43,12 @@ STEP = '''graph @step(%x: f32[1,2], %t: f32[1,1], %w: f32[2,1] = [1.0, 1.0],
   %w.out = Sub(%w, %d)
 }
 '''
+# The same with a count of steps, by which the moment is divided.
+COUNTED = (STEP.replace('%lr: f32[] = 0.1)', '%n: f32[] = 7.0, %lr: f32[] = 0.1)')
+           .replace('%m.out) {', '%m.out, %n.out) {')
+           .replace('%d = Mul(%lr, %m.out)',
+                    '%n.out = Add(%n, %one)\n  %q = Div(%m.out, %n.out)\n  %d = Mul(%lr, %q)')
+           [:-2] + ''.join(f'  state %{v} -> %{v}.out\n' for v in 'wmn') + '}\n')
 # A gradient that is given: w.out = w - g.
 GIVEN = '''graph @step(%g0: f32[2], %w: f32[2] = [1.0, 1.0]) -> (%L, %w.out) {
   const %one: f32[] = 1.0
@@ -204,16 +210,20 @@ class Steps:
     def one_of_two(self, status, mode):
         """8.30: overflow on one rank skips the step on both, and both scales shrink."""
         manager = {'type': 'torch_amp', 'init_scale': 8}
-        self.rewrite(STEP, '--loss-scale-manager=' + json.dumps(manager), '--is-distributed=true',
-                     '--rank-size=2', '--verify-ranks=2', f'--status={status}',
-                     f'--tail-mode={mode}')
+        self.rewrite(COUNTED, '--loss-scale-manager=' + json.dumps(manager),
+                     '--is-distributed=true', '--rank-size=2', '--verify-ranks=2',
+                     f'--status={status}', f'--tail-mode={mode}')
         for runner in self.runners():
             out = self.run(runner, r0__x=[[1, 2]], r0__t=[[1]], r1__x=[[1e20, 2]], r1__t=[[1]])
             for rank in ('r0/', 'r1/'):
                 need(not out[rank + 'tlr.ls.finite'], f'{out}')
                 need(np.all(out[rank + 'w.out'] == 1), f'{out}')
-                need(np.all(out[rank + 'm.out'] == 0), f'{out}')
+                need(np.all(out[rank + 'm.out'] == 0) and out[rank + 'n.out'] == 7, f'{out}')
                 need(out[rank + 'tlr.ls.scale.out'] == 4, f'{out}')
+            out = self.run(runner, r0__x=[[1, 2]], r0__t=[[1]], r1__x=[[1, 2]], r1__t=[[1]])
+            for rank in ('r0/', 'r1/'):
+                need(out[rank + 'tlr.ls.finite'] and out[rank + 'n.out'] == 8, f'{out}')
+                need(np.array_equal(out[rank + 'm.out'], [[4], [8]]), f'{out}')
 
     def is_finite(self):
         """8.31: an infinity is found; zeros of large numbers add up to zero."""
@@ -306,7 +316,7 @@ class Steps:
     def cases(self):
         for kind in ('mlp', 'transformer'):
             for optimizer in OPTIMIZERS:
-                for ranks in (2, 4, 8) if self.full else (2, 4):
+                for ranks in (1, 2, 4, 8) if self.full else (1, 2, 4):
                     yield (f'{ranks} ranks, {kind}, {optimizer}', self.ranks, kind, optimizer,
                            ranks)
                 for i, manager in enumerate(MANAGERS):

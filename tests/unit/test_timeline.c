@@ -199,8 +199,70 @@ static void late_commit(void) {
   for (const char *name = "5\0006\0007\0008\000"; *name; name += 2)
     add(&x, name, 1, U, TL_PHASE_UPDATE, "wxyzkl");
   tl_step_report r = run(&x, &t);
+  begins(&x, &t, 'w', 123);
+  begins(&x, &t, 'u', 150);
+  begins(&x, &t, 'l', 152);
+  begins(&x, &t, 'y', 153);
+  begins(&x, &t, '5', 163);
   CU_ASSERT_EQUAL(r.step, 167);
   CU_ASSERT_EQUAL(r.comm_busy, 60);
+  tl_timeline_release(&t);
+}
+
+/* The same with a status of the chip, which is read behind the last unscaled gradient and summed up
+ * over ranks: 8.22 (b). */
+static void late_commit_of_status(void) {
+  net x = {0};
+  tl_timeline t;
+  backward(&x);
+  add(&x, "1", 30, C, TL_PHASE_COMM, "dc");
+  add(&x, "2", 30, C, TL_PHASE_COMM, "ba");
+  add(&x, "s", 1, U, TL_PHASE_UPDATE, "1");
+  add(&x, "t", 1, U, TL_PHASE_UPDATE, "1");
+  add(&x, "w", 5, U, TL_PHASE_UPDATE, "s");
+  add(&x, "x", 5, U, TL_PHASE_UPDATE, "t");
+  add(&x, "u", 1, U, TL_PHASE_UPDATE, "2");
+  add(&x, "v", 1, U, TL_PHASE_UPDATE, "2");
+  add(&x, "k", 2, U, TL_PHASE_CHECK, "stuv");
+  add(&x, "3", 8, C, TL_PHASE_COMM, "k");
+  add(&x, "y", 5, U, TL_PHASE_UPDATE, "u");
+  add(&x, "z", 5, U, TL_PHASE_UPDATE, "v");
+  for (const char *name = "5\0006\0007\0008\000"; *name; name += 2)
+    add(&x, name, 1, U, TL_PHASE_UPDATE, "wxyz3");
+  tl_step_report r = run(&x, &t);
+  begins(&x, &t, 'k', 152);
+  begins(&x, &t, '3', 154);
+  begins(&x, &t, 'y', 154);
+  begins(&x, &t, '5', 164);
+  CU_ASSERT_EQUAL(r.step, 168);
+  CU_ASSERT_EQUAL(r.comm_busy, 68);
+  tl_timeline_release(&t);
+}
+
+/* The status of local gradients is known before the last bucket is sent, its sum goes behind it:
+ * 8.22 (c). */
+static void late_commit_of_local_status(void) {
+  net x = {0};
+  tl_timeline t;
+  backward(&x);
+  add(&x, "k", 2, U, TL_PHASE_CHECK, "dcba");
+  add(&x, "1", 30, C, TL_PHASE_COMM, "dc");
+  add(&x, "2", 30, C, TL_PHASE_COMM, "ba");
+  add(&x, "3", 8, C, TL_PHASE_COMM, "k");
+  add(&x, "s", 1, U, TL_PHASE_UPDATE, "1");
+  add(&x, "t", 1, U, TL_PHASE_UPDATE, "1");
+  add(&x, "w", 5, U, TL_PHASE_UPDATE, "s");
+  add(&x, "x", 5, U, TL_PHASE_UPDATE, "t");
+  add(&x, "u", 1, U, TL_PHASE_UPDATE, "2");
+  add(&x, "v", 1, U, TL_PHASE_UPDATE, "2");
+  add(&x, "y", 5, U, TL_PHASE_UPDATE, "u");
+  add(&x, "z", 5, U, TL_PHASE_UPDATE, "v");
+  for (const char *name = "5\0006\0007\0008\000"; *name; name += 2)
+    add(&x, name, 1, U, TL_PHASE_UPDATE, "wxyz3");
+  tl_step_report r = run(&x, &t);
+  begins(&x, &t, '3', 150);
+  begins(&x, &t, '5', 162);
+  CU_ASSERT_EQUAL(r.step, 166);
   tl_timeline_release(&t);
 }
 
@@ -325,6 +387,8 @@ static const unit_test tests[] = {
     {"late check of overflow", late_check},
     {"early check of overflow", early_check},
     {"late commit", late_commit},
+    {"late commit of a status", late_commit_of_status},
+    {"late commit of a local status", late_commit_of_local_status},
     {"two at a time", two_at_a_time},
     {"interference", interference},
     {"interference from within", interference_from_within},
