@@ -158,6 +158,10 @@ class Tests:
         """public names of fusions that have rules, and those that have none yet"""
         return counted([PYTHON, 'tests/rules/fusion_names.py', '--tailor', self.tool('gcc')])
 
+    def worked_examples(self):
+        """worked examples of specifications have tests that show them"""
+        return counted([PYTHON, 'tests/worked_examples.py'])
+
     def random_graphs(self):
         """random graphs with planted patterns and near misses of every rule, sanitized"""
         return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
@@ -399,9 +403,9 @@ class Tests:
 
 KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
-         'random_graphs', 'precision', 'ranges', 'precision_files', 'cli', 'atc_lines',
-         'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'ort', 'runners',
-         'golden_numbers', 'nodes',
+         'worked_examples', 'random_graphs', 'precision', 'ranges', 'precision_files', 'cli',
+         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'ort',
+         'runners', 'golden_numbers', 'nodes',
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
          'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers', 'step_files',
          'pages', 'train_air', 'training_info', 'tail_random', 'train_steps', 'artifacts',

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The public names of fusion_names.txt against the program, the tests of examples.txt against the
-folders of tests:
+"""The public names of fusion_names.txt against the program:
 
   fusion_names.py --tailor BIN
 
@@ -23,21 +22,6 @@ def expected():
     with open(os.path.join(HERE, 'fusion_names.txt'), encoding='utf-8') as f:
         lines = [line.strip() for line in f if not line.startswith('#')]
     return [(name, why or None) for name, _, why in (line.partition(' - ') for line in lines)]
-
-
-def examples():
-    """[(what, what is wrong with it or None)]: each of 44 examples once, with tests that exist"""
-    found, seen = [], []
-    with open(os.path.join(HERE, 'examples.txt'), encoding='utf-8') as f:
-        lines = [line.strip() for line in f if not line.startswith('#')]
-    for line in lines:
-        shown, _, lacking = line.partition(' - ')
-        number, *tests = shown.split()
-        seen.append(int(number.rstrip('-')))
-        gone = [t for t in tests if not os.path.exists(os.path.join(HERE, '..', t))]
-        wrong = f'has no test {gone[0]}' if gone else None if tests or lacking else 'has no test'
-        found.append((f'example {number}', wrong))
-    return found if seen == list(range(1, 45)) else [('examples.txt', 'does not count to 44')]
 
 
 def passes(tailor):
@@ -70,7 +54,7 @@ def main():
     p.add_argument('--tailor', required=True)
     known = passes(p.parse_args().tailor)
     names = expected()
-    checked = [(name, problem(name, why, known)) for name, why in names] + examples()
+    checked = [(name, problem(name, why, known)) for name, why in names]
     checked += unlisted(names, known)
     wrong = [(name, what) for name, what in checked if what]
     for name, what in wrong:
