@@ -19,7 +19,7 @@ static void put(tl_host *t, uint64_t i, double v) {
 static void adam_range(void *user, uint64_t begin, uint64_t end) {
   const tl_adam *a = user;
   for (uint64_t i = begin; i < end; i++) {
-    double w = tl_cell_at(a->w, i), g = tl_cell_at(a->g, i), change;
+    double w = tl_cell_at(a->w, i), g = tl_cell_at(a->g, i) / a->scale, change;
     double m1 = a->alpha * tl_cell_at(a->m1, i) + (1 - a->alpha) * g;
     double m2 = a->beta * tl_cell_at(a->m2, i) + (1 - a->beta) * g * g;
     if (a->mode == TL_ADAM_DECAY_FIRST)
@@ -33,6 +33,7 @@ static void adam_range(void *user, uint64_t begin, uint64_t end) {
     put(a->new_m1, i, m1);
     put(a->new_m2, i, m2);
     put(a->change, i, change);
+    put(a->narrow, i, w + change);
   }
 }
 
@@ -50,33 +51,61 @@ tl_status tl_adam_step(tl_eval *x, const tl_adam *a) {
   return TL_OK;
 }
 
-/* R, T, weights, gradients, two moments -> T + 1, moments, weights, gradients */
+/* Operand that each result of AdamOptimizer follows. */
+static const uint32_t adam_like[] = {1, 4, 5, 2, 3, 6};
+
+/* What gradients are divided by: the loss scale, or what makes their norm max_norm_clip where it is
+ * greater than that. */
+static tl_status gradient_scale(tl_eval *x, double *scale) {
+  double norm, most = (double)tl_eval_float(x, TL_SYM_max_norm_clip, 1);
+  TL_TRY(tl_eval_operand_float(x, 7, 1, scale));
+  if (!tl_eval_in(x, 8))
+    return TL_OK;
+  TL_TRY(tl_eval_operand_float(x, 8, 0, &norm));
+  if (norm > *scale * most)
+    *scale = norm / most;
+  return TL_OK;
+}
+
+static tl_status read_adam(tl_eval *x, tl_adam *a, int64_t step) {
+  int64_t mode = tl_eval_int(x, TL_SYM_weight_decay_mode, 0);
+  if (mode != 0 && mode != 1)
+    return tl_eval_fail(x, "attribute weight_decay_mode is %lld, neither 0 nor 1", (long long)mode);
+  *a = (tl_adam){.w = tl_eval_in(x, 2), .g = tl_eval_in(x, 3), .m1 = tl_eval_in(x, 4),
+                 .m2 = tl_eval_in(x, 5),
+                 .alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.9f),
+                 .beta = (double)tl_eval_float(x, TL_SYM_beta, 0.999f),
+                 .epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-8f),
+                 .decay = (double)tl_eval_float(x, TL_SYM_lambda, 0)};
+  a->mode = mode ? TL_ADAM_DECAY_LAST : TL_ADAM_DECAY_FIRST;
+  tl_adam_correct(a, step, tl_eval_int(x, TL_SYM_do_bias_correction, 1) != 0);
+  TL_TRY(tl_eval_operand_float(x, 0, 0, &a->rate));
+  return gradient_scale(x, &a->scale);
+}
+
+/* R, T, weights, gradients, two moments, weights in another dtype, loss scale, norm of all
+ * gradients, whether to update -> T + 1, moments, weights, their change, weights in that dtype */
 tl_status tl_eval_adam(tl_eval *x) {
-  for (uint32_t i = 6; i < 10; i++)
-    if (tl_eval_in(x, i))
-      return tl_eval_unsupported(x, "operand %u (mixed precision, loss scale, gradient norm or "
-                                    "update signal) is not evaluated", i);
-  double rate;
-  int64_t step;
+  tl_adam a;
+  tl_host *count, **to[] = {&count, &a.new_m1, &a.new_m2, &a.new_w, &a.change, &a.narrow};
+  int64_t step, update;
   for (uint32_t i = 2; i < 6; i++)
     TL_TRY(tl_eval_need_rank(x, i, 0, TL_MAX_RANK));
-  TL_TRY(tl_eval_operand_float(x, 0, 0, &rate));
   TL_TRY(tl_eval_operand_int(x, 1, 0, &step));
-  tl_adam a = {.w = tl_eval_in(x, 2), .g = tl_eval_in(x, 3), .m1 = tl_eval_in(x, 4),
-               .m2 = tl_eval_in(x, 5), .rate = rate,
-               .alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.9f),
-               .beta = (double)tl_eval_float(x, TL_SYM_beta, 0.999f),
-               .epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-8f),
-               .decay = (double)tl_eval_float(x, TL_SYM_lambda, 0)};
-  a.mode = tl_eval_int(x, TL_SYM_weight_decay_mode, 0) ? TL_ADAM_DECAY_LAST : TL_ADAM_DECAY_FIRST;
-  tl_adam_correct(&a, step, tl_eval_int(x, TL_SYM_do_bias_correction, 1) != 0);
-  tl_host *count;
-  TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_I64, tl_eval_in(x, 1), &count));
+  TL_TRY(tl_eval_operand_int(x, 9, 1, &update));
+  TL_TRY(read_adam(x, &a, step));
+  for (uint32_t i = 0; i < 6; i++) {
+    const tl_host *like = tl_eval_in(x, adam_like[i]);
+    if (like && !update)
+      TL_TRY(tl_eval_pass(x, i, (tl_host *)(uintptr_t)like));
+    else if (like)
+      TL_TRY(tl_eval_result_like(x, i, (tl_dtype)like->dtype, like, to[i]));
+  }
+  if (!update)
+    return TL_OK;
+  if (a.narrow && a.narrow->n != a.w->n)
+    return tl_eval_fail(x, "weights of two dtypes differ in size");
   ((int64_t *)count->data)[0] = (int64_t)((uint64_t)step + 1);
-  TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)a.m1->dtype, a.m1, &a.new_m1));
-  TL_TRY(tl_eval_result_like(x, 2, (tl_dtype)a.m2->dtype, a.m2, &a.new_m2));
-  TL_TRY(tl_eval_result_like(x, 3, (tl_dtype)a.w->dtype, a.w, &a.new_w));
-  TL_TRY(tl_eval_result_like(x, 4, (tl_dtype)a.g->dtype, a.g, &a.change));
   return tl_adam_step(x, &a);
 }
 

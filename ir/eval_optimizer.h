@@ -17,6 +17,7 @@ typedef struct tl_adam {
   double decay;
   double correct1; /* of the moments' bias; 1: none */
   double correct2;
+  double scale; /* gradients are divided by it */
   const tl_host *w;
   const tl_host *g;
   const tl_host *m1;
@@ -25,6 +26,7 @@ typedef struct tl_adam {
   tl_host *new_m1;
   tl_host *new_m2;
   tl_host *change; /* of the weights */
+  tl_host *narrow; /* the new weights in another dtype */
 } tl_adam;
 
 /* Sets the corrections from alpha, beta and the number of the step. */

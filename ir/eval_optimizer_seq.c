@@ -128,6 +128,7 @@ tl_status tl_eval_adamw(tl_eval *x) {
   if (!update)
     return TL_OK;
   tl_adam a = {.rate = rate,
+               .scale = 1,
                .alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.9f),
                .beta = (double)tl_eval_float(x, TL_SYM_beta, 0.999f),
                .epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-8f),

@@ -54,6 +54,18 @@ tl_status tl_infer_optimizer(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
+/* Optimizers of one tensor: each result is like the operand it follows. ARG 0: SGD, 1: Adam. */
+tl_status tl_infer_single_update(tl_infer *x, uint32_t node) {
+  static const uint32_t sgd[] = {1, 2}, adam[] = {1, 4, 5, 2, 3, 6};
+  bool is_adam = tl_op_row(tl_node_get(x->m, node)->op)->infer_arg != 0;
+  const uint32_t *like = is_adam ? adam : sgd;
+  uint32_t most = is_adam ? 6 : 2;
+  for (uint32_t i = 0; i < tl_infer_n_results(x) && i < most; i++)
+    if (like[i] < tl_infer_n_operands(x))
+      TL_TRY(tl_infer_put_same(x, i, like[i]));
+  return TL_OK;
+}
+
 /* Values of xs, then of zs -> what y changes with each of xs. */
 tl_status tl_infer_gradient(tl_infer *x, uint32_t node) {
   uint32_t n_results = tl_infer_n_results(x);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain-updates: optimizers over lists, clipping of lists to a norm and accumulators of ONNX
- * Runtime's training build in ops that every runtime, and the NPU, has: arithmetic, tensor by
- * tensor. With --status=ort the step is for such a build, and keeps them.
+/* plain-updates: optimizers, over lists and of one tensor (plain_single.c), clipping of lists to a
+ * norm and accumulators of ONNX Runtime's training build in ops that every runtime, and the NPU,
+ * has: arithmetic, tensor by tensor. With --status=ort the step is for such a build, and keeps
+ * them.
  *
  * Requires:  types inferred; a training step is asked for.   Keeps: names of outputs, states.
  * After:     no AdamWOptimizer, SGDOptimizerV2 or InplaceClipGradNorm over f32 or f64 tensors that
@@ -18,9 +19,7 @@
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* `made` is `old` from now on. What is new, from value `first` on, takes its name; anything else
- * needs a node where the name leaves the graph. */
-static void take_place(tl_maker *k, tl_value_id old, tl_value_id made, tl_value_id first) {
+void tl_plain_take_place(tl_maker *k, tl_value_id old, tl_value_id made, tl_value_id first) {
   tl_module *m = k->m;
   if (tl_maker_failed(k) || !made)
     return;
@@ -62,12 +61,12 @@ static void give_list(tl_maker *k, tl_value_id list, const tl_value_id *at, uint
         tl_node_get(m, user)->graph != k->graph || tl_node_get(m, user)->control_in ||
         tl_node_get(m, user)->control_out)
       continue;
-    take_place(k, tl_result(m, user, 0), at[i], first);
+    tl_plain_take_place(k, tl_result(m, user, 0), at[i], first);
     if (!tl_maker_failed(k))
       tl_node_erase(m, user);
   }
   if (tl_value_get(m, list)->n_uses && !tl_maker_failed(k))
-    take_place(k, list, tl_make_list(k, TL_OP_SequenceConstruct, at, n,
+    tl_plain_take_place(k, list, tl_make_list(k, TL_OP_SequenceConstruct, at, n,
                                      (tl_attr){.kind = TL_ATTR_NONE}),
                first);
 }
@@ -101,7 +100,7 @@ static void give_flag(tl_update_math *u, tl_value_id first) {
   else if (number)
     v = tl_make_with(&u->k, TL_OP_Cast, signal, TL_NO_VALUE,
                      tl_attr_int(TL_SYM_to, tl_dtype_get(TL_DTYPE_I64)->onnx));
-  take_place(&u->k, old, v, first);
+  tl_plain_take_place(&u->k, old, v, first);
 }
 
 static tl_status spell_update(tl_pass *p, tl_module *m, tl_node_id n) {
@@ -162,7 +161,7 @@ static tl_status spell_norm(tl_pass *p, tl_module *m, tl_node_id n) {
     return TL_OK;
   tl_value_id first = tl_module_value_end(m);
   tl_maker k = tl_maker_before(m, n);
-  take_place(&k, tl_result(m, n, 0), norm_of(&k, n), first);
+  tl_plain_take_place(&k, tl_result(m, n, 0), norm_of(&k, n), first);
   TL_TRY(tl_maker_status(&k));
   tl_pass_remark(p, m, n, true, "in arithmetic, tensor by tensor");
   tl_node_erase(m, n);
@@ -233,10 +232,10 @@ static tl_status spell_accumulator(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_value_id first = tl_module_value_end(m);
   tl_maker k = tl_maker_before(m, n);
   tl_value_id made = sum_of(&k, n, dtype);
-  take_place(&k, sum, made, first);
+  tl_plain_take_place(&k, sum, made, first);
   if (tl_value_get(m, tl_result(m, n, 0))->n_uses && !tl_maker_failed(&k)) {
     bool along = tl_type_get(m, tl_value_type(m, tl_result(m, n, 0)))->rank != 0;
-    take_place(&k, tl_result(m, n, 0), tl_make_bool(&k, true, along), first);
+    tl_plain_take_place(&k, tl_result(m, n, 0), tl_make_bool(&k, true, along), first);
   }
   TL_TRY(tl_maker_status(&k));
   tl_pass_remark(p, m, n, true, "in arithmetic");
@@ -254,7 +253,9 @@ static const struct {
                  {TL_OP_com_microsoft_ReduceAllL2, spell_norm, false},
                  {TL_OP_com_microsoft_InplaceClipGradNorm, spell_clip, false},
                  {TL_OP_com_microsoft_AdamWOptimizer, spell_update, true},
-                 {TL_OP_com_microsoft_SGDOptimizerV2, spell_update, true}};
+                 {TL_OP_com_microsoft_SGDOptimizerV2, spell_update, true},
+                 {TL_OP_com_microsoft_AdamOptimizer, tl_plain_adam, true},
+                 {TL_OP_com_microsoft_SGDOptimizer, tl_plain_sgd, true}};
 
 enum { N_SPELLINGS = sizeof spellings / sizeof *spellings };
 

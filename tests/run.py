@@ -246,6 +246,13 @@ class Tests:
         return counted([PYTHON, 'tests/train/artifacts.py', '--tailor', self.tool('gcc'),
                         *(['--ort', ort] if there else [])])
 
+    def single_graph(self):
+        """steps that were written with their updates as single ops, against NumPy; ranks"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/train/single_graph.py', '--tailor', self.tool('gcc'),
+                        *(['--ort', ort] if there else [])])
+
     def train_random(self):
         """random training steps: what is recognised, what collectives and buckets keep"""
         return counted([PYTHON, 'tests/train/random_train.py', '--tailor', self.tool('gcc'),
@@ -409,7 +416,8 @@ KINDS = ['build_gcc', 'build_sanitized', 'build_clang', 'style', 'docs', 'sessio
          'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form', 'select_rows',
          'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers', 'step_files',
          'pages', 'train_air', 'training_info', 'tail_random', 'train_steps', 'artifacts',
-         'train_random', 'loop_steps', 'variants', 'determinism', 'emulation', 'fuzz']
+         'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism', 'emulation',
+         'fuzz']
 # What others need, or what wants the machine for itself. The kinds between run side by side, as
 # many as there are cores: most wait for one process at a time.
 ALONE = {'build_gcc', 'build_sanitized', 'build_clang', 'ort', 'fuzz'}

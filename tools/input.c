@@ -45,7 +45,9 @@ static tl_status load_opened(tl_cli *cli, const char *path, tl_file *f, bool *pa
 
 /* Is a training step asked for? */
 static bool trains(const tl_cli *cli) {
-  return cli->settings.train.train || tl_cli_has(cli, TL_OPTION_TRAIN);
+  const tl_train_config *in_force = cli->settings.options.train;
+  return cli->settings.train.train || (in_force && in_force->train) ||
+         tl_cli_has(cli, TL_OPTION_TRAIN);
 }
 
 static tl_status load_stdin(tl_cli *cli, const tl_onnx_load_options *o, tl_module **out) {
