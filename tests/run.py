@@ -221,6 +221,7 @@ class Tests:
                                      ('tests/oom/kernels.tir', 'air'),
                                      ('tests/oom/quantized.tir', 'air'),
                                      ('tests/oom/step.tir', 'air', '-', 'tests/oom/optim.tir'),
+                                     ('tests/oom/step.tir', 'air', '-', 'tests/oom/single.tir'),
                                      (official + 'test_if', 'air'),
                                      (official + 'test_loop11', 'onnx'),
                                      (official + 'test_softmax_axis_0_expanded', 'onnx')):

@@ -27,7 +27,7 @@ tl_sv tl_air_keep(tl_air *a) {
   tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
   a->buf.failed = a->buf.failed || !s.p;
   tl_encoder_clear(&a->buf);
-  return s;
+  return s.p ? s : (tl_sv){NULL, 0}; /* who goes on reads nothing */
 }
 
 /* A fixed format is marked as set, so that the compiler does not infer another. */
