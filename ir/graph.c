@@ -244,11 +244,20 @@ static void drop_operands(tl_module *m, tl_node *node) {
     unlink_use(m, node->operands + i);
 }
 
+/* What is known of a training step goes with the value that it is about. */
+static void forget_value(tl_module *m, tl_value_id v) {
+  if (m->loss == v)
+    m->loss = TL_NO_VALUE;
+  if (m->seed == v)
+    m->seed = TL_NO_VALUE;
+}
+
 void tl_node_erase(tl_module *m, tl_node_id n) {
   tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++) {
     assert(tl_value_get(m, node->results + i)->n_uses == 0);
     tl_value_get(m, node->results + i)->kind = TL_VALUE_NONE;
+    forget_value(m, node->results + i);
   }
   while (node->control_in)
     tl_control_erase(m, node->control_in);
@@ -327,6 +336,26 @@ tl_graph_id tl_graph_create(tl_module *m, tl_graph_kind kind, tl_symbol name, tl
   return g->id;
 }
 
+static bool is_gone(const tl_module *m, tl_value_id v) {
+  return v && tl_value_get(m, v)->kind == TL_VALUE_NONE;
+}
+
+/* States and gradients of a body go with it. */
+static void forget_gone(tl_module *m) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (!is_gone(m, m->states.at[i].input) && !is_gone(m, m->states.at[i].output))
+      m->states.at[kept++] = m->states.at[i];
+  m->states.n = kept;
+  kept = 0;
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    const tl_gradient *g = &m->gradients.at[i];
+    if (!is_gone(m, g->param) && !is_gone(m, g->grad) && !is_gone(m, g->indices))
+      m->gradients.at[kept++] = *g;
+  }
+  m->gradients.n = kept;
+}
+
 void tl_graph_erase(tl_module *m, tl_graph_id id) {
   tl_graph *g = tl_graph_get(m, id);
   if (g->erased)
@@ -337,8 +366,11 @@ void tl_graph_erase(tl_module *m, tl_graph_id id) {
   for (uint32_t i = 0; i < g->constants.n; i++)
     if (g->constants.at[i])
       tl_value_get(m, g->constants.at[i])->kind = TL_VALUE_NONE;
-  for (uint32_t i = 0; i < g->inputs.n; i++)
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
     tl_value_get(m, g->inputs.at[i])->kind = TL_VALUE_NONE;
+    forget_value(m, g->inputs.at[i]);
+  }
+  forget_gone(m);
   g->constants.n = 0;
   g->inputs.n = 0;
   g->erased = true;
