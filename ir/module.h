@@ -276,6 +276,9 @@ const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n);
 /* Forgets all definitions. */
 void tl_module_drop_definitions(tl_module *m);
 
+/* Was a node ever of this op of the table? False means that none is. */
+static inline bool tl_module_had_op(const tl_module *m, tl_op_id op) { return m->had_ops[op]; }
+
 /* Version of a domain's opset, 0 when it is not imported. */
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) TL_NODISCARD;

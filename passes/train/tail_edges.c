@@ -216,9 +216,11 @@ static bool can_drop(const tl_tail *t, tl_node_id f, const bool *local) {
 }
 
 static bool has_flags(const tl_tail *t) {
-  TL_FOR_NODES (t->m, tl_module_step(t->m), f)
-    if (!t->retired[f] && tl_tail_is_flag(t, f))
+  for (uint32_t i = 0; i < t->step.g.n; i++) {
+    tl_node_id f = t->step.node[i];
+    if (t->step.checks[f] && !t->retired[f] && tl_tail_is_flag(t, f))
       return true;
+  }
   return false;
 }
 

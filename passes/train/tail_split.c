@@ -152,13 +152,14 @@ uint32_t tl_tail_split_checks(tl_tail *t) {
 
 enum { SHARED = 2, GRADIENTS = 1 }; /* rate and count; weights, gradients, states */
 
+static const struct {
+  tl_op_id op;
+  uint32_t kinds;
+} optimizers[] = {{TL_OP_ai_onnx_preview_training_Adagrad, 3},
+                  {TL_OP_ai_onnx_preview_training_Adam, 4},
+                  {TL_OP_ai_onnx_preview_training_Momentum, 3}};
+
 static uint32_t kinds_of(tl_op_id op) {
-  static const struct {
-    tl_op_id op;
-    uint32_t kinds;
-  } optimizers[] = {{TL_OP_ai_onnx_preview_training_Adagrad, 3},
-                    {TL_OP_ai_onnx_preview_training_Adam, 4},
-                    {TL_OP_ai_onnx_preview_training_Momentum, 3}};
   for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
     if (optimizers[i].op == op)
       return optimizers[i].kinds;
@@ -373,8 +374,17 @@ static bool split_adamw(tl_tail *t, tl_node_id n) {
   return true;
 }
 
+static bool has_lists(const tl_module *m) {
+  bool any = tl_module_had_op(m, TL_OP_com_microsoft_AdamWOptimizer);
+  for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
+    any = any || tl_module_had_op(m, optimizers[i].op);
+  return any;
+}
+
 uint32_t tl_tail_split_updates(tl_tail *t) {
   uint32_t n = 0;
+  if (!has_lists(t->m))
+    return 0;
   TL_FOR_NODES (t->m, tl_module_step(t->m), k) {
     tl_op_id op = tl_node_get(t->m, k)->op;
     if (k >= t->n_ids || t->retired[k] || t->no_memory)
