@@ -43,7 +43,8 @@ static tl_status no_memory(const tl_tail *t) {
   return tl_fail(t->m->diag, TL_NO_MEMORY, TL_AT_FILE(t->m->path), "out of memory");
 }
 
-/* Does the AICORE work all the time? Then nothing that is split would help. */
+/* Does the AICORE work all the time? Then nothing that is split would help, nor would it where
+ * there are no two buckets to split by. */
 static bool is_full(const tl_tail *t) {
   double work = 0;
   for (uint32_t i = 0; i < t->step.g.n; i++)
@@ -56,7 +57,7 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   uint32_t mark = tl_tail_mark(t);
   const tl_tail as_it_was = *t;
   double before = t->us;
-  if (*t->p->rewrites >= t->p->limit || (k->splits && is_full(t)))
+  if (*t->p->rewrites >= t->p->limit || (k->splits && (t->n_buckets < 2 || is_full(t))))
     return TL_OK;
   uint32_t n = k->apply(t);
   if (t->no_memory)
