@@ -244,8 +244,8 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
  * rules make: they cannot match, and reading all costs milliseconds. With --rules files, which may
  * take the place of built-in rules, everything is read. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* Adds what the ops need that the module got since. */
-tl_status tl_rules_load_more(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* Adds what the ops need that the module got since, under the same options. */
+tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;
 /* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
  * rules the priorities that switches ask for (rule_switch.c). */
 tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;

@@ -78,7 +78,7 @@ static int by_index(const void *a, const void *b) {
   return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
-tl_status tl_rules_load_more(tl_ruleset *s, const tl_options *options) {
+tl_status tl_rules_load_more(tl_ruleset *s) {
   uint32_t had = s->rules.n, before;
   for (uint32_t op = 0; op < tl_n_op_rows; op++)
     s->ops[op] |= s->m->had_ops[op];
@@ -95,18 +95,18 @@ tl_status tl_rules_load_more(tl_ruleset *s, const tl_options *options) {
   if (s->rules.n == had)
     return TL_OK;
   qsort(s->rules.at, s->rules.n, sizeof *s->rules.at, by_index);
-  return tl_rules_configure(s, options);
+  return tl_rules_configure(s, s->options);
 }
 
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
-  s->options = options;
   if (options->n_rule_files)
     return tl_rules_load(s, options);
+  s->options = options;
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
   s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
   if (!s->ops || !s->read)
     return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
-  return tl_rules_load_more(s, options);
+  return tl_rules_load_more(s);
 }
 
 bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
@@ -132,7 +132,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, const tl_ru
   tl_ruleset *s = p->rules[which];
   *out = s;
   if (s)
-    return s->ops ? tl_rules_load_more(s, p->options) : TL_OK;
+    return s->ops ? tl_rules_load_more(s) : TL_OK;
   s = malloc(sizeof *s);
   if (!s)
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
