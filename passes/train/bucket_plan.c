@@ -274,6 +274,9 @@ static uint32_t count_buckets(const tl_bucket_part *parts, uint32_t n) {
  * of such as differ by less than a hundredth of a per cent the one of fewer collectives. */
 static bool improves(const tl_bucket_part *parts, uint32_t n, double backward, double *best,
                      uint32_t *m) {
+  for (uint32_t i = 0; i < n; i++)
+    if (parts[i].m > parts[i].plan->most)
+      return false;
   double step = tl_buckets_step_of(parts, n, backward);
   uint32_t buckets = count_buckets(parts, n);
   bool better = step < *best * (1 - 1e-9) ||
@@ -309,18 +312,14 @@ static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *
 }
 
 static tl_status cut_auto(const planner *x, run *r) {
-  int64_t all = 0;
-  for (uint32_t i = 0; i < r->n; i++)
-    all += r->bytes[i];
   r->plan = (tl_bucket_plan){.ready = r->ready,
                              .bytes = r->bytes,
                              .n = r->n,
-                             .most = TL_BUCKETS_MOST,
+                             .most = r->n,
                              .price = x->price,
                              .event = x->costs.hw.event};
-  if (r->most > 0 && all / r->most >= TL_BUCKETS_MOST / 2)
-    r->plan.most = (uint32_t)(2 * (all / r->most) + 1);
-  r->plan.most = r->plan.most > r->n ? r->n : r->plan.most;
+  if (x->c->bucket_compat_ge)
+    r->plan.most = tl_buckets_most_of_ge(r->bytes, r->n, r->most);
   if (tl_buckets_auto(&r->plan, r->ends, &r->m, NULL) != TL_OK)
     return no_memory(x->m);
   return take_better(x, r, 1, r);

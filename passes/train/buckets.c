@@ -274,14 +274,12 @@ double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backw
 /* Tables over the first j of n tensors, j from 0 to n. */
 typedef struct program {
   const tl_bucket_plan *plan;
-  int64_t *sums;  /* [n + 1] bytes */
-  double *done;   /* [most + 1][n + 1] earliest end of their collectives in exactly k buckets */
-  double *latest; /* [k + 1][n + 1] latest end of them, in b of k buckets, that keeps the optimum */
+  int64_t *sums;    /* [n + 1] bytes */
+  double *done;     /* [2][n + 1] earliest end of their collectives */
+  double *latest;   /* [layers][n + 1] latest start of the rest, in as many buckets as the layer's
+                       number, that keeps the optimum; -INFINITY: none does */
+  uint32_t layers;
 } program;
-
-static size_t at(const program *g, uint32_t k, uint32_t j) {
-  return (size_t)k * (g->plan->n + 1) + j;
-}
 
 /* Inlined where fmax() and fmin() are calls, for their care about NaN, which no time is. */
 static inline double later(double a, double b) { return a > b ? a : b; }
@@ -291,61 +289,119 @@ static double cost_of(const program *g, uint32_t i, uint32_t j) {
   return tl_bucket_us(&g->plan->price, g->sums[j] - g->sums[i], j - i);
 }
 
-/* A collective starts when the one before has ended and its last gradient is there, so an earlier
- * end of the first i tensors is never worse: the earliest ends suffice. */
-static void fill_done(program *g) {
-  const tl_bucket_plan *p = g->plan;
-  for (uint32_t j = 0; j < p->n; j++)
-    g->sums[j + 1] = g->sums[j] + p->bytes[j];
-  for (uint32_t k = 0; k <= p->most; k++)
-    for (uint32_t j = 0; j <= p->n; j++) {
-      double best = k == 0 && j == 0 ? 0 : INFINITY;
-      for (uint32_t i = j; k && i-- > k - 1;) {
-        double cost = cost_of(g, i, j);
-        if (p->ready[j - 1] + cost >= best)
-          break; /* longer buckets cost more, and none starts earlier */
-        best = sooner(best, later(g->done[at(g, k - 1, i)], p->ready[j - 1]) + cost);
-      }
-      g->done[at(g, k, j)] = best;
-    }
+static void add_sizes(program *g) {
+  for (uint32_t j = 0; j < g->plan->n; j++)
+    g->sums[j + 1] = g->sums[j] + g->plan->bytes[j];
 }
 
-/* From the end backwards, for k buckets that end by `limit`. */
-static void fill_latest(program *g, uint32_t k, double limit) {
-  uint32_t n = g->plan->n;
-  for (uint32_t j = 0; j <= n; j++)
-    g->latest[at(g, k, j)] = j == n ? limit : -INFINITY;
-  for (uint32_t b = k; b-- > 0;)
-    for (uint32_t i = 0; i <= n; i++) {
-      double most = -INFINITY;
-      for (uint32_t j = i + 1; j <= n; j++) {
-        double cost = cost_of(g, i, j);
-        double start = g->latest[at(g, b + 1, j)] - cost;
-        if (limit - cost < g->plan->ready[j - 1] || limit - cost <= most)
-          break; /* so it is for longer buckets */
-        if (start >= g->plan->ready[j - 1])
-          most = later(most, start);
-      }
-      g->latest[at(g, b, i)] = most;
+/* A collective starts when the one before has ended and its last gradient is there, so an earlier
+ * end of the first i tensors is never worse: the earliest ends suffice. `before` may be `done`, and
+ * then any number of buckets is allowed; else one more than for `before`. */
+static void fill_done(const program *g, const double *before, double *done) {
+  const tl_bucket_plan *p = g->plan;
+  done[0] = before == done ? 0 : INFINITY;
+  for (uint32_t j = 1; j <= p->n; j++) {
+    double best = INFINITY;
+    for (uint32_t i = j; i-- > 0;) {
+      double cost = cost_of(g, i, j);
+      if (p->ready[j - 1] + cost >= best)
+        break; /* longer buckets cost more, and none starts earlier */
+      best = sooner(best, later(before[i], p->ready[j - 1]) + cost);
     }
+    done[j] = best;
+  }
+}
+
+static double best_end(const program *g) {
+  uint32_t n = g->plan->n;
+  if (g->plan->most >= n) {
+    fill_done(g, g->done, g->done);
+    return g->done[n];
+  }
+  double best = INFINITY;
+  double *before = g->done, *done = g->done + n + 1;
+  for (uint32_t j = 0; j <= n; j++)
+    before[j] = j ? INFINITY : 0;
+  for (uint32_t k = 0; k < g->plan->most; k++) {
+    fill_done(g, before, done);
+    best = sooner(best, done[n]);
+    double *free = before;
+    before = done;
+    done = free;
+  }
+  return best;
+}
+
+/* One bucket more than in the layer before, all of them to end by `limit`. */
+static void fill_layer(const program *g, double limit, const double *after, double *latest) {
+  uint32_t n = g->plan->n;
+  for (uint32_t i = 0; i <= n; i++) {
+    double most = -INFINITY;
+    for (uint32_t j = i + 1; j <= n; j++) {
+      double cost = cost_of(g, i, j);
+      double start = after[j] - cost;
+      if (limit - cost < g->plan->ready[j - 1] || limit - cost <= most)
+        break; /* so it is for longer buckets */
+      if (start >= g->plan->ready[j - 1])
+        most = later(most, start);
+    }
+    latest[i] = most;
+  }
+}
+
+/* From the end backwards, until all tensors fit: into as few buckets as `limit` allows. False when
+ * memory is out. */
+static bool fill_latest(program *g, double limit) {
+  uint32_t n = g->plan->n;
+  size_t row = (size_t)n + 1;
+  uint32_t room = 0;
+  do {
+    if (g->layers == room) {
+      room = room ? room * 2 : 8;
+      double *grown = realloc(g->latest, room * row * sizeof *grown);
+      if (!grown)
+        return false;
+      g->latest = grown;
+    }
+    double *latest = g->latest + g->layers * row;
+    if (g->layers)
+      fill_layer(g, limit, latest - row, latest);
+    else
+      for (uint32_t j = 0; j <= n; j++)
+        latest[j] = j == n ? limit : -INFINITY;
+    g->layers++;
+  } while (g->latest[(g->layers - 1) * row] < 0 && g->layers <= n);
+  return true;
 }
 
 /* Each end as late as it may be, the first one first. */
-static void choose_ends(const program *g, uint32_t k, uint32_t *ends) {
+static uint32_t choose_ends(const program *g, uint32_t *ends) {
   double free = 0;
-  uint32_t i = 0;
+  uint32_t i = 0, k = g->layers - 1;
   for (uint32_t b = 0; b < k; b++) {
+    const double *latest = g->latest + (size_t)(k - 1 - b) * (g->plan->n + 1u);
     uint32_t j = g->plan->n;
     double end = 0;
     for (; j > i + 1; j--) {
       end = fmax(free, g->plan->ready[j - 1]) + cost_of(g, i, j);
-      if (end <= g->latest[at(g, b + 1, j)])
+      if (end <= latest[j])
         break;
     }
     ends[b] = j - 1;
     free = fmax(free, g->plan->ready[j - 1]) + cost_of(g, i, j);
     i = j;
   }
+  return k;
+}
+
+uint32_t tl_buckets_most_of_ge(const int64_t *bytes, uint32_t n, int64_t cap) {
+  int64_t all = 0;
+  for (uint32_t i = 0; i < n; i++)
+    all += bytes[i];
+  uint32_t most = TL_BUCKETS_MOST;
+  if (cap > 0 && all / cap >= TL_BUCKETS_MOST / 2)
+    most = (uint32_t)(2 * (all / cap) + 1);
+  return most > n ? n : most;
 }
 
 tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *m, double *finish) {
@@ -355,23 +411,18 @@ tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *
     *finish = 0;
   if (n == 0)
     return TL_OK;
-  size_t cells = ((size_t)plan->most + 1) * ((size_t)n + 1);
   program g = {.plan = plan,
                .sums = calloc((size_t)n + 1, sizeof *g.sums),
-               .done = malloc(cells * sizeof *g.done),
-               .latest = malloc(cells * sizeof *g.latest)};
-  tl_status status = g.sums && g.done && g.latest ? TL_OK : TL_NO_MEMORY;
+               .done = malloc(2 * ((size_t)n + 1) * sizeof *g.done)};
+  tl_status status = TL_NO_MEMORY;
+  if (g.sums && g.done) {
+    add_sizes(&g);
+    status = fill_latest(&g, best_end(&g) + tie) ? TL_OK : TL_NO_MEMORY;
+  }
   if (status == TL_OK) {
-    fill_done(&g);
-    uint32_t best = 1;
-    for (uint32_t k = 2; k <= plan->most && k <= n; k++)
-      if (g.done[at(&g, k, n)] < g.done[at(&g, best, n)] - tie)
-        best = k;
-    fill_latest(&g, best, g.done[at(&g, best, n)] + tie);
-    choose_ends(&g, best, ends);
-    *m = best;
+    *m = choose_ends(&g, ends);
     if (finish)
-      *finish = tl_buckets_finish(plan, ends, best);
+      *finish = tl_buckets_finish(plan, ends, *m);
   }
   free(g.sums);
   free(g.done);

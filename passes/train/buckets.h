@@ -11,7 +11,7 @@
 #include "support/diag.h"
 
 enum {
-  TL_BUCKETS_MOST = 8,         /* entries of a user's list, and buckets of `auto` by default */
+  TL_BUCKETS_MOST = 8,         /* entries of a user's list, and buckets of GE */
   TL_BUCKET_PARTS_MOST = 16,   /* keys that are cut with regard to each other */
   TL_BUCKET_MEMORY_ALIGN = 32, /* tensors occupy multiples of it on the device, plus as much */
   TL_BUCKET_EXACT_LIMIT = 4096 /* beyond so many tensors `auto` joins small neighbours first */
@@ -66,15 +66,19 @@ typedef struct tl_bucket_plan {
   const double *ready;  /* [n], not descending: when a gradient is there */
   const int64_t *bytes; /* [n] */
   uint32_t n;
-  uint32_t most; /* buckets, at least 1 */
+  uint32_t most; /* buckets, at least 1; n: any number */
   tl_bucket_price price;
   double event; /* us between streams: from a gradient to its collective, from that to an update */
 } tl_bucket_plan;
 
+/* Buckets that GE has room for, and as many more as a bound of `cap` bytes a bucket asks for (0:
+ * there is none). */
+uint32_t tl_buckets_most_of_ge(const int64_t *bytes, uint32_t n, int64_t cap);
+
 /* The partition into at most plan->most buckets whose last collective ends first, one after the
- * other on one link: exact, by dynamic programming in O(n * n * most). Of equal ones (within 1e-9)
- * the one with fewest buckets, then with the latest ends, first end first. *finish, which may be
- * NULL, is when the last ends. TL_NO_MEMORY, unreported. */
+ * other on one link: exact, by dynamic programming in O(n * n) for each bucket that it has, or may
+ * have at most. Of equal ones (within 1e-9) the one with fewest buckets, then with the latest ends,
+ * first end first. *finish, which may be NULL, is when the last ends. TL_NO_MEMORY, unreported. */
 tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *m,
                           double *finish) TL_NODISCARD;
 
