@@ -296,6 +296,8 @@ static const tl_tensor *spread(tl_express *x, const tl_tensor *t) {
 tl_tensor_id tl_express_arithmetic(tl_express *x) {
   const tl_tensor *sources[2] = {NULL, NULL};
   tl_tensor_expr e = {.kind = (uint8_t)x->arg, .n_sources = 2, .sources = sources};
+  if (x->n_in != 2)
+    return TL_NO_TENSOR;
   for (uint32_t i = 0; i < 2; i++) {
     tl_dtype d = x->in[i] ? (tl_dtype)x->in[i]->dtype : TL_DTYPE_NONE;
     bool fits = tl_dtype_is_float(d) || d == TL_DTYPE_I8 || d == TL_DTYPE_U8;
@@ -307,7 +309,7 @@ tl_tensor_id tl_express_arithmetic(tl_express *x) {
 }
 
 _Static_assert(TL_TENSOR_EXPR_ADD == 3 && TL_TENSOR_EXPR_SUB == 4 && TL_TENSOR_EXPR_MUL == 5 &&
-                   TL_TENSOR_EXPR_DIV == 6,
+                   TL_TENSOR_EXPR_DIV == 6 && TL_TENSOR_EXPR_MIN == 7 && TL_TENSOR_EXPR_MAX == 8,
                "the lines `express arithmetic N` of ir/ops/onnx_math.tbl");
 
 /* ---- any node -------------------------------------------------------------------------------- */

@@ -9,14 +9,14 @@
 static const uint64_t most_bytes = UINT64_C(1) << 40;
 
 static const char *const kind_names[TL_N_TENSOR_EXPR_KINDS] = {
-    "cast", "view", "concat", "add", "sub", "mul", "div", "clamp"};
+    "cast", "view", "concat", "add", "sub", "mul", "div", "min", "max", "clamp"};
 
 const char *tl_tensor_expr_kind_name(tl_tensor_expr_kind kind) { return kind_names[kind]; }
 
 /* ---- what may be expressed ------------------------------------------------------------------- */
 
 static bool is_binary(unsigned kind) {
-  return kind >= TL_TENSOR_EXPR_ADD && kind <= TL_TENSOR_EXPR_DIV;
+  return kind >= TL_TENSOR_EXPR_ADD && kind <= TL_TENSOR_EXPR_MAX;
 }
 
 static bool is_computed_with(unsigned dtype) {
@@ -28,8 +28,9 @@ static bool is_byte(unsigned dtype) { return dtype == TL_DTYPE_I8 || dtype == TL
 
 /* Bytes are added and subtracted without what does not fit, as in any runtime. */
 static bool can_combine(unsigned kind, unsigned dtype) {
-  bool sum = kind == TL_TENSOR_EXPR_ADD || kind == TL_TENSOR_EXPR_SUB;
-  return is_computed_with(dtype) || (sum && is_byte(dtype));
+  bool scales = kind == TL_TENSOR_EXPR_MUL || kind == TL_TENSOR_EXPR_DIV;
+  bool chooses = kind == TL_TENSOR_EXPR_MIN || kind == TL_TENSOR_EXPR_MAX;
+  return (is_computed_with(dtype) && !chooses) || (is_byte(dtype) && !scales);
 }
 
 /* Pairs whose cast is one rounding, or none. */

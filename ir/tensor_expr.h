@@ -20,6 +20,8 @@ typedef enum tl_tensor_expr_kind {
   TL_TENSOR_EXPR_SUB,
   TL_TENSOR_EXPR_MUL,
   TL_TENSOR_EXPR_DIV,
+  TL_TENSOR_EXPR_MIN, /* of bytes */
+  TL_TENSOR_EXPR_MAX,
   TL_TENSOR_EXPR_CLAMP, /* a cast among f32, f16 and bf16 that keeps to the finite range: what is
                            outside becomes the nearest finite number, NaN stays NaN */
   TL_N_TENSOR_EXPR_KINDS

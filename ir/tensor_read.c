@@ -169,6 +169,14 @@ static void compute_bytes(unsigned kind, uint8_t *a, const uint8_t *b, size_t n)
     a[i] = (uint8_t)(kind == TL_TENSOR_EXPR_SUB ? a[i] - b[i] : a[i] + b[i]);
 }
 
+/* The smaller, or the greater, of each two; `sign` is 128 for bytes with a sign, else 0. */
+static void choose_bytes(bool greater, uint8_t sign, uint8_t *a, const uint8_t *b, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    bool above = (a[i] ^ sign) > (b[i] ^ sign);
+    a[i] = above == greater ? a[i] : b[i];
+  }
+}
+
 static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, size_t n) {
   float x[CHUNK];
   float y[CHUNK];
@@ -176,6 +184,8 @@ static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, siz
     compute_f64(kind, a->f64, b->f64, n);
   } else if (dtype == TL_DTYPE_F32) {
     compute_f32(kind, a->f32, b->f32, n);
+  } else if (kind == TL_TENSOR_EXPR_MIN || kind == TL_TENSOR_EXPR_MAX) {
+    choose_bytes(kind == TL_TENSOR_EXPR_MAX, dtype == TL_DTYPE_I8 ? 128 : 0, a->u8, b->u8, n);
   } else if (is_byte(dtype)) {
     compute_bytes(kind, a->u8, b->u8, n);
   } else {

@@ -295,34 +295,54 @@ tl_rv tl_rule_fn_most(tl_match *x, const tl_expr *e) {
 }
 
 /* The elements run over an axis of n places, `inner` elements each. */
-static void add_up(const tl_tensor *t, uint64_t elements, uint64_t inner, uint64_t n,
-                   int64_t *sums) {
+static void add_up(const tl_tensor *t, uint64_t inner, uint64_t n, bool magnitudes, int64_t *sums) {
   uint8_t bytes[4096];
-  for (uint64_t at = 0, k; at < elements; at += k) {
-    k = elements - at < sizeof bytes ? elements - at : sizeof bytes;
+  for (uint64_t at = 0, k; at < t->bytes; at += k) {
+    k = t->bytes - at < sizeof bytes ? t->bytes - at : sizeof bytes;
     tl_tensor_read(t, at, k, bytes);
-    for (uint64_t i = 0; i < k; i++)
-      sums[(at + i) / inner % n] += t->dtype == TL_DTYPE_I8 ? (int8_t)bytes[i] : bytes[i];
+    for (uint64_t i = 0; i < k; i++) {
+      int64_t v = t->dtype == TL_DTYPE_I8 ? (int8_t)bytes[i] : bytes[i];
+      sums[(at + i) / inner % n] += magnitudes && v < 0 ? -v : v;
+    }
   }
 }
 
-tl_rv tl_rule_fn_sums(tl_match *x, const tl_expr *e) {
+/* Sums at each of the n places of an axis of a constant of bytes; NULL when there are none. */
+static int64_t *sums_along(tl_match *x, const tl_expr *e, bool magnitudes, uint64_t *n) {
   const tl_tensor *t = constant_arg(x, e, 0);
   const tl_type *type = t ? tl_type_get(x->m, t->type) : NULL;
   int64_t axis;
   uint64_t inner = 1;
   if (!t || (t->dtype != TL_DTYPE_I8 && t->dtype != TL_DTYPE_U8) ||
       !tl_rule_int_arg(x, e, 1, &axis) || !tl_rule_place(axis, type->rank, &axis))
-    return tl_rv_none();
+    return NULL;
   for (int i = (int)axis + 1; i < type->rank; i++)
     inner *= (uint64_t)type->dims[i];
-  uint64_t n = (uint64_t)type->dims[axis];
+  *n = (uint64_t)type->dims[axis];
   int64_t *sums =
-      n <= TL_RULE_LONGEST_SUMS ? tl_arena_calloc(x->scratch, n ? n : 1, sizeof *sums) : NULL;
-  if (!sums)
+      *n <= TL_RULE_LONGEST_SUMS ? tl_arena_calloc(x->scratch, *n ? *n : 1, sizeof *sums) : NULL;
+  if (sums)
+    add_up(t, inner, *n, magnitudes, sums);
+  return sums;
+}
+
+tl_rv tl_rule_fn_sums(tl_match *x, const tl_expr *e) {
+  uint64_t n;
+  int64_t *sums = sums_along(x, e, false, &n);
+  return sums ? tl_rv_list(sums, (uint32_t)n) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_filled(tl_match *x, const tl_expr *e) {
+  uint64_t n;
+  int64_t from;
+  int64_t *places = sums_along(x, e, true, &n);
+  uint32_t found = 0;
+  if (!places || !tl_rule_int_arg(x, e, 2, &from) || from < 0)
     return tl_rv_none();
-  add_up(t, tl_tensor_elements(x->m, t), inner, n, sums);
-  return tl_rv_list(sums, (uint32_t)n);
+  for (uint64_t i = (uint64_t)from; i < n; i++)
+    if (places[i])
+      places[found++] = (int64_t)i - from;
+  return tl_rv_list(places, found);
 }
 
 tl_rv tl_rule_fn_tensor_attr(tl_match *x, const tl_expr *e) {

@@ -5,11 +5,11 @@
   quantized.py --tailor BIN [--ort DIR] [--n 40] [--seed 1] [--sample N] [--only TEXT] [--table F]
 
 Random networks of convolutions, products and Gemm, quantized as exporters do it: QDQ and QLinear
-forms, u8 and i8, scales of tensors and of channels, zero points, biases of i32, of f32, none. All
-their scales are powers of two, so that no number is rounded but where the model says so, and
-results must be equal to the last bit: the evaluator on the original and on the NPU form, on two
-lines of chips, with and without approximate fusions; ONNX Runtime on the original and on the
-result for the NPU. Of their products none may be left in floats.
+forms, u8 and i8, weights of nine bits, scales of tensors and of channels, zero points, biases of
+i32, of f32, none. All their scales are powers of two, so that no number is rounded but where the
+model says so, and results must be equal to the last bit: the evaluator on the original and on the
+NPU form, on two lines of chips, with and without approximate fusions; ONNX Runtime on the original
+and on the result for the NPU. Of their products none may be left in floats.
 
 Then the quantized models of the corpus and of the official suite, their results against the
 originals in ONNX Runtime. There AscendQuant's scale is the inverse of the model's, and a product
@@ -82,8 +82,9 @@ class Network:
         dtype, point = self.byte()
         return self.dequantized(self.quantized(x, scale, dtype, point), scale, dtype, point)
 
-    def weights(self, dims, channels, axis, scales, signed=False):
-        """Small ones, so that sums are exact in f32 too; of u8, with a zero point, at times."""
+    def weights(self, dims, channels, axis, scales, u8=True, wide=True):
+        """Small ones, so that sums are exact in f32 too; of u8, with a zero point, at times, which
+        may leave nine bits of some (`wide`), in one input channel or in all."""
         rng, n = self.rng, 1
         for d in dims:
             n *= d
@@ -91,9 +92,17 @@ class Network:
         at = [scales[0]] if one else scales
         shape = [] if one else [channels]
         dtype, zero = 'i8', 0
-        if rng.random() < 0.3 and not signed:
+        if rng.random() < 0.5 and u8:
             dtype, zero = 'u8', rng.choice((128, rng.randrange(100, 156)))
-        w = self.constant(dtype, dims, [zero + rng.randrange(-100, 101) for _ in range(n)])
+        values = [zero + rng.randrange(-100, 101) for _ in range(n)]
+        if dtype == 'u8' and wide and rng.random() < 0.6:
+            zero = rng.choice((1, 90, 139, 255))
+            every, window = rng.random() < 0.3, n // (dims[0] * dims[1])
+            for i in range(n):
+                channel = i // dims[1] if axis else i // window % dims[1]
+                low, high = (0, 255) if every or channel == 1 else (zero - 100, zero + 100)
+                values[i] = rng.randrange(max(low, 0), min(high, 255) + 1)
+        w = self.constant(dtype, dims, values)
         more = [self.constant('f32', shape, at), self.constant(dtype, shape, [zero] * len(at))]
         return [w] + more, at, f'axis={axis}'
 
@@ -115,16 +124,16 @@ class Network:
         rng = self.rng
         self.products += 1
         if len(dims) == 4:
-            out, group = rng.choice((2, 4)), rng.choice((1, 1, 2))
+            out, group = rng.choice((2, 4, 8, 8)), rng.choice((1, 1, 2))
             kernel = rng.choice((1, 3))
             w, at, axis = self.weights([out, dims[1] // group, kernel, kernel], out, 0,
-                                       [self.power() for _ in range(out)])
+                                       [self.power() for _ in range(out)], wide=group == 1)
             pads = kernel // 2
             y = self.node('Conv', [x, self.node('DequantizeLinear', w, axis),
                                    *self.bias(out, scale, at)],
                           f'group={group}, pads=[{pads}, {pads}, {pads}, {pads}]')
             return y, [dims[0], out, *dims[2:]]
-        out, turned = rng.choice((3, 5)), rng.randrange(2)
+        out, turned = rng.choice((3, 5, 8, 8)), rng.randrange(2)
         gemm = rng.random() < 0.6
         shape = [out, dims[1]] if gemm and turned else [dims[1], out]
         w, at, axis = self.weights(shape, out, 0 if gemm and turned else 1,
@@ -146,7 +155,7 @@ class Network:
         out = rng.choice((2, 4))
         image = len(dims) == 4
         w, at, _ = self.weights([out, dims[1], 1, 1] if image else [dims[1], out], out, 0,
-                                [self.power() for _ in range(out)], dtype == 'i8')
+                                [self.power() for _ in range(out)], dtype == 'u8')
         operands += w + [self.constant('f32', [], [result]), self.constant(to, [], [to_point])]
         if image and rng.random() < 0.5:
             operands.append(self.constant('i32', [out], [rng.randrange(-500, 500)

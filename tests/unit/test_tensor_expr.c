@@ -41,6 +41,11 @@ static void test_values(void) {
             "const %want: f16[5] = [65504.0, -65504.0, 65504.0, nan, -3.0]");
   eval_same("const %z: bf16[2] = clamp(f32[2] [inf, 3.4e38])"
             "const %want: bf16[2] = [3.3895314e38, 3.3895314e38]");
+  /* bytes are compared with their sign, if they have one */
+  eval_same("const %z: i8[3] = min(i8[3] [-1, 5, -128], i8[3] [1, 4, 127])"
+            "const %want: i8[3] = [-1, 4, -128]");
+  eval_same("const %z: u8[3] = max(u8[3] [255, 5, 128], u8[3] [1, 6, 127])"
+            "const %want: u8[3] = [255, 6, 128]");
   eval_same("const %z: f64[1] = mul(f64[1] [3.0], f64[1] [0.25])  const %want: f64[1] = [0.75]");
 }
 
@@ -135,6 +140,8 @@ static void test_refused(void) {
   refuse("%c: bf16[1] = cast(f64[1] [1.0])", "element types");
   refuse("%c: f16[1] = clamp(i32[1] [1])", "element types");
   refuse("%c: i64[1] = add(i64[1] [1], i64[1] [2])", "arithmetic");
+  refuse("%c: f32[1] = max(f32[1] [1.0], f32[1] [2.0])", "arithmetic");
+  refuse("%c: u8[1] = mul(u8[1] [1], u8[1] [2])", "arithmetic");
   refuse("%c: f32[1] = add(f32[1] [1.0])", "number of sources");
   refuse("%c: f32[0] = view(f32[1] [1.0], 0, [1], [1])", "at least one");
   refuse("%c: f32[3] = view(f32[2] [1.0, 2.0], 0, [3], [1])", "leaves its source");
