@@ -323,6 +323,8 @@ tl_rv tl_expr_eval(tl_match *x, const tl_expr *e);
 /* True when v is TRUE; everything else, unknown included, is false. */
 static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
 void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out);
+/* What v is as an attribute; of kind TL_ATTR_NONE where it is none. */
+tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v);
 
 /* Elements of a list or of a tensor, which becomes a list; 1 for a number. */
 uint64_t tl_rv_count(const tl_module *m, tl_rv v);

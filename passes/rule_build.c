@@ -103,7 +103,7 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-static tl_attr attr_of(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
+tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
   tl_attr none = {.name = name, .kind = TL_ATTR_NONE};
   switch ((tl_rv_kind)v.kind) {
   case TL_RV_INT:
@@ -171,7 +171,7 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
     tl_rv v = tl_expr_eval(x, p->attrs[i].expr);
     if (v.kind == TL_RV_NONE && p->attrs[i].expr->kind == TL_EXPR_NAME)
       continue; /* captured where it was not set */
-    tl_attr a = attr_of(x->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
+    tl_attr a = tl_rule_attr(x->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
     if (a.kind == TL_ATTR_NONE)
       return refuse(b, "ATTR", "an attribute is unknown");
     put_attr(attrs, n, a);

@@ -259,6 +259,8 @@ static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
     return fail(s, r, NULL, "nothing says what goes in and out: boundary (%%x) -> (%%y)");
   if (p && r->kind == TL_RULE_SCOPE && p->bounded)
     return fail(s, r, NULL, "the boundary of a scope is for rules that capture it: scope \"...\"");
+  if (p && r->kind == TL_RULE_SCOPE && p->verify.samples)
+    return fail(s, r, NULL, "a pattern is proved: 'verify' is for rules that capture a scope");
   return TL_OK;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rule parser: what rules ask of scopes (docs/rules.md, "Scopes"). */
+#include "ir/ops_gen.h"
 #include "passes/rule_parse.h"
 #include "passes/rule_scope.h"
 
-enum { MOST_NODES = 1000000 };
+enum { MOST_NODES = 1000000, MOST_SAMPLES = 100, UNSAID = UINT8_MAX };
 
 static tl_status parse_string(tl_rule_parser *p, const char *what, tl_symbol *out) {
   if (p->at.kind != TL_TOKEN_STRING)
@@ -207,6 +208,51 @@ static tl_status parse_boundary(tl_rule_parser *p, tl_scope_pattern *s) {
   return s->n_outputs ? TL_OK : tl_rule_fail(p, at, "nothing comes out of the scope");
 }
 
+/* ---- verification ---------------------------------------------------------------------------- */
+
+/* rtol=1e-4 | atol=1e-5 | samples=3; *given: bits of what was said. */
+static tl_status parse_bound(tl_rule_parser *p, tl_scope_verify *v, unsigned *given) {
+  static const char *const words[] = {"rtol", "atol", "samples"};
+  unsigned i = 0;
+  while (i < 3 && !tl_rule_at(p, words[i]))
+    i++;
+  if (i == 3)
+    return tl_rule_expected(p, "rtol, atol or samples");
+  if (*given >> i & 1)
+    return tl_rule_fail(p, p->at, "'%s' is given twice", words[i]);
+  *given |= 1u << i;
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "="));
+  tl_token t = p->at;
+  double n;
+  TL_TRY(tl_rule_number(p, &n));
+  if (i == 2 && !(n >= 1 && n <= MOST_SAMPLES && n == (double)(uint32_t)n))
+    return tl_rule_fail(p, t, "a number of samples is an integer from 1 to %d", MOST_SAMPLES);
+  if (i < 2 && !(n >= 0 && n <= 1))
+    return tl_rule_fail(p, t, "a tolerance is from 0 to 1");
+  if (i == 2)
+    v->samples = (uint32_t)n;
+  else
+    *(i ? &v->atol : &v->rtol) = n;
+  return TL_OK;
+}
+
+/* verify { rtol=1e-4, atol=1e-5, samples=3 }, which are also what is taken for those not given. */
+static tl_status parse_verify(tl_rule_parser *p, tl_scope_pattern *s) {
+  unsigned given = 0;
+  if (s->verify.samples)
+    return tl_rule_fail(p, p->at, "'verify' is given twice");
+  s->verify = (tl_scope_verify){.samples = 3, .rtol = 1e-4, .atol = 1e-5};
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "{"));
+  while (!tl_rule_at(p, "}")) {
+    TL_TRY(parse_bound(p, &s->verify, &given));
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, "}");
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static tl_status pattern_of(tl_rule_parser *p, tl_scope_pattern **out) {
@@ -239,6 +285,8 @@ tl_status tl_rule_scope(tl_rule_parser *p) {
       TL_TRY(parse_child(p, s));
     else if (tl_rule_accept(p, "boundary"))
       TL_TRY(parse_boundary(p, s));
+    else if (tl_rule_at(p, "verify"))
+      TL_TRY(parse_verify(p, s));
     else
       return TL_OK;
   }
@@ -255,16 +303,104 @@ tl_status tl_rule_general(tl_rule_parser *p, tl_rule *r) {
 tl_status tl_rule_scope_start(tl_rule_parser *p) {
   tl_scope_pattern *s;
   TL_TRY(pattern_of(p, &s));
+  p->rule->numerics = UNSAID;
   return parse_globs(p, s->in, &s->n_in);
 }
 
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+/* const(Op, PLACE): a number that the scope has there. */
+static tl_status parse_found(tl_rule_parser *p, tl_scope_setting *s, uint8_t kind) {
+  tl_token at = p->at;
+  s->found = true;
+  s->attr.kind = kind;
+  TL_TRY(tl_rule_expect(p, "("));
+  TL_TRY(tl_rule_op(p, &s->op));
+  TL_TRY(tl_rule_expect(p, ","));
+  TL_TRY(parse_count(p, &s->operand));
+  if (kind != TL_ATTR_INT && kind != TL_ATTR_FLOAT && kind != TL_ATTR_BOOL)
+    return tl_rule_fail(p, at, "the attribute is no number");
+  return tl_rule_expect(p, ")");
+}
+
+/* NAME = expression of constants | NAME = const(Op, PLACE) */
+static tl_status parse_setting(tl_rule_parser *p, const tl_op *row, tl_scope_setting *s) {
+  tl_token at = p->at;
+  tl_expr *e;
+  if (at.kind != TL_TOKEN_WORD && at.kind != TL_TOKEN_STRING)
+    return tl_rule_expected(p, "an attribute");
+  TL_TRY(tl_rule_symbol(p, at, &s->attr.name));
+  const tl_op_attr *known = tl_op_attr_find(row, s->attr.name);
+  if (!known)
+    return tl_rule_fail(p, at, "'%s' has no attribute '%.*s'", row->name, TL_SV_ARG(at.text));
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "="));
+  if (tl_rule_accept(p, "const"))
+    return parse_found(p, s, known->value.kind);
+  TL_TRY(tl_rule_expr(p, &e));
+  tl_match *x = tl_arena_calloc(&p->set->arena, 1, sizeof *x);
+  if (!x)
+    return tl_rule_memory(p);
+  *x = (tl_match){.set = p->set, .rule = p->rule, .m = p->set->m, .scratch = &p->set->arena};
+  s->attr = tl_rule_attr(p->set->m, s->attr.name, (tl_attr_kind)known->value.kind,
+                         tl_expr_eval(x, e));
+  return s->attr.kind == known->value.kind
+             ? TL_OK
+             : tl_rule_fail(p, at, "'%.*s' is no value for this attribute", TL_SV_ARG(at.text));
+}
+
+static tl_status parse_settings(tl_rule_parser *p, const tl_op *row, tl_scope_pattern *s) {
+  if (!tl_rule_accept(p, "{"))
+    return TL_OK;
+  while (!tl_rule_at(p, "}")) {
+    tl_token at = p->at;
+    if (s->n_settings == TL_SCOPE_SETTINGS)
+      return tl_rule_fail(p, at, "more than %d attributes", TL_SCOPE_SETTINGS);
+    tl_scope_setting *made = &s->settings[s->n_settings];
+    TL_TRY(parse_setting(p, row, made));
+    for (uint32_t i = 0; i < s->n_settings; i++)
+      if (s->settings[i].attr.name == made->attr.name)
+        return tl_rule_fail(p, at, "attribute '%.*s' is given twice", TL_SV_ARG(at.text));
+    s->n_settings++;
+    if (!tl_rule_accept(p, ","))
+      break;
+  }
+  return tl_rule_expect(p, "}");
+}
+
+/* An op with a meaning of its own has to take what goes in, and give what comes out. */
+static tl_status check_ports(tl_rule_parser *p, tl_token at, const tl_op *row,
+                             const tl_scope_pattern *s) {
+  uint32_t lists = 0;
+  for (uint32_t i = 0; i < s->n_inputs; i++)
+    lists += s->inputs[i].rest;
+  uint32_t single = s->n_inputs - lists;
+  if (single > row->max_operands || (!lists && single < row->min_operands))
+    return tl_rule_fail(p, at, "'%s' takes %u operands or more, and %u at most; the boundary has "
+                               "%u", row->name, row->min_operands, row->max_operands, single);
+  if (s->n_outputs > row->max_results || s->n_outputs < row->min_results)
+    return tl_rule_fail(p, at, "'%s' has %u results or more, and %u at most; the boundary has %u",
+                        row->name, row->min_results, row->max_results, s->n_outputs);
+  return TL_OK;
+}
+
 tl_status tl_rule_scope_op(tl_rule_parser *p) {
+  tl_scope_pattern *s = p->rule->scope;
   TL_TRY(tl_rule_expect(p, "->"));
   tl_token at = p->at;
-  TL_TRY(tl_rule_op(p, &p->rule->scope->op));
-  if (!tl_op_row(p->rule->scope->op))
+  if (p->rule->numerics == UNSAID) /* samples that are near do not show the same bits */
+    p->rule->numerics = s->verify.samples ? TL_NUMERICS_REASSOCIATING : TL_NUMERICS_EXACT;
+  TL_TRY(tl_rule_op(p, &s->op));
+  const tl_op *row = tl_op_row(s->op);
+  if (!row)
     return TL_OK;
-  tl_sv name = tl_op_name(p->set->m, p->rule->scope->op);
-  return tl_rule_fail(p, at, "'%.*s' has a meaning of its own; what is captured needs a name in a "
-                             "domain of yours, such as my::Block", TL_SV_ARG(name));
+  tl_sv name = tl_op_name(p->set->m, s->op);
+  if (row->domain_symbol == TL_SYM_npu || (row->traits & TL_TRAIT_BODY))
+    return tl_rule_fail(p, at, "no scope can become '%.*s'", TL_SV_ARG(name));
+  if (!s->verify.samples)
+    return tl_rule_fail(p, at, "'%.*s' has a meaning of its own: 'verify {}' compares the scope "
+                               "with it; what is captured as it stands needs a name in a domain "
+                               "of yours, such as my::Block", TL_SV_ARG(name));
+  TL_TRY(check_ports(p, at, row, s));
+  return parse_settings(p, row, s);
 }

@@ -8,7 +8,8 @@
 #include "passes/scopes.h"
 
 enum { TL_SCOPE_OPS = 8, TL_SCOPE_COUNTS = 24, TL_SCOPE_CHILDREN = 8, TL_SCOPE_GLOBS = 8,
-       TL_SCOPE_PORTS = 32, TL_SCOPE_ATTRS = 16, TL_SCOPE_GLOB_BYTES = 1024 };
+       TL_SCOPE_PORTS = 32, TL_SCOPE_ATTRS = 16, TL_SCOPE_GLOB_BYTES = 1024,
+       TL_SCOPE_SETTINGS = 16 };
 
 /* How many nodes of some types there are, in the scope and those inside. */
 typedef struct tl_scope_count {
@@ -44,6 +45,20 @@ typedef struct tl_scope_port {
   bool rest; /* all that are left over */
 } tl_scope_port;
 
+/* An attribute of the op that a captured scope becomes. */
+typedef struct tl_scope_setting {
+  tl_attr attr;     /* in the module that rules are read for; its number is open where `found` */
+  bool found;       /* it is a constant of the scope: */
+  tl_op_id op;      /* of the first node of this op ... */
+  uint32_t operand; /* ... whose operand here is one number */
+} tl_scope_setting;
+
+/* How near the op that a scope becomes has to come to the scope, on random inputs. */
+typedef struct tl_scope_verify {
+  uint32_t samples; /* 0: nothing is asked */
+  double rtol, atol;
+} tl_scope_verify;
+
 typedef struct tl_scope_pattern {
   tl_symbol in[TL_SCOPE_GLOBS]; /* globs of paths: one has to fit */
   uint32_t n_in;
@@ -61,6 +76,9 @@ typedef struct tl_scope_pattern {
   uint32_t n_outputs;
   bool bounded; /* inputs and outputs are said */
   tl_op_id op;  /* what the scope becomes */
+  tl_scope_setting settings[TL_SCOPE_SETTINGS]; /* of ops that have a meaning of their own */
+  uint32_t n_settings;
+  tl_scope_verify verify;
 } tl_scope_pattern;
 
 typedef enum tl_scope_verdict {

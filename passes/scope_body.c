@@ -189,6 +189,67 @@ tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **
   return v.no_memory ? out_of_memory(m) : TL_OK;
 }
 
+/* ---- an op in its place ---------------------------------------------------------------------- */
+
+static tl_value_id sized_input(mover *v, tl_value_id of, tl_symbol name, const int64_t *dims) {
+  const tl_type *t = tl_type_get(v->from, tl_value_type(v->from, of));
+  tl_dim sizes[TL_MAX_RANK];
+  for (int i = 0; i < t->rank; i++)
+    sizes[i] = dims[i];
+  tl_type_id type = tl_type_tensor(v->to, (tl_dtype)t->dtype, t->rank, sizes);
+  tl_symbol s = fresh(v, tl_sym(v->from, name));
+  return v->no_memory || !type ? TL_NO_VALUE
+                               : tl_graph_add_input(v->to, v->graph, s, type, TL_NO_TENSOR);
+}
+
+/* The node and the outputs; the inputs are there. */
+static void add_reference(mover *v, const tl_scope_cut *cut, tl_node_spec *spec,
+                          const tl_attr *attrs) {
+  tl_symbol *names = tl_arena_calloc(&v->to->arena, cut->n_outputs + 1u, sizeof *names);
+  tl_attr *moved = tl_arena_calloc(&v->to->arena, spec->n_attrs + 1u, sizeof *moved);
+  v->no_memory = v->no_memory || !names || !moved;
+  for (uint32_t i = 0; i < spec->n_attrs && !v->no_memory; i++)
+    moved[i] = move_attr(v, attrs[i]);
+  for (uint32_t i = 0; i < cut->n_outputs && !v->no_memory; i++)
+    names[i] = fresh(v, tl_sym(v->from, cut->output_names[i]));
+  spec->attrs = moved;
+  spec->results = names;
+  tl_node_id made = v->no_memory ? TL_NO_NODE : tl_graph_append(v->to, v->graph, spec);
+  tl_value_id *at = tl_arena_calloc(&v->to->arena, cut->n_outputs + 1u, sizeof *at);
+  v->no_memory = !made || !at;
+  for (uint32_t i = 0; i < cut->n_outputs && !v->no_memory; i++)
+    at[i] = tl_result(v->to, made, i);
+  if (!v->no_memory && tl_graph_set_outputs(v->to, v->graph, at, cut->n_outputs) != TL_OK)
+    v->no_memory = true;
+}
+
+tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_op_id op,
+                                  const tl_attr *attrs, uint32_t n_attrs, const int64_t *dims,
+                                  tl_module **out) {
+  mover v = {.from = m, .to = tl_module_create(m->diag, m->path, 1)};
+  tl_value_id *operands = NULL;
+  *out = NULL;
+  v.no_memory = !v.to || tl_module_set_opset(v.to, 0, tl_module_opset(m, 0)) != TL_OK;
+  v.graph = v.no_memory ? TL_NO_GRAPH : tl_graph_create(v.to, TL_GRAPH_ROOT, 0, TL_NO_NODE);
+  if (v.graph)
+    operands = tl_arena_calloc(&v.to->arena, cut->n_inputs + 1u, sizeof *operands);
+  v.no_memory = v.no_memory || !operands;
+  for (uint32_t i = 0; i < cut->n_inputs && !v.no_memory; i++) {
+    operands[i] = sized_input(&v, cut->inputs[i], cut->input_names[i], dims);
+    dims += tl_type_get(m, tl_value_type(m, cut->inputs[i]))->rank;
+    v.no_memory = !operands[i];
+  }
+  tl_node_spec spec = {.op = op, .operands = operands, .n_operands = cut->n_inputs,
+                       .n_results = cut->n_outputs, .n_attrs = n_attrs};
+  if (!v.no_memory)
+    add_reference(&v, cut, &spec, attrs);
+  if (!v.no_memory)
+    *out = v.to;
+  else if (v.to)
+    tl_module_destroy(v.to);
+  return v.no_memory ? out_of_memory(m) : TL_OK;
+}
+
 /* ---- beside a body --------------------------------------------------------------------------- */
 
 typedef struct matcher {

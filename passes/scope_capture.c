@@ -5,6 +5,7 @@
 #include "ir/marks.h"
 #include "ir/trace.h"
 #include "passes/scope_body.h"
+#include "passes/scope_verify.h"
 #include "passes/values.h"
 
 enum { INSIDE = 1, BEHIND = 2, STEPS_A_NODE = 64, STEPS_AT_LEAST = 100000 };
@@ -30,6 +31,7 @@ typedef struct capture {
   tl_value_id *room;  /* owned; by value, zeros: what this is for, each step says */
   uint32_t n_room;
   tl_node_id foreign; /* of the rule's op, and it has no meaning */
+  tl_attr attrs[TL_SCOPE_SETTINGS]; /* of the node */
   const char *code;   /* why not; NULL: it fits */
   tl_buf why;
   bool no_memory;
@@ -289,7 +291,7 @@ static bool find_behind(capture *c) {
 /* ---- the definition -------------------------------------------------------------------------- */
 
 /* What the op of the rule means by now; NULL: nothing. */
-static const tl_module *known_body(const capture *c) {
+static tl_module *known_body(const capture *c) {
   for (uint32_t i = 0; i < c->m->definitions.n; i++) {
     const tl_definition *d = &c->m->definitions.at[i];
     if (!d->like && d->op == c->rule->scope->op)
@@ -327,18 +329,74 @@ static bool define(capture *c, const tl_scope_cut *cut) {
   return out_of_memory(c);
 }
 
-/* An op means one thing: what the first captured scope computes, and nothing that was there. */
+/* The number that an attribute takes from the scope: the first one of such nodes. */
+static bool find_number(capture *c, const tl_scope_setting *s, tl_attr *out) {
+  double v;
+  for (uint32_t i = 0; i < c->nodes.n; i++) {
+    const tl_node *node = tl_node_get(c->m, c->nodes.at[i]);
+    tl_value_id o = node->op == s->op && s->operand < node->n_operands
+                        ? tl_operand(c->m, c->nodes.at[i], s->operand)
+                        : TL_NO_VALUE;
+    const tl_tensor *t = o ? tl_value_constant(c->m, o) : NULL;
+    int64_t whole;
+    if (!t || tl_tensor_elements(c->m, t) != 1)
+      continue;
+    bool integer = tl_tensor_int_at(c->m, t, 0, &whole);
+    if (!integer && (!tl_tensor_float_at(c->m, t, 0, &v) || s->attr.kind != TL_ATTR_FLOAT))
+      continue;
+    tl_rv number = integer ? (tl_rv){.kind = TL_RV_INT, .i = whole}
+                           : (tl_rv){.kind = TL_RV_FLOAT, .f = v};
+    *out = tl_rule_attr(c->m, s->attr.name, (tl_attr_kind)s->attr.kind, number);
+    return true;
+  }
+  tl_sv op = tl_op_name(c->m, s->op), name = tl_sym(c->m, s->attr.name);
+  return refuse(c, "CONST_VALUE", "no %.*s has one number as operand %u, for %.*s", TL_SV_ARG(op),
+                s->operand, TL_SV_ARG(name));
+}
+
+static bool find_attrs(capture *c) {
+  const tl_scope_pattern *p = c->rule->scope;
+  for (uint32_t i = 0; i < p->n_settings; i++) {
+    c->attrs[i] = p->settings[i].attr;
+    if (p->settings[i].found && !find_number(c, &p->settings[i], &c->attrs[i]))
+      return false;
+  }
+  return true;
+}
+
+/* Samples of the scope beside the op, or beside what it means. */
+static bool agrees(capture *c, const tl_scope_cut *cut, tl_module *body) {
+  tl_scope_trial t = {.options = c->p->options, .m = c->m, .pattern = c->rule->scope, .cut = cut,
+                      .body = body, .attrs = c->attrs, .n_attrs = c->rule->scope->n_settings};
+  tl_buf why;
+  bool agree;
+  tl_buf_init(&why);
+  c->no_memory = tl_scope_try(&t, &agree, &why) != TL_OK;
+  tl_sv text = why.failed ? TL_SV("") : tl_buf_view(&why);
+  if (!agree && !c->no_memory)
+    refuse(c, "SCOPE_VERIFY", "%.*s", TL_SV_ARG(text));
+  tl_buf_release(&why);
+  return agree && !c->no_memory;
+}
+
+/* An op means one thing: what the first captured scope computes, and nothing that was there; or
+ * what it always meant. */
 static bool make_definition(capture *c) {
   tl_scope_cut cut = {.nodes = c->nodes.at, .n_nodes = c->nodes.n,
                       .inputs = c->inputs.at, .input_names = c->input_names.at,
                       .n_inputs = c->inputs.n, .outputs = c->outputs.at,
                       .output_names = c->output_names.at, .n_outputs = c->outputs.n};
-  const tl_module *known = known_body(c);
+  if (tl_op_row(c->rule->scope->op))
+    return find_attrs(c) && agrees(c, &cut, NULL);
+  tl_module *known = known_body(c);
   if (!known)
     return define(c, &cut);
-  return tl_scope_body_is(c->m, &cut, known, c->room) ||
-         refuse(c, "DEFINITION", "the scope computes something else than the first that became "
-                                 "this op");
+  if (tl_scope_body_is(c->m, &cut, known, c->room))
+    return true;
+  return c->rule->scope->verify.samples
+             ? agrees(c, &cut, known)
+             : refuse(c, "DEFINITION", "the scope computes something else than the first that "
+                                       "became this op");
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
@@ -359,7 +417,8 @@ static tl_symbol node_name(capture *c) {
 static tl_node_id insert(capture *c) {
   tl_node_id first = c->nodes.at[0], last = c->nodes.at[c->nodes.n - 1];
   tl_node_spec spec = {.op = c->rule->scope->op, .name = node_name(c), .operands = c->inputs.at,
-                       .n_operands = c->inputs.n, .n_results = c->outputs.n};
+                       .n_operands = c->inputs.n, .n_results = c->outputs.n, .attrs = c->attrs,
+                       .n_attrs = c->rule->scope->n_settings};
   tl_node_id made = spec.name == TL_NO_SYMBOL ? TL_NO_NODE : tl_graph_insert(c->m, last, &spec);
   if (!made)
     return TL_NO_NODE;
@@ -390,7 +449,7 @@ static void replace(capture *c, tl_node_id made) {
 
 static void remark(capture *c, tl_node_id n, const tl_sv *names, uint32_t n_names, tl_sv made) {
   tl_fusion_remark f = {.fusion = tl_sym(c->m, c->rule->pass), .rule = tl_sym(c->m, c->rule->name),
-                        .numerics = TL_NUMERICS_EXACT, .code = c->code, .made = made,
+                        .numerics = (tl_numerics)c->rule->numerics, .code = c->code, .made = made,
                         .reason = !c->code ? NULL : c->why.failed || !c->why.p ? "" : c->why.p,
                         .n_made = made.n > 0, .nodes = names, .n_nodes = n_names,
                         .wanted = n_names};
@@ -492,7 +551,8 @@ static void explain_nodes(capture *c) {
 }
 
 static void run_rule(capture *c) {
-  c->foreign = known_body(c) ? TL_NO_NODE : find_foreign(c);
+  bool means = tl_op_row(c->rule->scope->op) || known_body(c);
+  c->foreign = means ? TL_NO_NODE : find_foreign(c);
   for (c->scope = 1; c->scope < c->scopes->at.n && !c->no_memory; c->scope++) {
     tl_scope_verdict v = tl_scope_judge(c->scopes, c->rule, c->scope, NULL);
     if (v == TL_SCOPE_OTHER_NODES && c->p->explain)

@@ -165,8 +165,8 @@ $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope
 ! f:2:34: error: nothing is left over behind a list
 ? 1
 $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope "*" : X { boundary (%x) -> (%y) } -> Relu'; bad 'scope "*" : X { boundary (%x) -> (%y) } -> npu::Relu'; bad 'scope "*" : X { boundary (%x) -> (%y) }'; bad 'scope "*" : X { boundary (%x) -> (%y) } -> Elephant'; bad 'scope * : X { }'
-! f:2:44: error: 'Relu' has a meaning of its own; what is captured needs a name in a domain of yours, such as my::Block
-! f:2:44: error: 'Relu' has a meaning of its own; what is captured needs a name in a domain of yours, such as my::Block
+! f:2:44: error: 'Relu' has a meaning of its own: 'verify {}' compares the scope with it; what is captured as it stands needs a name in a domain of yours, such as my::Block
+! f:2:44: error: no scope can become 'Relu'
 ! f:3:1: error: expected '->', but the text ends
 ! f:2:44: error: unknown op 'Elephant'
 ! f:2:7: error: expected a name in quotes, with * for any text, found '*'

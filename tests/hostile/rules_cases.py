@@ -115,6 +115,32 @@ def scopes():
     yield 'a scope that is captured', (0,), text(scope('types { Tanh 0 or more }'))
     yield 'a scope without a meaning', wrong, text(scope('').replace(b' -> my::S', b''))
     yield 'a scope that becomes an op of ONNX', wrong, text(scope('').replace(b'my::S', b'Relu'))
+    known = lambda features, op='Elu': scope(features).replace(b'my::S', op.encode())
+    yield 'a scope that becomes an op with samples', (0,), text(known('verify {}'))
+    yield 'a scope that becomes an op of the NPU', wrong, text(known('verify {}', 'npu::Elu'))
+    yield 'a scope that becomes a loop', wrong, text(known('verify {}', 'Loop'))
+    yield 'a scope that becomes an op of two operands', wrong, text(known('verify {}', 'Add'))
+    yield 'many samples', wrong, text(known('verify {samples=1000000}'))
+    yield 'no samples', wrong, text(known('verify {samples=0}'))
+    yield 'half a sample', wrong, text(known('verify {samples=0.5}'))
+    yield 'a tolerance of everything', wrong, text(known('verify {rtol=inf}'))
+    yield 'a tolerance that is no number', wrong, text(known('verify {atol=nan}'))
+    yield 'a negative tolerance', wrong, text(known('verify {atol=-1}'))
+    yield 'an unknown bound', wrong, text(known('verify {ulp=1}'))
+    yield 'samples twice', wrong, text(known('verify {samples=1, samples=1}'))
+    yield 'a verification without end', wrong, b'rules 1\nscope "*" : S { verify {rtol=1'
+    yield 'a verified pattern', wrong, GOOD.replace(b': graph', b': scope').replace(
+        b'match {', b'in "*" verify {} match {')
+    yield 'an attribute of a scope', (0,), text(known('verify {}', 'Elu {alpha=1/2.0}'))
+    yield 'an attribute that the op lacks', wrong, text(known('verify {}', 'Elu {beta=1}'))
+    yield 'an attribute of another kind', wrong, text(known('verify {}', 'Elu {alpha="a"}'))
+    yield 'an attribute of a value', wrong, text(known('verify {}', 'Elu {alpha=rank(%x)}'))
+    yield 'an attribute given twice to a scope', wrong, text(
+        known('verify {}', 'Elu {alpha=1.0, alpha=1.0}'))
+    yield 'an attribute from far outside', (0,), text(
+        known('verify {}', 'Elu {alpha=const(Elu, 999999)}'))
+    yield 'many attributes of a scope', wrong, text(
+        known('verify {}', 'Elu {' + 'alpha=1.0, ' * 10_000 + '}'))
     yield 'a scope named twice', wrong, text(scope(''), scope(''))
     yield 'many counts', wrong, text(scope('types { ' + 'Tanh 1, ' * 10_000 + '}'))
     yield 'many types', wrong, text(scope('types { ' + 'Tanh|' * 10_000 + 'Tanh 1 }'))
