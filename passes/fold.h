@@ -30,6 +30,7 @@ typedef struct tl_fold {
   uint64_t fills;        /* bytes of all weights that nodes fill; 0: not added up yet */
   tl_map names;          /* owned; how many values have a name, filled when `named` */
   bool named;
+  bool dequantizes;      /* ops that else stay for the sake of device compilers are folded, too */
   bool stopped;          /* the rewrite limit is reached */
   bool failed;           /* memory is out */
   bool again;            /* a type became more specific: inference may tell more */
@@ -60,6 +61,9 @@ static inline bool tl_fold_is_known(const tl_fold *f, tl_value_id v) {
   const tl_value *value = tl_value_get(f->m, v);
   return (value->tensor && value->kind != TL_VALUE_INPUT) || tl_fold_evaluated(f, v);
 }
+
+/* The pass fold-constants, and what else `dequantizes` says above. */
+tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) TL_NODISCARD;
 
 /* Evaluates a node whose operands are known and keeps its results; false, with a remark where that
  * helps, when it cannot or should not be done. Nothing is reported to the diagnostics. */

@@ -39,6 +39,10 @@ static bool is_pure(const tl_node *node) {
                           TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY);
 }
 
+static bool stays_unfolded(const tl_fold *f, const tl_node *node) {
+  return !f->dequantizes && tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED);
+}
+
 static bool used_results_known(const tl_fold *f, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_value_get(f->m, node->results + i)->n_uses && !tl_fold_is_known(f, node->results + i))
@@ -93,7 +97,7 @@ static tl_node_id visit(tl_fold *f, tl_node_id n) {
   if (node->op == TL_OP_If)
     return tl_fold_take_branch(f, n);
   if (!is_pure(node) || tl_node_has_mark(f->m, n, TL_MARK_NOFOLD) ||
-      tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || node->n_results == 0)
+      stays_unfolded(f, node) || node->n_results == 0)
     return TL_NO_NODE;
   bool known = used_results_known(f, node) || tl_fold_express(f, n) || tl_fold_evaluate(f, n);
   if (known && !stays(f, n))
@@ -226,7 +230,7 @@ static void settle(tl_fold *f, tl_node_id n) {
   for (uint32_t i = 0; i < node->n_results && !f->stopped && !f->failed; i++) {
     tl_value_id v = node->results + i;
     if (!tl_value_get(f->m, v)->n_uses || !tl_fold_is_known(f, v) ||
-        tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED) || tl_is_pinned(&f->pinned, v) ||
+        stays_unfolded(f, node) || tl_is_pinned(&f->pinned, v) ||
         leaves_body(f, v) || (node->n_results == 1 && is_better_made(f, n, v)))
       continue;
     make_constant(f, n, v);
@@ -320,8 +324,8 @@ static tl_status finish(tl_fold *f) {
                    : TL_OK;
 }
 
-tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) {
-  tl_fold f = {.p = p, .m = m};
+tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {
+  tl_fold f = {.p = p, .m = m, .dequantizes = dequantizes};
   if (p->options->keep_constants)
     return TL_OK;
   TL_TRY(tl_pinned_find(p, m, &f.pinned));
@@ -333,6 +337,8 @@ tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) {
   }
   return finish(&f);
 }
+
+tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) { return tl_fold_module(p, m, false); }
 
 /* ---- from some nodes on ---------------------------------------------------------------------- */
 
