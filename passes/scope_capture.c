@@ -256,14 +256,11 @@ static bool note_users(capture *c, tl_value_id v, bool of_scope) {
     tl_node_id n = owner_of(c, tl_use_get(c->m, u)->user);
     if (!c->steps || !--c->steps)
       return refuse(c, "SCOPE", "too many nodes depend on scopes that are scattered");
-    if (!n || tl_node_is_return(c->m, n) || !tl_node_is_before(c->m, n, last))
+    if (!n || tl_node_is_return(c->m, n))
       continue;
-    if (c->marks[n] == INSIDE) {
-      if (!of_scope)
-        return refuse_node(c, "CYCLE", n, "depends on a node outside that depends on the scope");
-      continue;
-    }
-    if (c->marks[n] == BEHIND)
+    if (c->marks[n] == INSIDE && !of_scope) /* the last node too */
+      return refuse_node(c, "CYCLE", n, "depends on a node outside that depends on the scope");
+    if (c->marks[n] || !tl_node_is_before(c->m, n, last))
       continue;
     c->marks[n] = BEHIND;
     if (!list(c, &c->behind, n))

@@ -284,6 +284,9 @@ static void each_reason(void) {
        "(%x, %z, const %w, const %more...) -> (%a, %y)", "%p = Softmax(%r)",
        "%k = Exp(%r) @out/k\n %l = Exp(%k) @out/l\n %p2 = Mul(%r, %l) @p2 scope \"attn\"\n "
        "%p = Softmax(%p2)"},
+      {"CYCLE", "(%x, const %w, const %more...) -> (%y)", /* to the last node */
+       "(%x, %z, const %w, const %more...) -> (%a, %y)", "%y = MatMul(%p, %v)",
+       "%k = Exp(%p) @out/k\n %y = MatMul(%k, %v)"},
       {NULL, "-> (%y)", "-> (%a, %y)", "%o = Exp(%i) @o\n", "%k = Exp(%r)\n %o = Exp(%k) @o\n"},
       {"CTRL_INNER", "-> (%y)", "-> (%a, %y)", "%o = Exp(%i) @o\n", "%o = Exp(%r) @o after %q\n"},
       {"CTRL_INNER", NULL, NULL, "%p = Softmax(%r) @p scope \"attn\"",
