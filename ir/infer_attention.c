@@ -77,15 +77,40 @@ tl_status tl_infer_attention(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 3, tl_infer_dtype(x, 0), 4, scores);
 }
 
-/* q [.., S, D], k [.., T, D], v [.., T, V] -> [.., S, V] */
+/* q [B,S,N*D], k [B,T,M*D], v [B,T,M*V] -> [B,S,N*V] */
+static tl_status infer_heads_beside(tl_infer *x, tl_dim n) {
+  tl_dim m;
+  for (uint32_t i = 0; i < 3; i++)
+    TL_TRY(tl_infer_check_rank(x, i, 3, 3));
+  TL_TRY(read_heads(x, TL_SYM_kv_num_heads, &m));
+  if (m <= 0 || n % m != 0)
+    return tl_infer_fail(x, "%lld heads of queries do not share %lld of keys", (long long)n,
+                         m > 0 ? (long long)m : 0);
+  if (tl_infer_rank(x, 0) != TL_RANK_UNKNOWN && tl_infer_rank(x, 1) != TL_RANK_UNKNOWN)
+    TL_TRY(tl_infer_check_dim(x, "head sizes of Q and K", head_dim(x, tl_infer_dim(x, 0, 2), n),
+                              head_dim(x, tl_infer_dim(x, 1, 2), m)));
+  tl_dim size = head_dim(x, tl_infer_dim(x, 2, 2), m);
+  tl_dim dims[3] = {tl_infer_dim(x, 0, 0), tl_infer_dim(x, 0, 1), tl_dim_mul(x->m, n, size)};
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 3, dims);
+}
+
+/* q [.., S, D], k [.., T, D], v [.., T, V] -> [.., S, V]; BNSD_BSND: -> [B, S, N, V] */
 tl_status tl_infer_attention_core(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
-  (void)node;
+  tl_dim n;
+  TL_TRY(read_heads(x, TL_SYM_q_num_heads, &n));
+  if (n != TL_DIM_UNKNOWN)
+    return infer_heads_beside(x, n);
   for (uint32_t i = 0; i < 3; i++)
     TL_TRY(tl_infer_check_rank(x, i, 3, 4));
   int rank = tl_infer_copy_dims(x, 0, dims);
   if (rank != TL_RANK_UNKNOWN)
     dims[rank - 1] = tl_infer_dim(x, 2, rank - 1);
+  if (rank == 4 && tl_sv_is(tl_node_attr_string(x->m, node, TL_SYM_input_layout), "BNSD_BSND")) {
+    n = dims[1];
+    dims[1] = dims[2];
+    dims[2] = n;
+  }
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
