@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_EDITS = 3 };
+enum { MOST_EDITS = 3, LONGEST_STEM = 128 };
 
 #define STATE_ON true
 #define STATE_OFF false
@@ -112,22 +112,78 @@ const char *tl_fusion_name_lacks(tl_sv pass) {
   return NULL;
 }
 
-static void consider(tl_sv name, const char *candidate, size_t *limit, const char **best) {
-  size_t distance = tl_edit_distance(name, tl_sv_from(candidate), *limit);
-  if (distance > *limit || (*best && distance == *limit))
+/* ---- near names ------------------------------------------------------------------------------ */
+
+typedef struct nearest {
+  tl_sv name;
+  tl_sv stem;
+  size_t distance; /* of the best */
+  size_t whole;    /* between the whole names, where stems are as near */
+  const char *best;
+} nearest;
+
+static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+static bool drop_end(tl_sv *name, const char *end) {
+  size_t n = strlen(end);
+  if (name->n <= n || memcmp(name->p + name->n - n, end, n) != 0)
+    return false;
+  name->n -= n;
+  return true;
+}
+
+/* What a name is about: without the letters that put passes in order (AAB..., ZC...), the words
+ * that most names have, and letter case, in all of which documents and code differ. */
+static tl_sv stem_of(tl_sv name, char *room) {
+  while (name.n > 2 && (name.p[0] == 'A' || name.p[0] == 'Z') &&
+         (is_upper(name.p[1]) || name.p[1] == '_'))
+    name = (tl_sv){name.p + 1 + (name.p[1] == '_'), name.n - 1 - (name.p[1] == '_')};
+  if (name.n > LONGEST_STEM)
+    return name;
+  for (size_t i = 0; i < name.n; i++)
+    room[i] = is_upper(name.p[i]) ? (char)(name.p[i] + 'a' - 'A') : name.p[i];
+  tl_sv stem = {room, name.n};
+  if (stem.n > 3 && memcmp(stem.p, "tbe", 3) == 0)
+    stem = (tl_sv){stem.p + 3, stem.n - 3};
+  while (drop_end(&stem, "pass") || drop_end(&stem, "fusion") || drop_end(&stem, "ub"))
+    continue;
+  return stem;
+}
+
+/* A stem that goes on as another does is nearer than one with other letters in it. */
+static size_t stem_distance(tl_sv a, tl_sv b) {
+  size_t shorter = a.n < b.n ? a.n : b.n;
+  size_t limit = shorter / 2 < MOST_EDITS ? shorter / 2 : MOST_EDITS;
+  if (tl_sv_eq(a, b))
+    return 0;
+  if (shorter >= 4 && a.n + b.n - 2 * shorter <= 4 && memcmp(a.p, b.p, shorter) == 0)
+    return 1;
+  size_t edits = tl_edit_distance(a, b, limit);
+  return edits > limit ? SIZE_MAX : edits;
+}
+
+static void consider(nearest *x, const char *candidate) {
+  char room[LONGEST_STEM];
+  tl_sv name = tl_sv_from(candidate);
+  size_t whole = tl_edit_distance(x->name, name, LONGEST_STEM);
+  size_t stems = stem_distance(x->stem, stem_of(name, room));
+  size_t distance = whole <= MOST_EDITS && whole < stems ? whole : stems;
+  if (distance > x->distance || (distance == x->distance && x->best && whole >= x->whole) ||
+      distance == SIZE_MAX)
     return;
-  *limit = distance;
-  *best = candidate;
+  x->distance = distance;
+  x->whole = whole;
+  x->best = candidate;
 }
 
 const char *tl_fusion_name_nearest(tl_sv name) {
-  size_t limit = MOST_EDITS;
-  const char *best = NULL;
+  char room[LONGEST_STEM];
+  nearest x = {.name = name, .stem = stem_of(name, room), .distance = SIZE_MAX};
   for (uint32_t i = 0; i < N_PASSES; i++)
-    consider(name, passes[i].name, &limit, &best);
+    consider(&x, passes[i].name);
   for (uint32_t i = 0; i < N_ALIASES; i++)
-    consider(name, aliases[i].name, &limit, &best);
-  return best;
+    consider(&x, aliases[i].name);
+  return x.best;
 }
 
 const char *tl_fusion_kind_name(tl_fusion_kind kind) {

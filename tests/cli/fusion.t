@@ -276,7 +276,7 @@ $ tailor convert m.onnx -o m.air --dry-run --fusion=SoftmaxFusionPass:Off
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --fusion=SoftmaxFusionPass:off --fusion=MulAddFusionPass:on --fusion=Sofmax:off
 ! tailor: warning: --fusion: no fusion pass is named 'Sofmax' [W_FUSION_UNKNOWN_PASS]
-!   hint: 'tailor passes --fusion' lists them
+!   hint: did you mean SoftmaxFusionPass?
 ! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
 # Elsewhere.
 $ tailor passes --oo_level=O1

@@ -63,6 +63,17 @@ static void test_nearest(void) {
   CU_ASSERT_STRING_EQUAL(tl_fusion_name_nearest(TL_SV("SoftmxFusionPass")), "SoftmaxFusionPass");
   CU_ASSERT_STRING_EQUAL(tl_fusion_name_nearest(TL_SV("RequantFusionPas")), "RequantFusionPass");
   CU_ASSERT_PTR_NULL(tl_fusion_name_nearest(TL_SV("SomethingElseAltogether")));
+  static const char *const pairs[][2] = {
+      {"PoolFusionPass", "PoolingFusionPass"},       {"DropOutDoMask", "DropOutDoMaskFusionPass"},
+      {"LayerNormFusion", "LayerNormFusionPass"},    {"GELUFusionPass", "GeluFusionPass"},
+      {"addlayernormpass", "AddLayerNormFusionPass"}, {"EltwiseUbFusion", "TbeEltwiseFusionPass"},
+      {"Concat", "ZConcatFusionPass"},               {"SPPPas", "SPPPass"},
+      {"KerasMomentumLossscale", "A_KerasMomentumLossscaleFusionPass"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    const char *near = tl_fusion_name_nearest(tl_sv_from(pairs[i][0]));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(near);
+    CU_ASSERT_STRING_EQUAL(near, pairs[i][1]);
+  }
   CU_ASSERT_PTR_NULL(tl_fusion_name_nearest(TL_SV("")));
 }
 
