@@ -190,14 +190,14 @@ typedef struct tl_rule {
   bool custom;     /* of a --rules file */
   bool general;    /* of kind scope: on without being asked for */
   struct tl_scope_pattern *scope; /* SCOPE, CAPTURE: rule_scope.h; NULL: others */
-  tl_rule_value values[TL_RULE_VALUES];
-  tl_symbol names[TL_RULE_NAMES];
+  tl_rule_value *values;
+  tl_symbol *names;
   tl_pattern_node *match;
   tl_pattern_node *build;
   tl_expr **where;
-  uint8_t let_index[TL_RULE_NAMES]; /* names computed before the conditions, in order */
-  tl_expr *lets[TL_RULE_NAMES];
-  tl_rule_step steps[TL_RULE_NODES];
+  uint8_t *let_index; /* names computed before the conditions, in order */
+  tl_expr **lets;
+  tl_rule_step *steps;
 } tl_rule;
 
 TL_VEC(tl_rule_vec, tl_rule *);

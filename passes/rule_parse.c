@@ -348,7 +348,7 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
   r->line = p->at.line;
   r->column = p->at.column;
   r->written = r->priority = DEFAULT_PRIORITY;
-  p->rule = r;
+  tl_rule_enter_room(p, r);
   p->exprs = 0;
   return r;
 }
@@ -374,6 +374,7 @@ static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool ov
   tl_rule_vec *rules = &p->set->rules;
   uint32_t kept = 0, place = UINT32_MAX;
   TL_TRY(tl_rule_finish(p->set, r));
+  TL_TRY(tl_rule_leave_room(p, r));
   r->custom = override;
   bool defines = r->kind == TL_RULE_DEFINE;
   uint64_t key = tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
@@ -575,14 +576,18 @@ static tl_status parse_text(tl_rule_parser *p, bool has_version, bool override) 
 
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) {
   const char *kept = tl_arena_copy(&s->arena, path, strlen(path));
-  tl_rule_parser p = {.lexer = tl_lex_start_rules(text), .set = s, .path = kept};
+  tl_rule_room room;
+  tl_rule_parser p = {
+      .lexer = tl_lex_start_rules(text), .set = s, .path = kept, .room = &room};
   return kept ? parse_text(&p, true, override) : tl_rule_memory(&p);
 }
 
 tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
   tl_sv bytes = {tl_rule_characters + text->at, text->n};
   const char *path = tl_rule_paths[text->path];
-  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes), .set = s, .path = path};
+  tl_rule_room room;
+  tl_rule_parser p = {
+      .lexer = tl_lex_start_rules(bytes), .set = s, .path = path, .room = &room};
   p.lexer.line = text->line;
   s->next = (uint32_t)(text - tl_rule_texts);
   return parse_text(&p, false, false);

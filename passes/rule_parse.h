@@ -7,12 +7,22 @@
 #include "ir/lex.h"
 #include "passes/rule.h"
 
+/* As much as a rule may have, while it is parsed; it keeps only what it needs. */
+typedef struct tl_rule_room {
+  tl_rule_value values[TL_RULE_VALUES];
+  tl_symbol names[TL_RULE_NAMES];
+  uint8_t let_index[TL_RULE_NAMES];
+  tl_expr *lets[TL_RULE_NAMES];
+  tl_rule_step steps[TL_RULE_NODES];
+} tl_rule_room;
+
 typedef struct tl_rule_parser {
   tl_lexer lexer;
   tl_token at;
   tl_ruleset *set;
   const char *path;
   tl_rule *rule;  /* being parsed */
+  tl_rule_room *room; /* its parts */
   bool building;  /* inside replace */
   uint32_t depth; /* of expressions */
   uint32_t exprs; /* parts of expressions in this rule: a long chain is deep to evaluate */
@@ -20,6 +30,9 @@ typedef struct tl_rule_parser {
 } tl_rule_parser;
 
 /* rule_parse_expr.c */
+/* Empties the room and gives it to the rule; moves what the rule used of it into the set. */
+void tl_rule_enter_room(tl_rule_parser *p, tl_rule *r);
+tl_status tl_rule_leave_room(tl_rule_parser *p, tl_rule *r);
 tl_status tl_rule_fail(tl_rule_parser *p, tl_token at, const char *fmt, ...) TL_PRINTF(3, 4);
 tl_status tl_rule_expected(tl_rule_parser *p, const char *what);
 tl_status tl_rule_memory(tl_rule_parser *p);

@@ -5,7 +5,7 @@
 
 enum { MAX_EXPR_DEPTH = 64, MAX_EXPRS = 1024, MAX_LIST = 64 };
 
-/* ---- tokens --------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 tl_status tl_rule_fail(tl_rule_parser *p, tl_token at, const char *fmt, ...) {
   va_list ap;
@@ -34,6 +34,39 @@ tl_status tl_rule_expected(tl_rule_parser *p, const char *what) {
 tl_status tl_rule_memory(tl_rule_parser *p) {
   return tl_fail(p->set->m->diag, TL_NO_MEMORY, TL_AT_FILE(p->path), "out of memory");
 }
+
+/* ---- the parts of a rule, while it is parsed and after --------------------------------------- */
+
+void tl_rule_enter_room(tl_rule_parser *p, tl_rule *r) {
+  tl_rule_room *room = p->room;
+  memset(room, 0, sizeof *room);
+  p->rule = r;
+  r->values = room->values;
+  r->names = room->names;
+  r->let_index = room->let_index;
+  r->lets = room->lets;
+  r->steps = room->steps;
+}
+
+static void *moved(tl_rule_parser *p, const void *from, size_t n, size_t size, bool *lost) {
+  void *to = tl_arena_calloc(&p->set->arena, n, size);
+  if (to && n)
+    memcpy(to, from, n * size);
+  *lost = *lost || !to;
+  return to;
+}
+
+tl_status tl_rule_leave_room(tl_rule_parser *p, tl_rule *r) {
+  bool lost = false;
+  r->values = moved(p, r->values, r->n_values, sizeof *r->values, &lost);
+  r->names = moved(p, r->names, r->n_names, sizeof *r->names, &lost);
+  r->let_index = moved(p, r->let_index, r->n_lets, sizeof *r->let_index, &lost);
+  r->lets = moved(p, r->lets, r->n_lets, sizeof *r->lets, &lost);
+  r->steps = moved(p, r->steps, r->n_steps, sizeof *r->steps, &lost);
+  return lost ? tl_rule_memory(p) : TL_OK;
+}
+
+/* ---- tokens --------------------------------------------------------------------------------- */
 
 void tl_rule_advance(tl_rule_parser *p) { p->at = tl_lex_next(&p->lexer); }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The map (support/map.h). uthash asks for memory once per growth of its buckets; entries come from
- * a slab. Lack of memory is reported, not fatal as uthash would have it. */
+ * an arena. Lack of memory is reported, not fatal as uthash would have it. */
 #include "support/map.h"
 
 #include "support/hash.h"
@@ -12,6 +12,8 @@
 static unsigned hash_key(const void *key, size_t bytes);
 
 #include <uthash.h>
+
+enum { FIRST_ENTRIES = 8 }; /* of the first block of the arena */
 
 struct tl_map_entry {
   uint64_t key;
@@ -38,12 +40,11 @@ bool tl_map_set(tl_map *map, uint64_t key, uint32_t value) {
     entry->value = value;
     return true;
   }
-  if (map->entries.record == 0)
-    tl_slab_init(&map->entries, sizeof *entry);
-  uint32_t id = tl_slab_alloc(&map->entries, 1);
-  if (!id)
+  if (map->entries.next_size == 0)
+    tl_arena_init(&map->entries, FIRST_ENTRIES * sizeof *entry);
+  entry = tl_arena_calloc(&map->entries, 1, sizeof *entry);
+  if (!entry)
     return false;
-  entry = tl_slab_at(&map->entries, id);
   entry->key = key;
   entry->value = value;
   HASH_ADD(hh, map->table, key, sizeof entry->key, entry);
@@ -61,5 +62,5 @@ uint32_t tl_map_count(const tl_map *map) { return HASH_COUNT(map->table); }
 
 void tl_map_release(tl_map *map) {
   HASH_CLEAR(hh, map->table);
-  tl_slab_release(&map->entries);
+  tl_arena_release(&map->entries);
 }

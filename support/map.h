@@ -5,15 +5,16 @@
 #define TL_SUPPORT_MAP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "support/slab.h"
+#include "support/arena.h"
 
 typedef struct tl_map_entry tl_map_entry;
 
 /* Zero-initialise it. */
 typedef struct tl_map {
   tl_map_entry *table; /* owned; uthash's head */
-  tl_slab entries;     /* owned; where they live */
+  tl_arena entries;    /* owned; where they live */
 } tl_map;
 
 /* Key of two 32-bit halves. */

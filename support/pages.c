@@ -37,6 +37,13 @@ void *tl_pages_alloc(size_t n, size_t size) {
   return bytes < big ? calloc(n ? n : 1, size) : map_aligned(bytes);
 }
 
+void *tl_pages_alloc_raw(size_t n, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(n, size, &bytes))
+    return NULL;
+  return bytes < big ? malloc(bytes ? bytes : 1) : map_aligned(bytes);
+}
+
 void tl_pages_free(void *p, size_t n, size_t size) {
   if (n * size < big)
     free(p);

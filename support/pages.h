@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zeroed memory for tables. Beyond the first megabytes the time of a large model goes into page
+/* Memory for tables. Beyond the first megabytes the time of a large model goes into page
  * faults and address translation: big requests ask the kernel for huge pages, small ones are plain
  * heap. Who releases must know the size. */
 #ifndef TL_SUPPORT_PAGES_H
@@ -9,7 +9,9 @@
 
 /* n * size zeroed bytes, NULL when memory is out or the product overflows. */
 void *tl_pages_alloc(size_t n, size_t size);
-/* Gives back what tl_pages_alloc(n, size) returned; p may be NULL. */
+/* The same without zeros: a small table of which little is used then costs no page that is not. */
+void *tl_pages_alloc_raw(size_t n, size_t size);
+/* Gives back what either returned for (n, size); p may be NULL. */
 void tl_pages_free(void *p, size_t n, size_t size);
 /* Grows to `more` elements, keeping the first n; p may be NULL when n is 0. NULL when memory is
  * out, p then stays valid. */

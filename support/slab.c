@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunked record pool with stable addresses. */
+/* Chunked record pool with stable addresses. Records are zeroed when they are handed out, not when
+ * their chunk is allocated: the first chunk of a small module is hardly used. */
 #include "support/slab.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static int add_block(tl_slab *s, uint32_t want) {
   if (!grow_array(&s->chunks, sizeof *s->chunks, &s->chunk_cap, s->n_chunks + chunks) ||
       !grow_array(&s->blocks, sizeof *s->blocks, &s->block_cap, s->n_blocks + 1))
     return 0;
-  char *block = tl_pages_alloc(chunks, chunk_bytes);
+  char *block = tl_pages_alloc_raw(chunks, chunk_bytes);
   if (!block)
     return 0;
   s->blocks[s->n_blocks++] = (tl_slab_block){block, chunks};
@@ -79,11 +80,14 @@ uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
       chunks++;
     if (!add_block(s, chunks))
       return 0;
+    if (end == 0)
+      memset(tl_slab_at(s, 0), 0, s->record);
     if (end > s->next || end == 0)
       s->next = end ? end : 1;
   }
   uint32_t id = s->next;
   s->next += n;
+  memset(tl_slab_at(s, id), 0, (size_t)n * s->record);
   return id;
 }
 

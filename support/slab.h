@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pool of equal-sized records addressed by 32-bit ids. Records never move, ids are never reused,
- * a run of records gets consecutive ids and consecutive memory. Id 0 is never handed out. */
+ * a run of records gets consecutive ids and consecutive memory. Id 0 is never handed out;
+ * once anything was, its record is zeroed and may be read as that of nothing. */
 #ifndef TL_SUPPORT_SLAB_H
 #define TL_SUPPORT_SLAB_H
 
@@ -17,7 +18,7 @@ typedef struct tl_slab_block {
 } tl_slab_block;
 
 typedef struct tl_slab {
-  char **chunks;   /* owned; each of TL_SLAB_CHUNK records, zeroed */
+  char **chunks;   /* owned; each of TL_SLAB_CHUNK records */
   tl_slab_block *blocks; /* owned; what was allocated (a block spans several chunks) */
   uint32_t n_chunks;
   uint32_t chunk_cap;

@@ -60,6 +60,9 @@ static void slab_runs_are_contiguous(void) {
   for (uint32_t i = 0; i < 5000; i++)
     CU_ASSERT_PTR_EQUAL_FATAL(tl_slab_at(&s, run + i), first + (size_t)8 * i);
   CU_ASSERT_TRUE(tl_slab_alloc(&s, 1) >= run + 5000);
+  static const char zeros[8];
+  CU_ASSERT_EQUAL(memcmp(tl_slab_at(&s, 0), zeros, sizeof zeros), 0); /* the record of nothing */
+  CU_ASSERT_EQUAL(memcmp(first + 8 * 4999, zeros, sizeof zeros), 0);
   CU_ASSERT_EQUAL(tl_slab_alloc(&s, 0), 0);
   tl_slab_release(&s);
   uint32_t whole = tl_slab_alloc(&s, TL_SLAB_CHUNK); /* id 0 stays unused even then */
