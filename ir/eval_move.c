@@ -86,8 +86,8 @@ void tl_move_add(tl_move *v, int64_t n, int64_t dst, int64_t src) {
     v->empty = true;
   if (n == 1 || v->empty || v->rank == TL_MOVE_RANK)
     return;
-  tl_move_dim *last = &v->dim[v->rank - 1];
-  if (v->rank && last->dst == dst * n && last->src == src * n) {
+  tl_move_dim *last = v->rank ? &v->dim[v->rank - 1] : NULL;
+  if (last && last->dst == dst * n && last->src == src * n) {
     *last = (tl_move_dim){last->n * n, dst, src};
     return;
   }
