@@ -87,7 +87,7 @@ def statements(text):
         if joined and all(joined.count(a) == joined.count(b) for a, b in ('()', '{}', '[]')):
             lines.append(joined)
             joined = ''
-    return [Statement(s) for s in lines if s.startswith('%')]
+    return [Statement(s) for s in lines if s.startswith(('%', '_,'))]
 
 
 def load():
