@@ -31,11 +31,12 @@ typedef enum tl_rule_kind {
   TL_N_RULE_KINDS
 } tl_rule_kind;
 
-/* Where a graph rule makes sense at all, whatever it makes (rule_target.c). */
+/* Where a rule makes sense at all, whatever it makes (rule_target.c). */
 typedef enum tl_rule_target {
   TL_RULE_ANYWHERE,
   TL_RULE_NPU,   /* not where the model goes to ONNX */
-  TL_RULE_NPU910 /* nor on chips other than the Ascend910 line */
+  TL_RULE_NPU910, /* nor on chips other than the Ascend910 line */
+  TL_RULE_NPU910B /* nor on those */
 } tl_rule_target;
 
 /* ---- expressions: conditions and computed attributes ----------------------------------------- */

@@ -300,8 +300,9 @@ static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
 
 static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
   r->target = tl_rule_accept(p, "npu") ? TL_RULE_NPU
-              : tl_rule_accept(p, "npu910") ? TL_RULE_NPU910 : TL_RULE_ANYWHERE;
-  return r->target ? TL_OK : tl_rule_expected(p, "npu or npu910");
+              : tl_rule_accept(p, "npu910") ? TL_RULE_NPU910
+              : tl_rule_accept(p, "npu910b") ? TL_RULE_NPU910B : TL_RULE_ANYWHERE;
+  return r->target ? TL_OK : tl_rule_expected(p, "npu, npu910 or npu910b");
 }
 
 static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {

@@ -58,6 +58,8 @@ static const char *misplaced(const tl_options *options, const tl_rule *r) {
     return "--target=onnx: it is for the NPU alone";
   if (r->target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
     return "the chip of --soc-version is not of the Ascend910 line";
+  if (r->target == TL_RULE_NPU910B && tl_options_chip(options)->table == TL_SOC_910)
+    return "the chip of --soc-version is of the Ascend910 line";
   return NULL;
 }
 
@@ -66,9 +68,11 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
   TL_TRY(tl_npu_forms_init(&f.forms, s->m, &s->arena));
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
+    const char *why = r->off ? NULL : misplaced(options, r);
+    if (r->kind == TL_RULE_EXPAND && why)
+      r->off = why;
     if (!tl_rule_fuses(r) || r->off)
       continue;
-    const char *why = misplaced(options, r);
     if (options->target == TL_TARGET_NONE)
       r->off = "--target=none";
     else if ((r->off = why))
