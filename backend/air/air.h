@@ -133,13 +133,22 @@ typedef struct tl_air {
   uint8_t form;             /* tl_weight_form */
 } tl_air;
 
+/* ---- problems.c ---- */
+/* Reports that memory is out. */
 tl_status tl_air_no_memory(const tl_air *a);
+/* Why values of the type cannot be written; NULL when they can. */
+const char *tl_air_type_problem(const tl_module *m, tl_type_id type);
+/* Why an attribute cannot be written; NULL when it can. */
+const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr);
+
+/* ---- entry.c ---- */
+/* One map entry holding an integer or a string. */
+void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v);
+void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v);
 
 /* ---- desc.c ---- */
 /* Prepares blobs; called once. */
 tl_status tl_air_prepare_descs(tl_air *a) TL_NODISCARD;
-/* Why values of the type cannot be written; NULL when they can. */
-const char *tl_air_type_problem(const tl_module *m, tl_type_id type);
 /* Encodes the desc of a value. parent: _parent_node_index or -1. output_name: p NULL for none.
  * dim_names: also records symbolic dims. */
 typedef struct tl_desc_extra {
@@ -159,11 +168,6 @@ uint64_t tl_air_rank(tl_sv key);
 const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op);
 /* Encodes the map entries of a node: the row's and those in a->entries (which win), by key. */
 void tl_air_entries(tl_air *a, const tl_air_row *row);
-/* One map entry holding an integer or a string. */
-void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v);
-void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v);
-/* Why an attribute cannot be written; NULL when it can. */
-const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr);
 
 /* ---- nodes.c ---- */
 /* Encode one OpDef into a->buf (cleared first). id: position in the graph. */

@@ -7,48 +7,8 @@
 
 enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, LIST_DTYPES = 10 };
 
-void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v) {
-  size_t entry = tl_encode_open(b, field);
-  tl_encode_z(b, 1, key);
-  size_t value = tl_encode_open(b, 2);
-  tl_encode_int(b, TL_ATTRDEF_I, v);
-  tl_encode_close(b, value);
-  tl_encode_close(b, entry);
-}
-
-void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v) {
-  size_t entry = tl_encode_open(b, field);
-  tl_encode_bytes(b, 1, key);
-  size_t value = tl_encode_open(b, 2);
-  tl_encode_bytes(b, TL_ATTRDEF_S, v);
-  tl_encode_close(b, value);
-  tl_encode_close(b, entry);
-}
-
 static int64_t internal_dtype(int64_t dtype) {
   return tl_dtype_get((tl_dtype)dtype)->ge_internal;
-}
-
-const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {
-  switch ((tl_attr_kind)attr->kind) {
-  case TL_ATTR_TENSOR:
-    if (tl_tensor_get(m, attr->u.t)->kind == TL_SOURCE_STRINGS)
-      return "is a tensor of strings, which AIR cannot hold";
-    return tl_air_type_problem(m, tl_tensor_get(m, attr->u.t)->type);
-  case TL_ATTR_TENSORS:
-  case TL_ATTR_TYPE:
-  case TL_ATTR_TYPES:
-  case TL_ATTR_SPARSE:
-  case TL_ATTR_SPARSES:
-  case TL_ATTR_GRAPHS: return "is of a kind that AIR cannot hold";
-  case TL_ATTR_DTYPE: return internal_dtype(attr->u.i) < 0 ? "is a type the NPU lacks" : NULL;
-  case TL_ATTR_DTYPES:
-    for (uint32_t i = 0; i < attr->count; i++)
-      if (internal_dtype(attr->u.is[i]) < 0)
-        return "holds a type the NPU lacks";
-    return NULL;
-  default: return NULL;
-  }
 }
 
 static void encode_tensor(tl_air *a, const tl_tensor *t, uint8_t format, bool with_data) {

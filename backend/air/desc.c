@@ -63,17 +63,6 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   return b->failed ? tl_air_no_memory(a) : TL_OK;
 }
 
-const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
-  const tl_type *t = tl_type_get(m, type);
-  if (t->kind == TL_KIND_UNKNOWN || t->kind == TL_KIND_SEQUENCE)
-    return NULL;
-  if (t->kind != TL_KIND_TENSOR)
-    return "is neither a tensor nor a sequence";
-  if (t->dtype != TL_DTYPE_NONE && tl_dtype_get((tl_dtype)t->dtype)->ge_proto < 0)
-    return "has an element type that the NPU does not know";
-  return NULL;
-}
-
 /* Packed dims: -1 for an unknown size, the single dim -2 for an unknown rank. */
 static void encode_dims(tl_encoder *b, unsigned field, const tl_type *t) {
   if (t->kind == TL_KIND_SEQUENCE || t->rank == 0)

@@ -5,10 +5,6 @@
 
 #include "ir/ops_gen.h"
 
-tl_status tl_air_no_memory(const tl_air *a) {
-  return tl_fail(a->m->diag, TL_NO_MEMORY, TL_AT_FILE(a->path), "out of memory");
-}
-
 /* Value used by a node must belong to the node's graph: edges never cross graphs. */
 static tl_status check_scope(const tl_air *a, tl_graph_id g, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);

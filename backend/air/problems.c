@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What AIR cannot hold, and running out of memory. */
+#include "backend/air/air.h"
+
+tl_status tl_air_no_memory(const tl_air *a) {
+  return tl_fail(a->m->diag, TL_NO_MEMORY, TL_AT_FILE(a->path), "out of memory");
+}
+
+const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
+  const tl_type *t = tl_type_get(m, type);
+  if (t->kind == TL_KIND_UNKNOWN || t->kind == TL_KIND_SEQUENCE)
+    return NULL;
+  if (t->kind != TL_KIND_TENSOR)
+    return "is neither a tensor nor a sequence";
+  if (t->dtype != TL_DTYPE_NONE && tl_dtype_get((tl_dtype)t->dtype)->ge_proto < 0)
+    return "has an element type that the NPU does not know";
+  return NULL;
+}
+
+static bool is_npu_dtype(int64_t dtype) {
+  return tl_dtype_get((tl_dtype)dtype)->ge_internal >= 0;
+}
+
+const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {
+  switch ((tl_attr_kind)attr->kind) {
+  case TL_ATTR_TENSOR:
+    if (tl_tensor_get(m, attr->u.t)->kind == TL_SOURCE_STRINGS)
+      return "is a tensor of strings, which AIR cannot hold";
+    return tl_air_type_problem(m, tl_tensor_get(m, attr->u.t)->type);
+  case TL_ATTR_TENSORS:
+  case TL_ATTR_TYPE:
+  case TL_ATTR_TYPES:
+  case TL_ATTR_SPARSE:
+  case TL_ATTR_SPARSES:
+  case TL_ATTR_GRAPHS: return "is of a kind that AIR cannot hold";
+  case TL_ATTR_DTYPE: return !is_npu_dtype(attr->u.i) ? "is a type the NPU lacks" : NULL;
+  case TL_ATTR_DTYPES:
+    for (uint32_t i = 0; i < attr->count; i++)
+      if (!is_npu_dtype(attr->u.is[i]))
+        return "holds a type the NPU lacks";
+    return NULL;
+  default: return NULL;
+  }
+}

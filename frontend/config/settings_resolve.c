@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks option values against each other, reads the files they name and makes typed options. */
+#include "frontend/config/settings.h"
+
+#include "frontend/config/accelerate.h"
+#include "frontend/config/fusion_switch.h"
+#include "frontend/config/impl_modes.h"
+#include "frontend/config/precision.h"
+#include "frontend/config/run_config.h"
+#include "frontend/config/values.h"
+
+static tl_status check_exclusive(tl_settings *s, tl_diag *d) {
+  static const struct {
+    tl_option_id a;
+    tl_option_id b;
+    const char *code;
+  } pairs[] = {
+      {TL_OPTION_DYNAMIC_BATCH_SIZE, TL_OPTION_DYNAMIC_IMAGE_SIZE, "E10009"},
+      {TL_OPTION_DYNAMIC_BATCH_SIZE, TL_OPTION_DYNAMIC_DIMS, "E10009"},
+      {TL_OPTION_DYNAMIC_IMAGE_SIZE, TL_OPTION_DYNAMIC_DIMS, "E10009"},
+      {TL_OPTION_DYNAMIC_BATCH_SIZE, TL_OPTION_INPUT_SHAPE_RANGE, "E10009"},
+      {TL_OPTION_DYNAMIC_IMAGE_SIZE, TL_OPTION_INPUT_SHAPE_RANGE, "E10009"},
+      {TL_OPTION_DYNAMIC_DIMS, TL_OPTION_INPUT_SHAPE_RANGE, "E10009"},
+      {TL_OPTION_INPUT_SHAPE, TL_OPTION_INPUT_SHAPE_RANGE, "E10047"},
+      {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_BATCH_SIZE, "E10047"},
+      {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_IMAGE_SIZE, "E10047"},
+      {TL_OPTION_INPUT_HINT_SHAPE, TL_OPTION_DYNAMIC_DIMS, "E10047"},
+      {TL_OPTION_INSERT_OP_CONF, TL_OPTION_DYNAMIC_DIMS, "E10047"},
+      {TL_OPTION_PRECISION_MODE, TL_OPTION_PRECISION_MODE_V2, "E10056"},
+      {TL_OPTION_AMP_LEVEL, TL_OPTION_PRECISION_MODE, "E10056"},
+      {TL_OPTION_AMP_LEVEL, TL_OPTION_PRECISION_MODE_V2, "E10056"},
+      {TL_OPTION_OO_LEVEL, TL_OPTION_LEVEL, "E10047"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (s->value[pairs[i].a] && s->value[pairs[i].b])
+      return tl_fail_code(d, TL_INVALID_ARGUMENT, pairs[i].code, tl_at_option(s, pairs[i].a),
+                          "cannot be combined with --%s", tl_option_row_get(pairs[i].b)->name);
+  }
+  return TL_OK;
+}
+
+static tl_status check_task(tl_settings *s, tl_diag *d) {
+  const char *framework = tl_settings_get(s, TL_OPTION_FRAMEWORK);
+  if (strcmp(framework, "1") == 0)
+    return tl_fail(d, TL_UNSUPPORTED, tl_at_option(s, TL_OPTION_FRAMEWORK),
+                   "AIR input (1) is not in this version; ONNX (5) is what it reads");
+  if (strcmp(framework, "5") != 0)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E10007", tl_at_option(s, TL_OPTION_FRAMEWORK),
+                        "framework %s is not read here, only ONNX (5) is\v"
+                        "export the model to ONNX first",
+                        framework);
+  if (strcmp(tl_settings_get(s, TL_OPTION_MODE), "0") != 0)
+    return tl_fail_code(d, TL_UNSUPPORTED, "E10055", tl_at_option(s, TL_OPTION_MODE),
+                        "mode %s works on device models; only 0, converting a model, is done here",
+                        tl_settings_get(s, TL_OPTION_MODE));
+  return TL_OK;
+}
+
+static tl_status resolve_shapes(tl_settings *s, tl_diag *d, bool *ranged) {
+  tl_option_id id =
+      s->value[TL_OPTION_INPUT_SHAPE] ? TL_OPTION_INPUT_SHAPE : TL_OPTION_INPUT_SHAPE_RANGE;
+  *ranged = false;
+  if (!s->value[id])
+    return TL_OK;
+  return tl_read_input_shapes(d, &s->arena, tl_at_option(s, id), tl_sv_from(s->value[id]),
+                              &s->options, ranged);
+}
+
+static tl_status check_dynamic(tl_settings *s, tl_diag *d) {
+  static const tl_option_id ids[] = {[TL_DYNAMIC_BATCH] = TL_OPTION_DYNAMIC_BATCH_SIZE,
+                                     [TL_DYNAMIC_IMAGE] = TL_OPTION_DYNAMIC_IMAGE_SIZE,
+                                     [TL_DYNAMIC_DIMS] = TL_OPTION_DYNAMIC_DIMS};
+  for (unsigned kind = 0; kind < sizeof ids / sizeof *ids; kind++) {
+    const char *value = s->value[ids[kind]];
+    if (value)
+      TL_TRY(tl_check_dynamic(d, tl_at_option(s, ids[kind]), (tl_dynamic_kind)kind,
+                              tl_sv_from(value), &s->options));
+  }
+  if (s->value[TL_OPTION_DYNAMIC_DIMS] && strcmp(s->options.input_format, "ND") != 0)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10003", tl_at_option(s, TL_OPTION_DYNAMIC_DIMS),
+                        "needs --input-format=ND, the format is %s", s->options.input_format);
+  return TL_OK;
+}
+
+/* GE's key of an option that this compiler acts on and the device compiler has to know as well: the
+ * choice of NPU ops depends on the chip, bounds of a dim have no place in a type. */
+static const char *shared_key(unsigned id, bool ranged) {
+  switch (id) {
+  case TL_OPTION_INPUT_SHAPE:
+  case TL_OPTION_INPUT_SHAPE_RANGE: return ranged ? "ge.inputShape" : NULL;
+  case TL_OPTION_SOC_VERSION: return "ge.socVersion";
+  case TL_OPTION_FUSION_SWITCH_FILE: return "ge.fusionSwitchFile";
+  case TL_OPTION_OPTIMIZATION_SWITCH: return "ge.optimizationSwitch";
+  case TL_OPTION_OO_LEVEL: return "ge.oo.level";
+  case TL_OPTION_EXPORT_COMPILE_STAT: return "ge.exportCompileStat";
+  case TL_OPTION_OP_PRECISION_MODE: return "ge.exec.op_precision_mode";
+  case TL_OPTION_OP_SELECT_IMPLMODE: return "ge.opSelectImplmode";
+  case TL_OPTION_OPTYPELIST_FOR_IMPLMODE: return "ge.optypelistForImplmode";
+  case TL_OPTION_ALLOW_HF32: return "ge.exec.allow_hf32";
+  case TL_OPTION_OO_CONSTANT_FOLDING: return "ge.oo.constantFolding";
+  case TL_OPTION_OO_DEAD_CODE_ELIMINATION: return "ge.oo.deadCodeElimination";
+  default: return NULL;
+  }
+}
+
+TL_VEC(carried_vec, tl_carried_option);
+
+typedef struct collector {
+  tl_arena *arena;
+  carried_vec list;
+  bool failed;
+} collector;
+
+static void add_carried(void *user, const char *key, tl_sv value) {
+  collector *c = user;
+  tl_carried_option o = {{tl_arena_copy(c->arena, key, strlen(key)), strlen(key)},
+                         {tl_arena_copy(c->arena, value.n ? value.p : "", value.n), value.n}};
+  c->failed |= !o.key.p || !o.value.p || !carried_vec_push(&c->list, o);
+}
+
+/* Options of the device compiler and what it has to know beside them. */
+static void collect_options(tl_settings *s, collector *c, bool ranged) {
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+    const char *key = row->fate == TL_FATE_CARRY ? row->key : shared_key(i, ranged);
+    if (!s->value[i] || !key || row->group >= TL_OPTIONS_TRAIN)
+      continue;
+    const char *value = s->value[i];
+    if (i == TL_OPTION_OO_LEVEL) /* the device compiler knows two of them */
+      value = s->fusion.functional_only ? "O1" : "O3";
+    if (i == TL_OPTION_JIT_COMPILE) /* words are those of run configurations */
+      value = value[0] == 'a' ? "2" : value[0] == 't' ? "1" : value[0] == 'f' ? "0" : value;
+    add_carried(c, key, tl_sv_from(value));
+  }
+}
+
+/* Collects what the device compiler and the runtime are to find in the model, in the order of the
+ * tables. */
+static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
+  collector c = {.arena = &s->arena};
+  collect_options(s, &c, ranged);
+  tl_status status = tl_carry_run_config(s, d, add_carried, &c);
+  tl_carried_option *carried = tl_arena_calloc(&s->arena, c.list.n, sizeof *carried);
+  if (status == TL_OK && (c.failed || !carried))
+    status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  if (status == TL_OK && c.list.n)
+    memcpy(carried, c.list.at, c.list.n * sizeof *carried);
+  s->options.carried = carried;
+  s->options.n_carried = status == TL_OK ? c.list.n : 0;
+  carried_vec_release(&c.list);
+  return status;
+}
+
+/* "list" is what --rules without a file means to the command that lists them. */
+static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
+  const char *paths = s->value[TL_OPTION_RULES];
+  const char *list = s->value[TL_OPTION_RULE_LIST];
+  const char *numerics = tl_settings_get(s, TL_OPTION_NUMERICS);
+  s->options.numerics = numerics[0] == 'e'   ? TL_NUMERICS_EXACT
+                        : numerics[0] == 'r' ? TL_NUMERICS_REASSOCIATING
+                                             : TL_NUMERICS_APPROXIMATE;
+  const char *target = tl_settings_get(s, TL_OPTION_TARGET);
+  s->options.target = strcmp(target, "onnx") == 0   ? TL_TARGET_ONNX
+                      : strcmp(target, "none") == 0 ? TL_TARGET_NONE
+                                                    : TL_TARGET_NPU;
+  if (list && strcmp(list, "list") != 0)
+    paths = strncmp(list, "list\n", 5) == 0 ? list + 5 : list;
+  return paths ? tl_read_rule_files(d, &s->arena, tl_sv_from(paths), &s->options) : TL_OK;
+}
+
+static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
+  tl_fusion_config *c = &s->fusion;
+  const char *file = s->value[TL_OPTION_FUSION_SWITCH_FILE];
+  const char *option = s->value[TL_OPTION_OPTIMIZATION_SWITCH];
+  const char *direct = s->value[TL_OPTION_FUSION];
+  const char *list = s->value[TL_OPTION_FUSION_LIST];
+  if (list && strcmp(list, "list") != 0)
+    direct = list;
+  char level = tl_settings_get(s, TL_OPTION_LEVEL)[0];
+  *c = (tl_fusion_config){
+      .forbidden_close = TL_SWITCH_ON, /* atc appends it to every --optimization-switch */
+      .preset = s->value[TL_OPTION_FUSION_PRESET],
+      .functional_only = level < '2',
+      .nothing = level == '0'};
+  if (file)
+    TL_TRY(tl_read_fusion_file(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION_SWITCH_FILE), file,
+                               c));
+  if (option)
+    TL_TRY(tl_read_optimization_switch(d, &s->arena,
+                                       tl_at_option(s, TL_OPTION_OPTIMIZATION_SWITCH),
+                                       tl_sv_from(option), c));
+  if (direct)
+    TL_TRY(tl_read_fusion_option(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION),
+                                 tl_sv_from(direct), c));
+  c->strict = tl_settings_get(s, TL_OPTION_STRICT)[0] == '1';
+  TL_TRY(tl_read_fusion_names(d, &s->arena,
+                              tl_at_option(s, TL_OPTION_ENABLE_SCOPE_FUSION_PASSES),
+                              s->value[TL_OPTION_ENABLE_SCOPE_FUSION_PASSES], &c->scope_on));
+  TL_TRY(tl_read_fusion_names(d, &s->arena,
+                              tl_at_option(s, TL_OPTION_DISABLE_SCOPE_FUSION_PASSES),
+                              s->value[TL_OPTION_DISABLE_SCOPE_FUSION_PASSES], &c->scope_off));
+  s->options.fusion = c;
+  return tl_fusion_check(d, c, s->known, s->known_user);
+}
+
+/* op_precision_mode goes before the two older options. */
+static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
+  tl_impl_config *c = &s->impl_modes;
+  const char *file = s->value[TL_OPTION_OP_PRECISION_MODE];
+  const char *mode = s->value[TL_OPTION_OP_SELECT_IMPLMODE];
+  const char *types = s->value[TL_OPTION_OPTYPELIST_FOR_IMPLMODE];
+  const char *hf32 = s->value[TL_OPTION_ALLOW_HF32];
+  tl_location where = tl_at_option(s, TL_OPTION_OPTYPELIST_FOR_IMPLMODE);
+  *c = (tl_impl_config){.hf32 = !hf32             ? TL_HF32_UNSAID
+                                : hf32[0] == 't' ? TL_HF32_ON
+                                                 : TL_HF32_OFF};
+  s->options.impl_modes = c;
+  if (types && !mode)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
+                        "needs --op-select-implmode, which says the mode of these op types");
+  if (file && mode)
+    tl_warn(d, tl_at_option(s, TL_OPTION_OP_SELECT_IMPLMODE),
+            "has no effect beside --op-precision-mode");
+  if (file)
+    return tl_read_impl_modes(d, &s->arena, tl_at_option(s, TL_OPTION_OP_PRECISION_MODE), file, c);
+  if (types && strstr(mode, "_for_all"))
+    tl_warn(d, where, "has no effect with --op-select-implmode=%s", mode);
+  else if (types)
+    return tl_read_impl_types(d, &s->arena, where, tl_sv_from(types), tl_sv_from(mode), c);
+  return TL_OK;
+}
+
+/* Values of a run configuration that the command line does not give. */
+static tl_status take_file_values(tl_settings *s, tl_diag *d) {
+  uint32_t n;
+  const tl_run_key *keys = tl_run_keys(&n);
+  tl_status first = TL_OK;
+  for (uint32_t i = 0; i < n; i++) {
+    tl_option_id id = (tl_option_id)keys[i].option;
+    bool another = keys[i].shared && (keys[i].consumer == TL_CONSUMER_GONE ||
+                                      keys[i].consumer == TL_CONSUMER_HOST);
+    if (!s->file_value[id] || s->value[id] || another)
+      continue;
+    s->origin[id] = s->file_at[id];
+    tl_status status = TL_OK;
+    if (keys[i].shared)
+      status = tl_settings_set(s, d, id, s->file_value[id]);
+    else
+      s->value[id] = s->file_value[id];
+    if (first == TL_OK)
+      first = status;
+  }
+  return first;
+}
+
+static tl_status read_run_config(tl_settings *s, tl_diag *d) {
+  const char *path = s->value[TL_OPTION_RUN_CONFIG];
+  tl_status status = TL_OK;
+  if (path && !s->has_run_config)
+    status = tl_read_run_config(s, d, tl_at_option(s, TL_OPTION_RUN_CONFIG), path);
+  tl_status taken = take_file_values(s, d);
+  return status != TL_OK ? status : taken;
+}
+
+static tl_status resolve_run_config(tl_settings *s, tl_diag *d) {
+  tl_status together = tl_check_run_config(s, d);
+  tl_status alone = tl_resolve_run_config(s, d);
+  return together != TL_OK ? together : alone;
+}
+
+static tl_status check_result(tl_settings *s, tl_diag *d) {
+  const char *stat = s->value[TL_OPTION_EXPORT_COMPILE_STAT];
+  if (stat && stat[0] == '0' && s->value[TL_OPTION_FUSION_RESULT])
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10047",
+                        tl_at_option(s, TL_OPTION_EXPORT_COMPILE_STAT),
+                        "0 cannot be combined with --fusion-result");
+  return TL_OK;
+}
+
+/* By the first character of 0|1|2|false|true. */
+static tl_external_weight external_weight(char c) {
+  return c == '2' ? TL_WEIGHTS_COMBINED
+         : c == '1' || c == 't' ? TL_WEIGHTS_SEPARATE
+                                : TL_WEIGHTS_INSIDE;
+}
+
+tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) {
+  tl_options *o = &s->options;
+  bool ranged;
+  TL_TRY(read_run_config(s, d));
+  TL_TRY(check_task(s, d));
+  TL_TRY(check_exclusive(s, d));
+  TL_TRY(check_result(s, d));
+  TL_TRY(resolve_rules(s, d));
+  TL_TRY(resolve_fusion(s, d));
+  TL_TRY(resolve_impl_modes(s, d));
+  o->input_format = tl_settings_get(s, TL_OPTION_INPUT_FORMAT);
+  o->external_weight = external_weight(tl_settings_get(s, TL_OPTION_EXTERNAL_WEIGHT)[0]);
+  o->allow_unmapped = tl_settings_has(s, TL_OPTION_ALLOW_UNMAPPED);
+  int64_t limit = TL_FOLD_LIMIT;
+  (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_FOLD_LIMIT)), &limit);
+  o->fold_limit = (uint64_t)limit;
+  o->unroll_limit = TL_UNROLL_LIMIT;
+  (void)tl_parse_i64(tl_sv_from(tl_settings_get(s, TL_OPTION_UNROLL_LIMIT)), &o->unroll_limit);
+  o->deterministic = tl_settings_get(s, TL_OPTION_DETERMINISTIC)[0] == '1';
+  o->keep_constants = strcmp(tl_settings_get(s, TL_OPTION_OO_CONSTANT_FOLDING), "false") == 0;
+  o->keep_dead = strcmp(tl_settings_get(s, TL_OPTION_OO_DEAD_CODE_ELIMINATION), "false") == 0;
+  if (s->value[TL_OPTION_SOC_VERSION])
+    TL_TRY(tl_read_soc(d, &s->arena, tl_at_option(s, TL_OPTION_SOC_VERSION),
+                       s->value[TL_OPTION_SOC_VERSION], o));
+  if (s->value[TL_OPTION_OP_INFO])
+    TL_TRY(tl_read_op_info(d, &s->arena, tl_at_option(s, TL_OPTION_OP_INFO),
+                           tl_sv_from(s->value[TL_OPTION_OP_INFO]), o));
+  TL_TRY(resolve_shapes(s, d, &ranged));
+  if (s->value[TL_OPTION_OUT_NODES])
+    TL_TRY(tl_read_out_nodes(d, &s->arena, tl_at_option(s, TL_OPTION_OUT_NODES),
+                             tl_sv_from(s->value[TL_OPTION_OUT_NODES]), o));
+  if (s->value[TL_OPTION_OP_NAME_MAP])
+    TL_TRY(tl_read_name_map(d, &s->arena, s->value[TL_OPTION_OP_NAME_MAP], o));
+  TL_TRY(check_dynamic(s, d));
+  TL_TRY(resolve_run_config(s, d));
+  const char *listed = s->value[TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE];
+  if (listed && !s->value[TL_OPTION_DYNAMIC_DIMS])
+    TL_TRY(tl_read_shape_lists(d, &s->arena, tl_at_option(s, TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE),
+                               tl_sv_from(listed), o));
+  if (s->train.mix_compile_mode) /* what has no NPU form is the host's */
+    o->allow_unmapped = true;
+  TL_TRY(tl_resolve_accelerate(s, d));
+  TL_TRY(tl_resolve_precision(s, d));
+  return collect_carried(s, d, ranged);
+}
+
+/* ---- what a model brings along --------------------------------------------------------------- */
+
+static const char model_label[] = "metadata tailor.run_config";
+
+/* Everything but the model's own part was told when the command line was resolved. */
+static void tell_new(void *user, const tl_diagnostic *found) {
+  tl_diag *outer = user;
+  bool mine = found->where.file && strcmp(found->where.file, model_label) == 0;
+  if (!mine && found->severity != TL_ERROR)
+    return;
+  outer->errors += found->severity == TL_ERROR;
+  outer->warnings += found->severity == TL_WARNING;
+  if (outer->fn)
+    outer->fn(outer->user, found);
+}
+
+static tl_sv metadata_of(const tl_module *m) {
+  const tl_extra *e = &m->extras.at[m->extra];
+  for (uint32_t i = 0; i < e->n_metadata; i++)
+    if (tl_sv_is(tl_sym(m, e->metadata[i].key), "tailor.run_config"))
+      return tl_sym(m, e->metadata[i].value);
+  return (tl_sv){NULL, 0};
+}
+
+tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m) {
+  tl_sv text = metadata_of(m);
+  tl_diag fresh = {.fn = tell_new, .user = d};
+  if (!text.p || s->has_model)
+    return TL_OK;
+  s->has_model = true;
+  TL_TRY(tl_read_run_config_text(s, &fresh, model_label, text));
+  if (s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE].file == model_label)
+    return tl_fail(d, TL_UNSUPPORTED, s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE],
+                   "accelerate_train_mode makes two models of one, which a model cannot ask for\v"
+                   "give it on the command line");
+  s->options = tl_options_default();
+  return tl_settings_resolve(s, &fresh);
+}
