@@ -85,6 +85,43 @@ tl_status tl_infer_fused_matmul(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, tl_infer_dtype(x, 0));
 }
 
+/* False unless perm is a permutation of the dims. */
+static bool permute(shape *s, tl_int_list perm) {
+  shape before = *s;
+  bool seen[TL_MAX_RANK] = {false};
+  if (perm.n != (uint32_t)s->rank)
+    return false;
+  for (uint32_t i = 0; i < perm.n; i++) {
+    int64_t from = perm.at[i];
+    if (from < 0 || from >= s->rank || seen[from])
+      return false;
+    seen[from] = true;
+    s->dims[i] = before.dims[from];
+  }
+  return true;
+}
+
+tl_status tl_infer_transpose_batch_matmul(tl_infer *x, uint32_t node) {
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  shape y = {.rank = 3};
+  if (a.rank < 0 || b.rank < 0)
+    return tl_infer_set(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  if (a.rank != 3 || b.rank != 3)
+    return tl_infer_fail(x, "the operands have rank %d and %d, expected 3", a.rank, b.rank);
+  if (!permute(&a, tl_node_attr_ints(x->m, node, TL_SYM_perm_x1)))
+    return tl_infer_fail(x, "attribute 'perm_x1' is no permutation of 3 dims");
+  TL_TRY(check_inner(x, a.dims[2], b.dims[1]));
+  if (!tl_dim_merge(a.dims[0], b.dims[0], &y.dims[0]))
+    return tl_infer_fail(x, "the batches are %lld and %lld, expected the same",
+                         (long long)a.dims[0], (long long)b.dims[0]);
+  y.dims[1] = a.dims[1];
+  y.dims[2] = b.dims[2];
+  if (!permute(&y, tl_node_attr_ints(x->m, node, TL_SYM_perm_y)))
+    return tl_infer_fail(x, "attribute 'perm_y' is no permutation of 3 dims");
+  return tl_infer_set(x, 0, tl_infer_dtype(x, 0), y.rank, y.dims);
+}
+
 tl_status tl_infer_matmul_wide(tl_infer *x, uint32_t node) {
   (void)node;
   shape a = shape_of(x, 0);
