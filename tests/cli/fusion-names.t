@@ -56,7 +56,7 @@ $ printf '{"Switch":{"GraphFusion":{"RequantFusionPass":"on","ConvToFullyConnect
 > ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
 > ZConcatv2dFusionPass graph on yes on switch file
 # A preset; an entry of the switch file beats it.
-$ tailor passes --fusion --fusion_preset=quant_compare | grep ' --fusion-preset$' | cut -d' ' -f1
+$ tailor passes --fusion --fusion_preset=quant_compare | grep -E ' --fusion-preset(;|$)' | cut -d' ' -f1
 > ConvConcatFusionPass
 > SplitConvConcatFusionPass
 > TbeConv2DAddMulQuantPass

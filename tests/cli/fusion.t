@@ -163,7 +163,7 @@ $ printf '  SoftmaxFusionPass \t: off \r\n\n:nonsense\n : on\nTbeEltwiseFusionPa
 > TbeEltwiseFusionPass ub on yes off switch file
 $ printf 'ALL:off\nSoftmaxFusionPass:on' >f; tailor passes --fusion --fusion_switch_file=f | grep -E '^(SoftmaxFusionPass|MulAddFusionPass|TbeEltwiseFusionPass|TfMergeSubFusionPass|PrunePass) ' | sed -Ef tidy
 > MulAddFusionPass graph on yes off ALL of the switch file
-> PrunePass cleanup on yes on on by default
+> PrunePass cleanup on yes on on by default; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes on switch file
 > TbeEltwiseFusionPass ub on yes off ALL of the switch file
 > TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
@@ -193,7 +193,7 @@ $ printf '{"Switch":{"UBFusion":{"SoftmaxFusionPass":"off"},"GraphFusion":{"Prun
 >  hint: --fusion=PrunePass:off switches it off
 > f:1:24: warning: 'SoftmaxFusionPass' has no effect in section UBFusion [W_FUSION_WRONG_SECTION]
 >  hint: it belongs into section GraphFusion
-> PrunePass cleanup on yes on on by default
+> PrunePass cleanup on yes on on by default; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes on on by default
 $ printf 'ScopeLayerNormPass:off' >f; tailor passes --fusion --fusion_switch_file=f >out
 ! f:1:1: warning: 'ScopeLayerNormPass' is a scope pass, which switch files do not reach [W_FUSION_WRONG_SECTION]
@@ -225,20 +225,20 @@ $ printf '{"Switch":{"UBFusion":{"TbeCommonRules0FusionPass":"off","FusionVirtua
 > TbeConvCommonRules0FusionPass ub on no on cannot be switched off
 # Precedence: --fusion, --optimization-switch, level, file, defaults.
 $ printf 'ALL:off' >off.cfg; tailor passes --fusion --fusion_switch_file=off.cfg --optimization_switch='SoftmaxFusionPass:on;TfMergeSubFusionPass:off;PrunePass:off' | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|PrunePass|SplitConvFusionPass) ' | sed -Ef tidy
-> PrunePass cleanup on yes off --optimization-switch
+> PrunePass cleanup on yes off --optimization-switch; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes on --optimization-switch
-> SplitConvFusionPass graph off yes off off by default
+> SplitConvFusionPass graph off yes off off by default; no rules: not written yet
 > TfMergeSubFusionPass graph on no off --optimization-switch; no rules: TensorFlow only: exporters write such weights subtracted
 $ tailor passes --fusion='SoftmaxFusionPass:off' --optimization_switch='SoftmaxFusionPass:on' | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off --fusion
 $ tailor passes --fusion=ALL:off | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|TbeEltwiseFusionPass|PrunePass) ' | sed -Ef tidy
-> PrunePass cleanup on yes on on by default
+> PrunePass cleanup on yes on on by default; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes off --fusion=ALL
 > TbeEltwiseFusionPass ub on yes off --fusion=ALL
 > TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 $ printf 'SoftmaxFusionPass:on' >on.cfg; tailor passes --fusion --fusion_switch_file=on.cfg --oo_level=O1 | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|ZConcatExt2FusionPass|PrunePass|ConstantFoldingPass) ' | sed -Ef tidy
-> ConstantFoldingPass cleanup on no on cannot be switched off
-> PrunePass cleanup on yes off level below O2
+> ConstantFoldingPass cleanup on no on cannot be switched off; no rules: the pass fold-constants does it, whatever a switch says
+> PrunePass cleanup on yes off level below O2; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes off level below O2
 > TfMergeSubFusionPass graph on no on cannot be switched off; no rules: TensorFlow only: exporters write such weights subtracted
 > ZConcatExt2FusionPass graph on no, not at O1 on cannot be switched off, not even by level O1
@@ -247,7 +247,7 @@ $ tailor passes --fusion -O1 | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 $ tailor passes --fusion --oo_level=O3 | grep -E '^(SoftmaxFusionPass|SplitConvFusionPass|ScopeROIAlignPass) ' | sed -Ef tidy
 > ScopeROIAlignPass scope off yes off off by default; no rules: TensorFlow control flow only: exporters write CropAndResize as a loop over boxes
 > SoftmaxFusionPass graph on yes on on by default
-> SplitConvFusionPass graph off yes off off by default
+> SplitConvFusionPass graph off yes off off by default; no rules: not written yet
 $ tailor passes --fusion --oo_level=O3 -O2
 ! tailor: error: --oo-level: cannot be combined with --opt-level [E10047]
 ? 1
@@ -264,7 +264,7 @@ $ tailor passes --fusion --optimization_switch='SoftmaxFusionPass;:on;MulAddFusi
 > tailor: warning: --optimization-switch: no fusion pass is named 'SoftmaxFusionPas' [W_FUSION_UNKNOWN_PASS]
 >  hint: did you mean SoftmaxFusionPass?
 > MulAddFusionPass graph on yes on on by default
-> PrunePass cleanup on yes on --optimization-switch
+> PrunePass cleanup on yes on --optimization-switch; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes on on by default
 $ tailor passes --fusion=SoftmaxFusionPass
 ! tailor: error: --fusion: 'SoftmaxFusionPass' has no ':' [E10001]

@@ -7,7 +7,7 @@
 Each name is one of the program's passes, and rules or rows of the op table answer to it. A name
 that says why none does passes as long as that is so; once there are rules, the reason has to go:
 the list of names without rules may only become shorter. Where the program tells a reason, it is the
-same; scope fusions without rules always tell one, and are all listed."""
+same; scope fusions without rules are all listed. Every pass has rules or tells why it has none."""
 import argparse
 import json
 import os
@@ -43,6 +43,14 @@ def problem(name, why, known):
     return None if why or row['rules'] else 'has no rule'
 
 
+def speechless(known):
+    """A reason and a rule exclude each other."""
+    for name, row in sorted(known.items()):
+        told = row.get('lacks')
+        if bool(told) == bool(row['rules']) and row['kind'] != 'ub':
+            yield name, (f'has rules, and "{told}"' if told else 'has no rule, and tells no reason')
+
+
 def unlisted(names, known):
     """Scope fusions are few: all of them are listed."""
     scopes = {name for name, row in known.items() if row['kind'] == 'scope'}
@@ -56,6 +64,7 @@ def main():
     names = expected()
     checked = [(name, problem(name, why, known)) for name, why in names]
     checked += unlisted(names, known)
+    checked += speechless(known)
     wrong = [(name, what) for name, what in checked if what]
     for name, what in wrong:
         print(f'FAIL {name} {what}')

@@ -7,6 +7,7 @@ rule, from the templates of cases/:
   tests/golden_runner.py --tailor BIN --update tests/golden/rules   # then read what it wrote
 """
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -17,8 +18,13 @@ PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion',
           'late': 'late-fusion', 'expand': 'expand', 'scope': 'scope-fusion'}
 
 
+def off_by_default():
+    with open(os.path.join(rulefile.ROOT, 'ir', 'fusion_names.tbl'), encoding='utf-8') as f:
+        return set(re.findall(r'^PASS\((\w+), GRAPH, OFF,', f.read(), re.M))
+
+
 def main():
-    wanted = sys.argv[1:]
+    wanted, off = sys.argv[1:], off_by_default()
     files = {}
     for case in rulecases.everything()[0]:
         if not wanted or case.rule.name in wanted:
@@ -29,6 +35,7 @@ def main():
         loose = ' --numerics=approximate' if rule.numerics == 'approximate' else ''
         chip = ' --soc-version=Ascend310P3' if rule.target == 'npu910' else ''
         asked = f' --enable-scope-fusion-passes={rule.pass_name}' if rule.kind == 'scope' else ''
+        asked = f' --fusion={rule.pass_name}:on' if rule.pass_name in off else asked
         head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}{asked}\n'
                 f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
         texts = [rulecases.text_of(c).partition('\n')[2] for c in cases]
