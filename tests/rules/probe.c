@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries rules on many small graphs, each rule on its own and in the whole pipeline.
  *
- *   probe [--pipeline] < cases
+ *   probe [--pipeline [--all [CHIP]]] < cases
  *
  * Cases are modules in the textual IR between lines "// -----"; a comment "# rule NAME" in each
  * names the rule. Per case one line of tab-separated words comes out:
@@ -11,7 +11,8 @@
  * times: how often the rule fired; code and why: the nearest miss where it did not; alone: whether
  * the verifier accepts the result and the evaluator computes the same from random inputs ("same",
  * or what is wrong); pipeline: the same of -O2, and of all expansions after it if the rule is one;
- * "-" without --pipeline. */
+ * "-" without --pipeline. --all: fusions that are off by default, scope fusions and approximate
+ * rules too, for that chip. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ typedef struct probe {
   tl_pass pass;
   uint64_t random;
   bool pipeline;
+  tl_fusion_config fusions; /* of --all */
 } probe;
 
 static void remember(void *user, const tl_diagnostic *d) {
@@ -296,7 +298,7 @@ static void probe_pipeline(probe *p, tl_sv text, bool expands) {
                "common-subexpressions,dead-nodes,expand";
   tl_module *a = load(p, text), *b = load(p, text);
   if (tl_pipeline_run(b, &p->options, &o, NULL) == TL_OK)
-    print_judgement(p, a, b, TL_NUMERICS_REASSOCIATING);
+    print_judgement(p, a, b, p->options.numerics);
   else
     printf("\tWRONG: %s", p->message);
   tl_module_destroy(a);
@@ -358,6 +360,23 @@ static bool read_all(tl_buf *out) {
   return !out->failed;
 }
 
+/* Switches on what is off by default. */
+static bool switch_all(probe *p, const char *chip) {
+  uint32_t n, on = 0;
+  const tl_fusion_name *names = tl_fusion_names(&n);
+  tl_fusion_entry *entries = tl_arena_calloc(&p->scratch, n, sizeof *entries);
+  tl_sv canonical;
+  for (uint32_t i = 0; entries && i < n; i++)
+    if (!names[i].on)
+      entries[on++] = (tl_fusion_entry){.pass = tl_sv_from(names[i].name), .value = 1};
+  p->fusions.direct = (tl_fusion_list){entries, on};
+  p->options.fusion = &p->fusions;
+  p->options.numerics = TL_NUMERICS_APPROXIMATE;
+  p->options.soc_version = chip;
+  p->options.chip = chip ? tl_soc_find(tl_sv_from(chip), &canonical) : NULL;
+  return entries && (!chip || p->options.chip);
+}
+
 int main(int argc, char **argv) {
   bool pipeline = argc > 1 && strcmp(argv[1], "--pipeline") == 0;
   probe p = {.options = tl_options_default(), .pipeline = pipeline};
@@ -368,7 +387,9 @@ int main(int argc, char **argv) {
   tl_arena_init(&p.scratch, 0);
   tl_buf all;
   tl_buf_init(&all);
-  if (read_all(&all) && all.p)
+  bool every = argc > 2 && strcmp(argv[2], "--all") == 0;
+  bool ready = !every || switch_all(&p, argc > 3 ? argv[3] : NULL);
+  if (ready && read_all(&all) && all.p)
     probe_all(&p, tl_buf_view(&all));
   tl_buf_release(&all);
   tl_arena_release(&p.scratch);

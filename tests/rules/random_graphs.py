@@ -3,13 +3,15 @@
 """Random graphs with planted patterns and planted near misses of every rule:
 
   random_graphs.py --probe build/tests/rule-probe [--n 20000] [--seed 1] [--keep FILE]
-      [--family NAME]
+      [--family NAME] [--all] [--chip CHIP]
 
 Each graph has one pattern or two with random sizes and constants (cases/), as the rule takes it
 or with one thing broken: a condition, an edge, an inner value that others want. Around them stand
 random nodes: in front of inputs, behind outputs, and beside them. The verifier and the evaluator
 must agree before and after the rule alone and before and after -O2; what is planted must be taken,
-and a near miss must be explained by what was broken.
+and a near miss must be explained by what was broken. --all: with all fusions that are off by
+default, those of scopes and approximate ones, for the chip of --chip; without it, every fourth
+batch of graphs is run so.
 The last line is 'N passed, M failed, 0 skipped'."""
 import argparse
 import collections
@@ -138,17 +140,25 @@ def graph(case, other, rng):
     return rulecases.module_of(about, signature, lines)
 
 
-def batch(program, seed, templates, rules):
+def batch(program, seed, templates, rules, more):
     rng = random.Random(seed)
     any_case = lambda: rng.choice(rulecases.cases_of(rng.choice(rules), templates, rng))
     cases = [any_case() for _ in range(BATCH)]
     texts = [graph(c, any_case(), rng) for c in cases]
-    p = subprocess.run([program, '--pipeline'], input='// -----\n'.join(texts),
+    p = subprocess.run([program, '--pipeline', *more], input='// -----\n'.join(texts),
                        capture_output=True, text=True, check=False)
     rows = [line.split('\t') for line in p.stdout.splitlines()]
     rows += [['', '', '0', 'ERROR', f'the probe ended with {p.returncode}', '', '']] * (
         len(cases) - len(rows))
     return [(c, t, rulecases.problem(c, r)) for c, t, r in zip(cases, texts, rows)]
+
+
+def switches(args, i):
+    """What the probe is told of the i-th batch: every fourth one has it all."""
+    if not args.all and i % 4 != 3:
+        return []
+    chip = args.chip or (not args.all and i % 8 == 7 and 'Ascend310P3')
+    return ['--all', chip] if chip else ['--all']
 
 
 def main():
@@ -158,14 +168,16 @@ def main():
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--keep', help='write the graphs that fail to this file')
     p.add_argument('--family', help='only rules of this file')
+    p.add_argument('--all', action='store_true', help='also what is off by default')
+    p.add_argument('--chip', help='of --all')
     args = p.parse_args()
     templates = rulecases.read()
     rules = [r for r in rulefile.load().values() if r.name in templates
              and args.family in (None, r.family)]
-    seeds = [args.seed * 1000003 + i for i in range((args.n + BATCH - 1) // BATCH)]
+    numbers = range((args.n + BATCH - 1) // BATCH)
+    one = lambda i: batch(args.probe, args.seed * 1000003 + i, templates, rules, switches(args, i))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = [r for part in pool.map(lambda s: batch(args.probe, s, templates, rules), seeds)
-                   for r in part]
+        results = [r for part in pool.map(one, numbers) for r in part]
     failed = [(c, t, why) for c, t, why in results if why]
     for case, _, why in failed[:50]:
         print(f'FAIL {case.rule.name} {case.sort} {case.what}: {why}')
