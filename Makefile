@@ -45,6 +45,7 @@ random:
 	@test -f build-random/build.ninja || meson setup build-random -Dbuildtype=release >/dev/null
 	@ninja -C build-random --quiet tests/rule-probe tools/tailor
 	@/usr/bin/python3 tests/rules/random_graphs.py --n 20000 --probe build-random/tests/rule-probe
+	@/usr/bin/python3 tests/rules/random_scopes.py --n 1000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/precision/random_graphs.py --n 20000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/ub/random_groups.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor

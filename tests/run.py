@@ -163,6 +163,11 @@ class Tests:
         return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
+    def random_scopes(self):
+        """random graphs of nodes that are scattered over scopes, captured, sanitized"""
+        return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '60', '--tailor',
+                        self.tool('asan')])
+
     def precision(self):
         """dtypes and casts of random graphs in every mode, against a second model, sanitized"""
         return counted([PYTHON, 'tests/precision/random_graphs.py', '--n', '2000', '--tailor',
@@ -407,13 +412,13 @@ class Tests:
 
 KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'docs', 'sessions', 'unit', 'threads',
          'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names', 'worked_examples',
-         'random_graphs', 'precision', 'ranges', 'precision_files', 'cli', 'atc_lines',
-         'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'runners',
-         'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form',
-         'select_rows', 'recurrent', 'quantized', 'kernels', 'precision_corpus', 'precision_peers',
-         'step_files', 'pages', 'train_air', 'training_info', 'tail_random', 'train_steps',
-         'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism',
-         'emulation', 'fuzz']
+         'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cli',
+         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile',
+         'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
+         'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels', 'precision_corpus',
+         'precision_peers', 'step_files', 'pages', 'train_air', 'training_info', 'tail_random',
+         'train_steps', 'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants',
+         'determinism', 'emulation', 'fuzz']
 # What others need comes first (installing waits for the network, so it runs beside a build);
 # fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
 # cores: most wait for one process at a time.
