@@ -6,8 +6,8 @@
 
 Rules that capture scopes, verified ones too, run over each: the module has to be whole after every
 pass, each rewrite and the written ONNX model have to compute what the graph did, and AIR has to be
-written. Scopes are nested, interrupted and odd of name; nodes are shared, without a scope, in bodies
-of If, and outputs anywhere. The last line is 'N passed, M failed, 0 skipped'."""
+written. Scopes are nested, interrupted and odd of name; nodes are shared, without a scope, in
+bodies of If, and outputs anywhere. The last line is 'N passed, M failed, 0 skipped'."""
 import argparse
 import os
 import random
