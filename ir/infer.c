@@ -219,12 +219,24 @@ static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
   return TL_NO_TENSOR;
 }
 
-static void keep_contents(tl_infer *x) {
+static bool keep_size(tl_infer *x, tl_value_id v) {
+  tl_partial p = x->partials[v];
+  if (!p.at || p.n != 1 || p.at[0].kind != TL_ELEM_DIM ||
+      !tl_infer_exists_once(x->m, tl_value_graph(x->m, v)))
+    return true;
+  return tl_size_vec_push(&x->m->sizes, (tl_size){v, p.at[0].value});
+}
+
+static tl_status keep_contents(tl_infer *x) {
   for (tl_value_id v = 1; v < x->n_partials; v++) {
     tl_value *value = tl_value_get(x->m, v);
-    if (value->kind == TL_VALUE_RESULT && (value->tensor || x->partials[v].at))
-      value->tensor = x->partials[v].at ? contents_of(x, v) : TL_NO_TENSOR;
+    if (value->kind != TL_VALUE_RESULT || !(value->tensor || x->partials[v].at))
+      continue;
+    value->tensor = x->partials[v].at ? contents_of(x, v) : TL_NO_TENSOR;
+    if (!keep_size(x, v))
+      return TL_NO_MEMORY;
   }
+  return TL_OK;
 }
 
 tl_status tl_infer_module(tl_module *m) {
@@ -238,10 +250,10 @@ tl_status tl_infer_module(tl_module *m) {
                 .declared = tl_arena_calloc(&scratch, n, sizeof(tl_type_id)),
                 .elems_left = FREE_ELEMENTS,
                 .visits_left = FREE_VISITS + (uint64_t)VISITS_PER_NODE * tl_module_node_end(m)};
-  m->substitutes.n = 0;
+  m->substitutes.n = m->sizes.n = 0;
   tl_status status = x.partials && x.declared ? infer_roots(&x) : TL_NO_MEMORY;
   if (status == TL_OK)
-    keep_contents(&x);
+    status = keep_contents(&x);
   tl_arena_release(&scratch);
   return status;
 }

@@ -69,6 +69,7 @@ void tl_module_destroy(tl_module *m) {
   tl_state_vec_release(&m->states);
   tl_gradient_vec_release(&m->gradients);
   tl_substitute_vec_release(&m->substitutes);
+  tl_size_vec_release(&m->sizes);
   tl_opaque_vec_release(&m->opaque_ops);
   tl_map_release(&m->opaque_index);
   tl_symtab_release(&m->symbols);

@@ -168,6 +168,12 @@ typedef struct tl_substitute {
   tl_tensor_id tensor;
 } tl_substitute;
 
+/* What inference found out: the one element of the value is a dim with a name. */
+typedef struct tl_size {
+  tl_value_id value;
+  tl_dim dim;
+} tl_size;
+
 typedef struct tl_opaque_op {
   tl_symbol domain;
   tl_symbol name;
@@ -198,6 +204,7 @@ TL_VEC(tl_call_vec, tl_call);
 TL_VEC(tl_state_vec, tl_state);
 TL_VEC(tl_gradient_vec, tl_gradient);
 TL_VEC(tl_substitute_vec, tl_substitute);
+TL_VEC(tl_size_vec, tl_size);
 TL_VEC(tl_opaque_vec, tl_opaque_op);
 TL_VEC(tl_file_vec, tl_file *);
 
@@ -231,6 +238,7 @@ struct tl_module {
   bool params_listed; /* the parameters were listed: what has no gradient by now is none */
   bool step_ordered; /* a pass has put its nodes in an order that it chose */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
+  tl_size_vec sizes; /* of the last inference, by value; rewrites leave them true */
   tl_file_vec files;        /* owned; the model file and external data */
   tl_definition_vec definitions; /* filled by the pass outline-definitions */
   int64_t ir_version;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common-subexpressions: merge nodes that compute the same thing from the same operands, and
- * constants with the same contents. Graph by graph: a body does not reuse values around it.
+/* common-subexpressions: merge nodes that compute the same thing from the same operands, nodes that
+ * give the size of the same named dim, whatever they ask, and constants with the same contents.
+ * Graph by graph: a body does not reuse values around it.
  *
  * Requires:  nothing.            Keeps: the first of equals, names of graph outputs.
  * After:     no two pure nodes of a graph are equal, unless both give outputs their names.
@@ -10,6 +11,7 @@
 #include "passes/passes.h"
 #include "passes/values.h"
 #include "support/hash.h"
+#include "support/map.h"
 #include "support/pages.h"
 
 /* Constants up to this size are compared by contents, longer ones only as views. */
@@ -148,6 +150,44 @@ static tl_status sweep_constants(merging *s, const tl_graph *g) {
   return TL_OK;
 }
 
+/* The dim that is the one element of v; inference listed them by value. */
+static tl_dim size_of(const tl_module *m, tl_value_id v) {
+  uint32_t low = 0;
+  for (uint32_t high = m->sizes.n; low < high;) {
+    uint32_t middle = low + (high - low) / 2;
+    if (m->sizes.at[middle].value < v)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  bool found = low < m->sizes.n && m->sizes.at[low].value == v;
+  return found ? m->sizes.at[low].dim : TL_DIM_UNKNOWN;
+}
+
+/* Each layer of a model asks its own values for the length of the sentence. */
+static tl_status sweep_sizes(merging *s, const tl_graph *g) {
+  tl_map firsts = {0};
+  bool room = true;
+  TL_FOR_NODES(s->m, g, n) {
+    tl_value_id v = tl_result(s->m, n, 0);
+    if (s->stopped || !room)
+      break;
+    if (tl_node_get(s->m, n)->n_results != 1 || !is_pure(s->m, n))
+      continue;
+    tl_dim dim = size_of(s->m, v);
+    uint64_t key = tl_map_pair(tl_value_type(s->m, v), (uint32_t)dim);
+    tl_node_id first;
+    if (dim == TL_DIM_UNKNOWN)
+      continue;
+    if (tl_map_find(&firsts, key, &first))
+      merge_nodes(s, n, first);
+    else
+      room = tl_map_set(&firsts, key, n);
+  }
+  tl_map_release(&firsts);
+  return room ? TL_OK : tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+}
+
 /* Operands are final when a node is reached, because its producers come before it. */
 static tl_status sweep_nodes(merging *s, const tl_graph *g) {
   seen table;
@@ -173,6 +213,8 @@ static tl_status sweep_graphs(merging *s) {
       continue;
     tl_arena_mark mark = tl_arena_save(s->p->scratch);
     TL_TRY(sweep_constants(s, g));
+    if (s->m->sizes.n)
+      TL_TRY(sweep_sizes(s, g));
     TL_TRY(sweep_nodes(s, g));
     tl_arena_rewind(s->p->scratch, mark);
   }

@@ -118,7 +118,7 @@ static tl_status erase_inputs(starting *x, tl_pass *p) {
 static tl_status erase_step(starting *x, tl_pass *p) {
   tl_module *m = x->m;
   TL_TRY(tl_graph_set_outputs(m, x->g->id, NULL, 0));
-  m->states.n = m->gradients.n = m->substitutes.n = 0;
+  m->states.n = m->gradients.n = m->substitutes.n = m->sizes.n = 0;
   m->loss = m->seed = TL_NO_VALUE;
   m->declared = NULL;
   m->form = TL_FORM_CANONICAL;
