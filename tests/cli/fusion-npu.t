@@ -1,0 +1,33 @@
+# What fusions become on the NPU computes what the model did: attributes and results are those of the kernels.
+$ printf 'graph @g(%%x: f32[batch,512]) -> (%%y) {\n  const %%axes: i64[1] = [1]\n  const %%e: f32[] = 0.000000000001\n  %%n = ReduceL2(%%x, %%axes) {keepdims=1}\n  %%m = Clip(%%n, %%e)\n  %%s = Shape(%%x)\n  %%k = Expand(%%m, %%s)\n  %%y = Div(%%x, %%k)\n}\n' >unit.tir; tailor opt --npu unit.tir | grep -o 'npu::.*(%x) {axis.*eps=[^,]*'; tailor verify unit.tir --npu --dim batch=3 --tensors=0 | grep '"y"'
+> npu::L2Normalize(%x) {axis=[1], eps=1e-24
+> equal   "y": 0 of 1536 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%p: f32[4,3], %%v: f32[4,3], %%m: f32[4,3], %%g: f32[4,3], %%c1: f32[], %%c2: f32[], %%lr: f32[]) -> (%%y, %%m2, %%v2) {\n  const %%b1: f32[] = 0.9\n  const %%a1: f32[] = 0.1\n  const %%b2: f32[] = 0.99\n  const %%a2: f32[] = 0.01\n  const %%eps: f32[] = 0.001\n  const %%wd: f32[] = 0.01\n  const %%zero: f32[] = 0.0\n  const %%one: f32[] = 1.0\n  %%mb = Mul(%%m, %%b1)\n  %%ga = Mul(%%g, %%a1)\n  %%m2 = Add(%%mb, %%ga)\n  %%vb = Mul(%%v, %%b2)\n  %%gg = Mul(%%g, %%g)\n  %%gs = Mul(%%gg, %%a2)\n  %%v2 = Add(%%vb, %%gs)\n  %%mc = Div(%%m2, %%c1)\n  %%vc = Div(%%v2, %%c2)\n  %%root = Sqrt(%%vc)\n  %%below = Add(%%root, %%eps)\n  %%u0 = Div(%%mc, %%below)\n  %%d0 = Mul(%%p, %%wd)\n  %%u = Add(%%u0, %%d0)\n  %%pn = ReduceL2(%%p) {keepdims=0}\n  %%un = ReduceL2(%%u) {keepdims=0}\n  %%q = Div(%%pn, %%un)\n  %%a = Greater(%%un, %%zero)\n  %%s = Where(%%a, %%q, %%one)\n  %%b = Greater(%%pn, %%zero)\n  %%r = Where(%%b, %%s, %%one)\n  %%mm = Mul(%%r, %%lr)\n  %%d = Mul(%%mm, %%u)\n  %%y = Sub(%%p, %%d)\n}\n' >lamb.tir; tailor opt --npu lamb.tir | grep -o 'npu::[A-Za-z0-9]*'; tailor verify lamb.tir --npu --tensors=0 | grep '^[a-z]* *"'
+> npu::Square
+> npu::LambNextMV
+> npu::FusedMulAddN
+> npu::LpNormV2
+> npu::LpNormV2
+> npu::LambUpdateWithLrV2
+> equal   "y": 0 of 12 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "m2": 0 of 12 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "v2": 0 of 12 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%x: f32[n,5,3], %%t: i64[n,3], %%u: f32[n,5,3]) -> (%%y,%%z,%%w) { %%l = LogSoftmax(%%x) {axis=1}\n %%y = NegativeLogLikelihoodLoss(%%l, %%t) {ignore_index=2}\n %%z = NegativeLogLikelihoodLoss(%%x, %%t) {reduction="none"}\n const %%k: i64[1] = [1]\n %%l2 = LogSoftmax(%%u) {axis=1}\n %%m = Mul(%%l2, %%x)\n %%s = ReduceSum(%%m, %%k) {keepdims=0}\n %%w = Neg(%%s)\n}\n' >loss.tir; tailor opt --npu loss.tir | grep -o 'npu::[A-Za-z0-9]*'; tailor verify loss.tir --npu --dim n=3 --tensors=0 | grep '^[a-z]* *"'
+> npu::SoftmaxCrossEntropyLoss
+> npu::Transpose
+> npu::Flatten
+> npu::Reshape
+> npu::NLLLoss
+> npu::Shape
+> npu::Reshape
+> npu::Transpose
+> npu::Transpose
+> npu::Flatten
+> npu::Flatten
+> npu::SoftmaxCrossEntropyWithLogits
+> npu::Shape
+> npu::StridedSliceV2
+> npu::Reshape
+> equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "z": 0 of 9 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "w": 0 of 9 elements differ, max abs 0, max rel 0, cosine 1
