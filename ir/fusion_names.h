@@ -39,9 +39,10 @@ const char *tl_fusion_alias_at(uint32_t i);
 bool tl_fusion_preset_has(const char *preset, tl_sv pass);
 /* True for a name that samples list among the passes and that switches none. */
 bool tl_fusion_name_is_inert(tl_sv name);
-/* Why no rule answers to the name of a pass, and none is to be expected; NULL: no such reason. */
+/* Why no rule answers to the name of a pass; NULL: some do, or it is a group of kernels. */
 const char *tl_fusion_name_lacks(tl_sv pass);
-/* The pass or alias that a typo of at most 3 edits most likely meant, NULL when none is close. */
+/* The pass or alias that was most likely meant: at most 3 edits away, or but for letter case, the
+ * letters that put passes in order and words that most names have. NULL when none is close. */
 const char *tl_fusion_name_nearest(tl_sv name);
 
 /* "graph", "ub", "scope", "cleanup". */
