@@ -6,7 +6,7 @@
  * Requires:  nothing.            Keeps: the first of equals, names of graph outputs.
  * After:     no two pure nodes of a graph are equal, unless both give outputs their names.
  * Cost:      one sweep with a hash table, O(nodes + edges + bytes of small constants).
- * Tests:     tests/golden/common-subexpressions/ */
+ * Tests:     tests/golden/common-subexpressions/, subexpressions-expanded/ */
 #include "ir/tensor_expr.h"
 #include "passes/passes.h"
 #include "passes/values.h"
@@ -227,4 +227,10 @@ tl_status tl_pass_cse(tl_pass *p, tl_module *m) {
   tl_status status = sweep_graphs(&s);
   tl_merge_facts_release(&s.facts);
   return status;
+}
+
+/* Layers are spelled out each for itself, masks of attention among them. */
+tl_status tl_pass_cse_expanded(tl_pass *p, tl_module *m) {
+  TL_TRY(tl_pass_cse(p, m));
+  return p->changed ? tl_pass_dead_nodes(p, m) : TL_OK;
 }

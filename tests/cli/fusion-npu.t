@@ -21,8 +21,6 @@ $ printf 'graph @g(%%x: f32[n,5,3], %%t: i64[n,3], %%u: f32[n,5,3]) -> (%%y,%%z,
 > npu::Shape
 > npu::Reshape
 > npu::Transpose
-> npu::Transpose
-> npu::Flatten
 > npu::Flatten
 > npu::SoftmaxCrossEntropyWithLogits
 > npu::Shape
