@@ -33,8 +33,9 @@ LACKS = ('Could not find an implementation', 'is not a registered function/op',
 # Options after which inputs or outputs are others (steps in a loop: tests/train/loop_steps.py).
 CHANGES = ('--out-nodes', '--input-shape', '--iterations_per_loop', '--dynamic_inputs_shape_range',
            '--verify-ranks')
-TOLERANCES = {'exact': ('0', '0'), 'reassociating': ('1e-4', '1e-5'),
-              'approximate': ('1e-2', '1e-3')}
+# Relative, absolute, and for halves units in the last place of the greatest element.
+TOLERANCES = {'exact': ('0', '0', '0'), 'reassociating': ('1e-4', '1e-5', '4'),
+              'approximate': ('1e-2', '1e-3', '4')}
 
 
 def export(tool, text, path):
@@ -105,10 +106,10 @@ def compare(args, work, rows, numerics):
     listing = os.path.join(work, numerics + '.tsv')
     with open(listing, 'w', encoding='utf-8') as f:
         f.writelines('\t'.join(row) + '\n' for row in rows)
-    rtol, atol = TOLERANCES[numerics]
+    rtol, atol, units = TOLERANCES[numerics]
     p = subprocess.run(['node', os.path.join(HERE, 'ort', 'ort_batch.js'), listing, '--ort',
-                        args.ort, '--rtol', rtol, '--atol', atol], capture_output=True, text=True,
-                       check=False)
+                        args.ort, '--rtol', rtol, '--atol', atol, '--units', units],
+                       capture_output=True, text=True, check=False)
     if p.returncode not in (0, 1):
         sys.exit(f'the runtime does not start: {p.stderr.strip()[:500]}')
     return [line.split('\t') for line in p.stdout.splitlines() if '\t' in line]

@@ -161,6 +161,12 @@ static bool same_shape(const tl_host *a, const tl_host *b) {
   return true;
 }
 
+static double largest(const tl_host *t) {
+  tl_numbers found;
+  tl_describe(t, &found);
+  return isnan(found.absmax) ? 0 : found.absmax;
+}
+
 static bool may_differ(const tl_host *a, const tl_host *b, bool cast) {
   return cast && tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
 }
@@ -177,6 +183,7 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
     double coarse = unit(a) > unit(b) ? unit(a) : unit(b);
     c->d->unit = coarse > c->d->unit ? coarse : c->d->unit;
     c->rtol = t->by_type && coarse > t->rtol ? coarse : t->rtol;
+    c->atol = t->units > 0 && coarse > 0 ? fmax(t->atol, t->units * coarse * largest(b)) : t->atol;
     compare_numbers(c, a, b);
   }
 }

@@ -12,6 +12,8 @@ typedef struct tl_tolerance {
   double cosine; /* least similarity; NaN: not asked for */
   bool by_type;  /* widen rtol to one unit in the last place of the coarser type */
   bool elements; /* rtol and atol count */
+  double units;  /* widen atol for types as coarse as f16 to so many units in the last place of the
+                    largest number: sums in another order, where terms cancel */
 } tl_tolerance;
 
 typedef struct tl_difference {

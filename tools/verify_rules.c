@@ -111,12 +111,16 @@ static void move_on(verifier *v, tl_module *m, tl_host_vec *values, uint64_t sta
   v->state = state;
 }
 
+/* Units in the last place of the largest number that reordered sums of halves may differ by. */
+enum { HALF_UNITS = 4 };
+
 static tl_tolerance tolerance_of(tl_numerics n) {
   static const double relative[] = {0, 1e-4, 1e-2}, absolute[] = {0, 1e-5, 1e-3};
   return (tl_tolerance){.rtol = relative[n],
                         .atol = absolute[n],
                         .cosine = (double)NAN,
                         .by_type = n != TL_NUMERICS_EXACT,
+                        .units = n != TL_NUMERICS_EXACT ? HALF_UNITS : 0,
                         .elements = true};
 }
 

@@ -5,7 +5,8 @@ import operator
 import re
 
 COMPARE = {'==': operator.eq, '!=': operator.ne, '<': operator.lt, '>': operator.gt}
-TOKEN = re.compile(r"\s*(&&|\|\||==|!=|[!<>(){},+*-]|in\*|'[^']*'|\d+\.?\d*(?:e-?\d+)?|\w+)")
+TOKEN = re.compile(
+    r"""\s*(&&|\|\||==|!=|[!<>(){},+*-]|in\*|'[^']*'|"[^"]*"|\d+\.?\d*(?:e-?\d+)?|\w+)""")
 PORT = re.compile(r'(in|out)(\d+)$')
 
 
@@ -65,7 +66,7 @@ def term(t):
         return ('number', -float(t[1])), t[2:]
     if re.match(r'\d', t[0]):
         return ('number', float(t[0])), t[1:]
-    if t[0][0] == "'":
+    if t[0][0] in '\'"':
         return ('text', t[0][1:-1]), t[1:]
     if len(t) > 1 and t[1] == '(':
         args, rest = [], t[2:]
