@@ -81,8 +81,24 @@ static void splice(tl_buf *out, tl_sv list) {
   tl_buf_add(out, list.p + 1, list.n - 2);
 }
 
+/* Does the text stand between quotes in the list, be it as an item or as a part of one? Hardly any
+ * item is in a list before, and what is left to look at more closely are those. */
+static bool may_have(const tl_buf *list, tl_sv text) {
+  if (list->n == 0)
+    return false;
+  const char *end = list->p + list->n, *at = list->p;
+  while (text.n && (at = memmem(at, (size_t)(end - at), text.p, text.n)) != NULL) {
+    if (at > list->p && at[-1] == '"' && at + text.n < end && at[text.n] == '"')
+      return true;
+    at++;
+  }
+  return text.n == 0;
+}
+
 /* Is the item, as it stands between quotes, in the list? */
 static bool has_item(const tl_buf *list, tl_sv inside) {
+  if (!may_have(list, inside))
+    return false;
   tl_lexer x = tl_lex_start((tl_sv){list->p, list->n});
   for (tl_token t = tl_lex_next(&x); list->n && t.kind != TL_TOKEN_END; t = tl_lex_next(&x)) {
     if (t.kind == TL_TOKEN_STRING && tl_sv_eq(t.text, inside))
@@ -110,8 +126,9 @@ static tl_token next_string(tl_lexer *x) {
 }
 
 /* Names with the types beside them; what several nodes were made from stands there once. */
-static void splice_pairs(const tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
-  tl_lexer x = tl_lex_start(tl_trace_get(m, n, TL_TRACE_NAMES));
+static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, tl_buf *names,
+                         tl_buf *types) {
+  tl_lexer x = tl_lex_start(made_of);
   tl_lexer y = tl_lex_start(tl_trace_get(m, n, TL_TRACE_TYPES));
   for (tl_token t = next_string(&x), u = next_string(&y); t.kind == TL_TOKEN_STRING;
        t = next_string(&x), u = next_string(&y)) {
@@ -126,16 +143,18 @@ static void splice_pairs(const tl_module *m, tl_node_id n, tl_buf *names, tl_buf
 }
 
 static void add_node(tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
-  if (tl_trace_get(m, n, TL_TRACE_NAMES).n) {
-    splice_pairs(m, n, names, types);
+  tl_sv made_of = tl_trace_get(m, n, TL_TRACE_NAMES);
+  if (made_of.n) {
+    splice_pairs(m, n, made_of, names, types);
     return;
   }
   tl_buf name;
   tl_buf_init(&name);
   tl_buf_add_quoted(&name, tl_node_where(m, n).node);
   names->failed = names->failed || name.failed;
-  if (name.n >= 2 && !has_item(names, (tl_sv){name.p + 1, name.n - 2})) {
-    add_item(names, tl_node_where(m, n).node);
+  tl_sv inside = name.failed ? TL_SV("") : (tl_sv){name.p + 1, name.n - 2};
+  if (!name.failed && !has_item(names, inside)) {
+    add_inside(names, inside);
     add_item(types, tl_op_name(m, tl_node_get(m, n)->op));
   }
   tl_buf_release(&name);

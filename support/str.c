@@ -296,9 +296,19 @@ static void add_escaped_byte(tl_buf *b, char c) {
   }
 }
 
+/* Adds what stands for itself between quotes, ASCII alone, and returns the rest: names are nothing
+ * else, and there are many. */
+static tl_sv add_plain(tl_buf *b, tl_sv s) {
+  size_t n = 0;
+  while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
+    n++;
+  tl_buf_add(b, s.p, n);
+  return (tl_sv){s.p + n, s.n - n};
+}
+
 void tl_buf_add_quoted(tl_buf *b, tl_sv s) {
   tl_buf_add_char(b, '"');
-  while (s.n) {
+  while ((s = add_plain(b, s)).n) {
     unsigned char c = (unsigned char)s.p[0];
     size_t n = tl_utf8_length(s);
     if (n == 0 || c < 0x20 || c == 0x7f || c == '"' || c == '\\') {
@@ -328,7 +338,7 @@ tl_sv tl_sv_shown(tl_sv text) {
 
 void tl_buf_add_json(tl_buf *out, tl_sv s) {
   tl_buf_add_char(out, '"');
-  while (s.n) {
+  while ((s = add_plain(out, s)).n) {
     size_t n = tl_utf8_length(s);
     unsigned char c = (unsigned char)s.p[0];
     if (n == 0)
