@@ -47,7 +47,7 @@ random:
 	@/usr/bin/python3 tests/rules/random_graphs.py --n 20000 --probe build-random/tests/rule-probe
 	@/usr/bin/python3 tests/rules/random_scopes.py --n 1000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/precision/random_graphs.py --n 20000 --tailor build-random/tools/tailor
-	@/usr/bin/python3 tests/ub/random_groups.py --n 10000 --tailor build-random/tools/tailor
+	@/usr/bin/python3 tests/ub/random_groups.py --n 100000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/tail_random.py --graphs 10000 --tailor build-random/tools/tailor
 

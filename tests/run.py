@@ -365,12 +365,16 @@ class Tests:
         return self.against_ort('precision.py', '--sample', '1' if self.args.full else '8')
 
     def kernels(self):
-        """kernels of several nodes: random graphs, sanitized, and every 16th model (--full: all)"""
-        text, first = counted([PYTHON, 'tests/ub/random_groups.py', '--n', '600', '--tailor',
-                               self.tool('asan')])
-        more, second = counted([PYTHON, 'tests/ub/model_groups.py', '--tailor', self.tool('gcc'),
-                                '--sample', '1' if self.args.full else '16'])
-        return text + more, tuple(a + b for a, b in zip(first, second))
+        """kernels of several nodes: random graphs, some of them sanitized, and every model"""
+        text, total = '', [0, 0, 0]
+        for script, tool, *size in (('random_groups.py', 'asan', '--n', '600'),
+                                    ('random_groups.py', 'gcc', '--n', '10000'),
+                                    ('model_groups.py', 'gcc', '--sample', '1')):
+            more, counts = counted([PYTHON, 'tests/ub/' + script, '--tailor', self.tool(tool),
+                                    *size])
+            text += more
+            total = [a + b for a, b in zip(total, counts)]
+        return text, tuple(total)
 
     def step_files(self):
         """report, trace and page of a training step"""
