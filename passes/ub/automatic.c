@@ -32,10 +32,35 @@ static void miss(tl_ub_fuser *f, uint32_t producer, uint32_t consumer, const cha
   tl_ub_note(f, &m);
 }
 
+/* Do more nodes use the results of one than may, some of them in the groups of two leaders? */
+static bool branches_inside(const tl_ub_graph *g, uint32_t at, uint32_t a, uint32_t b) {
+  uint32_t users[TL_UB_MOST_BRANCHES], others;
+  if (tl_ub_users(g, at, users, TL_UB_MOST_BRANCHES, &others) <= TL_UB_MOST_BRANCHES)
+    return false;
+  const tl_node *node = tl_node_get(g->m, g->at[at].id);
+  for (uint32_t r = 0; r < node->n_results; r++)
+    TL_FOR_USES (g->m, node->results + r, u) {
+      uint32_t user = tl_ub_user(g, u);
+      if (user && (g->at[user].leader == a || g->at[user].leader == b))
+        return true;
+    }
+  return false;
+}
+
+/* The same of any node of either group: two groups may be joined by others than the node that many
+ * use. */
+static bool has_branches(const tl_ub_graph *g, uint32_t producer, uint32_t consumer) {
+  uint32_t leaders[] = {g->at[producer].leader, g->at[consumer].leader};
+  for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t at = leaders[i]; at; at = g->at[at].next)
+      if (branches_inside(g, at, leaders[0], leaders[1]))
+        return true;
+  return false;
+}
+
 /* What keeps a consumer from taking in one of its producers, both fusible; NULL: nothing does. */
 static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t consumer,
                              tl_value_id v, const char **reason) {
-  uint32_t users[TL_UB_MOST_BRANCHES], others;
   const tl_ub_graph *g = f->g;
   if (!tl_ub_fits_shape(g, consumer, v)) {
     *reason = "the result has another shape than the operand";
@@ -44,8 +69,8 @@ static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t c
   const char *code = tl_ub_differ(f, producer, consumer, reason);
   if (code)
     return code;
-  if (tl_ub_users(g, producer, users, TL_UB_MOST_BRANCHES, &others) > TL_UB_MOST_BRANCHES) {
-    *reason = "more than 6 nodes use the result";
+  if (has_branches(g, producer, consumer)) {
+    *reason = "more than 6 nodes use a result";
     return "MULTI_CONSUMER";
   }
   if (g->at[g->at[producer].leader].size + g->at[g->at[consumer].leader].size >
