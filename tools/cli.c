@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "frontend/config/run_config.h"
 #include "support/hash.h"
 
 /* Colours the severity word of a formatted message; the place before it contains no ": ". */
@@ -156,6 +158,19 @@ static named_option split_argument(const tl_cli *cli, const char *arg) {
   return out;
 }
 
+/* The value of a switch of a run configuration that is given as a flag, as in --strict; NULL: the
+ * option is no such switch, or what comes next is its value. */
+static const char *switched_on(tl_option_id id, const char *next) {
+  const tl_run_key *key = tl_run_key_of(id);
+  unsigned kind = tl_option_row_get(id)->kind;
+  if (!key || key->shared || (kind != TL_OPTION_BIT && kind != TL_OPTION_BOOL))
+    return NULL;
+  tl_sv text = tl_sv_from(next ? next : "");
+  bool valued = tl_sv_is(text, "0") || tl_sv_is(text, "1") || strcasecmp(text.p, "true") == 0 ||
+                strcasecmp(text.p, "false") == 0;
+  return valued ? NULL : kind == TL_OPTION_BIT ? "1" : "true";
+}
+
 /* Takes the option at argv[*i], and the value behind it where it needs one. */
 static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
   const char *arg = argv[*i];
@@ -175,6 +190,9 @@ static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
     return give(cli, named.id, row->fallback);
   if (named.value)
     return give(cli, named.id, named.value);
+  const char *on = switched_on(named.id, *i + 1 < argc ? argv[*i + 1] : NULL);
+  if (on)
+    return give(cli, named.id, on);
   if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
     return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10054", where,
                         "needs a value\vwrite --%s=%s", row->name,

@@ -230,7 +230,7 @@ $ tailor options
 >
 > tailor
 >   strict  bit 0|1 (default: 0); compiler
->       1: removed keys are errors, not warnings
+>       1, or no value: removed keys and unknown scope fusions are errors, not warnings
 >   compat_defaults  choice docs|code (default: docs); compiler
 >       code: hcom_parallel is false by default, as in the code of the NPU's frameworks
 >   train_spec  path FILE; compiler

@@ -63,7 +63,11 @@ $ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeCl
 ! tailor: warning: --enable-scope-fusion-passes: no scope fusion is named 'ScopeClipBoxPass' [W_FUSION_UNKNOWN_PASS]
 !   hint: did you mean ScopeClipBoxesPass?
 ! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
-$ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=Elephant --strict=1
+$ tailor convert --strict ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=Elephant
+! tailor: error: --enable-scope-fusion-passes: no scope fusion is named 'Elephant' [E10001]
+!   hint: 'tailor passes --fusion' lists them
+? 1
+$ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=Elephant --strict 1
 ! tailor: error: --enable-scope-fusion-passes: no scope fusion is named 'Elephant' [E10001]
 !   hint: 'tailor passes --fusion' lists them
 ? 1
