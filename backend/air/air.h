@@ -142,8 +142,9 @@ const char *tl_air_type_problem(const tl_module *m, tl_type_id type);
 const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr);
 
 /* ---- entry.c ---- */
-/* One map entry holding an integer or a string. */
+/* One map entry holding an integer, a truth or a string. */
 void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v);
+void tl_air_bool_entry(tl_encoder *b, unsigned field, const char *key, bool v);
 void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v);
 
 /* ---- desc.c ---- */

@@ -14,15 +14,6 @@ static const struct {
 } formats[TL_N_GE_FORMATS] = {
     [TL_GE_ND] = {"ND", 2}, [TL_GE_NCHW] = {"NCHW", 0}, [TL_GE_NCDHW] = {"NCDHW", 30}};
 
-static void bool_entry(tl_encoder *b, unsigned field, const char *key, bool v) {
-  size_t entry = tl_encode_open(b, field);
-  tl_encode_z(b, 1, key);
-  size_t value = tl_encode_open(b, 2);
-  tl_encode_int(b, TL_ATTRDEF_B, v);
-  tl_encode_close(b, value);
-  tl_encode_close(b, entry);
-}
-
 tl_sv tl_air_keep(tl_air *a) {
   tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
   a->buf.failed = a->buf.failed || !s.p;
@@ -36,7 +27,7 @@ static void format_entries(tl_encoder *b, int format) {
   tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), tl_sv_from(formats[format].name));
   tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", formats[format].number);
   if (format != TL_GE_ND)
-    bool_entry(b, TL_DESC_ATTR, "origin_format_is_set", true);
+    tl_air_bool_entry(b, TL_DESC_ATTR, "origin_format_is_set", true);
 }
 
 tl_status tl_air_prepare_descs(tl_air *a) {
@@ -56,7 +47,7 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", GE_RESERVED);
   tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), TL_SV("ND"));
   tl_air_int_entry(b, TL_DESC_ATTR, "origin_format_for_int", formats[TL_GE_ND].number);
-  bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", false);
+  tl_air_bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", false);
   tl_encode_z(b, TL_DESC_DEVICE, "NPU");
   tl_encode_close(b, desc);
   a->unset_blob = tl_air_keep(a);
@@ -142,7 +133,7 @@ static void encode_desc(tl_air *a, unsigned field, const tl_type *t, tl_ge_forma
     dim_name_entry(a, t);
   tl_encode_raw(b, a->format_blobs[format].p, a->format_blobs[format].n);
   origin_shape_entry(b, t);
-  bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", true);
+  tl_air_bool_entry(b, TL_DESC_ATTR, "origin_shape_initialized", true);
   tl_encode_z(b, TL_DESC_DEVICE, "NPU");
   if (t->kind == TL_KIND_TENSOR && t->rank > 0)
     tl_encode_int(b, TL_DESC_DIM_COUNT, t->rank);
