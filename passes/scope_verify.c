@@ -8,6 +8,7 @@
 #include "ir/infer.h"
 #include "passes/definitions.h"
 #include "passes/manager.h"
+#include "support/hash.h"
 
 enum { ANY_SIZE = 3 }; /* of a dim without a name */
 #define MEMORY_LIMIT (UINT64_C(1) << 30)
@@ -20,7 +21,7 @@ typedef struct trial {
   tl_host **left;   /* what the scope gives */
   tl_host **right;  /* what the op gives */
   int64_t *dims;    /* of all inputs, one after the other */
-  uint64_t random;
+  uint64_t drawn; /* numbers of the sample so far */
   uint64_t compared; /* finite numbers */
   uint32_t sample;
   tl_buf *why;
@@ -50,13 +51,6 @@ static bool tell_error(trial *x, const char *what) {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static uint64_t next_random(trial *x) {
-  x->random ^= x->random << 13;
-  x->random ^= x->random >> 7;
-  x->random ^= x->random << 17;
-  return x->random;
-}
-
 /* A name has one size in a sample, and others in the next. */
 static int64_t size_of(const trial *x, tl_dim d) {
   if (tl_dim_is_static(d))
@@ -80,7 +74,7 @@ static void fill(trial *x, tl_host *h) {
   double most = magnitude_of(x);
   size_t size = tl_host_element_size((tl_dtype)h->dtype);
   for (uint64_t i = 0; i < h->n; i++) {
-    uint64_t r = next_random(x);
+    uint64_t r = tl_random_bits(x->sample, x->drawn++);
     double v = ((double)(r >> 11) / (UINT64_C(1) << 52) - 1) * most;
     int64_t whole = (int64_t)(r >> 20 & 1); /* an index into anything but a single element */
     if (tl_dtype_is_float((tl_dtype)h->dtype))
@@ -208,7 +202,7 @@ static bool same_output(trial *x, uint32_t i) {
 static tl_status try_sample(trial *x, bool *agree) {
   uint32_t n = x->t->cut->n_outputs;
   bool ran = true;
-  x->random = UINT64_C(0x9E3779B97F4A7C15) * (x->sample + 1);
+  x->drawn = 0;
   *agree = fill_inputs(x);
   if (*agree && !(prepare(x, x->scope) && run(x, x->scope, x->left)))
     *agree = tell_error(x, "the scope");

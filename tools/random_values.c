@@ -89,16 +89,8 @@ static int64_t choose_size(const tl_evaluation *e, const tl_module *m, tl_dim d,
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* Steele, Lea and Flood's mixer over a counter: every element is found alone. */
-static uint64_t bits_at(uint64_t key, uint64_t i) {
-  uint64_t z = key + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 static double fraction_at(uint64_t key, uint64_t i) {
-  return (double)(bits_at(key, i) >> 40) * 0x1p-23 - 1;
+  return (double)(tl_random_bits(key, i) >> 40) * 0x1p-23 - 1;
 }
 
 static void fill_complex(tl_host *t, uint64_t key) {
@@ -116,7 +108,7 @@ static void fill(tl_host *t, uint64_t key) {
     if (d == TL_DTYPE_BOOL)
       tl_put_int(t, i, i % 2 == 0);
     else if (tl_dtype_is_integer(d))
-      tl_put_int(t, i, (int64_t)(bits_at(key, i) >> 63));
+      tl_put_int(t, i, (int64_t)(tl_random_bits(key, i) >> 63));
     else
       tl_put_float(t, i, fraction_at(key, i));
   }
