@@ -175,10 +175,10 @@ static tl_status sweep_sizes(merging *s, const tl_graph *g) {
     if (tl_node_get(s->m, n)->n_results != 1 || !is_pure(s->m, n))
       continue;
     tl_dim dim = size_of(s->m, v);
-    uint64_t key = tl_map_pair(tl_value_type(s->m, v), (uint32_t)dim);
     tl_node_id first;
-    if (dim == TL_DIM_UNKNOWN)
+    if (!tl_dim_is_symbol(dim))
       continue;
+    uint64_t key = tl_map_pair(tl_value_type(s->m, v), tl_dim_symbol(dim));
     if (tl_map_find(&firsts, key, &first))
       merge_nodes(s, n, first);
     else
