@@ -148,19 +148,32 @@ static tl_status call_hook(const tl_pipeline_options *p, tl_module *m, const tl_
   return p->hook(p->hook_user, m, &e);
 }
 
+/* Runs a pass in one of two arenas, in turn: what it leaves for the next one stays in the other. */
+static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, tl_arena *rooms) {
+  static const tl_arena_mark nothing = {0};
+  tl_arena *before = pass->scratch;
+  pass->scratch = before == &rooms[0] ? &rooms[1] : &rooms[0];
+  pass->name = row->name;
+  pass->changed = 0;
+  pass->found = pass->left;
+  pass->left = NULL;
+  tl_status status = row->fn(pass, m);
+  if (pass->found)
+    tl_arena_rewind(before, nothing);
+  if (!pass->left)
+    tl_arena_rewind(pass->scratch, nothing);
+  return status;
+}
+
 static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
-                         unsigned *levels, tl_pass_result *r) {
+                         tl_arena *rooms, unsigned *levels, tl_pass_result *r) {
   r->nodes_before = tl_module_count_nodes(m);
   TL_TRY(call_hook(p, m, r, false));
-  pass->name = r->row->name;
-  pass->changed = 0;
-  tl_arena_mark mark = tl_arena_save(pass->scratch);
   uint64_t start = now_ns();
-  tl_status status = r->row->fn(pass, m);
+  tl_status status = run_pass(m, pass, r->row, rooms);
   r->nanoseconds = now_ns() - start;
   r->changed = pass->changed;
   r->nodes_after = tl_module_count_nodes(m);
-  tl_arena_rewind(pass->scratch, mark);
   if (status != TL_OK)
     return status;
   /* Declared types may be wrong until inference has replaced them. */
@@ -173,7 +186,7 @@ static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options 
 }
 
 static tl_status run_rows(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
-                          tl_pipeline_report *report) {
+                          tl_arena *rooms, tl_pipeline_report *report) {
   const tl_pass_row *rows[TL_MAX_PIPELINE];
   uint32_t n;
   unsigned levels = TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES;
@@ -183,7 +196,7 @@ static tl_status run_rows(tl_module *m, tl_pass *pass, const tl_pipeline_options
   for (uint32_t i = 0; i < n; i++) {
     tl_pass_result *r = &report->at[report->n++];
     *r = (tl_pass_result){.row = rows[i]};
-    TL_TRY(run_one(m, pass, p, &levels, r));
+    TL_TRY(run_one(m, pass, p, rooms, &levels, r));
   }
   return TL_OK;
 }
@@ -195,10 +208,11 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
     report = &unseen;
   report->n = 0;
   report->rewrites = 0;
-  tl_arena scratch;
-  tl_arena_init(&scratch, 0);
+  tl_arena rooms[2];
+  tl_arena_init(&rooms[0], 0);
+  tl_arena_init(&rooms[1], 0);
   tl_pass pass = {.options = options,
-                  .scratch = &scratch,
+                  .scratch = &rooms[0],
                   .remark = p->remark,
                   .remark_user = p->remark_user,
                   .fusions = p->fusions,
@@ -207,8 +221,9 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
-  tl_status status = run_rows(m, &pass, p, report);
+  tl_status status = run_rows(m, &pass, p, rooms, report);
   tl_pass_release_rules(&pass);
-  tl_arena_release(&scratch);
+  tl_arena_release(&rooms[0]);
+  tl_arena_release(&rooms[1]);
   return status;
 }

@@ -45,11 +45,13 @@ typedef void (*tl_remark_fn)(void *user, const tl_remark *r);
 struct tl_pass {
   const char *name;
   const tl_options *options;
-  tl_arena *scratch;   /* rewound after the pass */
+  tl_arena *scratch;   /* rewound after the pass, or after the next one if that is left something */
   tl_remark_fn remark; /* NULL: nobody listens */
   void *remark_user;
   tl_fusion_stats *fusions;     /* counts of fusion passes; NULL: not wanted */
   struct tl_step_record *steps; /* timelines of training steps; NULL: not wanted */
+  struct tl_step_found *found;  /* what the pass before this one left; NULL: nothing */
+  struct tl_step_found *left;   /* in its scratch, for the pass that runs next, and no other */
   struct tl_ruleset *rules[3];  /* owned by whoever runs passes; see tl_pass_rules */
   bool off_chip;      /* no chip is to run the result, so that what none could run is no error */
   bool unfused;       /* graph-fusion ran and changed nothing */

@@ -154,7 +154,7 @@ static tl_status apply(tl_pass *p, tl_module *m, const tl_step *s, const uint32_
 static tl_status schedule(tl_pass *p, tl_module *m, const tl_train_setting *t) {
   tl_step s;
   TL_TRY(tl_train_record_before(p, m, t));
-  TL_TRY(tl_step_build(m, p->scratch, &t->info, &t->machine, &s));
+  TL_TRY(tl_train_setting_step(p, t, &s));
   uint32_t *order = tl_arena_alloc(p->scratch, (s.g.n + 1u) * sizeof *order);
   if (!order)
     return no_memory(m);

@@ -166,10 +166,13 @@ static tl_status run(tl_pass *p, tl_module *m, tl_train_setting *s) {
     tl_pass_remark(p, m, t.last, false,
                    "%s, so that nothing is independent of the last: more buckets might help",
                    t.n_buckets ? "there is one bucket" : "there is no bucket");
+    tl_train_setting_leave(p, s, NULL);
     return TL_OK;
   }
   TL_TRY(tl_train_record_before(p, m, s));
   tl_status status = optimize(&t);
+  if (status == TL_OK)
+    tl_train_setting_leave(p, s, &t.step);
   tl_tail_change_vec_release(&t.changes);
   return status;
 }

@@ -60,6 +60,11 @@ tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out
                                    .memory_limit = c->mem_limit > 0 ? (uint64_t)c->mem_limit : 0};
   set_degrees(&out->machine, c);
   TL_TRY(tl_train_costs(m->diag, c, tl_options_chip(p->options), &out->cost, &out->profile));
+  if (p->found) {
+    out->info = p->found->info;
+    m->step = p->found->graph;
+    return TL_OK;
+  }
   return tl_is_loop_of_steps(m) ? tl_train_detect_in_loop(m, p->scratch, &out->info)
                                 : tl_train_detect(m, p->scratch, &out->info);
 }
@@ -69,6 +74,25 @@ void tl_train_setting_end(tl_train_setting *t) {
   tl_costs_release(&t->cost);
   tl_file_close(t->profile);
   t->profile = NULL;
+}
+
+void tl_train_setting_leave(tl_pass *p, const tl_train_setting *t, const tl_step *step) {
+  tl_step_found *found = tl_arena_calloc(p->scratch, 1, sizeof *found);
+  if (!found)
+    return;
+  found->info = t->info;
+  found->graph = t->m->step;
+  found->built = step != NULL;
+  if (step)
+    found->step = *step;
+  p->left = found;
+}
+
+tl_status tl_train_setting_step(tl_pass *p, const tl_train_setting *t, tl_step *out) {
+  if (!p->found || !p->found->built)
+    return tl_step_build(t->m, p->scratch, &t->info, &t->machine, out);
+  *out = p->found->step;
+  return tl_step_read_order(t->m, p->scratch, out);
 }
 
 tl_status tl_train_record_before(tl_pass *p, tl_module *m, const tl_train_setting *t) {

@@ -44,8 +44,10 @@ const tl_attr *tl_node_attr_named(const tl_module *m, tl_node_id n, const char *
 }
 
 bool tl_node_is_bucket(const tl_module *m, tl_node_id n) {
+  if (!tl_node_is_collective(m, n))
+    return false;
   const tl_attr *fusion = tl_node_attr_named(m, n, "fusion");
-  return tl_node_is_collective(m, n) && !(fusion && fusion->kind == TL_ATTR_INT && !fusion->u.i);
+  return !fusion || fusion->kind != TL_ATTR_INT || fusion->u.i;
 }
 
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n) {
@@ -331,28 +333,23 @@ static bool make_edges(builder *b, uint32_t n) {
 }
 
 /* Do nodes stand in an order that was chosen for the step: by a pass, or when the file was made? */
-static bool is_ordered(const builder *b) {
-  if (b->m->step_ordered)
+static bool is_ordered(const tl_module *m, const tl_step *s) {
+  if (m->step_ordered)
     return true;
-  for (uint32_t i = 0; i < b->n; i++)
-    if (tl_node_get(b->m, b->listed[i])->stream >= 0 ||
-        tl_node_note(b->m, b->listed[i], TL_NOTE_STREAM).n)
+  for (uint32_t k = 0; k < s->g.n; k++)
+    if (tl_node_get(m, s->node[k])->stream >= 0 || tl_node_note(m, s->node[k], TL_NOTE_STREAM).n)
       return true;
   return false;
 }
 
-/* Numbers of buckets, in the order of the step. */
-static bool give_order(builder *b, uint32_t n) {
-  tl_step *s = b->out;
-  s->given = b->number;
-  for (uint32_t i = 0; i < n; i++)
-    if (b->comms[i] && tl_node_is_bucket(b->m, b->listed[i]))
-      b->tasks[b->number[i]].bucket = 0;
-  if (!is_ordered(b) && !tl_step_own_order(b->arena, &s->g, s->given))
+/* s->given has the tasks in the order of the nodes. Numbers buckets in the order of the step. */
+static bool give_order(const tl_module *m, tl_arena *arena, tl_step *s) {
+  if (!is_ordered(m, s) && !tl_step_own_order(arena, &s->g, s->given))
     return false;
-  for (uint32_t i = 0; i < n; i++)
-    if (b->tasks[s->given[i]].bucket != TL_NO_BUCKET)
-      b->tasks[s->given[i]].bucket = s->n_buckets++;
+  s->n_buckets = 0;
+  for (uint32_t i = 0; i < s->g.n; i++)
+    if (s->tasks[s->given[i]].bucket != TL_NO_BUCKET)
+      s->tasks[s->given[i]].bucket = s->n_buckets++;
   return true;
 }
 
@@ -373,6 +370,7 @@ static bool finish(builder *b, uint32_t n) {
   s->node = node;
   s->task = task;
   s->checks = checks;
+  s->tasks = b->tasks;
   s->g.tasks = b->tasks;
   s->g.n = n;
   s->g.first = b->first;
@@ -381,7 +379,11 @@ static bool finish(builder *b, uint32_t n) {
   s->g.interference = b->machine->cost->hw.interference;
   s->g.event_us = b->machine->cost->hw.event;
   s->g.memory_limit = b->machine->memory_limit;
-  return give_order(b, n);
+  s->given = b->number;
+  for (uint32_t i = 0; i < n; i++)
+    if (b->comms[i] && tl_node_is_bucket(b->m, b->listed[i]))
+      b->tasks[b->number[i]].bucket = 0;
+  return give_order(b->m, b->arena, s);
 }
 
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
@@ -390,6 +392,18 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
   *out = (tl_step){0};
   if (!list_nodes(&b) || !find_edges(&b) || !number_nodes(&b, b.n) || !make_tasks(&b, b.n) ||
       !make_edges(&b, b.n) || !finish(&b, b.n))
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return TL_OK;
+}
+
+tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
+  uint32_t i = 0;
+  s->given = tl_arena_calloc(arena, s->g.n + 1u, sizeof *s->given);
+  if (s->given)
+    TL_FOR_NODES (m, tl_module_step(m), n)
+      if (s->task[n] != TL_NO_TASK)
+        s->given[i++] = s->task[n];
+  if (!s->given || !give_order(m, arena, s))
     return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   return TL_OK;
 }

@@ -23,6 +23,7 @@ typedef struct tl_step_machine {
  * nor anything of a rank decides a tie. */
 typedef struct tl_step {
   tl_task_graph g;
+  tl_task *tasks;         /* [g.n] those of g */
   const tl_node_id *node; /* [n] of a task */
   const uint32_t *task;   /* by node id; TL_NO_TASK: not of the step */
   uint32_t *given;        /* [n] tasks in the order of the nodes, if a pass chose that; else in one
@@ -36,6 +37,10 @@ typedef struct tl_step {
  * TL_NO_MEMORY, reported. O(nodes log nodes + edges). */
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
                         const tl_step_machine *machine, tl_step *out) TL_NODISCARD;
+
+/* Reads the order of the nodes, and numbers buckets by it, for a step whose nodes have been moved
+ * since it was built. TL_NO_MEMORY, reported. */
+tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) TL_NODISCARD;
 
 /* Puts the nodes in the order of their tasks, and notes in the module that this was chosen. */
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order);
