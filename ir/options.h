@@ -49,13 +49,16 @@ typedef struct tl_rule_file {
   tl_sv text;
 } tl_rule_file;
 
-/* How far results of a rewritten model may be from those of the original. */
+/* What fusions are for (--target). */
 typedef enum tl_target {
-  TL_TARGET_NPU,  /* fusions that the chip has ops for */
-  TL_TARGET_ONNX, /* fusions whose ops an ONNX runtime has, or gets as functions */
-  TL_TARGET_NONE  /* no fusions */
+  TL_TARGET_NPU,  /* those that the chip has ops for */
+  TL_TARGET_ONNX, /* those whose ops every ONNX runtime has */
+  TL_TARGET_ORT,  /* those and what ONNX Runtime has beside, in com.microsoft */
+  TL_TARGET_NONE, /* none */
+  TL_N_TARGETS
 } tl_target;
 
+/* How far results of a rewritten model may be from those of the original. */
 typedef enum tl_numerics {
   TL_NUMERICS_EXACT,         /* the same bits */
   TL_NUMERICS_REASSOCIATING, /* the same function, rounded elsewhere */

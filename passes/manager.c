@@ -218,6 +218,7 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .fusions = p->fusions,
                   .steps = p->steps,
                   .explain = p->explain && p->remark,
+                  .elsewhere = p->explain_elsewhere,
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};

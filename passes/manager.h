@@ -63,6 +63,7 @@ typedef struct tl_pipeline_options {
   tl_remark_fn remark;
   void *remark_user;
   bool explain;                 /* remarks tell near misses of rules too */
+  bool explain_elsewhere;       /* those of rules for ONNX Runtime too, whatever the target */
   tl_fusion_stats *fusions;     /* receives the counts of fusion passes; NULL: not wanted */
   struct tl_step_record *steps; /* receives timelines of training steps; NULL: not wanted */
 } tl_pipeline_options;

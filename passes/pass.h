@@ -56,6 +56,7 @@ struct tl_pass {
   bool off_chip;      /* no chip is to run the result, so that what none could run is no error */
   bool unfused;       /* graph-fusion ran and changed nothing */
   bool explain;       /* near misses are wanted too; costs a sweep over all rules */
+  bool elsewhere;     /* ... those of rules for ONNX Runtime too, whatever the target */
   uint64_t *rewrites; /* counts over the whole pipeline */
   uint64_t limit;     /* no rewrite beyond this number (UINT64_MAX: none) */
   uint64_t changed;   /* rewrites of this run */

@@ -36,7 +36,8 @@ typedef enum tl_rule_target {
   TL_RULE_ANYWHERE,
   TL_RULE_NPU,   /* not where the model goes to ONNX */
   TL_RULE_NPU910, /* nor on chips other than the Ascend910 line */
-  TL_RULE_NPU910B /* nor on those */
+  TL_RULE_NPU910B, /* nor on those */
+  TL_RULE_ORT      /* for ONNX Runtime alone */
 } tl_rule_target;
 
 /* ---- expressions: conditions and computed attributes ----------------------------------------- */

@@ -299,10 +299,11 @@ static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
 }
 
 static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
-  r->target = tl_rule_accept(p, "npu") ? TL_RULE_NPU
-              : tl_rule_accept(p, "npu910") ? TL_RULE_NPU910
-              : tl_rule_accept(p, "npu910b") ? TL_RULE_NPU910B : TL_RULE_ANYWHERE;
-  return r->target ? TL_OK : tl_rule_expected(p, "npu, npu910 or npu910b");
+  static const char *const words[] = {"npu", "npu910", "npu910b", "onnxruntime"};
+  for (tl_rule_target t = TL_RULE_NPU; t <= TL_RULE_ORT; t++)
+    if (tl_rule_accept(p, words[t - TL_RULE_NPU]))
+      return r->target = t, TL_OK;
+  return tl_rule_expected(p, "npu, npu910, npu910b or onnxruntime");
 }
 
 static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {

@@ -28,11 +28,25 @@ static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
 }
 
 /* ONNX's own ops are everywhere; a function for one of ours would run as the nodes it was made of.
- * Rules of users may make any op. */
-static bool onnx_has(const tl_ruleset *s, tl_op_id op) {
-  tl_symbol domain = tl_op_domain_symbol(s->m, op);
-  return domain != TL_SYM_npu && domain != TL_SYM_com_microsoft && domain != TL_SYM_tl;
+ * ONNX Runtime has those of com.microsoft too. Rules of users may make any op. */
+static bool onnx_has(const fitting *f, tl_op_id op) {
+  tl_symbol domain = tl_op_domain_symbol(f->s->m, op);
+  return domain != TL_SYM_npu && domain != TL_SYM_tl &&
+         (domain != TL_SYM_com_microsoft || f->options->target == TL_TARGET_ORT);
 }
+
+/* What a target says of ops, and of rules, that it has no use for. */
+static const struct {
+  const char *no_op, *npu_alone, *ort_alone;
+} reasons[TL_N_TARGETS] = {
+    [TL_TARGET_NPU] = {"the chip of --soc-version has no op for it", NULL,
+                       "--target=npu: it is for ONNX Runtime"},
+    [TL_TARGET_ONNX] = {"--target=onnx: ONNX has no op for it",
+                        "--target=onnx: it is for the NPU alone",
+                        "--target=onnx: it is for ONNX Runtime"},
+    [TL_TARGET_ORT] = {"--target=onnxruntime: ONNX Runtime has no op for it",
+                       "--target=onnxruntime: it is for the NPU alone", NULL},
+    [TL_TARGET_NONE] = {NULL, NULL, "--target=none"}};
 
 static tl_status fit(fitting *f, tl_rule *r) {
   for (uint8_t i = 0; i < r->n_build && !r->off; i++) {
@@ -40,22 +54,23 @@ static tl_status fit(fitting *f, tl_rule *r) {
     bool has = true;
     if (made->forward || made->like != TL_RULE_NODES)
       continue;
-    if (f->options->target == TL_TARGET_ONNX)
-      has = onnx_has(f->s, made->ops[0]);
-    else
+    if (f->options->target == TL_TARGET_NPU)
       TL_TRY(chip_has(f, made->ops[0], &has));
+    else
+      has = onnx_has(f, made->ops[0]);
     r->unsupported = !has;
     if (!has)
-      r->off = f->options->target == TL_TARGET_ONNX ? "--target=onnx: ONNX has no op for it"
-                                                    : "the chip of --soc-version has no op for it";
+      r->off = reasons[f->options->target].no_op;
   }
   return TL_OK;
 }
 
 /* What the rule itself says of where it belongs; NULL: it belongs here. */
 static const char *misplaced(const tl_options *options, const tl_rule *r) {
-  if (r->target != TL_RULE_ANYWHERE && options->target == TL_TARGET_ONNX)
-    return "--target=onnx: it is for the NPU alone";
+  if (r->target == TL_RULE_ORT)
+    return reasons[options->target].ort_alone;
+  if (r->target != TL_RULE_ANYWHERE && reasons[options->target].npu_alone)
+    return reasons[options->target].npu_alone;
   if (r->target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
     return "the chip of --soc-version is not of the Ascend910 line";
   if (r->target == TL_RULE_NPU910B && tl_options_chip(options)->table == TL_SOC_910)

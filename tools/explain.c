@@ -292,7 +292,8 @@ static tl_status run(explanation *x, tl_pipeline_report *report) {
                            .hook_user = x,
                            .remark = gather,
                            .remark_user = x,
-                           .explain = true};
+                           .explain = true,
+                           .explain_elsewhere = x->pass != NULL};
   tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, report);
   if (status == TL_OK && npu)
     status = run_npu(x, m, p);

@@ -151,6 +151,12 @@ static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
   return status;
 }
 
+/* Words of --target; those that are allowed are in its row of options.tbl. */
+static const char *const target_names[TL_N_TARGETS] = {[TL_TARGET_NPU] = "npu",
+                                                       [TL_TARGET_ONNX] = "onnx",
+                                                       [TL_TARGET_ORT] = "onnxruntime",
+                                                       [TL_TARGET_NONE] = "none"};
+
 /* "list" is what --rules without a file means to the command that lists them. */
 static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
   const char *paths = s->value[TL_OPTION_RULES];
@@ -160,9 +166,9 @@ static tl_status resolve_rules(tl_settings *s, tl_diag *d) {
                         : numerics[0] == 'r' ? TL_NUMERICS_REASSOCIATING
                                              : TL_NUMERICS_APPROXIMATE;
   const char *target = tl_settings_get(s, TL_OPTION_TARGET);
-  s->options.target = strcmp(target, "onnx") == 0   ? TL_TARGET_ONNX
-                      : strcmp(target, "none") == 0 ? TL_TARGET_NONE
-                                                    : TL_TARGET_NPU;
+  for (tl_target t = 0; t < TL_N_TARGETS; t++)
+    if (strcmp(target, target_names[t]) == 0)
+      s->options.target = t;
   if (list && strcmp(list, "list") != 0)
     paths = strncmp(list, "list\n", 5) == 0 ? list + 5 : list;
   return paths ? tl_read_rule_files(d, &s->arena, tl_sv_from(paths), &s->options) : TL_OK;

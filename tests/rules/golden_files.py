@@ -16,6 +16,7 @@ import rulefile  # noqa: E402
 
 PASSES = {'cleanup': 'clean-up', 'graph': 'graph-fusion',
           'late': 'late-fusion', 'expand': 'expand', 'scope': 'scope-fusion'}
+TARGETS = {'npu910': ' --soc-version=Ascend310P3', 'onnxruntime': ' --target=onnxruntime'}
 
 
 def off_by_default():
@@ -33,7 +34,7 @@ def main():
         folder = os.path.join(rulefile.ROOT, 'tests', 'golden', 'rules', rule.family)
         os.makedirs(folder, exist_ok=True)
         loose = ' --numerics=approximate' if rule.numerics == 'approximate' else ''
-        chip = ' --soc-version=Ascend310P3' if rule.target == 'npu910' else ''
+        chip = TARGETS.get(rule.target, '')
         asked = f' --enable-scope-fusion-passes={rule.pass_name}' if rule.kind == 'scope' else ''
         asked = f' --fusion={rule.pass_name}:on' if rule.pass_name in off else asked
         head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}{asked}\n'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries rules on many small graphs, each rule on its own and in the whole pipeline.
  *
- *   probe [--pipeline [--all [CHIP]]] < cases
+ *   probe [--pipeline [--all [CHIP] | --onnxruntime]] < cases
  *
  * Cases are modules in the textual IR between lines "// -----"; a comment "# rule NAME" in each
  * names the rule. Per case one line of tab-separated words comes out:
@@ -12,7 +12,7 @@
  * the verifier accepts the result and the evaluator computes the same from random inputs ("same",
  * or what is wrong); pipeline: the same of -O2, and of all expansions after it if the rule is one;
  * "-" without --pipeline. --all: fusions that are off by default, scope fusions and approximate
- * rules too, for that chip. */
+ * rules too, for that chip. --onnxruntime: all of that with --target=onnxruntime. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -388,6 +388,10 @@ int main(int argc, char **argv) {
   tl_buf all;
   tl_buf_init(&all);
   bool every = argc > 2 && strcmp(argv[2], "--all") == 0;
+  if (argc > 2 && strcmp(argv[2], "--onnxruntime") == 0) {
+    p.options.target = TL_TARGET_ORT;
+    every = true;
+  }
   bool ready = !every || switch_all(&p, argc > 3 ? argv[3] : NULL);
   if (ready && read_all(&all) && all.p)
     probe_all(&p, tl_buf_view(&all));

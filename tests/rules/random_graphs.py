@@ -154,7 +154,10 @@ def batch(program, seed, templates, rules, more):
 
 
 def switches(args, i):
-    """What the probe is told of the i-th batch: every fourth one has it all."""
+    """What the probe is told of the i-th batch: every fourth one has it all, another one is for
+    ONNX Runtime."""
+    if args.onnxruntime or (not args.all and i % 4 == 1):
+        return ['--onnxruntime']
     if not args.all and i % 4 != 3:
         return []
     chip = args.chip or (not args.all and i % 8 == 7 and 'Ascend310P3')
@@ -170,6 +173,7 @@ def main():
     p.add_argument('--family', help='only rules of this file')
     p.add_argument('--all', action='store_true', help='also what is off by default')
     p.add_argument('--chip', help='of --all')
+    p.add_argument('--onnxruntime', action='store_true', help='the same, for ONNX Runtime')
     args = p.parse_args()
     templates = rulecases.read()
     rules = [r for r in rulefile.load().values() if r.name in templates
