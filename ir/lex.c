@@ -88,9 +88,17 @@ static size_t escape_length(const char *p, const char *end) {
   return end - p >= 4 && p[1] == 'x' && is(p[2], HEX) && is(p[3], HEX) ? 4 : 0;
 }
 
+/* How many bytes there are before a quote; 0 when there is more to them than that. */
+static size_t plain_length(const tl_lexer *x) {
+  const char *end = memchr(x->at, '"', (size_t)(x->end - x->at));
+  size_t n = end ? (size_t)(end - x->at) : 0;
+  return n && !memchr(x->at, '\\', n) && !memchr(x->at, '\n', n) ? n : 0;
+}
+
 /* x->at is at the opening quote. */
 static tl_token lex_quoted(tl_lexer *x, tl_token t) {
   const char *start = ++x->at;
+  x->at += plain_length(x); /* most texts are plain to the end */
   while (x->at < x->end && *x->at != '"') {
     if (*x->at == '\n')
       return bad(t, "the quoted text does not end on its line");

@@ -12,7 +12,7 @@
 enum { ROUNDS = 64 };
 
 tl_status tl_pass_clean_up(tl_pass *p, tl_module *m) {
-  const tl_ruleset *rules;
+  tl_ruleset *rules;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_CLEANUP, &rules));
   return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_CLEANUP, ROUNDS, NULL, NULL, NULL});
 }

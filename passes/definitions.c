@@ -53,7 +53,7 @@ static bool has_ops(const tl_module *m, bool (*wanted)(const tl_module *, tl_nod
 bool tl_has_defined_ops(const tl_module *m) { return has_ops(m, is_defined_op); }
 
 tl_status tl_pass_expand_definitions(tl_pass *p, tl_module *m) {
-  const tl_ruleset *rules;
+  tl_ruleset *rules;
   if (m->definitions.n)
     TL_TRY(tl_scope_bodies_expand(m));
   if (!tl_has_defined_ops(m) && !has_ops(m, is_npu_op))

@@ -58,7 +58,7 @@ static bool wants_inference(const tl_module *m, tl_node_id first) {
 }
 
 tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
-  const tl_ruleset *rules;
+  tl_ruleset *rules;
   tl_node_id first = tl_module_node_end(m);
   TL_TRY(tl_pass_rules(p, m, TL_RULE_EXPAND, &rules));
   judge j = {.status = TL_OK};

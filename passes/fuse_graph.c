@@ -12,7 +12,7 @@
 enum { ROUNDS = 10 };
 
 tl_status tl_pass_fuse_graph(tl_pass *p, tl_module *m) {
-  const tl_ruleset *rules;
+  tl_ruleset *rules;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_GRAPH, &rules));
   TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_GRAPH, ROUNDS, NULL, NULL, NULL}));
   p->unfused = p->changed == 0;

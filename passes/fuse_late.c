@@ -13,7 +13,7 @@
 enum { ROUNDS = 10 };
 
 tl_status tl_pass_fuse_late(tl_pass *p, tl_module *m) {
-  const tl_ruleset *rules;
+  tl_ruleset *rules;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_LATE, &rules));
   return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_LATE, ROUNDS, NULL, NULL, NULL});
 }

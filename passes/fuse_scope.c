@@ -13,7 +13,7 @@
 #include "passes/ruleset.h"
 #include "passes/scope_capture.h"
 
-static tl_status fuse(tl_pass *p, tl_module *m, const tl_ruleset *rules, tl_scopes *scopes) {
+static tl_status fuse(tl_pass *p, tl_module *m, tl_ruleset *rules, tl_scopes *scopes) {
   tl_rewriter r = {.pass = p, .m = m, .set = rules, .kind = TL_RULE_SCOPE, .scopes = scopes};
   if (tl_rules_have(rules, TL_RULE_BIT(TL_RULE_SCOPE), p->explain))
     TL_TRY(tl_rewrite(&r));
@@ -23,7 +23,7 @@ static tl_status fuse(tl_pass *p, tl_module *m, const tl_ruleset *rules, tl_scop
 }
 
 tl_status tl_pass_fuse_scope(tl_pass *p, tl_module *m) {
-  const tl_ruleset *rules;
+  tl_ruleset *rules;
   tl_scopes scopes = {.m = m};
   TL_TRY(tl_pass_rules(p, m, TL_RULE_SCOPE, &rules));
   if (!tl_rules_have(rules, TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_BIT(TL_RULE_CAPTURE), p->explain))

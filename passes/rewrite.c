@@ -15,7 +15,7 @@ enum { MOST_NEIGHBOURS = 64 };
 enum { REWRITES_A_NODE = 32, REWRITES_AT_LEAST = 10000 };
 
 typedef struct candidate {
-  const tl_rule *rule;
+  tl_rule *rule;
   bool counted;      /* as a match, in the statistics */
   tl_node_id node;
   uint64_t position; /* order label when it was found */
@@ -36,6 +36,7 @@ typedef struct engine {
   tl_match match;
   bool sweep;         /* the first look at every node: all matches count */
   bool no_memory;
+  tl_status failed; /* what was reported when a rule was completed */
   bool stopped; /* the rewrite limit is reached, or the budget is spent */
   uint64_t budget; /* rewrites left */
   const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
@@ -47,9 +48,24 @@ static tl_status out_of_memory(const engine *e) {
   return tl_fail(e->m->diag, TL_NO_MEMORY, TL_AT_FILE(e->m->path), "out of memory");
 }
 
+static tl_status state_of(const engine *e) {
+  return e->failed != TL_OK ? e->failed : e->no_memory ? out_of_memory(e) : TL_OK;
+}
+
 /* ---- matching ------------------------------------------------------------------------------- */
 
-static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
+/* Whether the rule, not only its pattern, fits with its root at n. */
+static bool fits_whole(engine *e, tl_rule *rule, tl_node_id n) {
+  if (!tl_rule_match(&e->match, n))
+    return false;
+  if (!rule->skimmed)
+    return true;
+  if (e->failed == TL_OK)
+    e->failed = tl_rule_complete(e->r->set, rule);
+  return e->failed == TL_OK && tl_rule_match(&e->match, n);
+}
+
+static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
   tl_match *x = &e->match;
   x->set = e->r->set;
   x->rule = rule;
@@ -62,7 +78,7 @@ static bool matches(engine *e, const tl_rule *rule, tl_node_id n, tl_miss *miss)
     x->structural = false;
     return false;
   }
-  return tl_rule_match(x, n) && tl_match_is_closed(x);
+  return fits_whole(e, rule, n) && tl_match_is_closed(x);
 }
 
 /* Counts matches for fusion_result.json: patterns that fit, whatever their conditions say, when all
@@ -75,7 +91,7 @@ static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t eff
     e->no_memory = true;
 }
 
-static void consider(void *user, tl_node_id n, const tl_rule *rule) {
+static void consider(void *user, tl_node_id n, tl_rule *rule) {
   engine *e = user;
   tl_arena_mark mark = tl_arena_save(&e->scratch);
   bool fits = matches(e, rule, n, NULL);
@@ -275,7 +291,7 @@ static tl_status apply_candidates(engine *e) {
     if (status != TL_OK)
       return status;
   }
-  return e->no_memory ? out_of_memory(e) : TL_OK;
+  return state_of(e);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -329,7 +345,7 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
       break;
     find_again(e);
   }
-  return e->no_memory ? out_of_memory(e) : TL_OK;
+  return state_of(e);
 }
 
 /* ---- run ------------------------------------------------------------------------------------ */

@@ -150,7 +150,7 @@ typedef struct tl_pattern_node {
 } tl_pattern_node;
 
 typedef struct tl_rule_value {
-  tl_symbol name;
+  tl_sv name;
   uint8_t node;   /* pattern node that makes it, TL_RULE_NODES: an operand from outside */
   uint8_t result;
   uint8_t built;  /* replacement node that makes it, TL_RULE_NODES: none */
@@ -190,10 +190,12 @@ typedef struct tl_rule {
   const char *off; /* why it is switched off: a static string; NULL: it is on */
   bool unsupported; /* it is off since what it makes has no op where the model goes */
   bool custom;     /* of a --rules file */
+  bool skimmed;    /* built in, and read up to the end of its pattern: see tl_rule_complete */
+  const struct tl_rule_text *text; /* where it is built in; NULL: it is not */
   bool general;    /* of kind scope: on without being asked for */
   struct tl_scope_pattern *scope; /* SCOPE, CAPTURE: rule_scope.h; NULL: others */
   tl_rule_value *values;
-  tl_symbol *names;
+  tl_sv *names;
   tl_pattern_node *match;
   tl_pattern_node *build;
   tl_expr **where;
@@ -221,6 +223,7 @@ typedef struct tl_ruleset {
   uint8_t *ops;  /* arena, by op id: the module or a rule that was read makes this op; NULL: every
                     built-in rule is read, whether it can match or not */
   uint8_t *read; /* arena, by index of the text; with `ops` */
+  bool skims;    /* built-in rules are read up to the end of their patterns */
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))
@@ -236,6 +239,9 @@ struct tl_rule_text;
 /* The same for one that is built in. Its index is that of its text, so that the order of rules does
  * not depend on which are read first. */
 tl_status tl_rules_parse_text(tl_ruleset *s, const struct tl_rule_text *text) TL_NODISCARD;
+/* Reads the rest of a rule that was skimmed: conditions and replacement. Its pattern is enough to
+ * look for it, and most rules fit nowhere in a model. */
+tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
 /* Adds the rules that are built in. */
 tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
 /* Fills the derived parts of a parsed rule (steps, depth) and checks it. */
@@ -243,8 +249,8 @@ tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
 /* Adds those, then the rules of --rules files, and configures them. */
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* The same without built-in rules whose patterns hold ops that neither the module has nor the other
- * rules make: they cannot match, and reading all costs milliseconds. With --rules files, which may
- * take the place of built-in rules, everything is read. */
+ * rules make: they cannot match, and reading all costs milliseconds. The others are skimmed. With
+ * --rules files, which may take the place of built-in rules, everything is read. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Adds what the ops need that the module got since, under the same options. */
 tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;
@@ -266,6 +272,7 @@ typedef struct tl_rule_text {
   uint32_t n;
   uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
                      op of each. An empty list ends them; 0: it asks for none */
+  uint32_t makes; /* the same for one list: the ops of the replacement */
   unsigned kind;  /* TL_RULE_BIT */
 } tl_rule_text;
 extern const tl_rule_text tl_rule_texts[];

@@ -173,10 +173,7 @@ static void count_node(const tl_pattern_node *n, counts *c) {
   }
 }
 
-static bool may_be_unused(const tl_ruleset *s, tl_symbol name) {
-  tl_sv text = tl_sym(s->m, name);
-  return text.n && text.p[0] == '_';
-}
+static bool may_be_unused(tl_sv name) { return name.n && name.p[0] == '_'; }
 
 /* A name that is bound once and never asked for is a slip of the pen. */
 static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
@@ -195,19 +192,17 @@ static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
     bool captured = v->node == TL_RULE_NODES && v->built == TL_RULE_NODES;
     bool made = v->node != TL_RULE_NODES || v->built != TL_RULE_NODES;
     bool output = v->node != TL_RULE_NODES && v->built != TL_RULE_NODES;
-    tl_sv name = tl_sym(s->m, v->name);
-    if (((captured && uses < 2) || (made && !output && uses < 1)) && !may_be_unused(s, v->name))
+    if (((captured && uses < 2) || (made && !output && uses < 1)) && !may_be_unused(v->name))
       return fail(s, r, NULL, "%%%.*s is never used; a name that begins with _ may be",
-                  TL_SV_ARG(name));
+                  TL_SV_ARG(v->name));
   }
   for (uint8_t i = 0; i < r->n_names; i++) {
-    tl_sv name = tl_sym(s->m, r->names[i]);
     bool let = false;
     for (uint8_t k = 0; k < r->n_lets; k++)
       let = let || r->let_index[k] == i;
-    if (c.names[i] < (let ? 1 : 2) && !may_be_unused(s, r->names[i]))
+    if (c.names[i] < (let ? 1 : 2) && !may_be_unused(r->names[i]))
       return fail(s, r, NULL, "$%.*s is never used; a name that begins with _ may be",
-                  TL_SV_ARG(name));
+                  TL_SV_ARG(r->names[i]));
   }
   return TL_OK;
 }
@@ -228,7 +223,7 @@ static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
       const tl_pattern_operand *o = &r->match[i].operands[k];
       if (names_value(o) && r->values[o->value].node == TL_RULE_NODES &&
           r->values[o->value].built != TL_RULE_NODES) {
-        tl_sv name = tl_sym(s->m, r->values[o->value].name);
+        tl_sv name = r->values[o->value].name;
         return fail(s, r, &r->match[i], "%%%.*s comes from outside the pattern and cannot be "
                                             "made by the replacement", TL_SV_ARG(name));
       }
@@ -244,9 +239,8 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
       if (!names_value(o))
         continue;
       const tl_rule_value *v = &r->values[o->value];
-      tl_sv name = tl_sym(s->m, v->name);
       if (v->built != TL_RULE_NODES && v->built >= i)
-        return fail(s, r, &r->build[i], "%%%.*s is used before it is made", TL_SV_ARG(name));
+        return fail(s, r, &r->build[i], "%%%.*s is used before it is made", TL_SV_ARG(v->name));
     }
   return TL_OK;
 }
@@ -279,8 +273,10 @@ tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   TL_TRY(check_scope(s, r));
   if (r->kind == TL_RULE_CAPTURE)
     return TL_OK;
-  if (r->n_match == 0 || r->n_build == 0)
+  if (r->n_match == 0 || (r->n_build == 0 && !r->skimmed))
     return fail(s, r, NULL, "the pattern or the replacement is empty");
+  if (r->skimmed)
+    return order_steps(s, r);
   for (uint8_t i = 0; i < r->n_match; i++)
     TL_TRY(check_node(s, r, &r->match[i], false));
   for (uint8_t i = 0; i < r->n_build; i++)

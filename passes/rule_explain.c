@@ -161,7 +161,7 @@ static void keep(explainer *e, const tl_rule *rule, const tl_miss *miss) {
     tl_buf_add_sv(&best->text, tl_buf_view(miss->text));
 }
 
-static void consider(void *user, tl_node_id n, const tl_rule *rule) {
+static void consider(void *user, tl_node_id n, tl_rule *rule) {
   explainer *e = user;
   tl_buf text;
   tl_buf_init(&text);

@@ -69,7 +69,7 @@ static tl_rule_signature signature_of(const tl_rule *r) {
   return s;
 }
 
-static bool add_rule(tl_rule_index *x, const tl_rule *r) {
+static bool add_rule(tl_rule_index *x, tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   const tl_pattern_node *made = deciding_producer(r);
   tl_rule_signature wants = signature_of(r);
@@ -136,7 +136,7 @@ tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_k
   x->roots = calloc(x->n_ops + 1u, 1);
   bool ok = x->roots != NULL;
   for (uint32_t i = 0; ok && i < set->rules.n; i++) {
-    const tl_rule *r = set->rules.at[i];
+    tl_rule *r = set->rules.at[i];
     if (r->kind == kind && (all || !r->off))
       ok = add_rule(x, r);
   }

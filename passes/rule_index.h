@@ -17,7 +17,7 @@ typedef struct tl_rule_signature {
 
 typedef struct tl_rule_entry {
   uint64_t key; /* op of the root << 32 | op of a producer, or any */
-  const tl_rule *rule;
+  tl_rule *rule;
   tl_rule_signature wants;
 } tl_rule_entry;
 
@@ -45,7 +45,7 @@ tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_k
 void tl_rule_index_release(tl_rule_index *x);
 
 /* Calls fn for each rule that may have its root at n, each once, in no particular order. */
-typedef void (*tl_rule_visit)(void *user, tl_node_id n, const tl_rule *rule);
+typedef void (*tl_rule_visit)(void *user, tl_node_id n, tl_rule *rule);
 void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n,
                          tl_rule_visit fn, void *user);
 /* The same by the op of the root alone, for explanations. */

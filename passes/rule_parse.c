@@ -263,95 +263,18 @@ static tl_status parse_where(tl_rule_parser *p) {
   return r->where ? TL_OK : tl_rule_memory(p);
 }
 
-static tl_status parse_kind(tl_rule_parser *p, tl_rule *r) {
-  static const struct {
-    const char *word;
-    uint8_t kind;
-  } kinds[] = {{"cleanup", TL_RULE_CLEANUP}, {"graph", TL_RULE_GRAPH},
-               {"late", TL_RULE_LATE},       {"expand", TL_RULE_EXPAND},
-               {"scope", TL_RULE_SCOPE}};
-  for (uint8_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (tl_rule_accept(p, kinds[i].word)) {
-      r->kind = kinds[i].kind;
-      return TL_OK;
-    }
-  return tl_rule_expected(p, "cleanup, graph, late, expand or scope");
-}
-
-static tl_status parse_numerics(tl_rule_parser *p, tl_rule *r) {
-  static const char *const classes[] = {"exact", "reassociating", "approximate"};
-  for (uint8_t i = 0; i < sizeof classes / sizeof *classes; i++)
-    if (tl_rule_accept(p, classes[i])) {
-      r->numerics = i;
-      return TL_OK;
-    }
-  return tl_rule_expected(p, "exact, reassociating or approximate");
-}
-
-static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
-  double n;
-  tl_token t = p->at;
-  TL_TRY(tl_rule_number(p, &n));
-  if (!(n >= 0 && n <= 1e6))
-    return tl_rule_fail(p, t, "a priority is between 0 and 1000000");
-  r->written = r->priority = (int32_t)n;
-  return TL_OK;
-}
-
-static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
-  static const char *const words[] = {"npu", "npu910", "npu910b", "onnxruntime"};
-  for (tl_rule_target t = TL_RULE_NPU; t <= TL_RULE_ORT; t++)
-    if (tl_rule_accept(p, words[t - TL_RULE_NPU]))
-      return r->target = t, TL_OK;
-  return tl_rule_expected(p, "npu, npu910, npu910b or onnxruntime");
-}
-
-static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {
-  if (p->at.kind != TL_TOKEN_STRING)
-    return tl_rule_expected(p, "a sentence in quotes");
-  r->about = p->at.text;
-  tl_rule_advance(p);
-  return TL_OK;
-}
-
-static tl_status parse_clauses(tl_rule_parser *p, tl_rule *r) {
-  static const struct {
-    const char *word;
-    tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
-  } clauses[] = {
-      {"priority", parse_priority}, {"numerics", parse_numerics}, {"target", parse_target},
-      {"about", parse_about},       {"general", tl_rule_general}};
-  enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
-  bool given[N_CLAUSES] = {false};
-  if (p->at.kind == TL_TOKEN_STRING) {
-    TL_TRY(tl_rule_symbol(p, p->at, &r->pass));
-    tl_rule_advance(p);
-  }
-  for (;;) {
-    unsigned i = 0;
-    while (i < N_CLAUSES && !tl_rule_at(p, clauses[i].word))
-      i++;
-    if (i == N_CLAUSES)
-      return TL_OK;
-    if (given[i])
-      return tl_rule_fail(p, p->at, "'%s' is given twice", clauses[i].word);
-    given[i] = true;
-    tl_rule_advance(p);
-    TL_TRY(clauses[i].parse(p, r));
-  }
+static void start_rule(tl_rule_parser *p, tl_rule *r, tl_rule_kind kind) {
+  *r = (tl_rule){.kind = (uint8_t)kind, .file = p->path, .text = p->builtin,
+                 .line = p->at.line, .column = p->at.column,
+                 .written = DEFAULT_PRIORITY, .priority = DEFAULT_PRIORITY};
+  tl_rule_enter_room(p, r);
+  p->exprs = 0;
 }
 
 static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
-  tl_rule *r = tl_arena_calloc(&p->set->arena, 1, sizeof *r);
-  if (!r)
-    return NULL;
-  r->kind = (uint8_t)kind;
-  r->file = p->path;
-  r->line = p->at.line;
-  r->column = p->at.column;
-  r->written = r->priority = DEFAULT_PRIORITY;
-  tl_rule_enter_room(p, r);
-  p->exprs = 0;
+  tl_rule *r = tl_arena_alloc(&p->set->arena, sizeof *r);
+  if (r)
+    start_rule(p, r, kind);
   return r;
 }
 
@@ -412,15 +335,12 @@ static tl_status parse_rule_name(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
-static tl_status parse_rule(tl_rule_parser *p, bool override) {
-  tl_rule *r = new_rule(p, TL_RULE_CLEANUP);
-  if (!r)
-    return tl_rule_memory(p);
-  tl_token name = p->at;
+/* NAME : kind ... { match { ... } */
+static tl_status parse_pattern(tl_rule_parser *p, tl_rule *r) {
   TL_TRY(parse_rule_name(p, r));
   TL_TRY(tl_rule_expect(p, ":"));
-  TL_TRY(parse_kind(p, r));
-  TL_TRY(parse_clauses(p, r));
+  TL_TRY(tl_rule_kind_word(p, r));
+  TL_TRY(tl_rule_clauses(p, r));
   TL_TRY(tl_rule_expect(p, "{"));
   if (r->kind == TL_RULE_SCOPE)
     TL_TRY(tl_rule_scope(p));
@@ -429,6 +349,11 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   p->building = false;
   TL_TRY(parse_statements(p, "}", &r->match, &r->n_match));
   tl_rule_advance(p);
+  return TL_OK;
+}
+
+/* where { ... } replace { ... } } */
+static tl_status parse_replacement(tl_rule_parser *p, tl_rule *r) {
   if (tl_rule_accept(p, "where"))
     TL_TRY(parse_where(p));
   TL_TRY(tl_rule_expect(p, "replace"));
@@ -436,7 +361,20 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   p->building = true;
   TL_TRY(parse_statements(p, "}", &r->build, &r->n_build));
   tl_rule_advance(p);
-  TL_TRY(tl_rule_expect(p, "}"));
+  return tl_rule_expect(p, "}");
+}
+
+static tl_status parse_rule(tl_rule_parser *p, bool override) {
+  tl_rule *r = new_rule(p, TL_RULE_CLEANUP);
+  if (!r)
+    return tl_rule_memory(p);
+  tl_token name = p->at;
+  TL_TRY(parse_pattern(p, r));
+  r->skimmed = p->skims;
+  if (!r->skimmed)
+    TL_TRY(parse_replacement(p, r));
+  else
+    p->at = (tl_token){.kind = TL_TOKEN_END};
   return keep_rule(p, r, name, override);
 }
 
@@ -449,7 +387,7 @@ static tl_status parse_capture(tl_rule_parser *p, bool override) {
   TL_TRY(tl_rule_expect(p, ":"));
   tl_token name = p->at;
   TL_TRY(parse_rule_name(p, r));
-  TL_TRY(parse_clauses(p, r));
+  TL_TRY(tl_rule_clauses(p, r));
   TL_TRY(tl_rule_expect(p, "{"));
   TL_TRY(tl_rule_scope(p));
   TL_TRY(tl_rule_expect(p, "}"));
@@ -584,13 +522,45 @@ tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool overr
   return kept ? parse_text(&p, true, override) : tl_rule_memory(&p);
 }
 
-tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
+static tl_rule_parser start_text(tl_ruleset *s, const tl_rule_text *text, tl_rule_room *room) {
   tl_sv bytes = {tl_rule_characters + text->at, text->n};
-  const char *path = tl_rule_paths[text->path];
-  tl_rule_room room;
-  tl_rule_parser p = {
-      .lexer = tl_lex_start_rules(bytes), .set = s, .path = path, .room = &room};
+  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes), .set = s, .builtin = text,
+                      .path = tl_rule_paths[text->path], .room = room};
   p.lexer.line = text->line;
+  return p;
+}
+
+tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
+  tl_rule_room room;
+  tl_rule_parser p = start_text(s, text, &room);
+  p.skims = s->skims;
   s->next = (uint32_t)(text - tl_rule_texts);
   return parse_text(&p, false, false);
+}
+
+static tl_status parse_whole(tl_rule_parser *p, tl_rule *r) {
+  tl_rule_advance(p);
+  TL_TRY(tl_rule_expect(p, "rule"));
+  start_rule(p, r, TL_RULE_CLEANUP);
+  TL_TRY(parse_pattern(p, r));
+  TL_TRY(parse_replacement(p, r));
+  TL_TRY(tl_rule_finish(p->set, r));
+  return tl_rule_leave_room(p, r);
+}
+
+tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) {
+  tl_rule_room room;
+  tl_rule_parser p = start_text(s, r->text, &room);
+  tl_rule whole;
+  tl_buf_init(&p.text);
+  tl_status status = parse_whole(&p, &whole);
+  tl_buf_release(&p.text);
+  if (status != TL_OK)
+    return status;
+  whole.index = r->index;
+  whole.priority = r->priority;
+  whole.off = r->off;
+  whole.unsupported = r->unsupported;
+  *r = whole;
+  return TL_OK;
 }

@@ -10,7 +10,7 @@
 /* As much as a rule may have, while it is parsed; it keeps only what it needs. */
 typedef struct tl_rule_room {
   tl_rule_value values[TL_RULE_VALUES];
-  tl_symbol names[TL_RULE_NAMES];
+  tl_sv names[TL_RULE_NAMES];
   uint8_t let_index[TL_RULE_NAMES];
   tl_expr *lets[TL_RULE_NAMES];
   tl_rule_step steps[TL_RULE_NODES];
@@ -21,9 +21,11 @@ typedef struct tl_rule_parser {
   tl_token at;
   tl_ruleset *set;
   const char *path;
+  const tl_rule_text *builtin; /* what is read; NULL: a file */
   tl_rule *rule;  /* being parsed */
   tl_rule_room *room; /* its parts */
   bool building;  /* inside replace */
+  bool skims;     /* a rule ends with its pattern, and with it the text */
   uint32_t depth; /* of expressions */
   uint32_t exprs; /* parts of expressions in this rule: a long chain is deep to evaluate */
   tl_buf text;
@@ -52,6 +54,10 @@ tl_status tl_rule_op(tl_rule_parser *p, tl_op_id *out);
 tl_status tl_rule_expr(tl_rule_parser *p, tl_expr **out);
 /* A number with its sign. */
 tl_status tl_rule_number(tl_rule_parser *p, double *out);
+
+/* rule_parse_clauses.c: the kind of a rule; its public name, priority, numerics and so on. */
+tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r);
+tl_status tl_rule_clauses(tl_rule_parser *p, tl_rule *r);
 
 /* rule_parse_scope.c: what the rule asks of scopes, up to the word or brace behind; the globs in
  * front of a rule that captures; the op behind it. */

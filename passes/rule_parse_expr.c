@@ -74,7 +74,11 @@ bool tl_rule_at(const tl_rule_parser *p, const char *s) {
   if (p->at.kind != TL_TOKEN_PUNCT && p->at.kind != TL_TOKEN_WORD)
     return false;
   /* rules are read in every run, and most questions are answered by the first byte */
-  return p->at.text.n && p->at.text.p[0] == s[0] && tl_sv_is(p->at.text, s);
+  tl_sv text = p->at.text;
+  size_t i = 0;
+  while (i < text.n && s[i] && text.p[i] == s[i])
+    i++;
+  return i && i == text.n && !s[i];
 }
 
 bool tl_rule_accept(tl_rule_parser *p, const char *s) {
@@ -111,15 +115,22 @@ tl_status tl_rule_skip(tl_rule_parser *p) {
   return TL_OK;
 }
 
+/* What a token says; valid until the next one in quotes. */
+static tl_status text_of(tl_rule_parser *p, tl_token t, tl_sv *out) {
+  *out = t.text;
+  if (!t.quoted)
+    return TL_OK;
+  tl_buf_clear(&p->text);
+  tl_lex_unquote(t.text, &p->text);
+  if (p->text.failed)
+    return tl_rule_memory(p);
+  *out = tl_buf_view(&p->text);
+  return TL_OK;
+}
+
 tl_status tl_rule_symbol(tl_rule_parser *p, tl_token t, tl_symbol *out) {
-  tl_sv text = t.text;
-  if (t.quoted) {
-    tl_buf_clear(&p->text);
-    tl_lex_unquote(t.text, &p->text);
-    if (p->text.failed)
-      return tl_rule_memory(p);
-    text = tl_buf_view(&p->text);
-  }
+  tl_sv text;
+  TL_TRY(text_of(p, t, &text));
   *out = tl_module_intern(p->set->m, text);
   return *out == TL_NO_SYMBOL ? tl_rule_memory(p) : TL_OK;
 }
@@ -145,13 +156,13 @@ tl_status tl_rule_op(tl_rule_parser *p, tl_op_id *out) {
 }
 
 tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
-  tl_symbol name;
+  tl_sv name;
   tl_rule *r = p->rule;
   if (p->at.kind != TL_TOKEN_VALUE)
     return tl_rule_expected(p, "a value");
-  TL_TRY(tl_rule_symbol(p, p->at, &name));
+  TL_TRY(text_of(p, p->at, &name));
   for (uint8_t i = 0; i < r->n_values; i++)
-    if (r->values[i].name == name) {
+    if (tl_sv_eq(r->values[i].name, name)) {
       *out = i;
       tl_rule_advance(p);
       return TL_OK;
@@ -160,6 +171,11 @@ tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
     return tl_rule_fail(p, p->at, "%%%.*s is not bound by the pattern", TL_SV_ARG(p->at.text));
   if (r->n_values == TL_RULE_VALUES)
     return tl_rule_fail(p, p->at, "a rule has at most %d values", TL_RULE_VALUES);
+  if (p->at.quoted) {
+    name.p = tl_arena_copy(&p->set->arena, name.p, name.n);
+    if (!name.p)
+      return tl_rule_memory(p);
+  }
   *out = r->n_values;
   r->values[r->n_values++] = (tl_rule_value){
       .name = name, .node = TL_RULE_NODES, .built = TL_RULE_NODES};
@@ -168,13 +184,12 @@ tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
 }
 
 tl_status tl_rule_name_index(tl_rule_parser *p, bool create, uint8_t *out) {
-  tl_symbol name;
   tl_rule *r = p->rule;
   if (p->at.kind != TL_TOKEN_LABEL)
     return tl_rule_expected(p, "a name such as $axis");
-  TL_TRY(tl_rule_symbol(p, p->at, &name));
+  tl_sv name = p->at.text; /* never in quotes */
   for (uint8_t i = 0; i < r->n_names; i++)
-    if (r->names[i] == name) {
+    if (tl_sv_eq(r->names[i], name)) {
       *out = i;
       tl_rule_advance(p);
       return TL_OK;

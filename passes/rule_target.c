@@ -28,7 +28,7 @@ static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
 }
 
 /* ONNX's own ops are everywhere; a function for one of ours would run as the nodes it was made of.
- * ONNX Runtime has those of com.microsoft too. Rules of users may make any op. */
+ * ONNX Runtime has those of com.microsoft too. */
 static bool onnx_has(const fitting *f, tl_op_id op) {
   tl_symbol domain = tl_op_domain_symbol(f->s->m, op);
   return domain != TL_SYM_npu && domain != TL_SYM_tl &&
@@ -49,15 +49,13 @@ static const struct {
     [TL_TARGET_NONE] = {NULL, NULL, "--target=none"}};
 
 static tl_status fit(fitting *f, tl_rule *r) {
-  for (uint8_t i = 0; i < r->n_build && !r->off; i++) {
-    const tl_pattern_node *made = &r->build[i];
+  const tl_op_id *made = &tl_rule_needs[r->text->makes];
+  for (; *made != TL_OP_RETURN && !r->off; made++) {
     bool has = true;
-    if (made->forward || made->like != TL_RULE_NODES)
-      continue;
     if (f->options->target == TL_TARGET_NPU)
-      TL_TRY(chip_has(f, made->ops[0], &has));
+      TL_TRY(chip_has(f, *made, &has));
     else
-      has = onnx_has(f, made->ops[0]);
+      has = onnx_has(f, *made);
     r->unsupported = !has;
     if (!has)
       r->off = reasons[f->options->target].no_op;
@@ -92,7 +90,7 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
       r->off = "--target=none";
     else if ((r->off = why))
       r->unsupported = true;
-    else if (!r->custom)
+    else if (r->text) /* rules of users may make any op */
       TL_TRY(fit(&f, r));
   }
   return TL_OK;

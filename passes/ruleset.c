@@ -67,10 +67,9 @@ static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
   return true;
 }
 
-static void note_made(tl_ruleset *s, const tl_rule *r) {
-  for (uint8_t i = 0; i < r->n_build; i++)
-    if (!r->build[i].forward && r->build[i].ops[0] < tl_n_op_rows)
-      s->ops[r->build[i].ops[0]] = 1;
+static void note_made(tl_ruleset *s, const tl_rule_text *text) {
+  for (const tl_op_id *op = &tl_rule_needs[text->makes]; *op != TL_OP_RETURN; op++)
+    s->ops[*op] = 1;
 }
 
 static int by_index(const void *a, const void *b) {
@@ -89,7 +88,7 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
         continue;
       s->read[i] = true;
       TL_TRY(tl_rules_parse_text(s, &tl_rule_texts[i]));
-      note_made(s, s->rules.at[s->rules.n - 1]);
+      note_made(s, &tl_rule_texts[i]);
     }
   } while (s->rules.n > before);
   if (s->rules.n == had)
@@ -102,6 +101,7 @@ tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
   if (options->n_rule_files)
     return tl_rules_load(s, options);
   s->options = options;
+  s->skims = true;
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
   s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
   if (!s->ops || !s->read)
@@ -125,7 +125,7 @@ static const unsigned kinds_of_sets[] = {
     [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
     [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
 
-tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, const tl_ruleset **out) {
+tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) {
   unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET
                    : kind == TL_RULE_DEFINE ? DEFINE_SET
                                             : COMMON_SET;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns rule files into C: embed_rules.py OUT_C FILE... Files are embedded in the order of their
 names, comments and blank lines included. Each rule and definition is a row of its own, with the
-line where it starts and the ops that its pattern cannot do without: a rule whose ops a model lacks
-is never parsed."""
+line where it starts, the ops that its pattern cannot do without and those that its replacement
+makes: a rule whose ops a model lacks is never parsed."""
 import os
 import re
 import sys
@@ -57,6 +57,14 @@ def needs_of(statement):
             for maybe, ops in STATEMENT.findall(body) if not maybe]
 
 
+def makes_of(statement):
+    """The ops of the replacement, as C constants."""
+    bare = re.sub(r'#.*', '', statement)
+    if statement.split()[0] == 'rule':
+        bare = bare[re.search(r'^  .*?\breplace \{', bare, re.M).end():]
+    return [identifier(op) for _, op in STATEMENT.findall(bare)]
+
+
 def main(out, *paths):
     texts, needs, rows, names = [], ['TL_OP_RETURN'], [], []
     for i, path in enumerate(sorted(paths, key=os.path.basename)):
@@ -72,9 +80,13 @@ def main(out, *paths):
             for group in wanted:
                 needs += group + ['TL_OP_RETURN']
             needs += ['TL_OP_RETURN'] if wanted else []
+            made = makes_of(statement)
+            makes = len(needs) if made else 0
+            needs += made + ['TL_OP_RETURN'] if made else []
             data = statement.encode()
             texts.append(data)
-            rows.append(f'    {{{i}, {line}, {at}, {len(data)}, {first}, {kind_of(statement)}}},\n')
+            rows.append(f'    {{{i}, {line}, {at}, {len(data)}, {first}, {makes}, '
+                        f'{kind_of(statement)}}},\n')
             at += len(data)
     data = ', '.join(str(b) for b in b''.join(texts))
     with open(out, 'w', encoding='utf-8') as f:

@@ -33,6 +33,22 @@ static bool needs_its_pattern(const tl_rule_text *text, const tl_rule *r) {
   return *list == TL_OP_RETURN;
 }
 
+static bool makes(const tl_rule_text *text, tl_op_id op) {
+  for (const tl_op_id *at = &tl_rule_needs[text->makes]; *at != TL_OP_RETURN; at++)
+    if (*at == op)
+      return true;
+  return false;
+}
+
+/* The ops of the replacement but for "op(%x)", in their order. */
+static bool makes_its_replacement(const tl_rule_text *text, const tl_rule *r) {
+  const tl_op_id *at = &tl_rule_needs[text->makes];
+  for (uint8_t i = 0; i < r->n_build; i++)
+    if (!r->build[i].forward && r->build[i].like == TL_RULE_NODES && *at++ != r->build[i].ops[0])
+      return false;
+  return r->kind == TL_RULE_CAPTURE || *at == TL_OP_RETURN;
+}
+
 static void rows_say_what_patterns_hold(void) {
   tl_diag diag = {0};
   tl_module *m = tl_module_create(&diag, "ops", 0);
@@ -42,7 +58,8 @@ static void rows_say_what_patterns_hold(void) {
   for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
     CU_ASSERT_EQUAL_FATAL(tl_rules_parse_text(&set, &tl_rule_texts[i]), TL_OK);
     const tl_rule *r = set.rules.at[set.rules.n - 1];
-    bool same = needs_its_pattern(&tl_rule_texts[i], r);
+    bool same = needs_its_pattern(&tl_rule_texts[i], r) &&
+                makes_its_replacement(&tl_rule_texts[i], r);
     if (!same)
       printf("\n  %s:%u\n", tl_rule_paths[tl_rule_texts[i].path], tl_rule_texts[i].line);
     CU_ASSERT(same);
@@ -94,19 +111,12 @@ static void rules_follow_the_ops_of_the_module(void) {
   tl_module_destroy(m);
 }
 
-static bool makes(const tl_rule *r, tl_op_id op) {
-  for (uint8_t i = 0; i < r->n_build; i++)
-    if (!r->build[i].forward && r->build[i].ops[0] == op)
-      return true;
-  return false;
-}
-
 static bool has_one_of(const tl_module *m, const tl_ruleset *set, const tl_pattern_node *p) {
   for (uint8_t k = 0; k < p->n_ops; k++) {
     if (p->ops[k] >= tl_n_op_rows || m->had_ops[p->ops[k]])
       return true;
     for (uint32_t i = 0; i < set->rules.n; i++)
-      if (makes(set->rules.at[i], p->ops[k]))
+      if (makes(set->rules.at[i]->text, p->ops[k]))
         return true;
   }
   return false;
@@ -142,9 +152,66 @@ static void what_is_left_out_cannot_match(void) {
   tl_module_destroy(m);
 }
 
+static bool same_nodes(const tl_pattern_node *a, const tl_pattern_node *b, uint8_t n) {
+  for (uint8_t i = 0; i < n; i++)
+    if (a[i].ops[0] != b[i].ops[0] || a[i].line != b[i].line || a[i].column != b[i].column ||
+        a[i].n_operands != b[i].n_operands || a[i].n_attrs != b[i].n_attrs)
+      return false;
+  return true;
+}
+
+/* What the pattern alone decides, before the rest is read. */
+static bool same_pattern(const tl_rule *a, const tl_rule *b) {
+  return a->name == b->name && a->pass == b->pass && a->index == b->index && a->kind == b->kind &&
+         a->pass_kind == b->pass_kind && a->target == b->target && a->numerics == b->numerics &&
+         a->written == b->written && a->text == b->text && a->line == b->line &&
+         a->column == b->column && a->depth == b->depth && a->n_match == b->n_match &&
+         a->n_steps == b->n_steps && same_nodes(a->match, b->match, a->n_match) &&
+         memcmp(a->steps, b->steps, a->n_steps * sizeof *a->steps) == 0;
+}
+
+static bool same_rest(const tl_rule *a, const tl_rule *b) {
+  return a->n_values == b->n_values && a->n_names == b->n_names && a->n_where == b->n_where &&
+         a->n_lets == b->n_lets && a->n_build == b->n_build &&
+         same_nodes(a->build, b->build, a->n_build);
+}
+
+/* Rules that were skimmed and read to the end later are those that are read at once. */
+static void skimmed_rules_are_completed(void) {
+  tl_diag diag = {0};
+  tl_module *m = tl_module_create(&diag, "ops", 0);
+  tl_ruleset skimmed, whole;
+  uint32_t n = 0;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+  tl_ruleset_init(&skimmed, m);
+  tl_ruleset_init(&whole, m);
+  skimmed.skims = true;
+  CU_ASSERT_EQUAL_FATAL(tl_rules_add_builtin(&skimmed), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_rules_add_builtin(&whole), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(skimmed.rules.n, whole.rules.n);
+  for (uint32_t i = 0; i < whole.rules.n; i++) {
+    tl_rule *r = skimmed.rules.at[i];
+    CU_ASSERT(same_pattern(r, whole.rules.at[i]));
+    if (!r->skimmed)
+      continue;
+    n++;
+    CU_ASSERT(r->n_where == 0 && r->n_build == 0);
+    r->off = "kept";
+    r->priority = 7;
+    CU_ASSERT_EQUAL_FATAL(tl_rule_complete(&skimmed, r), TL_OK);
+    CU_ASSERT(!r->skimmed && r->priority == 7 && strcmp(r->off, "kept") == 0);
+    CU_ASSERT(same_pattern(r, whole.rules.at[i]) && same_rest(r, whole.rules.at[i]));
+  }
+  CU_ASSERT(n > whole.rules.n / 2);
+  tl_ruleset_release(&skimmed);
+  tl_ruleset_release(&whole);
+  tl_module_destroy(m);
+}
+
 static const unit_test tests[] = {
     {"rows say what patterns hold", rows_say_what_patterns_hold},
     {"rules follow the ops of the module", rules_follow_the_ops_of_the_module},
     {"what is left out cannot match", what_is_left_out_cannot_match},
+    {"skimmed rules are completed", skimmed_rules_are_completed},
     {NULL, NULL}};
 const unit_suite unit_suite_rule_texts = {"rule_texts", tests};
