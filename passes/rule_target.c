@@ -27,12 +27,24 @@ static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
   return TL_OK;
 }
 
+static bool ort_has(tl_symbol domain, tl_op_id op) {
+  static const tl_op_id spelled[] = {
+#define ORT_OP(op) TL_OP_##op,
+#include "passes/ort_ops.tbl"
+  };
+  bool has = domain == TL_SYM_com_microsoft;
+  for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++)
+    has = has || op == spelled[i];
+  return has;
+}
+
 /* ONNX's own ops are everywhere; a function for one of ours would run as the nodes it was made of.
- * ONNX Runtime has those of com.microsoft too. */
+ * Of ours, ONNX Runtime has what rules spell for it. */
 static bool onnx_has(const fitting *f, tl_op_id op) {
   tl_symbol domain = tl_op_domain_symbol(f->s->m, op);
-  return domain != TL_SYM_npu && domain != TL_SYM_tl &&
-         (domain != TL_SYM_com_microsoft || f->options->target == TL_TARGET_ORT);
+  if (domain != TL_SYM_npu && domain != TL_SYM_com_microsoft && domain != TL_SYM_tl)
+    return true;
+  return f->options->target == TL_TARGET_ORT && ort_has(domain, op);
 }
 
 /* What a target says of ops, and of rules, that it has no use for. */
