@@ -4,8 +4,8 @@
  * Requires:  select has run; captures of If bodies explicit.   Keeps: order, names, types, values.
  * After:     every node is npu::Type with operands in port order (absent ones TL_NO_VALUE) and
  *            attributes of the prototype's kinds, or the pass has failed and listed every node that
- *            cannot be (the module is then to be discarded). No input but states has a default
- *            value.
+ *            cannot be (the module is then to be discarded). Optional results of another element
+ *            type that nobody uses are gone. No input but states has a default value.
  * Cost:      one sweep, O(nodes + edges).
  * Tests:     tests/golden/lower/ */
 #include "ir/ops_gen.h"
@@ -16,6 +16,7 @@
 #include "passes/npu_tensor.h"
 #include "passes/passes.h"
 #include "passes/unmapped.h"
+#include "passes/values.h"
 
 enum { MAX_WIDENED = 1 << 16 }; /* elements */
 
@@ -27,6 +28,7 @@ typedef struct lowering {
   tl_arena lists; /* scratch of one node */
   tl_u32_vec operands;
   tl_unmapped_vec unmapped;
+  tl_pinned pinned;
   tl_symbol original_type;
   tl_symbol inserted;
   tl_symbol *type_names; /* [tl_n_op_rows] "ai.onnx::13::Add", 0: not made yet */
@@ -158,6 +160,20 @@ static tl_symbol original_type(lowering *l, tl_op_id op) {
   return s;
 }
 
+static tl_dtype dtype_of(const lowering *l, tl_value_id v) {
+  return tl_type_dtype(l->m, tl_value_type(l->m, v));
+}
+
+/* May a result go that nobody wants? Its type is one of its own in ONNX, which need not be what the
+ * NPU op gives there: statistics of a LayerNorm of halves are halves, not f32. */
+static bool is_spare(const lowering *l, const tl_node *node, uint32_t i) {
+  const tl_op *op = tl_op_row(node->op);
+  const tl_op_port *port = op ? tl_op_result_port(op, i) : NULL;
+  tl_value_id v = node->results + i;
+  return port && port->kind == TL_PORT_OPTIONAL && !tl_value_get(l->m, v)->n_uses &&
+         dtype_of(l, v) != dtype_of(l, node->results) && !tl_is_pinned(&l->pinned, v);
+}
+
 /* Number of results to keep; false when a used one has no port. */
 static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
@@ -167,6 +183,8 @@ static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
       l->x.why = "a used result has no counterpart in the NPU op";
       return false;
     }
+  while (*keep > 1 && is_spare(l, node, *keep - 1))
+    --*keep;
   return true;
 }
 
@@ -331,6 +349,8 @@ static tl_status check_edges(lowering *l) {
 static tl_status lower_module(lowering *l) {
   attr_vec attrs = {0};
   tl_status status = tl_npu_forms_init(&l->forms, l->m, l->pass->scratch);
+  if (status == TL_OK)
+    status = tl_pinned_find(l->pass, l->m, &l->pinned);
   l->type_names = tl_arena_calloc(l->pass->scratch, tl_n_op_rows, sizeof *l->type_names);
   l->original_type = tl_module_intern(l->m, TL_SV("original_type"));
   l->inserted = tl_module_intern(l->m, TL_SV(TL_CAST_INSERTED));

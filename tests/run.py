@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = '/usr/bin/python3'
 SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
 # Lines worth showing of a kind in which nothing failed.
-NOTABLE = re.compile(r'(FAIL|skip|[a-z-]+: \d+ models|equal to|NPU form)')
+NOTABLE = re.compile(r'(FAIL|skip|[\w-]+: \d+ models|equal to|NPU form)')
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1',
                  'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}
 
@@ -319,12 +319,13 @@ class Tests:
         return self.evaluation('corpus')
 
     def npu_form(self):
-        """models against their NPU form, every eighth official one sanitized too"""
+        """models against their NPU form, some sanitized too, some for a chip of the other family"""
         text, total = '', [0, 0, 0]
-        for which, tool, sample in (('official', 'gcc', '1'), ('official', 'asan', '8'),
-                                    ('corpus', 'gcc', '1')):
+        for which, tool, *chosen in (('official', 'gcc'), ('official', 'asan', '--sample=8'),
+                                     ('corpus', 'gcc'), ('official', 'gcc', '--soc=Ascend310P3'),
+                                     ('corpus', 'gcc', '--soc=Ascend310P3', '--sample=3')):
             more, counts = counted([PYTHON, 'tests/conformance/npu.py', '--tailor',
-                                    self.tool(tool), '--set', which, '--sample', sample])
+                                    self.tool(tool), '--set', which, *chosen])
             text += ''.join(f'{s}\n' for s in more.splitlines() if not SUMMARY.match(s))
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)

@@ -163,7 +163,7 @@ def main():
     for problem in problems:
         print('FAIL ' + problem)
     counts = collections.Counter(what for _, what, _ in found)
-    print(f'{args.set}: {len(cases)} models; ' +
+    print(f'{args.set}, {args.soc}: {len(cases)} models; ' +
           ', '.join(f'{what} {n}' for what, n in sorted(counts.items())))
     print(f'{passed} passed, {len(problems)} failed, {listed} skipped')
     return 1 if problems else 0
