@@ -239,6 +239,10 @@ tl_token tl_lex_next(tl_lexer *x) {
 static unsigned hex_value(char c) { return (unsigned)(is_digit(c) ? c - '0' : c - 'a' + 10); }
 
 void tl_lex_unquote(tl_sv text, tl_buf *out) {
+  if (text.n == 0 || !memchr(text.p, '\\', text.n)) {
+    tl_buf_add_sv(out, text);
+    return;
+  }
   for (size_t i = 0; i < text.n; i++) {
     char c = text.p[i];
     if (c == '\\') {

@@ -20,8 +20,37 @@ static bool is_punct(tl_token t, const char *text) {
   return t.kind == TL_TOKEN_PUNCT && tl_sv_is(t.text, text);
 }
 
+/* Behind the quote that ends a text, where `at` is behind the one that begins it; NULL when there
+ * is anything in it that needs a closer look. */
+static const char *behind_plain(const char *at, const char *end) {
+  const char *quote = memchr(at, '"', (size_t)(end - at));
+  size_t n = quote ? (size_t)(quote - at) : 0;
+  return quote && !memchr(at, '\\', n) && !memchr(at, '\n', n) ? quote + 1 : NULL;
+}
+
+/* Is it a list as it is written here, without escapes? Nearly all are, and they are asked for at
+ * each node that a fusion takes. */
+static bool is_plain_list(tl_sv text) {
+  const char *at = text.p, *end = text.p + text.n;
+  if (text.n < 2 || *at++ != '[')
+    return false;
+  while (end - at > 1 && *at == '"') {
+    at = behind_plain(at + 1, end);
+    if (!at || at == end)
+      return false;
+    if (*at == ']')
+      return at + 1 == end;
+    if (end - at < 2 || at[0] != ',' || at[1] != ' ')
+      return false;
+    at += 2;
+  }
+  return false;
+}
+
 /* Metadata may come from anybody's file. */
 static bool is_list(tl_sv text) {
+  if (is_plain_list(text))
+    return true;
   tl_lexer x = tl_lex_start(text);
   bool more = is_punct(tl_lex_next(&x), "[");
   if (!more)

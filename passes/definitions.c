@@ -4,7 +4,7 @@
  * expand-definitions: each tl:: or npu:: op becomes the nodes of its definition, what stands for a
  * captured scope those that it was; for the evaluator, which knows ONNX's ops and few others.
  * outline-definitions: each distinct use of a tl:: op gets a body of its own beside the module,
- * which ONNX output writes as a model-local function; the nodes stay.
+ * which ONNX output writes as a model-local function; the nodes stay. NPU forms need none.
  *
  * Requires:  infer-shapes.        Keeps: names and order of graph outputs.
  * Cost:      one sweep; outlining besides in proportion to distinct uses.

@@ -47,6 +47,7 @@ bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline) {
   case TL_STAGE_ONNX: return pipeline == TL_STAGE_ONNX;
   case TL_STAGE_PRECISION: return pipeline != TL_STAGE_ALL && pipeline != TL_STAGE_FIRST;
   case TL_STAGE_LAST: return pipeline != TL_STAGE_FIRST;
+  case TL_STAGE_CANONICAL: return pipeline == TL_STAGE_ALL || pipeline == TL_STAGE_ONNX;
   case TL_STAGE_SELECT: return pipeline == TL_STAGE_SELECT || pipeline == TL_STAGE_AIR;
   default: return pipeline == TL_STAGE_AIR;
   }

@@ -6,7 +6,7 @@
 
 #include "passes/pass.h"
 
-/* Kinds of pipelines, and of rows: TL_STAGE_PRECISION is for rows alone. */
+/* Kinds of pipelines, and of rows: some are for one of them alone. */
 typedef enum tl_stage {
   TL_STAGE_ALL,    /* canonical form; rows: in every pipeline */
   TL_STAGE_ONNX,   /* canonical form with the dtypes of a precision mode; rows: only there */
@@ -15,6 +15,7 @@ typedef enum tl_stage {
   TL_STAGE_PRECISION, /* rows: in all pipelines but the canonical ones */
   TL_STAGE_FIRST,     /* pipelines: canonical form, from which NPU forms will be made */
   TL_STAGE_LAST,      /* rows: in all pipelines but FIRST; what has to see the final nodes */
+  TL_STAGE_CANONICAL, /* rows: in pipelines to canonical outputs */
   TL_N_STAGES
 } tl_stage;
 

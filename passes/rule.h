@@ -165,6 +165,13 @@ typedef struct tl_rule_step {
   uint8_t seek; /* value whose users are searched, TL_RULE_VALUES: the node is already known */
 } tl_rule_step;
 
+/* Where reading a rule goes on: behind its pattern. */
+typedef struct tl_rule_rest {
+  uint32_t at;     /* in its text */
+  uint32_t line;
+  uint32_t column; /* 0-based */
+} tl_rule_rest;
+
 typedef struct tl_rule {
   tl_symbol name;
   tl_symbol pass;   /* public name; the rule's own where none is given */
@@ -191,6 +198,7 @@ typedef struct tl_rule {
   bool unsupported; /* it is off since what it makes has no op where the model goes */
   bool custom;     /* of a --rules file */
   bool skimmed;    /* built in, and read up to the end of its pattern: see tl_rule_complete */
+  tl_rule_rest rest;
   const struct tl_rule_text *text; /* where it is built in; NULL: it is not */
   bool general;    /* of kind scope: on without being asked for */
   struct tl_scope_pattern *scope; /* SCOPE, CAPTURE: rule_scope.h; NULL: others */

@@ -195,10 +195,11 @@ static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_patter
 
 /* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
 static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
-  statement s = {.node = {.line = p->at.line,
-                          .column = p->at.column,
-                          .like = TL_RULE_NODES,
-                          .from = TL_RULE_NODES}};
+  statement s; /* of its lists, what is counted is filled */
+  s.node = (tl_pattern_node){.line = p->at.line,
+                             .column = p->at.column,
+                             .like = TL_RULE_NODES,
+                             .from = TL_RULE_NODES};
   do
     TL_TRY(parse_result(p, &s, node));
   while (tl_rule_accept(p, ","));
@@ -348,6 +349,10 @@ static tl_status parse_pattern(tl_rule_parser *p, tl_rule *r) {
   TL_TRY(tl_rule_expect(p, "{"));
   p->building = false;
   TL_TRY(parse_statements(p, "}", &r->match, &r->n_match));
+  if (p->builtin)
+    r->rest = (tl_rule_rest){.at = (uint32_t)(p->lexer.at - tl_rule_characters) - p->builtin->at,
+                             .line = p->lexer.line,
+                             .column = (uint32_t)(p->lexer.at - p->lexer.line_start)};
   tl_rule_advance(p);
   return TL_OK;
 }
@@ -538,29 +543,30 @@ tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
   return parse_text(&p, false, false);
 }
 
-static tl_status parse_whole(tl_rule_parser *p, tl_rule *r) {
+/* Goes on behind the pattern of r, of which *whole is a copy. */
+static tl_status parse_rest(tl_rule_parser *p, const tl_rule *r, tl_rule *whole) {
+  p->lexer.at += r->rest.at;
+  p->lexer.line = r->rest.line;
+  p->lexer.line_start = p->lexer.at - r->rest.column;
+  whole->skimmed = false;
+  whole->n_steps = 0;
+  tl_rule_enter_room(p, whole);
+  memcpy(whole->values, r->values, r->n_values * sizeof *r->values);
+  memcpy(whole->names, r->names, r->n_names * sizeof *r->names);
   tl_rule_advance(p);
-  TL_TRY(tl_rule_expect(p, "rule"));
-  start_rule(p, r, TL_RULE_CLEANUP);
-  TL_TRY(parse_pattern(p, r));
-  TL_TRY(parse_replacement(p, r));
-  TL_TRY(tl_rule_finish(p->set, r));
-  return tl_rule_leave_room(p, r);
+  TL_TRY(parse_replacement(p, whole));
+  TL_TRY(tl_rule_finish(p->set, whole));
+  return tl_rule_leave_room(p, whole);
 }
 
 tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) {
   tl_rule_room room;
   tl_rule_parser p = start_text(s, r->text, &room);
-  tl_rule whole;
+  tl_rule whole = *r;
   tl_buf_init(&p.text);
-  tl_status status = parse_whole(&p, &whole);
+  tl_status status = parse_rest(&p, r, &whole);
   tl_buf_release(&p.text);
-  if (status != TL_OK)
-    return status;
-  whole.index = r->index;
-  whole.priority = r->priority;
-  whole.off = r->off;
-  whole.unsupported = r->unsupported;
-  *r = whole;
-  return TL_OK;
+  if (status == TL_OK)
+    *r = whole;
+  return status;
 }

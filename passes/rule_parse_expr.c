@@ -118,7 +118,7 @@ tl_status tl_rule_skip(tl_rule_parser *p) {
 /* What a token says; valid until the next one in quotes. */
 static tl_status text_of(tl_rule_parser *p, tl_token t, tl_sv *out) {
   *out = t.text;
-  if (!t.quoted)
+  if (!t.quoted || !memchr(t.text.p, '\\', t.text.n))
     return TL_OK;
   tl_buf_clear(&p->text);
   tl_lex_unquote(t.text, &p->text);
@@ -227,8 +227,8 @@ static tl_status new_expr(tl_rule_parser *p, tl_expr_kind kind, const char *star
   if (++p->exprs > MAX_EXPRS)
     return tl_rule_fail(p, p->at, "the expressions of a rule have more than %d parts", MAX_EXPRS);
   tl_expr *e = tl_arena_calloc(&p->set->arena, 1, sizeof *e);
-  tl_expr **copy = tl_arena_calloc(&p->set->arena, n ? n : 1, sizeof *copy);
-  if (!e || !copy)
+  tl_expr **copy = n ? tl_arena_calloc(&p->set->arena, n, sizeof *copy) : NULL;
+  if (!e || (n && !copy))
     return tl_rule_memory(p);
   for (uint32_t i = 0; i < n; i++)
     copy[i] = args[i];
@@ -296,7 +296,8 @@ static tl_status value_arg(tl_rule_parser *p, tl_expr **out) {
 static tl_status call(tl_rule_parser *p, tl_token name, const char *start, tl_expr **out) {
   uint32_t n_functions, which = 0, n = 0;
   const tl_rule_function *functions = tl_rule_functions(&n_functions);
-  while (which < n_functions && !tl_sv_is(name.text, functions[which].name))
+  while (which < n_functions && (functions[which].name[0] != name.text.p[0] ||
+                                 !tl_sv_is(name.text, functions[which].name)))
     which++;
   if (which == n_functions)
     return tl_rule_fail(p, name, "unknown function '%.*s'", TL_SV_ARG(name.text));
@@ -412,6 +413,8 @@ static const binary_operator operators[] = {
 enum { TIGHTEST = 5 };
 
 static const binary_operator *operator_at(const tl_rule_parser *p) {
+  if (p->at.kind == TL_TOKEN_PUNCT && strchr("(){}[],", p->at.text.p[0]))
+    return NULL; /* behind most expressions */
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
     if (tl_rule_at(p, operators[i].text))
       return &operators[i];

@@ -9,21 +9,30 @@
 typedef struct fitting {
   tl_ruleset *s;
   const tl_options *options;
-  tl_npu_forms forms;
 } fitting;
+
+/* May a node of the chip be what the row says? */
+static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
+  const char *why = NULL;
+  const tl_npu_expr *guard = NULL;
+  *may = row->npu_type[0] && row->kind != TL_LOWER_EXPAND &&
+         tl_op_info_find(tl_options_op_info(f->options), tl_sv_from(row->npu_type)).row;
+  if (!*may || strcmp(row->guard, "always") == 0)
+    return TL_OK;
+  guard = tl_npu_expr_parse(f->s->m, &f->s->arena, tl_sv_from(row->guard), &why);
+  if (!guard)
+    return tl_fail(f->s->m->diag, why ? TL_INTERNAL : TL_NO_MEMORY, TL_AT_FILE(f->s->m->path),
+                   "guard '%s': %s", row->guard, why ? why : "out of memory");
+  *may = tl_npu_may_hold_on(guard, tl_options_chip(f->options)->table);
+  return TL_OK;
+}
 
 /* Has the chip an op for what a tl:: op means? Ops of ONNX are there before any fusion. */
 static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
-  const tl_npu_form *form;
-  *has = true;
-  if (op >= tl_n_op_rows || tl_op_row(op)->domain_symbol != TL_SYM_tl)
-    return TL_OK;
-  TL_TRY(tl_npu_forms_get(&f->forms, op, &form));
-  *has = false;
-  for (int i = 0; form && !*has && i < tl_op_row(op)->n_npu; i++)
-    *has = form[i].npu && form[i].row->kind != TL_LOWER_EXPAND &&
-           tl_npu_may_hold_on(form[i].guard, tl_options_chip(f->options)->table) &&
-           tl_op_info_find(tl_options_op_info(f->options), tl_sv_from(form[i].row->npu_type)).row;
+  const tl_op *row = tl_op_row(op);
+  *has = row->domain_symbol != TL_SYM_tl;
+  for (uint32_t i = 0; !*has && i < row->n_npu; i++)
+    TL_TRY(may_apply(f, &row->npu[i], has));
   return TL_OK;
 }
 
@@ -90,7 +99,6 @@ static const char *misplaced(const tl_options *options, const tl_rule *r) {
 
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
   fitting f = {.s = s, .options = options};
-  TL_TRY(tl_npu_forms_init(&f.forms, s->m, &s->arena));
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
     const char *why = r->off ? NULL : misplaced(options, r);

@@ -11,7 +11,8 @@ static const char *stage_name(uint8_t stage) {
       [TL_STAGE_SELECT] = "select",
       [TL_STAGE_AIR] = "air",
       [TL_STAGE_PRECISION] = "dtypes",
-      [TL_STAGE_LAST] = "last"};
+      [TL_STAGE_LAST] = "last",
+      [TL_STAGE_CANONICAL] = "canonical"};
   return names[stage];
 }
 
