@@ -111,10 +111,13 @@ static tl_rv make_list(tl_match *x, const tl_expr *e) {
 }
 
 static tl_rv index_list(tl_rv list, tl_rv i) {
-  if (list.kind != TL_RV_INTS || i.kind != TL_RV_INT)
+  if ((list.kind != TL_RV_INTS && list.kind != TL_RV_FLOATS) || i.kind != TL_RV_INT)
     return none();
   int64_t at = i.i < 0 ? i.i + list.is.n : i.i;
-  return at >= 0 && at < list.is.n ? integer(list.is.at[at]) : none();
+  if (at < 0 || at >= list.is.n)
+    return none();
+  return list.kind == TL_RV_INTS ? integer(list.is.at[at])
+                                 : (tl_rv){.kind = TL_RV_FLOAT, .f = (double)list.fs[at]};
 }
 
 /* The list may hold what a list of integers cannot, so its elements are looked at one by one. */
