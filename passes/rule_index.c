@@ -10,22 +10,60 @@
 #define ANY_CONSTANT (UINT32_MAX - 1)
 #define ANY_PRODUCER UINT32_MAX
 
+enum { MOST_DECIDING = 64 }; /* several nodes with all their alternatives */
+
 static uint64_t key_of(tl_op_id root, uint32_t producer) {
   return (uint64_t)root << 32 | producer;
 }
 
-/* The operand of the root that decides: made by a node that must be there. */
-static const tl_pattern_node *deciding_producer(const tl_rule *r) {
-  const tl_pattern_node *root = &r->match[r->n_match - 1];
-  for (uint8_t i = 0; i < root->n_operands; i++) {
-    const tl_pattern_operand *o = &root->operands[i];
-    if (o->kind != TL_PATTERN_VALUE || r->values[o->value].node == TL_RULE_NODES)
-      continue;
-    const tl_pattern_node *made = &r->match[r->values[o->value].node];
-    if (!made->maybe)
-      return made;
+/* The ops of which one makes an operand of the root wherever the rule fits. */
+typedef struct deciding {
+  tl_op_id ops[MOST_DECIDING];
+  uint32_t n; /* 0: nothing decides */
+} deciding;
+
+/* Adds the ops of a pattern node; false when there are too many. */
+static bool decide_by(deciding *d, const tl_pattern_node *made) {
+  for (uint8_t i = 0; i < made->n_ops; i++) {
+    uint32_t k = 0;
+    while (k < d->n && d->ops[k] != made->ops[i])
+      k++;
+    if (k == MOST_DECIDING)
+      return false;
+    d->ops[k] = made->ops[i];
+    d->n += k == d->n;
   }
-  return NULL;
+  return true;
+}
+
+static const tl_pattern_node *maker_of(const tl_rule *r, const tl_pattern_operand *o) {
+  bool made = o->kind == TL_PATTERN_VALUE && r->values[o->value].node != TL_RULE_NODES;
+  return made ? &r->match[r->values[o->value].node] : NULL;
+}
+
+/* What makes an operand: a node that must be there, or, with `optional`, one of those that may be
+ * missing above it, down to one that must be there. */
+static deciding deciding_at(const tl_rule *r, const tl_pattern_operand *o, bool optional) {
+  deciding d = {.n = 0};
+  for (const tl_pattern_node *made = maker_of(r, o); made; made = maker_of(r, made->operands)) {
+    if ((made->maybe && !optional) || !decide_by(&d, made))
+      break;
+    if (!made->maybe)
+      return d;
+  }
+  return (deciding){.n = 0};
+}
+
+/* The first operand of the root that decides; best is what one node makes. */
+static deciding find_deciding(const tl_rule *r) {
+  const tl_pattern_node *root = &r->match[r->n_match - 1];
+  for (unsigned optional = 0; optional < 2; optional++)
+    for (uint8_t i = 0; i < root->n_operands; i++) {
+      deciding d = deciding_at(r, &root->operands[i], optional);
+      if (d.n)
+        return d;
+    }
+  return (deciding){.n = 0};
 }
 
 /* Two bits an op; ops may share them, which only costs a look in vain. */
@@ -71,19 +109,18 @@ static tl_rule_signature signature_of(const tl_rule *r) {
 
 static bool add_rule(tl_rule_index *x, tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
-  const tl_pattern_node *made = deciding_producer(r);
+  deciding made = find_deciding(r);
   tl_rule_signature wants = signature_of(r);
   uint32_t any = wants.constant ? ANY_CONSTANT : ANY_PRODUCER;
   for (uint8_t i = 0; i < root->n_ops; i++) {
     if (root->ops[i] < x->n_ops)
       x->roots[root->ops[i]] = 1;
-    if (!made && !tl_rule_entry_vec_push(
-                     &x->entries, (tl_rule_entry){key_of(root->ops[i], any), r, wants}))
-      return false;
-    for (uint8_t k = 0; made && k < made->n_ops; k++)
-      if (!tl_rule_entry_vec_push(&x->entries,
-                                  (tl_rule_entry){key_of(root->ops[i], made->ops[k]), r, wants}))
+    for (uint32_t k = 0; k < (made.n ? made.n : 1); k++) {
+      uint64_t key = key_of(root->ops[i], made.n ? made.ops[k] : any);
+      tl_rule_entry e = {.key = key, .rule = r, .wants = wants, .n = made.n, .which = k};
+      if (!tl_rule_entry_vec_push(&x->entries, e))
         return false;
+    }
   }
   if (r->depth > x->depth)
     x->depth = r->depth;
@@ -159,6 +196,7 @@ typedef struct visit {
   const tl_rule_index *x;
   const tl_module *m;
   tl_node_id node;
+  uint32_t operand; /* by whose producer rules are looked up */
   tl_rule_signature has; /* far and number are filled when a rule asks */
   bool far_known;
   bool number_known;
@@ -228,8 +266,24 @@ static void look(visit *v, const tl_rule_signature *wants) {
   }
 }
 
+/* Of a rule that one of several producers decides: has it been visited for an operand before? */
+static bool was_visited(const visit *v, const tl_rule_entry *at) {
+  tl_op_id root = (tl_op_id)(at->key >> 32);
+  for (uint32_t i = 0; i < v->operand; i++) {
+    tl_value_id operand = tl_operand(v->m, v->node, i);
+    tl_node_id p = operand ? tl_value_producer(v->m, operand) : TL_NO_NODE;
+    const tl_rule_slot *s = p ? slot_of(v->x, key_of(root, tl_node_get(v->m, p)->op)) : NULL;
+    for (uint32_t k = 0; s && k < s->n; k++)
+      if (v->x->entries.at[s->first + k].rule == at->rule)
+        return true;
+  }
+  return false;
+}
+
 static void visit_entry(visit *v, const tl_rule_entry *at) {
   const tl_rule_signature *wants = &at->wants;
+  if (at->n > 1 && was_visited(v, at))
+    return;
   if ((wants->near & ~v->has.near) || wants->constant > v->has.constant)
     return;
   look(v, wants);
@@ -305,6 +359,7 @@ void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id 
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;
     tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    all.operand = i;
     if (p && !seen_before(m, n, i, tl_node_get(m, p)->op))
       visit_key(&all, key_of(node->op, tl_node_get(m, p)->op));
   }
@@ -316,7 +371,6 @@ void tl_rule_index_visit_all(const tl_rule_index *x, const tl_module *m, tl_node
   if (node->op >= x->n_ops || !x->roots[node->op])
     return;
   for (uint32_t i = 0; i < x->entries.n; i++)
-    if (x->entries.at[i].key >> 32 == node->op &&
-        (i == 0 || x->entries.at[i].rule != x->entries.at[i - 1].rule))
+    if (x->entries.at[i].key >> 32 == node->op && x->entries.at[i].which == 0)
       fn(user, n, x->entries.at[i].rule);
 }

@@ -18,6 +18,8 @@ typedef struct tl_rule_signature {
 typedef struct tl_rule_entry {
   uint64_t key; /* op of the root << 32 | op of a producer, or any */
   tl_rule *rule;
+  uint32_t n;     /* producers of which one has to be there, each in an entry of its own ... */
+  uint32_t which; /* ... of which this is one */
   tl_rule_signature wants;
 } tl_rule_entry;
 

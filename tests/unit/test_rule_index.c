@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where rules are looked for: at each node that they may fit, once, and at few others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/parse.h"
+#include "passes/rule_index.h"
+#include "tests/unit/unit.h"
+
+typedef struct visits {
+  const tl_module *m;
+  char names[64]; /* of results of visited roots, in order */
+} visits;
+
+static void note(void *user, tl_node_id n, tl_rule *rule) {
+  visits *v = user;
+  (void)rule;
+  tl_sv name = tl_value_name(v->m, tl_result(v->m, n, 0));
+  size_t used = strlen(v->names);
+  CU_ASSERT_FATAL(used + name.n + 2 < sizeof v->names);
+  memcpy(v->names + used, name.p, name.n);
+  memcpy(v->names + used + name.n, " ", 2);
+}
+
+/* Roots at which rules are looked for. */
+static visits visit(const char *rules, const char *graph, bool all) {
+  visits v = {.names = ""};
+  tl_diag diag = {0};
+  tl_module *m = NULL;
+  tl_ruleset set;
+  tl_rule_index x;
+  CU_ASSERT_EQUAL_FATAL(tl_module_parse(&diag, "test", tl_sv_from(graph), &m), TL_OK);
+  tl_ruleset_init(&set, m);
+  CU_ASSERT_EQUAL_FATAL(tl_rules_parse(&set, "test.tlr", tl_sv_from(rules), false), TL_OK);
+  CU_ASSERT_EQUAL_FATAL(tl_rule_index_build(&x, &set, TL_RULE_CLEANUP, false), TL_OK);
+  v.m = m;
+  TL_FOR_NODES(m, tl_graph_get(m, 1), n) {
+    if (all)
+      tl_rule_index_visit_all(&x, m, n, note, &v);
+    else
+      tl_rule_index_visit(&x, m, n, note, &v);
+  }
+  tl_rule_index_release(&x);
+  tl_ruleset_release(&set);
+  tl_module_destroy(m);
+  return v;
+}
+
+static const char graph[] = "graph @g(%x: f32[2,2]) -> (%a, %b, %c, %d, %e) {\n"
+                            "  %s = Softmax(%x)\n  %t = Cast(%s) {to=10}\n"
+                            "  %a = MatMul(%s, %x)\n  %b = MatMul(%t, %x)\n"
+                            "  %c = MatMul(%t, %s)\n  %d = MatMul(%x, %x)\n"
+                            "  %r = Relu(%x)\n  %e = MatMul(%r, %x)\n}\n";
+
+/* With it, without it, with both, each once; not where neither is there. */
+static void what_may_be_missing_decides(void) {
+  static const char rule[] = "rules 1\nrule R : cleanup {\n  match {\n    %p = Softmax(%x)\n"
+                             "    %g = maybe Cast(%p) {...}\n    %y = MatMul(%g, %v)\n  }\n"
+                             "  replace { %y = MatMul(%x, %v) }\n}\n";
+  visits v = visit(rule, graph, false), all = visit(rule, graph, true);
+  CU_ASSERT_STRING_EQUAL(v.names, "a b c ");
+  CU_ASSERT_STRING_EQUAL(all.names, "a b c d e ");
+}
+
+/* What is missing may be all there is above an operand: then nothing is known of its producer. */
+static void what_comes_from_outside_does_not(void) {
+  static const char rule[] = "rules 1\nrule R : cleanup {\n  match {\n"
+                             "    %g = maybe Cast(%x) {...}\n    %y = MatMul(%g, %v)\n  }\n"
+                             "  replace { %y = MatMul(%x, %v) }\n}\n";
+  visits v = visit(rule, graph, false);
+  CU_ASSERT_STRING_EQUAL(v.names, "a b c d e ");
+}
+
+/* A node may have as many alternatives as the language allows. */
+static void many_alternatives_decide(void) {
+  static const char rule[] =
+      "rules 1\nrule R : cleanup {\n  match {\n    %p = Relu|Sigmoid|Tanh|Exp|Log|Sqrt|Neg|Abs|Erf"
+      "|LeakyRelu|Elu|HardSigmoid|HardSwish|Softplus|Softsign|Cast|Reciprocal|Floor|Ceil|Round|Sign"
+      "|Gelu|Not|Sin|Cos|Tan|Asin|Acos|Atan|Sinh|Cosh|Softmax(%x) {...}\n"
+      "    %y = MatMul(%p, %v)\n  }\n  replace { %y = MatMul(%x, %v) }\n}\n";
+  visits v = visit(rule, graph, false);
+  CU_ASSERT_STRING_EQUAL(v.names, "a b c e ");
+}
+
+static const unit_test tests[] = {
+    {"what may be missing decides", what_may_be_missing_decides},
+    {"what comes from outside does not", what_comes_from_outside_does_not},
+    {"many alternatives decide", many_alternatives_decide},
+    {NULL, NULL}};
+const unit_suite unit_suite_rule_index = {"rule_index", tests};
