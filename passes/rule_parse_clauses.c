@@ -41,7 +41,7 @@ static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
   static const char *const words[] = {"npu", "npu910", "npu910b", "onnxruntime"};
   for (tl_rule_target t = TL_RULE_NPU; t <= TL_RULE_ORT; t++)
     if (tl_rule_accept(p, words[t - TL_RULE_NPU]))
-      return r->target = t, TL_OK;
+      return r->target = (uint8_t)t, TL_OK;
   return tl_rule_expected(p, "npu, npu910, npu910b or onnxruntime");
 }
 
