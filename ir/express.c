@@ -93,6 +93,11 @@ static tl_type_id retype(tl_express *x, const tl_tensor *t) {
   return tl_type_tensor(x->m, (tl_dtype)t->dtype, type.rank, type.dims);
 }
 
+/* Are its elements less than bytes, which no view takes apart? */
+static bool unpacks(const tl_tensor_expr *e) {
+  return e->kind == TL_TENSOR_EXPR_CAST && tl_dtype_get((tl_dtype)e->sources[0]->dtype)->bits < 8;
+}
+
 /* v, collapsed, over t, with the shape of the result. Computations are bounded in depth. */
 static tl_tensor_id view_of(tl_express *x, const tl_tensor *t, const view *v) {
   const tl_tensor *sources[2];
@@ -105,8 +110,8 @@ static tl_tensor_id view_of(tl_express *x, const tl_tensor *t, const view *v) {
   if (type == TL_NO_TYPE || t->kind == TL_SOURCE_STRINGS)
     return TL_NO_TENSOR;
   const tl_tensor_expr *inner = t->kind == TL_SOURCE_EXPR ? t->u.expr : NULL;
-  bool moves =
-      inner && (inner->kind == TL_TENSOR_EXPR_VIEW || inner->kind == TL_TENSOR_EXPR_CONCAT);
+  bool moves = inner && (inner->kind == TL_TENSOR_EXPR_VIEW ||
+                         inner->kind == TL_TENSOR_EXPR_CONCAT || unpacks(inner));
   if (!inner || (moves && runs_long(v))) {
     memcpy(e.dims, v->dims, (size_t)v->rank * sizeof *e.dims);
     memcpy(e.strides, v->strides, (size_t)v->rank * sizeof *e.strides);

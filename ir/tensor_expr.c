@@ -33,6 +33,8 @@ static bool can_combine(unsigned kind, unsigned dtype) {
   return (is_computed_with(dtype) && !chooses) || (is_byte(dtype) && !scales);
 }
 
+static bool is_nibble(unsigned dtype) { return dtype == TL_DTYPE_I4 || dtype == TL_DTYPE_U4; }
+
 /* Pairs whose cast is one rounding, or none. */
 static bool can_cast(unsigned from, unsigned to) {
   if (is_byte(from) && is_byte(to))
@@ -41,7 +43,7 @@ static bool can_cast(unsigned from, unsigned to) {
     return !(from == TL_DTYPE_F64 && to == TL_DTYPE_BF16);
   bool ints =
       (from == TL_DTYPE_I64 || from == TL_DTYPE_I32) && (to == TL_DTYPE_I64 || to == TL_DTYPE_I32);
-  return ints || ((from == TL_DTYPE_I8 || from == TL_DTYPE_U8 || from == TL_DTYPE_I32) &&
+  return ints || ((is_byte(from) || is_nibble(from) || from == TL_DTYPE_I32) &&
                   (to == TL_DTYPE_F32 || to == TL_DTYPE_F64));
 }
 
@@ -93,6 +95,13 @@ static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, u
   return sum == elements ? NULL : "the parts have not the elements of the type";
 }
 
+/* Two to a byte are read one by one where they are given, not where they are computed. */
+static bool can_read(unsigned kind, const tl_tensor *s) {
+  if (kind == TL_TENSOR_EXPR_CAST && is_nibble(s->dtype))
+    return s->kind != TL_SOURCE_EXPR;
+  return s->kind != TL_SOURCE_STRINGS && element_size(s->dtype) != 0;
+}
+
 static const char *sources_problem(const tl_module *m, unsigned dtype, const tl_tensor_expr *e) {
   uint32_t cost = 1;
   uint32_t wanted = is_binary(e->kind) ? 2 : 1;
@@ -101,8 +110,7 @@ static const char *sources_problem(const tl_module *m, unsigned dtype, const tl_
     return "the expression has the wrong number of sources";
   for (uint32_t i = 0; i < e->n_sources; i++) {
     const tl_tensor *s = e->sources[i];
-    if (s->kind == TL_SOURCE_STRINGS || element_size(s->dtype) == 0 ||
-        tl_tensor_elements(m, s) == 0)
+    if (!can_read(e->kind, s) || tl_tensor_elements(m, s) == 0)
       return "the elements of a source must have whole bytes, and there must be one";
     if (!fits_source(e->kind, s->dtype, dtype))
       return "the element types do not fit the expression";

@@ -124,6 +124,26 @@ static void read_float_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsi
   }
 }
 
+/* Elements of two to a byte, the first in the low bits, as bytes. */
+static void read_nibbles(const tl_tensor *t, uint64_t first, size_t n, chunk *out) {
+  const unsigned char *p = tl_tensor_data(t);
+  unsigned sign = t->dtype == TL_DTYPE_I4 ? 8 : 0;
+  for (size_t i = 0; i < n; i++) {
+    unsigned v = p[(first + i) / 2] >> (first + i) % 2 * 4 & 15;
+    out->u8[i] = (uint8_t)((v ^ sign) - sign);
+  }
+}
+
+/* Reads bytes where a tensor has less; the type of what was read. */
+static unsigned read_bytes(const tl_tensor *t, uint64_t first, size_t n, chunk *out) {
+  if (t->dtype == TL_DTYPE_I4 || t->dtype == TL_DTYPE_U4) {
+    read_nibbles(t, first, n, out);
+    return t->dtype == TL_DTYPE_I4 ? TL_DTYPE_I8 : TL_DTYPE_U8;
+  }
+  tl_tensor_read(t, first, n, out->bytes);
+  return t->dtype;
+}
+
 static void read_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor *s = t->u.expr->sources[0];
   chunk in;
@@ -134,8 +154,8 @@ static void read_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsigned c
   }
   for (size_t k; n; n -= k, first += k, out += k * size_of(t)) {
     k = n < CHUNK ? (size_t)n : CHUNK;
-    tl_tensor_read(s, first, k, in.bytes);
-    cast_chunk(s->dtype, t->dtype, &in, k, &made);
+    unsigned from = read_bytes(s, first, (size_t)k, &in);
+    cast_chunk(from, t->dtype, &in, k, &made);
     memcpy(out, made.bytes, k * size_of(t));
   }
 }

@@ -207,12 +207,25 @@ static bool may_fill(tl_fold *f, tl_node_id n) {
   return false;
 }
 
+static uint32_t bits_of(const tl_fold *f, tl_value_id v) {
+  return (uint32_t)tl_dtype_get(tl_type_dtype(f->m, tl_value_type(f->m, v)))->bits;
+}
+
+/* No op of a chip makes numbers of less than a byte wider: constants of them are wider in the
+ * model, however many bytes that takes. */
+static bool must_grow(const tl_fold *f, tl_node_id n) {
+  const tl_options *o = f->p->options;
+  uint32_t from = bits_of(f, tl_operand(f->m, n, 0)), to = bits_of(f, tl_result(f->m, n, 0));
+  return o->target == TL_TARGET_NPU && o->fold_limit && from > 0 && from < 8 && to >= 8;
+}
+
 bool tl_fold_express(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   uint64_t to = expected_bytes(f, n);
   if (to <= EXPRESSED_BYTES || node->n_results != 1 || !tl_op_row(node->op)->express)
     return false;
-  if (to > tl_fold_operand_bytes(f, n) && to > f->p->options->fold_limit && !may_fill(f, n))
+  if (to > tl_fold_operand_bytes(f, n) && to > f->p->options->fold_limit && !must_grow(f, n) &&
+      !may_fill(f, n))
     return false;
   tl_arena_mark mark = tl_arena_save(f->p->scratch);
   const tl_tensor **in = tl_arena_calloc(f->p->scratch, node->n_operands, sizeof *in);

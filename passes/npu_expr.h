@@ -55,9 +55,7 @@ typedef enum tl_npu_kind {
   FN(OR_ZEROS, "or_zeros", 2, 2) FN(OR_ONES, "or_ones", 2, 2)                                   \
   FN(FULL_PADS, "full_pads", 2, 2) FN(REPEAT_CHANNELS, "repeat_channels", 1, 1)                 \
   FN(TF_NEAREST, "tf_nearest", 0, 0) FN(OR_ELSE, "or", 2, 2)                                    \
-  FN(CAPTURED, "captured", 0, 0) FN(DEQSCALE, "deqscale", 1, 1)                                 \
-  FN(DEQUANT_NBITS, "dequant_nbits", 3, 3) FN(REPACK_NBITS, "repack_nbits", 1, 1)               \
-  FN(REPACK_SCALE, "repack_scale", 1, 1) FN(REPACK_ZP, "repack_zp", 1, 1)
+  FN(CAPTURED, "captured", 0, 0) FN(DEQSCALE, "deqscale", 1, 1)
 
 typedef enum tl_npu_fn {
 #define TL_NPU_ENUM(id, name, low, high) TL_NPU_FN_##id,

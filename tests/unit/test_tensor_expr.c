@@ -14,6 +14,13 @@ static void test_values(void) {
   eval_same("const %z: f16[3] = cast(f32[3] [1.0, 65520.0, 0.1])"
             "const %want: f16[3] = [1.0, inf, 0.1]");
   eval_same("const %z: f32[2] = cast(i8[2] [-128, 127])  const %want: f32[2] = [-128.0, 127.0]");
+  /* the first of two in the low bits */
+  eval_same("const %z: f32[3] = cast(u4[3] hex(\"f10a\"))"
+            "const %want: f32[3] = [1.0, 15.0, 10.0]");
+  eval_same("const %z: f32[3] = cast(i4[3] hex(\"f80a\"))"
+            "const %want: f32[3] = [-8.0, -1.0, -6.0]");
+  eval_same("const %z: f32[2] = view(f32[4] cast(u4[4] hex(\"2143\")), 1, [2], [2])"
+            "const %want: f32[2] = [2.0, 4.0]");
   eval_same("const %z: i32[2] = cast(i64[2] [-1, 7])  const %want: i32[2] = [-1, 7]");
   eval_same("const %z: f64[1] = cast(f16[1] [0.5])  const %want: f64[1] = [0.5]");
   eval_same("const %z: f32[3,2] = view(f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0, [3, 2], [1, 3])"
@@ -109,6 +116,10 @@ static void test_pieces(void) {
   CU_ASSERT_EQUAL(last, numbers[2999] + numbers[2999 - 45 - 14 - 49 * 60]);
   tl_tensor_expr cast = {.kind = TL_TENSOR_EXPR_CAST, .n_sources = 1, .sources = &added};
   check_pieces(tl_tensor_get(m, tl_tensor_express(m, f16, &cast)), 3000, 2);
+  tl_type_id u4 = tl_type_tensor(m, TL_DTYPE_U4, 2, shape);
+  const tl_tensor *small = tl_tensor_get(m, tl_tensor_from_bytes(m, u4, numbers, 1500));
+  tl_tensor_expr unpacked = {.kind = TL_TENSOR_EXPR_CAST, .n_sources = 1, .sources = &small};
+  check_pieces(tl_tensor_get(m, tl_tensor_express(m, f32, &unpacked)), 3000, 4);
   tl_tensor_expr clamp = {.kind = TL_TENSOR_EXPR_CLAMP, .n_sources = 1, .sources = &added};
   check_pieces(tl_tensor_get(m, tl_tensor_express(m, f16, &clamp)), 3000, 2);
   int64_t wide[] = {60, 100};
@@ -136,6 +147,8 @@ static void refuse(const char *constant, const char *part) {
 
 static void test_refused(void) {
   refuse("%c: f32[2] = cast(str[2] [\"a\", \"b\"])", "whole bytes");
+  refuse("%c: u4[2] = view(u4[2] hex(\"21\"), 0, [2], [1])", "whole bytes");
+  refuse("%c: u8[2] = cast(u4[2] hex(\"21\"))", "element types");
   refuse("%c: f32[3] = cast(f16[2] [1.0, 2.0])", "elements");
   refuse("%c: bf16[1] = cast(f64[1] [1.0])", "element types");
   refuse("%c: f16[1] = clamp(i32[1] [1])", "element types");
@@ -220,6 +233,8 @@ static void test_express(void) {
   express_same("const %a: i64[2] = [1, 2] %z = Mul(%a, %a)", false);
   express_same("const %a: f16[3] = [1.0, 65504.0, 0.1] %z = Add(%a, %a)", true);
   express_same(SIX "%z = Transpose(%a)", true);
+  express_same("const %a: i4[2,2] = hex(\"f80a\") %z = Cast(%a) {to=1}", true);
+  express_same("const %a: u4[2,2] = hex(\"f80a\") %z = Transpose(%a)", false);
   express_same("const %a: i8[2,1,3] = [1, 2, 3, 4, 5, 6] %z = Transpose(%a) {perm=[2, 0, 1]}",
                true);
   express_same(SIX "const %n: i64[3] = [3, 1, -1] %z = Reshape(%a, %n)", true);
