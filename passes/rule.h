@@ -256,16 +256,19 @@ tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
 /* Adds those, then the rules of --rules files, and configures them. */
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* The same without built-in rules whose patterns hold ops that neither the module has nor the other
- * rules make: they cannot match, and reading all costs milliseconds. The others are skimmed. With
- * --rules files, which may take the place of built-in rules, everything is read. */
+/* The same without built-in rules that are for other targets, and without those whose patterns hold
+ * ops that neither the module has nor the other rules make: they cannot match, and reading all
+ * costs milliseconds. The others are skimmed. With --rules files, which may take the place of
+ * built-in rules, everything is read. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Adds what the ops need that the module got since, under the same options. */
 tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;
 /* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
  * rules the priorities that switches ask for (rule_switch.c). */
 tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* Switches off graph rules that make ops which options->target lacks (rule_target.c). */
+/* What a rule's own target says against it; NULL: nothing. A static string (rule_target.c). */
+const char *tl_rule_misplaced(const tl_options *options, tl_rule_target target);
+/* Switches off graph rules that make ops which options->target lacks. */
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Whether a rule of one of the kinds is on (or, with `any`, is there at all). */
 bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any);
@@ -281,6 +284,7 @@ typedef struct tl_rule_text {
   uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
                      op of each. An empty list ends them; 0: it asks for none */
   uint32_t makes; /* the same for one list: the ops of the replacement */
+  tl_rule_target target;
   unsigned kind;  /* TL_RULE_BIT */
 } tl_rule_text;
 extern const tl_rule_text tl_rule_texts[];

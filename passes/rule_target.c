@@ -6,9 +6,12 @@
 #include "passes/npu_expr.h"
 #include "passes/rule.h"
 
+enum { UNASKED, HAS, LACKS };
+
 typedef struct fitting {
   tl_ruleset *s;
   const tl_options *options;
+  uint8_t *answers; /* by op, since many rules make the same */
 } fitting;
 
 /* May a node of the chip be what the row says? */
@@ -30,9 +33,12 @@ static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
 /* Has the chip an op for what a tl:: op means? Ops of ONNX are there before any fusion. */
 static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
   const tl_op *row = tl_op_row(op);
-  *has = row->domain_symbol != TL_SYM_tl;
+  *has = row->domain_symbol != TL_SYM_tl || f->answers[op] == HAS;
+  if (*has || f->answers[op] == LACKS)
+    return TL_OK;
   for (uint32_t i = 0; !*has && i < row->n_npu; i++)
     TL_TRY(may_apply(f, &row->npu[i], has));
+  f->answers[op] = *has ? HAS : LACKS;
   return TL_OK;
 }
 
@@ -84,24 +90,26 @@ static tl_status fit(fitting *f, tl_rule *r) {
   return TL_OK;
 }
 
-/* What the rule itself says of where it belongs; NULL: it belongs here. */
-static const char *misplaced(const tl_options *options, const tl_rule *r) {
-  if (r->target == TL_RULE_ORT)
+const char *tl_rule_misplaced(const tl_options *options, tl_rule_target target) {
+  if (target == TL_RULE_ORT)
     return reasons[options->target].ort_alone;
-  if (r->target != TL_RULE_ANYWHERE && reasons[options->target].npu_alone)
+  if (target != TL_RULE_ANYWHERE && reasons[options->target].npu_alone)
     return reasons[options->target].npu_alone;
-  if (r->target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
+  if (target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
     return "the chip of --soc-version is not of the Ascend910 line";
-  if (r->target == TL_RULE_NPU910B && tl_options_chip(options)->table == TL_SOC_910)
+  if (target == TL_RULE_NPU910B && tl_options_chip(options)->table == TL_SOC_910)
     return "the chip of --soc-version is of the Ascend910 line";
   return NULL;
 }
 
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
-  fitting f = {.s = s, .options = options};
+  fitting f = {.s = s, .options = options,
+               .answers = tl_arena_calloc(&s->arena, tl_n_op_rows, sizeof *f.answers)};
+  if (!f.answers)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
-    const char *why = r->off ? NULL : misplaced(options, r);
+    const char *why = r->off ? NULL : tl_rule_misplaced(options, (tl_rule_target)r->target);
     if (r->kind == TL_RULE_EXPAND && why)
       r->off = why;
     if (!tl_rule_fuses(r) || r->off)

@@ -67,6 +67,13 @@ static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
   return true;
 }
 
+/* Is it on, as far as its target says? Of clean-up and definitions, a target says nothing. */
+static bool is_for_target(const tl_ruleset *s, const tl_rule_text *text) {
+  const unsigned bound = TL_RULE_BIT(TL_RULE_GRAPH) | TL_RULE_BIT(TL_RULE_LATE) |
+                         TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_BIT(TL_RULE_EXPAND);
+  return !(text->kind & bound) || !tl_rule_misplaced(s->options, text->target);
+}
+
 static void note_made(tl_ruleset *s, const tl_rule_text *text) {
   for (const tl_op_id *op = &tl_rule_needs[text->makes]; *op != TL_OP_RETURN; op++)
     s->ops[*op] = 1;
@@ -84,11 +91,12 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
   do {
     before = s->rules.n;
     for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
-      if (s->read[i] || !is_wanted(s, &tl_rule_texts[i]) || !can_match(s, &tl_rule_texts[i]))
+      const tl_rule_text *text = &tl_rule_texts[i];
+      if (s->read[i] || !is_wanted(s, text) || !can_match(s, text) || !is_for_target(s, text))
         continue;
       s->read[i] = true;
-      TL_TRY(tl_rules_parse_text(s, &tl_rule_texts[i]));
-      note_made(s, &tl_rule_texts[i]);
+      TL_TRY(tl_rules_parse_text(s, text));
+      note_made(s, text);
     }
   } while (s->rules.n > before);
   if (s->rules.n == had)

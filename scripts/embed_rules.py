@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns rule files into C: embed_rules.py OUT_C FILE... Files are embedded in the order of their
 names, comments and blank lines included. Each rule and definition is a row of its own, with the
-line where it starts, the ops that its pattern cannot do without and those that its replacement
-makes: a rule whose ops a model lacks is never parsed."""
+line where it starts, the ops that its pattern cannot do without, those that its replacement makes,
+and its target: a rule whose ops a model lacks, or that is for another target, is never parsed."""
 import os
 import re
 import sys
@@ -57,6 +57,14 @@ def needs_of(statement):
             for maybe, ops in STATEMENT.findall(body) if not maybe]
 
 
+def target_of(statement):
+    """The tl_rule_target of a rule."""
+    header = re.sub(r'"[^"]*"', '', statement).split('{')[0]
+    word = re.search(r'\btarget\s+(\w+)', header)
+    return {None: 'TL_RULE_ANYWHERE', 'npu': 'TL_RULE_NPU', 'npu910': 'TL_RULE_NPU910',
+            'npu910b': 'TL_RULE_NPU910B', 'onnxruntime': 'TL_RULE_ORT'}[word and word.group(1)]
+
+
 def makes_of(statement):
     """The ops of the replacement, as C constants."""
     bare = re.sub(r'#.*', '', statement)
@@ -86,7 +94,7 @@ def main(out, *paths):
             data = statement.encode()
             texts.append(data)
             rows.append(f'    {{{i}, {line}, {at}, {len(data)}, {first}, {makes}, '
-                        f'{kind_of(statement)}}},\n')
+                        f'{target_of(statement)}, {kind_of(statement)}}},\n')
             at += len(data)
     data = ', '.join(str(b) for b in b''.join(texts))
     with open(out, 'w', encoding='utf-8') as f:

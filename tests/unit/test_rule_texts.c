@@ -64,6 +64,7 @@ static void rows_say_what_patterns_hold(void) {
       printf("\n  %s:%u\n", tl_rule_paths[tl_rule_texts[i].path], tl_rule_texts[i].line);
     CU_ASSERT(same);
     CU_ASSERT_EQUAL(r->line, tl_rule_texts[i].line);
+    CU_ASSERT_EQUAL(r->target, tl_rule_texts[i].target);
     CU_ASSERT_EQUAL(r->index, i);
   }
   tl_ruleset_release(&set);
@@ -122,7 +123,8 @@ static bool has_one_of(const tl_module *m, const tl_ruleset *set, const tl_patte
   return false;
 }
 
-/* Of the rules that are left out, each has a node that neither the module nor a rule makes. */
+/* Of the rules that are left out, each is for another target, or has a node that neither the module
+ * nor a rule makes. */
 static void what_is_left_out_cannot_match(void) {
   tl_diag diag = {0};
   tl_options options = tl_options_default();
@@ -142,7 +144,7 @@ static void what_is_left_out_cannot_match(void) {
       k++;
       continue;
     }
-    bool missing = false;
+    bool missing = r->off && tl_rule_misplaced(&options, (tl_rule_target)r->target);
     for (uint8_t j = 0; j < r->n_match; j++)
       missing = missing || (!r->match[j].maybe && !has_one_of(m, &some, &r->match[j]));
     CU_ASSERT(missing);
