@@ -259,7 +259,7 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* The same without built-in rules that are for other targets, and without those whose patterns hold
  * ops that neither the module has nor the other rules make: they cannot match, and reading all
  * costs milliseconds. The others are skimmed. With --rules files, which may take the place of
- * built-in rules, everything is read. */
+ * built-in rules, none is left out. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Adds what the ops need that the module got since, under the same options. */
 tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;

@@ -35,10 +35,10 @@ static tl_sv root_name(const build *b) {
 static tl_symbol fresh_name(build *b, tl_sv suffix) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_sv base = root_name(b);
-  tl_buf_printf(&text, "%.*s/%.*s", TL_SV_ARG(base), TL_SV_ARG(suffix));
-  tl_symbol s = text.failed ? TL_NO_SYMBOL
-                            : tl_module_fresh_name(b->x->m, tl_buf_view(&text));
+  tl_buf_add_sv(&text, root_name(b));
+  tl_buf_add_char(&text, '/');
+  tl_buf_add_sv(&text, suffix);
+  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_fresh_name(b->x->m, tl_buf_view(&text));
   tl_buf_release(&text);
   return s;
 }
@@ -234,13 +234,13 @@ static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) 
     return root;
   tl_buf text;
   tl_buf_init(&text);
-  tl_sv base = tl_sym(m, root), op = tl_op_name(m, op_of(b, p));
   bool scoped = b->x->scopes && b->x->rule->scope; /* called after the scope, not a part of it */
   if (scoped)
     tl_scope_path(b->x->scopes, b->x->scope, &text);
   else
-    tl_buf_add_sv(&text, base);
-  tl_buf_printf(&text, "/%.*s", TL_SV_ARG(op));
+    tl_buf_add_sv(&text, tl_sym(m, root));
+  tl_buf_add_char(&text, '/');
+  tl_buf_add_sv(&text, tl_op_name(m, op_of(b, p)));
   /* runtimes refuse two nodes of one name */
   tl_sv whole = tl_buf_view(&text);
   tl_symbol s = text.failed ? 0

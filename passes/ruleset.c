@@ -106,10 +106,10 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
 }
 
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
+  s->skims = true;
   if (options->n_rule_files)
     return tl_rules_load(s, options);
   s->options = options;
-  s->skims = true;
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
   s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
   if (!s->ops || !s->read)

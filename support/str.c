@@ -296,10 +296,23 @@ static void add_escaped_byte(tl_buf *b, char c) {
   }
 }
 
+/* Do eight bytes stand for themselves between quotes? Each difference sets the top bit of a byte
+ * that does not, which none of these bytes has: below a blank, a quote, a backslash, 0x7f. */
+static bool are_plain(const char *p) {
+  const uint64_t each = UINT64_C(0x0101010101010101), top = each << 7;
+  uint64_t w;
+  memcpy(&w, p, sizeof w);
+  uint64_t marked = w | (w - each * ' ') | ((w ^ each * '"') - each) | ((w ^ each * '\\') - each) |
+                    ((w ^ each * 0x7f) - each);
+  return (marked & top) == 0;
+}
+
 /* Adds what stands for itself between quotes, ASCII alone, and returns the rest: names are nothing
  * else, and there are many. */
 static tl_sv add_plain(tl_buf *b, tl_sv s) {
   size_t n = 0;
+  while (s.n - n >= 8 && are_plain(s.p + n))
+    n += 8;
   while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
     n++;
   tl_buf_add(b, s.p, n);

@@ -128,6 +128,30 @@ static void quoting_keeps_terminals_safe(void) {
   tl_buf_release(&b);
 }
 
+/* Plain text is taken eight bytes at a time: each byte is quoted as it is alone, wherever it is. */
+static void quoting_is_that_of_each_byte(void) {
+  for (unsigned c = 0; c < 256; c++)
+    for (size_t place = 0; place < 20; place++) {
+      char text[21] = "aaaaaaaaaaaaaaaaaaaa", byte = (char)c;
+      tl_buf whole, alone, expected;
+      tl_buf_init(&whole);
+      tl_buf_init(&alone);
+      tl_buf_init(&expected);
+      tl_buf_add_quoted(&alone, (tl_sv){&byte, 1});
+      tl_buf_add_char(&expected, '"');
+      tl_buf_add(&expected, text, place);
+      tl_buf_add(&expected, alone.p + 1, alone.n - 2);
+      tl_buf_add(&expected, text, 19 - place);
+      tl_buf_add_char(&expected, '"');
+      text[place] = byte;
+      tl_buf_add_quoted(&whole, (tl_sv){text, 20});
+      CU_ASSERT(tl_sv_eq(tl_buf_view(&whole), tl_buf_view(&expected)));
+      tl_buf_release(&whole);
+      tl_buf_release(&alone);
+      tl_buf_release(&expected);
+    }
+}
+
 static void distance_counts_edits(void) {
   CU_ASSERT_EQUAL(tl_edit_distance(TL_SV("Relu"), TL_SV("Relu"), 3), 0);
   CU_ASSERT_EQUAL(tl_edit_distance(TL_SV("Rleu"), TL_SV("Relu"), 3), 1);
@@ -185,6 +209,7 @@ static const unit_test tests[] = {{"arena rewinds to mark", arena_rewinds_to_mar
                                   {"numbers parse whole or not", numbers_parse_whole_or_not},
                                   {"floats print shortest", floats_print_shortest},
                                   {"quoting keeps terminals safe", quoting_keeps_terminals_safe},
+                                  {"quoting is that of each byte", quoting_is_that_of_each_byte},
                                   {"distance counts edits", distance_counts_edits},
                                   {"sha256 known answers", sha256_known_answers},
                                   {"aborted output leaves nothing", aborted_output_leaves_nothing},
