@@ -69,6 +69,12 @@ static int add_block(tl_slab *s, uint32_t want) {
   return 1;
 }
 
+/* Ids that a run does not fit into are never handed out; who goes over all ids reads them. */
+static void skip_to(tl_slab *s, uint32_t id) {
+  for (; s->next < id; s->next++)
+    memset(tl_slab_at(s, s->next), 0, s->record);
+}
+
 uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
   if (n == 0)
     return 0;
@@ -82,8 +88,7 @@ uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
       return 0;
     if (end == 0)
       memset(tl_slab_at(s, 0), 0, s->record);
-    if (end > s->next || end == 0)
-      s->next = end ? end : 1;
+    skip_to(s, end);
   }
   uint32_t id = s->next;
   s->next += n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pool of equal-sized records addressed by 32-bit ids. Records never move, ids are never reused,
- * a run of records gets consecutive ids and consecutive memory. Id 0 is never handed out;
- * once anything was, its record is zeroed and may be read as that of nothing. */
+ * a run of records gets consecutive ids and consecutive memory. Id 0 is never handed out, nor are
+ * ids that a run does not fit into; their records are zeroed and may be read as those of nothing,
+ * that of id 0 once anything was handed out. */
 #ifndef TL_SUPPORT_SLAB_H
 #define TL_SUPPORT_SLAB_H
 

@@ -63,6 +63,8 @@ static void slab_runs_are_contiguous(void) {
   static const char zeros[8];
   CU_ASSERT_EQUAL(memcmp(tl_slab_at(&s, 0), zeros, sizeof zeros), 0); /* the record of nothing */
   CU_ASSERT_EQUAL(memcmp(first + 8 * 4999, zeros, sizeof zeros), 0);
+  for (uint32_t id = one + 1; id < run; id++) /* nothing is there either */
+    CU_ASSERT_EQUAL(memcmp(tl_slab_at(&s, id), zeros, sizeof zeros), 0);
   CU_ASSERT_EQUAL(tl_slab_alloc(&s, 0), 0);
   tl_slab_release(&s);
   uint32_t whole = tl_slab_alloc(&s, TL_SLAB_CHUNK); /* id 0 stays unused even then */
