@@ -159,7 +159,7 @@ static tl_status optimize(tl_tail *t) {
 
 static tl_status run(tl_pass *p, tl_module *m, tl_train_setting *s) {
   tl_tail t = {.p = p, .m = m, .c = p->options->train, .t = s};
-  tl_tail_look(&t);
+  tl_tail_find_buckets(&t);
   if (t.no_memory)
     return no_memory(&t);
   if (t.n_buckets < 2 && !p->options->train->inplace_state) {

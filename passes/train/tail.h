@@ -42,6 +42,7 @@ typedef struct tl_tail {
   bool *below;         /* by node id: in D(L) */
   bool *below_data;    /* by node id: in D(L) by data alone */
   bool *retired;       /* by node id */
+  uint32_t late_edges; /* control edges from L or D(L) */
   tl_step step;        /* as it stands, with its schedule */
   uint32_t *order;
   double us; /* of that schedule */
@@ -53,7 +54,9 @@ typedef struct tl_tail {
   bool no_memory;
 } tl_tail;
 
-/* Finds buckets, L, and who depends on what; anew after changes. O(nodes + edges). */
+/* Finds buckets and L. O(nodes). */
+void tl_tail_find_buckets(tl_tail *t);
+/* The same, and who depends on what; anew after changes. O(nodes + edges). */
 void tl_tail_look(tl_tail *t);
 /* Builds and schedules the step as it stands. freed: since the last time edges have gone, and
  * nothing else has changed, so that its order is still one. */

@@ -20,6 +20,8 @@ static bool may_go(const tl_tail *t, const tl_control *e) {
 
 uint32_t tl_tail_relax(tl_tail *t) {
   uint32_t n = 0;
+  if (!t->late_edges)
+    return 0;
   TL_FOR_NODES (t->m, tl_module_step(t->m), v) {
     tl_control_id next;
     for (tl_control_id c = tl_node_get(t->m, v)->control_in; c; c = next) {
@@ -139,52 +141,83 @@ static bool is_of_gradients(const tl_tail *t, tl_node_id n) {
   return r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD;
 }
 
-/* Inputs, and in a loop what the step takes from around it, that may differ between ranks: what
- * forward and backward read beside states. Rates and the like, which updates alone read, are given
- * alike, or parameters would not stay so. */
-static bool *find_data(tl_tail *t) {
-  const tl_module *m = t->m;
-  const tl_graph *g = tl_module_step(m);
-  bool *data = tl_arena_calloc(t->p->scratch, tl_module_value_end(m), sizeof *data);
-  tl_u32_vec read = {0};
-  t->no_memory = t->no_memory || !data;
-  TL_FOR_NODES (m, g, n) {
-    if (t->no_memory || !is_of_gradients(t, n))
-      continue;
-    t->no_memory = !tl_train_node_values(m, n, &read);
-    for (uint32_t i = 0; i < read.n; i++) {
-      tl_node_id p = tl_value_producer(m, read.at[i]);
-      data[read.at[i]] = (!p || tl_node_get(m, p)->graph != g->id) &&
-                         tl_value_get(m, read.at[i])->kind != TL_VALUE_CONSTANT;
-    }
-  }
-  tl_u32_vec_release(&read);
-  for (uint32_t i = 0; i < m->states.n && data; i++) {
+enum { UNKNOWN, ALIKE, LOCAL };
+
+/* What may differ between ranks, found out as far as flags depend on it. */
+typedef struct ranks {
+  tl_tail *t;
+  uint8_t *values; /* by value that the step is given: UNKNOWN, ALIKE, LOCAL */
+  bool *alike;     /* by node: all ranks have the same; of the search at hand: it was seen */
+  tl_u32_vec seen; /* nodes of the search, the first `done` of which were gone through */
+} ranks;
+
+static bool ranks_init(ranks *r, tl_tail *t) {
+  *r = (ranks){.t = t,
+               .values = tl_arena_calloc(t->p->scratch, tl_module_value_end(t->m), 1),
+               .alike = tl_arena_calloc(t->p->scratch, tl_module_node_end(t->m), 1)};
+  for (uint32_t i = 0; i < t->m->states.n && r->values; i++) {
     tl_value_id before, after;
-    tl_train_state_in_step(m, i, &before, &after);
-    data[before] = m->states.at[i].local;
+    tl_train_state_in_step(t->m, i, &before, &after);
+    r->values[before] = t->m->states.at[i].local ? LOCAL : ALIKE;
   }
+  t->no_memory = t->no_memory || !r->values || !r->alike;
+  return !t->no_memory;
+}
+
+/* May what the step is given differ between ranks? Data may: what forward and backward read beside
+ * states. Rates and the like, which updates alone read, are given alike, or parameters would not
+ * stay so. */
+static bool is_data(ranks *r, tl_value_id v) {
+  const tl_module *m = r->t->m;
+  if (r->values[v] != UNKNOWN)
+    return r->values[v] == LOCAL;
+  bool read = false;
+  TL_FOR_USES (m, v, u)
+    read = read || is_of_gradients(r->t, tl_node_outer(m, tl_use_get(m, u)->user));
+  bool data = read && tl_value_get(m, v)->kind != TL_VALUE_CONSTANT;
+  r->values[v] = data ? LOCAL : ALIKE;
   return data;
 }
 
-/* Marks what may differ between ranks: what depends on their data other than through a collective.
- */
-static void find_local(tl_tail *t, bool *local) {
-  const tl_module *m = t->m;
-  const tl_graph *g = tl_module_step(m);
-  const bool *data = find_data(t);
-  if (t->no_memory)
-    return;
-  TL_FOR_NODES (m, g, n) {
-    for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !local[n]; i++) {
-      tl_value_id v = tl_operand(m, n, i);
-      tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-      local[n] = v && (data[v] || (p && local[p]));
-    }
-    local[n] = (local[n] || tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_BODY)) &&
-               (!tl_node_is_collective(m, n) ||
-                tl_node_get(m, n)->op == TL_OP_npu_hcom_HcomReduce); /* its root alone has it */
+/* Ranks have what a collective gives alike, but for one that gives it to its root alone. */
+static bool makes_alike(const tl_module *m, tl_node_id n) {
+  return tl_node_is_collective(m, n) && tl_node_get(m, n)->op != TL_OP_npu_hcom_HcomReduce;
+}
+
+/* Looks at the operands of a node; true when one may differ, or the node holds a body. */
+static bool look_at(ranks *r, tl_node_id n) {
+  tl_module *m = r->t->m;
+  if (makes_alike(m, n))
+    return false;
+  if (tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_BODY))
+    return true;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    bool inside = p && tl_node_get(m, p)->graph == tl_module_step(m)->id;
+    if (v && !inside && is_data(r, v))
+      return true;
+    if (!inside || r->alike[p])
+      continue;
+    r->alike[p] = true;
+    r->t->no_memory = !tl_u32_vec_push(&r->seen, p) || r->t->no_memory;
   }
+  return false;
+}
+
+/* May the results of a node differ between ranks? What turns out to be alike is remembered. */
+static bool is_local(ranks *r, tl_node_id n) {
+  bool local = false;
+  if (r->alike[n])
+    return false;
+  r->seen.n = 0;
+  r->alike[n] = true;
+  r->t->no_memory = !tl_u32_vec_push(&r->seen, n) || r->t->no_memory;
+  for (uint32_t i = 0; i < r->seen.n && !local; i++)
+    local = look_at(r, r->seen.at[i]);
+  for (uint32_t i = 0; i < r->seen.n && local; i++)
+    r->alike[r->seen.at[i]] = false;
+  return local;
 }
 
 /* Sum of ranks' equal flags is 0 exactly when the flag is. */
@@ -205,14 +238,16 @@ static bool only_asks_for_zero(const tl_module *m, tl_value_id v, int depth) {
   return true;
 }
 
-static bool can_drop(const tl_tail *t, tl_node_id f, const bool *local) {
+static bool can_drop(ranks *r, tl_node_id f) {
+  const tl_tail *t = r->t;
   const tl_attr *how = tl_node_attr_named(t->m, f, "reduction");
   tl_value_id flag = tl_operand(t->m, f, 0);
   tl_node_id p = flag ? tl_value_producer(t->m, flag) : TL_NO_NODE;
-  return p && !local[p] && how && how->kind == TL_ATTR_STRING &&
+  return p && how && how->kind == TL_ATTR_STRING &&
          tl_sv_is(tl_sym(t->m, how->u.s), "sum") && tl_node_get(t->m, f)->n_operands == 1 &&
          tl_node_get(t->m, f)->n_results == 1 && !tl_node_get(t->m, f)->control_in &&
-         !tl_node_get(t->m, f)->control_out && only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0);
+         !tl_node_get(t->m, f)->control_out && only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0) &&
+         !is_local(r, p);
 }
 
 static bool has_flags(const tl_tail *t) {
@@ -224,33 +259,39 @@ static bool has_flags(const tl_tail *t) {
   return false;
 }
 
+/* A node that hands on the flag of the rank in place of its sum; false when memory is out. */
+static bool drop_flag(tl_tail *t, tl_node_id f) {
+  tl_value_id flag = tl_operand(t->m, f, 0);
+  tl_symbol name = tl_module_fresh_name(t->m, tl_value_name(t->m, tl_result(t->m, f, 0)));
+  tl_node_spec spec = {.op = TL_OP_Identity,
+                       .name = name,
+                       .operands = &flag,
+                       .n_operands = 1,
+                       .results = &name,
+                       .n_results = 1};
+  tl_node_id alike = tl_tail_make(t, f, f, &spec);
+  if (!alike)
+    return false;
+  tl_tail_replace(t, tl_result(t->m, f, 0), tl_result(t->m, alike, 0));
+  tl_tail_retire(t, f);
+  return true;
+}
+
 uint32_t tl_tail_drop_flags(tl_tail *t) {
   uint32_t n = 0;
+  tl_u32_vec flags = {0};
+  ranks r;
   if (t->c->tail_mode != TL_TAIL_LATE_COMMIT || t->t->cost.hw.bitwise != 1 ||
-      t->c->status == TL_OVERFLOW_NPU || !has_flags(t))
+      t->c->status == TL_OVERFLOW_NPU || !has_flags(t) || !ranks_init(&r, t))
     return 0;
-  bool *local = tl_arena_calloc(t->p->scratch, tl_module_node_end(t->m), sizeof *local);
-  t->no_memory = t->no_memory || !local;
-  if (t->no_memory)
-    return 0;
-  find_local(t, local);
-  TL_FOR_NODES (t->m, tl_module_step(t->m), f) {
-    if (t->retired[f] || !tl_tail_is_flag(t, f) || !can_drop(t, f, local))
-      continue;
-    tl_value_id flag = tl_operand(t->m, f, 0);
-    tl_symbol name = tl_module_fresh_name(t->m, tl_value_name(t->m, tl_result(t->m, f, 0)));
-    tl_node_spec spec = {.op = TL_OP_Identity,
-                         .name = name,
-                         .operands = &flag,
-                         .n_operands = 1,
-                         .results = &name,
-                         .n_results = 1};
-    tl_node_id alike = tl_tail_make(t, f, f, &spec);
-    if (!alike)
-      return n;
-    tl_tail_replace(t, tl_result(t->m, f, 0), tl_result(t->m, alike, 0));
-    tl_tail_retire(t, f);
-    n++;
+  for (uint32_t i = 0; i < t->step.g.n && !t->no_memory; i++) {
+    tl_node_id f = t->step.node[t->order[i]];
+    if (t->step.checks[f] && !t->retired[f] && tl_tail_is_flag(t, f) && can_drop(&r, f))
+      t->no_memory = !tl_u32_vec_push(&flags, f) || t->no_memory;
   }
+  for (uint32_t i = 0; i < flags.n && !t->no_memory; i++)
+    n += drop_flag(t, flags.at[i]);
+  tl_u32_vec_release(&r.seen);
+  tl_u32_vec_release(&flags);
   return n;
 }

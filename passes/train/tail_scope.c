@@ -29,8 +29,14 @@ uint32_t tl_tail_bucket_of(const tl_tail *t, tl_value_id v) {
   return p && p < t->n_ids ? t->bucket_of[p] : TL_TAIL_NONE;
 }
 
+/* Below L by operands: at all, and by data alone. */
+typedef struct under {
+  bool below;
+  bool data;
+} under;
+
 /* By its operands and those of its bodies, whose nodes are filled on the way. */
-static uint32_t combine(tl_tail *t, tl_node_id n, bool *below) {
+static uint32_t combine(tl_tail *t, tl_node_id n, under *u) {
   const tl_node *node = tl_node_get(t->m, n);
   uint32_t bucket = TL_TAIL_NONE;
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -39,18 +45,19 @@ static uint32_t combine(tl_tail *t, tl_node_id n, bool *below) {
     if (!p)
       continue;
     bucket = merged(bucket, t->bucket_of[p]);
-    *below = *below || p == t->last || t->below_data[p];
+    u->data = u->data || p == t->last || t->below_data[p];
+    u->below = u->below || t->below[p];
   }
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     if (node->attrs[i].kind != TL_ATTR_GRAPH)
       continue;
     const tl_graph *body = tl_graph_get(t->m, node->attrs[i].u.g);
     TL_FOR_NODES (t->m, body, k) {
-      bool inner = false;
+      under inner = {false, false};
       t->bucket_of[k] = combine(t, k, &inner);
-      t->below_data[k] = inner;
+      t->below_data[k] = inner.data;
       bucket = merged(bucket, t->bucket_of[k]);
-      *below = *below || inner;
+      u->data = u->data || inner.data;
     }
     tl_node_id ret = body->ret;
     for (uint32_t k = 0; k < tl_node_get(t->m, ret)->n_operands; k++)
@@ -72,23 +79,21 @@ static void find_buckets(tl_tail *t) {
 
 static void fill(tl_tail *t) {
   uint32_t bucket = 0;
+  t->late_edges = 0;
   TL_FOR_NODES (t->m, tl_module_step(t->m), n) {
-    bool below = false;
-    t->bucket_of[n] = combine(t, n, &below);
+    under u = {false, false};
+    t->bucket_of[n] = combine(t, n, &u);
     if (bucket < t->n_buckets && t->buckets[bucket] == n)
       t->bucket_of[n] = bucket++;
-    t->below_data[n] = below;
+    t->below_data[n] = u.data;
     for (tl_control_id c = tl_node_get(t->m, n)->control_in; c;
          c = tl_control_get(t->m, c)->next_in) {
       tl_node_id from = tl_control_get(t->m, c)->from;
-      below = below || from == t->last || t->below[from];
+      bool late = from == t->last || t->below[from];
+      t->late_edges += late;
+      u.below = u.below || late;
     }
-    for (uint32_t i = 0; i < tl_node_get(t->m, n)->n_operands && !below; i++) {
-      tl_value_id v = tl_operand(t->m, n, i);
-      tl_node_id p = producer(t->m, v);
-      below = p && t->below[p];
-    }
-    t->below[n] = below;
+    t->below[n] = u.below || u.data;
   }
 }
 
@@ -98,7 +103,7 @@ static void *table(tl_tail *t, uint32_t n, size_t size) {
   return made;
 }
 
-void tl_tail_look(tl_tail *t) {
+void tl_tail_find_buckets(tl_tail *t) {
   uint32_t n = tl_module_node_end(t->m);
   if (n > t->n_ids) {
     bool *retired = table(t, n, sizeof *retired);
@@ -117,7 +122,12 @@ void tl_tail_look(tl_tail *t) {
     return;
   t->t->machine.retired = t->retired;
   find_buckets(t);
-  fill(t);
+}
+
+void tl_tail_look(tl_tail *t) {
+  tl_tail_find_buckets(t);
+  if (!t->no_memory)
+    fill(t);
 }
 
 tl_status tl_tail_measure(tl_tail *t, bool freed) {
