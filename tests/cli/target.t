@@ -45,20 +45,20 @@ $ tailor opt c.tir --target=onnx | grep -o ' = [A-Za-z:.]*('
 >  = MatMul(
 $ tailor explain c.tir | grep Fused
 ? 1
-$ tailor explain c.tir --fusion=FusedConv
-> FusedConv: 0 fused, 1 not
->   not    `Relu->y`: UNSUPPORTED: the pattern fits, but the rule is off: --target=npu: it is for ONNX Runtime
-$ tailor explain c.tir --target=onnx --fusion=FusedMatMulTurnedA
-> FusedMatMulTurnedA: 0 fused, 1 not
->   not    `MatMul->z`: UNSUPPORTED: the pattern fits, but the rule is off: --target=onnx: it is for ONNX Runtime
-$ tailor explain c.tir --target=none --fusion=FusedConv
-> FusedConv: 0 fused, 1 not
->   not    `Relu->y`: SWITCH_OFF: the pattern fits, but the rule is off: --target=none
+$ tailor explain c.tir --fusion=ConvActivationFusion
+> ConvActivationFusion: 0 fused, 1 not
+>   not    FusedConv: `Relu->y`: UNSUPPORTED: the pattern fits, but the rule is off: --target=npu: it is for ONNX Runtime
+$ tailor explain c.tir --target=onnx --fusion=MatmulTransposeFusion
+> MatmulTransposeFusion: 0 fused, 1 not
+>   not    FusedMatMulTurnedA: `MatMul->z`: UNSUPPORTED: the pattern fits, but the rule is off: --target=onnx: it is for ONNX Runtime
+$ tailor explain c.tir --target=none --fusion=ConvActivationFusion
+> ConvActivationFusion: 0 fused, 1 not
+>   not    FusedConv: `Relu->y`: SWITCH_OFF: the pattern fits, but the rule is off: --target=none
 $ tailor passes --rules | grep '^FusedGemmLeaky' | sed 's/passes.*[0-9];//'
-> FusedGemmLeaky                     late                                      reassociating  off    --target=npu: it is for ONNX Runtime
+> FusedGemmLeaky                     late     GemmActivationFusion             reassociating  off    --target=npu: it is for ONNX Runtime
 $ tailor passes --rules --target=onnxruntime | grep -e ^FusedGemmLeaky -e ^BatchMatMulBiasGelu | sed 's/passes.*[0-9];*//'
 > BatchMatMulBiasGelu                late     MatMulBiasAddFusionPass          reassociating  off    --target=onnxruntime: it is for the NPU alone
-> FusedGemmLeaky                     late                                      reassociating  on
+> FusedGemmLeaky                     late     GemmActivationFusion             reassociating  on
 $ tailor opt m.tir --target=none | grep -o ' = [A-Za-z:]*('
 >  = Add(
 >  = LayerNormalization(
