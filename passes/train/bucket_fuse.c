@@ -15,6 +15,7 @@ typedef struct fusing {
   tl_u32_vec operands; /* each once */
   tl_u32_vec slot;     /* by member: which operand is its own */
   tl_u32_vec names;    /* of results, by operand */
+  bool has_roles;      /* the model says something of a member's result */
 } fusing;
 
 /* Two members may read one value; then both read one result. */
@@ -64,6 +65,31 @@ static bool move_edges(fusing *x, tl_node_id n, tl_node_id before, tl_node_id be
   return ok;
 }
 
+/* ---- what the model says of results ---------------------------------------------------------- */
+
+/* Is the value the result of a member? */
+static bool is_fused(const fusing *x, tl_value_id v) {
+  tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  return n && tl_node_get(x->m, n)->op == tl_node_get(x->m, x->nodes[0])->op && is_member(x, n);
+}
+
+/* A model with collectives of its own may call a reduced value the gradient, or the next state. */
+static bool have_roles(const fusing *x) {
+  const tl_module *m = x->m;
+  bool found = is_fused(x, m->loss);
+  for (uint32_t i = 0; i < m->gradients.n && !found; i++)
+    found = is_fused(x, m->gradients.at[i].grad) || is_fused(x, m->gradients.at[i].indices);
+  for (uint32_t i = 0; i < m->states.n && !found; i++)
+    found = is_fused(x, m->states.at[i].output);
+  return found;
+}
+
+static void replace(fusing *x, tl_value_id old, tl_value_id made) {
+  if (x->has_roles)
+    tl_value_move_roles(x->m, old, made);
+  tl_value_replace_uses(x->m, old, made);
+}
+
 /* ---- one operand a tensor -------------------------------------------------------------------- */
 
 static tl_node_id make_node(fusing *x, const tl_value_id *operands, const tl_symbol *names,
@@ -106,8 +132,7 @@ static tl_node_id make_multi(fusing *x) {
   if (!made)
     return TL_NO_NODE;
   for (uint32_t i = 0; i < x->n; i++)
-    tl_value_replace_uses(x->m, tl_result(x->m, x->nodes[i], 0),
-                          tl_result(x->m, made, x->slot.at[i]));
+    replace(x, tl_result(x->m, x->nodes[i], 0), tl_result(x->m, made, x->slot.at[i]));
   x->k.no_memory = !put_offsets(x, made);
   return made;
 }
@@ -179,7 +204,7 @@ static tl_node_id make_concat(fusing *x) {
     x->k.no_memory = x->k.no_memory || !tl_u32_vec_push(&shapes, v);
   }
   for (uint32_t i = 0; i < x->n && !tl_maker_failed(&x->k); i++)
-    tl_value_replace_uses(x->m, tl_result(x->m, x->nodes[i], 0), shapes.at[x->slot.at[i]]);
+    replace(x, tl_result(x->m, x->nodes[i], 0), shapes.at[x->slot.at[i]]);
   tl_u32_vec_release(&shapes);
   return pieces ? made : TL_NO_NODE;
 }
@@ -205,6 +230,7 @@ static tl_node_id fuse(fusing *x, bool concat) {
 tl_node_id tl_bucket_fuse(tl_module *m, const tl_node_id *nodes, uint32_t n, bool concat) {
   fusing x = {.m = m, .nodes = nodes, .n = n, .k = tl_maker_before(m, nodes[n - 1])};
   x.k.like = nodes[0];
+  x.has_roles = have_roles(&x);
   tl_node_id made = fuse(&x, concat);
   tl_u32_vec_release(&x.operands);
   tl_u32_vec_release(&x.slot);
