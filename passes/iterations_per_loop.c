@@ -48,27 +48,6 @@ static uint32_t state_of_output(const tl_module *m, tl_value_id v) {
   return i;
 }
 
-static bool is_of_step(const stepping *s, const tl_state *state) {
-  return tl_value_graph(s->m, state->input) == s->g->id;
-}
-
-static uint32_t count_states(const stepping *s) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < s->m->states.n; i++)
-    n += is_of_step(s, &s->m->states.at[i]);
-  return n;
-}
-
-/* What a body of the step says of its own values goes with it: the loop has a copy. */
-static void drop_inner_states(stepping *s) {
-  tl_module *m = s->m;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < m->states.n; i++)
-    if (is_of_step(s, &m->states.at[i]))
-      m->states.at[kept++] = m->states.at[i];
-  m->states.n = kept;
-}
-
 /* Has every step a value of its own? One with a default is the same in all. */
 static bool is_data(const tl_module *m, tl_value_id input) {
   return !tl_value_get(m, input)->tensor && !state_of_input(m, input);
@@ -374,21 +353,18 @@ tl_status tl_pass_iterations_per_loop(tl_pass *p, tl_module *m) {
       tl_is_loop_of_steps(m) || tl_comm_is_init_graph(m))
     return TL_OK;
   s.k = p->options->train->iterations_per_loop;
-  if (count_states(&s) == 0) {
+  if (m->states.n == 0) {
     tl_warn_code(m->diag, "W-LOOP-STATE", TL_AT_FILE(m->path),
                  "--iterations-per-loop has no effect: nothing is handed from step to step");
     return TL_OK;
   }
-  if (!tl_pass_may_rewrite(p))
-    return TL_OK;
-  drop_inner_states(&s);
   tl_status status = read_step(&s);
-  if (status == TL_OK)
+  if (status == TL_OK && tl_pass_may_rewrite(p))
     status = make_loop(&s);
   tl_u32_vec_release(&s.steps);
   tl_u32_vec_release(&s.copies);
   tl_u32_vec_release(&s.next);
   tl_u32_vec_release(&s.stacked);
   tl_u32_vec_release(&s.results);
-  return status == TL_OK ? tl_infer_module(m) : status;
+  return status == TL_OK && p->changed ? tl_infer_module(m) : status;
 }
