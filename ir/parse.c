@@ -143,20 +143,42 @@ static tl_status parse_gradient(tl_parser *p) {
   return tl_gradient_vec_push(&p->m->gradients, g) ? TL_OK : tl_parse_memory(p);
 }
 
+static tl_status parse_loss(tl_parser *p) { return tl_parse_value_ref(p, false, &p->m->loss); }
+
+static tl_status parse_seed(tl_parser *p) { return tl_parse_value_ref(p, false, &p->m->seed); }
+
+/* What is said of a training step: that is the main graph, and what a body has is made anew each
+ * time it runs. */
+static tl_status parse_of_step(tl_parser *p, bool *found) {
+  static const struct {
+    const char *word;
+    tl_status (*parse)(tl_parser *p);
+  } facts[] = {{"state", parse_state},
+               {"gradient", parse_gradient},
+               {"loss", parse_loss},
+               {"seed", parse_seed}};
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    tl_token at = p->at;
+    if (!(*found = tl_parse_accept(p, facts[i].word)))
+      continue;
+    if (p->depth > 1)
+      return tl_parse_fail_at(p, at, TL_INVALID_MODEL,
+                              "a body has no '%s': it is said of the main graph", facts[i].word);
+    return facts[i].parse(p);
+  }
+  return TL_OK;
+}
+
 static tl_status parse_statement(tl_parser *p, tl_graph_id g) {
   if (!tl_parse_starts_op(p)) {
+    bool found;
     if (tl_parse_accept(p, "const"))
       return parse_constant(p, g);
     if (tl_parse_accept(p, "about"))
       return parse_about(p, g);
-    if (tl_parse_accept(p, "state"))
-      return parse_state(p);
-    if (tl_parse_accept(p, "gradient"))
-      return parse_gradient(p);
-    if (tl_parse_accept(p, "loss"))
-      return tl_parse_value_ref(p, false, &p->m->loss);
-    if (tl_parse_accept(p, "seed"))
-      return tl_parse_value_ref(p, false, &p->m->seed);
+    tl_status status = parse_of_step(p, &found);
+    if (found)
+      return status;
   }
   return tl_parse_node(p, g);
 }
