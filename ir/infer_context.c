@@ -107,7 +107,8 @@ static tl_dim choose_symbol(tl_infer *x, tl_value_id v, tl_dim declared, tl_dim 
   return declared != stated && tl_value_is_output(x->m, v) ? declared : stated;
 }
 
-/* Merges dims of equal rank into dims[]; false when two sizes differ (the stated one is taken). */
+/* Merges dims of equal rank into dims[]; false when two sizes differ: then those stated are taken,
+ * since a declaration that is wrong about one dim says nothing about the others. */
 static bool merge_dims(tl_infer *x, tl_value_id v, const tl_type *declared, const tl_dim *stated,
                        tl_dim *dims) {
   bool agree = true;
@@ -115,11 +116,11 @@ static bool merge_dims(tl_infer *x, tl_value_id v, const tl_type *declared, cons
     tl_dim d = declared->dims[i];
     if (tl_dim_is_symbol(d) && tl_dim_is_symbol(stated[i]))
       dims[i] = choose_symbol(x, v, d, stated[i]);
-    else if (!tl_dim_merge(stated[i], d, &dims[i])) {
-      dims[i] = stated[i];
-      agree = false;
-    }
+    else
+      agree = tl_dim_merge(stated[i], d, &dims[i]) && agree;
   }
+  if (!agree)
+    memcpy(dims, stated, (size_t)declared->rank * sizeof *dims);
   return agree;
 }
 

@@ -88,6 +88,7 @@ typedef struct sharding {
   tl_value_id rank;   /* which this is, i32[] */
   uint8_t *moves;     /* [n_owners] by node id: goes into the branch at hand */
   uint8_t *stays;     /* [n_owners] by node id: all ranks need to know how it ends */
+  tl_pinned said;     /* values that the module says something of: next states, gradients */
   tl_u32_vec masked;  /* checks of sums, right on every rank */
   tl_u32_vec crosses; /* values that leave the branch, */
   tl_u32_vec instead; /* and what other ranks have instead */
@@ -100,6 +101,8 @@ static tl_node_id outermost(const sharding *x, tl_node_id n) {
 }
 
 static bool leaves(const sharding *x, tl_value_id v) {
+  if (tl_is_pinned(&x->said, v))
+    return true;
   TL_FOR_USES (x->m, v, u) {
     tl_node_id n = outermost(x, tl_use_get(x->m, u)->user);
     if (tl_node_is_return(x->m, n) || n >= x->n_owners || !x->moves[n])
@@ -375,7 +378,9 @@ tl_status tl_shards_make(tl_pass *p, tl_comm *comm, const tl_train_info *t, cons
                 .k = {.m = m, .graph = tl_module_main(m)->id}};
   x.moves = tl_arena_calloc(p->scratch, n_owners, 1);
   x.stays = tl_arena_calloc(p->scratch, n_owners, 1);
-  tl_status status = make(&x);
+  tl_status status = tl_pinned_find(p, m, &x.said);
+  if (status == TL_OK)
+    status = make(&x);
   tl_u32_vec_release(&x.crosses);
   tl_u32_vec_release(&x.instead);
   tl_u32_vec_release(&x.masked);
