@@ -338,6 +338,8 @@ static tl_status broadcast(sharding *x, uint32_t i, tl_node_id *last) {
       .op = TL_OP_npu_hcom_HcomBroadcast, .root = x->root[i], .fusion = 0, .fusion_id = -1};
   tl_module *m = x->m;
   tl_value_id param = x->t->grads[i].param, next = next_of(m, param);
+  if (!next) /* the model does not say that it is handed on */
+    return TL_OK;
   x->k.base = tl_value_get(m, next)->name;
   tl_value_id v = tl_comm_make(x->comm, &x->k, &spec, next, tl_value_name(m, param));
   TL_TRY(tl_maker_status(&x->k));
