@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules: how the scales of quantized models hang together, and who reads a value. */
+/* Functions of rules: how the scales of quantized models hang together. */
 #include <math.h>
 
 #include "passes/rule_functions.h"
@@ -34,51 +34,4 @@ tl_rv tl_rule_fn_is_product(tl_match *x, const tl_expr *e) {
       return tl_rv_truth(false);
   }
   return tl_rv_truth(true);
-}
-
-tl_rv tl_rule_fn_all_users(tl_match *x, const tl_expr *e) {
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
-  tl_rv name = tl_rule_arg(x, e, 1);
-  tl_node_id from = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
-  if (!from || name.kind != TL_RV_STRING)
-    return tl_rv_none();
-  TL_FOR_USES (x->m, v, u) {
-    const tl_node *user = tl_node_get(x->m, tl_use_get(x->m, u)->user);
-    if (user->op == TL_OP_RETURN || user->graph != tl_node_get(x->m, from)->graph ||
-        tl_op_domain_symbol(x->m, user->op) != 0 || tl_op_name_symbol(x->m, user->op) != name.s)
-      return tl_rv_truth(false);
-  }
-  return tl_rv_truth(true);
-}
-
-/* The node, of ONNX's domain and the name that argument i gives, that the use u belongs to. */
-static tl_node_id named_user(tl_match *x, const tl_expr *e, uint32_t i, tl_use_id u) {
-  tl_rv name = tl_rule_arg(x, e, i);
-  tl_node_id n = tl_use_get(x->m, u)->user;
-  tl_op_id op = tl_node_get(x->m, n)->op;
-  bool fits = op != TL_OP_RETURN && name.kind == TL_RV_STRING &&
-              tl_op_domain_symbol(x->m, op) == 0 && tl_op_name_symbol(x->m, op) == name.s;
-  return fits ? n : TL_NO_NODE;
-}
-
-tl_rv tl_rule_fn_feeds(tl_match *x, const tl_expr *e) {
-  enum { NAMES = 4, MOST = 256 }; /* uses looked at: a mask may be shared by all layers */
-  tl_use_id at[NAMES];
-  uint32_t depth = 1;
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
-  at[1] = v ? tl_value_get(x->m, v)->first_use : 0;
-  for (int left = MOST; depth > 0 && left > 0; left--) {
-    if (!at[depth]) { /* no way on from here */
-      depth--;
-      continue;
-    }
-    tl_node_id n = named_user(x, e, depth, at[depth]);
-    at[depth] = tl_use_get(x->m, at[depth])->next;
-    if (!n || tl_node_get(x->m, n)->n_results == 0)
-      continue;
-    if (depth + 1 == e->n)
-      return tl_rv_truth(true);
-    at[++depth] = tl_value_get(x->m, tl_node_get(x->m, n)->results)->first_use;
-  }
-  return tl_rv_truth(false);
 }
