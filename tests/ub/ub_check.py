@@ -102,7 +102,8 @@ SIG, MUL, ADD, DIV = types('Sigmoid'), types('Mul'), types('Add'), types('RealDi
 PASSES = {
     'AutomaticUbFusion': (None, True),
     'TbeEltwiseFusionPass': (rf'({E}){{2,6}}', False),
-    'TbeEltwiseCastFusionPass': (types('Cast') + rf'({E}){{0,4}}' + types('Cast'), False),
+    'TbeEltwiseCastFusionPass': (types('Cast') + rf'({E}){{0,4}}' + types('Cast') +
+                                 rf'({E}){{0,4}}', False),
     'TbeEltwiseQuantFusionPass': (rf'({E}){{1,4}}{Q}', False),
     'TbeMultiOutputFusionPass': (rf'({E}){{2,6}}', True),
     'TbeMultiOutputByWayFusionPass': (rf'({E}){{2,6}}', True),
