@@ -143,7 +143,7 @@ class Tests:
 
     def rules(self):
         """each rule has a case it takes, one for each condition, and equal numbers, sanitized"""
-        return counted([PYTHON, 'scripts/rule-coverage', '--probe',
+        return counted([PYTHON, 'scripts/rule-coverage', '--count', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
     def rule_numbers(self):
