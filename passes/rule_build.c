@@ -315,31 +315,6 @@ static bool build_forward(build *b, const tl_pattern_node *p) {
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 
-/* The old type with what inference knows better; false when they contradict each other. */
-static bool merge_types(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *out) {
-  const tl_type *a = tl_type_get(m, old), *b = tl_type_get(m, new);
-  *out = old ? old : new;
-  if (!old || !new || old == new || a->kind != TL_KIND_TENSOR || b->kind != TL_KIND_TENSOR)
-    return !old || !new || a->kind == b->kind;
-  if (a->dtype && b->dtype && a->dtype != b->dtype)
-    return false;
-  if (a->rank < 0 || b->rank < 0) {
-    *out = a->rank < 0 ? new : old;
-    return true;
-  }
-  if (a->rank != b->rank)
-    return false;
-  tl_dim dims[TL_MAX_RANK];
-  for (int i = 0; i < a->rank; i++) {
-    if (tl_dim_is_static(a->dims[i]) && tl_dim_is_static(b->dims[i]) && a->dims[i] != b->dims[i])
-      return false;
-    dims[i] = tl_dim_is_static(b->dims[i]) || a->dims[i] == TL_DIM_UNKNOWN ? b->dims[i]
-                                                                            : a->dims[i];
-  }
-  *out = tl_type_tensor(m, a->dtype ? (tl_dtype)a->dtype : (tl_dtype)b->dtype, a->rank, dims);
-  return *out != TL_NO_TYPE;
-}
-
 /* An existing value takes the place of an output only where its name may (see identity.c). */
 static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
   tl_module *m = b->x->m;
@@ -349,6 +324,13 @@ static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
       (loose && tl_value_leaves_graph(m, old)))
     return refuse(b, "GRAPH_OUTPUT", "a graph output needs the name");
   return true;
+}
+
+/* What is known of the value that v takes the place of is known of v. */
+static void refine(tl_module *m, tl_value_id v, tl_type_id old) {
+  tl_type_id type;
+  if (tl_type_refine(m, tl_value_type(m, v), old, &type))
+    tl_value_set_type(m, v, type);
 }
 
 static bool fit_outputs(build *b) {
@@ -363,13 +345,15 @@ static bool fit_outputs(build *b) {
       return refuse(b, "OPERANDS", "it would return itself");
     if (tl_is_pinned(&b->x->facts->pinned, old))
       return refuse(b, "PINNED", "a training state keeps its identity");
-    if (!merge_types(m, tl_value_type(m, old), tl_value_type(m, new), &type))
+    if (!tl_type_refine(m, tl_value_type(m, old), tl_value_type(m, new), &type))
       return refuse(b, "SHAPE", "its result has another type");
     bool own = tl_value_producer(m, new) && r->build[r->values[v].built].forward == false;
     if (own)
       tl_value_set_type(m, new, type);
     else if (!may_forward(b, old, new))
       return false;
+    else if (tl_value_producer(m, new))
+      refine(m, new, tl_value_type(m, old));
   }
   return true;
 }

@@ -183,3 +183,27 @@ void tl_nearest_try(tl_nearest *near, tl_sv candidate) {
     near->found = candidate;
   }
 }
+
+bool tl_type_refine(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *out) {
+  const tl_type *a = tl_type_get(m, old), *b = tl_type_get(m, new);
+  *out = old ? old : new;
+  if (!old || !new || old == new || a->kind != TL_KIND_TENSOR || b->kind != TL_KIND_TENSOR)
+    return !old || !new || a->kind == b->kind;
+  if (a->dtype && b->dtype && a->dtype != b->dtype)
+    return false;
+  if (a->rank < 0 || b->rank < 0) {
+    *out = a->rank < 0 ? new : old;
+    return true;
+  }
+  if (a->rank != b->rank)
+    return false;
+  tl_dim dims[TL_MAX_RANK];
+  for (int i = 0; i < a->rank; i++) {
+    if (tl_dim_is_static(a->dims[i]) && tl_dim_is_static(b->dims[i]) && a->dims[i] != b->dims[i])
+      return false;
+    dims[i] = tl_dim_is_static(b->dims[i]) || a->dims[i] == TL_DIM_UNKNOWN ? b->dims[i]
+                                                                            : a->dims[i];
+  }
+  *out = tl_type_tensor(m, a->dtype ? (tl_dtype)a->dtype : (tl_dtype)b->dtype, a->rank, dims);
+  return *out != TL_NO_TYPE;
+}

@@ -49,6 +49,10 @@ bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_valu
  * where it has none, and a type where it has none. */
 void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to);
 
+/* The old type with what the new one knows better; false when they contradict each other, or there
+ * is no memory. */
+bool tl_type_refine(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *out);
+
 /* Value of a graph with that name (inputs, constants, results), TL_NO_VALUE if there is none. */
 tl_value_id tl_graph_find_value(const tl_module *m, const tl_graph *g, tl_sv name);
 
