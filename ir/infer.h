@@ -47,6 +47,8 @@ tl_status tl_infer_module(tl_module *m) TL_NODISCARD;
 /* Infers one node again after a rewrite; only constants serve as partial values. The current types
  * of its results count as declared: clear those that no longer hold. */
 tl_status tl_infer_node(tl_module *m, tl_node_id n) TL_NODISCARD;
+/* What tl_infer_module tells of a Shape of sizes that are all known: its contents. */
+tl_status tl_infer_keep_sizes(tl_module *m, tl_node_id n) TL_NODISCARD;
 
 /* ---- for shape functions ------------------------------------------------------------------- */
 

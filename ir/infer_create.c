@@ -158,6 +158,25 @@ tl_status tl_infer_shape(tl_infer *x, uint32_t node) {
   return tl_infer_set_elems(x, 0, at, (uint32_t)n);
 }
 
+tl_status tl_infer_keep_sizes(tl_module *m, tl_node_id n) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, tl_operand(m, n, 0)));
+  int64_t sizes[TL_MAX_RANK];
+  uint32_t count = 0;
+  if (t->kind != TL_KIND_TENSOR || t->rank < 0 ||
+      !tl_infer_exists_once(m, tl_node_get(m, n)->graph))
+    return TL_OK;
+  int64_t start = clamp_axis(tl_node_attr_int(m, n, TL_SYM_start, 0), t->rank);
+  int64_t end = clamp_axis(tl_node_attr_int(m, n, TL_SYM_end, t->rank), t->rank);
+  for (int64_t i = start; i < end; i++) {
+    if (!tl_dim_is_static(t->dims[i]))
+      return TL_OK;
+    sizes[count++] = t->dims[i];
+  }
+  tl_tensor_id contents = tl_tensor_i64s(m, sizes, count, 1);
+  tl_value_get(m, tl_result(m, n, 0))->tensor = contents;
+  return contents ? TL_OK : TL_NO_MEMORY;
+}
+
 tl_status tl_infer_size(tl_infer *x, uint32_t node) {
   (void)node;
   bool exact;

@@ -2,6 +2,8 @@
 /* The engine (rewrite.h). */
 #include "passes/rewrite.h"
 
+#include "ir/infer.h"
+#include "ir/ops_gen.h"
 #include "passes/fold.h"
 #include "passes/manager.h"
 #include "passes/passes.h"
@@ -42,6 +44,7 @@ typedef struct engine {
   const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
   uint32_t n_takers;
   tl_u32_vec weights; /* nodes of replacements that compute with constants only */
+  bool sized;         /* replacements compute with sizes that have no number */
 } engine;
 
 static tl_status out_of_memory(const engine *e) {
@@ -169,6 +172,50 @@ static void note_operands(engine *e, const tl_match *x) {
       note_users(e, x->values[v]);
 }
 
+static bool is_unused(const engine *e, tl_node_id n) {
+  const tl_node *node = tl_node_get(e->m, n);
+  if (!tl_op_row(node->op) || node->control_in || node->control_out ||
+      tl_op_has_trait(node->op, TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY))
+    return false;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_value_get(e->m, node->results + i)->n_uses ||
+        tl_is_pinned(&e->facts.pinned, node->results + i))
+      return false;
+  return true;
+}
+
+/* Erases what only nodes used that have gone: uses by what nobody uses keep rules from fitting. */
+static void erase_unused(engine *e, tl_value_id first) {
+  tl_u32_vec values = {0};
+  bool pushed = tl_u32_vec_push(&values, first);
+  while (pushed && values.n) {
+    tl_value_id v = values.at[--values.n];
+    tl_node_id n = tl_value_producer(e->m, v);
+    if (!n)
+      continue;
+    if (!is_unused(e, n)) {
+      if (v != first && tl_value_get(e->m, v)->n_uses <= 2)
+        note_users(e, v);
+      continue;
+    }
+    for (uint32_t i = 0; pushed && i < tl_node_get(e->m, n)->n_operands; i++)
+      pushed = !tl_operand(e->m, n, i) || tl_u32_vec_push(&values, tl_operand(e->m, n, i));
+    if (pushed)
+      tl_node_erase(e->m, n);
+  }
+  e->no_memory = e->no_memory || !pushed;
+  tl_u32_vec_release(&values);
+}
+
+/* What clean-up leaves over goes at once. */
+static void erase_operands(engine *e, const tl_match *x) {
+  if (e->r->kind != TL_RULE_CLEANUP || e->r->pass->options->keep_dead)
+    return;
+  for (uint8_t v = 0; v < x->rule->n_values; v++)
+    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v])
+      erase_unused(e, x->values[v]);
+}
+
 /* Whether all operands are constants, or inference knows what is in them. */
 static bool computes_constants(const tl_module *m, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
@@ -180,9 +227,18 @@ static bool computes_constants(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->n_operands > 0;
 }
 
+/* Not in expansions: what they spell out is often larger when it is folded. */
+static void note_sizes(engine *e, tl_node_id n) {
+  if (e->r->kind >= TL_RULE_EXPAND || tl_node_get(e->m, n)->op != TL_OP_Shape)
+    return;
+  e->no_memory = tl_infer_keep_sizes(e->m, n) != TL_OK || e->no_memory;
+  e->sized = e->sized || !tl_value_get(e->m, tl_result(e->m, n, 0))->tensor;
+}
+
 static void note_built(engine *e, const tl_built *b) {
   for (uint32_t i = 0; i < b->n_nodes; i++) {
     (void)note_changed(e, b->nodes[i], 0);
+    note_sizes(e, b->nodes[i]);
     if (computes_constants(e->m, b->nodes[i]) && !tl_u32_vec_push(&e->weights, b->nodes[i]))
       e->no_memory = true;
   }
@@ -256,6 +312,7 @@ static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
   count(e, c->rule, !c->counted, 1);
   note_built(e, &built);
   note_operands(e, &e->match);
+  erase_operands(e, &e->match);
   return TL_OK;
 }
 
@@ -350,6 +407,19 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
 
 /* ---- run ------------------------------------------------------------------------------------ */
 
+/* Types of what was made of sizes without a number: a node alone does not tell them. An error here
+ * is one that the model would meet when run. */
+static tl_status infer_sized(engine *e) {
+  tl_diag silent = {0};
+  tl_diag *loud = e->m->diag;
+  if (!e->sized)
+    return TL_OK;
+  e->m->diag = &silent;
+  tl_status status = tl_infer_module(e->m);
+  e->m->diag = loud;
+  return status == TL_NO_MEMORY ? out_of_memory(e) : TL_OK;
+}
+
 static tl_status rewrite_module(engine *e) {
   uint32_t graphs = e->m->graphs.n; /* rules make no graphs */
   for (uint32_t i = 0; i < graphs && !e->stopped; i++) {
@@ -358,7 +428,7 @@ static tl_status rewrite_module(engine *e) {
       continue;
     TL_TRY(rewrite_graph(e, g));
   }
-  return TL_OK;
+  return infer_sized(e);
 }
 
 static tl_status run(engine *e) {
