@@ -2,6 +2,7 @@
 /* Shape functions of ops that join, cut and pad along axes: Concat, Split, Slice, Pad,
  * CenterCropPad, DepthToSpace, SpaceToDepth. */
 #include "ir/infer.h"
+#include "ir/infer_state.h"
 #include "ir/ops_gen.h"
 
 static const tl_elem unknown = {TL_ELEM_UNKNOWN, 0};
@@ -92,6 +93,16 @@ tl_status tl_infer_concat(tl_infer *x, uint32_t node) {
   tl_dim n = tl_infer_n_operands(x);
   TL_TRY(tl_infer_set(x, 1, TL_DTYPE_I64, 1, &n));
   return join(x, node, (joined){0, 1, tl_infer_dtype(x, 0)});
+}
+
+/* Four parts like the first operand, along the last axis. */
+tl_status tl_infer_sub_mul_concat(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  int rank = tl_infer_copy_dims(x, 0, dims);
+  (void)node;
+  if (rank > 0)
+    dims[rank - 1] = tl_dim_mul(x->m, dims[rank - 1], 4);
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
 /* Operands: scale and zero point of the result, then (tensor, scale, zero point) each. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of reductions: Reduce* with axes as an operand, ArgMax and ArgMin. */
+/* Shape functions of reductions: Reduce* with axes as an operand, ArgMax and ArgMin, and
+ * kernels that give what they reduce as well. */
 #include "ir/infer.h"
 #include "ir/infer_state.h"
 #include "ir/ops_gen.h"
 
 /* Dims that stay: reduced ones become 1 with keepdims and go without. */
-static tl_status set_reduced(tl_infer *x, tl_dtype dtype, const bool *reduced, bool keep) {
+static tl_status set_result(tl_infer *x, uint32_t result, tl_dtype dtype, const bool *reduced,
+                            bool keep) {
   tl_dim dims[TL_MAX_RANK];
   int rank = tl_infer_rank(x, 0);
   int n = 0;
@@ -15,7 +17,11 @@ static tl_status set_reduced(tl_infer *x, tl_dtype dtype, const bool *reduced, b
     else if (keep)
       dims[n++] = 1;
   }
-  return tl_infer_set(x, 0, dtype, n, dims);
+  return tl_infer_set(x, result, dtype, n, dims);
+}
+
+static tl_status set_reduced(tl_infer *x, tl_dtype dtype, const bool *reduced, bool keep) {
+  return set_result(x, 0, dtype, reduced, keep);
 }
 
 /* The axes are there but unknown: only the rank may be known. */
@@ -127,4 +133,36 @@ tl_status tl_infer_arg_reduce(tl_infer *x, uint32_t node) {
   TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, 0), rank, &axis));
   reduced[axis] = true;
   return set_reduced(x, TL_DTYPE_I64, reduced, keep);
+}
+
+/* Place and element. */
+tl_status tl_infer_arg_max_with_value(tl_infer *x, uint32_t node) {
+  bool reduced[TL_MAX_RANK] = {false};
+  uint32_t axis;
+  int rank = tl_infer_rank(x, 0);
+  bool keep = tl_node_attr_int(x->m, node, TL_SYM_keepdims, 0) != 0;
+  if (rank < 0)
+    return TL_OK;
+  TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, 0), rank, &axis));
+  reduced[axis] = true;
+  TL_TRY(set_result(x, 0, TL_DTYPE_I64, reduced, keep));
+  return set_result(x, 1, tl_infer_dtype(x, 0), reduced, keep);
+}
+
+/* One of two results is a sum along the attribute axes, the other has the dims of the operand. */
+tl_status tl_infer_sum_beside(tl_infer *x, uint32_t node) {
+  bool reduced[TL_MAX_RANK] = {false};
+  uint32_t sum = (uint32_t)tl_op_row(tl_node_get(x->m, node)->op)->infer_arg;
+  tl_int_list axes = tl_node_attr_ints(x->m, node, TL_SYM_axes);
+  bool keep = tl_node_attr_int(x->m, node, TL_SYM_keepdims, 0) != 0;
+  int rank = tl_infer_rank(x, 0);
+  if (rank < 0)
+    return TL_OK;
+  for (uint32_t i = 0; i < axes.n; i++) {
+    uint32_t axis;
+    TL_TRY(tl_infer_axis(x, axes.at[i], rank, &axis));
+    reduced[axis] = true;
+  }
+  TL_TRY(set_result(x, sum, tl_infer_dtype(x, 0), reduced, keep));
+  return tl_infer_put_like(x, 1 - sum, tl_infer_dtype(x, 0), 0);
 }

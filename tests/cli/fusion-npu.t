@@ -29,3 +29,23 @@ $ printf 'graph @g(%%x: f32[n,5,3], %%t: i64[n,3], %%u: f32[n,5,3]) -> (%%y,%%z,
 > equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "z": 0 of 9 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "w": 0 of 9 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%x: f32[4,6,16], %%b: f32[4,6], %%c: f32[4,6], %%d: f32[4,6]) -> (%%s,%%r,%%i,%%v,%%p,%%t) {\n  const %%a: i64[1] = [-1]\n  const %%o: i64[1] = [0]\n  %%q = Mul(%%x, %%x)\n  %%s = ReduceSum(%%q, %%a) {keepdims=1}\n  %%r = Sqrt(%%q)\n  %%h = Softmax(%%x) {axis=2}\n  %%v = ReduceMax(%%h, %%a) {keepdims=1}\n  %%i = ArgMax(%%h) {axis=2, keepdims=1}\n  %%p = Mul(%%b, %%c)\n  %%u = Mul(%%c, %%d)\n  %%t = ReduceSum(%%u, %%o) {keepdims=0}\n}\n' >beside.tir; tailor opt --npu beside.tir | grep -o 'npu::[A-Za-z0-9]*'; tailor verify beside.tir --npu --tensors=0 | grep '^[a-z]* *"'
+> npu::SquareSumV2
+> npu::Sqrt
+> npu::SoftmaxV2
+> npu::ArgMaxWithValue
+> npu::ConfusionMulGrad
+> equal   "s": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "r": 0 of 384 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "i": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "v": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "p": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "t": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%x: f32[n,5,4], %%y: f32[n,5,4]) -> (%%z) {\n  %%d = Sub(%%x, %%y)\n  %%p = Mul(%%x, %%y)\n  %%z = Concat(%%x, %%y, %%d, %%p) {axis=2}\n}\n' >pair.tir; tailor opt --npu --fusion=SubMulConcatFusionPass:on pair.tir -o pair.npu.tir; grep -o 'npu::[A-Za-z0-9]*' pair.npu.tir; tailor verify pair.tir pair.npu.tir --dim n=3 --tensors=0 | grep '^[a-z]* *"'
+> npu::SubMulConcat
+> equal   "z": 0 of 240 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%x: f32[1,7,32,64]) -> (%%y) {\n  const %%k: i64[1] = [3]\n  const %%e: i64[1] = [9223372036854775807]\n  const %%o: i64[1] = [0]\n  const %%at: i64[1] = [1]\n  %%a = Slice(%%x, %%k, %%e, %%at)\n  %%b = Slice(%%x, %%o, %%k, %%at)\n  %%y = Concat(%%a, %%b) {axis=1}\n}\n' >roll.tir; tailor opt --npu --soc-version=Ascend310P3 --fusion=StridedSliceConcatFusionPass:on roll.tir -o roll.npu.tir; grep -o 'npu::[A-Za-z0-9]*' roll.npu.tir; tailor verify roll.tir roll.npu.tir --tensors=0 | grep '^[a-z]* *"'
+> npu::SqueezeV3
+> npu::Roll
+> npu::UnsqueezeV3
+> equal   "y": 0 of 14336 elements differ, max abs 0, max rel 0, cosine 1
