@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with a weight [N, K] of 2, 4 or 8 bits in blocks that have a scale each. The weight is
- * made float once, then multiplied. */
+/* Products with a weight of 2, 4 or 8 bits in blocks that have a scale each. The weight is made
+ * float once, then multiplied. */
 #include "ir/eval_matmul.h"
 
 typedef struct packed {
@@ -174,6 +174,67 @@ tl_status tl_eval_matmul_bnb4(tl_eval *x) {
     ((float *)p.weight->data)[i] = codes[kind][i % 2 ? from[i / 2] & 15 : from[i / 2] >> 4] *
                                    ((const float *)p.scales->data)[i / block];
   tl_status status = multiply(x, &p, NULL);
+  tl_host_release(p.weight);
+  return status;
+}
+
+/* ---- WeightQuantBatchMatmulV2 ---------------------------------------------------------------- */
+
+/* Element i of a weight of i8, or of i4, whose first one is in the low bits. */
+static float whole_weight(const tl_host *w, int64_t i) {
+  const uint8_t *bytes = w->data;
+  if (w->dtype == TL_DTYPE_I8)
+    return (float)((const int8_t *)w->data)[i];
+  int bits = bytes[i / 2] >> (i % 2 * 4) & 15;
+  return (float)(bits < 8 ? bits : bits - 16);
+}
+
+/* Scales, or offsets: a row of N for each group of K. */
+static bool is_by_group(const tl_host *h, const packed *p) {
+  return h->dtype == TL_DTYPE_F32 && h->n == (uint64_t)(p->blocks * p->n);
+}
+
+static tl_status read_weight_quant(tl_eval *x, packed *p) {
+  p->b = tl_eval_in(x, 1);
+  p->scales = tl_eval_in(x, 2);
+  p->zeros = tl_eval_in(x, 3);
+  if (tl_eval_int(x, TL_SYM_transpose_x, 0) || tl_eval_int(x, TL_SYM_transpose_weight, 0) ||
+      tl_eval_in(x, 4) || tl_eval_in(x, 5) || tl_eval_in(x, 0)->dtype != TL_DTYPE_F32 ||
+      (p->b->dtype != TL_DTYPE_I8 && p->b->dtype != TL_DTYPE_I4))
+    return tl_eval_unsupported(x, "such a product with a quantized weight is not known");
+  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
+  p->k = p->b->dims[0];
+  p->n = p->b->dims[1];
+  p->block = tl_eval_int(x, TL_SYM_antiquant_group_size, 0);
+  p->block = p->block ? p->block : p->k;
+  if (p->k < 1 || p->n < 1 || p->block < 1 || p->block > p->k)
+    return tl_eval_fail(x, "antiquant_group_size does not fit the weight");
+  p->blocks = (p->k + p->block - 1) / p->block;
+  if (!is_by_group(p->scales, p) || (p->zeros && !is_by_group(p->zeros, p)))
+    return tl_eval_fail(x, "antiquant_scale and antiquant_offset need %lld x %lld numbers",
+                        (long long)p->blocks, (long long)p->n);
+  return TL_OK;
+}
+
+/* (weight + offset) scale, rows and columns changed. */
+tl_status tl_eval_weight_quant_matmul(tl_eval *x) {
+  packed p = {0};
+  const tl_host *bias = tl_eval_in(x, 6);
+  TL_TRY(read_weight_quant(x, &p));
+  TL_TRY(check_bias(x, &p, bias));
+  int64_t dims[2] = {p.n, p.k};
+  p.weight = tl_host_new(x->heap, TL_DTYPE_F32, 2, dims);
+  if (!p.weight)
+    return tl_eval_no_memory(x);
+  for (int64_t k = 0; k < p.k; k++)
+    for (int64_t n = 0; n < p.n; n++) {
+      int64_t at = k / p.block * p.n + n;
+      float offset = p.zeros ? ((const float *)p.zeros->data)[at] : 0;
+      ((float *)p.weight->data)[n * p.k + k] =
+          (whole_weight(p.b, k * p.n + n) + offset) * ((const float *)p.scales->data)[at];
+    }
+  tl_status status = multiply(x, &p, bias);
   tl_host_release(p.weight);
   return status;
 }

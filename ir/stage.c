@@ -2,6 +2,8 @@
 /* The predicates behind ir/stages.tbl. */
 #include "ir/stage.h"
 
+#include <string.h>
+
 #include "ir/ops_gen.h"
 
 static bool is_text(const tl_module *m, tl_value_id v) {
@@ -56,9 +58,18 @@ static bool forbids_strings(const tl_module *m, tl_node_id n) {
   return false;
 }
 
+/* An op of torch_npu models may have the name of what lowering makes of it. */
+static bool keeps_its_name(const tl_op *row) {
+  for (uint32_t i = 0; row->domain_symbol == TL_SYM_npu && i < row->n_npu; i++)
+    if (strcmp(row->npu[i].npu_type, row->name) == 0)
+      return true;
+  return false;
+}
+
 static bool forbids_left_over(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
-  if (!tl_op_row(node->op) || is_own_form(node))
+  const tl_op *row = tl_op_row(node->op);
+  if (!row || is_own_form(node) || keeps_its_name(row))
     return false;
   /* What select looked at and found nothing for is carried under its own name. */
   return !node->selected || !(forbids_no_candidate(m, n) || forbids_several_nodes(m, n));

@@ -37,7 +37,7 @@ static bool is_nibble(unsigned dtype) { return dtype == TL_DTYPE_I4 || dtype == 
 
 /* Pairs whose cast is one rounding, or none. */
 static bool can_cast(unsigned from, unsigned to) {
-  if (is_byte(from) && is_byte(to))
+  if ((is_byte(from) || is_nibble(from)) && is_byte(to))
     return true;
   if (is_computed_with(from) && is_computed_with(to))
     return !(from == TL_DTYPE_F64 && to == TL_DTYPE_BF16);

@@ -71,11 +71,29 @@ static bool refuse(build *b, const char *code, const char *what) {
   return false;
 }
 
+static bool add_constant(build *b, tl_tensor_id t, tl_value_id *out) {
+  tl_symbol name = fresh_name(b, TL_SV("const"));
+  *out = t && name != TL_NO_SYMBOL ? tl_graph_add_constant(b->x->m, b->graph, name, t)
+                                   : TL_NO_VALUE;
+  if (!*out)
+    return out_of_memory(b);
+  b->constants[b->n_constants++] = *out;
+  return true;
+}
+
+/* A list of elements of that dtype already? Its bytes are not copied. */
+static bool is_constant_list(const tl_module *m, tl_rv v, tl_dtype d) {
+  const tl_tensor *t = v.kind == TL_RV_TENSOR ? tl_tensor_get(m, (tl_tensor_id)v.i) : NULL;
+  return t && t->dtype == d && tl_type_get(m, t->type)->rank == 1;
+}
+
 static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_operand *o,
                           tl_value_id *out) {
   tl_module *m = b->x->m;
   tl_rv v = tl_expr_eval(b->x, o->expr);
   tl_dtype d = constant_dtype(b, n, o);
+  if (is_constant_list(m, v, d) && b->n_constants < MOST_CONSTANTS)
+    return add_constant(b, (tl_tensor_id)v.i, out);
   bool list = v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS || v.kind == TL_RV_TENSOR;
   uint64_t count = tl_rv_count(b->x->m, v);
   if (d == TL_DTYPE_NONE || v.kind == TL_RV_NONE || count > LONGEST_LIST ||
@@ -93,12 +111,7 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
   tl_tensor_id t = type && tl_dtype_bytes(d, count, &bytes)
                        ? tl_tensor_from_bytes(m, type, data, bytes)
                        : TL_NO_TENSOR;
-  tl_symbol name = fresh_name(b, TL_SV("const"));
-  *out = t && name != TL_NO_SYMBOL ? tl_graph_add_constant(m, b->graph, name, t) : TL_NO_VALUE;
-  if (!*out)
-    return out_of_memory(b);
-  b->constants[b->n_constants++] = *out;
-  return true;
+  return add_constant(b, t, out);
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */

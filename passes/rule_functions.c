@@ -345,6 +345,21 @@ tl_rv tl_rule_fn_filled(tl_match *x, const tl_expr *e) {
   return tl_rv_list(places, found);
 }
 
+/* The same bytes under another type; those of a file stay there. */
+tl_rv tl_rule_fn_nibbles(tl_match *x, const tl_expr *e) {
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  const tl_tensor *t = v ? tl_value_constant(x->m, v) : NULL;
+  if (!t || t->dtype != TL_DTYPE_U8 || t->kind == TL_SOURCE_EXPR || t->bytes == 0 ||
+      t->bytes > INT64_MAX / 2)
+    return tl_rv_none();
+  tl_dim dim = 2 * (tl_dim)t->bytes;
+  tl_tensor packed = *t;
+  packed.dtype = TL_DTYPE_U4;
+  packed.type = tl_type_tensor(x->m, TL_DTYPE_U4, 1, &dim);
+  tl_tensor_id id = packed.type != TL_NO_TYPE ? tl_tensor_add(x->m, &packed) : TL_NO_TENSOR;
+  return id ? (tl_rv){.kind = TL_RV_TENSOR, .i = id} : tl_rv_none();
+}
+
 tl_rv tl_rule_fn_tensor_attr(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(tl_rule_arg(x, e, 0).kind == TL_RV_TENSOR);
 }

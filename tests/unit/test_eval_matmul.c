@@ -174,6 +174,28 @@ static void weights_of_few_bits(void) {
                "B must be u8");
 }
 
+static void quantized_weights_of_the_npu(void) {
+  /* (weight + offset) scale is [[1, -18], [4, 4]] */
+  eval_same("const %x = f16[1,2] [1.0, 2.0]  const %w = i8[2,2] [1, -8, 7, 3]\n"
+            "const %s = f16[1,2] [0.5, 2.0]  const %o = f16[1,2] [1.0, -1.0]\n"
+            "%z = npu::WeightQuantBatchMatmulV2(%x, %w, %s, %o) : f16[1,2]\n"
+            "const %want = f16[1,2] [9.0, -10.0]");
+  /* numbers of 4 bits, a group for each row, a bias */
+  eval_same("const %x = f16[1,2] [1.0, 2.0]  const %w = i4[2,2] hex(\"8137\")\n"
+            "const %s = f16[2,2] [0.5, 2.0, 1.0, 4.0]  const %b = f16[2] [0.5, 1.0]\n"
+            "%z = npu::WeightQuantBatchMatmulV2(%x, %w, %s, _, _, _, %b) {antiquant_group_size=1}"
+            " : f16[1,2]\n"
+            "const %want = f16[1,2] [15.0, 9.0]");
+  eval_refused("const %x = f16[1,2] [1.0, 2.0]  const %w = i8[2,2] [1, 2, 3, 4]\n"
+               "const %s = f16[2,2] [0.5, 2.0, 1.0, 4.0]\n"
+               "%z = npu::WeightQuantBatchMatmulV2(%x, %w, %s)",
+               "antiquant_scale and antiquant_offset need 1 x 2");
+  eval_refused("const %x = f16[1,2] [1.0, 2.0]  const %w = i8[2,2] [1, 2, 3, 4]\n"
+               "const %s = f16[1,2] [0.5, 2.0]\n"
+               "%z = npu::WeightQuantBatchMatmulV2(%x, %w, %s) {antiquant_group_size=-1}",
+               "antiquant_group_size does not fit");
+}
+
 static void square_matrices(void) {
   eval_same("const %a = f32[2,2,2] [0.0, 1.0, 1.0, 0.0, 2.0, 0.0, 0.0, 3.0]  %z = Det(%a)\n"
             "const %want = f32[2] [-1.0, 6.0]");
@@ -209,6 +231,7 @@ static const unit_test tests[] = {
     {"Einsum contracts", einsum_contracts},
     {"bad equations are refused", bad_equations_are_refused},
     {"weights of few bits", weights_of_few_bits},
+    {"quantized weights of the NPU", quantized_weights_of_the_npu},
     {"square matrices", square_matrices},
     {"bad shapes are refused", bad_shapes_are_refused},
     {NULL, NULL},

@@ -148,7 +148,7 @@ static void refuse(const char *constant, const char *part) {
 static void test_refused(void) {
   refuse("%c: f32[2] = cast(str[2] [\"a\", \"b\"])", "whole bytes");
   refuse("%c: u4[2] = view(u4[2] hex(\"21\"), 0, [2], [1])", "whole bytes");
-  refuse("%c: u8[2] = cast(u4[2] hex(\"21\"))", "element types");
+  refuse("%c: i64[2] = cast(u4[2] hex(\"21\"))", "element types");
   refuse("%c: f32[3] = cast(f16[2] [1.0, 2.0])", "elements");
   refuse("%c: bf16[1] = cast(f64[1] [1.0])", "element types");
   refuse("%c: f16[1] = clamp(i32[1] [1])", "element types");
