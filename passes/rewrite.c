@@ -165,11 +165,15 @@ static void note_users(engine *e, tl_value_id first) {
 }
 
 /* A value that has lost users may be an inner value of another match now. */
+static void note_loss(engine *e, tl_value_id v) {
+  if (tl_value_get(e->m, v)->n_uses <= 2)
+    note_users(e, v);
+}
+
 static void note_operands(engine *e, const tl_match *x) {
   for (uint8_t v = 0; v < x->rule->n_values; v++)
-    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v] &&
-        tl_value_get(e->m, x->values[v])->n_uses <= 2)
-      note_users(e, x->values[v]);
+    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v])
+      note_loss(e, x->values[v]);
 }
 
 static bool is_unused(const engine *e, tl_node_id n) {
@@ -194,8 +198,8 @@ static void erase_unused(engine *e, tl_value_id first) {
     if (!n)
       continue;
     if (!is_unused(e, n)) {
-      if (v != first && tl_value_get(e->m, v)->n_uses <= 2)
-        note_users(e, v);
+      if (v != first)
+        note_loss(e, v);
       continue;
     }
     for (uint32_t i = 0; pushed && i < tl_node_get(e->m, n)->n_operands; i++)
