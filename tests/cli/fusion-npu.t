@@ -49,3 +49,25 @@ $ printf 'graph @g(%%x: f32[1,7,32,64]) -> (%%y) {\n  const %%k: i64[1] = [3]\n 
 > npu::Roll
 > npu::UnsqueezeV3
 > equal   "y": 0 of 14336 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%a: f16[n,8,64], %%b: f16[n,8,64], %%gamma: f16[64], %%m: f16[64], %%o: f16[64]) -> (%%y, %%c, %%s, %%z, %%d, %%w, %%f, %%v) {\n  %%n, %%r, %%s = npu::NPUAddRmsNorm(%%a, %%b, %%gamma) {epsilon=0.001}\n  %%y, %%c = npu::NPUDynamicQuant(%%n, %%m)\n  %%z, %%d = npu::NPUDynamicQuant(%%n, %%o)\n  %%k, %%q, %%t = npu::NPUAddRmsNorm(%%s, %%b, %%gamma) {epsilon=0.001}\n  %%f = Cast(%%k) {to=1}\n  %%w, %%v = npu::NPUDynamicQuant(%%k)\n}\n' >bytes.tir; tailor opt --npu bytes.tir | grep -o 'npu::[A-Za-z0-9]*('; tailor verify bytes.tir --npu --dim n=3 --tensors=0 | grep '^[a-z]* *"'
+> npu::AddRmsNormDynamicQuant(
+> npu::AddRmsNormDynamicQuantV2(
+> equal   "y": 0 of 1536 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "c": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "s": 0 of 1536 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "z": 0 of 1536 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "d": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "w": 0 of 1536 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "f": 0 of 1536 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "v": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%x: f32[2,8,1,16], %%gamma: f32[8,1], %%beta: f32[8,1]) -> (%%y) {\n  const %%axes: i64[1] = [2]\n  const %%one: f32[8] = [1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0]\n  const %%zero: f32[8] = [0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0]\n  %%q = Squeeze(%%x, %%axes)\n  %%n = InstanceNormalization(%%q, %%one, %%zero) {epsilon=0.001}\n  %%g = Mul(%%n, %%gamma)\n  %%y = Add(%%g, %%beta)\n}\n' >lines.tir; tailor opt --npu lines.tir | grep -o 'npu::[A-Za-z0-9]*('; tailor verify lines.tir --npu --tensors=0 | grep '^[a-z]* *"'
+> npu::Reshape(
+> npu::Reshape(
+> npu::GroupNorm(
+> npu::SqueezeV3(
+> equal   "y": 0 of 256 elements differ, max abs 2.384e-07, max rel 1.616e-06, cosine 1
+$ printf 'graph @g(%%x: f16[4,8], %%u: f16[8,4], %%w: i8[6,8], %%scale: f16[6], %%v: i8[8,6]) -> (%%y, %%z) {\n  %%t = Transpose(%%w) {perm=[1, 0]}\n  %%y = npu::WeightQuantBatchMatmulV2(%%x, %%t, %%scale)\n  %%s = Transpose(%%u) {perm=[1, 0]}\n  %%z = npu::WeightQuantBatchMatmulV2(%%s, %%v, %%scale)\n}\n' >turned.tir; tailor opt --npu turned.tir | grep -o 'npu::[A-Za-z0-9]*('; tailor verify turned.tir --npu --tensors=0 | grep '^[a-z]* *"'
+> npu::WeightQuantBatchMatmulV2(
+> npu::WeightQuantBatchMatmulV2(
+> equal   "y": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "z": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
