@@ -71,3 +71,14 @@ $ printf 'graph @g(%%x: f16[4,8], %%u: f16[8,4], %%w: i8[6,8], %%scale: f16[6], 
 > npu::WeightQuantBatchMatmulV2(
 > equal   "y": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "z": 0 of 24 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%a: i8[n,8], %%b: i8[6,8], %%c: i8[8,n]) -> (%%y,%%z) {\n  const %%s: f32[] = 0.02\n  const %%o: i8[] = 0\n  const %%u: f32[] = 0.03\n  const %%v: f32[] = 0.1\n  %%t = Transpose(%%b) {perm=[1,0]}\n  %%y = QLinearMatMul(%%a, %%s, %%o, %%t, %%u, %%o, %%v, %%o)\n  %%r = Transpose(%%c) {perm=[1,0]}\n  %%z = QLinearMatMul(%%r, %%s, %%o, %%t, %%u, %%o, %%v, %%o)\n}\n' >bytes2.tir; tailor opt --npu bytes2.tir | grep -o 'npu::[A-Za-z0-9]*(\|transpose_x[12]=true'; tailor verify bytes2.tir --npu --dim n=3 --tensors=0 | grep '^[a-z]* *"'
+> npu::QuantBatchMatmulV3(
+> transpose_x2=true
+> npu::QuantBatchMatmulV3(
+> transpose_x1=true
+> transpose_x2=true
+> equal   "y": 0 of 18 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "z": 0 of 18 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%x: i8[1,2,4,5,6]) -> (%%y) {\n  const %%w: i8[2,2,2,2,1] = [1, 2, 3, -4, 5, 6, 7, 8, 1, -2, 3, 4, 5, 6, 7, 8]\n  const %%z: i8[] = 7\n  %%y = ConvInteger(%%x, %%w, %%z) {pads=[1, 1, 0, 1, 0, 1], strides=[2, 1, 1]}\n}\n' >volume.tir; tailor opt --npu volume.tir | grep -o 'npu::[A-Za-z0-9]*('; tailor verify volume.tir --npu --tensors=0 | grep '^[a-z]* *"'
+> npu::Conv3D(
+> equal   "y": 0 of 210 elements differ, max abs 0, max rel 0, cosine 1
