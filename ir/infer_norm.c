@@ -52,17 +52,17 @@ tl_status tl_infer_skip_norm(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* Rows as bytes, twice; the sum, which is the result that the fixed argument says, with the rows in
- * f32 and as they are before it if there is room; and a number a row, twice. */
+/* Rows as bytes, twice; the sum and the rows, up to the result that the fixed argument names, with
+ * f32 two places before it if that is one of them; and a number a row, twice. */
 tl_status tl_infer_norm_bytes(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
-  uint32_t sum = (uint32_t)tl_op_row(tl_node_get(x->m, node)->op)->infer_arg;
+  uint32_t last = (uint32_t)tl_op_row(tl_node_get(x->m, node)->op)->infer_arg;
   int rank = tl_infer_copy_dims(x, 0, dims);
   for (uint32_t i = 0; i < 2; i++)
     TL_TRY(tl_infer_put_like(x, i, TL_DTYPE_I8, 0));
-  for (uint32_t i = 2; i <= sum; i++)
-    TL_TRY(tl_infer_put_like(x, i, i + 2 == sum ? TL_DTYPE_F32 : tl_infer_dtype(x, 0), 0));
-  for (uint32_t i = sum + 1; i < sum + 3; i++)
+  for (uint32_t i = 2; i <= last; i++)
+    TL_TRY(tl_infer_put_like(x, i, i + 2 == last ? TL_DTYPE_F32 : tl_infer_dtype(x, 0), 0));
+  for (uint32_t i = last + 1; i < last + 3; i++)
     TL_TRY(tl_infer_put(x, i, TL_DTYPE_F32, rank > 0 ? rank - 1 : TL_RANK_UNKNOWN, dims));
   return TL_OK;
 }

@@ -82,3 +82,10 @@ $ printf 'graph @g(%%a: i8[n,8], %%b: i8[6,8], %%c: i8[8,n]) -> (%%y,%%z) {\n  c
 $ printf 'graph @g(%%x: i8[1,2,4,5,6]) -> (%%y) {\n  const %%w: i8[2,2,2,2,1] = [1, 2, 3, -4, 5, 6, 7, 8, 1, -2, 3, 4, 5, 6, 7, 8]\n  const %%z: i8[] = 7\n  %%y = ConvInteger(%%x, %%w, %%z) {pads=[1, 1, 0, 1, 0, 1], strides=[2, 1, 1]}\n}\n' >volume.tir; tailor opt --npu volume.tir | grep -o 'npu::[A-Za-z0-9]*('; tailor verify volume.tir --npu --tensors=0 | grep '^[a-z]* *"'
 > npu::Conv3D(
 > equal   "y": 0 of 210 elements differ, max abs 0, max rel 0, cosine 1
+$ printf 'graph @g(%%a: f16[4,8,64], %%b: f16[4,8,64], %%gamma: f16[64], %%m: f16[64]) -> (%%y, %%c, %%s, %%u) {\n  %%n, %%r, %%s = npu::NPUAddRmsNorm(%%a, %%b, %%gamma) {epsilon=0.001}\n  %%u = Neg(%%n)\n  %%y, %%c = npu::NPUDynamicQuant(%%n, %%m)\n}\n' >kept.tir; tailor opt --npu kept.tir | grep -o 'npu::[A-Za-z0-9]*('; tailor verify kept.tir --npu --tensors=0 | grep '^[a-z]* *"'
+> npu::MultiAddRmsNormDynamicQuant(
+> npu::Neg(
+> equal   "y": 0 of 2048 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "c": 0 of 32 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "s": 0 of 2048 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "u": 0 of 2048 elements differ, max abs 0, max rel 0, cosine 1
