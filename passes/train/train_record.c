@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was recognised of a training step, written into the module (train_info.h). */
 #include "ir/graph.h"
+#include "ir/infer.h"
 #include "ir/train_spec.h"
 #include "passes/train/train_info.h"
 
@@ -8,6 +9,7 @@ typedef struct recorder {
   tl_module *m;
   bool *changed;
   bool failed;   /* no memory */
+  bool shaped;   /* gradients have dims now that inference left open */
   tl_map inputs; /* of the states that are known */
   tl_map outputs;
 } recorder;
@@ -100,6 +102,7 @@ static void shape_gradient(recorder *r, tl_train_grad *g) {
       !may_be(m, param, raw))
     return;
   tl_value_set_type(m, g->raw, param);
+  r->shaped = true;
   if (tl_type_elements(m, param, &n) && tl_dtype_bytes(tl_type_dtype(m, param), n, &bytes))
     g->bytes = bytes;
   *r->changed = true;
@@ -149,5 +152,7 @@ tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   tl_train_settle(m);
   tl_map_release(&r.inputs);
   tl_map_release(&r.outputs);
-  return r.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
+  if (r.failed)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return r.shaped ? tl_infer_module(m) : TL_OK; /* what is made of them has these dims as well */
 }
