@@ -141,6 +141,8 @@ static const char *not_gathered(const inserting *x, const tl_train_grad *g) {
   const tl_type *indices = tl_type_get(x->m, tl_value_type(x->m, g->indices));
   if (!x->comm.c->rank_size)
     return "the number of ranks is not known before the run";
+  if (indices->dtype != TL_DTYPE_I32 && indices->dtype != TL_DTYPE_I64)
+    return "its indices are no whole numbers";
   if (rows->rank < 1 || indices->rank < 1 || !tl_dim_is_static(rows->dims[0]) ||
       !tl_dim_is_static(indices->dims[0]))
     return "the number of its rows is not known";
@@ -167,8 +169,11 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
   }
   TL_TRY(tl_maker_status(&k));
   TL_TRY(tl_maker_status(&i));
-  TL_TRY(tl_comm_refresh_types(x->m, v));
-  return tl_comm_refresh_types(x->m, rows);
+  bool fits, indices_fit;
+  TL_TRY(tl_comm_refresh_types(x->m, v, &fits));
+  TL_TRY(tl_comm_refresh_types(x->m, rows, &indices_fit));
+  return fits && indices_fit ? TL_OK
+                             : refuse_sparse(x, g, "what reads its rows takes no more of them");
 }
 
 static tl_status insert_sparse(inserting *x, const tl_train_grad *g) {

@@ -183,8 +183,9 @@ bool tl_comm_is_no_step(const tl_module *m) {
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Results of a node from its operands; those whose shape these do not tell are as they were. */
-static bool infer_again(tl_module *m, tl_node_id n, bool *changed) {
+/* Results of a node from its operands; those whose shape these do not tell are as they were. An
+ * error is one that the operands make. */
+static tl_status infer_again(tl_module *m, tl_node_id n, bool *changed) {
   const tl_node *node = tl_node_get(m, n);
   tl_diag quiet = {0};
   tl_diag *loud = m->diag;
@@ -203,22 +204,25 @@ static bool infer_again(tl_module *m, tl_node_id n, bool *changed) {
     changed[node->results + r] = tl_value_type(m, node->results + r) != old[r];
   }
   free(old);
-  return status != TL_NO_MEMORY;
+  return status;
 }
 
-tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from) {
+tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) {
   bool *changed = calloc(tl_module_value_end(m), sizeof *changed);
-  bool good = changed != NULL;
+  tl_status status = changed ? TL_OK : TL_NO_MEMORY;
   tl_node_id n = tl_value_producer(m, from);
-  if (good)
+  if (changed)
     changed[from] = true;
-  for (n = n && good ? tl_node_get(m, n)->next : TL_NO_NODE; n && good;
+  for (n = n && changed ? tl_node_get(m, n)->next : TL_NO_NODE; n && status == TL_OK;
        n = tl_node_get(m, n)->next) {
     bool again = false;
     for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !again; i++)
       again = changed[tl_operand(m, n, i)];
-    good = !again || infer_again(m, n, changed);
+    status = again ? infer_again(m, n, changed) : TL_OK;
   }
   free(changed);
-  return good ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  *fits = status == TL_OK;
+  return status == TL_NO_MEMORY
+             ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
+             : TL_OK;
 }

@@ -59,7 +59,8 @@ bool tl_comm_is_no_step(const tl_module *m);
 tl_maker tl_comm_behind(tl_module *m, tl_value_id v);
 
 /* Nodes that depend on a value whose shape has become another one are inferred anew, as far as that
- * changes theirs. Shapes that no rule knows stay. TL_NO_MEMORY, reported. O(nodes + edges). */
-tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from) TL_NODISCARD;
+ * changes theirs. Shapes that no rule knows stay. *fits: all of them take what they get now.
+ * TL_NO_MEMORY, reported. O(nodes + edges). */
+tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) TL_NODISCARD;
 
 #endif
