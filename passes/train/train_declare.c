@@ -165,14 +165,33 @@ static tl_status declare(names *x) {
   return TL_OK;
 }
 
+static bool is_no_tensor(const tl_module *m, tl_value_id v) {
+  uint8_t kind = tl_type_get(m, tl_value_type(m, v))->kind;
+  return v && kind != TL_KIND_TENSOR && kind != TL_KIND_UNKNOWN;
+}
+
+/* Lists of gradients are an update's, not a parameter's. */
+static tl_status check_gradients(const tl_module *m) {
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    const tl_gradient *g = &m->gradients.at[i];
+    tl_value_id wrong = is_no_tensor(m, g->grad) ? g->grad : g->indices;
+    if (is_no_tensor(m, wrong))
+      return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(m->path),
+                          "the gradient of '%.*s' is '%.*s', which is no tensor",
+                          TL_SV_ARG(tl_sv_shown(tl_value_name(m, g->param))),
+                          TL_SV_ARG(tl_sv_shown(tl_value_name(m, wrong))));
+  }
+  return TL_OK;
+}
+
 tl_status tl_train_declare(tl_module *m) {
   names x;
   if (!m->declared)
-    return TL_OK;
+    return check_gradients(m);
   TL_TRY(open_names(&x, m));
   tl_status status = declare(&x);
   free(x.values);
-  return status;
+  return status == TL_OK ? check_gradients(m) : status;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
