@@ -7,8 +7,8 @@
 #include "passes/train/update_ops.h"
 
 /* Adds the states, gradients, loss and seed of m->declared to those of the module; parameters and
- * states that are constants become inputs. E-TRN-NOTENSOR: a name that no value has, or a gradient that
- * is a list; E-TRN-DUP. */
+ * states that are constants become inputs. E-TRN-NOTENSOR: a name that no value has, or a gradient
+ * that is a list; E-TRN-DUP. */
 tl_status tl_train_declare(tl_module *m) TL_NODISCARD;
 
 /* Marks the parameters that m->declared lists, or listed, by value; *any false: it lists none.
