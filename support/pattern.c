@@ -35,11 +35,20 @@ static unsigned copies_at(tl_sv text, size_t i) {
   return most;
 }
 
+/* Does a repetition stand behind another? What that means is undefined, and the C library takes
+ * exponential time for long rows of them; x*? and x+? are what other languages have. */
+static bool repeats_again(char c, char before) {
+  if (c == '?')
+    return before == '?' || before == '}';
+  return (c == '*' || c == '+' || c == '{') && before && before != ')';
+}
+
 /* What would make compiling or matching expensive; NULL: nothing. The C library compiles x+ as xx*,
  * so that each '+' around others doubles what is in it. */
 static const char *expensive(tl_sv text) {
   unsigned depth = 0;
   unsigned copies = 1;
+  unsigned optional = 0; /* groups that may be empty */
   char before = '\0'; /* ')' or a repetition, if that is what stands before i */
   if (text.n > TL_PATTERN_MAX_BYTES)
     return "is longer than 512 bytes";
@@ -55,12 +64,15 @@ static const char *expensive(tl_sv text) {
       return "nests more than 16 groups";
     if (c == ')' && depth)
       depth--;
-    if ((c == '+' || c == '{') && before && before != ')')
+    if (repeats_again(c, before))
       return "repeats a repetition";
     if (c == '{' || (c == '+' && before == ')'))
       copies *= c == '{' ? copies_at(text, i) : 2;
     if (copies > TL_PATTERN_MAX_COPIES)
       return "repeats more than 256 times, all counts multiplied";
+    optional += (c == '*' || c == '?') && before == ')';
+    if (optional * copies > TL_PATTERN_MAX_OPTIONAL)
+      return "has more than 16 groups with * or ? behind, each + and count of a group multiplied";
     before = c == ')' || c == '+' || c == '*' || c == '?' || c == '}' ? c : '\0';
   }
   return NULL;

@@ -213,6 +213,15 @@ $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=a+++++++++++++
 ! tailor: error: --node-block-list: 'a+++++++++++++++++++++++++++++++++++++++' is no expression for names: repeats a repetition [E10001]
 !   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
 ? 1
+$ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=a.**'
+! tailor: error: --node-block-list: 'a.**' is no expression for names: repeats a repetition [E10001]
+!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+? 1
+# What may be empty in what is repeated, which takes exponential time.
+$ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=(((a*)?(a*)?(a*)?(a*)?(a*)?)+)+'
+! tailor: error: --node-block-list: '(((a*)?(a*)?(a*)?(a*)?(a*)?)+)+' is no expression for names: has more than 16 groups with * or ? behind, each + and count of a group multiplied [E10001]
+!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+? 1
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=((((((((((a)+)+)+)+)+)+)+)+)+)+'
 ! tailor: error: --node-block-list: '((((((((((a)+)+)+)+)+)+)+)+)+)+' is no expression for names: repeats more than 256 times, all counts multiplied [E10001]
 !   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
