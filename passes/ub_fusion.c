@@ -110,23 +110,40 @@ static uint64_t classes_of(const tl_ub_graph *g) {
   return classes & ~(UINT64_C(1) << TL_UB_NONE);
 }
 
+/* How often each pass matched, and how many kernels are its own in the end; [n_rows + 1] by row. A
+ * kernel of the automatic fusion matched once. */
+static tl_status count_kernels(fusion *x, const tl_ub_graph *g, const uint32_t *matched,
+                               uint32_t *kernels) {
+  for (uint32_t i = 1; i <= g->n; i++)
+    if (g->at[i].leader == i && g->at[i].size > 1)
+      kernels[g->at[i].chain ? g->at[i].chain - 1 : x->n_rows]++;
+  for (uint32_t i = 0; i < x->n_order; i++) {
+    uint32_t row = x->order[i].position;
+    uint32_t n = row == x->n_rows ? kernels[row] : matched[row];
+    if (n && (row == x->n_rows || !x->chains[row].off))
+      TL_TRY(tl_fusion_stats_add(x->pass->fusions, 0, 0, TL_FUSION_UB, x->order[i].pass, n,
+                                 kernels[row]));
+  }
+  return TL_OK;
+}
+
 static tl_status run_passes(fusion *x, tl_ub_fuser *f) {
   uint64_t classes = classes_of(f->g);
+  uint32_t *counts = tl_arena_calloc(x->pass->scratch, 2 * (x->n_rows + 1U), sizeof *counts);
+  f->g->no_memory = f->g->no_memory || !counts;
   for (uint32_t i = 0; i < x->n_order && classes && !f->stopped && !f->g->no_memory; i++) {
     uint32_t row = x->order[i].position;
-    f->matched = f->effective = 0;
+    f->matched = 0;
     if (row == x->n_rows)
       tl_ub_run_automatic(f);
     else if (is_possible(&x->chains[row], classes))
       tl_ub_run_chain(f, &x->chains[row], row);
-    bool counts = row == x->n_rows || !x->chains[row].off;
-    if (counts && f->matched && x->pass->fusions &&
-        tl_fusion_stats_add(x->pass->fusions, 0, 0, TL_FUSION_UB, x->order[i].pass, f->matched,
-                            f->effective) != TL_OK)
-      f->g->no_memory = true;
+    counts[row] += f->matched;
   }
   x->stopped = f->stopped;
-  return f->g->no_memory ? out_of_memory(x) : TL_OK;
+  if (f->g->no_memory)
+    return out_of_memory(x);
+  return x->pass->fusions ? count_kernels(x, f->g, counts, counts + x->n_rows + 1) : TL_OK;
 }
 
 static uint32_t list_group(const tl_ub_graph *g, uint32_t leader, tl_node_id *nodes) {
@@ -224,7 +241,8 @@ static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
 static tl_status fuse_graph(fusion *x, const tl_graph *graph) {
   tl_ub_graph g;
   tl_arena_mark mark = tl_arena_save(x->pass->scratch);
-  tl_ub_fuser f = {.pass = x->pass, .m = x->m, .g = &g, .split = x->split};
+  tl_ub_fuser f = {
+      .pass = x->pass, .m = x->m, .g = &g, .chains = x->chains, .split = x->split};
   tl_status status = tl_ub_graph_init(&g, &x->facts, x->m, graph, x->pass->scratch)
                          ? run_passes(x, &f)
                          : out_of_memory(x);

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The automatic fusion: elementwise nodes that no chain took are joined with what feeds them, from
- * the end of the graph on (spec fusion.md 4.5). */
+/* The automatic fusion: elementwise nodes are joined with what feeds them, from the end of the
+ * graph on (spec fusion.md 4.5). Two plain chains that meet, or one that goes on where six nodes
+ * are reached, become one kernel; the kernels of other chains are left alone. */
 #include "passes/ub/group.h"
 
 enum { MOST_OPERANDS = 6 }; /* of AddN */
+
+/* Is the kernel of a leader one of a chain that ends with quant? */
+static bool ends_with_quant(const tl_ub_graph *g, uint32_t leader) {
+  for (uint32_t at = leader; at; at = g->at[at].next)
+    if (g->at[at].class == TL_UB_QUANT)
+      return true;
+  return false;
+}
+
+/* The kernel of a chain is closed, unless the chain is one of elementwise nodes. */
+static bool is_open(const tl_ub_fuser *f, uint32_t leader) {
+  const tl_ub_node *x = &f->g->at[leader];
+  return x->size == 1 || x->chain == 0 || f->chains[x->chain - 1].open;
+}
 
 static bool is_fusible(const tl_ub_fuser *f, uint32_t at) {
   const tl_ub_node *x = &f->g->at[at];
   const char *reason;
   if ((x->class != TL_UB_ELEMWISE && x->class != TL_UB_BROADCAST) || x->dynamic ||
-      tl_ub_refused(f, at, &reason))
+      tl_ub_refused(f, at, &reason) || !is_open(f, x->leader))
     return false;
-  const tl_ub_node *leader = &f->g->at[x->leader];
-  if (leader->size > 1 && leader->chain != 0)
-    return false; /* a chain has it */
   const tl_node *node = tl_node_get(f->m, x->id);
   return node->n_operands <= MOST_OPERANDS || !tl_sv_is(tl_op_name(f->m, node->op), "AddN");
 }
@@ -58,11 +70,56 @@ static bool has_branches(const tl_ub_graph *g, uint32_t producer, uint32_t consu
   return false;
 }
 
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Type of what the nodes of a group compute, all but those that are broadcast within it. */
+static tl_type_id shape_of(const tl_ub_graph *g, uint32_t leader) {
+  const tl_node *node = tl_node_get(g->m, g->at[g->at[leader].shape].id);
+  return tl_value_type(g->m, node->results);
+}
+
+/* Static dims of a as the last ones of b, each the same or 1. */
+static bool broadcasts(const tl_module *m, tl_type_id a, tl_type_id b) {
+  const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
+  for (int i = 1; i <= x->rank; i++)
+    if (i > y->rank || (x->dims[x->rank - i] != 1 && x->dims[x->rank - i] != y->dims[y->rank - i]))
+      return false;
+  return true;
+}
+
+/* Does nobody but two groups use what the nodes of the first compute? */
+static bool stays_inside(const tl_ub_graph *g, uint32_t first, uint32_t second) {
+  for (uint32_t at = first; at; at = g->at[at].next) {
+    const tl_node *node = tl_node_get(g->m, g->at[at].id);
+    for (uint32_t r = 0; r < node->n_results; r++)
+      TL_FOR_USES (g->m, node->results + r, u) {
+        uint32_t user = tl_ub_user(g, u);
+        if (!user || (g->at[user].leader != first && g->at[user].leader != second))
+          return false;
+      }
+  }
+  return true;
+}
+
+/* May the nodes of a group be computed in the kernel of another one that is larger? Operands that
+ * are broadcast may; what has one shape throughout, or is written to memory, needs the shape of the
+ * kernel. */
+static bool may_be_broadcast(const tl_ub_graph *g, uint32_t small, uint32_t large) {
+  for (uint32_t at = small; at; at = g->at[at].next)
+    if (g->at[at].class != TL_UB_BROADCAST)
+      return false;
+  return broadcasts(g->m, shape_of(g, small), shape_of(g, large)) && stays_inside(g, small, large);
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
 /* What keeps a consumer from taking in one of its producers, both fusible; NULL: nothing does. */
 static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t consumer,
-                             tl_value_id v, const char **reason) {
+                             const char **reason) {
   const tl_ub_graph *g = f->g;
-  if (!tl_ub_fits_shape(g, consumer, v)) {
+  uint32_t from = g->at[producer].leader, to = g->at[consumer].leader;
+  if (!tl_type_same_dims(g->m, shape_of(g, from), shape_of(g, to)) &&
+      !may_be_broadcast(g, from, to)) {
     *reason = "the result has another shape than the operand";
     return "SHAPE";
   }
@@ -73,32 +130,44 @@ static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t c
     *reason = "more than 6 nodes use a result";
     return "MULTI_CONSUMER";
   }
-  if (g->at[g->at[producer].leader].size + g->at[g->at[consumer].leader].size >
-      TL_UB_MOST_AUTOMATIC) {
+  if (ends_with_quant(g, from) || (ends_with_quant(g, to) && !stays_inside(g, from, to))) {
+    *reason = "others use a result, and the kernel ends with quant";
+    return "MULTI_CONSUMER";
+  }
+  if (g->at[from].size + g->at[to].size > TL_UB_MOST_AUTOMATIC) {
     *reason = "the kernel would have more than 28 nodes";
     return "SIZE";
   }
   return NULL;
 }
 
-/* Takes a producer into the group of a consumer. */
-static void take(tl_ub_fuser *f, uint32_t producer, uint32_t consumer, tl_value_id v) {
+/* The kernel of two: a chain that ends with quant keeps its name, others are the automatic
+ * fusion's. */
+static void name_kernel(tl_ub_graph *g, uint32_t leader, uint32_t chain, uint32_t shape) {
+  g->at[leader].chain = ends_with_quant(g, leader) ? chain : 0;
+  g->at[leader].shape = shape;
+}
+
+/* Takes a producer into the group of a consumer. A kernel counts as a rewrite when it is the
+ * automatic fusion's for the first time. */
+static void take(tl_ub_fuser *f, uint32_t producer, uint32_t consumer) {
   const char *reason;
-  const char *code = hindrance(f, producer, consumer, v, &reason);
+  const char *code = hindrance(f, producer, consumer, &reason);
   if (code) {
     miss(f, producer, consumer, code, reason);
     return;
   }
-  bool first = !tl_ub_is_grouped(f->g, consumer) && !tl_ub_is_grouped(f->g, producer);
-  bool both = tl_ub_is_grouped(f->g, consumer) && tl_ub_is_grouped(f->g, producer);
+  const tl_ub_node *from = &f->g->at[f->g->at[producer].leader];
+  const tl_ub_node *to = &f->g->at[f->g->at[consumer].leader];
+  bool first = (from->size == 1 || from->chain) && (to->size == 1 || to->chain);
   if (first && !tl_pass_may_rewrite(f->pass)) {
     f->stopped = true;
     return;
   }
+  uint32_t chain = to->chain, shape = to->shape;
   tl_ub_joined joined = tl_ub_join(f->g, (uint32_t[]){producer, consumer}, 2);
   if (joined == TL_UB_JOINED) {
-    f->matched += first;
-    f->matched -= both;
+    name_kernel(f->g, f->g->at[consumer].leader, chain, shape);
     return;
   }
   if (first) {
@@ -117,11 +186,9 @@ void tl_ub_run_automatic(tl_ub_fuser *f) {
       continue;
     const tl_node *node = tl_node_get(f->m, f->g->at[at].id);
     for (uint32_t i = 0; i < node->n_operands && !f->stopped; i++) {
-      tl_value_id v = tl_operand(f->m, f->g->at[at].id, i);
-      uint32_t producer = tl_ub_producer(f->g, v);
+      uint32_t producer = tl_ub_producer(f->g, tl_operand(f->m, f->g->at[at].id, i));
       if (producer && f->g->at[producer].leader != f->g->at[at].leader && is_fusible(f, producer))
-        take(f, producer, at, v);
+        take(f, producer, at);
     }
   }
-  f->effective = f->matched; /* each kernel counts once, joined ones as one */
 }

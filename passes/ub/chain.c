@@ -5,7 +5,7 @@
 
 #include "passes/ub/group.h"
 
-enum { PLAIN = 0, MIXED = 1, DYNAMIC = 2 };
+enum { PLAIN = 0, MIXED = 1, DYNAMIC = 2, OPEN = 3 };
 
 typedef struct chain_row {
   const char *pass;
@@ -144,7 +144,8 @@ bool tl_ub_chain_get(uint32_t i, tl_ub_chain *c) {
                      .text = rows[i].text,
                      .order = rows[i].order,
                      .mixed = rows[i].allows == MIXED,
-                     .dynamic = rows[i].allows == DYNAMIC};
+                     .dynamic = rows[i].allows == DYNAMIC,
+                     .open = rows[i].allows == OPEN};
   return tl_ub_chain_parse(c);
 }
 

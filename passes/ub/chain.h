@@ -33,6 +33,7 @@ typedef struct tl_ub_chain {
   int order;
   bool mixed;   /* cube and vector nodes together, on chips with separate cores too */
   bool dynamic; /* takes nodes of unknown sizes, and no others */
+  bool open;    /* the automatic fusion may join its groups with others */
   uint8_t n_steps;
   uint8_t n_heads; /* steps that may be the first: those that may be missing, and the one after */
   bool shared[TL_UB_MOST_STEPS]; /* a later step takes its results by name */

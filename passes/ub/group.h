@@ -6,7 +6,7 @@
 #include "passes/ub/chain.h"
 #include "passes/ub/contract.h"
 
-/* The pass that has no chain: any elementwise nodes of one shape, from the end of the graph on. */
+/* The pass that has no chain: any elementwise nodes, from the end of the graph on. */
 #define TL_UB_AUTOMATIC "AutomaticUbFusion"
 enum { TL_UB_AUTOMATIC_ORDER = 5999, TL_UB_MOST_AUTOMATIC = 28, TL_UB_MOST_BRANCHES = 6 };
 
@@ -28,16 +28,16 @@ typedef struct tl_ub_fuser {
   tl_pass *pass;
   tl_module *m;
   tl_ub_graph *g;
+  const tl_ub_chain *chains; /* by row */
   bool split;            /* cores for cubes and for vectors are separate */
   bool stopped;          /* the rewrite limit is reached */
   tl_ub_miss_vec misses; /* only under explain */
   uint32_t matched;      /* of the pass that runs */
-  uint32_t effective;
 } tl_ub_fuser;
 
 /* Tries a chain at each node that no group has, in the order of the graph. row: of chains.tbl. */
 void tl_ub_run_chain(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row);
-/* Joins what is left. */
+/* Joins elementwise nodes that are left with each other and with the kernels of open chains. */
 void tl_ub_run_automatic(tl_ub_fuser *f);
 
 /* Why two nodes, the second a free one, cannot be in one kernel whatever the pass, as a code of

@@ -314,7 +314,6 @@ static void try_head(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row, uint32_
   if (joined)
     f->g->at[f->g->at[at].leader].chain = row + 1;
   f->matched += x.whole;
-  f->effective += joined;
   if (!joined && x.miss.code && !f->stopped)
     tl_ub_note(f, &x.miss);
 }

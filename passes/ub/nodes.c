@@ -160,6 +160,7 @@ bool tl_ub_graph_init(tl_ub_graph *g, const tl_ub_facts *f, const tl_module *m,
                              .epoch = epoch,
                              .leader = at,
                              .size = 1,
+                             .shape = at,
                              .rank = at};
     epoch += events;
     if (class == TL_UB_NONE)

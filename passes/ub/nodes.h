@@ -39,6 +39,7 @@ typedef struct tl_ub_node {
   uint32_t rank;   /* of a leader: a topological order of the graph with groups as nodes */
   uint32_t stamp;  /* of a leader: of the search that saw it last */
   uint32_t chain; /* of a leader: 1 + row of chains.tbl that made the group, 0: the automatic one */
+  uint32_t shape; /* of a leader: position of a node whose result has the shape of the group */
 } tl_ub_node;
 
 /* One graph. Everything lives in the scratch arena of the pass. */

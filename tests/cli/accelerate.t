@@ -88,7 +88,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   nodes    12 -> 12, 17 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
->   wrote    m.high.air (24.7 KiB)
+>   wrote    m.high.air (24.8 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:

@@ -6,6 +6,8 @@ $ tailor explain
 $ printf 'rules 1\nrule Signs : graph "SignsFusionPass" numerics exact {\n  match { %%a = Softsign(%%x)  %%b = Tanh(%%a)  %%y = Elu(%%b) {alpha=$v} }\n  where { rank(%%x) == 2 && $v == 1  dtype(%%x) == f32  dim(%%x, 0) >= 2 }\n  replace { %%y = Mish(%%x) }\n}\n' >r.tlr
 $ printf 'graph @g(%%x: f32[2,3], %%z: f32[3], %%h: f16[2,3], %%d: f32[N,3]) -> (%%y1, %%y2, %%t2, %%y3, %%y4, %%y5, %%y6, %%y7, %%y8, %%y9) {\n  %%a1 = Softsign(%%x) @fits.a\n  %%b1 = Tanh(%%a1) @fits.b\n  %%y1 = Elu(%%b1) @fits.c\n  %%a2 = Softsign(%%x) @out.a\n  %%t2 = Tanh(%%a2) @out.b\n  %%y2 = Elu(%%t2) @out.c\n  %%a3 = Softsign(%%x) @two.a\n  %%b3 = Tanh(%%a3) @two.b\n  %%y3 = Elu(%%b3) @two.c\n  %%y4 = Neg(%%b3) @two.other\n  %%a5 = Softsign(%%x) @attr.a\n  %%b5 = Tanh(%%a5) @attr.b\n  %%y5 = Elu(%%b5) @attr.c {alpha=0.5}\n  %%a6 = Softsign(%%z) @shape.a\n  %%b6 = Tanh(%%a6) @shape.b\n  %%y6 = Elu(%%b6) @shape.c\n  %%a7 = Softsign(%%h) @dtype.a\n  %%b7 = Tanh(%%a7) @dtype.b\n  %%y7 = Elu(%%b7) @dtype.c\n  %%a8 = Softsign(%%d) @dynamic.a\n  %%b8 = Tanh(%%a8) @dynamic.b\n  %%y8 = Elu(%%b8) @dynamic.c\n  %%a9 = Softsign(%%x) @stream.a stream 1\n  %%b9 = Tanh(%%a9) @stream.b\n  %%y9 = Elu(%%b9) @stream.c\n}\n' >m.tir
 $ tailor explain m.tir --rules r.tlr
+> AutomaticUbFusion: 1 fused, 0 not
+>   fused  `out.a`, `out.b` ..., `attr.c` (6 nodes) are kernel 1, which saves 144 bytes
 > SignsFusionPass: 1 fused, 7 not
 >   fused  Signs: `fits.a`, `fits.b`, `fits.c` became Mish
 >   not    Signs: `out.c`: GRAPH_OUTPUT: `out.b` has 1 consumer outside the pattern: graph output `t2`
@@ -23,8 +25,6 @@ $ tailor explain m.tir --rules r.tlr
 >   not    `dynamic.a`: DYNAMIC: `dynamic.a`: it has sizes that are not known (0 of 3 nodes fit)
 >   not    `dynamic.b`: DYNAMIC: `dynamic.b`: it has sizes that are not known (0 of 3 nodes fit)
 >   not    `stream.a`: STREAM_LABEL: `stream.b`: it runs on another stream (1 of 3 nodes fit)
-> TbeMultiOutputFusionPass: 1 fused, 0 not
->   fused  `out.a`, `out.b`, `out.c` are kernel 1, which saves 72 bytes
 $ tailor explain m.tir --rules r.tlr --fusion=SignsFusionPass --node=two.b
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `two.c`: MULTI_CONSUMER: `two.b` has 1 consumer outside the pattern: `two.other`
@@ -39,10 +39,10 @@ $ tailor explain m.tir --rules r.tlr --node=nobody --json
 > []
 # Switched off: the same near misses, and one that would fit.
 $ tailor explain m.tir --rules r.tlr --optimization-switch=SignsFusionPass:off --node=fits.b
+> AutomaticUbFusion: 1 fused, 0 not
+>   fused  `fits.a`, `fits.b` ..., `attr.c` (7 nodes) are kernel 1, which saves 168 bytes
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: --optimization-switch
-> TbeMultiOutputFusionPass: 1 fused, 0 not
->   fused  `fits.a`, `fits.b`, `fits.c` are kernel 1, which saves 72 bytes
 $ tailor explain m.tir --rules r.tlr -O1
 > SignsFusionPass: 0 fused, 1 not
 >   not    Signs: `fits.c`: SWITCH_OFF: the pattern fits, but the rule is off: level below O2
@@ -84,10 +84,10 @@ $ printf 'rules 1\nrule Pair : graph "ZPairFusionPass" priority 1 numerics exact
 >   not    Pair: `fits.c`: OVERLAP: `fits.c` went into SignsFusionPass/Signs
 # A replacement that does not fit is taken back and explained.
 $ printf 'rules 1\nrule Grow : graph numerics exact {\n  match { %%b = Tanh(%%x)  %%y = Elu(%%b) }\n  replace { %%y = Concat(%%x, %%x) {axis=0} }\n}\n' >g.tlr; tailor explain m.tir --rules g.tlr --node=fits.c
+> AutomaticUbFusion: 1 fused, 0 not
+>   fused  `fits.a`, `fits.b` ..., `attr.c` (7 nodes) are kernel 1, which saves 168 bytes
 > Grow: 0 fused, 1 not
 >   not    `fits.c`: SHAPE: the replacement of Grow does not fit: its result has another type
-> TbeMultiOutputFusionPass: 1 fused, 0 not
->   fused  `fits.a`, `fits.b`, `fits.c` are kernel 1, which saves 72 bytes
 # Clean-up is explained when it is asked for by name.
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = Relu(%%a)\n}\n' >c.tir; tailor explain c.tir; tailor explain c.tir --fusion=ReluRelu
 > nothing was fused, and nothing nearly

@@ -14,6 +14,7 @@ limits of its pass.
 """
 import argparse
 import collections
+import math
 import os
 import re
 import sys
@@ -104,7 +105,7 @@ PASSES = {
     'TbeEltwiseFusionPass': (rf'({E}){{2,6}}', False),
     'TbeEltwiseCastFusionPass': (types('Cast') + rf'({E}){{0,4}}' + types('Cast') +
                                  rf'({E}){{0,4}}', False),
-    'TbeEltwiseQuantFusionPass': (rf'({E}){{1,4}}{Q}', False),
+    'TbeEltwiseQuantFusionPass': (rf'({E}){{1,27}}{Q}', False),
     'TbeMultiOutputFusionPass': (rf'({E}){{2,6}}', True),
     'TbeMultiOutputByWayFusionPass': (rf'({E}){{2,6}}', True),
     'TbeReduceElemwiseFusionPass': (rf'({E}){{0,5}}{kind("CommReduce")}({E}){{0,4}}', False),
@@ -176,6 +177,8 @@ PASSES = {
     'AddRmsNormFusionPass': (ADD + types('RmsNorm'), True),
 }
 MIXED = {'TbeConvBnreduceFusionPass', 'TbeConv2DBackpropElemwiseFusionPass'}
+# Kernels that the automatic fusion made, or made larger.
+JOINED = {'AutomaticUbFusion', 'TbeEltwiseQuantFusionPass'}
 DYNAMIC = {'TbeDynamicElemwiseReduceFusionPass'}
 MOST_CHAIN, MOST_AUTOMATIC, MOST_USERS = 6, 28, 6
 
@@ -263,7 +266,7 @@ class Checker:
             self.say(scope, f'{self.nodes[members[kinds.index(None)]].type} is of no class')
             return
         pattern, _ = PASSES[name]
-        most = MOST_CHAIN if pattern else MOST_AUTOMATIC
+        most = MOST_AUTOMATIC if name in JOINED else MOST_CHAIN
         if len(members) > most:
             self.say(scope, f'{len(members)} nodes, at most {most}')
         if pattern is None and not set(kinds) <= {'ElemWise', 'Broadcast'}:
@@ -288,18 +291,37 @@ class Checker:
             leaves = users - inside or self.nodes[i].final
             if leaves and not PASSES[name][1]:
                 self.say(scope, f'{self.nodes[i].name} is used outside')
-            if PASSES[name][0] is None and len(users) > MOST_USERS:
+            if name in JOINED and len(users) > MOST_USERS:
                 self.say(scope, f'{self.nodes[i].name} has {len(users)} users')
+
+    def is_broadcast(self, i, inside, large):
+        """May a node compute less than its kernel does, to be broadcast in it?"""
+        dims = self.nodes[i].outs[0]
+        fits = len(dims) <= len(large) and all(
+            d in (1, e) for d, e in zip(reversed(dims), reversed(large)))
+        return (class_of(self.nodes[i], self.classes) == 'Broadcast' and fits and
+                self.users[i] <= inside and not self.nodes[i].final)
+
+    def shape_in_all(self, scope, members):
+        """One shape for all nodes but those that are broadcast in the kernel."""
+        inside = set(members)
+        shapes = [self.nodes[i].outs[0] for i in members]
+        large = max(shapes, key=lambda dims: (math.prod(dims), len(dims)))
+        for i, dims in zip(members, shapes):
+            if dims != large and not self.is_broadcast(i, inside, large):
+                self.say(scope, f'{self.nodes[i].name} has another shape than the kernel')
 
     def shapes(self, scope, members, name):
         inside = set(members)
+        if name in JOINED and is_static([d for i in members for d in self.nodes[i].outs[0]]):
+            self.shape_in_all(scope, members)
         for i in members:
             n = self.nodes[i]
             shapes = [dims for _, dims in n.ins] + n.outs
             known = is_static([d for dims in shapes for d in dims])
             if known == (name in DYNAMIC):
                 self.say(scope, f'{n.name}: sizes are {"" if known else "not "}known')
-            if class_of(n, self.classes) in ('ElemWise', 'Broadcast'):
+            if name not in JOINED and class_of(n, self.classes) in ('ElemWise', 'Broadcast'):
                 if any(p in inside and dims != n.outs[0] for p, dims in n.ins):
                     self.say(scope, f'{n.name} has another shape than what it takes')
 
