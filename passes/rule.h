@@ -31,13 +31,13 @@ typedef enum tl_rule_kind {
   TL_N_RULE_KINDS
 } tl_rule_kind;
 
-/* Where a rule makes sense at all, whatever it makes (rule_target.c). */
+/* Where a rule makes sense at all, whatever it makes (rule_target.c): a set of these. */
 typedef enum tl_rule_target {
-  TL_RULE_ANYWHERE,
-  TL_RULE_NPU,   /* not where the model goes to ONNX */
-  TL_RULE_NPU910, /* nor on chips other than the Ascend910 line */
-  TL_RULE_NPU910B, /* nor on those */
-  TL_RULE_ORT      /* for ONNX Runtime alone */
+  TL_RULE_ANYWHERE = 0,
+  TL_RULE_NPU = 1 << 0,     /* where the model goes to the NPU */
+  TL_RULE_NPU910 = 1 << 1,  /* the same for chips of the Ascend910 line */
+  TL_RULE_NPU910B = 1 << 2, /* the same for other chips */
+  TL_RULE_ORT = 1 << 3      /* where it goes to ONNX Runtime */
 } tl_rule_target;
 
 /* ---- expressions: conditions and computed attributes ----------------------------------------- */
@@ -185,7 +185,7 @@ typedef struct tl_rule {
   uint8_t kind;     /* tl_rule_kind */
   uint8_t numerics; /* tl_numerics */
   uint8_t pass_kind; /* tl_fusion_kind of `pass` */
-  uint8_t target;   /* tl_rule_target */
+  uint8_t targets;  /* set of tl_rule_target */
   uint8_t n_values;
   uint8_t n_names;
   uint8_t n_match;
@@ -266,8 +266,8 @@ tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;
 /* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
  * rules the priorities that switches ask for (rule_switch.c). */
 tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* What a rule's own target says against it; NULL: nothing. A static string (rule_target.c). */
-const char *tl_rule_misplaced(const tl_options *options, tl_rule_target target);
+/* What a rule's own targets say against it; NULL: nothing. A static string (rule_target.c). */
+const char *tl_rule_misplaced(const tl_options *options, unsigned targets);
 /* Switches off graph rules that make ops which options->target lacks. */
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
 /* Whether a rule of one of the kinds is on (or, with `any`, is there at all). */
@@ -284,7 +284,7 @@ typedef struct tl_rule_text {
   uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
                      op of each. An empty list ends them; 0: it asks for none */
   uint32_t makes; /* the same for one list: the ops of the replacement */
-  tl_rule_target target;
+  unsigned targets; /* set of tl_rule_target */
   unsigned kind;  /* TL_RULE_BIT */
 } tl_rule_text;
 extern const tl_rule_text tl_rule_texts[];

@@ -120,7 +120,7 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   x->facts = e->facts;
   x->scopes = e->r->scopes;
   x->miss = miss;
-  if (rule->target == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
+  if (rule->targets == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
     return false; /* who is asking wants to know of the NPU */
   if (!tl_rule_match(x, n) || !tl_match_is_closed(x))
     return !rule->off && e->lacks;

@@ -2,6 +2,11 @@
 /* Rule parser: what stands between the name of a rule and its braces. */
 #include "passes/rule_parse.h"
 
+enum { N_CLAUSES = 5 };
+
+/* Which clause starts here; N_CLAUSES: none. */
+static unsigned clause_at(const tl_rule_parser *p);
+
 tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r) {
   static const struct {
     const char *word;
@@ -38,11 +43,21 @@ static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
 }
 
 static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
-  static const char *const words[] = {"npu", "npu910", "npu910b", "onnxruntime"};
-  for (tl_rule_target t = TL_RULE_NPU; t <= TL_RULE_ORT; t++)
-    if (tl_rule_accept(p, words[t - TL_RULE_NPU]))
-      return r->target = (uint8_t)t, TL_OK;
-  return tl_rule_expected(p, "npu, npu910, npu910b or onnxruntime");
+  static const char *const words[] = {"npu", "npu910", "npu910b", "onnxruntime"}; /* by bit */
+  enum { N_WORDS = sizeof words / sizeof *words };
+  do {
+    unsigned i = 0;
+    while (i < N_WORDS && !tl_rule_at(p, words[i]))
+      i++;
+    if (i == N_WORDS)
+      return tl_rule_expected(p, r->targets ? "npu, npu910, npu910b, onnxruntime, a clause or '{'"
+                                            : "npu, npu910, npu910b or onnxruntime");
+    if (r->targets & 1u << i)
+      return tl_rule_fail(p, p->at, "'%s' is given twice", words[i]);
+    r->targets |= (uint8_t)(1u << i);
+    tl_rule_advance(p);
+  } while (!tl_rule_at(p, "{") && clause_at(p) == N_CLAUSES);
+  return TL_OK;
 }
 
 static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {
@@ -53,23 +68,28 @@ static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
+static const struct {
+  const char *word;
+  tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
+} clauses[N_CLAUSES] = {{"priority", parse_priority}, {"numerics", parse_numerics},
+                        {"target", parse_target},     {"about", parse_about},
+                        {"general", tl_rule_general}};
+
+static unsigned clause_at(const tl_rule_parser *p) {
+  unsigned i = 0;
+  while (i < N_CLAUSES && !tl_rule_at(p, clauses[i].word))
+    i++;
+  return i;
+}
+
 tl_status tl_rule_clauses(tl_rule_parser *p, tl_rule *r) {
-  static const struct {
-    const char *word;
-    tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
-  } clauses[] = {
-      {"priority", parse_priority}, {"numerics", parse_numerics}, {"target", parse_target},
-      {"about", parse_about},       {"general", tl_rule_general}};
-  enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
   bool given[N_CLAUSES] = {false};
   if (p->at.kind == TL_TOKEN_STRING) {
     TL_TRY(tl_rule_symbol(p, p->at, &r->pass));
     tl_rule_advance(p);
   }
   for (;;) {
-    unsigned i = 0;
-    while (i < N_CLAUSES && !tl_rule_at(p, clauses[i].word))
-      i++;
+    unsigned i = clause_at(p);
     if (i == N_CLAUSES)
       return TL_OK;
     if (given[i])

@@ -64,16 +64,17 @@ static bool onnx_has(const fitting *f, tl_op_id op) {
 
 /* What a target says of ops, and of rules, that it has no use for. */
 static const struct {
-  const char *no_op, *npu_alone, *ort_alone;
+  const char *no_op, *npu_alone, *ort_alone, *both;
 } reasons[TL_N_TARGETS] = {
     [TL_TARGET_NPU] = {"the chip of --soc-version has no op for it", NULL,
-                       "--target=npu: it is for ONNX Runtime"},
+                       "--target=npu: it is for ONNX Runtime", NULL},
     [TL_TARGET_ONNX] = {"--target=onnx: ONNX has no op for it",
                         "--target=onnx: it is for the NPU alone",
-                        "--target=onnx: it is for ONNX Runtime"},
+                        "--target=onnx: it is for ONNX Runtime",
+                        "--target=onnx: it is for the NPU and ONNX Runtime"},
     [TL_TARGET_ORT] = {"--target=onnxruntime: ONNX Runtime has no op for it",
-                       "--target=onnxruntime: it is for the NPU alone", NULL},
-    [TL_TARGET_NONE] = {NULL, NULL, "--target=none"}};
+                       "--target=onnxruntime: it is for the NPU alone", NULL, NULL},
+    [TL_TARGET_NONE] = {NULL, NULL, "--target=none", NULL}};
 
 static tl_status fit(fitting *f, tl_rule *r) {
   const tl_op_id *made = &tl_rule_needs[r->text->makes];
@@ -90,16 +91,29 @@ static tl_status fit(fitting *f, tl_rule *r) {
   return TL_OK;
 }
 
-const char *tl_rule_misplaced(const tl_options *options, tl_rule_target target) {
+/* What is in the way of a rule for one target alone. */
+static const char *in_the_way(const tl_options *options, unsigned target) {
   if (target == TL_RULE_ORT)
     return reasons[options->target].ort_alone;
-  if (target != TL_RULE_ANYWHERE && reasons[options->target].npu_alone)
+  if (reasons[options->target].npu_alone)
     return reasons[options->target].npu_alone;
   if (target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
     return "the chip of --soc-version is not of the Ascend910 line";
   if (target == TL_RULE_NPU910B && tl_options_chip(options)->table == TL_SOC_910)
     return "the chip of --soc-version is of the Ascend910 line";
   return NULL;
+}
+
+const char *tl_rule_misplaced(const tl_options *options, unsigned targets) {
+  const char *first = NULL; /* what a chip lacks, rather than ONNX Runtime being elsewhere */
+  for (unsigned target = TL_RULE_NPU; target <= targets; target <<= 1) {
+    const char *why = targets & target ? in_the_way(options, target) : NULL;
+    if ((targets & target) && !why)
+      return NULL;
+    first = first ? first : why;
+  }
+  bool both = (targets & TL_RULE_ORT) && targets != TL_RULE_ORT;
+  return both && reasons[options->target].both ? reasons[options->target].both : first;
 }
 
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
@@ -109,7 +123,7 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
     return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
-    const char *why = r->off ? NULL : tl_rule_misplaced(options, (tl_rule_target)r->target);
+    const char *why = r->off ? NULL : tl_rule_misplaced(options, r->targets);
     if (r->kind == TL_RULE_EXPAND && why)
       r->off = why;
     if (!tl_rule_fuses(r) || r->off)

@@ -67,11 +67,11 @@ static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
   return true;
 }
 
-/* Is it on, as far as its target says? Of clean-up and definitions, a target says nothing. */
+/* Is it on, as far as its targets say? Of clean-up and definitions, they say nothing. */
 static bool is_for_target(const tl_ruleset *s, const tl_rule_text *text) {
   const unsigned bound = TL_RULE_BIT(TL_RULE_GRAPH) | TL_RULE_BIT(TL_RULE_LATE) |
                          TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_BIT(TL_RULE_EXPAND);
-  return !(text->kind & bound) || !tl_rule_misplaced(s->options, text->target);
+  return !(text->kind & bound) || !tl_rule_misplaced(s->options, text->targets);
 }
 
 static void note_made(tl_ruleset *s, const tl_rule_text *text) {

@@ -79,7 +79,7 @@ def class_of(path, rules):
     if any(f'/{p}' in path for p in ('graph-fusion/', 'scope-fusion/', 'expand', 'recurrent')):
         # their kernels round elsewhere
         return 'reassociating'
-    rule = rules.get(os.path.basename(path)[:-4])
+    rule = rules.get(os.path.basename(path).partition('.')[0])
     return rule.numerics if rule and '/rules/' in path else 'exact'
 
 

@@ -57,9 +57,10 @@ static void add_chips(document *d, uint32_t i) {
 }
 
 static const char *target_of(const tl_rule *r) {
-  return r->target == TL_RULE_ANYWHERE ? ""
-         : r->target == TL_RULE_ORT    ? ", for ONNX Runtime alone"
-                                       : ", for the NPU alone";
+  return r->targets == TL_RULE_ANYWHERE ? ""
+         : r->targets == TL_RULE_ORT    ? ", for ONNX Runtime alone"
+         : r->targets & TL_RULE_ORT     ? ", for the NPU and ONNX Runtime"
+                                        : ", for the NPU alone";
 }
 
 static void add_rules(document *d, tl_sv pass) {

@@ -118,6 +118,30 @@ $ printf 'rules 1\nrule X : cleanup priority 2000000 {\n match { %%y = Relu(%%x)
 $ printf 'rules 1\nrule X : cleanup numerics loose {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:2:27: error: expected exact, reassociating or approximate, found 'loose'
 ? 1
+$ printf 'rules 1\nrule X : graph target gpu {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:23: error: expected npu, npu910, npu910b or onnxruntime, found 'gpu'
+? 1
+$ printf 'rules 1\nrule X : graph target {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:23: error: expected npu, npu910, npu910b or onnxruntime, found '{'
+? 1
+$ printf 'rules 1\nrule X : graph target numerics exact {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:23: error: expected npu, npu910, npu910b or onnxruntime, found 'numerics'
+? 1
+$ printf 'rules 1\nrule X : graph target npu gpu {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:27: error: expected npu, npu910, npu910b, onnxruntime, a clause or '{', found 'gpu'
+? 1
+$ printf 'rules 1\nrule X : graph target npu onnxruntime ONNX numerics exact {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:39: error: expected npu, npu910, npu910b, onnxruntime, a clause or '{', found 'ONNX'
+? 1
+$ printf 'rules 1\nrule X : graph target npu, onnxruntime {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:26: error: expected npu, npu910, npu910b, onnxruntime, a clause or '{', found ','
+? 1
+$ printf 'rules 1\nrule X : graph target npu910 npu onnxruntime npu910 {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:46: error: 'npu910' is given twice
+? 1
+$ printf 'rules 1\nrule X : graph target npu numerics exact target onnxruntime {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
+! f:2:42: error: 'target' is given twice
+? 1
 $ printf 'rules 1\nrule X : cleanup about nothing {\n match { %%y = Relu(%%x) }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:2:24: error: expected a sentence in quotes, found 'nothing'
 ? 1

@@ -78,3 +78,58 @@ $ tailor explain m.tir --target=none --fusion=GeluONNXFusionPass
 $ tailor opt m.tir --target=gpu
 ! tailor: error: --target: 'gpu' is not one of npu|onnx|onnxruntime|none [E10001]
 ? 1
+
+# A rule for several of them is on where it would be for one.
+$ printf 'rules 1\nrule TwoA : graph target npu onnxruntime numerics exact about "x" {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\nrule TwoB : graph target onnxruntime npu {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\nrule TwoC : graph target npu910 onnxruntime {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\nrule TwoD : graph target npu910b onnxruntime {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\nrule TwoE : graph target npu910 npu910b {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\nrule TwoF : graph target npu npu910 {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\nrule TwoG : graph target onnxruntime npu910b npu910 npu numerics exact about "x" {\n  match { %%y = Softsign(%%x) }\n  replace { %%y = Tanh(%%x) }\n}\n' >several.tlr
+$ tailor passes --rules=several.tlr --target=npu | grep ^Two | sed 's/ *graph .*\(reassociating\|exact\)//; s/several.tlr:[0-9]*;* *//'
+> TwoA          on
+> TwoB          on
+> TwoC          off   the chip of --soc-version is not of the Ascend910 line
+> TwoD          on
+> TwoE          on
+> TwoF          on
+> TwoG          on
+$ tailor passes --rules=several.tlr --target=onnxruntime | grep ^Two | sed 's/ *graph .*\(reassociating\|exact\)//; s/several.tlr:[0-9]*;* *//'
+> TwoA          on
+> TwoB          on
+> TwoC          on
+> TwoD          on
+> TwoE          off   --target=onnxruntime: it is for the NPU alone
+> TwoF          off   --target=onnxruntime: it is for the NPU alone
+> TwoG          on
+$ tailor passes --rules=several.tlr --target=onnx | grep ^Two | sed 's/ *graph .*\(reassociating\|exact\)//; s/several.tlr:[0-9]*;* *//'
+> TwoA          off   --target=onnx: it is for the NPU and ONNX Runtime
+> TwoB          off   --target=onnx: it is for the NPU and ONNX Runtime
+> TwoC          off   --target=onnx: it is for the NPU and ONNX Runtime
+> TwoD          off   --target=onnx: it is for the NPU and ONNX Runtime
+> TwoE          off   --target=onnx: it is for the NPU alone
+> TwoF          off   --target=onnx: it is for the NPU alone
+> TwoG          off   --target=onnx: it is for the NPU and ONNX Runtime
+$ tailor passes --rules=several.tlr --target=none | grep ^Two | sed 's/ *graph .*\(reassociating\|exact\)//; s/several.tlr:[0-9]*;* *//'
+> TwoA          off   --target=none
+> TwoB          off   --target=none
+> TwoC          off   --target=none
+> TwoD          off   --target=none
+> TwoE          off   --target=none
+> TwoF          off   --target=none
+> TwoG          off   --target=none
+$ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Softsign(%%x)\n}\n' >s.tir
+$ sed -n '1p;/rule TwoC/,/^}/p' several.tlr >c.tlr; sed -n '1p;/rule TwoD/,/^}/p' several.tlr >d.tlr
+$ tailor explain s.tir --rules=c.tlr --fusion=TwoC
+> TwoC: 0 fused, 1 not
+>   not    `Softsign->y`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version is not of the Ascend910 line
+$ tailor explain s.tir --rules=c.tlr --soc-version=Ascend310P3 --fusion=TwoC
+> TwoC: 1 fused, 0 not
+>   fused  `Softsign->y` became Tanh
+$ tailor explain s.tir --rules=c.tlr --target=onnxruntime --fusion=TwoC
+> TwoC: 1 fused, 0 not
+>   fused  `Softsign->y` became Tanh
+$ tailor explain s.tir --rules=d.tlr --fusion=TwoD
+> TwoD: 1 fused, 0 not
+>   fused  `Softsign->y` became Tanh
+$ tailor explain s.tir --rules=d.tlr --soc-version=Ascend310P3 --fusion=TwoD
+> TwoD: 0 fused, 1 not
+>   not    `Softsign->y`: UNSUPPORTED: the pattern fits, but the rule is off: the chip of --soc-version is of the Ascend910 line
+$ tailor explain s.tir --rules=d.tlr --target=onnxruntime --fusion=TwoD
+> TwoD: 1 fused, 0 not
+>   fused  `Softsign->y` became Tanh

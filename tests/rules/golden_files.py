@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes what stands above the lines '----' of tests/golden/rules/<family>/<Rule>.tir, one file a
-rule, from the templates of cases/:
+rule, from the templates of cases/. A rule for several targets has <Rule>.<target>.tir for each of
+them but the first:
 
   golden_files.py [RULE...]
   tests/golden_runner.py --tailor BIN --update tests/golden/rules   # then read what it wrote
@@ -34,14 +35,16 @@ def main():
         folder = os.path.join(rulefile.ROOT, 'tests', 'golden', 'rules', rule.family)
         os.makedirs(folder, exist_ok=True)
         loose = ' --numerics=approximate' if rule.numerics == 'approximate' else ''
-        chip = TARGETS.get(rule.target, '')
         asked = f' --enable-scope-fusion-passes={rule.pass_name}' if rule.kind == 'scope' else ''
         asked = f' --fusion={rule.pass_name}:on' if rule.pass_name in off else asked
-        head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}{asked}\n'
-                f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
         texts = [rulecases.text_of(c).partition('\n')[2] for c in cases]
-        with open(os.path.join(folder, name + '.tir'), 'w', encoding='utf-8') as f:
-            f.write(head + '// -----\n'.join(texts))
+        for target in rule.targets or ['']:
+            chip = TARGETS.get(target, '')
+            head = (f'# RUN: opt --passes=infer-shapes,{PASSES[rule.kind]}{loose}{chip}{asked}\n'
+                    f'# SPDX-License-Identifier: Apache-2.0\n# Rule {name}: {rule.about}.\n')
+            suffix = f'.{target}' if target in rule.targets[1:] else ''
+            with open(os.path.join(folder, f'{name}{suffix}.tir'), 'w', encoding='utf-8') as f:
+                f.write(head + '// -----\n'.join(texts))
     print(f'{sum(len(c) for _, c in files.values())} cases of {len(files)} rules')
 
 

@@ -6,14 +6,15 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-HEAD = re.compile(r'^rule (\w+) : (\w+)(?: "([^"]*)")?(?: target (\w+))?(?: priority \d+)?'
-                  r' numerics (\w+)(?: about "([^"]*)")?', re.M)
+HEAD = re.compile(r'^rule (\w+) : (\w+)(?: "([^"]*)")?(?: target (\w+(?: \w+)*?))?'
+                  r'(?: priority \d+)? numerics (\w+)(?: about "([^"]*)")?', re.M)
 
 
 class Rule:
     def __init__(self, family, head, text):
         self.family, self.name, self.kind = family, head.group(1), head.group(2)
-        self.pass_name, self.target, self.numerics, self.about = head.group(3, 4, 5, 6)
+        self.pass_name, self.numerics, self.about = head.group(3, 5, 6)
+        self.targets = (head.group(4) or '').split()
         self.conditions = [c for c in split(part(text, 'where')) if not c.startswith('let ')]
         match, replace = part(text, 'match'), part(text, 'replace')
         made = {r for s in statements(replace) for r in s.results}

@@ -64,7 +64,7 @@ static void rows_say_what_patterns_hold(void) {
       printf("\n  %s:%u\n", tl_rule_paths[tl_rule_texts[i].path], tl_rule_texts[i].line);
     CU_ASSERT(same);
     CU_ASSERT_EQUAL(r->line, tl_rule_texts[i].line);
-    CU_ASSERT_EQUAL(r->target, tl_rule_texts[i].target);
+    CU_ASSERT_EQUAL(r->targets, tl_rule_texts[i].targets);
     CU_ASSERT_EQUAL(r->index, i);
   }
   tl_ruleset_release(&set);
@@ -144,7 +144,7 @@ static void what_is_left_out_cannot_match(void) {
       k++;
       continue;
     }
-    bool missing = r->off && tl_rule_misplaced(&options, (tl_rule_target)r->target);
+    bool missing = r->off && tl_rule_misplaced(&options, r->targets);
     for (uint8_t j = 0; j < r->n_match; j++)
       missing = missing || (!r->match[j].maybe && !has_one_of(m, &some, &r->match[j]));
     CU_ASSERT(missing);
@@ -165,7 +165,7 @@ static bool same_nodes(const tl_pattern_node *a, const tl_pattern_node *b, uint8
 /* What the pattern alone decides, before the rest is read. */
 static bool same_pattern(const tl_rule *a, const tl_rule *b) {
   return a->name == b->name && a->pass == b->pass && a->index == b->index && a->kind == b->kind &&
-         a->pass_kind == b->pass_kind && a->target == b->target && a->numerics == b->numerics &&
+         a->pass_kind == b->pass_kind && a->targets == b->targets && a->numerics == b->numerics &&
          a->written == b->written && a->text == b->text && a->line == b->line &&
          a->column == b->column && a->depth == b->depth && a->n_match == b->n_match &&
          a->n_steps == b->n_steps && same_nodes(a->match, b->match, a->n_match) &&
