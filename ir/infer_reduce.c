@@ -20,10 +20,6 @@ static tl_status set_result(tl_infer *x, uint32_t result, tl_dtype dtype, const 
   return tl_infer_set(x, result, dtype, n, dims);
 }
 
-static tl_status set_reduced(tl_infer *x, tl_dtype dtype, const bool *reduced, bool keep) {
-  return set_result(x, 0, dtype, reduced, keep);
-}
-
 /* The axes are there but unknown: only the rank may be known. */
 static tl_status set_partly_reduced(tl_infer *x, bool keep) {
   tl_dim dims[TL_MAX_RANK];
@@ -104,7 +100,7 @@ tl_status tl_infer_reduce(tl_infer *x, uint32_t node) {
   for (int i = 0; i < rank && axes.n == 0; i++)
     reduced[i] = true;
   if (rank >= 0)
-    TL_TRY(set_reduced(x, dtype, reduced, keep));
+    TL_TRY(set_result(x, 0, dtype, reduced, keep));
   return folds(tl_node_get(x->m, node)->op) ? reduce_elems(x) : TL_OK;
 }
 
@@ -123,30 +119,24 @@ tl_status tl_infer_mean_variance(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
+/* A place along the axis and, of ops with two results, the element there. The argument is keepdims
+ * of nodes that do not say it. */
 tl_status tl_infer_arg_reduce(tl_infer *x, uint32_t node) {
   bool reduced[TL_MAX_RANK] = {false};
-  uint32_t axis;
+  int64_t unsaid = tl_op_row(tl_node_get(x->m, node)->op)->infer_arg;
+  bool keep = tl_node_attr_int(x->m, node, TL_SYM_keepdims, unsaid) != 0;
   int rank = tl_infer_rank(x, 0);
-  bool keep = tl_node_attr_int(x->m, node, TL_SYM_keepdims, 1) != 0;
-  if (rank < 0)
-    return tl_infer_set(x, 0, TL_DTYPE_I64, TL_RANK_UNKNOWN, NULL);
-  TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, 0), rank, &axis));
-  reduced[axis] = true;
-  return set_reduced(x, TL_DTYPE_I64, reduced, keep);
-}
-
-/* Place and element. */
-tl_status tl_infer_arg_max_with_value(tl_infer *x, uint32_t node) {
-  bool reduced[TL_MAX_RANK] = {false};
-  uint32_t axis;
-  int rank = tl_infer_rank(x, 0);
-  bool keep = tl_node_attr_int(x->m, node, TL_SYM_keepdims, 0) != 0;
-  if (rank < 0)
-    return TL_OK;
-  TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, 0), rank, &axis));
-  reduced[axis] = true;
-  TL_TRY(set_result(x, 0, TL_DTYPE_I64, reduced, keep));
-  return set_result(x, 1, tl_infer_dtype(x, 0), reduced, keep);
+  if (rank >= 0) {
+    uint32_t axis;
+    TL_TRY(tl_infer_axis(x, tl_node_attr_int(x->m, node, TL_SYM_axis, 0), rank, &axis));
+    reduced[axis] = true;
+  }
+  for (uint32_t i = 0; i < tl_infer_n_results(x); i++) {
+    tl_dtype dtype = i == 0 ? TL_DTYPE_I64 : tl_infer_dtype(x, 0);
+    TL_TRY(rank < 0 ? tl_infer_set(x, i, dtype, TL_RANK_UNKNOWN, NULL)
+                    : set_result(x, i, dtype, reduced, keep));
+  }
+  return TL_OK;
 }
 
 /* One of two results is a sum along the attribute axes, the other has the dims of the operand. */
