@@ -58,16 +58,17 @@ def around_inputs(signature, rng):
     return left + arrow + right, statements
 
 
-def behind_outputs(signature, rng):
-    """Random chains behind outputs; the type is unknown here, so they only look at the shape."""
+def behind_outputs(signature, rng, roots):
+    """Random chains behind outputs; the type is unknown here, so they only look at the shape. A
+    rule with such a root would come near to them too, and explain that."""
     left, arrow, right = signature.partition(' -> ')
     names = re.findall(r'%(\w+)', right)
     statements, outputs = [], []
     for name in names:
         outputs.append('%' + name)
-        if rng.random() < 0.5 and name == 'y':
+        if rng.random() < 0.5 and name == 'y' and 'Shape' not in roots:
             statements.append('%behind = Shape(%y)')
-            if rng.random() < 0.5:
+            if rng.random() < 0.5 and 'ReduceMax' not in roots:
                 statements.append('%behind2 = ReduceMax(%behind)')
                 outputs.append('%behind2')
             else:
@@ -101,14 +102,18 @@ def mixed(parts, rng):
     return out
 
 
-def planted(case, rng):
-    """A case with random nodes around it."""
+def planted(case, rng, roots):
+    """A case with random nodes around it, none of them one of the ops `roots`."""
     signature, body = rulecases.statements_of(case, rng)
     front = []
     if not (case.sort == rulecases.OUTPUT and case.rule.forwards):  # an input keeps its name
         signature, front = around_inputs(signature, rng)
-    signature, back = behind_outputs(signature, rng)
+    signature, back = behind_outputs(signature, rng, roots)
     return signature, front + body + back
+
+
+def roots_of(case):
+    return set(case.rule.nodes[-1].ops)
 
 
 def is_apart(case, other):
@@ -118,7 +123,7 @@ def is_apart(case, other):
     if re.search(r'i64\[|\[\*\]|\?', other.lines[0]):  # random numbers are no shape
         return False
     ops = set(re.findall(r'= ([\w.:]+)\(', '\n'.join(other.lines).replace('"', '')))
-    return not ops & set(case.rule.nodes[-1].ops)
+    return not ops & roots_of(case)
 
 
 def joined(first, second):
@@ -130,9 +135,9 @@ def joined(first, second):
 
 
 def graph(case, other, rng):
-    signature, lines = planted(case, rng)
+    signature, lines = planted(case, rng, roots_of(case))
     if is_apart(case, other) and rng.random() < 0.5:
-        signature, more = joined((signature, lines), planted(other, rng))
+        signature, more = joined((signature, lines), planted(other, rng, roots_of(case)))
         lines = mixed([lines, more], rng)
     signature, side = beside(signature, rng)
     lines = mixed([lines, side], rng)
