@@ -175,6 +175,8 @@ def constant(found, rng):
     for d in filter(None, dims.split(',')):
         count *= int(d)
     values = [number(kind, what, rng) for _ in range(count)]
+    while what in ('rand', 'pos') and count > 1 and len(set(values)) == 1:  # not one number for all
+        values = [number(kind, what, rng) for _ in range(count)]
     data = values[0] if not dims else '[' + ', '.join(values) + ']'
     return f'{kind}[{dims}] = {data}'
 
