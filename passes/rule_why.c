@@ -35,6 +35,7 @@ static const struct {
   const char *code;
 } topics[] = {
     {"dtype", "DTYPE"},         {"is_float", "DTYPE"},       {"keeps", "DTYPE"},
+    {"widens", "DTYPE"},
     {"same_type", "DTYPE"},     {"ints", "CONST_VALUE"},     {"wholes", "CONST_VALUE"},
     {"scalar", "CONST_VALUE"},
     {"is_splat", "CONST_VALUE"}, {"is_const", "CONST_VALUE"}, {"same_value", "CONST_VALUE"},
