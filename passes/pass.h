@@ -26,7 +26,7 @@ typedef struct tl_fusion_remark {
   const tl_sv *nodes; /* taken, or bound as far as the pattern fitted */
   uint32_t n_nodes;
   uint32_t wanted; /* nodes of the pattern */
-  bool repeats;    /* another pass has said the same of the node */
+  bool repeats;    /* another pass has said the same of the node, or has it */
   int64_t scope;   /* of a kernel of several nodes: its fusion_scope; else 0 */
   uint64_t saved;  /* of such a kernel: bytes of global memory traffic that it saves */
 } tl_fusion_remark;

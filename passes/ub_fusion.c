@@ -210,7 +210,8 @@ static void cover(const tl_ub_miss *miss, bool *covered) {
     covered[miss->nodes[k]] = true;
 }
 
-/* What a pass nearly did matters if no other pass took the node. */
+/* What a pass nearly did matters if no other pass took the node; what became of its own kernel, to
+ * those who ask for the pass. */
 static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
   bool *covered = tl_arena_calloc(x->pass->scratch, f->g->n + 1U, sizeof *covered);
   if (!covered)
@@ -220,7 +221,7 @@ static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
   for (uint32_t i = 0; i < f->misses.n; i++) {
     const tl_ub_miss *miss = &f->misses.at[i];
     tl_sv names[TL_UB_MOST_NODES + 1];
-    if (tl_ub_is_grouped(f->g, miss->head))
+    if (tl_ub_is_grouped(f->g, miss->head) && !miss->joined)
       continue;
     for (uint32_t k = 0; k < miss->n_nodes; k++)
       names[k] = tl_node_where(x->m, f->g->at[miss->nodes[k]].id).node;
@@ -231,7 +232,8 @@ static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
                           .nodes = names,
                           .n_nodes = miss->n_nodes,
                           .wanted = miss->wanted,
-                          .repeats = covered[miss->head] || is_repeated(&f->misses, i)};
+                          .repeats = miss->joined || covered[miss->head] ||
+                                     is_repeated(&f->misses, i)};
     cover(miss, covered);
     tl_pass_fusion_remark(x->pass, x->m, f->g->at[miss->head].id, &r);
   }

@@ -141,6 +141,22 @@ static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t c
   return NULL;
 }
 
+/* The kernel of a chain that is part of a larger one now has another name. */
+static void note_joined(tl_ub_fuser *f, uint32_t leader) {
+  const tl_ub_node *x = &f->g->at[leader];
+  if (!f->pass->explain || x->chain == 0 || x->size > TL_UB_MOST_NODES)
+    return;
+  tl_ub_miss m = {.pass = f->chains[x->chain - 1].pass,
+                  .code = "OVERLAP",
+                  .reason = "its kernel is part of a larger one",
+                  .head = leader,
+                  .wanted = x->size,
+                  .joined = true};
+  for (uint32_t at = leader; at; at = f->g->at[at].next)
+    m.nodes[m.n_nodes++] = at;
+  tl_ub_note(f, &m);
+}
+
 /* The kernel of two: a chain that ends with quant keeps its name, others are the automatic
  * fusion's. */
 static void name_kernel(tl_ub_graph *g, uint32_t leader, uint32_t chain, uint32_t shape) {
@@ -164,12 +180,16 @@ static void take(tl_ub_fuser *f, uint32_t producer, uint32_t consumer) {
     f->stopped = true;
     return;
   }
-  uint32_t chain = to->chain, shape = to->shape;
+  uint32_t chain = to->chain, shape = to->shape, told = f->misses.n;
+  note_joined(f, f->g->at[producer].leader);
+  if (!ends_with_quant(f->g, f->g->at[consumer].leader))
+    note_joined(f, f->g->at[consumer].leader);
   tl_ub_joined joined = tl_ub_join(f->g, (uint32_t[]){producer, consumer}, 2);
   if (joined == TL_UB_JOINED) {
     name_kernel(f->g, f->g->at[consumer].leader, chain, shape);
     return;
   }
+  f->misses.n = told;
   if (first) {
     --*f->pass->rewrites;
     f->pass->changed--;

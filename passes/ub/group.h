@@ -20,6 +20,7 @@ typedef struct tl_ub_miss {
   uint32_t nodes[TL_UB_MOST_NODES + 1];
   uint32_t n_nodes;
   uint32_t wanted; /* nodes that the chain has at least */
+  bool joined;     /* it was in a kernel of the pass, which is part of a larger one now */
 } tl_ub_miss;
 
 TL_VEC(tl_ub_miss_vec, tl_ub_miss);

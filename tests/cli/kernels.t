@@ -126,3 +126,29 @@ $ far() { echo 'graph @g(%x: f16[4,64]) -> (%y, %s'$1') {'; echo ' %s0 = Relu(%x
 >   not    `head`: BUDGET: too much lies between the nodes to rule out a cycle
 > TbeMultiOutputFusionPass: 1 fused, 0 not
 >   fused  `head`, `tail` are kernel 1, which saves 512 bytes
+# Of eight in a row, chains take six and two: they matched, and the automatic fusion has the kernel in the end.
+$ printf 'graph @g(%%x: f32[1,16,8,8]) -> (%%h) {\n  %%a = Relu(%%x) @a\n  %%b = Exp(%%a) @b\n  %%c = Neg(%%b) @c\n  %%d = Tanh(%%c) @d\n  %%e = Abs(%%d) @e\n  %%f = Sqrt(%%e) @f\n  %%g = Erf(%%f) @g\n  %%h = Sigmoid(%%g) @h\n}\n' >r.tir
+$ tailor convert r.tir -o r.air --fusion-result=- -q
+> {
+>     "session_and_graph_id_0_0": {
+>         "ub_fusion": {
+>             "AutomaticUbFusion": {
+>                 "effect_times": "1",
+>                 "match_times": "1",
+>                 "repository_hit_times": "0"
+>             },
+>             "TbeEltwiseFusionPass": {
+>                 "effect_times": "0",
+>                 "match_times": "2",
+>                 "repository_hit_times": "0"
+>             }
+>         }
+>     }
+> }
+$ tailor explain r.tir
+> AutomaticUbFusion: 1 fused, 0 not
+>   fused  `a`, `b` ..., `h` (8 nodes) are kernel 1, which saves 56.0 KiB
+$ tailor explain r.tir --fusion=TbeEltwiseFusionPass
+> TbeEltwiseFusionPass: 0 fused, 2 not
+>   not    `a`: OVERLAP: its kernel is part of a larger one
+>   not    `g`: OVERLAP: its kernel is part of a larger one
