@@ -120,9 +120,11 @@ static tl_status count_kernels(fusion *x, const tl_ub_graph *g, const uint32_t *
   for (uint32_t i = 0; i < x->n_order; i++) {
     uint32_t row = x->order[i].position;
     uint32_t n = row == x->n_rows ? kernels[row] : matched[row];
-    if (n && (row == x->n_rows || !x->chains[row].off))
-      TL_TRY(tl_fusion_stats_add(x->pass->fusions, 0, 0, TL_FUSION_UB, x->order[i].pass, n,
-                                 kernels[row]));
+    bool counts = row == x->n_rows || !x->chains[row].off;
+    if (counts && n &&
+        tl_fusion_stats_add(x->pass->fusions, 0, 0, TL_FUSION_UB, x->order[i].pass, n,
+                            kernels[row]) != TL_OK)
+      return out_of_memory(x);
   }
   return TL_OK;
 }

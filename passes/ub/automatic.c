@@ -164,8 +164,8 @@ static void name_kernel(tl_ub_graph *g, uint32_t leader, uint32_t chain, uint32_
   g->at[leader].shape = shape;
 }
 
-/* Takes a producer into the group of a consumer. A kernel counts as a rewrite when it is the
- * automatic fusion's for the first time. */
+/* Takes a producer into the group of a consumer. It counts as a rewrite unless one of both is the
+ * automatic fusion's already. */
 static void take(tl_ub_fuser *f, uint32_t producer, uint32_t consumer) {
   const char *reason;
   const char *code = hindrance(f, producer, consumer, &reason);
