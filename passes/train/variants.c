@@ -134,8 +134,14 @@ static tl_value_id find_value(const tl_module *m, tl_sv name, tl_sv *nearest) {
   return TL_NO_VALUE;
 }
 
-static bool is_one_number(const tl_type *t) {
-  for (int i = 0; i < t->rank; i++)
+/* An input of a loop has a number for each of its steps, along its first axis: the first counts, as
+ * the switch looks before the loop runs. */
+static bool is_one_number(const tl_module *m, tl_value_id v, const tl_accelerate *a) {
+  const tl_type *t = tl_type_get(m, tl_value_get(m, v)->type);
+  int64_t k = a->iterations_per_loop;
+  bool lined_up = k > 1 && tl_value_get(m, v)->kind == TL_VALUE_INPUT && t->rank > 0 &&
+                  tl_dim_is_static(t->dims[0]) && t->dims[0] == k;
+  for (int i = lined_up; i < t->rank; i++)
     if (tl_dim_is_static(t->dims[i]) && t->dims[i] != 1)
       return false;
   return true;
@@ -158,7 +164,7 @@ tl_status tl_variants_observable(tl_diag *d, tl_location where, const tl_module 
   const tl_type *t = tl_type_get(m, tl_value_get(m, v)->type);
   tl_dtype dtype = t->kind == TL_KIND_TENSOR ? (tl_dtype)t->dtype : TL_DTYPE_NONE;
   bool fits = step ? tl_dtype_is_integer(dtype) : tl_dtype_is_float(dtype);
-  if (fits && is_one_number(t))
+  if (fits && is_one_number(m, v, a))
     return TL_OK;
   tl_buf text;
   tl_buf_init(&text);
