@@ -347,12 +347,31 @@ static tl_status make_loop(stepping *s) {
   return take_over(s);
 }
 
+/* A model whose steps are in a loop is left as it is, with a word where another number is asked
+ * for. */
+static void tell_loop(const tl_module *m, int64_t asked) {
+  tl_node_id n = tl_value_producer(m, m->states.at[0].output);
+  bool loop = tl_node_get(m, n)->op == TL_OP_Loop;
+  tl_value_id trips = loop ? tl_operand(m, n, 0) : TL_NO_VALUE;
+  const tl_tensor *t = trips ? tl_value_constant(m, trips) : NULL;
+  int64_t has = 0;
+  if (!t || !tl_tensor_int_at(m, t, 0, &has) || has != asked)
+    tl_warn_code(m->diag, "W-LOOP-TWICE", TL_AT_FILE(m->path),
+                 "--iterations-per-loop=%lld has no effect: the steps of this model are in a loop "
+                 "already",
+                 (long long)asked);
+}
+
 tl_status tl_pass_iterations_per_loop(tl_pass *p, tl_module *m) {
   stepping s = {.p = p, .m = m, .g = tl_module_main(m)};
   if (!tl_train_is_on(p->options) || p->options->train->iterations_per_loop == 1 ||
-      tl_is_loop_of_steps(m) || tl_comm_is_init_graph(m))
+      tl_comm_is_init_graph(m))
     return TL_OK;
   s.k = p->options->train->iterations_per_loop;
+  if (tl_is_loop_of_steps(m)) {
+    tell_loop(m, s.k);
+    return TL_OK;
+  }
   if (m->states.n == 0) {
     tl_warn_code(m->diag, "W-LOOP-STATE", TL_AT_FILE(m->path),
                  "--iterations-per-loop has no effect: nothing is handed from step to step");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
+#include "frontend/config/run_config.h"
 #include "tools/conversion.h"
 #include "tools/fusion_result.h"
 #include "tools/init_graph.h"
@@ -80,7 +81,10 @@ tl_status tl_command_convert(tl_cli *cli) {
     status = tl_init_graph_plan(cli, &c.outputs, &c.outputs);
   if (status == TL_OK)
     status = twice ? tl_variants_check(cli, &c.outputs) : check_outputs(cli, &c.outputs);
-  if (status == TL_OK && tl_cli_has(cli, TL_OPTION_DRY_RUN))
+  bool dry = tl_cli_has(cli, TL_OPTION_DRY_RUN);
+  if (status == TL_OK && dry) /* no model will say what is missing */
+    status = tl_check_run_ranks(&cli->settings, &cli->diag);
+  if (status == TL_OK && dry)
     show_plan(cli, &c.outputs);
   else if (status == TL_OK)
     status = twice ? tl_variants_convert(cli, &c.outputs) : convert(cli, &c);

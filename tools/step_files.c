@@ -53,7 +53,7 @@ static tl_status write_split(tl_cli *cli) {
   tl_buf path, text;
   tl_buf_init(&path);
   tl_buf_init(&text);
-  tl_buf_printf(&path, "%s/gradient_split.json", cli->settings.value[TL_OPTION_WORK_PATH]);
+  tl_buf_printf(&path, "%s/gradient_split.json", tl_cli_get(cli, TL_OPTION_WORK_PATH));
   tl_step_split_json(&cli->steps,
                      cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
   tl_status status = path.failed ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0},

@@ -15,7 +15,7 @@ static bool *flag_of(tl_debug_config *c, tl_sv word) {
   return NULL;
 }
 
-static tl_status read_words(tl_diag *d, tl_location where, tl_sv list, tl_debug_config *out) {
+tl_status tl_read_debug_words(tl_diag *d, tl_location where, tl_sv list, tl_debug_config *out) {
   tl_status first = TL_OK;
   for (tl_sv rest = list; rest.p;) {
     tl_sv word = tl_sv_trim(tl_sv_split(&rest, ','));
@@ -31,6 +31,16 @@ static tl_status read_words(tl_diag *d, tl_location where, tl_sv list, tl_debug_
   return first;
 }
 
+/* A list, or one of the words: the name of a file ends otherwise. */
+bool tl_is_debug_words(tl_sv text) {
+  tl_debug_config any = {0};
+  bool list = text.n && memchr(text.p, ',', text.n) && !memchr(text.p, '/', text.n);
+  for (tl_sv rest = text; rest.p;)
+    if (flag_of(&any, tl_sv_trim(tl_sv_split(&rest, ','))))
+      return list || !memchr(text.p, ',', text.n);
+  return false;
+}
+
 tl_status tl_read_debug_config_text(tl_diag *d, const char *path, tl_sv text,
                                     tl_debug_config *out) {
   tl_status result = TL_OK;
@@ -44,7 +54,7 @@ tl_status tl_read_debug_config_text(tl_diag *d, const char *path, tl_sv text,
     tl_sv name = tl_sv_trim(tl_sv_split(&value, '='));
     tl_status status = TL_OK;
     if (tl_sv_is(name, "op_debug_config") && value.p)
-      status = read_words(d, where, value, out);
+      status = tl_read_debug_words(d, where, value, out);
     else if (!tl_sv_is(name, "op_debug_list") || !value.p)
       status = tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", where,
                             "'%.*s' is neither 'op_debug_config = WORD,...' nor 'op_debug_list = "

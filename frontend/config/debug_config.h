@@ -15,6 +15,11 @@ typedef struct tl_debug_config {
   bool check_flag;
 } tl_debug_config;
 
+/* Is this the words themselves, separated by commas, and not the name of a file? */
+bool tl_is_debug_words(tl_sv text);
+/* Reads such words. E-OPT-UNKNOWN. */
+tl_status tl_read_debug_words(tl_diag *d, tl_location where, tl_sv list,
+                              tl_debug_config *out) TL_NODISCARD;
 /* E-OPT-FILE when it cannot be read, E-OPT-UNKNOWN for other names and words; all of a file. */
 tl_status tl_read_debug_config(tl_diag *d, tl_location where, const char *path,
                                tl_debug_config *out) TL_NODISCARD;

@@ -93,6 +93,10 @@ tl_status tl_read_run_config_text(tl_settings *s, tl_diag *d, const char *path,
  * (W-OPT-UNSUPPORTED). The chip must be known. */
 tl_status tl_check_run_config(tl_settings *s, tl_diag *d) TL_NODISCARD;
 
+/* Once all that may say so was read, the model's own configuration too: distribution needs a number
+ * of ranks. E-AR-RANKS. */
+tl_status tl_check_run_ranks(tl_settings *s, tl_diag *d) TL_NODISCARD;
+
 /* Fills s->train from the values, once they are checked, and points the options to it when the
  * configuration is in use. */
 tl_status tl_resolve_run_config(tl_settings *s, tl_diag *d) TL_NODISCARD;

@@ -28,7 +28,7 @@ static void audit(carrier *c, const tl_run_key *key, const char *value) {
   c->add(c->user, c->name.p ? c->name.p : "", tl_sv_from(value));
 }
 
-/* Members of the table under GE's keys, what memory_config has beyond it under its own. */
+/* Members under GE's keys. */
 static void carry_object(const tl_settings *s, carrier *c, const tl_run_key *key) {
   uint32_t n;
   const tl_run_member *members = tl_run_members(&n);
@@ -41,21 +41,6 @@ static void carry_object(const tl_settings *s, carrier *c, const tl_run_key *key
     bool truth = members[i].type.kind == TL_OPTION_BOOL;
     if (text && *members[i].key)
       c->add(c->user, members[i].key, tl_sv_from(!truth ? text : text[0] == 't' ? "1" : "0"));
-  }
-  for (const cJSON *item = o.json.root->child; item; item = item->next) {
-    tl_diag quiet = {0};
-    const tl_run_type any = {"", "0", cJSON_IsNumber(item) ? TL_OPTION_REAL : TL_OPTION_TEXT};
-    const tl_run_type truth = {"", "", TL_OPTION_BOOL};
-    if (key->option != TL_OPTION_MEMORY_CONFIG ||
-        tl_run_member_find((tl_option_id)key->option, tl_sv_from(item->string)))
-      continue;
-    tl_buf_clear(&c->value);
-    if (tl_run_json_value(&quiet, (tl_location){0}, cJSON_IsBool(item) ? &truth : &any, item,
-                          &c->value) != TL_OK)
-      continue;
-    tl_buf_clear(&c->name);
-    tl_buf_printf(&c->name, "memory_config.%s", item->string);
-    c->add(c->user, c->name.p ? c->name.p : "", tl_buf_view(&c->value));
   }
   tl_run_object_close(&o);
 }
@@ -88,6 +73,12 @@ static const char *effective(const tl_settings *s, carrier *c, const tl_run_key 
   return c->value.n ? c->value.p : "";
 }
 
+/* The model has its steps in a loop: a runtime that was told of them as well would loop again. */
+static bool is_done(const tl_settings *s, const tl_run_key *key) {
+  return key->option == TL_OPTION_ITERATIONS_PER_LOOP && s->train.train &&
+         s->train.iterations_per_loop > 1;
+}
+
 static void carry_key(const tl_settings *s, carrier *c, const tl_run_key *key, bool used) {
   tl_option_id id = (tl_option_id)key->option;
   bool of_file =
@@ -103,28 +94,12 @@ static void carry_key(const tl_settings *s, carrier *c, const tl_run_key *key, b
   if (key->consumer == TL_CONSUMER_HOST)
     return;
   const char *value = effective(s, c, key);
-  if (given && named)
+  if (given && named && !is_done(s, key))
     c->add(c->user, key->key, tl_sv_from(as_ge_reads(key, value)));
   if (given && !acts && key->type.kind == TL_OPTION_OBJECT)
     carry_object(s, c, key);
   if (acts && *value)
     audit(c, key, value);
-}
-
-/* The four integers by which the runtime counts steps on the device (training.md 7.1). */
-static void carry_loop(const tl_settings *s, carrier *c) {
-  static const struct {
-    const char *key;
-    const char *value; /* NULL: steps less one */
-  } scalars[] = {{"npu_runconfig/iterations_per_loop", NULL},
-                 {"npu_runconfig/loop_cond", "0"},
-                 {"npu_runconfig/zero", "0"},
-                 {"npu_runconfig/one", "1"}};
-  tl_buf_clear(&c->value);
-  tl_buf_add_i64(&c->value, s->train.iterations_per_loop - 1);
-  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-    c->add(c->user, scalars[i].key,
-           scalars[i].value ? tl_sv_from(scalars[i].value) : tl_buf_view(&c->value));
 }
 
 tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void *user) {
@@ -136,8 +111,6 @@ tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void 
   tl_buf_init(&c.value);
   for (uint32_t i = 0; i < n; i++)
     carry_key(s, &c, &keys[i], used);
-  if (used && s->train.train && s->train.iterations_per_loop > 1)
-    carry_loop(s, &c);
   bool failed = c.name.failed || c.value.failed;
   tl_buf_release(&c.name);
   tl_buf_release(&c.value);

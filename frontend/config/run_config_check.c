@@ -106,16 +106,17 @@ static unsigned check_profiling(tl_settings *s, tl_diag *d) {
   if (tl_run_member_true(&o, "enable-profiling") &&
       !tl_run_member_find_json(&o, "profiling-options"))
     errors = conflict(s, d, id, "enable_profiling needs profiling_options");
+  if (tl_run_member_text(&o, "enable-profiling") && tl_run_member_text(&o, "profiling-mode"))
+    errors += conflict(s, d, id, "enable_profiling and profiling_mode are the same: give one");
   tl_run_object_close(&o);
   return errors;
 }
 
+/* aoe_mode works in the current folder by default, the older mstune_mode has no default. */
 static unsigned check_tuning(tl_settings *s, tl_diag *d) {
-  static const tl_option_id tuners[] = {TL_OPTION_AOE_MODE, TL_OPTION_MSTUNE_MODE};
   unsigned errors = 0;
-  for (size_t i = 0; i < sizeof tuners / sizeof *tuners; i++)
-    if (s->value[tuners[i]] && !s->value[TL_OPTION_WORK_PATH])
-      errors += conflict(s, d, tuners[i], "needs work_path");
+  if (s->value[TL_OPTION_MSTUNE_MODE] && !s->value[TL_OPTION_WORK_PATH])
+    errors += conflict(s, d, TL_OPTION_MSTUNE_MODE, "needs work_path");
   const char *mode = s->value[TL_OPTION_AOE_MODE];
   const char *strategy = tl_settings_get(s, TL_OPTION_BUCKET_STRATEGY);
   bool modelled = strcmp(tl_settings_get(s, TL_OPTION_HW_PRESET), "none") != 0;
@@ -165,7 +166,12 @@ static unsigned check_debug(tl_settings *s, tl_diag *d) {
   unsigned errors = 0;
   if (!tl_run_config_used(s)) /* the device compiler checks it */
     return 0;
-  if (path && tl_read_debug_config(d, tl_at_option(s, id), path, &c) != TL_OK)
+  tl_status status = TL_OK;
+  if (path && tl_is_debug_words(tl_sv_from(path)))
+    status = tl_read_debug_words(d, tl_at_option(s, id), tl_sv_from(path), &c);
+  else if (path)
+    status = tl_read_debug_config(d, tl_at_option(s, id), path, &c);
+  if (status != TL_OK)
     return 1;
   if (c.oom && c.o0)
     errors += conflict(s, d, id, "oom and ccec_O0 exclude each other");
@@ -336,11 +342,23 @@ static unsigned check_group(tl_settings *s, tl_diag *d) {
 
 tl_status tl_check_run_config(tl_settings *s, tl_diag *d) {
   static const check_fn checks[] = {
-      check_removed,  check_loop,   check_placement, check_dynamic, check_dump, check_profiling,
-      check_tuning, check_folders,   check_debug,   check_host, check_distribute,
-      check_timeouts, check_dtypes, check_tailing,   check_group};
+      check_removed,    check_loop,     check_placement, check_dynamic, check_dump,
+      check_profiling,  check_tuning,   check_folders,   check_debug,   check_host,
+      check_distribute, check_timeouts, check_dtypes,    check_tailing, check_group};
   unsigned errors = 0;
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
     errors += checks[i](s, d);
   return errors ? TL_INVALID_ARGUMENT : TL_OK;
+}
+
+/* The mean over ranks is computed with their number; that of one rank alone is no mean. */
+tl_status tl_check_run_ranks(tl_settings *s, tl_diag *d) {
+  tl_option_id id = TL_OPTION_IS_DISTRIBUTED;
+  bool train = tl_run_int(s, TL_OPTION_GRAPH_RUN_MODE) == 1;
+  if (!train || !tl_run_true(s, id) || s->value[TL_OPTION_RANK_SIZE])
+    return TL_OK;
+  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-AR-RANKS", tl_at_option(s, id),
+                      "the number of ranks is not given\v"
+                      "give --rank-size=N, or in a run configuration {\"tailor\": {\"rank_size\": "
+                      "N}}; 0 where it is known at run time only");
 }

@@ -3,7 +3,7 @@
  * "NPUOptimizer": {...}, "tailor": {...}}; keys may stand at the top as well. */
 #include "frontend/config/config_file.h"
 #include "frontend/config/json_reader.h"
-#include "frontend/config/run_config.h"
+#include "frontend/config/run_config_read.h"
 
 enum { MOST_ERRORS = 100 };
 
@@ -13,6 +13,7 @@ typedef struct run_reader {
   tl_run_section section;
   const tl_run_key *object; /* whose members are read */
   const char *option;       /* checking a value of the command line: its name; else NULL */
+  tl_run_flats flats;       /* released by tl_run_flats_join */
   uint32_t errors;
 } run_reader;
 
@@ -68,7 +69,7 @@ static tl_status unknown(tl_json_reader *r, const tl_json_member *m, const char 
                                nearest ? tl_run_spelled(nearest, near) : "", nearest ? "'?" : ""));
 }
 
-/* Optimizers have parameters of their own, and memory_config what the runtime knows. */
+/* Optimizers and sessions have members of their own. */
 static tl_status read_free_member(tl_json_reader *r, const tl_json_member *m) {
   const run_reader *s = state_of(r);
   bool type = s->object->option == TL_OPTION_OPT && tl_sv_is(m->name, "type");
@@ -77,29 +78,32 @@ static tl_status read_free_member(tl_json_reader *r, const tl_json_member *m) {
     return wrong_kind(r, m->item, m->name, "text in double quotes");
   if (scale && !cJSON_IsNumber(m->item))
     return wrong_kind(r, m->item, m->name, "a number");
-  bool nested = cJSON_IsObject(m->item) || cJSON_IsArray(m->item) || cJSON_IsNull(m->item);
-  if (s->object->option == TL_OPTION_MEMORY_CONFIG && nested)
-    return wrong_kind(r, m->item, m->name, "a number, a truth value or text");
   return TL_OK;
+}
+
+static tl_status check_member(tl_json_reader *r, const tl_run_member *member, const cJSON *item) {
+  tl_buf text;
+  if (cJSON_IsNull(item)) /* Python's None: not given */
+    return TL_OK;
+  tl_buf_init(&text);
+  tl_status status = tl_run_json_value(r->diag, at(r, item), &member->type, item, &text);
+  tl_buf_release(&text);
+  if (status == TL_OK && strcmp(member->type.name, "profiling-options") == 0)
+    status = tl_run_check_profiling(r->diag, at(r, item), item);
+  return count(r, status);
 }
 
 static tl_status read_member(tl_json_reader *r, const tl_json_member *m, void *user) {
   const run_reader *s = state_of(r);
   tl_option_id id = (tl_option_id)s->object->option;
   const tl_run_member *member = tl_run_member_find(id, m->name);
-  tl_buf text;
   (void)user;
-  if (!member && (id == TL_OPTION_MEMORY_CONFIG || id == TL_OPTION_OPT ||
-                  id == TL_OPTION_SESSION_CONFIG || id == TL_OPTION_DISTRIBUTE))
+  if (!member &&
+      (id == TL_OPTION_OPT || id == TL_OPTION_SESSION_CONFIG || id == TL_OPTION_DISTRIBUTE))
     return read_free_member(r, m);
   if (!member)
     return unknown(r, m, "member of this object", nearest_member(id, m->name));
-  if (cJSON_IsNull(m->item)) /* Python's None: not given */
-    return TL_OK;
-  tl_buf_init(&text);
-  tl_status status = tl_run_json_value(r->diag, at(r, m->item), &member->type, m->item, &text);
-  tl_buf_release(&text);
-  return count(r, status);
+  return check_member(r, member, m->item);
 }
 
 /* A text alone is the type of an optimizer or manager, or the name of a strategy. */
@@ -168,9 +172,13 @@ static bool names_section(tl_sv name, tl_run_section *out) {
     const char *name;
     tl_run_section section;
   } names[] = {{"run_config", TL_RUN_RUN},
+               {"parameter_map", TL_RUN_RUN}, /* of a session */
+               {"global_options", TL_RUN_RUN},
                {"experimental_config", TL_RUN_EXPERIMENT},
+               {"experimental", TL_RUN_EXPERIMENT},
                {"optimizer", TL_RUN_OPTIMIZER},
-               {"NPULossScaleOptimizer", TL_RUN_OPTIMIZER}};
+               {"NPULossScaleOptimizer", TL_RUN_OPTIMIZER},
+               {"NPUDistributedOptimizer", TL_RUN_OPTIMIZER}};
   for (unsigned i = 0; i < TL_N_RUN_SECTIONS; i++)
     if (tl_sv_is(name, tl_run_section_name((tl_run_section)i))) {
       *out = (tl_run_section)i;
@@ -186,6 +194,13 @@ static bool names_section(tl_sv name, tl_run_section *out) {
 
 static tl_status read_key(tl_json_reader *r, const tl_json_member *m, void *user);
 
+/* What the name of a section says already. */
+static tl_status imply(tl_json_reader *r, const cJSON *item, tl_option_id id) {
+  const run_reader *s = state_of(r);
+  bool said = s->s->file_value[id] && s->s->file_at[id].file == r->path;
+  return said ? TL_OK : keep(r, tl_run_key_of(id), item, TL_SV("true"));
+}
+
 static tl_status read_section(tl_json_reader *r, const tl_json_member *m, tl_run_section section) {
   run_reader *s = state_of(r);
   tl_run_section outer = s->section;
@@ -198,17 +213,41 @@ static tl_status read_section(tl_json_reader *r, const tl_json_member *m, tl_run
   tl_status status = tl_json_members(r, m->item, read_key, NULL);
   s->section = outer;
   if (status == TL_OK && tl_sv_is(m->name, "NPULossScaleOptimizer"))
-    status = keep(r, tl_run_key_of(TL_OPTION_IS_LOSS_SCALE), m->item, TL_SV("true"));
+    status = imply(r, m->item, TL_OPTION_IS_LOSS_SCALE);
+  if (status == TL_OK && tl_sv_is(m->name, "NPUDistributedOptimizer"))
+    status = imply(r, m->item, TL_OPTION_IS_DISTRIBUTED);
   return status;
 }
 
-/* Members of dump_config and profiling_config stand alone in the session of the framework. */
-static const char *home_of(tl_sv name) {
-  if (tl_run_member_find(TL_OPTION_DUMP_CONFIG, name))
-    return "dump_config, an object";
-  if (tl_run_member_find(TL_OPTION_PROFILING_CONFIG, name) || tl_sv_is(name, "profiling_mode"))
-    return "profiling_config, an object with enable_profiling and profiling_options";
-  return NULL;
+/* Objects go by the names of their classes, too, and two keys by another name than atc's. */
+static tl_sv key_name(tl_sv name) {
+  static const struct {
+    const char *name;
+    const char *key;
+  } others[] = {{"DumpConfig", "dump_config"},
+                {"ProfilingConfig", "profiling_config"},
+                {"MemoryConfig", "memory_config"},
+                {"DynamicInputConfig", "dynamic_input_config"},
+                {"multi_branches_config", "dynamic_input_config"},
+                {"soc_config", "soc_version"},
+                {"insert_op_file", "insert_op_conf"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (tl_sv_is(name, others[i].name))
+      return tl_sv_from(others[i].key);
+  return name;
+}
+
+static tl_status read_flat(tl_json_reader *r, const tl_json_member *m,
+                           const tl_run_member *member) {
+  run_reader *s = state_of(r);
+  uint32_t before = s->errors;
+  bool none = cJSON_IsNull(m->item) || (cJSON_IsString(m->item) && !m->item->valuestring[0]);
+  if (none)
+    return TL_OK;
+  TL_TRY(check_member(r, member, m->item));
+  if (s->errors > before)
+    return TL_OK;
+  return tl_run_flat_add(&s->flats, r->diag, at(r, m->item), member, m->item);
 }
 
 static tl_status read_key(tl_json_reader *r, const tl_json_member *m, void *user) {
@@ -218,14 +257,12 @@ static tl_status read_key(tl_json_reader *r, const tl_json_member *m, void *user
   bool top = s->section == TL_N_RUN_SECTIONS;
   if (names_section(m->name, &section) && (top || section == TL_RUN_EXPERIMENT))
     return read_section(r, m, section);
-  const tl_run_key *key = tl_run_key_find(m->name, s->section);
+  const tl_run_key *key = tl_run_key_find(key_name(m->name), s->section);
   if (key)
     return read_value(r, key, m->item);
-  const char *home = home_of(m->name);
-  if (home)
-    return count(r, tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", at(r, m->item),
-                                 "'%.*s' is no key of a run configuration\vput it into %s",
-                                 TL_SV_ARG(tl_sv_shown(m->name)), home));
+  const tl_run_member *member = tl_run_flat_find(m->name);
+  if (member)
+    return read_flat(r, m, member);
   return unknown(r, m, "key of a run configuration", tl_run_key_nearest(m->name));
 }
 
@@ -266,7 +303,9 @@ tl_status tl_read_run_config_text(tl_settings *s, tl_diag *d, const char *path, 
   if (tl_sv_trim(tl_config_without_mark(text)).n == 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-FILE", TL_AT_FILE(path),
                         "the run configuration is empty\vwrite {} for the defaults");
-  return read_json(d, &s->arena, path, text, &reader, read_top);
+  tl_status status = read_json(d, &s->arena, path, text, &reader, read_top);
+  tl_status joined = tl_run_flats_join(&reader.flats, s, d);
+  return status != TL_OK ? status : joined;
 }
 
 tl_status tl_read_run_config(tl_settings *s, tl_diag *d, tl_location where, const char *path) {

@@ -32,4 +32,25 @@ bool tl_run_member_true(tl_run_object *o, const char *name);
 /* Normal form of a member of the table, until the next call; NULL when it is not there. */
 const char *tl_run_member_text(tl_run_object *o, const char *name);
 
+/* Checks profiling_options: an object, or text that should be the JSON of one. E-OPT-TYPE,
+ * E-OPT-RANGE, E-OPT-UNKNOWN. */
+tl_status tl_run_check_profiling(tl_diag *d, tl_location where, const cJSON *item) TL_NODISCARD;
+
+/* Members of objects that stand alone, as sessions of the NPU's frameworks have them: enable_dump
+ * is that of dump_config. */
+enum { TL_N_FLAT_OBJECTS = 4 };
+typedef struct tl_run_flats {
+  cJSON *object[TL_N_FLAT_OBJECTS];  /* owned; NULL: no member of it */
+  tl_location at[TL_N_FLAT_OBJECTS]; /* of the first member */
+} tl_run_flats;
+
+/* The member that a name alone stands for; NULL. */
+const tl_run_member *tl_run_flat_find(tl_sv name);
+/* Adds a value that was checked. */
+tl_status tl_run_flat_add(tl_run_flats *f, tl_diag *d, tl_location where,
+                          const tl_run_member *member, const cJSON *item) TL_NODISCARD;
+/* Makes them part of the objects that were read of the same file. What an object has itself goes
+ * first: W-OPT-TWICE. Releases f in any case. */
+tl_status tl_run_flats_join(tl_run_flats *f, tl_settings *s, tl_diag *d) TL_NODISCARD;
+
 #endif

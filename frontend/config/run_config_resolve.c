@@ -32,6 +32,18 @@ static void tell_engine(tl_settings *s, tl_diag *d, tl_sv engine) {
                TL_SV_ARG(tl_sv_shown(engine)));
 }
 
+/* AI cores of the largest chip of a family that trains: no engine takes more tasks at a time. */
+static int64_t most_tasks(const tl_settings *s) {
+  static const struct {
+    const char *family;
+    int64_t cores;
+  } families[] = {{"Ascend910", 32}, {"Ascend910B", 25}, {"Ascend910_93", 50}};
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    if (strcmp(tl_options_chip(&s->options)->name, families[i].family) == 0)
+      return families[i].cores;
+  return UINT16_MAX;
+}
+
 static tl_status read_engine(tl_settings *s, tl_diag *d, tl_sv item) {
   static const tl_option_id id = TL_OPTION_STREAM_MAX_PARALLEL_NUM;
   tl_train_config *c = &s->train;
@@ -44,8 +56,11 @@ static tl_status read_engine(tl_settings *s, tl_diag *d, tl_sv item) {
     return refuse(s, d, id, "E-OPT-TYPE", "names no engine", item);
   if (!tl_parse_i64(tl_sv_trim(rest), &degree))
     return refuse(s, d, id, "E-OPT-TYPE", "not an integer behind ':'", item);
-  if (degree <= 0 || degree > UINT16_MAX)
-    return refuse(s, d, id, "E-OPT-RANGE", "an engine takes 1 to 65535 tasks at a time", item);
+  if (degree <= 0 || degree > most_tasks(s))
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", tl_at_option(s, id),
+                        "an engine of %s takes 1 to %lld tasks at a time: '%.*s'",
+                        tl_options_chip(&s->options)->name, (long long)most_tasks(s),
+                        TL_SV_ARG(tl_sv_shown(item)));
   for (uint32_t i = 0; i < c->n_engines; i++)
     if (tl_sv_eq(c->engines[i].engine, engine))
       return refuse(s, d, id, "E-OPT-CONFLICT", "an engine is named twice", item);
@@ -161,12 +176,13 @@ typedef struct parameter {
   const char *name;
   char of; /* F, E, D or T: the manager it belongs to */
   bool required;
-  char field; /* i, u, d, g, s: which one it sets; b: drop_overflow_update */
+  char field; /* i, u, d, g, s: which one it sets; b: whether overflow is looked for */
 } parameter;
 
 static const parameter parameters[] = {
     {"loss-scale", 'F', false, 'i'},
     {"drop-overflow-update", 'F', false, 'b'},
+    {"enable-overflow-check", 'F', false, 'b'},
     {"init-loss-scale", 'E', true, 'i'},
     {"incr-every-n-steps", 'E', true, 'g'},
     {"decr-every-n-nan-or-inf", 'E', false, 's'},
@@ -221,11 +237,24 @@ static tl_status check_members(tl_settings *s, tl_diag *d, const tl_run_object *
   return TL_OK;
 }
 
+/* One thing by two names must be the same thing. */
+static tl_status check_overflow_names(tl_settings *s, tl_diag *d, const tl_run_object *o) {
+  const cJSON *drop = tl_run_member_find_json(o, "drop-overflow-update");
+  const cJSON *check = tl_run_member_find_json(o, "enable-overflow-check");
+  if (!drop || !check || cJSON_IsTrue(drop) == cJSON_IsTrue(check))
+    return TL_OK;
+  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+                      tl_at_option(s, TL_OPTION_LOSS_SCALE_MANAGER),
+                      "drop_overflow_update and enable_overflow_check are the same, and differ");
+}
+
 static tl_status read_parameters(tl_settings *s, tl_diag *d, tl_run_object *o, const char *type) {
   static const tl_option_id id = TL_OPTION_LOSS_SCALE_MANAGER;
   char manager = type[0] == 't' ? 'T' : type[0];
   if (o)
     TL_TRY(check_members(s, d, o, type));
+  if (o)
+    TL_TRY(check_overflow_names(s, d, o));
   for (uint32_t i = 0; i < N_PARAMETERS; i++) {
     const parameter *p = &parameters[i];
     if (p->of != manager)

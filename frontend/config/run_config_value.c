@@ -160,7 +160,8 @@ static bool is_of_kind(const tl_run_type *type, const cJSON *item) {
            (cJSON_IsBool(item) && tl_choice_has(type->values, TL_SV("true")));
   case TL_OPTION_LIST: return cJSON_IsArray(item) || cJSON_IsString(item);
   case TL_OPTION_OBJECT: return cJSON_IsObject(item) || cJSON_IsString(item);
-  default: return cJSON_IsString(item);
+  default: /* sizes of memory that nobody reads any more were numbers, too */
+    return cJSON_IsString(item) || (number && strcmp(type->values, "BYTES") == 0);
   }
 }
 

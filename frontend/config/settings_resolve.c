@@ -364,7 +364,7 @@ tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m)
   tl_sv text = metadata_of(m);
   tl_diag fresh = {.fn = tell_new, .user = d};
   if (!text.p || s->has_model)
-    return TL_OK;
+    return tl_check_run_ranks(s, d);
   s->has_model = true;
   TL_TRY(tl_read_run_config_text(s, &fresh, model_label, text));
   if (s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE].file == model_label)
@@ -372,5 +372,6 @@ tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m)
                    "accelerate_train_mode makes two models of one, which a model cannot ask for\v"
                    "give it on the command line");
   s->options = tl_options_default();
-  return tl_settings_resolve(s, &fresh);
+  TL_TRY(tl_settings_resolve(s, &fresh));
+  return tl_check_run_ranks(s, d);
 }

@@ -79,7 +79,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   nodes    12 -> 12, 16 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_mix_precision_fp16: f16 in ops of the white list and in gray ones behind them
->   wrote    m.low.air (24.0 KiB)
+>   wrote    m.low.air (24.1 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
@@ -88,7 +88,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   nodes    12 -> 12, 17 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
->   wrote    m.high.air (24.8 KiB)
+>   wrote    m.high.air (24.9 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:

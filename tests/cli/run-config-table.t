@@ -21,6 +21,8 @@ $ tailor options
 >         how memory of static graphs is obtained
 >     .variable_use_1g_huge_page  int 0..2; ge.variableUse1gHugePage
 >         huge pages for variables
+>     .memory_optimization_policy  text POLICY; ge.exec.memoryOptimizationPolicy
+>         what memory is saved for
 >   external_weight  bool true|false|0|1|2 (default: false); compiler, runtime; ge.externalWeight
 >       weights: 0 in the model file, 1 one file each, 2 one file for all
 >   mix_compile_mode  bool true|false (default: false); compiler
@@ -65,8 +67,8 @@ $ tailor options
 >       never came into effect; precision_mode says dtypes
 >   enable_exception_dump  int 0..2 (default: 0); runtime; ge.exec.enable_exception_dump
 >       dump of ops that fail: 0 off, 1 full, 2 lite
->   op_debug_config  path FILE; runtime; op_debug_config
->       debugging of kernels: a .cfg file
+>   op_debug_config  list FILE or WORD,...; runtime; op_debug_config
+>       debugging of kernels: a .cfg file, or its words themselves: oom, dump_cce, dump_loc, ccec_O0, ccec_g, check_flag
 >   op_debug_level  int 0..4; runtime; ge.opDebugLevel
 >       deprecated: debugging of kernels, op_debug_config has taken its place
 >   debug_dir  path FOLDER; runtime; ge.debugDir
@@ -95,9 +97,11 @@ $ tailor options
 >         whether
 >     .profiling_options  object JSON; ge.exec.profilingOptions
 >         what
+>     .profiling_mode  bool; ge.exec.profilingMode
+>         whether, as a session says it: without profiling_options the runtime has its own
 >   aoe_mode  choice 1|2|4; host framework
 >       tuning: 1 subgraphs, 2 ops; 4, the split of gradients: bucket_strategy=auto with hw_preset, and work_path/gradient_split.json says which indices it gave
->   work_path  path FOLDER; host framework
+>   work_path  path FOLDER (default: .); host framework
 >       folder of the tuner
 >   aoe_config_file  path FILE; host framework
 >       settings of the tuner
@@ -129,9 +133,9 @@ $ tailor options
 >       was needed to sink loops to the device, which goes without it now
 >   variable_format_optimize  bool true|false; runtime; ge.exec.variable_acc
 >       deprecated: variables in the chip's own layout
->   graph_memory_max_size  text SIZE; removed
+>   graph_memory_max_size  text BYTES; removed
 >       memory is obtained as needed now
->   variable_memory_max_size  text SIZE; removed
+>   variable_memory_max_size  text BYTES; removed
 >       memory is obtained as needed now
 >   local_rank_id  int -1..2147483647 (default: -1); host framework
 >       rank that reads data for the others of its server; needs local_device_list
@@ -175,6 +179,58 @@ $ tailor options
 >         profiles
 >     .dynamic_node_type  int 0..1; ge.dynamicNodeType
 >         0: data sets, 1: placeholders
+>   keep_checkpoint_every_n_hours  real X (default: 10000); host framework
+>       hours between checkpoints that are kept for good
+>   train_distribute  text STRATEGY; host framework
+>       strategy of the framework
+>   eval_distribute  text STRATEGY; host framework
+>       strategy of the framework for evaluation
+>   distribute_config  path FILE; host framework
+>       legacy: settings of a tuner of several machines
+>   device_type  text TYPE (default: default_device_type); host framework
+>       legacy: kind of device
+>   job  text NAME; host framework
+>       job of the framework's cluster
+>   task_index  int 0..2147483647 (default: 0); host framework
+>       task of the framework's cluster
+>   min_group_size  int 0..2147483647 (default: 1); host framework
+>       nodes from which on the framework makes a graph for the NPU
+>   in_out_pair_flag  bool true|false (default: true); host framework
+>       whether the next key says what is on the NPU, or what is not
+>   in_out_pair  text PAIRS; host framework
+>       first and last nodes of the parts that the previous key is about
+>   fp_point  text NODE; host framework
+>       legacy: first node of forward, for profiling
+>   bp_point  text NODE; host framework
+>       legacy: last node of backward, for profiling
+>   soc_version  text CHIP (default: Ascend910B1); compiler
+>       the chip; soc_config is the same
+>   HCCL_algorithm  text LEVEL:NAME;...; runtime; HCCL_algorithm
+>       algorithms of the communication library
+>   graph_exec_timeout  int -1..2147483647; runtime; ge.exec.graphExecTimeout
+>       milliseconds a graph may run
+>   graph_max_parallel_model_num  int 1..2147483647; runtime; ge.exec.graphMaxParallelModelNum
+>       copies of a graph that are loaded at a time
+>   compile_dynamic_mode  bool true|false (default: false); runtime; ge.compile_dynamic_mode
+>       compile for all shapes
+>   overflow_flag  bit 0|1 (default: 1); runtime; ge.exec.overflow
+>       what arithmetic beyond the range gives: 0 the limit, 1 an infinity
+>   insert_op_conf  path FILE; runtime; ge.insertOpFile
+>       ops before inputs: a file; insert_op_file is the same
+>   topo_sorting_mode  choice 0|1|2|3 (default: 1); runtime; ge.topoSortingMode
+>       order of nodes
+>   aicore_num  text N; runtime; ge.aicoreNum
+>       cores that are used
+>   quant_dumpable  bit 0|1 (default: 0); runtime; ge.quant_dumpable
+>       keep what is quantized, for dumps
+>   oo_level  choice O0|O1|O2|O3 (default: O3); compiler
+>       level of optimization
+>   oo_constant_folding  bool true|false (default: true); compiler
+>       compute what depends on constants alone
+>   optimization_switch  text PASS:on|off;...; compiler
+>       passes on and off
+>   export_compile_stat  choice 0|1|2 (default: 0); compiler
+>       a file about fusions: 0 none
 >
 > ExperimentalConfig
 >   accelerate_train_mode  text SPEED|TRIGGER[|RATIO]; compiler
@@ -197,6 +253,8 @@ $ tailor options
 >         FixedLossScaleManager: the scale
 >     .drop_overflow_update  bool
 >         FixedLossScaleManager: skip steps that overflow
+>     .enable_overflow_check  bool
+>         FixedLossScaleManager: the same, as the NPU's frameworks call it
 >     .init_loss_scale  real X
 >         Exponential..., Dynamic...: the first scale
 >     .incr_every_n_steps  int 1..2147483647
@@ -236,7 +294,7 @@ $ tailor options
 >   train_spec  path FILE; compiler
 >       declarations of parameters, gradients, loss and states: JSON, goes before the model's metadata
 >   rank_size  int 0..1048576 (default: 1); compiler
->       ranks; 0: known at run time only
+>       ranks; 0: known at run time only. is_distributed needs it
 >   group  text NAME (default: hccl_world_group); compiler
 >       communication group, at most 127 bytes
 >   force_allreduce  bit 0|1 (default: 0); compiler

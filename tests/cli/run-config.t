@@ -13,8 +13,6 @@ $ tailor opt m.tir --run-config=bad.json
 ! bad.json:7:19: error: enable_dump takes true or false, not a string [E-OPT-TYPE]
 ! bad.json:7:41: error: 'dump_pth' is no member of this object [E-OPT-UNKNOWN]
 !   hint: did you mean 'dump_path'?
-! bad.json:8:3: error: 'enable_dump' is no key of a run configuration [E-OPT-UNKNOWN]
-!   hint: put it into dump_config, an object
 ! bad.json:10:42: error: type is one of FixedLossScaleManager|ExponentialUpdateLossScaleManager|DynamicLossScaleManager|torch_amp, not 'Fixed' [E-OPT-RANGE]
 ? 1
 
@@ -108,14 +106,28 @@ $ tailor convert sgd.tir -o m.air --hccl_timeout=600 2>&1 | grep hccl
 >   recorded ge.exec.hcclExecuteTimeOut = 600
 $ tailor convert sgd.tir -o m.air --hccl_timeout=17341 --soc-version=Ascend910A 2>&1 | grep hccl
 > tailor: error: --hccl-timeout: 17341 seconds are more than 17340, the most on Ascend910 [E-OPT-RANGE]
-# Several steps a run: what the runtime counts with.
+# Several steps a run are in the model: the runtime is not told, or it would loop again.
 $ tailor convert sgd.tir -o m.air --iterations_per_loop=4 2>&1 | grep recorded
->   recorded iterations_per_loop = 4
->   recorded npu_runconfig/iterations_per_loop = 3
->   recorded npu_runconfig/loop_cond = 0
->   recorded npu_runconfig/zero = 0
->   recorded npu_runconfig/one = 1
 >   recorded the run configuration (tailor.run.*)
+$ tailor convert sgd.tir -o m.air --iterations_per_loop=1 2>&1 | grep recorded
+>   recorded iterations_per_loop = 1
+>   recorded the run configuration (tailor.run.*)
+# A model whose steps are in a loop already keeps it, and says so where another number is asked for.
+$ tailor convert sgd.tir -o loop.onnx --iterations_per_loop=4 --summary=none
+$ tailor convert loop.onnx -o m.air --iterations_per_loop=4 2>&1 | grep -E 'recorded|warning'
+>   recorded the run configuration (tailor.run.*)
+$ tailor convert loop.onnx -o m.air --iterations_per_loop=8 2>&1 | grep -E 'recorded|warning'
+> loop.onnx: warning: --iterations-per-loop=8 has no effect: the steps of this model are in a loop already [W-LOOP-TWICE]
+>   recorded the run configuration (tailor.run.*)
+# Distribution needs the number of ranks, wherever it is said.
+$ tailor convert sgd.tir -o m.air --is_distributed=true --summary=none
+! tailor: error: --is-distributed: the number of ranks is not given [E-AR-RANKS]
+!   hint: give --rank-size=N, or in a run configuration {"tailor": {"rank_size": N}}; 0 where it is known at run time only
+? 1
+$ (printf 'module {\n  meta "tailor.run_config" "{\\"rank_size\\": 4}"\n}\n'; cat sgd.tir) > ranks.tir
+$ tailor convert ranks.tir -o m.air --is_distributed=true --summary=none
+$ tailor simulate-ranks sgd.tir -n 2 --steps 1 --is_distributed=true | tail -1
+> initial values of 1 state: those of rank 0 on all ranks
 # A model's own configuration comes last.
 $ (printf 'module {\n  meta "tailor.run_config" "{\\"iterations_per_loop\\": 0, \\"rank_size\\": 4}"\n}\n'; cat sgd.tir) > own.tir
 $ tailor convert own.tir -o m.air --summary=none

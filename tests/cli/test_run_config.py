@@ -30,6 +30,7 @@ STEP = '''graph @g(%x: f32[1,2], %t: f32[1,1], %w: f32[2,1], %lr: f32[]) -> (%L,
   %gw = MatMul(%xt, %ge)
   %d = Mul(%lr, %gw)
   %w_new = Sub(%w, %d)
+  state %w -> %w_new
 }
 '''
 CHUNK = 80  # problems that one file is told of are bounded
@@ -45,7 +46,7 @@ LEGAL = {
     'dynamic_inputs_shape_range': ('getnext:[1,2],[1,1];w:[2,1];data:[]', {'dynamic_input': True}),
     'dump_config': ({'enable_dump': True, 'dump_path': 'd', 'dump_step': '0|5|10-20'}, {}),
     'profiling_config': ({'enable_profiling': True, 'profiling_options': {'output': 'p'}}, {}),
-    'aoe_mode': ('2', {'work_path': '.'}),
+    'aoe_mode': ('2', {}),
     'mstune_mode': ('1', {'work_path': '.'}),
     'aoe_config_file': ('tune.json', {}),
     'modify_mixlist': ('mix.json', {'precision_mode': 'allow_mix_precision'}),
@@ -86,6 +87,9 @@ LEGAL = {
     'rank_size': (8, {}),
     'debug_dir': ('.', {}),
     'work_path': ('.', {}),
+    'soc_version': ('Ascend910B2', {}),
+    'optimization_switch': ('MatMulFusionPass:off', {}),
+    'iterations_per_loop': (1, {}),  # with more of them the loop is in the model
 }
 FILES = {'mix.json': '{}', 'dtypes.cfg': '', 'modes.ini': '', 'switch.cfg': '{}',
          'debug.cfg': 'op_debug_config = oom\n'}
@@ -113,8 +117,27 @@ CONFLICTS = [
     ({'dump_config': {'dump': True}}, 'E-OPT-UNKNOWN'),
     ({'profiling_config': {'enable_profiling': True}}, 'E-OPT-CONFLICT'),
     ({'memory_config': {'static_memory_policy': 9}}, 'E-OPT-RANGE'),
-    ({'memory_config': {'other': {}}}, 'E-OPT-TYPE'),
-    ({'aoe_mode': '2'}, 'E-OPT-CONFLICT'),
+    ({'memory_config': {'other': {}}}, 'E-OPT-UNKNOWN'),
+    ({'memory_config': {'static_memory_polcy': 2}}, 'E-OPT-UNKNOWN'),
+    ({'memory_config': {'atomic_clean_policy': 3}}, 'E-OPT-RANGE'),
+    ({'memory_config': {'memory_optimization_policy': 1}}, 'E-OPT-TYPE'),
+    ({'static_memory_policy': 9}, 'E-OPT-RANGE'),
+    ({'dump_mode': 'some'}, 'E-OPT-RANGE'),
+    ({'enable_dump': 'yes'}, 'E-OPT-TYPE'),
+    ({'enable_dump': True}, 'E-OPT-CONFLICT'),
+    ({'enable_dump': True, 'dump_path': 'd', 'dump_step': '5-2'}, 'E-OPT-RANGE'),
+    ({'enable_dump': True, 'dump_config': {'enable_dump_debug': True, 'dump_path': 'd'}},
+     'E-OPT-CONFLICT'),
+    ({'profiling_config': {'enable_profiling': True, 'profiling_mode': True,
+                           'profiling_options': '{}'}}, 'E-OPT-CONFLICT'),
+    ({'profiling_mode': True, 'profiling_options': '{"task_trace": "on"'}, 'E-OPT-TYPE'),
+    ({'profiling_mode': True, 'profiling_options': '["task_trace"]'}, 'E-OPT-TYPE'),
+    ({'profiling_mode': True, 'profiling_options': 'trace'}, 'E-OPT-TYPE'),
+    ({'profiling_options': {'task_trace': True}}, 'E-OPT-TYPE'),
+    ({'profiling_options': {'task_trce': 'on'}}, 'E-OPT-UNKNOWN'),
+    ({'profiling_config': {'enable_profiling': True,
+                           'profiling_options': '{"task_trace": "yes"}'}}, 'E-OPT-RANGE'),
+    ({'profiling_options': {'sys_io_sampling_freq': 500}}, 'E-OPT-RANGE'),
     ({'mstune_mode': '2'}, 'E-OPT-CONFLICT'),
     ({'aoe_mode': '4', 'work_path': '.'}, 'E-OPT-CONFLICT'),
     ({'work_path': 'no/such/folder'}, 'E-OPT-RANGE'),
@@ -123,6 +146,10 @@ CONFLICTS = [
     ({'op_debug_config': 'both.cfg'}, 'E-OPT-CONFLICT'),
     ({'op_debug_config': 'debug.cfg', 'op_debug_level': 2}, 'E-OPT-CONFLICT'),
     ({'op_debug_config': 'wrong.cfg'}, 'E-OPT-UNKNOWN'),
+    ({'op_debug_config': 'oom,ccec_O0'}, 'E-OPT-CONFLICT'),
+    ({'op_debug_config': ['oom', 'ccec_O0']}, 'E-OPT-CONFLICT'),
+    ({'op_debug_config': 'oom,dump_cc'}, 'E-OPT-UNKNOWN'),
+    ({'op_debug_config': 'oom', 'op_debug_level': 2}, 'E-OPT-CONFLICT'),
     ({'op_debug_config': 'none.cfg'}, 'E-OPT-FILE'),
     ({'local_rank_id': 0}, 'E-OPT-CONFLICT'),
     ({'local_device_list': '0,1'}, 'E-OPT-CONFLICT'),
@@ -137,6 +164,19 @@ CONFLICTS = [
     ({'stream_max_parallel_num': 'A:x'}, 'E-OPT-TYPE'),
     ({'stream_max_parallel_num': 'A:0'}, 'E-OPT-RANGE'),
     ({'stream_max_parallel_num': 'A:1,A:2'}, 'E-OPT-CONFLICT'),
+    ({'stream_max_parallel_num': 'AIcoreEngine:26'}, 'E-OPT-RANGE'),
+    ({'stream_max_parallel_num': 'DNN_VM_AICPU:1000'}, 'E-OPT-RANGE'),
+    ({'stream_max_parallel_num': 'DNN_VM_AICPU:33', 'soc_config': 'Ascend910A'}, 'E-OPT-RANGE'),
+    ({'is_distributed': True}, 'E-AR-RANKS'),
+    ({'NPUOptimizer': {'is_distributed': True}, 'tailor': {'group': 'g'}}, 'E-AR-RANKS'),
+    ({'NPUDistributedOptimizer': {}}, 'E-AR-RANKS'),
+    ({'is_distributed': True, 'force_allreduce': 1}, 'E-AR-RANKS'),
+    ({'is_distributed': True, 'rank_size': None}, 'E-AR-RANKS'),
+    ({'loss_scale_manager': {**MANAGER, 'enable_overflow_check': False,
+                             'drop_overflow_update': True}}, 'E-OPT-CONFLICT'),
+    ({'loss_scale_manager': {**MANAGER, 'enable_overflow_check': 'no'}}, 'E-OPT-TYPE'),
+    ({'loss_scale_manager': {'type': 'torch_amp', 'enable_overflow_check': False}},
+     'E-OPT-CONFLICT'),
     ({'is_loss_scale': True}, 'E-LS-NOMGR'),
     ({'loss_scale_manager': {'loss_scale': 2}}, 'E-LS-NOMGR'),
     ({'loss_scale_manager': {'type': 'FixedLossScaleManager', 'loss_scale': 0.5}}, 'E-LS-RANGE'),
@@ -172,9 +212,84 @@ WARNINGS = [
     ({'enable_data_pre_proc': False}, 'W-OPT-UNSUPPORTED', []),
     ({'buffer_optimize': 'off_optimize'}, 'W-OPT-UNSUPPORTED', []),
     ({'graph_memory_max_size': str(2 << 30)}, 'W-OPT-UNSUPPORTED', []),
+    ({'graph_memory_max_size': 2 << 30}, 'W-OPT-UNSUPPORTED', []),
+    ({'variable_memory_max_size': 1024}, 'W-OPT-UNSUPPORTED', []),
+    ({'variable_memory_max_size': '4*1024*1024*1024'}, 'W-OPT-UNSUPPORTED', []),
+    ({'profiling_options': {'of_tomorrow': 'on'}}, 'W-OPT-PROFILING', []),
+    ({'dump_path': 'a', 'dump_config': {'enable_dump': True, 'dump_path': 'b'}}, 'W-OPT-TWICE',
+     []),
     ({'is_loss_scale': True, 'graph_run_mode': 0,
       'loss_scale_manager': {'type': 'DynamicLossScaleManager', 'init_loss_scale': 4,
                              'scale_factor': 3000}}, 'W-LS-SWAP', []),
+]
+
+DUMP = {'ge.exec.enableDump': '1', 'ge.exec.dumpPath': 'd', 'ge.exec.dumpStep': '0|5',
+        'ge.exec.dumpMode': 'all'}
+FLAT_DUMP = {'enable_dump': True, 'dump_path': 'd', 'dump_step': '0|5', 'dump_mode': 'all'}
+OPTIONS = '{"output":"o","task_trace":"on","bp_point":""}'
+# (what is said, what the model has of it): taken without a word.
+TAKEN = [
+    (FLAT_DUMP, DUMP),  # as sessions have it
+    ({'parameter_map': FLAT_DUMP}, DUMP),
+    ({'global_options': {'dump_config': FLAT_DUMP}}, DUMP),
+    ({'NPURunConfig': FLAT_DUMP, 'NPUOptimizer': {}}, DUMP),
+    ({'NPURunConfig': {'dump_config': {'enable_dump': True, 'dump_path': 'd'}},
+      'dump_step': '0|5', 'dump_mode': 'all'}, DUMP),
+    ({'DumpConfig': FLAT_DUMP}, DUMP),
+    ({'enable_dump_debug': True, 'dump_path': 'd', 'dump_debug_mode': 'all'},
+     {'ge.exec.enableDumpDebug': '1', 'ge.exec.dumpDebugMode': 'all'}),
+    ({'dump_data': 'stats', 'dump_layer': 'a b'},
+     {'ge.exec.dumpData': 'stats', 'ge.exec.dumpLayer': 'a b'}),
+    ({'profiling_mode': True}, {'ge.exec.profilingMode': '1'}),
+    ({'profiling_mode': True, 'profiling_options': OPTIONS},
+     {'ge.exec.profilingOptions': OPTIONS}),
+    ({'profiling_options': 'task_trace:training_trace'},
+     {'ge.exec.profilingOptions': 'task_trace:training_trace'}),
+    ({'ProfilingConfig': {'enable_profiling': True, 'profiling_options': {
+        'sys_hardware_mem_freq': 50, 'l2': 'off', 'aic_metrics': 'Custom:0x49,0x8'}}},
+     {'ge.exec.profilingMode': '1'}),
+    ({'static_memory_policy': 2, 'atomic_clean_policy': 1, 'variable_use_1g_huge_page': 0},
+     {'ge.exec.staticMemoryPolicy': '2', 'ge.exec.atomicCleanPolicy': '1',
+      'ge.variableUse1gHugePage': '0'}),
+    ({'memory_config': {'memory_optimization_policy': 'MemoryPriority'}},
+     {'ge.exec.memoryOptimizationPolicy': 'MemoryPriority'}),
+    ({'input_shape': 'x:-1,2', 'dynamic_dims': '1;2', 'dynamic_node_type': 0},
+     {'ge.inputShape': 'x:-1,2', 'ge.dynamicDims': '1;2', 'ge.dynamicNodeType': '0'}),
+    ({'experimental': {'multi_branches_config': {'input_shape': 'x:-1,2', 'dynamic_dims': '1;2',
+                                                 'dynamic_node_type': 0}}},
+     {'ge.dynamicDims': '1;2'}),
+    ({'op_debug_config': 'list.cfg'}, {'op_debug_config': 'list.cfg'}),
+    ({'op_debug_config': 'oom,dump_cce'}, {'op_debug_config': 'oom,dump_cce'}),
+    ({'op_debug_config': 'dump_cce, dump_loc, ccec_O0, ccec_g, check_flag'},
+     {'op_debug_config': 'dump_cce,dump_loc,ccec_O0,ccec_g,check_flag'}),
+    ({'op_debug_config': ['oom', 'dump_cce', 'ccec_g']},
+     {'op_debug_config': 'oom,dump_cce,ccec_g'}),
+    ({'op_debug_config': 'check_flag'}, {'op_debug_config': 'check_flag'}),
+    ({'aoe_mode': 1}, {'tailor.run.aoe_mode': '1'}),
+    ({'aoe_mode': '4', 'is_distributed': True, 'rank_size': 4, 'hw_preset': 'ascend910b'},
+     {'tailor.run.aoe_mode': '4'}),
+    ({'loss_scale_manager': {**MANAGER, 'enable_overflow_check': False}, 'is_loss_scale': True},
+     {'tailor.run.is_loss_scale': 'true'}),
+    ({'loss_scale_manager': {**MANAGER, 'enable_overflow_check': True,
+                             'drop_overflow_update': True}, 'is_loss_scale': True}, {}),
+    ({'NPUDistributedOptimizer': {'opt': 'Adam', 'name': 'N'}, 'rank_size': 4},
+     {'tailor.run.is_distributed': 'true', 'tailor.run.rank_size': '4'}),
+    ({'NPUDistributedOptimizer': {'is_distributed': False}},
+     {'tailor.run.is_distributed': 'false'}),
+    ({'NPULossScaleOptimizer': {'loss_scale_manager': MANAGER, 'is_distributed': True},
+      'tailor': {'rank_size': 0}}, {'tailor.run.is_loss_scale': 'true'}),
+    ({'is_distributed': True, 'rank_size': 1}, {}),
+    ({'is_distributed': True, 'rank_size': 0}, {}),
+    ({'stream_max_parallel_num': 'DNN_VM_AICPU:25,AIcoreEngine:1'}, {}),
+    ({'stream_max_parallel_num': 'DNN_VM_AICPU:32', 'soc_config': 'Ascend910A'},
+     {'ge.socVersion': 'Ascend910A'}),
+    ({'iterations_per_loop': 4}, {'tailor.run.iterations_per_loop': '4',
+                                  'iterations_per_loop': None,
+                                  'npu_runconfig/iterations_per_loop': None}),
+    ({'HCCL_algorithm': 'level0:ring', 'overflow_flag': 0, 'graph_exec_timeout': -1},
+     {'HCCL_algorithm': 'level0:ring', 'ge.exec.overflow': '0'}),
+    ({'topo_sorting_mode': 3, 'insert_op_file': 'a.cfg', 'quant_dumpable': 1},
+     {'ge.topoSortingMode': '3', 'ge.insertOpFile': 'a.cfg', 'ge.quant_dumpable': '1'}),
 ]
 
 
@@ -204,7 +319,9 @@ class Run:
         self.tool = tool
         self.folder = folder
         for name, text in {**FILES, 'm.tir': STEP, 'both.cfg': 'op_debug_config = oom,ccec_O0\n',
-                           'wrong.cfg': 'op_debug_config = oo\n'}.items():
+                           'wrong.cfg': 'op_debug_config = oo\n',
+                           'list.cfg': 'op_debug_config= ccec_g,oom\n'
+                                       'op_debug_list=GatherV2,opType::ReduceSum\n'}.items():
             with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
                 f.write(text)
 
@@ -337,7 +454,8 @@ def families(run, keys):
     own = [k for k in keys if k['name'] != 'is_tailing_optimization' or
            k['section'] == 'NPURunConfig']
     yield from legal(run, keys)
-    types = [(k['option'].replace('-', '_'), OTHER_TYPE[k['type']]) for k in own]
+    types = [(k['option'].replace('-', '_'),
+              True if k['values'] == 'BYTES' else OTHER_TYPE[k['type']]) for k in own]
     yield from refused(run, 'type', ['E-OPT-TYPE'], types)
     # choices of an option that the command line has as well are checked with it
     for entries in once(out_of_range(own)):
@@ -358,6 +476,31 @@ def families(run, keys):
     for content, code, more in WARNINGS:
         status, messages = run.config(content, *more)
         yield f'warning {content}', status == 0 and f'[{code}]' in messages, messages
+
+
+def taken(run):
+    for content, wanted in TAKEN:
+        with open(os.path.join(run.folder, 'taken.json'), 'w', encoding='utf-8') as f:
+            json.dump(content, f)
+        code, messages, found = run.attributes('--run-config=taken.json')
+        good = all(found.get(k) == v for k, v in wanted.items())
+        yield f'taken {content}', code == 0 and good and 'error' not in messages and \
+            '[' not in messages, (messages, {k: found.get(k) for k in wanted})
+
+
+def example(run):
+    """The run configuration of the documentation, on a training step of the benchmarks."""
+    with open(os.path.join(ROOT, 'docs', 'training.md'), encoding='utf-8') as f:
+        text = f.read().split('```json\n')[1].split('```')[0]
+    with open(os.path.join(run.folder, 'example.json'), 'w', encoding='utf-8') as f:
+        f.write(text)
+    subprocess.run([sys.executable, os.path.join(ROOT, 'bench', 'make_models.py'), run.folder,
+                    'train_mlp_adam'], check=True, capture_output=True)
+    code, messages = run.call('convert', 'train_mlp_adam.onnx', '-o', 'e.air',
+                              '--run-config=example.json')
+    made = all(os.path.exists(os.path.join(run.folder, name)) for name in (
+        'e.low.air', 'e.high.air', 'e.init.air', 'e.switch.json'))
+    yield 'the example of the documentation', code == 0 and made, messages
 
 
 def hostile(run):
@@ -384,7 +527,8 @@ def main():
         table = subprocess.run([run.tool, 'options', '--json'], capture_output=True, text=True,
                                check=True).stdout
         keys = json.loads(table)
-        for family in (families(run, keys), hostile(run)):
+        for family in (families(run, keys), taken(run), example(run),
+                       hostile(run)):
             for name, good, seen in family:
                 passed += bool(good)
                 failed += not good
