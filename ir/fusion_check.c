@@ -12,16 +12,25 @@ typedef struct checker {
   tl_fusion_known_fn known;
   void *user;
   uint32_t warned;
+  tl_status status; /* TL_NO_MEMORY: nobody can tell what names mean */
 } checker;
 
 /* False when there were enough warnings. */
 static bool may_warn(checker *c) { return ++c->warned <= MOST_WARNINGS; }
 
-static bool is_known(const checker *c, tl_sv pass) {
+/* Do rules answer to the name? Without memory it is not called unknown. */
+static bool has_rules(checker *c, tl_sv pass, tl_fusion_kind kind) {
+  bool known = false;
+  if (c->known && c->status == TL_OK)
+    c->status = c->known(c->user, pass, kind, &known);
+  return known || c->status != TL_OK;
+}
+
+static bool is_known(checker *c, tl_sv pass) {
   if (tl_fusion_name_find(pass))
     return true;
   for (int kind = 0; c->known && kind < TL_N_FUSION_KINDS; kind++) {
-    if (c->known(c->user, pass, (tl_fusion_kind)kind))
+    if (has_rules(c, pass, (tl_fusion_kind)kind))
       return true;
   }
   return false;
@@ -84,12 +93,11 @@ static int by_number(const void *a, const void *b) {
  * *failed where --strict makes it an error. */
 static void check_scope_pass(checker *c, const tl_fusion_entry *e, bool *failed) {
   const tl_fusion_name *row = tl_fusion_name_find(e->pass);
-  bool known = row ? row->kind == TL_FUSION_SCOPE
-                   : c->known && c->known(c->user, e->pass, TL_FUSION_SCOPE);
-  const char *nearest = row ? NULL : tl_fusion_name_nearest(e->written);
+  bool known = row ? row->kind == TL_FUSION_SCOPE : has_rules(c, e->pass, TL_FUSION_SCOPE);
   tl_buf text;
   if (known || (!c->config->strict && !may_warn(c)))
     return;
+  const char *nearest = row ? NULL : tl_fusion_name_nearest(e->written);
   tl_buf_init(&text);
   tl_buf_printf(&text, "no scope fusion is named '%.*s'\v", TL_SV_ARG(tl_sv_shown(e->written)));
   if (row)
@@ -112,7 +120,7 @@ static void check_scope_rules(checker *c, const tl_fusion_entry *e) {
   const tl_fusion_name *row = tl_fusion_name_find(e->pass);
   const char *why = tl_fusion_name_lacks(e->pass);
   if (row && row->kind == TL_FUSION_SCOPE && c->known &&
-      !c->known(c->user, e->pass, TL_FUSION_SCOPE) && may_warn(c))
+      !has_rules(c, e->pass, TL_FUSION_SCOPE) && may_warn(c))
     tl_warn_code(c->diag, "W_FUSION_NO_RULES", e->at,
                  "no rule of this version answers to '%.*s'%s%s\v"
                  "a scope of a rule file may become an op of your own: docs/rules.md",
@@ -170,6 +178,8 @@ tl_status tl_fusion_check(tl_diag *d, const tl_fusion_config *config, tl_fusion_
   }
   TL_TRY(check_list(&c, &config->exceptional, NAMES, TL_FUSION_GRAPH));
   TL_TRY(check_scope_passes(&c));
+  if (c.status != TL_OK)
+    return tl_fail(d, c.status, (tl_location){0}, "out of memory");
   if (c.warned > MOST_WARNINGS)
     tl_warn(d, (tl_location){0}, "%u more entries about fusion passes have no effect",
             c.warned - MOST_WARNINGS);

@@ -86,8 +86,9 @@ int tl_fusion_priority(const tl_fusion_config *config, tl_sv pass, tl_fusion_kin
 void tl_fusion_sort(const tl_fusion_config *config, tl_fusion_kind kind, tl_fusion_order *passes,
                     uint32_t n);
 
-/* Asks whether rules beyond the table answer to a name. */
-typedef bool (*tl_fusion_known_fn)(void *user, tl_sv pass, tl_fusion_kind kind);
+/* Asks whether rules beyond the table answer to a name. TL_NO_MEMORY when nobody can tell. Asked
+ * for every unknown name of a file: it takes no more than constant time. */
+typedef tl_status (*tl_fusion_known_fn)(void *user, tl_sv pass, tl_fusion_kind kind, bool *out);
 
 /* Warns of entries that have no effect: unknown names (with the nearest known one), passes that
  * cannot be switched off, passes in the section of another kind. known may be NULL. */

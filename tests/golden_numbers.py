@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, 'rules'))
 import golden_runner  # noqa: E402
 import rulefile  # noqa: E402
+import guard  # noqa: E402
 
 RANDOM = 'it draws random numbers, which are others in ONNX Runtime'
 # Messages of models that are right and that ONNX Runtime does not run: no kernel for the dtypes; no
@@ -40,9 +41,8 @@ TOLERANCES = {'exact': ('0', '0', '0'), 'reassociating': ('1e-4', '1e-5', '4'),
 
 def export(tool, text, path):
     passes = 'expand' if '  form spelled\n' in text else 'outline'  # NPU ops by what they mean
-    p = subprocess.run([tool, 'opt', f'--passes=infer-shapes,{passes}-definitions', '-q', '-o',
-                        path, '-'], input=text, capture_output=True, text=True, check=False,
-                       timeout=60)
+    p = guard.run([tool, 'opt', f'--passes=infer-shapes,{passes}-definitions', '-q', '-o',
+                   path, '-'], input=text, capture_output=True, text=True)
     return None if p.returncode == 0 else p.stderr.strip().splitlines()[0]
 
 

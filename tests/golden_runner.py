@@ -15,8 +15,8 @@ import concurrent.futures
 import os
 import re
 import shlex
-import subprocess
 import sys
+import guard
 
 SEPARATOR = '----\n'
 CASE = '// -----\n'
@@ -35,7 +35,7 @@ def tests_under(paths):
 
 def run(tool, arguments, text):
     argv = [tool] + shlex.split(arguments) + ['-o', '-', '-']
-    p = subprocess.run(argv, input=text, capture_output=True, text=True, timeout=60, check=False)
+    p = guard.run(argv, input=text, capture_output=True, text=True)
     return p.returncode, p.stdout, p.stderr
 
 

@@ -90,6 +90,10 @@ class Tests:
         """layers, licences, sizes, headers, symbols"""
         return counted([PYTHON, 'tests/style/check.py', '--lib-dir', self.folder('gcc')])
 
+    def guard(self):
+        """the guard against programs that hang, which all tests use"""
+        return counted([PYTHON, 'tests/test_guard.py'])
+
     def docs(self):
         """generated documents are current"""
         return counted(['sh', 'scripts/generated-docs', self.tool('gcc'), 'check'])
@@ -415,7 +419,8 @@ class Tests:
                         str(self.args.fuzz_seconds)])
 
 
-KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'docs', 'sessions', 'unit', 'threads',
+KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessions', 'unit',
+         'threads',
          'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names', 'worked_examples',
          'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cli',
          'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile',

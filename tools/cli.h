@@ -31,6 +31,7 @@ typedef struct tl_cli {
   tl_fusion_stats fusions;    /* what fusion passes did, if somebody wants to know */
   tl_step_record steps;       /* timelines of a training step, if somebody wants to know */
   struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */
+  bool rules_read;              /* somebody did; rules is NULL when they cannot be read */
 } tl_cli;
 
 struct tl_command {
@@ -64,10 +65,11 @@ static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
   return tl_settings_get(&cli->settings, id);
 }
 
-/* Is there a rule of this name, or of this pass? For tl_settings; user: the tl_cli. */
-bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind);
-/* Whether a rule of kind expand has the name. */
-bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name);
+/* Is there a rule of this name, or of this pass? For tl_settings; user: the tl_cli. TL_NO_MEMORY is
+ * not reported. */
+tl_status tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind, bool *out) TL_NODISCARD;
+/* Whether a rule of kind expand has the name. TL_NO_MEMORY. */
+tl_status tl_cli_knows_expansion(tl_cli *cli, tl_sv name, bool *out) TL_NODISCARD;
 void tl_known_rules_release(struct tl_known_rules *rules);
 
 /* Commands, one file each. */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "passes/ub/chain.h"
 #include "tools/explain_page.h"
 #include "tools/explain_precision.h"
 #include "tools/input.h"
@@ -220,25 +221,35 @@ static void add_json(const explanation *x, tl_buf *out) {
 
 /* Are kernels of several nodes asked for, and nothing else? */
 static bool is_ub_pass(const explanation *x) {
-  return x->pass && tl_cli_knows_pass(x->cli, tl_sv_from(x->pass), TL_FUSION_UB);
+  return x->pass && tl_ub_count_chains(tl_sv_from(x->pass)) > 0;
+}
+
+static tl_status knows_pass(tl_cli *cli, tl_sv name, bool *out) {
+  *out = false;
+  for (int kind = 0; kind < TL_N_FUSION_KINDS && !*out; kind++)
+    TL_TRY(tl_cli_knows_pass(cli, name, (tl_fusion_kind)kind, out));
+  return TL_OK;
 }
 
 /* A name that nothing answers to would explain nothing, and not say why. */
 static tl_status check_pass(explanation *x) {
   tl_cli *cli = x->cli;
-  tl_sv name = x->pass ? tl_sv_from(x->pass) : TL_SV("");
-  if (x->pass && tl_cli_knows_expansion(cli, name)) {
+  bool known = false;
+  if (!x->pass)
+    return TL_OK;
+  tl_sv name = tl_sv_from(x->pass);
+  TL_TRY(tl_cli_knows_expansion(cli, name, &known));
+  if (known) {
     x->expand = true;
     return TL_OK;
   }
-  if (x->expand && x->pass)
+  if (x->expand)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_EXPAND),
                    "no rule of kind expand is named '%s'\v"
                    "'tailor passes --rules' lists them", x->pass);
-  if (!x->pass || tl_cli_knows_pass(cli, name, TL_FUSION_GRAPH) ||
-      tl_cli_knows_pass(cli, name, TL_FUSION_SCOPE) ||
-      tl_cli_knows_pass(cli, name, TL_FUSION_CLEANUP) || is_ub_pass(x))
+  TL_TRY(knows_pass(cli, name, &known));
+  if (known)
     return TL_OK;
   tl_location where = tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_FUSION);
   if (tl_fusion_name_find(name))

@@ -83,39 +83,44 @@ uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
 }
 
 /* Switches are not resolved yet when this is asked: all rules are known, whatever their state. What
- * is wrong with a rule file, the pipeline says. */
-static void read_quietly(tl_cli *cli) {
+ * is wrong with a rule file, the pipeline says; only lack of memory is an error here. */
+static tl_status read_quietly(tl_cli *cli) {
+  if (cli->rules_read)
+    return TL_OK;
   tl_options options = cli->settings.options;
   options.fusion = NULL;
-  tl_status status = cli->rules ? TL_OK : tl_read_known_rules(&options, NULL, &cli->rules);
-  (void)status;
+  tl_status status = tl_read_known_rules(&options, NULL, &cli->rules);
+  cli->rules_read = status != TL_NO_MEMORY;
+  return cli->rules_read ? TL_OK : status;
 }
 
-bool tl_cli_knows_expansion(tl_cli *cli, tl_sv name) {
-  read_quietly(cli);
+tl_status tl_cli_knows_expansion(tl_cli *cli, tl_sv name, bool *out) {
+  TL_TRY(read_quietly(cli));
+  *out = false;
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
     if (rule->kind == TL_RULE_EXPAND &&
         (tl_sv_eq(tl_sym(cli->rules->m, rule->name), name) ||
          tl_sv_eq(tl_sym(cli->rules->m, rule->pass), name)))
-      return true;
+      *out = true;
   }
-  return false;
+  return TL_OK;
 }
 
-bool tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind) {
+tl_status tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind, bool *out) {
   tl_cli *cli = user;
+  *out = kind == TL_FUSION_UB && tl_ub_count_chains(pass) > 0;
   if (kind == TL_FUSION_UB)
-    return tl_ub_count_chains(pass) > 0;
-  read_quietly(cli);
-  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+    return TL_OK;
+  TL_TRY(read_quietly(cli));
+  tl_symbol name = cli->rules ? tl_symbol_find(&cli->rules->m->symbols, pass) : TL_NO_SYMBOL;
+  for (uint32_t i = 0; name != TL_NO_SYMBOL && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
     if (tl_rule_is_pass(rule) && rule->pass_kind == kind &&
-        (tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass) ||
-         (rule->kind != TL_RULE_EXPAND && tl_sv_eq(tl_sym(cli->rules->m, rule->name), pass))))
-      return true;
+        (rule->pass == name || (rule->kind != TL_RULE_EXPAND && rule->name == name)))
+      *out = true;
   }
-  return false;
+  return TL_OK;
 }
 
 /* ---- the list ------------------------------------------------------------------------------- */

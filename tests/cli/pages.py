@@ -9,9 +9,10 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 GELU = '''graph @g(%x: f32[2,8], %w: f32[8,8]) -> (%y) {
   const %h: f32[] = 0.5
@@ -61,7 +62,7 @@ class Page(html.parser.HTMLParser):
 
 
 def run(tool, *words):
-    return subprocess.run([tool, *words], capture_output=True, text=True, timeout=60, check=False)
+    return guard.run([tool, *words], capture_output=True, text=True)
 
 
 def page_of(tool, folder, model, *options):
@@ -119,10 +120,10 @@ def check_browser(tool, folder, model, name):
         print('skipped: the page in a browser: chromium is not installed')
         return
     page_of(tool, folder, model, MODE)
-    dom = subprocess.run([browser, '--headless', '--no-sandbox', '--disable-gpu', '--dump-dom',
-                          '--virtual-time-budget=1000', f'--user-data-dir={folder}/user',
-                          'file://' + os.path.join(folder, 'page.html')], capture_output=True,
-                         text=True, timeout=60, check=False).stdout
+    dom = guard.run([browser, '--headless', '--no-sandbox', '--disable-gpu', '--dump-dom',
+                     '--virtual-time-budget=1000', f'--user-data-dir={folder}/user',
+                     'file://' + os.path.join(folder, 'page.html')], capture_output=True,
+                    text=True).stdout
     shown = Page(dom)
     check(f'{name}: browser: five sections', shown.tags.count('section') == 5)
     check(f'{name}: browser: the fusion is shown', '<span class="chip made">Gelu</span>' in dom)

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 
 def tests_under(paths):
@@ -41,9 +43,8 @@ def read_cases(lines):
 
 def run(command, folder, tool):
     env = dict(os.environ, PATH=folder + '/bin:' + os.environ['PATH'], LC_ALL='C')
-    p = subprocess.run(['sh', '-c', command], cwd=folder + '/work', env=env, capture_output=True,
-                       stdin=subprocess.DEVNULL, text=True, errors='replace', timeout=60,
-                       check=False)
+    p = guard.run(['sh', '-c', command], cwd=folder + '/work', env=env, capture_output=True,
+                  stdin=subprocess.DEVNULL, text=True, errors='replace')
     lines = [('> ' + t).rstrip() for t in p.stdout.splitlines()]
     lines += [('! ' + t).rstrip() for t in p.stderr.splitlines()]
     return lines + ([f'? {p.returncode}'] if p.returncode else [])

@@ -17,6 +17,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'oracle'))
 import air_check  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 MODEL = 'graph @g(%x: f32[n,3,8,8]) -> (%y) {\n  %y = Relu(%x)\n}\n'
 ROW = re.compile(r'^(CARRY|WARN)\((.*?)\)$', re.M | re.S)
@@ -64,9 +66,9 @@ class Run:
         path = os.path.join(self.folder, 'm.air')
         if os.path.exists(path):
             os.unlink(path)
-        p = subprocess.run([self.tool, 'convert', 'm.tir', '-o', 'm.air', '--summary=none',
-                            *arguments], cwd=self.folder, capture_output=True, text=True,
-                           stdin=subprocess.DEVNULL, timeout=60, check=False)
+        p = guard.run([self.tool, 'convert', 'm.tir', '-o', 'm.air', '--summary=none',
+                       *arguments], cwd=self.folder, capture_output=True, text=True,
+                      stdin=subprocess.DEVNULL)
         if not os.path.exists(path):
             return p.returncode, p.stderr, None
         with open(path, 'rb') as f:

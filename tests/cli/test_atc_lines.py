@@ -17,6 +17,8 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINES = os.path.join(os.path.dirname(ROOT), 'shared', 'realworld', 'atc_commands.tsv')
@@ -57,8 +59,8 @@ def fill_in(arguments):
 
 
 def run(tool, arguments):
-    p = subprocess.run([tool, 'convert', '--dry-run', *arguments], capture_output=True,
-                       stdin=subprocess.DEVNULL, timeout=20, check=False)
+    p = guard.run([tool, 'convert', '--dry-run', *arguments], capture_output=True,
+                  stdin=subprocess.DEVNULL)
     return p.returncode, p.stderr.decode(errors='replace')
 
 

@@ -18,6 +18,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'oracle'))
 import air_check  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 STEP = '''graph @g(%x: f32[1,2], %t: f32[1,1], %w: f32[2,1], %lr: f32[]) -> (%L, %w_new) {
   %y = MatMul(%x, %w)
@@ -326,8 +328,8 @@ class Run:
                 f.write(text)
 
     def call(self, *arguments):
-        p = subprocess.run([self.tool, *arguments], cwd=self.folder, capture_output=True,
-                           text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        p = guard.run([self.tool, *arguments], cwd=self.folder, capture_output=True,
+                      text=True, stdin=subprocess.DEVNULL)
         return p.returncode, p.stderr
 
     def config(self, content, *arguments):

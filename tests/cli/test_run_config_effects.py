@@ -16,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 B, C, A, H, X = ('compiler, runtime', 'compiler', 'runtime', 'host framework', 'removed')
@@ -319,8 +321,8 @@ class Run:
         argv = ['opt', 'm.tir', '-o', TEXT] if what in (TEXT, REPORT, MESSAGE) else \
             ['convert', 'm.tir', '-o', AIR, '--summary=none']
         more = [f'--schedule-report={REPORT}'] if what == REPORT else []
-        p = subprocess.run([self.tool, *argv, '--run-config=run.json', *more], cwd=self.folder,
-                           capture_output=True, text=True, check=False, timeout=60)
+        p = guard.run([self.tool, *argv, '--run-config=run.json', *more], cwd=self.folder,
+                      capture_output=True, text=True)
         if what == MESSAGE:
             return p.stderr
         if p.returncode:

@@ -21,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 # What glibc chooses its functions by; unknown names are ignored by versions that lack them.
 PLAIN = 'glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX2_Usable,-FMA,-FMA_Usable,-AVX,-SSE4_2'
@@ -50,8 +52,8 @@ def run(tool, threads, env, case):
                 '--output', folder]
         if case.data:
             argv += ['--input', case.data]
-        p = subprocess.run(argv, capture_output=True, timeout=300, check=False,
-                           env=dict(os.environ, **env))
+        p = guard.run(argv, capture_output=True, cpu=300,
+                      env=dict(os.environ, **env))
         return digest(folder) if p.returncode == 0 else None
 
 

@@ -13,7 +13,6 @@ not run is skipped.
 import argparse
 import concurrent.futures
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -22,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 try:
     import numpy as np
@@ -99,13 +100,12 @@ def compare(args, folder, case):
         write_tensor(os.path.join(wide, f'input_{i}.pb'), half.astype(a.dtype), v.name)
     runner = os.path.join(ROOT, 'tools/runners/onnxruntime.js')
     env = dict(os.environ, NODE_PATH=os.path.join(args.ort, 'node_modules'))
-    p = subprocess.run(['node', runner, os.path.join(here, 'f16.onnx'), narrow, theirs], env=env,
-                       capture_output=True, text=True, check=False, timeout=120)
+    p = guard.run(['node', runner, os.path.join(here, 'f16.onnx'), narrow, theirs], env=env,
+                  capture_output=True, text=True)
     if p.returncode:
         return 'skip', 'ONNX Runtime does not run it'
-    p = subprocess.run([args.tailor, 'run', case.path, '--input', wide, '--emulate', 'f16',
-                        '--output', ours, '-q'], capture_output=True, text=True, check=False,
-                       timeout=120)
+    p = guard.run([args.tailor, 'run', case.path, '--input', wide, '--emulate', 'f16',
+                   '--output', ours, '-q'], capture_output=True, text=True)
     if p.returncode:
         return 'fail', p.stderr.strip().splitlines()[0]
     worst = 0

@@ -21,12 +21,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 LIST = os.path.join(HERE, 'evaluation.tsv')
 HEAD = ('# SPDX-License-Identifier: Apache-2.0\n'
         '# set\tcase\treason: why the evaluator does not reproduce the reference data\n')
 LEAST = {'official': 950, 'corpus': 0}  # models that must reproduce their data
-TIMEOUT = 300
+CPU_SECONDS = 300
 DIFFERS = 5
 OWN_WORDS = ('the evaluator has no kernel', 'differs', 'exit', 'no end')
 
@@ -35,10 +37,10 @@ def evaluate(args, case):
     """None when the references are reproduced, else a reason."""
     argv = [args.tailor, 'verify', case.path, case.data, '--threads=1']
     try:
-        p = subprocess.run(argv + (['--exact'] if args.exact else []), capture_output=True,
-                           timeout=TIMEOUT, text=True, errors='replace', check=False)
+        p = guard.run(argv + (['--exact'] if args.exact else []), cpu=CPU_SECONDS,
+                      capture_output=True, text=True, errors='replace')
     except subprocess.TimeoutExpired:
-        return f'no end after {TIMEOUT} s'
+        return f'no end after {CPU_SECONDS} s of CPU time'
     if p.returncode == 0:
         return None
     if p.returncode == DIFFERS:

@@ -25,6 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 SHARE = 0.98
 # The bias of keys has a gradient of zero; what rounding leaves of it, Adam divides by its own size.
@@ -39,14 +41,13 @@ UNRUN = {'llama_100k'}  # ONNX Runtime takes half a minute to load it
 
 def info(tailor, path):
     """What `tailor info --json` says; None when the file cannot be read."""
-    p = subprocess.run([tailor, 'info', path, '--json'], capture_output=True, text=True,
-                       check=False, timeout=120)
+    p = guard.run([tailor, 'info', path, '--json'], capture_output=True, text=True)
     return json.loads(p.stdout) if p.returncode == 0 else None
 
 
 def convert(args, path, out, *options):
-    p = subprocess.run([args.tailor, 'convert', path, '-q', '-o', out, *options],
-                       capture_output=True, text=True, check=False, timeout=120)
+    p = guard.run([args.tailor, 'convert', path, '-q', '-o', out, *options],
+                  capture_output=True, text=True)
     return p.returncode == 0
 
 
@@ -80,8 +81,8 @@ class Tally:
 def inlined(args, out):
     """Nodes of a model with the bodies of its tl:: ops in their place."""
     flat = out[:-len('.onnx')] + '.tir'
-    p = subprocess.run([args.tailor, 'opt', '--passes=infer-shapes,expand-definitions', '-q', out,
-                        '-o', flat], check=False, timeout=120)
+    p = guard.run([args.tailor, 'opt', '--passes=infer-shapes,expand-definitions', '-q', out,
+                   '-o', flat])
     return total(info(args.tailor, flat)['ops']) if p.returncode == 0 else None
 
 

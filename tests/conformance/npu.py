@@ -27,12 +27,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 LIST = os.path.join(HERE, 'npu.tsv')
 HEAD = ('# SPDX-License-Identifier: Apache-2.0\n'
         '# set\tcase\treason: why a model and its NPU form do not compute the same\n')
 LEAST = {'official': 1000, 'corpus': 0}  # models that must be the same
-TIMEOUT = 300
+CPU_SECONDS = 300
 SHARE, UNITS = 1e-4, 8  # of the greatest element; units in its last place
 OK, USAGE, INVALID, UNSUPPORTED, IO, DIFFERS = range(6)
 OWN_WORDS = ('the evaluator has no kernel', 'differs', 'exit', 'no end')
@@ -49,11 +51,11 @@ def words_of(text):
 
 def run(args, *words):
     try:
-        p = subprocess.run([args.tailor, *words], capture_output=True, timeout=TIMEOUT, text=True,
-                           errors='replace', check=False)
+        p = guard.run([args.tailor, *words], capture_output=True, cpu=CPU_SECONDS, text=True,
+                      errors='replace')
         return p.returncode, p.stdout, words_of(p.stderr)
     except subprocess.TimeoutExpired:
-        return 124, '', f'no end after {TIMEOUT} s'
+        return 124, '', f'no end after {CPU_SECONDS} s of CPU time'
 
 
 def holds(row, unit):

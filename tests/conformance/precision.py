@@ -30,11 +30,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 LIST = os.path.join(HERE, 'precision.tsv')
 HEAD = ('# SPDX-License-Identifier: Apache-2.0\n'
         '# case\tmodes\treason: why outputs are further off than the modes allow (precision.py)\n')
-TIMEOUT = 120
 DIFFERS = 5
 
 # The greatest error as a share of the greatest element, and the least cosine similarity. f16 has 11
@@ -98,11 +99,10 @@ def first_line(text):
 
 def call(args, *words):
     try:
-        p = subprocess.run([args.tailor, *words], capture_output=True, text=True, errors='replace',
-                           timeout=TIMEOUT, check=False)
+        p = guard.run([args.tailor, *words], capture_output=True, text=True, errors='replace')
         return p.returncode, p.stdout, p.stderr
     except subprocess.TimeoutExpired:
-        return 124, '', f'no end after {TIMEOUT} s'
+        return 124, '', f'no end after {guard.CPU_SECONDS} s of CPU time'
 
 
 def convert(args, result):

@@ -35,6 +35,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 FORM = ('infer-shapes,fold-constants,clean-up,graph-fusion,common-subexpressions,dead-nodes,'
         'expand,select,lower')
@@ -194,10 +196,9 @@ class Network:
 
 # ---- running -------------------------------------------------------------------------------------
 
-def call(argv, seconds=60):
+def call(argv):
     try:
-        p = subprocess.run(argv, capture_output=True, text=True, timeout=seconds, check=False,
-                           errors='replace')
+        p = guard.run(argv, capture_output=True, text=True, errors='replace')
     except subprocess.TimeoutExpired:
         return 124, '', 'no end'
     lines = [s for s in p.stderr.splitlines() if 'error' in s] or ['']

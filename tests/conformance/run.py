@@ -27,18 +27,19 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import models  # noqa: E402
 import reference  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
-TIMEOUT = 60
 FILES = {'onnx': '0.onnx', 'onnx-O2': '2.onnx'}
 UNMAPPED = 3  # exit code of a model with ops that have no NPU form
 
 
 def call(argv):
     try:
-        p = subprocess.run(argv, capture_output=True, timeout=TIMEOUT, text=True, errors='replace')
+        p = guard.run(argv, capture_output=True, text=True, errors='replace')
         return p.returncode, p.stderr.strip() or p.stdout.strip()
     except subprocess.TimeoutExpired:
-        return 124, f'no end after {TIMEOUT} s'
+        return 124, f'no end after {guard.CPU_SECONDS} s of CPU time'
 
 
 def first_line(text):
@@ -87,8 +88,8 @@ class Run:
 
     def types(self):
         """Inferred output types against the reference outputs; op types with an NPU form."""
-        p = subprocess.run([self.args.tailor, 'info', self.case.path, '--json'],
-                           capture_output=True, text=True, check=False, timeout=TIMEOUT)
+        p = guard.run([self.args.tailor, 'info', self.case.path, '--json'],
+                      capture_output=True, text=True)
         if p.returncode:
             self.checks['types'] = f'info: exit {p.returncode}: {first_line(p.stderr)}'
             return

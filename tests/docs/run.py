@@ -17,6 +17,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 BLOCK = re.compile(r'(?:^`([^`\n]+)`:\n\n)?^```(\w*)\n(.*?)^```$', re.M | re.S)
 
@@ -75,9 +77,9 @@ def run_document(path, tool, models):
         runs = list(sessions(body)) if kind == 'console' else []
         runs += [(c, ['...']) for c in shell_commands(body)] if kind == 'sh' else []
         for command, lines in runs:
-            p = subprocess.run(['sh', '-c', command], cwd=folder + '/work', env=env, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
-                               stdin=subprocess.DEVNULL, check=False)
+            p = guard.run(['sh', '-c', command], cwd=folder + '/work', env=env, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL)
             good = pattern(lines).match(p.stdout) is not None and (kind != 'sh' or not p.returncode)
             passed, failed = passed + good, failed + (not good)
             if not good:

@@ -23,7 +23,7 @@ KINDS = ('onnx', 'op_info', 'precision', 'rules', 'run_config', 'switch', 'tir',
 SETUP = ['-Dfuzz=true', '-Dbuildtype=debugoptimized', '-Db_sanitize=address,undefined',
          '-Db_lundef=false', '-Dc_args=-fsanitize=fuzzer-no-link']
 # Longest input in bytes, seconds for one input, megabytes: what the readers must stay within.
-LIMITS = ['-max_len=16384', '-timeout=10', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
+LIMITS = ['-max_len=16384', '-timeout=120', '-rss_limit_mb=2048', '-malloc_limit_mb=1024']
 ENV = dict(os.environ, ASAN_OPTIONS='detect_leaks=1:allocator_may_return_null=1',
            UBSAN_OPTIONS='print_stacktrace=1:halt_on_error=1')
 

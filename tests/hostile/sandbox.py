@@ -5,16 +5,17 @@ import os
 import re
 import shutil
 import subprocess
-import time
+import sys
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
-SECONDS = 10
 MEMORY = 1 << 30
 SANITIZER_EXIT = 99
 IO_EXIT = 4
 # Files a process opens on its own account: loader, C library, sanitizers.
 SYSTEM = re.compile(r'/(etc/ld\.so|lib|usr/lib|usr/share/locale|proc/|sys/|dev/null)|.*\.so[.\d]*$')
 
-Result = collections.namedtuple('Result', 'code text seconds')
+Result = collections.namedtuple('Result', 'code text')  # code None: it hung
 
 
 class Skip(Exception):
@@ -49,15 +50,14 @@ class Sandbox:
         return ['prlimit', '--core=0'] + ([] if self.sanitized else [f'--as={MEMORY}'])
 
     def run(self, *arguments, wrapper=(), leaks=True, **more):
-        start = time.monotonic()
         try:
-            p = subprocess.run([*wrapper, *self.limits(), self.tool, *arguments],
-                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=SECONDS,
-                               env=self.environment(leaks), check=False,
-                               **{'stdout': subprocess.DEVNULL, **more})
+            p = guard.run([*wrapper, *self.limits(), self.tool, *arguments],
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          env=self.environment(leaks),
+                          **{'stdout': subprocess.DEVNULL, **more})
         except subprocess.TimeoutExpired as e:
-            return Result(None, (e.stderr or b'').decode(errors='replace'), SECONDS)
-        return Result(p.returncode, p.stderr.decode(errors='replace'), time.monotonic() - start)
+            return Result(None, (e.stderr or b'').decode(errors='replace'))
+        return Result(p.returncode, p.stderr.decode(errors='replace'))
 
     def foreign_files(self, folder, log, *arguments):
         """Runs the tool under strace: (result, files outside `folder` that it opened)."""
@@ -91,7 +91,7 @@ def read(path):
 def crash(result):
     """Says how the run ended badly whatever its input was, or ''."""
     if result.code is None:
-        return f'not done after {SECONDS} s'
+        return f'not done after {guard.CPU_SECONDS} s of CPU time'
     if result.code < 0 or result.code > 128:
         return f'died (exit code {result.code}): {first_line(result.text)}'
     report = re.search(r'(ERROR: \w*Sanitizer.*|.*runtime error:.*)', result.text)

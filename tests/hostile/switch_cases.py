@@ -40,6 +40,11 @@ def contents():
     yield 'long name', (0,), b'{"Switch":{"GraphFusion":{"' + b'n' * 1_000_000 + b'":"off"}}}'
     yield 'long line', wrong, b'n' * 4_000_000
     yield 'many lines', (0,), b''.join(b'p%d:off\n' % i for i in range(200_000))
+    yield 'many lines backwards', (0,), b''.join(b'p%d:on\n' % i for i in range(200_000, 0, -1))
+    yield 'many lines of known passes and others', (0,), b''.join(
+        b'p%d:off\nNoSuchPass%d:on\n' % (i, i) for i in range(100_000))
+    yield 'many priorities', (0,), (b'{"Priority":{"GraphFusion":{"Top":{' + b','.join(
+        b'"p%d":"%d"' % (i, i % 1000) for i in range(200_000)) + b'}}}}')
     yield 'many keys', (0,), (b'{"Switch":{"GraphFusion":{' + b','.join(
         b'"p%d":"off"' % i for i in range(100_000)) + b'}}}')
     yield 'one key again and again', (0,), (b'{"Switch":{"GraphFusion":{' + b','.join(

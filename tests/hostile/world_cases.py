@@ -7,7 +7,7 @@ import time
 
 import wire
 from file_cases import job
-from sandbox import IO_EXIT, SECONDS, Skip, folder_name, judge, write
+from sandbox import IO_EXIT, Skip, folder_name, guard, judge, write
 
 SECRET = b'TOP-SECRET-BYTES-ELSEWHERE'[:24]
 
@@ -85,15 +85,14 @@ def interrupted(box, folder, number, kind):
     argv = [box.tool, 'convert', model, '-q', '-o', os.path.join(out, 'result.onnx')]
     hits = 0
     for delay in (0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2):
-        with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        with guard.begin(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, env=box.environment(False)) as p:
             time.sleep(delay)
             p.send_signal(number)
             try:
-                code = p.wait(SECONDS)
+                code = guard.wait(p)
             except subprocess.TimeoutExpired:
-                p.kill()
-                return f'still running {SECONDS} s after a signal at {delay} s'
+                return f'still running long after a signal at {delay} s'
         if code == 0:
             break
         hits += 1

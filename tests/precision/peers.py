@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 
@@ -24,13 +23,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'hostile'))
 import wire  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 SIDE = 24000  # of a square f32 weight: 2.3 GB
 MEMORY = 256 << 20  # bytes of private memory that converting it may take
 
 
 def call(work, *words):
-    p = subprocess.run(words, cwd=work, capture_output=True, text=True, check=False, timeout=300)
+    p = guard.run(words, cwd=work, capture_output=True, text=True, cpu=300)
     return p.returncode, p.stdout, p.stderr.strip()
 
 

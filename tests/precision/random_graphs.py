@@ -15,7 +15,6 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 sys.dont_write_bytecode = True
 import reference  # noqa: E402
 from reference import Config, Node, Row, Value  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 GRAPHS = 20  # in one run of tailor, under one configuration
 MODES = {'force_fp16': 'precision-mode=force_fp16',
@@ -322,7 +323,7 @@ def tailor(args, folder, config, passes, text):
                          ('customize-dtypes', 'custom.cfg')):
         if os.path.exists(f'{folder}/{name}'):
             argv.append(f'--{option}={folder}/{name}')
-    p = subprocess.run(argv, input=text, capture_output=True, text=True, timeout=120, check=False)
+    p = guard.run(argv, input=text, capture_output=True, text=True)
     return p.returncode, p.stdout, p.stderr
 
 

@@ -14,9 +14,10 @@ import collections
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -122,8 +123,7 @@ def run(args, work, kind, path):
     options = options[:-1] + [f'{options[-1]}={path}']
     what = (['convert', model, '-o', os.path.join(work, 'm.air'), '--summary=none']
             if kind == 'precision_ini' else ['explain', model, '--json'])
-    p = subprocess.run([args.tailor, *what, *options], capture_output=True, text=True, check=False,
-                       timeout=60)
+    p = guard.run([args.tailor, *what, *options], capture_output=True, text=True)
     lines = said(p.stderr, path)
     if p.returncode:
         return lines, [f'exit {p.returncode}: {p.stderr.strip()[:300]}']

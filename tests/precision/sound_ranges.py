@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'conformance'))
 import models  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODE = ['--precision-mode=force_fp16', '--precision-policy=range']
@@ -208,8 +210,7 @@ class Maker:
 
 def call(argv, seconds):
     try:
-        return subprocess.run(argv, capture_output=True, text=True, timeout=seconds, check=False,
-                              errors='replace')
+        return guard.run(argv, cpu=seconds, capture_output=True, text=True, errors='replace')
     except subprocess.TimeoutExpired:
         return None
 

@@ -10,7 +10,6 @@ import argparse
 import concurrent.futures
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -19,6 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 import golden_runner  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 GOLDEN = os.path.join(ROOT, 'tests', 'golden', 'rules')
 
@@ -32,9 +33,8 @@ def verify(tailor, folder, path):
     model = os.path.join(folder, rule + '.tir')
     with open(model, 'w', encoding='utf-8') as f:
         f.write(golden_runner.cases_of(text)[0][0])
-    p = subprocess.run([tailor, *what['RUN'].split(), '--verify-numerics', model, '-o',
-                        os.path.join(folder, rule + '.out.tir')], capture_output=True, text=True,
-                       check=False, timeout=60)
+    p = guard.run([tailor, *what['RUN'].split(), '--verify-numerics', model, '-o',
+                   os.path.join(folder, rule + '.out.tir')], capture_output=True, text=True)
     found = re.search(r'verified (\d+) rewrites? by rules', p.stderr)
     if p.returncode or not found:
         return 'FAIL', f'{rule}: exit {p.returncode}: {p.stderr.strip()[:300]}'

@@ -98,6 +98,18 @@ def machine_paths(files):
                 yield f'{path}:{number}: {line.strip()[:80]}'
 
 
+def wall_clocks(files):
+    """No test limits wall time, which a busy machine breaks: tests/guard.py has the limits."""
+    pattern = re.compile(r'\btimeout ?=|\balarm\(|ITIMER_REAL|\bwait\(\d')
+    for path in files:
+        if not path.startswith(('tests/', 'bench/')) or not path.endswith(('.py', '.c', '.js')):
+            continue
+        for number, line in enumerate(text(path).splitlines(), 1):
+            if pattern.search(line) and path not in ('tests/guard.py', 'tests/style/check.py',
+                                                     'tests/fuzz/run.py'):
+                yield f'{path}:{number} limits wall time; use guard.run: {line.strip()[:60]}'
+
+
 def library_state(_files):
     """No mutable data in the library: only const tables."""
     for archive in glob.glob(os.path.join(headers.build, '*', '**', '*.a'), recursive=True):
@@ -125,7 +137,8 @@ def exports(_files):
                 yield f'{os.path.basename(lib)} exports {name}'
 
 
-CHECKS = [layers, licences, sizes, unfinished, headers, machine_paths, library_state, exports]
+CHECKS = [layers, licences, sizes, unfinished, headers, machine_paths, wall_clocks, library_state,
+          exports]
 
 
 def main():

@@ -19,6 +19,8 @@ import tempfile
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PARAMS = {'fc1.weight': (8, 16), 'fc1.bias': (16,), 'fc2.weight': (16, 4), 'fc2.bias': (4,)}
@@ -252,8 +254,8 @@ class Artifacts:
         env = dict(os.environ)
         if self.ort:
             env['NODE_PATH'] = os.path.join(self.ort, 'node_modules')
-        return subprocess.run([self.tool, *argv], cwd=self.folder, capture_output=True, text=True,
-                              timeout=300, check=False, env=env)
+        return guard.run([self.tool, *argv], cwd=self.folder, capture_output=True,
+                         text=True, cpu=300, env=env)
 
     def command(self, *argv):
         p = self.call(argv)

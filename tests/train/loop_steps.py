@@ -11,13 +11,14 @@ and with collectives, buckets, tail and schedule in its body, where one rank wit
 the same."""
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOLERANCES = {'evaluator': 0.0, 'ONNX Runtime': 1e-6}
@@ -32,7 +33,7 @@ MODELS = ['train_mlp_sgd', 'train_mlp_momentum', 'train_transformer_adam']
 
 
 def command(argv, folder):
-    p = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    p = guard.run(argv, cwd=folder, capture_output=True, text=True)
     if p.returncode:
         raise RuntimeError(f'{" ".join(argv)}: {p.returncode}\n{p.stderr}')
     return p.stdout

@@ -29,6 +29,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import onnx
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 # With 8 ranks there is a tail; the sum of one rank's gradients without a mean is what they were.
 OPTIONS = ['--graph-run-mode=1', '--is-distributed=true', '--rank-size=8', '--average=none',
@@ -174,7 +176,7 @@ class Step:
 
 
 def run(argv, text=None):
-    return subprocess.run(argv, input=text, capture_output=True, text=True, check=False, timeout=60)
+    return guard.run(argv, input=text, capture_output=True, text=True)
 
 
 def fail(seed, what, detail, text):

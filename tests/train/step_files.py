@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import zlib
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '..', '..')
@@ -210,12 +212,11 @@ def check_browser(folder, page):
     base = [browser, '--headless', '--no-sandbox', '--disable-gpu', '--virtual-time-budget=1000',
             f'--user-data-dir={folder}/user']
     url = 'file://' + page
-    dom = subprocess.run([*base, '--dump-dom', url], capture_output=True, text=True, timeout=60,
-                         check=False).stdout
+    dom = guard.run([*base, '--dump-dom', url], capture_output=True, text=True).stdout
     check('browser: all tasks are drawn', dom.count('<rect class="t ') == 30)
     png = os.path.join(folder, 'page.png')
-    subprocess.run([*base, '--window-size=1500,900', f'--screenshot={png}', url],
-                   capture_output=True, timeout=60, check=False)
+    guard.run([*base, '--window-size=1500,900', f'--screenshot={png}', url],
+              capture_output=True)
     check('browser: a picture', os.path.exists(png) and drawn(png))
 
 

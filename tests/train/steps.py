@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 import numpy as np
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDEN = os.path.join(ROOT, 'tests', 'golden', 'tail-opt')
@@ -105,8 +107,8 @@ class Steps:
         env = dict(os.environ)
         if self.ort:
             env['NODE_PATH'] = os.path.join(self.ort, 'node_modules')
-        p = subprocess.run([self.tool, *argv], cwd=self.folder, capture_output=True, text=True,
-                           timeout=300, check=False, env=env)
+        p = guard.run([self.tool, *argv], cwd=self.folder, capture_output=True,
+                      text=True, cpu=300, env=env)
         need(p.returncode in codes,
              f'{" ".join(argv)}: exit {p.returncode}\n{p.stdout[-600:]}{p.stderr[-600:]}')
         return p.stdout

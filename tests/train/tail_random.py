@@ -12,10 +12,11 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 MODES = ['late_commit', 'late', 'early_local']
 BUCKET = re.compile(r'HcomAllReduce\(.*@(A\d+) .*group="(\w+)"')
@@ -131,10 +132,10 @@ def shuffled(lines, r):
 def run(tool, folder, name, text, options, between=''):
     report, trace = (os.path.join(folder, name + end) for end in ('.json', '.trace'))
     passes = f'--passes=infer-shapes,tail-opt,{between}schedule'
-    p = subprocess.run([tool, 'opt', passes, '--verify-each', '--graph-run-mode=1',
-                        '--is-distributed=true', '--rank-size=8', *options, '-', '-o', '-',
-                        f'--schedule-report={report}', f'--trace={trace}'],
-                       input=text, text=True, capture_output=True, check=False, timeout=60)
+    p = guard.run([tool, 'opt', passes, '--verify-each', '--graph-run-mode=1',
+                   '--is-distributed=true', '--rank-size=8', *options, '-', '-o', '-',
+                   f'--schedule-report={report}', f'--trace={trace}'],
+                  input=text, text=True, capture_output=True)
     if p.returncode:
         return None, p.stderr, None, None
     with open(report, encoding='utf-8') as f, open(trace, encoding='utf-8') as g:

@@ -17,6 +17,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'hostile'))
 from wire import block, node, number, value  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 PREVIEW = 'ai.onnx.preview.training'
 
@@ -88,8 +90,8 @@ class Run:
         path = os.path.join(self.folder, 'm.onnx')
         with open(path, 'wb') as f:
             f.write(data)
-        p = subprocess.run([self.tailor, command, path, *options], capture_output=True, text=True,
-                           check=False, timeout=60, cwd=self.folder)
+        p = guard.run([self.tailor, command, path, *options], capture_output=True,
+                      text=True, cwd=self.folder)
         return p.returncode, p.stdout, p.stderr
 
     def step(self, data, *options):

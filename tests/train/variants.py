@@ -14,9 +14,10 @@ import os
 import random
 import re
 import struct
-import subprocess
 import sys
 import tempfile
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = ('train_mlp_sgd', 'train_mlp_momentum', 'train_mlp_adam', 'train_transformer_sgd')
@@ -44,7 +45,7 @@ class Tally:
 
 
 def run(argv, **more):
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, **more)
+    return guard.run(argv, capture_output=True, text=True, **more)
 
 
 def f32(x):

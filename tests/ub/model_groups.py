@@ -26,9 +26,10 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, 'tests/conformance')]
 import models  # noqa: E402
 import ub_check  # noqa: E402
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
 
 CHIPS = ('Ascend910B1', 'Ascend910A')
-TIMEOUT = 120
 # name -> sizes of inputs, without which nothing is known of traffic
 MADE = collections.OrderedDict([
     ('resnet50', 'input:1,3,224,224'), ('mobilenet_v2', 'input:1,3,224,224'), ('yolov5n', None),
@@ -45,10 +46,9 @@ def convert(args, path, chip, folder, shape):
     argv = [args.tailor, 'convert', path, '-o', out, '--allow-unmapped', '--summary=json',
             f'--soc-version={chip}', *([f'--input-shape={shape}'] if shape else [])]
     try:
-        p = subprocess.run(argv, capture_output=True, text=True, errors='replace',
-                           timeout=TIMEOUT, check=False)
+        p = guard.run(argv, capture_output=True, text=True, errors='replace')
     except subprocess.TimeoutExpired:
-        return None, [f'no end after {TIMEOUT} s']
+        return None, [f'no end after {guard.CPU_SECONDS} s of CPU time']
     if p.returncode:
         return None, []
     text = p.stdout + p.stderr

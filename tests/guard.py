@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one guard against programs that hang. It counts the CPU time of the program and notices one
+that waits for what never comes; it never counts wall time, so that a machine that is busy with
+other work fails no test."""
+import os
+import signal
+import subprocess
+import threading
+
+CPU_SECONDS = 120
+# A program that does nothing at all for as many looks in a row waits for ever. Who waits for a
+# processor or a disk is not idle.
+LOOKS = 24
+LOOK_SECONDS = 5
+# The shell sets the limit before the program begins, so that it holds for all that it begins.
+LIMIT = ['sh', '-c', 'ulimit -S -t "$1"; shift; exec "$@"', 'sh']
+# A wrapper (sh, strace) reports the signal of what it wraps as an exit code.
+USED_UP = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
+
+
+def run(argv, cpu=CPU_SECONDS, **more):
+    """subprocess.run; TimeoutExpired when the program takes more than `cpu` seconds of CPU time, or
+    does nothing for long."""
+    text = more.pop('input', None)
+    check = more.pop('check', False)
+    if more.pop('capture_output', False):
+        more.update(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if text is not None:
+        more['stdin'] = subprocess.PIPE
+    with begin(argv, cpu, **more) as p, Watch(p) as watch:
+        out, err = p.communicate(text)
+    if watch.hung or p.returncode in USED_UP:
+        raise subprocess.TimeoutExpired(argv, cpu, out, err)
+    done = subprocess.CompletedProcess(argv, p.returncode, out, err)
+    if check:
+        done.check_returncode()
+    return done
+
+
+def begin(argv, cpu=CPU_SECONDS, **more):
+    """subprocess.Popen with the limit of CPU time."""
+    return subprocess.Popen([*LIMIT, str(cpu), *argv], **more)
+
+
+def wait(p):
+    """Exit code of a process whose output nobody reads, or TimeoutExpired."""
+    with Watch(p) as watch:
+        code = p.wait()
+    if watch.hung or code in USED_UP:
+        raise subprocess.TimeoutExpired(p.args, CPU_SECONDS)
+    return code
+
+
+class Watch:
+    """Ends a process that does nothing for long, while somebody waits for it."""
+
+    def __init__(self, process):
+        self.process = process
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.look, daemon=True)
+        self.hung = False
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.over.set()
+        self.thread.join()
+        if kind:
+            end(self.process.pid)
+
+    def look(self):
+        before, idle = None, 0
+        while not self.over.wait(LOOK_SECONDS):
+            now = activity(self.process.pid)
+            idle = idle + 1 if now is not None and now == before else 0
+            before = now
+            if idle >= LOOKS:
+                self.hung = True
+                end(self.process.pid)
+                return
+
+
+def activity(pid):
+    """What a process and its descendants have done so far, as something to compare; None when one
+    of them runs, or wants to."""
+    found = {}
+    try:
+        for task in tasks(pid):
+            with open(task + '/stat', encoding='ascii', errors='replace') as f:
+                fields = f.read().rpartition(')')[2].split()
+            if fields[0] in 'RD':
+                return None
+            found[task] = fields[11:15]  # CPU time of its own, and of children that have ended
+    except OSError:
+        return None  # one ended just now, which is something
+    return found
+
+
+def tasks(pid):
+    """Folders of the threads of a process and of its descendants."""
+    waiting = [pid]
+    for each in waiting:
+        for task in os.listdir(f'/proc/{each}/task'):
+            yield f'/proc/{each}/task/{task}'
+            with open(f'/proc/{each}/task/{task}/children', encoding='ascii') as f:
+                waiting += [int(child) for child in f.read().split()]
+
+
+def end(pid):
+    """Ends a process, for which nobody has waited yet, and its descendants."""
+    try:
+        found = {int(task.split('/')[2]) for task in tasks(pid)}
+    except OSError:
+        found = set()
+    for each in found | {pid}:
+        try:
+            os.kill(each, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
