@@ -53,7 +53,20 @@ static bool is_npu_type(const char *type, tl_sv word) {
   return tl_sv_is(word, *type ? type : "none");
 }
 
-/* npu TYPE [INDEX]: the first candidate of that type unless the index says which. */
+/* judged TYPE: follows from the candidate, and may be left out. */
+static tl_status parse_judged(tl_parser *p, const char *judged) {
+  tl_symbol word;
+  if (!tl_parse_is(p, "judged") || tl_parse_starts_op(p))
+    return TL_OK;
+  tl_parse_advance(p);
+  tl_token at = p->at;
+  TL_TRY(tl_parse_word_or_string(p, "the NPU op type that precision judges", &word));
+  if (tl_sv_is(tl_sym(p->m, word), judged))
+    return TL_OK;
+  return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "this candidate is judged as '%s'", judged);
+}
+
+/* npu TYPE [INDEX] [judged TYPE]: the first candidate of that type unless the index says which. */
 static tl_status parse_candidate(tl_parser *p, tl_node *node) {
   tl_token at = p->at;
   const tl_op *row = tl_op_row(node->op);
@@ -74,7 +87,7 @@ static tl_status parse_candidate(tl_parser *p, tl_node *node) {
     return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "'%.*s' is no NPU candidate of this op",
                             (int)(at.text.n > 200 ? 200 : at.text.n), at.text.p);
   node->candidate = (int16_t)index;
-  return TL_OK;
+  return parse_judged(p, row->npu[index].judged);
 }
 
 static tl_control_origin parse_origin(tl_parser *p) {

@@ -225,6 +225,11 @@ static void add_candidate(printer *p, const tl_node *node) {
     tl_buf_add_char(p->out, ' ');
     tl_buf_add_i64(p->out, node->candidate);
   }
+  tl_sv judged = tl_sv_from(row->npu[node->candidate].judged);
+  if (judged.n && !tl_sv_eq(judged, type)) {
+    tl_buf_add_z(p->out, " judged ");
+    add_word(p, judged);
+  }
 }
 
 typedef struct edge {

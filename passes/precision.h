@@ -102,7 +102,12 @@ tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n,
                                const tl_precision_form **out) TL_NODISCARD;
 /* Columns of the largest row met so far. */
 uint32_t tl_precision_forms_widest(const tl_precision_forms *f);
-/* Warns about types in lists that no table knows. */
-void tl_precision_warn_unknown_types(const tl_precision_forms *f);
+/* True when an entry means the judged type, or as onnx::Type the op of the model. */
+bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op);
+/* Warns about types of the mix list that no table knows, or that fit no node because its nodes go
+ * by another name; others that fit none are added to *unused, the first of them by name. */
+struct tl_precision_types;
+void tl_precision_warn_mix(const tl_precision_forms *f, const struct tl_precision_types *t,
+                           tl_buf *unused, uint32_t *n_unused);
 
 #endif

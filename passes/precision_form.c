@@ -4,6 +4,7 @@
 #include "ir/ops_gen.h"
 #include "passes/npu_expr.h"
 #include "passes/precision.h"
+#include "passes/precision_types.h"
 
 struct tl_precision_forms {
   tl_module *m;
@@ -90,8 +91,7 @@ static uint32_t promotes(const tl_precision_config *c, tl_sv type) {
   return 0;
 }
 
-/* True when an entry means the judged type, or as onnx::Type the op of the model. */
-static bool names_type(tl_sv entry, tl_sv type, const tl_op *op) {
+bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op) {
   static const char prefix[] = "onnx::";
   if (tl_sv_eq(entry, type))
     return type.n != 0;
@@ -104,7 +104,7 @@ static bool names_type(tl_sv entry, tl_sv type, const tl_op *op) {
 static uint8_t edits_of(const tl_precision_config *c, tl_sv type, const tl_op *op) {
   uint8_t edits = 0;
   for (uint32_t i = 0; i < c->n_mix; i++)
-    if (names_type(c->mix[i].type, type, op))
+    if (tl_precision_names_type(c->mix[i].type, type, op))
       edits |= c->mix[i].edits;
   return edits;
 }
@@ -112,10 +112,10 @@ static uint8_t edits_of(const tl_precision_config *c, tl_sv type, const tl_op *o
 static void find_entries(const tl_precision_config *c, const tl_op *op, tl_precision_form *form) {
   form->keep = form->custom = -1;
   for (uint32_t i = 0; i < c->n_keep && form->keep < 0; i++)
-    if (c->keep[i].is_type && names_type(c->keep[i].name, form->type, op))
+    if (c->keep[i].is_type && tl_precision_names_type(c->keep[i].name, form->type, op))
       form->keep = (int32_t)i;
   for (uint32_t i = 0; i < c->n_custom && form->custom < 0; i++)
-    if (c->custom[i].is_type && names_type(c->custom[i].name, form->type, op))
+    if (c->custom[i].is_type && tl_precision_names_type(c->custom[i].name, form->type, op))
       form->custom = (int32_t)i;
 }
 
@@ -330,16 +330,56 @@ static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
             tl_op_colour_name(before));
 }
 
-enum { MOST_WARNINGS = 20 }; /* each looks for the nearest name among all types */
+enum { MOST_WARNINGS = 20, MOST_NAMES = 10 }; /* a warning may look at all types of the chip */
 
-void tl_precision_warn_unknown_types(const tl_precision_forms *f) {
+/* Is all that someone may have meant by the type named by other entries, which fit it? Lists for
+ * many models name several NPU ops of one op. */
+static bool is_covered(const tl_precision_forms *f, const tl_precision_types *t, tl_sv type) {
+  const tl_precision_config *c = f->config;
+  tl_sv judged;
+  for (uint32_t i = 0; tl_precision_types_meant(t, type, &i, &judged); i++) {
+    bool named = false;
+    for (uint32_t k = 0; k < c->n_mix && !named; k++)
+      named = tl_sv_eq(c->mix[k].type, judged);
+    if (!named)
+      return false;
+  }
+  return true;
+}
+
+/* The type fits no node because its nodes go by another name. */
+static bool warn_misnamed(const tl_precision_forms *f, const tl_precision_types *t,
+                          const tl_mix_edit *e) {
+  tl_buf text;
+  tl_buf_init(&text);
+  bool told = !is_covered(f, t, e->type) && tl_precision_types_explain(t, e->type, &text) &&
+              !text.failed;
+  if (told)
+    tl_warn(f->m->diag, ((tl_location){.file = f->config->mix_path, .line = e->line, .column = 1}),
+            "'%.*s' fits no node: %.*s", TL_SV_ARG(tl_sv_shown(e->type)),
+            TL_SV_ARG(tl_buf_view(&text)));
+  tl_buf_release(&text);
+  return told;
+}
+
+void tl_precision_warn_mix(const tl_precision_forms *f, const tl_precision_types *t,
+                           tl_buf *unused, uint32_t *n_unused) {
   const tl_precision_config *c = f->config;
   uint32_t unknown = 0;
+  uint32_t misnamed = 0;
   for (uint32_t i = 0; i < c->n_mix; i++) {
+    tl_sv type = c->mix[i].type;
     if (c->mix[i].line == 0) /* of a preset, which knows more types than one chip has */
       continue;
-    if (!is_known_type(f, c->mix[i].type) && ++unknown <= MOST_WARNINGS)
-      warn_type(f, c->mix_path, c->mix[i].line, c->mix[i].type);
+    bool fits = tl_precision_types_fit(t, type);
+    if (fits || (misnamed < MOST_WARNINGS && warn_misnamed(f, t, &c->mix[i])))
+      misnamed += !fits;
+    else if (!is_known_type(f, type)) {
+      if (++unknown <= MOST_WARNINGS)
+        warn_type(f, c->mix_path, c->mix[i].line, type);
+    } else if ((*n_unused)++ < MOST_NAMES) {
+      tl_buf_printf(unused, "%s'%.*s'", *n_unused > 1 ? ", " : "", TL_SV_ARG(type));
+    }
     warn_removal(f, &c->mix[i]);
   }
   if (unknown > MOST_WARNINGS)

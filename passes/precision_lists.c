@@ -310,7 +310,6 @@ void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g) {
 }
 
 tl_status tl_precision_end(tl_precision_walk *w) {
-  tl_precision_warn_unused(w);
-  tl_precision_warn_unknown_types(w->forms);
+  TL_TRY(tl_precision_warn_unused(w));
   return w->n_errors == 0 ? TL_OK : w->n_unsupported ? TL_UNSUPPORTED : TL_INVALID_ARGUMENT;
 }

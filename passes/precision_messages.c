@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people are told: ops without an engine, tensors with a dtype that nobody asked for, list
  * entries that matched nothing. */
+#include "passes/precision_types.h"
 #include "passes/precision_walk.h"
 
 enum { MAX_REPORTS = 20, MAX_NAMES = 10 };
@@ -133,7 +134,9 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
 /* ---- entries --------------------------------------------------------------------------------- */
 
 typedef struct unused {
+  const tl_precision_types *types; /* of the model */
   tl_buf names;
+  tl_buf hint; /* about those that are names of other kinds */
   uint32_t n;
 } unused;
 
@@ -142,12 +145,25 @@ static void add_unused(unused *u, tl_sv name) {
     tl_buf_printf(&u->names, "%s'%.*s'", u->n > 1 ? ", " : "", TL_SV_ARG(name));
 }
 
+/* The same of an op type: which name fits its nodes, if there are some? */
+static void add_unused_type(unused *u, tl_sv name) {
+  size_t before = u->hint.n;
+  add_unused(u, name);
+  if (u->n > MAX_NAMES)
+    return;
+  tl_buf_add_z(&u->hint, before ? "; " : "\v");
+  if (!tl_precision_types_explain(u->types, name, &u->hint))
+    u->hint.n = before;
+}
+
 static void warn_list(tl_precision_walk *w, const char *path, unused *u) {
-  if (u->n && !u->names.failed)
-    tl_warn(w->m->diag, TL_AT_FILE(path), "%u %s matched nothing: %s%s", u->n,
-            u->n == 1 ? "entry" : "entries", u->names.p, u->n > MAX_NAMES ? " ..." : "");
+  if (u->n && !u->names.failed && !u->hint.failed)
+    tl_warn(w->m->diag, TL_AT_FILE(path), "%u %s matched nothing: %s%s%.*s", u->n,
+            u->n == 1 ? "entry" : "entries", u->names.p, u->n > MAX_NAMES ? " ..." : "",
+            (int)u->hint.n, u->hint.n ? u->hint.p : "");
   tl_buf_release(&u->names);
-  *u = (unused){0};
+  tl_buf_release(&u->hint);
+  *u = (unused){.types = u->types};
 }
 
 /* Entries of one list stand together. */
@@ -160,29 +176,51 @@ static void warn_listed(tl_precision_walk *w, unused *u) {
     if (last && option != last)
       warn_list(w, last, u);
     last = option;
-    if (!was_used)
+    if (!was_used && c->listed[i].is_type)
+      add_unused_type(u, c->listed[i].text);
+    else if (!was_used)
       add_unused(u, c->listed[i].text);
   }
   if (last)
     warn_list(w, last, u);
 }
 
-void tl_precision_warn_unused(tl_precision_walk *w) {
+/* Entries that name nodes, or types with a prefix in the file. */
+static void add_entry(unused *u, bool is_type, tl_sv name) {
+  if (is_type)
+    add_unused_type(u, name);
+  else
+    add_unused(u, name);
+}
+
+static void warn_files(tl_precision_walk *w, unused *u) {
   const tl_precision_config *c = w->d->config;
-  unused u = {0};
   if (c->mode == TL_PRECISION_ORIGIN && c->n_custom) {
     tl_warn(w->m->diag, TL_AT_FILE(c->custom_path),
             "has no effect: %s keeps the dtypes of the model", mode_name(w, c->mode));
   } else {
     for (uint32_t i = 0; i < c->n_custom; i++)
       if (!w->used_custom[i])
-        add_unused(&u, c->custom[i].name);
-    warn_list(w, c->custom_path, &u);
+        add_entry(u, c->custom[i].is_type, c->custom[i].name);
+    warn_list(w, c->custom_path, u);
   }
   for (uint32_t i = 0; i < c->n_keep; i++)
     if (!w->used_keep[i])
-      add_unused(&u, c->keep[i].name);
-  warn_list(w, c->keep_path, &u);
+      add_entry(u, c->keep[i].is_type, c->keep[i].name);
+  warn_list(w, c->keep_path, u);
+}
+
+tl_status tl_precision_warn_unused(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
+  tl_precision_types *types;
+  bool lists = c->n_mix || c->n_custom || c->n_keep || c->n_listed || c->n_to_float ||
+               c->n_kept_signature;
+  if (!lists)
+    return TL_OK;
+  if (tl_precision_types_find(w->m, w->arena, &types) != TL_OK)
+    return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
+  unused u = {.types = types};
+  warn_files(w, &u);
   for (uint32_t i = 0; i < c->n_to_float; i++)
     if (!w->used_to_float[i])
       add_unused(&u, c->to_float[i].glob);
@@ -192,4 +230,7 @@ void tl_precision_warn_unused(tl_precision_walk *w) {
       add_unused(&u, c->kept_signature[i]);
   warn_list(w, "--keep-io-types", &u);
   warn_listed(w, &u);
+  tl_precision_warn_mix(w->forms, types, &u.names, &u.n);
+  warn_list(w, c->mix_path, &u);
+  return TL_OK;
 }

@@ -86,5 +86,5 @@ void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_i
 /* A tensor got what no rule asked for. */
 void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n);
 /* Entries of a list that matched nothing: how many, and the first of them. */
-void tl_precision_warn_unused(tl_precision_walk *w);
+tl_status tl_precision_warn_unused(tl_precision_walk *w) TL_NODISCARD;
 #endif

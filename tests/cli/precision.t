@@ -134,6 +134,7 @@ $ printf '{"white-list": {"to-add": ["Exp"], "to-remove": ["Conv3D"]}, "gray-lis
 > `tanh` Tanh judged as Tanh: gray, signature 2 of 3, f32 > f32
 > `exp2` Exp judged as Exp: black, signature 2 of 3, f32 > f32
 > `log` Log judged as Log: black, signature 3 of 3, f32 > f32
+! mine.json:1:1: warning: 'Conv3D' fits no node: Conv here is judged as 'Conv2D'
 $ tailor explain risk.tir --suggest-mixlist --amp-level=O2
 > {
 >   "black-list": {"to-add": ["Add", "Exp", "Log", "Tanh"]}
@@ -235,3 +236,35 @@ $ printf 'OpType::Conv2D:InputDtype:float16,float32\n' >none.cfg; tailor convert
 ! m.tir: error: node conv: Conv2D has no signature with the dtypes of 'Conv2D' in none.cfg [P0202]
 !   hint: 'tailor ops TYPE' lists the signatures of an op
 ? 3
+# Types of a list that fit no node are said, with the name by which the nodes are judged.
+$ printf 'graph @g(%%x: f32[1,3,8,8], %%w: f32[4,3,3,3], %%k: f32[8,2]) -> (%%y) {\n  const %%s = f32[4] [1.0, 1.0, 1.0, 1.0]\n  const %%o = f32[4] [0.0, 0.0, 0.0, 0.0]\n  %%c = Conv(%%x, %%w) {pads=[1, 1, 1, 1]}\n  %%n = BatchNormalization(%%c, %%s, %%o, %%o, %%s)\n  %%p = Softmax(%%n)\n  %%y = MatMul(%%p, %%k)\n}\n' >judged.tir
+$ for l in '"MatMul", "BatchNorm"' '"BatchNormalization", "Softmax"' '"MatMulV2"' '"MatMulV2", "BatchMatMulV2"' '"onnx::MatMul", "BNInfer"' '"Exp", "Log", "Conv2D"'; do echo "{\"black-list\": {\"to-add\": [$l]}}" >l.json; echo "$l"; tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=mixed_float16 --modify-mixlist=l.json -o l.tir; done
+> "MatMul", "BatchNorm"
+> "BatchNormalization", "Softmax"
+> "MatMulV2"
+> "MatMulV2", "BatchMatMulV2"
+> "onnx::MatMul", "BNInfer"
+> "Exp", "Log", "Conv2D"
+! l.json:1:1: warning: 'BatchNorm' fits no node: BatchNormalization here is judged as 'BNInfer'
+! l.json:1:1: warning: 'MatMul' fits no node: MatMul here is judged as 'BatchMatMulV2'
+! l.json:1:1: warning: 'BatchNormalization' fits no node: BatchNormalization here is judged as 'BNInfer'
+! l.json:1:1: warning: 'Softmax' fits no node: Softmax here is judged as 'SoftmaxV2'
+! l.json:1:1: warning: 'MatMulV2' fits no node: MatMul here is judged as 'BatchMatMulV2'
+! l.json: warning: 1 entry matched nothing: 'MatMulV2'
+! l.json: warning: 2 entries matched nothing: 'Exp', 'Log'
+$ printf 'OpType::MatMul\n' >k.txt; tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 --keep-dtype=k.txt -o l.tir
+! k.txt: warning: 1 entry matched nothing: 'MatMul'
+!   hint: MatMul here is judged as 'BatchMatMulV2'
+$ printf 'OpType::BatchNorm:InputDtype:float32,OutputDtype:float32\n' >c.cfg; tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 --customize-dtypes=c.cfg -o l.tir
+! c.cfg: warning: 1 entry matched nothing: 'BatchNorm'
+!   hint: BatchNormalization here is judged as 'BNInfer'
+$ tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 --op-block-list=BatchNorm,Foo,MatMulV2 -o l.tir
+! --op-block-list: warning: 3 entries matched nothing: 'BatchNorm', 'Foo', 'MatMulV2'
+!   hint: BatchNormalization here is judged as 'BNInfer'; MatMul here is judged as 'BatchMatMulV2'
+$ tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 -o selected.tir; tailor opt selected.tir --passes= | grep -o 'npu BatchNorm.*'
+> npu BatchNorm 1 judged BNInfer
+$ sed 's/ judged BNInfer//' selected.tir | tailor opt - --passes= | grep -o 'npu BatchNorm.*'
+> npu BatchNorm 1 judged BNInfer
+$ sed 's/judged BNInfer/judged BatchNorm/' selected.tir | tailor opt - --passes=
+! -:11:85: error: this candidate is judged as 'BNInfer'
+? 2

@@ -114,6 +114,20 @@ def said(text, path):
             if re.search(r'\b(warning|error): ', s)]
 
 
+def without_idle(lines, nodes):
+    """Types of a mix list that the model has no node of are named in one line: those alone."""
+    judged = {kind for _, kind in nodes}
+    left, wrong = [], []
+    for line in lines:
+        idle = re.match(r'warning: \d+ entr(y|ies) matched nothing: ', line)
+        names = set(re.findall(r"'([^']+)'", line)) if idle else set()
+        if names & judged:
+            wrong.append(f'{sorted(names & judged)} fit nodes')
+        if not idle:
+            left.append(line)
+    return left, wrong
+
+
 def run(args, work, kind, path):
     """(what was said about the file, problems)."""
     nodes, options, check = globals()[kind](read_text(path))
@@ -125,10 +139,11 @@ def run(args, work, kind, path):
             if kind == 'precision_ini' else ['explain', model, '--json'])
     p = guard.run([args.tailor, *what, *options], capture_output=True, text=True)
     lines = said(p.stderr, path)
+    lines, wrong = without_idle(lines, nodes) if kind == 'mixlist' else (lines, [])
     if p.returncode:
         return lines, [f'exit {p.returncode}: {p.stderr.strip()[:300]}']
     found = {n['node']: n for n in json.loads(p.stdout)['nodes']} if '--json' in what else {}
-    return lines, list(check(found))
+    return lines, wrong + list(check(found))
 
 
 def read_list():
