@@ -85,10 +85,10 @@ tl_status tl_eval_window(tl_eval *x) {
   TL_TRY(tl_eval_operand_int(x, 0, 0, &size));
   TL_TRY(tl_eval_dtype_attr(x, TL_SYM_output_datatype, TL_DTYPE_F32, &dtype));
   TL_TRY(tl_eval_number_result(x, 0, dtype, 1, &size, &t));
-  /* a symmetric window of one point is its middle */
+  /* The one point of a symmetric window is 0 / 0, as in ONNX's definition and in ONNX Runtime. */
   const int64_t whole = tl_eval_int(x, TL_SYM_periodic, 1) ? size : size - 1;
   for (uint64_t i = 0; i < t->n; i++)
-    tl_store_number(t, i, whole ? window_at(x->arg, (double)i / (double)whole) : 1.0);
+    tl_store_number(t, i, whole ? window_at(x->arg, (double)i / (double)whole) : (double)NAN);
   return TL_OK;
 }
 

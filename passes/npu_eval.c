@@ -234,6 +234,27 @@ static bool same_dim(tl_npu_eval *x, const tl_npu_expr *e) {
   return d != TL_DIM_UNKNOWN && d == tl_npu_dim(x, b, j.u.i);
 }
 
+/* spans(in1,axis): its dims are those of the first operand from `axis` on, none is stretched. Dims
+ * that are not known are taken to fit, but a 1 that may meet another size is not. */
+static bool spans(tl_npu_eval *x, tl_value_id v, const tl_npu_expr *from_axis) {
+  tl_value_id whole = tl_operand(x->m, x->node, 0);
+  int rank = tl_npu_rank(x, whole);
+  int n = tl_npu_rank(x, v);
+  tl_npu_value axis = tl_npu_evaluate(x, from_axis);
+  if (rank < 0 || n < 0 || axis.kind != TL_NPU_V_INT)
+    return true;
+  int64_t from = axis.u.i < 0 ? axis.u.i + rank : axis.u.i;
+  if (n != rank - from)
+    return false;
+  for (int k = 0; k < n; k++) {
+    tl_dim a = tl_npu_dim(x, v, k);
+    tl_dim b = tl_npu_dim(x, whole, from + k);
+    if (a != b && (a == 1 || (a > 0 && b > 0)))
+      return false;
+  }
+  return true;
+}
+
 /* Made by an integer matrix op: two 8-bit operands, 32-bit result. */
 static bool from_cube(const tl_npu_eval *x, tl_value_id v) {
   tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
@@ -450,6 +471,7 @@ static bool predicate(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_REVERSE: return is_reversal(x, e);
   case TL_NPU_FN_FROM_CUBE: return from_cube(x, v);
   case TL_NPU_FN_SAMEDIM: return same_dim(x, e);
+  case TL_NPU_FN_SPANS: return v && spans(x, v, e->args[1]);
   case TL_NPU_FN_HALF: return v && tl_precision_half_at(x->m, x->options, x->node, v);
   default: return false;
   }

@@ -36,7 +36,7 @@ typedef enum tl_npu_kind {
   FN(PROD, "prod", 1, 1) FN(ALL1, "all1", 1, 1) FN(APPROX, "approx", 3, 3)                      \
   FN(DIVIDES, "divides", 2, 2) FN(SAMESHAPE, "sameshape", 1, 1) FN(LAST_TWO, "last_two", 1, 1)  \
   FN(REVERSE, "reverse", 3, 3) FN(FROM_CUBE, "from_cube", 1, 1) FN(DIM, "dim", 2, 2)            \
-  FN(HALF, "half", 1, 1) FN(SAMEDIM, "samedim", 4, 4)                                           \
+  FN(HALF, "half", 1, 1) FN(SAMEDIM, "samedim", 4, 4) FN(SPANS, "spans", 2, 2)                  \
   FN(SHAPE, "shape", 1, 1) FN(OUT_HW, "out_hw", 1, 1) FN(RANGE, "range", 2, 2)                  \
   FN(ZEROS, "zeros", 1, 1) FN(SPLIT_SIZES, "split_sizes", 2, 2) FN(TO_INT, "int", 1, 1)         \
   FN(TO_FLOAT, "float", 1, 1) FN(TO_BOOL, "bool", 1, 1) FN(TO_STR, "str", 1, 1)                 \

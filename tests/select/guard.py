@@ -148,6 +148,17 @@ def folded(name, items):
     return min(items) if name == 'min' else max(items)
 
 
+def spans(node, port, axis):
+    """The dims of a port are those of the first operand from an axis on, as far as they are known;
+    a 1 stretches where the other dim is not known to be 1."""
+    whole = node.inputs[0]['dims']
+    start = int(axis) + (len(whole) if axis < 0 else 0)
+    if len(port['dims']) != len(whole) - start:
+        return False
+    pairs = zip(port['dims'], (dim(whole, start + i) for i in range(len(port['dims']))))
+    return all(a == b or (a != 1 and None in (a, b)) for a, b in pairs)
+
+
 def call(node, name, args):
     port = node.port(args[0][1]) if args[0][0] == 'word' and PORT.match(args[0][1]) else None
     tests = {'const': lambda: port is not None and port['const'] is not None,
@@ -162,6 +173,7 @@ def call(node, name, args):
              'from_cube': lambda: bool(port and port.get('cube')),
              'dim': lambda: port and dim(port['dims'], value(node, args[1])),
              'samedim': lambda: same_dim(node, args),
+             'spans': lambda: bool(port) and spans(node, port, value(node, args[1])),
              'set': lambda: args[0][1] in node.attrs,
              'attr': lambda: value(node, args[0]),
              'value': lambda: value(node, args[0]),
