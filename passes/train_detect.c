@@ -56,6 +56,7 @@ tl_status tl_pass_train_detect(tl_pass *p, tl_module *m) {
   TL_TRY(tl_train_detect(m, p->scratch, &t));
   if (t.form == TL_TRAIN_NONE)
     return report_nothing(m);
+  tl_train_warn_untold(m, &t);
   if (t.opaque)
     tl_warn_code(m->diag, "W-TRN-OPAQUE", tl_node_where(m, t.grads[0].producer),
                  "one node makes all gradients, so that no communication can overlap with it");

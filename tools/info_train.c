@@ -75,6 +75,13 @@ static void add_text(tl_buf *out, const tl_module *m, const tl_train_info *t) {
     add_name_of(out, m, t->frozen[i]);
     tl_buf_add_char(out, '\n');
   }
+  for (uint32_t i = 0; i < t->n_untold; i++) {
+    tl_buf_add_z(out, t->untold[i].gradient ? "  untold  gradient of " : "  untold  ");
+    add_name_of(out, m, t->untold[i].input);
+    tl_buf_add_z(out, t->untold[i].gradient ? ", next value " : " -> ");
+    add_name_of(out, m, t->untold[i].output);
+    tl_buf_add_char(out, '\n');
+  }
   for (uint32_t i = 0; i < t->n_others; i++) {
     tl_buf_add_z(out, "  state   ");
     add_name_of(out, m, t->other_in[i]);
@@ -153,6 +160,13 @@ static void json_lists(tl_buf *out, const tl_module *m, const tl_train_info *t, 
     tl_json_string(out, tl_value_name(m, t->frozen[i]));
   }
   tl_buf_add_char(out, ']');
+  tl_json_key(out, "untold", first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < t->n_untold; i++) {
+    tl_buf_add_z(out, i ? ", " : "");
+    json_pair(out, m, t->untold[i].input, t->untold[i].output);
+  }
+  tl_buf_add_char(out, ']');
   tl_json_key(out, "other_states", first);
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < t->n_others; i++) {
@@ -189,6 +203,7 @@ static tl_status recognise(tl_cli *cli, tl_module *m, tl_arena *arena) {
   tl_buf out;
   TL_TRY(tl_infer_module(m));
   TL_TRY(tl_train_detect(m, arena, &t));
+  tl_train_warn_untold(m, &t);
   tl_buf_init(&out);
   if (tl_cli_has(cli, TL_OPTION_AS_JSON))
     add_json(&out, m, &t);

@@ -7,7 +7,9 @@
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "passes/train/reduce_site.h"
+#include "passes/train/state_pairs.h"
 #include "passes/train/train_declare.h"
+#include "passes/train/train_detector.h"
 #include "passes/train/train_regions.h"
 #include "passes/train/update_cone.h"
 #include "support/vec.h"
@@ -22,8 +24,7 @@ typedef struct detector {
   uint8_t *marks;
   uint32_t *state_of; /* by value: the other end of a declared state */
   uint32_t *known;    /* by value: 1 + index of the gradient of this parameter */
-  bool
-      *refused; /* by value: a parameter that was said to be ambiguous, or is none by declaration */
+  uint8_t *refused; /* by value: tl_train_refusal */
   grad_vec grads;
   bool declared_order; /* all gradients are declared, and so is their order */
 } detector;
@@ -46,7 +47,9 @@ static bool make_tables(detector *d) {
   d->state_of = calloc(n, sizeof *d->state_of);
   d->known = calloc(n, sizeof *d->known);
   d->refused = calloc(n, sizeof *d->refused);
-  d->facts = (tl_cone_facts){d->m, d->arena, d->marks, calloc(n, sizeof *d->facts.place)};
+  d->facts = (tl_cone_facts){.m = d->m, .arena = d->arena, .marks = d->marks};
+  d->facts.place = calloc(n, sizeof *d->facts.place);
+  d->facts.state_of = d->state_of;
   return d->marks && d->state_of && d->known && d->refused && d->facts.place;
 }
 
@@ -63,6 +66,16 @@ static void mark_states(detector *d) {
     d->marks[tl_graph_output(d->m, g, i)] |= TL_MARK_OUTPUT;
 }
 
+/* Is it an input with something added? */
+static bool counts(const tl_module *m, tl_value_id v) {
+  tl_value_id bases[4];
+  uint32_t n = tl_cone_bases(m, v, bases, 4);
+  for (uint32_t i = 0; i < n; i++)
+    if (tl_value_get(m, bases[i])->kind == TL_VALUE_INPUT)
+      return true;
+  return false;
+}
+
 /* The loss is a float of one element that is no state; of several the first. */
 static tl_value_id find_loss(const detector *d) {
   const tl_graph *g = tl_module_main(d->m);
@@ -73,7 +86,7 @@ static tl_value_id find_loss(const detector *d) {
     uint64_t n;
     if (!(d->marks[v] & TL_MARK_STATE_OUT) && tl_value_producer(d->m, v) &&
         tl_dtype_is_float(tl_type_dtype(d->m, tl_value_type(d->m, v))) &&
-        tl_type_elements(d->m, tl_value_type(d->m, v), &n) && n == 1 && !tl_cone_base(d->m, v))
+        tl_type_elements(d->m, tl_value_type(d->m, v), &n) && n == 1 && !counts(d->m, v))
       return v;
   }
   return TL_NO_VALUE;
@@ -186,7 +199,7 @@ static void add_states(tl_train_grad *g, const tl_cone *cone) {
 static void refuse(detector *d, tl_value_id param) {
   if (d->refused[param])
     return;
-  d->refused[param] = true;
+  d->refused[param] = TL_REFUSED_AMBIGUOUS;
   tl_warn_code(d->m->diag, "W-TRN-AMBIG", TL_AT_NODE(d->m->path, tl_value_name(d->m, param)),
                "the gradient of this parameter is ambiguous, it is left as it is"
                "\vname it: metadata tailor.train.grads, or --train-spec");
@@ -207,7 +220,10 @@ static tl_status check_declared(const tl_module *m, const tl_gradient *g) {
   for (int i = 0; same && !g->indices && p->rank == t->rank && i < p->rank; i++)
     same =
         !tl_dim_is_static(p->dims[i]) || !tl_dim_is_static(t->dims[i]) || p->dims[i] == t->dims[i];
-  if (same)
+  uint64_t a, b; /* a gradient may be in another view than its parameter */
+  bool view = tl_type_elements(m, tl_value_type(m, g->param), &a) &&
+              tl_type_elements(m, tl_value_type(m, g->grad), &b) && a == b;
+  if (same || view)
     return TL_OK;
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-SHAPE", where,
                       "its gradient '%.*s' has another shape",
@@ -352,13 +368,21 @@ static bool is_read(const detector *d, tl_value_id v) {
   return false;
 }
 
-/* What `next` is the next value of: a declared state, or something with an initial value, as data
- * do not have. */
+/* What `next` is the next value of: a state, or a constant that forward reads. */
 static tl_value_id updated_by(const detector *d, tl_value_id next) {
+  tl_value_id bases[4], found = TL_NO_VALUE;
   if (d->marks[next] & TL_MARK_STATE_OUT)
     return d->state_of[next];
-  tl_value_id v = tl_cone_base(d->m, next);
-  return v && tl_value_get(d->m, v)->tensor ? v : TL_NO_VALUE;
+  uint32_t n = tl_cone_bases(d->m, next, bases, 4);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!tl_value_get(d->m, bases[i])->tensor || d->marks[bases[i]] & TL_MARK_STATE_IN ||
+        !is_read(d, bases[i]))
+      continue;
+    if (found)
+      return TL_NO_VALUE;
+    found = bases[i];
+  }
+  return found;
 }
 
 /* The update of a gradient that was declared without its state. */
@@ -387,7 +411,7 @@ static tl_status take_update(detector *d, tl_value_id next) {
     return no_memory(d->m);
   if (cone.ambiguous)
     refuse(d, param);
-  if (!cone.raw)
+  if (!cone.raw || cone.raw == next) /* not by arithmetic on a gradient */
     return TL_OK;
   tl_train_grad g = {.param = param, .param_out = next, .raw = cone.raw};
   add_states(&g, &cone);
@@ -404,153 +428,14 @@ static tl_status take_structure(detector *d) {
   return TL_OK;
 }
 
-/* ---- order, and the rest --------------------------------------------------------------------- */
-
-/* One node makes all gradients: none is there before the others. */
-static bool is_opaque(const detector *d) {
-  for (uint32_t i = 0; i < d->grads.n; i++) {
-    tl_node_id n = d->grads.at[i].producer;
-    if (!n || n != d->grads.at[0].producer ||
-        tl_node_get(d->m, n)->op != TL_OP_ai_onnx_preview_training_Gradient)
-      return false;
-  }
-  return d->grads.n != 0;
-}
-
-typedef struct ordered {
-  uint64_t key;
-  uint32_t index;
-} ordered;
-
-static int by_key(const void *a, const void *b) {
-  const ordered *x = a;
-  const ordered *y = b;
-  if (x->key != y->key)
-    return x->key < y->key ? -1 : 1;
-  return x->index < y->index ? -1 : x->index > y->index;
-}
-
-/* By the place of the producer; of results of one node the last first where it is opaque. */
-static void fill_keys(const detector *d, const uint32_t *place, ordered *keys) {
-  for (uint32_t i = 0; i < d->grads.n; i++) {
-    const tl_train_grad *g = &d->grads.at[i];
-    uint32_t result = g->producer ? tl_value_get(d->m, g->raw)->index : 0;
-    if (d->out->opaque)
-      result = UINT32_MAX - result;
-    keys[i] = (ordered){(uint64_t)(g->producer ? place[g->producer] + 1 : 0) << 32 | result, i};
-    if (!g->producer) /* given from outside: in the order of the inputs */
-      keys[i].key = tl_value_get(d->m, g->raw)->index;
-  }
-}
-
-/* Those that are named come first, in their order. */
-static tl_status take_declared_order(detector *d, ordered *keys) {
-  bool any;
-  uint32_t *place = calloc(tl_module_value_end(d->m), sizeof *place);
-  tl_status status = place ? tl_train_declared_order(d->m, place, &any) : no_memory(d->m);
-  for (uint32_t i = 0; status == TL_OK && any && i < d->grads.n; i++) {
-    const tl_train_grad *g = &d->grads.at[i];
-    uint32_t at = place[g->param] ? place[g->param] : place[g->raw];
-    keys[i].key = at ? at : keys[i].key | UINT64_C(1) << 63;
-  }
-  free(place);
-  return status;
-}
-
-/* Keys by what is declared and, for the rest, by the canonical order of nodes. */
-static tl_status find_order(detector *d, ordered *keys) {
-  uint32_t n_nodes;
-  uint32_t *place = tl_arena_calloc(d->arena, tl_module_node_end(d->m), sizeof *place);
-  tl_node_id *order = tl_train_canonical_order(d->m, d->arena, &n_nodes);
-  if (!place || !order)
-    return no_memory(d->m);
-  for (uint32_t i = 0; i < n_nodes; i++)
-    place[order[i]] = i;
-  fill_keys(d, place, keys);
-  TL_TRY(take_declared_order(d, keys));
-  if (d->grads.n)
-    qsort(keys, d->grads.n, sizeof *keys, by_key);
-  return TL_OK;
-}
-
-static tl_status sort_grads(detector *d) {
-  tl_train_info *t = d->out;
-  t->n = d->grads.n;
-  t->grads = tl_arena_calloc(d->arena, (size_t)t->n + 1, sizeof *t->grads);
-  ordered *keys = tl_arena_calloc(d->arena, (size_t)t->n + 1, sizeof *keys);
-  if (!t->grads || !keys)
-    return no_memory(d->m);
-  for (uint32_t i = 0; i < t->n; i++)
-    keys[i].index = i;
-  if (!d->declared_order)
-    TL_TRY(find_order(d, keys));
-  for (uint32_t i = 0; i < t->n; i++) {
-    t->grads[i] = d->grads.at[keys[i].index];
-    t->grads[i].rank = i;
-  }
-  return TL_OK;
-}
-
-/* Inputs with an initial value that forward reads and nobody updates. */
-static tl_status find_frozen(detector *d) {
-  const tl_graph *g = tl_module_main(d->m);
-  tl_train_info *t = d->out;
-  t->frozen = tl_arena_calloc(d->arena, (size_t)g->inputs.n + 1, sizeof *t->frozen);
-  if (!t->frozen)
-    return no_memory(d->m);
-  for (uint32_t i = 0; i < g->inputs.n; i++) {
-    tl_value_id v = g->inputs.at[i];
-    if (tl_value_get(d->m, v)->tensor && d->marks[v] & TL_MARK_FORWARD && !d->known[v] &&
-        !(d->marks[v] & TL_MARK_STATE_IN))
-      t->frozen[t->n_frozen++] = v;
-  }
-  return TL_OK;
-}
-
-/* Marks the states of parameters, both ends. */
-static void mark_owned(detector *d) {
-  for (uint32_t i = 0; i < d->out->n; i++)
-    for (uint32_t k = 0; k < d->out->grads[i].n_states; k++) {
-      d->marks[d->out->grads[i].state_in[k]] |= TL_MARK_OWNED_IN;
-      d->marks[d->out->grads[i].state_out[k]] |= TL_MARK_OWNED_OUT;
-    }
-}
-
-/* Declared ones, and inputs that come out again with something added. */
-static tl_value_id other_state(const detector *d, tl_value_id next) {
-  if (d->marks[next] & TL_MARK_STATE_OUT)
-    return d->state_of[next];
-  tl_value_id in = next == d->out->loss ? TL_NO_VALUE : tl_cone_base(d->m, next);
-  bool data = in && d->marks[in] & TL_MARK_FORWARD && !tl_value_get(d->m, in)->tensor;
-  return data ? TL_NO_VALUE : in;
-}
-
-static tl_status find_others(detector *d) {
-  const tl_graph *g = tl_module_main(d->m);
-  tl_train_info *t = d->out;
-  uint32_t most = tl_graph_n_outputs(d->m, g);
-  t->other_in = tl_arena_calloc(d->arena, (size_t)most + 1, sizeof *t->other_in);
-  t->other_out = tl_arena_calloc(d->arena, (size_t)most + 1, sizeof *t->other_out);
-  if (!t->other_in || !t->other_out)
-    return no_memory(d->m);
-  mark_owned(d);
-  for (uint32_t i = 0; i < most && t->n; i++) {
-    tl_value_id next = tl_graph_output(d->m, g, i), in = other_state(d, next);
-    if (!in || d->known[in] || d->marks[in] & TL_MARK_OWNED_IN ||
-        d->marks[next] & TL_MARK_OWNED_OUT)
-      continue;
-    t->other_in[t->n_others] = in;
-    t->other_out[t->n_others++] = next;
-  }
-  return TL_OK;
-}
+/* ---- detection ------------------------------------------------------------------------------- */
 
 /* With a list of parameters nothing else is one. */
 static tl_status refuse_unlisted(detector *d) {
   bool any, *listed = calloc(tl_module_value_end(d->m), sizeof *listed);
   tl_status status = listed ? tl_train_declared_params(d->m, listed, &any) : no_memory(d->m);
   for (uint32_t v = 1; status == TL_OK && any && v < tl_module_value_end(d->m); v++)
-    d->refused[v] = !listed[v];
+    d->refused[v] = listed[v] ? TL_NOT_REFUSED : TL_REFUSED_UNLISTED;
   free(listed);
   return status;
 }
@@ -558,9 +443,14 @@ static tl_status refuse_unlisted(detector *d) {
 static tl_status detect(detector *d) {
   TL_TRY(refuse_unlisted(d));
   mark_states(d);
-  d->out->loss = find_loss(d);
+  tl_pairing pairs = {
+      .m = d->m, .facts = &d->facts, .marks = d->marks, .state_of = d->state_of};
+  if (tl_pair_by_names(&pairs) != TL_OK)
+    return no_memory(d->m);
+  pairs.loss = d->out->loss = find_loss(d);
   d->out->seed = d->m->seed;
-  if (tl_train_mark_sources(d->m, d->out->loss, d->marks, TL_MARK_FORWARD) != TL_OK)
+  if (tl_train_mark_sources(d->m, d->out->loss, d->marks, TL_MARK_FORWARD) != TL_OK ||
+      tl_pair_by_arithmetic(&pairs) != TL_OK)
     return no_memory(d->m);
   TL_TRY(take_declared(d));
   uint32_t n_declared = d->m->declared ? UINT32_MAX : d->grads.n;
@@ -568,17 +458,23 @@ static tl_status detect(detector *d) {
   TL_TRY(take_accumulators(d));
   TL_TRY(take_structure(d));
   d->declared_order = n_declared == d->grads.n;
+  const tl_train_found found = {.grads = d->grads.at,
+                                .n = d->grads.n,
+                                .ordered = d->declared_order,
+                                .facts = &d->facts,
+                                .marks = d->marks,
+                                .refused = d->refused,
+                                .known = d->known};
   if (d->grads.n && !d->out->form)
     d->out->form = TL_TRAIN_PLAIN;
   if (!d->grads.n)
     d->out->form = TL_TRAIN_NONE;
-  d->out->opaque = is_opaque(d);
-  TL_TRY(sort_grads(d));
-  TL_TRY(find_others(d));
-  TL_TRY(find_frozen(d));
-  return tl_train_find_regions(d->m, d->arena, d->out, d->marks, TL_MARK_FORWARD) == TL_OK
-             ? TL_OK
-             : no_memory(d->m);
+  TL_TRY(tl_train_order(d->m, d->arena, &found, d->out));
+  if (tl_train_find_others(d->m, d->arena, &found, d->out) != TL_OK ||
+      tl_train_find_regions(d->m, d->arena, d->out, d->marks, TL_MARK_FORWARD) != TL_OK ||
+      tl_train_find_untold(d->m, d->arena, &found, d->out) != TL_OK)
+    return no_memory(d->m);
+  return TL_OK;
 }
 
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) {

@@ -52,14 +52,24 @@ typedef struct tl_train_grad {
   uint8_t cls;    /* tl_grad_class */
 } tl_train_grad;
 
+/* An input, and an output that may be its next value, or is, of which too little is known. */
+typedef struct tl_train_untold {
+  tl_value_id input;
+  tl_value_id output;
+  bool gradient; /* a parameter whose gradient is not known; false: it may be a state */
+  bool said;     /* a warning has said so */
+} tl_train_untold;
+
 #define TL_TRAIN_NO_OWNER UINT32_MAX     /* node depends on no raw gradient */
 #define TL_TRAIN_SHARED (UINT32_MAX - 1) /* on several: norms, counters, multi-tensor updates */
 
 typedef struct tl_train_info {
   tl_train_grad *grads; /* [n] in the order in which they become ready */
   uint32_t n;
-  tl_value_id *frozen; /* [n_frozen] parameters without gradient */
+  tl_value_id *frozen; /* [n_frozen] parameters that no gradient reaches */
   uint32_t n_frozen;
+  tl_train_untold *untold; /* [n_untold] */
+  uint32_t n_untold;
   tl_value_id *other_in;  /* [n_others] inputs whose next value is an output, of no parameter: */
   tl_value_id *other_out; /* counters, statistics */
   uint32_t n_others;
@@ -85,6 +95,9 @@ static inline tl_train_region tl_train_region_of(const tl_train_info *t, tl_node
  * The order of grads depends on the graph alone, not on names or the order of its nodes.
  * O(nodes + edges). */
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) TL_NODISCARD;
+
+/* Warns of what could not be told, with the line that tells it. */
+void tl_train_warn_untold(const tl_module *m, const tl_train_info *t);
 
 /* An input with the value of a constant, in whose place it is put; v itself when it is no constant.
  * TL_NO_VALUE when memory is out. */

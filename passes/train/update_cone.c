@@ -6,16 +6,14 @@
  * are added up it is the sum. */
 #include "passes/train/update_cone.h"
 
-#include <stdlib.h>
-
 #include "ir/ops_gen.h"
 
-enum { MOST = 512, BASE_STEPS = 16 };
+enum { MOST = 512 };
 #define SEVERAL UINT32_MAX
 
 typedef struct vertex {
   tl_value_id value;
-  uint64_t order;    /* of the node that makes it, 0: an input */
+  uint32_t waiting;  /* users in the walk that the order does not have yet */
   tl_value_id state; /* the only state input that it comes from, besides states' next values */
   bool leaf;         /* where the walk ends: a gradient, or an input nobody knows */
   bool input;
@@ -43,19 +41,56 @@ bool tl_is_gradient_collective(const tl_module *m, tl_node_id n) {
   return false;
 }
 
+tl_value_id tl_if_result(const tl_module *m, tl_node_id n, uint32_t branch, uint32_t i) {
+  if (tl_node_get(m, n)->op != TL_OP_If)
+    return TL_NO_VALUE;
+  const tl_attr *a = tl_node_attr(m, n, branch ? TL_SYM_else_branch : TL_SYM_then_branch);
+  if (!a || a->kind != TL_ATTR_GRAPH)
+    return TL_NO_VALUE;
+  const tl_graph *g = tl_graph_get(m, a->u.g);
+  return i < tl_graph_n_outputs(m, g) ? tl_graph_output(m, g, i) : TL_NO_VALUE;
+}
+
+/* The same data in other dims. */
+static bool is_view(tl_op_id op) {
+  switch (op) {
+  case TL_OP_Reshape:
+  case TL_OP_Flatten:
+  case TL_OP_Squeeze:
+  case TL_OP_Unsqueeze:
+  case TL_OP_Transpose:
+  case TL_OP_Identity: return true;
+  default: return false;
+  }
+}
+
 static bool same_shape(const tl_module *m, tl_value_id a, tl_value_id b) {
   return tl_type_same_dims(m, tl_value_type(m, a), tl_value_type(m, b));
 }
 
-/* Elementwise, and nothing of forward in it: gradients are computed from that. */
+/* As many elements, so that one is the other in another view; numbers alone have to be of one
+ * shape, as rates are numbers too. What has no known rank may be anything. */
+static bool same_size(const tl_module *m, tl_value_id a, tl_value_id b) {
+  tl_type_id x = tl_value_type(m, a), y = tl_value_type(m, b);
+  uint64_t n, k;
+  if (same_shape(m, a, b))
+    return true;
+  if (tl_type_elements(m, x, &n) && tl_type_elements(m, y, &k))
+    return n == k && n > 1;
+  return tl_type_get(m, x)->rank < 0 || tl_type_get(m, y)->rank < 0;
+}
+
+/* Elementwise, and nothing of forward in it: gradients are computed from that. A choice may be
+ * made by anything. */
 static bool is_arithmetic(const walk *w, tl_node_id n) {
   const tl_module *m = w->f->m;
   const tl_node *node = tl_node_get(m, n);
-  if (tl_is_gradient_collective(m, n) || node->op == TL_OP_com_microsoft_InPlaceAccumulatorV2)
+  if (tl_is_gradient_collective(m, n) || node->op == TL_OP_com_microsoft_InPlaceAccumulatorV2 ||
+      tl_if_result(m, n, 0, 0))
     return true;
-  if (node->op != TL_OP_Identity && !tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE))
+  if (!is_view(node->op) && !tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE))
     return false;
-  for (uint32_t i = 0; i < node->n_operands; i++) {
+  for (uint32_t i = node->op == TL_OP_Where; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     if (v && v != w->param &&
         (w->f->marks[v] & (TL_MARK_FORWARD | TL_MARK_STATE_IN)) == TL_MARK_FORWARD &&
@@ -72,13 +107,12 @@ static void add(walk *w, tl_value_id v) {
     return;
   vertex *x = &w->at[w->n++];
   *x = (vertex){.value = v, .input = value->kind == TL_VALUE_INPUT};
-  x->order = x->input ? 0 : tl_node_get(m, value->def)->order;
   x->leaf = x->input || !is_arithmetic(w, value->def);
   x->state = x->input ? v : TL_NO_VALUE;
   w->f->place[v] = w->n;
 }
 
-/* Calls for the operands of a vertex that belong to the cone; collectives keep tensors apart. */
+/* Operands of a vertex that belong to the cone; collectives keep tensors apart. */
 static uint32_t sources(const walk *w, const vertex *x, tl_value_id *out, uint32_t most) {
   const tl_module *m = w->f->m;
   uint32_t n = 0;
@@ -89,9 +123,16 @@ static uint32_t sources(const walk *w, const vertex *x, tl_value_id *out, uint32
     out[0] = tl_operand(m, value->def, value->index);
     return out[0] != TL_NO_VALUE;
   }
-  for (uint32_t i = 0; i < tl_node_get(m, value->def)->n_operands && n < most; i++) {
-    tl_value_id v = tl_operand(m, value->def, i);
-    if (v && same_shape(m, v, w->param))
+  tl_node_id def = value->def;
+  if (tl_if_result(m, def, 0, value->index)) {
+    out[n++] = tl_if_result(m, def, 0, value->index);
+    out[n] = tl_if_result(m, def, 1, value->index);
+    return out[n] ? n + 1 : n;
+  }
+  uint32_t count = is_view(tl_node_get(m, def)->op) ? 1 : tl_node_get(m, def)->n_operands;
+  for (uint32_t i = 0; i < count && n < most; i++) {
+    tl_value_id v = tl_operand(m, def, i);
+    if (v && (count == 1 || same_size(m, v, x->value)))
       out[n++] = v;
   }
   return n;
@@ -111,16 +152,39 @@ static void collect(walk *w, tl_value_id root) {
   }
 }
 
-static int from_the_end(const void *a, const void *b) {
-  const vertex *x = a;
-  const vertex *y = b;
-  if (x->order != y->order)
-    return x->order > y->order ? -1 : 1;
-  return x->value < y->value ? -1 : x->value > y->value;
-}
-
 static vertex *place_of(const walk *w, tl_value_id v) {
   return w->f->place[v] ? &w->at[w->f->place[v] - 1] : NULL;
+}
+
+/* Puts the vertices into an order from the end, where each stands behind its users, so that places
+ * are indices + 1 again. False: memory is out. Bodies make the order of nodes useless for it. */
+static bool sort(walk *w) {
+  tl_value_id from[MOST_SOURCES];
+  vertex *sorted = tl_arena_alloc(w->f->arena, (w->n + 1u) * sizeof *sorted);
+  uint32_t *ready = tl_arena_alloc(w->f->arena, (w->n + 1u) * sizeof *ready);
+  uint32_t n_ready = 0;
+  if (!sorted || !ready)
+    return false;
+  for (uint32_t i = 0; i < w->n; i++) {
+    uint32_t n = sources(w, &w->at[i], from, MOST_SOURCES);
+    for (uint32_t k = 0; k < n; k++)
+      if (place_of(w, from[k]))
+        place_of(w, from[k])->waiting++;
+  }
+  for (uint32_t i = 0; i < w->n; i++)
+    if (!w->at[i].waiting)
+      ready[n_ready++] = i;
+  for (uint32_t done = 0; done < n_ready; done++) {
+    sorted[done] = w->at[ready[done]];
+    uint32_t n = sources(w, &sorted[done], from, MOST_SOURCES);
+    for (uint32_t k = 0; k < n; k++)
+      if (place_of(w, from[k]) && --place_of(w, from[k])->waiting == 0)
+        ready[n_ready++] = w->f->place[from[k]] - 1;
+  }
+  memcpy(w->at, sorted, w->n * sizeof *sorted);
+  for (uint32_t i = 0; i < w->n; i++)
+    w->f->place[w->at[i].value] = i + 1;
+  return true;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -130,11 +194,18 @@ static void join_state(vertex *x, tl_value_id state) {
     x->state = !x->state || x->state == state ? state : SEVERAL;
 }
 
+/* In the order of the inputs. */
 static void note_state(tl_cone *out, tl_value_id in, tl_value_id next) {
-  if (out->n_states < TL_TRAIN_MAX_STATES) {
-    out->state_in[out->n_states] = in;
-    out->state_out[out->n_states++] = next;
+  uint32_t i = out->n_states;
+  if (i == TL_TRAIN_MAX_STATES)
+    return;
+  for (; i && out->state_in[i - 1] > in; i--) {
+    out->state_in[i] = out->state_in[i - 1];
+    out->state_out[i] = out->state_out[i - 1];
   }
+  out->state_in[i] = in;
+  out->state_out[i] = next;
+  out->n_states++;
 }
 
 /* From the start to the end: an output that comes from one state alone is its next value. */
@@ -150,8 +221,10 @@ static void find_states(walk *w, tl_value_id root, tl_cone *out) {
     }
     if (x->value == root || x->input || !(w->f->marks[x->value] & TL_MARK_OUTPUT))
       continue;
-    if (x->state && x->state != SEVERAL &&
-        tl_value_type(w->f->m, x->state) == tl_value_type(w->f->m, x->value))
+    if (w->f->marks[x->value] & TL_MARK_STATE_OUT)
+      note_state(out, w->f->state_of[x->value], x->value);
+    else if (x->state && x->state != SEVERAL && !(w->f->marks[x->state] & TL_MARK_STATE_IN) &&
+             tl_value_type(w->f->m, x->state) == tl_value_type(w->f->m, x->value))
       note_state(out, x->state, x->value);
     x->state = TL_NO_VALUE;
   }
@@ -183,10 +256,18 @@ static bool mark_ways(walk *w, const tl_cone *cone, bool inputs) {
   return any;
 }
 
-/* The last value, seen from the end, that all ways go through. */
-static const vertex *narrowest(walk *w) {
+/* Values that all ways go through, from the end on; the last of them are kept. */
+enum { MOST_CUTS = 32 };
+
+typedef struct cut_list {
+  const vertex *at[MOST_CUTS];
+  uint32_t n; /* all of them */
+} cut_list;
+
+static const vertex *cut_at(const cut_list *c, uint32_t i) { return c->at[i % MOST_CUTS]; }
+
+static void find_cuts(walk *w, cut_list *cuts) {
   tl_value_id from[MOST_SOURCES];
-  const vertex *found = NULL;
   uint32_t open = 1;
   w->at[0].seen = true; /* the root, whose node is the last */
   for (uint32_t i = 0; i < w->n; i++) {
@@ -194,7 +275,7 @@ static const vertex *narrowest(walk *w) {
     if (!x->seen || !x->reaches)
       continue;
     if (open == 1)
-      found = x;
+      cuts->at[cuts->n++ % MOST_CUTS] = x;
     if (x->leaf)
       break; /* ways end here; those that are open avoid everything further on */
     open--;
@@ -207,7 +288,33 @@ static const vertex *narrowest(walk *w) {
       }
     }
   }
-  return found;
+}
+
+/* Has the shape of the parameter, and is computed by backward. */
+static bool is_gradient_like(const walk *w, const vertex *x) {
+  return !x->input && !(w->f->marks[x->value] & TL_MARK_FORWARD) &&
+         same_shape(w->f->m, x->value, w->param);
+}
+
+static bool is_view_of(const walk *w, const vertex *x, tl_value_id v) {
+  tl_node_id n = tl_value_producer(w->f->m, x->value);
+  return n && is_view(tl_node_get(w->f->m, n)->op) && tl_operand(w->f->m, n, 0) == v;
+}
+
+/* The last value that all ways go through, or the view of it that is like the parameter. */
+static const vertex *narrowest(walk *w) {
+  cut_list cuts = {.n = 0};
+  find_cuts(w, &cuts);
+  if (!cuts.n)
+    return NULL;
+  const vertex *last = cut_at(&cuts, cuts.n - 1), *x = last;
+  for (uint32_t i = 1; i < MOST_CUTS && i < cuts.n && !is_gradient_like(w, x); i++) {
+    const vertex *nearer = cut_at(&cuts, cuts.n - 1 - i);
+    if (!is_view_of(w, nearer, x->value))
+      return last;
+    x = nearer;
+  }
+  return is_gradient_like(w, x) ? x : last;
 }
 
 /* Contributions to one gradient are added up. */
@@ -222,7 +329,9 @@ static void find_gradient(walk *w, tl_value_id root, tl_cone *out) {
   const vertex *x = narrowest(w);
   if (!x || w->f->marks[x->value] & TL_MARK_FORWARD)
     return;
-  if (x->leaf || (is_sum(w->f->m, x->value) && x->value != root))
+  tl_node_id made = tl_value_producer(w->f->m, x->value);
+  bool view = made && x->value != root && is_view(tl_node_get(w->f->m, made)->op);
+  if (x->leaf || view || (is_sum(w->f->m, x->value) && x->value != root))
     out->raw = x->value;
   else
     out->ambiguous = true;
@@ -237,17 +346,15 @@ static tl_status look(tl_cone_facts *f, tl_value_id root, tl_value_id param, boo
   if (!w.at)
     return TL_NO_MEMORY;
   collect(&w, root);
-  if (w.n)
-    qsort(w.at, w.n, sizeof *w.at, from_the_end);
-  for (uint32_t i = 0; i < w.n; i++)
-    f->place[w.at[i].value] = i + 1;
-  find_states(&w, root, out);
-  if (w.n && gradient)
+  bool sorted = sort(&w);
+  if (sorted)
+    find_states(&w, root, out);
+  if (sorted && w.n && gradient)
     find_gradient(&w, root, out);
   for (uint32_t i = 0; i < w.n; i++)
     f->place[w.at[i].value] = 0;
   tl_arena_rewind(f->arena, mark);
-  return TL_OK;
+  return sorted ? TL_OK : TL_NO_MEMORY;
 }
 
 tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl_cone *out) {
@@ -258,42 +365,3 @@ tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param, 
   return look(f, root, param, false, out);
 }
 
-/* ---- what is updated ------------------------------------------------------------------------- */
-
-static bool is_old(const tl_module *m, tl_value_id v, tl_value_id out) {
-  return v && tl_value_get(m, v)->kind != TL_VALUE_RESULT &&
-         tl_value_get(m, v)->kind != TL_VALUE_NONE && tl_value_type(m, v) == tl_value_type(m, out);
-}
-
-/* The operand in which the old value may be. */
-static tl_value_id towards(const tl_module *m, tl_node_id n, tl_value_id out) {
-  tl_value_id a = tl_operand(m, n, 0), b = tl_operand(m, n, 1), c = tl_operand(m, n, 2);
-  switch (tl_node_get(m, n)->op) {
-  case TL_OP_Where: return is_old(m, c, out) ? c : b;
-  case TL_OP_Add:
-  case TL_OP_Mul:
-    if (is_old(m, a, out) || !same_shape(m, b, out))
-      return a;
-    return is_old(m, b, out) || !same_shape(m, a, out) ? b : a;
-  case TL_OP_Sub:
-  case TL_OP_Div:
-  case TL_OP_Clip:
-  case TL_OP_Identity:
-  case TL_OP_Cast: return a;
-  default: return TL_NO_VALUE;
-  }
-}
-
-tl_value_id tl_cone_base(const tl_module *m, tl_value_id out) {
-  tl_value_id v = out;
-  bool moved = false; /* something was added to it: else it is a copy */
-  for (int i = 0; v && i < BASE_STEPS; i++) {
-    if (tl_value_get(m, v)->kind != TL_VALUE_RESULT)
-      return moved && is_old(m, v, out) ? v : TL_NO_VALUE;
-    tl_node_id n = tl_value_producer(m, v);
-    tl_op_id op = tl_node_get(m, n)->op;
-    moved = moved || op == TL_OP_Add || op == TL_OP_Sub || op == TL_OP_Where;
-    v = towards(m, n, out);
-  }
-  return TL_NO_VALUE;
-}

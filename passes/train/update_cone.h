@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arithmetic of one parameter's update, walked from its end: elementwise nodes over tensors of
- * the parameter's shape. Scalars (rates, decays, corrections, norms) are passed by. What all paths
- * come from is the raw gradient (spec training.md 1.3). */
+ * as many elements as the parameter, views of them, and the branches of If. Scalars (rates, decays,
+ * corrections, norms) are passed by. What all paths come from is the raw gradient (spec training.md
+ * 1.3). */
 #ifndef TL_PASSES_TRAIN_UPDATE_CONE_H
 #define TL_PASSES_TRAIN_UPDATE_CONE_H
 
@@ -22,6 +23,7 @@ typedef struct tl_cone_facts {
   tl_arena *arena;      /* scratch of the walks, rewound after each */
   const uint8_t *marks; /* [values] */
   uint32_t *place;      /* [values], zero between walks */
+  const uint32_t *state_of; /* [values] of STATE_OUT: the input */
 } tl_cone_facts;
 
 typedef struct tl_cone {
@@ -40,12 +42,20 @@ tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param,
 tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param,
                          tl_cone *out) TL_NODISCARD;
 
-/* The input or constant that `out`, an output of the graph, is the next value of: out is that minus
- * or plus something, perhaps scaled, or a choice between that sum and the old value. TL_NO_VALUE:
- * none. */
-tl_value_id tl_cone_base(const tl_module *m, tl_value_id out);
+/* The inputs and constants of its type that `out`, an output of the graph, may be the next value
+ * of: it is that minus or plus something, perhaps scaled or in another view, or a choice between
+ * that and the old value, or that and what it starts from anew. At most `most`; the number of them.
+ */
+uint32_t tl_cone_bases(const tl_module *m, tl_value_id out, tl_value_id *bases, uint32_t most);
+
+/* The inputs that arithmetic, moves of data and branches lead to from `out`. At most `most`. */
+uint32_t tl_cone_inputs(tl_cone_facts *f, tl_value_id out, tl_value_id *inputs, uint32_t most);
 
 /* Does result i of the node carry the gradient in operand i, added up over ranks? */
 bool tl_is_gradient_collective(const tl_module *m, tl_node_id n);
+
+/* The value that a branch of If gives as result i: branch 0 is taken if the condition holds.
+ * TL_NO_VALUE: the node is no If, or lacks it. */
+tl_value_id tl_if_result(const tl_module *m, tl_node_id n, uint32_t branch, uint32_t i);
 
 #endif

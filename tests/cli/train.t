@@ -8,7 +8,7 @@ $ tailor info sgd.tir --train
 >      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
 > nodes    4 forward, 3 backward, 2 update, 0 other
 $ tailor info sgd.tir --train --json
-> {"form": "plain", "opaque": false, "loss": "L", "seed": null, "params": [{"param": "w", "gradient": "gw", "indices": null, "param_out": "w_new", "class": "dense", "dtype": "f32", "bytes": 8, "rank": 0, "producer": "MatMul", "update": "Sub", "states": []}], "frozen": [], "other_states": [], "nodes": {"other": 0, "forward": 4, "backward": 3, "update": 2}}
+> {"form": "plain", "opaque": false, "loss": "L", "seed": null, "params": [{"param": "w", "gradient": "gw", "indices": null, "param_out": "w_new", "class": "dense", "dtype": "f32", "bytes": 8, "rank": 0, "producer": "MatMul", "update": "Sub", "states": []}], "frozen": [], "untold": [], "other_states": [], "nodes": {"other": 0, "forward": 4, "backward": 3, "update": 2}}
 # Clipping and weight decay come after the gradient.
 $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  const %%lo = f32[] -1.0\n  const %%hi = f32[] 1.0\n  %%c = Clip(%%gw, %%lo, %%hi)\n  const %%wd = f32[] 0.01\n  %%p = Mul(%%w, %%wd)\n  %%s = Add(%%c, %%p)\n  %%d = Mul(%%lr, %%s)\n  %%w_new = Sub(%%w, %%d)\n}\n' >clip.tir
 $ tailor info clip.tir --train
@@ -44,8 +44,8 @@ $ tailor info ambig.tir --train
 > form     none
 > loss     L
 > seed     -
-> params   0 with a gradient, 1 frozen; gradients 0 bytes
->   frozen  w
+> params   0 with a gradient, 0 frozen; gradients 0 bytes
+>   untold  gradient of w, next value w_new
 > nodes    4 forward, 0 backward, 0 update, 7 other
 ! ambig.tir: warning: node w: the gradient of this parameter is ambiguous, it is left as it is [W-TRN-AMBIG]
 !   hint: name it: metadata tailor.train.grads, or --train-spec
@@ -91,7 +91,7 @@ $ printf '{"params": []}' >none.json; tailor info sgd.tir --train --train-spec=n
 >      0  dense   w: f32[2,1]  gradient gw (MatMul)  update w_new (Sub)
 > nodes    4 forward, 3 backward, 2 update, 0 other
 $ printf '{"params": ["lr"]}' >other.json; tailor info sgd.tir --train --train-spec=other.json | tail -n 2
->   frozen  w
+> params   0 with a gradient, 0 frozen; gradients 0 bytes
 > nodes    4 forward, 0 backward, 0 update, 5 other
 $ sed 's/^graph/module {\n  opset "" 21\n  meta "tailor.train.grads" "{\\"w\\": \\"gw\\"}"\n  meta "tailor.train.loss" "L"\n}\ngraph/' ambig.tir >meta.tir; tailor info meta.tir --train | grep gradient
 > params   1 with a gradient, 0 frozen; gradients 8 bytes
@@ -145,9 +145,11 @@ $ printf 'graph @g(%%x: f32[1,2], %%w: f32[2,1] = [1.0, 1.0], %%m: f32[2,1] = [0
 > form     none
 > loss     L
 > seed     -
-> params   0 with a gradient, 1 frozen; gradients 0 bytes
->   frozen  w
+> params   0 with a gradient, 0 frozen; gradients 0 bytes
+>   untold  gradient of w, next value w_new
 > nodes    2 forward, 0 backward, 0 update, 4 other
+! own.tir: warning: node w: its next value 'w_new' depends on the data, but what is its gradient is not clear [W-TRN-AMBIG]
+!   hint: write it into --train-spec: {"state": [["w", "w_new"]], "grads": {"w": "GRADIENT"}}
 $ printf '{"update_ops": {"com.acme::Step": {"param": 3, "grad": 1, "states": [2], "out": [1, 0]}}}' >s.json; tailor info own.tir --train --train-spec=s.json
 > form     plain
 > loss     L
