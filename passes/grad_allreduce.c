@@ -52,41 +52,71 @@ static bool is_update_use(const inserting *x, tl_node_id user) {
          !tl_node_has_mark(x->m, n, TL_MARK_LOCAL);
 }
 
-/* Users in updates, and what leaves the graph, read `made` from now on; the rest keeps `old`. An
- * output keeps its name, which `made` takes over. */
-static void rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
-                   uint32_t first_new) {
-  tl_module *m = x->m;
-  bool leaves = !x->accumulated && tl_value_leaves_graph(m, old);
-  tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
-  k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
-  TL_FOR_USES (m, old, u) {
-    tl_node_id user = tl_use_get(m, u)->user;
-    if (user >= first_new || !is_update_use(x, user))
-      continue;
-    tl_node_set_operand(m, user, u - tl_node_get(m, user)->operands, made);
-  }
-  if (leaves) {
-    tl_value_set_name(m, made, tl_value_get(m, old)->name);
-    tl_value_set_name(m, old, local);
-  }
+static bool is_narrow(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16; }
+
+static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
+  return tl_type_dtype(m, tl_value_type(m, v));
 }
 
-/* ---- dense gradients ------------------------------------------------------------------------- */
-
 static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
-  if (!v || tl_type_dtype(k->m, tl_value_type(k->m, v)) == to)
+  if (!v || dtype_of(k->m, v) == to)
     return v;
   return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
                       tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
 }
 
-static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
-  switch (x->average) {
-  case TL_AVERAGE_POST_DIV: return tl_comm_divide(&x->comm, k, sum);
-  case TL_AVERAGE_POST_MUL: return tl_comm_multiply(&x->comm, k, sum);
-  default: return sum; /* FOLD: the pass loss-scale has the factor */
+/* A cast of a gradient to f32, which `made` is: it gives way. */
+static bool gives_way(inserting *x, tl_node_id n, tl_value_id made) {
+  const tl_node *node = tl_node_get(x->m, n);
+  if (node->op != TL_OP_Cast || node->control_in || node->control_out ||
+      tl_value_type(x->m, node->results) != tl_value_type(x->m, made) ||
+      tl_value_leaves_graph(x->m, node->results))
+    return false;
+  tl_value_replace_uses(x->m, node->results, made);
+  tl_node_erase(x->m, n);
+  return true;
+}
+
+/* Users in updates, and what leaves the graph, read `made` from now on; the rest keeps `old`. An
+ * output keeps its name, which `made` takes over. A wider `made` is what casts of the model to that
+ * dtype give; others read it in the dtype of `old`, which is the result then. */
+static tl_value_id rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
+                          uint32_t first_new) {
+  tl_module *m = x->m;
+  bool leaves = !x->accumulated && tl_value_leaves_graph(m, old);
+  bool wide = dtype_of(m, made) != dtype_of(m, old);
+  tl_value_id alike = wide ? TL_NO_VALUE : made;
+  tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
+  k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
+  TL_FOR_USES (m, old, u) {
+    tl_node_id user = tl_use_get(m, u)->user;
+    if (tl_maker_failed(k) || user >= first_new || !is_update_use(x, user) ||
+        (wide && gives_way(x, user, made)))
+      continue;
+    alike = alike ? alike : cast(k, made, dtype_of(m, old));
+    if (alike)
+      tl_node_set_operand(m, user, u - tl_node_get(m, user)->operands, alike);
   }
+  if (leaves && alike) {
+    tl_value_set_name(m, alike, tl_value_get(m, old)->name);
+    tl_value_set_name(m, old, local);
+  }
+  return alike;
+}
+
+/* ---- dense gradients ------------------------------------------------------------------------- */
+
+/* Of sums of f16 and bf16 in f32: small elements divided in their own dtype would lose bits. */
+static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
+  if (!sum || (x->average != TL_AVERAGE_POST_DIV && x->average != TL_AVERAGE_POST_MUL))
+    return sum; /* FOLD: the pass loss-scale has the factor */
+  tl_value_id wide = is_narrow(dtype_of(x->m, sum)) ? cast(k, sum, TL_DTYPE_F32) : sum;
+  tl_value_id mean = x->average == TL_AVERAGE_POST_DIV ? tl_comm_divide(&x->comm, k, wide)
+                                                       : tl_comm_multiply(&x->comm, k, wide);
+  if (mean && wide != sum && !tl_node_put_mark(x->m, tl_value_producer(x->m, mean),
+                                               TL_MARK_KEEP_DTYPE))
+    k->no_memory = true;
+  return mean;
 }
 
 static tl_sv param_name(const inserting *x, const tl_train_grad *g) {
@@ -102,7 +132,7 @@ static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
   tl_maker k = tl_comm_behind(x->m, g->raw);
   uint32_t first_new = tl_module_node_end(x->m);
   tl_dtype dtype = (tl_dtype)g->dtype;
-  bool widen = x->comm.c->ar_f32 && (dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16);
+  bool widen = x->comm.c->ar_f32 && is_narrow(dtype);
   tl_value_id v = widen ? cast(&k, g->raw, TL_DTYPE_F32) : g->raw;
   if (x->average == TL_AVERAGE_PRE_DIV)
     v = tl_comm_divide(&x->comm, &k, v);
@@ -111,7 +141,6 @@ static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
       !tl_node_put_mark(x->m, tl_value_producer(x->m, v), TL_MARK_INSERTED))
     k.no_memory = true;
   v = mean_of(x, &k, v);
-  v = cast(&k, v, dtype);
   TL_TRY(tl_maker_status(&k));
   rewire(x, &k, g->raw, v, first_new);
   return tl_maker_status(&k);
@@ -157,7 +186,7 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
   tl_value_id v = x->average == TL_AVERAGE_PRE_DIV ? tl_comm_divide(&x->comm, &k, g->raw) : g->raw;
   v = mean_of(x, &k, tl_comm_make(&x->comm, &k, &gather, v, param_name(x, g)));
   TL_TRY(tl_maker_status(&k));
-  rewire(x, &k, g->raw, v, first_new);
+  tl_value_id alike = rewire(x, &k, g->raw, v, first_new);
   tl_maker i = tl_comm_behind(x->m, g->indices);
   tl_value_id rows = tl_comm_make(&x->comm, &i, &gather, g->indices, param_name(x, g));
   TL_TRY(tl_maker_status(&i));
@@ -169,10 +198,12 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
   }
   TL_TRY(tl_maker_status(&k));
   TL_TRY(tl_maker_status(&i));
-  bool fits, indices_fit;
+  bool fits, alike_fits = true, indices_fit;
   TL_TRY(tl_comm_refresh_types(x->m, v, &fits));
+  if (alike && alike != v)
+    TL_TRY(tl_comm_refresh_types(x->m, alike, &alike_fits));
   TL_TRY(tl_comm_refresh_types(x->m, rows, &indices_fit));
-  return fits && indices_fit ? TL_OK
+  return fits && alike_fits && indices_fit ? TL_OK
                              : refuse_sparse(x, g, "what reads its rows takes no more of them");
 }
 
@@ -310,10 +341,24 @@ static tl_status insert(inserting *x, const tl_train_grad *g) {
   return TL_OK;
 }
 
+/* What a scale saves from underflow is small: a division in f16 loses it again. */
+static void warn_of_division(const inserting *x) {
+  const tl_train_config *c = x->comm.c;
+  bool half = false;
+  for (uint32_t i = 0; i < x->t.n; i++)
+    half = half || x->t.grads[i].dtype == TL_DTYPE_F16;
+  if (half && c->is_loss_scale && c->has_manager && !c->ar_f32)
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "average=pre_div divides gradients of f16 in f16, which loses small elements"
+                 "\vset --ar-dtype=f32, or another --average");
+}
+
 /* With ranks known only at run time a constant cannot take the factor in. */
 static void choose_average(inserting *x) {
   const tl_train_config *c = x->comm.c;
   x->average = c->average;
+  if (x->average == TL_AVERAGE_PRE_DIV)
+    warn_of_division(x);
   if (x->average == TL_AVERAGE_FOLD && !x->comm.c->rank_size) {
     tl_warn_code(x->m->diag, "W-AR-RUNTIMEN", TL_AT_FILE(x->m->path),
                  "average=fold needs the number of ranks, which is not known before the run; "

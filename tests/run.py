@@ -245,6 +245,11 @@ class Tests:
         return counted([PYTHON, 'tests/train/steps.py', '--tailor', self.tool('gcc'),
                         *(['--ort', ort] if there else [])])
 
+    def half_steps(self):
+        """scaled losses of steps in f16, against the same steps in f32 (--full: all of them)"""
+        return counted([PYTHON, 'tests/train/half_steps.py', '--tailor', self.tool('gcc'),
+                        *(['--full'] if self.args.full else [])])
+
     def artifacts(self):
         """training and optimizer models of ONNX Runtime linked to steps, against NumPy"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -427,7 +432,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
          'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels', 'precision_corpus',
          'precision_peers', 'step_files', 'pages', 'train_air', 'training_info', 'tail_random',
-         'train_steps', 'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants',
+         'train_steps', 'half_steps', 'artifacts', 'single_graph', 'train_random', 'loop_steps',
+         'variants',
          'determinism', 'emulation', 'fuzz']
 # What others need comes first (installing waits for the network, so it runs beside a build);
 # fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are

@@ -152,18 +152,20 @@ static void give_unscaled(tl_loss_scaling *x, tl_value_id from, tl_value_id to) 
   tl_value_set_name(x->m, to, name);
 }
 
-/* By f32 whatever the gradient is: 1/s is subnormal in f16 from 2^14 on (5.4). */
+/* In f32, which it stays, whatever the gradient is: 1/s is subnormal in f16 from 2^14 on (5.4), and
+ * so is what small gradients are without the scale. */
 static tl_value_id times_inverse(tl_loss_scaling *x, tl_maker *k, tl_value_id v,
                                  tl_value_id inverse) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
   tl_dtype by = d == TL_DTYPE_F64 || x->c->compat_unscale ? d : TL_DTYPE_F32;
   tl_value_id wide = tl_ls_cast(k, v, by);
   tl_value_id factor = tl_ls_cast(k, inverse, by);
-  return tl_ls_cast(k, tl_ls_make(k, TL_OP_Mul, wide, factor, TL_NO_VALUE), d);
+  return tl_ls_make(k, TL_OP_Mul, wide, factor, TL_NO_VALUE);
 }
 
 /* v: the gradient as its users know it, which may be what backward started from. */
 static void unscale_one(tl_loss_scaling *x, uint32_t i, tl_value_id v, tl_value_id inverse) {
+  x->given[i] = v;
   x->source[i] = v == x->start ? x->started : v;
   for (uint32_t j = 0; j < i; j++) /* one gradient of several parameters */
     if (x->source[j] == x->source[i]) {
@@ -174,7 +176,8 @@ static void unscale_one(tl_loss_scaling *x, uint32_t i, tl_value_id v, tl_value_
   k.base = tl_value_get(x->m, v)->name;
   x->unscaled[i] = times_inverse(x, &k, x->source[i], inverse);
   tl_ls_adopt(x, &k);
-  if (!tl_maker_failed(&x->k))
+  if (!tl_maker_failed(&x->k) &&
+      tl_value_type(x->m, x->unscaled[i]) == tl_value_type(x->m, x->source[i]))
     give_unscaled(x, v, x->unscaled[i]);
 }
 
@@ -245,7 +248,8 @@ static tl_status unscale(tl_loss_scaling *x) {
     if (!divides)
       unscale_one(x, i, reduced(x, &x->info.grads[i]), inverse);
   }
-  return tl_maker_status(&x->k);
+  TL_TRY(tl_maker_status(&x->k));
+  return x->c->compat_unscale ? TL_OK : tl_ls_widen(x);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -281,9 +285,10 @@ tl_status tl_pass_loss_scale(tl_pass *p, tl_module *m) {
   x.ranks = c->is_distributed && (c->rank_size != 1 || c->force_allreduce);
   x.k = (tl_maker){.m = m, .graph = g->id, .like = g->last};
   x.k.base = tl_module_intern(m, TL_SV("tlr.ls"));
+  x.given = tl_arena_calloc(p->scratch, x.info.n, sizeof *x.given);
   x.source = tl_arena_calloc(p->scratch, x.info.n, sizeof *x.source);
   x.unscaled = tl_arena_calloc(p->scratch, x.info.n, sizeof *x.unscaled);
-  x.k.no_memory = !x.source || !x.unscaled || x.k.base == TL_NO_SYMBOL;
+  x.k.no_memory = !x.given || !x.source || !x.unscaled || x.k.base == TL_NO_SYMBOL;
   TL_TRY(tl_maker_status(&x.k));
   return scale(&x);
 }

@@ -25,6 +25,7 @@ typedef struct tl_loss_scaling {
   tl_value_id counter[2]; /* i32[]: the rest of the manager's state, if it has any */
   tl_value_id start;      /* what was multiplied by the scale */
   tl_value_id started;    /* the product */
+  tl_value_id *given;     /* [info.n] gradient as the model has it, NO_VALUE: is not unscaled */
   tl_value_id *source;    /* [info.n] gradient as this rank has it, still scaled */
   tl_value_id *unscaled;  /* [info.n] the same after the scale is taken away */
   tl_value_id finite;     /* bool[]: all ranks agree that no gradient overflowed */
@@ -62,6 +63,13 @@ void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start);
 
 /* Makes x->finite as the configuration asks. TL_UNSUPPORTED and E-LS codes are reported. */
 tl_status tl_ls_make_status(tl_loss_scaling *x) TL_NODISCARD;
+
+/* f16 or bf16? */
+bool tl_ls_is_narrow(const tl_module *m, tl_value_id v);
+/* Gradients of f16 and bf16 go to their updates as x->unscaled, in f32, with all that is computed
+ * of them; see passes/train/scale_widen.c. W-LS-F16 where they cannot. Regions of x->info then have
+ * the nodes made here. O(nodes + edges). */
+tl_status tl_ls_widen(tl_loss_scaling *x) TL_NODISCARD;
 
 /* Inputs of the manager's state with initial values (FIXED: a constant); sets x->scale. */
 void tl_ls_make_inputs(tl_loss_scaling *x);

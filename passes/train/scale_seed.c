@@ -3,6 +3,8 @@
  * and begins with arithmetic on forward values, such as softmax - labels: then it starts at the
  * value nearest to the loss in which all gradients are linear, since multiplying it multiplies each
  * of them once (spec training.md 5.4, item 1). A constant 1 is a seed if that holds for it too. */
+#include <math.h>
+
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
 #include "passes/train/linear.h"
@@ -248,6 +250,26 @@ static uint64_t lateness(const search *s, tl_node_id n) {
   return late;
 }
 
+static bool feeds_cone(const search *s, tl_value_id v) {
+  TL_FOR_USES (s->x->m, v, u)
+    if (s->cone[tl_use_get(s->x->m, u)->user])
+      return true;
+  return false;
+}
+
+/* Values of forward that the first gradient is computed from: what backward reads of them. */
+static uint32_t collect_forward(search *s, candidate *out) {
+  tl_module *m = s->x->m;
+  uint32_t count = 0;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    tl_value_id v = tl_result(m, n, 0);
+    if (tl_train_region_of(&s->x->info, n) == TL_REGION_FORWARD && v &&
+        tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))) && feeds_cone(s, v))
+      out[count++] = (candidate){tl_node_get(m, n)->order, 0, v};
+  }
+  return count;
+}
+
 static uint32_t collect(search *s, candidate *out) {
   tl_module *m = s->x->m;
   uint32_t count = 0;
@@ -262,6 +284,22 @@ static uint32_t collect(search *s, candidate *out) {
   return count;
 }
 
+static tl_value_id first_of(search *s, candidate *all, uint32_t n) {
+  if (n)
+    qsort(all, n, sizeof *all, by_nearness);
+  for (uint32_t i = 0; i < n && i < MOST_CANDIDATES; i++)
+    if (scales_all(s, all[i].value))
+      return all[i].value;
+  return TL_NO_VALUE;
+}
+
+static bool is_gradient(const tl_loss_scaling *x, tl_value_id v) {
+  for (uint32_t i = 0; i < x->info.n; i++)
+    if (x->info.grads[i].raw == v)
+      return true;
+  return false;
+}
+
 static tl_value_id first_that_scales(search *s) {
   tl_loss_scaling *x = s->x;
   uint32_t nodes = tl_module_node_end(x->m);
@@ -270,12 +308,12 @@ static tl_value_id first_that_scales(search *s) {
   x->k.no_memory = x->k.no_memory || !all || !s->late;
   if (tl_maker_failed(&x->k))
     return TL_NO_VALUE;
-  uint32_t n = collect(s, all);
-  qsort(all, n, sizeof *all, by_nearness);
-  for (uint32_t i = 0; i < n && i < MOST_CANDIDATES; i++)
-    if (scales_all(s, all[i].value))
-      return all[i].value;
-  return TL_NO_VALUE;
+  tl_value_id found = first_of(s, all, collect(s, all));
+  if (found && !is_gradient(x, found))
+    return found;
+  /* To scale a gradient that is there already saves nothing of it. */
+  tl_value_id before = first_of(s, all, collect_forward(s, all));
+  return before ? before : found;
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -343,21 +381,53 @@ tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) {
 
 /* ---- multiplying ----------------------------------------------------------------------------- */
 
-/* A scale that f16 cannot hold makes every step overflow, and a fixed one never shrinks. */
-static void warn_of_range(const tl_loss_scaling *x, tl_dtype d) {
+/* The greatest element of a constant without its sign; 1 for what is not known. */
+static double magnitude(const tl_module *m, tl_value_id v) {
+  const tl_tensor *t = tl_value_constant(m, v);
+  uint64_t n = t && t->kind != TL_SOURCE_STRINGS ? tl_tensor_elements(m, t) : 0;
+  double most = 0, e;
+  if (!n || n > MOST_ELEMENTS)
+    return 1;
+  for (uint64_t i = 0; i < n && tl_tensor_float_at(m, t, i, &e); i++)
+    most = fabs(e) > most ? fabs(e) : most;
+  return most;
+}
+
+/* A fixed scale never shrinks: one that takes the start beyond f16 makes every step overflow. */
+static void warn_of_range(const tl_loss_scaling *x, tl_value_id v) {
   const tl_loss_scale_config *c = &x->c->loss_scale;
   bool fixed = c->kind == TL_LOSS_SCALE_FIXED || c->kind == TL_LOSS_SCALE_FIXED_BLIND;
-  if (d == TL_DTYPE_F16 && fixed && c->init > 65504)
+  double most = magnitude(x->m, v);
+  if (tl_type_dtype(x->m, tl_value_type(x->m, v)) != TL_DTYPE_F16 || !fixed ||
+      !((double)c->init * most > 65504))
+    return;
+  if (tl_value_constant(x->m, v))
     tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
                  "backward starts in f16, which ends at 65504: a fixed scale of %g makes every "
                  "step overflow",
                  (double)c->init);
+  else
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "backward starts from '%.*s' in f16, which ends at 65504: with a fixed scale of "
+                 "%g steps overflow in which an element of it is above %g",
+                 TL_SV_ARG(tl_value_name(x->m, v)), (double)c->init, 65504 / (double)c->init);
 }
 
+/* The start in f32, before a cast of the model where there is one. */
+static tl_value_id in_f32(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
+  tl_node_id p = tl_value_producer(x->m, v);
+  tl_value_id from = p && tl_node_get(x->m, p)->op == TL_OP_Cast ? tl_operand(x->m, p, 0) : v;
+  bool wide = tl_type_dtype(x->m, tl_value_type(x->m, from)) == TL_DTYPE_F32;
+  return tl_ls_cast(k, wide ? from : v, TL_DTYPE_F32);
+}
+
+/* In f32 where it starts in f16: the product may fit though the scale alone does not. */
 static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
-  warn_of_range(x, d);
-  tl_value_id scaled = tl_ls_make(k, TL_OP_Mul, v, tl_ls_cast(k, x->scale, d), TL_NO_VALUE);
+  warn_of_range(x, v);
+  tl_value_id wide = tl_ls_is_narrow(x->m, v) ? in_f32(x, k, v) : v;
+  tl_value_id by = tl_ls_cast(k, x->scale, wide == v ? d : TL_DTYPE_F32);
+  tl_value_id scaled = tl_ls_cast(k, tl_ls_make(k, TL_OP_Mul, wide, by, TL_NO_VALUE), d);
   tl_ls_name(x, scaled, TL_LS_SEED);
   return scaled;
 }
