@@ -11,22 +11,27 @@ typedef struct binding {
   tl_value_id value;
   uint32_t depth; /* of its graph */
   uint32_t outer; /* position + 1 of the binding that this one hides, 0: none */
-  uint32_t above; /* the same, leaving out those of equal depth */
 } binding;
 
 TL_VEC(binding_vec, binding);
 
+typedef struct bindings {
+  uint32_t *top; /* owned; by symbol: position + 1 of the innermost binding, 0: none */
+  binding_vec stack;
+} bindings;
+
 typedef struct walk {
   const tl_module *m;
   const tl_name_visitor *visitor;
-  uint32_t *top;      /* owned; by symbol: position + 1 of the innermost binding, 0: none */
+  bindings found;     /* what a reader looks a name up in: other bodies of a node are in it, too */
+  bindings around;    /* only the graph at hand and those that it is nested in */
   uint32_t *depths;   /* owned; by graph id: how many bodies deep it is */
   uint32_t n_symbols; /* later ones are fresh names, which hide nothing */
-  binding_vec stack;
   uint32_t depth;     /* of the graph at hand */
 } walk;
 
-/* True when v can be seen in body g: it is made before the node that g hangs on. */
+/* True when v, of a graph that body g is nested in, can be seen in g: it is made before the node
+ * that g hangs on. */
 static bool is_seen_in(const tl_module *m, tl_value_id v, const tl_graph *g) {
   tl_node_id producer = tl_value_producer(m, v);
   tl_graph_id home = tl_value_graph(m, v);
@@ -41,59 +46,73 @@ static tl_symbol name_of(const walk *w, tl_value_id v) {
   return name < w->n_symbols ? name : 0;
 }
 
-/* Position + 1 of the innermost binding of a name around the graph at hand, 0: none. */
-static uint32_t binding_around(const walk *w, tl_symbol name) {
-  uint32_t at = w->top[name];
-  return at && w->stack.at[at - 1].depth == w->depth ? w->stack.at[at - 1].above : at;
+static tl_status bind(bindings *b, binding added) {
+  added.outer = b->top[added.name];
+  if (!binding_vec_push(&b->stack, added))
+    return TL_NO_MEMORY;
+  b->top[added.name] = b->stack.n;
+  return TL_OK;
 }
 
 /* Tells of a result that has the name of a value around it. */
 static tl_status check_result(walk *w, const tl_graph *g, tl_value_id v) {
   tl_symbol name = name_of(w, v);
-  uint32_t at = name ? binding_around(w, name) : 0;
-  for (; at; at = w->stack.at[at - 1].above)
-    if (is_seen_in(w->m, w->stack.at[at - 1].value, g))
+  const binding *stack = w->around.stack.at;
+  for (uint32_t at = name ? w->around.top[name] : 0; at; at = stack[at - 1].outer)
+    if (is_seen_in(w->m, stack[at - 1].value, g))
       return w->visitor->shadows(w->visitor->user, v);
   return TL_OK;
 }
 
 /* mark: where the bindings of the graph of v begin. */
-static tl_status bind(walk *w, tl_value_id v, uint32_t mark) {
+static tl_status bind_found(walk *w, tl_value_id v, uint32_t mark) {
   tl_symbol name = name_of(w, v);
   if (!name)
     return TL_OK;
-  if (w->top[name] > mark) {
-    if (w->visitor->duplicate)
-      w->visitor->duplicate(w->visitor->user, v);
-    return TL_OK;
-  }
-  binding added = {name, v, w->depth, w->top[name], binding_around(w, name)};
-  if (!binding_vec_push(&w->stack, added))
-    return TL_NO_MEMORY;
-  w->top[name] = w->stack.n;
+  if (w->found.top[name] <= mark)
+    return bind(&w->found, (binding){.name = name, .value = v, .depth = w->depth});
+  if (w->visitor->duplicate)
+    w->visitor->duplicate(w->visitor->user, v);
+  return TL_OK;
+}
+
+static tl_status bind_around(walk *w, tl_value_id v, uint32_t mark) {
+  (void)mark;
+  tl_symbol name = name_of(w, v);
+  return name ? bind(&w->around, (binding){.name = name, .value = v}) : TL_OK;
+}
+
+typedef tl_status (*value_fn)(walk *w, tl_value_id v, uint32_t mark);
+
+static tl_status each_value(walk *w, const tl_graph *g, value_fn fn, uint32_t mark) {
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    TL_TRY(fn(w, g->inputs.at[i], mark));
+  for (uint32_t i = 0; i < g->constants.n; i++)
+    TL_TRY(fn(w, g->constants.at[i], mark));
+  TL_FOR_NODES(w->m, g, n)
+    for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_results; i++)
+      TL_TRY(fn(w, tl_node_get(w->m, n)->results + i, mark));
+  return TL_OK;
+}
+
+static tl_status check_results(walk *w, const tl_graph *g) {
+  TL_FOR_NODES(w->m, g, n)
+    for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_results; i++)
+      TL_TRY(check_result(w, g, tl_node_get(w->m, n)->results + i));
   return TL_OK;
 }
 
 static tl_status bind_all(walk *w, const tl_graph *g) {
-  uint32_t mark = w->stack.n;
   w->depths[g->id] = w->depth;
-  for (uint32_t i = 0; i < g->inputs.n; i++)
-    TL_TRY(bind(w, g->inputs.at[i], mark));
-  for (uint32_t i = 0; i < g->constants.n; i++)
-    TL_TRY(bind(w, g->constants.at[i], mark));
-  TL_FOR_NODES(w->m, g, n)
-    for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_results; i++) {
-      TL_TRY(check_result(w, g, tl_node_get(w->m, n)->results + i));
-      TL_TRY(bind(w, tl_node_get(w->m, n)->results + i, mark));
-    }
-  return TL_OK;
+  TL_TRY(check_results(w, g));
+  return each_value(w, g, bind_found, w->found.stack.n);
 }
 
-static void unbind(walk *w, uint32_t mark) {
-  while (w->stack.n > mark) {
-    binding last = w->stack.at[--w->stack.n];
-    if (w->top[last.name] == w->stack.n + 1) /* else it was renamed */
-      w->top[last.name] = last.outer;
+static void unbind(bindings *b, uint32_t mark) {
+  while (b->stack.n > mark) {
+    binding last = b->stack.at[--b->stack.n];
+    if (b->top[last.name] == b->stack.n + 1) /* else it was renamed */
+      b->top[last.name] = last.outer;
   }
 }
 
@@ -101,14 +120,15 @@ static tl_status look_up(walk *w, tl_node_id n, uint32_t i) {
   tl_value_id v = tl_operand(w->m, n, i);
   tl_symbol name = name_of(w, v);
   uint32_t depth = name ? w->depths[tl_value_graph(w->m, v)] : 0;
-  while (name && w->top[name]) {
-    const binding *found = &w->stack.at[w->top[name] - 1];
+  uint32_t *top = w->found.top;
+  while (name && top[name]) {
+    const binding *found = &w->found.stack.at[top[name] - 1];
     if (found->depth <= depth)
       return TL_OK;
     TL_TRY(w->visitor->hidden(w->visitor->user, n, i, found->value));
     if (tl_value_get(w->m, found->value)->name == name)
       return TL_OK;
-    w->top[name] = found->outer;
+    top[name] = found->outer;
   }
   return TL_OK;
 }
@@ -119,7 +139,7 @@ static tl_status look_up_all(walk *w, tl_node_id n) {
   return TL_OK;
 }
 
-static tl_status walk_nodes(walk *w, const tl_graph *g);
+static tl_status walk_graph(walk *w, const tl_graph *g);
 
 typedef tl_status (*graph_fn)(walk *w, const tl_graph *g);
 
@@ -150,16 +170,16 @@ static bool has_body(const tl_node *node) {
 
 /* Names of all bodies of the node are bound before any of them is looked at. */
 static tl_status walk_bodies(walk *w, tl_node_id n) {
-  uint32_t mark = w->stack.n;
+  uint32_t mark = w->found.stack.n;
   if (!has_body(tl_node_get(w->m, n)))
     return TL_OK;
   if (w->depth == TL_MAX_BODY_DEPTH)
     return TL_LIMIT;
   w->depth++;
   TL_TRY(each_body(w, n, bind_all));
-  TL_TRY(each_body(w, n, walk_nodes));
+  TL_TRY(each_body(w, n, walk_graph));
   w->depth--;
-  unbind(w, mark);
+  unbind(&w->found, mark);
   return TL_OK;
 }
 
@@ -173,24 +193,35 @@ static tl_status walk_nodes(walk *w, const tl_graph *g) {
   return w->depth ? look_up_all(w, g->ret) : TL_OK;
 }
 
+static tl_status walk_graph(walk *w, const tl_graph *g) {
+  uint32_t mark = w->around.stack.n;
+  TL_TRY(each_value(w, g, bind_around, mark));
+  TL_TRY(walk_nodes(w, g));
+  unbind(&w->around, mark);
+  return TL_OK;
+}
+
 static tl_status walk_root(walk *w, const tl_graph *g) {
   if (g->kind != TL_GRAPH_ROOT || g->erased)
     return TL_OK;
   TL_TRY(bind_all(w, g));
-  TL_TRY(walk_nodes(w, g));
-  unbind(w, 0);
+  TL_TRY(walk_graph(w, g));
+  unbind(&w->found, 0);
   return TL_OK;
 }
 
 tl_status tl_names_walk(const tl_module *m, const tl_name_visitor *visitor) {
   walk w = {.m = m, .visitor = visitor, .n_symbols = m->symbols.n};
-  w.top = calloc(w.n_symbols, sizeof *w.top);
+  w.found.top = calloc(w.n_symbols, sizeof *w.found.top);
+  w.around.top = calloc(w.n_symbols, sizeof *w.around.top);
   w.depths = calloc((size_t)m->graphs.n + 1, sizeof *w.depths);
-  tl_status status = w.top && w.depths ? TL_OK : TL_NO_MEMORY;
+  tl_status status = w.found.top && w.around.top && w.depths ? TL_OK : TL_NO_MEMORY;
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
     status = walk_root(&w, m->graphs.at[i]);
-  free(w.top);
+  free(w.found.top);
+  free(w.around.top);
   free(w.depths);
-  binding_vec_release(&w.stack);
+  binding_vec_release(&w.found.stack);
+  binding_vec_release(&w.around.stack);
   return status;
 }
