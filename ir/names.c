@@ -225,3 +225,38 @@ tl_status tl_names_walk(const tl_module *m, const tl_name_visitor *visitor) {
   binding_vec_release(&w.around.stack);
   return status;
 }
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static tl_status rename_node(tl_module *m, tl_node_id n) {
+  tl_symbol name = tl_module_fresh_name(m, tl_sym(m, tl_node_get(m, n)->name));
+  if (name == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  tl_node_get(m, n)->name = name;
+  return TL_OK;
+}
+
+tl_status tl_names_part_nodes(tl_module *m, tl_may_rename may_rename, void *user) {
+  uint32_t n_symbols = m->symbols.n; /* later ones are fresh names */
+  uint32_t *seen = calloc(n_symbols, sizeof *seen); /* by symbol: the last graph that has it */
+  tl_status status = seen ? TL_OK : TL_NO_MEMORY;
+  for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++) {
+    const tl_graph *g = m->graphs.at[i];
+    if (g->erased)
+      continue;
+    TL_FOR_NODES(m, g, n) {
+      tl_symbol name = tl_node_get(m, n)->name;
+      bool twin = name && name < n_symbols && seen[name] == g->id;
+      if (name && name < n_symbols)
+        seen[name] = g->id;
+      if (!twin || status != TL_OK)
+        continue;
+      if (may_rename && !may_rename(user, n))
+        goto done;
+      status = rename_node(m, n);
+    }
+  }
+done:
+  free(seen);
+  return status;
+}

@@ -26,4 +26,11 @@ typedef struct tl_name_visitor {
  * reported to the diagnostics. O(values + operands). */
 tl_status tl_names_walk(const tl_module *m, const tl_name_visitor *visitor) TL_NODISCARD;
 
+/* Gives each node that has the name of an earlier node of its graph a name of its own. may_rename
+ * is asked before each, NULL: always true; false ends the walk. Equal names in different graphs
+ * stay, since branches of the model's author may have them. TL_NO_MEMORY, reported by nobody.
+ * O(nodes). */
+typedef bool (*tl_may_rename)(void *user, tl_node_id n);
+tl_status tl_names_part_nodes(tl_module *m, tl_may_rename may_rename, void *user) TL_NODISCARD;
+
 #endif

@@ -3,6 +3,7 @@
  * imported, every value that somebody may refer to named. */
 #include "backend/onnx/emit.h"
 #include "ir/graph.h"
+#include "ir/names.h"
 #include "ir/ops_gen.h"
 
 enum { DEFAULT_OPSET = 21 };
@@ -178,5 +179,7 @@ tl_status tl_onnx_prepare(tl_module *m) {
                    "an ONNX model has one main graph, this module has %u", roots);
   if (!tl_module_opset(m, 0))
     TL_TRY(tl_module_set_opset(m, 0, DEFAULT_OPSET));
+  if (tl_names_part_nodes(m, NULL, NULL) != TL_OK)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   return check_graph(m, tl_module_main(m), 0);
 }
