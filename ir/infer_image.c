@@ -115,6 +115,8 @@ tl_status tl_infer_resize(tl_infer *x, uint32_t node) {
   TL_TRY(read_axes(x, rank, &axes));
   tl_sv mode = tl_node_attr_string(x->m, node, TL_SYM_coordinate_transformation_mode);
   tl_partial sizes = {0};
+  if (is_given(x, 2) && is_given(x, 3))
+    return tl_infer_fail(x, "both scales and sizes are given, expected one of them");
   if (is_given(x, 3))
     sizes = tl_infer_elems(x, 3);
   if (sizes.at) {

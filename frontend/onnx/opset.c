@@ -26,9 +26,12 @@ static uint32_t rows_of(tl_onnx *x, tl_op_id op) {
 }
 
 bool tl_onnx_needs_lift(tl_onnx *x, tl_op_id op, int64_t version) {
-  if (version >= TL_ONNX_CANONICAL_OPSET || op >= TL_N_OPS)
+  if (op >= TL_N_OPS)
     return false;
-  return version < 6 || version < (rows_of(x, op) >> 16 & 0x7fff);
+  uint32_t from = rows_of(x, op) >> 16 & 0x7fff;
+  if (version >= TL_ONNX_CANONICAL_OPSET)
+    return from == TL_LIFT_ALWAYS;
+  return version < 6 || version < from;
 }
 
 static tl_status set_default(const tl_lifting *l, tl_attr attr) {

@@ -28,6 +28,9 @@ typedef enum tl_lift_action {
   TL_LIFT_CALL         /* fn does it */
 } tl_lift_action;
 
+/* As `below` of a row: the version does not matter. */
+enum { TL_LIFT_ALWAYS = 255 };
+
 /* One change: applies to nodes of `op` from opsets below `below`. */
 typedef struct tl_lift_row {
   uint16_t op;

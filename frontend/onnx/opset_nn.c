@@ -209,12 +209,24 @@ tl_status tl_lift_resize_10(const tl_lifting *l) {
   return old_coordinates(l, operands[2]);
 }
 
+/* True for a list that is there and known to have no element. */
+static bool is_empty_list(const tl_lifting *l, uint32_t i) {
+  const tl_dim *dims;
+  const tl_tensor *t = tl_value_constant(l->m, tl_operand(l->m, l->n, i));
+  return t ? tl_tensor_elements(l->m, t) == 0 : tl_lift_rank(l, i, &dims) == 1 && dims[0] == 0;
+}
+
+/* Versions 11 and 12 require scales, which have no element where there are sizes: what is in them
+ * need not be known. */
 tl_status tl_lift_resize_empty(const tl_lifting *l) {
-  for (uint32_t i = 1; i < tl_node_get(l->m, l->n)->n_operands; i++) {
-    const tl_tensor *t = tl_value_constant(l->m, tl_operand(l->m, l->n, i));
-    if (t && tl_tensor_elements(l->m, t) == 0)
+  enum { SCALES = 2, SIZES = 3 };
+  uint32_t n = tl_node_get(l->m, l->n)->n_operands;
+  for (uint32_t i = 1; i < n; i++)
+    if (is_empty_list(l, i))
       tl_node_set_operand(l->m, l->n, i, TL_NO_VALUE);
-  }
+  if (l->version < 13 && n > SIZES && tl_operand(l->m, l->n, SIZES) &&
+      !tl_value_constant(l->m, tl_operand(l->m, l->n, SCALES)))
+    tl_node_set_operand(l->m, l->n, SCALES, TL_NO_VALUE);
   return TL_OK;
 }
 

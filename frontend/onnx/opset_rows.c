@@ -67,7 +67,7 @@ const tl_lift_row tl_lift_rows[] = {
     OPERAND(ReduceSumSquare, 18, axes, 1),
     OPERAND(Reshape, 5, shape, 1),
     CALL(Resize, 11, resize_10),
-    CALL(Resize, 13, resize_empty),
+    CALL(Resize, TL_LIFT_ALWAYS, resize_empty),
     TEXT(RoiAlign, 16, coordinate_transformation_mode, output_half_pixel),
     CALL(Scan, 9, scan_8),
     RENAME(Scatter, 11, ScatterElements),
