@@ -20,15 +20,15 @@ static tl_status read_body(tl_infer *x, tl_symbol name, const tl_graph **out) {
 }
 
 static tl_status check_signature(tl_infer *x, const tl_graph *g, uint32_t n_inputs,
-                                 uint32_t min_outputs) {
+                                 uint32_t n_outputs) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < g->inputs.n; i++)
     n += i < n_inputs || tl_value_get(x->m, g->inputs.at[i])->tensor == TL_NO_TENSOR;
   if (n != n_inputs)
     return tl_infer_fail(x, "the body has %u inputs, expected %u", n, n_inputs);
-  if (tl_graph_n_outputs(x->m, g) < min_outputs)
+  if (tl_graph_n_outputs(x->m, g) != n_outputs)
     return tl_infer_fail(x, "the body has %u outputs, expected %u", tl_graph_n_outputs(x->m, g),
-                         min_outputs);
+                         n_outputs);
   return TL_OK;
 }
 

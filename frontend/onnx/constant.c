@@ -66,6 +66,13 @@ static tl_status check_shape(tl_onnx *x, const tl_node_wire *w, uint32_t first_a
   return TL_OK;
 }
 
+static bool is_said_again(const tl_onnx *x, tl_graph_id g, tl_symbol key, tl_tensor_id tensor) {
+  tl_value_id v = tl_onnx_lookup(x, key);
+  if (!v || tl_value_graph(x->m, v) != g || tl_value_get(x->m, v)->kind != TL_VALUE_CONSTANT)
+    return false;
+  return tl_tensor_equal(x->m, tl_value_constant(x->m, v), tl_tensor_get(x->m, tensor), UINT64_MAX);
+}
+
 tl_status tl_onnx_constant(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, uint32_t first_attr,
                            bool *done) {
   static const tl_note_fields notes = {.known = 0xbe, .doc = 6, .metadata = 9};
@@ -85,8 +92,8 @@ tl_status tl_onnx_constant(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, uin
   }
   *done = true;
   tl_symbol key = x->outputs.at[w->first_output];
-  if (key == 0)
-    return TL_OK; /* nobody can use it */
+  if (key == 0 || is_said_again(x, g, key, tensor))
+    return TL_OK; /* nobody can use it, or it says what is known */
   tl_value_id v = tl_graph_add_constant(x->m, g, key, tensor);
   if (!v)
     return TL_NO_MEMORY;

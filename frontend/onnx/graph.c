@@ -65,7 +65,23 @@ static bool is_initializer(const tl_part *p) {
 
 /* ---- initializers and inputs ----------------------------------------------------------------- */
 
-/* Marks the key of every initializer with its index + 1. */
+/* ONNX Runtime, too, accepts an initializer that is there twice, if only with one value. */
+static tl_status check_twin(tl_onnx *x, const tl_part *first, const tl_part *second, tl_sv name) {
+  tl_tensor_id a = TL_NO_TENSOR;
+  tl_tensor_id b = TL_NO_TENSOR;
+  tl_location where = tl_onnx_at_value(x, name);
+  bool dense = first->number == INITIALIZER && second->number == INITIALIZER;
+  if (dense) {
+    TL_TRY(tl_onnx_tensor(x, first->body, where, &a));
+    TL_TRY(tl_onnx_tensor(x, second->body, where, &b));
+  }
+  if (dense && tl_tensor_equal(x->m, tl_tensor_get(x->m, a), tl_tensor_get(x->m, b), UINT64_MAX))
+    return TL_OK;
+  return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+                 "there are two initializers named '%.*s', with different values", TL_SV_ARG(name));
+}
+
+/* Marks the key of every initializer with its index + 1, that of the first if there are several. */
 static tl_status mark_initializers(tl_onnx *x, const graph_wire *g) {
   for (uint32_t i = 0; i < g->n_parts; i++) {
     tl_part p = x->parts.at[g->first_part + i];
@@ -78,10 +94,11 @@ static tl_status mark_initializers(tl_onnx *x, const graph_wire *g) {
     tl_symbol key = tl_onnx_key(x, name);
     if (key == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
-    if (tl_onnx_slot(&x->mark, key))
-      return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
-                     "there are two initializers named '%.*s'", TL_SV_ARG(name));
-    TL_TRY(tl_onnx_set_slot(&x->mark, key, i + 1));
+    uint32_t before = tl_onnx_slot(&x->mark, key);
+    if (before)
+      TL_TRY(check_twin(x, &x->parts.at[g->first_part + before - 1], &p, name));
+    else
+      TL_TRY(tl_onnx_set_slot(&x->mark, key, i + 1));
   }
   return TL_OK;
 }
