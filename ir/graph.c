@@ -175,6 +175,18 @@ static tl_attr *copy_attrs(tl_module *m, const tl_attr *attrs, uint32_t count) {
   return (tl_attr *)(void *)tl_arena_copy(&m->arena, attrs, count * sizeof *attrs);
 }
 
+/* Nodes hold flags as 0 or 1, so that rules and kernels need not know that 4 is true, too. */
+static tl_attr plain(tl_op_id op, tl_attr a) {
+  if (tl_op_is_odd_flag(op, &a))
+    a.u.i = 1;
+  return a;
+}
+
+static void make_plain(tl_op_id op, tl_attr *attrs, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    attrs[i] = plain(op, attrs[i]);
+}
+
 static void set_op(tl_module *m, tl_node *node, tl_op_id op) {
   node->op = op;
   if (op < tl_n_op_rows)
@@ -199,6 +211,7 @@ static tl_node_id make_node(tl_module *m, const tl_node_spec *spec) {
   node->n_results = spec->n_results;
   node->attrs = attrs;
   node->n_attrs = spec->n_attrs;
+  make_plain(spec->op, attrs, spec->n_attrs);
   node->stream = -1;
   node->candidate = -1;
   for (uint32_t i = 0; i < spec->n_operands; i++) {
@@ -270,7 +283,9 @@ void tl_node_erase(tl_module *m, tl_node_id n) {
 }
 
 void tl_node_set_op(tl_module *m, tl_node_id n, tl_op_id op) {
-  set_op(m, tl_node_get(m, n), op);
+  tl_node *node = tl_node_get(m, n);
+  set_op(m, node, op);
+  make_plain(op, node->attrs, node->n_attrs);
 }
 
 void tl_node_trim_results(tl_module *m, tl_node_id n, uint32_t count) {
@@ -287,13 +302,16 @@ tl_status tl_node_set_attrs(tl_module *m, tl_node_id n, const tl_attr *attrs, ui
   tl_attr *copy = copy_attrs(m, attrs, count);
   if (count && !copy)
     return TL_NO_MEMORY;
-  tl_node_get(m, n)->attrs = copy;
-  tl_node_get(m, n)->n_attrs = count;
+  tl_node *node = tl_node_get(m, n);
+  make_plain(node->op, copy, count);
+  node->attrs = copy;
+  node->n_attrs = count;
   return TL_OK;
 }
 
 tl_status tl_node_set_attr(tl_module *m, tl_node_id n, tl_attr attr) {
   tl_node *node = tl_node_get(m, n);
+  attr = plain(node->op, attr);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     if (node->attrs[i].name == attr.name) {
       node->attrs[i] = attr;

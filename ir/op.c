@@ -82,3 +82,11 @@ const tl_op_attr *tl_op_attr_find(const tl_op *row, tl_symbol name) {
       return &row->attrs[i];
   return NULL;
 }
+
+bool tl_op_is_odd_flag(tl_op_id op, const tl_attr *a) {
+  const tl_op *row = tl_op_row(op);
+  if (a->kind != TL_ATTR_INT || a->u.i == 0 || a->u.i == 1 || !row)
+    return false;
+  const tl_op_attr *known = tl_op_attr_find(row, a->name);
+  return known && known->flag;
+}

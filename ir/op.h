@@ -30,6 +30,7 @@ typedef struct tl_op_attr {
   tl_attr value;    /* name, kind; payload is the default when has_default */
   bool required;
   bool has_default; /* lists may have an empty default */
+  bool flag;        /* an int that is 0 or 1; whatever else a node is given means 1 */
 } tl_op_attr;
 
 enum {
@@ -133,5 +134,7 @@ static inline bool tl_op_has_trait(tl_op_id op, unsigned trait) {
 const tl_op_port *tl_op_operand_port(const tl_op *row, uint32_t index);
 const tl_op_port *tl_op_result_port(const tl_op *row, uint32_t index);
 const tl_op_attr *tl_op_attr_find(const tl_op *row, tl_symbol name);
+/* True for an int that the op takes as a flag, and that is neither 0 nor 1. */
+bool tl_op_is_odd_flag(tl_op_id op, const tl_attr *a);
 
 #endif

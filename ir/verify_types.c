@@ -49,7 +49,7 @@ static void check_counts_of(tl_verifier *v, tl_node_id n) {
     report_count(v, n, "results", node->n_results, least, row->max_results);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     const tl_op_port *port = tl_op_operand_port(row, i);
-    if (port && port->kind == TL_PORT_REQUIRED && !tl_operand(v->m, n, i))
+    if (port && port->kind != TL_PORT_OPTIONAL && !tl_operand(v->m, n, i))
       tl_verify_report(v, n, "operand '%s' is absent but required", port->name);
   }
 }

@@ -89,7 +89,8 @@ class Emitter:
         parts = [f".name = {self.sym(a['name'])}", f".kind = TL_ATTR_{KINDS[a['kind']]}"]
         parts += [f'.count = {count}'] if count else []
         parts += [payload] if payload else []
-        flags = [str(a['required']).lower(), str(a['default'] is not None).lower()]
+        flags = [str(fact).lower() for fact in
+                 (a['required'], a['default'] is not None, a['kind'] == 'flag')]
         return f"{{{{{', '.join(parts)}}}, {', '.join(flags)}}}"
 
     def candidate(self, n):
@@ -98,8 +99,9 @@ class Emitter:
                 f"{quoted(n['operands'])}, {quoted(n['attrs'])}}}")
 
     def arity(self, ports):
+        """Operands that stand before a list of any number are there, if only as absent ones."""
         fixed = [i + (p['kind'] == 'REQUIRED' or p['min']) for i, p in enumerate(ports)
-                 if p['kind'] == 'REQUIRED' or p['min']]
+                 if p['kind'] in ('REQUIRED', 'VARIADIC')]
         most = 'UINT32_MAX' if any(p['kind'] == 'VARIADIC' for p in ports) else len(ports)
         return (fixed[-1] if fixed else 0), most
 

@@ -10,7 +10,7 @@ from op_checks import Bad, check_block, check_candidates, need
 KINDS = {'i': 'INT', 'f': 'FLOAT', 's': 'STRING', 't': 'TENSOR', 'g': 'GRAPH', 'tp': 'TYPE',
          'sparse': 'SPARSE', 'is': 'INTS', 'fs': 'FLOATS', 'ss': 'STRINGS', 'ts': 'TENSORS',
          'gs': 'GRAPHS', 'tps': 'TYPES', 'b': 'BOOL', 'dt': 'DTYPE', 'bs': 'BOOLS',
-         'dts': 'DTYPES', 'iss': 'INT_LISTS'}
+         'dts': 'DTYPES', 'iss': 'INT_LISTS', 'flag': 'INT'}
 TRAITS = ('commutative elementwise random effect stateful identity body layout deprecated '
           'unfolded weighted').split()
 LOWER = {'rename': 'RENAME', 'attrs': 'ATTRS', 'const_operand': 'CONST_OPERAND',
@@ -91,7 +91,8 @@ class Tables:
         if kind == 'dt':
             need(text in DTYPES, f"'{text}' is not a dtype")
             return dtype_enum(text)
-        need(kind == 'i', f"kind {kind} has no defaults")
+        need(kind in ('i', 'flag'), f"kind {kind} has no defaults")
+        need(kind == 'i' or text in ('0', '1'), f"'{text}' is not 0 or 1")
         return 'INT64_C(%d)' % int(text)
 
     def attr(self, text):

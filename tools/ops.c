@@ -61,7 +61,8 @@ static void add_attrs(tl_buf *out, const tl_op *op) {
     const tl_op_attr *a = &op->attrs[i];
     /* Names in the table are seed strings: symbol n is seed n - 1. */
     tl_buf_printf(out, "  attr     %s: %s%s", tl_seed_strings[a->value.name - 1],
-                  tl_attr_kind_name((tl_attr_kind)a->value.kind), a->required ? " (required)" : "");
+                  a->flag ? "flag" : tl_attr_kind_name((tl_attr_kind)a->value.kind),
+                  a->required ? " (required)" : "");
     if (a->has_default && a->value.kind == TL_ATTR_INT)
       tl_buf_printf(out, " = %lld", (long long)a->value.u.i);
     if (a->has_default && a->value.kind == TL_ATTR_BOOL)

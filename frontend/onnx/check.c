@@ -19,11 +19,12 @@ static tl_status check_count(tl_onnx *x, tl_node_id n, const char *what, uint32_
 static tl_status check_operands(tl_onnx *x, tl_node_id n, const tl_op *row) {
   uint32_t count = tl_node_get(x->m, n)->n_operands;
   TL_TRY(check_count(x, n, "operands", count, row->min_operands, row->max_operands));
-  for (uint32_t i = 0; i < count && i < row->n_operand_ports; i++)
-    if (row->operands[i].kind == TL_PORT_REQUIRED && !tl_operand(x->m, n, i))
+  for (uint32_t i = 0; i < count; i++) {
+    const tl_op_port *port = tl_op_operand_port(row, i);
+    if (port && port->kind != TL_PORT_OPTIONAL && !tl_operand(x->m, n, i))
       return tl_fail(x->d, TL_INVALID_MODEL, tl_node_where(x->m, n),
-                     "operand %u (%s) of %s is required but absent", i, row->operands[i].name,
-                     row->name);
+                     "operand %u (%s) of %s is required but absent", i, port->name, row->name);
+  }
   return TL_OK;
 }
 

@@ -190,13 +190,28 @@ static tl_status decode_attributes(tl_onnx *x, const tl_node_wire *w) {
   return TL_OK;
 }
 
-/* Trailing absent operands say nothing, unless the op needs that many or nobody knows it. */
+/* Trailing absent operands say nothing, unless the op needs that many or nobody knows it. One of a
+ * list stays for the check to find. */
 static uint32_t useful_operands(const tl_onnx *x, const tl_node_wire *w, tl_op_id op) {
   const tl_op *row = tl_op_row(op);
   uint32_t n = w->n_inputs;
-  while (row && n > row->min_operands && x->inputs.at[w->first_input + n - 1] == 0)
+  while (row && n > row->min_operands && row->max_operands != UINT32_MAX &&
+         x->inputs.at[w->first_input + n - 1] == 0)
     n--;
   return n;
+}
+
+static void warn_of_odd_flags(tl_onnx *x, const tl_node_wire *w, tl_op_id op,
+                              uint32_t first_attr) {
+  for (uint32_t i = first_attr; i < x->attrs.n; i++) {
+    const tl_attr *a = &x->attrs.at[i];
+    if (!tl_op_is_odd_flag(op, a))
+      continue;
+    tl_location where = where_of(x, w);
+    where.attr = tl_sym(x->m, a->name);
+    tl_warn(x->d, where, "the flag is %lld, which counts as 1\vONNX knows 0 and 1; runtimes do not "
+            "agree on other numbers", (long long)a->u.i);
+  }
 }
 
 static tl_status name_node(tl_onnx *x, const tl_node_wire *w, tl_symbol *out) {
@@ -234,6 +249,7 @@ static tl_status append_node(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, t
                              uint32_t first_attr, tl_node_id *out) {
   uint32_t first_pending = x->pending.n;
   tl_node_spec spec = {.op = op, .n_operands = useful_operands(x, w, op)};
+  warn_of_odd_flags(x, w, op, first_attr);
   TL_TRY(name_node(x, w, &spec.name));
   TL_TRY(read_operands(x, w, spec.n_operands));
   spec.operands = x->values.at;
