@@ -276,6 +276,13 @@ class Tests:
         return counted([PYTHON, 'tests/train/loop_steps.py', '--tailor', self.tool('gcc'),
                         '--steps', '2', *(['--ort', ort] if there else [])])
 
+    def reader(self):
+        """odd but valid models, and what is not valid, sanitized"""
+        ort = os.path.join(ROOT, 'tests', 'ort')
+        there = os.path.isdir(os.path.join(ort, 'node_modules', 'onnxruntime-node'))
+        return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
+                        *(['--ort', ort] if there else [])])
+
     def hostile(self):
         """malformed and malicious inputs, sanitized"""
         return counted([PYTHON, 'tests/hostile/run.py', '--tailor', self.tool('asan')])
@@ -428,7 +435,7 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'threads',
          'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names', 'worked_examples',
          'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cli',
-         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile',
+         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'reader',
          'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
          'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels', 'precision_corpus',
          'precision_peers', 'step_files', 'pages', 'train_air', 'training_info', 'tail_random',
