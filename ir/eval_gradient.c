@@ -3,6 +3,7 @@
  * what training graphs and fused transformers add to the standard ops. */
 #include <math.h>
 
+#include "ir/eval_lines.h"
 #include "ir/eval_loop.h"
 #include "ir/eval_math.h"
 
@@ -61,6 +62,26 @@ tl_status tl_eval_fast_gelu_grad(tl_eval *x) {
   return gradient(x, fast_gelu_grad_f32, fast_gelu_grad_f64);
 }
 
+static double quick_gelu_slope(double v, double alpha) {
+  double s = tl_sigmoid(alpha * v);
+  return s * (1 + (s == 1 ? 0 : alpha * v * (1 - s)));
+}
+
+ROWS(leaky_relu_grad, b_ > 0 ? (double)a_ : (double)a_ * *(const double *)user)
+ROWS(quick_gelu_grad, (double)a_ * quick_gelu_slope((double)b_, *(const double *)user))
+
+tl_status tl_eval_leaky_relu_grad(tl_eval *x) {
+  double alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.01f);
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  return pair_of(x, x->in, leaky_relu_grad_f32, leaky_relu_grad_f64, &alpha);
+}
+
+tl_status tl_eval_quick_gelu_grad(tl_eval *x) {
+  double alpha = (double)tl_eval_float(x, TL_SYM_alpha, 1.702f);
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  return pair_of(x, x->in, quick_gelu_grad_f32, quick_gelu_grad_f64, &alpha);
+}
+
 tl_status tl_eval_swiglu(tl_eval *x) {
   double alpha = (double)tl_eval_float(x, TL_SYM_alpha, 1);
   TL_TRY(tl_eval_need_tensors(x, 2));
@@ -89,6 +110,66 @@ static tl_status biased(tl_eval *x, tl_row f32, tl_row f64) {
 tl_status tl_eval_bias_gelu_grad(tl_eval *x) { return biased(x, gelu_grad_f32, gelu_grad_f64); }
 tl_status tl_eval_bias_fast_gelu_grad(tl_eval *x) {
   return biased(x, fast_gelu_grad_f32, fast_gelu_grad_f64);
+}
+
+/* ---- quotients ------------------------------------------------------------------------------ */
+
+/* Where element i of the result reads an operand that is stretched to its shape. */
+static uint64_t place_in(const int64_t *strides, const int64_t *dims, int rank, uint64_t i) {
+  uint64_t at = 0;
+  for (int k = rank - 1; k >= 0; k--) {
+    at += i % (uint64_t)dims[k] * (uint64_t)strides[k];
+    i /= (uint64_t)dims[k];
+  }
+  return at;
+}
+
+/* dY, A, B -> dY / B and -dY A / B^2, each added up along the axes on which its operand was
+ * stretched. */
+tl_status tl_eval_div_grad(tl_eval *x) {
+  int64_t dims[TL_MAX_RANK], strides[3][TL_MAX_RANK];
+  int rank;
+  TL_TRY(tl_eval_need_tensors(x, 3));
+  TL_TRY(tl_eval_broadcast(x, x->in, 3, &rank, dims, strides));
+  const tl_host *dy = x->in[0];
+  bool fits = rank == dy->rank;
+  for (int i = 0; fits && i < rank; i++)
+    fits = dims[i] == dy->dims[i];
+  if (!fits)
+    return tl_eval_fail(x, "the gradient must have the shape of the quotient");
+  for (uint32_t r = 0; r < 2; r++) {
+    const tl_host *of = x->in[r + 1];
+    double *sums = tl_eval_scratch(x, of->n + 1, sizeof *sums);
+    tl_host *out;
+    if (!sums)
+      return tl_eval_no_memory(x);
+    TL_TRY(tl_eval_result_like(x, r, (tl_dtype)of->dtype, of, &out));
+    for (uint64_t i = 0; i < of->n; i++)
+      sums[i] = 0;
+    for (uint64_t i = 0; i < dy->n; i++) {
+      uint64_t a = place_in(strides[1], dims, rank, i), b = place_in(strides[2], dims, rank, i);
+      double g = tl_cell_at(dy, i), v = tl_cell_at(x->in[2], b);
+      sums[r ? b : a] += r ? -g * tl_cell_at(x->in[1], a) / (v * v) : g / v;
+    }
+    tl_cells_store(out->dtype, sums, out->data, 0, 1, out->n);
+  }
+  return TL_OK;
+}
+
+/* X times a number, or divided by it. */
+tl_status tl_eval_scaled(tl_eval *x) {
+  double by;
+  tl_host *out;
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  TL_TRY(tl_eval_operand_float(x, 1, 1, &by));
+  const tl_host *in = x->in[0];
+  bool down = tl_eval_int(x, TL_SYM_scale_down, 0) != 0;
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  for (uint64_t i = 0; i < in->n; i++) {
+    double v = down ? tl_cell_at(in, i) / by : tl_cell_at(in, i) * by;
+    tl_cells_store(out->dtype, &v, out->data, i, 1, 1);
+  }
+  return TL_OK;
 }
 
 /* ---- sums and tests over everything --------------------------------------------------------- */

@@ -127,3 +127,27 @@ tl_status tl_infer_mixed_scale(tl_infer *x, uint32_t node) {
     TL_TRY(tl_infer_put_like(x, i, dtype, i + 1));
   return TL_OK;
 }
+
+/* What pooling had: images and channels of the gradient, and the plane that the model states, as no
+ * operand says how large it was. */
+tl_status tl_infer_pool_grad(tl_infer *x, uint32_t node) {
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, tl_result(x->m, node, 0)));
+  tl_dim dims[TL_MAX_RANK];
+  int rank = tl_infer_rank(x, 0);
+  bool stated = t->kind == TL_KIND_TENSOR && t->rank == rank;
+  for (int i = 0; i < rank; i++)
+    dims[i] = i < 2 ? tl_infer_dim(x, 0, i) : stated ? t->dims[i] : TL_DIM_UNKNOWN;
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}
+
+/* x, the sizes of the filter, gradient -> gradient of the filter, in f32 but for f64. */
+tl_status tl_infer_filter_size(tl_infer *x, uint32_t node) {
+  tl_int_list sizes;
+  tl_dim dims[TL_MAX_RANK];
+  bool known = tl_infer_ints(x, 1, &sizes) && sizes.n <= TL_MAX_RANK;
+  (void)node;
+  for (uint32_t i = 0; known && i < sizes.n; i++)
+    dims[i] = sizes.at[i] < 0 ? TL_DIM_UNKNOWN : sizes.at[i];
+  tl_dtype dtype = tl_infer_dtype(x, 0) == TL_DTYPE_F64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
+  return tl_infer_put(x, 0, dtype, known ? (int)sizes.n : TL_RANK_UNKNOWN, dims);
+}

@@ -124,6 +124,23 @@ tl_rv tl_rule_fn_broadcasts(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
+tl_rv tl_rule_fn_stretched(tl_match *x, const tl_expr *e) {
+  const tl_type *a = tl_rule_type_arg(x, e, 0), *b = tl_rule_type_arg(x, e, 1);
+  int64_t *axes = tl_rule_room(x, TL_MAX_RANK);
+  uint32_t n = 0;
+  if (!axes || !tl_rule_known_rank(a) || !tl_rule_known_rank(b) || a->rank > b->rank)
+    return tl_rv_none();
+  for (int i = 0; i < b->rank; i++) {
+    int at = i - (b->rank - a->rank);
+    tl_dim from = at < 0 ? 1 : a->dims[at], to = b->dims[i];
+    if (at < 0 || (from == 1 && to > 1))
+      axes[n++] = i;
+    else if (from == TL_DIM_UNKNOWN || from != to)
+      return tl_rv_none();
+  }
+  return tl_rv_list(axes, n);
+}
+
 tl_rv tl_rule_fn_keeps(tl_match *x, const tl_expr *e) {
   tl_rv to = tl_rule_arg(x, e, 1);
   tl_dtype from = tl_type_dtype(x->m, tl_value_type(x->m, tl_rule_value_arg(x, e, 0)));
