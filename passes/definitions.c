@@ -173,8 +173,9 @@ static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_modu
   if (!tl_has_defined_ops(body))
     return TL_OK;
   tl_sv name = tl_op_name(m, tl_node_get(m, n)->op);
-  return tl_fail(m->diag, TL_INTERNAL, TL_AT_FILE(m->path),
-                 "op 'tl::%.*s' has no definition that fits", TL_SV_ARG(name));
+  return tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                 "op 'tl::%.*s' has no definition that fits its operands and attributes",
+                 TL_SV_ARG(name));
 }
 
 static bool is_named(const tl_module *m, tl_sv name) {

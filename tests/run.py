@@ -287,6 +287,11 @@ class Tests:
         return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
                         *(['--ort', ort] if there else [])])
 
+    def extremes(self):
+        """nodes of every op with something extreme: nothing ends with an internal error"""
+        return counted([PYTHON, 'tests/reader/extremes.py', '--tailor', self.tool('gcc'),
+                        '--every', '40'])
+
     def hostile(self):
         """malformed and malicious inputs, sanitized"""
         return counted([PYTHON, 'tests/hostile/run.py', '--tailor', self.tool('asan')])
@@ -440,7 +445,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names', 'worked_examples',
          'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cli',
          'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'reader',
-         'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus',
+         'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
+         'evaluate_corpus',
          'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels', 'precision_corpus',
          'precision_peers', 'step_files', 'pages', 'train_air', 'training_info', 'tail_random',
          'train_steps', 'half_steps', 'gradients', 'artifacts', 'single_graph', 'train_random',

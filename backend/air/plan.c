@@ -51,6 +51,9 @@ static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
 
 static tl_status check_node(const tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
+  if (node->op == TL_OP_npu_Const && !tl_node_attr(a->m, n, TL_SYM_value))
+    return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
+                   "AIR has constants as tensors only\vrun fold-constants, as -O1 does");
   for (uint32_t i = 0; i < node->n_results; i++)
     if (tl_air_type_problem(a->m, tl_value_type(a->m, node->results + i)))
       return check_type(a, node->results + i, tl_node_where(a->m, n));

@@ -6,6 +6,16 @@ tl_status tl_air_no_memory(const tl_air *a) {
   return tl_fail(a->m->diag, TL_NO_MEMORY, TL_AT_FILE(a->path), "out of memory");
 }
 
+/* Counts as the reader of the file does: a dim of 0 makes no large one small. */
+static bool is_countable(const tl_type *t) {
+  unsigned bits = tl_dtype_get((tl_dtype)t->dtype)->bits;
+  uint64_t total = bits ? bits : 1;
+  for (int i = 0; t->rank != TL_RANK_UNKNOWN && i < t->rank; i++)
+    if (t->dims[i] > 0 && __builtin_mul_overflow(total, (uint64_t)t->dims[i], &total))
+      return false;
+  return total <= INT64_MAX;
+}
+
 const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
   const tl_type *t = tl_type_get(m, type);
   if (t->kind == TL_KIND_UNKNOWN || t->kind == TL_KIND_SEQUENCE)
@@ -14,6 +24,8 @@ const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
     return "is neither a tensor nor a sequence";
   if (t->dtype != TL_DTYPE_NONE && tl_dtype_get((tl_dtype)t->dtype)->ge_proto < 0)
     return "has an element type that the NPU does not know";
+  if (!is_countable(t))
+    return "is larger than 64 bits can count";
   return NULL;
 }
 
