@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast-motion: casts that undo each other go away, also across ops that only move data.
+/* cast-motion: casts that undo each other go away, also across ops that only move data, and those
+ * that narrow go before such ops.
  *
  * Requires:  precision.           Keeps: every value bit by bit; names of outputs.
  * After:     no cast follows one that loses nothing; no inserted cast stands behind data movement
- *            whose operands all have its dtype before a widening. There are never more casts.
+ *            whose operands all have its dtype before a widening, and none that narrows behind data
+ *            movement whose results are all cast so. There are never more casts.
  * Cost:      one sweep, O(nodes + edges); a chain of moving ops is walked once for its last cast.
  * Tests:     tests/golden/cast-motion/
  *
  * C1 Cast(a->a) is its operand. C2 Cast(a->m), Cast(m->c) is Cast(a->c) when m holds every a, and
  * nothing when a is c. C3 everything else rounds or drops something and stays. C4 a cast of moved
  * data is moved data of a cast, which is done where C2 then takes the casts away. C5 casts of the
- * model fall under C1 and C2 alone. */
+ * model fall under C1 and C2 alone. C6 casts to f16 or bf16 of all that is moved are one cast of
+ * what is moved (cast_lift.c). C7 Cast(int->f32), Cast(f32->f16) is Cast(int->f16). */
 #include "ir/ops_gen.h"
-#include "passes/casts.h"
+#include "passes/cast_motion.h"
 #include "passes/passes.h"
-#include "passes/precision.h"
-#include "passes/values.h"
 
 enum { MAX_DEPTH = 32, MAX_VISITS = 256 };
-
-typedef struct motion {
-  tl_pass *p;
-  tl_module *m;
-  tl_merge_facts facts;
-  tl_precision_forms *forms;
-  tl_cast_set constants;
-  bool lossy;
-  uint32_t visits; /* left for the cast at hand */
-} motion;
 
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
@@ -64,18 +55,42 @@ static bool ge_drops(tl_dtype a, tl_dtype b) {
   return b != TL_DTYPE_BOOL && !(tl_dtype_is_float(a) && to_int);
 }
 
+/* f16 of an integer is the same with f32 or f64 in between: those hold all that f16 does not take
+ * for infinite. bf16 is rounded twice then, where its cast is ours once is closer to the model. */
+static bool is_int_to_half(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_id c) {
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  bool through = b == TL_DTYPE_F32 || b == TL_DTYPE_F64;
+  bool half = to == TL_DTYPE_F16 || (to == TL_DTYPE_BF16 && tl_cast_is_inserted(x->m, c));
+  return through && half && tl_dtype_is_integer(a);
+}
+
+/* Does the chip cast a to what c gives, in one go? */
+static bool chip_casts(tl_motion *x, tl_dtype a, tl_node_id c) {
+  const tl_precision_form *form;
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  if (!tl_node_get(x->m, c)->selected)
+    return true;
+  if (!x->forms || tl_precision_form_of(x->forms, c, &form) != TL_OK)
+    return false;
+  for (uint32_t k = 0; k < form->n_columns; k++)
+    if (form->inputs[0].columns[k] == a && form->outputs[0].columns[k] == to)
+      return true;
+  return false;
+}
+
 /* May the cast p be left out in front of the cast c? */
-static bool may_skip(const motion *x, tl_node_id p, tl_node_id c) {
+static bool may_skip(tl_motion *x, tl_node_id p, tl_node_id c) {
   tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
   tl_dtype b = dtype_of(x->m, tl_result(x->m, p, 0));
   if (exact(a, b))
     return true;
-  return x->lossy && tl_cast_is_inserted(x->m, p) && tl_cast_is_inserted(x->m, c) &&
-         ge_drops(a, b);
+  if (is_int_to_half(x, a, b, c) && chip_casts(x, a, c))
+    return true;
+  return x->lossy && tl_cast_is_inserted(x->m, p) && tl_cast_is_inserted(x->m, c) && ge_drops(a, b);
 }
 
 /* Erases a cast that nothing uses, and those that only it used. */
-static void erase_unused(motion *x, tl_node_id n) {
+static void erase_unused(tl_motion *x, tl_node_id n) {
   while (is_cast(x->m, n)) {
     const tl_node *node = tl_node_get(x->m, n);
     if (tl_value_get(x->m, node->results)->n_uses || node->control_in || node->control_out)
@@ -87,7 +102,7 @@ static void erase_unused(motion *x, tl_node_id n) {
 }
 
 /* Users of the cast's result take v instead. */
-static bool replace_cast(motion *x, tl_node_id c, tl_value_id v) {
+static bool replace_cast(tl_motion *x, tl_node_id c, tl_value_id v) {
   tl_value_id out = tl_result(x->m, c, 0);
   const tl_node *node = tl_node_get(x->m, c);
   if (node->control_in || node->control_out || !tl_value_can_merge(x->m, &x->facts, out, v))
@@ -104,7 +119,7 @@ static bool replace_cast(motion *x, tl_node_id c, tl_value_id v) {
 }
 
 /* C1 and C2. False when the cast is gone. */
-static bool shorten(motion *x, tl_node_id c) {
+static bool shorten(tl_motion *x, tl_node_id c) {
   for (;;) {
     tl_value_id v = tl_operand(x->m, c, 0);
     tl_node_id p = tl_value_producer(x->m, v);
@@ -119,8 +134,7 @@ static bool shorten(motion *x, tl_node_id c) {
 
 /* ---- C4 -------------------------------------------------------------------------------------- */
 
-/* Operands that the op moves: those of the type variable of its result. */
-static bool is_moved(const tl_op *op, uint32_t i) {
+bool tl_motion_moves(const tl_op *op, uint32_t i) {
   const tl_op_port *in = tl_op_operand_port(op, i);
   const tl_op_port *out = tl_op_result_port(op, 0);
   return in && out && in->var >= 0 && in->var == out->var;
@@ -142,7 +156,7 @@ static const tl_op *prototype_of(const tl_module *m, const tl_node *node, const 
 }
 
 /* Does the NPU op, or its prototype where no table knows it, take the dtype? */
-static bool chip_has(motion *x, tl_node_id n, tl_dtype to) {
+static bool chip_has(tl_motion *x, tl_node_id n, tl_dtype to) {
   const tl_precision_form *form;
   const tl_node *node = tl_node_get(x->m, n);
   const tl_op *op = tl_op_row(node->op);
@@ -160,7 +174,7 @@ static bool chip_has(motion *x, tl_node_id n, tl_dtype to) {
 
 /* All users of v are casts to the dtype, but for one node that is asked about. */
 static bool only_casts_use(const tl_module *m, tl_value_id v, tl_dtype to, tl_node_id but) {
-  TL_FOR_USES(m, v, u) {
+  TL_FOR_USES (m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
     if (n != but && !(is_cast(m, n) && dtype_of(m, tl_result(m, n, 0)) == to))
       return false;
@@ -168,16 +182,21 @@ static bool only_casts_use(const tl_module *m, tl_value_id v, tl_dtype to, tl_no
   return true;
 }
 
-static bool can_have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth);
+static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth);
 
-static bool can_move(motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
-                     int depth) {
+bool tl_motion_can_carry(tl_motion *x, tl_node_id n, tl_dtype to) {
   const tl_node *node = tl_node_get(x->m, n);
   const tl_op *op = tl_op_row(node->op);
   const tl_op_port *out = op ? tl_op_result_port(op, 0) : NULL;
-  if (!out || out->var < 0 || !(op->traits & TL_TRAIT_LAYOUT) || node->mixed ||
-      node->graph != tl_node_get(x->m, user)->graph || !chip_has(x, n, to) ||
-      !(op->vars[out->var].dtypes & TL_DTYPE_BIT(to)))
+  return out && out->var >= 0 && (op->traits & TL_TRAIT_LAYOUT) && !node->mixed &&
+         (op->vars[out->var].dtypes & TL_DTYPE_BIT(to)) && chip_has(x, n, to);
+}
+
+static bool can_move(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
+                     int depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  if (node->graph != tl_node_get(x->m, user)->graph || !tl_motion_can_carry(x, n, to))
     return false;
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id r = node->results + i;
@@ -187,14 +206,14 @@ static bool can_move(motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_nod
   }
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id operand = tl_operand(x->m, n, i);
-    if (operand && is_moved(op, i) && !can_have(x, operand, to, n, depth + 1))
+    if (operand && tl_motion_moves(op, i) && !can_have(x, operand, to, n, depth + 1))
       return false;
   }
   return true;
 }
 
 /* Can v be had as that dtype without a new cast? */
-static bool can_have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth) {
+static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth) {
   tl_node_id p = tl_value_producer(x->m, v);
   if (depth > MAX_DEPTH || x->visits == 0)
     return false;
@@ -208,14 +227,14 @@ static bool can_have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int
   return p && can_move(x, p, v, to, user, depth);
 }
 
-static tl_value_id have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user);
+static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user);
 
-static bool move(motion *x, tl_node_id n, tl_dtype to) {
+static bool move(tl_motion *x, tl_node_id n, tl_dtype to) {
   const tl_op *op = tl_op_row(tl_node_get(x->m, n)->op);
   uint32_t n_operands = tl_node_get(x->m, n)->n_operands;
   for (uint32_t i = 0; i < n_operands; i++) {
     tl_value_id v = tl_operand(x->m, n, i);
-    tl_value_id as = v && is_moved(op, i) ? have(x, v, to, n) : v;
+    tl_value_id as = v && tl_motion_moves(op, i) ? have(x, v, to, n) : v;
     if (v && !as)
       return false;
     tl_node_id before = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
@@ -233,7 +252,7 @@ static bool move(motion *x, tl_node_id n, tl_dtype to) {
 }
 
 /* v as that dtype, after can_have; TL_NO_VALUE when memory is out. */
-static tl_value_id have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user) {
+static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user) {
   tl_node_id p = tl_value_producer(x->m, v);
   if (dtype_of(x->m, v) == to) /* a node that was reached by two ways */
     return v;
@@ -244,7 +263,7 @@ static tl_value_id have(motion *x, tl_value_id v, tl_dtype to, tl_node_id user) 
   return move(x, p, to) ? v : TL_NO_VALUE;
 }
 
-static tl_status raise(motion *x, tl_node_id c) {
+static tl_status raise(tl_motion *x, tl_node_id c) {
   tl_value_id v = tl_operand(x->m, c, 0);
   tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
   x->visits = MAX_VISITS;
@@ -259,8 +278,8 @@ static tl_status raise(motion *x, tl_node_id c) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static tl_status sweep(motion *x, const tl_graph *g) {
-  TL_FOR_NODES(x->m, g, n)
+static tl_status sweep(tl_motion *x, const tl_graph *g) {
+  TL_FOR_NODES (x->m, g, n)
     if (is_cast(x->m, n) && shorten(x, n))
       TL_TRY(raise(x, n));
   return TL_OK;
@@ -268,19 +287,22 @@ static tl_status sweep(motion *x, const tl_graph *g) {
 
 tl_status tl_pass_cast_motion(tl_pass *p, tl_module *m) {
   const tl_precision_config *c = p->options->precision;
-  motion x = {.p = p, .m = m};
+  tl_motion x = {.p = p, .m = m};
   if (!c || tl_precision_is_inert(c))
     return TL_OK;
   x.lossy = c->lossy_casts;
   x.forms = tl_precision_forms_create(m, p->options, p->scratch);
   TL_TRY(tl_merge_facts_find(p, m, &x.facts));
-  bool clamp = c->constants == TL_CONST_CLAMP;
-  bool ok = x.forms && tl_cast_set_init(&x.constants, m, p->scratch, clamp);
+  x.clamp = c->constants == TL_CONST_CLAMP;
+  bool ok = x.forms && tl_cast_set_init(&x.constants, m, p->scratch, x.clamp);
   tl_status status =
       ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
-    if (!m->graphs.at[i]->erased)
-      status = sweep(&x, m->graphs.at[i]);
+    if (!m->graphs.at[i]->erased) {
+      status = tl_motion_lift(&x, m->graphs.at[i]);
+      if (status == TL_OK)
+        status = sweep(&x, m->graphs.at[i]);
+    }
   if (status == TL_OK)
     tl_cast_set_drop_constants(&x.constants);
   tl_cast_set_release(&x.constants);

@@ -242,6 +242,8 @@ static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
   w->d->nodes[n].flags |= TL_CHOICE_HOST;
   /* A part says nothing for sure about the whole; casts and views are what the model says. */
   bool kept = w->d->nodes[n].form->part || w->op.sensitive || (w->op.view && !s);
+  if (tl_precision_lower_whole(w, n))
+    return TL_OK;
   if (kept && !w->custom) {
     keep_dtypes(w, w->op.view ? TL_BY_VIEW : w->op.sensitive ? TL_BY_SENSITIVE : TL_BY_HOST);
     return TL_OK;

@@ -67,6 +67,10 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n,
                              const tl_precision_form *form) TL_NODISCARD;
 /* Fills w->updates. TL_NO_MEMORY, unreported. */
 tl_status tl_precision_find_updates(tl_precision_walk *w) TL_NODISCARD;
+/* A mode that lowers all lowers an op that stays whole as well, though no row of the chip's table
+ * speaks of it: what it would become is lowered, too. False where the op has no such dtype, or
+ * something says that it stays wide. */
+bool tl_precision_lower_whole(tl_precision_walk *w, tl_node_id n);
 /* Narrows the columns to those that w->custom allows; false when none is left. */
 bool tl_precision_customize(tl_precision_walk *w, const tl_precision_form *form);
 /* Dtypes of the outputs of a root graph. */

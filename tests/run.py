@@ -189,6 +189,11 @@ class Tests:
         return counted([PYTHON, 'tests/precision/peers.py', '--tailor', self.tool('gcc'),
                         *(['--ort', ort] if there else [])])
 
+    def cast_counts(self):
+        """casts against those of another converter to f16, on its lists and others"""
+        return counted([PYTHON, 'tests/precision/cast_counts.py', '--sample', '20',
+                        '--tailor', self.tool('gcc')])
+
     def precision_files(self):
         """precision files of real projects: what they ask for is done, sanitized"""
         return counted([PYTHON, 'tests/precision/real_files.py', '--tailor', self.tool('asan')])
@@ -443,9 +448,9 @@ class Tests:
 KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessions', 'unit',
          'threads',
          'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names', 'worked_examples',
-         'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cli',
-         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'reader',
-         'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
+         'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cast_counts',
+         'cli', 'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile',
+         'reader', 'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus',
          'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels', 'precision_corpus',
          'precision_peers', 'step_files', 'pages', 'train_air', 'training_info', 'tail_random',

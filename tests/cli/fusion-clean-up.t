@@ -34,5 +34,5 @@ $ tailor convert gemm.tir -o gemm.air --optimization_switch=GemmToMatmulFusionPa
 !   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion fits
 ? 3
 $ tailor passes --fusion --json | grep -E '"(GemmToMatmul|CastCast)FusionPass"'
->  {"name": "CastCastFusionPass", "kind": "graph", "default": true, "may_be_off": true, "rules": 1, "on": true, "why": "on by default"},
+>  {"name": "CastCastFusionPass", "kind": "graph", "default": true, "may_be_off": true, "rules": 2, "on": true, "why": "on by default"},
 >  {"name": "GemmToMatmulFusionPass", "kind": "graph", "default": true, "may_be_off": false, "rules": 5, "on": true, "why": "cannot be switched off"},
