@@ -3,6 +3,7 @@
 each cause, the ops and the fact that must hold of one of them in this very model; a fact is looked
 up in what the evaluator records of the values of the model, never guessed from the difference."""
 import json
+import math
 import os
 import re
 
@@ -45,7 +46,9 @@ def ranges(tailor, case):
 
 
 def nonfinite(node, known, _constants):
-    """An operand or result holds NaN or an infinity."""
+    """An operand, a result or an attribute holds NaN or an infinity."""
+    if any(a.type == onnx.AttributeProto.FLOAT and not math.isfinite(a.f) for a in node.attribute):
+        return True
     touched = [known[o] for o in [*node.input, *node.output] if o in known]
     return any(t['nan'] or t['inf'] for t in touched)
 
@@ -68,13 +71,23 @@ def zero_scale(node, known, constants):
     return scale in constants and not numpy_helper.to_array(constants[scale]).all()
 
 
+FLAGS = {'sorted', 'ceil_mode', 'keepdims', 'count_include_pad', 'select_last_index', 'largest',
+         'linear_before_reset', 'align_corners', 'exclude_outside', 'is_causal', 'fmod', 'transA',
+         'transB', 'exclusive', 'reverse', 'noop_with_empty_axes', 'allowzero', 'antialias'}
+
+
+def odd_flag(node, _known, _constants):
+    """A flag is neither 0 nor 1."""
+    return any(a.name in FLAGS and a.i not in (0, 1) for a in node.attribute)
+
+
 def there(_node, _known, _constants):
     """The op alone is enough."""
     return True
 
 
 FACTS = {'nonfinite': nonfinite, 'beyond': beyond, 'there': there,
-         'zero_scale': zero_scale}
+         'zero_scale': zero_scale, 'odd_flag': odd_flag}
 
 
 def explains(rows, tailor, case, text):

@@ -9,8 +9,8 @@ gradients that are clipped, decayed, reshaped, cast, chosen or squashed before t
 momentum or Adam; updates inside an If. Two kinds of pairs in turn:
   scaled  the step with its loss scaled by a power of two against the step itself. Such a scale
           changes no bit of a float but in overflow and underflow, so states must be equal within
-          f32 rounding; where f16 underflows, the scaled step may not be farther from the step in
-          f32 than the unscaled one.
+          f32 rounding; in f16, the scaled step may not be farther from the step in f32 than twice
+          the unscaled one, or than what rounding does to that.
   ranks   `simulate-ranks`: 2 or 4 ranks against one on the joined batch.
 A refusal (exit 2 or 3) that names the reason is right: the step may be one that cannot be scaled.
 The last line is 'N passed, M failed, K skipped'."""
@@ -29,8 +29,10 @@ import numpy
 import onnx
 from onnx import numpy_helper
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import guard  # noqa: E402
+import jitter  # noqa: E402
 
 NEAR = 1e-5  # f32 rounding of an update, as a share of the greatest element
 SCALES = [1, 16, 1024, 65536, 2 ** 20]
@@ -243,7 +245,7 @@ def try_scaled(tailor, seed, folder):
             raise Wrong('run: ' + found)
     if not all(f.all() for n, f in scaled.items() if n == 'tlr.ls.finite'):
         return 'overflowed'
-    exact = None
+    exact, rounding = None, Rounding(tailor, source, folder)
     for name, a in plain.items():
         if name not in scaled:
             raise Wrong(f'output {name} is gone')
@@ -251,9 +253,25 @@ def try_scaled(tailor, seed, folder):
             continue
         if step.half and exact is None:
             exact = exact_outputs(tailor, seed, folder)
-        if not step.half or apart(scaled[name], exact[name]) > apart(a, exact[name]) + NEAR:
+        if not step.half or (apart(scaled[name], exact[name]) > 2 * apart(a, exact[name]) + NEAR and
+                             apart(scaled[name], a) > 2 * rounding.of(name, a)):
             raise Wrong(f'scale {scale}: {name} is {apart(scaled[name], a):.3g} apart')
     return 'equal'
+
+
+class Rounding:
+    """What f16 may do to a step: the outputs of its twins, made when first asked for."""
+
+    def __init__(self, tailor, source, folder):
+        self.tailor, self.source, self.folder, self.twins = tailor, source, folder, None
+
+    def of(self, name, plain):
+        if self.twins is None:
+            model = os.path.join(self.folder, 'twin.onnx')
+            done(run([self.tailor, 'convert', self.source, '-q', '-O0', '-o', model]), 'convert')
+            self.twins = [outputs_of(self.tailor, t, t + '.out')
+                          for t in jitter.twins(model, os.path.join(self.folder, 'twin'), 4)]
+        return max(apart(t[name], plain) for t in self.twins)
 
 
 def exact_outputs(tailor, seed, folder):
