@@ -38,13 +38,17 @@ fuzz:
 	@sh scripts/install-deps test
 	@/usr/bin/python3 tests/run.py --only fuzz --fuzz-seconds $(FUZZ_SECONDS)
 
-# Ten times the random graphs of CI and more: patterns and near misses of every rule; dtypes and
-# casts; kernels of several nodes; training steps and their tails.
+# Ten times the random graphs of CI and more: patterns and near misses of every rule; models changed
+# at random, whose two forms must compute the same; dtypes and casts; kernels of several nodes;
+# training steps and their tails.
 random:
 	@sh scripts/install-deps test
 	@test -f build-random/build.ninja || meson setup build-random -Dbuildtype=release >/dev/null
 	@ninja -C build-random --quiet tests/rule-probe tools/tailor
 	@/usr/bin/python3 tests/rules/random_graphs.py --n 20000 --probe build-random/tests/rule-probe
+	@/usr/bin/python3 tests/hunt/hunt.py --part onnx --n 8000 --quiet --tailor build-random/tools/tailor --ort tests/ort
+	@/usr/bin/python3 tests/hunt/hunt.py --part npu --n 8000 --quiet --tailor build-random/tools/tailor
+	@/usr/bin/python3 tests/hunt/train.py --n 4000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/rules/random_scopes.py --n 1000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/precision/random_graphs.py --n 20000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/ub/random_groups.py --n 100000 --tailor build-random/tools/tailor

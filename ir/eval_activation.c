@@ -32,7 +32,7 @@ ACTIVATION(selu, alpha, 1.67326319217681884765625f, gamma, 1.0507010221481323242
 ACTIVATION(softplus, alpha, 0, beta, 0, tl_softplus(v))
 ACTIVATION(softsign, alpha, 0, beta, 0,
            fabs(v) == INFINITY ? copysign(1.0, v) : v / (1 + fabs(v)))
-ACTIVATION(thresholded_relu, alpha, 1, beta, 0, v != v || v > p[0] ? v : 0)
+ACTIVATION(thresholded_relu, alpha, 1, beta, 0, v > p[0] ? v : 0)
 
 /* v * clip(v/6 + 1/2, 0, 1) */
 ACTIVATION(hard_swish, alpha, 0, beta, 0, v * clip01(v / 6 + 0.5))

@@ -167,6 +167,19 @@ class Tests:
         return counted([PYTHON, 'tests/rules/random_graphs.py', '--n', '2000', '--probe',
                         os.path.join(self.folder('asan'), 'tests', 'rule-probe')])
 
+    def hunt(self):
+        """models of all kinds, changed at random: original against converted, in ONNX Runtime"""
+        return self.against_ort('../hunt/hunt.py', '--part', 'onnx', '--n', '600', '--quiet')
+
+    def hunt_npu(self):
+        """models of all kinds, changed at random: original against NPU form, in the evaluator"""
+        return counted([PYTHON, 'tests/hunt/hunt.py', '--part', 'npu', '--n', '600', '--quiet',
+                        '--tailor', self.tool('gcc')])
+
+    def hunt_train(self):
+        """random training steps: scaled against unscaled, ranks against one"""
+        return counted([PYTHON, 'tests/hunt/train.py', '--n', '300', '--tailor', self.tool('gcc')])
+
     def random_scopes(self):
         """random graphs of nodes that are scattered over scopes, captured, sanitized"""
         return counted([PYTHON, 'tests/rules/random_scopes.py', '--n', '60', '--tailor',
@@ -448,7 +461,8 @@ class Tests:
 KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessions', 'unit',
          'threads',
          'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names', 'worked_examples',
-         'random_graphs', 'random_scopes', 'precision', 'ranges', 'precision_files', 'cast_counts',
+         'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
+         'precision', 'ranges', 'precision_files', 'cast_counts',
          'cli', 'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile',
          'reader', 'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus',

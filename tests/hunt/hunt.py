@@ -3,7 +3,7 @@
 """Looks for results that are wrong without a word: models of all kinds are changed at random by
 mutations that know the structure of a graph, and two forms of each result must compute the same.
 
-  hunt.py --tailor BIN --ort DIR [--part onnx|npu] [--n N] [--seed S] [--keep DIR] [--models DIR]
+  hunt.py --tailor BIN [--ort DIR] [--part onnx|npu] [--n N] [--seed S] [--keep DIR] [--refusals N]
 
 onnx: the changed model and what `tailor convert` makes of it, both in ONNX Runtime.
 npu:  the changed model and its NPU form, both in the evaluator.
@@ -56,11 +56,9 @@ def base_models(args):
     found = [(c.name, c.path, c.data) for which in ('corpus', 'official')
              for c in models.SETS[which](ROOT) if c.ort is not False and
              os.path.getsize(c.path) <= LARGEST and is_alone(c.path)]
-    folder = args.models
-    if not folder:
-        folder = os.path.join(args.work, 'models')
-        subprocess.run(['/usr/bin/python3', os.path.join(ROOT, 'bench', 'make_models.py'), folder,
-                        *GENERATED], check=True, capture_output=True)
+    folder = os.path.join(args.work, 'models')
+    subprocess.run(['/usr/bin/python3', os.path.join(ROOT, 'bench', 'make_models.py'), folder,
+                    *GENERATED], check=True, capture_output=True)
     found += [(n, os.path.join(folder, n + '.onnx'), None) for n in GENERATED] * 3
     return found
 
@@ -301,14 +299,13 @@ def is_rounding(new, twins):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
-    p.add_argument('--ort', required=True)
+    p.add_argument('--ort', help='folder with onnxruntime-node, for --part onnx')
     p.add_argument('--part', default='onnx', choices=['onnx', 'npu'])
     p.add_argument('--n', type=int, default=300, help='pairs')
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--jobs', type=int, default=os.cpu_count())
     p.add_argument('--only', help='models whose name contains this')
     p.add_argument('--keep', help='folder for models that show a fault')
-    p.add_argument('--models', help='folder with ' + ', '.join(GENERATED))
     p.add_argument('--quiet', action='store_true')
     p.add_argument('--refusals', type=int, default=0, help='print so many kinds of refusals')
     args = p.parse_args()

@@ -19,6 +19,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import guard  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CHIPS = ('Ascend910B1', 'Ascend910A')
 MS = 'com.microsoft'
@@ -489,8 +492,7 @@ class Runner:
         self.tool, self.folder = os.path.abspath(tool), folder
 
     def call(self, *argv):
-        p = subprocess.run([self.tool, *argv], cwd=self.folder, capture_output=True, text=True,
-                           timeout=600, check=False)
+        p = guard.run([self.tool, *argv], cwd=self.folder, capture_output=True, text=True)
         if p.returncode:
             raise AssertionError(f'{" ".join(argv)}: exit {p.returncode}: {p.stderr[-400:]}')
 
