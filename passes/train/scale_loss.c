@@ -235,8 +235,18 @@ static void warn_of_f16(const tl_loss_scaling *x) {
                  "f16, which is imprecise above 2^14 and 0 from 2^25 on");
 }
 
+/* Nobody but a mode that asks for f16 everywhere makes updates narrower. */
+static void warn_of_mode(const tl_loss_scaling *x) {
+  const tl_precision_config *c = x->p->options->precision;
+  if (c && c->mode == TL_PRECISION_FORCE_FP16)
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "force_fp16 computes updates in f16, where gradients without the scale underflow "
+                 "again\vset precision_mode=allow_mix_precision_fp16, which keeps updates f32");
+}
+
 static tl_status unscale(tl_loss_scaling *x) {
   warn_of_f16(x);
+  warn_of_mode(x);
   tl_value_id inverse = make_inverse(x);
   for (uint32_t i = 0; i < x->info.n && !tl_maker_failed(&x->k); i++) {
     bool divides;

@@ -5,6 +5,7 @@
  * of them once (spec training.md 5.4, item 1). A constant 1 is a seed if that holds for it too. */
 #include <math.h>
 
+#include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
 #include "passes/train/linear.h"
@@ -448,6 +449,30 @@ static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
     x->k.no_memory = true;
 }
 
+/* What backward computes before the scale underflows as the model would have it and no further: no
+ * precision mode makes it narrower. O(nodes + edges). */
+static void keep_before(tl_loss_scaling *x, tl_node_id from) {
+  tl_module *m = x->m;
+  tl_u32_vec todo = {0};
+  bool *seen = tl_arena_calloc(x->p->scratch, tl_module_node_end(m), sizeof *seen);
+  bool ok = seen && (!from || tl_u32_vec_push(&todo, from));
+  while (ok && todo.n) {
+    tl_node_id n = todo.at[--todo.n];
+    if (seen[n] || tl_train_region_of(&x->info, n) != TL_REGION_BACKWARD)
+      continue;
+    seen[n] = true;
+    ok = tl_node_put_mark(m, n, TL_MARK_KEEP_DTYPE);
+    for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
+      tl_value_id v = tl_operand(m, n, i);
+      tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id ||
+           tl_u32_vec_push(&todo, p);
+    }
+  }
+  tl_u32_vec_release(&todo);
+  x->k.no_memory = x->k.no_memory || !ok;
+}
+
 void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start) {
   tl_value_id v = start->value;
   if (start->gradient) {
@@ -455,6 +480,7 @@ void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start) {
     return;
   }
   tl_node_id p = tl_value_producer(x->m, v);
+  keep_before(x, p);
   tl_maker k = tl_ls_before(x, p ? tl_node_get(x->m, p)->next : tl_module_main(x->m)->first);
   tl_value_id scaled = multiplied(x, &k, v);
   tl_ls_adopt(x, &k);
