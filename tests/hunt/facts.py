@@ -53,6 +53,12 @@ def nonfinite(node, known, _constants):
     return any(t['nan'] or t['inf'] for t in touched)
 
 
+def overflows(node, known, _constants):
+    """Finite operands have a result that is none."""
+    bad = {o for o in known if known[o]['nan'] or known[o]['inf']}
+    return bool(bad & set(node.output)) and not bad & set(node.input)
+
+
 def beyond(node, known, _constants):
     """A Cast to integers of a number that the type does not hold."""
     to = next((a.i for a in node.attribute if a.name == 'to'), 0)
@@ -86,7 +92,7 @@ def there(_node, _known, _constants):
     return True
 
 
-FACTS = {'nonfinite': nonfinite, 'beyond': beyond, 'there': there,
+FACTS = {'nonfinite': nonfinite, 'overflows': overflows, 'beyond': beyond, 'there': there,
          'zero_scale': zero_scale, 'odd_flag': odd_flag}
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes of every op of the table with one thing that is extreme: an operand that is absent, an
 attribute that is huge, negative, empty or no number, a constant or shape beyond what fits. Each
-module is converted to AIR and to ONNX. Whatever it is, it is converted or refused with a message: no
-run crashes or ends with an internal error.
+module is converted to AIR and to ONNX. Whatever it is, it is converted or refused with a message:
+no run crashes or ends with an internal error.
 
   tests/reader/extremes.py --tailor PROGRAM [--seed N] [--every N] [--only OP] [--keep DIR]"""
 import argparse
