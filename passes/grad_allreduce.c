@@ -12,6 +12,7 @@
 #include "passes/passes.h"
 #include "passes/plain_updates.h"
 #include "passes/train/collective.h"
+#include "passes/train/rank_check.h"
 #include "passes/train/reduce_site.h"
 #include "passes/train/shards.h"
 #include "passes/train/train_info.h"
@@ -428,9 +429,11 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
   choose_average(&x);
   TL_TRY(drop_collectives(&x));
   if (c->wus)
-    return insert_shards(&x);
-  for (uint32_t i = 0; i < x.t.n; i++)
+    TL_TRY(insert_shards(&x));
+  for (uint32_t i = 0; i < x.t.n && !c->wus; i++)
     TL_TRY(insert(&x, &x.t.grads[i]));
+  if (*p->rewrites < p->limit)
+    TL_TRY(tl_rank_check(p, m, &x.t, x.n_elsewhere != 0));
   if (x.n_elsewhere)
     tl_note(m->diag, TL_AT_FILE(m->path),
             "%u accumulated gradients are used by another model, which adds them up over ranks",

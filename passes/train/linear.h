@@ -10,7 +10,10 @@ typedef enum tl_linear_kind {
   TL_LINEAR_ALIKE,
   TL_LINEAR_SCATTER,
   TL_LINEAR_PRODUCT,
-  TL_LINEAR_QUOTIENT
+  TL_LINEAR_QUOTIENT,
+  TL_LINEAR_INVERSE,
+  TL_LINEAR_COMPARE,
+  TL_LINEAR_CONSTANT
 } tl_linear_kind;
 
 typedef struct tl_linear {

@@ -34,7 +34,8 @@ static bool belongs_to_update(const tl_guarding *g, tl_value_id input, tl_value_
   tl_node_id p = tl_value_producer(g->x->m, output);
   if (!p || tl_node_get(g->x->m, p)->graph != tl_module_main(g->x->m)->id)
     return false;
-  if (tl_train_region_of(&g->x->info, p) == TL_REGION_UPDATE)
+  if (tl_train_region_of(&g->x->info, p) == TL_REGION_UPDATE ||
+      output >= g->x->n_touched || g->x->touched[output])
     return true;
   return !g->of_forward[p] && !is_read_by_forward(g, input);
 }

@@ -247,7 +247,7 @@ static void warn_of_mode(const tl_loss_scaling *x) {
 static tl_status unscale(tl_loss_scaling *x) {
   warn_of_f16(x);
   warn_of_mode(x);
-  tl_value_id inverse = make_inverse(x);
+  tl_value_id inverse = x->inverse = make_inverse(x);
   for (uint32_t i = 0; i < x->info.n && !tl_maker_failed(&x->k); i++) {
     bool divides;
     TL_TRY(check_optimizer(x, &x->info.grads[i], &divides));
@@ -271,6 +271,7 @@ static tl_status scale(tl_loss_scaling *x) {
   tl_ls_scale_start(x, &start);
   TL_TRY(tl_maker_status(&x->k));
   TL_TRY(unscale(x));
+  TL_TRY(tl_ls_check(x, &start));
   if (x->c->loss_scale.kind != TL_LOSS_SCALE_FIXED_BLIND) {
     TL_TRY(tl_ls_make_status(x));
     TL_TRY(tl_ls_guard_updates(x));

@@ -28,6 +28,9 @@ typedef struct tl_loss_scaling {
   tl_value_id *given;     /* [info.n] gradient as the model has it, NO_VALUE: is not unscaled */
   tl_value_id *source;    /* [info.n] gradient as this rank has it, still scaled */
   tl_value_id *unscaled;  /* [info.n] the same after the scale is taken away */
+  tl_value_id inverse;    /* f32[]: what gradients are multiplied by */
+  uint8_t *touched;       /* [n_touched] by value: where backward starts has a part in it */
+  uint32_t n_touched;
   tl_value_id finite;     /* bool[]: all ranks agree that no gradient overflowed */
 } tl_loss_scaling;
 
@@ -60,6 +63,11 @@ typedef struct tl_ls_start {
 tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) TL_NODISCARD;
 /* Multiplies it by the scale. */
 void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start);
+
+/* After unscaling: refuses states and outputs that the scale still reaches, whatever was recognised
+ * (E-TRN-SCALED), and gradients that it never reached (E-LS-SEED); divides outputs that grow in
+ * proportion. Fills x->touched. O(nodes + edges). */
+tl_status tl_ls_check(tl_loss_scaling *x, const tl_ls_start *start) TL_NODISCARD;
 
 /* Makes x->finite as the configuration asks. TL_UNSUPPORTED and E-LS codes are reported. */
 tl_status tl_ls_make_status(tl_loss_scaling *x) TL_NODISCARD;

@@ -7,132 +7,18 @@
 
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
-#include "passes/copy.h"
-#include "passes/train/linear.h"
+#include "passes/train/power.h"
 #include "passes/train/scale_loss.h"
 #include "passes/values.h"
 
 enum { MOST_CANDIDATES = 64, MOST_ELEMENTS = 4096 };
 
-/* ---- powers of the factor -------------------------------------------------------------------- */
-
-/* What a value is multiplied by when the candidate is multiplied by s. */
-typedef enum power {
-  NONE = 0, /* nothing */
-  ONCE = 1, /* s */
-  ANY = 2,  /* zeros: whatever one likes */
-  OTHER = 3 /* another power, or nothing is known */
-} power;
-
 typedef struct search {
   tl_loss_scaling *x;
-  uint8_t *powers; /* by value id */
-  uint8_t *cone;   /* by node id: the first gradient depends on it */
-  uint64_t *late;  /* by node id, of the cone: as candidates have it */
-  tl_u32_vec captures;
+  tl_powers powers; /* when the candidate is multiplied */
+  uint8_t *cone;    /* by node id: the first gradient depends on it */
+  uint64_t *late;   /* by node id, of the cone: as candidates have it */
 } search;
-
-/* A constant with no other element. */
-static bool is_all(const search *s, tl_value_id v, double wanted) {
-  const tl_tensor *t = tl_value_constant(s->x->m, v);
-  uint64_t n = t && t->kind != TL_SOURCE_STRINGS ? tl_tensor_elements(s->x->m, t) : 0;
-  double e;
-  for (uint64_t i = 0; i < n && n <= MOST_ELEMENTS; i++)
-    if (!tl_tensor_float_at(s->x->m, t, i, &e) || e != wanted)
-      return false;
-  return n && n <= MOST_ELEMENTS;
-}
-
-static power power_of(const search *s, tl_value_id v) {
-  if (!v || s->powers[v] != NONE || !tl_value_constant(s->x->m, v))
-    return v ? (power)s->powers[v] : NONE;
-  return is_all(s, v, 0) ? ANY : NONE;
-}
-
-static power joined(power a, power b) {
-  if (a == ANY || a == b)
-    return b;
-  return b == ANY ? a : OTHER;
-}
-
-static power product(power a, power b) {
-  if (a == OTHER || b == OTHER)
-    return OTHER;
-  if (a == ANY || b == ANY)
-    return ANY;
-  return a + b <= ONCE ? (power)(a + b) : OTHER;
-}
-
-/* Of the first two operands; a third one, a bias, is added. */
-static power product_of_all(const search *s, tl_node_id n, uint32_t count) {
-  if (count > 3)
-    return OTHER;
-  power p = power_of(s, tl_operand(s->x->m, n, 0));
-  for (uint32_t i = 1; i < count && i < 2; i++)
-    p = product(p, power_of(s, tl_operand(s->x->m, n, i)));
-  for (uint32_t i = 2; i < count; i++)
-    if (tl_operand(s->x->m, n, i))
-      p = joined(p, power_of(s, tl_operand(s->x->m, n, i)));
-  return p;
-}
-
-/* No operand in [from, to) may carry the factor. */
-static bool plain(const search *s, tl_node_id n, uint32_t from, uint32_t to) {
-  for (uint32_t i = from; i < to; i++) {
-    power p = power_of(s, tl_operand(s->x->m, n, i));
-    if (p == ONCE || p == OTHER)
-      return false;
-  }
-  return true;
-}
-
-static bool captures_plain(search *s, tl_node_id n) {
-  const tl_node *node = tl_node_get(s->x->m, n);
-  s->captures.n = 0;
-  for (uint32_t i = 0; i < node->n_attrs; i++) {
-    const tl_attr *a = &node->attrs[i];
-    if (a->kind == TL_ATTR_GRAPHS)
-      return false;
-    if (a->kind == TL_ATTR_GRAPH &&
-        !tl_graph_captures(s->x->m, tl_graph_get(s->x->m, a->u.g), &s->captures))
-      s->x->k.no_memory = true;
-  }
-  for (uint32_t i = 0; i < s->captures.n; i++)
-    if (s->powers[s->captures.at[i]] == ONCE || s->powers[s->captures.at[i]] == OTHER)
-      return false;
-  return true;
-}
-
-/* Rows that are scattered replace others or are added to them, not multiplied. */
-static bool adds_up(const tl_module *m, tl_node_id n) {
-  tl_sv how = tl_node_attr_string(m, n, TL_SYM_reduction);
-  return how.n == 0 || tl_sv_is(how, "none") || tl_sv_is(how, "add");
-}
-
-static power power_of_node(search *s, tl_node_id n) {
-  const tl_node *node = tl_node_get(s->x->m, n);
-  uint32_t count = node->n_operands;
-  const tl_linear *row = tl_linear_find(node->op);
-  if (plain(s, n, 0, count) && (!tl_op_has_trait(node->op, TL_TRAIT_BODY) || captures_plain(s, n)))
-    return row && row->how == TL_LINEAR_MAP ? power_of(s, tl_operand(s->x->m, n, row->port)) : NONE;
-  if (!row)
-    return OTHER;
-  uint32_t port = row->port;
-  power p = power_of(s, tl_operand(s->x->m, n, port));
-  switch (row->how) {
-  case TL_LINEAR_MAP: return plain(s, n, 0, port) && plain(s, n, port + 1, count) ? p : OTHER;
-  case TL_LINEAR_ALIKE:
-    for (uint32_t i = port + 1; i < count; i++)
-      p = joined(p, power_of(s, tl_operand(s->x->m, n, i)));
-    return plain(s, n, 0, port) ? p : OTHER;
-  case TL_LINEAR_SCATTER:
-    return plain(s, n, 1, 2) && adds_up(s->x->m, n)
-               ? joined(p, power_of(s, tl_operand(s->x->m, n, 2)))
-               : OTHER;
-  case TL_LINEAR_QUOTIENT: return plain(s, n, 1, count) ? p : OTHER;
-  default: return product_of_all(s, n, count);
-  }
-}
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
@@ -165,13 +51,13 @@ static bool find_cone(search *s) {
 /* Powers behind `v`, which is multiplied, as far as `last`; in the cone or everywhere. */
 static void sweep(search *s, tl_value_id v, tl_node_id from, tl_node_id last, bool cone) {
   tl_module *m = s->x->m;
-  memset(s->powers, NONE, tl_module_value_end(m));
-  s->powers[v] = ONCE;
+  memset(s->powers.of, TL_POWER_NONE, tl_module_value_end(m));
+  s->powers.of[v] = TL_POWER_ONCE;
   for (tl_node_id n = from; n; n = tl_node_get(m, n)->next) {
     if (is_backward(s, n) && (!cone || s->cone[n]) && tl_value_producer(m, v) != n) {
-      power p = power_of_node(s, n);
+      tl_power p = tl_power_of_node(&s->powers, n);
       for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
-        s->powers[tl_result(m, n, i)] = (uint8_t)p;
+        s->powers.of[tl_result(m, n, i)] = (uint8_t)p;
     }
     if (n == last)
       return;
@@ -182,11 +68,11 @@ static bool scales_all(search *s, tl_value_id v) {
   const tl_train_info *t = &s->x->info;
   tl_node_id p = tl_value_producer(s->x->m, v), from = p ? p : tl_module_main(s->x->m)->first;
   sweep(s, v, from, t->grads[0].producer, true);
-  if (s->powers[t->grads[0].raw] != ONCE)
+  if (s->powers.of[t->grads[0].raw] != TL_POWER_ONCE)
     return false;
   sweep(s, v, from, TL_NO_NODE, false);
   for (uint32_t i = 0; i < t->n; i++)
-    if (s->powers[t->grads[i].raw] != ONCE)
+    if (s->powers.of[t->grads[i].raw] != TL_POWER_ONCE)
       return false;
   return true;
 }
@@ -213,7 +99,7 @@ static tl_value_id outer_seed(search *s) {
   for (uint32_t i = 0; i < g->constants.n + g->inputs.n && tried < MOST_CANDIDATES; i++) {
     bool constant = i < g->constants.n;
     tl_value_id v = constant ? g->constants.at[i] : g->inputs.at[i - g->constants.n];
-    if (!v || !could_be_seed(s, v) || (constant && !is_all(s, v, 1)))
+    if (!v || !could_be_seed(s, v) || (constant && !tl_is_all(s->x->m, v, 1)))
       continue;
     tried++;
     if (scales_all(s, v))
@@ -355,16 +241,17 @@ static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {
 }
 
 static tl_status look(tl_loss_scaling *x, tl_ls_start *out) {
-  search s = {.x = x};
-  s.powers = tl_arena_calloc(x->p->scratch, tl_module_value_end(x->m), 1);
+  search s = {.x = x, .powers = {.m = x->m}};
+  s.powers.of = tl_arena_calloc(x->p->scratch, tl_module_value_end(x->m), 1);
   s.cone = tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), 1);
-  if (!s.powers || !s.cone || !find_cone(&s))
+  if (!s.powers.of || !s.cone || !find_cone(&s))
     x->k.no_memory = true;
   else
     out->value = outer_seed(&s);
   if (!out->value && !tl_maker_failed(&x->k))
     out->value = first_that_scales(&s);
-  tl_u32_vec_release(&s.captures);
+  x->k.no_memory = x->k.no_memory || s.powers.no_memory;
+  tl_u32_vec_release(&s.powers.captures);
   TL_TRY(tl_maker_status(&x->k));
   return out->value ? TL_OK : report_no_seed(x);
 }

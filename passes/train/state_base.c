@@ -92,14 +92,10 @@ uint32_t tl_cone_bases(const tl_module *m, tl_value_id out, tl_value_id *bases, 
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* What a next value may be put together by: products and sums over elements are left to gradients.
- */
-static bool carries(const tl_module *m, tl_node_id n) {
-  tl_op_id op = tl_node_get(m, n)->op;
-  return tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE) || tl_op_has_trait(op, TL_TRAIT_LAYOUT) ||
-         tl_op_has_trait(op, TL_TRAIT_IDENTITY) || op == TL_OP_ScatterND ||
-         op == TL_OP_ScatterElements || op == TL_OP_Pad || op == TL_OP_Concat ||
-         op == TL_OP_Slice || op == TL_OP_Split || op == TL_OP_Sum;
+/* What a node that is no choice reads: its operands. What the loss depends on is not gone into: a
+ * gradient comes from there, and not the next value of what forward reads. */
+static uint32_t count_sources(const tl_cone_facts *f, tl_value_id v, tl_node_id n) {
+  return f->marks[v] & TL_MARK_FORWARD ? 0 : tl_node_get(f->m, n)->n_operands;
 }
 
 uint32_t tl_cone_inputs(tl_cone_facts *f, tl_value_id out, tl_value_id *inputs, uint32_t most) {
@@ -112,7 +108,7 @@ uint32_t tl_cone_inputs(tl_cone_facts *f, tl_value_id out, tl_value_id *inputs, 
     tl_node_id p = tl_value_producer(m, at[i]);
     uint32_t index = tl_value_get(m, at[i])->index;
     bool is_if = p && tl_if_result(m, p, 0, index);
-    uint32_t count = !p ? 0 : is_if ? 2 : carries(m, p) ? tl_node_get(m, p)->n_operands : 0;
+    uint32_t count = !p ? 0 : is_if ? 2 : count_sources(f, at[i], p);
     if (tl_value_get(m, at[i])->kind == TL_VALUE_INPUT && found < most)
       inputs[found++] = at[i];
     for (uint32_t k = 0; k < count && n < MOST_OF_CONE; k++) {

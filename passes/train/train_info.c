@@ -411,7 +411,8 @@ static tl_status take_update(detector *d, tl_value_id next) {
     return no_memory(d->m);
   if (cone.ambiguous)
     refuse(d, param);
-  if (!cone.raw || cone.raw == next) /* not by arithmetic on a gradient */
+  bool inside = cone.raw && tl_value_graph(d->m, cone.raw) != tl_module_main(d->m)->id;
+  if (!cone.raw || cone.raw == next || inside) /* not by arithmetic on a gradient of the graph */
     return TL_OK;
   tl_train_grad g = {.param = param, .param_out = next, .raw = cone.raw};
   add_states(&g, &cone);

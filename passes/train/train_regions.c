@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ir/graph.h"
+#include "ir/ops_gen.h"
 #include "passes/copy.h"
 
 /* Operands of a node, and what its bodies take from around them. */
@@ -13,10 +14,12 @@ typedef struct reader {
   tl_u32_vec values;
 } reader;
 
-static bool add_captures(const tl_module *m, const tl_graph *body, tl_u32_vec *values) {
+static bool add_captures(const tl_module *m, const tl_graph *body, bool all, tl_u32_vec *values) {
   uint32_t first = values->n;
   if (!tl_graph_captures(m, body, values))
     return false;
+  if (all)
+    return true;
   uint32_t n = first; /* what the body of a body takes from the body is no business of ours */
   for (uint32_t i = first; i < values->n; i++)
     if (tl_value_graph(m, values->at[i]) == tl_module_step(m)->id)
@@ -25,7 +28,7 @@ static bool add_captures(const tl_module *m, const tl_graph *body, tl_u32_vec *v
   return true;
 }
 
-bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out) {
+static bool list_values(const tl_module *m, tl_node_id n, bool all, tl_u32_vec *out) {
   const tl_node *node = tl_node_get(m, n);
   bool ok = true;
   out->n = 0;
@@ -35,11 +38,26 @@ bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out) {
   for (uint32_t i = 0; i < node->n_attrs && ok; i++) {
     const tl_attr *a = &node->attrs[i];
     if (a->kind == TL_ATTR_GRAPH)
-      ok = add_captures(m, tl_graph_get(m, a->u.g), out);
+      ok = add_captures(m, tl_graph_get(m, a->u.g), all, out);
     for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count && ok; k++)
-      ok = add_captures(m, tl_graph_get(m, a->u.ids[k]), out);
+      ok = add_captures(m, tl_graph_get(m, a->u.ids[k]), all, out);
   }
   return ok;
+}
+
+bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out) {
+  return list_values(m, n, false, out);
+}
+
+bool tl_train_reads(const tl_module *m, tl_node_id n, tl_u32_vec *out) {
+  return list_values(m, n, true, out);
+}
+
+bool tl_is_running_statistic(const tl_module *m, tl_use_id u) {
+  tl_node_id n = tl_use_get(m, u)->user;
+  return tl_node_get(m, n)->op == TL_OP_BatchNormalization &&
+         u - tl_node_get(m, n)->operands >= 3 &&
+         tl_node_attr_int(m, n, TL_SYM_training_mode, 0) != 0;
 }
 
 static bool read_node(reader *r, tl_node_id n) { return tl_train_node_values(r->m, n, &r->values); }
@@ -79,6 +97,21 @@ tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *mar
   bool *taken = calloc(tl_module_node_end(m), sizeof *taken);
   bool ok = taken && (!n || sweep_back(m, &n, 1, marks, bit, taken));
   free(taken);
+  return ok ? TL_OK : TL_NO_MEMORY;
+}
+
+tl_status tl_train_spread(const tl_module *m, uint8_t *marks) {
+  reader r = {.m = m};
+  bool ok = true;
+  TL_FOR_NODES (m, tl_module_step(m), n) {
+    uint8_t all = 0;
+    ok = ok && read_node(&r, n);
+    for (uint32_t i = 0; i < r.values.n; i++)
+      all |= marks[r.values.at[i]];
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+      marks[tl_node_get(m, n)->results + i] |= all;
+  }
+  tl_u32_vec_release(&r.values);
   return ok ? TL_OK : TL_NO_MEMORY;
 }
 

@@ -11,9 +11,20 @@
 tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks,
                                 uint8_t bit) TL_NODISCARD;
 
+/* Gives marks on to all that is computed from what has them. O(nodes + edges). TL_NO_MEMORY,
+ * unreported. */
+tl_status tl_train_spread(const tl_module *m, uint8_t *marks) TL_NODISCARD;
+
 /* Values that a node of the main graph reads, those that its bodies take from that graph included;
  * *out is overwritten. False when memory is out. */
 bool tl_train_node_values(const tl_module *m, tl_node_id n, tl_u32_vec *out);
+
+/* The same of a node of any graph, with all that its bodies take from around them. */
+bool tl_train_reads(const tl_module *m, tl_node_id n, tl_u32_vec *out);
+
+/* Is it the use of a running statistic by a normalization of forward, which computes with those of
+ * the batch? */
+bool tl_is_running_statistic(const tl_module *m, tl_use_id u);
 
 /* Fills t->region and t->owner for gradients, loss and seed that are known. forward: by value id,
  * `bit` is set of what the loss depends on; NULL: it is found out here. */

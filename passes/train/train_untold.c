@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "ir/graph.h"
-#include "ir/ops_gen.h"
 #include "passes/train/train_detector.h"
 #include "passes/train/train_regions.h"
 #include "support/vec.h"
@@ -97,15 +96,6 @@ static bool same_size(const tl_module *m, tl_value_id a, tl_value_id b) {
           is_float(m, b));
 }
 
-/* Running statistics are operands of forward's normalizations, which compute with those of the
- * batch. */
-static bool is_statistic(const tl_module *m, tl_use_id u) {
-  tl_node_id n = tl_use_get(m, u)->user;
-  return tl_node_get(m, n)->op == TL_OP_BatchNormalization &&
-         u - tl_node_get(m, n)->operands >= 3 &&
-         tl_node_attr_int(m, n, TL_SYM_training_mode, 0) != 0;
-}
-
 /* A float that forward computes with. */
 static bool is_trained(const looking *l, tl_value_id in) {
   if (!(l->f->marks[in] & TL_MARK_FORWARD) || !is_float(l->m, in))
@@ -113,7 +103,7 @@ static bool is_trained(const looking *l, tl_value_id in) {
   TL_FOR_USES (l->m, in, u) {
     tl_train_region r = tl_train_region_of(l->t, tl_use_get(l->m, u)->user);
     bool outer = tl_value_graph(l->m, in) == tl_node_get(l->m, tl_use_get(l->m, u)->user)->graph;
-    if ((r == TL_REGION_FORWARD || !outer) && !is_statistic(l->m, u))
+    if ((r == TL_REGION_FORWARD || !outer) && !tl_is_running_statistic(l->m, u))
       return true;
   }
   return false;
@@ -135,21 +125,26 @@ static bool may_start(const looking *l, tl_value_id in) {
          !l->f->known[in];
 }
 
+static bool has_several(const tl_module *m, tl_value_id v) {
+  uint64_t n;
+  return !tl_type_elements(m, tl_value_type(m, v), &n) || n > 1;
+}
+
 /* Inputs, and constants of several elements, that an output nobody knows may be the next of. */
 static void look_at(looking *l, tl_value_id out) {
   tl_value_id from[MOST_INPUTS];
-  uint64_t elements;
   uint32_t n = 0;
   if (l->reached[out] & BY_BACKWARD)
     n = tl_cone_inputs(l->f->facts, out, from, MOST_INPUTS);
   for (uint32_t i = 0; i < n; i++)
-    if (may_start(l, from[i]) && same_size(l->m, from[i], out))
+    if (may_start(l, from[i]) && same_size(l->m, from[i], out) && is_float(l->m, out) &&
+        (has_several(l->m, out) || is_trained(l, from[i])))
       add(l, from[i], out);
   n = tl_cone_bases(l->m, out, from, MOST_INPUTS);
   for (uint32_t i = 0; i < n; i++) {
     bool constant = tl_value_get(l->m, from[i])->kind == TL_VALUE_CONSTANT;
-    bool several = tl_type_elements(l->m, tl_value_type(l->m, out), &elements) && elements > 1;
-    if (may_start(l, from[i]) && (!constant || (several && l->reached[out] & BY_BACKWARD)))
+    bool several = has_several(l->m, out) && l->reached[out] & BY_BACKWARD;
+    if (may_start(l, from[i]) && (!constant || several))
       add(l, from[i], out);
   }
 }

@@ -239,13 +239,20 @@ static bool is_state(const walk *w, const tl_cone *cone, tl_value_id v) {
 
 /* ---- the gradient ---------------------------------------------------------------------------- */
 
+/* Noise is no gradient. */
+static bool is_drawn(const tl_module *m, tl_value_id v) {
+  tl_node_id n = tl_value_producer(m, v);
+  return n && tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_RANDOM);
+}
+
 /* Marks what leads to a leaf. Inputs count as one only if there is nothing else. */
 static bool mark_ways(walk *w, const tl_cone *cone, bool inputs) {
   tl_value_id from[MOST_SOURCES];
   bool any = false;
   for (uint32_t i = w->n; i-- > 0;) {
     vertex *x = &w->at[i];
-    x->reaches = x->leaf && (x->input ? inputs && !is_state(w, cone, x->value) : !inputs);
+    x->reaches = x->leaf && !is_drawn(w->f->m, x->value) &&
+                 (x->input ? inputs && !is_state(w, cone, x->value) : !inputs);
     any = any || x->reaches;
     uint32_t n = sources(w, x, from, MOST_SOURCES);
     for (uint32_t k = 0; k < n && !x->reaches; k++) {

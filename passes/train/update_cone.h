@@ -48,7 +48,8 @@ tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param,
  */
 uint32_t tl_cone_bases(const tl_module *m, tl_value_id out, tl_value_id *bases, uint32_t most);
 
-/* The inputs that arithmetic, moves of data and branches lead to from `out`. At most `most`. */
+/* The inputs that `out` is computed from without what the loss depends on. At most `most`, and
+ * those that are nearest. */
 uint32_t tl_cone_inputs(tl_cone_facts *f, tl_value_id out, tl_value_id *inputs, uint32_t most);
 
 /* Does result i of the node carry the gradient in operand i, added up over ranks? */
