@@ -356,11 +356,11 @@ static bool fit_outputs(build *b) {
     tl_type_id type;
     if (!new || new == old)
       return refuse(b, "OPERANDS", "it would return itself");
-    if (tl_is_pinned(&b->x->facts->pinned, old))
-      return refuse(b, "PINNED", "a training state keeps its identity");
+    bool own = tl_value_producer(m, new) && r->build[r->values[v].built].forward == false;
+    if ((!own || r->kind == TL_RULE_CLEANUP) && tl_is_pinned(&b->x->facts->pinned, old))
+      return refuse(b, "PINNED", "a training state keeps its identity"); /* but in fusions */
     if (!tl_type_refine(m, tl_value_type(m, old), tl_value_type(m, new), &type))
       return refuse(b, "SHAPE", "its result has another type");
-    bool own = tl_value_producer(m, new) && r->build[r->values[v].built].forward == false;
     if (own)
       tl_value_set_type(m, new, type);
     else if (!may_forward(b, old, new))
@@ -561,10 +561,13 @@ static bool is_npu_node(const tl_module *m, tl_node_id n) {
 static void commit(build *b) {
   tl_module *m = b->x->m;
   const tl_rule *r = b->x->rule;
+  const tl_pinned *pinned = &b->x->facts->pinned; /* what was made meanwhile may be one, too */
   b->out->n_outputs = 0;
   for (uint8_t v = 0; v < r->n_values; v++) {
     if (!is_output(r, v) || !(b->x->bound >> v & 1))
       continue;
+    if (pinned->at && (b->x->values[v] >= pinned->n || pinned->at[b->x->values[v]]))
+      tl_value_move_roles(m, b->x->values[v], b->made[v]);
     tl_value_merge(m, b->x->values[v], b->made[v]);
     b->out->outputs[b->out->n_outputs++] = b->made[v];
   }

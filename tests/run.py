@@ -272,6 +272,10 @@ class Tests:
         """gradient ops of ONNX Runtime and their NPU forms against finite differences; AIR"""
         return counted([PYTHON, 'tests/train/gradients.py', '--tailor', self.tool('gcc')])
 
+    def estimates(self):
+        """a step with a scaled loss never takes less than the plain one, by the cost model"""
+        return counted([PYTHON, 'tests/train/estimates.py', '--tailor', self.tool('gcc')])
+
     def artifacts(self):
         """training and optimizer models of ONNX Runtime linked to steps, against NumPy"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -466,8 +470,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',
          'precision_corpus', 'precision_peers', 'step_files', 'pages', 'train_air',
-         'training_info', 'tail_random', 'train_steps', 'half_steps', 'gradients', 'artifacts',
-         'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism', 'emulation',
+         'training_info', 'tail_random', 'train_steps', 'half_steps', 'gradients', 'estimates',
+         'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism', 'emulation',
          'fuzz']
 # What others need comes first (installing waits for the network, so it runs beside a build);
 # fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
