@@ -180,10 +180,13 @@ static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
   } else if (a->dtype == TL_DTYPE_STRING) {
     compare_strings(c, a, b);
   } else {
-    double coarse = unit(a) > unit(b) ? unit(a) : unit(b);
+    bool floats = tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
+    double coarse = fmax(fmax(unit(a), unit(b)), floats ? t->unit : 0);
     c->d->unit = coarse > c->d->unit ? coarse : c->d->unit;
     c->rtol = t->by_type && coarse > t->rtol ? coarse : t->rtol;
     c->atol = t->units > 0 && coarse > 0 ? fmax(t->atol, t->units * coarse * largest(b)) : t->atol;
+    if (floats && t->share > 0)
+      c->atol += t->share * largest(b);
     compare_numbers(c, a, b);
   }
 }

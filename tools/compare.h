@@ -12,6 +12,10 @@ typedef struct tl_tolerance {
   double cosine; /* least similarity; NaN: not asked for */
   bool by_type;  /* widen rtol to one unit in the last place of the coarser type */
   bool elements; /* rtol and atol count */
+  bool by_depth; /* nothing was asked for: unit and share are those of each value */
+  double unit;   /* in the last place of what the values were computed in, where that is coarser
+                    than their types; 0: it is not */
+  double share;  /* widen atol by this much of the largest number */
   double units;  /* widen atol for types as coarse as f16 to so many units in the last place of the
                     largest number: sums in another order, where terms cancel */
 } tl_tolerance;

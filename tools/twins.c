@@ -29,9 +29,19 @@ static void pair(tl_twins *t, const tl_value_id *by_name) {
   }
 }
 
+tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g) {
+  tl_tolerance own = *t;
+  if (t->by_depth) {
+    own.share = tl_grain_share(g);
+    own.unit = tl_grain_is_coarse(g) ? g.unit : 0;
+  }
+  return own;
+}
+
 bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *tolerance,
-                   uint64_t most_bytes) {
-  *t = (tl_twins){.a = a, .b = b, .tolerance = tolerance, .most_bytes = most_bytes};
+                   const tl_grains grains[2], uint64_t most_bytes) {
+  *t = (tl_twins){
+      .a = a, .b = b, .tolerance = tolerance, .grains = grains, .most_bytes = most_bytes};
   tl_value_id *by_name = calloc((size_t)b->symbols.n + 1, sizeof *by_name);
   t->of_a = calloc(tl_module_value_end(a), sizeof *t->of_a);
   t->of_b = calloc(tl_module_value_end(b), sizeof *t->of_b);
@@ -60,7 +70,10 @@ static tl_status no_memory(const tl_module *m) {
 
 static tl_status add_row(tl_twins *t, tl_value_id v, const tl_host *got, const tl_host *want) {
   tl_twin row = {.value = v};
-  tl_compare(got, want, t->tolerance, true, &row.d);
+  tl_grain g =
+      tl_grain_worse(tl_grain_of(&t->grains[0], t->of_b[v]), tl_grain_of(&t->grains[1], v));
+  tl_tolerance own = tl_tolerance_for(t->tolerance, g);
+  tl_compare(got, want, &own, true, &row.d);
   return tl_twin_vec_push(&t->rows, row) ? TL_OK : no_memory(t->b);
 }
 

@@ -6,6 +6,7 @@
 
 #include "tools/compare.h"
 #include "tools/evaluation.h"
+#include "tools/grain.h"
 
 typedef struct tl_twin {
   tl_value_id value; /* of the second model */
@@ -17,6 +18,7 @@ TL_VEC(tl_twin_vec, tl_twin);
 typedef struct tl_twins {
   tl_module *a, *b;
   const tl_tolerance *tolerance;
+  const tl_grains *grains; /* [2], of the two */
   tl_value_id *of_a; /* owned; by value of a: its twin in b */
   tl_value_id *of_b; /* owned; the other way round */
   tl_host **kept;    /* owned; by value of b: what a made */
@@ -28,7 +30,9 @@ typedef struct tl_twins {
 
 /* Pairs the values of the two main graphs. False when memory is out; release it all the same. */
 bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *tolerance,
-                   uint64_t most_bytes);
+                   const tl_grains grains[2], uint64_t most_bytes);
+/* The tolerance of a value that was computed so. */
+tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g);
 void tl_twins_release(tl_twins *t);
 
 /* Watch the run of the first, then of the second model. */

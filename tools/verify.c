@@ -25,6 +25,7 @@ static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
     TL_TRY(read_number(cli, TL_OPTION_COSINE, &t->cosine));
   t->elements = has_bounds || !has_cosine;
   t->by_type = !tl_cli_has(cli, TL_OPTION_RTOL);
+  t->by_depth = !has_bounds && !has_cosine;
   return TL_OK;
 }
 
@@ -32,7 +33,8 @@ static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
 
 static tl_status add_output(tl_cli *cli, tl_verify_report *r, tl_output_row row,
                             const tl_tolerance *t, bool cast) {
-  tl_compare(row.got, row.want, t, cast, &row.d);
+  tl_tolerance own = tl_tolerance_for(t, row.grain);
+  tl_compare(row.got, row.want, &own, cast, &row.d);
   return tl_output_rows_push(&r->outputs, row)
              ? TL_OK
              : tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
@@ -50,6 +52,14 @@ static tl_status run_either(tl_evaluation *e, const char *path, tl_module *m,
   return tl_evaluation_run(e, m, inputs, outputs);
 }
 
+/* References are those of the model's own types: what is as coarse as its type is held against them
+ * as the official runner does. */
+static tl_grain grain_beyond_type(const tl_module *m, const tl_grains *grains, tl_value_id v) {
+  tl_grain g = tl_grain_of(grains, v);
+  bool own = tl_type_dtype(m, tl_value_type(m, v)) == g.dtype;
+  return own || !tl_grain_is_coarse(g) ? (tl_grain){0} : g;
+}
+
 static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tolerance *t,
                                     tl_verify_report *r, tl_host_vec *values) {
   tl_cli *cli = e->cli;
@@ -58,8 +68,14 @@ static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tol
   TL_TRY(tl_inputs_check(e, m, inputs, false));
   TL_TRY(tl_folder_outputs(e, cli->word2, m, want));
   TL_TRY(run_either(e, cli->word, m, inputs, got));
+  if (!tl_grains_find(m, e->options.emulate, &r->grains[0]))
+    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   for (uint32_t i = 0; i < got->n; i++) {
-    tl_output_row row = {.name = output_name(m, i), .got = got->at[i], .want = want->at[i]};
+    tl_value_id v = tl_graph_output(m, tl_module_main(m), i);
+    tl_output_row row = {.name = output_name(m, i),
+                         .got = got->at[i],
+                         .want = want->at[i],
+                         .grain = grain_beyond_type(m, &r->grains[0], v)};
     if (row.want)
       TL_TRY(add_output(cli, r, row, t, false));
   }
@@ -68,7 +84,7 @@ static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tol
 
 static tl_status verify_files(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
   static const tl_option_id others[] = {TL_OPTION_INPUT, TL_OPTION_DIM};
-  tl_verify_report r = {0};
+  tl_verify_report r = {.tolerance = t};
   tl_host_vec values[3] = {{0}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (tl_cli_has(e->cli, others[i]))
@@ -102,7 +118,12 @@ static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_modul
                      "output '%.*s' has no counterpart in '%s'\v"
                      "outputs are paired by name, or by position when there are as many",
                      TL_SV_ARG(output_name(b, i)), a->path);
-    tl_output_row row = {.name = output_name(b, i), .got = got->at[i], .want = want->at[k]};
+    tl_grain of_a = tl_grain_of(&r->grains[0], tl_graph_output(a, tl_module_main(a), k));
+    tl_grain of_b = tl_grain_of(&r->grains[1], tl_graph_output(b, tl_module_main(b), i));
+    tl_output_row row = {.name = output_name(b, i),
+                         .got = got->at[i],
+                         .want = want->at[k],
+                         .grain = tl_grain_worse(of_a, of_b)};
     TL_TRY(add_output(cli, r, row, t, true));
   }
   return TL_OK;
@@ -117,7 +138,9 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl
   TL_TRY(tl_inputs_settle(e, a, &values[0], &r->note));
   TL_TRY(tl_inputs_adapt(e, a, &values[0], b, &values[1]));
   r->inner = !tl_cli_has(e->cli, TL_OPTION_RUNNER);
-  if (r->inner && !tl_twins_init(&r->twins, a, b, t, most))
+  bool known =
+      tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) && tl_grains_find(b, emulate, &r->grains[1]);
+  if (!known || (r->inner && !tl_twins_init(&r->twins, a, b, t, r->grains, most)))
     return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   e->options.watch_user = &r->twins;
   e->options.watch = r->inner ? tl_twins_watch_a : NULL;
@@ -132,7 +155,7 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl
 
 /* The second model: another one, or the first in NPU form. */
 static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
-  tl_verify_report r = {0};
+  tl_verify_report r = {.tolerance = t};
   tl_host_vec values[4] = {{0}};
   tl_module *b;
   TL_TRY(e->cli->word2 ? tl_evaluation_load(e, e->cli->word2, &b)

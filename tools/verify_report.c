@@ -2,11 +2,15 @@
 /* What verify says. */
 #include "tools/verify_report.h"
 
+#include <math.h>
+
 #include "tools/json.h"
 #include "tools/value_text.h"
 
 void tl_verify_report_release(tl_verify_report *r) {
   tl_output_rows_release(&r->outputs);
+  for (size_t i = 0; i < sizeof r->grains / sizeof *r->grains; i++)
+    tl_grains_release(&r->grains[i]);
   if (r->inner)
     tl_twins_release(&r->twins);
   tl_buf_release(&r->note);
@@ -102,11 +106,44 @@ static void add_difference(tl_buf *out, const tl_output_row *row) {
   tl_buf_add_f64(out, d->want);
 }
 
+/* What the outputs were held to; of several the most that was allowed. */
+static tl_grain coarsest(const tl_verify_report *r) {
+  tl_grain worst = {0};
+  for (uint32_t i = 0; r->tolerance->by_depth && i < r->outputs.n; i++)
+    if (tl_grain_share(r->outputs.at[i].grain) > tl_grain_share(worst))
+      worst = r->outputs.at[i].grain;
+  return worst;
+}
+
+static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
+  const tl_tolerance *t = r->tolerance;
+  tl_grain g = coarsest(r);
+  tl_buf_add_z(out, "tolerance ");
+  if (t->elements) {
+    tl_buf_add_f64(out, t->atol);
+    tl_buf_add_z(out, " + ");
+    tl_buf_add_f64(out, t->rtol);
+    tl_buf_add_z(out, " |b|");
+  }
+  if (t->cosine >= 0) {
+    tl_buf_add_z(out, t->elements ? ", cosine " : "cosine ");
+    tl_buf_add_f64(out, t->cosine);
+  }
+  if (g.unit > 0) {
+    tl_buf_add_z(out, " + ");
+    tl_add_short(out, tl_grain_share(g));
+    tl_buf_printf(out, " max|b| (%.0f rounding%s to %s)", g.steps, g.steps > 1 ? "s" : "",
+                  tl_dtype_get(g.dtype)->name);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
 static void add_outputs(tl_buf *out, const tl_verify_report *r) {
   if (r->note.n) {
     tl_buf_add_sv(out, tl_buf_view(&r->note));
     tl_buf_add_char(out, '\n');
   }
+  add_tolerance(out, r);
   for (uint32_t i = 0; i < r->outputs.n; i++) {
     tl_buf_add_z(out, r->outputs.at[i].d.equal ? "equal   " : "differs ");
     tl_buf_add_quoted(out, r->outputs.at[i].name);
@@ -162,6 +199,21 @@ static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
+static void json_tolerance(tl_buf *out, const tl_verify_report *r) {
+  const tl_tolerance *t = r->tolerance;
+  tl_grain g = coarsest(r);
+  tl_buf_add_z(out, "{\"rtol\": ");
+  tl_json_number(out, t->elements ? t->rtol : (double)NAN);
+  tl_buf_add_z(out, ", \"atol\": ");
+  tl_json_number(out, t->elements ? t->atol : (double)NAN);
+  tl_buf_add_z(out, ", \"cosine\": ");
+  tl_json_number(out, t->cosine);
+  tl_buf_add_z(out, ", \"share\": ");
+  tl_json_number(out, tl_grain_share(g));
+  tl_buf_printf(out, ", \"dtype\": \"%s\", \"roundings\": %.0f}",
+                g.unit > 0 ? tl_dtype_get(g.dtype)->name : "", g.steps);
+}
+
 static void json_row(tl_buf *out, tl_sv name, const tl_difference *d) {
   static const char *const keys[] = {"max_abs", "max_rel", "largest", "unit", "cosine"};
   const double numbers[] = {d->max_abs, d->max_rel, d->largest, d->unit, d->cosine};
@@ -204,6 +256,8 @@ static void json_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
 static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_t most) {
   tl_buf_printf(out, "{\"equal\": %s, \"note\": ", equal ? "true" : "false");
   tl_json_string(out, tl_buf_view(&r->note));
+  tl_buf_add_z(out, ",\n \"tolerance\": ");
+  json_tolerance(out, r);
   tl_buf_add_z(out, ",\n \"outputs\": [");
   for (uint32_t i = 0; i < r->outputs.n; i++) {
     tl_buf_add_z(out, i ? ",\n  " : "\n  ");

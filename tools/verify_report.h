@@ -9,6 +9,7 @@ typedef struct tl_output_row {
   tl_sv name;
   const tl_host *got;
   const tl_host *want;
+  tl_grain grain; /* how coarsely it was computed */
   tl_difference d;
 } tl_output_row;
 
@@ -16,6 +17,8 @@ TL_VEC(tl_output_rows, tl_output_row);
 
 typedef struct tl_verify_report {
   tl_output_rows outputs; /* owned */
+  const tl_tolerance *tolerance;
+  tl_grains grains[2];    /* owned; of the two models */
   tl_twins twins;         /* owned; only valid with inner */
   bool inner;             /* inner tensors were compared */
   tl_buf note;

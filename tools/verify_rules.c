@@ -9,6 +9,7 @@
 #include "ir/infer.h"
 #include "passes/manager.h"
 #include "tools/compare.h"
+#include "tools/grain.h"
 #include "tools/input.h"
 #include "tools/inputs.h"
 
@@ -29,6 +30,7 @@ typedef struct verifier {
   tl_host_vec inputs;
   tl_host_vec before;  /* outputs of the last state that was evaluated ... */
   tl_module *holds;    /* ... which they may view; NULL: the original */
+  tl_grains grains;    /* of that state */
   uint64_t state;      /* ... rewritten that many times */
   fired_vec fired;
   tl_pipeline_report report;
@@ -101,8 +103,12 @@ static tl_status reach(verifier *v, uint64_t limit, tl_module **m, tl_host_vec *
   return status == TL_OK ? evaluate(v, *m, out) : status;
 }
 
-static void move_on(verifier *v, tl_module *m, tl_host_vec *values, uint64_t state) {
+static void move_on(verifier *v, tl_module *m, tl_host_vec *values, tl_grains *grains,
+                    uint64_t state) {
   tl_values_release(&v->before);
+  tl_grains_release(&v->grains);
+  v->grains = *grains;
+  *grains = (tl_grains){0};
   if (v->holds)
     tl_module_destroy(v->holds);
   v->before = *values;
@@ -143,10 +149,22 @@ static void report(verifier *v, const fired *f, tl_sv output, const tl_differenc
                 (unsigned long long)d->worst, d->want, d->got, TL_SV_ARG(f->rule));
 }
 
-static void compare(verifier *v, const fired *f, tl_module *m, const tl_host_vec *after) {
+/* An output that is f32 may have been computed in f16, before or behind the rewrite. */
+static double computed_in(const verifier *v, const tl_module *m, const tl_grains *grains,
+                          uint32_t i) {
+  const tl_module *before = v->holds ? v->holds : v->original;
+  tl_value_id then = tl_graph_output(before, tl_module_main(before), i);
+  tl_value_id now = tl_graph_output(m, tl_module_main(m), i);
+  tl_grain g = tl_grain_worse(tl_grain_of(&v->grains, then), tl_grain_of(grains, now));
+  return tl_grain_is_coarse(g) ? g.unit : 0;
+}
+
+static void compare(verifier *v, const fired *f, tl_module *m, const tl_grains *grains,
+                    const tl_host_vec *after) {
   tl_tolerance t = tolerance_of(f->numerics);
   for (uint32_t i = 0; i < after->n && i < v->before.n && !v->cli->differs; i++) {
     tl_difference d;
+    t.unit = computed_in(v, m, grains, i);
     tl_compare(after->at[i], v->before.at[i], &t, false, &d);
     if (!d.equal)
       report(v, f, tl_value_name(m, tl_graph_output(m, tl_module_main(m), i)), &d);
@@ -156,13 +174,17 @@ static void compare(verifier *v, const fired *f, tl_module *m, const tl_host_vec
 static tl_status step_to(verifier *v, uint64_t limit, const fired *f) {
   tl_module *m = NULL;
   tl_host_vec values = {0};
+  tl_grains grains = {0};
   tl_status status = reach(v, limit, &m, &values);
+  if (status == TL_OK && !tl_grains_find(m, TL_DTYPE_NONE, &grains))
+    status = no_memory(v);
   if (status == TL_OK && f)
-    compare(v, f, m, &values);
+    compare(v, f, m, &grains, &values);
   if (status == TL_OK) {
-    move_on(v, m, &values, limit);
+    move_on(v, m, &values, &grains, limit);
     return TL_OK;
   }
+  tl_grains_release(&grains);
   tl_values_release(&values);
   if (m)
     tl_module_destroy(m);
@@ -174,6 +196,8 @@ static tl_status verify_all(verifier *v) {
   TL_TRY(tl_inputs_settle(&v->e, v->original, &v->inputs, &v->note));
   TL_TRY(list_rewrites(v));
   TL_TRY(tl_evaluation_run(&v->e, v->original, &v->inputs, &v->before));
+  if (!tl_grains_find(v->original, TL_DTYPE_NONE, &v->grains))
+    return no_memory(v);
   for (uint32_t i = 0; i < v->fired.n && !v->cli->differs; i++) {
     const fired *f = &v->fired.at[i];
     if (v->state != f->number - 1)
@@ -202,6 +226,7 @@ tl_status tl_verify_rules(tl_cli *cli) {
     status = verify_all(&v);
   tl_values_release(&v.before);
   tl_values_release(&v.inputs);
+  tl_grains_release(&v.grains);
   fired_vec_release(&v.fired);
   tl_buf_release(&v.note);
   if (v.holds)

@@ -31,6 +31,7 @@ $ tailor run a.tir -q --dim batch=3 -o pb >o.txt && ls pb && tailor verify a.tir
 > input_2.pb
 > output_0.pb
 > output_1.pb
+> tolerance 1e-07 + 0.001 |b|
 > equal   "y": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 > equal   "z": 0 of 3 elements differ, max abs 0, max rel 0, cosine 1
 $ tailor run a.tir --input x=pb/input_0.pb --seed 3 --json | sed 's/"nanoseconds.*//'

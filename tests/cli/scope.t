@@ -15,6 +15,7 @@ $ tailor opt ln.tir --verify-numerics -o out.onnx --fusion-result=result.json; c
 ! verified 2 rewrites by rules: none changes results more than its class allows
 $ tailor verify ln.tir out.onnx
 > 3 of 3 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 3.954e-07 max|b| (11 roundings to f32)
 > equal   "y": 0 of 24 elements differ, max abs 1.192e-07, max rel 1.082e-06, cosine 1
 > 1 tensors have the same name, 0 of them differ
 > tensor  op                  off  max abs    max rel    cosine  verdict
@@ -135,6 +136,7 @@ $ tailor opt attn.tir --rules=attn.tlr --enable-scope-fusion-passes=MyAttention 
 ! verified 2 rewrites by rules: none changes results more than its class allows
 $ tailor verify attn.tir attn.onnx
 > 1 of 1 inputs are random (seed 0); dims without a size are 1 (--dim)
+> tolerance 1e-07 + 0.001 |b| + 3.372e-07 max|b| (8 roundings to f32)
 > equal   "y": 0 of 2 elements differ, max abs 0, max rel 0, cosine 1
 > 4 tensors have the same name, 0 of them differ
 $ tailor opt attn.tir --rules=attn.tlr --enable-scope-fusion-passes=MyAttention --rewrite-limit=2 | grep -c my::Attention

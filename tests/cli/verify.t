@@ -2,27 +2,32 @@
 $ printf 'graph @g(%%x: f32[2,n], %%y: f32[n,3]) -> (%%z) {\n  %%h = MatMul(%%x, %%y)\n  %%z = Identity(%%h)\n}\n' >a.tir; sed 's/Identity(%h)/Add(%h, %h)/' a.tir >b.tir
 $ tailor verify a.tir a.tir --dim n=4
 > 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 1.192e-07 max|b| (1 rounding to f32)
 > equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 > 2 tensors have the same name, 0 of them differ
 $ tailor verify a.tir b.tir --exact --dim n=4
 > 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 1.686e-07 max|b| (2 roundings to f32)
 > differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1; the worst is element 2: -1.0031051635742188 against -0.5015525817871094
 > 2 tensors have the same name, 1 of them differ
 > the first that differs: "z" (Add)
 > tensor  op   off  max abs  max rel  cosine  verdict
 > "z"     Add  6    0.5016   1        1       differs
 ? 5
-$ tailor verify a.tir b.tir --exact --dim n=4 --tensors=0 --rtol=1 | head -2
+$ tailor verify a.tir b.tir --exact --dim n=4 --tensors=0 --rtol=1 | head -3
 > 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 1.0 |b|
 > equal   "z": 0 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1
 $ tailor verify a.tir b.tir --exact --dim n=4 --cosine=0.9 --json
 > {"equal": true, "note": "2 of 2 inputs are random (seed 0)",
+>  "tolerance": {"rtol": null, "atol": null, "cosine": 0.9, "share": 0.0, "dtype": "", "roundings": 0},
 >  "outputs": [
 >   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "largest": 0.5015525817871094, "unit": 0.0, "cosine": 1.0}],
 >  "tensors": {"compared": 2, "skipped": 0, "differ": 0, "first": null, "worst": [
 >   {"name": "z", "equal": true, "elements": 6, "off": 6, "max_abs": 0.5015525817871094, "max_rel": 1.0, "largest": 0.5015525817871094, "unit": 0.0, "cosine": 1.0}]}}
-$ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact
+$ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact --rtol=0.001
 > 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b|
 > differs "z": 6 of 6 elements differ, max abs 0.002192, max rel 0.01648, cosine 1; the worst is element 1: 0.130859375 against 0.13305160403251648
 > 2 tensors have the same name, 2 of them differ
 > the first that differs: "h" (MatMul)
@@ -30,8 +35,15 @@ $ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact
 > "h"     MatMul    6    0.002192  0.01648  1       differs
 > "z"     Identity  6    0.002192  0.01648  1       differs
 ? 5
+$ tailor verify a.tir a.tir --dim n=4 --emulate=bf16 --exact --tensors=0
+> 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 0.007812 max|b| (1 rounding to bf16)
+> equal   "z": 0 of 6 elements differ, max abs 0.002192, max rel 0.01648, cosine 1
+> 2 tensors have the same name, 0 of them differ
 $ tailor run a.tir -q --exact --dim n=4 -o ref >o.txt; tailor verify a.tir ref --exact; tailor verify b.tir ref --exact
+> tolerance 1e-07 + 0.001 |b|
 > equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
+> tolerance 1e-07 + 0.001 |b|
 > differs "z": 6 of 6 elements differ, max abs 0.5016, max rel 1, cosine 1; the worst is element 2: -1.0031051635742188 against -0.5015525817871094
 ? 5
 $ tailor verify a.tir ref --input x=random
@@ -64,11 +76,13 @@ $ sed 's/(%z)/(%h, %z)/' a.tir >d.tir; tailor verify a.tir d.tir --dim n=2 | hea
 # a runner gets MODEL INPUTS OUTPUTS; what it prints is not a result
 $ printf '#!/bin/sh\necho "$(basename $1)"; ls $2; cp ref/output_0.pb $3/output_0.pb\n' >runner; chmod +x runner; rm ref/input_2.pb
 $ tailor verify a.tir a.tir --exact --input ref --runner ./runner
+> tolerance 1e-07 + 0.001 |b| + 1.192e-07 max|b| (1 rounding to f32)
 > equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 ! model.onnx
 ! input_0.pb
 ! input_1.pb
 $ tailor verify a.tir ref --runner ./runner 2>/dev/null
+> tolerance 1e-07 + 0.001 |b|
 > equal   "z": 0 of 6 elements differ, max abs 0, max rel 0, cosine 1
 $ tailor run a.tir --input ref --runner ./runner 2>/dev/null | grep -v time
 > output  type      min      max     mean     nan  inf
@@ -90,13 +104,16 @@ $ tailor verify a.tir ref --runner ./runner --exact
 ? 1
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%m = ReduceMax(%%x) {keepdims=0}\n  %%y = LeakyRelu(%%m)\n}\n' >n.tir; tailor verify n.tir --npu --exact
 > 1 of 1 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 1.686e-07 max|b| (2 roundings to f32)
 > equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
 > 2 tensors have the same name, 0 of them differ
 $ tailor opt n.tir --npu -o npu.tir; tailor verify n.tir npu.tir --exact
 > 1 of 1 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 1.686e-07 max|b| (2 roundings to f32)
 > equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
 > 2 tensors have the same name, 0 of them differ
 $ tailor run n.tir -q --exact -o nref >o.txt; tailor verify n.tir nref --npu
+> tolerance 1e-07 + 0.001 |b|
 > equal   "y": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
 $ tailor run npu.tir --exact --json | grep -c '"y"'; tailor run n.tir --npu --exact --json | grep -c '"y"'
 > 1
@@ -116,3 +133,35 @@ $ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = StringNormalizer(%%x)\n}\n' 
 ! u.tir: error: 1 op type has no NPU form: StringNormalizer x1 ('StringNormalizer->y'): has no NPU form [E10501]
 !   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion fits
 ? 3
+# The tolerance follows what values were computed in, whatever they are in the end: f16 behind f32.
+$ printf 'graph @g(%%x: f32[2,8], %%w: f32[8,8]) -> (%%z) {\n  %%h = MatMul(%%x, %%w)\n  %%t = Tanh(%%h)\n  %%z = MatMul(%%t, %%w)\n}\n' >f.tir
+$ tailor convert f.tir -q -o h.onnx --precision-mode-v2=fp16; tailor verify f.tir h.onnx --tensors=0
+> 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 0.001953 max|b| (4 roundings to f16)
+> equal   "z": 0 of 16 elements differ, max abs 0.0008599, max rel 0.0009197, cosine 1
+> 3 tensors have the same name, 0 of them differ
+$ tailor verify f.tir h.onnx --tensors=0 --rtol=0.0001; tailor verify f.tir h.onnx --tensors=0 --cosine=0.99999
+> 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.0001 |b|
+> differs "z": 13 of 16 elements differ, max abs 0.0008599, max rel 0.0009197, cosine 1; the worst is element 11: -0.197509765625 against -0.19769158959388733
+> 3 tensors have the same name, 3 of them differ
+> the first that differs: "h" (MatMul)
+> 2 of 2 inputs are random (seed 0)
+> tolerance cosine 0.99999
+> equal   "z": 0 of 16 elements differ, max abs 0.0008599, max rel 0.0009197, cosine 1
+> 3 tensors have the same name, 0 of them differ
+$ sed 's/Tanh/Sigmoid/' f.tir >s.tir; tailor convert s.tir -q -o s.onnx --precision-mode-v2=fp16; tailor verify f.tir s.onnx --tensors=0 | cut -c1-60
+> 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 0.001953 max|b| (4 roundings t
+> differs "z": 16 of 16 elements differ, max abs 2.781, max re
+> 3 tensors have the same name, 2 of them differ
+> the first that differs: "t" (Sigmoid)
+$ tailor convert f.tir -q -o b.onnx --precision-mode-v2=mixed_bfloat16; tailor verify f.tir b.onnx --tensors=0 --json | sed -n '2p'
+>  "tolerance": {"rtol": 0.001, "atol": 1e-07, "cosine": null, "share": 0.015625, "dtype": "bf16", "roundings": 4},
+# A loop rounds in each of its steps; integers are compared as they are.
+$ printf 'graph @g(%%x: f16[4], %%y: f32[4]) -> (%%z, %%k) {\n  const %%n = i64[] 16\n  %%s = Loop(%%n, _, %%x) {\n    body=graph @b(%%i: i64[], %%c: bool[], %%a: f16[4]) -> (%%c, %%r) {\n      %%r = Sin(%%a)\n    }\n  }\n  %%z = Cast(%%s) {to=1}\n  %%k = ArgMax(%%y)\n}\n' >l.tir; tailor verify l.tir l.tir --tensors=0
+> 2 of 2 inputs are random (seed 0)
+> tolerance 1e-07 + 0.001 |b| + 0.003906 max|b| (16 roundings to f16)
+> equal   "z": 0 of 4 elements differ, max abs 0, max rel 0, cosine 1
+> equal   "k": 0 of 1 elements differ, max abs 0, max rel 0, cosine 1
+> 3 tensors have the same name, 0 of them differ
