@@ -103,6 +103,7 @@ typedef struct tl_measured_range {
 /* --precision-policy=range: nodes whose numbers leave the range of the low dtype stay wide. */
 typedef struct tl_range_policy {
   bool on;
+  bool declined;      /* the user says that it is to be off */
   double data_max;    /* greatest magnitude of computed numbers, 0: that of the low dtype */
   double init_max;    /* likewise of constants */
   uint64_t max_depth; /* most elements that one reduction may add up */

@@ -7,6 +7,7 @@
 #include "ir/tensor_count.h"
 #include "passes/npu_eval.h"
 #include "passes/precision_epsilon.h"
+#include "passes/range_wants.h"
 
 static tl_status out_of_memory(const tl_precision_walk *w) {
   return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
@@ -343,8 +344,10 @@ static tl_status find_reason(const tl_precision_walk *w, tl_node_id n, tl_precis
   *why = NULL;
   if (w->op.kept || w->op.inherits || w->d->nodes[n].entry >= 0)
     return TL_OK;
-  *rule = TL_BY_POLICY;
-  *why = w->why ? w->why[n] : NULL;
+  bool policy = w->d->config->ranges.on;
+  bool angle = w->why && w->wants[n] == TL_WANT_ANGLE;
+  *rule = policy ? TL_BY_POLICY : TL_BY_ANGLE;
+  *why = w->why && (policy || angle) ? w->why[n] : NULL;
   if (*why || w->op.colour != TL_COLOUR_GRAY || low == TL_DTYPE_NONE)
     return TL_OK;
   *rule = TL_BY_EPSILON;

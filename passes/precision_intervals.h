@@ -10,8 +10,7 @@
 enum {
   TL_RANGE_TIGHT = 1 << 0,   /* not much wider than what occurs: worth deciding by */
   TL_RANGE_FRAGILE = 1 << 1, /* an epsilon was added that the low dtype does not have */
-  TL_RANGE_MASKED = 1 << 2,  /* masks made some numbers very low; they mean nothing */
-  TL_RANGE_LARGE = 1 << 3    /* what makes it stays wide, for it may be beyond the low dtype */
+  TL_RANGE_MASKED = 1 << 2   /* masks made some numbers very low; they mean nothing */
 };
 
 /* Ends are infinite where nothing is known. */

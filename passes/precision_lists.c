@@ -104,6 +104,21 @@ static void start_signature(tl_precision_walk *w) {
   }
 }
 
+/* By the policy of ranges; in modes of colours also without it, for angles and for the warning. */
+static tl_status find_ranges(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
+  const tl_precision_mode_info *mode = tl_precision_mode_get(c->mode);
+  bool halves = mode->low == TL_DTYPE_F16 || mode->low == TL_DTYPE_BF16;
+  if (!c->ranges.on && !(mode->mixed && halves))
+    return TL_OK;
+  tl_range_findings found;
+  TL_TRY(tl_precision_ranges_find(w->m, c, w->arena, &found));
+  w->why = found.why;
+  w->wants = found.wants;
+  w->d->ranges = c->ranges.on ? found.values : NULL;
+  return TL_OK;
+}
+
 tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   tl_module *m = w->m;
   tl_precision *d = w->d;
@@ -124,7 +139,7 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
     return out_of_memory(w);
   if (tl_precision_listed_create(d->config, arena, &w->lists) != TL_OK)
     return out_of_memory(w);
-  TL_TRY(tl_precision_ranges_find(m, d->config, arena, &w->why, &d->ranges));
+  TL_TRY(find_ranges(w));
   w->forms = tl_precision_forms_create(m, w->options, arena);
   if (!d->nodes || !d->uses || !d->values || !variables || !w->used_keep || !w->used_custom ||
       !w->used_to_float || !w->used_kept_signature || !w->forms || !enter_names(w))
@@ -311,5 +326,6 @@ void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g) {
 
 tl_status tl_precision_end(tl_precision_walk *w) {
   TL_TRY(tl_precision_warn_unused(w));
+  tl_precision_warn_ranges(w);
   return w->n_errors == 0 ? TL_OK : w->n_unsupported ? TL_UNSUPPORTED : TL_INVALID_ARGUMENT;
 }

@@ -131,6 +131,54 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
             "one is used", TL_SV_ARG(form->type), mode);
 }
 
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+enum { SHOWN = 3 }; /* nodes that a warning names */
+
+static bool was_lowered(const tl_precision_walk *w, tl_node_id n) {
+  const tl_precision_choice *c = &w->d->nodes[n];
+  const tl_node *node = tl_node_get(w->m, n);
+  if (c->entry >= 0 || !(c->flags & TL_CHOICE_CHANGED))
+    return false;
+  for (uint32_t i = 0; i < node->n_operands + node->n_results; i++) {
+    const tl_precision_slot *s = i < node->n_operands
+                                     ? &w->d->uses[node->operands + i]
+                                     : &w->d->values[node->results + i - node->n_operands];
+    if (s->original == TL_DTYPE_F32 && s->chosen != TL_DTYPE_F32)
+      return true;
+  }
+  return false;
+}
+
+void tl_precision_warn_ranges(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
+  uint32_t n_found = 0;
+  tl_buf text;
+  if (!w->why || c->ranges.on || c->ranges.declined)
+    return;
+  tl_buf_init(&text);
+  for (uint32_t i = 0; i < w->m->graphs.n; i++) {
+    const tl_graph *g = w->m->graphs.at[i];
+    if (g->erased)
+      continue;
+    TL_FOR_NODES(w->m, g, n) {
+      if (!w->why[n] || !was_lowered(w, n) || n_found++ >= SHOWN)
+        continue;
+      tl_sv name = tl_node_where(w->m, n).node;
+      tl_buf_printf(&text, "%s`%.*s` (%s)", n_found > 1 ? ", " : "", TL_SV_ARG(name), w->why[n]);
+    }
+  }
+  if (n_found && !text.failed)
+    tl_warn(w->m->diag, TL_AT_FILE(w->m->path),
+            "%s lowers %u %s that may not bear it: %s%s"
+            "\v--precision-policy=range keeps %s in f32 and 'tailor explain' with it names %s; "
+            "--precision-policy=none leaves this warning out",
+            mode_name(w, c->mode), n_found, n_found == 1 ? "node" : "nodes", text.p,
+            n_found > SHOWN ? " ..." : "", n_found == 1 ? "it" : "them",
+            n_found == 1 ? "it" : "them all");
+  tl_buf_release(&text);
+}
+
 /* ---- entries --------------------------------------------------------------------------------- */
 
 typedef struct unused {

@@ -7,7 +7,11 @@
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 #include "passes/precision_products.h"
+#include "passes/range_growth.h"
+#include "passes/range_moves.h"
 #include "passes/range_rows.h"
+#include "passes/range_sizes.h"
+#include "passes/range_wants.h"
 #include "support/map.h"
 
 typedef struct range_walk {
@@ -20,6 +24,8 @@ typedef struct range_walk {
   tl_interval *values;
   bool *known; /* by value id: a constant that was read */
   const char **why;
+  tl_range_wants wants;
+  tl_range_growth growth;
   tl_weight_sums sums; /* scratch */
   tl_map measured; /* symbol of a value's name -> entry */
   tl_buf text;
@@ -69,15 +75,6 @@ static tl_interval interval_of(range_walk *w, tl_value_id v) {
   return w->values[v];
 }
 
-/* ---- where values go ------------------------------------------------------------------------- */
-
-static bool masks_softmax(const range_walk *w, tl_node_id n, uint32_t operand) {
-  if (tl_range_takes_mask(w->m, n, operand))
-    return true;
-  return (tl_range_op_of(w->m, n)->flags & TL_RANGE_WEIGHS) &&
-         tl_range_only_masks(w->m, tl_node_get(w->m, n)->results);
-}
-
 /* ---- reasons --------------------------------------------------------------------------------- */
 
 static void start_text(range_walk *w, const char *before, tl_value_id v, const char *after) {
@@ -90,7 +87,7 @@ static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask)
   tl_interval x = interval_of(w, v);
   double most = tl_interval_magnitude(&x);
   if (most > w->init_max) {
-    *mask = x.high <= w->init_max && x.low <= -1e4 && masks_softmax(w, n, i);
+    *mask = x.high <= w->init_max && x.low <= -1e4 && tl_range_masks_softmax(w->m, n, i);
     if (!*mask && isfinite(most)) {
       start_text(w, "the constant", v, "holds ");
       tl_buf_printf(&w->text, "%.6g, beyond %.6g", x.high == most ? x.high : x.low, w->init_max);
@@ -135,91 +132,68 @@ static bool value_speaks(range_walk *w, tl_node_id n, tl_value_id v) {
     start_text(w, "", v, "carries an epsilon that would become 0");
     return true;
   }
-  if (w->values[v].flags & TL_RANGE_LARGE) {
-    start_text(w, "", v, "may be beyond the lower dtype");
+  uint8_t grown = w->growth.growth[v].flags;
+  if (grown) {
+    start_text(w, "", v, "may be ");
+    tl_buf_add_z(&w->text, grown & TL_GROWTH_INVERSE ? "too large or too small for the lower dtype"
+                           : grown & TL_GROWTH_BIG   ? "beyond the lower dtype"
+                                                     : "too small for the lower dtype");
     return true;
   }
   return false;
 }
 
-static bool result_speaks(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in) {
+/* Does the op have squares in it that may leave the lower dtype? */
+static bool has_squares(const range_walk *w, tl_node_id n, tl_growth left) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
-  tl_interval *y = &w->values[tl_node_get(w->m, n)->results];
+  if (row->kind == TL_RANGE_NORM || row->kind == TL_RANGE_L2 || (row->flags & TL_RANGE_SQUARED))
+    return true;
+  bool square = row->kind == TL_RANGE_SQUARE || row->kind == TL_RANGE_SQUARES;
+  return left.flags && (square || tl_range_multiplies_itself(&w->growth, n));
+}
+
+/* Its own bounds say that the result leaves the lower dtype. */
+static bool bounds_speak(range_walk *w, tl_node_id n) {
+  const tl_interval *y = &w->values[tl_node_get(w->m, n)->results];
   double most = fmax(y->high, y->flags & TL_RANGE_MASKED ? 0 : -y->low);
-  bool risky = row->flags & TL_RANGE_RISKY;
-  if (risky && row->kind == TL_RANGE_POW) /* lower powers are near enough to linear */
-    risky = n_in > 1 && in[1].low >= 2;
-  if (most <= w->data_max || (!risky && !(y->flags & TL_RANGE_TIGHT)))
+  bool risky = tl_range_op_of(w->m, n)->flags & TL_RANGE_RISKY;
+  if (most <= w->data_max || isinf(most) || (!risky && !(y->flags & TL_RANGE_TIGHT)))
     return false;
-  if (isinf(most) && !risky)
-    return false;
-  y->flags |= TL_RANGE_LARGE;
   tl_buf_clear(&w->text);
-  if (isinf(most))
-    tl_buf_add_z(&w->text, "it grows fast and nothing bounds its operand");
-  else
-    tl_buf_printf(&w->text, "its result may reach %.6g, beyond %.6g",
-                  y->high == most ? y->high : y->low, w->data_max);
+  tl_buf_printf(&w->text, "its result may reach %.6g, beyond %.6g",
+                y->high == most ? y->high : y->low, w->data_max);
   return true;
 }
 
-/* ---- reductions ------------------------------------------------------------------------------ */
-
-static double dim_at(const tl_type *t, int64_t axis) {
-  axis += axis < 0 ? t->rank : 0;
-  return axis < 0 || axis >= t->rank || !tl_dim_is_static(t->dims[axis]) ? 0
-                                                                         : (double)t->dims[axis];
-}
-
-static double dims_from(const tl_type *t, int64_t axis) {
-  double n = t->rank > 0 ? 1 : 0;
-  for (int64_t i = axis < 0 ? axis + t->rank : axis; i < t->rank; i++)
-    n *= dim_at(t, i);
-  return n;
-}
-
-/* Elements of operand 0 that a reduction combines into one; 0: not known. */
-static double reduced_elements(const range_walk *w, tl_node_id n, const tl_type *x) {
+/* Sets the growth of the result; grown: before its bounds are looked at. */
+static bool result_speaks(range_walk *w, tl_node_id n, tl_growth grown, double elements) {
   const tl_node *node = tl_node_get(w->m, n);
-  tl_value_id v = node->n_operands > 1 ? tl_operand(w->m, n, 1) : TL_NO_VALUE;
-  const tl_tensor *axes = v ? tl_value_constant(w->m, v) : NULL;
-  uint64_t count = axes ? tl_tensor_elements(w->m, axes) : 0;
-  if (v && !axes)
-    return 0;
-  if (count == 0)
-    return tl_node_attr_int(w->m, n, TL_SYM_noop_with_empty_axes, 0) ? 1 : dims_from(x, 0);
-  double product = 1;
-  for (uint64_t i = 0; i < count; i++) {
-    int64_t axis;
-    if (!tl_tensor_int_at(w->m, axes, i, &axis))
-      return 0;
-    product *= dim_at(x, axis);
-  }
-  return product;
+  const tl_range_op *row = tl_range_op_of(w->m, n);
+  tl_growth left = tl_growth_within(grown, &w->values[node->results], w->data_max);
+  bool beyond = bounds_speak(w, n);
+  bool large = w->wants.want[n] == TL_WANT_TERM && w->low == TL_DTYPE_F16;
+  large = large && isinf(tl_interval_magnitude(&w->values[node->results]));
+  if (large || w->wants.want[n] == TL_WANT_MASKS)
+    left = (tl_growth){2 * TL_GROWTH_PLAIN, TL_GROWTH_BIG};
+  left.flags |= beyond ? TL_GROWTH_BIG : 0;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    w->growth.growth[node->results + i] = left;
+  if (beyond)
+    return true;
+  tl_buf_clear(&w->text);
+  if (has_squares(w, n, left))
+    tl_buf_add_z(&w->text, "it squares numbers");
+  else if ((row->kind == TL_RANGE_SUM || row->kind == TL_RANGE_CUMSUM) &&
+           (left.flags || (row->kind == TL_RANGE_CUMSUM && !(elements > 0 && elements <= 64))))
+    tl_buf_add_z(&w->text, "it adds up many numbers that nothing bounds");
+  else if (left.flags)
+    tl_buf_add_z(&w->text, left.flags & TL_GROWTH_BIG
+                               ? "it grows fast and nothing bounds its operand"
+                               : "it may become too small for the lower dtype");
+  return w->text.n != 0;
 }
 
-static double combined(const range_walk *w, tl_node_id n, const tl_range_op *row) {
-  tl_value_id v = tl_node_get(w->m, n)->n_operands ? tl_operand(w->m, n, 0) : TL_NO_VALUE;
-  const tl_type *x = tl_type_get(w->m, v ? tl_value_type(w->m, v) : TL_NO_TYPE);
-  if (x->kind != TL_KIND_TENSOR || x->rank < 0)
-    return 0;
-  if (row->kind == TL_RANGE_NORM)
-    return tl_node_attr_float(w->m, n, TL_SYM_epsilon, 0) < 0
-               ? 0
-               : dims_from(x, tl_node_attr_int(w->m, n, TL_SYM_axis, (int64_t)row->low));
-  if (row->kind == TL_RANGE_MATMUL)
-    return dim_at(x, tl_node_attr_int(w->m, n, TL_SYM_transA, 0) ? -2 : -1);
-  if (row->kind == TL_RANGE_GEMM)
-    return dim_at(x, tl_node_attr_int(w->m, n, TL_SYM_transA, 0) ? 0 : 1);
-  if (row->kind >= TL_RANGE_CONV) { /* the weights of one output channel, or all */
-    tl_value_id f = tl_operand(w->m, n, 1);
-    const tl_type *t = tl_type_get(w->m, f ? tl_value_type(w->m, f) : TL_NO_TYPE);
-    bool plain = t->kind == TL_KIND_TENSOR && t->rank > 1;
-    return plain ? dims_from(t, row->kind == TL_RANGE_CONV ? 1 : 0) : 0;
-  }
-  bool sums = row->kind >= TL_RANGE_SUM || (row->flags & TL_RANGE_DEEP);
-  return sums ? reduced_elements(w, n, x) : 0;
-}
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool depth_speaks(range_walk *w, const tl_range_op *row, double elements) {
   if (!(row->flags & TL_RANGE_DEEP) || elements <= (double)w->policy->max_depth)
@@ -269,7 +243,6 @@ static uint8_t carried_flags(range_walk *w, tl_node_id n, const tl_range_op *row
   const tl_node *node = tl_node_get(w->m, n);
   unsigned flags =
       row->kind == TL_RANGE_SAME || (row->flags & TL_RANGE_SHIFTS) ? TL_RANGE_FRAGILE : 0;
-  flags |= row->kind == TL_RANGE_SAME ? TL_RANGE_LARGE : 0;
   flags |= row->flags & TL_RANGE_WEIGHS ? TL_RANGE_MASKED : 0;
   unsigned found = 0;
   for (uint32_t i = 0; i < node->n_operands; i++)
@@ -395,35 +368,81 @@ static bool result_was_measured(range_walk *w, tl_node_id n) {
   return false;
 }
 
-static tl_status visit(range_walk *w, tl_node_id n) {
+static void read_constants(range_walk *w, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(w->m, n, i);
+    if (is_f32(w, v) && tl_value_constant(w->m, v))
+      (void)interval_of(w, v);
+  }
+}
+
+/* Integers that are computed with, unless they are a mask. */
+static bool integers_speak(range_walk *w, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   const tl_node *node = tl_node_get(w->m, n);
-  tl_interval in[TL_RANGE_OPERANDS];
-  bool mask = false;
-  if (node->n_results == 0)
-    return TL_OK;
-  bool speaks = operand_speaks(w, n, &mask);
-  uint32_t n_in = operands(w, n, row, in);
-  double elements = combined(w, n, row);
-  tl_interval y = result_of(w, n, in, n_in, elements);
-  y.flags |= mask ? TL_RANGE_MASKED : 0;
-  set_results(w, n, y);
-  if (is_f32(w, node->results) && result_speaks(w, n, in, n_in))
-    speaks = true;
-  if (!speaks && is_f32(w, node->results))
-    speaks = depth_speaks(w, row, elements) || result_was_measured(w, n);
-  if (!speaks)
-    return TL_OK;
+  bool found = false;
+  for (uint32_t i = 0; i < node->n_operands && !found; i++) {
+    tl_value_id v = tl_operand(w->m, n, i);
+    bool weights = v && tl_value_constant(w->m, v) && tl_range_is_product(row);
+    found = is_f32(w, v) && !weights && (w->wants.from[v] & TL_FROM_PLACES) &&
+            !tl_range_masks_softmax(w->m, n, i);
+  }
+  if (w->wants.from[node->results] & TL_FROM_SHAPES)
+    found = is_f32(w, node->results); /* a size may be a large number, and is a single one */
+  if (row->flags & TL_RANGE_STEPS) /* makes them */
+    found = (w->wants.from[node->results] & TL_FROM_PLACES) != 0;
+  if (!found || !node->n_results)
+    return false;
+  tl_buf_clear(&w->text);
+  tl_buf_printf(&w->text, "it computes with integers, and %s has those up to %d alone",
+                tl_dtype_get(w->low)->name, w->low == TL_DTYPE_BF16 ? 256 : 2048);
+  return true;
+}
+
+/* The text says why, if so. */
+static bool node_speaks(range_walk *w, tl_node_id n, double elements, tl_growth grown) {
+  const tl_range_op *row = tl_range_op_of(w->m, n);
+  bool wide = is_f32(w, tl_node_get(w->m, n)->results);
+  bool speaks = wide && result_speaks(w, n, grown, elements);
+  if (w->wants.want[n] && (!speaks || w->wants.want[n] == TL_WANT_ANGLE)) {
+    tl_buf_clear(&w->text);
+    tl_range_wants_say(w->m, &w->wants, n, &w->text);
+    return true;
+  }
+  return speaks || integers_speak(w, n) ||
+         (wide && (depth_speaks(w, row, elements) || result_was_measured(w, n)));
+}
+
+static tl_status keep_text(range_walk *w, tl_node_id n) {
   tl_sv text = tl_sv_trim(tl_buf_view(&w->text));
   w->why[n] = tl_arena_copy(w->arena, text.p, text.n);
   return w->text.failed || !w->why[n] ? TL_NO_MEMORY : TL_OK;
+}
+
+static tl_status visit(range_walk *w, tl_node_id n) {
+  const tl_range_op *row = tl_range_op_of(w->m, n);
+  tl_interval in[TL_RANGE_OPERANDS];
+  bool mask = false;
+  if (tl_node_get(w->m, n)->n_results == 0)
+    return TL_OK;
+  read_constants(w, n);
+  if (operand_speaks(w, n, &mask))
+    TL_TRY(keep_text(w, n));
+  uint32_t n_in = operands(w, n, row, in);
+  double elements = tl_range_combined(w->m, n);
+  tl_interval y = result_of(w, n, in, n_in, elements);
+  y.flags |= mask ? TL_RANGE_MASKED : 0;
+  set_results(w, n, y);
+  bool speaks = node_speaks(w, n, elements, tl_range_growth_of(&w->growth, n, elements));
+  bool angle = w->wants.want[n] == TL_WANT_ANGLE; /* counts without the policy, too */
+  return speaks && (!w->why[n] || angle) ? keep_text(w, n) : TL_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static tl_dtype low_of(const tl_precision_config *c) {
   tl_dtype low = tl_precision_mode_get(c->mode)->low;
-  if (!c->ranges.on || !tl_precision_mode_lowers(c->mode))
+  if (!tl_precision_mode_lowers(c->mode))
     return TL_DTYPE_NONE;
   return low == TL_DTYPE_BF16 ? low : TL_DTYPE_F16;
 }
@@ -448,29 +467,35 @@ static tl_status sweep(range_walk *w) {
     TL_FOR_NODES(w->m, g, n)
       TL_TRY(visit(w, n));
   }
-  return TL_OK;
+  return tl_range_keep_moves(w->m, w->why, w->arena);
+}
+
+static bool prepare(range_walk *w) {
+  uint32_t n_values = tl_module_value_end(w->m) + 1U;
+  w->values = tl_arena_alloc(w->arena, n_values * sizeof *w->values);
+  w->known = tl_arena_calloc(w->arena, n_values, sizeof *w->known);
+  w->why = tl_arena_calloc(w->arena, tl_module_node_end(w->m) + 1U, sizeof *w->why);
+  w->growth = (tl_range_growth){.m = w->m, .values = w->values, .data_max = w->data_max};
+  return w->values && w->known && w->why &&
+         tl_range_growth_start(&w->growth, w->arena) == TL_OK &&
+         tl_range_wants_find(w->m, w->low, w->arena, &w->wants) == TL_OK;
 }
 
 tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, tl_arena *arena,
-                                   const char *const **why, const tl_interval **values) {
+                                   tl_range_findings *out) {
   range_walk w = {.m = m, .policy = &c->ranges, .arena = arena, .low = low_of(c)};
   double most = w.low == TL_DTYPE_BF16 ? 3.38953139e38 : 65504;
-  *why = NULL;
-  *values = NULL;
+  *out = (tl_range_findings){0};
   if (w.low == TL_DTYPE_NONE)
     return TL_OK;
   w.data_max = c->ranges.data_max > 0 ? c->ranges.data_max : most;
   w.init_max = c->ranges.init_max > 0 ? c->ranges.init_max : most;
-  w.values = tl_arena_alloc(arena, (tl_module_value_end(m) + 1U) * sizeof *w.values);
-  w.known = tl_arena_calloc(arena, tl_module_value_end(m) + 1U, sizeof *w.known);
-  w.why = tl_arena_calloc(arena, tl_module_node_end(m) + 1U, sizeof *w.why);
   tl_buf_init(&w.text);
-  tl_status status = w.values && w.known && w.why ? sweep(&w) : TL_NO_MEMORY;
+  tl_status status = prepare(&w) ? sweep(&w) : TL_NO_MEMORY;
   tl_buf_release(&w.text);
   tl_map_release(&w.measured);
   tl_weight_sums_release(&w.sums);
-  *why = (const char *const *)w.why;
-  *values = w.values;
+  *out = (tl_range_findings){(const char *const *)w.why, w.values, w.wants.want};
   return status == TL_OK ? TL_OK
                          : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }

@@ -8,11 +8,16 @@
 #include "ir/precision_config.h"
 #include "passes/precision_intervals.h"
 
-/* *why: by node id, what speaks against lowering it, as a clause, or NULL; NULL as a whole when the
- * policy is off or the mode lowers nothing. *values: by value id, the intervals, or likewise NULL.
- * Memory is the arena's. TL_NO_MEMORY, reported. O(nodes + edges), and every constant is read. */
+/* All NULL when the mode lowers nothing. */
+typedef struct tl_range_findings {
+  const char *const *why;    /* by node id: what speaks against lowering it, as a clause, or NULL */
+  const tl_interval *values; /* by value id: where its numbers lie */
+  const uint8_t *wants;      /* by node id: tl_range_want (range_wants.h) */
+} tl_range_findings;
+
+/* Whether the policy is on or not. Memory is the arena's. TL_NO_MEMORY, reported. O(nodes + edges),
+ * and every constant is read. */
 tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, tl_arena *arena,
-                                   const char *const **why,
-                                   const tl_interval **values) TL_NODISCARD;
+                                   tl_range_findings *out) TL_NODISCARD;
 
 #endif

@@ -26,6 +26,7 @@ static const rule_text texts[TL_N_PRECISION_RULES] = {
     [TL_BY_PROMOTED] = {"promoted", "operands of different dtypes meet at the widest"},
     [TL_BY_POLICY] = {"range", "its values may leave the range of the lower dtype"},
     [TL_BY_EPSILON] = {"epsilon", "it would lose its epsilon in the lower dtype"},
+    [TL_BY_ANGLE] = {"angle", "it would lose where on the circle it is"},
     [TL_BY_INHERITED] = {"inherits", "the node is marked to follow what feeds it"},
     [TL_BY_HOST] = {"host", "the AI cores have no kernel for these dtypes"},
     [TL_BY_BODY] = {"body", "it crosses the border of a loop"},

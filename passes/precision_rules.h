@@ -27,6 +27,7 @@ typedef enum tl_precision_rule {
   TL_BY_PROMOTED,    /* operands of different dtypes meet at the widest */
   TL_BY_POLICY,      /* --precision-policy keeps it wide */
   TL_BY_EPSILON,     /* a gray op would lose its epsilon */
+  TL_BY_ANGLE,       /* an angle, and what computes it from positions */
   TL_BY_INHERITED,   /* a mark says that the node follows what feeds it */
   TL_BY_HOST,        /* no kernel on the AI cores: stays with its dtypes */
   TL_BY_BODY,        /* crosses the border of a loop's body */
@@ -58,7 +59,7 @@ typedef struct tl_judged_op {
   bool view;      /* no kernel of its own */
   bool kept;      /* keep_dtype, or */
   uint8_t held;   /* tl_precision_rule that keeps it instead of a list, kept being set: POLICY (for
-                     --const-policy too) or EPSILON; 0: none */
+                     --const-policy too), EPSILON or ANGLE; 0: none */
   bool sensitive; /* its dtypes are its meaning */
   bool inherits;  /* told to follow its predecessor */
   bool strict;    /* --strict-mix-low */

@@ -32,7 +32,9 @@ typedef struct tl_precision_walk {
   const tl_options *options;
   tl_precision *d;
   tl_precision_forms *forms;
-  const char *const *why; /* by node id: what the policy has against lowering; NULL: no policy */
+  const char *const *why; /* by node id: what the policy of ranges has against lowering; NULL as a
+                             whole where nobody asks */
+  const uint8_t *wants;   /* by node id: tl_range_want; NULL likewise */
   tl_arena *arena;
   const bool *variables; /* by value id: inputs that are training states */
   const bool *updates;   /* by node id: updates a state, and is black therefore; NULL: none is */
@@ -89,6 +91,8 @@ void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_i
                                   uint64_t beyond);
 /* A tensor got what no rule asked for. */
 void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n);
+/* Without the policy: the nodes that it would have kept from being lowered. */
+void tl_precision_warn_ranges(tl_precision_walk *w);
 /* Entries of a list that matched nothing: how many, and the first of them. */
 tl_status tl_precision_warn_unused(tl_precision_walk *w) TL_NODISCARD;
 #endif

@@ -12,7 +12,17 @@ enum {
   RISKY = TL_RANGE_RISKY,
   WEIGHS = TL_RANGE_WEIGHS,
   MASKED = TL_RANGE_SEES_MASK,
-  BLIND = TL_RANGE_BLIND
+  BLIND = TL_RANGE_BLIND,
+  SQUARED = TL_RANGE_SQUARED,
+  TURNS = TL_RANGE_TURNS,
+  LOGS = TL_RANGE_LOGS,
+  DIVIDES = TL_RANGE_DIVIDES,
+  COUNTS = TL_RANGE_COUNTS,
+  PLACES = TL_RANGE_PLACES,
+  STEPS = TL_RANGE_STEPS,
+  PLAIN = TL_RANGE_PLAIN,
+  PRODUCT = TL_RANGE_PRODUCT,
+  PART = TL_RANGE_PART
 };
 
 static const tl_range_op rows[] = {
@@ -27,6 +37,19 @@ const tl_range_op *tl_range_op_at(tl_op_id op) {
 
 const tl_range_op *tl_range_op_of(const tl_module *m, tl_node_id n) {
   return tl_range_op_at(tl_node_get(m, n)->op);
+}
+
+bool tl_range_is_product(const tl_range_op *row) {
+  return row->kind >= TL_RANGE_MATMUL || (row->flags & PRODUCT);
+}
+
+bool tl_range_carries(const tl_range_op *row) {
+  tl_range_kind kind = (tl_range_kind)row->kind;
+  if (kind == TL_RANGE_NONE)
+    return (row->flags & PLAIN) != 0;
+  bool bends = kind == TL_RANGE_FIXED || kind == TL_RANGE_GATE || kind == TL_RANGE_GATED ||
+               kind == TL_RANGE_AFFINE || kind == TL_RANGE_ATTEND;
+  return !bends && kind < TL_RANGE_NORM;
 }
 
 /* Softmax takes what was masked, attention the mask itself. */
@@ -96,4 +119,11 @@ bool tl_range_only_masks(const tl_module *m, tl_value_id v) {
   unsigned budget = MANY;
   bool found = false;
   return only_masks(m, v, TL_RANGE_FAR, &budget, &found) && found;
+}
+
+bool tl_range_masks_softmax(const tl_module *m, tl_node_id n, uint32_t operand) {
+  if (tl_range_takes_mask(m, n, operand))
+    return true;
+  return (tl_range_op_of(m, n)->flags & WEIGHS) &&
+         tl_range_only_masks(m, tl_node_get(m, n)->results);
 }

@@ -14,12 +14,22 @@ enum {
   TL_RANGE_RISKY = 1 << 3,
   TL_RANGE_WEIGHS = 1 << 4,
   TL_RANGE_SEES_MASK = 1 << 5, /* MASKED of the table */
-  TL_RANGE_BLIND = 1 << 6
+  TL_RANGE_BLIND = 1 << 6,
+  TL_RANGE_SQUARED = 1 << 7,
+  TL_RANGE_TURNS = 1 << 8,
+  TL_RANGE_LOGS = 1 << 9,
+  TL_RANGE_DIVIDES = 1 << 10,
+  TL_RANGE_COUNTS = 1 << 11,
+  TL_RANGE_PLACES = 1 << 12,
+  TL_RANGE_STEPS = 1 << 13,
+  TL_RANGE_PLAIN = 1 << 14,
+  TL_RANGE_PRODUCT = 1 << 15,
+  TL_RANGE_PART = 1 << 16
 };
 
 typedef struct tl_range_op {
   uint8_t kind; /* tl_range_kind */
-  uint8_t flags;
+  uint32_t flags;
   bool listed; /* has a row of its own, also one that says NONE */
   double low;
   double high;
@@ -30,8 +40,15 @@ enum { TL_RANGE_FAR = 4 }; /* nodes between a mask and its Softmax, an epsilon a
 /* Row of an op, and of a node's op; one of kind NONE that is not listed when there is none. */
 const tl_range_op *tl_range_op_at(tl_op_id op);
 const tl_range_op *tl_range_op_of(const tl_module *m, tl_node_id n);
+/* Does the op add up products of its operands? */
+bool tl_range_is_product(const tl_range_op *row);
+/* Do numbers come out as they came in, but for arithmetic element by element or sums of them? False
+ * for products, norms, and what is bounded whatever comes in. */
+bool tl_range_carries(const tl_range_op *row);
 /* Does what is masked, or for attention the mask itself, go in as this operand? */
 bool tl_range_takes_mask(const tl_module *m, tl_node_id n, uint32_t operand);
+/* Does what goes in as this operand end up as a mask of Softmax or attention and nowhere else? */
+bool tl_range_masks_softmax(const tl_module *m, tl_node_id n, uint32_t operand);
 /* Is some use of v, through at most `left` ops with a flag of `through` or that only move data, of
  * an op with one of `flags`? */
 bool tl_range_reaches(const tl_module *m, tl_value_id v, unsigned flags, unsigned through,

@@ -195,6 +195,10 @@ class Tests:
         return counted([PYTHON, 'tests/precision/sound_ranges.py', '--n', '150', '--models', '40',
                         '--tailor', self.tool('gcc')])
 
+    def traps(self):
+        """networks in miniature that lose their numbers in f16 or bf16, and their table"""
+        return counted([PYTHON, 'tests/precision/traps.py', '--tailor', self.tool('gcc')])
+
     def precision_peers(self):
         """what other converters to f16 get wrong; weights of more than 2 GB"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -465,14 +469,14 @@ class Tests:
 KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
          'worked_examples', 'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
-         'precision', 'ranges', 'precision_files', 'cast_counts', 'cli', 'atc_lines',
+         'precision', 'ranges', 'traps', 'precision_files', 'cast_counts', 'cli', 'atc_lines',
          'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'reader',
          'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',
          'precision_corpus', 'precision_peers', 'step_files', 'pages', 'train_air',
          'training_info', 'tail_random', 'train_steps', 'half_steps', 'gradients', 'estimates',
-         'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism', 'emulation',
-         'fuzz']
+         'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism',
+         'emulation', 'fuzz']
 # What others need comes first (installing waits for the network, so it runs beside a build);
 # fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
 # cores: most wait for one process at a time.

@@ -97,8 +97,8 @@ static const char *sentence(const tl_precision_slot *s, bool output) {
 
 static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
                        const char *why) {
-  bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_BLOCKED ||
-             s->rule == TL_BY_INCLUDED;
+  bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE ||
+             s->rule == TL_BY_BLOCKED || s->rule == TL_BY_INCLUDED;
   tl_buf_add_z(out, own && why ? why : sentence(s, output));
   if (s->from)
     tl_buf_printf(out, ": `%.*s` is %s", TL_SV_ARG(tl_value_name(x->m, s->from)),

@@ -26,7 +26,7 @@ typedef struct suggestion {
 /* ---- what the policy kept wide --------------------------------------------------------------- */
 
 static bool is_held(const tl_precision_slot *s) {
-  return s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON;
+  return s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE;
 }
 
 static bool by_policy(const tl_precision *d, const tl_node *node) {

@@ -212,6 +212,7 @@ static tl_status read_policy(tl_settings *s, tl_diag *d) {
                                        TL_OPTION_MAX_REDUCTION_DEPTH};
   tl_range_policy *p = &s->precision.ranges;
   p->on = tl_settings_get(s, TL_OPTION_PRECISION_POLICY)[0] == 'r';
+  p->declined = s->value[TL_OPTION_PRECISION_POLICY] && !p->on;
   for (size_t i = 0; !p->on && i < sizeof needs / sizeof *needs; i++)
     if (s->value[needs[i]])
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, needs[i]),

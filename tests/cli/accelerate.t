@@ -1,6 +1,6 @@
 # accelerate_train_mode: two variants and a plan, of a step of SGD that counts itself. Both have the
 # constant `c`, and `p` is lowered in the first.
-$ head -c 8192 /dev/zero | tr '\0' '\74' >n.bin; printf 'graph @g(%%x: f32[2,4], %%w: f32[4,4], %%n: f32[2048], %%step: i64[]) -> (%%loss, %%w.out, %%next) {\n  const %%p: f32[4,4] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0]\n  const %%c: f32[2048] = file("n.bin", 0, 8192)\n  const %%lr: f32[] = 0.125\n  const %%one: i64[] = 1\n  %%h = MatMul(%%x, %%p) @mm\n  %%y = MatMul(%%h, %%w)\n  %%s = ReduceMean(%%y) {keepdims=0}\n  %%m = Mul(%%n, %%c)\n  %%t = ReduceSum(%%m) {keepdims=0}\n  %%loss = Add(%%s, %%t)\n  %%ht = Transpose(%%h) {perm=[1, 0]}\n  %%gy = Div(%%y, %%y)\n  %%g = MatMul(%%ht, %%gy)\n  %%d = Mul(%%g, %%lr)\n  %%w.out = Sub(%%w, %%d)\n  %%next = Add(%%step, %%one)\n  state %%w -> %%w.out\n  state %%step -> %%next\n}\n' >m.tir
+$ head -c 8192 /dev/zero | tr '\0' '\74' >n.bin; printf 'graph @g(%%x: f32[2,4], %%w: f32[4,4], %%n: f32[2048], %%step: i64[]) -> (%%loss, %%w.out, %%next) {\n  const %%p: f32[4,4] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0]\n  const %%c: f32[2048] = file("n.bin", 0, 8192)\n  const %%lr: f32[] = 0.125\n  const %%one: i64[] = 1\n  %%h = MatMul(%%x, %%p) @mm\n  %%y = MatMul(%%h, %%w)\n  %%s = ReduceMean(%%y) {keepdims=0}\n  %%m = Mul(%%n, %%c)\n  %%t = ReduceSum(%%m) {keepdims=0}\n  %%loss = Add(%%s, %%t)\n  %%ht = Transpose(%%h) {perm=[1, 0]}\n  %%gy = Relu(%%y)\n  %%g = MatMul(%%ht, %%gy)\n  %%d = Mul(%%g, %%lr)\n  %%w.out = Sub(%%w, %%d)\n  %%next = Add(%%step, %%one)\n  state %%w -> %%w.out\n  state %%step -> %%next\n}\n' >m.tir
 $ tailor convert m.tir -o m.onnx -o t.tir --accelerate_train_mode='fast|step|0.9' --observe-step=step --total-step=10000 --summary=none; ls; cat m.switch.json
 > m.high.onnx
 > m.low.onnx
@@ -79,7 +79,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   nodes    12 -> 12, 16 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_mix_precision_fp16: f16 in ops of the white list and in gray ones behind them
->   wrote    m.low.air (24.1 KiB)
+>   wrote    m.low.air (24.0 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
@@ -88,7 +88,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 >   nodes    12 -> 12, 17 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
->   wrote    m.high.air (24.9 KiB)
+>   wrote    m.high.air (24.7 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:

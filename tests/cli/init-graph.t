@@ -58,6 +58,8 @@ $ sed 's/%lr: f32\[\] = 0.125)/%lr: f32[] = 0.125, %step: i64[])/' s.tir >v.tir;
 > v.low.onnx
 > v.switch.json
 > v.tir
+! v.tir: warning: mixed_float16 lowers 2 nodes that may not bear it: `Sub->e` (`Square` takes differences of it), `Square->sq` (it squares numbers)
+!   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
 # A loop of steps that was written to ONNX is one when it is read; its initial values are those of the step.
 $ tailor convert s.tir -o loop.onnx --is-distributed=true --rank-size=2 --iterations-per-loop=3 --summary=none; tailor convert loop.onnx -o again.onnx --is-distributed=true --rank-size=2 --iterations-per-loop=3 --summary=none; cmp loop.init.onnx again.init.onnx && tailor opt --passes=infer-shapes loop.onnx -o 1.tir && tailor opt --passes=infer-shapes again.onnx -o 2.tir && cmp 1.tir 2.tir; tailor convert loop.onnx -o loop.air --is-distributed=true --rank-size=2 --iterations-per-loop=3 --summary=none; ls loop*.air
 > loop.air

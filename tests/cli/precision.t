@@ -112,9 +112,10 @@ $ printf 'graph @g(%%x: f32[1,2,3,3], %%w: f32[1,2,1,1]) -> (%%y, %%z) {\n  cons
 >   "black-list": {"to-add": ["Add", "Exp"]}
 > }
 $ tailor explain risk.tir --suggest-mixlist=risk.json --precision-mode-v2=mixed_bfloat16; cat risk.json; tailor explain risk.tir --suggest-mixlist=risk.json
+> Add: 1 node, `add` the first: `log` takes the logarithm of its result
 > Exp: 1 node, `exp` the first: it grows fast and nothing bounds its operand
 > {
->   "black-list": {"to-add": ["Exp"]}
+>   "black-list": {"to-add": ["Add", "Exp"]}
 > }
 > Add: 1 node, `add` the first: the constant `epsilon` would become 0, and an op behind it needs it
 > Exp: 1 node, `exp` the first: it grows fast and nothing bounds its operand
@@ -268,3 +269,17 @@ $ sed 's/ judged BNInfer//' selected.tir | tailor opt - --passes= | grep -o 'npu
 $ sed 's/judged BNInfer/judged BatchNorm/' selected.tir | tailor opt - --passes=
 ! -:11:85: error: this candidate is judged as 'BNInfer'
 ? 2
+# Without the policy the modes of colours say once what it would have kept, and how to have it; not when the user
+# declines, nor in other modes, nor where the user names the node.
+$ printf 'graph @g(%%x: f32[1,4], %%w: f32[4,4]) -> (%%y) {\n  const %%two: f32[] = 2.0\n  const %%axes: i64[1] = [1]\n  %%h = MatMul(%%x, %%w) @product\n  %%p = Mul(%%h, %%h) @power\n  %%e = Exp(%%p) @exp\n  %%r = Reciprocal(%%e) @over\n  %%q = Mul(%%e, %%e) @again\n  %%y = Add(%%q, %%r) @last\n}\n' >sq.tir; for p in 'v2=mixed_float16' 'v2=mixed_bfloat16 --precision-policy=range' 'v2=mixed_float16 --precision-policy=none' 'v2=fp16' 'v2=origin'; do echo "$p"; tailor convert sq.tir --summary=none -O0 -o sq.onnx --precision-mode-$p 2>&1; done
+> v2=mixed_float16
+> sq.tir: warning: mixed_float16 lowers 5 nodes that may not bear it: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
+>   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
+> v2=mixed_bfloat16 --precision-policy=range
+> v2=mixed_float16 --precision-policy=none
+> v2=fp16
+> v2=origin
+$ tailor convert sq.tir --summary=none -O0 -o sq.onnx --amp-level=O3 --amp-dtype=bfloat16
+! sq.tir: warning: O3 lowers 5 nodes that may not bear it: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
+!   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
+$ tailor convert sq.tir --summary=none -O0 -o sq.onnx --precision-mode-v2=mixed_float16 --to-float='**=float16'

@@ -102,7 +102,7 @@ class Judge:
         self.colour = config.colour(node.judged, row)
         self.cube = node.judged in CUBE
         self.kept = node.name in config.kept and config.mode != 'origin'
-        self.sensitive = node.judged == 'Cast'
+        self.sensitive = node.judged in ('Cast', 'Range')
         self.forced = False
         self.columns = list(range(row.columns()))
 
