@@ -32,6 +32,73 @@ VARIANTS = {'as it is': ([], ('mlp_sgd', 'mlp_momentum', 'transformer_adam')),
 MODELS = ['train_mlp_sgd', 'train_mlp_momentum', 'train_transformer_adam']
 
 
+# Steps that add gradients of four batches up before they update: what starts anew is chosen, multiplied
+# by a remainder, or made in a branch. A largest norm and a switch go along.
+ACCUMULATING = '''graph @accumulating(%x: f32[8,3], %t: f32[8,2], %v: f32[3,4] = [{v}],
+    %w: f32[4,2] = [{w}], %rate: f32[] = 0.1, %micro: i64[] = 0, %acc: f32[4,2] = [{zeros}],
+    %most: f32[] = 0.0, %odd: bool[] = false)
+    -> (%loss, %count, %sum, %weight, %v.new, %highest, %flipped) {{
+  const %k: f32[] = 0.125
+  const %one: f32[] = 1.0
+  const %next: i64[] = 1
+  const %four: i64[] = 4
+  const %none: i64[] = 0
+  const %start: f32[4,2] = [{zeros}]
+  %h = MatMul(%x, %v)
+  %y = MatMul(%h, %w)
+  %e = Sub(%y, %t)
+  %sq = Mul(%e, %e)
+  %loss = ReduceMean(%sq) {{keepdims=0}}
+  %ge = Mul(%e, %k)
+  %ht = Transpose(%h) {{perm=[1, 0]}}
+  %gw = MatMul(%ht, %ge)
+  %wt = Transpose(%w) {{perm=[1, 0]}}
+  %gh = MatMul(%ge, %wt)
+  %xt = Transpose(%x) {{perm=[1, 0]}}
+  %gv = MatMul(%xt, %gh)
+  %dv = Mul(%gv, %rate)
+  %v.new = Sub(%v, %dv)
+  %norm = ReduceL2(%gw) {{keepdims=0}}
+  %highest = Max(%most, %norm)
+  %flipped = Not(%odd)
+  %n = Add(%micro, %next)
+  %due = Equal(%n, %four)
+  %all = Add(%acc, %gw)
+  %dw = Mul(%all, %rate)
+  %w1 = Sub(%w, %dw)
+{update}}}
+'''
+UPDATES = {'chosen': '''  %count = Where(%due, %none, %n)
+  %sum = Where(%due, %start, %all)
+  %weight = Where(%due, %w1, %w)
+''', 'multiplied': '''  %count = Mod(%n, %four)
+  %now = Cast(%due) {to=1}
+  %later = Sub(%one, %now)
+  %sum = Mul(%all, %later)
+  %part = Mul(%dw, %now)
+  %weight = Sub(%w, %part)
+''', 'in a branch': '''  %count, %sum, %weight = If(%due) {
+    then_branch=graph @update() -> (%a, %b, %c) {
+      %a = Identity(%none)
+      %b = Identity(%start)
+      %c = Identity(%w1)
+    },
+    else_branch=graph @wait() -> (%d, %f, %g) {
+      %d = Identity(%n)
+      %f = Identity(%all)
+      %g = Identity(%w)
+    }
+  }
+'''}
+
+
+def accumulating(kind):
+    rng = np.random.default_rng(11)
+    numbers = {name: ', '.join(f'{x:.6f}' for x in rng.standard_normal(n) / 2)
+               for name, n in (('v', 12), ('w', 8))}
+    return ACCUMULATING.format(zeros=', '.join(['0.0'] * 8), update=UPDATES[kind], **numbers)
+
+
 def command(argv, folder):
     p = guard.run(argv, cwd=folder, capture_output=True, text=True)
     if p.returncode:
@@ -118,12 +185,36 @@ def compare(step, loop, start, data, k, runner, folder, tolerance):
               ('loss', out['loss'], losses[-1])]
     wrong = []
     for name, a, b in pairs:
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
         worst = float(np.max(np.abs(a - b)))
         if worst > tolerance * max(1.0, float(np.max(np.abs(b)))):
             wrong.append(f'{name} by {worst:.3g}')
     if len(set(map(float, losses))) < k:
         wrong.append('losses do not change')
     return wrong
+
+
+def try_loop(tool, source, steps, variant, runners):
+    """(engine, what differs) of K steps in a loop against K runs of the step."""
+    folder = os.path.dirname(source)
+    paths = [source + suffix for suffix in ('.step.onnx', '.loop.onnx')]
+    text = os.path.join(folder, 'step.tir')
+    command([tool, 'opt', source, '-O0', '--graph_run_mode=1', '-o', paths[0], '-o', text], folder)
+    declared = Model(tool, text)
+    if source.endswith('.tir') and len(declared.states) != 6:
+        raise RuntimeError(f'{source}: {len(declared.states)} states, not 6')
+    start = take_defaults(paths[0], declared.states)
+    step = Model(tool, paths[0])
+    data = draw(np.random.default_rng(7), step,
+                [n for n in step.inputs
+                 if n not in declared.states and n not in ('learning_rate', 'rate')], steps)
+    command([tool, 'opt', source, '-O0', f'--iterations_per_loop={steps}', '--verify-each',
+             *VARIANTS[variant][0], '-o', paths[1]], folder)
+    take_defaults(paths[1], declared.states)
+    loop = Model(tool, paths[1])
+    step.states = loop.states = declared.states
+    for engine, runner in runners.items():
+        yield engine, compare(step, loop, start, data, steps, runner, folder, TOLERANCES[engine])
 
 
 def main():
@@ -142,33 +233,20 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         command([sys.executable, os.path.join(ROOT, 'bench', 'make_models.py'), folder, *MODELS],
                 folder)
-        for name in MODELS:
-            source = os.path.join(folder, name + '.onnx')
-            paths = [os.path.join(folder, name + suffix) for suffix in ('.step.onnx', '.loop.onnx')]
-            text = os.path.join(folder, 'step.tir')
-            command([tool, 'opt', source, '-O0', '--graph_run_mode=1', '-o', paths[0], '-o', text],
-                    folder)
-            declared = Model(tool, text)
-            start = take_defaults(paths[0], declared.states)
-            step = Model(tool, paths[0])
-            data = draw(np.random.default_rng(7), step, [n for n in step.inputs if n not in
-                                                         declared.states and n != 'learning_rate'],
-                        args.steps)
-            for variant, (options, names) in VARIANTS.items():
-                if not name.endswith(names):
-                    continue
-                command([tool, 'opt', source, '-O0', f'--iterations_per_loop={args.steps}',
-                         '--verify-each', *options, '-o', paths[1]], folder)
-                take_defaults(paths[1], declared.states)
-                loop = Model(tool, paths[1])
-                step.states = loop.states = declared.states
-                for engine, runner in runners.items():
-                    wrong = compare(step, loop, start, data, args.steps, runner, folder,
-                                    TOLERANCES[engine])
-                    passed += not wrong
-                    failed += bool(wrong)
-                    if wrong:
-                        print(f'FAIL {name} {variant} in {engine}: {", ".join(wrong)}')
+        tries = [(os.path.join(folder, name + '.onnx'), args.steps, variant)
+                 for name in MODELS for variant in VARIANTS if name.endswith(VARIANTS[variant][1])]
+        for kind in UPDATES:
+            source = os.path.join(folder, kind.replace(' ', '-') + '.tir')
+            with open(source, 'w', encoding='utf-8') as file:
+                file.write(accumulating(kind))
+            tries += [(source, steps, 'as it is') for steps in (3, 4, 9)]
+        for source, steps, variant in tries:
+            for engine, wrong in try_loop(tool, source, steps, variant, runners):
+                passed += not wrong
+                failed += bool(wrong)
+                if wrong:
+                    print(f'FAIL {os.path.basename(source)} {steps} steps {variant} in {engine}: '
+                          f'{", ".join(wrong)}')
     print(f'{passed} passed, {failed} failed, 0 skipped')
     return bool(failed)
 
