@@ -18,11 +18,21 @@ typedef enum tl_sim_source {
 
 #define TL_SIM_RATE_VALUE 0.01
 
-/* A state of the model as it was, and how far the ranks are from it. */
+/* What ranks have of an output that is no state against what the joined batch gives. */
+typedef enum tl_sim_reading {
+  TL_SIM_AS_STATE, /* a state: the same on all ranks, or as `local` and `root` say */
+  TL_SIM_METRIC,   /* the same on all, one behind the other, or the mean, sum, greatest or least */
+  TL_SIM_ALIKE     /* it may be the next value of an input: the same on all */
+} tl_sim_reading;
+
+/* A state of the model as it was, or another output, and how far the ranks are from it. */
 typedef struct tl_sim_state {
   tl_sv name;
   uint32_t input; /* positions in the model as it was */
   uint32_t output;
+  uint8_t reading; /* tl_sim_reading; outputs that are no states have no input: UINT32_MAX */
+  bool compared;   /* METRIC, ALIKE: its dims fit, once at least */
+  bool own;        /* METRIC: what ranks have is not that of the joined batch in any of these ways */
   bool parameter;
   bool local; /* each rank has its own, whose mean is to be that of the model as it was, */
   uint32_t root; /* or that of rank root - 1; 0: none */
@@ -79,6 +89,17 @@ tl_status tl_sim_begin(tl_simulation *s) TL_NODISCARD;
 tl_status tl_sim_first_value(tl_simulation *s, uint32_t i, tl_host **out) TL_NODISCARD;
 /* Splits "rK/NAME"; false when the name is not of a rank. */
 bool tl_sim_split_rank(tl_sv name, uint32_t *rank, tl_sv *rest);
+
+/* Adds rows for the outputs that are no states and not the loss. */
+tl_status tl_sim_find_outputs(tl_simulation *s) TL_NODISCARD;
+/* Compares one of them with what the ranks have after a step. */
+tl_status tl_sim_compare_output(tl_simulation *s, tl_sim_state *row, uint32_t step) TL_NODISCARD;
+/* Takes the difference between what ranks have and what is wanted into a row. */
+void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got,
+                 const tl_host *want, uint32_t step);
+/* The pieces of all ranks one behind the other along their first axis; *out NULL: they cannot be.
+ */
+tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) TL_NODISCARD;
 
 bool tl_sim_equal(const tl_simulation *s);
 /* Adds the report. */

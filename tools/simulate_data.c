@@ -138,14 +138,13 @@ static tl_status common_value(tl_simulation *s, uint32_t i, uint32_t step, tl_ho
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* The pieces one after another along their first axis. */
-static tl_status join(tl_simulation *s, tl_sv name, tl_host *const *piece, tl_host **out) {
+tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) {
   const tl_host *first = piece[0];
   int64_t dims[TL_MAX_RANK];
+  *out = NULL;
   if (first->rank < 1 || first->dtype == TL_DTYPE_STRING ||
       tl_dtype_get((tl_dtype)first->dtype)->bits < 8)
-    return tl_fail(&s->cli->diag, TL_UNSUPPORTED, TL_AT_FILE(s->one.m->path),
-                   "input '%.*s' cannot be joined along a first axis", TL_SV_ARG(name));
+    return TL_OK;
   memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
   dims[0] *= s->ranks; /* sizes of random values are small */
   *out = tl_host_new(&s->e.heap, (tl_dtype)first->dtype, first->rank, dims);
@@ -154,6 +153,14 @@ static tl_status join(tl_simulation *s, tl_sv name, tl_host *const *piece, tl_ho
   for (uint32_t k = 0; k < s->ranks && first->bytes; k++)
     memcpy((char *)(*out)->data + k * first->bytes, piece[k]->data, first->bytes);
   return TL_OK;
+}
+
+static tl_status join(tl_simulation *s, tl_sv name, tl_host *const *piece, tl_host **out) {
+  TL_TRY(tl_sim_join(s, piece, out));
+  if (*out)
+    return TL_OK;
+  return tl_fail(&s->cli->diag, TL_UNSUPPORTED, TL_AT_FILE(s->one.m->path),
+                 "input '%.*s' cannot be joined along a first axis", TL_SV_ARG(name));
 }
 
 static tl_status check_joined(tl_simulation *s, uint32_t i, const tl_host *joined) {

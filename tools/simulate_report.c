@@ -24,6 +24,8 @@ static double relative(const tl_sim_state *x) {
 }
 
 static const char *kind_of(const tl_sim_state *x) {
+  if (x->reading != TL_SIM_AS_STATE)
+    return "output";
   return x->parameter ? "parameter" : x->root ? "of a rank" : x->local ? "mean" : "state";
 }
 
@@ -42,7 +44,11 @@ static void add_rows(const tl_simulation *s, tl_buf *out) {
       tl_add_short(&t.text, numbers[k]);
       tl_table_cell(&t);
     }
-    if (x->step)
+    if (x->reading != TL_SIM_AS_STATE && !x->compared)
+      tl_buf_add_z(&t.text, "not compared");
+    else if (x->own)
+      tl_buf_add_z(&t.text, "each rank's own");
+    else if (x->step)
       tl_buf_printf(&t.text, "differs from step %u on", x->step);
     else
       tl_buf_add_z(&t.text, x->max_abs == 0 ? "identical" : "equal");
@@ -115,6 +121,10 @@ void tl_sim_json(const tl_simulation *s, tl_buf *out) {
     tl_buf_add_z(out, i ? ",\n  {" : "\n  {");
     tl_json_key(out, "name", &first);
     tl_json_string(out, x->name);
+    if (x->reading != TL_SIM_AS_STATE) {
+      tl_json_key(out, "output", &first);
+      tl_buf_add_z(out, "true");
+    }
     tl_json_key(out, "parameter", &first);
     tl_buf_add_z(out, x->parameter ? "true" : "false");
     tl_json_key(out, "equal", &first);

@@ -108,3 +108,44 @@ $ printf 'graph @s(%%x: f32[n,2], %%t: f32[n,1], %%w: f32[2,1] = [1.0, 1.0], %%a
 > loss 1.652 -> 0.8885, relative to the joined batch off by 4.448e-08
 > states are the same bits on all ranks
 > initial values of 1 state: those of rank 0 on all ranks
+# Outputs that are no states: rows of a batch, a mean, a sum, and a norm, which each rank has of its own batch. What may be the next value of an input has to be the same on all ranks.
+$ sed 's/%w.out) {/%w.out, %e, %mean, %rows, %norm) {/; s/  %d = Mul/  %mean = ReduceMean(%e) {keepdims=0}\n  %rows = ReduceSum(%e) {keepdims=0}\n  %norm = ReduceL2(%e) {keepdims=0}\n  %d = Mul/' s.tir >out.tir; tailor simulate-ranks out.tir -n 2 --exact --steps 2 --dim n=4; sed 's/%lr: f32\[\] = 0.125/%lr: f32[] = 0.125, %held: f32[2,2] = [0.0, 0.0, 0.0, 0.0]/; s/%norm) {/%square) {/; s/  %norm = .*/  %u = Transpose(%x)\n  %square = MatMul(%u, %x)/' out.tir >alike.tir; tailor simulate-ranks alike.tir -n 2 --exact --dim n=4
+> 2 ranks, 2 steps
+> state   kind       largest  max abs    relative   verdict
+> "w"     parameter  0.9376   0          0          identical
+> "e"     output     1.794    0          0          identical
+> "mean"  output     0.4331   2.98e-08   6.881e-08  equal
+> "rows"  output     3.465    2.384e-07  6.881e-08  equal
+> "norm"  output     3.172    0.9474     0.2987     each rank's own
+> loss 1.258 -> 1.099, relative to the joined batch off by 2.369e-08
+> states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
+> 2 ranks, 1 step
+> state     kind       largest  max abs  relative  verdict
+> "w"       parameter  0.9376   0        0         identical
+> "e"       output     1.794    0        0         identical
+> "mean"    output     0.1484   0        0         identical
+> "rows"    output     1.187    0        0         identical
+> "square"  output     2.956    1.883    0.6369    differs from step 1 on
+> loss 1.258 -> 1.258, relative to the joined batch off by 2.369e-08
+> states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
+? 5
+# A step that overflows leaves counters and buffers as they were, and the next one goes on from there.
+$ sed 's/%lr: f32\[\] = 0.125/%lr: f32[] = 0.125, %micro: i64[] = 3, %acc: f32[2,1] = [0.5, 0.25]/; s/%w.out) {/%w.out, %count, %sum) {\n  const %next: i64[] = 1\n  const %four: i64[] = 4\n  const %none: i64[] = 0\n  const %zeros: f32[2,1] = [0.0, 0.0]/; s/  %d = Mul(%lr, %gw)/  %m = Add(%micro, %next)\n  %due = Equal(%m, %four)\n  %count = Where(%due, %none, %m)\n  %all = Add(%acc, %gw)\n  %sum = Where(%due, %zeros, %all)\n  %d = Mul(%lr, %all)/; s/%w.out = Sub(%w, %d)/%w1 = Sub(%w, %d)\n  %w.out = Where(%due, %w1, %w)/' s.tir >acc.tir; tailor simulate-ranks acc.tir -n 2 --exact --steps 3 --dim n=4 --is-loss-scale=true --loss-scale-manager='{"type":"torch_amp","init_scale":3e38}'; tailor simulate-ranks acc.tir -n 2 --exact --steps 6 --dim n=4 --is-loss-scale=true --loss-scale-manager=torch_amp
+> 2 ranks, 3 steps, 1 of them skipped for overflow
+> state    kind       largest  max abs  relative  verdict
+> "w"      parameter  1        0        0         identical
+> "micro"  state      3        0        0         identical
+> "acc"    state      0.5      0        0         identical
+> loss 1.258 -> 0.4508, relative to the joined batch off by 4.874e-08
+> states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
+> 2 ranks, 6 steps
+> state    kind       largest  max abs   relative   verdict
+> "w"      parameter  0.8751   0         0          identical
+> "micro"  state      0        0         0          identical
+> "acc"    state      0.06496  1.49e-08  2.294e-07  equal
+> loss 1.258 -> 0.2159, relative to the joined batch off by 5.331e-08
+> states are the same bits on all ranks
+> initial values of 1 state: those of rank 0 on all ranks
