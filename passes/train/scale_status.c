@@ -153,7 +153,12 @@ static double largest(tl_dtype d) {
   }
 }
 
-/* Greatest magnitude of a gradient as a part of what its dtype can hold. */
+/* The dtype that gradients like v are added up in. */
+static tl_dtype dtype_of_sum(const tl_loss_scaling *x, tl_value_id v) {
+  return x->c->ar_f32 && tl_ls_is_narrow(x->m, v) ? TL_DTYPE_F32 : dtype_of(x, v);
+}
+
+/* Greatest magnitude of a gradient as a part of what the dtype of sums can hold. */
 static tl_value_id magnitude(tl_loss_scaling *x, tl_value_id v) {
   tl_maker k = tl_comm_behind(x->m, v); /* a large gradient need not stay */
   tl_dtype d = dtype_of(x, v);
@@ -163,7 +168,8 @@ static tl_value_id magnitude(tl_loss_scaling *x, tl_value_id v) {
   tl_value_id most = tl_ls_make_list(&k, TL_OP_ReduceMax, &a, 1, tl_attr_int(TL_SYM_keepdims, 0));
   most = tl_ls_cast(&k, most, wide);
   tl_value_id part =
-      tl_ls_make(&k, TL_OP_Div, most, tl_make_number(&k, wide, largest(d)), TL_NO_VALUE);
+      tl_ls_make(&k, TL_OP_Div, most, tl_make_number(&k, wide, largest(dtype_of_sum(x, v))),
+                 TL_NO_VALUE);
   part = tl_ls_cast(&k, part, TL_DTYPE_F32);
   tl_ls_adopt(x, &k);
   return part;
