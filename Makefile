@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all demo test install bench fuzz random update format clean
+.PHONY: all demo test install bench fuzz oom random update format clean
 
 all:
 	@sh scripts/install-deps build
@@ -54,6 +54,11 @@ random:
 	@/usr/bin/python3 tests/ub/random_groups.py --n 100000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/random_train.py --n 10000 --tailor build-random/tools/tailor
 	@/usr/bin/python3 tests/train/tail_random.py --graphs 10000 --tailor build-random/tools/tailor
+
+# Every allocation of every command failing, and every call that writes: CI takes a sample.
+oom:
+	@sh scripts/install-deps test
+	@/usr/bin/python3 tests/run.py --only oom,oom_commands,file_faults --full
 
 # Rewrites golden outputs and generated documents; review the diff.
 update: all

@@ -141,24 +141,22 @@ void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out) {
     add_frame(out, last, NULL);
 }
 
-tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const char *path,
-                               const volatile int *cancel) {
+tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const tl_fusion_report *to) {
   tl_buf text;
-  tl_writer *w;
+  tl_writer *w = NULL;
   tl_buf_init(&text);
   tl_fusion_stats_json(s, &text);
   tl_status status = TL_OK;
   if (text.failed)
-    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
-  else if (text.n == 0 && unlink(path) != 0 && errno != ENOENT)
-    status = tl_fail(d, TL_IO, TL_AT_FILE(path), "cannot remove the old report: %s",
-                     strerror(errno));
-  else if (text.n)
-    status = tl_writer_open(d, path, cancel, &w);
-  if (status == TL_OK && text.n) {
+    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(to->path), "out of memory");
+  else if (text.n == 0)
+    status = tl_changes_remove(to->changes, d, to->path);
+  else
+    status = tl_writer_open(d, to->path, to->cancel, &w);
+  if (status == TL_OK && w) {
     status = tl_writer_write(w, text.p, text.n);
     if (status == TL_OK)
-      status = tl_writer_commit(w);
+      status = tl_changes_commit(to->changes, d, w);
     else
       tl_writer_abort(w);
   }

@@ -5,6 +5,7 @@
 #define TL_IR_FUSION_STATS_H
 
 #include "ir/fusion_names.h"
+#include "support/changes.h"
 #include "support/arena.h"
 #include "support/diag.h"
 #include "support/vec.h"
@@ -41,8 +42,14 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
 void tl_fusion_stats_json(const tl_fusion_stats *s, tl_buf *out);
 
 /* Writes that text to a file, whole or not at all; when nothing was counted there is no file
- * afterwards. cancel: as in tl_writer_open. */
-tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const char *path,
-                               const volatile int *cancel) TL_NODISCARD;
+ * afterwards. changes: journal that receives it. cancel: as in tl_writer_open. */
+typedef struct tl_fusion_report {
+  const char *path;
+  tl_changes *changes;
+  const volatile int *cancel;
+} tl_fusion_report;
+
+tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d,
+                               const tl_fusion_report *to) TL_NODISCARD;
 
 #endif

@@ -55,7 +55,7 @@ static void infer_quietly(tl_verifier *v) {
   first_error e;
   tl_buf_init(&e.message);
   tl_buf_init(&e.node);
-  tl_diag inner = {keep_first, &e, 0, 0};
+  tl_diag inner = {.fn = keep_first, .user = &e};
   tl_diag *outer = v->m->diag;
   v->m->diag = &inner;
   tl_status status = tl_infer_module(v->m);

@@ -28,37 +28,35 @@ struct tl_model {
 
 const char *tl_version(void) { return TL_VERSION; }
 
-static int exit_code(tl_status status) {
-  switch (status) {
-  case TL_OK: return TAILOR_OK;
-  case TL_INVALID_ARGUMENT: return TAILOR_ERROR_USAGE;
-  case TL_INVALID_MODEL: return TAILOR_ERROR_INPUT;
-  case TL_UNSUPPORTED:
-  case TL_LIMIT: return TAILOR_ERROR_UNSUPPORTED;
-  case TL_IO: return TAILOR_ERROR_IO;
-  case TL_NO_MEMORY:
-  case TL_INTERNAL: return TAILOR_ERROR_INTERNAL;
-  }
-  return TAILOR_ERROR_INTERNAL;
-}
+/* The header may not include the table; here both are seen. */
+enum {
+#define CODE(name, code, words) CODE_OF_##name = (code),
+  TL_STATUSES(CODE)
+#undef CODE
+};
+_Static_assert((int)CODE_OF_TL_OK == TAILOR_OK, "");
+_Static_assert((int)CODE_OF_TL_INVALID_ARGUMENT == TAILOR_ERROR_USAGE, "");
+_Static_assert((int)CODE_OF_TL_INVALID_MODEL == TAILOR_ERROR_INPUT, "");
+_Static_assert((int)CODE_OF_TL_UNSUPPORTED == TAILOR_ERROR_UNSUPPORTED, "");
+_Static_assert((int)CODE_OF_TL_IO == TAILOR_ERROR_IO, "");
+_Static_assert((int)CODE_OF_TL_INTERNAL == TAILOR_ERROR_INTERNAL, "");
 
 static void forward(void *user, const tl_diagnostic *d) {
   tl_context *c = user;
   if (!c->fn)
     return;
   tl_buf text;
+  char room[2048];
   tl_buf_init(&text);
   tl_diag_format(&text, d);
-  c->fn(c->user, (tailor_severity)d->severity, text.failed ? "error: out of memory" : text.p);
+  if (text.failed)
+    tl_diag_format_short(room, sizeof room, d);
+  c->fn(c->user, (tailor_severity)d->severity, text.failed ? room : text.p);
   tl_buf_release(&text);
 }
 
-/* Lack of memory is known far below, where nothing could be reported. */
 static int finish(tl_context *c, tl_status status, uint32_t errors_before) {
-  if (status != TL_OK && c->diag.errors == errors_before)
-    return exit_code(tl_fail(&c->diag, status, (tl_location){0}, "%s",
-                             status == TL_NO_MEMORY ? "out of memory" : "internal error"));
-  return exit_code(status);
+  return tl_status_exit_code(tl_diag_close(&c->diag, status, errors_before));
 }
 
 tl_context *tl_context_create(void) {
@@ -66,7 +64,7 @@ tl_context *tl_context_create(void) {
   if (!c)
     return NULL;
   tl_settings_init(&c->settings);
-  c->diag = (tl_diag){forward, c, 0, 0};
+  c->diag = (tl_diag){.fn = forward, .user = c};
   return c;
 }
 
@@ -86,7 +84,7 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
   tl_option_id id = tl_option_find(tl_sv_from(name), TL_COMMAND_CONVERT);
   if (id == TL_N_OPTION_ROWS) {
     const char *near = tl_option_nearest(tl_sv_from(name), TL_COMMAND_CONVERT);
-    return exit_code(tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_status_exit_code(tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                              "unknown option '%s'%s%s", name, near ? "\vdid you mean " : "",
                              near ? near : ""));
   }
@@ -223,7 +221,7 @@ int tl_model_optimize(tl_model *m, tailor_target target) {
   p.fusions = report ? &fusions : NULL;
   tl_status status = tl_pipeline_run(m->module, &c->settings.options, &p, NULL);
   if (status == TL_OK && fusions.counts.n)
-    status = tl_fusion_stats_save(&fusions, &c->diag, report, NULL);
+    status = tl_fusion_stats_save(&fusions, &c->diag, &(tl_fusion_report){.path = report});
   tl_fusion_stats_release(&fusions);
   return finish(c, status, errors);
 }

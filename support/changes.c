@@ -1,74 +1,263 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes beside the main outputs (support/changes.h). */
+/* The journal of a run (support/changes.h). Names are exchanged, so that the old file is at hand
+ * until all names are given; on file systems that cannot do that it waits under a second name. */
 #include "support/changes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Takes over what change owns; removes it when it cannot be kept. */
-static tl_status add(tl_changes *c, tl_diag *d, tl_change change) {
-  if (change.path && tl_change_vec_push(&c->list, change))
-    return TL_OK;
-  const char *made = change.staged ? change.staged : change.path;
-  if (made && !change.folder)
-    unlink(made);
-  free(change.path);
-  free(change.staged);
+/* A writer that waits keeps a descriptor, of which a process has few. */
+enum { MOST_HELD = 64, NAME_TRIES = 1000, LONGEST_NAME = 200 };
+
+static tl_status no_memory(tl_diag *d) {
   return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+}
+
+static void drop(tl_change *change) {
+  tl_writer_abort(change->writer);
+  if (change->hidden && !change->done)
+    unlink(change->hidden);
+  if (change->kind == TL_CHANGE_FOLDER)
+    rmdir(change->path);
+  free(change->path);
+  free(change->hidden);
+}
+
+/* Takes over what change owns; drops it when it cannot be kept. */
+static tl_status add(tl_changes *c, tl_diag *d, tl_change change) {
+  if ((change.path || change.writer) && tl_change_vec_push(&c->list, change))
+    return TL_OK;
+  if (change.path)
+    drop(&change);
+  else
+    tl_writer_abort(change.writer);
+  return no_memory(d);
 }
 
 tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) {
   struct stat st;
   if (lstat(path, &st) == 0) /* tl_make_folder says what is wrong with what is there */
     return tl_make_folder(d, path);
-  TL_TRY(tl_make_folder(d, path));
-  tl_status status = add(c, d, (tl_change){.path = strdup(path), .folder = true});
-  if (status != TL_OK)
-    rmdir(path);
-  return status;
+  char *copy = strdup(path);
+  if (!copy)
+    return no_memory(d);
+  tl_status status = tl_make_folder(d, path);
+  if (status != TL_OK) {
+    free(copy);
+    return status;
+  }
+  return add(c, d, (tl_change){.kind = TL_CHANGE_FOLDER, .path = copy});
 }
 
 tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) {
-  tl_change change = {0};
   if (!c)
     return tl_writer_commit(w);
-  TL_TRY(tl_writer_stage(w, &change.path, &change.staged));
-  return change.path ? add(c, d, change) : TL_OK;
+  tl_status status = tl_writer_hold(w);
+  if (status != TL_OK) {
+    tl_writer_abort(w);
+    return status;
+  }
+  if (tl_writer_is_stream(w) || c->n_held < MOST_HELD) {
+    c->n_held++;
+    return add(c, d, (tl_change){.kind = TL_CHANGE_HELD, .writer = w});
+  }
+  tl_change change = {.kind = TL_CHANGE_HIDDEN};
+  TL_TRY(tl_writer_hide(w, d, &change.path, &change.hidden));
+  return add(c, d, change);
 }
 
-tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {
+uint64_t tl_changes_last_size(const tl_changes *c) {
+  const tl_change *last = c->list.n ? &c->list.at[c->list.n - 1] : NULL;
+  struct stat st;
+  if (last && last->kind == TL_CHANGE_HELD && !tl_writer_is_stream(last->writer))
+    return tl_writer_position(last->writer);
+  bool hidden = last && last->kind == TL_CHANGE_HIDDEN && stat(last->hidden, &st) == 0;
+  return hidden ? (uint64_t)st.st_size : 0;
+}
+
+tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) {
+  if (!c)
+    return unlink(path) == 0 || errno == ENOENT
+               ? TL_OK
+               : tl_fail(d, TL_IO, TL_AT_FILE(path), "cannot remove '%s': %s", path,
+                         strerror(errno));
+  return add(c, d, (tl_change){.kind = TL_CHANGE_REMOVAL, .path = strdup(path)});
+}
+
+/* ---- giving names ---------------------------------------------------------------------------- */
+
+/* A hidden sibling of path that is not there; NULL without memory. */
+static char *second_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+  struct stat st;
+  for (int i = 0; i < NAME_TRIES; i++) {
+    tl_buf name;
+    tl_buf_init(&name);
+    tl_buf_add(&name, path, folder);
+    tl_buf_printf(&name, ".%.*s.%ld-%d.old", LONGEST_NAME, path + folder, (long)getpid(), i);
+    if (!name.failed && lstat(name.p, &st) != 0)
+      return name.p;
+    tl_buf_release(&name);
+  }
+  return NULL;
+}
+
+/* Moves the old file to a second name, then the new one into its place. Between the two there is no
+ * file where hard links are unknown. */
+static int replace_in_steps(tl_change *change) {
+  char *second = second_name(change->path);
+  if (!second) {
+    errno = ENOMEM;
+    return -1;
+  }
+  bool moved = link(change->path, second) == 0 || (errno != ENOENT &&
+                                                   rename(change->path, second) == 0);
+  if ((!moved && errno != ENOENT) || rename(change->hidden, change->path) != 0) {
+    int saved = errno;
+    if (moved)
+      (void)rename(second, change->path);
+    free(second);
+    errno = saved;
+    return -1;
+  }
+  free(change->hidden);
+  change->hidden = moved ? second : NULL;
+  change->replaced = moved;
+  if (!moved)
+    free(second);
+  return 0;
+}
+
+static int exchange(const tl_change *change) {
+  return renameat2(AT_FDCWD, change->hidden, AT_FDCWD, change->path, RENAME_EXCHANGE);
+}
+
+/* The new file gets its name; an old one has the hidden name then. */
+static int swap_names(tl_change *change) {
+  if (exchange(change) == 0) {
+    struct stat st;
+    change->replaced = lstat(change->hidden, &st) != 0 || !S_ISDIR(st.st_mode);
+    if (change->replaced)
+      return 0;
+    (void)exchange(change); /* a folder has come into our way */
+    errno = EISDIR;
+    return -1;
+  }
+  if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
+    return replace_in_steps(change);
+  return errno == ENOENT ? rename(change->hidden, change->path) : -1;
+}
+
+static int hide_old(tl_change *change) {
+  change->hidden = second_name(change->path);
+  if (!change->hidden) {
+    errno = ENOMEM;
+    return -1;
+  }
+  change->replaced = rename(change->path, change->hidden) == 0;
+  if (!change->replaced) {
+    free(change->hidden);
+    change->hidden = NULL;
+  }
+  return change->replaced || errno == ENOENT ? 0 : -1;
+}
+
+/* Takes a name back. */
+static void put_back(tl_change *change) {
+  if (!change->done)
+    return;
+  if (change->replaced)
+    (void)rename(change->hidden, change->path); /* the old one over the new one */
+  else if (change->kind == TL_CHANGE_HIDDEN)
+    unlink(change->path);
+  if (change->replaced || change->kind == TL_CHANGE_HIDDEN) {
+    free(change->hidden);
+    change->hidden = NULL;
+  }
+}
+
+static tl_status give_names(tl_changes *c, tl_diag *d) {
   for (uint32_t i = 0; i < c->list.n; i++) {
     tl_change *change = &c->list.at[i];
-    if (!change->staged)
+    bool removal = change->kind == TL_CHANGE_REMOVAL;
+    if (!removal && change->kind != TL_CHANGE_HIDDEN)
       continue;
-    if (rename(change->staged, change->path) != 0)
-      return tl_fail(d, TL_IO, TL_AT_FILE(change->path), "cannot replace '%s': %s", change->path,
-                     strerror(errno));
-    free(change->staged);
-    free(change->path); /* from now on the file is neither new nor staged */
-    change->staged = NULL;
-    change->path = NULL;
+    if ((removal ? hide_old(change) : swap_names(change)) != 0) {
+      tl_status status = tl_fail(d, errno == ENOMEM ? TL_NO_MEMORY : TL_IO,
+                                 TL_AT_FILE(change->path), "cannot %s '%s': %s",
+                                 removal ? "remove" : "create", change->path,
+                                 errno == ENOMEM ? "out of memory" : strerror(errno));
+      while (i-- > 0)
+        put_back(&c->list.at[i]);
+      return status;
+    }
+    change->done = true;
   }
   return TL_OK;
 }
 
-void tl_changes_undo(tl_changes *c) {
-  for (uint32_t i = c->list.n; i-- > 0;) {
-    const tl_change *change = &c->list.at[i];
-    if (change->folder)
-      rmdir(change->path);
-    else if (change->path)
-      unlink(change->staged ? change->staged : change->path);
+static tl_status feed_streams(tl_changes *c, tl_diag *d) {
+  for (uint32_t i = 0; i < c->list.n; i++) {
+    tl_change *change = &c->list.at[i];
+    if (change->kind == TL_CHANGE_HELD && tl_writer_is_stream(change->writer))
+      TL_TRY(tl_writer_feed(change->writer, d));
   }
-  tl_changes_release(c);
+  return TL_OK;
 }
 
-void tl_changes_release(tl_changes *c) {
+static tl_status hide_held(tl_changes *c, tl_diag *d) {
   for (uint32_t i = 0; i < c->list.n; i++) {
-    free(c->list.at[i].path);
-    free(c->list.at[i].staged);
+    tl_change *change = &c->list.at[i];
+    if (change->kind != TL_CHANGE_HELD || tl_writer_is_stream(change->writer))
+      continue;
+    tl_writer *w = change->writer;
+    change->writer = NULL;
+    change->kind = TL_CHANGE_HIDDEN;
+    TL_TRY(tl_writer_hide(w, d, &change->path, &change->hidden));
+  }
+  return TL_OK;
+}
+
+tl_status tl_changes_apply(tl_changes *c, tl_diag *d) {
+  tl_status status = hide_held(c, d);
+  if (status == TL_OK)
+    status = feed_streams(c, d);
+  if (status == TL_OK)
+    status = give_names(c, d);
+  if (status != TL_OK) {
+    tl_changes_undo(c);
+    return status;
+  }
+  for (uint32_t i = 0; i < c->list.n; i++) {
+    tl_change *change = &c->list.at[i];
+    if (change->replaced)
+      unlink(change->hidden);
+    tl_writer_abort(change->writer); /* a stream, which has its bytes */
+    free(change->path);
+    free(change->hidden);
   }
   tl_change_vec_release(&c->list);
+  c->n_held = 0;
+  return TL_OK;
+}
+
+void tl_changes_undo(tl_changes *c) {
+  for (uint32_t i = c->list.n; i-- > 0;)
+    drop(&c->list.at[i]);
+  tl_change_vec_release(&c->list);
+  c->n_held = 0;
+}
+
+void tl_changes_abandon(const tl_changes *c) {
+  for (uint32_t i = c->list.n; i-- > 0;) {
+    const tl_change *change = &c->list.at[i];
+    if (change->hidden && !change->done)
+      unlink(change->hidden);
+    if (change->kind == TL_CHANGE_FOLDER)
+      rmdir(change->path);
+  }
 }

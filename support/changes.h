@@ -1,36 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run does to the file system beside its main outputs, so that a failure can take it back:
- * files and folders that are new go away again, files that were there keep their content until the
- * changes are applied. Knows names only; tl_writer makes each file appear complete. */
+/* The journal of a run: files that are complete but have no name yet. They appear all together when
+ * the journal is applied, or none of them does: what was there before keeps its content until then,
+ * and gets it back when one of the names cannot be given. */
 #ifndef TL_SUPPORT_CHANGES_H
 #define TL_SUPPORT_CHANGES_H
 
 #include "support/file.h"
 #include "support/vec.h"
 
+typedef enum tl_change_kind {
+  TL_CHANGE_HELD,   /* a writer holds the bytes, which have no name */
+  TL_CHANGE_HIDDEN, /* they have a hidden name */
+  TL_CHANGE_REMOVAL,
+  TL_CHANGE_FOLDER /* a new folder; it is there already */
+} tl_change_kind;
+
 typedef struct tl_change {
-  char *path;   /* owned */
-  char *staged; /* owned; hidden name that stands for an existing file, NULL: the file is new */
-  bool folder;
+  tl_change_kind kind;
+  tl_writer *writer; /* owned; HELD */
+  char *path;        /* owned; name to give; NULL: the writer knows it */
+  char *hidden;      /* owned; the new file before it is named, the old one afterwards, or NULL */
+  bool done;         /* the name was given */
+  bool replaced;     /* and the old file has the hidden name */
 } tl_change;
 
 TL_VEC(tl_change_vec, tl_change);
 
-/* Zero-initialise; released by tl_changes_release, which leaves the files alone. */
+/* Zero-initialise; released by tl_changes_apply or tl_changes_undo. */
 typedef struct tl_changes {
   tl_change_vec list;
+  uint32_t n_held;
 } tl_changes;
 
 /* Creates the folder (one level) unless it exists. Reports TL_IO, TL_NO_MEMORY. */
 tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
-/* Commits the writer and frees it. A new file appears; one that is there keeps its content until
- * the changes are applied, or with c NULL is replaced. Reports what the writer does. */
+/* Brings what was written to the disk, and takes the writer over in every case. With c NULL the
+ * file appears at once. Reports what the writer does. */
 tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) TL_NODISCARD;
-/* Moves what is staged over the files it replaces. Reports TL_IO; what has been replaced by then
- * stays. Nothing is staged afterwards. */
+/* A file that goes away, if it is there; with c NULL at once. Reports TL_IO, TL_NO_MEMORY. */
+tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
+/* Bytes of the file that was committed last; 0 for a stream, or without one. */
+uint64_t tl_changes_last_size(const tl_changes *c);
+/* Feeds pipes and standard output, then gives all names. Reports TL_IO, TL_NO_MEMORY, and then has
+ * undone everything but what went into pipes. The journal is empty afterwards in either case. */
 tl_status tl_changes_apply(tl_changes *c, tl_diag *d) TL_NODISCARD;
-/* Removes new files, staged ones and new folders that are empty, the last first; forgets them. */
+/* Drops all files, and new folders that are empty, the last first. The journal is empty then. */
 void tl_changes_undo(tl_changes *c);
-void tl_changes_release(tl_changes *c);
+/* Removes hidden names and new folders, for a process that ends at once: fit for a handler of
+ * signals. */
+void tl_changes_abandon(const tl_changes *c);
 
 #endif

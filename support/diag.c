@@ -2,6 +2,10 @@
 /* Diagnostics: formatting and delivery. */
 #include "support/diag.h"
 
+#include <stdio.h>
+
+enum { SHORT = 2048 };
+
 static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_location where,
                     const char *fmt, va_list ap) {
   if (severity == TL_ERROR)
@@ -10,27 +14,35 @@ static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_locat
     d->warnings++;
   if (!d->fn)
     return;
+  char room[SHORT]; /* where memory is out, messages are cut, not lost */
   tl_buf text;
+  va_list again;
+  va_copy(again, ap);
+  vsnprintf(room, sizeof room, fmt, again);
+  va_end(again);
   tl_buf_init(&text);
   tl_buf_vprintf(&text, fmt, ap);
-  tl_diagnostic out = {severity, code, where, "out of memory while reporting", NULL};
-  if (!text.failed && text.p) {
-    char *hint = memchr(text.p, '\v', text.n);
-    if (hint) {
-      *hint = '\0';
-      out.hint = hint + 1;
-    }
-    out.message = text.p;
-  }
-  d->fn(d->user, &out);
+  char *message = text.failed || !text.p ? room : text.p;
+  char *hint = strchr(message, '\v');
+  if (hint)
+    *hint++ = '\0';
+  d->fn(d->user, &(tl_diagnostic){severity, code, where, message, hint});
   tl_buf_release(&text);
 }
 
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
+  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   deliver(d, TL_ERROR, NULL, where, fmt, ap);
   va_end(ap);
+  return status;
+}
+
+tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before) {
+  bool silent = d->errors == errors_before || (status == TL_NO_MEMORY && !d->no_memory);
+  if (status != TL_OK && silent)
+    return tl_fail(d, status, (tl_location){0}, "%s", tl_status_words(status));
   return status;
 }
 
@@ -38,6 +50,7 @@ tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_locati
                        const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
+  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   deliver(d, TL_ERROR, code, where, fmt, ap);
   va_end(ap);
   return status;
@@ -95,10 +108,21 @@ static void add_place(tl_buf *out, const tl_location *where) {
   tl_buf_add_z(out, ": ");
 }
 
+static const char *const severities[] = {"note", "warning", "error"};
+
+void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d) {
+  snprintf(out, n, "%s: %s: %.*s%s%s", d->where.file ? d->where.file : "tailor",
+           severities[d->severity], (int)(d->where.node.n > 200 ? 200 : d->where.node.n),
+           d->where.node.n ? d->where.node.p : "", d->where.node.n ? ": " : "", d->message);
+  for (char *c = out; *c; c++) {
+    if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      *c = '?'; /* keeps a terminal safe */
+  }
+}
+
 void tl_diag_format(tl_buf *out, const tl_diagnostic *d) {
-  static const char *const names[] = {"note", "warning", "error"};
   add_place(out, &d->where);
-  tl_buf_printf(out, "%s: ", names[d->severity]);
+  tl_buf_printf(out, "%s: ", severities[d->severity]);
   if (d->where.node.n) {
     tl_buf_add_z(out, "node ");
     add_name(out, d->where.node);

@@ -38,6 +38,7 @@ typedef struct tl_diag {
   void *user;
   uint32_t errors;
   uint32_t warnings;
+  bool no_memory; /* an error was reported with TL_NO_MEMORY */
 } tl_diag;
 
 /* Reports an error and returns `status`, so that "return tl_fail(...)" reads well. The hint is the
@@ -53,6 +54,13 @@ void tl_warn_code(tl_diag *d, const char *code, tl_location where, const char *f
     TL_PRINTF(4, 5);
 void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
 
+/* Says that an operation failed, unless an error was reported since there were `errors_before`, or
+ * lacked memory, which is said in any case. Lack of memory is often known where nothing could be
+ * reported. Returns status. */
+tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before);
+
+/* Renders a diagnostic on one line, cut to n bytes with the final NUL, without taking memory. */
+void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d);
 /* Renders "file:line:col: error: node: attr: message [code]\n  hint: ...\n" without colours. */
 void tl_diag_format(tl_buf *out, const tl_diagnostic *d);
 

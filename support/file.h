@@ -60,10 +60,16 @@ const unsigned char *tl_writer_view(tl_writer *w, uint64_t *size);
 tl_status tl_writer_settle(tl_writer *w) TL_NODISCARD;
 /* Flushes, syncs and renames into place; frees the writer in every case. */
 tl_status tl_writer_commit(tl_writer *w) TL_NODISCARD;
-/* The same, but an existing file is not replaced yet: the bytes stand beside it under a hidden
- * name. *target: name of the file, NULL for a stream; *staged: the hidden name, NULL when *target
- * was new and has appeared. Both are the caller's to free. */
-tl_status tl_writer_stage(tl_writer *w, char **target, char **staged) TL_NODISCARD;
+/* Steps of a commit that waits for others (support/changes.h). Settles, and keeps the descriptor
+ * alone. */
+tl_status tl_writer_hold(tl_writer *w) TL_NODISCARD;
+/* True when the bytes go into a pipe, a device or standard output. */
+bool tl_writer_is_stream(const tl_writer *w);
+/* Hands the bytes of one that is held to its stream. */
+tl_status tl_writer_feed(tl_writer *w, tl_diag *d) TL_NODISCARD;
+/* Gives the file of one that is held a hidden name beside its own and frees the writer in every
+ * case. *target: its own name; both are the caller's to free. */
+tl_status tl_writer_hide(tl_writer *w, tl_diag *d, char **target, char **hidden) TL_NODISCARD;
 /* Discards everything; frees the writer. NULL is allowed. */
 void tl_writer_abort(tl_writer *w);
 

@@ -34,19 +34,20 @@ struct tl_writer {
   size_t view_bytes;
   int fd;           /* staging file */
   int stream;       /* descriptor that gets the bytes at commit, -1: none */
-  bool replaces;    /* a file is there */
   mode_t mode;      /* permissions of the file being replaced, 0: the usual ones */
   tl_status status; /* first failure */
 };
 
-static tl_status fail_errno(tl_writer *w, const char *verb) {
-  w->status = tl_fail(w->diag, TL_IO, TL_AT_FILE(w->path), "cannot %s '%s': %s", verb, w->path,
-                      strerror(errno));
+static tl_status fail_memory(tl_writer *w) {
+  w->status = tl_fail(w->diag, TL_NO_MEMORY, TL_AT_FILE(w->path), "out of memory");
   return w->status;
 }
 
-static tl_status fail_memory(tl_writer *w) {
-  w->status = tl_fail(w->diag, TL_NO_MEMORY, TL_AT_FILE(w->path), "out of memory");
+static tl_status fail_errno(tl_writer *w, const char *verb) {
+  if (errno == ENOMEM)
+    return fail_memory(w);
+  w->status = tl_fail(w->diag, TL_IO, TL_AT_FILE(w->path), "cannot %s '%s': %s", verb, w->path,
+                      strerror(errno));
   return w->status;
 }
 
@@ -175,7 +176,6 @@ static tl_status choose_target(tl_writer *w) {
   }
   if (access(w->path, W_OK) != 0) /* rename would replace it all the same */
     return fail_errno(w, "write");
-  w->replaces = true;
   w->mode = st.st_mode & 07777;
   w->target = realpath(w->path, NULL);
   return w->target ? TL_OK : fail_errno(w, "resolve");
@@ -365,22 +365,31 @@ tl_status tl_writer_commit(tl_writer *w) {
   return status;
 }
 
-static tl_status stage(tl_writer *w) {
-  if (!w->replaces)
-    return finish(w);
+tl_status tl_writer_hold(tl_writer *w) {
   TL_TRY(tl_writer_settle(w));
   if (is_cancelled(w))
     return w->status;
-  return w->temporary ? TL_OK : take_temporary(w, true);
+  drop_view(w);
+  free(w->buffer);
+  w->buffer = NULL;
+  return TL_OK;
 }
 
-tl_status tl_writer_stage(tl_writer *w, char **target, char **staged) {
-  tl_status status = stage(w);
+bool tl_writer_is_stream(const tl_writer *w) { return w->stream >= 0; }
+
+tl_status tl_writer_feed(tl_writer *w, tl_diag *d) {
+  w->diag = d;
+  return feed_stream(w);
+}
+
+tl_status tl_writer_hide(tl_writer *w, tl_diag *d, char **target, char **hidden) {
+  w->diag = d;
+  tl_status status = w->temporary ? TL_OK : take_temporary(w, true);
   *target = NULL;
-  *staged = NULL;
+  *hidden = NULL;
   if (status == TL_OK) {
     *target = w->target;
-    *staged = w->temporary;
+    *hidden = w->temporary;
     w->target = NULL;
     w->temporary = NULL;
   }

@@ -260,6 +260,18 @@ class Tests:
             total = [a + b for a, b in zip(total, counts)]
         return text, tuple(total)
 
+    def faults(self, script, *more):
+        return counted([PYTHON, f'tests/oom/{script}', '--tailor', self.tool('gcc'), '--faults',
+                        os.path.join(self.folder('gcc'), 'tests', 'libfaults.so'), *more])
+
+    def oom_commands(self):
+        """every command with an allocation that fails: 12 of each (--full: all)"""
+        return self.faults('memory.py', *([] if self.args.full else ['--sample', '12']))
+
+    def file_faults(self):
+        """commands that write files, with a failing call or a signal: 6 of each (--full: all)"""
+        return self.faults('files.py', *([] if self.args.full else ['--sample', '6']))
+
     def train_steps(self):
         """training steps: ranks against the joined batch, scaled losses, overflow"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -470,7 +482,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
          'worked_examples', 'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
          'precision', 'ranges', 'traps', 'precision_files', 'cast_counts', 'cli', 'atc_lines',
-         'air_options', 'run_config', 'run_config_effects', 'oom', 'hostile', 'reader',
+         'air_options', 'run_config', 'run_config_effects', 'oom', 'oom_commands',
+         'file_faults', 'hostile', 'reader',
          'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',
          'precision_corpus', 'precision_peers', 'step_files', 'pages', 'train_air',

@@ -11,6 +11,8 @@
 
 #include "frontend/config/run_config.h"
 #include "support/hash.h"
+#include "tools/memory.h"
+#include "tools/signals.h"
 
 /* Colours the severity word of a formatted message; the place before it contains no ": ". */
 static void add_coloured(tl_buf *out, tl_sv text, tl_severity severity) {
@@ -36,6 +38,14 @@ static bool was_said(tl_cli *cli, tl_severity severity, tl_sv text) {
   return false;
 }
 
+/* Once, and without taking memory. */
+static void say_no_memory(tl_cli *cli, const tl_diagnostic *d) {
+  bool told = d->where.file && strcmp(d->message, "out of memory") == 0;
+  if (!cli->memory_said)
+    fprintf(stderr, "%s: error: out of memory\n", told ? d->where.file : "tailor");
+  cli->memory_said = true;
+}
+
 static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_cli *cli = user;
   if (d->severity < cli->threshold || *cli->signal)
@@ -48,7 +58,9 @@ static void show_diagnostic(void *user, const tl_diagnostic *d) {
   if (cli->colour)
     add_coloured(&coloured, tl_buf_view(&plain), d->severity);
   const tl_buf *text = cli->colour ? &coloured : &plain;
-  if (!was_said(cli, d->severity, tl_buf_view(&plain)))
+  if (tl_memory_failed()) /* what is said without memory may not be so */
+    say_no_memory(cli, d);
+  else if (!was_said(cli, d->severity, tl_buf_view(&plain)))
     fwrite(text->p, 1, text->n, stderr);
   tl_buf_release(&coloured);
   tl_buf_release(&plain);
@@ -76,11 +88,30 @@ void tl_cli_release(tl_cli *cli) {
   tl_path_vec_release(&cli->dims);
   tl_settings_release(&cli->settings);
   tl_map_release(&cli->said);
+  tl_changes_undo(&cli->changes);
+}
+
+/* Lack of memory that nobody has noticed. */
+static tl_status check_memory(tl_cli *cli) {
+  return tl_memory_failed() ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory")
+                            : TL_OK;
+}
+
+tl_status tl_cli_apply(tl_cli *cli) {
+  TL_TRY(check_memory(cli));
+  if (cli->changes.list.n == 0)
+    return TL_OK; /* a signal that comes behind the last name is too late */
+  if (*cli->signal)
+    return TL_IO;
+  tl_signals_hold(true);
+  tl_status status = tl_changes_apply(&cli->changes, &cli->diag);
+  tl_signals_hold(false);
+  return status;
 }
 
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
   tl_status status = TL_OK;
-  if (text->failed)
+  if (text->failed || tl_memory_failed())
     status = tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   else if ((text->n && fwrite(text->p, 1, text->n, stdout) != text->n) || fflush(stdout) != 0)
     status = tl_fail(&cli->diag, TL_IO, (tl_location){0}, "cannot write to standard output: %s",
@@ -90,7 +121,7 @@ tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
 }
 
 void tl_cli_note(tl_cli *cli, tl_buf *text) {
-  if (text->n && !tl_cli_has(cli, TL_OPTION_QUIET))
+  if (text->n && !text->failed && !tl_cli_has(cli, TL_OPTION_QUIET))
     fwrite(text->p, 1, text->n, stderr);
   tl_buf_release(text);
 }

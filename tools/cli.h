@@ -7,6 +7,7 @@
 #include "frontend/config/settings.h"
 #include "ir/fusion_stats.h"
 #include "passes/train/record.h"
+#include "support/changes.h"
 #include "support/map.h"
 #include "support/vec.h"
 
@@ -27,6 +28,8 @@ typedef struct tl_cli {
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
   bool colour;
+  tl_changes changes;         /* files that are complete and appear when they are applied */
+  bool memory_said;           /* that it ran out */
   tl_map said;                /* warnings that were printed, by hash */
   tl_fusion_stats fusions;    /* what fusion passes did, if somebody wants to know */
   tl_step_record steps;       /* timelines of a training step, if somebody wants to know */
@@ -51,7 +54,11 @@ const tl_command *tl_command_find(const char *name);
  * the first. */
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) TL_NODISCARD;
 void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal);
+/* Takes back what was not applied. */
 void tl_cli_release(tl_cli *cli);
+
+/* Lets all files that the command wrote appear, or none. Nothing stops it midway. */
+tl_status tl_cli_apply(tl_cli *cli) TL_NODISCARD;
 
 /* Writes text to standard output; TL_IO when that fails. Releases the buffer. */
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) TL_NODISCARD;

@@ -79,7 +79,7 @@ void tl_conversion_describe(tl_cli *cli, const tl_conversion *c, tl_buf *out) {
 }
 
 void tl_conversion_release(tl_conversion *c) {
-  tl_output_release(&c->outputs);
+  tl_output_vec_release(&c->outputs);
   tl_module_destroy(c->m);
   c->m = NULL;
 }

@@ -59,16 +59,15 @@ static tl_status convert(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_conversion_load(cli, c));
   TL_TRY(tl_output_check(cli, c->m, &c->outputs));
   TL_TRY(tl_fusion_result_begin(cli, c->m));
-  tl_status status = transform(cli, c);
-  if (status != TL_OK) {
-    tl_output_undo(&c->outputs);
-    return status;
-  }
+  TL_TRY(transform(cli, c));
   tl_buf text;
   tl_buf_init(&text);
   tl_conversion_describe(cli, c, &text);
-  tl_cli_note(cli, &text);
-  return TL_OK;
+  tl_status status = tl_cli_apply(cli);
+  if (status == TL_OK)
+    tl_cli_note(cli, &text);
+  tl_buf_release(&text);
+  return status;
 }
 
 tl_status tl_command_convert(tl_cli *cli) {

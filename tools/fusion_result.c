@@ -23,12 +23,11 @@ tl_status tl_fusion_result_begin(tl_cli *cli, const tl_module *m) {
   if (tl_output_is_input(cli, m, &st))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
                    "'%s' is an input of this conversion and would be overwritten", path);
-  return tl_fusion_stats_save(&cli->fusions, &cli->diag, path, cli->signal);
+  return TL_OK;
 }
 
 tl_status tl_fusion_result_write(tl_cli *cli) {
   const char *path = tl_fusion_result_path(cli);
-  if (!path || cli->fusions.counts.n == 0)
-    return TL_OK;
-  return tl_fusion_stats_save(&cli->fusions, &cli->diag, path, cli->signal);
+  const tl_fusion_report to = {path, &cli->changes, cli->signal};
+  return path ? tl_fusion_stats_save(&cli->fusions, &cli->diag, &to) : TL_OK;
 }

@@ -15,7 +15,7 @@ static bool is_wanted(const tl_cli *cli) {
 tl_status tl_init_graph_plan(tl_cli *cli, const tl_output_vec *steps, tl_output_vec *out) {
   uint32_t n = steps->n;
   for (uint32_t i = 0; is_wanted(cli) && i < n; i++) {
-    tl_output o = {.format = steps->at[i].format, .later = steps->at[i].later, .init = true};
+    tl_output o = {.format = steps->at[i].format, .init = true};
     if (strcmp(steps->at[i].path, "-") == 0)
       continue;
     o.path = tl_output_derive(cli, steps->at[i].path, "init");

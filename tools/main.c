@@ -4,18 +4,11 @@
 
 #include "tools/cli.h"
 #include "tools/meanings.h"
+#include "tools/memory.h"
 #include "tools/signals.h"
 
-/* Documented exit codes; after a signal it is 128 + its number. */
-enum {
-  EXIT_USAGE = 1,
-  EXIT_INPUT,
-  EXIT_UNSUPPORTED,
-  EXIT_IO,
-  EXIT_DIFFERS,
-  EXIT_INTERNAL = 70,
-  EXIT_ATC = 255
-};
+/* Exit codes beside those of a status; after a signal it is 128 + its number. */
+enum { EXIT_DIFFERS = 5, EXIT_ATC = 255 };
 
 static const tl_command commands[] = {
     {"convert", TL_COMMAND_CONVERT, "MODEL -o OUTPUT... [OPTION...]",
@@ -101,23 +94,13 @@ const tl_command *tl_command_find(const char *name) {
 }
 
 static int exit_code(const tl_cli *cli, tl_status status) {
-  static const int codes[] = {
-      [TL_OK] = 0,
-      [TL_INVALID_ARGUMENT] = EXIT_USAGE,
-      [TL_INVALID_MODEL] = EXIT_INPUT,
-      [TL_UNSUPPORTED] = EXIT_UNSUPPORTED,
-      [TL_IO] = EXIT_IO,
-      [TL_NO_MEMORY] = EXIT_INTERNAL,
-      [TL_LIMIT] = EXIT_INPUT,
-      [TL_INTERNAL] = EXIT_INTERNAL,
-  };
   if (status == TL_OK && !cli->differs)
     return 0;
   if (tl_cli_has(cli, TL_OPTION_ATC_EXIT))
     return EXIT_ATC;
   if (status == TL_OK)
     return EXIT_DIFFERS;
-  return *cli->signal ? 128 + *cli->signal : codes[status];
+  return *cli->signal ? 128 + *cli->signal : tl_status_exit_code(status);
 }
 
 /* The command whose name is closest, for a hint; NULL when none is. */
@@ -201,8 +184,14 @@ static tl_status run(tl_cli *cli, int argc, char **argv) {
 
 int main(int argc, char **argv) {
   tl_cli cli;
-  tl_cli_init(&cli, argc > 1 ? tl_command_find(argv[1]) : NULL, tl_signals_install());
+  tl_memory_watch();
+  tl_cli_init(&cli, argc > 1 ? tl_command_find(argv[1]) : NULL, tl_signals_install(&cli.changes));
   tl_status status = run(&cli, argc, argv);
+  if (status == TL_OK)
+    status = tl_cli_apply(&cli); /* of commands that had nothing to say about it */
+  if (status != TL_OK && tl_memory_failed())
+    status = TL_NO_MEMORY;
+  status = tl_diag_close(&cli.diag, status, 0);
   int code = exit_code(&cli, status);
   tl_cli_release(&cli);
   return code;

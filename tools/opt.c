@@ -63,11 +63,7 @@ static tl_status write_all(tl_cli *cli, tl_module *m, tl_output_vec *v) {
   tl_status status = TL_OK;
   for (uint32_t i = 0; i < v->n && status == TL_OK; i++)
     status = tl_output_write(cli, m, &v->at[i]);
-  if (status == TL_OK)
-    status = tl_output_depfile(cli, m, v);
-  if (status != TL_OK)
-    tl_output_undo(v);
-  return status;
+  return status == TL_OK ? tl_output_depfile(cli, m, v) : status;
 }
 
 static tl_status opt(tl_cli *cli, tl_output_vec *v) {
@@ -110,6 +106,6 @@ tl_status tl_command_opt(tl_cli *cli) {
     status = check_formats(cli, &outputs);
   if (status == TL_OK)
     status = opt(cli, &outputs);
-  tl_output_release(&outputs);
+  tl_output_vec_release(&outputs);
   return status;
 }

@@ -125,88 +125,63 @@ tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *p
 tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
   for (uint32_t i = 0; i < v->n; i++) {
     struct stat st;
-    tl_output *o = &v->at[i];
-    o->existed = strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0;
-    if (o->existed)
+    const tl_output *o = &v->at[i];
+    if (strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0)
       TL_TRY(tl_output_spares_inputs(cli, m, o->path));
   }
   return TL_OK;
 }
 
-tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text,
-                          tl_changes *later) {
+tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) {
   tl_writer *w;
   if (text->failed)
     return tl_fail(&cli->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
   TL_TRY(tl_writer_open(&cli->diag, path, cli->signal, &w));
   tl_status status = tl_writer_write(w, text->p, text->n);
   if (status == TL_OK)
-    return tl_changes_commit(later, &cli->diag, w);
+    return tl_changes_commit(&cli->changes, &cli->diag, w);
   tl_writer_abort(w);
   return status;
 }
 
-static tl_status write_text(tl_cli *cli, const tl_module *m, const char *path, tl_changes *later) {
+static tl_status write_text(tl_cli *cli, const tl_module *m, const char *path) {
   tl_buf text;
   tl_buf_init(&text);
   tl_status status = tl_module_print(m, &text, NULL);
   if (status == TL_OK)
-    status = tl_output_bytes(cli, path, &text, later);
+    status = tl_output_bytes(cli, path, &text);
   tl_buf_release(&text);
   return status;
 }
 
-static tl_status write_format(tl_cli *cli, tl_module *m, tl_output *o) {
+static tl_status write_format(tl_cli *cli, tl_module *m, const tl_output *o) {
   const tl_options *options = &cli->settings.options;
-  tl_changes *changes = o->later ? o->later : &o->changes;
   switch (o->format) {
   case TL_FORMAT_AIR: {
     tl_air_options save = {.options = options,
                            .cancel = cli->signal,
-                           .changes = changes,
-                           .later = o->later != NULL,
+                           .changes = &cli->changes,
                            .shared = o->shared};
     return tl_air_save(m, o->path, &save);
   }
   case TL_FORMAT_ONNX: {
     tl_onnx_save_options save = {.external_data = options->external_weight != TL_WEIGHTS_INSIDE,
                                  .cancel = cli->signal,
-                                 .changes = changes,
-                                 .later = o->later != NULL,
+                                 .changes = &cli->changes,
                                  .shared = o->shared};
     return tl_onnx_save(m, o->path, &save);
   }
-  case TL_FORMAT_TIR: return write_text(cli, m, o->path, o->later);
-  case TL_FORMAT_PBTXT: return tl_pbtxt_save(m, o->path, cli->signal, o->later);
+  case TL_FORMAT_TIR: return write_text(cli, m, o->path);
+  case TL_FORMAT_PBTXT: return tl_pbtxt_save(m, o->path, cli->signal, &cli->changes);
   }
   return TL_INTERNAL;
 }
 
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
-  struct stat st;
-  TL_TRY(write_format(cli, m, o));
-  o->written = !o->later;
-  if (o->later)
-    return TL_OK;
-  if (strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0)
-    o->bytes = (uint64_t)st.st_size;
-  return TL_OK;
-}
-
-void tl_output_undo(tl_output_vec *v) {
-  for (uint32_t i = v->n; i-- > 0;) {
-    tl_output *o = &v->at[i];
-    if (!o->written || o->existed || strcmp(o->path, "-") == 0)
-      continue;
-    unlink(o->path);
-    tl_changes_undo(&o->changes);
-  }
-}
-
-void tl_output_release(tl_output_vec *v) {
-  for (uint32_t i = 0; i < v->n; i++)
-    tl_changes_release(&v->at[i].changes);
-  tl_output_vec_release(v);
+  tl_status status = write_format(cli, m, o);
+  if (status == TL_OK) /* weights beside a model come before it */
+    o->bytes = tl_changes_last_size(&cli->changes);
+  return status;
 }
 
 /* Makefile spelling of a path. */
@@ -258,7 +233,7 @@ tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec
   tl_buf rule;
   tl_buf_init(&rule);
   add_rule(&rule, cli, m, v);
-  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule, NULL);
+  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
   tl_buf_release(&rule);
   return status;
 }

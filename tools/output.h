@@ -5,7 +5,6 @@
 
 #include "backend/weight_files.h"
 #include "ir/module.h"
-#include "support/changes.h"
 #include "tools/cli.h"
 
 typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT_PBTXT } tl_format;
@@ -13,13 +12,8 @@ typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT
 typedef struct tl_output {
   const char *path;
   tl_format format;
-  bool written;
-  bool existed;   /* before this run */
   bool init;      /* the graph of initial values, not the model (init_graph.h) */
-  uint64_t bytes; /* of the main file, known once written; 0 for streams */
-  tl_changes changes; /* files of weights beside it */
-  tl_changes *later; /* borrowed; takes all files, which replace nothing before it is applied. NULL:
-                        they appear at once */
+  uint64_t bytes; /* of the main file, once written; 0 for streams */
   tl_weight_files *shared; /* borrowed; takes weights outside the model. NULL: files of its own */
 } tl_output;
 
@@ -47,18 +41,12 @@ tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *p
 /* True if st is that of the model or of a file it was read from. */
 struct stat;
 bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st);
-/* Writes one output. */
+/* Writes one output into the journal of the command (tl_cli_apply). */
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) TL_NODISCARD;
-/* Removes what this run created, for a run that fails later: files that were there before stay,
- * with the content they have now. */
-void tl_output_undo(tl_output_vec *v);
-void tl_output_release(tl_output_vec *v);
 /* Writes the rule that --depfile asks for, if it does. */
 tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
 
-/* Writes text to a file, whole or not at all; TL_NO_MEMORY when the buffer has failed. later: as of
- * tl_output. */
-tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text,
-                          tl_changes *later) TL_NODISCARD;
+/* Writes text to a file, likewise; TL_NO_MEMORY when the buffer has failed. */
+tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) TL_NODISCARD;
 
 #endif

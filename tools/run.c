@@ -223,7 +223,7 @@ tl_status tl_command_run(tl_cli *cli) {
   tl_status status = tl_evaluation_init(&r.e, cli);
   if (status == TL_OK)
     status = run_model(&r);
-  status = tl_value_files_finish(&r.files, status);
+  tl_value_files_release(&r.files);
   tl_values_release(&r.inputs);
   tl_values_release(&r.outputs);
   tl_ranges_release(&r.ranges);

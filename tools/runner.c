@@ -178,9 +178,15 @@ static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
 
 static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *inputs) {
   tl_value_files files;
+  tl_changes changes = {0}; /* the runner wants them now */
   tl_value_files_init(&files, r->e->cli);
+  files.changes = &changes;
   tl_status status = tl_value_files_series(&files, r->inputs, "input", "pb", m, false, inputs);
-  return tl_value_files_finish(&files, status);
+  if (status == TL_OK)
+    status = tl_changes_apply(&changes, &r->e->cli->diag);
+  tl_changes_undo(&changes);
+  tl_value_files_release(&files);
+  return status;
 }
 
 static tl_status read_outputs(runner *r, const tl_module *m, tl_host_vec *outputs) {

@@ -44,7 +44,7 @@ static tl_status write_file(tl_cli *cli, int i) {
   tl_buf text;
   tl_buf_init(&text);
   files[i].make(&cli->steps, &text);
-  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, files[i].option), &text, NULL);
+  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, files[i].option), &text);
   tl_buf_release(&text);
   return status;
 }
@@ -58,7 +58,7 @@ static tl_status write_split(tl_cli *cli) {
                      cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
   tl_status status = path.failed ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0},
                                            "out of memory")
-                                 : tl_output_bytes(cli, path.p, &text, NULL);
+                                 : tl_output_bytes(cli, path.p, &text);
   tl_buf_release(&path);
   tl_buf_release(&text);
   return status;

@@ -167,7 +167,9 @@ static void add_text(const suggestion *s, tl_buf *out) {
 static tl_status write_file(tl_cli *cli, const char *path, tl_buf *text) {
   tl_value_files files;
   tl_value_files_init(&files, cli);
-  return tl_value_files_finish(&files, tl_value_files_text(&files, path, text));
+  tl_status status = tl_value_files_text(&files, path, text);
+  tl_value_files_release(&files);
+  return status;
 }
 
 static tl_status output(suggestion *s) {

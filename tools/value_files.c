@@ -11,25 +11,19 @@ static tl_status no_memory(const tl_value_files *f) {
 }
 
 void tl_value_files_init(tl_value_files *f, tl_cli *cli) {
-  *f = (tl_value_files){.cli = cli};
+  *f = (tl_value_files){.cli = cli, .changes = &cli->changes};
   tl_arena_init(&f->arena, 0);
 }
 
-tl_status tl_value_files_finish(tl_value_files *f, tl_status status) {
-  if (status == TL_OK)
-    status = tl_changes_apply(&f->changes, &f->cli->diag);
-  if (status != TL_OK)
-    tl_changes_undo(&f->changes);
-  tl_changes_release(&f->changes);
+void tl_value_files_release(tl_value_files *f) {
   if (f->has_names)
     tl_symtab_release(&f->taken);
   tl_map_release(&f->uses);
   tl_arena_release(&f->arena);
-  return status;
 }
 
 tl_status tl_value_files_folder(tl_value_files *f, const char *folder) {
-  return tl_changes_folder(&f->changes, &f->cli->diag, folder);
+  return tl_changes_folder(f->changes, &f->cli->diag, folder);
 }
 
 static const char *join(tl_value_files *f, const char *folder, const char *name) {
@@ -57,7 +51,7 @@ static tl_status emit(tl_value_files *f, const char *path, const tl_module *m, t
 /* Commits when status is TL_OK, else discards. */
 static tl_status end_file(tl_value_files *f, tl_writer *w, tl_status status) {
   if (status == TL_OK)
-    return tl_changes_commit(&f->changes, &f->cli->diag, w);
+    return tl_changes_commit(f->changes, &f->cli->diag, w);
   tl_writer_abort(w);
   return status == TL_NO_MEMORY ? no_memory(f) : status;
 }

@@ -3,13 +3,12 @@
 #ifndef TL_TOOLS_VALUE_FILES_H
 #define TL_TOOLS_VALUE_FILES_H
 
-#include "support/changes.h"
 #include "tools/evaluation.h"
 
 /* Files of one run. Zero-initialise the rest. */
 typedef struct tl_value_files {
   tl_cli *cli;
-  tl_changes changes; /* owned */
+  tl_changes *changes; /* borrowed; the journal of the command, unless changed */
   tl_arena arena;
   tl_symtab taken; /* plain forms of names in use; valid once has_names */
   tl_map uses;     /* how often each was used */
@@ -17,9 +16,8 @@ typedef struct tl_value_files {
 } tl_value_files;
 
 void tl_value_files_init(tl_value_files *f, tl_cli *cli);
-/* Applies what was written (status TL_OK) or takes it back, and releases. Returns the status, or
- * what went wrong while applying. */
-tl_status tl_value_files_finish(tl_value_files *f, tl_status status) TL_NODISCARD;
+/* The files themselves are in the journal. */
+void tl_value_files_release(tl_value_files *f);
 
 /* Creates the folder unless it exists. */
 tl_status tl_value_files_folder(tl_value_files *f, const char *folder) TL_NODISCARD;

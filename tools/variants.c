@@ -31,7 +31,6 @@ typedef struct variants {
   model_set *sets;                 /* [wanted->n], in the settings' arena */
   uint32_t n_sets;                 /* those that were made */
   tl_output_vec inits;             /* graphs of initial values, the same for both */
-  tl_changes changes;              /* everything that is written */
 } variants;
 
 static tl_status no_memory(tl_cli *cli) {
@@ -118,16 +117,12 @@ static tl_status plan_outputs(variants *v) {
       tl_output own = {
           .path = tl_output_derive(cli, o->path, variant_names[side]),
           .format = o->format,
-          .later = &v->changes,
           .shared = shares_weights(v, o) ? &v->sets[i].files : NULL};
       if (!own.path || !tl_output_vec_push(&v->sides[side].outputs, own))
         return no_memory(cli);
     }
   }
-  TL_TRY(tl_init_graph_plan(cli, v->wanted, &v->inits));
-  for (uint32_t i = 0; i < v->inits.n; i++)
-    v->inits.at[i].later = &v->changes;
-  return TL_OK;
+  return tl_init_graph_plan(cli, v->wanted, &v->inits);
 }
 
 /* Nothing that is read may be written over: models, plans, files of weights. */
@@ -177,7 +172,8 @@ static tl_status write_form(variants *v, bool npu) {
   }
   for (uint32_t i = 0; i < v->n_sets; i++)
     if (tl_format_is_npu(v->wanted->at[i].format) == npu)
-      TL_TRY(tl_weight_files_write(&v->sets[i].files, &cli->diag, cli->signal, &v->changes));
+      TL_TRY(tl_weight_files_write(&v->sets[i].files, &cli->diag, cli->signal,
+                                   &cli->changes));
   return TL_OK;
 }
 
@@ -188,7 +184,7 @@ static tl_status write_plans(variants *v) {
     tl_buf_init(&text);
     tl_switch_plan_json(&cli->settings, v->sides[LOW].m, v->sides[LOW].outputs.at[i].path,
                         v->sides[HIGH].outputs.at[i].path, &text);
-    tl_status status = tl_output_bytes(cli, v->sets[i].plan, &text, &v->changes);
+    tl_status status = tl_output_bytes(cli, v->sets[i].plan, &text);
     tl_buf_release(&text);
     TL_TRY(status);
   }
@@ -215,13 +211,6 @@ static tl_status convert(variants *v) {
 }
 
 /* ---- what the user hears --------------------------------------------------------------------- */
-
-static void measure(tl_output_vec *outputs) {
-  struct stat st;
-  for (uint32_t i = 0; i < outputs->n; i++)
-    if (stat(outputs->at[i].path, &st) == 0)
-      outputs->at[i].bytes = (uint64_t)st.st_size;
-}
 
 static tl_status add_text(variants *v, tl_buf *out) {
   for (int side = 0; side < N_VARIANTS; side++) {
@@ -261,18 +250,21 @@ static tl_status add_json(variants *v, tl_buf *out) {
   return TL_OK;
 }
 
-static tl_status show_summary(variants *v) {
+/* The summary is complete before files appear, and is shown once they have. */
+static tl_status apply(variants *v) {
   const char *form = tl_cli_get(v->cli, TL_OPTION_SUMMARY);
   tl_buf text;
   tl_status status = TL_OK;
   tl_buf_init(&text);
-  for (int side = 0; side < N_VARIANTS; side++)
-    measure(&v->sides[side].outputs);
   if (strcmp(form, "text") == 0)
     status = add_text(v, &text);
   else if (strcmp(form, "json") == 0)
     status = add_json(v, &text);
-  tl_cli_note(v->cli, &text);
+  if (status == TL_OK)
+    status = tl_cli_apply(v->cli);
+  if (status == TL_OK)
+    tl_cli_note(v->cli, &text);
+  tl_buf_release(&text);
   return status;
 }
 
@@ -301,13 +293,8 @@ tl_status tl_variants_convert(tl_cli *cli, const tl_output_vec *wanted) {
   if (status == TL_OK)
     status = write_depfile(&v);
   if (status == TL_OK)
-    status = tl_changes_apply(&v.changes, &cli->diag);
-  if (status != TL_OK)
-    tl_changes_undo(&v.changes);
-  else
-    status = show_summary(&v);
-  tl_changes_release(&v.changes);
-  tl_output_release(&v.inits);
+    status = apply(&v);
+  tl_output_vec_release(&v.inits);
   for (uint32_t i = 0; i < v.n_sets; i++)
     tl_weight_files_release(&v.sets[i].files);
   for (int side = 0; side < N_VARIANTS; side++)

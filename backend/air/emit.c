@@ -191,14 +191,8 @@ static tl_status write_all(sweep *s) {
   tl_status status = write_model(s);
   if (status == TL_OK && !a->save->shared)
     status = tl_weight_files_write(a->files, a->m->diag, a->save->cancel, a->changes);
-  if (status == TL_OK && a->save->later)
+  if (status == TL_OK)
     return tl_changes_commit(a->changes, a->m->diag, s->out);
-  if (status == TL_OK)
-    status = tl_writer_settle(s->out);
-  if (status == TL_OK)
-    status = tl_changes_apply(a->changes, a->m->diag);
-  if (status == TL_OK)
-    return tl_writer_commit(s->out);
   tl_writer_abort(s->out);
   return status;
 }
@@ -256,9 +250,9 @@ tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) {
   tl_status status = prepare(&a);
   if (status == TL_OK)
     status = write_all(&s);
-  if (status != TL_OK)
-    tl_changes_undo(a.changes);
-  tl_changes_release(&changes);
+  if (status == TL_OK && !o->changes)
+    status = tl_changes_apply(&changes, m->diag);
+  tl_changes_undo(&changes);
   tl_weight_files_release(&files);
   size_vec_release(&s.sizes);
   size_vec_release(&s.graphs);

@@ -14,10 +14,8 @@ typedef struct tl_air_options {
   const char *model_name;     /* NULL: the name of the main graph */
   uint64_t limit;             /* bytes of the message before weights move out; 0: 2^31 - 1 */
   const volatile int *cancel; /* polled while writing, NULL: never */
-  tl_changes *changes;        /* empty; receives the files and folders of weights, so that a later
-                                 failure of the caller can undo them. NULL: not wanted */
-  bool later;                 /* the AIR file is in `changes` as well, and the caller applies them:
-                                 until then nothing that exists is replaced */
+  tl_changes *changes;        /* journal that receives the files, to be applied by the caller or,
+                                 also after a failure, undone. NULL: they appear at once */
   tl_weight_files *shared;    /* weights outside go to these files, which the caller writes while
                                  the module lives. NULL: files of this model's own */
 } tl_air_options;

@@ -133,21 +133,15 @@ static tl_status write_weights(saving *s, tl_changes *changes) {
 }
 
 /* Both files are complete before either gets its name. The weights get theirs first, so that a
- * model that is visible can be loaded; a new file goes again when the model cannot follow. */
+ * model that is visible can be loaded. */
 static tl_status write_files(saving *s, tl_changes *changes) {
   tl_writer *model;
   TL_TRY(tl_writer_open(s->m->diag, s->path, s->options.cancel, &model));
   tl_status status = write_model(s, model);
   if (status == TL_OK && s->layout.values.n && !s->options.shared)
     status = write_weights(s, changes);
-  if (status == TL_OK && s->options.later)
+  if (status == TL_OK)
     return tl_changes_commit(changes, s->m->diag, model);
-  if (status == TL_OK)
-    status = tl_writer_settle(model);
-  if (status == TL_OK)
-    status = tl_changes_apply(changes, s->m->diag);
-  if (status == TL_OK)
-    return tl_writer_commit(model);
   tl_writer_abort(model);
   return status;
 }
@@ -172,9 +166,9 @@ tl_status tl_onnx_save(tl_module *m, const char *path, const tl_onnx_save_option
     status = write_files(&s, changes);
   if (noted)
     tl_onnx_drop_notes(m, &before);
-  if (status != TL_OK)
-    tl_changes_undo(changes);
-  tl_changes_release(&own);
+  if (status == TL_OK && !s.options.changes)
+    status = tl_changes_apply(&own, m->diag);
+  tl_changes_undo(&own);
   tl_wire_release(&s.wire);
   tl_onnx_layout_release(&s.layout);
   tl_pages_free(s.types.at, s.types.n, sizeof *s.types.at);

@@ -301,7 +301,7 @@ static tl_status write_model(dump *d) {
 }
 
 tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel,
-                        tl_changes *later) {
+                        tl_changes *changes) {
   dump d = {.m = m};
   tl_arena_init(&d.arena, 0);
   tl_buf_init(&d.text);
@@ -313,7 +313,7 @@ tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *canc
   if (status == TL_OK && (status = tl_writer_open(m->diag, path, cancel, &d.out)) == TL_OK) {
     status = write_model(&d);
     if (status == TL_OK)
-      status = tl_changes_commit(later, m->diag, d.out);
+      status = tl_changes_commit(changes, m->diag, d.out);
     else
       tl_writer_abort(d.out);
   }

@@ -8,9 +8,9 @@
 #include "support/changes.h"
 
 /* Writes the first root graph of a module in any form, bodies as nested graphs. path "-": standard
- * output. cancel: polled while writing, NULL: never. later: takes the file, which then replaces
- * nothing before the caller applies the changes; NULL: it appears at once. TL_IO, TL_NO_MEMORY. */
+ * output. cancel: polled while writing, NULL: never. changes: journal that receives the
+ * file; NULL: it appears at once. TL_IO, TL_NO_MEMORY. */
 tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *cancel,
-                        tl_changes *later) TL_NODISCARD;
+                        tl_changes *changes) TL_NODISCARD;
 
 #endif

@@ -28,6 +28,8 @@ static size_t plain_prefix(tl_sv path) {
 }
 
 static tl_status cannot_open(tl_diag *d, const tl_config_kind *kind, const char *path) {
+  if (errno == ENOMEM)
+    return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
   return tl_fail_code(d, TL_IO, kind->missing, TL_AT_FILE(path), "cannot open the %s: %s",
                       kind->what, strerror(errno));
 }

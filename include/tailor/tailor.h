@@ -38,7 +38,7 @@ typedef struct tl_model tl_model;     /* one loaded model */
 enum {
   TAILOR_OK = 0,
   TAILOR_ERROR_USAGE = 1,       /* an option or argument is wrong */
-  TAILOR_ERROR_INPUT = 2,       /* the model is not well formed */
+  TAILOR_ERROR_INPUT = 2,       /* the model is not well formed, or beyond a documented limit */
   TAILOR_ERROR_UNSUPPORTED = 3, /* well formed, beyond this version */
   TAILOR_ERROR_IO = 4,
   TAILOR_ERROR_INTERNAL = 70    /* out of memory, or a defect of the library */

@@ -253,29 +253,56 @@ static bool has_entries(const char *folder, int n) {
   return system(listing) == 0;
 }
 
-/* New files appear at once, old ones change when the changes are applied; both can be undone. */
+/* Nothing changes before the journal is applied, and then everything does. */
 static void changes_can_be_undone(void) {
   char *folder = make_folder();
   char paths[4][80];
   tl_diag d = {0};
   tl_changes c = {0};
   put(&c, in_folder(paths[0], folder, "old"), "old");
-  tl_changes_release(&c);
+  CU_ASSERT_TRUE(has_entries(folder, 0));
+  CU_ASSERT_EQUAL(tl_changes_apply(&c, &d), TL_OK);
   CU_ASSERT_EQUAL(symlink("old", in_folder(paths[3], folder, "link")), 0);
   for (int round = 0; round < 2; round++) {
     CU_ASSERT_EQUAL(tl_changes_folder(&c, &d, in_folder(paths[1], folder, "f")), TL_OK);
     CU_ASSERT_EQUAL(tl_changes_folder(&c, &d, paths[1]), TL_OK);
     put(&c, in_folder(paths[2], folder, "f/new"), "new");
     put(&c, round ? paths[3] : paths[0], "changed");
-    CU_ASSERT_TRUE(holds(paths[2], "new") && holds(paths[0], "old"));
-    CU_ASSERT_TRUE(has_entries(folder, 4)); /* old, link, f, and what is staged */
+    CU_ASSERT_TRUE(holds(paths[2], "") && holds(paths[0], "old"));
     if (round == 1)
       CU_ASSERT_EQUAL(tl_changes_apply(&c, &d), TL_OK);
     tl_changes_undo(&c);
-    CU_ASSERT_TRUE(holds(paths[0], round ? "changed" : "old") && has_entries(folder, 2));
+    CU_ASSERT_TRUE(holds(paths[0], round ? "changed" : "old"));
+    CU_ASSERT_TRUE(holds(paths[2], round ? "new" : ""));
+    CU_ASSERT_TRUE(has_entries(folder, round ? 3 : 2));
   }
   CU_ASSERT_EQUAL(tl_changes_folder(&c, &d, paths[0]), TL_IO);
   CU_ASSERT_EQUAL(c.list.n, 0);
+  remove_folder(folder);
+}
+
+/* The last name cannot be given: those before are taken back, one that was to go away stays. */
+static void changes_that_fail_are_taken_back(void) {
+  enum { MANY = 70 }; /* more than wait with a descriptor */
+  char *folder = make_folder();
+  char path[80], blocked[80];
+  tl_diag d = {0};
+  tl_changes c = {0};
+  put(NULL, in_folder(path, folder, "old"), "old");
+  put(NULL, in_folder(path, folder, "gone"), "gone");
+  CU_ASSERT_EQUAL(tl_changes_remove(&c, &d, path), TL_OK);
+  for (int i = 0; i < MANY; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "n%d", i);
+    put(&c, in_folder(path, folder, name), "new");
+  }
+  put(&c, in_folder(path, folder, "old"), "changed");
+  put(&c, in_folder(blocked, folder, "blocked"), "new");
+  CU_ASSERT_EQUAL(mkdir(blocked, 0777), 0);
+  CU_ASSERT_EQUAL(tl_changes_apply(&c, &d), TL_IO);
+  CU_ASSERT_TRUE(has_entries(folder, 3)); /* old, gone, blocked */
+  CU_ASSERT_TRUE(holds(in_folder(path, folder, "gone"), "gone"));
+  CU_ASSERT_TRUE(holds(in_folder(path, folder, "old"), "old"));
   remove_folder(folder);
 }
 
@@ -315,6 +342,7 @@ static const unit_test tests[] = {
     {"many files need few descriptors", many_files_need_few_descriptors},
     {"failed output leaves the old file", failed_output_leaves_the_old_file},
     {"changes can be undone", changes_can_be_undone},
+    {"changes that fail are taken back", changes_that_fail_are_taken_back},
     {"pool reports the lowest failure", pool_reports_the_lowest_failure},
     {NULL, NULL},
 };

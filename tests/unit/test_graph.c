@@ -98,7 +98,7 @@ static void sort_names_the_cycle(void) {
   fixture f = begin();
   tl_buf seen;
   tl_buf_init(&seen);
-  f.diag = (tl_diag){keep_message, &seen, 0, 0};
+  f.diag = (tl_diag){.fn = keep_message, .user = &seen};
   open_module(&f);
   tl_node_id a = add_node(&f, TL_OP_Relu, f.x, 0, "a");
   tl_node_id b = add_node(&f, TL_OP_Relu, tl_result(f.m, a, 0), 0, "b");

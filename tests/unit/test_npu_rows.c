@@ -19,7 +19,7 @@ static void keep_message(void *user, const tl_diagnostic *d) { tl_diag_format(us
 static void rows_compile(void) {
   tl_buf messages;
   tl_buf_init(&messages);
-  tl_diag diag = {keep_message, &messages, 0, 0};
+  tl_diag diag = {.fn = keep_message, .user = &messages};
   tl_module *m = tl_module_create(&diag, "rows", 0);
   tl_arena scratch;
   tl_npu_forms forms;
@@ -79,7 +79,7 @@ typedef struct run {
 
 static void begin(run *r, const char *text) {
   tl_buf_init(&r->messages);
-  r->diag = (tl_diag){keep_message, &r->messages, 0, 0};
+  r->diag = (tl_diag){.fn = keep_message, .user = &r->messages};
   snprintf(r->folder, sizeof r->folder, "/tmp/tailor-unit-XXXXXX");
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(r->folder));
   snprintf(r->path, sizeof r->path, "%s/m.air", r->folder);

@@ -27,7 +27,7 @@ static void keep_message(void *user, const tl_diagnostic *d) {
 
 static void begin(fixture *f) {
   tl_buf_init(&f->messages);
-  f->diag = (tl_diag){keep_message, &f->messages, 0, 0};
+  f->diag = (tl_diag){.fn = keep_message, .user = &f->messages};
   snprintf(f->folder, sizeof f->folder, "/tmp/tailor-unit-XXXXXX");
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(f->folder));
   snprintf(f->model, sizeof f->model, "%s/m.onnx", f->folder);

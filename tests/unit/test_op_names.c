@@ -18,7 +18,7 @@ static void keep_message(void *user, const tl_diagnostic *d) { tl_diag_format(us
 static tl_status run(tl_pass_fn pass, const char *text, const tl_options *options, uint64_t limit,
                      tl_buf *out) {
   uint64_t rewrites = 0;
-  tl_diag diag = {keep_message, out, 0, 0};
+  tl_diag diag = {.fn = keep_message, .user = out};
   tl_module *m = NULL;
   tl_arena scratch;
   tl_arena_init(&scratch, 0);

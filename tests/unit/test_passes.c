@@ -30,7 +30,7 @@ static void keep_hint(void *user, const tl_diagnostic *d) {
 static void unknown_pass_names_the_nearest(void) {
   tl_buf hint;
   tl_buf_init(&hint);
-  tl_diag diag = {keep_hint, &hint, 0, 0};
+  tl_diag diag = {.fn = keep_hint, .user = &hint};
   tl_module *m = tl_module_create(&diag, "test", 0);
   CU_ASSERT_PTR_NOT_NULL_FATAL(m);
   tl_options options = tl_options_default();

@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every command with one allocation failing: it says "out of memory" and nothing else, ends with
+exit code 70 and leaves the files as they were; or it does without, and then all is as ever.
+
+  memory.py --tailor BIN --faults LIB [--sample N] [--only TEXT] [--jobs N]
+
+LIB is the library of faults.c; BIN has no sanitizers, which have allocators of their own. --sample
+takes N allocations of each command, spread evenly; 0 takes all."""
+import argparse
+import concurrent.futures
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(HERE))
+import guard  # noqa: E402
+
+INTERNAL = 70
+MEMORY = 'out of memory'
+MIXED = '--soc-version=Ascend910B1 --precision-mode=allow_mix_precision'
+LOSS = ('--is-loss-scale=true --loss-scale-manager='
+        '\'{"type":"FixedLossScaleManager","loss_scale":1024}\'')
+TRAIN = '--graph-run-mode=1 --is-distributed=true --rank-size=4 --soc-version=Ascend910A'
+# What is run in a folder that holds the models of this one and the files below.
+FILES = {
+    'switch.cfg': '{"Switch":{"GraphFusion":{"ALL":"off","NoSuchPass":"on"}}}',
+    'switch.txt': 'SoftmaxFusionPass:off\nNoSuchPass:on\n',
+    'mix.json': '{"black-list":{"to-add":["Relu"]},"gray-list":{"to-remove":["MatMulV2"]}}',
+    'keep.cfg': 'OpType::Relu\nnode\n',
+    'custom.cfg': 'OpType::Relu::InputDtype:float16,OutputDtype:float16\n',
+    'impl.ini': '[ByOpType]\nSoftmaxV2=high_precision\n',
+    'map.txt': 'Relu:Relu6\n',
+    'ranges.json': '{"tensors":[{"name":"x","min":-1,"max":1}]}',
+    'run.json': '{"NPURunConfig":{"precision_mode":"allow_mix_precision","hcom_parallel":true}}',
+    'own.tlr': ('rules own 1\n\nrule OwnTwoExps {\n kind graph\n numerics exact\n match {\n'
+                '  %y = Relu(%t)\n  %t = Relu(%x)\n }\n replace {\n  %y = Relu(%x)\n }\n}\n'),
+    'old.air': 'old', 'old.onnx': 'old',
+}
+COMMANDS = [
+    'convert model.tir -o out.air',
+    'convert model.tir -o out.onnx',
+    'convert model.tir -o out.tir -q',
+    'convert model.tir -o out.pbtxt --summary=json',
+    'convert model.tir -o out.air -o out.onnx -o old.air --depfile=out.d',
+    'convert model.tir -o out.onnx --external-weight=1',
+    'convert model.tir -o out.air --external-weight=2',
+    'convert model.tir -o out.air --fusion-switch-file=switch.cfg --fusion-result=out.json',
+    'convert model.tir -o out.air --fusion-switch-file=switch.txt --fusion=NoSuchPass:off',
+    'convert model.tir -o out.air --rules=own.tlr --op-name-map=map.txt',
+    f'convert model.tir -o out.air {MIXED} --modify-mixlist=mix.json --keep-dtype=keep.cfg',
+    f'convert model.tir -o out.onnx {MIXED} --customize-dtypes=custom.cfg',
+    f'convert model.tir -o out.air {MIXED} --precision-policy=range --ranges=ranges.json',
+    'convert model.tir -o out.air --soc-version=Ascend310P3 --op-precision-mode=impl.ini',
+    'convert model.tir -o out.air --run-config=run.json --soc-version=Ascend910B1',
+    'convert loops.tir -o out.air',
+    'convert quantized.tir -o out.air',
+    f'convert step.tir -o out.air {TRAIN} --trace=out.json --timeline=out.html',
+    f'convert step.tir -o out.air {TRAIN} --schedule-report=report.json {LOSS}',
+    'convert step.tir --optim-model=optim.tir -o out.air',
+    'convert model.tir -o out.air --accelerate-train-mode=fast',
+    'convert model.tir --dry-run -o out.air',
+    'convert missing.onnx -o out.air',
+    'convert model.tir -o out.air --no-such-option',
+    'opt model.tir',
+    'opt model.tir -o out.tir --verify-each --stats',
+    'opt model.tir --print-changed --time-passes -o out.tir',
+    'opt model.tir --verify-numerics -o out.tir',
+    'explain model.tir --fusion',
+    'explain model.tir --fusion --json',
+    'explain model.tir --fusion=NoSuchPass',
+    'explain model.tir --expand',
+    f'explain model.tir --precision {MIXED}',
+    f'explain model.tir --precision --json {MIXED}',
+    f'explain model.tir --page=out.html {MIXED}',
+    f'explain model.tir --suggest-mixlist=mix.out {MIXED}',
+    'info model.tir', 'info model.tir --json', 'info step.tir --train',
+    'run model.tir', 'run model.tir --output out --record-ranges=out.json',
+    'verify model.tir model.tir', 'verify model.tir --npu',
+    'simulate-ranks step.tir -n 2',
+    'passes', 'passes --fusion', 'passes --fusion --json', 'passes --rules',
+    'passes --fusion --fusion-switch-file=switch.cfg',
+    'ops', 'ops --json', 'ops Conv', 'ops Conv --soc-version=Ascend910B1', 'ops NoSuchOp',
+    'options', 'options --json', 'help', 'help convert', '--version', 'no-such-command',
+    'diff-precision a.json b.json',
+]
+
+
+class Run:
+    """One command line, again and again in fresh folders."""
+
+    def __init__(self, args, scratch, command, number):
+        self.args, self.scratch, self.command = args, os.path.join(scratch, str(number)), command
+        self.code, self.text, self.outputs, counts = self.call('whole')
+        self.counts = counts or [0, 0, 0]  # allocations, calls, changes of names
+
+    def files(self):
+        """Files of the folder beside the models of this one, by name."""
+        return {**FILES, **self.args.explanations}
+
+    def initial(self):
+        """What is in the folder before the command runs."""
+        return contents(self.folder('start'))
+
+    def folder(self, name):
+        where = os.path.join(self.scratch, name)
+        os.makedirs(where)
+        for model in os.listdir(HERE):
+            if model.endswith('.tir'):
+                shutil.copy(os.path.join(HERE, model), where)
+        for file, text in self.files().items():
+            with open(os.path.join(where, file), 'w', encoding='utf-8') as f:
+                f.write(text)
+        return where
+
+    def call(self, name, **faults):
+        """(exit code, stdout and stderr, files, counts)"""
+        where = self.folder(name)
+        counts = where + '.counts'
+        argv = ['env', 'LC_ALL=C', 'LD_PRELOAD=' + self.args.faults, 'FAULT_COUNTS=' + counts,
+                *(f'FAULT_{k.upper()}={v}' for k, v in faults.items()), self.args.tailor]
+        p = guard.run([*argv, *shlex.split(self.command)], cwd=where, capture_output=True,
+                      text=True, errors='replace')
+        files = contents(where)
+        found = [int(n) for n in read(counts).split()] if os.path.exists(counts) else None
+        shutil.rmtree(where)
+        return p.returncode, (stable(p.stdout), stable(p.stderr)), files, found
+
+    def without(self, n):
+        """What is wrong when the n-th allocation fails, or ''."""
+        code, text, files, _ = self.call(f'n{n}', allocation=n)
+        if code < 0 or code > 128:
+            return f'died with {code}'
+        if (code, text, files) == (self.code, self.text, self.outputs):
+            return ''
+        if code != INTERNAL or MEMORY not in text[1]:
+            return f'exit code {code}: {text[1][-300:]!r}'
+        known = set(self.text[1].splitlines())
+        for line in text[1].splitlines():
+            if ': error: ' in line and MEMORY not in line and line not in known:
+                return f'says what is not so: {line}'
+            if ': warning: ' in line and line not in known and MEMORY not in line:
+                return f'warns of what is not so: {line}'
+        if files != self.start:
+            return f'left {sorted(f for f in files if files[f] != self.start.get(f))}'
+        return ''
+
+    def check(self):
+        """(passed, failures)"""
+        self.start, most = self.initial(), self.counts[0]
+        step = max(1, most // self.args.sample) if self.args.sample else 1
+        if not most:
+            return 0, [f'{self.command!r}: no allocation was seen']
+        chosen = range(1, most + 1, step)
+        bad = [f'{self.command!r}, allocation {n}: {problem}' for n in chosen
+               for problem in [self.without(n)] if problem]
+        return len(chosen) - len(bad), bad
+
+
+def contents(where):
+    """Bytes of all files below a folder by name; folders are there too."""
+    found = {}
+    for base, folders, names in os.walk(where):
+        for f in names:
+            found[os.path.relpath(os.path.join(base, f), where)] = read(os.path.join(base, f))
+        for f in folders:
+            found[os.path.relpath(os.path.join(base, f), where) + '/'] = ''
+    return found
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read().decode('latin-1')
+
+
+def stable(text):
+    """Without what differs from run to run: times."""
+    return re.sub(r'\d+(\.\d+)? ?(ms|s)\b|\b\d+\.\d+(?= )', 'T', text)
+
+
+def explanations(args):
+    """Two files for diff-precision."""
+    found = {}
+    for name, mode in (('a.json', 'force_fp16'), ('b.json', 'allow_mix_precision')):
+        p = guard.run([args.tailor, 'explain', os.path.join(HERE, 'model.tir'), '--precision',
+                       '--json', '--soc-version=Ascend910B1', '--precision-mode=' + mode],
+                      capture_output=True, text=True)
+        found[name] = p.stdout
+    return found
+
+
+def add_arguments(ap):
+    ap.add_argument('--tailor', required=True)
+    ap.add_argument('--faults', required=True)
+    ap.add_argument('--sample', type=int, default=0)
+    ap.add_argument('--only', default='')
+    ap.add_argument('--jobs', type=int, default=os.cpu_count())
+
+
+def run_all(args, kind, commands):
+    """Runs the commands side by side, prints what fails; the exit code."""
+    args.tailor, args.faults = os.path.abspath(args.tailor), os.path.abspath(args.faults)
+    args.explanations = explanations(args)
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix='tailor-faults-') as scratch, \
+            concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        def check(numbered):
+            return kind(args, scratch, numbered[1], numbered[0]).check()
+        for good, bad in pool.map(check, enumerate(commands)):
+            passed += good
+            failed += len(bad)
+            for line in bad:
+                print('FAIL', line, flush=True)
+    print(f'{passed} passed, {failed} failed, 0 skipped')
+    return 1 if failed else 0
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    add_arguments(ap)
+    args = ap.parse_args()
+    return run_all(args, Run, [c for c in COMMANDS if args.only in c])
+
+
+if __name__ == '__main__':
+    sys.exit(main())
