@@ -14,10 +14,13 @@ typedef struct tl_declared_grad {
   tl_sv indices; /* n == 0: dense */
 } tl_declared_grad;
 
-/* Input and next value. */
+/* Input and next value: by names, or, where a name is empty, by positions among the inputs and
+ * outputs of the graph, from 0. */
 typedef struct tl_declared_state {
   tl_sv input;
   tl_sv output;
+  uint32_t input_at;
+  uint32_t output_at;
 } tl_declared_state;
 
 enum { TL_DECLARED_STATES = 4 };

@@ -30,9 +30,9 @@ typedef struct tl_sim_state {
   tl_sv name;
   uint32_t input; /* positions in the model as it was */
   uint32_t output;
-  uint8_t reading; /* tl_sim_reading; outputs that are no states have no input: UINT32_MAX */
+  uint8_t reading; /* tl_sim_reading; an output that is no state has no input: UINT32_MAX */
   bool compared;   /* METRIC, ALIKE: its dims fit, once at least */
-  bool own;        /* METRIC: what ranks have is not that of the joined batch in any of these ways */
+  bool own;        /* METRIC: in none of these ways that of the joined batch */
   bool parameter;
   bool local; /* each rank has its own, whose mean is to be that of the model as it was, */
   uint32_t root; /* or that of rank root - 1; 0: none */

@@ -124,21 +124,59 @@ static tl_status take_grads(reader *r, const cJSON *item) {
   return TL_OK;
 }
 
+/* A name, or the number of an input or output. */
+static tl_status take_end(const reader *r, const cJSON *item, tl_sv *name, uint32_t *at) {
+  return cJSON_IsNumber(item) ? take_index(r, item, "state", at)
+                              : take_text(r, item, "state", name);
+}
+
+/* [input, output], or [first input, first output, how many in a row] by numbers. */
+static tl_status take_row(const reader *r, const cJSON *e, tl_declared_state *first,
+                          uint32_t *count) {
+  const cJSON *in = cJSON_IsArray(e) ? e->child : NULL, *out = in ? in->next : NULL;
+  const cJSON *rows = out ? out->next : NULL;
+  *count = 1;
+  *first = (tl_declared_state){0};
+  if (!out || (rows && (rows->next || !cJSON_IsNumber(in) || !cJSON_IsNumber(out))))
+    return refuse(r, e, "state", "[input, output] or [first input, first output, count]");
+  TL_TRY(take_end(r, in, &first->input, &first->input_at));
+  TL_TRY(take_end(r, out, &first->output, &first->output_at));
+  return rows ? take_index(r, rows, "state", count) : TL_OK;
+}
+
+static tl_status count_states(const reader *r, const cJSON *item, uint32_t *n) {
+  enum { MOST = 1 << 20 };
+  *n = 0;
+  for (const cJSON *e = item->child; e; e = e->next) {
+    tl_declared_state first;
+    uint32_t count;
+    TL_TRY(take_row(r, e, &first, &count));
+    *n += count;
+    if (*n > MOST)
+      return refuse(r, e, "state", "at most a million states");
+  }
+  return TL_OK;
+}
+
 static tl_status take_states(reader *r, const cJSON *item) {
+  uint32_t n, count;
   if (!cJSON_IsArray(item))
     return refuse(r, item, "state", "a list of [input, output]");
-  tl_declared_state *list =
-      tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
+  TL_TRY(count_states(r, item, &n));
+  tl_declared_state *list = tl_arena_calloc(r->arena, (size_t)n + 1, sizeof *list);
   if (!list)
     return no_memory(r);
   r->out->states = list;
   r->out->n_states = 0;
   for (const cJSON *e = item->child; e; e = e->next) {
-    tl_declared_state *s = &list[r->out->n_states++];
-    if (!cJSON_IsArray(e) || cJSON_GetArraySize(e) != 2)
-      return refuse(r, e, "state", "[input, output]");
-    TL_TRY(take_text(r, e->child, "state", &s->input));
-    TL_TRY(take_text(r, e->child->next, "state", &s->output));
+    tl_declared_state first;
+    TL_TRY(take_row(r, e, &first, &count));
+    for (uint32_t i = 0; i < count; i++) {
+      tl_declared_state *s = &list[r->out->n_states++];
+      *s = first;
+      s->input_at += i;
+      s->output_at += i;
+    }
   }
   return TL_OK;
 }

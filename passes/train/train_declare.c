@@ -82,10 +82,57 @@ static tl_status find_input(names *x, const char *key, tl_sv name, tl_value_id *
                       TL_SV_ARG(tl_sv_shown(name)));
 }
 
+static tl_status no_place(const names *x, const char *what, uint32_t at, uint32_t n) {
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(x->m->path),
+                      "tailor.train.state: %s %u: the graph has %u, counted from 0", what, at, n);
+}
+
+/* By name, or by position where there is none. Positions are those of the model as it was read:
+ * inputs that constants become stand behind them. */
+static tl_status find_state(names *x, const tl_declared_state *d, tl_state *out) {
+  const tl_graph *g = tl_module_main(x->m);
+  uint32_t n_outputs = tl_graph_n_outputs(x->m, g);
+  if (!d->input.n && d->input_at >= g->inputs.n)
+    return no_place(x, "input", d->input_at, g->inputs.n);
+  if (!d->output.n && d->output_at >= n_outputs)
+    return no_place(x, "output", d->output_at, n_outputs);
+  if (d->output.n)
+    TL_TRY(find(x, "state", d->output, &out->output));
+  else
+    out->output = tl_graph_output(x->m, g, d->output_at);
+  if (d->input.n)
+    return find_input(x, "state", d->input, &out->input);
+  out->input = g->inputs.at[d->input_at];
+  return TL_OK;
+}
+
 /* Other ends of states that are known, by input. */
 static void note_states(const names *x, uint32_t *output) {
   for (uint32_t i = 0; i < x->m->states.n; i++)
     output[x->m->states.at[i].input] = x->m->states.at[i].output;
+}
+
+/* What one step gives the next has to take. */
+static tl_status check_state(const tl_module *m, const tl_state *s) {
+  const tl_type *a = tl_type_get(m, tl_value_type(m, s->input));
+  const tl_type *b = tl_type_get(m, tl_value_type(m, s->output));
+  tl_location where = TL_AT_NODE(m->path, tl_value_name(m, s->input));
+  bool same = a->kind != b->kind || a->rank < 0 || b->rank < 0 || a->rank == b->rank;
+  for (int i = 0; same && a->kind == b->kind && a->rank == b->rank && i < a->rank; i++)
+    same = a->dims[i] == b->dims[i] || !tl_dim_is_static(a->dims[i]) ||
+           !tl_dim_is_static(b->dims[i]);
+  if (a->kind == TL_KIND_TENSOR && b->kind == TL_KIND_TENSOR && a->dtype && b->dtype &&
+      a->dtype != b->dtype)
+    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DTYPE", where,
+                        "it is %s, and what is declared to be its next value, '%.*s', is %s",
+                        tl_dtype_get((tl_dtype)a->dtype)->name,
+                        TL_SV_ARG(tl_value_name(m, s->output)),
+                        tl_dtype_get((tl_dtype)b->dtype)->name);
+  if (same)
+    return TL_OK;
+  return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-SHAPE", where,
+                      "what is declared to be its next value, '%.*s', has another shape",
+                      TL_SV_ARG(tl_value_name(m, s->output)));
 }
 
 static tl_status declare_states(names *x, uint32_t *output) {
@@ -93,10 +140,10 @@ static tl_status declare_states(names *x, uint32_t *output) {
   note_states(x, output);
   for (uint32_t i = 0; i < s->n_states; i++) {
     tl_state state = {0};
-    TL_TRY(find_input(x, "state", s->states[i].input, &state.input));
-    TL_TRY(find(x, "state", s->states[i].output, &state.output));
+    TL_TRY(find_state(x, &s->states[i], &state));
     if (output[state.input] && output[state.input] != state.output)
-      return twice(x->m, "state", s->states[i].input);
+      return twice(x->m, "state", tl_value_name(x->m, state.input));
+    TL_TRY(check_state(x->m, &state));
     if (!output[state.input] && !tl_state_vec_push(&x->m->states, state))
       return no_memory(x->m);
     output[state.input] = state.output;

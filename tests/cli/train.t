@@ -123,7 +123,7 @@ $ printf '{"grads": {\n "w": 3}}' >s.json; tailor info sgd.tir --train --train-s
 ! s.json:2:2: error: grads is a number, expected a name [E-TRN-SPEC]
 ? 1
 $ printf '{"state": [["w"]]}' >s.json; tailor info sgd.tir --train --train-spec=s.json
-! s.json:1:12: error: state is an array, expected [input, output] [E-TRN-SPEC]
+! s.json:1:12: error: state is an array, expected [input, output] or [first input, first output, count] [E-TRN-SPEC]
 ? 1
 $ printf '{"update_ops": {"Foo": {"param": -1, "grad": 0}}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
 ! s.json:1:25: error: param is a number, expected the number of an operand [E-TRN-SPEC]
@@ -167,3 +167,20 @@ $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a meta "tailor.ctr
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a meta "tailor.ctrl_in" "b"\n  %%y = Exp(%%a) @b\n}\n' >cycle.tir; tailor opt -O0 cycle.tir -o cycle.onnx && tailor opt -O0 cycle.onnx
 ! cycle.onnx: error: nodes depend on each other in a cycle: a -> b -> a
 ? 2
+# States by position: one by one, several in a row, and numbers that are none.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%m: f32[2,1], %%n: i64[], %%lr: f32[]) -> (%%L, %%a, %%b, %%c) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  %%xt = Transpose(%%x)\n  %%g = MatMul(%%xt, %%e)\n  %%d = Mul(%%g, %%lr)\n  %%a = Sub(%%w, %%d)\n  %%b = Tanh(%%g)\n  %%c = Neg(%%n)\n}\n' >odd.tir; tailor info odd.tir --train | grep 'state\|dense'; printf '{"state": [[3, 2], ["n", 3]]}' >at.json; tailor info odd.tir --train --train-spec=at.json | grep 'state\|dense'; printf '{"state": [[2, 1, 3]]}' >row.json; tailor info odd.tir --train --train-spec=row.json | grep 'state\|dense'
+>      0  dense   w: f32[2,1]  gradient g (MatMul)  update a (Sub)
+>      0  dense   w: f32[2,1]  gradient g (MatMul)  update a (Sub)
+>   state   m -> b
+>   state   n -> c
+>      0  dense   w: f32[2,1]  gradient g (MatMul)  update a (Sub)
+>   state   m -> b
+>   state   n -> c
+$ printf '{"state": [[4, 2, 2]]}' >most.json; tailor info odd.tir --train --train-spec=most.json; printf '{"state": [[2, 1], [2, 2]]}' >again.json; tailor info odd.tir --train --train-spec=again.json; printf '{"state": [[6, 1]]}' >beyond.json; tailor info odd.tir --train --train-spec=beyond.json; printf '{"state": [["w", "a", 2]]}' >name.json; tailor info odd.tir --train --train-spec=name.json; printf '{"state": [[-1, 2]]}' >minus.json; tailor info odd.tir --train --train-spec=minus.json; printf '{"state": [[2]]}' >half.json; tailor info odd.tir --train --train-spec=half.json
+! odd.tir: error: node n: it is i64, and what is declared to be its next value, 'b', is f32 [E-TRN-DTYPE]
+! odd.tir: error: tailor.train.state: 'w' is there twice [E-TRN-DUP]
+! odd.tir: error: tailor.train.state: input 6: the graph has 6, counted from 0 [E-TRN-NOTENSOR]
+! name.json:1:12: error: state is an array, expected [input, output] or [first input, first output, count] [E-TRN-SPEC]
+! minus.json:1:13: error: state is a number, expected the number of an operand [E-TRN-SPEC]
+! half.json:1:12: error: state is an array, expected [input, output] or [first input, first output, count] [E-TRN-SPEC]
+? 1

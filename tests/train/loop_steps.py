@@ -32,8 +32,8 @@ VARIANTS = {'as it is': ([], ('mlp_sgd', 'mlp_momentum', 'transformer_adam')),
 MODELS = ['train_mlp_sgd', 'train_mlp_momentum', 'train_transformer_adam']
 
 
-# Steps that add gradients of four batches up before they update: what starts anew is chosen, multiplied
-# by a remainder, or made in a branch. A largest norm and a switch go along.
+# Steps that add gradients of four batches up before they update: what starts anew is chosen,
+# multiplied by a remainder, or made in a branch. A largest norm and a switch go along.
 ACCUMULATING = '''graph @accumulating(%x: f32[8,3], %t: f32[8,2], %v: f32[3,4] = [{v}],
     %w: f32[4,2] = [{w}], %rate: f32[] = 0.1, %micro: i64[] = 0, %acc: f32[4,2] = [{zeros}],
     %most: f32[] = 0.0, %odd: bool[] = false)
