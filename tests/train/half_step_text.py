@@ -4,7 +4,7 @@
 lie between a gradient and its update."""
 
 ROWS, IN, OUT = 4, 3, 2
-F16, F32 = 10, 1
+F16, F32, F64 = 10, 1, 11
 HEADER = ('module {\n  ir_version 10\n  opset "" 21\n  opset "com.microsoft" 1\n'
           '  opset "npu.hcom" 1\n}\n\n')
 OPS = ('ort_adam', 'ort_adamw', 'ort_clipped')  # all parameters at once
@@ -171,6 +171,49 @@ class Step:
             return r
         return self.each(grads, choose)
 
+    def chosen_twice(self, grads):
+        """A choice in a choice, of the gradient from around both."""
+        def choose(g):
+            c = self.op('Greater', self.op('ReduceMax', g, attrs='{keepdims=0}'),
+                        self.number(0, True))
+            half = self.number(0.5, True)
+            self.count += 1
+            r = f'v{self.count}'
+            self.lines.append(
+                f'  %{r} = If(%{c}) {{\n    then_branch=graph @t{r}() -> (%{r}a) {{\n'
+                f'      %{r}a = If(%{c}) {{\n        then_branch=graph @tt{r}() -> (%{r}b) {{\n'
+                f'          %{r}b = Mul(%{g}, %{half})\n        }},\n'
+                f'        else_branch=graph @te{r}() -> (%{r}c) {{\n'
+                f'          %{r}c = Neg(%{g})\n        }}\n      }}\n    }},\n'
+                f'    else_branch=graph @e{r}() -> (%{r}d) {{\n'
+                f'      %{r}d = Identity(%{g})\n    }}\n  }}')
+            return r
+        return self.each(grads, choose)
+
+    def cast_alike(self, grads):
+        return {p: self.op('CastLike', g, p) for p, g in grads.items()}
+
+    def through_double(self, grads):
+        return {p: self.cast(self.cast(g, F64), F32) for p, g in grads.items()}
+
+    def unit(self, grads, before=False):
+        """Of length one each."""
+        def divide(g):
+            return self.op('Div', g, self.op('ReduceL2', g, attrs='{keepdims=0}'))
+        return self.each(grads, divide, before)
+
+    def unit_behind(self, grads):
+        return self.unit(grads, True)
+
+    def counted(self, grads):
+        """The step looks for overflow itself, and counts."""
+        done = self.plain(grads)
+        self.state('n', 'i64[]', [5])
+        fine = self.op('com.microsoft::IsAllFinite', *grads.values())
+        more = self.op('Add', 'n', self.const('i64[]', 1))
+        self.op('Where', fine, more, 'n', name='n.new')
+        return done
+
     def selected(self, grads):
         def select(g):
             low = self.op('Less', g, self.number(0, True))
@@ -335,4 +378,6 @@ class Step:
 SPELLINGS = ('plain', 'table', 'table_bounded', 'copied', 'viewed', 'viewed_behind', 'scaled',
              'bounded', 'bounded_behind', 'normed', 'normed_behind', 'cast_twice',
              'cast_in_rounds', 'shown', 'cast_each', 'chosen', 'selected', 'in_parts', 'reduced',
-             'reduced_behind', 'reduced_later', 'reduced_later_behind', 'reduced_in_f16', 'accumulated', 'accumulated_op')
+             'reduced_behind', 'reduced_later', 'reduced_later_behind', 'reduced_in_f16',
+             'accumulated', 'accumulated_op', 'chosen_twice', 'cast_alike', 'through_double', 'unit',
+             'unit_behind', 'counted')

@@ -36,7 +36,7 @@ def need(condition, what):
 
 
 BOUNDS = ('table_bounded', 'bounded', 'bounded_behind', 'normed', 'normed_behind',
-          'cast_in_rounds', 'chosen')
+          'cast_in_rounds', 'chosen', 'unit', 'unit_behind')
 MANAGERS = {
     'fixed': lambda s: {'type': 'FixedLossScaleManager', 'loss_scale': s},
     'blind': lambda s: {'type': 'FixedLossScaleManager', 'loss_scale': s,
@@ -186,7 +186,7 @@ class Tests:
         exact = 2.0 ** -k * scale >= 2.0 ** -22  # down to a quarter of it, of means and halves
         # What is f16 behind gradients is f32 with a scale: the step without one has it so, too.
         rough = spelling.replace('_in_f16', '')
-        rough += '_behind' * (rough in ('normed', 'reduced', 'reduced_later'))
+        rough += '_behind' * (rough in ('normed', 'unit', 'reduced', 'reduced_later'))
         rough = None if exact else self.plain(rough, optimizer, True, k, len(got))
         for i, (g, w) in enumerate(zip(got, want)):
             for s in states:
