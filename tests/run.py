@@ -247,6 +247,7 @@ class Tests:
                                      ('tests/oom/loops.tir', 'air'),
                                      ('tests/oom/kernels.tir', 'air'),
                                      ('tests/oom/quantized.tir', 'air'),
+                                     ('tests/oom/half.tir', 'onnx'),
                                      ('tests/oom/step.tir', 'air', '-', 'tests/oom/optim.tir'),
                                      ('tests/oom/step.tir', 'air', '-', 'tests/oom/single.tir'),
                                      (official + 'test_if', 'air'),
