@@ -178,11 +178,13 @@ static int by_hash(const void *a, const void *b) {
 
 static void describe(const tl_weight_place *const *sorted, uint32_t n, tl_buf *out) {
   tl_buf_add_z(out, "{");
-  for (uint32_t i = 0; i < n; i++)
-    tl_buf_printf(out, "%s\n  \"%s\": {\"file\": \"%.*s\", \"offset\": %llu, \"length\": %llu}",
-                  i ? "," : "", sorted[i]->hash, TL_SV_ARG(sorted[i]->file),
+  for (uint32_t i = 0; i < n; i++) {
+    tl_buf_printf(out, "%s\n  \"%s\": {\"file\": ", i ? "," : "", sorted[i]->hash);
+    tl_buf_add_json(out, sorted[i]->file);
+    tl_buf_printf(out, ", \"offset\": %llu, \"length\": %llu}",
                   (unsigned long long)sorted[i]->offset,
                   (unsigned long long)sorted[i]->tensor->bytes);
+  }
   tl_buf_add_z(out, "\n}\n");
 }
 

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A pipe or device has no size to check first; beyond this it is taken for endless. */
@@ -211,37 +214,94 @@ static bool is_inside(const char *folder, const char *path) {
   return strncmp(folder, path, n) == 0 && path[n] == '/';
 }
 
-/* Resolves links of both the folder and the file; reports when the file lies elsewhere or is not a
- * regular one. The resolved path comes back on the heap. */
-static tl_status resolve_beside(tl_diag *d, char *joined, tl_sv location, tl_location where,
-                                char **out) {
-  char *end = joined + (strlen(joined) - location.n);
-  char first = *end;
-  *end = '\0';
-  char *folder = realpath(joined, NULL);
-  *end = first;
-  char *real = folder ? realpath(joined, NULL) : NULL;
-  struct stat st;
-  tl_status status = TL_OK;
-  if (!real)
-    status = report_errno(d, where, "open external data", joined);
-  else if (!is_inside(folder, real))
-    status = tl_fail(d, TL_INVALID_MODEL, where,
-                     "external data location '%.*s' is a link that leaves the model's folder\v"
-                     "copy the data next to the model",
-                     TL_SV_ARG(location));
-  else if (stat(real, &st) != 0)
-    status = report_errno(d, where, "examine external data", joined);
-  else if (!S_ISREG(st.st_mode))
-    status = tl_fail(d, TL_INVALID_MODEL, where,
-                     "external data location '%.*s' is not a regular file", TL_SV_ARG(location));
-  free(folder);
-  if (status != TL_OK) {
-    free(real);
-    real = NULL;
+static tl_status report_leaves(tl_diag *d, tl_location where, tl_sv location) {
+  return tl_fail(d, TL_INVALID_MODEL, where,
+                 "external data location '%.*s' is a link that leaves the model's folder\v"
+                 "copy the data next to the model",
+                 TL_SV_ARG(location));
+}
+
+static int below(int folder, const char *name, uint64_t resolve) {
+  struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve};
+  return (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
+}
+
+/* Opens what a resolved path names now, without links, and then asks the kernel what that was: for
+ * kernels without openat2. */
+static int open_and_ask(const char *folder, const char *real) {
+  char self[40], opened[PATH_MAX];
+  int fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return -1;
+  snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(self, opened, sizeof opened - 1);
+  if (n >= 0)
+    opened[n] = '\0';
+  if (n < 0 || is_inside(folder, opened)) /* without /proc the resolved path is what there is */
+    return fd;
+  close(fd);
+  errno = EXDEV;
+  return -1;
+}
+
+/* An absolute link may lead back into the folder, which RESOLVE_BENEATH refuses: what it leads to is
+ * opened by its own path, and without links. */
+static int open_resolved(int at, const char *folder, const char *joined) {
+  char *inside = realpath(folder, NULL);
+  char *real = inside ? realpath(joined, NULL) : NULL;
+  int fd = -1;
+  if (real && !is_inside(inside, real)) {
+    errno = EXDEV;
+  } else if (real) {
+    size_t n = strlen(inside);
+    fd = below(at, real + n + (inside[n - 1] != '/'), RESOLVE_NO_SYMLINKS);
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+      fd = open_and_ask(inside, real);
   }
-  *out = real;
-  return status;
+  int saved = errno;
+  free(inside);
+  free(real);
+  errno = saved;
+  return fd;
+}
+
+/* Opens location below the folder in one step: links are followed, but none that leads out, be it
+ * exchanged in this moment. EXDEV: it does. */
+static int open_below(const char *folder, const char *joined, tl_sv location) {
+  int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (at < 0)
+    return -1;
+  int fd = below(at, joined + (strlen(joined) - location.n), 0);
+  if (fd < 0 && (errno == EXDEV || errno == ENOSYS || errno == EPERM || errno == EAGAIN))
+    fd = open_resolved(at, folder, joined);
+  int saved = errno;
+  close(at);
+  errno = saved;
+  return fd;
+}
+
+/* Opens a regular file below the folder; reports what is in the way. */
+static tl_status open_inside(tl_diag *d, char *joined, tl_sv location, tl_location where,
+                             int *out) {
+  char *end = joined + (strlen(joined) - location.n);
+  char *folder = strndup(joined, (size_t)(end - joined));
+  struct stat st;
+  if (!folder)
+    return report_no_memory(d, where, location.n);
+  int fd = open_below(folder, joined, location);
+  int saved = errno;
+  free(folder);
+  errno = saved;
+  if (fd < 0)
+    return errno == EXDEV ? report_leaves(d, where, location)
+                          : report_errno(d, where, "open external data", joined);
+  *out = fd;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    return TL_OK;
+  close(fd);
+  return tl_fail(d, TL_INVALID_MODEL, where,
+                 "external data location '%.*s' is not a regular file", TL_SV_ARG(location));
 }
 
 tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location, tl_file_mode mode,
@@ -256,17 +316,10 @@ tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location
   char *joined = join_beside(model_path, location);
   if (!joined)
     return report_no_memory(d, where, location.n);
-  char *real = NULL;
-  tl_status status = resolve_beside(d, joined, location, where, &real);
-  if (status == TL_OK) {
-    /* Links are resolved already, and O_NONBLOCK keeps a pipe put there since from hanging us. */
-    int fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-      status = report_errno(d, where, "open external data", joined);
-    else
-      status = open_fd(d, where, fd, joined, mode, out);
-  }
-  free(real);
+  int fd;
+  tl_status status = open_inside(d, joined, location, where, &fd);
+  if (status == TL_OK)
+    status = open_fd(d, where, fd, joined, mode, out);
   free(joined);
   return status;
 }

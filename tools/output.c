@@ -184,47 +184,58 @@ tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
   return status;
 }
 
-/* Makefile spelling of a path. */
-static void add_make_path(tl_buf *out, const char *path) {
+/* Makefile spelling of a path, in what Make and Ninja read alike: a backslash is one unless what
+ * follows needs one itself. False for names that one of the two cannot take. */
+static bool add_make_path(tl_buf *out, const char *path) {
   for (const char *c = path; *c; c++) {
-    if (*c == ' ' || *c == '#' || *c == '\\' || *c == ':')
+    if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == ';' ||
+        (*c == '\\' && (c[1] == '\0' || strchr(" #:\\", c[1]))))
+      return false;
+    if (*c == ' ' || *c == '#' || *c == ':')
       tl_buf_add_char(out, '\\');
     if (*c == '$')
       tl_buf_add_char(out, '$');
     tl_buf_add_char(out, *c);
   }
+  return true;
 }
 
-static void add_prerequisite(tl_buf *out, const char *path) {
-  if (strcmp(path, "-") == 0)
-    return;
-  tl_buf_add_z(out, " \\\n ");
-  add_make_path(out, path);
+static tl_status add_path(tl_cli *cli, tl_buf *out, const char *before, const char *path) {
+  tl_buf_add_z(out, before);
+  if (add_make_path(out, path))
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_DEPFILE),
+                 "'%s' cannot be written into a rule: control characters, ';', and '\\' before a "
+                 "blank, '#', ':', '\\' or the end are no part of names there\vrename the file",
+                 path);
 }
 
-static void add_rule(tl_buf *out, const tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+static tl_status add_prerequisite(tl_cli *cli, tl_buf *out, const char *path) {
+  return strcmp(path, "-") == 0 ? TL_OK : add_path(cli, out, " \\\n ", path);
+}
+
+static tl_status add_rule(tl_buf *out, tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
   bool any = false;
   for (uint32_t i = 0; i < v->n; i++) {
     if (strcmp(v->at[i].path, "-") == 0)
       continue;
-    if (any)
-      tl_buf_add_char(out, ' ');
-    add_make_path(out, v->at[i].path);
+    TL_TRY(add_path(cli, out, any ? " " : "", v->at[i].path));
     any = true;
   }
   tl_buf_add_char(out, ':');
-  add_prerequisite(out, cli->word);
+  TL_TRY(add_prerequisite(cli, out, cli->word));
   for (uint32_t i = 0; i < m->files.n; i++) {
     if (strcmp(m->files.at[i]->path, cli->word) != 0)
-      add_prerequisite(out, m->files.at[i]->path);
+      TL_TRY(add_prerequisite(cli, out, m->files.at[i]->path));
   }
   if (tl_cli_has(cli, TL_OPTION_FUSION_SWITCH_FILE))
-    add_prerequisite(out, tl_cli_get(cli, TL_OPTION_FUSION_SWITCH_FILE));
+    TL_TRY(add_prerequisite(cli, out, tl_cli_get(cli, TL_OPTION_FUSION_SWITCH_FILE)));
   if (tl_cli_has(cli, TL_OPTION_OP_NAME_MAP))
-    add_prerequisite(out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP));
+    TL_TRY(add_prerequisite(cli, out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP)));
   for (uint32_t i = 0; i < cli->settings.options.n_rule_files; i++)
-    add_prerequisite(out, cli->settings.options.rule_files[i].path);
+    TL_TRY(add_prerequisite(cli, out, cli->settings.options.rule_files[i].path));
   tl_buf_add_char(out, '\n');
+  return TL_OK;
 }
 
 tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
@@ -232,8 +243,9 @@ tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec
     return TL_OK;
   tl_buf rule;
   tl_buf_init(&rule);
-  add_rule(&rule, cli, m, v);
-  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
+  tl_status status = add_rule(&rule, cli, m, v);
+  if (status == TL_OK)
+    status = tl_output_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
   tl_buf_release(&rule);
   return status;
 }
