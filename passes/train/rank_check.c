@@ -141,6 +141,16 @@ static bool is_grad(const void *user, tl_value_id v) {
   return c->of[v] & GRAD && tl_value_producer(c->m, v);
 }
 
+/* Computed, and not by arithmetic or by moving data, with which the update has begun. */
+static bool is_product(const void *user, tl_value_id v) {
+  const checking *c = user;
+  tl_node_id n = tl_value_producer(c->m, v);
+  tl_op_id op = n ? tl_node_get(c->m, n)->op : TL_OP_Identity;
+  return n && c->of[v] & LOCAL && !tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE) &&
+         !tl_op_has_trait(op, TL_TRAIT_LAYOUT) && op != TL_OP_Split && op != TL_OP_Concat &&
+         op != TL_OP_Slice && op != TL_OP_If;
+}
+
 /* What to do: of a parameter whose gradient is known, something else is not added up. */
 static void add_hint(const checking *c, tl_value_id in, tl_value_id out, tl_buf *hint) {
   const tl_module *m = c->m;
@@ -150,8 +160,11 @@ static void add_hint(const checking *c, tl_value_id in, tl_value_id out, tl_buf 
                        "{\"grads\": ...}");
     return;
   }
+  tl_value_id grad = tl_train_nearest(m, c->from, out, in, is_product, c);
+  if (!grad)
+    grad = tl_train_nearest(m, c->from, out, in, is_grad, c);
   tl_buf_add_z(hint, "name its gradient in --train-spec: ");
-  tl_train_add_spec(m, in, out, tl_train_nearest(m, c->from, out, in, is_grad, c), hint);
+  tl_train_add_spec(m, in, out, grad, hint);
   tl_buf_add_z(hint, "; if each rank is to have its own, list the parameters without it: "
                      "{\"params\": ...}");
 }
@@ -187,6 +200,32 @@ static void warn_of_choice(checking *c, tl_value_id in, tl_value_id out) {
   tl_buf_release(&path);
 }
 
+static bool leads_to_loss(const checking *c, tl_node_id n) {
+  const tl_node *node = tl_node_get(c->m, n);
+  bool hit = tl_train_region_of(c->t, n) == TL_REGION_FORWARD;
+  for (uint32_t i = 0; i < node->n_results && !hit; i++)
+    hit = c->forward[node->results + i] & FORWARD;
+  return hit;
+}
+
+/* Another loss is a number of each rank's batch in which no gradient has a part. */
+static bool find_losses(checking *c) {
+  const tl_module *m = c->m;
+  const tl_graph *g = tl_module_main(m);
+  tl_u32_vec losses = {0};
+  bool ok = true;
+  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g) && ok; i++) {
+    tl_value_id v = tl_graph_output(m, g, i);
+    bool number = tl_value_producer(m, v) && is_one_number(m, v) &&
+                  tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v)));
+    if (number && (v == c->t->loss || (c->of[v] & (LOCAL | GRAD)) == LOCAL))
+      ok = tl_u32_vec_push(&losses, v);
+  }
+  ok = ok && tl_train_mark_all_sources(m, losses.at, losses.n, c->forward, FORWARD) == TL_OK;
+  tl_u32_vec_release(&losses);
+  return ok;
+}
+
 /* Running statistics are read by normalizations that compute with those of the batch. */
 static bool is_trained(const checking *c, tl_value_id in) {
   if (!(c->forward[in] & FORWARD) ||
@@ -194,7 +233,7 @@ static bool is_trained(const checking *c, tl_value_id in) {
     return false;
   TL_FOR_USES (c->m, in, u) {
     tl_node_id n = tl_use_get(c->m, u)->user;
-    if (tl_train_region_of(c->t, n) == TL_REGION_FORWARD && !tl_is_running_statistic(c->m, u))
+    if (leads_to_loss(c, n) && !tl_is_running_statistic(c->m, u))
       return true;
   }
   return false;
@@ -234,8 +273,7 @@ tl_status tl_rank_check(tl_pass *p, tl_module *m, const tl_train_info *t, bool e
   c.from = tl_arena_calloc(p->scratch, n, sizeof *c.from);
   c.forward = tl_arena_calloc(p->scratch, n, 1);
   c.known = tl_arena_calloc(p->scratch, n, sizeof *c.known);
-  bool ok = states && c.of && c.from && c.forward && c.known &&
-            tl_train_mark_sources(m, t->loss, c.forward, FORWARD) == TL_OK;
+  bool ok = states && c.of && c.from && c.forward && c.known;
   for (uint32_t i = 0; ok && i < m->states.n; i++)
     states[m->states.at[i].input] = 1;
   for (uint32_t i = 0; ok && i < t->n; i++)
@@ -243,6 +281,7 @@ tl_status tl_rank_check(tl_pass *p, tl_module *m, const tl_train_info *t, bool e
   if (ok) {
     set_inputs(&c, states);
     sweep(&c, tl_module_main(m));
+    ok = find_losses(&c);
   }
   tl_u32_vec_release(&c.reads);
   if (!ok || c.no_memory)

@@ -92,12 +92,22 @@ static bool sweep_back(const tl_module *m, const tl_node_id *wanted, uint32_t n_
   return ok;
 }
 
-tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks, uint8_t bit) {
-  tl_node_id n = of ? tl_value_producer(m, of) : TL_NO_NODE;
+tl_status tl_train_mark_all_sources(const tl_module *m, const tl_value_id *of, uint32_t n,
+                                    uint8_t *marks, uint8_t bit) {
   bool *taken = calloc(tl_module_node_end(m), sizeof *taken);
-  bool ok = taken && (!n || sweep_back(m, &n, 1, marks, bit, taken));
+  tl_node_id *wanted = calloc((size_t)n + 1, sizeof *wanted);
+  uint32_t n_wanted = 0;
+  for (uint32_t i = 0; i < n && wanted; i++)
+    if (of[i] && tl_value_producer(m, of[i]))
+      wanted[n_wanted++] = tl_value_producer(m, of[i]);
+  bool ok = taken && wanted && sweep_back(m, wanted, n_wanted, marks, bit, taken);
   free(taken);
+  free(wanted);
   return ok ? TL_OK : TL_NO_MEMORY;
+}
+
+tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks, uint8_t bit) {
+  return tl_train_mark_all_sources(m, &of, 1, marks, bit);
 }
 
 tl_status tl_train_spread(const tl_module *m, uint8_t *marks) {

@@ -11,6 +11,10 @@
 tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *marks,
                                 uint8_t bit) TL_NODISCARD;
 
+/* The same of several values in one sweep. */
+tl_status tl_train_mark_all_sources(const tl_module *m, const tl_value_id *of, uint32_t n,
+                                    uint8_t *marks, uint8_t bit) TL_NODISCARD;
+
 /* Gives marks on to all that is computed from what has them. O(nodes + edges). TL_NO_MEMORY,
  * unreported. */
 tl_status tl_train_spread(const tl_module *m, uint8_t *marks) TL_NODISCARD;
