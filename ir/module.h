@@ -237,6 +237,7 @@ struct tl_module {
                        TL_NO_GRAPH: the main graph is */
   bool params_listed; /* the parameters were listed: what has no gradient by now is none */
   bool step_ordered; /* a pass has put its nodes in an order that it chose */
+  bool no_update_stream; /* a stream of their own for updates was asked for, but takes longer */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_size_vec sizes; /* of the last inference, by value; rewrites leave them true */
   tl_file_vec files;        /* owned; the model file and external data */

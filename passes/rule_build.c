@@ -473,7 +473,7 @@ static bool make_way(build *b, tl_node_id last) {
   }
   for (uint32_t i = 0; i < s.n; i++) {
     const tl_node *node = tl_node_get(m, s.at[i]);
-    if (node->control_out)
+    if (tl_node_leads_before(m, s.at[i], last))
       return refuse(b, "CTRL_INNER", "a node between the matched ones has a control edge");
     if (makes_early_output(b, s.at[i], last))
       return refuse(b, "CYCLE", "a result would depend on itself");

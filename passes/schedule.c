@@ -151,18 +151,78 @@ static tl_status apply(tl_pass *p, tl_module *m, const tl_step *s, const uint32_
   return TL_OK;
 }
 
-static tl_status schedule(tl_pass *p, tl_module *m, const tl_train_setting *t) {
-  tl_step s;
-  TL_TRY(tl_train_record_before(p, m, t));
-  TL_TRY(tl_train_setting_step(p, t, &s));
-  uint32_t *order = tl_arena_alloc(p->scratch, (s.g.n + 1u) * sizeof *order);
-  if (!order)
+/* A step in an order of its own. */
+typedef struct scheduled {
+  tl_step step;
+  uint32_t *order;
+  double us;
+} scheduled;
+
+static tl_status find_order(tl_pass *p, tl_module *m, scheduled *s) {
+  s->order = tl_arena_alloc(p->scratch, (s->step.g.n + 1u) * sizeof *s->order);
+  if (!s->order)
     return no_memory(m);
-  memcpy(order, s.given, s.g.n * sizeof *order);
-  TL_TRY(tl_timeline_schedule(m->diag, &s.g, order, NULL));
+  memcpy(s->order, s->step.given, s->step.g.n * sizeof *s->order);
+  return tl_timeline_schedule(m->diag, &s->step.g, s->order, &s->us);
+}
+
+/* Does the AICORE work all the time? Then no other streams would help. */
+static bool is_full(const scheduled *s) {
+  double work = 0;
+  for (uint32_t i = 0; i < s->step.g.n; i++)
+    work += s->step.g.tasks[i].engine == TL_ENGINE_AICORE ? s->step.g.tasks[i].us : 0;
+  return s->us <= work * (1 + 1e-9);
+}
+
+/* Was the step scheduled before, without a stream of updates? Then it stays so. */
+static bool was_serial(const tl_module *m, const tl_step *s) {
+  bool found = false;
+  for (uint32_t i = 0; i < s->g.n; i++) {
+    tl_sv stream = tl_node_note(m, s->node[i], TL_NOTE_STREAM);
+    if (tl_sv_is(stream, "U"))
+      return false;
+    found = found || stream.n;
+  }
+  return found;
+}
+
+/* Without the stream of updates, where that takes less time. */
+static tl_status try_serial(tl_pass *p, tl_module *m, tl_train_setting *t, scheduled *s) {
+  scheduled one = {.order = NULL};
+  bool was = was_serial(m, &s->step);
+  if (!t->machine.hcom_parallel || !has_collectives(&s->step) || (is_full(s) && !was))
+    return TL_OK;
+  t->machine.hcom_parallel = false;
+  TL_TRY(tl_step_build(m, p->scratch, &t->info, &t->machine, &one.step));
+  TL_TRY(find_order(p, m, &one));
+  m->no_update_stream = was || one.us < s->us * (1 - 1e-9);
+  if (!m->no_update_stream) {
+    t->machine.hcom_parallel = true;
+    return TL_OK;
+  }
+  tl_pass_remark(p, m, TL_NO_NODE, false,
+                 "hcom_parallel is off: the step would take %.3f us with a stream for updates, and "
+                 "takes %.3f us without",
+                 s->us, one.us);
+  if (!was)
+    tl_note(m->diag, TL_AT_FILE(m->path),
+            "hcom_parallel is off: the step would take %.3f us with a stream for updates, and takes "
+            "%.3f us without",
+            s->us, one.us);
+  *s = one;
+  return TL_OK;
+}
+
+static tl_status schedule(tl_pass *p, tl_module *m, tl_train_setting *t) {
+  scheduled s = {.order = NULL};
+  TL_TRY(tl_train_record_before(p, m, t));
+  TL_TRY(tl_train_setting_step(p, t, &s.step));
+  TL_TRY(find_order(p, m, &s));
+  TL_TRY(try_serial(p, m, t, &s));
   if (p->steps)
-    TL_TRY(tl_step_record_add(p->steps, m, t->tail ? "tail" : "scheduled", &s, order, &t->machine));
-  return apply(p, m, &s, order);
+    TL_TRY(tl_step_record_add(p->steps, m, t->tail ? "tail" : "scheduled", &s.step, s.order,
+                              &t->machine));
+  return apply(p, m, &s.step, s.order);
 }
 
 tl_status tl_pass_schedule(tl_pass *p, tl_module *m) {

@@ -125,6 +125,25 @@ static tl_status look_again(tl_tail *t, bool *other) {
   return t->no_memory ? no_memory(t) : TL_OK;
 }
 
+/* Does anything but the updates of its own gradients need the last bucket? A check of overflow, a
+ * norm over all gradients or an edge would. */
+static bool something_waits(const tl_tail *t) {
+  if (t->late_edges)
+    return true;
+  TL_FOR_NODES (t->m, tl_module_step(t->m), n)
+    if (n < t->n_ids && t->below[n] && t->bucket_of[n] == TL_TAIL_SEVERAL)
+      return true;
+  return false;
+}
+
+static void say_that_nothing_waits(const tl_tail *t) {
+  static const char why[] =
+      "nothing waits for the last bucket but the updates of its own gradients: there is no check of "
+      "overflow and no norm over all gradients, so that tail optimization changes nothing";
+  tl_pass_remark(t->p, t->m, t->last, false, "%s", why);
+  tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
+}
+
 static tl_status optimize(tl_tail *t) {
   bool changed = false;
   bool ordered = t->m->step_ordered;
@@ -146,6 +165,8 @@ static tl_status optimize(tl_tail *t) {
     if (changed && !any)
       TL_TRY(look_again(t, &any));
   }
+  if (!changed && !something_waits(t))
+    say_that_nothing_waits(t);
   if (!changed) { /* else the schedule starts from what was found here */
     put_back(t, given);
     t->m->step_ordered = ordered;

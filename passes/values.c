@@ -24,6 +24,16 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   return TL_OK;
 }
 
+bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place) {
+  const tl_control *e;
+  for (tl_control_id c = tl_node_get(m, n)->control_out; c; c = e->next_out) {
+    e = tl_control_get(m, c);
+    if (!tl_node_is_before(m, place, e->to))
+      return true;
+  }
+  return false;
+}
+
 void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].output == from)

@@ -23,6 +23,10 @@ static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
  * a gradient, the loss. O(states + gradients). */
 void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to);
 
+/* Does a control edge lead from n to a node that does not stand behind `place`? Then n cannot move
+ * there. O(edges). */
+bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place);
+
 /* True when v is an output of the graph it belongs to. O(uses). */
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "ir/carried.h"
 #include "tools/json.h"
 
 uint64_t tl_now_ns(void) {
@@ -227,8 +228,11 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
     run = run || audit;
     if (!audit)
       tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
-                    TL_SV_ARG(o->carried[i].value));
+                    TL_SV_ARG(tl_carried_value(m, &o->carried[i])));
   }
+  if (m->no_update_stream)
+    tl_buf_add_z(out, "  streams  hcom_parallel is off: with a stream for updates the step would "
+                      "take longer (--remarks)\n");
   if (run)
     tl_buf_add_z(out, "  recorded the run configuration (tailor.run.*)\n");
   const char *air = find_air(v);
