@@ -307,6 +307,10 @@ class Tests:
         return counted([PYTHON, 'tests/train/single_graph.py', '--tailor', self.tool('gcc'),
                         *(['--ort', ort] if there else [])])
 
+    def recognised(self):
+        """updates written in many ways: recognised, or refused by name"""
+        return counted([PYTHON, 'tests/train/recognised.py', '--tailor', self.tool('asan')])
+
     def train_random(self):
         """random training steps: what is recognised, what collectives and buckets keep"""
         return counted([PYTHON, 'tests/train/random_train.py', '--tailor', self.tool('gcc'),
@@ -489,7 +493,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',
          'precision_corpus', 'precision_peers', 'step_files', 'pages', 'train_air',
          'training_info', 'tail_random', 'train_steps', 'half_steps', 'gradients', 'estimates',
-         'artifacts', 'single_graph', 'train_random', 'loop_steps', 'variants', 'determinism',
+         'artifacts', 'single_graph', 'recognised', 'train_random', 'loop_steps', 'variants',
+         'determinism',
          'emulation', 'fuzz']
 # What others need comes first (installing waits for the network, so it runs beside a build);
 # fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
