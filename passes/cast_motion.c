@@ -13,7 +13,9 @@
  * nothing when a is c. C3 everything else rounds or drops something and stays. C4 a cast of moved
  * data is moved data of a cast, which is done where C2 then takes the casts away. C5 casts of the
  * model fall under C1 and C2 alone. C6 casts to f16 or bf16 of all that is moved are one cast of
- * what is moved (cast_lift.c). C7 Cast(int->f32), Cast(f32->f16) is Cast(int->f16). */
+ * what is moved (cast_lift.c); where all branches of an If cast what they give from it, the If
+ * gives what they had; a ConstantOfShape is one of the other dtype. C7 Cast(int->f32),
+ * Cast(f32->f16) is Cast(int->f16). */
 #include "ir/ops_gen.h"
 #include "passes/cast_motion.h"
 #include "passes/passes.h"
@@ -212,6 +214,63 @@ static bool can_move(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_
   return true;
 }
 
+/* ConstantOfShape says its element in an attribute. */
+static const tl_tensor *fill_of(const tl_motion *x, tl_node_id n) {
+  const tl_attr *a = tl_node_attr(x->m, n, TL_SYM_value);
+  return a && a->kind == TL_ATTR_TENSOR ? tl_tensor_get(x->m, a->u.t) : NULL;
+}
+
+static bool can_fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user) {
+  const tl_tensor *t = fill_of(x, n);
+  return t && t->dtype == TL_DTYPE_F32 && t->bytes == sizeof(float) &&
+         !tl_is_pinned(&x->facts.pinned, v) && only_casts_use(x->m, v, to, user) &&
+         tl_node_get(x->m, n)->graph == tl_node_get(x->m, user)->graph && chip_has(x, n, to);
+}
+
+static bool fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
+  tl_type_id one = tl_type_tensor(x->m, to, 1, (const tl_dim[]){1});
+  tl_tensor_id id = one ? tl_cast_tensor(x->m, fill_of(x, n), one, x->clamp) : TL_NO_TENSOR;
+  tl_type_id type = id ? tl_cast_type(x->m, v, to) : TL_NO_TYPE;
+  if (type == TL_NO_TYPE || tl_node_set_attr(x->m, n, tl_attr_tensor(TL_SYM_value, id)) != TL_OK)
+    return false;
+  tl_value_set_type(x->m, v, type);
+  return true;
+}
+
+/* The value that a branch gives for result v of an If; NONE: it gives something from outside. */
+static tl_value_id given_by(const tl_module *m, const tl_attr *branch, tl_node_id n,
+                            tl_value_id v) {
+  const tl_graph *g = branch->kind == TL_ATTR_GRAPH ? tl_graph_get(m, branch->u.g) : NULL;
+  uint32_t i = v - tl_node_get(m, n)->results;
+  tl_value_id given = g && i < tl_graph_n_outputs(m, g) ? tl_graph_output(m, g, i) : TL_NO_VALUE;
+  bool inside = given && tl_value_graph(m, given) == g->id && tl_value_get(m, given)->n_uses == 1;
+  return inside && tl_value_producer(m, given) ? given : TL_NO_VALUE;
+}
+
+/* All branches of an If have to give the result as that dtype, made inside. */
+static bool can_branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
+                       int depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  uint32_t branches = 0;
+  if (node->graph != tl_node_get(x->m, user)->graph || tl_is_pinned(&x->facts.pinned, v) ||
+      !only_casts_use(x->m, v, to, user))
+    return false;
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    if (node->attrs[i].kind != TL_ATTR_GRAPH)
+      continue;
+    tl_value_id given = given_by(x->m, &node->attrs[i], n, v);
+    tl_node_id p = given ? tl_value_producer(x->m, given) : TL_NO_NODE;
+    tl_value_id from = is_cast(x->m, p) ? tl_operand(x->m, p, 0) : TL_NO_VALUE;
+    bool outside = from && (tl_value_graph(x->m, from) != tl_value_graph(x->m, given) ||
+                            !tl_value_producer(x->m, from));
+    tl_node_id ret = tl_graph_get(x->m, node->attrs[i].u.g)->ret;
+    if (!given || outside || !can_have(x, given, to, ret, depth + 1))
+      return false;
+    branches++;
+  }
+  return branches > 0;
+}
+
 /* Can v be had as that dtype without a new cast? */
 static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth) {
   tl_node_id p = tl_value_producer(x->m, v);
@@ -224,6 +283,10 @@ static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, 
     tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
     return depth > 0 && a == to && exact(a, dtype_of(x->m, v));
   }
+  if (p && tl_node_get(x->m, p)->op == TL_OP_If)
+    return can_branch(x, p, v, to, user, depth);
+  if (p && tl_node_get(x->m, p)->op == TL_OP_ConstantOfShape)
+    return can_fill(x, p, v, to, user);
   return p && can_move(x, p, v, to, user, depth);
 }
 
@@ -251,6 +314,30 @@ static bool move(tl_motion *x, tl_node_id n, tl_dtype to) {
   return true;
 }
 
+static bool branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
+  tl_module *m = x->m;
+  uint32_t index = v - tl_node_get(m, n)->results;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_attrs; i++) {
+    const tl_attr *a = &tl_node_get(m, n)->attrs[i];
+    tl_value_id given = given_by(m, a, n, v);
+    if (!given)
+      continue;
+    tl_node_id ret = tl_graph_get(m, a->u.g)->ret;
+    tl_node_id before = tl_value_producer(m, given);
+    tl_value_id as = have(x, given, to, ret);
+    if (!as)
+      return false;
+    if (as != given) {
+      tl_node_set_operand(m, ret, index, as);
+      erase_unused(x, before);
+    }
+  }
+  tl_type_id type = tl_cast_type(m, v, to);
+  if (type != TL_NO_TYPE)
+    tl_value_set_type(m, v, type);
+  return type != TL_NO_TYPE;
+}
+
 /* v as that dtype, after can_have; TL_NO_VALUE when memory is out. */
 static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user) {
   tl_node_id p = tl_value_producer(x->m, v);
@@ -260,7 +347,11 @@ static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id use
     return tl_cast_set_get(&x->constants, v, to, user);
   if (is_cast(x->m, p))
     return tl_operand(x->m, p, 0);
-  return move(x, p, to) ? v : TL_NO_VALUE;
+  tl_op_id op = tl_node_get(x->m, p)->op;
+  bool ok = op == TL_OP_If                ? branch(x, p, v, to)
+            : op == TL_OP_ConstantOfShape ? fill(x, p, v, to)
+                                          : move(x, p, to);
+  return ok ? v : TL_NO_VALUE;
 }
 
 static tl_status raise(tl_motion *x, tl_node_id c) {

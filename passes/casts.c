@@ -54,18 +54,21 @@ static tl_tensor_id compute(tl_module *m, const tl_tensor *t, tl_type_id type) {
   return tl_tensor_from_bytes(m, type, at, n);
 }
 
-/* A constant of the same graph; TL_NO_VALUE when it has to be a node instead. */
-static tl_value_id cast_constant(tl_module *m, tl_value_id v, tl_dtype to, bool clamp,
-                                 tl_type_id type) {
-  const tl_tensor *t = tl_value_constant(m, v);
-  bool bounded = clamp && clamps((tl_dtype)t->dtype, to);
+tl_tensor_id tl_cast_tensor(tl_module *m, const tl_tensor *t, tl_type_id type, bool clamp) {
+  bool bounded = clamp && clamps((tl_dtype)t->dtype, tl_type_dtype(m, type));
   tl_tensor_expr e = {
       .kind = bounded ? TL_TENSOR_EXPR_CLAMP : TL_TENSOR_EXPR_CAST, .n_sources = 1, .sources = &t};
   if (tl_tensor_expr_problem(m, type, &e))
-    return TL_NO_VALUE;
+    return TL_NO_TENSOR;
   tl_tensor_id id = tl_tensor_express(m, type, &e);
-  if (id && tl_tensor_get(m, id)->bytes <= SMALL_BYTES)
-    id = compute(m, tl_tensor_get(m, id), type);
+  bool small = id && tl_tensor_get(m, id)->bytes <= SMALL_BYTES;
+  return small ? compute(m, tl_tensor_get(m, id), type) : id;
+}
+
+/* A constant of the same graph; TL_NO_VALUE when it has to be a node instead. */
+static tl_value_id cast_constant(tl_module *m, tl_value_id v, tl_dtype to, bool clamp,
+                                 tl_type_id type) {
+  tl_tensor_id id = tl_cast_tensor(m, tl_value_constant(m, v), type, clamp);
   tl_symbol name = id ? cast_name(m, v, to) : TL_NO_SYMBOL;
   if (name == TL_NO_SYMBOL)
     return TL_NO_VALUE;

@@ -16,6 +16,10 @@ tl_value_id tl_cast_insert(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id 
 /* True for a node that tl_cast_insert made. */
 bool tl_cast_is_inserted(const tl_module *m, tl_node_id n);
 
+/* A tensor as another dtype, which `type` says beside its dims; TL_NO_TENSOR when there is no way,
+ * or memory is out. */
+tl_tensor_id tl_cast_tensor(tl_module *m, const tl_tensor *t, tl_type_id type, bool clamp);
+
 /* Type of v with another element type; TL_NO_TYPE when memory is out. */
 tl_type_id tl_cast_type(tl_module *m, tl_value_id v, tl_dtype to);
 

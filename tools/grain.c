@@ -124,7 +124,7 @@ static tl_grain of_bodies(const finder *f, const tl_node *node, int depth) {
 
 /* Goes over the nodes; the worst of all values is what the graph does. */
 static tl_grain of_graph(const finder *f, tl_graph_id id, int depth) {
-  const tl_graph *g = tl_graph_get((tl_module *)(uintptr_t)f->m, id);
+  const tl_graph *g = tl_graph_get(f->m, id);
   tl_grain worst = {0};
   TL_FOR_NODES (f->m, g, n) {
     const tl_node *node = tl_node_get(f->m, n);

@@ -8,11 +8,13 @@ A model of that converter counts the casts that it would make, from what is publ
 one for each f32 input and output of the graph where these keep their types; for each blocked node
 one for each f32 operand that is computed and one for each f32 result, whoever shares them; casts
 of the model stay. Casts of weights are left out of the count, which is in the converter's favour.
-Nodes that Tailor keeps in f32 without being asked, since a constant in them would become 0, are on
-the other converter's list as well: it rounds such constants up to 1e-7, which is another function.
+Nodes that Tailor keeps in f32 without being asked are on the other converter's list as well: since
+a constant in them would become 0, which that converter rounds up to 1e-7, another function; or
+since the chip has no f16 for the op.
 Models are those of bench/make_models.py, and of DIR every Nth: the corpus beside the repository, if
-it is there. Left out are models with bodies, whose states stay in f32 here, and recurrent ops,
-which no table of a chip knows. The last line is 'N passed, M failed, K skipped'."""
+it is there. Left out are models with bodies, whose states stay in f32 here, recurrent ops, which no
+table of a chip knows, weights that are inputs as well, which callers may replace, bf16, which the
+other converter leaves, and random numbers. The last line is 'N passed, M failed, K skipped'."""
 import argparse
 import glob
 import json
@@ -40,6 +42,7 @@ LISTS = {'its own': BLOCKED,
          'norms': BLOCKED + 'Softmax LayerNormalization ReduceMean Pow Sqrt Exp Erf'.split(),
          'arithmetic': BLOCKED + 'Add Mul Div Sub'.split(),
          'moves': BLOCKED + 'Transpose Reshape Slice Gather Concat'.split()}
+MOVES = 'Transpose Reshape Slice Gather Concat Squeeze Unsqueeze Split Expand Identity'.split()
 GENERATED = ['bert_tiny', 'gpt2_tiny', 'mobilenet_v2', 'resnet50', 'yolov5n', 'llama_1k']
 MOST_BYTES = 1 << 20  # of a model of the corpus
 
@@ -64,13 +67,23 @@ def casts_in(graph):
     return n
 
 
-def kept_for_epsilons(tool, path, blocked):
-    """Names of nodes that stay in f32 although no list says so."""
+def kept_unasked(tool, path, blocked):
+    """Names of nodes that stay in f32 although no list says so; None where that is not known, as an
+    op has no NPU form."""
     words = [tool, 'explain', path, '-O0', '--json', '--precision-mode-v2=fp16',
              '--op-block-list=' + ','.join(blocked)]
     p = guard.run(words, capture_output=True, text=True, cpu=120)
-    nodes = json.loads(p.stdout)['nodes'] if p.returncode == 0 else []
-    return {n['node'] for n in nodes if any(t['rule'] == 'epsilon' for t in n['tensors'])}
+    if p.returncode:
+        return None
+    nodes = json.loads(p.stdout)['nodes']
+    return {n['node'] for n in nodes if n['op'] not in MOVES and (not n['judged'] or any(
+        t['chosen'] == 'f32' and t['rule'] in ('epsilon', 'mode', 'no-row')
+        for t in n['tensors']))}
+
+
+def label(node):
+    """What explain calls a node."""
+    return node.name or (f'{node.op_type}->{node.output[0]}' if node.output else '')
 
 
 def theirs(model, blocked, keep_io, names=()):
@@ -81,11 +94,13 @@ def theirs(model, blocked, keep_io, names=()):
     weights = {w.name for w in graph.initializer}
     constants = {o for n in graph.node if n.op_type == 'Constant' for o in n.output}
     count = casts_in(graph)
+    if names is None:
+        return None
     if keep_io:
         count += sum(is_float(types, v.name) and v.name not in weights for v in graph.input)
         count += sum(is_float(types, v.name) for v in graph.output)
     for node in graph.node:
-        if node.op_type not in blocked and node.name not in names:
+        if node.op_type not in blocked and label(node) not in names:
             continue
         computed = [i for i in [*node.input, *node.output] if i and i not in weights | constants]
         if any(not types.get(i) for i in computed):
@@ -109,14 +124,19 @@ def breaks(model):
     """Does the converter make no valid model of it, or is nothing known of its ops? It lowers what
     is quantized, and forgets that numbers that come from nothing are f32 unless an attribute says
     otherwise."""
+    if {v.name for v in model.graph.input} & {w.name for w in model.graph.initializer}:
+        return True
     opset = max([o.version for o in model.opset_import if o.domain in ('', 'ai.onnx')] + [1])
     for node in model.graph.node:
         if node.op_type in ('RNN', 'GRU', 'LSTM') or any(a.type in (a.GRAPH, a.GRAPHS)
                                                          for a in node.attribute):
             return True
+        if any(a.name == 'batch_dims' and a.i for a in node.attribute):
+            return True  # GatherND, which ops of the NPU do together: no row says its dtypes
         made = {a.name for a in node.attribute} & {'value', 'dtype'}
-        if re.search('[Qq]uantize|QLinear|Integer', node.op_type) or not made and re.match(
-                'Random|Multinomial|Bernoulli|EyeLike|ConstantOfShape', node.op_type):
+        odd = '[Qq]uantize|QLinear|Integer|Random|Multinomial|Bernoulli'
+        if re.search(odd, node.op_type) or not made and re.match('EyeLike|ConstantOfShape',
+                                                                 node.op_type):
             return True
         try:
             onnx.defs.get_schema(node.op_type, opset, node.domain)
@@ -125,8 +145,9 @@ def breaks(model):
     return False
 
 
-def has_floats(model):
-    return any(t == TensorProto.FLOAT for t in types_of(model.graph).values())
+def has_floats(model):  # bf16 becomes f16 here, the other converter leaves it
+    types = types_of(model.graph).values()
+    return TensorProto.FLOAT in types and TensorProto.BFLOAT16 not in types
 
 
 def models(args, work):
@@ -163,11 +184,11 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         for name, path, model in models(args, work):
             for words, blocked in LISTS.items():
-                names = kept_for_epsilons(args.tailor, path, blocked)
+                names = kept_unasked(args.tailor, path, blocked)
                 for keep_io in (True, False):
                     got = []
                     for level in ('-O0', '-O2'):
-                        want = theirs(model, blocked, keep_io, names if level == '-O0' else ())
+                        want = theirs(model, blocked, keep_io, names)
                         n, told = ours(args.tailor, work, path, blocked, keep_io, level)
                         got.append(n)
                         if n is None or want is None:
