@@ -6,6 +6,7 @@
  *                          NAME: one of the table below; 'change': any of those that give or
  *                          replace a name
  *   FAULT_SIGNAL=S:N       signal S arrives before the N-th call of the table
+ *   FAULT_TRUNCATE=FILE:N  FILE becomes empty before the N-th call of the table
  *   FAULT_COUNTS=FILE      at the end FILE says how many allocations, calls and changes there were
  *
  * Nothing here takes memory. */
@@ -36,10 +37,12 @@ static struct {
   unsigned long fail_allocation;
   unsigned long fail_call;
   unsigned long signal_at;
+  unsigned long truncate_at;
   int signal;
   int error;
   int armed;
   char name[32];
+  char shrinking[64];
 } faults;
 
 /* N of "NAME:N"; 0 without a colon. */
@@ -64,6 +67,11 @@ __attribute__((constructor)) static void arm(void) {
     faults.fail_call = number_behind(call, &rest);
     if (rest)
       faults.error = atoi(rest);
+  }
+  const char *shrinking = getenv("FAULT_TRUNCATE");
+  if (shrinking && strcspn(shrinking, ":") < sizeof faults.shrinking) {
+    memcpy(faults.shrinking, shrinking, strcspn(shrinking, ":"));
+    faults.truncate_at = number_behind(shrinking, &rest);
   }
   if (signal_at) {
     faults.signal = atoi(signal_at);
@@ -124,6 +132,8 @@ static int fails(const char *name, int changes) {
   faults.changes += changes != 0;
   if (n == faults.signal_at)
     raise(faults.signal);
+  if (n == faults.truncate_at && truncate(faults.shrinking, 0) != 0)
+    abort();
   if (strcmp(faults.name, name) != 0 && !(changes && strcmp(faults.name, "change") == 0))
     return 0;
   if (++faults.named != faults.fail_call)

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command that writes files, with one call of the operating system failing, or a signal
 arriving before it: afterwards all files are the new ones or all are the old ones, and nothing else
-is there. A failure ends with exit code 4 and a message, a signal with 128 and its number.
+is there. A failure ends with exit code 4 and a message, a signal with 128 and its number. A file
+that becomes empty while it is read is such a failure.
 
   files.py --tailor BIN --faults LIB [--sample N] [--only TEXT] [--jobs N]
 
 LIB is the library of faults.c. --sample takes N calls of each command and fault; 0 takes all."""
 import argparse
+import os
 import signal
+import struct
 import sys
 
 sys.dont_write_bytecode = True
 import memory  # noqa: E402  (beside this file)
+from memory import guard  # noqa: E402
 
 IO_EXIT = 4
 EIO, ENOSPC, EINVAL = 5, 28, 22
@@ -35,27 +39,6 @@ COMMANDS = [
     f'explain model.tir --suggest-mixlist=mix.out {memory.MIXED}',
     'run small.tir --output folder --record-ranges=ranges.out --dump-tensors=dump',
 ]
-# A training step and a model that is evaluated at once.
-STEP = ('graph @g(%x: f32[4,4], %lr: f32[], %w: f32[4,4], %v: f32[4,4]) -> (%y, %z) {\n'
-        '  %g = MatMul(%x, %w) @B1\n'
-        '  %r = npu.hcom::HcomAllReduce(%g) @AR1 {reduction="sum", group="g", fusion=1}'
-        ' : f32[4,4]\n'
-        '  %d = Mul(%r, %lr) @S1\n  %y = Sub(%w, %d) @U1\n  %h = MatMul(%g, %v) @B2\n'
-        '  %s = npu.hcom::HcomAllReduce(%h) @AR2 {reduction="sum", group="g", fusion=1}'
-        ' : f32[4,4]\n'
-        '  %e = Mul(%s, %lr) @S2\n  %z = Sub(%v, %e) @U2\n  state %w -> %y\n  state %v -> %z\n'
-        '  gradient %w -> %g\n  gradient %v -> %h\n}\n')
-COUNTED = ('graph @g(%x: f32[2,4], %w: f32[4,4], %step: i64[]) -> (%loss, %w.out, %next) {\n'
-           '  const %lr: f32[] = 0.125\n  const %one: i64[] = 1\n  %y = MatMul(%x, %w)\n'
-           '  %loss = ReduceMean(%y) {keepdims=0}\n  %xt = Transpose(%x) {perm=[1, 0]}\n'
-           '  %g = MatMul(%xt, %y)\n  %d = Mul(%g, %lr)\n  %w.out = Sub(%w, %d)\n'
-           '  %next = Add(%step, %one)\n  state %w -> %w.out\n  state %step -> %next\n}\n')
-WEIGHTS = ('graph @g(%x: f32[2,300]) -> (%y, %z) {\n'
-           + ''.join(f'  const %w{k}: f32[300] = '
-                     f'[{", ".join(str(k + i / 4) for i in range(300))}]\n' for k in range(3))
-           + '  %a = Mul(%x, %w0)\n  %y = Add(%a, %w1)\n  %z = Sub(%a, %w2)\n}\n')
-MODELS = {'scheduled.tir': STEP, 'counted.tir': COUNTED, 'weights.tir': WEIGHTS,
-          'small.tir': 'graph @g(%x: f32[2,3]) -> (%y) {\n  %t = Exp(%x)\n  %y = Relu(%t)\n}\n'}
 # name of the fault, what faults.c is told for the n-th call, and by what it is counted
 FAULTS = [
     ('rename', lambda n: {'call': f'change:{n}:{EIO}'}, 'changes'),
@@ -69,11 +52,27 @@ FAULTS = [
 ]
 
 
+# Files that become empty while a command reads them: its model, weights beside it, an input.
+READERS = [
+    ('model.onnx', 'convert model.onnx -o out.air'), ('model.onnx', 'convert model.onnx -o new.tir'),
+    ('model.onnx', 'opt model.onnx'), ('model.onnx', 'info model.onnx'),
+    ('model.onnx', 'explain model.onnx --fusion'), ('model.onnx', 'run model.onnx'),
+    ('model.onnx', f'explain model.onnx --page=out.html {memory.MIXED}'),
+    ('model.onnx', 'verify model.onnx model.onnx'), ('model.onnx.data', 'info model.onnx'),
+    ('model.onnx.data', 'convert model.onnx -o out.onnx'),
+    ('model.onnx.data', 'convert model.onnx -o out.air --external-weight=1'),
+    ('model.onnx.data', 'run model.onnx'), ('model.onnx.data', 'verify model.onnx model.onnx'),
+    ('x.npy', 'run model.onnx --input x=x.npy'), ('weights.tir', 'convert weights.tir -o out.air'),
+    ('mix.json', f'convert model.onnx -o out.air {memory.MIXED} --modify-mixlist=mix.json'),
+    ('switch.cfg', 'convert model.onnx -o out.air --fusion-switch-file=switch.cfg'),
+]
+
+
 class Run(memory.Run):
     """One command line under all faults."""
 
     def files(self):
-        return {**memory.FILES, **OLD, **MODELS}
+        return {**memory.FILES, **OLD}
 
     def judge(self, fault, outcome):
         """What is wrong with an ending, or ''."""
@@ -110,11 +109,54 @@ class Run(memory.Run):
         return passed, bad
 
 
+class Shrink(Run):
+    """One command line whose input becomes empty in the middle."""
+
+    def __init__(self, args, scratch, command, number):
+        self.name, command = command
+        super().__init__(args, scratch, command, number)
+
+    def folder(self, name):
+        where = super().folder(name)
+        guard.run([self.args.tailor, 'convert', 'weights.tir', '-q', '-o', 'model.onnx',
+                   '--external-weight=1'], cwd=where, check=True)
+        with open(os.path.join(where, 'x.npy'), 'wb') as f:
+            head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 300), }"
+            head += b' ' * (117 - len(head)) + b'\n'
+            f.write(b'\x93NUMPY\x01\0' + struct.pack('<H', len(head)) + head + bytes(2400))
+        return where
+
+    def judge(self, fault, outcome):
+        """As it was read before, or 4 with a message; or it was empty when it was opened: 2, and 1
+        for a file of options."""
+        code, text, files, _ = outcome
+        less = dict(self.start, **{self.name: ''})
+        if code == 0:
+            return '' if files == dict(self.new, **{self.name: ''}) else 'exit code 0, other files'
+        if files not in (less, self.start):
+            return f'exit code {code}, but left {sorted(f for f in files if f not in less)}'
+        empty = 1 if self.name in memory.FILES else 2
+        good = code in (IO_EXIT, empty) and ': error: ' in text[1]
+        return '' if good else f'exit code {code}: {text[1][-300:]!r}'
+
+    def check(self):
+        """(passed, failures)"""
+        self.start, self.new = self.initial(), self.outputs
+        if self.code:
+            return 0, [f'{self.command!r} does not work: {self.text[1][-300:]!r}']
+        bad = [f'{self.command!r}, {self.name} shrinks at {n}: {problem}'
+               for n in range(1, self.counts[1] + 1)
+               for problem in [self.judge('', self.call(f'n{n}', truncate=f'{self.name}:{n}'))]
+               if problem]
+        return self.counts[1] - len(bad), bad
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     memory.add_arguments(ap)
     args = ap.parse_args()
-    return memory.run_all(args, Run, [c for c in COMMANDS if args.only in c])
+    return memory.run_all(args, lambda *a: (Run if isinstance(a[2], str) else Shrink)(*a),
+                          [c for c in COMMANDS + READERS if args.only in str(c)])
 
 
 if __name__ == '__main__':

@@ -27,20 +27,42 @@ MIXED = '--soc-version=Ascend910B1 --precision-mode=allow_mix_precision'
 LOSS = ('--is-loss-scale=true --loss-scale-manager='
         '\'{"type":"FixedLossScaleManager","loss_scale":1024}\'')
 TRAIN = '--graph-run-mode=1 --is-distributed=true --rank-size=4 --soc-version=Ascend910A'
+# Training steps, weights of some size, and a model that is evaluated at once.
+STEP = ('graph @g(%x: f32[4,4], %lr: f32[], %w: f32[4,4], %v: f32[4,4]) -> (%y, %z) {\n'
+        '  %g = MatMul(%x, %w) @B1\n'
+        '  %r = npu.hcom::HcomAllReduce(%g) @AR1 {reduction="sum", group="g", fusion=1}'
+        ' : f32[4,4]\n'
+        '  %d = Mul(%r, %lr) @S1\n  %y = Sub(%w, %d) @U1\n  %h = MatMul(%g, %v) @B2\n'
+        '  %s = npu.hcom::HcomAllReduce(%h) @AR2 {reduction="sum", group="g", fusion=1}'
+        ' : f32[4,4]\n'
+        '  %e = Mul(%s, %lr) @S2\n  %z = Sub(%v, %e) @U2\n  state %w -> %y\n  state %v -> %z\n'
+        '  gradient %w -> %g\n  gradient %v -> %h\n}\n')
+COUNTED = ('graph @g(%x: f32[2,4], %w: f32[4,4], %step: i64[]) -> (%loss, %w.out, %next) {\n'
+           '  const %lr: f32[] = 0.125\n  const %one: i64[] = 1\n  %y = MatMul(%x, %w)\n'
+           '  %loss = ReduceMean(%y) {keepdims=0}\n  %xt = Transpose(%x) {perm=[1, 0]}\n'
+           '  %g = MatMul(%xt, %y)\n  %d = Mul(%g, %lr)\n  %w.out = Sub(%w, %d)\n'
+           '  %next = Add(%step, %one)\n  state %w -> %w.out\n  state %step -> %next\n}\n')
+WEIGHTS = ('graph @g(%x: f32[2,300]) -> (%y, %z) {\n'
+           + ''.join(f'  const %w{k}: f32[300] = '
+                     f'[{", ".join(str(k + i / 4) for i in range(300))}]\n' for k in range(3))
+           + '  %a = Mul(%x, %w0)\n  %y = Add(%a, %w1)\n  %z = Sub(%a, %w2)\n}\n')
+MODELS = {'scheduled.tir': STEP, 'counted.tir': COUNTED, 'weights.tir': WEIGHTS,
+          'small.tir': 'graph @g(%x: f32[2,3]) -> (%y) {\n  %t = Exp(%x)\n  %y = Relu(%t)\n}\n'}
 # What is run in a folder that holds the models of this one and the files below.
 FILES = {
     'switch.cfg': '{"Switch":{"GraphFusion":{"ALL":"off","NoSuchPass":"on"}}}',
     'switch.txt': 'SoftmaxFusionPass:off\nNoSuchPass:on\n',
-    'mix.json': '{"black-list":{"to-add":["Relu"]},"gray-list":{"to-remove":["MatMulV2"]}}',
+    'mix.json': '{"black-list":{"to-add":["Relu"]}}',
     'keep.cfg': 'OpType::Relu\nnode\n',
     'custom.cfg': 'OpType::Relu::InputDtype:float16,OutputDtype:float16\n',
     'impl.ini': '[ByOpType]\nSoftmaxV2=high_precision\n',
     'map.txt': 'Relu:Relu6\n',
     'ranges.json': '{"tensors":[{"name":"x","min":-1,"max":1}]}',
     'run.json': '{"NPURunConfig":{"precision_mode":"allow_mix_precision","hcom_parallel":true}}',
-    'own.tlr': ('rules own 1\n\nrule OwnTwoExps {\n kind graph\n numerics exact\n match {\n'
-                '  %y = Relu(%t)\n  %t = Relu(%x)\n }\n replace {\n  %y = Relu(%x)\n }\n}\n'),
-    'old.air': 'old', 'old.onnx': 'old',
+    'own.tlr': ('rules 1\n\nrule OwnTwoExps : graph numerics exact about "a clamp of a clamp is one" {\n'
+                '  match {\n    %t = Relu(%x)\n    %y = Relu(%t)\n  }\n'
+                '  replace {\n    %y = Relu(%x)\n  }\n}\n'),
+    'old.air': 'old', 'old.onnx': 'old', **MODELS,
 }
 COMMANDS = [
     'convert model.tir -o out.air',
@@ -57,12 +79,19 @@ COMMANDS = [
     f'convert model.tir -o out.onnx {MIXED} --customize-dtypes=custom.cfg',
     f'convert model.tir -o out.air {MIXED} --precision-policy=range --ranges=ranges.json',
     'convert model.tir -o out.air --soc-version=Ascend310P3 --op-precision-mode=impl.ini',
-    'convert model.tir -o out.air --run-config=run.json --soc-version=Ascend910B1',
+    'convert counted.tir -o out.onnx --run-config=run.json --soc-version=Ascend910B1',
+    'convert weights.tir -o out.onnx --external-weight=1',
+    'convert weights.tir -o out.air --external-weight=2',
     'convert loops.tir -o out.air',
     'convert quantized.tir -o out.air',
-    f'convert step.tir -o out.air {TRAIN} --trace=out.json --timeline=out.html',
-    f'convert step.tir -o out.air {TRAIN} --schedule-report=report.json {LOSS}',
-    'convert step.tir --optim-model=optim.tir -o out.air',
+    f'convert counted.tir -o out.onnx {TRAIN} --trace=out.json --timeline=out.html',
+    f'convert counted.tir -o out.air {TRAIN} --schedule-report=report.json',
+    'opt scheduled.tir --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true '
+    '--rank-size=8 --hw-preset=unit -o out.tir --trace=out.json --tail-explain=tail.json',
+    f'convert counted.tir -o out.onnx {LOSS}',
+    'convert --train-model step.tir --optim-model=optim.tir -o out.onnx',
+    'convert counted.tir -o out.onnx --accelerate-train-mode="fast|step|0.9" '
+    '--observe-step=step --total-step=10000',
     'convert model.tir -o out.air --accelerate-train-mode=fast',
     'convert model.tir --dry-run -o out.air',
     'convert missing.onnx -o out.air',
@@ -82,7 +111,7 @@ COMMANDS = [
     'info model.tir', 'info model.tir --json', 'info step.tir --train',
     'run model.tir', 'run model.tir --output out --record-ranges=out.json',
     'verify model.tir model.tir', 'verify model.tir --npu',
-    'simulate-ranks step.tir -n 2',
+    'simulate-ranks counted.tir -n 2', 'info counted.tir --train --json',
     'passes', 'passes --fusion', 'passes --fusion --json', 'passes --rules',
     'passes --fusion --fusion-switch-file=switch.cfg',
     'ops', 'ops --json', 'ops Conv', 'ops Conv --soc-version=Ascend910B1', 'ops NoSuchOp',
@@ -179,7 +208,8 @@ def read(path):
 
 
 def stable(text):
-    """Without what differs from run to run: times."""
+    """Without what differs from run to run: times, and memory that was used."""
+    text = re.sub(r'("\w*(nanoseconds|_ns|bytes|memory|ms)\w*": )\d+', r'\1T', text)
     return re.sub(r'\d+(\.\d+)? ?(ms|s)\b|\b\d+\.\d+(?= )', 'T', text)
 
 
