@@ -208,6 +208,21 @@ TL_VEC(tl_size_vec, tl_size);
 TL_VEC(tl_opaque_vec, tl_opaque_op);
 TL_VEC(tl_file_vec, tl_file *);
 
+/* Nodes of a kind, for people: how many, and the first of them. */
+typedef struct tl_node_count {
+  uint32_t n;
+  tl_symbol type; /* NPU type */
+  tl_symbol name; /* may be empty */
+  uint8_t dtype;  /* that it is about */
+} tl_node_count;
+
+/* How the dtypes of the model suit the chip, for those who tell its user. */
+typedef struct tl_chip_fit {
+  tl_node_count lowered; /* compute f32 in f16, since the chip has nothing wider; no mode asked */
+  tl_node_count host;    /* have dtypes that no kernel of the AI cores takes, no f32, f16 or bf16
+                            among them: integers, f64. AI CPUs have kernels of these */
+} tl_chip_fit;
+
 struct tl_module {
   tl_arena arena;
   tl_symtab symbols;
@@ -250,6 +265,7 @@ struct tl_module {
   tl_symbol domain;
   uint32_t extra;           /* documentation and metadata_props of the model */
   uint8_t form;             /* tl_form */
+  tl_chip_fit chip_fit;
 };
 
 /* What a file says of itself, and its name. */

@@ -114,6 +114,9 @@ typedef struct tl_range_policy {
 typedef struct tl_precision_config {
   tl_precision_mode mode;
   const char *mode_name; /* as the user wrote it, for messages; NULL: by default */
+  bool by_chip; /* nobody asked for a mode: dtypes stay where the chip has them and become f16 where
+                   it has nothing wider; the mode is then ALLOW_FP16, whose matrix ops do not go
+                   before the others */
   const char *high_precision; /* what asks for the precise kernels of all ops; NULL: nothing */
   /* Colours: those of the SoC's table, or for all types that no edit names (presets) this one. */
   bool recoloured;

@@ -18,7 +18,9 @@
  * Cast(f32->f16) is Cast(int->f16). */
 #include "ir/ops_gen.h"
 #include "passes/cast_motion.h"
+#include "passes/chip_columns.h"
 #include "passes/passes.h"
+#include "passes/select.h"
 
 enum { MAX_DEPTH = 32, MAX_VISITS = 256 };
 
@@ -80,10 +82,19 @@ static bool chip_casts(tl_motion *x, tl_dtype a, tl_node_id c) {
   return false;
 }
 
+/* Has the chip the casts from a to b and from b to what c gives, but not what they do in one? */
+static bool needs_two(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_id c) {
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  return a != to && x->chip && !tl_chip_casts(x->chip, a, to) && tl_chip_casts(x->chip, a, b) &&
+         tl_chip_casts(x->chip, b, to);
+}
+
 /* May the cast p be left out in front of the cast c? */
 static bool may_skip(tl_motion *x, tl_node_id p, tl_node_id c) {
   tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
   tl_dtype b = dtype_of(x->m, tl_result(x->m, p, 0));
+  if (needs_two(x, a, b, c))
+    return false;
   if (exact(a, b))
     return true;
   if (is_int_to_half(x, a, b, c) && chip_casts(x, a, c))
@@ -118,6 +129,19 @@ static bool replace_cast(tl_motion *x, tl_node_id c, tl_value_id v) {
   tl_node_erase(x->m, c);
   erase_unused(x, before);
   return true;
+}
+
+/* A cast to the dtype that its operand has already, which gives an output its name: no chip has a
+ * kernel for that, and Identity needs none. */
+static tl_status become_identity(tl_motion *x, tl_node_id c) {
+  if (x->p->off_chip || !tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  tl_pass_remark(x->p, x->m, c, true, "an identity: its operand has the dtype already");
+  TL_TRY(tl_node_set_attrs(x->m, c, NULL, 0));
+  tl_node_set_op(x->m, c, TL_OP_Identity);
+  tl_node_get(x->m, c)->selected = false;
+  x->made = true;
+  return TL_OK;
 }
 
 /* C1 and C2. False when the cast is gone. */
@@ -370,21 +394,27 @@ static tl_status raise(tl_motion *x, tl_node_id c) {
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 static tl_status sweep(tl_motion *x, const tl_graph *g) {
-  TL_FOR_NODES (x->m, g, n)
-    if (is_cast(x->m, n) && shorten(x, n))
+  TL_FOR_NODES (x->m, g, n) {
+    if (!is_cast(x->m, n) || !shorten(x, n))
+      continue;
+    if (dtype_of(x->m, tl_operand(x->m, n, 0)) == dtype_of(x->m, tl_result(x->m, n, 0)))
+      TL_TRY(become_identity(x, n));
+    else
       TL_TRY(raise(x, n));
+  }
   return TL_OK;
 }
 
 tl_status tl_pass_cast_motion(tl_pass *p, tl_module *m) {
-  const tl_precision_config *c = p->options->precision;
+  tl_precision_own own;
   tl_motion x = {.p = p, .m = m};
-  if (!c || tl_precision_is_inert(c))
+  if (!tl_precision_settle(p->options, p->off_chip, &own))
     return TL_OK;
-  x.lossy = c->lossy_casts;
-  x.forms = tl_precision_forms_create(m, p->options, p->scratch);
+  x.lossy = own.config.lossy_casts;
+  x.chip = p->off_chip ? NULL : tl_options_op_info(p->options);
+  x.forms = tl_precision_forms_create(m, &own.options, p->scratch);
   TL_TRY(tl_merge_facts_find(p, m, &x.facts));
-  x.clamp = c->constants == TL_CONST_CLAMP;
+  x.clamp = own.config.constants == TL_CONST_CLAMP;
   bool ok = x.forms && tl_cast_set_init(&x.constants, m, p->scratch, x.clamp);
   tl_status status =
       ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
@@ -398,5 +428,7 @@ tl_status tl_pass_cast_motion(tl_pass *p, tl_module *m) {
     tl_cast_set_drop_constants(&x.constants);
   tl_cast_set_release(&x.constants);
   tl_merge_facts_release(&x.facts);
+  if (status == TL_OK && x.made)
+    status = tl_select_made(p, m);
   return status;
 }

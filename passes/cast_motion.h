@@ -15,7 +15,9 @@ typedef struct tl_motion {
   tl_cast_set constants;
   bool lossy;
   bool clamp;
-  uint32_t visits; /* left for the cast at hand */
+  const tl_op_info_set *chip; /* NULL: no chip is to run it */
+  uint32_t visits;            /* left for the cast at hand */
+  bool made;                  /* a node that has no NPU candidate yet */
 } tl_motion;
 
 /* Operands that the op moves: those of the type variable of its result. */

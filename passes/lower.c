@@ -277,6 +277,20 @@ static tl_status rewrite(lowering *l, const tl_npu_form *f, const attr_vec *attr
   return TL_OK;
 }
 
+/* The form that was selected, or one before it of the same judged type whose guard holds with the
+ * dtypes that precision has given since. */
+static const tl_npu_form *form_of(lowering *l, const tl_npu_form *forms) {
+  int16_t chosen = tl_node_get(l->m, l->x.node)->candidate;
+  for (int16_t i = 0; forms && i < chosen; i++) {
+    const tl_npu_candidate *row = forms[i].row;
+    bool one = row->kind != TL_LOWER_EXPAND && row->kind != TL_LOWER_NONE;
+    if (one && strcmp(row->judged, forms[chosen].row->judged) == 0 &&
+        tl_npu_guard_holds(&l->x, forms[i].guard))
+      return &forms[i];
+  }
+  return forms && chosen >= 0 ? &forms[chosen] : NULL;
+}
+
 static tl_status lower_node(lowering *l, attr_vec *attrs) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   const tl_op *row = tl_op_row(node->op);
@@ -286,7 +300,7 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
     return TL_OK;
   if (row && row->n_npu)
     TL_TRY(tl_npu_forms_get(&l->forms, node->op, &f));
-  f = f && node->candidate >= 0 ? &f[node->candidate] : NULL;
+  f = form_of(l, f);
   attrs->n = 0;
   const tl_npu_stage_rule *rule = tl_npu_stage_forbids(l->m, TL_NPU_STAGE_EXPANDED, l->x.node);
   l->x.why = rule ? rule->message : NULL;

@@ -472,6 +472,8 @@ static bool predicate(tl_npu_eval *x, const tl_npu_expr *e) {
   case TL_NPU_FN_FROM_CUBE: return from_cube(x, v);
   case TL_NPU_FN_SAMEDIM: return same_dim(x, e);
   case TL_NPU_FN_SPANS: return v && spans(x, v, e->args[1]);
+  case TL_NPU_FN_WIDE: return v && tl_precision_stays_wide(x->m, x->options, v);
+  case TL_NPU_FN_HALVABLE: return v && tl_precision_may_halve(x->m, x->options, v);
   case TL_NPU_FN_HALF: return v && tl_precision_half_at(x->m, x->options, x->node, v);
   default: return false;
   }

@@ -36,7 +36,8 @@ typedef enum tl_npu_kind {
   FN(PROD, "prod", 1, 1) FN(ALL1, "all1", 1, 1) FN(APPROX, "approx", 3, 3)                      \
   FN(DIVIDES, "divides", 2, 2) FN(SAMESHAPE, "sameshape", 1, 1) FN(LAST_TWO, "last_two", 1, 1)  \
   FN(REVERSE, "reverse", 3, 3) FN(FROM_CUBE, "from_cube", 1, 1) FN(DIM, "dim", 2, 2)            \
-  FN(HALF, "half", 1, 1) FN(SAMEDIM, "samedim", 4, 4) FN(SPANS, "spans", 2, 2)                  \
+  FN(HALF, "half", 1, 1) FN(HALVABLE, "halvable", 1, 1) FN(WIDE, "wide", 1, 1)                  \
+  FN(SAMEDIM, "samedim", 4, 4) FN(SPANS, "spans", 2, 2)                                         \
   FN(SHAPE, "shape", 1, 1) FN(OUT_HW, "out_hw", 1, 1) FN(RANGE, "range", 2, 2)                  \
   FN(ZEROS, "zeros", 1, 1) FN(SPLIT_SIZES, "split_sizes", 2, 2) FN(TO_INT, "int", 1, 1)         \
   FN(TO_FLOAT, "float", 1, 1) FN(TO_BOOL, "bool", 1, 1) FN(TO_STR, "str", 1, 1)                 \
@@ -52,6 +53,7 @@ typedef enum tl_npu_kind {
   FN(I32S, "i32s", 1, 1) FN(I64S, "i64s", 1, 1) FN(F32S, "f32s", 1, 1)                          \
   FN(TENSOR_OR_F32_0, "tensor_or_f32_0", 1, 1) FN(LIKE_CONST, "like_const", 2, 2)               \
   FN(OR_EMPTY_I32, "or_empty_i32", 1, 1) FN(OR_EMPTY_F32, "or_empty_f32", 1, 1)                 \
+  FN(OR_EMPTY_HALF, "or_empty_half", 2, 2)                                                      \
   FN(OR_ZEROS, "or_zeros", 2, 2) FN(OR_ONES, "or_ones", 2, 2)                                   \
   FN(FULL_PADS, "full_pads", 2, 2) FN(REPEAT_CHANNELS, "repeat_channels", 1, 1)                 \
   FN(TF_NEAREST, "tf_nearest", 0, 0) FN(OR_ELSE, "or", 2, 2)                                    \

@@ -128,6 +128,12 @@ static bool give_or_empty(operands *o, tl_dtype dtype) {
   return v ? give(o, v) : give_floats(o, dtype, 1, NULL, 0);
 }
 
+/* The operand itself, or an empty list: of halves where another one has halves, else of f32. */
+static bool give_or_empty_half(operands *o) {
+  tl_value_id like = tl_npu_port_value(o->x, o->e->args[1]);
+  return give_or_empty(o, dtype_of(o->x, like) == TL_DTYPE_F16 ? TL_DTYPE_F16 : TL_DTYPE_F32);
+}
+
 /* The operand itself, or zeros shaped like another one. */
 static bool give_or_zeros(operands *o) {
   static const double zero = 0;
@@ -221,6 +227,7 @@ static bool give_call(operands *o) {
   case TL_NPU_FN_TENSOR_OR_F32_0: return give_fill_value(o);
   case TL_NPU_FN_OR_EMPTY_I32: return give_or_empty(o, TL_DTYPE_I32);
   case TL_NPU_FN_OR_EMPTY_F32: return give_or_empty(o, TL_DTYPE_F32);
+  case TL_NPU_FN_OR_EMPTY_HALF: return give_or_empty_half(o);
   case TL_NPU_FN_OR_ZEROS: return give_or_zeros(o);
   case TL_NPU_FN_OR_ONES: return give_or_ones(o);
   case TL_NPU_FN_FULL_PADS: return give_full_pads(o);

@@ -90,6 +90,17 @@ typedef struct tl_precision {
 tl_status tl_precision_decide(tl_module *m, const tl_options *options, tl_arena *arena,
                               tl_precision *out) TL_NODISCARD;
 
+/* Options with the precision that counts. */
+typedef struct tl_precision_own {
+  tl_options options; /* given ones, with `config` */
+  tl_precision_config config;
+} tl_precision_own;
+
+/* What is decided by: the mode that was asked for, or, where none was and a chip is to run the
+ * result, what that chip has (tl_precision_config.by_chip). False when all dtypes stay as they
+ * are. `own` must not move. */
+bool tl_precision_settle(const tl_options *given, bool off_chip, tl_precision_own *own);
+
 /* ---- between its files ----------------------------------------------------------------------- */
 
 typedef struct tl_precision_forms tl_precision_forms;

@@ -229,9 +229,11 @@ static void keep_dtypes(tl_precision_walk *w, tl_precision_rule rule) {
   }
 }
 
-/* Integers and strings without a column: such nodes run elsewhere, if the op exists for them. */
+/* Integers and strings without a column: such nodes run elsewhere, if the op exists for them. So
+ * does what has f64, unless a mode was asked for, which is about kernels of the AI cores. */
 static bool runs_on_host(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s) {
-  if (tl_dtype_is_float(s->original))
+  bool f64 = w->d->config->by_chip && s->original == TL_DTYPE_F64;
+  if (tl_dtype_is_float(s->original) && !f64)
     return false;
   w->d->nodes[n].flags |= TL_CHOICE_HOST;
   keep_dtypes(w, TL_BY_HOST);

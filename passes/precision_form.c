@@ -143,7 +143,8 @@ static bool passes_on(const tl_npu_expr *e, tl_precision_port *port) {
   }
   bool or_else = e->kind == TL_NPU_CALL &&
                  (e->fn == TL_NPU_FN_OR_EMPTY_I32 || e->fn == TL_NPU_FN_OR_EMPTY_F32 ||
-                  e->fn == TL_NPU_FN_OR_ZEROS || e->fn == TL_NPU_FN_OR_ONES ||
+                  e->fn == TL_NPU_FN_OR_EMPTY_HALF || e->fn == TL_NPU_FN_OR_ZEROS ||
+                  e->fn == TL_NPU_FN_OR_ONES ||
                   e->fn == TL_NPU_FN_REPEAT_CHANNELS);
   return or_else && passes_on(e->args[0], port);
 }
@@ -224,6 +225,18 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
+/* Does an attribute of the model's op become the dtype of the results of the NPU op? It is then
+ * taken from the results as they are in the end (ge_of(out0)), and no mode contradicts it. */
+static bool follows_result(const tl_npu_form *npu) {
+  for (uint32_t i = 0; npu && i < npu->n_attrs; i++) {
+    const tl_npu_expr *e = npu->attrs[i].value;
+    if (e && e->kind == TL_NPU_CALL && e->fn == TL_NPU_FN_GE_OF &&
+        e->args[0]->kind == TL_NPU_RESULT)
+      return true;
+  }
+  return false;
+}
+
 /* An attribute that says the dtype of results: no mode may contradict it. */
 static bool says_dtype(const tl_op *op) {
   static const tl_symbol names[] = {TL_SYM_to, TL_SYM_dtype, TL_SYM_output_dtype};
@@ -248,7 +261,9 @@ static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const 
   form->view = (info.row->flags & TL_INFO_NO_KERNEL) != 0;
   form->sensitive = is_sensitive(type);
   form->splits = may_split(type);
-  form->fixed_results = op->domain_symbol != TL_SYM_npu && says_dtype(op);
+  bool on_chip = f->config->infeasible != TL_INFEASIBLE_KEEP;
+  form->fixed_results = op->domain_symbol != TL_SYM_npu && says_dtype(op) &&
+                        !(on_chip && follows_result(npu));
   form->part = npu && npu->row->kind == TL_LOWER_EXPAND;
   form->promotes = form->part ? 0 : promotes(f->config, type);
   return fill_ports(f, info, op, npu, form);

@@ -135,3 +135,24 @@ bool tl_precision_half_at(const tl_module *m, const tl_options *options, tl_node
   return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16 ||
          (d == TL_DTYPE_F32 && tl_precision_halves(m, options, n));
 }
+
+bool tl_precision_may_halve(const tl_module *m, const tl_options *options, tl_value_id v) {
+  const tl_precision_config *c = options ? options->precision : NULL;
+  tl_dtype d = tl_type_dtype(m, tl_value_type(m, v));
+  if (d != TL_DTYPE_F32 || !c)
+    return d == TL_DTYPE_F16 || d == TL_DTYPE_F32;
+  bool kept = c->mode == TL_PRECISION_ORIGIN && c->mode_name;
+  return !kept && c->mode != TL_PRECISION_ALLOW_BF16 && c->mode != TL_PRECISION_MIX_BF16;
+}
+
+bool tl_precision_stays_wide(const tl_module *m, const tl_options *options, tl_value_id v) {
+  static const bool wide[TL_N_PRECISION_MODES] = {[TL_PRECISION_ORIGIN] = true,
+                                                  [TL_PRECISION_FORCE_FP32] = true,
+                                                  [TL_PRECISION_ALLOW_BF16] = true,
+                                                  [TL_PRECISION_MIX_BF16] = true};
+  const tl_precision_config *c = options ? options->precision : NULL;
+  tl_dtype d = tl_type_dtype(m, tl_value_type(m, v));
+  if (d == TL_DTYPE_BF16)
+    return !c || c->mode != TL_PRECISION_FORCE_FP16;
+  return d == TL_DTYPE_F32 && (!c || wide[c->mode]);
+}

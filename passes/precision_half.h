@@ -17,4 +17,11 @@ bool tl_precision_halves(const tl_module *m, const tl_options *options, tl_node_
 bool tl_precision_half_at(const tl_module *m, const tl_options *options, tl_node_id n,
                           tl_value_id v);
 
+/* True when v is f16, or f32 that the mode lets become f16 where an op has nothing wider: all modes
+ * but must_keep_origin_dtype and those of bfloat16. */
+bool tl_precision_may_halve(const tl_module *m, const tl_options *options, tl_value_id v);
+/* True when v is bf16, or f32 that stays f32 wherever an op has it: without a mode, in force_fp32,
+ * in must_keep_origin_dtype and in the modes of bfloat16. */
+bool tl_precision_stays_wide(const tl_module *m, const tl_options *options, tl_value_id v);
+
 #endif

@@ -268,7 +268,7 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
   w->mixed = tl_precision_mode_get((tl_precision_mode)choice->mode)->mixed;
   w->op = (tl_judged_op){.mode = (tl_precision_mode)choice->mode,
                          .colour = (tl_op_colour)choice->colour,
-                         .cube = form->cube,
+                         .cube = form->cube && !c->by_chip,
                          .view = form->view,
                          .kept = marked || keep >= 0 || (w->listed && !w->listed->include),
                          .inherits = tl_node_has_mark(w->m, n, TL_MARK_INHERIT_DTYPE),

@@ -14,6 +14,14 @@ static const char *mode_name(const tl_precision_walk *w, tl_precision_mode mode)
   return info->v1[0] ? info->v1[0] : info->v2;
 }
 
+/* Adds what decided: " in allow_mix_precision", or, where no mode was asked for, the chip. */
+static void add_where(const tl_precision_walk *w, tl_buf *out) {
+  if (w->d->config->by_chip && w->op.mode == w->d->config->mode)
+    tl_buf_printf(out, " on %s", tl_options_chip(w->options)->name);
+  else
+    tl_buf_printf(out, " in %s", mode_name(w, w->op.mode));
+}
+
 static const char *dtype_name(unsigned d) { return tl_dtype_get((tl_dtype)d)->name; }
 
 /* The dtypes of a slot, as "f16, bf16". */
@@ -44,13 +52,15 @@ static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_j
     tl_buf_printf(out, "has no signature with the dtypes of '%.*s' in %s",
                   TL_SV_ARG(w->custom->name), path ? path : "the list of customized ones");
   } else if (s) {
-    tl_buf_printf(out, "does not take '%s' as %s in %s; it takes ", s->port->name,
-                  dtype_name(s->original), mode_name(w, w->op.mode));
+    tl_buf_printf(out, "does not take '%s' as %s", s->port->name, dtype_name(s->original));
+    add_where(w, out);
+    tl_buf_add_z(out, "; it takes ");
     add_dtypes(out, s->port->dtypes);
   } else {
     tl_buf_add_z(out, "has no signature that the dtypes ");
     add_signature(w, out);
-    tl_buf_printf(out, " lead to in %s", mode_name(w, w->op.mode));
+    tl_buf_add_z(out, " lead to");
+    add_where(w, out);
   }
 }
 
@@ -116,6 +126,8 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
   tl_location where = tl_node_where(w->m, n);
   const tl_precision_form *form = w->d->nodes[n].form;
   const char *mode = mode_name(w, w->op.mode);
+  if (w->d->config->by_chip)
+    return; /* nobody asked for anything else */
   if (s && s->output && s->value && tl_value_get(w->m, s->value)->n_uses == 0)
     return; /* statistics that nobody asked for */
   if (w->n_warned++ >= MAX_REPORTS)

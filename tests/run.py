@@ -199,6 +199,11 @@ class Tests:
         """networks in miniature that lose their numbers in f16 or bf16, and their table"""
         return counted([PYTHON, 'tests/precision/traps.py', '--tailor', self.tool('gcc')])
 
+    def chips(self):
+        """dtypes of AIR files against the tables of all chips and modes (--full: every name)"""
+        return counted([PYTHON, 'tests/precision/chips.py', '--tailor', self.tool('gcc'),
+                        *(['--full'] if self.args.full else [])])
+
     def precision_peers(self):
         """what other converters to f16 get wrong; weights of more than 2 GB"""
         ort = os.path.join(ROOT, 'tests', 'ort')
@@ -486,8 +491,8 @@ class Tests:
 KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessions', 'unit',
          'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
          'worked_examples', 'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
-         'precision', 'ranges', 'traps', 'precision_files', 'cast_counts', 'cli', 'atc_lines',
-         'air_options', 'run_config', 'run_config_effects', 'oom', 'oom_commands',
+         'precision', 'ranges', 'traps', 'precision_files', 'chips', 'cast_counts', 'cli',
+         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'oom_commands',
          'file_faults', 'hostile', 'reader',
          'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',

@@ -14,10 +14,13 @@ static tl_status decide(show *s, tl_module *m) {
   tl_diag quiet = {0};
   tl_diag *loud = m->diag;
   tl_precision d;
+  tl_precision_own own;
   tl_arena arena;
+  if (!tl_precision_settle(&s->cli->settings.options, false, &own))
+    return TL_OK;
   tl_arena_init(&arena, 0);
   m->diag = &quiet;
-  tl_status status = tl_precision_decide(m, &s->cli->settings.options, &arena, &d);
+  tl_status status = tl_precision_decide(m, &own.options, &arena, &d);
   m->diag = loud;
   if (status == TL_OK)
     s->look(s->user, m, &d);

@@ -89,7 +89,9 @@ static void add_signature(tl_buf *out, const tl_precision_choice *c) {
 }
 
 /* Results of gray ops are not fed: their operands have decided. */
-static const char *sentence(const tl_precision_slot *s, bool output) {
+static const char *sentence(const view *x, const tl_precision_slot *s, bool output) {
+  if (x->d->config->by_chip && s->rule == TL_BY_MODE)
+    return "no mode is asked for, so that dtypes stay where the chip has them";
   if (output && s->rule == TL_BY_GRAY)
     return "the op is gray and its operands leave this dtype";
   return tl_precision_rule_sentence((tl_precision_rule)s->rule);
@@ -99,7 +101,7 @@ static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, b
                        const char *why) {
   bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE ||
              s->rule == TL_BY_BLOCKED || s->rule == TL_BY_INCLUDED;
-  tl_buf_add_z(out, own && why ? why : sentence(s, output));
+  tl_buf_add_z(out, own && why ? why : sentence(x, s, output));
   if (s->from)
     tl_buf_printf(out, ": `%.*s` is %s", TL_SV_ARG(tl_value_name(x->m, s->from)),
                   dtype_name(x->d->values[s->from].chosen));

@@ -186,19 +186,65 @@ static const char *default_of(const tl_cli *cli) {
                                                : ", the default of the run configuration";
 }
 
-/* Which dtypes the outputs have, and who said so. */
-static void add_precision(tl_cli *cli, tl_buf *out) {
+/* The chip as the user named it. */
+static const char *chip_name(const tl_cli *cli) {
+  const tl_options *o = &cli->settings.options;
+  return o->soc_version ? o->soc_version : "Ascend910B1";
+}
+
+static void add_first(tl_buf *out, const tl_module *m, const tl_node_count *c) {
+  tl_buf_printf(out, "%.*s", TL_SV_ARG(tl_sym(m, c->type)));
+  if (c->name)
+    tl_buf_printf(out, " `%.*s`", TL_SV_ARG(tl_sv_shown(tl_sym(m, c->name))));
+}
+
+static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
+
+/* What the chip did to dtypes that nobody asked to change. */
+static void add_lowered(const tl_cli *cli, const tl_module *m, tl_buf *out) {
+  const tl_node_count *c = &m->chip_fit.lowered;
+  if (c->n == 0)
+    return;
+  tl_buf_printf(out, "; as allow_fp32_to_fp16 f16 in %u node%s, for which %s has no f32: ", c->n,
+                plural(c->n), chip_name(cli));
+  add_first(out, m, c);
+  tl_buf_add_z(out, c->n == 1 ? "" : " the first");
+}
+
+/* Nodes that the AI cores cannot run. */
+static void add_host(const tl_cli *cli, const tl_module *m, tl_buf *out) {
+  const tl_node_count *c = &m->chip_fit.host;
+  if (c->n == 0)
+    return;
+  tl_buf_printf(out, "  AI CPU   %u node%s, as the AI cores of %s have no kernel for the dtypes: ",
+                c->n, plural(c->n), chip_name(cli));
+  add_first(out, m, c);
+  tl_buf_printf(out, " with %s%s\n", tl_dtype_get((tl_dtype)c->dtype)->name,
+                c->n == 1 ? "" : " the first");
+}
+
+/* Has nobody asked for a mode? */
+static bool has_no_mode(const tl_cli *cli) {
   const tl_precision_config *c = cli->settings.options.precision;
-  if (!c || tl_precision_is_inert(c))
-    tl_buf_add_z(out, "  dtypes   the model's own\n");
-  else
-    tl_buf_printf(out, "  dtypes   %s%s: %s\n", c->mode_name ? c->mode_name : "the model's own",
+  return !c || (c->mode == TL_PRECISION_ORIGIN && !c->mode_name);
+}
+
+/* Which dtypes the outputs have, and who said so. */
+static void add_precision(const tl_cli *cli, const tl_module *m, tl_buf *out) {
+  const tl_precision_config *c = cli->settings.options.precision;
+  if (has_no_mode(cli)) {
+    tl_buf_printf(out, "  dtypes   the model's own%s",
+                  !c || tl_precision_is_inert(c) ? "" : " with exceptions");
+    add_lowered(cli, m, out);
+    tl_buf_add_char(out, '\n');
+  } else
+    tl_buf_printf(out, "  dtypes   %s%s: %s\n", c->mode_name,
                   cli->settings.accelerate.text || tl_cli_has(cli, TL_OPTION_PRECISION_MODE) ||
                           tl_cli_has(cli, TL_OPTION_PRECISION_MODE_V2)
                       ? ""
-                  : c->mode_name ? default_of(cli)
-                                 : " with exceptions",
+                      : default_of(cli),
                   tl_precision_mode_get(c->mode)->meaning);
+  add_host(cli, m, out);
 }
 
 bool tl_is_audit(const tl_carried_option *o) { return tl_sv_starts_with(o->key, "tailor.run."); }
@@ -219,7 +265,7 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   add_kernels(out, &s->kernels);
   if (tl_cli_has(cli, TL_OPTION_NUMERICS))
     tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
-  add_precision(cli, out);
+  add_precision(cli, m, out);
   add_costs(out, s);
   add_outputs(v, out);
   bool run = false; /* what was in force, for later questions: too much to list */
@@ -290,6 +336,38 @@ static void json_outputs(tl_buf *out, const tl_output_vec *v) {
   }
 }
 
+static void json_count(tl_buf *out, const tl_module *m, const char *key, const tl_node_count *c,
+                       bool *first) {
+  bool inner = true;
+  tl_json_key(out, key, first);
+  tl_buf_add_char(out, '{');
+  tl_json_counts(out, &(tl_json_count){"nodes", c->n}, 1, &inner);
+  if (c->n) {
+    tl_json_key(out, "first_type", &inner);
+    tl_json_string(out, tl_sym(m, c->type));
+    tl_json_key(out, "first_node", &inner);
+    tl_json_string(out, c->name ? tl_sym(m, c->name) : TL_SV(""));
+    tl_json_key(out, "dtype", &inner);
+    tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)c->dtype)->name));
+  }
+  tl_buf_add_char(out, '}');
+}
+
+/* The mode and who chose it; what the chip did where nobody did; what its AI cores lack. */
+static void json_precision(const tl_cli *cli, const tl_module *m, tl_buf *out, bool *first) {
+  bool inner = true;
+  bool no_mode = has_no_mode(cli);
+  tl_json_key(out, "dtypes", first);
+  tl_buf_add_char(out, '{');
+  tl_json_key(out, "mode", &inner);
+  tl_json_string(out, tl_sv_from(no_mode ? "" : cli->settings.options.precision->mode_name));
+  tl_json_key(out, "chip", &inner);
+  tl_json_string(out, tl_sv_from(chip_name(cli)));
+  json_count(out, m, "lowered_by_chip", &m->chip_fit.lowered, &inner);
+  json_count(out, m, "ai_cpu", &m->chip_fit.host, &inner);
+  tl_buf_add_char(out, '}');
+}
+
 static void json_carried(tl_buf *out, const tl_options *o) {
   for (uint32_t i = 0; i < o->n_carried; i++) {
     if (i)
@@ -325,6 +403,7 @@ void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   tl_json_counts(out, costs, sizeof costs / sizeof *costs, &first);
   tl_json_key(out, "numerics", &first);
   tl_json_string(out, tl_sv_from(tl_cli_get(cli, TL_OPTION_NUMERICS)));
+  json_precision(cli, m, out, &first);
   tl_json_key(out, "passes", &first);
   tl_buf_add_char(out, '[');
   json_passes(out, &s->canonical, &first_pass);

@@ -263,9 +263,9 @@ $ tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 --op-block-lis
 ! --op-block-list: warning: 3 entries matched nothing: 'BatchNorm', 'Foo', 'MatMulV2'
 !   hint: BatchNormalization here is judged as 'BNInfer'; MatMul here is judged as 'BatchMatMulV2'
 $ tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 -o selected.tir; tailor opt selected.tir --passes= | grep -o 'npu BatchNorm.*'
-> npu BatchNorm 1 judged BNInfer
+> npu BatchNorm 2 judged BNInfer
 $ sed 's/ judged BNInfer//' selected.tir | tailor opt - --passes= | grep -o 'npu BatchNorm.*'
-> npu BatchNorm 1 judged BNInfer
+> npu BatchNorm 2 judged BNInfer
 $ sed 's/judged BNInfer/judged BatchNorm/' selected.tir | tailor opt - --passes=
 ! -:11:85: error: this candidate is judged as 'BNInfer'
 ? 2

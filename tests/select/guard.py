@@ -169,6 +169,8 @@ def call(node, name, args):
              'numel': lambda: port and count(port['dims']),
              'dtype': lambda: port and port['dtype'],
              'half': lambda: bool(port and port['dtype'] in ('f16', 'bf16')),
+             'halvable': lambda: bool(port and port['dtype'] in ('f16', 'f32')),
+             'wide': lambda: bool(port and port['dtype'] in ('bf16', 'f32')),
              'zero': lambda: port is None or (port['const'] is not None and not any(port['const'])),
              'from_cube': lambda: bool(port and port.get('cube')),
              'dim': lambda: port and dim(port['dims'], value(node, args[1])),
