@@ -101,7 +101,8 @@ def problem(args, folder, number, case):
     found = op_columns.judge(out, TABLES[chip[2]], list(TABLES.values()))
     os.remove(out)
     summary = json.loads(text[text.index('{"model"'):])
-    bad = [t for kind, t in found if kind in ('float', 'absent') and not op_columns.plain_cast(t, chip[3])]
+    bad = [t for kind, t in found
+           if kind in ('float', 'absent') and not op_columns.plain_cast(t, chip[3])]
     bad += [t for kind, t in found if kind == 'cube' and re.search(r' (f32|f16|bf16|hif8)', t)]
     if bad:
         return f'{len(bad)} nodes are outside of the table: {bad[0]}'

@@ -307,7 +307,7 @@ def chosen_by_tailor(tool, op, nodes, chip):
     if p.returncode:
         return p.stderr.strip().splitlines()[0] if p.stderr else f'exit {p.returncode}'
     found = {}
-    for k, kind, number in re.findall(r'@n(\d+) .* npu (\S+)(?: (\d+))?$', p.stdout, re.M):
+    for k, kind, number in re.findall(r'@n(\d+) .* npu (\S+)(?: (\d+))?(?: judged \S+)?$', p.stdout, re.M):
         first = next((i for i, c in enumerate(op['npu']) if (c['type'] or 'none') == kind), -1)
         found[int(k)] = int(number) if number else first
     return found
