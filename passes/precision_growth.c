@@ -52,6 +52,11 @@ static tl_growth square(const tl_grown *x, double power) {
   return sized((double)x->growth.size * power, flags);
 }
 
+static bool is_uniform(const tl_grown *x) {
+  return x->constant && x->range.low == x->range.high && x->range.high > 0 &&
+         isfinite(x->range.high);
+}
+
 static tl_growth multiplied(const tl_growth_case *c) {
   const tl_grown *a = &c->in[0];
   const tl_grown *b = &c->in[1];
@@ -61,6 +66,10 @@ static tl_growth multiplied(const tl_growth_case *c) {
     tl_growth y = square(a, 2);
     return sized((double)y.size + more, y.flags);
   }
+  if (!flags && c->product && is_uniform(b)) /* a sum, in the form of a product */
+    return sized((double)a->growth.size + more + log2(tl_interval_magnitude(&b->range)), 0);
+  if (!flags && c->product && is_uniform(a))
+    return sized((double)b->growth.size + more + log2(tl_interval_magnitude(&a->range)), 0);
   if (!flags)
     return ordinary_product(c);
   bool over = (a->growth.flags & INVERSE) != 0;

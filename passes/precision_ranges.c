@@ -171,7 +171,7 @@ static bool result_speaks(range_walk *w, tl_node_id n, tl_growth grown, double e
   const tl_range_op *row = tl_range_op_of(w->m, n);
   tl_growth left = tl_growth_within(grown, &w->values[node->results], w->data_max);
   bool beyond = bounds_speak(w, n);
-  bool large = w->wants.want[n] == TL_WANT_TERM && w->low == TL_DTYPE_F16;
+  bool large = w->wants.sums[n] && w->low == TL_DTYPE_F16;
   large = large && isinf(tl_interval_magnitude(&w->values[node->results]));
   if (large || w->wants.want[n] == TL_WANT_MASKS)
     left = (tl_growth){2 * TL_GROWTH_PLAIN, TL_GROWTH_BIG};

@@ -209,6 +209,8 @@ static void ask(wants_walk *w, tl_value_id v, tl_range_want want, unsigned steps
 }
 
 static void mark(wants_walk *w, tl_node_id n, tl_range_want want, tl_node_id by) {
+  if (want == TL_WANT_TERM || want == TL_WANT_SCALED)
+    w->out->sums[n] = true;
   if (w->out->want[n])
     return;
   w->out->want[n] = (uint8_t)want;
@@ -273,10 +275,14 @@ static void pass_term(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want 
   bool scales = (row->kind == TL_RANGE_MUL || row->kind == TL_RANGE_DIV) && n_computed(w, n) == 1;
   bool passes = row->kind == TL_RANGE_SAME || row->kind == TL_RANGE_NEG || scales;
   bool product = tl_range_is_product(row);
-  bool term = row->kind == TL_RANGE_MUL && n_computed(w, n) == 2 &&
-              !is_bounded(w, tl_operand(w->m, n, 0)) && !is_bounded(w, tl_operand(w->m, n, 1));
-  if (want == TL_WANT_PART ? passes || product : term)
+  bool sum = want == TL_WANT_SCALED ? product : row->kind == TL_RANGE_MUL;
+  bool term = sum && n_computed(w, n) == 2 && !is_bounded(w, tl_operand(w->m, n, 0)) &&
+              !is_bounded(w, tl_operand(w->m, n, 1));
+  bool part = passes || (product && w->steps[y]);
+  if (want == TL_WANT_PART ? part : term)
     mark(w, n, want, w->by[y]);
+  if (want == TL_WANT_PART && product && w->steps[y])
+    ask_operands(w, n, want, 0, w->by[y]); /* what scales them, no product before */
   if (passes && w->steps[y])
     ask_operands(w, n, want, w->steps[y] - 1u, w->by[y]);
 }
@@ -286,7 +292,7 @@ static void pass_want(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want 
   const tl_range_op *row = tl_range_op_of(w->m, n);
   unsigned steps = w->steps[y];
   bool exact = want == TL_WANT_ANGLE || want == TL_WANT_INDEX || want == TL_WANT_PLACE;
-  if (want == TL_WANT_PART || want == TL_WANT_TERM) {
+  if (want == TL_WANT_PART || want == TL_WANT_TERM || want == TL_WANT_SCALED) {
     pass_term(w, n, y, want);
     return;
   }
@@ -348,6 +354,33 @@ static void ask_parts(wants_walk *w, tl_node_id n) {
   }
 }
 
+/* A constant that makes numbers very much smaller; what it is applied to was large then. */
+static tl_value_id shrunk(const wants_walk *w, tl_node_id n) {
+  tl_range_kind kind = (tl_range_kind)tl_range_op_of(w->m, n)->kind;
+  for (uint32_t i = 0; i < 2 && (kind == TL_RANGE_MUL || kind == TL_RANGE_DIV); i++) {
+    tl_value_id c = tl_operand(w->m, n, i);
+    const tl_tensor *t = c ? tl_value_constant(w->m, c) : NULL;
+    double x;
+    if (!t || (kind == TL_RANGE_DIV && i == 0) || tl_tensor_elements(w->m, t) != 1 ||
+        !tl_tensor_float_at(w->m, t, 0, &x))
+      continue;
+    if (kind == TL_RANGE_DIV ? fabs(x) >= 256 : fabs(x) <= 1.0 / 256)
+      return tl_operand(w->m, n, 1 - i);
+  }
+  return TL_NO_VALUE;
+}
+
+/* What is added up, and products that are made small afterwards. */
+static void ask_terms(wants_walk *w, tl_node_id n, tl_value_id divided) {
+  const tl_range_op *row = tl_range_op_of(w->m, n);
+  bool mean = row->kind == TL_RANGE_MEAN && (row->flags & TL_RANGE_DEEP);
+  tl_value_id v = divided ? divided : shrunk(w, n);
+  if (row->kind == TL_RANGE_SUM || mean)
+    ask(w, tl_operand(w->m, n, 0), TL_WANT_TERM, 2, n);
+  else if (v)
+    ask(w, v, TL_WANT_SCALED, 2, n);
+}
+
 /* Masks that are added up before anything is masked: in the low dtype nothing may be left of a row.
  */
 static bool adds_masks(const wants_walk *w, tl_node_id n) {
@@ -365,6 +398,16 @@ static bool adds_masks(const wants_walk *w, tl_node_id n) {
     masks[i == shift] |= w->out->from[v] & TL_FROM_MASKS;
   }
   return masks[0] && masks[1];
+}
+
+/* Batch normalization by numbers that are computed is a difference over a root. */
+static void ask_spread(wants_walk *w, tl_node_id n) {
+  tl_value_id variance = tl_operand(w->m, n, 4);
+  if (!is_f32(w->m, variance) || tl_value_constant(w->m, variance))
+    return;
+  mark(w, n, TL_WANT_DIVISOR, n);
+  ask(w, variance, TL_WANT_DIVISOR, SHORT, n);
+  ask(w, tl_operand(w->m, n, 0), TL_WANT_DIFFERENCE, NEAR, n);
 }
 
 static bool is_inverse_power(const tl_module *m, tl_node_id n) {
@@ -385,6 +428,8 @@ static void ask_own(wants_walk *w, tl_node_id n) {
     ask(w, first, TL_WANT_LOG, SHORT, n);
   if (flags & TL_RANGE_PLACES)
     ask(w, tl_operand(w->m, n, 1), TL_WANT_PLACE, LONG, n);
+  if (tl_range_op_of(w->m, n)->kind == TL_RANGE_AFFINE) /* its variance may be computed */
+    ask_spread(w, n);
   bool inverse = is_inverse_power(w->m, n);
   tl_value_id divisor =
       inverse ? first : tl_operand(w->m, n, node->n_operands ? node->n_operands - 1u : 0);
@@ -394,8 +439,7 @@ static void ask_own(wants_walk *w, tl_node_id n) {
     ask(w, first, TL_WANT_DIFFERENCE, NEAR, n);
   if (divides)
     ask(w, divisor, TL_WANT_DIVISOR, SHORT, n);
-  if (tl_range_op_of(w->m, n)->kind == TL_RANGE_SUM)
-    ask(w, first, TL_WANT_TERM, 2, n);
+  ask_terms(w, n, divides && divisor != first ? first : TL_NO_VALUE);
   bool steps = (flags & TL_RANGE_COUNTS) ||
                (node->op == TL_OP_Cast && is_integer(w->m, node->results));
   if (steps)
@@ -462,11 +506,12 @@ tl_status tl_range_wants_find(const tl_module *m, tl_dtype low, tl_arena *arena,
   wants_walk w = {.m = m, .low = low, .out = out};
   out->want = tl_arena_calloc(arena, n_nodes, 1);
   out->by = tl_arena_calloc(arena, n_nodes, sizeof *out->by);
+  out->sums = tl_arena_calloc(arena, n_nodes, sizeof *out->sums);
   out->from = tl_arena_calloc(arena, n_values, 1);
   w.wanted = tl_arena_calloc(arena, n_values, sizeof *w.wanted);
   w.steps = tl_arena_calloc(arena, n_values, 1);
   w.by = tl_arena_calloc(arena, n_values, sizeof *w.by);
-  if (!out->want || !out->by || !out->from || !w.wanted || !w.steps || !w.by)
+  if (!out->want || !out->by || !out->sums || !out->from || !w.wanted || !w.steps || !w.by)
     return TL_NO_MEMORY;
   go_forward(&w);
   /* Bodies stand behind the graph that they are in; a second time for what passes between them. */
@@ -493,6 +538,7 @@ void tl_range_wants_say(const tl_module *m, const tl_range_wants *w, tl_node_id 
       [TL_WANT_DIFFERENCE] = {"", "takes differences of it"},
       [TL_WANT_PART] = {"", "adds squares to it, and little may be left"},
       [TL_WANT_TERM] = {"", "adds up products that it gives"},
+      [TL_WANT_SCALED] = {"", "makes small what it adds up"},
       [TL_WANT_MASKS] = {"it adds masks up", ""}};
   tl_node_id by = w->by[n];
   if (w->want[n] == TL_WANT_NOTHING)

@@ -18,6 +18,7 @@ typedef enum tl_range_want {
   TL_WANT_DIFFERENCE, /* of numbers that are near each other, to be squared or divided */
   TL_WANT_PART,       /* one of several, with squares, that nearly cancel */
   TL_WANT_TERM,       /* a product that is added up with others */
+  TL_WANT_SCALED,     /* sums of products that are made small afterwards */
   TL_WANT_MASKS       /* several masks, added up */
 } tl_range_want;
 
@@ -35,6 +36,7 @@ enum {
 typedef struct tl_range_wants {
   uint8_t *want;   /* by node id: tl_range_want */
   tl_node_id *by;  /* by node id: who wants it */
+  bool *sums;      /* by node id: its result is part of a sum that may be large */
   uint8_t *from;   /* by value id: TL_FROM_* */
 } tl_range_wants;
 

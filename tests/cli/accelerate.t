@@ -16,7 +16,7 @@ $ tailor convert m.tir -o m.onnx -o t.tir --accelerate_train_mode='fast|step|0.9
 >  "observe":{"tensor":"step","kind":"step"},"total_step":10000,"switch_at":9000,"iterations_per_loop":1,
 >  "one_shot":true,"state":[["w","w.out"],["step","next"]],"loss_scale_reset":false}
 $ grep -c f16 t.low.tir; grep -c f16 t.high.tir; diff t.switch.json m.switch.json
-> 8
+> 7
 > 0
 > 2c2
 > <  "low":{"model":"t.low.tir","precision":"mixed_float16"},"high":{"model":"t.high.tir","precision":"origin"},
@@ -76,19 +76,19 @@ $ mkdir a; tailor convert m.tir -o a/m.onnx --external-weight=0 --accelerate_tra
 # What the summary says of it.
 $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observe-step=step --total-step=10 --precision_mode=allow_fp32_to_fp16 2>&1 | grep -v 'time\|memory\|pass '; tailor convert m.tir -o m.tir2.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --summary=json 2>&1 | python3 -c 'import json, sys; s = json.load(sys.stdin); print(sorted(s), s["plans"], [o["path"] for k in ("low", "high") for o in s[k]["outputs"]])'
 > low: m.tir
->   nodes    12 -> 12, 16 for the NPU
+>   nodes    12 -> 11, 15 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_mix_precision_fp16: f16 in ops of the white list and in gray ones behind them
->   wrote    m.low.air (24.0 KiB)
+>   wrote    m.low.air (22.6 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
 >   atc --framework=1 --model=m.low.air --output=m.low --soc_version=Ascend910B1 --precision_mode=must_keep_origin_dtype
 > high: m.tir
->   nodes    12 -> 12, 17 for the NPU
+>   nodes    12 -> 11, 16 for the NPU
 >   weights  4 constants, 8.1 KiB
 >   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
->   wrote    m.high.air (24.7 KiB)
+>   wrote    m.high.air (23.4 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
 > go on with:
@@ -229,7 +229,7 @@ $ mkdir a; tailor convert m.tir -o a/m.air --accelerate_train_mode='fast|step' -
 !   hint: another precision mode, or a cast in the model, gives it a dtype that it has
 ! m.tir: error: node MatMul->y: BatchMatMulV2 does not take 'x1' as f32 in must_keep_origin_dtype; it takes f16, i8 [P0201]
 !   hint: another precision mode, or a cast in the model, gives it a dtype that it has
-! m.tir: error: node MatMul->g: BatchMatMulV2 does not take 'x1' as f32 in must_keep_origin_dtype; it takes f16, i8 [P0201]
+! m.tir: error: node BatchMatMul->g: BatchMatMulV2 does not take 'x1' as f32 in must_keep_origin_dtype; it takes f16, i8 [P0201]
 !   hint: another precision mode, or a cast in the model, gives it a dtype that it has
 # Options that give inputs and outputs the low dtype, which the high variant has none of.
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 --summary=none --keep-io-types=false; ls b.*

@@ -393,3 +393,79 @@ def _(g):
     x = g.input(g.normal(4, 256, scale=0.02, shift=40))
     low, high = g.op('ReduceMin', x, g.ints(1)), g.op('ReduceMax', x, g.ints(1))
     return g.op('Div', g.op('Sub', x, low), g.op('Add', g.op('Sub', high, low), 1e-8))
+
+
+# ---- larger pieces ------------------------------------------------------------------------------
+
+def length(g, v):
+    return g.op('ReduceL2', v, g.ints(1))
+
+
+@trap('cosine similarity of all pairs')
+def _(g):
+    a, b = big_hidden(g), big_hidden(g)
+    dot = g.op('MatMul', a, g.op('Transpose', b, perm=[1, 0]))
+    return g.op('Div', g.op('Div', dot, length(g, a)),
+                g.op('Transpose', length(g, b), perm=[1, 0]))
+
+
+@trap('mean of products of two values')
+def _(g):
+    return g.op('ReduceMean', g.op('Mul', big_hidden(g), big_hidden(g)), g.ints(1))
+
+
+@trap('pooling by a cube (GeM)')
+def _(g):
+    w = g.const(g.normal(8, 8, 1, 1, scale=30))
+    h = g.op('Clip', g.op('Conv', g.input(g.normal(1, 8, 16, 16)), w), 1e-6, 3e38)
+    return g.op('Pow', g.op('GlobalAveragePool', g.op('Pow', h, 3.0)), 1 / 3)
+
+
+@trap('batch norm by the numbers of the batch')
+def _(g):
+    w = g.const(g.normal(8, 3, 1, 1))
+    x = g.op('Conv', g.input(g.normal(4, 3, 16, 16, scale=100)), w)
+    d = g.op('Sub', x, g.op('ReduceMean', x, g.ints(0, 2, 3)))
+    var = g.op('ReduceMean', g.op('Mul', d, d), g.ints(0, 2, 3))
+    return g.op('Div', d, g.op('Sqrt', g.op('Add', var, 1e-5)))
+
+
+@trap('weights that are demodulated')
+def _(g):
+    w = g.op('Mul', g.input(g.normal(1, 8, 8, 3, 3, scale=200)), g.input(g.normal(1, 1, 8, 1, 1)))
+    total = g.op('ReduceSum', g.op('Mul', w, w), g.ints(2, 3, 4))
+    w = g.op('Mul', w, g.op('Reciprocal', g.op('Sqrt', g.op('Add', total, 1e-8))))
+    x = g.input(g.normal(1, 8, 8, 8))
+    return g.op('Conv', x, g.op('Reshape', w, g.ints(8, 8, 3, 3)))
+
+
+@trap('means weighted by exponentials, running')
+def _(g):
+    k = g.op('Exp', g.linear(g.input(g.normal(64, 16)), 16, 16, 5.0))
+    axis = g.const(0, np.int64)
+    top = g.op('CumSum', g.op('Mul', k, g.input(g.normal(64, 16))), axis)
+    return g.op('Div', top, g.op('CumSum', k, axis))
+
+
+@trap('decay between steps out of a running sum')
+def _(g):
+    a = g.op('Neg', g.op('Softplus', g.linear(g.input(g.normal(256, 16)), 16, 16)))
+    c = g.op('CumSum', a, g.const(0, np.int64))
+    late = [g.op('Slice', c, g.ints(200 - k), g.ints(256 - k), g.ints(0)) for k in (0, 1)]
+    return g.op('Exp', g.op('Sub', *late))
+
+
+@trap('logit of a clipped probability')
+def _(g):
+    p = g.op('Clip', g.op('Sigmoid', big_hidden(g, 6.0)), 1e-6, 1 - 1e-6)
+    return g.op('Log', g.op('Div', p, g.op('Sub', 1.0, p)))
+
+
+@trap('codes that are nearest')
+def _(g):
+    codes = g.normal(64, 16, scale=10)
+    x = g.input(codes[g.rng.integers(0, 64, 32)] + g.normal(32, 16, scale=0.3))
+    squares = g.op('ReduceSum', g.op('Mul', x, x), g.ints(1))
+    dot = g.op('MatMul', g.op('Mul', x, 2.0), g.const(codes.T))
+    far = g.op('Add', g.op('Sub', squares, dot), g.const((codes ** 2).sum(1)[None]))
+    return g.op('ReduceMin', g.op('Max', far, 0.0), g.ints(1))

@@ -241,3 +241,28 @@ def _(g):
     i = g.op('Cast', g.input(g.rng.integers(0, 60000, (256,))), to=1)
     h = g.op('Add', g.op('Mul', i, 31.0), 7.0)
     return g.op('Mod', h, 1024.0, fmod=1)
+
+
+# ---- others -------------------------------------------------------------------------------------
+
+@trap('attention, logits that are large before they are scaled')
+def _(g):
+    def product(scale):
+        return g.linear(g.input(g.normal(64, 16)), 16, 16, scale)
+    q, k = product(60.0), product(60.0)
+    s = g.op('Div', g.op('MatMul', q, g.op('Transpose', k, perm=[1, 0])), 3840.0)
+    return g.op('MatMul', g.op('Softmax', s, axis=-1), product(1.0))
+
+
+@trap('rotary embedding, frequencies by Pow')
+def _(g):
+    e = g.op('Div', g.op('Cast', g.input(np.arange(0, 16, 2)), to=1), 16.0)
+    inverse = g.op('Unsqueeze', g.op('Reciprocal', g.op('Pow', 10000.0, e)), g.ints(0))
+    a = g.op('Mul', positions(g, 4096, 4096, 1), inverse)
+    return g.op('Mul', g.op('Cos', a), g.input(g.normal(4096, 8)))
+
+
+@trap('days of the week')
+def _(g):
+    days = g.input(g.rng.integers(18000, 20000, (64,)))
+    return g.op('Sin', g.op('Mul', g.op('Cast', days, to=1), 2 * np.pi / 7))
