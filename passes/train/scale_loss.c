@@ -13,6 +13,7 @@
 #include "ir/ops_gen.h"
 #include "passes/passes.h"
 #include "passes/train/collective.h"
+#include "passes/train/linear.h"
 #include "passes/train/loss_scale.h"
 #include "passes/train/scale_loss.h"
 #include "passes/values.h"
@@ -96,13 +97,41 @@ void tl_ls_add_state(tl_loss_scaling *x, tl_value_id input, tl_value_id output) 
 
 /* ---- unscaling ------------------------------------------------------------------------------- */
 
-/* A gradient that a collective has reduced already is unscaled behind it. */
+/* The result of a collective that takes v; TL_NO_VALUE: it does not. */
+static tl_value_id result_for(const tl_module *m, tl_node_id comm, tl_value_id v) {
+  for (uint32_t i = 0; i < tl_node_get(m, comm)->n_operands; i++)
+    if (tl_operand(m, comm, i) == v)
+      return tl_result(m, comm, i);
+  return TL_NO_VALUE;
+}
+
+/* Where the only user of v multiplies it by a constant, casts or views it: what that gives. */
+static tl_value_id only_step(const tl_module *m, tl_value_id v) {
+  const tl_value *value = tl_value_get(m, v);
+  tl_node_id n = value->n_uses == 1 ? tl_use_get(m, value->first_use)->user : TL_NO_NODE;
+  const tl_linear *row = n ? tl_linear_find(tl_node_get(m, n)->op) : NULL;
+  if (!row || tl_node_get(m, n)->graph != tl_module_main(m)->id ||
+      (row->how != TL_LINEAR_MAP && row->how != TL_LINEAR_PRODUCT &&
+       row->how != TL_LINEAR_QUOTIENT) ||
+      tl_operand(m, n, 0) != v || tl_node_get(m, n)->n_results != 1)
+    return TL_NO_VALUE;
+  for (uint32_t i = 1; i < tl_node_get(m, n)->n_operands; i++)
+    if (tl_operand(m, n, i) && (i > 1 || !tl_value_constant(m, tl_operand(m, n, i))))
+      return TL_NO_VALUE;
+  return tl_result(m, n, 0);
+}
+
+/* A gradient that a collective has reduced already is unscaled behind it, also where it is scaled
+ * or cast before: what travels keeps its dtype, and has the scale that keeps it from underflow. */
 static tl_value_id reduced(const tl_loss_scaling *x, const tl_train_grad *g) {
-  if (g->cls != TL_GRAD_DONE || !g->comm)
-    return g->raw;
-  for (uint32_t i = 0; i < tl_node_get(x->m, g->comm)->n_operands; i++)
-    if (tl_operand(x->m, g->comm, i) == g->raw && tl_result(x->m, g->comm, i))
-      return tl_result(x->m, g->comm, i);
+  enum { DEEPEST = 8 };
+  tl_value_id v = g->cls == TL_GRAD_DONE && g->comm ? g->raw : TL_NO_VALUE;
+  for (int i = 0; v && i < DEEPEST; i++) {
+    tl_value_id sum = result_for(x->m, g->comm, v);
+    if (sum)
+      return sum;
+    v = only_step(x->m, v);
+  }
   return g->raw;
 }
 

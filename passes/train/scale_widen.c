@@ -328,10 +328,11 @@ static bool reads_wide(const widening *w, tl_node_id n) {
   return false;
 }
 
-/* What operands are made of, results are. In the main graph all nodes here depend on gradients. */
-static void pass_on(widening *w, tl_node_id n, bool outer) {
+/* What operands are made of, results are; bodies may take anything from around them. What leads to
+ * a collective of the model, behind which the scale is taken away, is no such gradient. */
+static void pass_on(widening *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
-  bool settled = false, from_gradient = outer;
+  bool settled = false, from_gradient = tl_op_has_trait(node->op, TL_TRAIT_BODY);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(w->m, n, i);
     settled = settled || (v && v < w->n_values && w->settled[v]);
@@ -339,14 +340,14 @@ static void pass_on(widening *w, tl_node_id n, bool outer) {
   }
   for (uint32_t i = 0; i < node->n_results; i++) {
     w->settled[node->results + i] = w->settled[node->results + i] || settled;
-    w->from_gradient[node->results + i] = from_gradient;
+    w->from_gradient[node->results + i] = w->from_gradient[node->results + i] || from_gradient;
   }
 }
 
 static void visit(widening *w, tl_node_id n, int depth) {
   tl_op_id op = tl_node_get(w->m, n)->op;
   bool body = tl_op_has_trait(op, TL_TRAIT_BODY);
-  pass_on(w, n, depth == 0);
+  pass_on(w, n);
   if (body)
     widen_bodies(w, n, depth);
   if (op == TL_OP_Cast || op == TL_OP_CastLike)

@@ -230,25 +230,30 @@ class Step:
             return self.op('Concat', a, b, attrs='{axis=0}')
         return self.each(grads, cut)
 
-    def reduced(self, grads, before=False, part=1):
+    def sum_over_ranks(self, g):
+        return self.op('npu.hcom::HcomAllReduce', g, attrs='{reduction="sum", '
+                       'group="hccl_world_group", fusion=1, fusion_id=-1}')
+
+    def reduced(self, grads):
         """A collective of the model's own, and a mean in f16."""
-        def mean(g):
-            if part != 1:
-                g = self.op('Identity', self.op('Mul', g, self.number(part, not before)))
-            s = self.op('npu.hcom::HcomAllReduce', g,
-                        attrs='{reduction="sum", group="hccl_world_group", fusion=1, fusion_id=-1}')
-            return self.op('Div', s, self.number(4, not before))
-        return self.each(grads, mean, before)
+        return self.each(grads, lambda g: self.op('Div', self.sum_over_ranks(g),
+                                                  self.number(4, True)))
 
     def reduced_behind(self, grads):
-        return self.reduced(grads, True)
+        """The mean in f32."""
+        sums = self.each(grads, self.sum_over_ranks)
+        return {p: self.op('Div', s, self.number(4)) for p, s in sums.items()}
+
+    def halves(self, grads):
+        return {p: self.op('Identity', self.op('Mul', g, self.number(0.5, True)))
+                for p, g in grads.items()}
 
     def reduced_later(self, grads):
         """Half of it, a copy, and the collective then."""
-        return self.reduced(grads, part=0.5)
+        return self.reduced(self.halves(grads))
 
     def reduced_later_behind(self, grads):
-        return self.reduced(grads, True, 0.5)
+        return self.reduced_behind(self.halves(grads))
 
     def reduced_in_f16(self, grads):
         """Sent in f16, though it was f32 before."""
