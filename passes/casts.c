@@ -134,11 +134,21 @@ tl_value_id tl_cast_insert(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id 
 
 /* ---- does the op have this signature? -------------------------------------------------------- */
 
-static bool var_allows(const tl_op_port *port, const tl_op *op, tl_dtype d, uint8_t *bound) {
+uint64_t tl_cast_dtypes(const tl_module *m, const tl_op *op, const tl_type_var *var) {
+  enum { WIDENED_FROM = 28 }; /* below it the canonical opset has what the table says */
+  const uint64_t narrow = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
+  int newest = op->n_since ? op->since[op->n_since - 1] : 0;
+  bool widened = op->domain_symbol == 0 && newest >= WIDENED_FROM && tl_module_opset(m, 0) < newest;
+  return widened && (var->dtypes & TL_DTYPE_BIT(TL_DTYPE_F32)) ? var->dtypes & ~narrow
+                                                               : var->dtypes;
+}
+
+static bool var_allows(const tl_module *m, const tl_op_port *port, const tl_op *op, tl_dtype d,
+                       uint8_t *bound) {
   if (!port || port->var < 0 || (!tl_dtype_is_ranked(d) && d != TL_DTYPE_HIF8))
     return true;
   const tl_type_var *var = &op->vars[port->var];
-  if (!(var->dtypes & TL_DTYPE_BIT(d)))
+  if (!(tl_cast_dtypes(m, op, var) & TL_DTYPE_BIT(d)))
     return false;
   if (!var->shared || port->heterogeneous)
     return true;
@@ -158,11 +168,11 @@ void tl_cast_mark_mixed(tl_module *m, tl_node_id n) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     tl_dtype d = tl_type_dtype(m, tl_value_type(m, v));
-    fits = fits && (!v || var_allows(tl_op_operand_port(op, i), op, d, bound));
+    fits = fits && (!v || var_allows(m, tl_op_operand_port(op, i), op, d, bound));
   }
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_dtype d = tl_type_dtype(m, tl_value_type(m, node->results + i));
-    fits = fits && var_allows(tl_op_result_port(op, i), op, d, bound);
+    fits = fits && var_allows(m, tl_op_result_port(op, i), op, d, bound);
   }
   node->mixed = !fits;
 }

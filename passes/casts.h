@@ -23,6 +23,10 @@ tl_tensor_id tl_cast_tensor(tl_module *m, const tl_tensor *t, tl_type_id type, b
 /* Type of v with another element type; TL_NO_TYPE when memory is out. */
 tl_type_id tl_cast_type(tl_module *m, tl_value_id v, tl_dtype to);
 
+/* Element types of a variable at the opset of the module: an op that a later version widened has
+ * f32, but no narrower float. */
+uint64_t tl_cast_dtypes(const tl_module *m, const tl_op *op, const tl_type_var *var);
+
 /* Do element types of the node fit its op as ONNX has it? Only f32, f16 and bf16 are asked about.
  * Sets node->mixed accordingly. */
 void tl_cast_mark_mixed(tl_module *m, tl_node_id n);

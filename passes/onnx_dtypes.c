@@ -21,13 +21,14 @@ static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
 }
 
-static tl_dtype meet(const tl_type_var *var, tl_dtype a, tl_dtype b) {
+static tl_dtype meet(const widening *w, const tl_type_var *var, tl_dtype a, tl_dtype b) {
   static const tl_dtype order[] = {TL_DTYPE_F32, TL_DTYPE_F16, TL_DTYPE_BF16};
   tl_dtype wide = a == TL_DTYPE_NONE || a == b ? b : TL_DTYPE_F32;
-  if (var->dtypes & TL_DTYPE_BIT(wide))
+  uint64_t allowed = tl_cast_dtypes(w->m, w->op, var);
+  if (allowed & TL_DTYPE_BIT(wide))
     return wide;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-    if (var->dtypes & TL_DTYPE_BIT(order[i]))
+    if (allowed & TL_DTYPE_BIT(order[i]))
       return order[i];
   return wide;
 }
@@ -38,7 +39,7 @@ static tl_dtype target_of(const widening *w, const tl_op_port *port, tl_dtype d)
     return d;
   const tl_type_var *var = &w->op->vars[port->var];
   return var->shared && !port->heterogeneous ? (tl_dtype)w->target[port->var]
-                                             : meet(var, d, d);
+                                             : meet(w, var, d, d);
 }
 
 static tl_dtype wider(tl_dtype a, tl_dtype b) {
@@ -62,7 +63,7 @@ static void find_targets(widening *w, tl_node_id n) {
     for (uint32_t i = 0; i < node->n_operands; i++) {
       const tl_op_port *port = tl_op_operand_port(w->op, i);
       if (takes_float(port, dtype_of(w->m, tl_operand(w->m, n, i))))
-        w->target[port->var] = (uint8_t)meet(&w->op->vars[port->var], TL_DTYPE_NONE, common);
+        w->target[port->var] = (uint8_t)meet(w, &w->op->vars[port->var], TL_DTYPE_NONE, common);
     }
     for (uint32_t i = 0; pass == 0 && i < node->n_results; i++) {
       const tl_op_port *port = tl_op_result_port(w->op, i);
@@ -74,7 +75,7 @@ static void find_targets(widening *w, tl_node_id n) {
     const tl_op_port *port = tl_op_result_port(w->op, i);
     tl_dtype d = dtype_of(w->m, node->results + i);
     if (takes_float(port, d) && !w->target[port->var])
-      w->target[port->var] = (uint8_t)meet(&w->op->vars[port->var], TL_DTYPE_NONE, d);
+      w->target[port->var] = (uint8_t)meet(w, &w->op->vars[port->var], TL_DTYPE_NONE, d);
   }
 }
 
