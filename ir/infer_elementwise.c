@@ -71,6 +71,9 @@ static tl_elem remainder_of(tl_elem a, tl_elem b, bool truncated) {
     return number(0);
   if (!both_ints(a, b) || b.value == 0 || b.value == -1)
     return unknown;
+  const int64_t most = INT64_C(1) << 53; /* runtimes do fmod in floats */
+  if (truncated && (a.value > most || a.value < -most || b.value > most || b.value < -most))
+    return unknown;
   int64_t r = a.value % b.value;
   bool shift = !truncated && r != 0 && (r < 0) != (b.value < 0);
   return number(shift ? r + b.value : r);

@@ -68,6 +68,10 @@ tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) TL_NODISCAR
 /* Evaluates a node whose operands are known and keeps its results; false, with a remark where that
  * helps, when it cannot or should not be done. Nothing is reported to the diagnostics. */
 bool tl_fold_evaluate(tl_fold *f, tl_node_id n);
+/* The contents of a known value, the caller's to release; NULL when nothing is known of it. */
+tl_host *tl_fold_take_operand(tl_fold *f, tl_value_id v);
+/* False, with a remark, for a node whose integers runtimes do not agree on. */
+bool tl_fold_is_settled(tl_fold *f, tl_node_id n);
 /* Whether a value is the weight of a node: what is fused with it, or has to be a constant on the
  * device, is asked of the bytes. */
 bool tl_fold_is_weight(const tl_fold *f, tl_value_id v);

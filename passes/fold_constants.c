@@ -99,7 +99,8 @@ static tl_node_id visit(tl_fold *f, tl_node_id n) {
   if (!is_pure(node) || tl_node_has_mark(f->m, n, TL_MARK_NOFOLD) ||
       stays_unfolded(f, node) || node->n_results == 0)
     return TL_NO_NODE;
-  bool known = used_results_known(f, node) || tl_fold_express(f, n) || tl_fold_evaluate(f, n);
+  bool known = used_results_known(f, node) ||
+               (tl_fold_is_settled(f, n) && (tl_fold_express(f, n) || tl_fold_evaluate(f, n)));
   if (known && !stays(f, n))
     settle_operands(f, node);
   return TL_NO_NODE;

@@ -57,7 +57,9 @@ static bool worth_trying(tl_fold *f, tl_node_id n, uint64_t from) {
   return true;
 }
 
-static tl_host *take_operand(tl_fold *f, tl_value_id v) {
+tl_host *tl_fold_take_operand(tl_fold *f, tl_value_id v) {
+  if (!v || !tl_fold_is_known(f, v))
+    return NULL;
   tl_fold_contents c = tl_fold_contents_of(f, v);
   return c.host ? tl_host_retain(c.host) : tl_host_from_tensor(&f->heap, f->m, c.tensor);
 }
@@ -123,7 +125,7 @@ static bool run(tl_fold *f, tl_node_id n, tl_host **operands, tl_host **results)
   bool ok = true;
   for (uint32_t i = 0; i < tl_node_get(f->m, n)->n_operands && ok; i++) {
     tl_value_id v = tl_operand(f->m, n, i);
-    operands[i] = v ? take_operand(f, v) : NULL;
+    operands[i] = v ? tl_fold_take_operand(f, v) : NULL;
     ok = !v || operands[i];
   }
   f->m->diag = &silent;

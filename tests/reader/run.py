@@ -17,11 +17,13 @@ import onnx
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import flags  # noqa: E402
+import integers  # noqa: E402
 import limits  # noqa: E402
 import names  # noqa: E402
 import operands  # noqa: E402
 
-GROUPS = {'names': names, 'operands': operands, 'flags': flags, 'limits': limits}
+GROUPS = {'names': names, 'operands': operands, 'flags': flags, 'limits': limits,
+          'integers': integers}
 LEVELS = ('0', '2')
 
 
