@@ -115,11 +115,11 @@ static void visit_branches(checking *c, tl_node_id n) {
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id a = tl_if_result(c->m, n, 0, i), b = tl_if_result(c->m, n, 1, i);
     uint8_t of_a = a ? c->of[a] : 0, of_b = b ? c->of[b] : 0;
-    uint8_t all = (uint8_t)(of_a | of_b | of_condition(c, condition));
-    put(c, node->results + i, all,
-        (of_a & (GRAD | LOCAL))   ? a
-        : (of_b & (GRAD | LOCAL)) ? b
-                                  : condition);
+    uint8_t chosen = of_condition(c, condition);
+    tl_value_id from = of_a & (GRAD | LOCAL) ? a : of_b & (GRAD | LOCAL) ? b : condition;
+    if (from == condition && !chosen)
+      from = of_a ? a : b;
+    put(c, node->results + i, (uint8_t)(of_a | of_b | chosen), from);
   }
 }
 
