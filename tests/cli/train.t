@@ -184,3 +184,22 @@ $ printf '{"state": [[4, 2, 2]]}' >most.json; tailor info odd.tir --train --trai
 ! minus.json:1:13: error: state is a number, expected the number of an operand [E-TRN-SPEC]
 ! half.json:1:12: error: state is an array, expected [input, output] or [first input, first output, count] [E-TRN-SPEC]
 ? 1
+# An output that may be the next value of two inputs, and one that is a constant with a gradient added: the line that tells is said.
+$ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%m: i64[] = 0, %%n: i64[] = 1, %%lr: f32[]) -> (%%L, %%a, %%both, %%buffer) {\n  const %%start: f32[2,1] = [0.5, 0.5]\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  %%xt = Transpose(%%x)\n  %%g = MatMul(%%xt, %%e)\n  %%d = Mul(%%g, %%lr)\n  %%a = Sub(%%w, %%d)\n  %%both = Add(%%m, %%n)\n  %%buffer = Add(%%start, %%g)\n}\n' >two.tir; tailor info two.tir --train; printf '{"state": [["m", "both"], ["start", "buffer"]]}' >two.json; tailor info two.tir --train --train-spec=two.json | grep 'state\|untold'
+> form     plain
+> loss     L
+> seed     -
+> params   1 with a gradient, 0 frozen; gradients 8 bytes
+>      0  dense   w: f32[2,1]  gradient g (MatMul)  update a (Sub)
+>   untold  m -> both
+>   untold  n -> both
+>   untold  start -> buffer
+> nodes    4 forward, 2 backward, 3 update, 1 other
+>   state   m -> both
+>   state   start -> buffer
+! two.tir: warning: node m: output 'both' may be its next value, but nothing tells: it is handed on from step to step by nobody [W-TRN-STATE]
+!   hint: if it is, write it into --train-spec: {"state": [["m", "both"]]}
+! two.tir: warning: node n: output 'both' may be its next value, but nothing tells: it is handed on from step to step by nobody [W-TRN-STATE]
+!   hint: if it is, write it into --train-spec: {"state": [["n", "both"]]}
+! two.tir: warning: node start: output 'buffer' may be its next value, but nothing tells: it is handed on from step to step by nobody [W-TRN-STATE]
+!   hint: if it is, write it into --train-spec: {"state": [["start", "buffer"]]}
