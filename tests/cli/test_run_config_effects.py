@@ -185,7 +185,7 @@ EFFECTS = {
     'precision_mode': ('force_fp16', {}, TEXT, r'f16\[', STEP),
     'precision_mode_v2': ('mixed_float16', {}, TEXT, r'f16\[', STEP),
     'modify_mixlist': ('mix.json', {'precision_mode': 'allow_mix_precision'}, TEXT,
-                       r'%gw2 = MatMul\(.*\) : f32', STEP),
+                       r'%gw2 = [\w:]*MatMul\(.*: f32', STEP),
     'customize_dtypes': ('dtypes.cfg', {'precision_mode': 'force_fp32'}, TEXT,
                         None, STEP),
     'fusion_switch_file': ('switch.cfg', {}, TEXT, r'= MatMul\(%x, %w1\)', STEP),
@@ -231,7 +231,7 @@ EFFECTS = {
     'force_allreduce': (1, {'is_distributed': True, 'rank_size': 1}, TEXT, 'HcomAllReduce', STEP),
     'replace_allreduce': (1, RANKS, TEXT, 'hccl_world_group', golden('grad-allreduce/done.tir')),
     'average': ('none', RANKS, TEXT, None, STEP),
-    'ar_dtype': ('f32', RANKS, TEXT, r'Cast\(', golden('grad-allreduce/half-in-f32.tir')),
+    'ar_dtype': ('f32', RANKS, TEXT, r'HcomAllReduce\(%gw/Cast\)', golden('grad-allreduce/half-in-f32.tir')),
     'ar_site': ('boundary', {**RANKS, 'accumulation_steps': 2}, TEXT, 'HcomAllReduce',
                 golden('grad-allreduce/site-boundary.tir')),
     'accumulation_steps': (2, {**RANKS, 'ar_site': 'grad'}, MESSAGE, 'E-TRN-ACCUM',
@@ -304,7 +304,7 @@ class Run:
         self.write('switch.cfg', '{"Switch": {"GraphFusion": {"ALL": "off"}}}')
         self.write('modes.ini', '[ByOpType]\nMatMulV2=high_performance\n')
         self.write('spec.json', '{"params": ["b1"], "grads": {"b1": "gb1"}}')
-        self.write('profile.csv', 'xt,1000\n')
+        self.write('profile.csv', 'h,1000\n')
         with open(os.path.join(self.folder, 'm.tir'), 'rb') as f:
             digest = hashlib.sha256(f.read()).hexdigest()
         self.write('library.json', json.dumps([{'modelhash': digest, 'modelvalue': {
