@@ -106,16 +106,18 @@ $ printf 'graph @g(%%x: f32[2,n,4], %%q: f64[2,3], %%m: f32[2,3], %%w: f32[3,4],
 >   not       `last`: ATTR: `last`: attribute keepdims is not 1
 > ExpandArgLast: 0 expanded, 1 not
 >   not       `last`: DYNAMIC: `dim(%x, $a) > 0` cannot be told: dim(%x, $a) is unknown, %x is `x`: f32[2,n,4], $a is 1
-> ExpandOneHot: 0 expanded, 1 not
->   not       `hot`: DTYPE: `dtype(%i) in [i8, i16, i32, i64, f32, f16]` does not hold: dtype(%i) is f64, %i is `q`: f64[2,3]
+> ExpandOneHot: 1 expanded, 0 not
+>   expanded  `hot` became 12 nodes, Where the last
+> ExpandOneHotFloat: 1 expanded, 0 not
+>   expanded  `hot` became 2 nodes, OneHot the last
 > ExpandThresholdedRelu: 1 expanded, 0 not
 >   expanded  `threshold` became 2 nodes, Where the last
 $ tailor explain e.tir --fusion=ExpandThresholdedRelu; tailor explain e.tir --expand=ExpandOneHot --json
 > ExpandThresholdedRelu: 1 expanded, 0 not
 >   expanded  `threshold` became 2 nodes, Where the last
 > [
->  {"pass": "ExpandOneHot", "expanded": 0, "not": 1, "events": [
->   {"rule": "ExpandOneHot", "effect": false, "node": "hot", "why_not": "DTYPE", "reason": "`dtype(%i) in [i8, i16, i32, i64, f32, f16]` does not hold: dtype(%i) is f64, %i is `q`: f64[2,3]", "pattern_nodes": 1, "nodes": ["hot"]}]}
+>  {"pass": "ExpandOneHot", "expanded": 1, "not": 0, "events": [
+>   {"rule": "ExpandOneHot", "effect": true, "node": "hot", "made": "Where", "pattern_nodes": 1, "nodes": ["hot"]}]}
 > ]
 $ tailor explain e.tir --expand --node=form; tailor explain e.tir --expand --node=nobody
 > GemmToMatmulFusionPass: 0 expanded, 1 not
