@@ -5,10 +5,11 @@
  * Requires:  infer-shapes afterwards.   Keeps: nodes, edges, names, dtypes.
  * After:     named inputs have the given shape; where one changed, shapes that may have followed
  *            from the old one are forgotten (ranks and dtypes stay).
- * Cost:      O(options * inputs + values).
+ * Cost:      O(options + inputs + values).
  * Tests:     tests/golden/input-shapes/ */
 #include "passes/passes.h"
 #include "passes/values.h"
+#include "support/map.h"
 
 static tl_location at_option(const tl_module *m, tl_sv name) {
   return (tl_location){.file = m->path, .node = name, .attr = TL_SV("--input-shape")};
@@ -137,16 +138,31 @@ static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, boo
   return TL_OK;
 }
 
+/* Shapes of --input-shape; inputs are looked up by the symbols of their names. */
+static tl_status shape_by_name(tl_pass *p, tl_module *m, const tl_graph *g, bool *changed) {
+  tl_map index = {0};
+  bool ok = true;
+  uint32_t n = p->options->n_input_shapes;
+  for (uint32_t i = g->inputs.n; n && ok && i-- > 0;) /* of two of one name the first counts */
+    ok = tl_map_set(&index, tl_value_get(m, g->inputs.at[i])->name, g->inputs.at[i]);
+  tl_status status = ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
+                                          "out of memory");
+  for (uint32_t i = 0; i < n && status == TL_OK; i++) {
+    const tl_input_shape *s = &p->options->input_shapes[i];
+    tl_symbol name = tl_symbol_find(&m->symbols, s->name);
+    uint32_t v;
+    status = name != TL_NO_SYMBOL && tl_map_find(&index, name, &v)
+                 ? shape_input(p, m, v, s, changed)
+                 : fail_unknown(m, g, s->name);
+  }
+  tl_map_release(&index);
+  return status;
+}
+
 tl_status tl_pass_input_shapes(tl_pass *p, tl_module *m) {
   const tl_graph *g = tl_module_main(m);
   bool changed = false;
-  for (uint32_t i = 0; i < p->options->n_input_shapes; i++) {
-    const tl_input_shape *s = &p->options->input_shapes[i];
-    tl_value_id v = find_input(m, g, s->name);
-    if (v == TL_NO_VALUE)
-      return fail_unknown(m, g, s->name);
-    TL_TRY(shape_input(p, m, v, s, &changed));
-  }
+  TL_TRY(shape_by_name(p, m, g, &changed));
   TL_TRY(shape_in_order(p, m, g, &changed));
   return changed ? forget_derived(m) : TL_OK;
 }

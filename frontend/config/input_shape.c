@@ -84,34 +84,38 @@ static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv en
                    ranged);
 }
 
-static bool is_repeated(const tl_input_shape *shapes, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    if (tl_sv_eq(shapes[i].name, shapes[n].name))
-      return true;
-  }
-  return false;
+/* Takes a name; says if it was taken before. */
+static tl_status take_name(tl_diag *d, tl_location where, tl_symtab *names, tl_sv name) {
+  uint32_t before = names->n;
+  if (tl_intern_view(names, name) == TL_NO_SYMBOL)
+    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  if (names->n == before)
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where, "input '%.*s' is named twice",
+                        TL_SV_ARG(name));
+  return TL_OK;
 }
 
 tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                                tl_options *out, bool *ranged) {
   *ranged = false;
+  tl_symtab names;
   tl_input_shape *shapes = tl_arena_calloc(a, count_char(text, ';') + 1, sizeof *shapes);
-  if (!shapes)
+  if (!shapes || tl_symtab_init(&names, a, NULL, 0, 0) != TL_OK)
     return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
   uint32_t n = 0;
-  for (tl_sv rest = text; rest.p;) {
+  tl_status status = TL_OK;
+  for (tl_sv rest = text; rest.p && status == TL_OK;) {
     tl_sv entry = tl_sv_trim(tl_sv_split(&rest, ';'));
     if (entry.n == 0)
       continue;
-    TL_TRY(read_entry(d, a, where, entry, &shapes[n], ranged));
-    if (is_repeated(shapes, n))
-      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where, "input '%.*s' is named twice",
-                          TL_SV_ARG(shapes[n].name));
-    n++;
+    status = read_entry(d, a, where, entry, &shapes[n], ranged);
+    if (status == TL_OK)
+      status = take_name(d, where, &names, shapes[n++].name);
   }
+  tl_symtab_release(&names);
   out->input_shapes = shapes;
   out->n_input_shapes = n;
-  return TL_OK;
+  return status;
 }
 
 /* "[D,...],[D,...]" of one group; every part up to its ']' is a shape. */
