@@ -384,5 +384,5 @@ SPELLINGS = ('plain', 'table', 'table_bounded', 'copied', 'viewed', 'viewed_behi
              'bounded', 'bounded_behind', 'normed', 'normed_behind', 'cast_twice',
              'cast_in_rounds', 'shown', 'cast_each', 'chosen', 'selected', 'in_parts', 'reduced',
              'reduced_behind', 'reduced_later', 'reduced_later_behind', 'reduced_in_f16',
-             'accumulated', 'accumulated_op', 'chosen_twice', 'cast_alike', 'through_double', 'unit',
-             'unit_behind', 'counted')
+             'accumulated', 'accumulated_op', 'chosen_twice', 'cast_alike', 'through_double',
+             'unit', 'unit_behind', 'counted')
