@@ -104,9 +104,12 @@ class Tests:
         p = shell([PYTHON, 'bench/make_models.py', models, 'bert_tiny', 'mobilenet_v2'])
         if p.returncode:
             return p.stdout, (0, 1, 0)
+        p = shell([PYTHON, 'tests/train/artifacts.py', '--write', models])
+        if p.returncode:
+            return p.stdout, (0, 1, 0)
         return counted([PYTHON, 'tests/docs/run.py', '--tailor', self.tool('gcc'),
                         '--models', models, 'README.md', 'README.zh-CN.md',
-                        'docs/adding-a-fusion.md', 'docs/precision.md'])
+                        'docs/adding-a-fusion.md', 'docs/precision.md', 'docs/training.md'])
 
     def unit(self):
         """unit tests, sanitized"""

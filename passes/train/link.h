@@ -45,6 +45,9 @@ tl_symbol tl_link_name(tl_linking *x, tl_sv base, const char *suffix);
 bool tl_link_find_grad(const tl_linking *x, tl_sv name, uint32_t *out);
 /* An index into x->at of a parameter of that name; false: there is none. */
 bool tl_link_find(const tl_linking *x, tl_sv name, uint32_t *out);
+/* Lets an input without a default start from zeros, if its sizes are known: a moment, or a buffer.
+ * TL_NO_MEMORY, reported. */
+tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) TL_NODISCARD;
 /* The node with at least n results: itself, or one in its place. New results are called after the
  * first one and have no type. TL_NO_NODE when memory is out. */
 tl_node_id tl_link_widen(tl_linking *x, tl_node_id n, uint32_t n_results);

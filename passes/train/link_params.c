@@ -207,6 +207,7 @@ static tl_status give_sum(tl_linking *x, tl_node_id n, tl_value_id buffer, tl_va
   const tl_type *grad = tl_type_get(m, tl_value_type(m, tl_operand(m, n, 1)));
   if (grad->kind == TL_KIND_UNKNOWN || (grad->kind == TL_KIND_TENSOR && grad->rank < 0))
     tl_value_set_type(m, tl_operand(m, n, 1), tl_value_type(m, buffer));
+  TL_TRY(tl_link_start_from_zeros(x, buffer));
   bool ok = tl_state_vec_push(&m->states, (tl_state){.input = buffer, .output = *sum}) &&
             tl_u32_vec_push(&x->outputs, *sum);
   return ok ? TL_OK : tl_link_no_memory(x);

@@ -2,6 +2,7 @@
 /* Next values of what the optimizer updates (link.h). ONNX Runtime updates in place, and its models
  * return a flag alone; a step returns each tensor. */
 #include "ir/ops_gen.h"
+#include "ir/tensor_expr.h"
 #include "passes/maker.h"
 #include "passes/train/link.h"
 #include "passes/train/train_declare.h"
@@ -110,6 +111,30 @@ static tl_status set_next(tl_linking *x, tl_value_id in, tl_value_id out, bool m
   return ok ? TL_OK : tl_link_no_memory(x);
 }
 
+tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
+  tl_module *m = x->m;
+  tl_value *v = tl_value_get(m, input);
+  const tl_type *t = tl_type_get(m, v->type);
+  const uint64_t zero = 0; /* of every float */
+  uint64_t n;
+  if (v->kind != TL_VALUE_INPUT || v->tensor || t->kind != TL_KIND_TENSOR ||
+      t->rank > TL_TENSOR_EXPR_MAX_RANK || !tl_dtype_is_float((tl_dtype)t->dtype) ||
+      tl_dtype_get((tl_dtype)t->dtype)->bits < 16 || !tl_type_elements(m, v->type, &n) || n == 0)
+    return TL_OK;
+  tl_type_id type = v->type, one = tl_type_tensor(m, (tl_dtype)t->dtype, 0, NULL);
+  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = t->rank, .n_sources = 1};
+  for (int i = 0; i < t->rank; i++)
+    e.dims[i] = t->dims[i];
+  tl_tensor_id number =
+      one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get((tl_dtype)t->dtype)->bits / 8u)
+          : TL_NO_TENSOR;
+  const tl_tensor *source = number ? tl_tensor_get(m, number) : NULL;
+  e.sources = &source;
+  tl_tensor_id zeros = !number ? TL_NO_TENSOR : t->rank ? tl_tensor_express(m, type, &e) : number;
+  tl_value_get(m, input)->tensor = zeros;
+  return zeros ? TL_OK : tl_link_no_memory(x);
+}
+
 /* Kind 0: the parameter; k: its state k - 1. */
 static tl_status next_of(tl_linking *x, tl_node_id n, const tl_update_row *row, uint32_t i,
                          uint32_t kind) {
@@ -117,6 +142,8 @@ static tl_status next_of(tl_linking *x, tl_node_id n, const tl_update_row *row, 
   (void)tl_update_slot_at(x->m, n, row, i, &s);
   tl_value_id in = kind ? s.state_in[kind - 1] : s.param;
   tl_value_id out = kind ? s.state_out[kind - 1] : s.out;
+  if (kind)
+    TL_TRY(tl_link_start_from_zeros(x, in));
   bool made = !out;
   if (tl_value_get(x->m, in)->kind != TL_VALUE_INPUT)
     return TL_OK;
@@ -150,8 +177,8 @@ static tl_status update(tl_linking *x, tl_node_id n) {
       return no_slots(x, n);
     TL_TRY(check_slot(x, n, &s, &at));
   }
-  uint32_t kinds = 1 + (row->state_results.n < row->states.n ? row->state_results.n
-                                                             : row->states.n);
+  uint32_t kinds =
+      1 + (row->state_results.n < row->states.n ? row->state_results.n : row->states.n);
   for (uint32_t kind = 0; kind < kinds; kind++)
     for (uint32_t i = 0; i < count; i++)
       TL_TRY(next_of(x, n, row, i, kind));

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the cost model says of steps that belong together. The step with a scaled loss never takes
-less than the plain one, whatever the optimizer, machine, manager and number of ranks. What is chosen
-by default never takes longer than what can be asked for: a stream for updates (hcom_parallel) or
-none, tail optimization or none. What is chosen otherwise than was asked is said, and recorded.
+less than the plain one, whatever the optimizer, machine, manager and number of ranks. What is
+chosen by default never takes longer than what can be asked for: a stream for updates
+(hcom_parallel) or none, tail optimization or none. What is chosen otherwise than was asked is said,
+and recorded.
 
   estimates.py --tailor BIN"""
 import argparse
@@ -102,8 +103,8 @@ class Estimates:
             good = scaled >= plain * (1 - 1e-9)
             passed, failed = passed + good, failed + (not good)
             if not good:
-                print(f'FAIL {model}, {machine}, {manager}, {ranks} ranks: {scaled} us with a scaled '
-                      f'loss, {plain} us without')
+                print(f'FAIL {model}, {machine}, {manager}, {ranks} ranks: {scaled} us with a '
+                      f'scaled loss, {plain} us without')
         return passed, failed
 
 
