@@ -219,7 +219,7 @@ static bool check_node(checking *c, tl_node_id n, tensor_vec *v) {
     report_absent(c, n, op);
   if (!k->info.row)
     return true;
-  if (!gather(&(gathering){c, v, k->info, n}))
+  if (!gather(&(gathering){c, v, k->info, n}) || c->text.failed)
     return false;
   uint32_t n_columns = k->info.row->n_columns;
   if (fits(v, n_columns))
