@@ -20,7 +20,7 @@ static void arena_free(void *user, void *p) {
 }
 
 void air_model_begin(air_model *a) {
-  *a = (air_model){.diag = {keep_message, &a->messages, 0, 0}};
+  *a = (air_model){.diag = {.fn = keep_message, .user = &a->messages}};
   tl_buf_init(&a->messages);
   tl_arena_init(&a->arena, 0);
   a->allocator = (ProtobufCAllocator){arena_alloc, arena_free, &a->arena};
