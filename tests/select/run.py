@@ -204,6 +204,8 @@ class Sampler:
     def attr(self, a):
         if a['kind'] == 'i':
             return self.rng.choice(self.numbers + [-1, -2, -3])
+        if a['kind'] == 'flag':  # an int that nodes hold as 0 or 1
+            return self.rng.choice([0, 1])
         if a['kind'] == 'b':
             return self.rng.choice([False, True])
         if a['kind'] == 'f':
@@ -236,7 +238,7 @@ def plain(kind, default):
         return [plain(kind[:-1], v) for v in default[1]]
     if kind == 'f':
         return float(default.rstrip('F'))
-    if kind in ('i', 'b'):
+    if kind in ('i', 'flag', 'b'):
         return int(re.search(r'-?\d+', default.replace('INT64_C', '')).group())
     return default
 
@@ -307,7 +309,8 @@ def chosen_by_tailor(tool, op, nodes, chip):
     if p.returncode:
         return p.stderr.strip().splitlines()[0] if p.stderr else f'exit {p.returncode}'
     found = {}
-    for k, kind, number in re.findall(r'@n(\d+) .* npu (\S+)(?: (\d+))?(?: judged \S+)?$', p.stdout, re.M):
+    chosen = r'@n(\d+) .* npu (\S+)(?: (\d+))?(?: judged \S+)?$'
+    for k, kind, number in re.findall(chosen, p.stdout, re.M):
         first = next((i for i, c in enumerate(op['npu']) if (c['type'] or 'none') == kind), -1)
         found[int(k)] = int(number) if number else first
     return found
@@ -344,7 +347,7 @@ def can_sample(op):
     tensors = all('tensor' in v[1] for v in op['vars'].values())
     required = [a['kind'] for a in op['attr'] if a['required']]
     return 'body' not in op['traits'] and tensors and not (
-        set(required) - {'i', 'f', 's', 'b', 'is', 'fs', 'ss'})
+        set(required) - {'i', 'flag', 'f', 's', 'b', 'is', 'fs', 'ss'})
 
 
 def main():
