@@ -206,8 +206,8 @@ static tl_status try_serial(tl_pass *p, tl_module *m, tl_train_setting *t, sched
                  s->us, one.us);
   if (!was)
     tl_note(m->diag, TL_AT_FILE(m->path),
-            "hcom_parallel is off: the step would take %.3f us with a stream for updates, and takes "
-            "%.3f us without",
+            "hcom_parallel is off: the step would take %.3f us with a stream for updates, and "
+            "takes %.3f us without",
             s->us, one.us);
   *s = one;
   return TL_OK;

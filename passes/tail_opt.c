@@ -138,8 +138,8 @@ static bool something_waits(const tl_tail *t) {
 
 static void say_that_nothing_waits(const tl_tail *t) {
   static const char why[] =
-      "nothing waits for the last bucket but the updates of its own gradients: there is no check of "
-      "overflow and no norm over all gradients, so that tail optimization changes nothing";
+      "nothing waits for the last bucket but the updates of its own gradients: there is no check "
+      "of overflow and no norm over all gradients, so that tail optimization changes nothing";
   tl_pass_remark(t->p, t->m, t->last, false, "%s", why);
   tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
 }

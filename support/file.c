@@ -245,8 +245,8 @@ static int open_and_ask(const char *folder, const char *real) {
   return -1;
 }
 
-/* An absolute link may lead back into the folder, which RESOLVE_BENEATH refuses: what it leads to is
- * opened by its own path, and without links. */
+/* An absolute link may lead back into the folder, which RESOLVE_BENEATH refuses: what it leads to
+ * is opened by its own path, and without links. */
 static int open_resolved(int at, const char *folder, const char *joined) {
   char *inside = realpath(folder, NULL);
   char *real = inside ? realpath(joined, NULL) : NULL;

@@ -135,7 +135,8 @@ static tl_status model_tail(tl_air *a) {
   }
   for (uint32_t i = 0; i < o->n_carried; i++)
     if (i + 1 == o->n_carried || !tl_sv_eq(sorted[i]->key, sorted[i + 1]->key))
-      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i]->key, tl_carried_value(a->m, sorted[i]));
+      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i]->key,
+                          tl_carried_value(a->m, sorted[i]));
   return a->buf.failed ? tl_air_no_memory(a) : TL_OK;
 }
 

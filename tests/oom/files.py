@@ -54,7 +54,8 @@ FAULTS = [
 
 # Files that become empty while a command reads them: its model, weights beside it, an input.
 READERS = [
-    ('model.onnx', 'convert model.onnx -o out.air'), ('model.onnx', 'convert model.onnx -o new.tir'),
+    ('model.onnx', 'convert model.onnx -o out.air'),
+    ('model.onnx', 'convert model.onnx -o new.tir'),
     ('model.onnx', 'opt model.onnx'), ('model.onnx', 'info model.onnx'),
     ('model.onnx', 'explain model.onnx --fusion'), ('model.onnx', 'run model.onnx'),
     ('model.onnx', f'explain model.onnx --page=out.html {memory.MIXED}'),

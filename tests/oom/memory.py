@@ -59,7 +59,8 @@ FILES = {
     'map.txt': 'Relu:Relu6\n',
     'ranges.json': '{"tensors":[{"name":"x","min":-1,"max":1}]}',
     'run.json': '{"NPURunConfig":{"precision_mode":"allow_mix_precision","hcom_parallel":true}}',
-    'own.tlr': ('rules 1\n\nrule OwnTwoExps : graph numerics exact about "a clamp of a clamp is one" {\n'
+    'own.tlr': ('rules 1\n\n'
+                'rule OwnTwoExps : graph numerics exact about "a clamp of a clamp is one" {\n'
                 '  match {\n    %t = Relu(%x)\n    %y = Relu(%t)\n  }\n'
                 '  replace {\n    %y = Relu(%x)\n  }\n}\n'),
     'old.air': 'old', 'old.onnx': 'old', **MODELS,

@@ -4,8 +4,8 @@
 
   recognised.py --tailor BIN
 
-Equal: the scaled step changes no bit, and two ranks make what one makes of both batches; so it is for
-the steps in recognised/, and for the updates below. Refused: what is scaled, or one rank's own,
+Equal: the scaled step changes no bit, and two ranks make what one makes of both batches; so it is
+for the steps in recognised/, and for the updates below. Refused: what is scaled, or one rank's own,
 reaches a parameter by a way that nobody knows; the message names it, the way and --train-spec."""
 import argparse
 import os
@@ -80,8 +80,8 @@ EQUAL = {
       %q = Identity(%m)
     }
   }''',
-    'last gradient': '%c = Sub(%g, %m); %s = Add(%g, %c); %d = Mul(%s, %rate); %v.new = Sub(%v, %d); '
-                     '%m.new = Identity(%g)',
+    'last gradient': '%c = Sub(%g, %m); %s = Add(%g, %c); %d = Mul(%s, %rate); '
+                     '%v.new = Sub(%v, %d); %m.new = Identity(%g)',
     'view': '%g1 = Reshape(%g, %flat); %v1 = Reshape(%v, %flat); %d = Mul(%g1, %rate); '
             '%n = Sub(%v1, %d); %v.new = Reshape(%n, %dims)',
     'transposed': '%g1 = Transpose(%g) {perm=[1, 0]}; %v1 = Transpose(%v) {perm=[1, 0]}; '
@@ -91,7 +91,8 @@ EQUAL = {
 }
 # What is wrong of the step, and the options that show it.
 REFUSED = {
-    'joined': ('''%ga = Reshape(%g, %flat); %gb = Reshape(%gw, %flat); %gs = Concat(%ga, %gb) {axis=0};
+    'joined': ('''%ga = Reshape(%g, %flat); %gb = Reshape(%gw, %flat);
+  %gs = Concat(%ga, %gb) {axis=0};
   %va = Reshape(%v, %flat); %vb = Reshape(%w, %flat); %vs = Concat(%va, %vb) {axis=0};
   %d = Mul(%gs, %rate); %n = Sub(%vs, %d); const %sizes: i64[2] = [12, 8];
   %n1, %n2 = Split(%n, %sizes) {axis=0}; %v.new = Reshape(%n1, %dims)''', RANKS),

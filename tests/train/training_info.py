@@ -185,7 +185,7 @@ def refusals(run):
         ('twice', model(info(PLAIN, BINDINGS + pair(4, 'w', 'w_new'))), 'twice'),
         ('no key', model(info(PLAIN, pair(4, '', 'w_new'))), 'lacks a name'),
         ('no value', model(info(PLAIN, pair(4, 'w', ''))), 'lacks a name'),
-        ('two alike', model(info(PLAIN, BINDINGS) * 2), "'two'"),
+        ('two alike', model(info(PLAIN, BINDINGS) * 2), "'ge'"),  # equal constants may be twice
         ('one key in two', model(info(PLAIN, BINDINGS) + info(LATER, pair(4, 'w', 's_new'))),
          'twice'),
         ('a bound value of before', model(info(PLAIN, BINDINGS) +
