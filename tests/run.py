@@ -338,6 +338,10 @@ class Tests:
         return counted([PYTHON, 'tests/reader/run.py', '--tailor', self.tool('asan'),
                         *(['--ort', ort] if there else [])])
 
+    def op_dtypes(self):
+        """dtypes of the op table against those of ONNX"""
+        return counted([PYTHON, 'tests/reader/dtypes.py'])
+
     def extremes(self):
         """nodes of every op with something extreme: nothing ends with an internal error"""
         return counted([PYTHON, 'tests/reader/extremes.py', '--tailor', self.tool('gcc'),
@@ -497,7 +501,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessi
          'precision', 'ranges', 'traps', 'precision_files', 'chips', 'cast_counts', 'cli',
          'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'oom_commands',
          'file_faults', 'hostile', 'reader',
-         'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus', 'evaluate',
+         'op_dtypes', 'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus',
+         'evaluate',
          'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',
          'precision_corpus', 'precision_peers', 'step_files', 'pages', 'train_air',
          'training_info', 'tail_random', 'train_steps', 'half_steps', 'gradients', 'estimates',
