@@ -6,16 +6,16 @@
   npu.py --tailor BIN --set official|corpus [--soc CHIP] [--only TEXT] [--sample N] [--update]
          [--table FILE]
 
-Sums in another order differ by more than that where terms cancel, and so do halves: an output
-holds too when its greatest error is at most 1e-4 of its greatest element, or, where there are
-types coarser than that, a few units in the last place of it; halves that the default of the chip
-makes where it has no kernel of f32 (`lowered_by_chip` of the summary) count among those. Ops
-without an NPU form stay ONNX's, so that the others of their models are compared too; models whose
-inputs or outputs are no numbers, that cannot be read, or that the evaluator cannot run as they are,
-are not. npu.tsv lists what differs and why, a set@CHIP for that chip alone; a case that is listed and holds fails too, so
-that the list stays true.
---update rewrites the list: reasons that a person wrote stay. --sample N takes every Nth model.
-The last line is 'N passed, M failed, K skipped', the skipped being those of the list."""
+Sums in another order differ by more than that where terms cancel, and so do halves: an output holds
+too when its greatest error is at most 1e-4 of its greatest element, or, where there are types
+coarser than that, a few units in the last place of it; halves that the default of the chip makes
+where it has no kernel of f32 (`lowered_by_chip` of the summary) count among those. Ops without an
+NPU form stay ONNX's, so that the others of their models are compared too; models whose inputs or
+outputs are no numbers, that cannot be read, or that the evaluator cannot run as they are, are not.
+npu.tsv lists what differs and why, a set@CHIP for that chip alone; a case that is listed and holds
+fails too, so that the list stays true. --update rewrites the list: reasons that a person wrote
+stay. --sample N takes every Nth model. The last line is 'N passed, M failed, K skipped', the
+skipped being those of the list."""
 import argparse
 import collections
 import concurrent.futures
