@@ -54,10 +54,25 @@ tl_value_id tl_train_nearest(const tl_module *m, const tl_value_id *from, tl_val
   return TL_NO_VALUE;
 }
 
+static void add_pair(const tl_module *m, tl_value_id param, tl_value_id next, tl_buf *out) {
+  tl_buf_add_z(out, "{\"state\": [[");
+  tl_buf_add_json(out, tl_value_name(m, param));
+  tl_buf_add_z(out, ", ");
+  tl_buf_add_json(out, tl_value_name(m, next));
+  tl_buf_add_z(out, "]]");
+}
+
+void tl_train_add_state(const tl_module *m, tl_value_id state, tl_value_id next, tl_buf *out) {
+  add_pair(m, state, next, out);
+  tl_buf_add_z(out, "}");
+}
+
 void tl_train_add_spec(const tl_module *m, tl_value_id param, tl_value_id next, tl_value_id grad,
                        tl_buf *out) {
-  tl_buf_printf(out, "{\"state\": [[\"%.*s\", \"%.*s\"]], \"grads\": {\"%.*s\": \"%.*s\"}}",
-                TL_SV_ARG(tl_value_name(m, param)), TL_SV_ARG(tl_value_name(m, next)),
-                TL_SV_ARG(tl_value_name(m, param)),
-                TL_SV_ARG(grad ? tl_value_name(m, grad) : TL_SV("GRADIENT")));
+  add_pair(m, param, next, out);
+  tl_buf_add_z(out, ", \"grads\": {");
+  tl_buf_add_json(out, tl_value_name(m, param));
+  tl_buf_add_z(out, ": ");
+  tl_buf_add_json(out, grad ? tl_value_name(m, grad) : TL_SV("GRADIENT"));
+  tl_buf_add_z(out, "}}");
 }

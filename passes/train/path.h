@@ -15,6 +15,9 @@ tl_value_id tl_train_nearest(const tl_module *m, const tl_value_id *from, tl_val
                              tl_value_id param, bool (*is)(const void *user, tl_value_id v),
                              const void *user);
 
+/* Adds the line of --train-spec that names a state: {"state": ...}. */
+void tl_train_add_state(const tl_module *m, tl_value_id state, tl_value_id next, tl_buf *out);
+
 /* Adds the line of --train-spec that names a gradient: {"state": ..., "grads": ...}. grad: NO_VALUE
  * where nothing is known of it. */
 void tl_train_add_spec(const tl_module *m, tl_value_id param, tl_value_id next, tl_value_id grad,

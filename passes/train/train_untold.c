@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ir/graph.h"
+#include "passes/train/path.h"
 #include "passes/train/train_detector.h"
 #include "passes/train/train_regions.h"
 #include "support/vec.h"
@@ -198,24 +199,30 @@ tl_status tl_train_find_untold(tl_module *m, tl_arena *arena, const tl_train_fou
   return status;
 }
 
-void tl_train_warn_untold(const tl_module *m, const tl_train_info *t) {
-  for (uint32_t i = 0; i < t->n_untold; i++) {
-    const tl_train_untold *u = &t->untold[i];
-    tl_sv in = tl_value_name(m, u->input), out = tl_value_name(m, u->output);
-    tl_location where = TL_AT_NODE(m->path, in);
-    if (u->said)
-      continue;
-    if (u->gradient)
-      tl_warn_code(m->diag, "W-TRN-AMBIG", where,
-                   "its next value '%.*s' depends on the data, but what is its gradient is not "
-                   "clear\vwrite it into --train-spec: {\"state\": [[\"%.*s\", \"%.*s\"]], "
-                   "\"grads\": {\"%.*s\": \"GRADIENT\"}}",
-                   TL_SV_ARG(out), TL_SV_ARG(in), TL_SV_ARG(out), TL_SV_ARG(in));
-    else
-      tl_warn_code(m->diag, "W-TRN-STATE", where,
-                   "output '%.*s' may be its next value, but nothing tells: it is handed on from "
-                   "step to step by nobody\vif it is, write it into --train-spec: {\"state\": "
-                   "[[\"%.*s\", \"%.*s\"]]}",
-                   TL_SV_ARG(out), TL_SV_ARG(in), TL_SV_ARG(out));
+/* The warning of one value, and the line that tells what it is. */
+static void warn_of(const tl_module *m, const tl_train_untold *u) {
+  tl_sv out = tl_value_name(m, u->output);
+  tl_location where = TL_AT_NODE(m->path, tl_value_name(m, u->input));
+  tl_buf line;
+  tl_buf_init(&line);
+  if (u->gradient) {
+    tl_train_add_spec(m, u->input, u->output, TL_NO_VALUE, &line);
+    tl_warn_code(m->diag, "W-TRN-AMBIG", where,
+                 "its next value '%.*s' depends on the data, but what is its gradient is not "
+                 "clear\vwrite it into --train-spec: %.*s",
+                 TL_SV_ARG(out), (int)line.n, line.n ? line.p : "");
+  } else {
+    tl_train_add_state(m, u->input, u->output, &line);
+    tl_warn_code(m->diag, "W-TRN-STATE", where,
+                 "output '%.*s' may be its next value, but nothing tells: it is handed on from "
+                 "step to step by nobody\vif it is, write it into --train-spec: %.*s",
+                 TL_SV_ARG(out), (int)line.n, line.n ? line.p : "");
   }
+  tl_buf_release(&line);
+}
+
+void tl_train_warn_untold(const tl_module *m, const tl_train_info *t) {
+  for (uint32_t i = 0; i < t->n_untold; i++)
+    if (!t->untold[i].said)
+      warn_of(m, &t->untold[i]);
 }
