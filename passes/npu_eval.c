@@ -159,12 +159,15 @@ static tl_npu_value arithmetic(tl_npu_eval *x, const tl_npu_expr *e) {
   return out ? (tl_npu_value){.kind = TL_NPU_V_FLOATS, .n = n, .u.fs = out} : absent;
 }
 
-/* -1, 0, 1; 2 when the two cannot be compared. */
+/* What a comparison says besides -1, 0 and 1: an operand is not known; one is NaN, which differs
+ * from every number. */
+enum { UNKNOWN = 2, UNORDERED = 3 };
+
 static int compare(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
   tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
   if (a.kind == TL_NPU_V_STRING || a.kind == TL_NPU_V_DTYPE)
-    return a.kind != b.kind ? 2 : (a.kind == TL_NPU_V_STRING ? a.u.s != b.u.s : a.u.i != b.u.i);
+    return a.kind != b.kind ? UNKNOWN : (a.kind == TL_NPU_V_STRING ? a.u.s != b.u.s : a.u.i != b.u.i);
   if (a.kind == TL_NPU_V_INT && b.kind == TL_NPU_V_INT)
     return (a.u.i > b.u.i) - (a.u.i < b.u.i);
   const double *p;
@@ -172,8 +175,9 @@ static int compare(tl_npu_eval *x, const tl_npu_expr *e) {
   uint32_t np;
   uint32_t nq;
   if (!tl_npu_as_floats(x, a, &p, &np) || !tl_npu_as_floats(x, b, &q, &nq) || np != 1 || nq != 1)
-    return 2;
-  return (p[0] > q[0]) - (p[0] < q[0]);
+    return UNKNOWN;
+  bool ordered = p[0] <= q[0] || p[0] >= q[0];
+  return ordered ? (p[0] > q[0]) - (p[0] < q[0]) : UNORDERED;
 }
 
 static bool is_const(const tl_npu_eval *x, tl_value_id v) {
@@ -189,8 +193,8 @@ static bool is_zero(tl_npu_eval *x, tl_value_id v) {
   if (!t || n > MAX_SCAN)
     return false;
   for (uint64_t i = 0; i < n; i++)
-    if (!tl_tensor_float_at(x->m, t, i, &element) || element < 0 || element > 0)
-      return false;
+    if (!tl_tensor_float_at(x->m, t, i, &element) || !(element <= 0 && element >= 0))
+      return false; /* NaN is no zero */
   return true;
 }
 
@@ -453,7 +457,7 @@ static bool predicate(tl_npu_eval *x, const tl_npu_expr *e) {
     return tl_npu_guard_holds(x, e->args[0]) || tl_npu_guard_holds(x, e->args[1]);
   case TL_NPU_FN_NOT: return !tl_npu_guard_holds(x, e->args[0]);
   case TL_NPU_FN_EQ: return compare(x, e) == 0;
-  case TL_NPU_FN_NE: order = compare(x, e); return order != 0 && order != 2;
+  case TL_NPU_FN_NE: order = compare(x, e); return order != 0 && order != UNKNOWN;
   case TL_NPU_FN_LT: return compare(x, e) == -1;
   case TL_NPU_FN_GT: return compare(x, e) == 1;
   case TL_NPU_FN_IN: return is_in(x, e);

@@ -121,16 +121,17 @@ tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
       t->rank > TL_TENSOR_EXPR_MAX_RANK || !tl_dtype_is_float((tl_dtype)t->dtype) ||
       tl_dtype_get((tl_dtype)t->dtype)->bits < 16 || !tl_type_elements(m, v->type, &n) || n == 0)
     return TL_OK;
-  tl_type_id type = v->type, one = tl_type_tensor(m, (tl_dtype)t->dtype, 0, NULL);
+  tl_type_id type = v->type;
+  tl_dtype dtype = (tl_dtype)t->dtype;
   tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = t->rank, .n_sources = 1};
   for (int i = 0; i < t->rank; i++)
     e.dims[i] = t->dims[i];
+  tl_type_id one = tl_type_tensor(m, dtype, 0, NULL); /* t may have moved from here on */
   tl_tensor_id number =
-      one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get((tl_dtype)t->dtype)->bits / 8u)
-          : TL_NO_TENSOR;
+      one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get(dtype)->bits / 8u) : TL_NO_TENSOR;
   const tl_tensor *source = number ? tl_tensor_get(m, number) : NULL;
   e.sources = &source;
-  tl_tensor_id zeros = !number ? TL_NO_TENSOR : t->rank ? tl_tensor_express(m, type, &e) : number;
+  tl_tensor_id zeros = !number ? TL_NO_TENSOR : e.rank ? tl_tensor_express(m, type, &e) : number;
   tl_value_get(m, input)->tensor = zeros;
   return zeros ? TL_OK : tl_link_no_memory(x);
 }
