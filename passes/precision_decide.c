@@ -365,6 +365,13 @@ static bool lowers(const tl_precision_walk *w, int32_t column) {
   return false;
 }
 
+static bool can_stay(const tl_precision_walk *w, const tl_precision_form *form) {
+  for (uint32_t i = 0; i < form->n_columns; i++)
+    if (!lowers(w, (int32_t)i))
+      return true;
+  return false;
+}
+
 /* --const-policy where it is not to clamp. */
 static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
                                 int32_t column) {
@@ -416,7 +423,7 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
   if (column < 0)
     return give_up(w, n, NULL, "P0203");
   tl_precision_remember(w, form, key, column);
-  if (why && lowers(w, column))
+  if (why && lowers(w, column) && can_stay(w, form)) /* else a warning names it */
     return judge_again(w, n, form, rule, why);
   if (w->d->config->constants >= TL_CONST_KEEP_FP32)
     return hold_constants(w, n, form, column);

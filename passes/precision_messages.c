@@ -162,13 +162,9 @@ static bool was_lowered(const tl_precision_walk *w, tl_node_id n) {
   return false;
 }
 
-void tl_precision_warn_ranges(tl_precision_walk *w) {
-  const tl_precision_config *c = w->d->config;
+/* Names of nodes that a reason would keep and that were lowered; how many there are. */
+static uint32_t name_lowered(const tl_precision_walk *w, tl_buf *text) {
   uint32_t n_found = 0;
-  tl_buf text;
-  if (!w->why || c->ranges.on || c->ranges.declined)
-    return;
-  tl_buf_init(&text);
   for (uint32_t i = 0; i < w->m->graphs.n; i++) {
     const tl_graph *g = w->m->graphs.at[i];
     if (g->erased)
@@ -177,17 +173,34 @@ void tl_precision_warn_ranges(tl_precision_walk *w) {
       if (!w->why[n] || !was_lowered(w, n) || n_found++ >= SHOWN)
         continue;
       tl_sv name = tl_node_where(w->m, n).node;
-      tl_buf_printf(&text, "%s`%.*s` (%s)", n_found > 1 ? ", " : "", TL_SV_ARG(name), w->why[n]);
+      tl_buf_printf(text, "%s`%.*s` (%s)", n_found > 1 ? ", " : "", TL_SV_ARG(name), w->why[n]);
     }
   }
-  if (n_found && !text.failed)
+  if (n_found > SHOWN)
+    tl_buf_add_z(text, " ...");
+  return n_found;
+}
+
+void tl_precision_warn_ranges(tl_precision_walk *w) {
+  const tl_precision_config *c = w->d->config;
+  tl_buf text;
+  if (!w->why || c->ranges.declined)
+    return;
+  tl_buf_init(&text);
+  uint32_t n_found = name_lowered(w, &text);
+  if (n_found && !text.failed && c->ranges.on)
     tl_warn(w->m->diag, TL_AT_FILE(w->m->path),
-            "%s lowers %u %s that may not bear it: %s%s"
+            "--precision-policy=range would keep %u more %s in f32, for which the chip has no f32 "
+            "kernel: %s\vanother chip, or a mode that keeps the dtypes of the model, has a form for "
+            "%s",
+            n_found, n_found == 1 ? "node" : "nodes", text.p, n_found == 1 ? "it" : "them");
+  else if (n_found && !text.failed)
+    tl_warn(w->m->diag, TL_AT_FILE(w->m->path),
+            "%s lowers %u %s that may not bear it: %s"
             "\v--precision-policy=range keeps %s in f32 and 'tailor explain' with it names %s; "
             "--precision-policy=none leaves this warning out",
             mode_name(w, c->mode), n_found, n_found == 1 ? "node" : "nodes", text.p,
-            n_found > SHOWN ? " ..." : "", n_found == 1 ? "it" : "them",
-            n_found == 1 ? "it" : "them all");
+            n_found == 1 ? "it" : "them", n_found == 1 ? "it" : "them all");
   tl_buf_release(&text);
 }
 

@@ -283,3 +283,7 @@ $ tailor convert sq.tir --summary=none -O0 -o sq.onnx --amp-level=O3 --amp-dtype
 ! sq.tir: warning: O3 lowers 5 nodes that may not bear it: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
 !   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
 $ tailor convert sq.tir --summary=none -O0 -o sq.onnx --precision-mode-v2=mixed_float16 --to-float='**=float16'
+# What range would keep and the chip has in half precision alone is lowered, and named.
+$ printf 'graph @g(%%x: f32[1,2,4,4]) -> (%%y) {\n  %%p = AveragePool(%%x) @pool {kernel_shape=[2, 2]}\n  %%y = Reciprocal(%%p) @inverse\n}\n' >pool.tir; tailor convert pool.tir --emit=air -o pool.air --precision_mode=force_fp16 --precision-policy=range --summary=none
+! pool.tir: warning: --precision-policy=range would keep 1 more node in f32, for which the chip has no f32 kernel: `pool` (`inverse` divides by its result)
+!   hint: another chip, or a mode that keeps the dtypes of the model, has a form for it

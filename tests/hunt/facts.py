@@ -45,6 +45,11 @@ def ranges(tailor, case):
         return {t['name']: t for t in json.load(f)['tensors']}
 
 
+def narrow_chip(case):
+    """Whether a case is for a chip that has matrix ops in halves alone."""
+    return any(o.startswith('--soc-version=Ascend') and '910B' not in o for o in case.options)
+
+
 def nonfinite(node, known, _constants):
     """An operand, a result or an attribute holds NaN or an infinity."""
     if any(a.type == onnx.AttributeProto.FLOAT and not math.isfinite(a.f) for a in node.attribute):
@@ -57,6 +62,12 @@ def overflows(node, known, _constants):
     """Finite operands have a result that is none."""
     bad = {o for o in known if known[o]['nan'] or known[o]['inf']}
     return bool(bad & set(node.output)) and not bad & set(node.input)
+
+
+def beyond_halves(node, known, _constants):
+    """A value that halves do not hold, or that is lost beside others as a half."""
+    return any(abs(known[o][side] or 0) > 65504 for o in [*node.input, *node.output] if o in known
+               for side in ('min', 'max'))
 
 
 def beyond(node, known, _constants):
@@ -92,7 +103,8 @@ def there(_node, _known, _constants):
     return True
 
 
-FACTS = {'nonfinite': nonfinite, 'overflows': overflows, 'beyond': beyond, 'there': there,
+FACTS = {'nonfinite': nonfinite, 'overflows': overflows, 'beyond_halves': beyond_halves,
+         'beyond': beyond, 'there': there,
          'zero_scale': zero_scale, 'odd_flag': odd_flag}
 
 
@@ -102,6 +114,8 @@ def explains(rows, tailor, case, text):
     known = None
     constants = {t.name: t for t in model.graph.initializer}
     for ops, fact, words, cause in rows:
+        if fact == 'beyond_halves' and not narrow_chip(case):
+            continue
         if not re.search(words, text):
             continue
         for node in all_nodes(model.graph):

@@ -252,7 +252,8 @@ class Hunt:
 
     def evaluated_twins(self, case):
         found = []
-        for path in jitter.twins(case.path, case.path[:-5], TWINS):
+        unit = jitter.UNITS[onnx.TensorProto.FLOAT16] if facts.narrow_chip(case) else None
+        for path in jitter.twins(case.path, case.path[:-5], TWINS, unit):
             code, out, _ = self.verify(case, path)
             if code in (0, 5):
                 found.append([(r['name'], 1, shares(r)) for r in json.loads(out)['outputs']])

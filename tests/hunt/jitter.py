@@ -58,8 +58,8 @@ def opset(model):
 class Jitter:
     """Puts a product by 1 plus or minus some units behind float values of a graph and bodies."""
 
-    def __init__(self, model, graph, rng, outer=None):
-        self.model, self.graph, self.rng = model, graph, rng
+    def __init__(self, model, graph, rng, unit=None, outer=None):
+        self.model, self.graph, self.rng, self.unit = model, graph, rng, unit
         self.kinds = dict(outer.kinds if outer else {}, **float_values(graph))
         self.attrs = {'broadcast': 1} if opset(model) < 7 else {}
         self.new = dict(outer.new if outer else {})
@@ -68,7 +68,7 @@ class Jitter:
         kind = self.kinds[name]
         twin = f'{name}_{self.graph.name}_twin'
         factor = helper.make_tensor(twin + '_by', kind, [], [
-            1 + self.rng.choice([-2, -1, 1, 2]) * UNITS[kind]])
+            1 + self.rng.choice([-2, -1, 1, 2]) * (self.unit or UNITS[kind])])
         self.new[name] = twin
         yield helper.make_node('Constant', [], [twin + '_by'], value=factor)
         yield helper.make_node('Mul', [name, twin + '_by'], [twin], **self.attrs)
@@ -80,7 +80,7 @@ class Jitter:
             copied.input[k] = self.new.get(o, o)
         for a in copied.attribute:
             if a.HasField('g'):
-                Jitter(self.model, a.g, self.rng, self).apply()
+                Jitter(self.model, a.g, self.rng, self.unit, self).apply()
         return copied
 
     def nodes(self):
@@ -108,8 +108,9 @@ class Jitter:
         self.graph.node.extend(nodes)
 
 
-def twins(path, prefix, count):
-    """Writes twins of the model at `path`; their paths."""
+def twins(path, prefix, count, unit=None):
+    """Writes twins of the model at `path`; their paths. unit: that of every value, whatever its type:
+    of a chip that computes it in a narrower one."""
     model = onnx.load(path)
     try:
         model = onnx.shape_inference.infer_shapes(model)
@@ -118,7 +119,7 @@ def twins(path, prefix, count):
     made = []
     for k in range(count):
         twin = copy.deepcopy(model)
-        Jitter(twin, twin.graph, random.Random(k)).apply()
+        Jitter(twin, twin.graph, random.Random(k), unit).apply()
         if not any(o.domain in ('', 'ai.onnx') for o in twin.opset_import):
             twin.opset_import.append(helper.make_opsetid('', 13))
         made.append(f'{prefix}.twin{k}.onnx')
