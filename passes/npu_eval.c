@@ -167,7 +167,9 @@ static int compare(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
   tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
   if (a.kind == TL_NPU_V_STRING || a.kind == TL_NPU_V_DTYPE)
-    return a.kind != b.kind ? UNKNOWN : (a.kind == TL_NPU_V_STRING ? a.u.s != b.u.s : a.u.i != b.u.i);
+    return a.kind != b.kind              ? UNKNOWN
+           : a.kind == TL_NPU_V_STRING ? a.u.s != b.u.s
+                                         : a.u.i != b.u.i;
   if (a.kind == TL_NPU_V_INT && b.kind == TL_NPU_V_INT)
     return (a.u.i > b.u.i) - (a.u.i < b.u.i);
   const double *p;

@@ -191,8 +191,8 @@ void tl_precision_warn_ranges(tl_precision_walk *w) {
   if (n_found && !text.failed && c->ranges.on)
     tl_warn(w->m->diag, TL_AT_FILE(w->m->path),
             "--precision-policy=range would keep %u more %s in f32, for which the chip has no f32 "
-            "kernel: %s\vanother chip, or a mode that keeps the dtypes of the model, has a form for "
-            "%s",
+            "kernel: %s\vanother chip, or a mode that keeps the dtypes of the model, has a form "
+            "for %s",
             n_found, n_found == 1 ? "node" : "nodes", text.p, n_found == 1 ? "it" : "them");
   else if (n_found && !text.failed)
     tl_warn(w->m->diag, TL_AT_FILE(w->m->path),

@@ -26,11 +26,13 @@ import guard  # noqa: E402
 
 RANDOM = 'it draws random numbers, which are others in ONNX Runtime'
 # Messages of models that are right and that ONNX Runtime does not run: no kernel for the dtypes; no
-# such op (ai.onnx.preview.training); it reads tables of the whole head as tables of the rotated
-# part, as its own contrib op has them; ops of the device, which the evaluator alone knows.
+# such op (ai.onnx.preview.training, gradients of its training builds); it reads tables of the whole
+# head as tables of the rotated part, as its own contrib op has them; ops of the device, which the
+# evaluator alone knows.
 LACKS = ('Could not find an implementation', 'is not a registered function/op',
          "Input 'cos_cache' dimension 2 should be same",
-         'a module with NPU ops cannot be written as ONNX', 'has no ONNX form')
+         'a module with NPU ops cannot be written as ONNX', 'has no ONNX form',
+         'Error No Op registered for AveragePoolGrad', 'Error No Op registered for MaxPoolGrad')
 # Options after which inputs or outputs are others (steps in a loop: tests/train/loop_steps.py).
 CHANGES = ('--out-nodes', '--input-shape', '--iterations_per_loop', '--dynamic_inputs_shape_range',
            '--verify-ranks')
@@ -76,6 +78,9 @@ def pairs(path):
 
 def class_of(path, rules):
     """Numerics class: that of the rule that a file is named after."""
+    if '/cast-motion/' in path or '/loss-scale/half' in path:
+        # ONNX Runtime computes halves in f32 and drops casts between: it rounds less than it should
+        return 'approximate'
     if any(f'/{p}' in path for p in ('graph-fusion/', 'scope-fusion/', 'expand', 'recurrent')):
         # their kernels round elsewhere
         return 'reassociating'

@@ -109,8 +109,8 @@ class Jitter:
 
 
 def twins(path, prefix, count, unit=None):
-    """Writes twins of the model at `path`; their paths. unit: that of every value, whatever its type:
-    of a chip that computes it in a narrower one."""
+    """Writes twins of the model at `path`; their paths. unit: that of every value, whatever its
+    type: of a chip that computes it in a narrower one."""
     model = onnx.load(path)
     try:
         model = onnx.shape_inference.infer_shapes(model)

@@ -136,7 +136,7 @@ class Shrink(Run):
             return '' if files == dict(self.new, **{self.name: ''}) else 'exit code 0, other files'
         if files not in (less, self.start):
             return f'exit code {code}, but left {sorted(f for f in files if f not in less)}'
-        empty = 1 if self.name in memory.FILES else 2
+        empty = 1 if self.name in memory.FILES and not self.name.endswith('.tir') else 2
         good = code in (IO_EXIT, empty) and ': error: ' in text[1]
         return '' if good else f'exit code {code}: {text[1][-300:]!r}'
 
