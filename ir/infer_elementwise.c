@@ -264,6 +264,23 @@ tl_status tl_infer_unary(tl_infer *x, uint32_t node) {
   return track_unary(x);
 }
 
+/* The slope is stretched to the data, never the other way round. */
+tl_status tl_infer_prelu(tl_infer *x, uint32_t node) {
+  const tl_type *data = tl_infer_operand(x, 0);
+  const tl_type *slope = tl_infer_operand(x, 1);
+  if (data && slope && data->kind == TL_KIND_TENSOR && slope->kind == TL_KIND_TENSOR &&
+      data->rank >= 0 && slope->rank > data->rank)
+    return tl_infer_fail(x, "the slope has %d dims and the data has %d: it must fit the data",
+                         slope->rank, data->rank);
+  for (int i = 1; data && slope && i <= data->rank && i <= slope->rank; i++) {
+    tl_dim d = data->dims[data->rank - i], s = slope->dims[slope->rank - i];
+    if (d > 0 && s > 1 && d != s)
+      return tl_infer_fail(x, "the slope has size %lld on axis -%d and the data has %lld",
+                           (long long)s, i, (long long)d);
+  }
+  return tl_infer_unary(x, node);
+}
+
 tl_status tl_infer_unary_bool(tl_infer *x, uint32_t node) {
   (void)node;
   return tl_infer_set_like(x, 0, 0, TL_DTYPE_BOOL);

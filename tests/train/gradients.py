@@ -423,6 +423,12 @@ def convolutions(rng):
                    lambda v, y, a=attrs: ('ConvTransposeGrad', MS, ['dY', v[0], v[1]], a))
 
 
+def allowed(options):
+    """Share of the greatest element that results may be off by. The chip of the first generation
+    has convolutions and pools of halves alone: some units in the last place of a half there."""
+    return 8 * 2 ** -10 if f'--soc-version={CHIPS[1]}' in options else 1e-4
+
+
 def all_cases():
     rng = np.random.default_rng(5)
     for family in (elementwise, rows, losses, look_ups, slices, pools, convolutions):
@@ -518,7 +524,7 @@ class Runner:
             for i, (a, b) in enumerate(zip(got, want)):
                 worst = np.abs(a - b).max()
                 assert a.shape == b.shape, f'{options}: result {i}: {a.shape}, not {b.shape}'
-                assert worst <= 1e-4 * max(1, np.abs(b).max()), \
+                assert worst <= allowed(options) * max(1, np.abs(b).max()), \
                     f'{options}: result {i} is off by {worst}'
         for chip in case.chips:
             self.call('convert', 'm.onnx', '-o', 'm.air', '-q', f'--soc-version={chip}',
