@@ -3,6 +3,7 @@
  * another dtype than its value has. */
 #include "passes/precision_casts.h"
 
+#include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 
 enum { MAX_WARNED = 10 };
@@ -34,6 +35,14 @@ static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
           (unsigned long long)(c.over + c.infinite), out, (unsigned long long)c.flushed);
 }
 
+/* In ONNX a ratio may have any float. A constant keeps its own, so that it stays what it was; one
+ * that is computed is taken as it comes. */
+static bool suits_ratio(const applying *a, tl_node_id n, tl_use_id u, tl_value_id v) {
+  return tl_node_get(a->m, n)->op == TL_OP_Dropout && u == tl_node_get(a->m, n)->operands + 1 &&
+         a->d->uses[u].rule == TL_BY_NO_ROW && a->d->config->infeasible == TL_INFEASIBLE_KEEP &&
+         !tl_value_constant(a->m, v);
+}
+
 static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   tl_use_id u = tl_node_get(a->m, n)->operands + i;
   tl_value_id v = tl_use_get(a->m, u)->value;
@@ -41,7 +50,7 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
     return true;
   uint8_t want = a->d->uses[u].chosen;
   uint8_t have = a->d->values[v].chosen;
-  if (want == have || want == TL_DTYPE_NONE || have == TL_DTYPE_NONE)
+  if (want == have || want == TL_DTYPE_NONE || have == TL_DTYPE_NONE || suits_ratio(a, n, u, v))
     return true;
   uint32_t before = a->casts.n_nodes;
   uint32_t made = a->casts.n;
@@ -73,7 +82,25 @@ static bool splits(const applying *a, tl_node_id n) {
   return false;
 }
 
+/* Another value says the dtype that a CastLike makes. Once that value is narrower, it would need a
+ * cast just to say so: Cast says it by itself. */
+static bool name_dtype(applying *a, tl_node_id n) {
+  tl_value_id x = tl_operand(a->m, n, 0);
+  tl_dtype from = (tl_dtype)a->d->uses[tl_node_get(a->m, n)->operands].original;
+  tl_dtype to = tl_type_dtype(a->m, tl_value_type(a->m, tl_result(a->m, n, 0)));
+  int onnx = tl_dtype_get(to)->onnx;
+  if ((!tl_dtype_is_ranked(from) && !tl_dtype_is_ranked(to)) || onnx < 0)
+    return true;
+  if (tl_node_set_operands(a->m, n, &x, 1) != TL_OK ||
+      tl_node_set_attr(a->m, n, tl_attr_int(TL_SYM_to, onnx)) != TL_OK)
+    return failed_to(a);
+  tl_node_set_op(a->m, n, TL_OP_Cast);
+  return true;
+}
+
 static bool apply_node(applying *a, tl_node_id n) {
+  if (tl_node_get(a->m, n)->op == TL_OP_CastLike && !name_dtype(a, n))
+    return false;
   uint32_t count = tl_node_get(a->m, n)->n_operands;
   for (uint32_t i = 0; i < count; i++)
     if (!apply_operand(a, n, i))

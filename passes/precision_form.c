@@ -66,11 +66,18 @@ static bool is_sensitive(tl_sv type) {
   return is_among(type, types, sizeof types / sizeof *types);
 }
 
-static bool may_split(tl_sv type) {
+static bool may_split(tl_sv type, const tl_op *op) {
   static const char *const types[] = {
 #define SPLITS(type) type,
 #include "passes/precision_ops.tbl"
   };
+  static const tl_op_id ops[] = {
+#define OWN_FLOATS(op) TL_OP_##op,
+#include "passes/precision_ops.tbl"
+  };
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (tl_op_row(ops[i]) == op)
+      return true;
   return is_among(type, types, sizeof types / sizeof *types);
 }
 
@@ -237,13 +244,14 @@ static bool follows_result(const tl_npu_form *npu) {
   return false;
 }
 
-/* An attribute that says the dtype of results: no mode may contradict it. */
+/* An attribute, or another operand, says the dtype of results: no mode may contradict it. */
 static bool says_dtype(const tl_op *op) {
   static const tl_symbol names[] = {TL_SYM_to, TL_SYM_dtype, TL_SYM_output_dtype};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (tl_op_attr_find(op, names[i]))
       return true;
-  return op->n_operand_ports == 0 || tl_op_find(0, op->name_symbol) == TL_OP_ConstantOfShape;
+  return op->n_operand_ports == 0 || op == tl_op_row(TL_OP_ConstantOfShape) ||
+         op == tl_op_row(TL_OP_CastLike);
 }
 
 static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const tl_npu_form *npu,
@@ -260,7 +268,7 @@ static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const 
   form->cube = is_cube(type);
   form->view = (info.row->flags & TL_INFO_NO_KERNEL) != 0;
   form->sensitive = is_sensitive(type);
-  form->splits = may_split(type);
+  form->splits = may_split(type, op);
   bool on_chip = f->config->infeasible != TL_INFEASIBLE_KEEP;
   form->fixed_results = op->domain_symbol != TL_SYM_npu && says_dtype(op) &&
                         !(on_chip && follows_result(npu));

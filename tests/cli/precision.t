@@ -99,6 +99,11 @@ $ tailor opt m.tir -o m.onnx --precision-mode-v2=fp16 '--keep-io-types=x;logits'
 $ tailor opt m.tir -o m.onnx --precision-mode-v2=fp16 --keep-io-types; tailor info m.onnx | grep put
 > input    x: f32[1,2,4,4]
 > output   y: f32[1,3,4,4]
+# ONNX lets a ratio have another float than the data: one that comes in as f16 is taken so, a constant stays f32, and
+# neither puts casts around Dropout. A CastLike needs no cast that only shows a dtype.
+$ printf 'graph @g(%%x: f32[4], %%r: f32[], %%n: i64[4]) -> (%%y) {\n  const %%c: f32[] = 0.3\n  %%a = Relu(%%x)\n  %%d = Dropout(%%a, %%r)\n  %%e = Dropout(%%d, %%c)\n  %%l = CastLike(%%e, %%a)\n  %%k = CastLike(%%a, %%n)\n  %%s = Sub(%%k, %%n)\n  %%m = CastLike(%%s, %%x)\n  %%y = Mul(%%l, %%m)\n}\n' >ratio.tir; tailor convert ratio.tir -o ratio.onnx -O0 -q --precision-mode-v2=fp16 --keep-io-types=false; tailor info ratio.onnx | grep -E 'Cast|Dropout' | sed '3,$d'
+>          2  Cast
+>          2  Dropout
 # An explanation says which entry decided.
 $ tailor explain m.tir --precision-mode-v2=fp16 --op-block-list=Relu --node-include-list='co.*' -q | grep list
 >   x            f32  -> f16   include-list: --node-include-list has 'co.*'
