@@ -295,14 +295,15 @@ def numbers(found):
 
 def is_rounding(new, twins, least=1e-5):
     twins = [t for t in twins if t]
-    if not new or not twins:
+    if not new:
         return False
     for i, (_, _, share) in enumerate(new):
         moved = [t[i][2] for t in twins]
         if share is None:  # a number against infinity or NaN: rounding only if twins do that
-            if all(m is not None for m in moved):
+            if all(m is not None for m in moved):  # also where there are no twins
                 return False
-        elif share > max(least, BOUND * max(m if m is not None else 1e9 for m in moved)):
+        elif share > max(least, BOUND * max((m if m is not None else 1e9 for m in moved),
+                                             default=0)):
             return False
     return True
 
