@@ -60,8 +60,9 @@ def overflows(node, known, _constants):
 
 
 def beyond_halves(node, known, _constants):
-    """A value that halves do not hold, or that is lost beside others as a half."""
-    return any(abs(known[o][side] or 0) > 65504 for o in [*node.input, *node.output] if o in known
+    """A value that halves do not hold, or whose square they do not where squares are added up."""
+    most = 255 if node.op_type in ('LpPool', 'GlobalLpPool', 'LpNormalization') else 65504
+    return any(abs(known[o][side] or 0) > most for o in [*node.input, *node.output] if o in known
                for side in ('min', 'max'))
 
 

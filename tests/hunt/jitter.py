@@ -51,6 +51,13 @@ def float_values(graph):
     return {n: k for n, k in found.items() if k in UNITS}
 
 
+def last_sizes(graph):
+    """{name: size of the last axis} where it is declared and the opset can stretch a vector."""
+    dims = {v.name: v.type.tensor_type.shape.dim for v in [*graph.input, *graph.value_info]}
+    return {name: d[-1].dim_value for name, d in dims.items()
+            if d and 1 < d[-1].dim_value <= 4096}
+
+
 def opset(model):
     return max([o.version for o in model.opset_import if o.domain in ('', 'ai.onnx')] or [1])
 
@@ -61,14 +68,18 @@ class Jitter:
     def __init__(self, model, graph, rng, unit=None, outer=None):
         self.model, self.graph, self.rng, self.unit = model, graph, rng, unit
         self.kinds = dict(outer.kinds if outer else {}, **float_values(graph))
+        self.sizes = dict(outer.sizes if outer else {}, **last_sizes(graph))
         self.attrs = {'broadcast': 1} if opset(model) < 7 else {}
+        self.sizes = {} if self.attrs else self.sizes
         self.new = dict(outer.new if outer else {})
 
     def behind(self, name):
         kind = self.kinds[name]
         twin = f'{name}_{self.graph.name}_twin'
-        factor = helper.make_tensor(twin + '_by', kind, [], [
-            1 + self.rng.choice([-2, -1, 1, 2]) * (self.unit or UNITS[kind])])
+        n = self.sizes.get(name, 0)  # of the last axis: norms do not see one factor for all
+        factor = helper.make_tensor(twin + '_by', kind, [n] if n else [], [
+            1 + self.rng.choice([-2, -1, 1, 2]) * (self.unit or UNITS[kind])
+            for _ in range(n or 1)])
         self.new[name] = twin
         yield helper.make_node('Constant', [], [twin + '_by'], value=factor)
         yield helper.make_node('Mul', [name, twin + '_by'], [twin], **self.attrs)
