@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerate_train_mode: training in low precision first and in the model's own afterwards (spec
- * training.md section 6). Filled and checked by frontend/config. */
+/* accelerate_train_mode: training in low precision first and in the model's own afterwards. Filled
+ * and checked by frontend/config. */
 #ifndef TL_IR_ACCELERATE_H
 #define TL_IR_ACCELERATE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types: the table. Numbers: ONNX onnx.proto TensorProto.DataType; GE from spec backend.md
- * section 4. */
+/* Element types: the table. Numbers: ONNX onnx.proto TensorProto.DataType; ge_ir.proto DataType. */
 #include "ir/dtype.h"
 
 #include <stddef.h>

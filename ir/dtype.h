@@ -59,7 +59,7 @@ typedef struct tl_dtype_info {
   const char *ge_name;   /* "DT_FLOAT", NULL when GE lacks it */
   uint16_t bits;         /* per element as stored; 0: no fixed size (string) */
   int8_t onnx;           /* TensorProto.DataType, -1 none */
-  int8_t ge_proto;       /* number in TensorDescriptor.dtype, -1 none (spec backend.md 4) */
+  int8_t ge_proto;       /* number in TensorDescriptor.dtype, -1 none */
   int8_t ge_internal;    /* number in attributes, -1 none */
 } tl_dtype_info;
 

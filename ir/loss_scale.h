@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loss-scale managers as users name and parametrize them (spec training.md 5.1). What a scale
+/* Loss-scale managers as users name and parametrize them. What a scale
  * becomes after a step is in passes/train/loss_scale.h. */
 #ifndef TL_IR_LOSS_SCALE_H
 #define TL_IR_LOSS_SCALE_H

@@ -19,7 +19,7 @@ uint32_t tl_node_marks_differ(const tl_module *m, tl_node_id a, tl_node_id b);
 bool tl_node_asks_dump(const tl_module *m, tl_node_id n);
 
 /* The node computes what it says, although its value is known or could be had from another: x * 0
- * is looked at for NaN (spec training.md 5.4). Neither folding nor a rule takes it. */
+ * is looked at for NaN. Neither folding nor a rule takes it. */
 #define TL_MARK_NOFOLD "tailor.nofold"
 /* The node runs on the host, not on the NPU (mix_compile_mode). */
 #define TL_MARK_HOST "tailor.host"

@@ -11,7 +11,7 @@ typedef enum tl_soc_family {
   TL_SOC_910 /* Ascend910 (910A) and the older 310 line */
 } tl_soc_family;
 
-/* Whether a chip runs several nodes as one kernel (buffer fusion, spec fusion.md section 4). */
+/* Whether a chip runs several nodes as one kernel (buffer fusion). */
 typedef enum tl_soc_ub {
   TL_SOC_UB_NONE,
   TL_SOC_UB_ONE_CORE, /* of whatever nodes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user asked of a training graph: the keys of NPURunConfig, ExperimentalConfig and
- * NPUOptimizer that passes act on, and our own (spec training.md section 7). Filled and checked by
+ * NPUOptimizer that passes act on, and our own. Filled and checked by
  * frontend/config, read by the passes; every pointer is borrowed from whoever filled the struct. */
 #ifndef TL_IR_TRAIN_CONFIG_H
 #define TL_IR_TRAIN_CONFIG_H

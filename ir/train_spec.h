@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user declares of a training step, by names: metadata tailor.train.* of a model, or a file
- * (spec training.md 1.4). Read by frontend/config, looked up in the graph by the passes. Every
- * pointer is borrowed from whoever filled the struct. */
+/* What a user declares of a training step, by names: metadata tailor.train.* of a model, or a
+ * file. Read by frontend/config, looked up in the graph by the passes. Every pointer is borrowed
+ * from whoever filled the struct. */
 #ifndef TL_IR_TRAIN_SPEC_H
 #define TL_IR_TRAIN_SPEC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grad-allreduce: add up each gradient over all ranks, and take the mean (spec training.md 2.2).
+/* grad-allreduce: add up each gradient over all ranks, and take the mean.
  *
  * Requires:  types inferred.     Keeps: names of inputs and outputs; nodes of forward and backward.
  * After:     what updates read of a gradient has gone through a collective; with one rank nothing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* init-graph: the graph that runs once before the first step and gives all ranks the initial values
- * of rank 0 (spec training.md 2.2). It is made of the step in place, so that names, types and
+ * of rank 0. It is made of the step in place, so that names, types and
  * defaults are those of the states of the step.
  *
  * Requires:  states declared (train-detect); any form of the step: a loop of steps, ranks side by

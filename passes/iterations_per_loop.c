@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* iterations-per-loop: with --iterations-per-loop=K a run of the model is K steps: the step becomes
- * the body of a Loop that carries the training states (spec training.md 7.1).
+ * the body of a Loop that carries the training states.
  *
  * Requires:  states declared (train-detect); runs behind every pass that rewrites the step.
  * Keeps:     names of inputs and outputs, nodes of the step with their names, control edges.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link-models: the training model and the optimizer model of ONNX Runtime's artifacts become one
- * step: what the first accumulates is what the second updates by (spec training.md 1.2, N2).
+ * step: what the first accumulates is what the second updates by.
  *
  * Requires:  canonical form; the training model is the main graph, the optimizer the only other
  *            root graph.

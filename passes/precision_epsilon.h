@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stays wide without any policy: a gray op whose epsilon would become 0 (spec precision.md
- * 6.3). */
+/* What stays wide without any policy: a gray op whose epsilon would become 0. */
 #ifndef TL_PASSES_PRECISION_EPSILON_H
 #define TL_PASSES_PRECISION_EPSILON_H
 

@@ -298,7 +298,7 @@ extern const tl_op_id tl_rule_needs[];
 /* Why a match failed, as far as it went. */
 typedef struct tl_miss {
   uint32_t depth;      /* nodes bound and conditions passed; the larger the nearer */
-  const char *code;    /* of spec fusion.md 2.3: "MULTI_CONSUMER", "ATTR" ... */
+  const char *code;    /* of a reason: "MULTI_CONSUMER", "ATTR" ... */
   tl_buf *text;        /* NULL: nobody asks why */
   tl_node_id nodes[TL_RULE_NODES]; /* that were bound then, by pattern node */
 } tl_miss;

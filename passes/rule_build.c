@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies a match (spec fusion.md 2.4). Everything new is built and inferred first, beside what it
+/* Applies a match. Everything new is built and inferred first, beside what it
  * replaces; only when it fits are uses moved and old nodes erased, so that undoing is erasing what
  * nobody uses. */
 #include "passes/rule_scope.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* May what a rule matched go away? Nobody else wants its inner values, and nothing keeps its nodes
- * apart (spec fusion.md 2.3). */
+ * apart. */
 #include "ir/marks.h"
 #include "passes/rule_scope.h"
 

@@ -6,7 +6,7 @@
 
 enum { MAX_ALTERNATIVES = 32, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
 
-/* Bands of spec fusion.md 1.6: rules that no file orders come after passes that none does. */
+/* Rules that no file orders come after all passes that have a priority of their own. */
 enum { DEFAULT_PRIORITY = 9000 };
 
 /* ---- statements ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New nodes of a fusion say what they were (spec fusion.md 2.5, ir/trace.h). */
+/* New nodes of a fusion say what they were (ir/trace.h). */
 #include "ir/trace.h"
 #include "passes/rule.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schedule: nodes of a training step get a stream and an order in which compute and collectives
- * overlap best by the cost model (spec training.md 2.8, section 4). What crosses streams waits for
+ * overlap best by the cost model. What crosses streams waits for
  * an event; a wait that an earlier one of the same stream implies is left out.
  *
  * Requires:  types inferred; collectives in the graph.

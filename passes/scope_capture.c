@@ -101,7 +101,7 @@ static bool list_nodes(capture *c) {
   return sort_nodes(c, &c->nodes);
 }
 
-/* Marks and edges that keep nodes from becoming one (spec fusion.md 2.3). */
+/* Marks and edges that keep nodes from becoming one. */
 static bool may_join(capture *c) {
   tl_node_id first = c->nodes.at[0];
   for (uint32_t i = 0; i < c->nodes.n; i++) {

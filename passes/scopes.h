@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes: the modules of the program that a model was exported from, as far as names tell of them
- * (spec fusion.md 5). Where a node is, the first of these says that tells anything:
+/* Scopes: the modules of the program that a model was exported from, as far as names tell of them.
+ * Where a node is, the first of these says that tells anything:
  *   1. metadata `pkg.torch.onnx.name_scopes`, with `pkg.torch.onnx.class_hierarchy` for classes
  *   2. metadata `namespace`
  *   3. the calls of model-local functions that it came from; a scope's class is the function

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tail-opt: work that does not need the last bucket of gradients may run while it is reduced (spec
- * training.md section 3). Edges that only look like a need go, joins of all buckets are taken
- * apart, flags of overflow are ordered before the last bucket or found to be needless; states that
- * are updated in place are guarded. What does not shorten the simulated step is taken back.
+/* tail-opt: work that does not need the last bucket of gradients may run while it is reduced.
+ * Edges that only look like a need go, joins of all buckets are taken apart, flags of overflow are
+ * ordered before the last bucket or found to be needless; states that are updated in place are
+ * guarded. What does not shorten the simulated step is taken back.
  *
  * Requires:  types inferred; buckets in the graph.
  * Keeps:     values, but for what tail_mode says of predicates; the order of collectives, but for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ub-fusion: nodes that the device compiler is to run as one kernel carry the same fusion_scope, so
- * that what they hand to each other stays in the unified buffer (spec fusion.md section 4).
+ * that what they hand to each other stays in the unified buffer.
  *
  * Requires:  NPU form.   Keeps: the graph; groups are attributes of nodes.
  * After:     no two groups overlap, each hangs together, and the graph has no cycle when each is

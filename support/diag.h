@@ -45,7 +45,7 @@ typedef struct tl_diag {
  * part of the formatted text after the first '\v', if there is one. */
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...)
     TL_PRINTF(4, 5);
-/* The same with one of GE's error codes (spec atc-cli.md section 4). */
+/* The same with one of GE's error codes. */
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
                        const char *fmt, ...) TL_PRINTF(5, 6);
 void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);

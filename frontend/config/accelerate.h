@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerate_train_mode and what its switch looks at (spec training.md section 6). */
+/* accelerate_train_mode and what its switch looks at. */
 #ifndef TL_FRONTEND_CONFIG_ACCELERATE_H
 #define TL_FRONTEND_CONFIG_ACCELERATE_H
 

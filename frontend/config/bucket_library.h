@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries of measured gradients: the file of --bucket-library (spec training.md 2.4),
+/* Libraries of measured gradients: the file of --bucket-library,
  * [{"modelhash": H, "modelvalue": {"gradientTime": [...], "gradientSize": [...]}}]. */
 #ifndef TL_FRONTEND_CONFIG_BUCKET_LIBRARY_H
 #define TL_FRONTEND_CONFIG_BUCKET_LIBRARY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op_precision_mode and its older relatives (spec precision.md 4.3). */
+/* op_precision_mode and its older relatives. */
 #ifndef TL_FRONTEND_CONFIG_IMPL_MODES_H
 #define TL_FRONTEND_CONFIG_IMPL_MODES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and options of mixed precision (spec precision.md sections 3 and 4); docs/precision.md has
+/* Files and options of mixed precision; docs/precision.md has
  * the forms. Each reader fills the members of *out that it is about; everything they point to is in
  * the arena, or is `path`, which must live as long. All problems of a file are reported. */
 #ifndef TL_FRONTEND_CONFIG_PRECISION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run configuration (spec training.md section 7): the table of its keys, the reader of its files,
+/* Run configuration: the table of its keys, the reader of its files,
  * and what its keys say together. docs/training.md has the form of a file.
  *
  * A key may come from the command line, from the file of --run-config, or from the model's

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TrainingInfoProto: the step is the model's graph with the nodes of the algorithm behind its own;
- * a binding makes an initializer a state, an input with a default whose next value is an output
- * (spec training.md 1.1 and 1.2). */
+ * a binding makes an initializer a state, an input with a default whose next value is an output. */
 #include "frontend/onnx/import.h"
 
 enum { INITIALIZATION = 1, ALGORITHM = 2, UPDATE_BINDING = 4, TRAINING_INFO = 20 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several training_info run one after the other, each on what those before it have made of the
  * initializers: nodes of a later algorithm read next values in place of bound initializers, and
- * have nodes of the model's graph that depend on them once more (spec training.md 1.1). */
+ * have nodes of the model's graph that depend on them once more. */
 #include "frontend/onnx/import.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"

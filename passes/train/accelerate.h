@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When training leaves the low precision of accelerate_train_mode: pure functions, in f32 as the
- * frameworks compute them (spec training.md section 6). */
+ * frameworks compute them. */
 #ifndef TL_PASSES_TRAIN_ACCELERATE_H
 #define TL_PASSES_TRAIN_ACCELERATE_H
 

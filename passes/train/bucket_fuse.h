@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making one AllReduce out of several (spec training.md 2.7). */
+/* Making one AllReduce out of several. */
 #ifndef TL_PASSES_TRAIN_BUCKET_FUSE_H
 #define TL_PASSES_TRAIN_BUCKET_FUSE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which AllReduces become one: members in the order in which their gradients become ready, cut into
- * buckets (spec training.md 2.3, 2.4, 2.6). */
+ * buckets. */
 #ifndef TL_PASSES_TRAIN_BUCKET_PLAN_H
 #define TL_PASSES_TRAIN_BUCKET_PLAN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How gradients are put together into buckets, one AllReduce each: pure functions over sizes and
- * ready times (spec training.md 2.4 to 2.6). A partition is given by the indices of the last member
+ * ready times. A partition is given by the indices of the last member
  * of each bucket, ascending, the last of them n - 1. */
 #ifndef TL_PASSES_TRAIN_BUCKETS_H
 #define TL_PASSES_TRAIN_BUCKETS_H

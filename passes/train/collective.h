@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making collectives, and means out of their sums (spec training.md 2.1, 2.2). */
+/* Making collectives, and means out of their sums. */
 #ifndef TL_PASSES_TRAIN_COLLECTIVE_H
 #define TL_PASSES_TRAIN_COLLECTIVE_H
 

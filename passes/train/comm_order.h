@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One order of collectives for all ranks (spec training.md, invariant I3). */
+/* One order of collectives for all ranks. */
 #ifndef TL_PASSES_TRAIN_COMM_ORDER_H
 #define TL_PASSES_TRAIN_COMM_ORDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nodes and collectives take on a machine, in microseconds (spec training.md 4.2, 4.3): from
+/* What nodes and collectives take on a machine, in microseconds: from
  * shapes and the figures of a preset, or from a user's profile, which always wins. A dim that is
  * not known counts as 1. */
 #ifndef TL_PASSES_TRAIN_COST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linking the training model of ONNX Runtime's artifacts with their optimizer model to one step
- * (spec training.md 1.2, N2). The first gives a gradient for each parameter, the second takes lists
- * of parameters, gradients and moments. Used by the pass link-models alone. */
+/* Linking the training model of ONNX Runtime's artifacts with their optimizer model to one step.
+ * The first gives a gradient for each parameter, the second takes lists of parameters, gradients
+ * and moments. Used by the pass link-models alone. */
 #ifndef TL_PASSES_TRAIN_LINK_H
 #define TL_PASSES_TRAIN_LINK_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The training step in the body of a loop that pass iterations-per-loop has made (spec training.md
- * 7.1): what is declared of it is about the main graph, so that gradients are told by their
- * collectives. */
+/* The training step in the body of a loop that pass iterations-per-loop has made: what is declared
+ * of it is about the main graph, so that gradients are told by their collectives. */
 #ifndef TL_PASSES_TRAIN_LOOP_STEP_H
 #define TL_PASSES_TRAIN_LOOP_STEP_H
 

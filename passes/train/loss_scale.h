@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loss-scale managers as state machines: what a scale becomes after a step. Pure functions, in f32
- * as the graph computes them; the graph form is checked against them (spec training.md section 5).
+ * as the graph computes them; the graph form is checked against them.
  */
 #ifndef TL_PASSES_TRAIN_LOSS_SCALE_H
 #define TL_PASSES_TRAIN_LOSS_SCALE_H

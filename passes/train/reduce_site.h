@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a gradient is added up over ranks, if steps add gradients up over batches first (spec
- * training.md 1.5). */
+/* Where a gradient is added up over ranks, if steps add gradients up over batches first. */
 #ifndef TL_PASSES_TRAIN_REDUCE_SITE_H
 #define TL_PASSES_TRAIN_REDUCE_SITE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step that overflowed leaves every state of the update as it was: parameters, moments, counters.
- * States of forward, such as running statistics, go on (spec training.md 5.4, item 5). */
+ * States of forward, such as running statistics, go on. */
 #include "ir/ops_gen.h"
 #include "passes/train/scale_guard.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loss-scale: backward starts from a scaled seed, gradients are divided by the scale before anybody
  * updates with them, a step whose gradients overflowed changes no state, and the scale follows the
- * rule of its manager (spec training.md section 5).
+ * rule of its manager.
  *
  * Requires:  types inferred, the training step recognised.
  * Keeps:     the loss, forward states such as running statistics; names of inputs and outputs.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the pass loss-scale: where backward starts, how overflow is found, how the scale goes
- * on, which updates wait (spec training.md 5.4). */
+ * on, which updates wait. */
 #ifndef TL_PASSES_TRAIN_SCALE_LOSS_H
 #define TL_PASSES_TRAIN_SCALE_LOSS_H
 

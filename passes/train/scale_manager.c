@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of loss-scale managers as nodes: what passes/train/loss_scale.c computes for one step,
- * without branches and in the same order of f32 operations (spec training.md 5.2, 5.3). */
+ * without branches and in the same order of f32 operations. */
 #include "ir/ops_gen.h"
 #include "passes/train/loss_scale.h"
 #include "passes/train/scale_loss.h"

@@ -2,7 +2,7 @@
 /* Where backward starts. A seed is a value of its own. Without one, backward was derived by hand
  * and begins with arithmetic on forward values, such as softmax - labels: then it starts at the
  * value nearest to the loss in which all gradients are linear, since multiplying it multiplies each
- * of them once (spec training.md 5.4, item 1). A constant 1 is a seed if that holds for it too. */
+ * of them once. A constant 1 is a seed if that holds for it too. */
 #include <math.h>
 
 #include "ir/marks.h"

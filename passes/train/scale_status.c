@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a gradient overflowed, on any rank (spec training.md 5.4, items 3 and 4, and 3.4). Looked
+/* Whether a gradient overflowed, on any rank. Looked
  * at are the gradients of this rank before they are summed up, for the early predicates, or what is
  * left after sum, mean and unscaling. */
 #include <float.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What updates read of unscaled gradients is f32 (spec training.md 5.4, item 2): the model's own
+/* What updates read of unscaled gradients is f32: the model's own
  * cast to f32 gives way to the gradient without the scale, and arithmetic of f16 between a gradient
  * and its update is done in f32, so that nothing which the scale has saved is lost again. States
  * and outputs keep their dtypes: what they take is rounded last of all. */

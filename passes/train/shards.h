@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weight-update sharding: each parameter has a rank that updates it and hands the result to the
- * others (spec training.md 2.2, wus). */
+ * others. */
 #ifndef TL_PASSES_TRAIN_SHARDS_H
 #define TL_PASSES_TRAIN_SHARDS_H
 

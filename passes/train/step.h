@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The step as tasks: one for each node of the step's graph, on the stream and the engine where it
- * runs (spec training.md 2.8, 4.1). Streams are M (main), C:GROUP for the collectives of each
+ * runs. Streams are M (main), C:GROUP for the collectives of each
  * group, and U (updates), which holds what depends on reduced gradients so that backward never
  * waits for them. */
 #ifndef TL_PASSES_TRAIN_STEP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One order of a step's tasks for all files that hold the same step (spec training.md, I3). */
+/* One order of a step's tasks for all files that hold the same step. */
 #ifndef TL_PASSES_TRAIN_STEP_ORDER_H
 #define TL_PASSES_TRAIN_STEP_ORDER_H
 

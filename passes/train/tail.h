@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tail optimisation: what its parts share (spec training.md section 3). L is the last bucket, D(L)
+/* Tail optimisation: what its parts share. L is the last bucket, D(L)
  * what depends on it. Changes are written down so that those that do not pay are taken back. */
 #ifndef TL_PASSES_TRAIN_TAIL_H
 #define TL_PASSES_TRAIN_TAIL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Update ops in arithmetic (P5): what needs no gradient, such as beta * m, the decay of a weight
+/* Update ops in arithmetic: what needs no gradient, such as beta * m, the decay of a weight
  * and the corrections of bias, may then run under L. Only updates that wait for L are taken
  * apart. */
 #include "ir/ops_gen.h"

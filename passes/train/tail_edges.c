@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control edges of the tail: those that only look like a need for L go (P1), flags of overflow go
- * before L (P4), readers of a state before what writes it in place (H1). */
+/* Control edges of the tail: those that only look like a need for L go, flags of overflow go
+ * before L, readers of a state before what writes it in place. */
 #include "passes/train/tail.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why nodes run under the last bucket, or do not (spec training.md section 9, idea i). */
+/* Why nodes run under the last bucket, or do not. */
 #include "passes/train/tail.h"
 
 /* The first operand's producer, or control predecessor, that needs L. */

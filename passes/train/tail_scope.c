@@ -144,7 +144,7 @@ bool tl_tail_is_flag(const tl_tail *t, tl_node_id n) {
   return tl_node_is_collective(t->m, n) && !tl_node_is_bucket(t->m, n) && t->step.checks[n];
 }
 
-/* Hidden state of the chip runs through these (H2). */
+/* Hidden state of the chip runs through these. */
 bool tl_tail_is_status_op(const tl_module *m, tl_node_id n) {
   return tl_sv_ends_with(tl_op_name(m, tl_node_get(m, n)->op), "FloatStatus");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joins that make work on finished buckets wait for the last one are taken apart, a bucket each
- * (P2): updates of many tensors (J2) and checks of overflow (J5). Nodes that depend on one bucket
+ *: updates of many tensors and checks of overflow. Nodes that depend on one bucket
  * form a group with it; what depends on several, or on none, goes with the last group. */
 #include "ir/marks.h"
 #include "ir/ops_gen.h"

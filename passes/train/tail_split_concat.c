@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients of all buckets that are joined to one tensor, changed element by element, and split
- * again (J4): the same, a bucket each. */
+ * again: the same, a bucket each. */
 #include "ir/ops_gen.h"
 #include "passes/train/tail_groups.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins that make all updates wait: a conditional step becomes one If a bucket (J3), and a barrier
- * that only orders becomes one a bucket (J1). */
+/* Joins that make all updates wait: a conditional step becomes one If a bucket, and a barrier
+ * that only orders becomes one a bucket. */
 #include "ir/ops_gen.h"
 #include "passes/copy.h"
 #include "passes/train/tail_groups.h"

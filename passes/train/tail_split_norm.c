@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Norms over gradients of all buckets (J6): sums of squares tensor by tensor, added up one after
+/* Norms over gradients of all buckets: sums of squares tensor by tensor, added up one after
  * the other in the order that the op had them in. What comes before the first gradient of the last
  * bucket may then run under it; the root, and what follows from it, cannot. */
 #include "ir/ops_gen.h"

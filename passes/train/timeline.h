@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step on the machine, simulated: tasks on in-order streams that compete for engines (spec
- * training.md section 4). Times are microseconds from the start of the step. */
+/* A step on the machine, simulated: tasks on in-order streams that compete for engines. Times are
+ * microseconds from the start of the step. */
 #ifndef TL_PASSES_TRAIN_TIMELINE_H
 #define TL_PASSES_TRAIN_TIMELINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List scheduling (spec training.md 4.4): four orders are made, two ways of placing tasks by two
+/* List scheduling: four orders are made, two ways of placing tasks by two
  * priorities, and the one that the simulation likes best is kept. */
 #include <math.h>
 #include <stdlib.h>

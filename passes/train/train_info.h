@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is recognised of a training step in the main graph: which parameter has which gradient, what
- * updates it, and which nodes are forward, backward and update (spec training.md section 1).
+ * updates it, and which nodes are forward, backward and update.
  * Passes ask anew after every change; nothing here is kept between them but what the module itself
  * declares (its states and gradients). */
 #ifndef TL_PASSES_TRAIN_TRAIN_INFO_H

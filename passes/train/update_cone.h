@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arithmetic of one parameter's update, walked from its end: elementwise nodes over tensors of
  * as many elements as the parameter, views of them, and the branches of If. Scalars (rates, decays,
- * corrections, norms) are passed by. What all paths come from is the raw gradient (spec training.md
- * 1.3). */
+ * corrections, norms) are passed by. What all paths come from is the raw gradient. */
 #ifndef TL_PASSES_TRAIN_UPDATE_CONE_H
 #define TL_PASSES_TRAIN_UPDATE_CONE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the two variants of a training graph must have in common, so that a run can go from one to
- * the other with its states as they are (spec training.md section 6). */
+ * the other with its states as they are. */
 #ifndef TL_PASSES_TRAIN_VARIANTS_H
 #define TL_PASSES_TRAIN_VARIANTS_H
 

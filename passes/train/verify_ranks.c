@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify-ranks: the graphs of all ranks side by side in one, each name with the prefix r0/, r1/
  * ..., and collectives as arithmetic across them in the order of ranks. Any runtime can execute
- * that, and see what the ranks together would compute (spec training.md 2.7, 5.4 item 7).
+ * that, and see what the ranks together would compute.
  *
  * Requires:  the passes that put in collectives.   Keeps: what each rank computes.
  * After:     no collective is left; inputs, outputs and states are there once a rank.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The automatic fusion: elementwise nodes are joined with what feeds them, from the end of the
- * graph on (spec fusion.md 4.5). Two plain chains that meet, or one that goes on where six nodes
+ * graph on. Two plain chains that meet, or one that goes on where six nodes
  * are reached, become one kernel; the kernels of other chains are left alone. */
 #include "passes/ub/group.h"
 

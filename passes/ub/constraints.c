@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constraints on nodes of one kernel that hold for every pass (spec fusion.md 4.4). */
+/* Constraints on nodes of one kernel that hold for every pass. */
 #include "ir/marks.h"
 #include "passes/ub/group.h"
 

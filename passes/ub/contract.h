@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups as nodes: puts nodes into one without making a cycle (spec fusion.md 4.4).
+/* Groups as nodes: puts nodes into one without making a cycle.
  *
  * Ranks are a topological order of the graph in which each group is one node; a search for a cycle
  * sees only what lies between the ranks of the nodes to be joined, and a successful one moves just

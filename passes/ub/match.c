@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of the table, matched from their head on along the users (spec fusion.md 4.3). Of several
+/* Chains of the table, matched from their head on along the users. Of several
  * ways to match, the first one that is whole counts, and more nodes are tried before fewer. */
 #include <stdio.h>
 

@@ -52,7 +52,7 @@ static tl_ub_class class_of_pattern(tl_sv pattern) {
 }
 
 /* What the library says goes first; where it leaves the kernel to decide, our rows; then what
- * op.pattern tells (spec fusion.md 4.2). */
+ * op.pattern tells. */
 static tl_ub_class class_of_type(const tl_op_info_set *set, tl_sv type) {
   const op_row *row = find_op(type);
   tl_op_info info = tl_op_info_find(set, type);

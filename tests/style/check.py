@@ -98,6 +98,16 @@ def machine_paths(files):
                 yield f'{path}:{number}: {line.strip()[:80]}'
 
 
+def citations(files):
+    """A rule is stated where it holds: no comment cites a document that is not here."""
+    pattern = re.compile(r'\bspec (?:[ *#\n]*)(?:' + 'training|precision|fusion|backend|atc-cli)' +
+                         r'\.md|\b(?:' + 'training|precision|fusion)' + r'\.md,? (?:section )?\d')
+    for path in files:
+        if path.endswith(('.c', '.h', '.tbl', '.tlr', '.tir', '.t', '.py')):
+            for found in pattern.finditer(text(path)):
+                yield f'{path}: "{found.group(0)}"'
+
+
 def wall_clocks(files):
     """No test limits wall time, which a busy machine breaks: tests/guard.py has the limits."""
     pattern = re.compile(r'\btimeout ?=|\balarm\(|ITIMER_REAL|\bwait\(\d')
@@ -137,8 +147,8 @@ def exports(_files):
                 yield f'{os.path.basename(lib)} exports {name}'
 
 
-CHECKS = [layers, licences, sizes, unfinished, headers, machine_paths, wall_clocks, library_state,
-          exports]
+CHECKS = [layers, licences, sizes, unfinished, headers, machine_paths, citations, wall_clocks,
+          library_state, exports]
 
 
 def main():

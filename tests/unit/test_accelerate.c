@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerate_train_mode: the worked examples of the specifications (training.md 8.33 and 8.34,
- * precision.md 9.41), its options, and when training switches. */
+/* accelerate_train_mode: worked examples, its options, and when training switches. */
 #include <math.h>
 #include <stdio.h>
 

@@ -208,7 +208,7 @@ static void record(void) {
   close_scene(&x);
 }
 
-/* I3: the order in the file counts for collectives of a group alone; a pass's own order stays. */
+/* The order in the file counts for collectives of a group alone; a pass's own order stays. */
 static void own_order(void) {
   static const char in_file[] =
       "graph @g(%x: f32[4]) -> (%u4, %u3, %u2, %u1) {\n"
