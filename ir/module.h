@@ -253,6 +253,7 @@ struct tl_module {
   bool params_listed; /* the parameters were listed: what has no gradient by now is none */
   bool step_ordered; /* a pass has put its nodes in an order that it chose */
   bool no_update_stream; /* a stream of their own for updates was asked for, but takes longer */
+  bool no_tail; /* tail optimization was asked for, but each of its changes makes the step longer */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_size_vec sizes; /* of the last inference, by value; rewrites leave them true */
   tl_file_vec files;        /* owned; the model file and external data */

@@ -86,6 +86,7 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   t->step = as_it_was.step; /* with the order that was found for it */
   t->order = as_it_was.order;
   t->us = before;
+  t->lost = true;
   tl_pass_remark(t->p, t->m, t->last, false, "%u %s: the step would take longer", n, k->what);
   if (t->no_memory)
     return no_memory(t);
@@ -144,6 +145,15 @@ static void say_that_nothing_waits(const tl_tail *t) {
   tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
 }
 
+/* The runtime is not asked for what the simulation found to lose. */
+static void leave_out(tl_tail *t) {
+  static const char why[] = "is_tailing_optimization is off: the step would take longer with each "
+                            "of its changes";
+  t->m->no_tail = true;
+  tl_pass_remark(t->p, t->m, t->last, false, "%s", why);
+  tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
+}
+
 static tl_status optimize(tl_tail *t) {
   bool changed = false;
   bool ordered = t->m->step_ordered;
@@ -165,8 +175,11 @@ static tl_status optimize(tl_tail *t) {
     if (changed && !any)
       TL_TRY(look_again(t, &any));
   }
+  t->m->no_tail = false;
   if (!changed && !something_waits(t))
     say_that_nothing_waits(t);
+  else if (!changed && t->lost && t->c->is_tailing_optimization)
+    leave_out(t);
   if (!changed) { /* else the schedule starts from what was found here */
     put_back(t, given);
     t->m->step_ordered = ordered;

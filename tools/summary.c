@@ -279,6 +279,9 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
   if (m->no_update_stream)
     tl_buf_add_z(out, "  streams  hcom_parallel is off: with a stream for updates the step would "
                       "take longer (--remarks)\n");
+  if (m->no_tail)
+    tl_buf_add_z(out, "  tail     is_tailing_optimization is off: with each of its changes the "
+                      "step would take longer (--remarks)\n");
   if (run)
     tl_buf_add_z(out, "  recorded the run configuration (tailor.run.*)\n");
   const char *air = find_air(v);

@@ -47,6 +47,7 @@ typedef struct tl_tail {
   uint32_t *order;
   double us; /* of that schedule */
   tl_tail_counts counts;
+  bool lost; /* a change was taken back, since the step would take longer with it */
   tl_tail_change_vec changes; /* owned */
   tl_node_id *listed; /* [n_listed] nodes as they stood before an edge moved some; NULL: none */
   uint32_t n_listed;

@@ -86,6 +86,15 @@ class Estimates:
             f.write(norm + '\n')
         said = self.text('norm.tir', 'opt', 'out.tir', *TAIL, '--rank-size=8')
         yield 'a norm over all gradients', 'nothing waits for the last bucket' not in said
+        said = self.text(os.path.join(ROOT, 'tests', 'train', 'losing_tail.tir'), 'convert',
+                         'step.air', *TAIL, '--rank-size=8', '--hw-preset=ascend910', *SCALED,
+                         '--bucket-strategy=none', '--update-form=if', '--tail-mode=late')
+        yield 'a tail that loses is said', 'is_tailing_optimization is off' in said
+        yield 'and the key is off', 'recorded ge.exec.isTailingOptimization = 0' in said
+        with open(os.path.join(self.folder, 'step.air'), 'rb') as f:
+            air = f.read()
+        at = air.find(b'tailor.run.is_tailing_optimization')
+        yield 'in the file too', b'false' in air[at:at + 60]
 
     def check(self):
         failed = passed = 0
