@@ -97,7 +97,8 @@ tl_status tl_command_help(tl_cli *cli);
 
 /* Documents (help.c, documents.c, completions.c); each adds to out. */
 void tl_help_overview(tl_buf *out);
-void tl_help_command(tl_buf *out, const tl_command *command);
+/* Help on a command: the options used most, or with `all` every one, by group. */
+void tl_help_command(tl_buf *out, const tl_command *command, bool all);
 void tl_print_version(tl_buf *out);
 void tl_document_options(tl_buf *out);
 void tl_document_passes(tl_buf *out);

@@ -20,6 +20,17 @@ static void add_option_words(tl_buf *out, unsigned command) {
   }
 }
 
+/* The options that are offered before a letter of one is typed; nothing where that is all of them.
+ */
+static void add_common_words(tl_buf *out, unsigned command) {
+  tl_option_id id;
+  for (unsigned i = 0; (id = tl_option_common(command, i)) != TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get(id);
+    bool bare = row->kind == TL_OPTION_FLAG || row->kind == TL_OPTION_MAYBE;
+    tl_buf_printf(out, "--%s%s ", row->name, bare ? "" : "=");
+  }
+}
+
 /* The words that may follow "--name=", blanks between; empty for free text. */
 static void add_values(tl_buf *out, const tl_option_row *row) {
   const char *choices = row->kind == TL_OPTION_BIT      ? "0|1"
@@ -50,7 +61,7 @@ void tl_complete_bash(tl_buf *out) {
                     "# bash completion for tailor; written by `tailor --generate=bash`\n"
                     "_tailor() {\n"
                     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words "
-                    "option=\n  COMPREPLY=()\n"
+                    "common= option=\n  COMPREPLY=()\n"
                     "  # bash splits words at '='\n"
                     "  if [[ $cur == = ]]; then option=$prev; cur=; elif [[ $prev == = ]]; then\n"
                     "    option=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
@@ -68,9 +79,13 @@ void tl_complete_bash(tl_buf *out) {
       for (size_t k = 0; k < n; k++)
         tl_buf_printf(out, " %s", commands[k].name);
     }
+    tl_buf_add_z(out, "\"; common=\"");
+    add_common_words(out, commands[i].bit);
     tl_buf_add_z(out, "\";;\n");
   }
   tl_buf_add_z(out, "    esac\n  fi\n"
+                    "  [[ -n $common && ( $cur == - || $cur == -- ) ]] && "
+                    "words=\"$common--help-all\"\n"
                     "  if [[ $cur == -* || $COMP_CWORD == 1 || ${COMP_WORDS[1]} == help ]]; then\n"
                     "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
                     "    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace\n"
@@ -108,6 +123,16 @@ static void add_zsh_option(tl_buf *out, const tl_option_row *row) {
   tl_buf_add_z(out, "' \\\n");
 }
 
+/* The options used most, offered while no letter of one is typed. */
+static void add_zsh_common(tl_buf *out, unsigned command) {
+  tl_option_id id;
+  tl_buf_add_z(out, "      if [[ $words[CURRENT] == (-|--) ]]; then _arguments \\\n");
+  for (unsigned i = 0; (id = tl_option_common(command, i)) != TL_N_OPTION_ROWS; i++)
+    add_zsh_option(out, tl_option_row_get(id));
+  add_zsh_option(out, tl_option_row_get(TL_OPTION_HELP_ALL));
+  tl_buf_add_z(out, "        && return; fi\n");
+}
+
 void tl_complete_zsh(tl_buf *out) {
   size_t n;
   const tl_command *commands = tl_commands(&n);
@@ -120,7 +145,10 @@ void tl_complete_zsh(tl_buf *out) {
                     "  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n"
                     "  case $command in\n");
   for (size_t i = 0; i < n; i++) {
-    tl_buf_printf(out, "    %s)\n      _arguments \\\n", commands[i].name);
+    tl_buf_printf(out, "    %s)\n", commands[i].name);
+    if (tl_option_common(commands[i].bit, 0) != TL_N_OPTION_ROWS)
+      add_zsh_common(out, commands[i].bit);
+    tl_buf_add_z(out, "      _arguments \\\n");
     for (unsigned k = 0; k < TL_N_OPTION_ROWS; k++) {
       const tl_option_row *row = tl_option_row_get((tl_option_id)k);
       if (is_offered(row, commands[i].bit))

@@ -78,6 +78,22 @@ static void add_option_row(tl_buf *out, const tl_option_row *row) {
   tl_buf_release(&cell);
 }
 
+/* The options that help shows first, a line for each command that has such. */
+static void add_common_lists(tl_buf *out) {
+  size_t n;
+  const tl_command *commands = tl_commands(&n);
+  tl_buf_add_z(out, "\n## The options used most\n\n| command | options |\n|---|---|\n");
+  for (size_t i = 0; i < n; i++) {
+    tl_option_id id;
+    if (tl_option_common(commands[i].bit, 0) == TL_N_OPTION_ROWS)
+      continue;
+    tl_buf_printf(out, "| `%s` |", commands[i].name);
+    for (unsigned k = 0; (id = tl_option_common(commands[i].bit, k)) != TL_N_OPTION_ROWS; k++)
+      tl_buf_printf(out, " `--%s`", tl_option_row_get(id)->name);
+    tl_buf_add_z(out, " |\n");
+  }
+}
+
 void tl_document_options(tl_buf *out) {
   tl_buf_add_z(
       out,
@@ -92,6 +108,7 @@ void tl_document_options(tl_buf *out) {
       "5 a comparison\ndiffers, 70 internal error or out of memory, 128 + N stopped by signal N; "
       "with `--atc-exit` 255 "
       "for every failure.\n");
+  add_common_lists(out);
   for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++) {
     tl_buf_printf(out,
                   "\n## %s\n\n| option | values | default | commands | GE key | |\n"
@@ -163,6 +180,7 @@ static void add_manual_commands(tl_buf *out) {
 }
 
 void tl_document_manual(tl_buf *out) {
+  tl_option_id id;
   tl_buf_printf(out,
                 ".\\\" SPDX-License-Identifier: Apache-2.0\n"
                 ".\\\" Written by tailor --generate=man\n"
@@ -173,6 +191,9 @@ void tl_document_manual(tl_buf *out) {
   add_manual_commands(out);
   tl_buf_add_z(out, ".SH OPTIONS\nNames may be written with dashes or underscores, with one "
                     "leading dash or two, the value behind = or as the next argument.\n");
+  tl_buf_add_z(out, ".SS The options of convert used most\n");
+  for (unsigned i = 0; (id = tl_option_common(TL_COMMAND_CONVERT, i)) != TL_N_OPTION_ROWS; i++)
+    add_manual_option(out, tl_option_row_get(id));
   for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++) {
     tl_buf_printf(out, ".SS %s\n", tl_option_group_title((tl_option_group)g));
     for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {

@@ -4,7 +4,7 @@
 #include "frontend/onnx/load.h"
 #include "tools/cli.h"
 
-enum { WIDTH = 80, COLUMN = 28 };
+enum { WIDTH = 80, COLUMN = 28, NAME_COLUMN = 6 };
 
 /* Adds words, broken at WIDTH, further lines indented. `at`: column the first word starts in. */
 static void add_wrapped(tl_buf *out, const char *text, size_t at, size_t indent) {
@@ -40,21 +40,44 @@ static void add_placeholder(tl_buf *out, const tl_option_row *row) {
   }
 }
 
+/* Adds an option and its placeholder, which start in NAME_COLUMN; a long list of choices is broken
+ * behind a bar. */
+static void add_choices(tl_buf *out, tl_sv text) {
+  size_t column = NAME_COLUMN;
+  for (tl_sv rest = text; rest.p;) {
+    tl_sv choice = tl_sv_split(&rest, '|');
+    size_t n = choice.n + (rest.p != NULL); /* a bar follows, but behind the last one */
+    if (column + n > WIDTH && column > NAME_COLUMN + 2) {
+      column = NAME_COLUMN + 2;
+      tl_buf_printf(out, "\n%*s", (int)column, "");
+    }
+    tl_buf_add_sv(out, choice);
+    if (rest.p)
+      tl_buf_add_char(out, '|');
+    column += n;
+  }
+}
+
+static bool is_shown(const tl_option_row *row, unsigned command) {
+  return (row->commands & command) && row->commands != TL_COMMAND_NONE;
+}
+
 static void add_option(tl_buf *out, const tl_option_row *row) {
-  size_t start = out->n;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_printf(&text, "--%s", row->name);
+  add_placeholder(&text, row);
   if (row->letter)
     tl_buf_printf(out, "  -%c, ", row->letter);
   else
     tl_buf_add_z(out, "      ");
-  tl_buf_printf(out, "--%s", row->name);
-  add_placeholder(out, row);
-  size_t used = out->n - start;
+  add_choices(out, tl_buf_view(&text));
+  size_t used = NAME_COLUMN + text.n;
   if (used + 2 > COLUMN)
     tl_buf_printf(out, "\n%*s", COLUMN, "");
   else
     tl_buf_printf(out, "%*s", (int)(COLUMN - used), "");
-  tl_buf text;
-  tl_buf_init(&text);
+  tl_buf_clear(&text);
   tl_buf_add_z(&text, row->help);
   if (row->fate == TL_FATE_OWN && *row->fallback && row->kind != TL_OPTION_MAYBE)
     tl_buf_printf(&text, " (default: %s)", row->fallback);
@@ -62,11 +85,24 @@ static void add_option(tl_buf *out, const tl_option_row *row) {
   tl_buf_release(&text);
 }
 
+/* Adds the options that help shows first. */
+static void add_common(tl_buf *out, const tl_command *command) {
+  unsigned n_all = 0;
+  tl_option_id id;
+  tl_buf_add_z(out, "\nThe options used most:\n");
+  for (unsigned i = 0; (id = tl_option_common(command->bit, i)) != TL_N_OPTION_ROWS; i++)
+    add_option(out, tl_option_row_get(id));
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++)
+    n_all += is_shown(tl_option_row_get((tl_option_id)i), command->bit);
+  tl_buf_printf(out, "\n'tailor help %s --help-all' lists all %u options by group.\n",
+                command->name, n_all);
+}
+
 static void add_group(tl_buf *out, unsigned command, tl_option_group group) {
   bool titled = false;
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
-    if (row->group != group || !(row->commands & command) || row->commands == TL_COMMAND_NONE)
+    if (row->group != group || !is_shown(row, command))
       continue;
     if (!titled)
       tl_buf_printf(out, "\n%s:\n", tl_option_group_title(group));
@@ -75,9 +111,13 @@ static void add_group(tl_buf *out, unsigned command, tl_option_group group) {
   }
 }
 
-void tl_help_command(tl_buf *out, const tl_command *command) {
+void tl_help_command(tl_buf *out, const tl_command *command, bool all) {
   tl_buf_printf(out, "usage: tailor %s %s\n\n", command->name, command->synopsis);
   add_wrapped(out, command->about, 0, 0);
+  if (!all && tl_option_common(command->bit, 0) != TL_N_OPTION_ROWS) {
+    add_common(out, command);
+    return;
+  }
   for (unsigned g = 0; g < TL_N_OPTION_GROUPS; g++)
     add_group(out, command->bit, (tl_option_group)g);
 }
@@ -86,16 +126,16 @@ void tl_help_overview(tl_buf *out) {
   size_t n;
   const tl_command *commands = tl_commands(&n);
   tl_buf_add_z(out, "usage: tailor COMMAND [ARGUMENT...]\n\n"
-                    "Compiles ONNX models for NPUs: takes the graph apart, rewrites it, puts it "
-                    "together\nagain.\n\ncommands:\n");
+                    "Compiles ONNX models for Ascend NPUs: reads a model, optimizes its graph, and "
+                    "writes AIR\nor ONNX.\n\ncommands:\n");
   for (size_t i = 0; i < n; i++)
     tl_buf_printf(out, "  %-16s%s\n", commands[i].name, commands[i].summary);
-  tl_buf_add_z(out,
-               "\nexit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
-               "read or\nwrite, 5 a comparison differs, 70 internal error or out of memory, 128 + "
-               "N stopped\nby signal "
-               "N.\n\n'tailor help COMMAND' lists the options of a command, 'tailor --version' "
-               "what this\nbuild knows.\n");
+  tl_buf_add_z(
+      out, "\nexit status: 0 done, 1 wrong usage, 2 bad input, 3 not supported, 4 cannot "
+           "read or\nwrite, 5 a comparison differs, 70 internal error or out of memory, 128 + "
+           "N stopped\nby signal "
+           "N.\n\n'tailor help COMMAND' explains a command, with --help-all every option of it; "
+           "\n'tailor --version' says what this build supports.\n");
 }
 
 void tl_print_version(tl_buf *out) {
@@ -124,7 +164,7 @@ tl_status tl_command_help(tl_cli *cli) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                    "unknown command '%s'\v'tailor help' lists the commands", cli->word);
   if (command)
-    tl_help_command(&out, command);
+    tl_help_command(&out, command, tl_cli_has(cli, TL_OPTION_HELP_ALL));
   else
     tl_help_overview(&out);
   return tl_cli_print(cli, &out);

@@ -13,9 +13,10 @@ enum { EXIT_DIFFERS = 5, EXIT_ATC = 255 };
 static const tl_command commands[] = {
     {"convert", TL_COMMAND_CONVERT, "MODEL -o OUTPUT... [OPTION...]",
      "convert an ONNX model for an NPU",
-     "Reads an ONNX model (or textual IR), cleans it up and writes it as AIR for the NPU's device "
-     "compiler, as ONNX, as textual IR or as a dump that model viewers open. Options of atc are "
-     "taken in atc's spelling: replace 'atc' by 'tailor convert' in a command line.",
+     "Reads an ONNX model (or textual IR), optimizes its graph, and writes it as AIR for the NPU's "
+     "device compiler, as ONNX, as textual IR, or as a dump that model viewers open. The options "
+     "of "
+     "atc keep their spelling: replace 'atc' by 'tailor convert' in a command line.",
      tl_command_convert},
     {"opt", TL_COMMAND_OPT, "[MODEL|-] [-o OUTPUT] [OPTION...]", "run passes and print the result",
      "Runs the pipeline, or the passes that --passes names, over a model and prints textual IR. "
@@ -23,18 +24,18 @@ static const tl_command commands[] = {
      "standard output.",
      tl_command_opt},
     {"passes", TL_COMMAND_PASSES, "[--fusion|--rules] [--json] [OPTION...]", "list the passes",
-     "Lists the passes in pipeline order, with the -O level from which each runs. With --fusion, "
-     "the fusion passes that switch files name: which are on under the given options, and why. "
-     "With --rules, the rules that do the work of clean-up and fusion.",
+     "Lists the passes in pipeline order, and the lowest -O level at which each runs. With "
+     "--fusion, lists the fusion passes that a switch file can name: whether each is on under the "
+     "given options, and why. With --rules, lists the rewrite rules of clean-up and fusion.",
      tl_command_passes},
     {"explain", TL_COMMAND_EXPLAIN,
      "MODEL [--fusion[=PASS]|--expand[=RULE]|--precision] [--node=NAME] [--json]",
-     "tell what fusion, expansion or precision did to a model, and why",
+     "explain what fusion, expansion or precision did to a model",
      "Runs the pipeline over a model and prints for each fusion pass what it fused and what it "
-     "nearly fused: a near miss has most nodes of a pattern, and the first thing in the way is "
-     "told. --expand tells the same of the rules that spell ops out for the NPU. --precision, or "
-     "any option that changes dtypes, tells of every tensor which dtype it has, which it gets and "
-     "why, and which casts that takes. Nothing is written.",
+     "nearly fused: a near miss has most nodes of a pattern, and the first condition that failed "
+     "is named. --expand explains the rules that replace an op by several NPU ops. --precision, or "
+     "any option that changes dtypes, explains for every tensor which dtype it had, which dtype it "
+     "gets and why, and which casts were inserted. No file is written.",
      tl_command_explain},
     {"ops", TL_COMMAND_OPS, "[NAME] [--json]", "list the ops, or describe one",
      "Lists the op table: names, versions and NPU forms. With NAME ('Conv', "
@@ -45,39 +46,43 @@ static const tl_command commands[] = {
      "NPU form.",
      tl_command_info},
     {"run", TL_COMMAND_RUN, "MODEL [OPTION...]", "evaluate a model",
-     "Evaluates the model on given or random inputs and prints a summary of its outputs. Tensors "
-     "can be written to files, ranges of all tensors recorded, and the arithmetic of an NPU "
-     "imitated.",
+     "Evaluates the model on given or random inputs and prints a summary of its outputs. Options "
+     "write tensors to files, record the ranges of all tensors, and imitate the arithmetic of an "
+     "NPU.",
      tl_command_run},
     {"verify", TL_COMMAND_VERIFY, "MODEL [MODEL|FOLDER] [OPTION...]",
      "compare what two models compute",
-     "Evaluates both models on the same inputs and compares their outputs, and then every tensor "
-     "that both have by name. With a FOLDER that holds input_0.pb ... and output_0.pb ..., the "
+     "Evaluates both models on the same inputs and compares their outputs, and then all tensors "
+     "that have the same name in both. With a FOLDER that holds input_0.pb ... and output_0.pb "
+     "..., the "
      "model is evaluated on those inputs and compared with those outputs. With --npu the second "
      "model is the NPU form of the first, as convert makes it.",
      tl_command_verify},
     {"simulate-ranks", TL_COMMAND_SIMULATE, "MODEL [-n RANKS] [OPTION...]",
      "train on several ranks and compare with one",
-     "Rewrites the training step in MODEL as convert would for -n ranks, and runs the graphs of "
-     "all ranks in lock step in the evaluator, each on batches of its own, with collectives "
-     "computed across them. The states after each step are compared with those of the model as it "
-     "was on the batches of all ranks together, and between ranks. Parameters without initial "
-     "values start from random numbers, other states from zeros; ranks get those of the first by "
-     "the graph of initial values. Inputs without a default that hold one number count the steps "
-     "(integers) or are 0.01. A step that overflows is skipped by both. Exit status 5 when states, "
-     "or the mean of the losses, differ by more than --rtol and --atol, or ranks by a bit.",
+     "Rewrites the training step in MODEL as convert does for -n ranks, and runs the graphs of all "
+     "ranks in lock step in the evaluator. Each rank has its own batches; collectives are computed "
+     "across ranks. After each step the states are compared between ranks, and with the states "
+     "that the original model has after the batches of all ranks together. Parameters without "
+     "initial values start from random numbers, other states from zeros, and the graph of initial "
+     "values sends those of rank 0 to all ranks. An input without a default that holds one number "
+     "is the step count (integers) or 0.01. Both sides skip a step that overflows. Exit status 5: "
+     "a state or the mean of the losses differs by more than --rtol and --atol, or two ranks "
+     "differ in any bit.",
      tl_command_simulate_ranks},
     {"diff-precision", TL_COMMAND_DIFF_PRECISION, "A.json B.json",
      "compare two explanations of dtypes",
-     "Reads what 'explain --precision --json' wrote for two sets of options, or two models, and "
-     "prints the tensors whose dtype or rule differs. Exit status 5 when some do.",
+     "Reads two files that 'explain --precision --json' wrote, for two sets of options or two "
+     "models, and prints the tensors whose dtype or rule differs. Exit status 5: some do.",
      tl_command_diff_precision},
     {"options", TL_COMMAND_OPTIONS, "[KEY] [--json]", "list the keys of run configurations",
-     "Lists the keys that a file of --run-config may have, section by section: type, values, "
-     "default, who consumes it, and GE's name. With KEY, that one alone.",
+     "Lists the keys that a file for --run-config may have, by section: type, values, default, "
+     "consumer, and the name in GE. With KEY, only that key.",
      tl_command_options},
-    {"help", TL_COMMAND_HELP, "[COMMAND]", "explain a command",
-     "Prints the options of COMMAND, or the list of commands.", tl_command_help},
+    {"help", TL_COMMAND_HELP, "[COMMAND] [--help-all]", "explain a command",
+     "Prints the options of COMMAND that are used most, with --help-all every option by group. "
+     "Without COMMAND, prints the list of commands.",
+     tl_command_help},
 };
 
 const tl_command *tl_commands(size_t *n) {
@@ -152,9 +157,12 @@ static tl_status generate(tl_cli *cli, const char *what) {
 static bool answer(tl_cli *cli, tl_status *status) {
   tl_buf out;
   tl_buf_init(&out);
-  if (tl_cli_has(cli, TL_OPTION_HELP) && cli->command)
-    tl_help_command(&out, cli->command);
-  else if (tl_cli_has(cli, TL_OPTION_HELP))
+  bool all = tl_cli_has(cli, TL_OPTION_HELP_ALL);
+  if (all && cli->command && cli->command->bit == TL_COMMAND_HELP && cli->word)
+    return false; /* 'tailor help COMMAND --help-all' is about COMMAND */
+  if ((all || tl_cli_has(cli, TL_OPTION_HELP)) && cli->command)
+    tl_help_command(&out, cli->command, all);
+  else if (all || tl_cli_has(cli, TL_OPTION_HELP))
     tl_help_overview(&out);
   else if (tl_cli_has(cli, TL_OPTION_VERSION))
     tl_print_version(&out);

@@ -70,14 +70,14 @@ static const char *const group_titles[TL_N_OPTION_GROUPS] = {
     [TL_OPTIONS_EVALUATION] = "Evaluation",
     [TL_OPTIONS_GENERAL] = "General",
     [TL_OPTIONS_DEVICE] = "Device compiler (checked, recorded in the model, not acted on here)",
-    [TL_OPTIONS_IGNORED] = "Accepted with a warning, without effect here",
+    [TL_OPTIONS_IGNORED] = "Accepted with a warning, without effect",
     [TL_OPTIONS_PRECISION] = "Precision",
     [TL_OPTIONS_FUSION] = "Fusion",
-    [TL_OPTIONS_FOREIGN] = "Refused: another tool's business",
+    [TL_OPTIONS_FOREIGN] = "Refused: options of atc for device models or other tools",
     [TL_OPTIONS_TRAIN] = "Training graphs",
     [TL_OPTIONS_RUNTIME] = "Training graphs: for the runtime (checked, recorded in the model)",
     [TL_OPTIONS_HOST] = "Training graphs: for the host framework (checked, recorded, no effect)",
-    [TL_OPTIONS_GONE] = "Training graphs: removed (a warning unless it is the default)",
+    [TL_OPTIONS_GONE] = "Training graphs: removed (a warning for any value but the default)",
 };
 
 const tl_option_row *tl_option_row_get(tl_option_id id) { return &rows[id]; }
@@ -96,6 +96,21 @@ bool tl_option_joins_lines(tl_option_id id) {
 bool tl_option_may_repeat(tl_option_id id) {
   return id == TL_OPTION_OUTPUT || id == TL_OPTION_INPUT || id == TL_OPTION_DIM ||
          id == TL_OPTION_FUSION || tl_option_joins_lines(id);
+}
+
+tl_option_id tl_option_common(unsigned command, unsigned i) {
+  static const struct {
+    uint16_t command;
+    uint16_t id;
+  } common[] = {
+#define COMMON(command, id) {command, TL_OPTION_##id},
+#include "frontend/config/options.tbl"
+  };
+  for (size_t k = 0; k < sizeof common / sizeof *common; k++) {
+    if (common[k].command == command && i-- == 0)
+      return (tl_option_id)common[k].id;
+  }
+  return TL_N_OPTION_ROWS;
 }
 
 const char *tl_option_group_title(tl_option_group group) { return group_titles[group]; }

@@ -101,6 +101,9 @@ const tl_option_row *tl_option_row_get(tl_option_id id);
 bool tl_option_may_repeat(tl_option_id id);
 /* True when a line feed joins the values of an option that was given several times. */
 bool tl_option_joins_lines(tl_option_id id);
+/* The i-th option that help shows first for `command`, one TL_COMMAND_ bit; TL_N_OPTION_ROWS from
+ * the end of that list on, which is at 0 where a command has none. */
+tl_option_id tl_option_common(unsigned command, unsigned i);
 /* Heading of a group in help and documents. */
 const char *tl_option_group_title(tl_option_group group);
 

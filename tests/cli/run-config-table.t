@@ -6,71 +6,71 @@ $ tailor options
 >
 > NPURunConfig
 >   graph_run_mode  int 0..1 (default: 1); compiler, runtime; ge.graphRunMode
->       0: a graph for inference, the passes of training graphs do nothing; 1: for training
+>       0: the graph is for inference, and the passes for training graphs do nothing; 1: it is for training
 >   session_device_id  int 0..2147483647; runtime; ge.session_device_id
->       device of the session, before ASCEND_DEVICE_ID
+>       device of the session; overrides ASCEND_DEVICE_ID
 >   distribute  object JSON; host framework
->       strategy of parameter servers; needs mix_compile_mode, as its cluster does
+>       strategy with parameter servers; needs mix_compile_mode, as does its cluster
 >   deterministic  bit 0|1 (default: 0); compiler, runtime; ge.deterministic
->       kernels that add up in one order: nodes that have a choice ask for them; ops without such a kernel are warned about
+>       1: use kernels that sum in a fixed order; the nodes that have a choice request them, and an op without such a kernel gets a warning
 >   memory_config  object JSON; runtime
 >       memory policies of the runtime
 >     .atomic_clean_policy  bit; ge.exec.atomicCleanPolicy
->         clear memory in one go or one by one
+>         whether memory is cleared at once or op by op
 >     .static_memory_policy  int 0..4; ge.exec.staticMemoryPolicy
->         how memory of static graphs is obtained
+>         how the memory of static graphs is allocated
 >     .variable_use_1g_huge_page  int 0..2; ge.variableUse1gHugePage
 >         huge pages for variables
 >     .memory_optimization_policy  text POLICY; ge.exec.memoryOptimizationPolicy
->         what memory is saved for
+>         purpose for which memory is saved
 >   external_weight  bool true|false|0|1|2 (default: false); compiler, runtime; ge.externalWeight
->       weights: 0 in the model file, 1 one file each, 2 one file for all
+>       where weights are written: 0 in the model file, 1 one file each, 2 one file for all
 >   mix_compile_mode  bool true|false (default: false); compiler
->       ops without an NPU form run on the host: each node is marked host or device
+>       ops without an NPU form run on the host; every node is marked with its placement
 >   variable_placement  choice Device|Host (default: Device); compiler
->       where training states live; Host needs mix_compile_mode
+>       where training states are kept; Host needs mix_compile_mode
 >   iterations_per_loop  int 1..2147483647 (default: 1); compiler, runtime; iterations_per_loop
->       steps of one run: with more than one the step becomes the body of a Loop
+>       training steps in one run; above 1, the step becomes the body of a Loop
 >   total_step  int 1..9223372036854775807; compiler
->       steps of the whole training; a multiple of iterations_per_loop
+>       steps of the whole training, a multiple of iterations_per_loop
 >   hcom_parallel  bool true|false (default: true); compiler, runtime; ge.hcomParallel
->       updates run on a stream of their own, so that backward never waits for an AllReduce
+>       updates have their own stream, so that backward never waits for an AllReduce
 >   stream_max_parallel_num  text ENGINE:N,...; compiler, runtime; ge.streamMaxParallelNum
->       tasks that an engine takes at a time, e.g. DNN_VM_AICPU:10
+>       number of tasks that an engine runs at a time, e.g. DNN_VM_AICPU:10
 >   is_tailing_optimization  bool true|false (default: false); compiler, runtime; ge.exec.isTailingOptimization
->       what the last AllReduce need not wait for runs under it
+>       nodes that do not depend on the last AllReduce run while it is in progress
 >   dynamic_input  bool true|false (default: false); compiler, runtime; ge.exec.dynamicInput
->       deprecated: inputs are dynamic; shapes are given by the next but one key
+>       deprecated: inputs are dynamic; dynamic_inputs_shape_range gives their shapes
 >   dynamic_graph_execute_mode  choice dynamic_execute|lazy_recompile (default: dynamic_execute); runtime; ge.exec.dynamicGraphExecuteMode
 >       deprecated: how dynamic graphs run; needs dynamic_input
 >   dynamic_inputs_shape_range  text NAME:[A~B,D,-1],...;...; compiler, runtime; ge.exec.dataInputsShapeRange
 >       deprecated: shapes of dynamic inputs, in the order of the inputs; needs dynamic_input
 >   precision_mode  choice force_fp16|force_fp32|cube_fp16in_fp32out|allow_fp32_to_fp16|must_keep_origin_dtype|allow_mix_precision|allow_mix_precision_fp16|allow_mix_precision_bf16|allow_fp32_to_bf16; compiler, runtime; ge.exec.precision_mode
->       dtypes of the whole graph; by default allow_fp32_to_fp16 on chips without bfloat16, the graph's own dtypes on others, force_fp16 for inference
+>       dtypes of the whole graph; the default is allow_fp32_to_fp16 on chips without bfloat16, the graph's own dtypes on other chips, and force_fp16 for inference
 >   precision_mode_v2  choice fp16|origin|cube_fp16in_fp32out|mixed_float16|mixed_bfloat16|cube_hif8|mixed_hif8; compiler, runtime; ge.exec.precision_mode_v2
->       the same in the newer words
+>       dtypes of the whole graph, in the newer names of atc
 >   modify_mixlist  path FILE; compiler
->       changes to the lists of mixed modes
+>       JSON file that changes the white, black and gray lists of the mixed modes
 >   customize_dtypes  path FILE; compiler, runtime; ge.customizeDtypes
->       dtypes of single nodes or op types
+>       file with dtypes of single nodes or op types
 >   op_precision_mode  path FILE; compiler, runtime; ge.exec.op_precision_mode
->       kernels of single ops, precise or fast
+>       .ini file: whether single ops use precise or fast kernels
 >   fusion_switch_file  path FILE; compiler, runtime; ge.fusionSwitchFile
->       fusion passes on and off
+>       file that switches fusion passes on and off
 >   enable_scope_fusion_passes  list NAME,...; compiler
 >       scope fusions that are off by default
 >   op_select_implmode  choice high_precision|high_performance; compiler, runtime; ge.opSelectImplmode
->       deprecated: kernels of the next key's op types
+>       deprecated: whether the op types of optypelist_for_implmode use precise or fast kernels
 >   optypelist_for_implmode  list TYPE,...; compiler, runtime; ge.optypelistForImplmode
->       deprecated: op types of the previous key
+>       deprecated: op types that op_select_implmode applies to
 >   enable_reduce_precision  bool true|false (default: false); removed
->       never came into effect; precision_mode says dtypes
+>       never had an effect; precision_mode sets dtypes
 >   enable_exception_dump  int 0..2 (default: 0); runtime; ge.exec.enable_exception_dump
->       dump of ops that fail: 0 off, 1 full, 2 lite
+>       dump the ops that fail: 0 off, 1 full, 2 lite
 >   op_debug_config  list FILE or WORD,...; runtime; op_debug_config
->       debugging of kernels: a .cfg file, or its words themselves: oom, dump_cce, dump_loc, ccec_O0, ccec_g, check_flag
+>       kernel debugging: a .cfg file, or the words of one: oom, dump_cce, dump_loc, ccec_O0, ccec_g, check_flag
 >   op_debug_level  int 0..4; runtime; ge.opDebugLevel
->       deprecated: debugging of kernels, op_debug_config has taken its place
+>       deprecated: level of kernel debugging; use op_debug_config
 >   debug_dir  path FOLDER; runtime; ge.debugDir
 >       folder for files of kernel compilation
 >   dump_config  object JSON; runtime
@@ -78,49 +78,49 @@ $ tailor options
 >     .enable_dump  bool; ge.exec.enableDump
 >         dump operands and results
 >     .dump_path  path FOLDER; ge.exec.dumpPath
->         where to
+>         folder for the dump
 >     .dump_step  text N|A-B|...; ge.exec.dumpStep
->         steps, by default all
+>         steps to dump; the default is all
 >     .dump_mode  choice input|output|all; ge.exec.dumpMode
->         what
+>         what to dump: operands, results or both
 >     .enable_dump_debug  bool; ge.exec.enableDumpDebug
->         dump overflow
+>         dump operands and results of ops that overflow
 >     .dump_debug_mode  choice aicore_overflow|atomic_overflow|all; ge.exec.dumpDebugMode
->         which overflow
+>         which overflows are looked for
 >     .dump_data  choice tensor|stats; ge.exec.dumpData
 >         values or statistics
 >     .dump_layer  text NAME ...; ge.exec.dumpLayer
->         nodes, by default all
+>         nodes to dump; the default is all
 >   profiling_config  object JSON; runtime
 >       profiling at run time
 >     .enable_profiling  bool; ge.exec.profilingMode
->         whether
+>         whether the run is profiled
 >     .profiling_options  object JSON; ge.exec.profilingOptions
->         what
+>         what is profiled
 >     .profiling_mode  bool; ge.exec.profilingMode
->         whether, as a session says it: without profiling_options the runtime has its own
+>         whether the run is profiled, as a session names it; without profiling_options the runtime uses its own settings
 >   aoe_mode  choice 1|2|4; host framework
->       tuning: 1 subgraphs, 2 ops; 4, the split of gradients: bucket_strategy=auto with hw_preset, and work_path/gradient_split.json says which indices it gave
+>       tuning: 1 subgraphs, 2 ops, 4 the split of gradients, which is bucket_strategy=auto with hw_preset; the indices found are written to work_path/gradient_split.json
 >   work_path  path FOLDER (default: .); host framework
 >       folder of the tuner
 >   aoe_config_file  path FILE; host framework
 >       settings of the tuner
 >   op_compiler_cache_mode  choice enable|force|disable (default: enable); runtime; ge.op_compiler_cache_mode
->       use of the kernel cache
+>       whether the kernel cache is used
 >   op_compiler_cache_dir  path FOLDER; runtime; ge.op_compiler_cache_dir
 >       folder of the kernel cache
 >   jit_compile  choice auto|true|false (default: auto); runtime; ge.jit_compile
->       compile kernels (true), use shipped ones (false), or by shape
+>       true: compile kernels; false: use installed kernels; auto: decide by shape
 >   hccl_timeout  int 0..2147483647 (default: 1800); runtime; ge.exec.hcclExecuteTimeOut
->       seconds a collective may take; 0: no limit. Chips of the first generation count in units of 68, from 68 to 17340
+>       most seconds for a collective; 0: no limit. First-generation chips count in units of 68 seconds, from 68 to 17340
 >   op_wait_timeout  int 0..2147483647 (default: 120); runtime; ge.exec.opWaitTimeout
->       seconds an op may wait
+>       most seconds that an op may wait
 >   op_execute_timeout  int 0..2147483647; runtime; ge.exec.opExecuteTimeout
->       seconds an op may run
+>       most seconds that an op may run
 >   stream_sync_timeout  int -1..2147483647 (default: -1); runtime; stream_sync_timeout
->       milliseconds a stream may be waited for, -1: no limit; with several ranks more than hccl_timeout
+>       most milliseconds to wait for a stream, -1: no limit; with several ranks it has to exceed hccl_timeout
 >   event_sync_timeout  int -1..2147483647 (default: -1); runtime; event_sync_timeout
->       milliseconds an event may be waited for, -1: no limit
+>       most milliseconds to wait for an event, -1: no limit
 >   buffer_optimize  choice l2_optimize|off_optimize|l1_optimize (default: l2_optimize); removed
 >       removed from the run configuration
 >   enable_small_channel  bit 0|1 (default: 0); removed
@@ -130,27 +130,27 @@ $ tailor options
 >   compress_weight_conf  path FILE; removed
 >       removed from the run configuration
 >   enable_data_pre_proc  bool true|false (default: true); removed
->       was needed to sink loops to the device, which goes without it now
+>       was needed to run loops on the device; that no longer needs a key
 >   variable_format_optimize  bool true|false; runtime; ge.exec.variable_acc
->       deprecated: variables in the chip's own layout
+>       deprecated: variables in the layout of the chip
 >   graph_memory_max_size  text BYTES; removed
->       memory is obtained as needed now
+>       memory is now allocated as needed
 >   variable_memory_max_size  text BYTES; removed
->       memory is obtained as needed now
+>       memory is now allocated as needed
 >   local_rank_id  int -1..2147483647 (default: -1); host framework
->       rank that reads data for the others of its server; needs local_device_list
+>       rank that reads data for the other ranks of its server; needs local_device_list
 >   local_device_list  list N,N,...; host framework
 >       devices of a server; needs local_rank_id
 >   model_dir  path FOLDER; host framework
 >       folder of checkpoints
 >   session_config  object JSON; host framework
->       session of the framework
+>       session settings of the framework
 >   save_checkpoints_steps  int 0..9223372036854775807; host framework
->       steps between checkpoints; not together with the next key
+>       steps between checkpoints; excludes save_checkpoints_secs
 >   save_checkpoints_secs  int 0..9223372036854775807; host framework
->       seconds between checkpoints
+>       seconds between checkpoints; excludes save_checkpoints_steps
 >   keep_checkpoint_max  int 0..9223372036854775807 (default: 5); host framework
->       checkpoints that are kept
+>       number of checkpoints that are kept
 >   save_summary_steps  int 0..9223372036854775807 (default: 100); host framework
 >       steps between summaries
 >   log_step_count_steps  int 0..9223372036854775807 (default: 100); host framework
@@ -160,27 +160,27 @@ $ tailor options
 >   use_off_line  bool true|false (default: true); host framework
 >       run on the NPU
 >   remapping  text MODE; host framework
->       a rewrite of the framework
+>       a graph rewrite of the framework
 >   memory_optimization  text MODE; host framework
->       a rewrite of the framework
+>       a memory optimization of the framework
 >   mstune_mode  choice 1|2|3|4; host framework
 >       legacy: tuning; needs work_path
 >   horovod_mode  bool true|false (default: false); host framework
->       legacy: ranks of Horovod
+>       legacy: ranks are those of Horovod
 >   hcom_multi_mode  bit 0|1 (default: 0); host framework
 >       legacy: several communication domains
 >   auto_tune_mode  text RL,GA; host framework
->       legacy: tuning; aoe_mode has taken its place
+>       legacy: tuning; use aoe_mode
 >   dynamic_input_config  object JSON; runtime
 >       legacy: profiles of dynamic inputs
 >     .input_shape  text NAME:D,...;...; ge.inputShape
->         shapes
+>         shapes of the inputs
 >     .dynamic_dims  text D,D;D,D;...; ge.dynamicDims
->         profiles
+>         profiles: one value for each -1 of input_shape
 >     .dynamic_node_type  int 0..1; ge.dynamicNodeType
->         0: data sets, 1: placeholders
+>         kind of dynamic inputs: 0 data sets, 1 placeholders
 >   keep_checkpoint_every_n_hours  real X (default: 10000); host framework
->       hours between checkpoints that are kept for good
+>       hours between checkpoints that are kept permanently
 >   train_distribute  text STRATEGY; host framework
 >       strategy of the framework
 >   eval_distribute  text STRATEGY; host framework
@@ -194,59 +194,59 @@ $ tailor options
 >   task_index  int 0..2147483647 (default: 0); host framework
 >       task of the framework's cluster
 >   min_group_size  int 0..2147483647 (default: 1); host framework
->       nodes from which on the framework makes a graph for the NPU
+>       least number of nodes for which the framework makes a graph for the NPU
 >   in_out_pair_flag  bool true|false (default: true); host framework
->       whether the next key says what is on the NPU, or what is not
+>       whether in_out_pair names the parts on the NPU (true) or the parts that are not (false)
 >   in_out_pair  text PAIRS; host framework
->       first and last nodes of the parts that the previous key is about
+>       first and last nodes of the parts that in_out_pair_flag refers to
 >   fp_point  text NODE; host framework
 >       legacy: first node of forward, for profiling
 >   bp_point  text NODE; host framework
 >       legacy: last node of backward, for profiling
 >   soc_version  text CHIP (default: Ascend910B1); compiler
->       the chip; soc_config is the same
+>       target chip; soc_config is another name of this key
 >   HCCL_algorithm  text LEVEL:NAME;...; runtime; HCCL_algorithm
 >       algorithms of the communication library
 >   graph_exec_timeout  int -1..2147483647; runtime; ge.exec.graphExecTimeout
->       milliseconds a graph may run
+>       most milliseconds that a graph may run
 >   graph_max_parallel_model_num  int 1..2147483647; runtime; ge.exec.graphMaxParallelModelNum
->       copies of a graph that are loaded at a time
+>       number of copies of a graph that are loaded at a time
 >   compile_dynamic_mode  bool true|false (default: false); runtime; ge.compile_dynamic_mode
 >       compile for all shapes
 >   overflow_flag  bit 0|1 (default: 1); runtime; ge.exec.overflow
->       what arithmetic beyond the range gives: 0 the limit, 1 an infinity
+>       result of arithmetic that leaves the range: 0 the largest number, 1 infinity
 >   insert_op_conf  path FILE; runtime; ge.insertOpFile
->       ops before inputs: a file; insert_op_file is the same
+>       file that describes image preprocessing (AIPP); insert_op_file is another name of this key
 >   topo_sorting_mode  choice 0|1|2|3 (default: 1); runtime; ge.topoSortingMode
->       order of nodes
+>       order of execution
 >   aicore_num  text N; runtime; ge.aicoreNum
->       cores that are used
+>       number of cores to compile for
 >   quant_dumpable  bit 0|1 (default: 0); runtime; ge.quant_dumpable
->       keep what is quantized, for dumps
+>       1: keep quantization ops, so that their results can be dumped
 >   oo_level  choice O0|O1|O2|O3 (default: O3); compiler
->       level of optimization
+>       optimization level
 >   oo_constant_folding  bool true|false (default: true); compiler
->       compute what depends on constants alone
+>       fold operations whose operands are all constants
 >   optimization_switch  text PASS:on|off;...; compiler
->       passes on and off
+>       switch passes on and off
 >   export_compile_stat  choice 0|1|2 (default: 0); compiler
->       a file about fusions: 0 none
+>       1 or 2: write fusion_result.json, how often each fusion pass matched and took effect
 >
 > ExperimentalConfig
 >   accelerate_train_mode  text SPEED|TRIGGER[|RATIO]; compiler
->       a low precision first, and the one asked for from a step or loss on
+>       train in low precision first, and from a given step or loss on in the precision asked for
 >   observe_step  text TENSOR; compiler
->       tensor that tells the number of the step, of which there are total_step
+>       tensor that holds the number of the step; total_step is the number of all steps
 >   observe_loss  text TENSOR; compiler
->       tensor that tells the loss, which is to become final_loss
+>       tensor that holds the loss; final_loss is the value to reach
 >   final_loss  real X; compiler
->       loss that is aimed at
+>       loss that the training is to reach
 >
 > NPUOptimizer
 >   opt  object TYPE or JSON; compiler
 >       the optimizer: its type, or {"type": TYPE, ...} with its parameters
 >   loss_scale_manager  object TYPE or JSON; compiler
->       how the loss is scaled: {"type": TYPE, ...} with parameters by name; a type alone takes their defaults
+>       how the loss is scaled: {"type": TYPE, ...} with parameters by name, or a type alone, which uses the default parameters
 >     .type  choice FixedLossScaleManager|ExponentialUpdateLossScaleManager|DynamicLossScaleManager|torch_amp
 >         the manager
 >     .loss_scale  real X
@@ -254,118 +254,118 @@ $ tailor options
 >     .drop_overflow_update  bool
 >         FixedLossScaleManager: skip steps that overflow
 >     .enable_overflow_check  bool
->         FixedLossScaleManager: the same, as the NPU's frameworks call it
+>         FixedLossScaleManager: skip steps that overflow; the name that the NPU's frameworks use
 >     .init_loss_scale  real X
 >         Exponential..., Dynamic...: the first scale
 >     .incr_every_n_steps  int 1..2147483647
->         Exponential...: finite steps in a row before it grows
+>         Exponential...: finite steps in a row before the scale grows
 >     .decr_every_n_nan_or_inf  int 1..2147483647
->         Exponential...: overflows before it shrinks
+>         Exponential...: overflows before the scale shrinks
 >     .incr_ratio  real X
->         Exponential...: by what it grows
+>         Exponential...: factor by which the scale grows
 >     .decr_ratio  real X
->         Exponential...: by what it shrinks
+>         Exponential...: factor by which the scale shrinks
 >     .scale_factor  real X
->         Dynamic...: by what it changes
+>         Dynamic...: factor by which the scale changes
 >     .scale_window  int 1..2147483647
->         Dynamic...: steps before it grows
+>         Dynamic...: steps before the scale grows
 >     .init_scale  real X
 >         torch_amp: the first scale
 >     .growth_factor  real X
->         torch_amp: by what it grows
+>         torch_amp: factor by which the scale grows
 >     .backoff_factor  real X
->         torch_amp: by what it shrinks
+>         torch_amp: factor by which the scale shrinks
 >     .growth_interval  int 1..2147483647
->         torch_amp: finite steps before it grows
+>         torch_amp: finite steps before the scale grows
 >   is_distributed  bool true|false (default: false); compiler
->       gradients are added up over ranks
+>       sum the gradients over all ranks
 >   is_loss_scale  bool true|false (default: false); compiler
->       the loss is scaled; needs loss_scale_manager
+>       scale the loss; needs loss_scale_manager
 >   is_tailing_optimization  bool true|false (default: false); compiler
->       is_tailing_optimization of NPUOptimizer: the same as that of the run
+>       is_tailing_optimization of NPUOptimizer; has to equal that of the run configuration
 >   name  text NAME (default: NPUOptimizer); compiler
->       name of NPUOptimizer: nodes that are added are called NAME_Allreduce/...
+>       name of NPUOptimizer; inserted nodes are named NAME_Allreduce/...
 >
 > tailor
 >   strict  bit 0|1 (default: 0); compiler
->       1, or no value: removed keys and unknown scope fusions are errors, not warnings
+>       1, or given without a value: removed keys and unknown scope fusions are errors, not warnings
 >   compat_defaults  choice docs|code (default: docs); compiler
->       code: hcom_parallel is false by default, as in the code of the NPU's frameworks
+>       code: hcom_parallel is false by default, as in the code of the NPU's frameworks; docs: true, as in their documentation
 >   train_spec  path FILE; compiler
->       declarations of parameters, gradients, loss and states: JSON, goes before the model's metadata
+>       JSON file that declares parameters, gradients, loss and states; overrides the model's metadata
 >   rank_size  int 0..1048576 (default: 1); compiler
->       ranks; 0: known at run time only. is_distributed needs it
+>       number of ranks; 0: known at run time only. is_distributed needs it
 >   group  text NAME (default: hccl_world_group); compiler
->       communication group, at most 127 bytes
+>       name of the communication group, at most 127 bytes
 >   force_allreduce  bit 0|1 (default: 0); compiler
->       1: AllReduce for one rank too
+>       1: insert AllReduce even for one rank
 >   replace_allreduce  bit 0|1 (default: 0); compiler
->       1: take the place of AllReduce ops that the graph has already
+>       1: replace the AllReduce ops that the graph already has
 >   average  choice post_div|post_mul|pre_div|fold|none (default: post_div); compiler
->       how sums over ranks become means
+>       how a sum over ranks becomes a mean
 >   ar_dtype  choice keep|f32 (default: keep); compiler
->       dtype in which gradients are added up
+>       dtype in which gradients are summed: that of the gradient, or f32
 >   ar_site  choice grad|accum|boundary (default: grad); compiler
->       where: the raw gradient, what an accumulator takes, what it has accumulated
+>       where gradients are summed over ranks: grad, the raw gradient; accum, the operand of an accumulator; boundary, the accumulated value
 >   accumulation_steps  int 1..2147483647 (default: 1); compiler
->       batches whose gradients are accumulated before an update: with more than one ar_site is boundary
+>       number of batches whose gradients are accumulated before an update; above 1, ar_site has to be boundary
 >   sparse_dense_fallback  bit 0|1 (default: 0); compiler
->       1: sparse gradients of unknown size are added up as dense ones
+>       1: sparse gradients of unknown size are summed as dense tensors
 >   wus  bit 0|1 (default: 0); compiler
->       1: weight-update sharding
+>       1: weight-update sharding: each parameter is updated by one rank only
 >   broadcast_states  bit 0|1 (default: 0); compiler
->       1: initial values of optimizer states are broadcast too
+>       1: broadcast the initial values of optimizer states too
 >   init_graph  bit 0|1 (default: 1); compiler
->       0: no graph that broadcasts initial values is written beside the step of several ranks
+>       1: write a graph that broadcasts initial values beside a step for several ranks; 0: do not
 >   verify_ranks  int 0..64 (default: 0); compiler
->       copies of the graph in an ONNX file that any runtime can check; 0: none
+>       write an ONNX file with this many copies of the graph, one a rank, which any runtime can check; 0: none
 >   bucket_strategy  choice auto|default|none|single|size|index|bytes|combine|library (default: auto); compiler
->       how gradients are put together into AllReduce ops; auto needs hw_preset, else it is default
+>       how gradients are grouped into AllReduce ops; auto needs hw_preset, without which it means default
 >   bucket_sizes  list P,P,...; compiler
->       size: shares in per cent, at most 8, 100 together
+>       size: shares of the buckets in per cent, at most 8, in total 100
 >   bucket_indices  list I,I,...; compiler
->       index: last gradient of each bucket, at most 8, ascending
+>       index: number of the last gradient of each bucket, ascending, at most 8
 >   bucket_library  path FILE; compiler
->       library: measured times and sizes of gradients, JSON
+>       library: JSON file of measured times and sizes of gradients
 >   bucket_first  size SIZE (default: 1MiB); compiler
 >       bytes: size of the first bucket
 >   bucket_cap  size SIZE; compiler
->       bytes, combine: size of buckets, by default 25MiB and 30MiB
+>       bytes, combine: size of a bucket; the defaults are 25MiB and 30MiB
 >   bucket_members  int 1..65536 (default: 256); compiler
->       combine: most gradients of a bucket
+>       combine: most gradients in a bucket
 >   bucket_max_bytes  size SIZE (default: 500MiB); compiler
->       size that no bucket of several gradients exceeds
+>       largest size of a bucket that has several gradients
 >   bucket_compat  choice fixed|ge (default: fixed); compiler
->       ge: boundaries of shares are searched for as GE does it, even past a nearer one
+>       ge: find the boundaries of shares as GE does, even where a nearer boundary exists
 >   bucket_pad  bit 0|1 (default: 1); compiler
->       1: sizes of tensors as on the device, 0: bare
+>       1: tensor sizes are those on the device, with padding; 0: without padding
 >   bucket_lowering  choice multi|concat (default: multi); compiler
->       a bucket is one op of several operands, or of one joined tensor
+>       multi: a bucket is one op with several operands; concat: one op on one joined tensor
 >   grad_order  choice ready|topo (default: ready); compiler
->       order of gradients: as they are finished by the cost model, or as they stand in the graph
+>       order of gradients: ready, in which the cost model finishes them; topo, in which the graph has them
 >   status  choice isfinite|npu|ort (default: isfinite); compiler
->       how overflow is found: in the gradients, by the chip's flag, by an op of ONNX Runtime
+>       how overflow is detected: isfinite, in the gradients; npu, by the chip's flag; ort, by an op of ONNX Runtime
 >   update_form  choice where|if (default: where); compiler
->       how a step that overflows is skipped
+>       how a step that overflows is skipped: where selects the old values; if puts the updates into a branch
 >   bad_run  bit 0|1 (default: 0); compiler
->       1: steps in a row that overflowed are counted in the state tlr.ls.bad_run
+>       1: the state tlr.ls.bad_run counts steps in a row that overflowed
 >   flag_in_bucket  bit 0|1 (default: 0); compiler
->       1: the overflow flag travels in the last bucket
+>       1: the overflow flag is sent in the last bucket
 >   compat_unscale  bit 0|1 (default: 0); compiler
->       1: the loss scale is taken away in the gradient's dtype, not in f32
+>       1: divide by the loss scale in the gradient's dtype, not in f32
 >   tail_mode  choice late_commit|late|early_local|early_bound (default: late_commit); compiler
->       what updates wait for with is_tailing_optimization
+>       what updates wait for with is_tailing_optimization; see docs/training-schedule.md
 >   decompose_updates  bit 0|1 (default: 0); compiler
->       1: update ops are taken apart, so that what needs no gradient runs earlier
+>       1: replace update ops by arithmetic, so that the part that needs no gradient runs earlier
 >   inplace_state  bit 0|1 (default: 0); compiler
->       1: the runtime updates states in place: readers go before writers
+>       1: the runtime updates states in place, so nodes that read a state run before the node that writes it
 >   relax_user_ctrl  bit 0|1 (default: 0); compiler
 >       1: control edges of the model may be removed too
 >   hw_preset  text NAME[:FIELD=X,...] (default: none); compiler
->       machine of the cost model: ascend910, ascend910b, ascend910_93, unit, or none for that of the chip; fields change its figures, e.g. ascend910b:cube=280e12,hbm=1.5e12
+>       machine of the cost model: ascend910, ascend910b, ascend910_93, unit, or none for the machine of the chip; fields change its figures, e.g. ascend910b:cube=280e12,hbm=1.5e12
 >   cost  choice roofline|ge (default: roofline); compiler
->       estimate of compute time: ours or GE's
+>       how compute time is estimated: roofline, by the cost model here; ge, as GE does
 >   profile  path FILE; compiler
->       measured times, lines 'node,microseconds', in place of estimates
+>       file of measured times, lines 'node,microseconds', which replace estimates
 >   mem_limit  size SIZE (default: 0); compiler
->       bytes that may be alive at a time; 0: no limit
+>       most bytes of live values; 0: no limit

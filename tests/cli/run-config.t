@@ -48,9 +48,9 @@ $ tailor opt m.tir --passes= --run-config=old.json
 > graph @g(%x: f32[2,3]) -> (%y) {
 >   %y = Relu(%x)
 > }
-! old.json:1:2: warning: enable_data_pre_proc: is ignored: was needed to sink loops to the device, which goes without it now [W-OPT-UNSUPPORTED]
+! old.json:1:2: warning: enable_data_pre_proc: is ignored: was needed to run loops on the device; that no longer needs a key [W-OPT-UNSUPPORTED]
 $ tailor opt m.tir --passes= --run-config=old.json --strict=1
-! old.json:1:2: error: enable_data_pre_proc: was needed to sink loops to the device, which goes without it now [E-OPT-UNSUPPORTED]
+! old.json:1:2: error: enable_data_pre_proc: was needed to run loops on the device; that no longer needs a key [E-OPT-UNSUPPORTED]
 ? 1
 
 # Files that are none.
@@ -90,13 +90,13 @@ $ tailor convert sgd.tir -o m.air --run-config=all.json --soc-version=Ascend910A
 # Keys, for people and for tools.
 $ tailor options hccl_timeout
 >   hccl_timeout  int 0..2147483647 (default: 1800); runtime; ge.exec.hcclExecuteTimeOut
->       seconds a collective may take; 0: no limit. Chips of the first generation count in units of 68, from 68 to 17340
+>       most seconds for a collective; 0: no limit. First-generation chips count in units of 68 seconds, from 68 to 17340
 $ tailor options is_loss_scal
 ! tailor: error: 'is_loss_scal' is no key of a run configuration [E-OPT-UNKNOWN]
 !   hint: did you mean 'is_loss_scale'?
 ? 1
 $ tailor options --json | sed -n 2p
->  {"section": "NPURunConfig", "name": "graph_run_mode", "option": "graph-run-mode", "type": "int", "values": "0..1", "default": "1", "consumer": "compiler, runtime", "ge": "ge.graphRunMode", "help": "0: a graph for inference, the passes of training graphs do nothing; 1: for training"},
+>  {"section": "NPURunConfig", "name": "graph_run_mode", "option": "graph-run-mode", "type": "int", "values": "0..1", "default": "1", "consumer": "compiler, runtime", "ge": "ge.graphRunMode", "help": "0: the graph is for inference, and the passes for training graphs do nothing; 1: it is for training"},
 # The first generation of chips counts time limits of collectives in units of 68 seconds.
 $ tailor convert sgd.tir -o m.air --hccl_timeout=600 --soc-version=Ascend910A 2>&1 | grep hccl
 >   recorded ge.exec.hcclExecuteTimeOut = 544

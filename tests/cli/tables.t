@@ -43,3 +43,14 @@ $ tailor --version | head -1
 > tailor 0.1.0
 $ for d in man bash zsh markdown passes ops; do tailor --generate=$d >out && test -s out || echo $d; done
 $ tailor --generate=bash >out && bash -n out
+# Completion offers the options used most as long as no letter of one is typed, then all of them.
+$ tailor --generate=bash >script
+$ bash -c '. ./script; COMP_WORDS=(tailor convert "$0"); COMP_CWORD=2; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' --
+> --model= --output= --framework= --soc-version= --input-shape= --input-format= --out-nodes= --dynamic-dims= --insert-op-conf= --enable-small-channel= --precision-mode= --op-select-implmode= --output-type= --fusion-switch-file= --log= --help-all
+$ bash -c '. ./script; COMP_WORDS=(tailor convert "$0"); COMP_CWORD=2; _tailor 2>/dev/null; echo ${COMPREPLY[@]}' --dep
+> --depfile=
+$ tailor --generate=man | sed -n '/^.SS The options of convert used most/,/^.SS Input/p' | grep -c '^.TP'
+> 15
+# Help on an option is about that option, wherever the row stands.
+$ for c in convert opt explain run verify simulate-ranks; do tailor help $c --help-all; done | tr -s ' \n' ' ' | grep -oiE 'the (next|previous) (one|option|key)|that report'
+? 1

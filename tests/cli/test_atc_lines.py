@@ -7,7 +7,8 @@
 FILE (default ../shared/realworld/atc_commands.tsv beside the project) has the columns repository,
 file and a JSON array of arguments. Each line runs twice: as it stands, and with the variables that
 a script would have filled in replaced by plausible values. A line must end in an expected exit
-code, with a message when it is refused. --show prints the refusals by message."""
+code, with a message when it is refused. --show prints the refusals by message. The options that
+one line in 25 uses must be among those that `tailor help convert` shows first."""
 import argparse
 import collections
 import csv
@@ -77,6 +78,17 @@ def problem(code, messages):
     return None
 
 
+def missing_in_help(tool, lines):
+    """Options that at least one line in 25 uses and that help does not show first."""
+    p = guard.run([tool, 'help', 'convert'], capture_output=True, stdin=subprocess.DEVNULL)
+    shown = re.findall(r'^(?:      |  -\w, )--([\w-]+)', p.stdout.decode(), re.M)
+    uses = collections.Counter()
+    for _, arguments in lines:
+        uses.update({a.lstrip('-').split('=')[0].replace('_', '-') for a in arguments
+                     if a.startswith('-')})
+    return [name for name, n in uses.items() if n * 25 >= len(lines) and name not in shown]
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--tailor', required=True)
@@ -86,7 +98,10 @@ def main():
     if not os.path.exists(args.lines):
         print(f'{args.lines} is not there\n0 passed, 0 failed, 1 skipped')
         return 0
-    passed = failed = 0
+    missing = missing_in_help(args.tailor, list(read_lines(args.lines)))
+    passed, failed = (0, 1) if missing else (1, 0)
+    if missing:
+        print(f'FAIL help convert does not show first: {" ".join(missing)}')
     for kind, change in (('as they stand', list), ('variables filled in', fill_in)):
         outcomes = collections.Counter()
         reasons = collections.Counter()
