@@ -55,8 +55,8 @@ static void infer_quietly(tl_verifier *v) {
   first_error e;
   tl_buf_init(&e.message);
   tl_buf_init(&e.node);
-  tl_diag inner = {.fn = keep_first, .user = &e};
   tl_diag *outer = v->m->diag;
+  tl_diag inner = {.fn = keep_first, .user = &e, .lacks = outer->lacks};
   v->m->diag = &inner;
   tl_status status = tl_infer_module(v->m);
   v->m->diag = outer;

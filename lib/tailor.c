@@ -81,14 +81,15 @@ void tl_context_on_message(tl_context *c, tailor_message_fn fn, void *user) {
 }
 
 int tl_context_set(tl_context *c, const char *name, const char *value) {
+  uint32_t errors = tl_diag_begin(&c->diag);
   tl_option_id id = tl_option_find(tl_sv_from(name), TL_COMMAND_CONVERT);
   if (id == TL_N_OPTION_ROWS) {
     const char *near = tl_option_nearest(tl_sv_from(name), TL_COMMAND_CONVERT);
-    return tl_status_exit_code(tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                             "unknown option '%s'%s%s", name, near ? "\vdid you mean " : "",
-                             near ? near : ""));
+    tl_status status = tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+                               "unknown option '%s'%s%s", name, near ? "\vdid you mean " : "",
+                               near ? near : "");
+    return finish(c, status, errors);
   }
-  uint32_t errors = c->diag.errors;
   return finish(c, tl_settings_set(&c->settings, &c->diag, id, value), errors);
 }
 
@@ -166,21 +167,21 @@ static int finish_load(tl_model *m, tl_status status, uint32_t errors, tl_model 
 }
 
 int tl_model_load(tl_context *c, const char *path, tl_model **out) {
+  uint32_t errors = tl_diag_begin(&c->diag);
   tl_model *m = calloc(1, sizeof *m);
   if (!m)
-    return TAILOR_ERROR_INTERNAL;
+    return finish(c, TL_NO_MEMORY, errors);
   m->context = c;
-  uint32_t errors = c->diag.errors;
   return finish_load(m, load(m, path), errors, out);
 }
 
 int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
                         tl_model **out) {
+  uint32_t errors = tl_diag_begin(&c->diag);
   tl_model *m = calloc(1, sizeof *m);
   if (!m)
-    return TAILOR_ERROR_INTERNAL;
+    return finish(c, TL_NO_MEMORY, errors);
   m->context = c;
-  uint32_t errors = c->diag.errors;
   tl_status status = resolve(c);
   tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
   if (status == TL_OK)
@@ -210,7 +211,7 @@ static const char *fusion_report(const tl_context *c) {
 
 int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_context *c = m->context;
-  uint32_t errors = c->diag.errors;
+  uint32_t errors = tl_diag_begin(&c->diag);
   tl_pipeline_options p = {.level = tl_settings_get(&c->settings, TL_OPTION_LEVEL)[0] - '0',
                            .stage = target == TAILOR_FOR_AIR
                                         ? TL_STAGE_AIR
@@ -245,7 +246,7 @@ static tl_status save_text(tl_model *m, const char *path) {
 
 int tl_model_save(tl_model *m, const char *path) {
   tl_context *c = m->context;
-  uint32_t errors = c->diag.errors;
+  uint32_t errors = tl_diag_begin(&c->diag);
   tl_sv name = tl_sv_from(path);
   tl_status status;
   if (tl_sv_ends_with(name, ".onnx"))

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/memory.h"
+
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
 
 struct tl_arena_block {
@@ -39,7 +41,7 @@ static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
   size_t size = a->next_size > bytes ? a->next_size : bytes;
   if (size > SIZE_MAX - sizeof(tl_arena_block))
     return NULL;
-  tl_arena_block *block = malloc(sizeof *block + size);
+  tl_arena_block *block = tl_memory_seen(malloc(sizeof *block + size), size);
   if (!block)
     return NULL;
   block->previous = a->head;

@@ -4,10 +4,35 @@
 
 #include <stdio.h>
 
+#include "support/memory.h"
+
 enum { SHORT = 2048 };
+
+bool tl_diag_lacks_memory(const tl_diag *d) { return tl_memory_failures() != d->lacks; }
+
+uint32_t tl_diag_begin(tl_diag *d) {
+  d->no_memory = false;
+  d->lacks = tl_memory_failures();
+  return d->errors;
+}
+
+/* Takes no memory. */
+static void deliver_lack(tl_diag *d, const char *file) {
+  char message[] = "out of memory";
+  if (!d->no_memory) {
+    d->errors++;
+    if (d->fn)
+      d->fn(d->user, &(tl_diagnostic){TL_ERROR, NULL, TL_AT_FILE(file), message, NULL});
+  }
+  d->no_memory = true;
+}
 
 static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_location where,
                     const char *fmt, va_list ap) {
+  if (tl_diag_lacks_memory(d) || d->no_memory) {
+    deliver_lack(d, where.file);
+    return;
+  }
   if (severity == TL_ERROR)
     d->errors++;
   else if (severity == TL_WARNING)
@@ -33,13 +58,15 @@ static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_locat
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   deliver(d, TL_ERROR, NULL, where, fmt, ap);
+  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   va_end(ap);
   return status;
 }
 
 tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before) {
+  if (tl_diag_lacks_memory(d) || d->no_memory)
+    status = TL_NO_MEMORY;
   bool silent = d->errors == errors_before || (status == TL_NO_MEMORY && !d->no_memory);
   if (status != TL_OK && silent)
     return tl_fail(d, status, (tl_location){0}, "%s", tl_status_words(status));
@@ -50,8 +77,8 @@ tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_locati
                        const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   deliver(d, TL_ERROR, code, where, fmt, ap);
+  d->no_memory = d->no_memory || status == TL_NO_MEMORY;
   va_end(ap);
   return status;
 }

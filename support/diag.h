@@ -38,11 +38,18 @@ typedef struct tl_diag {
   void *user;
   uint32_t errors;
   uint32_t warnings;
-  bool no_memory; /* an error was reported with TL_NO_MEMORY */
+  bool no_memory; /* it was said that memory is out: nothing is said after that */
+  uint64_t lacks; /* allocations that had failed in this thread when the work began */
 } tl_diag;
 
+/* Has an allocation failed since the work began, in this thread or one that worked for it? */
+bool tl_diag_lacks_memory(const tl_diag *d);
+/* Begins a piece of work that is reported by itself, and returns the errors before it. */
+uint32_t tl_diag_begin(tl_diag *d);
+
 /* Reports an error and returns `status`, so that "return tl_fail(...)" reads well. The hint is the
- * part of the formatted text after the first '\v', if there is one. */
+ * part of the formatted text after the first '\v', if there is one. Once an allocation has failed,
+ * one message says so, and there is no other: what it would tell may not be true. */
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...)
     TL_PRINTF(4, 5);
 /* The same with one of GE's error codes. */
@@ -56,7 +63,7 @@ void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4
 
 /* Says that an operation failed, unless an error was reported since there were `errors_before`, or
  * lacked memory, which is said in any case. Lack of memory is often known where nothing could be
- * reported. Returns status. */
+ * reported. Returns status, or TL_NO_MEMORY where an allocation has failed. */
 tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before);
 
 /* Renders a diagnostic on one line, cut to n bytes with the final NUL, without taking memory. */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "support/memory.h"
+
 static const size_t page = (size_t)2 << 20; /* huge pages of x86-64, arm64 with 4 KiB pages */
 static const size_t big = (size_t)4 << 20;
 
@@ -34,14 +36,16 @@ void *tl_pages_alloc(size_t n, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(n, size, &bytes))
     return NULL;
-  return bytes < big ? calloc(n ? n : 1, size) : map_aligned(bytes);
+  void *p = bytes < big ? calloc(n ? n : 1, size) : map_aligned(bytes);
+  return tl_memory_seen(p, bytes);
 }
 
 void *tl_pages_alloc_raw(size_t n, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(n, size, &bytes))
     return NULL;
-  return bytes < big ? malloc(bytes ? bytes : 1) : map_aligned(bytes);
+  void *p = bytes < big ? malloc(bytes ? bytes : 1) : map_aligned(bytes);
+  return tl_memory_seen(p, bytes);
 }
 
 void tl_pages_free(void *p, size_t n, size_t size) {

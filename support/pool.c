@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 enum { MAX_THREADS = 64 };
 
 typedef struct worker {
@@ -31,6 +33,7 @@ struct tl_pool {
   size_t n;      /* items */
   size_t next;   /* first index not drawn */
   size_t failed; /* lowest failing index, SIZE_MAX: none */
+  uint64_t lacks; /* allocations that failed in workers */
   tl_status status;
 };
 
@@ -74,8 +77,10 @@ static void *worker_main(void *arg) {
       break;
     seen = p->generation;
     pthread_mutex_unlock(&p->lock);
+    uint64_t lacks = tl_memory_failures();
     work(p, self->number);
     pthread_mutex_lock(&p->lock);
+    p->lacks += tl_memory_failures() - lacks;
     if (--p->busy == 0)
       pthread_cond_signal(&p->idle);
   }
@@ -137,6 +142,7 @@ tl_status tl_pool_run(tl_pool *p, size_t n, tl_pool_fn fn, void *user) {
   p->next = 0;
   p->failed = SIZE_MAX;
   p->status = TL_OK;
+  p->lacks = 0;
   p->busy = p->n_threads - 1;
   p->generation++;
   pthread_cond_broadcast(&p->wake);
@@ -146,5 +152,6 @@ tl_status tl_pool_run(tl_pool *p, size_t n, tl_pool_fn fn, void *user) {
   while (p->busy)
     pthread_cond_wait(&p->idle, &p->lock);
   pthread_mutex_unlock(&p->lock);
+  tl_memory_add_failures(p->lacks);
   return p->status;
 }

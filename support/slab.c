@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/memory.h"
 #include "support/pages.h"
 
 enum { LARGEST_BLOCK = 4 << 20 };
@@ -32,7 +33,7 @@ static int grow_array(void *array, size_t size, uint32_t *cap, uint32_t want) {
     n *= 2;
   if (n == *cap)
     return 1;
-  void *p = realloc(*at, n * size);
+  void *p = tl_memory_seen(realloc(*at, n * size), n * size);
   if (!p)
     return 0;
   *at = p;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 int tl_sv_compare(tl_sv a, tl_sv b) {
   size_t n = a.n < b.n ? a.n : b.n;
   int c = n ? memcmp(a.p, b.p, n) : 0;
@@ -166,7 +168,7 @@ static bool reserve(tl_buf *b, size_t more) {
   }
   if (want < b->n + more + 1)
     want = b->n + more + 1;
-  char *p = realloc(b->p, want);
+  char *p = tl_memory_seen(realloc(b->p, want), want);
   if (!p) {
     b->failed = true;
     return false;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 /* Declares struct NAME {T *at; uint32_t n, cap;}. Zero-initialise it; NAME_release frees it.
  * NAME_push appends a copy and returns false when memory is out or 2^32-1 elements are reached. */
 #define TL_VEC(NAME, T)                                                        \
@@ -19,7 +21,8 @@
   static inline bool NAME##_reserve(NAME *v, uint32_t cap) {                   \
     if (cap <= v->cap)                                                         \
       return true;                                                             \
-    T *at = realloc(v->at, (size_t)cap * sizeof(T));                           \
+    size_t size = (size_t)cap * sizeof(T);                                     \
+    T *at = tl_memory_seen(realloc(v->at, size), size);                        \
     if (!at)                                                                   \
       return false;                                                            \
     v->at = at;                                                                \

@@ -342,6 +342,8 @@ static tl_status name_file(tl_writer *w) {
 }
 
 tl_status tl_writer_settle(tl_writer *w) {
+  if (tl_diag_lacks_memory(w->diag)) /* what was written may not be what was meant */
+    return fail_memory(w);
   TL_TRY(flush(w));
   if (w->stream >= 0)
     return TL_OK;

@@ -86,7 +86,7 @@ tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
   TL_TRY(check_file(d, path, kind, max_bytes));
   tl_buf message;
   tl_buf_init(&message);
-  tl_diag quiet = {.fn = keep_message, .user = &message};
+  tl_diag quiet = {.fn = keep_message, .user = &message, .lacks = d->lacks};
   tl_status status = tl_file_open(&quiet, path, TL_FILE_READ, out);
   if (status != TL_OK)
     (void)tl_fail_code(d, status, kind->unreadable, TL_AT_FILE(path), "cannot read the %s: %s",

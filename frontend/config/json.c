@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "support/memory.h"
+
 /* cJSON uses valueint of numbers only, and configuration files hold none that matter: it takes the
  * value's place in document order. *huge becomes the first number that no double holds. The scanner
  * has bounded the depth. */
@@ -26,7 +28,7 @@ tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) {
   }
   /* cJSON skips a byte order mark only in front of two bytes or more */
   tl_sv plain = tl_sv_starts_with(text, "\xef\xbb\xbf") ? (tl_sv){text.p + 3, text.n - 3} : text;
-  out->root = cJSON_ParseWithLength(plain.p, plain.n);
+  out->root = tl_memory_seen(cJSON_ParseWithLength(plain.p, plain.n), 0);
   if (!out->root) { /* what the scanner accepts is JSON: memory ran out */
     tl_json_release(out);
     return TL_NO_MEMORY;
@@ -72,7 +74,7 @@ static void blank_comments(char *text, size_t n) {
 
 tl_status tl_json_parse_commented(tl_sv text, tl_json *out, tl_json_error *error) {
   *out = (tl_json){0};
-  char *copy = malloc(text.n ? text.n : 1);
+  char *copy = tl_memory_seen(malloc(text.n ? text.n : 1), text.n);
   if (!copy)
     return TL_NO_MEMORY;
   memcpy(copy, text.n ? text.p : "", text.n);

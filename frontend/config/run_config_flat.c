@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "frontend/config/run_config_read.h"
+#include "support/memory.h"
 
 static const tl_option_id objects[TL_N_FLAT_OBJECTS] = {
     TL_OPTION_DUMP_CONFIG, TL_OPTION_PROFILING_CONFIG, TL_OPTION_MEMORY_CONFIG,
@@ -69,7 +70,7 @@ static tl_status join(tl_run_flats *f, size_t i, tl_settings *s, tl_diag *d) {
     return TL_OK;
   cJSON *whole = *slot ? cJSON_Parse(*slot) : cJSON_CreateObject();
   bool ok = whole && add_missing(whole, f->object[i], d, f->at[i]);
-  char *text = ok ? cJSON_PrintUnformatted(whole) : NULL;
+  char *text = ok ? tl_memory_seen(cJSON_PrintUnformatted(whole), 0) : NULL;
   *slot = text ? tl_arena_copy(&s->arena, text, strlen(text)) : *slot;
   ok = text && *slot;
   if (!s->file_at[id].file)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "frontend/config/run_config.h"
+#include "support/memory.h"
 
 /* What a value of the kind is, for messages. */
 static const char *kind_text(const tl_run_type *type) {
@@ -182,7 +183,7 @@ static tl_status add_items(tl_diag *d, tl_location where, const tl_run_type *typ
 }
 
 static tl_status add_object(tl_diag *d, tl_location where, const cJSON *item, tl_buf *out) {
-  char *text = cJSON_PrintUnformatted(item);
+  char *text = tl_memory_seen(cJSON_PrintUnformatted(item), 0);
   if (!text)
     return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
   tl_buf_add_z(out, text);

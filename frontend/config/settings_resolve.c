@@ -360,18 +360,23 @@ static tl_sv metadata_of(const tl_module *m) {
   return (tl_sv){NULL, 0};
 }
 
-tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m) {
-  tl_sv text = metadata_of(m);
-  tl_diag fresh = {.fn = tell_new, .user = d};
-  if (!text.p || s->has_model)
-    return tl_check_run_ranks(s, d);
-  s->has_model = true;
-  TL_TRY(tl_read_run_config_text(s, &fresh, model_label, text));
+static tl_status resolve_with(tl_settings *s, tl_diag *d, tl_sv text) {
+  TL_TRY(tl_read_run_config_text(s, d, model_label, text));
   if (s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE].file == model_label)
     return tl_fail(d, TL_UNSUPPORTED, s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE],
                    "accelerate_train_mode makes two models of one, which a model cannot ask for\v"
                    "give it on the command line");
   s->options = tl_options_default();
-  TL_TRY(tl_settings_resolve(s, &fresh));
-  return tl_check_run_ranks(s, d);
+  return tl_settings_resolve(s, d);
+}
+
+tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m) {
+  tl_sv text = metadata_of(m);
+  tl_diag fresh = {.fn = tell_new, .user = d, .lacks = d->lacks};
+  if (!text.p || s->has_model)
+    return tl_check_run_ranks(s, d);
+  s->has_model = true;
+  tl_status status = resolve_with(s, &fresh, text);
+  d->no_memory = d->no_memory || fresh.no_memory;
+  return status == TL_OK ? tl_check_run_ranks(s, d) : status;
 }

@@ -14,7 +14,8 @@
  *   tl_context_destroy(c);
  *
  * Functions that can fail return 0 or one of TAILOR_ERROR_..., the exit codes of the command, and
- * have then reported at least one message. A context and its models belong to one thread at a time;
+ * have then reported at least one message. Once memory is out, the function in which that happens
+ * says "out of memory" and nothing else. A context and its models belong to one thread at a time;
  * different contexts are independent. */
 #ifndef TAILOR_TAILOR_H
 #define TAILOR_TAILOR_H

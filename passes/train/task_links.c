@@ -31,12 +31,12 @@ void tl_task_links_release(tl_task_links *l) {
   free(l->topo);
 }
 
-bool tl_task_links_sort(tl_task_links *l, const tl_task_graph *g) {
+tl_status tl_task_links_sort(tl_task_links *l, const tl_task_graph *g) {
   uint32_t head = 0;
   uint32_t tail = 0;
   uint32_t *waits = malloc((g->n + 1u) * sizeof *waits);
   if (!waits)
-    return false;
+    return TL_NO_MEMORY;
   memcpy(waits, l->waits, g->n * sizeof *waits);
   for (uint32_t i = 0; i < g->n; i++)
     if (waits[i] == 0)
@@ -48,5 +48,5 @@ bool tl_task_links_sort(tl_task_links *l, const tl_task_graph *g) {
         l->topo[tail++] = l->succs[k];
   }
   free(waits);
-  return tail == g->n;
+  return tail == g->n ? TL_OK : TL_INVALID_MODEL;
 }

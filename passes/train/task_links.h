@@ -15,7 +15,8 @@ typedef struct tl_task_links {
 /* False when memory is out. Release it in either case. O(tasks + edges). */
 bool tl_task_links_init(tl_task_links *l, const tl_task_graph *g);
 void tl_task_links_release(tl_task_links *l);
-/* Fills topo: of tasks that could follow, the one that could so first. False on a cycle. */
-bool tl_task_links_sort(tl_task_links *l, const tl_task_graph *g);
+/* Fills topo: of tasks that could follow, the one that could so first. TL_INVALID_MODEL on a
+ * cycle, which is not reported, or TL_NO_MEMORY. */
+tl_status tl_task_links_sort(tl_task_links *l, const tl_task_graph *g);
 
 #endif

@@ -104,7 +104,7 @@ static bool measure_bounds(const tl_task_graph *g, const uint32_t *order, tl_ste
   tl_task_links l;
   double *end = malloc((g->n + 1u) * sizeof *end);
   bool *needs = calloc(g->n + 1u, sizeof *needs);
-  bool good = tl_task_links_init(&l, g) && end && needs && tl_task_links_sort(&l, g);
+  bool good = tl_task_links_init(&l, g) && end && needs && tl_task_links_sort(&l, g) == TL_OK;
   if (good)
     measure_front(g, l.topo, end, r);
   for (uint16_t s = 0; good && s < g->n_streams; s++)

@@ -437,9 +437,13 @@ tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *ord
   scheduler s;
   uint32_t *kept = malloc((g->n + 1u) * sizeof *kept);
   tl_status status = TL_OK;
-  if (!scheduler_init(&s, g) || !kept) {
+  if (!scheduler_init(&s, g) || !kept)
+    status = TL_NO_MEMORY;
+  else
+    status = tl_task_links_sort(&s.links, g);
+  if (status == TL_NO_MEMORY) {
     status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-  } else if (!tl_task_links_sort(&s.links, g)) {
+  } else if (status != TL_OK) {
     status = tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", (tl_location){0},
                           "tasks wait for each other in a circle");
   } else {

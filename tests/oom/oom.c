@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a whole conversion again and again, failing the n-th allocation for every n, until one run
- * gets through: each failure must end in an ordinary error, leave no output, and (under ASan) leak
- * nothing. Allocation functions are wrapped by the linker (--wrap). */
+ * gets through: each failure must end in an ordinary error that says "out of memory" and nothing
+ * else, leave no output, and (under ASan) leak nothing. Allocation functions are wrapped by the
+ * linker (--wrap). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,14 @@ void *__real_realloc(void *p, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t alignment, size_t n);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_aligned_alloc(size_t alignment, size_t n);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+
+enum { NO_CONTEXT = -1 };
 
 static struct {
   unsigned long seen;
@@ -27,12 +36,42 @@ void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
 void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : __real_calloc(n, size); }
 void *__wrap_realloc(void *p, size_t n) { return fails() ? NULL : __real_realloc(p, n); }
 
-/* One conversion; 0 or the exit code of the first failing step. mode: value of --precision-mode, or
- * NULL. optim: value of --optim-model, or NULL. */
-static int convert(const char *model, const char *output, const char *mode, const char *optim) {
+void *__wrap_aligned_alloc(size_t alignment, size_t n) {
+  return fails() ? NULL : __real_aligned_alloc(alignment, n);
+}
+
+char *__wrap_strdup(const char *s) { return fails() ? NULL : __real_strdup(s); }
+char *__wrap_strndup(const char *s, size_t n) { return fails() ? NULL : __real_strndup(s, n); }
+
+/* What was said during one conversion. */
+typedef struct said {
+  unsigned lacks;  /* errors that name memory */
+  char other[512]; /* an error that does not, or a message behind one that does; "" for none */
+} said;
+
+static void hear(void *user, tailor_severity severity, const char *text) {
+  said *s = user;
+  if (severity == TAILOR_ERROR && strstr(text, ": error: out of memory"))
+    s->lacks++;
+  else if (severity == TAILOR_ERROR || s->lacks)
+    snprintf(s->other, sizeof s->other, "%s", text);
+}
+
+/* A context that could not be made says nothing; all else does, and nothing but that. */
+static int is_told(int code, const said *s) {
+  if (code == NO_CONTEXT)
+    return !s->lacks && !s->other[0];
+  return code == TAILOR_ERROR_INTERNAL && s->lacks == 1 && !s->other[0];
+}
+
+/* One conversion; 0, the exit code of the first failing step, or NO_CONTEXT. mode: value of
+ * --precision-mode, or NULL. optim: value of --optim-model, or NULL. */
+static int convert(const char *model, const char *output, const char *mode, const char *optim,
+                   said *s) {
   tl_context *c = tl_context_create();
   if (!c)
-    return TAILOR_ERROR_INTERNAL;
+    return NO_CONTEXT;
+  tl_context_on_message(c, hear, s);
   tl_model *m = NULL;
   int code = mode ? tl_context_set(c, "precision-mode", mode) : 0;
   if (code == 0 && optim)
@@ -59,13 +98,16 @@ int main(int argc, char **argv) {
   for (unsigned long n = 1;; n++) {
     allocations.seen = 0;
     allocations.fail_at = n;
+    said s = {0};
     const char *mode = argc > 3 && strcmp(argv[3], "-") != 0 ? argv[3] : NULL;
-    int code = convert(argv[1], argv[2], mode, argc > 4 ? argv[4] : NULL);
+    int code = convert(argv[1], argv[2], mode, argc > 4 ? argv[4] : NULL, &s);
     allocations.fail_at = 0;
     int reached = allocations.seen >= n;
     int exists = access(argv[2], F_OK) == 0;
-    if (exists != (code == 0) || (!reached && code != 0)) {
-      printf("FAIL allocation %lu: code %d, output %s\n", n, code, exists ? "exists" : "missing");
+    int wrong = exists != (code == 0) || (!reached && code != 0) || (code && !is_told(code, &s));
+    if (wrong) {
+      printf("FAIL allocation %lu: code %d, output %s, %u times out of memory, '%s'\n", n, code,
+             exists ? "exists" : "missing", s.lacks, s.other);
       failed++;
     }
     unlink(argv[2]);
