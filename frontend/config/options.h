@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The option table as data (options.tbl) and lookups by spelling. Knows nothing about argv, prints
- * nothing: tools/ parses and prints, frontend/config/settings checks values. */
+ * nothing: tools/ parses and prints, frontend/config/settings.c checks values. */
 #ifndef TL_FRONTEND_CONFIG_OPTIONS_H
 #define TL_FRONTEND_CONFIG_OPTIONS_H
 
