@@ -69,27 +69,27 @@ def write_list(rows):
 
 
 def document(rows, n):
-    """docs/evaluator-coverage.md: of the official suite, which everybody has."""
+    """The table of docs/evaluator.md: of the official suite, which everybody has."""
     rest = {case: reason for (which, case), reason in rows.items() if which == 'official'}
-    out = ['<!-- SPDX-License-Identifier: Apache-2.0 -->', '# What the evaluator reproduces', '',
-           'Written by `tests/conformance/evaluate.py` from the official models of ONNX (Debian\'s '
-           'libonnx-testdata)', 'and `tests/conformance/evaluation.tsv`; do not edit.', '',
-           f'{n - len(rest)} of {n} models give their reference outputs (rtol 1e-3, atol 1e-7, or '
-           'one unit in the', 'last place of types that are coarser than that). The others:', '',
-           '| model | why not |', '|---|---|']
+    out = [f'{n - len(rest)} of the {n} official models of ONNX give their reference outputs (rtol '
+           '1e-3, atol 1e-7, or one unit', 'in the last place of types that are coarser than '
+           'that). The others:', '', '| model | why not |', '|---|---|']
     out += [f'| {case} | {reason.replace("|", chr(92) + "|")} |'
             for case, reason in sorted(rest.items())]
     return '\n'.join(out) + '\n'
 
 
-def check_document(args, text):
-    """Problems with the document; writes it with --update."""
+def check_document(args, table):
+    """Problems with the table in the document; writes it with --update."""
+    with open(args.doc, encoding='utf-8') as f:
+        text = f.read()
+    mark, end = '<!-- table: tests/conformance/evaluate.py -->\n', '<!-- end -->'
+    start = text.index(mark) + len(mark)
+    new = text[:start] + table + text[text.index(end, start):]
     if args.update:
         with open(args.doc, 'w', encoding='utf-8') as f:
-            f.write(text)
-        return []
-    with open(args.doc, encoding='utf-8') as f:
-        return [] if f.read() == text else [f'{args.doc} is not current: run with --update']
+            f.write(new)
+    return [] if args.update or new == text else [f'{args.doc} is not current: run with --update']
 
 
 def choose(args):

@@ -8,6 +8,7 @@ links      a link of a Markdown file leads to a file of the project, and its #an
 paths      a path of the project in backticks in a document, or in a comment, is there. Words in
            capitals (NAME), <name>, * and {h,c} stand for any text
 names      a file name alone (`passes.tbl`) is that of some file of the project
+index      docs/README.md links to every page of docs/
 commands   `tailor SUBCOMMAND --option` is a command with that option; an --option alone is one of
            some command, or of a script of the project"""
 import argparse
@@ -24,6 +25,7 @@ FENCE = re.compile(r'^( *)```(\w*)[^\n]*\n(.*?)^\1```', re.M | re.S)
 LINK = re.compile(r'\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)?\]\(([^)\s]+)\)')
 TICKS = re.compile(r'(?<!`)`([^`\n]+)`(?!`)')
 OPTION = re.compile(r'(?<![\w-])--?([A-Za-z][\w.-]+)')
+CALL = re.compile(r'(?:^\s*|[;|(&]\s*|\$ )(?:[\w./]*/)?tailor +([a-z][\w-]*)([^\n;|#]*)', re.M)
 CODE_NAME = re.compile(r'(?<![\w./<*-])([a-z]\w+\.(?:c|h|tbl|md))\b(?![./(])')
 # Files that the build writes, and files of other programs that comments speak of.
 GENERATED = re.compile(r'\b(?:build[\w-]*|tests/ort/node_modules)/')
@@ -73,7 +75,8 @@ class Project:
         commands = set(re.findall(r'^    \{"([\w-]+)", TL_COMMAND', text_of('tools/main.c'), re.M))
         options = {c: set() for c in commands}
         spellings = set()
-        for row in re.findall(r'^\| (?:`-\w` )?`--([\w-]+)`(.*)$', text_of('docs/options.md'), re.M):
+        for row in re.findall(r'^\| (?:`-\w` )?`--([\w-]+)`(.*)$', text_of('docs/options.md'),
+                              re.M):
             cells = re.split(r'(?<!\\)\|', row[1])
             takers = [c.strip() for c in cells[3].split(',')]
             keys = re.findall(r'`([^`]+)`', cells[4])
@@ -134,6 +137,14 @@ def anchors(text):
     return out
 
 
+def index(project, path, text):
+    if path == 'docs/README.md':
+        linked = set(LINK.findall(text))
+        for f in project.files:
+            if re.fullmatch(r'docs/[^/]+\.md', f) and f != path and f[5:] not in linked:
+                yield 1, f'there is no link to {f}'
+
+
 def line_of(text, at):
     return text.count('\n', 0, at) + 1
 
@@ -190,7 +201,7 @@ def calls(text):
     """(line, command line) of the program in a document."""
     for m in FENCE.finditer(text):
         body = re.sub(r'\\\n', '  ', m.group(3))
-        for call in re.finditer(r'(?:^\s*|[;|(&]\s*|\$ )(?:[\w./]*/)?tailor +([a-z][\w-]*)([^\n;|#]*)', body, re.M):
+        for call in CALL.finditer(body):
             yield line_of(text, m.start(3)), call.group(1), call.group(2)
     for m in TICKS.finditer(blanked(text, FENCE)):
         call = re.match(r'(?:[\w./]*/)?tailor +([a-z][\w-]*)(.*)', m.group(1))
@@ -216,7 +227,7 @@ def commands(project, path, text):
             yield line_of(text, m.start()), f'nothing has an option --{option.group(1)}'
 
 
-CHECKS = {'links': links, 'paths': paths, 'names': names, 'commands': commands}
+CHECKS = {'links': links, 'index': index, 'paths': paths, 'names': names, 'commands': commands}
 KINDS = ('.md', '.c', '.h', '.py', '.tlr', '.tbl', '.js', 'meson.build', 'meson_options.txt')
 
 
