@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/eval_lines.h"
+#include "ir/eval_pool.h"
 #include "ir/eval_window.h"
 
 /* ---- windows -------------------------------------------------------------------------------- */
@@ -129,15 +130,50 @@ static tl_status data_gradient(tl_eval *x, conv_grad *d, uint32_t result) {
   return TL_OK;
 }
 
-/* Sizes, for a convolution that made the gradient `dy` of `data`. */
-static tl_status open_conv(tl_eval *x, const tl_host *data, const tl_host *dy, conv_grad *d) {
+/* The windows of the convolution that a transposed one turns round: `in` is what it made, `from`
+ * what it was made of. Padding that sizes decide is split as the transposed convolution does. */
+static tl_status open_transposed(tl_eval *x, const tl_host *in, const tl_host *from, conv_grad *d) {
+  tl_windows *w = &d->w;
+  tl_int_list extra, shape;
+  tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
+  bool upper = tl_sv_is(pad, "SAME_UPPER");
+  TL_TRY(tl_window_attributes(x, in->rank - 2, in->dims + 2, d->weight->dims + 2, w));
+  TL_TRY(tl_window_list(x, TL_SYM_output_padding, (uint32_t)w->n, 0, &extra));
+  TL_TRY(tl_window_list(x, TL_SYM_output_shape, (uint32_t)w->n, 0, &shape));
+  for (int i = 0; i < w->n; i++) {
+    int64_t size = (w->kernel[i] - 1) * w->dilation[i] + 1 + (extra.at ? extra.at[i] : 0);
+    int64_t total = 0;
+    if (__builtin_mul_overflow(from->dims[i + 2] - 1, w->stride[i], &total) ||
+        __builtin_add_overflow(total, size - w->in[i], &total))
+      return tl_eval_fail(x, "spatial axis %d is too large", i);
+    total = total > 0 ? total : 0;
+    w->begin[i] = upper ? total / 2 : total - total / 2;
+    w->end[i] = total - w->begin[i];
+    w->out[i] = from->dims[i + 2];
+  }
+  return tl_window_count(x, w);
+}
+
+/* Do sizes decide the padding of a transposed convolution? */
+static bool is_sized(tl_eval *x) {
+  tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
+  return tl_eval_ints(x, TL_SYM_output_shape).n || tl_sv_is(pad, "SAME_UPPER") ||
+         tl_sv_is(pad, "SAME_LOWER");
+}
+
+/* Sizes, for a convolution that made the gradient `dy` of `data`; transposed: what it made is the
+ * `data` of a transposed one. */
+static tl_status open_conv(tl_eval *x, const tl_host *data, const tl_host *dy, bool transposed,
+                           conv_grad *d) {
   int64_t groups = tl_eval_int(x, TL_SYM_group, 1);
   int n = data->rank - 2;
   d->x = data;
   d->dy = dy;
   if (dy->rank != data->rank || d->weight->rank != data->rank)
     return tl_eval_fail(x, "the operands differ in rank");
-  TL_TRY(tl_window_open(x, n, data->dims + 2, d->weight->dims + 2, &d->w));
+  TL_TRY(transposed && is_sized(x)
+             ? open_transposed(x, data, dy, d)
+             : tl_window_open(x, n, data->dims + 2, d->weight->dims + 2, &d->w));
   TL_TRY(check_windows(x, &d->w, dy));
   if (groups < 1 || d->weight->dims[0] % groups != 0 || d->weight->dims[1] > INT64_MAX / groups ||
       data->dims[1] != d->weight->dims[1] * groups || dy->dims[1] != d->weight->dims[0] ||
@@ -155,7 +191,7 @@ tl_status tl_eval_conv_grad(tl_eval *x) {
   for (uint32_t i = 0; i < 3; i++)
     TL_TRY(tl_eval_need_rank(x, i, 3, TL_MAX_RANK));
   conv_grad d = {.weight = tl_eval_in(x, 2)};
-  TL_TRY(open_conv(x, tl_eval_in(x, 1), tl_eval_in(x, 0), &d));
+  TL_TRY(open_conv(x, tl_eval_in(x, 1), tl_eval_in(x, 0), false, &d));
   TL_TRY(data_gradient(x, &d, 0));
   TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)d.weight->dtype, d.weight, &d.dw));
   tl_eval_for(x, (uint64_t)(d.groups * d.out_channels * d.in_channels), 1, filter_range, &d);
@@ -193,7 +229,7 @@ tl_status tl_eval_conv_transpose_grad(tl_eval *x) {
     TL_TRY(tl_eval_need_rank(x, i, 3, TL_MAX_RANK));
   conv_grad d = {.weight = tl_eval_in(x, 2)};
   const tl_host *dy = tl_eval_in(x, 0), *data = tl_eval_in(x, 1);
-  TL_TRY(open_conv(x, dy, data, &d));
+  TL_TRY(open_conv(x, dy, data, true, &d));
   TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)data->dtype, data, &d.dx));
   tl_eval_for(x, (uint64_t)(d.images * d.groups * d.out_channels), 1, gather_range, &d);
   TL_TRY(tl_eval_result_like(x, 1, (tl_dtype)d.weight->dtype, d.weight, &d.dw));
@@ -245,12 +281,13 @@ typedef struct mean_grad {
   bool padding; /* counts */
 } mean_grad;
 
-/* How many taps of a window lie in the input. */
-static int64_t taps_inside(const mean_grad *d, int64_t window) {
-  int64_t tap[TL_MAX_RANK], n = 0;
-  for (int64_t k = 0; k < d->w.taps; k++) {
-    tl_window_tap(&d->w, k, tap);
-    n += place_of(&d->w, window, tap) >= 0;
+/* How many taps of a window count: those in the input, or in the input and its padding, but not
+ * what rounding up added behind. */
+static int64_t taps_counted(const mean_grad *d, int64_t window) {
+  int64_t n = 1;
+  for (int i = d->w.n - 1; i >= 0; i--) {
+    n *= tl_window_taps_inside(&d->w, i, window % d->w.out[i], d->padding);
+    window /= d->w.out[i];
   }
   return n;
 }
@@ -260,7 +297,7 @@ static void mean_range(void *user, uint64_t begin, uint64_t end) {
   int64_t tap[TL_MAX_RANK];
   for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
     for (int64_t o = 0; o < d->w.out_plane; o++) {
-      int64_t count = d->padding ? d->w.taps : taps_inside(d, o);
+      int64_t count = taps_counted(d, o);
       double part = tl_cell_at(d->dy, (uint64_t)(i * d->w.out_plane + o)) / (double)count;
       for (int64_t k = 0; k < d->w.taps; k++) {
         tl_window_tap(&d->w, k, tap);
@@ -276,8 +313,6 @@ tl_status tl_eval_average_pool_grad(tl_eval *x) {
   mean_grad d = {.dy = tl_eval_in(x, 0)};
   int64_t dims[TL_MAX_RANK];
   tl_host *out;
-  if (tl_eval_int(x, TL_SYM_ceil_mode, 0))
-    return tl_eval_unsupported(x, "windows that reach beyond the end are not known (ceil_mode)");
   TL_TRY(stated_shape(x, d.dy, dims));
   TL_TRY(tl_window_open(x, d.dy->rank - 2, dims + 2, NULL, &d.w));
   TL_TRY(check_windows(x, &d.w, d.dy));

@@ -9,7 +9,6 @@ chips, and each file is judged by the checker of tests/oracle.
   gradients.py --tailor BIN"""
 import argparse
 import itertools
-import math
 import os
 import subprocess
 import sys
@@ -21,6 +20,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import guard  # noqa: E402
+from gradient_forward import (  # noqa: E402
+    average_pool, batch_norm, conv, conv_transpose, fast_gelu, flat, gelu, layer_norm, log_softmax,
+    loss_of, max_pool, row_statistics, same_pads, sigmoid, softmax)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CHIPS = ('Ascend910B1', 'Ascend910A')
@@ -31,166 +33,14 @@ STEP = 1e-5
 class Case:
     """forward(*values): what is differentiated; by: indices of the values that have gradients;
     node(values, results): op, domain, operands in place of which 'dY' stands for the gradient, and
-    attributes. fixed: operands that are constants of the model; chips: those with a form, none for
-    gradients of volumes in f32."""
+    attributes. fixed: operands that are constants of the model."""
 
     def __init__(self, name, values, forward, by, node, **more):
         self.name, self.values, self.forward, self.by, self.node = name, values, forward, by, node
         self.fixed = more.get('fixed', ())
         self.open = more.get('open', ())
         self.opset = more.get('opset', 17)
-        self.chips = more.get('chips', CHIPS)
         self.results = more.get('results', len(by))
-
-
-def erf(x):
-    return np.vectorize(math.erf)(x)
-
-
-def softmax(x, axis=-1):
-    e = np.exp(x - x.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def log_softmax(x, axis=-1):
-    return np.log(softmax(x, axis))
-
-
-def flat(fn, axis):
-    """Below opset 13: over all axes from `axis` on."""
-    def run(x):
-        return fn(x.reshape(int(np.prod(x.shape[:axis])), -1)).reshape(x.shape)
-    return run
-
-
-def gelu(x):
-    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
-
-
-def fast_gelu(x):
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def layer_norm(axis, eps=1e-5, mean=True):
-    def run(x, gamma, *beta):
-        axes = tuple(range(axis, x.ndim))
-        d = x - x.mean(axis=axes, keepdims=True) if mean else x
-        y = d / np.sqrt((d * d).mean(axis=axes, keepdims=True) + eps) * gamma
-        return y + beta[0] if beta else y
-    return run
-
-
-def row_statistics(x, axis, eps=1e-5, mean=True):
-    axes = tuple(range(axis, x.ndim))
-    m = x.mean(axis=axes, keepdims=True)
-    d = x - m if mean else x
-    return m, 1 / np.sqrt((d * d).mean(axis=axes, keepdims=True) + eps)
-
-
-def along_channels(v, x):
-    return v.reshape([1, -1] + [1] * (x.ndim - 2))
-
-
-def batch_norm(x, gamma, beta, eps=1e-5):
-    axes = (0, *range(2, x.ndim))
-    m, v = x.mean(axis=axes), x.var(axis=axes)
-    n = (x - along_channels(m, x)) / np.sqrt(along_channels(v, x) + eps)
-    return n * along_channels(gamma, x) + along_channels(beta, x)
-
-
-def windows(x, kernel, strides, pads, dilations, fill):
-    """x padded, and for each window its first place and the slices that its taps are."""
-    n = x.ndim - 2
-    around = [(0, 0), (0, 0)] + [(pads[i], pads[n + i]) for i in range(n)]
-    padded = np.pad(x, around, constant_values=fill)
-    out = [(padded.shape[2 + i] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1
-           for i in range(n)]
-    for at in itertools.product(*(range(o) for o in out)):
-        cut = tuple(slice(p * s, p * s + (k - 1) * d + 1, d)
-                    for p, s, k, d in zip(at, strides, kernel, dilations))
-        yield at, out, padded[(slice(None), slice(None), *cut)]
-
-
-def conv(x, w, b, group, strides, pads, dilations):
-    kernel = w.shape[2:]
-    per, each = w.shape[0] // group, w.shape[1]
-    y = None
-    for at, out, cut in windows(x, kernel, strides, pads, dilations, 0):
-        if y is None:
-            y = np.zeros((x.shape[0], w.shape[0], *out))
-        for g in range(group):
-            part = cut[:, g * each:(g + 1) * each].reshape(x.shape[0], -1)
-            y[(slice(None), slice(g * per, (g + 1) * per), *at)] = \
-                part @ w[g * per:(g + 1) * per].reshape(per, -1).T
-    return y + along_channels(b, y)
-
-
-def conv_transpose(x, w, b, group, strides, pads, dilations):
-    n, kernel = x.ndim - 2, w.shape[2:]
-    per, each = w.shape[0] // group, w.shape[1]
-    size = [(x.shape[2 + i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1
-            for i in range(n)]
-    y = np.zeros((x.shape[0], each * group, *size))
-    for at in itertools.product(*(range(s) for s in x.shape[2:])):
-        cut = tuple(slice(p * s, p * s + (k - 1) * d + 1, d)
-                    for p, s, k, d in zip(at, strides, kernel, dilations))
-        for g in range(group):
-            part = x[(slice(None), slice(g * per, (g + 1) * per), *at)]
-            y[(slice(None), slice(g * each, (g + 1) * each), *cut)] += np.tensordot(
-                part, w[g * per:(g + 1) * per], 1)
-    cut = tuple(slice(pads[i], size[i] - pads[n + i]) for i in range(n))
-    return y[(slice(None), slice(None), *cut)] + along_channels(b, y)
-
-
-def max_pool(x, kernel, strides, pads):
-    """The maxima, and where in all of x they were."""
-    n = x.ndim - 2
-    places = np.arange(x.size).reshape(x.shape)
-    ones = [1] * n
-    y = at_x = None
-    for (at, out, cut), (_, _, where) in zip(
-            windows(x, kernel, strides, pads, ones, -np.inf),
-            windows(places, kernel, strides, pads, ones, -1)):
-        if y is None:
-            y, at_x = np.zeros((*x.shape[:2], *out)), np.zeros((*x.shape[:2], *out), np.int64)
-        rows = cut.reshape(*x.shape[:2], -1)
-        best = rows.argmax(-1)
-        y[(slice(None), slice(None), *at)] = rows.max(-1)
-        at_x[(slice(None), slice(None), *at)] = np.take_along_axis(
-            where.reshape(*x.shape[:2], -1), best[..., None], -1)[..., 0]
-    return y, at_x
-
-
-def average_pool(x, kernel, strides, pads, count):
-    n = x.ndim - 2
-    y = None
-    for (at, out, cut), (_, _, inside) in zip(
-            windows(x, kernel, strides, pads, [1] * n, 0),
-            windows(np.ones_like(x), kernel, strides, pads, [1] * n, 1 if count else 0)):
-        if y is None:
-            y = np.zeros((*x.shape[:2], *out))
-        axes = tuple(range(2, x.ndim))
-        y[(slice(None), slice(None), *at)] = cut.sum(axes) / inside.sum(axes)
-    return y
-
-
-def loss_of(labels, weights=None, ignored=None, reduction='mean'):
-    def run(scores):
-        p = log_softmax(scores, 1)
-        at = np.where(labels == ignored, 0, labels) if ignored is not None else labels
-        each = -np.take_along_axis(p, np.expand_dims(at, 1), 1).squeeze(1)
-        w = np.ones(labels.shape) if weights is None else weights[at]
-        if ignored is not None:
-            w = w * (labels != ignored)
-        each = each * w
-        if reduction == 'none':
-            return each
-        return np.array(each.sum() / (w.sum() or 1) if reduction == 'mean' else each.sum())
-    return run
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -367,21 +217,62 @@ def pools(rng):
             ((2, 3, 6, 6), [2, 2], [2, 2], [0, 0, 0, 0]),
             ((2, 2, 7, 5), [3, 3], [2, 2], [1, 1, 1, 1]),
             ((1, 2, 5, 5), [3, 2], [1, 1], [0, 1, 1, 0]), ((2, 2, 9), [3], [2], [1, 1]),
-            ((1, 2, 4, 4, 4), [2, 2, 2], [2, 2, 2], [0] * 6)]:
-        chips = CHIPS if len(shape) < 5 else ()
+            ((1, 2, 4, 4, 4), [2, 2, 2], [2, 2, 2], [0] * 6),
+            ((1, 2, 4, 5, 4), [3, 2, 2], [2, 1, 2], [1, 0, 0, 1, 1, 0])]:
         x = rng.permutation(int(np.prod(shape))).reshape(shape) / 7.0
         attrs = {'kernel_shape': kernel, 'strides': strides, 'pads': pads}
-        at = max_pool(x, kernel, strides, pads)[1]
         for batch in ((), (0,)) if len(shape) == 4 else ((),):
-            yield Case(f'MaxPoolGrad {shape} {pads} {"open" if batch else ""}', [x],
-                       lambda v, k=kernel, s=strides, p=pads: max_pool(v, k, s, p)[0], [0],
-                       lambda v, y, at=at, a=attrs: ('MaxPoolGrad', '', ['dY', at], a), open=batch)
+            yield max_pool_case('', x, kernel, strides, pads, attrs, batch)
         for count in (0, 1):
-            yield Case(f'AveragePoolGrad {shape} {pads} {count}', [x],
-                       lambda v, k=kernel, s=strides, p=pads, c=count: average_pool(v, k, s, p, c),
-                       [0], lambda v, y, a=attrs, c=count: ('AveragePoolGrad', '', ['dY'],
-                                                            {**a, 'count_include_pad': c}),
-                       chips=chips)
+            yield average_pool_case('', x, kernel, strides, pads, count, attrs)
+    yield from cut_pools(rng)
+    yield from sized_pools(rng)
+
+
+def max_pool_case(name, x, kernel, strides, pads, attrs, batch=()):
+    at = max_pool(x, kernel, strides, pads)[1]
+    return Case(f'MaxPoolGrad{name} {x.shape} {pads} {"open" if batch else ""}', [x],
+                lambda v: max_pool(v, kernel, strides, pads)[0], [0],
+                lambda v, y: ('MaxPoolGrad', '', ['dY', at], attrs), open=batch)
+
+
+def average_pool_case(name, x, kernel, strides, pads, count, attrs, beyond=None):
+    return Case(f'AveragePoolGrad{name} {x.shape} {pads} {count}', [x],
+                lambda v: average_pool(v, kernel, strides, pads, count, beyond), [0],
+                lambda v, y: ('AveragePoolGrad', '', ['dY'], {**attrs, 'count_include_pad': count}))
+
+
+def cut_pools(rng):
+    """Windows that reach `beyond` the padding at the end (ceil_mode)."""
+    for shape, kernel, strides, pads, beyond in [
+            ((2, 3, 7, 6), [2, 2], [2, 2], [0, 0, 0, 0], [1, 0]),
+            ((1, 2, 6, 8), [3, 3], [2, 3], [1, 1, 0, 0], [0, 0]),
+            ((1, 2, 6, 8), [3, 3], [2, 2], [0, 1, 0, 1], [1, 1]),
+            # the last window would begin behind the data: there is none
+            ((1, 2, 5, 5), [1, 2], [3, 2], [0, 0, 0, 0], [-1, 1]),
+            ((2, 2, 8), [3], [2], [0, 0], [1]),
+            ((1, 2, 5, 4, 5), [2, 2, 2], [2, 2, 2], [0] * 6, [1, 0, 1])]:
+        n = len(kernel)
+        x = rng.permutation(int(np.prod(shape))).reshape(shape) / 7.0
+        attrs = {'kernel_shape': kernel, 'strides': strides, 'pads': pads, 'ceil_mode': 1}
+        whole = [*pads[:n], *(pads[n + i] + max(0, beyond[i]) for i in range(n))]
+        yield max_pool_case(', ceil', x, kernel, strides, whole, attrs)
+        for count in (0, 1):
+            yield average_pool_case(', ceil', x, kernel, strides, pads, count, attrs, beyond)
+
+
+def sized_pools(rng):
+    for shape, kernel, strides in [((1, 2, 7, 6), [2, 3], [2, 3]), ((2, 2, 8), [4], [3]),
+                                   ((1, 2, 3, 4, 5), [2, 2, 3], [1, 2, 2]),
+                                   ((1, 2, 5, 7), [1, 2], [2, 3])]:
+        x = rng.permutation(int(np.prod(shape))).reshape(shape) / 7.0
+        for pad in ('SAME_UPPER', 'SAME_LOWER', 'VALID'):
+            pads = [0] * (2 * len(kernel)) if pad == 'VALID' else same_pads(
+                shape[2:], kernel, strides, [1] * len(kernel), pad == 'SAME_UPPER')
+            attrs = {'kernel_shape': kernel, 'strides': strides, 'auto_pad': pad}
+            yield max_pool_case(f', {pad}', x, kernel, strides, pads, attrs)
+            for count in (0, 1):
+                yield average_pool_case(f', {pad}', x, kernel, strides, pads, count, attrs)
 
 
 def convolutions(rng):
@@ -391,7 +282,9 @@ def convolutions(rng):
             ((1, 3, 8, 8), 3, [3, 3], 3, [2, 2], [1, 1, 1, 1], [1, 1]),
             ((1, 2, 9, 8), 2, [2, 3], 1, [3, 2], [0, 0, 0, 0], [2, 1]),
             ((2, 3, 9), 4, [3], 1, [2], [1, 1], [1]),
-            ((1, 2, 4, 5, 4), 2, [2, 2, 2], 1, [2, 1, 2], [0] * 6, [1, 1, 1])]:
+            ((2, 4, 9), 6, [3], 2, [2], [0, 1], [1]),
+            ((1, 2, 4, 5, 4), 2, [2, 2, 2], 1, [2, 1, 2], [0] * 6, [1, 1, 1]),
+            ((2, 4, 3, 4, 5), 2, [2, 2, 3], 2, [1, 2, 2], [1, 0, 1, 0, 1, 1], [1, 1, 1])]:
         x = rng.uniform(-1, 1, shape)
         w = rng.uniform(-1, 1, (out, shape[1] // group, *kernel))
         b = rng.uniform(-1, 1, out)
@@ -401,8 +294,7 @@ def convolutions(rng):
         name = f'{shape} {kernel} group {group} {strides} {pads} {dilations}'
         yield Case(f'ConvGrad {name}', [x, w, b],
                    lambda v, f, c, s=sizes: conv(v, f, c, *s), [0, 1, 2],
-                   lambda v, y, a=attrs: ('ConvGrad', MS, ['dY', v[0], v[1]], a),
-                   chips=CHIPS if len(shape) < 5 else ())
+                   lambda v, y, a=attrs: ('ConvGrad', MS, ['dY', v[0], v[1]], a))
         if group == 1 and len(shape) == 4:
             yield Case(f'ConvGrad without data {name}', [x, w, b],
                        lambda v, f, c, s=sizes: conv(v, f, c, *s), [None, 1, None],
@@ -421,6 +313,56 @@ def convolutions(rng):
                                                                               [1, 1]),
                    [0, 1, 2],
                    lambda v, y, a=attrs: ('ConvTransposeGrad', MS, ['dY', v[0], v[1]], a))
+    yield from sized_convolutions(rng)
+    yield from sized_transposed(rng)
+
+
+def sized_convolutions(rng):
+    for shape, out, kernel, group, strides, dilations in [
+            ((1, 2, 7, 6), 3, [3, 2], 1, [2, 1], [1, 2]),
+            ((1, 4, 5, 7), 2, [1, 2], 2, [2, 3], [1, 1]), ((2, 2, 9), 3, [4], 1, [2], [1]),
+            ((1, 2, 3, 4, 5), 2, [2, 2, 2], 1, [1, 2, 2], [1] * 3)]:
+        x = rng.uniform(-1, 1, shape)
+        w = rng.uniform(-1, 1, (out, shape[1] // group, *kernel))
+        b = rng.uniform(-1, 1, out)
+        for pad in ('SAME_UPPER', 'SAME_LOWER', 'VALID'):
+            pads = [0] * (2 * len(kernel)) if pad == 'VALID' else same_pads(
+                shape[2:], kernel, strides, dilations, pad == 'SAME_UPPER')
+            attrs = {'group': group, 'strides': strides, 'dilations': dilations, 'auto_pad': pad}
+            sizes = (group, strides, pads, dilations)
+            yield Case(f'ConvGrad, {pad} {shape} {kernel} group {group}', [x, w, b],
+                       lambda v, f, c, s=sizes: conv(v, f, c, *s), [0, 1, 2],
+                       lambda v, y, a=attrs: ('ConvGrad', MS, ['dY', v[0], v[1]], a))
+
+
+def sized_transposed(rng):
+    """What says how large the result is says how it is padded: the whole of what is there, or that
+    and zeros behind it (more), is cut or filled to it."""
+    for shape, kernel, strides, more, size in [
+            ((1, 2, 3, 4), [3, 4], [2, 1], [0, 0], None),
+            ((1, 2, 3, 3), [1, 2], [2, 3], [0, 0], None),
+            ((1, 2, 3, 4), [3, 3], [2, 2], [1, 0], None),
+            ((1, 2, 3, 4), [3, 3], [2, 2], [0, 0], [6, 8]),
+            ((1, 2, 3, 4), [3, 3], [2, 2], [1, 1], [5, 10]), ((2, 2, 5), [4], [2], [1], None),
+            ((1, 2, 3, 2, 2), [2, 3, 2], [2, 2, 1], [0] * 3, None)]:
+        n = len(kernel)
+        x = rng.uniform(-1, 1, shape)
+        w = rng.uniform(-1, 1, (2, 3, *kernel))
+        b = rng.uniform(-1, 1, 3)
+        whole = [(shape[2 + i] - 1) * strides[i] + kernel[i] + more[i] for i in range(n)]
+        for pad in ('SAME_UPPER', *(('SAME_LOWER', 'VALID') if size is None else ('NOTSET',))):
+            to = whole if pad == 'VALID' else size or [shape[2 + i] * strides[i] for i in range(n)]
+            cut = [max(0, a - b) for a, b in zip(whole, to)]
+            less = [c // 2 if pad == 'SAME_UPPER' else c - c // 2 for c in cut]
+            pads = less + [c - a for c, a in zip(cut, less)]
+            past = [m + max(0, b - a) for m, a, b in zip(more, whole, to)]
+            attrs = {'strides': strides, 'auto_pad': pad, 'output_padding': more,
+                     **({'output_shape': size} if size else {})}
+            yield Case(f'ConvTransposeGrad, {pad} {shape} {kernel} {more} to {to}', [x, w, b],
+                       lambda v, f, c, s=strides, p=pads, m=past: conv_transpose(
+                           v, f, c, 1, s, p, [1] * len(s), m),
+                       [0, 1, 2],
+                       lambda v, y, a=attrs: ('ConvTransposeGrad', MS, ['dY', v[0], v[1]], a))
 
 
 def allowed(options):
@@ -519,14 +461,14 @@ class Runner:
         model, given = build(case, dy)
         onnx.save(model, os.path.join(self.folder, 'm.onnx'))
         want = [g for g in differences(case, dy) if g is not None]
-        for options in ((), *(('--npu', f'--soc-version={c}') for c in case.chips)):
+        for options in ((), *(('--npu', f'--soc-version={c}') for c in CHIPS)):
             got = self.values(given, *options)
             for i, (a, b) in enumerate(zip(got, want)):
                 worst = np.abs(a - b).max()
                 assert a.shape == b.shape, f'{options}: result {i}: {a.shape}, not {b.shape}'
                 assert worst <= allowed(options) * max(1, np.abs(b).max()), \
                     f'{options}: result {i} is off by {worst}'
-        for chip in case.chips:
+        for chip in CHIPS:
             self.call('convert', 'm.onnx', '-o', 'm.air', '-q', f'--soc-version={chip}',
                       '--precision_mode=must_keep_origin_dtype' if chip == CHIPS[0]
                       else '--precision_mode=allow_fp32_to_fp16')
