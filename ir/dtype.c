@@ -84,6 +84,16 @@ bool tl_dtype_is_integer(tl_dtype d) {
   return (d >= TL_DTYPE_I8 && d <= TL_DTYPE_U64) || (d >= TL_DTYPE_I4 && d <= TL_DTYPE_U2);
 }
 
+void tl_dtype_print_set(uint64_t set, tl_buf *out) {
+  const char *before = "";
+  for (unsigned d = TL_DTYPE_NONE + 1; d < TL_N_DTYPES; d++) {
+    if (!(set >> d & 1))
+      continue;
+    tl_buf_printf(out, "%s%s", before, table[d].name);
+    before = ", ";
+  }
+}
+
 bool tl_dtype_bytes(tl_dtype d, uint64_t n, uint64_t *bytes) {
   uint64_t bits;
   if (table[d].bits == 0 || __builtin_mul_overflow(n, (uint64_t)table[d].bits, &bits) ||

@@ -74,6 +74,9 @@ tl_dtype tl_dtype_from_name(tl_sv name);
 bool tl_dtype_is_float(tl_dtype d);   /* any floating-point type, fp8 and fp4 included */
 bool tl_dtype_is_integer(tl_dtype d); /* signed or unsigned, bool excluded */
 
+/* Names of a set of dtypes, as "f32, f16". */
+void tl_dtype_print_set(uint64_t set, tl_buf *out);
+
 /* Bytes of n elements packed as ONNX and GE store them (sub-byte types: low bits first, the last
  * byte padded). False on overflow or for a type without a fixed size. */
 bool tl_dtype_bytes(tl_dtype d, uint64_t n, uint64_t *bytes);

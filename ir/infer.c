@@ -38,12 +38,23 @@ static uint32_t first_operand_of(tl_infer *x, const bindings *b, int8_t var) {
   }
 }
 
+static tl_status refuse_dtype(tl_infer *x, const tl_op *row, const tl_op_port *port, uint32_t i,
+                              unsigned dtype) {
+  tl_buf allowed;
+  tl_buf_init(&allowed);
+  tl_dtype_print_set(row->vars[port->var].dtypes, &allowed);
+  tl_status status =
+      tl_infer_fail(x, "operand %u has dtype %s, which %s does not allow for '%s', but %.*s", i,
+                    dtype_name(dtype), row->name, port->name, TL_SV_ARG(tl_buf_view(&allowed)));
+  tl_buf_release(&allowed);
+  return status;
+}
+
 static tl_status bind_dtype(tl_infer *x, bindings *b, const tl_op_port *port, uint32_t i,
                             unsigned dtype) {
   const tl_type_var *var = &b->row->vars[port->var];
   if (!(var->dtypes >> dtype & 1))
-    return tl_infer_fail(x, "operand %u has dtype %s, which %s does not allow for '%s'", i,
-                         dtype_name(dtype), b->row->name, port->name);
+    return refuse_dtype(x, b->row, port, i, dtype);
   if (!var->shared || port->heterogeneous)
     return TL_OK;
   uint8_t *bound = &b->dtype[port->var];

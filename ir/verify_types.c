@@ -133,10 +133,15 @@ static bool is_allowed(const port_types *x, const tl_type_var *var, const tl_typ
 
 static void report_type(port_types *x, const char *side, const tl_op_port *port, tl_type_id id) {
   tl_buf text;
+  tl_buf allowed;
   tl_buf_init(&text);
+  tl_buf_init(&allowed);
   tl_type_print(x->v->m, id, &text);
-  tl_verify_report(x->v, x->node, "%s '%s' has the type %.*s, which '%s' does not allow", side,
-                   port->name, TL_SV_ARG(tl_buf_view(&text)), x->row->vars[port->var].name);
+  tl_dtype_print_set(x->row->vars[port->var].dtypes, &allowed);
+  tl_verify_report(x->v, x->node, "%s '%s' has the type %.*s, which %s does not allow%s%.*s", side,
+                   port->name, TL_SV_ARG(tl_buf_view(&text)), x->row->name,
+                   allowed.n ? ", but " : "", TL_SV_ARG(tl_buf_view(&allowed)));
+  tl_buf_release(&allowed);
   tl_buf_release(&text);
 }
 

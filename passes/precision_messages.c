@@ -24,16 +24,6 @@ static void add_where(const tl_precision_walk *w, tl_buf *out) {
 
 static const char *dtype_name(unsigned d) { return tl_dtype_get((tl_dtype)d)->name; }
 
-/* The dtypes of a slot, as "f16, bf16". */
-static void add_dtypes(tl_buf *out, uint64_t set) {
-  const char *before = "";
-  for (unsigned d = 1; d < TL_N_DTYPES; d++)
-    if (set >> d & 1) {
-      tl_buf_printf(out, "%s%s", before, dtype_name(d));
-      before = ", ";
-    }
-}
-
 /* "f16, f32 > f16": the dtypes that a node has in the model. */
 static void add_signature(tl_precision_walk *w, tl_buf *out) {
   for (uint32_t i = 0; i < w->slots.n; i++) {
@@ -55,7 +45,7 @@ static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_j
     tl_buf_printf(out, "does not take '%s' as %s", s->port->name, dtype_name(s->original));
     add_where(w, out);
     tl_buf_add_z(out, "; it takes ");
-    add_dtypes(out, s->port->dtypes);
+    tl_dtype_print_set(s->port->dtypes, out);
   } else {
     tl_buf_add_z(out, "has no signature that the dtypes ");
     add_signature(w, out);

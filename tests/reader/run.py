@@ -16,6 +16,7 @@ import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import element_types  # noqa: E402
 import flags  # noqa: E402
 import integers  # noqa: E402
 import limits  # noqa: E402
@@ -23,7 +24,7 @@ import names  # noqa: E402
 import operands  # noqa: E402
 
 GROUPS = {'names': names, 'operands': operands, 'flags': flags, 'limits': limits,
-          'integers': integers}
+          'integers': integers, 'element_types': element_types}
 LEVELS = ('0', '2')
 
 
