@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of dims (ir/dim_sum.h). */
+/* Sums of dims (dim_sum.h). */
 #include "ir/dim_sum.h"
 
 #include "ir/module.h"

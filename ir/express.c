@@ -3,6 +3,7 @@
  * computation of views, so that elements far apart are not computed one by one. */
 #include "ir/express.h"
 
+#include "ir/express_gen.h"
 #include "ir/ops_gen.h"
 
 enum { MIN_RUN = 64 }; /* elements in a row that make a view of something computed worthwhile */
@@ -319,6 +320,8 @@ _Static_assert(TL_TENSOR_EXPR_ADD == 3 && TL_TENSOR_EXPR_SUB == 4 && TL_TENSOR_E
 
 /* ---- any node -------------------------------------------------------------------------------- */
 
+bool tl_op_is_expressible(tl_op_id op) { return op < TL_N_OPS && tl_express_rows[op].fn; }
+
 tl_tensor_id tl_node_express(tl_module *m, tl_node_id n, const tl_tensor *const *in) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -328,10 +331,10 @@ tl_tensor_id tl_node_express(tl_module *m, tl_node_id n, const tl_tensor *const 
                   .n_in = node->n_operands,
                   .type = tl_value_type(m, tl_result(m, n, 0))};
   uint64_t elements;
-  if (!row || !row->express || node->n_operands < row->min_operands || !in[0] ||
+  if (!row || !tl_op_is_expressible(node->op) || node->n_operands < row->min_operands || !in[0] ||
       in[0]->kind == TL_SOURCE_STRINGS || !tl_type_elements(m, x.type, &elements) ||
       elements == 0 || tl_tensor_elements(m, in[0]) == 0)
     return TL_NO_TENSOR;
-  x.arg = row->express_arg;
-  return row->express(&x);
+  x.arg = tl_express_rows[node->op].arg;
+  return tl_express_rows[node->op].fn(&x);
 }

@@ -7,6 +7,17 @@
 #include "ir/module.h"
 #include "ir/tensor_expr.h"
 
+typedef struct tl_express tl_express;
+/* Says the result of a node on constants as a computed tensor; TL_NO_TENSOR when it cannot. */
+typedef tl_tensor_id (*tl_express_fn)(tl_express *x);
+
+/* By op id, generated from the op table; fn NULL: results on constants have to be evaluated. */
+typedef struct tl_express_row {
+  tl_express_fn fn;
+  int64_t arg; /* fixed argument of the function, 0 if none */
+} tl_express_row;
+extern const tl_express_row tl_express_rows[];
+
 struct tl_express {
   tl_module *m;
   tl_node_id node;
@@ -19,5 +30,8 @@ struct tl_express {
 /* The result of a node whose operands are these tensors; its type must be static. TL_NO_TENSOR when
  * it cannot be said, or memory is out: the node then stays or is evaluated. */
 tl_tensor_id tl_node_express(tl_module *m, tl_node_id n, const tl_tensor *const *in);
+
+/* Whether results of the op may be said so. */
+bool tl_op_is_expressible(tl_op_id op);
 
 #endif

@@ -282,3 +282,10 @@ void tl_module_set_about(tl_module *m, const tl_about *about) {
   m->domain = about->domain;
   m->extra = about->extra;
 }
+
+uint32_t tl_module_count_nodes(const tl_module *m) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    n += m->graphs.at[i]->erased ? 0 : m->graphs.at[i]->n_nodes;
+  return n;
+}

@@ -3,7 +3,7 @@
  * Records are addressed by 32-bit ids, valid over the whole module; an erased node's id is never
  * reused. A body may use values of the graphs around it; those uses sit in the outer use lists.
  *
- * Reading goes through this file (structs and inline accessors); links are edited by ir/graph.h
+ * Reading goes through this file (structs and inline accessors); links are edited by graph.h
  * alone. Pointers into the pools are stable while the module lives. */
 #ifndef TL_IR_MODULE_H
 #define TL_IR_MODULE_H
@@ -25,6 +25,8 @@ typedef uint32_t tl_control_id;
 #define TL_NO_VALUE ((tl_value_id)0)
 #define TL_NO_GRAPH ((tl_graph_id)0)
 
+enum { TL_MAX_BODY_DEPTH = 64 }; /* graphs inside graphs */
+
 /* Ops that no table lists. RETURN: the terminator of a graph, whose operands are the graph's
  * outputs; it is not in the node list. ERASED: a node that is gone. */
 #define TL_OP_RETURN ((tl_op_id)0xfffffffeu)
@@ -45,7 +47,7 @@ typedef enum tl_value_kind {
 } tl_value_kind;
 
 typedef struct tl_value {
-  tl_symbol name;  /* unique in its graph, see ir/names.h; 0: unused optional result */
+  tl_symbol name;  /* unique in its graph, see names.h; 0: unused optional result */
   tl_type_id type;
   uint32_t def;
   uint32_t index;
@@ -409,5 +411,8 @@ tl_location tl_node_where(tl_module *m, tl_node_id n);
 #define TL_FOR_USES(m, v, u)                                                       \
   for (tl_use_id u = tl_value_get((m), (v))->first_use, tl_next_##u = 0;           \
        u && (tl_next_##u = tl_use_get((m), u)->next, 1); u = tl_next_##u)
+
+/* Nodes in all graphs that are not erased. O(graphs). */
+uint32_t tl_module_count_nodes(const tl_module *m);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over names (ir/names.h): every value is bound on entry to its graph, every operand of a
+/* The walk over names (names.h): every value is bound on entry to its graph, every operand of a
  * body is looked up as a reader of the file would do it. */
 #include "ir/names.h"
 
 #include "ir/graph.h"
-#include "ir/parse.h"
 
 typedef struct binding {
   tl_symbol name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Narrow floats: conversion between f32 and the 16-, 8- and 4-bit formats, and every dtype to f32.
  * Integer arithmetic on bit patterns, so that the bits do not depend on the processor; runs of
- * halves go through ir/half.h, whose paths give the same bits.
+ * halves go through half.h, whose paths give the same bits.
  * Formats: IEEE 754 binary16; bfloat16; OCP 8-bit Floating Point (E4M3, E5M2) and Microscaling
  * (E8M0, E2M1); the FNUZ variants have one zero, no infinity and NaN at the sign bit. */
 #include <assert.h>

@@ -65,18 +65,6 @@ typedef struct tl_npu_candidate {
   const char *attrs;
 } tl_npu_candidate;
 
-typedef struct tl_infer tl_infer;
-/* Shape function: reads operand types and attributes, sets result types (ir/infer.h). */
-typedef tl_status (*tl_infer_fn)(tl_infer *ctx, uint32_t node);
-
-typedef struct tl_eval tl_eval;
-/* Kernel of the evaluator: computes the results of one node (ir/eval_kernel.h). */
-typedef tl_status (*tl_eval_fn)(tl_eval *x);
-
-typedef struct tl_express tl_express;
-/* Says the result of a node on constants as a computed tensor (ir/express.h); the tensor, or 0. */
-typedef uint32_t (*tl_express_fn)(tl_express *x);
-
 typedef struct tl_op {
   const char *domain; /* "" is ai.onnx */
   const char *name;
@@ -89,13 +77,6 @@ typedef struct tl_op {
   const int16_t *since;    /* versions at which the signature changed, ascending */
   const tl_npu_candidate *npu;
   const char *npu_from; /* where the candidates come from: files of CANN; NULL: not said */
-  tl_infer_fn infer; /* NULL: nothing is known about the results */
-  int64_t infer_arg; /* fixed argument of the shape function, 0 if none */
-  tl_eval_fn eval;   /* NULL: the evaluator cannot run it */
-  int64_t eval_arg;  /* fixed argument of the kernel, 0 if none */
-  bool eval_wide;    /* narrow floats reach the kernel as f32 */
-  tl_express_fn express; /* NULL: results on constants have to be evaluated */
-  int64_t express_arg;   /* fixed argument of that function */
   uint8_t n_operand_ports;
   uint8_t n_result_ports;
   uint8_t n_vars;

@@ -15,7 +15,7 @@ typedef enum tl_source_kind {
   TL_SOURCE_BYTES = 0, /* little-endian, row-major, packed; in the arena or static */
   TL_SOURCE_FILE,      /* the same bytes, inside a mapped file */
   TL_SOURCE_STRINGS,   /* one symbol per element */
-  TL_SOURCE_EXPR       /* computed when it is read, see ir/tensor_expr.h */
+  TL_SOURCE_EXPR       /* computed when it is read, see tensor_expr.h */
 } tl_source_kind;
 
 typedef struct tl_tensor {
@@ -49,7 +49,7 @@ tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank);
 
 const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id);
 /* The bytes of a BYTES or FILE tensor; NULL for strings and for what is computed, which
- * tl_tensor_read and tl_tensor_block of ir/tensor_expr.h read as well. */
+ * tl_tensor_read and tl_tensor_block of tensor_expr.h read as well. */
 const void *tl_tensor_data(const tl_tensor *t);
 uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t);
 /* Reads element i of an integer or bool tensor as int64; false for other dtypes or i out of range.

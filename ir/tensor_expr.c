@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions over tensors: checking and building. Reading is in ir/tensor_read.c. */
+/* Expressions over tensors: checking and building. Reading is in tensor_read.c. */
 #include "ir/tensor_expr.h"
 
 #include "ir/module.h"

@@ -19,7 +19,7 @@ typedef enum tl_trace {
 const char *tl_trace_key(tl_trace what);
 
 /* Gives a node that was just made the trace of the nodes it replaces: what they carry themselves
- * is spliced in, so that the names are those of the model; their marks (ir/marks.h) stay.
+ * is spliced in, so that the names are those of the model; their marks (marks.h) stay.
  * TL_NO_MEMORY. */
 tl_status tl_trace_record(tl_module *m, tl_node_id made, const tl_node_id *taken, uint32_t n,
                           tl_sv pass, bool several) TL_NODISCARD;

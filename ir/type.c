@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interned types and their text. Dim arithmetic is in ir/dim.c. */
+/* Interned types and their text. Dim arithmetic is in dim.c. */
 #include "ir/type.h"
 
 #include <stdlib.h>

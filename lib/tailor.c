@@ -9,8 +9,8 @@
 #include "frontend/config/settings.h"
 #include "frontend/config/train_spec.h"
 #include "frontend/onnx/load.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 #include "passes/manager.h"
 
 struct tl_context {

@@ -4,18 +4,18 @@
 
 #include <time.h>
 
-#include "ir/verify.h"
-#include "passes/passes.h"
-#include "passes/ruleset.h"
+#include "ir/verify/verify.h"
+#include "passes/edit/passes.h"
+#include "passes/engine/ruleset.h"
 
 enum {
-#define PASS(c_name, name, level, stage, summary) ROW_##c_name,
+#define PASS(c_name, name, file, level, stage, summary) ROW_##c_name,
 #include "passes/passes.tbl"
   N_ROWS
 };
 
 static const tl_pass_row rows_of_table[N_ROWS] = {
-#define PASS(c_name, name, level, stage, summary) \
+#define PASS(c_name, name, file, level, stage, summary) \
   {name, summary, tl_pass_##c_name, level, TL_STAGE_##stage},
 #include "passes/passes.tbl"
 };
@@ -60,30 +60,6 @@ const tl_pass_row *tl_pass_find(tl_sv name) {
     if (tl_sv_is(name, rows[i].name))
       return &rows[i];
   return NULL;
-}
-
-void tl_pass_remark(tl_pass *p, tl_module *m, tl_node_id n, bool applied, const char *fmt, ...) {
-  if (!p->remark)
-    return;
-  tl_buf text;
-  tl_buf_init(&text);
-  va_list ap;
-  va_start(ap, fmt);
-  tl_buf_vprintf(&text, fmt, ap);
-  va_end(ap);
-  tl_remark r = {.pass = p->name,
-                 .applied = applied,
-                 .node = n ? tl_node_where(m, n).node : TL_SV(""),
-                 .message = text.failed ? "out of memory" : text.p};
-  p->remark(p->remark_user, &r);
-  tl_buf_release(&text);
-}
-
-uint32_t tl_module_count_nodes(const tl_module *m) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < m->graphs.n; i++)
-    n += m->graphs.at[i]->erased ? 0 : m->graphs.at[i]->n_nodes;
-  return n;
 }
 
 static uint64_t now_ns(void) {

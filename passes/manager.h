@@ -4,7 +4,7 @@
 #ifndef TL_PASSES_MANAGER_H
 #define TL_PASSES_MANAGER_H
 
-#include "passes/pass.h"
+#include "passes/edit/pass.h"
 
 /* Kinds of pipelines, and of rows: some are for one of them alone. */
 typedef enum tl_stage {
@@ -90,8 +90,5 @@ typedef struct tl_pipeline_report {
  * may be NULL. */
 tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipeline_options *p,
                           tl_pipeline_report *report) TL_NODISCARD;
-
-/* Nodes in all graphs that are not erased. */
-uint32_t tl_module_count_nodes(const tl_module *m);
 
 #endif

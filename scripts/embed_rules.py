@@ -101,7 +101,7 @@ def main(out, *paths):
             at += len(data)
     data = ', '.join(str(b) for b in b''.join(texts))
     with open(out, 'w', encoding='utf-8') as f:
-        f.write(HEAD + '#include "ir/ops_gen.h"\n#include "passes/rule.h"\n\n'
+        f.write(HEAD + '#include "ir/ops_gen.h"\n#include "passes/engine/rule.h"\n\n'
                 f'static const char texts[] = {{{data}, 0}};\n'
                 'const char *const tl_rule_characters = texts;\n'
                 'const char *const tl_rule_paths[] = {\n' +

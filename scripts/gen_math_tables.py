@@ -3,8 +3,8 @@
 """Writes the constants of the evaluator's elementary functions, computed here to far more digits
 than a double holds.
 
-  gen_math_tables.py header > ir/eval_math_tables.h
-  gen_math_tables.py source > ir/eval_math_tables.c"""
+  gen_math_tables.py header > ir/eval/math/tables.h
+  gen_math_tables.py source > ir/eval/math/tables.c"""
 import sys
 from decimal import Decimal, getcontext
 
@@ -137,13 +137,13 @@ def two_over_pi_rows():
 
 HEADER = """/* SPDX-License-Identifier: Apache-2.0 */
 /* Made by scripts/gen_math_tables.py. Constants and tables of the elementary functions, for the
- * sources of ir/eval_math.h only. A pair is a double and what it leaves over. */
+ * sources of ir/eval/math/elementary.h only. A pair is a double and what it leaves over. */
 #ifndef TL_IR_EVAL_MATH_TABLES_H
 #define TL_IR_EVAL_MATH_TABLES_H
 
 #include <stdint.h>
 
-#include "ir/eval_math_pair.h"
+#include "ir/eval/math/pair.h"
 """
 
 TYPES = """
@@ -187,7 +187,7 @@ def header():
 def source():
     print('/* SPDX-License-Identifier: Apache-2.0 */')
     print('/* Made by scripts/gen_math_tables.py. */')
-    print('#include "ir/eval_math_tables.h"')
+    print('#include "ir/eval/math/tables.h"')
     table('tl_dd', 'tl_pow2_table', 64, pow2_rows())
     table('tl_log_row', 'tl_log_table', 128, log_rows())
     table('tl_dd', 'tl_atan_table', 17, atan_rows())

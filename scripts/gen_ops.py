@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the op tables into C: gen_ops.py OUT_C OUT_H TABLE...
+"""Turns the op tables into C: gen_ops.py ops|express|infer|eval OUT_C OUT_H TABLE...
 
-OUT_H numbers the symbols (TL_SYM_...) and ops (TL_OP_...) and declares the shape functions; OUT_C
-holds the rows. The output depends on nothing but the tables."""
+ops: OUT_H numbers the symbols (TL_SYM_...) and ops (TL_OP_...), OUT_C holds the rows. The others
+are tables by op id for the room that has the functions: OUT_H declares these, OUT_C holds the rows.
+The output depends on nothing but the op tables."""
 import os
 import re
 import sys
@@ -119,17 +120,6 @@ class Emitter:
                   ('domain_symbol', self.sym(op['domain'])), ('name_symbol', self.sym(op['name']))]
         fields += [(k, v) for k, v in lists.items() if v != 'NULL']
         fields += [('npu_from', quoted(op['from']))] if op['from'] else []
-        if op['infer'][0]:
-            fields += [('infer', 'tl_infer_' + op['infer'][0])]
-            fields += [('infer_arg', op['infer'][1])] if op['infer'][1] else []
-        if op['eval']:
-            name, arg, wide = op['eval']
-            fields += [('eval', 'tl_eval_' + name)] + ([('eval_arg', arg)] if arg else [])
-            fields += [('eval_wide', 'true')] if wide else []
-        if op['express']:
-            name, arg = op['express']
-            fields += [('express', 'tl_express_' + name)]
-            fields += [('express_arg', arg)] if arg else []
         fields += [(k, len(op[v])) for k, v in counts.items() if op[v]]
         if op['traits']:
             fields += [('traits', ' | '.join('TL_TRAIT_' + t.upper() for t in op['traits']))]
@@ -140,18 +130,12 @@ class Emitter:
         return f'  [TL_OP_{identifier(self.op_name(op))}] = {{{body}}},\n'
 
     def header(self, guard):
-        infers = sorted({op['infer'][0] for op in self.ops if op['infer'][0]})
         out = [HEAD, f'#ifndef {guard}\n#define {guard}\n\n#include "ir/op.h"\n\nenum {{\n']
         out += [f'  TL_SYM_{identifier(s)} = {i},\n' for s, i in self.symbol.items() if s]
         out += [f'  TL_N_SEEDS = {len(self.strings)}\n}};\n\nenum {{\n']
         out += [f'  TL_OP_{identifier(self.op_name(op))} = {i},\n'
                 for i, op in enumerate(self.ops)]
-        out += [f'  TL_N_OPS = {len(self.ops)}\n}};\n\n']
-        out += [f'tl_status tl_infer_{name}(tl_infer *ctx, uint32_t node);\n' for name in infers]
-        evals = sorted({op['eval'][0] for op in self.ops if op['eval']})
-        out += [f'tl_status tl_eval_{name}(tl_eval *x);\n' for name in evals]
-        expressions = sorted({op['express'][0] for op in self.ops if op['express']})
-        out += [f'uint32_t tl_express_{name}(tl_express *x);\n' for name in expressions]
+        out += [f'  TL_N_OPS = {len(self.ops)}\n}};\n']
         return ''.join(out) + '\n#endif\n'
 
     def source(self, header):
@@ -171,17 +155,54 @@ class Emitter:
         return ''.join(out) + '};\n\nconst uint32_t tl_n_seeds = TL_N_SEEDS;\n'
 
 
-def main(out_c, out_h, *paths):
+class Functions:
+    """A table by op id of functions that one room has: name, argument and what else a row says."""
+    ROOMS = {'express': ('ir/express.h', 'uint32_t tl_express_{}(tl_express *x);'),
+             'infer': ('ir/infer/infer.h', 'tl_status tl_infer_{}(tl_infer *x, uint32_t node);'),
+             'eval': ('ir/eval/kernel/run.h', 'tl_status tl_eval_{}(tl_eval *x);')}
+
+    def __init__(self, emitter, kind):
+        self.kind = kind
+        self.include, self.prototype = self.ROOMS[kind]
+        self.rows = {}
+        for op in emitter.ops:
+            said = op[kind]
+            if said and said[0]:
+                self.rows['TL_OP_' + identifier(emitter.op_name(op))] = said
+
+    def header(self, guard):
+        names = sorted({said[0] for said in self.rows.values()})
+        return (f'{HEAD}#ifndef {guard}\n#define {guard}\n\n#include "{self.include}"\n\n' +
+                ''.join(self.prototype.format(name) + '\n' for name in names) + '\n#endif\n')
+
+    def source(self, header):
+        out = [HEAD, f'#include "{header}"\n#include "ir/ops_gen.h"\n\n',
+               f'const tl_{self.kind}_row tl_{self.kind}_rows[TL_N_OPS] = {{\n']
+        for op, said in self.rows.items():
+            fields = [f'.fn = tl_{self.kind}_{said[0]}']
+            fields += [f'.arg = {said[1]}'] if said[1] else []
+            fields += ['.wide = true'] if said[2:] and said[2] else []
+            out.append(f"  [{op}] = {{{', '.join(fields)}}},\n")
+        return ''.join(out) + '};\n'
+
+
+def place(path):
+    """The name that a generated file is included by: its folder of the build, from the room on."""
+    parts = os.path.abspath(path).split(os.sep)
+    return '/'.join(parts[len(parts) - parts[::-1].index('ir') - 1:])
+
+
+def main(kind, out_c, out_h, *paths):
     emitter = Emitter(read_tables(paths))
-    header = 'ir/' + os.path.basename(out_h)
-    texts = {out_c: emitter.source(header)}
-    texts[out_h] = emitter.header('TL_IR_' + identifier(os.path.basename(out_h)).upper())
+    table = emitter if kind == 'ops' else Functions(emitter, kind)
+    header = place(out_h)
+    texts = {out_c: table.source(header), out_h: table.header('TL_' + identifier(header).upper())}
     for path, text in texts.items():
         with open(path, 'w', encoding='utf-8') as f:
             f.write(text)
 
 
 if __name__ == '__main__':
-    if len(sys.argv) < 4:
-        sys.exit('usage: gen_ops.py OUT_C OUT_H TABLE...')
+    if len(sys.argv) < 5 or sys.argv[1] not in ('ops', *Functions.ROOMS):
+        sys.exit('usage: gen_ops.py ops|express|infer|eval OUT_C OUT_H TABLE...')
     main(*sys.argv[1:])

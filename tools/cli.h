@@ -5,8 +5,8 @@
 #define TL_TOOLS_CLI_H
 
 #include "frontend/config/settings.h"
-#include "ir/fusion_stats.h"
-#include "passes/train/record.h"
+#include "ir/options/fusion_stats.h"
+#include "passes/train/time/record.h"
 #include "support/changes.h"
 #include "support/map.h"
 #include "support/vec.h"

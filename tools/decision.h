@@ -4,7 +4,7 @@
 #define TL_TOOLS_DECISION_H
 
 #include "passes/manager.h"
-#include "passes/precision.h"
+#include "passes/precision/precision.h"
 #include "tools/cli.h"
 
 /* Looks at a decision; nothing of it outlives the call. */

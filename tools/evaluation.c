@@ -2,7 +2,7 @@
 /* What run and verify share. */
 #include "tools/evaluation.h"
 
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 #include "tools/input.h"
 #include "tools/pipeline.h"
 

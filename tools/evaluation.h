@@ -4,7 +4,7 @@
 #ifndef TL_TOOLS_EVALUATION_H
 #define TL_TOOLS_EVALUATION_H
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "tools/cli.h"
 
 TL_VEC(tl_host_vec, tl_host *);

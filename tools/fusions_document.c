@@ -2,7 +2,7 @@
 /* docs/fusions.md: every fusion pass that does something here, from the rules themselves. */
 #include <stdlib.h>
 
-#include "ir/soc.h"
+#include "ir/chip/soc.h"
 #include "tools/rules.h"
 
 /* One chip of each table of ops stands for those that go by it. */

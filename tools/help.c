@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help and version text, from the tables. */
-#include "ir/op.h"
 #include "frontend/onnx/load.h"
+#include "ir/op.h"
 #include "tools/cli.h"
 
 enum { WIDTH = 80, COLUMN = 28, NAME_COLUMN = 6 };

@@ -2,7 +2,7 @@
 /* tailor info: what a model consists of, and what of it the NPU has no form for. */
 #include <stdlib.h>
 
-#include "ir/stage.h"
+#include "ir/verify/stage.h"
 #include "tools/info_train.h"
 #include "tools/input.h"
 #include "tools/json.h"

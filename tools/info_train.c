@@ -2,8 +2,8 @@
 /* tailor info --train: parameters, gradients, updates, states and regions of a training step. */
 #include "tools/info_train.h"
 
-#include "ir/infer.h"
-#include "passes/train/train_info.h"
+#include "ir/infer/infer.h"
+#include "passes/train/step/info.h"
 #include "tools/json.h"
 #include "tools/summary.h"
 

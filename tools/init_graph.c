@@ -2,9 +2,9 @@
 /* Graphs of initial values (init_graph.h). */
 #include "tools/init_graph.h"
 
-#include "passes/init_graph.h"
 #include "passes/manager.h"
-#include "passes/train/collective.h"
+#include "passes/train/comm/collective.h"
+#include "passes/train/comm/init_graph.h"
 
 static bool is_wanted(const tl_cli *cli) {
   const tl_train_config *c = cli->settings.options.train;

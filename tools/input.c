@@ -5,8 +5,8 @@
 #include "frontend/config/bucket_library.h"
 #include "frontend/config/train_spec.h"
 #include "frontend/onnx/load.h"
-#include "ir/parse.h"
-#include "ir/verify.h"
+#include "ir/text/parse.h"
+#include "ir/verify/verify.h"
 #include "passes/manager.h"
 #include "support/hash.h"
 

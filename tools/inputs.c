@@ -5,7 +5,7 @@
 #include "frontend/npy/npy.h"
 #include "frontend/onnx/data.h"
 #include "ir/graph.h"
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 #include "tools/data_folder.h"
 #include "tools/elements.h"
 #include "tools/random_values.h"

@@ -2,8 +2,9 @@
 /* What NPU ops mean to the evaluator: definitions of passes/definitions, kernels. */
 #include "tools/meanings.h"
 
+#include "ir/eval/eval.h"
 #include "ir/ops_gen.h"
-#include "passes/rule.h"
+#include "passes/engine/rule.h"
 
 typedef struct meanings {
   tl_diag diag;
@@ -60,14 +61,16 @@ static const tl_rule *next_definition(const meanings *k, tl_op_id op, uint32_t *
   return NULL;
 }
 
+static bool has_kernel(const tl_op *op) { return tl_eval_has_kernel((tl_op_id)(op - tl_op_rows)); }
+
 void tl_add_meaning(tl_buf *out, const tl_op *op) {
   meanings k;
   uint32_t i = 0;
   const tl_rule *r;
   if (!is_npu(op))
     return;
-  bool any = op->eval != NULL, open = open_meanings(&k);
-  if (op->eval)
+  bool any = has_kernel(op), open = open_meanings(&k);
+  if (any)
     tl_buf_add_z(out, "  means    a kernel of the evaluator\n");
   while (open && (r = next_definition(&k, (tl_op_id)(op - tl_op_rows), &i))) {
     tl_buf_add_z(out, "  means    ");
@@ -104,7 +107,7 @@ static bool add_origins(tl_buf *out, const tl_op *npu) {
 
 static void add_row(tl_buf *out, const meanings *k, const tl_op *op) {
   uint32_t i = 0;
-  bool any = op->eval != NULL;
+  bool any = has_kernel(op);
   const tl_rule *r, *first = NULL;
   size_t start = out->n;
   tl_buf_printf(out, "| `%s` | ", op->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/op_chip.h"
 
-#include "passes/npu_expr.h"
+#include "passes/npu/expr.h"
 #include "tools/json.h"
 
 enum { COLUMNS_SHOWN = 12 }; /* of an op's signatures in text; JSON has all */

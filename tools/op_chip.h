@@ -4,7 +4,7 @@
 #define TL_TOOLS_OP_CHIP_H
 
 #include "ir/op.h"
-#include "ir/options.h"
+#include "ir/options/options.h"
 
 /* The chip that is asked about. */
 typedef struct tl_op_chip {

@@ -2,7 +2,7 @@
 /* docs/ops.md: what becomes of each op on the NPU, where, and what does not. */
 #include <stdlib.h>
 
-#include "passes/rule.h"
+#include "passes/engine/rule.h"
 #include "tools/cli.h"
 #include "tools/op_chip.h"
 

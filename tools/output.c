@@ -8,7 +8,7 @@
 #include "backend/air/emit.h"
 #include "backend/onnx/export.h"
 #include "backend/text/pbtxt.h"
-#include "ir/print.h"
+#include "ir/text/print.h"
 
 static const char *const format_names[] = {[TL_FORMAT_AIR] = "air",
                                            [TL_FORMAT_ONNX] = "onnx",

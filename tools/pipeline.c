@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "ir/print.h"
+#include "ir/text/print.h"
 #include "tools/fusion_result.h"
 #include "tools/step_files.h"
 

@@ -3,7 +3,7 @@
 #ifndef TL_TOOLS_RULES_H
 #define TL_TOOLS_RULES_H
 
-#include "passes/rule.h"
+#include "passes/engine/rule.h"
 #include "tools/cli.h"
 
 /* The rules under the options, in a module of their own. */

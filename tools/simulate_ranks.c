@@ -3,7 +3,7 @@
  * was on the batches of all ranks together. */
 #include <math.h>
 
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 #include "tools/elements.h"
 #include "tools/input.h"
 #include "tools/pipeline.h"

@@ -4,7 +4,7 @@
 #ifndef TL_TOOLS_STEP_FILES_H
 #define TL_TOOLS_STEP_FILES_H
 
-#include "passes/train/record.h"
+#include "passes/train/time/record.h"
 #include "tools/cli.h"
 
 /* Is one of the files wanted? */

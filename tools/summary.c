@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "ir/carried.h"
+#include "ir/options/carried.h"
 #include "tools/json.h"
 
 uint64_t tl_now_ns(void) {

@@ -2,7 +2,7 @@
 /* The switch plan as JSON: one member a fact, numbers in f32 as the frameworks compare them. */
 #include "tools/switch_plan.h"
 
-#include "passes/train/accelerate.h"
+#include "passes/train/time/accelerate.h"
 #include "tools/json.h"
 
 static void add_string(tl_buf *out, const char *key, tl_sv value) {

@@ -7,7 +7,7 @@
 
 #include "backend/weight_files.h"
 #include "frontend/config/accelerate.h"
-#include "passes/train/variants.h"
+#include "passes/train/step/variants.h"
 #include "tools/conversion.h"
 #include "tools/fusion_result.h"
 #include "tools/init_graph.h"

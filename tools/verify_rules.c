@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 #include "passes/manager.h"
 #include "tools/compare.h"
 #include "tools/grain.h"

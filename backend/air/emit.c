@@ -3,7 +3,7 @@
  * and writes. Nothing but sizes is kept between the two. */
 #include "backend/air/air.h"
 #include "backend/data.h"
-#include "ir/carried.h"
+#include "ir/options/carried.h"
 #include "support/pages.h"
 
 TL_VEC(size_vec, uint64_t);

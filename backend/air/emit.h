@@ -7,7 +7,7 @@
 
 #include "backend/weight_files.h"
 #include "ir/module.h"
-#include "ir/options.h"
+#include "ir/options/options.h"
 
 typedef struct tl_air_options {
   const tl_options *options;  /* input format, weights, carried options; NULL: defaults */

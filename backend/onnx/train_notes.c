@@ -4,7 +4,7 @@
 #include "backend/onnx/emit.h"
 #include "ir/graph.h"
 #include "ir/marks.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 static tl_status no_memory(const tl_module *m) {
   return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --amp-level: a row of the table becomes a mode and colours, which a mix list may edit. */
 #include "frontend/config/precision.h"
-#include "ir/op_info.h"
+#include "ir/chip/op_info.h"
 
 enum {
 #define AMP(level, mode, unlisted, meaning) LEVEL_##level,

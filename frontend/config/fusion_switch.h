@@ -4,7 +4,7 @@
 #ifndef TL_FRONTEND_CONFIG_FUSION_SWITCH_H
 #define TL_FRONTEND_CONFIG_FUSION_SWITCH_H
 
-#include "ir/fusion_config.h"
+#include "ir/options/fusion_config.h"
 #include "support/arena.h"
 
 /* Each fills the members of *out that it is about and leaves the others. Everything that *out then

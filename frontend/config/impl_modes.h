@@ -3,7 +3,7 @@
 #ifndef TL_FRONTEND_CONFIG_IMPL_MODES_H
 #define TL_FRONTEND_CONFIG_IMPL_MODES_H
 
-#include "ir/impl_modes.h"
+#include "ir/options/impl_modes.h"
 #include "support/arena.h"
 #include "support/diag.h"
 

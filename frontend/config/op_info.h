@@ -4,7 +4,7 @@
 #ifndef TL_FRONTEND_CONFIG_OP_INFO_H
 #define TL_FRONTEND_CONFIG_OP_INFO_H
 
-#include "ir/op_info.h"
+#include "ir/chip/op_info.h"
 #include "support/arena.h"
 #include "support/diag.h"
 #include "support/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --rules: reads the files; what is in them, passes/rule_parse.c says. */
+/* --rules: reads the files; what is in them, passes/engine/parse.c says. */
 #include "frontend/config/config_file.h"
 #include "frontend/config/values.h"
 

@@ -6,8 +6,8 @@
 
 #include "frontend/config/options.h"
 #include "ir/module.h"
-#include "ir/accelerate.h"
-#include "ir/options.h"
+#include "ir/options/accelerate.h"
+#include "ir/options/options.h"
 #include "support/arena.h"
 #include "support/diag.h"
 

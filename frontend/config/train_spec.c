@@ -4,7 +4,7 @@
 
 #include "frontend/config/config_file.h"
 #include "frontend/config/json.h"
-#include "ir/train_spec.h"
+#include "ir/options/train_spec.h"
 
 typedef struct reader {
   tl_diag *diag;

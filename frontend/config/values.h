@@ -5,7 +5,7 @@
 #ifndef TL_FRONTEND_CONFIG_VALUES_H
 #define TL_FRONTEND_CONFIG_VALUES_H
 
-#include "ir/options.h"
+#include "ir/options/options.h"
 #include "support/arena.h"
 #include "support/diag.h"
 

@@ -3,7 +3,7 @@
  * run before, tailor.ctrl_origin says who asked for each. */
 #include "frontend/onnx/import.h"
 #include "ir/marks.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 
 /* Undoes %2C for commas; the text is the file's, so a copy is made. */
 static tl_symbol unescape(tl_onnx *x, tl_sv name) {

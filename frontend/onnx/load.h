@@ -6,7 +6,7 @@
 #define TL_FRONTEND_ONNX_LOAD_H
 
 #include "ir/module.h"
-#include "ir/options.h"
+#include "ir/options/options.h"
 
 enum {
   TL_ONNX_CANONICAL_OPSET = 21,

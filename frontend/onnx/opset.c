@@ -3,7 +3,7 @@
  * sorted. Rows that look at types have the types of everything before the node inferred first. */
 #include "frontend/onnx/opset.h"
 
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 
 /* What is known of an op, cached: first row + 1 in the low half (0: none), above it the opset from
  * which on its nodes are canonical (an op that is younger than the node's opset is looked at, too),

@@ -2,7 +2,7 @@
 /* TypeProto and ValueInfoProto. protobuf-c decodes one type at a time into an arena that is then
  * rewound; it recurses without a limit, so the nesting is checked before it sees a byte. */
 #include "frontend/onnx/import.h"
-#include "onnx.pb-c.h"
+#include "frontend/onnx/onnx.pb-c.h"
 
 typedef struct type_reader {
   tl_onnx *x;

@@ -5,7 +5,7 @@
 #ifndef TL_PASSES_UB_NODES_H
 #define TL_PASSES_UB_NODES_H
 
-#include "passes/pass.h"
+#include "passes/edit/pass.h"
 
 typedef enum tl_ub_class {
   TL_UB_NONE,  /* in no group */

@@ -6,8 +6,8 @@
 #ifndef TL_PASSES_UB_TRAFFIC_H
 #define TL_PASSES_UB_TRAFFIC_H
 
+#include "ir/chip/op_info.h"
 #include "ir/module.h"
-#include "ir/op_info.h"
 
 /* Attributes of nodes of a group; the device compiler's own names. */
 #define TL_UB_SCOPE_ATTR "fusion_scope"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "frontend/onnx/load.h"
-#include "ir/infer.h"
-#include "ir/print.h"
-#include "ir/verify.h"
+#include "ir/infer/infer.h"
+#include "ir/text/print.h"
+#include "ir/verify/verify.h"
 #include "tests/fuzz/target.h"
 
 /* Functions may blow up when they are inlined; a small bound keeps each input quick. */

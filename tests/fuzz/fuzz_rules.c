@@ -3,11 +3,11 @@
  * applied to a small module, explained, and leaves a module that the verifier passes. */
 #include <stdlib.h>
 
-#include "ir/infer.h"
-#include "ir/parse.h"
-#include "ir/verify.h"
-#include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
+#include "ir/verify/verify.h"
+#include "passes/edit/passes.h"
+#include "passes/engine/rewrite.h"
 #include "tests/fuzz/target.h"
 
 enum { MOST_REWRITES = 64, ROUNDS = 4 };
@@ -53,7 +53,7 @@ static void apply(tl_module *m, tl_ruleset *set) {
                   .limit = MOST_REWRITES};
   tl_status status = tl_rules_configure(set, &options);
   if (status == TL_OK)
-    status = tl_pass_fuse_scope(&pass, m);
+    status = tl_pass_scope_fusion(&pass, m);
   for (int kind = 0; kind < TL_N_RULE_KINDS && status == TL_OK; kind++)
     if (kind != TL_RULE_SCOPE && kind != TL_RULE_CAPTURE)
       status = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "frontend/config/train_spec.h"
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "passes/manager.h"
-#include "passes/train/record.h"
+#include "passes/train/time/record.h"
 #include "tests/fuzz/target.h"
 
 static const char step[] =

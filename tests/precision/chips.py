@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """chips.py --tailor BIN [--full] [--only TEXT] [--jobs N]
 
-Models for every chip of ir/soc.tbl in every precision mode, and without one. Each conversion gives
-an AIR file all of whose nodes have dtypes that the chip's table has, as tests/oracle/op_columns.py
-judges with a reader and tables of its own, or exit code 3 and a message with a code. What only AI
-CPUs can run is said in the summary, and so is what the chip computes in halves though nobody asked.
+Models for every chip of ir/chip/soc.tbl in every precision mode, and without one. Each conversion
+gives an AIR file all of whose nodes have dtypes that the chip's table has, as
+tests/oracle/op_columns.py judges with a reader and tables of its own, or exit code 3 and a message
+with a code. What only AI CPUs can run is said in the summary, and so is what the chip computes in
+halves though nobody asked.
 Without a mode everything converts but bfloat16 on chips that lack it; quantized models convert in
 every mode where the chip has products of f32. The atc line of the summary names the chip and keeps
 the dtypes, which then are all the table's.
@@ -42,7 +43,7 @@ OK, INVALID, UNSUPPORTED = 0, 2, 3
 
 
 def chips():
-    """[(name, family, table, has bf16)] of ir/soc.tbl; of a series, a member of it."""
+    """[(name, family, table, has bf16)] of ir/chip/soc.tbl; of a series, a member of it."""
     with open(os.path.join(ROOT, 'ir', 'soc.tbl'), encoding='utf-8') as f:
         text = re.sub(r'/\*.*?\*/', '', f.read(), flags=re.S)
     families = {i: (table, bf16 == 'true') for i, table, bf16 in

@@ -17,12 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ir/eval.h"
-#include "ir/infer.h"
-#include "ir/parse.h"
-#include "ir/verify.h"
+#include "ir/eval/eval.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
+#include "ir/verify/verify.h"
+#include "passes/engine/scope.h"
 #include "passes/manager.h"
-#include "passes/rule_scope.h"
 
 enum { MOST_TIMES = 100, MEMORY_LIMIT = 1 << 30, MOST_OUTPUTS = 64 };
 

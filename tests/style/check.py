@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BELOW = {'support': [], 'ir': ['support'], 'frontend': ['ir', 'support'],
-         'passes': ['ir', 'support'], 'backend': ['ir', 'support'],
-         'lib': ['include', 'frontend', 'passes', 'backend', 'ir', 'support'],
-         'tools': ['include', 'lib', 'frontend', 'passes', 'backend', 'ir', 'support']}
+sys.path.insert(0, os.path.join(ROOT, 'scripts'))
+sys.dont_write_bytecode = True
+import rooms  # noqa: E402
+
 # Data and generators of tables; the other ceilings hold everywhere.
 MAX_LINES = 600
 MAX_COLUMNS = 100
@@ -34,15 +34,20 @@ def text(path):
         return f.read()
 
 
-def layers(files):
-    """Includes point down only."""
-    for path in files:
-        layer = path.split('/')[0]
-        if layer not in BELOW or not path.endswith(('.c', '.h')):
-            continue
-        for to in re.findall(r'^#include "([a-z]+)/', text(path), re.M):
-            if to != layer and to in BELOW and to not in BELOW[layer]:
-                yield f'{path} includes {to}/'
+def layers(_files):
+    """Includes point down only, from room to room (scripts/rooms.tbl), and so do calls."""
+    yield from rooms.problems(ROOT, rooms.rooms())[0]
+    yield from rooms.links(headers.build)
+
+
+def pass_rows(_files):
+    """passes.tbl names the file and the function of each pass truly."""
+    row = re.compile(r'^PASS\((\w+), "([^"]+)", "([^"]+)",', re.M)
+    for c_name, name, path in row.findall(text('passes/passes.tbl')):
+        if name != c_name.replace('_', '-'):
+            yield f'passes/passes.tbl: {name} is tl_pass_{c_name} in C'
+        if not re.search(rf'^tl_status tl_pass_{c_name}\(', text('passes/' + path), re.M):
+            yield f'passes/passes.tbl: passes/{path} has no tl_pass_{c_name}'
 
 
 def licences(files):
@@ -147,8 +152,8 @@ def exports(_files):
                 yield f'{os.path.basename(lib)} exports {name}'
 
 
-CHECKS = [layers, licences, sizes, unfinished, headers, machine_paths, citations, wall_clocks,
-          library_state, exports]
+CHECKS = [layers, pass_rows, licences, sizes, unfinished, headers, machine_paths, citations,
+          wall_clocks, library_state, exports]
 
 
 def main():

@@ -57,7 +57,7 @@ def read_classes():
     """NPU type -> class, 'EW' for what is ElemWise or Broadcast by its shapes."""
     said = {t: c for c, names in OPEN.items() for t in names.split()}
     classes = dict(said)
-    with open(os.path.join(ROOT, 'ir/op_info/ascend910b.tbl'), encoding='utf-8') as f:
+    with open(os.path.join(ROOT, 'ir/chip/op_info/ascend910b.tbl'), encoding='utf-8') as f:
         for line in f:
             if not line.startswith('op '):
                 continue

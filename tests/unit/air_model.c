@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ir/parse.h"
+#include "ir/text/parse.h"
 #include "passes/manager.h"
 #include "tests/unit/unit.h"
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ir/infer.h"
-#include "ir/parse.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
 #include "passes/manager.h"
 
 enum { MEMORY_LIMIT = 1 << 30, MAX_TEXT = 1 << 16 };

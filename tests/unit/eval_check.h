@@ -10,7 +10,7 @@
 #ifndef TL_TESTS_EVAL_CHECK_H
 #define TL_TESTS_EVAL_CHECK_H
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "tests/unit/unit.h"
 
 /* The same dtype, shape and bytes; with one thread and with two, exact and fast. */

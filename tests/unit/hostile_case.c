@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ir/eval/eval.h"
 #include "ir/graph.h"
 
 enum { MAX_ELEMENTS = 600, MAX_LIST = 16, N_SIZES = 3, DEEP_RANK = 8, MAX_TEXT = 24 };
@@ -463,7 +464,9 @@ static void remember(void *user, const tl_diagnostic *d) {
     snprintf(user, sizeof((hostile_case *)0)->message, "%s", d->message);
 }
 
-bool hostile_can(const tl_op *row) { return row->eval && !(row->traits & TL_TRAIT_BODY); }
+bool hostile_can(const tl_op *row) {
+  return tl_eval_has_kernel((tl_op_id)(row - tl_op_rows)) && !(row->traits & TL_TRAIT_BODY);
+}
 
 static void make_node(maker *k, uint32_t row) {
   tl_module *m = k->c->m;

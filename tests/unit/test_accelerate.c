@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "frontend/config/accelerate.h"
-#include "passes/train/accelerate.h"
+#include "passes/train/time/accelerate.h"
 #include "tests/unit/unit.h"
 
 typedef struct given {

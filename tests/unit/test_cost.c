@@ -4,8 +4,8 @@
  * wrong about them. */
 #include <string.h>
 
-#include "ir/parse.h"
-#include "passes/train/cost.h"
+#include "ir/text/parse.h"
+#include "passes/train/time/cost.h"
 #include "tests/unit/unit.h"
 
 static const double RESNET50 = 102236324; /* bytes of its gradients */

@@ -9,12 +9,12 @@
 #include "frontend/onnx/load.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ir/verify.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
+#include "ir/verify/verify.h"
 #include "passes/manager.h"
-#include "passes/range_rows.h"
-#include "passes/train/cost.h"
+#include "passes/precision/range_rows.h"
+#include "passes/train/time/cost.h"
 #include "tests/unit/unit.h"
 
 /* Two uses that share a function, others that differ in an attribute and in the dtype, one of them
@@ -103,9 +103,9 @@ static void ranges_and_costs_know_fused_ops(void) {
     CU_ASSERT_TRUE(tl_range_op_at(op)->listed);
     CU_ASSERT_TRUE(has_cost_row(row->name));
     if (!tl_range_op_at(op)->listed)
-      printf("\n  RANGE(tl_%s, ...) is missing in passes/range_ops.tbl", row->name);
+      printf("\n  RANGE(tl_%s, ...) is missing in passes/precision/range_ops.tbl", row->name);
     if (!has_cost_row(row->name))
-      printf("\n  COST(\"%s\", ...) is missing in passes/train/cost_ops.tbl", row->name);
+      printf("\n  COST(\"%s\", ...) is missing in passes/train/time/cost_ops.tbl", row->name);
   }
   CU_ASSERT_TRUE(n > 10);
 }

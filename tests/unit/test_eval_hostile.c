@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/graph.h"
-#include "ir/infer.h"
-#include "ir/print.h"
+#include "ir/infer/infer.h"
+#include "ir/text/print.h"
 #include "tests/unit/hostile_case.h"
 #include "tests/unit/unit.h"
 

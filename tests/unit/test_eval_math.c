@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/eval_math.h"
+#include "ir/eval/math/elementary.h"
 #include "tests/unit/unit.h"
 
 enum { SAMPLES = 40000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix product and the kernels on it. */
-#include "ir/eval_gemm_unit.h"
+#include "ir/eval/linear/gemm_unit.h"
 #include "tests/unit/eval_check.h"
 
 enum { K = 37, MOST_ROWS = 8, MOST_COLUMNS = 32 };

@@ -2,7 +2,7 @@
 /* Kernels of strings, sequences and optionals. */
 #include <stdio.h>
 
-#include "ir/eval_regex.h"
+#include "ir/eval/text/regex.h"
 #include "tests/unit/eval_check.h"
 
 static void expect_match(const char *pattern, const char *text, bool expected) {

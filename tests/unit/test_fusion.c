@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "ir/fusion_config.h"
-#include "ir/fusion_stats.h"
+#include "ir/options/fusion_config.h"
+#include "ir/options/fusion_stats.h"
 #include "tests/unit/unit.h"
 
 #define ON 1
@@ -46,7 +46,7 @@ static void test_table(void) {
   }
   static const char *const aliases[] = {
 #define ALIAS(name, pass) #name,
-#include "ir/fusion_names.tbl"
+#include "ir/options/fusion_names.tbl"
   };
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
     const char *pass = tl_fusion_alias_get(tl_sv_from(aliases[i]), 0);

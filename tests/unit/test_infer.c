@@ -2,8 +2,8 @@
 /* Shape inference: what one small graph each gives its result, and what it refuses. */
 #include <stdio.h>
 
-#include "ir/infer.h"
-#include "ir/parse.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
 #include "tests/unit/unit.h"
 
 typedef struct shape_case {

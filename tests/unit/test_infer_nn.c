@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shape functions of networks and control flow, against shapes derived by hand. */
 #include "ir/graph.h"
-#include "ir/infer.h"
+#include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "tests/unit/unit.h"
 

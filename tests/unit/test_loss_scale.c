@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/eval.h"
-#include "ir/parse.h"
+#include "ir/eval/eval.h"
+#include "ir/text/parse.h"
 #include "passes/manager.h"
-#include "passes/train/loss_scale.h"
+#include "passes/train/scale/loss_scale.h"
 #include "tests/unit/unit.h"
 
 enum { STEPS = 100, MOST = 16 };

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "backend/air/emit.h"
-#include "ir/infer.h"
-#include "ir/parse.h"
-#include "passes/npu_eval.h"
-#include "passes/npu_tensor.h"
-#include "passes/passes.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
+#include "passes/edit/passes.h"
+#include "passes/npu/eval.h"
+#include "passes/npu/tensor.h"
 #include "tests/unit/unit.h"
 
 static void keep_message(void *user, const tl_diagnostic *d) { tl_diag_format(user, d); }

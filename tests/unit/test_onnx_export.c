@@ -8,9 +8,9 @@
 #include "backend/onnx/export.h"
 #include "frontend/onnx/load.h"
 #include "ir/graph.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ir/verify.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
+#include "ir/verify/verify.h"
 #include "tests/unit/unit.h"
 
 typedef struct fixture {

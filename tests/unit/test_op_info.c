@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Built-in op information and the table of chips. */
-#include "ir/op_info.h"
-#include "ir/options.h"
+#include "ir/chip/op_info.h"
+#include "ir/options/options.h"
 #include "tests/unit/unit.h"
 
 static tl_op_info find(tl_soc_family family, const char *op) {

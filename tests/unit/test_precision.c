@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/precision_config.h"
-#include "passes/precision_rules.h"
+#include "ir/options/precision_config.h"
+#include "passes/precision/rules.h"
 #include "tests/unit/unit.h"
 
 /* ---- modes and colours ----------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frontend/config/precision.h"
-#include "passes/precision_intervals.h"
+#include "passes/precision/intervals.h"
 #include "tests/unit/unit.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */

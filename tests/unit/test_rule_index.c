@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/parse.h"
-#include "passes/rule_index.h"
+#include "ir/text/parse.h"
+#include "passes/engine/index.h"
 #include "tests/unit/unit.h"
 
 typedef struct visits {

@@ -5,8 +5,8 @@
 
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
-#include "ir/parse.h"
-#include "passes/rule.h"
+#include "ir/text/parse.h"
+#include "passes/engine/rule.h"
 #include "tests/unit/unit.h"
 
 static tl_module *read_module(tl_diag *diag, const char *text) {

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/infer.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ir/verify.h"
-#include "passes/rewrite.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
+#include "ir/verify/verify.h"
+#include "passes/engine/rewrite.h"
 #include "tests/unit/unit.h"
 
 enum { MOST_TEXT = 4096 };

@@ -2,10 +2,10 @@
 /* Scopes: where nodes are by each source of names, and each reason why a scope is not captured. */
 #include <string.h>
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
+#include "passes/edit/scopes.h"
 #include "passes/manager.h"
-#include "passes/scopes.h"
 #include "tests/unit/unit.h"
 
 /* ---- globs and lists ------------------------------------------------------------------------- */

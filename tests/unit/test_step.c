@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "ir/graph.h"
-#include "ir/parse.h"
-#include "passes/train/record.h"
+#include "ir/text/parse.h"
+#include "passes/train/time/record.h"
 #include "tests/unit/unit.h"
 
 /* Nodes are named by their part in the step. Updates stand where the graph has them. */

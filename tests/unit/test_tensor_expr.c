@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "ir/express.h"
-#include "ir/infer.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/infer/infer.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
 #include "tests/unit/eval_check.h"
 
 static void test_values(void) {

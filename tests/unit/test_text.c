@@ -6,9 +6,9 @@
 
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ir/verify.h"
+#include "ir/text/parse.h"
+#include "ir/text/print.h"
+#include "ir/verify/verify.h"
 #include "tests/unit/unit.h"
 
 typedef struct seen {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/train/timeline.h"
+#include "passes/train/time/timeline.h"
 #include "tests/unit/unit.h"
 
 enum { MOST = 64, M = 0, C = 1, U = 2 };

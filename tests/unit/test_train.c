@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/train/buckets.h"
-#include "passes/train/loss_scale.h"
+#include "passes/train/comm/buckets.h"
+#include "passes/train/scale/loss_scale.h"
 #include "tests/unit/unit.h"
 
 enum { MOST = 200, MIB = 1 << 20 };

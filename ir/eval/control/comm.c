@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives as one rank sees them when all ranks hold the same and sums are not taken: what is
+ * reduced or broadcast passes, gathered rows repeat, scattered ones are those of the first rank. */
+#include "ir/eval/kernel/kernel.h"
+
+enum { PASS, GATHER, SCATTER };
+
+static tl_status pass(tl_eval *x) {
+  if (x->n_in != x->n_out)
+    return tl_eval_fail(x, "%u operands do not fit %u results", x->n_in, x->n_out);
+  for (uint32_t i = 0; i < x->n_in; i++) {
+    if (!x->in[i])
+      return tl_eval_fail(x, "operand %u is absent", i);
+    TL_TRY(tl_eval_pass(x, i, x->in[i]));
+  }
+  return TL_OK;
+}
+
+/* ARG: what becomes of the operands. */
+tl_status tl_eval_collective(tl_eval *x) {
+  int64_t dims[TL_MAX_RANK], ranks = tl_eval_int(x, TL_SYM_rank_size, 1);
+  tl_host *out;
+  if (x->arg == PASS)
+    return pass(x);
+  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+  const tl_host *t = x->in[0];
+  if (ranks < 1 || (x->arg == SCATTER && t->dims[0] % ranks) ||
+      (x->arg == GATHER && t->dims[0] > INT64_MAX / ranks))
+    return tl_eval_fail(x, "%lld rows do not fit %lld ranks", (long long)t->dims[0],
+                        (long long)ranks);
+  memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+  dims[0] = x->arg == GATHER ? dims[0] * ranks : dims[0] / ranks;
+  TL_TRY(tl_eval_result(x, 0, (tl_dtype)t->dtype, t->rank, dims, &out));
+  size_t part = x->arg == GATHER ? t->bytes : out->bytes;
+  for (size_t at = 0; part && at < out->bytes; at += part)
+    memcpy((char *)out->data + at, t->data, part);
+  return TL_OK;
+}

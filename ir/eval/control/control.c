@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of If, Loop, Scan and SequenceMap: they run bodies. */
+#include <stdlib.h>
+
+#include "ir/eval/kernel/kernel.h"
+
+static void release_all(tl_host **values, uint64_t n) {
+  for (uint64_t i = 0; i < n; i++) {
+    tl_host_release(values[i]);
+    values[i] = NULL;
+  }
+}
+
+/* Everything that a loop keeps between iterations. */
+typedef struct loop_state {
+  tl_eval *x;
+  tl_graph_id body;
+  tl_host **in;        /* body inputs, owned references */
+  tl_host **out;       /* body outputs of the last iteration */
+  tl_host **collected; /* [iterations][n_scan], owned references */
+  uint32_t n_in;
+  uint32_t n_out;
+  uint32_t n_scan;     /* the last n_scan body outputs are collected */
+  uint64_t iterations;
+  uint64_t room;       /* iterations that fit */
+} loop_state;
+
+static tl_status loop_open(loop_state *s, uint32_t n_scan) {
+  const tl_graph *g = tl_graph_get(s->x->m, s->body);
+  s->n_in = g->inputs.n;
+  s->n_out = tl_graph_n_outputs(s->x->m, g);
+  s->n_scan = n_scan;
+  s->in = calloc((size_t)s->n_in + 1, sizeof *s->in);
+  s->out = calloc((size_t)s->n_out + 1, sizeof *s->out);
+  return s->in && s->out ? TL_OK : tl_eval_no_memory(s->x);
+}
+
+static void loop_close(loop_state *s) {
+  if (s->in)
+    release_all(s->in, s->n_in);
+  if (s->out)
+    release_all(s->out, s->n_out);
+  if (s->collected)
+    release_all(s->collected, s->iterations * s->n_scan);
+  free(s->in);
+  free(s->out);
+  free(s->collected);
+}
+
+static tl_status loop_collect(loop_state *s) {
+  if (s->iterations == s->room) {
+    uint64_t room = s->room ? s->room * 2 : 16;
+    tl_host **wide = room > SIZE_MAX / sizeof *wide / (s->n_scan + 1)
+                         ? NULL
+                         : realloc(s->collected, room * (s->n_scan + 1) * sizeof *wide);
+    if (!wide)
+      return tl_eval_no_memory(s->x);
+    s->collected = wide;
+    s->room = room;
+  }
+  for (uint32_t i = 0; i < s->n_scan; i++)
+    s->collected[s->iterations * s->n_scan + i] = tl_host_retain(s->out[s->n_out - s->n_scan + i]);
+  s->iterations++;
+  return TL_OK;
+}
+
+static tl_status loop_step(loop_state *s) {
+  release_all(s->out, s->n_out);
+  TL_TRY(tl_eval_body(s->x, s->body, s->in, s->n_in, s->out, s->n_out));
+  return loop_collect(s);
+}
+
+/* Geometry of a tensor seen as outer x axis x inner. */
+typedef struct around {
+  uint64_t outer;
+  uint64_t inner; /* bytes */
+} around;
+
+static around split_at(const int64_t *dims, int rank, uint32_t axis, size_t size) {
+  around a = {1, size};
+  for (int i = 0; i < rank; i++) {
+    if ((uint32_t)i < axis)
+      a.outer *= (uint64_t)dims[i];
+    else if ((uint32_t)i > axis)
+      a.inner *= (uint64_t)dims[i];
+  }
+  return a;
+}
+
+/* An element of a scan output that never ran has the shape that the body declares, 0 where it
+ * declares none. */
+static int declared_shape(loop_state *s, uint32_t which, int64_t *dims, tl_dtype *dtype) {
+  const tl_graph *g = tl_graph_get(s->x->m, s->body);
+  tl_value_id v = tl_graph_output(s->x->m, g, s->n_out - s->n_scan + which);
+  const tl_type *t = tl_type_get(s->x->m, tl_value_type(s->x->m, v));
+  *dtype = (tl_dtype)t->dtype;
+  for (int i = 0; i < t->rank; i++)
+    dims[i] = t->dims[i] > 0 ? t->dims[i] : 0;
+  return t->rank > 0 ? t->rank : 0;
+}
+
+static tl_status check_stackable(loop_state *s, uint32_t which) {
+  const tl_host *first = s->collected[which];
+  for (uint64_t k = 0; k < s->iterations; k++) {
+    const tl_host *t = s->collected[k * s->n_scan + which];
+    if (!t || t->kind != TL_HOST_TENSOR || t->dtype != first->dtype || t->rank != first->rank ||
+        memcmp(t->dims, first->dims, (size_t)t->rank * sizeof *t->dims) != 0)
+      return tl_eval_fail(s->x, "scan output %u changes its shape at iteration %llu", which,
+                          (unsigned long long)k);
+  }
+  return TL_OK;
+}
+
+/* Result i: what the body gave at each iteration, along a new axis. */
+static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t axis, bool reverse) {
+  int64_t dims[TL_MAX_RANK + 1];
+  tl_dtype dtype;
+  int rank = s->iterations ? s->collected[which]->rank : declared_shape(s, which, dims, &dtype);
+  if (s->iterations) {
+    TL_TRY(check_stackable(s, which));
+    dtype = (tl_dtype)s->collected[which]->dtype;
+    memcpy(dims, s->collected[which]->dims, (size_t)rank * sizeof *dims);
+  }
+  size_t size = tl_host_element_size(dtype);
+  if (rank == TL_MAX_RANK || !size)
+    return tl_eval_unsupported(s->x, "scan output %u cannot be stacked", which);
+  uint32_t at;
+  TL_TRY(tl_eval_axis(s->x, axis, rank + 1, &at));
+  memmove(dims + at + 1, dims + at, ((size_t)rank - at) * sizeof *dims);
+  dims[at] = (int64_t)s->iterations;
+  tl_host *t;
+  TL_TRY(tl_eval_result(s->x, i, dtype, rank + 1, dims, &t));
+  around a = split_at(dims, rank + 1, at, size);
+  for (uint64_t k = 0; k < s->iterations && t->n; k++) {
+    const tl_host *part = s->collected[k * s->n_scan + which];
+    uint64_t place = reverse ? s->iterations - 1 - k : k;
+    for (uint64_t o = 0; o < a.outer; o++)
+      memcpy((char *)t->data + (o * s->iterations + place) * a.inner,
+             (const char *)part->data + o * a.inner, a.inner);
+  }
+  return TL_OK;
+}
+
+/* ---- If ------------------------------------------------------------------------------------- */
+
+static tl_status read_condition(tl_eval *x, const tl_host *t, bool *out) {
+  if (!t || t->kind != TL_HOST_TENSOR || t->n != 1 || t->dtype != TL_DTYPE_BOOL)
+    return tl_eval_fail(x, "the condition must be one bool");
+  *out = ((const uint8_t *)t->data)[0] != 0;
+  return TL_OK;
+}
+
+/* Operands behind the condition are what the bodies of npu::If take. */
+static tl_status body_inputs(tl_eval *x, tl_host ***out, uint32_t *n) {
+  *n = x->n_in > 1 ? x->n_in - 1 : 0;
+  *out = tl_eval_scratch(x, *n + 1u, sizeof **out);
+  if (!*out)
+    return tl_eval_no_memory(x);
+  for (uint32_t i = 0; i < *n; i++) {
+    if (!x->in[i + 1])
+      return tl_eval_fail(x, "operand %u is absent", i + 1);
+    (*out)[i] = (tl_host *)(uintptr_t)x->in[i + 1]; /* only counted */
+  }
+  return TL_OK;
+}
+
+tl_status tl_eval_if(tl_eval *x) {
+  bool condition;
+  tl_host **inputs;
+  uint32_t n_inputs;
+  TL_TRY(read_condition(x, tl_eval_in(x, 0), &condition));
+  tl_graph_id body =
+      tl_eval_body_attr(x, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
+  uint32_t n = body ? tl_graph_n_outputs(x->m, tl_graph_get(x->m, body)) : 0;
+  if (!body || n != tl_node_get(x->m, x->node)->n_results)
+    return tl_eval_fail(x, "the branch gives %u values, the node has %u results", n,
+                        tl_node_get(x->m, x->node)->n_results);
+  TL_TRY(body_inputs(x, &inputs, &n_inputs));
+  return tl_eval_body(x, body, inputs, n_inputs, x->out, n);
+}
+
+/* ---- While ---------------------------------------------------------------------------------- */
+
+/* Runs the graph `cond` on the state. */
+static tl_status go_on(loop_state *s, tl_graph_id test, bool *out) {
+  tl_host *answer = NULL;
+  TL_TRY(tl_eval_body(s->x, test, s->in, s->n_in, &answer, 1));
+  tl_status status = read_condition(s->x, answer, out);
+  tl_host_release(answer);
+  return status;
+}
+
+static tl_status while_run(loop_state *s, tl_graph_id test) {
+  bool more;
+  for (uint32_t i = 0; i < s->n_in; i++)
+    s->in[i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(s->x, i));
+  TL_TRY(go_on(s, test, &more));
+  while (more) {
+    release_all(s->out, s->n_out);
+    TL_TRY(tl_eval_body(s->x, s->body, s->in, s->n_in, s->out, s->n_out));
+    release_all(s->in, s->n_in);
+    memcpy(s->in, s->out, s->n_in * sizeof *s->in);
+    memset(s->out, 0, s->n_out * sizeof *s->out);
+    TL_TRY(go_on(s, test, &more));
+  }
+  for (uint32_t i = 0; i < s->n_in; i++)
+    TL_TRY(tl_eval_pass(s->x, i, s->in[i]));
+  return TL_OK;
+}
+
+/* npu::While: the state goes through the body for as long as `cond` says so. */
+tl_status tl_eval_while(tl_eval *x) {
+  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
+  tl_graph_id test = tl_eval_body_attr(x, TL_SYM_cond);
+  if (!s.body || !test)
+    return tl_eval_fail(x, "a graph is missing");
+  const tl_graph *g = tl_graph_get(x->m, s.body);
+  if (g->inputs.n != x->n_in || tl_graph_n_outputs(x->m, g) != x->n_in ||
+      tl_graph_get(x->m, test)->inputs.n != x->n_in ||
+      tl_graph_n_outputs(x->m, tl_graph_get(x->m, test)) != 1)
+    return tl_eval_fail(x, "operands, graphs and results do not fit together");
+  for (uint32_t i = 0; i < x->n_in; i++)
+    if (!x->in[i])
+      return tl_eval_fail(x, "operand %u is missing", i);
+  tl_status status = loop_open(&s, 0);
+  if (status == TL_OK)
+    status = while_run(&s, test);
+  loop_close(&s);
+  return status;
+}
+
+/* ---- Loop ----------------------------------------------------------------------------------- */
+
+/* Number of dims that the body declares for an input that the loop provides: some exporters write
+ * one element along a dim. */
+static int provided_rank(const loop_state *s, uint32_t input) {
+  tl_value_id v = tl_graph_get(s->x->m, s->body)->inputs.at[input];
+  return tl_type_get(s->x->m, tl_value_type(s->x->m, v))->rank == 1;
+}
+
+static tl_status bool_value(tl_eval *x, bool v, int rank, tl_host **out) {
+  *out = tl_host_new(x->heap, TL_DTYPE_BOOL, rank, (const int64_t[]){1});
+  if (!*out)
+    return tl_eval_no_memory(x);
+  ((uint8_t *)(*out)->data)[0] = v;
+  return TL_OK;
+}
+
+static tl_status set_iteration(loop_state *s, int64_t i, bool condition) {
+  for (uint32_t k = 0; k < 2; k++)
+    tl_host_release(s->in[k]);
+  s->in[1] = NULL;
+  s->in[0] = tl_host_new(s->x->heap, TL_DTYPE_I64, provided_rank(s, 0), (const int64_t[]){1});
+  if (!s->in[0])
+    return tl_eval_no_memory(s->x);
+  ((int64_t *)s->in[0]->data)[0] = i;
+  return bool_value(s->x, condition, provided_rank(s, 1), &s->in[1]);
+}
+
+static tl_status loop_run(loop_state *s) {
+  tl_eval *x = s->x;
+  int64_t trips;
+  bool condition = true;
+  uint32_t carried = s->n_in - 2;
+  TL_TRY(tl_eval_operand_int(x, 0, INT64_MAX, &trips));
+  if (tl_eval_in(x, 1))
+    TL_TRY(read_condition(x, tl_eval_in(x, 1), &condition));
+  for (uint32_t i = 0; i < carried; i++)
+    s->in[2 + i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(x, 2 + i));
+  for (int64_t i = 0; condition && i < trips; i++) {
+    TL_TRY(set_iteration(s, i, condition));
+    TL_TRY(loop_step(s));
+    TL_TRY(read_condition(x, s->out[0], &condition));
+    for (uint32_t k = 0; k < carried; k++) {
+      tl_host_release(s->in[2 + k]);
+      s->in[2 + k] = tl_host_retain(s->out[1 + k]);
+    }
+  }
+  for (uint32_t i = 0; i < carried; i++)
+    TL_TRY(tl_eval_pass(x, i, s->in[2 + i]));
+  for (uint32_t i = 0; i < s->n_scan; i++)
+    TL_TRY(loop_stack(s, i, carried + i, 0, false));
+  return TL_OK;
+}
+
+tl_status tl_eval_loop(tl_eval *x) {
+  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
+  if (!s.body)
+    return tl_eval_fail(x, "the body is missing");
+  const tl_graph *g = tl_graph_get(x->m, s.body);
+  uint32_t outputs = tl_graph_n_outputs(x->m, g);
+  if (x->n_in < 2 || g->inputs.n != x->n_in || outputs + 1 < g->inputs.n ||
+      tl_node_get(x->m, x->node)->n_results != outputs - 1)
+    return tl_eval_fail(x, "operands, body and results do not fit together");
+  for (uint32_t i = 2; i < x->n_in; i++)
+    if (!x->in[i])
+      return tl_eval_fail(x, "operand %u, a loop-carried value, is missing", i);
+  tl_status status = loop_open(&s, outputs + 1 - g->inputs.n);
+  if (status == TL_OK)
+    status = loop_run(&s);
+  loop_close(&s);
+  return status;
+}
+
+/* ---- Scan ----------------------------------------------------------------------------------- */
+
+static int64_t listed(tl_int_list list, uint32_t i) { return i < list.n ? list.at[i] : 0; }
+
+/* Slice `at` of t along an axis, without the axis. */
+static tl_status take_slice(tl_eval *x, const tl_host *t, uint32_t axis, uint64_t at,
+                            tl_host **out) {
+  int64_t dims[TL_MAX_RANK];
+  size_t size = tl_host_element_size((tl_dtype)t->dtype);
+  if (!size)
+    return tl_eval_unsupported(x, "scan over sub-byte elements");
+  for (int i = 0, k = 0; i < t->rank; i++)
+    if ((uint32_t)i != axis)
+      dims[k++] = t->dims[i];
+  *out = tl_host_new(x->heap, (tl_dtype)t->dtype, t->rank - 1, dims);
+  if (!*out)
+    return tl_eval_no_memory(x);
+  around a = split_at(t->dims, t->rank, axis, size);
+  uint64_t length = (uint64_t)t->dims[axis];
+  for (uint64_t o = 0; o < a.outer && (*out)->n; o++)
+    memcpy((char *)(*out)->data + o * a.inner,
+           (const char *)t->data + (o * length + at) * a.inner, a.inner);
+  return TL_OK;
+}
+
+typedef struct scan_axes {
+  uint32_t states;
+  uint32_t inputs;
+  uint64_t length;
+  uint32_t *axis; /* of each scan input */
+} scan_axes;
+
+static tl_status scan_geometry(loop_state *s, scan_axes *a) {
+  tl_eval *x = s->x;
+  tl_int_list axes = tl_eval_ints(x, TL_SYM_scan_input_axes);
+  a->axis = tl_eval_scratch(x, a->inputs, sizeof *a->axis);
+  if (!a->axis)
+    return tl_eval_no_memory(x);
+  for (uint32_t i = 0; i < a->inputs; i++) {
+    TL_TRY(tl_eval_need_rank(x, a->states + i, 1, TL_MAX_RANK));
+    const tl_host *t = tl_eval_in(x, a->states + i);
+    TL_TRY(tl_eval_axis(x, listed(axes, i), t->rank, &a->axis[i]));
+    uint64_t length = (uint64_t)t->dims[a->axis[i]];
+    if (i && length != a->length)
+      return tl_eval_fail(x, "scan inputs have %llu and %llu slices",
+                          (unsigned long long)a->length, (unsigned long long)length);
+    a->length = length;
+  }
+  return TL_OK;
+}
+
+static tl_status scan_run(loop_state *s, const scan_axes *a) {
+  tl_eval *x = s->x;
+  tl_int_list reverse = tl_eval_ints(x, TL_SYM_scan_input_directions);
+  tl_int_list out_axes = tl_eval_ints(x, TL_SYM_scan_output_axes);
+  tl_int_list out_reverse = tl_eval_ints(x, TL_SYM_scan_output_directions);
+  for (uint32_t i = 0; i < a->states; i++)
+    s->in[i] = tl_host_retain((tl_host *)(uintptr_t)tl_eval_in(x, i));
+  for (uint64_t step = 0; step < a->length; step++) {
+    for (uint32_t i = 0; i < a->inputs; i++) {
+      uint64_t at = listed(reverse, i) ? a->length - 1 - step : step;
+      tl_host_release(s->in[a->states + i]);
+      s->in[a->states + i] = NULL;
+      TL_TRY(take_slice(x, tl_eval_in(x, a->states + i), a->axis[i], at, &s->in[a->states + i]));
+    }
+    TL_TRY(loop_step(s));
+    for (uint32_t i = 0; i < a->states; i++) {
+      tl_host_release(s->in[i]);
+      s->in[i] = tl_host_retain(s->out[i]);
+    }
+  }
+  for (uint32_t i = 0; i < a->states; i++)
+    TL_TRY(tl_eval_pass(x, i, s->in[i]));
+  for (uint32_t i = 0; i < s->n_scan; i++)
+    TL_TRY(loop_stack(s, i, a->states + i, listed(out_axes, i), listed(out_reverse, i) != 0));
+  return TL_OK;
+}
+
+tl_status tl_eval_scan(tl_eval *x) {
+  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
+  int64_t inputs = tl_eval_int(x, TL_SYM_num_scan_inputs, 0);
+  if (!s.body || inputs < 1 || inputs > x->n_in)
+    return tl_eval_fail(x, "num_scan_inputs is %lld of %u operands", (long long)inputs, x->n_in);
+  scan_axes a = {.states = x->n_in - (uint32_t)inputs, .inputs = (uint32_t)inputs};
+  const tl_graph *g = tl_graph_get(x->m, s.body);
+  uint32_t outputs = tl_graph_n_outputs(x->m, g);
+  if (g->inputs.n != x->n_in || outputs < a.states ||
+      tl_node_get(x->m, x->node)->n_results != outputs)
+    return tl_eval_fail(x, "operands, body and results do not fit together");
+  for (uint32_t i = 0; i < a.states; i++)
+    if (!x->in[i])
+      return tl_eval_fail(x, "operand %u, an initial state, is missing", i);
+  tl_status status = scan_geometry(&s, &a);
+  if (status == TL_OK)
+    status = loop_open(&s, outputs - a.states);
+  if (status == TL_OK)
+    status = scan_run(&s, &a);
+  loop_close(&s);
+  return status;
+}
+
+/* ---- SequenceMap ---------------------------------------------------------------------------- */
+
+static tl_status map_run(loop_state *s, uint64_t length) {
+  tl_eval *x = s->x;
+  for (uint64_t k = 0; k < length; k++) {
+    for (uint32_t i = 0; i < x->n_in; i++) {
+      const tl_host *t = x->in[i];
+      tl_host_release(s->in[i]);
+      s->in[i] = tl_host_retain(t->kind == TL_HOST_SEQUENCE ? tl_host_item(t, k)
+                                                            : (tl_host *)(uintptr_t)t);
+    }
+    TL_TRY(loop_step(s));
+  }
+  tl_host **items = tl_eval_scratch(x, length, sizeof *items);
+  if (!items)
+    return tl_eval_no_memory(x);
+  for (uint32_t i = 0; i < s->n_scan; i++) {
+    for (uint64_t k = 0; k < length; k++)
+      items[k] = s->collected[k * s->n_scan + i];
+    x->out[i] = tl_host_sequence(x->heap, items, length);
+    if (!x->out[i])
+      return tl_eval_no_memory(x);
+  }
+  return TL_OK;
+}
+
+tl_status tl_eval_sequence_map(tl_eval *x) {
+  loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
+  const tl_host *first = tl_eval_in(x, 0);
+  if (!s.body || !first || first->kind != TL_HOST_SEQUENCE)
+    return tl_eval_fail(x, "operand 0 must be a sequence");
+  for (uint32_t i = 0; i < x->n_in; i++)
+    if (!x->in[i] || (x->in[i]->kind == TL_HOST_SEQUENCE && x->in[i]->n < first->n))
+      return tl_eval_fail(x, "operand %u has fewer elements than operand 0", i);
+  const tl_graph *g = tl_graph_get(x->m, s.body);
+  uint32_t outputs = tl_graph_n_outputs(x->m, g);
+  if (g->inputs.n != x->n_in || tl_node_get(x->m, x->node)->n_results != outputs)
+    return tl_eval_fail(x, "operands, body and results do not fit together");
+  tl_status status = loop_open(&s, outputs);
+  if (status == TL_OK)
+    status = map_run(&s, first->n);
+  loop_close(&s);
+  return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Resize knows about each axis: where a result element lies in the operand, and which operand
+ * elements it is made of with which weights. */
+#ifndef TL_IR_EVAL_CONV_RESIZE_H
+#define TL_IR_EVAL_CONV_RESIZE_H
+
+#include "ir/eval/kernel/kernel.h"
+
+typedef enum tl_resize_mode { TL_RESIZE_NEAREST, TL_RESIZE_LINEAR, TL_RESIZE_CUBIC } tl_resize_mode;
+
+/* How a result coordinate becomes one of the operand. */
+typedef enum tl_resize_map {
+  TL_RESIZE_HALF_PIXEL,
+  TL_RESIZE_HALF_PIXEL_SYMMETRIC,
+  TL_RESIZE_PYTORCH_HALF_PIXEL,
+  TL_RESIZE_ALIGN_CORNERS,
+  TL_RESIZE_ASYMMETRIC,
+  TL_RESIZE_TF_CROP,
+  TL_RESIZE_TF_HALF_PIXEL_NN
+} tl_resize_map;
+
+typedef enum tl_resize_near {
+  TL_RESIZE_PREFER_FLOOR,
+  TL_RESIZE_PREFER_CEIL,
+  TL_RESIZE_FLOOR,
+  TL_RESIZE_CEIL
+} tl_resize_near;
+
+typedef struct tl_resize {
+  tl_resize_mode mode;
+  tl_resize_map map;
+  tl_resize_near near;
+  bool antialias;
+  bool exclude_outside;
+  double cubic_a;
+  double extrapolation;
+  int64_t out[TL_MAX_RANK];  /* dims of the result */
+  double scale[TL_MAX_RANK];
+  double from[TL_MAX_RANK];  /* region of interest, in [0, 1] of the axis */
+  double to[TL_MAX_RANK];
+} tl_resize;
+
+/* The taps of one axis: result i is the sum of weight[i * n + k] * operand[index[i * n + k]]. */
+typedef struct tl_taps {
+  uint64_t n;
+  int64_t *index;
+  double *weight;   /* NULL for nearest, where n is 1 */
+  bool *outside;    /* [out]; NULL unless cropping */
+  bool identity;    /* nothing happens along this axis */
+} tl_taps;
+
+/* Reads and checks attributes and operands of the node. */
+tl_status tl_resize_read(tl_eval *x, tl_resize *r) TL_NODISCARD;
+/* Sets map and near from values of the attributes; false when one is unknown. */
+bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r);
+/* The operand element that result element i of an axis of length `in` > 0 is, in nearest mode; of r
+ * it looks at map, near, and at out, scale, from and to of the axis. */
+int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i);
+/* Makes the taps of an axis of length `in` > 0 and result length > 0, in scratch. */
+tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in,
+                         tl_taps *taps) TL_NODISCARD;
+
+#endif

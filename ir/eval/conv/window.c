@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sliding windows (window.h). Every number is bounded when it is read, so that positions
+ * cannot overflow. */
+#include "ir/eval/conv/window.h"
+
+#define MAX_NUMBER INT64_C(0x7fffffff)
+#define MAX_SIZE (INT64_C(1) << 40)
+
+tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
+  *out = tl_eval_ints(x, name);
+  if (out->n == 0)
+    out->at = NULL; /* exporters write an empty list for "default" */
+  if (!out->at)
+    return TL_OK;
+  if (out->n != n)
+    return tl_eval_fail(x, "attribute %.*s has %u values, expected %u",
+                        TL_SV_ARG(tl_sym(x->m, name)), out->n, n);
+  for (uint32_t i = 0; i < n; i++)
+    if (out->at[i] < min || out->at[i] > MAX_NUMBER)
+      return tl_eval_fail(x, "attribute %.*s: %lld is out of range",
+                          TL_SV_ARG(tl_sym(x->m, name)), (long long)out->at[i]);
+  return TL_OK;
+}
+
+static tl_status read_kernel(tl_eval *x, const int64_t *kernel, tl_windows *w) {
+  tl_int_list list;
+  TL_TRY(tl_window_list(x, TL_SYM_kernel_shape, (uint32_t)w->n, 1, &list));
+  if (!kernel && !list.at && w->n)
+    return tl_eval_fail(x, "attribute kernel_shape is missing");
+  for (int i = 0; i < w->n; i++) {
+    w->kernel[i] = kernel ? kernel[i] : list.at[i];
+    if (list.at && list.at[i] != w->kernel[i])
+      return tl_eval_fail(x, "kernel_shape says %lld along spatial axis %d, the weight %lld",
+                          (long long)list.at[i], i, (long long)w->kernel[i]);
+    if (w->kernel[i] < 1 || w->kernel[i] > MAX_NUMBER)
+      return tl_eval_fail(x, "a kernel of %lld along spatial axis %d is out of range",
+                          (long long)w->kernel[i], i);
+  }
+  return TL_OK;
+}
+
+tl_status tl_window_attributes(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
+                               tl_windows *w) {
+  tl_int_list strides, dilations, pads;
+  *w = (tl_windows){.n = n};
+  TL_TRY(read_kernel(x, kernel, w));
+  TL_TRY(tl_window_list(x, TL_SYM_strides, (uint32_t)n, 1, &strides));
+  TL_TRY(tl_window_list(x, TL_SYM_dilations, (uint32_t)n, 1, &dilations));
+  TL_TRY(tl_window_list(x, TL_SYM_pads, 2 * (uint32_t)n, -MAX_NUMBER, &pads));
+  for (int i = 0; i < n; i++) {
+    w->in[i] = in[i];
+    if (in[i] > MAX_SIZE)
+      return tl_eval_fail(x, "spatial axis %d has %lld elements", i, (long long)in[i]);
+    w->stride[i] = strides.at ? strides.at[i] : 1;
+    w->dilation[i] = dilations.at ? dilations.at[i] : 1;
+    w->begin[i] = pads.at ? pads.at[i] : 0;
+    w->end[i] = pads.at ? pads.at[i + n] : 0;
+  }
+  return TL_OK;
+}
+
+static int64_t extent(const tl_windows *w, int i) {
+  return (w->kernel[i] - 1) * w->dilation[i] + 1;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* Rounding up may add a window, but never one that starts behind the padded input's data. */
+static int64_t windows(const tl_windows *w, int i, bool ceil) {
+  int64_t room = w->in[i] + w->begin[i] + w->end[i] - extent(w, i), stride = w->stride[i];
+  if (!ceil)
+    return floor_div(room, stride) + 1;
+  int64_t n = -floor_div(-room, stride) + 1;
+  if (n > 1 && n - 1 > (w->in[i] + w->begin[i] - 1) / stride)
+    n--;
+  return n;
+}
+
+/* As many windows as strides fit; the padding that takes, split evenly. */
+static void pad_same(tl_windows *w, int i, bool upper) {
+  w->out[i] = (w->in[i] + w->stride[i] - 1) / w->stride[i];
+  int64_t total = (w->out[i] - 1) * w->stride[i] + extent(w, i) - w->in[i];
+  if (total < 0)
+    total = 0;
+  w->begin[i] = upper ? total / 2 : total - total / 2;
+  w->end[i] = total - w->begin[i];
+}
+
+tl_status tl_window_count(tl_eval *x, tl_windows *w) {
+  if (!tl_eval_product(w->kernel, 0, w->n, &w->taps) ||
+      !tl_eval_product(w->in, 0, w->n, &w->in_plane) ||
+      !tl_eval_product(w->out, 0, w->n, &w->out_plane))
+    return tl_eval_fail(x, "a window would have more elements than can be counted");
+  return TL_OK;
+}
+
+tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
+                         tl_windows *w) {
+  TL_TRY(tl_window_attributes(x, n, in, kernel, w));
+  tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
+  bool ceil = tl_eval_int(x, TL_SYM_ceil_mode, 0) != 0;
+  bool upper = tl_sv_is(pad, "SAME_UPPER"), lower = tl_sv_is(pad, "SAME_LOWER");
+  bool valid = tl_sv_is(pad, "VALID");
+  if (!upper && !lower && !valid && pad.n && !tl_sv_is(pad, "NOTSET"))
+    return tl_eval_fail(x, "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
+                           "VALID", TL_SV_ARG(pad));
+  for (int i = 0; i < n; i++) {
+    if (valid)
+      w->begin[i] = w->end[i] = 0;
+    if (upper || lower)
+      pad_same(w, i, upper);
+    else
+      w->out[i] = windows(w, i, ceil);
+    if (w->out[i] < 0)
+      return tl_eval_fail(x, "a window of %lld does not fit the padded input of %lld along spatial "
+                             "axis %d",
+                          (long long)extent(w, i), (long long)(in[i] + w->begin[i] + w->end[i]), i);
+  }
+  return tl_window_count(x, w);
+}
+
+/* ---- runs and pieces ------------------------------------------------------------------------ */
+
+void tl_window_run_at(const tl_windows *w, int64_t at, int64_t most, tl_window_run *r) {
+  r->at = at;
+  r->count = 1;
+  for (int i = w->n - 1; i >= 0; i--) {
+    r->index[i] = at % w->out[i];
+    at /= w->out[i];
+  }
+  if (w->n) {
+    r->count = w->out[w->n - 1] - r->index[w->n - 1];
+    if (r->count > most)
+      r->count = most;
+  }
+}
+
+tl_window_piece tl_window_piece_of(const tl_windows *w, const tl_window_run *r,
+                                   const int64_t *tap) {
+  tl_window_piece none = {0}, p = {.count = r->count};
+  int last = w->n - 1;
+  for (int i = 0; i < last; i++) {
+    int64_t at = r->index[i] * w->stride[i] - w->begin[i] + tap[i] * w->dilation[i];
+    if (at < 0 || at >= w->in[i])
+      return none;
+    p.from = (p.from + at) * w->in[i + 1];
+  }
+  if (last < 0)
+    return p;
+  int64_t stride = w->stride[last];
+  int64_t at = r->index[last] * stride - w->begin[last] + tap[last] * w->dilation[last];
+  if (at < 0) {
+    p.first = stride == 1 ? -at : (stride - 1 - at) / stride;
+    at += p.first * stride;
+  }
+  if (at >= w->in[last] || p.first >= r->count)
+    return none;
+  int64_t inside = stride == 1 ? w->in[last] - at : (w->in[last] - 1 - at) / stride + 1;
+  p.count = r->count - p.first < inside ? r->count - p.first : inside;
+  p.from += at;
+  return p;
+}
+
+void tl_window_tap(const tl_windows *w, int64_t number, int64_t *tap) {
+  for (int i = w->n - 1; i >= 0; i--) {
+    tap[i] = number % w->kernel[i];
+    number /= w->kernel[i];
+  }
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of all kernels under one driver, and what it cannot run. */
+#include "ir/eval/eval.h"
+
+#include "ir/ops_gen.h"
+
+enum { SHOWN_NODES = 3, SHOWN_OPS = 64 };
+
+/* Generated from the op table. */
+extern const tl_eval_row tl_eval_rows[TL_N_OPS];
+
+tl_status tl_eval_graph(tl_module *m, tl_graph_id g, const tl_eval_options *o, tl_host_heap *heap,
+                        tl_host *const *inputs, tl_host **outputs) {
+  return tl_eval_run_graph(&(tl_eval_job){tl_eval_rows, m, o, heap}, g, inputs, outputs);
+}
+
+tl_status tl_eval_one(tl_module *m, tl_node_id n, const tl_eval_options *o, tl_host_heap *heap,
+                      tl_host *const *operands, tl_host **results) {
+  return tl_eval_run_one(&(tl_eval_job){tl_eval_rows, m, o, heap}, n, operands, results);
+}
+
+/* ---- what cannot be run --------------------------------------------------------------------- */
+
+bool tl_eval_has_kernel(tl_op_id op) { return tl_eval_row_of(tl_eval_rows, op) != NULL; }
+
+bool tl_eval_can(const tl_module *m, tl_node_id n) {
+  return tl_eval_has_kernel(tl_node_get(m, n)->op);
+}
+
+typedef struct lack {
+  tl_op_id op;
+  uint32_t n;
+  tl_node_id nodes[SHOWN_NODES];
+} lack;
+
+typedef struct lacks {
+  lack at[SHOWN_OPS];
+  uint32_t n;
+  uint32_t more; /* nodes of further ops */
+} lacks;
+
+static void note_lack(lacks *l, tl_op_id op, tl_node_id n) {
+  uint32_t i = 0;
+  while (i < l->n && l->at[i].op != op)
+    i++;
+  if (i == SHOWN_OPS) {
+    l->more++;
+    return;
+  }
+  if (i == l->n)
+    l->at[l->n++] = (lack){.op = op};
+  if (l->at[i].n < SHOWN_NODES)
+    l->at[i].nodes[l->at[i].n] = n;
+  l->at[i].n++;
+}
+
+static void print_lacks(tl_module *m, const lacks *l, tl_buf *out) {
+  for (uint32_t i = 0; i < l->n; i++) {
+    tl_sv domain = tl_op_domain(m, l->at[i].op), name = tl_op_name(m, l->at[i].op);
+    tl_buf_printf(out, "%s%.*s%s%.*s (", i ? ", " : "", TL_SV_ARG(domain), domain.n ? "::" : "",
+                  TL_SV_ARG(name));
+    for (uint32_t k = 0; k < l->at[i].n && k < SHOWN_NODES; k++) {
+      tl_sv node = tl_node_where(m, l->at[i].nodes[k]).node;
+      tl_buf_printf(out, "%s'%.*s'", k ? ", " : "", TL_SV_ARG(node));
+    }
+    tl_buf_printf(out, l->at[i].n > SHOWN_NODES ? " and %u more)" : ")", l->at[i].n - SHOWN_NODES);
+  }
+  if (l->more)
+    tl_buf_printf(out, ", and %u nodes of further ops", l->more);
+}
+
+/* Bodies are graphs of the module too; those of g are found through their owners. */
+static bool is_inside(const tl_module *m, const tl_graph *g, tl_graph_id outer) {
+  while (g->id != outer && g->owner)
+    g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);
+  return g->id == outer;
+}
+
+tl_status tl_eval_check(tl_module *m, tl_graph_id id) {
+  lacks l = {.n = 0};
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    const tl_graph *g = m->graphs.at[i];
+    if (g->erased || !is_inside(m, g, id))
+      continue;
+    TL_FOR_NODES(m, g, n)
+      if (!tl_eval_can(m, n))
+        note_lack(&l, tl_node_get(m, n)->op, n);
+  }
+  if (!l.n)
+    return TL_OK;
+  tl_buf text;
+  tl_buf_init(&text);
+  print_lacks(m, &l, &text);
+  tl_sv shown = text.failed ? TL_SV("several ops") : tl_buf_view(&text);
+  tl_status status =
+      tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+              "the evaluator has no kernel for %.*s\v"
+              "hand the model to another runtime (tailor verify --runner)",
+              TL_SV_ARG(shown));
+  tl_buf_release(&text);
+  return status;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver: walks a graph in order, hands operands to kernels, lets values die after their last
+ * use, rounds what is narrow or emulated. */
+#include "ir/eval/kernel/run.h"
+
+#include <stdlib.h>
+
+#include "ir/eval/kernel/kernel.h"
+
+enum { MAX_BODY_DEPTH = 64 };
+
+/* State of one run. Values of a body are made anew at each iteration; ids are unique over the
+ * module and a body never runs inside itself, so one slot per id is enough. */
+struct tl_eval_run {
+  tl_module *m;
+  const tl_eval_options *o;
+  tl_host_heap *heap;
+  const tl_eval_row *kernels;
+  tl_arena scratch;
+  tl_host **slots;        /* by value id; NULL: not made, or dead */
+  tl_value_id *next_dead; /* by value id: the next value that dies with the same node */
+  tl_value_id *first_dead; /* by node id: values whose last use is this node */
+  tl_node_id *current;    /* by graph id, while the plan is made: the node being visited there */
+  uint32_t depth;
+};
+
+const tl_eval_row *tl_eval_row_of(const tl_eval_row *kernels, tl_op_id op) {
+  return op < TL_N_OPS && kernels[op].fn ? &kernels[op] : NULL;
+}
+
+/* ---- plan: where values die ----------------------------------------------------------------- */
+
+typedef struct plan {
+  tl_eval_run *run;
+  tl_node_id *last; /* by value id: the node of the value's own graph that uses it last */
+} plan;
+
+static void plan_graph(plan *p, const tl_graph *g);
+
+static void plan_bodies(plan *p, const tl_node *node) {
+  const tl_module *m = p->run->m;
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (a->kind == TL_ATTR_GRAPH)
+      plan_graph(p, tl_graph_get(m, a->u.g));
+    for (uint32_t k = 0; a->kind == TL_ATTR_GRAPHS && k < a->count; k++)
+      plan_graph(p, tl_graph_get(m, a->u.ids[k]));
+  }
+}
+
+static void plan_node(plan *p, const tl_graph *g, tl_node_id n) {
+  const tl_module *m = p->run->m;
+  const tl_node *node = tl_node_get(m, n);
+  p->run->current[g->id] = n;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    p->last[node->results + i] = n;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    if (v)
+      p->last[v] = p->run->current[tl_value_graph(m, v)];
+  }
+  plan_bodies(p, node);
+}
+
+static void plan_graph(plan *p, const tl_graph *g) {
+  TL_FOR_NODES(p->run->m, g, n)
+    plan_node(p, g, n);
+  plan_node(p, g, g->ret);
+}
+
+static bool make_tables(tl_eval_run *run) {
+  uint32_t values = tl_module_value_end(run->m), nodes = tl_module_node_end(run->m);
+  run->slots = calloc(values, sizeof *run->slots);
+  run->next_dead = calloc(values, sizeof *run->next_dead);
+  run->first_dead = calloc(nodes, sizeof *run->first_dead);
+  run->current = calloc((size_t)run->m->graphs.n + 1, sizeof *run->current);
+  return run->slots && run->next_dead && run->first_dead && run->current;
+}
+
+static tl_status no_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+static tl_status make_plan(tl_eval_run *run, const tl_graph *g) {
+  uint32_t values = tl_module_value_end(run->m);
+  plan p = {run, calloc(values, sizeof *p.last)};
+  if (!p.last || !make_tables(run)) {
+    free(p.last);
+    return no_memory(run->m);
+  }
+  plan_graph(&p, g);
+  for (tl_value_id v = 1; v < values; v++) {
+    if (!p.last[v])
+      continue;
+    run->next_dead[v] = run->first_dead[p.last[v]];
+    run->first_dead[p.last[v]] = v;
+  }
+  free(p.last);
+  return TL_OK;
+}
+
+static void release_run(tl_eval_run *run) {
+  for (tl_value_id v = 0; run->slots && v < tl_module_value_end(run->m); v++)
+    tl_host_release(run->slots[v]);
+  free(run->slots);
+  free(run->next_dead);
+  free(run->first_dead);
+  free(run->current);
+  tl_arena_release(&run->scratch);
+}
+
+/* ---- rounding ------------------------------------------------------------------------------- */
+
+static bool is_narrow(tl_dtype d) {
+  return tl_dtype_is_float(d) && d != TL_DTYPE_F32 && d != TL_DTYPE_F64 && d != TL_DTYPE_F4E2M1;
+}
+
+typedef struct conversion {
+  const tl_host *from;
+  tl_host *to;
+} conversion;
+
+static void widen_range(void *user, uint64_t begin, uint64_t end) {
+  const conversion *c = user;
+  tl_host_to_f32((tl_dtype)c->from->dtype, c->from->data, (float *)c->to->data + begin, begin,
+                 end - begin);
+}
+
+static void narrow_range(void *user, uint64_t begin, uint64_t end) {
+  const conversion *c = user;
+  tl_host_from_f32((tl_dtype)c->to->dtype, (const float *)c->from->data + begin, c->to->data, begin,
+                   end - begin, false);
+}
+
+enum { CONVERT_GRAIN = 1 << 16 };
+
+/* Replaces *t by its elements as another dtype. */
+static tl_status convert(tl_eval *x, tl_host **t, tl_dtype to) {
+  conversion c = {*t, tl_host_new(x->heap, to, (*t)->rank, (*t)->dims)};
+  if (!c.to)
+    return tl_eval_no_memory(x);
+  tl_eval_for(x, c.from->n, CONVERT_GRAIN, to == TL_DTYPE_F32 ? widen_range : narrow_range, &c);
+  tl_host_release(*t);
+  *t = c.to;
+  return TL_OK;
+}
+
+typedef struct emulation {
+  const tl_host *from;
+  tl_host *to;
+  tl_dtype dtype;
+} emulation;
+
+static float round_once(float v, tl_dtype to) {
+  return to == TL_DTYPE_F16 ? tl_f16_to_f32(tl_f16_from_f32(v))
+                            : tl_bf16_to_f32(tl_bf16_from_f32(v));
+}
+
+static void emulate_range(void *user, uint64_t begin, uint64_t end) {
+  const emulation *e = user;
+  if (e->from->dtype == TL_DTYPE_F32)
+    for (uint64_t i = begin; i < end; i++)
+      ((float *)e->to->data)[i] = round_once(((const float *)e->from->data)[i], e->dtype);
+  else
+    for (uint64_t i = begin; i < end; i++)
+      ((double *)e->to->data)[i] =
+          (double)round_once((float)((const double *)e->from->data)[i], e->dtype);
+}
+
+/* Replaces *t, when it holds f32 or f64, by its elements rounded to the emulated type. */
+static tl_status emulate(tl_eval *x, tl_dtype dtype, tl_host **t) {
+  if (dtype == TL_DTYPE_NONE || !*t || (*t)->kind != TL_HOST_TENSOR ||
+      ((*t)->dtype != TL_DTYPE_F32 && (*t)->dtype != TL_DTYPE_F64))
+    return TL_OK;
+  emulation e = {*t, tl_host_new(x->heap, (tl_dtype)(*t)->dtype, (*t)->rank, (*t)->dims), dtype};
+  if (!e.to)
+    return tl_eval_no_memory(x);
+  tl_eval_for(x, e.from->n, CONVERT_GRAIN, emulate_range, &e);
+  tl_host_release(*t);
+  *t = e.to;
+  return TL_OK;
+}
+
+/* ---- one node ------------------------------------------------------------------------------- */
+
+static tl_status widen_operands(tl_eval *x, tl_host **in) {
+  for (uint32_t i = 0; i < x->n_in; i++)
+    if (in[i] && in[i]->kind == TL_HOST_TENSOR && is_narrow((tl_dtype)in[i]->dtype))
+      TL_TRY(convert(x, &in[i], TL_DTYPE_F32));
+  return TL_OK;
+}
+
+/* A result must have the dtype that the module states. */
+static tl_status settle_result(tl_eval *x, bool wide, uint32_t i) {
+  tl_dtype stated = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, i)));
+  tl_host *t = x->out[i];
+  if (!t || t->kind != TL_HOST_TENSOR || stated == TL_DTYPE_NONE || t->dtype == stated)
+    return TL_OK;
+  if (wide && t->dtype == TL_DTYPE_F32 && is_narrow(stated))
+    return convert(x, &x->out[i], stated);
+  return tl_fail(x->m->diag, TL_INTERNAL, tl_node_where(x->m, x->node),
+                 "result %u is %s, but its kernel made %s", i, tl_dtype_get(stated)->name,
+                 tl_dtype_get((tl_dtype)t->dtype)->name);
+}
+
+static tl_status settle_results(tl_eval *x, bool wide, tl_dtype emulated) {
+  uint32_t named = tl_node_get(x->m, x->node)->n_results;
+  for (uint32_t i = 0; i < named; i++) {
+    if (!x->out[i] && tl_value_get(x->m, tl_result(x->m, x->node, i))->n_uses)
+      return tl_eval_fail(x, "with these operands and attributes the op has no result %u", i);
+    TL_TRY(settle_result(x, wide, i));
+    TL_TRY(emulate(x, emulated, &x->out[i]));
+  }
+  return TL_OK;
+}
+
+/* NULL when the op has none. */
+static const tl_eval_row *kernel_of(const tl_eval_run *run, tl_node_id n) {
+  return tl_eval_row_of(run->kernels, tl_node_get(run->m, n)->op);
+}
+
+static tl_status call_kernel(tl_eval *x, tl_host **in, tl_dtype emulated) {
+  const tl_eval_row *row = kernel_of(x->run, x->node);
+  TL_TRY(tl_eval_signature(x));
+  if (row->wide)
+    TL_TRY(widen_operands(x, in));
+  TL_TRY(row->fn(x));
+  return settle_results(x, row->wide, emulated);
+}
+
+/* Runs a node on operands that this function takes over. */
+static tl_status run_kernel(tl_eval_run *run, tl_node_id n, tl_host **in, tl_host **out,
+                            uint32_t n_out) {
+  tl_eval x = {.m = run->m,
+               .node = n,
+               .in = (const tl_host *const *)in,
+               .out = out,
+               .n_in = tl_node_get(run->m, n)->n_operands,
+               .n_out = n_out,
+               .arg = kernel_of(run, n)->arg,
+               .exact = run->o->exact,
+               .pool = run->o->pool,
+               .seed = run->o->seed,
+               .heap = run->heap,
+               .scratch = &run->scratch,
+               .run = run};
+  tl_status status = call_kernel(&x, in, run->o->emulate);
+  for (uint32_t i = 0; i < x.n_in; i++)
+    tl_host_release(in[i]);
+  return status;
+}
+
+/* Kernels may make optional results that the node does not name: room for those of the table. */
+static uint32_t room_for_results(const tl_module *m, tl_node_id n) {
+  const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+  uint32_t named = tl_node_get(m, n)->n_results;
+  return row->n_result_ports > named ? row->n_result_ports : named;
+}
+
+static tl_status need_kernel(const tl_eval_run *run, tl_node_id n) {
+  tl_module *m = run->m;
+  if (kernel_of(run, n))
+    return TL_OK;
+  tl_sv name = tl_op_name(m, tl_node_get(m, n)->op);
+  return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n), "op '%.*s' cannot be evaluated",
+                 TL_SV_ARG(name));
+}
+
+/* ---- graphs --------------------------------------------------------------------------------- */
+
+/* The value of an operand, retained; constants are made when first asked for. */
+static tl_status take_operand(tl_eval_run *run, tl_eval *where, tl_value_id v, tl_host **out) {
+  *out = NULL;
+  if (!v)
+    return TL_OK;
+  if (!run->slots[v]) {
+    const tl_tensor *t = tl_value_constant(run->m, v);
+    if (!t)
+      return tl_fail(run->m->diag, TL_INTERNAL, tl_node_where(run->m, where->node),
+                     "operand '%.*s' has no value", TL_SV_ARG(tl_value_name(run->m, v)));
+    run->slots[v] = tl_host_from_tensor(run->heap, run->m, t);
+    if (!run->slots[v])
+      return tl_eval_no_memory(where);
+    TL_TRY(emulate(where, run->o->emulate, &run->slots[v]));
+  }
+  *out = tl_host_retain(run->slots[v]);
+  return TL_OK;
+}
+
+static void bury(tl_eval_run *run, tl_node_id n) {
+  for (tl_value_id v = run->first_dead[n]; v; v = run->next_dead[v]) {
+    tl_host_release(run->slots[v]);
+    run->slots[v] = NULL;
+  }
+}
+
+static tl_status show(tl_eval_run *run, tl_value_id v) {
+  if (!run->o->watch || !run->slots[v])
+    return TL_OK;
+  return run->o->watch(run->o->watch_user, run->m, v, run->slots[v]);
+}
+
+static tl_status keep_results(tl_eval_run *run, tl_node_id n, tl_host **out) {
+  const tl_node *node = tl_node_get(run->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    run->slots[node->results + i] = tl_host_retain(out[i]);
+    TL_TRY(show(run, node->results + i));
+  }
+  return TL_OK;
+}
+
+static tl_status take_operands(tl_eval_run *run, tl_node_id n, tl_host **in) {
+  tl_eval where = {.m = run->m, .node = n, .heap = run->heap, .pool = run->o->pool};
+  for (uint32_t i = 0; i < tl_node_get(run->m, n)->n_operands; i++) {
+    tl_status status = take_operand(run, &where, tl_operand(run->m, n, i), &in[i]);
+    if (status != TL_OK) {
+      for (uint32_t k = 0; k < i; k++)
+        tl_host_release(in[k]);
+      return status;
+    }
+  }
+  return TL_OK;
+}
+
+static tl_status run_node(tl_eval_run *run, tl_node_id n) {
+  if (run->o->cancel && *run->o->cancel)
+    return TL_IO;
+  TL_TRY(need_kernel(run, n));
+  uint32_t n_in = tl_node_get(run->m, n)->n_operands, n_out = room_for_results(run->m, n);
+  tl_arena_mark mark = tl_arena_save(&run->scratch);
+  tl_host **in = tl_arena_calloc(&run->scratch, n_in, sizeof(tl_host *));
+  tl_host **out = tl_arena_calloc(&run->scratch, n_out, sizeof(tl_host *));
+  tl_status status = in && out ? take_operands(run, n, in) : no_memory(run->m);
+  if (status == TL_OK) {
+    status = run_kernel(run, n, in, out, n_out);
+    if (status == TL_OK)
+      status = keep_results(run, n, out);
+    for (uint32_t i = 0; i < n_out; i++)
+      tl_host_release(out[i]);
+    bury(run, n);
+  }
+  tl_arena_rewind(&run->scratch, mark);
+  return status;
+}
+
+static tl_status run_nodes(tl_eval_run *run, const tl_graph *g, tl_host **outputs) {
+  TL_FOR_NODES(run->m, g, n)
+    TL_TRY(run_node(run, n));
+  TL_TRY(take_operands(run, g->ret, outputs));
+  bury(run, g->ret);
+  return TL_OK;
+}
+
+tl_status tl_eval_body(tl_eval *x, tl_graph_id body, tl_host *const *inputs, uint32_t n_inputs,
+                       tl_host **outputs, uint32_t n_outputs) {
+  tl_eval_run *run = x->run;
+  const tl_graph *g = tl_graph_get(x->m, body);
+  if (n_inputs != g->inputs.n || n_outputs != tl_graph_n_outputs(x->m, g))
+    return tl_eval_fail(x, "the body takes %u inputs and gives %u outputs, not %u and %u",
+                        g->inputs.n, tl_graph_n_outputs(x->m, g), n_inputs, n_outputs);
+  if (run->depth >= MAX_BODY_DEPTH)
+    return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, x->node),
+                   "bodies are nested more than %d deep", MAX_BODY_DEPTH);
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    tl_host_release(run->slots[g->inputs.at[i]]);
+    run->slots[g->inputs.at[i]] = tl_host_retain(inputs[i]);
+  }
+  run->depth++;
+  tl_status status = run_nodes(run, g, outputs);
+  run->depth--;
+  for (uint32_t i = 0; i < n_inputs; i++) { /* those that nobody used */
+    tl_host_release(run->slots[g->inputs.at[i]]);
+    run->slots[g->inputs.at[i]] = NULL;
+  }
+  return status;
+}
+
+static tl_eval_run run_of(const tl_eval_job *job) {
+  return (tl_eval_run){.m = job->m, .o = job->o, .heap = job->heap, .kernels = job->kernels};
+}
+
+static tl_status set_inputs(tl_eval_run *run, const tl_graph *g, tl_host *const *inputs) {
+  tl_eval where = {.m = run->m, .node = g->ret, .heap = run->heap, .pool = run->o->pool};
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_value_id v = g->inputs.at[i];
+    tl_tensor_id initial = tl_value_get(run->m, v)->tensor;
+    if (inputs[i])
+      run->slots[v] = tl_host_retain(inputs[i]);
+    else if (initial)
+      run->slots[v] = tl_host_from_tensor(run->heap, run->m, tl_tensor_get(run->m, initial));
+    else
+      return tl_fail(run->m->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(run->m->path),
+                     "input '%.*s' has no value", TL_SV_ARG(tl_value_name(run->m, v)));
+    if (!run->slots[v])
+      return no_memory(run->m);
+    TL_TRY(emulate(&where, run->o->emulate, &run->slots[v]));
+    TL_TRY(show(run, v));
+  }
+  return TL_OK;
+}
+
+tl_status tl_eval_run_graph(const tl_eval_job *job, tl_graph_id id, tl_host *const *inputs,
+                            tl_host **outputs) {
+  const tl_graph *g = tl_graph_get(job->m, id);
+  tl_eval_run run = run_of(job);
+  tl_arena_init(&run.scratch, 0);
+  tl_status status = make_plan(&run, g);
+  if (status == TL_OK)
+    status = set_inputs(&run, g, inputs);
+  if (status == TL_OK)
+    status = run_nodes(&run, g, outputs);
+  release_run(&run);
+  return status;
+}
+
+static bool has_body(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_attrs; i++)
+    if (node->attrs[i].kind == TL_ATTR_GRAPH || node->attrs[i].kind == TL_ATTR_GRAPHS)
+      return true;
+  return false;
+}
+
+static tl_status plan_one(tl_eval_run *run, tl_node_id n) {
+  const tl_graph *g = tl_graph_get(run->m, tl_node_get(run->m, n)->graph);
+  return has_body(run->m, n) ? make_plan(run, g) : TL_OK;
+}
+
+tl_status tl_eval_run_one(const tl_eval_job *job, tl_node_id n, tl_host *const *operands,
+                          tl_host **results) {
+  tl_module *m = job->m;
+  tl_eval_run run = run_of(job);
+  TL_TRY(need_kernel(&run, n));
+  tl_arena_init(&run.scratch, 0);
+  tl_status status = plan_one(&run, n);
+  uint32_t n_in = tl_node_get(m, n)->n_operands, n_out = room_for_results(m, n);
+  tl_host **in = tl_arena_calloc(&run.scratch, n_in, sizeof(tl_host *));
+  tl_host **out = tl_arena_calloc(&run.scratch, n_out, sizeof(tl_host *));
+  if (status == TL_OK && (!in || !out))
+    status = no_memory(m);
+  if (status == TL_OK) {
+    for (uint32_t i = 0; i < n_in; i++)
+      in[i] = tl_host_retain(operands[i]);
+    status = run_kernel(&run, n, in, out, n_out);
+    for (uint32_t i = 0; i < n_out; i++) {
+      if (status == TL_OK && i < tl_node_get(m, n)->n_results)
+        results[i] = tl_host_retain(out[i]);
+      tl_host_release(out[i]);
+    }
+  }
+  release_run(&run);
+  return status;
+}

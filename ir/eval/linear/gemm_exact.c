@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles whose steps are a multiplication and an addition. The build forbids contraction, so that a
+ * lane computes the same bits at every vector width. */
+#include "ir/eval/linear/gemm_unit.h"
+
+TL_GEMM_DEFINE_LEVELS(f32, float)
+TL_GEMM_DEFINE_LEVELS(f64, double)
+TL_GEMM_DEFINE_LEVELS(u32, uint32_t)
+TL_GEMM_DEFINE_LEVELS(u64, uint64_t)
+
+const tl_gemm_unit *tl_gemm_exact_unit(tl_gemm_type type, unsigned level) {
+  switch (type) {
+  case TL_GEMM_F32: return &f32_units[level];
+  case TL_GEMM_F64: return &f64_units[level];
+  case TL_GEMM_U32: return &u32_units[level];
+  case TL_GEMM_U64: return &u64_units[level];
+  }
+  return NULL;
+}
+
+unsigned tl_gemm_level(void) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+    return 2;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
+#else
+  return 0;
+#endif
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the recurrent kernels: activation functions of gates and the geometry of a layer. */
+#ifndef TL_IR_EVAL_LINEAR_RNN_H
+#define TL_IR_EVAL_LINEAR_RNN_H
+
+#include "ir/eval/kernel/kernel.h"
+
+enum { TL_RNN_MAX_GATES = 4, TL_RNN_MAX_ACTIVATIONS = 3 };
+
+typedef enum tl_rnn_function {
+  TL_RNN_RELU,
+  TL_RNN_TANH,
+  TL_RNN_SIGMOID,
+  TL_RNN_AFFINE,
+  TL_RNN_LEAKY_RELU,
+  TL_RNN_THRESHOLDED_RELU,
+  TL_RNN_SCALED_TANH,
+  TL_RNN_HARD_SIGMOID,
+  TL_RNN_ELU,
+  TL_RNN_SOFTSIGN,
+  TL_RNN_SOFTPLUS,
+  TL_RNN_N_FUNCTIONS
+} tl_rnn_function;
+
+typedef struct tl_rnn_activation {
+  tl_rnn_function function;
+  double alpha;
+  double beta;
+  double clip; /* inputs are limited to [-clip, clip]; 0: not */
+} tl_rnn_activation;
+
+double tl_rnn_apply(const tl_rnn_activation *a, double v);
+
+/* Reads `activations`, activation_alpha, activation_beta and clip: `each` functions for each of
+ * `directions`, the defaults where the attribute is absent. */
+tl_status tl_rnn_read_activations(tl_eval *x, uint32_t directions, uint32_t each,
+                                  const tl_rnn_function *defaults, tl_rnn_activation *out)
+    TL_NODISCARD;
+
+#endif

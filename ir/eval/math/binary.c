@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic of two and more operands. Integers wrap; division by zero gives 0, so that no input
+ * stops the process; Max and Min hand NaN on. */
+#include <math.h>
+
+#include "ir/eval/kernel/loop.h"
+
+/* A row function for each type: R(op, suffix, type, type to compute in without overflow). */
+#define SIGNED_TYPES(R, op)          \
+  R(op, i8, int8_t, uint32_t)        \
+  R(op, i16, int16_t, uint32_t)      \
+  R(op, i32, int32_t, uint32_t)      \
+  R(op, i64, int64_t, uint64_t)
+#define UNSIGNED_TYPES(R, op)        \
+  R(op, u8, uint8_t, uint32_t)       \
+  R(op, u16, uint16_t, uint32_t)     \
+  R(op, u32, uint32_t, uint32_t)     \
+  R(op, u64, uint64_t, uint64_t)
+#define FLOAT_TYPES(R, op) R(op, f32, float, float) R(op, f64, double, double)
+
+#define ROWS(op)                                                                               \
+  static const tl_row op##_rows[TL_N_DTYPES] = {                                               \
+      [TL_DTYPE_F32] = op##_f32, [TL_DTYPE_F64] = op##_f64, [TL_DTYPE_I8] = op##_i8,           \
+      [TL_DTYPE_I16] = op##_i16, [TL_DTYPE_I32] = op##_i32, [TL_DTYPE_I64] = op##_i64,         \
+      [TL_DTYPE_U8] = op##_u8,   [TL_DTYPE_U16] = op##_u16, [TL_DTYPE_U32] = op##_u32,         \
+      [TL_DTYPE_U64] = op##_u64};
+
+#define ALL_TYPES(R, op) FLOAT_TYPES(R, op) SIGNED_TYPES(R, op) UNSIGNED_TYPES(R, op) ROWS(op)
+
+#define ADD(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, (W)a_ + (W)b_)
+#define SUB(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, (W)a_ - (W)b_)
+#define MUL(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, (W)a_ * (W)b_)
+#define MAX(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ > b_ || a_ != a_ ? a_ : b_)
+#define MIN(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ < b_ || a_ != a_ ? a_ : b_)
+ALL_TYPES(ADD, add)
+ALL_TYPES(SUB, sub)
+ALL_TYPES(MUL, mul)
+ALL_TYPES(MAX, max)
+ALL_TYPES(MIN, min)
+
+#define DIV(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ / b_)
+#define DIV_SIGNED(op, s, T, W)      \
+  static void op##_##s(TL_ROW_ARGS)  \
+      TL_ROW2(T, T, T, b_ == 0 ? 0 : b_ == -1 ? (T)(0 - (W)a_) : (T)(a_ / b_))
+#define DIV_UNSIGNED(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ == 0 ? 0 : a_ / b_)
+FLOAT_TYPES(DIV, div) SIGNED_TYPES(DIV_SIGNED, div) UNSIGNED_TYPES(DIV_UNSIGNED, div) ROWS(div)
+
+/* Remainder with the sign of the dividend, as C's. */
+#define REM(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, fmod((double)a_, (double)b_))
+#define REM_SIGNED(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ == 0 || b_ == -1 ? 0 : a_ % b_)
+#define REM_UNSIGNED(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ == 0 ? 0 : a_ % b_)
+FLOAT_TYPES(REM, rem) SIGNED_TYPES(REM_SIGNED, rem) UNSIGNED_TYPES(REM_UNSIGNED, rem) ROWS(rem)
+
+static double floor_mod(double a, double b) {
+  double r = fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static int64_t floor_mod_int(int64_t a, int64_t b) {
+  if (b == 0 || b == -1)
+    return 0;
+  int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* Remainder with the sign of the divisor, as Python's. */
+#define MOD(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, floor_mod((double)a_, (double)b_))
+#define MOD_SIGNED(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, floor_mod_int(a_, b_))
+FLOAT_TYPES(MOD, mod) SIGNED_TYPES(MOD_SIGNED, mod) UNSIGNED_TYPES(REM_UNSIGNED, mod) ROWS(mod)
+
+#define PRELU(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ < 0 ? (T)((W)a_ * (W)b_) : a_)
+#define PRELU_UNSIGNED(op, s, T, W) \
+  static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, ((void)b_, a_))
+FLOAT_TYPES(PRELU, prelu) SIGNED_TYPES(PRELU, prelu) UNSIGNED_TYPES(PRELU_UNSIGNED, prelu)
+ROWS(prelu)
+
+static tl_status pick(tl_eval *x, const tl_row *rows, tl_row *row) {
+  tl_dtype d = (tl_dtype)x->in[0]->dtype;
+  for (uint32_t i = 1; i < x->n_in; i++)
+    if (!x->in[i] || x->in[i]->kind != TL_HOST_TENSOR || x->in[i]->dtype != d)
+      return tl_eval_fail(x, "operands 0 and %u must be tensors of one element type", i);
+  *row = rows[d];
+  return *row ? TL_OK
+              : tl_eval_unsupported(x, "the kernel cannot compute in %s", tl_dtype_get(d)->name);
+}
+
+static tl_status binary(tl_eval *x, const tl_row *rows) {
+  tl_row row;
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  TL_TRY(pick(x, rows, &row));
+  return tl_eval_elementwise(x, x->in, 2, (tl_dtype)x->in[0]->dtype, row, NULL);
+}
+
+tl_status tl_eval_add(tl_eval *x) { return binary(x, add_rows); }
+tl_status tl_eval_sub(tl_eval *x) { return binary(x, sub_rows); }
+tl_status tl_eval_mul(tl_eval *x) { return binary(x, mul_rows); }
+tl_status tl_eval_div(tl_eval *x) { return binary(x, div_rows); }
+
+tl_status tl_eval_mod(tl_eval *x) {
+  return binary(x, tl_eval_int(x, TL_SYM_fmod, 0) ? rem_rows : mod_rows);
+}
+
+/* The slope is broadcast to the operand, never the other way round. */
+tl_status tl_eval_prelu(tl_eval *x) {
+  TL_TRY(binary(x, prelu_rows));
+  if (!tl_host_same_shape(x->in[0], x->out[0]))
+    return tl_eval_fail(x, "the slope cannot be broadcast to the operand");
+  return TL_OK;
+}
+
+/* ---- any number of operands ----------------------------------------------------------------- */
+
+/* result = row(a, b) over the shape of the result. */
+static void fold_in(tl_eval *x, tl_row row, tl_host *out, const tl_host *const *pair,
+                    const int64_t *const *strides) {
+  tl_loop loop;
+  size_t size = tl_host_element_size((tl_dtype)out->dtype);
+  tl_loop_data d = {
+      .in = {pair[0]->data, pair[1]->data}, .in_size = {size, size}, .out = out->data,
+      .out_size = size};
+  tl_loop_plan(&loop, out->rank, out->dims, strides, 2);
+  tl_loop_run(x, &loop, row, &d, true);
+}
+
+/* Unsigned: of a tensor without elements the steps may wrap. */
+static void dense_strides(const tl_host *t, int64_t *strides) {
+  uint64_t step = 1;
+  for (int i = t->rank - 1; i >= 0; i--) {
+    strides[i] = (int64_t)step;
+    step *= (uint64_t)t->dims[i];
+  }
+}
+
+static tl_status variadic(tl_eval *x, const tl_row *rows, tl_host **out) {
+  tl_row row;
+  TL_TRY(tl_eval_need_tensors(x, 1));
+  TL_TRY(pick(x, rows, &row));
+  int rank;
+  int64_t dims[TL_MAX_RANK], whole[TL_MAX_RANK];
+  int64_t(*strides)[TL_MAX_RANK] = tl_eval_scratch(x, x->n_in, sizeof *strides);
+  if (!strides)
+    return tl_eval_no_memory(x);
+  TL_TRY(tl_eval_broadcast(x, x->in, x->n_in, &rank, dims, strides));
+  TL_TRY(tl_eval_result(x, 0, (tl_dtype)x->in[0]->dtype, rank, dims, out));
+  dense_strides(*out, whole);
+  const int64_t *first[] = {strides[0], strides[1]};
+  fold_in(x, row, *out, x->in, first);
+  for (uint32_t k = 2; k < x->n_in; k++) {
+    const tl_host *pair[] = {*out, x->in[k]};
+    const int64_t *each[] = {whole, strides[k]};
+    fold_in(x, row, *out, pair, each);
+  }
+  return TL_OK;
+}
+
+static tl_status variadic_or_pass(tl_eval *x, const tl_row *rows) {
+  tl_host *out;
+  if (x->n_in == 1 && x->in[0])
+    return tl_eval_pass(x, 0, x->in[0]);
+  return variadic(x, rows, &out);
+}
+
+tl_status tl_eval_max(tl_eval *x) { return variadic_or_pass(x, max_rows); }
+tl_status tl_eval_min(tl_eval *x) { return variadic_or_pass(x, min_rows); }
+tl_status tl_eval_sum(tl_eval *x) { return variadic_or_pass(x, add_rows); }
+
+typedef struct scaling {
+  tl_host *t;
+  double by;
+  bool wide;
+} scaling;
+
+static void divide_range(void *user, uint64_t begin, uint64_t end) {
+  const scaling *s = user;
+  float *f = s->t->data, by = (float)s->by;
+  double *d = s->t->data;
+  for (uint64_t i = begin; i < end && !s->wide; i++)
+    f[i] /= by;
+  for (uint64_t i = begin; i < end && s->wide; i++)
+    d[i] /= s->by;
+}
+
+tl_status tl_eval_mean(tl_eval *x) {
+  tl_host *out;
+  if (x->n_in == 1 && x->in[0])
+    return tl_eval_pass(x, 0, x->in[0]);
+  TL_TRY(variadic(x, add_rows, &out));
+  if (!tl_dtype_is_float((tl_dtype)out->dtype))
+    return tl_eval_unsupported(x, "the mean of integers is not defined");
+  scaling s = {out, x->n_in, out->dtype == TL_DTYPE_F64};
+  tl_eval_for(x, out->n, TL_LOOP_GRAIN, divide_range, &s);
+  return TL_OK;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of complex numbers that are pairs along the last axis, and small fused ops of image
+ * models. */
+#include "ir/eval/kernel/loop.h"
+#include "ir/eval/math/elementary.h"
+
+static double number_at(const tl_host *t, uint64_t i) {
+  return t->dtype == TL_DTYPE_F64 ? ((const double *)t->data)[i]
+                                  : (double)((const float *)t->data)[i];
+}
+
+static void put(tl_host *t, uint64_t i, double v) {
+  if (t->dtype == TL_DTYPE_F64)
+    ((double *)t->data)[i] = v;
+  else
+    ((float *)t->data)[i] = (float)v;
+}
+
+static tl_status need_floats(tl_eval *x, uint32_t n) {
+  TL_TRY(tl_eval_need_tensors(x, n));
+  for (uint32_t i = 0; i < n; i++)
+    if (x->in[i]->dtype != x->in[0]->dtype ||
+        (x->in[i]->dtype != TL_DTYPE_F32 && x->in[i]->dtype != TL_DTYPE_F64))
+      return tl_eval_unsupported(x, "the kernel computes with floats of one type only");
+  return TL_OK;
+}
+
+/* ---- complex products ----------------------------------------------------------------------- */
+
+typedef struct product {
+  const tl_host *a;
+  const tl_host *b;
+  tl_host *to;
+  double sign; /* of the imaginary part of b */
+  int64_t strides[2][TL_MAX_RANK];
+} product;
+
+static void multiply_range(void *user, uint64_t begin, uint64_t end) {
+  const product *p = user;
+  for (uint64_t i = begin; i < end; i++) {
+    uint64_t rest = i, at[2] = {0, 0};
+    for (int k = p->to->rank - 2; k >= 0; k--) {
+      uint64_t index = rest % (uint64_t)p->to->dims[k];
+      rest /= (uint64_t)p->to->dims[k];
+      at[0] += index * (uint64_t)p->strides[0][k];
+      at[1] += index * (uint64_t)p->strides[1][k];
+    }
+    double ar = number_at(p->a, at[0]), ai = number_at(p->a, at[0] + 1);
+    double br = number_at(p->b, at[1]), bi = p->sign * number_at(p->b, at[1] + 1);
+    put(p->to, 2 * i, ar * br - ai * bi);
+    put(p->to, 2 * i + 1, ar * bi + ai * br);
+  }
+}
+
+/* ARG of the table: 1 takes the conjugate of operand 1. */
+tl_status tl_eval_complex_mul(tl_eval *x) {
+  int rank;
+  int64_t dims[TL_MAX_RANK];
+  TL_TRY(need_floats(x, 2));
+  product p = {.a = x->in[0], .b = x->in[1], .sign = x->arg ? -1 : 1};
+  if (p.a->rank < 1 || p.b->rank < 1 || p.a->dims[p.a->rank - 1] != 2 ||
+      p.b->dims[p.b->rank - 1] != 2)
+    return tl_eval_fail(x, "the last dim of both operands must be 2");
+  TL_TRY(tl_eval_broadcast(x, x->in, 2, &rank, dims, p.strides));
+  TL_TRY(tl_eval_result(x, 0, (tl_dtype)p.a->dtype, rank, dims, &p.to));
+  tl_eval_for(x, p.to->n / 2, TL_LOOP_GRAIN / 2, multiply_range, &p);
+  return TL_OK;
+}
+
+/* ---- gates and shifts ----------------------------------------------------------------------- */
+
+typedef struct rows {
+  const tl_host *from;
+  const tl_host *bias;
+  const float *biases;
+  tl_host *to;
+  uint64_t width; /* of a row of the result, or elements of a channel */
+  uint64_t channels;
+  double scale;
+} rows;
+
+static double gelu(double v) { return 0.5 * v * (1 + tl_erf(v * 0.70710678118654752440)); }
+
+static void split_gelu_range(void *user, uint64_t begin, uint64_t end) {
+  const rows *r = user;
+  for (uint64_t i = begin; i < end; i++) {
+    uint64_t k = i % r->width, at = i / r->width * 2 * r->width + k;
+    double left = number_at(r->from, at) + number_at(r->bias, k);
+    double right = number_at(r->from, at + r->width) + number_at(r->bias, k + r->width);
+    put(r->to, i, left * gelu(right));
+  }
+}
+
+/* X + bias is cut in two along its last axis; the left half times the Gelu of the right one. */
+tl_status tl_eval_bias_split_gelu(tl_eval *x) {
+  int64_t dims[TL_MAX_RANK];
+  TL_TRY(need_floats(x, 2));
+  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+  TL_TRY(tl_eval_need_rank(x, 1, 1, 1));
+  rows r = {.from = x->in[0], .bias = x->in[1]};
+  int last = r.from->rank - 1;
+  int64_t size = r.from->dims[last];
+  if (size % 2 != 0 || r.bias->dims[0] != size)
+    return tl_eval_fail(x, "the last dim must be even, and that of the bias");
+  memcpy(dims, r.from->dims, (size_t)r.from->rank * sizeof *dims);
+  dims[last] = size / 2;
+  r.width = (uint64_t)size / 2;
+  TL_TRY(tl_eval_result(x, 0, (tl_dtype)r.from->dtype, r.from->rank, dims, &r.to));
+  tl_eval_for(x, r.to->n, TL_LOOP_GRAIN / 8, split_gelu_range, &r);
+  return TL_OK;
+}
+
+static void scale_range(void *user, uint64_t begin, uint64_t end) {
+  const rows *r = user;
+  for (uint64_t i = begin; i < end; i++) {
+    double bias = r->biases ? (double)r->biases[i / r->width % r->channels] : 0;
+    put(r->to, i, number_at(r->from, i) * r->scale + bias);
+  }
+}
+
+/* [N,C,H,W] times one number, plus a bias a channel. */
+tl_status tl_eval_image_scaler(tl_eval *x) {
+  const tl_attr *bias = tl_node_attr(x->m, x->node, TL_SYM_bias);
+  TL_TRY(need_floats(x, 1));
+  TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
+  rows r = {.from = x->in[0], .scale = (double)tl_eval_float(x, TL_SYM_scale, 1)};
+  if (bias && bias->kind == TL_ATTR_FLOATS && bias->count) {
+    if ((int64_t)bias->count != r.from->dims[1])
+      return tl_eval_fail(x, "there are %u biases for %lld channels", bias->count,
+                          (long long)r.from->dims[1]);
+    r.biases = bias->u.fs;
+    r.channels = bias->count;
+  }
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)r.from->dtype, r.from, &r.to));
+  if (r.from->n)
+    r.width = (uint64_t)r.from->dims[2] * (uint64_t)r.from->dims[3];
+  tl_eval_for(x, r.to->n, TL_LOOP_GRAIN, scale_range, &r);
+  return TL_OK;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dropout and its gradient. In training mode the mask is drawn from MT19937 seeded with one word,
+ * two outputs an element, as numpy.random.seed and uniform do: the mask then is that of ONNX's
+ * reference implementation. */
+#include "ir/eval/kernel/loop.h"
+
+enum { STATE = 624, SHIFT = 397 };
+
+typedef struct twister {
+  uint32_t state[STATE];
+  uint32_t at;
+} twister;
+
+static void twister_seed(twister *t, uint32_t seed) {
+  t->state[0] = seed;
+  for (uint32_t i = 1; i < STATE; i++)
+    t->state[i] = 1812433253u * (t->state[i - 1] ^ t->state[i - 1] >> 30) + i;
+  t->at = STATE;
+}
+
+static void twist(twister *t) {
+  for (uint32_t i = 0; i < STATE; i++) {
+    uint32_t y = (t->state[i] & 0x80000000u) | (t->state[(i + 1) % STATE] & 0x7fffffffu);
+    t->state[i] = t->state[(i + SHIFT) % STATE] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
+  }
+  t->at = 0;
+}
+
+static uint32_t twister_next(twister *t) {
+  if (t->at == STATE)
+    twist(t);
+  uint32_t y = t->state[t->at++];
+  y ^= y >> 11;
+  y ^= y << 7 & 0x9d2c5680u;
+  y ^= y << 15 & 0xefc60000u;
+  return y ^ y >> 18;
+}
+
+/* In [0, 1), 53 bits. */
+static double twister_unit(twister *t) {
+  uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
+  return ((double)high * 67108864.0 + (double)low) / 9007199254740992.0;
+}
+
+typedef struct dropout {
+  const tl_host *from;
+  tl_host *to;
+  const uint8_t *mask;
+  double ratio;
+} dropout;
+
+static void drop_range(void *user, uint64_t begin, uint64_t end) {
+  const dropout *d = user;
+  double scale = d->ratio < 1 ? 1 / (1 - d->ratio) : 0;
+  for (uint64_t i = begin; i < end; i++) {
+    bool keep = d->mask[i];
+    if (d->from->dtype == TL_DTYPE_F64)
+      ((double *)d->to->data)[i] = keep ? ((const double *)d->from->data)[i] * scale : 0;
+    else
+      ((float *)d->to->data)[i] = keep ? ((const float *)d->from->data)[i] * (float)scale : 0;
+  }
+}
+
+/* `training` holds what an absent operand means. */
+static tl_status read_mode(tl_eval *x, uint32_t ratio_at, double *ratio, int64_t *training) {
+  TL_TRY(tl_eval_operand_float(x, ratio_at, 0.5, ratio));
+  TL_TRY(tl_eval_operand_int(x, ratio_at + 1, *training, training));
+  if (!(*ratio >= 0 && *ratio <= 1))
+    return tl_eval_fail(x, "ratio is %g, expected 0 to 1", *ratio);
+  if (x->in[0]->dtype != TL_DTYPE_F32 && x->in[0]->dtype != TL_DTYPE_F64)
+    return tl_eval_unsupported(x, "the kernel computes in floats only");
+  return TL_OK;
+}
+
+static void draw(tl_host *mask, uint64_t seed, double ratio) {
+  twister t;
+  twister_seed(&t, (uint32_t)(seed ^ seed >> 32));
+  for (uint64_t i = 0; i < mask->n; i++)
+    ((uint8_t *)mask->data)[i] = twister_unit(&t) >= ratio;
+}
+
+tl_status tl_eval_dropout(tl_eval *x) {
+  int64_t training = 0;
+  tl_host *mask;
+  dropout d = {.from = tl_eval_in(x, 0)};
+  TL_TRY(tl_eval_need_tensors(x, 1));
+  TL_TRY(read_mode(x, 1, &d.ratio, &training));
+  TL_TRY(tl_eval_result_like(x, 1, TL_DTYPE_BOOL, d.from, &mask));
+  if (!training || d.ratio == 0) {
+    if (mask->n)
+      memset(mask->data, 1, mask->n);
+    return tl_eval_pass(x, 0, d.from);
+  }
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
+  bool own = tl_node_attr(x->m, x->node, TL_SYM_seed) != NULL;
+  draw(mask, own ? (uint64_t)tl_eval_int(x, TL_SYM_seed, 0) : x->seed, d.ratio);
+  d.mask = mask->data;
+  tl_eval_for(x, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
+  return TL_OK;
+}
+
+tl_status tl_eval_dropout_grad(tl_eval *x) {
+  int64_t training = 1;
+  dropout d = {.from = tl_eval_in(x, 0)};
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  TL_TRY(read_mode(x, 2, &d.ratio, &training));
+  if (x->in[1]->dtype != TL_DTYPE_BOOL || x->in[1]->n != d.from->n)
+    return tl_eval_fail(x, "the mask must be a bool per element of the gradient");
+  if (!training || d.ratio == 0)
+    return tl_eval_pass(x, 0, d.from);
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)d.from->dtype, d.from, &d.to));
+  d.mask = x->in[1]->data;
+  tl_eval_for(x, d.from->n, TL_LOOP_GRAIN, drop_range, &d);
+  return TL_OK;
+}

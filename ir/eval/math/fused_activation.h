@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Activations that fused ops name in a string attribute, applied to a result in place. */
+#ifndef TL_IR_EVAL_MATH_FUSED_ACTIVATION_H
+#define TL_IR_EVAL_MATH_FUSED_ACTIVATION_H
+
+#include "ir/eval/kernel/kernel.h"
+
+typedef enum tl_activation_kind {
+  TL_ACT_NONE,
+  TL_ACT_RELU,
+  TL_ACT_TANH,
+  TL_ACT_SIGMOID,
+  TL_ACT_LEAKY_RELU,
+  TL_ACT_CLIP,
+  TL_ACT_HARD_SIGMOID,
+  TL_ACT_SILU,
+  TL_ACT_GELU,
+  TL_ACT_FAST_GELU
+} tl_activation_kind;
+
+typedef struct tl_activation {
+  tl_activation_kind kind;
+  float p[2];
+} tl_activation;
+
+/* From the attribute `activation` and activation_params, or activation_alpha, activation_beta. */
+tl_status tl_activation_read(tl_eval *x, tl_activation *out) TL_NODISCARD;
+/* t: a float tensor that the kernel has just made. */
+tl_status tl_activation_apply(tl_eval *x, const tl_activation *a, tl_host *t) TL_NODISCARD;
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of LinearClassifier and LinearRegressor. */
+#include "ir/eval/ml/ml.h"
+
+typedef struct linear {
+  tl_ml_rows in;
+  tl_ml_list weights;    /* [targets, features] */
+  tl_ml_list intercepts; /* [targets] or none */
+  uint64_t targets;
+  tl_ml_transform transform;
+} linear;
+
+/* Targets: given, or as many as the coefficients make. */
+static tl_status read_model(tl_eval *x, uint64_t targets, linear *l) {
+  TL_TRY(tl_ml_read_rows(x, 0, &l->in));
+  TL_TRY(tl_ml_read_floats(x, TL_SYM_coefficients, 0, &l->weights));
+  TL_TRY(tl_ml_read_floats(x, TL_SYM_intercepts, 0, &l->intercepts));
+  TL_TRY(tl_ml_read_transform(x, &l->transform));
+  const uint64_t features = (uint64_t)l->in.features;
+  if (!targets)
+    targets = l->intercepts.n ? l->intercepts.n : features ? l->weights.n / features : 0;
+  l->targets = targets;
+  if (targets == 0 || l->weights.n % targets != 0 || l->weights.n / targets != features)
+    return tl_eval_fail(x, "%llu coefficients do not fit %llu features and %llu targets",
+                        (unsigned long long)l->weights.n, (unsigned long long)features,
+                        (unsigned long long)targets);
+  if (l->intercepts.n && l->intercepts.n != targets)
+    return tl_eval_fail(x, "%llu intercepts for %llu targets",
+                        (unsigned long long)l->intercepts.n, (unsigned long long)targets);
+  return TL_OK;
+}
+
+static void score_row(const linear *l, uint64_t row, double *scores) {
+  const uint64_t features = (uint64_t)l->in.features;
+  for (uint64_t t = 0; t < l->targets; t++) {
+    double sum = 0;
+    for (uint64_t i = 0; i < features; i++)
+      sum += tl_ml_number(l->in.t, row * features + i) * l->weights.at[t * features + i];
+    scores[t] = sum + (l->intercepts.n ? l->intercepts.at[t] : 0);
+  }
+}
+
+static double *score_room(tl_eval *x, const linear *l) {
+  return tl_eval_scratch(x, l->targets + 1, sizeof(double));
+}
+
+tl_status tl_eval_ml_linear_regressor(tl_eval *x) {
+  linear l;
+  tl_host *t;
+  int64_t targets = tl_eval_int(x, TL_SYM_targets, 1);
+  if (targets < 1)
+    return tl_eval_fail(x, "targets is %lld", (long long)targets);
+  TL_TRY(read_model(x, (uint64_t)targets, &l));
+  const int64_t dims[2] = {l.in.n, targets};
+  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_F32, 2, dims, &t));
+  double *scores = score_room(x, &l);
+  if (!scores)
+    return tl_eval_no_memory(x);
+  for (uint64_t row = 0; row < (uint64_t)l.in.n; row++) {
+    score_row(&l, row, scores);
+    tl_ml_apply_transform(l.transform, scores, l.targets);
+    for (uint64_t k = 0; k < l.targets; k++)
+      ((float *)t->data)[row * l.targets + k] = (float)scores[k];
+  }
+  return TL_OK;
+}
+
+/* In a model with one row of coefficients the sign decides. */
+static void finish_row(const linear *l, uint64_t labels, double *scores, uint64_t *best) {
+  if (l->targets > 1) {
+    *best = tl_ml_largest(scores, l->targets);
+    tl_ml_apply_transform(l->transform, scores, l->targets);
+    return;
+  }
+  *best = scores[0] > 0 ? 1 : 0;
+  if (labels == 2)
+    tl_ml_make_pair(l->transform, TL_ML_COMPLEMENT, scores);
+  else
+    tl_ml_apply_transform(l->transform, scores, 1);
+}
+
+tl_status tl_eval_ml_linear_classifier(tl_eval *x) {
+  linear l;
+  tl_ml_labels labels;
+  tl_host *y, *z;
+  uint64_t best;
+  TL_TRY(tl_ml_read_labels(x, TL_SYM_classlabels_strings, TL_SYM_classlabels_ints, &labels));
+  TL_TRY(read_model(x, 0, &l));
+  if (labels.n && labels.n != l.targets && (l.targets > 1 || labels.n != 2))
+    return tl_eval_fail(x, "%u labels for %llu classes", labels.n, (unsigned long long)l.targets);
+  const uint64_t columns = l.targets == 1 && labels.n == 2 ? 2 : l.targets;
+  const int64_t dims[2] = {l.in.n, (int64_t)columns};
+  double *scores = score_room(x, &l);
+  if (!scores)
+    return tl_eval_no_memory(x);
+  TL_TRY(tl_ml_make_labels(x, &labels, l.in.n, &y));
+  TL_TRY(tl_eval_result(x, 1, TL_DTYPE_F32, 2, dims, &z));
+  for (uint64_t row = 0; row < (uint64_t)l.in.n; row++) {
+    score_row(&l, row, scores);
+    finish_row(&l, labels.n, scores, &best);
+    tl_ml_set_label(x, &labels, y, row, best);
+    for (uint64_t k = 0; k < columns; k++)
+      ((float *)z->data)[row * columns + k] = (float)scores[k];
+  }
+  return TL_OK;
+}

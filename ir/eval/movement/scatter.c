@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that write elements by index: ScatterElements, ScatterND, TensorScatter and the
+ * gradients of gathers. Updates go in index order, so that the last one wins and sums are the same
+ * on every machine. */
+#include "ir/eval/kernel/move.h"
+
+/* ---- reductions ----------------------------------------------------------------------------- */
+
+typedef enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN } reduction;
+
+static tl_status read_reduction(tl_eval *x, const tl_host *t, reduction *out) {
+  static const char *const names[] = {"none", "add", "mul", "max", "min"};
+  tl_sv text = tl_eval_string(x, TL_SYM_reduction);
+  *out = REDUCE_NONE;
+  size_t i = 0, n = sizeof names / sizeof *names;
+  while (text.n && i < n && !tl_sv_is(text, names[i]))
+    i++;
+  if (i == n)
+    return tl_eval_fail(x, "reduction '%.*s' is none of none, add, mul, max, min",
+                        TL_SV_ARG(text));
+  *out = (reduction)i;
+  tl_dtype d = (tl_dtype)t->dtype;
+  bool numbers = tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
+  if (*out != REDUCE_NONE && (!numbers || !tl_host_element_size(d) || d == TL_DTYPE_F8E8M0))
+    return tl_eval_unsupported(x, "reduction '%.*s' of this element type", TL_SV_ARG(text));
+  return TL_OK;
+}
+
+/* NaN wins, as in numpy. */
+static double reduce_f64(reduction r, double a, double b) {
+  switch (r) {
+  case REDUCE_ADD: return a + b;
+  case REDUCE_MUL: return a * b;
+  case REDUCE_MAX: return a > b || a != a ? a : b;
+  default: return a < b || a != a ? a : b;
+  }
+}
+
+static float reduce_f32(reduction r, float a, float b) {
+  switch (r) {
+  case REDUCE_ADD: return a + b;
+  case REDUCE_MUL: return a * b;
+  case REDUCE_MAX: return a > b || a != a ? a : b;
+  default: return a < b || a != a ? a : b;
+  }
+}
+
+/* Bits of integers; sums and products wrap. */
+static uint64_t reduce_int(reduction r, uint64_t a, uint64_t b, bool is_signed) {
+  bool greater = is_signed ? (int64_t)a > (int64_t)b : a > b;
+  switch (r) {
+  case REDUCE_ADD: return a + b;
+  case REDUCE_MUL: return a * b;
+  case REDUCE_MAX: return greater ? a : b;
+  default: return greater ? b : a;
+  }
+}
+
+static uint64_t load_int(const char *p, size_t size, bool is_signed) {
+  uint64_t v = 0;
+  memcpy(&v, p, size); /* little-endian */
+  unsigned unused = 64 - 8 * (unsigned)size;
+  if (is_signed && unused && v >> (8 * size - 1))
+    v |= UINT64_MAX << (8 * size);
+  return v;
+}
+
+static bool is_signed_int(tl_dtype d) { return d >= TL_DTYPE_I8 && d <= TL_DTYPE_I64; }
+
+/* *to = *to op *from. */
+static void reduce_unit(tl_dtype d, reduction r, char *to, const char *from, size_t size) {
+  if (d == TL_DTYPE_F64) {
+    double a, b;
+    memcpy(&a, to, sizeof a);
+    memcpy(&b, from, sizeof b);
+    a = reduce_f64(r, a, b);
+    memcpy(to, &a, sizeof a);
+  } else if (tl_dtype_is_float(d)) {
+    float a, b;
+    tl_host_to_f32(d, to, &a, 0, 1);
+    tl_host_to_f32(d, from, &b, 0, 1);
+    a = reduce_f32(r, a, b);
+    tl_host_from_f32(d, &a, to, 0, 1, false);
+  } else {
+    bool with_sign = is_signed_int(d);
+    uint64_t v = reduce_int(r, load_int(to, size, with_sign), load_int(from, size, with_sign),
+                            with_sign);
+    if (d == TL_DTYPE_BOOL)
+      v = v != 0;
+    memcpy(to, &v, size);
+  }
+}
+
+static void put_run(tl_dtype d, reduction r, char *to, const char *from, uint64_t n, size_t size) {
+  if (r == REDUCE_NONE) {
+    memcpy(to, from, n * size);
+    return;
+  }
+  if (d == TL_DTYPE_F32 && r == REDUCE_ADD) { /* of gradients */
+    float *y = (float *)(void *)to;
+    for (uint64_t i = 0; i < n; i++)
+      y[i] += ((const float *)(const void *)from)[i];
+    return;
+  }
+  for (uint64_t i = 0; i < n; i++)
+    reduce_unit(d, r, to + i * size, from + i * size, size);
+}
+
+/* Result 0 begins as a copy of operand 0. */
+static tl_status begin_copy(tl_eval *x, tl_unit_result *to) {
+  tl_units from;
+  TL_TRY(tl_eval_units(x, 0, &from));
+  const tl_host *t = x->in[0];
+  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, t->rank, t->dims, to));
+  if (t->n)
+    memcpy(to->data, from.data, t->n * from.size);
+  return TL_OK;
+}
+
+/* ---- ScatterElements ------------------------------------------------------------------------ */
+
+/* Updates and indices (operand i) of one shape go into `to` along an axis. */
+static tl_status scatter_elements(tl_eval *x, const tl_unit_result *to, uint32_t i,
+                                  const tl_units *updates, reduction r) {
+  int64_t stride[TL_MAX_RANK], at[TL_MAX_RANK], place = 0;
+  const int64_t *index;
+  uint32_t axis;
+  const tl_host *indices = x->in[i], *t = to->t;
+  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), t->rank, &axis));
+  for (int k = 0; k < t->rank; k++)
+    if ((uint32_t)k != axis && indices->dims[k] > t->dims[k])
+      return tl_eval_fail(x, "dim %d of the indices exceeds that of the data", k);
+  TL_TRY(tl_eval_indices(x, i, t->dims[axis], &index));
+  if (!indices->n)
+    return TL_OK;
+  tl_eval_strides(t, to->size, stride);
+  int64_t along = stride[axis];
+  stride[axis] = 0;
+  for (int k = 0; k < t->rank; k++)
+    at[k] = 0;
+  for (uint64_t k = 0; k < indices->n; k++) {
+    put_run((tl_dtype)t->dtype, r, to->data + place + index[k] * along,
+            updates->data + k * to->size, 1, to->size);
+    for (int d = t->rank - 1; d >= 0; d--) {
+      place += stride[d];
+      if (++at[d] < indices->dims[d])
+        break;
+      place -= at[d] * stride[d];
+      at[d] = 0;
+    }
+  }
+  return TL_OK;
+}
+
+static tl_status need_same_shape(tl_eval *x, uint32_t a, uint32_t b) {
+  const tl_host *s = x->in[a], *t = x->in[b];
+  if (s->rank != t->rank ||
+      (s->rank && memcmp(s->dims, t->dims, (size_t)s->rank * sizeof *s->dims) != 0))
+    return tl_eval_fail(x, "operands %u and %u differ in shape", a, b);
+  return TL_OK;
+}
+
+/* Scatter and ScatterElements. */
+tl_status tl_eval_scatter_elements(tl_eval *x) {
+  reduction r;
+  tl_units updates;
+  tl_unit_result to;
+  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+  TL_TRY(read_reduction(x, x->in[0], &r));
+  TL_TRY(tl_eval_need_rank(x, 1, x->in[0]->rank, x->in[0]->rank));
+  TL_TRY(tl_eval_units(x, 2, &updates));
+  TL_TRY(need_same_shape(x, 1, 2));
+  TL_TRY(begin_copy(x, &to));
+  TL_TRY(scatter_elements(x, &to, 1, &updates, r));
+  tl_eval_units_done(&to);
+  return TL_OK;
+}
+
+/* ---- ScatterND ------------------------------------------------------------------------------ */
+
+/* Operand `tuples` names slices of `to` behind `batch` dims, operand `updates` has their values. */
+static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuples,
+                            uint32_t updates, int64_t batch, reduction r) {
+  const int64_t *places;
+  uint64_t n;
+  tl_units from;
+  const tl_host *t = to->t;
+  TL_TRY(tl_eval_units(x, updates, &from));
+  TL_TRY(tl_eval_tuples(x, tuples, t->rank, t->dims, batch, &places, &n));
+  const tl_host *indices = x->in[tuples], *u = x->in[updates];
+  int lead = indices->rank - 1, inner = (int)(batch + indices->dims[lead]);
+  bool fits = u->rank == lead + t->rank - inner;
+  for (int i = 0; fits && i < u->rank; i++)
+    fits = u->dims[i] == (i < lead ? indices->dims[i] : t->dims[inner + i - lead]);
+  if (!fits)
+    return tl_eval_fail(x, "the shape of operand %u does not fit the indices", updates);
+  uint64_t run = u->n ? u->n / n : 0;
+  for (uint64_t k = 0; run && k < n; k++)
+    put_run((tl_dtype)t->dtype, r, to->data + (uint64_t)places[k] * to->size,
+            from.data + k * run * to->size, run, to->size);
+  return TL_OK;
+}
+
+tl_status tl_eval_scatter_nd(tl_eval *x) {
+  reduction r;
+  tl_unit_result to;
+  TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
+  TL_TRY(read_reduction(x, x->in[0], &r));
+  TL_TRY(begin_copy(x, &to));
+  TL_TRY(scatter_nd(x, &to, 1, 2, 0, r));
+  tl_eval_units_done(&to);
+  return TL_OK;
+}
+
+/* ---- gradients of gathers ------------------------------------------------------------------- */
+
+/* Result 0: zeros of the shape that operand i lists and the dtype of operand `like`. */
+static tl_status begin_zeros(tl_eval *x, uint32_t i, uint32_t like, tl_unit_result *to) {
+  tl_int_list shape;
+  TL_TRY(tl_eval_need_rank(x, i, 1, 1));
+  TL_TRY(tl_eval_need_rank(x, like, 0, TL_MAX_RANK));
+  TL_TRY(tl_eval_operand_ints(x, i, &shape));
+  if (!shape.n || shape.n > TL_MAX_RANK)
+    return tl_eval_fail(x, "the shape has %u dims", shape.n);
+  TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)x->in[like]->dtype, (int)shape.n, shape.at, to));
+  tl_eval_units_clear(x, to);
+  return TL_OK;
+}
+
+tl_status tl_eval_gather_elements_grad(tl_eval *x) {
+  tl_units from;
+  tl_unit_result to;
+  TL_TRY(begin_zeros(x, 1, 0, &to));
+  TL_TRY(tl_eval_units(x, 0, &from));
+  TL_TRY(tl_eval_need_rank(x, 2, to.t->rank, to.t->rank));
+  TL_TRY(need_same_shape(x, 0, 2));
+  return scatter_elements(x, &to, 2, &from, REDUCE_ADD);
+}
+
+tl_status tl_eval_gather_nd_grad(tl_eval *x) {
+  tl_unit_result to;
+  TL_TRY(begin_zeros(x, 0, 2, &to));
+  return scatter_nd(x, &to, 1, 2, tl_eval_int(x, TL_SYM_batch_dims, 0), REDUCE_ADD);
+}
+
+tl_status tl_eval_gather_grad(tl_eval *x) {
+  tl_units from;
+  tl_unit_result to;
+  uint32_t axis;
+  const int64_t *index;
+  TL_TRY(begin_zeros(x, 0, 2, &to));
+  TL_TRY(tl_eval_units(x, 2, &from));
+  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, 0), to.t->rank, &axis));
+  TL_TRY(tl_eval_indices(x, 1, to.t->dims[axis], &index));
+  if (!to.t->n || !x->in[2]->n)
+    return TL_OK;
+  tl_around a = tl_eval_around(to.t, axis);
+  uint64_t n = x->in[1]->n;
+  if (x->in[2]->n != a.outer * n * a.inner)
+    return tl_eval_fail(x, "the gradient does not fit the shape and the indices");
+  for (uint64_t k = 0; k < a.outer * n; k++)
+    put_run((tl_dtype)to.t->dtype, REDUCE_ADD,
+            to.data + (k / n * a.axis + (uint64_t)index[k % n]) * a.inner * to.size,
+            from.data + k * a.inner * to.size, a.inner, to.size);
+  return TL_OK;
+}
+
+/* ---- TensorScatter -------------------------------------------------------------------------- */
+
+typedef struct cache {
+  tl_around to;
+  tl_around from;
+  uint64_t batch_rows; /* outer rows of one batch entry */
+  bool circular;
+} cache;
+
+static tl_status cache_shapes(tl_eval *x, cache *c) {
+  uint32_t axis;
+  TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
+  const tl_host *t = x->in[0];
+  TL_TRY(tl_eval_need_rank(x, 1, t->rank, t->rank));
+  const tl_host *u = x->in[1];
+  TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_axis, -2), t->rank, &axis));
+  if (axis == 0)
+    return tl_eval_fail(x, "the axis must not be that of the batch");
+  for (int i = 0; i < t->rank; i++)
+    if ((uint32_t)i == axis ? u->dims[i] > t->dims[i] : u->dims[i] != t->dims[i])
+      return tl_eval_fail(x, "dim %d of the update does not fit the cache", i);
+  tl_sv mode = tl_eval_string(x, TL_SYM_mode);
+  c->circular = tl_sv_is(mode, "circular");
+  if (!c->circular && mode.n && !tl_sv_is(mode, "linear"))
+    return tl_eval_fail(x, "mode '%.*s' is neither linear nor circular", TL_SV_ARG(mode));
+  c->to = tl_eval_around(t, axis);
+  c->from = tl_eval_around(u, axis);
+  c->batch_rows = t->n ? c->to.outer / (uint64_t)t->dims[0] : 1;
+  return TL_OK;
+}
+
+tl_status tl_eval_tensor_scatter(tl_eval *x) {
+  cache c;
+  tl_units from;
+  tl_unit_result to;
+  tl_int_list first;
+  TL_TRY(cache_shapes(x, &c));
+  TL_TRY(tl_eval_units(x, 1, &from));
+  TL_TRY(tl_eval_operand_ints(x, 2, &first));
+  if (first.at && (int64_t)first.n != x->in[0]->dims[0])
+    return tl_eval_fail(x, "%u write indices for a batch of %lld", first.n,
+                        (long long)x->in[0]->dims[0]);
+  for (uint32_t i = 0; i < first.n; i++)
+    if (first.at[i] < 0 || (uint64_t)first.at[i] > c.to.axis ||
+        (!c.circular && (uint64_t)first.at[i] + c.from.axis > c.to.axis))
+      return tl_eval_fail(x, "write index %lld is outside the cache", (long long)first.at[i]);
+  TL_TRY(begin_copy(x, &to));
+  uint64_t run = c.to.inner * to.size;
+  for (uint64_t row = 0; x->in[1]->n && row < c.to.outer; row++) {
+    uint64_t start = first.at ? (uint64_t)first.at[row / c.batch_rows] : 0;
+    for (uint64_t i = 0; i < c.from.axis; i++)
+      memcpy(to.data + (row * c.to.axis + (start + i) % c.to.axis) * run,
+             from.data + (row * c.from.axis + i) * run, run);
+  }
+  tl_eval_units_done(&to);
+  return TL_OK;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions of 8-bit integers: exact sums, then scales and rounding once. */
+#include "ir/eval/conv/conv.h"
+#include "ir/eval/quantized/requant.h"
+
+static tl_status read_zeros(tl_eval *x, uint32_t x_zero, uint32_t w_zero, tl_conv *c) {
+  int64_t zero;
+  if (c->x_source < TL_CONV_U8 || c->w_source < TL_CONV_U8)
+    return tl_eval_unsupported(x, "a quantized convolution of these types is not known");
+  TL_TRY(tl_eval_operand_int(x, x_zero, 0, &zero));
+  c->x_zero = (int32_t)zero;
+  return tl_zeros_read(x, w_zero, (uint64_t)(c->groups * c->out_channels), &c->w_zero);
+}
+
+/* x, w, zero points */
+tl_status tl_eval_conv_integer(tl_eval *x) {
+  int64_t dims[TL_MAX_RANK];
+  tl_conv c;
+  tl_host *y;
+  TL_TRY(tl_conv_open(x, 0, 1, false, &c));
+  TL_TRY(read_zeros(x, 2, 3, &c));
+  tl_conv_dims(&c, dims);
+  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_I32, c.window.n + 2, dims, &y));
+  c.y = y->data;
+  return y->n ? tl_conv_run(x, &c) : TL_OK;
+}
+
+/* Sums of the node as a value of their own, the caller's to release. */
+static tl_status sum_up(tl_eval *x, tl_conv *c, const tl_host *bias, tl_host **sums) {
+  int64_t dims[TL_MAX_RANK];
+  tl_conv_dims(c, dims);
+  *sums = tl_host_new(x->heap, TL_DTYPE_I32, c->window.n + 2, dims);
+  if (!*sums)
+    return tl_eval_no_memory(x);
+  if ((*sums)->n == 0)
+    return TL_OK;
+  c->y = (*sums)->data;
+  c->accumulate = bias != NULL;
+  if (bias)
+    tl_conv_fill(x, c, bias->data, sizeof(int32_t));
+  return tl_conv_run(x, c);
+}
+
+static tl_status read_scales(tl_eval *x, const tl_conv *c, tl_requant *q) {
+  uint64_t channels = (uint64_t)(c->groups * c->out_channels);
+  uint64_t inner = c->channels_last ? 1 : (uint64_t)c->window.out_plane;
+  TL_TRY(tl_factors_read(x, 1, 1, 1, &q->a));
+  TL_TRY(tl_factors_read(x, 4, channels, inner, &q->b));
+  TL_TRY(tl_factors_read(x, 6, 1, 1, &q->y));
+  if (!q->a.at || !q->b.at || !q->y.at)
+    return tl_eval_fail(x, "a scale is missing");
+  return tl_zeros_read(x, 7, 1, &q->y_zero);
+}
+
+/* x, scale, zero point, w, scale, zero point, scale and zero point of y, bias */
+tl_status tl_eval_qlinear_conv(tl_eval *x) {
+  tl_conv c;
+  tl_host *sums = NULL, *y;
+  tl_requant q = {.alpha = 1.0f};
+  const tl_host *zero = tl_eval_in(x, 7), *bias = tl_eval_in(x, 8);
+  TL_TRY(tl_conv_open(x, 0, 3, tl_eval_int(x, TL_SYM_channels_last, 0) != 0, &c));
+  TL_TRY(read_zeros(x, 2, 5, &c));
+  TL_TRY(read_scales(x, &c, &q));
+  if (!zero || (zero->dtype != TL_DTYPE_U8 && zero->dtype != TL_DTYPE_I8))
+    return tl_eval_fail(x, "y_zero_point is missing");
+  if (c.taps_first)
+    return tl_eval_unsupported(x, "a weight with its channels last is not known");
+  if (bias && bias->n != (uint64_t)(c.groups * c.out_channels))
+    return tl_eval_fail(x, "the bias does not have one number for each of %lld channels",
+                        (long long)(c.groups * c.out_channels));
+  tl_status status = sum_up(x, &c, bias, &sums);
+  if (status == TL_OK)
+    status = tl_eval_result_like(x, 0, (tl_dtype)zero->dtype, sums, &y);
+  if (status == TL_OK)
+    tl_requant_run(x, &q, sums, y);
+  tl_host_release(sums);
+  return status;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* com.microsoft's ops on quantized bytes: dequantize, compute in f32, quantize. One operand is a
+ * table of 256 results; two are computed element by element. Scales and zero points are scalars. */
+#include "ir/eval/quantized/qlinear.h"
+#include "ir/eval/kernel/loop.h"
+#include "ir/eval/math/elementary.h"
+
+tl_status tl_qlinear_scale(tl_eval *x, uint32_t i, tl_scaled *out) {
+  double scale, zero;
+  if (!tl_eval_in(x, i))
+    return tl_eval_fail(x, "operand %u, a scale, is absent", i);
+  TL_TRY(tl_eval_operand_float(x, i, 1, &scale));
+  TL_TRY(tl_eval_operand_float(x, i + 1, 0, &zero));
+  *out = (tl_scaled){(float)scale, (float)zero};
+  return TL_OK;
+}
+
+tl_status tl_qlinear_bytes(tl_eval *x, uint32_t i, tl_dtype *d, tl_quantizer *q) {
+  const tl_host *t = tl_eval_in(x, i);
+  if (!t || t->kind != TL_HOST_TENSOR || (t->dtype != TL_DTYPE_I8 && t->dtype != TL_DTYPE_U8))
+    return tl_eval_fail(x, "operand %u must be a tensor of i8 or u8", i);
+  *d = (tl_dtype)t->dtype;
+  (void)tl_quantizer_for(*d, true, q);
+  return TL_OK;
+}
+
+/* ---- one operand ---------------------------------------------------------------------------- */
+
+static void look_up(TL_ROW_ARGS) {
+  const uint8_t *table = user, *a = in[0];
+  uint8_t *o = out;
+  (void)steps;
+  for (uint64_t i = 0; i < n; i++)
+    o[i] = table[a[i]];
+}
+
+typedef float (*activation)(float v, float alpha);
+
+static tl_status by_table(tl_eval *x, activation fn, float alpha) {
+  tl_dtype d;
+  tl_quantizer q;
+  tl_scaled from, to;
+  float v[256];
+  uint8_t table[256];
+  TL_TRY(tl_qlinear_bytes(x, 0, &d, &q));
+  TL_TRY(tl_qlinear_scale(x, 1, &from));
+  TL_TRY(tl_qlinear_scale(x, 3, &to));
+  for (int i = 0; i < 256; i++)
+    v[i] = fn(tl_qlinear_value(&from, d, (uint8_t)i), alpha) / to.scale;
+  tl_quantizer_store(&q, v, &to.zero, 0, table, 0, 256);
+  return tl_eval_elementwise(x, x->in, 1, d, look_up, table);
+}
+
+static float leaky(float v, float alpha) { return v < 0 ? alpha * v : v; }
+
+static float sigmoid(float v, float alpha) {
+  (void)alpha;
+  return (float)tl_sigmoid((double)v);
+}
+
+tl_status tl_eval_qlinear_leaky_relu(tl_eval *x) {
+  return by_table(x, leaky, tl_eval_float(x, TL_SYM_alpha, 0.01f));
+}
+
+tl_status tl_eval_qlinear_sigmoid(tl_eval *x) { return by_table(x, sigmoid, 0); }
+
+/* ---- two operands --------------------------------------------------------------------------- */
+
+typedef struct two {
+  tl_dtype dtype;
+  tl_quantizer q;
+  tl_scaled a;
+  tl_scaled b;
+  tl_scaled c;
+  bool multiply;
+} two;
+
+static void combine(TL_ROW_ARGS) {
+  enum { BLOCK = 256 };
+  const two *t = user;
+  const uint8_t *a = in[0], *b = in[1];
+  float v[BLOCK];
+  for (uint64_t i = 0; i < n; i += BLOCK) {
+    uint64_t m = n - i < BLOCK ? n - i : BLOCK;
+    for (uint64_t k = 0; k < m; k++) {
+      float p = tl_qlinear_value(&t->a, t->dtype, a[(int64_t)(i + k) * steps[0]]);
+      float r = tl_qlinear_value(&t->b, t->dtype, b[(int64_t)(i + k) * steps[1]]);
+      v[k] = (t->multiply ? p * r : p + r) / t->c.scale;
+    }
+    tl_quantizer_store(&t->q, v, &t->c.zero, 0, out, i, m);
+  }
+}
+
+static tl_status quantized_pair(tl_eval *x, bool multiply) {
+  two t = {.multiply = multiply};
+  tl_dtype other;
+  TL_TRY(tl_qlinear_bytes(x, 3, &other, &t.q));
+  TL_TRY(tl_qlinear_bytes(x, 0, &t.dtype, &t.q));
+  if (other != t.dtype)
+    return tl_eval_fail(x, "the operands must be of one element type");
+  TL_TRY(tl_qlinear_scale(x, 1, &t.a));
+  TL_TRY(tl_qlinear_scale(x, 4, &t.b));
+  TL_TRY(tl_qlinear_scale(x, 6, &t.c));
+  const tl_host *in[] = {x->in[0], x->in[3]};
+  return tl_eval_elementwise(x, in, 2, t.dtype, combine, &t);
+}
+
+tl_status tl_eval_qlinear_add(tl_eval *x) { return quantized_pair(x, false); }
+tl_status tl_eval_qlinear_mul(tl_eval *x) { return quantized_pair(x, true); }
+
+/* ---- Where ---------------------------------------------------------------------------------- */
+
+typedef struct choice {
+  tl_dtype dtype;
+  uint8_t x[256]; /* requantized bytes */
+  uint8_t y[256];
+} choice;
+
+static void choose(TL_ROW_ARGS) {
+  const choice *c = user;
+  const uint8_t *which = in[0], *a = in[1], *b = in[2];
+  uint8_t *o = out;
+  for (uint64_t i = 0; i < n; i++) {
+    int64_t at = (int64_t)i;
+    o[i] = which[at * steps[0]] ? c->x[a[at * steps[1]]] : c->y[b[at * steps[2]]];
+  }
+}
+
+static void requantize(const tl_scaled *from, const tl_scaled *to, tl_dtype d, uint8_t *table) {
+  float v[256];
+  tl_quantizer q;
+  (void)tl_quantizer_for(d, true, &q);
+  for (int i = 0; i < 256; i++)
+    v[i] = tl_qlinear_value(from, d, (uint8_t)i) / to->scale;
+  tl_quantizer_store(&q, v, &to->zero, 0, table, 0, 256);
+}
+
+tl_status tl_eval_qlinear_where(tl_eval *x) {
+  choice c;
+  tl_quantizer q;
+  tl_dtype other;
+  tl_scaled a, b, z;
+  TL_TRY(tl_eval_need_tensors(x, 1));
+  TL_TRY(tl_qlinear_bytes(x, 1, &c.dtype, &q));
+  TL_TRY(tl_qlinear_bytes(x, 4, &other, &q));
+  if (x->in[0]->dtype != TL_DTYPE_BOOL || other != c.dtype)
+    return tl_eval_fail(x, "the op takes bool and two operands of one element type");
+  TL_TRY(tl_qlinear_scale(x, 2, &a));
+  TL_TRY(tl_qlinear_scale(x, 5, &b));
+  TL_TRY(tl_qlinear_scale(x, 7, &z));
+  requantize(&a, &z, c.dtype, c.x);
+  requantize(&b, &z, c.dtype, c.y);
+  const tl_host *in[] = {x->in[0], x->in[1], x->in[4]};
+  return tl_eval_elementwise(x, in, 3, c.dtype, choose, &c);
+}
+
+/* ---- MulInteger ----------------------------------------------------------------------------- */
+
+static void multiply_integers(TL_ROW_ARGS) {
+  const two *t = user;
+  const uint8_t *a = in[0], *b = in[1];
+  int32_t *o = out;
+  for (uint64_t i = 0; i < n; i++) {
+    float p = tl_qlinear_value(&t->a, t->dtype, a[(int64_t)i * steps[0]]);
+    float r = tl_qlinear_value(&t->b, t->dtype, b[(int64_t)i * steps[1]]);
+    o[i] = (int32_t)p * (int32_t)r;
+  }
+}
+
+/* (A - zero point) * (B - zero point) */
+tl_status tl_eval_mul_integer(tl_eval *x) {
+  two t = {.a = {1, 0}, .b = {1, 0}};
+  double zero;
+  TL_TRY(tl_qlinear_bytes(x, 0, &t.dtype, &t.q));
+  TL_TRY(tl_qlinear_bytes(x, 2, &t.dtype, &t.q));
+  TL_TRY(tl_eval_operand_float(x, 1, 0, &zero));
+  t.a.zero = (float)zero;
+  TL_TRY(tl_eval_operand_float(x, 3, 0, &zero));
+  t.b.zero = (float)zero;
+  const tl_host *in[] = {x->in[0], x->in[2]};
+  return tl_eval_elementwise(x, in, 2, TL_DTYPE_I32, multiply_integers, &t);
+}

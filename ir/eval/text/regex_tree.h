@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of a regular expression, between its parser and its program. */
+#ifndef TL_IR_EVAL_TEXT_REGEX_TREE_H
+#define TL_IR_EVAL_TEXT_REGEX_TREE_H
+
+#include "ir/eval/text/regex.h"
+
+enum { TL_REGEX_INFINITE = -1 };
+
+typedef struct tl_regex_range {
+  uint32_t low;
+  uint32_t high;
+} tl_regex_range;
+
+typedef enum tl_regex_kind {
+  TL_REGEX_SET,
+  TL_REGEX_ASSERT,
+  TL_REGEX_SEQUENCE,
+  TL_REGEX_CHOICE,
+  TL_REGEX_REPEAT
+} tl_regex_kind;
+
+typedef struct tl_regex_node tl_regex_node;
+struct tl_regex_node {
+  tl_regex_kind kind;
+  char assertion;    /* ^ $ b B */
+  bool negated;      /* SET */
+  int least;         /* REPEAT */
+  int most;          /* may be TL_REGEX_INFINITE */
+  uint32_t n_ranges; /* SET */
+  uint64_t size;     /* instructions */
+  tl_regex_range *ranges;
+  tl_regex_node *child; /* first of a list */
+  tl_regex_node *next;
+};
+
+/* The tree in the arena, its nesting limited; NULL and *why as tl_regex_compile. */
+tl_regex_node *tl_regex_parse(tl_arena *a, tl_sv pattern, const char **why);
+/* The next code point, at least one byte on; what is not UTF-8 stands for U+FFFD. */
+uint32_t tl_regex_rune(const char **at, const char *end);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape functions that resample images or look for things in them. */
+#include <math.h>
+
+#include "ir/infer/infer_gen.h"
+#include "ir/infer/state.h"
+#include "ir/ops_gen.h"
+
+/* The axes that sizes and scales speak of: all, or those of the attribute. */
+typedef struct resize_axes {
+  uint32_t at[TL_MAX_RANK];
+  uint32_t n;
+} resize_axes;
+
+static tl_status read_axes(tl_infer *x, int rank, resize_axes *axes) {
+  tl_int_list list = tl_node_attr_ints(x->m, x->node, TL_SYM_axes);
+  axes->n = list.n > 0 ? list.n : (uint32_t)rank;
+  if (axes->n > (uint32_t)rank)
+    return tl_infer_fail(x, "attribute axes has %u values for rank %d", axes->n, rank);
+  for (uint32_t i = 0; i < axes->n; i++) {
+    axes->at[i] = i;
+    if (list.n > 0)
+      TL_TRY(tl_infer_axis(x, list.at[i], rank, &axes->at[i]));
+  }
+  return TL_OK;
+}
+
+static tl_status check_count(tl_infer *x, const char *what, uint32_t n, const resize_axes *axes) {
+  if (n == axes->n)
+    return TL_OK;
+  return tl_infer_fail(x, "%s has %u values, expected %u", what, n, axes->n);
+}
+
+/* floor(d * scale) in float arithmetic, as runtimes compute it; symbols where that is exact. */
+static tl_dim scaled_dim(tl_module *m, tl_dim d, double scale) {
+  if (scale == 1.0)
+    return d;
+  if (tl_dim_is_static(d)) {
+    float product = floorf((float)d * (float)scale);
+    return product >= 0.0F && product < 9.0e15F ? (tl_dim)product : TL_DIM_UNKNOWN;
+  }
+  if (scale > 1.0 && scale < 1048576.0 && floor(scale) == scale)
+    return tl_dim_mul(m, d, (tl_dim)scale);
+  double inverse = scale > 0.0 ? 1.0 / scale : 0.0;
+  if (inverse > 1.0 && inverse < 1048576.0 && floor(inverse) == inverse && 1.0 / inverse == scale)
+    return tl_dim_div(m, d, (tl_dim)inverse);
+  return TL_DIM_UNKNOWN;
+}
+
+/* Applies the constant scales in operand `operand` to dims; the listed dims become unknown when the
+ * scales are not constant. */
+static tl_status apply_scales(tl_infer *x, uint32_t operand, const resize_axes *axes,
+                              tl_dim *dims) {
+  const tl_tensor *t = tl_value_constant(x->m, tl_operand(x->m, x->node, operand));
+  if (t)
+    TL_TRY(check_count(x, "scales",
+                       (uint32_t)(tl_tensor_elements(x->m, t) & UINT32_MAX), axes));
+  for (uint32_t i = 0; i < axes->n; i++) {
+    double scale;
+    tl_dim *d = &dims[axes->at[i]];
+    *d = t && tl_tensor_float_at(x->m, t, i, &scale) ? scaled_dim(x->m, *d, scale)
+                                                     : TL_DIM_UNKNOWN;
+  }
+  return TL_OK;
+}
+
+/* Sizes are bounds and the aspect ratio is kept: the strictest scale serves all axes. */
+static void apply_bounds(const tl_partial *sizes, const resize_axes *axes, bool larger,
+                         tl_dim *dims) {
+  float scale = 0.0F;
+  bool known = true;
+  for (uint32_t i = 0; i < axes->n && known; i++) {
+    tl_dim d = dims[axes->at[i]];
+    tl_dim size = tl_elem_dim(sizes->at[i]);
+    known = d > 0 && size >= 0;
+    float ratio = known ? (float)size / (float)d : 0.0F;
+    if (i == 0 || (larger ? ratio > scale : ratio < scale))
+      scale = ratio;
+  }
+  for (uint32_t i = 0; i < axes->n; i++) {
+    tl_dim *d = &dims[axes->at[i]];
+    float size = known ? floorf(scale * (float)*d + 0.5F) : -1.0F;
+    *d = size >= 0.0F && size < 9.0e15F ? (tl_dim)size : TL_DIM_UNKNOWN;
+  }
+}
+
+static tl_status apply_sizes(tl_infer *x, const tl_partial *sizes, const resize_axes *axes,
+                             tl_dim *dims) {
+  TL_TRY(check_count(x, "sizes", sizes->n, axes));
+  tl_sv policy = tl_node_attr_string(x->m, x->node, TL_SYM_keep_aspect_ratio_policy);
+  if (policy.n == 0 || tl_sv_is(policy, "stretch")) {
+    for (uint32_t i = 0; i < axes->n; i++)
+      dims[axes->at[i]] = tl_elem_dim(sizes->at[i]);
+    return TL_OK;
+  }
+  bool larger = tl_sv_is(policy, "not_smaller");
+  if (!larger && !tl_sv_is(policy, "not_larger"))
+    return tl_infer_fail(x, "attribute keep_aspect_ratio_policy: '%.*s' is none of stretch, "
+                            "not_larger, not_smaller", TL_SV_ARG(policy));
+  apply_bounds(sizes, axes, larger, dims);
+  return TL_OK;
+}
+
+/* Present and not the empty tensor that opset 11 used for "absent". */
+static bool is_given(tl_infer *x, uint32_t i) {
+  return tl_infer_has(x, i) && tl_infer_dim(x, i, 0) != 0;
+}
+
+/* X, roi?, scales?, sizes? */
+tl_status tl_infer_resize(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  resize_axes axes;
+  int rank = tl_infer_copy_dims(x, 0, dims);
+  if (rank == TL_RANK_UNKNOWN)
+    return tl_infer_put(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  TL_TRY(read_axes(x, rank, &axes));
+  tl_sv mode = tl_node_attr_string(x->m, node, TL_SYM_coordinate_transformation_mode);
+  tl_partial sizes = {0};
+  if (is_given(x, 2) && is_given(x, 3))
+    return tl_infer_fail(x, "both scales and sizes are given, expected one of them");
+  if (is_given(x, 3))
+    sizes = tl_infer_elems(x, 3);
+  if (sizes.at) {
+    TL_TRY(apply_sizes(x, &sizes, &axes, dims));
+  } else if (is_given(x, 2) && !is_given(x, 3) && !tl_sv_is(mode, "tf_crop_and_resize")) {
+    TL_TRY(apply_scales(x, 2, &axes, dims));
+  } else {
+    for (uint32_t i = 0; i < axes.n; i++)
+      dims[axes.at[i]] = TL_DIM_UNKNOWN;
+  }
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}
+
+tl_status tl_infer_upsample(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  resize_axes axes;
+  (void)node;
+  int rank = tl_infer_copy_dims(x, 0, dims);
+  if (rank == TL_RANK_UNKNOWN)
+    return tl_infer_put(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  TL_TRY(read_axes(x, rank, &axes));
+  TL_TRY(apply_scales(x, 1, &axes, dims));
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}
+
+/* X [N,C,d...], grid [N,o...,r] -> [N,C,o...] */
+tl_status tl_infer_grid_sample(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  (void)node;
+  TL_TRY(tl_infer_check_rank(x, 0, 3, TL_MAX_RANK));
+  TL_TRY(tl_infer_check_rank(x, 1, 3, TL_MAX_RANK));
+  int rank = tl_infer_rank(x, 0);
+  int grid = tl_infer_rank(x, 1);
+  if (rank != TL_RANK_UNKNOWN && grid != TL_RANK_UNKNOWN && rank != grid)
+    return tl_infer_fail(x, "data has rank %d, but the grid has rank %d", rank, grid);
+  if (rank == TL_RANK_UNKNOWN)
+    rank = grid;
+  if (rank == TL_RANK_UNKNOWN)
+    return tl_infer_put(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  TL_TRY(tl_infer_check_dim(x, "coordinates per point and spatial axes", tl_infer_dim(x, 1, -1),
+                            rank - 2));
+  if (!tl_dim_merge(tl_infer_dim(x, 0, 0), tl_infer_dim(x, 1, 0), &dims[0]))
+    return tl_infer_check_dim(x, "batch sizes", tl_infer_dim(x, 0, 0), tl_infer_dim(x, 1, 0));
+  dims[1] = tl_infer_dim(x, 0, 1);
+  for (int i = 2; i < rank; i++)
+    dims[i] = tl_infer_dim(x, 1, i - 1);
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}
+
+/* theta [N,r,r+1], size [N,C,d...] of r+2 values -> grid [N,d...,r] */
+tl_status tl_infer_affine_grid(tl_infer *x, uint32_t node) {
+  tl_dim dims[5];
+  (void)node;
+  tl_partial size = tl_infer_elems(x, 1);
+  tl_dim axes = tl_infer_dim(x, 0, 1);
+  if (axes == TL_DIM_UNKNOWN || tl_dim_is_symbol(axes))
+    axes = tl_infer_dim(x, 1, 0) >= 0 ? tl_infer_dim(x, 1, 0) - 2 : TL_DIM_UNKNOWN;
+  if (axes != 2 && axes != 3) {
+    if (axes >= 0)
+      return tl_infer_fail(x, "theta transforms %lld axes, expected 2 or 3", (long long)axes);
+    return tl_infer_put(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  }
+  if (size.at && size.n != (uint32_t)axes + 2)
+    return tl_infer_fail(x, "size has %u values, expected %lld", size.n, (long long)axes + 2);
+  dims[0] = size.at ? tl_elem_dim(size.at[0]) : tl_infer_dim(x, 0, 0);
+  for (tl_dim i = 0; i < axes; i++)
+    dims[i + 1] = size.at ? tl_elem_dim(size.at[i + 2]) : TL_DIM_UNKNOWN;
+  dims[axes + 1] = axes;
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), (int)axes + 2, dims);
+}
+
+/* X [N,C,H,W], rois [R,5] -> [R,C,pooled...] */
+tl_status tl_infer_roi_pool(tl_infer *x, uint32_t node) {
+  tl_int_list pooled = tl_node_attr_ints(x->m, node, TL_SYM_pooled_shape);
+  TL_TRY(tl_infer_check_rank(x, 0, 4, 4));
+  if (pooled.n != 2 || pooled.at[0] < 1 || pooled.at[1] < 1)
+    return tl_infer_fail(x, "attribute pooled_shape must have two positive values");
+  tl_dim dims[4] = {tl_infer_dim(x, 1, 0), tl_infer_dim(x, 0, 1), pooled.at[0], pooled.at[1]};
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 4, dims);
+}
+
+tl_status tl_infer_roi_align(tl_infer *x, uint32_t node) {
+  tl_dim dims[4];
+  int64_t height = tl_node_attr_int(x->m, node, TL_SYM_output_height, 1);
+  int64_t width = tl_node_attr_int(x->m, node, TL_SYM_output_width, 1);
+  TL_TRY(tl_infer_check_rank(x, 0, 4, 4));
+  TL_TRY(tl_infer_check_rank(x, 1, 2, 2));
+  if (height < 1 || width < 1)
+    return tl_infer_fail(x, "output_height %lld and output_width %lld must be positive",
+                         (long long)height, (long long)width);
+  if (!tl_dim_merge(tl_infer_dim(x, 1, 0), tl_infer_dim(x, 2, 0), &dims[0]))
+    return tl_infer_check_dim(x, "numbers of rois and batch indices", tl_infer_dim(x, 1, 0),
+                              tl_infer_dim(x, 2, 0));
+  dims[1] = tl_infer_dim(x, 0, 1);
+  dims[2] = height;
+  dims[3] = width;
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 4, dims);
+}
+
+tl_status tl_infer_nms(tl_infer *x, uint32_t node) {
+  (void)node;
+  TL_TRY(tl_infer_check_rank(x, 0, 3, 3));
+  TL_TRY(tl_infer_check_rank(x, 1, 3, 3));
+  return tl_infer_put(x, 0, TL_DTYPE_I64, 2, (const tl_dim[]){TL_DIM_UNKNOWN, 3});
+}
+
+/* input [N, C*block, L], image_shape, block_shape -> [N, C, image...] */
+tl_status tl_infer_col2im(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  (void)node;
+  TL_TRY(tl_infer_check_rank(x, 0, 3, 3));
+  tl_partial image = tl_infer_elems(x, 1);
+  tl_partial block = tl_infer_elems(x, 2);
+  tl_dim n = image.at ? (tl_dim)image.n : tl_infer_dim(x, 1, 0);
+  if (n < 0)
+    n = tl_infer_dim(x, 2, 0);
+  if (n < 0 || n > TL_MAX_RANK - 2)
+    return tl_infer_put(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  tl_dim area = block.at ? 1 : TL_DIM_UNKNOWN;
+  for (uint32_t i = 0; i < (block.at ? block.n : 0); i++)
+    area = tl_dim_mul(x->m, area, tl_elem_dim(block.at[i]));
+  dims[0] = tl_infer_dim(x, 0, 0);
+  dims[1] = tl_dim_div(x->m, tl_infer_dim(x, 0, 1), area);
+  for (tl_dim i = 0; i < n; i++)
+    dims[i + 2] = image.at ? tl_elem_dim(image.at[i]) : TL_DIM_UNKNOWN;
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), (int)n + 2, dims);
+}
+
+tl_status tl_infer_image_decoder(tl_infer *x, uint32_t node) {
+  tl_sv format = tl_node_attr_string(x->m, node, TL_SYM_pixel_format);
+  tl_dim dims[3] = {TL_DIM_UNKNOWN, TL_DIM_UNKNOWN, tl_sv_is(format, "Grayscale") ? 1 : 3};
+  return tl_infer_put(x, 0, TL_DTYPE_U8, 3, dims);
+}

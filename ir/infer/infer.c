@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver of shape and type inference: walks nodes in order, checks operand dtypes against the
+ * op table, calls the op's shape function and completes what it left open from the type variables.
+ * What shape functions call lives in context.c. */
+#include "ir/infer/infer.h"
+
+#include "ir/infer/infer_gen.h"
+#include "ir/ops_gen.h"
+
+/* A root graph with 64 bodies inside each other, as many as the readers accept. */
+enum { MAX_BODY_DEPTH = 65, FREE_VISITS = 1000000, VISITS_PER_NODE = 16, FREE_ELEMENTS = 1 << 20 };
+
+/* What the operands of one node bound its type variables to. */
+typedef struct bindings {
+  uint8_t dtype[UINT8_MAX + 1]; /* by variable; only the row's n_vars are set */
+  const tl_op *row;
+} bindings;
+
+static const char *dtype_name(unsigned dtype) { return tl_dtype_get((tl_dtype)dtype)->name; }
+
+static const char *kind_name(unsigned kind) {
+  static const char *const names[] = {"unknown",  "a tensor", "a sparse tensor", "a sequence",
+                                      "optional", "a map",    "opaque"};
+  return names[kind];
+}
+
+/* The only dtype of a set, NONE when there are several. */
+static tl_dtype single_dtype(uint64_t set) {
+  bool single = set && (set & (set - 1)) == 0;
+  return single ? (tl_dtype)__builtin_ctzll(set) : TL_DTYPE_NONE;
+}
+
+static uint32_t first_operand_of(tl_infer *x, const bindings *b, int8_t var) {
+  uint32_t i = 0;
+  for (;; i++) {
+    const tl_op_port *port = tl_op_operand_port(b->row, i);
+    if (!port || (port->var == var && tl_infer_dtype(x, i) != TL_DTYPE_NONE))
+      return i;
+  }
+}
+
+static tl_status refuse_dtype(tl_infer *x, const tl_op *row, const tl_op_port *port, uint32_t i,
+                              unsigned dtype) {
+  tl_buf allowed;
+  tl_buf_init(&allowed);
+  tl_dtype_print_set(row->vars[port->var].dtypes, &allowed);
+  tl_status status =
+      tl_infer_fail(x, "operand %u has dtype %s, which %s does not allow for '%s', but %.*s", i,
+                    dtype_name(dtype), row->name, port->name, TL_SV_ARG(tl_buf_view(&allowed)));
+  tl_buf_release(&allowed);
+  return status;
+}
+
+static tl_status bind_dtype(tl_infer *x, bindings *b, const tl_op_port *port, uint32_t i,
+                            unsigned dtype) {
+  const tl_type_var *var = &b->row->vars[port->var];
+  if (!(var->dtypes >> dtype & 1))
+    return refuse_dtype(x, b->row, port, i, dtype);
+  if (!var->shared || port->heterogeneous)
+    return TL_OK;
+  uint8_t *bound = &b->dtype[port->var];
+  if (*bound == TL_DTYPE_NONE)
+    *bound = (uint8_t)dtype;
+  if (*bound != dtype)
+    return tl_infer_fail(x, "operand %u is %s, expected %s like operand %u", i, dtype_name(dtype),
+                         dtype_name(*bound), first_operand_of(x, b, port->var));
+  return TL_OK;
+}
+
+static tl_status check_operand(tl_infer *x, bindings *b, uint32_t i) {
+  const tl_op_port *port = tl_op_operand_port(b->row, i);
+  const tl_type *t = tl_infer_operand(x, i);
+  if (!port || port->var < 0 || t->kind == TL_KIND_UNKNOWN)
+    return TL_OK;
+  if (!(b->row->vars[port->var].kinds & TL_KIND_BIT(t->kind)))
+    return tl_infer_fail(x, "operand %u is %s, which %s does not allow for '%s'", i,
+                         kind_name(t->kind), b->row->name, port->name);
+  if (t->kind != TL_KIND_TENSOR || t->dtype == TL_DTYPE_NONE)
+    return TL_OK;
+  return bind_dtype(x, b, port, i, t->dtype);
+}
+
+static tl_status check_operands(tl_infer *x, bindings *b) {
+  memset(b->dtype, TL_DTYPE_NONE, b->row->n_vars);
+  uint32_t n = tl_infer_n_operands(x);
+  for (uint32_t i = 0; i < n; i++)
+    TL_TRY(check_operand(x, b, i));
+  return TL_OK;
+}
+
+/* Gives a result of unknown dtype the one its type variable stands for. */
+static tl_status complete_dtype(tl_infer *x, tl_value_id v, tl_dtype dtype) {
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
+  bool ranked = t->kind == TL_KIND_TENSOR;
+  tl_type_id type = tl_type_tensor(x->m, dtype, ranked ? t->rank : TL_RANK_UNKNOWN, t->dims);
+  if (type == TL_NO_TYPE)
+    return TL_NO_MEMORY;
+  tl_value_get(x->m, v)->type = type;
+  return TL_OK;
+}
+
+/* A result must be what the op's signature says, whoever stated it: the shape function or, where
+ * there is none, the model. */
+static tl_status check_result(tl_infer *x, const bindings *b, uint32_t i) {
+  const tl_op_port *port = tl_op_result_port(b->row, i);
+  if (!port || port->var < 0)
+    return TL_OK;
+  const tl_type_var *var = &b->row->vars[port->var];
+  bool bindable = var->shared && !port->heterogeneous;
+  tl_dtype expected = bindable ? (tl_dtype)b->dtype[port->var] : TL_DTYPE_NONE;
+  if (expected == TL_DTYPE_NONE)
+    expected = single_dtype(var->dtypes);
+  tl_value_id v = tl_result(x->m, x->node, i);
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
+  bool tensors_only = var->kinds == TL_KIND_BIT(TL_KIND_TENSOR);
+  bool open = t->kind == TL_KIND_UNKNOWN ||
+              (t->kind == TL_KIND_TENSOR && t->dtype == TL_DTYPE_NONE);
+  if (open)
+    return tensors_only && expected != TL_DTYPE_NONE ? complete_dtype(x, v, expected) : TL_OK;
+  if (!(var->kinds & TL_KIND_BIT(t->kind)))
+    return tl_infer_fail(x, "result %u is declared as %s, which %s cannot produce", i,
+                         kind_name(t->kind), b->row->name);
+  if (t->kind != TL_KIND_TENSOR)
+    return TL_OK;
+  if (tensors_only && expected != TL_DTYPE_NONE && t->dtype != expected)
+    return tl_infer_fail(x, "result %u is %s, but %s produces %s here", i, dtype_name(t->dtype),
+                         b->row->name, dtype_name(expected));
+  if (!(var->dtypes >> t->dtype & 1))
+    return tl_infer_fail(x, "result %u is %s, which %s cannot produce", i, dtype_name(t->dtype),
+                         b->row->name);
+  return TL_OK;
+}
+
+/* A body is visited again with weaker input types: nothing of the earlier visit may stay. */
+static void forget_results(tl_infer *x, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_value_id v = node->results + i;
+    if (v >= x->n_partials)
+      return;
+    x->partials[v] = (tl_partial){NULL, 0};
+    if (x->declared[v])
+      tl_value_get(x->m, v)->type = x->declared[v] - 1;
+  }
+}
+
+bool tl_infer_knows(tl_op_id op) { return op < TL_N_OPS && tl_infer_rows[op].fn; }
+
+int64_t tl_infer_arg(const tl_infer *x, tl_node_id n) {
+  return tl_infer_rows[tl_node_get(x->m, n)->op].arg;
+}
+
+static tl_status infer_known(tl_infer *x, const tl_op *row, const tl_node *node) {
+  bindings b;
+  b.row = row;
+  TL_TRY(check_operands(x, &b));
+  forget_results(x, node);
+  if (tl_infer_knows(node->op))
+    TL_TRY(tl_infer_rows[node->op].fn(x, x->node));
+  for (uint32_t i = 0; i < node->n_results; i++)
+    TL_TRY(check_result(x, &b, i));
+  return TL_OK;
+}
+
+static tl_status infer_node(tl_infer *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *row = tl_op_row(node->op);
+  x->node = n;
+  if (x->visits_left == 0)
+    return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, n),
+                   "shape inference of nested loops does not settle");
+  x->visits_left--;
+  /* NPU nodes without a shape function keep the types of the canonical nodes they were made from;
+   * mixed ones have dtypes that no shape function knows of. */
+  if (!row || (row->domain_symbol == TL_SYM_npu && !tl_infer_knows(node->op)) || node->mixed)
+    return TL_OK;
+  return infer_known(x, row, node);
+}
+
+tl_status tl_infer_graph(tl_infer *x, tl_graph_id g) {
+  tl_node_id owner = x->node;
+  if (x->depth >= MAX_BODY_DEPTH)
+    return tl_fail(x->m->diag, TL_LIMIT, tl_node_where(x->m, owner),
+                   "bodies are nested more than %d deep", MAX_BODY_DEPTH);
+  x->depth++;
+  tl_status status = TL_OK;
+  for (tl_node_id n = tl_graph_get(x->m, g)->first; n && status == TL_OK;
+       n = tl_node_get(x->m, n)->next)
+    status = infer_node(x, n);
+  x->depth--;
+  x->node = owner;
+  return status;
+}
+
+static tl_status infer_roots(tl_infer *x) {
+  for (uint32_t i = 0; i < x->m->graphs.n; i++) {
+    const tl_graph *g = x->m->graphs.at[i];
+    if (g->kind == TL_GRAPH_ROOT && !g->erased)
+      TL_TRY(tl_infer_graph(x, g->id));
+  }
+  return TL_OK;
+}
+
+/* ---- contents that stay ---------------------------------------------------------------------- */
+
+static bool all_numbers(tl_partial p, int64_t low, int64_t high) {
+  for (uint32_t i = 0; i < p.n; i++)
+    if (p.at[i].kind != TL_ELEM_INT || p.at[i].value < low || p.at[i].value > high)
+      return false;
+  return p.at != NULL;
+}
+
+static tl_tensor_id contents_i64(tl_infer *x, tl_partial p, int rank) {
+  int64_t *at = tl_arena_alloc(x->scratch, p.n * sizeof *at);
+  for (uint32_t i = 0; at && i < p.n; i++)
+    at[i] = p.at[i].value;
+  return at ? tl_tensor_i64s(x->m, at, p.n, rank) : TL_NO_TENSOR;
+}
+
+static tl_tensor_id contents_i32(tl_infer *x, tl_partial p, int rank) {
+  int32_t *at = tl_arena_alloc(x->scratch, p.n * sizeof *at);
+  for (uint32_t i = 0; at && i < p.n; i++)
+    at[i] = (int32_t)p.at[i].value;
+  return at ? tl_tensor_i32s(x->m, at, p.n, rank) : TL_NO_TENSOR;
+}
+
+/* The elements of v as a tensor, TL_NO_TENSOR when they are not all known. */
+static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
+  tl_partial p = x->partials[v];
+  bool fits = t->kind == TL_KIND_TENSOR && (t->rank == 1 || (t->rank == 0 && p.n == 1));
+  if (!fits || !tl_infer_exists_once(x->m, tl_value_graph(x->m, v)))
+    return TL_NO_TENSOR;
+  if (t->dtype == TL_DTYPE_I64 && all_numbers(p, INT64_MIN, INT64_MAX))
+    return contents_i64(x, p, t->rank);
+  if (t->dtype == TL_DTYPE_I32 && all_numbers(p, INT32_MIN, INT32_MAX))
+    return contents_i32(x, p, t->rank);
+  return TL_NO_TENSOR;
+}
+
+static bool keep_size(tl_infer *x, tl_value_id v) {
+  tl_partial p = x->partials[v];
+  if (!p.at || p.n != 1 || p.at[0].kind != TL_ELEM_DIM ||
+      !tl_infer_exists_once(x->m, tl_value_graph(x->m, v)))
+    return true;
+  return tl_size_vec_push(&x->m->sizes, (tl_size){v, p.at[0].value});
+}
+
+static tl_status keep_contents(tl_infer *x) {
+  for (tl_value_id v = 1; v < x->n_partials; v++) {
+    tl_value *value = tl_value_get(x->m, v);
+    if (value->kind != TL_VALUE_RESULT || !(value->tensor || x->partials[v].at))
+      continue;
+    value->tensor = x->partials[v].at ? contents_of(x, v) : TL_NO_TENSOR;
+    if (!keep_size(x, v))
+      return TL_NO_MEMORY;
+  }
+  return TL_OK;
+}
+
+tl_status tl_infer_module(tl_module *m) {
+  tl_arena scratch;
+  tl_arena_init(&scratch, 0);
+  uint32_t n = tl_module_value_end(m);
+  tl_infer x = {.m = m,
+                .scratch = &scratch,
+                .partials = tl_arena_calloc(&scratch, n, sizeof(tl_partial)),
+                .n_partials = n,
+                .declared = tl_arena_calloc(&scratch, n, sizeof(tl_type_id)),
+                .elems_left = FREE_ELEMENTS,
+                .visits_left = FREE_VISITS + (uint64_t)VISITS_PER_NODE * tl_module_node_end(m)};
+  m->substitutes.n = m->sizes.n = 0;
+  tl_status status = x.partials && x.declared ? infer_roots(&x) : TL_NO_MEMORY;
+  if (status == TL_OK)
+    status = keep_contents(&x);
+  tl_arena_release(&scratch);
+  return status;
+}
+
+tl_status tl_infer_node(tl_module *m, tl_node_id n) {
+  tl_arena scratch;
+  tl_arena_init(&scratch, 0);
+  tl_infer x = {.m = m,
+                .scratch = &scratch,
+                .elems_left = FREE_ELEMENTS,
+                .visits_left = FREE_VISITS};
+  tl_status status = infer_node(&x, n);
+  tl_arena_release(&scratch);
+  return status;
+}

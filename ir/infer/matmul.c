@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape functions of matrix products: MatMul and its fused, integer and quantized forms, Gemm. */
+#include "ir/infer/infer.h"
+#include "ir/infer/infer_gen.h"
+#include "ir/ops_gen.h"
+
+/* A shape that a product sees: of an operand, perhaps transposed. */
+typedef struct shape {
+  int rank;
+  tl_dim dims[TL_MAX_RANK];
+} shape;
+
+static shape shape_of(tl_infer *x, uint32_t i) {
+  shape s;
+  s.rank = tl_infer_rank(x, i);
+  for (int k = 0; k < s.rank; k++)
+    s.dims[k] = tl_infer_dims(x, i)[k];
+  return s;
+}
+
+static void swap_last(shape *s) {
+  tl_dim t = s->dims[s->rank - 1];
+  s->dims[s->rank - 1] = s->dims[s->rank - 2];
+  s->dims[s->rank - 2] = t;
+}
+
+/* [d0, batch..., last] -> [batch..., d0, last] */
+static void rotate_batch(shape *s) {
+  tl_dim first = s->dims[0];
+  for (int i = 0; i + 2 < s->rank; i++)
+    s->dims[i] = s->dims[i + 1];
+  s->dims[s->rank - 2] = first;
+}
+
+static tl_status check_inner(tl_infer *x, tl_dim a, tl_dim b) {
+  tl_dim inner;
+  return tl_dim_merge(a, b, &inner)
+             ? TL_OK
+             : tl_infer_fail(x, "the inner sizes are %lld and %lld, expected the same",
+                             (long long)a, (long long)b);
+}
+
+/* Numpy rules: a vector on the left is a row, on the right a column, and its axis goes. */
+static tl_status multiply(tl_infer *x, const shape *a, const shape *b, tl_dtype dtype) {
+  tl_dim dims[TL_MAX_RANK];
+  int rank;
+  if (a->rank < 0 || b->rank < 0)
+    return tl_infer_set(x, 0, dtype, TL_RANK_UNKNOWN, NULL);
+  if (a->rank == 0 || b->rank == 0)
+    return tl_infer_fail(x, "an operand is a scalar, expected rank 1 or more");
+  tl_dim inner_b = b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2];
+  TL_TRY(check_inner(x, a->dims[a->rank - 1], inner_b));
+  TL_TRY(tl_infer_broadcast_dims(x, a->rank > 2 ? a->rank - 2 : 0, a->dims,
+                                 b->rank > 2 ? b->rank - 2 : 0, b->dims, &rank, dims));
+  if (a->rank > 1)
+    dims[rank++] = a->dims[a->rank - 2];
+  if (b->rank > 1)
+    dims[rank++] = b->dims[b->rank - 1];
+  return tl_infer_set(x, 0, dtype, rank, dims);
+}
+
+tl_status tl_infer_matmul(tl_infer *x, uint32_t node) {
+  (void)node;
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  return multiply(x, &a, &b, tl_infer_dtype(x, 0));
+}
+
+/* Applies transBatch and trans to one operand; vectors stay as they are. */
+static shape oriented(tl_infer *x, uint32_t i, bool batch, bool trans) {
+  shape s = shape_of(x, i);
+  if (batch && s.rank > 2)
+    rotate_batch(&s);
+  if (trans && s.rank > 1)
+    swap_last(&s);
+  return s;
+}
+
+static bool flag(tl_infer *x, uint32_t node, tl_symbol name) {
+  return tl_node_attr_int(x->m, node, name, 0) != 0;
+}
+
+tl_status tl_infer_fused_matmul(tl_infer *x, uint32_t node) {
+  shape a = oriented(x, 0, flag(x, node, TL_SYM_transBatchA), flag(x, node, TL_SYM_transA));
+  shape b = oriented(x, 1, flag(x, node, TL_SYM_transBatchB), flag(x, node, TL_SYM_transB));
+  return multiply(x, &a, &b, tl_infer_dtype(x, 0));
+}
+
+/* False unless perm is a permutation of the dims. */
+static bool permute(shape *s, tl_int_list perm) {
+  shape before = *s;
+  bool seen[TL_MAX_RANK] = {false};
+  if (perm.n != (uint32_t)s->rank)
+    return false;
+  for (uint32_t i = 0; i < perm.n; i++) {
+    int64_t from = perm.at[i];
+    if (from < 0 || from >= s->rank || seen[from])
+      return false;
+    seen[from] = true;
+    s->dims[i] = before.dims[from];
+  }
+  return true;
+}
+
+tl_status tl_infer_transpose_batch_matmul(tl_infer *x, uint32_t node) {
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  shape y = {.rank = 3};
+  if (a.rank < 0 || b.rank < 0)
+    return tl_infer_set(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  if (a.rank != 3 || b.rank != 3)
+    return tl_infer_fail(x, "the operands have rank %d and %d, expected 3", a.rank, b.rank);
+  if (!permute(&a, tl_node_attr_ints(x->m, node, TL_SYM_perm_x1)))
+    return tl_infer_fail(x, "attribute 'perm_x1' is no permutation of 3 dims");
+  TL_TRY(check_inner(x, a.dims[2], b.dims[1]));
+  if (!tl_dim_merge(a.dims[0], b.dims[0], &y.dims[0]))
+    return tl_infer_fail(x, "the batches are %lld and %lld, expected the same",
+                         (long long)a.dims[0], (long long)b.dims[0]);
+  y.dims[1] = a.dims[1];
+  y.dims[2] = b.dims[2];
+  if (!permute(&y, tl_node_attr_ints(x->m, node, TL_SYM_perm_y)))
+    return tl_infer_fail(x, "attribute 'perm_y' is no permutation of 3 dims");
+  return tl_infer_set(x, 0, tl_infer_dtype(x, 0), y.rank, y.dims);
+}
+
+tl_status tl_infer_matmul_wide(tl_infer *x, uint32_t node) {
+  (void)node;
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  return multiply(x, &a, &b, TL_DTYPE_F32);
+}
+
+tl_status tl_infer_matmul_integer(tl_infer *x, uint32_t node) {
+  (void)node;
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  return multiply(x, &a, &b, TL_DTYPE_I32);
+}
+
+/* Operands: a, scale, zero point, b, scale, zero point, scale and zero point of the result. */
+tl_status tl_infer_qlinear_matmul(tl_infer *x, uint32_t node) {
+  (void)node;
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 3);
+  return multiply(x, &a, &b, tl_infer_dtype(x, 7));
+}
+
+/* The result has the dtype of the scale that follows the two matrices. */
+tl_status tl_infer_matmul_dynamic(tl_infer *x, uint32_t node) {
+  (void)node;
+  shape a = shape_of(x, 0);
+  shape b = shape_of(x, 1);
+  return multiply(x, &a, &b, tl_infer_dtype(x, 2));
+}
+
+/* B is packed: its shape [K, N] comes from attributes. */
+tl_status tl_infer_matmul_nbits(tl_infer *x, uint32_t node) {
+  shape a = shape_of(x, 0);
+  int64_t k = tl_node_attr_int(x->m, node, TL_SYM_K, -1);
+  int64_t n = tl_node_attr_int(x->m, node, TL_SYM_N, -1);
+  shape b;
+  b.rank = 2;
+  b.dims[0] = k > 0 ? k : TL_DIM_UNKNOWN;
+  b.dims[1] = n > 0 ? n : TL_DIM_UNKNOWN;
+  return multiply(x, &a, &b, tl_infer_dtype(x, 0));
+}
+
+/* [M, N] from two matrices; operand b_at is the second. */
+static tl_status gemm(tl_infer *x, uint32_t node, uint32_t b_at, tl_dtype dtype) {
+  shape a = oriented(x, 0, false, flag(x, node, TL_SYM_transA));
+  shape b = oriented(x, b_at, false, flag(x, node, TL_SYM_transB));
+  if ((a.rank >= 0 && a.rank != 2) || (b.rank >= 0 && b.rank != 2))
+    return tl_infer_fail(x, "the matrices have ranks %d and %d, expected 2", a.rank, b.rank);
+  if (a.rank == 2 && b.rank == 2)
+    TL_TRY(check_inner(x, a.dims[1], b.dims[0]));
+  tl_dim dims[2] = {a.rank == 2 ? a.dims[0] : TL_DIM_UNKNOWN,
+                    b.rank == 2 ? b.dims[1] : TL_DIM_UNKNOWN};
+  return tl_infer_set(x, 0, dtype, 2, dims);
+}
+
+tl_status tl_infer_gemm(tl_infer *x, uint32_t node) {
+  TL_TRY(gemm(x, node, 1, tl_infer_dtype(x, 0)));
+  const tl_type *y = tl_type_get(x->m, tl_value_type(x->m, tl_result(x->m, node, 0)));
+  tl_dim dims[TL_MAX_RANK];
+  int rank;
+  if (!tl_infer_has(x, 2) || y->rank != 2 || tl_infer_rank(x, 2) < 0)
+    return TL_OK;
+  if (tl_infer_rank(x, 2) > 2)
+    return tl_infer_fail(x, "C has rank %d, expected at most 2", tl_infer_rank(x, 2));
+  return tl_infer_broadcast_dims(x, 2, y->dims, tl_infer_rank(x, 2), tl_infer_dims(x, 2), &rank,
+                                 dims);
+}
+
+/* Images by as many kernels as the second operand has, each as large as an image. */
+tl_status tl_infer_full_connection(tl_infer *x, uint32_t node) {
+  (void)node;
+  int rank = tl_infer_rank(x, 0);
+  if (rank < 0 || tl_infer_rank(x, 1) < 0)
+    return tl_infer_set(x, 0, tl_infer_dtype(x, 0), TL_RANK_UNKNOWN, NULL);
+  const tl_dim *image = tl_infer_dims(x, 0), *kernels = tl_infer_dims(x, 1);
+  if (rank < 2 || tl_infer_rank(x, 1) != rank)
+    return tl_infer_fail(x, "operands have ranks %d and %d, expected one rank above 1", rank,
+                         tl_infer_rank(x, 1));
+  for (int i = 1; i < rank; i++)
+    if (image[i] >= 0 && kernels[i] >= 0 && image[i] != kernels[i])
+      return tl_infer_fail(x, "dim %d is %lld in the images, %lld in the kernels", i,
+                           (long long)image[i], (long long)kernels[i]);
+  return tl_infer_set(x, 0, tl_infer_dtype(x, 0), 2, (tl_dim[]){image[0], kernels[0]});
+}
+
+/* Operands: A, scale, zero point, B, scale, zero point, C, scale and zero point of the result;
+ * without the latter the result is not quantized. */
+tl_status tl_infer_qgemm(tl_infer *x, uint32_t node) {
+  return gemm(x, node, 3, tl_infer_has(x, 7) ? tl_infer_dtype(x, 8) : TL_DTYPE_F32);
+}

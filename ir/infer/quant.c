@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape functions of quantization. */
+#include "ir/infer/infer_gen.h"
+#include "ir/infer/state.h"
+#include "ir/ops_gen.h"
+
+/* x, y_scale, y_zero_point? -> y, of the zero point's dtype */
+tl_status tl_infer_quantize(tl_infer *x, uint32_t node) {
+  tl_dtype dtype;
+  (void)node;
+  TL_TRY(tl_infer_attr_dtype(x, TL_SYM_output_dtype, TL_DTYPE_NONE, &dtype));
+  tl_dtype zero = tl_infer_has(x, 2) ? tl_infer_dtype(x, 2) : TL_DTYPE_NONE;
+  if (dtype != TL_DTYPE_NONE && zero != TL_DTYPE_NONE && dtype != zero)
+    return tl_infer_fail(x, "output_dtype is %s, but the zero point is %s",
+                         tl_dtype_get(dtype)->name, tl_dtype_get(zero)->name);
+  if (dtype == TL_DTYPE_NONE)
+    dtype = tl_infer_has(x, 2) ? zero : TL_DTYPE_U8;
+  return tl_infer_put_like(x, 0, dtype, 0);
+}
+
+/* x, x_scale, x_zero_point? -> y, of the scale's dtype */
+tl_status tl_infer_dequantize(tl_infer *x, uint32_t node) {
+  tl_dtype dtype;
+  (void)node;
+  TL_TRY(tl_infer_attr_dtype(x, TL_SYM_output_dtype, tl_infer_dtype(x, 1), &dtype));
+  return tl_infer_put_like(x, 0, dtype, 0);
+}
+
+tl_status tl_infer_dynamic_quantize(tl_infer *x, uint32_t node) {
+  (void)node;
+  TL_TRY(tl_infer_put_like(x, 0, TL_DTYPE_U8, 0));
+  TL_TRY(tl_infer_put(x, 1, TL_DTYPE_F32, 0, NULL));
+  return tl_infer_put(x, 2, TL_DTYPE_U8, 0, NULL);
+}
+
+/* A, A_scale, A_zero_point, B, ... -> A op B with broadcasting */
+tl_status tl_infer_qlinear_binary(tl_infer *x, uint32_t node) {
+  tl_dim dims[TL_MAX_RANK];
+  int rank;
+  (void)node;
+  TL_TRY(tl_infer_broadcast_dims(x, tl_infer_rank(x, 0), tl_infer_dims(x, 0), tl_infer_rank(x, 3),
+                                 tl_infer_dims(x, 3), &rank, dims));
+  return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape functions of recurrent layers. Letters: S steps, B batch, D directions, H hidden. */
+#include "ir/infer/infer_gen.h"
+#include "ir/infer/state.h"
+#include "ir/ops_gen.h"
+
+static tl_status directions(tl_infer *x, tl_dim *out) {
+  tl_sv text = tl_node_attr_string(x->m, x->node, TL_SYM_direction);
+  *out = tl_sv_is(text, "bidirectional") ? 2 : 1;
+  if (text.n == 0 || *out == 2 || tl_sv_is(text, "forward") || tl_sv_is(text, "reverse"))
+    return TL_OK;
+  return tl_infer_fail(x, "attribute direction: '%.*s' is none of forward, reverse, bidirectional",
+                       TL_SV_ARG(text));
+}
+
+/* The attribute, else the last dim of the recurrence weight [D, gates*H, H]. */
+static tl_status hidden_size(tl_infer *x, tl_dim *out) {
+  int64_t attr = tl_node_attr_int(x->m, x->node, TL_SYM_hidden_size, 0);
+  *out = tl_infer_dim(x, 2, 2);
+  if (attr < 0)
+    return tl_infer_fail(x, "attribute hidden_size is %lld", (long long)attr);
+  if (attr == 0)
+    return TL_OK;
+  TL_TRY(tl_infer_check_dim(x, "hidden_size and the recurrence weight's last dim", attr, *out));
+  *out = attr;
+  return TL_OK;
+}
+
+/* X, W [D, gates*H, I], R, ... -> Y, then n_states final states. */
+static tl_status recurrent(tl_infer *x, uint32_t n_states) {
+  tl_dim d;
+  tl_dim h;
+  bool batch_first = tl_node_attr_int(x->m, x->node, TL_SYM_layout, 0) != 0;
+  for (uint32_t i = 0; i < 3; i++)
+    TL_TRY(tl_infer_check_rank(x, i, 3, 3));
+  TL_TRY(directions(x, &d));
+  TL_TRY(hidden_size(x, &h));
+  TL_TRY(tl_infer_check_dim(x, "directions and the weight's first dim", d, tl_infer_dim(x, 1, 0)));
+  TL_TRY(tl_infer_check_dim(x, "input sizes of the data and the weight", tl_infer_dim(x, 0, 2),
+                            tl_infer_dim(x, 1, 2)));
+  tl_dim s = tl_infer_dim(x, 0, batch_first ? 1 : 0);
+  tl_dim b = tl_infer_dim(x, 0, batch_first ? 0 : 1);
+  tl_dim all[4] = {s, d, b, h};
+  tl_dim last[3] = {d, b, h};
+  if (batch_first) {
+    memcpy(all, (const tl_dim[]){b, s, d, h}, sizeof all);
+    memcpy(last, (const tl_dim[]){b, d, h}, sizeof last);
+  }
+  tl_dtype dtype = tl_infer_dtype(x, 0);
+  TL_TRY(tl_infer_put(x, 0, dtype, 4, all));
+  for (uint32_t i = 1; i <= n_states; i++)
+    TL_TRY(tl_infer_put(x, i, dtype, 3, last));
+  return TL_OK;
+}
+
+tl_status tl_infer_lstm(tl_infer *x, uint32_t node) {
+  (void)node;
+  return recurrent(x, 2);
+}
+
+tl_status tl_infer_gru(tl_infer *x, uint32_t node) {
+  (void)node;
+  return recurrent(x, 1);
+}
+
+tl_status tl_infer_rnn(tl_infer *x, uint32_t node) {
+  (void)node;
+  return recurrent(x, 1);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is checked of a rule when it is loaded, and the order in which its pattern is walked. */
+#include "ir/ops_gen.h"
+#include "passes/engine/scope.h"
+
+/* n: the statement that is wrong; NULL: the rule as a whole. */
+static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
+                      ...) TL_PRINTF(4, 5);
+static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
+                      ...) {
+  va_list ap;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv name = tl_sym(s->m, r->name);
+  tl_buf_printf(&text, "%s '%.*s': ", r->kind == TL_RULE_DEFINE ? "definition" : "rule",
+                TL_SV_ARG(name));
+  va_start(ap, fmt);
+  tl_buf_vprintf(&text, fmt, ap);
+  va_end(ap);
+  tl_location where = {.file = r->file,
+                       .line = n ? n->line : r->line,
+                       .column = n ? n->column : r->column};
+  tl_sv shown = text.failed ? TL_SV("out of memory") : tl_buf_view(&text);
+  tl_status status = tl_fail(s->m->diag, TL_INVALID_ARGUMENT, where, "%.*s", TL_SV_ARG(shown));
+  tl_buf_release(&text);
+  return status;
+}
+
+static bool names_value(const tl_pattern_operand *o) {
+  return o->kind == TL_PATTERN_VALUE || o->kind == TL_PATTERN_MAYBE ||
+         o->kind == TL_PATTERN_CONSTANT || o->kind == TL_PATTERN_REST;
+}
+
+/* ---- walking order -------------------------------------------------------------------------- */
+
+typedef struct walk {
+  tl_rule *r;
+  uint64_t bound;  /* values */
+  uint64_t reached; /* pattern nodes */
+} walk;
+
+static void reach(walk *w, uint8_t node, uint8_t seek, uint8_t depth) {
+  tl_rule *r = w->r;
+  if (w->reached >> node & 1)
+    return;
+  w->reached |= UINT64_C(1) << node;
+  r->steps[r->n_steps++] = (tl_rule_step){node, seek};
+  if (depth > r->depth)
+    r->depth = depth;
+  const tl_pattern_node *n = &r->match[node];
+  for (uint8_t i = 0; i < n->n_results; i++)
+    if (n->results[i] != TL_RULE_VALUES)
+      w->bound |= UINT64_C(1) << n->results[i];
+  for (uint8_t i = 0; i < n->n_operands; i++)
+    if (names_value(&n->operands[i]))
+      w->bound |= UINT64_C(1) << n->operands[i].value;
+  for (uint8_t i = 0; i < n->n_operands; i++)
+    if (names_value(&n->operands[i]) && r->values[n->operands[i].value].node != TL_RULE_NODES)
+      reach(w, r->values[n->operands[i].value].node, TL_RULE_VALUES, (uint8_t)(depth + 1));
+}
+
+/* A node that nothing below the root uses is found among the users of a bound value. */
+static bool reach_sideways(walk *w) {
+  tl_rule *r = w->r;
+  for (uint8_t k = 0; k < r->n_match; k++) {
+    const tl_pattern_node *n = &r->match[k];
+    for (uint8_t i = 0; !(w->reached >> k & 1) && i < n->n_operands; i++) {
+      const tl_pattern_operand *o = &n->operands[i];
+      if (names_value(o) && o->kind != TL_PATTERN_REST && (w->bound >> o->value & 1)) {
+        reach(w, k, o->value, r->depth);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static tl_status order_steps(tl_ruleset *s, tl_rule *r) {
+  walk w = {.r = r};
+  reach(&w, (uint8_t)(r->n_match - 1), TL_RULE_VALUES, 0);
+  while (r->n_steps < r->n_match)
+    if (!reach_sideways(&w))
+      return fail(s, r, NULL, "a node of the pattern is not connected with the last one");
+  return TL_OK;
+}
+
+/* ---- signatures ----------------------------------------------------------------------------- */
+
+/* A list of operands may be empty, or as long as the op allows. */
+static uint32_t count_single(const tl_pattern_node *n) {
+  uint32_t single = 0;
+  for (uint8_t i = 0; i < n->n_operands; i++)
+    single += n->operands[i].kind != TL_PATTERN_REST;
+  return single;
+}
+
+/* Two lists are told apart by one node between them: Concat(%a..., %inner, %b...). */
+static bool lists_fit(const tl_rule *r, const tl_pattern_node *n) {
+  uint32_t lists = n->n_operands - count_single(n);
+  if (lists < 2)
+    return true;
+  return lists == 2 && n->n_operands == 3 && n->operands[1].kind == TL_PATTERN_VALUE &&
+         r->values[n->operands[1].value].node != TL_RULE_NODES;
+}
+
+static tl_status fail_count(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
+                            const tl_op *row, uint32_t found) {
+  if (row->min_operands == row->max_operands)
+    return fail(s, r, n, "'%s' takes %u operand%s, not %u", row->name, row->min_operands,
+                row->min_operands == 1 ? "" : "s", found);
+  return fail(s, r, n, "'%s' takes %u to %u operands, not %u", row->name, row->min_operands,
+              row->max_operands, found);
+}
+
+static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
+                            bool building) {
+  uint32_t operands = count_single(n);
+  bool lists = operands != n->n_operands;
+  for (uint8_t k = 0; k < n->n_ops; k++) {
+    const tl_op *row = tl_op_row(n->ops[k]);
+    tl_sv name = tl_op_name(s->m, n->ops[k]);
+    if (!row)
+      continue;
+    if (operands > row->max_operands || (building && !lists && operands < row->min_operands))
+      return fail_count(s, r, n, row, operands);
+    if (n->n_results > row->max_results)
+      return fail(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
+                  row->max_results, n->n_results);
+    bool any = !building && row->domain_symbol == TL_SYM_npu; /* plugins add to prototypes */
+    for (uint8_t i = 0; i < n->n_attrs; i++)
+      if (!any && !tl_op_attr_find(row, n->attrs[i].name)) {
+        tl_sv attr = tl_sym(s->m, n->attrs[i].name);
+        return fail(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name),
+                    TL_SV_ARG(attr));
+      }
+  }
+  if (!building && !lists_fit(r, n))
+    return fail(s, r, n, "two lists of operands need one node between them, and no more");
+  if (n->maybe && (n->n_operands == 0 || n->operands[0].kind != TL_PATTERN_VALUE))
+    return fail(s, r, n, "a node that may be missing needs a value as its first operand");
+  return TL_OK;
+}
+
+/* ---- use of names --------------------------------------------------------------------------- */
+
+typedef struct counts {
+  uint16_t values[TL_RULE_VALUES];
+  uint16_t names[TL_RULE_NAMES];
+} counts;
+
+static void count_expr(const tl_expr *e, counts *c) {
+  if (!e)
+    return;
+  if (e->kind == TL_EXPR_VALUE)
+    c->values[e->u.i]++;
+  if (e->kind == TL_EXPR_NAME)
+    c->names[e->u.i]++;
+  for (uint16_t i = 0; i < e->n; i++)
+    count_expr(e->args[i], c);
+}
+
+static void count_node(const tl_pattern_node *n, counts *c) {
+  for (uint8_t i = 0; i < n->n_operands; i++) {
+    if (names_value(&n->operands[i]))
+      c->values[n->operands[i].value]++;
+    count_expr(n->operands[i].expr, c);
+    count_expr(n->operands[i].dtype_of, c);
+  }
+  for (uint8_t i = 0; i < n->n_attrs; i++) {
+    if (n->attrs[i].captures)
+      c->names[n->attrs[i].index]++;
+    count_expr(n->attrs[i].expr, c);
+  }
+}
+
+static bool may_be_unused(tl_sv name) { return name.n && name.p[0] == '_'; }
+
+/* A name that is bound once and never asked for is a slip of the pen. */
+static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
+  counts c = {{0}, {0}};
+  for (uint8_t i = 0; i < r->n_match; i++)
+    count_node(&r->match[i], &c);
+  for (uint8_t i = 0; i < r->n_build; i++)
+    count_node(&r->build[i], &c);
+  for (uint8_t i = 0; i < r->n_where; i++)
+    count_expr(r->where[i], &c);
+  for (uint8_t i = 0; i < r->n_lets; i++)
+    count_expr(r->lets[i], &c);
+  for (uint8_t i = 0; i < r->n_values; i++) {
+    const tl_rule_value *v = &r->values[i];
+    uint16_t uses = c.values[i];
+    bool captured = v->node == TL_RULE_NODES && v->built == TL_RULE_NODES;
+    bool made = v->node != TL_RULE_NODES || v->built != TL_RULE_NODES;
+    bool output = v->node != TL_RULE_NODES && v->built != TL_RULE_NODES;
+    if (((captured && uses < 2) || (made && !output && uses < 1)) && !may_be_unused(v->name))
+      return fail(s, r, NULL, "%%%.*s is never used; a name that begins with _ may be",
+                  TL_SV_ARG(v->name));
+  }
+  for (uint8_t i = 0; i < r->n_names; i++) {
+    bool let = false;
+    for (uint8_t k = 0; k < r->n_lets; k++)
+      let = let || r->let_index[k] == i;
+    if (c.names[i] < (let ? 1 : 2) && !may_be_unused(r->names[i]))
+      return fail(s, r, NULL, "$%.*s is never used; a name that begins with _ may be",
+                  TL_SV_ARG(r->names[i]));
+  }
+  return TL_OK;
+}
+
+/* ---- outputs -------------------------------------------------------------------------------- */
+
+static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
+  const tl_pattern_node *root = &r->match[r->n_match - 1];
+  bool replaced = false;
+  for (uint8_t i = 0; i < root->n_results; i++) {
+    uint8_t v = root->results[i];
+    replaced = replaced || (v != TL_RULE_VALUES && r->values[v].built != TL_RULE_NODES);
+  }
+  if (!replaced)
+    return fail(s, r, NULL, "the replacement makes no result of the pattern's last node");
+  for (uint8_t i = 0; i < r->n_match; i++)
+    for (uint8_t k = 0; k < r->match[i].n_operands; k++) {
+      const tl_pattern_operand *o = &r->match[i].operands[k];
+      if (names_value(o) && r->values[o->value].node == TL_RULE_NODES &&
+          r->values[o->value].built != TL_RULE_NODES) {
+        tl_sv name = r->values[o->value].name;
+        return fail(s, r, &r->match[i], "%%%.*s comes from outside the pattern and cannot be "
+                                            "made by the replacement", TL_SV_ARG(name));
+      }
+    }
+  return TL_OK;
+}
+
+/* A replacement uses values of the pattern and what it has made before. */
+static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
+  for (uint8_t i = 0; i < r->n_build; i++)
+    for (uint8_t k = 0; k < r->build[i].n_operands; k++) {
+      const tl_pattern_operand *o = &r->build[i].operands[k];
+      if (!names_value(o))
+        continue;
+      const tl_rule_value *v = &r->values[o->value];
+      if (v->built != TL_RULE_NODES && v->built >= i)
+        return fail(s, r, &r->build[i], "%%%.*s is used before it is made", TL_SV_ARG(v->name));
+    }
+  return TL_OK;
+}
+
+static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
+  const tl_scope_pattern *p = r->scope;
+  if (p && p->n_in == 0)
+    return fail(s, r, NULL, "no scope is named: in \"*\" is about all");
+  if (p && r->kind == TL_RULE_CAPTURE && !p->bounded)
+    return fail(s, r, NULL, "nothing says what goes in and out: boundary (%%x) -> (%%y)");
+  if (p && r->kind == TL_RULE_SCOPE && p->bounded)
+    return fail(s, r, NULL, "the boundary of a scope is for rules that capture it: scope \"...\"");
+  if (p && r->kind == TL_RULE_SCOPE && p->verify.samples)
+    return fail(s, r, NULL, "a pattern is proved: 'verify' is for rules that capture a scope");
+  return TL_OK;
+}
+
+/* The kind of pass that a rule answers to: that of its public name, where it has one. */
+static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
+  bool public = r->pass != r->name;
+  const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
+  return row                ? (tl_fusion_kind)row->kind
+         : r->scope         ? TL_FUSION_SCOPE
+         : tl_rule_fuses(r) ? TL_FUSION_GRAPH
+                            : TL_FUSION_CLEANUP;
+}
+
+tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
+  r->pass_kind = (uint8_t)pass_kind(s, r);
+  TL_TRY(check_scope(s, r));
+  if (r->kind == TL_RULE_CAPTURE)
+    return TL_OK;
+  if (r->n_match == 0 || (r->n_build == 0 && !r->skimmed))
+    return fail(s, r, NULL, "the pattern or the replacement is empty");
+  if (r->skimmed)
+    return order_steps(s, r);
+  for (uint8_t i = 0; i < r->n_match; i++)
+    TL_TRY(check_node(s, r, &r->match[i], false));
+  for (uint8_t i = 0; i < r->n_build; i++)
+    if (!r->build[i].forward)
+      TL_TRY(check_node(s, r, &r->build[i], true));
+  TL_TRY(check_outputs(s, r));
+  TL_TRY(check_build_order(s, r));
+  TL_TRY(check_unused(s, r));
+  return order_steps(s, r);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of rules: what the chip of --soc-version can compute in single precision. */
+#include "ir/chip/op_info.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/half.h"
+#include "passes/engine/functions.h"
+#include "passes/npu/eval.h"
+
+typedef struct chip {
+  tl_match *match;
+  const tl_options *options;
+} chip;
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* The NPU type that the node is judged as: that of the first candidate whose guard holds; empty
+ * when there is none. */
+static tl_sv type_of(const chip *on, tl_node_id n) {
+  tl_module *m = on->match->m;
+  tl_arena *scratch = on->match->scratch;
+  const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
+  tl_npu_eval at = {.m = m, .scratch = scratch, .options = on->options, .node = n};
+  for (uint32_t i = 0; row && i < row->n_npu; i++) {
+    const tl_npu_candidate *form = &row->npu[i];
+    const tl_npu_expr *guard = NULL;
+    const char *why;
+    if (strcmp(form->guard, "always") != 0) {
+      guard = tl_npu_expr_parse(m, scratch, tl_sv_from(form->guard), &why);
+      if (!guard)
+        break;
+    }
+    if (tl_npu_guard_holds(&at, guard))
+      return tl_sv_from(form->judged);
+  }
+  return TL_SV("");
+}
+
+static uint8_t slot_at(tl_op_info info, bool output, uint32_t slot, uint32_t column) {
+  return tl_op_info_columns(info, tl_op_info_slot_at(info, output, slot))[column];
+}
+
+/* Is f32 all that a column takes of floats and gives? Sizes and the like are integers. */
+static bool is_single(tl_op_info info, uint32_t column) {
+  uint32_t n_in = info.row->n_inputs;
+  bool found = false;
+  for (uint32_t i = 0; i < n_in + info.row->n_outputs; i++) {
+    bool output = i >= n_in;
+    tl_dtype d = (tl_dtype)slot_at(info, output, output ? i - n_in : i, column);
+    if (d != TL_DTYPE_F32 && (output || tl_dtype_is_float(d)))
+      return false;
+    found = found || (d == TL_DTYPE_F32 && !output);
+  }
+  return found;
+}
+
+/* Has the chip a kernel of f32 for the node, of which no precision mode makes one of 16 bits? */
+static bool has_single(const chip *on, tl_node_id n) {
+  tl_op_info info = tl_op_info_find(tl_options_op_info(on->options), type_of(on, n));
+  for (uint32_t i = 0; info.row && i < info.row->n_columns; i++)
+    if (is_single(info, i))
+      return !tl_precision_halves(on->match->m, on->options, n);
+  return false;
+}
+
+/* ---- what stands between casts --------------------------------------------------------------- */
+
+static bool is_cast_of_f32(const tl_module *m, tl_value_id v) {
+  tl_node_id n = tl_value_producer(m, v);
+  return n && tl_node_get(m, n)->op == TL_OP_Cast &&
+         tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 0))) == TL_DTYPE_F32;
+}
+
+/* The ops that casts move through (passes/rules/half.tlr), and how many operands of each need be no
+ * casts themselves. */
+static int most_uncast(const tl_node *node) {
+  switch (node->op) {
+  case TL_OP_Relu:
+  case TL_OP_Neg:
+  case TL_OP_Abs:
+    return 1;
+  case TL_OP_Conv:
+  case TL_OP_ConvTranspose:
+  case TL_OP_Gemm:
+  case TL_OP_MatMul:
+  case TL_OP_Add:
+  case TL_OP_Sub:
+  case TL_OP_Mul:
+  case TL_OP_Div:
+    return node->n_operands == 2;
+  default:
+    return -1;
+  }
+}
+
+/* The operands of a node that are no casts from f32: -1 when there are more than the rules take, or
+ * the node is none that they know. *rest: the last one. */
+static int uncast(const tl_module *m, tl_node_id n, tl_value_id *rest) {
+  const tl_node *node = tl_node_get(m, n);
+  int found = 0;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    if (!is_cast_of_f32(m, tl_operand(m, n, i))) {
+      *rest = tl_operand(m, n, i);
+      found++;
+    }
+  return found <= most_uncast(node) ? found : -1;
+}
+
+tl_rv tl_rule_fn_widens(tl_match *x, const tl_expr *e) {
+  enum { FARTHEST = 32 };
+  const tl_options fallback = tl_options_default();
+  chip on = {x, x->set->options ? x->set->options : &fallback};
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  if (!v)
+    return tl_rv_none();
+  if (on.options->target != TL_TARGET_NPU)
+    return tl_rv_truth(true);
+  for (int i = 0; i < FARTHEST; i++) {
+    tl_node_id n = tl_value_producer(x->m, v);
+    int left = n ? uncast(x->m, n, &v) : -1;
+    if (left < 0 || !has_single(&on, n))
+      return tl_rv_truth(false);
+    if (left == 0)
+      return tl_rv_truth(true);
+    if (tl_value_get(x->m, v)->n_uses != 1)
+      return tl_rv_truth(false);
+  }
+  return tl_rv_truth(false);
+}

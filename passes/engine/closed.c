@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May what a rule matched go away? Nobody else wants its inner values, and nothing keeps its nodes
+ * apart. */
+#include "ir/marks.h"
+#include "passes/engine/scope.h"
+
+static tl_sv node_name(const tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
+
+static bool is_matched(const tl_match *x, tl_node_id n) {
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i) && x->nodes[i] == n)
+      return true;
+  return false;
+}
+
+static bool is_replaced(const tl_match *x, uint8_t v) {
+  return v != TL_RULE_VALUES && x->rule->values[v].built != TL_RULE_NODES;
+}
+
+/* "`n` has 2 consumers outside: `a`, graph output `y`" */
+static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
+  if (!x->miss)
+    return;
+  tl_buf list;
+  tl_buf_init(&list);
+  uint32_t outside = 0;
+  bool output = false;
+  TL_FOR_USES (x->m, v, u) {
+    tl_node_id user = tl_use_get(x->m, u)->user;
+    if (is_matched(x, user))
+      continue;
+    bool leaves = tl_node_is_return(x->m, user);
+    tl_sv name = leaves ? tl_value_name(x->m, v) : node_name(x, user);
+    if (outside < 4)
+      tl_buf_printf(&list, "%s%s`%.*s`", outside ? ", " : "", leaves ? "graph output " : "",
+                    TL_SV_ARG(name));
+    outside++;
+    output = output || leaves;
+  }
+  tl_sv where = node_name(x, n), shown = list.failed ? TL_SV("") : tl_buf_view(&list);
+  tl_match_note(x, TL_MISS_CLOSED, output && outside == 1 ? "GRAPH_OUTPUT" : "MULTI_CONSUMER",
+                "`%.*s` has %u consumer%s outside the pattern: %.*s%s", TL_SV_ARG(where), outside,
+                outside == 1 ? "" : "s", TL_SV_ARG(shown), outside > 4 ? " ..." : "");
+  tl_buf_release(&list);
+}
+
+static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
+  if (x->facts && tl_is_pinned(&x->facts->pinned, v)) {
+    tl_sv where = x->miss ? node_name(x, n) : TL_SV("");
+    tl_match_note(x, TL_MISS_CLOSED, "PINNED", "`%.*s` gives a gradient or a state",
+                  TL_SV_ARG(where));
+    return false;
+  }
+  TL_FOR_USES (x->m, v, u)
+    if (!is_matched(x, tl_use_get(x->m, u)->user)) {
+      note_consumers(x, v, n);
+      return false;
+    }
+  return true;
+}
+
+static bool is_closed_node(tl_match *x, uint8_t k) {
+  const tl_pattern_node *p = &x->rule->match[k];
+  const tl_node *node = tl_node_get(x->m, x->nodes[k]);
+  for (uint32_t r = 0; r < node->n_results; r++) {
+    uint8_t v = r < p->n_results ? p->results[r] : TL_RULE_VALUES;
+    if (!is_replaced(x, v) && !is_closed_value(x, node->results + r, x->nodes[k]))
+      return false;
+  }
+  return true;
+}
+
+/* Marks of the device compiler that keep nodes apart, or inner nodes alive. */
+static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
+  uint32_t mark = tl_node_marks_differ(x->m, n, x->root);
+  if (tl_node_has_mark(x->m, n, TL_MARK_NOFOLD)) {
+    tl_match_note(x, TL_MISS_CLOSED, "NOFOLD", "`%.*s` is to be computed as it stands",
+                  TL_SV_ARG(where));
+    return false;
+  }
+  if (mark < TL_N_MARKS) {
+    tl_match_note(x, TL_MISS_CLOSED, "ATTR_GROUP", "`%.*s` and the root differ in %s",
+                  TL_SV_ARG(where), tl_mark_key(mark));
+    return false;
+  }
+  if (n == x->root || !tl_node_asks_dump(x->m, n))
+    return true;
+  tl_match_note(x, TL_MISS_CLOSED, "DUMPABLE", "`%.*s` asks for a dump of its results",
+                TL_SV_ARG(where));
+  return false;
+}
+
+/* First and last of the nodes that a rewrite takes, in the order of the graph. */
+static void find_ends(const tl_match *x, tl_node_id *first, tl_node_id *last) {
+  *first = *last = x->root;
+  for (uint8_t k = 0; k < x->rule->n_match; k++) {
+    if (!tl_match_has_node(x, k) || x->rule->match[k].shared)
+      continue;
+    if (tl_node_is_before(x->m, x->nodes[k], *first))
+      *first = x->nodes[k];
+    if (tl_node_is_before(x->m, *last, x->nodes[k]))
+      *last = x->nodes[k];
+  }
+}
+
+static bool makes_nodes(const tl_rule *r) {
+  for (uint8_t i = 0; i < r->n_build; i++)
+    if (!r->build[i].forward)
+      return true;
+  return false;
+}
+
+/* An inner node may wait for what stands before all of them, and be waited for by what stands
+ * behind all: new nodes then do. Anything between might close a cycle. */
+static bool control_can_move(const tl_match *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  tl_node_id first, last;
+  if (!node->control_in && !node->control_out)
+    return true;
+  if (!tl_rule_fuses(x->rule) || !makes_nodes(x->rule))
+    return false;
+  find_ends(x, &first, &last);
+  for (tl_control_id c = node->control_in; c; c = tl_control_get(x->m, c)->next_in)
+    if (!tl_node_is_before(x->m, tl_control_get(x->m, c)->from, first))
+      return false;
+  for (tl_control_id c = node->control_out; c; c = tl_control_get(x->m, c)->next_out)
+    if (!tl_node_is_before(x->m, last, tl_control_get(x->m, c)->to))
+      return false;
+  return true;
+}
+
+bool tl_match_is_closed(tl_match *x) {
+  const tl_node *root = tl_node_get(x->m, x->root);
+  if (!tl_match_is_in_scope(x))
+    return false;
+  for (uint8_t k = 0; k < x->rule->n_match; k++) {
+    if (!tl_match_has_node(x, k) || x->rule->match[k].shared)
+      continue;
+    const tl_node *node = tl_node_get(x->m, x->nodes[k]);
+    tl_sv where = x->miss ? node_name(x, x->nodes[k]) : TL_SV("");
+    if (node->stream != root->stream) {
+      tl_match_note(x, TL_MISS_CLOSED, "STREAM_LABEL", "`%.*s` is on stream %d, the root on %d",
+                    TL_SV_ARG(where), node->stream, root->stream);
+      return false;
+    }
+    if (!allows_marks(x, x->nodes[k], where))
+      return false;
+    if (x->nodes[k] != x->root && !control_can_move(x, x->nodes[k])) {
+      tl_match_note(x, TL_MISS_CLOSED, "CTRL_INNER", "`%.*s` has a control edge", TL_SV_ARG(where));
+      return false;
+    }
+    if (!is_closed_node(x, k))
+      return false;
+  }
+  return true;
+}

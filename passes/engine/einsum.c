@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of rules over equations of Einsum. Equations with "..." or without "->" are unknown. */
+#include "passes/engine/functions.h"
+
+enum { MOST_LETTERS = 64 };
+
+/* Letters, commas and one '>' for the arrow; blanks are gone. */
+typedef struct equation {
+  char at[MOST_LETTERS];
+  uint32_t n;
+  uint32_t arrow; /* place of '>' */
+} equation;
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+static bool read_equation(tl_match *x, const tl_expr *e, uint32_t i, equation *out) {
+  tl_rv v = tl_rule_arg(x, e, i);
+  if (v.kind != TL_RV_STRING)
+    return false;
+  tl_sv text = tl_sym(x->m, v.s);
+  bool arrow = false;
+  out->n = 0;
+  for (size_t k = 0; k < text.n; k++) {
+    char c = text.p[k];
+    if (c == ' ')
+      continue;
+    bool arrow_here = c == '-' && k + 1 < text.n && text.p[k + 1] == '>';
+    if (out->n == MOST_LETTERS || (arrow_here && arrow) ||
+        !(arrow_here || (c == ',' && !arrow) || is_letter(c)))
+      return false;
+    if (arrow_here) {
+      out->arrow = out->n;
+      arrow = true;
+      c = '>';
+      k++;
+    }
+    out->at[out->n++] = c;
+  }
+  return arrow;
+}
+
+/* Equal but for the names of the letters. */
+static bool same_form(const equation *a, const equation *b) {
+  if (a->n != b->n)
+    return false;
+  for (uint32_t i = 0; i < a->n; i++) {
+    if (is_letter(a->at[i]) != is_letter(b->at[i]) ||
+        (!is_letter(a->at[i]) && a->at[i] != b->at[i]))
+      return false;
+    for (uint32_t k = 0; k < i; k++)
+      if ((a->at[i] == a->at[k]) != (b->at[i] == b->at[k]))
+        return false;
+  }
+  return true;
+}
+
+tl_rv tl_rule_fn_einsum_is(tl_match *x, const tl_expr *e) {
+  equation a, b;
+  if (!read_equation(x, e, 0, &a) || !read_equation(x, e, 1, &b))
+    return tl_rv_none();
+  return tl_rv_truth(same_form(&a, &b));
+}
+
+static int64_t place_of(const equation *q, uint32_t from, uint32_t to, char letter) {
+  for (uint32_t i = from; i < to; i++)
+    if (q->at[i] == letter)
+      return (int64_t)i - from;
+  return -1;
+}
+
+/* One operand, and no letter twice on a side. */
+static bool is_unary(const equation *q) {
+  for (uint32_t i = 0; i < q->n; i++) {
+    uint32_t from = i < q->arrow ? 0 : q->arrow + 1;
+    if (q->at[i] == ',' || (is_letter(q->at[i]) && place_of(q, from, i, q->at[i]) >= 0))
+      return false;
+  }
+  return true;
+}
+
+tl_rv tl_rule_fn_einsum_perm(tl_match *x, const tl_expr *e) {
+  equation q;
+  if (!read_equation(x, e, 0, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
+    return tl_rv_none();
+  int64_t *at = tl_rule_room(x, q.arrow);
+  for (uint32_t i = 0; at && i < q.arrow; i++) {
+    at[i] = place_of(&q, 0, q.arrow, q.at[q.arrow + 1 + i]);
+    if (at[i] < 0)
+      return tl_rv_none();
+  }
+  return at ? tl_rv_list(at, q.arrow) : tl_rv_none();
+}
+
+tl_rv tl_rule_fn_einsum_sum(tl_match *x, const tl_expr *e) {
+  equation q;
+  if (!read_equation(x, e, 0, &q) || !is_unary(&q))
+    return tl_rv_none();
+  int64_t *at = tl_rule_room(x, q.arrow);
+  uint32_t n = 0, kept = q.arrow + 1; /* the result's letters come in the operand's order */
+  for (uint32_t i = 0; at && i < q.arrow; i++) {
+    if (kept < q.n && q.at[i] == q.at[kept])
+      kept++;
+    else
+      at[n++] = i;
+  }
+  return at && n && kept == q.n ? tl_rv_list(at, n) : tl_rv_none();
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Remarks of the engine (explain.h). */
+#include "passes/engine/explain.h"
+
+#include "passes/engine/index.h"
+
+enum { NEAR_PERCENT = 60, MOST_PASSES = 32 };
+
+/* ---- remarks -------------------------------------------------------------------------------- */
+
+uint32_t tl_rule_list_nodes(tl_module *m, const tl_rule *r, const tl_node_id *nodes, tl_sv *names) {
+  uint32_t n = 0;
+  for (uint8_t i = 0; i < r->n_match; i++)
+    if (nodes[i] != TL_NO_NODE)
+      names[n++] = tl_node_where(m, nodes[i]).node;
+  return n;
+}
+
+static tl_fusion_remark about(const tl_module *m, const tl_rule *r, const tl_sv *names,
+                              uint32_t n) {
+  return (tl_fusion_remark){.fusion = tl_sym(m, r->pass),
+                            .rule = tl_sym(m, r->name),
+                            .cleanup = !tl_rule_fuses(r),
+                            .expand = r->kind == TL_RULE_EXPAND,
+                            .numerics = (tl_numerics)r->numerics,
+                            .nodes = names,
+                            .n_nodes = n,
+                            .wanted = r->n_match};
+}
+
+void tl_rule_remark_applied(tl_pass *p, tl_module *m, const tl_rule *r, const tl_sv *names,
+                            uint32_t n, const tl_built *b) {
+  tl_node_id made = b->n_nodes ? b->nodes[b->n_nodes - 1] : TL_NO_NODE;
+  tl_fusion_remark f = about(m, r, names, n);
+  f.n_made = b->n_nodes;
+  f.made = made ? tl_op_name(m, tl_node_get(m, made)->op) : TL_SV("nothing new");
+  tl_pass_fusion_remark(p, m, made, &f);
+}
+
+void tl_rule_remark_missed(tl_pass *p, tl_module *m, const tl_rule *r, tl_node_id root,
+                           const tl_miss *miss) {
+  tl_sv names[TL_RULE_NODES];
+  tl_fusion_remark f = about(m, r, names, tl_rule_list_nodes(m, r, miss->nodes, names));
+  f.code = miss->code;
+  f.reason = !miss->text || miss->text->failed || !miss->text->p ? "" : miss->text->p;
+  tl_pass_fusion_remark(p, m, root, &f);
+}
+
+/* ---- near misses ---------------------------------------------------------------------------- */
+
+/* The nearest rule of one public pass at the root that is being looked at. */
+typedef struct nearest {
+  const tl_rule *rule;
+  tl_miss miss;
+  tl_buf text;
+} nearest;
+
+typedef struct explainer {
+  const tl_rewriter *r;
+  const tl_merge_facts *facts;
+  tl_arena scratch;
+  tl_match match;
+  nearest *at; /* [MOST_PASSES] */
+  uint32_t n;
+  bool lacks; /* the node at hand may be rewritten: it lacks what the rewriter is to give it */
+} explainer;
+
+/* One node alone is no near miss of a pattern of many; a rule of one node comes near when the node
+ * fits and a condition is in the way, which says little of clean-up. A node that has to be expanded
+ * is near to all that expand its op. */
+static bool is_near(const tl_rule *r, const tl_miss *miss) {
+  uint32_t bound = miss->depth < r->n_match ? miss->depth : r->n_match;
+  if (r->n_match == 1 && r->kind == TL_RULE_EXPAND)
+    return miss->code;
+  if (r->n_match == 1 && !tl_rule_fuses(r))
+    return false;
+  return miss->code && bound > 0 && bound * 100 >= r->n_match * (uint32_t)NEAR_PERCENT;
+}
+
+/* Fits and is off or not needed, or fails: then the reason is in *miss. False when it fits and is
+ * on, which means that a bound was in the way of applying it. */
+static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
+  tl_match *x = &e->match;
+  x->set = e->r->set;
+  x->rule = rule;
+  x->m = e->r->m;
+  x->scratch = &e->scratch;
+  x->facts = e->facts;
+  x->scopes = e->r->scopes;
+  x->miss = miss;
+  if (rule->targets == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
+    return false; /* who is asking wants to know of the NPU */
+  if (!tl_rule_match(x, n) || !tl_match_is_closed(x))
+    return !rule->off && e->lacks;
+  if (!rule->off && e->lacks)
+    return false;
+  miss->code = NULL;
+  if (!e->lacks) {
+    tl_match_note(x, TL_MISS_BUILT, "NPU_FORM",
+                  "the pattern fits, but the node has an NPU form of its own");
+    return true;
+  }
+  tl_match_note(x, TL_MISS_BUILT, rule->unsupported ? "UNSUPPORTED" : "SWITCH_OFF",
+                "the pattern fits, but the rule is off: %s", rule->off);
+  return true;
+}
+
+/* The deeper, in relation to the size of the pattern; of equals the first. */
+static bool is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, const tl_miss *y) {
+  bool whole_x = x->depth >= TL_MISS_CLOSED, whole_y = y->depth >= TL_MISS_CLOSED;
+  if (whole_x != whole_y)
+    return whole_x;
+  return (uint64_t)x->depth * b->n_match > (uint64_t)y->depth * a->n_match;
+}
+
+static void keep(explainer *e, const tl_rule *rule, const tl_miss *miss) {
+  uint32_t i = 0;
+  while (i < e->n && e->at[i].rule->pass != rule->pass)
+    i++;
+  if (i == MOST_PASSES || (i < e->n && !is_nearer(rule, miss, e->at[i].rule, &e->at[i].miss)))
+    return;
+  e->n += i == e->n;
+  nearest *best = &e->at[i];
+  best->rule = rule;
+  best->miss = *miss;
+  best->miss.text = &best->text;
+  tl_buf_clear(&best->text);
+  if (miss->text->p)
+    tl_buf_add_sv(&best->text, tl_buf_view(miss->text));
+}
+
+static void consider(void *user, tl_node_id n, tl_rule *rule) {
+  explainer *e = user;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_miss miss = {.text = &text};
+  tl_arena_mark mark = tl_arena_save(&e->scratch);
+  if (misses(e, rule, n, &miss) && is_near(rule, &miss))
+    keep(e, rule, &miss);
+  tl_arena_rewind(&e->scratch, mark);
+  tl_buf_release(&text);
+}
+
+static void explain_node(explainer *e, const tl_rule_index *index, tl_node_id n) {
+  e->n = 0;
+  e->lacks = !e->r->wants || e->r->wants(e->r->user, n);
+  tl_rule_index_visit_all(index, e->r->m, n, consider, e);
+  for (uint32_t i = 0; i < e->n; i++)
+    tl_rule_remark_missed(e->r->pass, e->r->m, e->at[i].rule, n, &e->at[i].miss);
+}
+
+static void explain_all(explainer *e, const tl_rule_index *index) {
+  tl_module *m = e->r->m;
+  for (uint32_t i = 0; i < m->graphs.n; i++) {
+    if (m->graphs.at[i]->erased)
+      continue;
+    TL_FOR_NODES(m, m->graphs.at[i], n)
+      explain_node(e, index, n);
+  }
+}
+
+tl_status tl_rule_explain(const tl_rewriter *r, const tl_merge_facts *facts) {
+  explainer e = {.r = r, .facts = facts};
+  tl_rule_index index;
+  TL_TRY(tl_rule_index_build(&index, r->set, r->kind, true));
+  e.at = calloc(MOST_PASSES, sizeof *e.at);
+  if (e.at) {
+    tl_arena_init(&e.scratch, 0);
+    explain_all(&e, &index);
+    tl_arena_release(&e.scratch);
+  }
+  for (uint32_t i = 0; e.at && i < MOST_PASSES; i++)
+    tl_buf_release(&e.at[i].text);
+  bool ok = e.at != NULL;
+  free(e.at);
+  tl_rule_index_release(&index);
+  return ok ? TL_OK : tl_fail(r->m->diag, TL_NO_MEMORY, TL_AT_FILE(r->m->path), "out of memory");
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The decision table of the engine (index.h). */
+#include "passes/engine/index.h"
+
+#include <math.h>
+
+#include "support/hash.h"
+
+/* Keys of rules whose root needs no certain producer; with a constant operand, and without. */
+#define ANY_CONSTANT (UINT32_MAX - 1)
+#define ANY_PRODUCER UINT32_MAX
+
+enum { MOST_DECIDING = 64 }; /* several nodes with all their alternatives */
+
+static uint64_t key_of(tl_op_id root, uint32_t producer) {
+  return (uint64_t)root << 32 | producer;
+}
+
+/* The ops of which one makes an operand of the root wherever the rule fits. */
+typedef struct deciding {
+  tl_op_id ops[MOST_DECIDING];
+  uint32_t n; /* 0: nothing decides */
+} deciding;
+
+/* Adds the ops of a pattern node; false when there are too many. */
+static bool decide_by(deciding *d, const tl_pattern_node *made) {
+  for (uint8_t i = 0; i < made->n_ops; i++) {
+    uint32_t k = 0;
+    while (k < d->n && d->ops[k] != made->ops[i])
+      k++;
+    if (k == MOST_DECIDING)
+      return false;
+    d->ops[k] = made->ops[i];
+    d->n += k == d->n;
+  }
+  return true;
+}
+
+static const tl_pattern_node *maker_of(const tl_rule *r, const tl_pattern_operand *o) {
+  bool made = o->kind == TL_PATTERN_VALUE && r->values[o->value].node != TL_RULE_NODES;
+  return made ? &r->match[r->values[o->value].node] : NULL;
+}
+
+/* What makes an operand: a node that must be there, or, with `optional`, one of those that may be
+ * missing above it, down to one that must be there. */
+static deciding deciding_at(const tl_rule *r, const tl_pattern_operand *o, bool optional) {
+  deciding d = {.n = 0};
+  for (const tl_pattern_node *made = maker_of(r, o); made; made = maker_of(r, made->operands)) {
+    if ((made->maybe && !optional) || !decide_by(&d, made))
+      break;
+    if (!made->maybe)
+      return d;
+  }
+  return (deciding){.n = 0};
+}
+
+/* The first operand of the root that decides; best is what one node makes. */
+static deciding find_deciding(const tl_rule *r) {
+  const tl_pattern_node *root = &r->match[r->n_match - 1];
+  for (unsigned optional = 0; optional < 2; optional++)
+    for (uint8_t i = 0; i < root->n_operands; i++) {
+      deciding d = deciding_at(r, &root->operands[i], optional);
+      if (d.n)
+        return d;
+    }
+  return (deciding){.n = 0};
+}
+
+/* Two bits an op; ops may share them, which only costs a look in vain. */
+static uint64_t bits_of(tl_op_id op) {
+  uint64_t h = tl_hash_mix(3, op);
+  return UINT64_C(1) << (h & 63) | UINT64_C(1) << (h >> 6 & 63);
+}
+
+/* Bits of the ops that must make operands of a pattern node. */
+static uint64_t producers_of(const tl_rule *r, const tl_pattern_node *p) {
+  uint64_t bits = 0;
+  for (uint8_t i = 0; i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    if (o->kind != TL_PATTERN_VALUE || r->values[o->value].node == TL_RULE_NODES)
+      continue;
+    const tl_pattern_node *made = &r->match[r->values[o->value].node];
+    if (!made->maybe && made->n_ops == 1)
+      bits |= bits_of(made->ops[0]);
+  }
+  return bits;
+}
+
+/* What the rule asks of the surroundings of its root, whatever its kinds of backtracking. */
+static tl_rule_signature signature_of(const tl_rule *r) {
+  const tl_pattern_node *root = &r->match[r->n_match - 1];
+  tl_rule_signature s = {.near = producers_of(r, root)};
+  for (uint8_t i = 0; i < root->n_operands; i++) {
+    const tl_pattern_operand *o = &root->operands[i];
+    if (o->kind == TL_PATTERN_CONSTANT || o->kind == TL_PATTERN_NUMBER)
+      s.constant = true;
+    if (o->kind == TL_PATTERN_NUMBER) {
+      s.numbered = true;
+      s.number = o->number;
+    }
+    if (o->kind != TL_PATTERN_VALUE || r->values[o->value].node == TL_RULE_NODES)
+      continue;
+    const tl_pattern_node *made = &r->match[r->values[o->value].node];
+    if (!made->maybe)
+      s.far |= producers_of(r, made);
+  }
+  return s;
+}
+
+static bool add_rule(tl_rule_index *x, tl_rule *r) {
+  const tl_pattern_node *root = &r->match[r->n_match - 1];
+  deciding made = find_deciding(r);
+  tl_rule_signature wants = signature_of(r);
+  uint32_t any = wants.constant ? ANY_CONSTANT : ANY_PRODUCER;
+  for (uint8_t i = 0; i < root->n_ops; i++) {
+    if (root->ops[i] < x->n_ops)
+      x->roots[root->ops[i]] = 1;
+    for (uint32_t k = 0; k < (made.n ? made.n : 1); k++) {
+      uint64_t key = key_of(root->ops[i], made.n ? made.ops[k] : any);
+      tl_rule_entry e = {.key = key, .rule = r, .wants = wants, .n = made.n, .which = k};
+      if (!tl_rule_entry_vec_push(&x->entries, e))
+        return false;
+    }
+  }
+  if (r->depth > x->depth)
+    x->depth = r->depth;
+  return true;
+}
+
+/* Does it stand among the entries that are sorted by number? */
+static bool is_ranked(const tl_rule_signature *s) { return s->numbered && isfinite(s->number); }
+
+/* Within a key: rules that ask for no number, then the others by their number. */
+static int by_key(const void *a, const void *b) {
+  const tl_rule_entry *x = a, *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  if (is_ranked(&x->wants) != is_ranked(&y->wants))
+    return is_ranked(&x->wants) ? 1 : -1;
+  if (is_ranked(&x->wants) && x->wants.number != y->wants.number)
+    return x->wants.number < y->wants.number ? -1 : 1;
+  return (x->rule->index > y->rule->index) - (x->rule->index < y->rule->index);
+}
+
+static tl_rule_slot *slot_of(const tl_rule_index *x, uint64_t key) {
+  uint32_t at = (uint32_t)tl_hash_mix(0, key) & x->mask;
+  while (x->slots[at].n && x->slots[at].key != key)
+    at = (at + 1) & x->mask;
+  return &x->slots[at];
+}
+
+static bool fill_slots(tl_rule_index *x) {
+  uint32_t n = 16;
+  while (n / 2 < x->entries.n)
+    n *= 2;
+  x->slots = calloc(n, sizeof *x->slots);
+  x->mask = n - 1;
+  if (!x->slots)
+    return false;
+  for (uint32_t i = 0; i < x->entries.n; i++) {
+    tl_rule_slot *s = slot_of(x, x->entries.at[i].key);
+    if (s->n == 0)
+      *s = (tl_rule_slot){x->entries.at[i].key, i, 0, 0};
+    s->n++;
+    s->n_plain += !is_ranked(&x->entries.at[i].wants);
+  }
+  return true;
+}
+
+tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_kind kind,
+                              bool all) {
+  *x = (tl_rule_index){.n_ops = tl_n_op_rows + set->m->opaque_ops.n};
+  x->roots = calloc(x->n_ops + 1u, 1);
+  bool ok = x->roots != NULL;
+  for (uint32_t i = 0; ok && i < set->rules.n; i++) {
+    tl_rule *r = set->rules.at[i];
+    if (r->kind == kind && (all || !r->off))
+      ok = add_rule(x, r);
+  }
+  if (ok && x->entries.n)
+    qsort(x->entries.at, x->entries.n, sizeof *x->entries.at, by_key);
+  if (ok && fill_slots(x))
+    return TL_OK;
+  tl_rule_index_release(x);
+  return tl_fail(set->m->diag, TL_NO_MEMORY, TL_AT_FILE(set->m->path), "out of memory");
+}
+
+void tl_rule_index_release(tl_rule_index *x) {
+  tl_rule_entry_vec_release(&x->entries);
+  free(x->slots);
+  free(x->roots);
+  *x = (tl_rule_index){0};
+}
+
+typedef struct visit {
+  const tl_rule_index *x;
+  const tl_module *m;
+  tl_node_id node;
+  uint32_t operand; /* by whose producer rules are looked up */
+  tl_rule_signature has; /* far and number are filled when a rule asks */
+  bool far_known;
+  bool number_known;
+  tl_rule_visit fn;
+  void *user;
+} visit;
+
+static uint64_t producer_bits(const tl_module *m, tl_node_id n) {
+  uint64_t bits = 0;
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    if (p)
+      bits |= bits_of(tl_node_get(m, p)->op);
+  }
+  return bits;
+}
+
+static uint64_t far_bits(const tl_module *m, tl_node_id n) {
+  uint64_t bits = 0;
+  const tl_node *node = tl_node_get(m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    if (p)
+      bits |= producer_bits(m, p);
+  }
+  return bits;
+}
+
+/* The first element of the only constant operand. */
+static void fill_number(const tl_module *m, tl_node_id n, tl_rule_signature *has) {
+  const tl_tensor *only = NULL;
+  uint32_t constants = 0;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    const tl_tensor *t = v ? tl_value_constant(m, v) : NULL;
+    constants += t != NULL;
+    only = t ? t : only;
+  }
+  int64_t integer;
+  if (constants != 1 || only->kind == TL_SOURCE_STRINGS || tl_tensor_elements(m, only) == 0)
+    return;
+  has->numbered = true;
+  if (tl_tensor_int_at(m, only, 0, &integer))
+    has->number = (double)integer;
+  else
+    has->numbered = tl_tensor_float_at(m, only, 0, &has->number);
+}
+
+/* Whether one number may stand for the other, by a wider margin than the matcher's. */
+static bool is_near(double a, double b) {
+  double margin = 10 * TL_RULE_TOLERANCE * (b < 0 ? -b : b);
+  return !(a < b - margin || a > b + margin);
+}
+
+/* Looks at what a rule asks for and nobody has asked before. */
+static void look(visit *v, const tl_rule_signature *wants) {
+  if (wants->far && !v->far_known) {
+    v->has.far = far_bits(v->m, v->node);
+    v->far_known = true;
+  }
+  if (wants->numbered && !v->number_known) {
+    fill_number(v->m, v->node, &v->has);
+    v->number_known = true;
+  }
+}
+
+/* Of a rule that one of several producers decides: has it been visited for an operand before? */
+static bool was_visited(const visit *v, const tl_rule_entry *at) {
+  tl_op_id root = (tl_op_id)(at->key >> 32);
+  for (uint32_t i = 0; i < v->operand; i++) {
+    tl_value_id operand = tl_operand(v->m, v->node, i);
+    tl_node_id p = operand ? tl_value_producer(v->m, operand) : TL_NO_NODE;
+    const tl_rule_slot *s = p ? slot_of(v->x, key_of(root, tl_node_get(v->m, p)->op)) : NULL;
+    for (uint32_t k = 0; s && k < s->n; k++)
+      if (v->x->entries.at[s->first + k].rule == at->rule)
+        return true;
+  }
+  return false;
+}
+
+static void visit_entry(visit *v, const tl_rule_entry *at) {
+  const tl_rule_signature *wants = &at->wants;
+  if (at->n > 1 && was_visited(v, at))
+    return;
+  if ((wants->near & ~v->has.near) || wants->constant > v->has.constant)
+    return;
+  look(v, wants);
+  if (!(wants->far & ~v->has.far) &&
+      !(wants->numbered && v->has.numbered && !is_near(v->has.number, wants->number)))
+    v->fn(v->user, v->node, at->rule);
+}
+
+/* The first of some entries, which are sorted by number, whose number is not below. */
+static const tl_rule_entry *at_least(const tl_rule_entry *at, const tl_rule_entry *end,
+                                     double number) {
+  while (at < end) {
+    const tl_rule_entry *middle = at + (end - at) / 2;
+    if (middle->wants.number < number)
+      at = middle + 1;
+    else
+      end = middle;
+  }
+  return at;
+}
+
+/* Rules with a number are looked at only near the number that the node has. */
+static void visit_key(visit *v, uint64_t key) {
+  const tl_rule_slot *s = slot_of(v->x, key);
+  const tl_rule_entry *at = v->x->entries.at + s->first;
+  const tl_rule_entry *ranked = at + s->n_plain;
+  const tl_rule_entry *end = at + s->n;
+  for (; at < ranked; at++)
+    visit_entry(v, at);
+  if (at == end)
+    return;
+  look(v, &at->wants);
+  double number = v->has.number;
+  bool known = v->has.numbered && isfinite(number);
+  double reach = 11 * TL_RULE_TOLERANCE * fabs(number); /* wider than is_near has it */
+  for (at = known ? at_least(at, end, number - reach) : at; at < end; at++) {
+    if (known && at->wants.number > number + reach)
+      break;
+    visit_entry(v, at);
+  }
+}
+
+static bool has_constant(const tl_module *m, const tl_node *node) {
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    if (v && tl_value_constant(m, v))
+      return true;
+  }
+  return false;
+}
+
+/* True when an operand before i has a producer of the same op: its rules were visited then. */
+static bool seen_before(const tl_module *m, tl_node_id n, uint32_t i, tl_op_id op) {
+  for (uint32_t k = i < 8 ? 0 : i - 8; k < i; k++) {
+    tl_value_id v = tl_operand(m, n, k);
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    if (p && tl_node_get(m, p)->op == op)
+      return true;
+  }
+  return false;
+}
+
+void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n,
+                         tl_rule_visit fn, void *user) {
+  const tl_node *node = tl_node_get(m, n);
+  if (node->op >= x->n_ops || !x->roots[node->op])
+    return;
+  visit all = {.x = x, .m = m, .node = n, .fn = fn, .user = user,
+               .has = {.near = producer_bits(m, n), .constant = has_constant(m, node)}};
+  visit_key(&all, key_of(node->op, ANY_PRODUCER));
+  if (all.has.constant)
+    visit_key(&all, key_of(node->op, ANY_CONSTANT));
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_use_get(m, node->operands + i)->value;
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    all.operand = i;
+    if (p && !seen_before(m, n, i, tl_node_get(m, p)->op))
+      visit_key(&all, key_of(node->op, tl_node_get(m, p)->op));
+  }
+}
+
+void tl_rule_index_visit_all(const tl_rule_index *x, const tl_module *m, tl_node_id n,
+                             tl_rule_visit fn, void *user) {
+  const tl_node *node = tl_node_get(m, n);
+  if (node->op >= x->n_ops || !x->roots[node->op])
+    return;
+  for (uint32_t i = 0; i < x->entries.n; i++)
+    if (x->entries.at[i].key >> 32 == node->op && x->entries.at[i].which == 0)
+      fn(user, n, x->entries.at[i].rule);
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matcher: walks a rule's steps from the root, with backtracking over the orders of commutative
+ * operands, over nodes that may be missing and over users of a value. */
+#include "ir/ops_gen.h"
+#include "passes/engine/scope.h"
+
+enum { MOST_BINDINGS = 100000 };
+
+static tl_sv node_name(tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
+
+static bool is_bound(const tl_match *x, uint8_t v) { return x->bound >> v & 1; }
+
+/* What a choice binds is undone by going back to a saved state. */
+typedef struct saved {
+  uint64_t bound;
+  uint32_t named;
+  uint64_t skipped;
+  tl_node_id nodes[TL_RULE_NODES];
+} saved;
+
+static saved save(const tl_match *x) {
+  saved s = {.bound = x->bound, .named = x->named, .skipped = x->skipped};
+  memcpy(s.nodes, x->nodes, x->rule->n_match * sizeof *s.nodes);
+  return s;
+}
+
+static void restore(tl_match *x, const saved *s) {
+  x->bound = s->bound;
+  x->named = s->named;
+  x->skipped = s->skipped;
+  memcpy(x->nodes, s->nodes, x->rule->n_match * sizeof *s->nodes);
+}
+
+static bool bind_value(tl_match *x, uint8_t v, tl_value_id value) {
+  if (is_bound(x, v))
+    return x->values[v] == value;
+  x->bound |= UINT64_C(1) << v;
+  x->values[v] = value;
+  return true;
+}
+
+/* ---- constants ------------------------------------------------------------------------------ */
+
+enum { LONGEST_SPLAT = 4096 };
+
+static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tolerant) {
+  const tl_tensor *t = tl_value_constant(x->m, v);
+  if (!t || t->kind == TL_SOURCE_STRINGS)
+    return false;
+  uint64_t n = tl_tensor_elements(x->m, t);
+  if (n == 0 || n > LONGEST_SPLAT)
+    return false;
+  double tolerance = t->dtype == TL_DTYPE_F16 ? TL_RULE_TOLERANCE_F16 : TL_RULE_TOLERANCE;
+  for (uint64_t i = 0; i < n; i++) {
+    double e;
+    int64_t integer;
+    if (tl_tensor_int_at(x->m, t, i, &integer))
+      e = (double)integer;
+    else if (!tl_tensor_float_at(x->m, t, i, &e))
+      return false;
+    double error = e > wanted ? e - wanted : wanted - e;
+    double size = wanted < 0 ? -wanted : wanted;
+    /* a narrower dtype cannot hold the number better than its own rounding */
+    if (e != wanted && !(tolerant && error <= tolerance * size) &&
+        !(t->dtype == TL_DTYPE_F32 && (float)wanted == (float)e) && !(e != e && wanted != wanted))
+      return false;
+  }
+  return true;
+}
+
+/* A constant of several elements may stretch what it meets; whether it does shows in the types only
+ * where all sizes are known. */
+static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
+  const tl_tensor *t = tl_value_constant(x->m, constant);
+  if (tl_tensor_elements(x->m, t) == 1)
+    return false;
+  for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(x->m, n, i);
+    if (v && !tl_type_is_static(x->m, tl_value_type(x->m, v)))
+      return true;
+  }
+  return false;
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+/* All nodes bound so far fit; one more would, were it not in a graph around or inside. */
+static void note_partition(tl_match *x, tl_node_id p) {
+  if (!x->miss)
+    return;
+  uint32_t bound = 0;
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    bound += x->nodes[i] != TL_NO_NODE;
+  tl_sv where = node_name(x, p), root = node_name(x, x->root);
+  tl_match_note(x, bound, "PARTITION", "`%.*s` is in another graph than `%.*s`", TL_SV_ARG(where),
+                TL_SV_ARG(root));
+}
+
+/* Binds value v of the pattern, made by pattern node k, to an actual value. */
+static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value) {
+  tl_node_id p = tl_value_producer(x->m, value);
+  if (!p)
+    return false;
+  if (tl_node_get(x->m, p)->graph != tl_node_get(x->m, x->root)->graph) {
+    note_partition(x, p);
+    return false;
+  }
+  if (tl_value_get(x->m, value)->index != x->rule->values[v].result)
+    return false;
+  if (x->nodes[k] && x->nodes[k] != p)
+    return false;
+  for (uint8_t i = 0; !x->nodes[k] && i < x->rule->n_match; i++)
+    if (x->nodes[i] == p) /* two pattern nodes never are one node */
+      return false;
+  x->nodes[k] = p;
+  return bind_value(x, v, value);
+}
+
+/* Binds a value that the pattern makes; the first `skips` nodes on the way down are missing. */
+static bool bind_inner(tl_match *x, uint8_t v, tl_value_id value, unsigned skips) {
+  for (;; skips--) {
+    uint8_t k = x->rule->values[v].node;
+    if (k == TL_RULE_NODES)
+      return skips == 0 && bind_value(x, v, value);
+    bool missing = x->skipped >> k & 1;
+    if (skips == 0 && !missing)
+      return bind_made(x, v, k, value);
+    if (missing ? skips != 0 : x->nodes[k] != TL_NO_NODE)
+      return false;
+    if (missing)
+      return x->values[v] == value;
+    x->skipped |= UINT64_C(1) << k;
+    if (!bind_value(x, v, value))
+      return false;
+    v = x->rule->match[k].operands[0].value;
+  }
+}
+
+static bool bind_operand(tl_match *x, const tl_pattern_operand *o, tl_value_id value,
+                         unsigned skips) {
+  switch ((tl_pattern_operand_kind)o->kind) {
+  case TL_PATTERN_ABSENT: return value == TL_NO_VALUE;
+  case TL_PATTERN_NUMBER: return is_number(x, value, o->number, o->tolerant);
+  case TL_PATTERN_MAYBE: return bind_value(x, o->value, value);
+  case TL_PATTERN_CONSTANT:
+    return value && tl_value_constant(x->m, value) && bind_value(x, o->value, value);
+  case TL_PATTERN_VALUE: return value && bind_inner(x, o->value, value, skips);
+  default: return false;
+  }
+}
+
+/* How many nodes right above an operand may be missing: one choice more than that. */
+static unsigned count_optional(const tl_match *x, const tl_pattern_operand *o) {
+  unsigned n = 0;
+  if (o->kind != TL_PATTERN_VALUE)
+    return 0;
+  for (uint8_t v = o->value; !is_bound(x, v); n++) {
+    uint8_t k = x->rule->values[v].node;
+    if (k == TL_RULE_NODES || !x->rule->match[k].maybe || x->nodes[k])
+      break;
+    v = x->rule->match[k].operands[0].value;
+  }
+  return n;
+}
+
+static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, uint32_t from,
+                      uint32_t count) {
+  if (is_bound(x, o->value))
+    return false;
+  x->bound |= UINT64_C(1) << o->value;
+  x->values[o->value] = TL_NO_VALUE;
+  x->rest_node[o->value] = n;
+  x->rest_from[o->value] = from;
+  x->rest_n[o->value] = count;
+  return true;
+}
+
+/* Trailing absent operands are as good as none. */
+static uint32_t count_operands(const tl_match *x, tl_node_id n) {
+  uint32_t actual = tl_node_get(x->m, n)->n_operands;
+  while (actual && !tl_operand(x->m, n, actual - 1))
+    actual--;
+  return actual;
+}
+
+static bool has_two_lists(const tl_pattern_node *p) {
+  return p->n_operands == 3 && p->operands[0].kind == TL_PATTERN_REST &&
+         p->operands[2].kind == TL_PATTERN_REST;
+}
+
+/* Op(%a..., %x, %b...) with %x at place `choice`. */
+static bool bind_between(tl_match *x, const tl_pattern_node *p, tl_node_id n, unsigned choice) {
+  uint32_t actual = count_operands(x, n);
+  return choice < actual && bind_rest(x, &p->operands[0], n, 0, choice) &&
+         bind_operand(x, &p->operands[1], tl_operand(x->m, n, choice), 0) &&
+         bind_rest(x, &p->operands[2], n, choice + 1, actual - choice - 1);
+}
+
+/* Binds all operands of node n; swap exchanges the first two. */
+static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, bool swap,
+                          unsigned choice) {
+  uint32_t actual = count_operands(x, n), slot = 0;
+  if (has_two_lists(p))
+    return bind_between(x, p, n, choice);
+  for (uint8_t i = 0; i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    if (o->kind == TL_PATTERN_REST) {
+      uint32_t behind = p->n_operands - i - 1u;
+      if (actual < slot + behind || !bind_rest(x, o, n, slot, actual - slot - behind))
+        return false;
+      slot = actual - behind;
+      continue;
+    }
+    uint32_t at = swap && slot < 2 ? 1 - slot : slot;
+    unsigned ways = count_optional(x, o) + 1, skips = choice % ways;
+    choice /= ways;
+    if (!bind_operand(x, o, tl_operand(x->m, n, at), skips))
+      return false;
+    if (o->kind == TL_PATTERN_NUMBER && may_stretch(x, tl_operand(x->m, n, at), n))
+      return false;
+    slot++;
+  }
+  return slot >= actual;
+}
+
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+static tl_rv rv_of_attr(const tl_attr *a) {
+  switch ((tl_attr_kind)a->kind) {
+  case TL_ATTR_INT: return (tl_rv){.kind = TL_RV_INT, .i = a->u.i};
+  case TL_ATTR_BOOL: return (tl_rv){.kind = TL_RV_BOOL, .i = a->u.i};
+  case TL_ATTR_FLOAT: return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)a->u.f};
+  case TL_ATTR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = a->u.s};
+  case TL_ATTR_INTS:
+  case TL_ATTR_BOOLS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
+  case TL_ATTR_FLOATS: return (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, a->count}, .fs = a->u.fs};
+  case TL_ATTR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = a->u.i};
+  case TL_ATTR_TENSOR: return (tl_rv){.kind = TL_RV_TENSOR, .i = a->u.t};
+  default: return (tl_rv){0};
+  }
+}
+
+static bool same_rv(tl_rv a, tl_rv b) {
+  if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_INT)
+    return a.f == (double)b.i;
+  if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_FLOAT)
+    return a.f == b.f || (float)a.f == (float)b.f;
+  if (a.kind == TL_RV_INTS && b.kind == TL_RV_INTS)
+    return a.is.n == b.is.n && memcmp(a.is.at, b.is.at, a.is.n * sizeof *a.is.at) == 0;
+  bool numbers = (a.kind == TL_RV_INT || a.kind == TL_RV_DTYPE || a.kind == TL_RV_BOOL) &&
+                 (b.kind == TL_RV_INT || b.kind == TL_RV_DTYPE || b.kind == TL_RV_BOOL);
+  return numbers ? a.i == b.i : a.kind == b.kind && a.kind == TL_RV_STRING && a.s == b.s;
+}
+
+/* Cast's `to` and the like hold ONNX numbers; rules speak of dtypes. */
+static tl_rv as_dtype(tl_rv v, tl_rv like) {
+  if (like.kind == TL_RV_DTYPE && v.kind == TL_RV_INT)
+    return (tl_rv){.kind = TL_RV_DTYPE, .i = tl_dtype_from_onnx(v.i)};
+  return v;
+}
+
+static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
+  const tl_attr *a = tl_node_attr_or_default(x->m, n, p->name);
+  tl_rv v = a ? rv_of_attr(a) : (tl_rv){0};
+  if (p->captures) {
+    if (x->named >> p->index & 1)
+      return same_rv(x->names[p->index], v);
+    x->named |= 1u << p->index;
+    x->names[p->index] = v; /* NONE when it is not set: conditions on it fail */
+    return true;
+  }
+  tl_rv wanted = tl_expr_eval(x, p->expr);
+  if (same_rv(as_dtype(v, wanted), wanted))
+    return true;
+  if (!x->miss)
+    return false;
+  tl_sv name = tl_sym(x->m, p->name), text = p->expr->text, where = node_name(x, n);
+  tl_match_note(x, depth, "ATTR", "`%.*s`: attribute %.*s is not %.*s", TL_SV_ARG(where),
+                TL_SV_ARG(name), TL_SV_ARG(text));
+  return false;
+}
+
+static bool is_mentioned(const tl_pattern_node *p, tl_symbol name) {
+  for (uint8_t i = 0; i < p->n_attrs; i++)
+    if (p->attrs[i].name == name)
+      return true;
+  return false;
+}
+
+/* What a closed pattern does not mention must have its default. NPU ops carry marks besides, such
+ * as original_type, that no prototype knows. */
+static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *row = tl_op_row(node->op);
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    const tl_attr *a = &node->attrs[i];
+    if (is_mentioned(p, a->name))
+      continue;
+    const tl_op_attr *known = row ? tl_op_attr_find(row, a->name) : NULL;
+    if (!known && row && row->domain_symbol == TL_SYM_npu)
+      continue;
+    if (known && known->has_default && tl_attr_equal(x->m, a, &known->value))
+      continue;
+    if (!x->miss)
+      return false;
+    tl_sv name = tl_sym(x->m, a->name), where = node_name(x, n);
+    tl_match_note(x, depth, "ATTR",
+                  "`%.*s` sets attribute %.*s, which the rule does not provide "
+                  "for",
+                  TL_SV_ARG(where), TL_SV_ARG(name));
+    return false;
+  }
+  return true;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static bool has_op(const tl_pattern_node *p, tl_op_id op) {
+  for (uint8_t i = 0; i < p->n_ops; i++)
+    if (p->ops[i] == op)
+      return true;
+  return false;
+}
+
+static bool match_steps(tl_match *x, uint32_t step);
+
+/* Op, results and attributes; nothing here depends on the order of operands. */
+static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  if (!has_op(p, node->op)) {
+    if (!x->miss)
+      return false;
+    tl_sv wanted = tl_op_name(x->m, p->ops[0]), found = tl_op_name(x->m, node->op);
+    tl_sv where = node_name(x, n);
+    tl_match_note(x, depth, "OP", "`%.*s` is %.*s, not %.*s", TL_SV_ARG(where), TL_SV_ARG(found),
+                  TL_SV_ARG(wanted));
+    return false;
+  }
+  for (uint32_t r = 0; r < node->n_results; r++) {
+    tl_value_id v = node->results + r;
+    bool named = r < p->n_results && p->results[r] != TL_RULE_VALUES;
+    if (!named && r >= p->n_results && tl_value_get(x->m, v)->n_uses) {
+      tl_sv where = node_name(x, n);
+      tl_match_note(x, depth, "MULTI_CONSUMER", "result %u of `%.*s` is used", r, TL_SV_ARG(where));
+      return false;
+    }
+    if (named && !bind_value(x, p->results[r], v))
+      return false;
+  }
+  if (p->n_results > node->n_results && x->rule->kind != TL_RULE_DEFINE)
+    return false; /* a definition may give more than the node has */
+  for (uint8_t i = 0; i < p->n_attrs; i++)
+    if (!match_attr(x, &p->attrs[i], n, depth))
+      return false;
+  return p->open || has_defaults(x, p, n, depth);
+}
+
+static unsigned count_choices(const tl_match *x, const tl_pattern_node *p) {
+  unsigned n = 1;
+  for (uint8_t i = 0; i < p->n_operands; i++)
+    n *= count_optional(x, &p->operands[i]) + 1;
+  return n;
+}
+
+static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
+  if (!x->miss)
+    return;
+  tl_sv where = node_name(x, n);
+  for (uint8_t i = 0; i < p->n_operands; i++) {
+    const tl_pattern_operand *o = &p->operands[i];
+    tl_value_id v = tl_operand(x->m, n, i);
+    if (o->kind == TL_PATTERN_VALUE && v && x->rule->values[o->value].node != TL_RULE_NODES) {
+      const tl_pattern_node *wanted = &x->rule->match[x->rule->values[o->value].node];
+      tl_node_id made = tl_value_producer(x->m, v);
+      if (!made || !has_op(wanted, tl_node_get(x->m, made)->op)) {
+        tl_sv name = tl_op_name(x->m, wanted->ops[0]);
+        tl_sv found = made                         ? tl_op_name(x->m, tl_node_get(x->m, made)->op)
+                      : tl_value_constant(x->m, v) ? TL_SV("a constant")
+                                                   : TL_SV("an input");
+        tl_match_note(x, depth, "OP", "operand %u of `%.*s` is made by %.*s, not by %.*s", i,
+                      TL_SV_ARG(where), TL_SV_ARG(found), TL_SV_ARG(name));
+        return;
+      }
+    }
+  }
+  tl_match_note(x, depth, "OPERANDS", "the operands of `%.*s` do not fit", TL_SV_ARG(where));
+}
+
+static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
+  const tl_pattern_node *p = &x->rule->match[k];
+  if (++x->bindings > MOST_BINDINGS || !match_head(x, p, n, step))
+    return false;
+  bool commutes = p->n_operands == 2 && tl_node_get(x->m, n)->n_operands == 2 &&
+                  tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
+                  p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
+  unsigned choices = has_two_lists(p) ? count_operands(x, n) : count_choices(x, p);
+  if (choices == 1 && !commutes) { /* nothing to choose: whoever chose before goes back */
+    if (bind_operands(x, p, n, false, 0))
+      return match_steps(x, step + 1);
+    note_operands(x, p, n, step);
+    return false;
+  }
+  saved before = save(x);
+  bool fitted = false;
+  for (unsigned swap = 0; swap <= (unsigned)commutes; swap++)
+    for (unsigned choice = 0; choice < choices; choice++) {
+      if (bind_operands(x, p, n, swap, choice)) {
+        fitted = true;
+        if (match_steps(x, step + 1))
+          return true;
+      }
+      restore(x, &before);
+    }
+  if (!fitted)
+    note_operands(x, p, n, step);
+  return false;
+}
+
+static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
+  const tl_pattern_node *p = &x->rule->match[s->node];
+  saved before = save(x);
+  tl_value_id v = x->values[s->seek];
+  if (!v)
+    return false;
+  TL_FOR_USES (x->m, v, u) {
+    tl_node_id user = tl_use_get(x->m, u)->user;
+    if (++x->bindings > MOST_BINDINGS)
+      return false;
+    if (!has_op(p, tl_node_get(x->m, user)->op) ||
+        tl_node_get(x->m, user)->graph != tl_node_get(x->m, x->root)->graph)
+      continue;
+    bool taken = false;
+    for (uint8_t i = 0; i < x->rule->n_match; i++)
+      taken = taken || x->nodes[i] == user;
+    if (taken)
+      continue;
+    x->nodes[s->node] = user;
+    if (match_node(x, step, s->node, user))
+      return true;
+    restore(x, &before);
+  }
+  return false;
+}
+
+static bool conditions_hold(tl_match *x, uint32_t depth) {
+  const tl_rule *r = x->rule;
+  for (uint8_t i = 0; i < r->n_lets; i++) {
+    x->names[r->let_index[i]] = tl_expr_eval(x, r->lets[i]);
+    x->named |= 1u << r->let_index[i];
+  }
+  for (uint8_t i = 0; i < r->n_where; i++) {
+    if (tl_rv_is_true(tl_expr_eval(x, r->where[i])))
+      continue;
+    tl_rule_note_condition(x, depth + i, r->where[i]);
+    return false;
+  }
+  return true;
+}
+
+static bool match_steps(tl_match *x, uint32_t step) {
+  if (step == x->rule->n_steps) {
+    x->structural = true;
+    return conditions_hold(x, step);
+  }
+  const tl_rule_step *s = &x->rule->steps[step];
+  if (s->seek != TL_RULE_VALUES && !x->nodes[s->node])
+    return seek_user(x, step, s);
+  if (x->skipped >> s->node & 1)
+    return match_steps(x, step + 1);
+  if (!x->nodes[s->node]) /* below a node that is missing */
+    return match_steps(x, step + 1);
+  return match_node(x, step, s->node, x->nodes[s->node]);
+}
+
+bool tl_rule_match(tl_match *x, tl_node_id root) {
+  const tl_rule *r = x->rule;
+  x->root = root;
+  x->bound = 0;
+  x->named = 0;
+  x->skipped = 0;
+  x->bindings = 0;
+  memset(x->nodes, 0, r->n_match * sizeof *x->nodes);
+  x->structural = false;
+  x->nodes[r->n_match - 1] = root;
+  return match_steps(x, 0);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine (rewrite.h). */
+#include "passes/engine/rewrite.h"
+
+#include "ir/infer/infer.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/passes.h"
+#include "passes/engine/explain.h"
+#include "passes/engine/index.h"
+#include "passes/fold/fold.h"
+
+enum { MOST_NEIGHBOURS = 64 };
+
+/* Rewrites of one run: what no rules reach that come to an end, and what those that make ever more
+ * nodes, each round as many times as many, reach soon. */
+enum { REWRITES_A_NODE = 32, REWRITES_AT_LEAST = 10000 };
+
+typedef struct candidate {
+  tl_rule *rule;
+  bool counted;      /* as a match, in the statistics */
+  tl_node_id node;
+  uint64_t position; /* order label when it was found */
+} candidate;
+
+TL_VEC(candidate_vec, candidate);
+
+typedef struct engine {
+  const tl_rewriter *r;
+  tl_module *m;
+  tl_rule_index index;
+  tl_merge_facts facts;
+  candidate_vec candidates;
+  tl_u32_vec changed; /* nodes to look at in the next round, each once */
+  uint8_t *marks;     /* owned, by node id: 1 + how far up from there was looked; 0: not noted */
+  uint32_t n_marks;
+  tl_arena scratch;   /* of one match */
+  tl_match match;
+  bool sweep;         /* the first look at every node: all matches count */
+  bool no_memory;
+  tl_status failed; /* what was reported when a rule was completed */
+  bool stopped; /* the rewrite limit is reached, or the budget is spent */
+  uint64_t budget; /* rewrites left */
+  const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
+  uint32_t n_takers;
+  tl_u32_vec weights; /* nodes of replacements that compute with constants only */
+  bool sized;         /* replacements compute with sizes that have no number */
+} engine;
+
+static tl_status out_of_memory(const engine *e) {
+  return tl_fail(e->m->diag, TL_NO_MEMORY, TL_AT_FILE(e->m->path), "out of memory");
+}
+
+static tl_status state_of(const engine *e) {
+  return e->failed != TL_OK ? e->failed : e->no_memory ? out_of_memory(e) : TL_OK;
+}
+
+/* ---- matching ------------------------------------------------------------------------------- */
+
+/* Whether the rule, not only its pattern, fits with its root at n. */
+static bool fits_whole(engine *e, tl_rule *rule, tl_node_id n) {
+  if (!tl_rule_match(&e->match, n))
+    return false;
+  if (!rule->skimmed)
+    return true;
+  if (e->failed == TL_OK)
+    e->failed = tl_rule_complete(e->r->set, rule);
+  return e->failed == TL_OK && tl_rule_match(&e->match, n);
+}
+
+static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
+  tl_match *x = &e->match;
+  x->set = e->r->set;
+  x->rule = rule;
+  x->m = e->m;
+  x->scratch = &e->scratch;
+  x->facts = &e->facts;
+  x->scopes = e->r->scopes;
+  x->miss = miss;
+  if (e->r->wants && !e->r->wants(e->r->user, n)) {
+    x->structural = false;
+    return false;
+  }
+  return fits_whole(e, rule, n) && tl_match_is_closed(x);
+}
+
+/* Counts matches for fusion_result.json: patterns that fit, whatever their conditions say, when all
+ * nodes are looked at; afterwards those that take effect. */
+static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t effective) {
+  tl_fusion_stats *stats = e->r->pass->fusions;
+  if (stats && rule->pass_kind != TL_FUSION_CLEANUP &&
+      tl_fusion_stats_add(stats, 0, 0, (tl_fusion_kind)rule->pass_kind, tl_sym(e->m, rule->pass),
+                          matched, effective) != TL_OK)
+    e->no_memory = true;
+}
+
+static void consider(void *user, tl_node_id n, tl_rule *rule) {
+  engine *e = user;
+  tl_arena_mark mark = tl_arena_save(&e->scratch);
+  bool fits = matches(e, rule, n, NULL);
+  bool counts = e->sweep && tl_rule_fuses(rule); /* of clean-up, effects alone are of interest */
+  if (counts && e->match.structural)
+    count(e, rule, 1, 0);
+  if (fits && !candidate_vec_push(&e->candidates, (candidate){rule, counts, n,
+                                                              tl_node_get(e->m, n)->order}))
+    e->no_memory = true;
+  tl_arena_rewind(&e->scratch, mark);
+}
+
+static int by_precedence(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->rule->priority != y->rule->priority)
+    return x->rule->priority < y->rule->priority ? -1 : 1;
+  if (x->rule->index != y->rule->index)
+    return x->rule->index < y->rule->index ? -1 : 1;
+  return (x->position > y->position) - (x->position < y->position);
+}
+
+/* ---- what to look at again ------------------------------------------------------------------- */
+
+static bool grow_marks(engine *e) {
+  uint32_t n = tl_module_node_end(e->m) + tl_module_node_end(e->m) / 4 + 64;
+  uint8_t *marks = realloc(e->marks, n);
+  if (!marks)
+    return false;
+  memset(marks + e->n_marks, 0, n - e->n_marks);
+  e->marks = marks;
+  e->n_marks = n;
+  return true;
+}
+
+/* Notes a node; false when it was looked at from as far before. */
+static bool note_changed(engine *e, tl_node_id n, uint8_t left) {
+  if (n >= e->n_marks && !grow_marks(e)) {
+    e->no_memory = true;
+    return false;
+  }
+  uint8_t before = e->marks[n];
+  if (before > left)
+    return false;
+  e->marks[n] = (uint8_t)(left + 1);
+  if (!before && !tl_u32_vec_push(&e->changed, n))
+    e->no_memory = true;
+  return true;
+}
+
+/* A pattern that contains v can have its root among the users of v, as far up as rules are deep. */
+static void note_users(engine *e, tl_value_id first) {
+  tl_value_id queue[MOST_NEIGHBOURS];
+  uint8_t left[MOST_NEIGHBOURS];
+  uint32_t n = 1;
+  queue[0] = first;
+  left[0] = e->index.depth;
+  for (uint32_t i = 0; i < n; i++) {
+    TL_FOR_USES(e->m, queue[i], u) {
+      tl_node_id user = tl_use_get(e->m, u)->user;
+      const tl_node *node = tl_node_get(e->m, user);
+      if (node->op == TL_OP_RETURN || !note_changed(e, user, left[i]) || left[i] == 0 ||
+          n == MOST_NEIGHBOURS || node->n_results == 0)
+        continue;
+      left[n] = (uint8_t)(left[i] - 1);
+      queue[n++] = node->results;
+    }
+  }
+}
+
+/* A value that has lost users may be an inner value of another match now. */
+static void note_loss(engine *e, tl_value_id v) {
+  if (tl_value_get(e->m, v)->n_uses <= 2)
+    note_users(e, v);
+}
+
+static void note_operands(engine *e, const tl_match *x) {
+  for (uint8_t v = 0; v < x->rule->n_values; v++)
+    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v])
+      note_loss(e, x->values[v]);
+}
+
+static bool is_unused(const engine *e, tl_node_id n) {
+  const tl_node *node = tl_node_get(e->m, n);
+  if (!tl_op_row(node->op) || node->control_in || node->control_out ||
+      tl_op_has_trait(node->op, TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY))
+    return false;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (tl_value_get(e->m, node->results + i)->n_uses ||
+        tl_is_pinned(&e->facts.pinned, node->results + i))
+      return false;
+  return true;
+}
+
+/* Erases what only nodes used that have gone: uses by what nobody uses keep rules from fitting. */
+static void erase_unused(engine *e, tl_value_id first) {
+  tl_u32_vec values = {0};
+  bool pushed = tl_u32_vec_push(&values, first);
+  while (pushed && values.n) {
+    tl_value_id v = values.at[--values.n];
+    tl_node_id n = tl_value_producer(e->m, v);
+    if (!n)
+      continue;
+    if (!is_unused(e, n)) {
+      if (v != first)
+        note_loss(e, v);
+      continue;
+    }
+    for (uint32_t i = 0; pushed && i < tl_node_get(e->m, n)->n_operands; i++)
+      pushed = !tl_operand(e->m, n, i) || tl_u32_vec_push(&values, tl_operand(e->m, n, i));
+    if (pushed)
+      tl_node_erase(e->m, n);
+  }
+  e->no_memory = e->no_memory || !pushed;
+  tl_u32_vec_release(&values);
+}
+
+/* What clean-up leaves over goes at once. */
+static void erase_operands(engine *e, const tl_match *x) {
+  if (e->r->kind != TL_RULE_CLEANUP || e->r->pass->options->keep_dead)
+    return;
+  for (uint8_t v = 0; v < x->rule->n_values; v++)
+    if ((x->bound >> v & 1) && x->rule->values[v].node == TL_RULE_NODES && x->values[v])
+      erase_unused(e, x->values[v]);
+}
+
+/* Whether all operands are constants, or inference knows what is in them. */
+static bool computes_constants(const tl_module *m, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    const tl_value *value = tl_value_get(m, v);
+    if (v && (!value->tensor || value->kind == TL_VALUE_INPUT))
+      return false;
+  }
+  return tl_node_get(m, n)->n_operands > 0;
+}
+
+/* Not in expansions: what they spell out is often larger when it is folded. */
+static void note_sizes(engine *e, tl_node_id n) {
+  if (e->r->kind >= TL_RULE_EXPAND || tl_node_get(e->m, n)->op != TL_OP_Shape)
+    return;
+  e->no_memory = tl_infer_keep_sizes(e->m, n) != TL_OK || e->no_memory;
+  e->sized = e->sized || !tl_value_get(e->m, tl_result(e->m, n, 0))->tensor;
+}
+
+static void note_built(engine *e, const tl_built *b) {
+  for (uint32_t i = 0; i < b->n_nodes; i++) {
+    (void)note_changed(e, b->nodes[i], 0);
+    note_sizes(e, b->nodes[i]);
+    if (computes_constants(e->m, b->nodes[i]) && !tl_u32_vec_push(&e->weights, b->nodes[i]))
+      e->no_memory = true;
+  }
+  for (uint32_t i = 0; i < b->n_outputs; i++) {
+    tl_node_id made = tl_value_producer(e->m, b->outputs[i]);
+    if (made)
+      (void)note_changed(e, made, 0);
+    note_users(e, b->outputs[i]);
+  }
+}
+
+/* ---- explanations ---------------------------------------------------------------------------- */
+
+/* Remembers who took the nodes of the match: what else wanted them is told so. */
+static void note_taken(engine *e) {
+  const tl_match *x = &e->match;
+  for (uint8_t i = 0; e->takers && i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i) && x->nodes[i] < e->n_takers)
+      e->takers[x->nodes[i]] = x->rule;
+}
+
+static void explain_overlap(engine *e, const candidate *c) {
+  const tl_rule *taker = c->node < e->n_takers ? e->takers[c->node] : NULL;
+  if (!taker || taker->pass == c->rule->pass)
+    return;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_sv root = tl_node_where(e->m, c->node).node;
+  tl_sv pass = tl_sym(e->m, taker->pass), name = tl_sym(e->m, taker->name);
+  tl_buf_printf(&text, "`%.*s` went into %.*s", TL_SV_ARG(root), TL_SV_ARG(pass));
+  if (taker->pass != taker->name)
+    tl_buf_printf(&text, "/%.*s", TL_SV_ARG(name));
+  tl_miss miss = {.code = "OVERLAP", .text = &text, .nodes = {c->node}};
+  tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, &miss);
+  tl_buf_release(&text);
+}
+
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+static void spend(engine *e, const tl_rule *rule) {
+  if (--e->budget)
+    return;
+  e->stopped = true;
+  tl_sv name = tl_sym(e->m, rule->name);
+  tl_warn_code(e->m->diag, "W_FUSION_BUDGET", TL_AT_FILE(e->m->path),
+               "rules rewrite without end and are stopped, '%.*s' the last\v"
+               "--fusion=%.*s:off switches that one off", TL_SV_ARG(name), TL_SV_ARG(name));
+}
+
+static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
+  tl_built built;
+  bool done;
+  tl_sv names[TL_RULE_NODES];
+  tl_node_id taken[TL_RULE_NODES];
+  uint32_t n = 0;
+  for (uint8_t i = 0; i < c->rule->n_match; i++)
+    taken[i] = tl_match_has_node(&e->match, i) ? e->match.nodes[i] : TL_NO_NODE;
+  if (e->r->pass->remark)
+    n = tl_rule_list_nodes(e->m, c->rule, taken, names);
+  note_taken(e);
+  TL_TRY(tl_match_apply(&e->match, &built, &done));
+  if (!done) {
+    if (miss && miss->code)
+      tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, miss);
+    return TL_OK;
+  }
+  (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked before */
+  spend(e, c->rule);
+  if (e->r->pass->remark)
+    tl_rule_remark_applied(e->r->pass, e->m, c->rule, names, n, &built);
+  count(e, c->rule, !c->counted, 1);
+  note_built(e, &built);
+  note_operands(e, &e->match);
+  erase_operands(e, &e->match);
+  return TL_OK;
+}
+
+static tl_status apply(engine *e, const candidate *c) {
+  if (tl_node_get(e->m, c->node)->op == TL_OP_ERASED) {
+    if (e->takers)
+      explain_overlap(e, c);
+    return TL_OK;
+  }
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_miss miss = {.text = &text};
+  tl_miss *asked = e->r->pass->explain ? &miss : NULL;
+  tl_status status = TL_OK;
+  if (matches(e, c->rule, c->node, asked)) {
+    miss.code = NULL; /* choices that failed before the one that fits */
+    if (*e->r->pass->rewrites >= e->r->pass->limit)
+      e->stopped = true;
+    else
+      status = apply_match(e, c, asked);
+  }
+  tl_buf_release(&text);
+  return status;
+}
+
+static tl_status apply_candidates(engine *e) {
+  if (e->candidates.n)
+    qsort(e->candidates.at, e->candidates.n, sizeof *e->candidates.at, by_precedence);
+  for (uint32_t i = 0; i < e->candidates.n && !e->stopped; i++) {
+    tl_arena_mark mark = tl_arena_save(&e->scratch);
+    tl_status status = apply(e, &e->candidates.at[i]);
+    tl_arena_rewind(&e->scratch, mark);
+    if (status != TL_OK)
+      return status;
+  }
+  return state_of(e);
+}
+
+static int by_id(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Puts the nodes that changed in the order of their ids, in which most of them lie in memory. Many
+ * are read off their marks, a few are sorted. */
+static void sort_changed(engine *e, tl_u32_vec *nodes) {
+  if (nodes->n < e->n_marks / 64) {
+    if (nodes->n) /* an empty list may have no memory */
+      qsort(nodes->at, nodes->n, sizeof *nodes->at, by_id);
+    return;
+  }
+  uint32_t found = 0;
+  for (uint32_t n = 0; n < e->n_marks && found < nodes->n; n++)
+    if (e->marks[n])
+      nodes->at[found++] = n;
+}
+
+/* Candidates among the nodes that changed. */
+static void find_again(engine *e) {
+  tl_u32_vec nodes = e->changed;
+  e->changed = (tl_u32_vec){0};
+  e->candidates.n = 0;
+  sort_changed(e, &nodes);
+  for (uint32_t i = 0; i < nodes.n; i++) {
+    e->marks[nodes.at[i]] = 0;
+    if (tl_node_get(e->m, nodes.at[i])->op != TL_OP_ERASED)
+      tl_rule_index_visit(&e->index, e->m, nodes.at[i], consider, e);
+  }
+  tl_u32_vec_release(&nodes);
+}
+
+static tl_status rewrite_graph(engine *e, const tl_graph *g) {
+  e->candidates.n = 0;
+  for (uint32_t i = 0; i < e->changed.n; i++)
+    e->marks[e->changed.at[i]] = 0;
+  e->changed.n = 0;
+  e->sweep = true;
+  TL_FOR_NODES(e->m, g, n)
+    tl_rule_index_visit(&e->index, e->m, n, consider, e);
+  e->sweep = false;
+  for (uint32_t round = 0; e->candidates.n && !e->stopped; round++) {
+    TL_TRY(apply_candidates(e));
+    if (e->weights.n && e->r->kind != TL_RULE_DEFINE) /* later rules ask for constants */
+      TL_TRY(tl_fold_from(e->r->pass, e->m, &e->weights));
+    e->weights.n = 0;
+    if (round >= e->r->rounds)
+      break;
+    find_again(e);
+  }
+  return state_of(e);
+}
+
+/* ---- run ------------------------------------------------------------------------------------ */
+
+/* Types of what was made of sizes without a number: a node alone does not tell them. An error here
+ * is one that the model would meet when run. */
+static tl_status infer_sized(engine *e) {
+  tl_diag silent = {0};
+  tl_diag *loud = e->m->diag;
+  if (!e->sized)
+    return TL_OK;
+  e->m->diag = &silent;
+  tl_status status = tl_infer_module(e->m);
+  e->m->diag = loud;
+  return status == TL_NO_MEMORY ? out_of_memory(e) : TL_OK;
+}
+
+static tl_status rewrite_module(engine *e) {
+  uint32_t graphs = e->m->graphs.n; /* rules make no graphs */
+  for (uint32_t i = 0; i < graphs && !e->stopped; i++) {
+    const tl_graph *g = e->m->graphs.at[i];
+    if (g->erased)
+      continue;
+    TL_TRY(rewrite_graph(e, g));
+  }
+  return infer_sized(e);
+}
+
+static tl_status run(engine *e) {
+  if (e->r->pass->explain) {
+    e->n_takers = tl_module_node_end(e->m);
+    e->takers = calloc(e->n_takers + 1u, sizeof *e->takers);
+    if (!e->takers)
+      return out_of_memory(e);
+  }
+  TL_TRY(rewrite_module(e));
+  return e->takers && !e->stopped ? tl_rule_explain(e->r, &e->facts) : TL_OK;
+}
+
+tl_status tl_rewrite(const tl_rewriter *r) {
+  engine e = {.r = r,
+              .m = r->m,
+              .budget = (uint64_t)tl_module_count_nodes(r->m) * REWRITES_A_NODE +
+                        REWRITES_AT_LEAST};
+  TL_TRY(tl_rule_index_build(&e.index, r->set, r->kind, false));
+  tl_status status = tl_merge_facts_find(r->pass, r->m, &e.facts);
+  if (status == TL_OK) {
+    tl_arena_init(&e.scratch, 0);
+    status = run(&e);
+    tl_arena_release(&e.scratch);
+    tl_merge_facts_release(&e.facts);
+  }
+  tl_rule_index_release(&e.index);
+  candidate_vec_release(&e.candidates);
+  tl_u32_vec_release(&e.changed);
+  tl_u32_vec_release(&e.weights);
+  free(e.takers);
+  free(e.marks);
+  return status;
+}

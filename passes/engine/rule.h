@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules (design D3, docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions
+ * and a replacement; this header is the form in which the parser leaves it for the matcher and the
+ * builder. Rules belong to one module, whose symbols and ops they name. */
+#ifndef TL_PASSES_ENGINE_RULE_H
+#define TL_PASSES_ENGINE_RULE_H
+
+#include "ir/graph.h"
+#include "ir/options/fusion_names.h"
+#include "ir/options/options.h"
+#include "passes/edit/values.h"
+#include "support/map.h"
+
+enum {
+  TL_RULE_LANGUAGE = 1, /* version of the language, first line of a file */
+  TL_RULE_VALUES = 60,  /* values of one rule, captured or built */
+  TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
+  TL_RULE_NODES = 48,   /* nodes of one pattern */
+  TL_RULE_BUILT = 32,   /* nodes of one replacement */
+  TL_RULE_ARGS = 4      /* arguments of a function */
+};
+
+typedef enum tl_rule_kind {
+  TL_RULE_CLEANUP, /* canonical to canonical, to a fixed point */
+  TL_RULE_GRAPH,   /* graph fusion under a public pass name */
+  TL_RULE_LATE,    /* the same in the second round: of what the others have left */
+  TL_RULE_SCOPE,   /* graph fusion of nodes that are in one scope */
+  TL_RULE_CAPTURE, /* a scope as it stands becomes one node */
+  TL_RULE_EXPAND,  /* select: one canonical node as several with NPU forms */
+  TL_RULE_DEFINE,  /* what a tl:: or npu:: op means */
+  TL_N_RULE_KINDS
+} tl_rule_kind;
+
+/* Where a rule makes sense at all, whatever it makes (target.c): a set of these. */
+typedef enum tl_rule_target {
+  TL_RULE_ANYWHERE = 0,
+  TL_RULE_NPU = 1 << 0,     /* where the model goes to the NPU */
+  TL_RULE_NPU910 = 1 << 1,  /* the same for chips of the Ascend910 line */
+  TL_RULE_NPU910B = 1 << 2, /* the same for other chips */
+  TL_RULE_ORT = 1 << 3      /* where it goes to ONNX Runtime */
+} tl_rule_target;
+
+/* ---- expressions: conditions and computed attributes ----------------------------------------- */
+
+typedef enum tl_expr_kind {
+  TL_EXPR_INT,
+  TL_EXPR_FLOAT,
+  TL_EXPR_STRING,
+  TL_EXPR_DTYPE,
+  TL_EXPR_BOOL,
+  TL_EXPR_NAME,  /* $name */
+  TL_EXPR_VALUE, /* %value, only as an argument of a function */
+  TL_EXPR_LIST,
+  TL_EXPR_CALL,
+  TL_EXPR_INDEX, /* list[i]; a negative i counts from the end */
+  TL_EXPR_NOT,
+  TL_EXPR_MINUS,
+  TL_EXPR_AND,
+  TL_EXPR_OR,
+  TL_EXPR_EQ,
+  TL_EXPR_NE,
+  TL_EXPR_LT,
+  TL_EXPR_LE,
+  TL_EXPR_GT,
+  TL_EXPR_GE,
+  TL_EXPR_IN, /* one of a list */
+  TL_EXPR_ADD,
+  TL_EXPR_SUB,
+  TL_EXPR_MUL,
+  TL_EXPR_DIV /* of integers: rounded down; exact conditions use mod() */
+} tl_expr_kind;
+
+typedef struct tl_expr tl_expr;
+struct tl_expr {
+  uint8_t kind;     /* tl_expr_kind */
+  uint8_t function; /* CALL: index into the table of functions */
+  uint16_t n;       /* of args */
+  tl_expr **args;   /* operands, arguments, elements */
+  union {
+    int64_t i; /* INT, BOOL, DTYPE; NAME, VALUE: index */
+    double f;
+    tl_symbol s;
+  } u;
+  tl_sv text; /* as written, for messages */
+};
+
+/* What an expression evaluates to. NONE: unknown, and then every condition on it fails. */
+typedef enum tl_rv_kind { TL_RV_NONE, TL_RV_BOOL, TL_RV_INT, TL_RV_FLOAT, TL_RV_STRING,
+                          TL_RV_DTYPE, TL_RV_INTS, TL_RV_FLOATS, TL_RV_TENSOR } tl_rv_kind;
+
+typedef struct tl_rv {
+  uint8_t kind;   /* tl_rv_kind */
+  int64_t i;      /* BOOL, INT, DTYPE; TENSOR: tl_tensor_id of an attribute */
+  double f;       /* FLOAT */
+  tl_symbol s;    /* STRING */
+  tl_int_list is; /* INTS; in scratch; FLOATS: how many */
+  const float *fs; /* FLOATS: an attribute, for constants */
+} tl_rv;
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+typedef enum tl_pattern_operand_kind {
+  TL_PATTERN_VALUE,    /* %x */
+  TL_PATTERN_MAYBE,    /* %x?: may be absent */
+  TL_PATTERN_CONSTANT, /* const %x: must be a constant */
+  TL_PATTERN_NUMBER,   /* const 0.5, const ~0.5: a constant with this in every element */
+  TL_PATTERN_ABSENT,   /* _ */
+  TL_PATTERN_REST      /* %x...: all that are left over, any number */
+} tl_pattern_operand_kind;
+
+typedef struct tl_pattern_operand {
+  uint8_t kind;     /* tl_pattern_operand_kind */
+  uint8_t value;    /* index of the value */
+  bool tolerant;    /* NUMBER: relative tolerance TL_RULE_TOLERANCE, or ..._F16 */
+  double number;
+  tl_expr *expr;    /* builder: const of an expression; REST: the first that is taken, or NULL */
+  tl_expr *end;     /* builder: of REST: where it ends, or NULL */
+  uint8_t dtype;    /* builder: of the constant; NONE: that of the node's first other operand */
+  tl_expr *dtype_of; /* builder: dtype as an expression */
+} tl_pattern_operand;
+
+#define TL_RULE_TOLERANCE 1e-4
+#define TL_RULE_TOLERANCE_F16 0x1p-11 /* below the margins of passes/engine/index.c */
+
+typedef struct tl_pattern_attr {
+  tl_symbol name;
+  bool captures; /* pattern: binds `index`; else compares with (builder: takes) expr */
+  uint8_t index;
+  tl_expr *expr;
+} tl_pattern_attr;
+
+/* One statement of a pattern or of a replacement. */
+typedef struct tl_pattern_node {
+  tl_op_id *ops; /* alternatives; a replacement has one */
+  tl_pattern_operand *operands;
+  tl_pattern_attr *attrs;
+  uint8_t results[8]; /* indices of values, TL_RULE_VALUES: not named */
+  uint8_t n_ops;
+  uint8_t n_operands;
+  uint8_t n_results;
+  uint8_t n_attrs;
+  uint8_t like;     /* builder: the op is that of this pattern node; TL_RULE_NODES: no */
+  uint8_t from;     /* builder: attributes of this pattern node come first; TL_RULE_NODES: no */
+  bool open;        /* pattern: attributes that are not mentioned may have any value */
+  bool shared;      /* pattern: its results may have other users; the node then stays */
+  bool maybe;       /* pattern: the node may be missing; its result is then its first operand */
+  bool forward;     /* builder: no node, the result is an existing value (operand 0) */
+  uint32_t line;
+  uint32_t column;
+} tl_pattern_node;
+
+typedef struct tl_rule_value {
+  tl_sv name;
+  uint8_t node;   /* pattern node that makes it, TL_RULE_NODES: an operand from outside */
+  uint8_t result;
+  uint8_t built;  /* replacement node that makes it, TL_RULE_NODES: none */
+  bool rest;      /* a list of operands */
+  bool maybe;     /* may be absent */
+} tl_rule_value;
+
+/* How the matcher walks the pattern: node by node from the root; a node is reached through a value
+ * bound before it, or as a user of one. */
+typedef struct tl_rule_step {
+  uint8_t node;
+  uint8_t seek; /* value whose users are searched, TL_RULE_VALUES: the node is already known */
+} tl_rule_step;
+
+/* Where reading a rule goes on: behind its pattern. */
+typedef struct tl_rule_rest {
+  uint32_t at;     /* in its text */
+  uint32_t line;
+  uint32_t column; /* 0-based */
+} tl_rule_rest;
+
+typedef struct tl_rule {
+  tl_symbol name;
+  tl_symbol pass;   /* public name; the rule's own where none is given */
+  tl_sv about;      /* one sentence for people, may be empty */
+  const char *file; /* for messages */
+  uint32_t line;
+  uint32_t column;
+  uint32_t index;   /* order of definition: ties of priority */
+  int32_t written;  /* priority as the rule says it */
+  int32_t priority; /* what the switches make of it; smaller runs earlier */
+  uint8_t kind;     /* tl_rule_kind */
+  uint8_t numerics; /* tl_numerics */
+  uint8_t pass_kind; /* tl_fusion_kind of `pass` */
+  uint8_t targets;  /* set of tl_rule_target */
+  uint8_t n_values;
+  uint8_t n_names;
+  uint8_t n_match;
+  uint8_t n_build;
+  uint8_t n_where;
+  uint8_t n_lets;
+  uint8_t n_steps;
+  uint8_t depth;    /* longest path from the root to a pattern node */
+  const char *off; /* why it is switched off: a static string; NULL: it is on */
+  bool unsupported; /* it is off since what it makes has no op where the model goes */
+  bool custom;     /* of a --rules file */
+  bool skimmed;    /* built in, and read up to the end of its pattern: see tl_rule_complete */
+  tl_rule_rest rest;
+  const struct tl_rule_text *text; /* where it is built in; NULL: it is not */
+  bool general;    /* of kind scope: on without being asked for */
+  struct tl_scope_pattern *scope; /* SCOPE, CAPTURE: scope.h; NULL: others */
+  tl_rule_value *values;
+  tl_sv *names;
+  tl_pattern_node *match;
+  tl_pattern_node *build;
+  tl_expr **where;
+  uint8_t *let_index; /* names computed before the conditions, in order */
+  tl_expr **lets;
+  tl_rule_step *steps;
+} tl_rule;
+
+TL_VEC(tl_rule_vec, tl_rule *);
+
+/* Is it a fusion, rather than a clean-up, an expansion or a definition? */
+static inline bool tl_rule_fuses(const tl_rule *r) {
+  return r->kind >= TL_RULE_GRAPH && r->kind <= TL_RULE_CAPTURE;
+}
+
+typedef struct tl_ruleset {
+  tl_module *m;
+  const tl_options *options; /* those of tl_rules_load; NULL: not loaded */
+  tl_arena arena;   /* rules and their parts */
+  tl_rule_vec rules; /* in the order of definition, overridden ones removed */
+  uint32_t next;     /* index of the next rule */
+  tl_map names;      /* owned; what is named in `rules`, see parse.c */
+  bool only_definitions; /* texts are read, rules are left out: what outlining needs */
+  unsigned kinds; /* TL_RULE_BIT set: built-in rules of other kinds are not read; 0: all are */
+  uint8_t *ops;  /* arena, by op id: the module or a rule that was read makes this op; NULL: every
+                    built-in rule is read, whether it can match or not */
+  uint8_t *read; /* arena, by index of the text; with `ops` */
+  bool skims;    /* built-in rules are read up to the end of their patterns */
+} tl_ruleset;
+
+#define TL_RULE_BIT(kind) (1u << (kind))
+/* Texts that say what NPU ops mean: read only where a module has such ops. */
+#define TL_RULE_NPU_BIT TL_RULE_BIT(TL_N_RULE_KINDS)
+
+void tl_ruleset_init(tl_ruleset *s, tl_module *m);
+void tl_ruleset_release(tl_ruleset *s);
+/* Adds the rules of a text; a rule of a name that is there replaces it (override) or is an error.
+ * Reports the first mistake with line and column. The text must outlive the set. */
+tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) TL_NODISCARD;
+struct tl_rule_text;
+/* The same for one that is built in. Its index is that of its text, so that the order of rules does
+ * not depend on which are read first. */
+tl_status tl_rules_parse_text(tl_ruleset *s, const struct tl_rule_text *text) TL_NODISCARD;
+/* Reads the rest of a rule that was skimmed: conditions and replacement. Its pattern is enough to
+ * look for it, and most rules fit nowhere in a model. */
+tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
+/* Adds the rules that are built in. */
+tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
+/* Fills the derived parts of a parsed rule (steps, depth) and checks it. */
+tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
+/* Adds those, then the rules of --rules files, and configures them. */
+tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* The same without built-in rules that are for other targets, and without those whose patterns hold
+ * ops that neither the module has nor the other rules make: they cannot match, and reading all
+ * costs milliseconds. The others are skimmed. With --rules files, which may take the place of
+ * built-in rules, none is left out. */
+tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* Adds what the ops need that the module got since, under the same options. */
+tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;
+/* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
+ * rules the priorities that switches ask for (switch.c). */
+tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* What a rule's own targets say against it; NULL: nothing. A static string (target.c). */
+const char *tl_rule_misplaced(const tl_options *options, unsigned targets);
+/* Switches off graph rules that make ops which options->target lacks. */
+tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
+/* Whether a rule of one of the kinds is on (or, with `any`, is there at all). */
+bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any);
+/* Finds a rule by name; NULL when there is none. */
+tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
+
+/* Built-in rules and definitions, one by one (generated by scripts/embed_rules.py). */
+typedef struct tl_rule_text {
+  uint32_t path;  /* of the file: index into tl_rule_paths */
+  uint32_t line;  /* where it starts there, 1-based */
+  uint32_t at;    /* in tl_rule_characters */
+  uint32_t n;
+  uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
+                     op of each. An empty list ends them; 0: it asks for none */
+  uint32_t makes; /* the same for one list: the ops of the replacement */
+  unsigned targets; /* set of tl_rule_target */
+  unsigned kind;  /* TL_RULE_BIT */
+} tl_rule_text;
+extern const tl_rule_text tl_rule_texts[];
+extern const uint32_t tl_n_rule_texts;
+extern const char *const tl_rule_characters;
+extern const char *const tl_rule_paths[];
+extern const tl_op_id tl_rule_needs[];
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+/* Why a match failed, as far as it went. */
+typedef struct tl_miss {
+  uint32_t depth;      /* nodes bound and conditions passed; the larger the nearer */
+  const char *code;    /* of a reason: "MULTI_CONSUMER", "ATTR" ... */
+  tl_buf *text;        /* NULL: nobody asks why */
+  tl_node_id nodes[TL_RULE_NODES]; /* that were bound then, by pattern node */
+} tl_miss;
+
+enum { TL_MISS_CLOSED = 1000, TL_MISS_BUILT = 2000 }; /* depths behind all nodes and conditions */
+
+typedef struct tl_match {
+  const tl_ruleset *set;
+  const tl_rule *rule;
+  tl_module *m;
+  tl_arena *scratch;
+  const tl_merge_facts *facts; /* for applying; NULL: only matched */
+  struct tl_scopes *scopes;    /* where nodes are; NULL: rules may not ask */
+  uint32_t scope;              /* of a closed match: the one that its rule takes */
+  tl_node_id root;
+  tl_miss *miss;       /* NULL: nobody asks why */
+  uint64_t bindings;   /* spent; a budget bounds hostile graphs */
+  tl_value_id values[TL_RULE_VALUES]; /* TL_NO_VALUE: not bound, or absent (see bound) */
+  tl_node_id nodes[TL_RULE_NODES];
+  tl_rv names[TL_RULE_NAMES];
+  uint32_t rest_from[TL_RULE_VALUES]; /* first operand slot of a list ... */
+  uint32_t rest_n[TL_RULE_VALUES];    /* ... and its length ... */
+  tl_node_id rest_node[TL_RULE_VALUES]; /* ... at this node */
+  uint64_t bound;      /* bits of values */
+  uint32_t named;      /* bits of names */
+  uint64_t skipped;    /* bits of nodes that may be missing and are */
+  bool structural;     /* the pattern has fitted, whatever the conditions said */
+} tl_match;
+
+/* True when the rule's pattern fits with its root at `root` and its conditions hold; then
+ * x->structural alone says that the pattern fits (spec 2.6: what counts as a match). */
+bool tl_rule_match(tl_match *x, tl_node_id root);
+/* True when the inner values of a match are used by nobody else and so on (spec 2.3). */
+bool tl_match_is_closed(tl_match *x);
+
+/* Pattern node index -> whether the match has it. */
+static inline bool tl_match_has_node(const tl_match *x, uint32_t i) {
+  return x->nodes[i] != TL_NO_NODE && !(x->skipped >> i & 1);
+}
+
+/* Evaluates an expression under a match. */
+tl_rv tl_expr_eval(tl_match *x, const tl_expr *e);
+/* True when v is TRUE; everything else, unknown included, is false. */
+static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
+void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out);
+/* What v is as an attribute; of kind TL_ATTR_NONE where it is none. */
+tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v);
+
+/* Elements of a list or of a tensor, which becomes a list; 1 for a number. */
+uint64_t tl_rv_count(const tl_module *m, tl_rv v);
+/* Writes element i to data[]; false when v holds none or d cannot hold it. */
+bool tl_rv_store(const tl_module *m, tl_rv v, tl_dtype d, uint64_t *data, uint32_t i);
+
+typedef tl_rv (*tl_rule_fn)(tl_match *x, const tl_expr *e);
+typedef struct tl_rule_function {
+  const char *name;
+  const char *signature; /* for docs/rules.md */
+  const char *summary;
+  tl_rule_fn fn;
+  uint8_t min_args;
+  uint8_t max_args;
+} tl_rule_function;
+const tl_rule_function *tl_rule_functions(uint32_t *n);
+
+/* Records why a match failed unless a deeper reason is there already. */
+void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...)
+    TL_PRINTF(4, 5);
+
+/* The same for a condition that does not hold, with the values that decide it. */
+void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition);
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* What a rewrite made, for the worklist. */
+typedef struct tl_built {
+  tl_node_id nodes[TL_RULE_NODES];
+  uint32_t n_nodes;
+  tl_value_id outputs[TL_RULE_VALUES]; /* the values that took the place of the outputs */
+  uint32_t n_outputs;
+} tl_built;
+
+/* Replaces a closed match. *done is false, with the module unchanged and a note in x->miss, when
+ * the replacement does not fit (a type that differs, a name that cannot move). */
+tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) TL_NODISCARD;
+
+/* Records on the nodes that a graph rule made what they were; false when memory is out. */
+bool tl_match_trace(const tl_match *x, const tl_built *b);
+/* Bits of the new nodes that compute with constants alone, which folding takes away. */
+uint32_t tl_match_weights(const tl_match *x, const tl_built *b);
+
+#endif

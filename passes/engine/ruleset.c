@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where rules come from (ruleset.h). */
+#include "passes/engine/ruleset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_wanted(const tl_ruleset *s, const tl_rule_text *text) {
+  return !s->kinds || s->kinds & text->kind;
+}
+
+tl_status tl_rules_add_builtin(tl_ruleset *s) {
+  for (uint32_t i = 0; i < tl_n_rule_texts; i++)
+    if (is_wanted(s, &tl_rule_texts[i]))
+      TL_TRY(tl_rules_parse_text(s, &tl_rule_texts[i]));
+  s->next = tl_n_rule_texts;
+  return TL_OK;
+}
+
+void tl_ruleset_init(tl_ruleset *s, tl_module *m) {
+  *s = (tl_ruleset){.m = m};
+  tl_arena_init(&s->arena, 1 << 16);
+}
+
+void tl_ruleset_release(tl_ruleset *s) {
+  tl_rule_vec_release(&s->rules);
+  tl_map_release(&s->names);
+  tl_arena_release(&s->arena);
+}
+
+tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name) {
+  for (uint32_t i = 0; i < s->rules.n; i++)
+    if (s->rules.at[i]->name == name)
+      return s->rules.at[i];
+  return NULL;
+}
+
+/* Bodies of definitions ask once each, and most files have none. */
+static bool has_definitions(tl_sv text) {
+  static const char word[] = "define";
+  for (size_t i = 0; i + sizeof word <= text.n; i++)
+    if (memcmp(text.p + i, word, sizeof word - 1) == 0)
+      return true;
+  return false;
+}
+
+tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
+  s->options = options;
+  TL_TRY(tl_rules_add_builtin(s));
+  for (uint32_t i = 0; i < options->n_rule_files; i++)
+    if (!s->only_definitions || has_definitions(options->rule_files[i].text))
+      TL_TRY(tl_rules_parse(s, options->rule_files[i].path, options->rule_files[i].text, true));
+  return tl_rules_configure(s, options);
+}
+
+/* ---- rules that can match ------------------------------------------------------------------- */
+
+/* Is there an op of each list? */
+static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
+  for (const tl_op_id *op = &tl_rule_needs[text->needs]; *op != TL_OP_RETURN; op++) {
+    bool any = false;
+    for (; *op != TL_OP_RETURN; op++)
+      any = any || s->ops[*op];
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
+/* Is it on, as far as its targets say? Of clean-up and definitions, they say nothing. */
+static bool is_for_target(const tl_ruleset *s, const tl_rule_text *text) {
+  const unsigned bound = TL_RULE_BIT(TL_RULE_GRAPH) | TL_RULE_BIT(TL_RULE_LATE) |
+                         TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_BIT(TL_RULE_EXPAND);
+  return !(text->kind & bound) || !tl_rule_misplaced(s->options, text->targets);
+}
+
+static void note_made(tl_ruleset *s, const tl_rule_text *text) {
+  for (const tl_op_id *op = &tl_rule_needs[text->makes]; *op != TL_OP_RETURN; op++)
+    s->ops[*op] = 1;
+}
+
+static int by_index(const void *a, const void *b) {
+  const tl_rule *const *x = a, *const *y = b;
+  return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
+tl_status tl_rules_load_more(tl_ruleset *s) {
+  uint32_t had = s->rules.n, before;
+  for (uint32_t op = 0; op < tl_n_op_rows; op++)
+    s->ops[op] |= s->m->had_ops[op];
+  do {
+    before = s->rules.n;
+    for (uint32_t i = 0; i < tl_n_rule_texts; i++) {
+      const tl_rule_text *text = &tl_rule_texts[i];
+      if (s->read[i] || !is_wanted(s, text) || !can_match(s, text) || !is_for_target(s, text))
+        continue;
+      s->read[i] = true;
+      TL_TRY(tl_rules_parse_text(s, text));
+      note_made(s, text);
+    }
+  } while (s->rules.n > before);
+  if (s->rules.n == had)
+    return TL_OK;
+  qsort(s->rules.at, s->rules.n, sizeof *s->rules.at, by_index);
+  return tl_rules_configure(s, s->options);
+}
+
+tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
+  s->skims = true;
+  if (options->n_rule_files)
+    return tl_rules_load(s, options);
+  s->options = options;
+  s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
+  s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
+  if (!s->ops || !s->read)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+  return tl_rules_load_more(s);
+}
+
+bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
+  for (uint32_t i = 0; i < s->rules.n; i++)
+    if ((kinds & TL_RULE_BIT(s->rules.at[i]->kind)) && (any || !s->rules.at[i]->off))
+      return true;
+  return false;
+}
+
+/* Expansions are many, and only AIR asks for them; so are definitions, which only the evaluator
+ * wants: they have sets of their own. */
+enum { COMMON_SET, EXPAND_SET, DEFINE_SET };
+static const unsigned kinds_of_sets[] = {
+    [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) |
+                   TL_RULE_BIT(TL_RULE_LATE) | TL_RULE_BIT(TL_RULE_SCOPE),
+    [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
+    [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
+
+tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) {
+  unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET
+                   : kind == TL_RULE_DEFINE ? DEFINE_SET
+                                            : COMMON_SET;
+  tl_ruleset *s = p->rules[which];
+  *out = s;
+  if (s)
+    return s->ops ? tl_rules_load_more(s) : TL_OK;
+  s = malloc(sizeof *s);
+  if (!s)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  tl_ruleset_init(s, m);
+  s->kinds = kinds_of_sets[which];
+  s->only_definitions = which == DEFINE_SET;
+  p->rules[which] = s;
+  *out = s;
+  /* explanations are also of rules whose ops the model lacks */
+  return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
+}
+
+void tl_pass_release_rules(tl_pass *p) {
+  for (unsigned i = 0; i < sizeof p->rules / sizeof *p->rules; i++) {
+    if (p->rules[i])
+      tl_ruleset_release(p->rules[i]);
+    free(p->rules[i]);
+    p->rules[i] = NULL;
+  }
+}

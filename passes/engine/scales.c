@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of rules: how the scales of quantized models hang together. */
+#include <math.h>
+
+#include "passes/engine/functions.h"
+
+static const tl_tensor *constant_arg(const tl_match *x, const tl_expr *e, uint32_t i) {
+  tl_value_id v = tl_rule_value_arg(x, e, i);
+  return v ? tl_value_constant(x->m, v) : NULL;
+}
+
+/* Element i of n, or the only one. */
+static bool scale_at(const tl_match *x, const tl_tensor *t, uint64_t n, uint64_t i, double *out) {
+  uint64_t own = tl_tensor_elements(x->m, t);
+  return (own == 1 || own == n) && tl_tensor_float_at(x->m, t, own == 1 ? 0 : i, out);
+}
+
+tl_rv tl_rule_fn_is_product(tl_match *x, const tl_expr *e) {
+  enum { MOST = 1 << 20 };             /* channels */
+  static const double rounding = 3e-7; /* of a product in f32, and of one written in decimals */
+  const tl_tensor *t[3];
+  uint64_t n = 1;
+  for (uint32_t i = 0; i < 3; i++) {
+    t[i] = constant_arg(x, e, i);
+    uint64_t own = t[i] ? tl_tensor_elements(x->m, t[i]) : 0;
+    if (own == 0 || own > MOST)
+      return tl_rv_none();
+    n = own > n ? own : n;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    double p, a, b;
+    if (!scale_at(x, t[0], n, i, &p) || !scale_at(x, t[1], n, i, &a) ||
+        !scale_at(x, t[2], n, i, &b) || !(fabs(p - a * b) <= rounding * fabs(a * b)))
+      return tl_rv_truth(false);
+  }
+  return tl_rv_truth(true);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The switches of fusion passes, applied to a set of rules: which are off, and in what order the
+ * graph rules run. */
+#include "passes/engine/rule.h"
+
+/* What the parser gives to a rule that names no priority. */
+enum { NO_PRIORITY_GIVEN = TL_PRIORITY_RULE };
+
+/* What the switches say of a rule's public name. Levels are about fusions: a rule that simplifies
+ * is there from -O1 on whatever it is called. An expansion goes when its pass is named on the
+ * command line, which reaches passes that nothing else closes. */
+static bool is_pass_on(const tl_ruleset *s, const tl_rule *r, const tl_fusion_config *fusion,
+                       const char **why) {
+  tl_fusion_config own = fusion ? *fusion : (tl_fusion_config){0};
+  if (r->kind == TL_RULE_EXPAND)
+    own = (tl_fusion_config){.direct = own.direct, .option = own.option};
+  else if (r->pass != r->name && !tl_rule_fuses(r))
+    own.functional_only = false;
+  return tl_fusion_is_on(&own, tl_sym(s->m, r->pass), (tl_fusion_kind)r->pass_kind, why);
+}
+
+/* A user's scope fusion is on when its public name is asked for, or when it says it is general. */
+static bool is_asked_for(const tl_ruleset *s, const tl_rule *r, const tl_options *options) {
+  tl_sv pass = tl_sym(s->m, r->pass);
+  return !r->custom || r->pass_kind != TL_FUSION_SCOPE || r->general ||
+         tl_fusion_is_named(options->fusion, pass, TL_FUSION_SCOPE);
+}
+
+/* What an op means has no switch, nor has what it takes to reach the NPU, unless it is a pass. */
+static void switch_off(const tl_ruleset *s, const tl_options *options) {
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule *r = s->rules.at[i];
+    const char *why;
+    bool public = r->pass != r->name;
+    if (r->kind == TL_RULE_DEFINE || (r->kind == TL_RULE_EXPAND && !public))
+      continue;
+    if (!is_pass_on(s, r, options->fusion, &why) ||
+        (public && r->kind != TL_RULE_EXPAND &&
+         !tl_fusion_is_on(options->fusion, tl_sym(s->m, r->name), TL_FUSION_CLEANUP, &why)))
+      r->off = why;
+    else if (!is_asked_for(s, r, options))
+      r->off = "not named by --enable-scope-fusion-passes";
+    else if (r->numerics > options->numerics && r->kind != TL_RULE_EXPAND)
+      r->off = "its numerics class is looser than --numerics";
+  }
+}
+
+/* Lists the graph rules in the order of definition. */
+static uint32_t list_rules(const tl_ruleset *s, tl_fusion_order *order, tl_rule **rules) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule *r = s->rules.at[i];
+    if (!tl_rule_fuses(r))
+      continue;
+    bool given = r->written != NO_PRIORITY_GIVEN;
+    order[n] = (tl_fusion_order){.pass = tl_sym(s->m, r->pass),
+                                 .custom = r->custom,
+                                 .rule = true,
+                                 .configured = given ? r->written : TL_NO_PRIORITY};
+    rules[n++] = r;
+  }
+  return n;
+}
+
+tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) {
+  tl_fusion_order *order = tl_arena_calloc(&s->arena, s->rules.n, sizeof *order);
+  tl_rule **rules = tl_arena_calloc(&s->arena, s->rules.n, sizeof *rules);
+  if (!order || !rules)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  switch_off(s, options);
+  TL_TRY(tl_rules_fit_target(s, options));
+  uint32_t n = list_rules(s, order, rules);
+  tl_fusion_sort(options->fusion, TL_FUSION_GRAPH, order, n);
+  for (uint32_t i = 0; i < n; i++)
+    rules[order[i].position]->priority = order[i].priority;
+  return TL_OK;
+}

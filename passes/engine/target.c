@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which fusions make sense where the model goes (--target): an op that the chip lacks would only be
+ * taken apart again, and an op of the NPU says nothing to an ONNX runtime. */
+#include "ir/chip/op_info.h"
+#include "ir/ops_gen.h"
+#include "passes/engine/rule.h"
+#include "passes/npu/expr.h"
+
+enum { UNASKED, HAS, LACKS };
+
+typedef struct fitting {
+  tl_ruleset *s;
+  const tl_options *options;
+  uint8_t *answers; /* by op, since many rules make the same */
+} fitting;
+
+/* May a node of the chip be what the row says? */
+static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
+  const char *why = NULL;
+  const tl_npu_expr *guard = NULL;
+  *may = row->npu_type[0] && row->kind != TL_LOWER_EXPAND &&
+         tl_op_info_find(tl_options_op_info(f->options), tl_sv_from(row->npu_type)).row;
+  if (!*may || strcmp(row->guard, "always") == 0)
+    return TL_OK;
+  guard = tl_npu_expr_parse(f->s->m, &f->s->arena, tl_sv_from(row->guard), &why);
+  if (!guard)
+    return tl_fail(f->s->m->diag, why ? TL_INTERNAL : TL_NO_MEMORY, TL_AT_FILE(f->s->m->path),
+                   "guard '%s': %s", row->guard, why ? why : "out of memory");
+  *may = tl_npu_may_hold_on(guard, tl_options_chip(f->options)->table);
+  return TL_OK;
+}
+
+/* Has the chip an op for what a tl:: op means? Ops of ONNX are there before any fusion. */
+static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
+  const tl_op *row = tl_op_row(op);
+  *has = row->domain_symbol != TL_SYM_tl || f->answers[op] == HAS;
+  if (*has || f->answers[op] == LACKS)
+    return TL_OK;
+  for (uint32_t i = 0; !*has && i < row->n_npu; i++)
+    TL_TRY(may_apply(f, &row->npu[i], has));
+  f->answers[op] = *has ? HAS : LACKS;
+  return TL_OK;
+}
+
+static bool ort_has(tl_symbol domain, tl_op_id op) {
+  static const tl_op_id spelled[] = {
+#define ORT_OP(op) TL_OP_##op,
+#include "passes/engine/ort_ops.tbl"
+  };
+  bool has = domain == TL_SYM_com_microsoft;
+  for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++)
+    has = has || op == spelled[i];
+  return has;
+}
+
+/* ONNX's own ops are everywhere; a function for one of ours would run as the nodes it was made of.
+ * Of ours, ONNX Runtime has what rules spell for it. */
+static bool onnx_has(const fitting *f, tl_op_id op) {
+  tl_symbol domain = tl_op_domain_symbol(f->s->m, op);
+  if (domain != TL_SYM_npu && domain != TL_SYM_com_microsoft && domain != TL_SYM_tl)
+    return true;
+  return f->options->target == TL_TARGET_ORT && ort_has(domain, op);
+}
+
+/* What a target says of ops, and of rules, that it has no use for. */
+static const struct {
+  const char *no_op, *npu_alone, *ort_alone, *both;
+} reasons[TL_N_TARGETS] = {
+    [TL_TARGET_NPU] = {"the chip of --soc-version has no op for it", NULL,
+                       "--target=npu: it is for ONNX Runtime", NULL},
+    [TL_TARGET_ONNX] = {"--target=onnx: ONNX has no op for it",
+                        "--target=onnx: it is for the NPU alone",
+                        "--target=onnx: it is for ONNX Runtime",
+                        "--target=onnx: it is for the NPU and ONNX Runtime"},
+    [TL_TARGET_ORT] = {"--target=onnxruntime: ONNX Runtime has no op for it",
+                       "--target=onnxruntime: it is for the NPU alone", NULL, NULL},
+    [TL_TARGET_NONE] = {NULL, NULL, "--target=none", NULL}};
+
+static tl_status fit(fitting *f, tl_rule *r) {
+  const tl_op_id *made = &tl_rule_needs[r->text->makes];
+  for (; *made != TL_OP_RETURN && !r->off; made++) {
+    bool has = true;
+    if (f->options->target == TL_TARGET_NPU)
+      TL_TRY(chip_has(f, *made, &has));
+    else
+      has = onnx_has(f, *made);
+    r->unsupported = !has;
+    if (!has)
+      r->off = reasons[f->options->target].no_op;
+  }
+  return TL_OK;
+}
+
+/* What is in the way of a rule for one target alone. */
+static const char *in_the_way(const tl_options *options, unsigned target) {
+  if (target == TL_RULE_ORT)
+    return reasons[options->target].ort_alone;
+  if (reasons[options->target].npu_alone)
+    return reasons[options->target].npu_alone;
+  if (target == TL_RULE_NPU910 && tl_options_chip(options)->table != TL_SOC_910)
+    return "the chip of --soc-version is not of the Ascend910 line";
+  if (target == TL_RULE_NPU910B && tl_options_chip(options)->table == TL_SOC_910)
+    return "the chip of --soc-version is of the Ascend910 line";
+  return NULL;
+}
+
+const char *tl_rule_misplaced(const tl_options *options, unsigned targets) {
+  const char *first = NULL; /* what a chip lacks, rather than ONNX Runtime being elsewhere */
+  for (unsigned target = TL_RULE_NPU; target <= targets; target <<= 1) {
+    const char *why = targets & target ? in_the_way(options, target) : NULL;
+    if ((targets & target) && !why)
+      return NULL;
+    first = first ? first : why;
+  }
+  bool both = (targets & TL_RULE_ORT) && targets != TL_RULE_ORT;
+  return both && reasons[options->target].both ? reasons[options->target].both : first;
+}
+
+tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
+  fitting f = {.s = s, .options = options,
+               .answers = tl_arena_calloc(&s->arena, tl_n_op_rows, sizeof *f.answers)};
+  if (!f.answers)
+    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+  for (uint32_t i = 0; i < s->rules.n; i++) {
+    tl_rule *r = s->rules.at[i];
+    const char *why = r->off ? NULL : tl_rule_misplaced(options, r->targets);
+    if (r->kind == TL_RULE_EXPAND && why)
+      r->off = why;
+    if (!tl_rule_fuses(r) || r->off)
+      continue;
+    if (options->target == TL_TARGET_NONE)
+      r->off = "--target=none";
+    else if ((r->off = why))
+      r->unsupported = true;
+    else if (r->text) /* rules of users may make any op */
+      TL_TRY(fit(&f, r));
+  }
+  return TL_OK;
+}

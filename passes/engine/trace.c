@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* New nodes of a fusion say what they were (ir/trace.h). */
+#include "ir/trace.h"
+#include "passes/engine/rule.h"
+
+/* A new node that computes with constants alone is weight arithmetic, which folding takes away.
+ * weights: bits of the new nodes before it that do. */
+static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, uint32_t weights) {
+  tl_node_id n = b->nodes[i];
+  for (uint32_t k = 0; k < tl_node_get(m, n)->n_operands; k++) {
+    tl_value_id v = tl_operand(m, n, k);
+    tl_node_id from = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    bool weight = !v || tl_value_constant(m, v);
+    for (uint32_t j = 0; j < i && !weight; j++)
+      weight = b->nodes[j] == from && (weights >> j & 1);
+    if (!weight)
+      return false;
+  }
+  return true;
+}
+
+uint32_t tl_match_weights(const tl_match *x, const tl_built *b) {
+  uint32_t weights = 0;
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    weights |= (uint32_t)computes_weights(x->m, b, i, weights) << i;
+  return weights;
+}
+
+/* What an expansion makes of a fused node comes from where that came from, and lists that name
+ * nodes of the model go on to mean it. */
+static bool carry(const tl_match *x, const tl_built *b) {
+  const tl_node *root = tl_node_get(x->m, x->root);
+  for (uint32_t i = 0; i < b->n_nodes; i++) {
+    uint32_t slot = tl_node_get(x->m, b->nodes[i])->extra;
+    if (!root->extra || slot)
+      continue;
+    tl_extra *e = tl_module_extra(x->m, &slot);
+    if (!e)
+      return false;
+    e->metadata = x->m->extras.at[root->extra].metadata;
+    e->n_metadata = x->m->extras.at[root->extra].n_metadata;
+    tl_node_get(x->m, b->nodes[i])->extra = slot;
+  }
+  return true;
+}
+
+bool tl_match_trace(const tl_match *x, const tl_built *b) {
+  tl_node_id taken[TL_RULE_NODES];
+  uint32_t n = 0, weights, others = 0;
+  if (x->rule->kind == TL_RULE_EXPAND)
+    return carry(x, b);
+  if (!tl_rule_fuses(x->rule))
+    return true;
+  for (uint8_t i = 0; i < x->rule->n_match; i++)
+    if (tl_match_has_node(x, i))
+      taken[n++] = x->nodes[i];
+  weights = tl_match_weights(x, b);
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    others += !(weights >> i & 1);
+  for (uint32_t i = 0; i < b->n_nodes; i++)
+    if (!(weights >> i & 1) &&
+        tl_trace_record(x->m, b->nodes[i], taken, n, tl_sym(x->m, x->rule->pass), others > 1) !=
+            TL_OK)
+      return false;
+  return true;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of rules: who reads a value, and where it goes from there. */
+#include "ir/ops_gen.h"
+#include "passes/engine/functions.h"
+
+tl_rv tl_rule_fn_all_users(tl_match *x, const tl_expr *e) {
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  tl_rv name = tl_rule_arg(x, e, 1);
+  tl_node_id from = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  if (!from || name.kind != TL_RV_STRING)
+    return tl_rv_none();
+  TL_FOR_USES (x->m, v, u) {
+    const tl_node *user = tl_node_get(x->m, tl_use_get(x->m, u)->user);
+    if (user->op == TL_OP_RETURN || user->graph != tl_node_get(x->m, from)->graph ||
+        tl_op_domain_symbol(x->m, user->op) != 0 || tl_op_name_symbol(x->m, user->op) != name.s)
+      return tl_rv_truth(false);
+  }
+  return tl_rv_truth(true);
+}
+
+/* The node, of ONNX's domain and the name that argument i gives, that the use u belongs to. */
+static tl_node_id named_user(tl_match *x, const tl_expr *e, uint32_t i, tl_use_id u) {
+  tl_rv name = tl_rule_arg(x, e, i);
+  tl_node_id n = tl_use_get(x->m, u)->user;
+  tl_op_id op = tl_node_get(x->m, n)->op;
+  bool fits = op != TL_OP_RETURN && name.kind == TL_RV_STRING &&
+              tl_op_domain_symbol(x->m, op) == 0 && tl_op_name_symbol(x->m, op) == name.s;
+  return fits ? n : TL_NO_NODE;
+}
+
+tl_rv tl_rule_fn_feeds(tl_match *x, const tl_expr *e) {
+  enum { NAMES = 4, MOST = 256 }; /* uses looked at: a mask may be shared by all layers */
+  tl_use_id at[NAMES];
+  uint32_t depth = 1;
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  at[1] = v ? tl_value_get(x->m, v)->first_use : 0;
+  for (int left = MOST; depth > 0 && left > 0; left--) {
+    if (!at[depth]) { /* no way on from here */
+      depth--;
+      continue;
+    }
+    tl_node_id n = named_user(x, e, depth, at[depth]);
+    at[depth] = tl_use_get(x->m, at[depth])->next;
+    if (!n || tl_node_get(x->m, n)->n_results == 0)
+      continue;
+    if (depth + 1 == e->n)
+      return tl_rv_truth(true);
+    at[++depth] = tl_value_get(x->m, tl_node_get(x->m, n)->results)->first_use;
+  }
+  return tl_rv_truth(false);
+}
+
+/* The only user of v, when it is a node of the same graph with one result. */
+static tl_node_id only_user(const tl_module *m, tl_value_id v) {
+  const tl_value *value = tl_value_get(m, v);
+  tl_node_id from = tl_value_producer(m, v);
+  if (value->n_uses != 1 || !from)
+    return TL_NO_NODE;
+  tl_node_id user = tl_use_get(m, value->first_use)->user;
+  const tl_node *node = tl_node_get(m, user);
+  bool fits = node->op != TL_OP_RETURN && node->graph == tl_node_get(m, from)->graph &&
+              node->n_results == 1;
+  return fits ? user : TL_NO_NODE;
+}
+
+/* True when the op is of ONNX's domain and named by one of the arguments from `first`. */
+static bool is_named(tl_match *x, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++) {
+    tl_rv name = tl_rule_arg(x, e, i);
+    if (name.kind == TL_RV_STRING && name.s == tl_op_name_symbol(x->m, op) &&
+        tl_op_domain_symbol(x->m, op) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool is_constant(const tl_module *m, tl_value_id v) {
+  return !v || tl_value_constant(m, v) != NULL;
+}
+
+/* True when v is a constant, or one that stays dequantized (TL_TRAIT_UNFOLDED). */
+static bool is_weight(const tl_module *m, tl_value_id v) {
+  if (is_constant(m, v))
+    return true;
+  tl_node_id from = tl_value_producer(m, v);
+  bool fixed = from && tl_op_has_trait(tl_node_get(m, from)->op, TL_TRAIT_UNFOLDED);
+  for (uint32_t i = 0; fixed && i < tl_node_get(m, from)->n_operands; i++)
+    fixed = is_constant(m, tl_operand(m, from, i));
+  return fixed;
+}
+
+/* True when v has at most one dim other than 1 and a view that nothing else reads makes it, or the
+ * dequantization of one by constants: turned another way, the elements are the same, and the views
+ * are one. */
+static bool is_turned(const tl_module *m, tl_value_id v) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  tl_node_id n = tl_value_producer(m, v);
+  int longer = 0;
+  for (int i = 0; tl_rule_known_rank(t) && i < t->rank; i++)
+    longer += t->dims[i] != 1;
+  if (!n || !tl_rule_known_rank(t) || longer > 1 || tl_value_get(m, v)->n_uses != 1)
+    return false;
+  if (tl_node_get(m, n)->op == TL_OP_DequantizeLinear) {
+    for (uint32_t i = 1; i < tl_node_get(m, n)->n_operands; i++)
+      if (!is_constant(m, tl_operand(m, n, i)))
+        return false;
+    v = tl_operand(m, n, 0);
+    n = tl_value_producer(m, v);
+  }
+  return n && tl_value_get(m, v)->n_uses == 1 &&
+         (tl_node_get(m, n)->op == TL_OP_Reshape || tl_node_get(m, n)->op == TL_OP_Transpose);
+}
+
+tl_rv tl_rule_fn_turned(tl_match *x, const tl_expr *e) {
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  return v ? tl_rv_truth(is_turned(x->m, v)) : tl_rv_none();
+}
+
+/* True when what stands beside v are weights, or turns as they do. */
+static bool among_weights(const tl_module *m, tl_node_id n, tl_value_id v) {
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id o = tl_operand(m, n, i);
+    if (o != v && !is_weight(m, o) && !is_turned(m, o))
+      return false;
+  }
+  return true;
+}
+
+tl_rv tl_rule_fn_meets(tl_match *x, const tl_expr *e) {
+  enum { FARTHEST = 32 }; /* fewer than the rounds of clean-up, a step of a rule takes one */
+  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  for (int i = 0; v && i <= FARTHEST; i++) {
+    tl_node_id n = only_user(x->m, v);
+    if (!n)
+      break;
+    const tl_node *node = tl_node_get(x->m, n);
+    if (is_named(x, e, node->op, 1, 2))
+      return tl_rv_truth(true);
+    bool through = tl_op_has_trait(node->op, TL_TRAIT_ELEMENTWISE) ||
+                   is_named(x, e, node->op, 2, e->n);
+    if (!through || !among_weights(x->m, n, v))
+      break;
+    v = node->results;
+  }
+  return tl_rv_truth(false);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a match failed, in words: the first condition that does not hold, what it is about, and the
+ * values that decide it. */
+#include "passes/engine/rule.h"
+
+enum { MOST_MENTIONED = 8 };
+
+void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...) {
+  tl_miss *miss = x->miss;
+  if (!miss || (miss->code && depth <= miss->depth))
+    return;
+  miss->depth = depth;
+  miss->code = code;
+  memcpy(miss->nodes, x->nodes, x->rule->n_match * sizeof *miss->nodes);
+  if (!miss->text)
+    return;
+  va_list ap;
+  tl_buf_clear(miss->text);
+  va_start(ap, fmt);
+  tl_buf_vprintf(miss->text, fmt, ap);
+  va_end(ap);
+}
+
+/* ---- what a condition is about -------------------------------------------------------------- */
+
+typedef struct topic {
+  const char *code; /* NULL: values and shapes in general */
+  bool values;
+  bool names;
+} topic;
+
+/* Later rows win over earlier ones. */
+static const struct {
+  const char *function;
+  const char *code;
+} topics[] = {
+    {"dtype", "DTYPE"},         {"is_float", "DTYPE"},       {"keeps", "DTYPE"},
+    {"widens", "DTYPE"},
+    {"same_type", "DTYPE"},     {"ints", "CONST_VALUE"},     {"wholes", "CONST_VALUE"},
+    {"scalar", "CONST_VALUE"},
+    {"is_splat", "CONST_VALUE"}, {"is_const", "CONST_VALUE"}, {"same_value", "CONST_VALUE"},
+    {"is_output", "GRAPH_OUTPUT"}, {"uses", "MULTI_CONSUMER"},
+};
+
+static const char *topic_of(const char *function) {
+  for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+    if (strcmp(topics[i].function, function) == 0)
+      return topics[i].code;
+  return NULL;
+}
+
+static void find_topic(const tl_expr *e, topic *t) {
+  uint32_t n;
+  t->values = t->values || e->kind == TL_EXPR_VALUE;
+  t->names = t->names || e->kind == TL_EXPR_NAME;
+  if (e->kind == TL_EXPR_CALL && !t->code)
+    t->code = topic_of(tl_rule_functions(&n)[e->function].name);
+  for (uint16_t i = 0; i < e->n; i++)
+    find_topic(e->args[i], t);
+}
+
+static const char *code_of(const tl_expr *e, tl_rv result) {
+  topic t = {0};
+  find_topic(e, &t);
+  if (t.code)
+    return t.code;
+  if (t.values)
+    return result.kind == TL_RV_NONE ? "DYNAMIC" : "SHAPE";
+  return t.names ? "ATTR" : "CONDITION";
+}
+
+/* The part of a && b that fails. */
+static const tl_expr *failing_part(tl_match *x, const tl_expr *e) {
+  while (e->kind == TL_EXPR_AND)
+    e = tl_rv_is_true(tl_expr_eval(x, e->args[0])) ? e->args[1] : e->args[0];
+  return e;
+}
+
+/* ---- the values that decide it --------------------------------------------------------------- */
+
+typedef struct telling {
+  tl_match *x;
+  tl_buf *out;
+  const tl_expr *told[MOST_MENTIONED];
+  uint32_t n;
+} telling;
+
+static bool is_new(telling *t, const tl_expr *e) {
+  for (uint32_t i = 0; i < t->n; i++)
+    if (tl_sv_eq(t->told[i]->text, e->text))
+      return false;
+  if (t->n == MOST_MENTIONED)
+    return false;
+  t->told[t->n++] = e;
+  tl_buf_add_z(t->out, t->n == 1 ? ": " : ", ");
+  return true;
+}
+
+static bool is_literal(const tl_expr *e) {
+  return e->kind <= TL_EXPR_BOOL || (e->kind == TL_EXPR_MINUS && e->args[0]->kind <= TL_EXPR_BOOL);
+}
+
+static void tell_computed(telling *t, const tl_expr *e) {
+  if (is_literal(e) || e->kind == TL_EXPR_VALUE || e->kind == TL_EXPR_LIST || !is_new(t, e))
+    return;
+  tl_buf_printf(t->out, "%.*s is ", TL_SV_ARG(e->text));
+  tl_rv_print(t->x, tl_expr_eval(t->x, e), t->out);
+}
+
+static void tell_value(telling *t, const tl_expr *e) {
+  const tl_match *x = t->x;
+  tl_value_id v = x->bound >> e->u.i & 1 ? x->values[e->u.i] : TL_NO_VALUE;
+  if (x->rule->values[e->u.i].rest || !is_new(t, e))
+    return;
+  tl_buf_printf(t->out, "%.*s is ", TL_SV_ARG(e->text));
+  if (!v) {
+    tl_buf_add_z(t->out, "absent");
+    return;
+  }
+  tl_sv name = tl_value_name(x->m, v);
+  tl_buf_printf(t->out, "`%.*s`: %s", TL_SV_ARG(name),
+                tl_value_constant(x->m, v) ? "constant " : "");
+  tl_type_print(x->m, tl_value_type(x->m, v), t->out);
+}
+
+static void tell_leaves(telling *t, const tl_expr *e) {
+  if (e->kind == TL_EXPR_VALUE)
+    tell_value(t, e);
+  if (e->kind == TL_EXPR_NAME)
+    tell_computed(t, e);
+  for (uint16_t i = 0; i < e->n; i++)
+    tell_leaves(t, e->args[i]);
+}
+
+void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition) {
+  if (!x->miss)
+    return;
+  const tl_expr *e = failing_part(x, condition);
+  tl_buf why;
+  tl_buf_init(&why);
+  telling t = {.x = x, .out = &why};
+  if (e->kind >= TL_EXPR_EQ && e->kind <= TL_EXPR_IN)
+    for (uint16_t i = 0; i < e->n; i++)
+      tell_computed(&t, e->args[i]);
+  tell_leaves(&t, e);
+  tl_rv result = tl_expr_eval(x, e);
+  tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
+  tl_match_note(x, depth, code_of(e, result), "`%.*s` %s%.*s", TL_SV_ARG(e->text),
+                result.kind == TL_RV_NONE ? "cannot be told" : "does not hold", TL_SV_ARG(detail));
+  tl_buf_release(&why);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fold-constants leaves to the runtime: integers for which ONNX has no answer, where runtimes
+ * differ. A division by 0, a shift by all bits, a float that its integer type cannot hold, a power
+ * or sum of squares beyond what a float counts exactly. Sums, differences and products wrap
+ * everywhere and are folded. */
+#include <math.h>
+
+#include "ir/ops_gen.h"
+#include "passes/fold/fold.h"
+
+/* Integers up to here are exact as f64, which runtimes compute powers and reductions in. */
+static const double most_exact = 9007199254740992.0; /* 2^53 */
+
+typedef struct facts {
+  bool zero, minus_one, lowest, fraction, no_number;
+  double least, most, magnitude; /* of all elements; magnitude: the greatest absolute value */
+} facts;
+
+static double lowest_of(tl_dtype d) {
+  const tl_dtype_info *info = tl_dtype_get(d);
+  return info->name[0] == 'u' || d == TL_DTYPE_BOOL ? 0 : -ldexp(1, info->bits - 1);
+}
+
+/* One more than the greatest. */
+static double end_of(tl_dtype d) {
+  const tl_dtype_info *info = tl_dtype_get(d);
+  return ldexp(1, info->name[0] == 'u' ? info->bits : info->bits - 1);
+}
+
+static facts facts_of(const tl_host *t) {
+  facts x = {.least = INFINITY, .most = -INFINITY};
+  for (uint64_t i = 0; i < t->n; i++) {
+    double v = tl_host_at(t, i);
+    x.zero |= v == 0;
+    x.minus_one |= v == -1;
+    x.lowest |= v == lowest_of((tl_dtype)t->dtype);
+    x.no_number |= !isfinite(v);
+    x.fraction |= v != trunc(v);
+    x.least = fmin(x.least, v);
+    x.most = fmax(x.most, v);
+    x.magnitude = fmax(x.magnitude, fabs(v));
+  }
+  return x;
+}
+
+static bool is_integer(const tl_host *t) { return tl_dtype_is_integer((tl_dtype)t->dtype); }
+
+static bool divides(const tl_host *const *in, bool as_floats) {
+  facts x = facts_of(in[0]);
+  facts by = facts_of(in[1]);
+  bool exact = x.magnitude <= most_exact && by.magnitude <= most_exact;
+  return !by.zero && !(x.lowest && by.minus_one && lowest_of((tl_dtype)in[0]->dtype) < 0) &&
+         (exact || !as_floats);
+}
+
+static bool shifts(const tl_host *const *in) {
+  return facts_of(in[1]).most < tl_dtype_get((tl_dtype)in[1]->dtype)->bits;
+}
+
+static bool holds(tl_dtype d, const tl_host *from) {
+  facts x = facts_of(from);
+  return from->n == 0 ||
+         (!x.no_number && trunc(x.least) >= lowest_of(d) && trunc(x.most) < end_of(d));
+}
+
+static bool raises(const tl_host *const *in) {
+  facts x = facts_of(in[0]);
+  facts by = facts_of(in[1]);
+  double limit = fmin(most_exact, end_of((tl_dtype)in[0]->dtype) - 1);
+  return in[0]->n == 0 || in[1]->n == 0 ||
+         (!by.no_number && pow(fmax(x.magnitude, 1), fmax(by.most, 0)) <= limit &&
+          !(x.zero && by.least < 0) && !(x.least < 0 && by.fraction));
+}
+
+/* Bounds of a reduction over all elements, which is more than any part of them gives. */
+static bool reduces(tl_op_id op, const tl_host *t) {
+  double limit = fmin(most_exact, end_of((tl_dtype)t->dtype) - 1);
+  double sum = 0;
+  double product = 1;
+  for (uint64_t i = 0; i < t->n; i++) {
+    double v = fabs(tl_host_at(t, i));
+    bool squares = op == TL_OP_ReduceSumSquare || op == TL_OP_ReduceL2;
+    sum += squares ? v * v : v;
+    product *= fmax(v, 1);
+  }
+  return op == TL_OP_ReduceProd ? product <= limit : sum <= limit;
+}
+
+static bool is_settled(const tl_fold *f, tl_node_id n, const tl_host *const *in) {
+  tl_op_id op = tl_node_get(f->m, n)->op;
+  tl_dtype to = tl_type_dtype(f->m, tl_value_type(f->m, tl_result(f->m, n, 0)));
+  switch (op) {
+  case TL_OP_Cast:
+  case TL_OP_CastLike:
+    return !tl_dtype_is_float((tl_dtype)in[0]->dtype) || !tl_dtype_is_integer(to) ||
+           holds(to, in[0]);
+  case TL_OP_Div: return !is_integer(in[0]) || divides(in, false);
+  case TL_OP_Mod:
+    return !is_integer(in[0]) || divides(in, tl_node_attr_int(f->m, n, TL_SYM_fmod, 0) != 0);
+  case TL_OP_BitShift: return shifts(in);
+  case TL_OP_Pow: return !is_integer(in[0]) || raises(in);
+  case TL_OP_ReduceLogSum:
+  case TL_OP_ReduceLogSumExp: return !is_integer(in[0]);
+  default: return !is_integer(in[0]) || reduces(op, in[0]);
+  }
+}
+
+static uint32_t operands_asked(tl_op_id op) {
+  switch (op) {
+  case TL_OP_Div:
+  case TL_OP_Mod:
+  case TL_OP_BitShift:
+  case TL_OP_Pow: return 2;
+  case TL_OP_Cast:
+  case TL_OP_CastLike:
+  case TL_OP_ReduceL1:
+  case TL_OP_ReduceL2:
+  case TL_OP_ReduceLogSum:
+  case TL_OP_ReduceLogSumExp:
+  case TL_OP_ReduceMean:
+  case TL_OP_ReduceProd:
+  case TL_OP_ReduceSum:
+  case TL_OP_ReduceSumSquare: return 1;
+  default: return 0;
+  }
+}
+
+/* Casts from floats and arithmetic on integers; of what else there is the dtype says enough. */
+static bool may_matter(const tl_fold *f, tl_node_id n) {
+  tl_dtype from = tl_type_dtype(f->m, tl_value_type(f->m, tl_operand(f->m, n, 0)));
+  tl_dtype to = tl_type_dtype(f->m, tl_value_type(f->m, tl_result(f->m, n, 0)));
+  return from == TL_DTYPE_NONE || to == TL_DTYPE_NONE ||
+         (tl_dtype_is_integer(to) && to != TL_DTYPE_BOOL);
+}
+
+bool tl_fold_is_settled(tl_fold *f, tl_node_id n) {
+  const tl_node *node = tl_node_get(f->m, n);
+  uint32_t asked = operands_asked(node->op);
+  tl_host *in[2] = {NULL, NULL};
+  bool ok = true;
+  if (!asked || node->n_operands < asked || !node->n_results || !may_matter(f, n))
+    return true;
+  for (uint32_t i = 0; i < asked && ok; i++) {
+    in[i] = tl_fold_take_operand(f, tl_operand(f->m, n, i));
+    ok = in[i] && in[i]->kind == TL_HOST_TENSOR && in[i]->dtype != TL_DTYPE_STRING;
+  }
+  bool settled = !ok || is_settled(f, n, (const tl_host *const *)in);
+  for (uint32_t i = 0; i < asked; i++)
+    tl_host_release(in[i]);
+  if (!settled)
+    tl_pass_remark(f->p, f->m, n, false, "not folded: runtimes differ in what integers it gives");
+  return settled;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* graph-fusion: the rules of kind graph, each under its public pass name.
+ *
+ * Requires:  infer-shapes, clean-up.   Keeps: names and order of graph outputs.
+ * After:     no graph-fusion rule that is switched on fits, unless the bound on rounds was reached.
+ * Cost:      one sweep, then work in proportion to what changes.
+ * Tests:     tests/golden/graph-fusion/ */
+#include "passes/edit/passes.h"
+#include "passes/engine/rewrite.h"
+#include "passes/engine/ruleset.h"
+
+enum { ROUNDS = 10 };
+
+tl_status tl_pass_graph_fusion(tl_pass *p, tl_module *m) {
+  tl_ruleset *rules;
+  TL_TRY(tl_pass_rules(p, m, TL_RULE_GRAPH, &rules));
+  TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_GRAPH, ROUNDS, NULL, NULL, NULL}));
+  p->unfused = p->changed == 0;
+  return TL_OK;
+}

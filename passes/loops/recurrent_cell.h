@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step of RNN, GRU or LSTM, spelled in nodes. Letters: B batch, H hidden size, G gates. */
+#ifndef TL_PASSES_LOOPS_RECURRENT_CELL_H
+#define TL_PASSES_LOOPS_RECURRENT_CELL_H
+
+#include "passes/edit/maker.h"
+
+/* What an activation function needs to be made. */
+typedef struct tl_cell_function {
+  uint8_t row; /* of the table in recurrent_cell.c */
+  float alpha;
+  float beta;
+} tl_cell_function;
+
+typedef struct tl_cell {
+  uint32_t gates; /* 1 RNN, 3 GRU, 4 LSTM */
+  int64_t hidden;
+  tl_dtype dtype;
+  tl_cell_function f[3]; /* of gates, of candidates, of what leaves the cell */
+  float clip;            /* inputs of functions are limited to [-clip, clip]; 0: not */
+  bool coupled;          /* LSTM: the forget gate is 1 - input gate */
+  bool reset_after;      /* GRU: the reset gate scales the product, not the state */
+  tl_value_id weight;    /* [H, G*H]; GRU: [H, 2H], of the gates */
+  tl_value_id candidate; /* GRU: [H, H] */
+  tl_value_id bias;      /* GRU with reset_after: [H], added before the reset; or none */
+  tl_value_id peephole;  /* LSTM: [3H] for the input, output and forget gate; or none */
+} tl_cell;
+
+/* Number of functions of a cell. */
+static inline uint32_t tl_cell_n_functions(uint32_t gates) {
+  return gates == 1 ? 1 : gates == 3 ? 2 : 3;
+}
+
+/* Reads functions and flags of a direction from the node's attributes; false when a function is not
+ * known or a parameter that it needs is missing. */
+bool tl_cell_read(const tl_module *m, tl_node_id n, uint32_t direction, tl_cell *out);
+
+/* True when the functions of all directions are those that the op has by default. */
+bool tl_cell_is_default(const tl_module *m, tl_node_id n, uint32_t gates, uint32_t directions);
+
+/* Makes the state after a step. z: [B, G*H], biases and the product with the input; h and (LSTM) c:
+ * [B, H]; c is replaced too. */
+tl_value_id tl_cell_make(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h,
+                         tl_value_id *c);
+
+#endif

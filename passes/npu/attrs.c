@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attribute conversions of NPU candidates: from ONNX values to what prototypes want. */
+#include <math.h>
+
+#include "ir/ops_gen.h"
+#include "passes/npu/eval.h"
+#include "passes/npu/tensor.h"
+
+enum { MAX_SPATIAL = 3 };
+
+static const tl_npu_value absent = {0};
+
+static tl_npu_value text(tl_npu_eval *x, const char *z) {
+  tl_symbol s = tl_module_intern(x->m, tl_sv_from(z));
+  x->failed = x->failed || s == TL_NO_SYMBOL;
+  return (tl_npu_value){.kind = TL_NPU_V_STRING, .u.s = s};
+}
+
+static tl_npu_value dtype_value(tl_dtype d) {
+  return d == TL_DTYPE_NONE ? absent : (tl_npu_value){.kind = TL_NPU_V_DTYPE, .u.i = d};
+}
+
+static tl_npu_value ints_value(const int64_t *at, uint32_t n) {
+  return (tl_npu_value){.kind = TL_NPU_V_INTS, .n = n, .u.is = at};
+}
+
+/* The only element of a list, or the value itself. */
+static tl_npu_value scalar(tl_npu_value v) {
+  if (v.kind == TL_NPU_V_INTS && v.n == 1)
+    return tl_npu_int(v.u.is[0]);
+  if (v.kind == TL_NPU_V_FLOATS && v.n == 1)
+    return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = v.u.fs[0]};
+  return v;
+}
+
+static tl_npu_value to_int(tl_npu_value v) {
+  v = scalar(v);
+  if (v.kind == TL_NPU_V_FLOAT && v.u.f >= -9e15 && v.u.f <= 9e15)
+    return tl_npu_int((int64_t)v.u.f);
+  return v.kind == TL_NPU_V_INT ? v : absent;
+}
+
+/* An absent operand counts as 0 (a missing zero point). */
+static tl_npu_value to_float(const tl_npu_expr *arg, tl_npu_value v) {
+  v = scalar(v);
+  if (v.kind == TL_NPU_V_INT)
+    return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = (double)v.u.i};
+  if (v.kind == TL_NPU_V_ABSENT && arg->kind == TL_NPU_OPERAND)
+    return (tl_npu_value){.kind = TL_NPU_V_FLOAT};
+  return v.kind == TL_NPU_V_FLOAT ? v : absent;
+}
+
+static tl_npu_value to_bool(tl_npu_value v, bool invert) {
+  v = scalar(v);
+  return v.kind == TL_NPU_V_INT ? tl_npu_int((v.u.i != 0) != invert) : absent;
+}
+
+/* n copies of `fill`. */
+static tl_npu_value filled(tl_npu_eval *x, uint32_t n, int64_t fill) {
+  int64_t *at = tl_npu_room(x, n, sizeof *at);
+  for (uint32_t i = 0; at && i < n; i++)
+    at[i] = fill;
+  return at ? ints_value(at, n) : absent;
+}
+
+/* A list attribute; absent strides and dilations mean ones over the spatial dims. */
+static tl_npu_value to_ints(tl_npu_eval *x, const tl_npu_expr *arg) {
+  tl_npu_value v = tl_npu_evaluate(x, arg);
+  tl_int_list list;
+  bool ones = arg->kind == TL_NPU_NAME &&
+              (arg->u.name == TL_SYM_strides || arg->u.name == TL_SYM_dilations);
+  int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
+  if (v.kind == TL_NPU_V_ABSENT && ones && rank > 2)
+    return filled(x, (uint32_t)rank - 2, 1);
+  return tl_npu_as_ints(x, v, &list) ? ints_value(list.at, list.n) : absent;
+}
+
+/* [lead, lead, v...] with v of exactly n elements, `lead` everywhere when it is absent. */
+static tl_npu_value with_lead(tl_npu_eval *x, tl_npu_value v, uint32_t n, int64_t lead) {
+  tl_int_list list = {0};
+  if (v.kind != TL_NPU_V_ABSENT && (!tl_npu_as_ints(x, v, &list) || list.n != n)) {
+    x->why = "a list over the spatial dims has the wrong length";
+    return absent;
+  }
+  int64_t *at = tl_npu_room(x, n + 2, sizeof *at);
+  for (uint32_t i = 0; at && i < n + 2; i++)
+    at[i] = i < 2 || !list.at ? lead : list.at[i - 2];
+  return at ? ints_value(at, n + 2) : absent;
+}
+
+static int64_t list_item(tl_int_list list, uint32_t i, int64_t fallback) {
+  return i < list.n ? list.at[i] : fallback;
+}
+
+/* Pads that SAME_UPPER and SAME_LOWER stand for, [begin, end] per spatial dim; false when shapes
+ * are not static or the mode is another one. */
+static bool same_pads(tl_npu_eval *x, uint32_t n, int64_t *out) {
+  tl_symbol mode = TL_SYM_NOTSET;
+  const tl_attr *a = tl_node_attr_or_default(x->m, x->node, TL_SYM_auto_pad);
+  mode = a && a->kind == TL_ATTR_STRING ? a->u.s : mode;
+  tl_value_id in = tl_operand(x->m, x->node, 0);
+  tl_value_id to = tl_result(x->m, x->node, 0);
+  const tl_op *row = tl_op_row(tl_node_get(x->m, x->node)->op);
+  if ((mode != TL_SYM_SAME_UPPER && mode != TL_SYM_SAME_LOWER) || n > MAX_SPATIAL ||
+      tl_op_attr_find(row, TL_SYM_output_padding) || tl_npu_rank(x, in) != (int)n + 2)
+    return false;
+  tl_int_list kernel = tl_node_attr_ints(x->m, x->node, TL_SYM_kernel_shape);
+  tl_int_list strides = tl_node_attr_ints(x->m, x->node, TL_SYM_strides);
+  tl_int_list dilations = tl_node_attr_ints(x->m, x->node, TL_SYM_dilations);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_dim size = tl_npu_dim(x, in, i + 2);
+    tl_dim made = tl_npu_dim(x, to, i + 2);
+    tl_dim weight = tl_npu_dim(x, tl_operand(x->m, x->node, 1), i + 2);
+    int64_t k = list_item(kernel, i, weight);
+    if (size < 0 || made < 0 || k <= 0 || size > INT32_MAX || made > INT32_MAX || k > INT32_MAX)
+      return false;
+    int64_t span = (k - 1) * (list_item(dilations, i, 1) & INT32_MAX) + 1;
+    int64_t total = (made - 1) * (list_item(strides, i, 1) & INT32_MAX) + span - size;
+    total = total < 0 ? 0 : total;
+    int64_t small = total / 2;
+    out[2 * i] = mode == TL_SYM_SAME_UPPER ? small : total - small;
+    out[2 * i + 1] = total - out[2 * i];
+  }
+  return true;
+}
+
+/* ONNX [b0, b1.., e0, e1..] to [b0, e0, b1, e1 ..]. */
+static tl_npu_value pads_by_dim(tl_npu_eval *x, tl_npu_value v, uint32_t n) {
+  int64_t *at = tl_npu_room(x, 2 * n, sizeof *at);
+  tl_int_list list = {0};
+  if (!at)
+    return absent;
+  if (same_pads(x, n, at))
+    return ints_value(at, 2 * n);
+  if (v.kind != TL_NPU_V_ABSENT && (!tl_npu_as_ints(x, v, &list) || list.n != 2 * n)) {
+    x->why = "pads do not fit the rank";
+    return absent;
+  }
+  for (uint32_t i = 0; list.at && i < n; i++) {
+    at[2 * i] = list.at[i];
+    at[2 * i + 1] = list.at[n + i];
+  }
+  return ints_value(at, 2 * n);
+}
+
+/* auto_pad is NOTSET once the pads are spelled out. */
+static bool pads_are_explicit(tl_npu_eval *x) {
+  int64_t pads[2 * MAX_SPATIAL];
+  int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
+  return rank > 2 && rank <= 2 + MAX_SPATIAL && same_pads(x, (uint32_t)rank - 2, pads);
+}
+
+static tl_npu_value to_str(tl_npu_eval *x, const tl_npu_expr *arg, tl_npu_value v) {
+  if (arg->kind == TL_NPU_NAME && arg->u.name == TL_SYM_auto_pad && pads_are_explicit(x))
+    return (tl_npu_value){.kind = TL_NPU_V_STRING, .u.s = TL_SYM_NOTSET};
+  if (v.kind == TL_NPU_V_INT && v.u.i != 0)
+    x->why = "a number stands where the NPU op wants a name";
+  return v.kind == TL_NPU_V_STRING ? v : absent;
+}
+
+static tl_npu_value pad_mode(tl_npu_eval *x, tl_npu_value v) {
+  bool same = v.kind == TL_NPU_V_STRING &&
+              (v.u.s == TL_SYM_SAME_UPPER || v.u.s == TL_SYM_SAME_LOWER);
+  if (same && !pads_are_explicit(x)) {
+    if (v.u.s == TL_SYM_SAME_LOWER) /* SAME pads the end more than the beginning */
+      x->why = "SAME_LOWER means pads that depend on unknown sizes";
+    return text(x, "SAME");
+  }
+  return v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_VALID ? v : text(x, "CALCULATED");
+}
+
+static tl_npu_value sampling_mode(tl_npu_value v) {
+  if (v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_linear)
+    v.u.s = TL_SYM_bilinear;
+  else if (v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_cubic)
+    v.u.s = TL_SYM_bicubic;
+  return v;
+}
+
+/* A torch name of a quantized type, from ONNX or torch numbers. */
+static tl_npu_value quantized_name(tl_npu_eval *x, tl_npu_value v) {
+  if (v.kind == TL_NPU_V_STRING)
+    return v;
+  if (v.kind == TL_NPU_V_INT && (v.u.i == 3 || v.u.i == 12))
+    return text(x, "torch.qint8");
+  if (v.kind == TL_NPU_V_INT && (v.u.i == 2 || v.u.i == 13))
+    return text(x, "torch.quint8");
+  if (v.kind == TL_NPU_V_INT && (v.u.i == 6 || v.u.i == 14))
+    return text(x, "torch.qint32");
+  return absent;
+}
+
+/* Type behind an ONNX number; without one, the type of the result (f32 when that is unknown). */
+static tl_npu_value named_dtype(tl_npu_eval *x, tl_npu_value v) {
+  if (v.kind == TL_NPU_V_DTYPE)
+    return v;
+  if (v.kind == TL_NPU_V_INT)
+    return dtype_value(tl_dtype_from_onnx(v.u.i));
+  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
+  return dtype_value(d == TL_DTYPE_NONE ? TL_DTYPE_F32 : d);
+}
+
+static tl_npu_value axes_of(tl_npu_eval *x, const tl_npu_expr *arg, bool all) {
+  tl_npu_value v = tl_npu_evaluate(x, arg);
+  tl_int_list list = {0};
+  if (tl_npu_port_value(x, arg) && !tl_npu_as_ints(x, v, &list)) {
+    x->why = "axes are not constant";
+    return absent;
+  }
+  int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
+  if (list.n || !all)
+    return ints_value(list.at, list.n);
+  if (rank < 0) {
+    x->why = "all axes are meant and the rank is unknown";
+    return absent;
+  }
+  int64_t *at = tl_npu_room(x, (size_t)rank, sizeof *at);
+  for (int i = 0; at && i < rank; i++)
+    at[i] = i;
+  return at ? ints_value(at, (uint32_t)rank) : absent;
+}
+
+/* The scale of attention: given, or one over the root of the head size. */
+static tl_npu_value attention_scale(tl_npu_eval *x, tl_npu_value v) {
+  tl_dim size = tl_npu_dim(x, tl_operand(x->m, x->node, 0), -1);
+  if (v.kind == TL_NPU_V_FLOAT && v.u.f > 0)
+    return v;
+  if (size <= 0) {
+    x->why = "the head size is unknown";
+    return absent;
+  }
+  return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = 1.0 / sqrt((double)size)};
+}
+
+static tl_npu_value identity_tensor(tl_npu_eval *x, const tl_npu_expr *e) {
+  tl_npu_value shape = tl_npu_evaluate(x, e->args[0]);
+  tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
+  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
+  if (shape.kind != TL_NPU_V_INTS || shape.n != 2 || shape.u.is[0] > 4096 || shape.u.is[1] > 4096) {
+    x->why = "the identity matrix is too large to spell out";
+    return absent;
+  }
+  int64_t columns = shape.u.is[1];
+  int64_t offset = k.kind == TL_NPU_V_INT ? k.u.i : 0;
+  uint64_t n = (uint64_t)(shape.u.is[0] * columns);
+  double *at = tl_npu_room(x, n, sizeof *at);
+  for (uint64_t i = 0; at && i < n; i++) {
+    int64_t row = (int64_t)i / columns;
+    at[i] = offset > -8192 && offset < 8192 && (int64_t)i % columns == row + offset ? 1 : 0;
+  }
+  tl_tensor_id t = at ? tl_npu_tensor(x->m, dtype, 2, shape.u.is, at, n == 1 ? 2 : n) : 0;
+  return t ? (tl_npu_value){.kind = TL_NPU_V_TENSOR, .u.t = t} : absent;
+}
+
+static tl_npu_value pick(tl_npu_eval *x, const tl_npu_expr *e) {
+  tl_int_list list;
+  tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
+  if (!tl_npu_as_ints(x, tl_npu_evaluate(x, e->args[0]), &list) || k.kind != TL_NPU_V_INT ||
+      k.u.i < 0 || k.u.i >= list.n)
+    return absent;
+  return tl_npu_int(list.at[k.u.i]);
+}
+
+static tl_npu_value equals(tl_npu_eval *x, const tl_npu_expr *e) {
+  tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
+  tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
+  return tl_npu_int(a.kind == TL_NPU_V_STRING && b.kind == a.kind && a.u.s == b.u.s);
+}
+
+static bool is_half_pixel(tl_npu_value v) {
+  return v.kind == TL_NPU_V_STRING &&
+         (v.u.s == TL_SYM_half_pixel || v.u.s == TL_SYM_pytorch_half_pixel ||
+          v.u.s == TL_SYM_tf_half_pixel_for_nn);
+}
+
+static tl_npu_value type_of_port(const tl_npu_eval *x, const tl_npu_expr *arg) {
+  return dtype_value(tl_type_dtype(x->m, tl_value_type(x->m, tl_npu_port_value(x, arg))));
+}
+
+/* Conversions that need more than the value of their first argument. */
+static tl_npu_value convert_special(tl_npu_eval *x, const tl_npu_expr *e) {
+  switch (e->fn) {
+  case TL_NPU_FN_TO_INTS:
+  case TL_NPU_FN_TO_BOOLS: return to_ints(x, e->args[0]);
+  case TL_NPU_FN_AXES: return axes_of(x, e->args[0], false);
+  case TL_NPU_FN_AXES_OR_ALL: return axes_of(x, e->args[0], true);
+  case TL_NPU_FN_EQUALS: return equals(x, e);
+  case TL_NPU_FN_ITEM: return pick(x, e);
+  case TL_NPU_FN_GE_OF: return type_of_port(x, e->args[0]);
+  case TL_NPU_FN_DT: return dtype_value((tl_dtype)e->args[0]->u.i);
+  case TL_NPU_FN_EYE: return identity_tensor(x, e);
+  default: return tl_npu_evaluate(x, e);
+  }
+}
+
+tl_npu_value tl_npu_convert(tl_npu_eval *x, const tl_npu_expr *e) {
+  if (e->kind != TL_NPU_CALL || e->n_args != 1)
+    return e->kind == TL_NPU_CALL ? convert_special(x, e) : tl_npu_evaluate(x, e);
+  const tl_npu_expr *arg = e->args[0];
+  tl_npu_value v = tl_npu_evaluate(x, arg);
+  switch (e->fn) {
+  case TL_NPU_FN_TO_INT: return to_int(v);
+  case TL_NPU_FN_TO_FLOAT: return to_float(arg, v);
+  case TL_NPU_FN_TO_BOOL: return to_bool(v, false);
+  case TL_NPU_FN_INVERT: return to_bool(v, true);
+  case TL_NPU_FN_TO_STR: return to_str(x, arg, v);
+  case TL_NPU_FN_TO_LIST: return v.kind == TL_NPU_V_INT ? filled(x, 1, v.u.i) : absent;
+  case TL_NPU_FN_NCHW: return with_lead(x, v, 2, 1);
+  case TL_NPU_FN_NCDHW: return with_lead(x, v, 3, 1);
+  case TL_NPU_FN_ONCHW: return with_lead(x, v, 2, 0);
+  case TL_NPU_FN_ONCDHW: return with_lead(x, v, 3, 0);
+  case TL_NPU_FN_HHWW: return pads_by_dim(x, v, 2);
+  case TL_NPU_FN_DDHHWW: return pads_by_dim(x, v, 3);
+  case TL_NPU_FN_GE:
+  case TL_NPU_FN_GEDT: return named_dtype(x, v);
+  case TL_NPU_FN_PADMODE: return pad_mode(x, v);
+  case TL_NPU_FN_GSMODE: return sampling_mode(v);
+  case TL_NPU_FN_HALF_PIXEL: return tl_npu_int(is_half_pixel(v));
+  case TL_NPU_FN_QNAME: return quantized_name(x, v);
+  case TL_NPU_FN_SCALE_OR_RSQRT_D: return attention_scale(x, v);
+  case TL_NPU_FN_TENSOR: return v.kind == TL_NPU_V_TENSOR ? v : absent;
+  default: return convert_special(x, e);
+  }
+}
+
+static uint8_t own_kind(uint8_t kind) {
+  static const uint8_t kinds[] = {
+      [TL_NPU_V_INT] = TL_ATTR_INT,         [TL_NPU_V_FLOAT] = TL_ATTR_FLOAT,
+      [TL_NPU_V_STRING] = TL_ATTR_STRING,   [TL_NPU_V_DTYPE] = TL_ATTR_DTYPE,
+      [TL_NPU_V_INTS] = TL_ATTR_INTS,       [TL_NPU_V_FLOATS] = TL_ATTR_FLOATS,
+      [TL_NPU_V_STRINGS] = TL_ATTR_STRINGS, [TL_NPU_V_TENSOR] = TL_ATTR_TENSOR};
+  return kinds[kind];
+}
+
+static tl_attr list_attr(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_value v) {
+  tl_attr none = {.name = name};
+  const double *fs;
+  tl_int_list list;
+  uint32_t n;
+  if (kind == TL_ATTR_FLOATS) {
+    float *out = tl_npu_as_floats(x, v, &fs, &n) ? tl_npu_room(x, n, sizeof *out) : NULL;
+    for (uint32_t i = 0; out && i < n; i++)
+      out[i] = (float)fs[i];
+    return out ? tl_attr_floats(x->m, name, out, n) : none;
+  }
+  if (kind == TL_ATTR_STRINGS)
+    return v.kind == TL_NPU_V_STRINGS ? tl_attr_ids(x->m, name, TL_ATTR_STRINGS, v.u.ids, v.n)
+                                      : none;
+  if (!tl_npu_as_ints(x, v, &list))
+    return none;
+  tl_attr a = tl_attr_ints(x->m, name, list.at, list.n);
+  a.kind = a.kind == TL_ATTR_NONE ? a.kind : kind;
+  return a;
+}
+
+tl_attr tl_npu_attr_from(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_value v) {
+  tl_attr none = {.name = name};
+  if (v.kind == TL_NPU_V_ABSENT)
+    return none;
+  kind = kind == TL_ATTR_NONE ? own_kind(v.kind) : kind;
+  bool is_int = v.kind == TL_NPU_V_INT;
+  switch ((tl_attr_kind)kind) {
+  case TL_ATTR_INT:
+    if (v.kind == TL_NPU_V_DTYPE && tl_dtype_get((tl_dtype)v.u.i)->ge_internal >= 0)
+      return tl_attr_int(name, tl_dtype_get((tl_dtype)v.u.i)->ge_internal);
+    return is_int ? tl_attr_int(name, v.u.i) : none;
+  case TL_ATTR_BOOL: return is_int ? tl_attr_bool(name, v.u.i != 0) : none;
+  case TL_ATTR_FLOAT:
+    if (is_int)
+      return tl_attr_float(name, (float)v.u.i);
+    return v.kind == TL_NPU_V_FLOAT ? tl_attr_float(name, (float)v.u.f) : none;
+  case TL_ATTR_STRING: return v.kind == TL_NPU_V_STRING ? tl_attr_string(name, v.u.s) : none;
+  case TL_ATTR_DTYPE:
+    if (is_int && tl_dtype_from_ge(v.u.i) != TL_DTYPE_NONE)
+      return tl_attr_dtype(name, tl_dtype_from_ge(v.u.i));
+    return v.kind == TL_NPU_V_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.u.i) : none;
+  case TL_ATTR_TENSOR: return v.kind == TL_NPU_V_TENSOR ? tl_attr_tensor(name, v.u.t) : none;
+  case TL_ATTR_INTS:
+  case TL_ATTR_BOOLS:
+  case TL_ATTR_FLOATS:
+  case TL_ATTR_STRINGS: return list_attr(x, name, kind, v);
+  default: return none;
+  }
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guard tf_nearest: whether ResizeNearestNeighborV2 picks the elements that a Resize picks. The
+ * NPU op knows TensorFlow's three ways only and no nearest_mode; which of ONNX's are one of these
+ * depends on the sizes too. So the places are compared, all of them. */
+#include "ir/eval/conv/resize.h"
+#include "passes/npu/eval.h"
+
+enum { RANK = 4, LONGEST = 1 << 16 };
+
+/* As the candidate sets align_corners and half_pixel_centers: TensorFlow rounds corners half up and
+ * cuts the rest down. */
+static void as_tf(const tl_resize *onnx, tl_resize *tf) {
+  *tf = *onnx;
+  tf->near = TL_RESIZE_FLOOR;
+  switch (onnx->map) {
+  case TL_RESIZE_ALIGN_CORNERS: tf->near = TL_RESIZE_PREFER_CEIL; break;
+  case TL_RESIZE_HALF_PIXEL:
+  case TL_RESIZE_PYTORCH_HALF_PIXEL:
+  case TL_RESIZE_TF_HALF_PIXEL_NN: tf->map = TL_RESIZE_TF_HALF_PIXEL_NN; break;
+  default: tf->map = TL_RESIZE_ASYMMETRIC; break;
+  }
+}
+
+/* Scales are those of the operand, where it is there, else what the sizes give. */
+static bool read_scales(tl_npu_eval *x, const tl_dim *in, tl_resize *r) {
+  static const uint32_t scales_port = 2;
+  const double *scales = NULL;
+  uint32_t n = 0;
+  tl_value_id v = tl_operand(x->m, x->node, scales_port);
+  if (v && !tl_npu_as_floats(x, tl_npu_constant(x, v), &scales, &n))
+    return false;
+  if (n && n != RANK)
+    return false;
+  for (int i = 0; i < RANK; i++)
+    r->scale[i] = n ? scales[i] : (double)r->out[i] / (double)in[i];
+  return true;
+}
+
+static bool same_places(const tl_resize *onnx, const tl_resize *tf, int axis, int64_t in) {
+  for (int64_t i = 0; i < onnx->out[axis]; i++)
+    if (tl_resize_nearest(onnx, axis, in, i) != tl_resize_nearest(tf, axis, in, i))
+      return false;
+  return true;
+}
+
+static tl_sv text_of(const tl_npu_eval *x, tl_symbol name) {
+  const tl_attr *a = tl_node_attr_or_default(x->m, x->node, name);
+  return a && a->kind == TL_ATTR_STRING ? tl_sym(x->m, a->u.s) : (tl_sv){0};
+}
+
+bool tl_npu_tf_nearest(tl_npu_eval *x) {
+  tl_resize onnx = {.mode = TL_RESIZE_NEAREST}, tf;
+  tl_dim in[RANK];
+  tl_value_id from = tl_operand(x->m, x->node, 0), to = tl_result(x->m, x->node, 0);
+  if (tl_npu_rank(x, from) != RANK || tl_npu_rank(x, to) != RANK ||
+      !tl_resize_modes(text_of(x, TL_SYM_coordinate_transformation_mode),
+                       text_of(x, TL_SYM_nearest_mode), &onnx) ||
+      onnx.map == TL_RESIZE_TF_CROP)
+    return false;
+  for (int i = 0; i < RANK; i++) {
+    in[i] = tl_npu_dim(x, from, i);
+    onnx.out[i] = tl_npu_dim(x, to, i);
+    if (in[i] <= 0 || onnx.out[i] < 0 || onnx.out[i] > LONGEST || (i < 2 && in[i] != onnx.out[i]))
+      return false;
+  }
+  if (!read_scales(x, in, &onnx))
+    return false;
+  as_tf(&onnx, &tf);
+  for (int i = 2; i < RANK; i++)
+    tf.scale[i] = (double)onnx.out[i] / (double)in[i];
+  for (int i = 0; i < RANK; i++)
+    if (!(onnx.scale[i] > 0) || !same_places(&onnx, &tf, i, in[i]))
+      return false;
+  return true;
+}

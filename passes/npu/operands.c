@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operands of NPU nodes: the ones the node has, and constants made from attributes and shapes. */
+#include "ir/graph.h"
+#include "ir/ops_gen.h"
+#include "passes/npu/eval.h"
+#include "passes/npu/tensor.h"
+
+typedef struct operands {
+  tl_npu_eval *x;
+  const tl_npu_expr *e;
+  tl_value_id *at;
+  uint32_t n;
+} operands;
+
+static bool refuse(tl_npu_eval *x, const char *why) {
+  x->why = why;
+  return false;
+}
+
+static bool give(operands *o, tl_value_id v) {
+  o->at = tl_npu_room(o->x, 1, sizeof *o->at);
+  if (o->at)
+    o->at[0] = v;
+  o->n = 1;
+  return o->at != NULL;
+}
+
+/* Adds the tensor as a constant of the node's graph, named after the node's first result. */
+static bool give_tensor(operands *o, tl_tensor_id t) {
+  tl_module *m = o->x->m;
+  tl_value_id result = tl_result(m, o->x->node, 0);
+  tl_sv base = result && tl_value_name(m, result).n ? tl_value_name(m, result) : TL_SV("const");
+  tl_symbol name = t ? tl_module_fresh_name(m, base) : TL_NO_SYMBOL;
+  tl_value_id v = TL_NO_VALUE;
+  if (name != TL_NO_SYMBOL)
+    v = tl_graph_add_constant(m, tl_node_get(m, o->x->node)->graph, name, t);
+  o->x->failed = o->x->failed || !v;
+  return v && give(o, v);
+}
+
+static bool give_range(operands *o, uint32_t from) {
+  const tl_npu_eval *x = o->x;
+  uint32_t n = tl_node_get(x->m, x->node)->n_operands;
+  while (n && !tl_operand(x->m, x->node, n - 1))
+    n--;
+  o->n = n > from ? n - from : 0;
+  o->at = tl_npu_room(o->x, o->n, sizeof *o->at);
+  for (uint32_t i = 0; o->at && i < o->n; i++)
+    o->at[i] = tl_operand(x->m, x->node, from + i);
+  return o->at != NULL;
+}
+
+static bool give_floats(operands *o, tl_dtype dtype, int rank, const double *at, uint32_t n) {
+  tl_dim dim = n;
+  return give_tensor(o, tl_npu_tensor(o->x->m, dtype, rank, &dim, at, n));
+}
+
+/* i32(e) and friends. An absent `perm` reverses the dims; an absent seed is 0. */
+static bool give_ints(operands *o, tl_dtype dtype, int rank) {
+  tl_npu_eval *x = o->x;
+  const tl_npu_expr *arg = o->e->args[0];
+  tl_npu_value v = tl_npu_evaluate(x, arg);
+  tl_int_list list;
+  bool is_perm = arg->kind == TL_NPU_NAME && arg->u.name == TL_SYM_perm;
+  int n = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
+  if (v.kind == TL_NPU_V_ABSENT && is_perm && n >= 0) {
+    int64_t *at = tl_npu_room(x, (size_t)n, sizeof *at);
+    for (int i = 0; at && i < n; i++)
+      at[i] = n - 1 - i;
+    v = (tl_npu_value){.kind = TL_NPU_V_INTS, .n = (uint32_t)n, .u.is = at};
+  } else if (v.kind == TL_NPU_V_FLOAT) {
+    v = tl_npu_int((int64_t)(v.u.f > -1e9 && v.u.f < 1e9 ? v.u.f : 0));
+  } else if (v.kind == TL_NPU_V_ABSENT && arg->kind == TL_NPU_NAME && !is_perm) {
+    v = tl_npu_int(0);
+  }
+  if (!tl_npu_as_ints(x, v, &list) || (rank == 0 && list.n != 1))
+    return refuse(x, "a value that must be known here depends on an unknown shape");
+  if (dtype == TL_DTYPE_I64)
+    return give_tensor(o, tl_tensor_i64s(x->m, list.at, list.n, rank));
+  int32_t *narrow = tl_npu_room(x, list.n, sizeof *narrow);
+  for (uint32_t i = 0; narrow && i < list.n; i++) {
+    if (list.at[i] < INT32_MIN || list.at[i] > INT32_MAX)
+      return refuse(x, "a number does not fit 32 bits");
+    narrow[i] = (int32_t)list.at[i];
+  }
+  return narrow && give_tensor(o, tl_tensor_i32s(x->m, narrow, list.n, rank));
+}
+
+static bool give_f32s(operands *o) {
+  const double *at;
+  uint32_t n;
+  if (!tl_npu_as_floats(o->x, tl_npu_evaluate(o->x, o->e->args[0]), &at, &n))
+    return refuse(o->x, "scales are not constant");
+  return give_floats(o, TL_DTYPE_F32, 1, at, n);
+}
+
+static tl_dtype dtype_of(const tl_npu_eval *x, tl_value_id v) {
+  return tl_type_dtype(x->m, tl_value_type(x->m, v));
+}
+
+/* Elements of an expression in the dtype of an operand; a missing one is a single 0. */
+static bool give_like(operands *o) {
+  static const double zero = 0;
+  const double *at = &zero;
+  uint32_t n = 1;
+  tl_npu_value v = tl_npu_evaluate(o->x, o->e->args[1]);
+  if (v.kind != TL_NPU_V_ABSENT && !tl_npu_as_floats(o->x, v, &at, &n))
+    return refuse(o->x, "scales are not constant");
+  return give_floats(o, dtype_of(o->x, tl_npu_port_value(o->x, o->e->args[0])), 1, at, n);
+}
+
+/* The value of ConstantOfShape as a rank-0 constant. */
+static bool give_fill_value(operands *o) {
+  static const double zero = 0;
+  tl_npu_value v = tl_npu_evaluate(o->x, o->e->args[0]);
+  if (v.kind != TL_NPU_V_TENSOR)
+    return give_floats(o, TL_DTYPE_F32, 0, &zero, 1);
+  tl_tensor t = *tl_tensor_get(o->x->m, v.u.t);
+  if (tl_tensor_elements(o->x->m, &t) != 1)
+    return refuse(o->x, "the fill value must have one element");
+  t.type = tl_type_tensor(o->x->m, (tl_dtype)t.dtype, 0, NULL);
+  return give_tensor(o, t.type ? tl_tensor_add(o->x->m, &t) : TL_NO_TENSOR);
+}
+
+/* The operand itself, or an empty list. */
+static bool give_or_empty(operands *o, tl_dtype dtype) {
+  tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
+  return v ? give(o, v) : give_floats(o, dtype, 1, NULL, 0);
+}
+
+/* The operand itself, or an empty list: of halves where another one has halves, else of f32. */
+static bool give_or_empty_half(operands *o) {
+  tl_value_id like = tl_npu_port_value(o->x, o->e->args[1]);
+  return give_or_empty(o, dtype_of(o->x, like) == TL_DTYPE_F16 ? TL_DTYPE_F16 : TL_DTYPE_F32);
+}
+
+/* The operand itself, or zeros shaped like another one. */
+static bool give_or_zeros(operands *o) {
+  static const double zero = 0;
+  tl_module *m = o->x->m;
+  tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
+  tl_value_id like = tl_npu_port_value(o->x, o->e->args[1]);
+  if (v)
+    return give(o, v);
+  if (!tl_type_is_static(m, tl_value_type(m, like)))
+    return refuse(o->x, "the shape of a missing operand is unknown");
+  const tl_type t = *tl_type_get(m, tl_value_type(m, like));
+  return give_tensor(o, tl_npu_tensor(m, (tl_dtype)t.dtype, t.rank, t.dims, &zero, 1));
+}
+
+/* The operand itself, or n ones in the dtype of operand 0. */
+static bool give_or_ones(operands *o) {
+  static const double one = 1;
+  tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
+  tl_npu_value n = tl_npu_evaluate(o->x, o->e->args[1]);
+  if (v)
+    return give(o, v);
+  if (n.kind != TL_NPU_V_INT)
+    return refuse(o->x, "the size of a missing operand is unknown");
+  tl_dim dim = n.u.i;
+  tl_dtype dtype = dtype_of(o->x, tl_operand(o->x->m, o->x->node, 0));
+  return give_tensor(o, tl_npu_tensor(o->x->m, dtype, 1, &dim, &one, 1));
+}
+
+/* Pads of some axes spread over all of them. */
+static bool give_full_pads(operands *o) {
+  tl_npu_eval *x = o->x;
+  tl_int_list pads;
+  tl_int_list axes;
+  int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
+  if (rank < 0 || !tl_npu_as_ints(x, tl_npu_evaluate(x, o->e->args[0]), &pads) ||
+      !tl_npu_as_ints(x, tl_npu_evaluate(x, o->e->args[1]), &axes) || pads.n != 2 * axes.n)
+    return refuse(x, "pads over chosen axes must be constant and the rank known");
+  int64_t *all = tl_npu_room(x, 2 * (size_t)rank, sizeof *all);
+  for (uint32_t i = 0; all && i < axes.n; i++) {
+    int64_t k = axes.at[i] + (axes.at[i] < 0 ? rank : 0);
+    if (k < 0 || k >= rank)
+      return refuse(x, "a pad axis is out of range");
+    all[k] = pads.at[i];
+    all[k + rank] = pads.at[i + axes.n];
+  }
+  return all && give_tensor(o, tl_tensor_i64s(x->m, all, 2 * (uint32_t)rank, 1));
+}
+
+/* A vector per group, repeated to the channels of operand 0. */
+static bool give_repeated(operands *o) {
+  tl_npu_eval *x = o->x;
+  tl_value_id v = tl_npu_port_value(x, o->e->args[0]);
+  tl_dim channels = tl_npu_dim(x, tl_operand(x->m, x->node, 0), 1);
+  const double *at;
+  uint32_t n;
+  if (!tl_npu_as_floats(x, tl_npu_evaluate(x, o->e->args[0]), &at, &n) || n == 0 ||
+      channels <= 0 || channels > UINT32_MAX || channels % n)
+    return refuse(x, "per-group weights must be constant and divide the channels");
+  double *all = tl_npu_room(x, (size_t)channels, sizeof *all);
+  for (int64_t i = 0; all && i < channels; i++)
+    all[i] = at[i / (channels / n)];
+  return all && give_floats(o, dtype_of(x, v), 1, all, (uint32_t)channels);
+}
+
+/* Scales as the chip takes them: the bits of an f32 in the low half of a u64. */
+static bool give_chip_scale(operands *o) {
+  tl_npu_eval *x = o->x;
+  const double *at;
+  uint32_t n;
+  if (!tl_npu_as_floats(x, tl_npu_evaluate(x, o->e->args[0]), &at, &n))
+    return refuse(x, "scales are not constant");
+  uint64_t *bits = tl_npu_room(x, n, sizeof *bits);
+  for (uint32_t i = 0; bits && i < n; i++) {
+    float f = (float)at[i];
+    memcpy(&bits[i], &f, sizeof f);
+  }
+  tl_dim dim = n;
+  tl_type_id type = tl_type_tensor(x->m, TL_DTYPE_U64, 1, &dim);
+  return bits && give_tensor(o, tl_tensor_from_bytes(x->m, type, bits, n * sizeof *bits));
+}
+
+static bool give_call(operands *o) {
+  switch (o->e->fn) {
+  case TL_NPU_FN_CAPTURED: return give_range(o, 1);
+  case TL_NPU_FN_I32: return give_ints(o, TL_DTYPE_I32, 0);
+  case TL_NPU_FN_I64: return give_ints(o, TL_DTYPE_I64, 0);
+  case TL_NPU_FN_I32S: return give_ints(o, TL_DTYPE_I32, 1);
+  case TL_NPU_FN_I64S: return give_ints(o, TL_DTYPE_I64, 1);
+  case TL_NPU_FN_F32S: return give_f32s(o);
+  case TL_NPU_FN_LIKE_CONST: return give_like(o);
+  case TL_NPU_FN_TENSOR_OR_F32_0: return give_fill_value(o);
+  case TL_NPU_FN_OR_EMPTY_I32: return give_or_empty(o, TL_DTYPE_I32);
+  case TL_NPU_FN_OR_EMPTY_F32: return give_or_empty(o, TL_DTYPE_F32);
+  case TL_NPU_FN_OR_EMPTY_HALF: return give_or_empty_half(o);
+  case TL_NPU_FN_OR_ZEROS: return give_or_zeros(o);
+  case TL_NPU_FN_OR_ONES: return give_or_ones(o);
+  case TL_NPU_FN_FULL_PADS: return give_full_pads(o);
+  case TL_NPU_FN_REPEAT_CHANNELS: return give_repeated(o);
+  case TL_NPU_FN_DEQSCALE: return give_chip_scale(o);
+  default: return refuse(o->x, "no operand can be made of that");
+  }
+}
+
+bool tl_npu_operands(tl_npu_eval *x, const tl_npu_expr *e, tl_value_id **out, uint32_t *n) {
+  operands o = {.x = x, .e = e};
+  bool ok;
+  switch ((tl_npu_kind)e->kind) {
+  case TL_NPU_OPERAND: ok = give(&o, tl_npu_port_value(x, e)); break;
+  case TL_NPU_OPERANDS: ok = give_range(&o, 0); break;
+  case TL_NPU_CALL: ok = give_call(&o); break;
+  default: ok = refuse(x, "the operand has no NPU form"); break;
+  }
+  *out = o.at;
+  *n = o.n;
+  return ok;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of ops without an NPU form: few groups however many nodes. */
+#include "passes/npu/unmapped.h"
+
+tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id n,
+                          const char *why) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  uint32_t i = 0;
+  while (i < list->n && (list->at[i].op != op || list->at[i].why != why))
+    i++;
+  if (i == list->n && !tl_unmapped_vec_push(list, (tl_unmapped_group){.op = op, .why = why}))
+    return TL_NO_MEMORY;
+  tl_unmapped_group *g = &list->at[i];
+  if (g->count < TL_UNMAPPED_NAMES)
+    g->nodes[g->count] = n;
+  g->count++;
+  return TL_OK;
+}
+
+static void describe(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
+  tl_sv domain = tl_op_domain(m, g->op);
+  tl_buf_printf(out, "%.*s%s%.*s x%u (", TL_SV_ARG(domain), domain.n ? "::" : "",
+                TL_SV_ARG(tl_op_name(m, g->op)), g->count);
+  for (uint32_t i = 0; i < g->count && i < TL_UNMAPPED_NAMES; i++)
+    tl_buf_printf(out, "%s'%.*s'", i ? ", " : "", TL_SV_ARG(tl_node_where(m, g->nodes[i]).node));
+  if (g->count > TL_UNMAPPED_NAMES)
+    tl_buf_printf(out, " and %u more", g->count - TL_UNMAPPED_NAMES);
+  tl_buf_printf(out, "): %s", g->why);
+}
+
+tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {
+  tl_buf text;
+  tl_buf_init(&text);
+  for (uint32_t i = 0; i < list->n; i++) {
+    tl_buf_add_z(&text, i ? "; " : "");
+    describe(&text, m, &list->at[i]);
+  }
+  tl_status status =
+      text.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
+                  : tl_fail_code(m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(m->path),
+                                 "%u op %s no NPU form: %s"
+                                 "\v--allow-unmapped writes them under their ONNX names; "
+                                 "'tailor ops NAME' shows what an op needs, "
+                                 "'tailor explain MODEL --expand' why no expansion fits",
+                                 list->n, list->n == 1 ? "type has" : "types have", text.p);
+  tl_buf_release(&text);
+  return status;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Narrowing casts go before what only moves data (cast_motion.h).
+ *
+ * Backwards, each value learns the dtype that all of it is cast to, through nodes that move it;
+ * forwards, the first node of such a region gets a cast of its operand, and the region its dtype.
+ * Casts behind it have nothing left to do, and are taken away by those who shorten casts. */
+#include "passes/precision/cast_motion.h"
+
+#include "ir/ops_gen.h"
+
+enum { NOT_ASKED, YES, NO };
+
+typedef struct lifting {
+  tl_motion *x;
+  tl_module *m;
+  tl_graph_id g;
+  uint32_t n;        /* of values when it began; later ones are its own */
+  uint8_t *narrow;   /* by value id: the dtype that all of it is cast to; NONE: there is no such */
+  uint8_t *top;      /* by value id: may a cast of it be the one in place of those behind it? */
+  tl_value_id *cast; /* by value id: that cast, once it is there */
+} lifting;
+
+static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
+  return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
+}
+
+static bool is_narrower(tl_dtype wide, tl_dtype to) {
+  return wide == TL_DTYPE_F32 && (to == TL_DTYPE_F16 || to == TL_DTYPE_BF16);
+}
+
+/* The dtype that the node casts to for a reader that wants less; NONE when it is no such cast. */
+static tl_dtype narrows(const lifting *l, tl_node_id n) {
+  const tl_node *node = tl_node_get(l->m, n);
+  if (node->op != TL_OP_Cast || node->graph != l->g || !tl_cast_is_inserted(l->m, n) ||
+      node->control_in || node->control_out)
+    return TL_DTYPE_NONE;
+  tl_value_id v = tl_operand(l->m, n, 0);
+  tl_dtype to = dtype_of(l->m, tl_result(l->m, n, 0));
+  bool mergeable = tl_value_can_merge(l->m, &l->x->facts, tl_result(l->m, n, 0), v);
+  return is_narrower(dtype_of(l->m, v), to) && mergeable ? to : TL_DTYPE_NONE;
+}
+
+/* The one operand that the node moves, constants apart; UINT32_MAX when there are more. */
+static uint32_t moved_operand(const lifting *l, tl_node_id n) {
+  const tl_node *node = tl_node_get(l->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  uint32_t found = UINT32_MAX;
+  if (!op || node->graph != l->g || node->n_results == 0)
+    return UINT32_MAX;
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id v = tl_operand(l->m, n, i);
+    if (!v || !tl_motion_moves(op, i) || tl_value_constant(l->m, v))
+      continue;
+    if (found != UINT32_MAX)
+      return UINT32_MAX;
+    found = i;
+  }
+  return found;
+}
+
+/* The dtype that all results of a node that moves v are cast to. */
+static tl_dtype carried(const lifting *l, tl_node_id n, tl_value_id v) {
+  const tl_node *node = tl_node_get(l->m, n);
+  uint32_t at = moved_operand(l, n);
+  if (at == UINT32_MAX || tl_operand(l->m, n, at) != v || tl_is_pinned(&l->x->facts.pinned, v))
+    return TL_DTYPE_NONE;
+  tl_dtype to = node->results < l->n ? (tl_dtype)l->narrow[node->results] : TL_DTYPE_NONE;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (to == TL_DTYPE_NONE || l->narrow[node->results + i] != to ||
+        dtype_of(l->m, node->results + i) != dtype_of(l->m, v))
+      return TL_DTYPE_NONE;
+  return tl_motion_can_carry(l->x, n, to) ? to : TL_DTYPE_NONE;
+}
+
+/* Elements as far as they are known; 0: they are not. */
+static double elements(const tl_module *m, tl_value_id v) {
+  uint64_t n = 0;
+  return tl_type_elements(m, tl_value_type(m, v), &n) ? (double)n : 0;
+}
+
+/* Does a user of v move all of it whatever its size? */
+static bool keeps_size(const lifting *l, tl_node_id n) {
+  switch (tl_node_get(l->m, n)->op) {
+  case TL_OP_Transpose:
+  case TL_OP_Reshape:
+  case TL_OP_Flatten:
+  case TL_OP_Squeeze:
+  case TL_OP_Unsqueeze:
+  case TL_OP_Identity:
+  case TL_OP_Expand:
+  case TL_OP_Tile:
+  case TL_OP_DepthToSpace:
+  case TL_OP_SpaceToDepth: return true;
+  default: return false;
+  }
+}
+
+/* Casting all of v pays when at least half as much of it is read: a part of a large table is better
+ * cast as it is. Where sizes are open, two readers are enough. */
+static bool pays(const lifting *l, tl_value_id v, tl_dtype to) {
+  double read = 0;
+  uint32_t readers = 0;
+  bool open = elements(l->m, v) <= 0;
+  TL_FOR_USES (l->m, v, u) {
+    tl_node_id n = tl_use_get(l->m, u)->user;
+    if (narrows(l, n) == to) /* there is a cast of all of it already */
+      return true;
+    if (carried(l, n, v) != to)
+      continue;
+    const tl_node *node = tl_node_get(l->m, n);
+    if (keeps_size(l, n))
+      return true;
+    readers++;
+    for (uint32_t i = 0; i < node->n_results; i++) {
+      open = open || elements(l->m, node->results + i) <= 0;
+      read += elements(l->m, node->results + i);
+    }
+  }
+  return open ? readers > 1 : read * 2 >= elements(l->m, v);
+}
+
+/* The dtype that all uses of v lead to. */
+static tl_dtype asked_for(const lifting *l, tl_value_id v) {
+  tl_dtype to = TL_DTYPE_NONE;
+  if (dtype_of(l->m, v) != TL_DTYPE_F32 || tl_is_pinned(&l->x->facts.pinned, v))
+    return TL_DTYPE_NONE;
+  TL_FOR_USES (l->m, v, u) {
+    tl_node_id n = tl_use_get(l->m, u)->user;
+    tl_dtype wants = narrows(l, n);
+    if (wants == TL_DTYPE_NONE)
+      wants = carried(l, n, v);
+    if (wants == TL_DTYPE_NONE || (to != TL_DTYPE_NONE && wants != to))
+      return TL_DTYPE_NONE;
+    to = wants;
+  }
+  return to != TL_DTYPE_NONE && pays(l, v, to) ? to : TL_DTYPE_NONE;
+}
+
+static void look(lifting *l, const tl_graph *g) {
+  for (tl_node_id n = g->last; n; n = tl_node_get(l->m, n)->previous) {
+    const tl_node *node = tl_node_get(l->m, n);
+    if (moved_operand(l, n) == UINT32_MAX)
+      continue;
+    for (uint32_t i = 0; i < node->n_results; i++)
+      l->narrow[node->results + i] = (uint8_t)asked_for(l, node->results + i);
+  }
+}
+
+/* A cast of v that stands before all its users: one that is there, or a new one. */
+static tl_value_id cast_of(lifting *l, const tl_graph *g, tl_value_id v, tl_dtype to) {
+  tl_node_id from = tl_value_producer(l->m, v);
+  tl_node_id first = from ? tl_node_get(l->m, from)->next : g->first;
+  TL_FOR_USES (l->m, v, u) {
+    tl_node_id n = tl_use_get(l->m, u)->user;
+    if (narrows(l, n) != to)
+      continue;
+    if (n != first)
+      tl_node_move_before(l->m, n, first);
+    return tl_result(l->m, n, 0);
+  }
+  return tl_cast_insert(l->m, v, to, first ? first : g->ret, l->x->clamp);
+}
+
+/* Casts that stand beside the one for all. */
+static bool join_casts(lifting *l, tl_value_id v, tl_dtype to, tl_value_id cast) {
+  TL_FOR_USES (l->m, v, u) {
+    tl_node_id n = tl_use_get(l->m, u)->user;
+    tl_value_id other = narrows(l, n) == to ? tl_result(l->m, n, 0) : TL_NO_VALUE;
+    if (!other || other == cast || !tl_value_can_merge(l->m, &l->x->facts, other, cast))
+      continue;
+    if (!tl_pass_may_rewrite(l->x->p))
+      return false;
+    tl_value_merge(l->m, other, cast);
+    tl_node_erase(l->m, n);
+  }
+  return true;
+}
+
+static bool retype(lifting *l, tl_node_id n, tl_dtype to) {
+  const tl_op *op = tl_op_row(tl_node_get(l->m, n)->op);
+  for (uint32_t i = 0; i < tl_node_get(l->m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(l->m, n, i);
+    if (!v || !tl_motion_moves(op, i) || !tl_value_constant(l->m, v))
+      continue;
+    tl_value_id as = tl_cast_set_get(&l->x->constants, v, to, n);
+    if (!as)
+      return false;
+    tl_node_set_operand(l->m, n, i, as);
+  }
+  const tl_node *node = tl_node_get(l->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_type_id type = tl_cast_type(l->m, node->results + i, to);
+    if (type == TL_NO_TYPE)
+      return false;
+    tl_value_set_type(l->m, node->results + i, type);
+  }
+  return true;
+}
+
+/* The operand of the first node of a region, as the region wants it. *v stays where there shall be
+ * no cast. */
+static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype to,
+                          tl_value_id *v) {
+  if (*v >= l->n || tl_value_graph(l->m, *v) != l->g)
+    return TL_OK;
+  if (l->top[*v] == NOT_ASKED)
+    l->top[*v] = pays(l, *v, to) && tl_pass_may_rewrite(l->x->p) ? YES : NO;
+  if (l->top[*v] == NO)
+    return TL_OK;
+  tl_value_id cast = l->cast[*v];
+  if (cast && dtype_of(l->m, cast) != to)
+    return TL_OK; /* the other of f16 and bf16 */
+  if (!cast) {
+    tl_pass_remark(l->x->p, l->m, n, true, "takes '%.*s' as %s: all that it gives is cast so",
+                   TL_SV_ARG(tl_value_name(l->m, *v)), tl_dtype_get(to)->name);
+    cast = l->cast[*v] = cast_of(l, g, *v, to);
+    if (!cast)
+      return TL_NO_MEMORY;
+    if (!join_casts(l, *v, to, cast))
+      l->top[*v] = NO;
+  }
+  *v = cast;
+  return TL_OK;
+}
+
+static tl_status lift(lifting *l, const tl_graph *g) {
+  TL_FOR_NODES (l->m, g, n) {
+    uint32_t at = moved_operand(l, n);
+    if (at == UINT32_MAX || tl_node_get(l->m, n)->results >= l->n)
+      continue;
+    tl_value_id v = tl_operand(l->m, n, at);
+    tl_dtype to = (tl_dtype)l->narrow[tl_node_get(l->m, n)->results];
+    if (to == TL_DTYPE_NONE)
+      continue;
+    if (dtype_of(l->m, v) == TL_DTYPE_F32 && carried(l, n, v) == to) {
+      TL_TRY(take_top(l, g, n, to, &v));
+      tl_node_set_operand(l->m, n, at, v);
+    }
+    if (dtype_of(l->m, v) == to && dtype_of(l->m, tl_node_get(l->m, n)->results) != to &&
+        !retype(l, n, to))
+      return TL_NO_MEMORY;
+  }
+  return TL_OK;
+}
+
+tl_status tl_motion_lift(tl_motion *x, const tl_graph *g) {
+  tl_module *m = x->m;
+  lifting l = {.x = x, .m = m, .g = g->id, .n = tl_module_value_end(m)};
+  l.narrow = tl_arena_calloc(x->p->scratch, l.n, sizeof *l.narrow);
+  l.top = tl_arena_calloc(x->p->scratch, l.n, sizeof *l.top);
+  l.cast = tl_arena_calloc(x->p->scratch, l.n, sizeof *l.cast);
+  bool ok = l.narrow && l.top && l.cast;
+  if (ok) {
+    look(&l, g);
+    ok = lift(&l, g) == TL_OK;
+  }
+  return ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cast-motion: casts that undo each other go away, also across ops that only move data, and those
+ * that narrow go before such ops.
+ *
+ * Requires:  precision.           Keeps: every value bit by bit; names of outputs.
+ * After:     no cast follows one that loses nothing; no inserted cast stands behind data movement
+ *            whose operands all have its dtype before a widening, and none that narrows behind data
+ *            movement whose results are all cast so. There are never more casts.
+ * Cost:      one sweep, O(nodes + edges); a chain of moving ops is walked once for its last cast.
+ * Tests:     tests/golden/cast-motion/
+ *
+ * C1 Cast(a->a) is its operand. C2 Cast(a->m), Cast(m->c) is Cast(a->c) when m holds every a, and
+ * nothing when a is c. C3 everything else rounds or drops something and stays. C4 a cast of moved
+ * data is moved data of a cast, which is done where C2 then takes the casts away. C5 casts of the
+ * model fall under C1 and C2 alone. C6 casts to f16 or bf16 of all that is moved are one cast of
+ * what is moved (cast_lift.c); where all branches of an If cast what they give from it, the If
+ * gives what they had; a ConstantOfShape is one of the other dtype. C7 Cast(int->f32),
+ * Cast(f32->f16) is Cast(int->f16). */
+#include "passes/precision/cast_motion.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/passes.h"
+#include "passes/npu/columns.h"
+#include "passes/npu/select.h"
+
+enum { MAX_DEPTH = 32, MAX_VISITS = 256 };
+
+static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
+  return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
+}
+
+static bool is_cast(const tl_module *m, tl_node_id n) {
+  return n && tl_node_get(m, n)->op == TL_OP_Cast;
+}
+
+/* Every value of a is one of b. */
+static bool exact(tl_dtype a, tl_dtype b) {
+  static const uint64_t f16 = TL_DTYPE_BIT(TL_DTYPE_F16);
+  static const uint64_t bf16 = TL_DTYPE_BIT(TL_DTYPE_BF16);
+  static const uint64_t wide = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F64);
+  uint64_t to = TL_DTYPE_BIT(b);
+  switch (a) {
+  case TL_DTYPE_F16:
+  case TL_DTYPE_BF16:
+  case TL_DTYPE_I16:
+  case TL_DTYPE_U16: return (wide & to) != 0;
+  case TL_DTYPE_F32:
+  case TL_DTYPE_I32:
+  case TL_DTYPE_U32: return b == TL_DTYPE_F64;
+  case TL_DTYPE_I8:
+  case TL_DTYPE_U8: return ((wide | f16 | bf16) & to) != 0;
+  case TL_DTYPE_BOOL: return b != TL_DTYPE_NONE && b != TL_DTYPE_STRING;
+  default: return false;
+  }
+}
+
+/* GE drops the first of two casts unless it makes a bool, or an integer of a float. */
+static bool ge_drops(tl_dtype a, tl_dtype b) {
+  bool to_int = b == TL_DTYPE_I32 || b == TL_DTYPE_I64;
+  return b != TL_DTYPE_BOOL && !(tl_dtype_is_float(a) && to_int);
+}
+
+/* f16 of an integer is the same with f32 or f64 in between: those hold all that f16 does not take
+ * for infinite. bf16 is rounded twice then, where its cast is ours once is closer to the model. */
+static bool is_int_to_half(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_id c) {
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  bool through = b == TL_DTYPE_F32 || b == TL_DTYPE_F64;
+  bool half = to == TL_DTYPE_F16 || (to == TL_DTYPE_BF16 && tl_cast_is_inserted(x->m, c));
+  return through && half && tl_dtype_is_integer(a);
+}
+
+/* Does the chip cast a to what c gives, in one go? */
+static bool chip_casts(tl_motion *x, tl_dtype a, tl_node_id c) {
+  const tl_precision_form *form;
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  if (!tl_node_get(x->m, c)->selected)
+    return true;
+  if (!x->forms || tl_precision_form_of(x->forms, c, &form) != TL_OK)
+    return false;
+  for (uint32_t k = 0; k < form->n_columns; k++)
+    if (form->inputs[0].columns[k] == a && form->outputs[0].columns[k] == to)
+      return true;
+  return false;
+}
+
+/* Has the chip the casts from a to b and from b to what c gives, but not what they do in one? */
+static bool needs_two(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_id c) {
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  return a != to && x->chip && !tl_chip_casts(x->chip, a, to) && tl_chip_casts(x->chip, a, b) &&
+         tl_chip_casts(x->chip, b, to);
+}
+
+/* May the cast p be left out in front of the cast c? */
+static bool may_skip(tl_motion *x, tl_node_id p, tl_node_id c) {
+  tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
+  tl_dtype b = dtype_of(x->m, tl_result(x->m, p, 0));
+  if (needs_two(x, a, b, c))
+    return false;
+  if (exact(a, b))
+    return true;
+  if (is_int_to_half(x, a, b, c) && chip_casts(x, a, c))
+    return true;
+  return x->lossy && tl_cast_is_inserted(x->m, p) && tl_cast_is_inserted(x->m, c) && ge_drops(a, b);
+}
+
+/* Erases a cast that nothing uses, and those that only it used. */
+static void erase_unused(tl_motion *x, tl_node_id n) {
+  while (is_cast(x->m, n)) {
+    const tl_node *node = tl_node_get(x->m, n);
+    if (tl_value_get(x->m, node->results)->n_uses || node->control_in || node->control_out)
+      return;
+    tl_value_id v = tl_operand(x->m, n, 0);
+    tl_node_erase(x->m, n);
+    n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  }
+}
+
+/* Users of the cast's result take v instead. */
+static bool replace_cast(tl_motion *x, tl_node_id c, tl_value_id v) {
+  tl_value_id out = tl_result(x->m, c, 0);
+  const tl_node *node = tl_node_get(x->m, c);
+  if (node->control_in || node->control_out || !tl_value_can_merge(x->m, &x->facts, out, v))
+    return false;
+  bool from_model = tl_value_producer(x->m, v) == TL_NO_NODE && tl_value_leaves_graph(x->m, out);
+  if (from_model || !tl_pass_may_rewrite(x->p))
+    return false;
+  tl_pass_remark(x->p, x->m, c, true, "removed: its operand has the dtype already");
+  tl_node_id before = tl_value_producer(x->m, tl_operand(x->m, c, 0));
+  tl_value_merge(x->m, out, v);
+  tl_node_erase(x->m, c);
+  erase_unused(x, before);
+  return true;
+}
+
+/* A cast to the dtype that its operand has already, which gives an output its name: no chip has a
+ * kernel for that, and Identity needs none. */
+static tl_status become_identity(tl_motion *x, tl_node_id c) {
+  if (x->p->off_chip || !tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  tl_pass_remark(x->p, x->m, c, true, "an identity: its operand has the dtype already");
+  TL_TRY(tl_node_set_attrs(x->m, c, NULL, 0));
+  tl_node_set_op(x->m, c, TL_OP_Identity);
+  tl_node_get(x->m, c)->selected = false;
+  x->made = true;
+  return TL_OK;
+}
+
+/* C1 and C2. False when the cast is gone. */
+static bool shorten(tl_motion *x, tl_node_id c) {
+  for (;;) {
+    tl_value_id v = tl_operand(x->m, c, 0);
+    tl_node_id p = tl_value_producer(x->m, v);
+    if (dtype_of(x->m, v) == dtype_of(x->m, tl_result(x->m, c, 0)))
+      return !replace_cast(x, c, v);
+    if (!is_cast(x->m, p) || !may_skip(x, p, c) || !tl_pass_may_rewrite(x->p))
+      return true;
+    tl_node_set_operand(x->m, c, 0, tl_operand(x->m, p, 0));
+    erase_unused(x, p);
+  }
+}
+
+/* ---- C4 -------------------------------------------------------------------------------------- */
+
+bool tl_motion_moves(const tl_op *op, uint32_t i) {
+  const tl_op_port *in = tl_op_operand_port(op, i);
+  const tl_op_port *out = tl_op_result_port(op, 0);
+  return in && out && in->var >= 0 && in->var == out->var;
+}
+
+static bool slot_has(const tl_precision_port *ports, uint32_t n, tl_dtype to) {
+  for (uint32_t i = 0; i < n; i++)
+    if ((ports[i].dtypes & TL_DTYPE_BIT(to)) && (ports[i].dtypes & TL_DTYPE_BIT(TL_DTYPE_F32)))
+      return true;
+  return n == 0;
+}
+
+static const tl_op *prototype_of(const tl_module *m, const tl_node *node, const tl_op *op) {
+  if (node->candidate < 0)
+    return NULL;
+  tl_sv name = tl_sv_from(op->npu[node->candidate].npu_type);
+  tl_symbol type = tl_symbol_find(&m->symbols, name);
+  return type == TL_NO_SYMBOL ? NULL : tl_op_row(tl_op_find(TL_SYM_npu, type));
+}
+
+/* Does the NPU op, or its prototype where no table knows it, take the dtype? */
+static bool chip_has(tl_motion *x, tl_node_id n, tl_dtype to) {
+  const tl_precision_form *form;
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  if (!node->selected)
+    return true;
+  if (!x->forms || tl_precision_form_of(x->forms, n, &form) != TL_OK)
+    return false;
+  if (form->n_columns)
+    return form->colour != TL_COLOUR_BLACK && slot_has(form->inputs, form->n_inputs, to) &&
+           slot_has(form->outputs, form->n_outputs, to);
+  const tl_op *npu = prototype_of(x->m, node, op);
+  const tl_op_port *port = npu ? tl_op_result_port(npu, 0) : NULL;
+  return port && port->var >= 0 && (npu->vars[port->var].dtypes & TL_DTYPE_BIT(to));
+}
+
+/* All users of v are casts to the dtype, but for one node that is asked about. */
+static bool only_casts_use(const tl_module *m, tl_value_id v, tl_dtype to, tl_node_id but) {
+  TL_FOR_USES (m, v, u) {
+    tl_node_id n = tl_use_get(m, u)->user;
+    if (n != but && !(is_cast(m, n) && dtype_of(m, tl_result(m, n, 0)) == to))
+      return false;
+  }
+  return true;
+}
+
+static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth);
+
+bool tl_motion_can_carry(tl_motion *x, tl_node_id n, tl_dtype to) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  const tl_op_port *out = op ? tl_op_result_port(op, 0) : NULL;
+  return out && out->var >= 0 && (op->traits & TL_TRAIT_LAYOUT) && !node->mixed &&
+         (op->vars[out->var].dtypes & TL_DTYPE_BIT(to)) && chip_has(x, n, to);
+}
+
+static bool can_move(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
+                     int depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  if (node->graph != tl_node_get(x->m, user)->graph || !tl_motion_can_carry(x, n, to))
+    return false;
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_value_id r = node->results + i;
+    if (dtype_of(x->m, r) != dtype_of(x->m, v) || tl_is_pinned(&x->facts.pinned, r) ||
+        !only_casts_use(x->m, r, to, r == v ? user : TL_NO_NODE))
+      return false;
+  }
+  for (uint32_t i = 0; i < node->n_operands; i++) {
+    tl_value_id operand = tl_operand(x->m, n, i);
+    if (operand && tl_motion_moves(op, i) && !can_have(x, operand, to, n, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+/* ConstantOfShape says its element in an attribute. */
+static const tl_tensor *fill_of(const tl_motion *x, tl_node_id n) {
+  const tl_attr *a = tl_node_attr(x->m, n, TL_SYM_value);
+  return a && a->kind == TL_ATTR_TENSOR ? tl_tensor_get(x->m, a->u.t) : NULL;
+}
+
+static bool can_fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user) {
+  const tl_tensor *t = fill_of(x, n);
+  return t && t->dtype == TL_DTYPE_F32 && t->bytes == sizeof(float) &&
+         !tl_is_pinned(&x->facts.pinned, v) && only_casts_use(x->m, v, to, user) &&
+         tl_node_get(x->m, n)->graph == tl_node_get(x->m, user)->graph && chip_has(x, n, to);
+}
+
+static bool fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
+  tl_type_id one = tl_type_tensor(x->m, to, 1, (const tl_dim[]){1});
+  tl_tensor_id id = one ? tl_cast_tensor(x->m, fill_of(x, n), one, x->clamp) : TL_NO_TENSOR;
+  tl_type_id type = id ? tl_cast_type(x->m, v, to) : TL_NO_TYPE;
+  if (type == TL_NO_TYPE || tl_node_set_attr(x->m, n, tl_attr_tensor(TL_SYM_value, id)) != TL_OK)
+    return false;
+  tl_value_set_type(x->m, v, type);
+  return true;
+}
+
+/* The value that a branch gives for result v of an If; NONE: it gives something from outside. */
+static tl_value_id given_by(const tl_module *m, const tl_attr *branch, tl_node_id n,
+                            tl_value_id v) {
+  const tl_graph *g = branch->kind == TL_ATTR_GRAPH ? tl_graph_get(m, branch->u.g) : NULL;
+  uint32_t i = v - tl_node_get(m, n)->results;
+  tl_value_id given = g && i < tl_graph_n_outputs(m, g) ? tl_graph_output(m, g, i) : TL_NO_VALUE;
+  bool inside = given && tl_value_graph(m, given) == g->id && tl_value_get(m, given)->n_uses == 1;
+  return inside && tl_value_producer(m, given) ? given : TL_NO_VALUE;
+}
+
+/* All branches of an If have to give the result as that dtype, made inside. */
+static bool can_branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
+                       int depth) {
+  const tl_node *node = tl_node_get(x->m, n);
+  uint32_t branches = 0;
+  if (node->graph != tl_node_get(x->m, user)->graph || tl_is_pinned(&x->facts.pinned, v) ||
+      !only_casts_use(x->m, v, to, user))
+    return false;
+  for (uint32_t i = 0; i < node->n_attrs; i++) {
+    if (node->attrs[i].kind != TL_ATTR_GRAPH)
+      continue;
+    tl_value_id given = given_by(x->m, &node->attrs[i], n, v);
+    tl_node_id p = given ? tl_value_producer(x->m, given) : TL_NO_NODE;
+    tl_value_id from = is_cast(x->m, p) ? tl_operand(x->m, p, 0) : TL_NO_VALUE;
+    bool outside = from && (tl_value_graph(x->m, from) != tl_value_graph(x->m, given) ||
+                            !tl_value_producer(x->m, from));
+    tl_node_id ret = tl_graph_get(x->m, node->attrs[i].u.g)->ret;
+    if (!given || outside || !can_have(x, given, to, ret, depth + 1))
+      return false;
+    branches++;
+  }
+  return branches > 0;
+}
+
+/* Can v be had as that dtype without a new cast? */
+static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth) {
+  tl_node_id p = tl_value_producer(x->m, v);
+  if (depth > MAX_DEPTH || x->visits == 0)
+    return false;
+  x->visits--;
+  if (tl_value_constant(x->m, v))
+    return depth > 0 && v < x->constants.n_values;
+  if (is_cast(x->m, p)) {
+    tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
+    return depth > 0 && a == to && exact(a, dtype_of(x->m, v));
+  }
+  if (p && tl_node_get(x->m, p)->op == TL_OP_If)
+    return can_branch(x, p, v, to, user, depth);
+  if (p && tl_node_get(x->m, p)->op == TL_OP_ConstantOfShape)
+    return can_fill(x, p, v, to, user);
+  return p && can_move(x, p, v, to, user, depth);
+}
+
+static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user);
+
+static bool move(tl_motion *x, tl_node_id n, tl_dtype to) {
+  const tl_op *op = tl_op_row(tl_node_get(x->m, n)->op);
+  uint32_t n_operands = tl_node_get(x->m, n)->n_operands;
+  for (uint32_t i = 0; i < n_operands; i++) {
+    tl_value_id v = tl_operand(x->m, n, i);
+    tl_value_id as = v && tl_motion_moves(op, i) ? have(x, v, to, n) : v;
+    if (v && !as)
+      return false;
+    tl_node_id before = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+    tl_node_set_operand(x->m, n, i, as);
+    erase_unused(x, before);
+  }
+  const tl_node *node = tl_node_get(x->m, n);
+  for (uint32_t i = 0; i < node->n_results; i++) {
+    tl_type_id type = tl_cast_type(x->m, node->results + i, to);
+    if (type == TL_NO_TYPE)
+      return false;
+    tl_value_set_type(x->m, node->results + i, type);
+  }
+  return true;
+}
+
+static bool branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
+  tl_module *m = x->m;
+  uint32_t index = v - tl_node_get(m, n)->results;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_attrs; i++) {
+    const tl_attr *a = &tl_node_get(m, n)->attrs[i];
+    tl_value_id given = given_by(m, a, n, v);
+    if (!given)
+      continue;
+    tl_node_id ret = tl_graph_get(m, a->u.g)->ret;
+    tl_node_id before = tl_value_producer(m, given);
+    tl_value_id as = have(x, given, to, ret);
+    if (!as)
+      return false;
+    if (as != given) {
+      tl_node_set_operand(m, ret, index, as);
+      erase_unused(x, before);
+    }
+  }
+  tl_type_id type = tl_cast_type(m, v, to);
+  if (type != TL_NO_TYPE)
+    tl_value_set_type(m, v, type);
+  return type != TL_NO_TYPE;
+}
+
+/* v as that dtype, after can_have; TL_NO_VALUE when memory is out. */
+static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user) {
+  tl_node_id p = tl_value_producer(x->m, v);
+  if (dtype_of(x->m, v) == to) /* a node that was reached by two ways */
+    return v;
+  if (tl_value_constant(x->m, v))
+    return tl_cast_set_get(&x->constants, v, to, user);
+  if (is_cast(x->m, p))
+    return tl_operand(x->m, p, 0);
+  tl_op_id op = tl_node_get(x->m, p)->op;
+  bool ok = op == TL_OP_If                ? branch(x, p, v, to)
+            : op == TL_OP_ConstantOfShape ? fill(x, p, v, to)
+                                          : move(x, p, to);
+  return ok ? v : TL_NO_VALUE;
+}
+
+static tl_status raise(tl_motion *x, tl_node_id c) {
+  tl_value_id v = tl_operand(x->m, c, 0);
+  tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
+  x->visits = MAX_VISITS;
+  if (!tl_cast_is_inserted(x->m, c) || !can_have(x, v, to, c, 0) || !tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  tl_pass_remark(x->p, x->m, c, true, "moved before what only moves data, where it is not needed");
+  if (!have(x, v, to, c))
+    return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
+  (void)shorten(x, c);
+  return TL_OK;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static tl_status sweep(tl_motion *x, const tl_graph *g) {
+  TL_FOR_NODES (x->m, g, n) {
+    if (!is_cast(x->m, n) || !shorten(x, n))
+      continue;
+    if (dtype_of(x->m, tl_operand(x->m, n, 0)) == dtype_of(x->m, tl_result(x->m, n, 0)))
+      TL_TRY(become_identity(x, n));
+    else
+      TL_TRY(raise(x, n));
+  }
+  return TL_OK;
+}
+
+tl_status tl_pass_cast_motion(tl_pass *p, tl_module *m) {
+  tl_precision_own own;
+  tl_motion x = {.p = p, .m = m};
+  if (!tl_precision_settle(p->options, p->off_chip, &own))
+    return TL_OK;
+  x.lossy = own.config.lossy_casts;
+  x.chip = p->off_chip ? NULL : tl_options_op_info(p->options);
+  x.forms = tl_precision_forms_create(m, &own.options, p->scratch);
+  TL_TRY(tl_merge_facts_find(p, m, &x.facts));
+  x.clamp = own.config.constants == TL_CONST_CLAMP;
+  bool ok = x.forms && tl_cast_set_init(&x.constants, m, p->scratch, x.clamp);
+  tl_status status =
+      ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
+    if (!m->graphs.at[i]->erased) {
+      status = tl_motion_lift(&x, m->graphs.at[i]);
+      if (status == TL_OK)
+        status = sweep(&x, m->graphs.at[i]);
+    }
+  if (status == TL_OK)
+    tl_cast_set_drop_constants(&x.constants);
+  tl_cast_set_release(&x.constants);
+  tl_merge_facts_release(&x.facts);
+  if (status == TL_OK && x.made)
+    status = tl_select_made(p, m);
+  return status;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of judged types: the row of the chip's table with its slots led back to operands of the
+ * model, colour after edits, entries of lists that name the type. */
+#include "ir/ops_gen.h"
+#include "passes/npu/expr.h"
+#include "passes/precision/precision.h"
+#include "passes/precision/types.h"
+
+struct tl_precision_forms {
+  tl_module *m;
+  const tl_options *options;
+  const tl_precision_config *config;
+  const tl_op_info_set *table;
+  tl_arena *arena;
+  tl_npu_forms npu;
+  const tl_precision_form **by_op; /* [tl_n_op_rows]: forms of an op's candidates; of an op that
+                                      has none: its own */
+  tl_precision_form none;          /* of ops that no table knows */
+  uint32_t widest;
+};
+
+static tl_status out_of_memory(const tl_precision_forms *f) {
+  return tl_fail(f->m->diag, TL_NO_MEMORY, TL_AT_FILE(f->m->path), "out of memory");
+}
+
+tl_precision_forms *tl_precision_forms_create(tl_module *m, const tl_options *options,
+                                              tl_arena *arena) {
+  tl_precision_forms *f = tl_arena_calloc(arena, 1, sizeof *f);
+  const tl_precision_form **by_op = tl_arena_calloc(arena, tl_n_op_rows, sizeof *by_op);
+  if (!f || !by_op || tl_npu_forms_init(&f->npu, m, arena) != TL_OK)
+    return NULL;
+  f->m = m;
+  f->options = options;
+  f->config = options->precision;
+  f->table = tl_options_op_info(options);
+  f->arena = arena;
+  f->by_op = by_op;
+  f->none = (tl_precision_form){.keep = -1, .custom = -1};
+  return f;
+}
+
+uint32_t tl_precision_forms_widest(const tl_precision_forms *f) { return f->widest; }
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static bool is_among(tl_sv type, const char *const *types, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (tl_sv_is(type, types[i]))
+      return true;
+  return false;
+}
+
+static bool is_cube(tl_sv type) {
+  static const char *const types[] = {
+#define CUBE(type) type,
+#include "passes/precision/ops.tbl"
+  };
+  return is_among(type, types, sizeof types / sizeof *types);
+}
+
+static bool is_sensitive(tl_sv type) {
+  static const char *const types[] = {
+#define SENSITIVE(type) type,
+#include "passes/precision/ops.tbl"
+  };
+  return is_among(type, types, sizeof types / sizeof *types);
+}
+
+static bool may_split(tl_sv type, const tl_op *op) {
+  static const char *const types[] = {
+#define SPLITS(type) type,
+#include "passes/precision/ops.tbl"
+  };
+  static const tl_op_id ops[] = {
+#define OWN_FLOATS(op) TL_OP_##op,
+#include "passes/precision/ops.tbl"
+  };
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (tl_op_row(ops[i]) == op)
+      return true;
+  return is_among(type, types, sizeof types / sizeof *types);
+}
+
+static uint32_t promotes(const tl_precision_config *c, tl_sv type) {
+  static const struct {
+    const char *type;
+    uint32_t slots;
+  } rows[] = {
+#define PROMOTES(type, slots) {type, slots},
+#include "passes/precision/ops.tbl"
+  };
+  for (uint32_t i = 0; i < c->n_promote; i++)
+    if (tl_sv_eq(c->promote[i], type))
+      return UINT32_MAX;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (tl_sv_is(type, rows[i].type))
+      return rows[i].slots;
+  return 0;
+}
+
+bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op) {
+  static const char prefix[] = "onnx::";
+  if (tl_sv_eq(entry, type))
+    return type.n != 0;
+  if (op->domain[0] || !tl_sv_starts_with(entry, prefix))
+    return false;
+  size_t n = sizeof prefix - 1;
+  return tl_sv_is((tl_sv){entry.p + n, entry.n - n}, op->name);
+}
+
+static uint8_t edits_of(const tl_precision_config *c, tl_sv type, const tl_op *op) {
+  uint8_t edits = 0;
+  for (uint32_t i = 0; i < c->n_mix; i++)
+    if (tl_precision_names_type(c->mix[i].type, type, op))
+      edits |= c->mix[i].edits;
+  return edits;
+}
+
+static void find_entries(const tl_precision_config *c, const tl_op *op, tl_precision_form *form) {
+  form->keep = form->custom = -1;
+  for (uint32_t i = 0; i < c->n_keep && form->keep < 0; i++)
+    if (c->keep[i].is_type && tl_precision_names_type(c->keep[i].name, form->type, op))
+      form->keep = (int32_t)i;
+  for (uint32_t i = 0; i < c->n_custom && form->custom < 0; i++)
+    if (c->custom[i].is_type && tl_precision_names_type(c->custom[i].name, form->type, op))
+      form->custom = (int32_t)i;
+}
+
+static void colour(const tl_precision_config *c, const tl_op *op, tl_op_colour table,
+                   tl_precision_form *form) {
+  uint8_t edits = edits_of(c, form->type, op);
+  bool missed;
+  form->from_table = (uint8_t)table;
+  tl_op_colour before = c->recoloured ? c->unlisted : table;
+  form->colour = (uint8_t)tl_mix_colour(edits, before, c->ge_colours, &missed);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* The operand that an operand expression passes on when it is there. */
+static bool passes_on(const tl_npu_expr *e, tl_precision_port *port) {
+  if (e->kind == TL_NPU_OPERANDS) {
+    port->first = 0;
+    port->many = true;
+    return true;
+  }
+  if (e->kind == TL_NPU_OPERAND) {
+    port->first = (uint32_t)e->u.i;
+    return true;
+  }
+  bool or_else = e->kind == TL_NPU_CALL &&
+                 (e->fn == TL_NPU_FN_OR_EMPTY_I32 || e->fn == TL_NPU_FN_OR_EMPTY_F32 ||
+                  e->fn == TL_NPU_FN_OR_EMPTY_HALF || e->fn == TL_NPU_FN_OR_ZEROS ||
+                  e->fn == TL_NPU_FN_OR_ONES ||
+                  e->fn == TL_NPU_FN_REPEAT_CHANNELS);
+  return or_else && passes_on(e->args[0], port);
+}
+
+static bool takes_only_i32(const tl_op *op, const tl_op_port *p) {
+  return p && p->var >= 0 && op->vars[p->var].dtypes == TL_DTYPE_BIT(TL_DTYPE_I32);
+}
+
+static uint32_t port_named(const tl_op *npu, const char *name) {
+  for (uint32_t i = 0; i < npu->n_operand_ports; i++)
+    if (strcmp(npu->operands[i].name, name) == 0)
+      return i;
+  return UINT32_MAX;
+}
+
+/* The input slot `k`, of an NPU op whose ports the candidate fills from operands. */
+static void lead_back(const tl_npu_form *npu, uint32_t k, tl_precision_port *port) {
+  uint32_t at = port_named(npu->npu, port->name);
+  if (at == UINT32_MAX) /* tables and prototypes may spell a port differently */
+    at = k;
+  for (uint32_t i = 0; i < npu->n_operands; i++)
+    if (npu->operands[i].index == at && passes_on(npu->operands[i].value, port))
+      port->index = takes_only_i32(npu->npu, &npu->npu->operands[at]);
+}
+
+/* The same of an NPU op in the model itself. */
+static void lead_back_own(const tl_op *op, uint32_t k, tl_precision_port *port) {
+  uint32_t at = port_named(op, port->name);
+  port->first = at == UINT32_MAX ? k : at;
+  port->many = port->first < op->n_operand_ports &&
+               op->operands[port->first].kind == TL_PORT_VARIADIC;
+}
+
+static void fill_port(tl_op_info info, bool output, uint32_t k, tl_precision_port *port) {
+  const tl_op_info_slot *slot = tl_op_info_slot_at(info, output, k);
+  *port = (tl_precision_port){.name = tl_op_info_text(info, slot->name),
+                              .columns = tl_op_info_columns(info, slot),
+                              .first = output ? k : UINT32_MAX,
+                              .many = output && slot->kind == TL_SLOT_DYNAMIC};
+  for (uint32_t i = 0; i < info.row->n_columns; i++)
+    port->dtypes |= TL_DTYPE_BIT(port->columns[i]);
+}
+
+static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
+                       const tl_npu_form *npu, tl_precision_form *form) {
+  uint32_t n_in = info.row->n_inputs;
+  uint32_t n_out = info.row->n_outputs;
+  tl_precision_port *ports = tl_arena_calloc(f->arena, n_in + n_out, sizeof *ports);
+  if (!ports && n_in + n_out)
+    return false;
+  for (uint32_t i = 0; i < n_in; i++) {
+    fill_port(info, false, i, &ports[i]);
+    if (npu && npu->n_operands)
+      lead_back(npu, i, &ports[i]);
+    else if (npu) /* to be expanded: operands are those of the main op as far as they go */
+      ports[i].first = i;
+    else if (!npu)
+      lead_back_own(op, i, &ports[i]);
+  }
+  const tl_op *prototype = npu ? npu->npu : op;
+  for (uint32_t i = 0; i < n_out; i++) {
+    fill_port(info, true, i, &ports[n_in + i]);
+    ports[n_in + i].index = prototype && takes_only_i32(prototype, tl_op_result_port(prototype, i));
+  }
+  form->inputs = ports;
+  form->outputs = ports + n_in;
+  form->n_inputs = n_in;
+  form->n_outputs = n_out;
+  form->n_columns = info.row->n_columns;
+  for (uint32_t i = 0; n_in && n_out && i < form->n_columns; i++)
+    form->half_in_float_out = form->half_in_float_out ||
+                              (ports[0].columns[i] == TL_DTYPE_F16 &&
+                               ports[n_in].columns[i] == TL_DTYPE_F32);
+  if (form->n_columns > f->widest)
+    f->widest = form->n_columns;
+  return true;
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+/* Does an attribute of the model's op become the dtype of the results of the NPU op? It is then
+ * taken from the results as they are in the end (ge_of(out0)), and no mode contradicts it. */
+static bool follows_result(const tl_npu_form *npu) {
+  for (uint32_t i = 0; npu && i < npu->n_attrs; i++) {
+    const tl_npu_expr *e = npu->attrs[i].value;
+    if (e && e->kind == TL_NPU_CALL && e->fn == TL_NPU_FN_GE_OF &&
+        e->args[0]->kind == TL_NPU_RESULT)
+      return true;
+  }
+  return false;
+}
+
+/* An attribute, or another operand, says the dtype of results: no mode may contradict it. */
+static bool says_dtype(const tl_op *op) {
+  static const tl_symbol names[] = {TL_SYM_to, TL_SYM_dtype, TL_SYM_output_dtype};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (tl_op_attr_find(op, names[i]))
+      return true;
+  return op->n_operand_ports == 0 || op == tl_op_row(TL_OP_ConstantOfShape) ||
+         op == tl_op_row(TL_OP_CastLike);
+}
+
+static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const tl_npu_form *npu,
+                      tl_precision_form *form) {
+  form->type = type;
+  form->keep = form->custom = -1;
+  tl_op_info info = {0};
+  if (type.n)
+    info = tl_op_info_find(f->table, type);
+  if (!info.row)
+    return true;
+  find_entries(f->config, op, form);
+  colour(f->config, op, (tl_op_colour)info.row->colour, form);
+  form->cube = is_cube(type);
+  form->view = (info.row->flags & TL_INFO_NO_KERNEL) != 0;
+  form->sensitive = is_sensitive(type);
+  form->splits = may_split(type, op);
+  bool on_chip = f->config->infeasible != TL_INFEASIBLE_KEEP;
+  form->fixed_results = op->domain_symbol != TL_SYM_npu && says_dtype(op) &&
+                        !(on_chip && follows_result(npu));
+  form->part = npu && npu->row->kind == TL_LOWER_EXPAND;
+  form->promotes = form->part ? 0 : promotes(f->config, type);
+  return fill_ports(f, info, op, npu, form);
+}
+
+static tl_status make_forms(tl_precision_forms *f, tl_op_id id, const tl_op *op) {
+  const tl_npu_form *npu = NULL;
+  uint32_t n = op->n_npu ? op->n_npu : 1;
+  tl_precision_form *forms = tl_arena_calloc(f->arena, n, sizeof *forms);
+  if (!forms)
+    return out_of_memory(f);
+  if (op->n_npu)
+    TL_TRY(tl_npu_forms_get(&f->npu, id, &npu));
+  bool own = op->n_npu == 0 && op->domain_symbol == TL_SYM_npu;
+  for (uint32_t i = 0; i < n; i++) {
+    tl_sv type = op->n_npu ? tl_sv_from(op->npu[i].judged) : tl_sv_from(own ? op->name : "");
+    if (!make_form(f, op, type, npu ? &npu[i] : NULL, &forms[i]))
+      return out_of_memory(f);
+  }
+  f->by_op[id] = forms;
+  return TL_OK;
+}
+
+tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n,
+                               const tl_precision_form **out) {
+  const tl_node *node = tl_node_get(f->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  *out = &f->none;
+  if (!op || (op->n_npu && node->candidate < 0))
+    return TL_OK;
+  if (!f->by_op[node->op])
+    TL_TRY(make_forms(f, node->op, op));
+  *out = &f->by_op[node->op][op->n_npu ? node->candidate : 0];
+  return TL_OK;
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static bool is_known_type(const tl_precision_forms *f, tl_sv type) {
+  return tl_sv_starts_with(type, "onnx::") || tl_op_info_find(f->table, type).row ||
+         tl_op_find(TL_SYM_npu, tl_symbol_find(&f->m->symbols, type)) != UINT32_MAX;
+}
+
+static void warn_type(const tl_precision_forms *f, const char *path, uint32_t line, tl_sv type) {
+  tl_location where = {.file = path, .line = line, .column = 1};
+  const char *nearest = NULL;
+  size_t best = 4;
+  tl_op_info info;
+  for (uint32_t i = 0; i < f->table->n_tables; i++) {
+    info.table = f->table->tables[i];
+    for (uint32_t k = 0; k < info.table->n_rows; k++) {
+      const char *name = tl_op_info_text(info, info.table->rows[k].op);
+      size_t d = tl_edit_distance(type, tl_sv_from(name), best);
+      if (d < best) {
+        best = d;
+        nearest = name;
+      }
+    }
+  }
+  if (nearest)
+    tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip\vdid you mean '%s'?",
+            TL_SV_ARG(tl_sv_shown(type)), nearest);
+  else
+    tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip", TL_SV_ARG(tl_sv_shown(type)));
+}
+
+/* A type is taken off a list that it is not on. */
+static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
+  const tl_precision_config *c = f->config;
+  tl_op_info info = tl_op_info_find(f->table, e->type);
+  bool missed = false;
+  if (!info.row)
+    return;
+  tl_op_colour before = c->recoloured ? c->unlisted : (tl_op_colour)info.row->colour;
+  (void)tl_mix_colour(e->edits, before, c->ge_colours, &missed);
+  if (missed)
+    tl_warn(f->m->diag, ((tl_location){.file = c->mix_path, .line = e->line, .column = 1}),
+            "'%.*s' is %s; taking it off another list has no effect", TL_SV_ARG(e->type),
+            tl_op_colour_name(before));
+}
+
+enum { MOST_WARNINGS = 20, MOST_NAMES = 10 }; /* a warning may look at all types of the chip */
+
+/* Is all that someone may have meant by the type named by other entries, which fit it? Lists for
+ * many models name several NPU ops of one op. */
+static bool is_covered(const tl_precision_forms *f, const tl_precision_types *t, tl_sv type) {
+  const tl_precision_config *c = f->config;
+  tl_sv judged;
+  for (uint32_t i = 0; tl_precision_types_meant(t, type, &i, &judged); i++) {
+    bool named = false;
+    for (uint32_t k = 0; k < c->n_mix && !named; k++)
+      named = tl_sv_eq(c->mix[k].type, judged);
+    if (!named)
+      return false;
+  }
+  return true;
+}
+
+/* The type fits no node because its nodes go by another name. */
+static bool warn_misnamed(const tl_precision_forms *f, const tl_precision_types *t,
+                          const tl_mix_edit *e) {
+  tl_buf text;
+  tl_buf_init(&text);
+  bool told = !is_covered(f, t, e->type) && tl_precision_types_explain(t, e->type, &text) &&
+              !text.failed;
+  if (told)
+    tl_warn(f->m->diag, ((tl_location){.file = f->config->mix_path, .line = e->line, .column = 1}),
+            "'%.*s' fits no node: %.*s", TL_SV_ARG(tl_sv_shown(e->type)),
+            TL_SV_ARG(tl_buf_view(&text)));
+  tl_buf_release(&text);
+  return told;
+}
+
+void tl_precision_warn_mix(const tl_precision_forms *f, const tl_precision_types *t,
+                           tl_buf *unused, uint32_t *n_unused) {
+  const tl_precision_config *c = f->config;
+  uint32_t unknown = 0;
+  uint32_t misnamed = 0;
+  for (uint32_t i = 0; i < c->n_mix; i++) {
+    tl_sv type = c->mix[i].type;
+    if (c->mix[i].line == 0) /* of a preset, which knows more types than one chip has */
+      continue;
+    bool fits = tl_precision_types_fit(t, type);
+    if (fits || (misnamed < MOST_WARNINGS && warn_misnamed(f, t, &c->mix[i])))
+      misnamed += !fits;
+    else if (!is_known_type(f, type)) {
+      if (++unknown <= MOST_WARNINGS)
+        warn_type(f, c->mix_path, c->mix[i].line, type);
+    } else if ((*n_unused)++ < MOST_NAMES) {
+      tl_buf_printf(unused, "%s'%.*s'", *n_unused > 1 ? ", " : "", TL_SV_ARG(type));
+    }
+    warn_removal(f, &c->mix[i]);
+  }
+  if (unknown > MOST_WARNINGS)
+    tl_warn(f->m->diag, TL_AT_FILE(c->mix_path), "%u more are no op types of this chip",
+            unknown - MOST_WARNINGS);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "passes/precision/growth.h"
+
+#include <math.h>
+
+enum { BIG = TL_GROWTH_BIG, TINY = TL_GROWTH_TINY, INVERSE = TL_GROWTH_INVERSE };
+
+/* A number beside which another one that became 0 is not missed. */
+static const double noticeable = 1e-3;
+/* Squares of what is at least this are numbers of every low dtype. */
+static const double squarable = 0x1p-7;
+
+tl_growth tl_growth_plain(void) { return (tl_growth){TL_GROWTH_PLAIN, 0}; }
+
+static tl_growth sized(double size, unsigned flags) {
+  size = fmin(fmax(size, 0), (double)TL_GROWTH_ENDLESS);
+  flags &= ~(unsigned)BIG;
+  flags |= size > (double)TL_GROWTH_MOST && !(flags & INVERSE) ? BIG : 0u;
+  return (tl_growth){(float)size, (uint8_t)flags};
+}
+
+/* Powers of two of a magnitude; what is below 1 does not make others smaller. */
+static double size_of(const tl_interval *x) {
+  double most = tl_interval_magnitude(x);
+  return most > 1 ? log2(fmin(most, 1e300)) : 0;
+}
+
+tl_growth tl_growth_of_constant(const tl_interval *x) { return (tl_growth){(float)size_of(x), 0}; }
+
+/* The least magnitude in it. */
+static double least_of(const tl_interval *x) {
+  return x->low > 0 ? x->low : x->high < 0 ? -x->high : 0;
+}
+
+/* As constants scale what is large: by less than 1, too. */
+static double scale_of(const tl_grown *x) {
+  double most = tl_interval_magnitude(&x->range);
+  return x->constant && most > 0 && isfinite(most) ? log2(most) : (double)x->growth.size;
+}
+
+/* ---- products and quotients ------------------------------------------------------------------ */
+
+static tl_growth ordinary_product(const tl_growth_case *c) {
+  double size = (double)c->in[0].growth.size + (double)c->in[1].growth.size;
+  return (tl_growth){(float)fmin(size, (double)TL_GROWTH_PLAIN), 0};
+}
+
+static tl_growth square(const tl_grown *x, double power) {
+  unsigned flags = x->growth.flags;
+  if (least_of(&x->range) < squarable)
+    flags |= TINY;
+  return sized((double)x->growth.size * power, flags);
+}
+
+static bool is_uniform(const tl_grown *x) {
+  return x->constant && x->range.low == x->range.high && x->range.high > 0 &&
+         isfinite(x->range.high);
+}
+
+static tl_growth multiplied(const tl_growth_case *c) {
+  const tl_grown *a = &c->in[0];
+  const tl_grown *b = &c->in[1];
+  unsigned flags = (unsigned)a->growth.flags | b->growth.flags;
+  double more = c->product && c->elements > 1 ? log2(c->elements) : 0;
+  if (c->same) {
+    tl_growth y = square(a, 2);
+    return sized((double)y.size + more, y.flags);
+  }
+  if (!flags && c->product && is_uniform(b)) /* a sum, in the form of a product */
+    return sized((double)a->growth.size + more + log2(tl_interval_magnitude(&b->range)), 0);
+  if (!flags && c->product && is_uniform(a))
+    return sized((double)b->growth.size + more + log2(tl_interval_magnitude(&a->range)), 0);
+  if (!flags)
+    return ordinary_product(c);
+  bool over = (a->growth.flags & INVERSE) != 0;
+  if (over != ((b->growth.flags & INVERSE) != 0)) { /* a quotient */
+    const tl_grown *other = over ? b : a;
+    if (other->constant || (other->growth.size < 1 && !other->growth.flags))
+      return sized((double)(over ? a : b)->growth.size, INVERSE);
+    double size = (double)other->growth.size - (double)(over ? a : b)->growth.size;
+    return sized(size > 0 ? size : (double)TL_GROWTH_PLAIN, 0);
+  }
+  return sized(scale_of(a) + scale_of(b) + more, flags);
+}
+
+static tl_growth one_over(const tl_grown *x, double size) {
+  if (x->growth.flags & INVERSE)
+    return sized((double)x->growth.size + size, 0);
+  if (!x->growth.flags && least_of(&x->range) >= noticeable)
+    return tl_growth_plain();
+  return sized(fmax((double)x->growth.size, 1), INVERSE);
+}
+
+static tl_growth divided(const tl_growth_case *c) {
+  const tl_grown *a = &c->in[0];
+  const tl_grown *b = &c->in[1];
+  if (b->constant)
+    return a->growth.flags ? sized((double)a->growth.size - scale_of(b), a->growth.flags)
+                           : a->growth;
+  if (!(b->growth.flags & ~BIG) && least_of(&b->range) >= noticeable)
+    return a->growth.flags & b->growth.flags & BIG ? tl_growth_plain() : a->growth;
+  if (a->constant || (a->growth.size < 1 && !a->growth.flags))
+    return one_over(b, (double)a->growth.size);
+  double size = (double)a->growth.size - (double)b->growth.size;
+  if (b->growth.flags & INVERSE)
+    return sized((double)a->growth.size + (double)b->growth.size, a->growth.flags);
+  if (b->growth.flags && size < -(double)TL_GROWTH_PLAIN + 0.5 && !(a->growth.flags & BIG))
+    return sized(-size, INVERSE);
+  return a->growth.flags ? sized(size, 0) : tl_growth_plain();
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* Does this operand hide what may have become 0 in another one? */
+static bool hides(const tl_grown *x) {
+  return x->constant ? least_of(&x->range) >= noticeable : !x->growth.flags;
+}
+
+static tl_growth joined(const tl_growth_case *c) {
+  double size = 0;
+  unsigned flags = 0;
+  bool hidden = false;
+  bool adds = c->kind == TL_RANGE_ADD || c->kind == TL_RANGE_SUB || c->kind == TL_RANGE_MAX ||
+              c->kind == TL_RANGE_MULADD;
+  for (uint32_t i = 0; i < c->n; i++) {
+    size = fmax(size, (double)c->in[i].growth.size);
+    flags |= c->in[i].growth.flags;
+    hidden = hidden || hides(&c->in[i]);
+  }
+  if (adds && hidden)
+    flags &= ~(unsigned)TINY;
+  return sized(flags ? size : fmin(size, (double)TL_GROWTH_MOST), flags);
+}
+
+static tl_growth muladd(const tl_growth_case *c) {
+  uint32_t shift = c->least > 0 ? 1 : 2;
+  tl_grown both[2] = {c->in[0], c->in[shift == 1 ? 2 : 1]};
+  tl_growth_case part = {.kind = TL_RANGE_MUL, .in = both, .n = 2, .same = c->same};
+  tl_grown terms[2] = {{multiplied(&part), tl_interval_unknown(), false}, c->in[shift]};
+  part = (tl_growth_case){.kind = TL_RANGE_ADD, .in = terms, .n = 2};
+  return joined(&part);
+}
+
+static tl_growth summed(const tl_growth_case *c, double share) {
+  double n = c->elements > 1 ? c->elements : c->elements < 1 ? 256 : 1;
+  return sized((double)c->in[0].growth.size + share * log2(n), c->in[0].growth.flags);
+}
+
+/* ---- powers ---------------------------------------------------------------------------------- */
+
+static tl_growth raised(const tl_growth_case *c) {
+  const tl_grown *x = &c->in[0];
+  const tl_grown *e = &c->in[1];
+  double k = e->range.low;
+  if (k != e->range.high)
+    return sized((double)TL_GROWTH_ENDLESS, TINY);
+  tl_growth y = fabs(k) >= 2 ? square(x, fabs(k))
+                             : sized((double)x->growth.size * fabs(k),
+                                     x->growth.flags & ~(unsigned)(k < 1 ? TINY : 0));
+  if (k < 0) {
+    tl_grown below = {y, tl_interval_unknown(), false};
+    return one_over(&below, 0);
+  }
+  return y;
+}
+
+/* A root brings squares back to what was squared. */
+static tl_growth root(const tl_grown *x) {
+  return sized((double)x->growth.size / 2, x->growth.flags & ~(unsigned)TINY);
+}
+
+static tl_growth carried(const tl_growth_case *c) {
+  tl_growth y = {0, 0};
+  for (uint32_t i = 0; i < c->n; i++) {
+    y.size = fmaxf(y.size, c->in[i].growth.size);
+    y.flags |= c->in[i].growth.flags;
+  }
+  return y;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tl_growth reduced(const tl_growth_case *c) {
+  tl_growth y;
+  switch (c->kind) {
+  case TL_RANGE_SUM:
+  case TL_RANGE_CUMSUM: return summed(c, 1);
+  case TL_RANGE_SQUARES:
+    y = square(&c->in[0], 2);
+    return sized((double)y.size + log2(fmax(c->elements, 1)), y.flags);
+  case TL_RANGE_L2: return summed(c, 0.5);
+  case TL_RANGE_PROD: return sized((double)TL_GROWTH_ENDLESS, TINY);
+  default: return tl_growth_plain(); /* LOGSUM */
+  }
+}
+
+tl_growth tl_growth_apply(const tl_growth_case *c) {
+  bool product = c->product || c->kind >= TL_RANGE_MATMUL;
+  if (c->n == 0)
+    return tl_growth_plain();
+  if ((product || c->kind == TL_RANGE_MUL) && c->n > 1)
+    return multiplied(c);
+  if (c->divides && c->n == 1)
+    return one_over(&c->in[0], 0);
+  switch (c->kind) {
+  case TL_RANGE_FIXED:
+  case TL_RANGE_NORM: return (tl_growth){0, 0};
+  case TL_RANGE_DIV: return c->n > 1 ? divided(c) : tl_growth_plain();
+  case TL_RANGE_ADD:
+  case TL_RANGE_SUB:
+  case TL_RANGE_MIN:
+  case TL_RANGE_MAX:
+  case TL_RANGE_UNION: return joined(c);
+  case TL_RANGE_MULADD: return c->n > 2 ? muladd(c) : tl_growth_plain();
+  case TL_RANGE_POW: return c->n > 1 ? raised(c) : tl_growth_plain();
+  case TL_RANGE_SQUARE: return square(&c->in[0], 2);
+  case TL_RANGE_SQRT: return root(&c->in[0]);
+  case TL_RANGE_EXP: return sized((double)TL_GROWTH_ENDLESS, 0);
+  case TL_RANGE_NONE: return c->carries ? carried(c) : tl_growth_plain();
+  case TL_RANGE_ATTEND:
+  case TL_RANGE_ROTATE: return carried(c);
+  default: break;
+  }
+  return c->kind >= TL_RANGE_SUM ? reduced(c) : c->in[0].growth;
+}
+
+tl_growth tl_growth_within(tl_growth g, const tl_interval *y, double data_max) {
+  double most = tl_interval_magnitude(y);
+  unsigned flags = g.flags;
+  if (isfinite(most) && most <= data_max)
+    flags &= ~(unsigned)(BIG | INVERSE);
+  if (least_of(y) >= 0x1p-14)
+    flags &= ~(unsigned)TINY;
+  double size = isfinite(most) && most <= data_max ? fmin((double)g.size, size_of(y))
+                                                   : (double)g.size;
+  return (tl_growth){(float)size, (uint8_t)flags};
+}

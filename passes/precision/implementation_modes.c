@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* implementation-modes: nodes learn which of their kernels the user asked for.
+ *
+ * Requires:  NPU form: users name the ops that the device compiler sees.   Keeps: the graph.
+ * After:     a node that op_precision_mode names, itself, by a node fused into it or by its type,
+ * has the attribute _op_impl_mode_enum. Entries that fit no node are warned about. Cost:      one
+ * sweep, a binary search a node; nothing when nothing was asked for. Tests:
+ * tests/golden/implementation-modes/, tests/unit/test_impl_modes.c */
+#include <stdlib.h>
+
+#include "ir/ops_gen.h"
+#include "ir/options/impl_modes.h"
+#include "ir/trace.h"
+#include "passes/edit/passes.h"
+
+enum { MOST_NAMES = 10 };
+
+typedef struct modes {
+  tl_module *m;
+  const tl_impl_config *c;
+  bool *node_used; /* [n_nodes] */
+  bool *type_used; /* [n_types] */
+  tl_symbol attr;
+} modes;
+
+static int by_name(const void *key, const void *entry) {
+  return tl_sv_compare(*(const tl_sv *)key, ((const tl_impl_entry *)entry)->name);
+}
+
+static const tl_impl_entry *find(const tl_impl_entry *entries, uint32_t n, tl_sv name, bool *used) {
+  const tl_impl_entry *e = n ? bsearch(&name, entries, n, sizeof *entries, by_name) : NULL;
+  if (e)
+    used[e - entries] = true;
+  return e;
+}
+
+/* The entry of a node, or of the first node fused into it that has one. */
+static const tl_impl_entry *find_node(const modes *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  tl_sv own = node->name ? tl_sym(x->m, node->name) : TL_SV("");
+  const tl_impl_entry *e = find(x->c->nodes, x->c->n_nodes, own, x->node_used);
+  tl_sv names = x->c->n_nodes && !e ? tl_trace_get(x->m, n, TL_TRACE_NAMES) : TL_SV("");
+  if (names.n == 0)
+    return e;
+  tl_buf room;
+  tl_sv name;
+  tl_buf_init(&room);
+  for (tl_lexer at = tl_trace_start(names); !e && tl_trace_next(&at, &room, &name);)
+    e = find(x->c->nodes, x->c->n_nodes, name, x->node_used);
+  tl_buf_release(&room);
+  return e;
+}
+
+static bool is_cube(tl_sv type) {
+  static const char *const types[] = {
+#define CUBE(type) type,
+#include "passes/precision/ops.tbl"
+  };
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (tl_sv_is(type, types[i]))
+      return true;
+  return false;
+}
+
+/* --allow-hf32 is about matrix ops whose operands stay f32. */
+static int64_t hf32_number(const modes *x, tl_node_id n, tl_sv type) {
+  if (x->c->hf32 == TL_HF32_UNSAID || !is_cube(type) ||
+      tl_type_dtype(x->m, tl_value_type(x->m, tl_operand(x->m, n, 0))) != TL_DTYPE_F32)
+    return 0;
+  const char *mode =
+      x->c->hf32 == TL_HF32_ON ? "enable_hi_float_32_execution" : "enable_float_32_execution";
+  return tl_impl_mode_find(tl_sv_from(mode))->number;
+}
+
+static int64_t number_of(const modes *x, tl_node_id n) {
+  tl_sv type = tl_op_name(x->m, tl_node_get(x->m, n)->op);
+  const tl_impl_entry *by_type = find(x->c->types, x->c->n_types, type, x->type_used);
+  const tl_impl_entry *by_node = find_node(x, n);
+  if (by_node)
+    return by_node->mode->number;
+  int64_t hf32 = hf32_number(x, n, type);
+  return hf32 ? hf32 : by_type ? by_type->mode->number : 0;
+}
+
+static void warn_unused(const modes *x, const tl_impl_entry *entries, uint32_t n, const bool *used,
+                        const char *what) {
+  tl_buf names;
+  uint32_t missed = 0;
+  tl_buf_init(&names);
+  for (uint32_t i = 0; i < n; i++)
+    if (!used[i] && missed++ < MOST_NAMES)
+      tl_buf_printf(&names, "%s'%.*s'", missed > 1 ? ", " : "", TL_SV_ARG(entries[i].name));
+  if (missed && !names.failed)
+    tl_warn(x->m->diag, TL_AT_FILE(x->c->path ? x->c->path : "--optypelist-for-implmode"),
+            "%u %s for implementation modes matched no %s: %s%s", missed,
+            missed == 1 ? "entry" : "entries", what, names.p, missed > MOST_NAMES ? " ..." : "");
+  tl_buf_release(&names);
+}
+
+static tl_status mark_graph(tl_pass *p, const modes *x, const tl_graph *g) {
+  TL_FOR_NODES(x->m, g, n) {
+    int64_t number = number_of(x, n);
+    if (number == 0 || !tl_pass_may_rewrite(p))
+      continue;
+    TL_TRY(tl_node_set_attr(x->m, n, tl_attr_int(x->attr, number)));
+  }
+  return TL_OK;
+}
+
+tl_status tl_pass_implementation_modes(tl_pass *p, tl_module *m) {
+  modes x = {.m = m, .c = p->options->impl_modes};
+  if (!x.c || tl_impl_config_says_nothing(x.c))
+    return TL_OK;
+  x.node_used = tl_arena_calloc(p->scratch, x.c->n_nodes + 1U, sizeof *x.node_used);
+  x.type_used = tl_arena_calloc(p->scratch, x.c->n_types + 1U, sizeof *x.type_used);
+  x.attr = tl_module_intern(m, TL_SV(TL_IMPL_MODE_ATTR));
+  if (!x.node_used || !x.type_used || x.attr == TL_NO_SYMBOL)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    if (!m->graphs.at[i]->erased)
+      TL_TRY(mark_graph(p, &x, m->graphs.at[i]));
+  warn_unused(&x, x.c->nodes, x.c->n_nodes, x.node_used, "node");
+  warn_unused(&x, x.c->types, x.c->n_types, x.type_used, "op type");
+  return TL_OK;
+}

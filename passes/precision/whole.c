@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops that become several on the NPU, and stay one in what is written: fused attention in ONNX. */
+#include "passes/precision/walk.h"
+
+static bool may_lower(const tl_precision_walk *w, tl_node_id n) {
+  bool wide = w->op.kept || w->op.held || (w->why && w->why[n]) || w->custom;
+  return w->d->nodes[n].form->part && w->op.mode == TL_PRECISION_FORCE_FP16 && !wide &&
+         tl_op_row(tl_node_get(w->m, n)->op);
+}
+
+/* Does the op have f16 at all places with floats? Scales of quantized numbers stay as they are. */
+static bool takes_half(const tl_op_port *p, const tl_op *op, tl_dtype original) {
+  if (original == TL_DTYPE_I8 || original == TL_DTYPE_U8)
+    return false;
+  return !tl_dtype_is_ranked(original) ||
+         (p && p->var >= 0 && (op->vars[p->var].dtypes & TL_DTYPE_BIT(TL_DTYPE_F16)));
+}
+
+static void lower(tl_precision_slot *s) {
+  if (!tl_dtype_is_ranked((tl_dtype)s->original))
+    return;
+  s->chosen = TL_DTYPE_F16;
+  s->rule = TL_BY_MODE;
+  s->match = TL_MATCH_EXACT;
+}
+
+bool tl_precision_lower_whole(tl_precision_walk *w, tl_node_id n) {
+  const tl_node *node = tl_node_get(w->m, n);
+  const tl_op *op = tl_op_row(node->op);
+  tl_precision_slot *uses = &w->d->uses[node->operands];
+  tl_precision_slot *values = &w->d->values[node->results];
+  if (!may_lower(w, n))
+    return false;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    if (!takes_half(tl_op_operand_port(op, i), op, (tl_dtype)uses[i].original))
+      return false;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (!takes_half(tl_op_result_port(op, i), op, (tl_dtype)values[i].original))
+      return false;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    lower(&uses[i]);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    lower(&values[i]);
+  w->d->nodes[n].flags |= TL_CHOICE_CHANGED;
+  return true;
+}

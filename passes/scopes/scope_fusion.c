@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scope-fusion: rules that ask in which scope nodes are. Those of kind scope match nodes as graph
+ * fusion does, within one scope; those that capture make one node of a scope as it stands, whose
+ * meaning is kept beside the module.
+ *
+ * Requires:  infer-shapes, clean-up.   Keeps: names and order of graph outputs.
+ * After:     no scope that a rule takes is left; a rule looks at each scope once.
+ * Cost:      one sweep, if a rule is on; where a pattern fits, finding the scopes, and the nodes of
+ *            those that rules name.
+ * Tests:     tests/golden/scope-fusion/, tests/golden/rules/scope, tests/cli/scope.t */
+#include "passes/edit/passes.h"
+#include "passes/engine/rewrite.h"
+#include "passes/engine/ruleset.h"
+#include "passes/scopes/capture.h"
+
+static tl_status fuse(tl_pass *p, tl_module *m, tl_ruleset *rules, tl_scopes *scopes) {
+  tl_rewriter r = {.pass = p, .m = m, .set = rules, .kind = TL_RULE_SCOPE, .scopes = scopes};
+  if (tl_rules_have(rules, TL_RULE_BIT(TL_RULE_SCOPE), p->explain))
+    TL_TRY(tl_rewrite(&r));
+  if (scopes->no_memory)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return tl_capture_scopes(p, m, rules, scopes);
+}
+
+tl_status tl_pass_scope_fusion(tl_pass *p, tl_module *m) {
+  tl_ruleset *rules;
+  tl_scopes scopes = {.m = m};
+  TL_TRY(tl_pass_rules(p, m, TL_RULE_SCOPE, &rules));
+  if (!tl_rules_have(rules, TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_BIT(TL_RULE_CAPTURE), p->explain))
+    return TL_OK;
+  tl_status status = fuse(p, m, rules, &scopes);
+  tl_scopes_release(&scopes);
+  return status;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scopes beside what is to take their place (verify.h). */
+#include "passes/scopes/verify.h"
+
+#include <math.h>
+
+#include "ir/eval/eval.h"
+#include "ir/infer/infer.h"
+#include "passes/scopes/definitions.h"
+#include "support/hash.h"
+
+enum { ANY_SIZE = 3 }; /* of a dim without a name */
+#define MEMORY_LIMIT (UINT64_C(1) << 30)
+
+typedef struct trial {
+  const tl_scope_trial *t;
+  tl_module *scope;
+  tl_host_heap heap;
+  tl_host **inputs; /* owned, as the arrays behind it; of the sample */
+  tl_host **left;   /* what the scope gives */
+  tl_host **right;  /* what the op gives */
+  int64_t *dims;    /* of all inputs, one after the other */
+  uint64_t drawn; /* numbers of the sample so far */
+  uint64_t compared; /* finite numbers */
+  uint32_t sample;
+  tl_buf *why;
+  tl_buf message; /* the first error of a run */
+} trial;
+
+static void remember(void *user, const tl_diagnostic *d) {
+  trial *x = user;
+  if (d->severity == TL_ERROR && !x->message.n)
+    tl_buf_add_z(&x->message, d->message);
+}
+
+static bool tell(trial *x, const char *fmt, ...) TL_PRINTF(2, 3);
+static bool tell(trial *x, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  tl_buf_printf(x->why, "sample %u of %u: ", x->sample + 1, x->t->pattern->verify.samples);
+  tl_buf_vprintf(x->why, fmt, ap);
+  va_end(ap);
+  return false;
+}
+
+static bool tell_error(trial *x, const char *what) {
+  tl_sv text = x->message.failed ? TL_SV("") : tl_buf_view(&x->message);
+  return tell(x, "%s does not run: %.*s", what, TL_SV_ARG(text));
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/* A name has one size in a sample, and others in the next. */
+static int64_t size_of(const trial *x, tl_dim d) {
+  if (tl_dim_is_static(d))
+    return d;
+  if (!tl_dim_is_symbol(d))
+    return ANY_SIZE;
+  tl_sv name = tl_sym(x->t->m, tl_dim_symbol(d));
+  uint64_t sum = x->sample;
+  for (size_t i = 0; i < name.n; i++)
+    sum += (uint8_t)name.p[i];
+  return 2 + (int64_t)(sum % 5);
+}
+
+/* Most samples are of numbers around 1; some are larger, for what saturates, or smaller. */
+static double magnitude_of(const trial *x) {
+  static const double sizes[] = {2, 16, 0.125};
+  return sizes[x->sample % 3];
+}
+
+static void fill(trial *x, tl_host *h) {
+  double most = magnitude_of(x);
+  size_t size = tl_host_element_size((tl_dtype)h->dtype);
+  for (uint64_t i = 0; i < h->n; i++) {
+    uint64_t r = tl_random_bits(x->sample, x->drawn++);
+    double v = ((double)(r >> 11) / (UINT64_C(1) << 52) - 1) * most;
+    int64_t whole = (int64_t)(r >> 20 & 1); /* an index into anything but a single element */
+    if (tl_dtype_is_float((tl_dtype)h->dtype))
+      tl_host_from_f64((tl_dtype)h->dtype, &v, h->data, i, 1, true, TL_E8M0_NEAREST);
+    else
+      memcpy((char *)h->data + i * size, &whole, size); /* little-endian */
+  }
+}
+
+static bool fill_input(trial *x, uint32_t i, int64_t *dims) {
+  const tl_module *m = x->t->m;
+  tl_value_id v = x->t->cut->inputs[i];
+  const tl_type *t = tl_type_get(m, tl_value_type(m, v));
+  const tl_tensor *constant = tl_value_constant(m, v);
+  for (int k = 0; k < t->rank; k++)
+    dims[k] = size_of(x, t->dims[k]);
+  if (constant) {
+    x->inputs[i] = tl_host_from_tensor(&x->heap, m, constant);
+    return x->inputs[i] || tell(x, "a weight takes more memory than there is");
+  }
+  if (!tl_host_element_size((tl_dtype)t->dtype) || t->dtype == TL_DTYPE_STRING)
+    return tell(x, "inputs of this dtype cannot be made up");
+  x->inputs[i] = tl_host_new(&x->heap, (tl_dtype)t->dtype, t->rank, dims);
+  if (!x->inputs[i])
+    return tell(x, "the inputs take more memory than there is");
+  fill(x, x->inputs[i]);
+  return true;
+}
+
+static bool fill_inputs(trial *x) {
+  int64_t *dims = x->dims;
+  for (uint32_t i = 0; i < x->t->cut->n_inputs; i++) {
+    if (!fill_input(x, i, dims))
+      return false;
+    dims += tl_type_get(x->t->m, tl_value_type(x->t->m, x->t->cut->inputs[i]))->rank;
+  }
+  return true;
+}
+
+static void drop(tl_host **at, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    tl_host_release(at[i]);
+    at[i] = NULL;
+  }
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* Errors of a run are no errors of the model: they are why nothing is fused. */
+static bool run(trial *x, tl_module *m, tl_host **out) {
+  tl_diag quiet = {.fn = remember, .user = x};
+  tl_diag *loud = m->diag;
+  tl_eval_options o = {.exact = true, .seed = x->sample + 1};
+  tl_graph_id g = tl_module_main(m)->id;
+  tl_buf_clear(&x->message);
+  m->diag = &quiet;
+  tl_status status = tl_eval_check(m, g);
+  if (status == TL_OK)
+    status = tl_eval_graph(m, g, &o, &x->heap, x->inputs, out);
+  m->diag = loud;
+  return status == TL_OK;
+}
+
+/* Kernels round to the types of results, and what ops of ours mean is said by rules, which look at
+ * types. */
+static bool prepare(trial *x, tl_module *m) {
+  tl_diag quiet = {.fn = remember, .user = x};
+  tl_diag *loud = m->diag;
+  tl_buf_clear(&x->message);
+  m->diag = &quiet;
+  tl_status status = tl_infer_module(m);
+  if (status == TL_OK && tl_has_defined_ops(m))
+    status = tl_definitions_expand(m, x->t->options);
+  m->diag = loud;
+  return status == TL_OK;
+}
+
+/* *ran is false when the op says nothing for these inputs. */
+static tl_status run_op(trial *x, bool *ran) {
+  const tl_scope_trial *t = x->t;
+  tl_module *made = NULL;
+  if (t->body) {
+    *ran = prepare(x, t->body) && run(x, t->body, x->right);
+    return TL_OK;
+  }
+  TL_TRY(tl_scope_reference_make(t->m, t->cut, t->pattern->op, t->attrs, t->n_attrs, x->dims,
+                                 &made));
+  *ran = prepare(x, made) && run(x, made, x->right);
+  tl_module_destroy(made);
+  return TL_OK;
+}
+
+/* ---- comparison ------------------------------------------------------------------------------ */
+
+static bool same_sizes(const tl_host *a, const tl_host *b) {
+  return a->kind == TL_HOST_TENSOR && b->kind == TL_HOST_TENSOR && a->dtype == b->dtype &&
+         tl_host_same_shape(a, b);
+}
+
+static bool near(const tl_scope_verify *v, double a, double b, bool floats) {
+  if (isnan(a) || isnan(b))
+    return isnan(a) && isnan(b);
+  if (isinf(a) || isinf(b) || !floats)
+    return a == b;
+  return fabs(a - b) <= v->atol + v->rtol * fabs(a);
+}
+
+static bool same_output(trial *x, uint32_t i) {
+  const tl_host *a = x->left[i], *b = x->right[i];
+  tl_sv name = tl_sym(x->t->m, x->t->cut->output_names[i]);
+  if (!same_sizes(a, b))
+    return tell(x, "the op gives `%.*s` another type", TL_SV_ARG(name));
+  bool floats = tl_dtype_is_float((tl_dtype)a->dtype);
+  for (uint64_t k = 0; k < a->n; k++) {
+    double u = tl_host_at(a, k), v = tl_host_at(b, k);
+    if (!near(&x->t->pattern->verify, u, v, floats))
+      return tell(x, "element %llu of `%.*s` is %.9g in the scope, %.9g of the op",
+                  (unsigned long long)k, TL_SV_ARG(name), u, v);
+    x->compared += isfinite(u) != 0;
+  }
+  return true;
+}
+
+static tl_status try_sample(trial *x, bool *agree) {
+  uint32_t n = x->t->cut->n_outputs;
+  bool ran = true;
+  x->drawn = 0;
+  *agree = fill_inputs(x);
+  if (*agree && !(prepare(x, x->scope) && run(x, x->scope, x->left)))
+    *agree = tell_error(x, "the scope");
+  tl_status status = *agree ? run_op(x, &ran) : TL_OK;
+  if (!ran)
+    *agree = tell_error(x, "the op");
+  for (uint32_t i = 0; status == TL_OK && *agree && i < n; i++)
+    *agree = same_output(x, i);
+  drop(x->inputs, x->t->cut->n_inputs);
+  drop(x->left, n);
+  drop(x->right, n);
+  return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* A body takes inputs of some types, which those of another scope need not be. */
+static bool same_inputs(const trial *x) {
+  const tl_scope_cut *cut = x->t->cut;
+  const tl_graph *g = x->t->body ? tl_module_main(x->t->body) : NULL;
+  bool same = !g || g->inputs.n == cut->n_inputs;
+  for (uint32_t i = 0; g && same && i < cut->n_inputs; i++) {
+    const tl_type *a = tl_type_get(x->t->m, tl_value_type(x->t->m, cut->inputs[i]));
+    const tl_type *b = tl_type_get(x->t->body, tl_value_type(x->t->body, g->inputs.at[i]));
+    same = a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank;
+  }
+  return same && (!g || tl_graph_n_outputs(x->t->body, g) == cut->n_outputs);
+}
+
+static tl_status try_samples(trial *x, bool *agree) {
+  *agree = same_inputs(x);
+  if (!*agree)
+    tl_buf_add_z(x->why, "the op takes other types than the scope");
+  for (; *agree && x->sample < x->t->pattern->verify.samples; x->sample++)
+    TL_TRY(try_sample(x, agree));
+  if (*agree && !x->compared) {
+    tl_buf_add_z(x->why, "no sample gives numbers to compare");
+    *agree = false;
+  }
+  return TL_OK;
+}
+
+tl_status tl_scope_try(const tl_scope_trial *t, bool *agree, tl_buf *why) {
+  trial x = {.t = t, .why = why};
+  const char *cannot;
+  tl_node_id where;
+  *agree = false;
+  TL_TRY(tl_scope_body_make(t->m, t->cut, &x.scope, &cannot, &where));
+  if (!x.scope) {
+    tl_sv node = tl_node_where(t->m, where).node;
+    tl_buf_printf(why, "`%.*s` %s", TL_SV_ARG(node), cannot);
+    return TL_OK;
+  }
+  uint32_t in = t->cut->n_inputs, out = t->cut->n_outputs;
+  tl_host_heap_init(&x.heap, MEMORY_LIMIT);
+  tl_buf_init(&x.message);
+  x.inputs = calloc(in + 2u * out + 1u, sizeof(tl_host *));
+  x.left = x.inputs + in;
+  x.right = x.left + out;
+  x.dims = calloc((size_t)in * TL_MAX_RANK + 1, sizeof *x.dims);
+  tl_status status = x.inputs && x.dims ? try_samples(&x, agree)
+                                        : tl_fail(t->m->diag, TL_NO_MEMORY,
+                                                  TL_AT_FILE(t->m->path), "out of memory");
+  free(x.inputs);
+  free(x.dims);
+  tl_buf_release(&x.message);
+  tl_host_heap_release(&x.heap);
+  tl_module_destroy(x.scope);
+  return status;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making one AllReduce out of several (bucket_fuse.h). */
+#include "passes/train/comm/bucket_fuse.h"
+
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/maker.h"
+#include "passes/edit/values.h"
+
+typedef struct fusing {
+  tl_module *m;
+  tl_maker k;
+  const tl_node_id *nodes;
+  uint32_t n;
+  tl_u32_vec operands; /* each once */
+  tl_u32_vec slot;     /* by member: which operand is its own */
+  tl_u32_vec names;    /* of results, by operand */
+  bool has_roles;      /* the model says something of a member's result */
+} fusing;
+
+/* Two members may read one value; then both read one result. */
+static bool add_operand(fusing *x, tl_node_id n) {
+  tl_value_id v = tl_operand(x->m, n, 0), result = tl_result(x->m, n, 0);
+  uint32_t i = 0;
+  while (i < x->operands.n && x->operands.at[i] != v)
+    i++;
+  if (!tl_u32_vec_push(&x->slot, i))
+    return false;
+  if (i < x->operands.n)
+    return true;
+  return tl_u32_vec_push(&x->operands, v) &&
+         tl_u32_vec_push(&x->names, tl_value_get(x->m, result)->name);
+}
+
+/* ---- control edges --------------------------------------------------------------------------- */
+
+static bool is_member(const fusing *x, tl_node_id n) {
+  for (uint32_t i = 0; i < x->n; i++)
+    if (x->nodes[i] == n)
+      return true;
+  return false;
+}
+
+static bool has_edge(const tl_module *m, tl_node_id from, tl_node_id to) {
+  for (tl_control_id c = tl_node_get(m, to)->control_in; c; c = tl_control_get(m, c)->next_in)
+    if (tl_control_get(m, c)->from == from)
+      return true;
+  return false;
+}
+
+static bool add_edge(tl_module *m, tl_node_id from, tl_node_id to, uint8_t origin) {
+  return has_edge(m, from, to) || tl_control_add(m, from, to, (tl_control_origin)origin);
+}
+
+static bool move_edges(fusing *x, tl_node_id n, tl_node_id before, tl_node_id behind) {
+  tl_module *m = x->m;
+  bool ok = true;
+  for (tl_control_id c = tl_node_get(m, n)->control_in; c && ok; c = tl_control_get(m, c)->next_in)
+    if (!is_member(x, tl_control_get(m, c)->from))
+      ok = add_edge(m, tl_control_get(m, c)->from, before, tl_control_get(m, c)->origin);
+  for (tl_control_id c = tl_node_get(m, n)->control_out; c && ok;
+       c = tl_control_get(m, c)->next_out)
+    if (!is_member(x, tl_control_get(m, c)->to))
+      ok = add_edge(m, behind, tl_control_get(m, c)->to, tl_control_get(m, c)->origin);
+  return ok;
+}
+
+/* ---- what the model says of results ---------------------------------------------------------- */
+
+/* Is the value the result of a member? */
+static bool is_fused(const fusing *x, tl_value_id v) {
+  tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+  return n && tl_node_get(x->m, n)->op == tl_node_get(x->m, x->nodes[0])->op && is_member(x, n);
+}
+
+/* A model with collectives of its own may call a reduced value the gradient, or the next state. */
+static bool have_roles(const fusing *x) {
+  const tl_module *m = x->m;
+  bool found = is_fused(x, m->loss);
+  for (uint32_t i = 0; i < m->gradients.n && !found; i++)
+    found = is_fused(x, m->gradients.at[i].grad) || is_fused(x, m->gradients.at[i].indices);
+  for (uint32_t i = 0; i < m->states.n && !found; i++)
+    found = is_fused(x, m->states.at[i].output);
+  return found;
+}
+
+static void replace(fusing *x, tl_value_id old, tl_value_id made) {
+  if (x->has_roles)
+    tl_value_move_roles(x->m, old, made);
+  tl_value_replace_uses(x->m, old, made);
+}
+
+/* ---- one operand a tensor -------------------------------------------------------------------- */
+
+static tl_node_id make_node(fusing *x, const tl_value_id *operands, const tl_symbol *names,
+                            uint32_t n) {
+  const tl_node *first = tl_node_get(x->m, x->nodes[0]);
+  tl_node_spec spec = {.op = first->op,
+                       .name = first->name,
+                       .operands = operands,
+                       .n_operands = n,
+                       .results = names,
+                       .n_results = n,
+                       .attrs = first->attrs,
+                       .n_attrs = first->n_attrs};
+  tl_value_id v = tl_make_node(&x->k, &spec);
+  return v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+}
+
+static bool put_offsets(fusing *x, tl_node_id n) {
+  tl_buf text;
+  uint64_t at = 0;
+  tl_buf_init(&text);
+  for (uint32_t i = 0; i < x->operands.n; i++) {
+    uint64_t count = 0, bytes = 0;
+    tl_type_id type = tl_value_type(x->m, x->operands.at[i]);
+    if (i)
+      tl_buf_add_char(&text, ',');
+    tl_buf_add_u64(&text, at);
+    if (tl_type_elements(x->m, type, &count))
+      tl_dtype_bytes(tl_type_dtype(x->m, type), count, &bytes);
+    at += (bytes + TL_BUCKET_OFFSET_ALIGN - 1) / TL_BUCKET_OFFSET_ALIGN * TL_BUCKET_OFFSET_ALIGN;
+  }
+  bool ok = !text.failed && tl_node_put_mark(x->m, n, TL_MARK_COALESCED) &&
+            tl_node_set_note(x->m, n, TL_MARK_OFFSETS, tl_buf_view(&text));
+  tl_buf_release(&text);
+  return ok;
+}
+
+static tl_node_id make_multi(fusing *x) {
+  tl_node_id made = make_node(x, x->operands.at, x->names.at, x->operands.n);
+  if (!made)
+    return TL_NO_NODE;
+  for (uint32_t i = 0; i < x->n; i++)
+    replace(x, tl_result(x->m, x->nodes[i], 0), tl_result(x->m, made, x->slot.at[i]));
+  x->k.no_memory = !put_offsets(x, made);
+  return made;
+}
+
+/* ---- one tensor ------------------------------------------------------------------------------ */
+
+static tl_value_id flat(fusing *x, tl_value_id v) {
+  static const int64_t all = -1;
+  return tl_make(&x->k, TL_OP_Reshape, v, tl_make_ints(&x->k, &all, 1), TL_NO_VALUE);
+}
+
+static tl_value_id shaped(fusing *x, tl_value_id v, tl_value_id like) {
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, like));
+  int64_t dims[TL_MAX_RANK];
+  uint32_t rank = (uint32_t)t->rank;
+  for (uint32_t i = 0; i < rank; i++)
+    dims[i] = t->dims[i];
+  return tl_make(&x->k, TL_OP_Reshape, v, tl_make_ints(&x->k, dims, rank), TL_NO_VALUE);
+}
+
+/* Sizes of the tensors as an operand of Split. */
+static tl_value_id sizes(fusing *x) {
+  tl_i64_vec list = {0};
+  for (uint32_t i = 0; i < x->operands.n; i++) {
+    uint64_t count = 0;
+    tl_type_elements(x->m, tl_value_type(x->m, x->operands.at[i]), &count);
+    x->k.no_memory = x->k.no_memory || !tl_i64_vec_push(&list, (int64_t)count);
+  }
+  tl_value_id v = x->k.no_memory ? TL_NO_VALUE : tl_make_ints(&x->k, list.at, list.n);
+  tl_i64_vec_release(&list);
+  return v;
+}
+
+static tl_value_id take_apart(fusing *x, tl_value_id v) {
+  tl_u32_vec names = {0};
+  tl_value_id operands[] = {v, sizes(x)};
+  for (uint32_t i = 0; i < x->operands.n && !x->k.no_memory; i++) {
+    tl_symbol s = tl_maker_name(&x->k, TL_SV("Split"));
+    x->k.no_memory = s == TL_NO_SYMBOL || !tl_u32_vec_push(&names, s);
+  }
+  tl_attr axis = tl_attr_int(TL_SYM_axis, 0);
+  tl_node_spec spec = {.op = TL_OP_Split,
+                       .operands = operands,
+                       .n_operands = 2,
+                       .results = names.at,
+                       .n_results = names.n,
+                       .attrs = &axis,
+                       .n_attrs = 1};
+  tl_value_id made = x->k.no_memory ? TL_NO_VALUE : tl_make_node(&x->k, &spec);
+  tl_u32_vec_release(&names);
+  return made;
+}
+
+static tl_node_id make_concat(fusing *x) {
+  tl_u32_vec parts = {0};
+  for (uint32_t i = 0; i < x->operands.n; i++)
+    x->k.no_memory = x->k.no_memory || !tl_u32_vec_push(&parts, flat(x, x->operands.at[i]));
+  tl_value_id joined =
+      tl_make_list(&x->k, TL_OP_Concat, parts.at, parts.n, tl_attr_int(TL_SYM_axis, 0));
+  tl_u32_vec_release(&parts);
+  tl_symbol name = joined ? tl_maker_name(&x->k, TL_SV("HcomAllReduce")) : TL_NO_SYMBOL;
+  tl_node_id made = joined ? make_node(x, &joined, &name, 1) : TL_NO_NODE;
+  tl_value_id pieces = made ? take_apart(x, tl_result(x->m, made, 0)) : TL_NO_VALUE;
+  tl_u32_vec shapes = {0};
+  for (uint32_t i = 0; i < x->operands.n && pieces; i++) {
+    tl_value_id v = shaped(x, pieces + i, x->operands.at[i]);
+    if (v)
+      tl_value_set_name(x->m, v, x->names.at[i]);
+    x->k.no_memory = x->k.no_memory || !tl_u32_vec_push(&shapes, v);
+  }
+  for (uint32_t i = 0; i < x->n && !tl_maker_failed(&x->k); i++)
+    replace(x, tl_result(x->m, x->nodes[i], 0), shapes.at[x->slot.at[i]]);
+  tl_u32_vec_release(&shapes);
+  return pieces ? made : TL_NO_NODE;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static tl_node_id fuse(fusing *x, bool concat) {
+  for (uint32_t i = 0; i < x->n; i++)
+    if (!add_operand(x, x->nodes[i])) {
+      x->k.no_memory = true;
+      return TL_NO_NODE;
+    }
+  for (uint32_t i = 0; i < x->n; i++) /* results of the new node take the names over */
+    tl_value_set_name(x->m, tl_result(x->m, x->nodes[i], 0), 0);
+  tl_node_id made = concat ? make_concat(x) : make_multi(x);
+  for (uint32_t i = 0; made && i < x->n; i++)
+    x->k.no_memory = x->k.no_memory || !move_edges(x, x->nodes[i], made, made);
+  for (uint32_t i = 0; made && !tl_maker_failed(&x->k) && i < x->n; i++)
+    tl_node_erase(x->m, x->nodes[i]);
+  return made;
+}
+
+tl_node_id tl_bucket_fuse(tl_module *m, const tl_node_id *nodes, uint32_t n, bool concat) {
+  fusing x = {.m = m, .nodes = nodes, .n = n, .k = tl_maker_before(m, nodes[n - 1])};
+  x.k.like = nodes[0];
+  x.has_roles = have_roles(&x);
+  tl_node_id made = fuse(&x, concat);
+  tl_u32_vec_release(&x.operands);
+  tl_u32_vec_release(&x.slot);
+  tl_u32_vec_release(&x.names);
+  return tl_maker_status(&x.k) == TL_OK ? made : TL_NO_NODE;
+}

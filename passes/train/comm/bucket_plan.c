@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Planning buckets (bucket_plan.h). */
+#include "passes/train/comm/bucket_plan.h"
+
+#include <stdlib.h>
+
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/train/comm/buckets.h"
+#include "passes/train/comm/collective.h"
+#include "passes/train/step/regions.h"
+#include "passes/train/time/setting.h"
+
+typedef struct planner {
+  tl_pass *p;
+  tl_module *m;
+  const tl_train_config *c;
+  tl_train_info *t;
+  tl_costs costs;
+  tl_file *profile;
+  uint32_t *rank;  /* by node: 1 + place of the gradient it reduces */
+  double *finish;  /* by node: end of forward and backward work up to it */
+  uint64_t *place; /* by node: in the canonical order */
+  double *work;    /* by gradient: us of what depends on it alone */
+  double backward; /* end of forward and backward work */
+  tl_bucket_price price; /* of an AllReduce */
+  tl_bucket_set *set;
+} planner;
+
+static tl_status no_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+static void *table(planner *x, size_t size) {
+  return tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), size);
+}
+
+/* ---- when gradients are ready ---------------------------------------------------------------- */
+
+static void add_work(planner *x, tl_node_id n) {
+  uint32_t owner = n < x->t->n_nodes ? x->t->owner[n] : TL_TRAIN_SHARED;
+  tl_node_cost cost = owner < x->t->n ? tl_cost_node(&x->costs, x->m, n) : (tl_node_cost){0};
+  if (owner < x->t->n && !cost.comm)
+    x->work[owner] += cost.us;
+}
+
+static tl_status time_nodes(planner *x) {
+  uint32_t n;
+  double now = 0;
+  tl_node_id *order = tl_train_canonical_order(x->m, x->p->scratch, &n);
+  x->rank = table(x, sizeof *x->rank);
+  x->finish = table(x, sizeof *x->finish);
+  x->place = table(x, sizeof *x->place);
+  x->work = tl_arena_calloc(x->p->scratch, x->t->n + 1u, sizeof *x->work);
+  if (!order || !x->rank || !x->finish || !x->place || !x->work)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < n; i++) {
+    tl_train_region r = tl_train_region_of(x->t, order[i]);
+    if (r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD)
+      now += tl_cost_node(&x->costs, x->m, order[i]).us;
+    else if (r == TL_REGION_UPDATE)
+      add_work(x, order[i]);
+    x->finish[order[i]] = now;
+    x->place[order[i]] = i;
+  }
+  x->backward = now;
+  for (uint32_t i = 0; i < x->t->n; i++)
+    if (x->t->grads[i].comm)
+      x->rank[x->t->grads[i].comm] = i + 1;
+  return TL_OK;
+}
+
+static double ready_of(const planner *x, tl_node_id n) {
+  const tl_train_grad *g = x->rank[n] ? &x->t->grads[x->rank[n] - 1] : NULL;
+  if (g)
+    return g->producer ? x->finish[g->producer] : 0;
+  return x->finish[n];
+}
+
+/* By readiness of gradients; what reduces none of them comes behind all that do. */
+static uint64_t order_of(const planner *x, tl_node_id n) {
+  if (x->c->grad_order == TL_GRAD_ORDER_TOPO)
+    return tl_node_get(x->m, n)->order;
+  return x->rank[n] ? x->rank[n] : UINT32_MAX + x->place[n];
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool static_bytes(const tl_module *m, tl_value_id v, uint64_t *bytes) {
+  uint64_t n;
+  return v && tl_type_elements(m, tl_value_type(m, v), &n) &&
+         tl_dtype_bytes(tl_type_dtype(m, tl_value_type(m, v)), n, bytes);
+}
+
+static bool is_reduction(const tl_module *m, tl_node_id n) {
+  return tl_node_get(m, n)->op == TL_OP_npu_hcom_HcomAllReduce;
+}
+
+static tl_status check(const planner *x, tl_node_id n) {
+  return tl_comm_check_fusion(x->m->diag, tl_node_where(x->m, n),
+                              tl_node_attr_int(x->m, n, TL_SYM_fusion, 1),
+                              tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1));
+}
+
+/* Travels with gradients although nobody asked to fuse it. */
+static bool is_flag(const planner *x, tl_node_id n) {
+  return x->c->flag_in_bucket && tl_node_has_mark(x->m, n, TL_MARK_FLAG);
+}
+
+static bool takes_part(const planner *x, tl_node_id n) {
+  uint64_t bytes;
+  const tl_module *m = x->m;
+  return tl_node_get(m, n)->n_operands == 1 && !tl_node_has_mark(m, n, TL_MARK_FUSED) &&
+         (tl_node_attr_int(m, n, TL_SYM_fusion, 1) != 0 || is_flag(x, n)) &&
+         tl_sv_is(tl_node_attr_string(m, n, TL_SYM_reduction), "sum") &&
+         static_bytes(m, tl_operand(m, n, 0), &bytes);
+}
+
+static bool same_key(const tl_module *m, tl_node_id a, tl_node_id b) {
+  return tl_sv_eq(tl_node_attr_string(m, a, TL_SYM_group),
+                  tl_node_attr_string(m, b, TL_SYM_group)) &&
+         tl_node_attr_int(m, a, TL_SYM_fusion_id, -1) ==
+             tl_node_attr_int(m, b, TL_SYM_fusion_id, -1) &&
+         tl_type_dtype(m, tl_value_type(m, tl_operand(m, a, 0))) ==
+             tl_type_dtype(m, tl_value_type(m, tl_operand(m, b, 0)));
+}
+
+/* The first member of each key stands for it. */
+static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *key) {
+  for (*key = 0; *key < keys->n; (*key)++)
+    if (same_key(x->m, keys->at[*key], n))
+      return TL_OK;
+  return tl_u32_vec_push(keys, n) ? TL_OK : no_memory(x->m);
+}
+
+/* By group, fusion id and dtype. */
+static bool key_is_before(const tl_module *m, tl_node_id a, tl_node_id b) {
+  int groups = tl_sv_compare(tl_node_attr_string(m, a, TL_SYM_group),
+                             tl_node_attr_string(m, b, TL_SYM_group));
+  int64_t x = tl_node_attr_int(m, a, TL_SYM_fusion_id, -1);
+  int64_t y = tl_node_attr_int(m, b, TL_SYM_fusion_id, -1);
+  if (groups || x != y)
+    return groups ? groups < 0 : x < y;
+  return tl_type_dtype(m, tl_value_type(m, tl_operand(m, a, 0))) <
+         tl_type_dtype(m, tl_value_type(m, tl_operand(m, b, 0)));
+}
+
+/* Numbers of keys that do not tell which of them the file had first. */
+static tl_status number_keys(planner *x, const tl_u32_vec *keys) {
+  uint32_t *number = tl_arena_calloc(x->p->scratch, keys->n + 1u, sizeof *number);
+  if (!number)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < keys->n; i++)
+    for (uint32_t k = 0; k < keys->n; k++)
+      number[i] += key_is_before(x->m, keys->at[k], keys->at[i]);
+  for (uint32_t i = 0; i < x->set->n; i++)
+    x->set->at[i].key = number[x->set->at[i].key];
+  return TL_OK;
+}
+
+static int by_order(const void *a, const void *b) {
+  const tl_bucket_member *x = a;
+  const tl_bucket_member *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  if (x->order != y->order)
+    return x->order < y->order ? -1 : 1;
+  return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Counts them, and lists those that take no part. */
+static tl_status gather_others(planner *x, uint32_t *n_found) {
+  const tl_graph *g = tl_module_main(x->m);
+  tl_bucket_set *s = x->set;
+  uint32_t n_all = 0;
+  *n_found = 0;
+  TL_FOR_NODES (x->m, g, n) {
+    if (is_reduction(x->m, n))
+      TL_TRY(check(x, n));
+    if (tl_node_is_collective(x->m, n))
+      TL_TRY(tl_comm_check_group(x->m, n));
+    n_all += tl_node_is_collective(x->m, n);
+    *n_found += is_reduction(x->m, n) && takes_part(x, n);
+  }
+  s->others = tl_arena_calloc(x->p->scratch, (size_t)(n_all - *n_found) + 1, sizeof *s->others);
+  if (!s->others)
+    return no_memory(x->m);
+  TL_FOR_NODES (x->m, g, n) {
+    if (!tl_node_is_collective(x->m, n) || (is_reduction(x->m, n) && takes_part(x, n)))
+      continue;
+    s->others[s->n_others++] =
+        (tl_bucket_member){.node = n, .order = order_of(x, n), .ready = ready_of(x, n)};
+    s->fused = s->fused || tl_node_has_mark(x->m, n, TL_MARK_FUSED);
+  }
+  return TL_OK;
+}
+
+static tl_status gather(planner *x, tl_u32_vec *keys) {
+  const tl_graph *g = tl_module_main(x->m);
+  uint32_t n_found;
+  TL_TRY(gather_others(x, &n_found));
+  x->set->at = tl_arena_calloc(x->p->scratch, (size_t)n_found + 1, sizeof *x->set->at);
+  if (!x->set->at)
+    return no_memory(x->m);
+  TL_FOR_NODES (x->m, g, n) {
+    if (!is_reduction(x->m, n) || !takes_part(x, n))
+      continue;
+    tl_bucket_member *b = &x->set->at[x->set->n++];
+    *b = (tl_bucket_member){.node = n, .order = order_of(x, n), .ready = ready_of(x, n)};
+    static_bytes(x->m, tl_operand(x->m, n, 0), &b->bytes);
+    TL_TRY(key_of(x, keys, n, &b->key));
+  }
+  TL_TRY(number_keys(x, keys));
+  if (x->set->n)
+    qsort(x->set->at, x->set->n, sizeof *x->set->at, by_order);
+  return TL_OK;
+}
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+typedef struct run {
+  const tl_bucket_member *at; /* [n] of one key */
+  uint32_t n;
+  uint32_t all;    /* with flags */
+  int64_t *bytes;  /* [n] bare */
+  int64_t *padded; /* as the strategies of GE count, if asked */
+  int64_t most; /* bytes of a bucket of several */
+  double *ready;
+  double backward; /* end of forward and backward work */
+  double *work;    /* of what depends on each alone */
+  uint32_t *ends;
+  uint32_t m;
+  tl_bucket_plan plan; /* of `auto` */
+} run;
+
+static uint32_t cut_each(uint32_t n, uint32_t *ends) {
+  for (uint32_t i = 0; i < n; i++)
+    ends[i] = i;
+  return n;
+}
+
+enum { N_RIVALS = 14 }; /* partitions that `auto` is compared with */
+
+/* Partition i of those: each tensor by itself, the default of GE by both sizes, those of DDP and
+ * XLA, all in one, and equal parts of 4 to 32. */
+static uint32_t cut_rival(const run *r, uint32_t i, uint32_t *ends) {
+  static const int parts[] = {4, 8, 16, 32};
+  int64_t mib = TL_TRAIN_MIB;
+  switch (i) {
+  case 0: return cut_each(r->n, ends);
+  case 1: return tl_buckets_default(r->bytes, r->n, false, ends);
+  case 2: return tl_buckets_default(r->padded, r->n, false, ends);
+  case 3: return tl_buckets_by_bytes(r->bytes, r->n, mib, 25 * mib, ends);
+  case 4: return tl_buckets_combine(r->bytes, r->n, 30 * mib, 256, ends);
+  case 5: return tl_buckets_combine(r->bytes, r->n, r->most, UINT32_MAX, ends);
+  default: break;
+  }
+  int64_t all = 0;
+  for (uint32_t k = 0; k < r->n; k++)
+    all += r->bytes[k];
+  int64_t cap = all / parts[(i - 6) / 2] + 1;
+  return i % 2 ? tl_buckets_by_bytes(r->bytes, r->n, mib, cap, ends)
+               : tl_buckets_combine(r->bytes, r->n, cap, 256, ends);
+}
+
+static uint32_t count_buckets(const tl_bucket_part *parts, uint32_t n) {
+  uint32_t m = 0;
+  for (uint32_t i = 0; i < n; i++)
+    m += parts[i].m;
+  return m;
+}
+
+/* Is a partition better than the best so far, *best? With several keys, whose order is estimated,
+ * of such as differ by less than a hundredth of a per cent the one of fewer collectives. */
+static bool improves(const tl_bucket_part *parts, uint32_t n, double backward, double *best,
+                     uint32_t *m) {
+  for (uint32_t i = 0; i < n; i++)
+    if (parts[i].m > parts[i].plan->most)
+      return false;
+  double step = tl_buckets_step_of(parts, n, backward);
+  uint32_t buckets = count_buckets(parts, n);
+  bool better = step < *best * (1 - 1e-9) ||
+                (n > 1 && step <= *best * (1 + 1e-4) && buckets < *m);
+  if (better) {
+    *best = step;
+    *m = buckets;
+  }
+  return better;
+}
+
+/* Updates run behind their buckets, so that the collectives that end first need not give the
+ * shortest step: partitions of other strategies and sizes take their place when they do. */
+static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *r) {
+  tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
+  uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
+  if (!ends)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < n_runs; i++)
+    parts[i] = (tl_bucket_part){&runs[i].plan, runs[i].work, runs[i].ends, runs[i].m};
+  tl_bucket_part *own = &parts[r - runs];
+  double best = tl_buckets_step_of(parts, n_runs, r->backward);
+  uint32_t m = count_buckets(parts, n_runs);
+  own->ends = ends;
+  for (uint32_t i = 0; i < N_RIVALS; i++) {
+    own->m = cut_rival(r, i, ends);
+    if (!improves(parts, n_runs, r->backward, &best, &m))
+      continue;
+    r->m = own->m;
+    memcpy(r->ends, ends, r->m * sizeof *ends);
+  }
+  return TL_OK;
+}
+
+static tl_status cut_auto(const planner *x, run *r) {
+  r->plan = (tl_bucket_plan){.ready = r->ready,
+                             .bytes = r->bytes,
+                             .n = r->n,
+                             .most = r->n,
+                             .price = x->price,
+                             .event = x->costs.hw.event};
+  if (x->c->bucket_compat_ge)
+    r->plan.most = tl_buckets_most_of_ge(r->bytes, r->n, r->most);
+  if (tl_buckets_auto(&r->plan, r->ends, &r->m, NULL) != TL_OK)
+    return no_memory(x->m);
+  return take_better(x, r, 1, r);
+}
+
+static uint32_t cut_default(const planner *x, const run *r) {
+  return tl_buckets_default(r->padded, r->n, x->c->bucket_compat_ge, r->ends);
+}
+
+/* One bucket is no answer: nothing would overlap. */
+static tl_status cut_measured(const planner *x, run *r) {
+  const tl_measured_gradients *g = x->c->measured;
+  run of_device = *r;
+  r->m = 1;
+  if (g && g->n == r->n) {
+    memcpy(of_device.bytes, g->bytes, r->n * sizeof *g->bytes);
+    memcpy(of_device.ready, g->ready, r->n * sizeof *g->ready);
+    of_device.backward = g->ready[g->n - 1];
+    TL_TRY(cut_auto(x, &of_device));
+    r->m = of_device.m;
+  } else if (g) {
+    tl_warn_code(x->m->diag, "W-BKT-LIB", TL_AT_FILE(x->c->bucket_library),
+                 "%u gradients were measured, and %u are reduced: buckets as with "
+                 "bucket_strategy=default",
+                 g->n, r->n);
+  }
+  if (r->m == 1)
+    r->m = cut_default(x, r);
+  return TL_OK;
+}
+
+static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
+  const tl_train_config *c = x->c;
+  tl_diag *d = x->m->diag;
+  switch (how) {
+  case TL_BUCKETS_NONE: r->m = cut_each(r->n, r->ends); return TL_OK;
+  case TL_BUCKETS_SINGLE:
+    r->m = 1;
+    r->ends[0] = r->n - 1;
+    return TL_OK;
+  case TL_BUCKETS_SIZE:
+    return tl_buckets_by_size(d, r->padded, r->n, c->bucket_sizes, c->n_bucket_sizes,
+                              c->bucket_compat_ge, r->ends, &r->m);
+  case TL_BUCKETS_INDEX:
+    return tl_buckets_by_index(d, c->bucket_indices, c->n_bucket_indices, r->n, r->ends, &r->m);
+  case TL_BUCKETS_BYTES:
+    r->m = tl_buckets_by_bytes(r->bytes, r->n, c->bucket_first,
+                             c->bucket_cap ? c->bucket_cap : (int64_t)25 * TL_TRAIN_MIB, r->ends);
+    return TL_OK;
+  case TL_BUCKETS_COMBINE:
+    r->m = tl_buckets_combine(r->bytes, r->n,
+                            c->bucket_cap ? c->bucket_cap : (int64_t)30 * TL_TRAIN_MIB,
+                            c->bucket_members, r->ends);
+    return TL_OK;
+  case TL_BUCKETS_AUTO: return cut_auto(x, r);
+  case TL_BUCKETS_LIBRARY: return cut_measured(x, r);
+  default: r->m = cut_default(x, r); return TL_OK;
+  }
+}
+
+static tl_bucket_strategy strategy_of(const planner *x, const tl_bucket_member *first) {
+  if (tl_node_attr_int(x->m, first->node, TL_SYM_fusion, 1) == 2)
+    return TL_BUCKETS_SINGLE;
+  if (x->c->buckets == TL_BUCKETS_AUTO && !x->c->hw_preset)
+    return TL_BUCKETS_DEFAULT;
+  return x->c->buckets;
+}
+
+static bool fill_run(const planner *x, run *r) {
+  tl_arena *a = x->p->scratch;
+  r->bytes = tl_arena_calloc(a, r->n, sizeof *r->bytes);
+  r->padded = tl_arena_calloc(a, r->n, sizeof *r->padded);
+  r->ready = tl_arena_calloc(a, r->n, sizeof *r->ready);
+  r->work = tl_arena_calloc(a, r->n, sizeof *r->work);
+  r->ends = tl_arena_calloc(a, r->n, sizeof *r->ends);
+  if (!r->bytes || !r->padded || !r->ready || !r->work || !r->ends)
+    return false;
+  r->backward = x->backward;
+  r->most = x->c->bucket_max_bytes;
+  for (uint32_t i = 0; i < r->n; i++) {
+    r->bytes[i] = (int64_t)r->at[i].bytes;
+    r->padded[i] = x->c->bucket_pad ? tl_bucket_padded(r->bytes[i]) : r->bytes[i];
+    r->ready[i] = r->at[i].ready;
+    r->work[i] = x->rank[r->at[i].node] ? x->work[x->rank[r->at[i].node] - 1] : 0;
+    if (i && r->ready[i] < r->ready[i - 1]) /* what is sent later counts as ready later */
+      r->ready[i] = r->ready[i - 1];
+  }
+  return true;
+}
+
+/* Flags are ready when all gradients are, and join the last bucket. */
+static tl_status cut_key(planner *x, run *r) {
+  uint32_t n = r->n;
+  while (r->n && is_flag(x, r->at[r->n - 1].node))
+    r->n--;
+  if (r->n && !fill_run(x, r))
+    return no_memory(x->m);
+  TL_TRY(r->n ? cut(x, r, strategy_of(x, r->at)) : TL_OK);
+  r->all = n;
+  return TL_OK;
+}
+
+static void number_buckets(const planner *x, const run *r) {
+  tl_bucket_member *at = &x->set->at[r->at - x->set->at];
+  for (uint32_t i = 0, bucket = 0; i < r->all; i++) {
+    at[i].bucket = bucket;
+    if (bucket + 1 < r->m && r->ends[bucket] == i)
+      bucket++;
+  }
+}
+
+/* One of the other partitions for all keys at a time, where that gives the shortest step. */
+static tl_status take_same(const planner *x, run *runs, uint32_t n) {
+  tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
+  uint32_t *ends[TL_BUCKET_PARTS_MOST];
+  for (uint32_t k = 0; k < n; k++) {
+    parts[k] = (tl_bucket_part){&runs[k].plan, runs[k].work, runs[k].ends, runs[k].m};
+    ends[k] = tl_arena_calloc(x->p->scratch, runs[k].n, sizeof *ends[k]);
+    if (!ends[k])
+      return no_memory(x->m);
+  }
+  double best = tl_buckets_step_of(parts, n, runs[0].backward);
+  uint32_t m = count_buckets(parts, n);
+  for (uint32_t i = 0; i < N_RIVALS; i++) {
+    for (uint32_t k = 0; k < n; k++) {
+      parts[k].m = cut_rival(&runs[k], i, ends[k]);
+      parts[k].ends = ends[k];
+    }
+    if (!improves(parts, n, runs[0].backward, &best, &m))
+      continue;
+    for (uint32_t k = 0; k < n; k++) {
+      runs[k].m = parts[k].m;
+      memcpy(runs[k].ends, ends[k], parts[k].m * sizeof *ends[k]);
+    }
+  }
+  return TL_OK;
+}
+
+/* Keys share a link: all are cut again, then each with regard to the buckets of the others. */
+static tl_status cut_together(const planner *x, run *runs, uint32_t n) {
+  enum { SWEEPS = 2 };
+  if (n < 2 || n > TL_BUCKET_PARTS_MOST)
+    return TL_OK;
+  for (uint32_t i = 0; i < n; i++)
+    if (!runs[i].plan.most)
+      return TL_OK; /* not by `auto` */
+  TL_TRY(take_same(x, runs, n));
+  for (uint32_t i = 0; i < SWEEPS * n; i++)
+    TL_TRY(take_better(x, runs, n, &runs[i % n]));
+  return TL_OK;
+}
+
+static tl_status cut_keys(planner *x) {
+  tl_bucket_set *s = x->set;
+  uint32_t n_runs = 0;
+  run *runs = tl_arena_calloc(x->p->scratch, s->n, sizeof *runs);
+  if (!runs)
+    return no_memory(x->m);
+  for (uint32_t i = 0; i < s->n; i++) {
+    if (!i || s->at[i].key != s->at[i - 1].key)
+      runs[n_runs++].at = &s->at[i];
+    runs[n_runs - 1].n++;
+  }
+  for (uint32_t i = 0; i < n_runs; i++)
+    TL_TRY(cut_key(x, &runs[i]));
+  TL_TRY(cut_together(x, runs, n_runs));
+  for (uint32_t i = 0; i < n_runs; i++)
+    number_buckets(x, &runs[i]);
+  return TL_OK;
+}
+
+/* ---- members that depend on each other ------------------------------------------------------- */
+
+typedef struct dependence {
+  uint64_t *own;    /* by node: 1 + order of a member */
+  uint64_t *latest; /* by node: 1 + the greatest order of members it depends on */
+  tl_u32_vec values;
+} dependence;
+
+static tl_status look_for_members(planner *x, dependence *d) {
+  tl_module *m = x->m;
+  for (uint32_t i = 0; i < x->set->n; i++)
+    d->own[x->set->at[i].node] = x->set->at[i].order + 1;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    uint64_t latest = 0;
+    if (!tl_train_node_values(m, n, &d->values))
+      return no_memory(m);
+    for (uint32_t i = 0; i < d->values.n; i++) {
+      tl_node_id from = tl_value_producer(m, d->values.at[i]);
+      uint64_t at = from ? (d->own[from] > d->latest[from] ? d->own[from] : d->latest[from]) : 0;
+      latest = at > latest ? at : latest;
+    }
+    for (tl_control_id c = tl_node_get(m, n)->control_in; c; c = tl_control_get(m, c)->next_in) {
+      tl_node_id from = tl_control_get(m, c)->from;
+      uint64_t at = d->own[from] > d->latest[from] ? d->own[from] : d->latest[from];
+      latest = at > latest ? at : latest;
+    }
+    d->latest[n] = latest;
+  }
+  return TL_OK;
+}
+
+/* A bucket ends before a member that depends on anything sent since the bucket began: that keeps
+ * the graph acyclic whatever the other keys do. */
+static tl_status split(planner *x, const dependence *d) {
+  tl_bucket_set *s = x->set;
+  uint32_t more = 0;
+  for (uint32_t i = 0, start = 0; i < s->n; i++) {
+    tl_bucket_member *b = &s->at[i];
+    uint64_t latest = d->latest[b->node];
+    if (latest > b->order + 1)
+      return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-BKT-ORDER", tl_node_where(x->m, b->node),
+                          "the order of gradients has it before one that it depends on");
+    if (!i || b->key != s->at[i - 1].key)
+      more = 0;
+    b->bucket += more;
+    if (!i || b->key != s->at[i - 1].key || b->bucket != s->at[i - 1].bucket) {
+      start = i;
+    } else if (latest > s->at[start].order) {
+      tl_warn_code(x->m->diag, "W-BKT-SPLIT", tl_node_where(x->m, b->node),
+                   "depends on an AllReduce of its bucket: the bucket ends before it");
+      start = i;
+      more++;
+      b->bucket++;
+    }
+  }
+  return TL_OK;
+}
+
+static tl_status split_dependent(planner *x) {
+  dependence d = {.own = table(x, sizeof *d.own), .latest = table(x, sizeof *d.latest)};
+  tl_status status = d.own && d.latest ? look_for_members(x, &d) : no_memory(x->m);
+  if (status == TL_OK)
+    status = split(x, &d);
+  tl_u32_vec_release(&d.values);
+  return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void set_price(planner *x) {
+  const double many = 1 << 30;
+  double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);
+  double all_of_them = tl_cost_collective(&x->costs, TL_ALL_REDUCE, many);
+  x->price = (tl_bucket_price){none, (all_of_them - none) / many, x->c->bucket_max_bytes};
+}
+
+static tl_status plan(planner *x, tl_u32_vec *keys) {
+  set_price(x);
+  TL_TRY(time_nodes(x));
+  TL_TRY(gather(x, keys));
+  if (!x->set->n)
+    return TL_OK;
+  TL_TRY(cut_keys(x));
+  return split_dependent(x);
+}
+
+tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_set *out) {
+  planner x = {.p = p, .m = m, .c = p->options->train, .t = t, .set = out};
+  tl_u32_vec keys = {0};
+  *out = (tl_bucket_set){0};
+  TL_TRY(tl_train_costs(m->diag, x.c, tl_options_chip(p->options), &x.costs, &x.profile));
+  tl_status status = plan(&x, &keys);
+  tl_u32_vec_release(&keys);
+  tl_costs_release(&x.costs);
+  tl_file_close(x.profile);
+  return status;
+}
+
+uint32_t tl_bucket_length(const tl_bucket_set *set, uint32_t first) {
+  uint32_t n = 1;
+  while (first + n < set->n && set->at[first + n].key == set->at[first].key &&
+         set->at[first + n].bucket == set->at[first].bucket)
+    n++;
+  return n;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making collectives (collective.h). */
+#include "passes/train/comm/collective.h"
+
+#include <stdlib.h>
+
+#include "ir/infer/infer.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/values.h"
+
+static tl_status check_name(tl_diag *d, tl_location where, tl_status failure, size_t n) {
+  if (n && n <= TL_COMM_MOST_GROUP)
+    return TL_OK;
+  return tl_fail_code(d, failure, "E-AR-GROUP", where,
+                      "the name of the group of ranks has %zu bytes, expected 1 to %d", n,
+                      TL_COMM_MOST_GROUP);
+}
+
+tl_status tl_comm_check(tl_diag *d, tl_location where, const tl_train_config *c) {
+  return check_name(d, where, TL_INVALID_ARGUMENT, strlen(c->group));
+}
+
+tl_status tl_comm_check_group(tl_module *m, tl_node_id n) {
+  const tl_attr *group = tl_node_attr(m, n, TL_SYM_group);
+  if (!group || group->kind != TL_ATTR_STRING)
+    return TL_OK;
+  return check_name(m->diag, tl_node_where(m, n), TL_INVALID_MODEL, tl_sym(m, group->u.s).n);
+}
+
+tl_status tl_comm_check_fusion(tl_diag *d, tl_location where, int64_t fusion, int64_t fusion_id) {
+  bool fits = fusion == 0 || (fusion == 1 && fusion_id == -1) ||
+              (fusion == 2 && fusion_id >= 0 && fusion_id <= INT32_MAX);
+  if (fits)
+    return TL_OK;
+  return tl_fail_code(d, TL_INVALID_MODEL, "E-AR-FUSION", where,
+                      "fusion %lld with fusion_id %lld, expected fusion 0, or 1 with fusion_id -1, "
+                      "or 2 with fusion_id 0 to 2147483647",
+                      (long long)fusion, (long long)fusion_id);
+}
+
+tl_maker tl_comm_behind(tl_module *m, tl_value_id v) {
+  const tl_graph *g = tl_module_main(m);
+  tl_node_id n = tl_value_producer(m, v);
+  tl_maker k = tl_maker_before(m, n ? n : g->first);
+  k.before = n ? tl_node_get(m, n)->next : g->first;
+  k.base = tl_value_get(m, v)->name ? tl_value_get(m, v)->name : k.base;
+  return k;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* "<optimizer>_Allreduce/<parameter>", as GE's adapter for TensorFlow calls them. */
+static tl_symbol name_of(tl_comm *x, tl_maker *k, const char *kind, tl_sv what) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_printf(&text, "%s_%s/%.*s", x->c->name, kind, TL_SV_ARG(what));
+  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_fresh_name(x->m, tl_buf_view(&text));
+  tl_buf_release(&text);
+  k->no_memory = k->no_memory || s == TL_NO_SYMBOL;
+  return s;
+}
+
+static bool has_attr(tl_op_id op, tl_symbol name) {
+  return tl_op_attr_find(tl_op_row(op), name) != NULL;
+}
+
+static uint32_t fill_attrs(tl_comm *x, const tl_collective_spec *spec, tl_attr *attrs) {
+  uint32_t n = 0;
+  if (has_attr(spec->op, TL_SYM_reduction))
+    attrs[n++] = tl_attr_string(
+        TL_SYM_reduction,
+        spec->reduction ? tl_module_intern(x->m, tl_sv_from(spec->reduction)) : TL_SYM_sum);
+  attrs[n++] = tl_attr_string(TL_SYM_group, tl_module_intern(x->m, tl_sv_from(x->c->group)));
+  attrs[n++] = tl_attr_int(TL_SYM_fusion, spec->fusion);
+  attrs[n++] = tl_attr_int(TL_SYM_fusion_id, spec->fusion_id);
+  if (has_attr(spec->op, TL_SYM_root_rank))
+    attrs[n++] = tl_attr_int(TL_SYM_root_rank, spec->root);
+  if (has_attr(spec->op, TL_SYM_rank_size))
+    attrs[n++] = tl_attr_int(TL_SYM_rank_size, x->c->rank_size);
+  return n;
+}
+
+tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec, tl_value_id v,
+                         tl_sv what) {
+  tl_attr attrs[6];
+  uint32_t n = fill_attrs(x, spec, attrs);
+  tl_symbol domain = tl_op_domain_symbol(x->m, spec->op);
+  const char *kind = spec->op == TL_OP_npu_hcom_HcomBroadcast ? "Broadcast" : "Allreduce";
+  if (!tl_module_opset(x->m, domain) && tl_module_set_opset(x->m, domain, 1) != TL_OK)
+    k->no_memory = true;
+  tl_node_spec node = {.op = spec->op,
+                       .name = name_of(x, k, kind, what),
+                       .operands = &v,
+                       .n_operands = 1,
+                       .n_results = 1,
+                       .attrs = attrs,
+                       .n_attrs = n};
+  return tl_make_node(k, &node);
+}
+
+/* ---- means ----------------------------------------------------------------------------------- */
+
+static tl_value_id ranks_input(tl_comm *x, tl_maker *k) {
+  tl_module *m = x->m;
+  tl_value_id v = tl_graph_find_value(m, tl_module_main(m), TL_SV(TL_COMM_RANKS_INPUT));
+  if (v)
+    return v;
+  tl_symbol name = tl_module_intern(m, TL_SV(TL_COMM_RANKS_INPUT));
+  tl_type_id type = tl_type_tensor(m, TL_DTYPE_F32, 0, NULL);
+  if (name != TL_NO_SYMBOL && type)
+    v = tl_graph_add_input(m, tl_module_main(m)->id, name, type, TL_NO_TENSOR);
+  k->no_memory = k->no_memory || !v;
+  return v;
+}
+
+/* The first node of the graph: what is made there can be used everywhere. */
+static tl_maker at_start(const tl_maker *k) {
+  tl_maker start = *k;
+  start.before = tl_module_main(k->m)->first;
+  start.base = tl_module_intern(k->m, TL_SV("tlr.ranks"));
+  start.no_memory = start.no_memory || start.base == TL_NO_SYMBOL;
+  return start;
+}
+
+static tl_value_id runtime_ranks(tl_comm *x, tl_maker *k, tl_dtype dtype) {
+  tl_value_id v = ranks_input(x, k);
+  if (dtype == TL_DTYPE_F32 || !v)
+    return v;
+  tl_attr to = tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx);
+  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE, to);
+}
+
+static tl_value_id ranks_of(tl_comm *x, tl_maker *k, tl_dtype dtype, bool reciprocal) {
+  tl_value_id *at = reciprocal ? x->reciprocal : x->ranks;
+  if (at[dtype] || tl_maker_failed(k))
+    return at[dtype];
+  tl_maker start = at_start(k);
+  uint32_t n = x->c->rank_size;
+  if (n)
+    at[dtype] = tl_make_number(&start, dtype, reciprocal ? 1.0 / n : n);
+  else if (reciprocal)
+    at[dtype] =
+        tl_make(&start, TL_OP_Reciprocal, ranks_of(x, k, dtype, false), TL_NO_VALUE, TL_NO_VALUE);
+  else
+    at[dtype] = runtime_ranks(x, &start, dtype);
+  k->no_memory = k->no_memory || start.no_memory;
+  k->clash = k->clash || start.clash;
+  return at[dtype];
+}
+
+static tl_value_id scale(tl_comm *x, tl_maker *k, tl_value_id v, bool reciprocal) {
+  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, v));
+  tl_value_id by = v ? ranks_of(x, k, dtype, reciprocal) : TL_NO_VALUE;
+  return by ? tl_make(k, reciprocal ? TL_OP_Mul : TL_OP_Div, v, by, TL_NO_VALUE) : TL_NO_VALUE;
+}
+
+tl_value_id tl_comm_divide(tl_comm *x, tl_maker *k, tl_value_id v) { return scale(x, k, v, false); }
+
+tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v) {
+  return scale(x, k, v, true);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Results of a node from its operands; those whose shape these do not tell are as they were. An
+ * error is one that the operands make. */
+static tl_status infer_again(tl_module *m, tl_node_id n, bool *changed) {
+  const tl_node *node = tl_node_get(m, n);
+  tl_diag quiet = {0};
+  tl_diag *loud = m->diag;
+  tl_type_id *old = calloc(node->n_results + 1u, sizeof *old);
+  for (uint32_t r = 0; old && r < node->n_results; r++) {
+    old[r] = tl_value_type(m, node->results + r);
+    tl_value_set_type(m, node->results + r, TL_NO_TYPE);
+  }
+  m->diag = &quiet;
+  tl_status status = old ? tl_infer_node(m, n) : TL_NO_MEMORY;
+  m->diag = loud;
+  for (uint32_t r = 0; old && r < node->n_results; r++) {
+    tl_type_id made = tl_value_type(m, node->results + r);
+    if (made == TL_NO_TYPE || !tl_type_is_static(m, made))
+      tl_value_set_type(m, node->results + r, old[r]);
+    changed[node->results + r] = tl_value_type(m, node->results + r) != old[r];
+  }
+  free(old);
+  return status;
+}
+
+tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) {
+  bool *changed = calloc(tl_module_value_end(m), sizeof *changed);
+  tl_status status = changed ? TL_OK : TL_NO_MEMORY;
+  tl_node_id n = tl_value_producer(m, from);
+  if (changed)
+    changed[from] = true;
+  for (n = n && changed ? tl_node_get(m, n)->next : TL_NO_NODE; n && status == TL_OK;
+       n = tl_node_get(m, n)->next) {
+    bool again = false;
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !again; i++)
+      again = changed[tl_operand(m, n, i)];
+    status = again ? infer_again(m, n, changed) : TL_OK;
+  }
+  free(changed);
+  *fits = status == TL_OK;
+  return status == TL_NO_MEMORY
+             ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
+             : TL_OK;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grad-allreduce: add up each gradient over all ranks, and take the mean.
+ *
+ * Requires:  types inferred.     Keeps: names of inputs and outputs; nodes of forward and backward.
+ * After:     what updates read of a gradient has gone through a collective; with one rank nothing
+ *            changes, and every value stays what it was for one rank.
+ * Cost:      that of recognition, and O(uses of gradients).
+ * Tests:     tests/golden/grad-allreduce/ */
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/passes.h"
+#include "passes/edit/values.h"
+#include "passes/loops/loops.h"
+#include "passes/train/comm/collective.h"
+#include "passes/train/comm/rank_check.h"
+#include "passes/train/comm/shards.h"
+#include "passes/train/step/info.h"
+#include "passes/train/step/reduce_site.h"
+#include "passes/train/update/plain_updates.h"
+
+/* Of collectives that replaced others: a second run finds them done. */
+#define TL_MARK_INSERTED "tailor.inserted"
+
+typedef struct inserting {
+  tl_pass *p;
+  tl_module *m;
+  tl_train_info t;
+  tl_comm comm;
+  tl_average average;
+  bool accumulated; /* what is reduced has been accumulated, by each rank for itself */
+  tl_value_id kept; /* next value of that buffer; TL_NO_VALUE: it is no state */
+  uint32_t *root; /* wus: [t.n] the rank that updates a parameter; NULL: all do */
+  uint32_t n_elsewhere; /* gradients whose updates are in another graph */
+} inserting;
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+/* The node of the main graph that n is, or is in a body of. */
+static tl_node_id outermost(const tl_module *m, tl_node_id n) {
+  while (tl_graph_get(m, tl_node_get(m, n)->graph)->owner)
+    n = tl_graph_get(m, tl_node_get(m, n)->graph)->owner;
+  return n;
+}
+
+static bool is_update_use(const inserting *x, tl_node_id user) {
+  tl_node_id n = outermost(x->m, user);
+  if (tl_node_is_return(x->m, n))
+    return !x->accumulated;
+  int budget = 64;
+  if (x->kept && tl_leads_only_to(x->m, n, x->kept, &budget))
+    return false;
+  return tl_train_region_of(&x->t, n) == TL_REGION_UPDATE &&
+         !tl_node_has_mark(x->m, n, TL_MARK_LOCAL);
+}
+
+static bool is_narrow(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16; }
+
+static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
+  return tl_type_dtype(m, tl_value_type(m, v));
+}
+
+static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
+  if (!v || dtype_of(k->m, v) == to)
+    return v;
+  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
+                      tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
+}
+
+/* A cast of a gradient to f32, which `made` is: it gives way. */
+static bool gives_way(inserting *x, tl_node_id n, tl_value_id made) {
+  const tl_node *node = tl_node_get(x->m, n);
+  if (node->op != TL_OP_Cast || node->control_in || node->control_out ||
+      tl_value_type(x->m, node->results) != tl_value_type(x->m, made) ||
+      tl_value_leaves_graph(x->m, node->results))
+    return false;
+  tl_value_replace_uses(x->m, node->results, made);
+  tl_node_erase(x->m, n);
+  return true;
+}
+
+/* Users in updates, and what leaves the graph, read `made` from now on; the rest keeps `old`. An
+ * output keeps its name, which `made` takes over. A wider `made` is what casts of the model to that
+ * dtype give; others read it in the dtype of `old`, which is the result then. */
+static tl_value_id rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
+                          uint32_t first_new) {
+  tl_module *m = x->m;
+  bool leaves = !x->accumulated && tl_value_leaves_graph(m, old);
+  bool wide = dtype_of(m, made) != dtype_of(m, old);
+  tl_value_id alike = wide ? TL_NO_VALUE : made;
+  tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
+  k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
+  TL_FOR_USES (m, old, u) {
+    tl_node_id user = tl_use_get(m, u)->user;
+    if (tl_maker_failed(k) || user >= first_new || !is_update_use(x, user) ||
+        (wide && gives_way(x, user, made)))
+      continue;
+    alike = alike ? alike : cast(k, made, dtype_of(m, old));
+    if (alike)
+      tl_node_set_operand(m, user, u - tl_node_get(m, user)->operands, alike);
+  }
+  if (leaves && alike) {
+    tl_value_set_name(m, alike, tl_value_get(m, old)->name);
+    tl_value_set_name(m, old, local);
+  }
+  return alike;
+}
+
+/* ---- dense gradients ------------------------------------------------------------------------- */
+
+/* Of sums of f16 and bf16 in f32: small elements divided in their own dtype would lose bits. */
+static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
+  if (!sum || (x->average != TL_AVERAGE_POST_DIV && x->average != TL_AVERAGE_POST_MUL))
+    return sum; /* FOLD: the pass loss-scale has the factor */
+  tl_value_id wide = is_narrow(dtype_of(x->m, sum)) ? cast(k, sum, TL_DTYPE_F32) : sum;
+  tl_value_id mean = x->average == TL_AVERAGE_POST_DIV ? tl_comm_divide(&x->comm, k, wide)
+                                                       : tl_comm_multiply(&x->comm, k, wide);
+  if (mean && wide != sum && !tl_node_put_mark(x->m, tl_value_producer(x->m, mean),
+                                               TL_MARK_KEEP_DTYPE))
+    k->no_memory = true;
+  return mean;
+}
+
+static tl_sv param_name(const inserting *x, const tl_train_grad *g) {
+  return tl_value_name(x->m, g->param);
+}
+
+static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
+  static const tl_collective_spec all_reduce = {
+      .op = TL_OP_npu_hcom_HcomAllReduce, .fusion = 1, .fusion_id = -1};
+  uint32_t root = x->root ? x->root[g->rank] : 0;
+  const tl_collective_spec reduce = {
+      .op = TL_OP_npu_hcom_HcomReduce, .root = root, .fusion = 2, .fusion_id = root};
+  tl_maker k = tl_comm_behind(x->m, g->raw);
+  uint32_t first_new = tl_module_node_end(x->m);
+  tl_dtype dtype = (tl_dtype)g->dtype;
+  bool widen = x->comm.c->ar_f32 && is_narrow(dtype);
+  tl_value_id v = widen ? cast(&k, g->raw, TL_DTYPE_F32) : g->raw;
+  if (x->average == TL_AVERAGE_PRE_DIV)
+    v = tl_comm_divide(&x->comm, &k, v);
+  v = tl_comm_make(&x->comm, &k, x->root ? &reduce : &all_reduce, v, param_name(x, g));
+  if (v && x->comm.c->replace_allreduce &&
+      !tl_node_put_mark(x->m, tl_value_producer(x->m, v), TL_MARK_INSERTED))
+    k.no_memory = true;
+  v = mean_of(x, &k, v);
+  TL_TRY(tl_maker_status(&k));
+  rewire(x, &k, g->raw, v, first_new);
+  return tl_maker_status(&k);
+}
+
+/* ---- sparse gradients ------------------------------------------------------------------------ */
+
+static tl_status refuse_sparse(const inserting *x, const tl_train_grad *g, const char *why) {
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-SPARSE",
+                      TL_AT_NODE(x->m->path, param_name(x, g)),
+                      "its sparse gradient cannot be gathered from all ranks: %s", why);
+}
+
+/* The node that makes rows and indices one dense tensor, TL_NO_NODE when there is none. */
+static tl_node_id scatter_of(const inserting *x, const tl_train_grad *g) {
+  TL_FOR_USES (x->m, g->raw, u) {
+    tl_node_id n = tl_use_get(x->m, u)->user;
+    if (!tl_node_is_return(x->m, n) && tl_node_get(x->m, n)->op == TL_OP_com_microsoft_GatherGrad &&
+        tl_operand(x->m, n, 1) == g->indices)
+      return n;
+  }
+  return TL_NO_NODE;
+}
+
+static const char *not_gathered(const inserting *x, const tl_train_grad *g) {
+  const tl_type *rows = tl_type_get(x->m, tl_value_type(x->m, g->raw));
+  const tl_type *indices = tl_type_get(x->m, tl_value_type(x->m, g->indices));
+  if (!x->comm.c->rank_size)
+    return "the number of ranks is not known before the run";
+  if (indices->dtype != TL_DTYPE_I32 && indices->dtype != TL_DTYPE_I64)
+    return "its indices are no whole numbers";
+  if (rows->rank < 1 || indices->rank < 1 || !tl_dim_is_static(rows->dims[0]) ||
+      !tl_dim_is_static(indices->dims[0]))
+    return "the number of its rows is not known";
+  return NULL;
+}
+
+/* Rows and indices of all ranks, one behind the other; the rows are divided like a sum. */
+static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
+  static const tl_collective_spec gather = {.op = TL_OP_npu_hcom_HcomAllGather, .fusion_id = -1};
+  uint32_t first_new = tl_module_node_end(x->m);
+  tl_maker k = tl_comm_behind(x->m, g->raw);
+  tl_value_id v = x->average == TL_AVERAGE_PRE_DIV ? tl_comm_divide(&x->comm, &k, g->raw) : g->raw;
+  v = mean_of(x, &k, tl_comm_make(&x->comm, &k, &gather, v, param_name(x, g)));
+  TL_TRY(tl_maker_status(&k));
+  tl_value_id alike = rewire(x, &k, g->raw, v, first_new);
+  tl_maker i = tl_comm_behind(x->m, g->indices);
+  tl_value_id rows = tl_comm_make(&x->comm, &i, &gather, g->indices, param_name(x, g));
+  TL_TRY(tl_maker_status(&i));
+  TL_FOR_USES (x->m, g->indices, u) {
+    tl_node_id user = tl_use_get(x->m, u)->user;
+    if (user < first_new && !tl_node_is_return(x->m, outermost(x->m, user)) &&
+        is_update_use(x, user))
+      tl_node_set_operand(x->m, user, u - tl_node_get(x->m, user)->operands, rows);
+  }
+  TL_TRY(tl_maker_status(&k));
+  TL_TRY(tl_maker_status(&i));
+  bool fits, alike_fits = true, indices_fit;
+  TL_TRY(tl_comm_refresh_types(x->m, v, &fits));
+  if (alike && alike != v)
+    TL_TRY(tl_comm_refresh_types(x->m, alike, &alike_fits));
+  TL_TRY(tl_comm_refresh_types(x->m, rows, &indices_fit));
+  return fits && alike_fits && indices_fit ? TL_OK
+                             : refuse_sparse(x, g, "what reads its rows takes no more of them");
+}
+
+static tl_status insert_sparse(inserting *x, const tl_train_grad *g) {
+  const char *why = not_gathered(x, g);
+  tl_node_id scatter = scatter_of(x, g);
+  if (!why)
+    return gather_rows(x, g);
+  if (!x->comm.c->sparse_dense_fallback || !scatter)
+    return refuse_sparse(x, g, why);
+  tl_train_grad dense = *g;
+  dense.raw = tl_result(x->m, scatter, 0);
+  return insert_dense(x, &dense);
+}
+
+/* ---- collectives of the model ---------------------------------------------------------------- */
+
+/* The model's own collective goes, and ours comes in its place. */
+static tl_status drop_collective(inserting *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  if (node->op == TL_OP_ERASED)
+    return TL_OK;
+  for (uint32_t i = 0; i < node->n_results && i < node->n_operands; i++) {
+    if (tl_value_leaves_graph(x->m, node->results + i))
+      return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE", tl_node_where(x->m, n),
+                          "a result of it is an output, so that it cannot be replaced");
+    tl_value_move_roles(x->m, node->results + i, tl_operand(x->m, n, i));
+    tl_value_replace_uses(x->m, node->results + i, tl_operand(x->m, n, i));
+  }
+  tl_node_erase(x->m, n);
+  return TL_OK;
+}
+
+static tl_status drop_collectives(inserting *x) {
+  bool any = false;
+  for (uint32_t i = 0; x->comm.c->replace_allreduce && i < x->t.n; i++) {
+    if (!x->t.grads[i].comm || tl_node_has_mark(x->m, x->t.grads[i].comm, TL_MARK_INSERTED))
+      continue;
+    TL_TRY(drop_collective(x, x->t.grads[i].comm));
+    any = true;
+  }
+  return any ? tl_train_detect(x->m, x->p->scratch, &x->t) : TL_OK;
+}
+
+static tl_status check_dtype(const inserting *x, const tl_train_grad *g) {
+  tl_dtype dtype = (tl_dtype)g->dtype;
+  bool takes = dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
+  if (takes)
+    return TL_OK;
+  return tl_fail_code(
+      x->m->diag, TL_UNSUPPORTED, "E-TRN-DTYPE", TL_AT_NODE(x->m->path, param_name(x, g)),
+      "its gradient has element type %s, expected f32, f16 or bf16", tl_dtype_get(dtype)->name);
+}
+
+/* ---- accumulated gradients ------------------------------------------------------------------- */
+
+static tl_status refuse_wus(const inserting *x, const char *why, const char *hint) {
+  return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", TL_AT_FILE(x->m->path),
+                      "wus=1 does not go with the rest: %s\v%s", why, hint);
+}
+
+static tl_status check_settings(const inserting *x) {
+  const tl_train_config *c = x->comm.c;
+  bool looks_late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
+  if (c->wus && c->ar_site != TL_AR_SITE_GRAD)
+    return refuse_wus(x, "ar_site is not grad", "leave --ar-site at grad");
+  if (c->wus && c->average == TL_AVERAGE_FOLD)
+    return refuse_wus(x, "average is fold", "leave --average at post_div");
+  bool by_tensor = c->status == TL_OVERFLOW_ISFINITE ||
+                   (c->status == TL_OVERFLOW_NPU && c->verify_ranks);
+  if (c->wus && c->is_loss_scale && c->has_manager && looks_late && !by_tensor &&
+      c->loss_scale.kind != TL_LOSS_SCALE_FIXED_BLIND)
+    return refuse_wus(x, "one rank alone has a sum, and this status does not tell which overflowed",
+                      "set --status=isfinite, or --tail-mode=early_local");
+  if (c->accumulation_steps == 1 || c->ar_site == TL_AR_SITE_BOUNDARY)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-TRN-ACCUM", TL_AT_FILE(x->m->path),
+                      "gradients of %lld batches are accumulated, which is to be done before they "
+                      "are added up over ranks\vset --ar-site=boundary",
+                      (long long)c->accumulation_steps);
+}
+
+/* The buffer is another one on each rank from now on. */
+static void set_local(inserting *x) {
+  for (uint32_t i = 0; i < x->m->states.n; i++)
+    if (x->kept && x->m->states.at[i].output == x->kept)
+      x->m->states.at[i].local = true;
+}
+
+/* *done: there is something to be added up in this graph. */
+static tl_status insert_at_site(inserting *x, const tl_train_grad *g, bool *done) {
+  tl_ar_site site = x->comm.c->ar_site;
+  tl_reduce_site at = tl_reduce_site_of(x->m, g, site);
+  *done = at.value != TL_NO_VALUE;
+  if (!at.found)
+    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-ACCUM",
+                        TL_AT_NODE(x->m->path, param_name(x, g)),
+                        "nothing accumulates its gradient '%.*s', by itself or scaled"
+                        "\vset --ar-site=grad",
+                        TL_SV_ARG(tl_value_name(x->m, g->raw)));
+  if (!*done)
+    return TL_OK;
+  tl_train_grad sum = *g;
+  sum.raw = at.value;
+  sum.dtype = tl_type_get(x->m, tl_value_type(x->m, at.value))->dtype;
+  x->accumulated = site == TL_AR_SITE_BOUNDARY && at.value != g->raw;
+  x->kept = x->accumulated ? at.kept : TL_NO_VALUE;
+  TL_TRY(check_dtype(x, &sum));
+  set_local(x);
+  tl_status status = insert_dense(x, &sum);
+  x->accumulated = false;
+  x->kept = TL_NO_VALUE;
+  return status;
+}
+
+/* ---- driver ---------------------------------------------------------------------------------- */
+
+static tl_status insert(inserting *x, const tl_train_grad *g) {
+  tl_node_id at = g->producer ? g->producer : g->update;
+  if (g->cls == TL_GRAD_DONE)
+    return TL_OK;
+  TL_TRY(check_dtype(x, g));
+  if (!tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  bool done = true;
+  if (x->comm.c->ar_site != TL_AR_SITE_GRAD)
+    TL_TRY(insert_at_site(x, g, &done));
+  else
+    TL_TRY(g->cls == TL_GRAD_SPARSE ? insert_sparse(x, g) : insert_dense(x, g));
+  if (!done)
+    x->n_elsewhere++;
+  if (at && done)
+    tl_pass_remark(x->p, x->m, at, true, "gradient of '%.*s' is added up over ranks",
+                   TL_SV_ARG(param_name(x, g)));
+  return TL_OK;
+}
+
+/* What a scale saves from underflow is small: a division in f16 loses it again. */
+static void warn_of_division(const inserting *x) {
+  const tl_train_config *c = x->comm.c;
+  bool half = false;
+  for (uint32_t i = 0; i < x->t.n; i++)
+    half = half || x->t.grads[i].dtype == TL_DTYPE_F16;
+  if (half && c->is_loss_scale && c->has_manager && !c->ar_f32)
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "average=pre_div divides gradients of f16 in f16, which loses small elements"
+                 "\vset --ar-dtype=f32, or another --average");
+}
+
+/* With ranks known only at run time a constant cannot take the factor in. */
+static void choose_average(inserting *x) {
+  const tl_train_config *c = x->comm.c;
+  x->average = c->average;
+  if (x->average == TL_AVERAGE_PRE_DIV)
+    warn_of_division(x);
+  if (x->average == TL_AVERAGE_FOLD && !x->comm.c->rank_size) {
+    tl_warn_code(x->m->diag, "W-AR-RUNTIMEN", TL_AT_FILE(x->m->path),
+                 "average=fold needs the number of ranks, which is not known before the run; "
+                 "post_div is used");
+    x->average = TL_AVERAGE_POST_DIV;
+  } else if (x->average == TL_AVERAGE_FOLD && !(c->is_loss_scale && c->has_manager)) {
+    x->average = TL_AVERAGE_POST_MUL; /* there is no other factor to fold it into */
+  }
+}
+
+/* What means of a gradient are made of belongs to it. */
+static tl_status insert_shards(inserting *x) {
+  tl_module *m = x->m;
+  uint32_t n_done = 0;
+  for (uint32_t i = 0; i < x->t.n; i++)
+    n_done += x->t.grads[i].cls == TL_GRAD_DONE;
+  if (n_done == x->t.n || !tl_pass_may_rewrite(x->p))
+    return TL_OK;
+  x->root = tl_arena_calloc(x->p->scratch, x->t.n + 1u, sizeof *x->root);
+  if (!x->root)
+    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  TL_TRY(tl_shards_plan(m, &x->t, x->comm.c, x->root));
+  tl_u32_vec owner = {0};
+  bool ok = true;
+  for (tl_node_id n = 0; ok && n < x->t.n_nodes; n++)
+    ok = tl_u32_vec_push(&owner, x->t.region[n] == TL_REGION_UPDATE ? x->t.owner[n]
+                                                                    : TL_TRAIN_SHARED);
+  x->accumulated = true; /* a gradient that is an output stays this rank's own */
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; ok && status == TL_OK && i < x->t.n; i++) {
+    status = check_dtype(x, &x->t.grads[i]);
+    if (status == TL_OK)
+      status = insert_dense(x, &x->t.grads[i]);
+    while (ok && owner.n < tl_module_node_end(m))
+      ok = tl_u32_vec_push(&owner, i);
+  }
+  if (ok && status == TL_OK)
+    status = tl_shards_make(x->p, &x->comm, &x->t, x->root, owner.at, owner.n);
+  tl_u32_vec_release(&owner);
+  return ok ? status : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+/* A rank updates its own parameters alone, which an update of lists cannot. */
+static tl_status spell_updates(inserting *x) {
+  if (!x->comm.c->wus)
+    return TL_OK;
+  TL_TRY(tl_plain_updates(x->p, x->m));
+  return x->p->changed ? tl_train_detect(x->m, x->p->scratch, &x->t) : TL_OK;
+}
+
+tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
+  const tl_train_config *c = p->options->train;
+  inserting x = {.p = p, .m = m, .comm = {.pass = p, .m = m, .c = c}};
+  bool changed;
+  if (!tl_train_is_on(p->options) || !c->is_distributed || tl_is_loop_of_steps(m) ||
+      tl_comm_is_no_step(m))
+    return TL_OK;
+  TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
+  TL_TRY(check_settings(&x));
+  if (c->rank_size == 1 && !c->force_allreduce) {
+    tl_note(m->diag, TL_AT_FILE(m->path), "one rank: gradients need no AllReduce");
+    return TL_OK;
+  }
+  TL_TRY(tl_train_detect(m, p->scratch, &x.t));
+  TL_TRY(tl_train_record(m, &x.t, &changed));
+  TL_TRY(spell_updates(&x));
+  choose_average(&x);
+  TL_TRY(drop_collectives(&x));
+  if (c->wus)
+    TL_TRY(insert_shards(&x));
+  for (uint32_t i = 0; i < x.t.n && !c->wus; i++)
+    TL_TRY(insert(&x, &x.t.grads[i]));
+  if (*p->rewrites < p->limit)
+    TL_TRY(tl_rank_check(p, m, &x.t, x.n_elsewhere != 0));
+  if (x.n_elsewhere)
+    tl_note(m->diag, TL_AT_FILE(m->path),
+            "%u accumulated gradients are used by another model, which adds them up over ranks",
+            x.n_elsewhere);
+  return TL_OK;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* init-graph: the graph that runs once before the first step and gives all ranks the initial values
+ * of rank 0. It is made of the step in place, so that names, types and
+ * defaults are those of the states of the step.
+ *
+ * Requires:  states declared (train-detect); any form of the step: a loop of steps, ranks side by
+ *            side (the graph is then that of one rank), NPU form.
+ * After:     inputs and outputs are those of the states to be broadcast, each with a HcomBroadcast
+ *            between them; nothing else is left. Canonical form.
+ * Errors:    E-TRN-NONE: no parameter is a state. E-INIT-TYPE: a state that cannot travel.
+ * Cost:      O(nodes).
+ * Tests:     tests/golden/init-graph/, tests/cli/init-graph.t, tests/train/ */
+#include "passes/train/comm/init_graph.h"
+
+#include "ir/ops_gen.h"
+#include "passes/edit/passes.h"
+#include "passes/train/comm/collective.h"
+
+/* A state of the graph that is to be made. */
+typedef struct kept {
+  tl_value_id input;
+  tl_symbol out; /* name of what it becomes */
+  bool parameter;
+} kept;
+
+typedef struct starting {
+  tl_module *m;
+  tl_graph *g;
+  tl_comm comm;
+  kept *at; /* [n], scratch */
+  uint32_t n;
+} starting;
+
+static bool is_kept(const tl_state *s, const tl_train_config *c) {
+  return !s->local && (s->parameter || c->broadcast_states);
+}
+
+/* Do ranks stand side by side, the states of one before those of the next? A file may have such
+ * names from somebody else. */
+static bool is_of_ranks(const tl_module *m, const tl_train_config *c) {
+  uint32_t n = c->verify_ranks ? m->states.n / c->verify_ranks : 0;
+  bool ours = tl_comm_is_of_ranks(m) && n && m->states.n % c->verify_ranks == 0;
+  for (uint32_t i = 0; ours && i < n; i++)
+    ours = tl_sv_starts_with(tl_value_name(m, m->states.at[i].input), "r0/") &&
+           tl_sv_starts_with(tl_value_name(m, m->states.at[i].output), "r0/");
+  return ours;
+}
+
+static uint32_t n_states_of_a_rank(const tl_module *m, const tl_train_config *c) {
+  return is_of_ranks(m, c) ? m->states.n / c->verify_ranks : m->states.n;
+}
+
+uint32_t tl_init_graph_states(const tl_module *m, const tl_train_config *c) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < n_states_of_a_rank(m, c); i++)
+    n += is_kept(&m->states.at[i], c);
+  return n;
+}
+
+static tl_status no_memory(const starting *x) {
+  return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
+}
+
+/* ---- what stays ------------------------------------------------------------------------------ */
+
+/* "w" of "r0/w" where ranks stand side by side. */
+static tl_symbol plain_name(starting *x, tl_symbol name, bool of_ranks) {
+  tl_sv text = tl_sym(x->m, name);
+  return of_ranks ? tl_module_intern(x->m, (tl_sv){text.p + 3, text.n - 3}) : name;
+}
+
+static tl_status find_states(starting *x, tl_pass *p) {
+  tl_module *m = x->m;
+  bool of_ranks = is_of_ranks(m, x->comm.c);
+  uint32_t n = n_states_of_a_rank(m, x->comm.c);
+  x->at = tl_arena_calloc(p->scratch, n + 1u, sizeof *x->at);
+  if (!x->at)
+    return no_memory(x);
+  for (uint32_t i = 0; i < n; i++) {
+    const tl_state *s = &m->states.at[i];
+    if (!is_kept(s, x->comm.c))
+      continue;
+    tl_value *input = tl_value_get(m, s->input);
+    tl_symbol in = plain_name(x, input->name, of_ranks);
+    tl_symbol out = plain_name(x, tl_value_get(m, s->output)->name, of_ranks);
+    if (in == TL_NO_SYMBOL || out == TL_NO_SYMBOL)
+      return no_memory(x);
+    input->name = in;
+    x->at[x->n++] = (kept){s->input, out, s->parameter};
+  }
+  return TL_OK;
+}
+
+/* ---- what goes ------------------------------------------------------------------------------- */
+
+static void erase_nodes(tl_module *m, const tl_graph *g) {
+  for (tl_node_id n = g->last, previous; n; n = previous) {
+    previous = tl_node_get(m, n)->previous;
+    tl_node_erase(m, n);
+  }
+  for (uint32_t i = g->constants.n; i-- > 0;)
+    if (g->constants.at[i])
+      tl_graph_erase_constant(m, g->constants.at[i]);
+}
+
+static tl_status erase_inputs(starting *x, tl_pass *p) {
+  bool *stays = tl_arena_calloc(p->scratch, tl_module_value_end(x->m), sizeof *stays);
+  if (!stays)
+    return no_memory(x);
+  for (uint32_t i = 0; i < x->n; i++)
+    stays[x->at[i].input] = true;
+  for (uint32_t i = x->g->inputs.n; i-- > 0;)
+    if (!stays[x->g->inputs.at[i]])
+      tl_graph_erase_input(x->m, x->g->inputs.at[i]);
+  return TL_OK;
+}
+
+static tl_status erase_step(starting *x, tl_pass *p) {
+  tl_module *m = x->m;
+  TL_TRY(tl_graph_set_outputs(m, x->g->id, NULL, 0));
+  m->states.n = m->gradients.n = m->substitutes.n = m->sizes.n = 0;
+  m->loss = m->seed = TL_NO_VALUE;
+  m->declared = NULL;
+  m->form = TL_FORM_CANONICAL;
+  tl_module_drop_definitions(m);
+  erase_nodes(m, x->g);
+  return erase_inputs(x, p);
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+/* HCCL moves integers and f16, f32, f64; what has fewer bits goes as one that holds it exactly. */
+static tl_status carrier_of(starting *x, const kept *s, tl_dtype *out) {
+  const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, s->input));
+  *out = (tl_dtype)t->dtype;
+  if (t->kind == TL_KIND_TENSOR && *out == TL_DTYPE_BF16)
+    *out = TL_DTYPE_F32;
+  else if (t->kind == TL_KIND_TENSOR && *out == TL_DTYPE_BOOL)
+    *out = TL_DTYPE_U8;
+  bool travels = t->kind == TL_KIND_TENSOR &&
+                 (*out == TL_DTYPE_F16 || *out == TL_DTYPE_F32 || *out == TL_DTYPE_F64 ||
+                  (tl_dtype_is_integer(*out) && tl_dtype_get(*out)->bits >= 8));
+  if (travels)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-INIT-TYPE",
+                      TL_AT_NODE(x->m->path, tl_value_name(x->m, s->input)),
+                      "this state cannot be broadcast, being no tensor of numbers\v"
+                      "leave --broadcast-states at 0 and start it alike on all ranks");
+}
+
+static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
+  if (!v || tl_type_dtype(k->m, tl_value_type(k->m, v)) == to)
+    return v;
+  return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE,
+                      tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
+}
+
+static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
+  static const tl_collective_spec spec = {
+      .op = TL_OP_npu_hcom_HcomBroadcast, .fusion = 2, .fusion_id = 0};
+  tl_module *m = x->m;
+  tl_sv name = tl_value_name(m, s->input);
+  tl_maker k = {.m = m, .graph = x->g->id, .base = tl_value_get(m, s->input)->name};
+  tl_dtype carrier;
+  TL_TRY(carrier_of(x, s, &carrier));
+  tl_value_id v = tl_comm_make(&x->comm, &k, &spec, cast(&k, s->input, carrier), name);
+  v = cast(&k, v, tl_type_dtype(m, tl_value_type(m, s->input)));
+  TL_TRY(tl_maker_status(&k));
+  tl_value_set_name(m, v, s->out);
+  *out = v;
+  return TL_OK;
+}
+
+/* Two states that become the same value have an output each now. */
+static tl_status name_apart(starting *x) {
+  tl_map seen = {0};
+  bool ok = true;
+  for (uint32_t i = 0; i < x->n && ok; i++)
+    ok = tl_map_set(&seen, tl_value_get(x->m, x->at[i].input)->name, 1);
+  for (uint32_t i = 0; i < x->n && ok; i++) {
+    if (tl_map_find(&seen, x->at[i].out, NULL))
+      x->at[i].out = tl_module_fresh_name(x->m, tl_sym(x->m, x->at[i].out));
+    ok = x->at[i].out != TL_NO_SYMBOL && tl_map_set(&seen, x->at[i].out, 1);
+  }
+  tl_map_release(&seen);
+  return ok ? TL_OK : no_memory(x);
+}
+
+static tl_status make(starting *x, tl_pass *p) {
+  tl_value_id *outputs = tl_arena_calloc(p->scratch, x->n + 1u, sizeof *outputs);
+  if (!outputs)
+    return no_memory(x);
+  TL_TRY(name_apart(x));
+  for (uint32_t i = 0; i < x->n; i++) {
+    TL_TRY(broadcast(x, &x->at[i], &outputs[i]));
+    tl_state s = {.input = x->at[i].input, .output = outputs[i], .parameter = x->at[i].parameter};
+    if (!tl_state_vec_push(&x->m->states, s))
+      return no_memory(x);
+  }
+  return tl_graph_set_outputs(x->m, x->g->id, outputs, x->n);
+}
+
+tl_status tl_pass_init_graph(tl_pass *p, tl_module *m) {
+  const tl_train_config *c = p->options->train;
+  starting x = {.m = m, .g = tl_module_main(m), .comm = {.pass = p, .m = m, .c = c}};
+  if (!tl_train_is_on(p->options) || tl_comm_is_init_graph(m) || !tl_pass_may_rewrite(p))
+    return TL_OK;
+  TL_TRY(tl_comm_check(m->diag, TL_AT_FILE(m->path), c));
+  TL_TRY(find_states(&x, p));
+  if (!x.n)
+    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
+                        "no parameter is a state, so that there is nothing to broadcast");
+  TL_TRY(erase_step(&x, p));
+  return make(&x, p);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weight-update sharding (shards.h). */
+#include "passes/train/comm/shards.h"
+
+#include <stdlib.h>
+
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/copy.h"
+#include "passes/edit/values.h"
+
+static tl_status no_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+/* ---- who has what ---------------------------------------------------------------------------- */
+
+typedef struct sized {
+  uint64_t bytes;
+  uint32_t index;
+} sized;
+
+static int by_size(const void *a, const void *b) {
+  const sized *x = a;
+  const sized *y = b;
+  if (x->bytes != y->bytes)
+    return x->bytes > y->bytes ? -1 : 1;
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static tl_status check_gradients(const tl_module *m, const tl_train_info *t) {
+  for (uint32_t i = 0; i < t->n; i++) {
+    const tl_train_grad *g = &t->grads[i];
+    const char *why = g->cls == TL_GRAD_SPARSE    ? "its gradient is sparse"
+                      : g->cls == TL_GRAD_DONE    ? "its gradient is reduced already"
+                      : !g->param_out             ? "nothing updates it"
+                                                  : NULL;
+    if (why)
+      return tl_fail_code(m->diag, TL_UNSUPPORTED, "E-WUS-GRAD",
+                          TL_AT_NODE(m->path, tl_value_name(m, g->param)),
+                          "no rank can be made to update this parameter for all: %s\v"
+                          "leave --wus at 0",
+                          why);
+  }
+  return TL_OK;
+}
+
+tl_status tl_shards_plan(tl_module *m, const tl_train_info *t, const tl_train_config *c,
+                         uint32_t *root) {
+  if (!c->rank_size || c->rank_size > t->n)
+    return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E-WUS-RANKS", TL_AT_FILE(m->path),
+                        c->rank_size ? "%u ranks cannot share the updates of %u gradients"
+                                     : "updates are shared among a known number of ranks, "
+                                       "rank_size is %u\vgive the number, for up to %u gradients",
+                        c->rank_size, t->n);
+  TL_TRY(check_gradients(m, t));
+  sized *order = calloc(t->n, sizeof *order);
+  uint64_t *load = calloc(c->rank_size, sizeof *load);
+  for (uint32_t i = 0; order && load && i < t->n; i++) /* one of unknown size counts, too */
+    order[i] = (sized){t->grads[i].bytes ? t->grads[i].bytes : 1, i};
+  if (order && load)
+    qsort(order, t->n, sizeof *order, by_size);
+  for (uint32_t i = 0; order && load && i < t->n; i++) {
+    uint32_t least = 0;
+    for (uint32_t r = 1; r < c->rank_size; r++)
+      least = load[r] < load[least] ? r : least;
+    load[least] += order[i].bytes;
+    root[order[i].index] = least;
+  }
+  bool ok = order && load;
+  free(order);
+  free(load);
+  return ok ? TL_OK : no_memory(m);
+}
+
+/* ---- what one rank does ---------------------------------------------------------------------- */
+
+typedef struct sharding {
+  tl_module *m;
+  tl_graph *g;
+  tl_comm *comm;
+  const tl_train_info *t;
+  const uint32_t *root;
+  const uint32_t *owner;
+  uint32_t n_owners;
+  tl_arena *arena;
+  tl_maker k;         /* at the end of the graph */
+  tl_value_id rank;   /* which this is, i32[] */
+  uint8_t *moves;     /* [n_owners] by node id: goes into the branch at hand */
+  uint8_t *stays;     /* [n_owners] by node id: all ranks need to know how it ends */
+  tl_pinned said;     /* values that the module says something of: next states, gradients */
+  tl_u32_vec masked;  /* checks of sums, right on every rank */
+  tl_u32_vec crosses; /* values that leave the branch, */
+  tl_u32_vec instead; /* and what other ranks have instead */
+} sharding;
+
+static tl_node_id outermost(const sharding *x, tl_node_id n) {
+  while (tl_node_get(x->m, n)->graph != x->g->id)
+    n = tl_graph_get(x->m, tl_node_get(x->m, n)->graph)->owner;
+  return n;
+}
+
+static bool leaves(const sharding *x, tl_value_id v) {
+  if (tl_is_pinned(&x->said, v))
+    return true;
+  TL_FOR_USES (x->m, v, u) {
+    tl_node_id n = outermost(x, tl_use_get(x->m, u)->user);
+    if (tl_node_is_return(x->m, n) || n >= x->n_owners || !x->moves[n])
+      return true;
+  }
+  return false;
+}
+
+/* A value of the same type that every rank has: what the state was, where it is a next value. */
+static tl_value_id stand_in(const sharding *x, const tl_train_grad *g, tl_value_id v) {
+  tl_type_id type = tl_value_type(x->m, v);
+  if (v == g->param_out)
+    return tl_value_type(x->m, g->param) == type ? g->param : TL_NO_VALUE;
+  for (uint32_t i = 0; i < g->n_states; i++)
+    if (g->state_out[i] == v)
+      return tl_value_type(x->m, g->state_in[i]) == type ? g->state_in[i] : TL_NO_VALUE;
+  for (uint32_t i = 0; i < g->n_states; i++)
+    if (tl_value_type(x->m, g->state_in[i]) == type)
+      return g->state_in[i];
+  return tl_value_type(x->m, g->param) == type ? g->param : TL_NO_VALUE;
+}
+
+static bool may_move(const sharding *x, tl_node_id n, uint32_t rank) {
+  const tl_node *node = tl_node_get(x->m, n);
+  uint32_t owner = n < x->n_owners ? x->owner[n] : TL_TRAIN_SHARED;
+  const unsigned outer = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM;
+  if (owner >= x->t->n || x->root[owner] != rank || x->stays[n] || node->control_in ||
+      node->control_out ||
+      !tl_op_row(node->op) || tl_op_has_trait(node->op, outer))
+    return false;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (leaves(x, node->results + i) && !stand_in(x, &x->t->grads[owner], node->results + i))
+      return false;
+  return true;
+}
+
+/* Users are decided on before producers. */
+static bool find_moves(sharding *x, uint32_t rank) {
+  bool ok = true;
+  memset(x->moves, 0, x->n_owners);
+  x->crosses.n = x->instead.n = 0;
+  for (tl_node_id n = x->g->last; n; n = tl_node_get(x->m, n)->previous)
+    if (may_move(x, n, rank))
+      x->moves[n] = 1;
+  TL_FOR_NODES (x->m, x->g, n) {
+    const tl_node *node = tl_node_get(x->m, n);
+    for (uint32_t i = 0; n < x->n_owners && x->moves[n] && i < node->n_results && ok; i++)
+      if (leaves(x, node->results + i))
+        ok = tl_u32_vec_push(&x->crosses, node->results + i) &&
+             tl_u32_vec_push(&x->instead, stand_in(x, &x->t->grads[x->owner[n]],
+                                                   node->results + i));
+  }
+  return ok;
+}
+
+/* ---- branches -------------------------------------------------------------------------------- */
+
+static tl_graph_id new_body(sharding *x, const char *name, tl_maker *k) {
+  tl_symbol s = tl_module_intern(x->m, tl_sv_from(name));
+  tl_graph_id g =
+      s == TL_NO_SYMBOL ? TL_NO_GRAPH : tl_graph_create(x->m, TL_GRAPH_BODY, s, TL_NO_NODE);
+  *k = x->k;
+  k->graph = g;
+  k->no_memory = k->no_memory || !g;
+  return g;
+}
+
+static void close_body(sharding *x, tl_maker *k, tl_graph_id body, const tl_u32_vec *values) {
+  if (!tl_maker_failed(k) && tl_graph_set_outputs(x->m, body, values->at, values->n) != TL_OK)
+    k->no_memory = true;
+  x->k.no_memory = x->k.no_memory || k->no_memory;
+  x->k.clash = x->k.clash || k->clash;
+}
+
+static tl_graph_id make_then(sharding *x) {
+  tl_maker k;
+  tl_graph_id body = new_body(x, "update", &k);
+  tl_copier c = {.k = &k};
+  tl_u32_vec values = {0};
+  TL_FOR_NODES (x->m, x->g, n) {
+    bool moves = n < x->n_owners && x->moves[n] && !tl_maker_failed(&k);
+    tl_node_id copy = moves ? tl_copy_node(&c, n) : TL_NO_NODE;
+    k.no_memory = k.no_memory || (copy && !tl_copy_notes(x->m, n, copy));
+  }
+  for (uint32_t i = 0; i < x->crosses.n && !tl_maker_failed(&k); i++)
+    k.no_memory = !tl_u32_vec_push(&values, tl_copy_of(&c, x->crosses.at[i]));
+  tl_copier_release(&c);
+  close_body(x, &k, body, &values);
+  tl_u32_vec_release(&values);
+  return body;
+}
+
+static tl_graph_id make_else(sharding *x) {
+  tl_maker k;
+  tl_graph_id body = new_body(x, "wait", &k);
+  tl_u32_vec values = {0};
+  for (uint32_t i = 0; i < x->instead.n && !tl_maker_failed(&k); i++) {
+    k.base = tl_value_get(x->m, x->instead.at[i])->name;
+    tl_value_id v = tl_make(&k, TL_OP_Identity, x->instead.at[i], TL_NO_VALUE, TL_NO_VALUE);
+    k.no_memory = k.no_memory || !tl_u32_vec_push(&values, v);
+  }
+  close_body(x, &k, body, &values);
+  tl_u32_vec_release(&values);
+  return body;
+}
+
+/* ---- the If ---------------------------------------------------------------------------------- */
+
+static tl_value_id is_rank(sharding *x, uint32_t rank) {
+  int32_t number = (int32_t)rank;
+  x->k.base = tl_value_get(x->m, x->rank)->name;
+  tl_tensor_id t = tl_tensor_i32s(x->m, &number, 1, 0);
+  tl_value_id c = t ? tl_make_constant(&x->k, t, "const") : TL_NO_VALUE;
+  x->k.no_memory = x->k.no_memory || !c;
+  return tl_make(&x->k, TL_OP_Equal, x->rank, c, TL_NO_VALUE);
+}
+
+/* What the module says of a value it says of what the branch gives. */
+static void take_over(sharding *x, tl_value_id old, tl_value_id made) {
+  if (tl_value_leaves_graph(x->m, old)) {
+    tl_value_set_name(x->m, made, tl_value_get(x->m, old)->name);
+    tl_value_set_name(x->m, old, 0);
+  }
+  tl_value_move_roles(x->m, old, made);
+  tl_value_replace_uses(x->m, old, made);
+}
+
+static void erase_moved(sharding *x) {
+  for (tl_node_id n = x->g->last, previous; n; n = previous) {
+    previous = tl_node_get(x->m, n)->previous;
+    if (n < x->n_owners && x->moves[n])
+      tl_node_erase(x->m, n);
+  }
+}
+
+static void make_if(sharding *x, uint32_t rank, tl_graph_id then, tl_graph_id other) {
+  const tl_attr attrs[] = {tl_attr_graph(TL_SYM_then_branch, then),
+                           tl_attr_graph(TL_SYM_else_branch, other)};
+  tl_value_id mine = is_rank(x, rank);
+  tl_symbol *names = tl_arena_calloc(x->arena, x->crosses.n, sizeof *names);
+  x->k.no_memory = x->k.no_memory || !names;
+  for (uint32_t i = 0; i < x->crosses.n && !tl_maker_failed(&x->k); i++) {
+    x->k.base = tl_value_get(x->m, x->crosses.at[i])->name;
+    names[i] = tl_maker_name(&x->k, TL_SV("If"));
+    x->k.no_memory = x->k.no_memory || names[i] == TL_NO_SYMBOL;
+  }
+  tl_node_spec spec = {.op = TL_OP_If, .operands = &mine, .n_operands = 1, .results = names,
+                       .n_results = x->crosses.n, .attrs = attrs, .n_attrs = 2};
+  tl_node_id n = tl_maker_failed(&x->k) ? TL_NO_NODE : tl_graph_append(x->m, x->g->id, &spec);
+  x->k.no_memory = x->k.no_memory || (!n && !x->k.clash);
+  if (!n)
+    return;
+  tl_graph_get(x->m, then)->owner = n;
+  tl_graph_get(x->m, other)->owner = n;
+  if (!tl_maker_infer(&x->k, n))
+    return;
+  for (uint32_t i = 0; i < x->crosses.n; i++)
+    take_over(x, x->crosses.at[i], tl_result(x->m, n, i));
+  erase_moved(x);
+}
+
+static tl_status branch(sharding *x, uint32_t rank) {
+  x->k.no_memory = !find_moves(x, rank);
+  if (!x->crosses.n || x->k.no_memory)
+    return tl_maker_status(&x->k);
+  tl_graph_id then = make_then(x);
+  tl_graph_id other = tl_maker_failed(&x->k) ? TL_NO_GRAPH : make_else(x);
+  if (!tl_maker_failed(&x->k))
+    make_if(x, rank, then, other);
+  return tl_maker_status(&x->k);
+}
+
+/* ---- overflow -------------------------------------------------------------------------------- */
+
+/* What checks depend on behind sums must not wait for a branch that waits for the checks. */
+static void keep_outside(sharding *x) {
+  for (tl_node_id n = x->g->last; n; n = tl_node_get(x->m, n)->previous) {
+    const tl_node *node = tl_node_get(x->m, n);
+    for (uint32_t i = 0; n < x->n_owners && x->stays[n] && i < node->n_operands; i++) {
+      tl_value_id v = tl_operand(x->m, n, i);
+      tl_node_id p = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
+      if (p && p < x->n_owners && tl_node_get(x->m, p)->graph == x->g->id)
+        x->stays[p] = 1;
+    }
+  }
+}
+
+/* The root alone knows whether its sum overflowed; others say no. */
+static void mask(sharding *x, tl_node_id check, uint32_t rank) {
+  tl_value_id v = tl_result(x->m, check, 0);
+  tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, v));
+  tl_value_id mine = is_rank(x, rank);
+  x->k.base = tl_value_get(x->m, v)->name;
+  tl_value_id none = tl_make_number(&x->k, dtype, 0);
+  tl_value_id made = tl_make(&x->k, TL_OP_Where, mine, v, none);
+  if (tl_maker_failed(&x->k))
+    return;
+  tl_value_replace_uses(x->m, v, made);
+  tl_node_set_operand(x->m, tl_value_producer(x->m, made), 1, v);
+  x->k.no_memory = !tl_u32_vec_push(&x->masked, made);
+}
+
+/* Checks of what is left of sums, one a tensor (tl_ls_make_status). */
+static tl_status mask_checks(sharding *x) {
+  const tl_train_config *c = x->comm->c;
+  bool late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
+  for (tl_node_id n = x->g->last; late && n && !tl_maker_failed(&x->k);
+       n = tl_node_get(x->m, n)->previous) {
+    if (n >= x->n_owners || x->owner[n] >= x->t->n ||
+        tl_node_get(x->m, n)->op != TL_OP_ReduceSum ||
+        !tl_node_has_mark(x->m, n, TL_MARK_NOFOLD))
+      continue;
+    x->stays[n] = 1;
+    mask(x, n, x->root[x->owner[n]]);
+  }
+  keep_outside(x);
+  TL_TRY(tl_maker_status(&x->k));
+  return x->masked.n ? tl_graph_sort(x->m, x->g->id) : TL_OK;
+}
+
+/* ---- what all ranks get ---------------------------------------------------------------------- */
+
+/* The next value of a parameter; the branch has taken over what the gradient says of it. */
+static tl_value_id next_of(const tl_module *m, tl_value_id param) {
+  for (uint32_t i = 0; i < m->states.n; i++)
+    if (m->states.at[i].input == param)
+      return m->states.at[i].output;
+  return TL_NO_VALUE;
+}
+
+static tl_status broadcast(sharding *x, uint32_t i, tl_node_id *last) {
+  tl_collective_spec spec = {
+      .op = TL_OP_npu_hcom_HcomBroadcast, .root = x->root[i], .fusion = 0, .fusion_id = -1};
+  tl_module *m = x->m;
+  tl_value_id param = x->t->grads[i].param, next = next_of(m, param);
+  if (!next) /* the model does not say that it is handed on */
+    return TL_OK;
+  x->k.base = tl_value_get(m, next)->name;
+  tl_value_id v = tl_comm_make(x->comm, &x->k, &spec, next, tl_value_name(m, param));
+  TL_TRY(tl_maker_status(&x->k));
+  tl_node_id n = tl_value_producer(m, v);
+  take_over(x, next, v);
+  tl_node_set_operand(m, n, 0, next);
+  if (!tl_value_get(m, next)->name)
+    tl_value_set_name(m, next, tl_maker_name(&x->k, TL_SV("own")));
+  x->k.no_memory = x->k.no_memory ||
+                   (*last && !tl_control_add(m, *last, n, TL_CONTROL_COMM_ORDER));
+  *last = n;
+  return tl_maker_status(&x->k);
+}
+
+static tl_status make(sharding *x) {
+  tl_node_id last = TL_NO_NODE;
+  tl_symbol name = tl_module_intern(x->m, TL_SV(TL_COMM_RANK_INPUT));
+  tl_type_id type = tl_type_tensor(x->m, TL_DTYPE_I32, 0, NULL);
+  x->rank = name != TL_NO_SYMBOL && type
+                ? tl_graph_add_input(x->m, x->g->id, name, type, TL_NO_TENSOR)
+                : TL_NO_VALUE;
+  if (!x->moves || !x->stays || !x->rank)
+    return no_memory(x->m);
+  TL_TRY(mask_checks(x));
+  TL_TRY(tl_shards_trace(x->m, x->arena, &x->masked));
+  for (uint32_t r = 0; r < x->comm->c->rank_size; r++)
+    TL_TRY(branch(x, r));
+  for (uint32_t i = 0; i < x->t->n; i++)
+    TL_TRY(broadcast(x, i, &last));
+  return tl_graph_sort(x->m, x->g->id);
+}
+
+tl_status tl_shards_make(tl_pass *p, tl_comm *comm, const tl_train_info *t, const uint32_t *root,
+                         const uint32_t *owner, uint32_t n_owners) {
+  tl_module *m = comm->m;
+  sharding x = {.m = m, .g = tl_module_main(m), .comm = comm, .t = t, .root = root,
+                .owner = owner, .n_owners = n_owners, .arena = p->scratch,
+                .k = {.m = m, .graph = tl_module_main(m)->id}};
+  x.moves = tl_arena_calloc(p->scratch, n_owners, 1);
+  x.stays = tl_arena_calloc(p->scratch, n_owners, 1);
+  tl_status status = tl_pinned_find(p, m, &x.said);
+  if (status == TL_OK)
+    status = make(&x);
+  tl_u32_vec_release(&x.crosses);
+  tl_u32_vec_release(&x.instead);
+  tl_u32_vec_release(&x.masked);
+  return status;
+}

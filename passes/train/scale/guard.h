@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The states that a skipped step leaves alone, and the two forms of skipping. */
+#ifndef TL_PASSES_TRAIN_SCALE_GUARD_H
+#define TL_PASSES_TRAIN_SCALE_GUARD_H
+
+#include "passes/train/scale/loss.h"
+
+/* A state and what the step would make of it. */
+typedef struct tl_guarded {
+  tl_value_id input;
+  tl_value_id output;
+} tl_guarded;
+
+TL_VEC(tl_guarded_vec, tl_guarded);
+
+typedef struct tl_guarding {
+  tl_loss_scaling *x;
+  tl_guarded_vec all;  /* owned */
+  uint8_t *of_forward; /* by node id: depends on forward or backward, and on no gradient */
+  bool *signalled;     /* by node id: an update that is told to skip */
+  bool *taken;         /* [n_values] by value id: output of a state that is listed */
+  tl_value_id *made;   /* [n_values] by value id: what takes over from it */
+  uint32_t n_values;
+} tl_guarding;
+
+/* `made` has the candidate's name, and is to leave the graph where it does. */
+void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made);
+/* What took over leaves the graph: outputs and states. O(outputs + states). */
+void tl_ls_put_in_place(tl_guarding *g);
+
+/* One If around the updates. Failures are those of the maker. O(nodes). */
+void tl_ls_branch(tl_guarding *g);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where backward starts. A seed is a value of its own. Without one, backward was derived by hand
+ * and begins with arithmetic on forward values, such as softmax - labels: then it starts at the
+ * value nearest to the loss in which all gradients are linear, since multiplying it multiplies each
+ * of them once. A constant 1 is a seed if that holds for it too. */
+#include <math.h>
+
+#include "ir/marks.h"
+#include "ir/ops_gen.h"
+#include "passes/edit/values.h"
+#include "passes/train/scale/loss.h"
+#include "passes/train/scale/power.h"
+
+enum { MOST_CANDIDATES = 64, MOST_ELEMENTS = 4096 };
+
+typedef struct search {
+  tl_loss_scaling *x;
+  tl_powers powers; /* when the candidate is multiplied */
+  uint8_t *cone;    /* by node id: the first gradient depends on it */
+  uint64_t *late;   /* by node id, of the cone: as candidates have it */
+} search;
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static bool is_backward(const search *s, tl_node_id n) {
+  return tl_train_region_of(&s->x->info, n) == TL_REGION_BACKWARD;
+}
+
+/* Marks the backward nodes that the first gradient depends on; false when memory is out. */
+static bool find_cone(search *s) {
+  tl_module *m = s->x->m;
+  tl_u32_vec todo = {0};
+  tl_node_id from = s->x->info.grads[0].producer;
+  bool ok = !from || tl_u32_vec_push(&todo, from);
+  while (ok && todo.n) {
+    tl_node_id n = todo.at[--todo.n];
+    if (s->cone[n] || !is_backward(s, n))
+      continue;
+    s->cone[n] = 1;
+    for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
+      tl_value_id v = tl_operand(m, n, i);
+      tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id || s->cone[p] ||
+           tl_u32_vec_push(&todo, p);
+    }
+  }
+  tl_u32_vec_release(&todo);
+  return ok;
+}
+
+/* Powers behind `v`, which is multiplied, as far as `last`; in the cone or everywhere. */
+static void sweep(search *s, tl_value_id v, tl_node_id from, tl_node_id last, bool cone) {
+  tl_module *m = s->x->m;
+  memset(s->powers.of, TL_POWER_NONE, tl_module_value_end(m));
+  s->powers.of[v] = TL_POWER_ONCE;
+  for (tl_node_id n = from; n; n = tl_node_get(m, n)->next) {
+    if (is_backward(s, n) && (!cone || s->cone[n]) && tl_value_producer(m, v) != n) {
+      tl_power p = tl_power_of_node(&s->powers, n);
+      for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+        s->powers.of[tl_result(m, n, i)] = (uint8_t)p;
+    }
+    if (n == last)
+      return;
+  }
+}
+
+static bool scales_all(search *s, tl_value_id v) {
+  const tl_train_info *t = &s->x->info;
+  tl_node_id p = tl_value_producer(s->x->m, v), from = p ? p : tl_module_main(s->x->m)->first;
+  sweep(s, v, from, t->grads[0].producer, true);
+  if (s->powers.of[t->grads[0].raw] != TL_POWER_ONCE)
+    return false;
+  sweep(s, v, from, TL_NO_NODE, false);
+  for (uint32_t i = 0; i < t->n; i++)
+    if (s->powers.of[t->grads[i].raw] != TL_POWER_ONCE)
+      return false;
+  return true;
+}
+
+/* Used by backward alone, and shaped like the loss. */
+static bool could_be_seed(const search *s, tl_value_id v) {
+  const tl_loss_scaling *x = s->x;
+  tl_type_id type = tl_value_type(x->m, v);
+  if (!tl_value_get(x->m, v)->n_uses || !tl_dtype_is_float(tl_type_dtype(x->m, type)) ||
+      !tl_type_is_static(x->m, type) ||
+      (x->info.loss &&
+       tl_type_get(x->m, type)->rank != tl_type_get(x->m, tl_value_type(x->m, x->info.loss))->rank))
+    return false;
+  TL_FOR_USES (x->m, v, u)
+    if (tl_ls_region_of_use(x, u) != TL_REGION_BACKWARD)
+      return false;
+  return true;
+}
+
+/* A constant 1, or an input; what it takes part in otherwise shows in the powers. */
+static tl_value_id outer_seed(search *s) {
+  const tl_graph *g = tl_module_main(s->x->m);
+  unsigned tried = 0;
+  for (uint32_t i = 0; i < g->constants.n + g->inputs.n && tried < MOST_CANDIDATES; i++) {
+    bool constant = i < g->constants.n;
+    tl_value_id v = constant ? g->constants.at[i] : g->inputs.at[i - g->constants.n];
+    if (!v || !could_be_seed(s, v) || (constant && !tl_is_all(s->x->m, v, 1)))
+      continue;
+    tried++;
+    if (scales_all(s, v))
+      return v;
+  }
+  return TL_NO_VALUE;
+}
+
+/* A value that backward might start from. */
+typedef struct candidate {
+  uint64_t late; /* place of the last forward node that it depends on; 0: of none */
+  uint64_t order;
+  tl_value_id value;
+} candidate;
+
+/* What depends on later forward values is nearer to the loss: the transposed input of a layer
+ * multiplies its gradient just as well, but nothing in between. */
+static int by_nearness(const void *a, const void *b) {
+  const candidate *x = a, *y = b;
+  if (x->late != y->late)
+    return x->late < y->late ? 1 : -1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static uint64_t lateness(const search *s, tl_node_id n) {
+  const tl_module *m = s->x->m;
+  uint64_t late = 0;
+  for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+    bool forward = p && tl_train_region_of(&s->x->info, p) == TL_REGION_FORWARD;
+    uint64_t of = !p ? 0 : forward ? tl_node_get(m, p)->order : s->late[p];
+    late = of > late ? of : late;
+  }
+  return late;
+}
+
+static bool feeds_cone(const search *s, tl_value_id v) {
+  TL_FOR_USES (s->x->m, v, u)
+    if (s->cone[tl_use_get(s->x->m, u)->user])
+      return true;
+  return false;
+}
+
+/* Values of forward that the first gradient is computed from: what backward reads of them. */
+static uint32_t collect_forward(search *s, candidate *out) {
+  tl_module *m = s->x->m;
+  uint32_t count = 0;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    tl_value_id v = tl_result(m, n, 0);
+    if (tl_train_region_of(&s->x->info, n) == TL_REGION_FORWARD && v &&
+        tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))) && feeds_cone(s, v))
+      out[count++] = (candidate){tl_node_get(m, n)->order, 0, v};
+  }
+  return count;
+}
+
+static uint32_t collect(search *s, candidate *out) {
+  tl_module *m = s->x->m;
+  uint32_t count = 0;
+  TL_FOR_NODES (m, tl_module_main(m), n) {
+    if (n >= s->x->info.n_nodes || !s->cone[n])
+      continue;
+    tl_value_id v = tl_result(m, n, 0);
+    s->late[n] = lateness(s, n);
+    if (s->late[n] && v && tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))))
+      out[count++] = (candidate){s->late[n], tl_node_get(m, n)->order, v};
+  }
+  return count;
+}
+
+static tl_value_id first_of(search *s, candidate *all, uint32_t n) {
+  if (n)
+    qsort(all, n, sizeof *all, by_nearness);
+  for (uint32_t i = 0; i < n && i < MOST_CANDIDATES; i++)
+    if (scales_all(s, all[i].value))
+      return all[i].value;
+  return TL_NO_VALUE;
+}
+
+static bool is_gradient(const tl_loss_scaling *x, tl_value_id v) {
+  for (uint32_t i = 0; i < x->info.n; i++)
+    if (x->info.grads[i].raw == v)
+      return true;
+  return false;
+}
+
+static tl_value_id first_that_scales(search *s) {
+  tl_loss_scaling *x = s->x;
+  uint32_t nodes = tl_module_node_end(x->m);
+  candidate *all = tl_arena_calloc(x->p->scratch, nodes, sizeof *all);
+  s->late = tl_arena_calloc(x->p->scratch, nodes, sizeof *s->late);
+  x->k.no_memory = x->k.no_memory || !all || !s->late;
+  if (tl_maker_failed(&x->k))
+    return TL_NO_VALUE;
+  tl_value_id found = first_of(s, all, collect(s, all));
+  if (found && !is_gradient(x, found))
+    return found;
+  /* To scale a gradient that is there already saves nothing of it. */
+  tl_value_id before = first_of(s, all, collect_forward(s, all));
+  return before ? before : found;
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static tl_node_id gradient_node(const tl_loss_scaling *x) {
+  tl_node_id p = x->info.grads[0].producer;
+  return p && tl_node_get(x->m, p)->op == TL_OP_ai_onnx_preview_training_Gradient ? p : TL_NO_NODE;
+}
+
+/* The value that a Gradient differentiates. */
+static tl_value_id named_loss(const tl_loss_scaling *x, tl_node_id n) {
+  const tl_graph *g = tl_module_main(x->m);
+  return tl_graph_find_value(x->m, g, tl_node_attr_string(x->m, n, TL_SYM_y));
+}
+
+/* All gradients are its results, and it differentiates a value there is. */
+static bool makes_all(const tl_loss_scaling *x, tl_node_id n) {
+  for (uint32_t i = 0; i < x->info.n; i++)
+    if (x->info.grads[i].producer != n)
+      return false;
+  return named_loss(x, n) != TL_NO_VALUE;
+}
+
+static tl_status report_no_seed(const tl_loss_scaling *x) {
+  tl_node_id n = x->info.grads[0].producer;
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-LS-SEED",
+                      n ? tl_node_where(x->m, n) : TL_AT_FILE(x->m->path),
+                      "no single value before this gradient makes all gradients grow in proportion "
+                      "to it, so that the loss cannot be scaled\v"
+                      "name where backward starts: tailor.train.seed");
+}
+
+static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {
+  TL_FOR_USES (x->m, v, u)
+    if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
+      return true;
+  return false;
+}
+
+static tl_status look(tl_loss_scaling *x, tl_ls_start *out) {
+  search s = {.x = x, .powers = {.m = x->m}};
+  s.powers.of = tl_arena_calloc(x->p->scratch, tl_module_value_end(x->m), 1);
+  s.cone = tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), 1);
+  if (!s.powers.of || !s.cone || !find_cone(&s))
+    x->k.no_memory = true;
+  else
+    out->value = outer_seed(&s);
+  if (!out->value && !tl_maker_failed(&x->k))
+    out->value = first_that_scales(&s);
+  x->k.no_memory = x->k.no_memory || s.powers.no_memory;
+  tl_u32_vec_release(&s.powers.captures);
+  TL_TRY(tl_maker_status(&x->k));
+  return out->value ? TL_OK : report_no_seed(x);
+}
+
+tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) {
+  *out = (tl_ls_start){.gradient = gradient_node(x)};
+  if (out->gradient)
+    return makes_all(x, out->gradient) ? TL_OK : report_no_seed(x);
+  if (x->info.seed && feeds_backward(x, x->info.seed)) {
+    out->value = x->info.seed;
+    return TL_OK;
+  }
+  return look(x, out);
+}
+
+/* ---- multiplying ----------------------------------------------------------------------------- */
+
+/* The greatest element of a constant without its sign; 1 for what is not known. */
+static double magnitude(const tl_module *m, tl_value_id v) {
+  const tl_tensor *t = tl_value_constant(m, v);
+  uint64_t n = t && t->kind != TL_SOURCE_STRINGS ? tl_tensor_elements(m, t) : 0;
+  double most = 0, e;
+  if (!n || n > MOST_ELEMENTS)
+    return 1;
+  for (uint64_t i = 0; i < n && tl_tensor_float_at(m, t, i, &e); i++)
+    most = fabs(e) > most ? fabs(e) : most;
+  return most;
+}
+
+/* A fixed scale never shrinks: one that takes the start beyond f16 makes every step overflow. */
+static void warn_of_range(const tl_loss_scaling *x, tl_value_id v) {
+  const tl_loss_scale_config *c = &x->c->loss_scale;
+  bool fixed = c->kind == TL_LOSS_SCALE_FIXED || c->kind == TL_LOSS_SCALE_FIXED_BLIND;
+  double most = magnitude(x->m, v);
+  if (tl_type_dtype(x->m, tl_value_type(x->m, v)) != TL_DTYPE_F16 || !fixed ||
+      !((double)c->init * most > 65504))
+    return;
+  if (tl_value_constant(x->m, v))
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "backward starts in f16, which ends at 65504: a fixed scale of %g makes every "
+                 "step overflow",
+                 (double)c->init);
+  else
+    tl_warn_code(x->m->diag, "W-LS-F16", TL_AT_FILE(x->m->path),
+                 "backward starts from '%.*s' in f16, which ends at 65504: with a fixed scale of "
+                 "%g steps overflow in which an element of it is above %g",
+                 TL_SV_ARG(tl_value_name(x->m, v)), (double)c->init, 65504 / (double)c->init);
+}
+
+/* The start in f32, before a cast of the model where there is one. */
+static tl_value_id in_f32(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
+  tl_node_id p = tl_value_producer(x->m, v);
+  tl_value_id from = p && tl_node_get(x->m, p)->op == TL_OP_Cast ? tl_operand(x->m, p, 0) : v;
+  bool wide = tl_type_dtype(x->m, tl_value_type(x->m, from)) == TL_DTYPE_F32;
+  return tl_ls_cast(k, wide ? from : v, TL_DTYPE_F32);
+}
+
+/* In f32 where it starts in f16: the product may fit though the scale alone does not. */
+static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
+  tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
+  warn_of_range(x, v);
+  tl_value_id wide = tl_ls_is_narrow(x->m, v) ? in_f32(x, k, v) : v;
+  tl_value_id by = tl_ls_cast(k, x->scale, wide == v ? d : TL_DTYPE_F32);
+  tl_value_id scaled = tl_ls_cast(k, tl_ls_make(k, TL_OP_Mul, wide, by, TL_NO_VALUE), d);
+  tl_ls_name(x, scaled, TL_LS_SEED);
+  return scaled;
+}
+
+/* Gradient differentiates the value of a name: that of the scaled loss. It uses no operand for it,
+ * so that an edge keeps the order. */
+static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
+  tl_module *m = x->m;
+  tl_value_id loss = named_loss(x, n);
+  tl_maker k = tl_ls_before(x, n);
+  tl_value_id scaled = multiplied(x, &k, loss);
+  tl_ls_adopt(x, &k);
+  if (tl_maker_failed(&x->k) || !scaled)
+    return;
+  tl_symbol name = tl_value_get(m, scaled)->name;
+  if (!tl_control_add(m, tl_value_producer(m, scaled), n, TL_CONTROL_GATE) ||
+      tl_node_set_attr(m, n, tl_attr_string(TL_SYM_y, name)) != TL_OK)
+    x->k.no_memory = true;
+}
+
+/* What backward computes before the scale underflows as the model would have it and no further: no
+ * precision mode makes it narrower. O(nodes + edges). */
+static void keep_before(tl_loss_scaling *x, tl_node_id from) {
+  tl_module *m = x->m;
+  tl_u32_vec todo = {0};
+  bool *seen = tl_arena_calloc(x->p->scratch, tl_module_node_end(m), sizeof *seen);
+  bool ok = seen && (!from || tl_u32_vec_push(&todo, from));
+  while (ok && todo.n) {
+    tl_node_id n = todo.at[--todo.n];
+    if (seen[n] || tl_train_region_of(&x->info, n) != TL_REGION_BACKWARD)
+      continue;
+    seen[n] = true;
+    ok = tl_node_put_mark(m, n, TL_MARK_KEEP_DTYPE);
+    for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
+      tl_value_id v = tl_operand(m, n, i);
+      tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
+      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id ||
+           tl_u32_vec_push(&todo, p);
+    }
+  }
+  tl_u32_vec_release(&todo);
+  x->k.no_memory = x->k.no_memory || !ok;
+}
+
+void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start) {
+  tl_value_id v = start->value;
+  if (start->gradient) {
+    scale_named_loss(x, start->gradient);
+    return;
+  }
+  tl_node_id p = tl_value_producer(x->m, v);
+  keep_before(x, p);
+  tl_maker k = tl_ls_before(x, p ? tl_node_get(x->m, p)->next : tl_module_main(x->m)->first);
+  tl_value_id scaled = multiplied(x, &k, v);
+  tl_ls_adopt(x, &k);
+  if (tl_maker_failed(&x->k))
+    return;
+  TL_FOR_USES (x->m, v, u)
+    if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
+      tl_ls_set_use(x->m, u, scaled);
+  x->start = v;
+  x->started = scaled;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking up declarations (declare.h). */
+#include "passes/train/step/declare.h"
+
+#include <stdlib.h>
+
+#include "ir/graph.h"
+#include "passes/edit/values.h"
+
+typedef struct names {
+  tl_module *m;
+  uint32_t *values; /* by symbol: value of the main graph of that name */
+  uint32_t n;
+} names;
+
+static tl_status no_memory(const tl_module *m) {
+  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+}
+
+static void note(names *x, tl_value_id v) {
+  tl_symbol s = v ? tl_value_get(x->m, v)->name : 0;
+  if (s && s < x->n)
+    x->values[s] = v;
+}
+
+static tl_status open_names(names *x, tl_module *m) {
+  const tl_graph *g = tl_module_main(m);
+  *x = (names){.m = m, .n = m->symbols.n};
+  x->values = calloc((size_t)x->n + 1, sizeof *x->values);
+  if (!x->values)
+    return no_memory(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    note(x, g->inputs.at[i]);
+  for (uint32_t i = 0; i < g->constants.n; i++)
+    note(x, g->constants.at[i]);
+  TL_FOR_NODES (m, g, n)
+    for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
+      note(x, tl_node_get(m, n)->results + i);
+  return TL_OK;
+}
+
+/* The name that comes nearest, for the hint. */
+static tl_status not_found(const names *x, const char *key, tl_sv name) {
+  tl_nearest near = tl_nearest_start(name);
+  for (uint32_t s = 1; s < x->n; s++)
+    if (x->values[s])
+      tl_nearest_try(&near, tl_sym(x->m, s));
+  tl_location where = TL_AT_FILE(x->m->path);
+  if (near.found.n)
+    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
+                        "tailor.train.%s: the graph has no tensor '%.*s'\vdo you mean '%.*s'?", key,
+                        TL_SV_ARG(tl_sv_shown(name)), TL_SV_ARG(near.found));
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", where,
+                      "tailor.train.%s: the graph has no tensor '%.*s'", key,
+                      TL_SV_ARG(tl_sv_shown(name)));
+}
+
+static tl_status find(const names *x, const char *key, tl_sv name, tl_value_id *out) {
+  tl_symbol s = tl_symbol_find(&x->m->symbols, name);
+  *out = s != TL_NO_SYMBOL && s < x->n ? x->values[s] : TL_NO_VALUE;
+  return *out ? TL_OK : not_found(x, key, name);
+}
+
+static tl_status twice(const tl_module *m, const char *key, tl_sv name) {
+  return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DUP", TL_AT_FILE(m->path),
+                      "tailor.train.%s: '%.*s' is there twice", key, TL_SV_ARG(tl_sv_shown(name)));
+}
+
+/* ---- states and gradients -------------------------------------------------------------------- */
+
+/* What a step starts from comes from outside. */
+static tl_status find_input(names *x, const char *key, tl_sv name, tl_value_id *out) {
+  TL_TRY(find(x, key, name, out));
+  *out = tl_train_as_input(x->m, *out);
+  if (!*out)
+    return no_memory(x->m);
+  note(x, *out);
+  if (tl_value_get(x->m, *out)->kind == TL_VALUE_INPUT)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(x->m->path),
+                      "tailor.train.%s: '%.*s' is computed, expected an input or a constant", key,
+                      TL_SV_ARG(tl_sv_shown(name)));
+}
+
+static tl_status no_place(const names *x, const char *what, uint32_t at, uint32_t n) {
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(x->m->path),
+                      "tailor.train.state: %s %u: the graph has %u, counted from 0", what, at, n);
+}
+
+/* By name, or by position where there is none. Positions are those of the model as it was read:
+ * inputs that constants become stand behind them. */
+static tl_status find_state(names *x, const tl_declared_state *d, tl_state *out) {
+  const tl_graph *g = tl_module_main(x->m);
+  uint32_t n_outputs = tl_graph_n_outputs(x->m, g);
+  if (!d->input.n && d->input_at >= g->inputs.n)
+    return no_place(x, "input", d->input_at, g->inputs.n);
+  if (!d->output.n && d->output_at >= n_outputs)
+    return no_place(x, "output", d->output_at, n_outputs);
+  if (d->output.n)
+    TL_TRY(find(x, "state", d->output, &out->output));
+  else
+    out->output = tl_graph_output(x->m, g, d->output_at);
+  if (d->input.n)
+    return find_input(x, "state", d->input, &out->input);
+  out->input = g->inputs.at[d->input_at];
+  return TL_OK;
+}
+
+/* Other ends of states that are known, by input. */
+static void note_states(const names *x, uint32_t *output) {
+  for (uint32_t i = 0; i < x->m->states.n; i++)
+    output[x->m->states.at[i].input] = x->m->states.at[i].output;
+}
+
+/* What one step gives the next has to take. */
+static tl_status check_state(const tl_module *m, const tl_state *s) {
+  const tl_type *a = tl_type_get(m, tl_value_type(m, s->input));
+  const tl_type *b = tl_type_get(m, tl_value_type(m, s->output));
+  tl_location where = TL_AT_NODE(m->path, tl_value_name(m, s->input));
+  bool same = a->kind != b->kind || a->rank < 0 || b->rank < 0 || a->rank == b->rank;
+  for (int i = 0; same && a->kind == b->kind && a->rank == b->rank && i < a->rank; i++)
+    same = a->dims[i] == b->dims[i] || !tl_dim_is_static(a->dims[i]) ||
+           !tl_dim_is_static(b->dims[i]);
+  if (a->kind == TL_KIND_TENSOR && b->kind == TL_KIND_TENSOR && a->dtype && b->dtype &&
+      a->dtype != b->dtype)
+    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DTYPE", where,
+                        "it is %s, and what is declared to be its next value, '%.*s', is %s",
+                        tl_dtype_get((tl_dtype)a->dtype)->name,
+                        TL_SV_ARG(tl_value_name(m, s->output)),
+                        tl_dtype_get((tl_dtype)b->dtype)->name);
+  if (same)
+    return TL_OK;
+  return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-SHAPE", where,
+                      "what is declared to be its next value, '%.*s', has another shape",
+                      TL_SV_ARG(tl_value_name(m, s->output)));
+}
+
+static tl_status declare_states(names *x, uint32_t *output) {
+  const tl_train_spec *s = x->m->declared;
+  note_states(x, output);
+  for (uint32_t i = 0; i < s->n_states; i++) {
+    tl_state state = {0};
+    TL_TRY(find_state(x, &s->states[i], &state));
+    if (output[state.input] && output[state.input] != state.output)
+      return twice(x->m, "state", tl_value_name(x->m, state.input));
+    TL_TRY(check_state(x->m, &state));
+    if (!output[state.input] && !tl_state_vec_push(&x->m->states, state))
+      return no_memory(x->m);
+    output[state.input] = state.output;
+  }
+  return TL_OK;
+}
+
+/* taken: by parameter, 1: by the module, 2: by a declaration. */
+static tl_status declare_grads(names *x, uint32_t *taken) {
+  const tl_train_spec *s = x->m->declared;
+  for (uint32_t i = 0; i < x->m->gradients.n; i++)
+    taken[x->m->gradients.at[i].param] = 1;
+  for (uint32_t i = 0; i < s->n_grads; i++) {
+    const tl_declared_grad *d = &s->grads[i];
+    tl_gradient g = {0};
+    TL_TRY(find_input(x, "grads", d->param, &g.param));
+    TL_TRY(find(x, "grads", d->grad, &g.grad));
+    if (d->indices.n)
+      TL_TRY(find(x, "grads", d->indices, &g.indices));
+    if (taken[g.param] == 2)
+      return twice(x->m, "grads", d->param);
+    if (!taken[g.param] && !tl_gradient_vec_push(&x->m->gradients, g))
+      return no_memory(x->m);
+    taken[g.param] = 2;
+  }
+  return TL_OK;
+}
+
+/* States that are listed as parameters; a graph around the step says no more of them. */
+static tl_status declare_params(names *x) {
+  const tl_train_spec *s = x->m->declared;
+  tl_map params = {0};
+  tl_status status = TL_OK;
+  for (uint32_t i = 0; i < s->n_params && status == TL_OK; i++) {
+    tl_value_id v;
+    status = find(x, "params", s->params[i], &v);
+    if (status == TL_OK && !tl_map_set(&params, v, 1))
+      status = no_memory(x->m);
+  }
+  for (uint32_t i = 0; i < x->m->states.n; i++)
+    if (tl_map_find(&params, x->m->states.at[i].input, NULL))
+      x->m->states.at[i].parameter = true;
+  tl_map_release(&params);
+  return status;
+}
+
+/* By value; what becomes an input on the way adds values. */
+static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)) {
+  const tl_train_spec *s = x->m->declared;
+  uint64_t most = (uint64_t)tl_module_value_end(x->m) + s->n_states + s->n_grads;
+  uint32_t *table = calloc(most + 1, sizeof *table);
+  tl_status status = table ? fn(x, table) : no_memory(x->m);
+  free(table);
+  return status;
+}
+
+static tl_status declare(names *x) {
+  const tl_train_spec *s = x->m->declared;
+  TL_TRY(with_table(x, declare_states));
+  TL_TRY(with_table(x, declare_grads));
+  TL_TRY(declare_params(x));
+  if (s->loss.n)
+    TL_TRY(find(x, "loss", s->loss, &x->m->loss));
+  if (s->seed.n)
+    TL_TRY(find(x, "seed", s->seed, &x->m->seed));
+  return TL_OK;
+}
+
+static bool is_no_tensor(const tl_module *m, tl_value_id v) {
+  uint8_t kind = tl_type_get(m, tl_value_type(m, v))->kind;
+  return v && kind != TL_KIND_TENSOR && kind != TL_KIND_UNKNOWN;
+}
+
+/* Lists of gradients are an update's, not a parameter's. */
+static tl_status check_gradients(const tl_module *m) {
+  for (uint32_t i = 0; i < m->gradients.n; i++) {
+    const tl_gradient *g = &m->gradients.at[i];
+    tl_value_id wrong = is_no_tensor(m, g->grad) ? g->grad : g->indices;
+    if (is_no_tensor(m, wrong))
+      return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(m->path),
+                          "the gradient of '%.*s' is '%.*s', which is no tensor",
+                          TL_SV_ARG(tl_sv_shown(tl_value_name(m, g->param))),
+                          TL_SV_ARG(tl_sv_shown(tl_value_name(m, wrong))));
+  }
+  return TL_OK;
+}
+
+tl_status tl_train_declare(tl_module *m) {
+  names x;
+  if (!m->declared)
+    return check_gradients(m);
+  TL_TRY(open_names(&x, m));
+  tl_status status = declare(&x);
+  free(x.values);
+  return status == TL_OK ? check_gradients(m) : status;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static tl_status mark_params(const names *x, bool *listed) {
+  const tl_train_spec *s = x->m->declared;
+  for (uint32_t i = 0; i < s->n_params; i++) {
+    tl_value_id v;
+    TL_TRY(find(x, "params", s->params[i], &v));
+    if (listed[v])
+      return twice(x->m, "params", s->params[i]);
+    listed[v] = true;
+  }
+  return TL_OK;
+}
+
+/* The list has gone with the other declarations; its parameters have gradients. */
+static void mark_recorded(const tl_module *m, bool *listed) {
+  for (uint32_t i = 0; i < m->gradients.n; i++)
+    listed[m->gradients.at[i].param] = true;
+}
+
+tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) {
+  names x;
+  bool names_them = m->declared && m->declared->n_params;
+  *any = names_them || m->params_listed;
+  if (*any && !names_them)
+    mark_recorded(m, listed);
+  if (!names_them)
+    return TL_OK;
+  TL_TRY(open_names(&x, m));
+  tl_status status = mark_params(&x, listed);
+  free(x.values);
+  return status;
+}
+
+static tl_status mark_order(const names *x, uint32_t *place) {
+  const tl_train_spec *s = x->m->declared;
+  for (uint32_t i = 0; i < s->n_order; i++) {
+    tl_value_id v;
+    TL_TRY(find(x, "grad_order", s->order[i], &v));
+    if (place[v])
+      return twice(x->m, "grad_order", s->order[i]);
+    place[v] = i + 1;
+  }
+  return TL_OK;
+}
+
+tl_status tl_train_declared_order(tl_module *m, uint32_t *place, bool *any) {
+  names x;
+  *any = m->declared && m->declared->n_order;
+  if (!*any)
+    return TL_OK;
+  TL_TRY(open_names(&x, m));
+  tl_status status = mark_order(&x, place);
+  free(x.values);
+  return status;
+}
+
+/* ---- update ops ------------------------------------------------------------------------------ */
+
+static bool is_type(const tl_module *m, tl_node_id n, tl_sv type) {
+  tl_op_id op = tl_node_get(m, n)->op;
+  tl_sv domain = tl_op_domain(m, op), name = tl_op_name(m, op);
+  if (type.n == name.n)
+    return tl_sv_eq(type, name);
+  return type.n == domain.n + 2 + name.n && memcmp(type.p, domain.p, domain.n) == 0 &&
+         memcmp(type.p + domain.n, "::", 2) == 0 &&
+         memcmp(type.p + domain.n + 2, name.p, name.n) == 0;
+}
+
+static void fill_row(const tl_declared_update *u, tl_update_row *row) {
+  *row = (tl_update_row){.domain = TL_SV("*"),
+                         .name = u->type,
+                         .layout = TL_UPDATE_FLAT,
+                         .param = u->param,
+                         .grad = u->grad,
+                         .result = u->n_out ? u->out[0] : UINT32_MAX};
+  row->states.n = u->n_states;
+  for (uint32_t i = 0; i < u->n_states; i++)
+    row->states.at[i] = u->states[i];
+  for (uint32_t i = 1; i < u->n_out && i <= u->n_states; i++)
+    row->state_results.at[row->state_results.n++] = u->out[i];
+}
+
+const tl_update_row *tl_train_update_row(const tl_module *m, tl_node_id n, tl_update_row *room) {
+  for (uint32_t i = 0; m->declared && i < m->declared->n_updates; i++) {
+    if (!is_type(m, n, m->declared->updates[i].type))
+      continue;
+    fill_row(&m->declared->updates[i], room);
+    return room;
+  }
+  return tl_update_row_of(m, n);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Next values of what the optimizer updates (link.h). ONNX Runtime updates in place, and its models
+ * return a flag alone; a step returns each tensor. */
+#include "ir/ops_gen.h"
+#include "ir/tensor_expr.h"
+#include "passes/edit/maker.h"
+#include "passes/edit/values.h"
+#include "passes/train/step/declare.h"
+#include "passes/train/step/link.h"
+
+enum { MOST_STEPS = 16, MOST_RESULTS = 8 };
+
+static tl_location at_node(const tl_linking *x, tl_node_id n) {
+  return TL_AT_NODE(x->path, tl_sym(x->m, tl_node_get(x->m, n)->name));
+}
+
+/* The parameter whose gradient v is, or what arithmetic and clipping have made of one. */
+static bool grad_of(const tl_linking *x, tl_value_id v, uint32_t *out) {
+  uint32_t found;
+  for (int i = 0; v && i < MOST_STEPS; i++) {
+    if (tl_map_find(&x->of_grad, v, &found)) {
+      *out = found - 1;
+      return true;
+    }
+    tl_node_id n = tl_value_producer(x->m, v);
+    v = n ? tl_operand(x->m, n, 0) : TL_NO_VALUE;
+  }
+  return false;
+}
+
+static tl_status check_slot(tl_linking *x, tl_node_id n, const tl_update_slot *s, uint32_t *out) {
+  uint32_t at, grad;
+  if (!tl_map_find(&x->of_param, s->param, &at))
+    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR",
+                        TL_AT_NODE(x->path, tl_value_name(x->m, s->param)),
+                        "is updated, and the training model has no parameter of this name with a "
+                        "gradient");
+  *out = --at;
+  tl_sv name = tl_sym(x->m, x->at[at].name);
+  if (x->at[at].updated)
+    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-DUP", TL_AT_NODE(x->path, name),
+                        "this parameter is updated twice");
+  x->at[at].updated = true;
+  if (!grad_of(x, s->grad, &grad))
+    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LINK", at_node(x, n),
+                        "'%.*s' is updated by '%.*s', which does not come from its gradient",
+                        TL_SV_ARG(name), TL_SV_ARG(tl_value_name(x->m, s->grad)));
+  if (grad == at)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LINK", at_node(x, n),
+                      "'%.*s' is updated by the gradient of '%.*s': the lists are of different "
+                      "orders",
+                      TL_SV_ARG(name), TL_SV_ARG(tl_sym(x->m, x->at[grad].name)));
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Results that the op could give are there, and sequences of them have a type. */
+static tl_node_id complete(tl_linking *x, tl_node_id n, const tl_update_row *row) {
+  tl_module *m = x->m;
+  uint32_t most = row->layout == TL_UPDATE_GROUPED ? 0 : row->result + 1;
+  for (uint32_t k = 0; row->layout != TL_UPDATE_GROUPED && k < row->state_results.n; k++)
+    most = row->state_results.at[k] + 1 > most ? row->state_results.at[k] + 1 : most;
+  const tl_op *op = tl_op_row(tl_node_get(m, n)->op);
+  if (!op || op->n_result_ports < most || most > MOST_RESULTS)
+    return n;
+  uint32_t had = tl_node_get(m, n)->n_results;
+  n = tl_link_widen(x, n, most);
+  for (uint32_t k = 0; n && row->layout == TL_UPDATE_SEQUENCE && k <= row->state_results.n; k++) {
+    tl_value_id v = tl_result(m, n, k ? row->state_results.at[k - 1] : row->result);
+    tl_value_id from = tl_operand(m, n, k ? row->states.at[k - 1] : row->param);
+    if (!tl_value_get(m, v)->name || v >= tl_node_get(m, n)->results + had) {
+      tl_symbol name = tl_link_name(x, tl_value_name(m, from), ".next");
+      if (name == TL_NO_SYMBOL)
+        return TL_NO_NODE;
+      tl_value_set_name(m, v, name);
+    }
+    if (!tl_value_type(m, v))
+      tl_value_set_type(m, v, tl_value_type(m, from));
+  }
+  return n;
+}
+
+/* Element i of a sequence, behind everything else of the step. */
+static tl_value_id take_out(tl_linking *x, tl_node_id n, tl_value_id sequence, uint32_t i,
+                            tl_value_id in) {
+  tl_maker k = {.m = x->m, .graph = x->train->id, .like = n, .base = tl_value_get(x->m, in)->name};
+  tl_value_id at = tl_make_int(&k, i);
+  tl_value_id v = tl_make(&k, TL_OP_SequenceAt, sequence, at, TL_NO_VALUE);
+  return tl_maker_failed(&k) ? TL_NO_VALUE : v;
+}
+
+static tl_status in_place(const tl_linking *x, tl_node_id n, tl_sv name) {
+  return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-TRN-LINK", at_node(x, n),
+                      "gives no next value of '%.*s'", TL_SV_ARG(name));
+}
+
+/* Makes `out` what comes after `in`: a state, with a name of its own where it has none. */
+static tl_status set_next(tl_linking *x, tl_value_id in, tl_value_id out, bool made) {
+  tl_module *m = x->m;
+  tl_symbol name = made ? tl_link_name(x, tl_value_name(m, in), ".out") : 0;
+  if (name == TL_NO_SYMBOL)
+    return tl_link_no_memory(x);
+  if (made)
+    tl_value_set_name(m, out, name);
+  const tl_type *t = tl_type_get(m, tl_value_type(m, out));
+  if (made || t->kind == TL_KIND_UNKNOWN || (t->kind == TL_KIND_TENSOR && t->rank < 0))
+    tl_value_set_type(m, out, tl_value_type(m, in));
+  bool ok = tl_state_vec_push(&m->states, (tl_state){.input = in, .output = out}) &&
+            tl_u32_vec_push(&x->outputs, out);
+  return ok ? TL_OK : tl_link_no_memory(x);
+}
+
+tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
+  tl_module *m = x->m;
+  tl_value *v = tl_value_get(m, input);
+  const tl_type *t = tl_type_get(m, v->type);
+  const uint64_t zero = 0; /* of every float */
+  uint64_t n;
+  if (v->kind != TL_VALUE_INPUT || v->tensor || t->kind != TL_KIND_TENSOR ||
+      t->rank > TL_TENSOR_EXPR_MAX_RANK || !tl_dtype_is_float((tl_dtype)t->dtype) ||
+      tl_dtype_get((tl_dtype)t->dtype)->bits < 16 || !tl_type_elements(m, v->type, &n) || n == 0)
+    return TL_OK;
+  tl_type_id type = v->type;
+  tl_dtype dtype = (tl_dtype)t->dtype;
+  tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = t->rank, .n_sources = 1};
+  for (int i = 0; i < t->rank; i++)
+    e.dims[i] = t->dims[i];
+  tl_type_id one = tl_type_tensor(m, dtype, 0, NULL); /* t may have moved from here on */
+  tl_tensor_id number =
+      one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get(dtype)->bits / 8u) : TL_NO_TENSOR;
+  const tl_tensor *source = number ? tl_tensor_get(m, number) : NULL;
+  e.sources = &source;
+  tl_tensor_id zeros = !number ? TL_NO_TENSOR : e.rank ? tl_tensor_express(m, type, &e) : number;
+  tl_value_get(m, input)->tensor = zeros;
+  return zeros ? TL_OK : tl_link_no_memory(x);
+}
+
+/* Kind 0: the parameter; k: its state k - 1. */
+static tl_status next_of(tl_linking *x, tl_node_id n, const tl_update_row *row, uint32_t i,
+                         uint32_t kind) {
+  tl_update_slot s;
+  (void)tl_update_slot_at(x->m, n, row, i, &s);
+  tl_value_id in = kind ? s.state_in[kind - 1] : s.param;
+  tl_value_id out = kind ? s.state_out[kind - 1] : s.out;
+  if (kind)
+    TL_TRY(tl_link_start_from_zeros(x, in));
+  bool made = !out;
+  if (tl_value_get(x->m, in)->kind != TL_VALUE_INPUT)
+    return TL_OK;
+  if (!out && row->layout == TL_UPDATE_SEQUENCE) {
+    uint32_t result = kind ? row->state_results.at[kind - 1] : row->result;
+    out = take_out(x, n, tl_result(x->m, n, result), i, in);
+    if (!out)
+      return tl_link_no_memory(x);
+  }
+  return out ? set_next(x, in, out, made) : in_place(x, n, tl_value_name(x->m, in));
+}
+
+static tl_status no_slots(const tl_linking *x, tl_node_id n) {
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LENGTH", at_node(x, n),
+                      "its lists of parameters and gradients are not as long as each other");
+}
+
+static tl_status update(tl_linking *x, tl_node_id n) {
+  tl_update_row room;
+  const tl_update_row *row = tl_train_update_row(x->m, n, &room);
+  n = row ? complete(x, n, row) : TL_NO_NODE;
+  if (!n)
+    return tl_link_no_memory(x);
+  uint32_t count = tl_update_count(x->m, n, row);
+  if (!count)
+    return no_slots(x, n);
+  for (uint32_t i = 0; i < count; i++) {
+    tl_update_slot s;
+    uint32_t at;
+    if (!tl_update_slot_at(x->m, n, row, i, &s) || s.n_states != row->states.n)
+      return no_slots(x, n);
+    TL_TRY(check_slot(x, n, &s, &at));
+  }
+  uint32_t kinds =
+      1 + (row->state_results.n < row->states.n ? row->state_results.n : row->states.n);
+  for (uint32_t kind = 0; kind < kinds; kind++)
+    for (uint32_t i = 0; i < count; i++)
+      TL_TRY(next_of(x, n, row, i, kind));
+  return TL_OK;
+}
+
+/* Every gradient is for something, unless a user said which ones are. */
+static tl_status check_all(const tl_linking *x) {
+  const tl_train_spec *s = x->m->declared;
+  uint32_t n = 0;
+  const tl_link_param *left = NULL;
+  for (uint32_t i = 0; i < x->n; i++) {
+    n += x->at[i].updated;
+    if (!x->at[i].updated && (!s || !s->n_params || x->at[i].listed) && !left)
+      left = &x->at[i];
+  }
+  if (!left)
+    return TL_OK;
+  return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LENGTH", TL_AT_FILE(x->path),
+                      "the optimizer updates %u parameters, the training model has gradients of "
+                      "%u; '%.*s' is left out\vif that is meant, say which ones are trained: "
+                      "params of --train-spec",
+                      n, x->n, TL_SV_ARG(tl_sym(x->m, left->name)));
+}
+
+tl_status tl_link_updates(tl_linking *x) {
+  for (uint32_t i = 0; i < x->updates.n; i++)
+    TL_TRY(update(x, x->updates.at[i]));
+  return check_all(x);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Norms over gradients of all buckets: sums of squares tensor by tensor, added up one after
+ * the other in the order that the op had them in. What comes before the first gradient of the last
+ * bucket may then run under it; the root, and what follows from it, cannot. */
+#include "ir/ops_gen.h"
+#include "passes/edit/maker.h"
+#include "passes/train/tail/groups.h"
+
+typedef struct norm {
+  tl_tail *t;
+  tl_maker k;
+  tl_dtype dtype; /* of sums */
+  const tl_value_id *in;
+  uint32_t n;
+} norm;
+
+/* Tensors of several buckets, of which some do not need the last. */
+static bool is_worth_it(const norm *x) {
+  bool waits = false;
+  bool free = false;
+  for (uint32_t i = 0; i < x->n; i++) {
+    tl_node_id p = x->in[i] ? tl_value_producer(x->t->m, x->in[i]) : TL_NO_NODE;
+    if (!x->in[i] || !tl_dtype_is_float(tl_type_dtype(x->t->m, tl_value_type(x->t->m, x->in[i]))))
+      return false;
+    bool below = p && (p == x->t->last || x->t->below_data[p]);
+    waits = waits || below;
+    free = free || !below;
+  }
+  return waits && free;
+}
+
+static tl_value_id squares(norm *x, tl_value_id v) {
+  if (tl_type_dtype(x->k.m, tl_value_type(x->k.m, v)) != x->dtype)
+    v = tl_make_with(&x->k, TL_OP_Cast, v, TL_NO_VALUE,
+                     tl_attr_int(TL_SYM_to, tl_dtype_get(x->dtype)->onnx));
+  return tl_make_with(&x->k, TL_OP_ReduceSumSquare, v, TL_NO_VALUE,
+                      tl_attr_int(TL_SYM_keepdims, 0));
+}
+
+/* The length of all tensors as one vector. */
+static tl_value_id length(norm *x) {
+  tl_value_id sum = squares(x, x->in[0]);
+  for (uint32_t i = 1; i < x->n && !tl_maker_failed(&x->k); i++) {
+    tl_value_id next = squares(x, x->in[i]);
+    sum = tl_make(&x->k, TL_OP_Add, sum, next, TL_NO_VALUE);
+  }
+  return tl_make(&x->k, TL_OP_Sqrt, sum, TL_NO_VALUE, TL_NO_VALUE);
+}
+
+static bool begin(norm *x, tl_tail *t, tl_node_id n, tl_node_id tensors) {
+  const tl_node *node = tl_node_get(t->m, tensors);
+  tl_value_id *in = tl_arena_calloc(t->p->scratch, node->n_operands + 1u, sizeof *in);
+  t->no_memory = t->no_memory || !in;
+  for (uint32_t i = 0; in && i < node->n_operands; i++)
+    in[i] = tl_operand(t->m, tensors, i);
+  *x = (norm){.t = t, .k = tl_maker_before(t->m, n), .in = in, .n = node->n_operands};
+  return in && !tl_node_get(t->m, n)->control_in && !tl_node_get(t->m, n)->control_out &&
+         tl_node_get(t->m, n)->n_results == 1 && is_worth_it(x);
+}
+
+/* construct: makes the sequence that only n reads; TL_NO_NODE: n reads none. */
+static bool finish(norm *x, tl_node_id n, tl_node_id construct, tl_maker_mark mark,
+                   tl_value_id made) {
+  if (!tl_tail_adopt_made(x->t, &x->k, mark))
+    return false;
+  tl_tail_replace(x->t, tl_result(x->t->m, n, 0), made);
+  if (construct)
+    tl_tail_retire_unused(x->t, construct);
+  tl_tail_retire(x->t, n); /* erased from the last retired on */
+  return true;
+}
+
+/* ReduceAllL2 */
+static bool split_length(tl_tail *t, tl_node_id n) {
+  norm x;
+  if (!begin(&x, t, n, n))
+    return false;
+  tl_type_id type = tl_value_type(t->m, tl_result(t->m, n, 0));
+  x.dtype = tl_type_dtype(t->m, type);
+  if ((x.dtype != TL_DTYPE_F32 && x.dtype != TL_DTYPE_F64) || tl_type_get(t->m, type)->rank > 0)
+    return false;
+  tl_maker_mark mark = tl_maker_save(&x.k);
+  tl_value_id made = length(&x);
+  return finish(&x, n, TL_NO_NODE, mark, made);
+}
+
+/* What gradients are multiplied by so that their norm is at most max_norm; never more than 1. */
+static tl_value_id factor_of(norm *x, tl_node_id n) {
+  double most = (double)tl_node_attr_float(x->k.m, n, TL_SYM_max_norm, 1);
+  tl_value_id root = length(x);
+  tl_value_id below =
+      tl_make(&x->k, TL_OP_Add, root, tl_make_number(&x->k, x->dtype, 1e-6), TL_NO_VALUE);
+  tl_value_id factor =
+      tl_make(&x->k, TL_OP_Div, tl_make_number(&x->k, x->dtype, most), below, TL_NO_VALUE);
+  tl_value_id one = tl_make_number(&x->k, x->dtype, 1);
+  tl_value_id less = tl_make(&x->k, TL_OP_Less, factor, one, TL_NO_VALUE);
+  return tl_make(&x->k, TL_OP_Where, less, factor, one);
+}
+
+/* InplaceClipGradNorm over a sequence */
+static bool split_clip(tl_tail *t, tl_node_id n) {
+  norm x;
+  tl_node_id construct = tl_tail_construct_of(t, n, 0);
+  tl_sv type = tl_node_attr_string(t->m, n, TL_SYM_norm_type);
+  if (!construct || (type.n && !tl_sv_is(type, "fro")) || !begin(&x, t, n, construct))
+    return false;
+  x.dtype = TL_DTYPE_F32;
+  for (uint32_t i = 0; i < x.n; i++)
+    if (tl_type_dtype(t->m, tl_value_type(t->m, x.in[i])) != TL_DTYPE_F32)
+      return false;
+  tl_value_id *clipped = tl_arena_calloc(t->p->scratch, x.n, sizeof *clipped);
+  t->no_memory = t->no_memory || !clipped;
+  if (!clipped)
+    return false;
+  tl_maker_mark mark = tl_maker_save(&x.k);
+  tl_value_id factor = factor_of(&x, n);
+  for (uint32_t i = 0; i < x.n && !tl_maker_failed(&x.k); i++)
+    clipped[i] = tl_make(&x.k, TL_OP_Mul, x.in[i], factor, TL_NO_VALUE);
+  tl_value_id made = tl_maker_failed(&x.k) ? TL_NO_VALUE
+                                           : tl_make_list(&x.k, TL_OP_SequenceConstruct, clipped,
+                                                          x.n, (tl_attr){.kind = TL_ATTR_NONE});
+  return finish(&x, n, construct, mark, made);
+}
+
+uint32_t tl_tail_split_norms(tl_tail *t) {
+  uint32_t n = 0;
+  if (!tl_module_had_op(t->m, TL_OP_com_microsoft_ReduceAllL2) &&
+      !tl_module_had_op(t->m, TL_OP_com_microsoft_InplaceClipGradNorm))
+    return 0;
+  TL_FOR_NODES (t->m, tl_module_step(t->m), k) {
+    tl_op_id op = tl_node_get(t->m, k)->op;
+    if (k >= t->n_ids || t->retired[k] || t->no_memory)
+      continue;
+    if (op == TL_OP_com_microsoft_ReduceAllL2)
+      n += split_length(t, k);
+    else if (op == TL_OP_com_microsoft_InplaceClipGradNorm)
+      n += split_clip(t, k);
+  }
+  return n;
+}

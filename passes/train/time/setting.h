@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What passes over scheduled steps start from: the recognised step, and the machine that the
+ * configuration asks for. */
+#ifndef TL_PASSES_TRAIN_TIME_SETTING_H
+#define TL_PASSES_TRAIN_TIME_SETTING_H
+
+#include "passes/edit/pass.h"
+#include "passes/train/time/record.h"
+#include "support/file.h"
+
+typedef struct tl_train_setting {
+  tl_module *m;
+  tl_train_info info; /* in the pass's scratch */
+  tl_costs cost;
+  tl_step_machine machine;
+  tl_file *profile; /* owned; NULL: none */
+  bool tail;        /* tail optimisation is on */
+} tl_train_setting;
+
+/* Recognises the step, unless the pass before left it: the main graph or the body of a loop of
+ * steps (m->step until the end). Sets up the machine: the preset that is named, else that of the
+ * chip.
+ * E-HW-PRESET, E-PROFILE, TL_IO. End it in any case. */
+tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) TL_NODISCARD;
+void tl_train_setting_end(tl_train_setting *t);
+
+/* The preset, and with it the costs, that a configuration asks for; `chip` decides where it names
+ * none. *profile is owned by the caller, who closes it after the model is released. */
+tl_status tl_train_costs(tl_diag *d, const tl_train_config *c, const tl_soc *chip, tl_costs *out,
+                         tl_file **profile) TL_NODISCARD;
+
+/* What a pass leaves for the next one, which then need not find it again: the step as it stands,
+ * of whose description form and regions hold. All of it is in the scratch of the pass that found
+ * it. */
+typedef struct tl_step_found {
+  tl_train_info info;
+  tl_graph_id graph; /* of the step: m->step */
+  bool built;        /* the tasks are there */
+  tl_step step;
+} tl_step_found;
+
+/* Leaves the step for the next pass; `step` may be NULL, and is else one that tl_step_build would
+ * make now, but for the order of its tasks. Memory that is out is no error: nothing is left. */
+void tl_train_setting_leave(tl_pass *p, const tl_train_setting *t, const tl_step *step);
+/* The step as tasks in the order of its nodes: those that the pass before left, or built anew. */
+tl_status tl_train_setting_step(tl_pass *p, const tl_train_setting *t, tl_step *out) TL_NODISCARD;
+
+/* Records the step as it stands, unless that has been done or nobody wants to know: in the order of
+ * its nodes on one stream beside the collectives, with the stream of updates, and scheduled. */
+tl_status tl_train_record_before(tl_pass *p, tl_module *m, const tl_train_setting *t) TL_NODISCARD;
+
+#endif

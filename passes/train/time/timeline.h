@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step on the machine, simulated: tasks on in-order streams that compete for engines. Times are
+ * microseconds from the start of the step. */
+#ifndef TL_PASSES_TRAIN_TIME_TIMELINE_H
+#define TL_PASSES_TRAIN_TIME_TIMELINE_H
+
+#include <stdbool.h>
+
+#include "support/diag.h"
+
+typedef enum tl_engine {
+  TL_ENGINE_AICORE,
+  TL_ENGINE_AICPU,
+  TL_ENGINE_LINK0, /* within a server */
+  TL_ENGINE_LINK1, /* between servers */
+  TL_ENGINE_HOST,
+  TL_N_ENGINES
+} tl_engine;
+
+typedef enum tl_phase {
+  TL_PHASE_FORWARD,
+  TL_PHASE_BACKWARD,
+  TL_PHASE_COMM,
+  TL_PHASE_UPDATE,
+  TL_PHASE_CHECK, /* of overflow */
+  TL_N_PHASES
+} tl_phase;
+
+#define TL_NO_BUCKET UINT32_MAX
+
+typedef struct tl_task {
+  tl_sv name;
+  double us;
+  uint64_t bytes;  /* COMM: of the collective */
+  uint64_t memory; /* bytes of its results, which live until the last task that waits for it */
+  uint32_t bucket; /* COMM: number of the bucket, else TL_NO_BUCKET */
+  uint16_t stream;
+  uint8_t engine; /* tl_engine */
+  uint8_t phase;  /* tl_phase */
+} tl_task;
+
+/* Tasks and what each waits for. Borrowed. */
+typedef struct tl_task_graph {
+  const tl_task *tasks; /* [n] */
+  uint32_t n;
+  const uint32_t *first; /* [n + 1] where the predecessors of a task begin */
+  const uint32_t *preds;
+  uint16_t n_streams;
+  uint16_t degree[TL_N_ENGINES]; /* tasks that an engine takes at a time; 0: 1 */
+  double interference; /* by which AICORE tasks are slower while a collective runs; below 1: not */
+  double event_us;       /* between a task and one on another stream that waits for it */
+  uint64_t memory_limit; /* bytes that should be alive at a time; 0: no bound */
+} tl_task_graph;
+
+typedef struct tl_timeline {
+  double *start; /* [n], owned */
+  double *end;   /* [n], owned */
+} tl_timeline;
+
+/* Runs the tasks; each stream takes its own in the order of `order` ([n], a permutation). Of tasks
+ * that could start at the same time the one of the lower stream, then of the lower number does.
+ * E-SCHED-DEADLOCK, with tasks that wait for each other, when the streams block themselves. */
+tl_status tl_timeline_run(tl_diag *d, const tl_task_graph *g, const uint32_t *order,
+                          tl_timeline *out) TL_NODISCARD;
+void tl_timeline_release(tl_timeline *t);
+/* When the last task ends. */
+double tl_timeline_step(const tl_task_graph *g, const tl_timeline *t);
+
+/* An order by list scheduling: whenever an engine is free it takes, of the tasks that can start,
+ * one that a collective waits for, then the one with the longest way to the end of the step; with a
+ * memory limit, another one rather than one that exceeds it. Collectives keep the order they have
+ * in `order`, which is given and replaced. The result depends on the numbers of the tasks, not on
+ * `order`, unless that beats all others: it never takes longer than what was given. No more orders
+ * are made once one takes no longer than the longest way or all work on the AICORE.
+ * *step, which may be NULL: when the last task ends in that order.
+ * O(n log n + edges). */
+tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order,
+                               double *step) TL_NODISCARD;
+
+typedef struct tl_step_report {
+  double step;
+  double compute_busy; /* AICORE */
+  double comm_busy;
+  double exposed_comm;  /* a collective runs and no AICORE task does */
+  double overlap;       /* 1 - exposed / busy; NAN without collectives */
+  double tail;          /* from the end of the last backward task to the end of the step */
+  double critical_path; /* bound: unlimited streams and engines */
+  double total_compute; /* bound: all AICORE work */
+  double last_comm;  /* bound: collectives one after the other, then the work that needs the last */
+  double bound;      /* the largest of the three */
+  double efficiency; /* bound / step, at most 1 */
+} tl_step_report;
+
+/* What a timeline amounts to. TL_NO_MEMORY, unreported. */
+tl_status tl_timeline_report(const tl_task_graph *g, const uint32_t *order, const tl_timeline *t,
+                             tl_step_report *out) TL_NODISCARD;
+
+#endif

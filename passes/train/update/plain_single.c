@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain-updates, optimizers of one tensor: AdamOptimizer and SGDOptimizer of com.microsoft, which
+ * graphs have that were written with their updates in them. By what the kernels of ONNX Runtime
+ * compute; an element whose change is not finite gets no treatment of its own. */
+#include "ir/ops_gen.h"
+#include "passes/train/update/plain_updates.h"
+
+typedef struct single {
+  tl_node_id n;
+  tl_maker k;         /* nodes go in front of n */
+  tl_dtype dtype;     /* of weights, in which all is computed */
+  tl_value_id first;  /* values from here on are new */
+  tl_value_id signal; /* whether to update; TL_NO_VALUE: yes */
+} single;
+
+/* ---- what is certain ------------------------------------------------------------------------- */
+
+static tl_dtype dtype_at(const tl_module *m, tl_node_id n, uint32_t operand) {
+  tl_value_id v = tl_operand(m, n, operand);
+  return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
+}
+
+static bool is_float(tl_dtype d) {
+  return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16 || d == TL_DTYPE_F32 || d == TL_DTYPE_F64;
+}
+
+/* Absent, if it may be, or one number. */
+static bool is_one_number(const tl_module *m, tl_node_id n, uint32_t operand, bool may_lack) {
+  tl_value_id v = tl_operand(m, n, operand);
+  uint64_t count;
+  if (!v)
+    return may_lack;
+  return tl_type_elements(m, tl_value_type(m, v), &count) && count == 1 &&
+         tl_type_get(m, tl_value_type(m, v))->rank <= 1;
+}
+
+/* Why the tensors from operand `first` to `last` do not do; NULL: they do. */
+static const char *why_not_tensors(const tl_module *m, tl_node_id n, uint32_t first,
+                                   uint32_t last) {
+  for (uint32_t i = first; i <= last; i++) {
+    tl_value_id v = tl_operand(m, n, i);
+    if (!v || tl_type_get(m, tl_value_type(m, v))->rank < 0)
+      return "a tensor of unknown rank";
+  }
+  if (tl_node_get(m, n)->control_in || tl_node_get(m, n)->control_out)
+    return "control edges";
+  tl_dtype dtype = dtype_at(m, n, first);
+  return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F64 ? NULL
+                                                        : "weights that are neither f32 nor f64";
+}
+
+static const char *why_not_adam(const tl_module *m, tl_node_id n) {
+  const char *why = why_not_tensors(m, n, 2, 5);
+  int64_t mode = tl_node_attr_int(m, n, TL_SYM_weight_decay_mode, 0);
+  if (why)
+    return why;
+  if (mode != 0 && mode != 1)
+    return "a weight_decay_mode that is neither 0 nor 1";
+  if (dtype_at(m, n, 4) != dtype_at(m, n, 2) || dtype_at(m, n, 5) != dtype_at(m, n, 2))
+    return "moments of another dtype than the weights";
+  if (!is_float(dtype_at(m, n, 3)))
+    return "gradients of an unknown dtype";
+  for (uint32_t i = 0; i < 2; i++)
+    if (!is_one_number(m, n, i, false))
+      return "a rate or count that is not known to be one number";
+  for (uint32_t i = 7; i < 10; i++)
+    if (!is_one_number(m, n, i, true))
+      return "a scale, norm or signal that is not known to be one number";
+  if (tl_node_get(m, n)->n_results > 6 || (tl_result(m, n, 5) && !is_float(dtype_at(m, n, 6))))
+    return "results without operands";
+  return NULL;
+}
+
+static const char *why_not_sgd(const tl_module *m, tl_node_id n) {
+  const char *why = why_not_tensors(m, n, 1, 2);
+  if (why)
+    return why;
+  if (tl_node_get(m, n)->n_results > 2)
+    return "results without operands";
+  if (dtype_at(m, n, 2) != dtype_at(m, n, 1))
+    return "gradients of another dtype than the weights";
+  return is_one_number(m, n, 0, false) ? NULL : "a rate that is not known to be one number";
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+static tl_value_id op(single *s, tl_op_id o, tl_value_id a, tl_value_id b) {
+  return tl_make(&s->k, o, a, b, TL_NO_VALUE);
+}
+
+static tl_value_id number(single *s, double v) { return tl_make_number(&s->k, s->dtype, v); }
+
+static tl_value_id times(single *s, tl_value_id v, double factor) {
+  return op(s, TL_OP_Mul, v, number(s, factor));
+}
+
+static double attr(const single *s, tl_symbol name, float fallback) {
+  return (double)tl_node_attr_float(s->k.m, s->n, name, fallback);
+}
+
+static tl_value_id as(single *s, tl_value_id v, tl_dtype dtype) {
+  if (!v || tl_type_dtype(s->k.m, tl_value_type(s->k.m, v)) == dtype)
+    return v;
+  return tl_make_with(&s->k, TL_OP_Cast, v, TL_NO_VALUE,
+                      tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
+}
+
+static tl_value_id scalar(single *s, tl_value_id v) {
+  bool along = v && tl_type_get(s->k.m, tl_value_type(s->k.m, v))->rank == 1;
+  return along ? tl_make_squeeze(&s->k, v, 0) : v;
+}
+
+static tl_value_id operand(single *s, uint32_t i) { return tl_operand(s->k.m, s->n, i); }
+
+/* An operand that is one number, of the weights' dtype and without a dim. */
+static tl_value_id number_at(single *s, uint32_t i) {
+  return as(s, scalar(s, operand(s, i)), s->dtype);
+}
+
+static bool is_wanted(const single *s, uint32_t result) {
+  tl_value_id v = tl_result(s->k.m, s->n, result);
+  return v && tl_value_get(s->k.m, v)->n_uses;
+}
+
+/* Result i is `made`, or operand `old` where the op is told not to update. */
+static void give(single *s, uint32_t i, tl_value_id made, uint32_t old) {
+  if (s->signal)
+    made = tl_make(&s->k, TL_OP_Where, s->signal, made, operand(s, old));
+  tl_plain_take_place(&s->k, tl_result(s->k.m, s->n, i), made, s->first);
+}
+
+/* ---- Adam ------------------------------------------------------------------------------------ */
+
+/* Gradients without the loss scale, and clipped where there is a norm: divided by the scale, or by
+ * what makes the norm max_norm_clip where it is greater. */
+static tl_value_id gradient(single *s) {
+  tl_value_id g = as(s, operand(s, 3), s->dtype);
+  tl_value_id scale = number_at(s, 7), norm = number_at(s, 8);
+  double most = attr(s, TL_SYM_max_norm_clip, 1);
+  if (norm) {
+    scale = scale ? scale : number(s, 1);
+    tl_value_id above = op(s, TL_OP_Greater, norm, times(s, scale, most));
+    tl_value_id clip = op(s, TL_OP_Div, norm, number(s, most));
+    scale = tl_make(&s->k, TL_OP_Where, above, clip, scale);
+  }
+  return scale ? op(s, TL_OP_Div, g, scale) : g;
+}
+
+/* factor * state + (1 - factor) * change */
+static tl_value_id average(single *s, tl_value_id state, tl_value_id change, double factor) {
+  tl_value_id kept = times(s, state, factor);
+  return op(s, TL_OP_Add, kept, times(s, change, 1 - factor));
+}
+
+/* 1 - factor^count, at no step before the first 1. */
+static tl_value_id correction(single *s, tl_value_id count, double factor) {
+  tl_value_id base = number(s, factor);
+  tl_value_id power = op(s, TL_OP_Pow, base, as(s, count, s->dtype));
+  tl_value_id one = number(s, 1);
+  tl_value_id part = op(s, TL_OP_Sub, one, power);
+  tl_value_id later = op(s, TL_OP_Greater, count, tl_make_int(&s->k, 0));
+  return tl_make(&s->k, TL_OP_Where, later, part, one);
+}
+
+static tl_value_id over_root(single *s, tl_value_id m, tl_value_id v) {
+  tl_value_id root = op(s, TL_OP_Sqrt, v, TL_NO_VALUE);
+  tl_value_id below = op(s, TL_OP_Add, root, number(s, attr(s, TL_SYM_epsilon, 1e-8f)));
+  return op(s, TL_OP_Div, m, below);
+}
+
+/* What is taken off weights that decay before the step: moments are corrected one by one. */
+static tl_value_id decay_first(single *s, tl_value_id m, tl_value_id v, const tl_value_id fix[2]) {
+  double decay = attr(s, TL_SYM_lambda, 0);
+  if (fix[0]) {
+    m = op(s, TL_OP_Div, m, fix[0]);
+    v = op(s, TL_OP_Div, v, fix[1]);
+  }
+  tl_value_id update = over_root(s, m, v);
+  if (decay != 0)
+    update = op(s, TL_OP_Add, update, times(s, operand(s, 2), decay));
+  return op(s, TL_OP_Mul, update, number_at(s, 0));
+}
+
+/* The same behind it: the rate has both corrections, and decay is of the stepped weights. */
+static tl_value_id decay_last(single *s, tl_value_id m, tl_value_id v, const tl_value_id fix[2]) {
+  double decay = attr(s, TL_SYM_lambda, 0);
+  tl_value_id rate = number_at(s, 0), size = rate;
+  if (fix[0]) {
+    size = op(s, TL_OP_Mul, rate, op(s, TL_OP_Sqrt, fix[1], TL_NO_VALUE));
+    size = op(s, TL_OP_Div, size, fix[0]);
+  }
+  tl_value_id step = over_root(s, op(s, TL_OP_Mul, m, size), v);
+  if (decay == 0)
+    return step;
+  tl_value_id stepped = op(s, TL_OP_Sub, operand(s, 2), step);
+  tl_value_id rest = op(s, TL_OP_Mul, stepped, times(s, rate, decay));
+  return op(s, TL_OP_Add, step, rest);
+}
+
+/* The weights, their change in the place of gradients, the weights in another dtype. */
+static void give_weights(single *s, tl_value_id change) {
+  tl_value_id w = op(s, TL_OP_Sub, operand(s, 2), change);
+  if (is_wanted(s, 4)) {
+    tl_value_id down = op(s, TL_OP_Neg, change, TL_NO_VALUE);
+    give(s, 4, as(s, down, dtype_at(s->k.m, s->n, 3)), 3);
+  }
+  if (is_wanted(s, 5))
+    give(s, 5, as(s, w, dtype_at(s->k.m, s->n, 6)), 6);
+  if (is_wanted(s, 3))
+    give(s, 3, w, 2);
+}
+
+static void make_adam(single *s) {
+  double alpha = attr(s, TL_SYM_alpha, 0.9f), beta = attr(s, TL_SYM_beta, 0.999f);
+  bool corrected = tl_node_attr_int(s->k.m, s->n, TL_SYM_do_bias_correction, 1) != 0;
+  bool last = tl_node_attr_int(s->k.m, s->n, TL_SYM_weight_decay_mode, 0) != 0;
+  s->signal = scalar(s, operand(s, 9));
+  tl_value_id g = gradient(s), fix[2] = {TL_NO_VALUE, TL_NO_VALUE};
+  tl_value_id m = average(s, operand(s, 4), g, alpha);
+  tl_value_id v = average(s, operand(s, 5), op(s, TL_OP_Mul, g, g), beta);
+  if (corrected) {
+    tl_value_id count = scalar(s, operand(s, 1));
+    fix[0] = correction(s, count, alpha);
+    fix[1] = correction(s, count, beta);
+  }
+  tl_value_id change = last ? decay_last(s, m, v, fix) : decay_first(s, m, v, fix);
+  give_weights(s, change);
+  if (is_wanted(s, 0))
+    give(s, 0, op(s, TL_OP_Add, operand(s, 1), tl_make_int(&s->k, 1)), 1);
+  if (is_wanted(s, 1))
+    give(s, 1, m, 4);
+  if (is_wanted(s, 2))
+    give(s, 2, v, 5);
+}
+
+/* ---- the ops --------------------------------------------------------------------------------- */
+
+/* The weights, and what they changed by. */
+static void make_sgd(single *s) {
+  tl_value_id change = op(s, TL_OP_Mul, operand(s, 2), number_at(s, 0));
+  tl_value_id w = op(s, TL_OP_Sub, operand(s, 1), change);
+  if (is_wanted(s, 1))
+    give(s, 1, op(s, TL_OP_Neg, change, TL_NO_VALUE), 2);
+  if (is_wanted(s, 0))
+    give(s, 0, w, 1);
+}
+
+static tl_status spell(tl_pass *p, tl_module *m, tl_node_id n, const char *why_not,
+                       uint32_t weights, void (*make)(single *s)) {
+  single s = {.n = n, .first = tl_module_value_end(m), .k = tl_maker_before(m, n)};
+  if (why_not) {
+    tl_pass_remark(p, m, n, false, "kept as it is: %s", why_not);
+    return TL_OK;
+  }
+  if (!tl_pass_may_rewrite(p))
+    return TL_OK;
+  s.dtype = dtype_at(m, n, weights);
+  make(&s);
+  TL_TRY(tl_maker_status(&s.k));
+  tl_pass_remark(p, m, n, true, "in arithmetic");
+  tl_node_erase(m, n);
+  return TL_OK;
+}
+
+tl_status tl_plain_sgd(tl_pass *p, tl_module *m, tl_node_id n) {
+  return spell(p, m, n, why_not_sgd(m, n), 1, make_sgd);
+}
+
+tl_status tl_plain_adam(tl_pass *p, tl_module *m, tl_node_id n) {
+  return spell(p, m, n, why_not_adam(m, n), 2, make_adam);
+}
