@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of the parser (ir/parse*.c) and nobody else: the token cursor, scopes and the
+/* Shared by the parts of the parser (ir/text) and nobody else: the token cursor, scopes and the
  * entry point of each part. Every function that returns a status has reported its error. */
 #ifndef TL_IR_TEXT_PARSE_INTERNAL_H
 #define TL_IR_TEXT_PARSE_INTERNAL_H

@@ -3,9 +3,9 @@
  *
  * Requires:  NPU form: users name the ops that the device compiler sees.   Keeps: the graph.
  * After:     a node that op_precision_mode names, itself, by a node fused into it or by its type,
- * has the attribute _op_impl_mode_enum. Entries that fit no node are warned about. Cost:      one
- * sweep, a binary search a node; nothing when nothing was asked for. Tests:
- * tests/golden/implementation-modes/, tests/unit/test_impl_modes.c */
+ * has the attribute _op_impl_mode_enum. Entries that fit no node are warned about.
+ * Cost:      one sweep, a binary search a node; nothing when nothing was asked for.
+ * Tests:     tests/cli/commands.t */
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which dtypes the ops of an AIR file may have together on a chip, judged without the compiler's
-code: the tables of ir/op_info are read here by themselves, the file by air_check.py.
+code: the tables of ir/chip/op_info are read here by themselves, the file by air_check.py.
 
   judge(path, table) -> list of (kind, text)
     kind 'float'  a node with f32, f16, bf16 or hif8 fits no column of its row

@@ -7,9 +7,9 @@
 Random graphs of the ops in passes/precision/range_ops.tbl, with weights and inputs of very
 different sizes, and a sample of the models of the corpus and of the official tests. Each is run
 with random inputs while the ranges of all tensors are recorded; the policy is told those of the
-graph's inputs and nothing else, and every interval of its explanation has to hold what was recorded. The share of
-tensors with an interval is checked too, so that the test cannot pass by knowing nothing. The last
-line is 'N passed, M failed, K skipped', counting graphs and models."""
+graph's inputs and nothing else, and every interval of its explanation has to hold what was
+recorded. The share of tensors with an interval is checked too, so that the test cannot pass by
+knowing nothing. The last line is 'N passed, M failed, K skipped', counting graphs and models."""
 import argparse
 import json
 import os

@@ -9,7 +9,7 @@
  *            flags.
  * After:     no such change is left that would shorten the step.
  * Cost:      O(nodes log nodes + edges) for each kind of change.
- * Tests:     tests/golden/tail-opt/, tests/unit/test_tail.c */
+ * Tests:     tests/golden/tail-opt/, tests/train/tail_random.py */
 #include "passes/edit/passes.h"
 #include "passes/npu/select.h"
 #include "passes/train/tail/tail.h"
