@@ -1,25 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Golden tests: one .tir file holds a command, the IR before and the IR after.
+"""Golden tests: a .tir file holds a command, the IR before and the IR after.
 
   golden_runner.py --tailor BIN [--update] [--dump DIR] PATH...
 
-Line 1 is '# RUN: opt ARGS'; what follows up to a line '----' is fed to `tailor opt ARGS` on
-standard input, and what it prints must equal the text below the line. Lines '// -----' divide a
-file into several such cases of one command. '# FAIL: text' lines beside '# RUN:' demand a failing
-run whose messages contain the text. --update rewrites the parts below the lines '----'; --dump
-keeps both modules as files for a numeric comparison. The printed result is run through the same
-command once more: passes must be idempotent."""
+`tailor opt ARGS`, as the line '# RUN: opt ARGS' has it, reads each case of the file on standard
+input, and must print what stands below '----'; golden_cases.py says how cases are written.
+'# FAIL: text' lines beside '# RUN:' demand a failing run whose messages contain the text. --update
+rewrites the parts below the lines '----'; --dump keeps both modules as files for a numeric
+comparison. The printed result is run through the same command once more: passes must be
+idempotent."""
 import argparse
 import concurrent.futures
 import os
 import re
 import shlex
 import sys
+import golden_cases
 import guard
-
-SEPARATOR = '----\n'
-CASE = '// -----\n'
 
 
 def tests_under(paths):
@@ -43,93 +41,83 @@ def run(tool, arguments, text):
 TRACE = re.compile(r' meta "(?:_datadump_\w+|pass_name)" "(?:[^"\\]|\\.)*"')
 
 
-def directives(lines):
-    found = {'RUN': None, 'FAIL': []}
-    for line in lines:
-        if not line.startswith('#'):
-            break
-        head, _, rest = line[1:].strip().partition(':')
-        if head == 'RUN':
-            found['RUN'] = rest.strip()
-        elif head == 'FAIL':
-            found['FAIL'].append(rest.strip())
-    return found
+def unchanged(tool, arguments, module):
+    """The module as the command prints it when no pass but that of shapes runs."""
+    some = 'infer-shapes' if re.search(r'--passes=\S*\binfer-shapes\b', arguments) else ''
+    code, out, messages = run(tool, re.sub(r'--passes=\S*', f'--passes={some}', arguments), module)
+    return out if code == 0 else messages
 
 
-def comments(lines):
-    """The leading comment block: directives and what the test is about."""
-    n = 0
-    while n < len(lines) and lines[n].startswith('#'):
-        n += 1
-    return n
-
-
-def check_failure(tool, what, text):
-    code, _, messages = run(tool, what['RUN'], text)
+def check_failure(tool, file):
+    code, _, messages = run(tool, file.run, file.cases[0].module)
     if code == 0:
         return 'the command succeeded, a failure was expected'
-    missing = [m for m in what['FAIL'] if m not in messages]
+    missing = [m for m in file.fails if m not in messages]
     return f'message lacks "{missing[0]}":\n{messages}' if missing else None
 
 
-def cases_of(text):
-    """[(module, expected or None)] of a file, without its leading comments, which are for all."""
-    found = []
-    for i, part in enumerate(text.split('\n' + CASE)):
-        before, separator, after = (part + ('\n' if i < text.count('\n' + CASE) else '')).partition(
-            '\n' + SEPARATOR)
-        lines = before.splitlines(keepends=True)
-        module = ''.join(lines[comments(lines):] if i == 0 else lines) + '\n'
-        found.append((module, after if separator else None))
-    return found
+def difference(tool, file, case, out):
+    """What is wrong with the output of a case, or None."""
+    shown = TRACE.sub('', out)
+    if case.same:
+        wanted = TRACE.sub('', unchanged(tool, file.run, case.module))
+        return None if shown == wanted else f'expected no change:\n{wanted}got:\n{shown}'
+    if shown == case.after:
+        return None
+    if case.edited and golden_cases.plain(shown) == golden_cases.plain(case.after):
+        return None
+    return f'expected:\n{case.after or ""}got:\n{shown}'
 
 
-def updated(text, results):
-    parts = text.split('\n' + CASE)
-    return CASE.join(part.partition('\n' + SEPARATOR)[0].rstrip('\n') + '\n' + SEPARATOR + out
-                     for part, out in zip(parts, results))
-
-
-def check_case(tool, what, case, dump):
-    module, after = case
-    code, out, messages = run(tool, what['RUN'], module)
+def check_case(tool, file, case, dump):
+    code, out, messages = run(tool, file.run, case.module)
     if code:
         return f'exit {code}: {messages.strip()}'
-    shown = TRACE.sub('', out)
-    if shown != after:
-        return f'expected:\n{after or ""}got:\n{shown}'
+    problem = difference(tool, file, case, out)
+    if problem:
+        return problem
     if dump:
-        for suffix, text in (('.before.tir', module), ('.after.tir', out)):
+        for suffix, text in (('.before.tir', case.module), ('.after.tir', out)):
             with open(dump + suffix, 'w', encoding='utf-8') as f:
                 f.write(text)
-    code, again, messages = run(tool, what['RUN'], out)
+    if case.same:  # the result is the module once more
+        return None
+    code, again, messages = run(tool, file.run, out)
     if code or again != out:
         return f'not idempotent: {messages}\n{again}'
     return None
 
 
-def check(tool, path, update, dump):
+def update(tool, file):
+    """Writes what comes out into the file; what is wrong."""
+    results = [run(tool, file.run, case.module) for case in file.cases]
+    wrong = [f'exit {code}: {messages.strip()}' for code, _, messages in results if code]
+    if wrong:
+        return wrong
+    for case, (_, out, _) in zip(file.cases, results):
+        case.after = TRACE.sub('', out)
+        case.same = case.same and not difference(tool, file, case, out)
+    golden_cases.write(file)
+    return []
+
+
+def check(tool, path, renew, dump):
     """Problems of a file, one for each case that has one, and the number of cases."""
-    with open(path, encoding='utf-8') as f:
-        text = f.read()
-    what = directives(text.splitlines(keepends=True))
-    cases = cases_of(text)
-    if not what['RUN']:
+    try:
+        file = golden_cases.read(path)
+    except golden_cases.Bad as problem:
+        return [str(problem)], 1
+    if not file.run:
         return ['no "# RUN:" line'], 1
-    if what['FAIL']:
-        failure = check_failure(tool, what, cases[0][0])
+    if file.fails:
+        failure = check_failure(tool, file)
         return [failure] if failure else [], 1
-    if update:
-        results = [run(tool, what['RUN'], module) for module, _ in cases]
-        wrong = [f'exit {code}: {messages.strip()}' for code, _, messages in results if code]
-        if not wrong:
-            with open(path, 'w', encoding='utf-8') as f:
-                f.write(updated(text, [TRACE.sub('', out) for _, out, _ in results]))
-        return wrong, len(cases)
+    if renew:
+        return update(tool, file), len(file.cases)
     stem = dump and os.path.join(dump, os.path.relpath(path, os.getcwd()).replace(os.sep, '_'))
-    problems = [check_case(tool, what, case, stem and f'{stem}.{i}')
-                for i, case in enumerate(cases)]
-    return [f'case {i + 1}: {p}' for i, p in enumerate(problems) if p], len(cases)
+    problems = [check_case(tool, file, case, stem and f'{stem}.{i}')
+                for i, case in enumerate(file.cases)]
+    return [f'case {i + 1}: {p}' for i, p in enumerate(problems) if p], len(file.cases)
 
 
 def main():

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import golden_cases  # noqa: E402
 import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -171,9 +172,8 @@ ONE_BUCKET = r'HcomAllReduce\(%\w+, %\w+, %\w+, %\w+\)'
 
 def golden(name):
     """The graph that a golden test starts from."""
-    with open(os.path.join(ROOT, 'tests', 'golden', *name.split('/')), encoding='utf-8') as f:
-        lines = [s for s in f.read().split('\n----\n')[0].splitlines() if not s.startswith('#')]
-    return '\n'.join(lines) + '\n'
+    path = os.path.join(ROOT, 'tests', 'golden', *name.split('/'))
+    return golden_cases.read(path).cases[0].module
 
 
 # key: (value, what it is given with, file, piece of it, model)

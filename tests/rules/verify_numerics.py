@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
+import golden_cases  # noqa: E402
 import golden_runner  # noqa: E402
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import guard  # noqa: E402
@@ -26,14 +27,12 @@ GOLDEN = os.path.join(ROOT, 'tests', 'golden', 'rules')
 
 def verify(tailor, folder, path):
     """(verdict, detail) of one rule."""
-    with open(path, encoding='utf-8') as f:
-        text = f.read()
+    file = golden_cases.read(path)
     rule = os.path.basename(path)[:-len('.tir')]
-    what = golden_runner.directives(text.splitlines(keepends=True))
     model = os.path.join(folder, rule + '.tir')
     with open(model, 'w', encoding='utf-8') as f:
-        f.write(golden_runner.cases_of(text)[0][0])
-    p = guard.run([tailor, *what['RUN'].split(), '--verify-numerics', model, '-o',
+        f.write(file.cases[0].module)
+    p = guard.run([tailor, *file.run.split(), '--verify-numerics', model, '-o',
                    os.path.join(folder, rule + '.out.tir')], capture_output=True, text=True)
     found = re.search(r'verified (\d+) rewrites? by rules', p.stderr)
     if p.returncode or not found:
@@ -49,7 +48,8 @@ def main():
     p.add_argument('--tailor', required=True)
     tailor = os.path.abspath(p.parse_args().tailor)
     counts = {'pass': 0, 'FAIL': 0, 'skip': 0}
-    paths = list(golden_runner.tests_under([GOLDEN]))
+    paths = [path for path in golden_runner.tests_under([GOLDEN])
+             if not golden_cases.PART.search(path)]
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for verdict, detail in pool.map(lambda path: verify(tailor, folder, path), paths):

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import zlib
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import golden_cases  # noqa: E402
 import guard  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,8 +35,7 @@ def check(what, good):
 
 def run(tool, folder, name):
     """The three files of net X."""
-    with open(os.path.join(NET, 'streams.tir'), encoding='utf-8') as f:
-        text = f.read().split('\n----')[0]
+    text = golden_cases.read(os.path.join(NET, 'streams.tir')).cases[0].module
     files = {k: os.path.join(folder, f'{name}.{k}') for k in ('report', 'trace', 'html')}
     subprocess.run([tool, 'opt', '--passes=infer-shapes,schedule', '--graph-run-mode=1',
                     '--is-distributed=true', '--rank-size=8', '--hw-preset=unit',
@@ -129,19 +129,18 @@ EXAMPLES = [
 def tail_report(tool, name, folder, tail, as_it_stands=False):
     """Report, explanation, trace and messages of a golden test of tail-opt, scheduled. A node with
     a stream tells that its nodes stand in an order that counts."""
-    with open(os.path.join(TAIL, name + '.tir'), encoding='utf-8') as f:
-        text = f.read()
+    golden = golden_cases.read(os.path.join(TAIL, name + '.tir'))
+    text = golden.cases[0].module
     if as_it_stands:
         text = text.replace('@F\n', '@F stream 0\n')
-    options = text.split('\n', 1)[0].replace('# RUN: ', '').split()
-    options = [o for o in options if not o.startswith('--passes')]
+    options = [o for o in golden.run.split() if not o.startswith('--passes')]
     if not tail:
         options = [o for o in options if 'tailing' not in o]
     files = [os.path.join(folder, k) for k in ('report', 'explain', 'trace')]
     p = subprocess.run([tool, *options, '--passes=infer-shapes,tail-opt,schedule', '-',
                         '-o', os.path.join(folder, 'out.tir'), f'--schedule-report={files[0]}',
                         f'--tail-explain={files[1]}', f'--trace={files[2]}'],
-                       input=text.split('\n----')[0], text=True, cwd=ROOT, capture_output=True,
+                       input=text, text=True, cwd=ROOT, capture_output=True,
                        check=True)
     out = []
     for path in files:
@@ -161,10 +160,10 @@ def check_values(tool, folder):
     """Examples 21 and 22: the rewritten step computes what the given one does, bit by bit."""
     for name in ('early-local', 'late-commit', 'late'):
         files = [os.path.join(folder, f'{name}.{side}.tir') for side in ('given', 'made')]
-        with open(os.path.join(TAIL, name + '.tir'), encoding='utf-8') as f:
-            for path, text in zip(files, f.read().split('\n----\n')):
-                with open(path, 'w', encoding='utf-8') as g:
-                    g.write(text)
+        case = golden_cases.read(os.path.join(TAIL, name + '.tir')).cases[0]
+        for path, text in zip(files, (case.module, case.after)):
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
         p = subprocess.run([tool, 'verify', *files, '--rtol=0', '--atol=0'], capture_output=True,
                            check=False)
         check(f'examples 21 and 22: values of {name}', p.returncode == 0)

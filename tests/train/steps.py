@@ -15,6 +15,7 @@ import tempfile
 
 import numpy as np
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import golden_cases  # noqa: E402
 import guard  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -280,8 +281,8 @@ class Steps:
     def tail(self, name, count):
         """A golden of tail-opt computes the same as before, but for rounding: Adagrad divides by
         the root of what may be almost 0."""
-        with open(os.path.join(GOLDEN, name), encoding='utf-8') as f:
-            before, after = f.read().split('\n----\n')
+        case = golden_cases.read(os.path.join(GOLDEN, name)).cases[0]
+        before, after = case.module, case.after
         for side, text in (('before', before), ('after', after)):
             with open(os.path.join(self.folder, f'{side}.tir'), 'w', encoding='utf-8') as f:
                 f.write(text)
