@@ -162,30 +162,24 @@ static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options 
   return call_hook(p, m, r, true);
 }
 
-static tl_status run_rows(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
-                          tl_arena *rooms, tl_pipeline_report *report) {
+/* What is to run. */
+typedef struct pipeline {
+  const tl_pipeline_options *p;
   const tl_pass_row *rows[TL_MAX_PIPELINE];
   uint32_t n;
-  unsigned levels = TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES;
-  TL_TRY(plan(m, p, rows, &n));
-  if (p->verify_each)
-    TL_TRY(tl_module_verify(m, levels));
-  for (uint32_t i = 0; i < n; i++) {
-    tl_pass_result *r = &report->at[report->n++];
-    *r = (tl_pass_result){.row = rows[i]};
-    TL_TRY(run_one(m, pass, p, rooms, &levels, r));
-  }
-  return TL_OK;
-}
+  uint32_t at; /* the row that runs */
+} pipeline;
 
-tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipeline_options *p,
-                          tl_pipeline_report *report) {
-  tl_pipeline_report unseen;
-  if (!report)
-    report = &unseen;
+static tl_status run_rows(tl_module *m, tl_pass *pass, pipeline *l, tl_arena *rooms,
+                          tl_pipeline_report *report);
+
+/* Runs the rows; p stands for the options of l. */
+static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
+                     tl_pipeline_report *report) {
+  const tl_pipeline_options *p = l->p;
+  tl_arena rooms[2];
   report->n = 0;
   report->rewrites = 0;
-  tl_arena rooms[2];
   tl_arena_init(&rooms[0], 0);
   tl_arena_init(&rooms[1], 0);
   tl_pass pass = {.options = options,
@@ -199,9 +193,68 @@ tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipe
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
-  tl_status status = run_rows(m, &pass, p, rooms, report);
+  tl_status status = run_rows(m, &pass, l, rooms, report);
   tl_pass_release_rules(&pass);
   tl_arena_release(&rooms[0]);
   tl_arena_release(&rooms[1]);
   return status;
+}
+
+/* Appends rows up to the one that puts a step in order; true once it is there. */
+static bool add_rest(pipeline *to, const pipeline *from) {
+  uint32_t n;
+  const tl_pass_row *table = tl_pass_rows(&n);
+  to->n = 0;
+  for (uint32_t i = from->at + 1; i < from->n; i++) {
+    to->rows[to->n++] = from->rows[i];
+    if (from->rows[i]->fn == tl_pass_schedule)
+      return true;
+  }
+  /* A canonical form is not the last one: NPU forms will be made of it. */
+  for (uint32_t i = 0; i < n && !from->p->passes && from->p->stage == TL_STAGE_FIRST; i++) {
+    if (table[i].level > from->p->level || table[i].stage == TL_STAGE_ALL ||
+        !tl_pass_runs_in(&table[i], TL_STAGE_AIR))
+      continue;
+    to->rows[to->n++] = &table[i];
+    if (table[i].fn == tl_pass_schedule)
+      return true;
+  }
+  return false;
+}
+
+static tl_status run_rest(const tl_pass *p, tl_module *fork, struct tl_step_record *steps) {
+  const pipeline *whole = p->pipeline;
+  const tl_pipeline_options options = {
+      .level = whole->p->level, .stage = whole->p->stage, .steps = steps};
+  pipeline l = {.p = &options};
+  tl_pipeline_report report;
+  return add_rest(&l, whole) ? run(fork, p->options, &l, &report) : TL_OK;
+}
+
+static tl_status run_rows(tl_module *m, tl_pass *pass, pipeline *l, tl_arena *rooms,
+                          tl_pipeline_report *report) {
+  unsigned levels = TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES;
+  pipeline after;
+  pass->pipeline = l;
+  if (l->p->verify_each)
+    TL_TRY(tl_module_verify(m, levels));
+  for (l->at = 0; l->at < l->n; l->at++) {
+    tl_pass_result *r = &report->at[report->n++];
+    *r = (tl_pass_result){.row = l->rows[l->at]};
+    pass->rest = add_rest(&after, l) ? run_rest : NULL;
+    TL_TRY(run_one(m, pass, l->p, rooms, &levels, r));
+  }
+  return TL_OK;
+}
+
+tl_status tl_pipeline_run(tl_module *m, const tl_options *options, const tl_pipeline_options *p,
+                          tl_pipeline_report *report) {
+  tl_pipeline_report unseen;
+  pipeline l = {.p = p};
+  if (!report)
+    report = &unseen;
+  report->n = 0;
+  report->rewrites = 0;
+  TL_TRY(plan(m, p, l.rows, &l.n));
+  return run(m, options, &l, report);
 }

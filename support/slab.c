@@ -97,6 +97,20 @@ uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
   return id;
 }
 
+int tl_slab_copy(tl_slab *to, const tl_slab *from) {
+  uint32_t used = from->n_chunks ? (from->next + TL_SLAB_CHUNK - 1) >> TL_SLAB_SHIFT : 0;
+  while (to->n_chunks < used)
+    if (!add_block(to, used - to->n_chunks))
+      return 0;
+  for (uint32_t i = 0; i < used; i++) {
+    uint32_t left = from->next - (i << TL_SLAB_SHIFT);
+    uint32_t n = left < TL_SLAB_CHUNK ? left : TL_SLAB_CHUNK;
+    memcpy(to->chunks[i], from->chunks[i], (size_t)n * from->record);
+  }
+  to->next = from->next;
+  return 1;
+}
+
 size_t tl_slab_bytes(const tl_slab *s) {
   return (size_t)s->n_chunks * TL_SLAB_CHUNK * s->record;
 }

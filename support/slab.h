@@ -36,6 +36,10 @@ void tl_slab_release(tl_slab *s);
  */
 uint32_t tl_slab_alloc(tl_slab *s, uint32_t n);
 
+/* Makes `to`, an initialised pool without records, hold copies of all records under the same ids.
+ * Returns 0 when memory is out. */
+int tl_slab_copy(tl_slab *to, const tl_slab *from);
+
 static inline void *tl_slab_at(const tl_slab *s, uint32_t id) {
   return s->chunks[id >> TL_SLAB_SHIFT] + (size_t)(id & (TL_SLAB_CHUNK - 1)) * s->record;
 }

@@ -57,6 +57,11 @@ struct tl_pass {
   bool unfused;       /* graph-fusion ran and changed nothing */
   bool explain;       /* near misses are wanted too; costs a sweep over all rules */
   bool elsewhere;     /* ... those of rules for ONNX Runtime too, whatever the target */
+  /* Runs what follows in the pipeline, up to the pass that puts a step in order, over a fork of the
+   * module, and says nothing; `steps` receives what that pass finds. Whatever fails is no error of
+   * the module. NULL: no such pass follows. */
+  tl_status (*rest)(const tl_pass *p, tl_module *fork, struct tl_step_record *steps);
+  const void *pipeline; /* of rest */
   uint64_t *rewrites; /* counts over the whole pipeline */
   uint64_t limit;     /* no rewrite beyond this number (UINT64_MAX: none) */
   uint64_t changed;   /* rewrites of this run */

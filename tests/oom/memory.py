@@ -89,6 +89,8 @@ COMMANDS = [
     f'convert counted.tir -o out.air {TRAIN} --schedule-report=report.json',
     'opt scheduled.tir --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=true '
     '--rank-size=8 --hw-preset=unit -o out.tir --trace=out.json --tail-explain=tail.json',
+    'opt scheduled.tir --passes=infer-shapes,ar-bucket,schedule --graph-run-mode=1 '
+    '--is-distributed=true --rank-size=8 --hw-preset=unit --bucket-strategy=auto -o out.tir',
     f'convert counted.tir -o out.onnx {LOSS}',
     'convert --train-model step.tir --optim-model=optim.tir -o out.onnx',
     'convert counted.tir -o out.onnx --accelerate-train-mode="fast|step|0.9" '

@@ -3,8 +3,8 @@
 """What the cost model says of steps that belong together. The step with a scaled loss never takes
 less than the plain one, whatever the optimizer, machine, manager and number of ranks. What is
 chosen by default never takes longer than what can be asked for: a stream for updates
-(hcom_parallel) or none, tail optimization or none. What is chosen otherwise than was asked is said,
-and recorded.
+(hcom_parallel) or none, tail optimization or none, buckets of another strategy. What is chosen
+otherwise than was asked is said, and recorded.
 
   estimates.py --tailor BIN"""
 import argparse
@@ -58,8 +58,10 @@ class Estimates:
             common = [f'--hw-preset={machine}', '--is-distributed=true', f'--rank-size={ranks}']
             common += SCALED if scaled else []
             ours = self.step_time(model, *common, *TAIL)
-            for other in ([], ['--hcom-parallel=false'], ['--hcom-parallel=false', *TAIL],
-                          ['--bucket-strategy=none']):
+            others = [[], ['--hcom-parallel=false'], ['--hcom-parallel=false', *TAIL]]
+            others += [[f'--bucket-strategy={s}', *tail] for s in ('single', 'none', 'default')
+                       for tail in ([], TAIL)]
+            for other in others:
                 yield (f'{model}, {" ".join(common + other)}',
                        ours <= self.step_time(model, *common, *other) * (1 + 1e-9))
 

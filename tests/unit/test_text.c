@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ir/fork.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "ir/text/parse.h"
@@ -262,6 +263,53 @@ static void verifier_finds_damage(void) {
   finds(break_form, "lowering should have replaced");
 }
 
+/* A fork is the same module; what is changed in it stays there, whatever it is. */
+static void forks_are_apart(void) {
+  static const char text[] =
+      "graph @g(%c: bool[], %x: f32[n,3]) -> (%y) {\n"
+      "  const %k: f32[3] = [1.0, 2.0, 3.0]\n"
+      "  %a = odd::Thing(%x) {axis=1, list=[1, 2]}\n"
+      "  %b = Add(%x, %k)\n"
+      "  %y = If(%c) {then_branch=graph @t() -> (%p) {\n"
+      "    %p = Relu(%b)\n"
+      "  }, else_branch=graph @e() -> (%q) {\n"
+      "    %q = Concat(%a, %b) {axis=0}\n"
+      "  }}\n"
+      "}\n";
+  seen s;
+  tl_buf before, same, after;
+  open_seen(&s);
+  tl_buf_init(&before);
+  tl_buf_init(&same);
+  tl_buf_init(&after);
+  tl_module *m = parse(&s, text);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+  tl_module *fork = tl_module_fork(m, &s.diag);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(fork);
+  CU_ASSERT_EQUAL(tl_module_print(m, &before, NULL), TL_OK);
+  CU_ASSERT_EQUAL(tl_module_print(fork, &same, NULL), TL_OK);
+  CU_ASSERT_TRUE(tl_sv_eq(tl_buf_view(&before), tl_buf_view(&same)));
+  CU_ASSERT_EQUAL(tl_module_verify(fork, TL_VERIFY_ALL), TL_OK);
+  tl_node_id thing = tl_module_main(fork)->first;
+  tl_node_id add = tl_node_get(fork, thing)->next;
+  CU_ASSERT_EQUAL(tl_node_set_attr(fork, thing, tl_attr_int(TL_SYM_axis, 7)), TL_OK);
+  CU_ASSERT_TRUE(tl_control_add(fork, thing, add, TL_CONTROL_USER) != 0);
+  tl_node_set_operand(fork, add, 1, tl_operand(fork, add, 0));
+  tl_value_set_name(fork, tl_result(fork, add, 0), tl_module_intern(fork, TL_SV("other")));
+  CU_ASSERT_EQUAL(tl_module_print(m, &after, NULL), TL_OK);
+  CU_ASSERT_TRUE(tl_sv_eq(tl_buf_view(&before), tl_buf_view(&after)));
+  tl_buf_clear(&after);
+  CU_ASSERT_EQUAL(tl_module_print(fork, &after, NULL), TL_OK);
+  CU_ASSERT_FALSE(tl_sv_eq(tl_buf_view(&before), tl_buf_view(&after)));
+  tl_module_destroy(fork);
+  CU_ASSERT_EQUAL(tl_module_verify(m, TL_VERIFY_ALL), TL_OK);
+  tl_module_destroy(m);
+  tl_buf_release(&before);
+  tl_buf_release(&same);
+  tl_buf_release(&after);
+  tl_buf_release(&s.text);
+}
+
 static const unit_test tests[] = {
     {"samples stay", samples_stay},
     {"names are quoted when needed", names_are_quoted_when_needed},
@@ -272,6 +320,7 @@ static const unit_test tests[] = {
     {"clauses stay", clauses_stay},
     {"errors have places", errors_have_places},
     {"nesting is bounded", nesting_is_bounded},
+    {"forks are apart", forks_are_apart},
     {"verifier accepts good modules", verifier_accepts_good_modules},
     {"verifier finds damage", verifier_finds_damage},
     {NULL, NULL},

@@ -5,14 +5,21 @@
  * After:     every AllReduce that may be fused is marked; buckets of one key follow each other by
  *            control edges, unless each tensor is a bucket of its own; the collectives of a group
  *            stand in an order that depends on the content of the graph alone.
- * Cost:      that of recognition and of the strategy, and O(nodes + edges).
+ * Cost:      that of recognition and of the strategy, and O(nodes + edges); where buckets are
+ *            chosen for a machine, that of the passes that follow, at most four times, in a step of
+ *            at most 10,000 nodes.
  * Tests:     tests/golden/ar-bucket/, tests/train/ */
+#include <math.h>
+
+#include "ir/fork.h"
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
 #include "passes/train/comm/bucket_fuse.h"
 #include "passes/train/comm/bucket_plan.h"
+#include "passes/train/comm/buckets.h"
 #include "passes/train/comm/comm_order.h"
+#include "passes/train/time/record.h"
 
 typedef struct bucketing {
   tl_pass *p;
@@ -92,6 +99,93 @@ static tl_status make_all(bucketing *x) {
   return tl_comm_line_up(x->m, x->places, x->n_places);
 }
 
+/* ---- what a step takes with other buckets ---------------------------------------------------- */
+
+/* Buckets are cut before updates are fused and checks are taken apart: what a step takes in the end
+ * is known when all that has been done. */
+typedef struct trial {
+  tl_bucket_set set;
+  double us; /* of the step; INFINITY: it cannot be told */
+} trial;
+
+static bool same_buckets(const tl_bucket_set *a, const tl_bucket_set *b) {
+  for (uint32_t i = 0; i < a->n; i++)
+    if (a->at[i].bucket != b->at[i].bucket)
+      return false;
+  return true;
+}
+
+/* Are the buckets such as `auto` may choose? */
+static bool is_allowed(const tl_train_config *c, const tl_bucket_set *s) {
+  for (uint32_t i = 0, n, buckets = 0; i < s->n; i += n) {
+    uint64_t bytes = 0;
+    n = tl_bucket_length(s, i);
+    buckets = i && s->at[i].key == s->at[i - 1].key ? buckets + 1 : 1;
+    for (uint32_t k = i; k < i + n; k++)
+      bytes += s->at[k].bytes;
+    if ((n > 1 && bytes > (uint64_t)c->bucket_max_bytes) ||
+        (c->bucket_compat_ge && buckets > TL_BUCKETS_MOST))
+      return false;
+  }
+  return true;
+}
+
+/* Makes the buckets in a fork of the module and all that follows. */
+static tl_status run_trial(const bucketing *x, tl_module *fork, trial *t) {
+  tl_pass quiet = *x->p;
+  bucketing y = {.p = &quiet, .m = fork, .concat = x->concat, .set = t->set};
+  tl_step_record steps;
+  quiet.remark = NULL;
+  tl_step_record_init(&steps);
+  tl_status status = make_all(&y);
+  if (status == TL_OK)
+    status = x->p->rest(x->p, fork, &steps);
+  t->us = status == TL_OK && steps.n ? steps.stages[steps.n - 1].report.step : INFINITY;
+  tl_step_record_release(&steps);
+  return status == TL_NO_MEMORY ? status : TL_OK;
+}
+
+/* best: the set that was planned, or the best one so far. */
+static tl_status try_strategy(const bucketing *x, tl_train_info *info, tl_bucket_strategy how,
+                              trial *best) {
+  tl_diag silent = {.lacks = x->m->diag->lacks};
+  trial t = {.set = best->set, .us = INFINITY};
+  tl_module *fork = tl_module_fork(x->m, &silent);
+  tl_status status = fork ? TL_OK : TL_NO_MEMORY;
+  if (fork && how != TL_BUCKETS_AUTO)
+    status = tl_bucket_plan_make(x->p, fork, info, how, &t.set);
+  bool other = status == TL_OK && (how == TL_BUCKETS_AUTO ||
+                                   (t.set.n == best->set.n && !same_buckets(&t.set, &best->set) &&
+                                    is_allowed(x->p->options->train, &t.set)));
+  if (other)
+    status = run_trial(x, fork, &t);
+  if (other && status == TL_OK && (how == TL_BUCKETS_AUTO || t.us < best->us * (1 - 1e-9)))
+    *best = t;
+  tl_module_destroy(fork);
+  return status == TL_NO_MEMORY ? no_memory(x->m) : TL_OK;
+}
+
+/* Buckets that were planned by what nodes take now give way to those of a simpler strategy with
+ * which the step takes less in the end. */
+static tl_status choose(bucketing *x, tl_train_info *info) {
+  static const tl_bucket_strategy others[] = {TL_BUCKETS_SINGLE, TL_BUCKETS_DEFAULT,
+                                              TL_BUCKETS_NONE};
+  trial best = {.set = x->set};
+  TL_TRY(try_strategy(x, info, TL_BUCKETS_AUTO, &best));
+  for (size_t i = 0; best.us < INFINITY && i < sizeof others / sizeof *others; i++)
+    TL_TRY(try_strategy(x, info, others[i], &best));
+  x->set = best.set;
+  return TL_OK;
+}
+
+/* In a large step what a launch takes is little beside what travels, and passes take their time. */
+static bool may_choose(const bucketing *x) {
+  enum { MOST_NODES = 10000 };
+  const tl_train_config *c = x->p->options->train;
+  return c->buckets == TL_BUCKETS_AUTO && c->hw_preset && x->set.n > 1 && x->p->rest &&
+         tl_module_count_nodes(x->m) <= MOST_NODES;
+}
+
 tl_status tl_pass_ar_bucket(tl_pass *p, tl_module *m) {
   const tl_train_config *c = p->options->train;
   bucketing x = {.p = p, .m = m};
@@ -100,8 +194,9 @@ tl_status tl_pass_ar_bucket(tl_pass *p, tl_module *m) {
     return TL_OK;
   x.concat = c->bucket_lowering == TL_BUCKET_CONCAT;
   TL_TRY(tl_train_detect(m, p->scratch, &t));
-  TL_TRY(tl_bucket_plan_make(p, m, &t, &x.set));
+  TL_TRY(tl_bucket_plan_make(p, m, &t, c->buckets, &x.set));
   if ((!x.set.n && (!x.set.n_others || x.set.fused)) || !tl_pass_may_rewrite(p))
     return TL_OK; /* what has been through here is in order */
+  TL_TRY(may_choose(&x) ? choose(&x, &t) : TL_OK);
   return make_all(&x);
 }

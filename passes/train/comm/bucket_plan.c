@@ -15,6 +15,7 @@ typedef struct planner {
   tl_pass *p;
   tl_module *m;
   const tl_train_config *c;
+  tl_bucket_strategy how;
   tl_train_info *t;
   tl_costs costs;
   tl_file *profile;
@@ -383,9 +384,9 @@ static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
 static tl_bucket_strategy strategy_of(const planner *x, const tl_bucket_member *first) {
   if (tl_node_attr_int(x->m, first->node, TL_SYM_fusion, 1) == 2)
     return TL_BUCKETS_SINGLE;
-  if (x->c->buckets == TL_BUCKETS_AUTO && !x->c->hw_preset)
+  if (x->how == TL_BUCKETS_AUTO && !x->c->hw_preset)
     return TL_BUCKETS_DEFAULT;
-  return x->c->buckets;
+  return x->how;
 }
 
 static bool fill_run(const planner *x, run *r) {
@@ -491,73 +492,6 @@ static tl_status cut_keys(planner *x) {
   return TL_OK;
 }
 
-/* ---- members that depend on each other ------------------------------------------------------- */
-
-typedef struct dependence {
-  uint64_t *own;    /* by node: 1 + order of a member */
-  uint64_t *latest; /* by node: 1 + the greatest order of members it depends on */
-  tl_u32_vec values;
-} dependence;
-
-static tl_status look_for_members(planner *x, dependence *d) {
-  tl_module *m = x->m;
-  for (uint32_t i = 0; i < x->set->n; i++)
-    d->own[x->set->at[i].node] = x->set->at[i].order + 1;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
-    uint64_t latest = 0;
-    if (!tl_train_node_values(m, n, &d->values))
-      return no_memory(m);
-    for (uint32_t i = 0; i < d->values.n; i++) {
-      tl_node_id from = tl_value_producer(m, d->values.at[i]);
-      uint64_t at = from ? (d->own[from] > d->latest[from] ? d->own[from] : d->latest[from]) : 0;
-      latest = at > latest ? at : latest;
-    }
-    for (tl_control_id c = tl_node_get(m, n)->control_in; c; c = tl_control_get(m, c)->next_in) {
-      tl_node_id from = tl_control_get(m, c)->from;
-      uint64_t at = d->own[from] > d->latest[from] ? d->own[from] : d->latest[from];
-      latest = at > latest ? at : latest;
-    }
-    d->latest[n] = latest;
-  }
-  return TL_OK;
-}
-
-/* A bucket ends before a member that depends on anything sent since the bucket began: that keeps
- * the graph acyclic whatever the other keys do. */
-static tl_status split(planner *x, const dependence *d) {
-  tl_bucket_set *s = x->set;
-  uint32_t more = 0;
-  for (uint32_t i = 0, start = 0; i < s->n; i++) {
-    tl_bucket_member *b = &s->at[i];
-    uint64_t latest = d->latest[b->node];
-    if (latest > b->order + 1)
-      return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-BKT-ORDER", tl_node_where(x->m, b->node),
-                          "the order of gradients has it before one that it depends on");
-    if (!i || b->key != s->at[i - 1].key)
-      more = 0;
-    b->bucket += more;
-    if (!i || b->key != s->at[i - 1].key || b->bucket != s->at[i - 1].bucket) {
-      start = i;
-    } else if (latest > s->at[start].order) {
-      tl_warn_code(x->m->diag, "W-BKT-SPLIT", tl_node_where(x->m, b->node),
-                   "depends on an AllReduce of its bucket: the bucket ends before it");
-      start = i;
-      more++;
-      b->bucket++;
-    }
-  }
-  return TL_OK;
-}
-
-static tl_status split_dependent(planner *x) {
-  dependence d = {.own = table(x, sizeof *d.own), .latest = table(x, sizeof *d.latest)};
-  tl_status status = d.own && d.latest ? look_for_members(x, &d) : no_memory(x->m);
-  if (status == TL_OK)
-    status = split(x, &d);
-  tl_u32_vec_release(&d.values);
-  return status;
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static void set_price(planner *x) {
@@ -574,11 +508,12 @@ static tl_status plan(planner *x, tl_u32_vec *keys) {
   if (!x->set->n)
     return TL_OK;
   TL_TRY(cut_keys(x));
-  return split_dependent(x);
+  return tl_bucket_split(x->p, x->m, x->set);
 }
 
-tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_set *out) {
-  planner x = {.p = p, .m = m, .c = p->options->train, .t = t, .set = out};
+tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_strategy how,
+                              tl_bucket_set *out) {
+  planner x = {.p = p, .m = m, .c = p->options->train, .how = how, .t = t, .set = out};
   tl_u32_vec keys = {0};
   *out = (tl_bucket_set){0};
   TL_TRY(tl_train_costs(m->diag, x.c, tl_options_chip(p->options), &x.costs, &x.profile));

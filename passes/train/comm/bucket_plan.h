@@ -29,11 +29,15 @@ typedef struct tl_bucket_set {
 #define TL_MARK_FUSED "_hccl_fused_node"
 
 /* Gathers the AllReduces of the main graph that may be fused and have not been, cuts them into
- * buckets, and lists what other collectives there are. Everything lives in the pass's scratch.
- * E-AR-FUSION, E-BKT-*; W-BKT-SPLIT where a member depends on one before it in its bucket.
- * O(nodes + edges), and the strategy's own cost. */
-tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t,
+ * buckets as `how` has it, and lists what other collectives there are. Everything lives in the
+ * pass's scratch. E-AR-FUSION, E-BKT-*; W-BKT-SPLIT where a member depends on one before it in its
+ * bucket. O(nodes + edges), and the strategy's own cost. */
+tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_strategy how,
                               tl_bucket_set *out) TL_NODISCARD;
+
+/* Ends buckets before members that depend on one of theirs, which keeps the graph acyclic.
+ * E-BKT-ORDER: a member depends on one that comes behind it; W-BKT-SPLIT. O(nodes + edges). */
+tl_status tl_bucket_split(tl_pass *p, tl_module *m, tl_bucket_set *set) TL_NODISCARD;
 
 /* Number of members from `first` on that share its key and bucket. */
 uint32_t tl_bucket_length(const tl_bucket_set *set, uint32_t first);
