@@ -100,7 +100,7 @@ static tl_status resolve(tl_context *c) {
     return TL_OK;
   return tl_fail(&c->diag, TL_UNSUPPORTED,
                  tl_at_option(&c->settings, TL_OPTION_ACCELERATE_TRAIN_MODE),
-                 "makes two models of one, which the library does not\vuse 'tailor convert'");
+                 "writes two models, which the library does not support\vuse 'tailor convert'");
 }
 
 static tl_status read_model(tl_model *m, const char *path) {
@@ -135,8 +135,8 @@ static tl_status link_optimizer(tl_model *m) {
   if (tl_settings_has(&c->settings, TL_OPTION_TRAIN_MODEL))
     return tl_fail_code(&c->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
                         tl_at_option(&c->settings, TL_OPTION_TRAIN_MODEL),
-                        "names an input, and so does who loads a model\v"
-                        "load the training model, with the option optim-model set");
+                        "names the input, which the call that loads a model does, too\vload the "
+                        "training model, with the option optim-model set");
   if (!tl_settings_has(&c->settings, TL_OPTION_OPTIM_MODEL))
     return TL_OK;
   TL_TRY(load_beside(c, tl_settings_get(&c->settings, TL_OPTION_OPTIM_MODEL), m->module));
@@ -257,6 +257,6 @@ int tl_model_save(tl_model *m, const char *path) {
     status = tl_air_save(m->module, path, &(tl_air_options){.options = &c->settings.options});
   else
     status = tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
-                     "the suffix says no format\vuse .air, .onnx or .tir");
+                     "the suffix does not name a format\vuse .air, .onnx or .tir");
   return finish(c, status, errors);
 }

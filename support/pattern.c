@@ -72,7 +72,7 @@ static const char *expensive(tl_sv text) {
       return "repeats more than 256 times, all counts multiplied";
     optional += (c == '*' || c == '?') && before == ')';
     if (optional * copies > TL_PATTERN_MAX_OPTIONAL)
-      return "has more than 16 groups with * or ? behind, each + and count of a group multiplied";
+      return "has more than 16 groups with * or ?, each + and count of a group multiplied";
     before = c == ')' || c == '+' || c == '*' || c == '?' || c == '}' ? c : '\0';
   }
   return NULL;

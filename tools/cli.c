@@ -237,8 +237,8 @@ static tl_status take_word(tl_cli *cli, const char *arg) {
   static const tl_location nowhere = {0};
   if (tl_sv_trim(tl_sv_from(arg)).n == 0) {
     tl_warn(&cli->diag, nowhere,
-            "ignored an argument of blanks\va line of the script ends in a blank behind '\\', or "
-            "has Windows line ends");
+            "ignored an argument of blanks\va line of the script has a blank after '\\', or "
+            "Windows line ends");
     return TL_OK;
   }
   if (!cli->command)

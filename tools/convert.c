@@ -21,16 +21,16 @@ static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
   if (!tl_conversion_starts_over(cli, v) ||
       (strcmp(cli->word, "-") != 0 && !tl_fusion_result_path(cli)))
     return TL_OK;
-  return tl_fail(&cli->diag, TL_UNSUPPORTED, (tl_location){0},
-                 "with a precision mode the model is read once for AIR and once for ONNX, which "
-                 "neither standard input nor a report of fusions allows\v"
-                 "run the command once for each output");
+  return tl_fail(
+      &cli->diag, TL_UNSUPPORTED, (tl_location){0},
+      "with a precision mode the model is read once for AIR and once for ONNX, so neither standard "
+      "input nor a fusion report is possible\vrun the command once for each output");
 }
 
 static void show_plan(tl_cli *cli, const tl_output_vec *v) {
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_printf(&text, "options are in order: %s ->", cli->word);
+  tl_buf_printf(&text, "options are valid: %s ->", cli->word);
   for (uint32_t i = 0; i < v->n; i++)
     tl_buf_printf(&text, "%s %s (%s)", i ? "," : "", v->at[i].path,
                   tl_format_name(v->at[i].format));

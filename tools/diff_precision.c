@@ -31,10 +31,10 @@ typedef struct explanation {
 static tl_status malformed(tl_cli *cli, const explanation *e, const cJSON *item, const char *what) {
   tl_place place = item ? tl_json_place(&e->json, item) : (tl_place){0};
   tl_location at = {.file = e->path, .line = place.line, .column = place.column};
-  return tl_fail(&cli->diag, TL_INVALID_MODEL, at,
-                 "is no explanation of dtypes: %s\v'tailor explain MODEL --precision --json' "
-                 "writes them",
-                 what);
+  return tl_fail(
+      &cli->diag, TL_INVALID_MODEL, at,
+      "is not an explanation of dtypes: %s\v'tailor explain MODEL --precision --json' writes one",
+      what);
 }
 
 static const char *text_of(const cJSON *object, const char *key) {
@@ -153,7 +153,7 @@ tl_status tl_command_diff_precision(tl_cli *cli) {
   tl_buf out;
   if (!cli->word || !cli->word2)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                   "two files are compared\vtailor diff-precision A.json B.json");
+                   "this command compares two files\vtailor diff-precision A.json B.json");
   tl_buf_init(&out);
   tl_status status = load(cli, cli->word, &a);
   if (status == TL_OK)

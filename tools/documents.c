@@ -190,7 +190,7 @@ void tl_document_manual(tl_buf *out) {
                 TL_VERSION);
   add_manual_commands(out);
   tl_buf_add_z(out, ".SH OPTIONS\nNames may be written with dashes or underscores, with one "
-                    "leading dash or two, the value behind = or as the next argument.\n");
+                    "leading dash or two, the value after = or as the next argument.\n");
   tl_buf_add_z(out, ".SS The options of convert used most\n");
   for (unsigned i = 0; (id = tl_option_common(TL_COMMAND_CONVERT, i)) != TL_N_OPTION_ROWS; i++)
     add_manual_option(out, tl_option_row_get(id));

@@ -154,7 +154,7 @@ static void add_text(const explanation *x, tl_buf *out) {
       add_event(x, out, &x->events.at[i]);
   }
   if (x->events.n == 0)
-    tl_buf_printf(out, "nothing was %s, and nothing nearly\n", done_word(x));
+    tl_buf_printf(out, "nothing was %s, and there was no near miss\n", done_word(x));
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ static tl_status run_npu(explanation *x, tl_module *m, tl_pipeline_options p) {
   if (status == TL_OK || is_ub_pass(x) || status == TL_NO_MEMORY || *x->cli->signal)
     return status;
   tl_warn(&x->cli->diag, TL_AT_FILE(m->path),
-          "the model cannot be brought to NPU form: nothing is known of kernels\v"
+          "the model has no NPU form, so its kernels are unknown\v"
           "'tailor convert' says why");
   return TL_OK;
 }

@@ -96,7 +96,7 @@ static tl_status check_options(tl_cli *cli) {
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (tl_cli_has(cli, others[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, others[i]),
-                     "the page of --page has all explanations\vleave this option out");
+                     "--page writes all explanations\vleave this option out");
   return TL_OK;
 }
 

@@ -91,7 +91,7 @@ static void add_signature(tl_buf *out, const tl_precision_choice *c) {
 /* Results of gray ops are not fed: their operands have decided. */
 static const char *sentence(const view *x, const tl_precision_slot *s, bool output) {
   if (x->d->config->by_chip && s->rule == TL_BY_MODE)
-    return "no mode is asked for, so that dtypes stay where the chip has them";
+    return "no mode is given, so dtypes that the chip has are kept";
   if (output && s->rule == TL_BY_GRAY)
     return "the op is gray and its operands leave this dtype";
   return tl_precision_rule_sentence((tl_precision_rule)s->rule);

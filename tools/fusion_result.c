@@ -19,7 +19,7 @@ tl_status tl_fusion_result_begin(tl_cli *cli, const tl_module *m) {
     return TL_OK;
   tl_location where = tl_at_option(&cli->settings, TL_OPTION_FUSION_RESULT);
   if (!S_ISREG(st.st_mode))
-    return tl_fail(&cli->diag, TL_IO, where, "'%s' is no regular file", path);
+    return tl_fail(&cli->diag, TL_IO, where, "'%s' is not a regular file", path);
   if (tl_output_is_input(cli, m, &st))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
                    "'%s' is an input of this conversion and would be overwritten", path);

@@ -63,7 +63,7 @@ tl_status tl_init_graph_write(tl_cli *cli, tl_module *m, tl_output_vec *v) {
   }
   if (!tl_init_graph_states(m, cli->settings.options.train)) {
     tl_note(&cli->diag, TL_AT_FILE(m->path),
-            "no parameter is a state: no graph of initial values is written");
+            "no parameter is a state, so no graph of initial values is written");
     drop(v);
     return TL_OK;
   }

@@ -124,7 +124,7 @@ static tl_status load_beside(tl_cli *cli, const char *path, tl_module *m) {
   if (strcmp(path, "-") == 0)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_OPTIM_MODEL),
-                   "is standard input, which --train-model alone may be\vname a file");
+                   "is standard input, which is possible for --train-model only\vname a file");
   TL_TRY(tl_file_open(&cli->diag, path, TL_FILE_MAP, &f));
   bool text = looks_like_text(f);
   tl_status status = TL_OK;

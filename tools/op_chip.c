@@ -120,8 +120,7 @@ static void add_candidate(tl_buf *out, const tl_op_chip *c, const tl_npu_candida
   if (!*n->npu_type || !tl_op_chip_has(c, n))
     return;
   if (!*n->judged) {
-    tl_buf_printf(out, "%sjudged as nothing: runs on the host or an AI CPU, keeps its dtypes\n",
-                  indent);
+    tl_buf_printf(out, "%snot judged: runs on the host or an AI CPU, keeps its dtypes\n", indent);
     return;
   }
   tl_op_info i = tl_op_info_find(c->info, tl_sv_from(n->judged));

@@ -205,8 +205,8 @@ static tl_status add_path(tl_cli *cli, tl_buf *out, const char *before, const ch
   if (add_make_path(out, path))
     return TL_OK;
   return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_DEPFILE),
-                 "'%s' cannot be written into a rule: control characters, ';', and '\\' before a "
-                 "blank, '#', ':', '\\' or the end are no part of names there\vrename the file",
+                 "'%s' cannot be written into a Makefile rule: it has a control character, ';', or "
+                 "'\\' before a blank, '#', ':', '\\' or the end\vrename the file",
                  path);
 }
 

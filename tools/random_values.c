@@ -127,9 +127,9 @@ static tl_status make_tensor(tl_evaluation *e, const tl_module *m, tl_value_id v
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   int64_t dims[TL_MAX_RANK];
   if (t->kind != TL_KIND_TENSOR)
-    return needs_value(e, m, v, "only tensors are made up");
+    return needs_value(e, m, v, "only tensors can be random");
   if (t->dtype == TL_DTYPE_NONE || t->dtype == TL_DTYPE_STRING)
-    return needs_value(e, m, v, t->dtype ? "strings are not made up" : "its type is not known");
+    return needs_value(e, m, v, t->dtype ? "strings cannot be random" : "its type is not known");
   if (t->rank < 0)
     return needs_value(e, m, v, "its rank is not known");
   for (int i = 0; i < t->rank; i++)

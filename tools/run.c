@@ -169,17 +169,17 @@ static tl_status check_options(tl_cli *cli) {
   for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
     if (tl_cli_has(cli, TL_OPTION_RUNNER) && tl_cli_has(cli, inner[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, inner[i]),
-                     "cannot be combined with --runner: another runtime computes");
+                     "cannot be combined with --runner, which lets another runtime compute");
   if (tl_cli_has(cli, TL_OPTION_RUNNER) && tl_cli_has(cli, TL_OPTION_NPU_FORM))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
-                   "cannot be combined with --runner: other runtimes know ONNX's ops only");
+                   "cannot be combined with --runner: other runtimes have ONNX ops only");
   const char *dumps = tl_cli_get(cli, TL_OPTION_DUMP_TENSORS);
   if (tl_cli_has(cli, TL_OPTION_DUMP_TENSORS) &&
       strcmp(dumps, tl_cli_get(cli, TL_OPTION_RUN_OUTPUT)) == 0)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_DUMP_TENSORS),
-                   "needs a folder of its own, '%s' is that of --output", dumps);
+                   "needs a folder other than '%s', which is that of --output", dumps);
   return TL_OK;
 }
 

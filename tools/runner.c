@@ -145,7 +145,7 @@ static tl_status wait_for(runner *r, const char *name, pid_t pid) {
   if (WIFEXITED(how))
     return tl_fail(&r->e->cli->diag, TL_UNSUPPORTED, at_runner(r), "'%s' failed with status %d",
                    name, WEXITSTATUS(how));
-  return tl_fail(&r->e->cli->diag, TL_UNSUPPORTED, at_runner(r), "'%s' was ended by signal %d",
+  return tl_fail(&r->e->cli->diag, TL_UNSUPPORTED, at_runner(r), "'%s' was stopped by signal %d",
                  name, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
 }
 

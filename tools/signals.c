@@ -25,7 +25,7 @@ static void ask_to_stop(int number) {
 static void on_bus_error(int number) {
   static const char message[] =
       "tailor: error: a file that is being read became shorter\n"
-      "  hint: leave the model alone during a conversion, or use --read\n";
+      "  hint: do not change the model during a conversion, or use --read\n";
   (void)number;
   if (journal)
     tl_changes_abandon(journal);

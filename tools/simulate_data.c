@@ -186,7 +186,7 @@ static tl_status fill_batch(tl_simulation *s, uint32_t i, uint32_t step) {
     bool assumed;
     if (at == UINT32_MAX)
       return tl_fail(&s->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(s->one.m->path),
-                     "input '%.*s' is not one of '%s'", TL_SV_ARG(name), s->all.m->path);
+                     "input '%.*s' is not an input of '%s'", TL_SV_ARG(name), s->all.m->path);
     status = tl_random_value(&s->e, s->all.m, input_of(&s->all, at),
                              s->e.options.seed + UINT64_C(1000003) * step, &piece[k], &assumed);
     s->all.in.at[at] = piece[k];

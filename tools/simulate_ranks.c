@@ -80,7 +80,7 @@ static tl_status find_states(tl_simulation *s) {
   if (s->states.n)
     return tl_sim_find_outputs(s);
   return tl_fail(&s->cli->diag, TL_INVALID_MODEL, TL_AT_FILE(m->path),
-                 "no parameter is both input and output, so that no step can follow another");
+                 "no parameter is both input and output, so the model cannot run several steps");
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -239,8 +239,8 @@ static tl_status evaluate_joined(tl_simulation *s) {
   tl_status status = tl_evaluation_run(&s->e, s->one.m, &s->one.in, &s->one.out);
   if (status != TL_OK && s->ranks > 1 && !tl_cli_has(s->cli, TL_OPTION_JOINED))
     tl_note(&s->cli->diag, TL_AT_FILE(s->one.m->path),
-            "the model was given the batches of %u ranks at once; if it is made for one size of a "
-            "batch, give the step for the joined batch with --joined",
+            "the model was evaluated on the joined batches of %u ranks; if its batch size is "
+            "fixed, give the step for the joined batch with --joined",
             s->ranks);
   return status;
 }
@@ -286,13 +286,14 @@ static tl_status check_ranks(tl_simulation *s) {
   if (tl_cli_has(s->cli, TL_OPTION_RANK_SIZE) && c->rank_size && c->rank_size != s->ranks)
     return refuse(s, TL_OPTION_RANK_SIZE, "is not the number of ranks that -n asks for");
   if (tl_cli_has(s->cli, TL_OPTION_IS_DISTRIBUTED) && !c->is_distributed && s->ranks > 1)
-    return refuse(s, TL_OPTION_IS_DISTRIBUTED, "is false, so that ranks would not work together");
+    return refuse(s, TL_OPTION_IS_DISTRIBUTED, "is false, so the ranks would not communicate");
   if (tl_cli_has(s->cli, TL_OPTION_GRAPH_RUN_MODE) && !c->train)
     return refuse(s, TL_OPTION_GRAPH_RUN_MODE, "is 0: a graph for inference has no steps");
   if (tl_cli_has(s->cli, TL_OPTION_VERIFY_RANKS) && c->verify_ranks && c->verify_ranks != s->ranks)
     return refuse(s, TL_OPTION_VERIFY_RANKS, "is not the number of ranks that -n asks for");
   if (s->ranks > 1 && c->average == TL_AVERAGE_NONE)
-    return refuse(s, TL_OPTION_AVERAGE, "is none: sums over ranks are no mean of their batches");
+    return refuse(s, TL_OPTION_AVERAGE,
+                  "is none, so sums over ranks are not means of their batches");
   return TL_OK;
 }
 

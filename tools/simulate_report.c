@@ -89,9 +89,8 @@ void tl_sim_text(const tl_simulation *s, tl_buf *out) {
                   s->n_broadcast, s->n_broadcast == 1 ? "" : "s");
   if (loss_differs(s) && bakes_batch(s))
     tl_buf_printf(out,
-                  "the loss of the joined batch is %u times that of a rank: its size seems to "
-                  "be a constant of the model; give the step for the joined batch with "
-                  "--joined\n",
+                  "the loss of the joined batch is %u times that of a rank: the model seems to "
+                  "have a constant batch size; give the step for the joined batch with --joined\n",
                   s->ranks);
 }
 

@@ -72,7 +72,7 @@ tl_status tl_step_files_write(tl_cli *cli, const tl_module *m) {
     if (!cli->steps.n)
       return tl_fail_code(
           &cli->diag, TL_INVALID_ARGUMENT, "E-SCHED-NONE", tl_at_option(&cli->settings, id),
-          "no training step was recognised, so that nothing was scheduled\vgive "
+          "no training step was recognised, so nothing was scheduled\vgive "
           "--graph_run_mode=1 and a model with updates; 'tailor info --train' shows "
           "what is recognised");
     TL_TRY(check_path(cli, m, id));

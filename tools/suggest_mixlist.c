@@ -159,7 +159,8 @@ static void add_text(const suggestion *s, tl_buf *out) {
                   f->n_nodes == 1 ? "node" : "nodes", TL_SV_ARG(f->first), f->why);
   }
   if (s->found.n == 0)
-    tl_buf_add_z(out, "no op would overflow or lose an epsilon, by what is known of the model\n");
+    tl_buf_add_z(
+        out, "nothing is known of the model by which an op would overflow or lose an epsilon\n");
 }
 
 /* ---- command --------------------------------------------------------------------------------- */
@@ -203,7 +204,7 @@ tl_status tl_suggest_prepare(tl_cli *cli) {
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (tl_cli_has(cli, others[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
-                     "asks for a list, --%s for something else\vgive one of them",
+                     "writes a list, --%s something else\vgive one of them",
                      tl_option_row_get(others[i])->name);
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
     mode = mode || tl_cli_has(cli, modes[i]);
@@ -214,7 +215,7 @@ tl_status tl_suggest_prepare(tl_cli *cli) {
     return TL_OK;
   if (tl_cli_has(cli, TL_OPTION_PRECISION_POLICY))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
-                   "asks the policy of ranges, which --precision-policy=none turns off");
+                   "uses the policy of ranges, which --precision-policy=none switches off");
   return tl_settings_set(&cli->settings, &cli->diag, TL_OPTION_PRECISION_POLICY, "range");
 }
 
@@ -224,7 +225,7 @@ tl_status tl_suggest_mixlist(tl_cli *cli) {
   if (!tl_precision_mode_get(c->mode)->mixed)
     return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10001",
                         tl_at_option(&cli->settings, TL_OPTION_SUGGEST_MIXLIST),
-                        "lists count in mixed modes only, not in %s\v"
+                        "lists have an effect in mixed modes only, not in %s\v"
                         "give --precision-mode-v2=mixed_float16, or none",
                         c->mode_name);
   tl_arena_init(&s.arena, 0);

@@ -60,14 +60,14 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
                   "the model is read once for each variant, which standard input does not allow",
                   "give a file");
   if (tl_fusion_result_path(cli))
-    return refuse(cli, "a report of fusions is about one variant, and here are two",
+    return refuse(cli, "a fusion report describes one variant, and there are two",
                   "convert once without --accelerate-train-mode for the report");
   if (tl_step_files_wanted(cli))
-    return refuse(cli, "a report of the schedule is about one variant, and here are two",
+    return refuse(cli, "a schedule report describes one variant, and there are two",
                   "convert once without --accelerate-train-mode for the report");
   for (uint32_t i = 0; i < wanted->n; i++) {
     if (strcmp(wanted->at[i].path, "-") == 0)
-      return refuse(cli, "several files are written, which standard output cannot take",
+      return refuse(cli, "several files are written, which is impossible on standard output",
                     "give the output a name");
     for (uint32_t k = 0; k < i; k++) {
       size_t n = tl_output_stem(wanted->at[i].path);
@@ -75,8 +75,8 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
           memcmp(wanted->at[i].path, wanted->at[k].path, n) == 0)
         return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                        tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
-                       "'%s' and '%s' would both have the plan '%.*s.switch.json'\v"
-                       "give them names that differ before the suffix",
+                       "'%s' and '%s' would have the same plan '%.*s.switch.json'\vgive them names "
+                       "that differ before the suffix",
                        wanted->at[k].path, wanted->at[i].path, (int)n, wanted->at[i].path);
     }
   }

@@ -174,8 +174,9 @@ static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
   static const tl_option_id own[] = {TL_OPTION_EXACT, TL_OPTION_EMULATE};
   for (size_t i = 0; files && i < sizeof own / sizeof *own; i++)
     if (tl_cli_has(e->cli, TL_OPTION_RUNNER) && tl_cli_has(e->cli, own[i]))
-      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, own[i]),
-                     "cannot be combined with --runner and a folder: nothing is computed here");
+      return tl_fail(
+          &e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, own[i]),
+          "cannot be combined with --runner and a folder, because the evaluator computes nothing");
   TL_TRY(files && tl_cli_has(e->cli, TL_OPTION_NPU_FORM)
              ? tl_evaluation_load_npu(e, e->cli->word, &m)
              : tl_evaluation_load(e, e->cli->word, &m));
@@ -188,8 +189,8 @@ static tl_status check_words(tl_cli *cli) {
   bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM), folder = cli->word2 && tl_is_folder(cli->word2);
   if (!cli->word || (!cli->word2 && !npu))
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                   "two models are compared, or a model with a folder of outputs\v"
-                   "tailor verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
+                   "this command compares two models, or a model with a folder of outputs\vtailor "
+                   "verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
   if (npu && cli->word2 && !folder)
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),

@@ -176,7 +176,9 @@ static tl_status check_list(const checker *c, bytes list) {
     return fault(c, "a malformed list");
   if (type < 1 || type >= N_LIST_TYPES)
     return fault(c, "a list without a valid val_type would be dropped");
-  return held && held != fields[type] ? fault(c, "a list holds another kind than it says") : TL_OK;
+  return held && held != fields[type]
+             ? fault(c, "the elements of a list do not have its declared kind")
+             : TL_OK;
 }
 
 /* TensorDef: the data has exactly the bytes its desc asks for; those of a node with a location are
@@ -197,7 +199,7 @@ static tl_status check_tensor(const checker *c, bytes tensor, const op_def *n) {
   if (n && n->outside && (needed == 0 || n->length < 0 || (uint64_t)n->length != needed))
     return fault(c, "a constant's length is not the size of its shape");
   if (have != needed && !(n && n->outside))
-    return fault(c, "a constant's data has not the size of its shape");
+    return fault(c, "a constant's data does not have the size of its shape");
   return TL_OK;
 }
 
@@ -395,7 +397,7 @@ static tl_status check_edges(const checker *c, op_def *n) {
     else
       n->has_gap = true;
     if (in_controls && !control)
-      return fault(c, "a data edge behind a control edge");
+      return fault(c, "a data edge after a control edge");
     in_controls = control;
     slot += !control;
   }

@@ -12,8 +12,8 @@ static tl_status check_scope(const tl_air *a, tl_graph_id g, tl_node_id n) {
     tl_value_id v = tl_operand(a->m, n, i);
     if (v && tl_value_graph(a->m, v) != g)
       return tl_fail(a->m->diag, TL_UNSUPPORTED, tl_node_where(a->m, n),
-                     "a body uses '%.*s' of the graph around it, which AIR can express for If "
-                     "only", TL_SV_ARG(tl_value_name(a->m, v)));
+                     "a body uses '%.*s' of the outer graph, which AIR supports for If only",
+                     TL_SV_ARG(tl_value_name(a->m, v)));
     if (!v && n == tl_graph_get(a->m, g)->ret)
       return tl_fail(a->m->diag, TL_INVALID_MODEL, TL_AT_FILE(a->m->path),
                      "graph output %u has no value", i);

@@ -44,12 +44,13 @@ const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {
   case TL_ATTR_TYPES:
   case TL_ATTR_SPARSE:
   case TL_ATTR_SPARSES:
-  case TL_ATTR_GRAPHS: return "is of a kind that AIR cannot hold";
-  case TL_ATTR_DTYPE: return !is_npu_dtype(attr->u.i) ? "is a type the NPU lacks" : NULL;
+  case TL_ATTR_GRAPHS: return "has a type that AIR does not support";
+  case TL_ATTR_DTYPE:
+    return !is_npu_dtype(attr->u.i) ? "has a type that the NPU does not have" : NULL;
   case TL_ATTR_DTYPES:
     for (uint32_t i = 0; i < attr->count; i++)
       if (!is_npu_dtype(attr->u.is[i]))
-        return "holds a type the NPU lacks";
+        return "contains a type that the NPU does not have";
     return NULL;
   default: return NULL;
   }

@@ -142,6 +142,6 @@ tl_status tl_air_place_weights(tl_air *a) {
     return TL_OK;
   if (strcmp(a->path, "-") == 0)
     return tl_fail(a->m->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(a->path),
-                   "weights beside the model need a file name for it, not standard output");
+                   "external weights need an output file, not standard output");
   return a->form == TL_FORM_SPLIT ? place_split(a) : place_by_content(a);
 }

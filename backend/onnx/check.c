@@ -22,7 +22,7 @@ static tl_status check_op(tl_module *m, tl_node_id n) {
     if (!tl_module_definition(m, n))
       return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
                      "op 'tl::%.*s' has no body\vrun the pass outline-definitions before; control "
-                     "flow that was made for the NPU has no ONNX form",
+                     "flow in NPU form has no ONNX form",
                      TL_SV_ARG(tl_op_name(m, op)));
     domain = TL_SYM_ai_tailor;
   }

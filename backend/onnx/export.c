@@ -38,8 +38,9 @@ static tl_status name_data_file(saving *s) {
   if (given && (!*given || strchr(given, '/') || strcmp(given, "..") == 0 ||
                 tl_sv_is(base_name(s->path), given)))
     return tl_fail(s->m->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(s->path),
-                   "'%s' is no name for the file of weights: expected a file name without a folder,"
-                   " not that of the model", given);
+                   "'%s' is not a name for the weights file: expected a file name without a "
+                   "folder, other than that of the model",
+                   given);
   tl_sv base = base_name(s->path);
   size_t folder = strlen(s->path) - base.n;
   tl_buf_add(&s->data_path, s->path, folder);

@@ -22,7 +22,7 @@ static tl_status refuse(tl_diag *d, tl_location where, const char *code, tl_sv p
                         const char *wanted) {
   return tl_fail_code(d, TL_INVALID_ARGUMENT, code, where,
                       "'%.*s' is not %s\vthe form is SPEED|TRIGGER[|RATIO], for example "
-                      "fast|step|0.9; quote it, '|' means something to a shell",
+                      "fast|step|0.9; quote it, because the shell interprets '|'",
                       TL_SV_ARG(tl_sv_shown(part)), wanted);
 }
 
@@ -34,11 +34,11 @@ static tl_status read_ratio(tl_diag *d, tl_location where, tl_sv part, tl_accele
   a->ratio = (float)value;
   if (a->ratio >= range->least && a->ratio <= range->most)
     return TL_OK;
-  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-ACC-RATIO", where,
-                      "'%.*s' is not a ratio; that of %s is a number from %s, by default "
-                      "%s",
-                      TL_SV_ARG(tl_sv_shown(part)), tl_accelerate_trigger_name(a->trigger),
-                      range->text, a->trigger == TL_ACCELERATE_STEP ? "0.9" : "1.05");
+  return tl_fail_code(
+      d, TL_INVALID_ARGUMENT, "E-ACC-RATIO", where,
+      "'%.*s' is not a ratio; with trigger %s it is a number from %s, by default %s",
+      TL_SV_ARG(tl_sv_shown(part)), tl_accelerate_trigger_name(a->trigger), range->text,
+      a->trigger == TL_ACCELERATE_STEP ? "0.9" : "1.05");
 }
 
 tl_status tl_read_accelerate(tl_diag *d, tl_location where, const char *text, tl_accelerate *out) {
@@ -50,8 +50,7 @@ tl_status tl_read_accelerate(tl_diag *d, tl_location where, const char *text, tl
       parts[n] = part;
   }
   if (n != 2 && n != 3)
-    return refuse(d, where, "E-ACC-FORMAT", tl_sv_from(text),
-                  "of two or three parts joined by '|'");
+    return refuse(d, where, "E-ACC-FORMAT", tl_sv_from(text), "of the form SPEED|TRIGGER[|RATIO]");
   tl_accelerate a = *out;
   a.text = text;
   a.speed = tl_sv_is(parts[0], "fast1") ? TL_ACCELERATE_FAST1 : TL_ACCELERATE_FAST;
@@ -103,7 +102,7 @@ static tl_status check_unused(tl_settings *s, tl_diag *d) {
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (s->value[ids[i]])
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-ACC-HOOK", tl_at_option(s, ids[i]),
-                          "counts only with --accelerate-train-mode");
+                          "has no effect without --accelerate-train-mode");
   return TL_OK;
 }
 
@@ -156,8 +155,8 @@ tl_status tl_resolve_accelerate(tl_settings *s, tl_diag *d) {
     s->options.external_weight = TL_WEIGHTS_COMBINED; /* which both variants share */
   if (a->iterations_per_loop > 1)
     tl_warn_code(d, "W-ACC-LOOP", tl_at_option(s, TL_OPTION_ITERATIONS_PER_LOOP),
-                 "'%s' is seen once in %lld steps: the switch may come that late", a->observe,
-                 (long long)a->iterations_per_loop);
+                 "'%s' is read once in %lld steps, so the switch may be late by that many",
+                 a->observe, (long long)a->iterations_per_loop);
   return TL_OK;
 }
 
@@ -173,14 +172,15 @@ static tl_status find_base(tl_settings *s, tl_diag *d, tl_option_id by) {
   if (preset ||
       (c->mode_name && c->mode != TL_PRECISION_ORIGIN && c->mode != TL_PRECISION_ALLOW_FP16))
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-ACC-PREC", tl_at_option(s, by),
-                        "%s cannot be the precision to switch to\vwith --accelerate-train-mode it "
-                        "is allow_fp32_to_fp16, must_keep_origin_dtype, origin, or not given",
+                        "%s cannot be the precision to switch to\vwith --accelerate-train-mode use "
+                        "allow_fp32_to_fp16, must_keep_origin_dtype or origin, or give no mode",
                         c->mode_name);
   if (given)
     return TL_OK;
   if (!tl_precision_mode_find(tl_sv_from(chip->training), false, &c->mode))
     return tl_fail_code(d, TL_UNSUPPORTED, "E-ACC-PREC", where,
-                        "%s does not train\vchoose the chip with --soc-version", chip->name);
+                        "%s is not a chip for training\vchoose the chip with --soc-version",
+                        chip->name);
   const tl_precision_mode_info *mode = tl_precision_mode_get(c->mode);
   c->mode_name = mode->v2 ? mode->v2 : mode->v1[0];
   return TL_OK;

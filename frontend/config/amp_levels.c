@@ -87,8 +87,8 @@ static tl_status merge_lists(tl_diag *d, tl_arena *a, tl_location where, unsigne
     tl_op_colour after = tl_mix_colour(c->mix[i].edits, before, c->ge_colours, &missed);
     if (missed)
       tl_warn(d, ((tl_location){.file = c->mix_path, .line = c->mix[i].line}),
-              "'%.*s' is %s; taking it off another list has no effect", TL_SV_ARG(c->mix[i].type),
-              tl_op_colour_name(before));
+              "'%.*s' is %s; removing it from another list has no effect",
+              TL_SV_ARG(c->mix[i].type), tl_op_colour_name(before));
     merged[n] = c->mix[i];
     merged[n++].edits = edit_to(after);
   }

@@ -38,9 +38,9 @@ static tl_status check_times(const library *x, const cJSON *list) {
   double last = 0;
   for (const cJSON *e = list->child; e; e = e->next) {
     if (!is_amount(e))
-      return refuse(x, e, "a time of gradientTime is no number of nanoseconds");
+      return refuse(x, e, "a time of gradientTime is not a number of nanoseconds");
     if (e->valuedouble < last)
-      return refuse(x, e, "a time of gradientTime lies before the one in front of it");
+      return refuse(x, e, "the times of gradientTime do not ascend");
     last = e->valuedouble;
   }
   return TL_OK;
@@ -49,7 +49,7 @@ static tl_status check_times(const library *x, const cJSON *list) {
 static tl_status check_sizes(const library *x, const cJSON *list) {
   for (const cJSON *e = list->child; e; e = e->next)
     if (!is_amount(e) || e->valuedouble != (double)(int64_t)e->valuedouble)
-      return refuse(x, e, "a size of gradientSize is no number of bytes");
+      return refuse(x, e, "a size of gradientSize is not a number of bytes");
   return TL_OK;
 }
 
@@ -80,7 +80,8 @@ static tl_status read_entry(library *x, const cJSON *item) {
   const cJSON *hash = cJSON_GetObjectItemCaseSensitive(item, "modelhash");
   const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, "modelvalue");
   if (!cJSON_IsObject(item) || !cJSON_IsString(hash) || !cJSON_IsObject(value))
-    return refuse(x, item, "an entry is no object with a text modelhash and an object modelvalue");
+    return refuse(x, item,
+                  "an entry is not an object with a string modelhash and an object modelvalue");
   const cJSON *times = cJSON_GetObjectItemCaseSensitive(value, "gradientTime");
   const cJSON *sizes = cJSON_GetObjectItemCaseSensitive(value, "gradientSize");
   if (!cJSON_IsArray(times) || !cJSON_IsArray(sizes))
@@ -89,8 +90,8 @@ static tl_status read_entry(library *x, const cJSON *item) {
   int n_times = cJSON_GetArraySize(times);
   if (n == 0 || (n_times != n && n_times != n + 1))
     return refuse(x, value,
-                  "gradientTime has neither as many entries as gradientSize nor one more, "
-                  "the start of the step");
+                  "gradientTime has to have as many entries as gradientSize, or one more for the "
+                  "start of the step");
   TL_TRY(check_times(x, times));
   TL_TRY(check_sizes(x, sizes));
   if (strcmp(hash->valuestring, x->hash) != 0)
@@ -100,7 +101,7 @@ static tl_status read_entry(library *x, const cJSON *item) {
 
 static tl_status read_entries(library *x) {
   if (!cJSON_IsArray(x->json.root))
-    return refuse(x, x->json.root, "the file is no list of entries");
+    return refuse(x, x->json.root, "the file is not a list of entries");
   for (const cJSON *e = x->json.root->child; e; e = e->next)
     TL_TRY(read_entry(x, e));
   if (!x->found)

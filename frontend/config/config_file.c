@@ -44,7 +44,7 @@ static tl_status check_path(tl_diag *d, tl_location where, const char *path,
   tl_status status = TL_OK;
   if (good < name.n)
     status = tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                          "the path '%s' has a character that paths of atc may not have, behind "
+                          "the path '%s' has a character that atc does not allow in paths, after "
                           "'%.*s'\vuse letters, digits, '_', '-', '.', '/' and Chinese characters",
                           resolved, (int)good, resolved);
   free(resolved);

@@ -49,7 +49,7 @@ static tl_status fail_repeated(tl_diag *d, const char *code, const tl_fusion_ent
                         "'%.*s' is given twice, in lines %u and %u", TL_SV_ARG(name),
                         first->at.line, second->at.line);
   return tl_fail_code(d, TL_INVALID_ARGUMENT, code, second->at,
-                      "'%.*s' and '%.*s' of line %u are names of one pass, and conflict\v"
+                      "'%.*s' and '%.*s' of line %u name the same pass and have different values\v"
                       "keep one of them",
                       TL_SV_ARG(name), TL_SV_ARG(first->written), first->at.line);
 }

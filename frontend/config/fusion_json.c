@@ -61,8 +61,8 @@ static tl_status read_switch(tl_json_reader *r, const tl_json_member *m, void *u
   int value = tl_fusion_on_off(word);
   if (value < 0)
     return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, m->item),
-                        "'%.*s' is neither on nor off, for pass '%.*s'",
-                        TL_SV_ARG(tl_sv_shown(word)), TL_SV_ARG(tl_sv_shown(m->name)));
+                        "'%.*s' is not on or off, for pass '%.*s'", TL_SV_ARG(tl_sv_shown(word)),
+                        TL_SV_ARG(tl_sv_shown(m->name)));
   if (tl_sv_is(m->name, "ALL")) {
     config_of(r)->file_all[s->kind] = value ? TL_SWITCH_ON : TL_SWITCH_OFF;
     return TL_OK;
@@ -109,7 +109,7 @@ static tl_status read_priority(tl_json_reader *r, const tl_json_member *m, void 
   tl_sv text = tl_sv_trim(tl_sv_from(m->item->valuestring));
   if (!read_number(text, s->level, &value))
     return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, m->item),
-                        "'%.*s' is no priority of level %s, which are %d to %d, for pass '%.*s'",
+                        "'%.*s' is not a priority of level %s, which has %d to %d, for pass '%.*s'",
                         TL_SV_ARG(tl_sv_shown(text)), level_names[s->level], low,
                         low + TL_PRIORITY_LEVEL - 1, TL_SV_ARG(tl_sv_shown(m->name)));
   if (tl_fusion_draft_add(&s->draft, r->arena, m->name, value, tl_json_at(r, m->item)) != TL_OK)
@@ -149,7 +149,7 @@ static tl_status read_exceptional(tl_json_reader *r, const cJSON *array) {
   for (const cJSON *item = array->child; item && status == TL_OK; item = item->next) {
     if (!cJSON_IsString(item))
       status = tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, item),
-                            "ExceptionalPassOfO1Level holds names of passes, this is %s",
+                            "ExceptionalPassOfO1Level has to hold names of passes, this is %s",
                             tl_json_kind(item));
     else if (tl_fusion_draft_add(&draft, r->arena, tl_sv_trim(tl_sv_from(item->valuestring)),
                                  1, tl_json_at(r, item)) != TL_OK)

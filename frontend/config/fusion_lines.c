@@ -50,7 +50,7 @@ static tl_status read_all(line_reader *r, int value) {
 static tl_status read_line(line_reader *r, tl_sv line) {
   const char *colon = memchr(line.p, ':', line.n);
   if (!colon && tl_sv_trim(line).n == 0)
-    return fail_line(r, "holds blanks only; leave it out or empty it", (tl_sv){NULL, 0});
+    return fail_line(r, "has only blanks; remove the line or the blanks", (tl_sv){NULL, 0});
   if (!colon)
     return fail_line(r, "has no ':' between pass and on or off", tl_sv_trim(line));
   tl_sv name = tl_sv_trim((tl_sv){line.p, (size_t)(colon - line.p)});
@@ -59,11 +59,11 @@ static tl_status read_line(line_reader *r, tl_sv line) {
   if (name.n == 0)
     return TL_OK;
   if (!is_text(name))
-    return fail_line(r, "goes on with a byte that is no text, so that it names no pass", name);
+    return fail_line(r, "has a byte that is not text", name);
   if (value < 0) {
     char reason[160];
     tl_sv shown = tl_sv_shown(name);
-    snprintf(reason, sizeof reason, "is neither on nor off, for pass '%.*s'", TL_SV_ARG(shown));
+    snprintf(reason, sizeof reason, "is not on or off, for pass '%.*s'", TL_SV_ARG(shown));
     return fail_line(r, reason, word);
   }
   if (tl_sv_is(name, "ALL"))

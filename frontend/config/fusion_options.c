@@ -23,7 +23,7 @@ static pair split_pair(tl_sv text) {
   if (p.name.n == 0)
     p.problem = "names no pass";
   else if (p.value < 0)
-    p.problem = "says neither on nor off";
+    p.problem = "does not end with :on or :off";
   return p;
 }
 

@@ -26,7 +26,7 @@ static tl_status memory(const ini_reader *r) {
 
 static void drop(ini_reader *r, tl_sv subject, const char *why) {
   if (++r->warned <= MOST_WARNINGS)
-    tl_warn_code(r->diag, "W_IMPL_MODE", r->at, "the line is dropped: '%.*s' %s",
+    tl_warn_code(r->diag, "W_IMPL_MODE", r->at, "the line is ignored: '%.*s' %s",
                  TL_SV_ARG(tl_sv_shown(subject)), why);
 }
 
@@ -39,7 +39,7 @@ static void enter_section(ini_reader *r, tl_sv line) {
     r->section = NULL;
     if (++r->warned <= MOST_WARNINGS)
       tl_warn_code(r->diag, "W_IMPL_MODE", r->at,
-                   "the section %.*s is not read; there are [ByOpType] and [ByNodeName]",
+                   "the section %.*s is ignored; the sections are [ByOpType] and [ByNodeName]",
                    TL_SV_ARG(tl_sv_shown(line)));
   }
 }
@@ -53,14 +53,14 @@ static tl_status read_line(ini_reader *r, tl_sv line) {
   if (!r->section)
     return TL_OK;
   if (!equals) {
-    drop(r, line, "is no NAME=MODE");
+    drop(r, line, "is not NAME=MODE");
     return TL_OK;
   }
   tl_sv name = tl_sv_trim((tl_sv){line.p, (size_t)(equals - line.p)});
   tl_sv value = tl_sv_trim((tl_sv){equals + 1, line.n - (size_t)(equals - line.p) - 1});
   const tl_impl_mode *mode = tl_impl_mode_find(value);
   if (name.n == 0 || !mode) {
-    drop(r, name.n ? value : line, name.n ? "is no implementation mode" : "names no op");
+    drop(r, name.n ? value : line, name.n ? "is not an implementation mode" : "names no op");
     return TL_OK;
   }
   tl_impl_entry e = {{tl_arena_copy(r->arena, name.p, name.n), name.n}, mode, r->at.line};
@@ -88,7 +88,7 @@ static tl_status keep(ini_reader *r, entry_vec *list, const tl_impl_entry **out,
       kept[(*n)++] = *e;
     } else if (kept[*n - 1].mode != e->mode) {
       r->at.line = e->line;
-      drop(r, e->name, "was given before, and the first line counts");
+      drop(r, e->name, "was given before; the first line counts");
     }
   }
   *out = kept;
@@ -100,7 +100,7 @@ static tl_status finish(ini_reader *r, tl_impl_config *out) {
   TL_TRY(keep(r, &r->types, &out->types, &out->n_types));
   r->at.line = r->at.column = 0;
   if (r->warned > MOST_WARNINGS)
-    tl_warn_code(r->diag, "W_IMPL_MODE", r->at, "%u more lines were dropped",
+    tl_warn_code(r->diag, "W_IMPL_MODE", r->at, "%u more lines were ignored",
                  r->warned - MOST_WARNINGS);
   return TL_OK;
 }

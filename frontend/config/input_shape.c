@@ -7,7 +7,7 @@ const char *tl_value_hint(tl_sv text, const char *otherwise) {
   for (size_t i = 0; i < text.n; i++) {
     unsigned char c = (unsigned char)text.p[i];
     if (c == '$' || c == '{' || c == '<')
-      return "this looks like a placeholder that was never filled in";
+      return "this looks like a placeholder that was not replaced";
     /* U+FF00..U+FFEF: full-width forms, typed with an input method for Chinese */
     if (c == 0xef && i + 1 < text.n && ((unsigned char)text.p[i + 1] & 0xfe) == 0xbc)
       return "it contains a full-width character; ASCII ':' ',' ';' and digits are expected";

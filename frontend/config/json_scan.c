@@ -63,7 +63,7 @@ static bool scan_number(scanner *s) {
   if (!accept(s, '0') && !skip_digits(s))
     return fail(s, "expected a value");
   if (accept(s, '.') && !skip_digits(s))
-    return fail(s, "expected a digit behind the point");
+    return fail(s, "expected a digit after the decimal point");
   if (accept(s, 'e') || accept(s, 'E')) {
     (void)(accept(s, '+') || accept(s, '-'));
     if (!skip_digits(s))
@@ -81,7 +81,7 @@ static bool scan_hex(scanner *s, unsigned *unit) {
                      : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
                                             : 16;
     if (digit > 15)
-      return fail(s, "expected four hexadecimal digits behind \\u");
+      return fail(s, "expected four hexadecimal digits after \\u");
     *unit = *unit * 16 + digit;
   }
   return true;
@@ -200,7 +200,7 @@ bool tl_json_scan(tl_sv text, tl_place_vec *places, tl_json_error *error) {
   bool good = note(&s, here(&s)) && scan_value(&s, 0);
   skip_blanks(&s);
   if (good && s.at < s.n)
-    good = fail(&s, "something behind the end of the value");
+    good = fail(&s, "text after the end of the value");
   *error = (tl_json_error){s.problem, here(&s)};
   return good;
 }

@@ -94,7 +94,7 @@ static tl_status visit(finder *f, const char *folder, const struct stat *st, con
   DIR *dir = opendir(folder);
   tl_status status = TL_OK;
   if (!dir)
-    return tl_fail(f->diag, TL_IO, TL_AT_FILE(folder), "cannot look into the folder: %s",
+    return tl_fail(f->diag, TL_IO, TL_AT_FILE(folder), "cannot read the folder: %s",
                    strerror(errno));
   for (const struct dirent *e; status == TL_OK && (e = readdir(dir));) {
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || is_other(e))
@@ -136,7 +136,7 @@ static tl_status read_folder(finder *f, tl_location where, const struct stat *st
   if (f->found.n == 0)
     return tl_fail(f->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(f->root),
                    "no file %s*.json below this folder\v%s%s", f->prefix.p,
-                   f->other[0] ? "it has op information of another chip, such as "
+                   f->other[0] ? "it has operator information of another chip, such as "
                                : "name the op_impl folder of CANN, or a file",
                    f->other);
   qsort(f->found.at, f->found.n, sizeof *f->found.at, by_path);

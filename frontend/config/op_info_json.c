@@ -95,9 +95,8 @@ static tl_status flag_of(const reader *r, const op_reader *op, const cJSON *obje
                                                               : -1;
   if (*out < 0 && text.n)
     return tl_fail(r->json.diag, TL_INVALID_ARGUMENT, tl_json_at(&r->json, object),
-                   "op '%.*s': the flag of %s is '%.*s', neither true nor false",
-                   TL_SV_ARG(tl_sv_shown(op->name)), object->string,
-                   TL_SV_ARG(tl_sv_shown(text)));
+                   "op '%.*s': the flag of %s is '%.*s', not true or false",
+                   TL_SV_ARG(tl_sv_shown(op->name)), object->string, TL_SV_ARG(tl_sv_shown(text)));
   return TL_OK;
 }
 
@@ -168,7 +167,7 @@ static tl_status note_slot(reader *r, op_reader *op, const tl_json_member *m, tl
   uint64_t k;
   if (!tl_parse_u64(number, &k) || k >= TL_OP_INFO_MAX_SLOTS)
     return tl_fail(r->json.diag, TL_INVALID_ARGUMENT, tl_json_at(&r->json, m->item),
-                   "op '%.*s': '%.*s' is not among the %d slots an op may have",
+                   "op '%.*s': '%.*s' is not one of the %d slots that an op may have",
                    TL_SV_ARG(tl_sv_shown(op->name)), TL_SV_ARG(tl_sv_shown(m->name)),
                    TL_OP_INFO_MAX_SLOTS);
   list[k] = m->item;
@@ -209,7 +208,7 @@ static uint8_t read_dtype(reader *r, const op_reader *op, const cJSON *slot, tl_
   }
   if (++r->unknown <= MOST_WARNINGS)
     tl_warn(r->json.diag, tl_json_at(&r->json, slot),
-            "op '%.*s': '%.*s' is no dtype; signatures with it are left out",
+            "op '%.*s': '%.*s' is not a dtype; its signatures are ignored",
             TL_SV_ARG(tl_sv_shown(op->name)), TL_SV_ARG(tl_sv_shown(word)));
   return TL_DTYPE_NONE;
 }
@@ -286,7 +285,7 @@ static tl_status read_slots(reader *r, op_reader *op) {
     items[i] = output ? op->outputs[k] : op->inputs[k];
     if (!items[i])
       return tl_fail(r->json.diag, TL_INVALID_ARGUMENT, tl_json_at(&r->json, op->item),
-                     "op '%.*s': there is no %s%u, but a later one",
+                     "op '%.*s': %s%u is missing, but a later one is there",
                      TL_SV_ARG(tl_sv_shown(op->name)), output ? "output" : "input", k);
     TL_TRY(read_slot(r, op, items[i], &ports[i]));
   }

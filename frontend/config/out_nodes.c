@@ -34,7 +34,7 @@ tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv te
       nodes[n].name = entry;
     if (nodes[n].by_node != nodes[0].by_node)
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                          "'%.*s' mixes the forms NODE:INDEX and NAME\vuse one form throughout",
+                          "'%.*s' mixes the forms NODE:INDEX and NAME\vuse one form for all",
                           TL_SV_ARG(entry));
     n++;
   }
@@ -85,7 +85,7 @@ tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options
   tl_status status = TL_OK;
   char *copy = f->size > MOST ? NULL : tl_arena_copy(a, f->data, (size_t)f->size);
   if (f->size > MOST)
-    status = tl_fail(d, TL_LIMIT, TL_AT_FILE(path), "%llu bytes are too many for a list of names",
+    status = tl_fail(d, TL_LIMIT, TL_AT_FILE(path), "the list of names is too long: %llu bytes",
                      (unsigned long long)f->size);
   else if (!copy)
     status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");

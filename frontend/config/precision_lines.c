@@ -71,7 +71,7 @@ static tl_status for_lines(line_reader *r, tl_sv text, const char *code, line_fn
     if (!is_said(line))
       continue;
     if (!is_text(line))
-      PROBLEM(r, code, "the line has bytes that are no text");
+      PROBLEM(r, code, "the line has bytes that are not text");
     else
       TL_TRY(fn(r, line, user));
   }
@@ -111,7 +111,7 @@ static void warn_repeated(const line_reader *r, const named *sorted, uint32_t n)
     tl_location at = {.file = r->at.file, .line = e->line, .column = 1};
     if (++warned <= MOST_WARNINGS)
       tl_warn_code(r->diag, "W_DTYPES_REPEATED", at,
-                   "'%.*s' is given again; line %u counts, this one does not",
+                   "'%.*s' is given twice; line %u counts, this one is ignored",
                    TL_SV_ARG(tl_sv_shown(e->name)), sorted[i - 1].line);
   }
 }
@@ -144,7 +144,7 @@ static tl_status read_keep(line_reader *r, tl_sv line, void *user) {
   bool is_type = cut_type(&name);
   if (is_type && !is_type_name(name)) {
     PROBLEM(r, "E10003",
-            "'%.*s' is no op type\vwrite OpType:: and a type such as MatMulV2, or the "
+            "'%.*s' is not an op type\vwrite OpType:: and a type such as MatMulV2, or the "
             "name of a node alone",
             TL_SV_ARG(tl_sv_shown(name)));
     return TL_OK;
@@ -189,7 +189,7 @@ static tl_status read_dtypes(line_reader *r, custom_reader *c, tl_sv list, const
     tl_dtype dtype = tl_user_dtype(item);
     if (item.n && dtype == TL_DTYPE_NONE) {
       PROBLEM(r, "E20003",
-              "'%.*s' is no dtype\vwrite float, float16, bfloat16, double, int8 ... "
+              "'%.*s' is not a dtype\vwrite float, float16, bfloat16, double, int8 ... "
               "int64, uint8 ... uint64 or bool",
               TL_SV_ARG(tl_sv_shown(item)));
       return TL_OK;
@@ -246,8 +246,8 @@ static bool split_lists(tl_sv rest, tl_sv *in, tl_sv *out) {
 static tl_status malformed(line_reader *r) {
   PROBLEM(r, "E20101",
           "the line is not of the form [OpType::]NAME:InputDtype:LIST,OutputDtype:LIST"
-          "\vone of the two may be missing, InputDtype comes first; names that hold ':' cannot be "
-          "said here");
+          "\vone of the two may be missing, InputDtype comes first; a name that contains ':' "
+          "cannot be written here");
   return TL_OK;
 }
 

@@ -165,9 +165,9 @@ static void contradiction(tl_diag *d, mix_reader *s, const char *path, const men
     return;
   name_edits(edits, lists, sizeof lists);
   (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E20003", at,
-                     "op type '%.*s' stands in %s, which cannot be done together\v"
-                     "add a type to one list and, if you want to be sure that it moves, remove it "
-                     "from the one it is in now",
+                     "op type '%.*s' is in %s, which contradict each other\v"
+                     "add a type to one list only; you may remove it from the list that it is in "
+                     "now",
                      TL_SV_ARG(tl_sv_shown(m->type)), lists);
 }
 

@@ -56,7 +56,7 @@ static tl_status read_type(tl_diag *d, tl_location where, tl_sv text, tl_dtype *
     }
   }
   return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                      "'%.*s' is no type for an output\vwrite FP32, FP16, BF16, DOUBLE, INT8, "
+                      "'%.*s' is not a type for an output\vwrite FP32, FP16, BF16, DOUBLE, INT8, "
                       "INT16, INT32, INT64, UINT8, UINT16, UINT32 or UINT64",
                       TL_SV_ARG(tl_sv_shown(text)));
 }
@@ -187,11 +187,12 @@ tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
     char room[128];
     const char *problem;
     if (tl_pattern_compile(&compiled, patterns[i], room, sizeof room, &problem) != TL_OK)
-      return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                          "'%.*s' is no expression for names: %s\vwrite a POSIX extended regular "
-                          "expression that fits whole names, such as '/layer[0-3]/.*'; a backslash "
-                          "before . ( ) [ ] { } * + ? ^ $ | makes it a plain character",
-                          TL_SV_ARG(tl_sv_shown(patterns[i])), problem);
+      return tl_fail_code(
+          d, TL_INVALID_ARGUMENT, "E10001", where,
+          "'%.*s' is not an expression for names: %s\vwrite a POSIX extended regular expression "
+          "that matches whole names, such as '/layer[0-3]/.*'; a backslash "
+          "before . ( ) [ ] { } * + ? ^ $ | makes it a plain character",
+          TL_SV_ARG(tl_sv_shown(patterns[i])), problem);
     tl_pattern_release(&compiled);
     out[(*n)++] = (tl_listed){patterns[i], false, include};
   }

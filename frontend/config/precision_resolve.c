@@ -23,13 +23,12 @@ static tl_status find_amp_mode(tl_settings *s, tl_diag *d) {
   (void)tl_amp_level_mode(amp_level(s), bfloat, &s->precision.mode, &lists_count);
   s->precision.mode_name = s->value[TL_OPTION_AMP_LEVEL];
   if (s->value[TL_OPTION_MODIFY_MIXLIST] && !lists_count)
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001",
-                        tl_at_option(s, TL_OPTION_MODIFY_MIXLIST),
-                        "lists count in levels O1, O2 and auto only, not in %s",
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, TL_OPTION_MODIFY_MIXLIST),
+                        "lists have an effect in levels O1, O2 and auto only, not in %s",
                         s->precision.mode_name);
   if (s->value[TL_OPTION_ATC_COMPAT])
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10056", where,
-                        "cannot be combined with --atc-compat, which asks for force_fp16");
+                        "cannot be combined with --atc-compat, which selects force_fp16");
   return TL_OK;
 }
 
@@ -55,7 +54,7 @@ static tl_status find_mode(tl_settings *s, tl_diag *d, tl_option_id *by) {
   }
   if (s->value[TL_OPTION_AMP_DTYPE])
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, TL_OPTION_AMP_DTYPE),
-                        "says the low dtype of --amp-level, which is not given");
+                        "sets the low dtype of --amp-level, which is not given");
   if (!c->mode_name && s->value[TL_OPTION_ATC_COMPAT]) {
     *by = TL_OPTION_ATC_COMPAT;
     c->mode_name = "force_fp16";
@@ -94,12 +93,12 @@ static tl_status check_mixlist(tl_settings *s, tl_diag *d, tl_option_id by) {
     return TL_OK;
   if (!s->precision.mode_name)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                        "lists count in mixed modes only, and no mode is given\v"
+                        "lists have an effect in mixed modes only, and no mode is given\v"
                         "add --precision-mode-v2=mixed_float16, or another of %s",
                         mixed_names(true));
   const char *option = tl_option_row_get(v2 ? by : TL_OPTION_PRECISION_MODE)->name;
   return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                      "lists count in mixed modes only, not in %s\v--%s may be %s",
+                      "lists have an effect in mixed modes only, not in %s\v--%s may be %s",
                       s->precision.mode_name, option, mixed_names(v2));
 }
 
@@ -153,7 +152,7 @@ static tl_status read_lists(tl_settings *s, tl_diag *d) {
     room += text ? tl_listed_room(tl_sv_from(text)) : 0;
     if (text && !tl_precision_mode_lowers(c->mode))
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, lists[i].id),
-                          "counts only in a mode that lowers dtypes\v"
+                          "has no effect without a mode that lowers dtypes\v"
                           "add --precision-mode-v2=mixed_float16, for example");
   }
   tl_listed *listed = tl_arena_calloc(&s->arena, room, sizeof *listed);
@@ -216,7 +215,7 @@ static tl_status read_policy(tl_settings *s, tl_diag *d) {
   for (size_t i = 0; !p->on && i < sizeof needs / sizeof *needs; i++)
     if (s->value[needs[i]])
       return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", tl_at_option(s, needs[i]),
-                          "counts only with --precision-policy=range");
+                          "has no effect without --precision-policy=range");
   p->data_max = number_of(s, TL_OPTION_DATA_MAX);
   p->init_max = number_of(s, TL_OPTION_INIT_MAX);
   p->max_depth = strtoull(tl_settings_get(s, TL_OPTION_MAX_REDUCTION_DEPTH), NULL, 10);

@@ -24,17 +24,18 @@ static unsigned check_loop(tl_settings *s, tl_diag *d) {
   int64_t total = tl_run_int(s, TL_OPTION_TOTAL_STEP);
   tl_location where = tl_at_option(s, TL_OPTION_ITERATIONS_PER_LOOP);
   if (total && total % loop) {
-    (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-LOOP-DIV", where,
-                       "%lld steps in all are no multiple of %lld steps a run", (long long)total,
-                       (long long)loop);
+    (void)tl_fail_code(
+        d, TL_INVALID_ARGUMENT, "E-LOOP-DIV", where,
+        "the number of all steps, %lld, is not a multiple of the %lld steps of a run",
+        (long long)total, (long long)loop);
     errors++;
   }
   if (loop > 1 && tl_run_true(s, TL_OPTION_MIX_COMPILE_MODE))
     errors += conflict(s, d, TL_OPTION_ITERATIONS_PER_LOOP,
-                       "must be 1 with mix_compile_mode, whose steps stop at the host");
+                       "must be 1 with mix_compile_mode, because each step returns to the host");
   if (loop > 1 && tl_run_true(s, TL_OPTION_DYNAMIC_INPUT))
     errors += conflict(s, d, TL_OPTION_ITERATIONS_PER_LOOP,
-                       "must be 1 with dynamic_input, whose shapes change from step to step");
+                       "must be 1 with dynamic_input, because shapes change from step to step");
   return errors;
 }
 
@@ -52,7 +53,7 @@ static unsigned check_dynamic(tl_settings *s, tl_diag *d) {
   unsigned errors = 0;
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (s->value[needs[i]] && !tl_run_true(s, TL_OPTION_DYNAMIC_INPUT))
-      errors += conflict(s, d, needs[i], "counts with dynamic_input=true only");
+      errors += conflict(s, d, needs[i], "has no effect without dynamic_input=true");
   if (s->value[TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE] && s->value[TL_OPTION_DYNAMIC_DIMS])
     tl_warn(d, tl_at_option(s, TL_OPTION_DYNAMIC_INPUTS_SHAPE_RANGE),
             "has no effect beside --dynamic-dims");
@@ -90,7 +91,7 @@ static unsigned check_dump(tl_settings *s, tl_diag *d) {
   const char *steps = tl_run_member_text(&o, "dump-step");
   if (steps && !steps_are_good(tl_sv_from(steps))) {
     (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", tl_at_option(s, id),
-                       "'%s' are no steps\vwrite for example 0|5|10-20", steps);
+                       "'%s' is not a list of steps\vwrite for example 0|5|10-20", steps);
     errors++;
   }
   tl_run_object_close(&o);
@@ -121,10 +122,9 @@ static unsigned check_tuning(tl_settings *s, tl_diag *d) {
   const char *strategy = tl_settings_get(s, TL_OPTION_BUCKET_STRATEGY);
   bool modelled = strcmp(tl_settings_get(s, TL_OPTION_HW_PRESET), "none") != 0;
   if (mode && mode[0] == '4' && (!modelled || strcmp(strategy, "auto") != 0))
-    errors +=
-        conflict(s, d, TL_OPTION_AOE_MODE,
-                 "4, the split of gradients, needs hw_preset, by which the split is computed, "
-                 "and no other bucket_strategy than auto");
+    errors += conflict(s, d, TL_OPTION_AOE_MODE,
+                       "4, the split of gradients, needs hw_preset, from which the split is "
+                       "computed, and bucket_strategy=auto");
   return errors;
 }
 
@@ -135,7 +135,7 @@ static unsigned check_folder(tl_settings *s, tl_diag *d, tl_option_id id) {
   if (!path || (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, R_OK | W_OK) == 0))
     return 0;
   (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", tl_at_option(s, id),
-                     "'%s' is no folder that can be read and written", path);
+                     "'%s' is not a folder that can be read and written", path);
   return 1;
 }
 
@@ -151,7 +151,7 @@ static unsigned check_folders(tl_settings *s, tl_diag *d) {
       continue;
     (void)tl_fail_code(
         d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", tl_at_option(s, TL_OPTION_OP_COMPILER_CACHE_DIR),
-        "'%s' has other characters than letters, digits, '_', '-', '.' and '/'", cache);
+        "'%s' has characters other than letters, digits, '_', '-', '.' and '/'", cache);
     return errors + 1;
   }
   return errors;
@@ -204,8 +204,8 @@ static unsigned check_host(tl_settings *s, tl_diag *d) {
     if (tl_parse_u64(item, &device))
       continue;
     (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-TYPE",
-                       tl_at_option(s, TL_OPTION_LOCAL_DEVICE_LIST), "'%.*s' is no device number",
-                       TL_SV_ARG(tl_sv_shown(item)));
+                       tl_at_option(s, TL_OPTION_LOCAL_DEVICE_LIST),
+                       "'%.*s' is not a device number", TL_SV_ARG(tl_sv_shown(item)));
     errors++;
   }
   if (steps && secs)
@@ -249,8 +249,8 @@ static unsigned check_timeouts(tl_settings *s, tl_diag *d) {
   if (!tl_options_chip(&s->options)->bf16 && given > TL_HCCL_MOST) {
     (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE",
                        tl_at_option(s, TL_OPTION_HCCL_TIMEOUT),
-                       "%lld seconds are more than %d, the most on %s", (long long)given,
-                       TL_HCCL_MOST, tl_options_chip(&s->options)->name);
+                       "%lld seconds exceed %d, the maximum on %s", (long long)given, TL_HCCL_MOST,
+                       tl_options_chip(&s->options)->name);
     errors++;
   }
   if (s->value[TL_OPTION_HCCL_TIMEOUT] && limit != given && !errors)
@@ -260,10 +260,10 @@ static unsigned check_timeouts(tl_settings *s, tl_diag *d) {
   bool distributed = tl_run_true(s, TL_OPTION_IS_DISTRIBUTED);
   if (!distributed || wait == -1 || (limit != 0 && wait > limit * 1000))
     return errors;
-  (void)tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", tl_at_option(s, stream),
-                     "%lld milliseconds are not more than hccl_timeout, %s\v"
-                     "give more, or -1 for no limit",
-                     (long long)wait, limit ? "which counts in seconds" : "which is no limit");
+  (void)tl_fail_code(
+      d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", tl_at_option(s, stream),
+      "%lld milliseconds do not exceed hccl_timeout, %s\vgive more, or -1 for no limit",
+      (long long)wait, limit ? "which is in seconds" : "which is no limit");
   return errors + 1;
 }
 
@@ -292,7 +292,7 @@ static unsigned check_removed(tl_settings *s, tl_diag *d) {
   }
   if (s->file_value[TL_OPTION_AUTO_TUNE_MODE])
     tl_note(d, s->file_at[TL_OPTION_AUTO_TUNE_MODE],
-            "auto_tune_mode is recorded, without effect; aoe_mode has taken its place");
+            "auto_tune_mode is recorded and has no effect; use aoe_mode");
   return errors;
 }
 
@@ -303,7 +303,7 @@ static unsigned check_dtypes(tl_settings *s, tl_diag *d) {
       (v1 && strcmp(v1, "must_keep_origin_dtype") == 0) || (v2 && strcmp(v2, "origin") == 0);
   if (tl_run_config_used(s) && s->value[TL_OPTION_CUSTOMIZE_DTYPES] && keeps)
     tl_warn(d, tl_at_option(s, TL_OPTION_CUSTOMIZE_DTYPES),
-            "has no effect on the device where the graph's own dtypes are kept");
+            "has no effect on the device, because the graph keeps its own dtypes");
   return 0;
 }
 
@@ -360,5 +360,5 @@ tl_status tl_check_run_ranks(tl_settings *s, tl_diag *d) {
   return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-AR-RANKS", tl_at_option(s, id),
                       "the number of ranks is not given\v"
                       "give --rank-size=N, or in a run configuration {\"tailor\": {\"rank_size\": "
-                      "N}}; 0 where it is known at run time only");
+                      "N}}; 0 if it is known at run time only");
 }

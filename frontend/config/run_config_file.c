@@ -64,7 +64,7 @@ static tl_status unknown(tl_json_reader *r, const tl_json_member *m, const char 
                          const char *nearest) {
   char near[TL_RUN_NAME_BYTES];
   return count(r, tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", at(r, m->item),
-                               "'%.*s' is no %s%s%s%s", TL_SV_ARG(tl_sv_shown(m->name)), what,
+                               "'%.*s' is not a %s%s%s%s", TL_SV_ARG(tl_sv_shown(m->name)), what,
                                nearest ? "\vdid you mean '" : "",
                                nearest ? tl_run_spelled(nearest, near) : "", nearest ? "'?" : ""));
 }

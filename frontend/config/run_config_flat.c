@@ -51,8 +51,8 @@ static bool add_missing(cJSON *object, cJSON *flats, tl_diag *d, tl_location whe
     cJSON *item = cJSON_DetachItemViaPointer(flats, flats->child);
     bool twice = has(object, item->string);
     if (twice)
-      tl_warn_code(d, "W-OPT-TWICE", where, "'%s' stands alone and in an object, which counts",
-                   item->string);
+      tl_warn_code(d, "W-OPT-TWICE", where,
+                   "'%s' is given alone and in an object; the object counts", item->string);
     if (twice || !cJSON_AddItemToObject(object, item->string, item)) {
       cJSON_Delete(item);
       if (!twice)

@@ -69,7 +69,7 @@ static tl_status check_name(tl_diag *d, tl_location where, tl_sv name) {
   const char *near = nearest(name);
   if (near)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", where,
-                        "'%.*s' is no member of profiling_options\vdid you mean '%s'?",
+                        "'%.*s' is not a member of profiling_options\vdid you mean '%s'?",
                         TL_SV_ARG(tl_sv_shown(name)), near);
   tl_warn_code(d, "W-OPT-PROFILING", where,
                "'%.*s' of profiling_options is recorded for the runtime, which may not know it",

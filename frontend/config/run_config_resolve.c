@@ -55,7 +55,7 @@ static tl_status read_engine(tl_settings *s, tl_diag *d, tl_sv item) {
   if (engine.n == 0)
     return refuse(s, d, id, "E-OPT-TYPE", "names no engine", item);
   if (!tl_parse_i64(tl_sv_trim(rest), &degree))
-    return refuse(s, d, id, "E-OPT-TYPE", "not an integer behind ':'", item);
+    return refuse(s, d, id, "E-OPT-TYPE", "not an integer after ':'", item);
   if (degree <= 0 || degree > most_tasks(s))
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", tl_at_option(s, id),
                         "an engine of %s takes 1 to %lld tasks at a time: '%.*s'",
@@ -96,7 +96,7 @@ static tl_status read_sizes(tl_settings *s, tl_diag *d) {
     sum += percent;
   }
   if (text.p && !(sum > 100 - 1e-3 && sum < 100 + 1e-3))
-    return refuse(s, d, id, "E-BKT-PCT", "shares that are not 100 per cent together", text);
+    return refuse(s, d, id, "E-BKT-PCT", "shares whose sum is not 100 per cent", text);
   return TL_OK;
 }
 
@@ -139,7 +139,7 @@ static tl_status choose_strategy(tl_settings *s, tl_diag *d) {
                           tl_at_option(s, TL_OPTION_BUCKET_STRATEGY), "%s needs --%s", named,
                           tl_option_row_get(lists[i].id)->name);
     if (given && (listed || (named && !wants)))
-      tl_warn(d, where, "has no effect, %s%s goes before it", named ? "bucket_strategy=" : "",
+      tl_warn(d, where, "has no effect, because %s%s overrides it", named ? "bucket_strategy=" : "",
               named ? named : "a list that is given, too,");
     if (given && !named && !listed)
       c->buckets = lists[i].strategy;
@@ -232,7 +232,7 @@ static tl_status check_members(tl_settings *s, tl_diag *d, const tl_run_object *
         (type[0] == 't' && belongs(name, 'T')) || !tl_run_member_find_json(o, name))
       continue;
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", tl_at_option(s, id),
-                        "%s is no parameter of %s", name, type);
+                        "%s is not a parameter of %s", name, type);
   }
   return TL_OK;
 }
@@ -243,9 +243,9 @@ static tl_status check_overflow_names(tl_settings *s, tl_diag *d, const tl_run_o
   const cJSON *check = tl_run_member_find_json(o, "enable-overflow-check");
   if (!drop || !check || cJSON_IsTrue(drop) == cJSON_IsTrue(check))
     return TL_OK;
-  return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
-                      tl_at_option(s, TL_OPTION_LOSS_SCALE_MANAGER),
-                      "drop_overflow_update and enable_overflow_check are the same, and differ");
+  return tl_fail_code(
+      d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", tl_at_option(s, TL_OPTION_LOSS_SCALE_MANAGER),
+      "drop_overflow_update and enable_overflow_check mean the same and have different values");
 }
 
 static tl_status read_parameters(tl_settings *s, tl_diag *d, tl_run_object *o, const char *type) {
@@ -279,8 +279,9 @@ static tl_status read_manager(tl_settings *s, tl_diag *d) {
   type = type ? tl_arena_copy(&s->arena, type, strlen(type)) : NULL;
   tl_status status = TL_OK;
   if (!type)
-    status = tl_fail_code(d, TL_INVALID_ARGUMENT, "E-LS-NOMGR", tl_at_option(s, id),
-                          "names no manager\vwrite {\"type\": \"FixedLossScaleManager\", ...}");
+    status =
+        tl_fail_code(d, TL_INVALID_ARGUMENT, "E-LS-NOMGR", tl_at_option(s, id),
+                     "does not name a manager\vwrite {\"type\": \"FixedLossScaleManager\", ...}");
   else if (tl_loss_scale_default(tl_sv_from(type), &c->loss_scale))
     status = read_parameters(s, d, object ? &o : NULL, type);
   if (status == TL_OK)
@@ -328,8 +329,8 @@ static tl_status read_loss_scale(tl_settings *s, tl_diag *d) {
   if (c->bad_run && (!c->is_loss_scale || c->loss_scale.kind == TL_LOSS_SCALE_FIXED_BLIND))
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
                         tl_at_option(s, TL_OPTION_BAD_RUN),
-                        "nothing looks for overflow\vset is_loss_scale, with a manager that drops "
-                        "overflow updates");
+                        "nothing detects overflow\vset is_loss_scale, with a manager that skips "
+                        "steps that overflow");
   if (c->has_manager && !c->is_loss_scale)
     tl_warn_code(d, "W-LS-UNUSED", tl_at_option(s, id), "has no effect without is_loss_scale=true");
   return check_blind(s, d);

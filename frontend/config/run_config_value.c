@@ -84,12 +84,12 @@ static tl_status read_size(tl_diag *d, tl_location where, const tl_run_type *typ
   int64_t negative;
   if (tl_parse_i64(text, &negative) && negative < 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", where,
-                        "'%.*s' bytes are less than none", TL_SV_ARG(text));
+                        "'%.*s' bytes: the number is negative", TL_SV_ARG(text));
   if (!tl_parse_size(text, &value))
     return bad_kind(d, where, type, text);
   if (value > INT64_MAX)
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", where, "'%.*s' bytes are too many",
-                        TL_SV_ARG(text));
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-RANGE", where,
+                        "'%.*s' bytes: the number is too large", TL_SV_ARG(text));
   tl_buf_add_u64(out, value);
   return TL_OK;
 }
@@ -175,7 +175,7 @@ static tl_status add_items(tl_diag *d, tl_location where, const tl_run_type *typ
     if (cJSON_IsNumber(item))
       add_number(out, item->valuedouble);
     else if (text.n == 0 || memchr(text.p, ',', text.n))
-      return bad_kind(d, where, type, TL_SV("a list with other things than words and numbers"));
+      return bad_kind(d, where, type, TL_SV("a list with items other than words and numbers"));
     else
       tl_buf_add_sv(out, text);
   }

@@ -85,8 +85,7 @@ static tl_status check_fate(tl_settings *s, tl_diag *d, tl_option_id id, tl_sv v
   const tl_option_row *row = tl_option_row_get(id);
   tl_location where = tl_at_option(s, id);
   if (row->fate == TL_FATE_NEVER)
-    return tl_fail_code(d, TL_UNSUPPORTED, "E10055", where, "this compiler does not do that: %s",
-                        row->note);
+    return tl_fail_code(d, TL_UNSUPPORTED, "E10055", where, "not supported here: %s", row->note);
   if (row->fate == TL_FATE_LATER && !tl_choice_has(row->note, value))
     return tl_fail(d, TL_UNSUPPORTED, where,
                    "not in this version (%s)\vleave it out here and give it to the atc call that "

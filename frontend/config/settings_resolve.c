@@ -43,15 +43,15 @@ static tl_status check_task(tl_settings *s, tl_diag *d) {
   const char *framework = tl_settings_get(s, TL_OPTION_FRAMEWORK);
   if (strcmp(framework, "1") == 0)
     return tl_fail(d, TL_UNSUPPORTED, tl_at_option(s, TL_OPTION_FRAMEWORK),
-                   "AIR input (1) is not in this version; ONNX (5) is what it reads");
+                   "AIR input (1) is not supported; this version reads ONNX (5)");
   if (strcmp(framework, "5") != 0)
     return tl_fail_code(d, TL_UNSUPPORTED, "E10007", tl_at_option(s, TL_OPTION_FRAMEWORK),
-                        "framework %s is not read here, only ONNX (5) is\v"
+                        "framework %s is not supported; this version reads ONNX (5)\v"
                         "export the model to ONNX first",
                         framework);
   if (strcmp(tl_settings_get(s, TL_OPTION_MODE), "0") != 0)
     return tl_fail_code(d, TL_UNSUPPORTED, "E10055", tl_at_option(s, TL_OPTION_MODE),
-                        "mode %s works on device models; only 0, converting a model, is done here",
+                        "mode %s works on device models; only 0, converting a model, is supported",
                         tl_settings_get(s, TL_OPTION_MODE));
   return TL_OK;
 }
@@ -223,7 +223,7 @@ static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
   s->options.impl_modes = c;
   if (types && !mode)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                        "needs --op-select-implmode, which says the mode of these op types");
+                        "needs --op-select-implmode, which sets the mode of these op types");
   if (file && mode)
     tl_warn(d, tl_at_option(s, TL_OPTION_OP_SELECT_IMPLMODE),
             "has no effect beside --op-precision-mode");
@@ -364,8 +364,8 @@ static tl_status resolve_with(tl_settings *s, tl_diag *d, tl_sv text) {
   TL_TRY(tl_read_run_config_text(s, d, model_label, text));
   if (s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE].file == model_label)
     return tl_fail(d, TL_UNSUPPORTED, s->file_at[TL_OPTION_ACCELERATE_TRAIN_MODE],
-                   "accelerate_train_mode makes two models of one, which a model cannot ask for\v"
-                   "give it on the command line");
+                   "accelerate_train_mode writes two models, so metadata of a model cannot set "
+                   "it\vgive it on the command line");
   s->options = tl_options_default();
   return tl_settings_resolve(s, d);
 }

@@ -13,9 +13,10 @@ tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *te
   }
   const char *nearest = tl_soc_nearest(tl_sv_from(text));
   if (strpbrk(text, "${<"))
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
-                        "'%s' is not the name of a chip\vthis looks like a placeholder that was "
-                        "never filled in", text);
+    return tl_fail_code(
+        d, TL_INVALID_ARGUMENT, "E10001", where,
+        "'%s' is not the name of a chip\vthis looks like a placeholder that was not replaced",
+        text);
   if (nearest)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
                         "'%s' is not the name of a chip\vdid you mean %s? 'npu-smi info' shows it",

@@ -33,7 +33,7 @@ static tl_status open_header(npy *x) {
   unsigned major = p[MAGIC_BYTES], width = major == 1 ? 2 : 4;
   if (major < 1 || major > 3 || p[MAGIC_BYTES + 1] != 0)
     return tl_fail(x->store->diag, TL_UNSUPPORTED, TL_AT_FILE(x->file->path),
-                   "version %u.%u of the .npy format; 1.0 to 3.0 are read", major,
+                   "version %u.%u of the .npy format; versions 1.0 to 3.0 are supported", major,
                    p[MAGIC_BYTES + 1]);
   uint64_t begin = MAGIC_BYTES + 2 + width, length = 0;
   for (unsigned i = 0; size >= begin && i < width; i++)
@@ -100,13 +100,13 @@ static bool take_size(npy *x, int64_t *out) {
 
 static tl_status take_shape(npy *x) {
   if (!take(x, '('))
-    return fail(x, "the shape is no tuple");
+    return fail(x, "the shape is not a tuple");
   while (!take(x, ')')) {
     if (x->rank == TL_MAX_RANK)
       return tl_fail(x->store->diag, TL_LIMIT, TL_AT_FILE(x->file->path), "rank is beyond %d",
                      TL_MAX_RANK);
     if (!take_size(x, &x->dims[x->rank++]))
-      return fail(x, "a dim is no size");
+      return fail(x, "a dim is not a size");
     if (x->rank > 1 && take(x, ')'))
       break;
     if (!take(x, ','))
@@ -120,30 +120,30 @@ static tl_status take_descr(npy *x) {
   skip_blanks(x);
   if (x->rest.n && x->rest.p[0] == '[')
     return tl_fail(x->store->diag, TL_UNSUPPORTED, TL_AT_FILE(x->file->path),
-                   "an array of records; only numbers and bool are read");
+                   "an array of records; only numbers and bool are supported");
   x->has_descr = take_string(x, &x->descr);
-  return x->has_descr ? TL_OK : fail(x, "descr is no string");
+  return x->has_descr ? TL_OK : fail(x, "descr is not a string");
 }
 
 static tl_status take_entry(npy *x) {
   tl_sv key;
   if (!take_string(x, &key) || !take(x, ':'))
-    return fail(x, "the header is no dict of strings");
+    return fail(x, "the header is not a dict with string keys");
   if (tl_sv_is(key, "descr") && !x->has_descr)
     return take_descr(x);
   if (tl_sv_is(key, "shape") && !x->has_shape)
     return take_shape(x);
   if (!tl_sv_is(key, "fortran_order") || x->has_order)
-    return fail(x, "the header has a key that does not belong there, or one twice");
+    return fail(x, "the header has an unknown key, or a key twice");
   x->fortran = take_word(x, "True");
   x->has_order = x->fortran || take_word(x, "False");
-  return x->has_order ? TL_OK : fail(x, "fortran_order is neither True nor False");
+  return x->has_order ? TL_OK : fail(x, "fortran_order is not True or False");
 }
 
 static tl_status read_header(npy *x) {
   TL_TRY(open_header(x));
   if (!take(x, '{'))
-    return fail(x, "the header is no dict");
+    return fail(x, "the header is not a dict");
   while (!take(x, '}')) {
     TL_TRY(take_entry(x));
     if (!take(x, ',')) {
@@ -181,8 +181,8 @@ static tl_status find_dtype(npy *x) {
     return TL_OK;
   }
   return tl_fail(x->store->diag, TL_UNSUPPORTED, TL_AT_FILE(x->file->path),
-                 "elements of type '%.*s'; numbers and bool are read\v"
-                 "strings, bf16 and fp8 go into .pb files (TensorProto)",
+                 "elements of type '%.*s'; only numbers and bool are supported\vuse .pb files "
+                 "(TensorProto) for strings, bf16 and fp8",
                  TL_SV_ARG(x->descr));
 }
 

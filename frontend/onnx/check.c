@@ -102,6 +102,6 @@ tl_status tl_onnx_unknown_op(tl_onnx *x, const tl_node_wire *w, tl_location wher
     return tl_fail(x->d, TL_INVALID_MODEL, where, "domain %s has no op '%.*s'\vdid you mean '%s'?",
                    in, TL_SV_ARG(w->op_type), near->name);
   return tl_fail(x->d, TL_INVALID_MODEL, where,
-                 "domain %s has no op '%.*s'\vops of your own belong in a domain of your own", in,
+                 "domain %s has no op '%.*s'\vuse a domain of your own for custom ops", in,
                  TL_SV_ARG(w->op_type));
 }

@@ -32,7 +32,7 @@ static tl_status add_edge(tl_onnx *x, tl_node_id n, tl_sv name, tl_sv origin) {
   tl_node_id from = s == TL_NO_SYMBOL ? TL_NO_NODE : tl_onnx_slot(&x->mark, s);
   if (!from || from == n || tl_node_get(x->m, from)->graph != tl_node_get(x->m, n)->graph) {
     tl_warn_code(x->d, "W-TRN-CTRL", tl_node_where(x->m, n),
-                 "is to run after '%.*s', which is no node of its graph",
+                 "is to run after '%.*s', which is not a node of its graph",
                  TL_SV_ARG(tl_sv_shown(name)));
     return TL_OK;
   }

@@ -107,7 +107,7 @@ static tl_status read_value(reader *r, tl_proto body, tl_type_kind kind, tl_host
     return read_tensor(r, body, out, name);
   if (kind != TL_KIND_SEQUENCE && kind != TL_KIND_OPTIONAL)
     return tl_fail(r->x.d, TL_UNSUPPORTED, TL_AT_FILE(r->x.path),
-                   "maps and sparse tensors are not read as data");
+                   "maps and sparse tensors are not supported as data");
   if (r->depth == TL_ONNX_MAX_DEPTH)
     return tl_fail(r->x.d, TL_LIMIT, TL_AT_FILE(r->x.path), "values are nested more than %d deep",
                    TL_ONNX_MAX_DEPTH);

@@ -200,7 +200,7 @@ static tl_status add_state(tl_onnx *x, const graph_wire *g, tl_symbol key) {
   if (v && tl_value_get(x->m, v)->tensor)
     return TL_OK;
   return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
-                 "training_info binds '%.*s', which is no initializer",
+                 "training_info binds '%.*s', which is not an initializer",
                  TL_SV_ARG(tl_sv_shown(info.name)));
 }
 

@@ -16,7 +16,7 @@ typedef struct model_wire {
 tl_status tl_onnx_malformed(tl_onnx *x, const unsigned char *at, const char *what) {
   tl_location where = {.file = x->path, .offset = (uint64_t)(at - x->model.p), .has_offset = true};
   return tl_fail(x->d, TL_INVALID_MODEL, where,
-                 "malformed %s\vthe file is damaged, cut off, or no ONNX model", what);
+                 "malformed %s\vthe file is damaged, truncated, or not an ONNX model", what);
 }
 
 /* ---- what is carried along ------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static tl_status check_header(tl_onnx *x, const model_wire *w) {
   if (x->m->ir_version >= 3)
     return tl_fail(x->d, TL_INVALID_MODEL, where,
                    "no opset_import although ir_version is %lld\v"
-                   "a model from IR version 3 on names the opsets it uses",
+                   "from IR version 3 on a model has to name its opsets",
                    (long long)x->m->ir_version);
   return tl_module_set_opset(x->m, 0, 1);
 }
@@ -354,8 +354,8 @@ static tl_status check_opsets(tl_onnx *x, int64_t first) {
   if (first == second)
     return TL_OK;
   return tl_fail(x->d, TL_UNSUPPORTED, TL_AT_FILE(x->path),
-                 "the model is of opset %lld and the one beside it of %lld, after they were lifted"
-                 "\vexport both for one opset, at most %d",
+                 "the two models have opset %lld and %lld after they were lifted"
+                 "\vexport both with the same opset, at most %d",
                  (long long)second, (long long)first, (int)TL_ONNX_CANONICAL_OPSET);
 }
 

@@ -129,7 +129,7 @@ tl_status tl_lift_cast_name(const tl_lifting *l) {
     if (info->onnx_name && same_letters(name, info->onnx_name))
       return tl_lift_set_int(l, TL_SYM_to, info->onnx);
   }
-  return tl_lift_fail(l, TL_INVALID_MODEL, "'%.*s' is no element type", TL_SV_ARG(name));
+  return tl_lift_fail(l, TL_INVALID_MODEL, "'%.*s' is not an element type", TL_SV_ARG(name));
 }
 
 /* Moves a float attribute to operand i, as a scalar of operand 0's type. */

@@ -45,9 +45,9 @@ static tl_status read_info(tl_onnx *x, tl_proto info) {
       !tl_u32_vec_push(&x->last_bindings, x->bindings.n))
     return TL_NO_MEMORY;
   if (resets)
-    tl_warn_code(x->d, "W-TRN-RESET", TL_AT_FILE(x->path),
-                 "the initialization of training_info is left out: the step starts from the "
-                 "initializers");
+    tl_warn_code(
+        x->d, "W-TRN-RESET", TL_AT_FILE(x->path),
+        "the initialization of training_info is ignored: the step starts from the initializers");
   return TL_OK;
 }
 
@@ -65,7 +65,7 @@ tl_status tl_onnx_training(tl_onnx *x) {
   }
   if (n && x->m->ir_version < 7)
     return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
-                   "training_info although ir_version is %lld, it came with 7",
+                   "training_info needs ir_version 7, the model has %lld",
                    (long long)x->m->ir_version);
   return TL_OK;
 }

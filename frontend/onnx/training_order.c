@@ -72,8 +72,8 @@ static bool stand_for(ordering *o, tl_value_id v, tl_value_id to) {
 
 static tl_status refuse(ordering *o, tl_node_id n, const char *why) {
   return tl_fail(o->x->d, TL_UNSUPPORTED, tl_node_where(o->m, n),
-                 "training_info %u runs on what earlier ones update, but this node %s\v"
-                 "keep the training_info to train by",
+                 "training_info %u uses values that an earlier training_info updates, but this "
+                 "node %s\vkeep one training_info only",
                  o->info + 1, why);
 }
 
@@ -119,11 +119,12 @@ static tl_status copy(ordering *o, tl_node_id n) {
 static tl_status visit(ordering *o, tl_node_id n) {
   if (is_of_algorithm(o, n) &&
       tl_node_get(o->m, n)->op == TL_OP_ai_onnx_preview_training_Gradient)
-    return refuse(o, n, "differentiates the model's graph, which has the values of before");
+    return refuse(
+        o, n, "differentiates the graph of the model, which has the values from before the update");
   if (is_of_algorithm(o, n) || !o->needed[n] || !o->changed[n])
     return TL_OK;
   if (o->changed[n] & IN_BODY)
-    return refuse(o, n, "has a body that depends on them");
+    return refuse(o, n, "has a body that depends on these values");
   return copy(o, n);
 }
 
@@ -133,7 +134,8 @@ static tl_status check_bound(ordering *o) {
     tl_value_id v = o->m->states.at[i].output;
     if (tl_map_find(&o->now, v, NULL))
       return tl_fail(o->x->d, TL_UNSUPPORTED, TL_AT_FILE(o->x->path),
-                     "training_info %u binds '%.*s', which depends on what earlier ones update",
+                     "training_info %u binds '%.*s', which depends on values that an earlier "
+                     "training_info updates",
                      o->info + 1, TL_SV_ARG(tl_value_name(o->m, v)));
   }
   return TL_OK;

@@ -100,7 +100,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step' --observe-st
 >  m.tir \
 >  n.bin
 $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --dry-run
-! options are in order: m.tir -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.tir -> m.air (air); 0 recorded for the device compiler
 # Mix lists are the low variant's.
 $ printf '{"black-list": {"to-add": ["BatchMatMulV2"]}}\n' >mix.json; tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --summary=none --modify_mixlist=mix.json; grep -c f16 b.low.tir b.high.tir; rm b.*
 > b.low.tir:0
@@ -108,28 +108,28 @@ $ printf '{"black-list": {"to-add": ["BatchMatMulV2"]}}\n' >mix.json; tailor con
 # Loops between two looks.
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=10 --iterations-per-loop=5 --summary=none; grep -o '"iterations_per_loop":[0-9]*' b.switch.json; rm b.*
 > "iterations_per_loop":5
-! tailor: warning: --iterations-per-loop: 'step' is seen once in 5 steps: the switch may come that late [W-ACC-LOOP]
+! tailor: warning: --iterations-per-loop: 'step' is read once in 5 steps, so the switch may be late by that many [W-ACC-LOOP]
 # Off.
 $ tailor convert m.tir -o b.tir --accelerate_train_mode= --summary=none; ls b.*; rm b.*
 > b.tir
 # Values.
 $ tailor convert m.tir -o b.tir --accelerate_train_mode=fast
-! tailor: error: --accelerate-train-mode: 'fast' is not of two or three parts joined by '|' [E-ACC-FORMAT]
-!   hint: the form is SPEED|TRIGGER[|RATIO], for example fast|step|0.9; quote it, '|' means something to a shell
+! tailor: error: --accelerate-train-mode: 'fast' is not of the form SPEED|TRIGGER[|RATIO] [E-ACC-FORMAT]
+!   hint: the form is SPEED|TRIGGER[|RATIO], for example fast|step|0.9; quote it, because the shell interprets '|'
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='turbo|step|0.5'
 ! tailor: error: --accelerate-train-mode: 'turbo' is not a speed: fast (float16) or fast1 (bfloat16) [E-ACC-SPEED]
-!   hint: the form is SPEED|TRIGGER[|RATIO], for example fast|step|0.9; quote it, '|' means something to a shell
+!   hint: the form is SPEED|TRIGGER[|RATIO], for example fast|step|0.9; quote it, because the shell interprets '|'
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|epoch|0.5'
 ! tailor: error: --accelerate-train-mode: 'epoch' is not a trigger: step or loss [E-ACC-TRIGGER]
-!   hint: the form is SPEED|TRIGGER[|RATIO], for example fast|step|0.9; quote it, '|' means something to a shell
+!   hint: the form is SPEED|TRIGGER[|RATIO], for example fast|step|0.9; quote it, because the shell interprets '|'
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step|0.95'
-! tailor: error: --accelerate-train-mode: '0.95' is not a ratio; that of step is a number from 0.2 to 0.9, by default 0.9 [E-ACC-RATIO]
+! tailor: error: --accelerate-train-mode: '0.95' is not a ratio; with trigger step it is a number from 0.2 to 0.9, by default 0.9 [E-ACC-RATIO]
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|loss|x'
-! tailor: error: --accelerate-train-mode: 'x' is not a ratio; that of loss is a number from 1.01 to 1.5, by default 1.05 [E-ACC-RATIO]
+! tailor: error: --accelerate-train-mode: 'x' is not a ratio; with trigger loss it is a number from 1.01 to 1.5, by default 1.05 [E-ACC-RATIO]
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step'
 ! tailor: error: --accelerate-train-mode: needs --observe-step and --total-step, which say when to switch [E-ACC-HOOK]
@@ -138,7 +138,7 @@ $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-st
 ! tailor: error: --observe-step: needs --total-step beside it [E-ACC-HOOK]
 ? 1
 $ tailor convert m.tir -o b.tir --total-step=5 --observe-step=step
-! tailor: error: --observe-step: counts only with --accelerate-train-mode [E-ACC-HOOK]
+! tailor: error: --observe-step: has no effect without --accelerate-train-mode [E-ACC-HOOK]
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=0
 ! tailor: error: --total-step: total_step is an integer in 1..9223372036854775807, not '0' [E-OPT-RANGE]
@@ -148,22 +148,22 @@ $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|loss' --observe-lo
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 --precision_mode=force_fp16
 ! tailor: error: --precision-mode: force_fp16 cannot be the precision to switch to [E-ACC-PREC]
-!   hint: with --accelerate-train-mode it is allow_fp32_to_fp16, must_keep_origin_dtype, origin, or not given
+!   hint: with --accelerate-train-mode use allow_fp32_to_fp16, must_keep_origin_dtype or origin, or give no mode
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 --amp-level=O2
 ! tailor: error: --amp-level: O2 cannot be the precision to switch to [E-ACC-PREC]
-!   hint: with --accelerate-train-mode it is allow_fp32_to_fp16, must_keep_origin_dtype, origin, or not given
+!   hint: with --accelerate-train-mode use allow_fp32_to_fp16, must_keep_origin_dtype or origin, or give no mode
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 --atc-compat
 ! tailor: error: --atc-compat: force_fp16 cannot be the precision to switch to [E-ACC-PREC]
-!   hint: with --accelerate-train-mode it is allow_fp32_to_fp16, must_keep_origin_dtype, origin, or not given
+!   hint: with --accelerate-train-mode use allow_fp32_to_fp16, must_keep_origin_dtype or origin, or give no mode
 ? 1
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast1|step' --observe-step=step --total-step=5 --soc_version=Ascend910A
 ! tailor: error: --accelerate-train-mode: fast1 needs bfloat16, which Ascend910 does not have [E-ACC-BF16]
 !   hint: fast trains in float16
 ? 3
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 --soc_version=Ascend310P3
-! tailor: error: --accelerate-train-mode: Ascend310P does not train [E-ACC-PREC]
+! tailor: error: --accelerate-train-mode: Ascend310P is not a chip for training [E-ACC-PREC]
 !   hint: choose the chip with --soc-version
 ? 3
 # The tensor to look at.
@@ -183,11 +183,11 @@ $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|loss' --observe-lo
 ? 1
 # Outputs that two variants cannot have.
 $ tailor convert m.tir -o b.air -o b.onnx --accelerate_train_mode='fast|step' --observe-step=step --total-step=5
-! tailor: error: --output: 'b.air' and 'b.onnx' would both have the plan 'b.switch.json'
+! tailor: error: --output: 'b.air' and 'b.onnx' would have the same plan 'b.switch.json'
 !   hint: give them names that differ before the suffix
 ? 1
 $ tailor convert m.tir -o - --accelerate_train_mode='fast|step' --observe-step=step --total-step=5
-! tailor: error: --accelerate-train-mode: several files are written, which standard output cannot take
+! tailor: error: --accelerate-train-mode: several files are written, which is impossible on standard output
 !   hint: give the output a name
 ? 3
 $ tailor convert - -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 <m.tir
@@ -195,7 +195,7 @@ $ tailor convert - -o b.tir --accelerate_train_mode='fast|step' --observe-step=s
 !   hint: give a file
 ? 3
 $ tailor convert m.tir -o b.tir --fusion-result=f.json --accelerate_train_mode='fast|step' --observe-step=step --total-step=5
-! tailor: error: --accelerate-train-mode: a report of fusions is about one variant, and here are two
+! tailor: error: --accelerate-train-mode: a fusion report describes one variant, and there are two
 !   hint: convert once without --accelerate-train-mode for the report
 ? 3
 # Nothing that is read is written over.
@@ -238,6 +238,6 @@ $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-st
 ! ls: cannot access 'b.*': No such file or directory
 ? 2
 $ tailor convert m.tir -o b.tir --schedule-report=r.json --accelerate_train_mode='fast|step' --observe-step=step --total-step=5
-! tailor: error: --accelerate-train-mode: a report of the schedule is about one variant, and here are two
+! tailor: error: --accelerate-train-mode: a schedule report describes one variant, and there are two
 !   hint: convert once without --accelerate-train-mode for the report
 ? 3

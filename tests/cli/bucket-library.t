@@ -35,43 +35,43 @@ $ tailor opt - -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --b
 !   hint: it is the SHA-256 of the model's file, which standard input is not
 # Files that are wrong.
 $ printf '{}' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:1: error: the file is no list of entries [E-BKT-LIB]
+! lib.json:1:1: error: the file is not a list of entries [E-BKT-LIB]
 ? 1
 $ printf '[' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
 ! lib.json:1:2: error: expected a value [E-BKT-LIB]
 ? 1
 $ printf '[1]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:2: error: an entry is no object with a text modelhash and an object modelvalue [E-BKT-LIB]
+! lib.json:1:2: error: an entry is not an object with a string modelhash and an object modelvalue [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": 1, "modelvalue": {}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:2: error: an entry is no object with a text modelhash and an object modelvalue [E-BKT-LIB]
+! lib.json:1:2: error: an entry is not an object with a string modelhash and an object modelvalue [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": []}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:2: error: an entry is no object with a text modelhash and an object modelvalue [E-BKT-LIB]
+! lib.json:1:2: error: an entry is not an object with a string modelhash and an object modelvalue [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [1]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
 ! lib.json:1:21: error: modelvalue needs the lists gradientTime and gradientSize [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [], "gradientSize": []}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:21: error: gradientTime has neither as many entries as gradientSize nor one more, the start of the step [E-BKT-LIB]
+! lib.json:1:21: error: gradientTime has to have as many entries as gradientSize, or one more for the start of the step [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [1, 2, 3], "gradientSize": [4]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:21: error: gradientTime has neither as many entries as gradientSize nor one more, the start of the step [E-BKT-LIB]
+! lib.json:1:21: error: gradientTime has to have as many entries as gradientSize, or one more for the start of the step [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [2, 1], "gradientSize": [4, 4]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:56: error: a time of gradientTime lies before the one in front of it [E-BKT-LIB]
+! lib.json:1:56: error: the times of gradientTime do not ascend [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": ["x"], "gradientSize": [4]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:53: error: a time of gradientTime is no number of nanoseconds [E-BKT-LIB]
+! lib.json:1:53: error: a time of gradientTime is not a number of nanoseconds [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [1], "gradientSize": [-4]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:74: error: a size of gradientSize is no number of bytes [E-BKT-LIB]
+! lib.json:1:74: error: a size of gradientSize is not a number of bytes [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [1], "gradientSize": [1.5]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:74: error: a size of gradientSize is no number of bytes [E-BKT-LIB]
+! lib.json:1:74: error: a size of gradientSize is not a number of bytes [E-BKT-LIB]
 ? 1
 $ printf '[{"modelhash": "a", "modelvalue": {"gradientTime": [1], "gradientSize": [1e300]}}]' >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json
-! lib.json:1:74: error: a size of gradientSize is no number of bytes [E-BKT-LIB]
+! lib.json:1:74: error: a size of gradientSize is not a number of bytes [E-BKT-LIB]
 ? 1
 # One model twice.
 $ H=$(sha256sum <g.tir | cut -c1-64); printf '[{"modelhash": "%s", "modelvalue": {"gradientTime": [1], "gradientSize": [4]}}, {"modelhash": "%s", "modelvalue": {"gradientTime": [1], "gradientSize": [4]}}]' $H $H >lib.json && tailor opt g.tir -o out.tir --passes=infer-shapes,ar-bucket --graph-run-mode=1 --hw-preset=ascend910b --rank-size=8 --bucket-pad=0 --bucket-library=lib.json

@@ -25,12 +25,12 @@ $ tailor convert m.tir -o m.air --soc_version=Ascend910A --summary=json 2>&1 | g
 $ tailor explain m.tir --precision --soc-version=Ascend910A
 > dtypes: the model's own, on Ascend910
 > `conv` Conv judged as Conv2D: white, signature 1 of 3, f16, f16, f16, i8 > f16
->   x            f32  -> f16   mode: no mode is asked for, so that dtypes stay where the chip has them; the op takes no wider one
+>   x            f32  -> f16   mode: no mode is given, so dtypes that the chip has are kept; the op takes no wider one
 >   filter       f32  -> f16   forced: another tensor of the op had to be reduced
 >   y            f32  -> f16   forced: another tensor of the op had to be reduced
 > `relu` Relu judged as Relu: gray, signature 2 of 5, f32 > f32
->   x            f32           mode: no mode is asked for, so that dtypes stay where the chip has them
->   y            f32           mode: no mode is asked for, so that dtypes stay where the chip has them
+>   x            f32           mode: no mode is given, so dtypes that the chip has are kept
+>   y            f32           mode: no mode is given, so dtypes that the chip has are kept
 >   cast     `x` f32 -> f16 for `conv`
 >   cast     `w` f32 -> f16 for `conv`
 >   cast     `c` f16 -> f32 for `relu`

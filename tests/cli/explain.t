@@ -34,7 +34,7 @@ $ tailor explain m.tir --rules r.tlr --fusion=Signs --node=two.b --json
 >   {"rule": "Signs", "effect": false, "node": "two.c", "why_not": "MULTI_CONSUMER", "reason": "`two.b` has 1 consumer outside the pattern: `two.other`", "pattern_nodes": 3, "nodes": ["two.a", "two.b", "two.c"]}]}
 > ]
 $ tailor explain m.tir --rules r.tlr --node=nobody
-> nothing was fused, and nothing nearly
+> nothing was fused, and there was no near miss
 $ tailor explain m.tir --rules r.tlr --node=nobody --json
 > []
 # Switched off: the same near misses, and one that would fit.
@@ -90,7 +90,7 @@ $ printf 'rules 1\nrule Grow : graph numerics exact {\n  match { %%b = Tanh(%%x)
 >   not    `fits.c`: SHAPE: the replacement of Grow does not fit: its result has another type
 # Clean-up is explained when it is asked for by name.
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Relu(%%x)\n  %%y = Relu(%%a)\n}\n' >c.tir; tailor explain c.tir; tailor explain c.tir --fusion=ReluRelu
-> nothing was fused, and nothing nearly
+> nothing was fused, and there was no near miss
 > ReluRelu: 1 fused, 0 not
 >   fused  `Relu->a`, `Relu->y` became nothing new
 $ tailor explain m.tir --fusion=Nobody
@@ -122,7 +122,7 @@ $ tailor explain e.tir --fusion=ExpandThresholdedRelu; tailor explain e.tir --ex
 $ tailor explain e.tir --expand --node=form; tailor explain e.tir --expand --node=nobody
 > GemmToMatmulFusionPass: 0 expanded, 1 not
 >   not       ExpandGemmAdd: `form`: NPU_FORM: the pattern fits, but the node has an NPU form of its own
-> nothing was expanded, and nothing nearly
+> nothing was expanded, and there was no near miss
 $ tailor explain e.tir --expand=Nobody
 ! tailor: error: --expand: no rule of kind expand is named 'Nobody'
 !   hint: 'tailor passes --rules' lists them

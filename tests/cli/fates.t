@@ -1,6 +1,6 @@
 # Recorded for the device compiler.
 $ tailor convert m.onnx -o m.air --dry-run --enable_small_channel=1 --buffer_optimize=off_optimize --ge.deterministic=1
-! options are in order: m.onnx -> m.air (air); 3 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 3 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --enable_small_channel=true
 ! tailor: error: --enable-small-channel: 'true' is not one of 0|1 [E10006]
 ? 1
@@ -13,12 +13,12 @@ $ tailor convert m.onnx -o m.air --dry-run --buffer_optimize=none
 # Without effect: one warning each, none for the default.
 $ tailor convert m.onnx -o m.air --dry-run --weight=w.bin --save_original_model=false --op_debug_level=2
 ! tailor: warning: --weight: has no effect here: an ONNX model names its weights itself; the file is not read
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 # Not in this version.
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode=must_keep_origin_dtype
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode_v2=origin --export_compile_stat=0
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --precision_mode=origin --precision_mode_v2=origin
 ! tailor: error: --precision-mode: 'origin' is not one of force_fp16|force_fp32|cube_fp16in_fp32out|allow_fp32_to_fp16|must_keep_origin_dtype|allow_mix_precision|allow_mix_precision_fp16|allow_mix_precision_bf16|allow_fp32_to_bf16 [E10001]
 ? 1
@@ -32,22 +32,22 @@ $ tailor convert m.onnx -o m.air --dry-run --raw-ge-options=x --raw-ge-options-i
 !   hint: leave it out here and give it to the atc call that reads the .air file
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --ge.oo.level=O1 --ge.oo.constantFolding=true
-! options are in order: m.onnx -> m.air (air); 2 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 2 recorded for the device compiler
 # Another tool's business.
 $ tailor convert m.onnx -o m.air --dry-run --auto_tune_mode=RL,GA --singleop=x
-! tailor: error: --auto-tune-mode: this compiler does not do that: atc dropped it too; leave it out [E10055]
-! tailor: error: --singleop: this compiler does not do that: they hold no graph to convert [E10055]
+! tailor: error: --auto-tune-mode: not supported here: atc dropped it too; leave it out [E10055]
+! tailor: error: --singleop: not supported here: they hold no graph to convert [E10055]
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --framework=3
-! tailor: error: --framework: framework 3 is not read here, only ONNX (5) is [E10007]
+! tailor: error: --framework: framework 3 is not supported; this version reads ONNX (5) [E10007]
 !   hint: export the model to ONNX first
 ? 3
 $ tailor convert m.air -o m.onnx --dry-run --framework=1
-! tailor: error: --framework: AIR input (1) is not in this version; ONNX (5) is what it reads
+! tailor: error: --framework: AIR input (1) is not supported; this version reads ONNX (5)
 ? 3
 $ tailor convert m.onnx -o m.air --dry-run --framework=9
 ! tailor: error: --framework: '9' is not an integer in 0..5 [E10007]
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --mode=1
-! tailor: error: --mode: mode 1 works on device models; only 0, converting a model, is done here [E10055]
+! tailor: error: --mode: mode 1 works on device models; only 0, converting a model, is supported [E10055]
 ? 3

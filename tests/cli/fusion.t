@@ -14,7 +14,7 @@ $ mkdir folder; tailor passes --fusion --fusion_switch_file=folder
 ! folder: error: cannot read the switch file: it is a folder [E21002]
 ? 4
 $ printf 'a:off' >'odd+name.cfg'; tailor passes --fusion --fusion_switch_file=odd+name.cfg 2>&1 | sed "s,$PWD,HERE,g"
-> tailor: error: --fusion-switch-file: the path 'HERE/odd+name.cfg' has a character that paths of atc may not have, behind 'HERE/odd' [E10001]
+> tailor: error: --fusion-switch-file: the path 'HERE/odd+name.cfg' has a character that atc does not allow in paths, after 'HERE/odd' [E10001]
 >   hint: use letters, digits, '_', '-', '.', '/' and Chinese characters
 $ printf 'SoftmaxFusionPass:off' >'融合.cfg'; tailor passes --fusion --fusion_switch_file=融合.cfg | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off switch file
@@ -70,10 +70,10 @@ $ printf '{"Priority":{"Graph":{}}}' >f; tailor passes --fusion --fusion_switch_
 !   hint: expected GraphFusion or UBFusion
 ? 1
 $ printf '{"Switch":{"GraphFusion":{\n"SoftmaxFusionPass":"ON"}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:2:1: error: 'ON' is neither on nor off, for pass 'SoftmaxFusionPass' [E21002]
+! f:2:1: error: 'ON' is not on or off, for pass 'SoftmaxFusionPass' [E21002]
 ? 1
 $ printf '{"Switch":{"UBFusion":{"P":""}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:24: error: '' is neither on nor off, for pass 'P' [E21002]
+! f:1:24: error: '' is not on or off, for pass 'P' [E21002]
 ? 1
 $ printf '{"Switch":{"UBFusion":{"P":true}}}' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:1:24: error: UBFusion.P must be "on" or "off", it is a truth value [E21002]
@@ -95,16 +95,16 @@ $ printf '{"Priority":{"GraphFusion":{"Top":{"P":5}}}}' >f; tailor passes --fusi
 ! f:1:36: error: Top.P must be a number in double quotes, it is a number [E21002]
 ? 1
 $ printf '{"Priority":{"GraphFusion":{"Top":{"P":"first"}}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:36: error: 'first' is no priority of level Top, which are 0 to 999, for pass 'P' [E21002]
+! f:1:36: error: 'first' is not a priority of level Top, which has 0 to 999, for pass 'P' [E21002]
 ? 1
 $ printf '{"Priority":{"GraphFusion":{"Main":{"P":"999"}}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:37: error: '999' is no priority of level Main, which are 1000 to 1999, for pass 'P' [E21002]
+! f:1:37: error: '999' is not a priority of level Main, which has 1000 to 1999, for pass 'P' [E21002]
 ? 1
 $ printf '{"Priority":{"GraphFusion":{"Down":{"P":"3000"}}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:37: error: '3000' is no priority of level Down, which are 2000 to 2999, for pass 'P' [E21002]
+! f:1:37: error: '3000' is not a priority of level Down, which has 2000 to 2999, for pass 'P' [E21002]
 ? 1
 $ printf '{"Priority":{"GraphFusion":{"Top":{"P":"-1"}}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:36: error: '-1' is no priority of level Top, which are 0 to 999, for pass 'P' [E21002]
+! f:1:36: error: '-1' is not a priority of level Top, which has 0 to 999, for pass 'P' [E21002]
 ? 1
 $ printf '{"Priority":{"GraphFusion":{"Top":{"MulAddFusionPass":"1"},\n"Down":{"MulAddFusionPass":"2000"}}}}' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:2:9: error: 'MulAddFusionPass' is given twice, in lines 1 and 2 [E21002]
@@ -115,23 +115,23 @@ $ printf '{"ExceptionalPassOfO1Level":{}}' >f; tailor passes --fusion --fusion_s
 ! f:1:2: error: ExceptionalPassOfO1Level must be an array, it is an object [E21002]
 ? 1
 $ printf '{"ExceptionalPassOfO1Level":["P",1]}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:34: error: ExceptionalPassOfO1Level holds names of passes, this is a number [E21002]
+! f:1:34: error: ExceptionalPassOfO1Level has to hold names of passes, this is a number [E21002]
 ? 1
 # Neither JSON nor lines.
 $ printf 'SoftmaxFusionPass off\n' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:1:1: error: 'SoftmaxFusionPass off' has no ':' between pass and on or off [E20003]
 ? 1
 $ printf 'SoftmaxFusionPass:off\n  \nMulAddFusionPass:on' >f; tailor passes --fusion --fusion_switch_file=f
-! f:2:1: error: the line holds blanks only; leave it out or empty it [E20003]
+! f:2:1: error: the line has only blanks; remove the line or the blanks [E20003]
 ? 1
 $ printf 'SoftmaxFusionPass:off\n\nMulAddFusionPass:offf' >f; tailor passes --fusion --fusion_switch_file=f
-! f:3:1: error: 'offf' is neither on nor off, for pass 'MulAddFusionPass' [E20003]
+! f:3:1: error: 'offf' is not on or off, for pass 'MulAddFusionPass' [E20003]
 ? 1
 $ printf 'SoftmaxFusionPass:ON' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:1: error: 'ON' is neither on nor off, for pass 'SoftmaxFusionPass' [E20003]
+! f:1:1: error: 'ON' is not on or off, for pass 'SoftmaxFusionPass' [E20003]
 ? 1
 $ printf 'SoftmaxFusionPass:off:on' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:1: error: 'off:on' is neither on nor off, for pass 'SoftmaxFusionPass' [E20003]
+! f:1:1: error: 'off:on' is not on or off, for pass 'SoftmaxFusionPass' [E20003]
 ? 1
 $ printf 'MulAddFusionPass:off\nSoftmaxFusionPass:off\nMulAddFusionPass:off' >f; tailor passes --fusion --fusion_switch_file=f
 ! f:3:1: error: 'MulAddFusionPass' is given twice, in lines 1 and 3 [E20003]
@@ -143,19 +143,19 @@ $ printf '{\n "Switch":{\n  "GraphFusion":{\n   "SoftmaxFusionPass":"off"\n  }\n
 ! f:7:1: error: not JSON: expected ',' or '}' at 7:1; nor lines of the form PASS:on or PASS:off: in line 1, '{' has no ':' between pass and on or off [E20003]
 ? 1
 $ printf '{"Switch":{} // no comments\n}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:14: error: not JSON: expected ',' or '}' at 1:14; nor lines of the form PASS:on or PASS:off: in line 1, '{} // no comments' is neither on nor off, for pass '{"Switch"' [E20003]
+! f:1:14: error: not JSON: expected ',' or '}' at 1:14; nor lines of the form PASS:on or PASS:off: in line 1, '{} // no comments' is not on or off, for pass '{"Switch"' [E20003]
 ? 1
 $ printf '{"Switch":{},}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:14: error: not JSON: expected a name in double quotes at 1:14; nor lines of the form PASS:on or PASS:off: in line 1, '{},}' is neither on nor off, for pass '{"Switch"' [E20003]
+! f:1:14: error: not JSON: expected a name in double quotes at 1:14; nor lines of the form PASS:on or PASS:off: in line 1, '{},}' is not on or off, for pass '{"Switch"' [E20003]
 ? 1
 $ printf '{"Switch":{"GraphFusion":{"\377":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:28: error: not JSON: a byte that is not UTF-8 at 1:28; nor lines of the form PASS:on or PASS:off: in line 1, '{"GraphFusion":{"' is neither on nor off, for pass '{"Switch"' [E20003]
+! f:1:28: error: not JSON: a byte that is not UTF-8 at 1:28; nor lines of the form PASS:on or PASS:off: in line 1, '{"GraphFusion":{"' is not on or off, for pass '{"Switch"' [E20003]
 ? 1
 $ printf 'Soft\377:off' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:1: error: 'Soft' goes on with a byte that is no text, so that it names no pass [E20003]
+! f:1:1: error: 'Soft' has a byte that is not text [E20003]
 ? 1
 $ printf 'Soft\000max:off' >f; tailor passes --fusion --fusion_switch_file=f
-! f:1:1: error: 'Soft' goes on with a byte that is no text, so that it names no pass [E20003]
+! f:1:1: error: 'Soft' has a byte that is not text [E20003]
 ? 1
 # Lines: blanks, Windows line ends, entries without a name; each entry is about both kinds.
 $ printf '  SoftmaxFusionPass \t: off \r\n\n:nonsense\n : on\nTbeEltwiseFusionPass:off\r\n' >f; tailor passes --fusion --fusion_switch_file=f | grep -E '^(SoftmaxFusionPass|TbeEltwiseFusionPass) ' | sed -Ef tidy
@@ -213,11 +213,11 @@ $ printf 'RequantFusionPass:off\nV100RequantFusionPass:off' >f; tailor passes --
 > V100RequantFusionPass graph on yes off switch file
 > V200RequantFusionPass graph on yes off switch file
 $ printf 'RequantFusionPass:off\nV100RequantFusionPass:on' >f; tailor passes --fusion --fusion_switch_file=f
-! f:2:1: error: 'V100RequantFusionPass' and 'RequantFusionPass' of line 1 are names of one pass, and conflict [E20003]
+! f:2:1: error: 'V100RequantFusionPass' and 'RequantFusionPass' of line 1 name the same pass and have different values [E20003]
 !   hint: keep one of them
 ? 1
 $ printf '{"Switch":{"GraphFusion":{"RequantFusionPass":"off",\n"V200RequantFusionPass":"on"}}}' >f; tailor passes --fusion --fusion_switch_file=f
-! f:2:1: error: 'V200RequantFusionPass' and 'RequantFusionPass' of line 1 are names of one pass, and conflict [E21002]
+! f:2:1: error: 'V200RequantFusionPass' and 'RequantFusionPass' of line 1 name the same pass and have different values [E21002]
 !   hint: keep one of them
 ? 1
 $ printf '{"Switch":{"UBFusion":{"TbeCommonRules0FusionPass":"off","FusionVirtualOpSetSwitch":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(TbeConvCommonRules0FusionPass |f:)' | sed -Ef tidy
@@ -258,7 +258,7 @@ $ tailor passes --fusion --oo_level=O4
 $ tailor passes --fusion --optimization_switch='SoftmaxFusionPass;:on;MulAddFusionPass:ON;ge.oo.level:on;forbidden_close_pass:off;SoftmaxFusionPas:off;PrunePass:off;PrunePass:on' 2>&1 | grep -E '^(SoftmaxFusionPass|MulAddFusionPass|PrunePass|tailor:|  hint)' | sed -Ef tidy
 > tailor: warning: --optimization-switch: 'SoftmaxFusionPass' is skipped: it has no ':' [W_FUSION_SKIPPED]
 > tailor: warning: --optimization-switch: ':on' is skipped: it names no pass [W_FUSION_SKIPPED]
-> tailor: warning: --optimization-switch: 'MulAddFusionPass:ON' is skipped: it says neither on nor off [W_FUSION_SKIPPED]
+> tailor: warning: --optimization-switch: 'MulAddFusionPass:ON' is skipped: it does not end with :on or :off [W_FUSION_SKIPPED]
 > tailor: warning: --optimization-switch: 'ge.oo.level:on' is skipped: it names an option, not a pass [W_FUSION_SKIPPED]
 > tailor: warning: --optimization-switch: forbidden_close_pass:off has no effect: atc sets it to on itself [W_FUSION_CANNOT_CLOSE]
 > tailor: warning: --optimization-switch: no fusion pass is named 'SoftmaxFusionPas' [W_FUSION_UNKNOWN_PASS]
@@ -271,13 +271,13 @@ $ tailor passes --fusion=SoftmaxFusionPass
 !   hint: write --fusion=PASS:off or --fusion=PASS:on
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --fusion=SoftmaxFusionPass:Off
-! tailor: error: --fusion: 'SoftmaxFusionPass:Off' says neither on nor off [E10001]
+! tailor: error: --fusion: 'SoftmaxFusionPass:Off' does not end with :on or :off [E10001]
 !   hint: write --fusion=PASS:off or --fusion=PASS:on
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --fusion=SoftmaxFusionPass:off --fusion=MulAddFusionPass:on --fusion=Sofmax:off
 ! tailor: warning: --fusion: no fusion pass is named 'Sofmax' [W_FUSION_UNKNOWN_PASS]
 !   hint: did you mean SoftmaxFusionPass?
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 # Elsewhere.
 $ tailor passes --oo_level=O1
 ! tailor: error: --oo-level: has no effect on the list of passes
@@ -286,7 +286,7 @@ $ tailor passes --oo_level=O1
 $ tailor passes --fusion --json | /usr/bin/python3 -c 'import json,sys; r=json.load(sys.stdin); print(len(r) > 380, [r[0][k] for k in sorted(r[0]) if k != "rules"])'
 > True [True, 'graph', False, 'AABiasaddConvFusion', True, 'cannot be switched off']
 $ tailor convert m.onnx -o m.air --dry-run --fusion_switch_file=on.cfg --export_compile_stat=1 --oo_level=O1
-! options are in order: m.onnx -> m.air (air); 3 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 3 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --export_compile_stat=3
 ! tailor: error: --export-compile-stat: '3' is not one of 0|1|2 [E10001]
 ? 1

@@ -37,9 +37,9 @@ $ tailor explain m.tir --fusion=AutoSingleNormFusionPass
 ? 3
 # A model without an NPU form: graph fusions are explained all the same.
 $ printf 'graph @g(%%s: str[2]) -> (%%y) {\n  %%y = StringConcat(%%s, %%s) @join\n}\n' >s.tir; tailor explain s.tir
-> nothing was fused, and nothing nearly
+> nothing was fused, and there was no near miss
 $ tailor explain s.tir --fusion=TbeEltwiseFusionPass
-> nothing was fused, and nothing nearly
+> nothing was fused, and there was no near miss
 # The summary, the report, the file.
 $ tailor convert m.tir -o m.air --soc-version=Ascend910A 2>&1 | grep kernels
 >   kernels  2 of several nodes (4), which save 12.0 KiB of 70.0 KiB of memory traffic

@@ -66,7 +66,7 @@ $ tailor convert --train-model train.onnx --optim-model none.onnx -o never.onnx;
 ! none.onnx: error: cannot open 'none.onnx': No such file or directory
 $ printf 'abc' >bad.onnx; tailor convert --train-model train.onnx --optim-model bad.onnx -o never.onnx; test ! -e never.onnx
 ! bad.onnx: error: malformed ModelProto (at byte 1)
-!   hint: the file is damaged, cut off, or no ONNX model
+!   hint: the file is damaged, truncated, or not an ONNX model
 $ tailor info --train --train-model train.tir --optim-model train.tir
 ! train.tir: error: the optimizer model has no node that updates parameters, such as AdamWOptimizer or SGDOptimizerV2 [E-TRN-LINK]
 !   hint: name others by update_ops of --train-spec
@@ -79,8 +79,8 @@ $ sed 's/params: seq(f32/params: seq(f64/' optim.tir >f64.tir; tailor info --tra
 ! f64.tir: error: node w: is f64 in the optimizer model and f32 in the training model [E-TRN-DTYPE]
 ? 2
 $ sed 's/^graph/module {\n  opset "" 22\n}\ngraph/' optim.tir >newer.tir; tailor opt newer.tir -o newer.onnx -q; tailor opt --train-model train.onnx --optim-model newer.onnx --passes=
-! newer.onnx: error: the model is of opset 22 and the one beside it of 21, after they were lifted
-!   hint: export both for one opset, at most 21
+! newer.onnx: error: the two models have opset 22 and 21 after they were lifted
+!   hint: export both with the same opset, at most 21
 ? 3
 $ sed 's/AdamWOptimizer(%learning_rate/SGDOptimizerV2(%learning_rate/; s/, %gradients, %m, %v)/)/; s/%step, //' optim.tir >few.tir; tailor info --train --train-model train.tir --optim-model few.tir
 ! few.tir: error: node AdamW: has 2 operands, needs 3 to 4 (counts check)

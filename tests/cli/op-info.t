@@ -35,12 +35,12 @@ $ tailor ops npu::Mul --op-info=open.json | tail -n 3
 >   gray under mixed precision
 >   dtypes: f16,f16>f16 f32,f32>f32 bf16,bf16>bf16 i8,i8>i8 i32,i32>i32 u8,u8>u8 i16,i16>i16 u16,u16>u16 i64,i64>i64 bool,bool>bool
 >   from: open.json; dtypes from published tables, since the library leaves the op to its code
-! open.json:1:97: warning: op 'Exp': 'flaot16' is no dtype; signatures with it are left out
+! open.json:1:97: warning: op 'Exp': 'flaot16' is not a dtype; its signatures are ignored
 $ tailor ops npu::Exp --op-info=open.json | tail -n 3
 >   gray under mixed precision
 >   dtypes: f32>f32
 >   from: open.json
-! open.json:1:97: warning: op 'Exp': 'flaot16' is no dtype; signatures with it are left out
+! open.json:1:97: warning: op 'Exp': 'flaot16' is not a dtype; its signatures are ignored
 # an op given twice: the last counts, also across files
 $ echo '{"Exp": {"precision_reduce": {"flag": "true"}}, "Exp": {"precision_reduce": {"flag": "false"}}}' >twice.json
 $ tailor ops npu::Exp --op-info=open.json --op-info=twice.json -q | tail -n 3
@@ -58,12 +58,12 @@ $ tailor ops npu::Add --op-info=opp --soc-version=Ascend910B3 | tail -n 3
 >   from: opp/vendors/a/op_impl/config/ascend910b/aic-ascend910b-ops-info-math.json
 $ tailor ops npu::Add --op-info=opp --soc-version=Ascend310P3
 ! opp: error: no file aic-ascend310p-ops-info*.json below this folder
-!   hint: it has op information of another chip, such as aic-ascend910-ops-info.json
+!   hint: it has operator information of another chip, such as aic-ascend910-ops-info.json
 ? 1
 $ rm opp/old/aic-ascend910-ops-info.json; mkdir empty; ln -s .. empty/up
 $ tailor ops npu::Add --op-info=empty --soc-version=Ascend310P3
 ! empty: error: no file aic-ascend310p-ops-info*.json below this folder
-!   hint: it has op information of another chip, such as aic-ascend910b-ops-info-math.json
+!   hint: it has operator information of another chip, such as aic-ascend910b-ops-info-math.json
 ? 1
 $ tailor ops npu::Add --op-info=opp/old
 ! opp/old: error: no file aic-ascend910b-ops-info*.json below this folder
@@ -96,10 +96,10 @@ $ echo '{"Add": {"input0": {"dtype": "float"}}}' >bad.json; tailor ops npu::Add 
 ! bad.json:1:10: error: op 'Add': input0 has no name
 ? 1
 $ echo '{"Add": {"input1": {"name": "x"}}}' >bad.json; tailor ops npu::Add --op-info=bad.json
-! bad.json:1:2: error: op 'Add': there is no input0, but a later one
+! bad.json:1:2: error: op 'Add': input0 is missing, but a later one is there
 ? 1
 $ echo '{"Add": {"output999": {"name": "x"}}}' >bad.json; tailor ops npu::Add --op-info=bad.json
-! bad.json:1:10: error: op 'Add': 'output999' is not among the 127 slots an op may have
+! bad.json:1:10: error: op 'Add': 'output999' is not one of the 127 slots that an op may have
 ? 1
 $ echo '{"Add": {"input0": {"name": "x", "paramType": "needed"}}}' >bad.json; tailor ops npu::Add --op-info=bad.json
 ! bad.json:1:10: error: op 'Add': paramType of input0 is 'needed', not required, optional or dynamic
@@ -108,7 +108,7 @@ $ echo '{"Add": {"input0": {"name": "x", "dtype": "float"}, "output0": {"name": 
 ! bad.json:1:53: error: op 'Add': output0 has 2 dtypes, input0 has 1
 ? 1
 $ echo '{"Add": {"precision_reduce": {"flag": "maybe"}}}' >bad.json; tailor ops npu::Add --op-info=bad.json
-! bad.json:1:10: error: op 'Add': the flag of precision_reduce is 'maybe', neither true nor false
+! bad.json:1:10: error: op 'Add': the flag of precision_reduce is 'maybe', not true or false
 ? 1
 $ echo '{"Add": {"attr": {"list": "a"}, "attr_a": []}}' >bad.json; tailor ops npu::Add --op-info=bad.json
 ! bad.json:1:33: error: op 'Add': attr_a must be an object, it is an array

@@ -1,18 +1,18 @@
 # Spellings: dashes, underscores, one dash or two, value attached or not.
 $ tailor convert m.onnx -o m.air --dry-run
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert --model=m.onnx --output=m --framework=5 --soc_version=Ascend310P3 --dry-run
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert -model m.onnx -output m -soc_version=Ascend310P3 --input-shape 'x:1,3' --dry-run
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o a.air -o b.onnx -ob.tir -o=c.pbtxt --dry-run
-! options are in order: m.onnx -> a.air (air), b.onnx (onnx), b.tir (tir), c.pbtxt (pbtxt); 0 recorded for the device compiler
+! options are valid: m.onnx -> a.air (air), b.onnx (onnx), b.tir (tir), c.pbtxt (pbtxt); 0 recorded for the device compiler
 $ tailor convert m.onnx -o net_v1.5 -O2 --dry-run
-! options are in order: m.onnx -> net_v1.5.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> net_v1.5.air (air); 0 recorded for the device compiler
 $ tailor convert m.onnx -o x --emit=onnx --dry-run
-! options are in order: m.onnx -> x (onnx); 0 recorded for the device compiler
+! options are valid: m.onnx -> x (onnx); 0 recorded for the device compiler
 $ tailor convert --dry-run -o m.air -- -odd-name.onnx
-! options are in order: -odd-name.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: -odd-name.onnx -> m.air (air); 0 recorded for the device compiler
 # Mistakes.
 $ tailor convert
 ! tailor: error: no input model is named [E10004]
@@ -85,13 +85,13 @@ $ tailor opt m.tir -o m.air
 # Artefacts of scripts.
 $ tailor convert --model=m.onnx --output=m --soc_version=Ascend310P3"$(printf '\r')" ' ' --dry-run
 ! tailor: warning: ignored an argument of blanks
-!   hint: a line of the script ends in a blank behind '\', or has Windows line ends
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+!   hint: a line of the script has a blank after '\', or Windows line ends
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert --model=m.onnx --output=m --log=debug --log=error --dry-run
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert --model=m.onnx --output=m --log=warning --input_format=ND --input_format=NCHW --dry-run
 ! tailor: warning: --input-format: given twice; 'NCHW' counts, 'ND' does not
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --atc-exit --passes=cse
 ! tailor: error: '--passes=cse' is not an option of 'tailor convert'
 !   hint: 'tailor help convert' lists its options

@@ -105,7 +105,7 @@ def check_errors(tool, folder, model):
     for option in ('--fusion', '--expand', '--node=x', '--casts', '--type=Add', '--json'):
         p = run(tool, 'explain', model, f'--page={path}', option)
         check(f'{option}: {p.stderr}', p.returncode != 0 and
-              'the page of --page has all explanations' in p.stderr)
+              '--page writes all explanations' in p.stderr)
     p = run(tool, 'explain', os.path.join(folder, 'missing.onnx'), f'--page={path}')
     check('no model, no page', p.returncode != 0 and not os.path.exists(path))
     p = run(tool, 'explain', model, f'--page={folder}/no/such/folder/p.html')

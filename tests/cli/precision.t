@@ -11,20 +11,20 @@ $ tailor convert m.tir -o m.air --dry-run --precision_mode_v2=FP16
 ! tailor: error: --precision-mode-v2: 'FP16' is not one of fp16|origin|cube_fp16in_fp32out|mixed_float16|mixed_bfloat16|cube_hif8|mixed_hif8 [E10001]
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --modify_mixlist=mix.json
-! tailor: error: --modify-mixlist: lists count in mixed modes only, and no mode is given [E10001]
+! tailor: error: --modify-mixlist: lists have an effect in mixed modes only, and no mode is given [E10001]
 !   hint: add --precision-mode-v2=mixed_float16, or another of mixed_float16, mixed_bfloat16, mixed_hif8
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --modify_mixlist=mix.json --precision_mode=force_fp16
-! tailor: error: --modify-mixlist: lists count in mixed modes only, not in force_fp16 [E10001]
+! tailor: error: --modify-mixlist: lists have an effect in mixed modes only, not in force_fp16 [E10001]
 !   hint: --precision-mode may be allow_mix_precision, allow_mix_precision_fp16, allow_mix_precision_bf16
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --modify_mixlist=mix.json --precision_mode_v2=cube_hif8 --soc_version=Ascend950
-! tailor: error: --modify-mixlist: lists count in mixed modes only, not in cube_hif8 [E10001]
+! tailor: error: --modify-mixlist: lists have an effect in mixed modes only, not in cube_hif8 [E10001]
 !   hint: --precision-mode-v2 may be mixed_float16, mixed_bfloat16, mixed_hif8
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --modify_mixlist=both.json --precision_mode_v2=mixed_float16
-! both.json:1:66: error: op type 'Conv2D' stands in black-list.to-add, white-list.to-add, which cannot be done together [E20003]
-!   hint: add a type to one list and, if you want to be sure that it moves, remove it from the one it is in now
+! both.json:1:66: error: op type 'Conv2D' is in black-list.to-add, white-list.to-add, which contradict each other [E20003]
+!   hint: add a type to one list only; you may remove it from the list that it is in now
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --precision_mode=allow_fp32_to_bf16 --soc_version=Ascend310P3
 ! tailor: error: --precision-mode: allow_fp32_to_bf16 needs bfloat16, which Ascend310P does not have [E20101]
@@ -39,7 +39,7 @@ $ tailor convert m.tir -o m.air --dry-run --is_weight_clip=2
 ? 1
 # An empty value is as good as none.
 $ tailor convert m.tir -o m.air --dry-run --precision_mode= --precision_mode_v2=origin
-! options are in order: m.tir -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.tir -> m.air (air); 0 recorded for the device compiler
 # Without a mode dtypes are those of the model; --atc-compat takes the default of atc.
 $ tailor convert m.tir -o a.onnx 2>&1 | grep dtypes; tailor convert m.tir -o b.onnx --atc-compat 2>&1 | grep dtypes; tailor convert m.tir -o c.onnx --precision_mode_v2=mixed_float16 2>&1 | grep dtypes
 >   dtypes   the model's own
@@ -49,7 +49,7 @@ $ tailor convert m.tir -o a.onnx 2>&1 | grep dtypes; tailor convert m.tir -o b.o
 $ tailor convert m.tir -o b.air -o b.onnx --precision_mode=force_fp16 --summary=none; tailor convert m.tir -o c.air --precision_mode=force_fp16 --summary=none; tailor convert m.tir -o c.onnx --precision_mode=force_fp16 --summary=none; cmp b.air c.air && cmp b.onnx c.onnx && echo same
 > same
 $ tailor convert - -o b.air -o b.onnx --precision_mode=force_fp16 <m.tir
-! tailor: error: with a precision mode the model is read once for AIR and once for ONNX, which neither standard input nor a report of fusions allows
+! tailor: error: with a precision mode the model is read once for AIR and once for ONNX, so neither standard input nor a fusion report is possible
 !   hint: run the command once for each output
 ? 3
 # Casts of this compiler say so in AIR.
@@ -68,16 +68,16 @@ $ tailor convert m.tir -o m.onnx --precision_mode=force_fp16 --summary=none; tai
 > output   y: f32[1,3,4,4]
 # Lists of what to lower and what not: where they count, what is no expression, what fits nothing.
 $ tailor convert m.tir -o m.air --dry-run --op_block_list=Exp
-! tailor: error: --op-block-list: counts only in a mode that lowers dtypes [E10001]
+! tailor: error: --op-block-list: has no effect without a mode that lowers dtypes [E10001]
 !   hint: add --precision-mode-v2=mixed_float16, for example
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --precision-mode-v2=origin --nodes_to_include=conv
-! tailor: error: --node-include-list: counts only in a mode that lowers dtypes [E10001]
+! tailor: error: --node-include-list: has no effect without a mode that lowers dtypes [E10001]
 !   hint: add --precision-mode-v2=mixed_float16, for example
 ? 1
 $ tailor convert m.tir -o m.air --dry-run --precision-mode-v2=fp16 '--node-block-list=(a{1,200}){1,200}'
-! tailor: error: --node-block-list: '(a{1,200}){1,200}' is no expression for names: repeats more than 256 times, all counts multiplied [E10001]
-!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+! tailor: error: --node-block-list: '(a{1,200}){1,200}' is not an expression for names: repeats more than 256 times, all counts multiplied [E10001]
+!   hint: write a POSIX extended regular expression that matches whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
 ? 1
 $ tailor opt m.tir -o - --precision-mode-v2=fp16 --node-block-list=con --node-block-list=conv --op-types-to-exclude=conv,Relu --node-include-list='c.*' --op-include-list=Gemm | grep -c inserted
 > 2
@@ -146,18 +146,18 @@ $ tailor explain risk.tir --suggest-mixlist --amp-level=O2
 >   "black-list": {"to-add": ["Add", "Exp", "Log", "Tanh"]}
 > }
 $ tailor explain m.tir --suggest-mixlist=none.json; cat none.json
-> no op would overflow or lose an epsilon, by what is known of the model
+> nothing is known of the model by which an op would overflow or lose an epsilon
 > {}
 $ tailor explain m.tir --suggest-mixlist --precision-mode=force_fp16
-! tailor: error: --suggest-mixlist: lists count in mixed modes only, not in force_fp16 [E10001]
+! tailor: error: --suggest-mixlist: lists have an effect in mixed modes only, not in force_fp16 [E10001]
 !   hint: give --precision-mode-v2=mixed_float16, or none
 ? 1
 $ tailor explain m.tir --suggest-mixlist --casts
-! tailor: error: --suggest-mixlist: asks for a list, --casts for something else
+! tailor: error: --suggest-mixlist: writes a list, --casts something else
 !   hint: give one of them
 ? 1
 $ tailor explain m.tir --suggest-mixlist --precision-policy=none
-! tailor: error: --suggest-mixlist: asks the policy of ranges, which --precision-policy=none turns off
+! tailor: error: --suggest-mixlist: uses the policy of ranges, which --precision-policy=none switches off
 ? 1
 $ tailor explain m.tir --suggest-mixlist=none/none.json
 ! none/none.json: error: cannot create a temporary file for 'none/none.json': No such file or directory
@@ -217,21 +217,21 @@ $ (printf '{"black-list": {"to-add": ["T0"'; printf ', "T%s"' $(seq 30); printf 
 > many.json: warning: 11 more are no op types of this chip
 # Repetitions of repetitions, which the C library doubles one by one.
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=a+++++++++++++++++++++++++++++++++++++++'
-! tailor: error: --node-block-list: 'a+++++++++++++++++++++++++++++++++++++++' is no expression for names: repeats a repetition [E10001]
-!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+! tailor: error: --node-block-list: 'a+++++++++++++++++++++++++++++++++++++++' is not an expression for names: repeats a repetition [E10001]
+!   hint: write a POSIX extended regular expression that matches whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
 ? 1
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=a.**'
-! tailor: error: --node-block-list: 'a.**' is no expression for names: repeats a repetition [E10001]
-!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+! tailor: error: --node-block-list: 'a.**' is not an expression for names: repeats a repetition [E10001]
+!   hint: write a POSIX extended regular expression that matches whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
 ? 1
 # What may be empty in what is repeated, which takes exponential time.
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=(((a*)?(a*)?(a*)?(a*)?(a*)?)+)+'
-! tailor: error: --node-block-list: '(((a*)?(a*)?(a*)?(a*)?(a*)?)+)+' is no expression for names: has more than 16 groups with * or ? behind, each + and count of a group multiplied [E10001]
-!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+! tailor: error: --node-block-list: '(((a*)?(a*)?(a*)?(a*)?(a*)?)+)+' is not an expression for names: has more than 16 groups with * or ?, each + and count of a group multiplied [E10001]
+!   hint: write a POSIX extended regular expression that matches whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
 ? 1
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=((((((((((a)+)+)+)+)+)+)+)+)+)+'
-! tailor: error: --node-block-list: '((((((((((a)+)+)+)+)+)+)+)+)+)+' is no expression for names: repeats more than 256 times, all counts multiplied [E10001]
-!   hint: write a POSIX extended regular expression that fits whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
+! tailor: error: --node-block-list: '((((((((((a)+)+)+)+)+)+)+)+)+)+' is not an expression for names: repeats more than 256 times, all counts multiplied [E10001]
+!   hint: write a POSIX extended regular expression that matches whole names, such as '/layer[0-3]/.*'; a backslash before . ( ) [ ] { } * + ? ^ $ | makes it a plain character
 ? 1
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=r[a-z]+?(lu)+' '--node-include-list=a\++' --passes=
 > graph @g(%x: f32[2]) -> (%y) {

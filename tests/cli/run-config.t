@@ -8,10 +8,10 @@ $ tailor opt m.tir --run-config=bad.json
 ! bad.json:3:3: error: hcom_parallel takes true or false, not a number [E-OPT-TYPE]
 ! bad.json:4:3: error: hccl_timeout takes an integer, not a string [E-OPT-TYPE]
 ! bad.json:5:3: error: iterations_per_loop is an integer in 1..2147483647, not '0' [E-OPT-RANGE]
-! bad.json:6:3: error: 'hcom_paralel' is no key of a run configuration [E-OPT-UNKNOWN]
+! bad.json:6:3: error: 'hcom_paralel' is not a key of a run configuration [E-OPT-UNKNOWN]
 !   hint: did you mean 'hcom_parallel'?
 ! bad.json:7:19: error: enable_dump takes true or false, not a string [E-OPT-TYPE]
-! bad.json:7:41: error: 'dump_pth' is no member of this object [E-OPT-UNKNOWN]
+! bad.json:7:41: error: 'dump_pth' is not a member of this object [E-OPT-UNKNOWN]
 !   hint: did you mean 'dump_path'?
 ! bad.json:10:42: error: type is one of FixedLossScaleManager|ExponentialUpdateLossScaleManager|DynamicLossScaleManager|torch_amp, not 'Fixed' [E-OPT-RANGE]
 ? 1
@@ -19,7 +19,7 @@ $ tailor opt m.tir --run-config=bad.json
 # The command line goes before the file, null is not given.
 $ printf '{"NPURunConfig": {"iterations_per_loop": 4, "total_step": 10, "mix_compile_mode": null}}' > loop.json
 $ tailor opt m.tir --passes= --run-config=loop.json
-! loop.json:1:19: error: iterations_per_loop: 10 steps in all are no multiple of 4 steps a run [E-LOOP-DIV]
+! loop.json:1:19: error: iterations_per_loop: the number of all steps, 10, is not a multiple of the 4 steps of a run [E-LOOP-DIV]
 ? 1
 $ tailor opt m.tir --passes= --run-config=loop.json --iterations_per_loop=5
 > graph @g(%x: f32[2,3]) -> (%y) {
@@ -92,7 +92,7 @@ $ tailor options hccl_timeout
 >   hccl_timeout  int 0..2147483647 (default: 1800); runtime; ge.exec.hcclExecuteTimeOut
 >       most seconds for a collective; 0: no limit. First-generation chips count in units of 68 seconds, from 68 to 17340
 $ tailor options is_loss_scal
-! tailor: error: 'is_loss_scal' is no key of a run configuration [E-OPT-UNKNOWN]
+! tailor: error: 'is_loss_scal' is not a key of a run configuration [E-OPT-UNKNOWN]
 !   hint: did you mean 'is_loss_scale'?
 ? 1
 $ tailor options --json | sed -n 2p
@@ -105,7 +105,7 @@ $ tailor convert sgd.tir -o m.air --hccl_timeout=50 --soc-version=Ascend910A 2>&
 $ tailor convert sgd.tir -o m.air --hccl_timeout=600 2>&1 | grep hccl
 >   recorded ge.exec.hcclExecuteTimeOut = 600
 $ tailor convert sgd.tir -o m.air --hccl_timeout=17341 --soc-version=Ascend910A 2>&1 | grep hccl
-> tailor: error: --hccl-timeout: 17341 seconds are more than 17340, the most on Ascend910 [E-OPT-RANGE]
+> tailor: error: --hccl-timeout: 17341 seconds exceed 17340, the maximum on Ascend910 [E-OPT-RANGE]
 # Several steps a run are in the model: the runtime is not told, or it would loop again.
 $ tailor convert sgd.tir -o m.air --iterations_per_loop=4 2>&1 | grep recorded
 >   recorded the run configuration (tailor.run.*)
@@ -122,7 +122,7 @@ $ tailor convert loop.onnx -o m.air --iterations_per_loop=8 2>&1 | grep -E 'reco
 # Distribution needs the number of ranks, wherever it is said.
 $ tailor convert sgd.tir -o m.air --is_distributed=true --summary=none
 ! tailor: error: --is-distributed: the number of ranks is not given [E-AR-RANKS]
-!   hint: give --rank-size=N, or in a run configuration {"tailor": {"rank_size": N}}; 0 where it is known at run time only
+!   hint: give --rank-size=N, or in a run configuration {"tailor": {"rank_size": N}}; 0 if it is known at run time only
 ? 1
 $ (printf 'module {\n  meta "tailor.run_config" "{\\"rank_size\\": 4}"\n}\n'; cat sgd.tir) > ranks.tir
 $ tailor convert ranks.tir -o m.air --is_distributed=true --summary=none

@@ -88,7 +88,7 @@ $ tailor run a.tir --output new --record-ranges none/r.json; ls new
 ! ls: cannot access 'new': No such file or directory
 ? 2
 $ tailor run a.tir --dump-tensors out2 --output out2
-! tailor: error: --dump-tensors: needs a folder of its own, 'out2' is that of --output
+! tailor: error: --dump-tensors: needs a folder other than 'out2', which is that of --output
 ? 1
 $ tailor run missing.onnx
 ! missing.onnx: error: cannot open 'missing.onnx': No such file or directory
@@ -143,7 +143,7 @@ $ tailor run a.tir --emulate f8
 ! tailor: error: --emulate: 'f8' is not one of f16|bf16 [E10001]
 ? 1
 $ printf 'graph @g(%%x: str[1], %%s: seq(f32[1])) -> (%%y) {\n  %%y = Identity(%%x)\n}\n' >s.tir; tailor run s.tir
-! s.tir: error: input 'x' needs a value: strings are not made up
+! s.tir: error: input 'x' needs a value: strings cannot be random
 !   hint: --input x=FILE gives one
 ? 1
 $ printf 'graph @g(%%x: f32[1]) -> (%%y) {\n  %%y = my::Op(%%x)\n}\n' >u.tir; tailor run u.tir
@@ -155,7 +155,7 @@ $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Identity(%%x)\n}\n' >v.tir
 $ npy() { printf '\223NUMPY\1\0%b' "$1" >f.npy; tailor run v.tir --input x=f.npy; }; npy '@\0'; npy '\02\0{}'; npy "\01\0{"; npy "\0001"
 ! f.npy: error: malformed .npy file: the header is cut off
 ! f.npy: error: malformed .npy file: the header lacks one of descr, fortran_order, shape
-! f.npy: error: malformed .npy file: the header is no dict of strings
+! f.npy: error: malformed .npy file: the header is not a dict with string keys
 ! f.npy: error: malformed .npy file: it does not begin with \x93NUMPY
 ? 2
 $ npy() { printf '\223NUMPY\1\0@\0%-64s%s' "$1" "$2" >f.npy; tailor run v.tir --input x=f.npy | grep -v time; }; npy "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }" "aaaabbbb"; npy "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }" "aaaa"; npy "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999,)}" "aaaa"; npy "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }" "aaaa"; npy "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }" "aaaa"; npy "{'descr': '<U4', 'fortran_order': False, 'shape': (2,), }" "aaaabbbb"; npy "{'descr': '<f4', 'descr': '<f4', 'shape': (2,), }"; npy "{'descr': '<f4', 'fortran_order': False, 'shape': (2), }" "aaaabbbb"; npy "{'descr': [('a', '<f4')], 'fortran_order': False}"; npy "{'descr': '>f4', 'fortran_order': True, 'shape': (2,), }" "?pap?~ab"
@@ -165,15 +165,15 @@ $ npy() { printf '\223NUMPY\1\0@\0%-64s%s' "$1" "$2" >f.npy; tailor run v.tir --
 > "y"     f32[2]  0.939  0.9937  0.9663  0    0
 ! f.npy: error: the elements need 8 bytes, the file holds 4
 ! f.npy: error: the elements need 39999999996 bytes, the file holds 4
-! f.npy: error: malformed .npy file: a dim is no size
-! f.npy: error: malformed .npy file: fortran_order is neither True nor False
-! f.npy: error: elements of type '<U4'; numbers and bool are read
-!   hint: strings, bf16 and fp8 go into .pb files (TensorProto)
-! f.npy: error: malformed .npy file: the header has a key that does not belong there, or one twice
+! f.npy: error: malformed .npy file: a dim is not a size
+! f.npy: error: malformed .npy file: fortran_order is not True or False
+! f.npy: error: elements of type '<U4'; only numbers and bool are supported
+!   hint: use .pb files (TensorProto) for strings, bf16 and fp8
+! f.npy: error: malformed .npy file: the header has an unknown key, or a key twice
 ! f.npy: error: malformed .npy file: the dims are not separated by commas
-! f.npy: error: an array of records; only numbers and bool are read
+! f.npy: error: an array of records; only numbers and bool are supported
 $ printf '\223NUMPY\4\0' >f.npy; printf 'xxxxxxxx' >>f.npy; tailor run v.tir --input x=f.npy
-! f.npy: error: version 4.0 of the .npy format; 1.0 to 3.0 are read
+! f.npy: error: version 4.0 of the .npy format; versions 1.0 to 3.0 are supported
 ? 3
 $ printf 'no array' >f.npy; tailor run v.tir --input x=f.npy
 ! f.npy: error: malformed .npy file: it does not begin with \x93NUMPY

@@ -59,7 +59,7 @@ $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --is-distributed=
 > %y = Sub(%w, %d) @U1 : f32[4,4] stream 2 meta "tailor.stream" "U"
 # Mistakes
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=0 net.tir -o out.tir --trace=t.json; ls t.json
-! tailor: error: --trace: no training step was recognised, so that nothing was scheduled [E-SCHED-NONE]
+! tailor: error: --trace: no training step was recognised, so nothing was scheduled [E-SCHED-NONE]
 !   hint: give --graph_run_mode=1 and a model with updates; 'tailor info --train' shows what is recognised
 ! ls: cannot access 't.json': No such file or directory
 ? 2

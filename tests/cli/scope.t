@@ -63,7 +63,7 @@ $ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeCl
 !   hint: 'tailor passes --fusion' lists them
 ! tailor: warning: --enable-scope-fusion-passes: no scope fusion is named 'ScopeClipBoxPass' [W_FUSION_UNKNOWN_PASS]
 !   hint: did you mean ScopeClipBoxesPass?
-! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
+! options are valid: ln.tir -> ln.air (air); 0 recorded for the device compiler
 $ tailor convert --strict ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=Elephant
 ! tailor: error: --enable-scope-fusion-passes: no scope fusion is named 'Elephant' [E10001]
 !   hint: 'tailor passes --fusion' lists them
@@ -79,11 +79,11 @@ $ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=
 $ printf '{"enable_scope_fusion_passes": ["ScopeInstanceNormPass", "Elephant"]}' >run.json; tailor convert ln.tir -o ln.air --dry-run --run-config=run.json
 ! run.json:1:2: warning: enable_scope_fusion_passes: no scope fusion is named 'Elephant' [W_FUSION_UNKNOWN_PASS]
 !   hint: 'tailor passes --fusion' lists them
-! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
+! options are valid: ln.tir -> ln.air (air); 0 recorded for the device compiler
 $ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeROIAlignPass
 ! tailor: warning: --enable-scope-fusion-passes: no rule of this version answers to 'ScopeROIAlignPass': TensorFlow control flow only: exporters write CropAndResize as a loop over boxes [W_FUSION_NO_RULES]
 !   hint: a scope of a rule file may become an op of your own: docs/rules.md
-! options are in order: ln.tir -> ln.air (air); 0 recorded for the device compiler
+! options are valid: ln.tir -> ln.air (air); 0 recorded for the device compiler
 $ tailor passes --fusion | grep -E 'Scope(LayerNorm|ROIAlign|LayerNormGrad)Pass '
 > ScopeLayerNormGradPass                                       scope    on       no             0      on    cannot be switched off; general; no rules: TensorFlow training graphs only, which no exporter writes; steps have graph passes
 > ScopeLayerNormPass                                           scope    on       no             1      on    cannot be switched off; general

@@ -33,7 +33,7 @@ $ sed 's/%nf = Cast.*/%nf = Identity(%two)/; s/%L = ReduceMean(%sq) {keepdims=0}
 > loss 1.652 -> 1.652, differs from the joined batch by 0.5
 > states are the same bits on all ranks
 > initial values of 1 state: those of rank 0 on all ranks
-> the loss of the joined batch is 2 times that of a rank: its size seems to be a constant of the model; give the step for the joined batch with --joined
+> the loss of the joined batch is 2 times that of a rank: the model seems to have a constant batch size; give the step for the joined batch with --joined
 > 2 ranks, 1 step
 > state  kind       largest  max abs   relative   verdict
 > "w"    parameter  0.894    5.96e-08  6.667e-08  equal
@@ -51,13 +51,13 @@ $ tailor simulate-ranks s.tir -n 2 --exact --rank-size=4
 ! tailor: error: --rank-size: is not the number of ranks that -n asks for [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks s.tir -n 2 --exact --is-distributed=false
-! tailor: error: --is-distributed: is false, so that ranks would not work together [E-OPT-CONFLICT]
+! tailor: error: --is-distributed: is false, so the ranks would not communicate [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks s.tir --graph-run-mode=0
 ! tailor: error: --graph-run-mode: is 0: a graph for inference has no steps [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks s.tir --average=none
-! tailor: error: --average: is none: sums over ranks are no mean of their batches [E-OPT-CONFLICT]
+! tailor: error: --average: is none, so sums over ranks are not means of their batches [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks s.tir --iterations-per-loop=2
 ! s.tir: error: ranks stand side by side for one step, iterations_per_loop is 2 [E-OPT-CONFLICT]

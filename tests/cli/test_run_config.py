@@ -469,7 +469,7 @@ def families(run, keys):
     for part in chunks(wrong):
         _, messages = run.config({name: 1 for name, _ in part})
         for name, right in part:
-            told = f"'{name}' is no key of a run configuration [E-OPT-UNKNOWN]\n" \
+            told = f"'{name}' is not a key of a run configuration [E-OPT-UNKNOWN]\n" \
                    f"  hint: did you mean '{right}'?"
             yield 'unknown ' + name, told in messages, name
     for content, code in CONFLICTS:

@@ -20,7 +20,7 @@ $ printf 'graph @g(%%a: f32[6], %%b: f32[2], %%c: f32[2]) -> (%%x, %%y, %%z) {\n
 $ tailor opt ar.tir --passes=infer-shapes,ar-bucket --bucket-pad=0 --bucket-sizes=60,40 --bucket-indices=1,2 | grep -o 'HcomAllReduce(.*) @ar.'
 > HcomAllReduce(%a) @ar0
 > HcomAllReduce(%b, %c) @ar1
-! tailor: warning: --bucket-indices: has no effect, a list that is given, too, goes before it
+! tailor: warning: --bucket-indices: has no effect, because a list that is given, too, overrides it
 $ tailor opt ar.tir --passes=infer-shapes,ar-bucket --bucket-pad=0 --bucket-indices=1,2 | grep -o 'HcomAllReduce(.*) @ar.'
 > HcomAllReduce(%a, %b) @ar0
 > HcomAllReduce(%c) @ar2

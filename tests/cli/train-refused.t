@@ -62,11 +62,11 @@ $ tailor convert step.tir -o out.air --is-distributed=true --rank-size=4 --bucke
 ! tailor: error: --bucket-strategy: size needs --bucket-sizes [E-OPT-CONFLICT]
 ? 1
 $ tailor convert step.tir -o out.air --is-distributed=true --rank-size=4 --stream-sync-timeout=5
-! tailor: error: --stream-sync-timeout: 5 milliseconds are not more than hccl_timeout, which counts in seconds [E-OPT-CONFLICT]
+! tailor: error: --stream-sync-timeout: 5 milliseconds do not exceed hccl_timeout, which is in seconds [E-OPT-CONFLICT]
 !   hint: give more, or -1 for no limit
 ? 1
 $ tailor convert step.tir -o out.air --iterations-per-loop=3 --total-step=10
-! tailor: error: --iterations-per-loop: 10 steps in all are no multiple of 3 steps a run [E-LOOP-DIV]
+! tailor: error: --iterations-per-loop: the number of all steps, 10, is not a multiple of the 3 steps of a run [E-LOOP-DIV]
 ? 1
 $ ls | grep -c "^out"
 > 0

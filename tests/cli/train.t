@@ -162,7 +162,7 @@ $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a\n  %%b = Exp(%%x
 >   %y = Neg(%x) : f32[2] after %a after %b comm_order
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a meta "tailor.ctrl_in" "zz"\n  %%y = Exp(%%a) @b\n}\n' >lost.tir; tailor opt -O0 lost.tir -o lost.onnx && tailor opt -O0 lost.onnx | grep -c after
 > 0
-! lost.onnx: warning: node a: is to run after 'zz', which is no node of its graph [W-TRN-CTRL]
+! lost.onnx: warning: node a: is to run after 'zz', which is not a node of its graph [W-TRN-CTRL]
 ? 1
 $ printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%a = Exp(%%x) @a meta "tailor.ctrl_in" "b"\n  %%y = Exp(%%a) @b\n}\n' >cycle.tir; tailor opt -O0 cycle.tir -o cycle.onnx && tailor opt -O0 cycle.onnx
 ! cycle.onnx: error: nodes depend on each other in a cycle: a -> b -> a

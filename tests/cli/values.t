@@ -1,6 +1,6 @@
 # --input-shape
 $ tailor convert m.onnx -o m.air --dry-run --input-shape='a:1,3,224,224; b: -1, 2~8 ; c:;d:e:7;'
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=1,3
 ! tailor: error: --input-shape: '1,3' is not of the form NAME:D,D,... [E10002]
 !   hint: several inputs are joined by ';'
@@ -15,11 +15,11 @@ $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:1,9999999999999999999
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --input-shape='image:{batch size},3'
 ! tailor: error: --input-shape: dim '{batch size}' of input 'image' is not a positive integer, -1 or A~B [E10011]
-!   hint: this looks like a placeholder that was never filled in
+!   hint: this looks like a placeholder that was not replaced
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --input-shape='image:$｛bs｝,3'
 ! tailor: error: --input-shape: dim '$｛bs｝' of input 'image' is not a positive integer, -1 or A~B [E10011]
-!   hint: this looks like a placeholder that was never filled in
+!   hint: this looks like a placeholder that was not replaced
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --input-shape='image：1,3'
 ! tailor: error: --input-shape: 'image：1,3' is not of the form NAME:D,D,... [E10002]
@@ -33,21 +33,21 @@ $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:8~2
 !   hint: write a size such as 224, or 1~8 for bounds
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --input-shape-range='image:[1~32,3,1~1500,-1]'
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:1 --input-shape-range='a:[1]'
 ! tailor: error: --input-shape: cannot be combined with --input-shape-range [E10047]
 ? 1
 # --out-nodes, --op-name-map, --soc-version
 $ tailor convert m.onnx -o m.air --dry-run --out-nodes='/a/Conv:0;b:1'
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --out-nodes='dets;labels'
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --out-nodes='dets;b:0'
 ! tailor: error: --out-nodes: 'b:0' mixes the forms NODE:INDEX and NAME [E10001]
-!   hint: use one form throughout
+!   hint: use one form for all
 ? 1
 $ printf 'MyConv:Conv\r\n# note\n\nA : B' >map; tailor convert m.onnx -o m.air --dry-run --op-name-map=map
-! options are in order: m.onnx -> m.air (air); 0 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 0 recorded for the device compiler
 $ printf 'MyConv:Conv\nfoo\n' >map; tailor convert m.onnx -o m.air --dry-run --op-name-map=map
 ! map:2:1: error: 'foo' is not of the form FROM:TO [E10003]
 ? 1
@@ -56,7 +56,7 @@ $ tailor convert m.onnx -o m.air --dry-run --op-name-map=missing
 ? 4
 $ tailor convert m.onnx -o m.air --dry-run --soc-version='Ascend${chip}'
 ! tailor: error: --soc-version: 'Ascend${chip}' is not the name of a chip [E10001]
-!   hint: this looks like a placeholder that was never filled in
+!   hint: this looks like a placeholder that was not replaced
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --soc-version=A100
 ! tailor: error: --soc-version: 'A100' is not the name of a chip [E10001]
@@ -71,10 +71,10 @@ $ tailor convert m.onnx -o m.air --dry-run --soc-version=310P3
 !   hint: did you mean Ascend310P3? 'npu-smi info' shows it
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --soc-version=ascend910b4-1
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 # dynamic profiles
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,3 --dynamic-batch-size=1,2,4
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:1,3 --dynamic-batch-size=1,2,4
 ! tailor: error: --dynamic-batch-size: --input-shape has no dim of -1 that the profiles could fill [E10031]
 ? 1
@@ -86,7 +86,7 @@ $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,3 --dynamic-batch-
 !   hint: items are joined by ','
 ? 1
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,-1 --input-format=ND --dynamic-dims='1,2; 3,4;'
-! options are in order: m.onnx -> m.air (air); 1 recorded for the device compiler
+! options are valid: m.onnx -> m.air (air); 1 recorded for the device compiler
 $ tailor convert m.onnx -o m.air --dry-run --input-shape=a:-1,-1 --dynamic-dims='1,2;3,4'
 ! tailor: error: --dynamic-dims: needs --input-format=ND, the format is NCHW [E10003]
 ? 1

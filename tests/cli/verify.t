@@ -53,7 +53,7 @@ $ tailor verify a.tir ref --atol=-1
 ! tailor: error: --atol: '-1' is not a number of at least 0
 ? 1
 $ tailor verify a.tir
-! tailor: error: two models are compared, or a model with a folder of outputs
+! tailor: error: this command compares two models, or a model with a folder of outputs
 !   hint: tailor verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu
 ? 1
 $ tailor verify a.tir none
@@ -63,7 +63,7 @@ $ mkdir empty; tailor verify a.tir empty
 ! empty: error: the folder has no output_0.pb or output_0.npy to compare with
 ? 1
 $ cp ref/input_0.pb ref/input_2.pb; tailor verify a.tir ref
-! ref: error: the folder has 3 input_N.pb files, the model 2 inputs without a value
+! ref: error: the folder has 3 input_N.pb files, but the model has 2 inputs without a value
 ? 2
 $ printf 'graph @g(%%x: f32[2,n], %%q: f32[n,3], %%r: f32[1]) -> (%%z) {\n  %%z = MatMul(%%x, %%q)\n}\n' >c.tir; tailor verify a.tir c.tir
 ! c.tir: error: input 'q' has no counterpart in 'a.tir'
@@ -97,10 +97,10 @@ $ tailor run a.tir --runner 'none at all'
 $ tailor run a.tir --runner true 2>&1 | sed 's/^.*outputs: /.../'
 > ...error: the folder has no output_0.pb or output_0.npy to compare with
 $ tailor run a.tir --runner ./runner --emulate f16
-! tailor: error: --emulate: cannot be combined with --runner: another runtime computes
+! tailor: error: --emulate: cannot be combined with --runner, which lets another runtime compute
 ? 1
 $ tailor verify a.tir ref --runner ./runner --exact
-! tailor: error: --exact: cannot be combined with --runner and a folder: nothing is computed here
+! tailor: error: --exact: cannot be combined with --runner and a folder, because the evaluator computes nothing
 ? 1
 $ printf 'graph @g(%%x: f32[2,3]) -> (%%y) {\n  %%m = ReduceMax(%%x) {keepdims=0}\n  %%y = LeakyRelu(%%m)\n}\n' >n.tir; tailor verify n.tir --npu --exact
 > 1 of 1 inputs are random (seed 0)
@@ -125,7 +125,7 @@ $ tailor verify n.tir nref --npu --runner=cat
 ! tailor: error: --npu: cannot be combined with --runner and a folder: other runtimes know ONNX's ops only
 ? 1
 $ tailor run n.tir --npu --runner=cat
-! tailor: error: --npu: cannot be combined with --runner: other runtimes know ONNX's ops only
+! tailor: error: --npu: cannot be combined with --runner: other runtimes have ONNX ops only
 ? 1
 $ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = StringNormalizer(%%x)\n}\n' >u.tir; tailor verify u.tir --npu
 ! u.tir: error: input 'x' holds strings, which the NPU does not have [E10501]

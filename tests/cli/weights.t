@@ -59,5 +59,5 @@ $ tailor convert in/m.tir -o two/m.air --external-weight=2 --summary=none -O0; s
 > meta.json
 $ tailor convert in/m.tir -o - --external-weight=1 --summary=none | wc -c
 > 0
-! -: error: weights beside the model need a file name for it, not standard output
+! -: error: external weights need an output file, not standard output
 $ rm -r one two again late full in; ls -A

@@ -179,8 +179,8 @@ def several(run):
 
 def refusals(run):
     cases = [
-        ('no initializer', model(info(PLAIN, pair(4, 'x', 'w_new'))), 'no initializer'),
-        ('nobody', model(info(PLAIN, pair(4, 'nobody', 'w_new'))), 'no initializer'),
+        ('no initializer', model(info(PLAIN, pair(4, 'x', 'w_new'))), 'not an initializer'),
+        ('nobody', model(info(PLAIN, pair(4, 'nobody', 'w_new'))), 'not an initializer'),
         ('no next value', model(info(PLAIN, pair(4, 'w', 'nobody'))), 'nothing defines'),
         ('twice', model(info(PLAIN, BINDINGS + pair(4, 'w', 'w_new'))), 'twice'),
         ('no key', model(info(PLAIN, pair(4, '', 'w_new'))), 'lacks a name'),
@@ -190,12 +190,12 @@ def refusals(run):
          'twice'),
         ('a bound value of before', model(info(PLAIN, BINDINGS) +
                                           info(f32('s', [1, 1], 0), pair(4, 's', 'L'))),
-         "training_info 2 binds 'L', which depends on what earlier ones update"),
+         "training_info 2 binds 'L', which depends on values that an earlier training_info updates"),
         ('a gradient of before', model(info(PLAIN, BINDINGS) +
                                        info(AGAIN, pair(4, 'v', 'gv'))),
          'differentiates'),
         ('more than anybody has', model(info(b'', b'') * 65), 'more than 64 training_info'),
-        ('old', model(info(PLAIN, BINDINGS), version=6), 'it came with 7'),
+        ('old', model(info(PLAIN, BINDINGS), version=6), 'needs ir_version 7'),
         ('clash', model(info(NET, pair(4, 'w', 'y'))), 'w'),
         ('undefined', model(info(node('Neg', ['nobody'], ['z']), b'')), 'nobody'),
         ('cut off', model(info(PLAIN[:-3], BINDINGS)), 'malformed'),
