@@ -98,6 +98,10 @@ class Tests:
         """generated documents are current"""
         return counted(['sh', 'scripts/generated-docs', self.tool('gcc'), 'check'])
 
+    def named(self):
+        """the check of what documents name finds what is not there"""
+        return counted([PYTHON, 'tests/docs/test_citations.py'])
+
     def sessions(self):
         """sessions of documents, word for word"""
         models = os.path.join(self.build, 'demo-models')
@@ -495,8 +499,8 @@ class Tests:
                         str(self.args.fuzz_seconds)])
 
 
-KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'sessions', 'unit',
-         'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
+KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'named', 'sessions',
+         'unit', 'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
          'worked_examples', 'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
          'precision', 'ranges', 'traps', 'precision_files', 'chips', 'cast_counts', 'cli',
          'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'oom_commands',

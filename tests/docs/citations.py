@@ -24,7 +24,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FENCE = re.compile(r'^( *)```(\w*)[^\n]*\n(.*?)^\1```', re.M | re.S)
 LINK = re.compile(r'\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)?\]\(([^)\s]+)\)')
 TICKS = re.compile(r'(?<!`)`([^`\n]+)`(?!`)')
-OPTION = re.compile(r'(?<![\w-])--?([A-Za-z][\w.-]+)')
 CALL = re.compile(r'(?:^\s*|[;|(&]\s*|\$ )(?:[\w./]*/)?tailor +([a-z][\w-]*)([^\n;|#]*)', re.M)
 CODE_NAME = re.compile(r'(?<![\w./<*-])([a-z]\w+\.(?:c|h|tbl|md))\b(?![./(])')
 # Files that the build writes, and files of other programs that comments speak of.
@@ -65,9 +64,9 @@ class Project:
         self.commands, self.options = self.read_options()
         self.script_options = set()
         for f in self.files:
-            if f.startswith(('tests/', 'bench/', 'scripts/')) and not f.endswith(('.t', '.tir')):
-                for option in OPTION.findall(text_of(f)):
-                    self.script_options.add(option)
+            if f.startswith(('tests/', 'bench/', 'scripts/')) and (
+                    f.endswith('.py') or '.' not in os.path.basename(f)):
+                self.script_options.update(re.findall(r"'--([\w-]+)'", text_of(f)))
 
     @staticmethod
     def read_options():

@@ -12,7 +12,9 @@ import sys
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, 'scripts'), os.path.join(ROOT, 'tests')]
+sys.path[:0] = [os.path.join(ROOT, 'scripts'), os.path.join(ROOT, 'tests'),
+                os.path.join(ROOT, 'tests', 'docs')]
+import citations as named_things  # noqa: E402
 import golden_cases  # noqa: E402
 import rooms  # noqa: E402
 
@@ -165,8 +167,14 @@ def exports(_files):
                 yield f'{os.path.basename(lib)} exports {name}'
 
 
+def named(_files):
+    """Links, paths, commands and options that documents and comments name are there."""
+    for check, problem in named_things.problems():
+        yield f'{check}: {problem}'
+
+
 CHECKS = [layers, pass_rows, licences, sizes, golden_files, unfinished, headers, machine_paths,
-          citations, wall_clocks, library_state, exports]
+          citations, named, wall_clocks, library_state, exports]
 
 
 def main():

@@ -190,7 +190,7 @@ def refusals(run):
          'twice'),
         ('a bound value of before', model(info(PLAIN, BINDINGS) +
                                           info(f32('s', [1, 1], 0), pair(4, 's', 'L'))),
-         "training_info 2 binds 'L', which depends on values that an earlier training_info updates"),
+         "training_info 2 binds 'L', which depends on values that an earlier"),
         ('a gradient of before', model(info(PLAIN, BINDINGS) +
                                        info(AGAIN, pair(4, 'v', 'gv'))),
          'differentiates'),
