@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module (design D6): several graphs over one pool of nodes, values, types and tensors.
+/* The module: several graphs over one pool of nodes, values, types and tensors.
  * Records are addressed by 32-bit ids, valid over the whole module; an erased node's id is never
  * reused. A body may use values of the graphs around it; those uses sit in the outer use lists.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The op table (design D2): what every op looks like, as read-only rows generated from the tables
+/* The op table: what every op looks like, as read-only rows generated from the tables
  * in ir/ops. Ops outside the table are registered per module and carried opaque. */
 #ifndef TL_IR_OP_H
 #define TL_IR_OP_H

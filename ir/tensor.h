@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant data (design D5): dtype, shape and a source. A source is a view; weights are not copied
+/* Constant data: dtype, shape and a source. A source is a view; weights are not copied
  * or loaded before a backend streams them out. */
 #ifndef TL_IR_TENSOR_H
 #define TL_IR_TENSOR_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors that are computed when they are read (design D5): a cast, a strided view, a concatenation
+/* Tensors that are computed when they are read: a cast, a strided view, a concatenation
  * or arithmetic over other tensors. Nothing is computed before a backend streams the bytes out, and
  * no more than a block at a time, so that folding large weights costs no memory.
  *

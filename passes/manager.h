@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pass manager: runs rows of passes.tbl over a module, and is the one place that times, counts,
- * verifies and shows what passes do (design D8). It prints nothing; hooks do. */
+ * verifies and shows what passes do. It prints nothing; hooks do. */
 #ifndef TL_PASSES_MANAGER_H
 #define TL_PASSES_MANAGER_H
 

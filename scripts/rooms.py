@@ -4,7 +4,8 @@
 
   rooms.py check ROOT STAMP DEPFILE   part of each build: a wrong include stops it
   rooms.py links BUILD                prints symbols that a room takes from one it may not use
-  rooms.py table                      prints the table of ARCHITECTURE.md"""
+  rooms.py documents write|check      the lists of files in the README of each room, and the table
+                                      of rooms in ARCHITECTURE.md"""
 import collections
 import os
 import re
@@ -14,11 +15,15 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, 'rooms.tbl')
 LAYERS = ('frontend', 'passes', 'backend')  # which do not see each other
+MARKS = '<!-- files --> ... <!-- end -->'
+MARKED = re.compile(r'(<!-- files -->\n).*?<!-- end -->', re.S)
+COUNTS = re.compile(r'[\d,]+')  # of lines and includes: they may lag behind
+MOST_WORDS = 150  # characters of what a list says of a file
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
 def rooms():
-    """{folder: (what it is, where to start)} in the order of the table."""
+    """{folder: (what it is, where to start)} in the order of the table, lowest first."""
     out = collections.OrderedDict()
     with open(TABLE, encoding='utf-8') as f:
         for line in f:
@@ -62,8 +67,10 @@ def problems(root, table):
                 if '/' in match.group(1):
                     found.append(f'{path}:{line}: error: {used}/ is no room')
                 continue
+            if match.group(1).endswith('.tbl'):
+                continue  # a table is data, not a call
             arrows[room, used] += room != used
-            if not match.group(1).endswith('.tbl') and not may_use(order, room, used):
+            if not may_use(order, room, used):
                 found.append(f'{path}:{line}: error: {room}/ may not use {used}/ '
                              '(scripts/rooms.tbl lists what stands below it)')
     return found, arrows
@@ -109,19 +116,72 @@ def links(build):
                 yield f'{room}/ calls {name} of {home[name]}/, a room that it may not use'
 
 
-def print_table(root):
-    table = rooms()
-    _, arrows = problems(root, table)
-    print('| room | what it is | start at | files | lines | uses (number of includes) |')
-    print('|---|---|---|---|---|---|')
+def head(path):
+    """First sentence of the comment that opens a file; '' when it has none."""
+    with open(path, encoding='utf-8', errors='replace') as f:
+        found = re.match(r'/\* SPDX[^\n]*\*/\n/\*(.*?)\*/', f.read(), re.S)
+    words = re.sub(r'\s*\n \* ?', ' ', found.group(1)).strip() if found else ''
+    sentence = re.split(r'(?<=[.])\s', words)[0].rstrip('.')
+    if len(sentence) > MOST_WORDS:
+        sentence = re.split(r'[:;] ', sentence)[0]
+    return sentence.replace('|', '\\|').replace('*', '\\*')
+
+
+def rows_of_files(root, room):
+    """A file and its header are one row; the header says what they are."""
+    paths = [path for path in sources(root, [room]) if os.path.dirname(path) == room]
+    names = [os.path.basename(path) for path in paths]
+    for stem in sorted({name[:-2] for name in names}):
+        both = [stem + suffix for suffix in ('.h', '.c') if stem + suffix in names]
+        said = [head(os.path.join(root, room, name)) for name in both]
+        yield f"| {', '.join(f'`{name}`' for name in both)} | {next(filter(None, said), '')} |"
+
+
+def readme(root, table, arrows, room):
+    used = [f'`{to}`' for to in table if arrows[room, to]]
+    out = ['Uses ' + (', '.join(used) or 'no other room') + '.', '', '| file | what it is |',
+           '|---|---|', *rows_of_files(root, room)]
+    return '\n'.join(out)
+
+
+def architecture(root, table, arrows):
+    out = ['| room | what it is | files | lines | uses (number of includes) |',
+           '|---|---|---|---|---|']
     files, lines = collections.Counter(), collections.Counter()
     for path in sources(root, table):
         with open(os.path.join(root, path), encoding='utf-8', errors='replace') as f:
             lines[os.path.dirname(path)] += f.read().count('\n')
         files[os.path.dirname(path)] += 1
-    for room, (what, start) in table.items():
+    for room, (what, _) in table.items():
         used = ', '.join(f'{to} {n}' for to in table for n in [arrows[room, to]] if n)
-        print(f'| `{room}` | {what} | `{start}` | {files[room]} | {lines[room]} | {used} |')
+        link = f'[`{room}`]({room}/README.md)'
+        out.append(f'| {link} | {what} | {files[room]} | {lines[room]:,} | {used} |')
+    return '\n'.join(out)
+
+
+def documents(root, mode):
+    """Writes or compares what stands between the marks; names the documents that differ."""
+    table = rooms()
+    _, arrows = problems(root, table)
+    texts = {f'{room}/README.md': readme(root, table, arrows, room) for room in table}
+    texts['ARCHITECTURE.md'] = architecture(root, table, arrows)
+    stale = []
+    for path, made in texts.items():
+        whole = os.path.join(root, path)
+        if not os.path.exists(whole):
+            stale.append(f'{path} is missing: each room of scripts/rooms.tbl has a README')
+            continue
+        with open(whole, encoding='utf-8') as f:
+            text = f.read()
+        new = MARKED.sub(lambda m: m.group(1) + made + '\n<!-- end -->', text)
+        if new == text and made not in text:
+            stale.append(f'{path} has no place for the list of files ({MARKS})')
+        elif mode == 'check' and COUNTS.sub('', new) != COUNTS.sub('', text):
+            stale.append(f"{path} is not current: run 'scripts/rooms.py documents write'")
+        elif mode == 'write' and new != text:
+            with open(whole, 'w', encoding='utf-8') as f:
+                f.write(new)
+    return stale
 
 
 def main():
@@ -131,8 +191,10 @@ def main():
         found = list(links(sys.argv[2]))
         print('\n'.join(found))
         sys.exit(1 if found else 0)
-    elif sys.argv[1:] == ['table']:
-        print_table(os.path.dirname(HERE))
+    elif sys.argv[1:2] == ['documents'] and sys.argv[2:] in (['write'], ['check']):
+        found = documents(os.path.dirname(HERE), sys.argv[2])
+        print('\n'.join(found))
+        sys.exit(1 if found else 0)
     else:
         sys.exit(__doc__)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over rules (design D3): finds candidates of all rules in one sweep, applies them in
+/* The engine over rules: finds candidates of all rules in one sweep, applies them in
  * the order (priority, rule, position), each matched again just before, and looks again where
  * something changed, for a bounded number of rounds. Deterministic: the order of work follows from
  * the module and the rules alone. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules (design D3, docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions
+/* Rules (docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions
  * and a replacement; this header is the form in which the parser leaves it for the matcher and the
  * builder. Rules belong to one module, whose symbols and ops they name. */
 #ifndef TL_PASSES_ENGINE_RULE_H

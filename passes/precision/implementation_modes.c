@@ -5,7 +5,7 @@
  * After:     a node that op_precision_mode names, itself, by a node fused into it or by its type,
  * has the attribute _op_impl_mode_enum. Entries that fit no node are warned about.
  * Cost:      one sweep, a binary search a node; nothing when nothing was asked for.
- * Tests:     tests/cli/commands.t */
+ * Tests:     tests/cli/test_run_config_effects.py */
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tl:: ops mean (design D4): the definitions of the rules, applied. */
+/* What tl:: ops mean: the definitions of the rules, applied. */
 #ifndef TL_PASSES_SCOPES_DEFINITIONS_H
 #define TL_PASSES_SCOPES_DEFINITIONS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elementary functions whose bits depend on nothing but the argument: no libm, no fused
- * operations, no tables made at run time (design D10). Argument reduction is exact or in pairs of
+ * operations, no tables made at run time. Argument reduction is exact or in pairs of
  * doubles, so the doubles are within one unit in the last place over the whole range (erf, tan and
  * the hyperbolic functions within two), and rounded to f32 they are the nearest float but for one
  * case in some hundred thousand. Special values are those of C99 Annex F. */
