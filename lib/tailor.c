@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public library: thin functions over frontend, passes and backend. */
+/* The public library: thin functions over lib/session. */
 #include "include/tailor/tailor.h"
 
 #include <stdlib.h>
 
-#include "backend/air/emit.h"
-#include "backend/onnx/export.h"
-#include "frontend/config/settings.h"
-#include "frontend/config/train_spec.h"
-#include "frontend/onnx/load.h"
-#include "ir/text/parse.h"
-#include "ir/text/print.h"
-#include "passes/manager.h"
+#include "lib/session/session.h"
 
 struct tl_context {
   tl_settings settings;
   tl_diag diag;
+  tl_session session; /* what loads, runs and saves; borrows the members here */
   tailor_message_fn fn;
   void *user;
 };
@@ -23,7 +17,6 @@ struct tl_context {
 struct tl_model {
   tl_context *context;
   tl_module *module;
-  tl_file *text; /* source of textual IR, else NULL */
 };
 
 const char *tl_version(void) { return TL_VERSION; }
@@ -65,6 +58,7 @@ tl_context *tl_context_create(void) {
     return NULL;
   tl_settings_init(&c->settings);
   c->diag = (tl_diag){.fn = forward, .user = c};
+  c->session = (tl_session){.settings = &c->settings, .diag = &c->diag};
   return c;
 }
 
@@ -85,80 +79,45 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
   tl_option_id id = tl_option_find(tl_sv_from(name), TL_COMMAND_CONVERT);
   if (id == TL_N_OPTION_ROWS) {
     const char *near = tl_option_nearest(tl_sv_from(name), TL_COMMAND_CONVERT);
-    tl_status status = tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                               "unknown option '%s'%s%s", name, near ? "\vdid you mean " : "",
-                               near ? near : "");
+    tl_status status =
+        tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0}, "unknown option '%s'%s%s", name,
+                near ? "\vdid you mean " : "", near ? near : "");
     return finish(c, status, errors);
   }
   return finish(c, tl_settings_set(&c->settings, &c->diag, id, value), errors);
 }
 
-/* One model is one module here; the two of accelerate_train_mode are made by the command. */
+/* One model is one module here; the two of accelerate_train_mode are made by the command. The
+ * training model is what is loaded; the option says no more than that it is one. */
 static tl_status resolve(tl_context *c) {
+  const tl_settings *s = &c->settings;
   TL_TRY(tl_settings_resolve(&c->settings, &c->diag));
-  if (!c->settings.accelerate.text)
-    return TL_OK;
-  return tl_fail(&c->diag, TL_UNSUPPORTED,
-                 tl_at_option(&c->settings, TL_OPTION_ACCELERATE_TRAIN_MODE),
-                 "writes two models, which the library does not support\vuse 'tailor convert'");
-}
-
-static tl_status read_model(tl_model *m, const char *path) {
-  tl_context *c = m->context;
-  TL_TRY(resolve(c));
-  if (tl_sv_ends_with(tl_sv_from(path), ".tir")) {
-    TL_TRY(tl_file_open(&c->diag, path, TL_FILE_READ, &m->text));
-    tl_sv text = {(const char *)m->text->data, m->text->size};
-    TL_TRY(tl_module_parse(&c->diag, path, text, &m->module));
-    return tl_settings_take_model(&c->settings, &c->diag, m->module);
-  }
-  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
-  TL_TRY(tl_onnx_load(&c->diag, path, &o, &m->module));
-  return tl_settings_take_model(&c->settings, &c->diag, m->module);
-}
-
-static tl_status load_beside(tl_context *c, const char *path, tl_module *m) {
-  tl_file *f;
-  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
-  if (!tl_sv_ends_with(tl_sv_from(path), ".tir"))
-    return tl_onnx_load_beside(&c->diag, path, &o, m);
-  TL_TRY(tl_file_open(&c->diag, path, TL_FILE_READ, &f));
-  tl_sv text = {(const char *)f->data, f->size};
-  tl_status status = tl_module_parse_beside(&c->diag, path, text, m);
-  tl_file_close(f);
-  return status;
-}
-
-/* The training model is what is loaded; the option says no more than that it is one. */
-static tl_status link_optimizer(tl_model *m) {
-  tl_context *c = m->context;
-  if (tl_settings_has(&c->settings, TL_OPTION_TRAIN_MODEL))
+  if (s->accelerate.text)
+    return tl_fail(&c->diag, TL_UNSUPPORTED,
+                   tl_at_option(&c->settings, TL_OPTION_ACCELERATE_TRAIN_MODE),
+                   "writes two models, which the library does not support\vuse 'tailor convert'");
+  if (tl_settings_has(s, TL_OPTION_TRAIN_MODEL))
     return tl_fail_code(&c->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
                         tl_at_option(&c->settings, TL_OPTION_TRAIN_MODEL),
                         "names the input, which the call that loads a model does, too\vload the "
                         "training model, with the option optim-model set");
-  if (!tl_settings_has(&c->settings, TL_OPTION_OPTIM_MODEL))
-    return TL_OK;
-  TL_TRY(load_beside(c, tl_settings_get(&c->settings, TL_OPTION_OPTIM_MODEL), m->module));
-  return tl_pipeline_run(m->module, &c->settings.options,
-                         &(tl_pipeline_options){.passes = "link-models"}, NULL);
+  c->session.optimizer =
+      tl_settings_has(s, TL_OPTION_OPTIM_MODEL) ? tl_settings_get(s, TL_OPTION_OPTIM_MODEL) : NULL;
+  return TL_OK;
 }
 
-/* Declarations of a training step count where one is asked for. */
-static tl_status declare(tl_model *m) {
-  tl_context *c = m->context;
-  if (c->settings.train.train)
-    TL_TRY(tl_train_spec_read(&c->settings, &c->diag, m->module));
-  return link_optimizer(m);
-}
-
-static tl_status load(tl_model *m, const char *path) {
-  TL_TRY(read_model(m, path));
-  return declare(m);
-}
-
-static int finish_load(tl_model *m, tl_status status, uint32_t errors, tl_model **out) {
-  int code = finish(m->context, status, errors);
+/* Loads from `bytes`, or from the file if there are none. */
+static int load(tl_context *c, const char *name, tl_sv bytes, tl_model **out) {
+  uint32_t errors = tl_diag_begin(&c->diag);
+  tl_model *m = calloc(1, sizeof *m);
+  if (!m)
+    return finish(c, TL_NO_MEMORY, errors);
+  m->context = c;
+  tl_status status = resolve(c);
+  if (status == TL_OK)
+    status = bytes.p ? tl_session_load_bytes(&c->session, name, bytes, &m->module)
+                     : tl_session_load(&c->session, name, &m->module);
+  int code = finish(c, status, errors);
   if (code == TAILOR_OK)
     *out = m;
   else
@@ -167,94 +126,53 @@ static int finish_load(tl_model *m, tl_status status, uint32_t errors, tl_model 
 }
 
 int tl_model_load(tl_context *c, const char *path, tl_model **out) {
-  uint32_t errors = tl_diag_begin(&c->diag);
-  tl_model *m = calloc(1, sizeof *m);
-  if (!m)
-    return finish(c, TL_NO_MEMORY, errors);
-  m->context = c;
-  return finish_load(m, load(m, path), errors, out);
+  return load(c, path, (tl_sv){0}, out);
 }
 
 int tl_model_load_bytes(tl_context *c, const char *name, const void *bytes, size_t n,
                         tl_model **out) {
-  uint32_t errors = tl_diag_begin(&c->diag);
-  tl_model *m = calloc(1, sizeof *m);
-  if (!m)
-    return finish(c, TL_NO_MEMORY, errors);
-  m->context = c;
-  tl_status status = resolve(c);
-  tl_onnx_load_options o = {.mode = TL_FILE_MAP, .options = &c->settings.options};
-  if (status == TL_OK)
-    status = tl_onnx_load_bytes(&c->diag, name, bytes, n, &o, &m->module);
-  if (status == TL_OK)
-    status = tl_settings_take_model(&c->settings, &c->diag, m->module);
-  if (status == TL_OK)
-    status = declare(m);
-  return finish_load(m, status, errors, out);
+  return load(c, name, (tl_sv){n ? bytes : "", n}, out);
 }
 
 void tl_model_destroy(tl_model *m) {
   if (!m)
     return;
   tl_module_destroy(m->module);
-  tl_file_close(m->text);
   free(m);
 }
 
-/* Where fusion_result.json goes; NULL when it is not wanted. */
-static const char *fusion_report(const tl_context *c) {
-  if (tl_settings_has(&c->settings, TL_OPTION_FUSION_RESULT))
-    return tl_settings_get(&c->settings, TL_OPTION_FUSION_RESULT);
-  bool wanted = tl_settings_get(&c->settings, TL_OPTION_EXPORT_COMPILE_STAT)[0] != '0';
-  return wanted ? "fusion_result.json" : NULL;
+/* As `tailor convert` does: canonical passes, then those that NPU form adds. */
+static tl_status run(tl_session *s, tl_module *m, tailor_target target) {
+  tl_stage stage =
+      target == TAILOR_FOR_AIR ? TL_STAGE_FIRST : tl_pipeline_canonical(&s->settings->options);
+  tl_pipeline_options p = tl_session_pipeline(s, stage);
+  TL_TRY(tl_session_run(s, m, &p, NULL));
+  return target == TAILOR_FOR_AIR ? tl_session_run_npu(s, m, &p, NULL) : TL_OK;
 }
 
 int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_context *c = m->context;
   uint32_t errors = tl_diag_begin(&c->diag);
-  tl_pipeline_options p = {.level = tl_settings_get(&c->settings, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = target == TAILOR_FOR_AIR
-                                        ? TL_STAGE_AIR
-                                        : tl_pipeline_canonical(&c->settings.options)};
-  const char *report = fusion_report(c);
+  tl_session s = c->session;
   tl_fusion_stats fusions;
   tl_fusion_stats_init(&fusions);
-  p.fusions = report ? &fusions : NULL;
-  tl_status status = tl_pipeline_run(m->module, &c->settings.options, &p, NULL);
+  s.fusions = &fusions;
+  tl_status status = run(&s, m->module, target);
   if (status == TL_OK && fusions.counts.n)
-    status = tl_fusion_stats_save(&fusions, &c->diag, &(tl_fusion_report){.path = report});
+    status = tl_session_save_fusions(&s);
   tl_fusion_stats_release(&fusions);
   return finish(c, status, errors);
 }
 
 uint32_t tl_model_count_nodes(const tl_model *m) { return tl_module_count_nodes(m->module); }
 
-static tl_status save_text(tl_model *m, const char *path) {
-  tl_buf text;
-  tl_buf_init(&text);
-  tl_writer *w = NULL;
-  tl_status status = tl_module_print(m->module, &text, NULL);
-  if (status == TL_OK)
-    status = tl_writer_open(&m->context->diag, path, NULL, &w);
-  if (status == TL_OK && (status = tl_writer_write(w, text.p, text.n)) == TL_OK)
-    status = tl_writer_commit(w);
-  else
-    tl_writer_abort(w);
-  tl_buf_release(&text);
-  return status;
-}
-
 int tl_model_save(tl_model *m, const char *path) {
   tl_context *c = m->context;
   uint32_t errors = tl_diag_begin(&c->diag);
-  tl_sv name = tl_sv_from(path);
+  tl_destination to = {.path = path};
   tl_status status;
-  if (tl_sv_ends_with(name, ".onnx"))
-    status = tl_onnx_save(m->module, path, NULL);
-  else if (tl_sv_ends_with(name, ".tir"))
-    status = save_text(m, path);
-  else if (tl_sv_ends_with(name, ".air"))
-    status = tl_air_save(m->module, path, &(tl_air_options){.options = &c->settings.options});
+  if (tl_format_of_path(path, &to.format) && to.format != TL_FORMAT_PBTXT)
+    status = tl_session_save(&c->session, m->module, &to);
   else
     status = tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(path),
                      "the suffix does not name a format\vuse .air, .onnx or .tir");

@@ -231,6 +231,12 @@ class Tests:
         """command lines: exit codes and exact output, sanitized"""
         return counted([PYTHON, 'tests/cli/run.py', '--tailor', self.tool('asan'), 'tests/cli'])
 
+    def library(self):
+        """the library and the command: the same files, exit codes and words"""
+        return counted([PYTHON, 'tests/cli/test_library.py', '--tailor', self.tool('gcc'),
+                        '--library',
+                        os.path.join(self.folder('gcc'), 'lib', 'libtailor.so')])
+
     def atc_lines(self):
         """atc command lines as users wrote them"""
         return counted([PYTHON, 'tests/cli/test_atc_lines.py', '--tailor', self.tool('asan')])
@@ -503,7 +509,8 @@ KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'named
          'unit', 'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
          'worked_examples', 'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
          'precision', 'ranges', 'traps', 'precision_files', 'chips', 'cast_counts', 'cli',
-         'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom', 'oom_commands',
+         'library', 'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom',
+         'oom_commands',
          'file_faults', 'hostile', 'reader',
          'op_dtypes', 'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus',
          'evaluate',

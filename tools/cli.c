@@ -66,6 +66,12 @@ static void show_diagnostic(void *user, const tl_diagnostic *d) {
   tl_buf_release(&plain);
 }
 
+/* Commands that take a run configuration take the model's own as well. */
+static bool takes_run_config(const tl_command *command) {
+  const unsigned takes = TL_COMMAND_CONVERT | TL_COMMAND_OPT | TL_COMMAND_EXPLAIN;
+  return command && (command->bit & takes);
+}
+
 void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal) {
   memset(cli, 0, sizeof *cli);
   tl_settings_init(&cli->settings);
@@ -77,6 +83,13 @@ void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *sig
   tl_step_record_init(&cli->steps);
   cli->settings.known = tl_cli_knows_pass;
   cli->settings.known_user = cli;
+  cli->session = (tl_session){.settings = &cli->settings,
+                              .diag = &cli->diag,
+                              .cancel = signal,
+                              .changes = &cli->changes,
+                              .fusions = &cli->fusions,
+                              .looks_inside = true,
+                              .ignores_own_config = !takes_run_config(command)};
 }
 
 void tl_cli_release(tl_cli *cli) {
@@ -294,6 +307,8 @@ static tl_status take_halves(tl_cli *cli) {
   for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
     if (!cli->word && tl_cli_has(cli, halves[i]))
       cli->word = tl_cli_get(cli, halves[i]);
+  if (tl_cli_has(cli, TL_OPTION_TRAIN_MODEL) && tl_cli_has(cli, TL_OPTION_OPTIM_MODEL))
+    cli->session.optimizer = tl_cli_get(cli, TL_OPTION_OPTIM_MODEL);
   return TL_OK;
 }
 

@@ -4,8 +4,7 @@
 #ifndef TL_TOOLS_CLI_H
 #define TL_TOOLS_CLI_H
 
-#include "frontend/config/settings.h"
-#include "ir/options/fusion_stats.h"
+#include "lib/session/session.h"
 #include "passes/train/time/record.h"
 #include "support/changes.h"
 #include "support/map.h"
@@ -18,6 +17,7 @@ typedef struct tl_command tl_command;
 typedef struct tl_cli {
   tl_settings settings;
   tl_diag diag;
+  tl_session session;         /* what loads, runs and saves; borrows the members here */
   const tl_command *command;  /* NULL: none was named */
   const char *word;           /* the first argument that is not an option, NULL: none */
   const char *word2;          /* the second one, of commands that take two */

@@ -2,7 +2,6 @@
 /* Steps of a conversion (conversion.h). */
 #include "tools/conversion.h"
 
-#include "tools/input.h"
 #include "tools/pipeline.h"
 
 bool tl_conversion_wants(const tl_output_vec *v, bool npu) {
@@ -20,15 +19,15 @@ bool tl_conversion_starts_over(const tl_cli *cli, const tl_output_vec *v) {
 
 tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
   uint64_t start = tl_now_ns();
-  TL_TRY(tl_input_load(cli, cli->word, &c->m));
+  TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
   c->summary.load_ns += tl_now_ns() - start;
   return TL_OK;
 }
 
 static tl_status run_passes(tl_cli *cli, tl_conversion *c, tl_stage stage) {
   uint64_t start = tl_now_ns();
-  bool npu = stage == TL_STAGE_AIR;
-  TL_TRY(tl_cli_run_passes(cli, c->m, stage, npu, npu ? &c->summary.npu : &c->summary.canonical));
+  TL_TRY(stage == TL_STAGE_AIR ? tl_cli_run_npu(cli, c->m, &c->summary.npu)
+                               : tl_cli_run(cli, c->m, stage, &c->summary.canonical));
   c->summary.pass_ns += tl_now_ns() - start;
   return TL_OK;
 }
@@ -49,7 +48,7 @@ tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
   if (tl_conversion_starts_over(cli, &c->outputs)) {
     tl_module_destroy(c->m);
     c->m = NULL;
-    TL_TRY(tl_input_load(cli, cli->word, &c->m));
+    TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
     TL_TRY(run_passes(cli, c, TL_STAGE_FIRST));
   }
   TL_TRY(run_passes(cli, c, TL_STAGE_AIR));

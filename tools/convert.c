@@ -2,7 +2,6 @@
 /* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
 #include "frontend/config/run_config.h"
 #include "tools/conversion.h"
-#include "tools/fusion_result.h"
 #include "tools/init_graph.h"
 #include "tools/step_files.h"
 #include "tools/variants.h"
@@ -19,7 +18,7 @@ static tl_status check_arguments(tl_cli *cli) {
 
 static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
   if (!tl_conversion_starts_over(cli, v) ||
-      (strcmp(cli->word, "-") != 0 && !tl_fusion_result_path(cli)))
+      (strcmp(cli->word, "-") != 0 && !tl_session_fusion_report(&cli->session)))
     return TL_OK;
   return tl_fail(
       &cli->diag, TL_UNSUPPORTED, (tl_location){0},
@@ -49,7 +48,7 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
     TL_TRY(tl_conversion_run_npu(cli, c));
     TL_TRY(tl_conversion_write(cli, c, true));
   }
-  TL_TRY(tl_fusion_result_write(cli));
+  TL_TRY(tl_session_save_fusions(&cli->session));
   TL_TRY(tl_step_files_write(cli, c->m));
   TL_TRY(tl_init_graph_write(cli, c->m, &c->outputs));
   return tl_output_depfile(cli, c->m, &c->outputs);
@@ -58,7 +57,7 @@ static tl_status transform(tl_cli *cli, tl_conversion *c) {
 static tl_status convert(tl_cli *cli, tl_conversion *c) {
   TL_TRY(tl_conversion_load(cli, c));
   TL_TRY(tl_output_check(cli, c->m, &c->outputs));
-  TL_TRY(tl_fusion_result_begin(cli, c->m));
+  TL_TRY(tl_output_check_fusions(cli, c->m));
   TL_TRY(transform(cli, c));
   tl_buf text;
   tl_buf_init(&text);

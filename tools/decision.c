@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/decision.h"
 
-#include "tools/input.h"
-
 typedef struct show {
   tl_cli *cli;
   tl_decision_fn look;
@@ -38,14 +36,13 @@ static tl_status watch(void *user, tl_module *m, const tl_pass_event *e) {
 tl_status tl_decision_show(tl_cli *cli, tl_decision_fn look, tl_remark_fn remark, void *user) {
   tl_module *m;
   show s = {cli, look, user};
-  TL_TRY(tl_input_load(cli, cli->word, &m));
-  tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = TL_STAGE_SELECT,
-                           .hook = watch,
-                           .hook_user = &s,
-                           .remark = remark,
-                           .remark_user = user};
-  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, NULL);
+  TL_TRY(tl_session_load(&cli->session, cli->word, &m));
+  tl_pipeline_options p = tl_session_pipeline(&cli->session, TL_STAGE_SELECT);
+  p.hook = watch;
+  p.hook_user = &s;
+  p.remark = remark;
+  p.remark_user = user;
+  tl_status status = tl_session_run(&cli->session, m, &p, NULL);
   tl_module_destroy(m);
   return status;
 }

@@ -3,7 +3,6 @@
 #include "tools/evaluation.h"
 
 #include "ir/infer/infer.h"
-#include "tools/input.h"
 #include "tools/pipeline.h"
 
 static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
@@ -49,16 +48,15 @@ void tl_evaluation_release(tl_evaluation *e) {
 
 /* Canonical passes, then those of AIR, as convert does. */
 static tl_status lower(tl_cli *cli, tl_module *m) {
-  TL_TRY(tl_cli_run_passes(cli, m, TL_STAGE_FIRST, false, NULL));
-  return tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
+  TL_TRY(tl_cli_run(cli, m, TL_STAGE_FIRST, NULL));
+  return tl_cli_run_npu(cli, m, NULL);
 }
 
 static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
-  TL_TRY(tl_input_load(e->cli, path, out));
+  TL_TRY(tl_session_load(&e->cli->session, path, out));
   tl_status status = npu ? lower(e->cli, *out) : tl_infer_module(*out);
   if (status == TL_OK) /* kernels know ONNX's ops */
-    status = tl_pipeline_run(*out, &e->cli->settings.options,
-                             &(tl_pipeline_options){.passes = "expand-definitions"}, NULL);
+    status = tl_session_run_passes(&e->cli->session, *out, "expand-definitions");
   if (status == TL_OK)
     return TL_OK;
   tl_module_destroy(*out);

@@ -8,7 +8,6 @@
 #include "passes/ub/chain.h"
 #include "tools/explain_page.h"
 #include "tools/explain_precision.h"
-#include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
 #include "tools/suggest_mixlist.h"
@@ -268,20 +267,14 @@ static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e
 
 /* Kernels are seen in the NPU form alone. What has none is no error here, unless kernels are all
  * that is asked for. */
-static tl_status run_npu(explanation *x, tl_module *m, tl_pipeline_options p) {
+static tl_status run_npu(explanation *x, tl_module *m, const tl_pipeline_options *p) {
   tl_options options = x->cli->settings.options;
-  tl_buf names;
+  tl_session lenient = x->cli->session;
   tl_diag quiet = {0};
-  tl_buf_init(&names);
-  tl_cli_list_npu_passes(TL_STAGE_AIR, p.level, &names);
   options.allow_unmapped = true;
-  p.stage = TL_STAGE_AIR;
-  p.passes = names.p;
+  lenient.options = &options;
   m->diag = is_ub_pass(x) ? m->diag : &quiet;
-  tl_status status = names.failed ? TL_NO_MEMORY : TL_OK;
-  if (status == TL_OK && names.n)
-    status = tl_pipeline_run(m, &options, &p, NULL);
-  tl_buf_release(&names);
+  tl_status status = tl_session_run_npu(&lenient, m, p, NULL);
   if (status == TL_OK || is_ub_pass(x) || status == TL_NO_MEMORY || *x->cli->signal)
     return status;
   tl_warn(&x->cli->diag, TL_AT_FILE(m->path),
@@ -293,21 +286,19 @@ static tl_status run_npu(explanation *x, tl_module *m, tl_pipeline_options p) {
 static tl_status run(explanation *x, tl_pipeline_report *report) {
   tl_cli *cli = x->cli;
   tl_module *m;
-  TL_TRY(tl_input_load(cli, cli->word, &m));
+  TL_TRY(tl_session_load(&cli->session, cli->word, &m));
   bool npu = !x->expand && (!x->pass || is_ub_pass(x));
-  tl_pipeline_options p = {.level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
-                           .stage = x->expand ? TL_STAGE_SELECT
-                                    : npu     ? TL_STAGE_FIRST
-                                              : TL_STAGE_ALL,
-                           .hook = stop_on_signal,
-                           .hook_user = x,
-                           .remark = gather,
-                           .remark_user = x,
-                           .explain = true,
-                           .explain_elsewhere = x->pass != NULL};
-  tl_status status = tl_pipeline_run(m, &cli->settings.options, &p, report);
+  tl_stage stage = x->expand ? TL_STAGE_SELECT : npu ? TL_STAGE_FIRST : TL_STAGE_ALL;
+  tl_pipeline_options p = tl_session_pipeline(&cli->session, stage);
+  p.hook = stop_on_signal;
+  p.hook_user = x;
+  p.remark = gather;
+  p.remark_user = x;
+  p.explain = true;
+  p.explain_elsewhere = x->pass != NULL;
+  tl_status status = tl_session_run(&cli->session, m, &p, report);
   if (status == TL_OK && npu)
-    status = run_npu(x, m, p);
+    status = run_npu(x, m, &p);
   tl_module_destroy(m);
   if (x->events.n)
     qsort(x->events.at, x->events.n, sizeof *x->events.at, by_pass);

@@ -82,7 +82,7 @@ static tl_status write_page(const page *x) {
   tl_buf_add_sv(&out, tl_explain_page_tail);
   out.failed = out.failed || json.failed;
   const char *path = tl_cli_get(x->cli, TL_OPTION_EXPLAIN_PAGE);
-  tl_status status = tl_output_bytes(x->cli, path, &out);
+  tl_status status = tl_session_save_text(&x->cli->session, path, &out);
   tl_buf_release(&json);
   tl_buf_release(&out);
   return status;

@@ -4,7 +4,6 @@
 
 #include "ir/verify/stage.h"
 #include "tools/info_train.h"
-#include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
 #include "tools/summary.h"
@@ -384,7 +383,7 @@ static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   count_dtypes(m, info->weights);
   bool ok = count_ops(m, false, &info->ops);
   if (ok)
-    TL_TRY(tl_cli_run_passes(cli, m, TL_STAGE_SELECT, false, NULL));
+    TL_TRY(tl_cli_run(cli, m, TL_STAGE_SELECT, NULL));
   if (!ok || !count_ops(m, true, &info->unmapped) || !count_types(m, &info->types))
     return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
   return TL_OK;
@@ -406,7 +405,7 @@ tl_status tl_command_info(tl_cli *cli) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
                    "no model is named\vtailor info MODEL");
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
-  TL_TRY(tl_input_load(cli, cli->word, &m));
+  TL_TRY(tl_session_load(&cli->session, cli->word, &m));
   if (tl_cli_has(cli, TL_OPTION_TRAIN)) {
     tl_status told = tl_info_train(cli, m);
     tl_module_destroy(m);

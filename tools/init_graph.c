@@ -27,7 +27,7 @@ tl_status tl_init_graph_plan(tl_cli *cli, const tl_output_vec *steps, tl_output_
 static tl_status run(tl_cli *cli, tl_module *m, const char *passes, tl_stage stage) {
   tl_pipeline_options p = {
       .passes = passes, .stage = stage, .verify_each = tl_cli_has(cli, TL_OPTION_VERIFY_EACH)};
-  return tl_pipeline_run(m, &cli->settings.options, &p, NULL);
+  return tl_session_run(&cli->session, m, &p, NULL);
 }
 
 tl_status tl_init_graph_make(tl_cli *cli, tl_module *m) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor opt: the pass driver. Text in, passes, text out; also reads and writes files. */
-#include "tools/fusion_result.h"
-#include "tools/input.h"
 #include "tools/json.h"
 #include "tools/pipeline.h"
 #include "tools/step_files.h"
@@ -73,14 +71,14 @@ static tl_status opt(tl_cli *cli, tl_output_vec *v) {
   if (cli->differs)
     return TL_OK;
   tl_pipeline_report report = {.n = 0};
-  TL_TRY(tl_input_load(cli, cli->word, &m));
-  tl_status status = tl_fusion_result_begin(cli, m);
+  TL_TRY(tl_session_load(&cli->session, cli->word, &m));
+  tl_status status = tl_output_check_fusions(cli, m);
   if (status == TL_OK)
-    status = tl_cli_run_passes(cli, m, tl_cli_canonical_stage(cli), false, &report);
+    status = tl_cli_run(cli, m, tl_cli_canonical_stage(cli), &report);
   if (status == TL_OK && tl_cli_has(cli, TL_OPTION_NPU_FORM))
-    status = tl_cli_run_passes(cli, m, TL_STAGE_AIR, true, NULL);
+    status = tl_cli_run_npu(cli, m, NULL);
   if (status == TL_OK)
-    status = tl_fusion_result_write(cli);
+    status = tl_session_save_fusions(&cli->session);
   if (status == TL_OK)
     status = tl_step_files_write(cli, m);
   if (status == TL_OK)

@@ -5,31 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/air/emit.h"
-#include "backend/onnx/export.h"
-#include "backend/text/pbtxt.h"
-#include "ir/text/print.h"
-
-static const char *const format_names[] = {[TL_FORMAT_AIR] = "air",
-                                           [TL_FORMAT_ONNX] = "onnx",
-                                           [TL_FORMAT_TIR] = "tir",
-                                           [TL_FORMAT_PBTXT] = "pbtxt"};
-enum { N_FORMATS = sizeof format_names / sizeof *format_names };
-
-const char *tl_format_name(tl_format format) { return format_names[format]; }
-
-/* Format of a suffix; false when it is none of ours. */
-static bool format_of_suffix(const char *path, tl_format *out) {
-  const char *dot = strrchr(path, '.');
-  for (int i = 0; dot && i < N_FORMATS; i++) {
-    if (strcmp(dot + 1, format_names[i]) == 0) {
-      *out = (tl_format)i;
-      return true;
-    }
-  }
-  return false;
-}
-
 /* atc appends the suffix itself, so its users give none; "net_v1.5" has none either. */
 static tl_status append_suffix(tl_cli *cli, tl_output *o) {
   tl_sv path = tl_sv_from(o->path);
@@ -49,12 +24,12 @@ static tl_status append_suffix(tl_cli *cli, tl_output *o) {
 static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_output *o) {
   *o = (tl_output){.path = path, .format = fallback};
   const char *emit = tl_cli_get(cli, TL_OPTION_EMIT);
-  for (int i = 0; i < N_FORMATS; i++) {
-    if (strcmp(emit, format_names[i]) == 0)
+  for (int i = 0; i < TL_N_FORMATS; i++) {
+    if (strcmp(emit, tl_format_name((tl_format)i)) == 0)
       o->format = (tl_format)i;
   }
   bool is_stream = strcmp(path, "-") == 0;
-  if (*emit || format_of_suffix(path, &o->format) || is_stream)
+  if (*emit || tl_format_of_path(path, &o->format) || is_stream)
     return TL_OK;
   return fallback == TL_FORMAT_AIR ? append_suffix(cli, o) : TL_OK;
 }
@@ -132,53 +107,23 @@ tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *
   return TL_OK;
 }
 
-tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) {
-  tl_writer *w;
-  if (text->failed)
-    return tl_fail(&cli->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
-  TL_TRY(tl_writer_open(&cli->diag, path, cli->signal, &w));
-  tl_status status = tl_writer_write(w, text->p, text->n);
-  if (status == TL_OK)
-    return tl_changes_commit(&cli->changes, &cli->diag, w);
-  tl_writer_abort(w);
-  return status;
-}
-
-static tl_status write_text(tl_cli *cli, const tl_module *m, const char *path) {
-  tl_buf text;
-  tl_buf_init(&text);
-  tl_status status = tl_module_print(m, &text, NULL);
-  if (status == TL_OK)
-    status = tl_output_bytes(cli, path, &text);
-  tl_buf_release(&text);
-  return status;
-}
-
-static tl_status write_format(tl_cli *cli, tl_module *m, const tl_output *o) {
-  const tl_options *options = &cli->settings.options;
-  switch (o->format) {
-  case TL_FORMAT_AIR: {
-    tl_air_options save = {.options = options,
-                           .cancel = cli->signal,
-                           .changes = &cli->changes,
-                           .shared = o->shared};
-    return tl_air_save(m, o->path, &save);
-  }
-  case TL_FORMAT_ONNX: {
-    tl_onnx_save_options save = {.external_data = options->external_weight != TL_WEIGHTS_INSIDE,
-                                 .cancel = cli->signal,
-                                 .changes = &cli->changes,
-                                 .shared = o->shared};
-    return tl_onnx_save(m, o->path, &save);
-  }
-  case TL_FORMAT_TIR: return write_text(cli, m, o->path);
-  case TL_FORMAT_PBTXT: return tl_pbtxt_save(m, o->path, cli->signal, &cli->changes);
-  }
-  return TL_INTERNAL;
+tl_status tl_output_check_fusions(tl_cli *cli, const tl_module *m) {
+  struct stat st;
+  const char *path = tl_session_fusion_report(&cli->session);
+  if (!path || strcmp(path, "-") == 0 || stat(path, &st) != 0)
+    return TL_OK;
+  tl_location where = tl_at_option(&cli->settings, TL_OPTION_FUSION_RESULT);
+  if (!S_ISREG(st.st_mode))
+    return tl_fail(&cli->diag, TL_IO, where, "'%s' is not a regular file", path);
+  if (tl_output_is_input(cli, m, &st))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
+                   "'%s' is an input of this conversion and would be overwritten", path);
+  return TL_OK;
 }
 
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
-  tl_status status = write_format(cli, m, o);
+  const tl_destination to = {o->path, o->format, o->shared};
+  tl_status status = tl_session_save(&cli->session, m, &to);
   if (status == TL_OK) /* weights beside a model come before it */
     o->bytes = tl_changes_last_size(&cli->changes);
   return status;
@@ -245,7 +190,7 @@ tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec
   tl_buf_init(&rule);
   tl_status status = add_rule(&rule, cli, m, v);
   if (status == TL_OK)
-    status = tl_output_bytes(cli, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
+    status = tl_session_save_text(&cli->session, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
   tl_buf_release(&rule);
   return status;
 }

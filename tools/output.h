@@ -3,11 +3,8 @@
 #ifndef TL_TOOLS_OUTPUT_H
 #define TL_TOOLS_OUTPUT_H
 
-#include "backend/weight_files.h"
 #include "ir/module.h"
 #include "tools/cli.h"
-
-typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT_PBTXT } tl_format;
 
 typedef struct tl_output {
   const char *path;
@@ -18,12 +15,6 @@ typedef struct tl_output {
 } tl_output;
 
 TL_VEC(tl_output_vec, tl_output);
-
-const char *tl_format_name(tl_format format);
-/* AIR and the dump show the module in NPU form; ONNX and textual IR in canonical form. */
-static inline bool tl_format_is_npu(tl_format f) {
-  return f == TL_FORMAT_AIR || f == TL_FORMAT_PBTXT;
-}
 
 /* Settles name and format of every -o. `fallback`: format of names without a known suffix; AIR then
  * appends ".air". */
@@ -41,12 +32,12 @@ tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *p
 /* True if st is that of the model or of a file it was read from. */
 struct stat;
 bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st);
+/* Refuses a report of fusions (tl_session_save_fusions) that is no regular file, or that the module
+ * was read from. */
+tl_status tl_output_check_fusions(tl_cli *cli, const tl_module *m) TL_NODISCARD;
 /* Writes one output into the journal of the command (tl_cli_apply). */
 tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) TL_NODISCARD;
 /* Writes the rule that --depfile asks for, if it does. */
 tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) TL_NODISCARD;
-
-/* Writes text to a file, likewise; TL_NO_MEMORY when the buffer has failed. */
-tl_status tl_output_bytes(tl_cli *cli, const char *path, const tl_buf *text) TL_NODISCARD;
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "ir/text/print.h"
-#include "tools/fusion_result.h"
 #include "tools/step_files.h"
 
 static void show_remark(void *user, const tl_remark *r) {
@@ -70,54 +69,30 @@ static tl_status check_pass_names(tl_cli *cli) {
   return TL_OK;
 }
 
-void tl_cli_list_npu_passes(tl_stage stage, int level, tl_buf *out) {
-  uint32_t n;
-  const tl_pass_row *rows = tl_pass_rows(&n);
-  for (uint32_t i = 0; i < n; i++) {
-    if (rows[i].stage == TL_STAGE_ALL || !tl_pass_runs_in(&rows[i], stage) || rows[i].level > level)
-      continue;
-    if (out->n)
-      tl_buf_add_char(out, ',');
-    tl_buf_add_z(out, rows[i].name);
-  }
-}
-
 tl_stage tl_cli_canonical_stage(const tl_cli *cli) {
   return tl_pipeline_canonical(&cli->settings.options);
 }
 
-tl_status tl_cli_run_passes(tl_cli *cli, tl_module *m, tl_stage stage, bool only_npu,
-                            tl_pipeline_report *report) {
+static tl_pipeline_options pipeline(tl_cli *cli, tl_stage stage) {
+  tl_pipeline_options p = tl_session_pipeline(&cli->session, stage);
+  p.hook = on_pass;
+  p.hook_user = cli;
+  p.remark = tl_cli_has(cli, TL_OPTION_REMARKS) ? show_remark : NULL;
+  p.remark_user = cli;
+  p.steps = tl_step_files_wanted(cli) ? &cli->steps : NULL;
+  return p;
+}
+
+tl_status tl_cli_run(tl_cli *cli, tl_module *m, tl_stage stage, tl_pipeline_report *report) {
   TL_TRY(check_pass_names(cli));
-  tl_buf names;
-  tl_buf_init(&names);
-  int level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0';
-  int64_t limit = 0;
-  bool limited = tl_cli_has(cli, TL_OPTION_REWRITE_LIMIT) &&
-                 tl_parse_i64(tl_sv_from(tl_cli_get(cli, TL_OPTION_REWRITE_LIMIT)), &limit);
   tl_step_record_clear(&cli->steps);
-  if (only_npu)
-    tl_cli_list_npu_passes(stage, level, &names);
-  tl_pipeline_options p = {
-      .passes = only_npu                            ? names.p
-                : tl_cli_has(cli, TL_OPTION_PASSES) ? tl_cli_get(cli, TL_OPTION_PASSES)
-                                                    : NULL,
-      .level = level,
-      .stage = stage,
-      .verify_each = tl_cli_has(cli, TL_OPTION_VERIFY_EACH),
-      .rewrite_limit = limited && !only_npu ? (uint64_t)limit : 0,
-      .hook = on_pass,
-      .hook_user = cli,
-      .remark = tl_cli_has(cli, TL_OPTION_REMARKS) ? show_remark : NULL,
-      .remark_user = cli,
-      .fusions = tl_fusion_result_path(cli) ? &cli->fusions : NULL,
-      .steps = tl_step_files_wanted(cli) ? &cli->steps : NULL,
-  };
-  tl_status status = TL_OK;
-  if (names.failed)
-    status = tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-  else if (p.passes || !only_npu)
-    status = tl_pipeline_run(m, &cli->settings.options, &p, report);
-  tl_buf_release(&names);
-  return status;
+  tl_pipeline_options p = pipeline(cli, stage);
+  return tl_session_run(&cli->session, m, &p, report);
+}
+
+tl_status tl_cli_run_npu(tl_cli *cli, tl_module *m, tl_pipeline_report *report) {
+  TL_TRY(check_pass_names(cli));
+  tl_step_record_clear(&cli->steps);
+  tl_pipeline_options p = pipeline(cli, TL_STAGE_AIR);
+  return tl_session_run_npu(&cli->session, m, &p, report);
 }

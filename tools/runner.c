@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/onnx/export.h"
 #include "tools/data_folder.h"
 #include "tools/value_files.h"
 
@@ -173,7 +172,10 @@ static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
   if (tl_sv_ends_with(tl_sv_from(path), ".onnx"))
     return TL_OK;
   r->model = below(r, r->folder, "model.onnx");
-  return r->model ? tl_onnx_save(m, r->model, NULL) : no_memory(r);
+  tl_session now = r->e->cli->session; /* the runner wants it now */
+  now.changes = NULL;
+  return r->model ? tl_session_save(&now, m, &(tl_destination){r->model, TL_FORMAT_ONNX, NULL})
+                  : no_memory(r);
 }
 
 static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *inputs) {

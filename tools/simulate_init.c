@@ -2,7 +2,6 @@
 /* The first values of simulated ranks: each rank but the first has random ones, and the graph of
  * initial values, ranks side by side, has to replace them by those of rank 0. */
 #include "tools/init_graph.h"
-#include "tools/input.h"
 #include "tools/pipeline.h"
 #include "tools/random_values.h"
 #include "tools/simulate.h"
@@ -53,8 +52,8 @@ static tl_status hand_over(tl_simulation *s, const tl_sim_model *x) {
 }
 
 static tl_status begin(tl_simulation *s, tl_sim_model *x) {
-  TL_TRY(tl_input_load(s->cli, s->cli->word, &x->m));
-  TL_TRY(tl_cli_run_passes(s->cli, x->m, tl_cli_canonical_stage(s->cli), false, NULL));
+  TL_TRY(tl_session_load(&s->cli->session, s->cli->word, &x->m));
+  TL_TRY(tl_cli_run(s->cli, x->m, tl_cli_canonical_stage(s->cli), NULL));
   TL_TRY(tl_init_graph_make(s->cli, x->m));
   TL_TRY(fill(s, x));
   TL_TRY(tl_evaluation_run(&s->e, x->m, &x->in, &x->out));

@@ -5,7 +5,6 @@
 
 #include "ir/infer/infer.h"
 #include "tools/elements.h"
-#include "tools/input.h"
 #include "tools/pipeline.h"
 #include "tools/random_values.h"
 #include "tools/simulate.h"
@@ -18,21 +17,17 @@ static tl_status no_memory(const tl_simulation *s) {
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-static tl_status run_passes(tl_simulation *s, tl_module *m, const char *passes) {
-  return tl_pipeline_run(m, &s->cli->settings.options, &(tl_pipeline_options){.passes = passes},
-                         NULL);
-}
-
 /* The step as it was, with its states told. */
 static tl_status load_one(tl_simulation *s, const char *path) {
-  TL_TRY(tl_input_load(s->cli, path, &s->one.m));
-  return run_passes(s, s->one.m, "infer-shapes,train-detect,expand-definitions");
+  TL_TRY(tl_session_load(&s->cli->session, path, &s->one.m));
+  return tl_session_run_passes(&s->cli->session, s->one.m,
+                               "infer-shapes,train-detect,expand-definitions");
 }
 
 static tl_status load_all(tl_simulation *s) {
-  TL_TRY(tl_input_load(s->cli, s->cli->word, &s->all.m));
-  TL_TRY(tl_cli_run_passes(s->cli, s->all.m, tl_cli_canonical_stage(s->cli), false, NULL));
-  return run_passes(s, s->all.m, "expand-definitions");
+  TL_TRY(tl_session_load(&s->cli->session, s->cli->word, &s->all.m));
+  TL_TRY(tl_cli_run(s->cli, s->all.m, tl_cli_canonical_stage(s->cli), NULL));
+  return tl_session_run_passes(&s->cli->session, s->all.m, "expand-definitions");
 }
 
 static tl_status make_room(tl_simulation *s, tl_sim_model *x) {

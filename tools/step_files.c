@@ -44,7 +44,7 @@ static tl_status write_file(tl_cli *cli, int i) {
   tl_buf text;
   tl_buf_init(&text);
   files[i].make(&cli->steps, &text);
-  tl_status status = tl_output_bytes(cli, tl_cli_get(cli, files[i].option), &text);
+  tl_status status = tl_session_save_text(&cli->session, tl_cli_get(cli, files[i].option), &text);
   tl_buf_release(&text);
   return status;
 }
@@ -56,9 +56,9 @@ static tl_status write_split(tl_cli *cli) {
   tl_buf_printf(&path, "%s/gradient_split.json", tl_cli_get(cli, TL_OPTION_WORK_PATH));
   tl_step_split_json(&cli->steps,
                      cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
-  tl_status status = path.failed ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0},
-                                           "out of memory")
-                                 : tl_output_bytes(cli, path.p, &text);
+  tl_status status = path.failed
+                         ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory")
+                         : tl_session_save_text(&cli->session, path.p, &text);
   tl_buf_release(&path);
   tl_buf_release(&text);
   return status;

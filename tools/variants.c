@@ -9,7 +9,6 @@
 #include "frontend/config/accelerate.h"
 #include "passes/train/step/variants.h"
 #include "tools/conversion.h"
-#include "tools/fusion_result.h"
 #include "tools/init_graph.h"
 #include "tools/json.h"
 #include "tools/step_files.h"
@@ -59,7 +58,7 @@ tl_status tl_variants_check(tl_cli *cli, const tl_output_vec *wanted) {
     return refuse(cli,
                   "the model is read once for each variant, which standard input does not allow",
                   "give a file");
-  if (tl_fusion_result_path(cli))
+  if (tl_session_fusion_report(&cli->session))
     return refuse(cli, "a fusion report describes one variant, and there are two",
                   "convert once without --accelerate-train-mode for the report");
   if (tl_step_files_wanted(cli))
@@ -184,7 +183,7 @@ static tl_status write_plans(variants *v) {
     tl_buf_init(&text);
     tl_switch_plan_json(&cli->settings, v->sides[LOW].m, v->sides[LOW].outputs.at[i].path,
                         v->sides[HIGH].outputs.at[i].path, &text);
-    tl_status status = tl_output_bytes(cli, v->sets[i].plan, &text);
+    tl_status status = tl_session_save_text(&cli->session, v->sets[i].plan, &text);
     tl_buf_release(&text);
     TL_TRY(status);
   }

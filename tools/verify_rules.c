@@ -10,7 +10,6 @@
 #include "passes/manager.h"
 #include "tools/compare.h"
 #include "tools/grain.h"
-#include "tools/input.h"
 #include "tools/inputs.h"
 
 typedef struct fired {
@@ -62,31 +61,27 @@ static void note_rewrite(void *user, const tl_remark *r) {
 
 /* limit: rewrites, at least 1; UINT64_MAX: all. */
 static tl_status rewrite(verifier *v, tl_module *m, uint64_t limit) {
-  tl_cli *cli = v->cli;
   bool all = limit == UINT64_MAX;
-  tl_pipeline_options p = {
-      .passes = tl_cli_has(cli, TL_OPTION_PASSES) ? tl_cli_get(cli, TL_OPTION_PASSES) : NULL,
-      .level = tl_cli_get(cli, TL_OPTION_LEVEL)[0] - '0',
-      .stage = TL_STAGE_ALL,
-      .rewrite_limit = all ? 0 : limit,
-      .remark = all ? note_rewrite : NULL,
-      .remark_user = v};
-  return tl_pipeline_run(m, &cli->settings.options, &p, &v->report);
+  tl_pipeline_options p = tl_session_pipeline(&v->cli->session, TL_STAGE_ALL);
+  p.rewrite_limit = all ? 0 : limit;
+  p.remark = all ? note_rewrite : NULL;
+  p.remark_user = v;
+  p.fusions = NULL; /* the report is about the run that follows */
+  return tl_session_run(&v->cli->session, m, &p, &v->report);
 }
 
 static tl_status list_rewrites(verifier *v) {
   tl_module *m;
-  TL_TRY(tl_input_load(v->cli, v->cli->word, &m));
+  TL_TRY(tl_session_load(&v->cli->session, v->cli->word, &m));
   tl_status status = rewrite(v, m, UINT64_MAX);
   tl_module_destroy(m);
   return status == TL_OK && v->no_memory ? no_memory(v) : status;
 }
 
 static tl_status evaluate(verifier *v, tl_module *m, tl_host_vec *out) {
-  tl_pipeline_options expand = {.passes = "expand-definitions"};
   tl_host_vec inputs = {0};
   TL_TRY(tl_infer_module(m));
-  TL_TRY(tl_pipeline_run(m, &v->cli->settings.options, &expand, NULL));
+  TL_TRY(tl_session_run_passes(&v->cli->session, m, "expand-definitions"));
   tl_status status = tl_inputs_adapt(&v->e, v->original, &v->inputs, m, &inputs);
   if (status == TL_OK)
     status = tl_evaluation_run(&v->e, m, &inputs, out);
@@ -98,7 +93,7 @@ static tl_status evaluate(verifier *v, tl_module *m, tl_host_vec *out) {
 static tl_status reach(verifier *v, uint64_t limit, tl_module **m, tl_host_vec *out) {
   if (*v->cli->signal)
     return TL_IO;
-  TL_TRY(tl_input_load(v->cli, v->cli->word, m));
+  TL_TRY(tl_session_load(&v->cli->session, v->cli->word, m));
   tl_status status = limit ? rewrite(v, *m, limit) : TL_OK;
   return status == TL_OK ? evaluate(v, *m, out) : status;
 }

@@ -77,8 +77,8 @@ typedef enum tailor_target {
   TAILOR_FOR_AIR   /* NPU form: only AIR can be saved afterwards */
 } tailor_target;
 
-/* Runs the pipeline at the level of the option "-O" (2 unless set). A model that failed is only
- * good for destruction. */
+/* Runs the pipeline at the level of the option "opt-level" (2 unless set). A model that failed is
+ * only good for destruction. */
 TAILOR_API int tl_model_optimize(tl_model *m, tailor_target target);
 /* Nodes in all graphs of the model. */
 TAILOR_API uint32_t tl_model_count_nodes(const tl_model *m);

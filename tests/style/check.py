@@ -45,6 +45,24 @@ def layers(_files):
     yield from rooms.links(headers.build)
 
 
+# Who loads, runs and saves a model: these functions are called from lib/session alone, so that the
+# command and the library cannot differ.
+ONE_WAY = ('tl_onnx_load', 'tl_onnx_load_bytes', 'tl_onnx_load_beside', 'tl_module_parse',
+           'tl_module_parse_beside', 'tl_settings_take_model', 'tl_train_spec_read',
+           'tl_bucket_library_read', 'tl_pipeline_run', 'tl_onnx_save', 'tl_air_save',
+           'tl_pbtxt_save', 'tl_fusion_stats_save')
+
+
+def one_way(files):
+    """The command and libtailor load, run and save through lib/session."""
+    call = re.compile(r'\b(' + '|'.join(ONE_WAY) + r')\(')
+    for path in files:
+        if path.startswith(('tools/', 'lib/')) and not path.startswith('lib/session/') \
+                and path.endswith('.c'):
+            for found in call.finditer(text(path)):
+                yield f'{path} calls {found.group(1)}; lib/session/session.h has what it needs'
+
+
 def pass_rows(_files):
     """passes.tbl names the file and the function of each pass truly."""
     row = re.compile(r'^PASS\((\w+), "([^"]+)", "([^"]+)",', re.M)
@@ -173,8 +191,8 @@ def named(_files):
         yield f'{check}: {problem}'
 
 
-CHECKS = [layers, pass_rows, licences, sizes, golden_files, unfinished, headers, machine_paths,
-          citations, named, wall_clocks, library_state, exports]
+CHECKS = [layers, one_way, pass_rows, licences, sizes, golden_files, unfinished, headers,
+          machine_paths, citations, named, wall_clocks, library_state, exports]
 
 
 def main():

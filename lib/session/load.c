@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models into modules: the format, then what belongs to the model beside its graph. */
+#include "frontend/config/bucket_library.h"
+#include "frontend/config/train_spec.h"
+#include "frontend/onnx/load.h"
+#include "ir/text/parse.h"
+#include "ir/verify/verify.h"
+#include "lib/session/session.h"
+#include "support/hash.h"
+
+static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
+
+static tl_file_mode mode_of(const tl_session *s) {
+  return tl_settings_has(s->settings, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP;
+}
+
+/* A binary ONNX model starts with the tag of a small integer field, text with a letter, a blank or
+ * a comment. */
+static bool looks_like_text(const tl_session *s, const tl_file *f) {
+  tl_sv path = tl_sv_from(f->path);
+  if (tl_sv_ends_with(path, ".tir"))
+    return true;
+  if (!s->looks_inside || tl_sv_ends_with(path, ".onnx") || f->size == 0)
+    return false;
+  unsigned char c = f->data[0];
+  return c == '\n' || c == '\r' || c == '\t' || (c >= 0x20 && c < 0x7f);
+}
+
+/* Opens a file to see whether it is text. *f is closed by the caller, and NULL if it is not. */
+static tl_status open_text(const tl_session *s, const char *path, tl_file **f) {
+  TL_TRY(tl_file_open(s->diag, path, TL_FILE_MAP, f));
+  if (looks_like_text(s, *f))
+    return TL_OK;
+  tl_file_close(*f);
+  *f = NULL;
+  return TL_OK;
+}
+
+static tl_sv text_of(const tl_file *f) { return (tl_sv){(const char *)f->data, (size_t)f->size}; }
+
+/* People write text: what a grammar cannot refuse (arity, attribute kinds, scopes) is refused by
+ * the verifier. Types are left to inference. */
+static tl_status parse(const tl_session *s, const char *path, tl_sv text, tl_module **out) {
+  tl_module *m;
+  TL_TRY(tl_module_parse(s->diag, path, text, &m));
+  tl_status status = tl_module_verify(m, TL_VERIFY_ALL & ~(unsigned)TL_VERIFY_SHAPES);
+  if (status == TL_OK)
+    *out = m;
+  else
+    tl_module_destroy(m);
+  return status;
+}
+
+/* Is a training step asked for? */
+static bool trains(const tl_settings *settings) {
+  const tl_train_config *in_force = settings->options.train;
+  return settings->train.train || (in_force && in_force->train) ||
+         tl_settings_has(settings, TL_OPTION_TRAIN);
+}
+
+static tl_onnx_load_options onnx_options(const tl_session *s) {
+  return (tl_onnx_load_options){
+      .mode = mode_of(s), .options = &s->settings->options, .training = trains(s->settings)};
+}
+
+static tl_status load_stream(const tl_session *s, tl_module **out) {
+  tl_file *f;
+  tl_onnx_load_options o = onnx_options(s);
+  TL_TRY(tl_file_open(s->diag, "-", TL_FILE_READ, &f));
+  if (looks_like_text(s, f)) {
+    tl_status status = parse(s, "-", text_of(f), out);
+    tl_file_close(f);
+    return status;
+  }
+  tl_status status = tl_onnx_load_bytes(s->diag, "-", f->data, (size_t)f->size, &o, out);
+  if (status != TL_OK) {
+    tl_file_close(f);
+    return status;
+  }
+  status = tl_module_add_file(*out, f); /* the module views these bytes */
+  if (status != TL_OK) {
+    tl_module_destroy(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+static tl_status load_file(const tl_session *s, const char *path, tl_module **out) {
+  tl_file *text;
+  tl_onnx_load_options o = onnx_options(s);
+  TL_TRY(open_text(s, path, &text));
+  if (!text)
+    return tl_onnx_load(s->diag, path, &o, out);
+  tl_status status = parse(s, path, text_of(text), out);
+  tl_file_close(text);
+  return status;
+}
+
+/* ---- what a training step is told ------------------------------------------------------------ */
+
+/* What was measured of a model is found by the hash of its file. bytes: those of the model, if they
+ * are at hand. */
+static tl_status read_measured(const tl_session *s, const char *path, tl_sv bytes) {
+  char hash[65] = "";
+  bool wanted = s->settings->train.buckets == TL_BUCKETS_LIBRARY;
+  if (wanted && bytes.p)
+    tl_sha256_hex((const unsigned char *)bytes.p, bytes.n, hash);
+  else if (wanted && !is_stream(path)) {
+    tl_file *f;
+    TL_TRY(tl_file_open(s->diag, path, TL_FILE_MAP, &f));
+    tl_sha256_hex(f->data, (size_t)f->size, hash);
+    tl_file_close(f);
+  }
+  return tl_bucket_library_read(s->settings, s->diag, hash);
+}
+
+static tl_status read_declarations(const tl_session *s, const char *path, tl_sv bytes,
+                                   tl_module *m) {
+  if (!trains(s->settings))
+    return TL_OK;
+  TL_TRY(read_measured(s, path, bytes));
+  return tl_train_spec_read(s->settings, s->diag, m);
+}
+
+static tl_status load_beside(const tl_session *s, const char *path, tl_module *m) {
+  tl_file *text;
+  if (is_stream(path))
+    return tl_fail(s->diag, TL_INVALID_ARGUMENT, tl_at_option(s->settings, TL_OPTION_OPTIM_MODEL),
+                   "is standard input, which is possible for --train-model only\vname a file");
+  TL_TRY(open_text(s, path, &text));
+  if (text) {
+    tl_status status = tl_module_parse_beside(s->diag, path, text_of(text), m);
+    tl_file_close(text);
+    return status;
+  }
+  tl_onnx_load_options o = {.mode = mode_of(s), .options = &s->settings->options};
+  return tl_onnx_load_beside(s->diag, path, &o, m);
+}
+
+static tl_status link_optimizer(const tl_session *s, tl_module *m) {
+  if (!s->optimizer)
+    return TL_OK;
+  TL_TRY(load_beside(s, s->optimizer, m));
+  return tl_session_run_passes(s, m, "link-models");
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+/* The graph is there; what the model and the settings say of it follows. Destroys it on failure. */
+static tl_status complete(const tl_session *s, const char *path, tl_sv bytes, tl_module **out) {
+  tl_status status =
+      s->ignores_own_config ? TL_OK : tl_settings_take_model(s->settings, s->diag, *out);
+  if (status == TL_OK)
+    status = read_declarations(s, path, bytes, *out);
+  if (status == TL_OK)
+    status = link_optimizer(s, *out);
+  if (status == TL_OK)
+    return TL_OK;
+  tl_module_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
+tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out) {
+  *out = NULL;
+  TL_TRY(is_stream(path) ? load_stream(s, out) : load_file(s, path, out));
+  return complete(s, path, (tl_sv){0}, out);
+}
+
+tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
+                                tl_module **out) {
+  tl_onnx_load_options o = onnx_options(s);
+  *out = NULL;
+  TL_TRY(tl_onnx_load_bytes(s->diag, name, bytes.p, bytes.n, &o, out));
+  return complete(s, name, bytes, out);
+}

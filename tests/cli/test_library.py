@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command and libtailor are one program: the same options give the same files, or the same exit
+code and words of refusal.
+
+  test_library.py --tailor BIN --library libtailor.so"""
+import argparse
+import ctypes
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.append(os.path.dirname(HERE))
+import guard  # noqa: E402
+
+OOM = os.path.join(ROOT, 'tests', 'oom')
+FOR_ONNX, FOR_AIR = 0, 1
+MIXED = {'precision-mode': 'allow_mix_precision', 'soc-version': 'Ascend310P3'}
+TRAIN = {'graph-run-mode': '1', 'is-distributed': 'true', 'rank-size': '4',
+         'soc-version': 'Ascend910A'}
+BROKEN = 'graph @g(%x: f32[2]) -> (%y) {\n  %y = Add(%x)\n}\n'  # Add takes two operands
+# model below tests/oom, or its text; options; suffix of the output
+CASES = [
+    (model, options, suffix)
+    for model in ('model.tir', 'kernels.tir', 'quantized.tir', 'half.tir')
+    for options in ({}, MIXED, {'opt-level': '0'}, {'external-weight': '1'}, {'verify-each': ''})
+    for suffix in ('air', 'onnx', 'tir')
+] + [
+    ('step.tir', {'optim-model': os.path.join(OOM, 'optim.tir')}, 'air'),
+    ('step.tir', {'optim-model': '-'}, 'air'),  # refused: a second model is a file
+    ('step.tir', TRAIN, 'onnx'),
+    ('model.tir', {'rewrite-limit': '1'}, 'onnx'),
+    (BROKEN, {}, 'onnx'),
+    ('graph @g(', {}, 'onnx'),
+]
+
+
+def library(path):
+    lib = ctypes.CDLL(path)
+    for name, arguments in (('tl_context_set', [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]),
+                            ('tl_model_load', [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]),
+                            ('tl_model_optimize', [ctypes.c_void_p, ctypes.c_int]),
+                            ('tl_model_save', [ctypes.c_void_p, ctypes.c_char_p]),
+                            ('tl_model_destroy', [ctypes.c_void_p]),
+                            ('tl_context_destroy', [ctypes.c_void_p])):
+        getattr(lib, name).argtypes = arguments
+    lib.tl_context_create.restype = ctypes.c_void_p
+    return lib
+
+
+SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+
+
+def by_library(lib, source, target, options):
+    """(exit code, errors)"""
+    said = []
+    sink = SINK(lambda user, severity, text: said.append(text.decode()) if severity == 2 else None)
+    context = lib.tl_context_create()
+    lib.tl_context_on_message(ctypes.c_void_p(context), sink, None)
+    model = ctypes.c_void_p()
+    code = 0
+    for name, value in options.items():
+        code = code or lib.tl_context_set(context, name.encode(), value.encode())
+    code = code or lib.tl_model_load(context, source.encode(), ctypes.byref(model))
+    npu = target.endswith('.air')
+    code = code or lib.tl_model_optimize(model, FOR_AIR if npu else FOR_ONNX)
+    code = code or lib.tl_model_save(model, target.encode())
+    lib.tl_model_destroy(model)
+    lib.tl_context_destroy(context)
+    return code, '\n'.join(s.rstrip() for s in said)
+
+
+def by_command(tool, source, target, options):
+    """The same."""
+    half = options.get('optim-model')
+    line = [tool, 'convert', '-o', target, '--summary=none', '--quiet']
+    line += ['--train-model=' + source] if half else [source]
+    for name, value in options.items():
+        line.append(f'--{name}={value}' if value else '--' + name)
+    run = guard.run(line, capture_output=True, text=True)
+    return run.returncode, run.stderr.rstrip()
+
+
+def files(folder):
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(where, name), 'rb') as f:
+                found[os.path.relpath(os.path.join(where, name), folder)] = f.read()
+    return found
+
+
+def run(lib, tool, case):
+    """What differs, or None."""
+    model, options, suffix = case
+    results = []
+    with tempfile.TemporaryDirectory() as work:
+        source = os.path.join(OOM, model)
+        if not model.endswith('.tir'):
+            source = os.path.join(work, 'text.tir')
+            with open(source, 'w', encoding='utf-8') as f:
+                f.write(model)
+        for way, program in ((by_library, lib), (by_command, tool)):
+            folder = os.path.join(work, 'out')
+            os.mkdir(folder)
+            code, said = way(program, source, os.path.join(folder, 'out.' + suffix), options)
+            results.append((code, said, files(folder)))
+            os.rename(folder, os.path.join(work, way.__name__))
+    (code, said, made), (code2, said2, made2) = results
+    if (code == 0) != bool(made):
+        return f'exit code {code}, and {len(made)} files'
+    if code != code2 or said != said2:
+        return f'the library says {code}: {said!r}, the command {code2}: {said2!r}'
+    return None if made == made2 else f'the bytes of {sorted(made)} and {sorted(made2)} differ'
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--tailor', required=True)
+    p.add_argument('--library', required=True)
+    args = p.parse_args()
+    lib = library(os.path.abspath(args.library))
+    failed = 0
+    for case in CASES:
+        problem = run(lib, args.tailor, case)
+        failed += problem is not None
+        if problem:
+            print(f'FAIL library: {case}: {problem}')
+    print(f'{len(CASES) - failed} passed, {failed} failed, 0 skipped')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
