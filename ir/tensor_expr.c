@@ -82,7 +82,7 @@ static const char *view_problem(const tl_tensor_expr *e, uint64_t elements, uint
     low -= e->strides[i] < 0 ? reach : 0;
     high += e->strides[i] < 0 ? 0 : reach;
   }
-  return product == elements ? NULL : "the view has not the elements of the type";
+  return product == elements ? NULL : "the view does not have as many elements as its type";
 }
 
 static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, uint64_t elements) {
@@ -92,7 +92,7 @@ static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, u
     if (e->outer == 0 || n % e->outer || __builtin_add_overflow(sum, n, &sum))
       return "the parts cannot be cut into that many pieces";
   }
-  return sum == elements ? NULL : "the parts have not the elements of the type";
+  return sum == elements ? NULL : "the parts do not have as many elements as the type";
 }
 
 /* Two to a byte are read one by one where they are given, not where they are computed. */
@@ -140,7 +140,7 @@ const char *tl_tensor_expr_problem(const tl_module *m, tl_type_id type, const tl
     return concat_problem(m, e, elements);
   for (uint32_t i = 0; i < e->n_sources; i++)
     if (tl_tensor_elements(m, e->sources[i]) != elements)
-      return "the sources have not the elements of the type";
+      return "the sources do not have as many elements as the type";
   return NULL;
 }
 

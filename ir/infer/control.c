@@ -171,7 +171,7 @@ static tl_status stacked(tl_infer *x, tl_type_id id, tl_dim d, int64_t axis, tl_
   if (t.kind == TL_KIND_UNKNOWN)
     return TL_OK;
   if (t.kind != TL_KIND_TENSOR)
-    return tl_infer_fail(x, "an output of the body that is to be stacked is no tensor");
+    return tl_infer_fail(x, "a stacked output of the body is not a tensor");
   if (t.rank == TL_RANK_UNKNOWN) {
     *out = id;
     return TL_OK;

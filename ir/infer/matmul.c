@@ -111,7 +111,7 @@ tl_status tl_infer_transpose_batch_matmul(tl_infer *x, uint32_t node) {
   if (a.rank != 3 || b.rank != 3)
     return tl_infer_fail(x, "the operands have rank %d and %d, expected 3", a.rank, b.rank);
   if (!permute(&a, tl_node_attr_ints(x->m, node, TL_SYM_perm_x1)))
-    return tl_infer_fail(x, "attribute 'perm_x1' is no permutation of 3 dims");
+    return tl_infer_fail(x, "attribute 'perm_x1' is not a permutation of 3 dims");
   TL_TRY(check_inner(x, a.dims[2], b.dims[1]));
   if (!tl_dim_merge(a.dims[0], b.dims[0], &y.dims[0]))
     return tl_infer_fail(x, "the batches are %lld and %lld, expected the same",
@@ -119,7 +119,7 @@ tl_status tl_infer_transpose_batch_matmul(tl_infer *x, uint32_t node) {
   y.dims[1] = a.dims[1];
   y.dims[2] = b.dims[2];
   if (!permute(&y, tl_node_attr_ints(x->m, node, TL_SYM_perm_y)))
-    return tl_infer_fail(x, "attribute 'perm_y' is no permutation of 3 dims");
+    return tl_infer_fail(x, "attribute 'perm_y' is not a permutation of 3 dims");
   return tl_infer_set(x, 0, tl_infer_dtype(x, 0), y.rank, y.dims);
 }
 

@@ -13,7 +13,7 @@ static tl_status sequence_element(tl_infer *x, uint32_t i, tl_type_id *out) {
   const tl_type *t = tl_infer_operand(x, i);
   *out = t->kind == TL_KIND_SEQUENCE ? t->element : TL_NO_TYPE;
   if (t->kind != TL_KIND_UNKNOWN && t->kind != TL_KIND_SEQUENCE)
-    return tl_infer_fail(x, "operand %u is no sequence", i);
+    return tl_infer_fail(x, "operand %u is not a sequence", i);
   return TL_OK;
 }
 
@@ -264,7 +264,8 @@ tl_status tl_infer_optional(tl_infer *x, uint32_t node) {
   tl_type_id type = operand_type(x, 0);
   if (!tl_infer_has(x, 0)) {
     if (!declared || declared->kind != TL_ATTR_TYPE)
-      return tl_infer_fail(x, "neither an operand nor attribute type says what is optional");
+      return tl_infer_fail(
+          x, "neither an operand nor the attribute type gives the type of the optional");
     type = declared->u.type;
   }
   TL_TRY(tl_infer_container(x, TL_KIND_OPTIONAL, type, &type));

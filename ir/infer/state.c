@@ -62,7 +62,7 @@ tl_status tl_infer_attr_dtype(tl_infer *x, tl_symbol name, tl_dtype fallback, tl
   int64_t number = tl_node_attr_int(x->m, x->node, name, 0);
   *out = number == 0 ? fallback : tl_dtype_from_onnx(number);
   if (number != 0 && *out == TL_DTYPE_NONE)
-    return tl_infer_fail(x, "attribute %.*s: %lld is no element type",
+    return tl_infer_fail(x, "attribute %.*s: %lld is not an element type",
                          TL_SV_ARG(tl_sym(x->m, name)), (long long)number);
   return TL_OK;
 }

@@ -59,14 +59,13 @@ static bool warns_section(checker *c, const tl_fusion_entry *e, tl_fusion_kind s
     return true;
   if (right)
     tl_warn_code(c->diag, "W_FUSION_WRONG_SECTION", e->at,
-                 "'%.*s' has no effect in section %s\vit belongs into section %s",
+                 "'%.*s' has no effect in section %s\vit belongs in section %s",
                  TL_SV_ARG(e->written), tl_fusion_section_name(section), right);
   else
-    tl_warn_code(c->diag, "W_FUSION_WRONG_SECTION", e->at,
-                 "'%.*s' is a %s pass, which switch files do not reach\v"
-                 "--fusion=%.*s:off switches it off",
-                 TL_SV_ARG(e->written), tl_fusion_kind_name((tl_fusion_kind)row->kind),
-                 TL_SV_ARG(e->pass));
+    tl_warn_code(
+        c->diag, "W_FUSION_WRONG_SECTION", e->at,
+        "'%.*s' is a %s pass, which a switch file cannot switch\v--fusion=%.*s:off switches it off",
+        TL_SV_ARG(e->written), tl_fusion_kind_name((tl_fusion_kind)row->kind), TL_SV_ARG(e->pass));
   return true;
 }
 
@@ -101,7 +100,7 @@ static void check_scope_pass(checker *c, const tl_fusion_entry *e, bool *failed)
   tl_buf_init(&text);
   tl_buf_printf(&text, "no scope fusion is named '%.*s'\v", TL_SV_ARG(tl_sv_shown(e->written)));
   if (row)
-    tl_buf_printf(&text, "it is a %s pass: --fusion reaches it",
+    tl_buf_printf(&text, "it is a %s pass: use --fusion",
                   tl_fusion_kind_name((tl_fusion_kind)row->kind));
   else
     tl_buf_printf(&text, "%s%s%s", nearest ? "did you mean " : "",
@@ -122,8 +121,8 @@ static void check_scope_rules(checker *c, const tl_fusion_entry *e) {
   if (row && row->kind == TL_FUSION_SCOPE && c->known &&
       !has_rules(c, e->pass, TL_FUSION_SCOPE) && may_warn(c))
     tl_warn_code(c->diag, "W_FUSION_NO_RULES", e->at,
-                 "no rule of this version answers to '%.*s'%s%s\v"
-                 "a scope of a rule file may become an op of your own: docs/rules.md",
+                 "this version has no rule for '%.*s'%s%s\va rule file can capture a scope as an "
+                 "op of your own: docs/rules.md",
                  TL_SV_ARG(e->written), why ? ": " : "", why ? why : "");
 }
 

@@ -45,8 +45,8 @@ tl_status tl_loss_scale_check(tl_diag *d, tl_location where, const tl_loss_scale
     return refuse(d, where, "the number of overflows before a loss scale shrinks must be positive");
   if (c->init < 16 && c->up > 100)
     tl_warn_code(d, "W-LS-SWAP", where,
-                 "a loss scale of %g that grows by %g: were the parameters given without their "
-                 "names, in another order?",
+                 "a loss scale of %g that grows by %g: were the parameters given without names and "
+                 "in the wrong order?",
                  (double)c->init, (double)c->up);
   return TL_OK;
 }

@@ -163,7 +163,8 @@ static tl_status parse_of_step(tl_parser *p, bool *found) {
       continue;
     if (p->depth > 1)
       return tl_parse_fail_at(p, at, TL_INVALID_MODEL,
-                              "a body has no '%s': it is said of the main graph", facts[i].word);
+                              "'%s' is allowed in the main graph only, not in a body",
+                              facts[i].word);
     return facts[i].parse(p);
   }
   return TL_OK;
@@ -338,7 +339,7 @@ tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text, tl_mo
   tl_module_set_about(m, &about);
   if (status == TL_OK && tl_module_opset(m, 0) != opset)
     status = tl_fail(d, TL_UNSUPPORTED, TL_AT_FILE(p.path),
-                     "the text is of opset %lld and the module beside it of %lld",
+                     "the text has opset %lld and the other module has %lld",
                      (long long)tl_module_opset(m, 0), (long long)opset);
   return status;
 }

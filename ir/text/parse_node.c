@@ -84,7 +84,7 @@ static tl_status parse_candidate(tl_parser *p, tl_node *node) {
   while (!indexed && index < n && !is_npu_type(row->npu[index].npu_type, type))
     index++;
   if (index < 0 || index >= n || !is_npu_type(row->npu[index].npu_type, type))
-    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "'%.*s' is no NPU candidate of this op",
+    return tl_parse_fail_at(p, at, TL_INVALID_MODEL, "'%.*s' is not an NPU candidate of this op",
                             (int)(at.text.n > 200 ? 200 : at.text.n), at.text.p);
   node->candidate = (int16_t)index;
   return parse_judged(p, row->npu[index].judged);

@@ -157,8 +157,8 @@ static tl_status parse_path(tl_parser *p, const tl_file **out) {
   }
   if (!find_file(p, tl_sym(p->m, name)))
     return tl_parse_fail_at(p, at, TL_IO,
-                            "there is no regular file '%.*s'\vpaths are tried from the folder of "
-                            "this text, then from the working directory",
+                            "'%.*s' is not a regular file\vpaths are relative to the folder of "
+                            "this text, then to the working directory",
                             (int)(at.text.n > 200 ? 200 : at.text.n), at.text.p);
   return map_file(p, name, out);
 }

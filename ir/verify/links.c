@@ -13,7 +13,7 @@ static void check_list(tl_verifier *v, const tl_graph *g) {
   uint32_t count = 0;
   for (tl_node_id n = g->first; n; n = tl_node_get(m, n)->next) {
     if (!is_node(m, n) || count++ > m->nodes.next) {
-      tl_verify_report(v, before, "the node list of the graph is broken behind this node");
+      tl_verify_report(v, before, "the node list of the graph is broken after this node");
       return;
     }
     const tl_node *node = tl_node_get(m, n);

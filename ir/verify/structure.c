@@ -104,7 +104,7 @@ static void check_scope_of(tl_verifier *v, tl_node_id n) {
                        i, TL_SV_ARG(tl_value_name(m, operand)));
     else if (producer && !tl_node_is_return(m, at) &&
              tl_node_get(m, producer)->order >= tl_node_get(m, at)->order)
-      tl_verify_report(v, n, "operand %u (%%%.*s) is made after it is used", i,
+      tl_verify_report(v, n, "operand %u (%%%.*s) is produced after its use", i,
                        TL_SV_ARG(tl_value_name(m, operand)));
   }
 }
@@ -200,7 +200,7 @@ static void check_gradients(tl_verifier *v) {
       tl_verify_report(v, TL_NO_NODE, "gradient %u is not that of an input", i);
   }
   if ((m->loss && !is_value(m, m->loss)) || (m->seed && !is_value(m, m->seed)))
-    tl_verify_report(v, TL_NO_NODE, "the loss or the seed of backward is no value");
+    tl_verify_report(v, TL_NO_NODE, "the loss or the seed of backward is not a value");
 }
 
 const tl_check tl_structure_checks[] = {

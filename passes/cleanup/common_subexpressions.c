@@ -119,15 +119,15 @@ static bool merge_some_results(merging *s, tl_node_id from, tl_node_id to) {
 static void merge_nodes(merging *s, tl_node_id from, tl_node_id to) {
   if (!can_merge_results(s, from, to)) {
     if (merge_some_results(s, from, to)) {
-      tl_pass_remark(s->p, s->m, from, true, "some results merged with those computed before");
+      tl_pass_remark(s->p, s->m, from, true, "some results merged with equal earlier ones");
       return;
     }
-    tl_pass_remark(s->p, s->m, from, false, "kept: a name of an output or in a body is in the way");
+    tl_pass_remark(s->p, s->m, from, false, "kept: an output or a body needs its name");
     return;
   }
   if (!may_rewrite(s))
     return;
-  tl_pass_remark(s->p, s->m, from, true, "merged with the same computation before it");
+  tl_pass_remark(s->p, s->m, from, true, "merged with an equal earlier node");
   for (uint32_t i = 0; i < tl_node_get(s->m, from)->n_results; i++)
     tl_value_merge(s->m, tl_result(s->m, from, i), tl_result(s->m, to, i));
   tl_node_erase(s->m, from);

@@ -56,7 +56,7 @@ static void sweep_nodes(sweep *s, const tl_graph *g) {
     }
     if (!tl_pass_may_rewrite(s->p))
       return;
-    tl_pass_remark(s->p, s->m, n, true, "erased: nobody uses its results");
+    tl_pass_remark(s->p, s->m, n, true, "erased: its results are not used");
     tl_node_erase(s->m, n);
   }
 }

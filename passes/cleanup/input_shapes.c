@@ -134,7 +134,7 @@ static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, boo
     return tl_fail_code(
         m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
         (tl_location){.file = m->path, .attr = TL_SV("--dynamic-inputs-shape-range")},
-        "%u shapes for %u inputs\vgive one for each, or call each by its name", n_listed, n_data);
+        "%u shapes for %u inputs\vgive one for each input, or name each input", n_listed, n_data);
   return TL_OK;
 }
 

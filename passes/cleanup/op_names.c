@@ -67,10 +67,10 @@ static tl_status fail_signature(tl_module *m, tl_node_id n, const tl_op *row) {
   add_range(&wants, row->min_operands, row->max_operands, "operands and");
   tl_buf_add_char(&wants, ' ');
   add_range(&wants, row->min_results, row->max_results, "results");
-  tl_status status = tl_fail(m->diag, TL_INVALID_ARGUMENT, where,
-                             "the node has %u operands and %u results, type '%s' wants %s",
-                             node->n_operands, node->n_results, row->name,
-                             wants.failed ? "others" : wants.p);
+  tl_status status =
+      tl_fail(m->diag, TL_INVALID_ARGUMENT, where,
+              "the node has %u operands and %u results, type '%s' needs %s", node->n_operands,
+              node->n_results, row->name, wants.failed ? "others" : wants.p);
   tl_buf_release(&wants);
   return status;
 }

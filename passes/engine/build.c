@@ -104,7 +104,7 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
     return out_of_memory(b);
   for (uint32_t i = 0; i < count; i++)
     if (!tl_rv_store(b->x->m, v, d, data, i))
-      return refuse(b, "CONST_VALUE", "a constant cannot be held by its dtype");
+      return refuse(b, "CONST_VALUE", "a constant does not fit its dtype");
   tl_dim dim = (tl_dim)count;
   uint64_t bytes;
   tl_type_id type = tl_type_tensor(m, d, list ? 1 : 0, &dim);

@@ -135,7 +135,7 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
       }
   }
   if (!building && !lists_fit(r, n))
-    return fail(s, r, n, "two lists of operands need one node between them, and no more");
+    return fail(s, r, n, "two lists of operands need exactly one node between them");
   if (n->maybe && (n->n_operands == 0 || n->operands[0].kind != TL_PATTERN_VALUE))
     return fail(s, r, n, "a node that may be missing needs a value as its first operand");
   return TL_OK;
@@ -217,7 +217,8 @@ static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
     replaced = replaced || (v != TL_RULE_VALUES && r->values[v].built != TL_RULE_NODES);
   }
   if (!replaced)
-    return fail(s, r, NULL, "the replacement makes no result of the pattern's last node");
+    return fail(s, r, NULL,
+                "the replacement produces no result of the pattern root, its last node");
   for (uint8_t i = 0; i < r->n_match; i++)
     for (uint8_t k = 0; k < r->match[i].n_operands; k++) {
       const tl_pattern_operand *o = &r->match[i].operands[k];
@@ -248,13 +249,16 @@ static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
 static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
   const tl_scope_pattern *p = r->scope;
   if (p && p->n_in == 0)
-    return fail(s, r, NULL, "no scope is named: in \"*\" is about all");
+    return fail(s, r, NULL, "no scope is named; in \"*\" means every scope");
   if (p && r->kind == TL_RULE_CAPTURE && !p->bounded)
-    return fail(s, r, NULL, "nothing says what goes in and out: boundary (%%x) -> (%%y)");
+    return fail(s, r, NULL,
+                "the inputs and outputs of the scope are not declared: boundary (%%x) -> (%%y)");
   if (p && r->kind == TL_RULE_SCOPE && p->bounded)
     return fail(s, r, NULL, "the boundary of a scope is for rules that capture it: scope \"...\"");
   if (p && r->kind == TL_RULE_SCOPE && p->verify.samples)
-    return fail(s, r, NULL, "a pattern is proved: 'verify' is for rules that capture a scope");
+    return fail(
+        s, r, NULL,
+        "'verify' is for rules that capture a scope, since a pattern needs no verification");
   return TL_OK;
 }
 

@@ -74,8 +74,7 @@ static bool is_closed_node(tl_match *x, uint8_t k) {
 static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
   uint32_t mark = tl_node_marks_differ(x->m, n, x->root);
   if (tl_node_has_mark(x->m, n, TL_MARK_NOFOLD)) {
-    tl_match_note(x, TL_MISS_CLOSED, "NOFOLD", "`%.*s` is to be computed as it stands",
-                  TL_SV_ARG(where));
+    tl_match_note(x, TL_MISS_CLOSED, "NOFOLD", "`%.*s` must not be rewritten", TL_SV_ARG(where));
     return false;
   }
   if (mark < TL_N_MARKS) {
@@ -85,7 +84,7 @@ static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
   }
   if (n == x->root || !tl_node_asks_dump(x->m, n))
     return true;
-  tl_match_note(x, TL_MISS_CLOSED, "DUMPABLE", "`%.*s` asks for a dump of its results",
+  tl_match_note(x, TL_MISS_CLOSED, "DUMPABLE", "`%.*s` requests a dump of its results",
                 TL_SV_ARG(where));
   return false;
 }

@@ -304,9 +304,7 @@ static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, ui
     if (!x->miss)
       return false;
     tl_sv name = tl_sym(x->m, a->name), where = node_name(x, n);
-    tl_match_note(x, depth, "ATTR",
-                  "`%.*s` sets attribute %.*s, which the rule does not provide "
-                  "for",
+    tl_match_note(x, depth, "ATTR", "`%.*s` sets attribute %.*s, which the rule does not mention",
                   TL_SV_ARG(where), TL_SV_ARG(name));
     return false;
   }
@@ -377,7 +375,7 @@ static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, u
         tl_sv found = made                         ? tl_op_name(x->m, tl_node_get(x->m, made)->op)
                       : tl_value_constant(x->m, v) ? TL_SV("a constant")
                                                    : TL_SV("an input");
-        tl_match_note(x, depth, "OP", "operand %u of `%.*s` is made by %.*s, not by %.*s", i,
+        tl_match_note(x, depth, "OP", "operand %u of `%.*s` is produced by %.*s, not by %.*s", i,
                       TL_SV_ARG(where), TL_SV_ARG(found), TL_SV_ARG(name));
         return;
       }

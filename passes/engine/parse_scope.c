@@ -58,7 +58,7 @@ static tl_status parse_range(tl_rule_parser *p, tl_scope_count *c) {
     return TL_OK;
   TL_TRY(parse_count(p, &c->high));
   if (c->high < c->low)
-    return tl_rule_fail(p, t, "no number is from %u to %u", c->low, c->high);
+    return tl_rule_fail(p, t, "the range from %u to %u is empty", c->low, c->high);
   return TL_OK;
 }
 
@@ -164,7 +164,7 @@ static tl_status parse_rank(tl_rule_parser *p, tl_scope_port *port) {
 static tl_status check_rest(tl_rule_parser *p, tl_token at, const tl_scope_port *list, uint32_t n) {
   for (uint32_t i = 0; i + 1 < n; i++)
     if (list[i].rest && list[i].constant == list[n - 1].constant)
-      return tl_rule_fail(p, at, "nothing is left over behind a list");
+      return tl_rule_fail(p, at, "a list takes all operands, so no port can follow it");
   return TL_OK;
 }
 
@@ -204,8 +204,8 @@ static tl_status parse_boundary(tl_rule_parser *p, tl_scope_pattern *s) {
   TL_TRY(parse_ports(p, s->outputs, &s->n_outputs, false));
   for (uint32_t i = 0; i < s->n_outputs; i++)
     if (has_port(s->inputs, s->n_inputs, s->outputs[i].name))
-      return tl_rule_fail(p, at, "a value goes in and comes out");
-  return s->n_outputs ? TL_OK : tl_rule_fail(p, at, "nothing comes out of the scope");
+      return tl_rule_fail(p, at, "a value is both an input and an output of the boundary");
+  return s->n_outputs ? TL_OK : tl_rule_fail(p, at, "the scope has no output");
 }
 
 /* ---- verification ---------------------------------------------------------------------------- */
@@ -319,7 +319,7 @@ static tl_status parse_found(tl_rule_parser *p, tl_scope_setting *s, uint8_t kin
   TL_TRY(tl_rule_expect(p, ","));
   TL_TRY(parse_count(p, &s->operand));
   if (kind != TL_ATTR_INT && kind != TL_ATTR_FLOAT && kind != TL_ATTR_BOOL)
-    return tl_rule_fail(p, at, "the attribute is no number");
+    return tl_rule_fail(p, at, "the attribute is not a number");
   return tl_rule_expect(p, ")");
 }
 
@@ -346,7 +346,7 @@ static tl_status parse_setting(tl_rule_parser *p, const tl_op *row, tl_scope_set
                          tl_expr_eval(x, e));
   return s->attr.kind == known->value.kind
              ? TL_OK
-             : tl_rule_fail(p, at, "'%.*s' is no value for this attribute", TL_SV_ARG(at.text));
+             : tl_rule_fail(p, at, "'%.*s' is not a value for this attribute", TL_SV_ARG(at.text));
 }
 
 static tl_status parse_settings(tl_rule_parser *p, const tl_op *row, tl_scope_pattern *s) {
@@ -398,9 +398,10 @@ tl_status tl_rule_scope_op(tl_rule_parser *p) {
   if (row->domain_symbol == TL_SYM_npu || (row->traits & TL_TRAIT_BODY))
     return tl_rule_fail(p, at, "no scope can become '%.*s'", TL_SV_ARG(name));
   if (!s->verify.samples)
-    return tl_rule_fail(p, at, "'%.*s' has a meaning of its own: 'verify {}' compares the scope "
-                               "with it; what is captured as it stands needs a name in a domain "
-                               "of yours, such as my::Block", TL_SV_ARG(name));
+    return tl_rule_fail(p, at,
+                        "'%.*s' is a known op: add 'verify {}' to compare the scope with it, or "
+                        "capture the scope as an op of your own domain, such as my::Block",
+                        TL_SV_ARG(name));
   TL_TRY(check_ports(p, at, row, s));
   return parse_settings(p, row, s);
 }

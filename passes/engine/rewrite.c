@@ -287,8 +287,9 @@ static void spend(engine *e, const tl_rule *rule) {
   e->stopped = true;
   tl_sv name = tl_sym(e->m, rule->name);
   tl_warn_code(e->m->diag, "W_FUSION_BUDGET", TL_AT_FILE(e->m->path),
-               "rules rewrite without end and are stopped, '%.*s' the last\v"
-               "--fusion=%.*s:off switches that one off", TL_SV_ARG(name), TL_SV_ARG(name));
+               "rewriting does not terminate and was stopped; the last rule was "
+               "'%.*s'\v--fusion=%.*s:off switches that rule off",
+               TL_SV_ARG(name), TL_SV_ARG(name));
 }
 
 static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {

@@ -80,7 +80,7 @@ static bool has_child(const tl_scopes *s, const tl_scope_part *part, uint32_t sc
 }
 
 static void tell_count(tl_buf *why, tl_sv path, const tl_scope_count *c, uint32_t found) {
-  tl_buf_printf(why, "`%.*s` has %u where the rule asks for `%.*s`", TL_SV_ARG(path), found,
+  tl_buf_printf(why, "`%.*s` has %u where the rule requires `%.*s`", TL_SV_ARG(path), found,
                 TL_SV_ARG(c->text));
 }
 
@@ -136,7 +136,7 @@ static bool nodes_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t sc
       tl_buf_printf(why, "`%.*s` has no scope `%.*s` with these nodes right inside",
                     TL_SV_ARG(path), TL_SV_ARG(name));
     if (why && miss)
-      tl_buf_printf(why, ": %u where the rule asks for `%.*s`", found, TL_SV_ARG(miss->text));
+      tl_buf_printf(why, ": %u where the rule requires `%.*s`", found, TL_SV_ARG(miss->text));
     return false;
   }
   return !miss && attrs_fit(s, p, scope, path, why);
@@ -151,7 +151,7 @@ static tl_scope_verdict judge(const tl_scopes *s, const tl_scope_pattern *p, uin
   tl_scope_path(s, scope, &path);
   tl_scope_verdict verdict = TL_SCOPE_OTHER_NAME;
   const char *name = path.failed || path.n > LONGEST_PATH
-                         ? "has a name too long to look at"
+                         ? "has a name that is too long"
                          : misnamed(s, p, scope, tl_buf_view(&path), &verdict);
   tl_sv shown = tl_buf_view(&path);
   if (name && why)

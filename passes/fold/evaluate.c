@@ -204,7 +204,7 @@ static bool may_fill(tl_fold *f, tl_node_id n) {
   if (f->fills <= FILLED_BYTES)
     return true;
   tl_pass_remark(f->p, f->m, n, false,
-                 "not folded: weights of one number each would take more than %d MiB",
+                 "not folded: weights with equal elements would take more than %d MiB",
                  FILLED_BYTES >> 20);
   return false;
 }
@@ -255,7 +255,7 @@ bool tl_fold_evaluate(tl_fold *f, tl_node_id n) {
   bool ok = operands && results && run(f, n, operands, results) &&
             keep_results(f, n, results, from);
   if (!ok)
-    tl_pass_remark(f->p, f->m, n, false, "not folded: it cannot be evaluated here");
+    tl_pass_remark(f->p, f->m, n, false, "not folded: it cannot be evaluated");
   for (uint32_t i = 0; operands && i < n_in; i++)
     tl_host_release(operands[i]);
   for (uint32_t i = 0; operands && results && i < n_out; i++)

@@ -219,7 +219,8 @@ static void make_constant(tl_fold *f, tl_node_id n, tl_value_id v) {
     remark_root(f, n, tl_value_type(f->m, made));
     return;
   }
-  tl_pass_remark(f->p, f->m, n, false, "not folded: a node that uses the result would be in error");
+  tl_pass_remark(f->p, f->m, n, false,
+                 "not folded: the value would make a node that uses it invalid");
   tl_value_set_name(f->m, v, tl_value_get(f->m, made)->name);
   tl_value_replace_uses(f->m, made, v);
   tl_graph_erase_constant(f->m, made);
@@ -270,7 +271,7 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   orphan_operands(f, s->node);
   tl_node_set_operand(f->m, s->node, s->operand, made);
   if (accepts(f, s->node)) {
-    tl_pass_remark(f->p, f->m, s->node, true, "operand %u amounts to a constant", s->operand);
+    tl_pass_remark(f->p, f->m, s->node, true, "operand %u is known to be a constant", s->operand);
     return;
   }
   tl_node_set_operand(f->m, s->node, s->operand, v);

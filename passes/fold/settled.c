@@ -148,6 +148,6 @@ bool tl_fold_is_settled(tl_fold *f, tl_node_id n) {
   for (uint32_t i = 0; i < asked; i++)
     tl_host_release(in[i]);
   if (!settled)
-    tl_pass_remark(f->p, f->m, n, false, "not folded: runtimes differ in what integers it gives");
+    tl_pass_remark(f->p, f->m, n, false, "not folded: runtimes give different integers");
   return settled;
 }

@@ -95,10 +95,10 @@ static bool find_captures(looping *l) {
 static bool can_say(looping *l) {
   for (uint32_t i = 0; i < l->f.n_carried; i++)
     if (!is_tensor(l, l->f.body->inputs.at[2 + i]))
-      return refuse(l, "a carried value is no tensor of numbers");
+      return refuse(l, "a carried value is not a numeric tensor");
   for (uint32_t i = 0; i < l->captured.n; i++)
     if (!is_tensor(l, l->captured.at[i]))
-      return refuse(l, "the body uses a value from outside that is no tensor of numbers");
+      return refuse(l, "the body captures a value that is not a numeric tensor");
   for (uint32_t i = 0; i < l->f.n_stacked; i++) {
     if (!is_wanted(l, i))
       continue;

@@ -379,7 +379,7 @@ static tl_status expand(layer *l) {
     out[d] = make_direction(l, d);
   if (l->k.clash) {
     tl_maker_undo(&l->k, mark);
-    tl_pass_remark(l->w->p, l->w->m, l->n, false, "no Scan: shapes contradict each other");
+    tl_pass_remark(l->w->p, l->w->m, l->n, false, "not a Scan: shapes contradict each other");
     return TL_OK;
   }
   make_result(l, 0, out[0].y, out[1].y);

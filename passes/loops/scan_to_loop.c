@@ -243,7 +243,7 @@ static tl_status replace(scan *s) {
     tl_pass_remark(s->p, s->m, s->n, false, "not a loop: types contradict each other");
     return TL_OK;
   }
-  tl_pass_remark(s->p, s->m, s->n, true, "a loop over what was scanned");
+  tl_pass_remark(s->p, s->m, s->n, true, "replaced by a Loop");
   tl_node_erase(s->m, s->n);
   return tl_maker_status(&s->k);
 }

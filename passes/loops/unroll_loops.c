@@ -158,7 +158,7 @@ static bool is_wanted(loop *l) {
   uint64_t nodes = tl_graph_count_all(m, l->f.body) + 1;
   uint64_t most = nodes * (uint64_t)(l->trips < limit ? l->trips : limit);
   if (nodes > MOST_COPIES || most > MOST_COPIES || l->u->copies > MOST_ALL_COPIES)
-    return refuse(l, "its iterations would be too many nodes");
+    return refuse(l, "its iterations would have too many nodes");
   return true;
 }
 
@@ -297,7 +297,7 @@ static tl_node_id unroll(loop *l) {
   tl_value_id condition = tl_copy_of(&l->c, l->f.body->inputs.at[1]);
   if (tl_value_constant(m, condition) && !tl_value_get(m, condition)->n_uses)
     tl_graph_erase_constant(m, condition); /* the body did nothing but hand it on */
-  tl_pass_remark(l->u->p, m, l->f.node, true, "%lld iterations laid out", (long long)l->done);
+  tl_pass_remark(l->u->p, m, l->f.node, true, "%lld iterations unrolled", (long long)l->done);
   tl_node_id before = mark.previous;
   tl_graph *around = tl_graph_get(m, l->k.graph);
   tl_node_id next = tl_node_get(m, l->f.node)->next;

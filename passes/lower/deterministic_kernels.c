@@ -56,8 +56,8 @@ static void warn(const sweep *x) {
   for (size_t i = 0; i < N_ROWS; i++)
     if (x->count[i])
       tl_warn_code(x->m->diag, "W-DET-OP", tl_node_where(x->m, x->first[i]),
-                   "%s adds up in any order: no kernel of a fixed order is known, so that results "
-                   "of %u %s may differ from run to run with deterministic=1",
+                   "%s sums in any order and has no kernel with a fixed order, so results of %u %s "
+                   "may differ between runs despite deterministic=1",
                    rows[i].type, x->count[i], x->count[i] == 1 ? "node" : "nodes");
 }
 

@@ -154,7 +154,7 @@ static tl_npu_value to_str(tl_npu_eval *x, const tl_npu_expr *arg, tl_npu_value 
   if (arg->kind == TL_NPU_NAME && arg->u.name == TL_SYM_auto_pad && pads_are_explicit(x))
     return (tl_npu_value){.kind = TL_NPU_V_STRING, .u.s = TL_SYM_NOTSET};
   if (v.kind == TL_NPU_V_INT && v.u.i != 0)
-    x->why = "a number stands where the NPU op wants a name";
+    x->why = "the NPU op needs a name, not a number";
   return v.kind == TL_NPU_V_STRING ? v : absent;
 }
 
@@ -163,7 +163,7 @@ static tl_npu_value pad_mode(tl_npu_eval *x, tl_npu_value v) {
               (v.u.s == TL_SYM_SAME_UPPER || v.u.s == TL_SYM_SAME_LOWER);
   if (same && !pads_are_explicit(x)) {
     if (v.u.s == TL_SYM_SAME_LOWER) /* SAME pads the end more than the beginning */
-      x->why = "SAME_LOWER means pads that depend on unknown sizes";
+      x->why = "the pads of SAME_LOWER depend on unknown sizes";
     return text(x, "SAME");
   }
   return v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_VALID ? v : text(x, "CALCULATED");
@@ -211,7 +211,7 @@ static tl_npu_value axes_of(tl_npu_eval *x, const tl_npu_expr *arg, bool all) {
   if (list.n || !all)
     return ints_value(list.at, list.n);
   if (rank < 0) {
-    x->why = "all axes are meant and the rank is unknown";
+    x->why = "the attribute applies to all axes and the rank is unknown";
     return absent;
   }
   int64_t *at = tl_npu_room(x, (size_t)rank, sizeof *at);
@@ -237,7 +237,7 @@ static tl_npu_value identity_tensor(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
   tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
   if (shape.kind != TL_NPU_V_INTS || shape.n != 2 || shape.u.is[0] > 4096 || shape.u.is[1] > 4096) {
-    x->why = "the identity matrix is too large to spell out";
+    x->why = "the identity matrix is too large for a constant";
     return absent;
   }
   int64_t columns = shape.u.is[1];

@@ -192,9 +192,8 @@ static void report(checking *c, tl_node_id n, const tl_op *op, const tensor_vec 
                        op->name, c->text.p ? c->text.p : "", soc);
   else
     (void)tl_fail_code(c->m->diag, TL_UNSUPPORTED, "P0205", tl_node_where(c->m, n),
-                       "%s has no kernel for %s on %s\v'tailor ops %s --soc-version=%s' lists "
-                       "what it takes; another precision mode, or a cast in the model, may give "
-                       "it that",
+                       "%s has no kernel for %s on %s\v'tailor ops %s --soc-version=%s' lists its "
+                       "dtypes; use another precision mode, or a cast in the model",
                        op->name, c->text.p ? c->text.p : "these dtypes", soc, op->name, soc);
 }
 
@@ -203,8 +202,7 @@ static void report_absent(checking *c, tl_node_id n, const tl_op *op) {
   const char *soc = c->options->soc_version ? c->options->soc_version : chip->name;
   if (c->n_errors++ < MAX_REPORTS)
     (void)tl_fail_code(c->m->diag, TL_UNSUPPORTED, "P0205", tl_node_where(c->m, n),
-                       "%s has no op %s\vother ops of the model, or another chip, compute it", soc,
-                       op->name);
+                       "%s has no op %s\vchange the model, or choose another chip", soc, op->name);
 }
 
 /* ---- the sweep ------------------------------------------------------------------------------- */

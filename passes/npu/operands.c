@@ -233,7 +233,7 @@ static bool give_call(operands *o) {
   case TL_NPU_FN_FULL_PADS: return give_full_pads(o);
   case TL_NPU_FN_REPEAT_CHANNELS: return give_repeated(o);
   case TL_NPU_FN_DEQSCALE: return give_chip_scale(o);
-  default: return refuse(o->x, "no operand can be made of that");
+  default: return refuse(o->x, "this value cannot be an operand");
   }
 }
 

@@ -35,14 +35,14 @@ tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {
     tl_buf_add_z(&text, i ? "; " : "");
     describe(&text, m, &list->at[i]);
   }
-  tl_status status =
-      text.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
-                  : tl_fail_code(m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(m->path),
-                                 "%u op %s no NPU form: %s"
-                                 "\v--allow-unmapped writes them under their ONNX names; "
-                                 "'tailor ops NAME' shows what an op needs, "
-                                 "'tailor explain MODEL --expand' why no expansion fits",
-                                 list->n, list->n == 1 ? "type has" : "types have", text.p);
+  tl_status status = text.failed
+                         ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
+                         : tl_fail_code(m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(m->path),
+                                        "%u op %s no NPU form: %s"
+                                        "\v--allow-unmapped writes them under their ONNX names; "
+                                        "'tailor ops NAME' shows what an op needs, "
+                                        "'tailor explain MODEL --expand' why no expansion matches",
+                                        list->n, list->n == 1 ? "type has" : "types have", text.p);
   tl_buf_release(&text);
   return status;
 }

@@ -211,7 +211,7 @@ static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype 
   if (cast && dtype_of(l->m, cast) != to)
     return TL_OK; /* the other of f16 and bf16 */
   if (!cast) {
-    tl_pass_remark(l->x->p, l->m, n, true, "takes '%.*s' as %s: all that it gives is cast so",
+    tl_pass_remark(l->x->p, l->m, n, true, "takes '%.*s' as %s: all its results are cast to that",
                    TL_SV_ARG(tl_value_name(l->m, *v)), tl_dtype_get(to)->name);
     cast = l->cast[*v] = cast_of(l, g, *v, to);
     if (!cast)

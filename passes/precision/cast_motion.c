@@ -384,7 +384,7 @@ static tl_status raise(tl_motion *x, tl_node_id c) {
   x->visits = MAX_VISITS;
   if (!tl_cast_is_inserted(x->m, c) || !can_have(x, v, to, c, 0) || !tl_pass_may_rewrite(x->p))
     return TL_OK;
-  tl_pass_remark(x->p, x->m, c, true, "moved before what only moves data, where it is not needed");
+  tl_pass_remark(x->p, x->m, c, true, "moved before nodes that only move data");
   if (!have(x, v, to, c))
     return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
   (void)shorten(x, c);

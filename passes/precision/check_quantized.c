@@ -34,8 +34,8 @@ tl_status tl_pass_check_quantized(tl_pass *p, tl_module *m) {
   tl_node_id n = asked ? first_quantized(m) : 0;
   if (n)
     tl_warn(m->diag, tl_node_where(m, n),
-            "the model is quantized already; %s keeps or widens dtypes, which such models are not "
-            "made for\vforce_fp16 or a mixed mode suits them",
+            "the model is quantized already; %s keeps or widens dtypes, which does not suit such a "
+            "model\vuse force_fp16 or a mixed mode",
             asked);
   return TL_OK;
 }

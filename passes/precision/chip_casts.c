@@ -56,7 +56,7 @@ static tl_status sweep(tl_pass *p, tl_module *m, const tl_graph *g) {
     tl_dtype over = v ? way(chip, dtype_of(m, v), dtype_of(m, tl_result(m, n, 0))) : TL_DTYPE_NONE;
     if (over == TL_DTYPE_NONE || !tl_pass_may_rewrite(p))
       continue;
-    tl_pass_remark(p, m, n, true, "goes over %s, as the chip has no such cast",
+    tl_pass_remark(p, m, n, true, "goes through %s, because the chip has no such cast",
                    tl_dtype_get(over)->name);
     tl_value_id first = tl_cast_insert(m, v, over, n, false);
     if (!first)

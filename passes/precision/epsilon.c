@@ -29,7 +29,7 @@ tl_status tl_precision_epsilon(tl_module *m, tl_node_id n, tl_dtype low, tl_aren
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_printf(&text, "the constant `%.*s` would become 0, and %s needs it",
-                TL_SV_ARG(tl_value_name(m, v)), itself ? "the op" : "an op behind it");
+                TL_SV_ARG(tl_value_name(m, v)), itself ? "the op" : "a later op");
   tl_sv s = tl_buf_view(&text);
   *why = text.failed ? NULL : tl_arena_copy(arena, s.p, s.n);
   tl_buf_release(&text);

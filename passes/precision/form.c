@@ -332,10 +332,11 @@ static void warn_type(const tl_precision_forms *f, const char *path, uint32_t li
     }
   }
   if (nearest)
-    tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip\vdid you mean '%s'?",
+    tl_warn(f->m->diag, where, "'%.*s' is not an op type of this chip\vdid you mean '%s'?",
             TL_SV_ARG(tl_sv_shown(type)), nearest);
   else
-    tl_warn(f->m->diag, where, "'%.*s' is no op type of this chip", TL_SV_ARG(tl_sv_shown(type)));
+    tl_warn(f->m->diag, where, "'%.*s' is not an op type of this chip",
+            TL_SV_ARG(tl_sv_shown(type)));
 }
 
 /* A type is taken off a list that it is not on. */
@@ -349,7 +350,7 @@ static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
   (void)tl_mix_colour(e->edits, before, c->ge_colours, &missed);
   if (missed)
     tl_warn(f->m->diag, ((tl_location){.file = c->mix_path, .line = e->line, .column = 1}),
-            "'%.*s' is %s; taking it off another list has no effect", TL_SV_ARG(e->type),
+            "'%.*s' is %s; removing it from another list has no effect", TL_SV_ARG(e->type),
             tl_op_colour_name(before));
 }
 
@@ -379,7 +380,7 @@ static bool warn_misnamed(const tl_precision_forms *f, const tl_precision_types 
               !text.failed;
   if (told)
     tl_warn(f->m->diag, ((tl_location){.file = f->config->mix_path, .line = e->line, .column = 1}),
-            "'%.*s' fits no node: %.*s", TL_SV_ARG(tl_sv_shown(e->type)),
+            "'%.*s' matches no node: %.*s", TL_SV_ARG(tl_sv_shown(e->type)),
             TL_SV_ARG(tl_buf_view(&text)));
   tl_buf_release(&text);
   return told;
@@ -406,6 +407,6 @@ void tl_precision_warn_mix(const tl_precision_forms *f, const tl_precision_types
     warn_removal(f, &c->mix[i]);
   }
   if (unknown > MOST_WARNINGS)
-    tl_warn(f->m->diag, TL_AT_FILE(c->mix_path), "%u more are no op types of this chip",
+    tl_warn(f->m->diag, TL_AT_FILE(c->mix_path), "%u more are not op types of this chip",
             unknown - MOST_WARNINGS);
 }

@@ -45,7 +45,7 @@ static void bad_input(tl_precision_walk *w, tl_sv name) {
   bool known = s != TL_NO_SYMBOL && tl_graph_find_value(w->m, tl_module_main(w->m), name);
   w->n_errors++;
   (void)tl_fail_code(w->m->diag, TL_INVALID_ARGUMENT, known ? "E10017" : "E10016", where,
-                     known ? "'%.*s' is no input of the model, or no float"
+                     known ? "'%.*s' is not a float input of the model"
                            : "the model has no input '%.*s'",
                      TL_SV_ARG(name));
 }

@@ -40,7 +40,7 @@ static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_j
   if (strcmp(code, "P0202") == 0) {
     const char *path = w->d->config->custom_path;
     tl_buf_printf(out, "has no signature with the dtypes of '%.*s' in %s",
-                  TL_SV_ARG(w->custom->name), path ? path : "the list of customized ones");
+                  TL_SV_ARG(w->custom->name), path ? path : "the list of customized dtypes");
   } else if (s) {
     tl_buf_printf(out, "does not take '%s' as %s", s->port->name, dtype_name(s->original));
     add_where(w, out);
@@ -80,11 +80,11 @@ void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_i
                                   uint64_t beyond) {
   w->n_unsupported++;
   if (w->n_errors++ < MAX_REPORTS)
-    (void)tl_fail(w->m->diag, TL_UNSUPPORTED, tl_node_where(w->m, n),
-                  "%llu elements of constant '%.*s' are beyond the range of %s"
-                  "\v--const-policy=keep_fp32 keeps the op as it is, clamp takes the limit",
-                  (unsigned long long)beyond, TL_SV_ARG(tl_value_name(w->m, v)),
-                  tl_dtype_get(to)->name);
+    (void)tl_fail(
+        w->m->diag, TL_UNSUPPORTED, tl_node_where(w->m, n),
+        "%llu elements of constant '%.*s' are beyond the range of %s\v--const-policy=keep_fp32 "
+        "keeps the dtypes of the op, clamp uses the largest number",
+        (unsigned long long)beyond, TL_SV_ARG(tl_value_name(w->m, v)), tl_dtype_get(to)->name);
 }
 
 void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
@@ -123,14 +123,15 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
   if (w->n_warned++ >= MAX_REPORTS)
     return;
   if (s && s->slot->match == TL_MATCH_SECOND)
-    tl_warn(w->m->diag, where, "%.*s is white in %s, but takes '%s' in no lower dtype; it is %s",
+    tl_warn(w->m->diag, where, "%.*s is white in %s, but has no lower dtype for '%s'; it is %s",
             TL_SV_ARG(form->type), mode, s->port->name, dtype_name(s->slot->chosen));
   else if (s)
-    tl_warn(w->m->diag, where, "%.*s has no dtype for '%s' that %s asks for; it is %s",
+    tl_warn(w->m->diag, where, "%.*s has no dtype for '%s' that %s requires; it is %s",
             TL_SV_ARG(form->type), s->port->name, mode, dtype_name(s->slot->chosen));
   else
-    tl_warn(w->m->diag, where, "the signature of %.*s that %s prefers cannot be had; the next "
-            "one is used", TL_SV_ARG(form->type), mode);
+    tl_warn(w->m->diag, where,
+            "the signature of %.*s that %s prefers is not available; the next one is used",
+            TL_SV_ARG(form->type), mode);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -186,8 +187,8 @@ void tl_precision_warn_ranges(tl_precision_walk *w) {
             n_found, n_found == 1 ? "node" : "nodes", text.p, n_found == 1 ? "it" : "them");
   else if (n_found && !text.failed)
     tl_warn(w->m->diag, TL_AT_FILE(w->m->path),
-            "%s lowers %u %s that may not bear it: %s"
-            "\v--precision-policy=range keeps %s in f32 and 'tailor explain' with it names %s; "
+            "%s lowers %u %s that may lose accuracy: %s\v--precision-policy=range keeps %s in f32 "
+            "and 'tailor explain' with it names %s; "
             "--precision-policy=none leaves this warning out",
             mode_name(w, c->mode), n_found, n_found == 1 ? "node" : "nodes", text.p,
             n_found == 1 ? "it" : "them", n_found == 1 ? "it" : "them all");

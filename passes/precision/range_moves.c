@@ -48,7 +48,7 @@ static void go_forward(const tl_module *m, const tl_graph *g, const char **why, 
     for (uint32_t i = 0; i < node->n_results && !why[n] && moves(m, n); i++)
       wanted = wanted || taken[node->results + i];
     if (wanted && has_wide_source(m, n, (const char *const *)why))
-      why[n] = "it moves numbers between nodes that stay wide";
+      why[n] = "it only moves data between nodes that keep f32";
   }
 }
 

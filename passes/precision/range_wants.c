@@ -533,12 +533,13 @@ void tl_range_wants_say(const tl_module *m, const tl_range_wants *w, tl_node_id 
       [TL_WANT_LOG] = {"it takes a logarithm", "takes the logarithm of its result"},
       [TL_WANT_POWER] = {"", "takes the logarithm of its square"},
       [TL_WANT_DIVISOR] = {"it divides by a number that is computed", "divides by its result"},
-      [TL_WANT_INDEX] = {"it makes integers of numbers", "makes integers of its result"},
-      [TL_WANT_PLACE] = {"it reads at places that are computed", "reads at the places it computes"},
+      [TL_WANT_INDEX] = {"it converts numbers to integers", "converts its result to integers"},
+      [TL_WANT_PLACE] = {"it reads at computed positions",
+                         "reads at the positions that it computes"},
       [TL_WANT_DIFFERENCE] = {"", "takes differences of it"},
-      [TL_WANT_PART] = {"", "adds squares to it, and little may be left"},
-      [TL_WANT_TERM] = {"", "adds up products that it gives"},
-      [TL_WANT_SCALED] = {"", "makes small what it adds up"},
+      [TL_WANT_PART] = {"", "adds squares to it, and the sum may cancel"},
+      [TL_WANT_TERM] = {"", "sums the products that it computes"},
+      [TL_WANT_SCALED] = {"", "scales down what it sums"},
       [TL_WANT_MASKS] = {"it adds masks up", ""}};
   tl_node_id by = w->by[n];
   if (w->want[n] == TL_WANT_NOTHING)

@@ -102,7 +102,7 @@ static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask)
   if (!tl_range_needs_operands(w->m, n, &guarded))
     return false;
   start_text(w, "the constant", v, "would become 0, and ");
-  tl_buf_add_z(&w->text, guarded ? "the op needs it" : "an op behind it needs it");
+  tl_buf_add_z(&w->text, guarded ? "the op needs it" : "a later op needs it");
   return true;
 }
 
@@ -185,7 +185,7 @@ static bool result_speaks(range_walk *w, tl_node_id n, tl_growth grown, double e
     tl_buf_add_z(&w->text, "it squares numbers");
   else if ((row->kind == TL_RANGE_SUM || row->kind == TL_RANGE_CUMSUM) &&
            (left.flags || (row->kind == TL_RANGE_CUMSUM && !(elements > 0 && elements <= 64))))
-    tl_buf_add_z(&w->text, "it adds up many numbers that nothing bounds");
+    tl_buf_add_z(&w->text, "it sums many numbers that nothing bounds");
   else if (left.flags)
     tl_buf_add_z(&w->text, left.flags & TL_GROWTH_BIG
                                ? "it grows fast and nothing bounds its operand"
@@ -199,7 +199,7 @@ static bool depth_speaks(range_walk *w, const tl_range_op *row, double elements)
   if (!(row->flags & TL_RANGE_DEEP) || elements <= (double)w->policy->max_depth)
     return false;
   tl_buf_clear(&w->text);
-  tl_buf_printf(&w->text, "it adds up %.0f elements, more than %llu", elements,
+  tl_buf_printf(&w->text, "it sums %.0f elements, more than %llu", elements,
                 (unsigned long long)w->policy->max_depth);
   return true;
 }
@@ -394,7 +394,8 @@ static bool integers_speak(range_walk *w, tl_node_id n) {
   if (!found || !node->n_results)
     return false;
   tl_buf_clear(&w->text);
-  tl_buf_printf(&w->text, "it computes with integers, and %s has those up to %d alone",
+  tl_buf_printf(&w->text,
+                "it computes with integers, and %s represents integers exactly only up to %d",
                 tl_dtype_get(w->low)->name, w->low == TL_DTYPE_BF16 ? 256 : 2048);
   return true;
 }

@@ -80,7 +80,7 @@ static tl_value_id move_operand(mover *v, tl_value_id value) {
   if (!value || tl_map_find(&v->values, value, &moved))
     return moved;
   if (!tl_value_constant(v->from, value)) {
-    v->why = "takes a value that is no input of the scope";
+    v->why = "takes a value that is not an input of the scope";
     return TL_NO_VALUE;
   }
   tl_tensor_id t = move_tensor(v, tl_value_get(v->from, value)->tensor);
@@ -117,7 +117,7 @@ static tl_node_id move_node(mover *v, tl_node_id n) {
   const tl_op *row = tl_op_row(tl_node_get(v->from, n)->op);
   tl_node_spec spec;
   if (!row || row->domain_symbol) {
-    v->why = "is no op of ONNX's own domain";
+    v->why = "is not an op of the domain ai.onnx";
     return TL_NO_NODE;
   }
   if (!fill_spec(v, n, &spec))
@@ -141,7 +141,7 @@ static void add_inputs(mover *v, const tl_scope_cut *cut) {
   for (uint32_t i = 0; i < cut->n_inputs && !v->no_memory && !v->why; i++) {
     const tl_type *t = tl_type_get(v->from, tl_value_type(v->from, cut->inputs[i]));
     if (t->kind != TL_KIND_TENSOR || t->rank < 0) {
-      v->why = "is at the boundary with a tensor of unknown rank, or no tensor";
+      v->why = "has a boundary value that is not a tensor of known rank";
       return;
     }
     tl_type_id open = tl_definition_type(v->from, cut->inputs[i], v->to);

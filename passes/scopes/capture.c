@@ -111,11 +111,11 @@ static bool may_join(capture *c) {
     if (node->stream != tl_node_get(c->m, first)->stream)
       return refuse_node(c, "STREAM_LABEL", n, "is on another stream than the first node");
     if (tl_node_has_mark(c->m, n, TL_MARK_NOFOLD))
-      return refuse_node(c, "NOFOLD", n, "is to be computed as it stands");
+      return refuse_node(c, "NOFOLD", n, "must not be rewritten");
     if (mark < TL_N_MARKS)
       return refuse(c, "ATTR_GROUP", "the nodes differ in %s", tl_mark_key(mark));
     if (tl_node_asks_dump(c->m, n))
-      return refuse_node(c, "DUMPABLE", n, "asks for a dump of its results");
+      return refuse_node(c, "DUMPABLE", n, "requests a dump of its results");
     if (node->control_in || node->control_out)
       return refuse_node(c, "CTRL_INNER", n, "has a control edge");
   }
@@ -204,10 +204,11 @@ static bool refuse_boundary(capture *c) {
     constants += p->inputs[i].constant;
     ranked = ranked || p->inputs[i].ranked;
   }
-  return refuse(c, "SCOPE_BOUNDARY",
-                "%u values and %u constants go in and %u values come out; the rule has %u, %u and "
-                "%u%s", c->values.n, c->weights.n, c->outputs.n, p->n_inputs - constants,
-                constants, p->n_outputs, ranked ? ", of the ranks it says" : "");
+  return refuse(
+      c, "SCOPE_BOUNDARY",
+      "the scope has %u inputs, %u constants and %u outputs; the rule has %u, %u and %u%s",
+      c->values.n, c->weights.n, c->outputs.n, p->n_inputs - constants, constants, p->n_outputs,
+      ranked ? ", of the ranks it says" : "");
 }
 
 static bool port_fits(const capture *c, const tl_scope_port *port, tl_value_id v) {
@@ -277,7 +278,7 @@ static bool find_behind(capture *c) {
     const tl_node *node = tl_node_get(c->m, c->behind.at[i]);
     if (node->control_in || node->control_out)
       return refuse_node(c, "CTRL_INNER", c->behind.at[i],
-                         "stands in between, with a control edge");
+                         "is between the nodes, with a control edge");
     for (uint32_t k = 0; k < node->n_results; k++)
       if (!note_users(c, node->results + k, false))
         return false;
@@ -314,8 +315,8 @@ static bool define(capture *c, const tl_scope_cut *cut) {
   const char *why;
   tl_node_id where;
   if (c->foreign)
-    return refuse_node(c, "DEFINITION", c->foreign, "is of this op already, and nobody knows what "
-                                                    "it means");
+    return refuse_node(c, "DEFINITION", c->foreign,
+                       "has this op type already, without a known meaning");
   if (tl_scope_body_make(c->m, cut, &d.body, &why, &where) != TL_OK)
     return out_of_memory(c);
   if (!d.body)
@@ -392,8 +393,8 @@ static bool make_definition(capture *c) {
     return true;
   return c->rule->scope->verify.samples
              ? agrees(c, &cut, known)
-             : refuse(c, "DEFINITION", "the scope computes something else than the first that "
-                                       "became this op");
+             : refuse(c, "DEFINITION",
+                      "the scope computes something other than the first one that became this op");
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */

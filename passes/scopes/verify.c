@@ -95,7 +95,7 @@ static bool fill_input(trial *x, uint32_t i, int64_t *dims) {
     return x->inputs[i] || tell(x, "a weight takes more memory than there is");
   }
   if (!tl_host_element_size((tl_dtype)t->dtype) || t->dtype == TL_DTYPE_STRING)
-    return tell(x, "inputs of this dtype cannot be made up");
+    return tell(x, "inputs of this dtype cannot be random");
   x->inputs[i] = tl_host_new(&x->heap, (tl_dtype)t->dtype, t->rank, dims);
   if (!x->inputs[i])
     return tell(x, "the inputs take more memory than there is");
@@ -237,7 +237,7 @@ static tl_status try_samples(trial *x, bool *agree) {
   for (; *agree && x->sample < x->t->pattern->verify.samples; x->sample++)
     TL_TRY(try_sample(x, agree));
   if (*agree && !x->compared) {
-    tl_buf_add_z(x->why, "no sample gives numbers to compare");
+    tl_buf_add_z(x->why, "no sample gives finite numbers to compare");
     *agree = false;
   }
   return TL_OK;

@@ -197,7 +197,7 @@ static void take(tl_ub_fuser *f, uint32_t producer, uint32_t consumer) {
   f->g->no_memory = f->g->no_memory || joined == TL_UB_NO_MEMORY;
   miss(f, producer, consumer, joined == TL_UB_CYCLE ? "CYCLE" : "BUDGET",
        joined == TL_UB_CYCLE ? "a path leaves the kernel and comes back to it"
-                             : "too much lies between the nodes to rule out a cycle");
+                             : "there are too many nodes in between to rule out a cycle");
 }
 
 void tl_ub_run_automatic(tl_ub_fuser *f) {

@@ -98,7 +98,7 @@ static bool takes_from(match *x, uint32_t at, uint32_t from) {
       continue;
     takes = true;
     if (!tl_ub_fits_shape(g, at, v)) {
-      note(x, "SHAPE", at, "its result has another shape than what the kernel gives to it");
+      note(x, "SHAPE", at, "its result does not have the shape of its operand from the kernel");
       return false;
     }
   }
@@ -136,7 +136,7 @@ static bool may_have_outside(uint8_t allowed, uint32_t outside) {
 static void note_users(match *x, uint32_t at, bool only_output) {
   note(x, only_output ? "GRAPH_OUTPUT" : "MULTI_CONSUMER", at,
        only_output ? "its result is used outside the graph too"
-                   : "others than the kernel use its results");
+                   : "nodes outside the kernel use its results");
 }
 
 static bool is_elementwise(const tl_ub_graph *g, uint32_t at) {
@@ -217,7 +217,7 @@ static bool accept(match *x) {
   if (joined == TL_UB_CYCLE)
     note(x, "CYCLE", 0, "a path leaves the kernel and comes back to it");
   else
-    note(x, "BUDGET", 0, "too much lies between the nodes to rule out a cycle");
+    note(x, "BUDGET", 0, "there are too many nodes in between to rule out a cycle");
   return false;
 }
 

@@ -78,7 +78,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 > low: m.tir
 >   nodes    12 -> 11, 15 for the NPU
 >   weights  4 constants, 8.1 KiB
->   dtypes   allow_mix_precision_fp16: f16 in ops of the white list and in gray ones behind them
+>   dtypes   allow_mix_precision_fp16: f16 in white ops and in gray ops that follow them
 >   wrote    m.low.air (22.6 KiB)
 >   recorded ge.exec.precision_mode = allow_mix_precision_fp16
 >   recorded the run configuration (tailor.run.*)
@@ -87,7 +87,7 @@ $ tailor convert m.tir -o m.air --accelerate_train_mode='fast|step|0.2' --observ
 > high: m.tir
 >   nodes    12 -> 11, 16 for the NPU
 >   weights  4 constants, 8.1 KiB
->   dtypes   allow_fp32_to_fp16: f16 where an op has nothing else, and in matrix ops
+>   dtypes   allow_fp32_to_fp16: f16 where an op has no other dtype, and in matrix ops
 >   wrote    m.high.air (23.4 KiB)
 >   recorded ge.exec.precision_mode = allow_fp32_to_fp16
 >   recorded the run configuration (tailor.run.*)
@@ -234,7 +234,7 @@ $ mkdir a; tailor convert m.tir -o a/m.air --accelerate_train_mode='fast|step' -
 # Options that give inputs and outputs the low dtype, which the high variant has none of.
 $ tailor convert m.tir -o b.tir --accelerate_train_mode='fast|step' --observe-step=step --total-step=5 --summary=none --keep-io-types=false; ls b.*
 ! m.tir: error: input 0 is "x": f16[2,4] in the low variant and "x": f32[2,4] in the high one [E-ACC-STATE]
-!   hint: training goes from one to the other with its states as they are: options and lists must leave inputs, outputs and their dtypes alone
+!   hint: training passes its states from one variant to the other, so options and lists must not change inputs, outputs or their dtypes
 ! ls: cannot access 'b.*': No such file or directory
 ? 2
 $ tailor convert m.tir -o b.tir --schedule-report=r.json --accelerate_train_mode='fast|step' --observe-step=step --total-step=5

@@ -22,7 +22,7 @@ $ tailor convert n.tir -o n.air --deterministic=0 -q; grep -aoE '_deterministic'
 # An op without a kernel of a fixed order is told of, once for all of its nodes.
 $ printf 'module {\n  form npu\n}\ngraph @g(%%x: f32[1,1,2,2], %%o: f32[1,1,4,4]) -> (%%y, %%z) {\n  %%y = npu::ResizeGradD(%%x) @first : f32[1,1,4,4]\n  %%z = npu::ResizeGradD(%%x) @second : f32[1,1,4,4]\n}\n' >r.tir
 $ tailor opt r.tir --passes=deterministic-kernels --run-config=one.json -o r2.tir
-! r.tir: warning: node first: ResizeGradD adds up in any order: no kernel of a fixed order is known, so that results of 2 nodes may differ from run to run with deterministic=1 [W-DET-OP]
+! r.tir: warning: node first: ResizeGradD sums in any order and has no kernel with a fixed order, so results of 2 nodes may differ between runs despite deterministic=1 [W-DET-OP]
 $ grep -c _deterministic r2.tir
 > 0
 ? 1

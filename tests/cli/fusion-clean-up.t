@@ -31,7 +31,7 @@ $ tailor explain gemm.tir --expand=GemmToMatmulFusionPass
 # Asked for by name, it goes, and the node has nothing to become.
 $ tailor convert gemm.tir -o gemm.air --optimization_switch=GemmToMatmulFusionPass:off
 ! gemm.tir: error: 1 op type has no NPU form: Gemm x1 ('gm'): needs expansion into several NPU ops, for which no rule fits [E10501]
-!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion fits
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
 ? 3
 $ tailor passes --fusion --json | grep -E '"(GemmToMatmul|CastCast)FusionPass"'
 >  {"name": "CastCastFusionPass", "kind": "graph", "default": true, "may_be_off": true, "rules": 2, "on": true, "why": "on by default"},

@@ -189,14 +189,14 @@ $ printf '{"Switch":{"GraphFusion":{"SoftmxFusionPass":"off",\n"Nonsense":"off"}
 ! f:2:1: warning: no fusion pass is named 'Nonsense' [W_FUSION_UNKNOWN_PASS]
 !   hint: 'tailor passes --fusion' lists them
 $ printf '{"Switch":{"UBFusion":{"SoftmaxFusionPass":"off"},"GraphFusion":{"PrunePass":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(SoftmaxFusionPass |PrunePass |f:|  hint)' | sed -Ef tidy
-> f:1:66: warning: 'PrunePass' is a cleanup pass, which switch files do not reach [W_FUSION_WRONG_SECTION]
+> f:1:66: warning: 'PrunePass' is a cleanup pass, which a switch file cannot switch [W_FUSION_WRONG_SECTION]
 >  hint: --fusion=PrunePass:off switches it off
 > f:1:24: warning: 'SoftmaxFusionPass' has no effect in section UBFusion [W_FUSION_WRONG_SECTION]
->  hint: it belongs into section GraphFusion
+>  hint: it belongs in section GraphFusion
 > PrunePass cleanup on yes on on by default; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes on on by default
 $ printf 'ScopeLayerNormPass:off' >f; tailor passes --fusion --fusion_switch_file=f >out
-! f:1:1: warning: 'ScopeLayerNormPass' is a scope pass, which switch files do not reach [W_FUSION_WRONG_SECTION]
+! f:1:1: warning: 'ScopeLayerNormPass' is a scope pass, which a switch file cannot switch [W_FUSION_WRONG_SECTION]
 !   hint: --fusion=ScopeLayerNormPass:off switches it off
 $ printf '{"Switch":{"GraphFusion":{"TfMergeSubFusionPass":"off","ZConcatExt2FusionPass":"off"}}}' >f; tailor passes --fusion --fusion_switch_file=f 2>&1 | grep -E '^(TfMergeSubFusionPass |ZConcatExt2FusionPass |f:)' | sed -Ef tidy
 > f:1:27: warning: 'TfMergeSubFusionPass' cannot be switched off by a switch file; it stays on [W_FUSION_CANNOT_CLOSE]

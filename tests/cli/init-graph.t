@@ -49,8 +49,8 @@ $ cp a.onnx z.init.onnx; tailor convert z.init.onnx -o z.onnx --is-distributed=t
 ? 1
 $ printf 'graph @g(%%w: f32[2] = [1.0, 2.0], %%x: f32[2], %%s: str[] = "a") -> (%%w.out, %%s.out) {\n  %%g = Mul(%%w, %%x)\n  %%w.out = Sub(%%w, %%g)\n  %%s.out = Identity(%%s)\n  gradient %%w -> %%g\n  state %%w -> %%w.out\n  state %%s -> %%s.out\n}\n' >text.tir; tailor convert text.tir -o text.onnx --is-distributed=true --rank-size=4 --broadcast-states=1; ls text.*
 > text.tir
-! text.tir: error: node s: this state cannot be broadcast, being no tensor of numbers [E-INIT-TYPE]
-!   hint: leave --broadcast-states at 0 and start it alike on all ranks
+! text.tir: error: node s: this state cannot be broadcast, because it is not a numeric tensor [E-INIT-TYPE]
+!   hint: set --broadcast-states=0 and give it the same start value on all ranks
 # Both variants have one graph of initial values.
 $ sed 's/%lr: f32\[\] = 0.125)/%lr: f32[] = 0.125, %step: i64[])/' s.tir >v.tir; tailor convert v.tir -o v.onnx --is-distributed=true --rank-size=2 --accelerate-train-mode='fast|step|0.9' --observe-step=step --total-step=100 --summary=none; ls v.*
 > v.high.onnx
@@ -58,7 +58,7 @@ $ sed 's/%lr: f32\[\] = 0.125)/%lr: f32[] = 0.125, %step: i64[])/' s.tir >v.tir;
 > v.low.onnx
 > v.switch.json
 > v.tir
-! v.tir: warning: mixed_float16 lowers 2 nodes that may not bear it: `Sub->e` (`Square` takes differences of it), `Square->sq` (it squares numbers)
+! v.tir: warning: mixed_float16 lowers 2 nodes that may lose accuracy: `Sub->e` (`Square` takes differences of it), `Square->sq` (it squares numbers)
 !   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
 # A loop of steps that was written to ONNX is one when it is read; its initial values are those of the step.
 $ tailor convert s.tir -o loop.onnx --is-distributed=true --rank-size=2 --iterations-per-loop=3 --summary=none; tailor convert loop.onnx -o again.onnx --is-distributed=true --rank-size=2 --iterations-per-loop=3 --summary=none; cmp loop.init.onnx again.init.onnx && tailor opt --passes=infer-shapes loop.onnx -o 1.tir && tailor opt --passes=infer-shapes again.onnx -o 2.tir && cmp 1.tir 2.tir; tailor convert loop.onnx -o loop.air --is-distributed=true --rank-size=2 --iterations-per-loop=3 --summary=none; ls loop*.air

@@ -10,7 +10,7 @@ $ tailor explain m.tir
 > TbeMultiOutputByWayFusionPass: 0 fused, 1 not
 >   not    `tanh`: DYNAMIC: `tanh`: it has sizes that are not known (0 of 3 nodes fit)
 > TbeMultiOutputFusionPass: 0 fused, 2 not
->   not    `sqrt`: MULTI_CONSUMER: `sqrt`: others than the kernel use its results (1 of 2 nodes fit)
+>   not    `sqrt`: MULTI_CONSUMER: `sqrt`: nodes outside the kernel use its results (1 of 2 nodes fit)
 >   not    `sqrt`: CYCLE: a path leaves the kernel and comes back to it
 $ tailor explain m.tir --soc-version=Ascend910A --fusion=TbeConvSingleInFusionPass --json
 > [
@@ -27,7 +27,7 @@ $ tailor explain m.tir --fusion=TbeEltwiseFusionPass --optimization-switch='TbeE
 >   not    `exp`: SWITCH_OFF: --optimization-switch
 >   not    `tanh`: DYNAMIC: `tanh`: it has sizes that are not known (0 of 3 nodes fit)
 >   not    `tanh`: DYNAMIC: `tanh`: it has sizes that are not known (0 of 2 nodes fit)
->   not    `sqrt`: MULTI_CONSUMER: `sqrt`: others than the kernel use its results (1 of 2 nodes fit)
+>   not    `sqrt`: MULTI_CONSUMER: `sqrt`: nodes outside the kernel use its results (1 of 2 nodes fit)
 $ tailor explain m.tir --fusion=TbeEltwiseFusionPas
 ! tailor: error: --fusion: no fusion pass or rule is named 'TbeEltwiseFusionPas'
 !   hint: 'tailor passes --rules' lists them
@@ -122,7 +122,7 @@ $ tailor opt rms.tir --passes=ub-fusion --soc-version=Ascend910B1 --op-info=rms.
 > 2
 # Between two nodes lies more than a search for a cycle may meet: they stay apart, and that is told.
 $ far() { echo 'graph @g(%x: f16[4,64]) -> (%y, %s'$1') {'; echo ' %s0 = Relu(%x) @head'; i=0; while [ $i -lt $1 ]; do echo " %s$((i + 1)) = Softmax(%s$i)"; i=$((i + 1)); done; echo ' %y = Neg(%s0) @tail'; echo '}'; }; far 4200 >far.tir; tailor explain far.tir --soc-version=Ascend310P3 --fusion=TbeMultiOutputFusionPass --node=head | tail -1; far 3000 >far.tir; tailor explain far.tir --soc-version=Ascend310P3 --fusion=TbeMultiOutputFusionPass --node=head
->   not    `head`: BUDGET: too much lies between the nodes to rule out a cycle
+>   not    `head`: BUDGET: there are too many nodes in between to rule out a cycle
 > TbeMultiOutputFusionPass: 1 fused, 0 not
 >   fused  `head`, `tail` are kernel 1, which saves 512 bytes
 # Of eight in a row, chains take six and two: they matched, and the automatic fusion has the kernel in the end.

@@ -32,8 +32,8 @@ $ tailor info --train --train-model train.tir | tail -n 3
 >      1  dense   w: f32[3,4]  gradient w_grad (MatMul)  update - (-)
 > nodes    3 forward, 3 backward, 2 update, 0 other
 $ tailor opt --optim-model optim.tir
-! optim.tir: error: lists of parameters are updated, and nothing says which ones [E-TRN-NONE]
-!   hint: give the training model as well: --train-model FILE --optim-model FILE
+! optim.tir: error: lists of parameters are updated, and it is not known which parameters they hold [E-TRN-NONE]
+!   hint: give the training model, too: --train-model FILE --optim-model FILE
 ? 2
 # Which parameters the lists are of, in which order, can be said.
 $ printf '{"params": ["b"]}' >b.json; tailor info --train --train-model train.tir --optim-model optim.tir --train-spec=b.json | grep -e dense -e state
@@ -46,7 +46,7 @@ $ printf '{"params": ["c"]}' >c.json; tailor info --train --train-model train.ti
 ! train.tir: error: tailor.train.params: the training model has no gradient of 'c' [E-TRN-NOTENSOR]
 ? 2
 $ printf '{"params": ["b", "b"]}' >bb.json; tailor info --train --train-model train.tir --optim-model optim.tir --train-spec=bb.json
-! train.tir: error: tailor.train.params: 'b' is there twice [E-TRN-DUP]
+! train.tir: error: tailor.train.params: 'b' is given twice [E-TRN-DUP]
 ? 2
 # One input, no other.
 $ tailor info train.tir --train --train-model train.tir
@@ -72,8 +72,8 @@ $ tailor info --train --train-model train.tir --optim-model train.tir
 !   hint: name others by update_ops of --train-spec
 ? 2
 $ tailor info --train --train-model optim.tir --optim-model optim.tir
-! optim.tir: error: the training model gives no gradients [E-TRN-LINK]
-!   hint: expected inputs called PARAMETER_grad.accumulation.buffer, or outputs called PARAMETER_grad
+! optim.tir: error: the training model has no gradients [E-TRN-LINK]
+!   hint: expected inputs named PARAMETER_grad.accumulation.buffer, or outputs called PARAMETER_grad
 ? 2
 $ sed 's/params: seq(f32/params: seq(f64/' optim.tir >f64.tir; tailor info --train --train-model train.tir --optim-model f64.tir
 ! f64.tir: error: node w: is f64 in the optimizer model and f32 in the training model [E-TRN-DTYPE]

@@ -2,7 +2,7 @@
 # A buffer of f16 that gradients are added to.
 $ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2], %%acc: f16[2,2]) -> (%%L, %%w.new, %%acc.new) {\n  const %%k: f16[1,2] = [0.5, 0.25]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%p = Mul(%%y, %%k)\n  %%L = ReduceSum(%%p) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%dy = Mul(%%y, %%k)\n  %%g = MatMul(%%xt, %%dy)\n  %%acc.new = Add(%%acc, %%g)\n  %%g32 = Cast(%%acc.new) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  state %%acc -> %%acc.new\n  gradient %%w -> %%g\n  seed %%dy\n}\n' >buffer.tir
 $ tailor convert buffer.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":1024}'
-! buffer.tir: warning: 'acc.new' is f16: what it takes of gradients without the scale is rounded to it, and 0 below 3e-8 [W-LS-F16]
+! buffer.tir: warning: 'acc.new' is f16: unscaled gradients are rounded to f16 there, and become 0 below 3e-8 [W-LS-F16]
 !   hint: make it f32 in the model
 # The same of f32 takes them as they are.
 $ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2], %%acc: f32[2,2]) -> (%%L, %%w.new, %%acc.new) {\n  const %%k: f16[1,2] = [0.5, 0.25]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%p = Mul(%%y, %%k)\n  %%L = ReduceSum(%%p) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%dy = Mul(%%y, %%k)\n  %%g = MatMul(%%xt, %%dy)\n  %%gw = Cast(%%g) {to=1}\n  %%acc.new = Add(%%acc, %%gw)\n  %%g32 = Identity(%%acc.new)\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  state %%acc -> %%acc.new\n  gradient %%w -> %%g\n  seed %%dy\n}\n' >wide.tir
@@ -10,12 +10,12 @@ $ tailor convert wide.tir -o out.onnx --summary=none --is-loss-scale=true --loss
 # A gradient of f16 that is an output.
 $ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2], %%unused: f16[]) -> (%%L, %%w.new, %%g) {\n  const %%k: f16[1,2] = [0.5, 0.25]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%p = Mul(%%y, %%k)\n  %%L = ReduceSum(%%p) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%dy = Mul(%%y, %%k)\n  %%g = MatMul(%%xt, %%dy)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%dy\n}\n' >shown.tir
 $ tailor convert shown.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":1024}'
-! shown.tir: warning: 'g' is f16: what it takes of gradients without the scale is rounded to it, and 0 below 3e-8 [W-LS-F16]
+! shown.tir: warning: 'g' is f16: unscaled gradients are rounded to f16 there, and become 0 below 3e-8 [W-LS-F16]
 !   hint: make it f32 in the model
 # An op that takes f16.
 $ printf 'module {\n  opset "" 21\n  opset "com.acme" 1\n}\ngraph @step(%%x: f16[1,2], %%w: f32[2,2], %%unused: f16[]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [0.5, 0.25]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%p = Mul(%%y, %%k)\n  %%L = ReduceSum(%%p) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%dy = Mul(%%y, %%k)\n  %%g = MatMul(%%xt, %%dy)\n  %%s = com.acme::Step(%%g) : f16[2,2]\n  %%g32 = Cast(%%s) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%dy\n}\n' >opaque.tir
 $ tailor convert opaque.tir -o out.onnx --summary=none --is-loss-scale=true --loss-scale-manager='{"type":"FixedLossScaleManager","loss_scale":1024}'
-! opaque.tir: warning: node Step->s: takes a gradient without the scale in f16 or bf16 alone, which loses small elements [W-LS-F16]
+! opaque.tir: warning: node Step->s: takes an unscaled gradient in f16 or bf16 only, which loses small elements [W-LS-F16]
 !   hint: compute it in f32 in the model
 # An update in f32 behind a cast of the model loses nothing.
 $ printf 'graph @step(%%x: f16[1,2], %%w: f32[2,2], %%unused: f16[]) -> (%%L, %%w.new) {\n  const %%k: f16[1,2] = [0.5, 0.25]\n  %%wh = Cast(%%w) {to=10}\n  %%y = MatMul(%%x, %%wh)\n  %%p = Mul(%%y, %%k)\n  %%L = ReduceSum(%%p) {keepdims=0}\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%dy = Mul(%%y, %%k)\n  %%g = MatMul(%%xt, %%dy)\n  %%g32 = Cast(%%g) {to=1}\n  %%w.new = Sub(%%w, %%g32)\n  state %%w -> %%w.new\n  gradient %%w -> %%g\n  seed %%dy\n}\n' >fine.tir

@@ -44,7 +44,7 @@ $ tailor convert m.tir -o m.air --dry-run --precision_mode= --precision_mode_v2=
 $ tailor convert m.tir -o a.onnx 2>&1 | grep dtypes; tailor convert m.tir -o b.onnx --atc-compat 2>&1 | grep dtypes; tailor convert m.tir -o c.onnx --precision_mode_v2=mixed_float16 2>&1 | grep dtypes
 >   dtypes   the model's own
 >   dtypes   force_fp16, the default of atc: f16 wherever an op has it
->   dtypes   mixed_float16: f16 in ops of the white list and in gray ones behind them
+>   dtypes   mixed_float16: f16 in white ops and in gray ops that follow them
 # Both forms in one run are those of two runs; a model from standard input cannot be read twice.
 $ tailor convert m.tir -o b.air -o b.onnx --precision_mode=force_fp16 --summary=none; tailor convert m.tir -o c.air --precision_mode=force_fp16 --summary=none; tailor convert m.tir -o c.onnx --precision_mode=force_fp16 --summary=none; cmp b.air c.air && cmp b.onnx c.onnx && echo same
 > same
@@ -122,7 +122,7 @@ $ tailor explain risk.tir --suggest-mixlist=risk.json --precision-mode-v2=mixed_
 > {
 >   "black-list": {"to-add": ["Add", "Exp"]}
 > }
-> Add: 1 node, `add` the first: the constant `epsilon` would become 0, and an op behind it needs it
+> Add: 1 node, `add` the first: the constant `epsilon` would become 0, and a later op needs it
 > Exp: 1 node, `exp` the first: it grows fast and nothing bounds its operand
 $ tailor explain risk.tir --precision-mode-v2=mixed_float16 --precision-policy=range --modify-mixlist=risk.json -q | grep -c ' range: '; tailor explain risk.tir --precision-mode-v2=mixed_float16 --precision-policy=range -q | grep -c ' range: '
 > 0
@@ -140,7 +140,7 @@ $ printf '{"white-list": {"to-add": ["Exp"], "to-remove": ["Conv3D"]}, "gray-lis
 > `tanh` Tanh judged as Tanh: gray, signature 2 of 3, f32 > f32
 > `exp2` Exp judged as Exp: black, signature 2 of 3, f32 > f32
 > `log` Log judged as Log: black, signature 3 of 3, f32 > f32
-! mine.json:1:1: warning: 'Conv3D' fits no node: Conv here is judged as 'Conv2D'
+! mine.json:1:1: warning: 'Conv3D' matches no node: Conv here is judged as 'Conv2D'
 $ tailor explain risk.tir --suggest-mixlist --amp-level=O2
 > {
 >   "black-list": {"to-add": ["Add", "Exp", "Log", "Tanh"]}
@@ -165,27 +165,27 @@ $ tailor explain m.tir --suggest-mixlist=none/none.json
 # What is quantized already is not made for modes, or kernels, that keep or widen dtypes.
 $ printf 'graph @g(%%x: f32[4]) -> (%%y) {\n  const %%s: f32[] = 0.5\n  %%q = QuantizeLinear(%%x, %%s) @quantize\n  %%y = DequantizeLinear(%%q, %%s) @dequantize\n}\n' >q.tir; tailor opt q.tir -o - --precision_mode=force_fp32 | grep -c quant
 > 2
-! q.tir: warning: node quantize: the model is quantized already; force_fp32 keeps or widens dtypes, which such models are not made for
-!   hint: force_fp16 or a mixed mode suits them
+! q.tir: warning: node quantize: the model is quantized already; force_fp32 keeps or widens dtypes, which does not suit such a model
+!   hint: use force_fp16 or a mixed mode
 $ tailor opt q.tir -o - --precision-mode-v2=origin | grep -c quant; tailor opt q.tir -o - | grep -c quant; tailor opt q.tir -o - --precision-mode-v2=fp16 | grep -c quant; tailor opt m.tir -o - --precision-mode-v2=origin | grep -c quant
 > 2
 > 2
 > 2
 > 0
-! q.tir: warning: node quantize: the model is quantized already; origin keeps or widens dtypes, which such models are not made for
-!   hint: force_fp16 or a mixed mode suits them
+! q.tir: warning: node quantize: the model is quantized already; origin keeps or widens dtypes, which does not suit such a model
+!   hint: use force_fp16 or a mixed mode
 ? 1
 $ tailor convert q.tir -o q.air --op_select_implmode=high_precision --optypelist_for_implmode=Pooling --summary=none
-! q.tir: warning: node quantize: the model is quantized already; high_precision keeps or widens dtypes, which such models are not made for
-!   hint: force_fp16 or a mixed mode suits them
+! q.tir: warning: node quantize: the model is quantized already; high_precision keeps or widens dtypes, which does not suit such a model
+!   hint: use force_fp16 or a mixed mode
 ! --optypelist-for-implmode: warning: 1 entry for implementation modes matched no op type: 'Pooling'
 # Without any policy a gray op keeps an epsilon that would become 0.
 $ tailor explain risk.tir --precision-mode-v2=mixed_float16 --node=add -q
 > dtypes: mixed_float16, on Ascend910B
 > `add` Add judged as Add: gray, signature 2 of 9, f32, f32 > f32
->   x1           f32           epsilon: the constant `epsilon` would become 0, and an op behind it needs it
->   x2           f32           epsilon: the constant `epsilon` would become 0, and an op behind it needs it
->   y            f32           epsilon: the constant `epsilon` would become 0, and an op behind it needs it
+>   x1           f32           epsilon: the constant `epsilon` would become 0, and a later op needs it
+>   x2           f32           epsilon: the constant `epsilon` would become 0, and a later op needs it
+>   y            f32           epsilon: the constant `epsilon` would become 0, and a later op needs it
 > 4 of 6 nodes with floats are lowered; 4 casts, 0 rewrites of casts
 > 0 constants are cast: 0 numbers out of range, 0 become 0, 0 subnormal
 > saved: 0 bytes of constants, 72 bytes of results of known size
@@ -197,7 +197,7 @@ $ printf 'graph @g(%%x: f32[1,5]) -> (%%y) {\n  const %%w: f32[5,1] = [100000.0,
 $ tailor convert c.tir -o two.onnx -o two.air --precision_mode=force_fp16 --summary=none
 ! c.tir: warning: constant 'w' as f16: 2 elements beyond the range become its limit, 1 become 0
 $ printf '{"Relu": {"input0": {"name": "x", "paramType": "required", "dtype": "bfloat16"}, "output0": {"name": "y", "paramType": "required", "dtype": "bfloat16"}}}\n' >b.json; printf 'graph @g(%%x: f32[2]) -> (%%y) {\n  %%y = Relu(%%x) @relu\n}\n' >r.tir; tailor convert r.tir -o r.tir2.tir --op-info=b.json --precision_mode=force_fp16 --summary=none
-! r.tir: warning: node relu: Relu has no dtype for 'x' that force_fp16 asks for; it is bf16
+! r.tir: warning: node relu: Relu has no dtype for 'x' that force_fp16 requires; it is bf16
 # An output that --out-nodes does not name.
 $ tailor convert r.tir -o r.air --output_type=relu:0:FP16
 ! tailor: error: --output-type: 'relu:0' is not one of --out-nodes [E10001]
@@ -214,7 +214,7 @@ $ printf 'graph @g() -> (%%y) {\n  const %%a: f32[2] = [1.0, 2.0]\n  const %%b: 
 > }
 # Types that the chip does not know are named, but not without end.
 $ (printf '{"black-list": {"to-add": ["T0"'; printf ', "T%s"' $(seq 30); printf ']}}\n') >many.json; tailor explain m.tir --precision-mode=allow_mix_precision --modify-mixlist=many.json 2>&1 >out.txt | tail -1
-> many.json: warning: 11 more are no op types of this chip
+> many.json: warning: 11 more are not op types of this chip
 # Repetitions of repetitions, which the C library doubles one by one.
 $ tailor opt r.tir --precision-mode=force_fp16 '--node-block-list=a+++++++++++++++++++++++++++++++++++++++'
 ! tailor: error: --node-block-list: 'a+++++++++++++++++++++++++++++++++++++++' is not an expression for names: repeats a repetition [E10001]
@@ -251,11 +251,11 @@ $ for l in '"MatMul", "BatchNorm"' '"BatchNormalization", "Softmax"' '"MatMulV2"
 > "MatMulV2", "BatchMatMulV2"
 > "onnx::MatMul", "BNInfer"
 > "Exp", "Log", "Conv2D"
-! l.json:1:1: warning: 'BatchNorm' fits no node: BatchNormalization here is judged as 'BNInfer'
-! l.json:1:1: warning: 'MatMul' fits no node: MatMul here is judged as 'BatchMatMulV2'
-! l.json:1:1: warning: 'BatchNormalization' fits no node: BatchNormalization here is judged as 'BNInfer'
-! l.json:1:1: warning: 'Softmax' fits no node: Softmax here is judged as 'SoftmaxV2'
-! l.json:1:1: warning: 'MatMulV2' fits no node: MatMul here is judged as 'BatchMatMulV2'
+! l.json:1:1: warning: 'BatchNorm' matches no node: BatchNormalization here is judged as 'BNInfer'
+! l.json:1:1: warning: 'MatMul' matches no node: MatMul here is judged as 'BatchMatMulV2'
+! l.json:1:1: warning: 'BatchNormalization' matches no node: BatchNormalization here is judged as 'BNInfer'
+! l.json:1:1: warning: 'Softmax' matches no node: Softmax here is judged as 'SoftmaxV2'
+! l.json:1:1: warning: 'MatMulV2' matches no node: MatMul here is judged as 'BatchMatMulV2'
 ! l.json: warning: 1 entry matched nothing: 'MatMulV2'
 ! l.json: warning: 2 entries matched nothing: 'Exp', 'Log'
 $ printf 'OpType::MatMul\n' >k.txt; tailor opt judged.tir --fusion=ALL:off --precision-mode-v2=fp16 --keep-dtype=k.txt -o l.tir
@@ -278,14 +278,14 @@ $ sed 's/judged BNInfer/judged BatchNorm/' selected.tir | tailor opt - --passes=
 # declines, nor in other modes, nor where the user names the node.
 $ printf 'graph @g(%%x: f32[1,4], %%w: f32[4,4]) -> (%%y) {\n  const %%two: f32[] = 2.0\n  const %%axes: i64[1] = [1]\n  %%h = MatMul(%%x, %%w) @product\n  %%p = Mul(%%h, %%h) @power\n  %%e = Exp(%%p) @exp\n  %%r = Reciprocal(%%e) @over\n  %%q = Mul(%%e, %%e) @again\n  %%y = Add(%%q, %%r) @last\n}\n' >sq.tir; for p in 'v2=mixed_float16' 'v2=mixed_bfloat16 --precision-policy=range' 'v2=mixed_float16 --precision-policy=none' 'v2=fp16' 'v2=origin'; do echo "$p"; tailor convert sq.tir --summary=none -O0 -o sq.onnx --precision-mode-$p 2>&1; done
 > v2=mixed_float16
-> sq.tir: warning: mixed_float16 lowers 5 nodes that may not bear it: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
+> sq.tir: warning: mixed_float16 lowers 5 nodes that may lose accuracy: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
 >   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
 > v2=mixed_bfloat16 --precision-policy=range
 > v2=mixed_float16 --precision-policy=none
 > v2=fp16
 > v2=origin
 $ tailor convert sq.tir --summary=none -O0 -o sq.onnx --amp-level=O3 --amp-dtype=bfloat16
-! sq.tir: warning: O3 lowers 5 nodes that may not bear it: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
+! sq.tir: warning: O3 lowers 5 nodes that may lose accuracy: `power` (it squares numbers), `exp` (`p` may be beyond the lower dtype), `over` (`e` may be beyond the lower dtype) ...
 !   hint: --precision-policy=range keeps them in f32 and 'tailor explain' with it names them all; --precision-policy=none leaves this warning out
 $ tailor convert sq.tir --summary=none -O0 -o sq.onnx --precision-mode-v2=mixed_float16 --to-float='**=float16'
 # What range would keep and the chip has in half precision alone is lowered, and named.

@@ -276,13 +276,13 @@ $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Relu(%%x) }\n replace { %%
 ! f:4:12: error: rule 'X': 'Mul' takes 2 operands, not 1
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Concat(%%a..., %%b...) }\n replace { %%y = Concat(%%a..., %%b...) }\n}\n' >f; tailor passes --rules=f
-! f:3:10: error: rule 'X': two lists of operands need one node between them, and no more
+! f:3:10: error: rule 'X': two lists of operands need exactly one node between them
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { %%y = maybe Relu(const 1) }\n replace { %%y = Relu(const f32 1) }\n}\n' >f; tailor passes --rules=f
 ! f:3:10: error: rule 'X': a node that may be missing needs a value as its first operand
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { %%z = Relu(%%x)  %%y = Abs(%%z) }\n replace { %%z = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
-! f:2:6: error: rule 'X': the replacement makes no result of the pattern's last node
+! f:2:6: error: rule 'X': the replacement produces no result of the pattern root, its last node
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { %%y = Relu(%%x) }\n replace { %%x = Relu(%%x)  %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:3:10: error: rule 'X': %x comes from outside the pattern and cannot be made by the replacement
@@ -329,5 +329,5 @@ $ { printf 'rules 1\nrule R : cleanup {\n  match { %%y = Elu(%%x) }\n  where { 1
 ? 1
 # Rules that make ever more of what they take.
 $ printf 'rules 1\nrule Grow : cleanup {\n  match { %%y = Softsign(%%x) }\n  replace { %%a = Softsign(%%x)  %%b = Softsign(%%a)  %%y = Softsign(%%b) }\n}\n' >n.tlr; tailor opt m.tir --rules n.tlr -o grown.tir
-! m.tir: warning: rules rewrite without end and are stopped, 'Grow' the last [W_FUSION_BUDGET]
-!   hint: --fusion=Grow:off switches that one off
+! m.tir: warning: rewriting does not terminate and was stopped; the last rule was 'Grow' [W_FUSION_BUDGET]
+!   hint: --fusion=Grow:off switches that rule off

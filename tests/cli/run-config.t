@@ -75,7 +75,7 @@ $ tailor opt m.tir --run-config=list.json
 $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%d = Mul(%%lr, %%gw)\n  %%w_new = Sub(%%w, %%d)\n}\n' >sgd.tir
 $ printf '{"NPURunConfig": {"hccl_timeout": 600, "jit_compile": "auto", "external_weight": true, "memory_config": {"static_memory_policy": 2}, "dump_config": {"enable_dump": true, "dump_path": "dump", "dump_step": "0|5|10-20"}, "profiling_config": {"enable_profiling": true, "profiling_options": {"output": "p", "task_trace": "on"}}, "auto_tune_mode": "RL,GA"}}' > all.json
 $ tailor convert sgd.tir -o m.air --run-config=all.json --soc-version=Ascend910A 2>&1 | grep -E 'recorded|dtypes'
->   dtypes   allow_fp32_to_fp16, the default of the run configuration: f16 where an op has nothing else, and in matrix ops
+>   dtypes   allow_fp32_to_fp16, the default of the run configuration: f16 where an op has no other dtype, and in matrix ops
 >   recorded ge.socVersion = Ascend910A
 >   recorded ge.jit_compile = 2
 >   recorded ge.exec.staticMemoryPolicy = 2

@@ -64,8 +64,8 @@ $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=0 net.tir -o out.ti
 ! ls: cannot access 't.json': No such file or directory
 ? 2
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --hw-preset=ascend net.tir -o out.tir
-! tailor: error: hw_preset: no machine is called 'ascend' [E-HW-PRESET]
-!   hint: known are ascend910, ascend910b, ascend910_93, unit
+! tailor: error: hw_preset: no machine is named 'ascend' [E-HW-PRESET]
+!   hint: the machines are ascend910, ascend910b, ascend910_93, unit
 ? 1
 $ tailor opt --passes=infer-shapes,schedule --graph-run-mode=1 --hw-preset=ascend910b:cub=1 net.tir -o out.tir
 ! tailor: error: hw_preset: 'cub=1' is not field=value with a number from 0 to 1e18, 0 only for times, interference from 1 on [E-HW-PRESET]

@@ -37,10 +37,10 @@ $ sed 's/%two: f32\[\] = 2.0/%two: f32[] = nan/' ln.tir >nan.tir; tailor explain
 > MyNorm: 0 fused, 1 not
 >   not    `enc/LayerNorm/mean`: SCOPE_VERIFY: sample 1 of 3: element 0 of `y` is nan in the scope, 1.72363925 of the op
 > MyNorm: 0 fused, 1 not
->   not    `enc/LayerNorm/mean`: SCOPE_VERIFY: no sample gives numbers to compare
+>   not    `enc/LayerNorm/mean`: SCOPE_VERIFY: no sample gives finite numbers to compare
 $ sed 's/Sqrt(%e)/my::Root(%e)/' ln.tir >own.tir; sed 's/, Sqrt 1//' ln.tlr >own.tlr; tailor explain own.tir --rules=own.tlr --fusion=MyNorm
 > MyNorm: 0 fused, 1 not
->   not    `enc/LayerNorm/mean`: SCOPE_VERIFY: `enc/LayerNorm/sqrt` is no op of ONNX's own domain
+>   not    `enc/LayerNorm/mean`: SCOPE_VERIFY: `enc/LayerNorm/sqrt` is not an op of the domain ai.onnx
 # Ops of tl:: mean what their definition says; numbers are of the dtype of the model.
 $ printf 'graph @g(%%x: f16[b,4]) -> (%%y) {\n  const %%f: f16[] = 1.702\n  %%m = Mul(%%x, %%f) @act/mul\n  %%s = Sigmoid(%%m) @act/sigmoid\n  %%y = Mul(%%x, %%s) @act/out\n}\n' >act.tir; printf 'rules 1\nscope "act" : Quick general {\n  verify { rtol=0.01, atol=0.01 }\n  boundary (%%x) -> (%%y)\n} -> tl::Swish {scale=const(Mul, 1)}\n' >act.tlr; tailor opt act.tir --rules=act.tlr --verify-each | grep -o 'tl::.*}' | sed 's/ meta.*//;s/ @.*{/ {/'; sed 's/tl::Swish.*/tl::Square/' act.tlr >square.tlr; tailor explain act.tir --rules=square.tlr --fusion=Quick
 > tl::Swish(%x) {scale=1.7021484}
@@ -50,8 +50,8 @@ $ printf 'graph @g(%%x: f16[b,4]) -> (%%y) {\n  const %%f: f16[] = 1.702\n  %%m 
 $ printf 'graph @g(%%x: f32[n,4]) -> (%%y) {\n  const %%t: f32[] = 3.0\n  const %%h: f32[] = 1.5\n  const %%u: f32[] = 0.6666667\n  %%b = Mul(%%x, %%h) @l0/mul\n  %%c = Tanh(%%b) @l0/tanh\n  %%d = Exp(%%c) @e\n  %%f = Div(%%d, %%u) @l1/div\n  %%g = Tanh(%%f) @l1/tanh\n  %%i = Exp(%%g) @e2\n  %%j = Mul(%%i, %%t) @l2/mul\n  %%y = Tanh(%%j) @l2/tanh\n}\n' >own.tir; printf 'rules 1\nscope "l?" : Own general {\n  boundary (%%x) -> (%%y)\n} -> my::Own\n' >strict.tlr; sed 's/boundary/verify {} boundary/' strict.tlr >own.tlr; tailor explain own.tir --rules=strict.tlr --fusion=Own; tailor explain own.tir --rules=own.tlr --fusion=Own; tailor opt own.tir --rules=own.tlr --verify-numerics -o own.onnx; tailor verify own.tir own.onnx --dim n=3 --tensors=0 | grep '"y"'
 > Own: 1 fused, 2 not
 >   fused  `l0/mul`, `l0/tanh` became Own
->   not    `l1/div`: DEFINITION: the scope computes something else than the first that became this op
->   not    `l2/mul`: DEFINITION: the scope computes something else than the first that became this op
+>   not    `l1/div`: DEFINITION: the scope computes something other than the first one that became this op
+>   not    `l2/mul`: DEFINITION: the scope computes something other than the first one that became this op
 > Own: 2 fused, 1 not
 >   fused  `l0/mul`, `l0/tanh` became Own
 >   fused  `l1/div`, `l1/tanh` became Own
@@ -60,7 +60,7 @@ $ printf 'graph @g(%%x: f32[n,4]) -> (%%y) {\n  const %%t: f32[] = 3.0\n  const 
 ! verified 2 rewrites by rules: none changes results more than its class allows
 # What is wrong with a rule is told where it is.
 $ bad() { printf 'rules 1\n%b\n' "scope \"*\" : X { $1 boundary (%x) -> (%y) } -> $2" >f; tailor passes --rules=f; }; bad '' Relu; bad '' npu::Relu; bad 'verify {}' npu::Relu; bad 'verify {}' Loop; bad 'verify {}' Add; bad 'verify {}' ' Constant'
-! f:2:45: error: 'Relu' has a meaning of its own: 'verify {}' compares the scope with it; what is captured as it stands needs a name in a domain of yours, such as my::Block
+! f:2:45: error: 'Relu' is a known op: add 'verify {}' to compare the scope with it, or capture the scope as an op of your own domain, such as my::Block
 ! f:2:45: error: no scope can become 'Relu'
 ! f:2:54: error: no scope can become 'Relu'
 ! f:2:54: error: no scope can become 'Loop'
@@ -80,14 +80,14 @@ $ bad() { printf 'rules 1\n%b\n' "scope \"*\" : X { $1 boundary (%x) -> (%y) } -
 ? 1
 $ bad() { printf 'rules 1\n%b\n' "scope \"*\" : X { $1 boundary (%x) -> (%y) } -> $2" >f; tailor passes --rules=f; }; bad 'verify {}' 'Elu {beta=1}'; bad 'verify {}' 'Elu {alpha="a"}'; bad 'verify {}' 'Elu {alpha=1.0, alpha=2.0}'; bad 'verify {}' 'Elu {alpha=rank(%x)}'; bad 'verify {}' 'Elu {alpha=const(Suub, 1)}'; bad 'verify {}' 'Elu {alpha=const(Sub)}'; bad 'verify {}' 'Transpose {perm=const(Sub, 1)}'; bad '' 'my::X {axis=1}'
 ! f:2:59: error: 'Elu' has no attribute 'beta'
-! f:2:59: error: 'alpha' is no value for this attribute
+! f:2:59: error: 'alpha' is not a value for this attribute
 ! f:2:70: error: attribute 'alpha' is given twice
 ! f:2:70: error: %x is not bound by the pattern
 ! f:2:71: error: unknown op 'Suub'
 ! f:2:74: error: expected ',', found ')'
-! f:2:75: error: the attribute is no number
+! f:2:75: error: the attribute is not a number
 ! f:2:51: error: expected rule, scope or define, found '{'
 ? 1
 $ printf 'rules 1\nrule X : scope { in "*" verify {} match { %%y = Relu(%%x) } replace { %%y = Abs(%%x) } }\n' >f; tailor passes --rules=f
-! f:2:6: error: rule 'X': a pattern is proved: 'verify' is for rules that capture a scope
+! f:2:6: error: rule 'X': 'verify' is for rules that capture a scope, since a pattern needs no verification
 ? 1

@@ -35,7 +35,7 @@ $ tailor explain ln.tir --fusion=ScopeLayerNormPass --fusion-switch-file=none.cf
 $ printf 'ALL:off\nScopeLayerNormPass:off\n' >none.cfg; tailor explain ln.tir --fusion=ScopeLayerNormPass --fusion-switch-file=none.cfg
 > ScopeLayerNormPass: 1 fused, 0 not
 >   fused  ScopeLayerNorm: `enc/ln/moments/mean`, `enc/ln/moments/SquaredDifference` ..., `enc/ln/batchnorm/add_1` (11 nodes) became LayerNormalization
-! none.cfg:2:1: warning: 'ScopeLayerNormPass' is a scope pass, which switch files do not reach [W_FUSION_WRONG_SECTION]
+! none.cfg:2:1: warning: 'ScopeLayerNormPass' is a scope pass, which a switch file cannot switch [W_FUSION_WRONG_SECTION]
 !   hint: --fusion=ScopeLayerNormPass:off switches it off
 $ sed 's,enc/ln,enc/resblock,' ln.tir >res.tir; tailor explain res.tir --fusion=ScopeLayerNormPass
 > ScopeLayerNormPass: 0 fused, 1 not
@@ -58,7 +58,7 @@ $ tailor passes --fusion --ge.exec.enableScopeFusionPasses=ScopeInstanceNormPas 
 !   hint: did you mean ScopeInstanceNormPass?
 $ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeClipBoxPass,ConvBatchnormFusionPass,Elephant
 ! tailor: warning: --enable-scope-fusion-passes: no scope fusion is named 'ConvBatchnormFusionPass' [W_FUSION_UNKNOWN_PASS]
-!   hint: it is a graph pass: --fusion reaches it
+!   hint: it is a graph pass: use --fusion
 ! tailor: warning: --enable-scope-fusion-passes: no scope fusion is named 'Elephant' [W_FUSION_UNKNOWN_PASS]
 !   hint: 'tailor passes --fusion' lists them
 ! tailor: warning: --enable-scope-fusion-passes: no scope fusion is named 'ScopeClipBoxPass' [W_FUSION_UNKNOWN_PASS]
@@ -81,8 +81,8 @@ $ printf '{"enable_scope_fusion_passes": ["ScopeInstanceNormPass", "Elephant"]}'
 !   hint: 'tailor passes --fusion' lists them
 ! options are valid: ln.tir -> ln.air (air); 0 recorded for the device compiler
 $ tailor convert ln.tir -o ln.air --dry-run --enable_scope_fusion_passes=ScopeROIAlignPass
-! tailor: warning: --enable-scope-fusion-passes: no rule of this version answers to 'ScopeROIAlignPass': TensorFlow control flow only: exporters write CropAndResize as a loop over boxes [W_FUSION_NO_RULES]
-!   hint: a scope of a rule file may become an op of your own: docs/rules.md
+! tailor: warning: --enable-scope-fusion-passes: this version has no rule for 'ScopeROIAlignPass': TensorFlow control flow only: exporters write CropAndResize as a loop over boxes [W_FUSION_NO_RULES]
+!   hint: a rule file can capture a scope as an op of your own: docs/rules.md
 ! options are valid: ln.tir -> ln.air (air); 0 recorded for the device compiler
 $ tailor passes --fusion | grep -E 'Scope(LayerNorm|ROIAlign|LayerNormGrad)Pass '
 > ScopeLayerNormGradPass                                       scope    on       no             0      on    cannot be switched off; general; no rules: TensorFlow training graphs only, which no exporter writes; steps have graph passes
@@ -156,7 +156,7 @@ $ printf 'rules 1\nscope "*" : MyCall general {\n  class "my::*"\n  boundary (%%
 > my::Again(%d, %v) @l1/attn/Attention/Again
 $ tailor convert attn.tir --rules=attn.tlr --enable-scope-fusion-passes=MyAttention -o attn.air
 ! attn.tir: error: 1 op type has no NPU form: my::Attention x2 ('l0/attn/Attention', 'l1/attn/Attention'): has no NPU form [E10501]
-!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion fits
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
 ? 3
 $ tailor convert attn.tir --rules=attn.tlr --enable-scope-fusion-passes=MyAttention --allow-unmapped -q -o attn.air; test -s attn.air
 # What is wrong with a rule is told where it is.
@@ -164,14 +164,14 @@ $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope
 ! f:2:7: error: the pattern of a name is empty
 ? 1
 $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope "*" : X { } -> my::X'; bad 'scope "*" : X { boundary (%x) -> () } -> my::X'; bad 'scope "*" : X { boundary (%x) -> (%x) } -> my::X'; bad 'scope "*" : X { boundary (%x, %x) -> (%y) } -> my::X'; bad 'scope "*" : X { boundary (%x..., %z) -> (%y) } -> my::X'
-! f:2:7: error: rule 'X': nothing says what goes in and out: boundary (%x) -> (%y)
-! f:2:26: error: nothing comes out of the scope
-! f:2:26: error: a value goes in and comes out
+! f:2:7: error: rule 'X': the inputs and outputs of the scope are not declared: boundary (%x) -> (%y)
+! f:2:26: error: the scope has no output
+! f:2:26: error: a value is both an input and an output of the boundary
 ! f:2:31: error: %x is named twice
-! f:2:34: error: nothing is left over behind a list
+! f:2:34: error: a list takes all operands, so no port can follow it
 ? 1
 $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope "*" : X { boundary (%x) -> (%y) } -> Relu'; bad 'scope "*" : X { boundary (%x) -> (%y) } -> npu::Relu'; bad 'scope "*" : X { boundary (%x) -> (%y) }'; bad 'scope "*" : X { boundary (%x) -> (%y) } -> Elephant'; bad 'scope * : X { }'
-! f:2:44: error: 'Relu' has a meaning of its own: 'verify {}' compares the scope with it; what is captured as it stands needs a name in a domain of yours, such as my::Block
+! f:2:44: error: 'Relu' is a known op: add 'verify {}' to compare the scope with it, or capture the scope as an op of your own domain, such as my::Block
 ! f:2:44: error: no scope can become 'Relu'
 ! f:3:1: error: expected '->', but the text ends
 ! f:2:44: error: unknown op 'Elephant'
@@ -179,7 +179,7 @@ $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope
 ? 1
 $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope "*" : X { types { Sub -1 } }'; bad 'scope "*" : X { types { Sub 5 to 2 } }'; bad 'scope "*" : X { types { Sub times 0 } }'; bad 'scope "*" : X { types { Sub 1 or less } }'; bad 'scope "*" : X { types { Suub 1 } }'; bad 'scope "*" : X { types { Sub 0.5 } }'; bad 'scope "*" : X { child ln { Sub 1 } }'
 ! f:2:29: error: a number of nodes is an integer from 0 to 1000000
-! f:2:29: error: no number is from 5 to 2
+! f:2:29: error: the range from 5 to 2 is empty
 ! f:2:29: error: 'times' needs a number above 0
 ! f:2:34: error: expected 'more', found 'less'
 ! f:2:25: error: unknown op 'Suub'
@@ -187,7 +187,7 @@ $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'scope
 ! f:2:23: error: expected the name of a scope inside, in quotes, found 'ln'
 ? 1
 $ bad() { printf 'rules 1\n%b\n' "$1" >f; tailor passes --rules=f; }; bad 'rule X : scope { match { %y = Relu(%x) } replace { %y = Abs(%x) } }'; bad 'rule X : scope { in "*" boundary (%x) -> (%y) match { %y = Relu(%x) } replace { %y = Abs(%x) } }'; bad 'rule X : graph general { match { %y = Relu(%x) } replace { %y = Abs(%x) } }'; bad 'scope "a","b","c","d","e","f","g","h","i" : X { }'
-! f:2:6: error: rule 'X': no scope is named: in "*" is about all
+! f:2:6: error: rule 'X': no scope is named; in "*" means every scope
 ! f:2:6: error: rule 'X': the boundary of a scope is for rules that capture it: scope "..."
 ! f:2:24: error: 'general' is for scope fusions
 ! f:2:39: error: more than 8 names

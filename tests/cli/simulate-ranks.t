@@ -60,7 +60,7 @@ $ tailor simulate-ranks s.tir --average=none
 ! tailor: error: --average: is none, so sums over ranks are not means of their batches [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks s.tir --iterations-per-loop=2
-! s.tir: error: ranks stand side by side for one step, iterations_per_loop is 2 [E-OPT-CONFLICT]
+! s.tir: error: verify_ranks needs one step a run, iterations_per_loop is 2 [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks s.tir --rtol=-1
 ! tailor: error: --rtol: '-1' is not a number of at least 0

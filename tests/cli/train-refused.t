@@ -22,7 +22,7 @@ $ printf '{"state": [["w", "w_next"]]}' >state.json; tailor convert step.tir -o 
 !   hint: do you mean 'w_new'?
 ? 2
 $ printf '{"state": [["w", "w_new"], ["w", "L"]]}' >twice.json; tailor convert step.tir -o out.air --is-distributed=true --rank-size=4 --train-spec=twice.json
-! step.tir: error: tailor.train.state: 'w' is there twice [E-TRN-DUP]
+! step.tir: error: tailor.train.state: 'w' is given twice [E-TRN-DUP]
 ? 2
 # Numbers of ranks.
 $ tailor convert step.tir -o out.air --is-distributed=true --rank-size=-1
@@ -35,7 +35,7 @@ $ tailor convert step.tir -o out.air --is-distributed=true --rank-size=2 --verif
 ! tailor: error: --verify-ranks: verify_ranks is an integer in 0..64, not '1000000' [E-OPT-RANGE]
 ? 1
 $ tailor convert step.tir -o out.air --is-distributed=true --rank-size=4 --verify-ranks=3
-! step.tir: error: verify_ranks is 3, but rank_size, by which means divide, is 4 [E-OPT-CONFLICT]
+! step.tir: error: verify_ranks is 3, but rank_size, the divisor of means, is 4 [E-OPT-CONFLICT]
 ? 1
 $ tailor simulate-ranks step.tir -n 1000000
 ! tailor: error: --ranks: '1000000' is not an integer in 1..64 [E10001]
@@ -73,7 +73,7 @@ $ ls | grep -c "^out"
 ? 1
 # A gradient that is not told reaches a parameter: refused by name, until a line of --train-spec tells of it.
 $ printf 'graph @g(%%x: f32[8,3], %%t: f32[8,2], %%v: f32[3,4] = hex("%s"), %%w: f32[4,2] = hex("%s"), %%lr: f32[] = 0.1) -> (%%L, %%w.new, %%v.new) {\n  const %%k: f32[] = 0.125\n  %%h = MatMul(%%x, %%v)\n  %%y = MatMul(%%h, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  %%ge = Mul(%%e, %%k)\n  %%ht = Transpose(%%h) {perm=[1, 0]}\n  %%gw = MatMul(%%ht, %%ge)\n  %%wt = Transpose(%%w) {perm=[1, 0]}\n  %%gh = MatMul(%%ge, %%wt)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gv = MatMul(%%xt, %%gh)\n  %%dw = Mul(%%gw, %%lr)\n  %%w.new = Sub(%%w, %%dw)\n  %%v.new = com.acme::Step(%%v, %%gv, %%lr) : f32[3,4]\n}\n' $(printf '0000803f%.0s' $(seq 12)) $(printf '0000003f%.0s' $(seq 8)) >acme.tir; tailor convert acme.tir -o out.onnx -q --is-distributed=true --rank-size=4
-! acme.tir: error: node v: a gradient that is not added up over ranks reaches its next value 'v.new', which ranks would not have alike: x -> h -> y -> e -> ge -> gh -> gv -> v.new [E-TRN-LOCAL]
+! acme.tir: error: node v: a gradient that is not summed over ranks reaches its next value 'v.new', which would differ between ranks: x -> h -> y -> e -> ge -> gh -> gv -> v.new [E-TRN-LOCAL]
 !   hint: name its gradient in --train-spec: {"state": [["v", "v.new"]], "grads": {"v": "gv"}}; if each rank is to have its own, list the parameters without it: {"params": ...}
 ? 3
 $ tailor convert acme.tir -o out.onnx -q --is-distributed=true --rank-size=4 --train-spec=$(printf '{"grads": {"v": "gv"}}' >v.json; echo v.json) && tailor opt out.onnx --passes= | grep -c AllReduce; rm out.onnx out.init.onnx
@@ -81,6 +81,6 @@ $ tailor convert acme.tir -o out.onnx -q --is-distributed=true --rank-size=4 --t
 $ tailor convert acme.tir -o out.onnx -q --is-distributed=true --rank-size=4 --train-spec=$(printf '{"params": ["w"]}' >w.json; echo w.json) && tailor opt out.onnx --passes= | grep -c AllReduce; rm out.onnx out.init.onnx
 > 2
 $ sed 's/%v.new = com.*/%n = ReduceSumSquare(%gh) {keepdims=0}\n  %q = Div(%gv, %n)\n  %u = Mul(%q, %lr)\n  %v.new = Sub(%v, %u)/' acme.tir >norm.tir; tailor convert norm.tir -o out.onnx -q --is-loss-scale=true --loss-scale-manager=torch_amp
-! norm.tir: error: node v: the scaled loss reaches its next value 'v.new', and the scale is not taken away: tlr.ls.scale -> tlr.ls.seed -> gh -> n -> q -> u -> v.new [E-TRN-SCALED]
+! norm.tir: error: node v: the scaled loss reaches its next value 'v.new' without being unscaled: tlr.ls.scale -> tlr.ls.seed -> gh -> n -> q -> u -> v.new [E-TRN-SCALED]
 !   hint: its gradient 'gv' is divided by the scale; compute the rest from gradients of parameters, too, or name another gradient of it in --train-spec: {"grads": ...}
 ? 3

@@ -47,8 +47,8 @@ $ tailor info ambig.tir --train
 > params   0 with a gradient, 0 frozen; gradients 0 bytes
 >   untold  gradient of w, next value w_new
 > nodes    4 forward, 0 backward, 0 update, 7 other
-! ambig.tir: warning: node w: the gradient of this parameter is ambiguous, it is left as it is [W-TRN-AMBIG]
-!   hint: name it: metadata tailor.train.grads, or --train-spec
+! ambig.tir: warning: node w: the gradient of this parameter is ambiguous, so the parameter is not changed [W-TRN-AMBIG]
+!   hint: name the gradient: metadata tailor.train.grads, or --train-spec
 # A declaration decides.
 $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%lr: f32[]) -> (%%L, %%w_new) {\n  %%y = MatMul(%%x, %%w)\n  %%e = Sub(%%y, %%t)\n  %%sq = Mul(%%e, %%e)\n  %%L = ReduceMean(%%sq) {keepdims=0}\n  const %%two = f32[] 2.0\n  %%ge = Mul(%%e, %%two)\n  %%xt = Transpose(%%x) {perm=[1, 0]}\n  %%gw = MatMul(%%xt, %%ge)\n  %%gb = MatMul(%%xt, %%e)\n  %%g = Mul(%%gw, %%gb)\n  %%d = Mul(%%lr, %%g)\n  %%w_new = Sub(%%w, %%d)\n  state %%w -> %%w_new\n  gradient %%w -> %%g\n}\n' >told.tir
 $ tailor info told.tir --train
@@ -101,10 +101,10 @@ $ printf '{"grads": {"w": "gx"}}' >s.json; tailor info sgd.tir --train --train-s
 !   hint: do you mean 'x'?
 ? 2
 $ printf '{"grads": {"w": "gw", "w": "gw"}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
-! sgd.tir: error: tailor.train.grads: 'w' is there twice [E-TRN-DUP]
+! sgd.tir: error: tailor.train.grads: 'w' is given twice [E-TRN-DUP]
 ? 2
 $ printf '{"params": ["w", "w"]}' >s.json; tailor info sgd.tir --train --train-spec=s.json
-! sgd.tir: error: tailor.train.params: 'w' is there twice [E-TRN-DUP]
+! sgd.tir: error: tailor.train.params: 'w' is given twice [E-TRN-DUP]
 ? 2
 $ printf '{"grads": {"y": "gw"}}' >s.json; tailor info sgd.tir --train --train-spec=s.json
 ! sgd.tir: error: tailor.train.grads: 'y' is computed, expected an input or a constant [E-TRN-NOTENSOR]
@@ -148,8 +148,8 @@ $ printf 'graph @g(%%x: f32[1,2], %%w: f32[2,1] = [1.0, 1.0], %%m: f32[2,1] = [0
 > params   0 with a gradient, 0 frozen; gradients 0 bytes
 >   untold  gradient of w, next value w_new
 > nodes    2 forward, 0 backward, 0 update, 4 other
-! own.tir: warning: node w: its next value 'w_new' depends on the data, but what is its gradient is not clear [W-TRN-AMBIG]
-!   hint: write it into --train-spec: {"state": [["w", "w_new"]], "grads": {"w": "GRADIENT"}}
+! own.tir: warning: node w: its next value 'w_new' depends on the data, but its gradient is not clear [W-TRN-AMBIG]
+!   hint: declare it in --train-spec: {"state": [["w", "w_new"]], "grads": {"w": "GRADIENT"}}
 $ printf '{"update_ops": {"com.acme::Step": {"param": 3, "grad": 1, "states": [2], "out": [1, 0]}}}' >s.json; tailor info own.tir --train --train-spec=s.json
 > form     plain
 > loss     L
@@ -177,8 +177,8 @@ $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%m
 >   state   m -> b
 >   state   n -> c
 $ printf '{"state": [[4, 2, 2]]}' >most.json; tailor info odd.tir --train --train-spec=most.json; printf '{"state": [[2, 1], [2, 2]]}' >again.json; tailor info odd.tir --train --train-spec=again.json; printf '{"state": [[6, 1]]}' >beyond.json; tailor info odd.tir --train --train-spec=beyond.json; printf '{"state": [["w", "a", 2]]}' >name.json; tailor info odd.tir --train --train-spec=name.json; printf '{"state": [[-1, 2]]}' >minus.json; tailor info odd.tir --train --train-spec=minus.json; printf '{"state": [[2]]}' >half.json; tailor info odd.tir --train --train-spec=half.json
-! odd.tir: error: node n: it is i64, and what is declared to be its next value, 'b', is f32 [E-TRN-DTYPE]
-! odd.tir: error: tailor.train.state: 'w' is there twice [E-TRN-DUP]
+! odd.tir: error: node n: it is i64, but its declared next value, 'b', is f32 [E-TRN-DTYPE]
+! odd.tir: error: tailor.train.state: 'w' is given twice [E-TRN-DUP]
 ! odd.tir: error: tailor.train.state: input 6: the graph has 6, counted from 0 [E-TRN-NOTENSOR]
 ! name.json:1:12: error: state is an array, expected [input, output] or [first input, first output, count] [E-TRN-SPEC]
 ! minus.json:1:13: error: state is a number, expected the number of an operand [E-TRN-SPEC]
@@ -197,9 +197,9 @@ $ printf 'graph @g(%%x: f32[1,2], %%t: f32[1,1], %%w: f32[2,1] = [1.0, 1.0], %%m
 > nodes    4 forward, 2 backward, 3 update, 1 other
 >   state   m -> both
 >   state   start -> buffer
-! two.tir: warning: node m: output 'both' may be its next value, but nothing tells: it is handed on from step to step by nobody [W-TRN-STATE]
-!   hint: if it is, write it into --train-spec: {"state": [["m", "both"]]}
-! two.tir: warning: node n: output 'both' may be its next value, but nothing tells: it is handed on from step to step by nobody [W-TRN-STATE]
-!   hint: if it is, write it into --train-spec: {"state": [["n", "both"]]}
-! two.tir: warning: node start: output 'buffer' may be its next value, but nothing tells: it is handed on from step to step by nobody [W-TRN-STATE]
-!   hint: if it is, write it into --train-spec: {"state": [["start", "buffer"]]}
+! two.tir: warning: node m: output 'both' may be its next value, but this is not certain, so the two are not paired [W-TRN-STATE]
+!   hint: if it is, declare it in --train-spec: {"state": [["m", "both"]]}
+! two.tir: warning: node n: output 'both' may be its next value, but this is not certain, so the two are not paired [W-TRN-STATE]
+!   hint: if it is, declare it in --train-spec: {"state": [["n", "both"]]}
+! two.tir: warning: node start: output 'buffer' may be its next value, but this is not certain, so the two are not paired [W-TRN-STATE]
+!   hint: if it is, declare it in --train-spec: {"state": [["start", "buffer"]]}

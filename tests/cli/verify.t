@@ -131,7 +131,7 @@ $ printf 'graph @g(%%x: str[2]) -> (%%y) {\n  %%y = StringNormalizer(%%x)\n}\n' 
 ! u.tir: error: input 'x' holds strings, which the NPU does not have [E10501]
 ! u.tir: error: output 'y' holds strings, which the NPU does not have [E10501]
 ! u.tir: error: 1 op type has no NPU form: StringNormalizer x1 ('StringNormalizer->y'): has no NPU form [E10501]
-!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion fits
+!   hint: --allow-unmapped writes them under their ONNX names; 'tailor ops NAME' shows what an op needs, 'tailor explain MODEL --expand' why no expansion matches
 ? 3
 # The tolerance follows what values were computed in, whatever they are in the end: f16 behind f32.
 $ printf 'graph @g(%%x: f32[2,8], %%w: f32[8,8]) -> (%%z) {\n  %%h = MatMul(%%x, %%w)\n  %%t = Tanh(%%h)\n  %%z = MatMul(%%t, %%w)\n}\n' >f.tir

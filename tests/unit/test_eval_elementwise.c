@@ -178,7 +178,8 @@ static void bad_input_is_refused(void) {
   eval_refused("const %x = f32[2] [1.0, 2.0]  const %y = f32[3] [1.0, 2.0, 3.0]\n"
                "%z = Add(%x, %y)", "cannot be broadcast");
   eval_refused("const %x = f32[2] [1.0, 2.0]  const %y = f32[2] [1.0, 2.0]\n"
-               "%z = Cast(%x) {to=77}", "no element type");
+               "%z = Cast(%x) {to=77}",
+               "not an element type");
   eval_refused("const %x = str[1] [\"abc\"]  %z = Cast(%x) {to=1}", "not a number");
   eval_refused("const %x = u8[1] [1]  %z = BitShift(%x, %x) {direction=\"UP\"}", "direction");
   eval_refused("const %x = f32[2] [1.0, 2.0]  %z = QuantizeLinear(%x, %x) {axis=7}", "axis 7");

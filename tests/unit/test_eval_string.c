@@ -125,7 +125,8 @@ static void sequences_are_lists(void) {
             "const %want = i32[2,2] [1, 3, 2, 4]");
   eval_refused("const %a = i32[1] [1]  const %p = i64[] 1  %s = SequenceConstruct(%a)\n"
                "%z = SequenceAt(%s, %p)", "position 1 is outside [-1, 0]");
-  eval_refused("%s = SequenceEmpty()  %z = ConcatFromSequence(%s) {axis=0}", "nothing");
+  eval_refused("%s = SequenceEmpty()  %z = ConcatFromSequence(%s) {axis=0}",
+               "no operand has an axis");
   eval_refused("%s = SequenceEmpty()  %z = SequenceErase(%s)", "outside");
 }
 

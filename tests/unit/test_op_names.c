@@ -59,7 +59,7 @@ static void other_types_stay(void) {
 }
 
 static void operands_must_fit(void) {
-  renames_to("MyRelu", "Add", TL_INVALID_ARGUMENT, "type 'Add' wants 2 operands and 1 results");
+  renames_to("MyRelu", "Add", TL_INVALID_ARGUMENT, "type 'Add' needs 2 operands and 1 results");
   renames_to("MyRelu", "Where", TL_INVALID_ARGUMENT, "--op-name-map");
 }
 

@@ -162,13 +162,14 @@ static void errors_have_places(void) {
   fails_with("graph() -> () { const %a: i8[] = 128 }", "an element of type i8, found '128'");
   fails_with("graph() -> () { const %a: f32[n] = [1.0] }", "fixed dimensions");
   fails_with("graph() -> () { const %a: f32[1] = hex(\"00\") }", "needs 4 bytes");
-  fails_with("graph() -> () { const %a: f32[9] = file(\"no/such\", 0, 36) }", "no regular file");
-  fails_with("graph() -> () { const %a: f32[9] = file(\"/dev/zero\", 0, 36) }", "no regular file");
+  fails_with("graph() -> () { const %a: f32[9] = file(\"no/such\", 0, 36) }", "not a regular file");
+  fails_with("graph() -> () { const %a: f32[9] = file(\"/dev/zero\", 0, 36) }",
+             "not a regular file");
   fails_with("graph(%x) -> () { %y = Relu(%x) : f32[1], f32[1] }", "more types than results");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=1, a=2} }", "attribute 'a' is given twice");
   fails_with("graph(%x) -> () { %y = d::R(%x) {a=[]} }", "other lists name their kind");
   fails_with("graph(%x) -> () { %y = d::R(%\"a\\q\") }", "unknown escape");
-  fails_with("graph(%x) -> () { %y = d::R(%x) npu Nothing }", "no NPU candidate");
+  fails_with("graph(%x) -> () { %y = d::R(%x) npu Nothing }", "not an NPU candidate");
   fails_with("graph(%x) -> () { %y = d::R(%x) after %x }", "can only run after another node");
 }
 
@@ -255,7 +256,7 @@ static void verifier_finds_damage(void) {
   finds(break_user, "uses check");
   finds(break_result, "result 0 does not know its node");
   finds(break_name, "two values of a graph are called %x");
-  finds(break_scope, "made after it is used");
+  finds(break_scope, "produced after its use");
   finds(break_arity, "has 1 operands, needs 2 to 2");
   finds(break_attr, "attribute 'axis' is unknown");
   finds(break_type, "does not allow");

@@ -59,7 +59,7 @@ static tl_status open_causal(tl_eval *x, causal *c) {
                 tl_eval_in(x, 1)->dims[2]};
   int64_t batch = c->x->dims[0], channels = c->x->dims[1];
   if (!same_dtype(c))
-    return tl_eval_unsupported(x, "a convolution of these types is not known");
+    return tl_eval_unsupported(x, "a convolution of these types is not supported");
   if (c->weight->dims[0] != channels || c->weight->dims[1] != 1 || c->kernel < 1)
     return tl_eval_fail(x, "the weight must be [%lld,1,k]", (long long)channels);
   if (c->bias && c->bias->n != (uint64_t)channels)
@@ -79,8 +79,8 @@ tl_status tl_eval_causal_conv(tl_eval *x) {
   if (tl_eval_int(x, TL_SYM_channels_last, 0) != 0 || tl_eval_int(x, TL_SYM_ndim, 1) != 1 ||
       tl_eval_int(x, TL_SYM_state_window, 0) != 0 ||
       (tl_eval_int(x, TL_SYM_dilation, 1) != 1 && tl_eval_int(x, TL_SYM_dilation, 1) != 0))
-    return tl_eval_unsupported(x, "only one axis, channels first, without dilation or a window of "
-                                  "states is known");
+    return tl_eval_unsupported(
+        x, "only one axis, channels first, without dilation or a window of states, is supported");
   TL_TRY(tl_activation_read(x, &a));
   TL_TRY(open_causal(x, &c));
   int64_t dims[3] = {c.x->dims[0], c.x->dims[1], c.kernel - 1};

@@ -47,7 +47,7 @@ tl_status tl_conv_open(tl_eval *x, uint32_t x_at, uint32_t w_at, bool channels_l
   const tl_host *data = tl_eval_in(x, x_at), *weight = tl_eval_in(x, w_at);
   TL_TRY(tl_eval_need_rank(x, w_at, data->rank, data->rank));
   if (!source_of(data, &c->x_source) || !source_of(weight, &c->w_source))
-    return tl_eval_unsupported(x, "a convolution of these types is not known");
+    return tl_eval_unsupported(x, "a convolution of these types is not supported");
   if (channels_last)
     guess_layout(x, data, weight, c);
   TL_TRY(read_channels(x, data, weight, c));
@@ -192,7 +192,7 @@ tl_status tl_conv_float(tl_eval *x, bool channels_last, tl_host **y) {
   TL_TRY(tl_conv_open(x, 0, 1, channels_last, &c));
   const tl_host *data = tl_eval_in(x, 0), *bias = tl_eval_in(x, 2);
   if (c.x_source != c.w_source || (c.x_source != TL_CONV_F32 && c.x_source != TL_CONV_F64))
-    return tl_eval_unsupported(x, "a convolution of these types is not known");
+    return tl_eval_unsupported(x, "a convolution of these types is not supported");
   if (bias && (bias->kind != TL_HOST_TENSOR || bias->dtype != data->dtype ||
                bias->n != (uint64_t)(c.groups * c.out_channels)))
     return tl_eval_fail(x, "the bias does not have one number for each of %lld channels",

@@ -95,10 +95,10 @@ static tl_status check_map(tl_eval *x, const deform *d, const tl_host *t, int64_
 static tl_status open_deform(tl_eval *x, deform *d) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   if (tl_eval_in(x, 0)->rank != 4)
-    return tl_eval_unsupported(x, "only images of two axes are known");
+    return tl_eval_unsupported(x, "only images of two axes are supported");
   TL_TRY(tl_conv_open(x, 0, 1, false, &d->c));
   if (d->c.x_source != d->c.w_source || d->c.x_source > TL_CONV_F64)
-    return tl_eval_unsupported(x, "a convolution of these types is not known");
+    return tl_eval_unsupported(x, "a convolution of these types is not supported");
   d->offset = tl_eval_in(x, 2);
   d->mask = tl_eval_in(x, 4);
   d->offset_groups = tl_eval_int(x, TL_SYM_offset_group, 1);

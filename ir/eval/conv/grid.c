@@ -185,7 +185,7 @@ tl_status tl_eval_grid_sample(tl_eval *x) {
   if (!j.out->n)
     return TL_OK;
   if (!j.places)
-    return tl_eval_fail(x, "there is nothing to take samples from");
+    return tl_eval_fail(x, "the data has no elements to sample");
   tl_eval_for(x, (uint64_t)in->dims[0] * j.points, WORK / (j.channels * 8 + 64) + 1,
               sample_points, &j);
   return TL_OK;

@@ -164,7 +164,7 @@ static tl_status sum(tl_eval *x, bool count_padding, int64_t power) {
   summing s = {.count_padding = count_padding, .power = power};
   TL_TRY(tl_pooling_open(x, false, &s.p));
   if (s.p.x->dtype != TL_DTYPE_F32 && s.p.x->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "pooling of %s is not known",
+    return tl_eval_unsupported(x, "pooling of %s is not supported",
                                tl_dtype_get((tl_dtype)s.p.x->dtype)->name);
   TL_TRY(tl_pooling_result(x, &s.p));
   tl_pooling_for(x, &s.p, sum_channels, &s);

@@ -67,7 +67,7 @@ tl_status tl_eval_global_pool(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   w.x = tl_eval_in(x, 0);
   if (w.x->dtype != TL_DTYPE_F32 && w.x->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "pooling of %s is not known",
+    return tl_eval_unsupported(x, "pooling of %s is not supported",
                                tl_dtype_get((tl_dtype)w.x->dtype)->name);
   if (w.kind == POOL_NORM && w.power < 1)
     return tl_eval_fail(x, "attribute p is %lld, expected at least 1", (long long)w.power);

@@ -129,7 +129,7 @@ static tl_status max_pool(tl_eval *x, bool channels_last) {
   TL_TRY(tl_pooling_open(x, channels_last, &m.p));
   tl_dtype d = (tl_dtype)m.p.x->dtype;
   if (d != TL_DTYPE_F32 && d != TL_DTYPE_F64 && d != TL_DTYPE_U8 && d != TL_DTYPE_I8)
-    return tl_eval_unsupported(x, "pooling of %s is not known", tl_dtype_get(d)->name);
+    return tl_eval_unsupported(x, "pooling of %s is not supported", tl_dtype_get(d)->name);
   TL_TRY(tl_pooling_result(x, &m.p));
   tl_pooling_for(x, &m.p, max_channels, &m);
   if (channels_last || !tl_eval_wants(x, 1))

@@ -238,7 +238,7 @@ tl_status tl_eval_resize(tl_eval *x) {
   if (!out->n)
     return TL_OK;
   if (!in->n)
-    return tl_eval_fail(x, "nothing cannot be resized to something");
+    return tl_eval_fail(x, "an empty tensor cannot be resized to one that is not empty");
   tl_taps *taps = tl_eval_scratch(x, (uint64_t)in->rank, sizeof *taps);
   if (!taps)
     return tl_eval_no_memory(x);

@@ -178,7 +178,7 @@ static tl_status open_transposed(tl_eval *x, bool dynamic, transposed *t) {
                         (long long)t->weight->dims[0]);
   if (t->x->dtype != t->weight->dtype ||
       (t->x->dtype != TL_DTYPE_F32 && t->x->dtype != TL_DTYPE_F64))
-    return tl_eval_unsupported(x, "a convolution of these types is not known");
+    return tl_eval_unsupported(x, "a convolution of these types is not supported");
   t->type = t->x->dtype == TL_DTYPE_F32 ? TL_GEMM_F32 : TL_GEMM_F64;
   t->in_channels = t->x->dims[1] / t->groups;
   t->out_channels = t->weight->dims[1];
@@ -254,7 +254,7 @@ tl_status tl_eval_col2im(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
   const tl_host *t = tl_eval_in(x, 0);
   if (!tl_gemm_type_of((tl_dtype)t->dtype, &s.type))
-    return tl_eval_unsupported(x, "sums of %s are not known",
+    return tl_eval_unsupported(x, "sums of %s are not supported",
                                tl_dtype_get((tl_dtype)t->dtype)->name);
   TL_TRY(tl_eval_operand_ints(x, 1, &image));
   TL_TRY(tl_eval_operand_ints(x, 2, &block));

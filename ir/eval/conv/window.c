@@ -30,7 +30,7 @@ static tl_status read_kernel(tl_eval *x, const int64_t *kernel, tl_windows *w) {
   for (int i = 0; i < w->n; i++) {
     w->kernel[i] = kernel ? kernel[i] : list.at[i];
     if (list.at && list.at[i] != w->kernel[i])
-      return tl_eval_fail(x, "kernel_shape says %lld along spatial axis %d, the weight %lld",
+      return tl_eval_fail(x, "kernel_shape is %lld along spatial axis %d, the weight has %lld",
                           (long long)list.at[i], i, (long long)w->kernel[i]);
     if (w->kernel[i] < 1 || w->kernel[i] > MAX_NUMBER)
       return tl_eval_fail(x, "a kernel of %lld along spatial axis %d is out of range",

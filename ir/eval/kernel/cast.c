@@ -407,7 +407,7 @@ static tl_status target(tl_eval *x, tl_dtype *out) {
   int64_t number = tl_eval_int(x, TL_SYM_to, 0);
   *out = tl_dtype_from_onnx(number);
   if (*out == TL_DTYPE_NONE)
-    return tl_eval_fail(x, "'to' is %lld, which is no element type", (long long)number);
+    return tl_eval_fail(x, "'to' is %lld, which is not an element type", (long long)number);
   return TL_OK;
 }
 

@@ -405,7 +405,7 @@ static tl_status widen(einsum *e, tl_host **wide) {
       continue;
     }
     if (t->dtype == TL_DTYPE_STRING || !tl_dtype_is_integer((tl_dtype)t->dtype))
-      return tl_eval_unsupported(x, "products of %s are not known",
+      return tl_eval_unsupported(x, "products of %s are not supported",
                                  tl_dtype_get((tl_dtype)t->dtype)->name);
     e->type = TL_GEMM_U32;
     e->dtype = TL_DTYPE_I32;

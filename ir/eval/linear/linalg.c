@@ -20,7 +20,7 @@ static void put_number(tl_host *t, uint64_t i, double v) {
 static tl_status need_floats(tl_eval *x, const tl_host *t) {
   if (t->dtype == TL_DTYPE_F32 || t->dtype == TL_DTYPE_F64)
     return TL_OK;
-  return tl_eval_unsupported(x, "matrices of %s are not known",
+  return tl_eval_unsupported(x, "matrices of %s are not supported",
                              tl_dtype_get((tl_dtype)t->dtype)->name);
 }
 

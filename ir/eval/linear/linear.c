@@ -126,7 +126,7 @@ tl_status tl_linear_run(tl_eval *x, tl_host **y) {
   TL_TRY(read_c(x, p.dims, &f));
   tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
   if (!tl_gemm_type_of(dtype, &p.gemm.type))
-    return tl_eval_unsupported(x, "products of %s are not known", tl_dtype_get(dtype)->name);
+    return tl_eval_unsupported(x, "products of %s are not supported", tl_dtype_get(dtype)->name);
   TL_TRY(tl_eval_result(x, 0, dtype, 2, p.dims, y));
   p.gemm.a.data = tl_eval_in(x, 0)->data;
   p.gemm.b.data = tl_eval_in(x, 1)->data;

@@ -156,7 +156,7 @@ tl_status tl_matmul_run(tl_eval *x, tl_matmul *p, const tl_host *a, const tl_hos
                         tl_host **out) {
   tl_dtype dtype = (tl_dtype)a->dtype;
   if (!tl_gemm_type_of(dtype, &p->gemm.type))
-    return tl_eval_unsupported(x, "products of %s are not known", tl_dtype_get(dtype)->name);
+    return tl_eval_unsupported(x, "products of %s are not supported", tl_dtype_get(dtype)->name);
   TL_TRY(tl_eval_result(x, 0, dtype, p->rank, p->dims, out));
   p->gemm.a.data = a->data;
   p->gemm.b.data = b->data;

@@ -104,7 +104,7 @@ static void apply_range(void *user, uint64_t begin, uint64_t end) {
 tl_status tl_activation_apply(tl_eval *x, const tl_activation *a, tl_host *t) {
   application s = {a, t};
   if (t->dtype != TL_DTYPE_F32 && t->dtype != TL_DTYPE_F64)
-    return tl_eval_unsupported(x, "an activation of %s is not known",
+    return tl_eval_unsupported(x, "an activation of %s is not supported",
                                tl_dtype_get((tl_dtype)t->dtype)->name);
   if (a->kind != TL_ACT_NONE)
     tl_eval_for(x, t->n, ACTIVATION_GRAIN, apply_range, &s);

@@ -94,7 +94,7 @@ static tl_status store_imputed(tl_eval *x, tl_host *t, uint64_t i, const tl_attr
   default: break;
   }
   if (a->u.is[at] < INT32_MIN || a->u.is[at] > INT32_MAX)
-    return tl_eval_fail(x, "imputed value %lld is no i32", (long long)a->u.is[at]);
+    return tl_eval_fail(x, "imputed value %lld is not an i32", (long long)a->u.is[at]);
   ((int32_t *)t->data)[i] = (int32_t)a->u.is[at];
   return TL_OK;
 }

@@ -6,7 +6,7 @@
 static tl_status read_zeros(tl_eval *x, uint32_t x_zero, uint32_t w_zero, tl_conv *c) {
   int64_t zero;
   if (c->x_source < TL_CONV_U8 || c->w_source < TL_CONV_U8)
-    return tl_eval_unsupported(x, "a quantized convolution of these types is not known");
+    return tl_eval_unsupported(x, "a quantized convolution of these types is not supported");
   TL_TRY(tl_eval_operand_int(x, x_zero, 0, &zero));
   c->x_zero = (int32_t)zero;
   return tl_zeros_read(x, w_zero, (uint64_t)(c->groups * c->out_channels), &c->w_zero);
@@ -64,7 +64,7 @@ tl_status tl_eval_qlinear_conv(tl_eval *x) {
   if (!zero || (zero->dtype != TL_DTYPE_U8 && zero->dtype != TL_DTYPE_I8))
     return tl_eval_fail(x, "y_zero_point is missing");
   if (c.taps_first)
-    return tl_eval_unsupported(x, "a weight with its channels last is not known");
+    return tl_eval_unsupported(x, "a weight with its channels last is not supported");
   if (bias && bias->n != (uint64_t)(c.groups * c.out_channels))
     return tl_eval_fail(x, "the bias does not have one number for each of %lld channels",
                         (long long)(c.groups * c.out_channels));

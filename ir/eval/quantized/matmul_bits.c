@@ -28,7 +28,7 @@ static tl_status read_sizes(tl_eval *x, packed *p) {
   p->blocks = (p->k + p->block - 1) / p->block;
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   if (tl_eval_in(x, 0)->dtype != TL_DTYPE_F32)
-    return tl_eval_unsupported(x, "such a product of %s is not known",
+    return tl_eval_unsupported(x, "such a product of %s is not supported",
                                tl_dtype_get((tl_dtype)tl_eval_in(x, 0)->dtype)->name);
   return TL_OK;
 }
@@ -65,10 +65,10 @@ static tl_status read_nbits(tl_eval *x, packed *p) {
   p->zeros = tl_eval_in(x, 3);
   p->groups = tl_eval_in(x, 4);
   if ((p->bits != 2 && p->bits != 4 && p->bits != 8) || p->block * p->bits % 8)
-    return tl_eval_unsupported(x, "weights of %lld bits in blocks of %lld are not known",
+    return tl_eval_unsupported(x, "weights of %lld bits in blocks of %lld are not supported",
                                (long long)p->bits, (long long)p->block);
   if (tl_eval_int(x, TL_SYM_weight_prepacked, 0) != 0)
-    return tl_eval_unsupported(x, "a weight packed for one processor is not known");
+    return tl_eval_unsupported(x, "a weight packed for one processor is not supported");
   if (!p->b || p->b->dtype != TL_DTYPE_U8 ||
       p->b->n != (uint64_t)(p->n * p->blocks) * (uint64_t)(p->block * p->bits / 8))
     return tl_eval_fail(x, "B must be u8 with %lld rows of %lld blocks", (long long)p->n,
@@ -201,7 +201,7 @@ static tl_status read_weight_quant(tl_eval *x, packed *p) {
   if (tl_eval_int(x, TL_SYM_transpose_x, 0) || tl_eval_int(x, TL_SYM_transpose_weight, 0) ||
       tl_eval_in(x, 4) || tl_eval_in(x, 5) || tl_eval_in(x, 0)->dtype != TL_DTYPE_F32 ||
       (p->b->dtype != TL_DTYPE_I8 && p->b->dtype != TL_DTYPE_I4))
-    return tl_eval_unsupported(x, "such a product with a quantized weight is not known");
+    return tl_eval_unsupported(x, "such a product with a quantized weight is not supported");
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_need_rank(x, 1, 2, 2));
   p->k = p->b->dims[0];

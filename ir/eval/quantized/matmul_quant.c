@@ -28,7 +28,7 @@ static tl_status open_product(tl_eval *x, uint32_t a_at, uint32_t b_at, uint32_t
   TL_TRY(tl_matmul_view_of(x, a_at, false, trans_a, &a));
   TL_TRY(tl_matmul_view_of(x, b_at, false, trans_b, &b));
   if (!is_integer(tl_eval_in(x, a_at)) || !is_integer(tl_eval_in(x, b_at)))
-    return tl_eval_unsupported(x, "a quantized product of these types is not known");
+    return tl_eval_unsupported(x, "a quantized product of these types is not supported");
   TL_TRY(tl_matmul_plan(x, &a, &b, true, &p->plan));
   tl_gemm *g = &p->plan.gemm;
   p->columns = (uint64_t)g->n;
@@ -104,7 +104,7 @@ tl_status tl_eval_qlinear_matmul(tl_eval *x) {
   tl_requant q = {.alpha = 1.0f};
   const tl_host *zero = tl_eval_in(x, 7);
   if (!zero || (zero->dtype != TL_DTYPE_U8 && zero->dtype != TL_DTYPE_I8))
-    return tl_eval_unsupported(x, "a quantized product of these types is not known");
+    return tl_eval_unsupported(x, "a quantized product of these types is not supported");
   TL_TRY(open_product(x, 0, 3, 2, 5, false, false, &p));
   TL_TRY(row_factors(x, 1, &p, &q.a));
   TL_TRY(tl_factors_read(x, 4, p.columns, 1, &q.b));
@@ -240,7 +240,7 @@ tl_status tl_eval_dynamic_quantize_matmul(tl_eval *x) {
   float scale;
   tl_host *quantized = NULL;
   if (a->dtype != TL_DTYPE_F32 || !is_integer(tl_eval_in(x, 1)))
-    return tl_eval_unsupported(x, "a quantized product of these types is not known");
+    return tl_eval_unsupported(x, "a quantized product of these types is not supported");
   tl_status status = quantize_a(x, a, &scale, &zero, &quantized);
   if (status == TL_OK)
     status = multiply_quantized(x, quantized, &scale, *zero);

@@ -186,8 +186,7 @@ tl_status tl_eval_train(tl_eval *x) {
       TL_TRY(tl_eval_need_rank(x, 2 + i * n + k, 0, TL_MAX_RANK));
       t.in[i] = tl_eval_in(x, 2 + i * n + k);
       if (t.in[i]->n != t.in[0]->n)
-        return tl_eval_fail(x, "operand %u differs in size from what it belongs to",
-                            2 + i * n + k);
+        return tl_eval_fail(x, "operand %u differs in size from its parameter", 2 + i * n + k);
     }
     for (uint32_t i = 0; i <= states; i++) {
       const tl_host *from = t.in[i ? i + 1 : 0];

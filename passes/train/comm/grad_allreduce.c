@@ -172,7 +172,7 @@ static const char *not_gathered(const inserting *x, const tl_train_grad *g) {
   if (!x->comm.c->rank_size)
     return "the number of ranks is not known before the run";
   if (indices->dtype != TL_DTYPE_I32 && indices->dtype != TL_DTYPE_I64)
-    return "its indices are no whole numbers";
+    return "its indices are not integers";
   if (rows->rank < 1 || indices->rank < 1 || !tl_dim_is_static(rows->dims[0]) ||
       !tl_dim_is_static(indices->dims[0]))
     return "the number of its rows is not known";
@@ -230,7 +230,7 @@ static tl_status drop_collective(inserting *x, tl_node_id n) {
   for (uint32_t i = 0; i < node->n_results && i < node->n_operands; i++) {
     if (tl_value_leaves_graph(x->m, node->results + i))
       return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-AR-REPLACE", tl_node_where(x->m, n),
-                          "a result of it is an output, so that it cannot be replaced");
+                          "one of its results is a graph output, so it cannot be replaced");
     tl_value_move_roles(x->m, node->results + i, tl_operand(x->m, n, i));
     tl_value_replace_uses(x->m, node->results + i, tl_operand(x->m, n, i));
   }
@@ -263,7 +263,7 @@ static tl_status check_dtype(const inserting *x, const tl_train_grad *g) {
 
 static tl_status refuse_wus(const inserting *x, const char *why, const char *hint) {
   return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", TL_AT_FILE(x->m->path),
-                      "wus=1 does not go with the rest: %s\v%s", why, hint);
+                      "wus=1 cannot be combined with another option: %s\v%s", why, hint);
 }
 
 static tl_status check_settings(const inserting *x) {
@@ -277,13 +277,14 @@ static tl_status check_settings(const inserting *x) {
                    (c->status == TL_OVERFLOW_NPU && c->verify_ranks);
   if (c->wus && c->is_loss_scale && c->has_manager && looks_late && !by_tensor &&
       c->loss_scale.kind != TL_LOSS_SCALE_FIXED_BLIND)
-    return refuse_wus(x, "one rank alone has a sum, and this status does not tell which overflowed",
-                      "set --status=isfinite, or --tail-mode=early_local");
+    return refuse_wus(
+        x, "only one rank has each sum, and this status does not show which sum overflowed",
+        "set --status=isfinite, or --tail-mode=early_local");
   if (c->accumulation_steps == 1 || c->ar_site == TL_AR_SITE_BOUNDARY)
     return TL_OK;
   return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-TRN-ACCUM", TL_AT_FILE(x->m->path),
-                      "gradients of %lld batches are accumulated, which is to be done before they "
-                      "are added up over ranks\vset --ar-site=boundary",
+                      "gradients of %lld batches are accumulated, which has to happen before they "
+                      "are summed over ranks\vset --ar-site=boundary",
                       (long long)c->accumulation_steps);
 }
 
@@ -300,11 +301,10 @@ static tl_status insert_at_site(inserting *x, const tl_train_grad *g, bool *done
   tl_reduce_site at = tl_reduce_site_of(x->m, g, site);
   *done = at.value != TL_NO_VALUE;
   if (!at.found)
-    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-ACCUM",
-                        TL_AT_NODE(x->m->path, param_name(x, g)),
-                        "nothing accumulates its gradient '%.*s', by itself or scaled"
-                        "\vset --ar-site=grad",
-                        TL_SV_ARG(tl_value_name(x->m, g->raw)));
+    return tl_fail_code(
+        x->m->diag, TL_INVALID_MODEL, "E-TRN-ACCUM", TL_AT_NODE(x->m->path, param_name(x, g)),
+        "its gradient '%.*s' is not accumulated, itself or scaled\vset --ar-site=grad",
+        TL_SV_ARG(tl_value_name(x->m, g->raw)));
   if (!*done)
     return TL_OK;
   tl_train_grad sum = *g;
@@ -337,7 +337,7 @@ static tl_status insert(inserting *x, const tl_train_grad *g) {
   if (!done)
     x->n_elsewhere++;
   if (at && done)
-    tl_pass_remark(x->p, x->m, at, true, "gradient of '%.*s' is added up over ranks",
+    tl_pass_remark(x->p, x->m, at, true, "gradient of '%.*s' is summed over ranks",
                    TL_SV_ARG(param_name(x, g)));
   return TL_OK;
 }
@@ -436,7 +436,7 @@ tl_status tl_pass_grad_allreduce(tl_pass *p, tl_module *m) {
     TL_TRY(tl_rank_check(p, m, &x.t, x.n_elsewhere != 0));
   if (x.n_elsewhere)
     tl_note(m->diag, TL_AT_FILE(m->path),
-            "%u accumulated gradients are used by another model, which adds them up over ranks",
+            "%u accumulated gradients are used by another model, which sums them over ranks",
             x.n_elsewhere);
   return TL_OK;
 }

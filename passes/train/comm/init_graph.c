@@ -144,8 +144,8 @@ static tl_status carrier_of(starting *x, const kept *s, tl_dtype *out) {
     return TL_OK;
   return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-INIT-TYPE",
                       TL_AT_NODE(x->m->path, tl_value_name(x->m, s->input)),
-                      "this state cannot be broadcast, being no tensor of numbers\v"
-                      "leave --broadcast-states at 0 and start it alike on all ranks");
+                      "this state cannot be broadcast, because it is not a numeric tensor\vset "
+                      "--broadcast-states=0 and give it the same start value on all ranks");
 }
 
 static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
@@ -209,7 +209,7 @@ tl_status tl_pass_init_graph(tl_pass *p, tl_module *m) {
   TL_TRY(find_states(&x, p));
   if (!x.n)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
-                        "no parameter is a state, so that there is nothing to broadcast");
+                        "no parameter is a state, so there is nothing to broadcast");
   TL_TRY(erase_step(&x, p));
   return make(&x, p);
 }

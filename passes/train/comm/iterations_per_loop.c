@@ -56,7 +56,7 @@ static bool is_data(const tl_module *m, tl_value_id input) {
 static tl_status refuse(stepping *s, tl_value_id v, const char *what) {
   tl_location where = {.file = s->m->path, .node = tl_value_name(s->m, v)};
   return tl_fail_code(s->m->diag, TL_INVALID_MODEL, "E-LOOP-DATA", where,
-                      "%s cannot be lined up for %lld steps: it %s\v"
+                      "%s cannot get an axis of %lld steps: it %s\v"
                       "leave --iterations-per-loop at 1, or let an op of the graph fetch the data",
                       tl_value_get(s->m, v)->kind == TL_VALUE_INPUT ? "this input" : "this output",
                       (long long)s->k, what);
@@ -374,7 +374,7 @@ tl_status tl_pass_iterations_per_loop(tl_pass *p, tl_module *m) {
   }
   if (m->states.n == 0) {
     tl_warn_code(m->diag, "W-LOOP-STATE", TL_AT_FILE(m->path),
-                 "--iterations-per-loop has no effect: nothing is handed from step to step");
+                 "--iterations-per-loop has no effect: the model has no states");
     return TL_OK;
   }
   tl_status status = read_step(&s);

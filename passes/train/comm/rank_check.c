@@ -155,7 +155,7 @@ static bool is_product(const void *user, tl_value_id v) {
 static void add_hint(const checking *c, tl_value_id in, tl_value_id out, tl_buf *hint) {
   const tl_module *m = c->m;
   if (c->known[in]) {
-    tl_buf_add_z(hint, "its gradient is added up over ranks; compute the rest from gradients of "
+    tl_buf_add_z(hint, "its gradient is summed over ranks; compute the rest from gradients of "
                        "parameters, too, or name another gradient of it in --train-spec: "
                        "{\"grads\": ...}");
     return;
@@ -178,9 +178,9 @@ static tl_status report(checking *c, tl_value_id in, tl_value_id out) {
   add_hint(c, in, out, &hint);
   tl_status status = tl_fail_code(
       m->diag, TL_UNSUPPORTED, "E-TRN-LOCAL", TL_AT_NODE(m->path, tl_value_name(m, in)),
-      "%s reaches its next value '%.*s', which ranks would not have alike: %.*s\v%.*s",
-      c->of[out] & GRAD ? "a gradient that is not added up over ranks"
-                        : "what each rank has for itself",
+      "%s reaches its next value '%.*s', which would differ between ranks: %.*s\v%.*s",
+      c->of[out] & GRAD ? "a gradient that is not summed over ranks"
+                        : "a value that differs between ranks",
       TL_SV_ARG(tl_value_name(m, out)), TL_SV_ARG(tl_buf_view(&path)),
       TL_SV_ARG(tl_buf_view(&hint)));
   tl_buf_release(&path);
@@ -194,8 +194,8 @@ static void warn_of_choice(checking *c, tl_value_id in, tl_value_id out) {
   tl_buf_init(&path);
   tl_train_add_path(m, c->from, out, &path);
   tl_warn_code(m->diag, "W-TRN-CHOICE", TL_AT_NODE(m->path, tl_value_name(m, in)),
-               "what each rank has for itself decides about its next value '%.*s': %.*s"
-               "\vranks have it alike only as long as they all decide alike",
+               "a value that differs between ranks decides about its next value '%.*s': "
+               "%.*s\vranks agree on it only as long as they all decide the same",
                TL_SV_ARG(tl_value_name(m, out)), TL_SV_ARG(tl_buf_view(&path)));
   tl_buf_release(&path);
 }

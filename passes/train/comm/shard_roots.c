@@ -88,8 +88,9 @@ static tl_status check(tracing *x) {
     tl_state *s = &m->states.at[i];
     uint32_t root = x->root[s->output];
     if (root == NOWHERE)
-      return refuse(x, s->output, "this state",
-                    "depends on gradients of several ranks, as by a norm over all of them");
+      return refuse(
+          x, s->output, "this state",
+          "depends on gradients of several ranks, for example by a norm over all of them");
     if (root != EVERYWHERE && !s->parameter) {
       s->local = true;
       s->root = root;
@@ -98,7 +99,7 @@ static tl_status check(tracing *x) {
   for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++) {
     tl_value_id v = tl_graph_output(m, g, i);
     if (x->root[v] != EVERYWHERE && !is_state_output(m, v))
-      return refuse(x, v, "this output", "depends on sums of gradients, which one rank alone has");
+      return refuse(x, v, "this output", "depends on sums of gradients that only one rank has");
   }
   return TL_OK;
 }

@@ -36,11 +36,9 @@ static tl_status check_gradients(const tl_module *m, const tl_train_info *t) {
                       : !g->param_out             ? "nothing updates it"
                                                   : NULL;
     if (why)
-      return tl_fail_code(m->diag, TL_UNSUPPORTED, "E-WUS-GRAD",
-                          TL_AT_NODE(m->path, tl_value_name(m, g->param)),
-                          "no rank can be made to update this parameter for all: %s\v"
-                          "leave --wus at 0",
-                          why);
+      return tl_fail_code(
+          m->diag, TL_UNSUPPORTED, "E-WUS-GRAD", TL_AT_NODE(m->path, tl_value_name(m, g->param)),
+          "no single rank can update this parameter for all: %s\vleave --wus at 0", why);
   }
   return TL_OK;
 }
@@ -50,8 +48,8 @@ tl_status tl_shards_plan(tl_module *m, const tl_train_info *t, const tl_train_co
   if (!c->rank_size || c->rank_size > t->n)
     return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E-WUS-RANKS", TL_AT_FILE(m->path),
                         c->rank_size ? "%u ranks cannot share the updates of %u gradients"
-                                     : "updates are shared among a known number of ranks, "
-                                       "rank_size is %u\vgive the number, for up to %u gradients",
+                                     : "sharing updates needs a known number of ranks, and "
+                                       "rank_size is %u\vgive the number of ranks, at most %u",
                         c->rank_size, t->n);
   TL_TRY(check_gradients(m, t));
   sized *order = calloc(t->n, sizeof *order);

@@ -42,7 +42,7 @@ static tl_symbol prefixed(replicating *x, uint32_t rank, tl_symbol name) {
 
 static tl_status refuse(replicating *x, tl_node_id n, const char *why) {
   return tl_fail(x->m->diag, TL_UNSUPPORTED, tl_node_where(x->m, n),
-                 "ranks cannot stand side by side: %s", why);
+                 "ranks cannot be placed side by side: %s", why);
 }
 
 static tl_value_id chain(replicating *x, tl_op_id op) {
@@ -75,7 +75,7 @@ static tl_status reduce(replicating *x, tl_node_id n, tl_value_id *out) {
       *out = chain(x, others[i].op);
       return TL_OK;
     }
-  return refuse(x, n, "its reduction is none of sum, max, min, prod");
+  return refuse(x, n, "its reduction is not sum, max, min or prod");
 }
 
 static tl_status root_of(replicating *x, tl_node_id n, uint32_t *out) {
@@ -95,7 +95,8 @@ static void give(replicating *x, tl_value_id result, uint32_t rank, tl_value_id 
 static tl_status scatter(replicating *x, tl_node_id n, tl_value_id result, tl_value_id all) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, all));
   if (t->rank < 1 || !tl_dim_is_static(t->dims[0]) || t->dims[0] % x->n)
-    return refuse(x, n, "the first dim of its operand is not known to divide by their number");
+    return refuse(x, n,
+                  "the first dim of its operand is not known to be a multiple of their number");
   int64_t part = t->dims[0] / x->n;
   for (uint32_t i = 0; i < x->n; i++)
     give(x, result, i, tl_make_slice(&x->k, all, 0, part * i, part * (i + 1)));
@@ -174,7 +175,7 @@ static tl_status visit(replicating *x, tl_node_id n) {
     return refuse(x, n, "Gradient names values of one graph");
   if (tl_sv_is(tl_op_domain(x->m, op), "npu.hcom") ||
       tl_sv_is(tl_op_domain(x->m, op), "npu.status"))
-    return refuse(x, n, "nothing is known that would stand for this op");
+    return refuse(x, n, "this op has no form for side-by-side ranks");
   for (uint32_t rank = 0; rank < x->n && !tl_maker_failed(&x->k); rank++)
     copy(x, n, rank);
   return TL_OK;
@@ -298,14 +299,14 @@ static tl_status check(const tl_module *m, const tl_train_config *c) {
   tl_location here = TL_AT_FILE(m->path);
   if (c->verify_ranks > MOST_RANKS)
     return tl_fail(m->diag, TL_INVALID_ARGUMENT, here,
-                   "verify_ranks: at most %d ranks stand side by side", MOST_RANKS);
+                   "verify_ranks: at most %d ranks are possible", MOST_RANKS);
   if (c->is_distributed && c->rank_size && c->rank_size != c->verify_ranks)
     return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", here,
-                        "verify_ranks is %u, but rank_size, by which means divide, is %u",
+                        "verify_ranks is %u, but rank_size, the divisor of means, is %u",
                         c->verify_ranks, c->rank_size);
   if (c->iterations_per_loop > 1)
     return tl_fail_code(m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", here,
-                        "ranks stand side by side for one step, iterations_per_loop is %lld",
+                        "verify_ranks needs one step a run, iterations_per_loop is %lld",
                         (long long)c->iterations_per_loop);
   return TL_OK;
 }

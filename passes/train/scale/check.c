@@ -106,7 +106,7 @@ static tl_status report_state(checking *c, tl_value_id in, tl_value_id out) {
   add_hint(c, in, out, &hint);
   tl_status status = tl_fail_code(
       m->diag, TL_UNSUPPORTED, "E-TRN-SCALED", TL_AT_NODE(m->path, tl_value_name(m, in)),
-      "the scaled loss reaches its next value '%.*s', and the scale is not taken away: %.*s\v%.*s",
+      "the scaled loss reaches its next value '%.*s' without being unscaled: %.*s\v%.*s",
       TL_SV_ARG(tl_value_name(m, out)), TL_SV_ARG(tl_buf_view(&path)),
       TL_SV_ARG(tl_buf_view(&hint)));
   tl_buf_release(&path);
@@ -131,12 +131,11 @@ static tl_status report_output(checking *c, tl_value_id out) {
 
 static tl_status report_unscaled(const checking *c, const tl_train_grad *g) {
   const tl_module *m = c->x->m;
-  return tl_fail_code(m->diag, TL_UNSUPPORTED, "E-LS-SEED",
-                      TL_AT_NODE(m->path, tl_value_name(m, g->param)),
-                      "its gradient '%.*s' does not grow with the value where backward starts, "
-                      "so that it would be divided by a scale that it never had"
-                      "\vname a value that all gradients depend on: tailor.train.seed",
-                      TL_SV_ARG(tl_value_name(m, g->raw)));
+  return tl_fail_code(
+      m->diag, TL_UNSUPPORTED, "E-LS-SEED", TL_AT_NODE(m->path, tl_value_name(m, g->param)),
+      "its gradient '%.*s' is not proportional to the seed of backward, so it would be divided by "
+      "a scale that it never had\vname a value that all gradients depend on: tailor.train.seed",
+      TL_SV_ARG(tl_value_name(m, g->raw)));
 }
 
 /* ---- outputs that grow in proportion --------------------------------------------------------- */

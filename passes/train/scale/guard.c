@@ -173,7 +173,7 @@ static tl_status check_in_place(const tl_guarding *g) {
     if (acts && tl_train_region_of(&g->x->info, n) == TL_REGION_UPDATE && !g->signalled[n] &&
         !is_used(m, n))
       return tl_fail(m->diag, TL_UNSUPPORTED, tl_node_where(m, n),
-                     "the update is in place alone, so that overflow cannot skip it\v"
+                     "the update is only in place, so an overflow cannot skip it\v"
                      "make the next value of the parameter an output of the graph");
   }
   return TL_OK;

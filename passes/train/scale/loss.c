@@ -245,8 +245,8 @@ static tl_status check_optimizer(tl_loss_scaling *x, const tl_train_grad *g, boo
     return TL_OK;
   if (!*divides)
     return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-LS-OPT", tl_node_where(x->m, g->update),
-                        "the optimizer divides by a loss scale of its own, %g, and so does the "
-                        "manager\vset loss_scale of the optimizer to 1",
+                        "the optimizer divides by its own loss scale, %g, and the manager divides "
+                        "too\vset loss_scale of the optimizer to 1",
                         (double)a->u.f);
   return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-LS-OPT", tl_node_where(x->m, g->update),
                       "the optimizer divides by a loss scale of %g, the manager multiplies by %g",
@@ -281,9 +281,9 @@ static tl_status unscale(tl_loss_scaling *x) {
     bool divides;
     TL_TRY(check_optimizer(x, &x->info.grads[i], &divides));
     if (divides && x->ranks && x->c->average == TL_AVERAGE_FOLD)
-      return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", TL_AT_FILE(x->m->path),
-                          "average=fold has no factor to fold into: the optimizer takes the loss "
-                          "scale away itself");
+      return tl_fail_code(
+          x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", TL_AT_FILE(x->m->path),
+          "average=fold has no factor to fold into, because the optimizer unscales itself");
     if (!divides)
       unscale_one(x, i, reduced(x, &x->info.grads[i]), inverse);
   }

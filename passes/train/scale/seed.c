@@ -228,9 +228,8 @@ static tl_status report_no_seed(const tl_loss_scaling *x) {
   tl_node_id n = x->info.grads[0].producer;
   return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-LS-SEED",
                       n ? tl_node_where(x->m, n) : TL_AT_FILE(x->m->path),
-                      "no single value before this gradient makes all gradients grow in proportion "
-                      "to it, so that the loss cannot be scaled\v"
-                      "name where backward starts: tailor.train.seed");
+                      "no single value before this gradient is proportional to all gradients, so "
+                      "the loss cannot be scaled\vdeclare the seed of backward: tailor.train.seed");
 }
 
 static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {

@@ -233,11 +233,12 @@ static tl_status check(const tl_loss_scaling *x) {
   tl_location here = TL_AT_FILE(x->m->path);
   if (c->tail_mode == TL_TAIL_EARLY_BOUND && c->status != TL_OVERFLOW_ISFINITE)
     return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", here,
-                        "tail_mode=early_bound looks at magnitudes, which a status flag does not "
-                        "tell\vuse status=isfinite");
+                        "tail_mode=early_bound needs magnitudes, which a status flag does not "
+                        "give\vuse status=isfinite");
   if (c->flag_in_bucket && c->tail_mode == TL_TAIL_EARLY_BOUND)
-    return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", here,
-                        "flag_in_bucket=1 adds flags up, tail_mode=early_bound wants the greatest");
+    return tl_fail_code(
+        x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", here,
+        "flag_in_bucket=1 sums flags, but tail_mode=early_bound needs their maximum");
   if (c->flag_in_bucket && c->status == TL_OVERFLOW_NPU)
     return tl_fail_code(x->m->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT", here,
                         "flag_in_bucket=1 needs a flag of one element\vuse status=isfinite");

@@ -461,18 +461,18 @@ static tl_status warn(const widening *w) {
   if (w->list)
     return tl_fail_code(w->m->diag, TL_UNSUPPORTED, "E-LS-F16",
                         TL_AT_NODE(w->m->path, tl_value_name(w->m, w->list)),
-                        "this sequence of f16 gradients leaves the graph or goes into a body, so "
-                        "that they cannot be f32 without the scale\vmake them f32 in the model");
+                        "this sequence of f16 gradients is an output or is used in a body, so its "
+                        "elements cannot be unscaled in f32\vmake them f32 in the model");
   if (w->n_lost)
     tl_warn_code(w->m->diag, "W-LS-F16", TL_AT_FILE(w->m->path),
-                 "'%.*s' is f16%s: what it takes of gradients without the scale is rounded to it, "
-                 "and 0 below 3e-8\vmake %s f32 in the model",
+                 "'%.*s' is f16%s: unscaled gradients are rounded to f16 there, and become 0 below "
+                 "3e-8\vmake %s f32 in the model",
                  TL_SV_ARG(tl_value_name(w->m, w->lost)),
                  w->n_lost == 1 ? "" : ", and so are other states or outputs",
                  w->n_lost == 1 ? "it" : "them");
   if (w->n_refusing)
     tl_warn_code(w->m->diag, "W-LS-F16", tl_node_where(w->m, w->refusing),
-                 "takes a gradient without the scale in f16 or bf16 alone, which loses small "
+                 "takes an unscaled gradient in f16 or bf16 only, which loses small "
                  "elements\vcompute it in f32 in the model");
   return TL_OK;
 }

@@ -63,7 +63,7 @@ static tl_status find(const names *x, const char *key, tl_sv name, tl_value_id *
 
 static tl_status twice(const tl_module *m, const char *key, tl_sv name) {
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DUP", TL_AT_FILE(m->path),
-                      "tailor.train.%s: '%.*s' is there twice", key, TL_SV_ARG(tl_sv_shown(name)));
+                      "tailor.train.%s: '%.*s' is given twice", key, TL_SV_ARG(tl_sv_shown(name)));
 }
 
 /* ---- states and gradients -------------------------------------------------------------------- */
@@ -124,14 +124,14 @@ static tl_status check_state(const tl_module *m, const tl_state *s) {
   if (a->kind == TL_KIND_TENSOR && b->kind == TL_KIND_TENSOR && a->dtype && b->dtype &&
       a->dtype != b->dtype)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DTYPE", where,
-                        "it is %s, and what is declared to be its next value, '%.*s', is %s",
+                        "it is %s, but its declared next value, '%.*s', is %s",
                         tl_dtype_get((tl_dtype)a->dtype)->name,
                         TL_SV_ARG(tl_value_name(m, s->output)),
                         tl_dtype_get((tl_dtype)b->dtype)->name);
   if (same)
     return TL_OK;
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-SHAPE", where,
-                      "what is declared to be its next value, '%.*s', has another shape",
+                      "its declared next value, '%.*s', has another shape",
                       TL_SV_ARG(tl_value_name(m, s->output)));
 }
 
@@ -224,7 +224,7 @@ static tl_status check_gradients(const tl_module *m) {
     tl_value_id wrong = is_no_tensor(m, g->grad) ? g->grad : g->indices;
     if (is_no_tensor(m, wrong))
       return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_FILE(m->path),
-                          "the gradient of '%.*s' is '%.*s', which is no tensor",
+                          "the gradient of '%.*s' is '%.*s', which is not a tensor",
                           TL_SV_ARG(tl_sv_shown(tl_value_name(m, g->param))),
                           TL_SV_ARG(tl_sv_shown(tl_value_name(m, wrong))));
   }

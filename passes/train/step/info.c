@@ -201,8 +201,8 @@ static void refuse(detector *d, tl_value_id param) {
     return;
   d->refused[param] = TL_REFUSED_AMBIGUOUS;
   tl_warn_code(d->m->diag, "W-TRN-AMBIG", TL_AT_NODE(d->m->path, tl_value_name(d->m, param)),
-               "the gradient of this parameter is ambiguous, it is left as it is"
-               "\vname it: metadata tailor.train.grads, or --train-spec");
+               "the gradient of this parameter is ambiguous, so the parameter is not changed\vname "
+               "the gradient: metadata tailor.train.grads, or --train-spec");
 }
 
 /* ---- declared -------------------------------------------------------------------------------- */

@@ -95,10 +95,11 @@ static tl_status find_list(tl_linking *x, tl_node_id n, const tl_update_row *row
   if (grads.construct)
     return read_named(x, grads.construct, true, out);
   if (n_lists(x) > 1)
-    return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LINK",
-                        TL_AT_NODE(x->path, tl_sym(x->m, tl_node_get(x->m, n)->name)),
-                        "several nodes update lists, and nothing says which parameters are whose"
-                        "\vname the elements by SequenceConstruct of inputs called as parameters");
+    return tl_fail_code(
+        x->m->diag, TL_INVALID_MODEL, "E-TRN-LINK",
+        TL_AT_NODE(x->path, tl_sym(x->m, tl_node_get(x->m, n)->name)),
+        "several nodes update lists, and it is not known which parameters each one updates\vname "
+        "the elements by SequenceConstruct of inputs called as parameters");
   return TL_OK;
 }
 
@@ -217,7 +218,7 @@ static tl_status replace_tensor(tl_linking *x, tl_value_id v) {
 static tl_status refuse_sequence(const tl_linking *x, tl_value_id v) {
   return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-TRN-LINK",
                       TL_AT_NODE(x->path, tl_value_name(x->m, v)),
-                      "this input is no tensor and no list of an optimizer");
+                      "this input is not a tensor and not a list of an optimizer");
 }
 
 tl_status tl_link_inputs(tl_linking *x) {

@@ -222,11 +222,11 @@ static tl_status take_buffer(tl_linking *x, tl_value_id buffer) {
   tl_link_param found = {.buffer = buffer};
   if (!v)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NOTENSOR", TL_AT_NODE(m->path, name),
-                        "this buffer is for the gradient of '%.*s', which is no input",
+                        "this buffer is for the gradient of '%.*s', which is not an input",
                         TL_SV_ARG(param));
   if (!n)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-LINK", TL_AT_NODE(m->path, name),
-                        "this buffer of a gradient is not read by one InPlaceAccumulatorV2 alone");
+                        "this gradient buffer has to be read by exactly one InPlaceAccumulatorV2");
   if (tl_link_check_type(x, tl_value_type(m, buffer), v, param) != TL_OK)
     return TL_INVALID_MODEL;
   TL_TRY(give_sum(x, n, buffer, &found.grad));
@@ -291,7 +291,7 @@ static tl_status order_as_declared(tl_linking *x, const tl_train_spec *s) {
                           TL_SV_ARG(tl_sv_shown(s->params[i])));
     if (x->at[at].listed)
       return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-DUP", TL_AT_FILE(x->m->path),
-                          "tailor.train.params: '%.*s' is there twice",
+                          "tailor.train.params: '%.*s' is given twice",
                           TL_SV_ARG(tl_sv_shown(s->params[i])));
     x->at[at].listed = true;
     x->order[x->n_order++] = at;
@@ -329,7 +329,7 @@ tl_status tl_link_find_params(tl_linking *x) {
     TL_TRY(take_output(x, tl_graph_output(m, x->train, i)));
   if (!x->n)
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-LINK", TL_AT_FILE(m->path),
-                        "the training model gives no gradients\vexpected inputs called "
+                        "the training model has no gradients\vexpected inputs named "
                         "PARAMETER_grad.accumulation.buffer, or outputs called PARAMETER_grad");
   TL_TRY(give_reset(x));
   return find_order(x);

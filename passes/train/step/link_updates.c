@@ -200,8 +200,8 @@ static tl_status check_all(const tl_linking *x) {
     return TL_OK;
   return tl_fail_code(x->m->diag, TL_INVALID_MODEL, "E-TRN-LENGTH", TL_AT_FILE(x->path),
                       "the optimizer updates %u parameters, the training model has gradients of "
-                      "%u; '%.*s' is left out\vif that is meant, say which ones are trained: "
-                      "params of --train-spec",
+                      "%u; '%.*s' is not updated\vif this is intended, list the trained "
+                      "parameters: params of --train-spec",
                       n, x->n, TL_SV_ARG(tl_sym(x->m, left->name)));
 }
 

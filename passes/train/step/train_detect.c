@@ -25,12 +25,13 @@ static bool updates_lists(const tl_module *m) {
 
 static tl_status report_nothing(const tl_module *m) {
   if (updates_lists(m))
-    return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
-                        "lists of parameters are updated, and nothing says which ones"
-                        "\vgive the training model as well: --train-model FILE --optim-model FILE");
+    return tl_fail_code(
+        m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
+        "lists of parameters are updated, and it is not known which parameters they hold\vgive the "
+        "training model, too: --train-model FILE --optim-model FILE");
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-NONE", TL_AT_FILE(m->path),
-                      "no parameter with a gradient and an update was recognised"
-                      "\vdeclare them: metadata tailor.train.*, or --train-spec; a model for "
+                      "no parameter with a gradient and an update was recognised\vdeclare them: "
+                      "metadata tailor.train.*, or --train-spec; a model for "
                       "inference is converted with --graph-run-mode=0");
 }
 
@@ -59,7 +60,7 @@ tl_status tl_pass_train_detect(tl_pass *p, tl_module *m) {
   tl_train_warn_untold(m, &t);
   if (t.opaque)
     tl_warn_code(m->diag, "W-TRN-OPAQUE", tl_node_where(m, t.grads[0].producer),
-                 "one node makes all gradients, so that no communication can overlap with it");
+                 "one node produces all gradients, so no communication can overlap with it");
   if (*p->rewrites >= p->limit)
     return TL_OK;
   TL_TRY(tl_train_record(m, &t, &changed));

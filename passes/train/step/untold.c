@@ -208,14 +208,14 @@ static void warn_of(const tl_module *m, const tl_train_untold *u) {
   if (u->gradient) {
     tl_train_add_spec(m, u->input, u->output, TL_NO_VALUE, &line);
     tl_warn_code(m->diag, "W-TRN-AMBIG", where,
-                 "its next value '%.*s' depends on the data, but what is its gradient is not "
-                 "clear\vwrite it into --train-spec: %.*s",
+                 "its next value '%.*s' depends on the data, but its gradient is not "
+                 "clear\vdeclare it in --train-spec: %.*s",
                  TL_SV_ARG(out), (int)line.n, line.n ? line.p : "");
   } else {
     tl_train_add_state(m, u->input, u->output, &line);
     tl_warn_code(m->diag, "W-TRN-STATE", where,
-                 "output '%.*s' may be its next value, but nothing tells: it is handed on from "
-                 "step to step by nobody\vif it is, write it into --train-spec: %.*s",
+                 "output '%.*s' may be its next value, but this is not certain, so the two are not "
+                 "paired\vif it is, declare it in --train-spec: %.*s",
                  TL_SV_ARG(out), (int)line.n, line.n ? line.p : "");
   }
   tl_buf_release(&line);

@@ -14,8 +14,8 @@ static tl_status differ(const comparison *c, const char *kind, uint32_t index, t
                         tl_sv high) {
   return tl_fail_code(c->diag, TL_INVALID_MODEL, "E-ACC-STATE", TL_AT_FILE(c->low->path),
                       "%s %u is %.*s in the low variant and %.*s in the high one\v"
-                      "training goes from one to the other with its states as they are: options "
-                      "and lists must leave inputs, outputs and their dtypes alone",
+                      "training passes its states from one variant to the other, so options and "
+                      "lists must not change inputs, outputs or their dtypes",
                       kind, index, TL_SV_ARG(tl_sv_shown(low)), TL_SV_ARG(tl_sv_shown(high)));
 }
 

@@ -48,10 +48,9 @@ uint32_t tl_tail_order_flags(tl_tail *t) {
       continue;
     if (t->below_data[f]) {
       if (!t->warned)
-        tl_warn_code(
-            t->m->diag, "W-TAIL-CLIP", tl_node_where(t->m, f),
-            "the flag of overflow needs the last bucket, so that it stays behind it\va norm "
-            "over all gradients is known when all are there");
+        tl_warn_code(t->m->diag, "W-TAIL-CLIP", tl_node_where(t->m, f),
+                     "the overflow flag depends on the last bucket and is computed after it\va "
+                     "norm over all gradients needs all of them");
       t->warned = true;
       continue;
     }
@@ -133,7 +132,7 @@ uint32_t tl_tail_guard_states(tl_tail *t) {
   return n;
 }
 
-/* ---- flags that all ranks have alike ----------------------------------------------------------
+/* ---- flags that are equal on all ranks ----------------------------------------------------------
  */
 
 static bool is_of_gradients(const tl_tail *t, tl_node_id n) {

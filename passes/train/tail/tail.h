@@ -97,7 +97,7 @@ void tl_tail_retire_unused(tl_tail *t, tl_node_id n);
 uint32_t tl_tail_relax(tl_tail *t);          /* P1 */
 uint32_t tl_tail_guard_states(tl_tail *t);   /* H1 */
 uint32_t tl_tail_order_flags(tl_tail *t);    /* P4 */
-uint32_t tl_tail_drop_flags(tl_tail *t);     /* 3.4: no sum of flags that all ranks have alike */
+uint32_t tl_tail_drop_flags(tl_tail *t);     /* 3.4: no sum of flags that are equal on all ranks */
 uint32_t tl_tail_split_barriers(tl_tail *t); /* J1 */
 uint32_t tl_tail_split_updates(tl_tail *t);  /* J2 */
 uint32_t tl_tail_split_ifs(tl_tail *t);      /* J3 */

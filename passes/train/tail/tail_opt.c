@@ -26,7 +26,7 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {tl_tail_guard_states, "edges from readers of states to what writes them", false, false, true},
+    {tl_tail_guard_states, "edges from readers of states to their writers", false, false, true},
     {tl_tail_split_barriers, "barriers split", true, false, false},
     {tl_tail_relax, "control edges removed", false, true, false},
     {tl_tail_split_ifs, "conditional updates split", true, false, false},
@@ -35,7 +35,7 @@ static const kind kinds[] = {
     {tl_tail_split_checks, "checks of overflow split", true, false, false},
     {tl_tail_split_norms, "norms over all gradients split", true, false, false},
     {tl_tail_decompose_updates, "updates taken apart", true, false, false},
-    {tl_tail_drop_flags, "flags that all ranks have alike", false, false, false},
+    {tl_tail_drop_flags, "flags that are equal on all ranks", false, false, false},
     {tl_tail_order_flags, "flags ordered before the last bucket", false, false, false},
 };
 
@@ -139,8 +139,8 @@ static bool something_waits(const tl_tail *t) {
 
 static void say_that_nothing_waits(const tl_tail *t) {
   static const char why[] =
-      "nothing waits for the last bucket but the updates of its own gradients: there is no check "
-      "of overflow and no norm over all gradients, so that tail optimization changes nothing";
+      "only the updates of its own gradients wait for the last bucket: there is no overflow check "
+      "and no norm over all gradients, so tail optimization changes nothing";
   tl_pass_remark(t->p, t->m, t->last, false, "%s", why);
   tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
 }
@@ -198,7 +198,7 @@ static tl_status run(tl_pass *p, tl_module *m, tl_train_setting *s) {
     return no_memory(&t);
   if (t.n_buckets < 2 && !p->options->train->inplace_state) {
     tl_pass_remark(p, m, t.last, false,
-                   "%s, so that nothing is independent of the last: more buckets might help",
+                   "%s, so no node is independent of the last bucket: more buckets might help",
                    t.n_buckets ? "there is one bucket" : "there is no bucket");
     tl_train_setting_leave(p, s, NULL);
     return TL_OK;

@@ -70,8 +70,8 @@ tl_status tl_hw_preset_parse(tl_diag *d, tl_sv text, tl_hw_preset *out) {
   tl_status status = TL_OK;
   if (!found) {
     status = tl_fail_code(d, TL_INVALID_ARGUMENT, "E-HW-PRESET", where,
-                          "no machine is called '%.*s'\vknown are %s", TL_SV_ARG(tl_sv_shown(name)),
-                          known.p ? known.p : "");
+                          "no machine is named '%.*s'\vthe machines are %s",
+                          TL_SV_ARG(tl_sv_shown(name)), known.p ? known.p : "");
   } else {
     *out = *found;
   }

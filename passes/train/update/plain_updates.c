@@ -119,7 +119,7 @@ static tl_status spell_update(tl_pass *p, tl_module *m, tl_node_id n) {
   if (open && !tl_maker_failed(&u.k))
     give_flag(&u, first);
   TL_TRY(tl_maker_status(&u.k));
-  tl_pass_remark(p, m, n, true, "in arithmetic, tensor by tensor");
+  tl_pass_remark(p, m, n, true, "replaced by arithmetic, tensor by tensor");
   tl_node_erase(m, n);
   for (uint32_t i = 0; i < u.f->kinds; i++)
     if (i == 0 || u.constructs[i] != u.constructs[i - 1])
@@ -163,7 +163,7 @@ static tl_status spell_norm(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_maker k = tl_maker_before(m, n);
   tl_plain_take_place(&k, tl_result(m, n, 0), norm_of(&k, n), first);
   TL_TRY(tl_maker_status(&k));
-  tl_pass_remark(p, m, n, true, "in arithmetic, tensor by tensor");
+  tl_pass_remark(p, m, n, true, "replaced by arithmetic, tensor by tensor");
   tl_node_erase(m, n);
   return TL_OK;
 }
@@ -195,7 +195,7 @@ static tl_status spell_clip(tl_pass *p, tl_module *m, tl_node_id n) {
   if (!tl_maker_failed(&k))
     give_list(&k, tl_result(m, n, 0), at, count, first);
   TL_TRY(tl_maker_status(&k));
-  tl_pass_remark(p, m, n, true, "in arithmetic, tensor by tensor");
+  tl_pass_remark(p, m, n, true, "replaced by arithmetic, tensor by tensor");
   tl_node_erase(m, n);
   erase_unused_list(m, from);
   return TL_OK;
