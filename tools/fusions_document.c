@@ -68,7 +68,7 @@ static void add_rules(document *d, tl_sv pass) {
                        "|---|---|---|---|---|\n");
   for (uint32_t i = 0; i < rules_of(d)->rules.n; i++) {
     const tl_rule *r = rules_of(d)->rules.at[i];
-    if (!is_documented(r) || !tl_sv_eq(pass_of(d, i), pass))
+    if (!is_documented(r) || !tl_rule_leads(r) || !tl_sv_eq(pass_of(d, i), pass))
       continue;
     tl_sv name = tl_sym(d->rules[0]->m, r->name);
     tl_buf_printf(d->out, "| [`%.*s`](../%s) | %.*s | %s%s | %s | ", TL_SV_ARG(name), r->file,

@@ -76,7 +76,7 @@ uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
                                        : 0;
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
-    n += tl_rule_is_pass(rule) && rule->pass_kind == kind &&
+    n += tl_rule_leads(rule) && tl_rule_is_pass(rule) && rule->pass_kind == kind &&
          tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass);
   }
   return n;
@@ -140,6 +140,8 @@ static void add_json(const tl_known_rules *rules, tl_buf *out) {
   tl_buf_add_char(out, '[');
   for (uint32_t i = 0; i < rules->set.rules.n; i++) {
     const tl_rule *r = rules->set.rules.at[i];
+    if (!tl_rule_leads(r))
+      continue;
     bool first = true;
     tl_buf_add_z(out, i ? ",\n {" : "\n {");
     tl_json_key(out, "name", &first);
@@ -172,6 +174,8 @@ static void add_text(const tl_known_rules *rules, tl_buf *out) {
                 "state", "defined at");
   for (uint32_t i = 0; i < rules->set.rules.n; i++) {
     const tl_rule *r = rules->set.rules.at[i];
+    if (!tl_rule_leads(r))
+      continue;
     tl_sv name = tl_sym(rules->m, r->name);
     tl_sv pass = r->pass == r->name ? TL_SV("") : tl_sym(rules->m, r->pass);
     tl_buf_printf(out, "%-34.*s %-8s %-32.*s %-14s %-5s %s:%u%s%s\n", TL_SV_ARG(name),

@@ -12,8 +12,11 @@ static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
   tl_buf text;
   tl_buf_init(&text);
   tl_sv name = tl_sym(s->m, r->name);
-  tl_buf_printf(&text, "%s '%.*s': ", r->kind == TL_RULE_DEFINE ? "definition" : "rule",
+  tl_buf_printf(&text, "%s '%.*s'", r->kind == TL_RULE_DEFINE ? "definition" : "rule",
                 TL_SV_ARG(name));
+  if (r->spelling)
+    tl_buf_printf(&text, ", spelling %u", r->spelling);
+  tl_buf_add_z(&text, ": ");
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);

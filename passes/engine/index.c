@@ -139,7 +139,9 @@ static int by_key(const void *a, const void *b) {
     return is_ranked(&x->wants) ? 1 : -1;
   if (is_ranked(&x->wants) && x->wants.number != y->wants.number)
     return x->wants.number < y->wants.number ? -1 : 1;
-  return (x->rule->index > y->rule->index) - (x->rule->index < y->rule->index);
+  if (x->rule->index == y->rule->index)
+    return (x->rule->spelling > y->rule->spelling) - (x->rule->spelling < y->rule->spelling);
+  return x->rule->index < y->rule->index ? -1 : 1;
 }
 
 static tl_rule_slot *slot_of(const tl_rule_index *x, uint64_t key) {

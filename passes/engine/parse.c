@@ -225,7 +225,15 @@ static tl_status parse_statements(tl_rule_parser *p, const char *close, tl_patte
   tl_pattern_node nodes[TL_RULE_NODES];
   int most = p->building ? TL_RULE_BUILT : TL_RULE_NODES;
   *n = 0;
-  while (!tl_rule_at(p, close)) {
+  while (p->in_either || !tl_rule_at(p, close)) {
+    if (p->in_either && tl_rule_at(p, "}")) {
+      TL_TRY(tl_rule_close_either(p));
+      continue;
+    }
+    if (!p->building && tl_rule_at(p, "either")) {
+      TL_TRY(tl_rule_open_either(p));
+      continue;
+    }
     if (*n == most)
       return tl_rule_fail(p, p->at, "more than %d nodes", most);
     TL_TRY(parse_statement(p, &nodes[*n], *n));
@@ -270,6 +278,8 @@ static void start_rule(tl_rule_parser *p, tl_rule *r, tl_rule_kind kind) {
                  .written = DEFAULT_PRIORITY, .priority = DEFAULT_PRIORITY};
   tl_rule_enter_room(p, r);
   p->exprs = 0;
+  p->n_eithers = 0;
+  p->in_either = false;
 }
 
 static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
@@ -277,54 +287,6 @@ static tl_rule *new_rule(tl_rule_parser *p, tl_rule_kind kind) {
   if (r)
     start_rule(p, r, kind);
   return r;
-}
-
-/* Rules have names; a definition is that of an op. */
-static bool is_namesake(const tl_rule *a, const tl_rule *b) {
-  if (a->kind == TL_RULE_DEFINE || b->kind == TL_RULE_DEFINE)
-    return a->kind == b->kind && a->match->ops[0] == b->match->ops[0];
-  return a->name == b->name;
-}
-
-/* Definitions of one op in one file are alternatives: the first whose conditions hold applies. */
-static bool is_alternative(const tl_rule *old, const tl_rule *r) {
-  return r->kind == TL_RULE_DEFINE && old->file == r->file && old->n_where;
-}
-
-static tl_status add_rule(tl_rule_parser *p, tl_rule *r) {
-  r->index = p->set->next++;
-  return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
-}
-
-static tl_status keep_rule(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
-  tl_rule_vec *rules = &p->set->rules;
-  uint32_t kept = 0, place = UINT32_MAX;
-  TL_TRY(tl_rule_finish(p->set, r));
-  TL_TRY(tl_rule_leave_room(p, r));
-  r->custom = override;
-  bool defines = r->kind == TL_RULE_DEFINE;
-  uint64_t key = tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
-  if (!tl_map_find(&p->set->names, key, NULL)) /* most rules have no namesake */
-    return tl_map_set(&p->set->names, key, 1) ? add_rule(p, r) : tl_rule_memory(p);
-  for (uint32_t i = 0; i < rules->n; i++) {
-    tl_rule *old = rules->at[i];
-    if (!is_namesake(old, r) || is_alternative(old, r)) {
-      rules->at[kept++] = old;
-      continue;
-    }
-    if (!override || old->file == r->file)
-      return tl_rule_fail(p, name, "'%.*s' is defined twice, first at %s:%u", TL_SV_ARG(name.text),
-                          old->file, old->line);
-    if (place == UINT32_MAX) {
-      place = kept;
-      r->index = old->index;
-      rules->at[kept++] = r;
-    }
-  }
-  rules->n = kept;
-  if (place != UINT32_MAX)
-    return TL_OK;
-  return add_rule(p, r);
 }
 
 static tl_status parse_rule_name(tl_rule_parser *p, tl_rule *r) {
@@ -369,18 +331,34 @@ static tl_status parse_replacement(tl_rule_parser *p, tl_rule *r) {
   return tl_rule_expect(p, "}");
 }
 
-static tl_status parse_rule(tl_rule_parser *p, bool override) {
+static tl_status parse_spelling(tl_rule_parser *p, bool override) {
   tl_rule *r = new_rule(p, TL_RULE_CLEANUP);
   if (!r)
     return tl_rule_memory(p);
   tl_token name = p->at;
   TL_TRY(parse_pattern(p, r));
+  r->spelling = p->n_eithers ? p->spelling : 0;
   r->skimmed = p->skims;
   if (!r->skimmed)
     TL_TRY(parse_replacement(p, r));
   else
     p->at = (tl_token){.kind = TL_TOKEN_END};
-  return keep_rule(p, r, name, override);
+  return tl_rule_keep(p, r, name, override);
+}
+
+/* A rule as often as its pattern has spellings. */
+static tl_status parse_rule(tl_rule_parser *p, bool override) {
+  tl_lexer start = p->lexer;
+  tl_token name = p->at;
+  bool more;
+  tl_rule_first_spelling(p);
+  do {
+    p->lexer = start;
+    p->at = name;
+    TL_TRY(parse_spelling(p, override));
+    TL_TRY(tl_rule_next_spelling(p, name, &more));
+  } while (more);
+  return TL_OK;
 }
 
 /* scope "GLOB" : NAME ... { ... } -> op: the scope as it stands becomes one node. */
@@ -397,7 +375,7 @@ static tl_status parse_capture(tl_rule_parser *p, bool override) {
   TL_TRY(tl_rule_scope(p));
   TL_TRY(tl_rule_expect(p, "}"));
   TL_TRY(tl_rule_scope_op(p));
-  return keep_rule(p, r, name, override);
+  return tl_rule_keep(p, r, name, override);
 }
 
 /* ---- definitions ---------------------------------------------------------------------------- */
@@ -476,7 +454,7 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
     return tl_rule_memory(p);
   r->n_match = 1;
   TL_TRY(keep_statement(p, &s, r->match));
-  return keep_rule(p, r, name, override);
+  return tl_rule_keep(p, r, name, override);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */

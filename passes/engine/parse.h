@@ -28,6 +28,11 @@ typedef struct tl_rule_parser {
   bool skims;     /* a rule ends with its pattern, and with it the text */
   uint32_t depth; /* of expressions */
   uint32_t exprs; /* parts of expressions in this rule: a long chain is deep to evaluate */
+  uint32_t choices; /* alternative of each `either` that this reading takes, 4 bits each */
+  uint8_t spelling; /* number of this reading, from 1 on */
+  uint8_t n_eithers; /* passed in this reading */
+  uint8_t alternatives[TL_RULE_EITHERS]; /* of those */
+  bool in_either; /* inside of an alternative */
   tl_buf text;
 } tl_rule_parser;
 
@@ -58,6 +63,19 @@ tl_status tl_rule_number(tl_rule_parser *p, double *out);
 /* parse_clauses.c: the kind of a rule; its public name, priority, numerics and so on. */
 tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r);
 tl_status tl_rule_clauses(tl_rule_parser *p, tl_rule *r);
+
+/* keep.c: checks a rule and adds it to the set; with `override` it takes the place of rules of its
+ * name that come from elsewhere. name: where it stands, for the message. */
+tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool override);
+
+/* spelling.c: alternatives in a pattern. Each reading of a rule takes one of each `either`. */
+/* From the word `either` to the first statement of the alternative that is taken. */
+tl_status tl_rule_open_either(tl_rule_parser *p);
+/* From the brace that closes that alternative to behind the last one. */
+tl_status tl_rule_close_either(tl_rule_parser *p);
+void tl_rule_first_spelling(tl_rule_parser *p);
+/* The choices of the next reading; *more is false when there is none. rule: for the message. */
+tl_status tl_rule_next_spelling(tl_rule_parser *p, tl_token rule, bool *more);
 
 /* parse_scope.c: what the rule asks of scopes, up to the word or brace behind; the globs in
  * front of a rule that captures; the op behind it. */

@@ -155,6 +155,15 @@ tl_status tl_rule_op(tl_rule_parser *p, tl_op_id *out) {
   return *out == UINT32_MAX ? tl_rule_memory(p) : TL_OK;
 }
 
+/* %name or $name is not there; with alternatives, it may be in another spelling. */
+static tl_status unbound(tl_rule_parser *p, char sign) {
+  tl_sv name = p->at.text;
+  if (p->n_eithers)
+    return tl_rule_fail(p, p->at, "%c%.*s is not bound by the pattern in spelling %u", sign,
+                        TL_SV_ARG(name), p->spelling);
+  return tl_rule_fail(p, p->at, "%c%.*s is not bound by the pattern", sign, TL_SV_ARG(name));
+}
+
 tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
   tl_sv name;
   tl_rule *r = p->rule;
@@ -168,7 +177,7 @@ tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
       return TL_OK;
     }
   if (!create)
-    return tl_rule_fail(p, p->at, "%%%.*s is not bound by the pattern", TL_SV_ARG(p->at.text));
+    return unbound(p, '%');
   if (r->n_values == TL_RULE_VALUES)
     return tl_rule_fail(p, p->at, "a rule has at most %d values", TL_RULE_VALUES);
   if (p->at.quoted) {
@@ -195,7 +204,7 @@ tl_status tl_rule_name_index(tl_rule_parser *p, bool create, uint8_t *out) {
       return TL_OK;
     }
   if (!create)
-    return tl_rule_fail(p, p->at, "$%.*s is not bound by the pattern", TL_SV_ARG(p->at.text));
+    return unbound(p, '$');
   if (r->n_names == TL_RULE_NAMES)
     return tl_rule_fail(p, p->at, "a rule has at most %d names", TL_RULE_NAMES);
   *out = r->n_names;

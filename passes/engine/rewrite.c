@@ -112,6 +112,8 @@ static int by_precedence(const void *a, const void *b) {
     return x->rule->priority < y->rule->priority ? -1 : 1;
   if (x->rule->index != y->rule->index)
     return x->rule->index < y->rule->index ? -1 : 1;
+  if (x->position == y->position)
+    return (x->rule->spelling > y->rule->spelling) - (x->rule->spelling < y->rule->spelling);
   return (x->position > y->position) - (x->position < y->position);
 }
 

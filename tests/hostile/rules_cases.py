@@ -69,6 +69,14 @@ def contents():
         '%y = Elu(%x)', '%y = Relu(%x)', 'rank(%x) == 2 ' * 10_000))
     yield 'many alternatives', wrong, text(rule('%y = ' + 'Elu|' * 10_000 + 'Elu(%x)',
                                                 '%y = Relu(%x)'))
+    either = 'either { %%v%d = Abs(%%x) } or { %%v%d = Neg(%%x) } '
+    yield 'many choices', wrong, text(rule(
+        ''.join(either % (i, i) for i in range(10_000)), '%v1 = Relu(%x)'))
+    yield 'many alternatives of a choice', wrong, text(rule(
+        'either { %y = Abs(%x) }' + ' or { %y = Neg(%x) }' * 10_000, '%y = Relu(%x)'))
+    yield 'nested choices', wrong, text(rule('either { ' * 100_000, '%y = Relu(%x)'))
+    yield 'a choice without end', wrong, text(rule('either { %y = Abs(%x) } or {', '%y = Relu(%x)'))
+    yield 'a choice of nothing', wrong, text(rule('either { } or { }', '%y = Relu(%x)'))
     yield 'a name given twice', wrong, text(rule('%y = Elu(%x)', '%y = Relu(%x)'),
                                             rule('%y = Elu(%x)', '%y = Tanh(%x)'))
     yield 'a clause given twice', wrong, GOOD.replace(b'about', b'numerics exact about')

@@ -5,7 +5,7 @@
   golden_files.py --tailor BIN [RULE...]
   golden_files.py --tailor BIN --shorten FILE...   (files written by hand, of any pass)
 
-The file has what the rule takes and a list of near misses that stay as they are. Cases with another
+A file is about one template: those of further spellings of a rule are <Rule>.<Word>.tir. It has what the rule takes and a list of near misses that stay as they are. Cases with another
 result, as others that it takes, follow while they fit; the rest stands in <Rule>.2.tir and so on.
 A rule for several targets has <Rule>.<target>.tir for each of them but the first."""
 import argparse
@@ -85,13 +85,13 @@ def shorten(tailor, path):
     write_files(os.path.dirname(path), os.path.basename(path)[:-len('.tir')], file.head, file.cases)
 
 
-def write_rule(tailor, rule, cases, off):
+def write_rule(tailor, name, rule, cases, off):
     folder = os.path.join(rulefile.ROOT, 'tests', 'golden', 'rules', rule.family)
     os.makedirs(folder, exist_ok=True)
     for target in rule.targets or ['']:
-        stem = rule.name + (f'.{target}' if target in rule.targets[1:] else '')
+        stem = name + (f'.{target}' if target in rule.targets[1:] else '')
         run = command(rule, target, off)
-        head = f'# RUN: {run}\n{LICENCE}# Rule {rule.name}: {rule.about}.\n'
+        head = f'# RUN: {run}\n{LICENCE}# Rule {name}: {rule.about}.\n'
         written = [judged(tailor, run, case) for case in cases]
         write_files(folder, stem, head, written)
 
@@ -109,10 +109,10 @@ def main():
         return
     for case in rulecases.everything()[0]:
         if not args.rules or case.rule.name in args.rules:
-            found.setdefault(case.rule.name, (case.rule, []))[1].append(case)
+            found.setdefault(case.name, (case.name, case.rule, []))[2].append(case)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda each: write_rule(tailor, *each, off), found.values()))
-    print(f'{sum(len(c) for _, c in found.values())} cases of {len(found)} rules')
+    print(f'{sum(len(c) for _, _, c in found.values())} cases of {len(found)} templates')
 
 
 if __name__ == '__main__':

@@ -6,9 +6,10 @@
  * Cases are modules in the textual IR between lines "// -----"; a comment "# rule NAME" in each
  * names the rule. Per case one line of tab-separated words comes out:
  *
- *   number  rule  times  code  why  alone  pipeline
+ *   number  rule  times  code  why  alone  pipeline  spelling
  *
- * times: how often the rule fired; code and why: the nearest miss where it did not; alone: whether
+ * spelling: the one of the rule's spellings that fired, or came nearest; 0: it has one. times: how
+ * often the rule fired; code and why: the nearest miss where it did not; alone: whether
  * the verifier accepts the result and the evaluator computes the same from random inputs ("same",
  * or what is wrong); pipeline: the same of -O2, and of all expansions after it if the rule is one;
  * "-" without --pipeline. --all: fusions that are off by default, scope fusions and approximate
@@ -251,43 +252,81 @@ static void print_word(tl_sv text) {
     putchar(text.p[i] == '\t' || text.p[i] == '\n' ? ' ' : text.p[i]);
 }
 
-/* The built-in rule of that name; no other is read. */
-static tl_rule *read_rule(tl_ruleset *set, tl_module *m, tl_sv name) {
+/* The built-in rule of that name in all its spellings; no other is read. False: there is none. */
+static bool read_rule(tl_ruleset *set, tl_sv name) {
   char head[128];
   size_t n = (size_t)snprintf(head, sizeof head, "rule %.*s :", TL_SV_ARG(name));
   for (uint32_t i = 0; i < tl_n_rule_texts && n < sizeof head; i++) {
     const tl_rule_text *t = &tl_rule_texts[i];
-    if (t->n >= n && memcmp(tl_rule_characters + t->at, head, n) == 0)
-      return tl_rules_parse_text(set, t) == TL_OK
-                 ? tl_ruleset_find(set, tl_module_intern(m, name))
-                 : NULL;
+    if (t->n >= n && memcmp(tl_rule_characters + t->at, head, n) == 0 &&
+        tl_rules_parse_text(set, t) != TL_OK)
+      return false;
   }
-  return NULL;
+  return set->rules.n > 0;
 }
 
-/* *expands: whether it is an expansion. */
-static void probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name, bool *expands) {
+typedef struct attempt {
+  const tl_rule *rule; /* the spelling that fired, or came nearest */
+  uint32_t times;      /* of all spellings */
+  tl_miss miss;        /* of `rule`, when none fired */
+  tl_buf why;
+} attempt;
+
+static bool is_nearer(const tl_rule *r, const tl_miss *miss, const attempt *best) {
+  bool whole = miss->depth >= TL_MISS_CLOSED;
+  if (!best->rule || whole != (best->miss.depth >= TL_MISS_CLOSED))
+    return !best->rule || whole;
+  return miss->depth * best->rule->n_match > best->miss.depth * r->n_match;
+}
+
+/* Applies each spelling until it fits nowhere. */
+static bool apply_all(probe *p, tl_module *m, const tl_ruleset *set, attempt *out) {
+  for (uint32_t i = 0; i < set->rules.n; i++) {
+    const tl_rule *r = set->rules.at[i];
+    uint32_t times = 0;
+    tl_buf why;
+    tl_buf_init(&why);
+    tl_miss miss = {.text = &why};
+    bool good = apply(p, m, set, r, &miss, &times);
+    if (good && !out->times && (times || is_nearer(r, &miss, out))) {
+      tl_buf_release(&out->why);
+      out->rule = r;
+      out->miss = miss;
+      out->why = why;
+    } else {
+      tl_buf_release(&why);
+    }
+    out->times += times;
+    if (!good)
+      return false;
+  }
+  return true;
+}
+
+/* *expands: whether it is an expansion. Returns the number of the spelling. */
+static unsigned probe_rule(probe *p, tl_sv text, tl_module *a, tl_sv name, bool *expands) {
   tl_module *b = load(p, text);
   tl_ruleset set;
   tl_ruleset_init(&set, b);
-  tl_rule *r = read_rule(&set, b, name);
-  tl_buf why;
-  tl_buf_init(&why);
-  tl_miss miss = {.text = &why};
-  uint32_t times = 0;
-  *expands = r && r->kind == TL_RULE_EXPAND;
-  if (!r)
+  bool known = read_rule(&set, name);
+  attempt best = {0};
+  tl_buf_init(&best.why);
+  *expands = known && set.rules.at[0]->kind == TL_RULE_EXPAND;
+  if (!known)
     printf("\t0\tNO_RULE\t\tnot run");
-  else if (!apply(p, b, &set, r, &miss, &times))
+  else if (!apply_all(p, b, &set, &best))
     printf("\t0\tERROR\t%s\tnot run", p->message);
   else {
-    printf("\t%u\t%s", times, times || !miss.code ? "-" : miss.code);
-    print_word(times || why.failed || !why.p ? TL_SV("-") : tl_buf_view(&why));
-    print_judgement(p, a, b, (tl_numerics)r->numerics);
+    bool fired = best.times > 0;
+    printf("\t%u\t%s", best.times, fired || !best.miss.code ? "-" : best.miss.code);
+    print_word(fired || best.why.failed || !best.why.p ? TL_SV("-") : tl_buf_view(&best.why));
+    print_judgement(p, a, b, (tl_numerics)best.rule->numerics);
   }
-  tl_buf_release(&why);
+  unsigned spelling = best.rule ? best.rule->spelling : 0;
+  tl_buf_release(&best.why);
   tl_ruleset_release(&set);
   tl_module_destroy(b);
+  return spelling;
 }
 
 /* All rules, expansions where one was planted: without, other rules get what is fused as it is. */
@@ -325,16 +364,17 @@ static void probe_case(probe *p, uint32_t number, tl_sv text) {
   printf("%u\t%.*s", number, TL_SV_ARG(name));
   p->random = UINT64_C(88172645463325252) + number;
   bool expands = false;
+  unsigned spelling = 0;
   tl_module *m = load(p, text);
   if (m)
-    probe_rule(p, text, m, name, &expands);
+    spelling = probe_rule(p, text, m, name, &expands);
   else
     printf("\t0\tINVALID\t%s\tnot run", p->message);
   if (m && p->pipeline)
     probe_pipeline(p, text, expands);
   else
     printf("\t-");
-  putchar('\n');
+  printf("\t%u\n", spelling);
   if (m)
     tl_module_destroy(m);
   tl_arena_rewind(&p->scratch, mark);

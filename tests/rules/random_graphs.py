@@ -113,7 +113,7 @@ def planted(case, rng, roots):
 
 
 def roots_of(case):
-    return set(case.rule.nodes[-1].ops)
+    return {op for s in case.rule.spellings for op in s.nodes[-1].ops}
 
 
 def is_apart(case, other):

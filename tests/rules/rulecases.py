@@ -4,6 +4,7 @@ because one condition fails, because an inner value is wanted elsewhere, or beca
 not fit. golden_files.py and random_graphs.py make their modules of them. A template:
 
   == RULE              followed by a graph that the rule rewrites: signature, then statements
+  == RULE.WORD         another one, of a further spelling; RULE below stands for this name too
   == RULE like OTHER   the graph of OTHER with changes OLD => NEW; the conditions of OTHER that RULE
                        has too come with the cases that are there for them
   - CONDITION          the same graph with changes OLD => NEW, in which just this condition fails
@@ -28,8 +29,10 @@ LETTERS = 'ABCDEF'
 
 
 class Case:
-    def __init__(self, rule, sort, what, lines):
-        self.rule, self.sort, self.what, self.lines = rule, sort, what, lines
+    """name: of the template that it was made of."""
+
+    def __init__(self, rule, name, sort, what, lines):
+        self.rule, self.name, self.sort, self.what, self.lines = rule, name, sort, what, lines
 
     @property
     def fires(self):
@@ -41,6 +44,11 @@ class Template:
 
     def __init__(self, like):
         self.like, self.lines, self.changes, self.variants = like, [], [], []
+
+
+def rule_of(name):
+    """The rule that a template is about."""
+    return name.partition('.')[0]
 
 
 def read_file(path, templates):
@@ -79,7 +87,7 @@ def read():
         lines, variants = resolved(t.like)
         own = [what for _, what, _ in t.variants]
         shared = [v for v in variants if v[0] == CONDITION and v[1] not in own
-                  and v[1] in rules[name].conditions]
+                  and v[1] in rules[rule_of(name)].conditions]
         return changed(lines, t.changes, f'{name} like {t.like}'), t.variants + shared
 
     return {name: resolved(name) for name in templates}
@@ -102,7 +110,7 @@ def behind_output(lines):
             [f'%{out} = Identity(%{v})' for out, v in pairs])
 
 
-def structural(rule, lines, inner_of):
+def structural(rule, name, lines, inner_of):
     """An inner value with another user, as an output, and behind a node that no pattern knows."""
     found = []
     for sort, value in inner_of:
@@ -113,7 +121,7 @@ def structural(rule, lines, inner_of):
             more = [signature + f', %{value})'] + lines[1:]
         else:
             more = [lines[0]] + broken(lines[1:], value)
-        found.append(Case(rule, sort, f'%{value}', more))
+        found.append(Case(rule, name, sort, f'%{value}', more))
     return found
 
 
@@ -129,7 +137,8 @@ def broken(lines, value):
 
 def inner_choices(rule, lines, rng):
     """Which inner values are looked at: all sorts for the first and the last; random ones."""
-    inner = [v for v in rule.inner if any(made_by(s, v) for s in lines)]  # `maybe` may be away
+    every = dict.fromkeys(v for s in rule.spellings for v in s.inner)
+    inner = [v for v in every if any(made_by(s, v) for s in lines)]  # `maybe` may be away
     if not inner:
         return []
     if rng:
@@ -138,14 +147,19 @@ def inner_choices(rule, lines, rng):
 
 
 def cases_of(rule, templates, rng=None):
-    lines, variants = templates[rule.name]
-    cases = [Case(rule, TAKEN, rule.name, lines)]
+    return [c for name in templates if rule_of(name) == rule.name
+            for c in cases_of_template(rule, name, templates, rng)]
+
+
+def cases_of_template(rule, name, templates, rng):
+    lines, variants = templates[name]
+    cases = [Case(rule, name, TAKEN, name, lines)]
     for sort, what, changes in variants:
-        cases.append(Case(rule, sort, what, changed(lines, changes, f'{rule.name}: {what}')))
+        cases.append(Case(rule, name, sort, what, changed(lines, changes, f'{name}: {what}')))
     if rule.forwards:  # the operand cannot take the name of an output
-        cases = [Case(rule, c.sort, c.what, behind_output(c.lines)) for c in cases]
-        cases.append(Case(rule, OUTPUT, '%y', lines))
-    return cases + structural(rule, lines, inner_choices(rule, lines, rng))
+        cases = [Case(rule, name, c.sort, c.what, behind_output(c.lines)) for c in cases]
+        cases.append(Case(rule, name, OUTPUT, '%y', lines))
+    return cases + structural(rule, name, lines, inner_choices(rule, lines, rng))
 
 
 # ---- text ----------------------------------------------------------------------------------------
@@ -202,7 +216,7 @@ def hoisted(lines):
 def statements_of(case, rng=None):
     """(signature, statements) with sizes and numbers filled in."""
     sizes = pick_sizes(rng)
-    numbers = rng or random.Random(case.rule.name)
+    numbers = rng or random.Random(case.name)
     lines = [fill_in(s, sizes, numbers) for s in hoisted(case.lines)]
     return lines[0], lines[1:]
 

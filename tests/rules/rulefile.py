@@ -4,8 +4,12 @@ pattern values."""
 import glob
 import os
 import re
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, 'scripts'))
+import rule_text  # noqa: E402
+
 HEAD = re.compile(r'^rule (\w+) : (\w+)(?: "([^"]*)")?(?: target (\w+(?: \w+)*?))?'
                   r'(?: priority \d+)? numerics (\w+)(?: about "([^"]*)")?', re.M)
 
@@ -16,13 +20,21 @@ class Rule:
         self.pass_name, self.numerics, self.about = head.group(3, 5, 6)
         self.targets = (head.group(4) or '').split()
         self.conditions = [c for c in split(part(text, 'where')) if not c.startswith('let ')]
-        match, replace = part(text, 'match'), part(text, 'replace')
-        made = {r for s in statements(replace) for r in s.results}
-        self.nodes = statements(match)
-        matched = {r for s in self.nodes for r in s.results}
-        self.forwards = any(not s.call and s.operands[0] not in matched
-                            for s in statements(replace))
-        self.inner = [r for s in self.nodes if not s.shared for r in s.results
+        replace = statements(part(text, 'replace'))
+        made = {r for s in replace for r in s.results}
+        self.spellings = [Spelling(statements(part(spelled, 'match')), made)
+                          for _, _, spelled in rule_text.spellings(text)]
+        self.forwards = any(not s.call and s.operands[0] not in self.spellings[0].results
+                            for s in replace)
+
+
+class Spelling:
+    """One reading of a rule: what its pattern is with one alternative of each `either`."""
+
+    def __init__(self, nodes, made):
+        self.nodes = nodes
+        self.results = {r for s in nodes for r in s.results}
+        self.inner = [r for s in nodes if not s.shared for r in s.results
                       if r not in made and r != '_']
 
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a rule that was read joins its set: which rules it takes the place of, which it may stand
+ * beside, and its place in the order of definition. */
+#include "passes/engine/parse.h"
+
+/* Rules have names; a definition is that of an op. */
+static bool is_namesake(const tl_rule *a, const tl_rule *b) {
+  if (a->kind == TL_RULE_DEFINE || b->kind == TL_RULE_DEFINE)
+    return a->kind == b->kind && a->match->ops[0] == b->match->ops[0];
+  return a->name == b->name;
+}
+
+/* Definitions of one op in one file are alternatives: the first whose conditions hold applies. */
+static bool is_alternative(const tl_rule *old, const tl_rule *r) {
+  return r->kind == TL_RULE_DEFINE && old->file == r->file && old->n_where;
+}
+
+/* Two readings of one rule. */
+static bool is_spelling(const tl_rule *old, const tl_rule *r) {
+  return r->spelling > 1 && old->file == r->file && old->line == r->line &&
+         old->column == r->column;
+}
+
+/* lead: an earlier spelling, NULL: there is none. Those of a file share its place in the order. */
+static tl_status add_rule(tl_rule_parser *p, tl_rule *r, const tl_rule *lead) {
+  r->index = lead && !p->builtin ? lead->index : p->set->next++;
+  return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
+}
+
+tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool override) {
+  tl_rule_vec *rules = &p->set->rules;
+  const tl_rule *lead = NULL;
+  uint32_t kept = 0, place = UINT32_MAX;
+  TL_TRY(tl_rule_finish(p->set, r));
+  TL_TRY(tl_rule_leave_room(p, r));
+  r->custom = override;
+  bool defines = r->kind == TL_RULE_DEFINE;
+  uint64_t key = tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
+  if (!tl_map_find(&p->set->names, key, NULL)) /* most rules have no namesake */
+    return tl_map_set(&p->set->names, key, 1) ? add_rule(p, r, NULL) : tl_rule_memory(p);
+  for (uint32_t i = 0; i < rules->n; i++) {
+    tl_rule *old = rules->at[i];
+    if (is_spelling(old, r))
+      lead = old;
+    if (!is_namesake(old, r) || is_alternative(old, r) || lead == old) {
+      rules->at[kept++] = old;
+      continue;
+    }
+    if (!override || old->file == r->file)
+      return tl_rule_fail(p, name, "'%.*s' is defined twice, first at %s:%u", TL_SV_ARG(name.text),
+                          old->file, old->line);
+    if (place == UINT32_MAX) {
+      place = kept;
+      r->index = old->index;
+      rules->at[kept++] = r;
+    }
+  }
+  rules->n = kept;
+  if (place != UINT32_MAX)
+    return TL_OK;
+  return add_rule(p, r, lead);
+}
