@@ -15,9 +15,9 @@ static bool is_alternative(const tl_rule *old, const tl_rule *r) {
   return r->kind == TL_RULE_DEFINE && old->file == r->file && old->n_where;
 }
 
-/* Two readings of one rule. */
+/* Two readings of one rule; of those that are built in, any may be read first. */
 static bool is_spelling(const tl_rule *old, const tl_rule *r) {
-  return r->spelling > 1 && old->file == r->file && old->line == r->line &&
+  return old->spelling != r->spelling && old->file == r->file && old->line == r->line &&
          old->column == r->column;
 }
 
