@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts and tests read of rules (*.tlr) with `either { ... } or { ... }` in their patterns: the
-texts that the reader of the program sees, one for each choice of alternatives (docs/rules.md)."""
+"""What scripts and tests read of rules (*.tlr) with `either { ... } or { ... }` in their patterns:
+the texts that the parser sees, one for each choice of alternatives (docs/rules.md)."""
 import itertools
 import re
 
@@ -35,8 +35,8 @@ def pieces(text):
 
 
 def spellings(text):
-    """[(number, choices, text)]: number 0 where there is nothing to choose, else from 1 on, the last
-    choice changing first; choices: the alternatives taken, DIGIT_BITS each."""
+    """[(number, choices, text)]: number 0 where there is nothing to choose, else from 1 on, the
+    last choice changing first; choices: the alternatives taken, DIGIT_BITS each."""
     parts = pieces(text)
     eithers = [p for p in parts if isinstance(p, list)]
     if not eithers:

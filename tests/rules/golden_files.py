@@ -5,9 +5,10 @@
   golden_files.py --tailor BIN [RULE...]
   golden_files.py --tailor BIN --shorten FILE...   (files written by hand, of any pass)
 
-A file is about one template: those of further spellings of a rule are <Rule>.<Word>.tir. It has what the rule takes and a list of near misses that stay as they are. Cases with another
-result, as others that it takes, follow while they fit; the rest stands in <Rule>.2.tir and so on.
-A rule for several targets has <Rule>.<target>.tir for each of them but the first."""
+A file is about one template: those of further spellings of a rule are <Rule>.<Word>.tir. It has
+what the rule takes and a list of near misses that stay as they are. Cases with another result, as
+others that it takes, follow while they fit; the rest stands in <Rule>.2.tir and so on. A rule for
+several targets has <Rule>.<target>.tir for each of them but the first."""
 import argparse
 import concurrent.futures
 import glob
