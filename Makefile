@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 MODEL  ?=
 FUZZ_SECONDS ?= 600
 
-.PHONY: all demo test install bench fuzz oom random update format clean
+.PHONY: all demo check test install bench fuzz oom random update format clean
 
 all:
 	@sh scripts/install-deps build
@@ -18,9 +18,15 @@ demo:
 	@$(MAKE) --no-print-directory all
 	@sh scripts/demo $(BUILD)/tools/tailor demo-out $(if $(MODEL),"$(MODEL)")
 
+# Before each commit: layout, style, unit and golden tests of one build, in less than a minute.
+check:
+	@sh scripts/install-deps check
+	@/usr/bin/python3 tests/run.py --quick
+
+# Everything, or make test ONLY=golden,cli: groups and kinds are in tests/groups.py.
 test:
 	@sh scripts/install-deps test
-	@/usr/bin/python3 tests/run.py
+	@/usr/bin/python3 tests/run.py $(if $(ONLY),--only $(ONLY))
 
 install: all
 	@meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) >/dev/null

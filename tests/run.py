@@ -2,33 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make test`: builds what is needed and runs every kind of test.
 
-  tests/run.py [--only KIND[,KIND]] [--fuzz-seconds N] [--build DIR] [--full]
+  tests/run.py [--only GROUP or KIND[,...]] [--quick] [--fuzz-seconds N] [--build DIR] [--full]
 
-Each kind ends with 'N passed, M failed, K skipped'; the last line adds them up. A kind that cannot
-run here says why and counts as one skipped test."""
+tests/groups.py has the groups and the kinds of each. A kind ends with 'N passed, M failed, K
+skipped'; the last line adds them up. A kind that cannot run here says why and counts as one skipped
+test."""
 import argparse
-import concurrent.futures
 import glob
-import itertools
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.dont_write_bytecode = True
+import groups  # noqa: E402
+from groups import SUMMARY, Skip  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = '/usr/bin/python3'
-SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
-# Lines worth showing of a kind in which nothing failed.
-NOTABLE = re.compile(r'(FAIL|skip|[\w-]+: \d+ models|equal to|NPU form)')
 SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_leaks=1:abort_on_error=0:allocator_may_return_null=1',
                  'UBSAN_OPTIONS': 'print_stacktrace=1:halt_on_error=1'}
-
-
-class Skip(Exception):
-    pass
 
 
 def shell(argv, **more):
@@ -60,7 +54,7 @@ class Tests:
         self.build = os.path.join(ROOT, args.build)
 
     def folder(self, name):
-        return os.path.join(self.build, name)
+        return os.path.join(self.build, 'gcc' if self.args.quick else name)
 
     def tool(self, name):
         return os.path.join(self.folder(name), 'tools', 'tailor')
@@ -505,70 +499,21 @@ class Tests:
                         str(self.args.fuzz_seconds)])
 
 
-KINDS = ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'named', 'sessions',
-         'unit', 'threads', 'golden', 'golden_rules', 'rules', 'rule_numbers', 'fusion_names',
-         'worked_examples', 'random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train',
-         'precision', 'ranges', 'traps', 'precision_files', 'chips', 'cast_counts', 'cli',
-         'library', 'atc_lines', 'air_options', 'run_config', 'run_config_effects', 'oom',
-         'oom_commands',
-         'file_faults', 'hostile', 'reader',
-         'op_dtypes', 'extremes', 'runners', 'golden_numbers', 'nodes', 'official', 'corpus',
-         'evaluate',
-         'evaluate_corpus', 'npu_form', 'select_rows', 'recurrent', 'quantized', 'kernels',
-         'precision_corpus', 'precision_peers', 'step_files', 'pages', 'train_air',
-         'training_info', 'tail_random', 'train_steps', 'half_steps', 'gradients', 'estimates',
-         'artifacts', 'single_graph', 'recognised', 'train_random', 'loop_steps', 'variants',
-         'determinism',
-         'emulation', 'fuzz']
-# What others need comes first (installing waits for the network, so it runs beside a build);
-# fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
-# cores: most wait for one process at a time.
-STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 0, 'fuzz': 2}
-
-
-def run_kind(tests, kind):
-    """(what to print, counts)"""
-    method = getattr(tests, kind)
-    start = time.monotonic()
-    try:
-        text, counts = method()
-    except Skip as reason:
-        text, counts = f'skipped: {reason}', (0, 0, 1)
-    lines = [s for s in text.splitlines() if counts[1] or not SUMMARY.match(s)]
-    notable = [s for s in lines if NOTABLE.match(s)]
-    shown = ['    ' + line[:400] for line in (lines if counts[1] else notable)[-200:]]
-    shown.append(f'{kind} ({method.__doc__}): {counts[0]} passed, {counts[1]} failed, '
-                 f'{counts[2]} skipped [{time.monotonic() - start:.0f} s]')
-    return '\n'.join(shown), counts
-
-
-def run_all(tests, kinds):
-    """Prints what kinds say in their order; the sum of their counts."""
-    total = [0, 0, 0]
-    for stage, group in itertools.groupby(kinds, lambda kind: STAGES.get(kind, 1)):
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for text, counts in pool.map(lambda kind: run_kind(tests, kind), group):
-                print(text, flush=True)
-                total = [a + b for a, b in zip(total, counts)]
-        if stage == 0 and total[1]:
-            break
-    return total
-
-
 def main():
+    names = '; '.join(f'{group}: {" ".join(kinds)}' for group, kinds in groups.GROUPS.items())
     p = argparse.ArgumentParser()
-    p.add_argument('--only', help='comma-separated kinds: ' + ', '.join(KINDS))
+    p.add_argument('--only', help=f'comma-separated groups or kinds. {names}')
+    p.add_argument('--quick', action='store_true', help='what `make check` runs')
     p.add_argument('--fuzz-seconds', type=int, default=60)
     p.add_argument('--build', default='build-test')
     p.add_argument('--full', action='store_true', help='all of what is otherwise sampled')
     args = p.parse_args()
-    only = args.only.split(',') if args.only else KINDS
-    if args.only:
-        only = [k for k in ('build_gcc', 'build_sanitized') if k not in only] + only
-    unknown = [k for k in only if k not in KINDS]
-    if unknown:
-        p.error(f'unknown kind {unknown[0]}')
-    total = run_all(Tests(args), only)
+    kinds = groups.CHECK if args.quick else groups.KINDS
+    try:
+        kinds = groups.chosen(args.only.split(',')) if args.only else kinds
+    except ValueError as unknown:
+        p.error(f'neither a group nor a kind: {unknown}')
+    total = groups.run_all(Tests(args), kinds)
     print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
     return 1 if total[1] else 0
 

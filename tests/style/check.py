@@ -4,6 +4,7 @@
 
   check.py --lib-dir BUILD   (a build folder, for what the library exports and keeps in memory)"""
 import argparse
+import ast
 import glob
 import os
 import re
@@ -16,6 +17,7 @@ sys.path[:0] = [os.path.join(ROOT, 'scripts'), os.path.join(ROOT, 'tests'),
                 os.path.join(ROOT, 'tests', 'docs')]
 import citations as named_things  # noqa: E402
 import golden_cases  # noqa: E402
+import groups  # noqa: E402
 import rooms  # noqa: E402
 
 # Data and generators of tables; the other ceilings hold everywhere.
@@ -101,6 +103,16 @@ def golden_files(files):
         yield (f'{len(long)} files of tests/golden have more than {golden_cases.MAX_LINES} lines, '
                f'at most {LONG_GOLDEN_FILES} may: take smaller shapes, a file a case, or edits of '
                'another file (# LIKE:)')
+
+
+def kinds_of_tests(_files):
+    """Each kind that tests/run.py knows is in a group, or nothing would run it."""
+    source = ast.parse(text('tests/run.py'))
+    methods = next(part for part in source.body if getattr(part, 'name', '') == 'Tests').body
+    known = {m.name for m in methods if isinstance(m, ast.FunctionDef)
+             and len(m.args.args) == 1 and not m.args.vararg}
+    for name in sorted(known ^ set(groups.KINDS)):
+        yield f'{name} is in one of tests/run.py and tests/groups.py, not in both'
 
 
 def unfinished(files):
@@ -191,8 +203,8 @@ def named(_files):
         yield f'{check}: {problem}'
 
 
-CHECKS = [layers, one_way, pass_rows, licences, sizes, golden_files, unfinished, headers,
-          machine_paths, citations, named, wall_clocks, library_state, exports]
+CHECKS = [layers, one_way, pass_rows, licences, sizes, golden_files, kinds_of_tests, unfinished,
+          headers, machine_paths, citations, named, wall_clocks, library_state, exports]
 
 
 def main():

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of tests in groups, and what runs them: tests/run.py has a method for each kind.
+
+A group says what a failure is about, and groups come in the order in which one wants to know:
+whether it builds and keeps the rules of the house; units and commands; passes on small graphs; real
+models; and what searches, at random or everywhere."""
+import concurrent.futures
+import os
+import re
+import sys
+import time
+
+GROUPS = {
+    'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'named', 'sessions',
+              'worked_examples', 'fusion_names'],
+    'unit': ['unit', 'threads', 'cli', 'library', 'atc_lines', 'air_options', 'run_config',
+             'run_config_effects', 'precision_files', 'hostile', 'reader', 'op_dtypes', 'runners',
+             'select_rows', 'step_files', 'pages'],
+    'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'traps',
+               'recognised'],
+    'models': ['nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form',
+               'recurrent', 'quantized', 'chips', 'cast_counts', 'precision_corpus',
+               'precision_peers', 'train_air', 'training_info', 'train_steps', 'half_steps',
+               'gradients', 'estimates', 'artifacts', 'single_graph', 'loop_steps', 'variants'],
+    'deep': ['random_graphs', 'random_scopes', 'hunt', 'hunt_npu', 'hunt_train', 'precision',
+             'ranges', 'extremes', 'kernels', 'train_random', 'tail_random', 'oom',
+             'oom_commands', 'file_faults', 'determinism', 'emulation', 'fuzz'],
+}
+KINDS = [kind for kinds in GROUPS.values() for kind in kinds]
+# `make check`: what a change breaks most often, on one build, in less than a minute.
+CHECK = ['build_gcc', 'style', 'unit', 'golden', 'golden_rules']
+# What others need comes first (installing waits for the network, so it runs beside a build);
+# fuzzing wants the machine for itself. Within a stage kinds run side by side, as many as there are
+# cores: most wait for one process at a time.
+STAGES = {'build_gcc': 0, 'ort': 0, 'build_sanitized': 0, 'fuzz': 2}
+SUMMARY = re.compile(r'^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$', re.M)
+# Lines worth showing of a kind in which nothing failed.
+NOTABLE = re.compile(r'(FAIL|skip|[\w-]+: \d+ models|equal to|NPU form)')
+
+
+class Skip(Exception):
+    """Why a kind cannot run here."""
+
+
+def chosen(names):
+    """Kinds of a list of groups and kinds, with the builds that they may need, in their order;
+    ValueError names what is neither."""
+    wanted = {'build_gcc', 'build_sanitized'}
+    for name in names:
+        if name not in GROUPS and name not in KINDS:
+            raise ValueError(name)
+        wanted.update(GROUPS.get(name, [name]))
+    return [kind for kind in KINDS if kind in wanted]
+
+
+def group_of(kind):
+    return next(group for group, kinds in GROUPS.items() if kind in kinds)
+
+
+def run_kind(tests, kind):
+    """(what to print, counts)"""
+    method = getattr(tests, kind)
+    start = time.monotonic()
+    try:
+        text, counts = method()
+    except Skip as reason:
+        text, counts = f'skipped: {reason}', (0, 0, 1)
+    about = method.__doc__.replace(', sanitized', '') if tests.args.quick else method.__doc__
+    lines = [s for s in text.splitlines() if counts[1] or not SUMMARY.match(s)]
+    notable = [s for s in lines if NOTABLE.match(s)]
+    shown = ['    ' + line[:400] for line in (lines if counts[1] else notable)[-200:]]
+    shown.append(f'{kind} ({about}): {counts[0]} passed, {counts[1]} failed, '
+                 f'{counts[2]} skipped [{time.monotonic() - start:.0f} s]')
+    return shown, counts
+
+
+class Progress:
+    """Prints each kind when it is done, with its group and how many are: 'golden 31/70 rules ...'.
+    On a terminal the last line also tells what runs."""
+
+    def __init__(self, kinds):
+        self.all, self.done, self.running = len(kinds), 0, []
+        self.start, self.terminal = time.monotonic(), sys.stdout.isatty()
+
+    def status(self):
+        if self.terminal:
+            now = f'{self.done}/{self.all} [{time.monotonic() - self.start:.0f} s] '
+            sys.stdout.write('\r\033[K' + (now + ', '.join(self.running))[:79])
+            sys.stdout.flush()
+
+    def begin(self, kind):
+        self.running.append(kind)
+        self.status()
+
+    def end(self, kind, shown):
+        self.done += 1
+        self.running.remove(kind)
+        where = f'{group_of(kind):6} {self.done:2}/{self.all} '
+        text = '\n'.join(shown[:-1] + [where + shown[-1]])
+        print(('\r\033[K' if self.terminal else '') + text, flush=True)
+        self.status()
+
+
+def run_stage(tests, kinds, progress):
+    """Counts of kinds that run side by side."""
+    def one(kind):
+        progress.begin(kind)
+        return kind, *run_kind(tests, kind)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(one, k) for k in kinds]):
+            kind, shown, counts = future.result()
+            progress.end(kind, shown)
+            yield counts
+
+
+def run_all(tests, kinds):
+    """Runs kinds, builds first, and prints what they say; the sum of their counts."""
+    total, progress = [0, 0, 0], Progress(kinds)
+    for stage in sorted({STAGES.get(kind, 1) for kind in kinds}):
+        some = [kind for kind in kinds if STAGES.get(kind, 1) == stage]
+        for counts in run_stage(tests, some, progress):
+            total = [a + b for a, b in zip(total, counts)]
+        if stage == 0 and total[1]:
+            break
+    return total
