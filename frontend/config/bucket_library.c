@@ -126,14 +126,15 @@ static tl_status read_text(library *x, tl_sv text) {
 
 tl_status tl_bucket_library_read(tl_settings *s, tl_diag *d, const char *hash) {
   static const tl_config_kind kind = {
-      .what = "library of gradients", .missing = "E-BKT-LIB", .unreadable = "E-BKT-LIB"};
+      .what = "library of gradients", .missing = "E-BKT-LIB", .unreadable = "E-BKT-LIB",
+      .max_bytes = LIBRARY_BYTES};
   library x = {.s = s, .d = d, .path = s->train.bucket_library, .hash = hash};
   tl_location option = tl_at_option(s, TL_OPTION_BUCKET_LIBRARY);
   tl_file *f;
   s->train.measured = NULL;
   if (s->train.buckets != TL_BUCKETS_LIBRARY)
     return TL_OK;
-  TL_TRY(tl_config_open_within(d, option, x.path, &kind, LIBRARY_BYTES, &f));
+  TL_TRY(tl_config_open(d, option, x.path, &kind, &f));
   tl_status status = read_text(&x, (tl_sv){(const char *)f->data, (size_t)f->size});
   tl_file_close(f);
   return status;

@@ -51,8 +51,8 @@ static tl_status check_path(tl_diag *d, tl_location where, const char *path,
   return status;
 }
 
-static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *kind,
-                            uint32_t max_bytes) {
+static tl_status check_file(tl_diag *d, const char *path, const tl_config_kind *kind) {
+  uint32_t max_bytes = kind->max_bytes ? kind->max_bytes : (uint32_t)TL_CONFIG_MAX_BYTES;
   struct stat st;
   if (stat(path, &st) != 0)
     return cannot_open(d, kind, path);
@@ -77,13 +77,8 @@ static void keep_message(void *user, const tl_diagnostic *d) {
 
 tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
                          const tl_config_kind *kind, tl_file **out) {
-  return tl_config_open_within(d, where, path, kind, TL_CONFIG_MAX_BYTES, out);
-}
-
-tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
-                                const tl_config_kind *kind, uint32_t max_bytes, tl_file **out) {
   TL_TRY(check_path(d, where, path, kind));
-  TL_TRY(check_file(d, path, kind, max_bytes));
+  TL_TRY(check_file(d, path, kind));
   tl_buf message;
   tl_buf_init(&message);
   tl_diag quiet = {.fn = keep_message, .user = &message, .lacks = d->lacks};
@@ -96,9 +91,9 @@ tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
 }
 
 tl_status tl_config_text(tl_diag *d, tl_arena *a, tl_location where, const char *path,
-                         const tl_config_kind *kind, uint32_t max_bytes, tl_sv *out) {
+                         const tl_config_kind *kind, tl_sv *out) {
   tl_file *f;
-  TL_TRY(tl_config_open_within(d, where, path, kind, max_bytes, &f));
+  TL_TRY(tl_config_open(d, where, path, kind, &f));
   out->n = (size_t)f->size;
   out->p = tl_arena_copy(a, f->size ? (const char *)f->data : "", out->n);
   tl_file_close(f);

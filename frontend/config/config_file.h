@@ -15,21 +15,17 @@ typedef struct tl_config_kind {
   const char *missing;    /* code when it is not there or may not be opened; NULL: none */
   const char *unreadable; /* code when it is no regular file, too large or cannot be read */
   bool plain_path; /* the path, links resolved, has only characters that atc takes (E10001) */
+  uint32_t max_bytes; /* 0: TL_CONFIG_MAX_BYTES */
 } tl_config_kind;
 
 /* Opens and reads a file into *out, which the caller closes. where: the option that named it. */
 tl_status tl_config_open(tl_diag *d, tl_location where, const char *path,
                          const tl_config_kind *kind, tl_file **out) TL_NODISCARD;
 
-/* The same with another bound on the size, in bytes. */
-tl_status tl_config_open_within(tl_diag *d, tl_location where, const char *path,
-                                const tl_config_kind *kind, uint32_t max_bytes,
-                                tl_file **out) TL_NODISCARD;
-
-/* Reads all of a file of at most max_bytes into the arena: the text of *out, without its end
- * marked. where: the option that named it. TL_NO_MEMORY, and what opening reports. */
+/* Reads all of a file into the arena: the text of *out, without its end marked. where: the option
+ * that named it. TL_NO_MEMORY, and what opening reports. */
 tl_status tl_config_text(tl_diag *d, tl_arena *a, tl_location where, const char *path,
-                         const tl_config_kind *kind, uint32_t max_bytes, tl_sv *out) TL_NODISCARD;
+                         const tl_config_kind *kind, tl_sv *out) TL_NODISCARD;
 
 /* A text without the byte order mark that Windows editors leave at its start. */
 tl_sv tl_config_without_mark(tl_sv text);

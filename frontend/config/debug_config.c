@@ -68,7 +68,7 @@ tl_status tl_read_debug_config_text(tl_diag *d, const char *path, tl_sv text,
 
 tl_status tl_read_debug_config(tl_diag *d, tl_location where, const char *path,
                                tl_debug_config *out) {
-  static const tl_config_kind kind = {"op_debug_config", "E-OPT-FILE", "E-OPT-FILE", false};
+  static const tl_config_kind kind = {"op_debug_config", "E-OPT-FILE", "E-OPT-FILE", false, 0};
   tl_file *f;
   TL_TRY(tl_config_open(d, where, path, &kind, &f));
   tl_status status =

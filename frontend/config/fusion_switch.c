@@ -32,8 +32,8 @@ tl_status tl_read_fusion_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
 
 tl_status tl_read_fusion_file(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                               tl_fusion_config *out) {
-  static const tl_config_kind kind = {"switch file", "E21001", "E21002", true};
+  static const tl_config_kind kind = {"switch file", "E21001", "E21002", true, 0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_fusion_text(d, a, path, text, out);
 }

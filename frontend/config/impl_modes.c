@@ -128,9 +128,9 @@ tl_status tl_read_impl_modes_text(tl_diag *d, tl_arena *a, const char *path, tl_
 
 tl_status tl_read_impl_modes(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                              tl_impl_config *out) {
-  static const tl_config_kind kind = {"file of implementation modes", "E10001", "E10001", false};
+  static const tl_config_kind kind = {"file of implementation modes", "E10001", "E10001", false, 0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_impl_modes_text(d, a, path, text, out);
 }
 

@@ -121,9 +121,9 @@ static int by_path(const void *a, const void *b) {
 
 static tl_status read_file(tl_diag *d, tl_location where, const char *path,
                            tl_op_info_draft *draft) {
-  static const tl_config_kind kind = {"op information", NULL, NULL, false};
+  static const tl_config_kind kind = {"op information", NULL, NULL, false, MAX_FILE_BYTES};
   tl_file *f;
-  TL_TRY(tl_config_open_within(d, where, path, &kind, MAX_FILE_BYTES, &f));
+  TL_TRY(tl_config_open(d, where, path, &kind, &f));
   tl_status status = tl_read_op_info_text(
       d, path, (tl_sv){(const char *)f->data, (size_t)f->size}, draft);
   tl_file_close(f);

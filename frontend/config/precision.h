@@ -42,13 +42,18 @@ tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
                            tl_precision_config *out) TL_NODISCARD;
 
 /* --op-block-list, --op-include-list: types joined by ',' or line feeds; --node-block-list,
- * --node-include-list: POSIX extended expressions joined by line feeds. Fills *out, which has room
- * for tl_listed_room(text) entries, and moves *n on. E10001 for what is no expression. */
+ * --node-include-list: POSIX extended expressions joined by line feeds. Adds to *out, which has
+ * room for tl_listed_room(text) more entries. E10001 for what is no expression. */
+typedef struct tl_listed_entries {
+  tl_listed *at; /* of the caller */
+  uint32_t n;
+} tl_listed_entries;
+
 uint32_t tl_listed_room(tl_sv text);
 tl_status tl_read_listed_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
-                               tl_listed *out, uint32_t *n) TL_NODISCARD;
+                               tl_listed_entries *out) TL_NODISCARD;
 tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
-                               tl_listed *out, uint32_t *n) TL_NODISCARD;
+                               tl_listed_entries *out) TL_NODISCARD;
 
 /* --keep-io-types: true, false, or names joined by ';'. */
 tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,

@@ -296,16 +296,16 @@ tl_status tl_read_custom_dtypes_text(tl_diag *d, tl_arena *a, const char *path, 
 
 tl_status tl_read_keep_dtype(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                              tl_precision_config *out) {
-  static const tl_config_kind kind = {"list of kept ops", "E10410", "E13001", false};
+  static const tl_config_kind kind = {"list of kept ops", "E10410", "E13001", false, 0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_keep_dtype_text(d, a, path, text, out);
 }
 
 tl_status tl_read_custom_dtypes(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                                 tl_precision_config *out) {
-  static const tl_config_kind kind = {"list of dtypes", "E20101", "E20101", false};
+  static const tl_config_kind kind = {"list of dtypes", "E20101", "E20101", false, 0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_custom_dtypes_text(d, a, path, text, out);
 }

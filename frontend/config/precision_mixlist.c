@@ -231,8 +231,8 @@ tl_status tl_read_mixlist_text(tl_diag *d, tl_arena *a, const char *path, tl_sv 
 
 tl_status tl_read_mixlist(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                           tl_precision_config *out) {
-  static const tl_config_kind kind = {"mix list", "E21001", "E21001", true};
+  static const tl_config_kind kind = {"mix list", "E21001", "E21001", true, 0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_mixlist_text(d, a, path, text, out);
 }

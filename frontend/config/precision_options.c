@@ -131,9 +131,14 @@ tl_status tl_read_output_type(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
 
 /* ---- lists of names -------------------------------------------------------------------------- */
 
+typedef struct name_list {
+  const tl_sv *at;
+  uint32_t n;
+} name_list;
+
 /* Copies the parts that a separator makes, trimmed and without the empty ones, to the arena. */
 static tl_status split(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, char separator,
-                       const tl_sv **out, uint32_t *n) {
+                       name_list *out) {
   tl_sv *names = tl_arena_calloc(a, count_parts(text, separator), sizeof *names);
   uint32_t found = 0;
   for (tl_sv rest = text; names && rest.p;) {
@@ -144,14 +149,17 @@ static tl_status split(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, c
     else if (name.n)
       names[found++] = (tl_sv){copy, name.n};
   }
-  *out = names;
-  *n = found;
+  *out = (name_list){names, found};
   return names ? TL_OK : tl_fail(d, TL_NO_MEMORY, where, "out of memory");
 }
 
 tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                               tl_precision_config *out) {
-  return split(d, a, where, text, ';', &out->fp16_inputs, &out->n_fp16_inputs);
+  name_list names;
+  TL_TRY(split(d, a, where, text, ';', &names));
+  out->fp16_inputs = names.at;
+  out->n_fp16_inputs = names.n;
+  return TL_OK;
 }
 
 tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
@@ -159,56 +167,57 @@ tl_status tl_read_kept_signature(tl_diag *d, tl_arena *a, tl_location where, tl_
   out->lower_signature = !tl_sv_is(text, "true");
   if (tl_sv_is(text, "true") || tl_sv_is(text, "false"))
     return TL_OK;
-  return split(d, a, where, text, ';', &out->kept_signature, &out->n_kept_signature);
+  name_list names;
+  TL_TRY(split(d, a, where, text, ';', &names));
+  out->kept_signature = names.at;
+  out->n_kept_signature = names.n;
+  return TL_OK;
 }
 
 uint32_t tl_listed_room(tl_sv text) { return count_parts(text, ',') + count_parts(text, '\n'); }
 
 tl_status tl_read_listed_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
-                               tl_listed *out, uint32_t *n) {
+                               tl_listed_entries *out) {
   for (tl_sv lines = text; lines.p;) {
     tl_sv line = tl_sv_split(&lines, '\n');
-    const tl_sv *types;
-    uint32_t count;
-    TL_TRY(split(d, a, where, line, ',', &types, &count));
-    for (uint32_t i = 0; i < count; i++)
-      out[(*n)++] = (tl_listed){types[i], true, include};
+    name_list types;
+    TL_TRY(split(d, a, where, line, ',', &types));
+    for (uint32_t i = 0; i < types.n; i++)
+      out->at[out->n++] = (tl_listed){types.at[i], true, include};
   }
   return TL_OK;
 }
 
 tl_status tl_read_listed_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, bool include,
-                               tl_listed *out, uint32_t *n) {
-  const tl_sv *patterns;
-  uint32_t count;
-  TL_TRY(split(d, a, where, text, '\n', &patterns, &count));
-  for (uint32_t i = 0; i < count; i++) {
+                               tl_listed_entries *out) {
+  name_list patterns;
+  TL_TRY(split(d, a, where, text, '\n', &patterns));
+  for (uint32_t i = 0; i < patterns.n; i++) {
     tl_pattern compiled;
     char room[128];
     const char *problem;
-    if (tl_pattern_compile(&compiled, patterns[i], room, sizeof room, &problem) != TL_OK)
+    if (tl_pattern_compile(&compiled, patterns.at[i], room, sizeof room, &problem) != TL_OK)
       return tl_fail_code(
           d, TL_INVALID_ARGUMENT, "E10001", where,
           "'%.*s' is not an expression for names: %s\vwrite a POSIX extended regular expression "
           "that matches whole names, such as '/layer[0-3]/.*'; a backslash "
           "before . ( ) [ ] { } * + ? ^ $ | makes it a plain character",
-          TL_SV_ARG(tl_sv_shown(patterns[i])), problem);
+          TL_SV_ARG(tl_sv_shown(patterns.at[i])), problem);
     tl_pattern_release(&compiled);
-    out[(*n)++] = (tl_listed){patterns[i], false, include};
+    out->at[out->n++] = (tl_listed){patterns.at[i], false, include};
   }
   return TL_OK;
 }
 
 tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                            tl_precision_config *out) {
-  const tl_sv *parts;
-  uint32_t n;
-  TL_TRY(split(d, a, where, text, '\n', &parts, &n));
-  tl_to_float *entries = tl_arena_calloc(a, n, sizeof *entries);
+  name_list parts;
+  TL_TRY(split(d, a, where, text, '\n', &parts));
+  tl_to_float *entries = tl_arena_calloc(a, parts.n, sizeof *entries);
   if (!entries)
     return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
-  for (uint32_t i = 0; i < n; i++) {
-    tl_sv part = parts[i];
+  for (uint32_t i = 0; i < parts.n; i++) {
+    tl_sv part = parts.at[i];
     size_t glob = part.n;
     while (glob && part.p[glob - 1] != '=')
       glob--;
@@ -220,6 +229,6 @@ tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
     entries[i] = (tl_to_float){{part.p, glob - 1}, dtype};
   }
   out->to_float = entries;
-  out->n_to_float = n;
+  out->n_to_float = parts.n;
   return TL_OK;
 }

@@ -134,8 +134,9 @@ tl_status tl_read_ranges_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
 
 tl_status tl_read_ranges(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                          tl_range_policy *out) {
-  static const tl_config_kind kind = {"file of ranges", "E21001", "E21001", false};
+  static const tl_config_kind kind = {"file of ranges", "E21001", "E21001", false,
+                                      MOST_BYTES};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, where, path, &kind, MOST_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_ranges_text(d, a, path, text, out);
 }

@@ -155,20 +155,19 @@ static tl_status read_lists(tl_settings *s, tl_diag *d) {
                           "has no effect without a mode that lowers dtypes\v"
                           "add --precision-mode-v2=mixed_float16, for example");
   }
-  tl_listed *listed = tl_arena_calloc(&s->arena, room, sizeof *listed);
-  if (!listed)
+  tl_listed_entries listed = {tl_arena_calloc(&s->arena, room, sizeof *listed.at), 0};
+  if (!listed.at)
     return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-  c->listed = listed;
   for (size_t i = 0; i < N_LISTS; i++) {
     const char *text = s->value[lists[i].id];
     tl_location at = text ? tl_at_option(s, lists[i].id) : (tl_location){0};
     if (text && lists[i].is_type)
-      TL_TRY(tl_read_listed_types(d, &s->arena, at, tl_sv_from(text), lists[i].include, listed,
-                                  &c->n_listed));
+      TL_TRY(tl_read_listed_types(d, &s->arena, at, tl_sv_from(text), lists[i].include, &listed));
     else if (text)
-      TL_TRY(tl_read_listed_nodes(d, &s->arena, at, tl_sv_from(text), lists[i].include, listed,
-                                  &c->n_listed));
+      TL_TRY(tl_read_listed_nodes(d, &s->arena, at, tl_sv_from(text), lists[i].include, &listed));
   }
+  c->listed = listed.at;
+  c->n_listed = listed.n;
   return TL_OK;
 }
 

@@ -4,10 +4,10 @@
 #include "frontend/config/values.h"
 
 static tl_status read_file(tl_diag *d, tl_arena *a, const char *path, tl_rule_file *out) {
-  static const tl_config_kind kind = {"rules", NULL, NULL, false};
+  static const tl_config_kind kind = {"rules", NULL, NULL, false, 0};
   tl_location nowhere = {0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, a, nowhere, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, a, nowhere, path, &kind, &text));
   *out = (tl_rule_file){path, text};
   return TL_OK;
 }

@@ -309,9 +309,9 @@ tl_status tl_read_run_config_text(tl_settings *s, tl_diag *d, const char *path, 
 }
 
 tl_status tl_read_run_config(tl_settings *s, tl_diag *d, tl_location where, const char *path) {
-  static const tl_config_kind kind = {"run configuration", "E-OPT-FILE", "E-OPT-FILE", false};
+  static const tl_config_kind kind = {"run configuration", "E-OPT-FILE", "E-OPT-FILE", false, 0};
   tl_sv text;
-  TL_TRY(tl_config_text(d, &s->arena, where, path, &kind, TL_CONFIG_MAX_BYTES, &text));
+  TL_TRY(tl_config_text(d, &s->arena, where, path, &kind, &text));
   return tl_read_run_config_text(s, d, path, text);
 }
 

@@ -69,9 +69,16 @@ tl_status tl_lift_bool(const tl_lifting *l, bool v, const char *what, tl_value_i
 /* A scalar of the element type of operand 0. */
 tl_status tl_lift_scalar_like(const tl_lifting *l, float v, const char *what, tl_value_id *out)
     TL_NODISCARD;
-/* Inserts a node with one result before the lifted one. */
-tl_status tl_lift_insert(const tl_lifting *l, tl_op_id op, const tl_value_id *operands, uint32_t n,
-                         const tl_attr *attr, const char *what, tl_value_id *out) TL_NODISCARD;
+typedef struct tl_lift_node {
+  tl_op_id op;
+  const tl_value_id *operands;
+  uint32_t n;
+  const tl_attr *attr; /* NULL: none */
+  const char *what;    /* part of the result's name */
+} tl_lift_node;
+
+/* Inserts a node with one result before the lifted one; *out is the result. */
+tl_status tl_lift_insert(const tl_lifting *l, tl_lift_node node, tl_value_id *out) TL_NODISCARD;
 /* Replaces operand i, padding the list with absent operands when it is shorter. */
 tl_status tl_lift_set_operand(const tl_lifting *l, uint32_t i, tl_value_id v) TL_NODISCARD;
 /* Turns the node into another op with the given operands and no attributes. */

@@ -20,7 +20,7 @@ tl_status tl_lift_batch_norm(const tl_lifting *l) {
 static tl_status binary(const tl_lifting *l, tl_op_id op, tl_value_id a, tl_value_id b,
                         const char *what, tl_value_id *out) {
   tl_value_id operands[2] = {a, b};
-  return tl_lift_insert(l, op, operands, 2, NULL, what, out);
+  return tl_lift_insert(l, (tl_lift_node){op, operands, 2, NULL, what}, out);
 }
 
 /* spatial = 0: statistics for every element of a sample, which plain arithmetic broadcasts. */
@@ -40,7 +40,7 @@ tl_status tl_lift_spatial(const tl_lifting *l) {
       return tl_lift_fail(l, TL_UNSUPPORTED, "training with spatial = 0");
   TL_TRY(tl_lift_scalar_like(l, epsilon, "epsilon", &eps));
   TL_TRY(binary(l, TL_OP_Add, v[4], eps, "shifted", &t));
-  TL_TRY(tl_lift_insert(l, TL_OP_Sqrt, &t, 1, NULL, "deviation", &t));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){TL_OP_Sqrt, &t, 1, NULL, "deviation"}, &t));
   TL_TRY(binary(l, TL_OP_Sub, v[0], v[3], "centred", &eps));
   TL_TRY(binary(l, TL_OP_Div, eps, t, "normal", &t));
   TL_TRY(binary(l, TL_OP_Mul, t, v[1], "scaled", &t));
@@ -74,7 +74,7 @@ tl_status tl_lift_layer_norm(const tl_lifting *l) {
     return TL_OK;
   tl_value_id v = tl_operand(l->m, l->n, 0);
   tl_attr to = tl_attr_int(TL_SYM_to, tl_dtype_get(scale)->onnx);
-  TL_TRY(tl_lift_insert(l, TL_OP_Cast, &v, 1, &to, "widened", &v));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){TL_OP_Cast, &v, 1, &to, "widened"}, &v));
   tl_node_set_operand(l->m, l->n, 0, v);
   return TL_OK;
 }
@@ -95,12 +95,12 @@ static tl_status group_shape(const tl_lifting *l, int64_t groups, tl_value_id *o
   int64_t second = 1;
   TL_TRY(tl_lift_i64s(l, one, 1, 1, "one", &part[0]));
   TL_TRY(tl_lift_i64s(l, &groups, 1, 1, "groups", &part[1]));
-  TL_TRY(tl_lift_insert(l, TL_OP_Shape, &x, 1, NULL, "shape", &shape));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){TL_OP_Shape, &x, 1, NULL, "shape"}, &shape));
   tl_value_id gather[2] = {shape, TL_NO_VALUE};
   TL_TRY(tl_lift_i64s(l, &second, 1, 1, "second", &gather[1]));
-  TL_TRY(tl_lift_insert(l, TL_OP_Gather, gather, 2, &axis, "channels", &shape));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){TL_OP_Gather, gather, 2, &axis, "channels"}, &shape));
   TL_TRY(binary(l, TL_OP_Div, shape, part[1], "each", &part[1]));
-  return tl_lift_insert(l, TL_OP_Concat, part, 2, &axis, "expansion", out);
+  return tl_lift_insert(l, (tl_lift_node){TL_OP_Concat, part, 2, &axis, "expansion"}, out);
 }
 
 /* Repeats operand i, one number a group, for every channel. */
@@ -142,8 +142,11 @@ static tl_status insert_after(const tl_lifting *l, tl_op_id op, tl_value_id old,
   tl_value_id operands[2] = {TL_NO_VALUE, extra};
   tl_symbol name = tl_value_get(l->m, old)->name;
   tl_symbol inner = tl_module_fresh_name(l->m, tl_sym(l->m, name));
-  tl_node_spec spec = {.op = op, .operands = operands, .n_operands = extra ? 2 : 1,
-                       .results = &name, .n_results = 1};
+  tl_node_spec spec = {.op = op,
+                       .operands = operands,
+                       .n_operands = extra ? 2 : 1,
+                       .results = &name,
+                       .n_results = 1};
   tl_node_id made = next ? tl_graph_insert(l->m, next, &spec)
                          : tl_graph_append(l->m, tl_node_get(l->m, l->n)->graph, &spec);
   if (!made || inner == TL_NO_SYMBOL)

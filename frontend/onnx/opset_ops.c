@@ -10,7 +10,7 @@ static tl_status unsqueeze_tail(const tl_lifting *l, int rank, int more) {
   for (int i = 0; i < more; i++)
     axes[i] = rank + i;
   TL_TRY(tl_lift_i64s(l, axes, (uint32_t)more, 1, "axes", &operands[1]));
-  TL_TRY(tl_lift_insert(l, TL_OP_Unsqueeze, operands, 2, NULL, "unsqueezed", &v));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){TL_OP_Unsqueeze, operands, 2, NULL, "unsqueezed"}, &v));
   tl_node_set_operand(l->m, l->n, 1, v);
   return TL_OK;
 }
@@ -71,7 +71,7 @@ static tl_status shape_of(const tl_lifting *l, tl_value_id v, tl_value_id *out) 
   int64_t shape[TL_MAX_RANK];
   const tl_type *t = tl_type_get(l->m, tl_value_type(l->m, v));
   if (!tl_type_is_static(l->m, tl_value_type(l->m, v)))
-    return tl_lift_insert(l, TL_OP_Shape, &v, 1, NULL, "shape", out);
+    return tl_lift_insert(l, (tl_lift_node){TL_OP_Shape, &v, 1, NULL, "shape"}, out);
   uint32_t rank = (uint32_t)t->rank;
   for (uint32_t i = 0; i < rank; i++)
     shape[i] = t->dims[i];
@@ -86,8 +86,9 @@ static tl_status softmax_2d(const tl_lifting *l, int64_t axis) {
   tl_value_id operands[2];
   tl_value_id flat;
   TL_TRY(shape_of(l, x, &operands[1]));
-  TL_TRY(tl_lift_insert(l, TL_OP_Flatten, &x, 1, &at, "flat", &flat));
-  TL_TRY(tl_lift_insert(l, tl_node_get(l->m, l->n)->op, &flat, 1, &last, "rows", &operands[0]));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){TL_OP_Flatten, &x, 1, &at, "flat"}, &flat));
+  TL_TRY(tl_lift_insert(l, (tl_lift_node){tl_node_get(l->m, l->n)->op, &flat, 1, &last, "rows"},
+                        &operands[0]));
   return tl_lift_become(l, TL_OP_Reshape, operands, 2);
 }
 

@@ -101,14 +101,18 @@ tl_status tl_lift_scalar_like(const tl_lifting *l, float v, const char *what, tl
         l, tl_tensor_from_bytes(l->m, tl_type_tensor(l->m, dtype, 0, NULL), &wide, sizeof wide),
         what, out);
   TL_TRY(tl_lift_f32s(l, &v, 1, 0, what, &operands[0]));
-  return tl_lift_insert(l, TL_OP_CastLike, operands, 2, NULL, what, out);
+  return tl_lift_insert(l, (tl_lift_node){TL_OP_CastLike, operands, 2, NULL, what}, out);
 }
 
-tl_status tl_lift_insert(const tl_lifting *l, tl_op_id op, const tl_value_id *operands, uint32_t n,
-                         const tl_attr *attr, const char *what, tl_value_id *out) {
-  tl_symbol name = fresh_name(l, what);
-  tl_node_spec spec = {.op = op, .operands = operands, .n_operands = n, .results = &name,
-                       .n_results = 1, .attrs = attr, .n_attrs = attr ? 1 : 0};
+tl_status tl_lift_insert(const tl_lifting *l, tl_lift_node node, tl_value_id *out) {
+  tl_symbol name = fresh_name(l, node.what);
+  tl_node_spec spec = {.op = node.op,
+                       .operands = node.operands,
+                       .n_operands = node.n,
+                       .results = &name,
+                       .n_results = 1,
+                       .attrs = node.attr,
+                       .n_attrs = node.attr ? 1 : 0};
   if (name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
   if (tl_node_get(l->m, l->n)->name)

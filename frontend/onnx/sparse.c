@@ -36,14 +36,14 @@ static tl_status scan(tl_onnx *x, tl_proto body, sparse_wire *s) {
 /* Linear position of entry i: indices are linear [n] or coordinates [n, rank]. False when it is
  * outside. */
 static bool position(const tl_module *m, const sparse_wire *s, const tl_tensor *indices,
-                     bool linear, uint64_t total, uint64_t i, uint64_t *out) {
+                     bool linear, uint64_t i, uint64_t *out) {
   int64_t at;
+  *out = 0;
   if (linear) {
-    bool ok = tl_tensor_int_at(m, indices, i, &at) && at >= 0 && (uint64_t)at < total;
+    bool ok = tl_tensor_int_at(m, indices, i, &at) && at >= 0;
     *out = ok ? (uint64_t)at : 0;
     return ok;
   }
-  *out = 0;
   for (int d = 0; d < s->rank; d++) {
     if (!tl_tensor_int_at(m, indices, i * (uint64_t)s->rank + (uint64_t)d, &at) || at < 0 ||
         at >= s->dims[d])
@@ -66,7 +66,7 @@ static tl_status scatter(tl_onnx *x, const sparse_wire *s, tl_location where, tl
     return tl_fail(x->d, TL_INVALID_MODEL, where, "a sparse tensor needs one int64 index a value");
   for (uint64_t i = 0; i < n; i++) {
     uint64_t at;
-    if (!position(x->m, s, indices, linear, dense->bytes / width, i, &at))
+    if (!position(x->m, s, indices, linear, i, &at) || at >= dense->bytes / width)
       return tl_fail(x->d, TL_INVALID_MODEL, where, "index %llu of the sparse tensor is outside",
                      (unsigned long long)i);
     memcpy(data + at * width, (const unsigned char *)tl_tensor_data(values) + i * width, width);

@@ -25,14 +25,13 @@ static tl_status read_accelerate(tl_diag *d, tl_arena *a, tl_sv text) {
 
 /* Entries fit the room that was asked for. */
 static tl_status read_listed(tl_diag *d, tl_arena *a, tl_sv text, bool nodes) {
-  uint32_t n = 0;
   uint32_t room = tl_listed_room(text);
-  tl_listed *entries = tl_arena_calloc(a, room + 1U, sizeof *entries);
-  if (!entries)
+  tl_listed_entries entries = {tl_arena_calloc(a, room + 1U, sizeof *entries.at), 0};
+  if (!entries.at)
     abort();
-  tl_status status = nodes ? tl_read_listed_nodes(d, a, (tl_location){0}, text, true, entries, &n)
-                           : tl_read_listed_types(d, a, (tl_location){0}, text, false, entries, &n);
-  if (n > room)
+  tl_status status = nodes ? tl_read_listed_nodes(d, a, (tl_location){0}, text, true, &entries)
+                           : tl_read_listed_types(d, a, (tl_location){0}, text, false, &entries);
+  if (entries.n > room)
     abort();
   return status;
 }
