@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of all kernels under one driver, and what it cannot run. */
+/* Hands the table of all kernels to the driver, and reports what the evaluator cannot run. */
 #include "ir/eval/eval.h"
 
 #include "ir/ops_gen.h"
 
 enum { SHOWN_NODES = 3, SHOWN_OPS = 64 };
 
-/* Generated from the op table. */
+/* Generated from the op table when Tailor is built. */
 extern const tl_eval_row tl_eval_rows[TL_N_OPS];
 
 tl_status tl_eval_graph(tl_module *m, tl_graph_id g, const tl_eval_options *o, tl_host_heap *heap,
@@ -27,6 +27,7 @@ bool tl_eval_can(const tl_module *m, tl_node_id n) {
   return tl_eval_has_kernel(tl_node_get(m, n)->op);
 }
 
+/* An op without a kernel, how many nodes have it, and the first of them. */
 typedef struct lack {
   tl_op_id op;
   uint32_t n;
@@ -69,7 +70,8 @@ static void print_lacks(tl_module *m, const lacks *l, tl_buf *out) {
     tl_buf_printf(out, ", and %u nodes of further ops", l->more);
 }
 
-/* Bodies are graphs of the module too; those of g are found through their owners. */
+/* Returns true when g is `outer` or a body inside it. All graphs are in one list of the module, so
+ * the way leads up through the nodes that own the bodies. */
 static bool is_inside(const tl_module *m, const tl_graph *g, tl_graph_id outer) {
   while (g->id != outer && g->owner)
     g = tl_graph_get(m, tl_node_get(m, g->owner)->graph);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast, CastLike, BitCast. Elements go through blocks of int64 or double, so that each type is read
- * and written in one place and is rounded once.
+/* Cast, CastLike and BitCast. Elements pass through blocks of int64 or double, so that each type is
+ * read and written in one place and each element is rounded once.
  *
- * Where ONNX leaves a result undefined: floats become integers by truncation, held in int32 (then
- * wrapped into 8 and 16 bits), to the range of a nibble type, or to int64; NaN becomes 0. Integers
- * wrap. */
+ * ONNX leaves some results undefined; here they are: a float becomes an integer by truncation. It
+ * saturates to int32 (and then wraps into 8 and 16 bits), to the range of a nibble type, or to
+ * int64. NaN becomes 0. An integer wraps into a narrower integer. */
 #include "ir/eval/kernel/cast.h"
 
 #include <math.h>
@@ -12,6 +12,8 @@
 
 #include "ir/eval/kernel/kernel.h"
 
+/* BLOCK: elements that are converted together, small enough for the stack and the first cache.
+ * GRAIN: elements that a thread should have at least. */
 enum { BLOCK = 256, GRAIN = 1 << 14 };
 
 typedef struct cast {
@@ -22,7 +24,7 @@ typedef struct cast {
   tl_e8m0_rounding rounding;
 } cast;
 
-/* A block between two types: `real` says which array holds it. */
+/* A block of elements between two types. `real` tells whether `d` or `i` holds it. */
 typedef struct block {
   bool real;
   bool is_unsigned; /* integers are uint64 */
@@ -30,6 +32,7 @@ typedef struct block {
   int64_t i[BLOCK];
 } block;
 
+/* Types of less than 8 bits share bytes: 2 or 4 elements in one. */
 static bool is_packed(tl_dtype d) { return d != TL_DTYPE_STRING && tl_dtype_get(d)->bits < 8; }
 
 static bool is_packed_integer(tl_dtype d) { return is_packed(d) && d != TL_DTYPE_F4E2M1; }
@@ -59,6 +62,7 @@ static void read_integers(const tl_host *t, uint64_t first, uint64_t n, block *b
   }
 }
 
+/* Every float type but f64 is exact in f32, so f32 is the step in between. */
 static void read_floats(const tl_host *t, uint64_t first, uint64_t n, block *b) {
   float f[BLOCK];
   b->real = true;
@@ -71,10 +75,13 @@ static void read_floats(const tl_host *t, uint64_t first, uint64_t n, block *b) 
     b->d[k] = (double)f[k];
 }
 
+/* Truncates v into [low, high]; NaN gives 0. Both bounds must be exact in double. */
 static int64_t limited(double v, double low, double high) {
   return v != v ? 0 : v <= low ? (int64_t)low : v >= high ? (int64_t)high : (int64_t)v;
 }
 
+/* INT64_MAX is not exact in double: 2^63 and above are caught first, and the bound of limited() is
+ * the largest double below 2^63. */
 static int64_t to_i64(double v) {
   if (v >= 0x1p63)
     return INT64_MAX;
@@ -87,7 +94,8 @@ static uint64_t to_u64(double v) {
   return (uint64_t)to_i64(v);
 }
 
-/* The block as integers that fit or wrap into the type. */
+/* Turns the block's doubles into integers. Types without a case of their own go through int32, so
+ * that write_integers wraps them as a C cast from int32 does. */
 static void make_integers(tl_dtype to, uint64_t n, block *b) {
   for (uint64_t k = 0; k < n; k++)
     switch (to) {
@@ -130,8 +138,9 @@ static void write_integers(tl_host *t, uint64_t first, uint64_t n, block *b) {
   }
 }
 
-/* An integer as a double that rounds to narrower floats as the integer does: excess bits leave a
- * sticky one behind. */
+/* Returns an integer as a double that rounds to narrower floats exactly as the integer would. Of
+ * more than 53 bits, those that do not fit are folded into the last one that does (a sticky bit):
+ * rounding twice then equals rounding once. */
 static double sticky(int64_t v, bool is_unsigned) {
   bool negative = v < 0 && !is_unsigned;
   uint64_t m = negative ? 0 - (uint64_t)v : (uint64_t)v;
@@ -140,6 +149,7 @@ static double sticky(int64_t v, bool is_unsigned) {
   return negative ? -(double)m : (double)m;
 }
 
+/* f32 and f64 take an integer directly, since C rounds it once; narrower types need sticky(). */
 static void write_floats(const cast *c, uint64_t first, uint64_t n, block *b) {
   tl_host *t = c->to;
   bool wide = t->dtype == TL_DTYPE_F32 || t->dtype == TL_DTYPE_F64;
@@ -154,6 +164,8 @@ static void write_floats(const cast *c, uint64_t first, uint64_t n, block *b) {
   tl_host_from_f64((tl_dtype)t->dtype, b->d, t->data, first, n, c->saturate, c->rounding);
 }
 
+/* Converts elements [begin, end) block by block: any source type to doubles or integers, and those
+ * to any destination type. With N types this takes 2 N conversions instead of N^2. */
 static void cast_range(void *user, uint64_t begin, uint64_t end) {
   const cast *c = user;
   tl_dtype from = (tl_dtype)c->from->dtype, to = (tl_dtype)c->to->dtype;
@@ -172,7 +184,7 @@ static void cast_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Between f32 and the 16-bit floats there are loops without a detour. */
+/* The frequent casts between f32 and the 16-bit floats skip the block: one conversion loop each. */
 static void widen_range(void *user, uint64_t begin, uint64_t end) {
   const cast *c = user;
   tl_host_to_f32((tl_dtype)c->from->dtype, c->from->data, (float *)c->to->data + begin, begin,
@@ -187,6 +199,7 @@ static void narrow_range(void *user, uint64_t begin, uint64_t end) {
 
 static bool is_half(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16; }
 
+/* Casts numbers to numbers; strings have their own paths below. */
 static void cast_numbers(cast *c) {
   tl_dtype from = (tl_dtype)c->from->dtype, to = (tl_dtype)c->to->dtype;
   tl_eval_range fn = cast_range;
@@ -194,14 +207,14 @@ static void cast_numbers(cast *c) {
     fn = widen_range;
   else if (from == TL_DTYPE_F32 && is_half(to))
     fn = narrow_range;
-  bool shared_bytes = is_packed(to); /* two parts may meet in a byte */
+  bool shared_bytes = is_packed(to); /* one part only: two threads may not share a byte */
   tl_eval_for(c->x, c->from->n, shared_bytes ? c->from->n : GRAIN, fn, c);
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* The shortest digits that read back to the same value, laid out as numpy does: plain from 1e-4 to
- * 1e16, else with an exponent. */
+/* Prints the shortest digits that read back as the same value of type d. Tries 1 to 17 digits in
+ * turn, 17 being enough for any double. */
 static void print_float(tl_buf *out, tl_dtype d, double v) {
   char text[48];
   if (v != v || fabs(v) == INFINITY) {
@@ -214,7 +227,7 @@ static void print_float(tl_buf *out, tl_dtype d, double v) {
     uint64_t storage = 0;
     snprintf(text, sizeof text, "%.*e", digits, v);
     if (digits)
-      text[v < 0 ? 2 : 1] = '.'; /* whatever the locale wrote */
+      text[v < 0 ? 2 : 1] = '.'; /* the locale may have written another decimal point */
     if (!tl_parse_f64(tl_sv_from(text), &back))
       continue;
     tl_host_from_f64(d, &back, &storage, 0, 1, false, TL_E8M0_NEAREST);
@@ -225,7 +238,8 @@ static void print_float(tl_buf *out, tl_dtype d, double v) {
   tl_cast_layout(out, text);
 }
 
-/* Rewrites "-d.ddde-xx". */
+/* Reads "-d.ddde-xx" and prints it as numpy does: positional from 1e-4 up to below 1e16, with at
+ * least one digit behind the point, otherwise with an exponent of at least two digits. */
 void tl_cast_layout(tl_buf *out, const char *text) {
   char digits[24];
   int n = 0;
@@ -270,6 +284,7 @@ static void print_element(tl_buf *out, const tl_host *t, uint64_t i) {
     print_float(out, d, tl_host_at(t, i));
 }
 
+/* Prints every element. The strings belong to the heap, which lives as long as the run's values. */
 static tl_status print_all(cast *c) {
   tl_sv *out = c->to->data;
   tl_buf text;
@@ -291,6 +306,7 @@ static tl_status print_all(cast *c) {
   return TL_OK;
 }
 
+/* Python's float() and int() accept white space around the number; so does Cast. */
 static tl_sv trimmed(tl_sv s) {
   while (s.n && (s.p[0] == ' ' || (s.p[0] >= '\t' && s.p[0] <= '\r')))
     s = (tl_sv){s.p + 1, s.n - 1};
@@ -299,6 +315,7 @@ static tl_sv trimmed(tl_sv s) {
   return s;
 }
 
+/* Compares without regard to case, in ASCII only, independent of the locale. */
 static bool same_word(tl_sv s, const char *word) {
   size_t n = strlen(word);
   if (s.n != n)
@@ -309,6 +326,7 @@ static bool same_word(tl_sv s, const char *word) {
   return true;
 }
 
+/* tl_parse_f64 takes no words and no plus sign, which Python's float() accepts. */
 static bool parse_real(tl_sv s, double *v) {
   tl_sv bare = s.n && (s.p[0] == '+' || s.p[0] == '-') ? (tl_sv){s.p + 1, s.n - 1} : s;
   if (same_word(bare, "inf") || same_word(bare, "infinity"))
@@ -320,7 +338,8 @@ static bool parse_real(tl_sv s, double *v) {
   return true;
 }
 
-/* Decimal digits with an optional sign, as far as 64 bits go. */
+/* Parses decimal digits with an optional sign. Returns false when they need more than 64 bits or 20
+ * characters; parse_all then reads them as a float. */
 static bool parse_whole(tl_sv s, int64_t *v) {
   bool negative = s.n && s.p[0] == '-';
   size_t i = s.n && (s.p[0] == '+' || s.p[0] == '-');
@@ -336,6 +355,7 @@ static bool parse_whole(tl_sv s, int64_t *v) {
   return true;
 }
 
+/* Parses every string. Numbers with a fraction or exponent become integers through double. */
 static tl_status parse_all(cast *c) {
   const tl_sv *in = c->from->data;
   bool real = tl_dtype_is_float((tl_dtype)c->to->dtype);
@@ -361,10 +381,13 @@ static tl_status parse_all(cast *c) {
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
+/* The types from TL_DTYPE_QI8 on in the enum are quantized types of the NPU, which have no
+ * kernels. */
 static bool can_cast(tl_dtype d) {
   return d != TL_DTYPE_NONE && d < TL_DTYPE_QI8 && d != TL_DTYPE_C64 && d != TL_DTYPE_C128;
 }
 
+/* Reads round_mode, which matters for f8e8m0 (powers of two) only; ONNX's default is up. */
 static tl_status rounding_of(tl_eval *x, tl_e8m0_rounding *out) {
   tl_sv mode = tl_eval_string(x, TL_SYM_round_mode);
   *out = TL_E8M0_UP;
@@ -377,6 +400,8 @@ static tl_status rounding_of(tl_eval *x, tl_e8m0_rounding *out) {
   return TL_OK;
 }
 
+/* The attributes are read even when they have no effect on this pair of types: a wrong value is an
+ * error of the model. */
 tl_status tl_cast_to(tl_eval *x, const tl_host *from, tl_dtype to) {
   cast c = {.x = x, .from = from, .saturate = tl_eval_int(x, TL_SYM_saturate, 1) != 0};
   if (from->dtype == to)
@@ -387,7 +412,7 @@ tl_status tl_cast_to(tl_eval *x, const tl_host *from, tl_dtype to) {
   TL_TRY(rounding_of(x, &c.rounding));
   TL_TRY(tl_eval_result_like(x, 0, to, from, &c.to));
   if (is_packed(to) && c.to->bytes)
-    memset(c.to->data, 0, c.to->bytes); /* padding bits are 0 */
+    memset(c.to->data, 0, c.to->bytes); /* unused bits of the last byte must be 0 */
   if (to == TL_DTYPE_STRING)
     return print_all(&c);
   if (from->dtype == TL_DTYPE_STRING)
@@ -424,7 +449,7 @@ tl_status tl_eval_cast_like(tl_eval *x) {
   return tl_cast_to(x, x->in[0], (tl_dtype)x->in[1]->dtype);
 }
 
-/* The same bytes under another type of the same width. */
+/* Copies the bytes; both types must have the same width. */
 tl_status tl_eval_bit_cast(tl_eval *x) {
   tl_dtype to;
   TL_TRY(need_tensor(x, 0));

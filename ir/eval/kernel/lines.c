@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading and storing lines of cells, and the loop over all lines of a tensor. */
+/* Loads and stores lines of cells, and walks over all lines of a tensor. What a line computes
+ * depends on its own elements only, so that threads change nothing. */
 #include "ir/eval/kernel/lines.h"
 
 #include <math.h>
 
+/* LINES_AT_ONCE: lines that are loaded together when their elements are strided; 8 floats are half
+ * a cache line. WORK_OF_A_SLOT: elements that a thread should have at least. */
 enum { LINES_AT_ONCE = 8, WORK_OF_A_SLOT = 1 << 14 };
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
+/* The case stride 1 is a loop of its own, because compilers vectorise it only then. */
 #define LOAD(TYPE, CELL)                                                                           \
   do {                                                                                             \
     const TYPE *p = (const TYPE *)data + first;                                                    \
@@ -76,6 +80,8 @@ void tl_cells_flip(int dtype, void *cells, uint64_t n) {
       c[i] ^= UINT64_C(1) << 63;
 }
 
+/* The parts are fixed by the index, not by the vector width, so the order is the same
+ * everywhere. */
 double tl_cells_sum(const double *c, uint64_t n) {
   double s[4] = {0, 0, 0, 0};
   uint64_t i = 0;
@@ -102,9 +108,11 @@ double tl_cells_sum_of_squares(const double *c, uint64_t n, double about) {
   return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
+/* Four maxima, combined at the end, as in the sums. A comparison with NaN is false, so NaN is found
+ * by counting the cells that are numbers. */
 double tl_cells_max(const double *c, uint64_t n) {
   double m[4] = {c[0], c[0], c[0], c[0]};
-  uint64_t i = 0, numbers = 0;
+  uint64_t i = 0, numbers = 0; /* cells that are no NaN */
   for (; i + 4 <= n; i += 4)
     for (int k = 0; k < 4; k++) {
       double v = c[i + (uint64_t)k];
@@ -145,7 +153,8 @@ typedef struct lines_job {
   int64_t *memory;
 } lines_job;
 
-/* `width` neighbouring lines, each of its own n cells. */
+/* Loads or stores `width` neighbouring lines, each of n cells. The elements of one index k lie side
+ * by side in the tensor, so a strip of them is moved at once. */
 static void move_block(const lines_job *j, bool store, uint64_t first, uint64_t width,
                        int64_t *cells) {
   int64_t strip[LINES_AT_ONCE];
@@ -164,6 +173,8 @@ static void move_block(const lines_job *j, bool store, uint64_t first, uint64_t 
   }
 }
 
+/* Runs fn over one block of neighbouring lines. Lines with inner == 1 are contiguous and need no
+ * strips; a block then is one line. */
 static void run_block(const lines_job *j, uint64_t block, int64_t *cells) {
   uint64_t outer = block / j->per_outer, from = block % j->per_outer * j->block;
   uint64_t width = j->g.inner - from < j->block ? j->g.inner - from : j->block;
@@ -189,7 +200,8 @@ static void run_slots(void *user, uint64_t begin, uint64_t end) {
       run_block(j, b, j->memory + s * j->cells);
 }
 
-/* A slot is a share of the lines with a buffer of its own. */
+/* Returns the number of slots. A slot is a share of the blocks with a buffer of its own. Four for
+ * each thread balance the load; fewer when a slot would get too little work. */
 static uint64_t count_slots(const tl_eval *x, uint64_t blocks, uint64_t cells) {
   uint64_t slots = x->pool ? 4 * (uint64_t)tl_pool_threads(x->pool) : 1;
   uint64_t worth = WORK_OF_A_SLOT / (cells + 1) + 1; /* blocks that a slot should have at least */
@@ -234,6 +246,8 @@ tl_status tl_eval_along(tl_eval *x, int64_t axis, tl_line_fn fn, void *user) {
 
 /* ---- broadcast operands --------------------------------------------------------------------- */
 
+/* Returns true when t, without its leading dims of 1, has the trailing dims of `over`: the
+ * broadcast tensor then is t again and again. */
 static bool repeats(const tl_host *t, const tl_host *over) {
   int leading = 0;
   while (leading < t->rank && t->dims[leading] == 1)
@@ -259,6 +273,8 @@ tl_status tl_spread_open(tl_eval *x, const tl_host *t, const tl_host *over, tl_s
   return TL_OK;
 }
 
+/* The frequent case, a bias or scale along the last dims: copies whole runs instead of indexing
+ * each element. */
 static void load_periods(const tl_spread *s, uint64_t first, uint64_t n, double *cells) {
   uint64_t period = s->t->n, at = first % period;
   if (period == 1) {
@@ -276,6 +292,8 @@ static void load_periods(const tl_spread *s, uint64_t first, uint64_t n, double 
   }
 }
 
+/* The general case steps through the index like an odometer: one addition an element, no
+ * division. */
 void tl_spread_load(const tl_spread *s, uint64_t first, uint64_t n, double *cells) {
   if (s->periodic) {
     load_periods(s, first, n, cells);

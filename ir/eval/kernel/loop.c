@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk of elementwise kernels. */
+/* The walk of elementwise kernels: merges dims, then steps through the rows. */
 #include "ir/eval/kernel/loop.h"
 
-/* Dim i continues the group whose innermost size and strides are the last ones collected. */
+/* Returns true when dim i can join the group collected last, of `size` elements: for every operand,
+ * a step along dim i must be as far as the whole group. */
 static bool merges(const tl_loop *l, const int64_t *const *strides, int i, int64_t size) {
   for (uint32_t k = 0; k < l->n_in; k++)
     if (strides[k][i] != l->strides[k][l->rank - 1] * size)
@@ -18,7 +19,8 @@ static void reverse(int64_t *at, int n) {
   }
 }
 
-/* Collects dims from the innermost outwards, then takes the innermost group as the row. */
+/* Collects groups of dims from the innermost outwards. The innermost group becomes the row; the
+ * others are turned round, so that dims[0] is the outermost again. */
 void tl_loop_plan(tl_loop *l, int rank, const int64_t *dims, const int64_t *const *strides,
                   uint32_t n_in) {
   l->n = 1;
@@ -28,7 +30,7 @@ void tl_loop_plan(tl_loop *l, int rank, const int64_t *dims, const int64_t *cons
   for (uint32_t k = 0; k < n_in; k++)
     l->steps[k] = 0;
   for (int i = 0; i < rank; i++)
-    if (dims[i] == 0) { /* the other dims may be huge */
+    if (dims[i] == 0) { /* before the product, which the other dims could overflow */
       l->n = 0;
       return;
     }
@@ -44,6 +46,7 @@ void tl_loop_plan(tl_loop *l, int rank, const int64_t *dims, const int64_t *cons
       l->strides[k][l->rank] = strides[k][i];
     l->dims[l->rank++] = dims[i];
   }
+  /* The innermost group was collected first: take it out of the lists, then reverse the others. */
   if (l->rank) {
     l->inner = (uint64_t)l->dims[0];
     for (uint32_t k = 0; k < n_in; k++) {
@@ -62,12 +65,14 @@ typedef struct walk {
   tl_row row;
 } walk;
 
-/* Where the operands stand at the start of a row, and the odometer that led there. */
+/* The position of the walk: index[] counts rows like an odometer, at[] is where each operand's row
+ * starts, in elements. */
 typedef struct place {
   int64_t index[TL_MAX_RANK];
   int64_t at[TL_LOOP_OPERANDS];
 } place;
 
+/* Finds the position of a row by division; needed once for each part of the range. */
 static void go_to(const tl_loop *l, uint64_t row, place *p) {
   for (uint32_t k = 0; k < l->n_in; k++)
     p->at[k] = 0;
@@ -79,6 +84,7 @@ static void go_to(const tl_loop *l, uint64_t row, place *p) {
   }
 }
 
+/* Moves to the next row by additions only. */
 static void next_row(const tl_loop *l, place *p) {
   for (int i = l->rank - 1; i >= 0; i--) {
     for (uint32_t k = 0; k < l->n_in; k++)
@@ -91,6 +97,7 @@ static void next_row(const tl_loop *l, place *p) {
   }
 }
 
+/* Elements [begin, end) of the result: a part may begin and end within a row. */
 static void walk_range(void *user, uint64_t begin, uint64_t end) {
   const walk *w = user;
   const tl_loop *l = w->l;

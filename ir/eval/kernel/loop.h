@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For elementwise kernels: a walk over operands that broadcast, row by row. Dims that are
- * contiguous for every operand are merged, so that equal shapes are one long row and a bias is a
- * row each; along a row an operand advances by its step of elements, nearly always 1 or 0. */
+/* Walks over operands that broadcast, row by row, for elementwise kernels. Neighbouring dims that
+ * are contiguous for every operand are merged: operands of equal shape are one long row, and a bias
+ * is one row for each repetition. Along a row an operand advances by a fixed step in elements,
+ * nearly always 1 or 0. */
 #ifndef TL_IR_EVAL_KERNEL_LOOP_H
 #define TL_IR_EVAL_KERNEL_LOOP_H
 
@@ -9,6 +10,7 @@
 
 enum { TL_LOOP_OPERANDS = 3, TL_LOOP_GRAIN = 1 << 14 };
 
+/* The plan of a walk; tl_loop_plan makes it. All strides and steps are in elements. */
 typedef struct tl_loop {
   uint64_t n;     /* elements of the result */
   uint64_t inner; /* elements of a row */
@@ -19,11 +21,12 @@ typedef struct tl_loop {
   int64_t strides[TL_LOOP_OPERANDS][TL_MAX_RANK];
 } tl_loop;
 
-/* n elements of a row: out is dense, operand k starts at in[k] and advances by steps[k]. */
+/* Computes n elements of a row: out is dense, operand k starts at in[k] and advances by
+ * steps[k]. */
 typedef void (*tl_row)(const void *user, void *out, const void *const *in, const int64_t *steps,
                        uint64_t n);
 
-/* What one run reads and writes. */
+/* What one walk reads and writes; all pointers are borrowed. */
 typedef struct tl_loop_data {
   const void *in[TL_LOOP_OPERANDS];
   size_t in_size[TL_LOOP_OPERANDS]; /* bytes of an element */
@@ -32,21 +35,24 @@ typedef struct tl_loop_data {
   const void *user;
 } tl_loop_data;
 
-/* The walk over a result of the given shape; strides as tl_eval_broadcast gives them. */
+/* Plans the walk over a result of the given shape. strides: per operand, as tl_eval_broadcast gives
+ * them; n_in at most TL_LOOP_OPERANDS. */
 void tl_loop_plan(tl_loop *l, int rank, const int64_t *dims, const int64_t *const *strides,
                   uint32_t n_in);
-/* Runs over all elements, on the pool when `threads` is set and the result is large. */
+/* Runs `row` over all elements: on the pool when `threads` is set and the result is large, else on
+ * this thread. */
 void tl_loop_run(const tl_eval *x, const tl_loop *l, tl_row row, const tl_loop_data *d,
                  bool threads);
 
-/* Broadcasts the operands, makes result 0 and runs `row` over them; n at most TL_LOOP_OPERANDS. */
+/* Broadcasts the operands, makes result 0 of type `result` and runs `row` over it. n at most
+ * TL_LOOP_OPERANDS. TL_INVALID_MODEL when the shapes do not broadcast. */
 tl_status tl_eval_elementwise(tl_eval *x, const tl_host *const *operands, uint32_t n,
                               tl_dtype result, tl_row row, const void *user);
-/* Reports absent operands among the first n and those that are no tensors. */
+/* Checks that the first n operands are present and tensors. */
 tl_status tl_eval_need_tensors(tl_eval *x, uint32_t n);
 
-/* Body of a row function of two operands: the cases that compilers vectorise, then the rest. EXPR
- * is over a_ and b_; operands of type A and B, result of type O. */
+/* The body of a row function of two operands: first the cases that compilers vectorise, then any
+ * steps. EXPR is over a_ and b_; the operands are of type A and B, the result is of type O. */
 #define TL_ROW2(A, B, O, EXPR)                                              \
   {                                                                         \
     (void)user;                                                             \
@@ -73,6 +79,7 @@ tl_status tl_eval_need_tensors(tl_eval *x, uint32_t n);
       }                                                                     \
   }
 
+/* The parameters of a tl_row, for functions that macros write. */
 #define TL_ROW_ARGS \
   const void *user, void *out, const void *const *in, const int64_t *steps, uint64_t n
 

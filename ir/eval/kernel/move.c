@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strided moves: whole runs where both sides are contiguous, blocks where one side is transposed,
- * single elements where nothing better is left. */
+/* Strided moves: runs where both sides are contiguous, blocks where one side is transposed, lines
+ * of single elements otherwise. */
 #include "ir/eval/kernel/move.h"
 
 /* ---- units ---------------------------------------------------------------------------------- */
@@ -16,6 +16,7 @@ tl_status tl_eval_units(tl_eval *x, uint32_t i, tl_units *out) {
   return tl_eval_units_of(x, t, out);
 }
 
+/* Unpacks types below a byte. The first element is in the lowest bits of the first byte. */
 tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) {
   *out = (tl_units){t->data, tl_host_element_size((tl_dtype)t->dtype)};
   if (!is_packed(t))
@@ -23,6 +24,7 @@ tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) {
   uint8_t *wide = tl_eval_scratch(x, t->n, 1);
   if (!wide)
     return tl_eval_no_memory(x);
+  /* `each` elements share a byte. */
   unsigned bits = bits_of(t), each = 8 / bits, mask = (1u << bits) - 1;
   for (uint64_t k = 0; k < t->n; k++)
     wide[k] = (uint8_t)((unsigned)((const uint8_t *)t->data)[k / each] >> (k % each * bits) & mask);
@@ -53,6 +55,7 @@ void tl_eval_units_done(const tl_unit_result *r) {
     packed[k / each] |= (uint8_t)((uint8_t)r->data[k] << (k % each * bits));
 }
 
+/* A fill is a move whose source step is 0. */
 void tl_eval_units_fill(const tl_eval *x, const tl_unit_result *r, uint64_t first, uint64_t n,
                         const char *unit) {
   tl_move v;
@@ -81,6 +84,8 @@ void tl_move_init(tl_move *v, char *dst, const char *src, size_t size) {
   v->empty = false;
 }
 
+/* The new dim merges with the one outside of it when, on both sides, that one steps over exactly
+ * this dim. */
 void tl_move_add(tl_move *v, int64_t n, int64_t dst, int64_t src) {
   if (n == 0)
     v->empty = true;
@@ -94,27 +99,31 @@ void tl_move_add(tl_move *v, int64_t n, int64_t dst, int64_t src) {
   v->dim[v->rank++] = (tl_move_dim){n, dst, src};
 }
 
-/* What is done at each step of the outer dims. */
+/* What one step of the walk over the outer dims moves: a contiguous run (memcpy), a line of single
+ * elements, or a band of a transposed block. */
 typedef enum step_kind { STEP_RUN, STEP_LINE, STEP_BLOCK } step_kind;
 
 typedef struct steps {
   const tl_move *v;
   step_kind kind;
-  int outer;        /* dims[0..outer) are walked; the inner one follows */
-  size_t run;       /* bytes of a run */
+  int outer;        /* dims[0..outer) are walked; a step covers the rest */
+  size_t run;       /* bytes that a step moves */
   tl_move_dim line; /* LINE, and the dim of a BLOCK along which dst is contiguous */
-  tl_move_dim across; /* of a BLOCK, along which src is */
+  tl_move_dim across; /* of a BLOCK, the dim along which src is contiguous */
   uint64_t bands;   /* of a BLOCK: pieces of `across` */
 } steps;
 
+/* BAND: elements of a band, which keep within a few cache lines on either side. LEAST_BYTES: what a
+ * thread should have to move at least. */
 enum { BAND = 16, LEAST_BYTES = 1 << 16 };
 
+/* Callers pass a constant size, so that memcpy becomes one load and one store. */
 static inline void line_of(char *d, const char *s, const tl_move_dim *l, size_t size) {
   for (int64_t i = 0; i < l->n; i++)
     memcpy(d + i * l->dst, s + i * l->src, size);
 }
 
-/* One element again and again. */
+/* Writes one element n times. */
 static inline void fill_of(char *d, const char *s, int64_t n, size_t size) {
   char unit[16];
   memcpy(unit, s, size);
@@ -146,7 +155,8 @@ static void move_line(char *d, const char *s, const tl_move_dim *l, size_t size)
   }
 }
 
-/* A band of at most BAND source-contiguous elements, along the whole line. */
+/* Moves a band of at most BAND source-contiguous elements along the whole line, in tiles of BAND x
+ * BAND: source and destination lines of the cache are then used fully before they are evicted. */
 static inline void band_of(char *d, const char *s, const steps *t, int64_t width, size_t size) {
   for (int64_t first = 0; first < t->line.n; first += BAND) {
     int64_t n = t->line.n - first < BAND ? t->line.n - first : BAND;
@@ -181,6 +191,7 @@ static void take_step(const steps *t, char *d, const char *s, uint64_t band) {
   }
 }
 
+/* Steps [begin, end). The position is found by division once, then moved by additions. */
 static void take_steps(void *user, uint64_t begin, uint64_t end) {
   const steps *t = user;
   const tl_move_dim *dim = t->v->dim;
@@ -211,7 +222,8 @@ static void take_steps(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* A short innermost run becomes the element, so that it can be blocked or moved by one store. */
+/* Makes short innermost runs into larger elements, up to 16 bytes: one store then moves what would
+ * be a run of a few bytes. */
 static void widen_elements(tl_move *v) {
   while (v->rank) {
     const tl_move_dim *last = &v->dim[v->rank - 1];
@@ -224,7 +236,7 @@ static void widen_elements(tl_move *v) {
   }
 }
 
-/* The outer dim along which the source is contiguous, or -1. */
+/* Returns the innermost of the outer dims along which the source is contiguous, or -1. */
 static int find_across(const tl_move *v) {
   for (int i = v->rank - 2; i >= 0; i--)
     if (v->dim[i].src == (int64_t)v->size)
@@ -232,6 +244,7 @@ static int find_across(const tl_move *v) {
   return -1;
 }
 
+/* Chooses what a step moves and takes the dims that it covers out of the walk. */
 static void choose_step(tl_move *v, steps *t) {
   int64_t size = (int64_t)v->size;
   t->line = v->dim[v->rank - 1];
@@ -241,7 +254,7 @@ static void choose_step(tl_move *v, steps *t) {
     t->run = (size_t)t->line.n * v->size;
     return;
   }
-  t->run = (size_t)t->line.n * v->size; /* moved by a step, to choose the grain */
+  t->run = (size_t)t->line.n * v->size; /* from here on it serves to choose the grain only */
   int across = t->line.dst == size && t->line.src != 0 ? find_across(v) : -1;
   t->kind = across < 0 ? STEP_LINE : STEP_BLOCK;
   if (across < 0)
@@ -287,6 +300,7 @@ void tl_box_whole(tl_box *b, const tl_host *t) {
   }
 }
 
+/* A dim of size 1 or 0 may have any step. */
 static bool is_whole(const tl_box *b, const tl_host *t) {
   for (int i = 0; i < t->rank; i++)
     if (b->n[i] != t->dims[i] || (b->n[i] > 1 && b->step[i] != 1))
@@ -294,6 +308,8 @@ static bool is_whole(const tl_box *b, const tl_host *t) {
   return true;
 }
 
+/* The step of the destination is found by dividing the size of the box, which has no zero dim
+ * here. */
 tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from, const tl_box *b) {
   const tl_host *t = x->in[0];
   if (is_whole(b, t))
@@ -337,6 +353,8 @@ void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *fro
 
 /* ---- indices and axes ----------------------------------------------------------------------- */
 
+/* i64 indices, the usual case, are read directly: a call for each would cost more than the
+ * check. */
 tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out) {
   const tl_host *t = tl_eval_in(x, i);
   if (!t || t->kind != TL_HOST_TENSOR)
@@ -356,7 +374,7 @@ tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out
   return TL_OK;
 }
 
-/* One tuple as an element number behind the batch. */
+/* Resolves one tuple to an element number within its batch item. */
 static tl_status resolve_tuple(tl_eval *x, const tl_host *t, uint64_t first, int depth,
                                const int64_t *dims, int64_t *place) {
   *place = 0;
@@ -404,12 +422,14 @@ tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, 
     return tl_eval_fail(x, "the data has more elements than can be counted");
   for (uint64_t k = 0; k < *n; k++) {
     TL_TRY(resolve_tuple(x, t, k * (uint64_t)depth, depth, dims + batch, &at[k]));
+    /* Batch item of the tuple, then the slice within the item. */
     at[k] = (int64_t)(k / (*n / (uint64_t)batches)) * slab + at[k] * run;
   }
   *places = at;
   return TL_OK;
 }
 
+/* Of an empty tensor outer and inner stay 1: the products of the other dims may overflow. */
 tl_around tl_eval_around(const tl_host *t, uint32_t axis) {
   tl_around a = {1, (uint64_t)t->dims[axis], 1};
   for (uint32_t i = 0; t->n && i < (uint32_t)t->rank; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of any number type (number.h). */
+/* Results of any number type: the one place that rounds a double into each of them. */
 #include "ir/eval/kernel/number.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ tl_status tl_eval_number_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank
   return tl_eval_result(x, i, dtype, rank, dims, out);
 }
 
-/* v within [low, high], where high + 1 is a power of two. */
+/* Truncates v into [low, high]. high is 2^k - 1 and may not be exact in double, so the test is
+ * against -low, which is 2^k. */
 static int64_t to_signed(double v, int64_t low, int64_t high) {
   if (isnan(v))
     return 0;
@@ -22,6 +23,7 @@ static int64_t to_signed(double v, int64_t low, int64_t high) {
   return v <= (double)low ? low : (int64_t)v;
 }
 
+/* Truncates v into [0, 2^bits - 1]. The bound 2^bits is exact in double for any width. */
 static uint64_t to_unsigned(double v, unsigned bits) {
   if (isnan(v) || v <= 0)
     return 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver: walks a graph in order, hands operands to kernels, lets values die after their last
- * use, rounds what is narrow or emulated. */
+/* The driver: walks a graph in order, hands operands to kernels, releases values after their last
+ * use, and rounds what is narrow or emulated. Invariant: a value's slot is empty before its node
+ * has run and after its last user has run. */
 #include "ir/eval/kernel/run.h"
 
 #include <stdlib.h>
 
 #include "ir/eval/kernel/kernel.h"
 
-enum { MAX_BODY_DEPTH = 64 };
+enum { MAX_BODY_DEPTH = 64 }; /* each level recurses on the C stack */
 
-/* State of one run. Values of a body are made anew at each iteration; ids are unique over the
- * module and a body never runs inside itself, so one slot per id is enough. */
+/* The state of one run. Values of a body are made anew at each iteration. Ids are unique in the
+ * module and a body never runs inside itself, so one slot per value id is enough. */
 struct tl_eval_run {
   tl_module *m;
   const tl_eval_options *o;
@@ -48,6 +49,10 @@ static void plan_bodies(plan *p, const tl_node *node) {
   }
 }
 
+/* Notes node n as the last user so far of its operands, and of its results, which die with it when
+ * nobody uses them. A use inside a body counts as one by the node of the value's own graph that
+ * holds the body (`current`): a value from outside must survive all iterations. Nodes come in
+ * execution order, so a later note rightly overwrites an earlier one. */
 static void plan_node(plan *p, const tl_graph *g, tl_node_id n) {
   const tl_module *m = p->run->m;
   const tl_node *node = tl_node_get(m, n);
@@ -81,6 +86,7 @@ static tl_status no_memory(const tl_module *m) {
   return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }
 
+/* Chains the values that die with a node into a list per node (first_dead, next_dead). */
 static tl_status make_plan(tl_eval_run *run, const tl_graph *g) {
   uint32_t values = tl_module_value_end(run->m);
   plan p = {run, calloc(values, sizeof *p.last)};
@@ -111,6 +117,7 @@ static void release_run(tl_eval_run *run) {
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
+/* The types that a `wide` kernel sees as f32; f4e2m1, which is packed, is not among them. */
 static bool is_narrow(tl_dtype d) {
   return tl_dtype_is_float(d) && d != TL_DTYPE_F32 && d != TL_DTYPE_F64 && d != TL_DTYPE_F4E2M1;
 }
@@ -167,7 +174,8 @@ static void emulate_range(void *user, uint64_t begin, uint64_t end) {
           (double)round_once((float)((const double *)e->from->data)[i], e->dtype);
 }
 
-/* Replaces *t, when it holds f32 or f64, by its elements rounded to the emulated type. */
+/* Replaces *t by its elements rounded to the emulated type, when it holds f32 or f64. The dtype
+ * stays: only the precision is emulated. A new tensor is made, because *t may be shared. */
 static tl_status emulate(tl_eval *x, tl_dtype dtype, tl_host **t) {
   if (dtype == TL_DTYPE_NONE || !*t || (*t)->kind != TL_HOST_TENSOR ||
       ((*t)->dtype != TL_DTYPE_F32 && (*t)->dtype != TL_DTYPE_F64))
@@ -190,7 +198,8 @@ static tl_status widen_operands(tl_eval *x, tl_host **in) {
   return TL_OK;
 }
 
-/* A result must have the dtype that the module states. */
+/* Checks that result i has the dtype that the module states. An f32 result of a `wide` kernel is
+ * rounded to it. */
 static tl_status settle_result(tl_eval *x, bool wide, uint32_t i) {
   tl_dtype stated = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, i)));
   tl_host *t = x->out[i];
@@ -203,6 +212,7 @@ static tl_status settle_result(tl_eval *x, bool wide, uint32_t i) {
                  tl_dtype_get((tl_dtype)t->dtype)->name);
 }
 
+/* Checks every result that the node names; a result without users may be missing. */
 static tl_status settle_results(tl_eval *x, bool wide, tl_dtype emulated) {
   uint32_t named = tl_node_get(x->m, x->node)->n_results;
   for (uint32_t i = 0; i < named; i++) {
@@ -214,7 +224,7 @@ static tl_status settle_results(tl_eval *x, bool wide, tl_dtype emulated) {
   return TL_OK;
 }
 
-/* NULL when the op has none. */
+/* Returns the kernel's row, NULL when the op has none. */
 static const tl_eval_row *kernel_of(const tl_eval_run *run, tl_node_id n) {
   return tl_eval_row_of(run->kernels, tl_node_get(run->m, n)->op);
 }
@@ -228,7 +238,8 @@ static tl_status call_kernel(tl_eval *x, tl_host **in, tl_dtype emulated) {
   return settle_results(x, row->wide, emulated);
 }
 
-/* Runs a node on operands that this function takes over. */
+/* Runs a node on operands that this function takes over. `wide` kernels replace entries of `in`,
+ * hence the release here. */
 static tl_status run_kernel(tl_eval_run *run, tl_node_id n, tl_host **in, tl_host **out,
                             uint32_t n_out) {
   tl_eval x = {.m = run->m,
@@ -250,7 +261,8 @@ static tl_status run_kernel(tl_eval_run *run, tl_node_id n, tl_host **in, tl_hos
   return status;
 }
 
-/* Kernels may make optional results that the node does not name: room for those of the table. */
+/* Returns how many results a kernel may make: those of the op table, even if the node names
+ * fewer. */
 static uint32_t room_for_results(const tl_module *m, tl_node_id n) {
   const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
   uint32_t named = tl_node_get(m, n)->n_results;
@@ -268,7 +280,8 @@ static tl_status need_kernel(const tl_eval_run *run, tl_node_id n) {
 
 /* ---- graphs --------------------------------------------------------------------------------- */
 
-/* The value of an operand, retained; constants are made when first asked for. */
+/* Gives the value of an operand, retained. A constant is made at its first use, and its slot then
+ * follows the same rules as any other. */
 static tl_status take_operand(tl_eval_run *run, tl_eval *where, tl_value_id v, tl_host **out) {
   *out = NULL;
   if (!v)
@@ -287,6 +300,7 @@ static tl_status take_operand(tl_eval_run *run, tl_eval *where, tl_value_id v, t
   return TL_OK;
 }
 
+/* Releases the values whose last use is node n. */
 static void bury(tl_eval_run *run, tl_node_id n) {
   for (tl_value_id v = run->first_dead[n]; v; v = run->next_dead[v]) {
     tl_host_release(run->slots[v]);
@@ -322,6 +336,8 @@ static tl_status take_operands(tl_eval_run *run, tl_node_id n, tl_host **in) {
   return TL_OK;
 }
 
+/* Runs one node. Its results go into slots, its scratch is rewound. On failure the slots stay as
+ * they are; release_run frees them. */
 static tl_status run_node(tl_eval_run *run, tl_node_id n) {
   if (run->o->cancel && *run->o->cancel)
     return TL_IO;
@@ -343,6 +359,8 @@ static tl_status run_node(tl_eval_run *run, tl_node_id n) {
   return status;
 }
 
+/* Runs the nodes of g. The operands of its return node are the outputs; they are taken before the
+ * values die. */
 static tl_status run_nodes(tl_eval_run *run, const tl_graph *g, tl_host **outputs) {
   TL_FOR_NODES(run->m, g, n)
     TL_TRY(run_node(run, n));
@@ -368,7 +386,7 @@ tl_status tl_eval_body(tl_eval *x, tl_graph_id body, tl_host *const *inputs, uin
   run->depth++;
   tl_status status = run_nodes(run, g, outputs);
   run->depth--;
-  for (uint32_t i = 0; i < n_inputs; i++) { /* those that nobody used */
+  for (uint32_t i = 0; i < n_inputs; i++) { /* inputs without a user have not died above */
     tl_host_release(run->slots[g->inputs.at[i]]);
     run->slots[g->inputs.at[i]] = NULL;
   }
@@ -421,6 +439,7 @@ static bool has_body(const tl_module *m, tl_node_id n) {
   return false;
 }
 
+/* A node without a body needs no slots: its operands are given. */
 static tl_status plan_one(tl_eval_run *run, tl_node_id n) {
   const tl_graph *g = tl_graph_get(run->m, tl_node_get(run->m, n)->graph);
   return has_body(run->m, n) ? make_plan(run, g) : TL_OK;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver of the evaluator: walks a graph in order, hands operands to kernels, lets values die
- * after their last use. It is given the table of kernels, which knows every family (ir/eval). */
+/* The driver of the evaluator: walks a graph in order, hands operands to kernels, and releases each
+ * value after its last use. The table of kernels is an argument, so that the driver need not know
+ * the families of kernels (ir/eval has that table). */
 #ifndef TL_IR_EVAL_KERNEL_RUN_H
 #define TL_IR_EVAL_KERNEL_RUN_H
 
 #include "ir/host.h"
 #include "support/pool.h"
 
-/* Sees every value right after its node ran (and every input of the main graph before the first);
- * a status other than OK stops the run. Bodies: called at each iteration. */
+/* Sees every value right after its node ran, and every input of the main graph before the first
+ * node. A status other than TL_OK stops the run. Inside a body it is called at each iteration. The
+ * value is borrowed. */
 typedef tl_status (*tl_eval_watch)(void *user, const tl_module *m, tl_value_id v,
                                    const tl_host *value);
 
@@ -24,17 +26,17 @@ typedef struct tl_eval_options {
 } tl_eval_options;
 
 typedef struct tl_eval tl_eval; /* what a kernel sees (kernel.h) */
-/* Kernel: computes the results of one node. */
+/* A kernel: computes the results of one node. */
 typedef tl_status (*tl_eval_fn)(tl_eval *x);
 
-/* By op id, TL_N_OPS of them, generated from the op table. */
+/* A row of the table of kernels: TL_N_OPS rows by op id, generated from the op table. */
 typedef struct tl_eval_row {
   tl_eval_fn fn; /* NULL: the evaluator cannot run the op */
   int64_t arg;   /* fixed argument of the kernel, 0 if none */
   bool wide;     /* narrow floats reach the kernel as f32 */
 } tl_eval_row;
 
-/* What is run, and with what. */
+/* What to run and with what; all pointers are borrowed. */
 typedef struct tl_eval_job {
   const tl_eval_row *kernels;
   tl_module *m;
@@ -42,12 +44,13 @@ typedef struct tl_eval_job {
   tl_host_heap *heap;
 } tl_eval_job;
 
-/* Row of an op; NULL when it has no kernel. */
+/* Returns the row of an op, NULL when it has no kernel. */
 const tl_eval_row *tl_eval_row_of(const tl_eval_row *kernels, tl_op_id op);
 
-/* tl_eval_graph and tl_eval_one (ir/eval/eval.h), of a job. */
+/* Runs a root graph of the job; as tl_eval_graph (ir/eval/eval.h). */
 tl_status tl_eval_run_graph(const tl_eval_job *job, tl_graph_id g, tl_host *const *inputs,
                             tl_host **outputs) TL_NODISCARD;
+/* Runs one node of the job; as tl_eval_one (ir/eval/eval.h). */
 tl_status tl_eval_run_one(const tl_eval_job *job, tl_node_id n, tl_host *const *operands,
                           tl_host **results) TL_NODISCARD;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands against the op table, right before a kernel runs. Types that nobody could infer are
- * known only now, so this is what lets kernels trust their operands. */
+/* Checks operands against the op table, right before a kernel runs. Types that inference could not
+ * find are known only now; this check is what lets kernels trust their operands. */
 #include "ir/eval/kernel/kernel.h"
 
 static uint32_t kind_of(const tl_host *t) {
@@ -10,6 +10,8 @@ static uint32_t kind_of(const tl_host *t) {
   return bits[t->kind];
 }
 
+/* Checks operand i against its port. bound[var]: the dtype that earlier operands gave to a type
+ * variable, 0 for none yet; operands of a shared variable must agree. */
 static tl_status check_operand(tl_eval *x, const tl_op *row, uint8_t *bound, uint32_t i) {
   const tl_op_port *port = tl_op_operand_port(row, i);
   const tl_host *t = x->in[i];
@@ -22,7 +24,7 @@ static tl_status check_operand(tl_eval *x, const tl_op *row, uint8_t *bound, uin
   if (port->var == TL_ANY_TYPE)
     return TL_OK;
   const tl_type_var *var = &row->vars[port->var];
-  if (var->kinds & TL_KIND_BIT(TL_KIND_OPTIONAL)) /* a full one is the value inside */
+  if (var->kinds & TL_KIND_BIT(TL_KIND_OPTIONAL)) /* a non-empty optional is the value inside */
     return TL_OK;
   if (!(var->kinds & kind_of(t)))
     return tl_eval_fail(x, "operand %u ('%s') is of a kind that the op does not take", i,
@@ -48,7 +50,8 @@ tl_status tl_eval_signature(tl_eval *x) {
   memset(bound, 0, row->n_vars);
   if (x->n_in < row->min_operands)
     return tl_eval_fail(x, "the op takes at least %u operands, not %u", row->min_operands, x->n_in);
-  /* once bodies take outer values as inputs, an If has these as further operands */
+  /* When outer values have become explicit inputs of bodies, an If has them as further operands,
+   * which no port describes. */
   bool more = (row->traits & TL_TRAIT_BODY) && row->max_operands < x->n_in;
   for (uint32_t i = 0; i < (more ? row->max_operands : x->n_in); i++)
     TL_TRY(check_operand(x, row, bound, i));

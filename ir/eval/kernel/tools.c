@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels share: errors, results, attributes, small operands, broadcasting, loops. */
+/* What all kernels share: errors, results, attributes, small operands, broadcasting, parallel
+ * loops. */
 #include "ir/eval/kernel/kernel.h"
 
 enum { SHOWN_OPERANDS = 6, SHOWN_RANK = 16 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
+/* Appends "f32[2,3]", or the kind of a value that is no tensor. */
 static void describe(tl_buf *out, const tl_host *t) {
   if (t->kind != TL_HOST_TENSOR) {
     tl_buf_add_z(out, t->kind == TL_HOST_SEQUENCE ? "sequence" : "empty optional");
@@ -21,6 +23,8 @@ static void describe(tl_buf *out, const tl_host *t) {
 
 static tl_status report(tl_eval *x, tl_status status, const char *fmt, va_list ap)
     TL_PRINTF(3, 0);
+/* Formats the message and appends name, type and shape of the first operands: the reader of the
+ * message has no other way to see the shapes of this run. */
 static tl_status report(tl_eval *x, tl_status status, const char *fmt, va_list ap) {
   tl_buf text;
   tl_buf_init(&text);
@@ -67,6 +71,7 @@ tl_status tl_eval_no_memory(tl_eval *x) {
 
 /* ---- results -------------------------------------------------------------------------------- */
 
+/* Sets result i, which the driver then owns; t NULL means that memory was out. */
 static tl_status put(tl_eval *x, uint32_t i, tl_host *t) {
   if (!t)
     return tl_eval_no_memory(x);
@@ -80,6 +85,8 @@ static tl_status put(tl_eval *x, uint32_t i, tl_host *t) {
   return TL_OK;
 }
 
+/* Finds out why a tensor could not be made, and reports that: a negative dim, too many elements,
+ * the memory limit, or memory itself. */
 static tl_status fail_size(tl_eval *x, uint32_t i, tl_dtype dtype, int rank, const int64_t *dims) {
   int64_t n;
   uint64_t bytes;
@@ -115,7 +122,8 @@ tl_status tl_eval_view(tl_eval *x, uint32_t i, const tl_host *of, int rank, cons
 }
 
 tl_status tl_eval_pass(tl_eval *x, uint32_t i, const tl_host *value) {
-  return put(x, i, tl_host_retain((tl_host *)(uintptr_t)value)); /* the count is not the value */
+  /* const is cast away for the reference count, which is no part of the value */
+  return put(x, i, tl_host_retain((tl_host *)(uintptr_t)value));
 }
 
 bool tl_eval_wants(const tl_eval *x, uint32_t i) {
@@ -148,7 +156,7 @@ tl_int_list tl_eval_ints(const tl_eval *x, tl_symbol name) {
   return tl_node_attr_ints(x->m, x->node, name);
 }
 
-/* Strings and complex numbers have no value that fits one number. */
+/* Strings and complex numbers cannot be read as one number. */
 static bool has_numbers(const tl_host *t) {
   return t->kind == TL_HOST_TENSOR && t->dtype != TL_DTYPE_STRING && t->dtype != TL_DTYPE_C64 &&
          t->dtype != TL_DTYPE_C128;
@@ -220,6 +228,7 @@ tl_status tl_eval_need_rank(tl_eval *x, uint32_t i, int min, int max) {
   return tl_eval_fail(x, "operand %u has rank %d, expected %d to %d", i, t->rank, min, max);
 }
 
+/* A first loop looks for 0, since large dims before it would overflow. */
 bool tl_eval_product(const int64_t *dims, int from, int to, int64_t *out) {
   *out = 1;
   for (int i = from; i < to; i++)
@@ -233,6 +242,7 @@ bool tl_eval_product(const int64_t *dims, int from, int to, int64_t *out) {
   return true;
 }
 
+/* Finds the size of one dim of the result, counted from the back (1: the last one). */
 static tl_status broadcast_dim(tl_eval *x, const tl_host *const *operands, uint32_t n, int back,
                                int64_t *out) {
   int64_t d = 1;
@@ -251,7 +261,8 @@ static tl_status broadcast_dim(tl_eval *x, const tl_host *const *operands, uint3
   return TL_OK;
 }
 
-/* Unsigned: of a tensor without elements the steps may wrap, and nobody uses them. */
+/* Fills the strides of one operand. Unsigned, because the product may wrap when the tensor has no
+ * elements; the strides are not used then. */
 static void broadcast_strides(const tl_host *t, int rank, const int64_t *dims, int64_t *strides) {
   uint64_t step = 1;
   for (int i = rank - 1; i >= 0; i--) {
@@ -278,6 +289,8 @@ tl_status tl_eval_broadcast(tl_eval *x, const tl_host *const *operands, uint32_t
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
+/* More parts than threads balance the load; beyond this number the hand-over costs more than it
+ * saves. */
 enum { MOST_PARTS = 1024 };
 
 typedef struct division {
