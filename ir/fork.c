@@ -92,14 +92,8 @@ static bool copy_graphs(tl_module *to, const tl_module *from) {
 }
 
 static void copy_numbers(tl_module *to, const tl_module *from) {
-  to->declared = from->declared;
   to->loss = from->loss;
   to->seed = from->seed;
-  to->step = from->step;
-  to->params_listed = from->params_listed;
-  to->step_ordered = from->step_ordered;
-  to->no_update_stream = from->no_update_stream;
-  to->no_tail = from->no_tail;
   to->ir_version = from->ir_version;
   to->model_version = from->model_version;
   to->source_opset = from->source_opset;

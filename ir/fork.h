@@ -6,8 +6,9 @@
 #include "ir/module.h"
 
 /* Makes a module with the same graphs, ids and names, which reports to `diag` (borrowed). Names and
- * contents of tensors are those of `m`, which has to outlive it; definitions of functions are left
- * out. NULL when memory is out. O(size of the graphs); contents of tensors cost nothing. */
+ * contents of tensors are those of `m`, which has to outlive it; definitions of functions and what
+ * passes keep (`step`) are left out. NULL when memory is out. O(size of the graphs); contents of
+ * tensors cost nothing. */
 tl_module *tl_module_fork(const tl_module *m, tl_diag *diag);
 
 #endif

@@ -247,15 +247,10 @@ struct tl_module {
   tl_call_vec calls;        /* in the order of the file */
   tl_state_vec states;
   tl_gradient_vec gradients; /* in the order in which they become ready */
-  const struct tl_train_spec *declared; /* borrowed, or NULL: what a user said of a step, by name */
   tl_value_id loss;          /* of a training step; TL_NO_VALUE: not known */
   tl_value_id seed;          /* where its backward part starts; TL_NO_VALUE: not known */
-  tl_graph_id step; /* the body that is a training step, while a pass looks at the steps of a loop;
-                       TL_NO_GRAPH: the main graph is */
-  bool params_listed; /* the parameters were listed: what has no gradient by now is none */
-  bool step_ordered; /* a pass has put its nodes in an order that it chose */
-  bool no_update_stream; /* a stream of their own for updates was asked for, but takes longer */
-  bool no_tail; /* tail optimization was asked for, but each of its changes makes the step longer */
+  struct tl_step_state *step; /* of the passes of training steps, which alone know what it is; in
+                                 the arena; NULL: nothing */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
   tl_size_vec sizes; /* of the last inference, by value; rewrites leave them true */
   tl_file_vec files;        /* owned; the model file and external data */
@@ -334,11 +329,6 @@ static inline tl_graph *tl_graph_get(const tl_module *m, tl_graph_id g) {
 }
 /* The first root graph: what a model file calls "graph". Every module from a file has one. */
 static inline tl_graph *tl_module_main(const tl_module *m) { return m->graphs.at[0]; }
-/* The graph that is a training step. */
-static inline tl_graph *tl_module_step(const tl_module *m) {
-  return m->graphs.at[m->step ? m->step - 1 : 0];
-}
-
 /* One past the largest id in use, for side tables indexed by id. */
 static inline uint32_t tl_module_node_end(const tl_module *m) { return m->nodes.next; }
 static inline uint32_t tl_module_value_end(const tl_module *m) { return m->values.next; }

@@ -7,6 +7,7 @@
 #include "ir/verify/verify.h"
 #include "passes/edit/passes.h"
 #include "passes/engine/ruleset.h"
+#include "passes/train/step/state.h"
 
 enum {
 #define PASS(c_name, name, file, level, stage, summary) ROW_##c_name,
@@ -132,12 +133,11 @@ static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, t
   pass->scratch = before == &rooms[0] ? &rooms[1] : &rooms[0];
   pass->name = row->name;
   pass->changed = 0;
-  pass->found = pass->left;
-  pass->left = NULL;
+  bool found = tl_step_pipeline_next(m);
   tl_status status = row->fn(pass, m);
-  if (pass->found)
+  if (found)
     tl_arena_rewind(before, nothing);
-  if (!pass->left)
+  if (!tl_step_pipeline_left(m))
     tl_arena_rewind(pass->scratch, nothing);
   return status;
 }
@@ -180,21 +180,24 @@ static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
   tl_arena rooms[2];
   report->n = 0;
   report->rewrites = 0;
+  TL_TRY(tl_step_pipeline_begin(m, p->steps));
   tl_arena_init(&rooms[0], 0);
   tl_arena_init(&rooms[1], 0);
+  tl_engine_state engine = {0};
   tl_pass pass = {.options = options,
+                  .engine = &engine,
                   .scratch = &rooms[0],
                   .remark = p->remark,
                   .remark_user = p->remark_user,
                   .fusions = p->fusions,
-                  .steps = p->steps,
                   .explain = p->explain && p->remark,
                   .elsewhere = p->explain_elsewhere,
                   .off_chip = p->stage == TL_STAGE_ONNX && !p->passes,
                   .rewrites = &report->rewrites,
                   .limit = p->rewrite_limit ? p->rewrite_limit : UINT64_MAX};
   tl_status status = run_rows(m, &pass, l, rooms, report);
-  tl_pass_release_rules(&pass);
+  tl_engine_state_release(&engine);
+  tl_step_pipeline_end(m);
   tl_arena_release(&rooms[0]);
   tl_arena_release(&rooms[1]);
   return status;

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "ir/options/carried.h"
+#include "passes/train/step/state.h"
 #include "tools/json.h"
 
 uint64_t tl_now_ns(void) {
@@ -274,12 +274,12 @@ void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const
     run = run || audit;
     if (!audit)
       tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
-                    TL_SV_ARG(tl_carried_value(m, &o->carried[i])));
+                    TL_SV_ARG(tl_step_carried(m, &o->carried[i])));
   }
-  if (m->no_update_stream)
+  if (tl_step_state_of(m)->no_update_stream)
     tl_buf_add_z(out, "  streams  hcom_parallel is off: with a stream for updates the step would "
                       "take longer (--remarks)\n");
-  if (m->no_tail)
+  if (tl_step_state_of(m)->no_tail)
     tl_buf_add_z(out, "  tail     is_tailing_optimization is off: with each of its changes the "
                       "step would take longer (--remarks)\n");
   if (run)

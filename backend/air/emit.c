@@ -3,7 +3,6 @@
  * and writes. Nothing but sizes is kept between the two. */
 #include "backend/air/air.h"
 #include "backend/data.h"
-#include "ir/options/carried.h"
 #include "support/pages.h"
 
 TL_VEC(size_vec, uint64_t);
@@ -135,8 +134,7 @@ static tl_status model_tail(tl_air *a) {
   }
   for (uint32_t i = 0; i < o->n_carried; i++)
     if (i + 1 == o->n_carried || !tl_sv_eq(sorted[i]->key, sorted[i + 1]->key))
-      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i]->key,
-                          tl_carried_value(a->m, sorted[i]));
+      tl_air_string_entry(&a->buf, TL_MODEL_ATTR, sorted[i]->key, sorted[i]->value);
   return a->buf.failed ? tl_air_no_memory(a) : TL_OK;
 }
 

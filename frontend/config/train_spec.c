@@ -319,26 +319,29 @@ static tl_status read_file(reader *r, tl_settings *s, bool *any) {
   return status;
 }
 
-tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, tl_module *m, const char *path,
-                                  tl_sv text) {
+tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, const char *path, tl_sv text,
+                                  const tl_train_spec **out) {
   tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);
   reader r = {.diag = d, .arena = &s->arena, .where = TL_AT_FILE(path), .out = spec};
   if (!spec)
     return no_memory(&r);
+  *out = NULL;
   TL_TRY(read_text(&r, text));
-  m->declared = spec;
+  *out = spec;
   return TL_OK;
 }
 
-tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, tl_module *m) {
+tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, const tl_module *m,
+                             const tl_train_spec **out) {
   bool any = false;
   tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);
   reader r = {.diag = d, .arena = &s->arena, .where = TL_AT_FILE(m->path), .out = spec};
   if (!spec)
     return no_memory(&r);
+  *out = NULL;
   TL_TRY(read_metadata(&r, m, &any));
   TL_TRY(read_file(&r, s, &any));
   if (any)
-    m->declared = spec;
+    *out = spec;
   return TL_OK;
 }

@@ -6,14 +6,15 @@
 
 #include "frontend/config/settings.h"
 #include "ir/module.h"
+#include "ir/options/train_spec.h"
 
-/* Reads both into m->declared, in the arena of the settings, which must outlive the module; it
- * stays NULL when nothing is declared. E-TRN-SPEC: JSON that is none, or not of the form of its
- * key. */
-tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, tl_module *m) TL_NODISCARD;
+/* Reads both. *out is in the arena of the settings, which must outlive the module; NULL when
+ * nothing is declared. E-TRN-SPEC: JSON that is none, or not of the form of its key. */
+tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, const tl_module *m,
+                             const tl_train_spec **out) TL_NODISCARD;
 
 /* The text of such a file alone; `path` is for messages. */
-tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, tl_module *m, const char *path,
-                                  tl_sv text) TL_NODISCARD;
+tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, const char *path, tl_sv text,
+                                  const tl_train_spec **out) TL_NODISCARD;
 
 #endif

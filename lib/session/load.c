@@ -6,6 +6,7 @@
 #include "ir/text/parse.h"
 #include "ir/verify/verify.h"
 #include "lib/session/session.h"
+#include "passes/train/step/state.h"
 #include "support/hash.h"
 
 static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
@@ -119,7 +120,9 @@ static tl_status read_declarations(const tl_session *s, const char *path, tl_sv 
   if (!trains(s->settings))
     return TL_OK;
   TL_TRY(read_measured(s, path, bytes));
-  return tl_train_spec_read(s->settings, s->diag, m);
+  const tl_train_spec *spec;
+  TL_TRY(tl_train_spec_read(s->settings, s->diag, m, &spec));
+  return spec ? tl_step_declare(m, spec) : TL_OK;
 }
 
 static tl_status load_beside(const tl_session *s, const char *path, tl_module *m) {

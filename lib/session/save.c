@@ -5,6 +5,7 @@
 #include "backend/text/pbtxt.h"
 #include "ir/text/print.h"
 #include "lib/session/session.h"
+#include "passes/train/step/state.h"
 
 static const char *const format_names[] = {[TL_FORMAT_AIR] = "air",
                                            [TL_FORMAT_ONNX] = "onnx",
@@ -51,8 +52,10 @@ tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destinatio
   const tl_options *options = s->options ? s->options : &s->settings->options;
   switch (to->format) {
   case TL_FORMAT_AIR: {
+    tl_options written;
+    TL_TRY(tl_step_written_options(m, options, &written));
     tl_air_options save = {
-        .options = options, .cancel = s->cancel, .changes = s->changes, .shared = to->shared};
+        .options = &written, .cancel = s->cancel, .changes = s->changes, .shared = to->shared};
     return tl_air_save(m, to->path, &save);
   }
   case TL_FORMAT_ONNX: {

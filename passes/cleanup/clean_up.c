@@ -19,7 +19,7 @@ tl_status tl_pass_clean_up(tl_pass *p, tl_module *m) {
 
 /* What stands in the way of clean-up rules was told before. */
 tl_status tl_pass_clean_up_fused(tl_pass *p, tl_module *m) {
-  if (p->unfused)
+  if (p->engine->unfused)
     return TL_OK;
   bool explain = p->explain;
   p->explain = false;

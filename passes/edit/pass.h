@@ -8,7 +8,8 @@
 #include "ir/options/fusion_stats.h"
 #include "ir/options/options.h"
 
-struct tl_ruleset;
+struct tl_engine_state;
+struct tl_step_record;
 typedef struct tl_pass tl_pass;
 typedef tl_status (*tl_pass_fn)(tl_pass *p, tl_module *m);
 
@@ -49,12 +50,9 @@ struct tl_pass {
   tl_remark_fn remark; /* NULL: nobody listens */
   void *remark_user;
   tl_fusion_stats *fusions;     /* counts of fusion passes; NULL: not wanted */
-  struct tl_step_record *steps; /* timelines of training steps; NULL: not wanted */
-  struct tl_step_found *found;  /* what the pass before this one left; NULL: nothing */
-  struct tl_step_found *left;   /* in its scratch, for the pass that runs next, and no other */
-  struct tl_ruleset *rules[3];  /* owned by whoever runs passes; see tl_pass_rules */
+  struct tl_engine_state *engine; /* of the rule engine; whoever runs passes ends it, see
+                                     passes/engine/ruleset.h */
   bool off_chip;      /* no chip is to run the result, so that what none could run is no error */
-  bool unfused;       /* graph-fusion ran and changed nothing */
   bool explain;       /* near misses are wanted too; costs a sweep over all rules */
   bool elsewhere;     /* ... those of rules for ONNX Runtime too, whatever the target */
   /* Runs what follows in the pipeline, up to the pass that puts a step in order, over a fork of the

@@ -137,7 +137,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
   unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET
                    : kind == TL_RULE_DEFINE ? DEFINE_SET
                                             : COMMON_SET;
-  tl_ruleset *s = p->rules[which];
+  tl_ruleset *s = p->engine->sets[which];
   *out = s;
   if (s)
     return s->ops ? tl_rules_load_more(s) : TL_OK;
@@ -147,17 +147,17 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
   tl_ruleset_init(s, m);
   s->kinds = kinds_of_sets[which];
   s->only_definitions = which == DEFINE_SET;
-  p->rules[which] = s;
+  p->engine->sets[which] = s;
   *out = s;
   /* explanations are also of rules whose ops the model lacks */
   return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
 }
 
-void tl_pass_release_rules(tl_pass *p) {
-  for (unsigned i = 0; i < sizeof p->rules / sizeof *p->rules; i++) {
-    if (p->rules[i])
-      tl_ruleset_release(p->rules[i]);
-    free(p->rules[i]);
-    p->rules[i] = NULL;
+void tl_engine_state_release(tl_engine_state *e) {
+  for (unsigned i = 0; i < sizeof e->sets / sizeof *e->sets; i++) {
+    if (e->sets[i])
+      tl_ruleset_release(e->sets[i]);
+    free(e->sets[i]);
+    e->sets[i] = NULL;
   }
 }

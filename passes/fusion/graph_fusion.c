@@ -15,6 +15,6 @@ tl_status tl_pass_graph_fusion(tl_pass *p, tl_module *m) {
   tl_ruleset *rules;
   TL_TRY(tl_pass_rules(p, m, TL_RULE_GRAPH, &rules));
   TL_TRY(tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_GRAPH, ROUNDS, NULL, NULL, NULL}));
-  p->unfused = p->changed == 0;
+  p->engine->unfused = p->changed == 0;
   return TL_OK;
 }

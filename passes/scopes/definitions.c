@@ -69,10 +69,11 @@ tl_status tl_definitions_expand(tl_module *m, const tl_options *options) {
   uint64_t rewrites = 0;
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
+  tl_engine_state engine = {0};
   tl_pass pass = {.name = "expand-definitions", .options = options, .scratch = &scratch,
-                  .rewrites = &rewrites, .limit = UINT64_MAX};
+                  .engine = &engine, .rewrites = &rewrites, .limit = UINT64_MAX};
   tl_status status = tl_pass_expand_definitions(&pass, m);
-  tl_pass_release_rules(&pass);
+  tl_engine_state_release(&engine);
   tl_arena_release(&scratch);
   return status;
 }

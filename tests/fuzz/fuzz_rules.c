@@ -8,6 +8,7 @@
 #include "ir/verify/verify.h"
 #include "passes/edit/passes.h"
 #include "passes/engine/rewrite.h"
+#include "passes/engine/ruleset.h"
 #include "tests/fuzz/target.h"
 
 enum { MOST_REWRITES = 64, ROUNDS = 4 };
@@ -43,11 +44,12 @@ static void apply(tl_module *m, tl_ruleset *set) {
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   options.numerics = TL_NUMERICS_APPROXIMATE;
+  tl_engine_state engine = {.sets = {set}};
   tl_pass pass = {.name = "fuzz",
                   .options = &options,
                   .scratch = &scratch,
                   .remark = listen,
-                  .rules = {set},
+                  .engine = &engine,
                   .explain = true,
                   .rewrites = &rewrites,
                   .limit = MOST_REWRITES};

@@ -8,6 +8,7 @@
 #include "frontend/config/train_spec.h"
 #include "ir/text/parse.h"
 #include "passes/manager.h"
+#include "passes/train/step/state.h"
 #include "passes/train/time/record.h"
 #include "tests/fuzz/target.h"
 
@@ -89,7 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (spec && status != TL_OK)
     abort();
   if (spec) {
-    status = tl_train_spec_read_text(&s, &diag, m, "fuzz", text);
+    const tl_train_spec *said;
+    status = tl_train_spec_read_text(&s, &diag, "fuzz", text, &said);
+    if (status == TL_OK && tl_step_declare(m, said) != TL_OK)
+      abort();
     if ((status == TL_OK) != (diag.errors == 0))
       abort();
   }

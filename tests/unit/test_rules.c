@@ -9,6 +9,7 @@
 #include "ir/text/print.h"
 #include "ir/verify/verify.h"
 #include "passes/engine/rewrite.h"
+#include "passes/engine/ruleset.h"
 #include "tests/unit/unit.h"
 
 enum { MOST_TEXT = 4096 };
@@ -31,8 +32,9 @@ static bool rewrite(tl_module *m, tl_ruleset *set, tl_rule_kind kind, uint32_t r
   tl_options options = tl_options_default();
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
+  tl_engine_state engine = {.sets = {set}};
   tl_pass pass = {.name = "test", .options = &options, .scratch = &scratch, .remark = listen,
-                  .remark_user = o, .rules = {set}, .explain = true, .rewrites = &o->rewrites,
+                  .remark_user = o, .engine = &engine, .explain = true, .rewrites = &o->rewrites,
                   .limit = 1000};
   bool ok = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set, .kind = kind,
                                       .rounds = rounds}) == TL_OK;

@@ -231,7 +231,7 @@ static void own_order(void) {
     tl_buf text;
     tl_buf_init(&text);
     open_scene(&x, in_file);
-    x.m->step_ordered = chosen;
+    tl_step_state_edit(x.m)->ordered = chosen;
     tl_step s = build(&x);
     for (uint32_t i = 0; i < s.g.n; i++)
       tl_buf_printf(&text, "%.*s ", TL_SV_ARG(s.g.tasks[s.given[i]].name));

@@ -151,8 +151,8 @@ static tl_status try_strategy(const bucketing *x, tl_train_info *info, tl_bucket
   tl_diag silent = {.lacks = x->m->diag->lacks};
   trial t = {.set = best->set, .us = INFINITY};
   tl_module *fork = tl_module_fork(x->m, &silent);
-  tl_status status = fork ? TL_OK : TL_NO_MEMORY;
-  if (fork && how != TL_BUCKETS_AUTO)
+  tl_status status = fork ? tl_step_state_copy(fork, x->m) : TL_NO_MEMORY;
+  if (status == TL_OK && how != TL_BUCKETS_AUTO)
     status = tl_bucket_plan_make(x->p, fork, info, how, &t.set);
   bool other = status == TL_OK && (how == TL_BUCKETS_AUTO ||
                                    (t.set.n == best->set.n && !same_buckets(&t.set, &best->set) &&

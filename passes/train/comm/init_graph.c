@@ -15,6 +15,7 @@
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
 #include "passes/train/comm/collective.h"
+#include "passes/train/step/state.h"
 
 /* A state of the graph that is to be made. */
 typedef struct kept {
@@ -120,7 +121,7 @@ static tl_status erase_step(starting *x, tl_pass *p) {
   TL_TRY(tl_graph_set_outputs(m, x->g->id, NULL, 0));
   m->states.n = m->gradients.n = m->substitutes.n = m->sizes.n = 0;
   m->loss = m->seed = TL_NO_VALUE;
-  m->declared = NULL;
+  tl_step_state_edit(m)->declared = NULL;
   m->form = TL_FORM_CANONICAL;
   tl_module_drop_definitions(m);
   erase_nodes(m, x->g);

@@ -240,7 +240,7 @@ static bool is_trained(const checking *c, tl_value_id in) {
 }
 
 static tl_status check_pair(checking *c, tl_value_id in, tl_value_id out) {
-  bool listed_out = c->m->params_listed && !c->known[in];
+  bool listed_out = tl_step_state_of(c->m)->params_listed && !c->known[in];
   if (listed_out || !tl_value_producer(c->m, out))
     return TL_OK;
   if (c->of[out] & GRAD || (c->of[out] & LOCAL && is_trained(c, in)))

@@ -136,7 +136,7 @@ static tl_status check_state(const tl_module *m, const tl_state *s) {
 }
 
 static tl_status declare_states(names *x, uint32_t *output) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   note_states(x, output);
   for (uint32_t i = 0; i < s->n_states; i++) {
     tl_state state = {0};
@@ -153,7 +153,7 @@ static tl_status declare_states(names *x, uint32_t *output) {
 
 /* taken: by parameter, 1: by the module, 2: by a declaration. */
 static tl_status declare_grads(names *x, uint32_t *taken) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   for (uint32_t i = 0; i < x->m->gradients.n; i++)
     taken[x->m->gradients.at[i].param] = 1;
   for (uint32_t i = 0; i < s->n_grads; i++) {
@@ -174,7 +174,7 @@ static tl_status declare_grads(names *x, uint32_t *taken) {
 
 /* States that are listed as parameters; a graph around the step says no more of them. */
 static tl_status declare_params(names *x) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   tl_map params = {0};
   tl_status status = TL_OK;
   for (uint32_t i = 0; i < s->n_params && status == TL_OK; i++) {
@@ -192,7 +192,7 @@ static tl_status declare_params(names *x) {
 
 /* By value; what becomes an input on the way adds values. */
 static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   uint64_t most = (uint64_t)tl_module_value_end(x->m) + s->n_states + s->n_grads;
   uint32_t *table = calloc(most + 1, sizeof *table);
   tl_status status = table ? fn(x, table) : no_memory(x->m);
@@ -201,7 +201,7 @@ static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)
 }
 
 static tl_status declare(names *x) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   TL_TRY(with_table(x, declare_states));
   TL_TRY(with_table(x, declare_grads));
   TL_TRY(declare_params(x));
@@ -233,7 +233,7 @@ static tl_status check_gradients(const tl_module *m) {
 
 tl_status tl_train_declare(tl_module *m) {
   names x;
-  if (!m->declared)
+  if (!tl_step_state_of(m)->declared)
     return check_gradients(m);
   TL_TRY(open_names(&x, m));
   tl_status status = declare(&x);
@@ -244,7 +244,7 @@ tl_status tl_train_declare(tl_module *m) {
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static tl_status mark_params(const names *x, bool *listed) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   for (uint32_t i = 0; i < s->n_params; i++) {
     tl_value_id v;
     TL_TRY(find(x, "params", s->params[i], &v));
@@ -263,8 +263,9 @@ static void mark_recorded(const tl_module *m, bool *listed) {
 
 tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) {
   names x;
-  bool names_them = m->declared && m->declared->n_params;
-  *any = names_them || m->params_listed;
+  const tl_step_state *s = tl_step_state_of(m);
+  bool names_them = s->declared && s->declared->n_params;
+  *any = names_them || s->params_listed;
   if (*any && !names_them)
     mark_recorded(m, listed);
   if (!names_them)
@@ -276,7 +277,7 @@ tl_status tl_train_declared_params(tl_module *m, bool *listed, bool *any) {
 }
 
 static tl_status mark_order(const names *x, uint32_t *place) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   for (uint32_t i = 0; i < s->n_order; i++) {
     tl_value_id v;
     TL_TRY(find(x, "grad_order", s->order[i], &v));
@@ -289,7 +290,8 @@ static tl_status mark_order(const names *x, uint32_t *place) {
 
 tl_status tl_train_declared_order(tl_module *m, uint32_t *place, bool *any) {
   names x;
-  *any = m->declared && m->declared->n_order;
+  const tl_train_spec *s = tl_step_state_of(m)->declared;
+  *any = s && s->n_order;
   if (!*any)
     return TL_OK;
   TL_TRY(open_names(&x, m));
@@ -325,10 +327,11 @@ static void fill_row(const tl_declared_update *u, tl_update_row *row) {
 }
 
 const tl_update_row *tl_train_update_row(const tl_module *m, tl_node_id n, tl_update_row *room) {
-  for (uint32_t i = 0; m->declared && i < m->declared->n_updates; i++) {
-    if (!is_type(m, n, m->declared->updates[i].type))
+  const tl_train_spec *s = tl_step_state_of(m)->declared;
+  for (uint32_t i = 0; s && i < s->n_updates; i++) {
+    if (!is_type(m, n, s->updates[i].type))
       continue;
-    fill_row(&m->declared->updates[i], room);
+    fill_row(&s->updates[i], room);
     return room;
   }
   return tl_update_row_of(m, n);

@@ -2,7 +2,6 @@
 /* What was recognised of a training step, written into the module (info.h). */
 #include "ir/graph.h"
 #include "ir/infer/infer.h"
-#include "ir/options/train_spec.h"
 #include "passes/train/step/info.h"
 
 typedef struct recorder {
@@ -111,10 +110,11 @@ static void shape_gradient(recorder *r, tl_train_grad *g) {
 /* What the model said of its step need not be true of what passes make of it. Update ops stay, they
  * are declared by type. */
 void tl_train_settle(tl_module *m) {
-  if (!m->declared)
+  if (!tl_step_state_of(m)->declared)
     return;
-  m->params_listed = m->params_listed || m->declared->n_params;
-  m->declared = NULL;
+  tl_step_state *s = tl_step_state_edit(m);
+  s->params_listed = s->params_listed || s->declared->n_params;
+  s->declared = NULL;
   tl_extra *e = m->extra ? &m->extras.at[m->extra] : NULL;
   tl_pair *kept = e ? tl_arena_calloc(&m->arena, e->n_metadata + 1u, sizeof *kept) : NULL;
   uint32_t n = 0;

@@ -454,7 +454,7 @@ static tl_status detect(detector *d) {
       tl_pair_by_arithmetic(&pairs) != TL_OK)
     return no_memory(d->m);
   TL_TRY(take_declared(d));
-  uint32_t n_declared = d->m->declared ? UINT32_MAX : d->grads.n;
+  uint32_t n_declared = tl_step_state_of(d->m)->declared ? UINT32_MAX : d->grads.n;
   TL_TRY(take_known_ops(d));
   TL_TRY(take_accumulators(d));
   TL_TRY(take_structure(d));

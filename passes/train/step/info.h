@@ -6,7 +6,7 @@
 #ifndef TL_PASSES_TRAIN_STEP_INFO_H
 #define TL_PASSES_TRAIN_STEP_INFO_H
 
-#include "ir/module.h"
+#include "passes/train/step/state.h"
 #include "support/arena.h"
 
 typedef enum tl_train_form {

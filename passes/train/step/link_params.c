@@ -300,7 +300,7 @@ static tl_status order_as_declared(tl_linking *x, const tl_train_spec *s) {
 }
 
 static tl_status find_order(tl_linking *x) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   bool declared = s && s->n_params;
   x->order = tl_arena_calloc(x->p->scratch, (size_t)x->n + (declared ? s->n_params : 0) + 1,
                              sizeof *x->order);

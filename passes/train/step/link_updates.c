@@ -188,7 +188,7 @@ static tl_status update(tl_linking *x, tl_node_id n) {
 
 /* Every gradient is for something, unless a user said which ones are. */
 static tl_status check_all(const tl_linking *x) {
-  const tl_train_spec *s = x->m->declared;
+  const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   uint32_t n = 0;
   const tl_link_param *left = NULL;
   for (uint32_t i = 0; i < x->n; i++) {

@@ -22,7 +22,7 @@ static bool add_captures(const tl_module *m, const tl_graph *body, bool all, tl_
     return true;
   uint32_t n = first; /* what the body of a body takes from the body is no business of ours */
   for (uint32_t i = first; i < values->n; i++)
-    if (tl_value_graph(m, values->at[i]) == tl_module_step(m)->id)
+    if (tl_value_graph(m, values->at[i]) == tl_step_graph(m)->id)
       values->at[n++] = values->at[i];
   values->n = n;
   return true;
@@ -75,7 +75,7 @@ static bool is_marked(const tl_module *m, tl_node_id n, const uint8_t *marks, ui
 /* Users come before producers: one sweep from the end. wanted: nodes of values to start from. */
 static bool sweep_back(const tl_module *m, const tl_node_id *wanted, uint32_t n_wanted,
                        uint8_t *marks, uint8_t bit, bool *taken) {
-  const tl_graph *g = tl_module_step(m);
+  const tl_graph *g = tl_step_graph(m);
   reader r = {.m = m};
   bool ok = true;
   for (uint32_t i = 0; i < n_wanted; i++)
@@ -113,7 +113,7 @@ tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *mar
 tl_status tl_train_spread(const tl_module *m, uint8_t *marks) {
   reader r = {.m = m};
   bool ok = true;
-  TL_FOR_NODES (m, tl_module_step(m), n) {
+  TL_FOR_NODES (m, tl_step_graph(m), n) {
     uint8_t all = 0;
     ok = ok && read_node(&r, n);
     for (uint32_t i = 0; i < r.values.n; i++)
@@ -195,7 +195,7 @@ static bool look_ahead(regions *r) {
   bool ok = true;
   if (r->t->seed)
     r->marks[r->t->seed] |= AFTER_SEED;
-  TL_FOR_NODES (m, tl_module_step(m), n) {
+  TL_FOR_NODES (m, tl_step_graph(m), n) {
     const tl_node *node = tl_node_get(m, n);
     uint32_t owner = TL_TRAIN_NO_OWNER;
     bool seeded = false;
@@ -265,10 +265,10 @@ static bool find_depths(const tl_module *m, place *at, uint32_t *depth, uint32_t
   reader r = {.m = m};
   uint32_t n_places = 0;
   bool ok = true;
-  const tl_graph *g = tl_module_step(m);
+  const tl_graph *g = tl_step_graph(m);
   for (uint32_t i = 0; i < g->inputs.n; i++)
     lead[g->inputs.at[i]] = i + 1;
-  TL_FOR_NODES (m, tl_module_step(m), n) {
+  TL_FOR_NODES (m, tl_step_graph(m), n) {
     const tl_node *node = tl_node_get(m, n);
     uint32_t most = 0;
     ok = ok && read_node(&r, n);
@@ -288,7 +288,7 @@ static bool find_depths(const tl_module *m, place *at, uint32_t *depth, uint32_t
 }
 
 tl_node_id *tl_train_canonical_order(const tl_module *m, tl_arena *arena, uint32_t *n) {
-  const tl_graph *g = tl_module_step(m);
+  const tl_graph *g = tl_step_graph(m);
   uint32_t values = tl_module_value_end(m);
   place *at = calloc((size_t)g->n_nodes + 1, sizeof *at);
   uint32_t *depth = calloc(values, sizeof *depth);

@@ -65,7 +65,7 @@ static bool is_batch(const looking *l, tl_value_id v) {
 
 /* One sweep over the nodes: what backward computes or data are, and all that is made of it. */
 static tl_status mark_reached(looking *l) {
-  const tl_graph *g = tl_module_step(l->m);
+  const tl_graph *g = tl_step_graph(l->m);
   tl_u32_vec values = {0};
   bool ok = true;
   for (uint32_t i = 0; i < l->t->n; i++)

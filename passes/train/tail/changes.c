@@ -60,7 +60,7 @@ static bool reaches(tl_tail *t, tl_node_id from, tl_node_id to) {
 
 /* Remembers the order of nodes, the first time since the last commit. */
 static void save_order(tl_tail *t) {
-  const tl_graph *g = tl_module_step(t->m);
+  const tl_graph *g = tl_step_graph(t->m);
   if (t->listed)
     return;
   t->listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *t->listed);
@@ -73,7 +73,7 @@ static void save_order(tl_tail *t) {
 
 /* Nodes that were there go back to where they were. */
 static void restore_order(tl_tail *t) {
-  const tl_graph *g = tl_module_step(t->m);
+  const tl_graph *g = tl_step_graph(t->m);
   for (uint32_t i = 0; i < t->n_listed && t->listed; i++)
     if (t->listed[i] != g->last && tl_node_get(t->m, t->listed[i])->op != TL_OP_ERASED)
       tl_node_move_after(t->m, t->listed[i], g->last);
@@ -96,7 +96,7 @@ bool tl_tail_add_edge(tl_tail *t, tl_node_id from, tl_node_id to, tl_control_ori
   t->counts.edges_added++;
   if (backwards)
     save_order(t);
-  if (backwards && tl_graph_sort(t->m, tl_module_step(t->m)->id) != TL_OK)
+  if (backwards && tl_graph_sort(t->m, tl_step_graph(t->m)->id) != TL_OK)
     t->no_memory = true;
   return true;
 }
@@ -182,7 +182,7 @@ static tl_value_id constant(tl_tail *t, tl_symbol base, const int64_t *v, uint32
   tl_symbol name = tl_module_fresh_name(t->m, tl_sym(t->m, base));
   tl_tensor_id data = tl_tensor_i64s(t->m, v, n, rank);
   tl_value_id made = data && name
-                         ? tl_graph_add_constant(t->m, tl_module_step(t->m)->id, name, data)
+                         ? tl_graph_add_constant(t->m, tl_step_graph(t->m)->id, name, data)
                          : TL_NO_VALUE;
   t->no_memory = t->no_memory || !made;
   if (made)

@@ -22,7 +22,7 @@ uint32_t tl_tail_relax(tl_tail *t) {
   uint32_t n = 0;
   if (!t->late_edges)
     return 0;
-  TL_FOR_NODES (t->m, tl_module_step(t->m), v) {
+  TL_FOR_NODES (t->m, tl_step_graph(t->m), v) {
     tl_control_id next;
     for (tl_control_id c = tl_node_get(t->m, v)->control_in; c; c = next) {
       const tl_control *e = tl_control_get(t->m, c);
@@ -43,7 +43,7 @@ uint32_t tl_tail_order_flags(tl_tail *t) {
   uint32_t n = 0;
   if (t->c->tail_mode != TL_TAIL_EARLY_LOCAL && t->c->tail_mode != TL_TAIL_EARLY_BOUND)
     return 0;
-  TL_FOR_NODES (t->m, tl_module_step(t->m), f) {
+  TL_FOR_NODES (t->m, tl_step_graph(t->m), f) {
     if (t->retired[f] || !tl_tail_is_flag(t, f))
       continue;
     if (t->below_data[f]) {
@@ -75,7 +75,7 @@ static void collect(tl_tail *t, hazard_vec *out) {
     tl_value_id before, after;
     tl_train_state_in_step(t->m, i, &before, &after);
     tl_node_id writer = after ? tl_value_producer(t->m, after) : TL_NO_NODE;
-    if (!writer || !before || tl_node_get(t->m, writer)->graph != tl_module_step(t->m)->id)
+    if (!writer || !before || tl_node_get(t->m, writer)->graph != tl_step_graph(t->m)->id)
       continue;
     TL_FOR_USES (t->m, before, u) {
       tl_node_id reader = tl_node_outer(t->m, tl_use_get(t->m, u)->user);
@@ -90,7 +90,7 @@ static void collect(tl_tail *t, hazard_vec *out) {
 /* Bits of the readers of a batch that are ancestors of each node, by one walk along the order. */
 static void spread(const tl_tail *t, uint64_t *bits) {
   const tl_module *m = t->m;
-  TL_FOR_NODES (m, tl_module_step(m), n) {
+  TL_FOR_NODES (m, tl_step_graph(m), n) {
     const tl_node *node = tl_node_get(m, n);
     for (uint32_t r = 0; r < node->n_results && bits[n]; r++)
       TL_FOR_USES (m, node->results + r, u)
@@ -193,7 +193,7 @@ static bool look_at(ranks *r, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-    bool inside = p && tl_node_get(m, p)->graph == tl_module_step(m)->id;
+    bool inside = p && tl_node_get(m, p)->graph == tl_step_graph(m)->id;
     if (v && !inside && is_data(r, v))
       return true;
     if (!inside || r->alike[p])

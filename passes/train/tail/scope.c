@@ -67,7 +67,7 @@ static uint32_t combine(tl_tail *t, tl_node_id n, under *u) {
 }
 
 static void find_buckets(tl_tail *t) {
-  const tl_graph *g = tl_module_step(t->m);
+  const tl_graph *g = tl_step_graph(t->m);
   t->n_buckets = 0;
   t->last = TL_NO_NODE;
   TL_FOR_NODES (t->m, g, n)
@@ -80,7 +80,7 @@ static void find_buckets(tl_tail *t) {
 static void fill(tl_tail *t) {
   uint32_t bucket = 0;
   t->late_edges = 0;
-  TL_FOR_NODES (t->m, tl_module_step(t->m), n) {
+  TL_FOR_NODES (t->m, tl_step_graph(t->m), n) {
     under u = {false, false};
     t->bucket_of[n] = combine(t, n, &u);
     if (bucket < t->n_buckets && t->buckets[bucket] == n)

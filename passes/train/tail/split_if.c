@@ -155,7 +155,7 @@ uint32_t tl_tail_split_ifs(tl_tail *t) {
   uint32_t n = 0;
   if (!tl_module_had_op(t->m, TL_OP_If))
     return 0;
-  TL_FOR_NODES (t->m, tl_module_step(t->m), k)
+  TL_FOR_NODES (t->m, tl_step_graph(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_divisible(t, k))
       n += split_if(t, k);
   return n;
@@ -252,7 +252,7 @@ static bool split_barrier(tl_tail *t, tl_node_id n) {
 
 uint32_t tl_tail_split_barriers(tl_tail *t) {
   uint32_t n = 0;
-  TL_FOR_NODES (t->m, tl_module_step(t->m), k)
+  TL_FOR_NODES (t->m, tl_step_graph(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_barrier(t, k))
       n += split_barrier(t, k);
   return n;

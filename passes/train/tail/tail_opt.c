@@ -96,7 +96,7 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
 
 /* Nodes in their order; NULL when memory is out. */
 static tl_node_id *list_nodes(const tl_tail *t) {
-  const tl_graph *g = tl_module_step(t->m);
+  const tl_graph *g = tl_step_graph(t->m);
   tl_node_id *listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *listed);
   uint32_t n = 0;
   TL_FOR_NODES (t->m, g, k)
@@ -106,7 +106,7 @@ static tl_node_id *list_nodes(const tl_tail *t) {
 }
 
 static void put_back(tl_tail *t, const tl_node_id *listed) {
-  const tl_graph *g = tl_module_step(t->m);
+  const tl_graph *g = tl_step_graph(t->m);
   for (uint32_t i = 0; listed[i]; i++)
     if (listed[i] != g->last)
       tl_node_move_after(t->m, listed[i], g->last);
@@ -131,7 +131,7 @@ static tl_status look_again(tl_tail *t, bool *other) {
 static bool something_waits(const tl_tail *t) {
   if (t->late_edges)
     return true;
-  TL_FOR_NODES (t->m, tl_module_step(t->m), n)
+  TL_FOR_NODES (t->m, tl_step_graph(t->m), n)
     if (n < t->n_ids && t->below[n] && t->bucket_of[n] == TL_TAIL_SEVERAL)
       return true;
   return false;
@@ -149,14 +149,15 @@ static void say_that_nothing_waits(const tl_tail *t) {
 static void leave_out(tl_tail *t) {
   static const char why[] = "is_tailing_optimization is off: the step would take longer with each "
                             "of its changes";
-  t->m->no_tail = true;
+  tl_step_state_edit(t->m)->no_tail = true;
   tl_pass_remark(t->p, t->m, t->last, false, "%s", why);
   tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
 }
 
 static tl_status optimize(tl_tail *t) {
   bool changed = false;
-  bool ordered = t->m->step_ordered;
+  tl_step_state *state = tl_step_state_edit(t->m);
+  bool ordered = state->ordered;
   tl_node_id *given = list_nodes(t);
   if (!given)
     return no_memory(t);
@@ -175,20 +176,20 @@ static tl_status optimize(tl_tail *t) {
     if (changed && !any)
       TL_TRY(look_again(t, &any));
   }
-  t->m->no_tail = false;
+  state->no_tail = false;
   if (!changed && !something_waits(t))
     say_that_nothing_waits(t);
   else if (!changed && t->lost && t->c->is_tailing_optimization)
     leave_out(t);
   if (!changed) { /* else the schedule starts from what was found here */
     put_back(t, given);
-    t->m->step_ordered = ordered;
+    state->ordered = ordered;
   }
-  if (!t->p->steps)
+  if (!state->record)
     return TL_OK;
-  TL_TRY(tl_step_record_add(t->p->steps, t->m, "tail", &t->step, t->order, &t->t->machine));
-  tl_step_record_find(t->p->steps, "tail")->tail = t->counts;
-  return tl_tail_explain(t, t->p->steps);
+  TL_TRY(tl_step_record_add(state->record, t->m, "tail", &t->step, t->order, &t->t->machine));
+  tl_step_record_find(state->record, "tail")->tail = t->counts;
+  return tl_tail_explain(t, state->record);
 }
 
 static tl_status run(tl_pass *p, tl_module *m, tl_train_setting *s) {

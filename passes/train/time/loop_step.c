@@ -20,7 +20,7 @@ static uint32_t before_outputs(const tl_module *m, tl_node_id loop) {
 }
 
 static tl_value_id in_body(const tl_module *m, tl_node_id loop, tl_value_id result) {
-  const tl_graph *body = tl_module_step(m);
+  const tl_graph *body = tl_step_graph(m);
   uint32_t i = tl_value_get(m, result)->index + before_outputs(m, loop);
   return i < tl_graph_n_outputs(m, body) ? tl_graph_output(m, body, i) : TL_NO_VALUE;
 }
@@ -30,10 +30,10 @@ void tl_train_state_in_step(const tl_module *m, uint32_t i, tl_value_id *before,
   const tl_state *s = &m->states.at[i];
   *before = s->input;
   *after = s->output;
-  if (!m->step)
+  if (!tl_step_state_of(m)->graph)
     return;
-  tl_node_id loop = tl_graph_get(m, m->step)->owner;
-  const tl_graph *body = tl_module_step(m);
+  tl_node_id loop = tl_step_graph(m)->owner;
+  const tl_graph *body = tl_step_graph(m);
   bool is_there = s->output && tl_value_producer(m, s->output) == loop;
   uint32_t place = is_there ? tl_value_get(m, s->output)->index + 2 * before_outputs(m, loop) : 0;
   is_there = is_there && place < body->inputs.n;
@@ -83,7 +83,7 @@ tl_status tl_train_detect_in_loop(tl_module *m, tl_arena *arena, tl_train_info *
   uint32_t n = count_gradients(m, body);
   if (!n)
     return TL_OK;
-  m->step = body->id;
+  tl_step_state_edit(m)->graph = body->id;
   out->grads = tl_arena_calloc(arena, n, sizeof *out->grads);
   if (out->grads)
     list_gradients(m, body, out);
@@ -91,6 +91,6 @@ tl_status tl_train_detect_in_loop(tl_module *m, tl_arena *arena, tl_train_info *
   out->form = TL_TRAIN_PLAIN;
   if (out->grads && tl_train_find_regions(m, arena, out, NULL, 0) == TL_OK)
     return TL_OK;
-  m->step = TL_NO_GRAPH;
+  tl_step_state_edit(m)->graph = TL_NO_GRAPH;
   return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
 }

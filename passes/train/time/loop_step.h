@@ -6,9 +6,10 @@
 
 #include "passes/train/step/info.h"
 
-/* Makes the body m->step and tells what of it is forward, backward and update, if it has
- * collectives of gradients; else form is TL_TRAIN_NONE and nothing is changed. Of *out regions,
- * owners, the raw gradients and the loss are filled, in `arena`. The caller sets m->step back.
+/* Makes the body the step (tl_step_graph) and tells what of it is forward, backward and update, if
+ * it has collectives of gradients; else form is TL_TRAIN_NONE and nothing is changed. Of *out
+ * regions, owners, the raw gradients and the loss are filled, in `arena`. The caller sets the step
+ * back.
  * O(nodes + edges). TL_NO_MEMORY, reported. */
 tl_status tl_train_detect_in_loop(tl_module *m, tl_arena *arena, tl_train_info *out) TL_NODISCARD;
 

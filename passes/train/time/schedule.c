@@ -195,8 +195,9 @@ static tl_status try_serial(tl_pass *p, tl_module *m, tl_train_setting *t, sched
   t->machine.hcom_parallel = false;
   TL_TRY(tl_step_build(m, p->scratch, &t->info, &t->machine, &one.step));
   TL_TRY(find_order(p, m, &one));
-  m->no_update_stream = was || one.us < s->us * (1 - 1e-9);
-  if (!m->no_update_stream) {
+  bool off = was || one.us < s->us * (1 - 1e-9);
+  tl_step_state_edit(m)->no_update_stream = off;
+  if (!off) {
     t->machine.hcom_parallel = true;
     return TL_OK;
   }
@@ -219,8 +220,9 @@ static tl_status schedule(tl_pass *p, tl_module *m, tl_train_setting *t) {
   TL_TRY(tl_train_setting_step(p, t, &s.step));
   TL_TRY(find_order(p, m, &s));
   TL_TRY(try_serial(p, m, t, &s));
-  if (p->steps)
-    TL_TRY(tl_step_record_add(p->steps, m, t->tail ? "tail" : "scheduled", &s.step, s.order,
+  tl_step_record *record = tl_step_state_of(m)->record;
+  if (record)
+    TL_TRY(tl_step_record_add(record, m, t->tail ? "tail" : "scheduled", &s.step, s.order,
                               &t->machine));
   return apply(p, m, &s.step, s.order);
 }

@@ -60,9 +60,10 @@ tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out
                                    .memory_limit = c->mem_limit > 0 ? (uint64_t)c->mem_limit : 0};
   set_degrees(&out->machine, c);
   TL_TRY(tl_train_costs(m->diag, c, tl_options_chip(p->options), &out->cost, &out->profile));
-  if (p->found) {
-    out->info = p->found->info;
-    m->step = p->found->graph;
+  tl_step_state *state = tl_step_state_edit(m);
+  if (state->found) {
+    out->info = state->found->info;
+    state->graph = state->found->graph;
     return TL_OK;
   }
   return tl_is_loop_of_steps(m) ? tl_train_detect_in_loop(m, p->scratch, &out->info)
@@ -70,7 +71,7 @@ tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out
 }
 
 void tl_train_setting_end(tl_train_setting *t) {
-  t->m->step = TL_NO_GRAPH;
+  tl_step_state_edit(t->m)->graph = TL_NO_GRAPH;
   tl_costs_release(&t->cost);
   tl_file_close(t->profile);
   t->profile = NULL;
@@ -81,32 +82,34 @@ void tl_train_setting_leave(tl_pass *p, const tl_train_setting *t, const tl_step
   if (!found)
     return;
   found->info = t->info;
-  found->graph = t->m->step;
+  found->graph = tl_step_state_of(t->m)->graph;
   found->built = step != NULL;
   if (step)
     found->step = *step;
-  p->left = found;
+  tl_step_state_edit(t->m)->left = found;
 }
 
 tl_status tl_train_setting_step(tl_pass *p, const tl_train_setting *t, tl_step *out) {
-  if (!p->found || !p->found->built)
+  const tl_step_found *found = tl_step_state_of(t->m)->found;
+  if (!found || !found->built)
     return tl_step_build(t->m, p->scratch, &t->info, &t->machine, out);
-  *out = p->found->step;
+  *out = found->step;
   return tl_step_read_order(t->m, p->scratch, out);
 }
 
 tl_status tl_train_record_before(tl_pass *p, tl_module *m, const tl_train_setting *t) {
   tl_step s;
   tl_step_machine one = t->machine;
-  if (!p->steps || p->steps->n)
+  tl_step_record *record = tl_step_state_of(m)->record;
+  if (!record || record->n)
     return TL_OK;
   one.hcom_parallel = false;
   TL_TRY(tl_step_build(m, p->scratch, &t->info, &one, &s));
-  TL_TRY(tl_step_record_add(p->steps, m, "given", &s, s.given, &one));
+  TL_TRY(tl_step_record_add(record, m, "given", &s, s.given, &one));
   TL_TRY(tl_step_build(m, p->scratch, &t->info, &t->machine, &s));
-  TL_TRY(tl_step_record_add(p->steps, m, "streams", &s, s.given, &t->machine));
+  TL_TRY(tl_step_record_add(record, m, "streams", &s, s.given, &t->machine));
   if (!t->tail)
     return TL_OK;
   TL_TRY(tl_timeline_schedule(m->diag, &s.g, s.given, NULL));
-  return tl_step_record_add(p->steps, m, "scheduled", &s, s.given, &t->machine);
+  return tl_step_record_add(record, m, "scheduled", &s, s.given, &t->machine);
 }

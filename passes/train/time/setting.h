@@ -18,9 +18,8 @@ typedef struct tl_train_setting {
 } tl_train_setting;
 
 /* Recognises the step, unless the pass before left it: the main graph or the body of a loop of
- * steps (m->step until the end). Sets up the machine: the preset that is named, else that of the
- * chip.
- * E-HW-PRESET, E-PROFILE, TL_IO. End it in any case. */
+ * steps (tl_step_graph until the end). Sets up the machine: the preset that is named, else that of
+ * the chip. E-HW-PRESET, E-PROFILE, TL_IO. End it in any case. */
 tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) TL_NODISCARD;
 void tl_train_setting_end(tl_train_setting *t);
 
@@ -34,7 +33,7 @@ tl_status tl_train_costs(tl_diag *d, const tl_train_config *c, const tl_soc *chi
  * it. */
 typedef struct tl_step_found {
   tl_train_info info;
-  tl_graph_id graph; /* of the step: m->step */
+  tl_graph_id graph; /* of the step; TL_NO_GRAPH: the main graph */
   bool built;        /* the tasks are there */
   tl_step step;
 } tl_step_found;

@@ -52,7 +52,7 @@ bool tl_node_is_bucket(const tl_module *m, tl_node_id n) {
 
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n) {
   const tl_graph *g = tl_graph_get(m, tl_node_get(m, n)->graph);
-  while (g->kind == TL_GRAPH_BODY && g->owner && g->id != m->step) {
+  while (g->kind == TL_GRAPH_BODY && g->owner && g->id != tl_step_state_of(m)->graph) {
     n = g->owner;
     g = tl_graph_get(m, tl_node_get(m, n)->graph);
   }
@@ -103,7 +103,7 @@ static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, ui
 }
 
 static bool list_nodes(builder *b) {
-  const tl_graph *g = tl_module_step(b->m);
+  const tl_graph *g = tl_step_graph(b->m);
   uint32_t n = g->n_nodes;
   uint32_t end = tl_module_node_end(b->m);
   b->listed = tl_arena_calloc(b->arena, n + 1u, sizeof *b->listed);
@@ -334,7 +334,7 @@ static bool make_edges(builder *b, uint32_t n) {
 
 /* Do nodes stand in an order that was chosen for the step: by a pass, or when the file was made? */
 static bool is_ordered(const tl_module *m, const tl_step *s) {
-  if (m->step_ordered)
+  if (tl_step_state_of(m)->ordered)
     return true;
   for (uint32_t k = 0; k < s->g.n; k++)
     if (tl_node_get(m, s->node[k])->stream >= 0 || tl_node_note(m, s->node[k], TL_NOTE_STREAM).n)
@@ -400,7 +400,7 @@ tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
   uint32_t i = 0;
   s->given = tl_arena_calloc(arena, s->g.n + 1u, sizeof *s->given);
   if (s->given)
-    TL_FOR_NODES (m, tl_module_step(m), n)
+    TL_FOR_NODES (m, tl_step_graph(m), n)
       if (s->task[n] != TL_NO_TASK)
         s->given[i++] = s->task[n];
   if (!s->given || !give_order(m, arena, s))
@@ -409,8 +409,8 @@ tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
 }
 
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
-  const tl_graph *g = tl_module_step(m);
-  m->step_ordered = true;
+  const tl_graph *g = tl_step_graph(m);
+  tl_step_state_edit(m)->ordered = true;
   for (uint32_t i = 0; i < s->g.n; i++)
     if (s->node[order[i]] != g->last)
       tl_node_move_after(m, s->node[order[i]], g->last);
