@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core of attention. Keys are turned to [D,T] and values to f64 once; then every query row is
- * on its own, and threads divide the rows. */
+/* The core of attention. Keys are transposed to [D,T] and converted to f64 once, as are values.
+ * Then every query row is on its own, and threads divide the rows. */
 #include "ir/eval/linear/attention.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct job {
 } job;
 
 tl_heads tl_heads_of(const tl_host *t, int64_t heads, int64_t first, int64_t size) {
-  if (!t->n) /* some dims may be huge, and nothing is read */
+  if (!t->n) /* nothing is read, and products of the dims might overflow */
     return (tl_heads){.t = t, .rows = t->dims[t->rank - 2]};
   if (t->rank == 4)
     return (tl_heads){.t = t,
@@ -37,18 +37,21 @@ tl_heads tl_heads_of(const tl_host *t, int64_t heads, int64_t first, int64_t siz
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
+/* Returns one element of Q, K or V with its bias. */
 static double element(const tl_heads *h, int64_t b, int64_t head, int64_t row, int64_t d) {
   double v = tl_real_at(h->t, h->start + b * h->batch + head * h->head + row * h->row + d);
   return h->bias ? v + tl_real_at(h->bias, h->bias_start + head * h->bias_head + d) : v;
 }
 
-/* Key or value `row`, counted over past and present. */
+/* Returns an element of key or value `row`, counted over past and present. */
 static double joined(const tl_heads *past, const tl_heads *now, int64_t b, int64_t head,
                      int64_t row, int64_t d) {
   return row < past->rows ? element(past, b, head, row, d)
                           : element(now, b, head, row - past->rows, d);
 }
 
+/* Keys are transposed so that the scores of a row are sums of whole rows of K', which vectorise
+ * without changing the order of any sum. */
 static void prepare_heads(void *user, uint64_t begin, uint64_t end) {
   const job *j = user;
   const tl_attention *a = j->a;
@@ -67,6 +70,7 @@ static void prepare_heads(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- one query row -------------------------------------------------------------------------- */
 
+/* A query row and the keys that it sees. */
 typedef struct place {
   int64_t batch;
   int64_t head;
@@ -79,6 +83,8 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
+/* Intersects the limits of valid keys, causality and window. `own` is the key that stands at the
+ * query's place. */
 static place find_place(const job *j, uint64_t i) {
   const tl_attention *a = j->a;
   int64_t row = (int64_t)i % j->rows, head = (int64_t)i / j->rows;
@@ -93,6 +99,7 @@ static place find_place(const job *j, uint64_t i) {
   return p;
 }
 
+/* Computes s = scale * q K'. Keys that are not seen are skipped, unless the scores are a result. */
 static void compute_scores(const job *j, const place *p, double *restrict s, double *q) {
   const tl_attention *a = j->a;
   const int64_t n = j->keys;
@@ -111,6 +118,7 @@ static void compute_scores(const job *j, const place *p, double *restrict s, dou
   }
 }
 
+/* Returns what a mask adds to a score. */
 static double mask_at(const tl_attention_mask *m, int64_t i) {
   const tl_host *t = m->t;
   if (t->dtype == TL_DTYPE_F32)
@@ -124,6 +132,7 @@ static int64_t mask_row(const tl_attention_mask *m, const place *p) {
   return p->batch * m->step[0] + p->head * m->step[1] + p->row * m->step[2];
 }
 
+/* Sets keys outside of [first, last) to -infinity and adds bias and mask to the others. */
 static void apply_masks(const job *j, const place *p, double *s) {
   const tl_attention *a = j->a;
   for (int64_t t = 0; t < p->first; t++)
@@ -143,6 +152,8 @@ static void apply_masks(const job *j, const place *p, double *s) {
   }
 }
 
+/* The largest score is subtracted first. A sink takes part in the sum, but has no value of its
+ * own. */
 static void softmax_row(const job *j, const place *p, double *s) {
   const tl_attention *a = j->a;
   double most = a->sinks ? a->sinks[p->head] : (double)-INFINITY;
@@ -155,7 +166,7 @@ static void softmax_row(const job *j, const place *p, double *s) {
     s[t] = seen ? tl_exp(s[t] - most) : 0;
     sum += s[t];
   }
-  if (sum == 0) /* no key may be seen */
+  if (sum == 0) /* no key is seen: all weights stay 0 */
     return;
   for (int64_t t = p->first; t < p->last; t++)
     s[t] /= sum;
@@ -170,7 +181,7 @@ static void add_values(const job *j, const place *p, const double *s, double *re
     out[d] = 0;
   for (int64_t t = p->first; t < p->last; t++) {
     const double weight = s[t];
-    if (weight == 0) /* what may not be seen may not spoil the sum with its NaN either */
+    if (weight == 0) /* a NaN in a value that is not seen must not reach the sum */
       continue;
     for (int64_t d = 0; d < n; d++)
       out[d] += weight * v[t * n + d];
@@ -188,6 +199,7 @@ static void keep_scores(const job *j, uint64_t i, tl_attention_stage stage, cons
     tl_real_set(a->scores, (int64_t)i * j->keys + t, s[t]);
 }
 
+/* Computes one query row stage by stage, keeping the stage that the result with scores wants. */
 static void run_row(const job *j, uint64_t i, double *room) {
   const tl_attention *a = j->a;
   double *s = room, *q = room + j->keys;
@@ -207,7 +219,8 @@ static void run_row(const job *j, uint64_t i, double *room) {
   add_values(j, &p, s, q + a->size);
 }
 
-/* Lanes have scratch of their own and take every lanes-th row. */
+/* A lane has scratch of its own and takes every lanes-th row, which balances causal rows of growing
+ * length. */
 static void run_lanes(void *user, uint64_t begin, uint64_t end) {
   const job *j = user;
   const uint64_t rows = (uint64_t)(j->a->batch * j->a->heads * j->rows);
@@ -217,6 +230,7 @@ static void run_lanes(void *user, uint64_t begin, uint64_t end) {
       run_row(j, i, j->room + lane * width);
 }
 
+/* Sizes are multiplied with overflow checks first, so that the products below are safe. */
 tl_status tl_attention_run(tl_eval *x, const tl_attention *a) {
   job j = {.a = a, .rows = a->q.rows, .keys = a->past_k.rows + a->k.rows};
   const int64_t widest = a->size > a->v_size ? a->size : a->v_size;
@@ -241,6 +255,7 @@ tl_status tl_attention_run(tl_eval *x, const tl_attention *a) {
 
 /* ---- masks and caches ----------------------------------------------------------------------- */
 
+/* Compares dims from the last one backwards; dims that the mask lacks have step 0. */
 tl_status tl_attention_set_mask(tl_eval *x, const tl_attention *a, uint32_t operand,
                                 tl_attention_mask *out) {
   const tl_host *t = tl_eval_in(x, operand);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel of FlexAttention: attention whose scores and probabilities pass through bodies. A body
- * takes and gives the whole tensor [B,N,S,T], in the dtype that it declares. */
+/* Computes FlexAttention: attention whose scores and probabilities pass through bodies of the node.
+ * A body takes and gives the whole tensor [B,N,S,T], in the dtype that it declares. */
 #include <math.h>
 
 #include "ir/eval/linear/attention.h"
 #include "ir/eval/math/elementary.h"
 
+/* Makes a copy of t in a body's dtype, or back. Between f64 and another type it is refused. */
 static tl_status convert(tl_eval *x, const tl_host *t, tl_dtype to, tl_host **out) {
   *out = NULL;
   if (t->dtype != to && (t->dtype == TL_DTYPE_F64 || to == TL_DTYPE_F64))
@@ -22,7 +23,7 @@ static tl_status convert(tl_eval *x, const tl_host *t, tl_dtype to, tl_host **ou
   return TL_OK;
 }
 
-/* Replaces *t by what the body makes of it, as f32 or f64 again. */
+/* Replaces *t by what the body makes of it, converted back to the dtype of *t. */
 static tl_status run_body(tl_eval *x, tl_graph_id body, tl_host **t) {
   const tl_graph *g = tl_graph_get(x->m, body);
   if (g->inputs.n != 1 || tl_graph_n_outputs(x->m, g) != 1)
@@ -51,6 +52,7 @@ static tl_status run_body(tl_eval *x, tl_graph_id body, tl_host **t) {
   return TL_OK;
 }
 
+/* Replaces each row by its softmax; scores of -infinity get 0. */
 static void softmax_rows(void *user, uint64_t begin, uint64_t end) {
   tl_host *t = user;
   const int64_t n = t->dims[3];
@@ -78,6 +80,7 @@ typedef struct product {
   double *room;     /* [B*N*S][Dv] */
 } product;
 
+/* Computes y = p v; a group of query heads shares one key head. */
 static void product_rows(void *user, uint64_t begin, uint64_t end) {
   const product *w = user;
   const int64_t *dims = w->p->dims;
@@ -98,6 +101,7 @@ static void product_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Computes scores, then score_mod, softmax, prob_mod and the product with V. */
 static tl_status run_stages(tl_eval *x, tl_attention *a, tl_host *y) {
   const uint64_t rows = (uint64_t)(a->batch * a->heads * a->q.rows);
   tl_graph_id score = tl_eval_body_attr(x, TL_SYM_score_mod);
@@ -127,7 +131,8 @@ static tl_status read_operands(tl_eval *x, tl_attention *a) {
   if (k->dims[0] != a->batch || v->dims[0] != a->batch || v->dims[1] != a->kv_heads ||
       v->dims[2] != k->dims[2] || k->dims[3] != a->size)
     return tl_eval_fail(x, "Q, K and V do not fit together");
-  if (a->kv_heads == 0 || a->heads % a->kv_heads != 0) /* enable_gqa only announces sharing */
+  /* enable_gqa only announces the sharing of key heads */
+  if (a->kv_heads == 0 || a->heads % a->kv_heads != 0)
     return tl_eval_fail(x, "%lld query heads cannot share %lld key heads", (long long)a->heads,
                         (long long)a->kv_heads);
   a->q = tl_heads_of(q, a->heads, 0, a->size);

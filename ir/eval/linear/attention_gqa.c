@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel of com.microsoft GroupQueryAttention: causal attention over a cache that each row of the
- * batch has filled to a length of its own. */
+/* Computes com.microsoft GroupQueryAttention: causal attention over a cache that each row of the
+ * batch has filled to a length of its own. Quantized caches are refused. */
 #include <math.h>
 
 #include "ir/eval/linear/attention.h"
 
+/* What the kernel reads and makes besides the attention itself. Letters: M key heads, P rows of the
+ * past, T rows of the joined cache. */
 typedef struct cache {
   tl_attention a;
   const tl_host *past[2]; /* keys, values: [B,M,P,D]; NULL: none */
@@ -16,6 +18,7 @@ typedef struct cache {
   bool prompt;            /* nothing is filled */
 } cache;
 
+/* Without key and value operands the query has all three packed along its last dim. */
 static tl_status read_heads(tl_eval *x, cache *c) {
   tl_attention *a = &c->a;
   const tl_host *q = tl_eval_in(x, 0), *k = tl_eval_in(x, 1), *v = tl_eval_in(x, 2);
@@ -43,6 +46,7 @@ static tl_status read_heads(tl_eval *x, cache *c) {
   return TL_OK;
 }
 
+/* Reads the caches of earlier steps; both or none must be there. */
 static tl_status read_past(tl_eval *x, cache *c) {
   for (uint32_t i = 0; i < 2; i++) {
     const tl_host *t = c->past[i] = tl_eval_in(x, 3 + i);
@@ -58,7 +62,9 @@ static tl_status read_past(tl_eval *x, cache *c) {
   return TL_OK;
 }
 
-/* How far each row's cache is filled; *keys: rows of the joined cache. */
+/* Reads how far each row's cache is filled. seqlens_k holds the last valid index, so the length is
+ * one more. In a prompt nothing is filled, whatever the caches hold. *keys: rows of the joined
+ * cache. */
 static tl_status read_lengths(tl_eval *x, cache *c, int64_t *keys) {
   tl_attention *a = &c->a;
   tl_int_list last;
@@ -91,6 +97,7 @@ static tl_status read_lengths(tl_eval *x, cache *c, int64_t *keys) {
 
 /* ---- rotation ------------------------------------------------------------------------------- */
 
+/* The rotary embedding: caches of cosines and sines by position. */
 typedef struct turn {
   const tl_host *cos;
   const tl_host *sin;
@@ -98,12 +105,13 @@ typedef struct turn {
   bool interleaved;
 } turn;
 
-/* Of a first prompt, only the first of the given positions counts. */
+/* Returns the position of step s. In a prompt only the first of the given positions counts; the
+ * others follow it. */
 static int64_t position(const cache *c, const turn *r, int64_t b, int64_t s) {
   if (!r->positions || r->positions->n == 0)
     return c->filled[b] + s;
   const int64_t first = tl_host_int_at(r->positions, 0);
-  if (c->prompt) /* far outside the caches when the sum would overflow */
+  if (c->prompt) /* on overflow the position stays far outside of the caches, and is refused */
     return first > INT64_MAX - s ? first : first + s;
   return tl_host_int_at(r->positions, (uint64_t)(b * c->a.q.rows + s));
 }
@@ -126,6 +134,8 @@ static tl_status read_turn(tl_eval *x, const cache *c, turn *r) {
   return TL_OK;
 }
 
+/* Rotates pairs of elements by the angle of a row of the caches; elements beyond the pairs are
+ * copied. */
 static void turn_row(const turn *r, const tl_heads *from, int64_t at, int64_t row, tl_host *to,
                      int64_t to_at, int64_t size) {
   const int64_t half = r->cos->dims[1];
@@ -140,7 +150,7 @@ static void turn_row(const turn *r, const tl_heads *from, int64_t at, int64_t ro
   }
 }
 
-/* Replaces heads by their rotated copy [B,N,S,D]. */
+/* Replaces heads by their rotated copy [B,N,S,D], which `cache` owns. */
 static tl_status turn_heads(tl_eval *x, cache *c, const turn *r, int64_t heads, int which,
                             tl_heads *h) {
   const int64_t dims[4] = {c->a.batch, heads, h->rows, c->a.size};
@@ -158,7 +168,7 @@ static tl_status turn_heads(tl_eval *x, cache *c, const turn *r, int64_t heads, 
 
 /* ---- the cache ------------------------------------------------------------------------------ */
 
-/* New rows go behind the filled ones; the rest is zero. */
+/* Makes the present cache: past rows up to the filled length, then the new rows, then zeros. */
 static tl_status join(tl_eval *x, cache *c, int64_t keys, int which) {
   const tl_attention *a = &c->a;
   const tl_heads *h = &c->fresh[which];
@@ -184,6 +194,7 @@ static tl_status join(tl_eval *x, cache *c, int64_t keys, int which) {
   return TL_OK;
 }
 
+/* Reads scale, window, softcap and sinks. smooth_softmax is a sink whose score is 0. */
 static tl_status read_numbers(tl_eval *x, tl_attention *a) {
   const float scale = tl_eval_float(x, TL_SYM_scale, 0.0f);
   const int64_t window = tl_eval_int(x, TL_SYM_local_window_size, -1);
@@ -219,6 +230,7 @@ static tl_status check_supported(tl_eval *x) {
   return TL_OK;
 }
 
+/* Reads lengths, rotates, joins the caches and runs the attention over them. */
 static tl_status run(tl_eval *x, cache *c) {
   tl_attention *a = &c->a;
   int64_t keys;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of com.microsoft Attention and MultiHeadAttention. Masks of lengths and of 0 and 1 add
+/* Computes com.microsoft Attention and MultiHeadAttention. Masks given as lengths or as 0 and 1 add
  * mask_filter_value, so that a row whose keys are all masked keeps its weights, as in ONNX
  * Runtime. */
 #include <math.h>
@@ -26,7 +26,7 @@ static void settle_scale(tl_attention *a) {
     a->scale = 1.0 / sqrt((double)a->size);
 }
 
-/* Query row 0 stands after the past. */
+/* Query row 0 stands right after the past. */
 static tl_status set_offsets(tl_eval *x, tl_attention *a) {
   int64_t *offset = tl_eval_scratch(x, (uint64_t)a->batch, sizeof *offset);
   if (!offset)
@@ -37,7 +37,7 @@ static tl_status set_offsets(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
-/* Marks of [B,T]: 1 in [start, end) of each row. The caller releases it. */
+/* Makes marks [B,T]: 1 in [start, end) of each row, else 0. *out: the caller's to release. */
 static tl_status marks_of_ranges(tl_eval *x, const tl_attention *a, const tl_host *ends,
                                  bool has_starts, tl_host **out) {
   const int64_t keys = a->past_k.rows + a->k.rows;
@@ -54,8 +54,8 @@ static tl_status marks_of_ranges(tl_eval *x, const tl_attention *a, const tl_hos
   return TL_OK;
 }
 
-/* The mask of operand i: lengths [B], ends and starts [2B], marks [B,T] or [B,S,T]. *made: a tensor
- * for the caller to release, or NULL. */
+/* Reads the mask, operand i: lengths [B], ends and starts [2B], marks [B,T] or [B,S,T]. *made: a
+ * tensor for the caller to release, or NULL. */
 static tl_status read_mask(tl_eval *x, uint32_t i, tl_attention *a, tl_host **made) {
   const tl_host *t = tl_eval_in(x, i);
   const int64_t keys = a->past_k.rows + a->k.rows;
@@ -76,7 +76,7 @@ static tl_status read_mask(tl_eval *x, uint32_t i, tl_attention *a, tl_host **ma
   return tl_eval_unsupported(x, "a mask of this shape");
 }
 
-/* Y: [B,S,N*Dv] */
+/* Makes result 0: [B,S,N*Dv]. */
 static tl_status make_y(tl_eval *x, tl_attention *a) {
   int64_t dims[3] = {a->batch, a->q.rows, 0};
   if (__builtin_mul_overflow(a->heads, a->v_size, &dims[2]))
@@ -88,6 +88,7 @@ static tl_status make_y(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
+/* Runs the attention with operand `mask` and operand `bias`, after Q, K and V are set. */
 static tl_status run_masked(tl_eval *x, tl_attention *a, uint32_t mask, uint32_t bias) {
   tl_host *made;
   settle_scale(a);
@@ -109,6 +110,8 @@ typedef struct projection {
   tl_host *qkv;     /* [B,S,all], before the bias */
 } projection;
 
+/* Reads how many columns of the weight belong to Q, K and V: equal parts unless the node says
+ * so. */
 static tl_status read_sizes(tl_eval *x, const tl_attention *a, projection *p) {
   tl_int_list stated = tl_eval_ints(x, TL_SYM_qkv_hidden_sizes);
   const tl_host *w = tl_eval_in(x, 1), *bias = tl_eval_in(x, 2);
@@ -129,6 +132,7 @@ static tl_status read_sizes(tl_eval *x, const tl_attention *a, projection *p) {
   return TL_OK;
 }
 
+/* Multiplies the input by the weights of Q, K and V at once. */
 static tl_status project(tl_eval *x, projection *p) {
   const tl_host *in = tl_eval_in(x, 0), *w = tl_eval_in(x, 1);
   const int64_t dims[3] = {in->dims[0], in->dims[1], p->all};
@@ -147,6 +151,7 @@ static tl_status project(tl_eval *x, projection *p) {
   return p->qkv->n ? tl_gemm_run(x, &g) : TL_OK;
 }
 
+/* Returns Q (0), K (1) or V (2) as columns of the product, with their part of the bias. */
 static tl_heads part_of(tl_eval *x, const tl_attention *a, const projection *p, int part) {
   int64_t first = 0;
   for (int i = 0; i < part; i++)
@@ -158,7 +163,7 @@ static tl_heads part_of(tl_eval *x, const tl_attention *a, const projection *p, 
   return h;
 }
 
-/* past: [2,B,N,P,D], keys and then values */
+/* Reads past: [2,B,N,P,D], keys and then values in one tensor. */
 static tl_status read_joint_past(tl_eval *x, tl_attention *a) {
   const tl_host *t = tl_eval_in(x, 4);
   if (!t)
@@ -177,6 +182,7 @@ static tl_status read_joint_past(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
+/* Makes result 1, if it is wanted, in the layout of past. */
 static tl_status put_joint_present(tl_eval *x, const tl_attention *a) {
   const int64_t rows = a->past_k.rows + a->k.rows;
   const int64_t dims[5] = {2, a->batch, a->heads, rows, a->size};
@@ -203,7 +209,7 @@ static tl_status run_projected(tl_eval *x, tl_attention *a, projection *p) {
   return run_masked(x, a, 3, 5);
 }
 
-/* input [B,S,I], weights [I,Hq+Hk+Hv], bias, mask_index, past, attention_bias */
+/* Attention: input [B,S,I], weights [I,Hq+Hk+Hv], bias, mask_index, past, attention_bias. */
 tl_status tl_eval_ms_attention(tl_eval *x) {
   tl_attention a = {0};
   projection p = {.qkv = NULL};
@@ -222,7 +228,7 @@ tl_status tl_eval_ms_attention(tl_eval *x) {
 
 /* ---- MultiHeadAttention --------------------------------------------------------------------- */
 
-/* One of several parts packed in the last but one dim: [B,S,N,parts,D]. */
+/* Returns one of several parts packed in the last dim but one: [B,S,N,parts,D]. */
 static tl_heads packed_part(const tl_host *t, int64_t part) {
   const int64_t heads = t->dims[2], parts = t->dims[3], size = t->dims[4];
   return (tl_heads){.t = t,
@@ -233,6 +239,7 @@ static tl_heads packed_part(const tl_host *t, int64_t part) {
                     .rows = t->dims[1]};
 }
 
+/* Checks that operand i is [B,S,N,parts,D]. */
 static tl_status need_packed(tl_eval *x, uint32_t i, const tl_attention *a, int64_t parts) {
   const tl_host *t = tl_eval_in(x, i);
   TL_TRY(tl_eval_need_rank(x, i, 5, 5));
@@ -242,7 +249,7 @@ static tl_status need_packed(tl_eval *x, uint32_t i, const tl_attention *a, int6
                       (long long)a->heads);
 }
 
-/* Operand i: [B,S,N*D], or [B,N,S,D] when it may. */
+/* Reads operand i: [B,S,N*D], or with `deep` also [B,N,S,D]. */
 static tl_status read_rows(tl_eval *x, uint32_t i, const tl_attention *a, bool deep,
                            int64_t *size, tl_heads *out) {
   TL_TRY(tl_eval_need_rank(x, i, 3, deep ? 4 : 3));
@@ -255,6 +262,7 @@ static tl_status read_rows(tl_eval *x, uint32_t i, const tl_attention *a, bool d
   return TL_OK;
 }
 
+/* Q, K and V come apart, or K and V packed, or all three packed in the query. */
 static tl_status read_qkv(tl_eval *x, tl_attention *a) {
   const tl_host *q = tl_eval_in(x, 0), *k = tl_eval_in(x, 1);
   int64_t k_size;
@@ -282,7 +290,7 @@ static tl_status read_qkv(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
-/* bias [H+H+Hv] is added to Q, K and V; K and V that stand in heads already have theirs in them. */
+/* Adds the bias [H+H+Hv] to Q, K and V. K and V of rank 4 already contain theirs. */
 static tl_status read_bias(tl_eval *x, tl_attention *a) {
   const tl_host *t = tl_eval_in(x, 3);
   if (!t)
@@ -310,6 +318,8 @@ static tl_status read_past(tl_eval *x, uint32_t i, const tl_attention *a, int64_
   return found == size ? TL_OK : tl_eval_fail(x, "operand %u has other head sizes", i);
 }
 
+/* MultiHeadAttention: query, key, value, bias, key_padding_mask, attention_bias, past_key,
+ * past_value. */
 tl_status tl_eval_ms_mha(tl_eval *x) {
   tl_attention a = {0};
   if (tl_eval_in(x, 8) || tl_eval_in(x, 9))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the standard attention ops: Attention, LinearAttention, FlexAttention. */
+/* Computes the standard Attention and LinearAttention. FlexAttention is in attention_flex.c. */
 #include <math.h>
 
 #include "ir/eval/linear/attention.h"
@@ -7,7 +7,8 @@
 
 /* ---- Attention ------------------------------------------------------------------------------ */
 
-/* Heads and head size of operand i, [B,N,S,D] or [B,S,N*D] with N from an attribute. */
+/* Finds number and size of the heads of operand i: [B,N,S,D], or [B,S,N*D] with N from an
+ * attribute. */
 static tl_status read_heads(tl_eval *x, uint32_t i, tl_symbol name, int64_t *heads,
                             int64_t *size) {
   TL_TRY(tl_eval_need_rank(x, i, 3, 4));
@@ -26,7 +27,7 @@ static tl_status read_heads(tl_eval *x, uint32_t i, tl_symbol name, int64_t *hea
   return TL_OK;
 }
 
-/* past_key or past_value: [B,kv_heads,P,size]. */
+/* Reads past_key or past_value: [B,kv_heads,P,size]; absent: *out stays empty. */
 static tl_status read_past(tl_eval *x, uint32_t i, const tl_attention *a, int64_t size,
                            tl_heads *out) {
   const tl_host *t = tl_eval_in(x, i);
@@ -40,6 +41,7 @@ static tl_status read_past(tl_eval *x, uint32_t i, const tl_attention *a, int64_
   return TL_OK;
 }
 
+/* Reads Q, K, V and the past, and checks that they fit together. */
 static tl_status read_operands(tl_eval *x, tl_attention *a) {
   int64_t v_heads, k_size;
   TL_TRY(read_heads(x, 0, TL_SYM_q_num_heads, &a->heads, &a->size));
@@ -62,7 +64,8 @@ static tl_status read_operands(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
-/* Queries stand after the past, or at the end of the valid keys of a static cache. */
+/* Finds the key that query row 0 stands at: after the past, or such that the last query stands at
+ * the last valid key of a static cache (nonpad_kv_seqlen). */
 static tl_status read_places(tl_eval *x, tl_attention *a) {
   tl_int_list valid;
   int64_t *offset = tl_eval_scratch(x, (uint64_t)a->batch, sizeof *offset);
@@ -89,8 +92,8 @@ static tl_status read_places(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
-/* Scale and softcap. Softmax runs in f64 whatever softmax_precision asks for: it is a lower bound
- * on the precision. */
+/* Reads scale and softcap. Softmax runs in f64 whatever softmax_precision asks for: the attribute
+ * is a lower bound on the precision. */
 static tl_status read_numbers(tl_eval *x, tl_attention *a) {
   a->scale = tl_node_attr(x->m, x->node, TL_SYM_scale)
                  ? (double)tl_eval_float(x, TL_SYM_scale, 0.0f)
@@ -102,7 +105,7 @@ static tl_status read_numbers(tl_eval *x, tl_attention *a) {
   return TL_OK;
 }
 
-/* Makes Y in the layout of Q. */
+/* Makes Y in the layout of Q: [B,S,N*Dv] or [B,N,S,Dv]. */
 static tl_status make_y(tl_eval *x, tl_attention *a) {
   const tl_host *q = tl_eval_in(x, 0);
   int64_t flat[3] = {a->batch, a->q.rows, 0};
@@ -138,6 +141,7 @@ tl_status tl_eval_attention(tl_eval *x) {
 
 /* ---- LinearAttention ------------------------------------------------------------------------ */
 
+/* LinearAttention: a state S of [D,V] for each key head, updated step by step. */
 typedef struct linear {
   int64_t batch;
   int64_t steps;
@@ -154,6 +158,8 @@ typedef struct linear {
   tl_host *out;
 } linear;
 
+/* Reads update_rule: `gated` rules need decay, `delta` rules need beta, and only they may have
+ * them. */
 static tl_status read_linear_rule(tl_eval *x, linear *l) {
   tl_sv rule = tl_eval_string(x, TL_SYM_update_rule);
   bool gated = tl_sv_is(rule, "gated") || tl_sv_is(rule, "gated_delta");
@@ -169,6 +175,7 @@ static tl_status read_linear_rule(tl_eval *x, linear *l) {
   return TL_OK;
 }
 
+/* decay: [B,S,N] or [B,S,N*D]; beta: [B,S,N] or [B,S,1]. */
 static tl_status read_linear_gates(tl_eval *x, linear *l) {
   for (uint32_t i = 4; i < 6; i++) {
     const tl_host *t = l->in[i];
@@ -212,7 +219,7 @@ static tl_status read_linear(tl_eval *x, linear *l) {
   return read_linear_gates(x, l);
 }
 
-/* What is read back from the state along `row` of an operand: out[v] = sum over d. */
+/* Reads the state along `row` of an operand: out[v] = sum over d of t[row + d] * state[d][v]. */
 static void read_state(const linear *l, const double *state, const tl_host *t, int64_t row,
                        double *restrict out) {
   for (int64_t v = 0; v < l->v_size; v++)
@@ -224,6 +231,7 @@ static void read_state(const linear *l, const double *state, const tl_host *t, i
   }
 }
 
+/* Multiplies the state by exp(decay), a factor for each head or for each of its rows. */
 static void decay_state(const linear *l, double *state, int64_t at, int64_t head) {
   for (int64_t d = 0; d < l->size; d++) {
     int64_t column = l->decay_head == 1 ? head : head * l->size + d;
@@ -233,7 +241,8 @@ static void decay_state(const linear *l, double *state, int64_t at, int64_t head
   }
 }
 
-/* at: batch and step as one index. */
+/* One step of one key head: S *= exp(decay); u = beta (v - S'k), or v without delta; S += k u'; out
+ * = scale * S'q for each query head of the group. at: batch and step as one index. */
 static void linear_step(const linear *l, double *state, double *room, int64_t at, int64_t head) {
   const int64_t key = (at * l->kv_heads + head) * l->size;
   const int64_t value = (at * l->kv_heads + head) * l->v_size;
@@ -261,6 +270,7 @@ static void linear_step(const linear *l, double *state, double *room, int64_t at
   }
 }
 
+/* Key heads are independent of each other, so threads divide them; steps run in order. */
 static void linear_heads(void *user, uint64_t begin, uint64_t end) {
   const linear *l = user;
   for (uint64_t i = begin; i < end; i++) {

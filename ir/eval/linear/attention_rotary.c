@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of RotaryEmbedding, the standard one and ONNX Runtime's: pairs of elements of a head are
- * turned by an angle that depends on the position. */
+/* Computes RotaryEmbedding, the standard op and ONNX Runtime's: pairs of elements of a head are
+ * rotated by an angle that depends on the position. */
 #include "ir/eval/linear/attention.h"
 
 typedef struct rotation {
@@ -20,7 +20,7 @@ typedef struct rotation {
   bool one_position;   /* of step 0, others follow */
 } rotation;
 
-/* Row of the caches for a step; it has been checked. */
+/* Returns the row of the caches for a step; check_positions has checked it. */
 static int64_t cache_row(const rotation *r, int64_t b, int64_t s) {
   if (!r->positions)
     return b * r->steps + s;
@@ -28,6 +28,7 @@ static int64_t cache_row(const rotation *r, int64_t b, int64_t s) {
                          : tl_host_int_at(r->positions, (uint64_t)(b * r->steps + s));
 }
 
+/* Rotates the pairs of one head; elements beyond the pairs are copied. */
 static void rotate_head(const rotation *r, int64_t at, int64_t row) {
   for (int64_t i = 0; i < r->half; i++) {
     const int64_t first = at + (r->interleaved ? 2 * i : i);
@@ -55,8 +56,8 @@ static void rotate_steps(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Batch, steps, heads. `stated` heads: 0 when the model leaves them open, then a whole head
- * turns. */
+/* Finds batch, steps, heads and their size. stated: num_heads, 0 when the model leaves it open; the
+ * caches then tell the size of a head, since all of it is rotated. */
 static tl_status read_layout(tl_eval *x, rotation *r, int64_t stated, int64_t dim) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, 4));
   const int64_t *dims = r->in->dims;
@@ -85,6 +86,8 @@ static tl_status read_layout(tl_eval *x, rotation *r, int64_t stated, int64_t di
   return TL_OK;
 }
 
+/* The sum of a single position and the steps is checked without computing it, since it may
+ * overflow. */
 static tl_status check_positions(tl_eval *x, rotation *r) {
   const tl_host *p = r->positions;
   const int64_t rows = r->cos->dims[0];
@@ -102,7 +105,7 @@ static tl_status check_positions(tl_eval *x, rotation *r) {
   return TL_OK;
 }
 
-/* Shapes of the caches: [rows,half] with positions, else [B,S,half]. */
+/* Checks the shapes of the caches: [rows,half] with positions, else [B,S,half]. */
 static tl_status check_caches(tl_eval *x, const rotation *r) {
   if (r->cos->rank != (r->positions ? 2 : 3) || r->sin->rank != r->cos->rank ||
       memcmp(r->cos->dims, r->sin->dims, (size_t)r->cos->rank * sizeof *r->cos->dims) != 0)
@@ -137,7 +140,7 @@ tl_status tl_eval_rotary(tl_eval *x) {
   return rotate(x, &r);
 }
 
-/* input, position_ids, cos_cache, sin_cache */
+/* The op of com.microsoft: input, position_ids, cos_cache, sin_cache. */
 tl_status tl_eval_ms_rotary(tl_eval *x) {
   rotation r = {.in = tl_eval_in(x, 0),
                 .cos = tl_eval_in(x, 2),

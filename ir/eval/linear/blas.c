@@ -5,20 +5,21 @@
 #include <cblas.h>
 #include <limits.h>
 
-/* How BLAS sees an operand: one of its two strides is 1, the other the distance of rows. */
+/* An operand as BLAS sees it: one of its two strides is 1, `distance` is the other one. */
 typedef struct blas_side {
   CBLAS_TRANSPOSE transpose;
   int distance;
 } blas_side;
 
-/* `inner` is the stride along a row of the matrix as it is written, `outer` between rows. */
+/* Describes an operand to BLAS; false when BLAS cannot express its strides. inner: the stride along
+ * a row of the matrix as it is written; outer: the stride between rows. */
 static bool see_side(int64_t outer, int64_t inner, int64_t rows, int64_t columns, blas_side *out) {
   bool straight = inner == 1 || columns == 1;
   int64_t distance = straight ? outer : inner;
   int64_t least = straight ? columns : rows;
   if (!straight && outer != 1 && rows != 1)
     return false;
-  if (distance < least) /* a single row has no distance of its own */
+  if (distance < least) /* a single row has no distance of its own; BLAS still wants a valid one */
     distance = straight && rows == 1 ? least : !straight && columns == 1 ? least : 0;
   if (distance < 1 || distance > INT_MAX)
     return false;
@@ -26,6 +27,7 @@ static bool see_side(int64_t outer, int64_t inner, int64_t rows, int64_t columns
   return true;
 }
 
+/* Returns true when the product is one of plain matrices of floats whose sizes fit an int. */
 static bool sees(const tl_gemm *g, blas_side *a, blas_side *b) {
   bool floats = g->type == TL_GEMM_F32 || g->type == TL_GEMM_F64;
   bool plain = !g->a.pack && !g->b.pack;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum: operands are contracted from left to right. Two terms become a batched matrix product:
- * labels of both that are kept count batches, those of one its rows or columns, the others are
- * summed. Each group of labels may walk its operand in any way, so offsets are tabled. */
+/* Computes Einsum: operands are contracted from left to right. Two terms become a batched matrix
+ * product: labels of both that are kept count batches, kept labels of one count its rows or
+ * columns, the others are summed. Each group of labels may walk its operand in any way, so offsets
+ * are listed in tables. */
 #include "ir/eval/linear/gemm.h"
 
 enum { N_LETTERS = 52, ELLIPSIS = N_LETTERS, N_LABELS = N_LETTERS + TL_MAX_RANK };
 enum { GRAIN = 1 << 12 };
 
-/* A tensor whose axes have labels; strides in elements. */
+/* A tensor whose axes have labels. Strides are in elements. */
 typedef struct term {
   int n;
   uint16_t label[TL_MAX_RANK];
@@ -16,6 +17,7 @@ typedef struct term {
   bool has[N_LABELS];
 } term;
 
+/* The state of one evaluation. */
 typedef struct einsum {
   tl_eval *x;
   tl_gemm_type type;
@@ -34,7 +36,7 @@ static int letter_label(char c) {
   return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
 }
 
-/* Labels of one term of the equation; `wide` axes stand under the ellipsis. */
+/* Reads the labels of one term of the equation. wide: how many axes the ellipsis stands for. */
 static tl_status read_labels(tl_eval *x, tl_sv text, int wide, uint16_t *label, int *n,
                              bool *has_wide) {
   *n = 0;
@@ -62,6 +64,7 @@ static tl_status read_labels(tl_eval *x, tl_sv text, int wide, uint16_t *label, 
   return TL_OK;
 }
 
+/* The rank less the letters is the number of axes under the ellipsis. */
 static int count_letters(tl_sv text) {
   int n = 0;
   for (size_t i = 0; i < text.n; i++)
@@ -69,6 +72,7 @@ static int count_letters(tl_sv text) {
   return n;
 }
 
+/* Notes the size of a label; 1 may be broadcast to another size. */
 static tl_status add_size(einsum *e, uint16_t label, int64_t d) {
   int64_t *size = &e->size[label];
   if (*size < 0 || *size == 1)
@@ -79,6 +83,8 @@ static tl_status add_size(einsum *e, uint16_t label, int64_t d) {
   return TL_OK;
 }
 
+/* Reads a term and its operand. The stride of a repeated label is the sum of its axes' strides,
+ * which walks the diagonal. */
 static tl_status read_term(einsum *e, const tl_host *t, tl_sv text, term *out) {
   bool has_wide;
   int wide = t->rank - count_letters(text);
@@ -100,11 +106,12 @@ static tl_status read_term(einsum *e, const tl_host *t, tl_sv text, term *out) {
   return TL_OK;
 }
 
-/* Without "->": the ellipsis, then the labels that occur once, in the order of the alphabet. */
+/* Makes the result of an equation without "->": the ellipsis, then the labels that occur once, in
+ * alphabetical order. */
 static void implicit_result(einsum *e, const uint32_t *times) {
   for (int i = e->n_wide; i-- > 0;)
     e->out[e->n_out++] = (uint16_t)(ELLIPSIS + i);
-  for (int pass = 0; pass < 2; pass++) /* capitals come first */
+  for (int pass = 0; pass < 2; pass++) /* in ASCII capitals come first */
     for (int i = 0; i < 26; i++) {
       int label = pass == 0 ? i + 26 : i;
       if (times[label] == 1)
@@ -112,6 +119,7 @@ static void implicit_result(einsum *e, const uint32_t *times) {
     }
 }
 
+/* Reads the labels behind "->": each must be known and occur once. */
 static tl_status read_result(einsum *e, tl_sv text) {
   bool has_wide, seen[N_LABELS] = {false};
   TL_TRY(read_labels(e->x, text, e->n_wide, e->out, &e->n_out, &has_wide));
@@ -123,6 +131,7 @@ static tl_status read_result(einsum *e, tl_sv text) {
   return TL_OK;
 }
 
+/* Splits the equation into its terms, one for each operand, and the result. */
 static tl_status read_equation(einsum *e, term *terms, const tl_host *const *in) {
   tl_sv left = tl_eval_string(e->x, TL_SYM_equation), right = {0};
   bool arrow = false;
@@ -157,6 +166,7 @@ static tl_status read_equation(einsum *e, term *terms, const tl_host *const *in)
 
 /* ---- groups of labels ----------------------------------------------------------------------- */
 
+/* Labels that are walked together, the last one fastest; total: the product of their sizes. */
 typedef struct group {
   int n;
   uint16_t label[TL_MAX_RANK];
@@ -172,7 +182,7 @@ static tl_status close_group(const einsum *e, group *g) {
   return TL_OK;
 }
 
-/* Offsets of a term for every combination of a group's labels, in row-major order. */
+/* Lists the offset of a term for every combination of a group's labels, in row-major order. */
 static tl_status offsets(const einsum *e, const group *g, const term *t, const int64_t **out) {
   int64_t *at = tl_eval_scratch(e->x, (uint64_t)g->total, sizeof *at);
   int64_t index[TL_MAX_RANK] = {0}, offset = 0;
@@ -192,7 +202,7 @@ static tl_status offsets(const einsum *e, const group *g, const term *t, const i
   return TL_OK;
 }
 
-/* Takes over `data`, a row-major tensor over the labels of the groups. */
+/* Takes over `data`, a row-major tensor over the labels of the groups, as the term at hand. */
 static void hold(einsum *e, tl_host *data, const group *groups, int n_groups, term *out) {
   *out = (term){.data = data->data};
   for (int k = 0; k < n_groups; k++)
@@ -219,6 +229,7 @@ typedef struct reduction {
   tl_host *to;
 } reduction;
 
+/* Sums in index order: the first element, then the others. */
 #define DEFINE_REDUCE(NAME, TYPE)                                                                 \
   static void NAME(void *user, uint64_t begin, uint64_t end) {                                    \
     const reduction *r = user;                                                                    \
@@ -236,7 +247,8 @@ DEFINE_REDUCE(reduce_f64, double)
 DEFINE_REDUCE(reduce_u32, uint32_t)
 DEFINE_REDUCE(reduce_u64, uint64_t)
 
-/* Sums `t` over all labels but those of `kept`; the result is row-major over them. */
+/* Sums `t` over all labels but those of `kept`. *out: row-major over them, the caller's to
+ * release. */
 static tl_status reduce(einsum *e, const term *t, group *kept, tl_host **out) {
   static const tl_eval_range by_type[] = {reduce_f32, reduce_f64, reduce_u32, reduce_u64};
   group summed = {0};
@@ -263,7 +275,9 @@ static tl_status reduce(einsum *e, const term *t, group *kept, tl_host **out) {
   return TL_OK;
 }
 
-/* Sums over labels that nobody else needs. */
+/* Sums a term over the labels that neither the result nor another term needs, before it is
+ * multiplied. *data: the tensor of the new term, the caller's to release; NULL when nothing was
+ * summed. */
 static tl_status drop_labels(einsum *e, const term *t, const bool *needed, term *out,
                              tl_host **data) {
   group kept = {0};
@@ -282,7 +296,7 @@ static tl_status drop_labels(einsum *e, const term *t, const bool *needed, term 
   if (all)
     return TL_OK;
   TL_TRY(reduce(e, t, &kept, data));
-  einsum own = *e; /* hold() takes over into this copy */
+  einsum own = *e; /* hold() takes over into this copy, since *data is the caller's */
   own.held = NULL;
   hold(&own, *data, &kept, 1, out);
   return TL_OK;
@@ -290,6 +304,7 @@ static tl_status drop_labels(einsum *e, const term *t, const bool *needed, term 
 
 /* ---- two terms ------------------------------------------------------------------------------ */
 
+/* An operand of the product: tables of offsets by batch, lane and k. */
 typedef struct side {
   const char *data;
   size_t size;
@@ -298,6 +313,7 @@ typedef struct side {
   const int64_t *k;
 } side;
 
+/* A tl_gemm_pack that follows the tables. */
 static void pack_side(const void *user, const tl_gemm_block *b, void *dst) {
   const side *s = user;
   char *to = dst;
@@ -315,7 +331,7 @@ static void pack_side(const void *user, const tl_gemm_block *b, void *dst) {
 
 enum { BATCH, ROWS, COLUMNS, SUMMED, N_GROUPS };
 
-/* Labels of both terms by what they do in the product. */
+/* Sorts the labels of both terms by what they do in the product. */
 static tl_status make_groups(einsum *e, const term *a, const term *b, const bool *keep,
                              group *g) {
   bool seen[N_LABELS] = {false};
@@ -337,6 +353,7 @@ static tl_status make_groups(einsum *e, const term *a, const term *b, const bool
   return TL_OK;
 }
 
+/* Multiplies two terms; the result, over BATCH, ROWS and COLUMNS, becomes the term at hand. */
 static tl_status multiply(einsum *e, const term *a, const term *b, const bool *keep, term *out) {
   group g[N_GROUPS] = {0};
   TL_TRY(make_groups(e, a, b, keep, g));
@@ -368,7 +385,7 @@ static tl_status multiply(einsum *e, const term *a, const term *b, const bool *k
   return status;
 }
 
-/* Contracts `acc` with the term that follows. */
+/* Contracts `acc` with the next term, and replaces it by the result. */
 static tl_status contract(einsum *e, const term *next, term *acc) {
   bool keep[N_LABELS], needed_a[N_LABELS], needed_b[N_LABELS];
   for (int i = 0; i < N_LABELS; i++) {
@@ -392,7 +409,8 @@ static tl_status contract(einsum *e, const term *next, term *acc) {
 
 /* ---- kernel --------------------------------------------------------------------------------- */
 
-/* Small integers are computed as 32-bit ones, which wrap alike. */
+/* Fills wide[] with the operands. Integers of 8 and 16 bits are computed as 32-bit ones: the low
+ * bits are the same. */
 static tl_status widen(einsum *e, tl_host **wide) {
   tl_eval *x = e->x;
   for (uint32_t i = 0; i < x->n_in; i++) {
@@ -418,6 +436,7 @@ static tl_status widen(einsum *e, tl_host **wide) {
   return TL_OK;
 }
 
+/* Makes result 0 from a row-major tensor; of widened integers the low bits are kept. */
 static tl_status put_result(einsum *e, const tl_host *flat) {
   tl_eval *x = e->x;
   int64_t dims[TL_MAX_RANK];
@@ -437,6 +456,8 @@ static tl_status put_result(einsum *e, const tl_host *flat) {
   return TL_OK;
 }
 
+/* Makes the result from the last term: a view when its labels already are in order, else a sum or
+ * transpose. */
 static tl_status finish(einsum *e, const term *acc) {
   group kept = {.n = e->n_out};
   memcpy(kept.label, e->out, sizeof kept.label);
@@ -451,6 +472,7 @@ static tl_status finish(einsum *e, const term *acc) {
   return status;
 }
 
+/* uses[]: labels that the result or a later term has; only those survive a contraction. */
 static tl_status run(einsum *e, tl_host *const *wide) {
   uint32_t n = e->x->n_in;
   term *terms = tl_eval_scratch(e->x, n, sizeof *terms);

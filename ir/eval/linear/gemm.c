@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matrix product (gemm.h): cuts C into tasks for the pool; a task walks blocks of
- * columns, of k and of rows, packs both operands and calls the tile of the processor. */
+/* The matrix product (gemm.h), blocked as by Goto and van de Geijn (2008). C is cut into tasks for
+ * the pool; a task walks blocks of columns, of k and of rows, packs both operands and calls the
+ * tile of the processor. */
 #include "ir/eval/linear/blas.h"
 #include "ir/eval/linear/gemm_unit.h"
 
@@ -43,7 +44,7 @@ static int64_t round_up(int64_t v, int64_t step) { return (v + step - 1) / step 
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
-/* Rows of a panel that are adjacent in memory: copies of a constant size are a few moves. */
+/* Packs lanes that are adjacent in memory. Copies of a constant size compile to a few moves. */
 static void copy_rows(const char *from, size_t stride, int64_t steps, size_t bytes, size_t line,
                       char *dst) {
   if (bytes == 128)
@@ -97,10 +98,11 @@ enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
         NAME##_lane(from + l * side->lane_stride, side->k_stride, b, 0, dst + l);                 \
   }
 
+/* Packing does not look at the elements, so their size is enough. */
 DEFINE_PACK(pack_4, uint32_t)
 DEFINE_PACK(pack_8, uint64_t)
 
-/* Packs lanes [lane, lane + lanes) as panels of `width`. */
+/* Packs lanes [b.lane, b.lane + lanes) as panels of b.width lanes, one after the other. */
 static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_t lanes,
                  char *dst) {
   int64_t end = b.lane + lanes;
@@ -118,7 +120,7 @@ static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
-/* A tile that sticks out of C is computed beside it. */
+/* Computes a tile that sticks out of C in a buffer of full size, and copies the part inside. */
 static void edge_tile(const job *j, int64_t k, const char *a, const char *b, char *c, int64_t rows,
                       int64_t columns, char *edge, bool accumulate) {
   const tl_gemm_unit *u = j->unit;
@@ -131,7 +133,7 @@ static void edge_tile(const job *j, int64_t k, const char *a, const char *b, cha
     memcpy(c + (size_t)i * stride, edge + (size_t)i * line, used);
 }
 
-/* All tiles of packed blocks; `at` is the part of C that they cover. */
+/* Runs all tiles of packed blocks. `at` is the part of C that they cover. */
 static void tiles(const job *j, const workspace *w, const area *at, int64_t steps,
                   bool accumulate) {
   const tl_gemm_unit *u = j->unit;
@@ -150,6 +152,8 @@ static void tiles(const job *j, const workspace *w, const area *at, int64_t step
   }
 }
 
+/* Computes a block of columns. B is packed once for each block of k, A for each block of rows in
+ * it. The blocks of k come in order, and each continues the sums that C holds. */
 static void column_block(const job *j, const workspace *w, const area *whole) {
   const tl_gemm *g = j->g;
   for (int64_t k = 0; k < g->k; k += K_BLOCK) {
@@ -169,6 +173,7 @@ static void column_block(const job *j, const workspace *w, const area *whole) {
   }
 }
 
+/* Task i: a batch and a part of C. */
 static tl_status run_task(void *user, size_t i, unsigned worker) {
   const job *j = user;
   uint64_t place = i % (j->row_tasks * j->column_tasks);
@@ -188,8 +193,8 @@ static tl_status run_task(void *user, size_t i, unsigned worker) {
 
 /* ---- division into tasks -------------------------------------------------------------------- */
 
-/* Enough tasks of one matrix to balance threads: columns first, since B then is packed once; rows
- * when there are few columns. */
+/* Makes enough tasks of one matrix to balance threads: by columns first, since B then is packed
+ * once; by rows when there are few columns. Many batches are tasks enough. */
 static void divide(job *j, unsigned threads) {
   const tl_gemm *g = j->g;
   double products = (double)g->m * (double)g->n * (double)g->k;
@@ -209,11 +214,13 @@ static void divide(job *j, unsigned threads) {
   j->column_tasks = (uint64_t)((g->n + j->task_columns - 1) / j->task_columns);
 }
 
+/* Returns scratch memory that begins at a cache line. */
 static char *aligned(tl_eval *x, size_t bytes) {
   char *p = tl_eval_scratch(x, bytes + CACHE_LINE, 1);
   return p ? p + (CACHE_LINE - (uintptr_t)p % CACHE_LINE) : NULL;
 }
 
+/* Gives each worker its buffers, no larger than the blocks that it will see. */
 static bool make_workspaces(tl_eval *x, job *j, unsigned threads) {
   const tl_gemm *g = j->g;
   size_t rows = (size_t)round_up(least(ROW_BLOCK, j->task_rows), j->unit->rows);
@@ -231,6 +238,7 @@ static bool make_workspaces(tl_eval *x, job *j, unsigned threads) {
   return j->work != NULL;
 }
 
+/* A product with k = 0 is a matrix of zeros. */
 static void clear(const tl_gemm *g, size_t size) {
   for (uint64_t i = 0; i < g->batches; i++)
     for (int64_t row = 0; row < g->m; row++)
@@ -238,6 +246,8 @@ static void clear(const tl_gemm *g, size_t size) {
              (size_t)g->n * size);
 }
 
+/* In exact mode the units give the same bits at every level, so the widest one is free to
+ * choose. */
 tl_status tl_gemm_run(tl_eval *x, const tl_gemm *g) {
   job j = {.g = g, .size = tl_gemm_size(g->type)};
   unsigned threads = x->pool ? tl_pool_threads(x->pool) : 1;

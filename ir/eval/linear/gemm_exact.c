@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles whose steps are a multiplication and an addition. The build forbids contraction, so that a
- * lane computes the same bits at every vector width. */
+/* Tiles of the exact mode, whose steps are a multiplication and then an addition. The build forbids
+ * contraction into fused operations here, so that a lane computes the same bits at every vector
+ * width. */
 #include "ir/eval/linear/gemm_unit.h"
 
 TL_GEMM_DEFINE_LEVELS(f32, float)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inner loops of the matrix product: one small tile of C over a block of k. The same loop is built
- * for several vector widths and the widest that the processor has is used. */
+/* The inner loops of the matrix product: one small tile of C over a block of k. The same loop is
+ * built for several vector widths; the widest one that the processor has is used. */
 #ifndef TL_IR_EVAL_LINEAR_GEMM_UNIT_H
 #define TL_IR_EVAL_LINEAR_GEMM_UNIT_H
 
@@ -8,22 +8,23 @@
 
 enum { TL_GEMM_LEVELS = 3 }; /* baseline, 256-bit and 512-bit vectors */
 
-/* C[rows][columns] (+)= A B over k steps. a: [k][rows], b: [k][columns], packed and aligned to 64
- * bytes; c_stride in elements. */
+/* Computes C[rows][columns] (+)= A B over k steps. a: [k][rows], b: [k][columns], packed and
+ * aligned to 64 bytes. c_stride: elements between rows of C. */
 typedef void (*tl_gemm_tile)(int64_t k, const void *a, const void *b, void *c, int64_t c_stride,
                              bool accumulate);
 
+/* A tile function and the size of its tile. */
 typedef struct tl_gemm_unit {
   tl_gemm_tile tile;
   int64_t rows;
   int64_t columns;
 } tl_gemm_unit;
 
-/* Widest level this processor can run: 0, 1 or 2. */
+/* Returns the widest level that this processor can run: 0, 1 or 2. */
 unsigned tl_gemm_level(void);
-/* Multiply, then add. Results do not depend on the level. */
+/* Returns the tile that multiplies and then adds. Its results do not depend on the level. */
 const tl_gemm_unit *tl_gemm_exact_unit(tl_gemm_type type, unsigned level);
-/* Fused multiply-add where the level has one; types f32 and f64. */
+/* Returns the tile with a fused multiply-add where the level has one; type: f32 or f64. */
 const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level);
 
 #if defined(__x86_64__)
@@ -40,7 +41,8 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level);
 #define TL_GEMM_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Defines a tile of ROWS rows and two vectors of BYTES bytes. The sums stay in registers. */
+/* Defines a tile of ROWS rows and two vectors of BYTES bytes. Its sums stay in registers, which is
+ * what limits ROWS. C may be anywhere, hence the type with a low alignment. */
 #define TL_GEMM_DEFINE(NAME, TYPE, BYTES, ROWS, TARGET)                                           \
   TARGET static void NAME(int64_t k, const void *pa, const void *pb, void *pc, int64_t c_stride,  \
                           bool accumulate) {                                                      \
@@ -78,7 +80,7 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level);
     }                                                                                             \
   }
 
-/* The three levels of one type: NAME_units[level]. */
+/* Defines the three levels of one type: NAME_units[level]. */
 #define TL_GEMM_DEFINE_LEVELS(NAME, TYPE)                                                         \
   TL_GEMM_DEFINE(NAME##_128, TYPE, 16, 4, )                                                       \
   TL_GEMM_DEFINE(NAME##_256, TYPE, 32, 6, TL_GEMM_256)                                            \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Determinants and inverses of stacks of square matrices, and distances between rows. Computed in
- * doubles by elimination with the largest pivot of a column. */
+/* Computes determinants and inverses of stacks of square matrices, and distances between rows.
+ * Matrices are eliminated in doubles with partial pivoting (the largest number of a column). */
 #include <math.h>
 
 #include "ir/eval/kernel/kernel.h"
@@ -34,7 +34,8 @@ static tl_status need_square(tl_eval *x, int64_t *n) {
   return need_floats(x, t);
 }
 
-/* Brings the row with the largest number of a column to the top; true when rows were swapped. */
+/* Brings the row with the largest number of a column to its diagonal. Returns true when rows were
+ * swapped. */
 static bool swap_pivot(double *m, int64_t n, int64_t width, int64_t column) {
   int64_t best = column;
   for (int64_t i = column + 1; i < n; i++)
@@ -48,12 +49,15 @@ static bool swap_pivot(double *m, int64_t n, int64_t width, int64_t column) {
   return best != column;
 }
 
+/* Subtracts `times` row `from` of row `to`, from column `first` on. */
 static void subtract_row(double *m, int64_t width, int64_t from, int64_t to, double times,
                          int64_t first) {
   for (int64_t k = first; k < width; k++)
     m[to * width + k] -= times * m[from * width + k];
 }
 
+/* Eliminates below the diagonal, destroying m: the determinant is the product of the pivots, with a
+ * sign change for each swap. */
 static double determinant(double *m, int64_t n) {
   double det = 1;
   for (int64_t c = 0; c < n; c++) {
@@ -75,7 +79,7 @@ tl_status tl_eval_det(tl_eval *x) {
   TL_TRY(need_square(x, &n));
   const tl_host *t = tl_eval_in(x, 0);
   TL_TRY(tl_eval_result(x, 0, (tl_dtype)t->dtype, t->rank - 2, t->dims, &y));
-  if (t->n == 0) { /* of no rows: the empty product */
+  if (t->n == 0) { /* the determinant of an empty matrix is the empty product */
     for (uint64_t i = 0; i < y->n; i++)
       put_number(y, i, 1);
     return TL_OK;
@@ -92,8 +96,9 @@ tl_status tl_eval_det(tl_eval *x) {
   return TL_OK;
 }
 
-/* m: [n][2 n], the matrix and beside it the identity, which becomes the inverse. A singular matrix
- * gives infinities or NaN, as a division by its determinant does. */
+/* Inverts by Gauss-Jordan elimination. m: [n][2 n], the matrix and beside it the identity, which
+ * becomes the inverse. A singular matrix gives infinities or NaN, as a division by its determinant
+ * does. */
 static void invert(double *m, int64_t n) {
   int64_t width = 2 * n;
   for (int64_t c = 0; c < n; c++) {
@@ -142,6 +147,7 @@ typedef struct distances {
   bool root;
 } distances;
 
+/* Computes all distances of rows [begin, end) of A to the rows of B. */
 static void distance_rows(void *user, uint64_t begin, uint64_t end) {
   const distances *d = user;
   uint64_t n = (uint64_t)d->b->dims[0], k = (uint64_t)d->b->dims[1];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gemm: Y = alpha A B + beta C, where C is broadcast. */
+/* Computes Gemm: Y = alpha A B + beta C, where C is broadcast. */
 #include <math.h>
 
 #include "ir/eval/linear/matmul.h"
 
 enum { ROW_GRAIN = 1 << 14 };
 
+/* What happens to Y besides the product. */
 typedef struct affine {
   tl_host *y;
   const tl_host *c; /* NULL: none */
@@ -17,6 +18,8 @@ typedef struct affine {
 
 /* ---- Y before the product: beta C ----------------------------------------------------------- */
 
+/* With alpha 1, beta C is written to Y first and the product is added to it. Integers come here
+ * with beta 1 only. */
 #define DEFINE_FILL(NAME, TYPE, SCALED)                                                           \
   static void NAME(const affine *f, uint64_t begin, uint64_t end) {                               \
     int64_t n = f->y->dims[1];                                                                    \
@@ -48,7 +51,7 @@ static void fill_range(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- Y after the product: alpha Y + beta C -------------------------------------------------- */
 
-/* C cast: in range by the comparison, NaN gives 0. */
+/* Limits v to [low, high] for the cast to an integer; NaN gives 0. */
 static double clamp(double v, double low, double high) {
   return v >= high ? high : v > low ? v : v <= low ? low : 0.0;
 }
@@ -57,6 +60,7 @@ static double clamp(double v, double low, double high) {
 #define LAST_I64 9223372036854774784.0
 #define LAST_U64 18446744073709549568.0
 
+/* The general case, after the product: Y = alpha Y + beta C, in double for integers. */
 #define DEFINE_SCALE(NAME, TYPE, WIDE, CAST)                                                      \
   static void NAME(const affine *f, uint64_t begin, uint64_t end) {                               \
     int64_t n = f->y->dims[1];                                                                    \
@@ -93,6 +97,7 @@ static void scale_range(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- kernel --------------------------------------------------------------------------------- */
 
+/* Reads C and its strides. With beta 0 C is not read at all, so that its NaN does not reach Y. */
 static tl_status read_c(tl_eval *x, const int64_t *dims, affine *f) {
   f->c = tl_eval_in(x, 2);
   f->alpha = tl_eval_float(x, TL_SYM_alpha, 1.0f);
@@ -114,6 +119,7 @@ static tl_status read_c(tl_eval *x, const int64_t *dims, affine *f) {
   return TL_OK;
 }
 
+/* The order of operations is fixed by the attributes alone, not by sizes or threads. */
 tl_status tl_linear_run(tl_eval *x, tl_host **y) {
   tl_matmul_view a, b;
   tl_matmul p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and its fused forms; the plan of a product (matmul.h). */
+/* Computes MatMul and its fused forms, and plans products for other kernels (matmul.h). */
 #include "ir/eval/linear/matmul.h"
 
 enum { SCALE_GRAIN = 1 << 15 };
@@ -16,6 +16,7 @@ void tl_matmul_view_set(tl_matmul_view *v, int rank, const int64_t *dims) {
   }
 }
 
+/* Moves entry `from` behind those up to `to`. */
 static void move_axis(int64_t *list, int from, int to) {
   int64_t moved = list[from];
   for (int i = from; i < to; i++)
@@ -45,18 +46,22 @@ tl_status tl_matmul_view_of(tl_eval *x, uint32_t i, bool batch, bool trans, tl_m
 
 /* ---- plan ----------------------------------------------------------------------------------- */
 
+/* The axes before the last two count batches. */
 static int batch_axes(const tl_matmul_view *v) { return v->rank > 2 ? v->rank - 2 : 0; }
 
-/* Size and stride of a batch axis of the result, counted from the last one, in an operand. */
+/* Returns the size of a batch axis in an operand; `back` counts axes from the last one. */
 static int64_t batch_dim(const tl_matmul_view *v, int back) {
   int n = batch_axes(v);
   return back < n ? v->dims[n - 1 - back] : 1;
 }
 
+/* Returns the stride of a batch axis in an operand, 0 where it is broadcast. */
 static int64_t batch_stride(const tl_matmul_view *v, int back) {
   return batch_dim(v, back) == 1 ? 0 : v->strides[batch_axes(v) - 1 - back];
 }
 
+/* Finds the shape of the result by numpy's rules: an operand of rank 1 has no row or no column, and
+ * the result then lacks that axis. */
 static tl_status plan_dims(tl_eval *x, const tl_matmul_view *a, const tl_matmul_view *b,
                            tl_matmul *p) {
   tl_gemm *g = &p->gemm;
@@ -84,7 +89,7 @@ static tl_status plan_dims(tl_eval *x, const tl_matmul_view *a, const tl_matmul_
   return TL_OK;
 }
 
-/* Where the matrices of each batch begin. */
+/* Lists where the matrices of each batch begin, walking the batch index like an odometer. */
 static tl_status plan_places(tl_eval *x, const tl_matmul_view *a, const tl_matmul_view *b,
                              tl_matmul *p) {
   tl_gemm *g = &p->gemm;
@@ -115,7 +120,8 @@ static tl_status plan_places(tl_eval *x, const tl_matmul_view *a, const tl_matmu
   return TL_OK;
 }
 
-/* True when the rows of all batches of A are evenly spaced and B is one matrix. */
+/* Returns true when the batches of A lie as more rows of one matrix and B is one matrix: one large
+ * product is faster than many small ones. */
 static bool folds(const tl_matmul_view *a, const tl_matmul_view *b, const tl_matmul *p) {
   int64_t n;
   if (p->batch_rank == 0 || a->rank < 3 || !tl_eval_product(b->dims, 0, batch_axes(b), &n) ||
@@ -127,6 +133,7 @@ static bool folds(const tl_matmul_view *a, const tl_matmul_view *b, const tl_mat
   return true;
 }
 
+/* The element at which a product begins is listed only when there are several batches. */
 tl_status tl_matmul_plan(tl_eval *x, const tl_matmul_view *a, const tl_matmul_view *b,
                          bool keep_batches, tl_matmul *p) {
   int64_t batches, total;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of RNN, GRU and LSTM. Everything is computed in f64 and rounded once, when a result is
- * stored: a recurrence repeats its own rounding errors. Letters: S steps, B batch, D directions,
- * I input size, H hidden size, G gates.
+/* Computes RNN, GRU and LSTM. Everything is computed in f64 and rounded once, when a result is
+ * stored: a recurrence repeats its own rounding errors. Letters: S steps, B batch, D directions, I
+ * input size, H hidden size, G gates.
  *
- * The batch is what threads divide: rows of a batch never meet. */
+ * Threads divide the batch, since its rows do not depend on each other. */
 #include "ir/eval/linear/rnn.h"
 
+/* One layer and what it computes; `direction`, `w` and `r` change from one direction to the
+ * next. */
 typedef struct layer {
   int64_t steps;
   int64_t batch;
@@ -35,7 +37,7 @@ typedef struct layer {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Operand i as f64 in scratch; NULL when absent. */
+/* Reads operand i as f64 into scratch; NULL when it is absent. */
 static tl_status read_reals(tl_eval *x, uint32_t i, const double **out) {
   const tl_host *t = tl_eval_in(x, i);
   *out = NULL;
@@ -51,7 +53,7 @@ static tl_status read_reals(tl_eval *x, uint32_t i, const double **out) {
   return TL_OK;
 }
 
-/* Operand i, when it is there, must have the given shape. */
+/* Checks that operand i, if it is present, has the given shape. */
 static tl_status need_shape(tl_eval *x, uint32_t i, int rank, const int64_t *dims) {
   if (!tl_eval_in(x, i))
     return TL_OK;
@@ -87,7 +89,7 @@ static tl_status read_lengths(tl_eval *x, layer *l) {
   return TL_OK;
 }
 
-/* X, W, R and B agree with each other. */
+/* Reads the sizes from X and R, and checks that W, R and B agree with them. */
 static tl_status read_shapes(tl_eval *x, layer *l) {
   for (uint32_t i = 0; i < 3; i++)
     TL_TRY(tl_eval_need_rank(x, i, 3, 3));
@@ -112,6 +114,7 @@ static tl_status read_shapes(tl_eval *x, layer *l) {
   return need_shape(x, 3, 2, b);
 }
 
+/* Reads X, B and the initial states; only LSTM (4 gates) has initial_c and P. */
 static tl_status read_states(tl_eval *x, layer *l) {
   int64_t state[3] = {l->directions, l->batch, l->hidden};
   if (l->batch_first) {
@@ -144,7 +147,8 @@ static tl_status read_functions(tl_eval *x, layer *l) {
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* out[n] += sum over k of a[k] * b[k][n]: each sum in the order of k, whatever the vector width. */
+/* Adds a product: out[n] += sum over k of a[k] * b[k][n]. Each sum runs in the order of k, whatever
+ * the vector width. */
 static void add_product(const double *a, int64_t k, const double *b, int64_t n, int64_t stride,
                         double *restrict out) {
   for (int64_t i = 0; i < k; i++) {
@@ -161,7 +165,8 @@ static void rnn_cell(const layer *l, const tl_rnn_activation *f, double *z, doub
     h[i] = tl_rnn_apply(&f[0], z[i]);
 }
 
-/* Gates z, r, h. `extra` holds the recurrent part of h. */
+/* One step of GRU; gates in the order z, r, h. `extra` holds the recurrent part of the candidate,
+ * which the reset gate scales after the product (reset_after) or whose operand it scales before. */
 static void gru_cell(const layer *l, const tl_rnn_activation *f, double *z, double *h,
                      double *extra) {
   const int64_t n = l->hidden;
@@ -183,7 +188,8 @@ static void gru_cell(const layer *l, const tl_rnn_activation *f, double *z, doub
   }
 }
 
-/* Gates i, o, f, c; peepholes i, o, f. */
+/* One step of LSTM; gates in the order i, o, f, c, peepholes in the order i, o, f. The output gate
+ * sees the new cell state. */
 static void lstm_cell(const layer *l, const tl_rnn_activation *f, double *z, double *h,
                       double *c) {
   const int64_t n = l->hidden;
@@ -201,22 +207,24 @@ static void lstm_cell(const layer *l, const tl_rnn_activation *f, double *z, dou
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
-/* Doubles of work space a row of the batch needs: gates, h, c or what else a cell keeps. */
+/* Returns the doubles of work space that a row of the batch needs: gates, h, and c (GRU: extra). */
 static int64_t scratch_row(const layer *l) { return (l->gates + 2) * l->hidden; }
 
+/* Returns where row b of a state begins. */
 static int64_t state_at(const layer *l, int64_t b) {
   int64_t row = l->batch_first ? b * l->directions + l->direction : l->direction * l->batch + b;
   return row * l->hidden;
 }
 
+/* Returns where row b of Y begins at a step. */
 static int64_t output_at(const layer *l, int64_t step, int64_t b) {
   int64_t row = l->batch_first ? (b * l->steps + step) * l->directions + l->direction
                                : (step * l->directions + l->direction) * l->batch + b;
   return row * l->hidden;
 }
 
-/* Biases and the product with the input: what does not depend on the state. The recurrent bias of
- * a GRU's candidate waits when the reset gate scales it. */
+/* Sets the gates to what does not depend on the state: biases and the product with the input. The
+ * recurrent bias of a GRU's candidate is left out when the reset gate scales it. */
 static void start_gates(const layer *l, int64_t step, int64_t b, double *z) {
   const int64_t n = l->gates * l->hidden;
   const int64_t row = l->batch_first ? b * l->steps + step : step * l->batch + b;
@@ -228,6 +236,8 @@ static void start_gates(const layer *l, int64_t step, int64_t b, double *z) {
   add_product(l->x + row * l->input, l->input, l->w, n, n, z);
 }
 
+/* Runs one row of the batch over its length. A reversed direction begins at the last valid step; Y
+ * is 0 beyond the length. */
 static void run_row(const layer *l, int64_t b) {
   double *z = l->room + b * scratch_row(l);
   double *h = z + l->gates * l->hidden;
@@ -266,7 +276,8 @@ static void run_rows(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-/* Weight i of the current direction as f64, [rows, k] turned into [k, rows]. */
+/* Transposes weight i of the current direction from [rows,k] to [k,rows], as f64, for
+ * add_product. */
 static tl_status turn_weight(tl_eval *x, const layer *l, uint32_t i, double *to) {
   const tl_host *t = tl_eval_in(x, i);
   const int64_t rows = t->dims[1], k = t->dims[2];
@@ -333,7 +344,7 @@ static tl_status make_room(tl_eval *x, layer *l) {
   return l->y && l->yh && l->yc ? TL_OK : tl_eval_no_memory(x);
 }
 
-/* ARG: the number of gates, which tells the op: 1 RNN, 3 GRU, 4 LSTM. */
+/* RNN, GRU or LSTM. ARG: the number of gates, which tells the op: 1 RNN, 3 GRU, 4 LSTM. */
 tl_status tl_eval_rnn(tl_eval *x) {
   layer l = {.gates = (uint32_t)x->arg};
   l.reset_after = l.gates == 3 && tl_eval_int(x, TL_SYM_linear_before_reset, 0) != 0;

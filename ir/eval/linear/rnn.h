@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of the recurrent kernels: activation functions of gates and the geometry of a layer. */
+/* Activation functions of the gates of recurrent layers: RNN, GRU and LSTM. */
 #ifndef TL_IR_EVAL_LINEAR_RNN_H
 #define TL_IR_EVAL_LINEAR_RNN_H
 
@@ -22,6 +22,7 @@ typedef enum tl_rnn_function {
   TL_RNN_N_FUNCTIONS
 } tl_rnn_function;
 
+/* A function with its parameters. */
 typedef struct tl_rnn_activation {
   tl_rnn_function function;
   double alpha;
@@ -29,10 +30,12 @@ typedef struct tl_rnn_activation {
   double clip; /* inputs are limited to [-clip, clip]; 0: not */
 } tl_rnn_activation;
 
+/* Returns the function of v, which is clipped first. */
 double tl_rnn_apply(const tl_rnn_activation *a, double v);
 
 /* Reads `activations`, activation_alpha, activation_beta and clip: `each` functions for each of
- * `directions`, the defaults where the attribute is absent. */
+ * `directions`, the defaults where the attribute is absent. out: [directions * each].
+ * TL_INVALID_MODEL, TL_UNSUPPORTED for a name that is not known. */
 tl_status tl_rnn_read_activations(tl_eval *x, uint32_t directions, uint32_t each,
                                   const tl_rnn_function *defaults, tl_rnn_activation *out)
     TL_NODISCARD;

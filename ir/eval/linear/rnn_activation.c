@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activation functions of recurrent layers. */
+/* Reads and computes the activation functions of recurrent layers. */
 #include <math.h>
 
 #include "ir/eval/linear/rnn.h"
 #include "ir/eval/math/elementary.h"
 
-/* Parameters that a function takes from activation_alpha and activation_beta. */
+/* A function and the parameters that it takes from activation_alpha and activation_beta. */
 typedef struct function_row {
   const char *name;
   bool has_alpha;
@@ -29,6 +29,7 @@ static const function_row functions[TL_RNN_N_FUNCTIONS] = {
     [TL_RNN_SOFTPLUS] = {.name = "softplus"},
 };
 
+/* The exponent is never positive, so exp cannot overflow. */
 static double sigmoid(double v) {
   if (v >= 0)
     return 1.0 / (1.0 + tl_exp(-v));
@@ -72,7 +73,7 @@ double tl_rnn_apply(const tl_rnn_activation *a, double v) {
   return v;
 }
 
-/* Names are compared without regard to case, as frameworks write them both ways. */
+/* Compares names without regard to case, as frameworks write them both ways. */
 static bool same_word(tl_sv text, const char *lower) {
   size_t n = strlen(lower);
   if (text.n != n)
@@ -96,7 +97,7 @@ static tl_status function_by_name(tl_eval *x, tl_sv name, tl_rnn_function *out) 
   return tl_eval_unsupported(x, "activation function '%.*s' is not known", TL_SV_ARG(name));
 }
 
-/* The lists of parameters are used up in the order of the functions that take them. */
+/* A list of parameters, used up in the order of the functions that take one. */
 typedef struct parameters {
   const tl_attr *list;
   uint32_t next;
@@ -109,6 +110,7 @@ static bool next_parameter(parameters *p, double *out) {
   return true;
 }
 
+/* Takes a function's parameters off the lists; what is missing has the default, if there is one. */
 static tl_status fill_parameters(tl_eval *x, parameters *alphas, parameters *betas,
                                  tl_rnn_activation *a) {
   const function_row *row = &functions[a->function];

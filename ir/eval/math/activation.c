@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations: functions of one float with parameters from attributes. Each is computed in double
- * and rounded once; those that large models live on have an f32 form for the fast mode. */
+/* Computes activations: functions of one float with parameters from attributes. Each is computed in
+ * double and rounded once. Those that large models spend their time in also have an f32 form for
+ * the fast mode. */
 #include <math.h>
 
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/math/unary.h"
 
+/* Defines the kernel of an activation. EXPR is over v, the element, and p[0], p[1], which are the
+ * attributes A and B. An op with fewer attributes names one that it does not use. */
 #define ACTIVATION(NAME, A, A_DEFAULT, B, B_DEFAULT, EXPR)                               \
   TL_UNARY_LOOPS(NAME, EXPR)                                                             \
   tl_status tl_eval_##NAME(tl_eval *x) {                                                 \
@@ -18,6 +21,9 @@
 
 static double clip01(double v) { return v > 1 ? 1 : v < 0 ? 0 : v; }
 
+/* Where the formula gives NaN at an infinity (0 times infinity, infinity by infinity), the
+ * expression states the limit: Mish, Softsign. Celu with alpha 0, which ONNX leaves undefined,
+ * returns v. */
 ACTIVATION(affine, alpha, 1, beta, 0, p[0] * v + p[1])
 ACTIVATION(celu, alpha, 1, beta, 0, v > 0 ? v : p[0] == 0 ? v : p[0] * tl_expm1(v / p[0]))
 ACTIVATION(elu, alpha, 1, beta, 0, v < 0 ? p[0] * tl_expm1(v) : v)
@@ -39,6 +45,8 @@ ACTIVATION(hard_swish, alpha, 0, beta, 0, v * clip01(v / 6 + 0.5))
 
 /* ---- Shrink ---------------------------------------------------------------------------------- */
 
+/* Shrink exists for every number type. Parameters are floats, so integers go through double,
+ * saturate and round towards 0. */
 #define SHRINK(S, T)                                                                     \
   static void shrink_##S(const double *p, const void *in, void *out, uint64_t n) {       \
     for (uint64_t i = 0; i < n; i++) {                                                   \
@@ -59,6 +67,7 @@ SHRINK(f64, double)
 SHRINK_INT(i8, int8_t, -128.0, 127.0)
 SHRINK_INT(i16, int16_t, -32768.0, 32767.0)
 SHRINK_INT(i32, int32_t, -2147483648.0, 2147483647.0)
+/* The upper bounds of 64 bits are the largest doubles below 2^63 and 2^64. */
 SHRINK_INT(i64, int64_t, -9223372036854775808.0, 9223372036854774784.0)
 SHRINK_INT(u8, uint8_t, 0.0, 255.0)
 SHRINK_INT(u16, uint16_t, 0.0, 65535.0)
@@ -82,6 +91,8 @@ tl_status tl_eval_shrink(tl_eval *x) {
 
 enum { BLOCK = 64 };
 
+/* Each gate multiplies v by a factor that tends to 0 at -infinity, where the product would be NaN;
+ * the limit there is -0. */
 static double gelu(double v) {
   return v == -INFINITY ? -0.0 : 0.5 * v * (1 + tl_erf(v * 0.70710678118654752440));
 }
@@ -100,7 +111,8 @@ TL_UNARY_LOOPS(gelu, gelu(v))
 TL_UNARY_LOOPS(gelu_tanh, gelu_tanh(v))
 TL_UNARY_LOOPS(swish, swish(v, p[0]))
 
-/* t holds the gate's argument, then the gate; FINISH combines it with v. */
+/* Defines a fast f32 form. t holds the gate's argument, then the gate; FINISH combines it with v.
+ * The blocks let one vectorised call of GATE serve many elements without memory for all of them. */
 #define GATED(NAME, ARGUMENT, GATE, FINISH)                                              \
   static void NAME(const double *p, const void *in, void *out, uint64_t n) {             \
     const float a = p ? (float)p[0] : 0.0f, *x = in;                                     \
@@ -119,6 +131,7 @@ TL_UNARY_LOOPS(swish, swish(v, p[0]))
       }                                                                                  \
     }                                                                                    \
   }
+/* At -infinity the product would be NaN; the limit is -0. */
 #define HALF_GATE v == -(float)INFINITY ? -0.0f : 0.5f * v * (1.0f + g)
 GATED(gelu_fast, v * 0.70710678f, tl_erff_n, HALF_GATE)
 GATED(gelu_tanh_fast, 0.79788456f * (v + 0.044715f * v * v * v), tl_tanhf_n, HALF_GATE)
@@ -133,7 +146,7 @@ tl_status tl_eval_gelu(tl_eval *x) {
   return tl_eval_unary_floats(x, by_tanh ? &gelu_tanh_fns : &gelu_fns, NULL);
 }
 
-/* Of com.microsoft, which has no attribute. */
+/* Gelu of com.microsoft, which has no attribute `approximate`. */
 tl_status tl_eval_ms_gelu(tl_eval *x) { return tl_eval_unary_floats(x, &gelu_fns, NULL); }
 
 tl_status tl_eval_swish(tl_eval *x) {
@@ -141,12 +154,14 @@ tl_status tl_eval_swish(tl_eval *x) {
   return tl_eval_unary_floats(x, &swish_fns, p);
 }
 
+/* QuickGelu is Swish with another default of alpha. */
 tl_status tl_eval_quick_gelu(tl_eval *x) {
   const double p[] = {(double)tl_eval_float(x, TL_SYM_alpha, 1.702f)};
   return tl_eval_unary_floats(x, &swish_fns, p);
 }
 
-/* Gelu of a sum with a bias; the sum is result 0 until the gate takes its place. */
+/* Computes a Gelu of operand 0 plus the bias, operand 1 (optional). The sum is made by Add as
+ * result 0; it then is the only operand, and the Gelu replaces result 0. */
 static tl_status biased(tl_eval *x, const tl_unary_floats *fns) {
   if (!tl_eval_in(x, 1))
     return tl_eval_unary_floats(x, fns, NULL);

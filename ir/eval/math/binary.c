@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of two and more operands. Integers wrap; division by zero gives 0, so that no input
- * stops the process; Max and Min hand NaN on. */
+/* Computes arithmetic ops of two and more operands. Integers wrap, and integer division by zero
+ * gives 0, so that no input stops the process. Max and Min return NaN when an operand is NaN. */
 #include <math.h>
 
 #include "ir/eval/kernel/loop.h"
 
-/* A row function for each type: R(op, suffix, type, type to compute in without overflow). */
+/* A row function for each type: R(op, suffix, type, type to compute in). Integers are computed as
+ * unsigned ones of at least 32 bits, because signed overflow is undefined in C. */
 #define SIGNED_TYPES(R, op)          \
   R(op, i8, int8_t, uint32_t)        \
   R(op, i16, int16_t, uint32_t)      \
@@ -27,6 +28,8 @@
 
 #define ALL_TYPES(R, op) FLOAT_TYPES(R, op) SIGNED_TYPES(R, op) UNSIGNED_TYPES(R, op) ROWS(op)
 
+/* ADD, SUB and MUL wrap; MAX and MIN test a_ != a_ first, so that a NaN on either side is kept (a
+ * NaN in b_ fails the comparison and is taken). */
 #define ADD(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, (W)a_ + (W)b_)
 #define SUB(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, (W)a_ - (W)b_)
 #define MUL(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, (W)a_ * (W)b_)
@@ -40,6 +43,7 @@ ALL_TYPES(MUL, mul)
 ALL_TYPES(MAX, max)
 ALL_TYPES(MIN, min)
 
+/* Division by -1 is a negation: the least integer divided by -1 would trap. */
 #define DIV(op, s, T, W) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ / b_)
 #define DIV_SIGNED(op, s, T, W)      \
   static void op##_##s(TL_ROW_ARGS)  \
@@ -48,7 +52,8 @@ ALL_TYPES(MIN, min)
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ == 0 ? 0 : a_ / b_)
 FLOAT_TYPES(DIV, div) SIGNED_TYPES(DIV_SIGNED, div) UNSIGNED_TYPES(DIV_UNSIGNED, div) ROWS(div)
 
-/* Remainder with the sign of the dividend, as C's. */
+/* The remainder with the sign of the dividend, as C's %. By -1 it is 0 without a division, which
+ * would trap for the least integer. */
 #define REM(op, s, T, W) \
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, fmod((double)a_, (double)b_))
 #define REM_SIGNED(op, s, T, W) \
@@ -57,6 +62,7 @@ FLOAT_TYPES(DIV, div) SIGNED_TYPES(DIV_SIGNED, div) UNSIGNED_TYPES(DIV_UNSIGNED,
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ == 0 ? 0 : a_ % b_)
 FLOAT_TYPES(REM, rem) SIGNED_TYPES(REM_SIGNED, rem) UNSIGNED_TYPES(REM_UNSIGNED, rem) ROWS(rem)
 
+/* A C remainder other than 0 whose sign differs from the divisor's is moved by one divisor. */
 static double floor_mod(double a, double b) {
   double r = fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
@@ -69,7 +75,8 @@ static int64_t floor_mod_int(int64_t a, int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* Remainder with the sign of the divisor, as Python's. */
+/* The remainder with the sign of the divisor, as Python's %. For unsigned types both are the
+ * same. */
 #define MOD(op, s, T, W) \
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, floor_mod((double)a_, (double)b_))
 #define MOD_SIGNED(op, s, T, W) \
@@ -78,11 +85,13 @@ FLOAT_TYPES(MOD, mod) SIGNED_TYPES(MOD_SIGNED, mod) UNSIGNED_TYPES(REM_UNSIGNED,
 
 #define PRELU(op, s, T, W) \
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ < 0 ? (T)((W)a_ * (W)b_) : a_)
+/* Unsigned elements are never negative, so the slope has no effect. */
 #define PRELU_UNSIGNED(op, s, T, W) \
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, ((void)b_, a_))
 FLOAT_TYPES(PRELU, prelu) SIGNED_TYPES(PRELU, prelu) UNSIGNED_TYPES(PRELU_UNSIGNED, prelu)
 ROWS(prelu)
 
+/* Chooses the row function of operand 0's type; all operands must have that type. */
 static tl_status pick(tl_eval *x, const tl_row *rows, tl_row *row) {
   tl_dtype d = (tl_dtype)x->in[0]->dtype;
   for (uint32_t i = 1; i < x->n_in; i++)
@@ -109,7 +118,8 @@ tl_status tl_eval_mod(tl_eval *x) {
   return binary(x, tl_eval_int(x, TL_SYM_fmod, 0) ? rem_rows : mod_rows);
 }
 
-/* The slope is broadcast to the operand, never the other way round. */
+/* The slope is broadcast to the operand, never the other way round; the shape of the result shows
+ * it. */
 tl_status tl_eval_prelu(tl_eval *x) {
   TL_TRY(binary(x, prelu_rows));
   if (!tl_host_same_shape(x->in[0], x->out[0]))
@@ -119,7 +129,8 @@ tl_status tl_eval_prelu(tl_eval *x) {
 
 /* ---- any number of operands ----------------------------------------------------------------- */
 
-/* result = row(a, b) over the shape of the result. */
+/* Computes out = row(pair[0], pair[1]), broadcast to the shape of `out`, which may be pair[0]: each
+ * element is read before it is written. */
 static void fold_in(tl_eval *x, tl_row row, tl_host *out, const tl_host *const *pair,
                     const int64_t *const *strides) {
   tl_loop loop;
@@ -131,7 +142,8 @@ static void fold_in(tl_eval *x, tl_row row, tl_host *out, const tl_host *const *
   tl_loop_run(x, &loop, row, &d, true);
 }
 
-/* Unsigned: of a tensor without elements the steps may wrap. */
+/* Fills the strides of t in elements. Unsigned, because the product may wrap when the tensor has no
+ * elements. */
 static void dense_strides(const tl_host *t, int64_t *strides) {
   uint64_t step = 1;
   for (int i = t->rank - 1; i >= 0; i--) {
@@ -140,6 +152,7 @@ static void dense_strides(const tl_host *t, int64_t *strides) {
   }
 }
 
+/* Combines all operands in order: the first two into the result, then one at a time, in place. */
 static tl_status variadic(tl_eval *x, const tl_row *rows, tl_host **out) {
   tl_row row;
   TL_TRY(tl_eval_need_tensors(x, 1));
@@ -162,6 +175,7 @@ static tl_status variadic(tl_eval *x, const tl_row *rows, tl_host **out) {
   return TL_OK;
 }
 
+/* One operand is its own maximum, minimum and sum. */
 static tl_status variadic_or_pass(tl_eval *x, const tl_row *rows) {
   tl_host *out;
   if (x->n_in == 1 && x->in[0])

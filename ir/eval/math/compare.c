@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparisons, logic, operations on bits, selection. */
+/* Computes comparisons, logic, bit operations, Where and Clip. */
 #include "ir/eval/kernel/loop.h"
 
+/* One function R(op, suffix, type) for each number type, and the table entries that name them. */
 #define NUMBERS(R, op)                                                                     \
   R(op, f32, float) R(op, f64, double) R(op, i8, int8_t) R(op, i16, int16_t)               \
   R(op, i32, int32_t) R(op, i64, int64_t) R(op, u8, uint8_t) R(op, u16, uint16_t)          \
@@ -19,6 +20,7 @@ NUMBERS(EQUAL, equal)
 NUMBERS(LESS, less)
 NUMBERS(LESS_EQUAL, less_equal)
 
+/* Any byte other than 0 is true, so bools are compared as truth values, not as bytes. */
 static void equal_bool(TL_ROW_ARGS) TL_ROW2(uint8_t, uint8_t, uint8_t, !a_ == !b_)
 static void equal_text(TL_ROW_ARGS) TL_ROW2(tl_sv, tl_sv, uint8_t, tl_sv_eq(a_, b_))
 static void and_bool(TL_ROW_ARGS) TL_ROW2(uint8_t, uint8_t, uint8_t, a_ && b_)
@@ -33,7 +35,8 @@ static const tl_row and_rows[TL_N_DTYPES] = {[TL_DTYPE_BOOL] = and_bool};
 static const tl_row or_rows[TL_N_DTYPES] = {[TL_DTYPE_BOOL] = or_bool};
 static const tl_row xor_rows[TL_N_DTYPES] = {[TL_DTYPE_BOOL] = xor_bool};
 
-/* `result` NONE: the operands' type. */
+/* Runs a row function on two operands of one type. result: NONE for the operands' type. swapped: a
+ * > b is computed as b < a. */
 static tl_status pairwise(tl_eval *x, const tl_row *rows, tl_dtype result, bool swapped) {
   TL_TRY(tl_eval_need_tensors(x, 2));
   const tl_host *in[] = {x->in[swapped], x->in[!swapped]};
@@ -60,6 +63,8 @@ tl_status tl_eval_xor(tl_eval *x) { return pairwise(x, xor_rows, TL_DTYPE_NONE, 
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 
+/* Bit operations do not depend on the sign: one function for each width. Right shifts are unsigned,
+ * as ONNX BitShift takes unsigned types only. */
 #define WIDTHS(R, op) R(op, 8, uint8_t) R(op, 16, uint16_t) R(op, 32, uint32_t) R(op, 64, uint64_t)
 #define SIGNLESS_ROWS(op)                                                                  \
   [TL_DTYPE_I8] = op##_8, [TL_DTYPE_I16] = op##_16, [TL_DTYPE_I32] = op##_32,              \
@@ -68,7 +73,7 @@ tl_status tl_eval_xor(tl_eval *x) { return pairwise(x, xor_rows, TL_DTYPE_NONE, 
 #define BIT_AND(op, s, T) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ & b_)
 #define BIT_OR(op, s, T) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ | b_)
 #define BIT_XOR(op, s, T) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, a_ ^ b_)
-/* Shifting out every bit leaves 0. */
+/* A shift by the width or more gives 0; in C it is undefined. */
 #define LEFT(op, s, T) \
   static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ >= s ? 0 : (uint64_t)a_ << b_)
 #define RIGHT(op, s, T) static void op##_##s(TL_ROW_ARGS) TL_ROW2(T, T, T, b_ >= s ? 0 : a_ >> b_)
@@ -102,6 +107,8 @@ tl_status tl_eval_bit_shift(tl_eval *x) {
 
 /* ---- Where ---------------------------------------------------------------------------------- */
 
+/* Where copies elements, so it needs only their size. bytes16 is the widest: complex128, or the
+ * view of a string. */
 typedef struct bytes16 {
   uint64_t at[2];
 } bytes16;
@@ -151,7 +158,8 @@ tl_status tl_eval_where(tl_eval *x) {
 
 /* ---- Clip ----------------------------------------------------------------------------------- */
 
-/* The lower bound first, so that the upper one wins when they cross; NaN stays. */
+/* Applies the lower bound first, so that the upper one wins when they cross. NaN passes both
+ * comparisons and stays. */
 #define CLIP(op, s, T)                                                                     \
   static void op##_##s(TL_ROW_ARGS) {                                                      \
     const void *const *bounds = user;                                                      \
@@ -167,6 +175,7 @@ tl_status tl_eval_where(tl_eval *x) {
 NUMBERS(CLIP, clip)
 static const tl_row clip_rows[TL_N_DTYPES] = {NUMBER_ROWS(clip)};
 
+/* The bounds are scalars, passed as the row function's argument instead of broadcast. */
 tl_status tl_eval_clip(tl_eval *x) {
   TL_TRY(tl_eval_need_tensors(x, 1));
   tl_dtype d = (tl_dtype)x->in[0]->dtype;

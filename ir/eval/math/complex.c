@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of complex numbers that are pairs along the last axis, and small fused ops of image
- * models. */
+/* Multiplies complex numbers stored as pairs along the last axis, and computes small fused ops of
+ * image models. */
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 
+/* The kernels of this file read f32 and f64 element by element; their models are small. */
 static double number_at(const tl_host *t, uint64_t i) {
   return t->dtype == TL_DTYPE_F64 ? ((const double *)t->data)[i]
                                   : (double)((const float *)t->data)[i];
@@ -35,6 +36,7 @@ typedef struct product {
   int64_t strides[2][TL_MAX_RANK];
 } product;
 
+/* Element i of the result is a pair. Its index is split over all dims but the last. */
 static void multiply_range(void *user, uint64_t begin, uint64_t end) {
   const product *p = user;
   for (uint64_t i = begin; i < end; i++) {
@@ -52,7 +54,8 @@ static void multiply_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* ARG of the table: 1 takes the conjugate of operand 1. */
+/* ComplexMul; with ARG 1 ComplexMulConj, which conjugates operand 1. Both operands: [...,2],
+ * broadcast by numpy's rules. */
 tl_status tl_eval_complex_mul(tl_eval *x) {
   int rank;
   int64_t dims[TL_MAX_RANK];
@@ -69,6 +72,7 @@ tl_status tl_eval_complex_mul(tl_eval *x) {
 
 /* ---- gates and shifts ----------------------------------------------------------------------- */
 
+/* What the two kernels below read and write; each uses the fields that it needs. */
 typedef struct rows {
   const tl_host *from;
   const tl_host *bias;
@@ -91,7 +95,8 @@ static void split_gelu_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* X + bias is cut in two along its last axis; the left half times the Gelu of the right one. */
+/* BiasSplitGelu: cuts X + bias in two halves along the last axis and multiplies the left half by
+ * the Gelu of the right one. x: [...,2n], bias: [2n] -> [...,n]. */
 tl_status tl_eval_bias_split_gelu(tl_eval *x) {
   int64_t dims[TL_MAX_RANK];
   TL_TRY(need_floats(x, 2));
@@ -118,7 +123,8 @@ static void scale_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* [N,C,H,W] times one number, plus a bias a channel. */
+/* ImageScaler: multiplies [N,C,H,W] by one number and adds a bias for each channel, if there are
+ * any. */
 tl_status tl_eval_image_scaler(tl_eval *x) {
   const tl_attr *bias = tl_node_attr(x->m, x->node, TL_SYM_bias);
   TL_TRY(need_floats(x, 1));

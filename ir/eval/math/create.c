@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that make tensors out of attributes and shapes: constants, fills, ranges. */
+/* Makes tensors out of attributes and shapes: constants, fills, identity and triangular matrices,
+ * one-hot vectors, ranges. */
 #include <math.h>
 
 #include "ir/eval/kernel/move.h"
 
 enum { WIDEST = 16 }; /* bytes of an element */
 
+/* The types that make_unit can write: at least a byte wide, and not f8e8m0, which has no zero. */
 static bool is_number(tl_dtype d) {
   return tl_host_element_size(d) && (tl_dtype_is_float(d) || tl_dtype_is_integer(d) ||
                                      d == TL_DTYPE_BOOL) && d != TL_DTYPE_F8E8M0;
 }
 
-/* A number as one element; fractions of integers are dropped, what does not fit saturates. */
+/* Writes a number as one element. For integer types the fraction is dropped, what does not fit
+ * saturates, and NaN gives 0. */
 static void make_unit(tl_dtype dtype, float value, char *unit) {
   if (tl_dtype_is_float(dtype)) {
     tl_host_from_f32(dtype, &value, unit, 0, 1, false);
@@ -36,6 +39,8 @@ static void make_unit(tl_dtype dtype, float value, char *unit) {
 
 /* ---- Constant ------------------------------------------------------------------------------- */
 
+/* A constant is a view of the tensor's bytes where the host's layout allows it
+ * (tl_host_from_tensor). */
 static tl_status constant_tensor(tl_eval *x, tl_tensor_id id) {
   tl_host *t = tl_host_from_tensor(x->heap, x->m, tl_tensor_get(x->m, id));
   if (!t)
@@ -55,6 +60,7 @@ static tl_status constant_bytes(tl_eval *x, tl_dtype dtype, int rank, uint32_t n
   return TL_OK;
 }
 
+/* The text of symbols lives as long as the module, so views of it suffice. */
 static tl_status constant_strings(tl_eval *x, int rank, uint32_t n, const tl_symbol *symbols) {
   int64_t dim = n;
   tl_host *y;
@@ -77,6 +83,7 @@ static tl_status constant_attr(tl_eval *x, const tl_attr *a) {
   }
 }
 
+/* ONNX allows exactly one of these attributes; the first one found counts. */
 tl_status tl_eval_constant(tl_eval *x) {
   static const tl_symbol names[] = {TL_SYM_value,        TL_SYM_sparse_value, TL_SYM_value_float,
                                     TL_SYM_value_floats, TL_SYM_value_int,    TL_SYM_value_ints,
@@ -97,6 +104,7 @@ static tl_status check_rank(tl_eval *x, uint64_t rank) {
                                                    (unsigned long long)rank);
 }
 
+/* Makes result 0 of the given shape with every element equal to `unit`. */
 static tl_status fill_result(tl_eval *x, tl_dtype dtype, tl_int_list shape, const char *unit) {
   tl_unit_result to;
   TL_TRY(check_rank(x, shape.n));
@@ -127,7 +135,9 @@ tl_status tl_eval_constant_of_shape(tl_eval *x) {
   return status;
 }
 
-/* Shape of the two oldest fills: an attribute, or the operand's shape or contents and more. */
+/* Finds the shape for ConstantFill and GivenTensorFill of old opsets: without an operand the
+ * attribute `shape`; else the operand's shape, or its contents with input_as_shape. extra_shape is
+ * appended. */
 static tl_status old_shape(tl_eval *x, tl_int_list *out) {
   const tl_host *t = tl_eval_in(x, 0);
   tl_int_list more = tl_eval_ints(x, TL_SYM_extra_shape), own;
@@ -162,6 +172,8 @@ tl_status tl_eval_constant_fill(tl_eval *x) {
   return fill_result(x, dtype, shape, unit);
 }
 
+/* The dtype comes from the type that the module states for the result; the op has no attribute for
+ * it. */
 tl_status tl_eval_given_tensor_fill(tl_eval *x) {
   tl_int_list shape;
   tl_host *y;
@@ -188,6 +200,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
+/* k is clamped to the matrix: diagonals outside of it are all empty, and i + k cannot overflow. */
 tl_status tl_eval_eye_like(tl_eval *x) {
   char unit[WIDEST] = {0};
   tl_unit_result to;
@@ -208,6 +221,7 @@ tl_status tl_eval_eye_like(tl_eval *x) {
   return TL_OK;
 }
 
+/* What Trilu reads and writes: matrices of rows x columns, one after the other. */
 typedef struct triangle {
   const tl_unit_result *to;
   const char *from;
@@ -218,6 +232,7 @@ typedef struct triangle {
   bool text;
 } triangle;
 
+/* A string is not cleared by zero bytes: its view must point at an empty string. */
 static void clear_units(const triangle *t, char *at, int64_t n) {
   if (n <= 0)
     return;
@@ -227,7 +242,8 @@ static void clear_units(const triangle *t, char *at, int64_t n) {
     ((tl_sv *)(void *)at)[i] = TL_SV("");
 }
 
-/* Rows of all matrices: the kept part is copied, the rest cleared. */
+/* Copies the kept part of each row and clears the rest; rows of all matrices are counted
+ * through. */
 static void trilu_rows(void *user, uint64_t begin, uint64_t end) {
   const triangle *t = user;
   size_t size = t->to->size;
@@ -259,13 +275,14 @@ tl_status tl_eval_trilu(tl_eval *x) {
   int64_t rows = t->dims[t->rank - 2], columns = t->dims[t->rank - 1];
   triangle w = {&to, from.data, rows, columns, clamp(k, -rows, columns),
                 tl_eval_int(x, TL_SYM_upper, 1) != 0, t->dtype == TL_DTYPE_STRING};
+  /* a part should move at least 2^16 elements */
   tl_eval_for(x, t->n / (uint64_t)columns, ((uint64_t)1 << 16) / (uint64_t)columns + 1, trilu_rows,
               &w);
   tl_eval_units_done(&to);
   return TL_OK;
 }
 
-/* The integer an index stands for; false when it is outside [-depth, depth). */
+/* Resolves index i; false when it is outside [-depth, depth), where OneHot leaves the row off. */
 static bool hot_place(const tl_host *indices, uint64_t i, int64_t depth, int64_t *out) {
   *out = tl_host_int_at(indices, i);
   if (*out < -depth || *out >= depth)
@@ -308,6 +325,8 @@ tl_status tl_eval_one_hot(tl_eval *x) {
 
 /* ---- Range ---------------------------------------------------------------------------------- */
 
+/* Computes elements as start + i * delta instead of by repeated addition, which would accumulate
+ * rounding errors. 9e15 is below 2^53: counts beyond it are not exact in double. */
 static tl_status float_range(tl_eval *x, tl_dtype dtype, double delta) {
   double start, limit;
   tl_host *y;
@@ -328,7 +347,7 @@ static tl_status float_range(tl_eval *x, tl_dtype dtype, double delta) {
   return TL_OK;
 }
 
-/* Element i of an integer range: sums wrap as the type does, though the range itself is within. */
+/* Stores element i of an integer range; the low bits are kept. */
 static void int_range(tl_dtype dtype, void *to, int64_t i, int64_t v) {
   switch (tl_host_element_size(dtype)) {
   case 1: ((uint8_t *)to)[i] = (uint8_t)v; break;
@@ -338,6 +357,8 @@ static void int_range(tl_dtype dtype, void *to, int64_t i, int64_t v) {
   }
 }
 
+/* Counts the elements in unsigned arithmetic: limit - start may need 65 bits with sign, but its
+ * magnitude fits 64. */
 static tl_status integer_range(tl_eval *x, tl_dtype dtype, int64_t delta) {
   int64_t start, limit;
   tl_host *y;
@@ -358,7 +379,8 @@ static tl_status integer_range(tl_eval *x, tl_dtype dtype, int64_t delta) {
   return TL_OK;
 }
 
-/* Range of both domains; narrow floats compute in f32, which is their stash_type 1. */
+/* Range of both domains (ai.onnx and com.microsoft). Narrow floats are computed in f32, which is
+ * what stash_type 1 asks for. */
 tl_status tl_eval_number_range(tl_eval *x) {
   double wide_delta;
   int64_t delta;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dropout and its gradient. In training mode the mask is drawn from MT19937 seeded with one word,
- * two outputs an element, as numpy.random.seed and uniform do: the mask then is that of ONNX's
- * reference implementation. */
+/* Computes Dropout and its gradient. In training mode the mask is drawn from MT19937 (Matsumoto and
+ * Nishimura, 1998), seeded with one word, two outputs for each element, as numpy.random.seed and
+ * uniform do: the mask then is the one of ONNX's reference implementation. */
 #include "ir/eval/kernel/loop.h"
 
 enum { STATE = 624, SHIFT = 397 };
@@ -18,6 +18,7 @@ static void twister_seed(twister *t, uint32_t seed) {
   t->at = STATE;
 }
 
+/* Makes the next 624 words of state. */
 static void twist(twister *t) {
   for (uint32_t i = 0; i < STATE; i++) {
     uint32_t y = (t->state[i] & 0x80000000u) | (t->state[(i + 1) % STATE] & 0x7fffffffu);
@@ -26,6 +27,7 @@ static void twist(twister *t) {
   t->at = 0;
 }
 
+/* Returns the next word, after the tempering step of MT19937. */
 static uint32_t twister_next(twister *t) {
   if (t->at == STATE)
     twist(t);
@@ -36,7 +38,7 @@ static uint32_t twister_next(twister *t) {
   return y ^ y >> 18;
 }
 
-/* In [0, 1), 53 bits. */
+/* Returns a number in [0, 1) with 53 random bits: 27 of one word and 26 of the next. */
 static double twister_unit(twister *t) {
   uint32_t high = twister_next(t) >> 5, low = twister_next(t) >> 6;
   return ((double)high * 67108864.0 + (double)low) / 9007199254740992.0;
@@ -49,6 +51,7 @@ typedef struct dropout {
   double ratio;
 } dropout;
 
+/* Scales what is kept by 1 / (1 - ratio), so that the expected value stays. */
 static void drop_range(void *user, uint64_t begin, uint64_t end) {
   const dropout *d = user;
   double scale = d->ratio < 1 ? 1 / (1 - d->ratio) : 0;
@@ -61,7 +64,8 @@ static void drop_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* `training` holds what an absent operand means. */
+/* Reads the operands ratio and training_mode. *training holds the default of the latter on
+ * entry. */
 static tl_status read_mode(tl_eval *x, uint32_t ratio_at, double *ratio, int64_t *training) {
   TL_TRY(tl_eval_operand_float(x, ratio_at, 0.5, ratio));
   TL_TRY(tl_eval_operand_int(x, ratio_at + 1, *training, training));
@@ -72,6 +76,7 @@ static tl_status read_mode(tl_eval *x, uint32_t ratio_at, double *ratio, int64_t
   return TL_OK;
 }
 
+/* Draws the mask on one thread: the generator is sequential. The seed is folded into 32 bits. */
 static void draw(tl_host *mask, uint64_t seed, double ratio) {
   twister t;
   twister_seed(&t, (uint32_t)(seed ^ seed >> 32));
@@ -79,6 +84,7 @@ static void draw(tl_host *mask, uint64_t seed, double ratio) {
     ((uint8_t *)mask->data)[i] = twister_unit(&t) >= ratio;
 }
 
+/* Outside of training mode Dropout is the identity with a mask of ones. */
 tl_status tl_eval_dropout(tl_eval *x) {
   int64_t training = 0;
   tl_host *mask;

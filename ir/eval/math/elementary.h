@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementary functions whose bits depend on nothing but the argument: no libm, no fused
- * operations, no tables made at run time. Argument reduction is exact or in pairs of
- * doubles, so the doubles are within one unit in the last place over the whole range (erf, tan and
- * the hyperbolic functions within two), and rounded to f32 they are the nearest float but for one
- * case in some hundred thousand. Special values are those of C99 Annex F. */
+/* Elementary functions whose bits depend on nothing but the argument: no libm, no fused operations,
+ * no tables made at run time.
+ *
+ * Argument reduction is exact or in pairs of doubles. So the doubles are within one unit in the
+ * last place over the whole range (erf, tan and the hyperbolic functions within two), and rounded
+ * to f32 they are the nearest float but for one case in some hundred thousand. Special values are
+ * those of C99 Annex F. Nothing here sets errno or floating-point exceptions on purpose. */
 #ifndef TL_IR_EVAL_MATH_ELEMENTARY_H
 #define TL_IR_EVAL_MATH_ELEMENTARY_H
 
 #include <stddef.h>
 
+/* Each returns the function that its name says, as math.h's without the prefix. */
 double tl_exp(double x);
 double tl_exp2(double x);
 double tl_expm1(double x);
@@ -34,8 +37,9 @@ double tl_erf(double x);
 double tl_sigmoid(double x); /* 1 / (1 + exp(-x)) */
 double tl_softplus(double x); /* log(1 + exp(x)) */
 
-/* y[i] = f(x[i]) in f32 arithmetic that compilers vectorise; x and y may be the same array. Bits
- * are as reproducible as above, errors are at most 3 units in the last place. */
+/* Compute y[i] = f(x[i]) for n floats in f32 arithmetic that compilers vectorise; x and y may be
+ * the same array. The bits are as reproducible as above; errors are at most 3 units in the last
+ * place. */
 void tl_expf_n(const float *x, float *y, size_t n);
 void tl_tanhf_n(const float *x, float *y, size_t n);
 void tl_sigmoidf_n(const float *x, float *y, size_t n);

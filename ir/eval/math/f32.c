@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elementary functions over f32 arrays, without branches, so that compilers vectorise the loops.
- * The polynomials are least-squares fits, reweighted towards equal relative error. */
+/* Computes elementary functions over f32 arrays, without branches, so that compilers vectorise the
+ * loops. The polynomials are least-squares fits, reweighted towards equal relative error. */
 #include "ir/eval/math/elementary.h"
 
 #include <math.h>
@@ -21,8 +21,10 @@ static inline float from_bits(uint32_t bits) {
   return v;
 }
 
-/* exp(x) = 2^k exp(r). The sum with 1.5 * 2^23 holds k in its low bits, whatever x is; 2^k is
- * multiplied in two steps, as it may be subnormal. */
+/* exp(x) = 2^n exp(r). Adding and subtracting 1.5 * 2^23 rounds to the integer n, and the sum t
+ * holds n in its low bits. ln 2 is subtracted in two parts (0.693359375 has few bits), which keeps
+ * r exact. 2^n may be subnormal or above the largest float, so it is multiplied in two factors; the
+ * offset of 256 keeps both exponents positive. */
 static inline float exp_one(float x) {
   float c = x > 89.0f ? 89.0f : x;
   c = c < -104.0f ? -104.0f : c;
@@ -37,6 +39,8 @@ static inline float exp_one(float x) {
   return p * from_bits((half - 1) << 23) * from_bits((k - half - 1) << 23);
 }
 
+/* An odd polynomial near 0, where 1 - 2 / (exp(2a) + 1) would cancel. Both forms are computed and
+ * one is selected, which vectorises where a branch would not. */
 static inline float tanh_one(float x) {
   float a = fabsf(x), z = x * x;
   float p = 2.170070302e-02f + z * (-8.177397750e-03f + z * 2.142961414e-03f);
@@ -47,11 +51,14 @@ static inline float tanh_one(float x) {
   return a < 0.625f ? small : large;
 }
 
+/* The exponent is never positive, so exp cannot overflow. */
 static inline float sigmoid_one(float x) {
   float e = exp_one(-fabsf(x));
   return (x < 0 ? e : 1.0f) / (1.0f + e);
 }
 
+/* An odd polynomial near 0; beyond, erf(a) = 1 - exp(-q(a)) with a fitted polynomial q. At 3.95 the
+ * result has rounded to 1. */
 static inline float erf_one(float x) {
   float z = x * x;
   float p = 5.201286079e-03f + z * (-8.145597482e-04f + z * 8.382390264e-05f);
@@ -67,7 +74,8 @@ static inline float erf_one(float x) {
   return a < 0.92f ? small : large;
 }
 
-/* The block makes it plain that reads and writes do not overlap. */
+/* Defines the loop over an array. The block shows the compiler that reads and writes do not
+ * overlap, even when x and y are the same array. */
 #define OVER_BLOCKS(NAME, ONE)                            \
   void NAME(const float *x, float *y, size_t n) {         \
     float block[BLOCK];                                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations of fused ops (fused_activation.h). */
+/* Reads and applies the activations of fused ops (fused_activation.h). */
 #include "ir/eval/math/fused_activation.h"
 
 #include "ir/eval/math/elementary.h"
@@ -12,6 +12,8 @@ typedef struct row {
   float p[2]; /* defaults */
 } row;
 
+/* The names that ONNX Runtime's fused ops use for activations, with their default parameters. The
+ * spelling differs from op to op. */
 static const row rows[] = {
     {"Relu", TL_ACT_RELU, {0, 0}},
     {"Tanh", TL_ACT_TANH, {0, 0}},
@@ -31,6 +33,8 @@ static const tl_attr *attr(const tl_eval *x, tl_symbol name) {
   return tl_node_attr(x->m, x->node, name);
 }
 
+/* Parameters come from activation_params, else from activation_alpha and activation_beta, else from
+ * the table. */
 tl_status tl_activation_read(tl_eval *x, tl_activation *out) {
   tl_sv name = tl_eval_string(x, TL_SYM_activation);
   const tl_attr *params = attr(x, TL_SYM_activation_params);
@@ -53,7 +57,7 @@ tl_status tl_activation_read(tl_eval *x, tl_activation *out) {
 
 static double gelu(double v) { return 0.5 * v * (1.0 + tl_erf(v * 0.70710678118654752440)); }
 
-/* 0.5 v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))) */
+/* Gelu by its tanh approximation: 0.5 v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))). */
 static double fast_gelu(double v) {
   return 0.5 * v * (1.0 + tl_tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v)));
 }
@@ -84,6 +88,7 @@ typedef struct application {
   tl_host *t;
 } application;
 
+/* Relu is by far the most frequent; a loop of its own vectorises. */
 static void relu(float *t, uint64_t begin, uint64_t end) {
   for (uint64_t i = begin; i < end; i++)
     t[i] = t[i] < 0 ? 0 : t[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that fused ops name in a string attribute, applied to a result in place. */
+/* Reads activations that fused ops name in a string attribute, and applies them to a result in
+ * place. */
 #ifndef TL_IR_EVAL_MATH_FUSED_ACTIVATION_H
 #define TL_IR_EVAL_MATH_FUSED_ACTIVATION_H
 
@@ -18,14 +19,18 @@ typedef enum tl_activation_kind {
   TL_ACT_FAST_GELU
 } tl_activation_kind;
 
+/* An activation and its parameters: alpha and beta, or the bounds of Clip. */
 typedef struct tl_activation {
   tl_activation_kind kind;
   float p[2];
 } tl_activation;
 
-/* From the attribute `activation` and activation_params, or activation_alpha, activation_beta. */
+/* Reads the attribute `activation`, and its parameters from activation_params or from
+ * activation_alpha and activation_beta. TL_ACT_NONE when the attribute is absent; TL_UNSUPPORTED
+ * for a name that is not known. */
 tl_status tl_activation_read(tl_eval *x, tl_activation *out) TL_NODISCARD;
-/* t: a float tensor that the kernel has just made. */
+/* Applies the activation to every element of t, a tensor of f32 or f64 that the kernel has just
+ * made. */
 tl_status tl_activation_apply(tl_eval *x, const tl_activation *a, tl_host *t) TL_NODISCARD;
 
 #endif

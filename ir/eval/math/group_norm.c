@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of com.microsoft GroupNorm and SkipGroupNorm: channels first or last, an addition before
- * and SiLU after. */
+/* Computes com.microsoft GroupNorm and SkipGroupNorm: channels first or last, an addition before
+ * and SiLU after. GroupNormalization of ai.onnx is in norm.c. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
@@ -24,14 +24,14 @@ typedef struct group_norm {
   uint64_t place_step;
 } group_norm;
 
-/* Index of a group's first element. */
+/* Returns the index of a group's first element. group: batch * groups + group within the batch. */
 static uint64_t group_first(const group_norm *p, uint64_t group) {
   uint64_t channels = p->groups * p->members;
   return group / p->groups * channels * p->size +
          group % p->groups * p->members * p->channel_step;
 }
 
-/* The operand with skip and bias added. */
+/* Returns the element with skip and bias added. */
 static double added(const group_norm *p, uint64_t batch, uint64_t channel, uint64_t at) {
   double v = tl_cell_at(p->in, at);
   uint64_t channels = p->groups * p->members;
@@ -40,7 +40,8 @@ static double added(const group_norm *p, uint64_t batch, uint64_t channel, uint6
   return p->bias ? v + tl_cell_at(p->bias, channel) : v;
 }
 
-/* Adds up (v - about)^2 or v over a group. */
+/* Adds up v over a group, or (v - about)^2. Two passes (mean, then deviations) are exact where one
+ * pass over v^2 would cancel. */
 static double sum_group(const group_norm *p, uint64_t first, const double *about) {
   double sum = 0;
   for (uint64_t i = 0; i < p->size; i++)
@@ -51,6 +52,7 @@ static double sum_group(const group_norm *p, uint64_t first, const double *about
   return sum;
 }
 
+/* Normalizes one group, scales it by channel, and applies SiLU. */
 static void finish_group(const group_norm *p, uint64_t group, double mean, double inv) {
   uint64_t first = group_first(p, group), channel = group % p->groups * p->members;
   for (uint64_t m = 0; m < p->members; m++) {
@@ -65,6 +67,7 @@ static void finish_group(const group_norm *p, uint64_t group, double mean, doubl
   }
 }
 
+/* Groups are independent of each other, so they are what threads divide. */
 static void run_groups(void *user, uint64_t begin, uint64_t end) {
   const group_norm *p = user;
   double n = (double)(p->members * p->size);
@@ -82,6 +85,7 @@ static void run_groups(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Finds channels and steps for either layout and checks the sizes of the other operands. */
 static tl_status find_layout(tl_eval *x, group_norm *p) {
   const tl_host *in = p->in;
   bool last = tl_eval_int(x, TL_SYM_channels_last, 1) != 0;
@@ -104,7 +108,7 @@ static tl_status find_layout(tl_eval *x, group_norm *p) {
   return TL_OK;
 }
 
-/* ARG 1: with skip and bias. */
+/* GroupNorm; with ARG 1 SkipGroupNorm, which adds skip and bias first and can return that sum. */
 tl_status tl_eval_ms_group_norm(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   for (uint32_t i = 1; i < (x->arg ? 4u : 3u); i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hyperbolic functions and their inverses, erf, sigmoid, softplus. Small arguments by series,
- * others from exp and log in pairs of doubles, so that differences lose nothing. */
+/* Computes hyperbolic functions and their inverses, erf, sigmoid and softplus. Small arguments go
+ * by series, others by exp and log in pairs of doubles, so that differences lose nothing. */
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/math/tables.h"
 
-/* sinh(x) - x for |x| < 0.7. */
+/* Returns sinh(x) - x for |x| < 0.7. */
 static double sinh_rest(double x) {
   double z = x * x, p = 0;
   for (int n = 17; n >= 3; n -= 2) /* Horner over 1/(n (n-1)) */
@@ -12,7 +12,7 @@ static double sinh_rest(double x) {
   return x * z * p;
 }
 
-/* cosh(x) for |x| < 0.7. */
+/* Returns cosh(x) for |x| < 0.7. */
 static tl_dd cosh_small(double x) {
   tl_dd z = tl_two_product(x, x);
   double p = 0;
@@ -22,7 +22,7 @@ static tl_dd cosh_small(double x) {
   return tl_fast_sum(s.hi, s.lo + (0.5 * z.lo + 0.5 * z.hi * z.hi * p));
 }
 
-/* (e^a + sign e^-a) / 2 for a > 0. */
+/* Returns (e^a + sign e^-a) / 2 for a > 0. Once e^a exceeds 2^60, e^-a does not matter. */
 static double exp_sum(double a, double sign) {
   if (a > 711)
     return INFINITY;
@@ -45,6 +45,7 @@ double tl_sinh(double x) {
 
 double tl_cosh(double x) { return x != x ? x : exp_sum(fabs(x), 1); }
 
+/* sinh / cosh near 0, else 1 - 2 / (e^2a + 1); above 22 the result rounds to 1. */
 double tl_tanh(double x) {
   double a = fabs(x);
   if (x != x || a < 0x1p-28)
@@ -63,12 +64,13 @@ double tl_tanh(double x) {
   return copysign(t.hi + t.lo, x);
 }
 
-/* log(2a) for large a. */
+/* Returns log(2a), which is asinh(a) and acosh(a) for large a. */
 static double log_twice(double a) {
   tl_dd l = tl_dd_add(tl_log_pair(a), TL_LN2);
   return l.hi + l.lo;
 }
 
+/* asinh(a) = log(a + sqrt(a^2 + 1)), with a - a^3/6 for tiny a. */
 double tl_asinh(double x) {
   double a = fabs(x);
   if (!(a < INFINITY) || a < 0x1p-500)
@@ -82,6 +84,8 @@ double tl_asinh(double x) {
   return copysign(l.hi + l.lo, x);
 }
 
+/* acosh(x) = log(x + sqrt((x - 1) (x + 1))); the product does not cancel near 1 as x^2 - 1
+ * would. */
 double tl_acosh(double x) {
   if (!(x >= 1 && x < INFINITY))
     return x < 1 ? (double)NAN : x;
@@ -92,6 +96,7 @@ double tl_acosh(double x) {
   return l.hi + l.lo;
 }
 
+/* atanh(a) = (log(1 + a) - log(1 - a)) / 2; both arguments are exact as pairs. */
 double tl_atanh(double x) {
   double a = fabs(x);
   if (!(a < 1))
@@ -105,6 +110,7 @@ double tl_atanh(double x) {
 
 /* ---- erf ------------------------------------------------------------------------------------ */
 
+/* 2 / sqrt(pi) (x - x^3/3 + x^5/10 - ...) for |x| < 1/16. */
 static double erf_small(double x) {
   if (fabs(x) < 0x1p-200)
     return x * TL_TWO_OVER_SQRT_PI.hi;
@@ -115,8 +121,9 @@ static double erf_small(double x) {
   return v.hi + v.lo;
 }
 
-/* The Taylor series of erf round c: the integral of slope * exp(-2 c t - t^2), whose coefficients
- * b[n] obey (n+1) b[n+1] = -2 c b[n] - 2 b[n-1]. */
+/* Expands erf in a Taylor series around c, the nearest multiple of 1/8: erf(c) plus the integral of
+ * slope * exp(-2 c t - t^2) from 0 to h. The coefficients b[n] of that exponential obey (n+1)
+ * b[n+1] = -2 c b[n] - 2 b[n-1]. From 5.93 on the result rounds to 1. */
 double tl_erf(double x) {
   double a = fabs(x);
   if (x != x)
@@ -139,9 +146,11 @@ double tl_erf(double x) {
   return copysign(row->value.hi + (row->value.lo + (g + g * sum)), x);
 }
 
+/* The exponent is never positive, so exp cannot overflow. */
 double tl_sigmoid(double x) {
   double e = tl_exp(-fabs(x));
   return (x < 0 ? e : 1) / (1 + e);
 }
 
+/* max(x, 0) + log1p(exp(-|x|)) equals log(1 + exp(x)) without overflow. */
 double tl_softplus(double x) { return (x > 0 ? x : 0) + tl_log1p(tl_exp(-fabs(x))); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that normalize rows: LayerNormalization and its simplified (root mean square), skip and
- * gradient forms. A row is everything from `axis` on. Statistics are made in double. */
+/* Normalizes rows: LayerNormalization and its simplified (root mean square), skip and gradient
+ * forms. A row is everything from `axis` on. Statistics are made in double. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
@@ -18,6 +18,8 @@ typedef struct layer_norm {
   tl_host *inv;
 } layer_norm;
 
+/* Returns n elements of a parameter from `first` on: the shared row `once`, or loaded into `room`.
+ * NULL when the parameter is absent. */
 static const double *row_of(const tl_spread *s, const double *once, uint64_t first, uint64_t n,
                             double *room) {
   if (once || !s->t)
@@ -26,11 +28,13 @@ static const double *row_of(const tl_spread *s, const double *once, uint64_t fir
   return room;
 }
 
+/* Stores one number, if the result is wanted (t not NULL). */
 static void put_cell(tl_host *t, uint64_t i, double v) {
   if (t)
     tl_cells_store(t->dtype, &v, t->data, i, 1, 1);
 }
 
+/* Adds skip and bias to the row, and stores the sum where it is a result. */
 static void add_rows(const layer_norm *p, uint64_t first, double *c, uint64_t n, double *room) {
   for (int k = 0; k < 2; k++) {
     if (!p->add[k].t)
@@ -43,6 +47,7 @@ static void add_rows(const layer_norm *p, uint64_t first, double *c, uint64_t n,
     tl_cells_store(p->sum->dtype, c, p->sum->data, first, 1, n);
 }
 
+/* `room` is used three times in turn: for additions, scale and shift. */
 static void normalize_row(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   const layer_norm *p = user;
   double *c = cells, *room = spare;
@@ -60,7 +65,7 @@ static void normalize_row(void *user, uint64_t line, void *cells, uint64_t n, vo
   put_cell(p->inv, line, inv);
 }
 
-/* Converts a parameter once, when all rows share it. */
+/* Converts a parameter to doubles once, when all rows share it; otherwise *out stays NULL. */
 static tl_status convert_once(tl_eval *x, const tl_spread *s, uint64_t n, const double **out) {
   if (!s->t || !s->periodic || n % s->t->n != 0)
     return TL_OK;
@@ -82,14 +87,16 @@ static tl_status run_rows(tl_eval *x, layer_norm *p, const tl_host *in, uint32_t
   return tl_eval_lines(x, in, g, out, g.n, normalize_row, p);
 }
 
-/* A float result in the dtype that the module states; narrow ones are made in f32. */
+/* Returns the dtype to make a float result in: f64 where the module states it, else f32, which the
+ * driver rounds to narrower types. */
 static tl_dtype stated(const tl_eval *x, uint32_t i) {
   tl_value_id v = tl_result(x->m, x->node, i);
   bool f64 = v && tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_F64;
   return f64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
 }
 
-/* Statistics as result i: the shape of `in` with ones from `axis` on. */
+/* Makes result i, a statistic with the shape of `in` and ones from `axis` on. *out: NULL when the
+ * node does not name that result. */
 static tl_status make_statistic(tl_eval *x, uint32_t i, const tl_host *in, uint32_t axis,
                                 tl_host **out) {
   int64_t dims[TL_MAX_RANK];
@@ -99,13 +106,14 @@ static tl_status make_statistic(tl_eval *x, uint32_t i, const tl_host *in, uint3
   if (i >= tl_node_get(x->m, x->node)->n_results)
     return TL_OK;
   TL_TRY(tl_eval_result(x, i, stated(x, i), in->rank, dims, out));
-  if (!in->n) /* rows of nothing: no line will be visited */
+  if (!in->n) /* rows of no elements: no line is visited, so the mean of nothing is set here */
     for (uint64_t k = 0; k < (*out)->n; k++)
       put_cell(*out, k, NAN);
   return TL_OK;
 }
 
-/* ARG 1: the simplified form, which has no result for the mean either. */
+/* LayerNormalization. With ARG 1 the simplified form, which takes off no mean and has no result for
+ * it. */
 tl_status tl_eval_layer_norm(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
@@ -125,8 +133,8 @@ tl_status tl_eval_layer_norm(tl_eval *x) {
   return run_rows(x, &p, in, axis, out);
 }
 
-/* input, skip, gamma, beta (not in the simplified form), bias -> output, mean, inverse deviation,
- * input + skip + bias. ARG 1: simplified. */
+/* SkipLayerNormalization: input, skip, gamma, beta (not in the simplified form), bias -> output,
+ * mean, inverse deviation, input + skip + bias. ARG 1: simplified. */
 tl_status tl_eval_skip_layer_norm(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   for (uint32_t i = 1; i < 3; i++)
@@ -163,7 +171,7 @@ typedef struct norm_grad {
   uint64_t n;
 } norm_grad;
 
-/* The normalized row, from its statistics. */
+/* Computes n elements of a normalized row, from column `from` on, out of the saved statistics. */
 static void restore_row(const norm_grad *d, uint64_t row, uint64_t from, uint64_t n, double *c) {
   double mean = d->mean ? tl_cell_at(d->mean, row) : 0, inv = tl_cell_at(d->inv, row);
   tl_cells_load(d->in->dtype, d->in->data, row * d->n + from, 1, n, c);
@@ -171,6 +179,8 @@ static void restore_row(const norm_grad *d, uint64_t row, uint64_t from, uint64_
     c[i] = (c[i] - mean) * inv;
 }
 
+/* The gradient of a row: with g = dy * scale and the normalized row hat, it is (g - mean(g) - hat *
+ * mean(g * hat)) * inv; the simplified form has no mean(g). */
 static void grad_row(void *user, uint64_t row, void *cells, uint64_t n, void *spare) {
   const norm_grad *d = user;
   double *dy = cells, *hat = spare, *product = hat + n;
@@ -189,7 +199,8 @@ static void grad_row(void *user, uint64_t row, void *cells, uint64_t n, void *sp
 
 enum { COLUMNS = 64 };
 
-/* Gradients of the parameters: sums down the columns, a strip of columns at a time. */
+/* Computes the gradients of scale and shift: sums down the columns, a strip of columns at a time,
+ * so that each thread adds its columns in row order. */
 static void grad_columns(void *user, uint64_t begin, uint64_t end) {
   const norm_grad *d = user;
   for (uint64_t s = begin; s < end; s++) {
@@ -217,8 +228,8 @@ static tl_status check_grad(tl_eval *x, const norm_grad *d) {
   return TL_OK;
 }
 
-/* dY, X, scale, mean (not in the simplified form, ARG 1), inverse deviation -> gradients of X,
- * scale and bias. */
+/* LayerNormalizationGrad: dY, X, scale, mean (not in the simplified form, ARG 1), inverse deviation
+ * -> gradients of X, scale and bias. */
 tl_status tl_eval_layer_norm_grad(tl_eval *x) {
   uint32_t operands = x->arg ? 4 : 5, axis;
   for (uint32_t i = 0; i < operands; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of normalizations over channels, groups and axes: BatchNormalization,
- * InstanceNormalization, GroupNormalization, LpNormalization, LRN and
- * MeanVarianceNormalization. Statistics are made in double. */
+/* Normalizes over channels, groups and axes, with statistics made in double. Kernels:
+ * BatchNormalization, InstanceNormalization, GroupNormalization, LpNormalization, LRN and
+ * MeanVarianceNormalization. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
@@ -29,11 +29,13 @@ typedef struct planes {
   const double *shift;
 } planes;
 
+/* The usual case as a loop that vectorises. */
 static void scale_f32(const float *in, float *out, uint64_t n, double scale, double shift) {
   for (uint64_t i = 0; i < n; i++)
     out[i] = (float)((double)in[i] * scale + shift);
 }
 
+/* Planes [begin, end), counted over batches and channels. */
 static void scale_planes(void *user, uint64_t begin, uint64_t end) {
   const planes *p = user;
   for (uint64_t k = begin; k < end; k++) {
@@ -61,7 +63,8 @@ typedef struct batch_stats {
   double *variance;
 } batch_stats;
 
-/* Adds up the channel over the batch: (v - about)^2 or v itself. */
+/* Adds up a channel over the batch: v, or (v - about)^2. The order is fixed: planes, then
+ * chunks. */
 static double sum_channel(const batch_stats *s, uint64_t channel, const double *about) {
   double cells[CHUNK], sum = 0;
   for (uint64_t b = 0; b < s->batches; b++)
@@ -74,6 +77,7 @@ static double sum_channel(const batch_stats *s, uint64_t channel, const double *
   return sum;
 }
 
+/* Two passes: the mean, then the deviations from it, which do not cancel. */
 static void measure_channels(void *user, uint64_t begin, uint64_t end) {
   const batch_stats *s = user;
   double n = (double)s->batches * (double)s->size;
@@ -83,7 +87,7 @@ static void measure_channels(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Result i is the operand moved towards what the batch has. */
+/* Makes result i: the running statistic `before`, moved towards the batch's by 1 - momentum. */
 static tl_status put_running(tl_eval *x, uint32_t i, const tl_host *before, const double *now) {
   double momentum = (double)tl_eval_float(x, TL_SYM_momentum, 0.9f);
   tl_host *out;
@@ -95,6 +99,7 @@ static tl_status put_running(tl_eval *x, uint32_t i, const tl_host *before, cons
   return TL_OK;
 }
 
+/* Finds mean and variance by channel: operands 3 and 4, or in training mode those of this batch. */
 static tl_status find_stats(tl_eval *x, batch_stats *s) {
   if (!tl_eval_int(x, TL_SYM_training_mode, 0)) {
     tl_cells_load(tl_eval_in(x, 3)->dtype, tl_eval_in(x, 3)->data, 0, 1, s->channels, s->mean);
@@ -107,6 +112,7 @@ static tl_status find_stats(tl_eval *x, batch_stats *s) {
   return put_running(x, 2, tl_eval_in(x, 4), s->variance);
 }
 
+/* The four parameters of a channel are folded into one scale and one shift. */
 tl_status tl_eval_batch_norm(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   const tl_host *in = tl_eval_in(x, 0);
@@ -143,7 +149,7 @@ typedef struct grouping {
   const tl_host *shift;
 } grouping;
 
-/* The cells are the planes of one group of channels. */
+/* Normalizes one group; the cells are the planes of its channels. */
 static void group_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)spare;
   const grouping *p = user;
@@ -157,6 +163,7 @@ static void group_line(void *user, uint64_t line, void *cells, uint64_t n, void 
   }
 }
 
+/* The channels of a group lie side by side, so a group is one line of the tensor. */
 static tl_status run_groups(tl_eval *x, int64_t groups) {
   const tl_host *in = tl_eval_in(x, 0);
   int64_t channels = in->dims[1];
@@ -175,6 +182,7 @@ static tl_status run_groups(tl_eval *x, int64_t groups) {
   return tl_eval_lines(x, in, (tl_lines){lines, in->n / lines, 1}, out, 0, group_line, &p);
 }
 
+/* Every channel is a group of its own. */
 tl_status tl_eval_instance_norm(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   int64_t channels = tl_eval_in(x, 0)->dims[1];
@@ -188,7 +196,7 @@ tl_status tl_eval_group_norm(tl_eval *x) {
 
 /* ---- LpNormalization ------------------------------------------------------------------------ */
 
-/* A line of zeros stays one. */
+/* Divides a line by its norm. A line of zeros stays as it is. */
 static void lp_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)line, (void)spare;
   double *c = cells, norm = 0;
@@ -218,6 +226,8 @@ typedef struct response {
   uint64_t after;
 } response;
 
+/* Divides each channel by (bias + alpha/size * sum of squares)^beta over its neighbours. beta is
+ * 0.75 in nearly all models: square roots then replace pow. */
 static void lrn_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)line;
   const response *r = user;
@@ -232,6 +242,7 @@ static void lrn_line(void *user, uint64_t line, void *cells, uint64_t n, void *s
   }
 }
 
+/* An even size has one more neighbour after the channel than before it, as ONNX says. */
 tl_status tl_eval_lrn(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   const tl_host *in = tl_eval_in(x, 0);
@@ -259,7 +270,7 @@ typedef struct sharing {
   uint64_t groups;
 } sharing;
 
-/* Elements that share a mean: which statistics element i uses. */
+/* Returns the number of the group, and so of the statistics, that element i belongs to. */
 static uint64_t group_of(const sharing *s, uint64_t i) {
   uint64_t at = 0;
   for (int k = s->in->rank - 1; k >= 0; k--) {
@@ -269,6 +280,8 @@ static uint64_t group_of(const sharing *s, uint64_t i) {
   return at;
 }
 
+/* Reads the axes and gives the statistics strides: 0 along normalized axes, so that elements that
+ * differ only there share a group. */
 static tl_status share_axes(tl_eval *x, sharing *s) {
   static const int64_t usual[] = {0, 2, 3};
   tl_int_list axes = tl_eval_ints(x, TL_SYM_axes);
@@ -289,7 +302,8 @@ static tl_status share_axes(tl_eval *x, sharing *s) {
   return TL_OK;
 }
 
-/* The official definition adds 1e-9 to the deviation. */
+/* Normalizes in three passes: mean, deviation, result. ONNX's function body adds 1e-9 to the
+ * deviation. */
 static void shift_and_scale(sharing *s, tl_host *out) {
   double n = (double)(s->in->n / s->groups);
   for (uint64_t i = 0; i < s->in->n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic on unevaluated sums of two doubles (about 106 bits), for the sources of
- * elementary.h. The error-free steps are those of Knuth and Dekker; they need neither fused
- * operations nor a rounding mode other than the default. Magnitudes stay far from overflow. */
+/* Computes with unevaluated sums of two doubles (about 106 bits), for the sources of elementary.h.
+ * The error-free steps are those of Knuth and Dekker; they need neither fused operations nor a
+ * rounding mode other than the default. The caller keeps magnitudes far from overflow. */
 #ifndef TL_IR_EVAL_MATH_PAIR_H
 #define TL_IR_EVAL_MATH_PAIR_H
 
@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The number hi + lo. */
 typedef struct tl_dd {
   double hi;
   double lo; /* at most half a unit in the last place of hi */
 } tl_dd;
 
+/* Returns the bits of v; tl_from_bits is its inverse. */
 static inline uint64_t tl_bits_of(double v) {
   uint64_t bits;
   memcpy(&bits, &v, sizeof bits);
@@ -26,23 +28,25 @@ static inline double tl_from_bits(uint64_t bits) {
   return v;
 }
 
-/* |a| >= |b| or a == 0. */
+/* Returns a + b exactly (Dekker); |a| >= |b| or a == 0. */
 static inline tl_dd tl_fast_sum(double a, double b) {
   double s = a + b;
   return (tl_dd){s, b - (s - a)};
 }
 
+/* Returns a + b exactly, whichever is larger (Knuth). */
 static inline tl_dd tl_two_sum(double a, double b) {
   double s = a + b, v = s - a;
   return (tl_dd){s, (a - (s - v)) + (b - v)};
 }
 
-/* The upper 26 bits; the rest fits in 26 more. */
+/* Returns the upper 26 bits of a; the rest fits in 26 more. The factor is 2^27 + 1 (Veltkamp). */
 static inline double tl_upper(double a) {
   double t = a * 134217729.0;
   return t - (t - a);
 }
 
+/* Returns a * b exactly (Dekker): the products of the halves are exact. */
 static inline tl_dd tl_two_product(double a, double b) {
   double p = a * b;
   double ah = tl_upper(a), al = a - ah, bh = tl_upper(b), bl = b - bh;
@@ -51,6 +55,7 @@ static inline tl_dd tl_two_product(double a, double b) {
 
 static inline tl_dd tl_dd_neg(tl_dd a) { return (tl_dd){-a.hi, -a.lo}; }
 
+/* The operations below round: relative error about 2^-100. */
 static inline tl_dd tl_dd_add(tl_dd a, tl_dd b) {
   tl_dd s = tl_two_sum(a.hi, b.hi), t = tl_two_sum(a.lo, b.lo);
   s = tl_fast_sum(s.hi, s.lo + t.hi);
@@ -81,8 +86,8 @@ static inline tl_dd tl_dd_sqrt(tl_dd a) {
   return tl_fast_sum(s, rest.hi / (2 * s));
 }
 
-/* v * 2^k, rounded once when v is in [1/4, 4]: what would be subnormal is first made small and
- * still normal. */
+/* Returns v * 2^k, rounded once when v is in [1/4, 4]: what becomes subnormal is first made small
+ * but still normal, so that only the last product rounds. */
 static inline double tl_scale(double v, int k) {
   k = k > 2200 ? 2200 : k < -2200 ? -2200 : k;
   while (k > 1023 || k < -1022) {
@@ -93,10 +98,11 @@ static inline double tl_scale(double v, int k) {
   return v * tl_from_bits((uint64_t)(k + 1023) << 52);
 }
 
-/* exp(x) = result * 2^*k with result in [1/2, 2.1], relative error below 2^-60; |x.hi| < 1100. */
+/* Returns exp(x) / 2^*k, in [1/2, 2.1], with a relative error below 2^-60. |x.hi| < 1100. */
 tl_dd tl_exp_pair(tl_dd x, int *k);
-/* log of a finite x > 0; relative error below 2^-65. */
+/* Returns log(x) of a finite x > 0, with a relative error below 2^-65. */
 tl_dd tl_log_pair(double x);
-tl_dd tl_log_pair2(tl_dd x); /* x.hi is normal */
+/* Returns log(x.hi + x.lo), as tl_log_pair; x.hi is a normal number. */
+tl_dd tl_log_pair2(tl_dd x);
 
 #endif

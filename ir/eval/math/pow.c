@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pow. The exponent may have another type than the base: integers raised to integers are exact and
- * wrap, everything else goes through double. */
+/* Computes Pow. The exponent may have another type than the base: integers raised to integers are
+ * exact and wrap, everything else goes through double. */
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 
+/* Raises by repeated squaring, modulo 2^64. A negative exponent gives the truncated inverse: 0,
+ * unless the base is 1 or -1 (base 0 gives 0 too, where the inverse does not exist). */
 static int64_t power_of_int(int64_t base, int64_t exponent) {
   if (exponent < 0)
     return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
@@ -16,7 +18,7 @@ static int64_t power_of_int(int64_t base, int64_t exponent) {
   return (int64_t)result;
 }
 
-/* Truncated; what no integer of the type holds becomes the nearest one, NaN 0. */
+/* Returns the power truncated and saturated to [low, high]; NaN gives 0. */
 static int64_t power_truncated(double base, double exponent, double low, double high) {
   double v = tl_pow(base, exponent);
   return v != v ? 0 : v <= low ? (int64_t)low : v >= high ? (int64_t)high : (int64_t)v;
@@ -31,11 +33,13 @@ static void i32_float(TL_ROW_ARGS)
 static void i64_float(TL_ROW_ARGS) TL_ROW2(int64_t, double, int64_t,
                                            power_truncated((double)a_, b_, -0x1p63, 0x1p63 - 1024))
 
+/* The float product of f32 rounds once, as pow does; a cube needs double for that. */
 static void square_f32(TL_ROW_ARGS) TL_ROW2(float, double, float, ((void)b_, a_ * a_))
 static void square_f64(TL_ROW_ARGS) TL_ROW2(double, double, double, ((void)b_, a_ * a_))
 static void cube_f32(TL_ROW_ARGS)
     TL_ROW2(float, double, float, ((void)b_, (double)a_ * (double)a_ * (double)a_))
-/* Exponents of every model: squares and cubes. */
+/* Returns a product for a single exponent of 2 or 3, which most models have; else NULL. f64 cubes
+ * would round twice and are left to pow. */
 static tl_row short_cut(const tl_host *base, const tl_host *exponent, const double *e) {
   if (exponent->n != 1)
     return NULL;
@@ -56,7 +60,8 @@ static tl_row general(tl_dtype base, bool integer) {
   }
 }
 
-/* The exponents as double, or as int64 where base and exponent are integers. */
+/* Converts the exponents to double, or to int64 where base and exponent are integers, so that one
+ * row function for each base type is enough. *out: the caller's to release. */
 static tl_status take_exponents(tl_eval *x, bool integer, tl_host **out) {
   const tl_host *e = x->in[1];
   *out = tl_host_new(x->heap, integer ? TL_DTYPE_I64 : TL_DTYPE_F64, e->rank, e->dims);

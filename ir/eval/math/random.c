@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of random numbers. The generator is a hash of (key, index of the draw): any element can
- * be drawn alone, so threads change nothing. The key is the node's `seed`, else the seed of the run
- * mixed with the name of the node's result, so that two models that keep the name draw the same
- * numbers. A node draws the same numbers each time it runs. */
+/* Draws random numbers: RandomNormal, RandomUniform, Bernoulli, Multinomial. The generator is a
+ * hash of a key and the index of the draw, so any element can be drawn alone and threads change
+ * nothing.
+ *
+ * The key is the node's `seed`, else the seed of the run mixed with the name of the node's result,
+ * so that two models that keep the name draw the same numbers. A node draws the same numbers each
+ * time it runs. ONNX prescribes no generator. */
 #include <math.h>
 
 #include "ir/eval/kernel/number.h"
@@ -12,7 +15,7 @@
 
 /* ---- generator ------------------------------------------------------------------------------ */
 
-/* Bijective mixing of 64 bits: multiply and fold, three times. */
+/* Mixes 64 bits, one to one: multiply and fold, three times. */
 static uint64_t mix(uint64_t v) {
   v ^= v >> 32;
   v *= UINT64_C(0xd6e8feb86659fd93);
@@ -23,6 +26,7 @@ static uint64_t mix(uint64_t v) {
   return v ^ v >> 32;
 }
 
+/* `seed` is a float attribute: its bits are the seed. */
 static uint64_t key_of(const tl_eval *x) {
   const tl_attr *a = tl_node_attr(x->m, x->node, TL_SYM_seed);
   uint64_t key = x->seed;
@@ -40,12 +44,13 @@ static uint64_t key_of(const tl_eval *x) {
 
 static uint64_t draw_bits(uint64_t key, uint64_t i) { return mix(key ^ mix(i + 1)); }
 
-/* In [0, 1), 53 bits. */
+/* Returns number i of the uniform distribution over [0, 1), with 53 bits. */
 static double draw(uint64_t key, uint64_t i) {
   return ldexp((double)(draw_bits(key, i) >> 11), -53);
 }
 
-/* Standard normal, by Box and Muller. */
+/* Returns number i of the standard normal distribution (Box and Muller). 1 - u is never 0, so its
+ * logarithm is finite. */
 static double draw_normal(uint64_t key, uint64_t i) {
   double radius = sqrt(-2.0 * tl_log(1.0 - draw(key, 2 * i)));
   return radius * tl_cos(2.0 * PI * draw(key, 2 * i + 1));
@@ -74,6 +79,7 @@ static void draw_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Reads the distribution's attributes and fills result 0. */
 static tl_status draw_all(tl_eval *x, tl_dtype dtype, int rank, const int64_t *dims) {
   drawing d = {.key = key_of(x), .kind = x->arg};
   if (d.kind == NORMAL) {
@@ -123,7 +129,8 @@ tl_status tl_eval_bernoulli(tl_eval *x) {
 
 /* ---- Multinomial ---------------------------------------------------------------------------- */
 
-/* Running sums of exp(logit - largest); false when no class can be drawn. */
+/* Fills running sums of exp(logit - largest), which cannot overflow. False when no class can be
+ * drawn: all logits are -infinity, or one is NaN or +infinity. */
 static bool sum_chances(const tl_host *t, uint64_t row, uint64_t n, double *sums) {
   double most = (double)-INFINITY, sum = 0;
   for (uint64_t i = 0; i < n; i++)
@@ -136,7 +143,7 @@ static bool sum_chances(const tl_host *t, uint64_t row, uint64_t n, double *sums
   return !isnan(sum);
 }
 
-/* First class whose running sum is above the point. */
+/* Returns the first class whose running sum is above the point, by binary search. */
 static uint64_t pick(const double *sums, uint64_t n, double point) {
   uint64_t low = 0, high = n - 1;
   while (low < high) {
@@ -149,7 +156,7 @@ static uint64_t pick(const double *sums, uint64_t n, double point) {
   return low;
 }
 
-/* input: [B, classes] of unnormalized log-probabilities -> [B, sample_size] */
+/* input: [B,classes] of unnormalized log-probabilities -> [B,sample_size] of class numbers. */
 tl_status tl_eval_multinomial(tl_eval *x) {
   const tl_host *in = tl_eval_in(x, 0);
   const uint64_t key = key_of(x);

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of Reduce*: one kernel, its argument says which. Neighbouring dims that share a fate are
- * merged; then either a contiguous run is folded into one cell, or strips of neighbouring results
- * are folded together. */
+/* Computes Reduce*: one kernel, whose argument says which. Neighbouring dims that are all kept or
+ * all reduced are merged. Then either a contiguous run is folded into one cell, or a strip of
+ * neighbouring results is folded together, so that memory is read in order in both cases. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
 #include "ir/eval/math/elementary.h"
 
 enum { L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MEAN, MIN, PROD, SUM, SUM_SQUARE };
+/* results folded together; elements that a thread has at least */
 enum { STRIP = 256, WORK = 1 << 15 };
 
 typedef enum fold { FOLD_SUM, FOLD_PROD, FOLD_MAX, FOLD_MIN } fold;
 typedef enum map { MAP_NONE, MAP_ABS, MAP_SQUARE, MAP_EXP } map;
 
+/* Merged dims: n elements, `stride` elements apart. */
 typedef struct run {
   uint64_t n;
   uint64_t stride;
 } run;
 
+/* The geometry of a reduction: `kept` dims are those of the result, `cut` dims are folded. */
 typedef struct reduction {
   int64_t op;
   const tl_host *in;
@@ -34,6 +37,8 @@ typedef struct reduction {
 
 /* ---- folding cells -------------------------------------------------------------------------- */
 
+/* Maps each cell before it is folded. shift: what LogSumExp subtracts, one number for a run, one
+ * for each result for a strip. */
 static void map_floats(map f, double *c, uint64_t n, const double *shift, bool one_shift) {
   if (f == MAP_ABS)
     for (uint64_t i = 0; i < n; i++)
@@ -49,7 +54,7 @@ static void map_floats(map f, double *c, uint64_t n, const double *shift, bool o
 static double larger(double a, double b) { return a != a || a >= b ? a : b; }
 static double smaller(double a, double b) { return a != a || a <= b ? a : b; }
 
-/* to[i] takes in c[i]. */
+/* Folds c[i] into to[i], for a strip of results. */
 static void fold_floats(fold f, double *to, const double *c, uint64_t n) {
   switch (f) {
   case FOLD_SUM:
@@ -71,7 +76,7 @@ static void fold_floats(fold f, double *to, const double *c, uint64_t n) {
   }
 }
 
-/* *to takes in c[0..n). */
+/* Folds c[0..n) into *to, for a run. */
 static void fold_float_run(fold f, double *to, const double *c, uint64_t n) {
   double all = *to;
   switch (f) {
@@ -89,7 +94,7 @@ static void fold_float_run(fold f, double *to, const double *c, uint64_t n) {
   *to = all;
 }
 
-/* Integers wrap, as their storage does. */
+/* Folds two integers; sums and products wrap, as the storage does. */
 static int64_t fold_two(fold f, int64_t a, int64_t b) {
   switch (f) {
   case FOLD_SUM: return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -99,6 +104,7 @@ static int64_t fold_two(fold f, int64_t a, int64_t b) {
   }
 }
 
+/* Cells of unsigned types may have the top bit set, so they must not be seen as negative. */
 static int64_t map_int(map f, int64_t v, bool is_signed) {
   if (f == MAP_ABS)
     return is_signed && v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
@@ -125,6 +131,7 @@ typedef struct strip {
   double shift[STRIP];
 } strip;
 
+/* Folds n integer cells into one result (as_run) or into n of them. */
 static void take_ints(strip *s, int64_t *c, uint64_t n, bool as_run) {
   bool is_signed = !is_unsigned(s->r->in->dtype);
   for (uint64_t i = 0; i < n; i++) {
@@ -133,6 +140,7 @@ static void take_ints(strip *s, int64_t *c, uint64_t n, bool as_run) {
   }
 }
 
+/* Replaces int64 cells by doubles in place; memcpy, since the same bytes change their type. */
 static void ints_to_floats(int dtype, void *cells, uint64_t n) {
   for (uint64_t i = 0; i < n; i++) {
     int64_t v = ((int64_t *)cells)[i];
@@ -141,7 +149,7 @@ static void ints_to_floats(int dtype, void *cells, uint64_t n) {
   }
 }
 
-/* Takes in n <= STRIP elements from `at`. */
+/* Folds n <= STRIP elements from index `at` on into the strip. */
 static void take(strip *s, uint64_t at, uint64_t n, bool as_run) {
   const reduction *r = s->r;
   union {
@@ -163,7 +171,8 @@ static void take(strip *s, uint64_t at, uint64_t n, bool as_run) {
     fold_floats(s->fold, s->to.f, c.f, n);
 }
 
-/* Visits everything that is folded into the strip, in index order. */
+/* Visits everything that is folded into the strip, in index order: an odometer over the cut dims,
+ * of which a contiguous innermost one is taken as a run. */
 static void walk(strip *s) {
   const reduction *r = s->r;
   bool as_run = r->n_cut && r->cut[r->n_cut - 1].stride == 1;
@@ -186,6 +195,7 @@ static void walk(strip *s) {
   }
 }
 
+/* The neutral element of a maximum, as a cell. */
 static int64_t least(int dtype) {
   switch (dtype) {
   case TL_DTYPE_I8: return INT8_MIN;
@@ -197,6 +207,7 @@ static int64_t least(int dtype) {
   }
 }
 
+/* The neutral element of a minimum, as a cell; that of u64, flipped, is INT64_MAX too. */
 static int64_t greatest(int dtype) {
   switch (dtype) {
   case TL_DTYPE_I8: return INT8_MAX;
@@ -210,6 +221,7 @@ static int64_t greatest(int dtype) {
   }
 }
 
+/* Sets the results to the neutral element and folds everything into them. */
 static void fold_all(strip *s, map m, fold f) {
   static const double neutral[] = {0, 1, -(double)INFINITY, (double)INFINITY};
   int dtype = s->r->in->dtype;
@@ -227,6 +239,8 @@ static void fold_all(strip *s, map m, fold f) {
 
 /* ---- what each op folds and how it ends ----------------------------------------------------- */
 
+/* Subtracts the largest element first, so that exp cannot overflow: two walks. A maximum of
+ * infinity is not subtracted, which would give NaN. */
 static void log_sum_exp(strip *s) {
   fold_all(s, MAP_NONE, FOLD_MAX);
   for (uint64_t i = 0; i < s->width; i++)
@@ -249,6 +263,7 @@ static void fold_op(strip *s) {
   }
 }
 
+/* A count beyond INT64_MAX cannot be a signed divisor; no memory holds so many elements. */
 static int64_t whole_mean(int dtype, int64_t sum, uint64_t n) {
   if (is_unsigned(dtype))
     return (int64_t)((uint64_t)sum / n);
@@ -268,12 +283,15 @@ static void finish_op(strip *s) {
       s->to.i[i] = whole_mean(r->in->dtype, s->to.i[i], r->total);
 }
 
+/* Saturates a double to int64; NaN gives the least integer, as x86's conversion does. */
 static int64_t to_whole(double v) {
   if (!(v > -9223372036854775808.0)) /* NaN too */
     return INT64_MIN;
   return v < 9223372036854775808.0 ? (int64_t)v : INT64_MAX;
 }
 
+/* Converts the cells back to the result's type. Only integer ops with a float computation (L2,
+ * LogSum, LogSumExp) need that. */
 static void store_strip(strip *s, uint64_t at) {
   const reduction *r = s->r;
   int dtype = r->out->dtype;
@@ -287,6 +305,8 @@ static void store_strip(strip *s, uint64_t at) {
   tl_cells_store(dtype, &s->to, r->out->data, at, 1, s->width);
 }
 
+/* Strips [begin, end) of the result. The innermost kept dim is what the strip spans, if it is
+ * contiguous; the other kept dims give the strip's place. */
 static void reduce_strips(void *user, uint64_t begin, uint64_t end) {
   const reduction *r = user;
   strip s = {.r = r};
@@ -307,6 +327,7 @@ static void reduce_strips(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- geometry ------------------------------------------------------------------------------- */
 
+/* Adds a dim, outermost first; one that continues the last run is merged with it. */
 static void add_run(run *runs, int *n, uint64_t count, uint64_t stride) {
   run *last = *n ? &runs[*n - 1] : NULL;
   if (last && last->stride == count * stride) {
@@ -336,6 +357,7 @@ static void merge_dims(reduction *r, const bool *cut) {
   r->strips = (r->inner + STRIP - 1) / STRIP;
 }
 
+/* Without axes all dims are reduced, or none with noop_with_empty_axes. */
 static tl_status read_axes(tl_eval *x, bool *cut) {
   const tl_host *in = tl_eval_in(x, 0);
   tl_int_list axes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that go along one axis: ArgMax, ArgMin, CumSum, CumProd. */
+/* Computes ops that go along one axis: ArgMax, ArgMin, CumSum, CumProd. */
 #include "ir/eval/kernel/lines.h"
 
 /* ---- ArgMax, ArgMin ------------------------------------------------------------------------- */
@@ -11,7 +11,8 @@ typedef struct arg_choice {
   int64_t *out;
 } arg_choice;
 
-/* NaN comes before every number, as NumPy has it. */
+/* Returns true when v is chosen over the best so far. NaN is chosen over every number, as in
+ * NumPy. */
 static bool float_beats(const arg_choice *a, double v, double best) {
   if (v != v || best != best)
     return best == best || (a->last && v != v);
@@ -22,6 +23,7 @@ static bool int_beats(const arg_choice *a, int64_t v, int64_t best) {
   return v == best ? a->last : a->least ? v < best : v > best;
 }
 
+/* u64 cells are flipped to be comparable; they are not stored, so they need not be flipped back. */
 static void choose(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)spare;
   const arg_choice *a = user;
@@ -41,7 +43,7 @@ static void choose(void *user, uint64_t line, void *cells, uint64_t n, void *spa
   a->out[line] = (int64_t)best;
 }
 
-/* ARG 1: the least. */
+/* ArgMax; with ARG 1 ArgMin. */
 tl_status tl_eval_arg_choice(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   const tl_host *in = tl_eval_in(x, 0);
@@ -73,6 +75,7 @@ typedef struct running {
   bool reverse;
 } running;
 
+/* Integers are added as uint64: they wrap as the type does, since the low bits are stored. */
 static void run_along(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)line, (void)spare;
   const running *r = user;
@@ -94,7 +97,7 @@ static void run_along(void *user, uint64_t line, void *cells, uint64_t n, void *
   }
 }
 
-/* ARG 1: products. */
+/* CumSum; with ARG 1 CumProd. */
 tl_status tl_eval_running(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   int64_t axis;

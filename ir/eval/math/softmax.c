@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of Softmax, LogSoftmax, Hardmax, BiasSoftmax and the gradients of the first two. */
+/* Computes Softmax, LogSoftmax, Hardmax, BiasSoftmax and the gradients of the first two. */
 #include "ir/eval/math/softmax.h"
 
 #include "ir/eval/math/elementary.h"
 
 enum { ROW_WORK = 1 << 14 };
 
+/* The largest cell is subtracted first, so that exp cannot overflow. A line of -infinity only gives
+ * NaN, as the definition does. */
 static void softmax_cells(double *c, uint64_t n) {
   double most = tl_cells_max(c, n);
   for (uint64_t i = 0; i < n; i++)
@@ -20,6 +22,7 @@ static void softmax_line(void *user, uint64_t line, void *cells, uint64_t n, voi
   softmax_cells(cells, n);
 }
 
+/* x - max - log(sum(exp(x - max))): no probability is formed that could underflow to 0. */
 void tl_log_softmax_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)user, (void)line;
   double *c = cells, *e = spare, most = tl_cells_max(c, n);
@@ -30,7 +33,7 @@ void tl_log_softmax_line(void *user, uint64_t line, void *cells, uint64_t n, voi
     c[i] = c[i] - most - log_sum;
 }
 
-/* The first of the largest elements. */
+/* Gives 1 to the first of the largest elements, 0 to the others. */
 static void hardmax_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)user, (void)line, (void)spare;
   double *c = cells;
@@ -49,6 +52,7 @@ typedef struct f32_rows {
   uint64_t n;
 } f32_rows;
 
+/* Eight maxima at once, which compilers vectorise. */
 static float largest_f32(const float *c, uint64_t n) {
   float most[8];
   for (int k = 0; k < 8; k++)
@@ -64,6 +68,7 @@ static float largest_f32(const float *c, uint64_t n) {
   return most[0];
 }
 
+/* The sum is made in double in eight fixed parts: the order does not depend on the machine. */
 static double sum_f32(const float *c, uint64_t n) {
   double sum[8] = {0};
   uint64_t i = 0;
@@ -75,7 +80,7 @@ static double sum_f32(const float *c, uint64_t n) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/* A NaN is missed by the maximum and reaches every element through the sum. */
+/* Rows in f32. The maximum may miss a NaN, which then reaches every element through the sum. */
 static void softmax_rows(void *user, uint64_t begin, uint64_t end) {
   const f32_rows *r = user;
   for (uint64_t row = begin; row < end; row++) {
@@ -90,7 +95,7 @@ static void softmax_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* ARG: 0 softmax, 1 its logarithm, 2 hardmax. */
+/* Softmax; with ARG 1 LogSoftmax, with ARG 2 Hardmax. Contiguous rows of f32 have a fast form. */
 tl_status tl_eval_softmax(tl_eval *x) {
   static const tl_line_fn kinds[] = {softmax_line, tl_log_softmax_line, hardmax_line};
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
@@ -120,8 +125,8 @@ static void biased_line(void *user, uint64_t line, void *cells, uint64_t n, void
   softmax_cells(c, n);
 }
 
-/* Over all axes from `axis` on. Either form of bias is one that NumPy's rules broadcast, once the
- * dims that is_inner_broadcast leaves out are there as ones. */
+/* BiasSoftmax, over all axes from `axis` on. Both forms of the bias (is_inner_broadcast) follow
+ * numpy's broadcasting, so the attribute need not be read: the dims left out are there as ones. */
 tl_status tl_eval_bias_softmax(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
@@ -143,7 +148,7 @@ typedef struct gradient {
   const tl_host *y; /* what the forward op gave */
 } gradient;
 
-/* y * (dy - sum(dy * y)) */
+/* The gradient of a line: y * (dy - sum(dy * y)). */
 static void softmax_grad_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   const gradient *d = user;
   double *c = cells, *y = spare, *product = y + n;
@@ -155,7 +160,7 @@ static void softmax_grad_line(void *user, uint64_t line, void *cells, uint64_t n
     c[i] = (c[i] - sum) * y[i];
 }
 
-/* dy - exp(y) * sum(dy) */
+/* The gradient of a line: dy - exp(y) * sum(dy). */
 static void log_softmax_grad_line(void *user, uint64_t line, void *cells, uint64_t n,
                                   void *spare) {
   const gradient *d = user;
@@ -167,7 +172,8 @@ static void log_softmax_grad_line(void *user, uint64_t line, void *cells, uint64
 
 enum { GRAD_OF_LOG = 1, ONE_AXIS = 2 };
 
-/* ARG: GRAD_OF_LOG for LogSoftmax; ONE_AXIS for opset 13, else all axes from `axis` on. */
+/* SoftmaxGrad and its forms. ARG: GRAD_OF_LOG for LogSoftmax; ONE_AXIS for opset 13, else all axes
+ * from `axis` on. */
 tl_status tl_eval_softmax_grad(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   const tl_host *dy = tl_eval_in(x, 0);

@@ -5,7 +5,7 @@
 
 #include "ir/eval/kernel/lines.h"
 
-/* A line function: logarithms of the softmax of n cells. spare: n cells. */
+/* Replaces n cells by the logarithms of their softmax; a tl_line_fn. spare: n cells. */
 void tl_log_softmax_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel of TopK: a heap of the best k of each line, then sorted. Equal elements keep their order,
- * which makes the result unique; sorted=0 allows any order and gets the same one. */
+/* Computes TopK: a heap of the best k elements of each line, which is then sorted. Equal elements
+ * keep their order, which makes the result unique; sorted=0 allows any order and gets the same
+ * one. */
 #include "ir/eval/kernel/lines.h"
 
 typedef struct topk {
@@ -13,19 +14,21 @@ typedef struct topk {
   tl_host *indices;
 } topk;
 
+/* A line and the order of its elements. */
 typedef struct ranking {
   const topk *t;
   const void *cells;
 } ranking;
 
-/* NaN is greater than every number. */
+/* Returns a negative number, 0 or a positive number for a < b, a == b, a > b; NaN is greater than
+ * every number. */
 static int compare_floats(double a, double b) {
   if (a != a || b != b)
     return (a != a) - (b != b);
   return (a > b) - (a < b);
 }
 
-/* True when element i comes before element j in the result. */
+/* Returns true when element i comes before element j in the result; equal elements by index. */
 static bool before(const ranking *r, uint64_t i, uint64_t j) {
   int c;
   if (r->t->floats) {
@@ -40,7 +43,8 @@ static bool before(const ranking *r, uint64_t i, uint64_t j) {
   return c ? c > 0 : i < j;
 }
 
-/* The root of the heap is the last of its elements. */
+/* Restores the heap below `at`. The root is the element that comes last in the result, so that a
+ * better one replaces it. */
 static void sink(const ranking *r, uint64_t *heap, uint64_t n, uint64_t at) {
   for (;;) {
     uint64_t last = at, left = 2 * at + 1, right = 2 * at + 2;
@@ -57,6 +61,8 @@ static void sink(const ranking *r, uint64_t *heap, uint64_t n, uint64_t at) {
   }
 }
 
+/* Keeps the best k of n in a heap, O(n log k), then takes the roots off from the last place on.
+ * Cells are flipped for the comparison and back for the values. */
 static void select_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   const topk *t = user;
   uint64_t *heap = spare, k = t->k;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Circular functions and their inverses. Arguments are reduced with as many bits of 2/pi as they
- * need (Payne and Hanek), whatever their size; the inverses share one arc tangent of a quotient. */
+/* Computes circular functions and their inverses. Arguments are reduced with as many bits of 2/pi
+ * as they need (Payne and Hanek, 1983), whatever their size; the inverses share one arc tangent of
+ * a quotient. */
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/math/tables.h"
 
@@ -8,14 +9,15 @@ __extension__ typedef unsigned __int128 wide;
 
 /* ---- reduction ------------------------------------------------------------------------------ */
 
-/* 64 bits of the table from bit `at`. */
+/* Returns 64 bits of the table from bit `at` on. The double shift avoids one by 64, which is
+ * undefined. */
 static uint64_t bits_at(unsigned at) {
   const uint64_t *w = &tl_two_over_pi[at >> 6];
   unsigned shift = at & 63;
   return w[0] << shift | w[1] >> 1 >> (63 - shift);
 }
 
-/* A fraction of 192 bits, below 1/2, as a pair. */
+/* Converts a fraction of 192 bits (a, b, c), below 1/2, to a pair: 53 bits of it each. */
 static tl_dd pair_of(uint64_t a, uint64_t b, uint64_t c) {
   int shift = 0;
   if (!a) {
@@ -37,7 +39,9 @@ static tl_dd pair_of(uint64_t a, uint64_t b, uint64_t c) {
   return tl_fast_sum(hi, lo);
 }
 
-/* |x| = quadrant * pi/2 + *r modulo 2 pi, |*r| <= pi/4; x finite. */
+/* Finds quadrant and remainder: |x| = quadrant * pi/2 + *r modulo 2 pi, |*r| <= pi/4; x is finite.
+ * The 53 bits of x times 192 bits of 2/pi, taken from where the product has its units, give the
+ * quadrant in the top two bits and the fraction below. */
 static unsigned reduce(double x, tl_dd *r) {
   x = fabs(x);
   if (x < 0.785) {
@@ -46,7 +50,8 @@ static unsigned reduce(double x, tl_dd *r) {
   }
   uint64_t bits = tl_bits_of(x);
   uint64_t m = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-  unsigned at = (unsigned)(bits >> 52) - 1075 + 62; /* higher bits of 2/pi give multiples of 4 */
+  /* bits of 2/pi above these give multiples of 4 quadrants */
+  unsigned at = (unsigned)(bits >> 52) - 1075 + 62;
   wide p = (wide)m * bits_at(at + 128);
   uint64_t c = (uint64_t)p;
   p = (wide)m * bits_at(at + 64) + (uint64_t)(p >> 64);
@@ -56,7 +61,8 @@ static unsigned reduce(double x, tl_dd *r) {
   a = a << 2 | b >> 62;
   b = b << 2 | c >> 62;
   c <<= 2;
-  uint64_t negative = a >> 63 ? UINT64_MAX : 0; /* nearer to the next quadrant */
+  /* nearer to the next quadrant: complement to the distance from there */
+  uint64_t negative = a >> 63 ? UINT64_MAX : 0;
   tl_dd f = pair_of(a ^ negative, b ^ negative, c ^ negative);
   *r = tl_dd_mul(negative ? tl_dd_neg(f) : f, TL_HALF_PI);
   return (quadrant + (negative ? 1 : 0)) & 3;
@@ -64,7 +70,7 @@ static unsigned reduce(double x, tl_dd *r) {
 
 /* ---- sin, cos, tan -------------------------------------------------------------------------- */
 
-/* The parts are not yet rounded together. */
+/* Returns sin(r) for |r| <= pi/4 by its Taylor series, as a pair that is not yet rounded. */
 static tl_dd sin_small(tl_dd r) {
   double z = r.hi * r.hi, p = 0;
   for (int n = 19; n >= 3; n -= 2) /* Horner over -1/(n (n-1)) */
@@ -72,6 +78,7 @@ static tl_dd sin_small(tl_dd r) {
   return tl_fast_sum(r.hi, r.hi * z * p + r.lo * (1 - 0.5 * z));
 }
 
+/* Returns cos(r) for |r| <= pi/4 in the same way. */
 static tl_dd cos_small(tl_dd r) {
   tl_dd z = tl_two_product(r.hi, r.hi);
   double p = 0;
@@ -81,7 +88,7 @@ static tl_dd cos_small(tl_dd r) {
   return tl_fast_sum(s.hi, s.lo - (0.5 * z.lo + 0.5 * z.hi * z.hi * p + r.hi * r.lo));
 }
 
-/* sin(|x| + quarter * pi/2) */
+/* Returns sin(|x| + quarter * pi/2). */
 static double shifted_sin(double x, unsigned quarter) {
   tl_dd r;
   unsigned q = reduce(x, &r) + quarter;
@@ -89,6 +96,7 @@ static double shifted_sin(double x, unsigned quarter) {
   return q & 2 ? -(v.hi + v.lo) : v.hi + v.lo;
 }
 
+/* x - x is NaN for infinities and NaN, as C99 has it. */
 double tl_sin(double x) {
   if (!(fabs(x) < INFINITY))
     return x - x;
@@ -117,7 +125,8 @@ double tl_tan(double x) {
 
 /* ---- inverses ------------------------------------------------------------------------------- */
 
-/* atan(y/x) = atan(c) + atan((y - c x) / (x + c y)); 0 <= y <= x, x of moderate size. */
+/* Returns atan(y/x) for 0 <= y <= x, with x of moderate size: c is the nearest multiple of 1/16,
+ * and atan(y/x) = atan(c) + atan((y - c x) / (x + c y)), whose argument is at most 1/32. */
 static tl_dd angle_low(tl_dd y, tl_dd x) {
   int i = (int)(y.hi / x.hi * 16 + 0.5);
   double c = i / 16.0;
@@ -128,18 +137,19 @@ static tl_dd angle_low(tl_dd y, tl_dd x) {
   return tl_dd_add(tl_atan_table[i], tl_fast_sum(t.hi, t.lo + rest));
 }
 
-/* The angle of (x, y), both at least 0, not both 0. */
+/* Returns the angle of the point (x, y); both are at least 0, and not both 0. */
 static tl_dd angle(tl_dd y, tl_dd x) {
   if (y.hi <= x.hi)
     return angle_low(y, x);
   return tl_dd_add(TL_HALF_PI, tl_dd_neg(angle_low(x, y)));
 }
 
+/* Returns pi - a. */
 static tl_dd supplement(tl_dd a) {
   return tl_dd_add((tl_dd){2 * TL_HALF_PI.hi, 2 * TL_HALF_PI.lo}, tl_dd_neg(a));
 }
 
-/* sqrt(1 - x^2) */
+/* Returns sqrt(1 - x^2), as sqrt((1 - x) (1 + x)), which does not cancel near 1. */
 static tl_dd cofactor(double x) {
   return tl_dd_sqrt(tl_dd_mul(tl_two_sum(1, -x), tl_two_sum(1, x)));
 }
@@ -174,7 +184,8 @@ double tl_atan(double x) {
   return copysign(v.hi + v.lo, x);
 }
 
-/* y or x is 0 or infinite, or their quotient is below 2^-60 or above 2^60. */
+/* Handles y or x being 0 or infinite, and quotients below 2^-60 or above 2^60, where one of them
+ * does not matter. y_wins: the angle is pi/2. */
 static double atan2_far(double y, double x, int y_wins) {
   double a = y_wins ? TL_HALF_PI.hi : x < 0 || (x == 0 && signbit(x)) ? 2 * TL_HALF_PI.hi : 0;
   if (fabs(x) == INFINITY && fabs(y) == INFINITY)
@@ -184,6 +195,8 @@ static double atan2_far(double y, double x, int y_wins) {
   return copysign(a, y);
 }
 
+/* Only the quotient matters, so both are scaled by the exponent of x, which keeps products
+ * finite. */
 double tl_atan2(double y, double x) {
   if (x != x || y != y)
     return x + y;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of one element on every type: sign and rounding, elementary functions on floats,
- * tests and logic. */
+/* Computes functions of one element on every type: sign and rounding, elementary functions on
+ * floats, tests and logic. */
 #include "ir/eval/math/unary.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 
+/* The operand, the result and the function of one kernel, for the threads. */
 typedef struct job {
   const tl_host *in;
   tl_host *out;
@@ -37,7 +38,8 @@ tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_u
 
 /* ---- elementary functions on floats --------------------------------------------------------- */
 
-/* Without an array form the f32 result is the rounded f64 one. */
+/* Defines the kernel of an elementary function. FAST: the f32 form of the fast mode, NULL for none:
+ * the f32 result then is the f64 one, rounded. */
 #define ELEMENTARY(NAME, EXPR, FAST)                                                       \
   TL_UNARY_LOOPS(NAME, EXPR)                                                               \
   tl_status tl_eval_##NAME(tl_eval *x) {                                                   \
@@ -53,6 +55,7 @@ tl_status tl_eval_unary_floats(tl_eval *x, const tl_unary_floats *fns, const dou
   return tl_eval_unary_run(x, x->in[0], d, fn, p);
 }
 
+/* Wraps an array function of elementary.h as a tl_unary_fn. */
 #define FAST_FORM(NAME)                                                                  \
   static void NAME##_fast(const double *p, const void *in, void *out, uint64_t n) {      \
     (void)p;                                                                             \
@@ -82,10 +85,13 @@ ELEMENTARY(acosh, tl_acosh(v), NULL)
 ELEMENTARY(atanh, tl_atanh(v), NULL)
 ELEMENTARY(ceil, ceil(v), NULL)
 ELEMENTARY(floor, floor(v), NULL)
+/* ONNX rounds halves to even, as rint does in the default rounding mode. */
 ELEMENTARY(round, rint(v), NULL)
 
 /* ---- every type ----------------------------------------------------------------------------- */
 
+/* Defines NAME_S for one type; EXPR is over v, of type T. As in binary.c, W is the unsigned type to
+ * compute in, since signed overflow is undefined in C. */
 #define FUNCTION(NAME, S, T, EXPR)                                                       \
   static void NAME##_##S(const double *p, const void *in, void *out, uint64_t n) {       \
     (void)p;                                                                             \
@@ -170,6 +176,7 @@ tl_status tl_eval_relu(tl_eval *x) {
   return by_type(x, fns);
 }
 
+/* Erf exists for integers too; they go through double and are truncated. */
 tl_status tl_eval_erf(tl_eval *x) {
   static const tl_unary_fn fns[TL_N_DTYPES] = {FLOAT_ROWS(erf), SIGNED_ROWS(erf),
                                                UNSIGNED_ROWS(erf)};
@@ -194,6 +201,7 @@ tl_status tl_eval_not(tl_eval *x) {
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
+/* Defines a test, whose result is a bool. */
 #define TEST(NAME, S, T, EXPR)                                                           \
   static void NAME##_##S(const double *p, const void *in, void *out, uint64_t n) {       \
     (void)p;                                                                             \
