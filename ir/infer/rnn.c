@@ -67,3 +67,41 @@ tl_status tl_infer_rnn(tl_infer *x, uint32_t node) {
   (void)node;
   return recurrent(x, 1);
 }
+
+/* The same as ONNX Runtime trains it, without layout: also what the cells and gates of all steps
+ * were. ARG: gates. X [S,B,I], W [D,gates*H,I], R -> all h, last h; LSTM: last c, all c; gates. */
+tl_status tl_infer_recurrent_training(tl_infer *x, uint32_t node) {
+  const int64_t gates = tl_infer_arg(x, node);
+  tl_dim d, h;
+  TL_TRY(recurrent(x, gates == 4 ? 2 : 1));
+  TL_TRY(directions(x, &d));
+  TL_TRY(hidden_size(x, &h));
+  const tl_dim s = tl_infer_dim(x, 0, 0), b = tl_infer_dim(x, 0, 1);
+  tl_dim all[] = {s, d, b, h};
+  tl_dtype dtype = tl_infer_dtype(x, 0);
+  if (gates == 4)
+    TL_TRY(tl_infer_put(x, 3, dtype, 4, all));
+  all[3] = tl_dim_mul(x->m, h, gates);
+  return tl_infer_put(x, gates == 4 ? 4 : 2, dtype, 4, all);
+}
+
+/* Gradients of X, W, R, biases and first states, and LSTM: of peepholes. ARG: gates. */
+tl_status tl_infer_recurrent_grad(tl_infer *x, uint32_t node) {
+  const int64_t gates = tl_infer_arg(x, node);
+  tl_dim d, h;
+  tl_dtype dtype = tl_infer_dtype(x, 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    TL_TRY(tl_infer_check_rank(x, i, 3, 3));
+    const tl_dim dims[] = {tl_infer_dim(x, i, 0), tl_infer_dim(x, i, 1), tl_infer_dim(x, i, 2)};
+    TL_TRY(tl_infer_put(x, i, dtype, 3, dims));
+  }
+  TL_TRY(directions(x, &d));
+  TL_TRY(hidden_size(x, &h));
+  const tl_dim bias[] = {d, tl_dim_mul(x->m, h, 2 * gates)};
+  const tl_dim state[] = {d, tl_infer_dim(x, 0, 1), h};
+  const tl_dim peephole[] = {d, tl_dim_mul(x->m, h, 3)};
+  TL_TRY(tl_infer_put(x, 3, dtype, 2, bias));
+  for (uint32_t i = 4; i < (gates == 4 ? 6 : 5); i++)
+    TL_TRY(tl_infer_put(x, i, dtype, 3, state));
+  return gates == 4 ? tl_infer_put(x, 6, dtype, 2, peephole) : TL_OK;
+}

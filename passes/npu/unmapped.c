@@ -17,6 +17,22 @@ tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id 
   return TL_OK;
 }
 
+/* What to do about an op, NULL: nothing in particular. */
+static const char *advice_of(const tl_module *m, tl_op_id op) {
+  static const struct {
+    const char *domain;
+    const char *op;
+    const char *text;
+  } rows[] = {
+#define ADVICE(domain, op, text) {domain, op, text},
+#include "passes/npu/unmapped_advice.tbl"
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (tl_sv_is(tl_op_domain(m, op), rows[i].domain) && tl_sv_is(tl_op_name(m, op), rows[i].op))
+      return rows[i].text;
+  return NULL;
+}
+
 static void describe(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
   tl_sv domain = tl_op_domain(m, g->op);
   tl_buf_printf(out, "%.*s%s%.*s x%u (", TL_SV_ARG(domain), domain.n ? "::" : "",
@@ -26,6 +42,8 @@ static void describe(tl_buf *out, tl_module *m, const tl_unmapped_group *g) {
   if (g->count > TL_UNMAPPED_NAMES)
     tl_buf_printf(out, " and %u more", g->count - TL_UNMAPPED_NAMES);
   tl_buf_printf(out, "): %s", g->why);
+  if (advice_of(m, g->op))
+    tl_buf_printf(out, "; %s", advice_of(m, g->op));
 }
 
 tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {

@@ -171,3 +171,34 @@ def same_pads(size, kernel, strides, dilations, upper):
         before.append(whole // 2 if upper else whole - whole // 2)
         after.append(whole - before[-1])
     return before + after
+
+
+def lstm(x, w, r, b, h, c, p=None):
+    """All h, all c, and the gates of all steps: input, output, forget, cell. One direction."""
+    n = r.shape[-1]
+    bias = b[0, :4 * n] + b[0, 4 * n:]
+    p = np.zeros(3 * n) if p is None else p[0]
+    h, c, found = h[0], c[0], []
+    for step in x:
+        i, o, f, g = np.split(step @ w[0].T + h @ r[0].T + bias, 4, -1)
+        i, f, g = sigmoid(i + p[:n] * c), sigmoid(f + p[2 * n:] * c), np.tanh(g)
+        c = f * c + i * g
+        o = sigmoid(o + p[n:2 * n] * c)
+        h = o * np.tanh(c)
+        found.append((h, c, np.concatenate([i, o, f, g], -1)))
+    return [np.stack(v)[:, None] for v in zip(*found)]
+
+
+def gru(x, w, r, b, h, after):
+    """All h, and the gates of all steps: update, reset, candidate."""
+    n = r.shape[-1]
+    wb, rb = b[0, :3 * n], b[0, 3 * n:]
+    h, found = h[0], []
+    for step in x:
+        a = step @ w[0].T + wb
+        z, t = np.split(sigmoid((a + h @ r[0].T + rb)[:, :2 * n]), 2, -1)
+        rh, bh = r[0][2 * n:].T, rb[2 * n:]
+        m = np.tanh(a[:, 2 * n:] + (t * (h @ rh + bh) if after else (t * h) @ rh + bh))
+        h = (1 - z) * m + z * h
+        found.append((h, np.concatenate([z, t, m], -1)))
+    return [np.stack(v)[:, None] for v in zip(*found)]

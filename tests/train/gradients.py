@@ -21,8 +21,8 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import guard  # noqa: E402
 from gradient_forward import (  # noqa: E402
-    average_pool, batch_norm, conv, conv_transpose, fast_gelu, flat, gelu, layer_norm, log_softmax,
-    loss_of, max_pool, row_statistics, same_pads, sigmoid, softmax)
+    average_pool, batch_norm, conv, conv_transpose, fast_gelu, flat, gelu, gru, layer_norm,
+    log_softmax, loss_of, lstm, max_pool, row_statistics, same_pads, sigmoid, softmax)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CHIPS = ('Ascend910B1', 'Ascend910A')
@@ -33,7 +33,8 @@ STEP = 1e-5
 class Case:
     """forward(*values): what is differentiated; by: indices of the values that have gradients;
     node(values, results): op, domain, operands in place of which 'dY' stands for the gradient, and
-    attributes. fixed: operands that are constants of the model."""
+    attributes. fixed: operands that are constants of the model. ('dY', PLACES, SHAPE) stands for a
+    part of the gradient. gives: the results, of a node that is no gradient."""
 
     def __init__(self, name, values, forward, by, node, **more):
         self.name, self.values, self.forward, self.by, self.node = name, values, forward, by, node
@@ -41,6 +42,7 @@ class Case:
         self.open = more.get('open', ())
         self.opset = more.get('opset', 17)
         self.results = more.get('results', len(by))
+        self.gives = more.get('gives')
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -365,6 +367,60 @@ def sized_transposed(rng):
                        lambda v, y, a=attrs: ('ConvTransposeGrad', MS, ['dY', v[0], v[1]], a))
 
 
+def layer(rng, gates, steps, batch=2, size=3, hidden=2):
+    """X, W, R, B and first states of a recurrent layer."""
+    shapes = [(steps, batch, size), (1, gates * hidden, size), (1, gates * hidden, hidden),
+              (1, 2 * gates * hidden)] + [(1, batch, hidden)] * (2 if gates == 4 else 1)
+    return [rng.uniform(-1, 1, s) for s in shapes]
+
+
+def together(outs, last):
+    """All states, and of those in `last` the one of the last step, in a row."""
+    return np.concatenate([outs[0].ravel()] + [outs[i][-1].ravel() for i in last])
+
+
+def parts(v, last):
+    """The gradient of what together() gives, as operands."""
+    shape = (len(v[0]), 1, *v[4].shape[1:])
+    n, m = int(np.prod(shape)), v[4].size
+    return [('dY', slice(0, n), shape)] + [
+        ('dY', slice(n + i * m, n + (i + 1) * m), v[4].shape) for i in range(last)]
+
+
+def recurrent(rng):
+    for steps, attrs in ((1, {}), (3, {}), (5, {'activations': ['Sigmoid', 'Tanh', 'Tanh']})):
+        v, attrs = layer(rng, 4, steps), {'hidden_size': 2, **attrs}
+        p = rng.uniform(-1, 1, (1, 6))
+        for hole in (None, p):
+            h, c, g = lstm(*v, hole)
+            yield Case(f'LSTMTraining {steps} {"" if hole is None else "peepholes"}', v,
+                       lambda *a: lstm(*a)[0], range(5),
+                       lambda v, y, a=attrs, p=hole: ('LSTMTraining', MS, [
+                           *v[:4], None, *v[4:], *([] if p is None else [p])], a),
+                       gives=[h, h[-1], c[-1], c, g])
+        yield Case(f'LSTMGrad {steps}', v, lambda *a: together(lstm(*a), (0, 1)), range(6),
+                   lambda v, y, a=attrs: ('LSTMGrad', MS, [
+                       *v[:4], None, *v[4:], None, *lstm(*v), *parts(v, 2)], a))
+        yield Case(f'LSTMGrad {steps}, the last h alone, of weights', v,
+                   lambda *a: lstm(*a)[0][-1], [None, 1, 2, None],
+                   lambda v, y, a=attrs: ('LSTMGrad', MS, [
+                       *v[:4], None, *v[4:], None, *lstm(*v), None, 'dY'], a))
+    v = [*layer(rng, 4, 2)[:4], np.zeros((1, 2, 2)), np.zeros((1, 2, 2))]
+    yield Case('LSTMGrad from zeros', v, lambda *a: lstm(*a)[0], range(4),
+               lambda v, y: ('LSTMGrad', MS, [*v[:4], None, None, None, None, *lstm(*v), 'dY'],
+                             {'hidden_size': 2}))
+    for steps, after in itertools.product((1, 4), (0, 1)):
+        v, attrs = layer(rng, 3, steps), {'hidden_size': 2, 'linear_before_reset': after}
+        h, g = gru(*v, after)
+        yield Case(f'GRUTraining {steps} {after}', v, lambda *a, t=after: gru(*a, t)[0], range(3),
+                   lambda v, y, a=attrs: ('GRUTraining', MS, [*v[:4], None, v[4]], a),
+                   gives=[h, h[-1], g])
+        yield Case(f'GRUGrad {steps} {after}', v,
+                   lambda *a, t=after: together(gru(*a, t), (0,)), range(5),
+                   lambda v, y, a=attrs, t=after: ('GRUGrad', MS, [
+                       *v[:4], None, v[4], *gru(*v, t), *parts(v, 1)], a))
+
+
 def allowed(options):
     """Share of the greatest element that results may be off by. The chip of the first generation
     has convolutions and pools of halves alone: some units in the last place of a half there."""
@@ -373,7 +429,8 @@ def allowed(options):
 
 def all_cases():
     rng = np.random.default_rng(5)
-    for family in (elementwise, rows, losses, look_ups, slices, pools, convolutions):
+    for family in (elementwise, rows, losses, look_ups, slices, pools, convolutions,
+                   recurrent):
         yield from family(rng)
 
 
@@ -413,7 +470,7 @@ def build(case, dy):
             names.append('')
             continue
         if isinstance(v, tuple):
-            v = dy.flat[v[1]].reshape(())
+            v = dy.flat[v[1]].reshape(v[2] if len(v) > 2 else ())
         v = as_tensor(np.asarray(dy if isinstance(v, str) else v))
         names.append(f'in{i}')
         if i in case.fixed:
@@ -427,7 +484,8 @@ def build(case, dy):
     for i, k in enumerate(case.by):
         results.append('' if k is None else f'out{i}')
         if k is not None:
-            dims = ['n' if d in case.open else n for d, n in enumerate(case.values[k].shape)]
+            like = case.gives[i] if case.gives else case.values[k]
+            dims = ['n' if d in case.open else n for d, n in enumerate(like.shape)]
             outputs.append(helper.make_tensor_value_info(f'out{i}', TensorProto.FLOAT, dims))
     node = helper.make_node(op, names, results, name='g', domain=domain, **attrs)
     graph = helper.make_graph([node], 'g', inputs, outputs, constants)
@@ -460,7 +518,7 @@ class Runner:
             dy = np.array([dy.flat[0], 1.0])
         model, given = build(case, dy)
         onnx.save(model, os.path.join(self.folder, 'm.onnx'))
-        want = [g for g in differences(case, dy) if g is not None]
+        want = case.gives or [g for g in differences(case, dy) if g is not None]
         for options in ((), *(('--npu', f'--soc-version={c}') for c in CHIPS)):
             got = self.values(given, *options)
             for i, (a, b) in enumerate(zip(got, want)):

@@ -106,9 +106,13 @@ static bool makes_zeros(const tl_module *m, tl_node_id n) {
 
 /* Operands from `port` on in one power; zeros are of any. */
 static tl_power alike(const tl_powers *s, tl_node_id n, uint32_t port) {
+  uint32_t end = tl_node_get(s->m, n)->n_operands;
+  while (port + 1 < end && !tl_operand(s->m, n, port)) /* what is absent adds nothing */
+    port++;
   tl_power p = power_of(s, tl_operand(s->m, n, port));
-  for (uint32_t i = port + 1; i < tl_node_get(s->m, n)->n_operands; i++)
-    p = joined(p, power_of(s, tl_operand(s->m, n, i)));
+  for (uint32_t i = port + 1; i < end; i++)
+    if (tl_operand(s->m, n, i))
+      p = joined(p, power_of(s, tl_operand(s->m, n, i)));
   return p;
 }
 
