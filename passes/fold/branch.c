@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An If whose condition is known, for fold-constants: the branch taken moves into the graph around
- * it. Names stay where no other value of the module has them. */
+/* Replaces an If with a known condition: the nodes of the branch taken move into the graph around
+ * it. A value keeps its name unless another value of the module has the same name. */
 #include "ir/ops_gen.h"
 #include "passes/fold/fold.h"
 
@@ -25,7 +25,7 @@ static bool count_graph(tl_fold *f, const tl_graph *g) {
   return ok;
 }
 
-/* Counts names once; later changes of the pass only take some away. */
+/* Counts names once. Later changes only remove names, so that the counts stay upper bounds. */
 static bool count_names(tl_fold *f) {
   bool ok = true;
   for (uint32_t i = 0; i < f->m->graphs.n && ok && !f->named; i++)
@@ -34,7 +34,7 @@ static bool count_names(tl_fold *f) {
   return ok;
 }
 
-/* A value that moves into another graph gets a name of its own unless nobody else has its name. */
+/* Gives a value that moves into another graph a fresh name if another value has its name. */
 static bool rename_value(tl_fold *f, tl_value_id v) {
   tl_value *value = tl_value_get(f->m, v);
   uint32_t n = 0;
@@ -76,7 +76,7 @@ static const tl_graph *branch_taken(const tl_fold *f, tl_node_id n) {
   return fits ? g : NULL;
 }
 
-/* Nothing outside refers to the node or its results by anything but a use. */
+/* Returns true if nothing refers to the node or its results except ordinary uses. */
 static bool may_vanish(const tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   for (uint32_t i = 0; i < node->n_results; i++)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluation for fold-constants: what may be computed, and how large results may become. */
+/* Evaluation for fold-constants: which nodes are evaluated, and upper bounds on memory and work. */
 #include "ir/eval/eval.h"
 #include "ir/express.h"
 #include "passes/fold/fold.h"
 
 enum {
-  HEAP_BYTES = 8 << 20,  /* of all values alive at a time */
-  EXPRESSED_BYTES = 65536, /* beyond it a result is computed when it is written, if it can be */
-  SPENT_BYTES = 4 << 20, /* of all results beyond the limit of one */
-  FILLED_BYTES = 1 << 30 /* of all weights that are one number over and over */
+  HEAP_BYTES = 8 << 20,  /* upper bound on all values that are alive at one time */
+  EXPRESSED_BYTES = 65536, /* a larger result becomes an expression if its op has one */
+  SPENT_BYTES = 4 << 20, /* upper bound on all results that are larger than --fold-limit */
+  FILLED_BYTES = 1 << 30 /* upper bound on all weights of one repeated number */
 };
 
-/* More multiplications than this are left to the device. */
+/* Upper bound on bytes of operands times bytes of results, an estimate of the work: a node beyond
+ * it is left to the device. */
 static const uint64_t most_work = UINT64_C(1) << 34;
 
 uint64_t tl_fold_operand_bytes(const tl_fold *f, tl_node_id n) {
@@ -24,7 +25,7 @@ uint64_t tl_fold_operand_bytes(const tl_fold *f, tl_node_id n) {
   return bytes;
 }
 
-/* Bytes of all results as far as their types tell. */
+/* Returns the bytes of all results whose types have known sizes; saturates far below overflow. */
 static uint64_t expected_bytes(const tl_fold *f, tl_node_id n) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < tl_node_get(f->m, n)->n_results; i++) {
@@ -38,6 +39,8 @@ static uint64_t expected_bytes(const tl_fold *f, tl_node_id n) {
   return sum;
 }
 
+/* Returns true if a result of `to` bytes may replace operands of `from` bytes: it is within the
+ * limit, or no larger than the operands while the total allowance lasts. */
 static bool may_grow(const tl_fold *f, uint64_t from, uint64_t to) {
   uint64_t limit = f->p->options->fold_limit;
   return to <= limit || (to <= from && to <= SPENT_BYTES - f->spent);
@@ -64,6 +67,7 @@ tl_host *tl_fold_take_operand(tl_fold *f, tl_value_id v) {
   return c.host ? tl_host_retain(c.host) : tl_host_from_tensor(&f->heap, f->m, c.tensor);
 }
 
+/* Returns true if an evaluated result has the kind, rank and sizes that the module states. */
 static bool agrees(const tl_fold *f, tl_value_id v, const tl_host *host) {
   const tl_type *t = tl_type_get(f->m, tl_value_type(f->m, v));
   if (host->kind != TL_HOST_TENSOR || (t->kind != TL_KIND_TENSOR && t->kind != TL_KIND_UNKNOWN))
@@ -76,7 +80,7 @@ static bool agrees(const tl_fold *f, tl_value_id v, const tl_host *host) {
   return t->rank == host->rank;
 }
 
-/* Makes room for the results of a node. */
+/* Makes entries for the results of a node in the table of known values. */
 static bool have_room(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   if (!f->blocks) {
@@ -96,7 +100,7 @@ static bool have_room(tl_fold *f, tl_node_id n) {
   return true;
 }
 
-/* Keeps the results if they are what the module says and small enough. */
+/* Keeps the results if they agree with the types of the module and are small enough. */
 static bool keep_results(tl_fold *f, tl_node_id n, tl_host **results, uint64_t from) {
   const tl_node *node = tl_node_get(f->m, n);
   uint64_t to = 0;
@@ -120,7 +124,7 @@ static bool keep_results(tl_fold *f, tl_node_id n, tl_host **results, uint64_t f
 
 static bool run(tl_fold *f, tl_node_id n, tl_host **operands, tl_host **results) {
   const tl_eval_options o = {.exact = true};
-  tl_diag silent = {0}; /* an error here is one of the run, if it ever comes to that */
+  tl_diag silent = {0}; /* the node may never run, so its error is no error of the conversion */
   tl_diag *loud = f->m->diag;
   bool ok = true;
   for (uint32_t i = 0; i < tl_node_get(f->m, n)->n_operands && ok; i++) {
@@ -178,7 +182,7 @@ bool tl_fold_is_weight(const tl_fold *f, tl_value_id v) {
   return false;
 }
 
-/* Bytes of all weights that nodes of an op fill beyond the limit of one. */
+/* Returns the bytes of all weights larger than --fold-limit that nodes of this op fill. */
 static uint64_t all_fills(const tl_fold *f, tl_op_id op) {
   uint64_t sum = 0;
   for (uint32_t id = 1; id <= f->m->graphs.n; id++) {
@@ -194,8 +198,8 @@ static uint64_t all_fills(const tl_fold *f, tl_op_id op) {
   return sum;
 }
 
-/* Weights may grow from a node that fills them: all that is asked of weights is asked of bytes, and
- * device compilers have them as bytes too. All do or none, so that a second run finds no more. */
+/* A weight may become larger than the node that fills it, since rules and NPU ops need the bytes of
+ * weights. Either all such weights are folded or none, so that a second run folds nothing more. */
 static bool may_fill(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   if (f->p->options->fold_limit == 0 || !tl_fold_is_weight(f, node->results))
@@ -213,8 +217,8 @@ static uint32_t bits_of(const tl_fold *f, tl_value_id v) {
   return (uint32_t)tl_dtype_get(tl_type_dtype(f->m, tl_value_type(f->m, v)))->bits;
 }
 
-/* No op of a chip makes numbers of less than a byte wider: constants of them are wider in the
- * model, however many bytes that takes. */
+/* Returns true if a cast from a sub-byte type must be folded, whatever its size: no NPU op widens
+ * types of less than 8 bits. */
 static bool must_grow(const tl_fold *f, tl_node_id n) {
   const tl_options *o = f->p->options;
   uint32_t from = bits_of(f, tl_operand(f->m, n, 0)), to = bits_of(f, tl_result(f->m, n, 0));

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the pass fold-constants: what is known of values, evaluation, branches. */
+/* State and parts of the pass fold-constants: known values, evaluation of nodes, branches of If.
+ * For files of this room; other passes call tl_fold_from. */
 #ifndef TL_PASSES_FOLD_FOLD_H
 #define TL_PASSES_FOLD_FOLD_H
 
 #include "ir/host.h"
 #include "passes/edit/values.h"
 
-enum { TL_FOLD_BLOCK = 1024 }; /* values */
+enum { TL_FOLD_BLOCK = 1024 }; /* values in one block of the table of known values */
 
 /* A value that was evaluated and is not a constant of the module yet. */
 typedef struct tl_fold_value {
   tl_host *host;
-  uint32_t pending; /* uses by nodes that are not folded yet; at 0 nobody will ask any more */
+  uint32_t pending; /* uses by nodes that are not evaluated yet; at 0 the value is released */
 } tl_fold_value;
 
 typedef struct tl_fold {
@@ -26,28 +27,29 @@ typedef struct tl_fold {
   uint32_t n_orphans;    /* ids it has room for */
   tl_u32_vec *lost;      /* the same as a list, of a fold that begins at some nodes; else NULL */
   tl_host_heap heap;
-  uint64_t spent;        /* bytes of results beyond the limit of one */
-  uint64_t fills;        /* bytes of all weights that nodes fill; 0: not added up yet */
-  tl_map names;          /* owned; how many values have a name, filled when `named` */
+  uint64_t spent;        /* bytes of all results that are larger than --fold-limit */
+  uint64_t fills;        /* bytes of all weights of one repeated number; 0: not counted yet */
+  tl_map names;          /* owned; name -> number of values that have it; filled if `named` */
   bool named;
-  bool dequantizes;      /* ops that else stay for the sake of device compilers are folded, too */
+  bool dequantizes;      /* folds DequantizeLinear too, which stays where rules match it */
   bool stopped;          /* the rewrite limit is reached */
   bool failed;           /* memory is out */
   bool again;            /* a type became more specific: inference may tell more */
 } tl_fold;
 
-/* Contents of a value as far as they are constants: of a constant, or what inference or evaluation
- * found; the two are NULL when nothing is known. */
+/* Known contents of a value: `tensor` for a constant of the module or a result that inference
+ * knows, `host` for an evaluated result. Both are NULL if nothing is known. */
 typedef struct tl_fold_contents {
   const tl_tensor *tensor;
   tl_host *host;
 } tl_fold_contents;
 
-/* What was evaluated of v; NULL when nothing was. */
+/* Returns the evaluated result v, or NULL. O(1). */
 static inline tl_fold_value *tl_fold_evaluated(const tl_fold *f, tl_value_id v) {
   tl_fold_value *block = v / TL_FOLD_BLOCK < f->n_blocks ? f->blocks[v / TL_FOLD_BLOCK] : NULL;
   return block && block[v % TL_FOLD_BLOCK].host ? &block[v % TL_FOLD_BLOCK] : NULL;
 }
+/* Returns the known contents of v; borrowed. O(1). */
 static inline tl_fold_contents tl_fold_contents_of(const tl_fold *f, tl_value_id v) {
   const tl_value *value = tl_value_get(f->m, v);
   tl_fold_contents c = {NULL, NULL};
@@ -57,46 +59,49 @@ static inline tl_fold_contents tl_fold_contents_of(const tl_fold *f, tl_value_id
   c.host = evaluated ? evaluated->host : NULL;
   return c;
 }
+/* Returns true if the contents of v are known. An initial value of an input is no known value: the
+ * caller of the model may override it. O(1). */
 static inline bool tl_fold_is_known(const tl_fold *f, tl_value_id v) {
   const tl_value *value = tl_value_get(f->m, v);
   return (value->tensor && value->kind != TL_VALUE_INPUT) || tl_fold_evaluated(f, v);
 }
 
-/* The pass fold-constants, and what else `dequantizes` says above. */
+/* Runs the pass over the whole module. dequantizes: see tl_fold. TL_NO_MEMORY, reported. */
 tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) TL_NODISCARD;
 
-/* Evaluates a node whose operands are known and keeps its results; false, with a remark where that
- * helps, when it cannot or should not be done. Nothing is reported to the diagnostics. */
+/* Evaluates a node whose operands are known and keeps its results. Returns false, with a remark if
+ * a user can act on it, if the node has no kernel, fails, or its results are too large. Reports
+ * nothing to the diagnostics. */
 bool tl_fold_evaluate(tl_fold *f, tl_node_id n);
-/* The contents of a known value, the caller's to release; NULL when nothing is known of it. */
+/* Returns the contents of a known value, which the caller releases; NULL if nothing is known, or
+ * memory is out. */
 tl_host *tl_fold_take_operand(tl_fold *f, tl_value_id v);
-/* False, with a remark, for a node whose integers runtimes do not agree on. */
+/* Returns false, with a remark, for a node whose integer results differ between runtimes. */
 bool tl_fold_is_settled(tl_fold *f, tl_node_id n);
-/* Whether a value is the weight of a node: what is fused with it, or has to be a constant on the
- * device, is asked of the bytes. */
+/* Returns true if some user takes v as a weight (trait `weighted` of the op table). Fusion rules
+ * and NPU ops read the bytes of weights. */
 bool tl_fold_is_weight(const tl_fold *f, tl_value_id v);
-/* Says the large result of a node whose operands are known as a computed tensor; false when it is
- * small or cannot be said. */
+/* Makes the large result of a node with known operands an expression that is computed when a writer
+ * reads it (ir/tensor_expr.h). Returns false if the result is small or the op has no expression. */
 bool tl_fold_express(tl_fold *f, tl_node_id n);
-/* Bytes of the known operands of a node. */
+/* Returns the number of bytes of all known operands of a node. */
 uint64_t tl_fold_operand_bytes(const tl_fold *f, tl_node_id n);
-/* The results of evaluation as a tensor of the module; TL_NO_TENSOR when memory is out. */
+/* Copies an evaluated result into a tensor of the module; TL_NO_TENSOR if memory is out. */
 tl_tensor_id tl_fold_store(tl_fold *f, const tl_host *host);
-/* Releases all values. */
+/* Releases all evaluated results. */
 void tl_fold_release_values(tl_fold *f);
 
-/* Puts the nodes of the branch that an If with a known condition takes in its place, and returns
- * the node where the sweep goes on; TL_NO_NODE when the If stays. */
+/* Replaces an If with a known condition by the nodes of the branch taken. Returns the node where
+ * the forward sweep continues, or TL_NO_NODE if the If stays. */
 tl_node_id tl_fold_take_branch(tl_fold *f, tl_node_id n);
 
-/* Erases a node that folding left without users, and constants that only it used; nodes that lose a
- * user by that are remembered. */
+/* Erases a node without users, and constants that only it used. Marks the producers of its operands
+ * as orphans. */
 void tl_fold_erase(tl_fold *f, tl_node_id n);
 
-/* The pass fold-constants from some nodes on: folds them where their operands are constants, then
- * users that can be folded by that, and so on. Erased nodes among them are skipped. Cost is that of
- * the folded nodes, unless types become more specific: then the whole module is folded. `nodes` is
- * used up. TL_NO_MEMORY, reported. */
+/* Folds from the given nodes on: these nodes if their operands are constant, then their users, and
+ * so on. Skips erased nodes. `nodes` is the worklist and is consumed. O(folded nodes), unless a
+ * type becomes more specific: then the whole module is folded. TL_NO_MEMORY, reported. */
 tl_status tl_fold_from(tl_pass *p, tl_module *m, tl_u32_vec *nodes) TL_NODISCARD;
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fold-constants: compute what depends on constants only, and what inference knows of shapes; take
- * the branch of an If whose condition is known.
+/* fold-constants: nodes whose operands are all constant become constants, and so do results that
+ * shape inference knows. An If with a constant condition is replaced by the branch taken.
  *
  * Requires:  infer-shapes, for contents known from shapes.
  * Keeps:     names; nodes of outputs of bodies.
- * After:     a node on constants alone is random, has an effect, would grow the model beyond
- *            --fold-limit, has no kernel, or gives a body its output.
+ * After:     a remaining node with constant operands only is random, has a side effect, would grow
+ *            the model beyond --fold-limit, has no kernel, or is an output of a body.
  * Cost:      a sweep down and a sweep up, O(nodes + edges + work of the folded nodes).
  * Tests:     tests/golden/fold-constants/
  *
- * Down: nodes whose operands are known are evaluated; their results are known in turn, and nothing
- * changes yet. Up: a known value that a remaining node uses becomes a constant (the root of what
- * was folded), and nodes that thereby lost their last user go. Intermediate values are therefore
- * never made constants, and die as soon as the last node that wants them was evaluated. */
+ * The pass makes two sweeps. The forward sweep evaluates nodes whose operands are known and keeps
+ * the results beside the graph, which does not change yet. The backward sweep makes a constant of
+ * each known value that a remaining node uses, and erases nodes that thereby lost their last user.
+ * Intermediate values therefore never become constants of the module: they are released as soon as
+ * their last user has been evaluated. */
 #include "ir/infer/infer.h"
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
@@ -21,7 +22,7 @@
 
 enum {
   MAX_ROUNDS = 4,
-  SMALL_BYTES = 16384 /* numbers of channels, and little more */
+  SMALL_BYTES = 16384 /* vectors with one element for each channel fit, images do not */
 };
 
 static bool operands_known(const tl_fold *f, const tl_node *node) {
@@ -39,6 +40,8 @@ static bool is_pure(const tl_node *node) {
                           TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY);
 }
 
+/* Device compilers look for some pairs of ops, such as DequantizeLinear before a product, so these
+ * ops stay until fold-dequantized runs. */
 static bool stays_unfolded(const tl_fold *f, const tl_node *node) {
   return !f->dequantizes && tl_op_has_trait(node->op, TL_TRAIT_UNFOLDED);
 }
@@ -50,21 +53,23 @@ static bool used_results_known(const tl_fold *f, const tl_node *node) {
   return true;
 }
 
+/* Returns true if all elements are equal: each element then equals the one before it, so the data
+ * equals itself shifted by one element. */
 static bool is_fill(const tl_host *host) {
   size_t size = tl_host_element_size((tl_dtype)host->dtype);
   return host->bytes > SMALL_BYTES && size && host->dtype != TL_DTYPE_STRING &&
          memcmp(host->data, (const char *)host->data + size, (size_t)host->bytes - size) == 0;
 }
 
-/* One number over and over is better kept as the node that says so, but for weights. */
+/* Returns true if the node is the better form: a large tensor of one repeated number takes more
+ * room than the node that fills it. Weights are an exception (evaluate.c, may_fill). */
 static bool is_better_made(const tl_fold *f, tl_node_id n, tl_value_id v) {
   const tl_host *host = v ? tl_fold_contents_of(f, v).host : NULL;
   return host && is_fill(host) && tl_fold_operand_bytes(f, n) < SMALL_BYTES &&
          !tl_fold_is_weight(f, v);
 }
 
-/* An output of a body keeps its node: runtimes take a constant there less readily than as an
- * output of the model. */
+/* An output of a body keeps its node: not every runtime accepts a constant as output of a body. */
 static bool leaves_body(const tl_fold *f, tl_value_id v) {
   return tl_graph_get(f->m, tl_value_graph(f->m, v))->kind == TL_GRAPH_BODY &&
          tl_value_leaves_graph(f->m, v);
@@ -78,7 +83,7 @@ static bool stays(const tl_fold *f, tl_node_id n) {
   return node->n_results == 1 && is_better_made(f, n, node->results);
 }
 
-/* The node will not ask for its operands any more. */
+/* The node no longer needs its operands; releases those that no other node needs. */
 static void settle_operands(tl_fold *f, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(f->m, node->operands + i)->value;
@@ -90,6 +95,8 @@ static void settle_operands(tl_fold *f, const tl_node *node) {
   }
 }
 
+/* Evaluates one node of the forward sweep. Returns the node where the sweep continues if an If was
+ * replaced by its branch, else TL_NO_NODE. */
 static tl_node_id visit(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   if (!operands_known(f, node))
@@ -114,9 +121,11 @@ static void sweep_down(tl_fold *f, const tl_graph *g) {
   }
 }
 
-/* ---- up -------------------------------------------------------------------------------------- */
+/* ---- backward sweep
+ * -------------------------------------------------------------------------------------- */
 
-/* Remembers that the producers of a node's operands lose a user. */
+/* Marks the producers of a node's operands: they lose a user. The marks are one bit for each node
+ * that exists when the first node is erased; nodes made later are never orphans. */
 static void orphan_operands(tl_fold *f, tl_node_id n) {
   if (!f->orphans) {
     f->n_orphans = tl_module_node_end(f->m);
@@ -161,8 +170,9 @@ void tl_fold_erase(tl_fold *f, tl_node_id n) {
   tl_arena_rewind(f->p->scratch, mark);
 }
 
-/* Infers a node again with its new operand; false when that is an error. A model may hold nodes
- * that cannot run, as long as nobody knows what they are given. */
+/* Infers a node again with its new operand; returns false if inference reports an error. A model
+ * may contain a node that would fail at run time, in a branch that is never taken; a constant
+ * operand must not turn it into an error of the conversion. */
 static bool accepts(tl_fold *f, tl_node_id n) {
   tl_diag silent = {0};
   tl_diag *loud = f->m->diag;
@@ -178,7 +188,8 @@ static bool accepts(tl_fold *f, tl_node_id n) {
   return status == TL_OK;
 }
 
-/* Arithmetic looks at types alone, which is in vain if that of the operand is the same. */
+/* Shape functions of elementwise ops read only the types of operands, so they need not run again
+ * when the constant has the type that the operand had. */
 static bool users_accept(tl_fold *f, tl_value_id v, bool same_type) {
   TL_FOR_USES(f->m, v, u) {
     tl_node_id n = tl_use_get(f->m, u)->user;
@@ -199,7 +210,8 @@ static void remark_root(tl_fold *f, tl_node_id n, tl_type_id type) {
   tl_buf_release(&text);
 }
 
-/* Makes a known result a constant of its name. */
+/* Replaces a known result by a constant of the same name, and takes that back if a user would be
+ * invalid with it. */
 static void make_constant(tl_fold *f, tl_node_id n, tl_value_id v) {
   tl_fold_contents c = tl_fold_contents_of(f, v);
   f->stopped = f->stopped || !tl_pass_may_rewrite(f->p);
@@ -226,6 +238,8 @@ static void make_constant(tl_fold *f, tl_node_id n, tl_value_id v) {
   tl_graph_erase_constant(f->m, made);
 }
 
+/* Visits one node of the backward sweep: makes its known results constants, and erases it if no
+ * user is left. */
 static void settle(tl_fold *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   bool folded = false;
@@ -249,7 +263,7 @@ static void sweep_up(tl_fold *f, const tl_graph *g) {
   }
 }
 
-/* ---- operands that amount to constants ------------------------------------------------------- */
+/* ---- operands that inference knows ------------------------------------------------------- */
 
 static bool is_wanted(const tl_fold *f, const tl_substitute *s) {
   const tl_node *node = tl_node_get(f->m, s->node);
@@ -278,8 +292,8 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   tl_graph_erase_constant(f->m, made);
 }
 
-/* Inference found operands that need not be computed, such as the shape of a Reshape that copies
- * open dims. */
+/* Replaces operands that inference found to be equivalent to a constant, such as the shape of a
+ * Reshape that only copies open dims: with 0 and -1 it needs no computed shape. */
 static void substitute(tl_fold *f) {
   tl_substitute_vec *all = &f->m->substitutes;
   for (uint32_t i = 0; i < all->n && !f->failed && !f->stopped; i++) {
@@ -294,8 +308,9 @@ static void substitute(tl_fold *f) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* Graphs are numbered outside in: values are known before bodies ask for them, and users in bodies
- * are settled before what they use. */
+/* Graphs are numbered from outer to inner. The forward sweep thus knows outer values before bodies
+ * use them, and the backward sweep handles users in bodies before the producers of their
+ * operands. */
 static void run_round(tl_fold *f) {
   f->again = false;
   for (uint32_t id = 1; id <= f->m->graphs.n; id++)
@@ -309,7 +324,8 @@ static void run_round(tl_fold *f) {
   f->orphans = NULL;
 }
 
-/* False when nothing more can be told: an error here is one that the model would meet when run. */
+/* Runs shape inference again, silently; returns false if it fails: such an error is one that the
+ * model may or may not meet at run time. */
 static bool infer_again(tl_fold *f) {
   tl_diag silent = {0};
   tl_diag *loud = f->m->diag;
@@ -342,9 +358,10 @@ tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {
 
 tl_status tl_pass_fold_constants(tl_pass *p, tl_module *m) { return tl_fold_module(p, m, false); }
 
-/* ---- from some nodes on ---------------------------------------------------------------------- */
+/* ---- folding from given nodes on
+ * ---------------------------------------------------------------------- */
 
-/* Notes a node; false when it was noted before, or has gone. */
+/* Marks a node; returns false if it was marked before or is erased. */
 static bool note(tl_fold *f, uint8_t *noted, tl_node_id n) {
   if (tl_node_get(f->m, n)->op == TL_OP_ERASED || (noted[n / 8] >> n % 8 & 1))
     return false;
@@ -352,8 +369,8 @@ static bool note(tl_fold *f, uint8_t *noted, tl_node_id n) {
   return true;
 }
 
-/* Evaluates nodes and, in turn, users whose operands are all known by that; `nodes` becomes the
- * list of those evaluated, operands before users. An If waits for the pass. */
+/* Evaluates the nodes of the worklist, and then users all of whose operands have become known.
+ * Leaves the evaluated nodes in `nodes`, producers before users. If nodes are left to the pass. */
 static void spread(tl_fold *f, tl_u32_vec *nodes) {
   uint32_t done = 0;
   uint8_t *noted = tl_arena_calloc(f->p->scratch, tl_module_node_end(f->m) / 8 + 1u, 1);
@@ -387,7 +404,7 @@ static int last_first(const void *a, const void *b) {
   return (x->order < y->order) - (x->order > y->order);
 }
 
-/* Settles nodes in the order in which the pass would: bodies first, each from its end. */
+/* Settles nodes in the order of the backward sweep: inner graphs first, each from its end. */
 static void settle_all(tl_fold *f, const tl_u32_vec *nodes) {
   place *places = tl_arena_calloc(f->p->scratch, nodes->n + 1u, sizeof *places);
   f->failed = f->failed || !places;
@@ -401,7 +418,7 @@ static void settle_all(tl_fold *f, const tl_u32_vec *nodes) {
     settle(f, places[i].node);
 }
 
-/* Erases nodes that lost their last user, and what only they used. */
+/* Erases nodes that lost their last user, then producers that only they used, to a fixpoint. */
 static void erase_lost(tl_fold *f) {
   while (f->lost->n && !f->failed) {
     tl_node_id n = f->lost->at[--f->lost->n];

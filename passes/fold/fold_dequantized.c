@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fold-dequantized: for the NPU, compute what DequantizeLinear makes of constants.
+/* fold-dequantized: for the NPU, DequantizeLinear of a constant becomes a floating-point constant.
  *
  * Requires:  infer-shapes.
  * Keeps:     what fold-constants keeps.
- * After:     constants are dequantized on the device only if floats would grow the model beyond
+ * After:     a constant is dequantized on the device only if the floats would grow the model beyond
  *            --fold-limit.
  * Cost:      that of fold-constants.
  * Tests:     tests/golden/fold-dequantized/
  *
- * Before, rules look for pairs of DequantizeLinear around products, and so do other compilers: in
- * a model for them the pairs stay. */
+ * Runs after fusion, because rules match DequantizeLinear around products. Does nothing for other
+ * targets: their compilers match the same pairs. */
 #include "passes/edit/passes.h"
 #include "passes/fold/fold.h"
 

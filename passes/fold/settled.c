@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fold-constants leaves to the runtime: integers for which ONNX has no answer, where runtimes
- * differ. A division by 0, a shift by all bits, a float that its integer type cannot hold, a power
- * or sum of squares beyond what a float counts exactly. Sums, differences and products wrap
- * everywhere and are folded. */
+/* Integer results that ONNX does not define, and that runtimes therefore compute differently; such
+ * nodes are not folded. These are: division by 0, a shift by the width of the type or more, a float
+ * that its integer type cannot hold, and powers or sums of squares beyond 2^53. Sums, differences
+ * and products wrap in every runtime and are folded. */
 #include <math.h>
 
 #include "ir/ops_gen.h"
 #include "passes/fold/fold.h"
 
-/* Integers up to here are exact as f64, which runtimes compute powers and reductions in. */
+/* Runtimes compute integer powers and reductions in f64, which is exact up to this number. */
 static const double most_exact = 9007199254740992.0; /* 2^53 */
 
+/* Facts about all elements of a tensor, read as f64. */
 typedef struct facts {
   bool zero, minus_one, lowest, fraction, no_number;
-  double least, most, magnitude; /* of all elements; magnitude: the greatest absolute value */
+  double least, most, magnitude; /* magnitude: the greatest absolute value */
 } facts;
 
 static double lowest_of(tl_dtype d) {
@@ -21,7 +22,7 @@ static double lowest_of(tl_dtype d) {
   return info->name[0] == 'u' || d == TL_DTYPE_BOOL ? 0 : -ldexp(1, info->bits - 1);
 }
 
-/* One more than the greatest. */
+/* Returns the greatest value plus 1, which is a power of two and thus exact as f64. */
 static double end_of(tl_dtype d) {
   const tl_dtype_info *info = tl_dtype_get(d);
   return ldexp(1, info->name[0] == 'u' ? info->bits : info->bits - 1);
@@ -45,6 +46,7 @@ static facts facts_of(const tl_host *t) {
 
 static bool is_integer(const tl_host *t) { return tl_dtype_is_integer((tl_dtype)t->dtype); }
 
+/* Returns true if every quotient is defined. The lowest signed integer divided by -1 overflows. */
 static bool divides(const tl_host *const *in, bool as_floats) {
   facts x = facts_of(in[0]);
   facts by = facts_of(in[1]);
@@ -53,16 +55,20 @@ static bool divides(const tl_host *const *in, bool as_floats) {
          (exact || !as_floats);
 }
 
+/* Returns true if every shift count is below the width of the type. */
 static bool shifts(const tl_host *const *in) {
   return facts_of(in[1]).most < tl_dtype_get((tl_dtype)in[1]->dtype)->bits;
 }
 
+/* Returns true if type d holds every element after truncation. */
 static bool holds(tl_dtype d, const tl_host *from) {
   facts x = facts_of(from);
   return from->n == 0 ||
          (!x.no_number && trunc(x.least) >= lowest_of(d) && trunc(x.most) < end_of(d));
 }
 
+/* Returns true if every power is exact: bounded by the greatest base to the greatest exponent, and
+ * neither 0 to a negative exponent nor a negative base to a fraction. */
 static bool raises(const tl_host *const *in) {
   facts x = facts_of(in[0]);
   facts by = facts_of(in[1]);
@@ -72,7 +78,8 @@ static bool raises(const tl_host *const *in) {
           !(x.zero && by.least < 0) && !(x.least < 0 && by.fraction));
 }
 
-/* Bounds of a reduction over all elements, which is more than any part of them gives. */
+/* Returns true if the reduction over all elements stays exact. Any reduction over some of the
+ * elements has a smaller bound. */
 static bool reduces(tl_op_id op, const tl_host *t) {
   double limit = fmin(most_exact, end_of((tl_dtype)t->dtype) - 1);
   double sum = 0;
@@ -125,7 +132,7 @@ static uint32_t operands_asked(tl_op_id op) {
   }
 }
 
-/* Casts from floats and arithmetic on integers; of what else there is the dtype says enough. */
+/* Returns false early for float results, which runtimes agree on. */
 static bool may_matter(const tl_fold *f, tl_node_id n) {
   tl_dtype from = tl_type_dtype(f->m, tl_value_type(f->m, tl_operand(f->m, n, 0)));
   tl_dtype to = tl_type_dtype(f->m, tl_value_type(f->m, tl_result(f->m, n, 0)));
