@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives as one rank sees them when all ranks hold the same and sums are not taken: what is
- * reduced or broadcast passes, gathered rows repeat, scattered ones are those of the first rank. */
+/* Computes collectives as one rank sees them when all ranks hold the same and sums are not taken:
+ * what is reduced or broadcast passes, gathered rows repeat, scattered rows are those of the first
+ * rank. */
 #include "ir/eval/kernel/kernel.h"
 
 enum { PASS, GATHER, SCATTER };
@@ -16,7 +17,7 @@ static tl_status pass(tl_eval *x) {
   return TL_OK;
 }
 
-/* ARG: what becomes of the operands. */
+/* ARG: PASS, GATHER or SCATTER, which tells what becomes of the operands. */
 tl_status tl_eval_collective(tl_eval *x) {
   int64_t dims[TL_MAX_RANK], ranks = tl_eval_int(x, TL_SYM_rank_size, 1);
   tl_host *out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of If, Loop, Scan and SequenceMap: they run bodies. */
+/* Computes the ops that run bodies: If, Loop, Scan, SequenceMap and npu::While. */
 #include <stdlib.h>
 
 #include "ir/eval/kernel/kernel.h"
@@ -11,7 +11,7 @@ static void release_all(tl_host **values, uint64_t n) {
   }
 }
 
-/* Everything that a loop keeps between iterations. */
+/* Everything that a loop keeps between iterations; loop_open and loop_close own it. */
 typedef struct loop_state {
   tl_eval *x;
   tl_graph_id body;
@@ -25,6 +25,7 @@ typedef struct loop_state {
   uint64_t room;       /* iterations that fit */
 } loop_state;
 
+/* Sizes the lists by the body; one more entry keeps calloc from returning NULL for 0. */
 static tl_status loop_open(loop_state *s, uint32_t n_scan) {
   const tl_graph *g = tl_graph_get(s->x->m, s->body);
   s->n_in = g->inputs.n;
@@ -47,6 +48,7 @@ static void loop_close(loop_state *s) {
   free(s->collected);
 }
 
+/* Keeps the scan outputs of this iteration. The list doubles, so n iterations cost O(n). */
 static tl_status loop_collect(loop_state *s) {
   if (s->iterations == s->room) {
     uint64_t room = s->room ? s->room * 2 : 16;
@@ -64,13 +66,14 @@ static tl_status loop_collect(loop_state *s) {
   return TL_OK;
 }
 
+/* Runs the body once and collects its scan outputs. */
 static tl_status loop_step(loop_state *s) {
   release_all(s->out, s->n_out);
   TL_TRY(tl_eval_body(s->x, s->body, s->in, s->n_in, s->out, s->n_out));
   return loop_collect(s);
 }
 
-/* Geometry of a tensor seen as outer x axis x inner. */
+/* A tensor seen as outer x axis x inner. */
 typedef struct around {
   uint64_t outer;
   uint64_t inner; /* bytes */
@@ -87,8 +90,8 @@ static around split_at(const int64_t *dims, int rank, uint32_t axis, size_t size
   return a;
 }
 
-/* An element of a scan output that never ran has the shape that the body declares, 0 where it
- * declares none. */
+/* Finds the shape of a scan output whose body never ran: what the body declares, with 0 for unknown
+ * dims. Returns the rank. */
 static int declared_shape(loop_state *s, uint32_t which, int64_t *dims, tl_dtype *dtype) {
   const tl_graph *g = tl_graph_get(s->x->m, s->body);
   tl_value_id v = tl_graph_output(s->x->m, g, s->n_out - s->n_scan + which);
@@ -99,6 +102,7 @@ static int declared_shape(loop_state *s, uint32_t which, int64_t *dims, tl_dtype
   return t->rank > 0 ? t->rank : 0;
 }
 
+/* All iterations must have given the same type and shape. */
 static tl_status check_stackable(loop_state *s, uint32_t which) {
   const tl_host *first = s->collected[which];
   for (uint64_t k = 0; k < s->iterations; k++) {
@@ -111,7 +115,7 @@ static tl_status check_stackable(loop_state *s, uint32_t which) {
   return TL_OK;
 }
 
-/* Result i: what the body gave at each iteration, along a new axis. */
+/* Makes result i: what the body gave at each iteration, stacked along a new axis. */
 static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t axis, bool reverse) {
   int64_t dims[TL_MAX_RANK + 1];
   tl_dtype dtype;
@@ -150,7 +154,8 @@ static tl_status read_condition(tl_eval *x, const tl_host *t, bool *out) {
   return TL_OK;
 }
 
-/* Operands behind the condition are what the bodies of npu::If take. */
+/* Collects the inputs of the bodies of npu::If: the operands behind the condition. ONNX's If has
+ * none. */
 static tl_status body_inputs(tl_eval *x, tl_host ***out, uint32_t *n) {
   *n = x->n_in > 1 ? x->n_in - 1 : 0;
   *out = tl_eval_scratch(x, *n + 1u, sizeof **out);
@@ -159,11 +164,13 @@ static tl_status body_inputs(tl_eval *x, tl_host ***out, uint32_t *n) {
   for (uint32_t i = 0; i < *n; i++) {
     if (!x->in[i + 1])
       return tl_eval_fail(x, "operand %u is absent", i + 1);
-    (*out)[i] = (tl_host *)(uintptr_t)x->in[i + 1]; /* only counted */
+    /* const is cast away for the reference count only */
+    (*out)[i] = (tl_host *)(uintptr_t)x->in[i + 1];
   }
   return TL_OK;
 }
 
+/* The outputs of the body become the results directly. */
 tl_status tl_eval_if(tl_eval *x) {
   bool condition;
   tl_host **inputs;
@@ -181,7 +188,7 @@ tl_status tl_eval_if(tl_eval *x) {
 
 /* ---- While ---------------------------------------------------------------------------------- */
 
-/* Runs the graph `cond` on the state. */
+/* Runs the graph `cond` on the state and reads its answer. */
 static tl_status go_on(loop_state *s, tl_graph_id test, bool *out) {
   tl_host *answer = NULL;
   TL_TRY(tl_eval_body(s->x, test, s->in, s->n_in, &answer, 1));
@@ -190,6 +197,7 @@ static tl_status go_on(loop_state *s, tl_graph_id test, bool *out) {
   return status;
 }
 
+/* Outputs of the body move to its inputs without a change of their counts. */
 static tl_status while_run(loop_state *s, tl_graph_id test) {
   bool more;
   for (uint32_t i = 0; i < s->n_in; i++)
@@ -208,7 +216,7 @@ static tl_status while_run(loop_state *s, tl_graph_id test) {
   return TL_OK;
 }
 
-/* npu::While: the state goes through the body for as long as `cond` says so. */
+/* npu::While: runs the body on the state for as long as `cond` is true. */
 tl_status tl_eval_while(tl_eval *x) {
   loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
   tl_graph_id test = tl_eval_body_attr(x, TL_SYM_cond);
@@ -231,8 +239,8 @@ tl_status tl_eval_while(tl_eval *x) {
 
 /* ---- Loop ----------------------------------------------------------------------------------- */
 
-/* Number of dims that the body declares for an input that the loop provides: some exporters write
- * one element along a dim. */
+/* Returns the rank of an input that the loop provides: 0, or 1 when the body declares one dim,
+ * which some exporters do. */
 static int provided_rank(const loop_state *s, uint32_t input) {
   tl_value_id v = tl_graph_get(s->x->m, s->body)->inputs.at[input];
   return tl_type_get(s->x->m, tl_value_type(s->x->m, v))->rank == 1;
@@ -246,6 +254,7 @@ static tl_status bool_value(tl_eval *x, bool v, int rank, tl_host **out) {
   return TL_OK;
 }
 
+/* Sets the first two inputs of the body: iteration number and condition. */
 static tl_status set_iteration(loop_state *s, int64_t i, bool condition) {
   for (uint32_t k = 0; k < 2; k++)
     tl_host_release(s->in[k]);
@@ -257,6 +266,8 @@ static tl_status set_iteration(loop_state *s, int64_t i, bool condition) {
   return bool_value(s->x, condition, provided_rank(s, 1), &s->in[1]);
 }
 
+/* Runs until the trip count is reached or the condition is false. Without a trip count the
+ * condition alone ends the loop. */
 static tl_status loop_run(loop_state *s) {
   tl_eval *x = s->x;
   int64_t trips;
@@ -304,9 +315,10 @@ tl_status tl_eval_loop(tl_eval *x) {
 
 /* ---- Scan ----------------------------------------------------------------------------------- */
 
+/* Attribute lists of Scan may be absent: all 0. */
 static int64_t listed(tl_int_list list, uint32_t i) { return i < list.n ? list.at[i] : 0; }
 
-/* Slice `at` of t along an axis, without the axis. */
+/* Copies slice `at` of t along an axis, without the axis. *out: the caller's to release. */
 static tl_status take_slice(tl_eval *x, const tl_host *t, uint32_t axis, uint64_t at,
                             tl_host **out) {
   int64_t dims[TL_MAX_RANK];
@@ -334,6 +346,7 @@ typedef struct scan_axes {
   uint32_t *axis; /* of each scan input */
 } scan_axes;
 
+/* Resolves the axes of the scan inputs, which must have the same number of slices. */
 static tl_status scan_geometry(loop_state *s, scan_axes *a) {
   tl_eval *x = s->x;
   tl_int_list axes = tl_eval_ints(x, TL_SYM_scan_input_axes);
@@ -405,6 +418,7 @@ tl_status tl_eval_scan(tl_eval *x) {
 
 /* ---- SequenceMap ---------------------------------------------------------------------------- */
 
+/* Operands that are no sequences are given to every iteration. */
 static tl_status map_run(loop_state *s, uint64_t length) {
   tl_eval *x = s->x;
   for (uint64_t k = 0; k < length; k++) {

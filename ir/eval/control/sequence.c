@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of sequences and optionals. A sequence is a list of references: no kernel copies
- * elements but those that cut or join tensors. */
+/* Computes the ops of sequences and optionals. A sequence is a list of references: only kernels
+ * that cut or join tensors copy elements. */
 #include "ir/eval/movement/concat.h"
 
 static tl_status need_sequence(tl_eval *x, uint32_t i, const tl_host **out) {
@@ -10,7 +10,8 @@ static tl_status need_sequence(tl_eval *x, uint32_t i, const tl_host **out) {
   return TL_OK;
 }
 
-/* Position in operand i, from the end when negative; fallback when absent. */
+/* Reads a position from operand i, `fallback` when it is absent. A negative one counts from the
+ * end; `most` is the largest one allowed. */
 static tl_status read_position(tl_eval *x, uint32_t i, int64_t n, int64_t fallback, int64_t most,
                                uint64_t *out) {
   int64_t at;
@@ -22,6 +23,7 @@ static tl_status read_position(tl_eval *x, uint32_t i, int64_t n, int64_t fallba
   return TL_OK;
 }
 
+/* Makes result 0 a sequence of the given items, which are retained. dtype: of an empty sequence. */
 static tl_status sequence_result(tl_eval *x, tl_host *const *items, uint64_t n, tl_dtype dtype) {
   tl_host *s = tl_host_sequence(x->heap, items, n);
   if (!s)
@@ -85,7 +87,7 @@ tl_status tl_eval_sequence_insert(tl_eval *x) {
   TL_TRY(new_list(x, s->n + 1, &items));
   for (uint64_t i = 0; i < s->n; i++)
     items[i < at ? i : i + 1] = tl_host_item(s, i);
-  items[at] = (tl_host *)(uintptr_t)x->in[1]; /* the count is not the value */
+  items[at] = (tl_host *)(uintptr_t)x->in[1]; /* const is cast away for the reference count only */
   return sequence_result(x, items, s->n + 1, TL_DTYPE_NONE);
 }
 
@@ -106,7 +108,8 @@ tl_status tl_eval_sequence_erase(tl_eval *x) {
 
 /* ---- ConcatFromSequence --------------------------------------------------------------------- */
 
-/* The items with a dim of size 1 where the new axis will be; the caller releases them. */
+/* Makes views of the items with a dim of size 1 where the new axis will be. The caller releases
+ * them, also after a failure. */
 static tl_status stack_views(tl_eval *x, const tl_host *s, int64_t axis, tl_host **views) {
   for (uint64_t i = 0; i < s->n; i++) {
     const tl_host *t = tl_host_item(s, i);
@@ -149,7 +152,7 @@ tl_status tl_eval_concat_from_sequence(tl_eval *x) {
 
 /* ---- SplitToSequence ------------------------------------------------------------------------ */
 
-/* Sizes of the parts of a dim: listed, equal, or 1 each. */
+/* Finds the sizes of the parts of a dim: listed, equal with a smaller last one, or 1 each. */
 static tl_status part_sizes(tl_eval *x, int64_t dim, tl_int_list *out) {
   const tl_host *split = tl_eval_in(x, 1);
   int64_t size = 1, sum = 0;
@@ -179,7 +182,7 @@ static tl_status part_sizes(tl_eval *x, int64_t dim, tl_int_list *out) {
   return TL_OK;
 }
 
-/* The part made last, taken over from result 0, without its axis when that is dropped. */
+/* Takes over the part that was made last as result 0; `drop`: without its axis. */
 static tl_status take_part(tl_eval *x, uint32_t axis, bool drop, tl_host **out) {
   tl_host *t = x->out[0];
   int64_t dims[TL_MAX_RANK];
@@ -195,6 +198,7 @@ static tl_status take_part(tl_eval *x, uint32_t axis, bool drop, tl_host **out) 
   return *out ? TL_OK : tl_eval_no_memory(x);
 }
 
+/* Makes each part as result 0, takes it over, and makes the sequence of them the result. */
 static tl_status cut(tl_eval *x, uint32_t axis, tl_int_list sizes, tl_host **parts) {
   const tl_host *t = x->in[0];
   tl_units from;

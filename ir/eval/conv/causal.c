@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CausalConvWithState: a convolution of each channel with the elements before it; the last ones
- * are handed on as the state of the next step. */
+/* Computes CausalConvWithState: a convolution of each channel with the elements before it. The last
+ * elements are handed on as the state of the next step. */
 #include "ir/eval/math/fused_activation.h"
 
 typedef struct causal {
@@ -13,7 +13,8 @@ typedef struct causal {
   int64_t kernel;
 } causal;
 
-/* Element t of past and input in a row, of channel i over all batches. */
+/* Defines the row functions of a type. NAME_at returns element t of the past followed by the input;
+ * NAME computes row i, a channel of one image, and its new state. */
 #define DEFINE_ROWS(NAME, TYPE)                                                                   \
   static TYPE NAME##_at(const causal *c, int64_t i, int64_t t) {                                  \
     int64_t state = c->kernel - 1;                                                                \
@@ -52,6 +53,7 @@ static bool same_dtype(const causal *c) {
          (!c->bias || c->bias->dtype == d) && (!c->past || c->past->dtype == d);
 }
 
+/* Reads the operands and checks that they fit together. */
 static tl_status open_causal(tl_eval *x, causal *c) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
   TL_TRY(tl_eval_need_rank(x, 1, 3, 3));

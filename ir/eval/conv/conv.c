@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv, and what every convolution does first: sizes, choice of the way, bias. */
+/* Computes Conv, and what every convolution does first: sizes, choice of the way, bias. */
 #include "ir/eval/conv/conv.h"
 
-enum { FEW_CHANNELS = 4, FILL_GRAIN = 8 };
+enum { FEW_CHANNELS = 4, FILL_GRAIN = 8 }; /* fewer channels of a group fill too little of a tile */
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
@@ -16,6 +16,8 @@ static bool source_of(const tl_host *t, uint8_t *out) {
   }
 }
 
+/* Checks channels and groups. A weight is [M, C/group, k...], with taps_first [M, k...,
+ * C/group]. */
 static tl_status read_channels(tl_eval *x, const tl_host *data, const tl_host *weight,
                                tl_conv *c) {
   int64_t group = tl_eval_int(x, TL_SYM_group, 1);
@@ -34,7 +36,8 @@ static tl_status read_channels(tl_eval *x, const tl_host *data, const tl_host *w
   return TL_OK;
 }
 
-/* A channels-last weight has its channels at axis 1 or last: only one of them fits. */
+/* Finds where a channels-last weight has its channels: at axis 1 or last, whichever size fits. The
+ * op has no attribute for it. */
 static void guess_layout(tl_eval *x, const tl_host *data, const tl_host *weight, tl_conv *c) {
   int64_t group = tl_eval_int(x, TL_SYM_group, 1), channels = data->dims[data->rank - 1];
   int64_t per_group = group > 0 ? channels / group : 0;
@@ -89,7 +92,7 @@ static void fill_run(char *to, const char *value, int64_t n, size_t size) {
   }
 }
 
-/* Planes of one channel, or places of all channels. */
+/* Fills planes of one channel, or with channels last places of all channels. */
 static void fill_range(void *user, uint64_t begin, uint64_t end) {
   const filling *f = user;
   uint64_t channels = (uint64_t)(f->c->groups * f->c->out_channels);
@@ -110,7 +113,8 @@ void tl_conv_fill(const tl_eval *x, const tl_conv *c, const void *bias, size_t s
 
 /* ---- the two ways --------------------------------------------------------------------------- */
 
-/* The windows of a 1x1 kernel are the input itself. */
+/* Returns true when the windows are the input itself (a 1x1 kernel), which then needs no packing
+ * function. */
 static bool is_pointwise(const tl_conv *c) {
   const tl_windows *w = &c->window;
   for (int i = 0; i < w->n; i++)
@@ -119,6 +123,7 @@ static bool is_pointwise(const tl_conv *c) {
   return c->x_source == TL_CONV_F32 || c->x_source == TL_CONV_F64;
 }
 
+/* Describes the weights of each image and group to the product; rows are output channels. */
 static void side_of_weights(const tl_conv *c, int64_t *at, uint64_t products, tl_gemm_side *s) {
   int64_t length = c->in_channels * c->window.taps;
   *s = (tl_gemm_side){.data = c->w, .lane_stride = length, .k_stride = 1, .at = at};
@@ -130,6 +135,7 @@ static void side_of_weights(const tl_conv *c, int64_t *at, uint64_t products, tl
   }
 }
 
+/* Describes the windows of each image and group to the product; columns are windows. */
 static void side_of_windows(const tl_conv *c, int64_t *at, uint64_t products, tl_gemm_side *s) {
   *s = (tl_gemm_side){.pack = tl_conv_pack_windows, .user = c};
   if (!is_pointwise(c))
@@ -146,7 +152,8 @@ static void side_of_windows(const tl_conv *c, int64_t *at, uint64_t products, tl
   }
 }
 
-/* Result [channels][windows] of each group, or [windows][channels]. */
+/* Computes the product of each image and group: [channels][windows], or with channels last
+ * [windows][channels], so that the result is written in its own layout. */
 static tl_status by_product(tl_eval *x, const tl_conv *c) {
   uint64_t products = (uint64_t)(c->batch * c->groups);
   int64_t *at = tl_eval_scratch(x, products, 3 * sizeof *at);
@@ -186,6 +193,7 @@ tl_status tl_conv_run(tl_eval *x, const tl_conv *c) {
 
 /* ---- Conv ----------------------------------------------------------------------------------- */
 
+/* The result begins as the bias, to which the products are added. */
 tl_status tl_conv_float(tl_eval *x, bool channels_last, tl_host **y) {
   int64_t dims[TL_MAX_RANK];
   tl_conv c;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DeformConv: every tap of every window has an offset of its own. The sampled windows of one image
- * are stored, then multiplied with the weights. */
+/* Computes DeformConv, where every tap of every window has an offset of its own. The sampled
+ * windows of one image are stored, then multiplied with the weights. */
 #include <math.h>
 
 #include "ir/eval/conv/conv.h"
 
+/* The convolution and its maps; `image` is the one at hand. */
 typedef struct deform {
   tl_conv c;
   const tl_host *offset; /* [N, offset groups * taps * 2, out] */
@@ -14,7 +15,8 @@ typedef struct deform {
   void *columns;         /* [channels * taps][out] */
 } deform;
 
-/* Bilinear in four neighbours; those outside are zero. */
+/* Defines the sampling of a type. NAME_at interpolates between four neighbours, of which those
+ * outside are zero; NAME samples one channel and tap of all windows. */
 #define DEFINE_SAMPLE(NAME, TYPE)                                                                 \
   static TYPE NAME##_at(const TYPE *x, const tl_windows *w, double h, double v) {                 \
     if (!(h > -1 && v > -1 && h < (double)w->in[0] && v < (double)w->in[1]))                      \
@@ -62,7 +64,7 @@ static void sample_rows(void *user, uint64_t begin, uint64_t end) {
       sample_f64(d, i / taps, i % taps);
 }
 
-/* All groups of one image. */
+/* Multiplies the sampled windows of one image with the weights, all groups at once. */
 static tl_status multiply(tl_eval *x, const deform *d, int64_t *at) {
   const tl_conv *c = &d->c;
   int64_t plane = c->window.out_plane, k = c->in_channels * c->window.taps;
@@ -80,6 +82,7 @@ static tl_status multiply(tl_eval *x, const deform *d, int64_t *at) {
   return tl_gemm_run(x, &g);
 }
 
+/* Checks the shape of offset (times = 2: a row and a column for each tap) or mask (1). */
 static tl_status check_map(tl_eval *x, const deform *d, const tl_host *t, int64_t times,
                            const char *what) {
   int64_t dims[4] = {d->c.batch, 0, d->c.window.out[0], d->c.window.out[1]};
@@ -111,7 +114,7 @@ static tl_status open_deform(tl_eval *x, deform *d) {
   return d->mask ? check_map(x, d, d->mask, 1, "mask") : TL_OK;
 }
 
-/* y begins as the bias. */
+/* Makes y, which begins as the bias. */
 static tl_status start_result(tl_eval *x, deform *d, tl_host **y) {
   int64_t dims[TL_MAX_RANK];
   const tl_host *bias = tl_eval_in(x, 3), *data = tl_eval_in(x, 0);
@@ -128,7 +131,8 @@ static tl_status start_result(tl_eval *x, deform *d, tl_host **y) {
   return TL_OK;
 }
 
-/* X, W, offset, B, mask */
+/* DeformConv: X, W, offset, B, mask. Images are done one by one to bound the memory of the
+ * windows. */
 tl_status tl_eval_deform_conv(tl_eval *x) {
   deform d = {0};
   tl_host *y;

@@ -12,7 +12,9 @@ typedef struct line {
   tl_window_run run;
 } line;
 
-/* y[i] += w x[i * stride] for the windows that the tap reaches. */
+/* Defines the row function of a pair of types. For each channel and tap: y[i] += w * x[i * stride],
+ * for those windows of which the tap lies inside the input. Stride 1 is a loop of its own to
+ * vectorise. */
 #define DEFINE_LINE(NAME, X, W, Y, XVALUE, WVALUE)                                                \
   static void NAME(const line *l, Y *restrict y) {                                                \
     const tl_conv *c = l->c;                                                                      \
@@ -39,6 +41,7 @@ typedef struct line {
       } while (tl_window_next_tap(v, tap));                                                       \
   }
 
+/* Integers less their zero points; sums wrap in 32 bits. */
 #define AS_IS(v) (v)
 #define LESS_ZERO(v) ((uint32_t)((int32_t)(v) - xz))
 #define WEIGHT_LESS_ZERO ((uint32_t)((int32_t)value - wz))
@@ -60,7 +63,7 @@ static void add_line(const line *l, void *y) {
   }
 }
 
-/* Channels [begin, end) of all images. */
+/* Computes channels [begin, end), counted over all images. */
 static void channels(void *user, uint64_t begin, uint64_t end) {
   const tl_conv *c = user;
   size_t size = c->x_source == TL_CONV_F64 ? 8 : 4;

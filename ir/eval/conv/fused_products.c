@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and convolutions that end in an activation. */
+/* Computes products and convolutions that end in an activation. */
 #include "ir/eval/conv/conv.h"
 #include "ir/eval/linear/matmul.h"
 #include "ir/eval/math/fused_activation.h"
@@ -20,7 +20,7 @@ tl_status tl_eval_fused_gemm(tl_eval *x) {
   return tl_activation_apply(x, &a, y);
 }
 
-/* Adds one number a column, or t itself when it has y's shape. */
+/* Adds one number for each column to y, or t itself when it has as many elements as y. */
 static tl_status add(tl_eval *x, tl_host *y, const tl_host *t, const char *what) {
   bool columns = t->kind == TL_HOST_TENSOR && t->rank == 1 && y->rank > 0 &&
                  t->dims[0] == y->dims[y->rank - 1];
@@ -35,7 +35,7 @@ static tl_status add(tl_eval *x, tl_host *y, const tl_host *t, const char *what)
   return TL_OK;
 }
 
-/* FastGelu(X W + bias) */
+/* GemmFastGelu: FastGelu(X W + bias). */
 tl_status tl_eval_gemm_fast_gelu(tl_eval *x) {
   tl_activation a = {.kind = TL_ACT_FAST_GELU};
   tl_host *y;
@@ -45,7 +45,7 @@ tl_status tl_eval_gemm_fast_gelu(tl_eval *x) {
   return tl_activation_apply(x, &a, y);
 }
 
-/* activation(Conv(X, W, B) + Z). ARG 1: channels last. */
+/* FusedConv: activation(Conv(X, W, B) + Z). ARG 1: channels last. */
 tl_status tl_eval_fused_conv(tl_eval *x) {
   tl_activation a;
   tl_host *y;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of GridSample (two and three axes) and AffineGrid. */
+/* Computes GridSample (one to three spatial axes) and AffineGrid. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
 
 enum { MOST_AXES = 3, MOST_TAPS = 4, MOST_POINTS = 64, WORK = 1 << 13 };
 
+/* Values of the attributes mode and padding_mode. */
 typedef enum { LINEAR, NEAREST, CUBIC } sampling;
 typedef enum { ZEROS, BORDER, REFLECTION } padding;
 
@@ -22,13 +23,15 @@ typedef struct grid_job {
   uint64_t channels;
 } grid_job;
 
-/* What one axis contributes to a sample. */
+/* What one axis contributes to a sample: elements and their weights. */
 typedef struct axis_taps {
   uint32_t n;
   int64_t index[MOST_TAPS]; /* -1: outside, counts as zero */
   double weight[MOST_TAPS];
 } axis_taps;
 
+/* Reflects v at both ends of [least, most] until it lies inside: an even number of whole turns
+ * leaves the direction, an odd number reverses it. */
 static double reflect(double v, double least, double most) {
   double range = most - least;
   if (range <= 0)
@@ -41,7 +44,7 @@ static double reflect(double v, double least, double most) {
   return (v < least) != back ? least + rest : most - rest;
 }
 
-/* Index of an element that may lie outside. */
+/* Returns the index of an element that may lie outside, by the padding mode; -1 counts as zero. */
 static int64_t bring_in(const grid_job *j, double at, double n) {
   double least = j->align ? 0 : -0.5, most = j->align ? n - 1 : n - 0.5;
   if (at >= 0 && at < n)
@@ -53,7 +56,8 @@ static int64_t bring_in(const grid_job *j, double at, double n) {
   return at <= 0 ? 0 : at >= n ? (int64_t)n - 1 : (int64_t)at;
 }
 
-/* Far coordinates are brought near enough for exact integers; NaN lies outside. */
+/* Converts a grid coordinate in [-1, 1] to a position on an axis of n elements. Far coordinates are
+ * clamped to where doubles still hold exact integers; NaN is placed outside. */
 static double place_on_axis(const grid_job *j, double g, double n) {
   double least = j->align ? 0 : -0.5, most = j->align ? n - 1 : n - 0.5;
   double at = j->align ? (g + 1) / 2 * (n - 1) : ((g + 1) * n - 1) / 2;
@@ -67,6 +71,8 @@ static double place_on_axis(const grid_job *j, double g, double n) {
   return j->pad == REFLECTION ? reflect(at, least, most) : at;
 }
 
+/* Weights of the four taps of cubic convolution (Keys, 1981) with a = -0.75, as ONNX and PyTorch
+ * have it. */
 static void weigh_cubic(double part, double *w) {
   const double a = -0.75;
   double d[] = {part + 1, part, 1 - part, 2 - part};
@@ -96,7 +102,7 @@ typedef struct sample {
   double weight[MOST_POINTS];
 } sample;
 
-/* All combinations of the axes' taps that lie inside. */
+/* Combines the axes' taps: every combination that lies inside, with the product of the weights. */
 static void combine(const grid_job *j, const axis_taps *taps, sample *s) {
   s->n = 1;
   s->place[0] = 0;
@@ -122,6 +128,7 @@ static double add_up(const grid_job *j, const sample *s, uint64_t plane) {
   return sum;
 }
 
+/* Finds place and weights of a grid point once, for all channels. */
 static void sample_points(void *user, uint64_t begin, uint64_t end) {
   const grid_job *j = user;
   for (uint64_t i = begin; i < end; i++) {
@@ -193,13 +200,15 @@ tl_status tl_eval_grid_sample(tl_eval *x) {
 
 /* ---- AffineGrid ----------------------------------------------------------------------------- */
 
-/* Coordinate i of n between -1 and 1. */
+/* Returns coordinate i of n between -1 and 1: at pixel centres, or at the corners with
+ * align_corners. */
 static double spread_evenly(uint64_t i, int64_t n, bool align) {
   if (!align)
     return (2 * (double)i + 1) / (double)n - 1;
   return n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : 0;
 }
 
+/* Multiplies theta [N,axes,axes+1] by the coordinates of each point and 1. */
 static void transform(const tl_host *theta, tl_host *out, int axes, bool align) {
   uint64_t points = out->n / (uint64_t)axes / (uint64_t)out->dims[0];
   for (uint64_t i = 0; i < out->n / (uint64_t)axes; i++) {

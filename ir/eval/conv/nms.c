@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel of NonMaxSuppression. Boxes are compared in f32, as runtimes do: a threshold is a matter
- * of the last bit. */
+/* Computes NonMaxSuppression. Boxes are compared in f32, as runtimes do: whether a box is
+ * suppressed can be a matter of the last bit. */
 #include <stdlib.h>
 
 #include "ir/eval/kernel/kernel.h"
@@ -33,6 +33,8 @@ typedef struct suppression {
 static float lesser(float a, float b) { return a < b ? a : b; }
 static float greater(float a, float b) { return a > b ? a : b; }
 
+/* Reads box i as corners. Without center_point_box it is y1, x1, y2, x2, with the corners in any
+ * order. */
 static box read_box(const suppression *s, uint64_t i) {
   const float *v = s->boxes + i * 4;
   if (s->center) {
@@ -42,6 +44,7 @@ static box read_box(const suppression *s, uint64_t i) {
   return (box){lesser(v[1], v[3]), lesser(v[0], v[2]), greater(v[1], v[3]), greater(v[0], v[2])};
 }
 
+/* Returns true when intersection over union exceeds the threshold. Empty boxes overlap nothing. */
 static bool overlaps(box a, box b, float threshold) {
   float w = lesser(a.x2, b.x2) - greater(a.x1, b.x1);
   float h = lesser(a.y2, b.y2) - greater(a.y1, b.y1);
@@ -52,7 +55,8 @@ static bool overlaps(box a, box b, float threshold) {
   return first > 0 && second > 0 && whole > 0 && both / whole > threshold;
 }
 
-/* Higher scores first, then lower indices; NaN last. */
+/* Orders candidates: higher scores first, then lower indices; NaN last. No two compare equal, so
+ * qsort gives one order everywhere. */
 static int compare(const void *a, const void *b) {
   const candidate *p = a, *q = b;
   bool pn = p->score != p->score, qn = q->score != q->score;
@@ -63,6 +67,7 @@ static int compare(const void *a, const void *b) {
   return p->index < q->index ? -1 : 1;
 }
 
+/* Takes boxes by falling score; one that overlaps a box taken before is dropped. */
 static void select_class(suppression *s, uint64_t batch, uint64_t class) {
   const float *scores = s->scores + (batch * s->classes + class) * s->n;
   uint64_t n = 0, kept = 0;
@@ -110,7 +115,7 @@ static tl_status read_limits(tl_eval *x, suppression *s, float *least) {
   return TL_OK;
 }
 
-/* boxes [B,N,4], scores [B,C,N] -> [selected,3] */
+/* boxes [B,N,4], scores [B,C,N] -> [selected,3]: batch, class, box. */
 tl_status tl_eval_nms(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
   TL_TRY(tl_eval_need_rank(x, 1, 3, 3));

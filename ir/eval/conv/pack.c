@@ -2,7 +2,7 @@
 /* Packing functions of convolutions: windows of the input, and weights that are not floats. */
 #include "ir/eval/conv/conv.h"
 
-enum { MOST_LANES = 64, MOST_PIECES = 512 };
+enum { MOST_LANES = 64, MOST_PIECES = 512 }; /* no tile of gemm_unit.h is wider */
 
 /* What one call packs. */
 typedef struct windows {
@@ -44,6 +44,7 @@ static void copy_i8(const int8_t *from, int64_t stride, int64_t n, int32_t zero,
     to[i] = (uint32_t)((int32_t)from[i * stride] - zero);
 }
 
+/* Copies n elements `stride` apart; integers are widened and lose their zero point. */
 static void copy(uint8_t source, const char *from, int64_t stride, int64_t n, int32_t zero,
                  char *to) {
   const void *f = from;
@@ -56,6 +57,7 @@ static void copy(uint8_t source, const char *from, int64_t stride, int64_t n, in
   }
 }
 
+/* Cuts the lanes of a block, which are consecutive windows, into runs along the last axis. */
 static void find_runs(windows *s, const tl_gemm_block *b) {
   s->n_runs = 0;
   for (int64_t lane = 0; lane < b->lanes;) {
@@ -66,6 +68,7 @@ static void find_runs(windows *s, const tl_gemm_block *b) {
   }
 }
 
+/* Lists the pieces of all taps, which all channels share; false when they do not fit the list. */
 static bool find_pieces(windows *s) {
   int64_t tap[TL_MAX_RANK] = {0};
   const tl_windows *w = &s->c->window;
@@ -79,7 +82,8 @@ static bool find_pieces(windows *s) {
   return true;
 }
 
-/* One step: one tap of one channel for all lanes. */
+/* Packs one step, which is one tap of one channel, for all lanes. What no piece fills is padding:
+ * zero. */
 static void pack_step(const windows *s, const char *x, const tl_window_piece *pieces, int64_t width,
                       size_t out_size, char *dst) {
   const tl_windows *w = &s->c->window;
@@ -95,6 +99,7 @@ static void pack_step(const windows *s, const char *x, const tl_window_piece *pi
            dst + (size_t)(s->runs[r].lane + pieces[r].first) * out_size);
 }
 
+/* Steps count channels and in each the taps, or with taps_first the other way round. */
 static void pack_steps(windows *s, const tl_gemm_block *b, char *dst) {
   const tl_conv *c = s->c;
   const tl_windows *w = &c->window;
@@ -132,7 +137,7 @@ void tl_conv_pack_windows(const void *user, const tl_gemm_block *b, void *dst) {
   pack_steps(&s, b, dst);
 }
 
-/* Weights of integers: a lane is an output channel of the group. */
+/* A lane is an output channel of the group. */
 void tl_conv_pack_weights(const void *user, const tl_gemm_block *b, void *dst) {
   const tl_conv *c = user;
   int64_t length = c->in_channels * c->window.taps;

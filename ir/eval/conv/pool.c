@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling over windows: the shared part (pool.h), AveragePool and LpPool. */
+/* Computes AveragePool and LpPool, and what all pooling over windows shares (pool.h). */
 #include "ir/eval/conv/pool.h"
 
 #include <math.h>
@@ -49,6 +49,8 @@ void tl_pooling_for(const tl_eval *x, tl_pooling *p, tl_eval_range fn, void *use
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
+/* Along the last axis the run's first and last windows bound the taps; along the others all windows
+ * of the run have the same index. */
 bool tl_tap_box_of(const tl_windows *w, const tl_window_run *r, tl_tap_box *box) {
   for (int i = 0; i < w->n; i++) {
     int64_t first = r->index[i] * w->stride[i] - w->begin[i];
@@ -86,7 +88,7 @@ typedef struct summing {
 static float power_f32(float v, int64_t p) { return (float)tl_pow((double)fabsf(v), (double)p); }
 static double power_f64(double v, int64_t p) { return tl_pow(fabs(v), (double)p); }
 
-/* Elements that the mean over a window divides by. */
+/* Returns how many elements the mean over a window divides by. */
 static int64_t divisor(const summing *s, const int64_t *index) {
   const tl_windows *w = &s->p.window;
   int64_t n = 1;
@@ -95,6 +97,8 @@ static int64_t divisor(const summing *s, const int64_t *index) {
   return n;
 }
 
+/* Defines the functions of a type: ADD adds one tap to a row of windows, FINISH makes means or
+ * norms of the sums. Powers 1 and 0 need no root, power 2 has the square root. */
 #define DEFINE_SUM(TYPE, ADD, POWER, ROOT, FINISH)                                                \
   static void ADD(const summing *s, const TYPE *from, int64_t stride, int64_t n, TYPE *to) {      \
     if (s->power == 0)                                                                            \
@@ -124,6 +128,7 @@ static int64_t divisor(const summing *s, const int64_t *index) {
 DEFINE_SUM(float, add_f32, power_f32, sqrtf, finish_f32)
 DEFINE_SUM(double, add_f64, power_f64, sqrt, finish_f64)
 
+/* Adds the taps in order to a whole run of windows. */
 static void sum_run(const summing *s, tl_window_run *r, const void *x, int64_t base, void *y) {
   const tl_windows *w = &s->p.window;
   bool is_double = s->p.x->dtype == TL_DTYPE_F64;
@@ -160,6 +165,7 @@ static void sum_channels(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Pools operand 0. power: 0 for the mean, else that of the norm. */
 static tl_status sum(tl_eval *x, bool count_padding, int64_t power) {
   summing s = {.count_padding = count_padding, .power = power};
   TL_TRY(tl_pooling_open(x, false, &s.p));

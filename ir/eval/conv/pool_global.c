@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling over all spatial elements of a channel: mean, greatest, norm. Sums are doubles. */
+/* Pools over all spatial elements of a channel: mean, greatest, norm. Sums are doubles. */
 #include <math.h>
 
 #include "ir/eval/kernel/kernel.h"
@@ -29,6 +29,7 @@ static double mean(const whole *w, int64_t base) {
   return sum / (double)w->plane;
 }
 
+/* Returns the greatest element; NaN when there is one, since no later comparison replaces it. */
 static double greatest(const whole *w, int64_t base) {
   double most = (double)-INFINITY;
   for (int64_t i = 0; i < w->plane; i++) {
@@ -61,6 +62,7 @@ static void pool_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* GlobalAveragePool, GlobalMaxPool or GlobalLpPool, by ARG. */
 tl_status tl_eval_global_pool(tl_eval *x) {
   int64_t dims[TL_MAX_RANK];
   whole w = {.kind = x->arg, .power = x->arg == POOL_NORM ? tl_eval_int(x, TL_SYM_p, 2) : 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MaxPool with and without indices, its channels-last form, and MaxUnpool. NaN is greater than
- * every number; of equal numbers the first counts. */
+/* Computes MaxPool with and without indices, its channels-last form, and MaxUnpool. NaN is greater
+ * than every number; of equal numbers the first one counts. */
 #include <math.h>
 
 #include "ir/eval/conv/pool.h"
@@ -13,6 +13,7 @@ typedef struct maximum {
 
 /* ---- without indices: a row of windows at a time -------------------------------------------- */
 
+/* Defines the maximum of a type over a run of windows: each tap is compared with the whole run. */
 #define DEFINE_MAX(NAME, TYPE, LOWEST)                                                            \
   static void NAME(const tl_pooling *p, const tl_window_run *r, int64_t from_x, int64_t to_y) {   \
     const tl_windows *w = &p->window;                                                             \
@@ -74,7 +75,8 @@ static double number_at(const tl_host *t, int64_t i) {
   }
 }
 
-/* Element of the plane with the greatest number, -1 for none. */
+/* Returns the element of the plane with the greatest number of one window, -1 when no tap is
+ * inside. */
 static int64_t find_greatest(const tl_pooling *p, const tl_window_run *r, int64_t base) {
   const tl_windows *w = &p->window;
   int64_t tap[TL_MAX_RANK], best = -1;
@@ -96,7 +98,7 @@ static int64_t find_greatest(const tl_pooling *p, const tl_window_run *r, int64_
   return best;
 }
 
-/* The same element counted with the first axis fastest. */
+/* Returns the number of the same element when the first axis counts fastest (storage_order 1). */
 static int64_t column_major(const tl_windows *w, int64_t at) {
   int64_t index[TL_MAX_RANK], out = 0;
   for (int i = w->n - 1; i >= 0; i--) {
@@ -108,6 +110,7 @@ static int64_t column_major(const tl_windows *w, int64_t at) {
   return out;
 }
 
+/* Finds the index of each maximum, counted over the whole operand, as ONNX asks. */
 static void index_channels(void *user, uint64_t begin, uint64_t end) {
   const maximum *m = user;
   const tl_windows *w = &m->p.window;
@@ -145,7 +148,7 @@ tl_status tl_eval_max_pool_nhwc(tl_eval *x) { return max_pool(x, true); }
 
 /* ---- MaxUnpool ------------------------------------------------------------------------------ */
 
-/* Sizes that a pooling with these attributes would have started from. */
+/* Computes the shape that a pooling with these attributes would have started from. */
 static tl_status unpooled(tl_eval *x, const tl_host *t, int64_t *dims) {
   tl_windows w;
   TL_TRY(tl_window_attributes(x, t->rank - 2, t->dims + 2, NULL, &w));
@@ -160,8 +163,8 @@ static tl_status unpooled(tl_eval *x, const tl_host *t, int64_t *dims) {
   return TL_OK;
 }
 
-/* An index counts elements of the tensor that was pooled; output_shape may be larger, and the
- * element keeps its position by axis. -1: outside. */
+/* Converts an index, which counts elements of the tensor that was pooled, to one of the result.
+ * output_shape may be larger, and an element keeps its position by axis. -1: outside. */
 static int64_t place_of(int64_t index, int rank, const int64_t *pooled, const int64_t *dims) {
   int64_t at = 0, step = 1;
   if (index < 0)

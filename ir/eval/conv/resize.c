@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of Resize and Upsample. Interpolation is separable: one axis after another, in double.
+/* Computes Resize and Upsample. Interpolation is separable: one axis after another, in double.
  * Nearest copies elements of any type. */
 #include "ir/eval/conv/resize.h"
 
@@ -20,6 +20,7 @@ typedef struct axis_pass {
   uint64_t inner;
 } axis_pass;
 
+/* Interpolates along an axis that is not the last: whole inner rows are added with a weight. */
 static void interpolate(void *user, uint64_t begin, uint64_t end) {
   const axis_pass *p = user;
   uint64_t taps = p->taps->n;
@@ -32,14 +33,14 @@ static void interpolate(void *user, uint64_t begin, uint64_t end) {
     for (uint64_t k = 0; k < taps; k++) {
       double weight = p->taps->weight[i * taps + k];
       const double *tap = from + (uint64_t)p->taps->index[i * taps + k] * p->inner;
-      if (weight != 0) /* an infinite element without weight does no harm */
+      if (weight != 0) /* 0 times infinity would be NaN */
         for (uint64_t j = 0; j < p->inner; j++)
           to[j] += weight * tap[j];
     }
   }
 }
 
-/* The same along the last axis, whole rows at once. */
+/* Interpolates along the last axis. */
 static void interpolate_last(void *user, uint64_t begin, uint64_t end) {
   const axis_pass *p = user;
   uint64_t taps = p->taps->n;
@@ -56,7 +57,7 @@ static void interpolate_last(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Applies the taps of every axis in turn; *cells is replaced. dims become the result's. */
+/* Applies the taps of every axis in turn. *cells is replaced; dims become those of the result. */
 static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *taps,
                                  int64_t *dims, int rank, double **cells) {
   for (int a = 0; a < rank; a++) {
@@ -92,6 +93,7 @@ typedef struct copying {
   bool round; /* integers: else they are truncated */
 } copying;
 
+/* The cells of integers are int64; they become doubles in place. */
 static void load_range(void *user, uint64_t begin, uint64_t end) {
   const copying *c = user;
   tl_cells_load(c->from->dtype, c->from->data, begin, 1, end - begin, c->cells + begin);
@@ -104,7 +106,7 @@ static void load_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Integers saturate. */
+/* Converts v to an integer type; it saturates. round: to the nearest, else towards 0. */
 static int64_t to_integer(int dtype, double v, bool round) {
   unsigned bits = tl_dtype_get((tl_dtype)dtype)->bits;
   bool is_signed = dtype == TL_DTYPE_I8 || dtype == TL_DTYPE_I16 || dtype == TL_DTYPE_I32 ||
@@ -186,6 +188,7 @@ static void copy_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Copies elements by the nearest index of each axis. */
 static tl_status resize_nearest(tl_eval *x, const tl_taps *taps, tl_host *out) {
   const tl_host *in = tl_eval_in(x, 0);
   nearest_job j = {.in = in, .out = out, .taps = taps};
@@ -205,7 +208,7 @@ static tl_status resize_nearest(tl_eval *x, const tl_taps *taps, tl_host *out) {
 
 /* ---- cropping ------------------------------------------------------------------------------- */
 
-/* Result elements that come from outside the operand get the extrapolation value. */
+/* Gives the extrapolation value to result elements that lie outside of the operand. */
 static tl_status fill_outside(tl_eval *x, const tl_resize *r, const tl_taps *taps, tl_host *out) {
   if (!can_interpolate(out->dtype))
     return tl_eval_unsupported(x, "elements of type %s cannot be extrapolated",

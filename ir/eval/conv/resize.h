@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Resize knows about each axis: where a result element lies in the operand, and which operand
- * elements it is made of with which weights. */
+/* The geometry of Resize: where a result element lies in the operand, and which operand elements it
+ * is made of with which weights. It knows one axis at a time and touches no data. */
 #ifndef TL_IR_EVAL_CONV_RESIZE_H
 #define TL_IR_EVAL_CONV_RESIZE_H
 
@@ -19,6 +19,7 @@ typedef enum tl_resize_map {
   TL_RESIZE_TF_HALF_PIXEL_NN
 } tl_resize_map;
 
+/* Which neighbour is nearest. */
 typedef enum tl_resize_near {
   TL_RESIZE_PREFER_FLOOR,
   TL_RESIZE_PREFER_CEIL,
@@ -26,6 +27,7 @@ typedef enum tl_resize_near {
   TL_RESIZE_CEIL
 } tl_resize_near;
 
+/* The options and sizes of one Resize. */
 typedef struct tl_resize {
   tl_resize_mode mode;
   tl_resize_map map;
@@ -40,7 +42,8 @@ typedef struct tl_resize {
   double to[TL_MAX_RANK];
 } tl_resize;
 
-/* The taps of one axis: result i is the sum of weight[i * n + k] * operand[index[i * n + k]]. */
+/* The taps of one axis: result i is the sum over k < n of weight[i * n + k] * operand[index[i * n +
+ * k]]. */
 typedef struct tl_taps {
   uint64_t n;
   int64_t *index;
@@ -49,14 +52,15 @@ typedef struct tl_taps {
   bool identity;    /* nothing happens along this axis */
 } tl_taps;
 
-/* Reads and checks attributes and operands of the node. */
+/* Reads and checks attributes and operands of the node. TL_INVALID_MODEL. */
 tl_status tl_resize_read(tl_eval *x, tl_resize *r) TL_NODISCARD;
-/* Sets map and near from values of the attributes; false when one is unknown. */
+/* Sets map and near from values of the attributes; false when one is not known. */
 bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r);
-/* The operand element that result element i of an axis of length `in` > 0 is, in nearest mode; of r
- * it looks at map, near, and at out, scale, from and to of the axis. */
+/* Returns the operand element that result element i is in nearest mode, along an axis of length
+ * `in` > 0. Of r it reads map, near, and the axis' out, scale, from and to. */
 int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i);
-/* Makes the taps of an axis of length `in` > 0 and result length > 0, in scratch. */
+/* Makes the taps of an axis of length `in` > 0 and result length > 0, in scratch. TL_INVALID_MODEL,
+ * TL_NO_MEMORY. */
 tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in,
                          tl_taps *taps) TL_NODISCARD;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Geometry of Resize and Upsample: options, result dims, coordinates, taps. */
+/* The geometry of Resize and Upsample: options, dims of the result, coordinates, taps. */
 #include <math.h>
 
 #include "ir/eval/conv/resize.h"
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+/* In the order of tl_resize_map and tl_resize_near. */
 static const char *const maps[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
                                    "align_corners", "asymmetric", "tf_crop_and_resize",
                                    "tf_half_pixel_for_nn", NULL};
@@ -28,7 +29,7 @@ bool tl_resize_modes(tl_sv map, tl_sv near, tl_resize *r) {
   return true;
 }
 
-/* Index of the attribute's value in a list that ends with NULL; 0 when it is not set. */
+/* Finds the attribute's value in a list that ends with NULL; 0 when it is not set. */
 static tl_status pick(tl_eval *x, tl_symbol name, const char *const *list, int *out) {
   tl_sv v = tl_eval_string(x, name);
   *out = 0;
@@ -59,6 +60,7 @@ static tl_status read_options(tl_eval *x, tl_resize *r) {
 
 /* ---- dims ----------------------------------------------------------------------------------- */
 
+/* The axes that are resized. */
 typedef struct chosen {
   uint32_t at[TL_MAX_RANK];
   uint32_t n;
@@ -93,7 +95,8 @@ static tl_status need_count(tl_eval *x, uint32_t i, uint64_t n) {
                       (unsigned long long)tl_eval_in(x, i)->n, (unsigned long long)n);
 }
 
-/* floor(in * scale) in float arithmetic, as shape inference and runtimes compute it. */
+/* Computes floor(in * scale) in float arithmetic, as shape inference and runtimes do: in double
+ * some sizes would differ by one. */
 static tl_status by_scales(tl_eval *x, uint32_t operand, const chosen *axes, tl_resize *r) {
   const tl_host *in = tl_eval_in(x, 0);
   TL_TRY(need_count(x, operand, axes->n));
@@ -112,6 +115,8 @@ static tl_status by_scales(tl_eval *x, uint32_t operand, const chosen *axes, tl_
   return TL_OK;
 }
 
+/* Replaces the sizes by those that one scale for all axes gives: the largest ratio for not_smaller,
+ * the least for not_larger. */
 static tl_status keep_ratio(tl_eval *x, const chosen *axes, bool larger, tl_resize *r) {
   const tl_host *in = tl_eval_in(x, 0);
   float scale = 0;
@@ -130,6 +135,7 @@ static tl_status keep_ratio(tl_eval *x, const chosen *axes, bool larger, tl_resi
   return TL_OK;
 }
 
+/* Reads sizes; the scales follow from them. */
 static tl_status by_sizes(tl_eval *x, const chosen *axes, tl_resize *r) {
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
   const tl_host *in = tl_eval_in(x, 0);
@@ -147,6 +153,7 @@ static tl_status by_sizes(tl_eval *x, const chosen *axes, tl_resize *r) {
   return policy && in->n ? keep_ratio(x, axes, policy == 2, r) : TL_OK;
 }
 
+/* The region of interest: all starts, then all ends. */
 static tl_status read_region(tl_eval *x, const chosen *axes, tl_resize *r) {
   if (r->map != TL_RESIZE_TF_CROP)
     return TL_OK;
@@ -185,10 +192,12 @@ tl_status tl_resize_read(tl_eval *x, tl_resize *r) {
 
 /* ---- coordinates ---------------------------------------------------------------------------- */
 
-/* Where result element i lies in the operand. Corners are aligned with the unrounded length. */
+/* Returns where result element i lies in the operand. align_corners uses the length before it was
+ * rounded, as the specification does. */
 static double coordinate(const tl_resize *r, int axis, double in, double i) {
   double scale = r->scale[axis], length = scale * in;
-  if (scale == 1 && r->map != TL_RESIZE_TF_CROP) /* even tf_half_pixel_for_nn moves nothing */
+  /* no shift either, though tf_half_pixel_for_nn alone would give one */
+  if (scale == 1 && r->map != TL_RESIZE_TF_CROP)
     return i;
   switch (r->map) {
   case TL_RESIZE_ALIGN_CORNERS: return length == 1 ? 0 : i * (in - 1) / (length - 1);
@@ -210,6 +219,7 @@ static double coordinate(const tl_resize *r, int axis, double in, double i) {
   }
 }
 
+/* Rounds a position; prefer_floor takes the lower neighbour of a tie, prefer_ceil the upper one. */
 static double nearest(const tl_resize *r, double at) {
   switch (r->near) {
   case TL_RESIZE_PREFER_CEIL: return floor(at + 0.5);
@@ -229,6 +239,7 @@ int64_t tl_resize_nearest(const tl_resize *r, int axis, int64_t in, int64_t i) {
   return clamp_index(nearest(r, coordinate(r, axis, (double)in, (double)i)), in);
 }
 
+/* The kernel of cubic convolution (Keys, 1981) at distance d. */
 static double cubic(double d, double a) {
   d = fabs(d);
   if (d <= 1)
@@ -245,7 +256,9 @@ static double weigh(const tl_resize *r, double distance) {
 
 /* ---- taps ----------------------------------------------------------------------------------- */
 
-/* Taps of one result element at `at`: neighbours in reach, beyond the edge the edge itself. */
+/* Places the taps of one result element at `at`: the neighbours in reach; beyond the edge, the edge
+ * itself. antialias stretches the kernel by 1 / shrink, which makes the weights' sum differ from
+ * 1. */
 static void place_taps(const tl_resize *r, double at, double shrink, int64_t in, uint64_t n,
                        int64_t *index, double *weight) {
   double first = floor(at) - (double)(n / 2) + 1, sum = 0;
@@ -262,6 +275,7 @@ static void place_taps(const tl_resize *r, double at, double shrink, int64_t in,
       weight[k] /= sum;
 }
 
+/* Returns true when every result element is the operand element of the same index. */
 static bool is_identity(const tl_taps *t, uint64_t out, int64_t in) {
   if (out != (uint64_t)in || t->outside)
     return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of RoiAlign and MaxRoiPool: regions of images, brought to one size. */
+/* Computes RoiAlign and MaxRoiPool: regions of images, brought to one size. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
 
-enum { MOST_SAMPLES = 1 << 12 };
+enum { MOST_SAMPLES = 1 << 12 }; /* bounds the time that a hostile region can take */
 
 typedef struct roi_job {
   const tl_host *in;   /* [N,C,H,W] */
@@ -25,6 +25,7 @@ typedef struct span {
   int64_t samples;
 } span;
 
+/* Finds start, bin length and number of samples of a region along one axis. */
 static span find_span(const roi_job *j, double from, double to, int64_t bins) {
   double start = from * j->scale - j->offset, length = to * j->scale - j->offset - start;
   if (j->offset == 0 && !(length >= 1)) /* the older form has no regions below a pixel */
@@ -37,12 +38,13 @@ static span find_span(const roi_job *j, double from, double to, int64_t bins) {
   return s;
 }
 
-/* Four neighbours along with their weights; false when the point lies outside. */
+/* The four neighbours of a point, with their weights. */
 typedef struct neighbours {
   uint64_t place[4];
   double weight[4];
 } neighbours;
 
+/* Finds the neighbours; false when the point lies more than one pixel outside. */
 static bool look_around(const roi_job *j, double y, double x, neighbours *n) {
   double h = (double)j->in->dims[2], w = (double)j->in->dims[3];
   if (!(y >= -1 && y <= h && x >= -1 && x <= w))
@@ -59,7 +61,8 @@ static bool look_around(const roi_job *j, double y, double x, neighbours *n) {
   return true;
 }
 
-/* One sample. The maximum is taken over weighted neighbours, as the operator's reference does. */
+/* Takes one sample. The maximum is taken over weighted neighbours, as ONNX's reference does;
+ * PyTorch would interpolate first. */
 static double take_sample(const roi_job *j, uint64_t plane, double y, double x, double best) {
   neighbours n;
   bool inside = look_around(j, y, x, &n);
@@ -73,6 +76,7 @@ static double take_sample(const roi_job *j, uint64_t plane, double y, double x, 
   return j->max ? best : sum;
 }
 
+/* Returns mean or maximum over the samples of one bin, which are spread evenly. */
 static double align_bin(const roi_job *j, uint64_t plane, double top, double left, span v,
                         span h) {
   double result = j->max ? -(double)INFINITY : 0;
@@ -88,7 +92,7 @@ static double align_bin(const roi_job *j, uint64_t plane, double top, double lef
   return j->max ? result : result / ((double)v.samples * (double)h.samples);
 }
 
-/* i counts regions and channels. */
+/* Computes planes [begin, end), counted over regions and channels. */
 static void align_planes(void *user, uint64_t begin, uint64_t end) {
   const roi_job *j = user;
   uint64_t channels = (uint64_t)j->in->dims[1];
@@ -159,7 +163,8 @@ tl_status tl_eval_roi_align(tl_eval *x) {
 
 /* ---- MaxRoiPool ----------------------------------------------------------------------------- */
 
-/* Bounds of bin i of n over [start, start + length), within [0, limit]. */
+/* Finds the bounds of bin i of n over [start, start + length), clamped to [0, limit]. Bins may
+ * overlap by a pixel. */
 static void find_bin(double start, double length, int64_t i, int64_t n, int64_t limit,
                      int64_t *from, int64_t *to) {
   double first = start + floor((double)i * length / (double)n);
@@ -168,6 +173,7 @@ static void find_bin(double start, double length, int64_t i, int64_t n, int64_t 
   *to = !(last > 0) ? 0 : last >= (double)limit ? limit : (int64_t)last;
 }
 
+/* Returns the maximum over a bin; 0 when it is empty, as the original layer has it. */
 static double max_in(const roi_job *j, uint64_t plane, const int64_t *rows, const int64_t *cols) {
   double best = -(double)INFINITY;
   for (int64_t y = rows[0]; y < rows[1]; y++)
@@ -202,7 +208,7 @@ static void pool_planes(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* rois [R,5]: image, left, top, right, bottom */
+/* MaxRoiPool; rois: [R,5] of image, left, top, right, bottom. */
 tl_status tl_eval_max_roi_pool(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
   TL_TRY(tl_eval_need_rank(x, 1, 2, 2));

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConvTranspose and Col2Im: numbers of windows are added to the places that the windows see. The
- * spatial axes of the result are `in` of the windows, those of the operand are `out`. */
+/* Computes ConvTranspose and Col2Im: numbers of windows are added to the places that the windows
+ * see. The spatial axes of the result are `in` of the windows, those of the operand are `out`. */
 #include "ir/eval/conv/window.h"
 #include "ir/eval/linear/gemm.h"
 
-/* Elements of the product that is held at a time. */
+/* Upper bound on the elements of the product that are held at a time, unless one channel needs
+ * more. */
 enum { CHUNK = 1 << 22 };
 
 /* ---- adding windows ------------------------------------------------------------------------- */
 
+/* What is added where. */
 typedef struct spread {
   const tl_windows *w;
   tl_gemm_type type;
@@ -27,6 +29,7 @@ DEFINE_ADD(add_f64, double)
 DEFINE_ADD(add_u32, uint32_t)
 DEFINE_ADD(add_u64, uint64_t)
 
+/* Adds n numbers of one tap to places `stride` apart; tl_gemm_type tells how to add. */
 static void add_piece(const spread *s, int64_t from, int64_t to, int64_t n, int64_t stride) {
   switch (s->type) {
   case TL_GEMM_F32: add_f32((const float *)s->from + from, n, stride, (float *)s->to + to); break;
@@ -40,7 +43,8 @@ static void add_piece(const spread *s, int64_t from, int64_t to, int64_t n, int6
   }
 }
 
-/* Channels [begin, end): taps in order, so that sums have one order. */
+/* Adds channels [begin, end). Taps are added in order, so that each place has one order of
+ * additions. */
 static void add_channels(void *user, uint64_t begin, uint64_t end) {
   const spread *s = user;
   const tl_windows *w = s->w;
@@ -61,7 +65,8 @@ static void add_channels(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-/* Padding that gives the wanted size, split as auto_pad says. */
+/* Sets the padding that leads to the wanted size. It is split between both ends; SAME_UPPER puts
+ * the odd element at the end, all else at the beginning. */
 static void split_padding(tl_windows *w, int i, int64_t whole, int64_t wanted, bool upper) {
   int64_t total = whole > wanted ? whole - wanted : 0;
   w->in[i] = wanted;
@@ -69,6 +74,7 @@ static void split_padding(tl_windows *w, int i, int64_t whole, int64_t wanted, b
   w->end[i] = total - w->begin[i];
 }
 
+/* Reads pads from an operand; out of their range the sizes below could overflow. */
 static tl_status dynamic_pads(tl_eval *x, tl_windows *w) {
   tl_int_list pads;
   TL_TRY(tl_eval_operand_ints(x, 2, &pads));
@@ -86,6 +92,8 @@ static tl_status dynamic_pads(tl_eval *x, tl_windows *w) {
   return TL_OK;
 }
 
+/* Reads the attributes and computes the size of the result along each axis, from output_shape,
+ * auto_pad or pads, in this order. */
 static tl_status open_windows(tl_eval *x, const tl_host *t, const tl_host *weight, bool dynamic,
                               tl_windows *w) {
   tl_int_list extra, shape;
@@ -122,6 +130,7 @@ static tl_status open_windows(tl_eval *x, const tl_host *t, const tl_host *weigh
 
 /* ---- ConvTranspose -------------------------------------------------------------------------- */
 
+/* A ConvTranspose and the memory of its products. */
 typedef struct transposed {
   tl_windows w;
   const tl_host *x;
@@ -135,7 +144,8 @@ typedef struct transposed {
   void *held;           /* [chunk][taps][windows] */
 } transposed;
 
-/* Channels [first, first + n) of a group of one image. */
+/* Multiplies channels [first, first + n) of a group of one image, and adds the windows to the
+ * result. */
 static tl_status add_chunk(tl_eval *x, const transposed *t, int64_t image, int64_t group,
                            int64_t first, int64_t n) {
   const tl_windows *w = &t->w;
@@ -202,7 +212,7 @@ static tl_status make_result(tl_eval *x, transposed *t, const tl_host *bias) {
   return TL_OK;
 }
 
-/* X, W, B; ARG 1: X, W, Pads, B */
+/* ConvTranspose: X, W, B; with ARG 1 ConvTransposeWithDynamicPads: X, W, Pads, B. */
 tl_status tl_eval_conv_transpose(tl_eval *x) {
   transposed t = {0};
   TL_TRY(open_transposed(x, x->arg == 1, &t));

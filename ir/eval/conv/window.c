@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sliding windows (window.h). Every number is bounded when it is read, so that positions
- * cannot overflow. */
+/* Sliding windows (window.h). Every number is bounded when it is read, so that positions cannot
+ * overflow. */
 #include "ir/eval/conv/window.h"
 
-#define MAX_NUMBER INT64_C(0x7fffffff)
-#define MAX_SIZE (INT64_C(1) << 40)
+#define MAX_NUMBER INT64_C(0x7fffffff) /* for kernel, strides, dilations and pads */
+#define MAX_SIZE (INT64_C(1) << 40) /* for an axis of the input */
 
 tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
   *out = tl_eval_ints(x, name);
   if (out->n == 0)
-    out->at = NULL; /* exporters write an empty list for "default" */
+    out->at = NULL; /* exporters write an empty list for the default */
   if (!out->at)
     return TL_OK;
   if (out->n != n)
@@ -59,13 +59,15 @@ tl_status tl_window_attributes(tl_eval *x, int n, const int64_t *in, const int64
   return TL_OK;
 }
 
+/* The elements from the first to the last tap along an axis. */
 static int64_t extent(const tl_windows *w, int i) {
   return (w->kernel[i] - 1) * w->dilation[i] + 1;
 }
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-/* Rounding up may add a window, but never one that starts behind the padded input's data. */
+/* Returns the number of windows along an axis. ceil_mode may add one, but never one that starts in
+ * the padding behind the input. */
 static int64_t windows(const tl_windows *w, int i, bool ceil) {
   int64_t room = w->in[i] + w->begin[i] + w->end[i] - extent(w, i), stride = w->stride[i];
   if (!ceil)
@@ -76,7 +78,7 @@ static int64_t windows(const tl_windows *w, int i, bool ceil) {
   return n;
 }
 
-/* As many windows as strides fit; the padding that takes, split evenly. */
+/* Sets as many windows as strides fit, and the padding that takes, split between both ends. */
 static void pad_same(tl_windows *w, int i, bool upper) {
   w->out[i] = (w->in[i] + w->stride[i] - 1) / w->stride[i];
   int64_t total = (w->out[i] - 1) * w->stride[i] + extent(w, i) - w->in[i];
@@ -135,6 +137,8 @@ void tl_window_run_at(const tl_windows *w, int64_t at, int64_t most, tl_window_r
   }
 }
 
+/* All axes but the last have one position in a run: either all its windows see the tap inside, or
+ * none. Along the last axis the windows that do are consecutive. */
 tl_window_piece tl_window_piece_of(const tl_windows *w, const tl_window_run *r,
                                    const int64_t *tap) {
   tl_window_piece none = {0}, p = {.count = r->count};

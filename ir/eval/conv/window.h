@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sliding windows over a host tensor: sizes of convolution and pooling, and which input elements a
- * row of windows sees. */
+ * row of windows sees. Positions are computed, data is not touched. */
 #ifndef TL_IR_EVAL_CONV_WINDOW_H
 #define TL_IR_EVAL_CONV_WINDOW_H
 
 #include "ir/eval/kernel/kernel.h"
 
+/* Windows over the spatial axes of a tensor. Sizes and steps are in elements. */
 typedef struct tl_windows {
   int n; /* spatial axes; with none there is one window of one element */
   int64_t in[TL_MAX_RANK];
@@ -20,17 +21,20 @@ typedef struct tl_windows {
   int64_t out_plane;
 } tl_windows;
 
-/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, and computes `out`.
- * in: n sizes; kernel: n sizes, NULL: from the attribute, which must be there then. */
+/* Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, and computes `out`. in: n
+ * sizes. kernel: n sizes; NULL: from the attribute, which then must be present.
+ * TL_INVALID_MODEL. */
 tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
                          tl_windows *w) TL_NODISCARD;
-/* The same without sizes of the output: strides, dilations, explicit pads, taps, in_plane. */
+/* As tl_window_open, without the sizes that depend on the output: sets kernel, strides, dilations,
+ * explicit pads and `in`. */
 tl_status tl_window_attributes(tl_eval *x, int n, const int64_t *in, const int64_t *kernel,
                                tl_windows *w) TL_NODISCARD;
-/* Spatial list attribute of n values from `min` to 2^31; .at NULL when absent or empty. */
+/* Reads a spatial list attribute of n values from `min` to 2^31 - 1; .at is NULL when it is absent
+ * or empty. */
 tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out)
     TL_NODISCARD;
-/* Sets taps, in_plane and out_plane; fails when they cannot be counted. */
+/* Sets taps, in_plane and out_plane. TL_INVALID_MODEL when they cannot be counted. */
 tl_status tl_window_count(tl_eval *x, tl_windows *w) TL_NODISCARD;
 
 /* Windows that are neighbours along the last axis. */
@@ -41,11 +45,12 @@ typedef struct tl_window_run {
   int64_t index[TL_MAX_RANK]; /* of the first window by axis */
 } tl_window_run;
 
-/* The run that begins at window `at`, at most `most` long. */
+/* Finds the run that begins at window `at` and is at most `most` windows long; sets all but
+ * lane. */
 void tl_window_run_at(const tl_windows *w, int64_t at, int64_t most, tl_window_run *r);
 
-/* Those windows of a run of which one tap lies inside the input: `count` windows from number
- * `first`, whose elements begin at `from` in the input plane and lie `stride of the last axis`
+/* Those windows of a run for which one tap lies inside the input: `count` windows from number
+ * `first` on. Their elements begin at `from` in the input plane and are the last axis' stride
  * apart. */
 typedef struct tl_window_piece {
   int64_t from;
@@ -53,12 +58,13 @@ typedef struct tl_window_piece {
   int64_t count;
 } tl_window_piece;
 
-/* tap: position in the kernel by axis. */
+/* Finds the piece of a tap. tap: its position in the kernel by axis. */
 tl_window_piece tl_window_piece_of(const tl_windows *w, const tl_window_run *r,
                                    const int64_t *tap);
-/* Splits a tap's number into positions. */
+/* Splits a tap's number into its position by axis. */
 void tl_window_tap(const tl_windows *w, int64_t number, int64_t *tap);
-/* The next tap in row-major order; false after the last one, when it is back at the first. */
+/* Moves to the next tap in row-major order; false after the last one, when it is back at the
+ * first. */
 static inline bool tl_window_next_tap(const tl_windows *w, int64_t *tap) {
   for (int i = w->n - 1; i >= 0; i--) {
     if (++tap[i] < w->kernel[i])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concat and what puts tensors side by side. */
+/* Computes Concat and what else puts tensors side by side. */
 #include "ir/eval/movement/concat.h"
 
+/* Checks a part against part 0 and adds its length to *total. */
 static tl_status check_part(tl_eval *x, const tl_host *first, const tl_host *t, uint32_t i,
                             uint32_t axis, int64_t *total) {
   if (!t || t->kind != TL_HOST_TENSOR || t->dtype != first->dtype)
@@ -16,7 +17,7 @@ static tl_status check_part(tl_eval *x, const tl_host *first, const tl_host *t, 
   return TL_OK;
 }
 
-/* One part into its place; start counts along the axis. */
+/* Copies one part into its place. start: the position along the axis. */
 static tl_status place_part(tl_eval *x, const tl_host *t, uint32_t axis, int64_t start,
                             const tl_unit_result *to) {
   tl_units from;
@@ -60,7 +61,7 @@ tl_status tl_eval_concat(tl_eval *x) {
   return tl_eval_concat_parts(x, x->in, x->n_in, tl_eval_int(x, TL_SYM_axis, 0));
 }
 
-/* com.microsoft::ConcatTraining also gives the length of each part. */
+/* ConcatTraining of com.microsoft also gives the length of each part, as result 1. */
 tl_status tl_eval_concat_training(tl_eval *x) {
   TL_TRY(tl_eval_concat(x));
   uint32_t axis;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concatenation of any tensors, for kernels. */
+/* Concatenates tensors of any type, for kernels. */
 #ifndef TL_IR_EVAL_MOVEMENT_CONCAT_H
 #define TL_IR_EVAL_MOVEMENT_CONCAT_H
 
 #include "ir/eval/kernel/move.h"
 
-/* Result 0: n tensors side by side along an axis, which may be negative. Checks that they fit. */
+/* Makes result 0: n tensors side by side along an axis, which may be negative. One tensor passes as
+ * it is. TL_INVALID_MODEL when the parts do not fit together. */
 tl_status tl_eval_concat_parts(tl_eval *x, const tl_host *const *parts, uint32_t n, int64_t axis)
     TL_NODISCARD;
 

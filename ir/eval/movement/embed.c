@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of com.microsoft EmbedLayerNormalization and its quantized form: rows of up to three
- * tables are added, then normalized. */
+/* Computes com.microsoft EmbedLayerNormalization and its quantized form: rows of up to three tables
+ * are added, then normalized. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
@@ -25,6 +25,8 @@ typedef struct embedding {
   tl_host *sum; /* may be NULL */
 } embedding;
 
+/* Loads n numbers; integers are dequantized. The cells are int64 until they are converted in
+ * place. */
 static void load_table(const table *t, uint64_t first, uint64_t n, double *out) {
   tl_cells_load(t->t->dtype, t->t->data, first, 1, n, out);
   if (tl_cells_are_floats(t->t->dtype))
@@ -36,6 +38,7 @@ static void load_table(const table *t, uint64_t first, uint64_t n, double *out) 
   }
 }
 
+/* Adds the rows of one place and normalizes the sum. What tl_eval_lines loaded is overwritten. */
 static void embed_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   const embedding *e = user;
   double *c = cells, *part = spare;
@@ -60,7 +63,8 @@ static void embed_line(void *user, uint64_t line, void *cells, uint64_t n, void 
     c[i] += part[i];
 }
 
-/* Row of table k for each place: ids [B,S] or [1,S]; without ids the place in the sequence. */
+/* Finds the row of table k for each place. ids: [B,S] or [1,S]; NULL: the position in the
+ * sequence. */
 static tl_status find_rows(tl_eval *x, embedding *e, int k, const tl_host *ids) {
   const tl_host *first = tl_eval_in(x, 0);
   uint64_t length = (uint64_t)first->dims[1], n = first->n;
@@ -94,7 +98,7 @@ static tl_status check_tables(tl_eval *x, embedding *e) {
   return TL_OK;
 }
 
-/* Per sequence, how many of its mask are set. */
+/* Makes result 1: for each sequence, how many elements of its mask are 1; 0 without a mask. */
 static tl_status count_masks(tl_eval *x, const tl_host *mask) {
   const tl_host *ids = tl_eval_in(x, 0);
   tl_host *out;
@@ -129,11 +133,13 @@ static tl_status run_embedding(tl_eval *x, embedding *e, const tl_host *position
     TL_TRY(tl_eval_result(x, 2, dtype, 3, dims, &e->sum));
   if (!e->out->n)
     return TL_OK;
-  /* the lines of the result itself are loaded first: they must hold something */
+  /* tl_eval_lines loads lines of an operand, and there is none of this shape: the result itself
+   * serves, so its bytes must be initialized */
   memset(e->out->data, 0, e->out->bytes);
   return tl_eval_lines(x, e->out, (tl_lines){ids->n, e->width, 1}, e->out, e->width, embed_line, e);
 }
 
+/* Operand 4, the segment table, is optional. */
 static tl_status take_tables(tl_eval *x, embedding *e) {
   e->epsilon = (double)tl_eval_float(x, TL_SYM_epsilon, 1e-12f);
   for (uint32_t i = 2; i < 7; i++) {
@@ -145,14 +151,14 @@ static tl_status take_tables(tl_eval *x, embedding *e) {
   return TL_OK;
 }
 
-/* input_ids, segment_ids, three tables, gamma, beta, mask, position_ids */
+/* input_ids, segment_ids, three tables, gamma, beta, mask, position_ids. */
 tl_status tl_eval_embed_layer_norm(tl_eval *x) {
   embedding e = {0};
   TL_TRY(take_tables(x, &e));
   return run_embedding(x, &e, tl_eval_in(x, 8), tl_eval_in(x, 7));
 }
 
-/* The same with 8-bit tables: mask, then five scales, then five zero points. */
+/* The form with 8-bit tables: operands 0 to 7 as above, then five scales, then five zero points. */
 tl_status tl_eval_q_embed_layer_norm(tl_eval *x) {
   embedding e = {0};
   TL_TRY(take_tables(x, &e));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that pick elements by index: Gather, GatherElements, GatherND, Compress. */
+/* Picks elements by index: Gather, GatherElements, GatherND, Compress. */
 #include "ir/eval/kernel/move.h"
 
 /* ---- Gather --------------------------------------------------------------------------------- */
@@ -13,6 +13,8 @@ typedef struct gather {
   size_t run;    /* bytes of what one index picks */
 } gather;
 
+/* Picks [begin, end), counted over outer index and indices. Callers pass a constant run, so that
+ * memcpy becomes one load and one store. */
 static inline void pick(const gather *g, uint64_t begin, uint64_t end, size_t run) {
   const char *slab = g->from + begin / g->n * g->slab;
   uint64_t i = begin % g->n;
@@ -38,6 +40,7 @@ static void pick_range(void *user, uint64_t begin, uint64_t end) {
 
 enum { GRAIN_BYTES = 1 << 16 };
 
+/* Gathers along axis `at`: the dims of the indices replace that of the axis. */
 static tl_status gather_along(tl_eval *x, int64_t at) {
   tl_units from;
   tl_unit_result to;
@@ -73,7 +76,8 @@ tl_status tl_eval_gather(tl_eval *x) {
   return gather_along(x, tl_eval_int(x, TL_SYM_axis, 0));
 }
 
-/* com.microsoft::TorchEmbedding: rows; padding_idx and scale_grad_by_freq concern gradients. */
+/* TorchEmbedding of com.microsoft: rows of a matrix. padding_idx and scale_grad_by_freq concern
+ * gradients only. */
 tl_status tl_eval_torch_embedding(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
   return gather_along(x, 0);
@@ -92,6 +96,8 @@ typedef struct gather_elements {
   uint32_t axis;
 } gather_elements;
 
+/* Element k takes its own coordinates but for the axis, where the index is. The coordinates advance
+ * like an odometer. */
 static void pick_elements(void *user, uint64_t begin, uint64_t end) {
   const gather_elements *g = user;
   int rank = g->t->rank;
@@ -143,7 +149,7 @@ tl_status tl_eval_gather_elements(tl_eval *x) {
 
 /* ---- GatherND ------------------------------------------------------------------------------- */
 
-/* The dims of a batch of tuples, then those that no tuple reaches. */
+/* Finds the result's shape: the dims of the tuples, then those that no tuple reaches. */
 static tl_status gather_nd_shape(tl_eval *x, int64_t batch, int *rank, int64_t *dims) {
   const tl_host *t = x->in[0], *indices = x->in[1];
   int lead = indices->rank - 1, inner = (int)(batch + indices->dims[lead]);
@@ -194,6 +200,8 @@ tl_status tl_eval_gather_nd(tl_eval *x) {
 
 /* ---- Compress ------------------------------------------------------------------------------- */
 
+/* Without `axis` the operand is flattened. The condition may be shorter than the axis; the rest is
+ * dropped. */
 tl_status tl_eval_compress(tl_eval *x) {
   tl_units from;
   tl_unit_result to;

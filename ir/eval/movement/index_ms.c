@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index and token kernels of com.microsoft: packed batches, hashes, repeated n-grams, gathers from
- * quantized tables, crops of regions. */
+/* Computes index and token ops of com.microsoft: packed batches, hashes, repeated n-grams, crops of
+ * regions. */
 #include <math.h>
 
 #include "ir/eval/kernel/move.h"
 
 /* ---- RemovePadding, RestorePadding ---------------------------------------------------------- */
 
+/* Reads how many tokens each sequence has, at most `length`. */
 static tl_status token_counts(tl_eval *x, int64_t batch, int64_t length, tl_int_list *out,
                               int64_t *total) {
   TL_TRY(tl_eval_need_rank(x, 1, 1, 1));
@@ -23,7 +24,8 @@ static tl_status token_counts(tl_eval *x, int64_t batch, int64_t length, tl_int_
   return TL_OK;
 }
 
-/* Offsets of tokens, then those of padding; the sums of counts; the greatest count. */
+/* Makes results 1 to 3: the offsets of tokens and then those of padding; the running sums of
+ * counts; the greatest count. */
 static tl_status padding_results(tl_eval *x, tl_int_list counts, int64_t length, int64_t total) {
   const int64_t shape[2] = {(int64_t)counts.n, length}, sums = (int64_t)counts.n + 1, one = 1;
   tl_host *offsets, *sum, *most;
@@ -44,6 +46,7 @@ static tl_status padding_results(tl_eval *x, tl_int_list counts, int64_t length,
   return TL_OK;
 }
 
+/* RemovePadding: [B,S,H] -> [tokens,H]. */
 tl_status tl_eval_remove_padding(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
@@ -67,6 +70,7 @@ tl_status tl_eval_remove_padding(tl_eval *x) {
   return padding_results(x, counts, t->dims[1], total);
 }
 
+/* RestorePadding: [tokens,H] -> [B,S,H], with zeros for padding. */
 tl_status tl_eval_restore_padding(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
@@ -93,7 +97,7 @@ static uint32_t rotate(uint32_t v, int by) { return v << by | v >> (32 - by); }
 
 static uint32_t mix(uint32_t k) { return rotate(k * 0xcc9e2d51u, 15) * 0x1b873593u; }
 
-/* The 32-bit variant of A. Appleby's MurmurHash3 over little-endian words. */
+/* The 32-bit variant of A. Appleby's MurmurHash3: words are read with the low byte first. */
 static uint32_t murmur(const char *p, size_t n, uint32_t seed) {
   uint32_t h = seed, k;
   for (size_t i = 0; i + 4 <= n; i += 4) {
@@ -128,7 +132,8 @@ tl_status tl_eval_murmur_hash3(tl_eval *x) {
 
 /* ---- NGramRepeatBlock ----------------------------------------------------------------------- */
 
-/* A token that would complete an n-gram that the sequence already has gets the score -inf. */
+/* Gives the score -infinity to each token that would complete an n-gram that the sequence already
+ * has. */
 static tl_status block_row(tl_eval *x, const int64_t *ids, int64_t length, int64_t n,
                            float *scores, int64_t vocabulary) {
   const int64_t *tail = ids + length - (n - 1);
@@ -166,6 +171,7 @@ tl_status tl_eval_ngram_repeat_block(tl_eval *x) {
 
 /* ---- CropAndResize -------------------------------------------------------------------------- */
 
+/* What CropAndResize samples from. */
 typedef struct crops {
   const float *from; /* [channels, height, width] of one image */
   int64_t height;
@@ -174,7 +180,8 @@ typedef struct crops {
   float outside;
 } crops;
 
-/* Coordinate of step i of n along a side of a region in relative coordinates. */
+/* Returns the coordinate of step i of n along a side of a region, which is given relative to the
+ * image. */
 static float crop_place(float low, float high, int64_t i, int64_t n, int64_t size) {
   float last = (float)(size - 1);
   if (n == 1)
@@ -182,6 +189,7 @@ static float crop_place(float low, float high, int64_t i, int64_t n, int64_t siz
   return low * last + (float)i * ((high - low) * last / (float)(n - 1));
 }
 
+/* Samples one point in f32, as ONNX Runtime does. */
 static float sample(const crops *c, const float *plane, float y, float x) {
   if (!(y >= 0 && y <= (float)(c->height - 1) && x >= 0 && x <= (float)(c->width - 1)))
     return c->outside;
@@ -211,7 +219,7 @@ static tl_status check_crops(tl_eval *x, tl_int_list *size, const int64_t **imag
   return tl_eval_indices(x, 2, x->in[0]->dims[0], image);
 }
 
-/* Regions are [y1, x1, y2, x2], relative to the image. */
+/* CropAndResize. Regions: [y1, x1, y2, x2], relative to the image. */
 tl_status tl_eval_crop_and_resize(tl_eval *x) {
   tl_int_list size;
   const int64_t *image;

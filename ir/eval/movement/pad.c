@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pad and CenterCropPad: a box of the operand inside a larger result. */
+/* Computes Pad and CenterCropPad: a box of the operand inside a larger result. */
 #include "ir/eval/kernel/move.h"
 
-/* Along each dim: `n` elements from `from` of the operand to `to` of the result. */
+/* The box: along each dim `n` elements, from `from` of the operand to `to` of the result. */
 typedef struct frame {
   int64_t from[TL_MAX_RANK];
   int64_t to[TL_MAX_RANK];
@@ -17,7 +17,7 @@ static void frame_whole(frame *f, const tl_host *t) {
   }
 }
 
-/* Result 0: the frame's elements, one unit everywhere else. */
+/* Makes result 0: the frame's elements, and one unit everywhere else. */
 static tl_status move_frame(tl_eval *x, const frame *f, const char *unit) {
   const tl_host *t = x->in[0];
   tl_units from;
@@ -44,7 +44,8 @@ static tl_status move_frame(tl_eval *x, const frame *f, const char *unit) {
 
 /* ---- CenterCropPad -------------------------------------------------------------------------- */
 
-/* The middle of a dim when it is too long, the dim in the middle of zeros when it is too short. */
+/* Keeps the middle of a dim that is too long, and centres a dim that is too short. The odd element
+ * is cut or padded at the end. */
 static void crop_or_pad_dim(frame *f, int axis, int64_t wanted) {
   int64_t dim = f->n[axis], common = dim < wanted ? dim : wanted;
   f->from[axis] = (dim - common) / 2;
@@ -53,7 +54,7 @@ static void crop_or_pad_dim(frame *f, int axis, int64_t wanted) {
   f->dims[axis] = wanted;
 }
 
-/* Axis k of a list, or the k-th of the tensor when there is no list. */
+/* Returns axis k of a list, or k when there is no list. */
 static int listed_axis(tl_int_list axes, uint32_t k, int rank) {
   if (!axes.at)
     return (int)k;
@@ -100,7 +101,7 @@ static tl_status read_mode(tl_eval *x, pad_mode *mode) {
                 : TL_OK;
 }
 
-/* A negative pad removes elements first; what is left is padded. */
+/* Sets the frame along a dim. Negative pads remove elements; what is left is padded. */
 static tl_status pad_dim(tl_eval *x, frame *f, int axis, int64_t before, int64_t after) {
   int64_t dim = f->n[axis], cut = before < 0 ? before : 0, total;
   if (before < -dim || after < -dim || dim + cut + (after < 0 ? after : 0) < 0)
@@ -120,7 +121,7 @@ static tl_status read_pads(tl_eval *x, frame *f) {
   tl_int_list pads, axes;
   uint8_t seen[TL_MAX_RANK];
   const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_need_rank(x, 1, 1, 2)); /* com.microsoft::Pad: [1, 2 * rank] */
+  TL_TRY(tl_eval_need_rank(x, 1, 1, 2)); /* com.microsoft Pad: [1, 2 * rank] */
   TL_TRY(tl_eval_operand_ints(x, 1, &pads));
   TL_TRY(tl_eval_operand_ints(x, 3, &axes));
   if (axes.at)
@@ -134,7 +135,8 @@ static tl_status read_pads(tl_eval *x, frame *f) {
   return TL_OK;
 }
 
-/* Where element i of a padded dim comes from; i counts from the first kept element. */
+/* Returns where element i of a padded dim comes from; both count from the first kept element.
+ * Reflection has the period 2 (n - 1), since the edges are not repeated. */
 static int64_t source_of(pad_mode mode, int64_t i, int64_t n) {
   if (i >= 0 && i < n)
     return i;
@@ -154,6 +156,7 @@ typedef struct copied {
   size_t run;      /* bytes behind it */
 } copied;
 
+/* Copies rows of the last padded dim; the place of a row is looked up dim by dim. */
 static void pad_rows(void *user, uint64_t begin, uint64_t end) {
   const copied *c = user;
   int last = c->rank - 1;
@@ -172,6 +175,7 @@ static void pad_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Lists, for every dim, the offset of each result element's source. */
 static tl_status make_places(tl_eval *x, const frame *f, pad_mode mode, const int64_t *strides,
                              copied *c) {
   for (int k = 0; k < c->rank; k++) {
@@ -184,7 +188,7 @@ static tl_status make_places(tl_eval *x, const frame *f, pad_mode mode, const in
   return TL_OK;
 }
 
-/* Padding with copies of elements. */
+/* Pads with copies of elements. Dims behind the last padded one move as one run. */
 static tl_status pad_with_copies(tl_eval *x, const frame *f, pad_mode mode) {
   const tl_host *t = x->in[0];
   tl_units from;
@@ -212,6 +216,7 @@ static tl_status pad_with_copies(tl_eval *x, const frame *f, pad_mode mode) {
   return TL_OK;
 }
 
+/* Finds the constant to pad with: operand 2, else zero. */
 static tl_status pad_unit(tl_eval *x, const char **unit) {
   const tl_host *value = tl_eval_in(x, 2);
   tl_units one;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that write elements by index: ScatterElements, ScatterND, TensorScatter and the
- * gradients of gathers. Updates go in index order, so that the last one wins and sums are the same
- * on every machine. */
+/* Writes elements by index: ScatterElements, ScatterND, TensorScatter and the gradients of gathers.
+ * Updates are made in index order on one thread, so that the last one wins and sums are the same on
+ * every machine. */
 #include "ir/eval/kernel/move.h"
 
 /* ---- reductions ----------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static tl_status read_reduction(tl_eval *x, const tl_host *t, reduction *out) {
   return TL_OK;
 }
 
-/* NaN wins, as in numpy. */
+/* A NaN on either side wins, as in numpy. */
 static double reduce_f64(reduction r, double a, double b) {
   switch (r) {
   case REDUCE_ADD: return a + b;
@@ -45,7 +45,7 @@ static float reduce_f32(reduction r, float a, float b) {
   }
 }
 
-/* Bits of integers; sums and products wrap. */
+/* Reduces the bits of integers; sums and products wrap. */
 static uint64_t reduce_int(reduction r, uint64_t a, uint64_t b, bool is_signed) {
   bool greater = is_signed ? (int64_t)a > (int64_t)b : a > b;
   switch (r) {
@@ -56,6 +56,7 @@ static uint64_t reduce_int(reduction r, uint64_t a, uint64_t b, bool is_signed) 
   }
 }
 
+/* Loads an integer of 1 to 8 bytes, sign-extended where it has a sign. */
 static uint64_t load_int(const char *p, size_t size, bool is_signed) {
   uint64_t v = 0;
   memcpy(&v, p, size); /* little-endian */
@@ -67,7 +68,8 @@ static uint64_t load_int(const char *p, size_t size, bool is_signed) {
 
 static bool is_signed_int(tl_dtype d) { return d >= TL_DTYPE_I8 && d <= TL_DTYPE_I64; }
 
-/* *to = *to op *from. */
+/* Computes *to = *to op *from for one element. Narrow floats go through f32 and are rounded each
+ * time. */
 static void reduce_unit(tl_dtype d, reduction r, char *to, const char *from, size_t size) {
   if (d == TL_DTYPE_F64) {
     double a, b;
@@ -91,6 +93,7 @@ static void reduce_unit(tl_dtype d, reduction r, char *to, const char *from, siz
   }
 }
 
+/* Writes n elements. f32 sums, which gradients need, have a loop of their own. */
 static void put_run(tl_dtype d, reduction r, char *to, const char *from, uint64_t n, size_t size) {
   if (r == REDUCE_NONE) {
     memcpy(to, from, n * size);
@@ -106,7 +109,7 @@ static void put_run(tl_dtype d, reduction r, char *to, const char *from, uint64_
     reduce_unit(d, r, to + i * size, from + i * size, size);
 }
 
-/* Result 0 begins as a copy of operand 0. */
+/* Makes result 0 as a copy of operand 0. */
 static tl_status begin_copy(tl_eval *x, tl_unit_result *to) {
   tl_units from;
   TL_TRY(tl_eval_units(x, 0, &from));
@@ -119,7 +122,8 @@ static tl_status begin_copy(tl_eval *x, tl_unit_result *to) {
 
 /* ---- ScatterElements ------------------------------------------------------------------------ */
 
-/* Updates and indices (operand i) of one shape go into `to` along an axis. */
+/* Writes updates into `to` along an axis, at the indices of operand i, which have the updates'
+ * shape. */
 static tl_status scatter_elements(tl_eval *x, const tl_unit_result *to, uint32_t i,
                                   const tl_units *updates, reduction r) {
   int64_t stride[TL_MAX_RANK], at[TL_MAX_RANK], place = 0;
@@ -160,7 +164,7 @@ static tl_status need_same_shape(tl_eval *x, uint32_t a, uint32_t b) {
   return TL_OK;
 }
 
-/* Scatter and ScatterElements. */
+/* ScatterElements and its older name Scatter. */
 tl_status tl_eval_scatter_elements(tl_eval *x) {
   reduction r;
   tl_units updates;
@@ -178,7 +182,8 @@ tl_status tl_eval_scatter_elements(tl_eval *x) {
 
 /* ---- ScatterND ------------------------------------------------------------------------------ */
 
-/* Operand `tuples` names slices of `to` behind `batch` dims, operand `updates` has their values. */
+/* Writes operand `updates` into the slices of `to` that the tuples of operand `tuples` name, behind
+ * `batch` shared dims. */
 static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuples,
                             uint32_t updates, int64_t batch, reduction r) {
   const int64_t *places;
@@ -214,7 +219,7 @@ tl_status tl_eval_scatter_nd(tl_eval *x) {
 
 /* ---- gradients of gathers ------------------------------------------------------------------- */
 
-/* Result 0: zeros of the shape that operand i lists and the dtype of operand `like`. */
+/* Makes result 0 of zeros, with the shape that operand i lists and the dtype of operand `like`. */
 static tl_status begin_zeros(tl_eval *x, uint32_t i, uint32_t like, tl_unit_result *to) {
   tl_int_list shape;
   TL_TRY(tl_eval_need_rank(x, i, 1, 1));
@@ -267,6 +272,7 @@ tl_status tl_eval_gather_grad(tl_eval *x) {
 
 /* ---- TensorScatter -------------------------------------------------------------------------- */
 
+/* TensorScatter writes rows of an update into a cache along one axis. */
 typedef struct cache {
   tl_around to;
   tl_around from;
@@ -274,6 +280,7 @@ typedef struct cache {
   bool circular;
 } cache;
 
+/* Checks that the update fits the cache: it may be shorter along the axis only. */
 static tl_status cache_shapes(tl_eval *x, cache *c) {
   uint32_t axis;
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
@@ -296,6 +303,7 @@ static tl_status cache_shapes(tl_eval *x, cache *c) {
   return TL_OK;
 }
 
+/* Each batch entry has a write index of its own; in circular mode rows wrap round. */
 tl_status tl_eval_tensor_scatter(tl_eval *x) {
   cache c;
   tl_units from;

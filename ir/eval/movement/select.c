@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that look at elements to decide what stays where: NonZero, ReverseSequence, windows. */
+/* Kernels that look at elements or shapes to decide what stays where: NonZero, ReverseSequence,
+ * windows. */
 #include "ir/eval/kernel/move.h"
 
 /* ---- NonZero -------------------------------------------------------------------------------- */
 
-/* What makes an element non-zero: any bit under the mask, which leaves out the sign of floats that
- * have a negative zero. */
+/* Returns the bits of the highest byte that make an element non-zero. The sign is left out for
+ * floats that have a negative zero. */
 static uint8_t top_byte_mask(tl_dtype d) {
   switch (d) {
   case TL_DTYPE_F8E4M3FNUZ:
@@ -32,7 +33,8 @@ static bool is_set(tl_dtype d, const char *p, size_t size) {
   return !is_zero(p, size, top_byte_mask(d));
 }
 
-/* A scalar has no dims and so no coordinates: the result is [0, 0 or 1]. */
+/* NonZero: coordinates in row-major order of the elements, [rank, found]. A scalar has no
+ * coordinates: its result is [0, 0 or 1]. Two walks: the first one counts. */
 tl_status tl_eval_nonzero(tl_eval *x) {
   tl_units from;
   tl_host *y;
@@ -60,6 +62,7 @@ tl_status tl_eval_nonzero(tl_eval *x) {
 
 /* ---- ReverseSequence ------------------------------------------------------------------------ */
 
+/* Both axes are among the first two, so a step of a sequence is one contiguous run. */
 tl_status tl_eval_reverse_sequence(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
@@ -96,7 +99,8 @@ tl_status tl_eval_reverse_sequence(tl_eval *x) {
 
 /* ---- com.microsoft::UnfoldTensor ------------------------------------------------------------ */
 
-/* Windows along a dim; their elements become a new last dim. */
+/* UnfoldTensor: windows along a dim, whose elements become a new last dim. One strided move, in
+ * which source elements overlap. */
 tl_status tl_eval_unfold_tensor(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
@@ -133,6 +137,7 @@ tl_status tl_eval_unfold_tensor(tl_eval *x) {
 
 /* ---- com.microsoft::ZeroGradient ------------------------------------------------------------ */
 
+/* ZeroGradient: zeros of the operand's shape. */
 tl_status tl_eval_zero_gradient(tl_eval *x) {
   tl_unit_result to;
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
@@ -153,7 +158,8 @@ static tl_status axes_result(tl_eval *x, uint32_t i, const int64_t *axes, int64_
   return TL_OK;
 }
 
-/* Axes, last first, along which a gradient of the broadcast shape is summed for each operand. */
+/* BroadcastGradientArgs: for each operand the axes, last first, along which a gradient of the
+ * broadcast shape must be summed. */
 tl_status tl_eval_broadcast_gradient_args(tl_eval *x) {
   tl_int_list shape[2];
   int64_t axes[2][TL_MAX_RANK], n[2] = {0, 0};

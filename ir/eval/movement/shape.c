@@ -7,8 +7,8 @@ static tl_status too_many_dims(tl_eval *x, uint64_t rank) {
                              (unsigned long long)rank, TL_MAX_RANK);
 }
 
-/* Fails with a reason when dims do not have as many elements as the operand, before a view is
- * tried. */
+/* Makes result 0 a view of t in another shape; fails with a reason when the dims do not have as
+ * many elements as t. */
 static tl_status view_as(tl_eval *x, const tl_host *t, int rank, const int64_t *dims) {
   int64_t n;
   for (int i = 0; i < rank; i++)
@@ -21,7 +21,8 @@ static tl_status view_as(tl_eval *x, const tl_host *t, int rank, const int64_t *
 
 /* ---- Reshape -------------------------------------------------------------------------------- */
 
-/* The dim written -1 takes what the others leave. */
+/* Sets the dim written as -1 to what the others leave. With a 0 among the others nothing can be
+ * inferred. */
 static tl_status fill_inferred(tl_eval *x, uint64_t elements, int rank, int64_t *dims, int at) {
   int64_t others;
   dims[at] = 1;
@@ -36,6 +37,7 @@ static tl_status fill_inferred(tl_eval *x, uint64_t elements, int rank, int64_t 
   return TL_OK;
 }
 
+/* A dim of 0 copies that of the operand, unless allowzero is set. */
 tl_status tl_eval_reshape(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   TL_TRY(tl_eval_need_rank(x, 1, 0, 1));
@@ -63,6 +65,7 @@ tl_status tl_eval_reshape(tl_eval *x) {
 
 /* ---- Flatten, Squeeze, Unsqueeze ------------------------------------------------------------ */
 
+/* Here `axis` may equal the rank, unlike axes elsewhere. */
 tl_status tl_eval_flatten(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   const tl_host *t = x->in[0];
@@ -76,6 +79,7 @@ tl_status tl_eval_flatten(tl_eval *x) {
   return tl_eval_view(x, 0, t, 2, dims);
 }
 
+/* Without axes all dims of size 1 are removed. */
 tl_status tl_eval_squeeze(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   const tl_host *t = x->in[0];
@@ -108,7 +112,7 @@ static tl_status unsqueeze(tl_eval *x, const tl_host *t, tl_int_list axes) {
   return tl_eval_view(x, 0, t, rank, dims);
 }
 
-/* Unsqueeze and com.microsoft::ExpandDims, whose second operand is one axis. */
+/* Unsqueeze, and ExpandDims of com.microsoft, whose second operand is one axis. */
 tl_status tl_eval_unsqueeze(tl_eval *x) {
   tl_int_list axes;
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
@@ -131,6 +135,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
+/* start and end are clamped, as ONNX says, never an error. */
 tl_status tl_eval_shape(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   const tl_host *t = x->in[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that take boxes out of a tensor: Slice, Split, crops. */
+/* Takes boxes out of a tensor: Slice, Split, crops. */
 #include "ir/eval/kernel/move.h"
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high) {
@@ -8,7 +8,8 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
 
 /* ---- Slice ---------------------------------------------------------------------------------- */
 
-/* One dim of the box; start and end as ONNX writes them. */
+/* Sets one dim of the box. start and end are as ONNX writes them: negative ones count from the end,
+ * both are clamped. The span is divided as unsigned, since a step may be INT64_MIN. */
 static void slice_dim(tl_box *b, int axis, int64_t start, int64_t end, int64_t step) {
   int64_t dim = b->n[axis], last = step < 0 ? dim - 1 : dim;
   start = clamp(start < 0 ? start + dim : start, 0, last);
@@ -20,8 +21,8 @@ static void slice_dim(tl_box *b, int axis, int64_t start, int64_t end, int64_t s
   b->n[axis] = dim > 0 && span > 0 ? (int64_t)((uint64_t)(span - 1) / stride) + 1 : 0;
 }
 
-/* The box that starts, ends, axes and steps describe; they are operands first.. of the node and
- * b holds the whole tensor. */
+/* Narrows b, which holds the whole tensor, to the box of starts, ends, axes and steps: operands
+ * `first` to first + 3. */
 static tl_status slice_box(tl_eval *x, uint32_t first, int rank, tl_box *b) {
   tl_int_list starts, ends, axes, steps;
   TL_TRY(tl_eval_need_rank(x, first, 0, 1));
@@ -57,7 +58,7 @@ tl_status tl_eval_slice(tl_eval *x) {
   return tl_eval_take_box(x, 0, &from, &b);
 }
 
-/* com.microsoft::SliceGrad: zeros but for what was sliced. */
+/* SliceGrad of com.microsoft: zeros, but the gradient where the slice was. */
 tl_status tl_eval_slice_grad(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
@@ -82,6 +83,7 @@ tl_status tl_eval_slice_grad(tl_eval *x) {
 
 /* ---- Split ---------------------------------------------------------------------------------- */
 
+/* Checks that the sizes of n parts add up to the dim. */
 static tl_status check_split(tl_eval *x, tl_int_list sizes, uint32_t n, int64_t dim) {
   int64_t left = dim;
   if (sizes.n != n)
@@ -96,7 +98,7 @@ static tl_status check_split(tl_eval *x, tl_int_list sizes, uint32_t n, int64_t 
               : TL_OK;
 }
 
-/* Equal parts, the last one smaller when they do not divide the dim. */
+/* Finds the size of equal parts; the last one is smaller when they do not divide the dim. */
 static tl_status part_size(tl_eval *x, uint32_t n, int64_t dim, int64_t *part) {
   int64_t outputs = tl_eval_int(x, TL_SYM_num_outputs, n);
   if (outputs != n)
@@ -108,7 +110,8 @@ static tl_status part_size(tl_eval *x, uint32_t n, int64_t dim, int64_t *part) {
   return TL_OK;
 }
 
-/* Operands: data, sizes or none, axis or none, which is then an attribute. */
+/* Splits operand 0. Operand 1: sizes or absent; operand 2: the axis, or absent, when it is an
+ * attribute. */
 static tl_status split(tl_eval *x) {
   tl_units from;
   tl_box b;
@@ -135,7 +138,8 @@ static tl_status split(tl_eval *x) {
   return TL_OK;
 }
 
-/* ARG 0: Split and com.microsoft::SplitTraining; 1: npu::Split, axis and data; 2: npu::SplitV. */
+/* ARG 0: Split, and SplitTraining of com.microsoft; 1: npu::Split, whose operands are axis and
+ * data; 2: npu::SplitV. The operands are put in the order that split() expects. */
 tl_status tl_eval_split(tl_eval *x) {
   const tl_host *first = tl_eval_in(x, 0), *second = tl_eval_in(x, 1);
   const tl_host *const forms[][3] = {
@@ -148,7 +152,7 @@ tl_status tl_eval_split(tl_eval *x) {
 
 /* ---- crops ---------------------------------------------------------------------------------- */
 
-/* Crop: border is left, top, right, bottom; with scale, the height and width that remain. */
+/* Crop. border: left, top, right, bottom; with `scale`, the height and width that remain. */
 tl_status tl_eval_crop(tl_eval *x) {
   tl_units from;
   tl_box b;

@@ -4,6 +4,7 @@
 
 /* ---- Transpose ------------------------------------------------------------------------------ */
 
+/* Without the attribute the order of the dims is reversed. */
 static tl_status read_perm(tl_eval *x, int rank, int *perm) {
   tl_int_list list = tl_eval_ints(x, TL_SYM_perm);
   if (!list.at) {
@@ -20,7 +21,7 @@ static tl_status read_perm(tl_eval *x, int rank, int *perm) {
   return TL_OK;
 }
 
-/* True when only dims of size 1 change places: the bytes stay where they are. */
+/* Returns true when only dims of size 1 change places: the bytes stay where they are. */
 static bool keeps_order(const tl_host *t, const int *perm) {
   int last = -1;
   for (int i = 0; i < t->rank; i++) {
@@ -33,6 +34,7 @@ static bool keeps_order(const tl_host *t, const int *perm) {
   return true;
 }
 
+/* Adds the dims in the order of the result; each steps through the operand by its own stride. */
 static tl_status permute(tl_eval *x, const tl_host *t, const int *perm, const int64_t *dims) {
   tl_units from;
   tl_unit_result to;
@@ -69,7 +71,7 @@ tl_status tl_eval_transpose(tl_eval *x) {
 
 /* ---- Expand, Tile --------------------------------------------------------------------------- */
 
-/* Dims of the result of broadcasting the operand to a shape. */
+/* Finds the shape of the operand broadcast to `shape`, by numpy's rules. */
 static tl_status expanded_dims(tl_eval *x, const tl_host *t, tl_int_list shape, int *rank,
                                int64_t *dims) {
   if (shape.n > TL_MAX_RANK)
@@ -86,6 +88,7 @@ static tl_status expanded_dims(tl_eval *x, const tl_host *t, tl_int_list shape, 
   return TL_OK;
 }
 
+/* A repeated dim has source step 0. */
 static void expand_move(const tl_eval *x, const tl_host *t, const tl_units *from,
                         const tl_unit_result *to) {
   tl_move v;
@@ -122,7 +125,7 @@ tl_status tl_eval_expand(tl_eval *x) {
   return TL_OK;
 }
 
-/* The result seen as [repeats, dim] for each dim of the operand. */
+/* Sees the result as [repeats, dim] for each dim of the operand; the repeats have source step 0. */
 static void tile_move(const tl_eval *x, const tl_host *t, const tl_units *from,
                       const tl_unit_result *to) {
   tl_move v;
@@ -161,7 +164,7 @@ tl_status tl_eval_tile(tl_eval *x) {
 
 /* ---- DepthToSpace, SpaceToDepth ------------------------------------------------------------- */
 
-/* A rank-6 view of the operand, permuted. */
+/* Permutes the dims of a rank-6 view of the operand. */
 static tl_status regroup(tl_eval *x, const int64_t *view, const int *perm, const int64_t *dims) {
   const tl_host *t = x->in[0];
   tl_units from;
@@ -194,6 +197,7 @@ static tl_status read_block(tl_eval *x, int64_t *block) {
   return TL_OK;
 }
 
+/* DCR has the block's rows and columns before the channels, CRD behind them. */
 tl_status tl_eval_depth_to_space(tl_eval *x) {
   static const int dcr[6] = {0, 3, 4, 1, 5, 2}, crd[6] = {0, 1, 4, 2, 5, 3};
   int64_t b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unique: elements, or slices along an axis, without repetition. Slices are sorted by their
- * elements; NaN is greater than every number and equal to itself. */
+/* Computes Unique: elements, or slices along an axis, without repetition. Slices are compared
+ * element by element; NaN is greater than every number and equal to itself. */
 #include "ir/eval/kernel/move.h"
 
 
@@ -31,7 +31,7 @@ static int order_complex(const tl_host *t, uint64_t a, uint64_t b) {
   return 0;
 }
 
-/* Order of elements a and b of a tensor. */
+/* Compares elements a and b of a tensor: negative, 0 or positive. */
 static int order_elements(const tl_host *t, uint64_t a, uint64_t b) {
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_STRING:
@@ -45,6 +45,7 @@ static int order_elements(const tl_host *t, uint64_t a, uint64_t b) {
   return order_ints(t, a, b);
 }
 
+/* Compares slices a and b along the axis, lexicographically. */
 static int order_slices(const tl_host *t, const tl_around *s, uint64_t a, uint64_t b) {
   for (uint64_t o = 0; o < s->outer; o++)
     for (uint64_t i = 0; i < s->inner; i++) {
@@ -56,7 +57,8 @@ static int order_slices(const tl_host *t, const tl_around *s, uint64_t a, uint64
   return 0;
 }
 
-/* Merge sort of item numbers: stable, so that equal items stay in the order of appearance. */
+/* Sorts item numbers by merging, bottom-up. It is stable, so equal items stay in order of
+ * appearance. O(n log n) comparisons. */
 static void sort_items(const tl_host *t, const tl_around *s, uint64_t *at, uint64_t *spare) {
   for (uint64_t width = 1; width < s->axis; width *= 2) {
     for (uint64_t first = 0; first < s->axis; first += 2 * width) {
@@ -72,6 +74,7 @@ static void sort_items(const tl_host *t, const tl_around *s, uint64_t *at, uint6
   }
 }
 
+/* Groups of equal items. */
 typedef struct groups {
   uint64_t n;
   uint64_t *first; /* [n] first item of each group, in the order of the result */
@@ -79,7 +82,7 @@ typedef struct groups {
   uint64_t *count; /* [n] */
 } groups;
 
-/* Numbers groups of a sorted list; the first item of each is its earliest. */
+/* Numbers the groups of a sorted list; the first item of each is its earliest. */
 static void group_sorted(const tl_host *t, const tl_around *s, const uint64_t *at, groups *g) {
   g->n = 0;
   for (uint64_t k = 0; k < s->axis; k++) {
@@ -92,7 +95,7 @@ static void group_sorted(const tl_host *t, const tl_around *s, const uint64_t *a
   }
 }
 
-/* Renumbers groups by where they first appear. */
+/* Renumbers the groups by where they first appear. */
 static void order_by_appearance(const tl_around *s, groups *g, uint64_t *spare) {
   uint64_t seen = 0;
   for (uint64_t i = 0; i < s->axis; i++)
@@ -135,7 +138,7 @@ static tl_status numbers_result(tl_eval *x, uint32_t i, const uint64_t *v, uint6
   return TL_OK;
 }
 
-/* Result 0: the first item of each group. */
+/* Makes result 0: the first item of each group. */
 static tl_status values_result(tl_eval *x, int rank, int64_t *dims, uint32_t axis,
                                const tl_around *s, const groups *g) {
   tl_units from;
@@ -168,6 +171,7 @@ static tl_status unique(tl_eval *x, bool sorted, groups *g) {
   return values_result(x, flat ? 1 : t->rank, dims, axis, &s, g);
 }
 
+/* Returns the length of the inverse indices: elements, or slices along the axis. */
 static uint64_t n_items(const tl_host *t, const tl_eval *x) {
   if (!tl_node_attr(x->m, x->node, TL_SYM_axis))
     return t->n;
@@ -184,7 +188,7 @@ tl_status tl_eval_unique(tl_eval *x) {
   return numbers_result(x, 3, g.count, g.n);
 }
 
-/* com.microsoft::Unique: values in the order they appear, the group of each element, counts. */
+/* Unique of com.microsoft: values in order of appearance, the group of each element, counts. */
 tl_status tl_eval_unique_in_order(tl_eval *x) {
   groups g;
   TL_TRY(tl_eval_need_rank(x, 0, 1, 1));
