@@ -123,10 +123,6 @@ tl_status tl_weight_files_share(tl_weight_files *f, const tl_tensor *t, const ch
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static tl_status no_memory(const tl_weight_files *f, tl_diag *d) {
-  return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(f->model), "out of memory");
-}
-
 const char *tl_weight_files_path(tl_weight_files *f, tl_sv file) {
   size_t n = strlen(f->model) - base_name(f->model).n;
   char *p = tl_arena_alloc(&f->arena, n + file.n + 1);
@@ -144,7 +140,8 @@ static tl_status make_folders(tl_weight_files *f, tl_diag *d, tl_sv file, tl_cha
     if (file.p[i] != '/')
       continue;
     const char *folder = tl_weight_files_path(f, (tl_sv){file.p, i});
-    TL_TRY(folder ? tl_changes_folder(changes, d, folder) : no_memory(f, d));
+    TL_TRY(folder ? tl_changes_folder(changes, d, folder)
+                  : tl_fail_memory(d, TL_AT_FILE(f->model)));
   }
   return TL_OK;
 }
@@ -152,7 +149,7 @@ static tl_status make_folders(tl_weight_files *f, tl_diag *d, tl_sv file, tl_cha
 static tl_status open_file(tl_weight_files *f, tl_diag *d, tl_sv file, const volatile int *cancel,
                            tl_writer **out) {
   const char *path = tl_weight_files_path(f, file);
-  return path ? tl_writer_open(d, path, cancel, out) : no_memory(f, d);
+  return path ? tl_writer_open(d, path, cancel, out) : tl_fail_memory(d, TL_AT_FILE(f->model));
 }
 
 /* The file of the place at *next, with all that lie in it; *next is behind them then. */
@@ -196,14 +193,14 @@ static tl_status write_meta(tl_weight_files *f, tl_diag *d, const volatile int *
   tl_buf text;
   tl_writer *out;
   if (!sorted)
-    return no_memory(f, d);
+    return tl_fail_memory(d, TL_AT_FILE(f->model));
   for (uint32_t i = 0; i < f->places.n; i++)
     sorted[i] = &f->places.at[i];
   qsort(sorted, f->places.n, sizeof *sorted, by_hash);
   tl_buf_init(&text);
   describe(sorted, f->places.n, &text);
-  tl_status status =
-      text.failed ? no_memory(f, d) : open_file(f, d, TL_SV("weight/meta.json"), cancel, &out);
+  tl_status status = text.failed ? tl_fail_memory(d, TL_AT_FILE(f->model))
+                                 : open_file(f, d, TL_SV("weight/meta.json"), cancel, &out);
   if (status == TL_OK) {
     (void)tl_writer_write(out, text.p, text.n);
     status = tl_changes_commit(changes, d, out);

@@ -81,6 +81,8 @@ void tl_module_destroy(tl_module *m) {
 /* A process may often have no more than 1024 descriptors, a model thousands of weight files. */
 enum { MAX_DESCRIPTORS = 64 };
 
+tl_status tl_no_memory(const tl_module *m) { return tl_fail_memory(m->diag, TL_AT_FILE(m->path)); }
+
 tl_status tl_module_add_file(tl_module *m, tl_file *f) {
   if (!tl_file_vec_push(&m->files, f)) {
     tl_file_close(f);

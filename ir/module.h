@@ -287,6 +287,8 @@ void tl_module_set_about(tl_module *m, const tl_about *about);
  * tables. NULL when memory is out. */
 tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes);
 void tl_module_destroy(tl_module *m);
+/* Reports that memory is out, for the file of the module, and returns TL_NO_MEMORY. */
+tl_status tl_no_memory(const tl_module *m);
 /* Hands a file over to the module (closed even on failure). Beyond the first 64 files only the
  * mapping is kept, so that many files do not exhaust the descriptors of the process. */
 tl_status tl_module_add_file(tl_module *m, tl_file *f) TL_NODISCARD;

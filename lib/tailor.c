@@ -79,9 +79,8 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
   tl_option_id id = tl_option_find(tl_sv_from(name), TL_COMMAND_CONVERT);
   if (id == TL_N_OPTION_ROWS) {
     const char *near = tl_option_nearest(tl_sv_from(name), TL_COMMAND_CONVERT);
-    tl_status status =
-        tl_fail(&c->diag, TL_INVALID_ARGUMENT, (tl_location){0}, "unknown option '%s'%s%s", name,
-                near ? "\vdid you mean " : "", near ? near : "");
+    tl_status status = tl_fail(&c->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "unknown option '%s'%s%s",
+                               name, near ? "\vdid you mean " : "", near ? near : "");
     return finish(c, status, errors);
   }
   return finish(c, tl_settings_set(&c->settings, &c->diag, id, value), errors);

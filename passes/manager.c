@@ -111,8 +111,8 @@ static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_
     if (!row)
       return fail_unknown(m, name);
     if (*n == TL_MAX_PIPELINE)
-      return tl_fail(m->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                     "more than %d passes in --passes", TL_MAX_PIPELINE);
+      return tl_fail(m->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "more than %d passes in --passes",
+                     TL_MAX_PIPELINE);
     rows[(*n)++] = row;
   }
   return TL_OK;

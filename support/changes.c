@@ -12,10 +12,6 @@
 /* A writer that waits keeps a descriptor, of which a process has few. */
 enum { MOST_HELD = 64, NAME_TRIES = 1000, LONGEST_NAME = 200 };
 
-static tl_status no_memory(tl_diag *d) {
-  return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 static void drop(tl_change *change) {
   tl_writer_abort(change->writer);
   if (change->hidden && !change->done)
@@ -34,7 +30,7 @@ static tl_status add(tl_changes *c, tl_diag *d, tl_change change) {
     drop(&change);
   else
     tl_writer_abort(change.writer);
-  return no_memory(d);
+  return tl_fail_memory(d, TL_NOWHERE);
 }
 
 tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) {
@@ -43,7 +39,7 @@ tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) {
     return tl_make_folder(d, path);
   char *copy = strdup(path);
   if (!copy)
-    return no_memory(d);
+    return tl_fail_memory(d, TL_NOWHERE);
   tl_status status = tl_make_folder(d, path);
   if (status != TL_OK) {
     free(copy);

@@ -69,8 +69,12 @@ tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before) {
     status = TL_NO_MEMORY;
   bool silent = d->errors == errors_before || (status == TL_NO_MEMORY && !d->no_memory);
   if (status != TL_OK && silent)
-    return tl_fail(d, status, (tl_location){0}, "%s", tl_status_words(status));
+    return tl_fail(d, status, TL_NOWHERE, "%s", tl_status_words(status));
   return status;
+}
+
+tl_status tl_fail_memory(tl_diag *d, tl_location where) {
+  return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
 }
 
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,

@@ -52,7 +52,9 @@ uint32_t tl_diag_begin(tl_diag *d);
  * one message says so, and there is no other: what it would tell may not be true. */
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...)
     TL_PRINTF(4, 5);
-/* The same with one of GE's error codes. */
+/* Reports that memory is out and returns TL_NO_MEMORY. About a module: tl_no_memory. */
+tl_status tl_fail_memory(tl_diag *d, tl_location where);
+/* The same as tl_fail with one of GE's error codes. */
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
                        const char *fmt, ...) TL_PRINTF(5, 6);
 void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
@@ -71,6 +73,7 @@ void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d);
 /* Renders "file:line:col: error: node: attr: message [code]\n  hint: ...\n" without colours. */
 void tl_diag_format(tl_buf *out, const tl_diagnostic *d);
 
+#define TL_NOWHERE ((tl_location){0})
 #define TL_AT_FILE(path) ((tl_location){.file = (path)})
 #define TL_AT_NODE(path, name) ((tl_location){.file = (path), .node = (name)})
 

@@ -19,7 +19,7 @@
 
 static tl_status report_errno(tl_diag *d, tl_location where, const char *verb, const char *path) {
   if (errno == ENOMEM)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   return tl_fail(d, TL_IO, where, "cannot %s '%s': %s", verb, path, strerror(errno));
 }
 

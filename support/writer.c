@@ -39,7 +39,7 @@ struct tl_writer {
 };
 
 static tl_status fail_memory(tl_writer *w) {
-  w->status = tl_fail(w->diag, TL_NO_MEMORY, TL_AT_FILE(w->path), "out of memory");
+  w->status = tl_fail_memory(w->diag, TL_AT_FILE(w->path));
   return w->status;
 }
 
@@ -186,7 +186,7 @@ tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cance
   *out = NULL;
   tl_writer *w = calloc(1, sizeof *w);
   if (!w)
-    return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   w->diag = d;
   w->cancel = cancel;
   w->fd = -1;
@@ -195,7 +195,7 @@ tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cance
   w->buffer = malloc(BUFFER_BYTES);
   tl_status status = TL_OK;
   if (!w->path || !w->buffer)
-    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    status = tl_fail_memory(d, TL_AT_FILE(path));
   if (status == TL_OK)
     status = choose_target(w);
   if (status == TL_OK)

@@ -106,8 +106,7 @@ void tl_cli_release(tl_cli *cli) {
 
 /* Lack of memory that nobody has noticed. */
 static tl_status check_memory(tl_cli *cli) {
-  return tl_memory_failed() ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory")
-                            : TL_OK;
+  return tl_memory_failed() ? tl_fail_memory(&cli->diag, TL_NOWHERE) : TL_OK;
 }
 
 tl_status tl_cli_apply(tl_cli *cli) {
@@ -125,9 +124,9 @@ tl_status tl_cli_apply(tl_cli *cli) {
 tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
   tl_status status = TL_OK;
   if (text->failed || tl_memory_failed())
-    status = tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    status = tl_fail_memory(&cli->diag, TL_NOWHERE);
   else if ((text->n && fwrite(text->p, 1, text->n, stdout) != text->n) || fflush(stdout) != 0)
-    status = tl_fail(&cli->diag, TL_IO, (tl_location){0}, "cannot write to standard output: %s",
+    status = tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot write to standard output: %s",
                      strerror(errno));
   tl_buf_release(text);
   return status;
@@ -170,7 +169,7 @@ static tl_status give(tl_cli *cli, tl_option_id id, const char *value) {
                       : id == TL_OPTION_DIM   ? &cli->dims
                                               : NULL;
   if (list && !tl_path_vec_push(list, cli->settings.value[id]))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 
@@ -316,7 +315,7 @@ static tl_status take_halves(tl_cli *cli) {
 static tl_status check_words(tl_cli *cli) {
   TL_TRY(take_halves(cli));
   if (cli->word && tl_cli_has(cli, TL_OPTION_MODEL))
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "stray argument '%s': --model names the input already\vwrite --name=value "
                    "without blanks around '='",
                    cli->word);

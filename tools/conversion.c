@@ -54,7 +54,7 @@ tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
   TL_TRY(run_passes(cli, c, TL_STAGE_AIR));
   c->summary.nodes_npu = tl_module_count_nodes(c->m);
   if (tl_ub_measure(c->m, tl_options_op_info(&cli->settings.options), &c->summary.kernels) != TL_OK)
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 

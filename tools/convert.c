@@ -8,10 +8,10 @@
 
 static tl_status check_arguments(tl_cli *cli) {
   if (!cli->word)
-    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", (tl_location){0},
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
                         "no input model is named\vtailor convert MODEL -o OUTPUT");
   if (cli->outputs.n == 0)
-    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", (tl_location){0},
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
                         "no output is named\vadd -o OUTPUT, for example -o model.air");
   return TL_OK;
 }
@@ -21,7 +21,7 @@ static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
       (strcmp(cli->word, "-") != 0 && !tl_session_fusion_report(&cli->session)))
     return TL_OK;
   return tl_fail(
-      &cli->diag, TL_UNSUPPORTED, (tl_location){0},
+      &cli->diag, TL_UNSUPPORTED, TL_NOWHERE,
       "with a precision mode the model is read once for AIR and once for ONNX, so neither standard "
       "input nor a fusion report is possible\vrun the command once for each output");
 }

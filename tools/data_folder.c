@@ -21,10 +21,6 @@ bool tl_is_folder(const char *path) {
   return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-static tl_status no_memory(const tl_evaluation *e) {
-  return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 static bool exists(const char *path) {
   struct stat s;
   return stat(path, &s) == 0;
@@ -61,7 +57,7 @@ static tl_status read_for(tl_evaluation *e, const char *path, const tl_module *m
     return TL_OK;
   tl_host *view = tl_host_view(*out, TL_DTYPE_BF16, (*out)->rank, (*out)->dims);
   if (!view)
-    return no_memory(e);
+    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   tl_host_release(*out);
   *out = view;
   return TL_OK;
@@ -78,7 +74,7 @@ static tl_status list_inputs(tl_evaluation *e, const tl_module *m, uint32_t n_fi
   for (uint32_t i = 0; i < g->inputs.n; i++)
     if ((n_files == g->inputs.n || !has_default(m, g->inputs.at[i])) &&
         !tl_u32_vec_push(out, g->inputs.at[i]))
-      return no_memory(e);
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 
@@ -122,7 +118,7 @@ static tl_status place_inputs(tl_evaluation *e, const char *folder, const tl_mod
   TL_TRY(read_files(e, m, inputs, files, &named));
   for (uint32_t i = 0; i < tl_module_main(m)->inputs.n; i++)
     if (!tl_host_vec_push(out, NULL))
-      return no_memory(e);
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < files->n; i++) {
     tl_value_id v = named ? files->at[i].to : inputs->at[i];
     out->at[tl_value_get(m, v)->index] = tl_host_retain(files->at[i].value);
@@ -176,11 +172,11 @@ tl_status tl_folder_inputs(tl_evaluation *e, const char *folder, const tl_module
   tl_status status = TL_OK;
   tl_u32_vec numbers = {0};
   if (!list_numbers(folder, &numbers))
-    status = no_memory(e);
+    status = tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; status == TL_OK && i < numbers.n; i++) {
     data_file f = {.path = path_of(e, folder, "input", numbers.at[i])};
     if (!f.path || !data_file_vec_push(&files, f))
-      status = no_memory(e);
+      status = tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   }
   tl_u32_vec_release(&numbers);
   if (status == TL_OK)
@@ -199,7 +195,7 @@ tl_status tl_folder_outputs(tl_evaluation *e, const char *folder, const tl_modul
   for (uint32_t i = 0; i < n; i++) {
     const char *path = path_of(e, folder, "output", i);
     if (!path || !tl_host_vec_push(out, NULL))
-      return no_memory(e);
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
     if (!exists(path))
       continue;
     TL_TRY(read_for(e, path, m, tl_graph_output(m, g, i), &out->at[i], NULL));

@@ -70,7 +70,7 @@ static tl_status read_node(tl_cli *cli, explanation *e, const cJSON *node) {
       return malformed(cli, e, item, "a tensor needs its index, port, chosen dtype and rule");
     t.number = e->tensors.n;
     if (!tensor_vec_push(&e->tensors, t))
-      return tl_fail(&cli->diag, TL_NO_MEMORY, TL_AT_FILE(e->path), "out of memory");
+      return tl_fail_memory(&cli->diag, TL_AT_FILE(e->path));
   }
   return TL_OK;
 }
@@ -98,7 +98,7 @@ static tl_status load(tl_cli *cli, const char *path, explanation *e) {
   tl_sv text = {(const char *)e->file->data, (size_t)e->file->size};
   tl_status status = tl_json_parse(text, &e->json, &error);
   if (status == TL_NO_MEMORY)
-    return tl_fail(&cli->diag, status, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(&cli->diag, TL_AT_FILE(path));
   if (status != TL_OK) {
     tl_location at = {.file = path, .line = error.place.line, .column = error.place.column};
     return tl_fail(&cli->diag, TL_INVALID_MODEL, at, "not JSON: %s", error.problem);
@@ -152,7 +152,7 @@ tl_status tl_command_diff_precision(tl_cli *cli) {
   explanation b = {0};
   tl_buf out;
   if (!cli->word || !cli->word2)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "this command compares two files\vtailor diff-precision A.json B.json");
   tl_buf_init(&out);
   tl_status status = load(cli, cli->word, &a);

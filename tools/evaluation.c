@@ -29,7 +29,7 @@ tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) {
   e->store = tl_module_create(&cli->diag, "-", 0);
   e->pool = tl_pool_create((unsigned)threads);
   if (!e->store || !e->pool)
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   e->options = (tl_eval_options){.exact = tl_cli_has(cli, TL_OPTION_EXACT),
                                  .pool = e->pool,
                                  .cancel = cli->signal,
@@ -78,7 +78,7 @@ tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *i
   uint32_t n = tl_graph_n_outputs(m, g);
   for (uint32_t i = 0; i < n; i++)
     if (!tl_host_vec_push(outputs, NULL))
-      return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   TL_TRY(tl_eval_check(m, g->id));
   return tl_eval_graph(m, g->id, &e->options, &e->heap, inputs->at, outputs->at);
 }

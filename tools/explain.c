@@ -303,7 +303,7 @@ static tl_status run(explanation *x, tl_pipeline_report *report) {
   if (x->events.n)
     qsort(x->events.at, x->events.n, sizeof *x->events.at, by_pass);
   if (status == TL_OK && x->no_memory)
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return status;
 }
 
@@ -336,7 +336,7 @@ static tl_status print(explanation *x) {
 tl_status tl_command_explain(tl_cli *cli) {
   explanation x = {.cli = cli};
   if (!cli->word)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "no model is named\vtailor explain MODEL --fusion");
   bool suggest = tl_cli_has(cli, TL_OPTION_SUGGEST_MIXLIST);
   if (suggest)
@@ -350,7 +350,7 @@ tl_status tl_command_explain(tl_cli *cli) {
     return tl_explain_precision(cli);
   x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);
   if (x.expand && tl_cli_has(cli, TL_OPTION_EXPLAIN_FUSION))
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "--fusion and --expand ask for different things\vgive one of them");
   tl_option_id asked = x.expand ? TL_OPTION_EXPLAIN_EXPAND : TL_OPTION_EXPLAIN_FUSION;
   const char *pass = tl_cli_get(cli, asked);

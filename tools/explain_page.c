@@ -68,7 +68,7 @@ static tl_status gather(page *x) {
   if (tl_cli_asks_precision(x->cli))
     TL_TRY(tl_explain_precision_json(x->cli, &x->precision));
   if (x->fusion.failed || x->expand.failed || x->precision.failed)
-    return tl_fail(&x->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&x->cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 

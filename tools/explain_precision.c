@@ -520,7 +520,7 @@ static void release(view *x) {
 static tl_status run(view *x) {
   tl_status status = tl_decision_show(x->cli, look, hear, x);
   if (status == TL_OK && (x->no_memory || x->nodes.failed || x->casts.failed))
-    return tl_fail(&x->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&x->cli->diag, TL_NOWHERE);
   return status;
 }
 

@@ -158,7 +158,7 @@ static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, 
       continue;
     const char *copy = tl_arena_copy(&cli->settings.arena, name.p, name.n);
     if (!copy)
-      return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(&cli->diag, TL_NOWHERE);
     bool on = rule->pass_kind != TL_FUSION_SCOPE || rule->general;
     rows[(*n)++] = (tl_fusion_name){copy, rule->pass_kind, TL_CLOSE_MAY, on};
   }
@@ -177,7 +177,7 @@ tl_status tl_list_fusions(tl_cli *cli) {
   uint32_t room = n + cli->rules->set.rules.n;
   tl_fusion_name *rows = tl_arena_calloc(&cli->settings.arena, room, sizeof *rows);
   if (!rows)
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   memcpy(rows, table, n * sizeof *rows);
   TL_TRY(add_rule_names(cli, rows, &n, room));
   qsort(rows, n, sizeof *rows, by_name);

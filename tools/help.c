@@ -161,7 +161,7 @@ tl_status tl_command_help(tl_cli *cli) {
   tl_buf_init(&out);
   const tl_command *command = cli->word ? tl_command_find(cli->word) : NULL;
   if (cli->word && !command)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "unknown command '%s'\v'tailor help' lists the commands", cli->word);
   if (command)
     tl_help_command(&out, command, tl_cli_has(cli, TL_OPTION_HELP_ALL));

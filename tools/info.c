@@ -385,7 +385,7 @@ static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
   if (ok)
     TL_TRY(tl_cli_run(cli, m, TL_STAGE_SELECT, NULL));
   if (!ok || !count_ops(m, true, &info->unmapped) || !count_types(m, &info->types))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 
@@ -402,7 +402,7 @@ static tl_status show(tl_cli *cli, const model_info *info) {
 tl_status tl_command_info(tl_cli *cli) {
   tl_module *m;
   if (!cli->word)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "no model is named\vtailor info MODEL");
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   TL_TRY(tl_session_load(&cli->session, cli->word, &m));
@@ -412,8 +412,7 @@ tl_status tl_command_info(tl_cli *cli) {
     return told;
   }
   model_info *info = calloc(1, sizeof *info);
-  tl_status status = info ? gather(cli, m, info)
-                          : tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  tl_status status = info ? gather(cli, m, info) : tl_fail_memory(&cli->diag, TL_NOWHERE);
   if (status == TL_OK)
     status = show(cli, info);
   if (info) {

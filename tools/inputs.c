@@ -191,7 +191,7 @@ tl_status tl_inputs_check(tl_evaluation *e, tl_module *m, const tl_host_vec *val
     if (v && v->kind == TL_HOST_TENSOR && lacks_type(m, g->inputs.at[i])) {
       tl_type_id type = tl_type_tensor(m, (tl_dtype)v->dtype, v->rank, v->dims);
       if (!type)
-        return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+        return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
       tl_value_set_type(m, g->inputs.at[i], type);
       learned = true;
     }
@@ -217,7 +217,7 @@ static tl_status make_rest(tl_evaluation *e, const tl_module *m, tl_host_vec *ou
 static tl_status make_room(tl_evaluation *e, const tl_module *m, tl_host_vec *out) {
   for (uint32_t i = 0; i < tl_module_main(m)->inputs.n; i++)
     if (!tl_host_vec_push(out, NULL))
-      return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 

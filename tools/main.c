@@ -125,9 +125,9 @@ static const char *nearest_command(const char *name) {
 static tl_status report_unknown_command(tl_cli *cli, const char *name) {
   const char *nearest = nearest_command(name);
   if (nearest)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "unknown command '%s'\vdid you mean '%s'?", name, nearest);
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                  "unknown command '%s'\v'tailor help' lists the commands", name);
 }
 
@@ -186,7 +186,7 @@ static tl_status run(tl_cli *cli, int argc, char **argv) {
     return generate(cli, tl_cli_get(cli, TL_OPTION_GENERATE));
   if (first && first[0] != '-')
     return report_unknown_command(cli, first);
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                  "no command was given\v'tailor help' lists the commands");
 }
 

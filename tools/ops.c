@@ -181,10 +181,9 @@ static tl_status show_named(tl_cli *cli, const tl_op_chip *chip, bool json, tl_b
   if (any)
     return TL_OK;
   const char *nearest = nearest_op(cli->word);
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
-                 "the op table has no '%s'\v%s%s%s", cli->word,
-                 nearest ? "did you mean " : "'tailor ops' lists the ops", nearest ? nearest : "",
-                 nearest ? "?" : "");
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE, "the op table has no '%s'\v%s%s%s",
+                 cli->word, nearest ? "did you mean " : "'tailor ops' lists the ops",
+                 nearest ? nearest : "", nearest ? "?" : "");
 }
 
 static void show_all(const tl_op_chip *chip, bool json, tl_buf *out) {
@@ -208,7 +207,7 @@ tl_status tl_command_ops(tl_cli *cli) {
   tl_buf out;
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   if (!tl_op_chip_init(&chip, &cli->settings.options, &cli->diag))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   tl_buf_init(&out);
   tl_status status = TL_OK;
   if (cli->word)

@@ -95,7 +95,7 @@ tl_status tl_command_opt(tl_cli *cli) {
   if (!cli->word)
     cli->word = "-";
   if (cli->outputs.n == 0 && !tl_path_vec_push(&cli->outputs, "-"))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   TL_TRY(tl_verify_rules_check(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
   tl_output_vec outputs = {0};

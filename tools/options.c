@@ -145,7 +145,7 @@ tl_status tl_command_options(tl_cli *cli) {
     const char *nearest = tl_run_key_nearest(tl_sv_from(cli->word));
     char name[TL_RUN_NAME_BYTES];
     if (!one)
-      return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", (tl_location){0},
+      return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", TL_NOWHERE,
                           "'%s' is not a key of a run configuration%s%s%s", cli->word,
                           nearest ? "\vdid you mean '" : "",
                           nearest ? tl_run_spelled(nearest, name) : "", nearest ? "'?" : "");

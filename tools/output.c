@@ -14,7 +14,7 @@ static tl_status append_suffix(tl_cli *cli, tl_output *o) {
                         "'%s' names a folder, a file name must follow", o->path);
   char *longer = tl_arena_alloc(&cli->settings.arena, path.n + sizeof ".air");
   if (!longer)
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   memcpy(longer, path.p, path.n);
   memcpy(longer + path.n, ".air", sizeof ".air");
   o->path = longer;
@@ -42,7 +42,7 @@ tl_status tl_output_add(tl_cli *cli, const tl_output *o, tl_output_vec *out) {
                      o->path, o->init ? ", once as the graph of initial values" : "");
   }
   if (!o->path || !tl_output_vec_push(out, *o))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 

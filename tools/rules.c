@@ -41,7 +41,7 @@ tl_status tl_cli_load_rules(tl_cli *cli) {
   uint32_t errors = cli->diag.errors;
   tl_status status = tl_read_known_rules(&cli->settings.options, &cli->diag, &cli->rules);
   if (status != TL_OK && cli->diag.errors == errors)
-    return tl_fail(&cli->diag, status, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   return status;
 }
 

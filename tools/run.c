@@ -23,10 +23,6 @@ typedef struct run {
   uint64_t nanoseconds;
 } run;
 
-static tl_status no_memory(const run *r) {
-  return tl_fail(&r->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 /* ---- while it runs -------------------------------------------------------------------------- */
 
 /* Values of bodies come and go with each iteration: those of the main graph are written. */
@@ -37,7 +33,7 @@ static tl_status dump(run *r, const tl_module *m, tl_value_id v, const tl_host *
   bool npy = strcmp(tl_cli_get(r->cli, TL_OPTION_FORMAT), "npy") == 0 && !tl_npy_obstacle(value);
   const char *file = tl_value_files_name(&r->files, name, npy ? "npy" : "pb");
   if (!file)
-    return no_memory(r);
+    return tl_fail_memory(&r->cli->diag, TL_NOWHERE);
   tl_buf_add_z(&r->index, r->index.n ? ",\n  " : "{\n  ");
   tl_json_string(&r->index, tl_sv_from(file));
   tl_buf_add_z(&r->index, ": ");
@@ -60,7 +56,8 @@ static tl_status write_index(run *r) {
   tl_buf_init(&path);
   tl_buf_printf(&path, "%s/index.json", tl_cli_get(r->cli, TL_OPTION_DUMP_TENSORS));
   tl_buf_add_z(&r->index, r->index.n ? "\n}\n" : "{}\n");
-  tl_status status = path.failed ? no_memory(r) : tl_value_files_text(&r->files, path.p, &r->index);
+  tl_status status = path.failed ? tl_fail_memory(&r->cli->diag, TL_NOWHERE)
+                                 : tl_value_files_text(&r->files, path.p, &r->index);
   tl_buf_release(&path);
   return status;
 }
@@ -189,7 +186,7 @@ static tl_status evaluate(run *r) {
   if (tl_cli_has(r->cli, TL_OPTION_DUMP_TENSORS))
     TL_TRY(tl_value_files_folder(&r->files, tl_cli_get(r->cli, TL_OPTION_DUMP_TENSORS)));
   if (tl_cli_has(r->cli, TL_OPTION_RECORD_RANGES) && !tl_ranges_init(&r->ranges, r->m))
-    return no_memory(r);
+    return tl_fail_memory(&r->cli->diag, TL_NOWHERE);
   if (tl_cli_has(r->cli, TL_OPTION_DUMP_TENSORS) || tl_cli_has(r->cli, TL_OPTION_RECORD_RANGES)) {
     r->e.options.watch = watch;
     r->e.options.watch_user = r;
@@ -215,7 +212,7 @@ static tl_status run_model(run *r) {
 tl_status tl_command_run(tl_cli *cli) {
   run r = {.cli = cli};
   if (!cli->word)
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "no model is named\vtailor run MODEL");
   TL_TRY(check_options(cli));
   TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));

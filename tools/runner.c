@@ -29,10 +29,6 @@ static tl_location at_runner(const runner *r) {
   return tl_at_option(&r->e->cli->settings, TL_OPTION_RUNNER);
 }
 
-static tl_status no_memory(const runner *r) {
-  return tl_fail(&r->e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 /* ---- the folder ----------------------------------------------------------------------------- */
 
 static const char *below(runner *r, const char *folder, const char *name) {
@@ -48,14 +44,15 @@ static tl_status make_folder(runner *r) {
   const char *base = getenv("TMPDIR");
   char *path = (char *)(uintptr_t)below(r, base && *base ? base : "/tmp", "tailor-XXXXXX");
   if (!path)
-    return no_memory(r);
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
   if (!mkdtemp(path))
     return tl_fail(&r->e->cli->diag, TL_IO, TL_AT_FILE(path), "cannot create '%s': %s", path,
                    strerror(errno));
   r->folder = path;
   r->inputs = below(r, path, "inputs");
   r->outputs = below(r, path, "outputs");
-  return r->inputs && r->outputs ? tl_make_folder(&r->e->cli->diag, r->outputs) : no_memory(r);
+  return r->inputs && r->outputs ? tl_make_folder(&r->e->cli->diag, r->outputs)
+                                 : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
 }
 
 /* Removes a folder that holds files only; runners have no reason to make folders. */
@@ -86,12 +83,12 @@ static tl_status make_arguments(runner *r, char *command, arg_vec *argv) {
   char *rest = command;
   for (char *word; (word = strtok_r(rest, " \t", &rest));)
     if (!arg_vec_push(argv, word))
-      return no_memory(r);
+      return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
   if (!argv->n)
     return tl_fail(&r->e->cli->diag, TL_INVALID_ARGUMENT, at_runner(r), "the command is empty");
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
     if (!arg_vec_push(argv, (char *)(uintptr_t)more[i]))
-      return no_memory(r);
+      return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 
@@ -118,7 +115,7 @@ static int spawn(const arg_vec *argv, const posix_spawn_file_actions_t *actions,
 static tl_status start(runner *r, const arg_vec *argv, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions) != 0)
-    return no_memory(r);
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
   int problem = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   if (!problem)
     problem = spawn(argv, &actions, pid);
@@ -154,7 +151,7 @@ static tl_status call(runner *r) {
   const char *text = tl_cli_get(r->e->cli, TL_OPTION_RUNNER);
   char *command = tl_arena_copy(&r->e->cli->settings.arena, text, strlen(text));
   if (!command)
-    return no_memory(r);
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
   tl_status status = make_arguments(r, command, &argv);
   if (status == TL_OK)
     status = start(r, &argv, &pid);
@@ -175,7 +172,7 @@ static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
   tl_session now = r->e->cli->session; /* the runner wants it now */
   now.changes = NULL;
   return r->model ? tl_session_save(&now, m, &(tl_destination){r->model, TL_FORMAT_ONNX, NULL})
-                  : no_memory(r);
+                  : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
 }
 
 static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *inputs) {

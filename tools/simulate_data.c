@@ -4,10 +4,6 @@
 #include "tools/random_values.h"
 #include "tools/simulate.h"
 
-static tl_status no_memory(const tl_simulation *s) {
-  return tl_fail(&s->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 static tl_value_id input_of(const tl_sim_model *x, uint32_t i) {
   return tl_module_main(x->m)->inputs.at[i];
 }
@@ -63,7 +59,7 @@ tl_status tl_sim_classify(tl_simulation *s) {
   uint32_t n = tl_module_main(s->one.m)->inputs.n;
   s->source = calloc(n ? n : 1, 1);
   if (!s->source)
-    return no_memory(s);
+    return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < n; i++)
     s->source[i] = (uint8_t)source_of(s, i);
   return TL_OK;
@@ -84,7 +80,7 @@ static tl_status filled(tl_simulation *s, const tl_module *m, tl_value_id v, dou
   }
   *out = tl_zeros(&s->e.heap, tl_type_dtype(m, tl_value_type(m, v)), t->rank, dims);
   if (!*out)
-    return no_memory(s);
+    return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   for (uint64_t i = 0; i < (*out)->n && value != 0; i++) {
     if (tl_dtype_is_float((tl_dtype)(*out)->dtype))
       tl_put_float(*out, i, value);
@@ -108,7 +104,7 @@ tl_status tl_sim_first_value(tl_simulation *s, uint32_t i, tl_host **out) {
   bool assumed;
   if (first) {
     *out = tl_host_from_tensor(&s->e.heap, m, tl_tensor_get(m, first));
-    return *out ? TL_OK : no_memory(s);
+    return *out ? TL_OK : tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   }
   if (!is_parameter(s, i))
     return filled(s, m, v, 0, out);
@@ -149,7 +145,7 @@ tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) {
   dims[0] *= s->ranks; /* sizes of random values are small */
   *out = tl_host_new(&s->e.heap, (tl_dtype)first->dtype, first->rank, dims);
   if (!*out)
-    return no_memory(s);
+    return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   for (uint32_t k = 0; k < s->ranks && first->bytes; k++)
     memcpy((char *)(*out)->data + k * first->bytes, piece[k]->data, first->bytes);
   return TL_OK;

@@ -20,7 +20,7 @@ static tl_status first_value(tl_simulation *s, tl_module *m, tl_value_id v, tl_h
     return tl_sim_first_value(s, i, out);
   tl_tensor_id first = tl_value_get(m, v)->tensor; /* of a state that a pass has added */
   *out = first ? tl_host_from_tensor(&s->e.heap, m, tl_tensor_get(m, first)) : NULL;
-  return *out ? TL_OK : tl_fail(&s->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  return *out ? TL_OK : tl_fail_memory(&s->cli->diag, TL_NOWHERE);
 }
 
 static tl_status fill(tl_simulation *s, tl_sim_model *x) {
@@ -30,7 +30,7 @@ static tl_status fill(tl_simulation *s, tl_sim_model *x) {
     TL_TRY(first_value(s, x->m, g->inputs.at[i], &value));
     if (!tl_host_vec_push(&x->in, value)) {
       tl_host_release(value);
-      return tl_fail(&s->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
     }
   }
   return TL_OK;

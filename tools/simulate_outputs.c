@@ -5,10 +5,6 @@
 #include "tools/elements.h"
 #include "tools/simulate.h"
 
-static tl_status no_memory(const tl_simulation *s) {
-  return tl_fail(&s->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 /* Has an input that nobody knows to be a state the type of it, and several elements? */
 static bool may_be_next(const tl_simulation *s, tl_value_id out) {
   const tl_module *m = s->one.m;
@@ -45,7 +41,7 @@ tl_status tl_sim_find_outputs(tl_simulation *s) {
         tl_sim_find(s->all.m, true, 0, row.name) == UINT32_MAX)
       continue;
     if (!tl_sim_states_push(&s->states, row))
-      return no_memory(s);
+      return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   }
   return TL_OK;
 }
@@ -85,7 +81,7 @@ static tl_status note_metric(tl_simulation *s, tl_sim_state *row, tl_host *const
     tl_sim_state tried = *row;
     tl_host *got = tl_zeros(&s->e.heap, (tl_dtype)want->dtype, want->rank, want->dims);
     if (!got)
-      return no_memory(s);
+      return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
     for (uint64_t i = 0; i < got->n; i++) {
       if (real)
         tl_put_float(got, i, combined(s, piece, i, how));

@@ -11,10 +11,6 @@
 
 enum { MOST_RANKS = 64 };
 
-static tl_status no_memory(const tl_simulation *s) {
-  return tl_fail(&s->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 /* ---- models ---------------------------------------------------------------------------------- */
 
 /* The step as it was, with its states told. */
@@ -33,7 +29,7 @@ static tl_status load_all(tl_simulation *s) {
 static tl_status make_room(tl_simulation *s, tl_sim_model *x) {
   for (uint32_t i = 0; i < tl_module_main(x->m)->inputs.n; i++)
     if (!tl_host_vec_push(&x->state, NULL) || !tl_host_vec_push(&x->in, NULL))
-      return no_memory(s);
+      return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   return TL_OK;
 }
 
@@ -70,7 +66,7 @@ static tl_status find_states(tl_simulation *s) {
     if (row.input == UINT32_MAX || row.output == UINT32_MAX)
       continue; /* it does not leave the graph: nobody can carry it on */
     if (!tl_sim_states_push(&s->states, row))
-      return no_memory(s);
+      return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
   }
   if (s->states.n)
     return tl_sim_find_outputs(s);
@@ -154,7 +150,7 @@ static tl_status mean_of(tl_simulation *s, tl_sv name, tl_host **out) {
     if (of && !*out)
       *out = tl_zeros(&s->e.heap, (tl_dtype)of->dtype, of->rank, of->dims);
     if (!of || !*out)
-      return no_memory(s);
+      return tl_fail_memory(&s->cli->diag, TL_NOWHERE);
     for (uint64_t i = 0; i < of->n; i++)
       tl_put_float(*out, i, tl_host_at(*out, i) + tl_host_at(of, i) / s->ranks);
   }
@@ -295,7 +291,7 @@ static tl_status check_ranks(tl_simulation *s) {
 static tl_status read_options(tl_simulation *s) {
   uint64_t ranks, steps;
   if (!s->cli->word)
-    return tl_fail(&s->cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&s->cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "no model is named\vtailor simulate-ranks MODEL -n RANKS");
   TL_TRY(tl_settings_resolve(&s->cli->settings, &s->cli->diag));
   TL_TRY(read_tolerance(s, TL_OPTION_RTOL, 1e-5, &s->rtol));

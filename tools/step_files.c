@@ -56,9 +56,8 @@ static tl_status write_split(tl_cli *cli) {
   tl_buf_printf(&path, "%s/gradient_split.json", tl_cli_get(cli, TL_OPTION_WORK_PATH));
   tl_step_split_json(&cli->steps,
                      cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
-  tl_status status = path.failed
-                         ? tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory")
-                         : tl_session_save_text(&cli->session, path.p, &text);
+  tl_status status = path.failed ? tl_fail_memory(&cli->diag, TL_NOWHERE)
+                                 : tl_session_save_text(&cli->session, path.p, &text);
   tl_buf_release(&path);
   tl_buf_release(&text);
   return status;

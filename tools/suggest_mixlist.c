@@ -231,7 +231,7 @@ tl_status tl_suggest_mixlist(tl_cli *cli) {
   tl_arena_init(&s.arena, 0);
   tl_status status = tl_decision_show(cli, look, NULL, &s);
   if (status == TL_OK && s.no_memory)
-    status = tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    status = tl_fail_memory(&cli->diag, TL_NOWHERE);
   if (s.found.n)
     qsort(s.found.at, s.found.n, sizeof *s.found.at, by_type);
   if (status == TL_OK)

@@ -64,17 +64,13 @@ void tl_twins_release(tl_twins *t) {
   tl_twin_vec_release(&t->rows);
 }
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 static tl_status add_row(tl_twins *t, tl_value_id v, const tl_host *got, const tl_host *want) {
   tl_twin row = {.value = v};
   tl_grain g =
       tl_grain_worse(tl_grain_of(&t->grains[0], t->of_b[v]), tl_grain_of(&t->grains[1], v));
   tl_tolerance own = tl_tolerance_for(t->tolerance, g);
   tl_compare(got, want, &own, true, &row.d);
-  return tl_twin_vec_push(&t->rows, row) ? TL_OK : no_memory(t->b);
+  return tl_twin_vec_push(&t->rows, row) ? TL_OK : tl_fail_memory(t->b->diag, TL_NOWHERE);
 }
 
 tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const tl_host *value) {
@@ -85,7 +81,7 @@ tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const
   const tl_tensor *constant = tl_value_constant(t->b, twin);
   if (constant) {
     tl_host *got = tl_host_from_tensor(value->heap, t->b, constant);
-    tl_status status = got ? add_row(t, twin, got, value) : no_memory(m);
+    tl_status status = got ? add_row(t, twin, got, value) : tl_fail_memory(m->diag, TL_NOWHERE);
     tl_host_release(got);
     return status;
   }
@@ -106,7 +102,7 @@ tl_status tl_twins_watch_b(void *twins, const tl_module *m, tl_value_id v, const
   if (constant && !want) {
     want = tl_host_from_tensor(value->heap, t->a, constant);
     if (!want)
-      return no_memory(m);
+      return tl_fail_memory(m->diag, TL_NOWHERE);
   } else if (want) {
     t->kept_bytes -= want->bytes;
   }

@@ -6,10 +6,6 @@
 
 enum { LONGEST_NAME = 120 };
 
-static tl_status no_memory(const tl_value_files *f) {
-  return tl_fail(&f->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 void tl_value_files_init(tl_value_files *f, tl_cli *cli) {
   *f = (tl_value_files){.cli = cli, .changes = &cli->changes};
   tl_arena_init(&f->arena, 0);
@@ -53,7 +49,7 @@ static tl_status end_file(tl_value_files *f, tl_writer *w, tl_status status) {
   if (status == TL_OK)
     return tl_changes_commit(f->changes, &f->cli->diag, w);
   tl_writer_abort(w);
-  return status == TL_NO_MEMORY ? no_memory(f) : status;
+  return status == TL_NO_MEMORY ? tl_fail_memory(&f->cli->diag, TL_NOWHERE) : status;
 }
 
 tl_status tl_value_files_write(tl_value_files *f, const char *folder, const char *name,
@@ -61,7 +57,7 @@ tl_status tl_value_files_write(tl_value_files *f, const char *folder, const char
   tl_writer *w;
   const char *path = join(f, folder, name);
   if (!path)
-    return no_memory(f);
+    return tl_fail_memory(&f->cli->diag, TL_NOWHERE);
   TL_TRY(tl_writer_open(&f->cli->diag, path, f->cli->signal, &w));
   return end_file(f, w, emit(f, path, m, v, value, w));
 }
@@ -72,8 +68,8 @@ static tl_status write_numbered(tl_value_files *f, const char *folder, const cha
   tl_buf name;
   tl_buf_init(&name);
   tl_buf_printf(&name, "%s_%u.%s", stem, number, suffix);
-  tl_status status =
-      name.failed ? no_memory(f) : tl_value_files_write(f, folder, name.p, m, v, value);
+  tl_status status = name.failed ? tl_fail_memory(&f->cli->diag, TL_NOWHERE)
+                                 : tl_value_files_write(f, folder, name.p, m, v, value);
   tl_buf_release(&name);
   return status;
 }
@@ -95,7 +91,7 @@ tl_status tl_value_files_series(tl_value_files *f, const char *folder, const cha
 tl_status tl_value_files_text(tl_value_files *f, const char *path, tl_buf *text) {
   tl_writer *w;
   if (text->failed)
-    return no_memory(f);
+    return tl_fail_memory(&f->cli->diag, TL_NOWHERE);
   TL_TRY(tl_writer_open(&f->cli->diag, path, f->cli->signal, &w));
   return end_file(f, w, tl_writer_write(w, text->p, text->n));
 }

@@ -32,10 +32,6 @@ typedef struct variants {
   tl_output_vec inits;             /* graphs of initial values, the same for both */
 } variants;
 
-static tl_status no_memory(tl_cli *cli) {
-  return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 /* "<stem>.switch.json" */
 static const char *plan_of(tl_cli *cli, const char *path) {
   tl_buf text;
@@ -96,19 +92,19 @@ static tl_status plan_set(variants *v, const tl_output *o, model_set *set) {
   v->n_sets++;
   set->plan = plan_of(cli, o->path);
   if (!set->plan)
-    return no_memory(cli);
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   if (!shares_weights(v, o))
     return TL_OK;
   tl_status status = o->format == TL_FORMAT_AIR ? tl_weight_files_for_air(&set->files, separate)
                                                 : tl_weight_files_for_onnx(&set->files);
-  return status == TL_OK ? TL_OK : no_memory(cli);
+  return status == TL_OK ? TL_OK : tl_fail_memory(&cli->diag, TL_NOWHERE);
 }
 
 static tl_status plan_outputs(variants *v) {
   tl_cli *cli = v->cli;
   v->sets = tl_arena_calloc(&cli->settings.arena, v->wanted->n, sizeof *v->sets);
   if (!v->sets)
-    return no_memory(cli);
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < v->wanted->n; i++) {
     const tl_output *o = &v->wanted->at[i];
     TL_TRY(plan_set(v, o, &v->sets[i]));
@@ -118,7 +114,7 @@ static tl_status plan_outputs(variants *v) {
           .format = o->format,
           .shared = shares_weights(v, o) ? &v->sets[i].files : NULL};
       if (!own.path || !tl_output_vec_push(&v->sides[side].outputs, own))
-        return no_memory(cli);
+        return tl_fail_memory(&cli->diag, TL_NOWHERE);
     }
   }
   return tl_init_graph_plan(cli, v->wanted, &v->inits);
@@ -136,7 +132,8 @@ static tl_status check_paths(variants *v) {
     if (!set->files.combined.p)
       continue;
     const char *path = tl_weight_files_path(&set->files, set->files.combined);
-    TL_TRY(path ? tl_output_spares_inputs(v->cli, m, path) : no_memory(v->cli));
+    TL_TRY(path ? tl_output_spares_inputs(v->cli, m, path)
+                : tl_fail_memory(&v->cli->diag, TL_NOWHERE));
   }
   return TL_OK;
 }
@@ -279,7 +276,8 @@ static tl_status write_depfile(variants *v) {
   }
   for (uint32_t i = 0; i < v->inits.n && ok; i++)
     ok = tl_output_vec_push(&all, v->inits.at[i]);
-  tl_status status = ok ? tl_output_depfile(v->cli, v->sides[LOW].m, &all) : no_memory(v->cli);
+  tl_status status = ok ? tl_output_depfile(v->cli, v->sides[LOW].m, &all)
+                        : tl_fail_memory(&v->cli->diag, TL_NOWHERE);
   tl_output_vec_release(&all);
   return status;
 }

@@ -35,9 +35,7 @@ static tl_status add_output(tl_cli *cli, tl_verify_report *r, tl_output_row row,
                             const tl_tolerance *t, bool cast) {
   tl_tolerance own = tl_tolerance_for(t, row.grain);
   tl_compare(row.got, row.want, &own, cast, &row.d);
-  return tl_output_rows_push(&r->outputs, row)
-             ? TL_OK
-             : tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+  return tl_output_rows_push(&r->outputs, row) ? TL_OK : tl_fail_memory(&cli->diag, TL_NOWHERE);
 }
 
 static tl_sv output_name(const tl_module *m, uint32_t i) {
@@ -69,7 +67,7 @@ static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tol
   TL_TRY(tl_folder_outputs(e, cli->word2, m, want));
   TL_TRY(run_either(e, cli->word, m, inputs, got));
   if (!tl_grains_find(m, e->options.emulate, &r->grains[0]))
-    return tl_fail(&cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < got->n; i++) {
     tl_value_id v = tl_graph_output(m, tl_module_main(m), i);
     tl_output_row row = {.name = output_name(m, i),
@@ -141,7 +139,7 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl
   bool known =
       tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) && tl_grains_find(b, emulate, &r->grains[1]);
   if (!known || (r->inner && !tl_twins_init(&r->twins, a, b, t, r->grains, most)))
-    return tl_fail(&e->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   e->options.watch_user = &r->twins;
   e->options.watch = r->inner ? tl_twins_watch_a : NULL;
   e->options.emulate = TL_DTYPE_NONE;
@@ -188,7 +186,7 @@ static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
 static tl_status check_words(tl_cli *cli) {
   bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM), folder = cli->word2 && tl_is_folder(cli->word2);
   if (!cli->word || (!cli->word2 && !npu))
-    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, (tl_location){0},
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
                    "this command compares two models, or a model with a folder of outputs\vtailor "
                    "verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
   if (npu && cli->word2 && !folder)

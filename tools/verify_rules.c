@@ -37,10 +37,6 @@ typedef struct verifier {
   bool no_memory;
 } verifier;
 
-static tl_status no_memory(verifier *v) {
-  return tl_fail(&v->cli->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
-}
-
 static tl_sv keep(verifier *v, tl_sv s) {
   const char *p = tl_arena_copy(&v->cli->settings.arena, s.n ? s.p : "", s.n);
   v->no_memory = v->no_memory || !p;
@@ -75,7 +71,7 @@ static tl_status list_rewrites(verifier *v) {
   TL_TRY(tl_session_load(&v->cli->session, v->cli->word, &m));
   tl_status status = rewrite(v, m, UINT64_MAX);
   tl_module_destroy(m);
-  return status == TL_OK && v->no_memory ? no_memory(v) : status;
+  return status == TL_OK && v->no_memory ? tl_fail_memory(&v->cli->diag, TL_NOWHERE) : status;
 }
 
 static tl_status evaluate(verifier *v, tl_module *m, tl_host_vec *out) {
@@ -172,7 +168,7 @@ static tl_status step_to(verifier *v, uint64_t limit, const fired *f) {
   tl_grains grains = {0};
   tl_status status = reach(v, limit, &m, &values);
   if (status == TL_OK && !tl_grains_find(m, TL_DTYPE_NONE, &grains))
-    status = no_memory(v);
+    status = tl_fail_memory(&v->cli->diag, TL_NOWHERE);
   if (status == TL_OK && f)
     compare(v, f, m, &grains, &values);
   if (status == TL_OK) {
@@ -192,7 +188,7 @@ static tl_status verify_all(verifier *v) {
   TL_TRY(list_rewrites(v));
   TL_TRY(tl_evaluation_run(&v->e, v->original, &v->inputs, &v->before));
   if (!tl_grains_find(v->original, TL_DTYPE_NONE, &v->grains))
-    return no_memory(v);
+    return tl_fail_memory(&v->cli->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < v->fired.n && !v->cli->differs; i++) {
     const fired *f = &v->fired.at[i];
     if (v->state != f->number - 1)

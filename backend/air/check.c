@@ -72,10 +72,6 @@ static tl_status fault(const checker *c, const char *what) {
                  "the finished file fails its check: %s", what);
 }
 
-static tl_status no_memory(const checker *c) {
-  return tl_fail(c->diag, TL_NO_MEMORY, TL_AT_FILE(c->path), "out of memory");
-}
-
 static inline bool read_varint(bytes *b, uint64_t *out) {
   uint64_t v = 0;
   if (b->p < b->end && *b->p < 0x80) {
@@ -367,7 +363,9 @@ static tl_status read_field(checker *c, op_def *n, const field *f) {
     n->hash = tl_air_seen_ahead(&c->seen, n->name);
     return TL_OK;
   case TL_NODE_TYPE: n->type = f->body; return TL_OK;
-  case TL_NODE_INPUT: return span_vec_push(&c->inputs, f->body) ? TL_OK : no_memory(c);
+  case TL_NODE_INPUT:
+    return span_vec_push(&c->inputs, f->body) ? TL_OK
+                                              : tl_fail_memory(c->diag, TL_AT_FILE(c->path));
   case TL_NODE_ID: n->id = (int64_t)f->value; return TL_OK;
   case TL_NODE_ATTR:
     return check_entry(c, f->body, &n->last_key, n);
@@ -381,7 +379,8 @@ static tl_status read_field(checker *c, op_def *n, const field *f) {
     n->output_desc = f->body;
     return check_desc(c, f->body, &n->output_bits);
   case TL_NODE_SUBGRAPH:
-    return span_vec_push(&c->subgraphs, f->body) ? TL_OK : no_memory(c);
+    return span_vec_push(&c->subgraphs, f->body) ? TL_OK
+                                                 : tl_fail_memory(c->diag, TL_AT_FILE(c->path));
   default: return TL_OK;
   }
 }
@@ -497,7 +496,7 @@ static tl_status check_node(checker *c, bytes message) {
   TL_TRY(check_kind(c, &n, message));
   bool twice;
   if (!tl_air_seen_add(&c->seen, n.name, n.hash, c->graph, n.n_outputs, &twice))
-    return no_memory(c);
+    return tl_fail_memory(c->diag, TL_AT_FILE(c->path));
   return twice ? fault(c, "a node name occurs twice") : TL_OK;
 }
 
@@ -535,7 +534,7 @@ static tl_status check_graph(checker *c, bytes message) {
   c->n_outputs = 0;
   while (next_field(&rest, &f)) {
     if (f.number == TL_GRAPH_NAME && !span_vec_push(&c->graph_names, f.body))
-      return no_memory(c);
+      return tl_fail_memory(c->diag, TL_AT_FILE(c->path));
     if (f.number == TL_GRAPH_NODE)
       TL_TRY(check_node(c, f.body));
     if (f.number == TL_MODEL_ATTR)
@@ -566,7 +565,7 @@ static tl_status check_model(checker *c, bytes message) {
   tl_air_spans references = {c->subgraphs.at, c->subgraphs.n};
   const char *problem = NULL;
   if (!tl_air_check_subgraphs(graphs, references, &problem))
-    return no_memory(c);
+    return tl_fail_memory(c->diag, TL_AT_FILE(c->path));
   return problem ? fault(c, problem) : TL_OK;
 }
 

@@ -3,7 +3,7 @@
 #include "backend/air/air.h"
 
 tl_status tl_air_no_memory(const tl_air *a) {
-  return tl_fail(a->m->diag, TL_NO_MEMORY, TL_AT_FILE(a->path), "out of memory");
+  return tl_fail_memory(a->m->diag, TL_AT_FILE(a->path));
 }
 
 /* Counts as the reader of the file does: a dim of 0 makes no large one small. */

@@ -66,7 +66,7 @@ static tl_status name_value(tl_module *m, tl_value_id v, tl_sv base) {
     return TL_OK;
   tl_symbol name = tl_module_fresh_name(m, base);
   if (name == TL_NO_SYMBOL)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   tl_value_get(m, v)->name = name;
   return TL_OK;
 }
@@ -79,9 +79,7 @@ static tl_status name_result(tl_module *m, const tl_node *node, tl_value_id v) {
   tl_buf_add_sv(&base, node->name ? tl_sym(m, node->name) : tl_op_name(m, node->op));
   tl_buf_add_char(&base, '_');
   tl_buf_add_u64(&base, v);
-  tl_status status = base.failed ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
-                                           "out of memory")
-                                 : name_value(m, v, tl_buf_view(&base));
+  tl_status status = base.failed ? tl_no_memory(m) : name_value(m, v, tl_buf_view(&base));
   tl_buf_release(&base);
   return status;
 }
@@ -180,6 +178,6 @@ tl_status tl_onnx_prepare(tl_module *m) {
   if (!tl_module_opset(m, 0))
     TL_TRY(tl_module_set_opset(m, 0, DEFAULT_OPSET));
   if (tl_names_part_nodes(m, NULL, NULL) != TL_OK)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return check_graph(m, tl_module_main(m), 0);
 }

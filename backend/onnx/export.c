@@ -19,10 +19,6 @@ typedef struct saving {
   uint8_t *outputs; /* owned; see tl_onnx_emit */
 } saving;
 
-static tl_status out_of_memory(saving *s) {
-  return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->path), "out of memory");
-}
-
 static tl_sv base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return tl_sv_from(slash ? slash + 1 : path);
@@ -51,7 +47,7 @@ static tl_status name_data_file(saving *s) {
     tl_buf_add_z(&s->data_path, ".data");
   }
   if (s->data_path.failed)
-    return out_of_memory(s);
+    return tl_fail_memory(s->m->diag, TL_AT_FILE(s->path));
   s->layout.location = (tl_sv){s->data_path.p + folder, s->data_path.n - folder};
   return TL_OK;
 }
@@ -63,7 +59,7 @@ static tl_status make_tables(saving *s) {
   s->types.n = m->types.n;
   s->types.at = tl_pages_alloc(s->types.n, sizeof *s->types.at);
   if (!s->outputs || !s->types.at)
-    return out_of_memory(s);
+    return tl_fail_memory(s->m->diag, TL_AT_FILE(s->path));
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     const tl_graph *g = m->graphs.at[i];
     for (uint32_t k = 0; !g->erased && k < tl_graph_n_outputs(m, g); k++) {
@@ -103,7 +99,7 @@ static tl_status lay_out(saving *s) {
   else
     TL_TRY(name_data_file(s));
   if (tl_onnx_place_weights(s->m, &s->layout, shared) != TL_OK)
-    return out_of_memory(s);
+    return tl_fail_memory(s->m->diag, TL_AT_FILE(s->path));
   count(s);
   if (tl_wire_position(&s->wire) <= largest_model)
     return TL_OK;
@@ -115,7 +111,7 @@ static tl_status lay_out(saving *s) {
 
 static tl_status write_model(saving *s, tl_writer *out) {
   if (tl_wire_start(&s->wire, out) != TL_OK)
-    return out_of_memory(s);
+    return tl_fail_memory(s->m->diag, TL_AT_FILE(s->path));
   describe(s);
   tl_status status = tl_wire_finish(&s->wire);
   if (status == TL_INTERNAL)

@@ -6,10 +6,6 @@
 #include "ir/marks.h"
 #include "ir/text/parse.h"
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 /* ---- control edges --------------------------------------------------------------------------- */
 
 /* Sources of edges are told by name, which must be theirs alone. */
@@ -31,7 +27,7 @@ static tl_status name_sources(tl_module *m) {
       seen[node->name] = 1;
   }
   free(seen);
-  return ok ? TL_OK : no_memory(m);
+  return ok ? TL_OK : tl_no_memory(m);
 }
 
 /* Names stand between commas. */
@@ -62,7 +58,7 @@ static tl_status note_node(tl_module *m, tl_node_id n) {
             tl_node_set_note(m, n, TL_NOTE_ORIGIN, tl_buf_view(&origin));
   tl_buf_release(&from);
   tl_buf_release(&origin);
-  return ok ? TL_OK : no_memory(m);
+  return ok ? TL_OK : tl_no_memory(m);
 }
 
 static tl_status note_edges(tl_module *m) {
@@ -198,7 +194,7 @@ static tl_status note_step(tl_module *m) {
     n++;
   }
   if (!ok)
-    return no_memory(m);
+    return tl_no_memory(m);
   e->metadata = pairs;
   e->n_metadata = n;
   return TL_OK;

@@ -318,7 +318,7 @@ tl_status tl_pbtxt_save(tl_module *m, const char *path, const volatile int *canc
       tl_writer_abort(d.out);
   }
   if (status == TL_NO_MEMORY)
-    status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    status = tl_fail_memory(m->diag, TL_AT_FILE(path));
   tl_air_names_release(&d.names);
   free(d.node_names);
   free(d.value_names);

@@ -224,7 +224,7 @@ tl_status tl_accelerate_choose(tl_settings *s, tl_diag *d, bool low) {
       continue;
     tl_carried_option *own = tl_arena_alloc(&s->arena, o->n_carried * sizeof *own);
     if (!own)
-      return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(d, TL_NOWHERE);
     memcpy(own, o->carried, o->n_carried * sizeof *own);
     own[i].value = tl_sv_from(o->precision->mode_name);
     o->carried = own;

@@ -80,7 +80,7 @@ static tl_status merge_lists(tl_diag *d, tl_arena *a, tl_location where, unsigne
   tl_mix_edit *merged = tl_arena_calloc(a, c->n_mix + N_LISTED, sizeof *merged);
   uint32_t n = 0;
   if (!merged)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   for (uint32_t i = 0; i < c->n_mix; i++) {
     bool missed;
     tl_op_colour before = listed_colour(level, c->mix[i].type, presets[level].unlisted);

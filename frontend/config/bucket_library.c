@@ -16,10 +16,6 @@ typedef struct library {
   bool found;
 } library;
 
-static tl_status no_memory(const library *x) {
-  return tl_fail(x->d, TL_NO_MEMORY, TL_AT_FILE(x->path), "out of memory");
-}
-
 static tl_status refuse_at(const library *x, tl_place place, const char *what) {
   tl_location where = {.file = x->path, .line = place.line, .column = place.column};
   return tl_fail_code(x->d, TL_INVALID_ARGUMENT, "E-BKT-LIB", where, "%s", what);
@@ -60,7 +56,7 @@ static tl_status take(library *x, const cJSON *times, const cJSON *sizes) {
   double *ready = tl_arena_calloc(a, (size_t)n + 1, sizeof *ready);
   int64_t *bytes = tl_arena_calloc(a, (size_t)n + 1, sizeof *bytes);
   if (!found || !ready || !bytes)
-    return no_memory(x);
+    return tl_fail_memory(x->d, TL_AT_FILE(x->path));
   const cJSON *time = times->child;
   double start = time->valuedouble;
   if ((uint32_t)cJSON_GetArraySize(times) > n)
@@ -116,7 +112,7 @@ static tl_status read_text(library *x, tl_sv text) {
   tl_json_error error;
   tl_status status = tl_json_parse_commented(tl_config_without_mark(text), &x->json, &error);
   if (status == TL_NO_MEMORY)
-    return no_memory(x);
+    return tl_fail_memory(x->d, TL_AT_FILE(x->path));
   if (status != TL_OK)
     return refuse_at(x, error.place, error.problem);
   status = read_entries(x);

@@ -29,7 +29,7 @@ static size_t plain_prefix(tl_sv path) {
 
 static tl_status cannot_open(tl_diag *d, const tl_config_kind *kind, const char *path) {
   if (errno == ENOMEM)
-    return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   return tl_fail_code(d, TL_IO, kind->missing, TL_AT_FILE(path), "cannot open the %s: %s",
                       kind->what, strerror(errno));
 }
@@ -97,7 +97,7 @@ tl_status tl_config_text(tl_diag *d, tl_arena *a, tl_location where, const char 
   out->n = (size_t)f->size;
   out->p = tl_arena_copy(a, f->size ? (const char *)f->data : "", out->n);
   tl_file_close(f);
-  return out->p ? TL_OK : tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+  return out->p ? TL_OK : tl_fail_memory(d, TL_AT_FILE(path));
 }
 
 tl_sv tl_config_without_mark(tl_sv text) {

@@ -93,7 +93,7 @@ tl_status tl_fusion_draft_finish(tl_fusion_draft *draft, tl_diag *d, tl_arena *a
     if (copy)
       memcpy(copy, v->at, v->n * sizeof *copy);
     else
-      status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      status = tl_fail_memory(d, TL_NOWHERE);
   }
   if (status == TL_OK)
     *out = (tl_fusion_list){copy, v->n};

@@ -10,10 +10,6 @@ static const char *const level_names[LEVELS] = {"Top", "Main", "Down"};
 
 static tl_fusion_config *config_of(const tl_json_reader *r) { return r->out; }
 
-static tl_status out_of_memory(const tl_json_reader *r) {
-  return tl_fail(r->diag, TL_NO_MEMORY, TL_AT_FILE(r->path), "out of memory");
-}
-
 /* Where a key stands in the tree: "Switch.GraphFusion"; parent may be NULL. */
 static tl_status expect(const tl_json_reader *r, const cJSON *item, bool fits, const char *parent,
                         const char *expected) {
@@ -68,7 +64,7 @@ static tl_status read_switch(tl_json_reader *r, const tl_json_member *m, void *u
     return TL_OK;
   }
   if (tl_fusion_draft_add(&s->draft, r->arena, m->name, value, tl_json_at(r, m->item)) != TL_OK)
-    return out_of_memory(r);
+    return tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   return TL_OK;
 }
 
@@ -113,7 +109,7 @@ static tl_status read_priority(tl_json_reader *r, const tl_json_member *m, void 
                         TL_SV_ARG(tl_sv_shown(text)), level_names[s->level], low,
                         low + TL_PRIORITY_LEVEL - 1, TL_SV_ARG(tl_sv_shown(m->name)));
   if (tl_fusion_draft_add(&s->draft, r->arena, m->name, value, tl_json_at(r, m->item)) != TL_OK)
-    return out_of_memory(r);
+    return tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   return TL_OK;
 }
 
@@ -153,7 +149,7 @@ static tl_status read_exceptional(tl_json_reader *r, const cJSON *array) {
                             tl_json_kind(item));
     else if (tl_fusion_draft_add(&draft, r->arena, tl_sv_trim(tl_sv_from(item->valuestring)),
                                  1, tl_json_at(r, item)) != TL_OK)
-      status = out_of_memory(r);
+      status = tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   }
   if (status == TL_OK)
     return tl_fusion_draft_finish(&draft, r->diag, r->arena, TL_REPEAT_LAST_COUNTS, "E21002",

@@ -70,7 +70,7 @@ static tl_status read_line(line_reader *r, tl_sv line) {
     return read_all(r, value);
   r->at.column = (uint32_t)(name.p - line.p) + 1;
   if (tl_fusion_draft_add(&r->draft, r->arena, name, value, r->at) != TL_OK)
-    return tl_fail(r->diag, TL_NO_MEMORY, r->at, "out of memory");
+    return tl_fail_memory(r->diag, r->at);
   return TL_OK;
 }
 

@@ -50,7 +50,7 @@ tl_status tl_read_optimization_switch(tl_diag *d, tl_arena *a, tl_location where
     }
     if (tl_fusion_draft_add(&draft, a, p.name, p.value, where) != TL_OK) {
       tl_fusion_draft_release(&draft);
-      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+      return tl_fail_memory(d, where);
     }
   }
   return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, &out->option);
@@ -67,7 +67,7 @@ static tl_status read_direct(tl_diag *d, tl_arena *a, tl_location where, const p
     return TL_OK;
   }
   if (tl_fusion_draft_add(draft, a, p->name, p->value, where) != TL_OK)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   return TL_OK;
 }
 
@@ -92,7 +92,7 @@ tl_status tl_read_fusion_names(tl_diag *d, tl_arena *a, tl_location where, const
     tl_sv name = tl_sv_trim(tl_sv_split(&rest, ','));
     if (name.n && tl_fusion_draft_add(&draft, a, name, 1, where) != TL_OK) {
       tl_fusion_draft_release(&draft);
-      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+      return tl_fail_memory(d, where);
     }
   }
   return tl_fusion_draft_finish(&draft, d, a, TL_REPEAT_LAST_COUNTS, NULL, out);

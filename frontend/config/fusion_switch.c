@@ -22,7 +22,7 @@ tl_status tl_read_fusion_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
                         "the switch file is empty");
   tl_status status = tl_json_parse(text, &json, &error);
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   if (status != TL_OK)
     return tl_read_fusion_lines(d, a, path, text, looks_like_json(text) ? &error : NULL, out);
   status = tl_read_fusion_json(d, a, path, &json, out);

@@ -20,10 +20,6 @@ typedef struct ini_reader {
   entry_vec *section; /* NULL: one that nobody reads */
 } ini_reader;
 
-static tl_status memory(const ini_reader *r) {
-  return tl_fail(r->diag, TL_NO_MEMORY, r->at, "out of memory");
-}
-
 static void drop(ini_reader *r, tl_sv subject, const char *why) {
   if (++r->warned <= MOST_WARNINGS)
     tl_warn_code(r->diag, "W_IMPL_MODE", r->at, "the line is ignored: '%.*s' %s",
@@ -64,7 +60,7 @@ static tl_status read_line(ini_reader *r, tl_sv line) {
     return TL_OK;
   }
   tl_impl_entry e = {{tl_arena_copy(r->arena, name.p, name.n), name.n}, mode, r->at.line};
-  return e.name.p && entry_vec_push(r->section, e) ? TL_OK : memory(r);
+  return e.name.p && entry_vec_push(r->section, e) ? TL_OK : tl_fail_memory(r->diag, r->at);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -79,7 +75,7 @@ static tl_status keep(ini_reader *r, entry_vec *list, const tl_impl_entry **out,
   tl_impl_entry *kept = tl_arena_calloc(r->arena, list->n, sizeof *kept);
   *n = 0;
   if (!kept)
-    return memory(r);
+    return tl_fail_memory(r->diag, r->at);
   if (list->n)
     qsort(list->at, list->n, sizeof *list->at, by_name);
   for (uint32_t i = 0; i < list->n; i++) {
@@ -144,7 +140,7 @@ tl_status tl_read_impl_types(tl_diag *d, tl_arena *a, tl_location where, tl_sv t
     if (type.n == 0)
       continue;
     e.name = (tl_sv){tl_arena_copy(a, type.p, type.n), type.n};
-    status = e.name.p && entry_vec_push(&r.types, e) ? TL_OK : memory(&r);
+    status = e.name.p && entry_vec_push(&r.types, e) ? TL_OK : tl_fail_memory(r.diag, r.at);
   }
   if (status == TL_OK)
     status = finish(&r, out);

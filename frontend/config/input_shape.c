@@ -58,7 +58,7 @@ static tl_status read_dims(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
                         n, TL_MAX_RANK);
   tl_dim *dims = tl_arena_calloc(a, n, sizeof *dims);
   if (!dims)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   for (tl_sv rest = text; rest.p;) {
     tl_sv item = tl_sv_trim(tl_sv_split(&rest, ','));
     if (!read_dim(item, &dims[out->rank++], ranged))
@@ -88,7 +88,7 @@ static tl_status read_entry(tl_diag *d, tl_arena *a, tl_location where, tl_sv en
 static tl_status take_name(tl_diag *d, tl_location where, tl_symtab *names, tl_sv name) {
   uint32_t before = names->n;
   if (tl_intern_view(names, name) == TL_NO_SYMBOL)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   if (names->n == before)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10002", where, "input '%.*s' is named twice",
                         TL_SV_ARG(name));
@@ -101,7 +101,7 @@ tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv
   tl_symtab names;
   tl_input_shape *shapes = tl_arena_calloc(a, count_char(text, ';') + 1, sizeof *shapes);
   if (!shapes || tl_symtab_init(&names, a, NULL, 0, 0) != TL_OK)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   uint32_t n = 0;
   tl_status status = TL_OK;
   for (tl_sv rest = text; rest.p && status == TL_OK;) {
@@ -157,7 +157,7 @@ tl_status tl_read_shape_lists(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
                         MOST_SHAPES);
   tl_input_shape *shapes = tl_arena_calloc(a, most, sizeof *shapes);
   if (!shapes)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   for (tl_sv rest = text; rest.p;) {
     tl_sv entry = tl_sv_trim(tl_sv_split(&rest, ';'));
     if (entry.n)

@@ -50,7 +50,7 @@ static tl_status list_members(tl_json_reader *r, const cJSON *object, tl_json_me
   tl_json_member *members = tl_arena_calloc(&r->scratch, *n, sizeof *members);
   tl_json_member **sorted = tl_arena_calloc(&r->scratch, *n, sizeof *sorted);
   if (!members || !sorted)
-    return tl_fail(r->diag, TL_NO_MEMORY, TL_AT_FILE(r->path), "out of memory");
+    return tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   uint32_t i = 0;
   for (const cJSON *item = object->child; item; item = item->next, i++) {
     members[i] = (tl_json_member){item, tl_sv_trim(tl_sv_from(item->string)), i, false};

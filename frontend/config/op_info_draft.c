@@ -150,7 +150,7 @@ tl_status tl_op_info_draft_finish(tl_op_info_draft *t, tl_diag *d, tl_arena *a, 
   tl_op_info_table *table = tl_arena_calloc(a, 1, sizeof *table);
   const tl_op_info_table **tables = tl_arena_calloc(a, n + 1, sizeof *tables);
   if (!set || !table || !tables)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   table->name = name;
   table->rows = sort_rows(t, a, &table->n_rows);
   table->slots = keep(a, t->slots.at, t->slots.n, sizeof *t->slots.at);
@@ -158,7 +158,7 @@ tl_status tl_op_info_draft_finish(tl_op_info_draft *t, tl_diag *d, tl_arena *a, 
   table->dtypes = keep(a, t->dtypes.p, t->dtypes.n, 1);
   table->text = keep(a, t->text.p, t->text.n, 1);
   if (!table->rows || !table->slots || !table->attrs || !table->dtypes || !table->text)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   memcpy(tables, t->base->tables, n * sizeof *tables);
   tables[n] = table;
   *set = (tl_op_info_set){tables, n + 1};

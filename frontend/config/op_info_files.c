@@ -34,10 +34,6 @@ typedef struct finder {
   char other[64]; /* first name of a file for another chip, "" while none was seen */
 } finder;
 
-static tl_status out_of_memory(const finder *f) {
-  return tl_fail(f->diag, TL_NO_MEMORY, TL_AT_FILE(f->root), "out of memory");
-}
-
 /* The part of file names that stands for a chip family: its name in lower case. */
 static void add_prefix(tl_buf *out, const tl_soc *chip) {
   tl_buf_add_z(out, "aic-");
@@ -68,13 +64,13 @@ static tl_status visit_entry(finder *f, const char *folder, const char *name, co
   char *copy = path.failed ? NULL : tl_arena_copy(f->arena, path.p, path.n);
   tl_buf_release(&path);
   if (!copy)
-    return out_of_memory(f);
+    return tl_fail_memory(f->diag, TL_AT_FILE(f->root));
   if (stat(copy, &st) != 0) /* a link to nowhere */
     return TL_OK;
   if (S_ISDIR(st.st_mode))
     return visit(f, copy, &st, here);
   if (S_ISREG(st.st_mode) && is_wanted(f, name) && !path_vec_push(&f->found, copy))
-    return out_of_memory(f);
+    return tl_fail_memory(f->diag, TL_AT_FILE(f->root));
   return TL_OK;
 }
 
@@ -153,7 +149,8 @@ static tl_status read_path(tl_diag *d, tl_arena *a, tl_location where, const cha
   finder f = {.diag = d, .arena = a, .root = path};
   tl_buf_init(&f.prefix);
   add_prefix(&f.prefix, chip);
-  tl_status status = f.prefix.failed ? out_of_memory(&f) : read_folder(&f, where, &st, draft);
+  tl_status status = f.prefix.failed ? tl_fail_memory(f.diag, TL_AT_FILE(f.root))
+                                     : read_folder(&f, where, &st, draft);
   path_vec_release(&f.found);
   tl_buf_release(&f.prefix);
   return status;
@@ -168,8 +165,7 @@ tl_status tl_read_op_info(tl_diag *d, tl_arena *a, tl_location where, tl_sv path
   for (tl_sv rest = paths; rest.p && status == TL_OK;) {
     tl_sv path = tl_sv_split(&rest, '\n');
     const char *name = tl_arena_copy(a, path.n ? path.p : "", path.n);
-    status = !name ? tl_fail(d, TL_NO_MEMORY, where, "out of memory")
-                   : read_path(d, a, where, name, chip, &draft);
+    status = !name ? tl_fail_memory(d, where) : read_path(d, a, where, name, chip, &draft);
   }
   if (status == TL_OK)
     status = tl_op_info_draft_finish(&draft, d, a, "--op-info", &o->op_info);

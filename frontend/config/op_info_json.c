@@ -62,10 +62,6 @@ typedef struct op_reader {
   tl_op_info_row row;
 } op_reader;
 
-static tl_status out_of_memory(const reader *r) {
-  return tl_fail(r->json.diag, TL_NO_MEMORY, TL_AT_FILE(r->json.path), "out of memory");
-}
-
 /* A text member of a member of an op; *out is empty when it is not there. */
 static tl_status text_of(const reader *r, const op_reader *op, const cJSON *object,
                          const char *key, tl_sv *out) {
@@ -226,7 +222,7 @@ static tl_status read_columns(reader *r, const op_reader *op, const cJSON *item,
                    item->string, n, TL_OP_INFO_MAX_COLUMNS);
   out->dtypes = tl_arena_alloc(&r->json.scratch, n);
   if (!out->dtypes)
-    return out_of_memory(r);
+    return tl_fail_memory(r->json.diag, TL_AT_FILE(r->json.path));
   for (tl_sv rest = text; rest.p;)
     out->dtypes[out->n_columns++] =
         read_dtype(r, op, item, tl_sv_trim(tl_sv_split(&rest, ',')));
@@ -292,7 +288,9 @@ static tl_status read_slots(reader *r, op_reader *op) {
   TL_TRY(check_counts(r, op, ports, items, n));
   op->row.n_inputs = (uint8_t)op->n_inputs;
   op->row.n_outputs = (uint8_t)op->n_outputs;
-  return tl_op_info_draft_slots(r->draft, &op->row, ports) ? TL_OK : out_of_memory(r);
+  return tl_op_info_draft_slots(r->draft, &op->row, ports)
+             ? TL_OK
+             : tl_fail_memory(r->json.diag, TL_AT_FILE(r->json.path));
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */
@@ -313,7 +311,7 @@ static tl_status read_attr(reader *r, const op_reader *op, tl_sv name, tl_op_inf
   bool failed = key.failed;
   tl_buf_release(&key);
   if (failed)
-    return out_of_memory(r);
+    return tl_fail_memory(r->json.diag, TL_AT_FILE(r->json.path));
   *out = (tl_op_info_attr){.name = tl_op_info_draft_text(r->draft, name)};
   if (!item) /* named and not described: nothing more is known */
     return TL_OK;
@@ -341,7 +339,7 @@ static tl_status read_attrs(reader *r, op_reader *op) {
       continue;
     TL_TRY(read_attr(r, op, name, &attr));
     if (!tl_op_info_attr_vec_push(&r->draft->attrs, attr))
-      return out_of_memory(r);
+      return tl_fail_memory(r->json.diag, TL_AT_FILE(r->json.path));
     op->row.n_attrs++;
   }
   return TL_OK;
@@ -365,7 +363,7 @@ static tl_status read_op(tl_json_reader *json, const tl_json_member *m, void *us
   TL_TRY(read_slots(r, &op));
   TL_TRY(read_attrs(r, &op));
   if (r->draft->text.failed || !tl_op_info_row_vec_push(&r->draft->rows, op.row))
-    return out_of_memory(r);
+    return tl_fail_memory(r->json.diag, TL_AT_FILE(r->json.path));
   return TL_OK;
 }
 
@@ -375,7 +373,7 @@ tl_status tl_read_op_info_text(tl_diag *d, const char *path, tl_sv text, tl_op_i
   reader r = {.draft = out};
   tl_status status = tl_json_parse(text, &json, &error);
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   if (status != TL_OK)
     return tl_fail(d, status,
                    (tl_location){

@@ -24,7 +24,7 @@ tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv te
     most += text.p[i] == ';';
   tl_out_node *nodes = tl_arena_calloc(a, most, sizeof *nodes);
   if (!nodes)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   uint32_t n = 0;
   for (tl_sv rest = text; rest.p;) {
     tl_sv entry = tl_sv_trim(tl_sv_split(&rest, ';'));
@@ -63,7 +63,7 @@ static tl_status read_lines(tl_diag *d, tl_arena *a, const char *path, tl_sv tex
   tl_op_rename *renames = tl_arena_calloc(a, most, sizeof *renames);
   tl_location where = TL_AT_FILE(path);
   if (!renames)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   uint32_t n = 0;
   for (tl_sv rest = text; rest.p;) {
     tl_sv line = tl_sv_split(&rest, '\n');
@@ -88,7 +88,7 @@ tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options
     status = tl_fail(d, TL_LIMIT, TL_AT_FILE(path), "the list of names is too long: %llu bytes",
                      (unsigned long long)f->size);
   else if (!copy)
-    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    status = tl_fail_memory(d, TL_AT_FILE(path));
   else
     status = read_lines(d, a, path, (tl_sv){copy, (size_t)f->size}, out);
   tl_file_close(f);

@@ -23,10 +23,6 @@ typedef struct line_reader {
       (void)tl_fail_code((r)->diag, TL_INVALID_ARGUMENT, code, (r)->at, __VA_ARGS__);              \
   } while (0)
 
-static tl_status memory(const line_reader *r) {
-  return tl_fail(r->diag, TL_NO_MEMORY, r->at, "out of memory");
-}
-
 static tl_sv keep(line_reader *r, tl_sv text) {
   return (tl_sv){tl_arena_copy(r->arena, text.n ? text.p : "", text.n), text.n};
 }
@@ -150,7 +146,7 @@ static tl_status read_keep(line_reader *r, tl_sv line, void *user) {
     return TL_OK;
   }
   tl_keep_entry e = {keep(r, name), is_type, r->at.line};
-  return e.name.p && keep_vec_push(entries, e) ? TL_OK : memory(r);
+  return e.name.p && keep_vec_push(entries, e) ? TL_OK : tl_fail_memory(r->diag, r->at);
 }
 
 tl_status tl_read_keep_dtype_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
@@ -162,7 +158,7 @@ tl_status tl_read_keep_dtype_text(tl_diag *d, tl_arena *a, const char *path, tl_
     out->keep = keep_array(a, entries.at, entries.n, sizeof *entries.at);
     out->n_keep = entries.n;
     out->keep_path = path;
-    status = out->keep ? TL_OK : memory(&r);
+    status = out->keep ? TL_OK : tl_fail_memory(r.diag, r.at);
   }
   keep_vec_release(&entries);
   return status;
@@ -199,13 +195,13 @@ static tl_status read_dtypes(line_reader *r, custom_reader *c, tl_sv list, const
       return TL_OK;
     }
     if (!dtype_vec_push(&c->dtypes, dtype))
-      return memory(r);
+      return tl_fail_memory(r->diag, r->at);
   }
   while (c->dtypes.n && c->dtypes.at[c->dtypes.n - 1] == TL_DTYPE_NONE)
     c->dtypes.n--; /* the comma before OutputDtype makes one */
   *out = keep_array(r->arena, c->dtypes.at, c->dtypes.n, sizeof *c->dtypes.at);
   *n = c->dtypes.n;
-  return *out ? TL_OK : memory(r);
+  return *out ? TL_OK : tl_fail_memory(r->diag, r->at);
 }
 
 /* Where a keyword stands in a line, or NULL. */
@@ -266,11 +262,13 @@ static tl_status read_custom(line_reader *r, tl_sv line, void *user) {
     return malformed(r);
   tl_custom_entry e = {.name = keep(r, name), .is_type = is_type, .line = r->at.line};
   if (!e.name.p)
-    return memory(r);
+    return tl_fail_memory(r->diag, r->at);
   TL_TRY(read_dtypes(r, c, in, &e.in, &e.n_in));
   TL_TRY(read_dtypes(r, c, out, &e.out, &e.n_out));
   named n = {e.name, is_type, e.line};
-  return custom_vec_push(&c->entries, e) && named_vec_push(&c->names, n) ? TL_OK : memory(r);
+  return custom_vec_push(&c->entries, e) && named_vec_push(&c->names, n)
+             ? TL_OK
+             : tl_fail_memory(r->diag, r->at);
 }
 
 tl_status tl_read_custom_dtypes_text(tl_diag *d, tl_arena *a, const char *path, tl_sv text,
@@ -284,7 +282,7 @@ tl_status tl_read_custom_dtypes_text(tl_diag *d, tl_arena *a, const char *path, 
     out->custom = keep_array(a, c.entries.at, c.entries.n, sizeof *c.entries.at);
     out->n_custom = c.entries.n;
     out->custom_path = path;
-    status = out->custom ? TL_OK : memory(&r);
+    status = out->custom ? TL_OK : tl_fail_memory(r.diag, r.at);
   }
   custom_vec_release(&c.entries);
   named_vec_release(&c.names);

@@ -92,7 +92,7 @@ static tl_status read_types(tl_json_reader *r, const cJSON *array, tl_sv name) {
       continue;
     }
     if (!m.type.p || !mention_vec_push(&s->mentions, m))
-      return tl_fail(r->diag, TL_NO_MEMORY, TL_AT_FILE(r->path), "out of memory");
+      return tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   }
   return TL_OK;
 }
@@ -176,7 +176,7 @@ static tl_status finish(tl_diag *d, tl_arena *a, const char *path, mix_reader *s
   uint32_t n = s->mentions.n;
   tl_mix_edit *edits = tl_arena_calloc(a, n, sizeof *edits);
   if (!edits)
-    return tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   if (n)
     qsort(s->mentions.at, n, sizeof *s->mentions.at, by_type);
   out->mix = edits;
@@ -210,7 +210,7 @@ tl_status tl_read_mixlist_text(tl_diag *d, tl_arena *a, const char *path, tl_sv 
                         "the mix list is empty\vwrite {} to change nothing");
   tl_status status = tl_json_parse_commented(text, &json, &error);
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   if (status != TL_OK) {
     tl_location at = {.file = path, .line = error.place.line, .column = error.place.column};
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E21002", at, "not JSON: %s", error.problem);

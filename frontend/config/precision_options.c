@@ -98,7 +98,7 @@ static tl_status read_output(tl_diag *d, tl_arena *a, tl_location where, tl_sv t
   *out = (tl_output_dtype){.index = (uint32_t)index};
   out->node = (tl_sv){tl_arena_copy(a, node.p, node.n), node.n};
   if (!out->node.p)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   return read_type(d, where, type, &out->dtype);
 }
 
@@ -114,7 +114,7 @@ tl_status tl_read_output_type(tl_diag *d, tl_arena *a, tl_location where, tl_sv 
                               const tl_options *options, tl_precision_config *out) {
   tl_output_dtype *outputs = tl_arena_calloc(a, count_parts(text, ';'), sizeof *outputs);
   if (!outputs)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   out->outputs = outputs;
   out->n_outputs = 0;
   if (text.n == 0 || (!memchr(text.p, ':', text.n) && !memchr(text.p, ';', text.n))) {
@@ -150,7 +150,7 @@ static tl_status split(tl_diag *d, tl_arena *a, tl_location where, tl_sv text, c
       names[found++] = (tl_sv){copy, name.n};
   }
   *out = (name_list){names, found};
-  return names ? TL_OK : tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  return names ? TL_OK : tl_fail_memory(d, where);
 }
 
 tl_status tl_read_fp16_inputs(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
@@ -215,7 +215,7 @@ tl_status tl_read_to_float(tl_diag *d, tl_arena *a, tl_location where, tl_sv tex
   TL_TRY(split(d, a, where, text, '\n', &parts));
   tl_to_float *entries = tl_arena_calloc(a, parts.n, sizeof *entries);
   if (!entries)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   for (uint32_t i = 0; i < parts.n; i++) {
     tl_sv part = parts.at[i];
     size_t glob = part.n;

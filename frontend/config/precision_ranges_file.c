@@ -67,7 +67,7 @@ static tl_status read_tensor(tl_json_reader *r, const cJSON *item, tl_sv name) {
   }
   range.name = (tl_sv){tl_arena_copy(r->arena, name.n ? name.p : "", name.n), name.n};
   if (!range.name.p)
-    return tl_fail(r->diag, TL_NO_MEMORY, TL_AT_FILE(r->path), "out of memory");
+    return tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   s->at[s->n++] = range;
   return TL_OK;
 }
@@ -100,7 +100,7 @@ static tl_status read_root(tl_json_reader *r, const cJSON *root) {
   uint32_t n = (uint32_t)cJSON_GetArraySize(listed ? list : root);
   s->at = tl_arena_calloc(r->arena, n + 1U, sizeof *s->at);
   if (!s->at)
-    return tl_fail(r->diag, TL_NO_MEMORY, TL_AT_FILE(r->path), "out of memory");
+    return tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   return listed ? read_list(r, list) : tl_json_members(r, root, read_member, NULL);
 }
 
@@ -112,7 +112,7 @@ tl_status tl_read_ranges_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
   tl_json_reader r;
   tl_status status = tl_json_parse(text, &json, &error);
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   if (status != TL_OK) {
     tl_location at = {.file = path, .line = error.place.line, .column = error.place.column};
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E21002", at, "not JSON: %s", error.problem);

@@ -157,10 +157,10 @@ static tl_status read_lists(tl_settings *s, tl_diag *d) {
   }
   tl_listed_entries listed = {tl_arena_calloc(&s->arena, room, sizeof *listed.at), 0};
   if (!listed.at)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   for (size_t i = 0; i < N_LISTS; i++) {
     const char *text = s->value[lists[i].id];
-    tl_location at = text ? tl_at_option(s, lists[i].id) : (tl_location){0};
+    tl_location at = text ? tl_at_option(s, lists[i].id) : TL_NOWHERE;
     if (text && lists[i].is_type)
       TL_TRY(tl_read_listed_types(d, &s->arena, at, tl_sv_from(text), lists[i].include, &listed));
     else if (text)

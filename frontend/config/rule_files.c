@@ -18,7 +18,7 @@ tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *o
     n += paths.p[i] == '\n';
   tl_rule_file *files = tl_arena_calloc(a, n, sizeof *files);
   if (!files)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   o->rule_files = files;
   o->n_rule_files = 0;
   for (tl_sv rest = paths; rest.p;) {
@@ -27,7 +27,7 @@ tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *o
     if (path.n == 0)
       continue;
     if (!name)
-      return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(d, TL_NOWHERE);
     TL_TRY(read_file(d, a, name, &files[o->n_rule_files]));
     o->n_rule_files++;
   }

@@ -114,5 +114,5 @@ tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void 
   bool failed = c.name.failed || c.value.failed;
   tl_buf_release(&c.name);
   tl_buf_release(&c.value);
-  return failed ? tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory") : TL_OK;
+  return failed ? tl_fail_memory(d, TL_NOWHERE) : TL_OK;
 }

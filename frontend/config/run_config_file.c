@@ -144,7 +144,7 @@ static tl_status keep(tl_json_reader *r, const tl_run_key *key, const cJSON *ite
     return TL_OK;
   *slot = tl_arena_copy(r->arena, text.n ? text.p : "", text.n);
   s->s->file_at[key->option] = where;
-  return *slot ? TL_OK : tl_fail(r->diag, TL_NO_MEMORY, where, "out of memory");
+  return *slot ? TL_OK : tl_fail_memory(r->diag, where);
 }
 
 static tl_status read_value(tl_json_reader *r, const tl_run_key *key, const cJSON *item) {
@@ -161,7 +161,7 @@ static tl_status read_value(tl_json_reader *r, const tl_run_key *key, const cJSO
   tl_buf_init(&text);
   tl_status status = tl_run_json_value(r->diag, tl_json_at(r, item), &key->type, item, &text);
   if (status == TL_OK && text.failed)
-    status = tl_fail(r->diag, TL_NO_MEMORY, tl_json_at(r, item), "out of memory");
+    status = tl_fail_memory(r->diag, tl_json_at(r, item));
   status = status == TL_OK ? keep(r, key, item, tl_buf_view(&text)) : count(r, status);
   tl_buf_release(&text);
   return status;
@@ -279,7 +279,7 @@ static tl_status read_json(tl_diag *d, tl_arena *a, const char *path, tl_sv text
   if (s->option)
     where = (tl_location){.attr = tl_sv_from(s->option)};
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(d, TL_AT_FILE(path));
   if (status != TL_OK)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, s->option ? "E-OPT-TYPE" : "E-OPT-FILE", where,
                         "not JSON: %s", error.problem);

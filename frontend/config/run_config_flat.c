@@ -31,7 +31,7 @@ tl_status tl_run_flat_add(tl_run_flats *f, tl_diag *d, tl_location where,
   if (copy && cJSON_AddItemToObject(f->object[i], item->string, copy))
     return TL_OK;
   cJSON_Delete(copy);
-  return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+  return tl_fail_memory(d, where);
 }
 
 /* Is the member there, dashes and underscores being equal? */
@@ -77,7 +77,7 @@ static tl_status join(tl_run_flats *f, size_t i, tl_settings *s, tl_diag *d) {
     s->file_at[id] = f->at[i];
   free(text);
   cJSON_Delete(whole);
-  return ok ? TL_OK : tl_fail(d, TL_NO_MEMORY, f->at[i], "out of memory");
+  return ok ? TL_OK : tl_fail_memory(d, f->at[i]);
 }
 
 tl_status tl_run_flats_join(tl_run_flats *f, tl_settings *s, tl_diag *d) {

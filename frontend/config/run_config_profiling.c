@@ -141,7 +141,7 @@ tl_status tl_run_check_profiling(tl_diag *d, tl_location where, const cJSON *ite
     return TL_OK;
   tl_status status = tl_json_parse_commented(text, &json, &error);
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, where, "out of memory");
+    return tl_fail_memory(d, where);
   if (status != TL_OK)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-OPT-TYPE", where,
                         "profiling_options is not JSON: %s\v"

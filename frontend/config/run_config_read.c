@@ -71,7 +71,7 @@ const char *tl_run_member_text(tl_run_object *o, const char *name) {
   const tl_run_member *member = tl_run_member_find(o->id, tl_sv_from(name));
   tl_buf_clear(&o->text);
   if (!item || !member ||
-      tl_run_json_value(&quiet, (tl_location){0}, &member->type, item, &o->text) != TL_OK)
+      tl_run_json_value(&quiet, TL_NOWHERE, &member->type, item, &o->text) != TL_OK)
     return NULL;
   return o->text.p ? o->text.p : "";
 }

@@ -352,7 +352,7 @@ static tl_status read_optimizer(tl_settings *s, tl_diag *d) {
       type ? tl_arena_copy(&s->arena, type->valuestring, strlen(type->valuestring)) : NULL;
   tl_run_object_close(&o);
   if (type && !c->optimizer)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   return TL_OK;
 }
 
@@ -364,7 +364,7 @@ static tl_status name_optimizer(tl_settings *s, tl_diag *d) {
   size_t n = strlen(c->name) + strlen(c->optimizer) + 1;
   char *name = tl_arena_alloc(&s->arena, n);
   if (!name)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   strcpy(name, c->name);
   strcat(name, c->optimizer);
   c->name = name;

@@ -185,7 +185,7 @@ static tl_status add_items(tl_diag *d, tl_location where, const tl_run_type *typ
 static tl_status add_object(tl_diag *d, tl_location where, const cJSON *item, tl_buf *out) {
   char *text = tl_memory_seen(cJSON_PrintUnformatted(item), 0);
   if (!text)
-    return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return tl_fail_memory(d, where);
   tl_buf_add_z(out, text);
   free(text);
   return TL_OK;

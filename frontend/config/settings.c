@@ -127,7 +127,7 @@ static const char *run_value(tl_settings *s, tl_diag *d, const tl_run_key *key, 
   if (*status == TL_OK)
     copy = tl_arena_copy(&s->arena, normal.n ? normal.p : "", normal.n);
   if (*status == TL_OK && (!copy || normal.failed))
-    *status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    *status = tl_fail_memory(d, TL_NOWHERE);
   tl_buf_release(&normal);
   return copy;
 }
@@ -150,7 +150,7 @@ tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id, const cha
     copy = join(s, id, text);
   }
   if (!copy)
-    return tl_fail(d, TL_NO_MEMORY, tl_at_option(s, id), "out of memory");
+    return tl_fail_memory(d, tl_at_option(s, id));
   bool is_flag = tl_option_row_get(id)->kind == TL_OPTION_FLAG;
   if (s->value[id] && !is_flag && !tl_option_may_repeat(id))
     tl_warn(d, tl_at_option(s, id), "given twice; '%s' counts, '%s' does not", copy, s->value[id]);

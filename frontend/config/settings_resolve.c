@@ -142,7 +142,7 @@ static tl_status collect_carried(tl_settings *s, tl_diag *d, bool ranged) {
   tl_status status = tl_carry_run_config(s, d, add_carried, &c);
   tl_carried_option *carried = tl_arena_calloc(&s->arena, c.list.n, sizeof *carried);
   if (status == TL_OK && (c.failed || !carried))
-    status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    status = tl_fail_memory(d, TL_NOWHERE);
   if (status == TL_OK && c.list.n)
     memcpy(carried, c.list.at, c.list.n * sizeof *carried);
   s->options.carried = carried;

@@ -9,7 +9,7 @@ tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *te
   if (chip) {
     out->chip = chip;
     out->soc_version = tl_arena_copy(a, name.p, name.n);
-    return out->soc_version ? TL_OK : tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+    return out->soc_version ? TL_OK : tl_fail_memory(d, where);
   }
   const char *nearest = tl_soc_nearest(tl_sv_from(text));
   if (strpbrk(text, "${<"))

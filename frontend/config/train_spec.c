@@ -14,10 +14,6 @@ typedef struct reader {
   tl_train_spec *out;
 } reader;
 
-static tl_status no_memory(const reader *r) {
-  return tl_fail(r->diag, TL_NO_MEMORY, r->where, "out of memory");
-}
-
 static tl_status refuse(const reader *r, const cJSON *item, const char *key, const char *want) {
   tl_location where = r->where;
   if (r->json) {
@@ -37,7 +33,7 @@ static tl_status take_text(const reader *r, const cJSON *item, const char *key, 
   size_t n = strlen(item->valuestring);
   const char *copy = tl_arena_copy(r->arena, item->valuestring, n);
   *out = (tl_sv){copy, n};
-  return copy ? TL_OK : no_memory(r);
+  return copy ? TL_OK : tl_fail_memory(r->diag, r->where);
 }
 
 static tl_status take_texts(const reader *r, const cJSON *item, const char *key, const tl_sv **out,
@@ -46,7 +42,7 @@ static tl_status take_texts(const reader *r, const cJSON *item, const char *key,
     return refuse(r, item, key, "a list of names");
   tl_sv *list = tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
   if (!list)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   *out = list;
   *n = 0;
   for (const cJSON *e = item->child; e; e = e->next)
@@ -98,7 +94,7 @@ static tl_status take_grad(const reader *r, const cJSON *item, tl_declared_grad 
   size_t n = strlen(item->string);
   const char *param = tl_arena_copy(r->arena, item->string, n);
   if (!param)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   *out = (tl_declared_grad){.param = {param, n}};
   if (!cJSON_IsObject(item))
     return take_text(r, item, "grads", &out->grad);
@@ -116,7 +112,7 @@ static tl_status take_grads(reader *r, const cJSON *item) {
   tl_declared_grad *list =
       tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
   if (!list)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   r->out->grads = list;
   r->out->n_grads = 0;
   for (const cJSON *e = item->child; e; e = e->next)
@@ -165,7 +161,7 @@ static tl_status take_states(reader *r, const cJSON *item) {
   TL_TRY(count_states(r, item, &n));
   tl_declared_state *list = tl_arena_calloc(r->arena, (size_t)n + 1, sizeof *list);
   if (!list)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   r->out->states = list;
   r->out->n_states = 0;
   for (const cJSON *e = item->child; e; e = e->next) {
@@ -187,7 +183,7 @@ static tl_status take_update(const reader *r, const cJSON *item, tl_declared_upd
   const cJSON *param = cJSON_GetObjectItemCaseSensitive(item, "param");
   const cJSON *grad = cJSON_GetObjectItemCaseSensitive(item, "grad");
   if (!type)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   *u = (tl_declared_update){.type = {type, n}};
   if (!cJSON_IsObject(item) || !param || !grad)
     return refuse(r, item, "update_ops", "an object with param and grad");
@@ -205,7 +201,7 @@ static tl_status take_updates(reader *r, const cJSON *item) {
   tl_declared_update *list =
       tl_arena_calloc(r->arena, (size_t)cJSON_GetArraySize(item) + 1, sizeof *list);
   if (!list)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   r->out->updates = list;
   r->out->n_updates = 0;
   for (const cJSON *e = item->child; e; e = e->next)
@@ -235,11 +231,11 @@ static tl_status read_pair(reader *r, size_t key, tl_sv text) {
     tl_sv *to = strcmp(keys[key].name, "loss") == 0 ? &r->out->loss : &r->out->seed;
     const char *copy = tl_arena_copy(r->arena, text.p, text.n);
     *to = (tl_sv){copy, text.n};
-    return copy ? TL_OK : no_memory(r);
+    return copy ? TL_OK : tl_fail_memory(r->diag, r->where);
   }
   tl_status status = tl_json_parse(text, &json, &error);
   if (status == TL_NO_MEMORY)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   if (status != TL_OK)
     return tl_fail_code(r->diag, TL_INVALID_MODEL, "E-TRN-SPEC", r->where,
                         "metadata %s%s is not JSON: %s", prefix, keys[key].name, error.problem);
@@ -290,7 +286,7 @@ static tl_status read_text(reader *r, tl_sv text) {
   tl_json_error error;
   tl_status status = tl_json_parse_commented(tl_config_without_mark(text), &json, &error);
   if (status == TL_NO_MEMORY)
-    return no_memory(r);
+    return tl_fail_memory(r->diag, r->where);
   if (status != TL_OK) {
     tl_location where = r->where;
     where.line = error.place.line;
@@ -324,7 +320,7 @@ tl_status tl_train_spec_read_text(tl_settings *s, tl_diag *d, const char *path, 
   tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);
   reader r = {.diag = d, .arena = &s->arena, .where = TL_AT_FILE(path), .out = spec};
   if (!spec)
-    return no_memory(&r);
+    return tl_fail_memory(r.diag, r.where);
   *out = NULL;
   TL_TRY(read_text(&r, text));
   *out = spec;
@@ -337,7 +333,7 @@ tl_status tl_train_spec_read(tl_settings *s, tl_diag *d, const tl_module *m,
   tl_train_spec *spec = tl_arena_calloc(&s->arena, 1, sizeof *spec);
   reader r = {.diag = d, .arena = &s->arena, .where = TL_AT_FILE(m->path), .out = spec};
   if (!spec)
-    return no_memory(&r);
+    return tl_fail_memory(r.diag, r.where);
   *out = NULL;
   TL_TRY(read_metadata(&r, m, &any));
   TL_TRY(read_file(&r, s, &any));

@@ -15,17 +15,13 @@ typedef struct reader {
 
 TL_VEC(host_vec, tl_host *);
 
-static tl_status no_memory(const reader *r) {
-  return tl_fail(r->x.d, TL_NO_MEMORY, TL_AT_FILE(r->x.path), "out of memory");
-}
-
 static tl_status read_tensor(reader *r, tl_proto body, tl_host **out, tl_sv *name) {
   tl_tensor_id id;
   tl_status status = tl_onnx_tensor(&r->x, body, TL_AT_FILE(r->x.path), &id);
   if (status == TL_OK)
     status = tl_onnx_tensor_name(&r->x, body, false, name);
   if (status != TL_OK)
-    return status == TL_NO_MEMORY ? no_memory(r) : status;
+    return status == TL_NO_MEMORY ? tl_fail_memory(r->x.d, TL_AT_FILE(r->x.path)) : status;
   *out = tl_host_from_tensor(r->heap, r->x.m, tl_tensor_get(r->x.m, id));
   if (*out)
     return TL_OK;
@@ -34,7 +30,7 @@ static tl_status read_tensor(reader *r, tl_proto body, tl_host **out, tl_sv *nam
                    "the value does not fit into the memory limit of %llu MiB\v"
                    "raise it with --memory-limit",
                    (unsigned long long)(r->heap->limit >> 20));
-  return no_memory(r);
+  return tl_fail_memory(r->x.d, TL_AT_FILE(r->x.path));
 }
 
 static tl_status read_value(reader *r, tl_proto body, tl_type_kind kind, tl_host **out,
@@ -69,7 +65,7 @@ static tl_status read_items(reader *r, tl_proto w, host_vec *items, tl_sv *name)
     TL_TRY(read_value(r, f.body, kind, &item, &inner));
     if (!host_vec_push(items, item)) {
       tl_host_release(item);
-      return no_memory(r);
+      return tl_fail_memory(r->x.d, TL_AT_FILE(r->x.path));
     }
   }
   return step == TL_STEP_BAD ? tl_onnx_malformed(&r->x, w.p, "SequenceProto or OptionalProto")
@@ -81,7 +77,7 @@ static tl_status make_optional(reader *r, const host_vec *items, tl_host **out) 
     return tl_fail(r->x.d, TL_INVALID_MODEL, TL_AT_FILE(r->x.path),
                    "an OptionalProto holds %u values, one at most is allowed", items->n);
   *out = items->n ? tl_host_retain(items->at[0]) : tl_host_none(r->heap);
-  return *out ? TL_OK : no_memory(r);
+  return *out ? TL_OK : tl_fail_memory(r->x.d, TL_AT_FILE(r->x.path));
 }
 
 static tl_status read_composed(reader *r, tl_proto body, tl_type_kind kind, tl_host **out,
@@ -92,7 +88,7 @@ static tl_status read_composed(reader *r, tl_proto body, tl_type_kind kind, tl_h
     status = make_optional(r, &items, out);
   } else if (status == TL_OK) {
     *out = tl_host_sequence(r->heap, items.at, items.n);
-    status = *out ? TL_OK : no_memory(r);
+    status = *out ? TL_OK : tl_fail_memory(r->x.d, TL_AT_FILE(r->x.path));
   }
   for (uint32_t i = 0; i < items.n; i++)
     tl_host_release(items.at[i]);

@@ -19,10 +19,6 @@ typedef struct ordering {
 
 enum { READS = 1, IN_BODY = 2 };
 
-static tl_status no_memory(const ordering *o) {
-  return tl_fail(o->x->d, TL_NO_MEMORY, TL_AT_FILE(o->x->path), "out of memory");
-}
-
 static tl_node_id outermost(const ordering *o, tl_node_id n) {
   while (tl_node_get(o->m, n)->graph != o->g->id)
     n = tl_graph_get(o->m, tl_node_get(o->m, n)->graph)->owner;
@@ -113,7 +109,7 @@ static tl_status copy(ordering *o, tl_node_id n) {
   }
   tl_u32_vec_release(&in);
   tl_u32_vec_release(&names);
-  return ok && made ? TL_OK : no_memory(o);
+  return ok && made ? TL_OK : tl_fail_memory(o->x->d, TL_AT_FILE(o->x->path));
 }
 
 static tl_status visit(ordering *o, tl_node_id n) {
@@ -151,7 +147,7 @@ static tl_status run(ordering *o) {
     substitute(o, o->m->states.at[i].input, o->m->states.at[i].output);
   }
   if (!ok)
-    return no_memory(o);
+    return tl_fail_memory(o->x->d, TL_AT_FILE(o->x->path));
   tl_node_id last = o->g->last; /* copies go behind it */
   for (tl_node_id n = o->g->first, next; n; n = n == last ? TL_NO_NODE : next) {
     next = tl_node_get(o->m, n)->next;
@@ -170,7 +166,7 @@ tl_status tl_onnx_training_order(tl_onnx *x) {
     free(o.changed);
     o.needed = calloc(o.n_nodes + 1u, 1);
     o.changed = calloc(o.n_nodes + 1u, 1);
-    status = o.needed && o.changed ? run(&o) : no_memory(&o);
+    status = o.needed && o.changed ? run(&o) : tl_fail_memory(o.x->d, TL_AT_FILE(o.x->path));
     if (status == TL_OK)
       status = tl_graph_sort(x->m, o.g->id);
   }

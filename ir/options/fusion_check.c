@@ -147,7 +147,7 @@ static tl_status check_list(checker *c, const tl_fusion_list *list, subject what
     return TL_OK;
   const tl_fusion_entry **order = calloc(list->n, sizeof *order);
   if (!order)
-    return tl_fail(c->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(c->diag, TL_NOWHERE);
   for (uint32_t i = 0; i < list->n; i++)
     order[i] = &list->at[i];
   qsort(order, list->n, sizeof *order, by_number);
@@ -178,9 +178,9 @@ tl_status tl_fusion_check(tl_diag *d, const tl_fusion_config *config, tl_fusion_
   TL_TRY(check_list(&c, &config->exceptional, NAMES, TL_FUSION_GRAPH));
   TL_TRY(check_scope_passes(&c));
   if (c.status != TL_OK)
-    return tl_fail(d, c.status, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   if (c.warned > MOST_WARNINGS)
-    tl_warn(d, (tl_location){0}, "%u more entries about fusion passes have no effect",
+    tl_warn(d, TL_NOWHERE, "%u more entries about fusion passes have no effect",
             c.warned - MOST_WARNINGS);
   return TL_OK;
 }

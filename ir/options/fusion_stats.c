@@ -148,7 +148,7 @@ tl_status tl_fusion_stats_save(const tl_fusion_stats *s, tl_diag *d, const tl_fu
   tl_fusion_stats_json(s, &text);
   tl_status status = TL_OK;
   if (text.failed)
-    status = tl_fail(d, TL_NO_MEMORY, TL_AT_FILE(to->path), "out of memory");
+    status = tl_fail_memory(d, TL_AT_FILE(to->path));
   else if (text.n == 0)
     status = tl_changes_remove(to->changes, d, to->path);
   else

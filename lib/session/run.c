@@ -51,7 +51,7 @@ tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipelin
   npu.stage = TL_STAGE_AIR;
   npu.rewrite_limit = 0;
   if (names.failed)
-    status = tl_fail(s->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    status = tl_fail_memory(s->diag, TL_NOWHERE);
   else if (names.n)
     status = tl_session_run(s, m, &npu, report);
   tl_buf_release(&names);

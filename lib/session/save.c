@@ -29,7 +29,7 @@ bool tl_format_of_path(const char *path, tl_format *out) {
 tl_status tl_session_save_text(const tl_session *s, const char *path, const tl_buf *text) {
   tl_writer *w;
   if (text->failed)
-    return tl_fail(s->diag, TL_NO_MEMORY, TL_AT_FILE(path), "out of memory");
+    return tl_fail_memory(s->diag, TL_AT_FILE(path));
   TL_TRY(tl_writer_open(s->diag, path, s->cancel, &w));
   tl_status status = tl_writer_write(w, text->p, text->n);
   if (status == TL_OK)

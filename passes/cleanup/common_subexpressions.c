@@ -43,7 +43,7 @@ static tl_status seen_create(merging *s, uint32_t n, seen *out) {
   out->mask = slots - 1;
   if (out->slots)
     return TL_OK;
-  return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+  return tl_no_memory(s->m);
 }
 
 static void seen_destroy(seen *t) { tl_pages_free(t->slots, t->mask + 1u, sizeof *t->slots); }
@@ -185,7 +185,7 @@ static tl_status sweep_sizes(merging *s, const tl_graph *g) {
       room = tl_map_set(&firsts, key, n);
   }
   tl_map_release(&firsts);
-  return room ? TL_OK : tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+  return room ? TL_OK : tl_no_memory(s->m);
 }
 
 /* Operands are final when a node is reached, because its producers come before it. */

@@ -81,7 +81,7 @@ tl_status tl_pass_dead_nodes(tl_pass *p, tl_module *m) {
   TL_TRY(tl_pinned_find(p, m, &s.pinned));
   s.has_effect = tl_arena_calloc(p->scratch, (size_t)m->graphs.n + 1, sizeof *s.has_effect);
   if (!s.has_effect)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   for (uint32_t id = m->graphs.n; id > 0; id--)
     if (!tl_graph_get(m, id)->erased)
       sweep_nodes(&s, tl_graph_get(m, id));

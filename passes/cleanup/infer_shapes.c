@@ -20,7 +20,7 @@ tl_status tl_pass_infer_shapes(tl_pass *p, tl_module *m) {
   uint32_t n = tl_module_value_end(m);
   tl_type_id *before = copy_types(p, m, n);
   if (!before)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   if (*p->rewrites >= p->limit)
     return TL_OK;
   TL_TRY(tl_infer_module(m));

@@ -53,7 +53,7 @@ static tl_status shaped_type(tl_module *m, tl_value_id v, const tl_input_shape *
   }
   *out = tl_type_tensor(m, tensor ? (tl_dtype)t->dtype : TL_DTYPE_NONE, s->rank, dims);
   if (*out == TL_NO_TYPE)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return TL_OK;
 }
 
@@ -67,7 +67,7 @@ static tl_status forget_shape(tl_module *m, tl_value_id v) {
       unknown[i] = TL_DIM_UNKNOWN;
     type = tl_type_tensor(m, (tl_dtype)t->dtype, t->rank, unknown);
     if (type == TL_NO_TYPE)
-      return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+      return tl_no_memory(m);
   }
   tl_value_set_type(m, v, type);
   return TL_OK;
@@ -145,8 +145,7 @@ static tl_status shape_by_name(tl_pass *p, tl_module *m, const tl_graph *g, bool
   uint32_t n = p->options->n_input_shapes;
   for (uint32_t i = g->inputs.n; n && ok && i-- > 0;) /* of two of one name the first counts */
     ok = tl_map_set(&index, tl_value_get(m, g->inputs.at[i])->name, g->inputs.at[i]);
-  tl_status status = ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path),
-                                          "out of memory");
+  tl_status status = ok ? TL_OK : tl_no_memory(m);
   for (uint32_t i = 0; i < n && status == TL_OK; i++) {
     const tl_input_shape *s = &p->options->input_shapes[i];
     tl_symbol name = tl_symbol_find(&m->symbols, s->name);

@@ -26,6 +26,6 @@ tl_status tl_pass_node_names(tl_pass *p, tl_module *m) {
   renaming r = {p, m};
   tl_status status = tl_names_part_nodes(m, may_rename, &r);
   if (status == TL_NO_MEMORY)
-    return tl_fail(m->diag, status, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return status;
 }

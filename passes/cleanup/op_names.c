@@ -92,7 +92,7 @@ static tl_status rename_node(tl_pass *p, tl_module *m, tl_node_id n) {
       continue;
     tl_op_id op = new_op(m, old, r->to);
     if (op == UINT32_MAX)
-      return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+      return tl_no_memory(m);
     TL_TRY(check_signature(m, n, op));
     if (op != old && tl_pass_may_rewrite(p)) {
       tl_pass_remark(p, m, n, true, "type changed to %.*s", TL_SV_ARG(r->to));

@@ -91,7 +91,7 @@ static tl_status name_output(tl_module *m, tl_value_id v, tl_sv base) {
     return TL_OK;
   tl_symbol name = tl_module_fresh_name(m, base);
   if (name == TL_NO_SYMBOL)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   tl_value_set_name(m, v, name);
   return TL_OK;
 }
@@ -117,7 +117,7 @@ static tl_status find_outputs(const tl_pass *p, finder *f, tl_value_id *v, uint3
     ok = tl_map_set(&f->found, found, 1);
     v[(*n)++] = found;
   }
-  return ok ? TL_OK : tl_fail(f->m->diag, TL_NO_MEMORY, TL_AT_FILE(f->m->path), "out of memory");
+  return ok ? TL_OK : tl_no_memory(f->m);
 }
 
 tl_status tl_pass_out_nodes(tl_pass *p, tl_module *m) {
@@ -127,7 +127,7 @@ tl_status tl_pass_out_nodes(tl_pass *p, tl_module *m) {
     return TL_OK;
   tl_value_id *v = tl_arena_calloc(p->scratch, p->options->n_out_nodes, sizeof *v);
   if (!v)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   finder f = {.m = m, .g = g};
   tl_status status = find_outputs(p, &f, v, &n);
   tl_map_release(&f.index);

@@ -19,7 +19,7 @@ tl_maker tl_maker_before(tl_module *m, tl_node_id n) {
 
 tl_status tl_maker_status(tl_maker *k) {
   if (k->no_memory)
-    return tl_fail(k->m->diag, TL_NO_MEMORY, TL_AT_FILE(k->m->path), "out of memory");
+    return tl_no_memory(k->m);
   if (k->clash)
     return tl_fail(k->m->diag, TL_INVALID_MODEL, tl_node_where(k->m, k->like),
                    "the shapes of its operands contradict each other");

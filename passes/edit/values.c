@@ -9,7 +9,7 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   uint32_t n = tl_module_value_end(m);
   bool *at = tl_arena_calloc(p->scratch, n, sizeof *at);
   if (!at)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < m->states.n; i++) {
     at[m->states.at[i].input] = true;
     at[m->states.at[i].output] = true;
@@ -92,7 +92,7 @@ tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *ou
   if (ok)
     return TL_OK;
   tl_merge_facts_release(out);
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return tl_no_memory(m);
 }
 
 void tl_merge_facts_release(tl_merge_facts *facts) { tl_map_release(&facts->body_names); }

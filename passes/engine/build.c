@@ -20,7 +20,7 @@ typedef struct build {
 } build;
 
 static bool out_of_memory(build *b) {
-  (void)tl_fail(b->x->m->diag, TL_NO_MEMORY, TL_AT_FILE(b->x->m->path), "out of memory");
+  (void)tl_no_memory(b->x->m);
   return false;
 }
 

@@ -174,5 +174,5 @@ tl_status tl_rule_explain(const tl_rewriter *r, const tl_merge_facts *facts) {
   bool ok = e.at != NULL;
   free(e.at);
   tl_rule_index_release(&index);
-  return ok ? TL_OK : tl_fail(r->m->diag, TL_NO_MEMORY, TL_AT_FILE(r->m->path), "out of memory");
+  return ok ? TL_OK : tl_no_memory(r->m);
 }

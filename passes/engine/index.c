@@ -184,7 +184,7 @@ tl_status tl_rule_index_build(tl_rule_index *x, const tl_ruleset *set, tl_rule_k
   if (ok && fill_slots(x))
     return TL_OK;
   tl_rule_index_release(x);
-  return tl_fail(set->m->diag, TL_NO_MEMORY, TL_AT_FILE(set->m->path), "out of memory");
+  return tl_no_memory(set->m);
 }
 
 void tl_rule_index_release(tl_rule_index *x) {

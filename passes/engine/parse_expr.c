@@ -32,7 +32,7 @@ tl_status tl_rule_expected(tl_rule_parser *p, const char *what) {
 }
 
 tl_status tl_rule_memory(tl_rule_parser *p) {
-  return tl_fail(p->set->m->diag, TL_NO_MEMORY, TL_AT_FILE(p->path), "out of memory");
+  return tl_fail_memory(p->set->m->diag, TL_AT_FILE(p->path));
 }
 
 /* ---- the parts of a rule, while it is parsed and after --------------------------------------- */

@@ -46,12 +46,8 @@ typedef struct engine {
   bool sized;         /* replacements compute with sizes that have no number */
 } engine;
 
-static tl_status out_of_memory(const engine *e) {
-  return tl_fail(e->m->diag, TL_NO_MEMORY, TL_AT_FILE(e->m->path), "out of memory");
-}
-
 static tl_status state_of(const engine *e) {
-  return e->failed != TL_OK ? e->failed : e->no_memory ? out_of_memory(e) : TL_OK;
+  return e->failed != TL_OK ? e->failed : e->no_memory ? tl_no_memory(e->m) : TL_OK;
 }
 
 /* ---- matching ------------------------------------------------------------------------------- */
@@ -423,7 +419,7 @@ static tl_status infer_sized(engine *e) {
   e->m->diag = &silent;
   tl_status status = tl_infer_module(e->m);
   e->m->diag = loud;
-  return status == TL_NO_MEMORY ? out_of_memory(e) : TL_OK;
+  return status == TL_NO_MEMORY ? tl_no_memory(e->m) : TL_OK;
 }
 
 static tl_status rewrite_module(engine *e) {
@@ -442,7 +438,7 @@ static tl_status run(engine *e) {
     e->n_takers = tl_module_node_end(e->m);
     e->takers = calloc(e->n_takers + 1u, sizeof *e->takers);
     if (!e->takers)
-      return out_of_memory(e);
+      return tl_no_memory(e->m);
   }
   TL_TRY(rewrite_module(e));
   return e->takers && !e->stopped ? tl_rule_explain(e->r, &e->facts) : TL_OK;

@@ -113,7 +113,7 @@ tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
   s->ops = tl_arena_calloc(&s->arena, tl_n_op_rows, 1);
   s->read = tl_arena_calloc(&s->arena, tl_n_rule_texts, 1);
   if (!s->ops || !s->read)
-    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+    return tl_no_memory(s->m);
   return tl_rules_load_more(s);
 }
 
@@ -143,7 +143,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
     return s->ops ? tl_rules_load_more(s) : TL_OK;
   s = malloc(sizeof *s);
   if (!s)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   tl_ruleset_init(s, m);
   s->kinds = kinds_of_sets[which];
   s->only_definitions = which == DEFINE_SET;

@@ -66,7 +66,7 @@ tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) {
   tl_fusion_order *order = tl_arena_calloc(&s->arena, s->rules.n, sizeof *order);
   tl_rule **rules = tl_arena_calloc(&s->arena, s->rules.n, sizeof *rules);
   if (!order || !rules)
-    return tl_fail(s->m->diag, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(s->m->diag, TL_NOWHERE);
   switch_off(s, options);
   TL_TRY(tl_rules_fit_target(s, options));
   uint32_t n = list_rules(s, order, rules);

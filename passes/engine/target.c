@@ -120,7 +120,7 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
   fitting f = {.s = s, .options = options,
                .answers = tl_arena_calloc(&s->arena, tl_n_op_rows, sizeof *f.answers)};
   if (!f.answers)
-    return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
+    return tl_no_memory(s->m);
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];
     const char *why = r->off ? NULL : tl_rule_misplaced(options, r->targets);

@@ -338,8 +338,7 @@ static bool infer_again(tl_fold *f) {
 static tl_status finish(tl_fold *f) {
   tl_host_heap_release(&f->heap);
   tl_map_release(&f->names);
-  return f->failed ? tl_fail(f->m->diag, TL_NO_MEMORY, TL_AT_FILE(f->m->path), "out of memory")
-                   : TL_OK;
+  return f->failed ? tl_no_memory(f->m) : TL_OK;
 }
 
 tl_status tl_fold_module(tl_pass *p, tl_module *m, bool dequantizes) {

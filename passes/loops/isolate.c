@@ -39,10 +39,6 @@ typedef struct isolating {
   tl_u32_vec pending; /* graphs to walk */
 } isolating;
 
-static tl_status out_of_memory(const isolating *s) {
-  return tl_fail(s->m->diag, TL_NO_MEMORY, TL_AT_FILE(s->m->path), "out of memory");
-}
-
 static bool push_bodies(isolating *s, const tl_node *node, uint32_t branch) {
   bool ok = true;
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -79,7 +75,7 @@ static tl_status collect(isolating *s, tl_graph_id branch) {
       ok = ok && push_bodies(s, tl_node_get(s->m, n), branch) && collect_operands(s, n, branch);
     ok = ok && collect_operands(s, g->ret, branch);
   }
-  return ok ? TL_OK : out_of_memory(s);
+  return ok ? TL_OK : tl_no_memory(s->m);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -91,7 +87,7 @@ static tl_status sort_values(isolating *s) {
   tl_arena_mark mark = tl_arena_save(s->p->scratch);
   named_value *order = tl_arena_calloc(s->p->scratch, s->values.n, sizeof *order);
   if (!order)
-    return out_of_memory(s);
+    return tl_no_memory(s->m);
   for (uint32_t i = 0; i < s->values.n; i++)
     order[i] = (named_value){tl_value_name(s->m, s->values.at[i]), s->values.at[i]};
   if (s->values.n)
@@ -114,7 +110,7 @@ static tl_status list_values(isolating *s) {
   }
   for (uint32_t i = 0; i < s->values.n; i++)
     s->local[s->values.at[i]] = TL_NO_VALUE;
-  return ok ? sort_values(s) : out_of_memory(s);
+  return ok ? sort_values(s) : tl_no_memory(s->m);
 }
 
 static tl_value_id add_local(isolating *s, tl_graph_id branch, tl_value_id v) {
@@ -131,11 +127,11 @@ static tl_value_id add_local(isolating *s, tl_graph_id branch, tl_value_id v) {
 static tl_status close_branch(isolating *s, tl_graph_id branch, uint32_t from, uint32_t to) {
   for (uint32_t i = 0; i < s->values.n; i++)
     if (!(s->local[s->values.at[i]] = add_local(s, branch, s->values.at[i])))
-      return out_of_memory(s);
+      return tl_no_memory(s->m);
   for (uint32_t i = from; i < to; i++) {
     const capture *c = &s->uses.at[i];
     if (!s->local[c->v] && !(s->local[c->v] = add_local(s, branch, c->v)))
-      return out_of_memory(s);
+      return tl_no_memory(s->m);
     tl_node_set_operand(s->m, c->user, c->index, s->local[c->v]);
   }
   for (uint32_t i = 0; i < s->values.n; i++)
@@ -150,14 +146,14 @@ static tl_status add_operands(isolating *s, tl_node_id n) {
   tl_arena_mark mark = tl_arena_save(s->p->scratch);
   tl_value_id *all = tl_arena_calloc(s->p->scratch, (size_t)had + s->values.n, sizeof *all);
   if (!all)
-    return out_of_memory(s);
+    return tl_no_memory(s->m);
   for (uint32_t i = 0; i < had; i++)
     all[i] = tl_operand(s->m, n, i);
   for (uint32_t i = 0; i < s->values.n; i++)
     all[had + i] = s->values.at[i];
   tl_status status = tl_node_set_operands(s->m, n, all, had + s->values.n);
   tl_arena_rewind(s->p->scratch, mark);
-  return status == TL_OK ? TL_OK : out_of_memory(s);
+  return status == TL_OK ? TL_OK : tl_no_memory(s->m);
 }
 
 static bool is_branch(const tl_attr *a) { return a->kind == TL_ATTR_GRAPH; }
@@ -204,7 +200,7 @@ tl_status tl_pass_isolate(tl_pass *p, tl_module *m) {
   isolating s = {.p = p, .m = m};
   s.local = tl_arena_calloc(p->scratch, tl_module_value_end(m), sizeof *s.local);
   s.inside = tl_arena_calloc(p->scratch, (size_t)m->graphs.n + 1, sizeof *s.inside);
-  tl_status status = s.local && s.inside ? isolate_all(&s) : out_of_memory(&s);
+  tl_status status = s.local && s.inside ? isolate_all(&s) : tl_no_memory(s.m);
   capture_vec_release(&s.uses);
   tl_u32_vec_release(&s.values);
   tl_u32_vec_release(&s.pending);

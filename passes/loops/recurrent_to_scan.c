@@ -402,8 +402,7 @@ static tl_status has_form(rewriting *w, tl_node_id n, bool *out) {
   *out = form && form->row->kind != TL_LOWER_NONE && form->row->kind != TL_LOWER_EXPAND &&
          tl_npu_takes_dtypes(&x, form);
   tl_arena_rewind(&w->lists, mark);
-  return x.failed ? tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory")
-                  : TL_OK;
+  return x.failed ? tl_no_memory(w->m) : TL_OK;
 }
 
 static tl_status visit(rewriting *w, tl_node_id n) {

@@ -337,7 +337,7 @@ static tl_status finish(unrolling *u) {
   tl_map_release(&u->known);
   tl_host_heap_release(&u->heap);
   if (u->no_memory)
-    return tl_fail(u->m->diag, TL_NO_MEMORY, TL_AT_FILE(u->m->path), "out of memory");
+    return tl_no_memory(u->m);
   return u->p->changed ? tl_infer_module(u->m) : TL_OK;
 }
 

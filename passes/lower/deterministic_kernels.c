@@ -68,7 +68,7 @@ tl_status tl_pass_deterministic_kernels(tl_pass *p, tl_module *m) {
   x.attr = tl_module_intern(m, TL_SV("_deterministic"));
   x.one = tl_module_intern(m, TL_SV("1"));
   if (!x.attr || !x.one)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;

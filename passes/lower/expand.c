@@ -68,7 +68,7 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j, NULL};
   tl_status status = tl_rewrite(&r);
   if (status == TL_OK && j.x.failed)
-    status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    status = tl_no_memory(m);
   tl_arena_release(&j.lists);
   if (status == TL_OK && j.status == TL_OK && wants_inference(m, first))
     status = tl_infer_module(m);

@@ -36,10 +36,6 @@ typedef struct lowering {
 
 TL_VEC(attr_vec, tl_attr);
 
-static tl_status out_of_memory(const lowering *l) {
-  return tl_fail(l->m->diag, TL_NO_MEMORY, TL_AT_FILE(l->m->path), "out of memory");
-}
-
 /* Attribute `__dynamic_input_<port>_cnt`: how many operands a dynamic port has. Needed only where
  * operands follow it. */
 static tl_symbol count_name(lowering *l, const char *port) {
@@ -231,7 +227,7 @@ static tl_status cast_indices(lowering *l, const tl_op *op, uint32_t keep) {
       continue;
     l->operands.at[i] = tl_index_narrow(l->m, n, l->operands.at[i]);
     if (!l->operands.at[i])
-      return out_of_memory(l);
+      return tl_no_memory(l->m);
   }
   for (uint32_t i = 0; i < keep; i++) {
     tl_value_id v = tl_result(l->m, n, i);
@@ -306,10 +302,10 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   l->x.why = rule ? rule->message : NULL;
   bool ok = !rule && plan(l, f, attrs, &keep);
   if (l->x.failed)
-    return out_of_memory(l);
+    return tl_no_memory(l->m);
   if (!ok) {
     tl_node_get(l->m, l->x.node)->candidate = -1; /* from now on known to have no form */
-    return tl_unmapped_add(&l->unmapped, l->m, l->x.node, l->x.why) ? out_of_memory(l) : TL_OK;
+    return tl_unmapped_add(&l->unmapped, l->m, l->x.node, l->x.why) ? tl_no_memory(l->m) : TL_OK;
   }
   return tl_pass_may_rewrite(l->pass) ? rewrite(l, f, attrs, keep) : TL_OK;
 }
@@ -369,7 +365,7 @@ static tl_status lower_module(lowering *l) {
   l->original_type = tl_module_intern(l->m, TL_SV("original_type"));
   l->inserted = tl_module_intern(l->m, TL_SV(TL_CAST_INSERTED));
   if (!l->type_names || l->original_type == TL_NO_SYMBOL || l->inserted == TL_NO_SYMBOL)
-    status = out_of_memory(l);
+    status = tl_no_memory(l->m);
   for (uint32_t i = 0; i < l->m->graphs.n && status == TL_OK; i++)
     if (!l->m->graphs.at[i]->erased)
       status = lower_graph(l, l->m->graphs.at[i], &attrs);

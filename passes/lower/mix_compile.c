@@ -19,7 +19,7 @@ static tl_status mark(tl_pass *p, tl_module *m, tl_node_id n) {
   if (!is_for_host(m, n) || tl_node_has_mark(m, n, TL_MARK_HOST) || !tl_pass_may_rewrite(p))
     return TL_OK;
   if (!tl_node_put_mark(m, n, TL_MARK_HOST))
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   tl_pass_remark(p, m, n, true, "runs on the host");
   return TL_OK;
 }

@@ -253,7 +253,7 @@ tl_status tl_chip_columns_check(tl_module *m, const tl_options *options) {
   tl_buf_release(&c.text);
   tl_arena_release(&arena);
   if (!ok)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return c.n_errors ? TL_UNSUPPORTED : TL_OK;
 }
 

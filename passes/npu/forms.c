@@ -113,7 +113,7 @@ tl_status tl_npu_forms_init(tl_npu_forms *f, tl_module *m, tl_arena *arena) {
   f->arena = arena;
   f->by_op = tl_arena_calloc(arena, tl_n_op_rows, sizeof *f->by_op);
   if (!f->by_op)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return TL_OK;
 }
 
@@ -128,7 +128,7 @@ tl_status tl_npu_forms_get(tl_npu_forms *f, tl_op_id op, const tl_npu_form **out
   for (uint32_t i = 0; ok && i < row->n_npu; i++)
     ok = compile(&c, &row->npu[i], &forms[i]);
   if (!ok && !c.why)
-    return tl_fail(f->m->diag, TL_NO_MEMORY, TL_AT_FILE(f->m->path), "out of memory");
+    return tl_no_memory(f->m);
   if (!ok)
     return tl_fail(f->m->diag, TL_INTERNAL, TL_AT_NODE(NULL, tl_sv_from(row->name)),
                    "op table: '%.*s': %s", TL_SV_ARG(c.at), c.why);

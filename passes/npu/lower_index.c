@@ -85,7 +85,7 @@ tl_status tl_index_widen(tl_module *m, tl_node_id n, tl_value_id v) {
                         ? TL_NO_NODE
                         : add_cast(m, n, TL_NO_VALUE, fresh, wide, GE_INT64);
   if (!cast)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   tl_value_id made = tl_result(m, cast, 0);
   tl_node_move_after(m, cast, n);
   tl_value_replace_uses(m, v, made);

@@ -34,7 +34,7 @@ static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_a
     TL_TRY(select_node(forms, &x));
     tl_arena_rewind(scratch, mark);
     if (x.failed)
-      return tl_fail(forms->m->diag, TL_NO_MEMORY, TL_AT_FILE(forms->m->path), "out of memory");
+      return tl_no_memory(forms->m);
   }
   return TL_OK;
 }

@@ -54,7 +54,7 @@ tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) {
     describe(&text, m, &list->at[i]);
   }
   tl_status status = text.failed
-                         ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
+                         ? tl_no_memory(m)
                          : tl_fail_code(m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(m->path),
                                         "%u op %s no NPU form: %s"
                                         "\v--allow-unmapped writes them under their ONNX names; "

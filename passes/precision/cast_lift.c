@@ -254,5 +254,5 @@ tl_status tl_motion_lift(tl_motion *x, const tl_graph *g) {
     look(&l, g);
     ok = lift(&l, g) == TL_OK;
   }
-  return ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return ok ? TL_OK : tl_no_memory(m);
 }

@@ -386,7 +386,7 @@ static tl_status raise(tl_motion *x, tl_node_id c) {
     return TL_OK;
   tl_pass_remark(x->p, x->m, c, true, "moved before nodes that only move data");
   if (!have(x, v, to, c))
-    return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
+    return tl_no_memory(x->m);
   (void)shorten(x, c);
   return TL_OK;
 }
@@ -416,8 +416,7 @@ tl_status tl_pass_cast_motion(tl_pass *p, tl_module *m) {
   TL_TRY(tl_merge_facts_find(p, m, &x.facts));
   x.clamp = own.config.constants == TL_CONST_CLAMP;
   bool ok = x.forms && tl_cast_set_init(&x.constants, m, p->scratch, x.clamp);
-  tl_status status =
-      ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  tl_status status = ok ? TL_OK : tl_no_memory(m);
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)
     if (!m->graphs.at[i]->erased) {
       status = tl_motion_lift(&x, m->graphs.at[i]);

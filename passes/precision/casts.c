@@ -17,7 +17,7 @@ typedef struct applying {
 } applying;
 
 static bool failed_to(const applying *a) {
-  (void)tl_fail(a->m->diag, TL_NO_MEMORY, TL_AT_FILE(a->m->path), "out of memory");
+  (void)tl_no_memory(a->m);
   return false;
 }
 

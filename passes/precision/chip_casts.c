@@ -60,7 +60,7 @@ static tl_status sweep(tl_pass *p, tl_module *m, const tl_graph *g) {
                    tl_dtype_get(over)->name);
     tl_value_id first = tl_cast_insert(m, v, over, n, false);
     if (!first)
-      return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+      return tl_no_memory(m);
     tl_node_set_operand(m, n, 0, first);
   }
   return TL_OK;

@@ -9,10 +9,6 @@
 #include "passes/precision/epsilon.h"
 #include "passes/precision/range_wants.h"
 
-static tl_status out_of_memory(const tl_precision_walk *w) {
-  return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
-}
-
 /* ---- the tensors of one op ------------------------------------------------------------------- */
 
 static bool add_tensor(tl_precision_walk *w, const tl_precision_port *port, tl_precision_slot *slot,
@@ -354,7 +350,7 @@ static tl_status find_reason(const tl_precision_walk *w, tl_node_id n, tl_precis
     return TL_OK;
   *rule = TL_BY_EPSILON;
   low = low == TL_DTYPE_BF16 ? low : TL_DTYPE_F16;
-  return tl_precision_epsilon(w->m, n, low, w->arena, why) == TL_OK ? TL_OK : out_of_memory(w);
+  return tl_precision_epsilon(w->m, n, low, w->arena, why) == TL_OK ? TL_OK : tl_no_memory(w->m);
 }
 
 static bool lowers(const tl_precision_walk *w, int32_t column) {
@@ -445,7 +441,7 @@ static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precis
 static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   TL_TRY(tl_precision_enter(w, n, form));
   if (!gather(w, n, form))
-    return out_of_memory(w);
+    return tl_no_memory(w->m);
   if (!w->unknown) /* else what is fed in may be anything, and so the node stays as it is */
     return judge_gathered(w, n, form);
   keep_dtypes(w, TL_BY_UNKNOWN);

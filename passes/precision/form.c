@@ -19,10 +19,6 @@ struct tl_precision_forms {
   uint32_t widest;
 };
 
-static tl_status out_of_memory(const tl_precision_forms *f) {
-  return tl_fail(f->m->diag, TL_NO_MEMORY, TL_AT_FILE(f->m->path), "out of memory");
-}
-
 tl_precision_forms *tl_precision_forms_create(tl_module *m, const tl_options *options,
                                               tl_arena *arena) {
   tl_precision_forms *f = tl_arena_calloc(arena, 1, sizeof *f);
@@ -282,14 +278,14 @@ static tl_status make_forms(tl_precision_forms *f, tl_op_id id, const tl_op *op)
   uint32_t n = op->n_npu ? op->n_npu : 1;
   tl_precision_form *forms = tl_arena_calloc(f->arena, n, sizeof *forms);
   if (!forms)
-    return out_of_memory(f);
+    return tl_no_memory(f->m);
   if (op->n_npu)
     TL_TRY(tl_npu_forms_get(&f->npu, id, &npu));
   bool own = op->n_npu == 0 && op->domain_symbol == TL_SYM_npu;
   for (uint32_t i = 0; i < n; i++) {
     tl_sv type = op->n_npu ? tl_sv_from(op->npu[i].judged) : tl_sv_from(own ? op->name : "");
     if (!make_form(f, op, type, npu ? &npu[i] : NULL, &forms[i]))
-      return out_of_memory(f);
+      return tl_no_memory(f->m);
   }
   f->by_op[id] = forms;
   return TL_OK;

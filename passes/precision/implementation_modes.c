@@ -115,7 +115,7 @@ tl_status tl_pass_implementation_modes(tl_pass *p, tl_module *m) {
   x.type_used = tl_arena_calloc(p->scratch, x.c->n_types + 1U, sizeof *x.type_used);
   x.attr = tl_module_intern(m, TL_SV(TL_IMPL_MODE_ATTR));
   if (!x.node_used || !x.type_used || x.attr == TL_NO_SYMBOL)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
       TL_TRY(mark_graph(p, &x, m->graphs.at[i]));

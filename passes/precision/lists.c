@@ -7,10 +7,6 @@
 #include "passes/precision/ranges.h"
 #include "passes/precision/walk.h"
 
-static tl_status out_of_memory(const tl_precision_walk *w) {
-  return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
-}
-
 /* ---- start ----------------------------------------------------------------------------------- */
 
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
@@ -136,14 +132,14 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   w->used_to_float = tl_arena_calloc(arena, d->config->n_to_float + 1U, 1);
   w->used_kept_signature = tl_arena_calloc(arena, d->config->n_kept_signature + 1U, 1);
   if (tl_precision_find_updates(w) != TL_OK)
-    return out_of_memory(w);
+    return tl_no_memory(w->m);
   if (tl_precision_listed_create(d->config, arena, &w->lists) != TL_OK)
-    return out_of_memory(w);
+    return tl_no_memory(w->m);
   TL_TRY(find_ranges(w));
   w->forms = tl_precision_forms_create(m, w->options, arena);
   if (!d->nodes || !d->uses || !d->values || !variables || !w->used_keep || !w->used_custom ||
       !w->used_to_float || !w->used_kept_signature || !w->forms || !enter_names(w))
-    return out_of_memory(w);
+    return tl_no_memory(w->m);
   for (tl_value_id v = 1; v < d->n_values; v++)
     d->values[v].original = d->values[v].chosen = (uint8_t)dtype_of(m, v);
   for (uint32_t i = 0; i < m->states.n; i++)
@@ -159,7 +155,7 @@ tl_status tl_precision_reserve(tl_precision_walk *w) {
     return TL_OK;
   w->columns.at = tl_arena_alloc(w->arena, (widest + 1) * sizeof *w->columns.at);
   w->widest = widest;
-  return w->columns.at ? TL_OK : out_of_memory(w);
+  return w->columns.at ? TL_OK : tl_no_memory(w->m);
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */
@@ -239,7 +235,7 @@ static tl_status look_up_lists(tl_precision_walk *w, tl_node_id n, const tl_prec
     if (w->listed->include)
       include(choice);
   }
-  return tl_precision_listed_ran_out(w->lists) ? out_of_memory(w) : TL_OK;
+  return tl_precision_listed_ran_out(w->lists) ? tl_no_memory(w->m) : TL_OK;
 }
 
 tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {

@@ -282,7 +282,7 @@ tl_status tl_precision_warn_unused(tl_precision_walk *w) {
   if (!lists)
     return TL_OK;
   if (tl_precision_types_find(w->m, w->arena, &types) != TL_OK)
-    return tl_fail(w->m->diag, TL_NO_MEMORY, TL_AT_FILE(w->m->path), "out of memory");
+    return tl_no_memory(w->m);
   unused u = {.types = types};
   warn_files(w, &u);
   for (uint32_t i = 0; i < c->n_to_float; i++)

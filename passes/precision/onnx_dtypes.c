@@ -149,5 +149,5 @@ tl_status tl_pass_onnx_dtypes(tl_pass *p, tl_module *m) {
   if (ok)
     tl_cast_follow_outputs(m);
   tl_cast_set_release(&w.casts);
-  return ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return ok ? TL_OK : tl_no_memory(m);
 }

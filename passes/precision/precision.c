@@ -124,6 +124,6 @@ tl_status tl_pass_precision(tl_pass *p, tl_module *m) {
   if (!changes_anything(m, &decision) || !tl_pass_may_rewrite(p))
     return TL_OK;
   if (own.config.by_chip && !count(m, &decision))
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return tl_precision_apply(p, m, &decision, &n_casts);
 }

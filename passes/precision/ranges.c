@@ -497,6 +497,5 @@ tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, t
   tl_map_release(&w.measured);
   tl_weight_sums_release(&w.sums);
   *out = (tl_range_findings){(const char *const *)w.why, w.values, w.wants.want};
-  return status == TL_OK ? TL_OK
-                         : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return status == TL_OK ? TL_OK : tl_no_memory(m);
 }

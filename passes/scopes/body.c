@@ -131,10 +131,6 @@ static tl_node_id move_node(mover *v, tl_node_id n) {
   return v->no_memory ? TL_NO_NODE : made;
 }
 
-static tl_status out_of_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 /* ---- out of the model ------------------------------------------------------------------------ */
 
 static void add_inputs(mover *v, const tl_scope_cut *cut) {
@@ -186,7 +182,7 @@ tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **
     *out = v.to;
   else if (v.to)
     tl_module_destroy(v.to);
-  return v.no_memory ? out_of_memory(m) : TL_OK;
+  return v.no_memory ? tl_no_memory(m) : TL_OK;
 }
 
 /* ---- an op in its place ---------------------------------------------------------------------- */
@@ -247,7 +243,7 @@ tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_op_i
     *out = v.to;
   else if (v.to)
     tl_module_destroy(v.to);
-  return v.no_memory ? out_of_memory(m) : TL_OK;
+  return v.no_memory ? tl_no_memory(m) : TL_OK;
 }
 
 /* ---- beside a body --------------------------------------------------------------------------- */
@@ -378,7 +374,7 @@ static tl_status expand(tl_module *m, tl_node_id n, const tl_module *body) {
   }
   tl_map_release(&v.values);
   if (v.no_memory)
-    return out_of_memory(m);
+    return tl_no_memory(m);
   if (status == TL_OK)
     tl_node_erase(m, n);
   return status;

@@ -578,7 +578,7 @@ tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules,
   if (!tl_rules_have(rules, TL_RULE_BIT(TL_RULE_CAPTURE), p->explain))
     return TL_OK;
   if (!tl_scopes_ask(scopes))
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   TL_TRY(tl_merge_facts_find(p, m, &c.facts));
   tl_buf_init(&c.why);
   c.steps = scopes->n_of * (uint64_t)STEPS_A_NODE + STEPS_AT_LEAST;
@@ -588,5 +588,5 @@ tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules,
       run_rule(&c);
   }
   release(&c);
-  return c.no_memory ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory") : TL_OK;
+  return c.no_memory ? tl_no_memory(m) : TL_OK;
 }

@@ -80,10 +80,6 @@ tl_status tl_definitions_expand(tl_module *m, const tl_options *options) {
 
 /* ---- outlining ------------------------------------------------------------------------------ */
 
-static tl_status out_of_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 tl_type_id tl_definition_type(const tl_module *m, tl_value_id v, tl_module *body) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   tl_dim dims[TL_MAX_RANK];
@@ -105,7 +101,7 @@ static tl_status move_attrs(const tl_module *m, tl_node_id n, tl_module *body, t
     if (a.kind == TL_ATTR_STRING)
       a.u.s = move_symbol(m, a.u.s, body);
     if (a.name == TL_NO_SYMBOL || (a.kind == TL_ATTR_STRING && a.u.s == TL_NO_SYMBOL))
-      return out_of_memory(m);
+      return tl_no_memory(m);
     TL_TRY(tl_node_set_attr(body, to, a));
   }
   return TL_OK;
@@ -131,7 +127,7 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   tl_symbol *results = tl_arena_calloc(&body->arena, room, sizeof *results);
   tl_graph_id g = tl_graph_create(body, TL_GRAPH_ROOT, 0, TL_NO_NODE);
   if (!g || !operands || !results)
-    return out_of_memory(m);
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
     tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
@@ -140,19 +136,19 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
                              ? TL_NO_VALUE
                              : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
     if (!formal)
-      return out_of_memory(m);
+      return tl_no_memory(m);
     operands[i] = v ? formal : TL_NO_VALUE; /* an operand that is absent has its place too */
   }
   for (uint32_t i = 0; i < node->n_results; i++) {
     results[i] = port_name(body, tl_op_result_port(row, i), i);
     if (results[i] == TL_NO_SYMBOL)
-      return out_of_memory(m);
+      return tl_no_memory(m);
   }
   tl_node_spec spec = {.op = node->op, .operands = operands, .n_operands = node->n_operands,
                        .results = results, .n_results = node->n_results};
   tl_node_id copy = tl_graph_append(body, g, &spec);
   if (!copy)
-    return out_of_memory(m);
+    return tl_no_memory(m);
   TL_TRY(move_attrs(m, n, body, copy));
   for (uint32_t i = 0; i < node->n_results; i++)
     operands[i] = tl_result(body, copy, i);
@@ -218,7 +214,7 @@ static tl_status outline(tl_pass *p, tl_module *m, tl_node_id n) {
   if (!d.body || d.name == TL_NO_SYMBOL || !tl_definition_vec_push(&m->definitions, d)) {
     if (d.body)
       tl_module_destroy(d.body);
-    return out_of_memory(m);
+    return tl_no_memory(m);
   }
   return fill_body(p, m, n, d.body);
 }

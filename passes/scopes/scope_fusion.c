@@ -18,7 +18,7 @@ static tl_status fuse(tl_pass *p, tl_module *m, tl_ruleset *rules, tl_scopes *sc
   if (tl_rules_have(rules, TL_RULE_BIT(TL_RULE_SCOPE), p->explain))
     TL_TRY(tl_rewrite(&r));
   if (scopes->no_memory)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return tl_capture_scopes(p, m, rules, scopes);
 }
 

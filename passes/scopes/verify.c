@@ -261,9 +261,7 @@ tl_status tl_scope_try(const tl_scope_trial *t, bool *agree, tl_buf *why) {
   x.left = x.inputs + in;
   x.right = x.left + out;
   x.dims = calloc((size_t)in * TL_MAX_RANK + 1, sizeof *x.dims);
-  tl_status status = x.inputs && x.dims ? try_samples(&x, agree)
-                                        : tl_fail(t->m->diag, TL_NO_MEMORY,
-                                                  TL_AT_FILE(t->m->path), "out of memory");
+  tl_status status = x.inputs && x.dims ? try_samples(&x, agree) : tl_no_memory(t->m);
   free(x.inputs);
   free(x.dims);
   tl_buf_release(&x.message);

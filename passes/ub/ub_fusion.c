@@ -31,10 +31,6 @@ typedef struct fusion {
   bool stopped;
 } fusion;
 
-static tl_status out_of_memory(const fusion *x) {
-  return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
-}
-
 /* ---- what runs, and in which order ----------------------------------------------------------- */
 
 /* NULL: the pass is on. */
@@ -52,11 +48,11 @@ static tl_status plan(fusion *x) {
   x->order = tl_arena_calloc(x->pass->scratch, x->n_rows + 1U, sizeof *x->order);
   uint32_t *rows = tl_arena_calloc(x->pass->scratch, x->n_rows + 1U, sizeof *rows);
   if (!x->chains || !x->order || !rows)
-    return out_of_memory(x);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i <= x->n_rows; i++) {
     bool chain = i < x->n_rows;
     if (chain && !tl_ub_chain_get(i, &x->chains[i]))
-      return tl_fail(x->m->diag, TL_INTERNAL, (tl_location){0}, "chain '%s' cannot be read",
+      return tl_fail(x->m->diag, TL_INTERNAL, TL_NOWHERE, "chain '%s' cannot be read",
                      x->chains[i].text);
     const char *pass = chain ? x->chains[i].pass : TL_UB_AUTOMATIC;
     const char *off = why_off(x, pass);
@@ -124,7 +120,7 @@ static tl_status count_kernels(fusion *x, const tl_ub_graph *g, const uint32_t *
     if (counts && n &&
         tl_fusion_stats_add(x->pass->fusions, 0, 0, TL_FUSION_UB, x->order[i].pass, n,
                             kernels[row]) != TL_OK)
-      return out_of_memory(x);
+      return tl_no_memory(x->m);
   }
   return TL_OK;
 }
@@ -144,7 +140,7 @@ static tl_status run_passes(fusion *x, tl_ub_fuser *f) {
   }
   x->stopped = f->stopped;
   if (f->g->no_memory)
-    return out_of_memory(x);
+    return tl_no_memory(x->m);
   return x->pass->fusions ? count_kernels(x, f->g, counts, counts + x->n_rows + 1) : TL_OK;
 }
 
@@ -179,7 +175,7 @@ static tl_status mark_groups(fusion *x, const tl_ub_graph *g) {
     const char *pass = g->at[i].chain ? x->chains[g->at[i].chain - 1].pass : TL_UB_AUTOMATIC;
     tl_symbol name = tl_module_intern(x->m, tl_sv_from(pass));
     if (name == TL_NO_SYMBOL)
-      return out_of_memory(x);
+      return tl_no_memory(x->m);
     x->scope++;
     for (uint32_t k = 0; k < n; k++) {
       TL_TRY(tl_node_set_attr(x->m, nodes[k], tl_attr_int(x->scope_attr, x->scope)));
@@ -217,7 +213,7 @@ static void cover(const tl_ub_miss *miss, bool *covered) {
 static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
   bool *covered = tl_arena_calloc(x->pass->scratch, f->g->n + 1U, sizeof *covered);
   if (!covered)
-    return out_of_memory(x);
+    return tl_no_memory(x->m);
   if (f->misses.n)
     qsort(f->misses.at, f->misses.n, sizeof *f->misses.at, by_head);
   for (uint32_t i = 0; i < f->misses.n; i++) {
@@ -249,7 +245,7 @@ static tl_status fuse_graph(fusion *x, const tl_graph *graph) {
       .pass = x->pass, .m = x->m, .g = &g, .chains = x->chains, .split = x->split};
   tl_status status = tl_ub_graph_init(&g, &x->facts, x->m, graph, x->pass->scratch)
                          ? run_passes(x, &f)
-                         : out_of_memory(x);
+                         : tl_no_memory(x->m);
   if (status == TL_OK)
     status = mark_groups(x, &g);
   if (status == TL_OK && x->pass->explain)
@@ -270,7 +266,7 @@ tl_status tl_pass_ub_fusion(tl_pass *p, tl_module *m) {
   x.pass_attr = tl_module_intern(m, TL_SV(TL_UB_PASS_ATTR));
   if (x.scope_attr == TL_NO_SYMBOL || x.pass_attr == TL_NO_SYMBOL || !survey(&x) ||
       !tl_ub_facts_init(&x.facts, m, tl_options_op_info(p->options), p->scratch))
-    return out_of_memory(&x);
+    return tl_no_memory(x.m);
   TL_TRY(plan(&x));
   if (x.scope > INT64_MAX - tl_module_node_end(m))
     return TL_OK; /* no numbers are left */

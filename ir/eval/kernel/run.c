@@ -82,17 +82,13 @@ static bool make_tables(tl_eval_run *run) {
   return run->slots && run->next_dead && run->first_dead && run->current;
 }
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 /* Chains the values that die with a node into a list per node (first_dead, next_dead). */
 static tl_status make_plan(tl_eval_run *run, const tl_graph *g) {
   uint32_t values = tl_module_value_end(run->m);
   plan p = {run, calloc(values, sizeof *p.last)};
   if (!p.last || !make_tables(run)) {
     free(p.last);
-    return no_memory(run->m);
+    return tl_no_memory(run->m);
   }
   plan_graph(&p, g);
   for (tl_value_id v = 1; v < values; v++) {
@@ -346,7 +342,7 @@ static tl_status run_node(tl_eval_run *run, tl_node_id n) {
   tl_arena_mark mark = tl_arena_save(&run->scratch);
   tl_host **in = tl_arena_calloc(&run->scratch, n_in, sizeof(tl_host *));
   tl_host **out = tl_arena_calloc(&run->scratch, n_out, sizeof(tl_host *));
-  tl_status status = in && out ? take_operands(run, n, in) : no_memory(run->m);
+  tl_status status = in && out ? take_operands(run, n, in) : tl_no_memory(run->m);
   if (status == TL_OK) {
     status = run_kernel(run, n, in, out, n_out);
     if (status == TL_OK)
@@ -410,7 +406,7 @@ static tl_status set_inputs(tl_eval_run *run, const tl_graph *g, tl_host *const 
       return tl_fail(run->m->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(run->m->path),
                      "input '%.*s' has no value", TL_SV_ARG(tl_value_name(run->m, v)));
     if (!run->slots[v])
-      return no_memory(run->m);
+      return tl_no_memory(run->m);
     TL_TRY(emulate(&where, run->o->emulate, &run->slots[v]));
     TL_TRY(show(run, v));
   }
@@ -456,7 +452,7 @@ tl_status tl_eval_run_one(const tl_eval_job *job, tl_node_id n, tl_host *const *
   tl_host **in = tl_arena_calloc(&run.scratch, n_in, sizeof(tl_host *));
   tl_host **out = tl_arena_calloc(&run.scratch, n_out, sizeof(tl_host *));
   if (status == TL_OK && (!in || !out))
-    status = no_memory(m);
+    status = tl_no_memory(m);
   if (status == TL_OK) {
     for (uint32_t i = 0; i < n_in; i++)
       in[i] = tl_host_retain(operands[i]);

@@ -43,10 +43,6 @@ static tl_node_id make_bucket(bucketing *x, uint32_t first, uint32_t n) {
   return made;
 }
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 static void note_place(bucketing *x, tl_node_id n, double ready, uint64_t order) {
   const tl_attr *group = tl_node_attr(x->m, n, TL_SYM_group);
   x->places[x->n_places++] =
@@ -76,7 +72,7 @@ static tl_status make_key(bucketing *x, uint32_t first, uint32_t n) {
     note_place(x, made, ready, x->set.at[i + size - 1].order);
     if (!tl_node_put_mark(x->m, made, TL_MARK_FUSED) ||
         (last && joins && !tl_control_add(x->m, last, made, TL_CONTROL_COMM_ORDER)))
-      return no_memory(x->m);
+      return tl_no_memory(x->m);
     last = made;
   }
   return TL_OK;
@@ -87,7 +83,7 @@ static tl_status make_all(bucketing *x) {
   x->places = tl_arena_calloc(x->p->scratch, (size_t)x->set.n + x->set.n_others + 1,
                               sizeof *x->places);
   if (!x->nodes || !x->places)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0, n; i < x->set.n; i += n) {
     for (n = 1; i + n < x->set.n && x->set.at[i + n].key == x->set.at[i].key;)
       n++;
@@ -162,7 +158,7 @@ static tl_status try_strategy(const bucketing *x, tl_train_info *info, tl_bucket
   if (other && status == TL_OK && (how == TL_BUCKETS_AUTO || t.us < best->us * (1 - 1e-9)))
     *best = t;
   tl_module_destroy(fork);
-  return status == TL_NO_MEMORY ? no_memory(x->m) : TL_OK;
+  return status == TL_NO_MEMORY ? tl_no_memory(x->m) : TL_OK;
 }
 
 /* Buckets that were planned by what nodes take now give way to those of a simpler strategy with

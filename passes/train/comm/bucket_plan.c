@@ -28,10 +28,6 @@ typedef struct planner {
   tl_bucket_set *set;
 } planner;
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 static void *table(planner *x, size_t size) {
   return tl_arena_calloc(x->p->scratch, tl_module_node_end(x->m), size);
 }
@@ -54,7 +50,7 @@ static tl_status time_nodes(planner *x) {
   x->place = table(x, sizeof *x->place);
   x->work = tl_arena_calloc(x->p->scratch, x->t->n + 1u, sizeof *x->work);
   if (!order || !x->rank || !x->finish || !x->place || !x->work)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < n; i++) {
     tl_train_region r = tl_train_region_of(x->t, order[i]);
     if (r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD)
@@ -131,7 +127,7 @@ static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *ke
   for (*key = 0; *key < keys->n; (*key)++)
     if (same_key(x->m, keys->at[*key], n))
       return TL_OK;
-  return tl_u32_vec_push(keys, n) ? TL_OK : no_memory(x->m);
+  return tl_u32_vec_push(keys, n) ? TL_OK : tl_no_memory(x->m);
 }
 
 /* By group, fusion id and dtype. */
@@ -150,7 +146,7 @@ static bool key_is_before(const tl_module *m, tl_node_id a, tl_node_id b) {
 static tl_status number_keys(planner *x, const tl_u32_vec *keys) {
   uint32_t *number = tl_arena_calloc(x->p->scratch, keys->n + 1u, sizeof *number);
   if (!number)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < keys->n; i++)
     for (uint32_t k = 0; k < keys->n; k++)
       number[i] += key_is_before(x->m, keys->at[k], keys->at[i]);
@@ -185,7 +181,7 @@ static tl_status gather_others(planner *x, uint32_t *n_found) {
   }
   s->others = tl_arena_calloc(x->p->scratch, (size_t)(n_all - *n_found) + 1, sizeof *s->others);
   if (!s->others)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   TL_FOR_NODES (x->m, g, n) {
     if (!tl_node_is_collective(x->m, n) || (is_reduction(x->m, n) && takes_part(x, n)))
       continue;
@@ -202,7 +198,7 @@ static tl_status gather(planner *x, tl_u32_vec *keys) {
   TL_TRY(gather_others(x, &n_found));
   x->set->at = tl_arena_calloc(x->p->scratch, (size_t)n_found + 1, sizeof *x->set->at);
   if (!x->set->at)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   TL_FOR_NODES (x->m, g, n) {
     if (!is_reduction(x->m, n) || !takes_part(x, n))
       continue;
@@ -295,7 +291,7 @@ static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *
   tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
   uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
   if (!ends)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < n_runs; i++)
     parts[i] = (tl_bucket_part){&runs[i].plan, runs[i].work, runs[i].ends, runs[i].m};
   tl_bucket_part *own = &parts[r - runs];
@@ -322,7 +318,7 @@ static tl_status cut_auto(const planner *x, run *r) {
   if (x->c->bucket_compat_ge)
     r->plan.most = tl_buckets_most_of_ge(r->bytes, r->n, r->most);
   if (tl_buckets_auto(&r->plan, r->ends, &r->m, NULL) != TL_OK)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   return take_better(x, r, 1, r);
 }
 
@@ -417,7 +413,7 @@ static tl_status cut_key(planner *x, run *r) {
   while (r->n && is_flag(x, r->at[r->n - 1].node))
     r->n--;
   if (r->n && !fill_run(x, r))
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   TL_TRY(r->n ? cut(x, r, strategy_of(x, r->at)) : TL_OK);
   r->all = n;
   return TL_OK;
@@ -440,7 +436,7 @@ static tl_status take_same(const planner *x, run *runs, uint32_t n) {
     parts[k] = (tl_bucket_part){&runs[k].plan, runs[k].work, runs[k].ends, runs[k].m};
     ends[k] = tl_arena_calloc(x->p->scratch, runs[k].n, sizeof *ends[k]);
     if (!ends[k])
-      return no_memory(x->m);
+      return tl_no_memory(x->m);
   }
   double best = tl_buckets_step_of(parts, n, runs[0].backward);
   uint32_t m = count_buckets(parts, n);
@@ -478,7 +474,7 @@ static tl_status cut_keys(planner *x) {
   uint32_t n_runs = 0;
   run *runs = tl_arena_calloc(x->p->scratch, s->n, sizeof *runs);
   if (!runs)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < s->n; i++) {
     if (!i || s->at[i].key != s->at[i - 1].key)
       runs[n_runs++].at = &s->at[i];

@@ -3,10 +3,6 @@
 #include "passes/train/comm/bucket_plan.h"
 #include "passes/train/step/regions.h"
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 typedef struct dependence {
   uint64_t *own;    /* by node: 1 + order of a member */
   uint64_t *latest; /* by node: 1 + the greatest order of members it depends on */
@@ -19,7 +15,7 @@ static tl_status look_for_members(tl_module *m, const tl_bucket_set *s, dependen
   TL_FOR_NODES (m, tl_module_main(m), n) {
     uint64_t latest = 0;
     if (!tl_train_node_values(m, n, &d->values))
-      return no_memory(m);
+      return tl_no_memory(m);
     for (uint32_t i = 0; i < d->values.n; i++) {
       tl_node_id from = tl_value_producer(m, d->values.at[i]);
       uint64_t at = from ? (d->own[from] > d->latest[from] ? d->own[from] : d->latest[from]) : 0;
@@ -65,7 +61,7 @@ tl_status tl_bucket_split(tl_pass *p, tl_module *m, tl_bucket_set *set) {
   uint32_t n = tl_module_node_end(m);
   dependence d = {.own = tl_arena_calloc(p->scratch, n, sizeof *d.own),
                   .latest = tl_arena_calloc(p->scratch, n, sizeof *d.latest)};
-  tl_status status = d.own && d.latest ? look_for_members(m, set, &d) : no_memory(m);
+  tl_status status = d.own && d.latest ? look_for_members(m, set, &d) : tl_no_memory(m);
   if (status == TL_OK)
     status = split(m, &d, set);
   tl_u32_vec_release(&d.values);

@@ -85,10 +85,10 @@ static tl_status check_shares(tl_diag *d, const float *percent, uint32_t n) {
     negative = negative || !(percent[i] >= 0);
   }
   if (n == 0 || n > TL_BUCKETS_MOST)
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-PCT", (tl_location){0},
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-PCT", TL_NOWHERE,
                         "%u shares of gradient bytes; there may be 1 to %d", n, TL_BUCKETS_MOST);
   if (negative || !(fabsf(sum - 100) <= 1e-3f))
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-PCT", (tl_location){0},
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-PCT", TL_NOWHERE,
                         "the shares of gradient bytes are %g per cent together%s; they must be 100",
                         (double)sum, negative ? ", one of them negative" : "");
   return TL_OK;
@@ -133,7 +133,7 @@ tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, const
   if (n == 0)
     return TL_OK;
   if (!sums)
-    return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   running_sums(bytes, n, sums);
   segments s = {.sums = sums, .n = n, .ge_compat = ge_compat, .ends = ends};
   bool enough = true;
@@ -142,7 +142,7 @@ tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, const
   free(sums);
   *m = s.m;
   if (!enough || s.m == 0)
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-LAST", (tl_location){0},
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-LAST", TL_NOWHERE,
                         "%u gradients are too few for these %u shares", n, n_percent);
   if (ends[s.m - 1] != n - 1) /* rounding of the shares left some over */
     ends[s.m - 1] = n - 1;
@@ -157,7 +157,7 @@ tl_status tl_buckets_by_index(tl_diag *d, const int64_t *index, uint32_t n_index
   for (uint32_t i = 0; i < n_index && fits; i++)
     fits = index[i] > (i ? index[i - 1] : -1);
   if (!fits || index[n_index - 1] != (int64_t)n - 1)
-    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-IDX", (tl_location){0},
+    return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-IDX", TL_NOWHERE,
                         "the indices of the last gradients of buckets must ascend, from 0 on, and "
                         "end with %u, the last of %u gradients; at most %d",
                         n ? n - 1 : 0, n, TL_BUCKETS_MOST);

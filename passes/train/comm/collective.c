@@ -201,7 +201,5 @@ tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) {
   }
   free(changed);
   *fits = status == TL_OK;
-  return status == TL_NO_MEMORY
-             ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
-             : TL_OK;
+  return status == TL_NO_MEMORY ? tl_no_memory(m) : TL_OK;
 }

@@ -40,9 +40,7 @@ static tl_status sort(tl_module *m, tl_u32_vec *edges, const tl_comm_place *at, 
   m->diag = loud;
   for (uint32_t i = edges->n; i-- > 0;)
     tl_control_erase(m, edges->at[i]);
-  return status == TL_NO_MEMORY
-             ? tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory")
-             : TL_OK;
+  return status == TL_NO_MEMORY ? tl_no_memory(m) : TL_OK;
 }
 
 tl_status tl_comm_line_up(tl_module *m, tl_comm_place *at, uint32_t n) {

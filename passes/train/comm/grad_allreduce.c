@@ -380,7 +380,7 @@ static tl_status insert_shards(inserting *x) {
     return TL_OK;
   x->root = tl_arena_calloc(x->p->scratch, x->t.n + 1u, sizeof *x->root);
   if (!x->root)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   TL_TRY(tl_shards_plan(m, &x->t, x->comm.c, x->root));
   tl_u32_vec owner = {0};
   bool ok = true;
@@ -399,7 +399,7 @@ static tl_status insert_shards(inserting *x) {
   if (ok && status == TL_OK)
     status = tl_shards_make(x->p, &x->comm, &x->t, x->root, owner.at, owner.n);
   tl_u32_vec_release(&owner);
-  return ok ? status : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return ok ? status : tl_no_memory(m);
 }
 
 /* A rank updates its own parameters alone, which an update of lists cannot. */

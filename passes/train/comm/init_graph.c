@@ -58,10 +58,6 @@ uint32_t tl_init_graph_states(const tl_module *m, const tl_train_config *c) {
   return n;
 }
 
-static tl_status no_memory(const starting *x) {
-  return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
-}
-
 /* ---- what stays ------------------------------------------------------------------------------ */
 
 /* "w" of "r0/w" where ranks stand side by side. */
@@ -76,7 +72,7 @@ static tl_status find_states(starting *x, tl_pass *p) {
   uint32_t n = n_states_of_a_rank(m, x->comm.c);
   x->at = tl_arena_calloc(p->scratch, n + 1u, sizeof *x->at);
   if (!x->at)
-    return no_memory(x);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < n; i++) {
     const tl_state *s = &m->states.at[i];
     if (!is_kept(s, x->comm.c))
@@ -85,7 +81,7 @@ static tl_status find_states(starting *x, tl_pass *p) {
     tl_symbol in = plain_name(x, input->name, of_ranks);
     tl_symbol out = plain_name(x, tl_value_get(m, s->output)->name, of_ranks);
     if (in == TL_NO_SYMBOL || out == TL_NO_SYMBOL)
-      return no_memory(x);
+      return tl_no_memory(x->m);
     input->name = in;
     x->at[x->n++] = (kept){s->input, out, s->parameter};
   }
@@ -107,7 +103,7 @@ static void erase_nodes(tl_module *m, const tl_graph *g) {
 static tl_status erase_inputs(starting *x, tl_pass *p) {
   bool *stays = tl_arena_calloc(p->scratch, tl_module_value_end(x->m), sizeof *stays);
   if (!stays)
-    return no_memory(x);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < x->n; i++)
     stays[x->at[i].input] = true;
   for (uint32_t i = x->g->inputs.n; i-- > 0;)
@@ -184,19 +180,19 @@ static tl_status name_apart(starting *x) {
     ok = x->at[i].out != TL_NO_SYMBOL && tl_map_set(&seen, x->at[i].out, 1);
   }
   tl_map_release(&seen);
-  return ok ? TL_OK : no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 static tl_status make(starting *x, tl_pass *p) {
   tl_value_id *outputs = tl_arena_calloc(p->scratch, x->n + 1u, sizeof *outputs);
   if (!outputs)
-    return no_memory(x);
+    return tl_no_memory(x->m);
   TL_TRY(name_apart(x));
   for (uint32_t i = 0; i < x->n; i++) {
     TL_TRY(broadcast(x, &x->at[i], &outputs[i]));
     tl_state s = {.input = x->at[i].input, .output = outputs[i], .parameter = x->at[i].parameter};
     if (!tl_state_vec_push(&x->m->states, s))
-      return no_memory(x);
+      return tl_no_memory(x->m);
   }
   return tl_graph_set_outputs(x->m, x->g->id, outputs, x->n);
 }

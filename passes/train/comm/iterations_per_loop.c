@@ -93,7 +93,7 @@ static tl_status read_step(stepping *s) {
     ok = ok && tl_u32_vec_push(&s->next, m->states.at[i].output);
   TL_FOR_NODES(m, s->g, n)
   ok = ok && tl_u32_vec_push(&s->steps, n);
-  return ok ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return ok ? TL_OK : tl_no_memory(m);
 }
 
 /* ---- the body -------------------------------------------------------------------------------- */
@@ -338,7 +338,7 @@ static tl_status make_loop(stepping *s) {
   tl_module *m = s->m;
   s->body = tl_graph_create(m, TL_GRAPH_BODY, s->g->name, TL_NO_NODE);
   if (!s->body)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   s->inner = (tl_maker){.m = m, .graph = s->body};
   s->c = (tl_copier){.k = &s->inner};
   fill_body(s);

@@ -285,6 +285,6 @@ tl_status tl_rank_check(tl_pass *p, tl_module *m, const tl_train_info *t, bool e
   }
   tl_u32_vec_release(&c.reads);
   if (!ok || c.no_memory)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return elsewhere ? TL_OK : check(&c);
 }

@@ -64,8 +64,7 @@ static tl_status trace(tracing *x) {
         x->root[node->results + i] = told && i == 0 ? EVERYWHERE : root;
   }
   tl_u32_vec_release(&values);
-  return ok ? TL_OK
-            : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return ok ? TL_OK : tl_no_memory(m);
 }
 
 static tl_status refuse(const tracing *x, tl_value_id v, const char *what, const char *why) {
@@ -109,7 +108,7 @@ tl_status tl_shards_trace(tl_module *m, tl_arena *arena, const tl_u32_vec *maske
   x.root = tl_arena_calloc(arena, x.n_values, sizeof *x.root);
   x.known = tl_arena_calloc(arena, x.n_values, sizeof *x.known);
   if (!x.root || !x.known)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < masked->n; i++)
     set(&x, masked->at[i], EVERYWHERE);
   TL_TRY(trace(&x));

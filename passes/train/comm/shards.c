@@ -9,10 +9,6 @@
 #include "passes/edit/copy.h"
 #include "passes/edit/values.h"
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 /* ---- who has what ---------------------------------------------------------------------------- */
 
 typedef struct sized {
@@ -68,7 +64,7 @@ tl_status tl_shards_plan(tl_module *m, const tl_train_info *t, const tl_train_co
   bool ok = order && load;
   free(order);
   free(load);
-  return ok ? TL_OK : no_memory(m);
+  return ok ? TL_OK : tl_no_memory(m);
 }
 
 /* ---- what one rank does ---------------------------------------------------------------------- */
@@ -360,7 +356,7 @@ static tl_status make(sharding *x) {
                 ? tl_graph_add_input(x->m, x->g->id, name, type, TL_NO_TENSOR)
                 : TL_NO_VALUE;
   if (!x->moves || !x->stays || !x->rank)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   TL_TRY(mask_checks(x));
   TL_TRY(tl_shards_trace(x->m, x->arena, &x->masked));
   for (uint32_t r = 0; r < x->comm->c->rank_size; r++)

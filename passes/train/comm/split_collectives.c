@@ -32,10 +32,6 @@ static void find_ids(splitting *x, const tl_graph *g) {
   }
 }
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 static tl_status set_id(splitting *x, tl_node_id n, int64_t id) {
   TL_TRY(tl_node_set_attr(x->m, n, tl_attr_int(TL_SYM_fusion, 2)));
   return tl_node_set_attr(x->m, n, tl_attr_int(TL_SYM_fusion_id, id));
@@ -91,16 +87,16 @@ static tl_status split(splitting *x, tl_node_id n) {
   uint32_t count = tl_node_get(x->m, n)->n_operands;
   if (!tl_node_set_note(x->m, n, TL_MARK_OFFSETS, TL_SV("")) ||
       !tl_node_set_note(x->m, n, TL_MARK_COALESCED, TL_SV("")))
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < count; i++) {
     last = make_part(x, &k, n, i);
     if (!last)
-      return tl_maker_status(&k) == TL_OK ? no_memory(x->m) : TL_NO_MEMORY;
+      return tl_maker_status(&k) == TL_OK ? tl_no_memory(x->m) : TL_NO_MEMORY;
     first = first ? first : last;
     TL_TRY(set_id(x, last, x->next_id));
   }
   if (!move_edges(x->m, n, first, last))
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   tl_pass_remark(x->p, x->m, n, true, "one node a tensor, fusion id %lld", (long long)x->next_id);
   tl_node_erase(x->m, n);
   return TL_OK;

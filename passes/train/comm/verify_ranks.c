@@ -319,7 +319,7 @@ tl_status tl_pass_verify_ranks(tl_pass *p, tl_module *m) {
   TL_TRY(check(m, c));
   replicating *x = tl_arena_calloc(p->scratch, 1, sizeof *x);
   if (!x)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   x->p = p;
   x->m = m;
   x->g = tl_module_main(m);

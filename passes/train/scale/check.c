@@ -216,7 +216,7 @@ static bool find_touched(checking *c) {
 tl_status tl_ls_check(tl_loss_scaling *x, const tl_ls_start *start) {
   checking c = {.x = x};
   if (!open_tables(&c) || !find_touched(&c))
-    return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
+    return tl_no_memory(x->m);
   set_sources(&c, start);
   tl_power_sweep(&c.powers, tl_module_main(x->m));
   x->k.no_memory = x->k.no_memory || c.powers.no_memory;

@@ -13,10 +13,6 @@ typedef struct names {
   uint32_t n;
 } names;
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 static void note(names *x, tl_value_id v) {
   tl_symbol s = v ? tl_value_get(x->m, v)->name : 0;
   if (s && s < x->n)
@@ -28,7 +24,7 @@ static tl_status open_names(names *x, tl_module *m) {
   *x = (names){.m = m, .n = m->symbols.n};
   x->values = calloc((size_t)x->n + 1, sizeof *x->values);
   if (!x->values)
-    return no_memory(m);
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < g->inputs.n; i++)
     note(x, g->inputs.at[i]);
   for (uint32_t i = 0; i < g->constants.n; i++)
@@ -73,7 +69,7 @@ static tl_status find_input(names *x, const char *key, tl_sv name, tl_value_id *
   TL_TRY(find(x, key, name, out));
   *out = tl_train_as_input(x->m, *out);
   if (!*out)
-    return no_memory(x->m);
+    return tl_no_memory(x->m);
   note(x, *out);
   if (tl_value_get(x->m, *out)->kind == TL_VALUE_INPUT)
     return TL_OK;
@@ -145,7 +141,7 @@ static tl_status declare_states(names *x, uint32_t *output) {
       return twice(x->m, "state", tl_value_name(x->m, state.input));
     TL_TRY(check_state(x->m, &state));
     if (!output[state.input] && !tl_state_vec_push(&x->m->states, state))
-      return no_memory(x->m);
+      return tl_no_memory(x->m);
     output[state.input] = state.output;
   }
   return TL_OK;
@@ -166,7 +162,7 @@ static tl_status declare_grads(names *x, uint32_t *taken) {
     if (taken[g.param] == 2)
       return twice(x->m, "grads", d->param);
     if (!taken[g.param] && !tl_gradient_vec_push(&x->m->gradients, g))
-      return no_memory(x->m);
+      return tl_no_memory(x->m);
     taken[g.param] = 2;
   }
   return TL_OK;
@@ -181,7 +177,7 @@ static tl_status declare_params(names *x) {
     tl_value_id v;
     status = find(x, "params", s->params[i], &v);
     if (status == TL_OK && !tl_map_set(&params, v, 1))
-      status = no_memory(x->m);
+      status = tl_no_memory(x->m);
   }
   for (uint32_t i = 0; i < x->m->states.n; i++)
     if (tl_map_find(&params, x->m->states.at[i].input, NULL))
@@ -195,7 +191,7 @@ static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)
   const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   uint64_t most = (uint64_t)tl_module_value_end(x->m) + s->n_states + s->n_grads;
   uint32_t *table = calloc(most + 1, sizeof *table);
-  tl_status status = table ? fn(x, table) : no_memory(x->m);
+  tl_status status = table ? fn(x, table) : tl_no_memory(x->m);
   free(table);
   return status;
 }

@@ -153,6 +153,6 @@ tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) {
   tl_map_release(&r.inputs);
   tl_map_release(&r.outputs);
   if (r.failed)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return r.shaped ? tl_infer_module(m) : TL_OK; /* what is made of them has these dims as well */
 }

@@ -29,10 +29,6 @@ typedef struct detector {
   bool declared_order; /* all gradients are declared, and so is their order */
 } detector;
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 static bool is_parameter_like(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   return (value->kind == TL_VALUE_INPUT || value->kind == TL_VALUE_CONSTANT) &&
@@ -247,11 +243,11 @@ static tl_status take_declared(detector *d) {
       grad.param_out = TL_NO_VALUE;
     if (grad.param_out) {
       if (tl_cone_states(&d->facts, grad.param_out, g->param, &cone) != TL_OK)
-        return no_memory(d->m);
+        return tl_no_memory(d->m);
       add_states(&grad, &cone);
     }
     if (add_grad(d, &grad) != TL_OK)
-      return no_memory(d->m);
+      return tl_no_memory(d->m);
   }
   return TL_OK;
 }
@@ -282,7 +278,7 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
     return TL_OK;
   }
   if (tl_cone_walk(&d->facts, s->grad, s->param, &cone) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   if (!cone.raw) {
     refuse(d, s->param);
     return TL_OK;
@@ -291,7 +287,7 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
   for (uint32_t i = 0; i < s->n_states; i++)
     add_state(&g, s->state_in[i], s->state_out[i]);
   if (add_grad(d, &g) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   d->grads.at[d->grads.n - 1].update = update;
   return TL_OK;
 }
@@ -349,7 +345,7 @@ static tl_status take_accumulators(detector *d) {
       continue;
     tl_train_grad g = {.param = param, .raw = value};
     if (add_grad(d, &g) != TL_OK)
-      return no_memory(m);
+      return tl_no_memory(m);
   }
   return TL_OK;
 }
@@ -391,7 +387,7 @@ static tl_status complete(detector *d, tl_train_grad *g, tl_value_id next) {
   if (g->param_out || !tl_value_producer(d->m, next))
     return TL_OK;
   if (tl_cone_states(&d->facts, next, g->param, &cone) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   add_states(g, &cone);
   g->param_out = next;
   g->update = tl_value_producer(d->m, next);
@@ -408,7 +404,7 @@ static tl_status take_update(detector *d, tl_value_id next) {
       !tl_dtype_is_float(tl_type_dtype(d->m, tl_value_type(d->m, param))) || !is_read(d, param))
     return TL_OK;
   if (tl_cone_walk(&d->facts, next, param, &cone) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   if (cone.ambiguous)
     refuse(d, param);
   bool inside = cone.raw && tl_value_graph(d->m, cone.raw) != tl_module_main(d->m)->id;
@@ -417,7 +413,7 @@ static tl_status take_update(detector *d, tl_value_id next) {
   tl_train_grad g = {.param = param, .param_out = next, .raw = cone.raw};
   add_states(&g, &cone);
   if (add_grad(d, &g) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   note_form(d, TL_TRAIN_PLAIN);
   return TL_OK;
 }
@@ -434,7 +430,7 @@ static tl_status take_structure(detector *d) {
 /* With a list of parameters nothing else is one. */
 static tl_status refuse_unlisted(detector *d) {
   bool any, *listed = calloc(tl_module_value_end(d->m), sizeof *listed);
-  tl_status status = listed ? tl_train_declared_params(d->m, listed, &any) : no_memory(d->m);
+  tl_status status = listed ? tl_train_declared_params(d->m, listed, &any) : tl_no_memory(d->m);
   for (uint32_t v = 1; status == TL_OK && any && v < tl_module_value_end(d->m); v++)
     d->refused[v] = listed[v] ? TL_NOT_REFUSED : TL_REFUSED_UNLISTED;
   free(listed);
@@ -447,12 +443,12 @@ static tl_status detect(detector *d) {
   tl_pairing pairs = {
       .m = d->m, .facts = &d->facts, .marks = d->marks, .state_of = d->state_of};
   if (tl_pair_by_names(&pairs) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   pairs.loss = d->out->loss = find_loss(d);
   d->out->seed = d->m->seed;
   if (tl_train_mark_sources(d->m, d->out->loss, d->marks, TL_MARK_FORWARD) != TL_OK ||
       tl_pair_by_arithmetic(&pairs) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   TL_TRY(take_declared(d));
   uint32_t n_declared = tl_step_state_of(d->m)->declared ? UINT32_MAX : d->grads.n;
   TL_TRY(take_known_ops(d));
@@ -474,7 +470,7 @@ static tl_status detect(detector *d) {
   if (tl_train_find_others(d->m, d->arena, &found, d->out) != TL_OK ||
       tl_train_find_regions(d->m, d->arena, d->out, d->marks, TL_MARK_FORWARD) != TL_OK ||
       tl_train_find_untold(d->m, d->arena, &found, d->out) != TL_OK)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   return TL_OK;
 }
 
@@ -482,7 +478,7 @@ tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) {
   detector d = {.m = m, .arena = arena, .out = out};
   *out = (tl_train_info){.form = TL_TRAIN_NONE};
   TL_TRY(tl_train_declare(m));
-  tl_status status = make_tables(&d) ? detect(&d) : no_memory(m);
+  tl_status status = make_tables(&d) ? detect(&d) : tl_no_memory(m);
   free(d.marks);
   free(d.state_of);
   free(d.known);

@@ -37,7 +37,6 @@ typedef struct tl_linking {
   tl_u32_vec outputs;  /* owned; values that leave the step besides the next values of states */
 } tl_linking;
 
-tl_status tl_link_no_memory(const tl_linking *x) TL_NODISCARD;
 /* Named "BASEsuffix", or like that where the name is taken; TL_NO_SYMBOL when memory is out. */
 tl_symbol tl_link_name(tl_linking *x, tl_sv base, const char *suffix);
 /* Whether name is that of the gradient of some parameter, by one of the names ONNX Runtime's tools

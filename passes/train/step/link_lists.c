@@ -66,7 +66,7 @@ static tl_status read_named(const tl_linking *x, tl_node_id construct, bool grad
   uint32_t n = tl_node_get(x->m, construct)->n_operands;
   uint32_t *at = tl_arena_calloc(x->p->scratch, n + 1u, sizeof *at);
   if (!at)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   for (uint32_t i = 0; i < n; i++)
     if (!element_of(x, tl_operand(x->m, construct, i), grad, &at[i]))
       return unknown_element(x, tl_operand(x->m, construct, i), grad);
@@ -143,7 +143,7 @@ static tl_status spell_out(tl_linking *x, tl_value_id sequence, uint32_t kind, c
             : kind == GRAD ? of->grad
                            : new_state(x, sequence, element, of);
     if (!at[i])
-      return tl_link_no_memory(x);
+      return tl_no_memory(x->m);
     TL_TRY(tl_link_check_type(x, element, at[i], tl_sym(m, of->name)));
   }
   tl_node_spec spec = {.op = TL_OP_SequenceConstruct, .name = name, .operands = at,
@@ -152,7 +152,7 @@ static tl_status spell_out(tl_linking *x, tl_value_id sequence, uint32_t kind, c
                      ? TL_NO_NODE
                      : tl_graph_insert(m, x->first, &spec);
   if (!n)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   tl_value_set_type(m, tl_result(m, n, 0), tl_value_type(m, sequence));
   tl_value_replace_uses(m, sequence, tl_result(m, n, 0));
   return TL_OK;
@@ -210,7 +210,7 @@ static tl_status replace_tensor(tl_linking *x, tl_value_id v) {
              : tl_graph_add_input(m, x->train->id, s, value->type, value->tensor);
   }
   if (!to)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   tl_value_replace_uses(m, v, to);
   return TL_OK;
 }

@@ -83,7 +83,7 @@ static tl_status keep_names_apart(tl_linking *x) {
   bool ok = note_names(x, &values, &nodes) && rename_others(x, &values, &nodes);
   tl_map_release(&values);
   tl_map_release(&nodes);
-  return ok ? TL_OK : tl_link_no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 /* ---- one graph ------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static tl_status find_updates(tl_linking *x) {
   TL_FOR_NODES (x->m, x->optim, n) {
     tl_update_row room;
     if (tl_train_update_row(x->m, n, &room) && !tl_u32_vec_push(&x->updates, n))
-      return tl_link_no_memory(x);
+      return tl_no_memory(x->m);
   }
   if (x->updates.n)
     return TL_OK;
@@ -126,19 +126,19 @@ static tl_status collect_outputs(tl_linking *x, tl_u32_vec *out, tl_graph *optim
   }
   out->n = n;
   tl_map_release(&seen);
-  return ok ? TL_OK : tl_link_no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 static tl_status join(tl_linking *x) {
   tl_module *m = x->m;
   tl_u32_vec outputs = {0};
   if (tl_graph_join(m, x->optim->id, x->train->id) != TL_OK)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   tl_status status = tl_link_updates(x);
   if (status == TL_OK)
     status = collect_outputs(x, &outputs, x->optim);
   if (status == TL_OK && tl_graph_set_outputs(m, x->train->id, outputs.at, outputs.n) != TL_OK)
-    status = tl_link_no_memory(x);
+    status = tl_no_memory(x->m);
   tl_u32_vec_release(&outputs);
   if (status == TL_OK)
     tl_graph_erase(m, x->optim->id);

@@ -10,10 +10,6 @@
 static const char buffer_suffix[] = "_grad.accumulation.buffer";
 static const char grad_suffix[] = "_grad";
 
-tl_status tl_link_no_memory(const tl_linking *x) {
-  return tl_fail(x->m->diag, TL_NO_MEMORY, TL_AT_FILE(x->m->path), "out of memory");
-}
-
 tl_symbol tl_link_name(tl_linking *x, tl_sv base, const char *suffix) {
   tl_buf text;
   tl_buf_init(&text);
@@ -147,7 +143,7 @@ static tl_status add_param(tl_linking *x, tl_value_id v, tl_sv name, tl_link_par
                         tl_dtype_get((tl_dtype)a->dtype)->name);
   found.param = tl_train_as_input(m, v);
   if (!found.param)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   found.name = tl_value_get(m, found.param)->name;
   if (tl_map_find(&x->named, found.name, NULL))
     return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DUP", TL_AT_NODE(m->path, name),
@@ -156,7 +152,7 @@ static tl_status add_param(tl_linking *x, tl_value_id v, tl_sv name, tl_link_par
   bool ok = tl_map_set(&x->named, found.name, x->n) &&
             tl_map_set(&x->of_param, found.param, x->n) &&
             tl_map_set(&x->of_grad, found.grad, x->n);
-  return ok ? TL_OK : tl_link_no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 /* Inputs and constants by their names. */
@@ -167,7 +163,7 @@ static tl_status find_given(tl_linking *x) {
     for (uint32_t i = 0; i < lists[k]->n && ok; i++)
       ok = !lists[k]->at[i] ||
            tl_map_set(&x->given, tl_value_get(x->m, lists[k]->at[i])->name, lists[k]->at[i]);
-  return ok ? TL_OK : tl_link_no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 static tl_value_id parameter_named(const tl_linking *x, tl_sv name) {
@@ -199,7 +195,7 @@ static tl_status give_sum(tl_linking *x, tl_node_id n, tl_value_id buffer, tl_va
   tl_symbol name = tl_link_name(x, tl_value_name(m, buffer), ".out");
   n = name == TL_NO_SYMBOL ? TL_NO_NODE : tl_link_widen(x, n, 2);
   if (!n)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   *sum = tl_result(m, n, 1);
   if (!had)
     tl_value_set_name(m, *sum, name);
@@ -210,7 +206,7 @@ static tl_status give_sum(tl_linking *x, tl_node_id n, tl_value_id buffer, tl_va
   TL_TRY(tl_link_start_from_zeros(x, buffer));
   bool ok = tl_state_vec_push(&m->states, (tl_state){.input = buffer, .output = *sum}) &&
             tl_u32_vec_push(&x->outputs, *sum);
-  return ok ? TL_OK : tl_link_no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 static tl_status take_buffer(tl_linking *x, tl_value_id buffer) {
@@ -274,7 +270,7 @@ static tl_status give_reset(tl_linking *x) {
       continue;
     tl_tensor_id tensor = tl_tensor_from_bytes(m, type, &yes, 1);
     if (!tensor)
-      return tl_link_no_memory(x);
+      return tl_no_memory(x->m);
     tl_value_get(m, v)->tensor = tensor;
   }
   return TL_OK;
@@ -305,7 +301,7 @@ static tl_status find_order(tl_linking *x) {
   x->order = tl_arena_calloc(x->p->scratch, (size_t)x->n + (declared ? s->n_params : 0) + 1,
                              sizeof *x->order);
   if (!x->order)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   if (declared)
     return order_as_declared(x, s);
   for (uint32_t i = 0; i < x->n; i++)
@@ -320,7 +316,7 @@ tl_status tl_link_find_params(tl_linking *x) {
   uint32_t n_inputs = x->train->inputs.n, n_outputs = tl_graph_n_outputs(m, x->train);
   x->at = tl_arena_calloc(x->p->scratch, (size_t)n_inputs + n_outputs + 1, sizeof *x->at);
   if (!x->at)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   TL_TRY(find_given(x));
   for (uint32_t i = 0; i < n_inputs; i++)
     if (tl_sv_ends_with(tl_value_name(m, x->train->inputs.at[i]), buffer_suffix))

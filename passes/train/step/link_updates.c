@@ -100,7 +100,7 @@ static tl_status set_next(tl_linking *x, tl_value_id in, tl_value_id out, bool m
   tl_module *m = x->m;
   tl_symbol name = made ? tl_link_name(x, tl_value_name(m, in), ".out") : 0;
   if (name == TL_NO_SYMBOL)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   if (made)
     tl_value_set_name(m, out, name);
   const tl_type *t = tl_type_get(m, tl_value_type(m, out));
@@ -108,7 +108,7 @@ static tl_status set_next(tl_linking *x, tl_value_id in, tl_value_id out, bool m
     tl_value_set_type(m, out, tl_value_type(m, in));
   bool ok = tl_state_vec_push(&m->states, (tl_state){.input = in, .output = out}) &&
             tl_u32_vec_push(&x->outputs, out);
-  return ok ? TL_OK : tl_link_no_memory(x);
+  return ok ? TL_OK : tl_no_memory(x->m);
 }
 
 tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
@@ -133,7 +133,7 @@ tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
   e.sources = &source;
   tl_tensor_id zeros = !number ? TL_NO_TENSOR : e.rank ? tl_tensor_express(m, type, &e) : number;
   tl_value_get(m, input)->tensor = zeros;
-  return zeros ? TL_OK : tl_link_no_memory(x);
+  return zeros ? TL_OK : tl_no_memory(x->m);
 }
 
 /* Kind 0: the parameter; k: its state k - 1. */
@@ -152,7 +152,7 @@ static tl_status next_of(tl_linking *x, tl_node_id n, const tl_update_row *row, 
     uint32_t result = kind ? row->state_results.at[kind - 1] : row->result;
     out = take_out(x, n, tl_result(x->m, n, result), i, in);
     if (!out)
-      return tl_link_no_memory(x);
+      return tl_no_memory(x->m);
   }
   return out ? set_next(x, in, out, made) : in_place(x, n, tl_value_name(x->m, in));
 }
@@ -167,7 +167,7 @@ static tl_status update(tl_linking *x, tl_node_id n) {
   const tl_update_row *row = tl_train_update_row(x->m, n, &room);
   n = row ? complete(x, n, row) : TL_NO_NODE;
   if (!n)
-    return tl_link_no_memory(x);
+    return tl_no_memory(x->m);
   uint32_t count = tl_update_count(x->m, n, row);
   if (!count)
     return no_slots(x, n);

@@ -15,10 +15,6 @@ typedef struct ordering {
   uint32_t n;
 } ordering;
 
-static tl_status no_memory(const tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 /* One node makes all gradients: none is there before the others. */
 static bool is_opaque(const ordering *d) {
   for (uint32_t i = 0; i < d->n; i++) {
@@ -60,7 +56,7 @@ static void fill_keys(const ordering *d, const uint32_t *place, ordered *keys) {
 static tl_status take_declared_order(ordering *d, ordered *keys) {
   bool any;
   uint32_t *place = calloc(tl_module_value_end(d->m), sizeof *place);
-  tl_status status = place ? tl_train_declared_order(d->m, place, &any) : no_memory(d->m);
+  tl_status status = place ? tl_train_declared_order(d->m, place, &any) : tl_no_memory(d->m);
   for (uint32_t i = 0; status == TL_OK && any && i < d->n; i++) {
     const tl_train_grad *g = &d->grads[i];
     uint32_t at = place[g->param] ? place[g->param] : place[g->raw];
@@ -76,7 +72,7 @@ static tl_status find_order(ordering *d, ordered *keys) {
   uint32_t *place = tl_arena_calloc(d->arena, tl_module_node_end(d->m), sizeof *place);
   tl_node_id *order = tl_train_canonical_order(d->m, d->arena, &n_nodes);
   if (!place || !order)
-    return no_memory(d->m);
+    return tl_no_memory(d->m);
   for (uint32_t i = 0; i < n_nodes; i++)
     place[order[i]] = i;
   fill_keys(d, place, keys);
@@ -94,7 +90,7 @@ tl_status tl_train_order(tl_module *m, tl_arena *arena, const tl_train_found *fo
   t->grads = tl_arena_calloc(arena, (size_t)t->n + 1, sizeof *t->grads);
   ordered *keys = tl_arena_calloc(arena, (size_t)t->n + 1, sizeof *keys);
   if (!t->grads || !keys)
-    return no_memory(m);
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < t->n; i++)
     keys[i].index = i;
   if (!found->ordered)

@@ -14,7 +14,7 @@ tl_step_state *tl_step_state_edit(tl_module *m) {
 
 static tl_status open_state(tl_module *m, tl_step_state **out) {
   *out = tl_step_state_edit(m);
-  return *out ? TL_OK : tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return *out ? TL_OK : tl_no_memory(m);
 }
 
 tl_status tl_step_declare(tl_module *m, const tl_train_spec *spec) {
@@ -84,7 +84,7 @@ tl_status tl_step_written_options(tl_module *m, const tl_options *in, tl_options
     return TL_OK;
   tl_carried_option *own = tl_arena_calloc(&m->arena, in->n_carried + 1u, sizeof *own);
   if (!own)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   for (uint32_t i = 0; i < in->n_carried; i++)
     own[i] = (tl_carried_option){in->carried[i].key, tl_step_carried(m, &in->carried[i])};
   out->carried = own;

@@ -56,7 +56,7 @@ static tl_status same_list(const comparison *c, const char *kind, describe_fn de
     if (i < high->n)
       describe(c->high, high->at[i], &b);
     if (a.failed || b.failed)
-      status = tl_fail(c->diag, TL_NO_MEMORY, TL_AT_FILE(c->low->path), "out of memory");
+      status = tl_fail_memory(c->diag, TL_AT_FILE(c->low->path));
     else if (!tl_sv_eq(tl_buf_view(&a), tl_buf_view(&b)))
       status = differ(c, kind, i, i < low->n ? tl_buf_view(&a) : TL_SV("missing"),
                       i < high->n ? tl_buf_view(&b) : TL_SV("missing"));
@@ -93,10 +93,9 @@ static tl_status same(const comparison *c, const char *kind,
                       bool (*list)(const tl_module *, tl_u32_vec *), describe_fn describe) {
   tl_u32_vec low = {0};
   tl_u32_vec high = {0};
-  tl_status status =
-      list(c->low, &low) && list(c->high, &high)
-          ? same_list(c, kind, describe, &low, &high)
-          : tl_fail(c->diag, TL_NO_MEMORY, TL_AT_FILE(c->low->path), "out of memory");
+  tl_status status = list(c->low, &low) && list(c->high, &high)
+                         ? same_list(c, kind, describe, &low, &high)
+                         : tl_fail_memory(c->diag, TL_AT_FILE(c->low->path));
   tl_u32_vec_release(&low);
   tl_u32_vec_release(&high);
   return status;

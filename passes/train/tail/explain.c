@@ -65,7 +65,7 @@ tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) {
   bool *above = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *above);
   tl_tail_node *nodes = tl_arena_calloc(&r->arena, n + 1u, sizeof *nodes);
   if (!above || !nodes)
-    return tl_fail(t->m->diag, TL_NO_MEMORY, TL_AT_FILE(t->m->path), "out of memory");
+    return tl_no_memory(t->m);
   TL_TRY(tl_timeline_run(t->m->diag, &t->step.g, t->order, &line));
   find_ancestors(t, above);
   bool good = true;
@@ -78,6 +78,6 @@ tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) {
   r->explained = nodes;
   r->last_bucket = t->step.g.tasks[t->step.task[t->last]].name;
   if (!good || !copy(&r->arena, &r->last_bucket))
-    return tl_fail(t->m->diag, TL_NO_MEMORY, TL_AT_FILE(t->m->path), "out of memory");
+    return tl_no_memory(t->m);
   return TL_OK;
 }

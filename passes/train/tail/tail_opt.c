@@ -39,10 +39,6 @@ static const kind kinds[] = {
     {tl_tail_order_flags, "flags ordered before the last bucket", false, false, false},
 };
 
-static tl_status no_memory(const tl_tail *t) {
-  return tl_fail(t->m->diag, TL_NO_MEMORY, TL_AT_FILE(t->m->path), "out of memory");
-}
-
 /* Does the AICORE work all the time? Then nothing that is split would help, nor would it where
  * there are no two buckets to split by. */
 static bool is_full(const tl_tail *t) {
@@ -61,12 +57,12 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
     return TL_OK;
   uint32_t n = k->apply(t);
   if (t->no_memory)
-    return no_memory(t);
+    return tl_no_memory(t->m);
   if (!n)
     return TL_OK;
   tl_tail_look(t);
   if (t->no_memory)
-    return no_memory(t);
+    return tl_no_memory(t->m);
   TL_TRY(tl_tail_measure(t, k->frees));
   double rounding = 1e-9 * (1 + before); /* sums of the same times in another order */
   bool better = t->us < before - rounding || (!k->splits && t->us <= before + rounding);
@@ -89,9 +85,9 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   t->lost = true;
   tl_pass_remark(t->p, t->m, t->last, false, "%u %s: the step would take longer", n, k->what);
   if (t->no_memory)
-    return no_memory(t);
+    return tl_no_memory(t->m);
   tl_tail_look(t);
-  return t->no_memory ? no_memory(t) : TL_OK;
+  return t->no_memory ? tl_no_memory(t->m) : TL_OK;
 }
 
 /* Nodes in their order; NULL when memory is out. */
@@ -123,7 +119,7 @@ static tl_status look_again(tl_tail *t, bool *other) {
   tl_step_reorder(t->m, &t->step, t->order);
   tl_tail_look(t);
   *other = t->last != last;
-  return t->no_memory ? no_memory(t) : TL_OK;
+  return t->no_memory ? tl_no_memory(t->m) : TL_OK;
 }
 
 /* Does anything but the updates of its own gradients need the last bucket? A check of overflow, a
@@ -160,12 +156,12 @@ static tl_status optimize(tl_tail *t) {
   bool ordered = state->ordered;
   tl_node_id *given = list_nodes(t);
   if (!given)
-    return no_memory(t);
+    return tl_no_memory(t->m);
   TL_TRY(tl_tail_measure(t, false));
   tl_step_reorder(t->m, &t->step, t->order);
   tl_tail_look(t); /* which bucket is the last is a matter of that order */
   if (t->no_memory)
-    return no_memory(t);
+    return tl_no_memory(t->m);
   bool any = true; /* what did not pay at first may do so once something else is gone */
   for (int round = 0; round < MOST_ROUNDS && any; round++) {
     any = false;
@@ -196,7 +192,7 @@ static tl_status run(tl_pass *p, tl_module *m, tl_train_setting *s) {
   tl_tail t = {.p = p, .m = m, .c = p->options->train, .t = s};
   tl_tail_find_buckets(&t);
   if (t.no_memory)
-    return no_memory(&t);
+    return tl_no_memory(t.m);
   if (t.n_buckets < 2 && !p->options->train->inplace_state) {
     tl_pass_remark(p, m, t.last, false,
                    "%s, so no node is independent of the last bucket: more buckets might help",

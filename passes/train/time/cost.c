@@ -192,7 +192,7 @@ static tl_status read_lines(tl_diag *d, const char *path, tl_sv text, profile_ro
                           "'%.*s' is not 'name,us' with a time of at least 0",
                           TL_SV_ARG(tl_sv_shown(line)));
     if (!profile_rows_push(rows, row))
-      return tl_fail(d, TL_NO_MEMORY, where, "out of memory");
+      return tl_fail_memory(d, where);
   }
   return TL_OK;
 }

@@ -92,5 +92,5 @@ tl_status tl_train_detect_in_loop(tl_module *m, tl_arena *arena, tl_train_info *
   if (out->grads && tl_train_find_regions(m, arena, out, NULL, 0) == TL_OK)
     return TL_OK;
   tl_step_state_edit(m)->graph = TL_NO_GRAPH;
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+  return tl_no_memory(m);
 }

@@ -181,7 +181,7 @@ tl_status tl_step_record_add(tl_step_record *r, tl_module *m, const char *name, 
   stage.bucket_free_bound = bucket_free_bound(s, &t, machine->cost);
   tl_timeline_release(&t);
   if (!good)
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   r->machine = machine->cost->hw.name;
   r->ranks = machine->cost->ranks;
   if (place)

@@ -135,16 +135,12 @@ static bool has_collectives(const tl_step *s) {
   return false;
 }
 
-static tl_status no_memory(tl_module *m) {
-  return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
-}
-
 static tl_status apply(tl_pass *p, tl_module *m, const tl_step *s, const uint32_t *order) {
   events e;
   if (!has_collectives(s) || is_scheduled(m, s, order) || !tl_pass_may_rewrite(p))
     return TL_OK;
   if (!events_init(&e, s, order, p->scratch) || !put_streams(m, s) || !put_events(m, &e, order))
-    return no_memory(m);
+    return tl_no_memory(m);
   tl_step_reorder(m, s, order);
   tl_pass_remark(p, m, TL_NO_NODE, true, "%u nodes on %u streams with %u events", s->g.n,
                  s->g.n_streams, e.n_events);
@@ -161,7 +157,7 @@ typedef struct scheduled {
 static tl_status find_order(tl_pass *p, tl_module *m, scheduled *s) {
   s->order = tl_arena_alloc(p->scratch, (s->step.g.n + 1u) * sizeof *s->order);
   if (!s->order)
-    return no_memory(m);
+    return tl_no_memory(m);
   memcpy(s->order, s->step.given, s->step.g.n * sizeof *s->order);
   return tl_timeline_schedule(m->diag, &s->step.g, s->order, &s->us);
 }

@@ -392,7 +392,7 @@ tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info
   *out = (tl_step){0};
   if (!list_nodes(&b) || !find_edges(&b) || !number_nodes(&b, b.n) || !make_tasks(&b, b.n) ||
       !make_edges(&b, b.n) || !finish(&b, b.n))
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return TL_OK;
 }
 
@@ -404,7 +404,7 @@ tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
       if (s->task[n] != TL_NO_TASK)
         s->given[i++] = s->task[n];
   if (!s->given || !give_order(m, arena, s))
-    return tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+    return tl_no_memory(m);
   return TL_OK;
 }
 

@@ -103,7 +103,7 @@ static tl_status deadlock(tl_diag *d, const machine *m) {
     }
   }
   tl_status status =
-      tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", (tl_location){0},
+      tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", TL_NOWHERE,
                    "the streams wait for each other: %s", text.p ? text.p : "out of memory");
   tl_buf_release(&text);
   return status;
@@ -190,7 +190,7 @@ tl_status tl_timeline_run(tl_diag *d, const tl_task_graph *g, const uint32_t *or
   if (machine_init(&m, g, order) && out->start && out->end)
     status = run(d, &m, out);
   else
-    (void)tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    (void)tl_fail_memory(d, TL_NOWHERE);
   machine_release(&m);
   if (status != TL_OK)
     tl_timeline_release(out);

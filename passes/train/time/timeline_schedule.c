@@ -379,7 +379,7 @@ static tl_status consider(tl_diag *d, const scheduler *s, uint32_t *kept, double
     return TL_OK;
   tl_status status = step_of_order(&quiet, s->g, s->out, &step);
   if (status == TL_NO_MEMORY)
-    return tl_fail(d, status, (tl_location){0}, "out of memory");
+    return tl_fail_memory(d, TL_NOWHERE);
   if (status == TL_OK && step < *best - 1e-9) {
     *best = step;
     memcpy(kept, s->out, s->g->n * sizeof *kept);
@@ -418,7 +418,7 @@ static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kep
       place_by_priority(s, &c.at[0]);
     clockwork_release(&c);
     if (!good)
-      return tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+      return tl_fail_memory(d, TL_NOWHERE);
     TL_TRY(consider(d, s, kept, &best));
   }
   bool unbeaten = cannot_be_beaten(best, least);
@@ -442,9 +442,9 @@ tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *ord
   else
     status = tl_task_links_sort(&s.links, g);
   if (status == TL_NO_MEMORY) {
-    status = tl_fail(d, TL_NO_MEMORY, (tl_location){0}, "out of memory");
+    status = tl_fail_memory(d, TL_NOWHERE);
   } else if (status != TL_OK) {
-    status = tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", (tl_location){0},
+    status = tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", TL_NOWHERE,
                           "tasks wait for each other in a circle");
   } else {
     measure(&s, order);

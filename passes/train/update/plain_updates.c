@@ -275,7 +275,7 @@ static tl_status sweep(tl_pass *p, tl_module *m, const tl_graph *g, bool last) {
     size_t i = spelling_of(m, n);
     if (status == TL_OK && i < N_SPELLINGS && spellings[i].last == last &&
         !tl_u32_vec_push(&found, n))
-      status = tl_fail(m->diag, TL_NO_MEMORY, TL_AT_FILE(m->path), "out of memory");
+      status = tl_no_memory(m);
   }
   for (uint32_t i = 0; status == TL_OK && i < found.n; i++)
     status = spellings[spelling_of(m, found.at[i])].spell(p, m, found.at[i]);
