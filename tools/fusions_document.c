@@ -80,13 +80,13 @@ static void add_rules(document *d, tl_sv pass) {
 }
 
 static void add_pass(document *d, const tl_fusion_name *row) {
-  static const char *const close[] = {"may be switched off", "no switch file switches it off",
-                                      "neither a switch file nor level O1 switches it off"};
+  static const char *const close[] = {"may be switched off", "a switch file cannot switch it off",
+                                      "neither a switch file nor level O1 can switch it off"};
   bool scope = row->kind == TL_FUSION_SCOPE;
   tl_buf_printf(d->out, "\n## %s\n\n![before and after](fusions/%s.svg)\n\n", row->name, row->name);
   tl_buf_printf(d->out, "A %s pass, %s by default; %s.\n\n",
                 tl_fusion_kind_name((tl_fusion_kind)row->kind), row->on ? "on" : "off",
-                scope && !row->on ? "`--enable-scope-fusion-passes` asks for it"
+                scope && !row->on ? "`--enable-scope-fusion-passes` switches it on"
                 : scope           ? "`--disable-scope-fusion-passes` switches it off"
                                   : close[row->close]);
   add_rules(d, tl_sv_from(row->name));
@@ -131,10 +131,11 @@ static bool list_passes(document *d) {
 }
 
 static void add_names(document *d) {
-  tl_buf_add_z(d->out, "\n## Names without a rule\n\nSwitch files and options know these too, "
-                       "and UB passes, which are in [ub-fusion.md](ub-fusion.md).\nNo rule answers "
-                       "to them: what they do the op table does ([ops.md](ops.md)), or the device "
-                       "compiler\nalone.\n\n");
+  tl_buf_add_z(d->out,
+               "\n## Names without a rule\n\nSwitch files and options accept these names, too, "
+               "and those of UB passes ([ub-fusion.md](ub-fusion.md)).\nThey have no rule: "
+               "the op table does their work ([ops.md](ops.md)), or only the device "
+               "compiler\ndoes.\n\n");
   bool any = false;
   for (uint32_t i = 0; i < d->n; i++)
     if (d->at[i].kind != TL_FUSION_UB && !has_rules(d, tl_sv_from(d->at[i].name))) {
@@ -148,14 +149,14 @@ static void add_all(document *d) {
   tl_buf_add_z(d->out,
                "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
                "<!-- Written by `tailor --generate=fusions`, pictures by scripts/fusion-pictures; "
-               "`make update` renews both. -->\n# Fusions\n\n"
-               "Passes under the device compiler's names, each with the rules that make it up. The "
-               "picture is the first case of the\nfirst rule in `tests/golden/rules`. How switches "
-               "decide: [fusion-switch.md](fusion-switch.md); what a rule says:\n"
-               "[rules.md](rules.md); why one did not fire: `tailor explain MODEL --fusion`.\n\n"
-               "*Numerics*: exact, the same bits; reassociating, rounded elsewhere; approximate, "
-               "within a tolerance, and only with\n`--numerics=approximate`. *Chips*: families "
-               "whose op table has what the rule makes; others leave it out.\n");
+               "`make update` renews both. -->\n# Which fusions are there?\n\n"
+               "The fusion passes under the names of the device compiler, each with its rules. The "
+               "picture shows the first case of the\nfirst rule in `tests/golden/rules`. How to "
+               "switch them: [fusion-switch.md](fusion-switch.md). How to read a rule:\n"
+               "[rules.md](rules.md). Why one did not fire: `tailor explain MODEL --fusion`.\n\n"
+               "*Numerics*: exact, the same bits; reassociating, other rounding; approximate, "
+               "within a tolerance and only with\n`--numerics=approximate`. *Chips*: families "
+               "that have the op that the rule produces; the rule is off for others.\n");
   for (uint32_t i = 0; i < d->n; i++)
     if (has_rules(d, tl_sv_from(d->at[i].name)))
       add_pass(d, &d->at[i]);

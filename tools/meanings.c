@@ -131,10 +131,11 @@ void tl_document_npu_ops(tl_buf *out) {
   meanings k;
   tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
                     "<!-- Written by `tailor --generate=npu-ops`; `make update` renews it. -->\n"
-                    "# NPU ops that the evaluator knows\n\n"
-                    "Types that NPU form has, the ops that become them, and what they mean to "
+                    "# What does an NPU op compute?\n\n"
+                    "The op types of the NPU form, the ops that become them, and their meaning for "
                     "`run` and `verify` ([evaluator.md](evaluator.md)):\nthe ops of each "
-                    "definition, alternatives separated by semicolons, or a kernel.\n\n"
+                    "definition, with semicolons between alternatives, or a kernel of the "
+                    "evaluator.\n\n"
                     "| NPU op | made from | means | defined in |\n|---|---|---|---|\n");
   if (open_meanings(&k))
     for (uint32_t i = 0; i < tl_n_op_rows; i++)

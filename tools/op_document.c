@@ -129,15 +129,16 @@ void tl_document_ops(tl_buf *out) {
   bool made = expanded && mark_expanded(&diag, expanded);
   tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
                     "<!-- Written by `tailor --generate=ops`; `make update` renews it. -->\n"
-                    "# Ops\n\nThe op table without NPU prototypes. An op that is not listed is "
-                    "carried through unchanged.\n\n"
-                    "*NPU types* are tried in order, the first whose condition "
-                    "([op-table.md](op-table.md)) holds is taken; with \\* the op needs several "
-                    "NPU ops, which rules (passes/rules/expand_*.tlr) spell out where they fit. "
-                    "*Limits*: where there is no type, and what helps then. *Chips*: 910B on means "
-                    "Ascend910B, 910_93, 950 and 310B; all adds Ascend910A and the other 310s. "
-                    "`tailor ops NAME --soc-version CHIP` tells the dtypes, the colour and where "
-                    "each fact comes from.\n\n"
+                    "# Which ops are known, and which NPU op do they become?\n\nThe op table "
+                    "without NPU prototypes. An op that is not listed is carried to the output "
+                    "unchanged.\n\n"
+                    "*NPU types* are tried in order; the first whose condition "
+                    "([op-table.md](op-table.md)) holds is used. With \\* the op needs several "
+                    "NPU ops; an expand rule (`passes/rules/expand_*.tlr`) replaces it if it "
+                    "matches. *Limits*: where there is no NPU type, and what helps. *Chips*: `910B "
+                    "on` means Ascend910B, 910_93, 950 and 310B; `all` also Ascend910A and the "
+                    "other 310s. `tailor ops NAME --soc-version CHIP` shows the dtypes, the colour "
+                    "and the source of each fact.\n\n"
                     "| op | versions | NPU types | chips | limits |\n|---|---|---|---|---|\n");
   for (int i = 0; i < N_TABLES; i++) {
     tl_options options = tl_options_default();

@@ -78,8 +78,9 @@ void tl_document_passes(tl_buf *out) {
   const tl_pass_row *rows = tl_pass_rows(&n);
   tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
                     "<!-- Written by `tailor --generate=passes`; `make update` renews it. -->\n"
-                    "# Passes\n\nIn pipeline order. *Level*: the `-O` level from which the pass "
-                    "runs. *Output*: `air` passes run\nfor AIR output only.\n\n"
+                    "# Which passes run, in which order, and why?\n\nThe passes in pipeline order. "
+                    "*Level*: the lowest `-O` level at which the pass runs. *Output*: the outputs "
+                    "for\nwhich it runs. *Afterwards*: what holds when it is done.\n\n"
                     "| pass | level | output | afterwards |\n|---|---|---|---|\n");
   for (uint32_t i = 0; i < n; i++)
     tl_buf_printf(out, "| `%s` | %u | %s | %s |\n", rows[i].name, rows[i].level,

@@ -200,12 +200,13 @@ tl_status tl_list_rules(tl_cli *cli) {
 void tl_document_rule_functions(tl_buf *out) {
   uint32_t n;
   const tl_rule_function *functions = tl_rule_functions(&n);
-  tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-                    "<!-- Written by `tailor --generate=rule-functions`; `make update` renews it. "
-                    "-->\n# Functions of rules\n\nFor conditions and computed attributes "
-                    "([rules.md](rules.md)). What cannot be known (a symbolic dim, an attribute\n"
-                    "that is not set) is unknown; what is computed from it is unknown too, and a "
-                    "condition on it fails.\n\n| function | gives |\n|---|---|\n");
+  tl_buf_add_z(
+      out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+           "<!-- Written by `tailor --generate=rule-functions`; `make update` renews it. "
+           "-->\n# Which functions can rules use?\n\nIn conditions and computed attributes "
+           "([rules.md](rules.md)). A fact that is not known at compile time (a symbolic\n"
+           "dim, an attribute that is not set) is unknown; an expression with an unknown "
+           "part is unknown, and a condition on it fails.\n\n| function | gives |\n|---|---|\n");
   for (uint32_t i = 0; i < n; i++)
     tl_buf_printf(out, "| `%s` | %s |\n", functions[i].signature, functions[i].summary);
 }

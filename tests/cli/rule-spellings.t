@@ -67,7 +67,7 @@ $ printf 'rules 1\nrule X : cleanup {\n match { either { %%y = Abs(%%x) } or { %
 ! f:4:15: error: %x is not bound by the pattern in spelling 2
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { either { %%y = Abs(%%x) } or { %%z = Neg(%%x) } }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
-! f:2:6: error: rule 'X', spelling 2: the replacement makes no result of the pattern's last node
+! f:2:6: error: rule 'X', spelling 2: the replacement produces no result of the pattern root, its last node
 ? 1
 $ printf 'rules 1\nrule X : cleanup {\n match { either { %%y = Abs(%%x) } or { %%y = Add(%%x, %%u) } }\n replace { %%y = Relu(%%x) }\n}\n' >f; tailor passes --rules=f
 ! f:2:6: error: rule 'X', spelling 2: %u is never used; a name that begins with _ may be
