@@ -379,6 +379,30 @@ def together(outs, last):
     return np.concatenate([outs[0].ravel()] + [outs[i][-1].ravel() for i in last])
 
 
+def played(rng):
+    """Quantization that is only played, whose gradient goes back where it was within bounds; sums
+    and copies with factors."""
+    x = rng.uniform(-3, 3, (3, 5))
+    for zero, least, most in ((0.0, -2, 2), (3.0, 0, 7), (0.5, -3, 4)):
+        q = np.trunc(np.rint(x / 0.75) + zero)
+        inside, attrs = (q >= least) & (q <= most), {'quant_min': least, 'quant_max': most}
+        yield Case(f'FakeQuant {zero}', [x], lambda v: v, range(2),
+                   lambda v, y, z=zero, a=attrs: ('FakeQuant', MS, [
+                       v[0], np.array(0.75, np.float32), np.array([z], np.float32)], a),
+                   gives=[(np.clip(q, least, most) - zero) * 0.75, inside])
+        yield Case(f'FakeQuantGrad {zero}', [x], lambda v, m=inside: np.where(m, v, 0), [0],
+                   lambda v, y, m=inside: ('FakeQuantGrad', MS, ['dY', m], {}))
+    a, b, c = (rng.uniform(-1, 1, (2, 3)) for _ in range(3))
+    for more, third in (([], {}), ([c], {'scale_2': -3.0}), ([c], {})):
+        attrs = {'scale_0': 0.5, 'scale_1': 2.0, **third}
+        yield Case(f'ScaledSum {len(more)} {third}', [a], lambda v: v, range(1),
+                   lambda v, y, m=more, t=attrs: ('ScaledSum', MS, [a, b, *m], t),
+                   gives=[0.5 * a + 2 * b + third.get('scale_2', 0) * c])
+        yield Case(f'BatchScale {len(more)} {third}', [a], lambda v: v, range(2 + len(more)),
+                   lambda v, y, t=attrs: ('BatchScale', MS, [a], t),
+                   gives=[0.5 * a, 2 * a, third.get('scale_2', 0) * a][:2 + len(more)])
+
+
 def parts(v, last):
     """The gradient of what together() gives, as operands."""
     shape = (len(v[0]), 1, *v[4].shape[1:])
@@ -430,7 +454,7 @@ def allowed(options):
 def all_cases():
     rng = np.random.default_rng(5)
     for family in (elementwise, rows, losses, look_ups, slices, pools, convolutions,
-                   recurrent):
+                   recurrent, played):
         yield from family(rng)
 
 
@@ -486,7 +510,8 @@ def build(case, dy):
         if k is not None:
             like = case.gives[i] if case.gives else case.values[k]
             dims = ['n' if d in case.open else n for d, n in enumerate(like.shape)]
-            outputs.append(helper.make_tensor_value_info(f'out{i}', TensorProto.FLOAT, dims))
+            kind = TensorProto.BOOL if like.dtype == bool else TensorProto.FLOAT
+            outputs.append(helper.make_tensor_value_info(f'out{i}', kind, dims))
     node = helper.make_node(op, names, results, name='g', domain=domain, **attrs)
     graph = helper.make_graph([node], 'g', inputs, outputs, constants)
     return helper.make_model(graph, ir_version=8, opset_imports=[
@@ -522,7 +547,7 @@ class Runner:
         for options in ((), *(('--npu', f'--soc-version={c}') for c in CHIPS)):
             got = self.values(given, *options)
             for i, (a, b) in enumerate(zip(got, want)):
-                worst = np.abs(a - b).max()
+                worst = np.abs(a.astype(np.float64) - b).max()
                 assert a.shape == b.shape, f'{options}: result {i}: {a.shape}, not {b.shape}'
                 assert worst <= allowed(options) * max(1, np.abs(b).max()), \
                     f'{options}: result {i} is off by {worst}'

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums and copies with factors, and quantization that is only played, as training graphs of ONNX
+ * Runtime have them. */
+#include <math.h>
+
+#include "ir/eval/kernel/kernel.h"
+#include "ir/eval/kernel/lines.h"
+#include "ir/eval/kernel/loop.h"
+
+enum { MOST_SCALED = 3 };
+
+/* Attributes scale_0, scale_1 and scale_2; what is absent is 0. */
+static void read_factors(const tl_eval *x, double *factors) {
+  static const tl_symbol names[] = {TL_SYM_scale_0, TL_SYM_scale_1, TL_SYM_scale_2};
+  for (int i = 0; i < MOST_SCALED; i++)
+    factors[i] = (double)tl_node_attr_float(x->m, x->node, names[i], 0);
+}
+
+/* Two or three operands of one shape, each times its factor, added up. */
+tl_status tl_eval_scaled_sum(tl_eval *x) {
+  tl_host *out;
+  double factors[MOST_SCALED];
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  read_factors(x, factors);
+  const tl_host *first = tl_eval_in(x, 0);
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)first->dtype, first, &out));
+  for (uint32_t k = 1; k < MOST_SCALED; k++)
+    if (tl_eval_in(x, k) && !tl_host_same_shape(tl_eval_in(x, k), first))
+      return tl_eval_fail(x, "the operands must have one shape");
+  for (uint64_t i = 0; i < first->n; i++) {
+    double sum = 0;
+    for (uint32_t k = 0; k < MOST_SCALED; k++)
+      sum += tl_eval_in(x, k) ? tl_cell_at(tl_eval_in(x, k), i) * factors[k] : 0;
+    tl_cells_store(out->dtype, &sum, out->data, i, 1, 1);
+  }
+  return TL_OK;
+}
+
+/* The operand times each of two or three factors. */
+tl_status tl_eval_batch_scale(tl_eval *x) {
+  double factors[MOST_SCALED];
+  TL_TRY(tl_eval_need_tensors(x, 1));
+  read_factors(x, factors);
+  const tl_host *in = tl_eval_in(x, 0);
+  for (uint32_t k = 0; k < MOST_SCALED; k++) {
+    tl_host *out;
+    TL_TRY(tl_eval_result_like(x, k, (tl_dtype)in->dtype, in, &out));
+    for (uint64_t i = 0; i < in->n; i++) {
+      double v = tl_cell_at(in, i) * factors[k];
+      tl_cells_store(out->dtype, &v, out->data, i, 1, 1);
+    }
+  }
+  return TL_OK;
+}
+
+/* X, scale, zero point -> what is left of X when it has been quantized, and whether each element
+ * was within [quant_min, quant_max]. */
+tl_status tl_eval_fake_quant(tl_eval *x) {
+  double scale, zero;
+  tl_host *out, *mask;
+  TL_TRY(tl_eval_need_tensors(x, 3));
+  TL_TRY(tl_eval_operand_float(x, 1, 1, &scale));
+  TL_TRY(tl_eval_operand_float(x, 2, 0, &zero));
+  const tl_host *in = tl_eval_in(x, 0);
+  double least = (double)tl_eval_int(x, TL_SYM_quant_min, 0);
+  double most = (double)tl_eval_int(x, TL_SYM_quant_max, 255);
+  bool single = in->dtype == TL_DTYPE_F32;
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
+  TL_TRY(tl_eval_result_like(x, 1, TL_DTYPE_BOOL, in, &mask));
+  for (uint64_t i = 0; i < in->n; i++) {
+    double v = tl_cell_at(in, i);
+    v = single ? (double)((float)v / (float)scale) : v / scale;
+    v = trunc(nearbyint(v) + zero);
+    ((uint8_t *)mask->data)[i] = v >= least && v <= most;
+    v = (fmin(most, fmax(least, v)) - zero) * scale;
+    tl_cells_store(out->dtype, &v, out->data, i, 1, 1);
+  }
+  return TL_OK;
+}
+
+/* dY where the mask has a 1, else 0. */
+tl_status tl_eval_fake_quant_grad(tl_eval *x) {
+  tl_host *out;
+  TL_TRY(tl_eval_need_tensors(x, 2));
+  const tl_host *dy = tl_eval_in(x, 0), *mask = tl_eval_in(x, 1);
+  if (!tl_host_same_shape(dy, mask))
+    return tl_eval_fail(x, "there must be a bool for each element of the gradient");
+  TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)dy->dtype, dy, &out));
+  for (uint64_t i = 0; i < dy->n; i++) {
+    double v = ((const uint8_t *)mask->data)[i] ? tl_cell_at(dy, i) : 0;
+    tl_cells_store(out->dtype, &v, out->data, i, 1, 1);
+  }
+  return TL_OK;
+}
