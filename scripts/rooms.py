@@ -3,7 +3,8 @@
 """The rooms of the program (scripts/rooms.tbl): who may include and call whom.
 
   rooms.py check ROOT STAMP DEPFILE   part of each build: a wrong include stops it
-  rooms.py links BUILD                prints symbols that a room takes from one it may not use
+  rooms.py links BUILD                prints symbols that a room takes from one it may not use, and
+                                      files of a room that need each other in a circle
   rooms.py documents write|check      the lists of files in the README of each room, and the table
                                       of rooms in ARCHITECTURE.md"""
 import collections
@@ -15,6 +16,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, 'rooms.tbl')
 LAYERS = ('frontend', 'passes', 'backend')  # which do not see each other
+# Rooms whose files still call each other in circles; no other room may begin to.
+CIRCLES = ('ir', 'ir/infer', 'ir/verify', 'ir/text', 'ir/eval/kernel', 'ir/eval/linear',
+           'ir/eval/conv', 'ir/eval/text', 'ir/eval/signal', 'ir/eval/ml', 'frontend/config',
+           'passes/edit', 'passes/fold', 'passes/npu', 'passes/engine', 'passes/scopes',
+           'passes/train/step', 'passes/train/time', 'passes/train/update', 'passes/train/comm',
+           'passes/train/scale', 'passes/precision', 'passes/ub', 'backend/air', 'tools')
 MARKS = '<!-- files --> ... <!-- end -->'
 MARKED = re.compile(r'(<!-- files -->\n).*?<!-- end -->', re.S)
 COUNTS = re.compile(r'[\d,]+')  # of lines and includes: they may lag behind
@@ -89,12 +96,19 @@ def check(root, stamp, depfile):
 
 
 def symbols(archive):
-    """(defined, undefined) names of a static library."""
+    """{file without .c: (defined, undefined) names} of a static library."""
     out = subprocess.run(['nm', '-P', archive], capture_output=True, text=True, check=True).stdout
-    rows = [line.split() for line in out.splitlines()]
-    rows = [row for row in rows if len(row) >= 2 and len(row[1]) == 1]
-    defined = {row[0] for row in rows if row[1] in 'TRDBC'}
-    return defined, {row[0] for row in rows if row[1] == 'U'}
+    found, defined, undefined = {}, set(), set()
+    for line in out.splitlines():
+        member = re.match(r'.*\[(.*)\.c\.o\]:$', line)
+        row = line.split()
+        if member:
+            defined, undefined = found.setdefault(os.path.basename(member.group(1)), (set(), set()))
+        elif len(row) >= 2 and row[1] in list('TRDBC'):
+            defined.add(row[0])
+        elif len(row) >= 2 and row[1] == 'U':
+            undefined.add(row[0])
+    return found
 
 
 def archives(build, table):
@@ -109,11 +123,44 @@ def links(build):
     table = rooms()
     order = {room: i for i, room in enumerate(table)}
     libraries = dict(archives(build, table))
-    home = {name: room for room, (defined, _) in libraries.items() for name in defined}
-    for room, (_, undefined) in libraries.items():
-        for name in sorted(undefined):
+    home = {name: room for room, files in libraries.items()
+            for defined, _ in files.values() for name in defined}
+    for room, files in libraries.items():
+        for name in sorted(set().union(*(undefined for _, undefined in files.values()))):
             if name in home and not may_use(order, room, home[name]):
                 yield f'{room}/ calls {name} of {home[name]}/, a room that it may not use'
+
+
+def needs(root, room, files):
+    """{file without suffix: those of its room that it includes or calls}; files: see symbols."""
+    out = collections.defaultdict(set)
+    home = {name: stem for stem, (defined, _) in files.items() for name in defined}
+    for stem, (_, undefined) in files.items():
+        out[stem] |= {home[name] for name in undefined if name in home}
+    for path in sources(root, [room]):
+        if os.path.dirname(path) == room:
+            with open(os.path.join(root, path), encoding='utf-8', errors='replace') as f:
+                used = [included for included in INCLUDE.findall(f.read())
+                        if os.path.dirname(included) == room and included.endswith('.h')]
+            out[os.path.basename(path)[:-2]] |= {os.path.basename(name)[:-2] for name in used}
+    return out
+
+
+def circles(build, root):
+    """Files of a room that need each other in a circle, but for the rooms of CIRCLES."""
+    for room, files in archives(build, rooms()):
+        if room in CIRCLES:
+            continue
+        left = {stem: used - {stem} for stem, used in needs(root, room, files).items()}
+        while True:  # what needs nothing that is left, or is needed by nothing, is in no circle
+            needed = set().union(*left.values()) if left else set()
+            free = [stem for stem in left if not left[stem] & set(left) or stem not in needed]
+            if not free:
+                break
+            for stem in free:
+                del left[stem]
+        if left:
+            yield f'{room}/: the files {", ".join(sorted(left))} need each other in a circle'
 
 
 def head(path):
@@ -188,7 +235,7 @@ def main():
     if sys.argv[1:2] == ['check'] and len(sys.argv) == 5:
         check(*sys.argv[2:])
     elif sys.argv[1:2] == ['links'] and len(sys.argv) == 3:
-        found = list(links(sys.argv[2]))
+        found = [*links(sys.argv[2]), *circles(sys.argv[2], os.path.dirname(HERE))]
         print('\n'.join(found))
         sys.exit(1 if found else 0)
     elif sys.argv[1:2] == ['documents'] and sys.argv[2:] in (['write'], ['check']):

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AttributeProto. References to attributes of the calling node are followed here; graphs wait until
  * their node exists. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/attribute.h"
+#include "frontend/onnx/tensor.h"
+#include "frontend/onnx/type.h"
+
+enum { DEFAULT = 11 }; /* of FunctionProto: attributes with values */
 
 typedef struct attr_wire {
   tl_sv name;
@@ -25,6 +29,14 @@ static const struct {
 
 enum { N_TYPES = sizeof types / sizeof types[0] };
 
+void tl_onnx_attributes_release(tl_onnx_attributes *x) {
+  tl_attr_vec_release(&x->attrs);
+  tl_body_vec_release(&x->bodies);
+  tl_i64_vec_release(&x->ints);
+  tl_f32_vec_release(&x->floats);
+  tl_u32_vec_release(&x->ids);
+}
+
 static float float_bits(uint64_t value) {
   uint32_t bits = (uint32_t)value;
   float f;
@@ -33,16 +45,16 @@ static float float_bits(uint64_t value) {
 }
 
 static bool push_int(void *user, uint64_t value) {
-  return tl_i64_vec_push(&((tl_onnx *)user)->ints, (int64_t)value);
+  return tl_i64_vec_push(&((tl_onnx_attributes *)user)->ints, (int64_t)value);
 }
 
 static bool push_float(void *user, uint64_t value) {
-  return tl_f32_vec_push(&((tl_onnx *)user)->floats, float_bits(value));
+  return tl_f32_vec_push(&((tl_onnx_attributes *)user)->floats, float_bits(value));
 }
 
 /* Takes one field; lists of numbers go to the scratch lists. False when malformed (or out of
  * memory). */
-static bool take_field(tl_onnx *x, attr_wire *a, const tl_field *f) {
+static bool take_field(tl_onnx_attributes *x, attr_wire *a, const tl_field *f) {
   switch (tl_field_tag(f)) {
   case TL_TAG(1, TL_WIRE_BYTES): a->name = tl_proto_sv(f->body); return true;
   case TL_TAG(2, TL_WIRE_FIXED32): a->f = float_bits(f->value); break;
@@ -65,7 +77,7 @@ static bool take_field(tl_onnx *x, attr_wire *a, const tl_field *f) {
   return true;
 }
 
-static tl_status scan(tl_onnx *x, tl_proto body, attr_wire *a) {
+static tl_status scan(tl_onnx_attributes *x, tl_proto body, attr_wire *a) {
   tl_field f;
   tl_step step;
   *a = (attr_wire){.name = {"", 0}};
@@ -73,40 +85,40 @@ static tl_status scan(tl_onnx *x, tl_proto body, attr_wire *a) {
   x->floats.n = 0;
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
     if (!take_field(x, a, &f))
-      return tl_onnx_malformed(x, f.start, "AttributeProto");
-  return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "AttributeProto") : TL_OK;
+      return tl_onnx_malformed(x->r, f.start, "AttributeProto");
+  return step == TL_STEP_BAD ? tl_onnx_malformed(x->r, body.p, "AttributeProto") : TL_OK;
 }
 
 /* Files older than IR version 2 do not state the type: the field that is there tells it. */
-static tl_status settle_type(tl_onnx *x, attr_wire *a, tl_location where) {
+static tl_status settle_type(tl_onnx_attributes *x, attr_wire *a, tl_location where) {
   if (a->type == 0)
     for (uint32_t t = 1; t < N_TYPES; t++)
       if (a->seen >> types[t].field & 1)
         a->type = t;
   if (a->type == 0 || a->type >= N_TYPES)
-    return tl_fail(x->d, TL_INVALID_MODEL, where, "attribute type %llu is unknown",
+    return tl_fail(x->r->d, TL_INVALID_MODEL, where, "attribute type %llu is unknown",
                    (unsigned long long)a->type);
   return TL_OK;
 }
 
 /* Element i of a list kind, as a symbol or id. Graphs are queued. */
-static tl_status list_item(tl_onnx *x, tl_attr_kind kind, tl_proto item, uint32_t i,
+static tl_status list_item(tl_onnx_attributes *x, tl_attr_kind kind, tl_proto item, uint32_t i,
                            tl_location where, uint32_t *out) {
   tl_symbol denotation;
-  tl_body_job job = {item, x->frame, x->attrs.n, i};
+  tl_body_job job = {item, x->calls->frame, x->attrs.n, i};
   switch (kind) {
-  case TL_ATTR_TENSORS: return tl_onnx_tensor(x, item, where, out);
-  case TL_ATTR_TYPES: return tl_onnx_type(x, item, where, out, &denotation);
+  case TL_ATTR_TENSORS: return tl_onnx_tensor(x->r, item, where, out);
+  case TL_ATTR_TYPES: return tl_onnx_type(x->r, item, where, out, &denotation);
   case TL_ATTR_GRAPHS:
     *out = TL_NO_GRAPH;
     return tl_body_vec_push(&x->bodies, job) ? TL_OK : TL_NO_MEMORY;
   default:
-    *out = tl_onnx_symbol(x, tl_proto_sv(item));
+    *out = tl_onnx_symbol(x->r, tl_proto_sv(item));
     return *out == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
   }
 }
 
-static tl_status read_list(tl_onnx *x, tl_proto body, uint32_t field, tl_location where,
+static tl_status read_list(tl_onnx_attributes *x, tl_proto body, uint32_t field, tl_location where,
                            tl_attr *out) {
   tl_field f;
   x->ids.n = 0;
@@ -118,34 +130,35 @@ static tl_status read_list(tl_onnx *x, tl_proto body, uint32_t field, tl_locatio
     if (!tl_u32_vec_push(&x->ids, id))
       return TL_NO_MEMORY;
   }
-  *out = tl_attr_ids(x->m, out->name, (tl_attr_kind)out->kind, x->ids.at, x->ids.n);
+  *out = tl_attr_ids(x->r->m, out->name, (tl_attr_kind)out->kind, x->ids.at, x->ids.n);
   return out->kind == TL_ATTR_NONE ? TL_NO_MEMORY : TL_OK;
 }
 
-static tl_status read_bytes(tl_onnx *x, const attr_wire *a, tl_location where, tl_attr *out) {
+static tl_status read_bytes(tl_onnx_attributes *x, const attr_wire *a, tl_location where,
+                            tl_attr *out) {
   tl_symbol denotation;
-  tl_body_job job = {a->bytes, x->frame, x->attrs.n, 0};
+  tl_body_job job = {a->bytes, x->calls->frame, x->attrs.n, 0};
   if (!a->bytes.p && out->kind != TL_ATTR_STRING)
-    return tl_fail(x->d, TL_INVALID_MODEL, where, "the attribute has no value");
+    return tl_fail(x->r->d, TL_INVALID_MODEL, where, "the attribute has no value");
   switch ((tl_attr_kind)out->kind) {
-  case TL_ATTR_TENSOR: return tl_onnx_tensor(x, a->bytes, where, &out->u.t);
-  case TL_ATTR_TYPE: return tl_onnx_type(x, a->bytes, where, &out->u.type, &denotation);
+  case TL_ATTR_TENSOR: return tl_onnx_tensor(x->r, a->bytes, where, &out->u.t);
+  case TL_ATTR_TYPE: return tl_onnx_type(x->r, a->bytes, where, &out->u.type, &denotation);
   case TL_ATTR_GRAPH:
     out->u.g = TL_NO_GRAPH;
     return tl_body_vec_push(&x->bodies, job) ? TL_OK : TL_NO_MEMORY;
   default: /* STRING, SPARSE */
-    out->u.s = tl_onnx_symbol(x, tl_proto_sv(a->bytes));
+    out->u.s = tl_onnx_symbol(x->r, tl_proto_sv(a->bytes));
     return out->u.s == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
   }
 }
 
-static tl_status read_value(tl_onnx *x, tl_proto body, const attr_wire *a, tl_location where,
-                            tl_attr *out) {
+static tl_status read_value(tl_onnx_attributes *x, tl_proto body, const attr_wire *a,
+                            tl_location where, tl_attr *out) {
   switch ((tl_attr_kind)out->kind) {
   case TL_ATTR_INT: out->u.i = a->i; return TL_OK;
   case TL_ATTR_FLOAT: out->u.f = a->f; return TL_OK;
-  case TL_ATTR_INTS: *out = tl_attr_ints(x->m, out->name, x->ints.at, x->ints.n); break;
-  case TL_ATTR_FLOATS: *out = tl_attr_floats(x->m, out->name, x->floats.at, x->floats.n); break;
+  case TL_ATTR_INTS: *out = tl_attr_ints(x->r->m, out->name, x->ints.at, x->ints.n); break;
+  case TL_ATTR_FLOATS: *out = tl_attr_floats(x->r->m, out->name, x->floats.at, x->floats.n); break;
   case TL_ATTR_STRING:
   case TL_ATTR_TENSOR:
   case TL_ATTR_GRAPH:
@@ -156,7 +169,7 @@ static tl_status read_value(tl_onnx *x, tl_proto body, const attr_wire *a, tl_lo
   return out->kind == TL_ATTR_NONE ? TL_NO_MEMORY : TL_OK;
 }
 
-static tl_status decode(tl_onnx *x, tl_symbol name, tl_proto body, attr_wire *a,
+static tl_status decode(tl_onnx_attributes *x, tl_symbol name, tl_proto body, attr_wire *a,
                         tl_location where) {
   TL_TRY(settle_type(x, a, where));
   tl_attr made = {.name = name, .kind = types[a->type].kind};
@@ -164,50 +177,78 @@ static tl_status decode(tl_onnx *x, tl_symbol name, tl_proto body, attr_wire *a,
   return tl_attr_vec_push(&x->attrs, made) ? TL_OK : TL_NO_MEMORY;
 }
 
-/* Follows a reference up the calls until an attribute has a value, then decodes it in the frame
- * that wrote it. */
-static tl_status decode_referred(tl_onnx *x, tl_symbol name, attr_wire *a, tl_location where) {
-  const tl_frame *own = x->frame;
-  tl_proto body = {NULL, NULL};
-  tl_status status = TL_OK;
-  while (status == TL_OK && a->reference.n) {
-    if (!x->frame->function) {
-      status = tl_fail(x->d, TL_INVALID_MODEL, where,
-                       "reference to attribute '%.*s' outside a function",
-                       TL_SV_ARG(a->reference));
-      break;
-    }
-    const tl_frame *writer = x->frame;
-    status = tl_onnx_referred(x, a->reference, &body, &writer);
-    if (status != TL_OK || !body.p)
-      break;
-    x->frame = writer;
-    status = scan(x, body, a);
-  }
-  if (status == TL_OK && body.p)
-    status = decode(x, name, body, a, where);
-  x->frame = own;
-  return status;
-}
-
-tl_status tl_onnx_attribute(tl_onnx *x, tl_proto body, tl_location where) {
-  attr_wire a;
-  TL_TRY(scan(x, body, &a));
-  where.attr = a.name;
-  tl_symbol name = tl_onnx_symbol(x, a.name);
-  if (name == TL_NO_SYMBOL)
-    return TL_NO_MEMORY;
-  if (a.reference.n)
-    return decode_referred(x, name, &a, where);
-  return decode(x, name, body, &a, where);
-}
-
-tl_status tl_onnx_attribute_name(tl_onnx *x, tl_proto body, tl_sv *out) {
+/* Name of an AttributeProto. */
+static tl_status read_name(tl_onnx_attributes *x, tl_proto body, tl_sv *out) {
   tl_field f;
   tl_step step;
   *out = (tl_sv){"", 0};
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD)
     if (tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
       *out = tl_proto_sv(f.body);
-  return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "AttributeProto") : TL_OK;
+  return step == TL_STEP_BAD ? tl_onnx_malformed(x->r, body.p, "AttributeProto") : TL_OK;
+}
+
+/* AttributeProto that `name` refers to in the current frame; .p == NULL when it is not set.
+ * *frame: the frame to decode it in. */
+static tl_status find_referred(tl_onnx_attributes *x, tl_sv name, tl_proto *out,
+                               const tl_frame **frame) {
+  tl_proto walk = x->calls->frame->function;
+  tl_field f;
+  tl_sv found;
+  *out = (tl_proto){NULL, NULL};
+  *frame = x->calls->frame->up;
+  for (uint32_t i = 0; i < x->calls->frame->n_attrs; i++) {
+    tl_proto body = x->calls->attributes.at[x->calls->frame->first_attr + i];
+    TL_TRY(read_name(x, body, &found));
+    if (tl_sv_eq(found, name)) {
+      *out = body;
+      return TL_OK;
+    }
+  }
+  while (tl_proto_next(&walk, &f) == TL_STEP_FIELD) {
+    if (tl_field_tag(&f) != TL_TAG(DEFAULT, TL_WIRE_BYTES))
+      continue;
+    TL_TRY(read_name(x, f.body, &found));
+    if (tl_sv_eq(found, name))
+      *out = f.body;
+  }
+  return TL_OK;
+}
+
+/* Follows a reference up the calls until an attribute has a value, then decodes it in the frame
+ * that wrote it. */
+static tl_status decode_referred(tl_onnx_attributes *x, tl_symbol name, attr_wire *a,
+                                 tl_location where) {
+  const tl_frame *own = x->calls->frame;
+  tl_proto body = {NULL, NULL};
+  tl_status status = TL_OK;
+  while (status == TL_OK && a->reference.n) {
+    if (!tl_onnx_in_function(x->calls)) {
+      status = tl_fail(x->r->d, TL_INVALID_MODEL, where,
+                       "reference to attribute '%.*s' outside a function", TL_SV_ARG(a->reference));
+      break;
+    }
+    const tl_frame *writer = x->calls->frame;
+    status = find_referred(x, a->reference, &body, &writer);
+    if (status != TL_OK || !body.p)
+      break;
+    x->calls->frame = writer;
+    status = scan(x, body, a);
+  }
+  if (status == TL_OK && body.p)
+    status = decode(x, name, body, a, where);
+  x->calls->frame = own;
+  return status;
+}
+
+tl_status tl_onnx_attribute(tl_onnx_attributes *x, tl_proto body, tl_location where) {
+  attr_wire a;
+  TL_TRY(scan(x, body, &a));
+  where.attr = a.name;
+  tl_symbol name = tl_onnx_symbol(x->r, a.name);
+  if (name == TL_NO_SYMBOL)
+    return TL_NO_MEMORY;
+  if (a.reference.n)
+    return decode_referred(x, name, &a, where);
+  return decode(x, name, body, &a, where);
 }

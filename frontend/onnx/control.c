@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control edges, which our ONNX output writes as metadata of nodes: tailor.ctrl_in names nodes that
  * run before, tailor.ctrl_origin says who asked for each. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/control.h"
 #include "ir/marks.h"
 #include "ir/text/parse.h"
 
 /* Undoes %2C for commas; the text is the file's, so a copy is made. */
-static tl_symbol unescape(tl_onnx *x, tl_sv name) {
+static tl_symbol unescape(tl_onnx_names *x, tl_sv name) {
   tl_buf out;
   tl_buf_init(&out);
   for (size_t i = 0; i < name.n; i++) {
@@ -15,7 +15,7 @@ static tl_symbol unescape(tl_onnx *x, tl_sv name) {
     tl_buf_add_char(&out, (char)(comma ? ',' : percent ? '%' : name.p[i]));
     i += comma || percent ? 2 : 0;
   }
-  tl_symbol s = out.failed ? TL_NO_SYMBOL : tl_symbol_find(&x->m->symbols, tl_buf_view(&out));
+  tl_symbol s = out.failed ? TL_NO_SYMBOL : tl_symbol_find(&x->r->m->symbols, tl_buf_view(&out));
   tl_buf_release(&out);
   return s;
 }
@@ -27,29 +27,29 @@ static tl_control_origin origin_of(tl_sv word) {
   return TL_CONTROL_USER;
 }
 
-static tl_status add_edge(tl_onnx *x, tl_node_id n, tl_sv name, tl_sv origin) {
+static tl_status add_edge(tl_onnx_names *x, tl_node_id n, tl_sv name, tl_sv origin) {
   tl_symbol s = unescape(x, name);
   tl_node_id from = s == TL_NO_SYMBOL ? TL_NO_NODE : tl_onnx_slot(&x->mark, s);
-  if (!from || from == n || tl_node_get(x->m, from)->graph != tl_node_get(x->m, n)->graph) {
-    tl_warn_code(x->d, "W-TRN-CTRL", tl_node_where(x->m, n),
+  if (!from || from == n || tl_node_get(x->r->m, from)->graph != tl_node_get(x->r->m, n)->graph) {
+    tl_warn_code(x->r->d, "W-TRN-CTRL", tl_node_where(x->r->m, n),
                  "is to run after '%.*s', which is not a node of its graph",
                  TL_SV_ARG(tl_sv_shown(name)));
     return TL_OK;
   }
-  return tl_control_add(x->m, from, n, origin_of(origin)) ? TL_OK : TL_NO_MEMORY;
+  return tl_control_add(x->r->m, from, n, origin_of(origin)) ? TL_OK : TL_NO_MEMORY;
 }
 
-static tl_status read_edges(tl_onnx *x, tl_node_id n) {
-  tl_sv names = tl_node_note(x->m, n, TL_NOTE_CONTROL);
-  tl_sv origins = tl_node_note(x->m, n, TL_NOTE_ORIGIN);
+static tl_status read_edges(tl_onnx_names *x, tl_node_id n) {
+  tl_sv names = tl_node_note(x->r->m, n, TL_NOTE_CONTROL);
+  tl_sv origins = tl_node_note(x->r->m, n, TL_NOTE_ORIGIN);
   if (!names.n)
     return TL_OK;
   while (names.p) {
     tl_sv origin = origins.p ? tl_sv_split(&origins, ',') : TL_SV("");
     TL_TRY(add_edge(x, n, tl_sv_split(&names, ','), origin));
   }
-  bool ok = tl_node_set_note(x->m, n, TL_NOTE_CONTROL, TL_SV("")) &&
-            tl_node_set_note(x->m, n, TL_NOTE_ORIGIN, TL_SV(""));
+  bool ok = tl_node_set_note(x->r->m, n, TL_NOTE_CONTROL, TL_SV("")) &&
+            tl_node_set_note(x->r->m, n, TL_NOTE_ORIGIN, TL_SV(""));
   return ok ? TL_OK : TL_NO_MEMORY;
 }
 
@@ -59,28 +59,28 @@ static bool is_live(const tl_module *m, tl_node_id n) {
 }
 
 /* Node by name; the mark is scratch that is zero between uses. */
-static tl_status index_nodes(tl_onnx *x, bool clear) {
-  for (tl_node_id n = 1; n < tl_module_node_end(x->m); n++) {
-    tl_symbol name = is_live(x->m, n) ? tl_node_get(x->m, n)->name : 0;
+static tl_status index_nodes(tl_onnx_names *x, bool clear) {
+  for (tl_node_id n = 1; n < tl_module_node_end(x->r->m); n++) {
+    tl_symbol name = is_live(x->r->m, n) ? tl_node_get(x->r->m, n)->name : 0;
     if (name)
       TL_TRY(tl_onnx_set_slot(&x->mark, name, clear ? 0 : n));
   }
   return TL_OK;
 }
 
-tl_status tl_onnx_control(tl_onnx *x) {
+tl_status tl_onnx_control(tl_onnx_names *x) {
   bool any = false;
-  for (tl_node_id n = 1; n < tl_module_node_end(x->m) && !any; n++)
-    any = is_live(x->m, n) && tl_node_note(x->m, n, TL_NOTE_CONTROL).n;
+  for (tl_node_id n = 1; n < tl_module_node_end(x->r->m) && !any; n++)
+    any = is_live(x->r->m, n) && tl_node_note(x->r->m, n, TL_NOTE_CONTROL).n;
   if (!any)
     return TL_OK;
   TL_TRY(index_nodes(x, false));
-  for (tl_node_id n = 1; n < tl_module_node_end(x->m); n++)
-    if (is_live(x->m, n))
+  for (tl_node_id n = 1; n < tl_module_node_end(x->r->m); n++)
+    if (is_live(x->r->m, n))
       TL_TRY(read_edges(x, n));
   TL_TRY(index_nodes(x, true));
-  for (uint32_t i = 0; i < x->m->graphs.n; i++)
-    if (!x->m->graphs.at[i]->erased)
-      TL_TRY(tl_graph_sort(x->m, x->m->graphs.at[i]->id));
+  for (uint32_t i = 0; i < x->r->m->graphs.n; i++)
+    if (!x->r->m->graphs.at[i]->erased)
+      TL_TRY(tl_graph_sort(x->r->m, x->r->m->graphs.at[i]->id));
   return TL_OK;
 }

@@ -4,12 +4,13 @@
 #ifndef TL_FRONTEND_ONNX_OPSET_H
 #define TL_FRONTEND_ONNX_OPSET_H
 
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/reader.h"
+#include "ir/graph.h"
 #include "ir/ops_gen.h"
 
 /* One node being lifted. New nodes go before it, so that it keeps its results. */
 typedef struct tl_lifting {
-  tl_onnx *x;
+  const tl_onnx_reader *r;
   tl_module *m;
   tl_node_id n;
   int32_t version; /* of the opset the node was written in */

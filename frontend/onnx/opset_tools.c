@@ -10,7 +10,7 @@ tl_status tl_lift_fail(const tl_lifting *l, tl_status status, const char *fmt, .
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
   tl_sv op = tl_op_name(l->m, tl_node_get(l->m, l->n)->op);
-  tl_status s = tl_fail(l->x->d, status, tl_node_where(l->m, l->n), "%.*s of opset %d: %s",
+  tl_status s = tl_fail(l->r->d, status, tl_node_where(l->m, l->n), "%.*s of opset %d: %s",
                         TL_SV_ARG(op), l->version, text.p ? text.p : "");
   tl_buf_release(&text);
   return s;

@@ -2,7 +2,8 @@
 /* TensorProto. Bytes that the file holds as they are used (raw_data, packed floats) become views;
  * varint and string data is decoded into the module's arena. The amount of data is compared with
  * the shape before anything is allocated. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/external.h"
+#include "frontend/onnx/tensor.h"
 
 enum { FLOATS = 4, INT32S = 5, STRINGS = 6, INT64S = 7, DOUBLES = 10, UINT64S = 11 };
 
@@ -82,63 +83,64 @@ static bool scan_field(tensor_wire *t, const tl_field *f) {
   }
 }
 
-static tl_status scan(tl_onnx *x, tensor_wire *t) {
+static tl_status scan(tl_onnx_reader *r, tensor_wire *t) {
   tl_proto w = t->body;
   tl_field f;
   tl_step step;
   while ((step = tl_proto_next(&w, &f)) == TL_STEP_FIELD) {
     if (!scan_field(t, &f)) {
       if (t->rank > TL_MAX_RANK)
-        return tl_fail(x->d, TL_LIMIT, t->where, "rank is beyond %d", TL_MAX_RANK);
-      return tl_onnx_malformed(x, f.start, "TensorProto");
+        return tl_fail(r->d, TL_LIMIT, t->where, "rank is beyond %d", TL_MAX_RANK);
+      return tl_onnx_malformed(r, f.start, "TensorProto");
     }
   }
-  return step == TL_STEP_BAD ? tl_onnx_malformed(x, w.p, "TensorProto") : TL_OK;
+  return step == TL_STEP_BAD ? tl_onnx_malformed(r, w.p, "TensorProto") : TL_OK;
 }
 
-static tl_status make_type(tl_onnx *x, const tensor_wire *t, tl_tensor *out, uint64_t *elements) {
+static tl_status make_type(tl_onnx_reader *r, const tensor_wire *t, tl_tensor *out,
+                           uint64_t *elements) {
   out->dtype = (uint8_t)tl_dtype_from_onnx(t->data_type);
   if (out->dtype == TL_DTYPE_NONE)
-    return tl_fail(x->d, TL_INVALID_MODEL, t->where, "unknown data type %lld",
+    return tl_fail(r->d, TL_INVALID_MODEL, t->where, "unknown data type %lld",
                    (long long)t->data_type);
   *elements = 1;
   for (int i = 0; i < t->rank; i++) {
     if (t->dims[i] < 0)
-      return tl_fail(x->d, TL_INVALID_MODEL, t->where, "dimension %d is negative (%lld)", i,
+      return tl_fail(r->d, TL_INVALID_MODEL, t->where, "dimension %d is negative (%lld)", i,
                      (long long)t->dims[i]);
     if (__builtin_mul_overflow(*elements, (uint64_t)t->dims[i], elements))
-      return tl_fail(x->d, TL_INVALID_MODEL, t->where, "dimensions multiply to more than 2^64");
+      return tl_fail(r->d, TL_INVALID_MODEL, t->where, "dimensions multiply to more than 2^64");
   }
-  out->type = tl_type_tensor(x->m, (tl_dtype)out->dtype, t->rank, t->dims);
+  out->type = tl_type_tensor(r->m, (tl_dtype)out->dtype, t->rank, t->dims);
   if (!out->type)
     return TL_NO_MEMORY;
   if (out->dtype != TL_DTYPE_STRING &&
       !tl_dtype_bytes((tl_dtype)out->dtype, *elements, &out->bytes))
-    return tl_fail(x->d, TL_INVALID_MODEL, t->where, "the tensor needs more than 2^64 bytes");
+    return tl_fail(r->d, TL_INVALID_MODEL, t->where, "the tensor needs more than 2^64 bytes");
   return TL_OK;
 }
 
-static tl_status wrong_size(tl_onnx *x, const tensor_wire *t, const tl_tensor *out, uint64_t has,
-                            const char *unit) {
+static tl_status wrong_size(tl_onnx_reader *r, const tensor_wire *t, const tl_tensor *out,
+                            uint64_t has, const char *unit) {
   tl_buf type;
   tl_buf_init(&type);
-  tl_type_print(x->m, out->type, &type);
-  tl_status s = tl_fail(x->d, TL_INVALID_MODEL, t->where,
-                        "tensor %s needs %llu bytes, but the model holds %llu %s",
-                        type.p ? type.p : "", (unsigned long long)out->bytes,
-                        (unsigned long long)has, unit);
+  tl_type_print(r->m, out->type, &type);
+  tl_status s = tl_fail(
+      r->d, TL_INVALID_MODEL, t->where, "tensor %s needs %llu bytes, but the model holds %llu %s",
+      type.p ? type.p : "", (unsigned long long)out->bytes, (unsigned long long)has, unit);
   tl_buf_release(&type);
   return s;
 }
 
 /* Points *out at bytes of the model. */
-static tl_status view_bytes(tl_onnx *x, const tensor_wire *t, tl_proto bytes, tl_tensor *out) {
+static tl_status view_bytes(tl_onnx_reader *r, const tensor_wire *t, tl_proto bytes,
+                            tl_tensor *out) {
   if (tl_proto_left(&bytes) != out->bytes)
-    return wrong_size(x, t, out, tl_proto_left(&bytes), "bytes");
-  if (x->file) {
+    return wrong_size(r, t, out, tl_proto_left(&bytes), "bytes");
+  if (r->file) {
     out->kind = TL_SOURCE_FILE;
-    out->u.view.file = x->file;
-    out->u.view.offset = (uint64_t)(bytes.p - x->model.p);
+    out->u.view.file = r->file;
+    out->u.view.offset = (uint64_t)(bytes.p - r->model.p);
   } else {
     out->kind = TL_SOURCE_BYTES;
     out->u.data = bytes.p;
@@ -193,42 +195,42 @@ static uint32_t number_width(uint32_t payload, tl_dtype dtype) {
   }
 }
 
-static tl_status read_numbers(tl_onnx *x, const tensor_wire *t, tl_tensor *out) {
+static tl_status read_numbers(tl_onnx_reader *r, const tensor_wire *t, tl_tensor *out) {
   uint32_t width = number_width(t->payload, (tl_dtype)out->dtype);
   if (width == 0)
-    return tl_fail(x->d, TL_INVALID_MODEL, t->where, "data of type %s is in the wrong field (%u)",
+    return tl_fail(r->d, TL_INVALID_MODEL, t->where, "data of type %s is in the wrong field (%u)",
                    tl_dtype_get((tl_dtype)out->dtype)->name, t->payload);
   if ((t->payload == FLOATS || t->payload == DOUBLES) && t->n_payload == 1 && t->run.p)
-    return view_bytes(x, t, t->run, out);
+    return view_bytes(r, t, t->run, out);
   number_sink sink = {.limit = out->bytes / width, .width = width};
   sink.is_bool = out->dtype == TL_DTYPE_BOOL;
   if (!walk_numbers(t, &sink) || sink.n != sink.limit)
-    return wrong_size(x, t, out, sink.n, "numbers or more");
-  unsigned char *data = tl_arena_alloc(&x->m->arena, out->bytes);
+    return wrong_size(r, t, out, sink.n, "numbers or more");
+  unsigned char *data = tl_arena_alloc(&r->m->arena, out->bytes);
   if (!data)
     return TL_NO_MEMORY;
   sink.at = data;
   if (!walk_numbers(t, &sink))
-    return tl_onnx_malformed(x, t->body.p, "TensorProto");
+    return tl_onnx_malformed(r, t->body.p, "TensorProto");
   out->kind = TL_SOURCE_BYTES;
   out->u.data = data;
   return TL_OK;
 }
 
-static tl_status read_strings(tl_onnx *x, const tensor_wire *t, uint64_t n, tl_tensor *out) {
+static tl_status read_strings(tl_onnx_reader *r, const tensor_wire *t, uint64_t n, tl_tensor *out) {
   tl_proto w = t->body;
   tl_field f;
   uint32_t i = 0;
   if ((t->payload && t->payload != STRINGS) || t->raw.p || t->n_payload != n)
-    return tl_fail(x->d, TL_INVALID_MODEL, t->where, "%llu strings needed, %u found",
+    return tl_fail(r->d, TL_INVALID_MODEL, t->where, "%llu strings needed, %u found",
                    (unsigned long long)n, t->payload == STRINGS ? t->n_payload : 0);
-  tl_symbol *strings = tl_arena_calloc(&x->m->arena, n, sizeof *strings);
+  tl_symbol *strings = tl_arena_calloc(&r->m->arena, n, sizeof *strings);
   if (!strings)
     return TL_NO_MEMORY;
   while (tl_proto_next(&w, &f) == TL_STEP_FIELD) {
     if (tl_field_tag(&f) != TL_TAG(STRINGS, TL_WIRE_BYTES))
       continue;
-    if (i == n || (strings[i++] = tl_onnx_symbol(x, tl_proto_sv(f.body))) == TL_NO_SYMBOL)
+    if (i == n || (strings[i++] = tl_onnx_symbol(r, tl_proto_sv(f.body))) == TL_NO_SYMBOL)
       return TL_NO_MEMORY;
     out->bytes += tl_proto_left(&f.body);
   }
@@ -237,52 +239,53 @@ static tl_status read_strings(tl_onnx *x, const tensor_wire *t, uint64_t n, tl_t
   return TL_OK;
 }
 
-static tl_status read_source(tl_onnx *x, const tensor_wire *t, uint64_t elements, tl_tensor *out) {
+static tl_status read_source(tl_onnx_reader *r, const tensor_wire *t, uint64_t elements,
+                             tl_tensor *out) {
   if (t->several)
-    return tl_fail(x->d, TL_INVALID_MODEL, t->where, "the tensor has data in more than one field");
+    return tl_fail(r->d, TL_INVALID_MODEL, t->where, "the tensor has data in more than one field");
   if (t->is_external && (t->raw.p || t->payload))
-    return tl_fail(x->d, TL_INVALID_MODEL, t->where, "the tensor has data here and outside");
+    return tl_fail(r->d, TL_INVALID_MODEL, t->where, "the tensor has data here and outside");
   if (out->dtype == TL_DTYPE_STRING) {
     if (t->is_external)
-      return tl_fail(x->d, TL_UNSUPPORTED, t->where, "strings cannot be external data");
-    return read_strings(x, t, elements, out);
+      return tl_fail(r->d, TL_UNSUPPORTED, t->where, "strings cannot be external data");
+    return read_strings(r, t, elements, out);
   }
   if (t->is_external)
-    return tl_onnx_external(x, &t->external, t->where, out);
+    return tl_onnx_external(r, &t->external, t->where, out);
   if (t->raw.p && (t->raw.p != t->raw.end || !t->payload))
-    return view_bytes(x, t, t->raw, out);
+    return view_bytes(r, t, t->raw, out);
   if (t->payload)
-    return read_numbers(x, t, out);
+    return read_numbers(r, t, out);
   if (elements)
-    return wrong_size(x, t, out, 0, "bytes");
+    return wrong_size(r, t, out, 0, "bytes");
   out->u.data = "";
   return TL_OK;
 }
 
-tl_status tl_onnx_tensor(tl_onnx *x, tl_proto body, tl_location where, tl_tensor_id *out) {
+tl_status tl_onnx_tensor(tl_onnx_reader *r, tl_proto body, tl_location where, tl_tensor_id *out) {
   tensor_wire t = {.body = body, .where = where, .name = {"", 0}};
   tl_tensor made = {.kind = TL_SOURCE_BYTES};
   uint64_t elements;
-  TL_TRY(scan(x, &t));
+  TL_TRY(scan(r, &t));
   if (t.where.attr.n == 0 && t.name.n)
     t.where.attr = t.name;
-  TL_TRY(make_type(x, &t, &made, &elements));
-  TL_TRY(read_source(x, &t, elements, &made));
-  made.name = tl_onnx_symbol(x, t.name);
-  if (made.name == TL_NO_SYMBOL || !(*out = tl_tensor_add(x->m, &made)))
+  TL_TRY(make_type(r, &t, &made, &elements));
+  TL_TRY(read_source(r, &t, elements, &made));
+  made.name = tl_onnx_symbol(r, t.name);
+  if (made.name == TL_NO_SYMBOL || !(*out = tl_tensor_add(r->m, &made)))
     return TL_NO_MEMORY;
   return TL_OK;
 }
 
-tl_status tl_onnx_tensor_name(tl_onnx *x, tl_proto body, bool sparse, tl_sv *out) {
+tl_status tl_onnx_tensor_name(const tl_onnx_reader *r, tl_proto body, bool sparse, tl_sv *out) {
   tl_field f;
   tl_step step;
   *out = (tl_sv){"", 0};
   while ((step = tl_proto_next(&body, &f)) == TL_STEP_FIELD) {
     if (sparse && tl_field_tag(&f) == TL_TAG(1, TL_WIRE_BYTES))
-      TL_TRY(tl_onnx_tensor_name(x, f.body, false, out));
+      TL_TRY(tl_onnx_tensor_name(r, f.body, false, out));
     else if (!sparse && tl_field_tag(&f) == TL_TAG(8, TL_WIRE_BYTES))
       *out = tl_proto_sv(f.body);
   }
-  return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "TensorProto") : TL_OK;
+  return step == TL_STEP_BAD ? tl_onnx_malformed(r, body.p, "TensorProto") : TL_OK;
 }

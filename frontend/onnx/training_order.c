@@ -2,12 +2,12 @@
 /* Several training_info run one after the other, each on what those before it have made of the
  * initializers: nodes of a later algorithm read next values in place of bound initializers, and
  * have nodes of the model's graph that depend on them once more. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/training.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 
 typedef struct ordering {
-  tl_onnx *x;
+  tl_onnx_training *x;
   tl_module *m;
   tl_graph *g;
   uint32_t info;    /* the training_info at hand, not the first */
@@ -67,7 +67,7 @@ static bool stand_for(ordering *o, tl_value_id v, tl_value_id to) {
 }
 
 static tl_status refuse(ordering *o, tl_node_id n, const char *why) {
-  return tl_fail(o->x->d, TL_UNSUPPORTED, tl_node_where(o->m, n),
+  return tl_fail(o->x->r->d, TL_UNSUPPORTED, tl_node_where(o->m, n),
                  "training_info %u uses values that an earlier training_info updates, but this "
                  "node %s\vkeep one training_info only",
                  o->info + 1, why);
@@ -109,7 +109,7 @@ static tl_status copy(ordering *o, tl_node_id n) {
   }
   tl_u32_vec_release(&in);
   tl_u32_vec_release(&names);
-  return ok && made ? TL_OK : tl_fail_memory(o->x->d, TL_AT_FILE(o->x->path));
+  return ok && made ? TL_OK : tl_fail_memory(o->x->r->d, TL_AT_FILE(o->x->r->path));
 }
 
 static tl_status visit(ordering *o, tl_node_id n) {
@@ -129,7 +129,7 @@ static tl_status check_bound(ordering *o) {
   for (uint32_t i = first_state(o, o->info); i < first_state(o, o->info + 1); i++) {
     tl_value_id v = o->m->states.at[i].output;
     if (tl_map_find(&o->now, v, NULL))
-      return tl_fail(o->x->d, TL_UNSUPPORTED, TL_AT_FILE(o->x->path),
+      return tl_fail(o->x->r->d, TL_UNSUPPORTED, TL_AT_FILE(o->x->r->path),
                      "training_info %u binds '%.*s', which depends on values that an earlier "
                      "training_info updates",
                      o->info + 1, TL_SV_ARG(tl_value_name(o->m, v)));
@@ -147,7 +147,7 @@ static tl_status run(ordering *o) {
     substitute(o, o->m->states.at[i].input, o->m->states.at[i].output);
   }
   if (!ok)
-    return tl_fail_memory(o->x->d, TL_AT_FILE(o->x->path));
+    return tl_fail_memory(o->x->r->d, TL_AT_FILE(o->x->r->path));
   tl_node_id last = o->g->last; /* copies go behind it */
   for (tl_node_id n = o->g->first, next; n; n = n == last ? TL_NO_NODE : next) {
     next = tl_node_get(o->m, n)->next;
@@ -157,18 +157,18 @@ static tl_status run(ordering *o) {
   return check_bound(o);
 }
 
-tl_status tl_onnx_training_order(tl_onnx *x) {
-  ordering o = {.x = x, .m = x->m, .g = tl_module_main(x->m)};
+tl_status tl_onnx_training_order(tl_onnx_training *x) {
+  ordering o = {.x = x, .m = x->r->m, .g = tl_module_main(x->r->m)};
   tl_status status = TL_OK;
   for (o.info = 1; status == TL_OK && o.info + 1 < x->first_nodes.n; o.info++) {
-    o.n_nodes = tl_module_node_end(x->m);
+    o.n_nodes = tl_module_node_end(x->r->m);
     free(o.needed);
     free(o.changed);
     o.needed = calloc(o.n_nodes + 1u, 1);
     o.changed = calloc(o.n_nodes + 1u, 1);
-    status = o.needed && o.changed ? run(&o) : tl_fail_memory(o.x->d, TL_AT_FILE(o.x->path));
+    status = o.needed && o.changed ? run(&o) : tl_fail_memory(o.x->r->d, TL_AT_FILE(o.x->r->path));
     if (status == TL_OK)
-      status = tl_graph_sort(x->m, o.g->id);
+      status = tl_graph_sort(x->r->m, o.g->id);
   }
   free(o.needed);
   free(o.changed);

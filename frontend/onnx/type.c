@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TypeProto and ValueInfoProto. protobuf-c decodes one type at a time into an arena that is then
  * rewound; it recurses without a limit, so the nesting is checked before it sees a byte. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/notes.h"
 #include "frontend/onnx/onnx.pb-c.h"
+#include "frontend/onnx/type.h"
+#include "ir/graph.h"
 
 typedef struct type_reader {
-  tl_onnx *x;
+  tl_onnx_reader *r;
   tl_location where;
 } type_reader;
 
@@ -42,83 +44,83 @@ static tl_dim read_dim(tl_module *m, const TlOnnx__TensorShapeProto__Dimension *
   return dim->has_dim_param ? tl_dim_named(m, bytes_view(dim->dim_param)) : TL_DIM_UNKNOWN;
 }
 
-static tl_status read_tensor(const type_reader *r, tl_type_kind kind, int32_t elem_type,
+static tl_status read_tensor(const type_reader *t, tl_type_kind kind, int32_t elem_type,
                              const TlOnnx__TensorShapeProto *shape, tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
-  tl_type t = {.kind = (uint8_t)kind, .rank = TL_RANK_UNKNOWN, .dims = dims};
-  t.dtype = (uint8_t)tl_dtype_from_onnx(elem_type);
-  if (elem_type != 0 && t.dtype == TL_DTYPE_NONE)
-    return tl_fail(r->x->d, TL_INVALID_MODEL, r->where, "unknown element type %d", elem_type);
+  tl_type made = {.kind = (uint8_t)kind, .rank = TL_RANK_UNKNOWN, .dims = dims};
+  made.dtype = (uint8_t)tl_dtype_from_onnx(elem_type);
+  if (elem_type != 0 && made.dtype == TL_DTYPE_NONE)
+    return tl_fail(t->r->d, TL_INVALID_MODEL, t->where, "unknown element type %d", elem_type);
   if (shape && shape->n_dim > TL_MAX_RANK)
-    return tl_fail(r->x->d, TL_LIMIT, r->where, "rank %zu is beyond %d", shape->n_dim, TL_MAX_RANK);
+    return tl_fail(t->r->d, TL_LIMIT, t->where, "rank %zu is beyond %d", shape->n_dim, TL_MAX_RANK);
   for (size_t i = 0; shape && i < shape->n_dim; i++)
-    dims[i] = read_dim(r->x->m, shape->dim[i]);
+    dims[i] = read_dim(t->r->m, shape->dim[i]);
   if (shape)
-    t.rank = (int16_t)shape->n_dim;
-  *out = tl_type_intern(r->x->m, &t);
+    made.rank = (int16_t)shape->n_dim;
+  *out = tl_type_intern(t->r->m, &made);
   return *out ? TL_OK : TL_NO_MEMORY;
 }
 
-static tl_status read_type(const type_reader *r, const TlOnnx__TypeProto *p, tl_type_id *out);
+static tl_status read_type(const type_reader *t, const TlOnnx__TypeProto *p, tl_type_id *out);
 
-static tl_status read_wrapped(const type_reader *r, tl_type_kind kind, int32_t key,
+static tl_status read_wrapped(const type_reader *t, tl_type_kind kind, int32_t key,
                               const TlOnnx__TypeProto *element, tl_type_id *out) {
-  tl_type t = {.kind = (uint8_t)kind, .dtype = (uint8_t)tl_dtype_from_onnx(key)};
+  tl_type made = {.kind = (uint8_t)kind, .dtype = (uint8_t)tl_dtype_from_onnx(key)};
   if (element)
-    TL_TRY(read_type(r, element, &t.element));
-  *out = tl_type_intern(r->x->m, &t);
+    TL_TRY(read_type(t, element, &made.element));
+  *out = tl_type_intern(t->r->m, &made);
   return *out ? TL_OK : TL_NO_MEMORY;
 }
 
-static tl_status read_opaque(const type_reader *r, const TlOnnx__TypeProto__Opaque *p,
+static tl_status read_opaque(const type_reader *t, const TlOnnx__TypeProto__Opaque *p,
                              tl_type_id *out) {
-  tl_type t = {.kind = TL_KIND_OPAQUE};
-  t.domain = tl_module_intern(r->x->m, bytes_view(p->domain));
-  t.name = tl_module_intern(r->x->m, bytes_view(p->name));
-  if (t.domain == TL_NO_SYMBOL || t.name == TL_NO_SYMBOL)
+  tl_type made = {.kind = TL_KIND_OPAQUE};
+  made.domain = tl_module_intern(t->r->m, bytes_view(p->domain));
+  made.name = tl_module_intern(t->r->m, bytes_view(p->name));
+  if (made.domain == TL_NO_SYMBOL || made.name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  *out = tl_type_intern(r->x->m, &t);
+  *out = tl_type_intern(t->r->m, &made);
   return *out ? TL_OK : TL_NO_MEMORY;
 }
 
-static tl_status read_type(const type_reader *r, const TlOnnx__TypeProto *p, tl_type_id *out) {
+static tl_status read_type(const type_reader *t, const TlOnnx__TypeProto *p, tl_type_id *out) {
   if (p->tensor_type)
-    return read_tensor(r, TL_KIND_TENSOR, p->tensor_type->elem_type, p->tensor_type->shape, out);
+    return read_tensor(t, TL_KIND_TENSOR, p->tensor_type->elem_type, p->tensor_type->shape, out);
   if (p->sparse_tensor_type)
-    return read_tensor(r, TL_KIND_SPARSE_TENSOR, p->sparse_tensor_type->elem_type,
+    return read_tensor(t, TL_KIND_SPARSE_TENSOR, p->sparse_tensor_type->elem_type,
                        p->sparse_tensor_type->shape, out);
   if (p->sequence_type)
-    return read_wrapped(r, TL_KIND_SEQUENCE, 0, p->sequence_type->elem_type, out);
+    return read_wrapped(t, TL_KIND_SEQUENCE, 0, p->sequence_type->elem_type, out);
   if (p->optional_type)
-    return read_wrapped(r, TL_KIND_OPTIONAL, 0, p->optional_type->elem_type, out);
+    return read_wrapped(t, TL_KIND_OPTIONAL, 0, p->optional_type->elem_type, out);
   if (p->map_type)
-    return read_wrapped(r, TL_KIND_MAP, p->map_type->key_type, p->map_type->value_type, out);
+    return read_wrapped(t, TL_KIND_MAP, p->map_type->key_type, p->map_type->value_type, out);
   if (p->opaque_type)
-    return read_opaque(r, p->opaque_type, out);
+    return read_opaque(t, p->opaque_type, out);
   *out = TL_NO_TYPE;
   return TL_OK;
 }
 
-tl_status tl_onnx_type(tl_onnx *x, tl_proto type, tl_location where, tl_type_id *out,
+tl_status tl_onnx_type(tl_onnx_reader *r, tl_proto type, tl_location where, tl_type_id *out,
                        tl_symbol *denotation) {
-  type_reader r = {x, where};
+  type_reader t = {r, where};
   *denotation = 0;
   if (!shallow(type, 0))
-    return tl_fail(x->d, TL_INVALID_MODEL, where, "malformed type, or types nested beyond %d",
+    return tl_fail(r->d, TL_INVALID_MODEL, where, "malformed type, or types nested beyond %d",
                    TL_ONNX_MAX_DEPTH);
-  tl_arena_mark mark = tl_arena_save(&x->leaf);
-  ProtobufCAllocator allocator = {arena_alloc, arena_free, &x->leaf};
+  tl_arena_mark mark = tl_arena_save(&r->leaf);
+  ProtobufCAllocator allocator = {arena_alloc, arena_free, &r->leaf};
   TlOnnx__TypeProto *p =
       tl_onnx__type_proto__unpack(&allocator, tl_proto_left(&type), type.p);
-  tl_status status = p ? read_type(&r, p, out)
-                       : tl_fail(x->d, TL_INVALID_MODEL, where, "malformed type");
+  tl_status status =
+      p ? read_type(&t, p, out) : tl_fail(r->d, TL_INVALID_MODEL, where, "malformed type");
   if (status == TL_OK && p->has_denotation)
-    *denotation = tl_module_intern(x->m, bytes_view(p->denotation));
-  tl_arena_rewind(&x->leaf, mark);
+    *denotation = tl_module_intern(r->m, bytes_view(p->denotation));
+  tl_arena_rewind(&r->leaf, mark);
   return status == TL_OK && *denotation == TL_NO_SYMBOL ? TL_NO_MEMORY : status;
 }
 
-tl_status tl_onnx_value_info(tl_onnx *x, tl_proto body, tl_value_wire *out) {
+tl_status tl_onnx_value_info(const tl_onnx_reader *r, tl_proto body, tl_value_wire *out) {
   tl_field f;
   tl_step step;
   *out = (tl_value_wire){.body = body, .name = {"", 0}};
@@ -129,21 +131,21 @@ tl_status tl_onnx_value_info(tl_onnx *x, tl_proto body, tl_value_wire *out) {
     default: out->has_notes = true; break;
     }
   }
-  return step == TL_STEP_BAD ? tl_onnx_malformed(x, body.p, "ValueInfoProto") : TL_OK;
+  return step == TL_STEP_BAD ? tl_onnx_malformed(r, body.p, "ValueInfoProto") : TL_OK;
 }
 
-tl_status tl_onnx_describe_value(tl_onnx *x, tl_value_id v, const tl_value_wire *info) {
+tl_status tl_onnx_describe_value(tl_onnx_reader *r, tl_value_id v, const tl_value_wire *info) {
   static const tl_note_fields notes = {.known = 1u << 1 | 1u << 2, .doc = 3, .metadata = 4};
-  tl_module *m = x->m;
+  tl_module *m = r->m;
   uint32_t slot = tl_value_get(m, v)->extra;
   if (info->type.p) {
     tl_type_id type = TL_NO_TYPE;
     tl_symbol denotation = 0;
-    TL_TRY(tl_onnx_type(x, info->type, tl_onnx_at_value(x, info->name), &type, &denotation));
+    TL_TRY(tl_onnx_type(r, info->type, tl_onnx_at_value(r, info->name), &type, &denotation));
     tl_dtype had = tl_type_dtype(m, tl_value_type(m, v));
     tl_dtype said = tl_type_dtype(m, type);
     if (had && said && had != said)
-      return tl_fail(x->d, TL_INVALID_MODEL, tl_onnx_at_value(x, info->name),
+      return tl_fail(r->d, TL_INVALID_MODEL, tl_onnx_at_value(r, info->name),
                      "value is declared %s but holds %s", tl_dtype_get(said)->name,
                      tl_dtype_get(had)->name);
     if (!tl_value_type(m, v))
@@ -156,7 +158,7 @@ tl_status tl_onnx_describe_value(tl_onnx *x, tl_value_id v, const tl_value_wire 
     }
   }
   if (info->has_notes)
-    TL_TRY(tl_onnx_carry_notes(x, info->body, &notes, &slot));
+    TL_TRY(tl_onnx_carry_notes(r, info->body, &notes, &slot));
   tl_value_get(m, v)->extra = slot;
   return TL_OK;
 }

@@ -42,9 +42,11 @@ def text(path):
 
 
 def layers(_files):
-    """Includes point down only, from room to room (scripts/rooms.tbl), and so do calls."""
+    """Includes point down only, from room to room (scripts/rooms.tbl), and so do calls; inside most
+    rooms there is no circle of files."""
     yield from rooms.problems(ROOT, rooms.rooms())[0]
     yield from rooms.links(headers.build)
+    yield from rooms.circles(headers.build, ROOT)
 
 
 # Who loads, runs and saves a model: these functions are called from lib/session alone, so that the

@@ -2,27 +2,23 @@
 /* Names to values: definition, forward references, and names that resolve in the end. A body may
  * name its inputs and constants like values around it, and keeps the names, since ONNX Runtime
  * knows inputs of some bodies by name; where names would not resolve, inner values are renamed. */
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/names.h"
 #include "ir/names.h"
 
 static const char private_mark = '\x1f';
 
-tl_status tl_onnx_set_slot(tl_u32_vec *v, tl_symbol s, uint32_t value) {
-  if (s >= v->n) {
-    uint32_t want = s < UINT32_MAX / 2 ? s + s / 2 + 64 : UINT32_MAX;
-    if (want > v->cap && !tl_u32_vec_reserve(v, want))
-      return TL_NO_MEMORY;
-    memset(v->at + v->n, 0, (size_t)(v->cap - v->n) * sizeof *v->at);
-    v->n = v->cap;
-  }
-  v->at[s] = value;
-  return TL_OK;
+void tl_onnx_names_release(tl_onnx_names *x) {
+  tl_u32_vec *const tables[] = {&x->value_of, &x->claim, &x->display, &x->mark, &x->numbers};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    tl_u32_vec_release(tables[i]);
+  tl_pending_vec_release(&x->pending);
+  tl_undo_vec_release(&x->undo);
 }
 
-static const tl_formal *formal_of(const tl_onnx *x, tl_symbol name) {
+static const tl_formal *formal_of(const tl_onnx_names *x, tl_symbol name) {
   uint32_t low = 0;
-  uint32_t high = x->frame->n_formals;
-  const tl_formal *at = x->formals.at + x->frame->first_formal;
+  uint32_t high = x->calls->frame->n_formals;
+  const tl_formal *at = x->calls->formals.at + x->calls->frame->first_formal;
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
     if (at[mid].name == name)
@@ -35,75 +31,75 @@ static const tl_formal *formal_of(const tl_onnx *x, tl_symbol name) {
   return NULL;
 }
 
-static tl_symbol joined(tl_onnx *x, tl_sv prefix, char separator, tl_sv name) {
+static tl_symbol joined(tl_onnx_names *x, tl_sv prefix, char separator, tl_sv name) {
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_add_sv(&text, prefix);
   tl_buf_add_char(&text, separator);
   tl_buf_add_sv(&text, name);
-  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(x->m, tl_buf_view(&text));
+  tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(x->r->m, tl_buf_view(&text));
   tl_buf_release(&text);
   return s;
 }
 
-tl_symbol tl_onnx_key(tl_onnx *x, tl_sv name) {
-  tl_symbol plain = tl_onnx_symbol(x, name);
-  if (!x->frame->function || plain == 0 || plain == TL_NO_SYMBOL)
+tl_symbol tl_onnx_key(tl_onnx_names *x, tl_sv name) {
+  tl_symbol plain = tl_onnx_symbol(x->r, name);
+  if (!tl_onnx_in_function(x->calls) || plain == 0 || plain == TL_NO_SYMBOL)
     return plain;
   const tl_formal *formal = formal_of(x, plain);
   if (formal)
     return formal->key;
-  tl_symbol key = joined(x, tl_sym(x->m, x->frame->prefix), private_mark, name);
+  tl_symbol key = joined(x, tl_sym(x->r->m, x->calls->frame->prefix), private_mark, name);
   if (key == TL_NO_SYMBOL || tl_onnx_slot(&x->display, key))
     return key;
-  tl_symbol readable = joined(x, tl_sym(x->m, x->frame->prefix), '/', name);
+  tl_symbol readable = joined(x, tl_sym(x->r->m, x->calls->frame->prefix), '/', name);
   if (readable == TL_NO_SYMBOL || tl_onnx_set_slot(&x->display, key, readable))
     return TL_NO_SYMBOL;
   return key;
 }
 
-tl_symbol tl_onnx_display(const tl_onnx *x, tl_symbol key) {
+tl_symbol tl_onnx_display(const tl_onnx_names *x, tl_symbol key) {
   tl_symbol readable = tl_onnx_slot(&x->display, key);
   return readable ? readable : key;
 }
 
 /* A name that nothing has: base_N, N going on from the last one made of this base, since a hostile
  * model can ask for thousands. */
-static tl_symbol numbered(tl_onnx *x, tl_symbol base) {
+static tl_symbol numbered(tl_onnx_names *x, tl_symbol base) {
   tl_buf text;
   tl_symbol name = TL_NO_SYMBOL;
   uint32_t n = tl_onnx_slot(&x->numbers, base);
   tl_buf_init(&text);
   do {
     tl_buf_clear(&text);
-    tl_buf_add_sv(&text, tl_sym(x->m, base));
+    tl_buf_add_sv(&text, tl_sym(x->r->m, base));
     tl_buf_printf(&text, "_%u", ++n);
-  } while (!text.failed && tl_symbol_find(&x->m->symbols, tl_buf_view(&text)) != TL_NO_SYMBOL);
+  } while (!text.failed && tl_symbol_find(&x->r->m->symbols, tl_buf_view(&text)) != TL_NO_SYMBOL);
   if (!text.failed && tl_onnx_set_slot(&x->numbers, base, n) == TL_OK)
-    name = tl_module_intern(x->m, tl_buf_view(&text));
+    name = tl_module_intern(x->r->m, tl_buf_view(&text));
   tl_buf_release(&text);
   return name;
 }
 
-static tl_status rename_fresh(tl_onnx *x, tl_value_id v) {
-  tl_symbol name = numbered(x, tl_value_get(x->m, v)->name);
+static tl_status rename_fresh(tl_onnx_names *x, tl_value_id v) {
+  tl_symbol name = numbered(x, tl_value_get(x->r->m, v)->name);
   if (name == TL_NO_SYMBOL)
     return TL_NO_MEMORY;
-  tl_value_set_name(x->m, v, name);
+  tl_value_set_name(x->r->m, v, name);
   return tl_onnx_set_slot(&x->claim, name, v);
 }
 
 /* Gives v the readable form of its private key, or a fresh name where that is taken. */
-static tl_status name_private(tl_onnx *x, tl_symbol name, tl_value_id v) {
-  tl_value_set_name(x->m, v, name);
+static tl_status name_private(tl_onnx_names *x, tl_symbol name, tl_value_id v) {
+  tl_value_set_name(x->r->m, v, name);
   if (tl_onnx_slot(&x->value_of, name) || tl_onnx_slot(&x->claim, name))
     return rename_fresh(x, v);
   return tl_onnx_set_slot(&x->claim, name, v);
 }
 
 /* Names from the file win over names that were made up earlier. */
-static tl_status name_plain(tl_onnx *x, tl_symbol key, tl_value_id v) {
-  tl_value_set_name(x->m, v, key);
+static tl_status name_plain(tl_onnx_names *x, tl_symbol key, tl_value_id v) {
+  tl_value_set_name(x->r->m, v, key);
   tl_value_id other = tl_onnx_slot(&x->claim, key);
   if (!other)
     return TL_OK;
@@ -111,12 +107,12 @@ static tl_status name_plain(tl_onnx *x, tl_symbol key, tl_value_id v) {
   return rename_fresh(x, other);
 }
 
-tl_status tl_onnx_define(tl_onnx *x, tl_graph_id g, tl_symbol key, tl_value_id v,
+tl_status tl_onnx_define(tl_onnx_names *x, tl_graph_id g, tl_symbol key, tl_value_id v,
                          tl_location where) {
   tl_value_id old = tl_onnx_lookup(x, key);
-  if (old && tl_value_graph(x->m, old) == g) {
-    tl_sv name = tl_sym(x->m, tl_onnx_display(x, key));
-    return tl_fail(x->d, TL_INVALID_MODEL, where,
+  if (old && tl_value_graph(x->r->m, old) == g) {
+    tl_sv name = tl_sym(x->r->m, tl_onnx_display(x, key));
+    return tl_fail(x->r->d, TL_INVALID_MODEL, where,
                    "value '%.*s' is defined twice\v"
                    "every value name may be produced once in a graph",
                    TL_SV_ARG(name));
@@ -131,30 +127,30 @@ tl_status tl_onnx_define(tl_onnx *x, tl_graph_id g, tl_symbol key, tl_value_id v
   return tl_onnx_set_slot(&x->value_of, key, v);
 }
 
-void tl_onnx_close_scope(tl_onnx *x, uint32_t undo_mark) {
+void tl_onnx_close_scope(tl_onnx_names *x, uint32_t undo_mark) {
   while (x->undo.n > undo_mark) {
     tl_undo last = x->undo.at[--x->undo.n];
     x->value_of.at[last.key] = last.value;
   }
 }
 
-static tl_status undefined(tl_onnx *x, const tl_pending *p) {
-  tl_sv name = tl_sym(x->m, tl_onnx_display(x, p->key));
-  if (tl_node_is_return(x->m, p->node))
-    return tl_fail(x->d, TL_INVALID_MODEL, TL_AT_FILE(x->path),
+static tl_status undefined(tl_onnx_names *x, const tl_pending *p) {
+  tl_sv name = tl_sym(x->r->m, tl_onnx_display(x, p->key));
+  if (tl_node_is_return(x->r->m, p->node))
+    return tl_fail(x->r->d, TL_INVALID_MODEL, TL_AT_FILE(x->r->path),
                    "graph output '%.*s' is produced by no node", TL_SV_ARG(name));
-  return tl_fail(x->d, TL_INVALID_MODEL, tl_node_where(x->m, p->node),
+  return tl_fail(x->r->d, TL_INVALID_MODEL, tl_node_where(x->r->m, p->node),
                  "operand %u reads '%.*s', which nothing defines", p->operand, TL_SV_ARG(name));
 }
 
-tl_status tl_onnx_settle(tl_onnx *x, uint32_t mark, bool *sort) {
+tl_status tl_onnx_settle(tl_onnx_names *x, uint32_t mark, bool *sort) {
   uint32_t kept = mark;
   *sort = false;
   for (uint32_t i = mark; i < x->pending.n; i++) {
     tl_pending p = x->pending.at[i];
     tl_value_id v = tl_onnx_lookup(x, p.key);
     if (v) {
-      tl_node_set_operand(x->m, p.node, p.operand, v);
+      tl_node_set_operand(x->r->m, p.node, p.operand, v);
       *sort = true;
     } else if (x->depth == 1) {
       return undefined(x, &p);
@@ -175,8 +171,7 @@ static tl_status rename_hider(void *user, tl_node_id n, uint32_t i, tl_value_id 
 }
 
 /* Last of all, since sorting moves bodies behind values of their names. */
-tl_status tl_onnx_unhide(tl_onnx *x) {
-  tl_name_visitor visitor = {
-      .shadows = rename_result, .hidden = rename_hider, .user = x};
-  return x->m->graphs.n > 1 ? tl_names_walk(x->m, &visitor) : TL_OK;
+tl_status tl_onnx_unhide(tl_onnx_names *x) {
+  tl_name_visitor visitor = {.shadows = rename_result, .hidden = rename_hider, .user = x};
+  return x->r->m->graphs.n > 1 ? tl_names_walk(x->r->m, &visitor) : TL_OK;
 }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lifts nodes to the canonical opset by the rows of opset_rows.c, once the graphs are complete and
  * sorted. Rows that look at types have the types of everything before the node inferred first. */
-#include "frontend/onnx/opset.h"
+#include "frontend/onnx/lift.h"
 
+#include "frontend/onnx/check.h"
+#include "frontend/onnx/load.h"
+#include "frontend/onnx/opset.h"
 #include "ir/infer/infer.h"
+
+void tl_onnx_lifts_release(tl_onnx_lifts *x) {
+  tl_lift_vec_release(&x->queue);
+  tl_u32_vec_release(&x->rows);
+}
 
 /* What is known of an op, cached: first row + 1 in the low half (0: none), above it the opset from
  * which on its nodes are canonical (an op that is younger than the node's opset is looked at, too),
  * and the top bit. */
-static uint32_t rows_of(tl_onnx *x, tl_op_id op) {
-  uint32_t known = tl_onnx_slot(&x->lift_rows, op);
+static uint32_t rows_of(tl_onnx_lifts *x, tl_op_id op) {
+  uint32_t known = tl_onnx_slot(&x->rows, op);
   if (known)
     return known;
   const tl_op *row = tl_op_row(op);
@@ -22,10 +30,10 @@ static uint32_t rows_of(tl_onnx *x, tl_op_id op) {
     from = tl_lift_rows[i - 1].below > from ? tl_lift_rows[i - 1].below : from;
   }
   known = UINT32_C(1) << 31 | from << 16 | first;
-  return tl_onnx_set_slot(&x->lift_rows, op, known) == TL_OK ? known : 0;
+  return tl_onnx_set_slot(&x->rows, op, known) == TL_OK ? known : 0;
 }
 
-bool tl_onnx_needs_lift(tl_onnx *x, tl_op_id op, int64_t version) {
+bool tl_onnx_needs_lift(tl_onnx_lifts *x, tl_op_id op, int64_t version) {
   if (op >= TL_N_OPS)
     return false;
   uint32_t from = rows_of(x, op) >> 16 & 0x7fff;
@@ -92,16 +100,16 @@ static void drop_unknown_attrs(const tl_lifting *l) {
     }
     tl_location where = tl_node_where(l->m, l->n);
     where.attr = tl_sym(l->m, name);
-    tl_warn(l->x->d, where, "%s has no such attribute; it is ignored", op->name);
+    tl_warn(l->r->d, where, "%s has no such attribute; it is ignored", op->name);
     tl_node_remove_attr(l->m, l->n, name);
   }
 }
 
-static tl_status lift_node(tl_onnx *x, const tl_lift *job) {
-  tl_lifting l = {x, x->m, job->node, job->version};
-  tl_op_id op = tl_node_get(x->m, job->node)->op;
+static tl_status lift_node(tl_onnx_lifts *x, const tl_lift *job) {
+  tl_lifting l = {x->r, x->r->m, job->node, job->version};
+  tl_op_id op = tl_node_get(x->r->m, job->node)->op;
   if (job->version < 6 && op < TL_N_OPS)
-    tl_node_remove_attr(x->m, job->node, TL_SYM_consumed_inputs);
+    tl_node_remove_attr(x->r->m, job->node, TL_SYM_consumed_inputs);
   uint32_t entry = op < TL_N_OPS ? rows_of(x, op) : 0;
   for (uint32_t i = entry & 0xffff; i && i <= tl_n_lift_rows; i++) {
     const tl_lift_row *row = &tl_lift_rows[i - 1];
@@ -111,31 +119,31 @@ static tl_status lift_node(tl_onnx *x, const tl_lift *job) {
       TL_TRY(apply(&l, row));
   }
   drop_unknown_attrs(&l);
-  return tl_onnx_check_node(x, job->node);
+  return tl_onnx_check_node(x->r, job->node);
 }
 
 /* ---- in order, with types -------------------------------------------------------------------- */
 
-/* Index + 1 into x->lifts by node, for the nodes that were there before the lifting. */
+/* Index + 1 into x->queue by node, for the nodes that were there before the lifting. */
 typedef struct lift_jobs {
   uint32_t *of_node;
   uint32_t n_nodes;
 } lift_jobs;
 
-static bool needs_types(tl_onnx *x, const tl_lift *job) {
-  tl_op_id op = tl_node_get(x->m, job->node)->op;
+static bool needs_types(tl_onnx_lifts *x, const tl_lift *job) {
+  tl_op_id op = tl_node_get(x->r->m, job->node)->op;
   for (uint32_t i = 0; i < tl_n_lift_rows; i++)
     if (tl_lift_rows[i].op == op && tl_lift_rows[i].typed && job->version < tl_lift_rows[i].below &&
-        !tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, job->node, 0)))->kind)
+        !tl_type_get(x->r->m, tl_value_type(x->r->m, tl_operand(x->r->m, job->node, 0)))->kind)
       return true;
   return false;
 }
 
-static tl_status lift_graph(tl_onnx *x, const lift_jobs *jobs, tl_graph_id g);
+static tl_status lift_graph(tl_onnx_lifts *x, const lift_jobs *jobs, tl_graph_id g);
 
-static tl_status lift_bodies(tl_onnx *x, const lift_jobs *jobs, tl_node_id n) {
-  for (uint32_t i = 0; i < tl_node_get(x->m, n)->n_attrs; i++) {
-    tl_attr a = tl_node_get(x->m, n)->attrs[i];
+static tl_status lift_bodies(tl_onnx_lifts *x, const lift_jobs *jobs, tl_node_id n) {
+  for (uint32_t i = 0; i < tl_node_get(x->r->m, n)->n_attrs; i++) {
+    tl_attr a = tl_node_get(x->r->m, n)->attrs[i];
     if (a.kind == TL_ATTR_GRAPH)
       TL_TRY(lift_graph(x, jobs, a.u.g));
     for (uint32_t k = 0; a.kind == TL_ATTR_GRAPHS && k < a.count; k++)
@@ -146,42 +154,42 @@ static tl_status lift_bodies(tl_onnx *x, const lift_jobs *jobs, tl_node_id n) {
 
 /* Infers the nodes after `previous` up to n; types that follow from a wrong guess are no concern
  * here, the module is inferred as a whole later. */
-static tl_status infer_until(tl_onnx *x, tl_graph_id g, tl_node_id previous, tl_node_id n) {
-  tl_node_id at = previous ? tl_node_get(x->m, previous)->next : tl_graph_get(x->m, g)->first;
-  for (;; at = tl_node_get(x->m, at)->next) {
-    TL_TRY(tl_infer_node(x->m, at));
+static tl_status infer_until(tl_onnx_lifts *x, tl_graph_id g, tl_node_id previous, tl_node_id n) {
+  tl_node_id at = previous ? tl_node_get(x->r->m, previous)->next : tl_graph_get(x->r->m, g)->first;
+  for (;; at = tl_node_get(x->r->m, at)->next) {
+    TL_TRY(tl_infer_node(x->r->m, at));
     if (at == n)
       return TL_OK;
   }
 }
 
 /* Depth is bounded by the import. */
-static tl_status lift_graph(tl_onnx *x, const lift_jobs *jobs, tl_graph_id g) {
-  for (tl_node_id n = tl_graph_get(x->m, g)->first; n; n = tl_node_get(x->m, n)->next) {
-    tl_node_id previous = tl_node_get(x->m, n)->previous;
+static tl_status lift_graph(tl_onnx_lifts *x, const lift_jobs *jobs, tl_graph_id g) {
+  for (tl_node_id n = tl_graph_get(x->r->m, g)->first; n; n = tl_node_get(x->r->m, n)->next) {
+    tl_node_id previous = tl_node_get(x->r->m, n)->previous;
     TL_TRY(lift_bodies(x, jobs, n));
     if (n < jobs->n_nodes && jobs->of_node[n])
-      TL_TRY(lift_node(x, &x->lifts.at[jobs->of_node[n] - 1]));
+      TL_TRY(lift_node(x, &x->queue.at[jobs->of_node[n] - 1]));
     TL_TRY(infer_until(x, g, previous, n));
   }
   return TL_OK;
 }
 
-static tl_status lift_in_order(tl_onnx *x) {
-  lift_jobs jobs = {NULL, tl_module_node_end(x->m)};
-  jobs.of_node = tl_arena_calloc(&x->leaf, jobs.n_nodes, sizeof *jobs.of_node);
+static tl_status lift_in_order(tl_onnx_lifts *x) {
+  lift_jobs jobs = {NULL, tl_module_node_end(x->r->m)};
+  jobs.of_node = tl_arena_calloc(&x->r->leaf, jobs.n_nodes, sizeof *jobs.of_node);
   if (!jobs.of_node)
     return TL_NO_MEMORY;
-  for (uint32_t i = 0; i < x->lifts.n; i++)
-    jobs.of_node[x->lifts.at[i].node] = i + 1;
-  return lift_graph(x, &jobs, tl_module_main(x->m)->id);
+  for (uint32_t i = 0; i < x->queue.n; i++)
+    jobs.of_node[x->queue.at[i].node] = i + 1;
+  return lift_graph(x, &jobs, tl_module_main(x->r->m)->id);
 }
 
-tl_status tl_onnx_lift(tl_onnx *x) {
-  for (uint32_t i = 0; i < x->lifts.n; i++)
-    if (needs_types(x, &x->lifts.at[i]))
+tl_status tl_onnx_lift(tl_onnx_lifts *x) {
+  for (uint32_t i = 0; i < x->queue.n; i++)
+    if (needs_types(x, &x->queue.at[i]))
       return lift_in_order(x);
-  for (uint32_t i = 0; i < x->lifts.n; i++)
-    TL_TRY(lift_node(x, &x->lifts.at[i]));
+  for (uint32_t i = 0; i < x->queue.n; i++)
+    TL_TRY(lift_node(x, &x->queue.at[i]));
   return TL_OK;
 }
