@@ -141,14 +141,14 @@ class Trap:
 
 def table(traps):
     head = ('<!-- SPDX-License-Identifier: Apache-2.0 -->\n'
-            '<!-- written by tests/precision/traps.py --update -->\n# Accuracy traps\n\n'
-            'Networks in miniature that lose their numbers in a lower dtype '
-            '(`tests/precision/trap_*.py`). Each cell is the\nleast cosine similarity of an '
-            'output to that of f32, by the lists alone (`--precision-policy=none`) and by range\n'
-            '(`--precision-policy=range`); what became infinite or NaN counts as 0. The last '
-            'column is how many of the nodes with floats\nare f32 by range, in the order of the '
-            'modes. '
-            '`tests/run.py --only traps` computes the table again.\n\n')
+            '<!-- written by tests/precision/traps.py --update -->\n'
+            '# How well do the precision policies protect critical values?\n\n'
+            'Small networks that lose accuracy in a lower dtype (`tests/precision/trap_*.py`). '
+            'Each cell is the smallest\ncosine similarity of an output to f32: by the lists alone '
+            '(`--precision-policy=none`) and by range\n(`--precision-policy=range`); an infinite '
+            'or NaN output counts as 0. The last column is the number of float nodes\nthat are '
+            'f32 by range, for each mode. `tests/run.py --only traps` computes the table '
+            'again.\n\n')
     modes = ' | '.join(f'{m}, lists | range' for m in MODES)
     lines = ''.join(t.row() for t in traps)
     return f'{head}| trap | {modes} | f32 |\n|{"---|" * (2 + 2 * len(MODES))}\n{lines}'
