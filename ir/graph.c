@@ -394,30 +394,30 @@ void tl_graph_erase(tl_module *m, tl_graph_id id) {
   g->erased = true;
 }
 
-static tl_value_id add_value(tl_module *m, tl_u32_vec *list, tl_value_kind kind, tl_graph_id g,
-                             tl_symbol name, tl_type_id type, tl_tensor_id tensor) {
+/* Adds a value to a list of its graph, which is its def. */
+static tl_value_id add_value(tl_module *m, tl_u32_vec *list, tl_value value) {
   tl_value_id v = tl_slab_alloc(&m->values, 1);
   if (!v || !tl_u32_vec_push(list, v))
     return TL_NO_VALUE;
-  tl_value *value = tl_value_get(m, v);
-  value->kind = (uint8_t)kind;
-  value->name = name;
-  value->type = type;
-  value->tensor = tensor;
-  value->def = g;
-  value->index = list->n - 1;
+  value.index = list->n - 1;
+  *tl_value_get(m, v) = value;
   return v;
 }
 
 tl_value_id tl_graph_add_input(tl_module *m, tl_graph_id g, tl_symbol name, tl_type_id type,
                                tl_tensor_id tensor) {
-  return add_value(m, &tl_graph_get(m, g)->inputs, TL_VALUE_INPUT, g, name, type, tensor);
+  return add_value(
+      m, &tl_graph_get(m, g)->inputs,
+      (tl_value){.kind = TL_VALUE_INPUT, .name = name, .type = type, .tensor = tensor, .def = g});
 }
 
 tl_value_id tl_graph_add_constant(tl_module *m, tl_graph_id g, tl_symbol name,
                                   tl_tensor_id tensor) {
-  return add_value(m, &tl_graph_get(m, g)->constants, TL_VALUE_CONSTANT, g, name,
-                   tl_tensor_get(m, tensor)->type, tensor);
+  tl_type_id type = tl_tensor_get(m, tensor)->type;
+  return add_value(
+      m, &tl_graph_get(m, g)->constants,
+      (tl_value){
+          .kind = TL_VALUE_CONSTANT, .name = name, .type = type, .tensor = tensor, .def = g});
 }
 
 /* before: TL_NO_NODE: behind the last node. */

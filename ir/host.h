@@ -97,9 +97,14 @@ void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, 
 /* How F8E8M0, which holds powers of two only, rounds: away from zero, towards zero, to nearest with
  * ties up. */
 typedef enum tl_e8m0_rounding { TL_E8M0_UP, TL_E8M0_DOWN, TL_E8M0_NEAREST } tl_e8m0_rounding;
+typedef struct tl_narrowing {
+  bool saturate; /* what is too large becomes the largest number, not infinity; 8 bits and less */
+  tl_e8m0_rounding rounding;
+} tl_narrowing;
+
 /* From double to any float, rounded once. */
 void tl_host_from_f64(tl_dtype to, const double *src, void *dst, uint64_t first, uint64_t n,
-                      bool saturate, tl_e8m0_rounding mode);
+                      tl_narrowing how);
 /* Element i of a packed dtype of 2 or 4 bits: integers with their sign, F4E2M1 as its bits. Setting
  * keeps the neighbours in the byte; excess bits of v are dropped. */
 int tl_packed_get(tl_dtype d, const void *src, uint64_t i);

@@ -309,7 +309,7 @@ void tl_host_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, 
 }
 
 void tl_host_from_f64(tl_dtype to, const double *src, void *dst, uint64_t first, uint64_t n,
-                      bool saturate, tl_e8m0_rounding mode) {
+                      tl_narrowing how) {
   const narrow_format *f = format_of(to);
   for (uint64_t i = 0; i < n; i++) {
     uint64_t at = first + i;
@@ -319,8 +319,10 @@ void tl_host_from_f64(tl_dtype to, const double *src, void *dst, uint64_t first,
     case TL_DTYPE_F16:
     case TL_DTYPE_BF16: ((uint16_t *)dst)[at] = (uint16_t)narrow_from_f64(f, src[i], false); break;
     case TL_DTYPE_F4E2M1: put_packed(dst, 4, at, narrow_from_f64(f, src[i], true)); break;
-    case TL_DTYPE_F8E8M0: ((uint8_t *)dst)[at] = e8m0_from_f64(src[i], saturate, mode); break;
-    default: ((uint8_t *)dst)[at] = (uint8_t)narrow_from_f64(f, src[i], saturate); break;
+    case TL_DTYPE_F8E8M0:
+      ((uint8_t *)dst)[at] = e8m0_from_f64(src[i], how.saturate, how.rounding);
+      break;
+    default: ((uint8_t *)dst)[at] = (uint8_t)narrow_from_f64(f, src[i], how.saturate); break;
     }
   }
 }

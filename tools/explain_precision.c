@@ -139,17 +139,24 @@ static void add_interval(view *x, tl_value_id v, bool *first) {
   tl_json_number(&x->nodes, r->high);
 }
 
-static void add_slot_json(view *x, const tl_precision_slot *s, const char *port, bool output,
-                          uint32_t index, tl_value_id v, const char *why) {
+/* Where a slot is: an operand or a result of a node. */
+typedef struct slot_place {
+  const char *port;
+  bool output;
+  uint32_t index;
+} slot_place;
+
+static void add_slot_json(view *x, const tl_precision_slot *s, slot_place at, tl_value_id v,
+                          const char *why) {
   tl_buf *out = &x->nodes;
   bool first = true;
   tl_buf text;
   tl_buf_init(&text);
   tl_buf_add_z(out, "{");
-  tl_json_key(out, output ? "output" : "input", &first);
-  tl_buf_add_u64(out, index);
+  tl_json_key(out, at.output ? "output" : "input", &first);
+  tl_buf_add_u64(out, at.index);
   tl_json_key(out, "port", &first);
-  tl_json_string(out, tl_sv_from(port));
+  tl_json_string(out, tl_sv_from(at.port));
   tl_json_key(out, "value", &first);
   tl_json_string(out, tl_value_name(x->m, v));
   tl_json_key(out, "original", &first);
@@ -163,7 +170,7 @@ static void add_slot_json(view *x, const tl_precision_slot *s, const char *port,
     tl_json_string(out, tl_value_name(x->m, s->from));
   }
   add_interval(x, v, &first);
-  add_reason(x, &text, s, output, why);
+  add_reason(x, &text, s, at.output, why);
   tl_json_key(out, "reason", &first);
   tl_json_string(out, tl_buf_view(&text));
   tl_buf_add_z(out, "}");
@@ -184,7 +191,7 @@ static void add_slot(view *x, tl_node_id n, bool output, uint32_t index, bool *f
   }
   tl_buf_add_z(&x->nodes, *first ? "\n    " : ",\n    ");
   *first = false;
-  add_slot_json(x, s, port, output, index, v, x->d->nodes[n].why);
+  add_slot_json(x, s, (slot_place){port, output, index}, v, x->d->nodes[n].why);
 }
 
 static void add_head_text(view *x, tl_node_id n) {

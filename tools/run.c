@@ -76,8 +76,10 @@ static tl_status write_files(run *r) {
   const char *suffix = tl_cli_get(r->cli, TL_OPTION_FORMAT);
   if (tl_cli_has(r->cli, TL_OPTION_RUN_OUTPUT)) {
     const char *folder = tl_cli_get(r->cli, TL_OPTION_RUN_OUTPUT);
-    TL_TRY(tl_value_files_series(&r->files, folder, "input", suffix, r->m, false, &r->inputs));
-    TL_TRY(tl_value_files_series(&r->files, folder, "output", suffix, r->m, true, &r->outputs));
+    TL_TRY(tl_value_files_series(&r->files, (tl_value_series){folder, "input", suffix}, r->m, false,
+                                 &r->inputs));
+    TL_TRY(tl_value_files_series(&r->files, (tl_value_series){folder, "output", suffix}, r->m, true,
+                                 &r->outputs));
   }
   if (tl_cli_has(r->cli, TL_OPTION_DUMP_TENSORS))
     TL_TRY(write_index(r));

@@ -180,7 +180,8 @@ static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *
   tl_changes changes = {0}; /* the runner wants them now */
   tl_value_files_init(&files, r->e->cli);
   files.changes = &changes;
-  tl_status status = tl_value_files_series(&files, r->inputs, "input", "pb", m, false, inputs);
+  tl_status status =
+      tl_value_files_series(&files, (tl_value_series){r->inputs, "input", "pb"}, m, false, inputs);
   if (status == TL_OK)
     status = tl_changes_apply(&changes, &r->e->cli->diag);
   tl_changes_undo(&changes);

@@ -62,28 +62,26 @@ tl_status tl_value_files_write(tl_value_files *f, const char *folder, const char
   return end_file(f, w, emit(f, path, m, v, value, w));
 }
 
-static tl_status write_numbered(tl_value_files *f, const char *folder, const char *stem,
-                                uint32_t number, const char *suffix, const tl_module *m,
-                                tl_value_id v, const tl_host *value) {
+static tl_status write_numbered(tl_value_files *f, tl_value_series series, uint32_t number,
+                                const tl_module *m, tl_value_id v, const tl_host *value) {
   tl_buf name;
   tl_buf_init(&name);
-  tl_buf_printf(&name, "%s_%u.%s", stem, number, suffix);
+  tl_buf_printf(&name, "%s_%u.%s", series.stem, number, series.suffix);
   tl_status status = name.failed ? tl_fail_memory(&f->cli->diag, TL_NOWHERE)
-                                 : tl_value_files_write(f, folder, name.p, m, v, value);
+                                 : tl_value_files_write(f, series.folder, name.p, m, v, value);
   tl_buf_release(&name);
   return status;
 }
 
-tl_status tl_value_files_series(tl_value_files *f, const char *folder, const char *stem,
-                                const char *suffix, const tl_module *m, bool outputs,
-                                const tl_host_vec *values) {
+tl_status tl_value_files_series(tl_value_files *f, tl_value_series series, const tl_module *m,
+                                bool outputs, const tl_host_vec *values) {
   const tl_graph *g = tl_module_main(m);
   uint32_t number = 0;
-  TL_TRY(tl_value_files_folder(f, folder));
+  TL_TRY(tl_value_files_folder(f, series.folder));
   for (uint32_t i = 0; i < values->n; i++) {
     tl_value_id v = outputs ? tl_graph_output(m, g, i) : g->inputs.at[i];
     if (values->at[i])
-      TL_TRY(write_numbered(f, folder, stem, number++, suffix, m, v, values->at[i]));
+      TL_TRY(write_numbered(f, series, number++, m, v, values->at[i]));
   }
   return TL_OK;
 }

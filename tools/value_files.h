@@ -26,10 +26,16 @@ tl_status tl_value_files_folder(tl_value_files *f, const char *folder) TL_NODISC
 tl_status tl_value_files_write(tl_value_files *f, const char *folder, const char *name,
                                const tl_module *m, tl_value_id v,
                                const tl_host *value) TL_NODISCARD;
-/* Writes input_N and output_N of a run. suffix: "pb" or "npy". */
-tl_status tl_value_files_series(tl_value_files *f, const char *folder, const char *stem,
-                                const char *suffix, const tl_module *m, bool outputs,
-                                const tl_host_vec *values) TL_NODISCARD;
+/* Files folder/stem_N.suffix; suffix: "pb" or "npy". */
+typedef struct tl_value_series {
+  const char *folder;
+  const char *stem;
+  const char *suffix;
+} tl_value_series;
+
+/* Writes input_N and output_N of a run. */
+tl_status tl_value_files_series(tl_value_files *f, tl_value_series series, const tl_module *m,
+                                bool outputs, const tl_host_vec *values) TL_NODISCARD;
 /* Writes text to a file. */
 tl_status tl_value_files_text(tl_value_files *f, const char *path, tl_buf *text) TL_NODISCARD;
 

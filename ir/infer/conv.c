@@ -131,11 +131,10 @@ static tl_status spatial_list(tl_infer *x, tl_symbol name, uint32_t n, tl_int_li
 
 static tl_status transposed_spatial(tl_infer *x, int rank, tl_dim *dims) {
   uint32_t n = (uint32_t)rank - 2;
-  tl_int_list padding;
   tl_int_list shape;
   tl_window w;
   TL_TRY(tl_window_read(x, n, &w));
-  TL_TRY(spatial_list(x, TL_SYM_output_padding, n, &padding));
+  TL_TRY(spatial_list(x, TL_SYM_output_padding, n, &w.extra));
   TL_TRY(spatial_list(x, TL_SYM_output_shape, n, &shape));
   for (uint32_t i = 0; i < n; i++) {
     tl_dim kernel;
@@ -143,8 +142,7 @@ static tl_status transposed_spatial(tl_infer *x, int rank, tl_dim *dims) {
     if (shape.at)
       dims[i + 2] = shape.at[i];
     else
-      TL_TRY(tl_window_transposed(x, &w, i, tl_infer_dim(x, 0, (int)i + 2), kernel,
-                                  padding.at ? padding.at[i] : 0, &dims[i + 2]));
+      TL_TRY(tl_window_transposed(x, &w, i, tl_infer_dim(x, 0, (int)i + 2), kernel, &dims[i + 2]));
   }
   return TL_OK;
 }

@@ -13,15 +13,19 @@ typedef struct product {
   bool known;
 } product;
 
-tl_status tl_infer_broadcast_dims(tl_infer *x, int rank_a, const tl_dim *a, int rank_b,
-                                  const tl_dim *b, int *rank, tl_dim *dims) {
+tl_infer_view tl_infer_view_of(tl_infer *x, uint32_t i) {
+  return (tl_infer_view){tl_infer_rank(x, i), tl_infer_dims(x, i)};
+}
+
+tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b, int *rank,
+                                  tl_dim *dims) {
   *rank = TL_RANK_UNKNOWN;
-  if (rank_a < 0 || rank_b < 0)
+  if (a.rank < 0 || b.rank < 0)
     return TL_OK;
-  int most = rank_a > rank_b ? rank_a : rank_b;
+  int most = a.rank > b.rank ? a.rank : b.rank;
   for (int i = 0; i < most; i++) { /* from the last axis to the first */
-    tl_dim da = i < rank_a ? a[rank_a - 1 - i] : 1;
-    tl_dim db = i < rank_b ? b[rank_b - 1 - i] : 1;
+    tl_dim da = i < a.rank ? a.dims[a.rank - 1 - i] : 1;
+    tl_dim db = i < b.rank ? b.dims[b.rank - 1 - i] : 1;
     if (!tl_dim_broadcast(da, db, &dims[most - 1 - i]))
       return tl_infer_fail(x, "sizes %lld and %lld of axis -%d cannot be broadcast",
                            (long long)da, (long long)db, i + 1);

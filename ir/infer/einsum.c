@@ -66,7 +66,8 @@ static tl_status add_ellipsis(tl_infer *x, einsum *e, int n, const tl_dim *dims)
     e->n_wide = TL_RANK_UNKNOWN;
     return TL_OK;
   }
-  TL_TRY(tl_infer_broadcast_dims(x, e->n_wide, e->wide, n, dims, &e->n_wide, merged));
+  TL_TRY(tl_infer_broadcast_dims(x, (tl_infer_view){e->n_wide, e->wide}, (tl_infer_view){n, dims},
+                                 &e->n_wide, merged));
   for (int i = 0; i < e->n_wide; i++)
     e->wide[i] = merged[i];
   return TL_OK;

@@ -357,7 +357,7 @@ static tl_status broadcast_operands(tl_infer *x, int *rank, tl_dim *dims) {
   for (int i = 0; i < *rank; i++)
     dims[i] = tl_infer_dims(x, 0)[i];
   for (uint32_t i = 1; i < n; i++) {
-    TL_TRY(tl_infer_broadcast_dims(x, *rank, dims, tl_infer_rank(x, i), tl_infer_dims(x, i), rank,
+    TL_TRY(tl_infer_broadcast_dims(x, (tl_infer_view){*rank, dims}, tl_infer_view_of(x, i), rank,
                                    next));
     for (int k = 0; k < *rank; k++)
       dims[k] = next[k];

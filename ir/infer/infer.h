@@ -119,10 +119,17 @@ bool tl_infer_exists_once(const tl_module *m, tl_graph_id g);
 tl_dim *tl_infer_new_dims(tl_infer *x, uint32_t n);
 /* Resolves a possibly negative axis; reports an error when it is outside [-rank, rank). */
 tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out);
-/* Broadcasts the shapes of two operands (numpy); *rank TL_RANK_UNKNOWN when unknown. dims has room
- * for TL_MAX_RANK. */
-tl_status tl_infer_broadcast_dims(tl_infer *x, int rank_a, const tl_dim *a, int rank_b,
-                                  const tl_dim *b, int *rank, tl_dim *dims);
+typedef struct tl_infer_view {
+  int rank; /* or TL_RANK_UNKNOWN */
+  const tl_dim *dims;
+} tl_infer_view;
+
+/* The shape of operand i. */
+tl_infer_view tl_infer_view_of(tl_infer *x, uint32_t i);
+/* Broadcasts two shapes (numpy); *rank TL_RANK_UNKNOWN when unknown. dims has room for
+ * TL_MAX_RANK. */
+tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b, int *rank,
+                                  tl_dim *dims);
 /* Product and quotient of lists of dims with common factors cancelled (n of them each): the dim d
  * with d * product(under) == product(over). Unknown when nothing can be said; *exact is false when
  * sizes are known and do not divide. */

@@ -50,8 +50,9 @@ static tl_status multiply(tl_infer *x, const shape *a, const shape *b, tl_dtype 
     return tl_infer_fail(x, "an operand is a scalar, expected rank 1 or more");
   tl_dim inner_b = b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2];
   TL_TRY(check_inner(x, a->dims[a->rank - 1], inner_b));
-  TL_TRY(tl_infer_broadcast_dims(x, a->rank > 2 ? a->rank - 2 : 0, a->dims,
-                                 b->rank > 2 ? b->rank - 2 : 0, b->dims, &rank, dims));
+  TL_TRY(tl_infer_broadcast_dims(x, (tl_infer_view){a->rank > 2 ? a->rank - 2 : 0, a->dims},
+                                 (tl_infer_view){b->rank > 2 ? b->rank - 2 : 0, b->dims}, &rank,
+                                 dims));
   if (a->rank > 1)
     dims[rank++] = a->dims[a->rank - 2];
   if (b->rank > 1)
@@ -187,7 +188,7 @@ tl_status tl_infer_gemm(tl_infer *x, uint32_t node) {
     return TL_OK;
   if (tl_infer_rank(x, 2) > 2)
     return tl_infer_fail(x, "C has rank %d, expected at most 2", tl_infer_rank(x, 2));
-  return tl_infer_broadcast_dims(x, 2, y->dims, tl_infer_rank(x, 2), tl_infer_dims(x, 2), &rank,
+  return tl_infer_broadcast_dims(x, (tl_infer_view){2, y->dims}, tl_infer_view_of(x, 2), &rank,
                                  dims);
 }
 

@@ -76,7 +76,7 @@ tl_status tl_infer_max_unpool(tl_infer *x, uint32_t node) {
       dims[i] = shape.at ? tl_elem_dim(shape.at[i]) : TL_DIM_UNKNOWN;
     else if (i >= 2)
       TL_TRY(tl_window_transposed(x, &w, (uint32_t)i - 2, dims[i],
-                                  w.kernel.at ? w.kernel.at[i - 2] : TL_DIM_UNKNOWN, 0, &dims[i]));
+                                  w.kernel.at ? w.kernel.at[i - 2] : TL_DIM_UNKNOWN, &dims[i]));
   }
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }

@@ -38,7 +38,6 @@ tl_status tl_infer_qlinear_binary(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank;
   (void)node;
-  TL_TRY(tl_infer_broadcast_dims(x, tl_infer_rank(x, 0), tl_infer_dims(x, 0), tl_infer_rank(x, 3),
-                                 tl_infer_dims(x, 3), &rank, dims));
+  TL_TRY(tl_infer_broadcast_dims(x, tl_infer_view_of(x, 0), tl_infer_view_of(x, 3), &rank, dims));
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }

@@ -362,7 +362,8 @@ tl_status tl_infer_expand(tl_infer *x, uint32_t node) {
   int wanted = p.at && p.n <= TL_MAX_RANK ? (int)p.n : length_as_rank(x, 1);
   for (int i = 0; i < wanted; i++)
     shape[i] = p.at ? tl_elem_dim(p.at[i]) : TL_DIM_UNKNOWN;
-  TL_TRY(tl_infer_broadcast_dims(x, rank, tl_infer_dims(x, 0), wanted, shape, &rank, dims));
+  TL_TRY(tl_infer_broadcast_dims(x, (tl_infer_view){rank, tl_infer_dims(x, 0)},
+                                 (tl_infer_view){wanted, shape}, &rank, dims));
   TL_TRY(tl_infer_set(x, 0, tl_infer_dtype(x, 0), rank, dims));
   if (p.at && rank >= 0 && wanted == (int)p.n && tl_infer_rank(x, 0) >= 0)
     TL_TRY(substitute_sizes(x, p));

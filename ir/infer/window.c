@@ -114,8 +114,8 @@ tl_status tl_window_output(tl_infer *x, const tl_window *w, uint32_t axis, tl_di
 }
 
 tl_status tl_window_transposed(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
-                               tl_dim kernel, int64_t extra, tl_dim *out) {
-  int64_t stride = at_or(w->strides, axis, 1);
+                               tl_dim kernel, tl_dim *out) {
+  int64_t stride = at_or(w->strides, axis, 1), extra = at_or(w->extra, axis, 0);
   int64_t size;
   *out = TL_DIM_UNKNOWN;
   if (w->auto_pad == TL_PAD_SAME) {

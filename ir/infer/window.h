@@ -13,7 +13,8 @@ typedef struct tl_window {
   tl_int_list kernel; /* .at NULL when the attribute is absent; the same for the rest */
   tl_int_list strides;
   tl_int_list dilations;
-  tl_int_list pads; /* [2 * n]: begins, then ends */
+  tl_int_list pads;  /* [2 * n]: begins, then ends */
+  tl_int_list extra; /* output padding of a transposed window */
   uint8_t auto_pad; /* tl_auto_pad */
   bool ceil;
 } tl_window;
@@ -23,8 +24,8 @@ tl_status tl_window_read(tl_infer *x, uint32_t n, tl_window *w) TL_NODISCARD;
 /* Size of the output along `axis`. input, kernel: dims, unknown allowed. */
 tl_status tl_window_output(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
                            tl_dim kernel, tl_dim *out) TL_NODISCARD;
-/* The same for the transposed window. extra: output padding. */
+/* The same for the transposed window. */
 tl_status tl_window_transposed(tl_infer *x, const tl_window *w, uint32_t axis, tl_dim input,
-                               tl_dim kernel, int64_t extra, tl_dim *out) TL_NODISCARD;
+                               tl_dim kernel, tl_dim *out) TL_NODISCARD;
 
 #endif

@@ -60,15 +60,14 @@ static uint32_t lower_bound(const tl_fusion_stats *s, const tl_fusion_count *key
   return low;
 }
 
-tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
-                              tl_fusion_kind kind, tl_sv pass, uint32_t matched,
-                              uint32_t effective) {
-  tl_fusion_count key = {.pass = pass, .run = run, .graph = graph, .kind = kind};
-  if (matched == 0 && effective == 0)
+tl_status tl_fusion_stats_add(tl_fusion_stats *s, const tl_fusion_event *event) {
+  tl_fusion_count key = {
+      .pass = event->pass, .run = event->run, .graph = event->graph, .kind = event->kind};
+  if (event->matched == 0 && event->effective == 0)
     return TL_OK;
   uint32_t at = lower_bound(s, &key);
   if (at == s->counts.n || compare(&s->counts.at[at], &key) != 0) {
-    key.pass.p = tl_arena_copy(&s->arena, pass.n ? pass.p : "", pass.n);
+    key.pass.p = tl_arena_copy(&s->arena, key.pass.n ? key.pass.p : "", key.pass.n);
     if (!key.pass.p || !tl_fusion_count_vec_push(&s->counts, key))
       return TL_NO_MEMORY;
     memmove(&s->counts.at[at + 1], &s->counts.at[at],
@@ -76,8 +75,8 @@ tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
     s->counts.at[at] = key;
   }
   tl_fusion_count *c = &s->counts.at[at];
-  c->matched = saturate(c->matched, matched);
-  c->effective = saturate(c->effective, effective);
+  c->matched = saturate(c->matched, event->matched);
+  c->effective = saturate(c->effective, event->effective);
   if (c->effective > c->matched)
     c->effective = c->matched;
   return TL_OK;

@@ -30,11 +30,19 @@ typedef struct tl_fusion_stats {
 void tl_fusion_stats_init(tl_fusion_stats *s);
 void tl_fusion_stats_release(tl_fusion_stats *s);
 
-/* Adds to the counts of a pass. run: 0 for a plain compilation; graph: index of the root graph.
- * An effect belongs to a match that is counted by the same call or was before. TL_NO_MEMORY. */
-tl_status tl_fusion_stats_add(tl_fusion_stats *s, uint32_t run, uint32_t graph,
-                              tl_fusion_kind kind, tl_sv pass, uint32_t matched,
-                              uint32_t effective) TL_NODISCARD;
+/* What one pass did to one graph. run: 0 for a plain compilation; graph: index of the root. */
+typedef struct tl_fusion_event {
+  tl_fusion_kind kind;
+  tl_sv pass;
+  uint32_t matched;
+  uint32_t effective;
+  uint32_t run;
+  uint32_t graph;
+} tl_fusion_event;
+
+/* Adds to the counts of a pass. An effect belongs to a match that is counted by the same call or
+ * was before. TL_NO_MEMORY. */
+tl_status tl_fusion_stats_add(tl_fusion_stats *s, const tl_fusion_event *event) TL_NODISCARD;
 
 /* Writes the text of fusion_result.json: graph and ub passes, and scope passes, which the device
  * compiler does not count; keys in byte order, indented by 4, numbers as strings, a line feed at

@@ -129,7 +129,7 @@ tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v) {
   bool known = tl_dtype_bytes(dtype, 1, &n) && n <= sizeof bytes;
   assert(known && (v == 0 || tl_dtype_is_float(dtype)));
   if (known && v != 0)
-    tl_host_from_f64(dtype, &v, bytes, 0, 1, false, TL_E8M0_NEAREST);
+    tl_host_from_f64(dtype, &v, bytes, 0, 1, (tl_narrowing){false, TL_E8M0_NEAREST});
   return tl_make_constant(k, type && known ? tl_tensor_from_bytes(k->m, type, bytes, n)
                                            : TL_NO_TENSOR, "const");
 }

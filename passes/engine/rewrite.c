@@ -84,8 +84,9 @@ static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
 static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t effective) {
   tl_fusion_stats *stats = e->r->pass->fusions;
   if (stats && rule->pass_kind != TL_FUSION_CLEANUP &&
-      tl_fusion_stats_add(stats, 0, 0, (tl_fusion_kind)rule->pass_kind, tl_sym(e->m, rule->pass),
-                          matched, effective) != TL_OK)
+      tl_fusion_stats_add(stats, &(tl_fusion_event){(tl_fusion_kind)rule->pass_kind,
+                                                    tl_sym(e->m, rule->pass), matched, effective, 0,
+                                                    0}) != TL_OK)
     e->no_memory = true;
 }
 

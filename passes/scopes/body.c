@@ -219,9 +219,8 @@ static void add_reference(mover *v, const tl_scope_cut *cut, tl_node_spec *spec,
     v->no_memory = true;
 }
 
-tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_op_id op,
-                                  const tl_attr *attrs, uint32_t n_attrs, const int64_t *dims,
-                                  tl_module **out) {
+tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_scope_op node,
+                                  const int64_t *dims, tl_module **out) {
   mover v = {.from = m, .to = tl_module_create(m->diag, m->path, 1)};
   tl_value_id *operands = NULL;
   *out = NULL;
@@ -235,10 +234,13 @@ tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_op_i
     dims += tl_type_get(m, tl_value_type(m, cut->inputs[i]))->rank;
     v.no_memory = !operands[i];
   }
-  tl_node_spec spec = {.op = op, .operands = operands, .n_operands = cut->n_inputs,
-                       .n_results = cut->n_outputs, .n_attrs = n_attrs};
+  tl_node_spec spec = {.op = node.op,
+                       .operands = operands,
+                       .n_operands = cut->n_inputs,
+                       .n_results = cut->n_outputs,
+                       .n_attrs = node.n_attrs};
   if (!v.no_memory)
-    add_reference(&v, cut, &spec, attrs);
+    add_reference(&v, cut, &spec, node.attrs);
   if (!v.no_memory)
     *out = v.to;
   else if (v.to)

@@ -21,12 +21,17 @@ typedef struct tl_scope_cut {
  * *why a sentence about *where when that cannot be done. TL_NO_MEMORY. */
 tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **out,
                              const char **why, tl_node_id *where) TL_NODISCARD;
+typedef struct tl_scope_op {
+  tl_op_id op;
+  const tl_attr *attrs; /* of the module that has the scope */
+  uint32_t n_attrs;
+} tl_scope_op;
+
 /* The same boundary around one node of an op that has a meaning of its own: operands are the
- * inputs, results the outputs, which get no types. dims: sizes of the inputs, one after the other;
- * attrs: of m. TL_NO_MEMORY. */
-tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_op_id op,
-                                  const tl_attr *attrs, uint32_t n_attrs, const int64_t *dims,
-                                  tl_module **out) TL_NODISCARD;
+ * inputs, results the outputs, which get no types. dims: sizes of the inputs, one after the other.
+ * TL_NO_MEMORY. */
+tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_scope_op node,
+                                  const int64_t *dims, tl_module **out) TL_NODISCARD;
 /* Whether the body that would be made is this one but for names. room: one entry for each value of
  * m, all zero, before and after. O(size). */
 bool tl_scope_body_is(const tl_module *m, const tl_scope_cut *cut, const tl_module *body,

@@ -455,9 +455,10 @@ static void remark(capture *c, tl_node_id n, const tl_sv *names, uint32_t n_name
 }
 
 static void count(capture *c, uint32_t matched, uint32_t effective) {
-  if (c->p->fusions && tl_fusion_stats_add(c->p->fusions, 0, 0, TL_FUSION_SCOPE,
-                                           tl_sym(c->m, c->rule->pass), matched,
-                                           effective) != TL_OK)
+  if (c->p->fusions &&
+      tl_fusion_stats_add(c->p->fusions,
+                          &(tl_fusion_event){TL_FUSION_SCOPE, tl_sym(c->m, c->rule->pass), matched,
+                                             effective, 0, 0}) != TL_OK)
     c->no_memory = true;
 }
 

@@ -77,7 +77,8 @@ static void fill(trial *x, tl_host *h) {
     double v = ((double)(r >> 11) / (UINT64_C(1) << 52) - 1) * most;
     int64_t whole = (int64_t)(r >> 20 & 1); /* an index into anything but a single element */
     if (tl_dtype_is_float((tl_dtype)h->dtype))
-      tl_host_from_f64((tl_dtype)h->dtype, &v, h->data, i, 1, true, TL_E8M0_NEAREST);
+      tl_host_from_f64((tl_dtype)h->dtype, &v, h->data, i, 1,
+                       (tl_narrowing){true, TL_E8M0_NEAREST});
     else
       memcpy((char *)h->data + i * size, &whole, size); /* little-endian */
   }
@@ -159,8 +160,8 @@ static tl_status run_op(trial *x, bool *ran) {
     *ran = prepare(x, t->body) && run(x, t->body, x->right);
     return TL_OK;
   }
-  TL_TRY(tl_scope_reference_make(t->m, t->cut, t->pattern->op, t->attrs, t->n_attrs, x->dims,
-                                 &made));
+  tl_scope_op node = {t->pattern->op, t->attrs, t->n_attrs};
+  TL_TRY(tl_scope_reference_make(t->m, t->cut, node, x->dims, &made));
   *ran = prepare(x, made) && run(x, made, x->right);
   tl_module_destroy(made);
   return TL_OK;

@@ -118,8 +118,8 @@ static tl_status count_kernels(fusion *x, const tl_ub_graph *g, const uint32_t *
     uint32_t n = row == x->n_rows ? kernels[row] : matched[row];
     bool counts = row == x->n_rows || !x->chains[row].off;
     if (counts && n &&
-        tl_fusion_stats_add(x->pass->fusions, 0, 0, TL_FUSION_UB, x->order[i].pass, n,
-                            kernels[row]) != TL_OK)
+        tl_fusion_stats_add(x->pass->fusions, &(tl_fusion_event){TL_FUSION_UB, x->order[i].pass, n,
+                                                                 kernels[row], 0, 0}) != TL_OK)
       return tl_no_memory(x->m);
   }
   return TL_OK;

@@ -66,7 +66,7 @@ static void fill(probe *p, tl_host *t) {
     if (d == TL_DTYPE_STRING)
       ((tl_sv *)t->data)[i] = r & 2 ? TL_SV("a") : TL_SV("1.5");
     else if (tl_dtype_is_float(d))
-      tl_host_from_f64(d, &v, t->data, i, 1, true, TL_E8M0_NEAREST);
+      tl_host_from_f64(d, &v, t->data, i, 1, (tl_narrowing){true, TL_E8M0_NEAREST});
     else if (d == TL_DTYPE_BOOL)
       ((uint8_t *)t->data)[i] = whole & 1;
     else if (size)

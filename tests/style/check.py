@@ -16,6 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, 'scripts'), os.path.join(ROOT, 'tests'),
                 os.path.join(ROOT, 'tests', 'docs')]
 import citations as named_things  # noqa: E402
+import c_source  # noqa: E402
 import golden_cases  # noqa: E402
 import groups  # noqa: E402
 import rooms  # noqa: E402
@@ -23,6 +24,10 @@ import rooms  # noqa: E402
 # Data and generators of tables; the other ceilings hold everywhere.
 MAX_LINES = 600
 MAX_COLUMNS = 100
+MAX_FUNCTION_LINES = 60
+MAX_PARAMETERS = 6
+# tools/signals.c: what a handler has no argument for; tools/memory.c: that an allocation failed.
+GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'failed'}
 # Golden files of more than golden_cases.MAX_LINES lines: the graph that a case needs is as large.
 LONG_GOLDEN_FILES = 152
 NO_SPDX = ('.json', '.tsv', '.txt', 'LICENSE', '.t', '.onnx', '.bin', '.gitignore', '.clang-format',
@@ -95,6 +100,20 @@ def sizes(files):
         for number, line in enumerate(lines, 1):
             if len(line) > MAX_COLUMNS:
                 yield f'{path}:{number} is {len(line)} columns wide'
+
+
+def functions(files):
+    """Functions of at most MAX_FUNCTION_LINES lines and MAX_PARAMETERS parameters."""
+    for path in files:
+        if not path.endswith(('.c', '.h')):
+            continue
+        for f in c_source.functions(text(path)):
+            if f.lines > MAX_FUNCTION_LINES:
+                yield (f'{path}:{f.first}: {f.name} has {f.lines} lines, at most '
+                       f'{MAX_FUNCTION_LINES} are allowed')
+            if f.parameters > MAX_PARAMETERS:
+                yield (f'{path}:{f.first}: {f.name} has {f.parameters} parameters, at most '
+                       f'{MAX_PARAMETERS} are allowed: a struct says which is which')
 
 
 def golden_files(files):
@@ -172,18 +191,27 @@ def wall_clocks(files):
                 yield f'{path}:{number} limits wall time; use guard.run: {line.strip()[:60]}'
 
 
-def library_state(_files):
-    """No mutable data in the library: only const tables."""
+def mutable_symbols(path):
+    """Names of the variables of an object or an archive that are not const."""
+    out = subprocess.run(['nm', '--format=sysv', path], capture_output=True, text=True, check=False)
+    for line in out.stdout.splitlines():
+        cells = [c.strip() for c in line.split('|')]
+        if len(cells) >= 7 and cells[6].startswith(('.data', '.bss', '*COM*')) \
+                and not cells[6].startswith('.data.rel.ro'):
+            yield cells[0]
+
+
+def globals_that_change(_files):
+    """No mutable data, only const tables; the command has what signal handlers reach."""
     for archive in glob.glob(os.path.join(headers.build, '*', '**', '*.a'), recursive=True):
         if '/tests/' in archive or '/tools/' in archive:
             continue
-        out = subprocess.run(['nm', '--format=sysv', archive], capture_output=True, text=True,
-                             check=False)
-        for line in out.stdout.splitlines():
-            cells = [c.strip() for c in line.split('|')]
-            if len(cells) >= 7 and cells[6].startswith(('.data', '.bss', '*COM*')) \
-                    and not cells[6].startswith('.data.rel.ro'):
-                yield f'mutable symbol {cells[0]} in {os.path.basename(archive)}'
+        for name in mutable_symbols(archive):
+            yield f'mutable symbol {name} in {os.path.basename(archive)}'
+    for path in glob.glob(os.path.join(headers.build, 'tools', 'tailor.p', '*.o')):
+        for name in mutable_symbols(path):
+            if name not in GLOBALS_OF_THE_COMMAND:
+                yield f'mutable symbol {name} in {os.path.basename(path)[:-2]}'
 
 
 def exports(_files):
@@ -205,8 +233,9 @@ def named(_files):
         yield f'{check}: {problem}'
 
 
-CHECKS = [layers, one_way, pass_rows, licences, sizes, golden_files, kinds_of_tests, unfinished,
-          headers, machine_paths, citations, named, wall_clocks, library_state, exports]
+CHECKS = [layers, one_way, pass_rows, licences, sizes, functions, golden_files, kinds_of_tests,
+          unfinished, headers, machine_paths, citations, named, wall_clocks, globals_that_change,
+          exports]
 
 
 def main():

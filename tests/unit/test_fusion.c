@@ -221,8 +221,9 @@ static void test_order_custom(void) {
 
 static void add(tl_fusion_stats *s, uint32_t graph, tl_fusion_kind kind, const char *pass,
                 uint32_t matched, uint32_t effective) {
-  CU_ASSERT_EQUAL(
-      tl_fusion_stats_add(s, 0, graph, kind, tl_sv_from(pass), matched, effective), TL_OK);
+  CU_ASSERT_EQUAL(tl_fusion_stats_add(
+                      s, &(tl_fusion_event){kind, tl_sv_from(pass), matched, effective, 0, graph}),
+                  TL_OK);
 }
 
 static void reports(const tl_fusion_stats *s, const char *expected) {

@@ -30,7 +30,7 @@ static double decode(tl_dtype d, uint32_t pattern) {
 
 static uint32_t encode(tl_dtype d, double v, bool saturate) {
   uint16_t bits = 0;
-  tl_host_from_f64(d, &v, &bits, 0, 1, saturate, TL_E8M0_UP);
+  tl_host_from_f64(d, &v, &bits, 0, 1, (tl_narrowing){saturate, TL_E8M0_UP});
   return bits;
 }
 
@@ -94,7 +94,7 @@ static void limits_saturate_or_not(void) {
 
 static uint32_t power(double v, bool saturate, tl_e8m0_rounding mode) {
   uint8_t e;
-  tl_host_from_f64(TL_DTYPE_F8E8M0, &v, &e, 0, 1, saturate, mode);
+  tl_host_from_f64(TL_DTYPE_F8E8M0, &v, &e, 0, 1, (tl_narrowing){saturate, mode});
   return e;
 }
 

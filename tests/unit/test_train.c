@@ -49,7 +49,8 @@ static void default_split(void) {
 static tl_status split(const int64_t *bytes, uint32_t n, const float *percent, uint32_t n_percent,
                        uint32_t *ends, uint32_t *m) {
   tl_diag quiet = {0};
-  return tl_buckets_by_size(&quiet, bytes, n, percent, n_percent, false, ends, m);
+  return tl_buckets_by_size(&quiet, bytes, n, (tl_bucket_shares){percent, n_percent, false}, ends,
+                            m);
 }
 
 static void shares(void) {

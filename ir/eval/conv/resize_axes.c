@@ -256,11 +256,14 @@ static double weigh(const tl_resize *r, double distance) {
 
 /* ---- taps ----------------------------------------------------------------------------------- */
 
-/* Places the taps of one result element at `at`: the neighbours in reach; beyond the edge, the edge
+/* Places the taps of result element i at `at`: the neighbours in reach; beyond the edge, the edge
  * itself. antialias stretches the kernel by 1 / shrink, which makes the weights' sum differ from
  * 1. */
-static void place_taps(const tl_resize *r, double at, double shrink, int64_t in, uint64_t n,
-                       int64_t *index, double *weight) {
+static void place_taps(const tl_resize *r, double at, double shrink, int64_t in, uint64_t i,
+                       const tl_taps *t) {
+  const uint64_t n = t->n;
+  int64_t *index = t->index + i * n;
+  double *weight = t->weight + i * n;
   double first = floor(at) - (double)(n / 2) + 1, sum = 0;
   for (uint64_t k = 0; k < n; k++) {
     double place = first + (double)k;
@@ -318,7 +321,7 @@ tl_status tl_resize_taps(tl_eval *x, const tl_resize *r, int axis, int64_t in, t
     if (!t->weight)
       t->index[i] = tl_resize_nearest(r, axis, in, (int64_t)i);
     else
-      place_taps(r, at, shrink, in, t->n, t->index + i * t->n, t->weight + i * t->n);
+      place_taps(r, at, shrink, in, i, t);
     if (t->outside)
       t->outside[i] = !(at >= 0 && at <= (double)(in - 1));
   }

@@ -163,14 +163,14 @@ tl_status tl_eval_roi_align(tl_eval *x) {
 
 /* ---- MaxRoiPool ----------------------------------------------------------------------------- */
 
-/* Finds the bounds of bin i of n over [start, start + length), clamped to [0, limit]. Bins may
- * overlap by a pixel. */
+/* Finds the bounds [from, to] of bin i of n over [start, start + length), clamped to [0, limit].
+ * Bins may overlap by a pixel. */
 static void find_bin(double start, double length, int64_t i, int64_t n, int64_t limit,
-                     int64_t *from, int64_t *to) {
+                     int64_t bounds[2]) {
   double first = start + floor((double)i * length / (double)n);
   double last = start + ceil((double)(i + 1) * length / (double)n);
-  *from = !(first > 0) ? 0 : first >= (double)limit ? limit : (int64_t)first;
-  *to = !(last > 0) ? 0 : last >= (double)limit ? limit : (int64_t)last;
+  bounds[0] = !(first > 0) ? 0 : first >= (double)limit ? limit : (int64_t)first;
+  bounds[1] = !(last > 0) ? 0 : last >= (double)limit ? limit : (int64_t)last;
 }
 
 /* Returns the maximum over a bin; 0 when it is empty, as the original layer has it. */
@@ -200,8 +200,8 @@ static void pool_planes(void *user, uint64_t begin, uint64_t end) {
                      (uint64_t)(j->in->dims[2] * j->in->dims[3]);
     for (int64_t y = 0; y < height; y++)
       for (int64_t x = 0; x < width; x++, at++) {
-        find_bin(box[2], h, y, height, j->in->dims[2], &rows[0], &rows[1]);
-        find_bin(box[1], w, x, width, j->in->dims[3], &cols[0], &cols[1]);
+        find_bin(box[2], h, y, height, j->in->dims[2], rows);
+        find_bin(box[1], w, x, width, j->in->dims[3], cols);
         double v = max_in(j, plane, rows, cols);
         tl_cells_store(j->out->dtype, &v, j->out->data, at, 1, 1);
       }

@@ -161,7 +161,8 @@ static void write_floats(const cast *c, uint64_t first, uint64_t n, block *b) {
     else
       b->d[k] = sticky(b->i[k], b->is_unsigned);
   }
-  tl_host_from_f64((tl_dtype)t->dtype, b->d, t->data, first, n, c->saturate, c->rounding);
+  tl_host_from_f64((tl_dtype)t->dtype, b->d, t->data, first, n,
+                   (tl_narrowing){c->saturate, c->rounding});
 }
 
 /* Converts elements [begin, end) block by block: any source type to doubles or integers, and those
@@ -230,7 +231,7 @@ static void print_float(tl_buf *out, tl_dtype d, double v) {
       text[v < 0 ? 2 : 1] = '.'; /* the locale may have written another decimal point */
     if (!tl_parse_f64(tl_sv_from(text), &back))
       continue;
-    tl_host_from_f64(d, &back, &storage, 0, 1, false, TL_E8M0_NEAREST);
+    tl_host_from_f64(d, &back, &storage, 0, 1, (tl_narrowing){false, TL_E8M0_NEAREST});
     tl_host_to_f32(d, &storage, &narrow, 0, 1);
     if (d == TL_DTYPE_F64 ? back == v : (double)narrow == v)
       break;

@@ -210,9 +210,9 @@ static uint64_t count_slots(const tl_eval *x, uint64_t blocks, uint64_t cells) {
   return slots ? slots : 1;
 }
 
-tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out, uint64_t spare,
-                        tl_line_fn fn, void *user) {
-  lines_job j = {.in = in, .out = out, .g = g, .fn = fn, .user = user};
+tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out,
+                        tl_line_work work) {
+  lines_job j = {.in = in, .out = out, .g = g, .fn = work.fn, .user = work.user};
   if (!g.outer || !g.inner)
     return TL_OK;
   j.block = g.inner < LINES_AT_ONCE ? g.inner : LINES_AT_ONCE;
@@ -220,7 +220,7 @@ tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out,
   uint64_t all;
   if (__builtin_mul_overflow(g.outer, j.per_outer, &j.blocks) ||
       __builtin_mul_overflow(j.block, g.n, &j.cells) ||
-      __builtin_add_overflow(j.cells, spare, &j.cells))
+      __builtin_add_overflow(j.cells, work.spare, &j.cells))
     return tl_eval_no_memory(x);
   j.slots = count_slots(x, j.blocks, j.cells);
   if (__builtin_mul_overflow(j.slots, j.cells, &all))
@@ -241,7 +241,7 @@ tl_status tl_eval_along(tl_eval *x, int64_t axis, tl_line_fn fn, void *user) {
   TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
   if (!out->n)
     return TL_OK;
-  return tl_eval_lines(x, in, tl_lines_of(in, at, at + 1), out, 0, fn, user);
+  return tl_eval_lines(x, in, tl_lines_of(in, at, at + 1), out, (tl_line_work){fn, user, 0});
 }
 
 /* ---- broadcast operands --------------------------------------------------------------------- */

@@ -49,11 +49,17 @@ tl_lines tl_lines_of(const tl_host *t, uint32_t axis, uint32_t end);
  * cells of private memory that tl_eval_lines was asked for. */
 typedef void (*tl_line_fn)(void *user, uint64_t line, void *cells, uint64_t n, void *spare);
 
-/* Loads each line of `in`, calls fn and stores the cells as the same line of `out`. With out NULL
- * nothing is stored and fn keeps what it needs. spare: cells of private memory for fn. Lines are
- * divided among threads. TL_NO_MEMORY. */
-tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out, uint64_t spare,
-                        tl_line_fn fn, void *user) TL_NODISCARD;
+typedef struct tl_line_work {
+  tl_line_fn fn;
+  void *user;
+  uint64_t spare; /* cells of private memory for fn */
+} tl_line_work;
+
+/* Loads each line of `in`, calls work.fn and stores the cells as the same line of `out`. With out
+ * NULL nothing is stored and fn keeps what it needs. Lines are divided among threads.
+ * TL_NO_MEMORY. */
+tl_status tl_eval_lines(tl_eval *x, const tl_host *in, tl_lines g, tl_host *out,
+                        tl_line_work work) TL_NODISCARD;
 
 /* Returns the index of the first element of a line; the next ones are `inner` elements apart. */
 static inline uint64_t tl_line_first(tl_lines g, uint64_t line) {

@@ -407,25 +407,25 @@ static tl_status check_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *d
 }
 
 tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, int64_t batch,
-                         const int64_t **places, uint64_t *n) {
+                         tl_places *out) {
   TL_TRY(check_tuples(x, i, rank, dims, batch));
   const tl_host *t = x->in[i];
   int depth = (int)t->dims[t->rank - 1], inner = (int)batch + depth;
   int64_t run, slab, batches;
-  *n = t->n / (uint64_t)depth;
-  int64_t *at = tl_eval_scratch(x, *n, sizeof *at);
+  uint64_t n = t->n / (uint64_t)depth;
+  int64_t *at = tl_eval_scratch(x, n, sizeof *at);
   if (!at)
     return tl_eval_no_memory(x);
   if (!tl_eval_product(dims, inner, rank, &run) ||
       !tl_eval_product(dims, (int)batch, rank, &slab) ||
       !tl_eval_product(dims, 0, (int)batch, &batches))
     return tl_eval_fail(x, "the data has more elements than can be counted");
-  for (uint64_t k = 0; k < *n; k++) {
+  for (uint64_t k = 0; k < n; k++) {
     TL_TRY(resolve_tuple(x, t, k * (uint64_t)depth, depth, dims + batch, &at[k]));
     /* Batch item of the tuple, then the slice within the item. */
-    at[k] = (int64_t)(k / (*n / (uint64_t)batches)) * slab + at[k] * run;
+    at[k] = (int64_t)(k / (n / (uint64_t)batches)) * slab + at[k] * run;
   }
-  *places = at;
+  *out = (tl_places){at, n};
   return TL_OK;
 }
 

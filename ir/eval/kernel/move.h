@@ -97,12 +97,17 @@ void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *fro
  * n). */
 tl_status tl_eval_indices(tl_eval *x, uint32_t i, int64_t n, const int64_t **out) TL_NODISCARD;
 
+typedef struct tl_places {
+  const int64_t *at; /* [n] in elements, in scratch */
+  uint64_t n;
+} tl_places;
+
 /* Resolves the index tuples of operand i, as GatherND and ScatterND have them: the last dim of the
  * operand is a tuple, which names a slice of a tensor of the given shape. The first `batch` dims
- * are shared by both. *places: per tuple the first element of its slice, in scratch; *n: how many.
- * Checks ranks and every index. TL_INVALID_MODEL. */
+ * are shared by both. *out: per tuple the first element of its slice. Checks ranks and every index.
+ * TL_INVALID_MODEL. */
 tl_status tl_eval_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims, int64_t batch,
-                         const int64_t **places, uint64_t *n) TL_NODISCARD;
+                         tl_places *out) TL_NODISCARD;
 
 /* A tensor seen as outer x axis x inner; the products fit, since the tensor exists. */
 typedef struct tl_around {

@@ -134,19 +134,24 @@ static tl_status read_turn(tl_eval *x, const cache *c, turn *r) {
   return TL_OK;
 }
 
+/* A row of a head: its first element. */
+typedef struct head_row {
+  tl_host *t;
+  int64_t at;
+} head_row;
+
 /* Rotates pairs of elements by the angle of a row of the caches; elements beyond the pairs are
  * copied. */
-static void turn_row(const turn *r, const tl_heads *from, int64_t at, int64_t row, tl_host *to,
-                     int64_t to_at, int64_t size) {
+static void turn_row(const turn *r, head_row from, int64_t row, head_row to, int64_t size) {
   const int64_t half = r->cos->dims[1];
   for (int64_t i = 2 * half; i < size; i++)
-    tl_real_set(to, to_at + i, tl_real_at(from->t, at + i));
+    tl_real_set(to.t, to.at + i, tl_real_at(from.t, from.at + i));
   for (int64_t i = 0; i < half; i++) {
     const int64_t p = r->interleaved ? 2 * i : i, q = r->interleaved ? p + 1 : p + half;
     const double c = tl_real_at(r->cos, row * half + i), s = tl_real_at(r->sin, row * half + i);
-    const double u = tl_real_at(from->t, at + p), v = tl_real_at(from->t, at + q);
-    tl_real_set(to, to_at + p, c * u - s * v);
-    tl_real_set(to, to_at + q, s * u + c * v);
+    const double u = tl_real_at(from.t, from.at + p), v = tl_real_at(from.t, from.at + q);
+    tl_real_set(to.t, to.at + p, c * u - s * v);
+    tl_real_set(to.t, to.at + q, s * u + c * v);
   }
 }
 
@@ -159,9 +164,11 @@ static tl_status turn_heads(tl_eval *x, cache *c, const turn *r, int64_t heads, 
     return tl_eval_no_memory(x);
   for (int64_t b = 0; b < dims[0] && t->n; b++)
     for (int64_t n = 0; n < heads; n++)
-      for (int64_t s = 0; s < h->rows; s++)
-        turn_row(r, h, h->start + b * h->batch + n * h->head + s * h->row, position(c, r, b, s), t,
-                 ((b * heads + n) * h->rows + s) * c->a.size, c->a.size);
+      for (int64_t s = 0; s < h->rows; s++) {
+        head_row from = {(tl_host *)h->t, h->start + b * h->batch + n * h->head + s * h->row};
+        head_row to = {t, ((b * heads + n) * h->rows + s) * c->a.size};
+        turn_row(r, from, position(c, r, b, s), to, c->a.size);
+      }
   *h = tl_heads_of(t, heads, 0, c->a.size);
   return TL_OK;
 }

@@ -120,17 +120,27 @@ static void pack(const job *j, const tl_gemm_side *side, tl_gemm_block b, int64_
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
-/* Computes a tile that sticks out of C in a buffer of full size, and copies the part inside. */
-static void edge_tile(const job *j, int64_t k, const char *a, const char *b, char *c, int64_t rows,
-                      int64_t columns, char *edge, bool accumulate) {
+/* Packed panels of A and B, and the part of C that they make. */
+typedef struct tile {
+  int64_t steps;
+  const char *a;
+  const char *b;
+  char *c;
+  int64_t rows;
+  int64_t columns;
+} tile;
+
+/* Computes a tile that sticks out of C in `edge`, which has full size, and copies the part
+ * inside. */
+static void edge_tile(const job *j, const tile *t, char *edge, bool accumulate) {
   const tl_gemm_unit *u = j->unit;
   size_t line = (size_t)u->columns * j->size, stride = (size_t)j->g->c_stride * j->size;
-  size_t used = (size_t)columns * j->size;
-  for (int64_t i = 0; accumulate && i < rows; i++)
-    memcpy(edge + (size_t)i * line, c + (size_t)i * stride, used);
-  u->tile(k, a, b, edge, u->columns, accumulate);
-  for (int64_t i = 0; i < rows; i++)
-    memcpy(c + (size_t)i * stride, edge + (size_t)i * line, used);
+  size_t used = (size_t)t->columns * j->size;
+  for (int64_t i = 0; accumulate && i < t->rows; i++)
+    memcpy(edge + (size_t)i * line, t->c + (size_t)i * stride, used);
+  u->tile(t->steps, t->a, t->b, edge, u->columns, accumulate);
+  for (int64_t i = 0; i < t->rows; i++)
+    memcpy(t->c + (size_t)i * stride, edge + (size_t)i * line, used);
 }
 
 /* Runs all tiles of packed blocks. `at` is the part of C that they cover. */
@@ -142,12 +152,17 @@ static void tiles(const job *j, const workspace *w, const area *at, int64_t step
     const char *b = w->b + (size_t)(col * steps) * j->size;
     for (int64_t row = 0; row < at->rows; row += u->rows) {
       const char *a = w->a + (size_t)(row * steps) * j->size;
-      char *to = c + (size_t)((at->row + row) * j->g->c_stride + at->column + col) * j->size;
-      int64_t rows = least(u->rows, at->rows - row), columns = least(u->columns, at->columns - col);
-      if (rows == u->rows && columns == u->columns)
-        u->tile(steps, a, b, to, j->g->c_stride, accumulate);
+      size_t place = (size_t)((at->row + row) * j->g->c_stride + at->column + col) * j->size;
+      tile t = {steps,
+                a,
+                b,
+                c + place,
+                least(u->rows, at->rows - row),
+                least(u->columns, at->columns - col)};
+      if (t.rows == u->rows && t.columns == u->columns)
+        u->tile(steps, a, b, t.c, j->g->c_stride, accumulate);
       else
-        edge_tile(j, steps, a, b, to, rows, columns, w->edge, accumulate);
+        edge_tile(j, &t, w->edge, accumulate);
     }
   }
 }

@@ -84,7 +84,7 @@ static tl_status run_rows(tl_eval *x, layer_norm *p, const tl_host *in, uint32_t
     return TL_OK;
   TL_TRY(convert_once(x, &p->scale, g.n, &p->scale_once));
   TL_TRY(convert_once(x, &p->shift, g.n, &p->shift_once));
-  return tl_eval_lines(x, in, g, out, g.n, normalize_row, p);
+  return tl_eval_lines(x, in, g, out, (tl_line_work){normalize_row, p, g.n});
 }
 
 /* Returns the dtype to make a float result in: f64 where the module states it, else f32, which the
@@ -247,5 +247,5 @@ tl_status tl_eval_layer_norm_grad(tl_eval *x) {
   if (!x->arg)
     TL_TRY(tl_eval_result_like(x, 2, (tl_dtype)scale->dtype, scale, &d.shift_grad));
   tl_eval_for(x, (g.n + COLUMNS - 1) / COLUMNS, 1, grad_columns, &d);
-  return out->n ? tl_eval_lines(x, d.dy, g, out, 2 * g.n, grad_row, &d) : TL_OK;
+  return out->n ? tl_eval_lines(x, d.dy, g, out, (tl_line_work){grad_row, &d, 2 * g.n}) : TL_OK;
 }

@@ -179,7 +179,8 @@ static tl_status run_groups(tl_eval *x, int64_t groups) {
   if (!out->n)
     return TL_OK;
   uint64_t lines = (uint64_t)in->dims[0] * p.groups;
-  return tl_eval_lines(x, in, (tl_lines){lines, in->n / lines, 1}, out, 0, group_line, &p);
+  return tl_eval_lines(x, in, (tl_lines){lines, in->n / lines, 1}, out,
+                       (tl_line_work){group_line, &p, 0});
 }
 
 /* Every channel is a group of its own. */
@@ -257,7 +258,7 @@ tl_status tl_eval_lrn(tl_eval *x) {
                 .after = (uint64_t)size / 2};
   TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
   tl_lines g = tl_lines_of(in, 1, 2);
-  return out->n ? tl_eval_lines(x, in, g, out, g.n, lrn_line, &r) : TL_OK;
+  return out->n ? tl_eval_lines(x, in, g, out, (tl_line_work){lrn_line, &r, g.n}) : TL_OK;
 }
 
 /* ---- MeanVarianceNormalization -------------------------------------------------------------- */

@@ -63,7 +63,7 @@ tl_status tl_eval_arg_choice(tl_eval *x) {
     return tl_eval_fail(x, "axis %u has no elements to choose from", axis);
   arg_choice a = {in->dtype, x->arg == 1, tl_eval_int(x, TL_SYM_select_last_index, 0) != 0,
                   out->data};
-  return tl_eval_lines(x, in, tl_lines_of(in, axis, axis + 1), NULL, 0, choose, &a);
+  return tl_eval_lines(x, in, tl_lines_of(in, axis, axis + 1), NULL, (tl_line_work){choose, &a, 0});
 }
 
 /* ---- CumSum, CumProd ------------------------------------------------------------------------ */

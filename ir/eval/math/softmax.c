@@ -112,7 +112,7 @@ tl_status tl_eval_softmax(tl_eval *x) {
     tl_eval_for(x, g.outer, ROW_WORK / g.n + 1, softmax_rows, &r);
     return TL_OK;
   }
-  return tl_eval_lines(x, in, g, out, x->arg == 1 ? g.n : 0, kinds[x->arg], NULL);
+  return tl_eval_lines(x, in, g, out, (tl_line_work){kinds[x->arg], NULL, x->arg == 1 ? g.n : 0});
 }
 
 /* ---- BiasSoftmax ---------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ tl_status tl_eval_bias_softmax(tl_eval *x) {
   TL_TRY(tl_spread_open(x, tl_eval_in(x, 1), in, &bias));
   TL_TRY(tl_eval_result_like(x, 0, (tl_dtype)in->dtype, in, &out));
   tl_lines g = tl_lines_of(in, axis, (uint32_t)in->rank);
-  return out->n ? tl_eval_lines(x, in, g, out, g.n, biased_line, &bias) : TL_OK;
+  return out->n ? tl_eval_lines(x, in, g, out, (tl_line_work){biased_line, &bias, g.n}) : TL_OK;
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -189,6 +189,7 @@ tl_status tl_eval_softmax_grad(tl_eval *x) {
   gradient d = {tl_lines_of(dy, axis, one ? axis + 1 : (uint32_t)dy->rank), y};
   if (!out->n)
     return TL_OK;
-  return tl_eval_lines(x, dy, d.g, out, 2 * d.g.n,
-                       of_log ? log_softmax_grad_line : softmax_grad_line, &d);
+  return tl_eval_lines(
+      x, dy, d.g, out,
+      (tl_line_work){of_log ? log_softmax_grad_line : softmax_grad_line, &d, 2 * d.g.n});
 }

@@ -111,5 +111,5 @@ tl_status tl_eval_topk(tl_eval *x) {
     return TL_OK;
   tl_lines g = tl_lines_of(in, axis, axis + 1);
   t.inner = g.inner;
-  return tl_eval_lines(x, in, g, NULL, t.k, select_line, &t);
+  return tl_eval_lines(x, in, g, NULL, (tl_line_work){select_line, &t, t.k});
 }

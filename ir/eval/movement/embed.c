@@ -136,7 +136,8 @@ static tl_status run_embedding(tl_eval *x, embedding *e, const tl_host *position
   /* tl_eval_lines loads lines of an operand, and there is none of this shape: the result itself
    * serves, so its bytes must be initialized */
   memset(e->out->data, 0, e->out->bytes);
-  return tl_eval_lines(x, e->out, (tl_lines){ids->n, e->width, 1}, e->out, e->width, embed_line, e);
+  return tl_eval_lines(x, e->out, (tl_lines){ids->n, e->width, 1}, e->out,
+                       (tl_line_work){embed_line, e, e->width});
 }
 
 /* Operand 4, the segment table, is optional. */

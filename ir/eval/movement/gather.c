@@ -181,18 +181,17 @@ tl_status tl_eval_gather_nd(tl_eval *x) {
   tl_units from;
   tl_unit_result to;
   int rank;
-  uint64_t n;
-  const int64_t *places;
+  tl_places places;
   int64_t dims[2 * TL_MAX_RANK], batch = tl_eval_int(x, TL_SYM_batch_dims, 0);
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   TL_TRY(tl_eval_units(x, 0, &from));
   const tl_host *t = x->in[0];
-  TL_TRY(tl_eval_tuples(x, 1, t->rank, t->dims, batch, &places, &n));
+  TL_TRY(tl_eval_tuples(x, 1, t->rank, t->dims, batch, &places));
   TL_TRY(gather_nd_shape(x, batch, &rank, dims));
   TL_TRY(tl_eval_units_result(x, 0, (tl_dtype)t->dtype, rank, dims, &to));
   if (to.t->n) {
-    tuples g = {to.data, from.data, places, from.size, to.t->n / n * from.size};
-    tl_eval_for(x, n, GRAIN_BYTES / g.run + 1, pick_tuples, &g);
+    tuples g = {to.data, from.data, places.at, from.size, to.t->n / places.n * from.size};
+    tl_eval_for(x, places.n, GRAIN_BYTES / g.run + 1, pick_tuples, &g);
   }
   tl_eval_units_done(&to);
   return TL_OK;

@@ -186,12 +186,11 @@ tl_status tl_eval_scatter_elements(tl_eval *x) {
  * `batch` shared dims. */
 static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuples,
                             uint32_t updates, int64_t batch, reduction r) {
-  const int64_t *places;
-  uint64_t n;
+  tl_places places;
   tl_units from;
   const tl_host *t = to->t;
   TL_TRY(tl_eval_units(x, updates, &from));
-  TL_TRY(tl_eval_tuples(x, tuples, t->rank, t->dims, batch, &places, &n));
+  TL_TRY(tl_eval_tuples(x, tuples, t->rank, t->dims, batch, &places));
   const tl_host *indices = x->in[tuples], *u = x->in[updates];
   int lead = indices->rank - 1, inner = (int)(batch + indices->dims[lead]);
   bool fits = u->rank == lead + t->rank - inner;
@@ -199,9 +198,9 @@ static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuple
     fits = u->dims[i] == (i < lead ? indices->dims[i] : t->dims[inner + i - lead]);
   if (!fits)
     return tl_eval_fail(x, "the shape of operand %u does not fit the indices", updates);
-  uint64_t run = u->n ? u->n / n : 0;
-  for (uint64_t k = 0; run && k < n; k++)
-    put_run((tl_dtype)t->dtype, r, to->data + (uint64_t)places[k] * to->size,
+  uint64_t run = u->n ? u->n / places.n : 0;
+  for (uint64_t k = 0; run && k < places.n; k++)
+    put_run((tl_dtype)t->dtype, r, to->data + (uint64_t)places.at[k] * to->size,
             from.data + k * run * to->size, run, to->size);
   return TL_OK;
 }

@@ -20,25 +20,30 @@ static bool is_integer(const tl_host *t) {
          t->dtype == TL_DTYPE_I16;
 }
 
-/* a_zero and b_zero: operands of the zero points; beyond the last operand: none. */
-static tl_status open_product(tl_eval *x, uint32_t a_at, uint32_t b_at, uint32_t a_zero,
-                              uint32_t b_zero, bool trans_a, bool trans_b, product *p) {
+/* Which operands a matrix and its zero points are; beyond the last operand: none. */
+typedef struct side {
+  uint32_t at;
+  uint32_t zero;
+  bool transposed;
+} side;
+
+static tl_status open_product(tl_eval *x, side of_a, side of_b, product *p) {
   tl_matmul_view a, b;
   const int32_t *zero_a, *zero_b;
-  TL_TRY(tl_matmul_view_of(x, a_at, false, trans_a, &a));
-  TL_TRY(tl_matmul_view_of(x, b_at, false, trans_b, &b));
-  if (!is_integer(tl_eval_in(x, a_at)) || !is_integer(tl_eval_in(x, b_at)))
+  TL_TRY(tl_matmul_view_of(x, of_a.at, false, of_a.transposed, &a));
+  TL_TRY(tl_matmul_view_of(x, of_b.at, false, of_b.transposed, &b));
+  if (!is_integer(tl_eval_in(x, of_a.at)) || !is_integer(tl_eval_in(x, of_b.at)))
     return tl_eval_unsupported(x, "a quantized product of these types is not supported");
   TL_TRY(tl_matmul_plan(x, &a, &b, true, &p->plan));
   tl_gemm *g = &p->plan.gemm;
   p->columns = (uint64_t)g->n;
   p->rows = g->batches * (uint64_t)g->m;
-  const tl_host *za = tl_eval_in(x, a_zero);
+  const tl_host *za = tl_eval_in(x, of_a.zero);
   uint64_t own = za && za->n == (uint64_t)g->m ? (uint64_t)g->m : p->rows;
-  TL_TRY(tl_zeros_read(x, a_zero, own, &zero_a));
-  TL_TRY(tl_zeros_read(x, b_zero, p->columns, &zero_b));
-  tl_gemm_side_ints(tl_eval_in(x, a_at), zero_a, &p->a, &g->a);
-  tl_gemm_side_ints(tl_eval_in(x, b_at), zero_b, &p->b, &g->b);
+  TL_TRY(tl_zeros_read(x, of_a.zero, own, &zero_a));
+  TL_TRY(tl_zeros_read(x, of_b.zero, p->columns, &zero_b));
+  tl_gemm_side_ints(tl_eval_in(x, of_a.at), zero_a, &p->a, &g->a);
+  tl_gemm_side_ints(tl_eval_in(x, of_b.at), zero_b, &p->b, &g->b);
   p->a.matrix = own == p->rows ? g->m : 0;
   g->type = TL_GEMM_U32;
   return TL_OK;
@@ -84,7 +89,7 @@ static tl_status scale_product(tl_eval *x, product *p, const tl_requant *q, tl_d
 static tl_status plain(tl_eval *x, tl_dtype dtype, uint32_t zeros) {
   product p;
   tl_host *y;
-  TL_TRY(open_product(x, 0, 1, zeros, zeros + 1, false, false, &p));
+  TL_TRY(open_product(x, (side){0, zeros, false}, (side){1, zeros + 1, false}, &p));
   TL_TRY(tl_eval_result(x, 0, dtype, p.plan.rank, p.plan.dims, &y));
   p.plan.gemm.c = y->data;
   return tl_gemm_run(x, &p.plan.gemm);
@@ -105,7 +110,7 @@ tl_status tl_eval_qlinear_matmul(tl_eval *x) {
   const tl_host *zero = tl_eval_in(x, 7);
   if (!zero || (zero->dtype != TL_DTYPE_U8 && zero->dtype != TL_DTYPE_I8))
     return tl_eval_unsupported(x, "a quantized product of these types is not supported");
-  TL_TRY(open_product(x, 0, 3, 2, 5, false, false, &p));
+  TL_TRY(open_product(x, (side){0, 2, false}, (side){3, 5, false}, &p));
   TL_TRY(row_factors(x, 1, &p, &q.a));
   TL_TRY(tl_factors_read(x, 4, p.columns, 1, &q.b));
   TL_TRY(row_factors(x, 6, &p, &q.y));
@@ -121,7 +126,7 @@ tl_status tl_eval_qlinear_matmul(tl_eval *x) {
 tl_status tl_eval_matmul_integer_to_float(tl_eval *x) {
   product p;
   tl_requant q = {.alpha = 1.0f};
-  TL_TRY(open_product(x, 0, 1, 4, 5, false, false, &p));
+  TL_TRY(open_product(x, (side){0, 4, false}, (side){1, 5, false}, &p));
   TL_TRY(row_factors(x, 2, &p, &q.a));
   TL_TRY(tl_factors_read(x, 3, p.columns, 1, &q.b));
   TL_TRY(tl_factors_read(x, 6, p.columns, 1, &q.bias));
@@ -154,8 +159,8 @@ tl_status tl_eval_qgemm(tl_eval *x) {
   const tl_host *c = tl_eval_in(x, 6), *zero = tl_eval_in(x, 8);
   TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
   TL_TRY(tl_eval_need_rank(x, 3, 2, 2));
-  TL_TRY(open_product(x, 0, 3, 2, 5, tl_eval_int(x, TL_SYM_transA, 0) != 0,
-                      tl_eval_int(x, TL_SYM_transB, 0) != 0, &p));
+  TL_TRY(open_product(x, (side){0, 2, tl_eval_int(x, TL_SYM_transA, 0) != 0},
+                      (side){3, 5, tl_eval_int(x, TL_SYM_transB, 0) != 0}, &p));
   TL_TRY(tl_factors_read(x, 1, 1, 1, &q.a));
   TL_TRY(tl_factors_read(x, 4, p.columns, 1, &q.b));
   if (tl_eval_in(x, 7)) {

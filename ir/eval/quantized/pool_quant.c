@@ -49,7 +49,7 @@ static void average_channels(void *user, uint64_t begin, uint64_t end) {
       tl_window_run_at(w, at, 1, &r);
       double mean = window_sum(a, &r, from) / (double)divisor(a, r.index);
       float v = (float)(mean * (double)a->from.scale / (double)a->to.scale);
-      tl_quantizer_store(&a->q, &v, &a->to.zero, 0, a->p.y->data,
+      tl_quantizer_store(&a->q, &v, (tl_zero_points){&a->to.zero, 0}, a->p.y->data,
                          (uint64_t)(to + at * a->p.place), 1);
     }
   }

@@ -47,7 +47,7 @@ static tl_status by_table(tl_eval *x, activation fn, float alpha) {
   TL_TRY(tl_qlinear_scale(x, 3, &to));
   for (int i = 0; i < 256; i++)
     v[i] = fn(tl_qlinear_value(&from, d, (uint8_t)i), alpha) / to.scale;
-  tl_quantizer_store(&q, v, &to.zero, 0, table, 0, 256);
+  tl_quantizer_store(&q, v, (tl_zero_points){&to.zero, 0}, table, 0, 256);
   return tl_eval_elementwise(x, x->in, 1, d, look_up, table);
 }
 
@@ -87,7 +87,7 @@ static void combine(TL_ROW_ARGS) {
       float r = tl_qlinear_value(&t->b, t->dtype, b[(int64_t)(i + k) * steps[1]]);
       v[k] = (t->multiply ? p * r : p + r) / t->c.scale;
     }
-    tl_quantizer_store(&t->q, v, &t->c.zero, 0, out, i, m);
+    tl_quantizer_store(&t->q, v, (tl_zero_points){&t->c.zero, 0}, out, i, m);
   }
 }
 
@@ -132,7 +132,7 @@ static void requantize(const tl_scaled *from, const tl_scaled *to, tl_dtype d, u
   (void)tl_quantizer_for(d, true, &q);
   for (int i = 0; i < 256; i++)
     v[i] = tl_qlinear_value(from, d, (uint8_t)i) / to->scale;
-  tl_quantizer_store(&q, v, &to->zero, 0, table, 0, 256);
+  tl_quantizer_store(&q, v, (tl_zero_points){&to->zero, 0}, table, 0, 256);
 }
 
 tl_status tl_eval_qlinear_where(tl_eval *x) {

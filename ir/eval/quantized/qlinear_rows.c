@@ -11,7 +11,7 @@ enum { BYTES = 256 };
 static void quantize_one(const tl_quantizer *q, const tl_scaled *to, double v, tl_host *out,
                          uint64_t i) {
   float f = (float)(v / (double)to->scale);
-  tl_quantizer_store(q, &f, &to->zero, 0, out->data, i, 1);
+  tl_quantizer_store(q, &f, (tl_zero_points){&to->zero, 0}, out->data, i, 1);
 }
 
 /* ---- softmax -------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static tl_status requantized(tl_eval *x, uint32_t i, tl_dtype d, const tl_scaled
   TL_TRY(tl_qlinear_scale(x, i + 1, &from));
   for (int k = 0; k < BYTES; k++)
     v[k] = tl_qlinear_value(&from, d, (uint8_t)k) / to->scale;
-  tl_quantizer_store(&q, v, &to->zero, 0, table, 0, BYTES);
+  tl_quantizer_store(&q, v, (tl_zero_points){&to->zero, 0}, table, 0, BYTES);
   const tl_host *t = x->in[i];
   *out = tl_host_new(x->heap, d, t->rank, t->dims);
   if (!*out)

@@ -157,14 +157,14 @@ static float nearest(float v) {
     ((T *)data + first)[k] = (T)v[k];                \
   return
 
-void tl_quantizer_store(const tl_quantizer *q, float *v, const float *zero, size_t zero_step,
-                        void *data, uint64_t first, uint64_t n) {
+void tl_quantizer_store(const tl_quantizer *q, float *v, tl_zero_points zero, void *data,
+                        uint64_t first, uint64_t n) {
   if (tl_dtype_is_float(q->to)) {
     tl_host_from_f32(q->to, v, data, first, n, q->saturate);
     return;
   }
   for (uint64_t k = 0; k < n; k++) {
-    float r = nearest(v[k]) + (zero ? zero[k * zero_step] : 0.0f);
+    float r = nearest(v[k]) + (zero.at ? zero.at[k * zero.step] : 0.0f);
     v[k] = r > q->high ? q->high : r < q->low ? q->low : r;
   }
   switch (q->to) {
@@ -195,7 +195,7 @@ static void quantize_row(const job *j, row w) {
     else if (j->precision == TL_DTYPE_BF16)
       for (uint64_t k = 0; k < n; k++)
         v[k] = tl_bf16_to_f32(tl_bf16_from_f32(v[k]));
-    tl_quantizer_store(&j->q, v, zero, step, j->to->data, w.first + done, n);
+    tl_quantizer_store(&j->q, v, (tl_zero_points){zero, step}, j->to->data, w.first + done, n);
   }
 }
 

@@ -14,9 +14,14 @@ typedef struct tl_quantizer {
 
 /* False when values cannot be quantized to the dtype. */
 bool tl_quantizer_for(tl_dtype to, bool saturate, tl_quantizer *q);
-/* Elements first .. first + n of data are round(v) + zero, saturated; floats are cast. zero NULL:
- * 0, else it advances by zero_step. v is used up. */
-void tl_quantizer_store(const tl_quantizer *q, float *v, const float *zero, size_t zero_step,
-                        void *data, uint64_t first, uint64_t n);
+typedef struct tl_zero_points {
+  const float *at; /* NULL: 0 */
+  size_t step;     /* from one element to the next; 0: one for all */
+} tl_zero_points;
+
+/* Elements first .. first + n of data are round(v) + zero, saturated; floats are cast. v is used
+ * up. */
+void tl_quantizer_store(const tl_quantizer *q, float *v, tl_zero_points zero, void *data,
+                        uint64_t first, uint64_t n);
 
 #endif

@@ -122,7 +122,8 @@ tl_status tl_eval_softmax_loss(tl_eval *x) {
   const tl_host *scores = tl_eval_in(x, 0);
   TL_TRY(tl_eval_result_like(x, 1, float_of(scores), scores, &log_prob));
   if (log_prob->n)
-    TL_TRY(tl_eval_lines(x, scores, l.g, log_prob, l.g.n, tl_log_softmax_line, NULL));
+    TL_TRY(
+        tl_eval_lines(x, scores, l.g, log_prob, (tl_line_work){tl_log_softmax_line, NULL, l.g.n}));
   return add_losses(x, &l, log_prob);
 }
 
@@ -166,7 +167,7 @@ tl_status tl_eval_softmax_loss_grad(tl_eval *x) {
     return TL_OK;
   double whole = l.reduction == MEAN ? sum_weights(&l) : 1;
   d.factor = whole != 0 && l.reduction != NONE ? tl_cell_at(d.dy, 0) / whole : 0;
-  return tl_eval_lines(x, log_prob, l.g, out, 0, loss_grad_line, &d);
+  return tl_eval_lines(x, log_prob, l.g, out, (tl_line_work){loss_grad_line, &d, 0});
 }
 
 /* ---- SoftmaxCrossEntropy: labels are probabilities along the last axis ---------------------- */
@@ -193,7 +194,7 @@ tl_status tl_eval_soft_loss(tl_eval *x) {
   TL_TRY(tl_eval_result(x, 0, float_of(logits), 0, NULL, &out));
   TL_TRY(tl_eval_result_like(x, 1, float_of(logits), logits, &log_prob));
   if (log_prob->n)
-    TL_TRY(tl_eval_lines(x, logits, g, log_prob, g.n, tl_log_softmax_line, NULL));
+    TL_TRY(tl_eval_lines(x, logits, g, log_prob, (tl_line_work){tl_log_softmax_line, NULL, g.n}));
   double sum = 0;
   for (uint64_t i = 0; i < logits->n; i++)
     sum -= tl_cell_at(labels, i) * tl_cell_at(log_prob, i);

@@ -358,8 +358,10 @@ static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
     r->ends[0] = r->n - 1;
     return TL_OK;
   case TL_BUCKETS_SIZE:
-    return tl_buckets_by_size(d, r->padded, r->n, c->bucket_sizes, c->n_bucket_sizes,
-                              c->bucket_compat_ge, r->ends, &r->m);
+    return tl_buckets_by_size(
+        d, r->padded, r->n,
+        (tl_bucket_shares){c->bucket_sizes, c->n_bucket_sizes, c->bucket_compat_ge}, r->ends,
+        &r->m);
   case TL_BUCKETS_INDEX:
     return tl_buckets_by_index(d, c->bucket_indices, c->n_bucket_indices, r->n, r->ends, &r->m);
   case TL_BUCKETS_BYTES:

@@ -125,25 +125,25 @@ static bool take_share(segments *s, float target) {
   return true;
 }
 
-tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, const float *percent,
-                             uint32_t n_percent, bool ge_compat, uint32_t *ends, uint32_t *m) {
+tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, tl_bucket_shares shares,
+                             uint32_t *ends, uint32_t *m) {
   *m = 0;
-  TL_TRY(check_shares(d, percent, n_percent));
+  TL_TRY(check_shares(d, shares.percent, shares.n));
   float *sums = n ? malloc(n * sizeof *sums) : NULL;
   if (n == 0)
     return TL_OK;
   if (!sums)
     return tl_fail_memory(d, TL_NOWHERE);
   running_sums(bytes, n, sums);
-  segments s = {.sums = sums, .n = n, .ge_compat = ge_compat, .ends = ends};
+  segments s = {.sums = sums, .n = n, .ge_compat = shares.ge_compat, .ends = ends};
   bool enough = true;
-  for (uint32_t i = 0; i < n_percent && enough && (s.m == 0 || ends[s.m - 1] != n - 1); i++)
-    enough = take_share(&s, percent[i] / 100 * sums[n - 1] + s.carry);
+  for (uint32_t i = 0; i < shares.n && enough && (s.m == 0 || ends[s.m - 1] != n - 1); i++)
+    enough = take_share(&s, shares.percent[i] / 100 * sums[n - 1] + s.carry);
   free(sums);
   *m = s.m;
   if (!enough || s.m == 0)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E-BKT-LAST", TL_NOWHERE,
-                        "%u gradients are too few for these %u shares", n, n_percent);
+                        "%u gradients are too few for these %u shares", n, shares.n);
   if (ends[s.m - 1] != n - 1) /* rounding of the shares left some over */
     ends[s.m - 1] = n - 1;
   return TL_OK;

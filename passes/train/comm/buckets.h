@@ -25,11 +25,16 @@ int64_t tl_bucket_padded(int64_t bytes);
  * the number of buckets; ends holds n. */
 uint32_t tl_buckets_default(const int64_t *bytes, uint32_t n, bool ge_compat, uint32_t *ends);
 
-/* Shares of all bytes in per cent, at most TL_BUCKETS_MOST, none negative, 100 together.
- * E-BKT-PCT for other lists, E-BKT-LAST when the tensors run out before the shares. */
-tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, const float *percent,
-                             uint32_t n_percent, bool ge_compat, uint32_t *ends,
-                             uint32_t *m) TL_NODISCARD;
+/* Shares of all bytes in per cent, at most TL_BUCKETS_MOST, none negative, 100 together. */
+typedef struct tl_bucket_shares {
+  const float *percent;
+  uint32_t n;
+  bool ge_compat; /* as of tl_buckets_default */
+} tl_bucket_shares;
+
+/* E-BKT-PCT for other lists of shares, E-BKT-LAST when the tensors run out before the shares. */
+tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, tl_bucket_shares shares,
+                             uint32_t *ends, uint32_t *m) TL_NODISCARD;
 
 /* A user's own ends: at most TL_BUCKETS_MOST, ascending, the last n - 1; else E-BKT-IDX. */
 tl_status tl_buckets_by_index(tl_diag *d, const int64_t *index, uint32_t n_index, uint32_t n,

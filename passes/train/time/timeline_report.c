@@ -69,10 +69,10 @@ static void measure_front(const tl_task_graph *g, const uint32_t *topo, double *
   }
 }
 
-/* Buckets of one stream one after the other, each not before its gradients, and behind the last the
- * work that needs it. */
-static void measure_chain(const tl_task_graph *g, const uint32_t *order, const uint32_t *topo,
-                          const double *end, uint16_t stream, bool *needs, tl_step_report *r) {
+/* Microseconds of the buckets of one stream one after the other, each not before its gradients, and
+ * of the work behind the last that needs it. */
+static double measure_chain(const tl_task_graph *g, const uint32_t *order, const uint32_t *topo,
+                            const double *end, uint16_t stream, bool *needs) {
   uint32_t last = NONE;
   double chain = 0;
   for (uint32_t k = 0; k < g->n; k++) {
@@ -89,7 +89,7 @@ static void measure_chain(const tl_task_graph *g, const uint32_t *order, const u
       needs[i] = g->preds[e] == last || needs[g->preds[e]];
     chain += needs[i] ? work_of(g, i) : 0;
   }
-  r->last_comm = fmax(r->last_comm, chain);
+  return chain;
 }
 
 static bool has_buckets(const tl_task_graph *g, uint16_t stream) {
@@ -109,7 +109,7 @@ static bool measure_bounds(const tl_task_graph *g, const uint32_t *order, tl_ste
     measure_front(g, l.topo, end, r);
   for (uint16_t s = 0; good && s < g->n_streams; s++)
     if (has_buckets(g, s))
-      measure_chain(g, order, l.topo, end, s, needs, r);
+      r->last_comm = fmax(r->last_comm, measure_chain(g, order, l.topo, end, s, needs));
   free(needs);
   free(end);
   tl_task_links_release(&l);
