@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions and variables at file scope of C files, found without a compiler.
+"""Functions of C files, found without a compiler.
 
-Comments, strings and preprocessor lines are blanked first, in place, so that lines keep their
-numbers; what then stands outside all braces is cut at ';' and '}' into declarations."""
+Comments, strings and preprocessor lines become blanks first, in place, so that lines keep their
+numbers. What then stands outside all braces is cut at ';' and '}' into declarations; one that ends
+in ')' and has a body is a function. Calls of macros that need no ';' may stand before it."""
 import re
 
 BLANK = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|'
@@ -10,9 +11,10 @@ BLANK = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
 
 
 class Function:
+    """first, last: numbers of its lines; parameters: how many it has."""
+
     def __init__(self, name, first, last, parameters):
-        self.name, self.first, self.last = name, first, last
-        self.parameters = parameters
+        self.name, self.first, self.last, self.parameters = name, first, last, parameters
 
     @property
     def lines(self):
@@ -20,54 +22,48 @@ class Function:
 
 
 def blanked(text):
-    """The text with comments, literals and directives made of blanks; lines stay where they are."""
-    return BLANK.sub(lambda m: re.sub(r'[^\n]', ' ', m.group(0)), text)
+    return BLANK.sub(lambda found: re.sub(r'[^\n]', ' ', found.group(0)), text)
 
 
-def pieces(code):
-    """(declaration text, its start, body start or None, end) of all that stands at file scope."""
-    depth, start, body = 0, 0, None
+def bodies(code):
+    """(start of the declaration, start of the body, end of the body) of each function."""
+    depth = start = body = 0
     for i, c in enumerate(code):
         if c == '{':
-            if depth == 0:
-                body = i
+            body = i if depth == 0 else body
             depth += 1
         elif c == '}':
             depth -= 1
-            if depth == 0 and re.search(r'\)\s*$', code[start:body]) \
-                    and '=' not in code[start:body]:
-                yield code[start:body], start, body, i
-                start, body = i + 1, None
+            head = code[start:body]
+            if depth == 0 and head.rstrip().endswith(')') and '=' not in head:
+                yield start, body, i
+                start = i + 1
         elif c == ';' and depth == 0:
-            yield code[start:i], start, None, i
-            start, body = i + 1, None
+            start = i + 1
 
 
-def arguments(declaration):
-    """(name, number of parameters) of 'type name(parameters)'."""
-    close = declaration.rstrip()
-    depth, i = 0, len(close) - 1
-    commas = 0
-    while i >= 0:
-        if close[i] == ')':
-            depth += 1
-        elif close[i] == '(':
-            depth -= 1
-            if depth == 0:
-                break
-        elif close[i] == ',' and depth == 1:
-            commas += 1
+def parameter_list(head):
+    """(where the name before the last parentheses begins, what stands within these)"""
+    close = len(head.rstrip()) - 1
+    depth, i = 1, close
+    while depth:
         i -= 1
-    inside = close[i + 1:-1].strip()
-    name = re.search(r'(\w+)\s*$', close[:i])
-    return (name.group(1) if name else ''), 0 if inside in ('', 'void') else commas + 1
+        depth += {')': 1, '(': -1}.get(head[i], 0)
+    return re.search(r'\w*\s*$', head[:i]).start(), head[i + 1:close]
+
+
+def count_parameters(inside):
+    if inside.strip() in ('', 'void'):
+        return 0
+    while re.search(r'\([^()]*\)', inside):  # commas of parameters that are functions
+        inside = re.sub(r'\([^()]*\)', '', inside)
+    return inside.count(',') + 1
 
 
 def functions(text):
     code = blanked(text)
-    for declaration, start, body, end in pieces(code):
-        if body is None:
-            continue
-        name, count = arguments(declaration)
-        first = start + len(declaration) - len(declaration.lstrip())
-        yield Function(name, code.count('\n', 0, first) + 1, code.count('\n', 0, end) + 1, count)
+    for start, body, end in bodies(code):
+        name_at, inside = parameter_list(code[start:body])
+        name = re.match(r'\w*', code[start + name_at:]).group(0)
+        first = code.count('\n', 0, start + name_at) + 1
+        yield Function(name, first, code.count('\n', 0, end) + 1, count_parameters(inside))

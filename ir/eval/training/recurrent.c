@@ -137,8 +137,14 @@ static double sum_of(const layer *l, const double *x, const double *h, int64_t k
          or_zero(l->bias, k) + or_zero(l->bias, n + k);
 }
 
+/* What a step makes of a row, next to its gates. */
+typedef struct lstm_state {
+  double *h;
+  double *c;
+} lstm_state;
+
 static void lstm_row(const layer *l, const double *x, const double *h, const double *c, double *g,
-                     double *new_h, double *new_c) {
+                     lstm_state made) {
   const int64_t n = l->hidden;
   for (int64_t k = 0; k < n; k++) {
     double old = or_zero(c, k), p[3];
@@ -147,9 +153,9 @@ static void lstm_row(const layer *l, const double *x, const double *h, const dou
     g[k] = sigmoid(sum_of(l, x, h, k) + p[0] * old);
     g[2 * n + k] = sigmoid(sum_of(l, x, h, 2 * n + k) + p[2] * old);
     g[3 * n + k] = tl_tanh(sum_of(l, x, h, 3 * n + k));
-    new_c[k] = g[2 * n + k] * old + g[k] * g[3 * n + k];
-    g[n + k] = sigmoid(sum_of(l, x, h, n + k) + p[1] * new_c[k]);
-    new_h[k] = g[n + k] * tl_tanh(new_c[k]);
+    made.c[k] = g[2 * n + k] * old + g[k] * g[3 * n + k];
+    g[n + k] = sigmoid(sum_of(l, x, h, n + k) + p[1] * made.c[k]);
+    made.h[k] = g[n + k] * tl_tanh(made.c[k]);
   }
 }
 
@@ -191,8 +197,8 @@ static tl_status forward(tl_eval *x, int64_t gates, layer *l) {
       const int64_t at = t * l->batch + b;
       const double *h = before(l, l->h, l->h0, t, b), *in = l->x + at * l->input;
       if (gates == 4)
-        lstm_row(l, in, h, before(l, l->c, l->c0, t, b), l->g + at * 4 * n, l->h + at * n,
-                 l->c + at * n);
+        lstm_row(l, in, h, before(l, l->c, l->c0, t, b), l->g + at * 4 * n,
+                 (lstm_state){l->h + at * n, l->c + at * n});
       else
         gru_row(l, in, h, l->g + at * 3 * n, l->h + at * n);
     }
