@@ -81,6 +81,14 @@ void tl_module_destroy(tl_module *m) {
 /* A process may often have no more than 1024 descriptors, a model thousands of weight files. */
 enum { MAX_DESCRIPTORS = 64 };
 
+void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user) {
+  *x = (tl_muted){.m = m, .loud = m->diag};
+  x->quiet = (tl_diag){.fn = fn, .user = user, .lacks = m->diag->lacks};
+  m->diag = &x->quiet;
+}
+
+void tl_unmute(tl_muted *x) { x->m->diag = x->loud; }
+
 tl_status tl_no_memory(const tl_module *m) { return tl_fail_memory(m->diag, TL_AT_FILE(m->path)); }
 
 tl_status tl_module_add_file(tl_module *m, tl_file *f) {

@@ -287,6 +287,15 @@ void tl_module_set_about(tl_module *m, const tl_about *about);
  * tables. NULL when memory is out. */
 tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes);
 void tl_module_destroy(tl_module *m);
+/* Between tl_mute and tl_unmute of the same record, errors and warnings about a module are none of
+ * its user: they go to `fn`, or nowhere where that is NULL. Records nest. */
+typedef struct tl_muted {
+  tl_module *m;
+  tl_diag *loud; /* the sink that tl_unmute puts back */
+  tl_diag quiet;
+} tl_muted;
+void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user);
+void tl_unmute(tl_muted *x);
 /* Reports that memory is out, for the file of the module, and returns TL_NO_MEMORY. */
 tl_status tl_no_memory(const tl_module *m);
 /* Hands a file over to the module (closed even on failure). Beyond the first 64 files only the

@@ -9,17 +9,16 @@ typedef struct show {
 
 /* Decides as the pass that follows will; what there is to warn about, the pass says. */
 static tl_status decide(show *s, tl_module *m) {
-  tl_diag quiet = {0};
-  tl_diag *loud = m->diag;
+  tl_muted muted;
   tl_precision d;
   tl_precision_own own;
   tl_arena arena;
   if (!tl_precision_settle(&s->cli->settings.options, false, &own))
     return TL_OK;
   tl_arena_init(&arena, 0);
-  m->diag = &quiet;
+  tl_mute(&muted, m, NULL, NULL);
   tl_status status = tl_precision_decide(m, &own.options, &arena, &d);
-  m->diag = loud;
+  tl_unmute(&muted);
   if (status == TL_OK)
     s->look(s->user, m, &d);
   tl_arena_release(&arena);

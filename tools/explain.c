@@ -270,11 +270,14 @@ static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e
 static tl_status run_npu(explanation *x, tl_module *m, const tl_pipeline_options *p) {
   tl_options options = x->cli->settings.options;
   tl_session lenient = x->cli->session;
-  tl_diag quiet = {0};
+  tl_muted muted;
   options.allow_unmapped = true;
   lenient.options = &options;
-  m->diag = is_ub_pass(x) ? m->diag : &quiet;
+  tl_mute(&muted, m, NULL, NULL);
+  if (is_ub_pass(x))
+    tl_unmute(&muted);
   tl_status status = tl_session_run_npu(&lenient, m, p, NULL);
+  tl_unmute(&muted);
   if (status == TL_OK || is_ub_pass(x) || status == TL_NO_MEMORY || *x->cli->signal)
     return status;
   tl_warn(&x->cli->diag, TL_AT_FILE(m->path),

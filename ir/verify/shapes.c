@@ -55,11 +55,10 @@ static void infer_quietly(tl_verifier *v) {
   first_error e;
   tl_buf_init(&e.message);
   tl_buf_init(&e.node);
-  tl_diag *outer = v->m->diag;
-  tl_diag inner = {.fn = keep_first, .user = &e, .lacks = outer->lacks};
-  v->m->diag = &inner;
+  tl_muted muted;
+  tl_mute(&muted, v->m, keep_first, &e);
   tl_status status = tl_infer_module(v->m);
-  v->m->diag = outer;
+  tl_unmute(&muted);
   if (status == TL_NO_MEMORY)
     v->out_of_memory = true;
   else if (status != TL_OK)

@@ -44,11 +44,10 @@ tl_symbol tl_maker_name(tl_maker *k, tl_sv word) {
 
 /* What does not infer is for the caller to judge. */
 bool tl_maker_infer(tl_maker *k, tl_node_id n) {
-  tl_diag quiet = {0};
-  tl_diag *loud = k->m->diag;
-  k->m->diag = &quiet;
+  tl_muted muted;
+  tl_mute(&muted, k->m, NULL, NULL);
   tl_status status = tl_infer_node(k->m, n);
-  k->m->diag = loud;
+  tl_unmute(&muted);
   k->no_memory = k->no_memory || status == TL_NO_MEMORY;
   k->clash = k->clash || (status != TL_OK && status != TL_NO_MEMORY);
   return status == TL_OK;

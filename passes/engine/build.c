@@ -273,11 +273,10 @@ static bool makes_root_output(const build *b, const tl_pattern_node *p) {
 /* At once, since the dtype of what follows may be that of what this node makes. */
 static bool infer(build *b, tl_node_id n) {
   tl_module *m = b->x->m;
-  tl_diag *diag = m->diag;
-  tl_diag quiet = {0}; /* what does not infer is a refusal, not an error of the model */
-  m->diag = &quiet;
+  tl_muted muted; /* what does not infer is a refusal, not an error of the model */
+  tl_mute(&muted, m, NULL, NULL);
   tl_status status = tl_infer_node(m, n);
-  m->diag = diag;
+  tl_unmute(&muted);
   return status == TL_OK || refuse(b, "SHAPE", "shapes or dtypes of its nodes clash");
 }
 

@@ -413,13 +413,12 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
 /* Types of what was made of sizes without a number: a node alone does not tell them. An error here
  * is one that the model would meet when run. */
 static tl_status infer_sized(engine *e) {
-  tl_diag silent = {0};
-  tl_diag *loud = e->m->diag;
+  tl_muted muted;
   if (!e->sized)
     return TL_OK;
-  e->m->diag = &silent;
+  tl_mute(&muted, e->m, NULL, NULL);
   tl_status status = tl_infer_module(e->m);
-  e->m->diag = loud;
+  tl_unmute(&muted);
   return status == TL_NO_MEMORY ? tl_no_memory(e->m) : TL_OK;
 }
 

@@ -124,17 +124,16 @@ static bool keep_results(tl_fold *f, tl_node_id n, tl_host **results, uint64_t f
 
 static bool run(tl_fold *f, tl_node_id n, tl_host **operands, tl_host **results) {
   const tl_eval_options o = {.exact = true};
-  tl_diag silent = {0}; /* the node may never run, so its error is no error of the conversion */
-  tl_diag *loud = f->m->diag;
+  tl_muted muted; /* the node may never run, so its error is no error of the conversion */
   bool ok = true;
   for (uint32_t i = 0; i < tl_node_get(f->m, n)->n_operands && ok; i++) {
     tl_value_id v = tl_operand(f->m, n, i);
     operands[i] = v ? tl_fold_take_operand(f, v) : NULL;
     ok = !v || operands[i];
   }
-  f->m->diag = &silent;
+  tl_mute(&muted, f->m, NULL, NULL);
   ok = ok && tl_eval_one(f->m, n, &o, &f->heap, operands, results) == TL_OK;
-  f->m->diag = loud;
+  tl_unmute(&muted);
   return ok;
 }
 

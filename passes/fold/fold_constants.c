@@ -174,16 +174,15 @@ void tl_fold_erase(tl_fold *f, tl_node_id n) {
  * may contain a node that would fail at run time, in a branch that is never taken; a constant
  * operand must not turn it into an error of the conversion. */
 static bool accepts(tl_fold *f, tl_node_id n) {
-  tl_diag silent = {0};
-  tl_diag *loud = f->m->diag;
+  tl_muted muted;
   tl_value_id result = tl_result(f->m, n, 0);
   tl_type_id type = tl_value_type(f->m, result);
   if (!tl_op_row(tl_node_get(f->m, n)->op) ||
       tl_op_has_trait(tl_node_get(f->m, n)->op, TL_TRAIT_BODY))
     return true;
-  f->m->diag = &silent;
+  tl_mute(&muted, f->m, NULL, NULL);
   tl_status status = tl_infer_node(f->m, n);
-  f->m->diag = loud;
+  tl_unmute(&muted);
   f->again = f->again || (status == TL_OK && tl_value_type(f->m, result) != type);
   return status == TL_OK;
 }
@@ -327,11 +326,10 @@ static void run_round(tl_fold *f) {
 /* Runs shape inference again, silently; returns false if it fails: such an error is one that the
  * model may or may not meet at run time. */
 static bool infer_again(tl_fold *f) {
-  tl_diag silent = {0};
-  tl_diag *loud = f->m->diag;
-  f->m->diag = &silent;
+  tl_muted muted;
+  tl_mute(&muted, f->m, NULL, NULL);
   tl_status status = tl_infer_module(f->m);
-  f->m->diag = loud;
+  tl_unmute(&muted);
   return status == TL_OK;
 }
 

@@ -91,18 +91,17 @@ static void keep(unrolling *u, tl_node_id n, tl_host **results) {
 /* Nothing is reported: a node that cannot be computed is simply not known. */
 static void run(unrolling *u, tl_node_id n, tl_host **operands, tl_host **results) {
   const tl_eval_options o = {.exact = true};
-  tl_diag silent = {0};
-  tl_diag *loud = u->m->diag;
+  tl_muted muted;
   for (uint32_t i = 0; i < tl_node_get(u->m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(u->m, n, i);
     operands[i] = v ? known_host(u, v) : NULL;
     if (v && !operands[i])
       return;
   }
-  u->m->diag = &silent;
+  tl_mute(&muted, u->m, NULL, NULL);
   if (tl_eval_one(u->m, n, &o, &u->heap, operands, results) == TL_OK)
     keep(u, n, results);
-  u->m->diag = loud;
+  tl_unmute(&muted);
 }
 
 /* Computes a new node whose operands are known. */

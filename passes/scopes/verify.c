@@ -125,30 +125,28 @@ static void drop(tl_host **at, uint32_t n) {
 
 /* Errors of a run are no errors of the model: they are why nothing is fused. */
 static bool run(trial *x, tl_module *m, tl_host **out) {
-  tl_diag quiet = {.fn = remember, .user = x};
-  tl_diag *loud = m->diag;
+  tl_muted muted;
   tl_eval_options o = {.exact = true, .seed = x->sample + 1};
   tl_graph_id g = tl_module_main(m)->id;
   tl_buf_clear(&x->message);
-  m->diag = &quiet;
+  tl_mute(&muted, m, remember, x);
   tl_status status = tl_eval_check(m, g);
   if (status == TL_OK)
     status = tl_eval_graph(m, g, &o, &x->heap, x->inputs, out);
-  m->diag = loud;
+  tl_unmute(&muted);
   return status == TL_OK;
 }
 
 /* Kernels round to the types of results, and what ops of ours mean is said by rules, which look at
  * types. */
 static bool prepare(trial *x, tl_module *m) {
-  tl_diag quiet = {.fn = remember, .user = x};
-  tl_diag *loud = m->diag;
+  tl_muted muted;
   tl_buf_clear(&x->message);
-  m->diag = &quiet;
+  tl_mute(&muted, m, remember, x);
   tl_status status = tl_infer_module(m);
   if (status == TL_OK && tl_has_defined_ops(m))
     status = tl_definitions_expand(m, x->t->options);
-  m->diag = loud;
+  tl_unmute(&muted);
   return status == TL_OK;
 }
 

@@ -166,16 +166,15 @@ tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v) {
  * error is one that the operands make. */
 static tl_status infer_again(tl_module *m, tl_node_id n, bool *changed) {
   const tl_node *node = tl_node_get(m, n);
-  tl_diag quiet = {0};
-  tl_diag *loud = m->diag;
+  tl_muted muted;
   tl_type_id *old = calloc(node->n_results + 1u, sizeof *old);
   for (uint32_t r = 0; old && r < node->n_results; r++) {
     old[r] = tl_value_type(m, node->results + r);
     tl_value_set_type(m, node->results + r, TL_NO_TYPE);
   }
-  m->diag = &quiet;
+  tl_mute(&muted, m, NULL, NULL);
   tl_status status = old ? tl_infer_node(m, n) : TL_NO_MEMORY;
-  m->diag = loud;
+  tl_unmute(&muted);
   for (uint32_t r = 0; old && r < node->n_results; r++) {
     tl_type_id made = tl_value_type(m, node->results + r);
     if (made == TL_NO_TYPE || !tl_type_is_static(m, made))

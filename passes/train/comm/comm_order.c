@@ -26,8 +26,7 @@ static bool stand_in_order(const tl_module *m, const tl_comm_place *at, uint32_t
 
 /* A graph without a cycle that has these edges has them for a while; one with a cycle stays. */
 static tl_status sort(tl_module *m, tl_u32_vec *edges, const tl_comm_place *at, uint32_t n) {
-  tl_diag quiet = {0};
-  tl_diag *loud = m->diag;
+  tl_muted muted;
   bool ok = true;
   for (uint32_t i = 1; i < n && ok; i++) {
     if (at[i].group != at[i - 1].group)
@@ -35,9 +34,9 @@ static tl_status sort(tl_module *m, tl_u32_vec *edges, const tl_comm_place *at, 
     tl_control_id c = tl_control_add(m, at[i - 1].node, at[i].node, TL_CONTROL_COMM_ORDER);
     ok = c && tl_u32_vec_push(edges, c);
   }
-  m->diag = &quiet;
+  tl_mute(&muted, m, NULL, NULL);
   tl_status status = ok ? tl_graph_sort(m, tl_module_main(m)->id) : TL_NO_MEMORY;
-  m->diag = loud;
+  tl_unmute(&muted);
   for (uint32_t i = edges->n; i-- > 0;)
     tl_control_erase(m, edges->at[i]);
   return status == TL_NO_MEMORY ? tl_no_memory(m) : TL_OK;

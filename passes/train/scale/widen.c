@@ -156,7 +156,7 @@ static bool infer(widening *w, tl_node_id n, const bool *wider) {
   tl_module *m = w->m;
   uint32_t count = tl_node_get(m, n)->n_results;
   tl_type_id *old = tl_arena_calloc(w->x->p->scratch, count + 1u, sizeof *old);
-  tl_diag quiet = {0}, *loud = m->diag;
+  tl_muted muted;
   if (!old) {
     out_of_memory(w);
     return false;
@@ -165,9 +165,9 @@ static bool infer(widening *w, tl_node_id n, const bool *wider) {
     old[i] = tl_value_type(m, tl_result(m, n, i));
     tl_value_set_type(m, tl_result(m, n, i), TL_NO_TYPE);
   }
-  m->diag = &quiet;
+  tl_mute(&muted, m, NULL, NULL);
   tl_status status = tl_infer_node(m, n);
-  m->diag = loud;
+  tl_unmute(&muted);
   if (status == TL_NO_MEMORY)
     out_of_memory(w);
   bool ok = status == TL_OK;
