@@ -17,7 +17,7 @@ GROUPS = {
              'run_config_effects', 'precision_files', 'hostile', 'reader', 'op_dtypes', 'runners',
              'select_rows', 'step_files', 'pages'],
     'golden': ['golden', 'golden_rules', 'golden_numbers', 'rules', 'rule_numbers', 'traps',
-               'recognised'],
+               'fused_traps', 'recognised'],
     'models': ['nodes', 'official', 'corpus', 'evaluate', 'evaluate_corpus', 'npu_form',
                'recurrent', 'quantized', 'chips', 'cast_counts', 'precision_corpus',
                'precision_peers', 'train_air', 'training_info', 'train_steps', 'half_steps',

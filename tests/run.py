@@ -200,6 +200,11 @@ class Tests:
         """networks in miniature that lose their numbers in f16 or bf16, and their table"""
         return counted([PYTHON, 'tests/precision/traps.py', '--tailor', self.tool('gcc')])
 
+    def fused_traps(self):
+        """rules that fuse what the policy of ranges protects, every sixth (--full: all of them)"""
+        return counted([PYTHON, 'tests/precision/fused.py', '--tailor', self.tool('gcc'),
+                        '--every', '1' if self.args.full else '6'])
+
     def chips(self):
         """dtypes of AIR files against the tables of all chips and modes (--full: every name)"""
         return counted([PYTHON, 'tests/precision/chips.py', '--tailor', self.tool('gcc'),

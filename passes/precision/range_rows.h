@@ -24,7 +24,9 @@ enum {
   TL_RANGE_STEPS = 1 << 13,
   TL_RANGE_PLAIN = 1 << 14,
   TL_RANGE_PRODUCT = 1 << 15,
-  TL_RANGE_PART = 1 << 16
+  TL_RANGE_PART = 1 << 16,
+  TL_RANGE_WEIGHTED = 1 << 17,
+  TL_RANGE_STATS = 1 << 18
 };
 
 typedef struct tl_range_op {

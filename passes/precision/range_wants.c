@@ -5,13 +5,15 @@
 #include <math.h>
 
 #include "ir/ops_gen.h"
+#include "passes/precision/body_links.h"
 #include "passes/precision/range_sizes.h"
 
 enum {
   ENDLESS = 255, /* an angle is one however long its computation */
   LONG = 16,     /* steps of arithmetic that a place or an index is followed back */
   SHORT = 8,
-  NEAR = 4
+  NEAR = 4,
+  ROUNDS = 4 /* an If in a loop in a loop */
 };
 
 typedef struct wants_walk {
@@ -21,6 +23,7 @@ typedef struct wants_walk {
   uint16_t *wanted; /* by value id: set of tl_range_want */
   uint8_t *steps;   /* by value id: how far it is still followed back */
   tl_node_id *by;  /* by value id */
+  bool again;      /* forward: bodies were looked at before */
 } wants_walk;
 
 static bool is_f32(const tl_module *m, tl_value_id v) {
@@ -167,15 +170,20 @@ static uint8_t from_of_node(const wants_walk *w, tl_node_id n) {
   return from;
 }
 
-static void enter_branches(const wants_walk *w, tl_node_id n) {
-  const tl_node *node = tl_node_get(w->m, n);
-  for (uint32_t k = 0; k < node->n_attrs; k++) {
-    if (node->attrs[k].kind != TL_ATTR_GRAPH)
-      continue;
-    const tl_graph *body = tl_graph_get(w->m, node->attrs[k].u.g);
-    for (uint32_t i = 0; i < body->inputs.n && i + 1 < node->n_operands; i++)
-      w->out->from[body->inputs.at[i]] = w->out->from[tl_operand(w->m, n, i + 1)];
-  }
+/* What comes in from two sides, as a state of a loop does, is what both are. Constants that a state
+ * begins with are no data. */
+static void hand_on(void *user, const tl_body_link *l) {
+  const wants_walk *w = user;
+  const uint8_t all = COUNTED | TL_FROM_INPUTS;
+  uint8_t *to = &w->out->from[l->to];
+  uint8_t from = w->out->from[l->from];
+  const tl_tensor *t = tl_value_constant(w->m, l->from);
+  if (t)
+    from = from_of_constant(w, t) | TL_FROM_INPUTS;
+  bool first = l->kind != TL_LINK_TURN && !l->again;
+  if (l->kind == TL_LINK_TURN && !w->again)
+    return; /* the body was not looked at */
+  *to = first ? from : (uint8_t)((*to & from & all) | ((*to | from) & ~all));
 }
 
 static void go_forward(const wants_walk *w) {
@@ -187,11 +195,10 @@ static void go_forward(const wants_walk *w) {
       continue;
     TL_FOR_NODES(w->m, g, n) {
       const tl_node *node = tl_node_get(w->m, n);
-      if (node->op == TL_OP_If)
-        enter_branches(w, n);
       uint8_t from = node->n_results ? from_of_node(w, n) : 0;
       for (uint32_t k = 0; k < node->n_results; k++)
         w->out->from[node->results + k] = from;
+      tl_body_links(w->m, n, hand_on, (void *)w);
     }
   }
 }
@@ -226,6 +233,11 @@ static void ask_operands(wants_walk *w, tl_node_id n, tl_range_want want, unsign
 static bool is_center(tl_range_kind kind) {
   return kind == TL_RANGE_SUB || kind == TL_RANGE_MEAN || kind == TL_RANGE_SUM ||
          kind == TL_RANGE_SAME;
+}
+
+/* What is multiplied by its own gate is followed as the product that it was made of would be. */
+static bool is_gate(const tl_range_op *row) {
+  return row->kind == TL_RANGE_GATE || row->kind == TL_RANGE_GATED;
 }
 
 /* A product on the way to an angle: of positions, or of what the model was given. */
@@ -302,7 +314,7 @@ static void pass_want(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want 
   }
   if (steps == 0 || (want == TL_WANT_DIFFERENCE && !is_center((tl_range_kind)row->kind)))
     return;
-  if (tl_range_carries(row)) {
+  if (tl_range_carries(row) || is_gate(row)) {
     mark(w, n, want, w->by[y]);
     want = want == TL_WANT_LOG && squares(w->m, n) ? TL_WANT_POWER : want;
     ask_operands(w, n, want, steps == ENDLESS ? steps : steps - 1, w->by[y]);
@@ -379,6 +391,9 @@ static void ask_terms(wants_walk *w, tl_node_id n, tl_value_id divided) {
     ask(w, tl_operand(w->m, n, 0), TL_WANT_TERM, 2, n);
   else if (v)
     ask(w, v, TL_WANT_SCALED, 2, n);
+  else if ((row->flags & TL_RANGE_WEIGHTED) && !is_bounded(w, tl_operand(w->m, n, 0)) &&
+           !is_bounded(w, tl_operand(w->m, n, 1)))
+    mark(w, n, TL_WANT_TERM, n);
 }
 
 /* Masks that are added up before anything is masked: in the low dtype nothing may be left of a row.
@@ -466,33 +481,15 @@ static void ask_as(wants_walk *w, tl_value_id v, tl_value_id like) {
       ask(w, v, (tl_range_want)want, w->steps[like], w->by[like]);
 }
 
-/* What is wanted of an If is wanted of its branches, what they want of their inputs of its
- * operands. */
-static void pass_branches(wants_walk *w, tl_node_id n, bool results) {
-  const tl_node *node = tl_node_get(w->m, n);
-  for (uint32_t k = 0; k < node->n_attrs; k++) {
-    if (node->attrs[k].kind != TL_ATTR_GRAPH)
-      continue;
-    const tl_graph *body = tl_graph_get(w->m, node->attrs[k].u.g);
-    for (uint32_t i = 0; results && i < node->n_results; i++) {
-      tl_value_id y = node->results + i;
-      ask_as(w, tl_graph_output(w->m, body, i), y);
-    }
-    for (uint32_t i = 0; !results && i < body->inputs.n; i++) {
-      tl_value_id x = body->inputs.at[i];
-      ask_as(w, tl_operand(w->m, n, i + 1), x);
-    }
-  }
-}
+/* What is wanted of a result is wanted of the bodies' outputs, what they want of their inputs is
+ * wanted of the operands, and what the next turn of a loop wants, of what this one leaves. */
+static void ask_link(void *user, const tl_body_link *l) { ask_as(user, l->from, l->to); }
 
 static void go_back(wants_walk *w, const tl_graph *g) {
   for (tl_node_id n = g->last; n; n = tl_node_get(w->m, n)->previous) {
     const tl_node *node = tl_node_get(w->m, n);
     ask_own(w, n);
-    if (node->op == TL_OP_If) {
-      pass_branches(w, n, true);
-      pass_branches(w, n, false);
-    }
+    tl_body_links(w->m, n, ask_link, w);
     for (uint32_t i = 0; i < node->n_results; i++)
       if (w->wanted[node->results + i])
         pass_on(w, n, node->results + i);
@@ -513,9 +510,12 @@ tl_status tl_range_wants_find(const tl_module *m, tl_dtype low, tl_arena *arena,
   w.by = tl_arena_calloc(arena, n_values, sizeof *w.by);
   if (!out->want || !out->by || !out->sums || !out->from || !w.wanted || !w.steps || !w.by)
     return TL_NO_MEMORY;
-  go_forward(&w);
-  /* Bodies stand behind the graph that they are in; a second time for what passes between them. */
-  for (uint32_t round = 0; round < 2; round++)
+  /* Bodies stand behind the graph that they are in; again for what passes between them, and from
+   * one turn of a loop to the next. */
+  uint32_t rounds = m->graphs.n > 1 ? ROUNDS : 1;
+  for (uint32_t round = 0; round < rounds; round++, w.again = true)
+    go_forward(&w);
+  for (uint32_t round = 0; round < rounds; round++)
     for (uint32_t i = m->graphs.n; i-- > 0;)
       if (!m->graphs.at[i]->erased)
         go_back(&w, m->graphs.at[i]);
@@ -538,7 +538,7 @@ void tl_range_wants_say(const tl_module *m, const tl_range_wants *w, tl_node_id 
                          "reads at the positions that it computes"},
       [TL_WANT_DIFFERENCE] = {"", "takes differences of it"},
       [TL_WANT_PART] = {"", "adds squares to it, and the sum may cancel"},
-      [TL_WANT_TERM] = {"", "sums the products that it computes"},
+      [TL_WANT_TERM] = {"it sums products", "sums the products that it computes"},
       [TL_WANT_SCALED] = {"", "scales down what it sums"},
       [TL_WANT_MASKS] = {"it adds masks up", ""}};
   tl_node_id by = w->by[n];

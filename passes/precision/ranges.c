@@ -176,8 +176,9 @@ static bool result_speaks(range_walk *w, tl_node_id n, tl_growth grown, double e
   if (large || w->wants.want[n] == TL_WANT_MASKS)
     left = (tl_growth){2 * TL_GROWTH_PLAIN, TL_GROWTH_BIG};
   left.flags |= beyond ? TL_GROWTH_BIG : 0;
+  const tl_growth variance = {2 * TL_GROWTH_PLAIN, TL_GROWTH_BIG | TL_GROWTH_TINY};
   for (uint32_t i = 0; i < node->n_results; i++)
-    w->growth.growth[node->results + i] = left;
+    w->growth.growth[node->results + i] = i && (row->flags & TL_RANGE_STATS) ? variance : left;
   if (beyond)
     return true;
   tl_buf_clear(&w->text);

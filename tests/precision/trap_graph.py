@@ -44,6 +44,14 @@ class Graph:
                           (' {' + text + '}' if text else ''))
         return name
 
+    def loop(self, op, operands, n_results, body, attrs=''):
+        """A node with a body, whose text comes with %{c} for constants of this graph."""
+        names = [f'v{len(self.lines)}r{i}' for i in range(n_results)]
+        self.lines.append(f'  {", ".join("%" + n for n in names)} = {op}('
+                          f'{", ".join("%" + o if o else "_" for o in operands)}) '
+                          f'@{op}_{len(self.lines)} {{{attrs}body=graph {body}}}')
+        return names
+
     @staticmethod
     def attr(v):
         if isinstance(v, str):

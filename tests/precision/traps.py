@@ -6,7 +6,8 @@ in f16 or bf16, each in every mode that lowers, by lists alone and by range, aga
   traps.py --tailor BIN [--only TEXT] [--update] [--keep FOLDER]
 
 Both are evaluated with --exact on the inputs of the trap. By range the cosine similarity of each
-output is at least 0.999 in every mode, and so it is at -O0, where nothing is fused. A trap has to
+output is at least 0.999 in every mode, and so it is at -O0, where nothing is fused, and where loops
+are While for the NPU. A trap has to
 bite: in one mode at least the similarity is lower without the policy, or the trap is one of TAME,
 which show that common forms hold. What comes out is the table docs/precision-traps.md: --update
 writes it, otherwise it has to be current. The last line is 'N passed, M failed, K skipped'."""
@@ -28,6 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import trap_graph  # noqa: E402
 import trap_models  # noqa: E402, F401  (fills trap_graph.TRAPS)
+import trap_loops  # noqa: E402, F401
 import trap_positions  # noqa: E402, F401
 
 LEAST = 0.999
@@ -85,9 +87,9 @@ class Trap:
         self.found, self.kept, self.nodes, self.problems = {}, {}, 0, []
         self.plain = 1.0
 
-    def measure(self, mode, *options):
+    def measure(self, mode, *options, suffix='.onnx'):
         name = '.'.join((mode, *options)).replace(' ', '_').replace('=', '_')
-        path = os.path.join(self.folder, name + '.onnx')
+        path = os.path.join(self.folder, name + suffix)
         call(self.args, 'convert', self.model, '-q', '--verify-each', '-o', path,
              *MODES[mode], *options)
         outputs = evaluate(self.args, path, path + '.d', self.given)
@@ -118,6 +120,8 @@ class Trap:
                                     self.measure(mode, RANGE))
                 self.judge(mode + ' by range', self.found[mode][1])
                 self.judge(mode + ' by range, -O0', self.measure(mode, RANGE, '-O0'))
+                if 'body=' in self.graph.text():
+                    self.judge(mode + ' by range, While', self.measure(mode, RANGE, suffix='.tir'))
                 self.plain = min(self.plain, self.measure_lists(mode, '-O0'))
                 self.count(mode)
         except RuntimeError as e:
