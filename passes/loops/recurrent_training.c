@@ -497,12 +497,24 @@ static void make_constants(layer *l) {
     l->peephole[i] = gates(l, k, all, 0, i, i + 1);
 }
 
+/* `made` takes the place of a result, and is the gradient or the next state that this was. */
+static void replace(layer *l, uint32_t result) {
+  tl_value_id old = tl_result(l->m, l->n, result), now = l->made[result];
+  bool leaves = tl_value_leaves_graph(l->m, old);
+  if (tl_maker_failed(&l->k))
+    return;
+  tl_maker_replace(&l->k, old, now);
+  if (leaves && !tl_maker_failed(&l->k)) /* under its name */
+    now = tl_result(l->m, tl_node_get(l->m, l->n)->previous, 0);
+  tl_value_move_roles(l->m, old, now);
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static tl_status visit(layer *l, const tl_pinned *pinned) {
+static tl_status visit(layer *l) {
   const tl_node *node = tl_node_get(l->m, l->n);
   for (uint32_t i = 0; i < node->n_results; i++)
-    if (tl_is_pinned(pinned, node->results + i))
+    if (node->results + i == l->m->loss || node->results + i == l->m->seed)
       return TL_OK;
   if (node->control_in || node->control_out || !read_layer(l) ||
       (l->l->grad && l->l->gates == 4 && is_wanted(l, 6)) || !tl_pass_may_rewrite(l->p))
@@ -520,8 +532,8 @@ static tl_status visit(layer *l, const tl_pinned *pinned) {
     return TL_OK;
   }
   for (uint32_t i = 0; i < MOST_RESULTS; i++)
-    if (l->made[i] && !tl_maker_failed(&l->k))
-      tl_maker_replace(&l->k, tl_result(l->m, l->n, i), l->made[i]);
+    if (l->made[i])
+      replace(l, i);
   TL_TRY(tl_maker_status(&l->k));
   tl_pass_remark(l->p, l->m, l->n, true, "a Scan over the steps");
   tl_node_erase(l->m, l->n);
@@ -529,8 +541,6 @@ static tl_status visit(layer *l, const tl_pinned *pinned) {
 }
 
 tl_status tl_pass_recurrent_training(tl_pass *p, tl_module *m) {
-  tl_pinned pinned;
-  TL_TRY(tl_pinned_find(p, m, &pinned));
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     const tl_graph *g = m->graphs.at[i];
     if (g->erased)
@@ -538,7 +548,7 @@ tl_status tl_pass_recurrent_training(tl_pass *p, tl_module *m) {
     TL_FOR_NODES(m, g, n) {
       layer l = {.p = p, .m = m, .n = n, .l = layout_of(tl_node_get(m, n)->op)};
       if (l.l)
-        TL_TRY(visit(&l, &pinned));
+        TL_TRY(visit(&l));
     }
   }
   return p->changed ? tl_infer_module(m) : TL_OK;

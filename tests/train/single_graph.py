@@ -256,6 +256,21 @@ class Graphs(base.Artifacts):
             pair.key, pair.value = k, k + '.out'
         return made
 
+    def recurrent(self, op):
+        """A step over LSTMTraining or GRUTraining and its gradient: the scale of the loss leaves no
+        trace in updates, and what becomes of the layer has AIR."""
+        onnx.save(recurrent_model(op), self.path('recurrent.onnx'))
+        scaled = ['--is-loss-scale=true', '--loss-scale-manager='
+                  '{"type":"FixedLossScaleManager","loss_scale":1024}']
+        p = self.call(['simulate-ranks', 'recurrent.onnx', '-n', '1', '-O0', '--steps=2', '--json',
+                       '--rtol=0', '--atol=0', *scaled])
+        need(p.returncode == 0, p.stdout[-400:] + p.stderr[-400:])
+        got = json.loads(p.stdout)
+        need({s['name'] for s in got['states'] if s['parameter']} == {'w', 'r', 'b'}, f'{got}')
+        for chip in ('Ascend910B1', 'Ascend910A'):
+            self.command('convert', 'recurrent.onnx', '-o', 'r.air', '-q', '--graph-run-mode=1',
+                         f'--soc-version={chip}', *scaled)
+
     def info_ranks(self):
         onnx.save(self.info_model(16), self.path('info.onnx'))
         onnx.save(self.info_model(32), self.path('info_B32.onnx'))
@@ -272,6 +287,34 @@ class Graphs(base.Artifacts):
         yield '2 ranks, one bucket', self.two_ranks, 'sgd', '--bucket-strategy=single'
         yield 'refused', self.refused
         yield 'training_info, 2 ranks', self.info_ranks
+        yield 'LSTM that trains', self.recurrent, 'LSTM'
+        yield 'GRU that trains', self.recurrent, 'GRU'
+
+
+def recurrent_model(op, steps=4, batch=2, size=3, hidden=2):
+    """The mean of squared errors of all states, and three parameters that follow its gradient."""
+    n, rng = 4 if op == 'LSTM' else 3, np.random.default_rng(2)
+    shapes = {'w': (1, n * hidden, size), 'r': (1, n * hidden, hidden), 'b': (1, 2 * n * hidden)}
+    given = ['h', 'hl', 'cl', 'c', 'g'] if op == 'LSTM' else ['h', 'hl', 'g']
+    seen = ['', '', '', '', 'h', 'c', 'g'] if op == 'LSTM' else ['', '', 'h', 'g']
+    nodes = [helper.make_node(op + 'Training', ['x', 'w', 'r', 'b'], given, 'layer', domain=MS,
+                              hidden_size=hidden),
+             node('Sub', ['h', 't'], ['e']), node('Mul', ['e', 'e'], ['squares']),
+             node('ReduceMean', ['squares'], ['loss'], keepdims=0),
+             node('Mul', ['e', 'twice'], ['dh']),
+             helper.make_node(op + 'Grad', ['x', 'w', 'r', 'b', *seen, 'dh'],
+                              ['', 'dw', 'dr', 'db'], 'back', domain=MS, hidden_size=hidden)]
+    for p in shapes:
+        nodes += [node('Mul', ['d' + p, 'rate'], ['step.' + p]),
+                  node('Sub', [p, 'step.' + p], [p + '.new'])]
+    inputs = [value('x', [steps, batch, size]), value('t', [steps, 1, batch, hidden])]
+    constants = [number('rate', np.float32(0.125)),
+                 number('twice', np.float32(2 / (steps * batch * hidden)))]
+    constants += [numpy_helper.from_array(rng.uniform(-1, 1, s).astype(np.float32), p)
+                  for p, s in shapes.items()]
+    return base.model('g', nodes, inputs + [value(p, s) for p, s in shapes.items()],
+                      [value('loss', [])] + [value(p + '.new', s) for p, s in shapes.items()],
+                      constants)
 
 
 def main():
