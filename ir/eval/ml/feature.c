@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that prepare features: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer,
- * Normalizer, Scaler. */
+/* Prepares features: ArrayFeatureExtractor, Binarizer, FeatureVectorizer, Imputer, Normalizer,
+ * Scaler. */
 #include <math.h>
 
 #include "ir/eval/ml/ml.h"
 
-/* X [..., F] (a plain [F] is one row), Y places -> [..., number of places] */
+/* ArrayFeatureExtractor: X [..., F] (a plain [F] is one row), Y places -> [..., number of
+ * places]. */
 tl_status tl_eval_ml_extract(tl_eval *x) {
   const tl_host *in = tl_eval_in(x, 0);
   tl_int_list places;
@@ -50,7 +51,7 @@ tl_status tl_eval_ml_binarizer(tl_eval *x) {
   return TL_OK;
 }
 
-/* [N, d_i] each -> [N, sum of d_i] */
+/* FeatureVectorizer: [N, d_i] each -> [N, sum of d_i]. */
 tl_status tl_eval_ml_features(tl_eval *x) {
   tl_int_list sizes = tl_eval_ints(x, TL_SYM_inputdimensions);
   tl_ml_rows *in = tl_eval_scratch(x, x->n_in, sizeof *in);
@@ -79,6 +80,7 @@ tl_status tl_eval_ml_features(tl_eval *x) {
 
 /* ---- Imputer -------------------------------------------------------------------------------- */
 
+/* Integers and floats have a marker each; NaN matches NaN. */
 static bool is_missing(const tl_host *t, uint64_t i, double number, int64_t integer) {
   if (!tl_dtype_is_float((tl_dtype)t->dtype))
     return tl_host_int_at(t, i) == integer;
@@ -125,6 +127,7 @@ tl_status tl_eval_ml_imputer(tl_eval *x) {
 
 typedef enum norm { NORM_MAX, NORM_L1, NORM_L2 } norm;
 
+/* Returns the norm of a row. MAX is the greatest value, not the greatest magnitude. */
 static double divisor(const tl_ml_rows *in, int64_t row, norm how) {
   double sum = how == NORM_MAX ? (double)-INFINITY : 0;
   for (int64_t k = 0; k < in->features; k++) {
@@ -137,6 +140,7 @@ static double divisor(const tl_ml_rows *in, int64_t row, norm how) {
   return how == NORM_L2 ? sqrt(sum) : sum;
 }
 
+/* A row whose norm is 0 stays as it is. */
 tl_status tl_eval_ml_normalizer(tl_eval *x) {
   static const char *const names[] = {"MAX", "L1", "L2"};
   tl_sv text = tl_eval_string(x, TL_SYM_norm);
@@ -161,6 +165,7 @@ tl_status tl_eval_ml_normalizer(tl_eval *x) {
   return TL_OK;
 }
 
+/* Scaler: (X - offset) * scale, one of each or one for each feature. */
 tl_status tl_eval_ml_scaler(tl_eval *x) {
   const tl_host *in = tl_eval_in(x, 0);
   tl_ml_list offset, scale;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that look elements up in a list: LabelEncoder, CategoryMapper, OneHotEncoder. */
+/* Looks elements up in lists: LabelEncoder, CategoryMapper, OneHotEncoder. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "ir/eval/ml/ml.h"
 
-/* One key; strings compare by bytes, numbers by value, all NaN are the same. */
+/* A key. Strings compare by bytes, numbers by value; all NaN are the same. The fields that a key's
+ * type does not use are 0, so one comparison serves all types. */
 typedef struct entry {
   tl_sv text;
   double number;
@@ -13,6 +14,7 @@ typedef struct entry {
   uint64_t at; /* place in the lists */
 } entry;
 
+/* Keys and values of one node. The keys are sorted, so a lookup is a binary search. */
 typedef struct lookup {
   tl_host *keys;     /* released by the kernel */
   tl_host *values;
@@ -50,6 +52,7 @@ static int compare_keys(const void *a, const void *b) {
   return order ? order : p->integer < q->integer ? -1 : p->integer > q->integer;
 }
 
+/* Equal keys keep their order, so that the first one is found. */
 static int compare_entries(const void *a, const void *b) {
   const entry *p = a, *q = b;
   int order = compare_keys(a, b);
@@ -66,7 +69,7 @@ static tl_status sort_keys(tl_eval *x, lookup *l) {
   return TL_OK;
 }
 
-/* Place of the first equal key, or -1. */
+/* Returns the place of the first equal key, -1 for none. */
 static int64_t find(const lookup *l, const entry *key) {
   uint64_t low = 0, high = l->keys->n;
   while (low < high) {
@@ -89,7 +92,8 @@ static void release(lookup *l) {
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* An attribute, list or single, as a tensor; *out stays NULL when it is not set. */
+/* Makes a tensor of an attribute, list or single. *out stays as it is when the attribute is not
+ * set, or when *out is set already. The caller releases it. */
 static tl_status list_of(tl_eval *x, const tl_attr *a, tl_host **out) {
   const int64_t n = a && tl_attr_kind_is_list((tl_attr_kind)a->kind) ? a->count : 1;
   if (!a || *out || n == 0)
@@ -118,13 +122,14 @@ static tl_status list_of(tl_eval *x, const tl_attr *a, tl_host **out) {
   return TL_OK;
 }
 
+/* Takes the first attribute of a list of names that is set. */
 static tl_status first_list(tl_eval *x, const tl_symbol *names, uint32_t n, tl_host **out) {
   for (uint32_t i = 0; i < n; i++)
     TL_TRY(list_of(x, tl_node_attr(x->m, x->node, names[i]), out));
   return TL_OK;
 }
 
-/* Numbers 0 .. n-1. */
+/* Makes the numbers 0 .. n-1. */
 static tl_status positions(tl_eval *x, uint64_t n, tl_host **out) {
   const int64_t dim = (int64_t)n;
   *out = tl_host_new(x->heap, TL_DTYPE_I64, 1, &dim);
@@ -133,7 +138,7 @@ static tl_status positions(tl_eval *x, uint64_t n, tl_host **out) {
   return *out ? TL_OK : tl_eval_no_memory(x);
 }
 
-/* The default that goes with the type of the values. */
+/* Reads the default that goes with the type of the values. */
 static tl_status read_fallback(tl_eval *x, lookup *l) {
   tl_symbol name = is_text(l->values)                                   ? TL_SYM_default_string
                    : tl_dtype_is_float((tl_dtype)l->values->dtype) ? TL_SYM_default_float
@@ -148,7 +153,7 @@ static tl_status read_fallback(tl_eval *x, lookup *l) {
 
 /* ---- mapping -------------------------------------------------------------------------------- */
 
-/* The types that the op maps from and to. */
+/* Returns true for the types that the op maps from and to. */
 static bool is_mapped(const tl_host *t) {
   const uint64_t types = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F64) |
                          TL_DTYPE_BIT(TL_DTYPE_I16) | TL_DTYPE_BIT(TL_DTYPE_I32) |
@@ -162,6 +167,7 @@ static bool same_kind(const tl_host *a, const tl_host *b) {
   return tl_dtype_is_float((tl_dtype)a->dtype) == tl_dtype_is_float((tl_dtype)b->dtype);
 }
 
+/* Copies one value, converted where default and values differ in width. */
 static void copy_element(const tl_host *from, uint64_t at, tl_host *to, uint64_t i) {
   const size_t size = tl_host_element_size((tl_dtype)to->dtype);
   if (from->dtype == to->dtype)
@@ -174,6 +180,7 @@ static void copy_element(const tl_host *from, uint64_t at, tl_host *to, uint64_t
     ((int16_t *)to->data)[i] = (int16_t)tl_host_int_at(from, at);
 }
 
+/* Maps every element, or gives the default where no key matches. */
 static tl_status map_all(tl_eval *x, lookup *l) {
   const tl_host *in = tl_eval_in(x, 0);
   tl_host *out;
@@ -198,7 +205,8 @@ static tl_status map_all(tl_eval *x, lookup *l) {
   return TL_OK;
 }
 
-/* classes_strings, of version 1: names to positions and back. */
+/* Reads the lists of version 1 (classes_strings) and of CategoryMapper: names to positions and
+ * back, depending on the operand's type. */
 static tl_status read_classes(tl_eval *x, lookup *l) {
   static const tl_symbol names[] = {TL_SYM_classes_strings, TL_SYM_cats_strings};
   tl_host **texts = is_text(tl_eval_in(x, 0)) ? &l->keys : &l->values;
@@ -223,7 +231,7 @@ static tl_status read_lookup(tl_eval *x, lookup *l) {
   return TL_OK;
 }
 
-/* LabelEncoder and CategoryMapper, whose categories are the two lists. */
+/* LabelEncoder, and CategoryMapper, whose categories are the two lists. */
 tl_status tl_eval_ml_label(tl_eval *x) {
   lookup l = {0};
   tl_status status = read_lookup(x, &l);
@@ -247,7 +255,7 @@ static tl_status mark(tl_eval *x, const lookup *l) {
     memset(out->data, 0, out->bytes);
   for (uint64_t i = 0; i < in->n; i++) {
     entry key = read_entry(in, i);
-    if (!is_text(in)) /* floats are cut to integers */
+    if (!is_text(in)) /* floats are truncated to integers */
       key = (entry){.integer = tl_host_int_at(in, i)};
     int64_t at = find(l, &key);
     if (at < 0 && !zeros)

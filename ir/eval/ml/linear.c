@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of LinearClassifier and LinearRegressor. */
+/* Computes LinearClassifier and LinearRegressor. */
 #include "ir/eval/ml/ml.h"
 
 typedef struct linear {
@@ -10,7 +10,7 @@ typedef struct linear {
   tl_ml_transform transform;
 } linear;
 
-/* Targets: given, or as many as the coefficients make. */
+/* Reads the coefficients. targets 0: as many as intercepts or coefficients make. */
 static tl_status read_model(tl_eval *x, uint64_t targets, linear *l) {
   TL_TRY(tl_ml_read_rows(x, 0, &l->in));
   TL_TRY(tl_ml_read_floats(x, TL_SYM_coefficients, 0, &l->weights));
@@ -65,7 +65,8 @@ tl_status tl_eval_ml_linear_regressor(tl_eval *x) {
   return TL_OK;
 }
 
-/* In a model with one row of coefficients the sign decides. */
+/* Chooses the class and transforms the scores. With one row of coefficients the sign decides
+ * between two classes. */
 static void finish_row(const linear *l, uint64_t labels, double *scores, uint64_t *best) {
   if (l->targets > 1) {
     *best = tl_ml_largest(scores, l->targets);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels of ai.onnx.ml share. */
+/* What the kernels of ai.onnx.ml share (ml.h). */
 #include "ir/eval/ml/ml.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@ tl_status tl_ml_read_rows(tl_eval *x, uint32_t i, tl_ml_rows *out) {
   return TL_OK;
 }
 
+/* Reads a tensor attribute as doubles. */
 static tl_status read_tensor(tl_eval *x, tl_symbol name, const tl_attr *a, tl_ml_list *out) {
   tl_host *t = tl_host_from_tensor(x->heap, x->m, tl_tensor_get(x->m, a->u.t));
   if (!t)
@@ -60,13 +61,14 @@ tl_status tl_ml_read_transform(tl_eval *x, tl_ml_transform *out) {
   return tl_eval_unsupported(x, "post_transform '%.*s'", TL_SV_ARG(text));
 }
 
+/* The exponent is never positive, so exp cannot overflow. */
 static double logistic(double v) {
   double s = 1.0 / (1.0 + tl_exp(-fabs(v)));
   return v < 0 ? 1.0 - s : s;
 }
 
-/* Inverse of the normal distribution by Winitzki's approximation of the inverse error function, the
- * one that the standard's reference uses. */
+/* Returns the inverse of the normal distribution by Winitzki's approximation of the inverse error
+ * function, with the constants of the standard's reference (3.14159 for pi). */
 static double probit(double p) {
   const double a = 0.147;
   const double v = 2.0 * p - 1.0;
@@ -76,7 +78,7 @@ static double probit(double p) {
   return 1.41421356237309504880 * (v < 0 ? -root : root);
 }
 
-/* `zero` keeps scores that are 0 from taking part: they are only scaled. */
+/* zero: scores that are 0 take no part, they are only scaled (SOFTMAX_ZERO). */
 static void softmax(double *scores, uint64_t n, bool zero) {
   double most = (double)-INFINITY, sum = 0;
   for (uint64_t i = 0; i < n; i++)

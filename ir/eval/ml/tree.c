@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier. */
+/* Computes TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier. */
 #include "ir/eval/ml/tree.h"
 
 #include <math.h>
 
 typedef enum aggregate { AVERAGE, SUM, MIN, MAX } aggregate;
 
+/* A forest, its data and its scores. */
 typedef struct ensemble {
   tl_forest forest;
   tl_ml_rows in;
@@ -43,6 +44,7 @@ static bool decide(const tl_forest *f, const tl_tree_node *n, double v) {
   return false;
 }
 
+/* Walks from a root to a leaf; tl_forest_check has excluded cycles. */
 static const tl_tree_node *find_leaf(const ensemble *e, uint32_t root, uint64_t row) {
   const tl_tree_node *n = &e->forest.nodes[root];
   const uint64_t first = row * (uint64_t)e->in.features;
@@ -52,6 +54,7 @@ static const tl_tree_node *find_leaf(const ensemble *e, uint32_t root, uint64_t 
   return n;
 }
 
+/* MIN and MAX need to know whether a vote came before; sums begin at 0. */
 static void take_vote(const ensemble *e, double *score, uint8_t *seen, double weight) {
   if (e->how == MIN)
     *score = *seen && *score < weight ? *score : weight;
@@ -62,6 +65,7 @@ static void take_vote(const ensemble *e, double *score, uint8_t *seen, double we
   *seen = 1;
 }
 
+/* Scores rows: all trees in order, then the average and the base value. */
 static void score_rows(void *user, uint64_t begin, uint64_t end) {
   const ensemble *e = user;
   for (uint64_t row = begin; row < end; row++) {
@@ -149,7 +153,7 @@ tl_status tl_eval_ml_tree_regressor(tl_eval *x) {
   return put_scores(x, &e, 0, TL_DTYPE_F32);
 }
 
-/* `wide`: f16 data arrive as f32. */
+/* TreeEnsemble. `wide`: f16 data arrive as f32. */
 tl_status tl_eval_ml_tree(tl_eval *x) {
   ensemble e = {.how = SUM};
   int64_t how = tl_eval_int(x, TL_SYM_aggregate_function, SUM);
@@ -167,8 +171,8 @@ tl_status tl_eval_ml_tree(tl_eval *x) {
 
 /* ---- classifier ----------------------------------------------------------------------------- */
 
-/* Two classes, but all votes are for one of them: its score decides alone. Votes for class 0 only
- * stand for a single score, which becomes a pair. */
+/* The case of two classes whose votes all are for one of them: that score decides alone. Votes for
+ * class 0 stand for a single score, which becomes a pair. */
 typedef struct binary {
   bool is;
   uint32_t target; /* that gets the votes */
@@ -177,6 +181,8 @@ typedef struct binary {
   double base;
 } binary;
 
+/* Finds out whether that case holds. Probabilities are compared with 0.5; a negative weight shows
+ * that the scores are none, and then with 0. */
 static binary find_binary(const ensemble *e) {
   const tl_forest *f = &e->forest;
   binary b = {.is = e->targets == 2 && f->n_votes > 0, .pair = TL_ML_COMPLEMENT, .threshold = 0.5};

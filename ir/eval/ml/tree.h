@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decision trees in the form they are walked in; tree_read.c and tree_joint.c
- * make it from attributes. */
+/* Decision trees in the form in which they are walked. tree_read.c and tree_joint.c make it from
+ * attributes and check it, so that the walk needs no checks. */
 #ifndef TL_IR_EVAL_ML_TREE_H
 #define TL_IR_EVAL_ML_TREE_H
 
 #include "ir/eval/ml/ml.h"
 
+/* How a node compares the feature with its value. */
 typedef enum tl_tree_mode {
   TL_TREE_LEQ,
   TL_TREE_LT,
@@ -17,6 +18,7 @@ typedef enum tl_tree_mode {
   TL_TREE_LEAF
 } tl_tree_mode;
 
+/* A node; `yes` and `no` are positions in the forest's nodes. */
 typedef struct tl_tree_node {
   double value;
   uint32_t feature;
@@ -28,12 +30,14 @@ typedef struct tl_tree_node {
   bool missing_yes; /* NaN takes the branch `yes` */
 } tl_tree_node;
 
+/* What a leaf adds to the score of a target. */
 typedef struct tl_tree_vote {
   uint32_t node;
   uint32_t target;
   double weight;
 } tl_tree_vote;
 
+/* All trees of a node, in scratch. */
 typedef struct tl_forest {
   tl_tree_node *nodes;
   uint32_t n_nodes;
@@ -53,15 +57,16 @@ typedef struct tl_vote_names {
   tl_symbol weight_tensor;
 } tl_vote_names;
 
-/* The forest of TreeEnsembleClassifier and TreeEnsembleRegressor. Every child exists, nothing
- * forms a cycle, features are below `features` and targets below `targets`. */
+/* Reads the forest of TreeEnsembleClassifier and TreeEnsembleRegressor. Afterwards every child
+ * exists, nothing forms a cycle, features are below `features` and targets below `targets`.
+ * TL_INVALID_MODEL. */
 tl_status tl_forest_read(tl_eval *x, const tl_vote_names *names, int64_t features,
                          uint64_t targets, tl_forest *out) TL_NODISCARD;
-/* The same for TreeEnsemble. */
+/* Reads the forest of TreeEnsemble, with the same guarantees. */
 tl_status tl_forest_read_joint(tl_eval *x, int64_t features, uint64_t targets, tl_forest *out)
     TL_NODISCARD;
 
-/* Common to both: bounds of children and features, cycles. */
+/* Checks what both need: bounds of children and features, no cycles. */
 tl_status tl_forest_check(tl_eval *x, const tl_forest *f, int64_t features) TL_NODISCARD;
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the forest of TreeEnsemble (ai.onnx.ml 5): nodes and leaves are separate lists, the
- * children are positions in either. Here leaves follow the nodes in one list. */
+/* Reads the forest of TreeEnsemble (ai.onnx.ml 5): nodes and leaves are separate lists there, and a
+ * child is a position in either. In the forest leaves follow the nodes in one list. */
 #include <math.h>
 
 #include "ir/eval/ml/tree.h"
 
+/* The attributes of the node. */
 typedef struct joint_lists {
   tl_int_list feature;
   tl_int_list yes;
@@ -20,6 +21,7 @@ typedef struct joint_lists {
   tl_ml_list members;
 } joint_lists;
 
+/* Reads the attributes and checks that those of one kind have the same length. */
 static tl_status read_lists(tl_eval *x, joint_lists *l) {
   l->feature = tl_eval_ints(x, TL_SYM_nodes_featureids);
   l->yes = tl_eval_ints(x, TL_SYM_nodes_truenodeids);
@@ -44,7 +46,8 @@ static tl_status read_lists(tl_eval *x, joint_lists *l) {
   return TL_OK;
 }
 
-/* Place of a child in the joint list, past its end when it does not exist. */
+/* Returns the place of a child in the joint list; UINT32_MAX, which tl_forest_check refuses, when
+ * it does not exist. */
 static uint32_t child(const joint_lists *l, int64_t id, bool leaf) {
   const uint32_t n = leaf ? l->target.n : l->feature.n;
   if (id < 0 || id >= (int64_t)n)
@@ -67,7 +70,8 @@ static tl_status read_node(tl_eval *x, const joint_lists *l, uint32_t i, tl_tree
   return TL_OK;
 }
 
-/* Sets are listed one after the other, each ended by a NaN, for the member nodes in order. */
+/* Assigns the sets to the member nodes in order. They are listed one after the other, each ended by
+ * a NaN. */
 static tl_status give_sets(tl_eval *x, const joint_lists *l, tl_forest *f) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < l->feature.n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes forests from attributes. The lists may be anything: ids that do not exist, lists of
- * different lengths, cycles. */
+/* Reads forests from attributes. The lists may be anything: ids that do not exist, lists of
+ * different lengths, cycles; everything is checked here. */
 #include <stdlib.h>
 
 #include "ir/eval/ml/tree.h"
@@ -32,9 +32,11 @@ static tl_status check_node(tl_eval *x, const tl_forest *f, uint32_t i, int64_t 
   return tl_eval_fail(x, "tree node %u has a child that does not exist", i);
 }
 
-/* Walks everything below a root; `open` marks the path, `done` what is known to end. */
+/* States of a node in the walk: OPEN is on the path from the root, DONE is known to end. */
 enum { UNSEEN, OPEN, DONE };
 
+/* Walks depth-first below a root with a stack of its own, as trees may be deep. A child that is
+ * OPEN closes a cycle. Each node is pushed once, so the stack has room. */
 static bool is_acyclic(const tl_forest *f, uint32_t root, uint8_t *state, uint32_t *stack) {
   uint32_t depth = 0;
   if (state[root] != UNSEEN)
@@ -77,7 +79,7 @@ tl_status tl_forest_check(tl_eval *x, const tl_forest *f, int64_t features) {
 
 /* ---- classifier and regressor --------------------------------------------------------------- */
 
-/* A node by its tree and its number there; sorted to be found. */
+/* A node by its tree and its number there. The list of addresses is sorted for binary search. */
 typedef struct address {
   int64_t tree;
   int64_t id;
@@ -135,7 +137,7 @@ static tl_status make_index(tl_eval *x, node_lists *l) {
   return TL_OK;
 }
 
-/* UINT32_MAX when there is no such node. */
+/* Returns a node's position, UINT32_MAX when there is none. */
 static uint32_t find_node(const node_lists *l, int64_t tree, int64_t id) {
   const address key = {tree, id, 0};
   const address *found =
@@ -169,7 +171,7 @@ static tl_status read_node(tl_eval *x, const node_lists *l, uint32_t i, tl_tree_
 }
 
 
-/* Groups the votes by leaf, keeping their order: a counting sort. */
+/* Groups the votes by leaf and keeps their order, by a counting sort. */
 static tl_status group_votes(tl_eval *x, tl_forest *f) {
   tl_tree_vote *sorted = tl_eval_scratch(x, f->n_votes, sizeof *sorted);
   if (!sorted)
@@ -190,6 +192,7 @@ static tl_status group_votes(tl_eval *x, tl_forest *f) {
   return TL_OK;
 }
 
+/* Reads the votes and resolves their nodes and targets. */
 static tl_status read_votes(tl_eval *x, const tl_vote_names *names, const node_lists *l,
                             uint64_t targets, tl_forest *f) {
   tl_int_list tree = tl_eval_ints(x, names->tree), node, target;
@@ -214,7 +217,7 @@ static tl_status read_votes(tl_eval *x, const tl_vote_names *names, const node_l
   return group_votes(x, f);
 }
 
-/* The root of a tree is its first node in the lists. */
+/* Finds the root of each tree: its first node in the lists, as the standard says. */
 static tl_status find_roots(tl_eval *x, const node_lists *l, tl_forest *f) {
   f->roots = tl_eval_scratch(x, l->id.n, sizeof *f->roots);
   if (!f->roots)

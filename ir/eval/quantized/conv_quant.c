@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions of 8-bit integers: exact sums, then scales and rounding once. */
+/* Computes convolutions of 8-bit integers: exact sums, to which scales and rounding are applied
+ * once. */
 #include "ir/eval/conv/conv.h"
 #include "ir/eval/quantized/requant.h"
 
+/* Reads the zero points of x (one) and w (one, or one for each output channel). */
 static tl_status read_zeros(tl_eval *x, uint32_t x_zero, uint32_t w_zero, tl_conv *c) {
   int64_t zero;
   if (c->x_source < TL_CONV_U8 || c->w_source < TL_CONV_U8)
@@ -12,7 +14,7 @@ static tl_status read_zeros(tl_eval *x, uint32_t x_zero, uint32_t w_zero, tl_con
   return tl_zeros_read(x, w_zero, (uint64_t)(c->groups * c->out_channels), &c->w_zero);
 }
 
-/* x, w, zero points */
+/* ConvInteger: x, w, zero points. The sums are the result. */
 tl_status tl_eval_conv_integer(tl_eval *x) {
   int64_t dims[TL_MAX_RANK];
   tl_conv c;
@@ -25,7 +27,8 @@ tl_status tl_eval_conv_integer(tl_eval *x) {
   return y->n ? tl_conv_run(x, &c) : TL_OK;
 }
 
-/* Sums of the node as a value of their own, the caller's to release. */
+/* Computes the sums as a value of their own, the caller's to release. They begin as the bias, which
+ * has the scale of the sums. */
 static tl_status sum_up(tl_eval *x, tl_conv *c, const tl_host *bias, tl_host **sums) {
   int64_t dims[TL_MAX_RANK];
   tl_conv_dims(c, dims);
@@ -41,6 +44,7 @@ static tl_status sum_up(tl_eval *x, tl_conv *c, const tl_host *bias, tl_host **s
   return tl_conv_run(x, c);
 }
 
+/* Reads the scales of x, w (one, or one for each output channel) and y, and y's zero point. */
 static tl_status read_scales(tl_eval *x, const tl_conv *c, tl_requant *q) {
   uint64_t channels = (uint64_t)(c->groups * c->out_channels);
   uint64_t inner = c->channels_last ? 1 : (uint64_t)c->window.out_plane;
@@ -52,7 +56,7 @@ static tl_status read_scales(tl_eval *x, const tl_conv *c, tl_requant *q) {
   return tl_zeros_read(x, 7, 1, &q->y_zero);
 }
 
-/* x, scale, zero point, w, scale, zero point, scale and zero point of y, bias */
+/* QLinearConv: x, scale, zero point, w, scale, zero point, scale and zero point of y, bias. */
 tl_status tl_eval_qlinear_conv(tl_eval *x) {
   tl_conv c;
   tl_host *sums = NULL, *y;

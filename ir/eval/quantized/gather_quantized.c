@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft::GatherBlockQuantized: Gather from a table of small integers with one scale, and
- * perhaps one zero point, for each block along an axis. */
+/* Computes com.microsoft GatherBlockQuantized: Gather from a table of small integers that has one
+ * scale, and perhaps one zero point, for each block along an axis. */
 #include "ir/eval/kernel/move.h"
 
+/* The quantized table and the geometry of its blocks. */
 typedef struct table {
   const tl_host *t;
   const float *scales;
@@ -16,7 +17,8 @@ typedef struct table {
   uint64_t blocks;      /* along it */
 } table;
 
-/* Value i of a tensor whose rows of `row` values begin at whole bytes. */
+/* Returns value i of a tensor whose rows of `row` values begin at whole bytes, the lowest bits
+ * first. */
 static float packed_at(const tl_host *t, unsigned bits, uint64_t row, uint64_t i) {
   if (!bits)
     return (float)tl_host_at(t, i);
@@ -25,6 +27,8 @@ static float packed_at(const tl_host *t, unsigned bits, uint64_t row, uint64_t i
   return (float)(byte >> (k % each * bits) & ((1u << bits) - 1));
 }
 
+/* Returns the number that value i stands for. Without zero points bytes have theirs in the middle
+ * of the range, signed types at 0. */
 static float value_at(const table *w, uint64_t i) {
   uint64_t a = i / w->inner % w->quantized, outer = i / w->inner / w->quantized;
   uint64_t s = (outer * w->blocks + a / w->block) * w->inner + i % w->inner;
@@ -34,6 +38,7 @@ static float value_at(const table *w, uint64_t i) {
   return (packed_at(w->t, w->bits, w->last, i) - zero) * w->scales[s];
 }
 
+/* Checks the shapes of scales and zero points: those of the data with blocks along the axis. */
 static tl_status check_scales(tl_eval *x, const table *w, uint32_t axis) {
   const tl_host *t = w->t, *scales = x->in[2];
   bool fits = scales->rank == t->rank && scales->dtype == TL_DTYPE_F32;
@@ -51,7 +56,7 @@ static tl_status check_scales(tl_eval *x, const table *w, uint32_t axis) {
   return TL_OK;
 }
 
-/* Dims in values and the geometry of blocks. */
+/* Reads the dims, counted in values, and the geometry of the blocks. */
 static tl_status read_table(tl_eval *x, table *w, uint32_t *gather_axis) {
   uint32_t axis;
   const tl_host *t = w->t;
@@ -75,6 +80,7 @@ static tl_status read_table(tl_eval *x, table *w, uint32_t *gather_axis) {
   return check_scales(x, w, axis);
 }
 
+/* The gather, for the threads. */
 typedef struct lookup {
   const table *w;
   const int64_t *index;

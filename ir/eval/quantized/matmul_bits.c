@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with a weight of 2, 4 or 8 bits in blocks that have a scale each. The weight is made
- * float once, then multiplied. */
+/* Computes products with a weight of 2, 4 or 8 bits in blocks that have a scale each. The weight is
+ * converted to float once, then multiplied; memory is not the concern here. */
 #include "ir/eval/linear/matmul.h"
 
+/* A quantized weight of N rows by K. */
 typedef struct packed {
   int64_t k;
   int64_t n;
@@ -33,6 +34,8 @@ static tl_status read_sizes(tl_eval *x, packed *p) {
   return TL_OK;
 }
 
+/* Multiplies operand 0 by the float weight, whose transposed form is a matter of strides, and adds
+ * the bias. */
 static tl_status multiply(tl_eval *x, const packed *p, const tl_host *bias) {
   tl_matmul_view a, b;
   tl_matmul plan;
@@ -51,12 +54,13 @@ static tl_status multiply(tl_eval *x, const packed *p, const tl_host *bias) {
 
 /* ---- MatMulNBits ---------------------------------------------------------------------------- */
 
-/* Number `i` of a packed row, lowest bits first. */
+/* Returns number i of a packed row, the lowest bits first. Numbers do not cross bytes. */
 static int32_t unpack(const uint8_t *row, int64_t i, int64_t bits) {
   int64_t at = i * bits;
   return (row[at / 8] >> (at % 8)) & ((1 << bits) - 1);
 }
 
+/* Reads the operands of MatMulNBits. B: [N][blocks][block * bits / 8] bytes. */
 static tl_status read_nbits(tl_eval *x, packed *p) {
   TL_TRY(read_sizes(x, p));
   p->bits = tl_eval_int(x, TL_SYM_bits, 4);
@@ -87,6 +91,8 @@ static tl_status read_nbits(tl_eval *x, packed *p) {
   return TL_OK;
 }
 
+/* Returns the zero point of a block: given as bytes, given as floats, or the middle of the
+ * range. */
 static float zero_of(const packed *p, int64_t row, int64_t block) {
   if (!p->zeros)
     return (float)(1 << (p->bits - 1));
@@ -96,6 +102,7 @@ static float zero_of(const packed *p, int64_t row, int64_t block) {
                        block, p->bits);
 }
 
+/* Converts rows of the weight; g_idx may assign columns to blocks out of order. */
 static void make_rows(void *user, uint64_t begin, uint64_t end) {
   const packed *p = user;
   for (int64_t row = (int64_t)begin; row < (int64_t)end; row++) {
@@ -143,7 +150,7 @@ tl_status tl_eval_matmul_nbits(tl_eval *x) {
 
 /* ---- MatMulBnb4 ----------------------------------------------------------------------------- */
 
-/* The two code books of bitsandbytes: FP4 and NF4. */
+/* The two code books of bitsandbytes, FP4 and NF4. */
 static const float codes[2][16] = {
     {0.0f, 5.208333333e-03f, 0.66666667f, 1.0f, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f,
      -5.208333333e-03f, -0.66666667f, -1.0f, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
@@ -152,7 +159,8 @@ static const float codes[2][16] = {
      0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
      0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f}};
 
-/* Blocks run over the whole weight; the first of two elements is in the high bits. */
+/* MatMulBnb4. Blocks run over the whole weight, across rows; the first of two numbers is in the
+ * high bits. */
 tl_status tl_eval_matmul_bnb4(tl_eval *x) {
   packed p = {0};
   int64_t kind = tl_eval_int(x, TL_SYM_quant_type, 0);
@@ -180,7 +188,7 @@ tl_status tl_eval_matmul_bnb4(tl_eval *x) {
 
 /* ---- WeightQuantBatchMatmulV2 ---------------------------------------------------------------- */
 
-/* Element i of a weight of i8, or of i4, whose first one is in the low bits. */
+/* Returns element i of a weight of i8, or of i4, of which the first is in the low bits. */
 static float whole_weight(const tl_host *w, int64_t i) {
   const uint8_t *bytes = w->data;
   if (w->dtype == TL_DTYPE_I8)
@@ -189,7 +197,7 @@ static float whole_weight(const tl_host *w, int64_t i) {
   return (float)(bits < 8 ? bits : bits - 16);
 }
 
-/* Scales, or offsets: a row of N for each group of K. */
+/* Checks that scales or offsets are a row of N for each group of K. */
 static bool is_by_group(const tl_host *h, const packed *p) {
   return h->dtype == TL_DTYPE_F32 && h->n == (uint64_t)(p->blocks * p->n);
 }
@@ -217,7 +225,8 @@ static tl_status read_weight_quant(tl_eval *x, packed *p) {
   return TL_OK;
 }
 
-/* (weight + offset) scale, rows and columns changed. */
+/* WeightQuantBatchMatmulV2: x ((weight + offset) scale). The weight is [K,N] here, so it is
+ * transposed to the [N,K] that multiply() takes. */
 tl_status tl_eval_weight_quant_matmul(tl_eval *x) {
   packed p = {0};
   const tl_host *bias = tl_eval_in(x, 6);

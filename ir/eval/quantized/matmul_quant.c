@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of integer matrices with zero points and scales. Sums are exact 32-bit integers that
- * wrap; the scales are applied once, in f32. */
+/* Computes products of integer matrices with zero points and scales. Sums are exact 32-bit integers
+ * that wrap; the scales are applied once, in f32. */
 #include <math.h>
 
 #include "ir/eval/linear/matmul.h"
@@ -20,13 +20,15 @@ static bool is_integer(const tl_host *t) {
          t->dtype == TL_DTYPE_I16;
 }
 
-/* Which operands a matrix and its zero points are; beyond the last operand: none. */
+/* The numbers of the operands that are a matrix and its zero points; beyond the last operand:
+ * none. */
 typedef struct side {
   uint32_t at;
   uint32_t zero;
   bool transposed;
 } side;
 
+/* Plans the product of two operands. The zero points of A may be those of one matrix or of all. */
 static tl_status open_product(tl_eval *x, side of_a, side of_b, product *p) {
   tl_matmul_view a, b;
   const int32_t *zero_a, *zero_b;
@@ -49,14 +51,14 @@ static tl_status open_product(tl_eval *x, side of_a, side of_b, product *p) {
   return TL_OK;
 }
 
-/* Numbers of rows: for those of one matrix or of all batches. */
+/* Reads numbers of rows: one, one for each row of a matrix, or one for each row of all batches. */
 static tl_status row_factors(tl_eval *x, uint32_t i, const product *p, tl_factors *out) {
   const tl_host *t = tl_eval_in(x, i);
   uint64_t m = (uint64_t)p->plan.gemm.m;
   return tl_factors_read(x, i, t && t->n == m ? m : p->rows, p->columns, out);
 }
 
-/* The sums as a value of their own, the caller's to release. */
+/* Computes the sums as a value of their own. *sums: the caller's to release; NULL on failure. */
 static tl_status sum_up(tl_eval *x, product *p, tl_host **sums) {
   int64_t n;
   *sums = NULL;
@@ -74,6 +76,7 @@ static tl_status sum_up(tl_eval *x, product *p, tl_host **sums) {
   return status;
 }
 
+/* Makes result 0 of type dtype from the scaled sums. */
 static tl_status scale_product(tl_eval *x, product *p, const tl_requant *q, tl_dtype dtype) {
   tl_host *sums, *y;
   TL_TRY(sum_up(x, p, &sums));
@@ -86,6 +89,7 @@ static tl_status scale_product(tl_eval *x, product *p, const tl_requant *q, tl_d
 
 /* ---- integers in, integers out -------------------------------------------------------------- */
 
+/* Makes the sums themselves result 0. */
 static tl_status plain(tl_eval *x, tl_dtype dtype, uint32_t zeros) {
   product p;
   tl_host *y;
@@ -103,7 +107,7 @@ tl_status tl_eval_matmul_integer16(tl_eval *x) {
   return plain(x, is_unsigned ? TL_DTYPE_U32 : TL_DTYPE_I32, UINT32_MAX - 1);
 }
 
-/* a, scale, zero point, b, scale, zero point, scale and zero point of y */
+/* QLinearMatMul: a, scale, zero point, b, scale, zero point, scale and zero point of y. */
 tl_status tl_eval_qlinear_matmul(tl_eval *x) {
   product p;
   tl_requant q = {.alpha = 1.0f};
@@ -122,7 +126,7 @@ tl_status tl_eval_qlinear_matmul(tl_eval *x) {
 
 /* ---- integers in, floats out ---------------------------------------------------------------- */
 
-/* A, B, scales, zero points, bias */
+/* MatMulIntegerToFloat: A, B, scales, zero points, bias. */
 tl_status tl_eval_matmul_integer_to_float(tl_eval *x) {
   product p;
   tl_requant q = {.alpha = 1.0f};
@@ -135,7 +139,7 @@ tl_status tl_eval_matmul_integer_to_float(tl_eval *x) {
 
 /* ---- Gemm ----------------------------------------------------------------------------------- */
 
-/* Adds C, [M,N] or fewer axes, to the sums. */
+/* Adds C, [M,N] or broadcast to it, to the sums, whose scale it has. */
 static tl_status add_c(tl_eval *x, const tl_host *c, tl_host *sums) {
   int64_t dims[TL_MAX_RANK], strides[2][TL_MAX_RANK];
   int rank;
@@ -151,7 +155,8 @@ static tl_status add_c(tl_eval *x, const tl_host *c, tl_host *sums) {
   return TL_OK;
 }
 
-/* A, scale, zero point, B, scale, zero point, C, scale and zero point of y */
+/* QGemm: A, scale, zero point, B, scale, zero point, C, scale and zero point of y. Without the
+ * latter the result is f32. */
 tl_status tl_eval_qgemm(tl_eval *x) {
   product p;
   tl_host *sums, *y;
@@ -182,7 +187,7 @@ tl_status tl_eval_qgemm(tl_eval *x) {
 
 /* ---- DynamicQuantizeMatMul ------------------------------------------------------------------ */
 
-/* Scale and zero point of u8 for the range of t and zero, as DynamicQuantizeLinear has them. */
+/* Chooses scale and zero point of u8 for the range of t and zero, as DynamicQuantizeLinear does. */
 static void choose_scale(const tl_host *t, float *scale, int32_t *zero) {
   const float *at = t->data;
   float low = 0, high = 0;
@@ -210,7 +215,8 @@ static tl_status quantize_a(tl_eval *x, const tl_host *t, float *scale, const in
   return TL_OK;
 }
 
-/* A (floats), B, scale and zero point of B, bias. `a` is the quantized A. */
+/* Multiplies `a`, the quantized A, by B. Operands: A (floats), B, scale and zero point of B,
+ * bias. */
 static tl_status multiply_quantized(tl_eval *x, const tl_host *a, const float *scale,
                                     int32_t zero) {
   product p;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of NPU ops whose meaning ONNX's ops cannot say (passes/definitions says the others'). */
+/* Computes NPU ops whose meaning ONNX's ops cannot express; passes/definitions has the others. */
 #include <math.h>
 
 #include "ir/eval/kernel/kernel.h"
 
 enum { GRAIN = 1 << 14 };
 
+/* Scaled sums, for the threads. */
 typedef struct dequant {
   const int32_t *in;
   void *out;
@@ -15,7 +16,7 @@ typedef struct dequant {
   bool relu;
 } dequant;
 
-/* A scale of 64 bits holds an f32 in its lower half. */
+/* Reads scales as floats. A scale of 64 bits holds an f32 in its lower half. */
 static tl_status read_scales(tl_eval *x, const tl_host *t, float **out) {
   *out = tl_eval_scratch(x, t->n + 1, sizeof **out);
   if (!*out)
@@ -42,7 +43,7 @@ static void dequantize(void *user, uint64_t begin, uint64_t end) {
     out[i] = scaled(d, i);
 }
 
-/* Rounded half to even; what is no number is 0. */
+/* Rounds half to even and saturates; NaN gives 0. */
 static void requantize(void *user, uint64_t begin, uint64_t end) {
   const dequant *d = user;
   int8_t *out = d->out;
@@ -52,7 +53,8 @@ static void requantize(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Sums of products and their scales, one or one a channel: dim 1 of images, else the last. */
+/* Reads sums of products and their scales: one, or one for each channel, which is dim 1 of images
+ * and the last dim otherwise. sqrt_mode: the scale is given as its square root. */
 static tl_status read_sums(tl_eval *x, dequant *d) {
   const tl_host *t = tl_eval_in(x, 0), *scales = tl_eval_in(x, 1);
   float *scale;
@@ -86,10 +88,10 @@ static tl_status scale_sums(tl_eval *x, tl_dtype dtype,
   return TL_OK;
 }
 
-/* AscendDequant: sums times scales. sqrt_mode: the scale is given as its root. */
+/* AscendDequant: sums times scales. */
 tl_status tl_eval_ascend_dequant(tl_eval *x) {
   return scale_sums(x, TL_DTYPE_F32, dequantize);
 }
 
-/* AscendRequant: the same as bytes. */
+/* AscendRequant: sums times scales, as 8-bit integers. */
 tl_status tl_eval_ascend_requant(tl_eval *x) { return scale_sums(x, TL_DTYPE_I8, requantize); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft::QLinearAveragePool: the mean over windows of bytes. Sums of bytes are exact; the
- * mean is dequantized in f64 and quantized. */
+/* Computes com.microsoft QLinearAveragePool: the mean over windows of bytes. Sums of bytes are
+ * exact; the mean is scaled in f64 and quantized once. */
 #include "ir/eval/conv/pool.h"
 #include "ir/eval/quantized/qlinear.h"
 
@@ -13,7 +13,8 @@ typedef struct averaging {
   bool count_padding;
 } averaging;
 
-/* Bytes of one window less the zero point; base: first element of the channel. */
+/* Returns the sum of one window's bytes less their zero point; taps in the padding add nothing.
+ * base: the first element of the channel. */
 static double window_sum(const averaging *a, const tl_window_run *r, int64_t base) {
   const tl_windows *w = &a->p.window;
   int64_t tap[TL_MAX_RANK], sum = 0, n = 0;
@@ -30,6 +31,7 @@ static double window_sum(const averaging *a, const tl_window_run *r, int64_t bas
   return (double)sum - (double)n * (double)a->from.zero;
 }
 
+/* Returns how many elements the mean divides by. */
 static int64_t divisor(const averaging *a, const int64_t *index) {
   const tl_windows *w = &a->p.window;
   int64_t n = 1;

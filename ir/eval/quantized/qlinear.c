@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft's ops on quantized bytes: dequantize, compute in f32, quantize. One operand is a
- * table of 256 results; two are computed element by element. Scales and zero points are scalars. */
+/* Computes com.microsoft's ops on quantized bytes: dequantize, compute in f32, quantize. With one
+ * operand the op is a table of 256 results; with two it is computed element by element. Scales and
+ * zero points are scalars. */
 #include "ir/eval/quantized/qlinear.h"
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
@@ -36,6 +37,7 @@ static void look_up(TL_ROW_ARGS) {
 
 typedef float (*activation)(float v, float alpha);
 
+/* Computes the function for each of the 256 bytes once, then looks the elements up. */
 static tl_status by_table(tl_eval *x, activation fn, float alpha) {
   tl_dtype d;
   tl_quantizer q;
@@ -75,6 +77,7 @@ typedef struct two {
   bool multiply;
 } two;
 
+/* A tl_row of QLinearAdd and QLinearMul, in blocks that the quantizer stores at once. */
 static void combine(TL_ROW_ARGS) {
   enum { BLOCK = 256 };
   const two *t = user;
@@ -126,6 +129,7 @@ static void choose(TL_ROW_ARGS) {
   }
 }
 
+/* Fills a table of bytes of scale `to` for the bytes of scale `from`. */
 static void requantize(const tl_scaled *from, const tl_scaled *to, tl_dtype d, uint8_t *table) {
   float v[256];
   tl_quantizer q;
@@ -156,6 +160,7 @@ tl_status tl_eval_qlinear_where(tl_eval *x) {
 
 /* ---- MulInteger ----------------------------------------------------------------------------- */
 
+/* Differences of bytes and zero points are exact in f32, and so are their int32 products. */
 static void multiply_integers(TL_ROW_ARGS) {
   const two *t = user;
   const uint8_t *a = in[0], *b = in[1];
@@ -167,7 +172,7 @@ static void multiply_integers(TL_ROW_ARGS) {
   }
 }
 
-/* (A - zero point) * (B - zero point) */
+/* MulInteger: (A - zero point) * (B - zero point). */
 tl_status tl_eval_mul_integer(tl_eval *x) {
   two t = {.a = {1, 0}, .b = {1, 0}};
   double zero;

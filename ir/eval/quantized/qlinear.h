@@ -5,17 +5,19 @@
 
 #include "ir/eval/quantized/quantize.h"
 
+/* Scale and zero point of a tensor. */
 typedef struct tl_scaled {
   float scale;
   float zero;
 } tl_scaled;
 
-/* Scale and optional zero point at operands i and i + 1. */
+/* Reads a scale, operand i, and the optional zero point behind it. TL_INVALID_MODEL without a
+ * scale. */
 tl_status tl_qlinear_scale(tl_eval *x, uint32_t i, tl_scaled *out) TL_NODISCARD;
-/* Operand i must hold i8 or u8; the quantizer for that type. */
+/* Checks that operand i holds i8 or u8, and gives that type and its quantizer. */
 tl_status tl_qlinear_bytes(tl_eval *x, uint32_t i, tl_dtype *d, tl_quantizer *q) TL_NODISCARD;
 
-/* The number that a byte of dtype i8 or u8 stands for. */
+/* Returns the number that a byte of dtype i8 or u8 stands for. */
 static inline float tl_qlinear_value(const tl_scaled *s, tl_dtype d, uint8_t byte) {
   float v = d == TL_DTYPE_I8 ? (float)(byte > 127 ? byte - 256 : byte) : (float)byte;
   return (v - s->zero) * s->scale;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* com.microsoft's ops on quantized bytes that look at more than one element: softmax, means of
- * channels, concatenation. Dequantized, computed in f64, quantized. */
+/* Computes com.microsoft's ops on quantized bytes that look at more than one element: softmax,
+ * means of channels, concatenation. Values are dequantized, computed in f64 and quantized once. */
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/movement/concat.h"
@@ -22,10 +22,11 @@ typedef struct softmax {
   tl_around around;
   tl_quantizer q;
   tl_scaled y;
-  double power[BYTES]; /* exp(value), by byte; values are below 0 */
+  double power[BYTES]; /* exp(-scale * k): by distance from the greatest byte */
 } softmax;
 
-/* Steps below the greatest byte decide, so that no exponential overflows. */
+/* Looks powers up by the distance to the greatest byte, so that no exponential overflows. The flip
+ * orders signed bytes as unsigned ones. */
 static void softmax_line(const softmax *s, uint64_t first, uint64_t step) {
   int flip = s->q.to == TL_DTYPE_I8 ? 128 : 0, most = 0;
   for (uint64_t i = 0; i < s->around.axis; i++) {
@@ -48,7 +49,7 @@ static void softmax_range(void *user, uint64_t begin, uint64_t end) {
     softmax_line(s, i / inner * s->around.axis * inner + i % inner, inner);
 }
 
-/* Before opset 13 everything from the axis on is one line. */
+/* QLinearSoftmax. Before opset 13 everything from the axis on is one line. */
 tl_status tl_eval_qlinear_softmax(tl_eval *x) {
   softmax s;
   tl_dtype d;
@@ -78,7 +79,8 @@ tl_status tl_eval_qlinear_softmax(tl_eval *x) {
 
 /* ---- mean ----------------------------------------------------------------------------------- */
 
-/* The mean over all dims between the first one and the channels. Sums of bytes are exact. */
+/* QLinearGlobalAveragePool: the mean over all dims between the first one and the channels. Sums of
+ * bytes are exact. */
 tl_status tl_eval_qlinear_global_pool(tl_eval *x) {
   tl_dtype d;
   tl_quantizer q;
@@ -114,7 +116,8 @@ tl_status tl_eval_qlinear_global_pool(tl_eval *x) {
 
 /* ---- concatenation -------------------------------------------------------------------------- */
 
-/* Operand i, its scale and its zero point as bytes of the result's scale. */
+/* Converts a part, operand i followed by its scale and zero point, to bytes of the result's scale.
+ * *out: the caller's to release. */
 static tl_status requantized(tl_eval *x, uint32_t i, tl_dtype d, const tl_scaled *to,
                              tl_host **out) {
   tl_dtype own;
@@ -138,7 +141,7 @@ static tl_status requantized(tl_eval *x, uint32_t i, tl_dtype d, const tl_scaled
   return TL_OK;
 }
 
-/* Scale and zero point of the result, then three operands a part. */
+/* QLinearConcat: scale and zero point of the result, then three operands for each part. */
 tl_status tl_eval_qlinear_concat(tl_eval *x) {
   tl_dtype d;
   tl_quantizer q;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QuantizeLinear and DequantizeLinear: one scale for the tensor, one per index of an axis, or one
- * per block of indices. The tensor is cut into rows along which the scale is constant or advances
- * with the element. */
+/* Computes QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. There is one scale for the
+ * tensor, one for each index of an axis, or one for each block of indices. The tensor is cut into
+ * rows along which the scale is constant or advances with the element. */
 #include "ir/eval/quantized/quantize.h"
 
 enum { BLOCK = 256, ROW = 4096, GRAIN = 1 << 14 };
@@ -21,12 +21,15 @@ typedef struct rows {
   const float *zero;
 } rows;
 
+/* A row: its elements and where its scales begin. */
 typedef struct row {
   uint64_t first; /* element */
   uint64_t n;
   uint64_t scale; /* index of the first scale */
 } row;
 
+/* Finds row i. Four cases: one scale; one for each index; blocks with elements behind the axis;
+ * blocks of the last axis. */
 static row row_at(const rows *r, uint64_t i) {
   if (r->flat) {
     uint64_t first = i * r->length;
@@ -42,6 +45,7 @@ static row row_at(const rows *r, uint64_t i) {
   return (row){outer * r->dim + start, left < r->block ? left : r->block, i};
 }
 
+/* Chooses the rows: along the axis when nothing is behind it, else behind one index. */
 static void plan_axis(rows *r, uint64_t outer) {
   r->advance = r->block ? r->inner > 1 : r->inner == 1;
   if (r->block) {
@@ -62,6 +66,7 @@ static tl_status as_floats(tl_eval *x, const tl_host *t, const float **out) {
   return TL_OK;
 }
 
+/* A blocked scale has the shape of the operand, with blocks along the axis. */
 static tl_status check_blocks(tl_eval *x, const tl_host *t, const tl_host *scale, uint32_t axis,
                               rows *r) {
   bool good = scale->rank == t->rank;
@@ -106,7 +111,7 @@ static tl_status plan_rows(tl_eval *x, const tl_host *t, const tl_host *scale, r
   return TL_OK;
 }
 
-/* Operands 0 to 2: tensor, scale, optional zero point. */
+/* Reads operands 0 to 2: tensor, scale, optional zero point. */
 static tl_status take_operands(tl_eval *x, rows *r) {
   for (uint32_t i = 0; i < 3; i++) {
     const tl_host *t = tl_eval_in(x, i);
@@ -146,7 +151,8 @@ bool tl_quantizer_for(tl_dtype to, bool saturate, tl_quantizer *q) {
   }
 }
 
-/* Nearest integer, ties to even: within the limits the sum with 1.5 * 2^23 has no fraction. */
+/* Returns the nearest integer, ties to even. Within the limits the sum with 1.5 * 2^23 has no
+ * fraction; beyond them every integer type saturates anyway. */
 static float nearest(float v) {
   v = v > 140000.0f ? 140000.0f : v > -140000.0f ? v : -140000.0f; /* NaN too */
   return (v + 12582912.0f) - 12582912.0f;
@@ -179,6 +185,8 @@ void tl_quantizer_store(const tl_quantizer *q, float *v, tl_zero_points zero, vo
   }
 }
 
+/* Divides by the scale in f32, rounds the quotient to `precision`, then to the integer: this double
+ * rounding is what ONNX asks for. */
 static void quantize_row(const job *j, row w) {
   float v[BLOCK];
   for (uint64_t done = 0; done < w.n; done += BLOCK) {
@@ -205,7 +213,7 @@ static void quantize_range(void *user, uint64_t begin, uint64_t end) {
     quantize_row(j, row_at(&j->r, begin));
 }
 
-/* Rows share bytes of packed results: one part then. */
+/* Runs fn over the rows. Rows of a packed result share bytes, so they are not divided then. */
 static void run(tl_eval *x, job *j, tl_eval_range fn, tl_dtype written) {
   if (!j->from->n)
     return;
@@ -213,6 +221,7 @@ static void run(tl_eval *x, job *j, tl_eval_range fn, tl_dtype written) {
   tl_eval_for(x, j->r.n, grain, fn, j);
 }
 
+/* The type of the zero point, else the attribute's, else u8. */
 static tl_dtype quantized_type(const tl_eval *x) {
   const tl_host *zero = tl_eval_in(x, 2);
   tl_dtype named = tl_dtype_from_onnx(tl_eval_int(x, TL_SYM_output_dtype, 0));
@@ -236,7 +245,7 @@ tl_status tl_eval_quantize_linear(tl_eval *x) {
 
 /* ---- dequantize ----------------------------------------------------------------------------- */
 
-/* x - zero as floats; 32-bit integers subtract exactly first. */
+/* Computes x - zero as floats; 32-bit integers subtract in double, which is exact. */
 static void centred(const job *j, uint64_t first, uint64_t n, const float *zero, size_t step,
                     float *v) {
   if (j->from->dtype != TL_DTYPE_I32) {
@@ -285,7 +294,7 @@ tl_status tl_eval_dequantize_linear(tl_eval *x) {
 
 /* ---- dynamic -------------------------------------------------------------------------------- */
 
-/* The range includes 0; a tensor of zeros has scale 1. NaN counts as 0. */
+/* DynamicQuantizeLinear. The range includes 0; a tensor of zeros has scale 1. NaN counts as 0. */
 tl_status tl_eval_dynamic_quantize_linear(tl_eval *x) {
   const tl_host *t = tl_eval_in(x, 0);
   if (!t || t->kind != TL_HOST_TENSOR || t->dtype != TL_DTYPE_F32)

@@ -8,6 +8,7 @@ enum { SUM_GRAIN = 1 << 13 };
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
+/* Checks that operand i has one element or n. */
 static tl_status need_count(tl_eval *x, uint32_t i, uint64_t n) {
   const tl_host *t = tl_eval_in(x, i);
   if (t->kind == TL_HOST_TENSOR && t->dtype != TL_DTYPE_STRING && (t->n == 1 || t->n == n))
@@ -46,6 +47,7 @@ tl_status tl_zeros_read(tl_eval *x, uint32_t i, uint64_t n, const int32_t **out)
 
 /* ---- packing -------------------------------------------------------------------------------- */
 
+/* Defines the packing of one integer type: a widened number less the zero point of its lane. */
 #define DEFINE_PACK(NAME, TYPE)                                                                   \
   static void NAME(const tl_gemm_ints *of, const tl_gemm_block *b, int64_t zero_at,               \
                    uint32_t *dst) {                                                               \
@@ -92,12 +94,13 @@ typedef struct sums {
   tl_host *to;
 } sums;
 
-/* Rounds half to even; NaN becomes the zero point. */
+/* Rounds half to even, adds the zero point and saturates; NaN becomes the zero point. */
 static int32_t quantize(float v, int32_t zero, int32_t low, int32_t high) {
   float r = rintf(v) + (float)zero;
   return r >= (float)high ? high : r <= (float)low ? low : r > (float)low ? (int32_t)r : zero;
 }
 
+/* All scales are multiplied first and applied to the sum once. */
 static float scaled(const tl_requant *q, int32_t sum, uint64_t i) {
   float scale = q->alpha;
   if (q->a.at)

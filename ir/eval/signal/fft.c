@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fourier transform of one line of any length. Angles come from a table that is computed entry by
- * entry, so errors do not grow along it. */
+/* The Fourier transform of one line of any length. Angles come from a table that is computed entry
+ * by entry, so errors do not grow along it. */
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/signal/signal.h"
 
@@ -10,6 +10,7 @@ enum { MAX_LOG_POINTS = 36 };
 
 static bool is_power(uint64_t n) { return (n & (n - 1)) == 0; }
 
+/* Makes cosines and sines for the butterflies of m points. */
 static tl_status make_table(tl_eval *x, tl_fft *f) {
   const uint64_t half = f->m / 2;
   f->cos_m = tl_eval_scratch(x, half + 1, sizeof *f->cos_m);
@@ -30,6 +31,7 @@ static void swap(double *a, double *b) {
   *b = t;
 }
 
+/* Orders the points by their bit-reversed index, counting j as a mirrored binary number. */
 static void reverse_bits(double *re, double *im, uint64_t m) {
   for (uint64_t i = 1, j = 0; i < m; i++) {
     uint64_t bit = m >> 1;
@@ -43,7 +45,7 @@ static void reverse_bits(double *re, double *im, uint64_t m) {
   }
 }
 
-/* Forward transform of m points, m a power of two. */
+/* Transforms m points forward, m a power of two (Cooley and Tukey, radix 2, in place). */
 static void run_power(const tl_fft *f, double *re, double *im) {
   const uint64_t m = f->m;
   reverse_bits(re, im, m);
@@ -62,7 +64,8 @@ static void run_power(const tl_fft *f, double *re, double *im) {
   }
 }
 
-/* The angle pi k^2 / n, with k^2 reduced modulo 2n step by step: (k+1)^2 = k^2 + 2k + 1. */
+/* Makes the chirp exp(-i pi k^2 / n) and the transformed filter of Bluestein's algorithm. k^2 is
+ * reduced modulo 2n step by step, (k+1)^2 = k^2 + 2k + 1: large angles would lose digits. */
 static tl_status make_chirp(tl_eval *x, tl_fft *f) {
   f->chirp_re = tl_eval_scratch(x, f->n, sizeof *f->chirp_re);
   f->chirp_im = tl_eval_scratch(x, f->n, sizeof *f->chirp_im);
@@ -88,6 +91,7 @@ static tl_status make_chirp(tl_eval *x, tl_fft *f) {
   return TL_OK;
 }
 
+/* The convolution needs 2n - 1 points so that its ends do not wrap into each other. */
 tl_status tl_fft_plan(tl_eval *x, int64_t n, tl_fft *out) {
   if (n < 1 || n > INT64_C(1) << (MAX_LOG_POINTS - 2))
     return tl_eval_unsupported(x, "a Fourier transform of %lld points", (long long)n);
@@ -101,6 +105,8 @@ tl_status tl_fft_plan(tl_eval *x, int64_t n, tl_fft *out) {
 
 uint64_t tl_fft_room(const tl_fft *f) { return f->chirp_re ? 2 * f->m : 1; }
 
+/* Bluestein: multiply by the chirp, convolve with the filter through transforms of m points,
+ * multiply by the chirp again. */
 void tl_fft_run(const tl_fft *f, double *re, double *im, double *room) {
   if (!f->chirp_re) {
     run_power(f, re, im);
@@ -112,7 +118,8 @@ void tl_fft_run(const tl_fft *f, double *re, double *im, double *room) {
     ai[k] = k < f->n ? re[k] * f->chirp_im[k] + im[k] * f->chirp_re[k] : 0;
   }
   run_power(f, ar, ai);
-  for (uint64_t k = 0; k < f->m; k++) { /* product, exchanged for the way back */
+  /* re and im are exchanged, which makes the next transform the inverse one */
+  for (uint64_t k = 0; k < f->m; k++) {
     const double r = ar[k] * f->filter_re[k] - ai[k] * f->filter_im[k];
     ar[k] = ar[k] * f->filter_im[k] + ai[k] * f->filter_re[k];
     ai[k] = r;

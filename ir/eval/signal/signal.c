@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of DFT, STFT and ONNX Runtime's Rfft and Irfft. */
+/* Computes DFT, STFT and ONNX Runtime's Rfft and Irfft. */
 #include "ir/eval/signal/signal.h"
 
-/* Lines of a transform. An element of the input is one number or a pair. */
+/* The lines of a transform. An element of the input is one number or a pair. */
 typedef struct transform {
   tl_fft fft;
   const tl_host *in;
@@ -30,11 +30,14 @@ static double number(const tl_host *t, uint64_t i) {
 
 static uint64_t room_of(const transform *w) { return 2 * w->fft.n + tl_fft_room(&w->fft); }
 
-/* First element of line i; the inner axes come last in a line's number. */
+/* Returns the first element of line i; a line's number counts the inner axes last. */
 static uint64_t line_start(uint64_t i, uint64_t inner, uint64_t length) {
   return i / inner * inner * length + i % inner;
 }
 
+/* Loads a line, with window, as complex numbers. The missing half of a symmetric line is the
+ * conjugate of the other; what is 0 by symmetry is set, so that a damaged input gives a real
+ * result. */
 static void load_line(const transform *w, uint64_t line, double *re, double *im) {
   const uint64_t n = w->fft.n, skip = line % w->frames * w->hop;
   const uint64_t start = line_start(line / w->frames, w->inner, w->length);
@@ -68,6 +71,7 @@ static void store_line(const transform *w, uint64_t line, const double *re, cons
   }
 }
 
+/* A lane has work space of its own and takes every lanes-th line. */
 static void run_lanes(void *user, uint64_t begin, uint64_t end) {
   const transform *w = user;
   for (uint64_t lane = begin; lane < end; lane++) {
@@ -83,6 +87,7 @@ static void run_lanes(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Transforms all lines; the inverse divides by the number of points. */
 static tl_status run(tl_eval *x, transform *w) {
   if (w->out->n == 0)
     return TL_OK;
@@ -105,7 +110,8 @@ static tl_status read_parts(tl_eval *x, int64_t last, uint64_t *out) {
   return TL_OK;
 }
 
-/* Axis and number of points. */
+/* Reads the axis and the number of points, which is the length of the axis unless the node says
+ * so. */
 static tl_status read_axis(tl_eval *x, const transform *w, uint32_t *axis, int64_t *n) {
   int64_t given;
   TL_TRY(tl_eval_operand_int(x, 2, -2, &given));
@@ -121,7 +127,8 @@ static tl_status read_axis(tl_eval *x, const transform *w, uint32_t *axis, int64
   return TL_OK;
 }
 
-/* input [B, ..., 1|2], dft_length?, axis? -> [B, ..., 2]; the one-sided inverse gives real lines */
+/* DFT: input [B, ..., 1|2], dft_length?, axis? -> [B, ..., 2]; the one-sided inverse gives real
+ * lines, [B, ..., 1]. */
 tl_status tl_eval_dft(tl_eval *x) {
   transform w = {.in = tl_eval_in(x, 0), .inner = 1, .frames = 1};
   const bool onesided = tl_eval_int(x, TL_SYM_onesided, 0) != 0;
@@ -151,6 +158,7 @@ tl_status tl_eval_dft(tl_eval *x) {
 
 /* ---- STFT ----------------------------------------------------------------------------------- */
 
+/* Frames that do not fit the signal as a whole are left out. */
 static tl_status read_frames(tl_eval *x, transform *w, int64_t *n) {
   int64_t hop;
   if (!tl_eval_in(x, 1))
@@ -171,7 +179,7 @@ static tl_status read_frames(tl_eval *x, transform *w, int64_t *n) {
   return TL_OK;
 }
 
-/* signal [B,L] or [B,L,1|2], frame_step, window?, frame_length? -> [B, frames, bins, 2] */
+/* STFT: signal [B,L] or [B,L,1|2], frame_step, window?, frame_length? -> [B, frames, bins, 2]. */
 tl_status tl_eval_stft(tl_eval *x) {
   transform w = {.in = tl_eval_in(x, 0), .inner = 1, .in_parts = 1, .out_parts = 2};
   bool onesided = tl_eval_int(x, TL_SYM_onesided, 1) != 0;
@@ -194,7 +202,7 @@ tl_status tl_eval_stft(tl_eval *x) {
 
 /* ---- Rfft, Irfft ---------------------------------------------------------------------------- */
 
-/* ARG 0: [..., n] -> [..., n/2+1, 2]; ARG 1: [..., m, 2] -> [..., 2(m-1)]. */
+/* ARG 0: Rfft, [..., n] -> [..., n/2+1, 2]. ARG 1: Irfft, [..., m, 2] -> [..., 2(m-1)]. */
 tl_status tl_eval_ms_rfft(tl_eval *x) {
   transform w = {.in = tl_eval_in(x, 0), .inner = 1, .frames = 1, .inverse = x->arg != 0};
   int64_t dims[TL_MAX_RANK];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that make windows and mel filters. */
+/* Makes windows (Hann, Hamming, Blackman) and mel filters. */
 #include <math.h>
 
 #include "ir/eval/math/elementary.h"
@@ -11,6 +11,8 @@
 
 enum { HANN, HAMMING, BLACKMAN }; /* ARG of the kernel */
 
+/* Returns the window at a fraction of its turn. Hamming has ONNX's exact coefficients, not 0.54 and
+ * 0.46. */
 static double window_at(int64_t kind, double turn) {
   const double c = tl_cos(2.0 * PI * turn);
   if (kind == HANN)
@@ -38,6 +40,7 @@ tl_status tl_eval_window(tl_eval *x) {
 
 /* ---- MelWeightMatrix ------------------------------------------------------------------------ */
 
+/* The filters of MelWeightMatrix. */
 typedef struct mel {
   int64_t filters;
   int64_t length;
@@ -49,6 +52,7 @@ typedef struct mel {
 
 static double to_mel(double hertz) { return 2595.0 * tl_log10(1.0 + hertz / 700.0); }
 
+/* Corners are spread evenly in mel between the two edges. */
 static tl_status read_mel(tl_eval *x, mel *w) {
   double low, high;
   for (uint32_t i = 0; i < 5; i++)
@@ -69,7 +73,7 @@ static tl_status read_mel(tl_eval *x, mel *w) {
   return TL_OK;
 }
 
-/* Bin of the i-th corner of the triangles. */
+/* Finds the bin of the i-th corner of the triangles. */
 static tl_status corner(tl_eval *x, const mel *w, int64_t i, int64_t *out) {
   double hertz = 700.0 * (tl_pow(10.0, (w->low + (double)i * w->step) / 2595.0) - 1.0);
   double bin = floor((double)(w->length + 1) * hertz / (double)w->rate);
@@ -80,6 +84,7 @@ static tl_status corner(tl_eval *x, const mel *w, int64_t i, int64_t *out) {
   return TL_OK;
 }
 
+/* Fills one filter: rising from the first corner to the second, falling to the third. */
 static void fill_triangle(const mel *w, const int64_t *at, int64_t filter, tl_host *t) {
   const int64_t left = at[0], top = at[1], right = at[2];
   for (int64_t j = left; j <= top && j < w->bins; j++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees to programs of an automaton that follows all its states at once (K. Thompson, CACM 11
- * (1968) 419), and its run. */
+/* Compiles trees to programs of an automaton that follows all its states at once, and runs them (K.
+ * Thompson, CACM 11 (1968) 419). There is no backtracking, so no pattern takes exponential time. */
 #include "ir/eval/text/regex_tree.h"
 
 enum { MAX_PROGRAM = 100000 };
@@ -20,9 +20,11 @@ struct tl_regex {
   uint32_t n;
 };
 
+/* Keeps sizes from overflowing: nested repetitions multiply. */
 static uint64_t bounded(uint64_t size) { return size > MAX_PROGRAM ? MAX_PROGRAM + 1 : size; }
 
-/* Nesting is limited by the parser. */
+/* Computes the number of instructions of each node. The parser limits the nesting, so recursion is
+ * safe. */
 static uint64_t measure(tl_regex_node *n) {
   uint64_t size = n->kind == TL_REGEX_SET || n->kind == TL_REGEX_ASSERT, children = 0;
   for (tl_regex_node *c = n->child; c; c = c->next, children++)
@@ -45,6 +47,7 @@ static uint32_t emit(tl_regex *r, opcode op, const tl_regex_node *of) {
 
 static void build(tl_regex *r, const tl_regex_node *n);
 
+/* Repetitions are unrolled: a{2,3} is a a a?. */
 static void build_repeat(tl_regex *r, const tl_regex_node *n) {
   const tl_regex_node *body = n->child;
   if (!n->size)
@@ -65,6 +68,8 @@ static void build_repeat(tl_regex *r, const tl_regex_node *n) {
   }
 }
 
+/* Each alternative but the last is a SPLIT to the next one and ends in a JUMP to the end, which is
+ * set once the end is known. */
 static void build_choice(tl_regex *r, const tl_regex_node *n) {
   uint32_t pending = UINT32_MAX; /* jumps to the end, chained through `to` */
   for (const tl_regex_node *c = n->child; c; c = c->next) {
@@ -152,7 +157,8 @@ static bool holds(const machine *v, char assertion) {
   }
 }
 
-/* Adds a state and all that it leads to without a character. */
+/* Adds a state and all that it leads to without reading a character. The stack has room: each state
+ * is expanded once in a step and pushes at most two. */
 static void add_state(machine *v, states *list, uint32_t first) {
   uint32_t n = 0;
   v->stack[n++] = first;
@@ -186,6 +192,7 @@ static uint32_t rune_at(const char *p, const char *end) {
   return p < end ? tl_regex_rune(&p, end) : NO_RUNE;
 }
 
+/* Reads the text once. `now` holds the states before a character, `next` those behind it. */
 static bool run(machine *v, const char *p, const char *end) {
   v->before = NO_RUNE;
   v->after = rune_at(p, end);

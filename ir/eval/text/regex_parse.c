@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns to trees. */
+/* Parses patterns into trees by recursive descent. */
 #include "ir/eval/text/regex_tree.h"
 
 enum { MAX_DEPTH = 200, MAX_REPEAT = 1000 };
@@ -13,6 +13,7 @@ typedef struct parser {
   int depth;
 } parser;
 
+/* Notes the first failure; all functions then return quickly, and the caller reports it. */
 static void *refuse(parser *p, const char *why) {
   if (!p->failed)
     p->why = why;
@@ -64,7 +65,7 @@ static bool accept(parser *p, const char *text) {
 /* ---- sets ----------------------------------------------------------------------------------- */
 
 static void add_range(parser *p, tl_regex_node *set, uint32_t low, uint32_t high) {
-  if ((set->n_ranges & (set->n_ranges - 1)) == 0) { /* full at 0, 1, 2, 4 ... */
+  if ((set->n_ranges & (set->n_ranges - 1)) == 0) { /* the list is full at 0, 1, 2, 4 ... */
     tl_regex_range *wide = allocate(p, set->n_ranges ? 2 * (size_t)set->n_ranges : 1, sizeof *wide);
     if (!wide)
       return;
@@ -75,7 +76,7 @@ static void add_range(parser *p, tl_regex_node *set, uint32_t low, uint32_t high
   set->ranges[set->n_ranges++] = (tl_regex_range){low, high};
 }
 
-/* What lies between the ranges of a sorted list. */
+/* Adds what lies between the ranges of a sorted list. */
 static void add_complement(parser *p, tl_regex_node *set, const tl_regex_range *r, size_t n) {
   uint32_t from = 0;
   for (size_t i = 0; i < n; i++) {
@@ -86,7 +87,7 @@ static void add_complement(parser *p, tl_regex_node *set, const tl_regex_range *
   add_range(p, set, from, 0x10ffff);
 }
 
-/* \d \w \s and their opposites. */
+/* Adds \d \w \s or, for a capital letter, the opposite; false for any other letter. */
 static bool add_perl_class(parser *p, tl_regex_node *set, char c) {
   static const tl_regex_range digits[] = {{'0', '9'}};
   static const tl_regex_range words[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
@@ -107,7 +108,7 @@ static bool add_perl_class(parser *p, tl_regex_node *set, char c) {
   return true;
 }
 
-/* [:alpha:] and so on, behind "[:". */
+/* Adds [:alpha:] and its like; the parser is behind "[:". */
 static bool add_posix_class(parser *p, tl_regex_node *set) {
   static const struct {
     const char *name;
@@ -145,7 +146,7 @@ static int hex_value(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* \xHH or \x{H...}, behind the x. */
+/* Parses \xHH or \x{H...}; the parser is behind the x. */
 static uint32_t parse_hex(parser *p) {
   uint32_t v = 0;
   bool braces = accept(p, "{");
@@ -159,7 +160,7 @@ static uint32_t parse_hex(parser *p) {
   return v;
 }
 
-/* A single character behind a backslash. */
+/* Parses a single character; the parser is behind the backslash. */
 static uint32_t parse_escape(parser *p) {
   if (p->p == p->end) {
     refuse(p, "a backslash at the end");
@@ -185,7 +186,7 @@ static uint32_t class_character(parser *p) {
   return accept(p, "\\") ? parse_escape(p) : tl_regex_rune(&p->p, p->end);
 }
 
-/* One member of a class: a character, a range, a class inside. */
+/* Parses one member of a class: a character, a range, or a class inside. */
 static void parse_class_item(parser *p, tl_regex_node *set) {
   if (accept(p, "[:")) {
     if (!add_posix_class(p, set))
@@ -206,7 +207,7 @@ static void parse_class_item(parser *p, tl_regex_node *set) {
   add_range(p, set, low, high);
 }
 
-/* Behind "[". */
+/* Parses a class; the parser is behind "[". A ] that comes first is a member. */
 static tl_regex_node *parse_class(parser *p) {
   tl_regex_node *set = new_node(p, TL_REGEX_SET);
   if (p->failed)
@@ -242,7 +243,7 @@ static tl_regex_node *assertion(parser *p, char which) {
   return n;
 }
 
-/* Behind "(". */
+/* Parses a group; the parser is behind "(". Names are skipped: no group is captured. */
 static tl_regex_node *parse_group(parser *p) {
   if (accept(p, "?P<") || (p->end - p->p > 2 && p->p[2] != '=' && p->p[2] != '!' &&
                            accept(p, "?<"))) {
@@ -261,6 +262,7 @@ static tl_regex_node *parse_group(parser *p) {
   return n;
 }
 
+/* A class or a character outside of brackets, or an assertion. */
 static tl_regex_node *parse_backslash(parser *p) {
   char c = p->p < p->end ? *p->p : 0;
   if (c == 'b' || c == 'B' || c == 'A' || c == 'z') {
@@ -306,7 +308,7 @@ static bool parse_count(parser *p, int *out) {
   return p->p > start;
 }
 
-/* {n} {n,} {n,m}; anything else in braces is literal text, and nothing is consumed. */
+/* Parses {n} {n,} {n,m}. Anything else in braces is literal text, and nothing is consumed. */
 static bool parse_braces(parser *p, int *least, int *most) {
   const char *start = p->p;
   bool ok = accept(p, "{") && parse_count(p, least);
@@ -329,11 +331,12 @@ static bool parse_repetition(parser *p, int *least, int *most) {
   return true;
 }
 
+/* An atom with at most one repetition. */
 static tl_regex_node *parse_piece(parser *p) {
   tl_regex_node *n = parse_atom(p);
   int least, most;
   for (int depth = 0; !p->failed && parse_repetition(p, &least, &most); depth++) {
-    (void)accept(p, "?"); /* lazy: the same strings match */
+    (void)accept(p, "?"); /* lazy or not, the same strings match */
     if (depth > 0)
       return refuse(p, "a repetition of a repetition");
     if (least > MAX_REPEAT || most > MAX_REPEAT || (most != TL_REGEX_INFINITE && most < least))

@@ -7,11 +7,14 @@
 
 enum { TL_REGEX_INFINITE = -1 };
 
+/* Code points from low to high, both included. */
 typedef struct tl_regex_range {
   uint32_t low;
   uint32_t high;
 } tl_regex_range;
 
+/* What a node matches: one character of a set, a place, its children in order, one of its children,
+ * or its child repeatedly. */
 typedef enum tl_regex_kind {
   TL_REGEX_SET,
   TL_REGEX_ASSERT,
@@ -21,6 +24,7 @@ typedef enum tl_regex_kind {
 } tl_regex_kind;
 
 typedef struct tl_regex_node tl_regex_node;
+/* A node; the fields that a kind does not name are 0. */
 struct tl_regex_node {
   tl_regex_kind kind;
   char assertion;    /* ^ $ b B */
@@ -34,9 +38,11 @@ struct tl_regex_node {
   tl_regex_node *next;
 };
 
-/* The tree in the arena, its nesting limited; NULL and *why as tl_regex_compile. */
+/* Returns the tree, in the arena; its nesting is limited, so that recursion over it is safe. NULL
+ * and *why as tl_regex_compile. */
 tl_regex_node *tl_regex_parse(tl_arena *a, tl_sv pattern, const char **why);
-/* The next code point, at least one byte on; what is not UTF-8 stands for U+FFFD. */
+/* Returns the next code point and moves *at behind it, at least one byte. What is not UTF-8 gives
+ * U+FFFD. */
 uint32_t tl_regex_rune(const char **at, const char *end);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch. Strings are
+/* Computes ops on strings: StringConcat, StringSplit, StringNormalizer, RegexFullMatch. Strings are
  * bytes; where letters matter they are UTF-8. */
 #include "ir/eval/kernel/move.h"
 #include "ir/eval/text/regex.h"
@@ -14,6 +14,7 @@ static tl_status need_strings(tl_eval *x, uint32_t i, const tl_sv **out) {
 
 /* ---- StringConcat --------------------------------------------------------------------------- */
 
+/* Joins two strings; an empty one leaves a view of the other. */
 static tl_status join(tl_eval *x, tl_sv a, tl_sv b, tl_sv *out) {
   if (!a.n || !b.n) {
     *out = a.n ? a : b;
@@ -67,7 +68,8 @@ static tl_sv skip_blanks(tl_sv s) {
   return s;
 }
 
-/* Cuts the next part off *rest; false when there is none. done counts the splits so far. */
+/* Cuts the next part off *rest; false when there is none. done: the splits so far. When `most`
+ * splits are done, the rest is the last part. */
 static bool next_part(const splitter *w, uint64_t done, tl_sv *rest, tl_sv *part) {
   if (!rest->p)
     return false;
@@ -99,6 +101,8 @@ static uint64_t count_parts(const splitter *w, tl_sv s) {
   return n;
 }
 
+/* Splits every string twice: first to count the parts, since the longest count is a dim of the
+ * result. */
 tl_status tl_eval_string_split(tl_eval *x) {
   const tl_sv *s;
   tl_host *parts, *counts;
@@ -150,7 +154,8 @@ static const case_block case_blocks[] = {
     {0x048a, 0x04bf, 1, true},   {0x04d0, 0x052f, 1, true},
 };
 
-/* A code point below 0x800 in the other case; both cases take two bytes. */
+/* Returns a code point below 0x800 in the other case; both cases take two bytes. 0x3c2, the final
+ * sigma, has no upper-case form of its own in this table. */
 static unsigned change_letter(unsigned c, letter_case to) {
   for (size_t i = 0; i < sizeof case_blocks / sizeof *case_blocks; i++) {
     const case_block *b = &case_blocks[i];
@@ -167,6 +172,7 @@ static unsigned change_letter(unsigned c, letter_case to) {
   return c;
 }
 
+/* Changes letters in place; longer sequences of UTF-8 and damaged ones stay as they are. */
 static void change_case(char *s, size_t n, letter_case to) {
   for (size_t i = 0; i < n; i++) {
     unsigned char c = (unsigned char)s[i];
@@ -183,8 +189,8 @@ static void change_case(char *s, size_t n, letter_case to) {
   }
 }
 
-/* A copy in another case, for a result (kept) or for a comparison; the same string when nothing is
- * asked for. */
+/* Makes a copy in another case: `kept` for a result, in scratch for a comparison. CASE_NONE gives
+ * the same string. */
 static tl_status in_case(tl_eval *x, tl_sv s, letter_case to, bool kept, tl_sv *out) {
   *out = s;
   if (to == CASE_NONE || !s.n)
@@ -226,6 +232,7 @@ static tl_status is_stop_word(tl_eval *x, const stop_words *w, tl_sv s, bool *ou
   return TL_OK;
 }
 
+/* Turkish and Azeri map i and I differently, which this table does not. */
 static tl_status read_case(tl_eval *x, letter_case *out) {
   tl_sv text = tl_eval_string(x, TL_SYM_case_change_action);
   *out = tl_sv_is(text, "LOWER") ? CASE_LOWER : tl_sv_is(text, "UPPER") ? CASE_UPPER : CASE_NONE;
@@ -238,7 +245,8 @@ static tl_status read_case(tl_eval *x, letter_case *out) {
   return TL_OK;
 }
 
-/* Words that are not stop words, in another case; one empty word when none is left. */
+/* StringNormalizer: the words that are no stop words, in another case; one empty word when none is
+ * left. */
 tl_status tl_eval_string_normalizer(tl_eval *x) {
   const tl_sv *s;
   letter_case to;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TfIdfVectorizer: counts the n-grams of a pool in sequences of integers or strings. */
+/* Computes TfIdfVectorizer: counts the n-grams of a pool in sequences of integers or strings. */
 #include "ir/eval/kernel/move.h"
 
+/* The attributes of the node. */
 typedef struct tfidf {
   tl_eval *x;
   const tl_host *t;
@@ -16,14 +17,14 @@ typedef struct tfidf {
   uint64_t columns;
 } tfidf;
 
-/* Element i of the operand equals element k of the pool. */
+/* Compares element i of the operand with element k of the pool. */
 static bool same_word(const tfidf *w, uint64_t i, uint32_t k) {
   if (w->strings)
     return tl_sv_eq(((const tl_sv *)w->t->data)[i], tl_sym(w->x->m, w->strings[k]));
   return tl_host_int_at(w->t, i) == w->ints[k];
 }
 
-/* How often the gram at pool[word] occurs in a row with its words `step` elements apart. */
+/* Returns how often the gram at pool[word] occurs in a row with its words `step` elements apart. */
 static uint64_t count_gram(const tfidf *w, uint64_t row, uint64_t length, uint32_t word,
                            uint64_t words, uint64_t step) {
   uint64_t found = 0, reach = (words - 1) * step;
@@ -36,7 +37,8 @@ static uint64_t count_gram(const tfidf *w, uint64_t row, uint64_t length, uint32
   return found;
 }
 
-/* Adds the counts of all grams of `words` words to a row of the result. */
+/* Adds the counts of all grams of `words` words to a row of the result. Skips do not matter for
+ * single words, so these are counted once. */
 static void count_length(const tfidf *w, uint64_t row, uint64_t length, uint64_t words,
                               uint32_t gram, float *out) {
   uint32_t first = (uint32_t)w->starts.at[words - 1];
@@ -49,6 +51,7 @@ static void count_length(const tfidf *w, uint64_t row, uint64_t length, uint64_t
   }
 }
 
+/* `gram` numbers the grams over all lengths, those that are not counted included. */
 static void count_row(const tfidf *w, uint64_t row, uint64_t length, float *out) {
   uint32_t gram = 0;
   for (uint64_t words = 1; words <= w->starts.n && (int64_t)words <= w->most; words++) {
@@ -59,7 +62,7 @@ static void count_row(const tfidf *w, uint64_t row, uint64_t length, float *out)
   }
 }
 
-/* Term counts become presence or weights. */
+/* Turns counts into presence (IDF) or weights; a column without a weight has 1. */
 static tl_status weigh(const tfidf *w, float *y, uint64_t rows) {
   tl_sv mode = tl_eval_string(w->x, TL_SYM_mode);
   bool tf = tl_sv_is(mode, "TF"), both = tl_sv_is(mode, "TFIDF");
@@ -97,7 +100,7 @@ static tl_status read_pool(tfidf *w) {
   return TL_OK;
 }
 
-/* The lists of a hostile node must agree before anything is indexed by them. */
+/* Checks that the lists agree before anything is indexed by them: the node may be hostile. */
 static tl_status check_pool(tfidf *w) {
   uint64_t grams = 0;
   for (uint32_t i = 0; i < w->starts.n; i++) {

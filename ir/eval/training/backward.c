@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of convolution and pooling, as training graphs of ONNX Runtime have them. Sums are made
- * in double. Each loop writes what belongs to one channel, so that threads do not matter. */
+/* Computes gradients of convolution and pooling, as training graphs of ONNX Runtime have them. Sums
+ * are made in double. Each loop writes what belongs to one channel, so that threads do not
+ * matter. */
 #include <string.h>
 
 #include "ir/eval/conv/pool.h"
@@ -9,7 +10,8 @@
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* The place in the input plane that tap `tap` of window `window` reads, or -1 in the padding. */
+/* Returns the place in the input plane that tap `tap` of window `window` reads, -1 in the
+ * padding. */
 static int64_t place_of(const tl_windows *w, int64_t window, const int64_t *tap) {
   int64_t at = 0, scale = 1;
   for (int i = w->n - 1; i >= 0; i--) {
@@ -24,8 +26,8 @@ static int64_t place_of(const tl_windows *w, int64_t window, const int64_t *tap)
   return at;
 }
 
-/* Shape of result 0 as the model states it, but for images and channels, which are those of the
- * gradient: no operand says how large the plane was. */
+/* Finds the shape of result 0 as the model states it; images and channels are those of the
+ * gradient. No operand says how large the plane was. */
 static tl_status stated_shape(tl_eval *x, const tl_host *dy, int64_t *dims) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
   if (t->kind != TL_KIND_TENSOR || t->rank != dy->rank)
@@ -38,6 +40,7 @@ static tl_status stated_shape(tl_eval *x, const tl_host *dy, int64_t *dims) {
   return TL_OK;
 }
 
+/* Checks that the gradient has as many windows as the attributes give. */
 static tl_status check_windows(tl_eval *x, const tl_windows *w, const tl_host *dy) {
   for (int i = 0; i < w->n; i++)
     if (w->out[i] != dy->dims[i + 2])
@@ -55,12 +58,12 @@ typedef struct conv_grad {
   tl_host *dx, *dw, *db;
 } conv_grad;
 
-/* Element of the weight [M, C, taps]. */
+/* Returns the index of an element of the weight [M, C, taps]. */
 static int64_t weight_at(const conv_grad *d, int64_t m, int64_t c, int64_t tap) {
   return (m * d->in_channels + c) * d->w.taps + tap;
 }
 
-/* A channel of one image of dX: what its windows send back. */
+/* Computes one channel of an image of dX: the sum of what its windows send back. */
 static void data_range(void *user, uint64_t begin, uint64_t end) {
   const conv_grad *d = user;
   int64_t channels = d->groups * d->in_channels, tap[TL_MAX_RANK];
@@ -81,7 +84,8 @@ static void data_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* Weights of one output channel. */
+/* Computes the weights of a pair of output and input channels: the product of data and gradient,
+ * summed over images and windows. */
 static void filter_range(void *user, uint64_t begin, uint64_t end) {
   const conv_grad *d = user;
   int64_t all = d->groups * d->out_channels, tap[TL_MAX_RANK];
@@ -103,6 +107,7 @@ static void filter_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* The gradient of a bias is the sum over images and windows. */
 static void bias_range(void *user, uint64_t begin, uint64_t end) {
   const conv_grad *d = user;
   int64_t all = d->groups * d->out_channels;
@@ -115,7 +120,7 @@ static void bias_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* dX is summed up in double, then rounded once. */
+/* Computes dX in double and rounds it once. */
 static tl_status data_gradient(tl_eval *x, conv_grad *d, uint32_t result) {
   tl_host *out;
   TL_TRY(tl_eval_result_like(x, result, (tl_dtype)d->x->dtype, d->x, &out));
@@ -130,8 +135,9 @@ static tl_status data_gradient(tl_eval *x, conv_grad *d, uint32_t result) {
   return TL_OK;
 }
 
-/* The windows of the convolution that a transposed one turns round: `in` is what it made, `from`
- * what it was made of. Padding that sizes decide is split as the transposed convolution does. */
+/* Finds the windows of the convolution whose transpose the op is. in: what the transposed
+ * convolution made; from: what it was made of. Padding that sizes decide is split as ConvTranspose
+ * does. */
 static tl_status open_transposed(tl_eval *x, const tl_host *in, const tl_host *from, conv_grad *d) {
   tl_windows *w = &d->w;
   tl_int_list extra, shape;
@@ -154,15 +160,15 @@ static tl_status open_transposed(tl_eval *x, const tl_host *in, const tl_host *f
   return tl_window_count(x, w);
 }
 
-/* Do sizes decide the padding of a transposed convolution? */
+/* Returns true when sizes decide the padding of a transposed convolution. */
 static bool is_sized(tl_eval *x) {
   tl_sv pad = tl_eval_string(x, TL_SYM_auto_pad);
   return tl_eval_ints(x, TL_SYM_output_shape).n || tl_sv_is(pad, "SAME_UPPER") ||
          tl_sv_is(pad, "SAME_LOWER");
 }
 
-/* Sizes, for a convolution that made the gradient `dy` of `data`; transposed: what it made is the
- * `data` of a transposed one. */
+/* Reads the sizes of a convolution of `data` whose result has the gradient `dy`. transposed: the op
+ * is ConvTranspose, whose data and gradient have changed places. */
 static tl_status open_conv(tl_eval *x, const tl_host *data, const tl_host *dy, bool transposed,
                            conv_grad *d) {
   int64_t groups = tl_eval_int(x, TL_SYM_group, 1);
@@ -186,7 +192,7 @@ static tl_status open_conv(tl_eval *x, const tl_host *data, const tl_host *dy, b
   return TL_OK;
 }
 
-/* dY, X, W -> dX, dW, dB */
+/* ConvGrad: dY, X, W -> dX, dW, dB. */
 tl_status tl_eval_conv_grad(tl_eval *x) {
   for (uint32_t i = 0; i < 3; i++)
     TL_TRY(tl_eval_need_rank(x, i, 3, TL_MAX_RANK));
@@ -200,7 +206,7 @@ tl_status tl_eval_conv_grad(tl_eval *x) {
   return TL_OK;
 }
 
-/* What the windows of X, which a transposed convolution spread over dY, bring back. */
+/* Computes one channel of dX of a ConvTranspose: a convolution of dY with W. */
 static void gather_range(void *user, uint64_t begin, uint64_t end) {
   const conv_grad *d = user;
   int64_t all = d->groups * d->out_channels, channels = d->groups * d->in_channels;
@@ -223,7 +229,8 @@ static void gather_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* dY, X, W -> dX, dW, dB: dY is the data of a convolution with W that makes what X looks like. */
+/* ConvTransposeGrad: dY, X, W -> dX, dW, dB. dY takes the place of a convolution's data, and X that
+ * of its gradient. */
 tl_status tl_eval_conv_transpose_grad(tl_eval *x) {
   for (uint32_t i = 0; i < 3; i++)
     TL_TRY(tl_eval_need_rank(x, i, 3, TL_MAX_RANK));
@@ -244,7 +251,7 @@ tl_status tl_eval_conv_transpose_grad(tl_eval *x) {
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
-/* dY and the place in all of dX that each of its elements came from. */
+/* MaxPoolGrad: dY, and for each of its elements the place in all of dX that it came from. */
 tl_status tl_eval_max_pool_grad(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, TL_MAX_RANK));
   const tl_host *dy = tl_eval_in(x, 0), *at = tl_eval_in(x, 1);
@@ -281,8 +288,8 @@ typedef struct mean_grad {
   bool padding; /* counts */
 } mean_grad;
 
-/* How many taps of a window count: those in the input, or in the input and its padding, but not
- * what rounding up added behind. */
+/* Returns how many taps of a window count: those in the input, or in the input and its padding, but
+ * not what ceil_mode added behind. */
 static int64_t taps_counted(const mean_grad *d, int64_t window) {
   int64_t n = 1;
   for (int i = d->w.n - 1; i >= 0; i--) {
@@ -292,6 +299,7 @@ static int64_t taps_counted(const mean_grad *d, int64_t window) {
   return n;
 }
 
+/* Each window sends an equal part of its gradient to every tap that counts. */
 static void mean_range(void *user, uint64_t begin, uint64_t end) {
   const mean_grad *d = user;
   int64_t tap[TL_MAX_RANK];

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch normalization as training graphs of ONNX Runtime have it: BatchNormInternal, which also
- * gives what its gradient needs, and BatchNormalizationGrad. Data is [N, C, d...]; sums are in
+/* Computes batch normalization as training graphs of ONNX Runtime have it: BatchNormInternal, which
+ * also gives what its gradient needs, and BatchNormalizationGrad. Data is [N, C, d...]; sums are in
  * double. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
 
+/* The sizes of the data: images, channels, elements of a plane. */
 typedef struct channels {
   uint64_t images;
   uint64_t n;
   uint64_t plane;
 } channels;
 
+/* Returns the index of element i of a channel, counted over all images. */
 static uint64_t cell(const channels *c, uint64_t channel, uint64_t i) {
   return (i / c->plane * c->n + channel) * c->plane + i % c->plane;
 }
 
-/* Sizes of operand `data`; operands [from, to) have one number a channel. */
+/* Reads the sizes of operand `data`, and checks that operands [from, to) have one number for each
+ * channel. */
 static tl_status open_channels(tl_eval *x, uint32_t data, uint32_t from, uint32_t to, channels *c) {
   TL_TRY(tl_eval_need_rank(x, data, 2, TL_MAX_RANK));
   const tl_host *t = tl_eval_in(x, data);
@@ -45,6 +48,7 @@ static void put(tl_host *t, uint64_t i, double v) {
   tl_cells_store(t->dtype, &v, t->data, i, 1, 1);
 }
 
+/* Channels [begin, end): statistics in two passes, the result, then the moving statistics. */
 static void train_range(void *user, uint64_t begin, uint64_t end) {
   const training *d = user;
   uint64_t count = d->c.images * d->c.plane;
@@ -93,6 +97,7 @@ typedef struct norm_grad {
   tl_host *dx, *dscale, *dbias;
 } norm_grad;
 
+/* dX = scale * inv * (dY - mean(dY) - n * mean(dY * n)) with the normalized data n. */
 static void grad_range(void *user, uint64_t begin, uint64_t end) {
   const norm_grad *d = user;
   uint64_t count = d->c.images * d->c.plane;
@@ -114,7 +119,7 @@ static void grad_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
-/* dY, X, scale, mean, 1 / deviation -> gradients of X, scale and bias. */
+/* BatchNormalizationGrad: dY, X, scale, mean, 1 / deviation -> gradients of X, scale and bias. */
 tl_status tl_eval_batch_norm_grad(tl_eval *x) {
   norm_grad d = {.dy = tl_eval_in(x, 0), .x = tl_eval_in(x, 1), .scale = tl_eval_in(x, 2)};
   TL_TRY(open_channels(x, 1, 2, 5, &d.c));

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of elementwise ops (operand 0 is dY), gates of two operands, sums over every element:
- * what training graphs and fused transformers add to the standard ops. */
+/* Computes gradients of elementwise ops (operand 0 is dY), gates of two operands, and sums and
+ * tests over every element: what training graphs and fused transformers add to the standard ops. */
 #include <math.h>
 
 #include "ir/eval/kernel/lines.h"
 #include "ir/eval/kernel/loop.h"
 #include "ir/eval/math/elementary.h"
 
+/* Row functions of f32 and f64; a_ is dY, b_ the operand (or result) of the forward op. */
 #define ROWS(NAME, EXPR)                                                       \
   static void NAME##_f32(TL_ROW_ARGS) TL_ROW2(float, float, float, EXPR)       \
   static void NAME##_f64(TL_ROW_ARGS) TL_ROW2(double, double, double, EXPR)
 
+/* The derivative of Gelu: the distribution function plus v times the density, whose product is 0
+ * times infinity far out. */
 static double gelu_slope(double v) {
   double density = 0.39894228040143267794 * tl_exp(-0.5 * v * v); /* 1/sqrt(2 pi) */
   return 0.5 * (1 + tl_erf(v * 0.70710678118654752440)) + (density == 0 ? 0 : v * density);
 }
 
-/* Of 0.5 v (1 + tanh(u)), u = sqrt(2/pi) (v + 0.044715 v^3). */
+/* The derivative of 0.5 v (1 + tanh(u)), u = sqrt(2/pi) (v + 0.044715 v^3). Beyond 30 it is 0 or 1,
+ * and the products would overflow. */
 static double fast_gelu_slope(double v) {
   const double a = 0.79788456080286535588, b = 0.044715 * 0.79788456080286535588;
   if (fabs(v) > 30)
@@ -30,6 +34,7 @@ static double swish(double v, double alpha) {
   return s == 0 ? copysign(0.0, v) : v * s;
 }
 
+/* Relu takes X or Y as second operand, Sigmoid and Tanh take Y, the others X. */
 ROWS(relu_grad, b_ > 0 ? a_ : 0)
 ROWS(sigmoid_grad, a_ * b_ * (1 - b_))
 ROWS(tanh_grad, a_ * (1 - b_ * b_))
@@ -37,6 +42,7 @@ ROWS(gelu_grad, (double)a_ * gelu_slope((double)b_))
 ROWS(fast_gelu_grad, (double)a_ * fast_gelu_slope((double)b_))
 ROWS(swiglu, swish((double)a_, *(const double *)user) * (double)b_)
 
+/* Runs a row function on two operands of one float type and shape. */
 static tl_status pair_of(tl_eval *x, const tl_host *const *in, tl_row f32, tl_row f64,
                          const void *user) {
   tl_dtype d = (tl_dtype)in[0]->dtype;
@@ -88,7 +94,8 @@ tl_status tl_eval_swiglu(tl_eval *x) {
   return pair_of(x, x->in, swiglu_f32, swiglu_f64, &alpha);
 }
 
-/* The gradient at X + B: the sum is result 0 until the gradient takes its place. */
+/* Computes the gradient at X + B: the sum is made by Add as result 0, which the gradient
+ * replaces. */
 static tl_status biased(tl_eval *x, tl_row f32, tl_row f64) {
   TL_TRY(tl_eval_need_tensors(x, 3));
   const tl_host *const *in = x->in;
@@ -114,7 +121,7 @@ tl_status tl_eval_bias_fast_gelu_grad(tl_eval *x) {
 
 /* ---- quotients ------------------------------------------------------------------------------ */
 
-/* Where element i of the result reads an operand that is stretched to its shape. */
+/* Returns where element i of the result reads an operand that is broadcast to its shape. */
 static uint64_t place_in(const int64_t *strides, const int64_t *dims, int rank, uint64_t i) {
   uint64_t at = 0;
   for (int k = rank - 1; k >= 0; k--) {
@@ -124,8 +131,8 @@ static uint64_t place_in(const int64_t *strides, const int64_t *dims, int rank, 
   return at;
 }
 
-/* dY, A, B -> dY / B and -dY A / B^2, each added up along the axes on which its operand was
- * stretched. */
+/* DivGrad: dY, A, B -> dY / B and -dY A / B^2, each summed along the axes on which its operand was
+ * broadcast. */
 tl_status tl_eval_div_grad(tl_eval *x) {
   int64_t dims[TL_MAX_RANK], strides[3][TL_MAX_RANK];
   int rank;
@@ -156,7 +163,7 @@ tl_status tl_eval_div_grad(tl_eval *x) {
   return TL_OK;
 }
 
-/* X times a number, or divided by it. */
+/* Scale: X times a number, or divided by it (scale_down). */
 tl_status tl_eval_scaled(tl_eval *x) {
   double by;
   tl_host *out;
@@ -174,7 +181,7 @@ tl_status tl_eval_scaled(tl_eval *x) {
 
 /* ---- sums and tests over everything --------------------------------------------------------- */
 
-/* X + bias + skip; the bias runs along the last axis. */
+/* BiasAdd: X + bias + skip; the bias runs along the last axis. */
 tl_status tl_eval_bias_add(tl_eval *x) {
   TL_TRY(tl_eval_need_tensors(x, 3));
   TL_TRY(tl_eval_sum(x));

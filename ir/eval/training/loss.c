@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of losses over class labels: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss and what
- * com.microsoft makes of it, with gradients. Data is [N, C, d...], labels are [N, d...]. */
+/* Computes losses over class labels, with gradients: NegativeLogLikelihoodLoss,
+ * SoftmaxCrossEntropyLoss and the forms of com.microsoft. Data is [N, C, d...], labels are [N,
+ * d...]. */
 #include "ir/eval/kernel/lines.h"
 #include "ir/eval/math/elementary.h"
 #include "ir/eval/math/softmax.h"
 
 typedef enum { NONE, MEAN, SUM } kind;
 
+/* The operands and attributes of a loss. */
 typedef struct loss {
   kind reduction;
   tl_lines g;             /* along the classes */
@@ -24,7 +26,7 @@ static tl_status read_reduction(tl_eval *x, kind *out) {
   return TL_OK;
 }
 
-/* The ignored label is an attribute, or an operand of the internal forms. */
+/* Reads the ignored label: an attribute, or operand `operand` of the internal forms (-1: none). */
 static tl_status read_ignored(tl_eval *x, int operand, loss *l) {
   if (operand >= 0) {
     l->ignores = tl_eval_in(x, (uint32_t)operand) != NULL;
@@ -35,6 +37,7 @@ static tl_status read_ignored(tl_eval *x, int operand, loss *l) {
   return TL_OK;
 }
 
+/* Checks every label before it is used as an index. */
 static tl_status check_labels(tl_eval *x, const loss *l) {
   if (l->labels->n != l->g.outer * l->g.inner)
     return tl_eval_fail(x, "there are %llu labels, expected %llu",
@@ -52,7 +55,7 @@ static tl_status check_labels(tl_eval *x, const loss *l) {
   return TL_OK;
 }
 
-/* Operands: data, labels and weights at `first`, the latter two after it. */
+/* Reads the operands: data at `first`, then labels and weights. */
 static tl_status open_loss(tl_eval *x, uint32_t first, int ignored, loss *l) {
   TL_TRY(tl_eval_need_rank(x, first, 2, TL_MAX_RANK));
   TL_TRY(tl_eval_need_rank(x, first + 1, 1, TL_MAX_RANK));
@@ -64,7 +67,8 @@ static tl_status open_loss(tl_eval *x, uint32_t first, int ignored, loss *l) {
   return check_labels(x, l);
 }
 
-/* Weight of sample i and where its class is in the data. */
+/* Returns the weight of sample i, 0 for the ignored label. *place: where its class is in the
+ * data. */
 static double weight_of(const loss *l, uint64_t i, uint64_t *place) {
   int64_t label = tl_host_int_at(l->labels, i);
   *place = 0;
@@ -74,6 +78,7 @@ static double weight_of(const loss *l, uint64_t i, uint64_t *place) {
   return l->weights ? tl_cell_at(l->weights, (uint64_t)label) : 1;
 }
 
+/* The mean is a weighted one: this is its divisor. */
 static double sum_weights(const loss *l) {
   double sum = 0;
   uint64_t place;
@@ -86,7 +91,8 @@ static tl_dtype float_of(const tl_host *t) {
   return t->dtype == TL_DTYPE_F64 ? TL_DTYPE_F64 : TL_DTYPE_F32;
 }
 
-/* Result 0 from logarithms of probabilities. */
+/* Makes result 0 from logarithms of probabilities. A weight of 0 must not meet a logarithm of
+ * -infinity, whose product would be NaN. */
 static tl_status add_losses(tl_eval *x, const loss *l, const tl_host *log_prob) {
   tl_host *out;
   bool each = l->reduction == NONE;
@@ -114,7 +120,7 @@ tl_status tl_eval_nll_loss(tl_eval *x) {
   return add_losses(x, &l, tl_eval_in(x, 0));
 }
 
-/* ARG 1: the ignored label is operand 3. */
+/* SoftmaxCrossEntropyLoss; with ARG 1 the internal form, whose ignored label is operand 3. */
 tl_status tl_eval_softmax_loss(tl_eval *x) {
   loss l;
   tl_host *log_prob;
@@ -136,7 +142,8 @@ typedef struct loss_grad {
   double factor;       /* of every sample, but for reduction none */
 } loss_grad;
 
-/* The cells are logarithms of probabilities. */
+/* The gradient of one sample: (probability - 1 for its class) times its weight. The cells are
+ * logarithms of probabilities. */
 static void loss_grad_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   (void)spare;
   const loss_grad *d = user;
@@ -152,7 +159,7 @@ static void loss_grad_line(void *user, uint64_t line, void *cells, uint64_t n, v
   }
 }
 
-/* dY, log_prob, label, weight, then bias; ARG 1: ignored label before the bias. */
+/* dY, log_prob, label, weight, then bias. ARG 1: an ignored label comes before the bias. */
 tl_status tl_eval_softmax_loss_grad(tl_eval *x) {
   loss l;
   tl_host *out;
@@ -185,6 +192,7 @@ static tl_status open_soft(tl_eval *x, uint32_t first, kind *reduction, tl_lines
   return TL_OK;
 }
 
+/* The loss is -sum(labels * log_prob), divided by the number of lines for the mean. */
 tl_status tl_eval_soft_loss(tl_eval *x) {
   kind reduction;
   tl_lines g;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of optimizers: one step on a tensor. ai.onnx.preview.training takes several tensors at
- * once, com.microsoft one, or sequences (optimizer_seq.c). */
+/* Computes one step of optimizers on a tensor. Ops of ai.onnx.preview.training take several tensors
+ * at once, those of com.microsoft one, or sequences (optimizer_seq.c). */
 #include "ir/eval/training/optimizer.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 
 enum { STEP_WORK = 1 << 14 };
 
+/* Stores one number, if the result is wanted. */
 static void put(tl_host *t, uint64_t i, double v) {
   if (t)
     tl_cells_store(t->dtype, &v, t->data, i, 1, 1);
@@ -16,6 +17,8 @@ static void put(tl_host *t, uint64_t i, double v) {
 
 /* ---- Adam, in its variants ------------------------------------------------------------------ */
 
+/* One element: moments, then the change of the weight. The two modes differ in where epsilon is
+ * added and in whether the decay applies to the old or to the changed weight (tl_adam_mode). */
 static void adam_range(void *user, uint64_t begin, uint64_t end) {
   const tl_adam *a = user;
   for (uint64_t i = begin; i < end; i++) {
@@ -51,11 +54,11 @@ tl_status tl_adam_step(tl_eval *x, const tl_adam *a) {
   return TL_OK;
 }
 
-/* Operand that each result of AdamOptimizer follows. */
+/* For each result of AdamOptimizer, the operand whose shape and type it has. */
 static const uint32_t adam_like[] = {1, 4, 5, 2, 3, 6};
 
-/* What gradients are divided by: the loss scale, or what makes their norm max_norm_clip where it is
- * greater than that. */
+/* Finds what gradients are divided by: the loss scale, or more where the norm of all gradients
+ * would otherwise exceed max_norm_clip. */
 static tl_status gradient_scale(tl_eval *x, double *scale) {
   double norm, most = (double)tl_eval_float(x, TL_SYM_max_norm_clip, 1);
   TL_TRY(tl_eval_operand_float(x, 7, 1, scale));
@@ -83,8 +86,9 @@ static tl_status read_adam(tl_eval *x, tl_adam *a, int64_t step) {
   return gradient_scale(x, &a->scale);
 }
 
-/* R, T, weights, gradients, two moments, weights in another dtype, loss scale, norm of all
- * gradients, whether to update -> T + 1, moments, weights, their change, weights in that dtype */
+/* AdamOptimizer: R, T, weights, gradients, two moments, weights in another dtype, loss scale, norm
+ * of all gradients, whether to update -> T + 1, moments, weights, their change, weights in that
+ * dtype. */
 tl_status tl_eval_adam(tl_eval *x) {
   tl_adam a;
   tl_host *count, **to[] = {&count, &a.new_m1, &a.new_m2, &a.new_w, &a.change, &a.narrow};
@@ -127,6 +131,7 @@ typedef struct training {
   tl_host *out[3];      /* X and the states */
 } training;
 
+/* One element of Adagrad, Adam or Momentum; g includes the regularization. */
 static void train_range(void *user, uint64_t begin, uint64_t end) {
   const training *t = user;
   for (uint64_t i = begin; i < end; i++) {
@@ -149,6 +154,7 @@ static void train_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Reads the attributes. What depends on the step (decay, bias correction) goes into the rate. */
 static tl_status read_rate(tl_eval *x, training *t) {
   int64_t step;
   TL_TRY(tl_eval_operand_float(x, 0, 0, &t->rate));
@@ -172,7 +178,8 @@ static tl_status read_rate(tl_eval *x, training *t) {
   return TL_OK;
 }
 
-/* R, T, then all X, all G, and all of each state -> all X, then the states. ARG: which. */
+/* R, T, then all X, all G, and all of each state -> all X, then the states. ARG: which
+ * optimizer. */
 tl_status tl_eval_train(tl_eval *x) {
   training t = {.op = x->arg};
   uint32_t states = t.op == ADAM ? 2 : 1, kinds = 2 + states;
@@ -199,7 +206,7 @@ tl_status tl_eval_train(tl_eval *x) {
 
 /* ---- com.microsoft, single tensors ---------------------------------------------------------- */
 
-/* ETA, W, G -> W - ETA * G, and the change */
+/* SGDOptimizer: ETA, W, G -> W - ETA * G, and the change. */
 tl_status tl_eval_sgd(tl_eval *x) {
   double rate;
   TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
@@ -226,7 +233,8 @@ static tl_status read_flag(tl_eval *x, uint32_t i, bool fallback, bool *out) {
   return TL_OK;
 }
 
-/* ARG 0: sum, value, update signal -> sum; ARG 1: buffer, value, overwrite flag -> flag, buffer. */
+/* ARG 0: InPlaceAccumulator: sum, value, update signal -> sum. ARG 1: InPlaceAccumulatorV2: buffer,
+ * value, overwrite flag -> flag, buffer. */
 tl_status tl_eval_accumulate(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 0, TL_MAX_RANK));
   TL_TRY(tl_eval_need_rank(x, 1, 0, TL_MAX_RANK));
@@ -247,7 +255,7 @@ tl_status tl_eval_accumulate(tl_eval *x) {
   return TL_OK;
 }
 
-/* The length of all operands as one vector. */
+/* ReduceAllL2: the length of all operands as one vector. */
 tl_status tl_eval_reduce_all_l2(tl_eval *x) {
   double sum = 0;
   tl_host *out;

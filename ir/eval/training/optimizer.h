@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of Adam, shared by kernels on tensors and on sequences of them. */
+/* One step of Adam, shared by kernels on tensors and on sequences of tensors. */
 #ifndef TL_IR_EVAL_TRAINING_OPTIMIZER_H
 #define TL_IR_EVAL_TRAINING_OPTIMIZER_H
 
 #include "ir/eval/kernel/lines.h"
 
-/* When weights decay, and where epsilon is added: before the correction of bias or after it. */
+/* DECAY_FIRST: epsilon is added after the correction of bias, and the old weight decays.
+ * DECAY_LAST: epsilon is added before the correction, and the changed weight decays. */
 typedef enum tl_adam_mode { TL_ADAM_DECAY_FIRST, TL_ADAM_DECAY_LAST } tl_adam_mode;
 
+/* The numbers and tensors of one step; all pointers are borrowed. */
 typedef struct tl_adam {
   tl_adam_mode mode;
   double rate;
@@ -29,9 +31,10 @@ typedef struct tl_adam {
   tl_host *narrow; /* the new weights in another dtype */
 } tl_adam;
 
-/* Sets the corrections from alpha, beta and the number of the step. */
+/* Sets the corrections of bias from alpha, beta and the number of the step, counted from 1; 1 for
+ * both when `correct` is false. */
 void tl_adam_correct(tl_adam *a, int64_t step, bool correct);
-/* Checks the operands and fills the results. */
+/* Checks the operands and fills the results that are not NULL. TL_INVALID_MODEL. */
 tl_status tl_adam_step(tl_eval *x, const tl_adam *a) TL_NODISCARD;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of com.microsoft optimizers on sequences of tensors: AdamWOptimizer, SGDOptimizerV2,
+/* Computes com.microsoft's optimizers on sequences of tensors: AdamWOptimizer, SGDOptimizerV2,
  * InplaceClipGradNorm. */
 #include <math.h>
 
@@ -19,12 +19,13 @@ static tl_status need_sequence(tl_eval *x, uint32_t i, uint64_t n) {
   return TL_OK;
 }
 
+/* Returns the length of operand i, 0 when it is no sequence. */
 static uint64_t length_of(const tl_eval *x, uint32_t i) {
   const tl_host *s = tl_eval_in(x, i);
   return s && s->kind == TL_HOST_SEQUENCE ? s->n : 0;
 }
 
-/* Whether to update, and result 0: whether it was done. */
+/* Reads whether to update, and makes result 0, which says whether it was done. */
 static tl_status read_signal(tl_eval *x, uint32_t i, bool *update) {
   int64_t signal;
   tl_host *done;
@@ -41,7 +42,8 @@ static tl_status read_signal(tl_eval *x, uint32_t i, bool *update) {
   return TL_OK;
 }
 
-/* A new tensor for each of a sequence. */
+/* Makes a new tensor for each one of a sequence. *out: the tensors are the caller's to release;
+ * NULL on failure. */
 static tl_status make_likes(tl_eval *x, uint32_t operand, tl_host ***out) {
   const tl_host *s = tl_eval_in(x, operand);
   *out = tl_eval_scratch(x, s->n, sizeof **out);
@@ -60,7 +62,7 @@ static tl_status make_likes(tl_eval *x, uint32_t operand, tl_host ***out) {
   return TL_OK;
 }
 
-/* Result i becomes the sequence; the items are given up either way. */
+/* Makes result i the sequence of the items, which are given up in either case. */
 static tl_status put_sequence(tl_eval *x, uint32_t i, tl_host **items, uint64_t n) {
   tl_host *s = tl_host_sequence(x->heap, items, n);
   for (uint64_t k = 0; k < n; k++)
@@ -93,6 +95,7 @@ static void drop(tl_host **items, uint64_t n) {
     tl_host_release(items[k]);
 }
 
+/* On failure the tensors that no result has taken are released. */
 static tl_status adamw_run(tl_eval *x, tl_adam *a) {
   uint64_t n = length_of(x, 2);
   tl_host **to[3] = {NULL, NULL, NULL};
@@ -112,7 +115,7 @@ static tl_status adamw_run(tl_eval *x, tl_adam *a) {
   return status;
 }
 
-/* lr, step, weights, gradients, two moments, update signal */
+/* AdamWOptimizer: lr, step, weights, gradients, two moments, update signal. */
 tl_status tl_eval_adamw(tl_eval *x) {
   int64_t step;
   double rate;
@@ -140,7 +143,7 @@ tl_status tl_eval_adamw(tl_eval *x) {
 
 /* ---- SGDOptimizerV2, InplaceClipGradNorm ---------------------------------------------------- */
 
-/* to = w + factor * g; w NULL: none */
+/* Computes to = w + factor * g; w NULL: without w. */
 static void add_scaled(const tl_host *w, const tl_host *g, double factor, tl_host *to) {
   for (uint64_t i = 0; i < to->n; i++) {
     double v = (w ? tl_cell_at(w, i) : 0) + factor * tl_cell_at(g, i);
@@ -148,7 +151,7 @@ static void add_scaled(const tl_host *w, const tl_host *g, double factor, tl_hos
   }
 }
 
-/* lr, weights, gradients, update signal */
+/* SGDOptimizerV2: lr, weights, gradients, update signal. */
 tl_status tl_eval_sgd_sequence(tl_eval *x) {
   double rate;
   bool update;
@@ -170,7 +173,7 @@ tl_status tl_eval_sgd_sequence(tl_eval *x) {
   return put_sequence(x, 1, to, n);
 }
 
-/* Gradients whose common norm is at most max_norm. */
+/* InplaceClipGradNorm: scales the gradients so that their common norm is at most max_norm. */
 tl_status tl_eval_clip_norm(tl_eval *x) {
   const tl_host *g = tl_eval_in(x, 0);
   uint64_t n = length_of(x, 0);
