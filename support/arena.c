@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bump allocator over a chain of malloc blocks, newest first. */
+/* A bump allocator over a chain of malloc blocks, newest first. */
 #include "support/arena.h"
 
 #include <stdint.h>
@@ -36,7 +36,8 @@ void tl_arena_release(tl_arena *a) {
   a->total = 0;
 }
 
-/* A request larger than the usual block gets a block of its own size. */
+/* Adds a block. A request larger than the usual block gets one of its own size. Sizes double up to
+ * a bound, so that n bytes cost O(log n) calls of malloc. */
 static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
   size_t size = a->next_size > bytes ? a->next_size : bytes;
   if (size > SIZE_MAX - sizeof(tl_arena_block))
@@ -55,6 +56,8 @@ static tl_arena_block *push_block(tl_arena *a, size_t bytes) {
   return block;
 }
 
+/* Rounding the size up keeps every later address aligned. A request of 0 bytes takes some, so that
+ * its address is unique. */
 void *tl_arena_alloc(tl_arena *a, size_t bytes) {
   if (bytes > SIZE_MAX - ALIGNMENT)
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bump allocator: many small objects with one lifetime. Nothing is freed alone; a mark can be
- * rewound and the whole arena released. Every allocation is aligned to 16 bytes at most. */
+/* A bump allocator: many small objects with one lifetime. Nothing is freed alone; a mark can be
+ * rewound and the whole arena released. Every allocation is aligned to 16 bytes. */
 #ifndef TL_SUPPORT_ARENA_H
 #define TL_SUPPORT_ARENA_H
 
@@ -16,6 +16,7 @@ typedef struct tl_arena {
   size_t total;          /* bytes obtained from malloc */
 } tl_arena;
 
+/* A fill state to return to; valid until the arena is rewound behind it or released. */
 typedef struct tl_arena_mark {
   tl_arena_block *block;
   size_t used;
@@ -36,8 +37,9 @@ void *tl_arena_calloc(tl_arena *a, size_t n, size_t size) TL_NODISCARD;
 /* Copies `bytes` from src and appends a NUL that is not counted; NULL when memory is out. */
 char *tl_arena_copy(tl_arena *a, const void *src, size_t bytes) TL_NODISCARD;
 
-/* Remembers the fill state; rewinding gives everything allocated since back to the arena. */
+/* Returns the fill state. */
 tl_arena_mark tl_arena_save(const tl_arena *a);
+/* Frees everything that was allocated since the mark was taken. Marks nest. */
 void tl_arena_rewind(tl_arena *a, tl_arena_mark mark);
 
 #endif

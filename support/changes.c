@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of a run (support/changes.h). Names are exchanged, so that the old file is at hand
- * until all names are given; on file systems that cannot do that it waits under a second name. */
+/* The journal of a run (changes.h). A new file and the old one of its name exchange names, so that
+ * the old one is at hand until all names are given. On file systems that cannot exchange, the old
+ * file waits under a second name. */
 #include "support/changes.h"
 
 #include <errno.h>
@@ -9,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A writer that waits keeps a descriptor, of which a process has few. */
+/* MOST_HELD: a writer that waits keeps a descriptor, of which a process has few; further files wait
+ * under hidden names. */
 enum { MOST_HELD = 64, NAME_TRIES = 1000, LONGEST_NAME = 200 };
 
+/* Takes back one entry: removes a file that has no name yet, and a new folder if it is empty. */
 static void drop(tl_change *change) {
   tl_writer_abort(change->writer);
   if (change->hidden && !change->done)
@@ -22,7 +25,7 @@ static void drop(tl_change *change) {
   free(change->hidden);
 }
 
-/* Takes over what change owns; drops it when it cannot be kept. */
+/* Takes over what the change owns, and drops it when it cannot be kept. */
 static tl_status add(tl_changes *c, tl_diag *d, tl_change change) {
   if ((change.path || change.writer) && tl_change_vec_push(&c->list, change))
     return TL_OK;
@@ -35,7 +38,7 @@ static tl_status add(tl_changes *c, tl_diag *d, tl_change change) {
 
 tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) {
   struct stat st;
-  if (lstat(path, &st) == 0) /* tl_make_folder says what is wrong with what is there */
+  if (lstat(path, &st) == 0) /* it exists: tl_make_folder says so when it is no folder */
     return tl_make_folder(d, path);
   char *copy = strdup(path);
   if (!copy)
@@ -85,7 +88,8 @@ tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) {
 
 /* ---- giving names ---------------------------------------------------------------------------- */
 
-/* A hidden sibling of path that is not there; NULL without memory. */
+/* Returns a hidden sibling of path that does not exist, on the heap; NULL without memory or when
+ * all names are taken. */
 static char *second_name(const char *path) {
   const char *slash = strrchr(path, '/');
   size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
@@ -102,8 +106,8 @@ static char *second_name(const char *path) {
   return NULL;
 }
 
-/* Moves the old file to a second name, then the new one into its place. Between the two there is no
- * file where hard links are unknown. */
+/* Moves the old file to a second name, then the new one into its place. Where hard links are
+ * unknown, there is no file of that name between the two steps. */
 static int replace_in_steps(tl_change *change) {
   char *second = second_name(change->path);
   if (!second) {
@@ -128,18 +132,20 @@ static int replace_in_steps(tl_change *change) {
   return 0;
 }
 
+/* Swaps the names of two files in one step of the kernel. */
 static int exchange(const tl_change *change) {
   return renameat2(AT_FDCWD, change->hidden, AT_FDCWD, change->path, RENAME_EXCHANGE);
 }
 
-/* The new file gets its name; an old one has the hidden name then. */
+/* Gives the new file its name; an old file then has the hidden name. Returns -1 with errno on
+ * failure. */
 static int swap_names(tl_change *change) {
   if (exchange(change) == 0) {
     struct stat st;
     change->replaced = lstat(change->hidden, &st) != 0 || !S_ISDIR(st.st_mode);
     if (change->replaced)
       return 0;
-    (void)exchange(change); /* a folder has come into our way */
+    (void)exchange(change); /* a folder has appeared under the name: undo */
     errno = EISDIR;
     return -1;
   }
@@ -148,6 +154,7 @@ static int swap_names(tl_change *change) {
   return errno == ENOENT ? rename(change->hidden, change->path) : -1;
 }
 
+/* Carries out a removal: the file gets a hidden name, so that it can come back. */
 static int hide_old(tl_change *change) {
   change->hidden = second_name(change->path);
   if (!change->hidden) {
@@ -162,7 +169,7 @@ static int hide_old(tl_change *change) {
   return change->replaced || errno == ENOENT ? 0 : -1;
 }
 
-/* Takes a name back. */
+/* Takes back a name that was given. */
 static void put_back(tl_change *change) {
   if (!change->done)
     return;
@@ -176,6 +183,7 @@ static void put_back(tl_change *change) {
   }
 }
 
+/* Gives all names in order; on a failure takes back those given before. */
 static tl_status give_names(tl_changes *c, tl_diag *d) {
   for (uint32_t i = 0; i < c->list.n; i++) {
     tl_change *change = &c->list.at[i];
@@ -196,6 +204,8 @@ static tl_status give_names(tl_changes *c, tl_diag *d) {
   return TL_OK;
 }
 
+/* Streams cannot be taken back, so they are fed when all files are complete and before any is
+ * named. */
 static tl_status feed_streams(tl_changes *c, tl_diag *d) {
   for (uint32_t i = 0; i < c->list.n; i++) {
     tl_change *change = &c->list.at[i];
@@ -205,6 +215,7 @@ static tl_status feed_streams(tl_changes *c, tl_diag *d) {
   return TL_OK;
 }
 
+/* Gives every held file a hidden name, from which it can be renamed. */
 static tl_status hide_held(tl_changes *c, tl_diag *d) {
   for (uint32_t i = 0; i < c->list.n; i++) {
     tl_change *change = &c->list.at[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of a run: files that are complete but have no name yet. They appear all together when
- * the journal is applied, or none of them does: what was there before keeps its content until then,
- * and gets it back when one of the names cannot be given. */
+/* The journal of a run: files that are complete but have no name yet. When the journal is applied,
+ * they appear all together or none of them does. Until then what was there before keeps its
+ * content, and it gets it back when one of the names cannot be given. */
 #ifndef TL_SUPPORT_CHANGES_H
 #define TL_SUPPORT_CHANGES_H
 
@@ -15,6 +15,7 @@ typedef enum tl_change_kind {
   TL_CHANGE_FOLDER /* a new folder; it is there already */
 } tl_change_kind;
 
+/* One entry of the journal. */
 typedef struct tl_change {
   tl_change_kind kind;
   tl_writer *writer; /* owned; HELD */
@@ -32,22 +33,24 @@ typedef struct tl_changes {
   uint32_t n_held;
 } tl_changes;
 
-/* Creates the folder (one level) unless it exists. Reports TL_IO, TL_NO_MEMORY. */
+/* Creates the folder (one level) unless it exists; undo removes it. Reports TL_IO, TL_NO_MEMORY. */
 tl_status tl_changes_folder(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
-/* Brings what was written to the disk, and takes the writer over in every case. With c NULL the
- * file appears at once. Reports what the writer does. */
+/* Brings what was written to the disk and takes the writer over in every case. With c NULL the file
+ * appears at once. Reports what the writer reports. */
 tl_status tl_changes_commit(tl_changes *c, tl_diag *d, tl_writer *w) TL_NODISCARD;
-/* A file that goes away, if it is there; with c NULL at once. Reports TL_IO, TL_NO_MEMORY. */
+/* Notes a file to remove, if it exists; with c NULL removes it at once. Reports TL_IO,
+ * TL_NO_MEMORY. */
 tl_status tl_changes_remove(tl_changes *c, tl_diag *d, const char *path) TL_NODISCARD;
-/* Bytes of the file that was committed last; 0 for a stream, or without one. */
+/* Returns the bytes of the file that was committed last; 0 for a stream, or without one. */
 uint64_t tl_changes_last_size(const tl_changes *c);
 /* Feeds pipes and standard output, then gives all names. Reports TL_IO, TL_NO_MEMORY, and then has
  * undone everything but what went into pipes. The journal is empty afterwards in either case. */
 tl_status tl_changes_apply(tl_changes *c, tl_diag *d) TL_NODISCARD;
-/* Drops all files, and new folders that are empty, the last first. The journal is empty then. */
+/* Drops all files, and new folders that are empty, in reverse order. The journal is empty
+ * afterwards. */
 void tl_changes_undo(tl_changes *c);
-/* Removes hidden names and new folders, for a process that ends at once: fit for a handler of
- * signals. */
+/* Removes hidden names and new folders and frees nothing, for a process that ends at once: safe in
+ * a signal handler. */
 void tl_changes_abandon(const tl_changes *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Diagnostics: formatting and delivery. */
+/* Diagnostics: formatting and delivery to the sink. */
 #include "support/diag.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ uint32_t tl_diag_begin(tl_diag *d) {
   return d->errors;
 }
 
-/* Takes no memory. */
+/* Says once that memory is out. Allocates nothing. */
 static void deliver_lack(tl_diag *d, const char *file) {
   char message[] = "out of memory";
   if (!d->no_memory) {
@@ -27,6 +27,8 @@ static void deliver_lack(tl_diag *d, const char *file) {
   d->no_memory = true;
 }
 
+/* Formats a message and hands it to the sink. When an allocation has failed, only that is said: a
+ * message built from incomplete data could be wrong. */
 static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_location where,
                     const char *fmt, va_list ap) {
   if (tl_diag_lacks_memory(d) || d->no_memory) {
@@ -39,7 +41,7 @@ static void deliver(tl_diag *d, tl_severity severity, const char *code, tl_locat
     d->warnings++;
   if (!d->fn)
     return;
-  char room[SHORT]; /* where memory is out, messages are cut, not lost */
+  char room[SHORT]; /* without memory messages are cut, not lost */
   tl_buf text;
   va_list again;
   va_copy(again, ap);
@@ -108,7 +110,8 @@ void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) {
   va_end(ap);
 }
 
-/* Names come from hostile files: control bytes must not reach a terminal. */
+/* Adds a name, quoted when it has control bytes: names come from hostile files and must not control
+ * a terminal. */
 static void add_name(tl_buf *out, tl_sv name) {
   bool plain = true;
   for (size_t i = 0; i < name.n; i++)
@@ -122,7 +125,7 @@ static void add_name(tl_buf *out, tl_sv name) {
     tl_buf_add_z(out, "...");
 }
 
-/* A message may quote names of the file; keeps a terminal safe without touching UTF-8. */
+/* Adds a message that may quote names of the file: control bytes are escaped, UTF-8 stays. */
 static void add_message(tl_buf *out, const char *message) {
   for (const char *c = message; *c; c++) {
     if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -147,7 +150,7 @@ void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d) {
            d->where.node.n ? d->where.node.p : "", d->where.node.n ? ": " : "", d->message);
   for (char *c = out; *c; c++) {
     if ((unsigned char)*c < 0x20 || *c == 0x7f)
-      *c = '?'; /* keeps a terminal safe */
+      *c = '?'; /* control bytes must not reach a terminal */
   }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Diagnostics: what is wrong, where, and what to do, handed to a sink that the caller owns.
- * Nothing below tools/ prints. A fact is reported once, where it is known. */
+/* Diagnostics: what is wrong, where, and what to do, handed to a sink that the caller owns. Nothing
+ * below tools/ prints. A fact is reported once, where it is known; callers pass the status on. */
 #ifndef TL_SUPPORT_DIAG_H
 #define TL_SUPPORT_DIAG_H
 
@@ -12,7 +12,7 @@
 
 typedef enum tl_severity { TL_NOTE, TL_WARNING, TL_ERROR } tl_severity;
 
-/* Every member is optional (zero = unknown). */
+/* Where a fact was found. Every member is optional (zero: unknown). */
 typedef struct tl_location {
   const char *file;
   tl_sv node;      /* node name, or "op of value" when it has none */
@@ -23,6 +23,7 @@ typedef struct tl_location {
   bool has_offset;
 } tl_location;
 
+/* A message as the sink gets it; valid during the call only. */
 typedef struct tl_diagnostic {
   tl_severity severity;
   const char *code; /* GE's error code ("E10016"), a warning's own ("W_...") or NULL */
@@ -31,8 +32,10 @@ typedef struct tl_diagnostic {
   const char *hint;    /* what to do, or NULL */
 } tl_diagnostic;
 
+/* The sink: called for each diagnostic, on the thread that reports it. */
 typedef void (*tl_diag_fn)(void *user, const tl_diagnostic *d);
 
+/* Where diagnostics go, and how many there were. */
 typedef struct tl_diag {
   tl_diag_fn fn; /* NULL: count only */
   void *user;
@@ -42,33 +45,37 @@ typedef struct tl_diag {
   uint64_t lacks; /* allocations that had failed in this thread when the work began */
 } tl_diag;
 
-/* Has an allocation failed since the work began, in this thread or one that worked for it? */
+/* Returns true when an allocation has failed since the work began, in this thread or one that
+ * worked for it. */
 bool tl_diag_lacks_memory(const tl_diag *d);
-/* Begins a piece of work that is reported by itself, and returns the errors before it. */
+/* Begins a piece of work that is reported by itself. Returns the number of errors before it. */
 uint32_t tl_diag_begin(tl_diag *d);
 
 /* Reports an error and returns `status`, so that "return tl_fail(...)" reads well. The hint is the
  * part of the formatted text after the first '\v', if there is one. Once an allocation has failed,
- * one message says so, and there is no other: what it would tell may not be true. */
+ * one message says so and no other follows, since it might not be true. */
 tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *fmt, ...)
     TL_PRINTF(4, 5);
 /* Reports that memory is out and returns TL_NO_MEMORY. About a module: tl_no_memory. */
 tl_status tl_fail_memory(tl_diag *d, tl_location where);
-/* The same as tl_fail with one of GE's error codes. */
+/* As tl_fail, with one of GE's error codes. */
 tl_status tl_fail_code(tl_diag *d, tl_status status, const char *code, tl_location where,
                        const char *fmt, ...) TL_PRINTF(5, 6);
+/* Reports a warning. */
 void tl_warn(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
-/* The same with a code that scripts may look for ("W_FUSION_UNKNOWN_PASS"). */
+/* As tl_warn, with a code that scripts may look for ("W_FUSION_UNKNOWN_PASS"). */
 void tl_warn_code(tl_diag *d, const char *code, tl_location where, const char *fmt, ...)
     TL_PRINTF(4, 5);
+/* Reports a note, which counts as nothing. */
 void tl_note(tl_diag *d, tl_location where, const char *fmt, ...) TL_PRINTF(3, 4);
 
-/* Says that an operation failed, unless an error was reported since there were `errors_before`, or
- * lacked memory, which is said in any case. Lack of memory is often known where nothing could be
- * reported. Returns status, or TL_NO_MEMORY where an allocation has failed. */
+/* Ends a piece of work: says that it failed, unless an error was reported since there were
+ * `errors_before`, or says that memory was lacking, in any case. Lack of memory is often known
+ * where nothing could be reported. Returns status, or TL_NO_MEMORY when an allocation has
+ * failed. */
 tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before);
 
-/* Renders a diagnostic on one line, cut to n bytes with the final NUL, without taking memory. */
+/* Renders a diagnostic on one line, cut to n bytes with the final NUL. Allocates nothing. */
 void tl_diag_format_short(char *out, size_t n, const tl_diagnostic *d);
 /* Renders "file:line:col: error: node: attr: message [code]\n  hint: ...\n" without colours. */
 void tl_diag_format(tl_buf *out, const tl_diagnostic *d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input files: mapped, or read whole. The path rules for data beside a model live here too, so
- * that no reader can open a file that the model's author was not entitled to name. */
+/* Input files: mapped, or read whole. The path rules for data beside a model are here too, so that
+ * no reader can open a file that the model's author was not entitled to name. */
 #include "support/file.h"
 
 #include <errno.h>
@@ -28,8 +28,9 @@ static tl_status report_no_memory(tl_diag *d, tl_location where, uint64_t bytes)
                  (unsigned long long)bytes);
 }
 
-/* Reads up to n bytes, fewer only at the end of the file; -1 on error. An interrupted wait is an
- * error: whoever waits for a pipe must be able to give up. Regular files never wait. */
+/* Reads up to n bytes, fewer only at the end of the file; -1 on error. An interrupted read is an
+ * error: whoever waits for a pipe must be able to give up. Reads of regular files are not
+ * interrupted. */
 static ssize_t read_fully(int fd, unsigned char *p, size_t n) {
   size_t done = 0;
   while (done < n) {
@@ -43,7 +44,7 @@ static ssize_t read_fully(int fd, unsigned char *p, size_t n) {
   return (ssize_t)done;
 }
 
-/* Reads a pipe or device to its end. */
+/* Reads a pipe or device to its end. Its size is not known ahead, so the buffer doubles. */
 static tl_status read_stream(tl_diag *d, tl_location where, int fd, tl_file *f) {
   unsigned char *data = NULL;
   size_t n = 0;
@@ -91,6 +92,7 @@ static tl_status read_regular(tl_diag *d, tl_location where, int fd, tl_file *f)
   return TL_OK;
 }
 
+/* A private mapping: weights are paged in when they are first used. */
 static tl_status map_regular(tl_diag *d, tl_location where, int fd, tl_file *f) {
   if (f->size > SIZE_MAX / 2)
     return report_no_memory(d, where, f->size);
@@ -102,7 +104,7 @@ static tl_status map_regular(tl_diag *d, tl_location where, int fd, tl_file *f) 
   return TL_OK;
 }
 
-/* Fills f from an open descriptor; takes the descriptor only in mapping mode. */
+/* Fills f from an open descriptor, which it keeps in mapping mode only. */
 static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, tl_file *f) {
   struct stat st;
   if (fstat(fd, &st) != 0)
@@ -121,7 +123,7 @@ static tl_status fill(tl_diag *d, tl_location where, int fd, tl_file_mode mode, 
   return TL_OK;
 }
 
-/* Wraps a descriptor, which is closed here unless the file keeps it. */
+/* Makes a file of a descriptor, which is closed here unless the file keeps it. */
 static tl_status open_fd(tl_diag *d, tl_location where, int fd, const char *path, tl_file_mode mode,
                          tl_file **out) {
   tl_file *f = calloc(1, sizeof *f);
@@ -173,7 +175,7 @@ void tl_file_close(tl_file *f) {
   free(f);
 }
 
-/* Says what is wrong with the spelling of a location, NULL when nothing is. */
+/* Returns what is wrong with the spelling of a location, NULL when nothing is. */
 static const char *location_fault(tl_sv location) {
   if (location.n == 0)
     return "is empty";
@@ -190,7 +192,7 @@ static const char *location_fault(tl_sv location) {
   return NULL;
 }
 
-/* folder of model_path + '/' + location, on the heap. */
+/* Returns the folder of model_path, '/' and location, on the heap. */
 static char *join_beside(const char *model_path, tl_sv location) {
   const char *slash = strrchr(model_path, '/');
   tl_buf path;
@@ -207,6 +209,7 @@ static char *join_beside(const char *model_path, tl_sv location) {
   return path.p;
 }
 
+/* Returns true when a resolved path lies below a resolved folder. */
 static bool is_inside(const char *folder, const char *path) {
   size_t n = strlen(folder);
   while (n && folder[n - 1] == '/')
@@ -221,14 +224,16 @@ static tl_status report_leaves(tl_diag *d, tl_location where, tl_sv location) {
                  TL_SV_ARG(location));
 }
 
+/* Opens a name below a folder, refusing in the kernel every way out (openat2, Linux 5.6).
+ * O_NONBLOCK keeps a FIFO from blocking the open. */
 static int below(int folder, const char *name, uint64_t resolve) {
   struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
                          .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve};
   return (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
 }
 
-/* Opens what a resolved path names now, without links, and then asks the kernel what that was: for
- * kernels without openat2. */
+/* Opens a resolved path without following links, and then asks the kernel what was opened: for
+ * kernels without openat2. EXDEV when it lies outside. */
 static int open_and_ask(const char *folder, const char *real) {
   char self[40], opened[PATH_MAX];
   int fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -238,15 +243,15 @@ static int open_and_ask(const char *folder, const char *real) {
   ssize_t n = readlink(self, opened, sizeof opened - 1);
   if (n >= 0)
     opened[n] = '\0';
-  if (n < 0 || is_inside(folder, opened)) /* without /proc the resolved path is what there is */
+  if (n < 0 || is_inside(folder, opened)) /* without /proc the resolved path must do */
     return fd;
   close(fd);
   errno = EXDEV;
   return -1;
 }
 
-/* An absolute link may lead back into the folder, which RESOLVE_BENEATH refuses: what it leads to
- * is opened by its own path, and without links. */
+/* Handles an absolute link that leads back into the folder, which RESOLVE_BENEATH refuses: what it
+ * leads to is opened by its own path, without links. */
 static int open_resolved(int at, const char *folder, const char *joined) {
   char *inside = realpath(folder, NULL);
   char *real = inside ? realpath(joined, NULL) : NULL;
@@ -266,8 +271,8 @@ static int open_resolved(int at, const char *folder, const char *joined) {
   return fd;
 }
 
-/* Opens location below the folder in one step: links are followed, but none that leads out, be it
- * exchanged in this moment. EXDEV: it does. */
+/* Opens location below the folder in one step of the kernel. Links are followed, but none that
+ * leads out, even if it is exchanged at this moment. EXDEV: a link leads out. */
 static int open_below(const char *folder, const char *joined, tl_sv location) {
   int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (at < 0)

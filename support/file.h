@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files: mapped input, atomic output. */
+/* Files: mapped or read input, and output that appears complete or not at all. */
 #ifndef TL_SUPPORT_FILE_H
 #define TL_SUPPORT_FILE_H
 
@@ -25,8 +25,9 @@ typedef enum tl_file_mode {
  * owned by the caller. */
 tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out)
     TL_NODISCARD;
+/* Frees the file and its contents. NULL is allowed. */
 void tl_file_close(tl_file *f);
-/* Gives the descriptor up and keeps the contents: a writer then copies from memory. */
+/* Closes the descriptor and keeps the contents: a writer then copies from memory. */
 void tl_file_drop_descriptor(tl_file *f);
 
 /* Opens `location` (relative, '/' separated, from a model) below the folder of `model_path`.
@@ -40,40 +41,42 @@ tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location
  * target's folder (a named one where the file system lacks that), fsync, rename. */
 typedef struct tl_writer tl_writer;
 
-/* path "-" writes to standard output at commit. cancel: polled during writes; non-zero makes them
- * fail with TL_IO and the temporary vanish (NULL: never). */
+/* Opens an output. path "-" writes to standard output at commit. cancel: polled during writes;
+ * non-zero makes them fail with TL_IO and the temporary file vanish (NULL: never). Reports TL_IO,
+ * TL_NO_MEMORY. */
 tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cancel, tl_writer **out)
     TL_NODISCARD;
-/* Appends bytes. Errors are reported once and sticky. */
+/* Appends n bytes. The first error is reported; every later call returns it. */
 tl_status tl_writer_write(tl_writer *w, const void *p, size_t n);
 /* Appends `length` bytes of a file view, in the kernel where that is possible. */
 tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64_t length);
 /* Returns room for at least n bytes at the write position, to be filled and then taken with
  * tl_writer_advance; NULL on error. n at most 65536. */
 unsigned char *tl_writer_room(tl_writer *w, size_t n);
+/* Takes the first n bytes of the room as written. */
 void tl_writer_advance(tl_writer *w, size_t n);
+/* Returns the bytes written so far. */
 uint64_t tl_writer_position(const tl_writer *w);
 /* Maps what was written so far for reading back (self-checks): flushes, then returns a view that
  * lives until commit or abort. NULL with an error reported on failure. */
 const unsigned char *tl_writer_view(tl_writer *w, uint64_t *size);
-/* Brings everything to the disk, so that a later commit has only the name left to give. */
+/* Brings everything to the disk, so that a later commit has only to give the name. */
 tl_status tl_writer_settle(tl_writer *w) TL_NODISCARD;
-/* Flushes, syncs and renames into place; frees the writer in every case. */
+/* Flushes, syncs and renames into place. Frees the writer in every case. */
 tl_status tl_writer_commit(tl_writer *w) TL_NODISCARD;
-/* Steps of a commit that waits for others (support/changes.h). Settles, and keeps the descriptor
- * alone. */
+/* Prepares a commit that waits for others (changes.h): settles, and keeps the descriptor alone. */
 tl_status tl_writer_hold(tl_writer *w) TL_NODISCARD;
-/* True when the bytes go into a pipe, a device or standard output. */
+/* Returns true when the bytes go into a pipe, a device or standard output. */
 bool tl_writer_is_stream(const tl_writer *w);
-/* Hands the bytes of one that is held to its stream. */
+/* Hands the bytes of a held writer to its stream. */
 tl_status tl_writer_feed(tl_writer *w, tl_diag *d) TL_NODISCARD;
-/* Gives the file of one that is held a hidden name beside its own and frees the writer in every
- * case. *target: its own name; both are the caller's to free. */
+/* Gives the file of a held writer a hidden name beside its own. Frees the writer in every case.
+ * *target: its own name; *hidden: the hidden one; both are the caller's to free. */
 tl_status tl_writer_hide(tl_writer *w, tl_diag *d, char **target, char **hidden) TL_NODISCARD;
-/* Discards everything; frees the writer. NULL is allowed. */
+/* Discards everything and frees the writer. NULL is allowed. */
 void tl_writer_abort(tl_writer *w);
 
-/* Creates the folder (one level) unless it exists. */
+/* Creates the folder (one level) unless it exists. Reports TL_IO. */
 tl_status tl_make_folder(tl_diag *d, const char *path) TL_NODISCARD;
 
 #endif

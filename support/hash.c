@@ -10,7 +10,7 @@ static uint64_t load64(const unsigned char *p) {
   return v;
 }
 
-/* Both halves of the 128-bit product: every bit of a and b reaches every bit of the result. */
+/* Folds the 128-bit product: every bit of a and b reaches every bit of the result. */
 static uint64_t fold(uint64_t a, uint64_t b) {
   __extension__ unsigned __int128 product = (unsigned __int128)a * b;
   return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -23,7 +23,8 @@ static uint64_t load_tail(const unsigned char *p, size_t n) {
   return v;
 }
 
-/* Sixteen bytes a step: one multiplication, so that long names cost little more than short ones. */
+/* Reads sixteen bytes a step with one multiplication, so that long names cost little more than
+ * short ones. The length goes into the last step, since the tail is padded with zeros. */
 uint64_t tl_hash_bytes(const void *data, size_t n, uint64_t seed) {
   const unsigned char *p = data;
   const uint64_t k0 = UINT64_C(0xa0761d6478bd642f);
@@ -37,6 +38,7 @@ uint64_t tl_hash_bytes(const void *data, size_t n, uint64_t seed) {
   return fold(k1 ^ n, fold(a ^ k1, b ^ h));
 }
 
+/* The constants of FIPS 180-4: the first 32 bits of the fractions of cube roots of primes. */
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -49,6 +51,7 @@ static const uint32_t round_constants[64] = {
 
 static uint32_t rotate_right(uint32_t v, unsigned n) { return (v >> n) | (v << (32 - n)); }
 
+/* The message schedule W[0..63] of one block. */
 static void fill_schedule(uint32_t w[64], const unsigned char *p) {
   for (int i = 0; i < 16; i++)
     w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 |
@@ -60,6 +63,7 @@ static void fill_schedule(uint32_t w[64], const unsigned char *p) {
   }
 }
 
+/* One block of 64 bytes; s[] is a..h of the standard. */
 static void compress(uint32_t state[8], const unsigned char *block) {
   uint32_t w[64];
   uint32_t s[8];
@@ -84,6 +88,7 @@ void tl_sha256_start(tl_sha256 *s) {
                              0x1f83d9ab, 0x5be0cd19}};
 }
 
+/* Completes the pending block first, then takes whole blocks from the data itself. */
 void tl_sha256_add(tl_sha256 *s, const void *data, size_t n) {
   const unsigned char *p = data;
   size_t held = s->n % 64;
@@ -103,6 +108,8 @@ void tl_sha256_add(tl_sha256 *s, const void *data, size_t n) {
     memcpy(s->pending, p, n);
 }
 
+/* Padding: a one bit, zeros, and the length in bits in the last eight bytes; two blocks when it
+ * does not fit one. */
 void tl_sha256_finish(tl_sha256 *s, char out[65]) {
   static const char digits[] = "0123456789abcdef";
   unsigned char tail[128] = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The map (support/map.h). uthash asks for memory once per growth of its buckets; entries come from
- * an arena. Lack of memory is reported, not fatal as uthash would have it. */
+/* The map (map.h) over uthash. Entries come from an arena; uthash itself allocates once for each
+ * growth of its buckets. Lack of memory is reported, where uthash's default would end the
+ * process. */
 #include "support/map.h"
 
 #include "support/hash.h"

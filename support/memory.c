@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A count for each thread: threads with models of their own do not disturb each other. */
+/* Counts failed allocations, for each thread: threads with models of their own do not disturb each
+ * other. */
 #include "support/memory.h"
 
-enum { ENORMOUS = 16 << 20 };
+enum { ENORMOUS = 16 << 20 }; /* a request of this size may come from the model */
 
 static _Thread_local uint64_t failures;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Huge pages for big tables. A request of 4 MiB wastes half of itself at most; below, the rounding
- * would cost more memory than the faults cost time. */
+/* Huge pages for big tables. A request of 4 MiB wastes at most half of itself by rounding; below
+ * that, rounding would cost more memory than the page faults cost time. */
 #include "support/pages.h"
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ static const size_t big = (size_t)4 << 20;
 
 static size_t rounded(size_t bytes) { return (bytes + page - 1) & ~(page - 1); }
 
-/* Maps one page more and gives back what lies outside an aligned range. */
+/* Maps one page more than needed and gives back what lies outside an aligned range. */
 static void *map_aligned(size_t bytes) {
   if (bytes > SIZE_MAX - 2 * page)
     return NULL;
@@ -28,7 +28,8 @@ static void *map_aligned(size_t bytes) {
     munmap(p, head);
   if (page - head)
     munmap(p + head + bytes, page - head);
-  (void)madvise(p + head, bytes, MADV_HUGEPAGE); /* a kernel without them is only slower */
+  /* advice only: without huge pages it is just slower */
+  (void)madvise(p + head, bytes, MADV_HUGEPAGE);
   return p + head;
 }
 

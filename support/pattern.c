@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles and matches regular expressions that users write, after checking that they are cheap. */
 #include "support/pattern.h"
 
-/* Where the bracket expression that opens at i ends: behind its ']', or at the end of the text. A
- * ']' that comes first, classes such as [:alpha:] and backslashes are ordinary in it. */
+/* Returns where the bracket expression that opens at i ends: behind its ']', or at the end of the
+ * text. In it a ']' that comes first, classes such as [:alpha:] and backslashes are ordinary. */
 static size_t behind_bracket(tl_sv text, size_t i) {
   i++;
   if (i < text.n && text.p[i] == '^')
@@ -21,7 +22,7 @@ static size_t behind_bracket(tl_sv text, size_t i) {
   return i < text.n ? i + 1 : text.n;
 }
 
-/* The larger number of {m,n}, at least 1; more than the limit counts as one above it. */
+/* Returns the larger number of {m,n}, at least 1; more than the limit counts as one above it. */
 static unsigned copies_at(tl_sv text, size_t i) {
   unsigned most = 1;
   unsigned number = 0;
@@ -35,16 +36,17 @@ static unsigned copies_at(tl_sv text, size_t i) {
   return most;
 }
 
-/* Does a repetition stand behind another? What that means is undefined, and the C library takes
- * exponential time for long rows of them; x*? and x+? are what other languages have. */
+/* Returns true when a repetition follows another one. POSIX leaves its meaning undefined, and the C
+ * library takes exponential time for long rows of them; x*? and x+? are what other languages
+ * have. */
 static bool repeats_again(char c, char before) {
   if (c == '?')
     return before == '?' || before == '}';
   return (c == '*' || c == '+' || c == '{') && before && before != ')';
 }
 
-/* What would make compiling or matching expensive; NULL: nothing. The C library compiles x+ as xx*,
- * so that each '+' around others doubles what is in it. */
+/* Returns what would make compiling or matching expensive, NULL for nothing. The C library compiles
+ * x+ as xx*, so each '+' around others doubles what is in it. */
 static const char *expensive(tl_sv text) {
   unsigned depth = 0;
   unsigned copies = 1;
@@ -94,7 +96,8 @@ tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, char *room, size_t bytes
   return error == REG_ESPACE ? TL_NO_MEMORY : TL_INVALID_ARGUMENT;
 }
 
-/* The match is the leftmost and of those the longest: if all of the name fits, it is that. */
+/* The match is the leftmost and of those the longest one: if the whole name fits, the match is all
+ * of it. */
 bool tl_pattern_fits(const tl_pattern *p, const char *name, size_t n) {
   regmatch_t all;
   return strlen(name) == n && regexec(&p->compiled, name, 1, &all, 0) == 0 && all.rm_so == 0 &&

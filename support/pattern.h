@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POSIX extended regular expressions that users write, bounded so that none of them can take the
- * machine down: no back-references, which may take exponential time, and limits on length, nesting
- * and repetition, which decide how much memory a compiled one takes. */
+ * machine down. Back-references, which may take exponential time, are refused; length, nesting and
+ * repetition are limited, since they decide how much memory a compiled expression takes. */
 #ifndef TL_SUPPORT_PATTERN_H
 #define TL_SUPPORT_PATTERN_H
 
@@ -19,16 +19,19 @@ enum {
                                   in what is repeated takes exponential time to compile */
 };
 
+/* A compiled expression. */
 typedef struct tl_pattern {
   regex_t compiled; /* owned */
 } tl_pattern;
 
-/* Compiles text, or says in *problem (room for a clause in `room`) why it is not taken. The caller
- * releases what TL_OK gave. TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
+/* Compiles text, or says in *problem (a clause; `room` of `bytes` may hold it) why it is refused.
+ * After TL_OK the caller calls tl_pattern_release. TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
 tl_status tl_pattern_compile(tl_pattern *p, tl_sv text, char *room, size_t bytes,
                              const char **problem) TL_NODISCARD;
-/* Does all of `name` fit? One with a zero byte in it fits nothing. O(name), times the pattern. */
+/* Returns true when all of `name`, n bytes and a NUL, matches. A name with a zero byte in it
+ * matches nothing. O(n) times the pattern. */
 bool tl_pattern_fits(const tl_pattern *p, const char *name, size_t n);
+/* Frees a compiled expression. */
 void tl_pattern_release(tl_pattern *p);
 
 #endif

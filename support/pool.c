@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread pool: workers sleep on a generation count, wake for a job, draw indices from a shared
- * counter. Indices are drawn in order, so when item i failed, all below i were drawn before. */
+/* The thread pool. Workers sleep until the generation count changes, then draw indices from a
+ * shared counter. Indices are drawn in order, so when item i failed, all items below i were drawn
+ * before. */
 #include "support/pool.h"
 
 #include <pthread.h>
@@ -37,7 +38,7 @@ struct tl_pool {
   tl_status status;
 };
 
-/* Draws the next index; false when there is none, or a failure made the rest pointless. */
+/* Draws the next index. False when there is none left, or a failure has made the rest pointless. */
 static bool draw(tl_pool *p, size_t *i) {
   pthread_mutex_lock(&p->lock);
   bool got = p->failed == SIZE_MAX && p->next < p->n;
@@ -47,6 +48,7 @@ static bool draw(tl_pool *p, size_t *i) {
   return got;
 }
 
+/* Keeps the failure of the lowest index, which a plain loop would have returned. */
 static void record_failure(tl_pool *p, size_t i, tl_status status) {
   pthread_mutex_lock(&p->lock);
   if (i < p->failed) {
@@ -65,6 +67,8 @@ static void work(tl_pool *p, unsigned number) {
   }
 }
 
+/* Sleeps, works on one job, tells the caller when it is the last one to finish, and sleeps
+ * again. */
 static void *worker_main(void *arg) {
   worker *self = arg;
   tl_pool *p = self->pool;
@@ -88,6 +92,7 @@ static void *worker_main(void *arg) {
   return NULL;
 }
 
+/* The affinity mask counts, not the machine: a container may have fewer. */
 static unsigned usable_processors(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0)
@@ -134,6 +139,7 @@ void tl_pool_destroy(tl_pool *p) {
 
 unsigned tl_pool_threads(const tl_pool *p) { return p->n_threads; }
 
+/* The caller works too, as worker 0, and returns when no worker touches the job any more. */
 tl_status tl_pool_run(tl_pool *p, size_t n, tl_pool_fn fn, void *user) {
   pthread_mutex_lock(&p->lock);
   p->fn = fn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread pool. Work is a range of indices; each index writes its own slot, so that results do not
+/* A thread pool. Work is a range of indices; each index writes its own slot, so that results do not
  * depend on the number of threads or on scheduling. Not for nested use. */
 #ifndef TL_SUPPORT_POOL_H
 #define TL_SUPPORT_POOL_H
@@ -20,7 +20,7 @@ tl_pool *tl_pool_create(unsigned threads);
 /* Waits for the threads and frees the pool. NULL is allowed. */
 void tl_pool_destroy(tl_pool *p);
 
-/* Workers, the caller included; at least 1. */
+/* Returns the number of workers, the caller included; at least 1. */
 unsigned tl_pool_threads(const tl_pool *p);
 
 /* Runs fn for i in [0, n) and waits. After a failure no further items start, but every item below

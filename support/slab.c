@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunked record pool with stable addresses. Records are zeroed when they are handed out, not when
- * their chunk is allocated: the first chunk of a small module is hardly used. */
+/* A chunked pool of records with stable addresses. Records are zeroed when they are handed out, not
+ * when their chunk is allocated, because most of the first chunk of a small module is never
+ * used. */
 #include "support/slab.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void tl_slab_release(tl_slab *s) {
   tl_slab_init(s, s->record);
 }
 
-/* Makes room for `want` elements in the array that *array points to. */
+/* Makes room for `want` elements in the array that *array points to; 0 when memory is out. */
 static int grow_array(void *array, size_t size, uint32_t *cap, uint32_t want) {
   void **at = array;
   uint32_t n = *cap ? *cap : 16;
@@ -41,8 +42,8 @@ static int grow_array(void *array, size_t size, uint32_t *cap, uint32_t want) {
   return 1;
 }
 
-/* Blocks grow to a quarter of the pool, at most 4 MiB: few faults in a large one, little memory
- * without a record in any. */
+/* Returns the chunks of the next block: a quarter of the pool, at most 4 MiB. So a large pool takes
+ * few page faults, and no pool has much memory without records. */
 static uint32_t block_chunks(const tl_slab *s, uint32_t want) {
   size_t chunk_bytes = (size_t)TL_SLAB_CHUNK * s->record;
   size_t most = (LARGEST_BLOCK + chunk_bytes - 1) / chunk_bytes;
@@ -52,7 +53,7 @@ static uint32_t block_chunks(const tl_slab *s, uint32_t want) {
   return chunks > want ? chunks : want;
 }
 
-/* Adds one block of at least `want` consecutive chunks. */
+/* Adds one block of at least `want` consecutive chunks; 0 when memory or ids run out. */
 static int add_block(tl_slab *s, uint32_t want) {
   size_t chunk_bytes = (size_t)TL_SLAB_CHUNK * s->record;
   uint32_t chunks = block_chunks(s, want);
@@ -70,12 +71,14 @@ static int add_block(tl_slab *s, uint32_t want) {
   return 1;
 }
 
-/* Ids that a run does not fit into are never handed out; who goes over all ids reads them. */
+/* Zeroes the records up to id. A run did not fit before it, so these ids are never handed out, but
+ * whoever walks over all ids reads them. */
 static void skip_to(tl_slab *s, uint32_t id) {
   for (; s->next < id; s->next++)
     memset(tl_slab_at(s, s->next), 0, s->record);
 }
 
+/* A run must be contiguous in memory, so it never crosses from one block into the next. */
 uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
   if (n == 0)
     return 0;

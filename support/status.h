@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Result codes of every fallible function. The code says what kind of failure it was; the
- * diagnostic that was reported when the fact was known says what, where and what to do. */
+/* The result codes of every fallible function. The code says what kind of failure it was. The
+ * diagnostic, which was reported where the fact was known, says what, where and what to do. */
 #ifndef TL_SUPPORT_STATUS_H
 #define TL_SUPPORT_STATUS_H
 
@@ -31,9 +31,9 @@ typedef enum tl_status {
 #define TL_NODISCARD __attribute__((warn_unused_result))
 #define TL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 
-/* Exit code of a status. */
+/* Returns the exit code of a status. */
 int tl_status_exit_code(tl_status status);
-/* What it says when nothing more is known; a static string. */
+/* Returns what a status says when nothing more is known; a static string. */
 const char *tl_status_words(tl_status status);
 
 /* Returns from the enclosing function when `expr` is not TL_OK. */

@@ -96,7 +96,8 @@ bool tl_parse_size(tl_sv text, uint64_t *out) {
   return tl_parse_u64(text, out) && !__builtin_mul_overflow(*out, UINT64_C(1) << shift, out);
 }
 
-/* strtod reads the locale's decimal point; the text is rewritten to that point first. */
+/* strtod reads the locale's decimal point, so the text is rewritten to that point first.
+ * Hexadecimal numbers and nan(...) are refused. */
 bool tl_parse_f64(tl_sv s, double *out) {
   char text[64];
   if (s.n == 0 || s.n >= sizeof text || is_blank(s.p[0]))
@@ -120,6 +121,7 @@ static size_t min3(size_t a, size_t b, size_t c) {
   return m < c ? m : c;
 }
 
+/* Damerau-Levenshtein distance over three rows. Texts beyond the bound count as different. */
 size_t tl_edit_distance(tl_sv a, tl_sv b, size_t limit) {
   size_t row[3][MAX_DISTANCE_LENGTH + 1];
   size_t gap = a.n > b.n ? a.n - b.n : b.n - a.n;
@@ -156,6 +158,7 @@ void tl_buf_clear(tl_buf *b) {
   b->failed = false;
 }
 
+/* Makes room for `more` bytes and a NUL; doubles, so that n bytes cost O(n). */
 static bool reserve(tl_buf *b, size_t more) {
   if (b->failed)
     return false;
@@ -207,6 +210,7 @@ void tl_buf_add_i64(tl_buf *b, int64_t v) {
   tl_buf_add_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+/* Makes the decimal point a '.' and marks a whole number as a float. */
 static void add_decimal(tl_buf *b, char *text) {
   bool marked = false;
   for (char *c = text; *c; c++) {
@@ -226,6 +230,7 @@ static bool add_special(tl_buf *b, double v) {
   return true;
 }
 
+/* Nine digits always read back as the same float, seventeen as the same double. */
 void tl_buf_add_f32(tl_buf *b, float v) {
   char text[48];
   if (add_special(b, (double)v))
@@ -250,6 +255,7 @@ void tl_buf_add_f64(tl_buf *b, double v) {
   add_decimal(b, text);
 }
 
+/* The format is run twice: first for its length, then into the buffer. */
 void tl_buf_vprintf(tl_buf *b, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);
@@ -270,7 +276,7 @@ void tl_buf_printf(tl_buf *b, const char *fmt, ...) {
   va_end(ap);
 }
 
-/* Length of the well-formed UTF-8 sequence at s (0 when it is not one). */
+/* The second byte tells overlong forms, surrogates and code points beyond U+10FFFF. */
 size_t tl_utf8_length(tl_sv s) {
   const unsigned char *p = (const unsigned char *)s.p;
   unsigned char c = p[0];
@@ -298,8 +304,9 @@ static void add_escaped_byte(tl_buf *b, char c) {
   }
 }
 
-/* Do eight bytes stand for themselves between quotes? Each difference sets the top bit of a byte
- * that does not, which none of these bytes has: below a blank, a quote, a backslash, 0x7f. */
+/* Returns true when eight bytes stand for themselves between quotes. Each term sets the top bit of
+ * a byte that does not: below a blank, a quote, a backslash, 0x7f, or not ASCII. A borrow may mark
+ * a plain byte too, which only costs speed. */
 static bool are_plain(const char *p) {
   const uint64_t each = UINT64_C(0x0101010101010101), top = each << 7;
   uint64_t w;
@@ -309,8 +316,8 @@ static bool are_plain(const char *p) {
   return (marked & top) == 0;
 }
 
-/* Adds what stands for itself between quotes, ASCII alone, and returns the rest: names are nothing
- * else, and there are many. */
+/* Adds the ASCII bytes that stand for themselves between quotes, and returns the rest. Nearly all
+ * names are nothing else, and there are many. */
 static tl_sv add_plain(tl_buf *b, tl_sv s) {
   size_t n = 0;
   while (s.n - n >= 8 && are_plain(s.p + n))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interned strings: one entry array, one open-addressing slot array, hashes kept beside. */
+/* Interned strings: one array of entries, one array of slots with open addressing, hashes in the
+ * slots. */
 #include "support/symbol.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 static uint32_t hash_of(tl_sv s) { return (uint32_t)tl_hash_bytes(s.p, s.n, 0); }
 
+/* Puts a slot at the first free place from its hash on (linear probing). */
 static void place(tl_symtab *t, tl_symbol_slot s) {
   uint32_t at = s.hash & (t->n_slots - 1);
   while (t->slots[at].next)
@@ -17,6 +19,7 @@ static void place(tl_symtab *t, tl_symbol_slot s) {
   t->slots[at] = s;
 }
 
+/* Keeps at most half of the slots in use, so that probes stay short. */
 static tl_status grow_slots(tl_symtab *t, uint32_t symbols) {
   tl_symtab old = *t;
   uint32_t want = t->n_slots ? t->n_slots : 64;
@@ -63,7 +66,7 @@ void tl_symtab_release(tl_symtab *t) {
   memset(t, 0, sizeof *t);
 }
 
-/* Slot of s: either its symbol or the free slot where it belongs. */
+/* Returns the slot of s: that of its symbol, or the free one where it belongs. */
 static uint32_t slot_of(const tl_symtab *t, tl_sv s, uint32_t hash) {
   uint32_t at = hash & (t->n_slots - 1);
   for (; t->slots[at].next; at = (at + 1) & (t->n_slots - 1)) {

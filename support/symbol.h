@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interned strings. A symbol is a u32, equal exactly when the bytes are equal. Bytes are borrowed
- * where the caller says that they outlive the table (a mapped file), copied otherwise.
+/* Interned strings. A symbol is a u32; two symbols are equal exactly when their bytes are. Bytes
+ * are borrowed where the caller says that they outlive the table (a mapped file), copied otherwise.
  * Symbol 0 is the empty string. Symbols order by first interning, never by address. */
 #ifndef TL_SUPPORT_SYMBOL_H
 #define TL_SUPPORT_SYMBOL_H
@@ -23,6 +23,7 @@ typedef struct tl_symbol_slot {
   uint32_t next; /* symbol + 1, 0 = free */
 } tl_symbol_slot;
 
+/* The table; tl_symtab_init prepares it. */
 typedef struct tl_symtab {
   tl_symbol_entry *entries; /* owned */
   uint32_t n;
@@ -36,22 +37,25 @@ typedef struct tl_symtab {
  * 0. expect: number of symbols to make room for. TL_NO_MEMORY. */
 tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds, uint32_t n_seeds,
                          uint32_t expect) TL_NODISCARD;
+/* Frees the table; copies of bytes stay in the arena. */
 void tl_symtab_release(tl_symtab *t);
 
-/* Makes room for `more` further symbols at once. */
+/* Makes room for `more` further symbols at once. TL_NO_MEMORY. */
 tl_status tl_symtab_reserve(tl_symtab *t, uint32_t more) TL_NODISCARD;
 
-/* Interns s, copying the bytes when they are new. TL_NO_SYMBOL when memory is out. */
+/* Returns the symbol of s, copying the bytes when they are new. TL_NO_SYMBOL when memory is out. */
 tl_symbol tl_intern(tl_symtab *t, tl_sv s);
-/* Interns s without copying: the bytes must outlive the table. */
+/* As tl_intern without copying: the bytes must outlive the table. */
 tl_symbol tl_intern_view(tl_symtab *t, tl_sv s);
-/* The same in two steps: many strings looked up one behind the other wait for memory each time.
- * `ahead` starts loading what the second step wants and returns the hash. */
+/* Starts loading what interning s will need, and returns its hash. Many strings interned one after
+ * the other would wait for memory each time; in two steps the waits overlap. */
 uint32_t tl_intern_ahead(const tl_symtab *t, tl_sv s);
+/* As tl_intern_view, with the hash that tl_intern_ahead returned. */
 tl_symbol tl_intern_hashed(tl_symtab *t, tl_sv s, uint32_t hash);
 /* Returns the symbol of s if it was interned, else TL_NO_SYMBOL. */
 tl_symbol tl_symbol_find(const tl_symtab *t, tl_sv s);
 
+/* Returns the bytes of a symbol. */
 static inline tl_sv tl_symbol_sv(const tl_symtab *t, tl_symbol s) {
   return (tl_sv){t->entries[s].p, t->entries[s].n};
 }

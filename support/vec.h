@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed growable array on the heap. The element pointer moves when it grows: keep indices. */
+/* A typed growable array on the heap. Elements move when it grows, so keep indices, not
+ * pointers. */
 #ifndef TL_SUPPORT_VEC_H
 #define TL_SUPPORT_VEC_H
 
@@ -10,8 +11,9 @@
 
 #include "support/memory.h"
 
-/* Declares struct NAME {T *at; uint32_t n, cap;}. Zero-initialise it; NAME_release frees it.
- * NAME_push appends a copy and returns false when memory is out or 2^32-1 elements are reached. */
+/* Declares struct NAME {T *at; uint32_t n, cap;}. Zero-initialise it. NAME_reserve makes room for
+ * cap elements; NAME_push appends a copy. Both return false when memory is out or 2^32-1 elements
+ * are reached. NAME_release frees the elements. */
 #define TL_VEC(NAME, T)                                                        \
   typedef struct NAME {                                                        \
     T *at; /* owned */                                                         \

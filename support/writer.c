@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomic output (support/file.h). Everything is staged in a file without a name, so that a killed
- * process leaves nothing; the name appears by link or rename once the bytes are on disk. Where the
- * file system has no unnamed files, a hidden name is used and removed on failure. Pipes, devices
- * and standard output are staged as well and receive the bytes at commit. */
+/* Atomic output (file.h). Everything is staged in a file without a name, so that a killed process
+ * leaves nothing; the name appears by link or rename once the bytes are on disk. Where the file
+ * system has no unnamed files, a hidden name is used and removed on failure. Pipes, devices and
+ * standard output are staged as well and receive the bytes at commit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +13,8 @@
 
 #include "support/file.h"
 
+/* ROOM: what a caller of tl_writer_room may ask for; larger writes bypass the buffer. COPY_STEP:
+ * bytes between two looks at `cancel`. */
 enum {
   ROOM = 65536,
   BUFFER_BYTES = 2 * ROOM,
@@ -59,7 +61,7 @@ static bool is_cancelled(tl_writer *w) {
   return true;
 }
 
-/* Writes all of p to a descriptor. */
+/* Writes all of p to a descriptor, in steps between which it can be cancelled. */
 static tl_status write_fully(tl_writer *w, int fd, const unsigned char *p, size_t n) {
   while (n) {
     if (is_cancelled(w))
@@ -84,7 +86,7 @@ static tl_status flush(tl_writer *w) {
   return TL_OK;
 }
 
-/* Length of the folder part including its slash; 0: the current folder. */
+/* Returns the length of the folder part including its slash; 0 for the current folder. */
 static size_t folder_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? (size_t)(slash - path) + 1 : 0;
@@ -95,8 +97,8 @@ static char *folder_of(const char *path) {
   return n ? strndup(path, n) : strdup(".");
 }
 
-/* A hidden sibling of the target: "<folder>/.<name>.<pid>-<i>.tmp", the name cut so that the whole
- * fits any file system. */
+/* Returns a hidden sibling of the target on the heap: "<folder>/.<name>.<pid>-<i>.tmp". The name is
+ * cut so that the whole fits any file system. */
 static char *temporary_name(const char *target, int i) {
   tl_buf name;
   tl_buf_init(&name);
@@ -110,7 +112,7 @@ static char *temporary_name(const char *target, int i) {
   return name.p;
 }
 
-/* Creates the hidden sibling: by opening it, or by linking the unnamed file to it. */
+/* Creates the hidden sibling, by opening it or by linking the unnamed file to it. */
 static tl_status take_temporary(tl_writer *w, bool link_unnamed) {
   char source[40];
   snprintf(source, sizeof source, "/proc/self/fd/%d", w->fd);
@@ -132,12 +134,12 @@ static tl_status take_temporary(tl_writer *w, bool link_unnamed) {
   return fail_errno(w, "create a temporary file for");
 }
 
-/* Opens the staging file of a named target. */
+/* Opens the staging file of a target with a name. */
 static tl_status open_staging(tl_writer *w) {
   char *folder = folder_of(w->target);
   if (!folder)
     return fail_memory(w);
-  /* The name is given through /proc later: without it an unnamed file could never be linked. */
+  /* The name is given through /proc later; without /proc an unnamed file could never be linked. */
   if (access("/proc/self/fd", X_OK) == 0)
     w->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   free(folder);
@@ -146,7 +148,7 @@ static tl_status open_staging(tl_writer *w) {
   return take_temporary(w, false);
 }
 
-/* Opens a staging file for bytes that end in a stream. */
+/* Opens the staging file for bytes that end in a stream. */
 static tl_status open_stream_staging(tl_writer *w) {
   w->fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (w->fd < 0)
@@ -154,7 +156,7 @@ static tl_status open_stream_staging(tl_writer *w) {
   return w->fd < 0 ? fail_errno(w, "stage output for") : TL_OK;
 }
 
-/* Decides between a file to replace and a stream to feed; fills target, mode or stream. */
+/* Decides between a file to replace and a stream to feed, and sets target, mode or stream. */
 static tl_status choose_target(tl_writer *w) {
   struct stat st;
   if (strcmp(w->path, "-") == 0) {
@@ -174,7 +176,7 @@ static tl_status choose_target(tl_writer *w) {
     w->stream = open(w->path, O_WRONLY | O_CLOEXEC);
     return w->stream < 0 ? fail_errno(w, "open") : TL_OK;
   }
-  if (access(w->path, W_OK) != 0) /* rename would replace it all the same */
+  if (access(w->path, W_OK) != 0) /* rename would replace a read-only file all the same */
     return fail_errno(w, "write");
   w->mode = st.st_mode & 07777;
   w->target = realpath(w->path, NULL);
@@ -211,7 +213,7 @@ tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cance
 tl_status tl_writer_write(tl_writer *w, const void *p, size_t n) {
   if (w->status != TL_OK)
     return w->status;
-  bool large = n > ROOM; /* goes to the file past the buffer, behind what is in it */
+  bool large = n > ROOM; /* written to the file directly, after what is in the buffer */
   if (large || n > BUFFER_BYTES - w->used)
     TL_TRY(flush(w));
   if (large) {
@@ -225,13 +227,13 @@ tl_status tl_writer_write(tl_writer *w, const void *p, size_t n) {
   return TL_OK;
 }
 
-/* True when the failure only means that the kernel cannot copy between these two files. */
+/* Returns true when the failure only means that the kernel cannot copy between these two files. */
 static bool copy_is_unavailable(void) {
   return errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
          errno == EPERM || errno == EBADF;
 }
 
-/* Copies in the kernel what it is willing to; *done says how much that was. */
+/* Copies in the kernel as much as it is willing to. *done: bytes copied. */
 static tl_status copy_in_kernel(tl_writer *w, int fd, uint64_t offset, uint64_t length,
                                 uint64_t *done) {
   off_t from = (off_t)offset;
@@ -342,7 +344,7 @@ static tl_status name_file(tl_writer *w) {
 }
 
 tl_status tl_writer_settle(tl_writer *w) {
-  if (tl_diag_lacks_memory(w->diag)) /* what was written may not be what was meant */
+  if (tl_diag_lacks_memory(w->diag)) /* then what was written may be incomplete */
     return fail_memory(w);
   TL_TRY(flush(w));
   if (w->stream >= 0)
