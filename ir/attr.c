@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes: kinds, builders, equality. */
+/* Attributes: names of kinds, builders, equality. */
 #include "ir/attr.h"
 
 #include "ir/module.h"
@@ -20,6 +20,7 @@ bool tl_attr_kind_is_list(tl_attr_kind kind) {
   return (kind >= TL_ATTR_INTS && kind <= TL_ATTR_SPARSES) || kind >= TL_ATTR_BOOLS;
 }
 
+/* All list pointers of the union have one representation, so one member serves to set them. */
 static tl_attr with_list(tl_module *m, tl_symbol name, tl_attr_kind kind, const void *v, uint32_t n,
                          size_t size) {
   const void *copy = tl_arena_copy(&m->arena, v, n * size);
@@ -41,7 +42,7 @@ tl_attr tl_attr_ids(tl_module *m, tl_symbol name, tl_attr_kind kind, const uint3
   return with_list(m, name, kind, v, n, sizeof *v);
 }
 
-enum { COMPARED_BYTES = 4096 };
+enum { COMPARED_BYTES = 4096 }; /* larger tensors that are not the same bytes count as different */
 
 static bool same_tensors(const tl_module *m, const tl_attr *a, const tl_attr *b) {
   for (uint32_t i = 0; i < a->count; i++)
@@ -59,6 +60,7 @@ static bool same_int_lists(const tl_attr *a, const tl_attr *b) {
   return true;
 }
 
+/* Floats compare by bits: NaN equals itself, and 0 differs from -0. */
 bool tl_attr_equal(const tl_module *m, const tl_attr *a, const tl_attr *b) {
   if (a->name != b->name || a->kind != b->kind || a->count != b->count)
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of nodes: a name, a kind, a payload. ONNX kinds first, then the kinds that only NPU
- * prototypes have. Lists live in the module's arena and are never changed in place. */
+/* Attributes of nodes: a name, a kind, a payload. The kinds of ONNX come first, then those that
+ * only NPU prototypes have. Lists live in the module's arena and are never changed in place. */
 #ifndef TL_IR_ATTR_H
 #define TL_IR_ATTR_H
 
@@ -34,11 +34,13 @@ typedef enum tl_attr_kind {
   TL_N_ATTR_KINDS
 } tl_attr_kind;
 
+/* A borrowed list of integers. */
 typedef struct tl_int_list {
   const int64_t *at;
   uint32_t n;
 } tl_int_list;
 
+/* An attribute; the member of `u` is the one of its kind. */
 typedef struct tl_attr {
   tl_symbol name;
   uint8_t kind;   /* tl_attr_kind */
@@ -57,14 +59,17 @@ typedef struct tl_attr {
   } u;
 } tl_attr;
 
-/* Short name of a kind as the op tables and messages write it ("i", "ints", "tensor" ...). */
+/* Returns the name of a kind as messages write it ("int", "ints", "tensor" ...). */
 const char *tl_attr_kind_name(tl_attr_kind kind);
+/* Returns true for the kinds that have `count` elements. */
 bool tl_attr_kind_is_list(tl_attr_kind kind);
 
-/* Same name, kind and value. Tensors compare by content up to 4096 bytes, graphs by id. */
+/* Returns true for the same name, kind and value. Tensors compare by content up to 4096 bytes,
+ * graphs by id. */
 bool tl_attr_equal(const tl_module *m, const tl_attr *a, const tl_attr *b);
 
-/* Builders; lists are copied into the module's arena (check .kind != TL_ATTR_NONE: memory). */
+/* Builders. Those of lists copy into the module's arena, and return an attribute of kind
+ * TL_ATTR_NONE when memory is out. */
 static inline tl_attr tl_attr_int(tl_symbol name, int64_t v) {
   return (tl_attr){.name = name, .kind = TL_ATTR_INT, .u.i = v};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic over dims. A symbolic result is named by the canonical text of its expression, so that
- * equal expressions are equal symbols: sums are normal (ir/dim_sum.h), factors are ordered, and
+ * equal expressions are equal symbols: sums have a normal form (dim_sum.h), factors are ordered,
  * sizes are folded. */
 #include "ir/dim_sum.h"
 #include "ir/module.h"
@@ -20,6 +20,7 @@ static void add_operand(tl_module *m, tl_buf *out, tl_dim d) {
     tl_dim_add_operand(out, tl_sym(m, tl_dim_symbol(d)));
 }
 
+/* Names the text "a op b"; unknown when it would be too long. */
 static tl_dim name_expression(tl_module *m, tl_dim a, const char *op, tl_dim b) {
   tl_buf text;
   tl_buf_init(&text);
@@ -32,7 +33,7 @@ static tl_dim name_expression(tl_module *m, tl_dim a, const char *op, tl_dim b) 
   return d;
 }
 
-/* Symbols before sizes, symbols by text: the order of interning must not show. */
+/* Puts symbols before sizes and orders symbols by text: the order of interning must not show. */
 static void order_terms(tl_module *m, tl_dim *a, tl_dim *b) {
   bool swap = *a >= 0;
   if (*a < 0 && *b < 0)
@@ -48,7 +49,8 @@ static bool either_unknown(tl_dim a, tl_dim b) {
   return a == TL_DIM_UNKNOWN || b == TL_DIM_UNKNOWN;
 }
 
-/* a + b * times, for a symbol among them. What is too long for a sum becomes a text. */
+/* Returns a + b * times, where one of them is a symbol. What has too many terms for a sum becomes a
+ * text. */
 static tl_dim add_symbols(tl_module *m, tl_dim a, tl_dim b, int64_t times) {
   tl_sum sum = {.n = 0};
   if (tl_sum_add(m, &sum, a, 1) && tl_sum_add(m, &sum, b, times))
@@ -70,6 +72,7 @@ tl_dim tl_dim_add(tl_module *m, tl_dim a, tl_dim b) {
   return add_symbols(m, a, b, 1);
 }
 
+/* Sizes are never negative, so a smaller minus a larger one is unknown. */
 tl_dim tl_dim_sub(tl_module *m, tl_dim a, tl_dim b) {
   if (either_unknown(a, b))
     return TL_DIM_UNKNOWN;
@@ -118,6 +121,7 @@ tl_dim tl_dim_ceil_div(tl_module *m, tl_dim a, tl_dim b) {
   return b > 0 ? tl_dim_div(m, tl_dim_add(m, a, b - 1), b) : TL_DIM_UNKNOWN;
 }
 
+/* Of a size above 1 and a symbol the result is the size: the symbol can only be 1 or that size. */
 bool tl_dim_broadcast(tl_dim a, tl_dim b, tl_dim *out) {
   if (a == b || b == 1) {
     *out = a;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of dims (dim_sum.h). */
+/* Sums of dims (dim_sum.h): adding terms, reading the text of a symbol, writing the text of a
+ * sum. */
 #include "ir/dim_sum.h"
 
 #include "ir/module.h"
@@ -16,6 +17,7 @@ static void remove_term(tl_sum *sum, uint32_t at) {
   memmove(&sum->terms[at], &sum->terms[at + 1], (--sum->n - at) * sizeof *sum->terms);
 }
 
+/* Terms are kept sorted by text, so that equal sums have equal texts; a factor of 0 vanishes. */
 static bool add_term(tl_sum *sum, tl_sv text, int64_t factor) {
   uint32_t at = 0;
   while (at < sum->n && tl_sv_compare(sum->terms[at].text, text) < 0)
@@ -43,7 +45,8 @@ static bool is_balanced(tl_sv s) {
   return depth == 0;
 }
 
-/* Position of the sign of the first " + " or " - " outside of parentheses, 0: there is none. */
+/* Returns the position of the sign of the first " + " or " - " outside of parentheses, 0 for
+ * none. */
 static size_t find_sign(tl_sv s) {
   int depth = 0;
   for (size_t i = 0; i + 2 < s.n; i++) {
@@ -55,7 +58,7 @@ static size_t find_sign(tl_sv s) {
   return 0;
 }
 
-/* Position of the first or last `c` outside of parentheses, 0: there is none. */
+/* Returns the position of the first or last `c` outside of parentheses, 0 for none. */
 static size_t find_outside(tl_sv s, char c, bool last) {
   int depth = 0;
   size_t found = 0;
@@ -73,7 +76,7 @@ static bool is_number(tl_sv s, int64_t *out) {
   return s.n && s.p[0] >= '0' && s.p[0] <= '9' && tl_parse_i64(s, out);
 }
 
-/* True when one pair of parentheses holds all of s. */
+/* Returns true when one pair of parentheses holds all of s. */
 static bool is_enclosed(tl_sv s) {
   int depth = 0;
   if (s.n < 3 || s.p[0] != '(')
@@ -86,8 +89,8 @@ static bool is_enclosed(tl_sv s) {
   return false;
 }
 
-/* Takes a factor off: "n*2" as it is printed, "2*n" as people write it. Behind a division only the
- * first is one: 2*n/3 is not twice n/3. */
+/* Takes a factor off a term and returns it: "n*2" as it is printed, "2*n" as people write it. With
+ * a division only a factor at the end counts: 2*n/3 is not twice n/3. */
 static int64_t take_factor(tl_sv *term) {
   int64_t factor = 1;
   size_t last = find_outside(*term, '*', true);
@@ -117,7 +120,8 @@ static bool add_product(tl_sum *sum, tl_sv term, int64_t times) {
   return add_term(sum, term, times);
 }
 
-/* Each level of recursion takes a pair of parentheses off a text of at most TL_MAX_DIM_TEXT. */
+/* Adds a text of terms. Each level of recursion takes a pair of parentheses off a text of at most
+ * TL_MAX_DIM_TEXT bytes, so the depth is bounded. */
 static bool add_text(tl_sum *sum, tl_sv text, int64_t times) {
   int64_t sign = 1;
   for (size_t at; (at = find_sign(text)) != 0; text = part(text, at + 2, text.n)) {
@@ -166,7 +170,7 @@ void tl_dim_add_operand(tl_buf *out, tl_sv text) {
     tl_buf_add_char(out, ')');
 }
 
-/* A text that the reader would take apart at other places stands in parentheses. */
+/* Writes a term; a text that the reader would split is put in parentheses. */
 static void write_term(tl_buf *out, const tl_sum_term *t) {
   uint64_t factor = t->factor < 0 ? 0 - (uint64_t)t->factor : (uint64_t)t->factor;
   if (factor == 1) {
@@ -188,7 +192,8 @@ static void write_terms(tl_buf *out, const tl_sum *sum, bool negative) {
   }
 }
 
-/* What is added first, then what is subtracted, then the constant, unless it must lead. */
+/* Writes what is added, then what is subtracted, then the constant. The constant leads when nothing
+ * else is added. */
 static void write_sum(tl_buf *out, const tl_sum *sum) {
   int64_t constant = sum->constant;
   write_terms(out, sum, false);

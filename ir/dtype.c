@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types: the table. Numbers: ONNX onnx.proto TensorProto.DataType; ge_ir.proto DataType. */
+/* The table of element types. Its numbers are those of TensorProto.DataType (ONNX) and DataType
+ * (GE). */
 #include "ir/dtype.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types: one table row each, with the numbers every format uses for them. */
+/* Element types: one table row each, with the number that every format uses for it. */
 #ifndef TL_IR_DTYPE_H
 #define TL_IR_DTYPE_H
 
@@ -53,6 +53,7 @@ typedef enum tl_dtype {
 
 _Static_assert(TL_N_DTYPES <= 64, "a dtype set is a 64-bit mask");
 
+/* A row of the table. */
 typedef struct tl_dtype_info {
   const char *name;      /* in the textual IR: "f32" */
   const char *onnx_name; /* "float" as in "tensor(float)", NULL when ONNX lacks it */
@@ -65,20 +66,20 @@ typedef struct tl_dtype_info {
 
 #define TL_DTYPE_BIT(d) (UINT64_C(1) << (d))
 
-/* Row of d; d must be below TL_N_DTYPES. */
+/* Returns the row of d, which must be below TL_N_DTYPES. */
 const tl_dtype_info *tl_dtype_get(tl_dtype d);
-/* TL_DTYPE_NONE when no dtype has that number or name. */
+/* Returns the dtype with a number or name, TL_DTYPE_NONE when there is none. */
 tl_dtype tl_dtype_from_onnx(int64_t number);
 tl_dtype tl_dtype_from_ge(int64_t number); /* of ge_internal */
 tl_dtype tl_dtype_from_name(tl_sv name);
 bool tl_dtype_is_float(tl_dtype d);   /* any floating-point type, fp8 and fp4 included */
 bool tl_dtype_is_integer(tl_dtype d); /* signed or unsigned, bool excluded */
 
-/* Names of a set of dtypes, as "f32, f16". */
+/* Appends the names of a set of dtypes, as "f32, f16". */
 void tl_dtype_print_set(uint64_t set, tl_buf *out);
 
-/* Bytes of n elements packed as ONNX and GE store them (sub-byte types: low bits first, the last
- * byte padded). False on overflow or for a type without a fixed size. */
+/* Computes the bytes of n elements packed as ONNX and GE store them (sub-byte types: low bits
+ * first, the last byte padded). False on overflow or for a type without a fixed size. */
 bool tl_dtype_bytes(tl_dtype d, uint64_t n, uint64_t *bytes);
 
 #endif

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes as computed tensors. Views read plain bytes: a view of a computed tensor becomes the
- * computation of views, so that elements far apart are not computed one by one. */
+/* Turns nodes on constants into computed tensors. Views read plain bytes: a view of a computed
+ * tensor becomes the computation of views, so that elements far apart are not computed one by
+ * one. */
 #include "ir/express.h"
 
 #include "ir/express_gen.h"
 #include "ir/ops_gen.h"
 
-enum { MIN_RUN = 64 }; /* elements in a row that make a view of something computed worthwhile */
+enum { MIN_RUN = 64 }; /* elements in a row that make a view of a computed tensor worthwhile */
 
+/* Adds the tensor of an expression, unless it is not allowed. */
 static tl_tensor_id add(tl_express *x, tl_type_id type, const tl_tensor_expr *e) {
   return tl_tensor_expr_problem(x->m, type, e) ? TL_NO_TENSOR : tl_tensor_express(x->m, type, e);
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
+/* A strided view; strides and start are in elements. */
 typedef struct view {
   uint64_t start;
   int rank;
@@ -21,7 +24,7 @@ typedef struct view {
   int64_t strides[TL_MAX_RANK];
 } view;
 
-/* Drops dims of one element and joins those that run on; false when too many are left. */
+/* Drops dims of size 1 and merges those that continue each other; false when too many are left. */
 static bool collapse(view *v) {
   int n = 0;
   for (int i = 0; i < v->rank; i++) {
@@ -47,7 +50,8 @@ static bool runs_long(const view *v) {
   return v->strides[v->rank - 1] == 1 && v->dims[v->rank - 1] >= MIN_RUN;
 }
 
-/* The axis of a view that a step in its row-major elements moves along, -1 when it is none. */
+/* Returns the axis of a view that a step in its row-major elements moves along, -1 for none.
+ * *per_axis: the step along that axis. */
 static int axis_of(const tl_tensor_expr *e, int64_t step, int64_t *per_axis) {
   int64_t row = 1;
   int found = -1;
@@ -61,8 +65,8 @@ static int axis_of(const tl_tensor_expr *e, int64_t step, int64_t *per_axis) {
   return found;
 }
 
-/* Makes v, over the elements of the view `e`, one over the source of `e`; false when an axis of v
- * does not stay on one axis of `e`. */
+/* Turns v, over the elements of the view `e`, into a view over the source of `e`. False when an
+ * axis of v does not stay on one axis of `e`. */
 static bool compose(const tl_tensor_expr *e, view *v) {
   int64_t low[TL_TENSOR_EXPR_MAX_RANK];
   int64_t high[TL_TENSOR_EXPR_MAX_RANK];
@@ -88,18 +92,19 @@ static bool compose(const tl_tensor_expr *e, view *v) {
   return true;
 }
 
-/* The type of the result with the elements of a tensor. */
+/* Returns the type with the result's shape and the tensor's element type. */
 static tl_type_id retype(tl_express *x, const tl_tensor *t) {
   tl_type type = *tl_type_get(x->m, x->type);
   return tl_type_tensor(x->m, (tl_dtype)t->dtype, type.rank, type.dims);
 }
 
-/* Are its elements less than bytes, which no view takes apart? */
+/* Returns true for a cast from elements smaller than a byte, which no view can take apart. */
 static bool unpacks(const tl_tensor_expr *e) {
   return e->kind == TL_TENSOR_EXPR_CAST && tl_dtype_get((tl_dtype)e->sources[0]->dtype)->bits < 8;
 }
 
-/* v, collapsed, over t, with the shape of the result. Computations are bounded in depth. */
+/* Makes the tensor of v, which is collapsed, over t, with the result's shape. Recursion is bounded
+ * by the depth of expressions. */
 static tl_tensor_id view_of(tl_express *x, const tl_tensor *t, const view *v) {
   const tl_tensor *sources[2];
   tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW,
@@ -135,6 +140,7 @@ static tl_tensor_id view_of(tl_express *x, const tl_tensor *t, const view *v) {
   return add(x, type, &e);
 }
 
+/* Returns true when the view is the tensor itself. */
 static bool is_whole(const view *v, uint64_t elements) {
   return v->start == 0 && v->rank == 1 && v->strides[0] == 1 && (uint64_t)v->dims[0] == elements;
 }
@@ -152,7 +158,7 @@ static tl_tensor_id take_view(tl_express *x, const tl_tensor *t, view *v) {
   return is_whole(v, tl_tensor_elements(x->m, t)) ? same_bytes(x, t) : view_of(x, t, v);
 }
 
-/* Row-major strides of a tensor's own shape. */
+/* Gives the row-major strides of a tensor's own shape; returns the rank. */
 static int own_strides(const tl_module *m, const tl_tensor *t, int64_t *strides) {
   const tl_type *type = tl_type_get(m, t->type);
   int64_t step = 1;
@@ -190,7 +196,7 @@ tl_tensor_id tl_express_transpose(tl_express *x) {
   return take_view(x, x->in[0], &v);
 }
 
-/* Element i of a list operand, `fallback` when the operand is absent. */
+/* Reads element i of a list operand, `fallback` when the operand is absent. */
 static bool read_int(const tl_express *x, uint32_t operand, uint64_t i, int64_t fallback,
                      int64_t *out) {
   *out = fallback;
@@ -201,7 +207,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
-/* Narrows the axis that element i of the lists speaks of. */
+/* Narrows the axis that element i of the lists of Slice names. */
 static bool slice_axis(const tl_express *x, uint64_t i, view *v) {
   int64_t from;
   int64_t to;
@@ -221,7 +227,7 @@ static bool slice_axis(const tl_express *x, uint64_t i, view *v) {
     return false;
   v->start += (uint64_t)(from * v->strides[axis]);
   v->dims[axis] = count;
-  v->strides[axis] *= count > 1 ? step : 1; /* a step beyond the axis is never taken */
+  v->strides[axis] *= count > 1 ? step : 1; /* the step of a single element is never taken */
   return true;
 }
 
@@ -277,7 +283,7 @@ tl_tensor_id tl_express_cast(tl_express *x) {
   return add(x, x->type, &e);
 }
 
-/* An operand in the shape of the result; its type's dims are aligned on the right. */
+/* Returns an operand broadcast to the result's shape, NULL when that cannot be expressed. */
 static const tl_tensor *spread(tl_express *x, const tl_tensor *t) {
   int64_t own[TL_MAX_RANK];
   view v = {.start = 0};

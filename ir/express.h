@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes on constants as computed tensors: what the lines `express` of the op table name. Used for
- * results that are too large to compute ahead. */
+/* Turns nodes on constants into computed tensors, as the lines `express` of the op table name. It
+ * is for results that are too large to compute ahead. */
 #ifndef TL_IR_EXPRESS_H
 #define TL_IR_EXPRESS_H
 
@@ -8,16 +8,18 @@
 #include "ir/tensor_expr.h"
 
 typedef struct tl_express tl_express;
-/* Says the result of a node on constants as a computed tensor; TL_NO_TENSOR when it cannot. */
+/* Returns the result of a node on constants as a computed tensor, TL_NO_TENSOR when it cannot be
+ * one. */
 typedef tl_tensor_id (*tl_express_fn)(tl_express *x);
 
-/* By op id, generated from the op table; fn NULL: results on constants have to be evaluated. */
+/* A row by op id, generated from the op table. fn NULL: results on constants must be evaluated. */
 typedef struct tl_express_row {
   tl_express_fn fn;
   int64_t arg; /* fixed argument of the function, 0 if none */
 } tl_express_row;
 extern const tl_express_row tl_express_rows[];
 
+/* The node at hand, as such a function sees it. */
 struct tl_express {
   tl_module *m;
   tl_node_id node;
@@ -27,11 +29,12 @@ struct tl_express {
   int64_t arg;
 };
 
-/* The result of a node whose operands are these tensors; its type must be static. TL_NO_TENSOR when
- * it cannot be said, or memory is out: the node then stays or is evaluated. */
+/* Returns the result of a node whose operands are the given tensors; the result's type must be
+ * static. TL_NO_TENSOR when it cannot be expressed or memory is out: the node then stays or is
+ * evaluated. */
 tl_tensor_id tl_node_express(tl_module *m, tl_node_id n, const tl_tensor *const *in);
 
-/* Whether results of the op may be said so. */
+/* Returns true when results of the op can be expressed at all. */
 bool tl_op_is_expressible(tl_op_id op);
 
 #endif

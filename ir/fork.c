@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A second module with the same graphs (ir/fork.h). Ids are those of the first one, so that tables
- * are copied as they are; what is never changed in place stays where it is. */
+/* Makes a second module with the same graphs (fork.h). Ids are those of the first one, so tables
+ * are copied as they are; what is never changed in place is shared. */
 #include "ir/fork.h"
 
 #include <stdlib.h>
 
+/* Replaces the array that *to points to by a copy of n items; false when memory is out. */
 static bool copy_items(void *to, const void *from, uint32_t n, size_t size) {
   void **at = to;
   free(*at);
@@ -15,12 +16,13 @@ static bool copy_items(void *to, const void *from, uint32_t n, size_t size) {
   return *at != NULL;
 }
 
-/* Of a TL_VEC; `to` may hold items, which go. */
+/* Copies a TL_VEC; items that `to` holds are dropped. Ends empty on failure. */
 #define COPY_VEC(to, from)                                              \
   (copy_items(&(to).at, (from).at, (from).n, sizeof *(from).at) ? \
        ((to).n = (to).cap = (from).n, true)                             \
        : ((to).n = (to).cap = 0, false))
 
+/* Interning in the same order gives the same symbols. */
 static bool copy_symbols(tl_module *to, const tl_module *from) {
   for (tl_symbol s = to->symbols.n; s < from->symbols.n; s++)
     if (tl_intern_view(&to->symbols, tl_symbol_sv(&from->symbols, s)) != s)
@@ -53,7 +55,7 @@ static bool copy_tables(tl_module *to, const tl_module *from) {
          COPY_VEC(to->substitutes, from->substitutes) && COPY_VEC(to->sizes, from->sizes);
 }
 
-/* Attributes of a node are changed in place. */
+/* Copies the attribute lists, which are changed in place, unlike the lists inside attributes. */
 static bool copy_attrs(tl_module *to) {
   for (tl_node_id n = 1; n < to->nodes.next; n++) {
     tl_node *node = tl_node_get(to, n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Editing graphs: the one file that changes links. Uses of a value form a doubly linked list in the
+/* Edits graphs: the one file that changes links. Uses of a value form a doubly linked list in the
  * order they were made; the operands of a node are consecutive use records. Order labels leave gaps
- * of 2^32, so that an insertion takes the middle; when a gap is used up the graph is relabelled. */
+ * of 2^32, so that an insertion takes the middle of a gap; when a gap is used up the graph is
+ * relabelled. */
 #include "ir/graph.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@ static const uint64_t label_gap = UINT64_C(1) << 32;
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
+/* Appends a use to the list of v; an absent operand is in no list. */
 static void link_use(tl_module *m, tl_use_id id, tl_value_id v) {
   tl_use *use = tl_use_get(m, id);
   use->value = v;
@@ -52,6 +54,7 @@ void tl_node_set_operand(tl_module *m, tl_node_id n, uint32_t i, tl_value_id v) 
   link_use(m, node->operands + i, v);
 }
 
+/* More operands need a new run of use records; the old run is left unused. */
 tl_status tl_node_set_operands(tl_module *m, tl_node_id n, const tl_value_id *v, uint32_t count) {
   tl_node *node = tl_node_get(m, n);
   tl_use_id first = node->operands;
@@ -78,7 +81,8 @@ void tl_value_replace_uses(tl_module *m, tl_value_id from, tl_value_id to) {
     return;
   for (tl_use_id u = source->first_use; u; u = tl_use_get(m, u)->next)
     tl_use_get(m, u)->value = to;
-  if (to != TL_NO_VALUE) { /* splice the whole list behind the target's */
+  /* splices the whole list behind the target's, in O(1) but for the loop above */
+  if (to != TL_NO_VALUE) {
     tl_value *target = tl_value_get(m, to);
     tl_use_get(m, source->first_use)->previous = target->last_use;
     if (target->last_use)
@@ -101,6 +105,7 @@ static void relabel(tl_module *m, const tl_graph *g) {
     tl_node_get(m, n)->order = label += label_gap;
 }
 
+/* Takes the middle between the neighbours' labels; relabels all nodes when there is none. */
 static void assign_label(tl_module *m, tl_graph *g, tl_node *node) {
   uint64_t low = node->previous ? tl_node_get(m, node->previous)->order : 0;
   if (!node->next) {
@@ -175,7 +180,8 @@ static tl_attr *copy_attrs(tl_module *m, const tl_attr *attrs, uint32_t count) {
   return (tl_attr *)(void *)tl_arena_copy(&m->arena, attrs, count * sizeof *attrs);
 }
 
-/* Nodes hold flags as 0 or 1, so that rules and kernels need not know that 4 is true, too. */
+/* Returns the attribute with a flag as 0 or 1, so that rules and kernels need not know that other
+ * numbers are true as well. */
 static tl_attr plain(tl_op_id op, tl_attr a) {
   if (tl_op_is_odd_flag(op, &a))
     a.u.i = 1;
@@ -193,7 +199,8 @@ static void set_op(tl_module *m, tl_node *node, tl_op_id op) {
     m->had_ops[op] = 1;
 }
 
-/* Allocates everything a node needs before anything is linked. */
+/* Allocates everything that a node needs before anything is linked, so that a failure changes
+ * nothing. */
 static tl_node_id make_node(tl_module *m, const tl_node_spec *spec) {
   tl_use_id operands = tl_slab_alloc(&m->uses, spec->n_operands);
   tl_value_id results = tl_slab_alloc(&m->values, spec->n_results);
@@ -257,7 +264,7 @@ static void drop_operands(tl_module *m, tl_node *node) {
     unlink_use(m, node->operands + i);
 }
 
-/* What is known of a training step goes with the value that it is about. */
+/* Drops what is known of a training step about a value that goes. */
 static void forget_value(tl_module *m, tl_value_id v) {
   if (m->loss == v)
     m->loss = TL_NO_VALUE;
@@ -358,7 +365,7 @@ static bool is_gone(const tl_module *m, tl_value_id v) {
   return v && tl_value_get(m, v)->kind == TL_VALUE_NONE;
 }
 
-/* States and gradients of a body go with it. */
+/* Drops states and gradients whose values have gone with a body. */
 static void forget_gone(tl_module *m) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < m->states.n; i++)
@@ -374,6 +381,7 @@ static void forget_gone(tl_module *m) {
   m->gradients.n = kept;
 }
 
+/* Erases from the last node on, so that every node's results are unused when it goes. */
 void tl_graph_erase(tl_module *m, tl_graph_id id) {
   tl_graph *g = tl_graph_get(m, id);
   if (g->erased)
@@ -420,7 +428,7 @@ tl_value_id tl_graph_add_constant(tl_module *m, tl_graph_id g, tl_symbol name,
           .kind = TL_VALUE_CONSTANT, .name = name, .type = type, .tensor = tensor, .def = g});
 }
 
-/* before: TL_NO_NODE: behind the last node. */
+/* Moves everything of `from` to `to`, right before `before` (TL_NO_NODE: at the end). */
 static tl_status move_all(tl_module *m, tl_graph *from, tl_graph *to, tl_node_id before) {
   assert(from != to && from->inputs.n == 0);
   if (from->constants.n > UINT32_MAX / 2 - to->constants.n ||
@@ -451,6 +459,7 @@ tl_status tl_graph_join(tl_module *m, tl_graph_id from, tl_graph_id to) {
   return move_all(m, tl_graph_get(m, from), tl_graph_get(m, to), TL_NO_NODE);
 }
 
+/* The list keeps a 0 in its place: the indices of later constants must not move. */
 void tl_graph_erase_constant(tl_module *m, tl_value_id v) {
   tl_value *value = tl_value_get(m, v);
   assert(value->kind == TL_VALUE_CONSTANT && value->n_uses == 0);
@@ -493,6 +502,7 @@ tl_status tl_graph_set_outputs(tl_module *m, tl_graph_id g, const tl_value_id *v
 
 /* ---- control edges --------------------------------------------------------------------------- */
 
+/* Appends to both lists; nodes have few control edges, so the walk to the end is short. */
 tl_control_id tl_control_add(tl_module *m, tl_node_id from, tl_node_id to,
                              tl_control_origin origin) {
   tl_control_id c = tl_slab_alloc(&m->controls, 1);
@@ -527,7 +537,7 @@ void tl_control_erase(tl_module *m, tl_control_id c) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Writes base_<i> into text and says whether nobody has that name. */
+/* Writes base_<i> into text; returns true when nobody has that name. */
 static bool is_free(const tl_module *m, tl_buf *text, tl_sv base, uint64_t i) {
   tl_buf_clear(text);
   tl_buf_add_sv(text, base);
@@ -536,8 +546,8 @@ static bool is_free(const tl_module *m, tl_buf *text, tl_sv base, uint64_t i) {
   return text->failed || tl_symbol_find(&m->symbols, tl_buf_view(text)) == TL_NO_SYMBOL;
 }
 
-/* Numbers of a base are taken mostly without gaps: doubling and then halving finds the end of the
- * taken ones in O(log n), where counting up would make n fresh names cost n * n. */
+/* Finds a free number of a base. They are mostly taken without gaps, so doubling and then halving
+ * finds the end in O(log n); counting up would make n fresh names cost O(n^2). */
 static uint64_t first_free(const tl_module *m, tl_buf *text, tl_sv base) {
   uint64_t taken = 0;
   uint64_t open = 1;

@@ -10,7 +10,7 @@ enum { HASHED_BYTES = 4096 };
 
 static uint64_t hash_sv(tl_sv s) { return tl_hash_bytes(s.p, s.n, 1); }
 
-/* By contents up to a bound, beyond it by length: equality then decides. */
+/* Hashes contents up to a bound, beyond it only the length; equality decides then. */
 static uint64_t hash_tensor(const tl_module *m, tl_tensor_id id) {
   const tl_tensor *t = tl_tensor_get(m, id);
   uint64_t h = tl_hash_mix(t->dtype, t->bytes);
@@ -58,7 +58,7 @@ static uint64_t hash_attr(const tl_module *m, const tl_attr *a) {
   }
 }
 
-/* A sum, so that the order in which attributes are listed does not matter. */
+/* Adds up the hashes, so that the order of attributes does not matter. */
 static uint64_t hash_attrs(const tl_module *m, const tl_node *node) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < node->n_attrs; i++)
@@ -66,6 +66,7 @@ static uint64_t hash_attrs(const tl_module *m, const tl_node *node) {
   return sum;
 }
 
+/* Operands of a commutative op are added up, so that their order does not matter. */
 uint64_t tl_node_hash(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   uint64_t h = tl_hash_mix(node->op, (uint64_t)node->n_results << 32 | node->n_operands);
@@ -115,6 +116,7 @@ typedef struct hasher {
 
 static uint64_t hash_graph(hasher *s, const tl_graph *g);
 
+/* Types are hashed as text: ids and symbols differ from module to module. */
 static uint64_t hash_type(const tl_module *m, tl_type_id id) {
   tl_buf text;
   tl_buf_init(&text);
@@ -143,6 +145,7 @@ static uint64_t hash_one(hasher *s, const tl_node *node) {
   return hash_bodies(s, node, tl_hash_mix(h, hash_attrs(s->m, node)));
 }
 
+/* Walks in topological order, so each operand's hash is known before it is needed. */
 static uint64_t hash_graph(hasher *s, const tl_graph *g) {
   uint64_t h = tl_hash_mix(g->inputs.n, g->n_nodes);
   for (uint32_t i = 0; i < g->inputs.n; i++)

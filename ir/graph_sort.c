@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stable topological sort of one graph. A node waits for the producers of its operands, of the
- * outer values its bodies use, and for its control predecessors. Among ready nodes the one that
- * stood first comes first (a binary heap over old positions), so a sorted graph is left as it is.
- * Cost: O((nodes + edges) log nodes), and one linear check when nothing has to move. */
+/* Sorts one graph topologically and stably. A node waits for the producers of its operands, of the
+ * outer values that its bodies use, and for its control predecessors. Among ready nodes the one
+ * that stood first comes first (a binary heap over old positions), so a sorted graph is left as it
+ * is. Cost: O((nodes + edges) log nodes), and one linear check when nothing has to move. */
 #include "ir/graph.h"
 
 #include <stdlib.h>
 
+/* The state of one sort; all arrays are parts of one allocation. */
 typedef struct sorter {
   tl_module *m;
   tl_graph *g;
@@ -20,14 +21,16 @@ typedef struct sorter {
   uint32_t n_order;
 } sorter;
 
-/* The node of this graph that `user` belongs to: itself, or the owner of the body around it. */
+/* Returns the node of this graph that `user` belongs to: itself, or the owner of the body around
+ * it. */
 static tl_node_id owner_in(const sorter *s, tl_node_id user) {
   while (user && tl_node_get(s->m, user)->graph != s->g->id)
     user = tl_graph_get(s->m, tl_node_get(s->m, user)->graph)->owner;
   return user;
 }
 
-/* Position of the node that a use belongs to, UINT32_MAX when none (RETURN of this graph). */
+/* Returns the position of the node that a use belongs to, UINT32_MAX for none (RETURN of this
+ * graph). */
 static uint32_t user_position(const sorter *s, tl_use_id u) {
   tl_node_id n = owner_in(s, tl_use_get(s->m, u)->user);
   uint32_t at = n ? s->position[n] : 0;
@@ -80,6 +83,7 @@ static void meet_edge(sorter *s, uint32_t to) {
     push(s, to);
 }
 
+/* Returns true when every edge goes forward already. */
 static bool is_sorted(sorter *s) {
   for (uint32_t i = 0; i < s->n; i++) {
     const tl_node *node = tl_node_get(s->m, s->node[i]);
@@ -94,6 +98,7 @@ static bool is_sorted(sorter *s) {
   return true;
 }
 
+/* Rebuilds the node list and the order labels in the new order. */
 static void relink(sorter *s) {
   uint64_t label = 0;
   tl_node_id previous = TL_NO_NODE;
@@ -127,8 +132,8 @@ static uint32_t waiting_in_bodies(const sorter *s, const tl_node *node) {
   return UINT32_MAX;
 }
 
-/* Position of some still waiting node that `node` depends on, UINT32_MAX when there is none. Every
- * node on or behind a cycle has one. */
+/* Returns the position of some node that still waits and that `node` depends on, UINT32_MAX for
+ * none. Every node on or behind a cycle has one. */
 static uint32_t waiting_producer(const sorter *s, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(s->m, node->operands + i)->value;
@@ -147,8 +152,8 @@ static uint32_t waiting_producer(const sorter *s, const tl_node *node) {
 
 enum { NAMED_IN_CYCLE = 8 };
 
-/* Walks from a waiting node to producers it waits for until one repeats; `order` holds, by
- * position, the node from which the walk came. */
+/* Walks from a waiting node to a producer that waits, and on, until a node repeats; then names the
+ * cycle. `order` is reused: by position, the node from which the walk came. */
 static tl_status report_cycle(sorter *s) {
   uint32_t at = 0;
   while (s->waits[at] == 0)
@@ -177,6 +182,7 @@ static tl_status report_cycle(sorter *s) {
   return status;
 }
 
+/* Kahn's algorithm with a heap. */
 static tl_status sort(sorter *s) {
   uint32_t i = 0;
   for (tl_node_id n = s->g->first; n; n = tl_node_get(s->m, n)->next) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversion of runs of halves: one implementation for every processor and one a vector width,
- * chosen when it runs. tests/unit/test_half.c holds them to the same bits. */
+/* Converts runs of halves: one implementation for every processor and one for each vector width,
+ * chosen at run time. tests/unit/test_half.c holds them to the same bits. */
 #include "ir/half.h"
 
 #include <math.h>
@@ -15,13 +15,16 @@
 #include <arm_neon.h>
 #endif
 
-/* 65520 is half way between 65504 and 2^16; 2^-25 half way to the least subnormal, 2^-24. */
+/* 65520 is half way between 65504 and 2^16; 2^-25 is half way to the least subnormal, 2^-24. A tie
+ * rounds to even: up to infinity, and down to 0. */
 const tl_float_bounds tl_f16_bounds = {0x477ff000, 0x33000000, 0x38800000};
-/* 2^128 - 2^119 is half way to 2^128; 2^-134 half way to the least subnormal, 2^-133. */
+/* 2^128 - 2^119 is half way to 2^128; 2^-134 is half way to the least subnormal, 2^-133. */
 const tl_float_bounds tl_bf16_bounds = {0x7f7f8000, 0x00008000, 0x00800000};
 
 /* ---- counting, in vectors of the compiler ---------------------------------------------------- */
 
+/* The vectors are of the compiler (vector extensions), which splits them where the processor has
+ * none. */
 enum {
   LANES = 8,
   ROUND = 1024 /* vectors between two additions to the wide counts: far below 2^31 */
@@ -41,8 +44,9 @@ static uint64_t sum_of(const int_lanes *v) {
   return sum;
 }
 
-/* Comparing gives -1 where it holds, so that subtracting counts. The sums are local: kept in
- * registers, not in the memory that a pointer names. */
+/* Counts whole vectors. A comparison gives -1 where it holds, so subtracting it counts. The sums
+ * are local variables, so that they stay in registers. Floats are compared by their bits: for
+ * magnitudes the order is the same. */
 static inline __attribute__((always_inline)) void
 count_vectors(const unsigned char *p, size_t vectors, const tl_float_bounds *b, lane_counts *out,
               float_lanes *least_out, float_lanes *greatest_out) {
@@ -82,6 +86,7 @@ static void add_lanes(const lane_counts *c, tl_float_counts *out) {
   out->subnormal += sum_of(&c->subnormal);
 }
 
+/* Counts n numbers; the last, partial vector is filled with NaN, whose count is taken back. */
 static inline __attribute__((always_inline)) void
 count_run(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *out) {
   const unsigned char *p = src;
@@ -205,7 +210,7 @@ __attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, vo
 static const tl_half_unit f16c = {"f16c", f16c_from_f32, f16c_to_f32, avx2_count};
 static const tl_half_unit avx512 = {"avx512", avx512_from_f32, avx512_to_f32, avx2_count};
 
-/* The builtin reads what the C runtime found out once. Asking the processor costs microseconds in a
+/* Asks once what the C runtime found out. Asking the processor itself costs microseconds in a
  * virtual machine, too much for every block of weights; clang has no other way. */
 static bool has_f16c(void) {
 #if defined(__clang__)

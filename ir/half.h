@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of 16-bit floats to f32 and back, and counts of what a narrower float would do to a run.
+/* Converts runs of 16-bit floats to f32 and back, and counts what a narrower float would do to a
+ * run.
  *
- * Every path rounds once, to nearest even, and gives the same bits: a NaN keeps its sign and the
- * upper bits of its payload and becomes quiet, as the conversion instructions of x86 and Arm have
- * it. Pointers need no alignment; n is in elements. */
+ * Every path rounds once, to nearest even, and gives the same bits. A NaN keeps its sign and the
+ * upper bits of its payload and becomes quiet, as the conversion instructions of x86 and Arm do.
+ * Pointers need no alignment; n is in elements. */
 #ifndef TL_IR_HALF_H
 #define TL_IR_HALF_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What converting a run of f32 to a narrower float does. `largest`, `least` and `greatest` are of
- * the numbers that are finite; least > greatest when there is none. */
+/* What converting a run of f32 to a narrower float does. least and greatest are those of the finite
+ * numbers; least > greatest when there are none. */
 typedef struct tl_float_counts {
   uint64_t nan;
   uint64_t infinite;  /* in the source already */
@@ -29,7 +30,7 @@ typedef struct tl_float_bounds {
   uint32_t normal;  /* least that is a normal number before rounding */
 } tl_float_bounds;
 
-/* One implementation. */
+/* One implementation of the conversions. */
 typedef struct tl_half_unit {
   const char *name; /* "portable", "f16c", "avx512", "neon" */
   void (*from_f32)(const void *src, void *dst, size_t n);
@@ -38,9 +39,10 @@ typedef struct tl_half_unit {
   void (*count)(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *out);
 } tl_half_unit;
 
-/* The implementations that this processor can run: portable first, the fastest last. */
+/* Returns the implementations that this processor can run: portable first, the fastest last. *n:
+ * how many. */
 const tl_half_unit *const *tl_half_units(unsigned *n);
-/* The last of them. */
+/* Returns the fastest of them. */
 const tl_half_unit *tl_half_unit_fastest(void);
 
 /* The bounds of IEEE binary16 and of bfloat16. */

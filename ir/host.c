@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host values: counted references over counted, 64-byte aligned payloads. */
+/* Host values: reference-counted records over reference-counted, 64-byte aligned payloads. */
 #include "ir/host.h"
 
 #include <stdlib.h>
@@ -25,6 +25,7 @@ void tl_host_heap_release(tl_host_heap *h) { tl_arena_release(&h->text); }
 
 static char *payload_of(tl_host_bytes *b) { return (char *)b + PAYLOAD_ALIGNMENT; }
 
+/* Accounts for bytes; false when the limit would be exceeded. */
 static bool take(tl_host_heap *h, uint64_t bytes) {
   if (h->limit && (bytes > h->limit || h->used > h->limit - bytes))
     return false;
@@ -34,6 +35,7 @@ static bool take(tl_host_heap *h, uint64_t bytes) {
   return true;
 }
 
+/* The header takes one alignment unit in front of the payload. */
 static tl_host_bytes *bytes_new(tl_host_heap *h, uint64_t bytes) {
   if (bytes > SIZE_MAX / 2 || !take(h, bytes))
     return NULL;
@@ -54,7 +56,7 @@ static void bytes_release(tl_host_bytes *b) {
   free(b);
 }
 
-/* The record of a value without data. */
+/* Makes the record of a value without data. */
 static tl_host *record_new(tl_host_heap *h, tl_host_kind kind, int rank, const int64_t *dims) {
   size_t n = rank > 0 ? (size_t)rank : 0;
   tl_host *t = malloc(sizeof *t + n * sizeof *dims);
@@ -66,6 +68,7 @@ static tl_host *record_new(tl_host_heap *h, tl_host_kind kind, int rank, const i
   return t;
 }
 
+/* A dim of 0 makes the product 0, whatever the others are. */
 static bool count_elements(int rank, const int64_t *dims, uint64_t *n) {
   uint64_t total = 1;
   bool empty = false;
@@ -87,7 +90,7 @@ static bool tensor_bytes(tl_dtype dtype, uint64_t n, uint64_t *bytes) {
   return tl_dtype_bytes(dtype, n, bytes);
 }
 
-/* A tensor record with its sizes and no data. */
+/* Makes a tensor record with its sizes and no data. */
 static tl_host *tensor_record(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *dims) {
   uint64_t n, bytes;
   if (rank < 0 || rank > TL_MAX_RANK || !count_elements(rank, dims, &n) ||
@@ -226,6 +229,7 @@ double tl_host_at(const tl_host *t, uint64_t i) {
   return v;
 }
 
+/* Truncates to int64 and saturates; NaN gives 0. */
 static int64_t saturate(double v) {
   if (v != v)
     return 0;

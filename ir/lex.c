@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lexer of the textual IR. */
+/* The lexer of the textual IR. */
 #include "ir/lex.h"
 
-/* What a character may be part of. */
+/* What a character may be part of; a table of 256 classes is faster than comparisons. */
 enum { DIGIT = 1, LETTER = 2, HEX = 4, IN_WORD = 8, IN_NAME = 16, MARK = 32, RULE_MARK = 64 };
 
 #define OF_IDENTIFIER (IN_WORD | IN_NAME)
@@ -31,7 +31,7 @@ bool tl_lex_is_plain_name(tl_sv s) {
   for (size_t i = 0; i < s.n; i++)
     if (!is(s.p[i], IN_NAME))
       return false;
-  return s.n > 0 && s.p[s.n - 1] != ':'; /* "%x: f32" ends the name at the colon */
+  return s.n > 0 && s.p[s.n - 1] != ':'; /* in "%x: f32" the name ends at the colon */
 }
 
 bool tl_lex_is_word(tl_sv s) {
@@ -81,21 +81,21 @@ static tl_token bad(tl_token t, const char *problem) {
   return t;
 }
 
-/* Length of the escape at p (after the backslash is p[1]), 0 when it is none. */
+/* Returns the length of the escape whose backslash is at p, 0 when it is none. */
 static size_t escape_length(const char *p, const char *end) {
   if (end - p >= 2 && (p[1] == '"' || p[1] == '\\' || p[1] == 'n' || p[1] == 't'))
     return 2;
   return end - p >= 4 && p[1] == 'x' && is(p[2], HEX) && is(p[3], HEX) ? 4 : 0;
 }
 
-/* How many bytes there are before a quote; 0 when there is more to them than that. */
+/* Returns the number of bytes before a quote, 0 when there are escapes or line ends among them. */
 static size_t plain_length(const tl_lexer *x) {
   const char *end = memchr(x->at, '"', (size_t)(x->end - x->at));
   size_t n = end ? (size_t)(end - x->at) : 0;
   return n && !memchr(x->at, '\\', n) && !memchr(x->at, '\n', n) ? n : 0;
 }
 
-/* x->at is at the opening quote. */
+/* Reads a quoted text; x->at is at the opening quote. */
 static tl_token lex_quoted(tl_lexer *x, tl_token t) {
   const char *start = ++x->at;
   x->at += plain_length(x); /* most texts are plain to the end */
@@ -115,6 +115,7 @@ static tl_token lex_quoted(tl_lexer *x, tl_token t) {
   return t;
 }
 
+/* Takes the longest run of characters of the wanted classes. */
 static tl_sv munch(tl_lexer *x, unsigned wanted) {
   const char *start = x->at;
   const char *at = start;
@@ -131,7 +132,8 @@ static tl_token lex_number_after(tl_lexer *x, tl_token t, char sigil) {
   return t;
 }
 
-/* x->at is behind the sigil. */
+/* Reads the name behind a sigil. A colon at the end belongs to what follows; in rules so do
+ * dots. */
 static tl_token lex_name(tl_lexer *x, tl_token t, char sigil) {
   if (x->at < x->end && *x->at == '"')
     return lex_quoted(x, t);
@@ -151,6 +153,7 @@ static tl_token lex_name(tl_lexer *x, tl_token t, char sigil) {
   return t;
 }
 
+/* Takes letters too, so that a wrong number is one token, which the parser reports as a whole. */
 static tl_token lex_number(tl_lexer *x, tl_token t) {
   const char *start = x->at++;
   while (x->at < x->end) {
@@ -181,7 +184,7 @@ static tl_token lex_word(tl_lexer *x, tl_token t) {
   return t;
 }
 
-/* Length of an operator that only rules have, 0 when there is none. */
+/* Returns the length of an operator that only rules have, 0 for none. */
 static size_t rule_punct(const tl_lexer *x) {
   size_t left = (size_t)(x->end - x->at);
   char c = *x->at, next = left >= 2 ? x->at[1] : '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the textual IR (docs/textual-ir.md). The lexer allocates nothing, reads any bytes and
- * can be copied to look ahead. Which characters need no quotes is decided here, for both printer
- * and parser. */
+/* The lexer of the textual IR (docs/textual-ir.md) and of rules. It allocates nothing, reads any
+ * bytes and can be copied to look ahead. Which characters need no quotes is decided here, for
+ * printer and parser alike. */
 #ifndef TL_IR_LEX_H
 #define TL_IR_LEX_H
 
@@ -24,6 +24,7 @@ typedef enum tl_token_kind {
   TL_TOKEN_BAD     /* problem says why */
 } tl_token_kind;
 
+/* A word with its place in the text. */
 typedef struct tl_token {
   tl_sv text; /* without sigil and quotes; a view of the input */
   const char *problem;
@@ -33,6 +34,7 @@ typedef struct tl_token {
   bool quoted;
 } tl_token;
 
+/* A position in a text, which is borrowed. */
 typedef struct tl_lexer {
   const char *at;
   const char *end;
@@ -41,17 +43,18 @@ typedef struct tl_lexer {
   bool rules; /* the words of rules (docs/rules.md) are known too */
 } tl_lexer;
 
+/* Starts at the beginning of a text of IR. */
 tl_lexer tl_lex_start(tl_sv text);
-/* The same for a file of rules. */
+/* As tl_lex_start, for a file of rules. */
 tl_lexer tl_lex_start_rules(tl_sv text);
 /* Skips blanks and comments and returns the next word. After END it returns END again. */
 tl_token tl_lex_next(tl_lexer *x);
-/* Adds the bytes that a quoted text stands for (the lexer has checked its escapes). */
+/* Appends the bytes that a quoted text stands for; the lexer has checked its escapes. */
 void tl_lex_unquote(tl_sv text, tl_buf *out);
 
-/* True when a value or node name can follow its sigil without quotes. */
+/* Returns true when a value or node name can follow its sigil without quotes. */
 bool tl_lex_is_plain_name(tl_sv s);
-/* True when s reads as one WORD. */
+/* Returns true when s reads as one WORD. */
 bool tl_lex_is_word(tl_sv s);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Marks and notes of nodes, kept as metadata (marks.h). */
 #include "ir/marks.h"
 
-/* What fusing has to leave alike (GE's check whether nodes may be fused). */
+/* The attributes that GE compares before it fuses two nodes. */
 static const char *const keys[TL_N_MARKS] = {
     "_user_stream_label", "_super_kernel_scope", "_super_kernel_options", "_op_aicore_num",
     "_op_vectorcore_num", "_deterministic",      "_deterministic_level"};

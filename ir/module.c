@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module: creation, tables, and reading accessors that are too long for the header. */
+/* Modules: creation, tables, and the reading accessors that are too long for the header. */
 #include "ir/module.h"
 
 #include "ir/ops_gen.h"
 
 #include <stdlib.h>
 
+/* Makes the tables of an empty module; on failure the caller releases what there is. */
 static bool init_tables(tl_module *m, tl_diag *diag, const char *path, uint32_t expect_nodes) {
   tl_arena_init(&m->arena, 0);
   tl_slab_init(&m->nodes, sizeof(tl_node));
@@ -78,7 +79,8 @@ void tl_module_destroy(tl_module *m) {
   free(m);
 }
 
-/* A process may often have no more than 1024 descriptors, a model thousands of weight files. */
+/* A process often may have no more than 1024 descriptors; a model can have thousands of weight
+ * files. */
 enum { MAX_DESCRIPTORS = 64 };
 
 void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user) {
@@ -226,6 +228,7 @@ tl_location tl_node_where(tl_module *m, tl_node_id n) {
 
 /* ---- definitions ---------------------------------------------------------------------------- */
 
+/* A function is written for the dtypes and ranks of its inputs; sizes may differ. */
 static bool same_operand(const tl_module *m, tl_node_id a, tl_node_id b, uint32_t i) {
   tl_value_id v = tl_operand(m, a, i), w = tl_operand(m, b, i);
   const tl_type *s = tl_type_get(m, tl_value_type(m, v));
@@ -233,15 +236,15 @@ static bool same_operand(const tl_module *m, tl_node_id a, tl_node_id b, uint32_
   return (v == TL_NO_VALUE) == (w == TL_NO_VALUE) && s->dtype == t->dtype && s->rank == t->rank;
 }
 
-/* Functions of collectives of one rank pass on what they get: only those that change shapes look at
- * it, and at the number of ranks. */
+/* Functions of collectives of one rank return what they get, whatever its type is; only those that
+ * change shapes depend on it, and on the number of ranks. */
 static bool passes_on(const tl_module *m, const tl_node *node) {
   const tl_op *row = tl_op_row(node->op);
   return tl_op_domain_symbol(m, node->op) == TL_SYM_npu_hcom && row &&
          !tl_op_attr_find(row, TL_SYM_rank_size);
 }
 
-/* Two nodes can call one function: op, operands, attributes and dtypes agree. */
+/* True when two nodes can call one function: op, operands, attributes and dtypes agree. */
 static bool same_use(const tl_module *m, tl_node_id a, tl_node_id b) {
   const tl_node *x = tl_node_get(m, a), *y = tl_node_get(m, b);
   if (x->op != y->op || x->n_operands != y->n_operands || x->n_results != y->n_results ||
@@ -260,6 +263,7 @@ static bool same_use(const tl_module *m, tl_node_id a, tl_node_id b) {
   return true;
 }
 
+/* A definition without `like` serves every node of its op. */
 const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n) {
   for (uint32_t i = 0; i < m->definitions.n; i++)
     if (m->definitions.at[i].like ? same_use(m, m->definitions.at[i].like, n)

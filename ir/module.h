@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module: several graphs over one pool of nodes, values, types and tensors.
- * Records are addressed by 32-bit ids, valid over the whole module; an erased node's id is never
- * reused. A body may use values of the graphs around it; those uses sit in the outer use lists.
+/* A module: several graphs over one pool of nodes, values, types and tensors. Records are addressed
+ * by 32-bit ids, valid in the whole module; the id of an erased node is never reused. A body may
+ * use values of the graphs around it.
  *
- * Reading goes through this file (structs and inline accessors); links are edited by graph.h
- * alone. Pointers into the pools are stable while the module lives. */
+ * This file is for reading (structs and inline accessors); links are edited through graph.h alone.
+ * Pointers into the pools are stable while the module lives. */
 #ifndef TL_IR_MODULE_H
 #define TL_IR_MODULE_H
 
@@ -32,6 +32,7 @@ enum { TL_MAX_BODY_DEPTH = 64 }; /* graphs inside graphs */
 #define TL_OP_RETURN ((tl_op_id)0xfffffffeu)
 #define TL_OP_ERASED ((tl_op_id)0xfffffffdu)
 
+/* One operand of one node, in the list of uses of its value. */
 typedef struct tl_use {
   tl_value_id value; /* TL_NO_VALUE: absent optional operand */
   tl_node_id user;
@@ -46,6 +47,7 @@ typedef enum tl_value_kind {
   TL_VALUE_CONSTANT /* def = graph, index = position in graph->constants; tensor = its data */
 } tl_value_kind;
 
+/* What operands refer to: a node's result, an input or a constant of a graph. */
 typedef struct tl_value {
   tl_symbol name;  /* unique in its graph, see names.h; 0: unused optional result */
   tl_type_id type;
@@ -59,6 +61,7 @@ typedef struct tl_value {
   uint8_t kind;   /* tl_value_kind */
 } tl_value;
 
+/* An operation; graph->ret is one as well, of op RETURN. */
 typedef struct tl_node {
   tl_op_id op;
   tl_symbol name; /* 0: unnamed */
@@ -83,6 +86,7 @@ typedef struct tl_node {
                         not have it; what the node takes and gives is what its values say */
 } tl_node;
 
+/* Who asked for a control edge. */
 typedef enum tl_control_origin {
   TL_CONTROL_USER,
   TL_CONTROL_GATE,
@@ -92,6 +96,7 @@ typedef enum tl_control_origin {
   TL_N_CONTROL_ORIGINS
 } tl_control_origin;
 
+/* An order between two nodes that no value gives. */
 typedef struct tl_control {
   tl_node_id from; /* runs before `to`; same graph */
   tl_node_id to;
@@ -105,6 +110,7 @@ typedef enum tl_graph_kind {
   TL_GRAPH_BODY /* of If, Loop, Scan ...: owned by a node's attribute */
 } tl_graph_kind;
 
+/* A graph: its nodes as a list in topological order, its inputs, constants and outputs. */
 typedef struct tl_graph {
   tl_graph_id id;
   tl_symbol name;
@@ -120,13 +126,14 @@ typedef struct tl_graph {
   uint32_t extra;
 } tl_graph;
 
+/* One entry of metadata. */
 typedef struct tl_pair {
   tl_symbol key;
   tl_symbol value;
 } tl_pair;
 
-/* Rarely present things that are carried along. Raw protobuf fields (tag included) are written back
- * to ONNX as they were read. */
+/* Things few records have, carried along. Raw protobuf fields (tag included) are written back to
+ * ONNX as they were read. */
 typedef struct tl_extra {
   tl_symbol doc;
   uint32_t n_metadata;
@@ -141,6 +148,7 @@ typedef struct tl_call {
   tl_symbol function; /* domain::name */
 } tl_call;
 
+/* An imported opset. */
 typedef struct tl_opset {
   tl_symbol domain;
   int64_t version;
@@ -163,25 +171,27 @@ typedef struct tl_gradient {
   tl_value_id indices; /* of a sparse one: their numbers; else TL_NO_VALUE */
 } tl_gradient;
 
-/* What inference found out: the node does the same with a constant as this operand. */
+/* A finding of inference: the node does the same with a constant as this operand. */
 typedef struct tl_substitute {
   tl_node_id node;
   uint32_t operand;
   tl_tensor_id tensor;
 } tl_substitute;
 
-/* What inference found out: the one element of the value is a dim with a name. */
+/* A finding of inference: the one element of the value is a dim with a name. */
 typedef struct tl_size {
   tl_value_id value;
   tl_dim dim;
 } tl_size;
 
+/* An op that the table does not list, by name. */
 typedef struct tl_opaque_op {
   tl_symbol domain;
   tl_symbol name;
 } tl_opaque_op;
 
-/* SPELLED: canonical, but some nodes are NPU ops already, which expansions named. */
+/* How far a module is lowered. SPELLED: canonical, but expansions named NPU ops for some nodes
+ * already. */
 typedef enum tl_form {
   TL_FORM_CANONICAL,
   TL_FORM_SPELLED,
@@ -189,7 +199,8 @@ typedef enum tl_form {
   TL_FORM_NPU
 } tl_form;
 
-/* What ONNX output calls for a tl:: op: one a distinct use (op, operands, attributes, dtypes). */
+/* The function that ONNX output calls for a tl:: op: one for each distinct use (op, operands,
+ * attributes, dtypes). */
 typedef struct tl_definition {
   tl_node_id like;  /* a node of this use; TL_NO_NODE: every node of `op` */
   tl_op_id op;      /* of a domain that is not ours: what scopes became that were captured */
@@ -210,7 +221,7 @@ TL_VEC(tl_size_vec, tl_size);
 TL_VEC(tl_opaque_vec, tl_opaque_op);
 TL_VEC(tl_file_vec, tl_file *);
 
-/* Nodes of a kind, for people: how many, and the first of them. */
+/* For messages to people: how many nodes of a kind, and the first of them. */
 typedef struct tl_node_count {
   uint32_t n;
   tl_symbol type; /* NPU type */
@@ -218,13 +229,14 @@ typedef struct tl_node_count {
   uint8_t dtype;  /* that it is about */
 } tl_node_count;
 
-/* How the dtypes of the model suit the chip, for those who tell its user. */
+/* For messages to people: how the dtypes of the model suit the chip. */
 typedef struct tl_chip_fit {
   tl_node_count lowered; /* compute f32 in f16, since the chip has nothing wider; no mode asked */
   tl_node_count host;    /* have dtypes that no kernel of the AI cores takes, no f32, f16 or bf16
                             among them: integers, f64. AI CPUs have kernels of these */
 } tl_chip_fit;
 
+/* The module. Owns everything below but `diag`. */
 struct tl_module {
   tl_arena arena;
   tl_symtab symbols;
@@ -266,7 +278,7 @@ struct tl_module {
   tl_chip_fit chip_fit;
 };
 
-/* What a file says of itself, and its name. */
+/* What a file says of itself, with its path. */
 typedef struct tl_about {
   const char *path;
   int64_t ir_version;
@@ -278,14 +290,17 @@ typedef struct tl_about {
   uint32_t extra;
 } tl_about;
 
-/* Taken before another file, `path`, is read into the module, and put back behind it. Until then
- * messages name that file, and the module has neither documentation nor metadata. */
+/* Saves what the file says of itself before another file, `path`, is read into the module. Until
+ * tl_module_set_about, messages name that file, and the module has neither documentation nor
+ * metadata. */
 tl_about tl_module_about(tl_module *m, const char *path);
+/* Puts back what tl_module_about saved. */
 void tl_module_set_about(tl_module *m, const tl_about *about);
 
-/* Creates an empty module that reports to `diag` (borrowed). expect_nodes: 0, or a hint that sizes
- * tables. NULL when memory is out. */
+/* Creates an empty module that reports to `diag` (borrowed); the caller destroys it. expect_nodes
+ * sizes tables, 0: no hint. NULL when memory is out. */
 tl_module *tl_module_create(tl_diag *diag, const char *path, uint32_t expect_nodes);
+/* Frees the module and all it owns; NULL is fine. */
 void tl_module_destroy(tl_module *m);
 /* Between tl_mute and tl_unmute of the same record, errors and warnings about a module are none of
  * its user: they go to `fn`, or nowhere where that is NULL. Records nest. */
@@ -298,31 +313,33 @@ void tl_mute(tl_muted *x, tl_module *m, tl_diag_fn fn, void *user);
 void tl_unmute(tl_muted *x);
 /* Reports that memory is out, for the file of the module, and returns TL_NO_MEMORY. */
 tl_status tl_no_memory(const tl_module *m);
-/* Hands a file over to the module (closed even on failure). Beyond the first 64 files only the
- * mapping is kept, so that many files do not exhaust the descriptors of the process. */
+/* Takes over a file (closed even on failure). TL_NO_MEMORY. Beyond the first 64 files only the
+ * mapping is kept, so that many files do not exhaust the process's descriptors. */
 tl_status tl_module_add_file(tl_module *m, tl_file *f) TL_NODISCARD;
-/* Private bytes held: arena, pools, tables (not mapped files). */
+/* Returns the private bytes held: arena, pools, tables; mapped files do not count. */
 size_t tl_module_bytes(const tl_module *m);
 
-/* The definition that a node can call: op, operands, attributes and dtypes agree; NULL when there
- * is none. O(definitions). */
+/* Returns the definition that a node can call (op, operands, attributes and dtypes agree), NULL
+ * without one. O(definitions). */
 const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n);
 /* Forgets all definitions. */
 void tl_module_drop_definitions(tl_module *m);
 
-/* Was a node ever of this op of the table? False means that none is. */
+/* Returns true when some node was once of this op of the table; false proves that none is. */
 static inline bool tl_module_had_op(const tl_module *m, tl_op_id op) { return m->had_ops[op]; }
 
-/* Version of a domain's opset, 0 when it is not imported. */
+/* Returns the version of a domain's opset, 0 when it is not imported. */
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
+/* Imports a domain's opset, or changes the version. TL_NO_MEMORY. */
 tl_status tl_module_set_opset(tl_module *m, tl_symbol domain, int64_t version) TL_NODISCARD;
 
-/* Word of the textual IR for a form: "canonical", "selected", "npu". */
+/* Returns the textual IR's word for a form: "canonical", "spelled", "selected", "npu". */
 const char *tl_form_name(tl_form form);
 
 /* Returns a writable extra of the slot (created when *slot is 0), NULL when memory is out. */
 tl_extra *tl_module_extra(tl_module *m, uint32_t *slot);
 
+/* Records of ids, which must not be 0. */
 static inline tl_node *tl_node_get(const tl_module *m, tl_node_id n) {
   return tl_slab_at(&m->nodes, n);
 }
@@ -338,49 +355,55 @@ static inline tl_control *tl_control_get(const tl_module *m, tl_control_id c) {
 static inline tl_graph *tl_graph_get(const tl_module *m, tl_graph_id g) {
   return m->graphs.at[g - 1];
 }
-/* The first root graph: what a model file calls "graph". Every module from a file has one. */
+/* Returns the first root graph, which a model file calls "graph". Every module from a file has
+ * one. */
 static inline tl_graph *tl_module_main(const tl_module *m) { return m->graphs.at[0]; }
-/* One past the largest id in use, for side tables indexed by id. */
+/* One past the largest id in use: the size of side tables indexed by id. */
 static inline uint32_t tl_module_node_end(const tl_module *m) { return m->nodes.next; }
 static inline uint32_t tl_module_value_end(const tl_module *m) { return m->values.next; }
 
+/* Returns the text of a symbol, borrowed. */
 static inline tl_sv tl_sym(const tl_module *m, tl_symbol s) { return tl_symbol_sv(&m->symbols, s); }
-/* Interns bytes that must be copied; TL_NO_SYMBOL when memory is out. */
+/* Interns a copy of the bytes; TL_NO_SYMBOL when memory is out. */
 static inline tl_symbol tl_module_intern(tl_module *m, tl_sv s) {
   return tl_intern(&m->symbols, s);
 }
 
-/* Operand i (TL_NO_VALUE: absent or beyond the end). */
+/* Returns operand i; TL_NO_VALUE when absent or beyond the end. */
 static inline tl_value_id tl_operand(const tl_module *m, tl_node_id n, uint32_t i) {
   const tl_node *node = tl_node_get(m, n);
   return i < node->n_operands ? tl_use_get(m, node->operands + i)->value : TL_NO_VALUE;
 }
-/* Result i (TL_NO_VALUE beyond the end). A result the model left unnamed has name 0. */
+/* Returns result i; TL_NO_VALUE beyond the end. A result that the model left unnamed has name 0. */
 static inline tl_value_id tl_result(const tl_module *m, tl_node_id n, uint32_t i) {
   const tl_node *node = tl_node_get(m, n);
   return i < node->n_results ? node->results + i : TL_NO_VALUE;
 }
+/* Returns the type of v; TL_NO_TYPE for TL_NO_VALUE. */
 static inline tl_type_id tl_value_type(const tl_module *m, tl_value_id v) {
   return v ? tl_value_get(m, v)->type : TL_NO_TYPE;
 }
+/* Returns the name of v, borrowed. */
 static inline tl_sv tl_value_name(const tl_module *m, tl_value_id v) {
   return tl_sym(m, tl_value_get(m, v)->name);
 }
-/* Node that makes v, TL_NO_NODE for inputs and constants. */
+/* Returns the node that makes v; TL_NO_NODE for inputs and constants. */
 static inline tl_node_id tl_value_producer(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   return value->kind == TL_VALUE_RESULT ? value->def : TL_NO_NODE;
 }
-/* Graph whose scope v belongs to. */
+/* Returns the graph whose scope v belongs to. */
 tl_graph_id tl_value_graph(const tl_module *m, tl_value_id v);
-/* Data of a constant, NULL otherwise (an overridable input is not constant). */
+/* Returns the data of a constant, NULL otherwise (an overridable input is not constant). */
 const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v);
-/* True when v is an output of its graph (or of a body inside it). */
+/* Returns true when v is an output of its graph, or of a body inside it. */
 bool tl_value_is_output(const tl_module *m, tl_value_id v);
+/* Returns true for the node that holds a graph's outputs. */
 static inline bool tl_node_is_return(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->op == TL_OP_RETURN;
 }
 
+/* Outputs of a graph: how many, and output i. */
 static inline uint32_t tl_graph_n_outputs(const tl_module *m, const tl_graph *g) {
   return tl_node_get(m, g->ret)->n_operands;
 }
@@ -388,20 +411,21 @@ static inline tl_value_id tl_graph_output(const tl_module *m, const tl_graph *g,
   return tl_operand(m, g->ret, i);
 }
 
-/* Attribute of a node as given by the model, NULL when it is not set. */
+/* Returns a node's attribute as the model gives it, NULL when it is not set. */
 const tl_attr *tl_node_attr(const tl_module *m, tl_node_id n, tl_symbol name);
-/* Given value or the op table's default; NULL when there is neither. Kinds are those of the table
- * (import checks them). */
+/* Returns the given attribute or the op table's default, NULL without either. Kinds are those of
+ * the table (import checks them). */
 const tl_attr *tl_node_attr_or_default(const tl_module *m, tl_node_id n, tl_symbol name);
-/* The same for one kind, with a fallback where the table has no default. */
+/* As tl_node_attr_or_default for one kind; `fallback`, or "", where the table has no default
+ * either. */
 int64_t tl_node_attr_int(const tl_module *m, tl_node_id n, tl_symbol name, int64_t fallback);
 float tl_node_attr_float(const tl_module *m, tl_node_id n, tl_symbol name, float fallback);
 tl_sv tl_node_attr_string(const tl_module *m, tl_node_id n, tl_symbol name);
-/* Integer list; .at NULL when absent. */
+/* The same for a list of integers; .at is NULL when absent. */
 tl_int_list tl_node_attr_ints(const tl_module *m, tl_node_id n, tl_symbol name);
 
-/* Where a node is, for diagnostics: file and node name, or "Op of %value" in the module's arena
- * when it has none. */
+/* Returns where a node is, for diagnostics: file and node name, or "Op->value" (in the module's
+ * arena) when it has no name. */
 tl_location tl_node_where(tl_module *m, tl_node_id n);
 
 /* Iterates the nodes of a graph in topological order; `n` may be erased inside the loop. */
@@ -413,7 +437,7 @@ tl_location tl_node_where(tl_module *m, tl_node_id n);
   for (tl_use_id u = tl_value_get((m), (v))->first_use, tl_next_##u = 0;           \
        u && (tl_next_##u = tl_use_get((m), u)->next, 1); u = tl_next_##u)
 
-/* Nodes in all graphs that are not erased. O(graphs). */
+/* Returns the number of nodes in all graphs that are not erased. O(graphs). */
 uint32_t tl_module_count_nodes(const tl_module *m);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over names (names.h): every value is bound on entry to its graph, every operand of a
+/* Walks over names (names.h). Every value is bound on entry to its graph, and every operand of a
  * body is looked up as a reader of the file would do it. */
 #include "ir/names.h"
 
 #include "ir/graph.h"
 
+/* A name that is visible, and the binding that it hides. */
 typedef struct binding {
   tl_symbol name;
   tl_value_id value;
@@ -14,6 +15,7 @@ typedef struct binding {
 
 TL_VEC(binding_vec, binding);
 
+/* A symbol table with scopes: a stack of bindings, and for each symbol the innermost one. */
 typedef struct bindings {
   uint32_t *top; /* owned; by symbol: position + 1 of the innermost binding, 0: none */
   binding_vec stack;
@@ -29,8 +31,8 @@ typedef struct walk {
   uint32_t depth;     /* of the graph at hand */
 } walk;
 
-/* True when v, of a graph that body g is nested in, can be seen in g: it is made before the node
- * that g hangs on. */
+/* Returns true when v, a value of a graph around body g, is made before the node that g (or a body
+ * around it) hangs on, so that g can use it. */
 static bool is_seen_in(const tl_module *m, tl_value_id v, const tl_graph *g) {
   tl_node_id producer = tl_value_producer(m, v);
   tl_graph_id home = tl_value_graph(m, v);
@@ -39,7 +41,7 @@ static bool is_seen_in(const tl_module *m, tl_value_id v, const tl_graph *g) {
   return !producer || tl_node_is_before(m, producer, g->owner);
 }
 
-/* Name of a value, 0 where there is nothing to check. */
+/* Returns the name of a value, 0 when there is nothing to check. */
 static tl_symbol name_of(const walk *w, tl_value_id v) {
   tl_symbol name = v ? tl_value_get(w->m, v)->name : 0;
   return name < w->n_symbols ? name : 0;
@@ -53,7 +55,7 @@ static tl_status bind(bindings *b, binding added) {
   return TL_OK;
 }
 
-/* Tells of a result that has the name of a value around it. */
+/* Calls the visitor for a result that has the name of a value around it. */
 static tl_status check_result(walk *w, const tl_graph *g, tl_value_id v) {
   tl_symbol name = name_of(w, v);
   const binding *stack = w->around.stack.at;
@@ -63,7 +65,8 @@ static tl_status check_result(walk *w, const tl_graph *g, tl_value_id v) {
   return TL_OK;
 }
 
-/* mark: where the bindings of the graph of v begin. */
+/* Binds a value for lookups, or reports a second value of the same name. mark: where the bindings
+ * of v's graph begin. */
 static tl_status bind_found(walk *w, tl_value_id v, uint32_t mark) {
   tl_symbol name = name_of(w, v);
   if (!name)
@@ -107,14 +110,17 @@ static tl_status bind_all(walk *w, const tl_graph *g) {
   return each_value(w, g, bind_found, w->found.stack.n);
 }
 
+/* Removes the bindings from `mark` on, innermost first. */
 static void unbind(bindings *b, uint32_t mark) {
   while (b->stack.n > mark) {
     binding last = b->stack.at[--b->stack.n];
-    if (b->top[last.name] == b->stack.n + 1) /* else it was renamed */
+    /* else look_up has removed it already, since its value was renamed */
+    if (b->top[last.name] == b->stack.n + 1)
       b->top[last.name] = last.outer;
   }
 }
 
+/* Looks operand i of n up by name. A binding deeper than the operand's own graph hides it. */
 static tl_status look_up(walk *w, tl_node_id n, uint32_t i) {
   tl_value_id v = tl_operand(w->m, n, i);
   tl_symbol name = name_of(w, v);
@@ -142,7 +148,7 @@ static tl_status walk_graph(walk *w, const tl_graph *g);
 
 typedef tl_status (*graph_fn)(walk *w, const tl_graph *g);
 
-/* Bodies that are none are for the verifier to find. */
+/* Visits a body; attributes that are no bodies are left to the verifier. */
 static tl_status visit_body(walk *w, tl_node_id owner, tl_graph_id id, graph_fn fn) {
   const tl_graph *g = id && id <= w->m->graphs.n ? tl_graph_get(w->m, id) : NULL;
   return g && !g->erased && g->owner == owner ? fn(w, g) : TL_OK;
@@ -167,7 +173,8 @@ static bool has_body(const tl_node *node) {
   return false;
 }
 
-/* Names of all bodies of the node are bound before any of them is looked at. */
+/* Binds the names of all bodies of a node before any of them is walked, since a reader may see them
+ * all. */
 static tl_status walk_bodies(walk *w, tl_node_id n) {
   uint32_t mark = w->found.stack.n;
   if (!has_body(tl_node_get(w->m, n)))
@@ -182,7 +189,7 @@ static tl_status walk_bodies(walk *w, tl_node_id n) {
   return TL_OK;
 }
 
-/* Operands of a root graph have nothing around them that could be hidden. */
+/* Walks the nodes; operands of a root graph need no lookup, since nothing can hide them. */
 static tl_status walk_nodes(walk *w, const tl_graph *g) {
   TL_FOR_NODES(w->m, g, n) {
     if (w->depth)

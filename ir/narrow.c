@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrow floats: conversion between f32 and the 16-, 8- and 4-bit formats, and every dtype to f32.
- * Integer arithmetic on bit patterns, so that the bits do not depend on the processor; runs of
- * halves go through half.h, whose paths give the same bits.
- * Formats: IEEE 754 binary16; bfloat16; OCP 8-bit Floating Point (E4M3, E5M2) and Microscaling
- * (E8M0, E2M1); the FNUZ variants have one zero, no infinity and NaN at the sign bit. */
+/* Narrow floats: conversion between f32 and the 16-, 8- and 4-bit formats, and of every dtype to
+ * f32. Everything is integer arithmetic on bit patterns, so that the bits do not depend on the
+ * processor; runs of halves go through half.h, whose paths give the same bits. Formats: IEEE 754
+ * binary16; bfloat16; OCP 8-bit Floating Point (E4M3, E5M2) and Microscaling (E8M0, E2M1); the FNUZ
+ * variants have one zero, no infinity, and NaN where -0 would be. */
 #include <assert.h>
 #include <math.h>
 
 #include "ir/half.h"
 #include "ir/host.h"
 
-/* A sign, exponent, fraction format of at most 16 bits. */
+/* A format of at most 16 bits: sign, exponent, fraction. */
 typedef struct narrow_format {
   int exponent_bits;
   int fraction_bits;
@@ -22,6 +22,7 @@ typedef struct narrow_format {
 
 static const narrow_format half_format = {5, 10, 15, true, false, true};
 
+/* NULL for dtypes that are no such format. */
 static const narrow_format *format_of(tl_dtype d) {
   static const narrow_format e4m3fn = {4, 3, 7, false, false, true};
   static const narrow_format e4m3fnuz = {4, 3, 8, false, true, true};
@@ -53,6 +54,7 @@ static uint32_t bits_of_float(float v) {
   return bits;
 }
 
+/* magnitude: the pattern without its sign. */
 static bool is_narrow_nan(const narrow_format *f, uint32_t magnitude, bool negative) {
   uint32_t fraction_mask = (1u << f->fraction_bits) - 1;
   uint32_t exponent_mask = (1u << f->exponent_bits) - 1;
@@ -63,6 +65,7 @@ static bool is_narrow_nan(const narrow_format *f, uint32_t magnitude, bool negat
   return f->has_nan && magnitude == (exponent_mask << f->fraction_bits | fraction_mask);
 }
 
+/* Exact: every number of these formats is one of f32, whose exponent has the bias 127. */
 static float narrow_to_f32(const narrow_format *f, uint32_t bits) {
   uint32_t sign_bit = 1u << (f->exponent_bits + f->fraction_bits);
   uint32_t magnitude = bits & (sign_bit - 1);
@@ -80,7 +83,7 @@ static float narrow_to_f32(const narrow_format *f, uint32_t bits) {
                          fraction << (23 - f->fraction_bits));
 }
 
-/* Largest finite magnitude of the format as a pattern. */
+/* Returns the largest finite magnitude of the format, as a pattern. */
 static uint32_t narrow_max(const narrow_format *f) {
   uint32_t all = (1u << (f->exponent_bits + f->fraction_bits)) - 1;
   if (f->infinity)
@@ -88,6 +91,8 @@ static uint32_t narrow_max(const narrow_format *f) {
   return f->has_nan && !f->unsigned_zero ? all - 1 : all;
 }
 
+/* Returns the pattern of what is too large: the greatest number, infinity, or UINT32_MAX for
+ * NaN. */
 static uint32_t narrow_overflow(const narrow_format *f, bool saturate) {
   if (saturate || !f->has_nan)
     return narrow_max(f);
@@ -96,6 +101,7 @@ static uint32_t narrow_overflow(const narrow_format *f, bool saturate) {
   return UINT32_MAX; /* NaN */
 }
 
+/* Returns the pattern of the quiet NaN without sign; zero in formats that have none. */
 static uint32_t narrow_nan(const narrow_format *f) {
   uint32_t all = (1u << (f->exponent_bits + f->fraction_bits)) - 1;
   if (f->unsigned_zero)
@@ -105,8 +111,8 @@ static uint32_t narrow_nan(const narrow_format *f) {
                      : f->has_nan ? all : 0;
 }
 
-/* significand * 2^exponent, significand with its top bit at 52 or below, as a pattern without
- * sign; UINT32_MAX for NaN. Rounds once, to nearest even. */
+/* Returns significand * 2^exponent as a pattern without sign; UINT32_MAX for NaN. The significand
+ * has its top bit at 52 or below. Rounds once, to nearest even. */
 static uint32_t round_narrow(const narrow_format *f, uint64_t significand, int exponent,
                              bool saturate) {
   if (!significand)
@@ -114,12 +120,13 @@ static uint32_t round_narrow(const narrow_format *f, uint64_t significand, int e
   int top = 63 - __builtin_clzll(significand);
   int value_exponent = exponent + top; /* of the leading bit */
   int least = 1 - f->bias;             /* exponent of the least normal number */
+  /* exponent of the last bit kept; fixed for subnormals */
   int ulp = (value_exponent < least ? least : value_exponent) - f->fraction_bits;
-  int drop = ulp - exponent;
+  int drop = ulp - exponent; /* bits of the significand below it */
   uint64_t kept;
   if (drop <= 0)
     kept = significand << -drop;
-  else if (drop > 54)
+  else if (drop > 54) /* below half of the least subnormal */
     kept = 0;
   else {
     uint64_t half = UINT64_C(1) << (drop - 1);
@@ -143,6 +150,7 @@ static uint32_t finish_narrow(const narrow_format *f, uint32_t magnitude, bool n
   return magnitude | 1u << (f->exponent_bits + f->fraction_bits);
 }
 
+/* Rounds once: every f32 is an f64 as well, so that both go this way. */
 static uint32_t narrow_from_f64(const narrow_format *f, double v, bool saturate) {
   uint64_t bits;
   memcpy(&bits, &v, sizeof bits);
@@ -155,13 +163,14 @@ static uint32_t narrow_from_f64(const narrow_format *f, double v, bool saturate)
                                              : 0)
                       : narrow_max(f);
   if (exponent == 0x7ff)
-    return finish_narrow(f, narrow_overflow(f, saturate), negative);
+    return finish_narrow(f, narrow_overflow(f, saturate), negative); /* infinity */
   if (exponent == 0)
     return finish_narrow(f, 0, negative); /* f64 subnormals are far below every format */
   return finish_narrow(
       f, round_narrow(f, fraction | UINT64_C(1) << 52, exponent - 1075, saturate), negative);
 }
 
+/* The exponent of f16 has the bias 15, that of f32 127: 112 more for normal numbers. */
 float tl_f16_to_f32(uint16_t h) {
   uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13;
   uint32_t sign = (uint32_t)(h & 0x8000) << 16;
@@ -170,6 +179,7 @@ float tl_f16_to_f32(uint16_t h) {
   return narrow_to_f32(&half_format, h);
 }
 
+/* 13 bits of the fraction go; 0xfff plus the last bit kept rounds them to nearest even. */
 uint16_t tl_f16_from_f32(float v) {
   uint32_t bits = bits_of_float(v);
   uint32_t magnitude = bits & 0x7fffffffu;
@@ -185,6 +195,7 @@ uint16_t tl_f16_from_f32(float v) {
 
 uint16_t tl_f16_from_f64(double v) { return (uint16_t)narrow_from_f64(&half_format, v, false); }
 
+/* The upper half of the f32; NaNs stay NaN by setting the quiet bit. */
 uint16_t tl_bf16_from_f32(float v) {
   uint32_t bits = bits_of_float(v);
   if ((bits & 0x7fffffffu) > 0x7f800000u)
@@ -192,18 +203,19 @@ uint16_t tl_bf16_from_f32(float v) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* E8M0 is a power of two without sign, 255 is NaN. */
+/* E8M0 is a power of two without sign: 2^(e - 127), 255 is NaN. The least one is subnormal in
+ * f32. */
 static float e8m0_to_f32(uint8_t e) {
   if (e == 255)
     return float_from_bits(0x7fc00000u);
   return e ? float_from_bits((uint32_t)e << 23) : float_from_bits(0x00400000u);
 }
 
-/* What cannot be a power of two, negative numbers among it, is NaN. */
+/* What cannot be a power of two, as a negative number, becomes NaN; zero becomes the least one. */
 static uint8_t e8m0_from_f64(double v, bool saturate, tl_e8m0_rounding mode) {
   if (v != v || v < 0)
     return 255;
-  if (v > 1e300)
+  if (v > 1e300) /* far above 2^127, infinity included */
     return saturate ? 254 : 255;
   if (v == 0)
     return 0;
@@ -219,11 +231,13 @@ static uint8_t e8m0_from_f64(double v, bool saturate, tl_e8m0_rounding mode) {
   return (uint8_t)(code < 0 ? 0 : code);
 }
 
+/* Returns element i of `bits` bits; the first is in the low bits of its byte. */
 static unsigned packed_at(const void *src, unsigned bits, uint64_t i) {
   uint64_t at = i * bits;
   return (unsigned)((const uint8_t *)src)[at >> 3] >> (at & 7) & ((1u << bits) - 1);
 }
 
+/* Stores element i of `bits` bits and leaves its neighbours. */
 static void put_packed(void *dst, unsigned bits, uint64_t i, unsigned v) {
   uint64_t at = i * bits;
   uint8_t *byte = (uint8_t *)dst + (at >> 3);
@@ -231,6 +245,7 @@ static void put_packed(void *dst, unsigned bits, uint64_t i, unsigned v) {
   *byte = (uint8_t)((*byte & ~mask) | (v << (at & 7) & mask));
 }
 
+/* Converts a run of one type and returns. */
 #define CONVERT(TYPE, EXPR)                      \
   {                                              \
     const TYPE *s = (const TYPE *)src + first;   \
@@ -245,7 +260,7 @@ static void packed_to_f32(tl_dtype from, const void *src, float *dst, uint64_t f
     int v = (int)packed_at(src, bits, first + i);
     if (from == TL_DTYPE_F4E2M1)
       dst[i] = narrow_to_f32(format_of(from), (uint32_t)v);
-    else if (from == TL_DTYPE_I4 || from == TL_DTYPE_I2)
+    else if (from == TL_DTYPE_I4 || from == TL_DTYPE_I2) /* two's complement */
       dst[i] = (float)(v >> (bits - 1) ? v - (1 << bits) : v);
     else
       dst[i] = (float)v;
@@ -277,6 +292,7 @@ void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, 
   }
 }
 
+/* The formats of 8 and 4 bits; F4E2M1 always saturates, as it has neither infinity nor NaN. */
 static void floats_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                             bool saturate) {
   const narrow_format *f = format_of(to);

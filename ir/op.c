@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Op lookup: table rows by seeded symbols, opaque ops per module. */
+/* Lookup of ops: rows of the table by seeded symbols, opaque ops for each module. */
 #include "ir/op.h"
 
 #include "ir/module.h"
 
 const tl_op *tl_op_row(tl_op_id op) { return op < tl_n_op_rows ? &tl_op_rows[op] : NULL; }
 
+/* Binary search; rows are sorted by (domain symbol, name symbol). */
 tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
   uint32_t low = 0;
   uint32_t high = tl_n_op_rows;
@@ -24,7 +25,7 @@ tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
 }
 
 tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
-  if (domain <= tl_n_seeds && name <= tl_n_seeds) {
+  if (domain <= tl_n_seeds && name <= tl_n_seeds) { /* else no row can have it */
     tl_op_id row = tl_op_find(domain, name);
     if (row != UINT32_MAX)
       return row;
@@ -62,6 +63,7 @@ tl_sv tl_op_domain(const tl_module *m, tl_op_id op) {
   return tl_sym(m, tl_op_domain_symbol(m, op));
 }
 
+/* A variadic port is the last one and takes all indices from there on. */
 static const tl_op_port *port_at(const tl_op_port *ports, uint8_t n, uint32_t index) {
   if (index < n)
     return &ports[index];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The op table: what every op looks like, as read-only rows generated from the tables
- * in ir/ops. Ops outside the table are registered per module and carried opaque. */
+/* The op table: what every op looks like, as read-only rows generated from the tables in ir/ops.
+ * Ops that the table lacks are registered for each module and carried along opaque. */
 #ifndef TL_IR_OP_H
 #define TL_IR_OP_H
 
@@ -12,6 +12,7 @@ typedef enum tl_port_kind { TL_PORT_REQUIRED, TL_PORT_OPTIONAL, TL_PORT_VARIADIC
 
 enum { TL_ANY_TYPE = -1 };
 
+/* An operand or a result of an op. */
 typedef struct tl_op_port {
   const char *name;
   uint8_t kind;          /* tl_port_kind */
@@ -19,6 +20,7 @@ typedef struct tl_op_port {
   int8_t var;            /* index into op->vars, TL_ANY_TYPE: no constraint */
 } tl_op_port;
 
+/* A type variable: which types the ports of one name may have. */
 typedef struct tl_type_var {
   const char *name;   /* "T", or the class name for a port with a fixed class */
   uint64_t dtypes;    /* TL_DTYPE_BIT set of tensor element types */
@@ -26,6 +28,7 @@ typedef struct tl_type_var {
   bool shared;        /* all ports of this var have one element type */
 } tl_type_var;
 
+/* An attribute that an op knows. */
 typedef struct tl_op_attr {
   tl_attr value;    /* name, kind; payload is the default when has_default */
   bool required;
@@ -33,6 +36,7 @@ typedef struct tl_op_attr {
   bool flag;        /* an int that is 0 or 1; whatever else a node is given means 1 */
 } tl_op_attr;
 
+/* Properties of ops, as bits of tl_op.traits. */
 enum {
   TL_TRAIT_COMMUTATIVE = 1 << 0,
   TL_TRAIT_ELEMENTWISE = 1 << 1, /* result element depends on the same (broadcast) elements */
@@ -47,6 +51,7 @@ enum {
   TL_TRAIT_WEIGHTED = 1 << 10    /* operands behind the first are weights, constants as a rule */
 };
 
+/* What it takes to make a node its NPU form. */
 typedef enum tl_lower_kind {
   TL_LOWER_RENAME,        /* ports only */
   TL_LOWER_ATTRS,         /* ports and attributes */
@@ -55,7 +60,7 @@ typedef enum tl_lower_kind {
   TL_LOWER_NONE           /* no NPU form */
 } tl_lower_kind;
 
-/* One NPU candidate; texts in the notation of docs/op-table.md, "" for none. */
+/* One NPU form of an op; texts in the notation of docs/op-table.md, "" for none. */
 typedef struct tl_npu_candidate {
   const char *guard;    /* "always" or atoms with && || ! */
   const char *npu_type; /* "" for kind NONE */
@@ -65,6 +70,7 @@ typedef struct tl_npu_candidate {
   const char *attrs;
 } tl_npu_candidate;
 
+/* A row of the table; all in read-only data. */
 typedef struct tl_op {
   const char *domain; /* "" is ai.onnx */
   const char *name;
@@ -97,25 +103,29 @@ extern const uint32_t tl_n_op_rows;
 extern const char *const tl_seed_strings[];
 extern const uint32_t tl_n_seeds;
 
-/* Row of an id below TL_N_OPS; NULL for opaque ops. */
+/* Returns the row of an id below tl_n_op_rows; NULL for opaque ops. */
 const tl_op *tl_op_row(tl_op_id op);
-/* Finds or registers the op; opaque when the table lacks it. UINT32_MAX when memory is out. */
+/* Finds or registers the op, opaque when the table lacks it. UINT32_MAX when memory is out. */
 tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name);
-/* Row id of a table op, UINT32_MAX if there is none. */
+/* Returns the id of an op of the table, UINT32_MAX without one. */
 tl_op_id tl_op_find(tl_symbol domain, tl_symbol name);
+/* Names and domains of any op, opaque ones too; borrowed. */
 tl_sv tl_op_name(const tl_module *m, tl_op_id op);
 tl_sv tl_op_domain(const tl_module *m, tl_op_id op);
 tl_symbol tl_op_name_symbol(const tl_module *m, tl_op_id op);
 tl_symbol tl_op_domain_symbol(const tl_module *m, tl_op_id op);
+/* Returns true when the table gives the op one of these traits. */
 static inline bool tl_op_has_trait(tl_op_id op, unsigned trait) {
   const tl_op *row = tl_op_row(op);
   return row && (row->traits & trait) != 0;
 }
-/* Port of operand / result `index` (variadic ports repeat), NULL when beyond the signature. */
+/* Returns the port of operand / result `index` (the last port repeats when it is variadic), NULL
+ * beyond the signature. */
 const tl_op_port *tl_op_operand_port(const tl_op *row, uint32_t index);
 const tl_op_port *tl_op_result_port(const tl_op *row, uint32_t index);
+/* Returns the attribute of that name that the op knows, or NULL. */
 const tl_op_attr *tl_op_attr_find(const tl_op *row, tl_symbol name);
-/* True for an int that the op takes as a flag, and that is neither 0 nor 1. */
+/* Returns true for an int that the op takes as a flag, and that is neither 0 nor 1. */
 bool tl_op_is_odd_flag(tl_op_id op, const tl_attr *a);
 
 #endif

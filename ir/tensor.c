@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant data: records, element access, comparison. */
+/* Constant data: records, access to elements, comparison. */
 #include "ir/tensor.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *dat
 static tl_tensor_id add_numbers(tl_module *m, tl_dtype dtype, const void *v, uint32_t n, int rank,
                                 size_t size) {
   tl_dim dim = n;
-  assert(rank == 1 || n == 1);
+  assert(rank == 1 || n == 1); /* rank 0 has one element, whatever dim says */
   return tl_tensor_from_bytes(m, tl_type_tensor(m, dtype, rank, &dim), v, n * size);
 }
 
@@ -67,7 +67,7 @@ uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t) {
   return tl_type_elements(m, t->type, &n) ? n : 0;
 }
 
-/* Element i of a sub-byte type, sign-extended for the signed ones. */
+/* Returns element i of a type below a byte, with its sign for the signed types. */
 static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, bool is_signed) {
   unsigned per_byte = 8 / bits;
   unsigned v = (unsigned)(p[i / per_byte] >> (bits * (i % per_byte))) & ((1u << bits) - 1);
@@ -76,6 +76,7 @@ static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, boo
   return v;
 }
 
+/* Returns element i as a T; copied, since bytes in a file need no alignment. */
 #define TL_READ(T)                               \
   do {                                           \
     T element;                                   \
@@ -84,7 +85,8 @@ static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, boo
     return true;                                 \
   } while (0)
 
-/* Where element *i is; a computed one is put into `room`, as its element 0. */
+/* Returns the data in which element *i is; a computed element is put into `room`, and *i becomes 0.
+ * NULL beyond the end. */
 static const unsigned char *element_at(const tl_module *m, const tl_tensor *t, uint64_t *i,
                                        void *room) {
   if (*i >= tl_tensor_elements(m, t))
@@ -119,6 +121,7 @@ bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_
   }
 }
 
+/* The value of an f16: 1024 is its implicit leading bit, 25 the bias 15 and 10 bits of fraction. */
 static double half_value(uint16_t h) {
   int exponent = (h >> 10) & 31;
   int fraction = h & 1023;
@@ -145,7 +148,7 @@ bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, doub
     uint16_t bits;
     float v;
     memcpy(&bits, p + 2 * at, 2);
-    uint32_t wide = (uint32_t)bits << 16;
+    uint32_t wide = (uint32_t)bits << 16; /* a bf16 is the upper half of an f32 */
     memcpy(&v, &wide, 4);
     *out = t->dtype == TL_DTYPE_F16 ? half_value(bits) : (double)v;
   } else if (tl_tensor_int_at(m, t, i, &whole)) {
@@ -156,11 +159,13 @@ bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, doub
   return true;
 }
 
+/* Equal strings are equal symbols. */
 static bool same_strings(const tl_module *m, const tl_tensor *a, const tl_tensor *b) {
   uint64_t n = tl_tensor_elements(m, a);
   return memcmp(a->u.strings, b->u.strings, n * sizeof *a->u.strings) == 0;
 }
 
+/* Block by block, since either may be computed. */
 static bool same_bytes(const tl_tensor *a, const tl_tensor *b) {
   tl_tensor_room rooms[2];
   size_t n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant data: dtype, shape and a source. A source is a view; weights are not copied
- * or loaded before a backend streams them out. */
+/* Constant data: dtype, shape and a source. A source is a view; weights are neither copied nor
+ * loaded before a backend streams them out. */
 #ifndef TL_IR_TENSOR_H
 #define TL_IR_TENSOR_H
 
@@ -11,6 +11,7 @@ typedef uint32_t tl_tensor_id;
 
 #define TL_NO_TENSOR ((tl_tensor_id)0)
 
+/* Where the data is. */
 typedef enum tl_source_kind {
   TL_SOURCE_BYTES = 0, /* little-endian, row-major, packed; in the arena or static */
   TL_SOURCE_FILE,      /* the same bytes, inside a mapped file */
@@ -18,6 +19,7 @@ typedef enum tl_source_kind {
   TL_SOURCE_EXPR       /* computed when it is read, see tensor_expr.h */
 } tl_source_kind;
 
+/* Constant data; the member of `u` is the one of its kind. */
 typedef struct tl_tensor {
   uint8_t kind;  /* tl_source_kind */
   uint8_t dtype; /* tl_dtype */
@@ -37,28 +39,30 @@ typedef struct tl_tensor {
   } u;
 } tl_tensor;
 
-/* Adds a tensor; the shape must be static and `bytes` must equal what dtype and shape need (checked
- * with an assertion: callers validate input). TL_NO_TENSOR when memory is out. */
+/* Adds a tensor. The shape must be static, and `bytes` what dtype and shape need: callers validate
+ * input. TL_NO_TENSOR when memory is out. */
 tl_tensor_id tl_tensor_add(tl_module *m, const tl_tensor *t);
-/* Copies `bytes` of data into the module. */
+/* Adds a tensor of a copy of the bytes. TL_NO_TENSOR when memory is out. */
 tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *data, uint64_t bytes);
-/* A rank-0 or rank-1 int64/int32/float constant. rank 0 needs n == 1. */
+/* Add a constant of rank 0 or 1; rank 0 needs n == 1. TL_NO_TENSOR when memory is out. */
 tl_tensor_id tl_tensor_i64s(tl_module *m, const int64_t *v, uint32_t n, int rank);
 tl_tensor_id tl_tensor_i32s(tl_module *m, const int32_t *v, uint32_t n, int rank);
 tl_tensor_id tl_tensor_f32s(tl_module *m, const float *v, uint32_t n, int rank);
 
+/* Returns the tensor of an id other than 0. */
 const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id);
-/* The bytes of a BYTES or FILE tensor; NULL for strings and for what is computed, which
- * tl_tensor_read and tl_tensor_block of tensor_expr.h read as well. */
+/* Returns the bytes of a BYTES or FILE tensor; NULL for strings and for what is computed, which
+ * only tl_tensor_read and tl_tensor_block (tensor_expr.h) read. */
 const void *tl_tensor_data(const tl_tensor *t);
+/* Returns the number of elements. */
 uint64_t tl_tensor_elements(const tl_module *m, const tl_tensor *t);
-/* Reads element i of an integer or bool tensor as int64; false for other dtypes or i out of range.
- */
+/* Reads element i of an integer or bool tensor; false for other dtypes, or i out of range. */
 bool tl_tensor_int_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_t *out);
-/* Reads element i of a float (f16, bf16, f32, f64) or integer tensor as double. */
+/* Reads element i of a float (f16, bf16, f32, f64) or integer tensor; false as above. */
 bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out);
-/* Same dtype, shape and contents. Large file views compare by (file, offset, length) first, and
- * computed ones by expression; by bytes only when both are at most `limit` bytes long. */
+/* Returns true for the same dtype, shape and contents. Views of files compare by place and computed
+ * tensors by expression; when that does not show them equal, bytes are compared if there are at
+ * most `limit`. */
 bool tl_tensor_equal(const tl_module *m, const tl_tensor *a, const tl_tensor *b, uint64_t limit);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counting what rounding to f16 or bf16 does to a constant: f32 in place, other floats through
+ * chunks of f32. */
 #include "ir/tensor_count.h"
 
 #include <math.h>
@@ -8,6 +10,7 @@
 
 enum { CHUNK = 512 };
 
+/* `data` is `n` floats of the dtype of t. */
 static void count_converted(const tl_tensor *t, const void *data, size_t n,
                             const tl_float_bounds *bounds, tl_float_counts *out) {
   const unsigned char *p = data;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions over tensors: checking and building. Reading is in tensor_read.c. */
+/* Expressions over tensors: checking and building. tensor_read.c reads them. */
 #include "ir/tensor_expr.h"
 
 #include "ir/module.h"
 #include "support/hash.h"
 
-/* A text of a line can ask for any size; what is written must have an end. */
+/* One line of text can ask for any size, but what is written must have an end. */
 static const uint64_t most_bytes = UINT64_C(1) << 40;
 
 static const char *const kind_names[TL_N_TENSOR_EXPR_KINDS] = {
@@ -26,7 +26,7 @@ static bool is_computed_with(unsigned dtype) {
 
 static bool is_byte(unsigned dtype) { return dtype == TL_DTYPE_I8 || dtype == TL_DTYPE_U8; }
 
-/* Bytes are added and subtracted without what does not fit, as in any runtime. */
+/* Which arithmetic is defined; sums of bytes wrap, as in any runtime. */
 static bool can_combine(unsigned kind, unsigned dtype) {
   bool scales = kind == TL_TENSOR_EXPR_MUL || kind == TL_TENSOR_EXPR_DIV;
   bool chooses = kind == TL_TENSOR_EXPR_MIN || kind == TL_TENSOR_EXPR_MAX;
@@ -35,7 +35,7 @@ static bool can_combine(unsigned kind, unsigned dtype) {
 
 static bool is_nibble(unsigned dtype) { return dtype == TL_DTYPE_I4 || dtype == TL_DTYPE_U4; }
 
-/* Pairs whose cast is one rounding, or none. */
+/* Pairs of types whose cast rounds once or not at all. */
 static bool can_cast(unsigned from, unsigned to) {
   if ((is_byte(from) || is_nibble(from)) && is_byte(to))
     return true;
@@ -58,11 +58,13 @@ static bool fits_source(unsigned kind, unsigned from, unsigned to) {
   return kind == TL_TENSOR_EXPR_CLAMP ? can_clamp(from, to) : from == to;
 }
 
+/* Returns 0 for elements that are no whole bytes. */
 static size_t element_size(unsigned dtype) {
   unsigned bits = tl_dtype_get((tl_dtype)dtype)->bits;
   return bits % 8 ? 0 : bits / 8;
 }
 
+/* Follows the least and the greatest element that the view reaches; both must be in the source. */
 static const char *view_problem(const tl_tensor_expr *e, uint64_t elements, uint64_t available) {
   uint64_t product = 1;
   if (e->rank < 1 || e->rank > TL_TENSOR_EXPR_MAX_RANK)
@@ -85,6 +87,7 @@ static const char *view_problem(const tl_tensor_expr *e, uint64_t elements, uint
   return product == elements ? NULL : "the view does not have as many elements as its type";
 }
 
+/* Every source is cut into `outer` pieces of one size. */
 static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, uint64_t elements) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < e->n_sources; i++) {
@@ -95,13 +98,14 @@ static const char *concat_problem(const tl_module *m, const tl_tensor_expr *e, u
   return sum == elements ? NULL : "the parts do not have as many elements as the type";
 }
 
-/* Two to a byte are read one by one where they are given, not where they are computed. */
+/* Elements of two to a byte can be read where they are given, not where they are computed. */
 static bool can_read(unsigned kind, const tl_tensor *s) {
   if (kind == TL_TENSOR_EXPR_CAST && is_nibble(s->dtype))
     return s->kind != TL_SOURCE_EXPR;
   return s->kind != TL_SOURCE_STRINGS && element_size(s->dtype) != 0;
 }
 
+/* Depth bounds the recursion of the reader, cost the time for an element. */
 static const char *sources_problem(const tl_module *m, unsigned dtype, const tl_tensor_expr *e) {
   uint32_t cost = 1;
   uint32_t wanted = is_binary(e->kind) ? 2 : 1;
@@ -144,6 +148,7 @@ const char *tl_tensor_expr_problem(const tl_module *m, tl_type_id type, const tl
   return NULL;
 }
 
+/* Strides along a dim of size 1 become 0, so that equal views have equal expressions. */
 tl_tensor_id tl_tensor_express(tl_module *m, tl_type_id type, const tl_tensor_expr *e) {
   size_t bytes = e->n_sources * sizeof *e->sources;
   tl_tensor_expr *copy = tl_arena_alloc(&m->arena, sizeof *copy);
@@ -185,6 +190,7 @@ static bool same_parameters(const tl_tensor_expr *a, const tl_tensor_expr *b) {
          memcmp(a->strides, b->strides, n) == 0;
 }
 
+/* Sources that are not computed are the same when their bytes are at one address. */
 bool tl_tensor_expr_equal(const tl_tensor *a, const tl_tensor *b) {
   if (a == b)
     return true;
@@ -204,6 +210,7 @@ bool tl_tensor_expr_equal(const tl_tensor *a, const tl_tensor *b) {
   return true;
 }
 
+/* Bytes of files count by their offset, others by dtype and length alone. */
 uint64_t tl_tensor_expr_hash(const tl_tensor *t, uint64_t seed) {
   uint64_t h = tl_hash_mix(tl_hash_mix(seed, t->dtype), t->bytes);
   if (t->kind == TL_SOURCE_FILE)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors that are computed when they are read: a cast, a strided view, a concatenation
- * or arithmetic over other tensors. Nothing is computed before a backend streams the bytes out, and
- * no more than a block at a time, so that folding large weights costs no memory.
+/* Tensors that are computed when they are read: a cast, a strided view, a concatenation or
+ * arithmetic over other tensors. Nothing is computed before a backend streams the bytes out, and
+ * then a block at a time, so that folding large weights costs no memory.
  *
  * An expression works on the elements of its sources in row-major order; shapes belong to tensors.
- * Arithmetic is that of the evaluator: IEEE, narrow floats through f32 with one rounding,
- * bytes modulo 256. Depth and
- * size are bounded, elements have whole bytes and there is at least one. */
+ * Arithmetic is the evaluator's: IEEE, narrow floats through f32 with one rounding, bytes modulo
+ * 256. Depth and size are bounded; elements have whole bytes, and there is at least one. */
 #ifndef TL_IR_TENSOR_EXPR_H
 #define TL_IR_TENSOR_EXPR_H
 
@@ -29,6 +28,7 @@ typedef enum tl_tensor_expr_kind {
 
 enum { TL_TENSOR_EXPR_MAX_RANK = 8, TL_TENSOR_EXPR_MAX_DEPTH = 8, TL_TENSOR_EXPR_MAX_COST = 32 };
 
+/* An expression; which members count depends on the kind. */
 typedef struct tl_tensor_expr {
   uint8_t kind;  /* tl_tensor_expr_kind */
   uint8_t depth; /* 1 + the largest of a source; filled by tl_tensor_express */
@@ -43,32 +43,33 @@ typedef struct tl_tensor_expr {
       strides[TL_TENSOR_EXPR_MAX_RANK]; /* in elements; 0 repeats, negative ones run backwards */
 } tl_tensor_expr;
 
-/* Word of the textual IR for a kind: "cast", "view" ... */
+/* Returns the textual IR's word for a kind: "cast", "view" ... */
 const char *tl_tensor_expr_kind_name(tl_tensor_expr_kind kind);
-/* What forbids a tensor of this type, a clause that starts with "the"; NULL when nothing does.
- * Every number of the expression may be anything. */
+/* Returns what forbids such a tensor, a clause that starts with "the"; NULL when nothing does.
+ * Checks everything: the numbers of the expression may be anything. */
 const char *tl_tensor_expr_problem(const tl_module *m, tl_type_id type, const tl_tensor_expr *e);
-/* Adds a tensor of that type, without a problem; the expression is copied, its sources stay where
- * they are. TL_NO_TENSOR when memory is out. */
+/* Adds a tensor of that type, which has no problem. The expression is copied; its sources stay
+ * where they are. TL_NO_TENSOR when memory is out. */
 tl_tensor_id tl_tensor_express(tl_module *m, tl_type_id type, const tl_tensor_expr *e);
 
-/* Computes elements [first, first + n) of a tensor of any source but strings into out, which is
+/* Computes elements [first, first + n) of a tensor of any source but strings into `out`, which is
  * aligned for them. */
 void tl_tensor_read(const tl_tensor *t, uint64_t first, uint64_t n, void *out);
 
-/* Walks the bytes of a tensor in blocks. `room` is used for computed ones. */
+/* Room for one block of a computed tensor. */
 enum { TL_TENSOR_BLOCK = 16384 };
 typedef union tl_tensor_room {
   unsigned char bytes[TL_TENSOR_BLOCK];
   double aligned;
 } tl_tensor_room;
-/* The bytes from offset on, *n of them (0 at the end): all that are left of a tensor that is not
- * computed, a block of one that is. Offsets are multiples of TL_TENSOR_BLOCK. NULL for strings. */
+/* Returns the bytes from `offset` on, *n of them (0 at the end): all that are left of a tensor that
+ * is not computed, or a block in `room` of one that is. Offsets are multiples of TL_TENSOR_BLOCK.
+ * NULL for strings. */
 const void *tl_tensor_block(const tl_tensor *t, uint64_t offset, tl_tensor_room *room, size_t *n);
 
-/* The same expression over the same bytes. */
+/* Returns true for the same expression over the same bytes. */
 bool tl_tensor_expr_equal(const tl_tensor *a, const tl_tensor *b);
-/* Hash of an expression and of where its bytes are; equal expressions hash equal. */
+/* Hashes an expression and where its bytes are; equal expressions have equal hashes. */
 uint64_t tl_tensor_expr_hash(const tl_tensor *t, uint64_t seed);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading tensors that are computed: a chunk at a time on the stack, recursion as deep as the
+/* Reading tensors that are computed: a chunk at a time on the stack. Recursion is as deep as the
  * expression, which is bounded where it is built. */
 #include <float.h>
 
@@ -9,6 +9,7 @@
 
 enum { CHUNK = 512 };
 
+/* CHUNK elements of any dtype. */
 typedef union chunk {
   unsigned char bytes[CHUNK * 8];
   float f32[CHUNK];
@@ -24,6 +25,7 @@ static size_t size_of(const tl_tensor *t) { return tl_dtype_get((tl_dtype)t->dty
 
 /* ---- casts ----------------------------------------------------------------------------------- */
 
+/* Widens numbers of any dtype that casts go through f64 from; exact. */
 static void to_f64(unsigned from, const chunk *in, size_t n, double *out) {
   float wide[CHUNK];
   for (size_t i = 0; from == TL_DTYPE_F64 && i < n; i++)
@@ -41,6 +43,7 @@ static void to_f64(unsigned from, const chunk *in, size_t n, double *out) {
     out[i] = (double)wide[i];
 }
 
+/* Rounds once; casts from f64 to bf16 are not allowed (can_cast). */
 static void from_f64(unsigned to, const double *in, size_t n, chunk *out) {
   for (size_t i = 0; to == TL_DTYPE_F64 && i < n; i++)
     out->f64[i] = in[i];
@@ -64,6 +67,7 @@ static bool is_byte(unsigned dtype) { return dtype == TL_DTYPE_I8 || dtype == TL
 
 static bool is_whole(unsigned dtype) { return dtype == TL_DTYPE_I64 || dtype == TL_DTYPE_I32; }
 
+/* True for types whose casts among each other go through f32 with one rounding. */
 static bool through_f32(unsigned dtype) {
   return dtype == TL_DTYPE_F32 || dtype == TL_DTYPE_F16 || dtype == TL_DTYPE_BF16;
 }
@@ -80,7 +84,7 @@ static void cast_chunk(unsigned from, unsigned to, const chunk *in, size_t n, ch
   }
 }
 
-/* Elements [first, first + n) of a tensor of f32, f16 or bf16. */
+/* Reads elements [first, first + n) of a tensor of f32, f16 or bf16 as f32. */
 static void load_f32(const tl_tensor *t, uint64_t first, size_t n, float *out) {
   const unsigned char *p = tl_tensor_data(t);
   chunk in;
@@ -94,6 +98,7 @@ static void load_f32(const tl_tensor *t, uint64_t first, size_t n, float *out) {
   }
 }
 
+/* NaN compares false and stays. */
 static void clamp_f32(float *v, size_t n, float limit) {
   for (size_t i = 0; i < n; i++) {
     float low = v[i] < -limit ? -limit : v[i];
@@ -101,6 +106,7 @@ static void clamp_f32(float *v, size_t n, float limit) {
   }
 }
 
+/* The greatest finite number of the type. */
 static float greatest_of(unsigned dtype) {
   return dtype == TL_DTYPE_F16 ? 65504.0f : dtype == TL_DTYPE_BF16 ? 0x1.fep127f : FLT_MAX;
 }
@@ -124,17 +130,17 @@ static void read_float_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsi
   }
 }
 
-/* Elements of two to a byte, the first in the low bits, as bytes. */
+/* Reads elements of two to a byte, the first in the low bits, as bytes. */
 static void read_nibbles(const tl_tensor *t, uint64_t first, size_t n, chunk *out) {
   const unsigned char *p = tl_tensor_data(t);
   unsigned sign = t->dtype == TL_DTYPE_I4 ? 8 : 0;
   for (size_t i = 0; i < n; i++) {
     unsigned v = p[(first + i) / 2] >> (first + i) % 2 * 4 & 15;
-    out->u8[i] = (uint8_t)((v ^ sign) - sign);
+    out->u8[i] = (uint8_t)((v ^ sign) - sign); /* extends the sign */
   }
 }
 
-/* Reads bytes where a tensor has less; the type of what was read. */
+/* Reads n elements, widening those below a byte to bytes; returns the type of what was read. */
 static unsigned read_bytes(const tl_tensor *t, uint64_t first, size_t n, chunk *out) {
   if (t->dtype == TL_DTYPE_I4 || t->dtype == TL_DTYPE_U4) {
     read_nibbles(t, first, n, out);
@@ -197,6 +203,7 @@ static void choose_bytes(bool greater, uint8_t sign, uint8_t *a, const uint8_t *
   }
 }
 
+/* a = a op b. */
 static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, size_t n) {
   float x[CHUNK];
   float y[CHUNK];
@@ -216,7 +223,8 @@ static void compute_chunk(unsigned kind, tl_dtype dtype, chunk *a, chunk *b, siz
   }
 }
 
-/* out = a op b; a and out are bytes of a file or of a caller, which need no alignment. */
+/* out = a op b for MUL and ADD; a and out are bytes of a file or of a caller, which need no
+ * alignment. */
 static void combine_f32(unsigned kind, const unsigned char *restrict a, const float *restrict b,
                         unsigned char *restrict out, size_t n) {
   float x;
@@ -232,7 +240,7 @@ static void combine_f32(unsigned kind, const unsigned char *restrict a, const fl
   }
 }
 
-/* Weights scaled or shifted by something that is computed: the usual case, without copies. */
+/* The usual case, without copies: weights scaled or shifted by something that is computed. */
 static void read_weights(const tl_tensor *t, const unsigned char *a, uint64_t first, uint64_t n,
                          unsigned char *out) {
   chunk b;
@@ -264,7 +272,7 @@ static void read_binary(const tl_tensor *t, uint64_t first, uint64_t n, unsigned
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* One element, n times. */
+/* Writes one element n times. */
 static void fill(const unsigned char *element, size_t size, uint64_t n, unsigned char *out) {
   uint32_t word;
   if (size != 4) {
@@ -277,7 +285,8 @@ static void fill(const unsigned char *element, size_t size, uint64_t n, unsigned
     memcpy(out + i * 4, &word, 4);
 }
 
-/* n elements of `size` bytes, `stride` elements apart, from element `at` of p. */
+/* Copies n elements of `size` bytes, `stride` elements apart, from element `at` of p. A constant
+ * size lets the compiler make memcpy one move. */
 static void gather(const unsigned char *p, size_t size, uint64_t at, int64_t stride, uint64_t n,
                    unsigned char *out) {
   const unsigned char *from = p + at * size;
@@ -294,7 +303,7 @@ static void gather(const unsigned char *p, size_t size, uint64_t at, int64_t str
   }
 }
 
-/* A run along the last axis. */
+/* Reads n elements from `at` on, `stride` apart. */
 static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n,
                      unsigned char *out) {
   const unsigned char *p = tl_tensor_data(s);
@@ -310,7 +319,8 @@ static void read_run(const tl_tensor *s, uint64_t at, int64_t stride, uint64_t n
       tl_tensor_read(s, at + i * (uint64_t)stride, 1, out + i * size);
 }
 
-/* The dims of a view with those put together that are walked like one; returns how many. */
+/* Gives the dims of a view with neighbours merged that can be walked as one, without dims of size
+ * 1; returns how many, at least one. */
 static int merge_dims(const tl_tensor_expr *e, uint64_t *dims, int64_t *strides) {
   int n = 0;
   for (int i = 0; i < e->rank; i++) {
@@ -333,6 +343,7 @@ static int merge_dims(const tl_tensor_expr *e, uint64_t *dims, int64_t *strides)
   return n;
 }
 
+/* Walks the view's dims like an odometer, a run along the last one at a time. */
 static void read_view(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor_expr *e = t->u.expr;
   uint64_t place[TL_TENSOR_EXPR_MAX_RANK];
@@ -364,6 +375,7 @@ static void read_view(const tl_tensor *t, uint64_t first, uint64_t n, unsigned c
 
 /* ---- concatenation --------------------------------------------------------------------------- */
 
+/* A row is one piece of each source, one behind the other; `length` elements in all. */
 static void read_concat(const tl_tensor *t, uint64_t first, uint64_t n, unsigned char *out) {
   const tl_tensor_expr *e = t->u.expr;
   size_t size = size_of(t);

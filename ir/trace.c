@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace-back of fused nodes (trace.h). */
+/* The trace of fused nodes: reading the lists in metadata, and recording them. */
 #include "ir/trace.h"
 
 #include "ir/marks.h"
 
-/* A chain of fusions names what it is made of, not all of a deep network. */
+/* A chain of fusions names what it is made of, but not all of a deep network: lists stop growing
+ * here. */
 enum { LONGEST_LIST = 16384 };
 
 const char *tl_trace_key(tl_trace what) {
@@ -20,16 +21,16 @@ static bool is_punct(tl_token t, const char *text) {
   return t.kind == TL_TOKEN_PUNCT && tl_sv_is(t.text, text);
 }
 
-/* Behind the quote that ends a text, where `at` is behind the one that begins it; NULL when there
- * is anything in it that needs a closer look. */
+/* Returns the place behind the quote that ends a text, `at` being behind the one that begins it.
+ * NULL when something in it needs a closer look. */
 static const char *behind_plain(const char *at, const char *end) {
   const char *quote = memchr(at, '"', (size_t)(end - at));
   size_t n = quote ? (size_t)(quote - at) : 0;
   return quote && !memchr(at, '\\', n) && !memchr(at, '\n', n) ? quote + 1 : NULL;
 }
 
-/* Is it a list as it is written here, without escapes? Nearly all are, and they are asked for at
- * each node that a fusion takes. */
+/* True for a list as written here, without escapes. Nearly all are, and this is asked for each node
+ * that a fusion takes. */
 static bool is_plain_list(tl_sv text) {
   const char *at = text.p, *end = text.p + text.n;
   if (text.n < 2 || *at++ != '[')
@@ -47,7 +48,7 @@ static bool is_plain_list(tl_sv text) {
   return false;
 }
 
-/* Metadata may come from anybody's file. */
+/* Anybody's file may have metadata of that name, so lists are checked in full. */
 static bool is_list(tl_sv text) {
   if (is_plain_list(text))
     return true;
@@ -102,7 +103,7 @@ static void add_item(tl_buf *out, tl_sv text) {
   tl_buf_add_quoted(out, text);
 }
 
-/* The items of a list, as they are quoted. */
+/* Appends the items of a list, as they are quoted. */
 static void splice(tl_buf *out, tl_sv list) {
   if (list.n <= 2 || out->n > LONGEST_LIST)
     return;
@@ -110,8 +111,8 @@ static void splice(tl_buf *out, tl_sv list) {
   tl_buf_add(out, list.p + 1, list.n - 2);
 }
 
-/* Does the text stand between quotes in the list, be it as an item or as a part of one? Hardly any
- * item is in a list before, and what is left to look at more closely are those. */
+/* True when the text stands between quotes in the list, as an item or as a part of one. A quick
+ * test: most items are not in a list yet, and has_item looks closely at the others. */
 static bool may_have(const tl_buf *list, tl_sv text) {
   if (list->n == 0)
     return false;
@@ -124,7 +125,7 @@ static bool may_have(const tl_buf *list, tl_sv text) {
   return text.n == 0;
 }
 
-/* Is the item, as it stands between quotes, in the list? */
+/* True when the item, as it stands between quotes, is in the list. */
 static bool has_item(const tl_buf *list, tl_sv inside) {
   if (!may_have(list, inside))
     return false;
@@ -138,6 +139,7 @@ static bool has_item(const tl_buf *list, tl_sv inside) {
   return false;
 }
 
+/* Appends an item given as it stands between quotes. */
 static void add_inside(tl_buf *out, tl_sv inside) {
   if (out->n > LONGEST_LIST)
     return;
@@ -154,7 +156,8 @@ static tl_token next_string(tl_lexer *x) {
   return t;
 }
 
-/* Names with the types beside them; what several nodes were made from stands there once. */
+/* Appends names and the types beside them; a node that several others were made from stands there
+ * once. */
 static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, tl_buf *names,
                          tl_buf *types) {
   tl_lexer x = tl_lex_start(made_of);
@@ -171,6 +174,7 @@ static void splice_pairs(const tl_module *m, tl_node_id n, tl_sv made_of, tl_buf
   }
 }
 
+/* Appends what the node was made from, or the node itself. */
 static void add_node(tl_module *m, tl_node_id n, tl_buf *names, tl_buf *types) {
   tl_sv made_of = tl_trace_get(m, n, TL_TRACE_NAMES);
   if (made_of.n) {
@@ -224,7 +228,7 @@ static tl_status put_passes(tl_module *m, const tl_node_id *taken, uint32_t n, t
   return put_list(m, &list, TL_TRACE_PASSES, pairs, n_pairs);
 }
 
-/* The nodes taken agree in their marks. */
+/* The nodes taken agree in their marks, so that one of them tells. */
 static tl_status inherit_marks(tl_module *m, tl_node_id from, tl_pair *pairs, uint32_t *n) {
   for (uint32_t i = 0; i < TL_N_MARKS; i++) {
     tl_sv mark = tl_node_mark(m, from, i);

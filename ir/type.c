@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interned types and their text. Dim arithmetic is in dim.c. */
+/* Interned types and their text. dim.c has the arithmetic over dims. */
 #include "ir/type.h"
 
 #include <stdlib.h>
@@ -23,6 +23,8 @@ static bool same_type(const tl_type *a, const tl_type *b) {
   return a->rank <= 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
 }
 
+/* Doubles the hash index; at most half of it is used, so that probing ends. 0 marks a free slot,
+ * since type 0 is not in the index. */
 static bool grow_slots(tl_module *m) {
   uint32_t want = m->n_type_slots ? m->n_type_slots * 2 : 256;
   uint32_t *slots = calloc(want, sizeof *slots);
@@ -40,7 +42,7 @@ static bool grow_slots(tl_module *m) {
   return true;
 }
 
-/* Keeps a zero rank of non-tensors from mattering in comparisons. */
+/* Only tensors have a rank; other types agree in it, so that it does not matter in comparisons. */
 static tl_type normalized(const tl_type *t) {
   tl_type copy = *t;
   if (t->kind != TL_KIND_TENSOR && t->kind != TL_KIND_SPARSE_TENSOR)
@@ -106,6 +108,7 @@ bool tl_type_same_dims(const tl_module *m, tl_type_id a, tl_type_id b) {
   return true;
 }
 
+/* A dim of 0 makes the product 0, even where the other dims overflow. */
 bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n) {
   if (!tl_type_is_static(m, id))
     return false;
@@ -121,6 +124,7 @@ bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n) {
   return true;
 }
 
+/* Names that are no identifiers are quoted. */
 static void print_dim(const tl_module *m, tl_dim d, tl_buf *out) {
   if (d >= 0) {
     tl_buf_add_i64(out, d);

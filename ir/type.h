@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of values, interned: two values have the same type exactly when their ids are equal.
- * A dim is a non-negative size, TL_DIM_UNKNOWN, or a symbol (a name, or an expression over names
- * in canonical text such as "n*2 + 1"; equal symbols are equal sizes). */
+/* Types of values, interned: two values have the same type exactly when their ids are equal. A dim
+ * is a non-negative size, TL_DIM_UNKNOWN, or a symbol: a name, or an expression over names in
+ * canonical text such as "n*2 + 1". Equal symbols are equal sizes. */
 #ifndef TL_IR_TYPE_H
 #define TL_IR_TYPE_H
 
@@ -20,6 +20,7 @@ typedef uint32_t tl_type_id;
 #define TL_DIM_UNKNOWN ((tl_dim)-1)
 enum { TL_RANK_UNKNOWN = -1, TL_MAX_RANK = 255 };
 
+/* Dims of symbols are the numbers from -2 down. */
 static inline tl_dim tl_dim_from_symbol(tl_symbol s) { return -2 - (tl_dim)s; }
 static inline bool tl_dim_is_static(tl_dim d) { return d >= 0; }
 static inline bool tl_dim_is_symbol(tl_dim d) { return d <= -2; }
@@ -37,6 +38,7 @@ typedef enum tl_type_kind {
 
 #define TL_KIND_BIT(k) (1u << (k))
 
+/* A type; members that its kind does not use are 0. */
 typedef struct tl_type {
   uint8_t kind;       /* tl_type_kind */
   uint8_t dtype;      /* tensors: element type; maps: key type */
@@ -47,39 +49,42 @@ typedef struct tl_type {
   tl_symbol name;
 } tl_type;
 
-/* Returns the interned type; TL_NO_TYPE when memory is out or rank is beyond TL_MAX_RANK. dims may
- * be NULL when rank <= 0. */
+/* Interns a tensor type; dims may be NULL when rank <= 0. TL_NO_TYPE when memory is out, or for a
+ * rank beyond TL_MAX_RANK. */
 tl_type_id tl_type_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim *dims);
-/* Interns any type; dims are copied when the type is new. */
+/* Interns any type; the dims of a new one are copied. Fails as above. */
 tl_type_id tl_type_intern(tl_module *m, const tl_type *t);
-/* The type behind an id; id 0 gives a type of kind TL_KIND_UNKNOWN. Valid until the next intern. */
+/* Returns the type of an id, borrowed until the next intern; id 0 gives kind TL_KIND_UNKNOWN. */
 const tl_type *tl_type_get(const tl_module *m, tl_type_id id);
 
+/* Returns the dtype of a tensor's elements. */
 tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id); /* NONE unless a tensor */
+/* Returns true for a tensor type whose dims are all sizes. */
 bool tl_type_is_static(const tl_module *m, tl_type_id id); /* tensor with all dims known */
-/* Are both tensors of one rank with equal dims? What is not known is equal to nothing. */
+/* Returns true for two tensors of one rank with equal dims; what is not known equals nothing. */
 bool tl_type_same_dims(const tl_module *m, tl_type_id a, tl_type_id b);
-/* Product of the dims; false unless static or on overflow. */
+/* Gives the product of the dims; false unless they are all sizes, or on overflow. */
 bool tl_type_elements(const tl_module *m, tl_type_id id, uint64_t *n);
 
-/* Dim of a name; TL_DIM_UNKNOWN for the empty name. */
+/* Returns the dim of a name; TL_DIM_UNKNOWN for the empty name. */
 tl_dim tl_dim_named(tl_module *m, tl_sv name);
-/* Arithmetic over dims: exact on sizes, by canonical text on symbols, TL_DIM_UNKNOWN when nothing
- * can be said (or the text would exceed 96 bytes). div rounds towards negative infinity, ceil_div
+/* Arithmetic over dims: exact on sizes, by canonical text on symbols; TL_DIM_UNKNOWN when nothing
+ * can be said, or the text would exceed 96 bytes. div rounds towards negative infinity, ceil_div
  * up; a division by zero is unknown. */
 tl_dim tl_dim_add(tl_module *m, tl_dim a, tl_dim b);
 tl_dim tl_dim_sub(tl_module *m, tl_dim a, tl_dim b);
 tl_dim tl_dim_mul(tl_module *m, tl_dim a, tl_dim b);
 tl_dim tl_dim_div(tl_module *m, tl_dim a, tl_dim b);
 tl_dim tl_dim_ceil_div(tl_module *m, tl_dim a, tl_dim b);
-/* Numpy broadcasting of two dims. False when both are known and clash. A symbol against 1 stays the
- * symbol; two different non-static dims give TL_DIM_UNKNOWN; a size above 1 wins over a symbol. */
+/* Gives the numpy broadcast of two dims; false when both are sizes that clash. A symbol against 1
+ * stays the symbol; two different dims that are not both sizes give TL_DIM_UNKNOWN; a size above 1
+ * wins over a symbol. */
 bool tl_dim_broadcast(tl_dim a, tl_dim b, tl_dim *out);
-/* The more specific of two statements about one dim: a size over a symbol over unknown; false when
- * two sizes differ. */
+/* Gives the more specific of two statements about one dim: a size over a symbol over unknown; false
+ * when two sizes differ. */
 bool tl_dim_merge(tl_dim a, tl_dim b, tl_dim *out);
 
-/* Adds "f32[1,n,?]", "seq(f32[?])", "?" ... to out, as the textual IR writes types. */
+/* Adds the type as textual IR writes it: "f32[1,n,?]", "seq(f32[?])", "?" ... */
 void tl_type_print(const tl_module *m, tl_type_id id, tl_buf *out);
 
 #endif

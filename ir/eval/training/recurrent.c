@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LSTMTraining, GRUTraining and their gradients, as ONNX Runtime's training graphs have them: one
- * direction, all steps, sigmoid and tanh. Everything is computed in f64 and rounded once, when a
- * result is stored. Letters: S steps, B batch, I input size, H hidden size, G gates: input, output,
- * forget and cell of LSTM; update, reset and candidate of GRU. */
+/* Computes LSTMTraining, GRUTraining and their gradients, as ONNX Runtime's training graphs have
+ * them: one direction, all steps, sigmoid and tanh. Everything is computed in f64 and rounded once,
+ * when a result is stored. Letters: S steps, B batch, I input size, H hidden size, G gates (LSTM:
+ * input, output, forget, cell; GRU: update, reset, candidate). */
 #include <string.h>
 #include <strings.h>
 
@@ -10,6 +10,7 @@
 #include "ir/eval/kernel/lines.h"
 #include "ir/eval/math/elementary.h"
 
+/* One layer: operands and sizes, and what the forward pass computes. */
 typedef struct layer {
   int64_t steps, batch, input, hidden, gates;
   bool reset_after;             /* GRU: linear_before_reset */
@@ -23,7 +24,7 @@ typedef struct layer {
 
 /* ---- reading and storing --------------------------------------------------------------------- */
 
-/* Operand i of this shape as f64; NULL when absent. */
+/* Reads operand i, which must have this shape, as f64; NULL when it is absent. */
 static tl_status read(tl_eval *x, uint32_t i, int rank, const int64_t *dims, const double **out) {
   const tl_host *t = tl_eval_in(x, i);
   *out = NULL;
@@ -43,6 +44,7 @@ static tl_status read(tl_eval *x, uint32_t i, int rank, const int64_t *dims, con
   return TL_OK;
 }
 
+/* Makes result i; v NULL gives zeros. */
 static tl_status store(tl_eval *x, uint32_t i, int rank, const int64_t *dims, const double *v) {
   tl_host *out;
   tl_dtype dtype = (tl_dtype)tl_eval_in(x, 0)->dtype;
@@ -55,7 +57,7 @@ static tl_status store(tl_eval *x, uint32_t i, int rank, const int64_t *dims, co
   return TL_OK;
 }
 
-/* Zeros, n for each of all rows. */
+/* Returns rows * n zeros in scratch, NULL on overflow or without memory. */
 static double *room(tl_eval *x, int64_t rows, int64_t n) {
   int64_t all;
   double *v = __builtin_mul_overflow(rows, n, &all)
@@ -119,7 +121,8 @@ static double dot(const double *a, const double *b, int64_t n) {
   return sum;
 }
 
-/* Row t, b of what all steps have, n a row; the first one begins with `first`. */
+/* Returns row b of the state before step t: of all steps' states, or of `first` (NULL: zeros) at
+ * step 0. */
 static const double *before(const layer *l, const double *all, const double *first, int64_t t,
                             int64_t b) {
   static const double *const none = NULL;
@@ -130,7 +133,7 @@ static const double *before(const layer *l, const double *all, const double *fir
 
 static double or_zero(const double *v, int64_t i) { return v ? v[i] : 0; }
 
-/* The sum of gate row k that its function is taken of. */
+/* Returns the argument of gate row k: W x + R h + both biases. */
 static double sum_of(const layer *l, const double *x, const double *h, int64_t k) {
   const int64_t n = l->gates * l->hidden;
   return dot(l->w + k * l->input, x, l->input) + (h ? dot(l->r + k * l->hidden, h, l->hidden) : 0) +
@@ -143,6 +146,7 @@ typedef struct lstm_state {
   double *c;
 } lstm_state;
 
+/* One step of one row; the output gate's peephole sees the new cell state. */
 static void lstm_row(const layer *l, const double *x, const double *h, const double *c, double *g,
                      lstm_state made) {
   const int64_t n = l->hidden;
@@ -159,7 +163,8 @@ static void lstm_row(const layer *l, const double *x, const double *h, const dou
   }
 }
 
-/* h R' of candidate k, with the bias that is added before the reset gate. */
+/* Returns R h of candidate k with its bias: what the reset gate scales when it comes after the
+ * product. */
 static double inner_of(const layer *l, const double *h, int64_t k) {
   const int64_t row = 2 * l->hidden + k;
   return (h ? dot(l->r + row * l->hidden, h, l->hidden) : 0) +
@@ -205,7 +210,7 @@ static tl_status forward(tl_eval *x, int64_t gates, layer *l) {
   return TL_OK;
 }
 
-/* Result i: what the last step left, [1,B,H]. */
+/* Makes result i: the state after the last step, [1,B,H]; without steps the initial one. */
 static tl_status store_last(tl_eval *x, uint32_t i, const layer *l, const double *all,
                             const double *first) {
   const int64_t dims[] = {1, l->batch, l->hidden};
@@ -213,7 +218,7 @@ static tl_status store_last(tl_eval *x, uint32_t i, const layer *l, const double
   return store(x, i, 3, dims, last);
 }
 
-/* X, W, R, B, -, h0, c0, P -> all h, last h, last c, all c, gates */
+/* LSTMTraining: X, W, R, B, -, h0, c0, P -> all h, last h, last c, all c, gates. */
 tl_status tl_eval_lstm_training(tl_eval *x) {
   layer l;
   TL_TRY(forward(x, 4, &l));
@@ -226,7 +231,7 @@ tl_status tl_eval_lstm_training(tl_eval *x) {
   return store(x, 4, 4, gates, l.g);
 }
 
-/* X, W, R, B, -, h0 -> all h, last h, gates */
+/* GRUTraining: X, W, R, B, -, h0 -> all h, last h, gates. */
 tl_status tl_eval_gru_training(tl_eval *x) {
   layer l;
   TL_TRY(forward(x, 3, &l));
@@ -239,7 +244,7 @@ tl_status tl_eval_gru_training(tl_eval *x) {
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* What was seen, and gradients. */
+/* The backward pass: what the forward pass saved, and the gradients. */
 typedef struct back {
   layer l;
   const double *h, *c, *g; /* of all steps */
@@ -250,8 +255,8 @@ typedef struct back {
   double *dj;              /* [G*H]: the same as products with h see them */
 } back;
 
-/* Adds up what a row of sums sends to the input, weights and biases. hr: what the candidate's row
- * of R was multiplied by. */
+/* Adds what the gradients of a row's gate arguments contribute to input, weights and biases. hr:
+ * what the candidate's rows of R were multiplied by. */
 static void spread(back *k, int64_t at, const double *h, const double *hr) {
   const layer *l = &k->l;
   const int64_t n = l->gates * l->hidden;
@@ -268,6 +273,8 @@ static void spread(back *k, int64_t at, const double *h, const double *hr) {
   }
 }
 
+/* Goes back through step t of row b. dh and dc hold the gradients of the state after the step on
+ * entry, before it on return. */
 static void lstm_back(back *k, int64_t t, int64_t b) {
   const layer *l = &k->l;
   const int64_t n = l->hidden, at = t * l->batch + b;
@@ -293,7 +300,7 @@ static void lstm_back(back *k, int64_t t, int64_t b) {
   spread(k, at, h, h);
 }
 
-/* hr: [H], what the reset gate leaves of h. */
+/* Goes back through step t of row b. hr: [H], room for what the reset gate leaves of h. */
 static void gru_back(back *k, int64_t t, int64_t b, double *hr) {
   const layer *l = &k->l;
   const int64_t n = l->hidden, at = t * l->batch + b;
@@ -322,7 +329,7 @@ static void gru_back(back *k, int64_t t, int64_t b, double *hr) {
   spread(k, at, h, hr);
 }
 
-/* Rooms of gradients; those of states begin with operand d_last, which may be absent. */
+/* Makes room for the gradients; those of the state begin as dh and dc (NULL: zeros). */
 static tl_status make_rooms(tl_eval *x, back *k, const double *dh, const double *dc) {
   const layer *l = &k->l;
   const int64_t n = l->gates * l->hidden;
@@ -356,8 +363,8 @@ static tl_status store_gradients(tl_eval *x, const back *k) {
   return l->gates == 4 ? store(x, 5, 3, state, k->dc) : TL_OK;
 }
 
-/* X, W, R, B, -, h0, c0, P, all h, all c, gates, d all h, d last h, d last c
- * -> dX, dW, dR, dB, d h0, d c0, d P */
+/* LSTMGrad: X, W, R, B, -, h0, c0, P, all h, all c, gates, d all h, d last h, d last c -> dX, dW,
+ * dR, dB, d h0, d c0, d P. */
 tl_status tl_eval_lstm_grad(tl_eval *x) {
   back k = {0};
   const double *dh, *dc;
@@ -384,7 +391,7 @@ tl_status tl_eval_lstm_grad(tl_eval *x) {
   return store(x, 6, 2, peephole, NULL);
 }
 
-/* X, W, R, B, -, h0, all h, gates, d all h, d last h -> dX, dW, dR, dB, d h0 */
+/* GRUGrad: X, W, R, B, -, h0, all h, gates, d all h, d last h -> dX, dW, dR, dB, d h0. */
 tl_status tl_eval_gru_grad(tl_eval *x) {
   back k = {0};
   const double *dh;
