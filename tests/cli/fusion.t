@@ -227,7 +227,7 @@ $ printf '{"Switch":{"UBFusion":{"TbeCommonRules0FusionPass":"off","FusionVirtua
 $ printf 'ALL:off' >off.cfg; tailor passes --fusion --fusion_switch_file=off.cfg --optimization_switch='SoftmaxFusionPass:on;TfMergeSubFusionPass:off;PrunePass:off' | grep -E '^(SoftmaxFusionPass|TfMergeSubFusionPass|PrunePass|SplitConvFusionPass) ' | sed -Ef tidy
 > PrunePass cleanup on yes off --optimization-switch; no rules: the pass dead-nodes does it, whatever a switch says
 > SoftmaxFusionPass graph on yes on --optimization-switch
-> SplitConvFusionPass graph off yes off off by default; no rules: its op is in no op information
+> SplitConvFusionPass graph off yes off off by default; no rules: no operator information has its op
 > TfMergeSubFusionPass graph on no off --optimization-switch; no rules: TensorFlow only: exporters write such weights subtracted
 $ tailor passes --fusion='SoftmaxFusionPass:off' --optimization_switch='SoftmaxFusionPass:on' | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 > SoftmaxFusionPass graph on yes off --fusion
@@ -247,7 +247,7 @@ $ tailor passes --fusion -O1 | grep '^SoftmaxFusionPass ' | sed -Ef tidy
 $ tailor passes --fusion --oo_level=O3 | grep -E '^(SoftmaxFusionPass|SplitConvFusionPass|ScopeROIAlignPass) ' | sed -Ef tidy
 > ScopeROIAlignPass scope off yes off off by default; no rules: TensorFlow control flow only: exporters write CropAndResize as a loop over boxes
 > SoftmaxFusionPass graph on yes on on by default
-> SplitConvFusionPass graph off yes off off by default; no rules: its op is in no op information
+> SplitConvFusionPass graph off yes off off by default; no rules: no operator information has its op
 $ tailor passes --fusion --oo_level=O3 -O2
 ! tailor: error: --oo-level: cannot be combined with --opt-level [E10047]
 ? 1
