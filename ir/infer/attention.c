@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of attention: the standard ops and ONNX Runtime's. Letters: B batch, N heads, S
- * query length, T key length (with the past), D head size, V head size of values. */
+/* Shape functions of attention: the standard ops and those of ONNX Runtime. Letters: B batch, N
+ * heads, S query length, T key length (with the past), D head size, V head size of values. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* Number of heads in an attribute, unknown when it is absent. */
+/* Reads the number of heads in an attribute, unknown when it is absent. */
 static tl_status read_heads(tl_infer *x, tl_symbol name, tl_dim *out) {
   int64_t n = tl_node_attr_int(x->m, x->node, name, 0);
   *out = n == 0 ? TL_DIM_UNKNOWN : n;
@@ -15,14 +15,15 @@ static tl_status read_heads(tl_infer *x, tl_symbol name, tl_dim *out) {
   return TL_OK;
 }
 
-/* Dim of one head; unknown when the size does not divide (the run will tell). */
+/* Returns the size of one head; unknown when it does not divide, which is left to the run to
+ * report. */
 static tl_dim head_dim(tl_infer *x, tl_dim hidden, tl_dim heads) {
   if (hidden >= 0 && heads > 0 && hidden % heads != 0)
     return TL_DIM_UNKNOWN;
   return tl_dim_div(x->m, hidden, heads);
 }
 
-/* One of Q, K, V in its two forms [B,N,S,D] and [B,S,N*D]. */
+/* One of Q, K, V in either form, [B,N,S,D] or [B,S,N*D]. */
 typedef struct heads {
   tl_dim batch;
   tl_dim n;
@@ -50,7 +51,7 @@ static tl_status read_operand_heads(tl_infer *x, uint32_t i, tl_symbol attr, hea
   return TL_OK;
 }
 
-/* Q, K, V, mask, past_key, past_value, ... -> Y, present_key, present_value, QK */
+/* Attention: Q, K, V, mask, past_key, past_value ... -> Y, present_key, present_value, QK. */
 tl_status tl_infer_attention(tl_infer *x, uint32_t node) {
   heads q;
   heads k;
@@ -78,7 +79,7 @@ tl_status tl_infer_attention(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 3, tl_infer_dtype(x, 0), 4, scores);
 }
 
-/* q [B,S,N*D], k [B,T,M*D], v [B,T,M*V] -> [B,S,N*V] */
+/* q [B,S,N*D], k [B,T,M*D], v [B,T,M*V] -> [B,S,N*V]; N/M heads of queries share one of keys. */
 static tl_status infer_heads_beside(tl_infer *x, tl_dim n) {
   tl_dim m;
   for (uint32_t i = 0; i < 3; i++)
@@ -163,7 +164,8 @@ tl_status tl_infer_flex_attention(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 2), 4, dims);
 }
 
-/* query [B,S,Nq*D], key [B,S,Nkv*D], value [B,S,Nkv*V], past_state? -> [B,S,Nq*V], [B,Nkv,D,V] */
+/* LinearAttention: query [B,S,Nq*D], key [B,S,Nkv*D], value [B,S,Nkv*V], past_state? -> [B,S,Nq*V],
+ * [B,Nkv,D,V]. */
 tl_status tl_infer_linear_attention(tl_infer *x, uint32_t node) {
   tl_dim nq;
   tl_dim nkv;
@@ -185,7 +187,7 @@ tl_status tl_infer_linear_attention(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 1, TL_DTYPE_NONE, 4, state);
 }
 
-/* Hidden size of the values of com.microsoft::Attention. */
+/* Gives the hidden size of the values of com.microsoft::Attention. */
 static tl_status value_hidden(tl_infer *x, tl_dim *out) {
   tl_int_list sizes = tl_node_attr_ints(x->m, x->node, TL_SYM_qkv_hidden_sizes);
   if (sizes.n > 0) {
@@ -223,7 +225,8 @@ tl_status tl_infer_ms_attention(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 1, tl_infer_dtype(x, 0), 5, present);
 }
 
-/* Operand with that name in the op's signature; beyond the last operand when there is none. */
+/* Returns the operand of that name in the op's signature; beyond the last operand when there is
+ * none. */
 static uint32_t operand_named(tl_infer *x, const char *name) {
   const tl_op *row = tl_op_row(tl_node_get(x->m, x->node)->op);
   for (uint32_t i = 0; row && i < row->n_operand_ports; i++)
@@ -232,8 +235,8 @@ static uint32_t operand_named(tl_infer *x, const char *name) {
   return UINT32_MAX;
 }
 
-/* Output of multi-head attention: query [B,S,H] or packed [B,S,N,3,D]; value [B,T,H], [B,N,T,V] or
- * absent when packed. */
+/* Returns the last dim of the output of multi-head attention: query [B,S,H] or packed [B,S,N,3,D];
+ * value [B,T,H], [B,N,T,V] or absent when packed. */
 static tl_dim mha_width(tl_infer *x) {
   if (tl_infer_rank(x, 0) == 5)
     return tl_dim_mul(x->m, tl_infer_dim(x, 0, 2), tl_infer_dim(x, 0, 4));
@@ -247,7 +250,8 @@ static tl_dim mha_width(tl_infer *x) {
   return tl_dim_div(x->m, tl_infer_dim(x, 0, 2), 3);
 }
 
-/* Present of key or value (operand i), whose past is operand `past`. */
+/* States the present of key or value (operand i), whose past is operand `past`. A shared buffer has
+ * the past's length, however much of it is used. */
 static tl_status mha_present(tl_infer *x, uint32_t result, uint32_t i, uint32_t past,
                              tl_dim *total) {
   tl_dim dims[4] = {tl_infer_dim(x, 0, 0), TL_DIM_UNKNOWN, TL_DIM_UNKNOWN, TL_DIM_UNKNOWN};
@@ -277,6 +281,8 @@ static tl_status mha_present(tl_infer *x, uint32_t result, uint32_t i, uint32_t 
   return tl_infer_put(x, result, tl_infer_dtype(x, 0), 4, dims);
 }
 
+/* MultiHeadAttention: query, key, value, ... past_key, past_value -> output, present_key,
+ * present_value, qk. */
 tl_status tl_infer_ms_mha(tl_infer *x, uint32_t node) {
   uint32_t past = operand_named(x, "past_key");
   tl_dim total;
@@ -298,7 +304,8 @@ tl_status tl_infer_ms_mha(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 3, TL_DTYPE_NONE, 4, scores);
 }
 
-/* Length of the cache that grouped-query attention returns: the larger of past and total. */
+/* Returns the length of the cache that grouped-query attention returns: the larger of past and
+ * total. */
 static tl_dim gqa_length(tl_infer *x, tl_dim fresh) {
   tl_dim total = tl_infer_dim_value(x, 6);
   tl_dim past = tl_infer_dim(x, 3, 2);

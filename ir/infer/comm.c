@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of collectives. */
+/* Shape functions of collectives, which talk to the other ranks. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"

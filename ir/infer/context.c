@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What shape functions see: operand types, statements about results and how they merge with what
- * the model declared, and partial values. */
+/* What shape functions see: types of operands, partial values, and statements about results, which
+ * are merged with what the model declared. */
 #include "ir/infer/infer.h"
 
 enum { MAX_TYPE_DEPTH = 16, SHOWN_OPERANDS = 4, MAX_FLOATS = 16 };
@@ -15,6 +15,7 @@ const tl_type *tl_infer_operand(tl_infer *x, uint32_t i) {
   return tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, x->node, i)));
 }
 
+/* Sparse tensors have dtype and dims as well. */
 static bool is_shaped(const tl_type *t) {
   return t->kind == TL_KIND_TENSOR || t->kind == TL_KIND_SPARSE_TENSOR;
 }
@@ -36,6 +37,7 @@ const tl_dim *tl_infer_dims(tl_infer *x, uint32_t i) {
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
+/* Appends the first operands with their types to a message. */
 static void describe_operands(tl_infer *x, tl_buf *out) {
   uint32_t n = tl_infer_n_operands(x);
   const char *before = " (";
@@ -77,7 +79,7 @@ tl_status tl_infer_axis(tl_infer *x, int64_t axis, int rank, uint32_t *out) {
 
 /* ---- statements about results --------------------------------------------------------------- */
 
-/* Warns once per value that its declared shape is not what its operands give. */
+/* Warns that a value's declared shape is not what its operands give. */
 static void warn_shape(tl_infer *x, tl_value_id v, tl_type_id declared, const tl_type *stated) {
   tl_type_id type = tl_type_intern(x->m, stated);
   tl_buf text;
@@ -101,14 +103,14 @@ static tl_status fail_dtype(tl_infer *x, tl_value_id v, unsigned declared, unsig
                        tl_dtype_get((tl_dtype)stated)->name);
 }
 
-/* Two names for one dim: callers know the declared name of a graph output, inside the graph the
- * computed name is the one that other dims share. */
+/* Chooses between two names for one dim. Callers know the declared name of a graph output; inside
+ * the graph the computed name is the one that other dims share. */
 static tl_dim choose_symbol(tl_infer *x, tl_value_id v, tl_dim declared, tl_dim stated) {
   return declared != stated && tl_value_is_output(x->m, v) ? declared : stated;
 }
 
-/* Merges dims of equal rank into dims[]; false when two sizes differ: then those stated are taken,
- * since a declaration that is wrong about one dim says nothing about the others. */
+/* Merges dims of equal rank into dims[]. False when two sizes differ: then all stated ones are
+ * taken, since a declaration that is wrong about one dim proves nothing about the others. */
 static bool merge_dims(tl_infer *x, tl_value_id v, const tl_type *declared, const tl_dim *stated,
                        tl_dim *dims) {
   bool agree = true;
@@ -129,7 +131,7 @@ static bool same_tensor(const tl_type *t, tl_dtype dtype, int rank, const tl_dim
          (rank <= 0 || memcmp(t->dims, dims, (size_t)rank * sizeof *dims) == 0);
 }
 
-/* Merged type of a tensor that the model declared with type id `declared`. */
+/* Merges a statement about a tensor with the type that the model declared, of id `declared`. */
 static tl_status merge_tensor(tl_infer *x, tl_value_id v, tl_type_id declared, tl_type stated,
                               tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
@@ -156,7 +158,8 @@ static tl_status merge_tensor(tl_infer *x, tl_value_id v, tl_type_id declared, t
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Merges a stated type of any kind into the declared one; elements of sequences likewise. */
+/* Merges a stated type of any kind into the declared one; elements of sequences and optionals
+ * likewise. */
 static tl_status merge_type(tl_infer *x, tl_value_id v, tl_type_id declared, tl_type_id stated,
                             uint32_t depth, tl_type_id *out) {
   tl_type d = *tl_type_get(x->m, declared);
@@ -178,7 +181,7 @@ static tl_status merge_type(tl_infer *x, tl_value_id v, tl_type_id declared, tl_
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Type that the value had before this run. */
+/* Returns the type that the value had before this run. */
 static tl_type_id declared_type(tl_infer *x, tl_value_id v) {
   if (v >= x->n_partials)
     return tl_value_type(x->m, v);
@@ -187,6 +190,7 @@ static tl_type_id declared_type(tl_infer *x, tl_value_id v) {
   return x->declared[v] - 1;
 }
 
+/* A statement without dtype and rank leaves an undeclared value unknown. */
 tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims) {
   tl_value_id v = tl_result(x->m, x->node, i);
   if (v == TL_NO_VALUE)
@@ -237,6 +241,7 @@ tl_dim *tl_infer_new_dims(tl_infer *x, uint32_t n) {
 
 /* ---- partial values ------------------------------------------------------------------------- */
 
+/* Reads an element that is a whole number; floats only where they are exact and not negative. */
 static bool integral_at(const tl_module *m, const tl_tensor *t, uint64_t i, int64_t *out) {
   double v;
   if (tl_tensor_int_at(m, t, i, out))
@@ -248,6 +253,7 @@ static bool integral_at(const tl_module *m, const tl_tensor *t, uint64_t i, int6
   return (double)*out >= v && (double)*out <= v;
 }
 
+/* A constant is read once and kept as tracked; elems_left bounds what one run keeps. */
 static tl_partial read_constant(tl_infer *x, const tl_tensor *t) {
   tl_partial none = {NULL, 0};
   uint64_t n;
@@ -312,6 +318,7 @@ bool tl_infer_int(tl_infer *x, uint32_t i, int64_t *out) {
   return true;
 }
 
+/* True for an empty list too: its length is knowledge. */
 static bool any_known(const tl_elem *at, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     if (at[i].kind != TL_ELEM_UNKNOWN)
@@ -319,6 +326,7 @@ static bool any_known(const tl_elem *at, uint32_t n) {
   return n == 0;
 }
 
+/* Elements of which none is known are not worth their room. */
 tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_t n) {
   tl_value_id v = tl_result(x->m, x->node, i);
   if (v == TL_NO_VALUE || v >= x->n_partials || n > TL_MAX_PARTIAL || n > x->elems_left ||
@@ -334,6 +342,7 @@ tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_
 
 /* ---- what else would do ---------------------------------------------------------------------- */
 
+/* A body without inputs is a branch of an If; a loop's body has inputs. */
 bool tl_infer_exists_once(const tl_module *m, tl_graph_id id) {
   const tl_graph *g = tl_graph_get(m, id);
   while (g->kind == TL_GRAPH_BODY && g->inputs.n == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of nodes with bodies: If, Loop, Scan, SequenceMap.
+/* Shape functions of nodes with bodies: If, Loop, While, Scan, SequenceMap.
  *
- * Values that a loop carries get the type they start with; when an iteration gives another one, the
- * two are joined and the body is inferred again, the second time with element types only. Deep
- * inside other loops element types are all that is tried, so that visits stay bounded. */
+ * Values that a loop carries get the type they start with. When an iteration gives another one, the
+ * two are joined and the body is inferred again; the last time with element types only. Deep inside
+ * other loops only element types are tried, so that the number of visits stays bounded. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
@@ -20,6 +20,7 @@ static tl_status read_body(tl_infer *x, tl_symbol name, const tl_graph **out) {
   return TL_OK;
 }
 
+/* Inputs beyond the expected ones are fine when they have a default. */
 static tl_status check_signature(tl_infer *x, const tl_graph *g, uint32_t n_inputs,
                                  uint32_t n_outputs) {
   uint32_t n = 0;
@@ -37,7 +38,8 @@ static tl_type_id output_type(tl_infer *x, const tl_graph *g, uint32_t i) {
   return tl_value_type(x->m, tl_graph_output(x->m, g, i));
 }
 
-/* Type that the model declared for a body's input, whatever an earlier visit made of it. */
+/* Returns the type that the model declared for a body's input, whatever an earlier visit made of
+ * it. */
 static tl_type_id declared_input(tl_infer *x, tl_value_id v) {
   if (v >= x->n_partials)
     return tl_value_type(x->m, v);
@@ -46,12 +48,14 @@ static tl_type_id declared_input(tl_infer *x, tl_value_id v) {
   return x->declared[v] - 1;
 }
 
+/* Remembers the declared type before it is replaced. */
 static void set_input(tl_infer *x, const tl_graph *g, uint32_t i, tl_type_id type) {
   tl_value_id v = g->inputs.at[i];
   declared_input(x, v);
   tl_value_get(x->m, v)->type = type;
 }
 
+/* What the fact leaves open, the declaration fills. */
 static tl_status refine_tensor(tl_infer *x, const tl_type *fact, const tl_type *declared,
                                tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
@@ -70,7 +74,7 @@ static tl_status refine_tensor(tl_infer *x, const tl_type *fact, const tl_type *
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
-/* What is handed to input i, completed by what the body declares for it. */
+/* Gives the type of what is handed to input i, completed by what the body declares for it. */
 static tl_status refine(tl_infer *x, const tl_graph *g, uint32_t i, tl_type_id fact,
                         tl_type_id *out) {
   tl_type_id declared = declared_input(x, g->inputs.at[i]);
@@ -88,6 +92,7 @@ static tl_status refine(tl_infer *x, const tl_graph *g, uint32_t i, tl_type_id f
 
 /* ---- loop-carried values -------------------------------------------------------------------- */
 
+/* The values that a loop carries: consecutive inputs and outputs of the body. */
 typedef struct carried {
   const tl_graph *g;
   uint32_t first_input;
@@ -96,7 +101,7 @@ typedef struct carried {
   tl_type_id *types; /* [n], scratch */
 } carried;
 
-/* The type without its shape. */
+/* Takes the shape off a type: of a tensor, or of the tensors in a sequence or optional. */
 static tl_status weaken(tl_infer *x, tl_type_id *type) {
   tl_type t = *tl_type_get(x->m, *type);
   if (t.kind == TL_KIND_TENSOR) {
@@ -120,7 +125,7 @@ static tl_status weaken_all(tl_infer *x, carried *c) {
   return TL_OK;
 }
 
-/* Infers the body once; *changed tells that an iteration gives other types than it took. */
+/* Infers the body once; *changed tells that an iteration gives other types than it was given. */
 static tl_status iterate(tl_infer *x, carried *c, bool *changed) {
   *changed = false;
   for (uint32_t i = 0; i < c->n; i++) {
@@ -162,7 +167,7 @@ static tl_status settle(tl_infer *x, carried *c, uint32_t first_operand) {
 
 /* ---- slices of scanned values --------------------------------------------------------------- */
 
-/* Type t with dim d inserted at axis (counted in the result). */
+/* Gives type t with dim d inserted at `axis`, counted in the result. */
 static tl_status stacked(tl_infer *x, tl_type_id id, tl_dim d, int64_t axis, tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
   tl_type t = *tl_type_get(x->m, id);
@@ -185,7 +190,7 @@ static tl_status stacked(tl_infer *x, tl_type_id id, tl_dim d, int64_t axis, tl_
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Type of operand i without the dim at axis, which is merged into *length. */
+/* Gives the type of an operand without the dim at `axis`, which is merged into *length. */
 static tl_status sliced(tl_infer *x, uint32_t operand, int64_t axis, tl_dim *length,
                         tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
@@ -209,7 +214,8 @@ static tl_status sliced(tl_infer *x, uint32_t operand, int64_t axis, tl_dim *len
 
 /* ---- If ------------------------------------------------------------------------------------- */
 
-/* Operands behind the condition are captured values (pass isolate): the inputs of each branch. */
+/* Operands behind the condition are captured values (pass isolate); they are the inputs of each
+ * branch. */
 static tl_status infer_branch(tl_infer *x, const tl_graph *g) {
   uint32_t n_operands = tl_infer_n_operands(x);
   uint32_t n_captured = n_operands ? n_operands - 1 : 0;
@@ -242,8 +248,8 @@ tl_status tl_infer_if(tl_infer *x, uint32_t node) {
 
 /* ---- Loop ----------------------------------------------------------------------------------- */
 
-/* Sets an input that the runtime provides: a scalar, or what else the body declares (runtimes admit
- * one element of rank 1 too). */
+/* Sets an input that the runtime provides: a scalar, or what else the body declares (runtimes also
+ * take one element of rank 1). */
 static tl_status set_provided(tl_infer *x, const tl_graph *g, uint32_t i, tl_dtype dtype) {
   tl_type_id declared = declared_input(x, g->inputs.at[i]);
   const tl_type *t = tl_type_get(x->m, declared);
@@ -258,7 +264,7 @@ static tl_status set_provided(tl_infer *x, const tl_graph *g, uint32_t i, tl_dty
   return TL_OK;
 }
 
-/* A single element known to be true, in every iteration. */
+/* True for a single element known to be true in every iteration. */
 static bool is_true(tl_infer *x, tl_value_id v) {
   const tl_tensor *t = tl_value_constant(x->m, v);
   int64_t value;
@@ -268,7 +274,7 @@ static bool is_true(tl_infer *x, tl_value_id v) {
   return p && p->at && p->n == 1 && p->at[0].kind == TL_ELEM_INT && p->at[0].value != 0;
 }
 
-/* True when the loop ends by its trip count alone. */
+/* True when only the trip count ends the loop: the condition is true and passed on unchanged. */
 static bool runs_to_count(tl_infer *x, const tl_graph *g) {
   tl_value_id cond = tl_operand(x->m, x->node, 1);
   tl_value_id v = tl_graph_output(x->m, g, 0);
@@ -283,7 +289,8 @@ static bool runs_to_count(tl_infer *x, const tl_graph *g) {
   return v == g->inputs.at[1] || is_true(x, v);
 }
 
-/* M?, cond?, carried... ; body: iteration, cond, carried... -> cond, carried..., scanned... */
+/* Loop: M?, cond?, carried... -> carried..., scanned... The body: iteration, cond, carried... ->
+ * cond, carried..., scanned... */
 tl_status tl_infer_loop(tl_infer *x, uint32_t node) {
   const tl_graph *g;
   (void)node;
@@ -311,7 +318,7 @@ tl_status tl_infer_loop(tl_infer *x, uint32_t node) {
 
 /* ---- While ---------------------------------------------------------------------------------- */
 
-/* state... ; cond: state -> go on; body: state -> state */
+/* While: state... -> state... The bodies: cond, state -> go on; body, state -> state. */
 tl_status tl_infer_while(tl_infer *x, uint32_t node) {
   const tl_graph *test;
   const tl_graph *g;
@@ -333,6 +340,7 @@ tl_status tl_infer_while(tl_infer *x, uint32_t node) {
 
 /* ---- Scan ----------------------------------------------------------------------------------- */
 
+/* Reads element i of a list of axes; without the list they are 0. */
 static tl_status scan_axis(tl_infer *x, tl_symbol name, uint32_t i, uint32_t n, int64_t *out) {
   tl_int_list axes = tl_node_attr_ints(x->m, x->node, name);
   if (axes.n > 0 && axes.n != n)
@@ -342,6 +350,7 @@ static tl_status scan_axis(tl_infer *x, tl_symbol name, uint32_t i, uint32_t n, 
   return TL_OK;
 }
 
+/* Gives the body's inputs the types of slices; all scanned operands have one length. */
 static tl_status set_slices(tl_infer *x, const tl_graph *g, uint32_t first, uint32_t n,
                             tl_dim *length) {
   *length = TL_DIM_UNKNOWN;
@@ -356,7 +365,8 @@ static tl_status set_slices(tl_infer *x, const tl_graph *g, uint32_t first, uint
   return TL_OK;
 }
 
-/* states..., scanned... ; body: states..., slices... -> states..., slices... */
+/* Scan: states..., scanned... -> states..., stacked... The body: states..., slices... -> the
+ * same. */
 tl_status tl_infer_scan(tl_infer *x, uint32_t node) {
   const tl_graph *g;
   tl_dim length;
@@ -387,7 +397,8 @@ tl_status tl_infer_scan(tl_infer *x, uint32_t node) {
 
 /* ---- SequenceMap ---------------------------------------------------------------------------- */
 
-/* A sequence and further sequences or tensors; the body sees their elements, or whole tensors. */
+/* SequenceMap: a sequence, and further sequences or tensors; the body sees elements of sequences
+ * and whole tensors. */
 tl_status tl_infer_sequence_map(tl_infer *x, uint32_t node) {
   const tl_graph *g;
   uint32_t n = tl_infer_n_operands(x);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of convolutions: plain, integer, quantized, transposed, channels-last and the
+/* Shape functions of convolutions: plain, integer, quantized, transposed, channels-last, and the
  * causal one with a state. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/window.h"
 #include "ir/ops_gen.h"
 
+/* Where an op has its data and weight. */
 typedef struct conv_form {
   uint32_t x;         /* operand of the data */
   uint32_t w;         /* operand of the weight [M, C/group, k...] */
   bool channels_last; /* data only */
 } conv_form;
 
-/* Rank of data and weight, which agree; TL_RANK_UNKNOWN when nothing tells. */
+/* Gives the rank of data and weight, which must agree; TL_RANK_UNKNOWN when nothing tells it. */
 static tl_status conv_rank(tl_infer *x, const conv_form *f, int *rank) {
   TL_TRY(tl_infer_check_rank(x, f->x, 2, TL_MAX_RANK));
   TL_TRY(tl_infer_check_rank(x, f->w, 2, TL_MAX_RANK));
@@ -26,7 +27,7 @@ static tl_status conv_rank(tl_infer *x, const conv_form *f, int *rank) {
   return TL_OK;
 }
 
-/* Size of the kernel along a spatial axis, from the attribute or the weight. */
+/* Gives the size of the kernel along a spatial axis, from the attribute or the weight. */
 static tl_status kernel_dim(tl_infer *x, const tl_window *w, uint32_t weight, uint32_t axis,
                             tl_dim *out) {
   *out = tl_infer_dim(x, weight, (int)axis + 2);
@@ -44,6 +45,7 @@ static tl_status read_group(tl_infer *x, int64_t *group) {
   return TL_OK;
 }
 
+/* The weight has the channels of one group. */
 static tl_status check_channels(tl_infer *x, const conv_form *f) {
   int64_t group;
   TL_TRY(read_group(x, &group));
@@ -114,7 +116,7 @@ tl_status tl_infer_conv_nhwc(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* Spatial list attribute of ConvTranspose; .at NULL when absent. */
+/* Reads a spatial list of ConvTranspose; .at is NULL when it is absent. */
 static tl_status spatial_list(tl_infer *x, tl_symbol name, uint32_t n, tl_int_list *out) {
   *out = tl_node_attr_ints(x->m, x->node, name);
   if (out->n == 0)
@@ -129,6 +131,7 @@ static tl_status spatial_list(tl_infer *x, tl_symbol name, uint32_t n, tl_int_li
   return TL_OK;
 }
 
+/* output_shape, when it is given, decides; pads follow from it. */
 static tl_status transposed_spatial(tl_infer *x, int rank, tl_dim *dims) {
   uint32_t n = (uint32_t)rank - 2;
   tl_int_list shape;
@@ -165,7 +168,8 @@ tl_status tl_infer_conv_transpose(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* input [B,C,L], weight [C,1,k], bias, past_state -> output [B,C,L], present_state [B,C,k-1] */
+/* CausalConvWithState: input [B,C,L], weight [C,1,k], bias, past_state -> output [B,C,L],
+ * present_state [B,C,k-1]. */
 tl_status tl_infer_causal_conv(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 3, TL_MAX_RANK));

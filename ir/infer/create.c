@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of ops that make tensors out of shapes and attributes: Constant, ConstantOfShape,
+/* Shape functions of ops that make tensors from shapes and attributes: Constant, ConstantOfShape,
  * EyeLike, Range, Shape, Size, OneHot. */
 #include <math.h>
 
@@ -61,7 +61,7 @@ tl_status tl_infer_constant(tl_infer *x, uint32_t node) {
 
 /* ---- ConstantOfShape, EyeLike --------------------------------------------------------------- */
 
-/* The same integer n times. */
+/* Tracks the same integer n times. */
 static tl_status fill_elems(tl_infer *x, int64_t v, tl_dim n) {
   tl_elem at[TL_MAX_PARTIAL];
   if (n < 0 || n > TL_MAX_PARTIAL)
@@ -71,7 +71,7 @@ static tl_status fill_elems(tl_infer *x, int64_t v, tl_dim n) {
   return tl_infer_set_elems(x, 0, at, (uint32_t)n);
 }
 
-/* Rank-1 shape operand as dims; TL_RANK_UNKNOWN when its length is unknown. */
+/* Reads a rank-1 shape operand as dims; TL_RANK_UNKNOWN when its length is unknown. */
 static tl_status read_shape(tl_infer *x, uint32_t i, int *rank, tl_dim *dims) {
   tl_partial p = tl_infer_elems(x, i);
   tl_dim n = tl_infer_rank(x, i) == 1 ? tl_infer_dims(x, i)[0] : TL_DIM_UNKNOWN;
@@ -110,7 +110,7 @@ tl_status tl_infer_drawn(tl_infer *x, uint32_t node) {
                       dims);
 }
 
-/* A bit an element of the shape in operand 0, in bytes of whole groups of 128. */
+/* The mask has one bit for each element of the shape in operand 0, in whole groups of 128. */
 tl_status tl_infer_dropout_mask(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_dim bytes = 1;
@@ -137,7 +137,7 @@ tl_status tl_infer_eye_like(tl_infer *x, uint32_t node) {
 
 /* ---- Shape, Size ---------------------------------------------------------------------------- */
 
-/* Axis clamped to [0, rank], negative ones counted from the end. */
+/* Returns an axis, counted from the end when negative, clamped to [0, rank]. */
 static int64_t clamp_axis(int64_t axis, int rank) {
   if (axis < 0)
     axis = axis < -rank ? 0 : axis + rank;
@@ -192,7 +192,7 @@ tl_status tl_infer_size(tl_infer *x, uint32_t node) {
 
 /* ---- Range ---------------------------------------------------------------------------------- */
 
-/* Number of steps of an integer range; -1 when the numbers are too large to say. */
+/* Returns the number of steps of an integer range; -1 when the numbers are too large to tell. */
 static int64_t int_steps(int64_t start, int64_t limit, int64_t delta) {
   int64_t distance;
   if (__builtin_sub_overflow(limit, start, &distance) || distance == INT64_MIN)
@@ -204,12 +204,13 @@ static int64_t int_steps(int64_t start, int64_t limit, int64_t delta) {
   return distance / delta + (distance % delta != 0);
 }
 
+/* Returns the one element of an operand; unknown otherwise. */
 static tl_elem single_elem(tl_infer *x, uint32_t i) {
   tl_partial p = tl_infer_elems(x, i);
   return p.at && p.n == 1 ? p.at[0] : (tl_elem){TL_ELEM_UNKNOWN, 0};
 }
 
-/* A constant, or a tracked element that is integral. */
+/* Reads a constant, or a tracked element that is integral. */
 static bool float_operand(tl_infer *x, uint32_t i, double *out) {
   const tl_tensor *t = tl_value_constant(x->m, tl_operand(x->m, x->node, i));
   tl_elem e = single_elem(x, i);
@@ -217,6 +218,7 @@ static bool float_operand(tl_infer *x, uint32_t i, double *out) {
   return e.kind == TL_ELEM_INT || (t && tl_tensor_float_at(x->m, t, 0, out));
 }
 
+/* Beyond 9e15 not every integer is a double. */
 static tl_dim float_range(tl_infer *x) {
   double start;
   double limit;
@@ -242,6 +244,7 @@ static tl_status int_range(tl_infer *x, int64_t start, int64_t limit, int64_t de
   return n >= 0 && n <= TL_MAX_PARTIAL ? tl_infer_set_elems(x, 0, at, (uint32_t)n) : TL_OK;
 }
 
+/* With symbols only the range from start to a named limit by steps of 1 has a known length. */
 tl_status tl_infer_range(tl_infer *x, uint32_t node) {
   (void)node;
   tl_dtype dtype = tl_infer_dtype(x, 0);
@@ -263,6 +266,7 @@ tl_status tl_infer_range(tl_infer *x, uint32_t node) {
 
 /* ---- OneHot --------------------------------------------------------------------------------- */
 
+/* OneHot: indices, depth, values -> indices' dims with the depth inserted at the axis. */
 tl_status tl_infer_one_hot(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   uint32_t axis;

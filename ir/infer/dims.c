@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dim arithmetic over whole shapes for shape functions: broadcasting, and quotients of products
- * with common symbolic factors cancelled, so that a -1 in Reshape keeps names. */
+/* Dim arithmetic over whole shapes: broadcasting, and quotients of products with common symbolic
+ * factors cancelled, so that a -1 in Reshape keeps names. */
 #include "ir/infer/infer.h"
 
 enum { MAX_FACTORS = 32, MAX_SPLIT_TEXT = 96 };
 
-/* scale * product of symbols. */
+/* scale times a product of symbols. */
 typedef struct product {
   int64_t scale;
   uint32_t n;
@@ -43,7 +43,8 @@ static bool is_number(tl_sv s) {
   return s.n > 0;
 }
 
-/* Position of the last '*' outside parentheses; s.n when the text is not a product. */
+/* Returns the position of the last '*' outside of parentheses; s.n when the text is not a
+ * product. */
 static size_t find_star(tl_sv s) {
   size_t star = s.n;
   int depth = 0;
@@ -57,7 +58,7 @@ static size_t find_star(tl_sv s) {
   return depth == 0 ? star : s.n;
 }
 
-/* "(a + 1)" without its parentheses, when they belong together. */
+/* Returns "(a + 1)" without its parentheses, when they belong together. */
 static tl_sv strip_parentheses(tl_sv s) {
   int depth = 0;
   if (s.n < 3 || s.p[0] != '(' || s.p[s.n - 1] != ')')
@@ -74,6 +75,7 @@ static void add_scale(product *p, int64_t by) {
   p->known = p->known && !__builtin_mul_overflow(p->scale, by, &p->scale);
 }
 
+/* Multiplies by a number, or by what cannot be split further. */
 static void add_atom(tl_infer *x, product *p, tl_sv text) {
   int64_t number;
   if (is_number(text) && tl_parse_i64(text, &number)) {
@@ -87,7 +89,7 @@ static void add_atom(tl_infer *x, product *p, tl_sv text) {
     p->at[p->n++] = s;
 }
 
-/* Splits the text of a symbol at its outer '*'. */
+/* Multiplies by a symbol, whose text is split at its outer '*'. */
 static void add_symbol(tl_infer *x, product *p, tl_symbol symbol) {
   tl_sv stack[MAX_FACTORS];
   uint32_t n = 0;
@@ -121,6 +123,7 @@ static product product_of(tl_infer *x, const tl_dim *dims, uint32_t n) {
   return p;
 }
 
+/* Takes common symbols out of both, then divides both scales by their greatest common divisor. */
 static void cancel(product *over, product *under) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < under->n; i++) {
@@ -144,7 +147,7 @@ static void cancel(product *over, product *under) {
   under->scale /= a;
 }
 
-/* Symbols in the order of their text, so that equal products get equal names. */
+/* Sorts symbols by their text, so that equal products get equal names. */
 static void sort_symbols(tl_infer *x, product *p) {
   for (uint32_t i = 1; i < p->n; i++) {
     tl_symbol s = p->at[i];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape function of Einsum: reads the equation, gives every label the size of the axes it names and
- * writes the result's labels back as dims. Ellipsis axes broadcast from the right. */
+/* The shape function of Einsum: reads the equation, gives every label the size of the axes that it
+ * names, and writes the result's labels back as dims. Axes of an ellipsis broadcast from the
+ * right. */
 #include "ir/infer/infer.h"
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
 
 enum { N_LABELS = 128 };
 
+/* What the left side says about labels. */
 typedef struct einsum {
   tl_dim size[N_LABELS];   /* by letter */
   uint32_t times[N_LABELS]; /* occurrences on the left side */
@@ -15,7 +17,7 @@ typedef struct einsum {
   bool has_wide;
 } einsum;
 
-/* One side of a comma without blanks: its letters in order and where the ellipsis stands. */
+/* One term of the equation: its letters in order, and where the ellipsis stands. */
 typedef struct term {
   char letters[TL_MAX_RANK];
   int n;
@@ -45,7 +47,7 @@ static tl_status read_term(tl_infer *x, tl_sv text, term *t) {
   return TL_OK;
 }
 
-/* All axes of one label have one size, or 1, which is stretched. */
+/* All axes of one label have one size, or 1, which is stretched to it. */
 static tl_status add_axis(tl_infer *x, einsum *e, char letter, tl_dim d) {
   tl_dim *size = &e->size[(unsigned char)letter];
   if (e->times[(unsigned char)letter]++ == 0 || *size == 1) {
@@ -59,6 +61,7 @@ static tl_status add_axis(tl_infer *x, einsum *e, char letter, tl_dim d) {
   return TL_OK;
 }
 
+/* The n axes under an operand's ellipsis; n < 0: nobody knows. */
 static tl_status add_ellipsis(tl_infer *x, einsum *e, int n, const tl_dim *dims) {
   tl_dim merged[TL_MAX_RANK];
   e->has_wide = true;
@@ -89,7 +92,8 @@ static tl_status add_operand(tl_infer *x, einsum *e, uint32_t operand, const ter
   return add_ellipsis(x, e, rank < 0 ? TL_RANK_UNKNOWN : wide, wide > 0 ? dims + t->wide_at : NULL);
 }
 
-/* Cuts the equation at "->"; *explicit_result tells whether it was there. */
+/* Cuts the equation at "->" and returns the left side; *explicit_result tells whether it was
+ * there. */
 static tl_sv cut_arrow(tl_sv equation, tl_sv *right, bool *explicit_result) {
   *explicit_result = false;
   for (size_t i = 0; i + 1 < equation.n; i++) {
@@ -102,6 +106,7 @@ static tl_sv cut_arrow(tl_sv equation, tl_sv *right, bool *explicit_result) {
   return equation;
 }
 
+/* Each operand has one term. */
 static tl_status read_left(tl_infer *x, einsum *e, tl_sv left) {
   uint32_t n = tl_infer_n_operands(x);
   uint32_t operand = 0;
@@ -118,7 +123,8 @@ static tl_status read_left(tl_infer *x, einsum *e, tl_sv left) {
   return TL_OK;
 }
 
-/* Without "->": the ellipsis, then the labels that occur once, in the order of the alphabet. */
+/* Without "->" the result is the ellipsis, then the labels that occur once, in the order of the
+ * alphabet. */
 static void implicit_result(const einsum *e, term *t) {
   t->n = 0;
   t->wide_at = e->has_wide ? 0 : -1;

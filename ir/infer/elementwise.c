@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of elementwise ops: same shape, numpy broadcasting, casts; and the arithmetic on
+/* Shape functions of elementwise ops (same shape, numpy broadcasting, casts), and the arithmetic on
  * tracked elements that shape computations use. A tracked dim stands for a size, so it is never
  * negative; a float element is tracked only while it is integral. */
 #include "ir/infer/infer.h"
@@ -22,6 +22,7 @@ static bool same_elem(tl_elem a, tl_elem b) {
 
 /* ---- one element ---------------------------------------------------------------------------- */
 
+/* Dim arithmetic knows sizes only: a negative number becomes a subtraction. */
 static tl_elem add(tl_infer *x, tl_elem a, tl_elem b) {
   int64_t v;
   if (both_ints(a, b))
@@ -66,7 +67,8 @@ static tl_elem divide(tl_infer *x, tl_elem a, tl_elem b, bool real) {
   return tl_elem_from_dim(tl_dim_div(x->m, tl_elem_dim(a), tl_elem_dim(b)));
 }
 
-/* truncated: the remainder has the sign of the dividend (fmod), else of the divisor. */
+/* truncated: the remainder has the sign of the dividend (fmod), else of the divisor. By -1 the most
+ * negative number would overflow. */
 static tl_elem remainder_of(tl_elem a, tl_elem b, bool truncated) {
   if (is_int(b, 1) && a.kind != TL_ELEM_UNKNOWN)
     return number(0);
@@ -80,6 +82,7 @@ static tl_elem remainder_of(tl_elem a, tl_elem b, bool truncated) {
   return number(shift ? r + b.value : r);
 }
 
+/* A size is at least 0, so that a number up to 0 decides. */
 static tl_elem extreme(tl_elem a, tl_elem b, bool greater) {
   if (same_elem(a, b))
     return a;
@@ -95,7 +98,8 @@ static tl_elem extreme(tl_elem a, tl_elem b, bool greater) {
   return greater ? a : b;
 }
 
-/* sign: of a - b where that is certain: -1, 0, 1; 2: nothing is certain; 3: at least 0. */
+/* Returns the sign of a - b where it is certain: -1, 0 or 1; 3: at least 0; 2: nothing is
+ * certain. */
 static int compare(tl_elem a, tl_elem b) {
   if (both_ints(a, b))
     return (a.value > b.value) - (a.value < b.value);
@@ -113,6 +117,7 @@ static tl_elem is_equal(tl_elem a, tl_elem b) {
   return c > 1 ? unknown : truth(c == 0);
 }
 
+/* Either order of the operands may tell something. */
 static tl_elem is_less(tl_elem a, tl_elem b) {
   int c = compare(a, b);
   if (c == 2) {
@@ -131,6 +136,7 @@ static tl_elem is_less_or_equal(tl_elem a, tl_elem b) {
   return truth(c != -1);
 }
 
+/* One false operand decides, whatever the other is. */
 static tl_elem both(tl_elem a, tl_elem b) {
   if (is_int(a, 0) || is_int(b, 0))
     return truth(false);
@@ -185,14 +191,14 @@ static tl_elem apply_binary(tl_infer *x, tl_op_id op, tl_elem a, tl_elem b) {
 
 /* ---- whole operands ------------------------------------------------------------------------- */
 
-/* Element k of an operand that is broadcast to n elements of rank 0 or 1. A constant is read again
- * each time; nothing is known of it when memory is out by then. */
+/* Returns element k of an operand that is broadcast to n elements of rank 0 or 1. A constant is
+ * read again each time; nothing is known of it when memory is out by then. */
 static tl_elem elem_at(tl_partial p, uint32_t k) {
   return p.at ? p.at[p.n == 1 ? 0 : k] : (tl_elem){TL_ELEM_UNKNOWN, 0};
 }
 
-/* Number of elements that all operands broadcast to; false when they are not tracked, or when a
- * rank above 1 makes flattened positions meaningless. */
+/* Gives the number of elements that all operands broadcast to. False when they are not tracked, or
+ * when a rank above 1 makes flattened positions meaningless. */
 static bool common_length(tl_infer *x, uint32_t *n) {
   uint32_t n_operands = tl_infer_n_operands(x);
   *n = 1;
@@ -210,7 +216,7 @@ static bool common_length(tl_infer *x, uint32_t *n) {
 }
 
 /* An integer result must be a value of its dtype; what wraps round is not tracked. Beyond 2^24 an
- * f32 no longer holds every integer. */
+ * f32 does not have every integer. */
 static tl_elem fit(tl_elem e, tl_dtype dtype) {
   unsigned bits = tl_dtype_get(dtype)->bits;
   if (e.kind == TL_ELEM_INT && tl_dtype_is_float(dtype))
@@ -228,6 +234,7 @@ static tl_elem fit(tl_elem e, tl_dtype dtype) {
   return e.value < least || e.value > most ? unknown : e;
 }
 
+/* Sum, Min and Max have any number of operands: from the left. */
 static tl_status track_fold(tl_infer *x) {
   uint32_t n;
   tl_elem at[TL_MAX_PARTIAL];
@@ -324,7 +331,7 @@ tl_status tl_infer_cast(tl_infer *x, uint32_t node) {
   return cast_to(x, to);
 }
 
-/* The last dim grows or shrinks with the ratio of the widths. */
+/* The last dim grows or shrinks by the ratio of the widths. */
 tl_status tl_infer_bitcast(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_dtype to = tl_dtype_from_onnx(tl_node_attr_int(x->m, node, TL_SYM_to, 0));
@@ -349,7 +356,7 @@ tl_status tl_infer_bitcast(tl_infer *x, uint32_t node) {
   return tl_infer_set(x, 0, to, rank, dims);
 }
 
-/* Broadcasts the shapes of all operands. */
+/* Gives the shape that all operands broadcast to. */
 static tl_status broadcast_operands(tl_infer *x, int *rank, tl_dim *dims) {
   tl_dim next[TL_MAX_RANK];
   uint32_t n = tl_infer_n_operands(x);

@@ -27,6 +27,7 @@ static tl_status gather_elems(tl_infer *x) {
   return tl_infer_set_elems(x, 0, at, indices.n);
 }
 
+/* The axis of the data is replaced by the dims of the indices. */
 tl_status tl_infer_gather(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   uint32_t axis;
@@ -65,7 +66,8 @@ tl_status tl_infer_gather_elements(tl_infer *x, uint32_t node) {
   return tl_infer_set(x, 0, tl_infer_dtype(x, 0), n_index, tl_infer_dims(x, 1));
 }
 
-/* indices: [..., k]; the result is [..., data dims after the batch dims and the k indexed ones]. */
+/* GatherND: indices [..., k] -> [..., dims of the data behind the batch dims and the k indexed
+ * ones]. */
 tl_status tl_infer_gather_nd(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank = tl_infer_rank(x, 0);
@@ -94,6 +96,7 @@ tl_status tl_infer_gather_nd(tl_infer *x, uint32_t node) {
   return tl_infer_set(x, 0, dtype, n_index - 1 + tail, dims);
 }
 
+/* Updates go into a copy of the data. */
 tl_status tl_infer_scatter(tl_infer *x, uint32_t node) {
   (void)node;
   return tl_infer_set_like(x, 0, 0, TL_DTYPE_NONE);
@@ -126,7 +129,7 @@ tl_status tl_infer_topk(tl_infer *x, uint32_t node) {
 
 /* ---- results whose size depends on the data ------------------------------------------------- */
 
-/* [rank, ?]: one column for each element that is not zero. */
+/* NonZero: [rank, ?], one column for each element that is not zero. */
 tl_status tl_infer_nonzero(tl_infer *x, uint32_t node) {
   (void)node;
   int rank = tl_infer_rank(x, 0);
@@ -134,7 +137,8 @@ tl_status tl_infer_nonzero(tl_infer *x, uint32_t node) {
   return tl_infer_set(x, 0, TL_DTYPE_I64, 2, dims);
 }
 
-/* Results: values, then rank-1 indices, inverse indices and counts. */
+/* Unique: values, then indices, inverse indices and counts, all of rank 1. Without an axis the data
+ * is flattened. */
 tl_status tl_infer_unique(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_dim some = TL_DIM_UNKNOWN;

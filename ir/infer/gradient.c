@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of gradient ops: a gradient has the shape of what it belongs to, which is an
- * operand, or is named by an operand that holds a shape. */
+/* Shape functions of gradient ops. A gradient has the shape of what it belongs to: an operand, or
+ * what an operand names that holds a shape. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
@@ -46,7 +46,7 @@ tl_status tl_infer_conv_grad(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 2, tl_infer_dtype(x, 2), 1, &channels);
 }
 
-/* dY, logarithms of probabilities, labels ... -> what belongs to the scores. */
+/* dY, logarithms of probabilities, labels ... -> the gradient of the scores. */
 tl_status tl_infer_loss_grad(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   (void)node;
@@ -54,7 +54,7 @@ tl_status tl_infer_loss_grad(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 0, dtype, 1);
 }
 
-/* The joined tensor and the lengths of its parts, which are known where the types say them. */
+/* ConcatTraining: the joined tensor and the lengths of its parts, known where types say them. */
 tl_status tl_infer_concat_training(tl_infer *x, uint32_t node) {
   tl_elem lengths[TL_MAX_PARTIAL];
   uint32_t n = tl_infer_n_operands(x), axis;
@@ -68,12 +68,13 @@ tl_status tl_infer_concat_training(tl_infer *x, uint32_t node) {
   return tl_infer_set_elems(x, 1, lengths, n);
 }
 
-/* A dim of a shape counted from its end, 1 before its beginning. */
+/* Returns a dim of a shape counted from its end; 1 before its beginning. */
 static tl_elem from_end(tl_partial p, uint32_t back) {
   return back <= p.n ? p.at[p.n - back] : (tl_elem){TL_ELEM_INT, 1};
 }
 
-/* 1: the dim of a was stretched, 2: that of b, 0: neither, -1: it cannot be told. */
+/* Returns which dim was stretched: 1 that of a, 2 that of b, 0 neither, -1 when it cannot be
+ * told. */
 static int stretched(tl_partial a, tl_partial b, uint32_t back) {
   tl_elem of_a = from_end(a, back), of_b = from_end(b, back);
   if (back > a.n || back > b.n)
@@ -87,7 +88,8 @@ static int stretched(tl_partial a, tl_partial b, uint32_t back) {
   return -1;
 }
 
-/* Two shapes -> the axes along which each was stretched, the last one first. */
+/* BroadcastGradientArgs: two shapes -> the axes along which each was stretched, the last one
+ * first. */
 tl_status tl_infer_broadcast_gradient_args(tl_infer *x, uint32_t node) {
   tl_partial a = tl_infer_elems(x, 0), b = tl_infer_elems(x, 1);
   tl_elem axes[2][TL_MAX_RANK];
@@ -109,14 +111,15 @@ tl_status tl_infer_broadcast_gradient_args(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* A number for all operands. */
+/* One number about all operands; its dtype is the declared one, else that of operand 0. */
 tl_status tl_infer_one_number(tl_infer *x, uint32_t node) {
   tl_value_id v = tl_result(x->m, node, 0);
   tl_dtype declared = tl_type_dtype(x->m, tl_value_type(x->m, v));
   return tl_infer_put(x, 0, declared ? declared : tl_infer_dtype(x, 0), 0, NULL);
 }
 
-/* Operands in the dtype of attribute `to`: one result each, or one line of all. */
+/* MixedPrecisionScale: operands in the dtype of attribute `to`, one result each or one line of
+ * all. */
 tl_status tl_infer_mixed_scale(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   TL_TRY(tl_infer_attr_dtype(x, TL_SYM_to, TL_DTYPE_NONE, &dtype));
@@ -129,8 +132,8 @@ tl_status tl_infer_mixed_scale(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* What pooling had: images and channels of the gradient, and the plane that the model states, as no
- * operand says how large it was. */
+/* The input of the pooling: images and channels of the gradient, and the plane that the model
+ * states, since no operand says how large it was. */
 tl_status tl_infer_pool_grad(tl_infer *x, uint32_t node) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, tl_result(x->m, node, 0)));
   tl_dim dims[TL_MAX_RANK];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions that resample images or look for things in them. */
+/* Shape functions of ops that resample images or find things in them. */
 #include <math.h>
 
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* The axes that sizes and scales speak of: all, or those of the attribute. */
+/* The axes that sizes and scales are about: all, or those of the attribute. */
 typedef struct resize_axes {
   uint32_t at[TL_MAX_RANK];
   uint32_t n;
@@ -31,7 +31,8 @@ static tl_status check_count(tl_infer *x, const char *what, uint32_t n, const re
   return tl_infer_fail(x, "%s has %u values, expected %u", what, n, axes->n);
 }
 
-/* floor(d * scale) in float arithmetic, as runtimes compute it; symbols where that is exact. */
+/* Returns floor(d * scale) in float arithmetic, as runtimes compute it; of symbols where that is
+ * exact. */
 static tl_dim scaled_dim(tl_module *m, tl_dim d, double scale) {
   if (scale == 1.0)
     return d;
@@ -47,8 +48,8 @@ static tl_dim scaled_dim(tl_module *m, tl_dim d, double scale) {
   return TL_DIM_UNKNOWN;
 }
 
-/* Applies the constant scales in operand `operand` to dims; the listed dims become unknown when the
- * scales are not constant. */
+/* Applies the constant scales in an operand to dims; the listed dims become unknown when the scales
+ * are not constant. */
 static tl_status apply_scales(tl_infer *x, uint32_t operand, const resize_axes *axes,
                               tl_dim *dims) {
   const tl_tensor *t = tl_value_constant(x->m, tl_operand(x->m, x->node, operand));
@@ -64,7 +65,7 @@ static tl_status apply_scales(tl_infer *x, uint32_t operand, const resize_axes *
   return TL_OK;
 }
 
-/* Sizes are bounds and the aspect ratio is kept: the strictest scale serves all axes. */
+/* The sizes are bounds, and the aspect ratio is kept: the strictest scale serves for all axes. */
 static void apply_bounds(const tl_partial *sizes, const resize_axes *axes, bool larger,
                          tl_dim *dims) {
   float scale = 0.0F;
@@ -101,12 +102,13 @@ static tl_status apply_sizes(tl_infer *x, const tl_partial *sizes, const resize_
   return TL_OK;
 }
 
-/* Present and not the empty tensor that opset 11 used for "absent". */
+/* True for an operand that is present and not the empty tensor, which meant "absent" in opset
+ * 11. */
 static bool is_given(tl_infer *x, uint32_t i) {
   return tl_infer_has(x, i) && tl_infer_dim(x, i, 0) != 0;
 }
 
-/* X, roi?, scales?, sizes? */
+/* Resize: X, roi?, scales?, sizes? */
 tl_status tl_infer_resize(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   resize_axes axes;
@@ -143,7 +145,7 @@ tl_status tl_infer_upsample(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* X [N,C,d...], grid [N,o...,r] -> [N,C,o...] */
+/* GridSample: X [N,C,d...], grid [N,o...,r] -> [N,C,o...]. */
 tl_status tl_infer_grid_sample(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   (void)node;
@@ -167,7 +169,7 @@ tl_status tl_infer_grid_sample(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* theta [N,r,r+1], size [N,C,d...] of r+2 values -> grid [N,d...,r] */
+/* AffineGrid: theta [N,r,r+1], size [N,C,d...] of r+2 values -> grid [N,d...,r]. */
 tl_status tl_infer_affine_grid(tl_infer *x, uint32_t node) {
   tl_dim dims[5];
   (void)node;
@@ -189,7 +191,7 @@ tl_status tl_infer_affine_grid(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), (int)axes + 2, dims);
 }
 
-/* X [N,C,H,W], rois [R,5] -> [R,C,pooled...] */
+/* MaxRoiPool: X [N,C,H,W], rois [R,5] -> [R,C,pooled...]. */
 tl_status tl_infer_roi_pool(tl_infer *x, uint32_t node) {
   tl_int_list pooled = tl_node_attr_ints(x->m, node, TL_SYM_pooled_shape);
   TL_TRY(tl_infer_check_rank(x, 0, 4, 4));
@@ -217,6 +219,7 @@ tl_status tl_infer_roi_align(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 4, dims);
 }
 
+/* NonMaxSuppression: rows (batch, class, box); how many is known only after the run. */
 tl_status tl_infer_nms(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 3, 3));
@@ -224,7 +227,7 @@ tl_status tl_infer_nms(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, TL_DTYPE_I64, 2, (const tl_dim[]){TL_DIM_UNKNOWN, 3});
 }
 
-/* input [N, C*block, L], image_shape, block_shape -> [N, C, image...] */
+/* Col2Im: input [N, C*block, L], image_shape, block_shape -> [N, C, image...]. */
 tl_status tl_infer_col2im(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   (void)node;
@@ -246,6 +249,7 @@ tl_status tl_infer_col2im(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), (int)n + 2, dims);
 }
 
+/* ImageDecoder: [height, width, channels]. */
 tl_status tl_infer_image_decoder(tl_infer *x, uint32_t node) {
   tl_sv format = tl_node_attr_string(x->m, node, TL_SYM_pixel_format);
   tl_dim dims[3] = {TL_DIM_UNKNOWN, TL_DIM_UNKNOWN, tl_sv_is(format, "Grayscale") ? 1 : 3};

@@ -8,6 +8,7 @@
 
 static const tl_elem unknown = {TL_ELEM_UNKNOWN, 0};
 
+/* States result 0 with a rank alone. */
 static tl_status set_ranked(tl_infer *x, int rank) {
   tl_dim dims[TL_MAX_RANK];
   for (int i = 0; i < rank; i++)
@@ -17,14 +18,14 @@ static tl_status set_ranked(tl_infer *x, int rank) {
 
 /* ---- Concat --------------------------------------------------------------------------------- */
 
-/* Which operands are joined: every step-th from `first`. */
+/* Which operands are joined: every step-th one from `first`. */
 typedef struct joined {
   uint32_t first;
   uint32_t step;
   tl_dtype dtype; /* of the result */
 } joined;
 
-/* Rank of the operands that have one; they must agree. */
+/* Gives the rank of the operands that have one; they must agree. */
 static tl_status common_rank(tl_infer *x, joined j, int *rank) {
   *rank = TL_RANK_UNKNOWN;
   for (uint32_t i = j.first; i < tl_infer_n_operands(x); i += j.step) {
@@ -37,7 +38,7 @@ static tl_status common_rank(tl_infer *x, joined j, int *rank) {
   return TL_OK;
 }
 
-/* Merges the dims of one operand into the result: sums on the axis, agreement elsewhere. */
+/* Merges the dims of one operand into the result: they add up on the axis and agree elsewhere. */
 static tl_status join_operand(tl_infer *x, uint32_t i, int rank, uint32_t axis, tl_dim *dims) {
   if (tl_infer_rank(x, i) < 0) {
     dims[axis] = TL_DIM_UNKNOWN;
@@ -54,8 +55,8 @@ static tl_status join_operand(tl_infer *x, uint32_t i, int rank, uint32_t axis, 
   return TL_OK;
 }
 
-/* Tracked elements of rank-1 operands behind each other; an untracked operand of known length
- * contributes unknown ones. */
+/* Tracks the elements of rank-1 operands behind each other; an operand of known length that is not
+ * tracked contributes unknown ones. */
 static tl_status join_elems(tl_infer *x, joined j) {
   tl_elem at[TL_MAX_PARTIAL];
   uint32_t n = 0;
@@ -89,14 +90,14 @@ static tl_status join(tl_infer *x, uint32_t node, joined j) {
              : TL_OK;
 }
 
-/* The training form also returns the length that each operand had on the axis. */
+/* Concat; its training form also returns the length that each operand had on the axis. */
 tl_status tl_infer_concat(tl_infer *x, uint32_t node) {
   tl_dim n = tl_infer_n_operands(x);
   TL_TRY(tl_infer_set(x, 1, TL_DTYPE_I64, 1, &n));
   return join(x, node, (joined){0, 1, tl_infer_dtype(x, 0)});
 }
 
-/* Four parts like the first operand, along the last axis. */
+/* The result is four parts like the first operand, along the last axis. */
 tl_status tl_infer_sub_mul_concat(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank = tl_infer_copy_dims(x, 0, dims);
@@ -106,14 +107,14 @@ tl_status tl_infer_sub_mul_concat(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* Operands: scale and zero point of the result, then (tensor, scale, zero point) each. */
+/* QLinearConcat: scale and zero point of the result, then (tensor, scale, zero point) each. */
 tl_status tl_infer_qlinear_concat(tl_infer *x, uint32_t node) {
   return join(x, node, (joined){2, 3, tl_infer_dtype(x, 1)});
 }
 
 /* ---- Split ---------------------------------------------------------------------------------- */
 
-/* Size of part i of n when the model gives no sizes; uneven parts need num_outputs. */
+/* Gives the size of part i of n when the model gives no sizes; uneven parts need num_outputs. */
 static tl_status even_part(tl_infer *x, uint32_t node, tl_dim whole, uint32_t n, uint32_t i,
                            tl_dim *out) {
   bool uneven_allowed = tl_node_attr(x->m, node, TL_SYM_num_outputs) != NULL;
@@ -132,6 +133,7 @@ static tl_status even_part(tl_infer *x, uint32_t node, tl_dim whole, uint32_t n,
   return TL_OK;
 }
 
+/* Sizes must be as many as results, and add up to the whole. */
 static tl_status check_sizes(tl_infer *x, tl_partial sizes, tl_dim whole) {
   int64_t sum = 0;
   if (sizes.n != tl_infer_n_results(x))
@@ -149,7 +151,7 @@ static tl_status check_sizes(tl_infer *x, tl_partial sizes, tl_dim whole) {
   return TL_OK;
 }
 
-/* Elements [from, from + n) of tracked rank-1 data become those of result i. */
+/* Tracks elements [from, from + n) of rank-1 data as those of result i. */
 static tl_status track_part(tl_infer *x, uint32_t i, tl_dim from, tl_dim n) {
   if (tl_infer_rank(x, 0) != 1 || !tl_dtype_is_integer(tl_infer_dtype(x, 0)))
     return TL_OK;
@@ -159,7 +161,7 @@ static tl_status track_part(tl_infer *x, uint32_t i, tl_dim from, tl_dim n) {
   return tl_infer_set_elems(x, i, p.at + from, (uint32_t)n);
 }
 
-/* One half of an axis. */
+/* The result is one half of an axis. */
 tl_status tl_infer_half(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   uint32_t axis;
@@ -207,7 +209,7 @@ tl_status tl_infer_split(tl_infer *x, uint32_t node) {
 
 /* ---- Slice ---------------------------------------------------------------------------------- */
 
-/* Ends from here on mean "to the end": exporters write INT32_MAX, INT64_MAX or neighbours. */
+/* True for ends that mean "to the end": exporters write INT32_MAX, INT64_MAX or neighbours. */
 static bool is_open_end(tl_elem e) {
   return e.kind == TL_ELEM_INT && e.value >= INT32_MAX;
 }
@@ -216,7 +218,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
-/* First position and number of steps over an axis of known size. */
+/* Gives the first position and the number of steps over an axis of known size, as numpy slices. */
 static void clamp_range(int64_t size, int64_t start, int64_t end, int64_t step, int64_t *first,
                         int64_t *count) {
   bool down = step < 0;
@@ -233,7 +235,7 @@ static void clamp_range(int64_t size, int64_t start, int64_t end, int64_t step, 
     *count = distance / step + (distance % step != 0);
 }
 
-/* Size of an axis of which only a name, or only symbolic bounds, are known; step is 1. */
+/* Returns the size of a cut axis when only a name or symbolic bounds are known; the step is 1. */
 static tl_dim sliced_symbol(tl_infer *x, tl_dim size, tl_elem start, tl_elem end) {
   bool from_zero = start.kind == TL_ELEM_INT && start.value == 0;
   tl_dim first = tl_elem_dim(start);
@@ -247,6 +249,7 @@ static tl_dim sliced_symbol(tl_infer *x, tl_dim size, tl_elem start, tl_elem end
   return TL_DIM_UNKNOWN;
 }
 
+/* Returns the size of a cut axis; a whole axis that is reversed keeps its size, whatever it is. */
 static tl_dim sliced_dim(tl_infer *x, tl_dim size, tl_elem start, tl_elem end, tl_elem step) {
   int64_t first;
   int64_t count;
@@ -266,7 +269,7 @@ static tl_dim sliced_dim(tl_infer *x, tl_dim size, tl_elem start, tl_elem end, t
   return reversed ? size : TL_DIM_UNKNOWN;
 }
 
-/* Elements of tracked rank-1 data that the slice picks. */
+/* Tracks the elements of rank-1 data that the slice picks. */
 static tl_status slice_elems(tl_infer *x, int64_t start, int64_t end, int64_t step) {
   tl_elem at[TL_MAX_PARTIAL];
   int64_t first;
@@ -280,7 +283,7 @@ static tl_status slice_elems(tl_infer *x, int64_t start, int64_t end, int64_t st
   return tl_infer_set_elems(x, 0, at, (uint32_t)count);
 }
 
-/* Operands 1 to 4, as far as they are tracked. */
+/* Operands 1 to 4 of Slice, as far as they are tracked. */
 typedef struct cuts {
   tl_partial starts;
   tl_partial ends;
@@ -289,7 +292,7 @@ typedef struct cuts {
   uint32_t n;
 } cuts;
 
-/* False when the axes that are cut are unknown. */
+/* Reads the operands; *known is false when it is unknown which axes are cut. */
 static tl_status read_cuts(tl_infer *x, int rank, cuts *c, bool *known) {
   c->starts = tl_infer_elems(x, 1);
   c->ends = tl_infer_elems(x, 2);
@@ -317,6 +320,7 @@ static tl_elem cut_step(tl_infer *x, const cuts *c, uint32_t i) {
   return c->steps.at ? c->steps.at[i] : unknown;
 }
 
+/* A cut of an unknown axis leaves no dim known. */
 static tl_status cut_axis(tl_infer *x, const cuts *c, uint32_t i, int rank, tl_dim *dims) {
   uint32_t axis = i;
   tl_elem start = c->starts.at ? c->starts.at[i] : unknown;
@@ -357,14 +361,15 @@ tl_status tl_infer_slice(tl_infer *x, uint32_t node) {
 
 /* ---- Pad, CenterCropPad --------------------------------------------------------------------- */
 
-/* size + by, where by may be negative. */
+/* Returns size + by, where `by` may be negative. */
 static tl_dim grow(tl_infer *x, tl_dim size, tl_elem by) {
   if (by.kind != TL_ELEM_INT || by.value >= 0)
     return tl_dim_add(x->m, size, tl_elem_dim(by));
   return by.value > INT32_MIN ? tl_dim_sub(x->m, size, -by.value) : TL_DIM_UNKNOWN;
 }
 
-/* Both pads of an axis. Static ones are added first: each alone may be negative. */
+/* Adds both pads of an axis. Numbers are added to each other first, since each alone may be
+ * negative. */
 static tl_dim padded(tl_infer *x, tl_dim size, tl_elem before, tl_elem after) {
   int64_t sum;
   if (before.kind == TL_ELEM_INT && after.kind == TL_ELEM_INT &&
@@ -390,6 +395,7 @@ tl_status tl_infer_pad(tl_infer *x, uint32_t node) {
     dims[i] = tl_infer_dims(x, 0)[i];
   for (uint32_t i = 0; i < n; i++) {
     TL_TRY(tl_infer_axis(x, listed ? axes.at[i] : (int64_t)i, rank, &axis));
+    /* the bounds keep the sum from overflowing */
     bool negative = pads.at[i].kind == TL_ELEM_INT && pads.at[n + i].kind == TL_ELEM_INT &&
                     dims[axis] >= 0 && pads.at[i].value > INT32_MIN &&
                     pads.at[n + i].value > INT32_MIN && pads.at[i].value < INT32_MAX &&
@@ -441,7 +447,7 @@ static tl_status read_blocks(tl_infer *x, uint32_t node, tl_dim dims[4], tl_dim 
   return TL_OK;
 }
 
-/* size / by; an error when it leaves a rest. */
+/* Divides *size; an error when it leaves a rest. */
 static tl_status divide(tl_infer *x, tl_dim *size, tl_dim by, int axis) {
   bool exact;
   tl_dim whole = *size;

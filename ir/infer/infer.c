@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver of shape and type inference: walks nodes in order, checks operand dtypes against the
- * op table, calls the op's shape function and completes what it left open from the type variables.
- * What shape functions call lives in context.c. */
+/* The driver of shape and type inference: walks nodes in order, checks dtypes of operands against
+ * the op table, calls the op's shape function, and completes what it left open from the type
+ * variables. context.c has what shape functions call. */
 #include "ir/infer/infer.h"
 
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
 
-/* A root graph with 64 bodies inside each other, as many as the readers accept. */
+/* MAX_BODY_DEPTH: a root graph with 64 bodies inside each other, as many as the readers accept. The
+ * other limits bound time and memory for hostile models. */
 enum { MAX_BODY_DEPTH = 65, FREE_VISITS = 1000000, VISITS_PER_NODE = 16, FREE_ELEMENTS = 1 << 20 };
 
 /* What the operands of one node bound its type variables to. */
@@ -24,12 +25,13 @@ static const char *kind_name(unsigned kind) {
   return names[kind];
 }
 
-/* The only dtype of a set, NONE when there are several. */
+/* Returns the only dtype of a set, NONE when there are several. */
 static tl_dtype single_dtype(uint64_t set) {
   bool single = set && (set & (set - 1)) == 0;
   return single ? (tl_dtype)__builtin_ctzll(set) : TL_DTYPE_NONE;
 }
 
+/* For messages: the operand that bound a type variable. */
 static uint32_t first_operand_of(tl_infer *x, const bindings *b, int8_t var) {
   uint32_t i = 0;
   for (;; i++) {
@@ -39,6 +41,7 @@ static uint32_t first_operand_of(tl_infer *x, const bindings *b, int8_t var) {
   }
 }
 
+/* Reports a dtype that the op does not allow, with those it does. */
 static tl_status refuse_dtype(tl_infer *x, const tl_op *row, const tl_op_port *port, uint32_t i,
                               unsigned dtype) {
   tl_buf allowed;
@@ -51,6 +54,7 @@ static tl_status refuse_dtype(tl_infer *x, const tl_op *row, const tl_op_port *p
   return status;
 }
 
+/* The first operand of a shared variable binds it; others must agree. */
 static tl_status bind_dtype(tl_infer *x, bindings *b, const tl_op_port *port, uint32_t i,
                             unsigned dtype) {
   const tl_type_var *var = &b->row->vars[port->var];
@@ -67,6 +71,7 @@ static tl_status bind_dtype(tl_infer *x, bindings *b, const tl_op_port *port, ui
   return TL_OK;
 }
 
+/* Operands of unknown type may be anything. */
 static tl_status check_operand(tl_infer *x, bindings *b, uint32_t i) {
   const tl_op_port *port = tl_op_operand_port(b->row, i);
   const tl_type *t = tl_infer_operand(x, i);
@@ -88,7 +93,7 @@ static tl_status check_operands(tl_infer *x, bindings *b) {
   return TL_OK;
 }
 
-/* Gives a result of unknown dtype the one its type variable stands for. */
+/* Gives a result of unknown dtype the one that its type variable stands for. */
 static tl_status complete_dtype(tl_infer *x, tl_value_id v, tl_dtype dtype) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
   bool ranked = t->kind == TL_KIND_TENSOR;
@@ -99,8 +104,8 @@ static tl_status complete_dtype(tl_infer *x, tl_value_id v, tl_dtype dtype) {
   return TL_OK;
 }
 
-/* A result must be what the op's signature says, whoever stated it: the shape function or, where
- * there is none, the model. */
+/* A result must be what the op's signature says, whoever stated it: the shape function, or the
+ * model where there is none. */
 static tl_status check_result(tl_infer *x, const bindings *b, uint32_t i) {
   const tl_op_port *port = tl_op_result_port(b->row, i);
   if (!port || port->var < 0)
@@ -113,7 +118,7 @@ static tl_status check_result(tl_infer *x, const bindings *b, uint32_t i) {
   tl_value_id v = tl_result(x->m, x->node, i);
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
   bool tensors_only = var->kinds == TL_KIND_BIT(TL_KIND_TENSOR);
-  bool open = t->kind == TL_KIND_UNKNOWN ||
+  bool open = t->kind == TL_KIND_UNKNOWN || /* nothing stated its dtype */
               (t->kind == TL_KIND_TENSOR && t->dtype == TL_DTYPE_NONE);
   if (open)
     return tensors_only && expected != TL_DTYPE_NONE ? complete_dtype(x, v, expected) : TL_OK;
@@ -131,7 +136,7 @@ static tl_status check_result(tl_infer *x, const bindings *b, uint32_t i) {
   return TL_OK;
 }
 
-/* A body is visited again with weaker input types: nothing of the earlier visit may stay. */
+/* A body is visited again with weaker input types; nothing of the earlier visit may stay. */
 static void forget_results(tl_infer *x, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_results; i++) {
     tl_value_id v = node->results + i;
@@ -202,6 +207,7 @@ static tl_status infer_roots(tl_infer *x) {
 
 /* ---- contents that stay ---------------------------------------------------------------------- */
 
+/* True when every element is known and lies in [low, high]. */
 static bool all_numbers(tl_partial p, int64_t low, int64_t high) {
   for (uint32_t i = 0; i < p.n; i++)
     if (p.at[i].kind != TL_ELEM_INT || p.at[i].value < low || p.at[i].value > high)
@@ -223,7 +229,7 @@ static tl_tensor_id contents_i32(tl_infer *x, tl_partial p, int rank) {
   return at ? tl_tensor_i32s(x->m, at, p.n, rank) : TL_NO_TENSOR;
 }
 
-/* The elements of v as a tensor, TL_NO_TENSOR when they are not all known. */
+/* Returns the elements of v as a tensor, TL_NO_TENSOR when they are not all known. */
 static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, v));
   tl_partial p = x->partials[v];
@@ -237,6 +243,7 @@ static tl_tensor_id contents_of(tl_infer *x, tl_value_id v) {
   return TL_NO_TENSOR;
 }
 
+/* Records a value whose one element is a dim with a name; false when memory is out. */
 static bool keep_size(tl_infer *x, tl_value_id v) {
   tl_partial p = x->partials[v];
   if (!p.at || p.n != 1 || p.at[0].kind != TL_ELEM_DIM ||
@@ -245,6 +252,8 @@ static bool keep_size(tl_infer *x, tl_value_id v) {
   return tl_size_vec_push(&x->m->sizes, (tl_size){v, p.at[0].value});
 }
 
+/* What was tracked is in scratch and would go with the run. Contents of an earlier run that do not
+ * hold any more are removed. */
 static tl_status keep_contents(tl_infer *x) {
   for (tl_value_id v = 1; v < x->n_partials; v++) {
     tl_value *value = tl_value_get(x->m, v);

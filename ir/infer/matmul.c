@@ -4,7 +4,7 @@
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
 
-/* A shape that a product sees: of an operand, perhaps transposed. */
+/* A shape as a product sees it: of an operand, perhaps transposed. */
 typedef struct shape {
   int rank;
   tl_dim dims[TL_MAX_RANK];
@@ -32,6 +32,7 @@ static void rotate_batch(shape *s) {
   s->dims[s->rank - 2] = first;
 }
 
+/* Sizes that are not known agree with anything. */
 static tl_status check_inner(tl_infer *x, tl_dim a, tl_dim b) {
   tl_dim inner;
   return tl_dim_merge(a, b, &inner)
@@ -40,7 +41,8 @@ static tl_status check_inner(tl_infer *x, tl_dim a, tl_dim b) {
                              (long long)a, (long long)b);
 }
 
-/* Numpy rules: a vector on the left is a row, on the right a column, and its axis goes. */
+/* States the product by numpy's rules: a vector is a row on the left and a column on the right, and
+ * its axis goes. */
 static tl_status multiply(tl_infer *x, const shape *a, const shape *b, tl_dtype dtype) {
   tl_dim dims[TL_MAX_RANK];
   int rank;
@@ -67,7 +69,7 @@ tl_status tl_infer_matmul(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, tl_infer_dtype(x, 0));
 }
 
-/* Applies transBatch and trans to one operand; vectors stay as they are. */
+/* Returns an operand's shape with transBatch and trans applied; vectors stay as they are. */
 static shape oriented(tl_infer *x, uint32_t i, bool batch, bool trans) {
   shape s = shape_of(x, i);
   if (batch && s.rank > 2)
@@ -87,7 +89,7 @@ tl_status tl_infer_fused_matmul(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, tl_infer_dtype(x, 0));
 }
 
-/* False unless perm is a permutation of the dims. */
+/* Permutes the dims; false unless perm is a permutation of them. */
 static bool permute(shape *s, tl_int_list perm) {
   shape before = *s;
   bool seen[TL_MAX_RANK] = {false};
@@ -103,6 +105,7 @@ static bool permute(shape *s, tl_int_list perm) {
   return true;
 }
 
+/* TransposeBatchMatMul: perm_x1 applies to the first operand, perm_y to the product. */
 tl_status tl_infer_transpose_batch_matmul(tl_infer *x, uint32_t node) {
   shape a = shape_of(x, 0);
   shape b = shape_of(x, 1);
@@ -124,6 +127,7 @@ tl_status tl_infer_transpose_batch_matmul(tl_infer *x, uint32_t node) {
   return tl_infer_set(x, 0, tl_infer_dtype(x, 0), y.rank, y.dims);
 }
 
+/* MatMulWide: a product in f32, whatever the operands are. */
 tl_status tl_infer_matmul_wide(tl_infer *x, uint32_t node) {
   (void)node;
   shape a = shape_of(x, 0);
@@ -138,7 +142,8 @@ tl_status tl_infer_matmul_integer(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, TL_DTYPE_I32);
 }
 
-/* Operands: a, scale, zero point, b, scale, zero point, scale and zero point of the result. */
+/* QLinearMatMul: a, scale, zero point, b, scale, zero point, then scale and zero point of the
+ * result. */
 tl_status tl_infer_qlinear_matmul(tl_infer *x, uint32_t node) {
   (void)node;
   shape a = shape_of(x, 0);
@@ -154,7 +159,7 @@ tl_status tl_infer_matmul_dynamic(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, tl_infer_dtype(x, 2));
 }
 
-/* B is packed: its shape [K, N] comes from attributes. */
+/* MatMulNBits: B is packed, and its shape [K, N] comes from attributes. */
 tl_status tl_infer_matmul_nbits(tl_infer *x, uint32_t node) {
   shape a = shape_of(x, 0);
   int64_t k = tl_node_attr_int(x->m, node, TL_SYM_K, -1);
@@ -166,7 +171,7 @@ tl_status tl_infer_matmul_nbits(tl_infer *x, uint32_t node) {
   return multiply(x, &a, &b, tl_infer_dtype(x, 0));
 }
 
-/* [M, N] from two matrices; operand b_at is the second. */
+/* States [M, N] from two matrices; operand b_at is the second one. */
 static tl_status gemm(tl_infer *x, uint32_t node, uint32_t b_at, tl_dtype dtype) {
   shape a = oriented(x, 0, false, flag(x, node, TL_SYM_transA));
   shape b = oriented(x, b_at, false, flag(x, node, TL_SYM_transB));
@@ -179,6 +184,7 @@ static tl_status gemm(tl_infer *x, uint32_t node, uint32_t b_at, tl_dtype dtype)
   return tl_infer_set(x, 0, dtype, 2, dims);
 }
 
+/* C is only checked: it must fit the product. */
 tl_status tl_infer_gemm(tl_infer *x, uint32_t node) {
   TL_TRY(gemm(x, node, 1, tl_infer_dtype(x, 0)));
   const tl_type *y = tl_type_get(x->m, tl_value_type(x->m, tl_result(x->m, node, 0)));
@@ -192,7 +198,8 @@ tl_status tl_infer_gemm(tl_infer *x, uint32_t node) {
                                  dims);
 }
 
-/* Images by as many kernels as the second operand has, each as large as an image. */
+/* FullyConnection: images by as many kernels as the second operand has, each as large as an
+ * image. */
 tl_status tl_infer_full_connection(tl_infer *x, uint32_t node) {
   (void)node;
   int rank = tl_infer_rank(x, 0);
@@ -209,8 +216,8 @@ tl_status tl_infer_full_connection(tl_infer *x, uint32_t node) {
   return tl_infer_set(x, 0, tl_infer_dtype(x, 0), 2, (tl_dim[]){image[0], kernels[0]});
 }
 
-/* Operands: A, scale, zero point, B, scale, zero point, C, scale and zero point of the result;
- * without the latter the result is not quantized. */
+/* QGemm: A, scale, zero point, B, scale, zero point, C, then scale and zero point of the result.
+ * Without the last two the result is not quantized. */
 tl_status tl_infer_qgemm(tl_infer *x, uint32_t node) {
   return gemm(x, node, 3, tl_infer_has(x, 7) ? tl_infer_dtype(x, 8) : TL_DTYPE_F32);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of classical machine learning (ai.onnx.ml). Data are rows: [N, features], and a
- * plain [features] is one row. */
+/* Shape functions of classical machine learning (ai.onnx.ml). Data are rows [N, features]; a plain
+ * [features] is one row. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
+/* Returns an attribute that is set; an empty list counts as not set. */
 static const tl_attr *given(tl_infer *x, tl_symbol name) {
   const tl_attr *a = tl_node_attr(x->m, x->node, name);
   return a && (a->count > 0 || !tl_attr_kind_is_list((tl_attr_kind)a->kind)) ? a : NULL;
@@ -15,7 +16,7 @@ static uint32_t count_of(tl_infer *x, tl_symbol name) {
   return a ? a->count : 0;
 }
 
-/* The dtype that the op's table fixes for result 0, else the one of operand 0. */
+/* Returns the dtype that the op's table fixes for result 0, else that of operand 0. */
 static tl_dtype result_dtype(tl_infer *x) {
   const tl_op *row = tl_op_row(tl_node_get(x->m, x->node)->op);
   const tl_op_port *port = row ? tl_op_result_port(row, 0) : NULL;
@@ -36,7 +37,8 @@ tl_status tl_infer_ml_like(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 0, result_dtype(x), 0);
 }
 
-/* The values decide; without any, names become numbers and numbers names. */
+/* LabelEncoder, CategoryMapper: the attribute with the values decides; without one, names become
+ * numbers and numbers names. */
 tl_status tl_infer_ml_label(tl_infer *x, uint32_t node) {
   tl_dtype dtype = tl_infer_dtype(x, 0) == TL_DTYPE_STRING ? TL_DTYPE_I64
                    : tl_infer_dtype(x, 0) == TL_DTYPE_NONE ? TL_DTYPE_NONE
@@ -54,7 +56,8 @@ tl_status tl_infer_ml_label(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 0, dtype, 0);
 }
 
-/* -> label [N], scores [N, classes] */
+/* Classifiers: rows -> label [N], scores [N, classes]. One class label does not tell how many
+ * scores there are. */
 tl_status tl_infer_ml_classifier(tl_infer *x, uint32_t node) {
   uint32_t strings = count_of(x, TL_SYM_classlabels_strings);
   uint32_t ints = count_of(x, TL_SYM_classlabels_ints) + count_of(x, TL_SYM_classlabels_int64s);
@@ -65,6 +68,7 @@ tl_status tl_infer_ml_classifier(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 1, TL_DTYPE_F32, 2, dims);
 }
 
+/* Regressors: rows -> [N, targets]. */
 tl_status tl_infer_ml_regressor(tl_infer *x, uint32_t node) {
   int64_t targets = tl_node_attr_int(x->m, node, TL_SYM_n_targets,
                                      tl_node_attr_int(x->m, node, TL_SYM_targets, 1));
@@ -72,6 +76,7 @@ tl_status tl_infer_ml_regressor(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, result_dtype(x), 2, dims);
 }
 
+/* OneHotEncoder: [...] -> [..., categories]. */
 tl_status tl_infer_ml_one_hot(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK + 1];
   tl_dtype d = tl_infer_dtype(x, 0);
@@ -86,7 +91,7 @@ tl_status tl_infer_ml_one_hot(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, TL_DTYPE_F32, rank, dims);
 }
 
-/* [N, d_i] each -> [N, sum of inputdimensions] */
+/* FeatureVectorizer: [N, d_i] each -> [N, sum of inputdimensions]. */
 tl_status tl_infer_ml_features(tl_infer *x, uint32_t node) {
   tl_int_list sizes = tl_node_attr_ints(x->m, node, TL_SYM_inputdimensions);
   tl_dim dims[2] = {rows(x), sizes.n > 0 ? 0 : TL_DIM_UNKNOWN};
@@ -99,7 +104,7 @@ tl_status tl_infer_ml_features(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, TL_DTYPE_F32, 2, dims);
 }
 
-/* X [..., features], Y indices -> [..., number of indices] */
+/* ArrayFeatureExtractor: X [..., features], Y indices -> [..., number of indices]. */
 tl_status tl_infer_ml_extract(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK + 1];
   uint64_t n;

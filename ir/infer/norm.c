@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of normalizations with further results than the normalized data. */
+/* Shape functions of normalizations that return more than the normalized data. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* X, scale, B, mean, var -> Y, running mean, running var (and the saved ones of old models) */
+/* BatchNormalization: X, scale, B, mean, var -> Y, running mean, running var (and saved ones in old
+ * models). */
 tl_status tl_infer_batch_norm(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 1, TL_MAX_RANK));
@@ -19,7 +20,8 @@ tl_status tl_infer_batch_norm(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* X, Scale, B -> Y, Mean, InvStdDev: normalized axes of the statistics are 1. */
+/* LayerNormalization: X, Scale, B -> Y, Mean, InvStdDev; normalized axes are 1 in the
+ * statistics. */
 tl_status tl_infer_layer_norm(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_dtype stash;
@@ -39,7 +41,8 @@ tl_status tl_infer_layer_norm(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* The normalized sum, statistics in f32 where the op has them, and last the sum itself. */
+/* SkipLayerNormalization and kin: the normalized sum, statistics in f32 where the op has them, and
+ * the sum itself last. */
 tl_status tl_infer_skip_norm(tl_infer *x, uint32_t node) {
   const tl_op *row = tl_op_row(tl_node_get(x->m, node)->op);
   uint32_t n_ports = row ? row->n_result_ports : 0;
@@ -53,8 +56,8 @@ tl_status tl_infer_skip_norm(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* Rows as bytes, twice; the sum and the rows, up to the result that the fixed argument names, with
- * f32 two places before it if that is one of them; and a number a row, twice. */
+/* Results: the rows as bytes, twice; the sum and the rows, up to the result that the fixed argument
+ * names (the one two places before it is f32); then one number for each row, twice. */
 tl_status tl_infer_norm_bytes(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   uint32_t last = (uint32_t)tl_infer_arg(x, node);
@@ -68,7 +71,8 @@ tl_status tl_infer_norm_bytes(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* input_ids [B,S], segment_ids, word_embedding [V,H], ... -> [B,S,H], mask [B], sum [B,S,H] */
+/* EmbedLayerNormalization: input_ids [B,S], segment_ids, word_embedding [V,H], ... -> [B,S,H], mask
+ * [B], sum [B,S,H]. */
 tl_status tl_infer_embed_norm(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 2, 2));
@@ -79,7 +83,7 @@ tl_status tl_infer_embed_norm(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 2, tl_infer_dtype(x, 2), 3, dims);
 }
 
-/* x -> the same results, one number a channel */
+/* x -> results that each have one number for each channel. */
 tl_status tl_infer_channel_sums(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 2, TL_MAX_RANK));
@@ -89,7 +93,7 @@ tl_status tl_infer_channel_sums(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* x, one number a channel, ... -> something like x, then numbers of channels */
+/* x, one number for each channel, ... -> a result like x, then numbers for channels. */
 tl_status tl_infer_channel_norm(tl_infer *x, uint32_t node) {
   (void)node;
   for (uint32_t i = 0; i < tl_infer_n_results(x); i++)
@@ -97,7 +101,7 @@ tl_status tl_infer_channel_norm(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* logits, targets -> a loss a row, the gradient */
+/* logits, targets -> a loss for each row, the gradient. */
 tl_status tl_infer_row_loss(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank = tl_infer_rank(x, 0);

@@ -4,7 +4,7 @@
 #include "ir/infer/window.h"
 #include "ir/ops_gen.h"
 
-/* Dims of the pooled operand 0; first: axis of the first spatial dim. */
+/* Gives the dims of the pooled operand 0; first: axis of the first spatial dim. */
 static tl_status pooled_dims(tl_infer *x, int rank, int first, tl_dim *dims) {
   tl_window w;
   TL_TRY(tl_window_read(x, (uint32_t)rank - 2, &w));
@@ -16,6 +16,7 @@ static tl_status pooled_dims(tl_infer *x, int rank, int first, tl_dim *dims) {
   return TL_OK;
 }
 
+/* Result 1, where a node has it, is the indices of the maxima. */
 static tl_status pool(tl_infer *x, bool channels_last) {
   tl_dim dims[TL_MAX_RANK];
   TL_TRY(tl_infer_check_rank(x, 0, 2, TL_MAX_RANK));
@@ -46,6 +47,7 @@ tl_status tl_infer_qlinear_pool(tl_infer *x, uint32_t node) {
   return pool(x, tl_node_attr_int(x->m, node, TL_SYM_channels_last, 0) != 0);
 }
 
+/* Spatial dims become 1. */
 tl_status tl_infer_global_pool(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   TL_TRY(tl_infer_check_rank(x, 0, 2, TL_MAX_RANK));
@@ -56,7 +58,7 @@ tl_status tl_infer_global_pool(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* X, I, output_shape? */
+/* MaxUnpool: X, I, output_shape? */
 tl_status tl_infer_max_unpool(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_window w;

@@ -4,7 +4,8 @@
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* x, y_scale, y_zero_point? -> y, of the zero point's dtype */
+/* QuantizeLinear: x, y_scale, y_zero_point? -> y, of the zero point's dtype or of output_dtype;
+ * they must agree. */
 tl_status tl_infer_quantize(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   (void)node;
@@ -18,7 +19,7 @@ tl_status tl_infer_quantize(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 0, dtype, 0);
 }
 
-/* x, x_scale, x_zero_point? -> y, of the scale's dtype */
+/* DequantizeLinear: x, x_scale, x_zero_point? -> y, of the scale's dtype or of output_dtype. */
 tl_status tl_infer_dequantize(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   (void)node;
@@ -26,6 +27,7 @@ tl_status tl_infer_dequantize(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 0, dtype, 0);
 }
 
+/* DynamicQuantizeLinear: x -> y, scale, zero point. */
 tl_status tl_infer_dynamic_quantize(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_put_like(x, 0, TL_DTYPE_U8, 0));
@@ -33,7 +35,7 @@ tl_status tl_infer_dynamic_quantize(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 2, TL_DTYPE_U8, 0, NULL);
 }
 
-/* A, A_scale, A_zero_point, B, ... -> A op B with broadcasting */
+/* QLinearAdd and the like: A, A_scale, A_zero_point, B, ... -> A op B with broadcasting. */
 tl_status tl_infer_qlinear_binary(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank;

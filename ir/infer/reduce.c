@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of reductions: Reduce* with axes as an operand, ArgMax and ArgMin, and
- * kernels that give what they reduce as well. */
+/* Shape functions of reductions: Reduce* with axes as an operand, ArgMax and ArgMin, and kernels
+ * that also return what they reduce. */
 #include "ir/infer/infer.h"
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* Dims that stay: reduced ones become 1 with keepdims and go without. */
+/* States a result with the dims that stay; reduced ones become 1 with keepdims, and go without. */
 static tl_status set_result(tl_infer *x, uint32_t result, tl_dtype dtype, const bool *reduced,
                             bool keep) {
   tl_dim dims[TL_MAX_RANK];
@@ -21,7 +21,7 @@ static tl_status set_result(tl_infer *x, uint32_t result, tl_dtype dtype, const 
   return tl_infer_set(x, result, dtype, n, dims);
 }
 
-/* The axes are there but unknown: only the rank may be known. */
+/* States the result when there are axes but they are unknown: at most the rank is known. */
 static tl_status set_partly_reduced(tl_infer *x, bool keep) {
   tl_dim dims[TL_MAX_RANK];
   int rank = tl_infer_rank(x, 0);
@@ -43,7 +43,7 @@ static bool fold_ints(tl_op_id op, int64_t a, int64_t b, int64_t *out) {
   }
 }
 
-/* a op b for sizes of which at least one is a name. */
+/* Returns a op b for sizes of which at least one is a name. */
 static tl_dim fold_dims(tl_infer *x, tl_op_id op, tl_dim a, tl_dim b) {
   switch (op) {
   case TL_OP_ReduceProd: return tl_dim_mul(x->m, a, b);
@@ -52,7 +52,7 @@ static tl_dim fold_dims(tl_infer *x, tl_op_id op, tl_dim a, tl_dim b) {
   }
 }
 
-/* One element from all tracked ones of a rank-1 operand. */
+/* Reduces all tracked elements of a rank-1 operand to one. */
 static tl_status reduce_elems(tl_infer *x) {
   tl_value_id v = tl_operand(x->m, x->node, 0);
   bool constant = v && tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT;
@@ -105,7 +105,7 @@ tl_status tl_infer_reduce(tl_infer *x, uint32_t node) {
   return folds(tl_node_get(x->m, node)->op) ? reduce_elems(x) : TL_OK;
 }
 
-/* Dims of the attribute axes are 1 in mean and variance. */
+/* Mean and variance: dims of the attribute axes are 1. */
 tl_status tl_infer_mean_variance(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_int_list axes = tl_node_attr_ints(x->m, node, TL_SYM_axes);
@@ -120,8 +120,8 @@ tl_status tl_infer_mean_variance(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* A place along the axis and, of ops with two results, the element there. The argument is keepdims
- * of nodes that do not say it. */
+/* ArgMax, ArgMin: a place along the axis and, of ops with two results, the element there. ARG:
+ * keepdims of nodes that do not say it. */
 tl_status tl_infer_arg_reduce(tl_infer *x, uint32_t node) {
   bool reduced[TL_MAX_RANK] = {false};
   int64_t unsaid = tl_infer_arg(x, node);
@@ -140,7 +140,8 @@ tl_status tl_infer_arg_reduce(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* One of two results is a sum along the attribute axes, the other has the dims of the operand. */
+/* Two results: a sum along the attribute axes, and one with the dims of the operand. ARG: which is
+ * the sum. */
 tl_status tl_infer_sum_beside(tl_infer *x, uint32_t node) {
   bool reduced[TL_MAX_RANK] = {false};
   uint32_t sum = (uint32_t)tl_infer_arg(x, node);

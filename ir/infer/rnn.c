@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of recurrent layers. Letters: S steps, B batch, D directions, H hidden. */
+/* Shape functions of recurrent layers. Letters: S steps, B batch, D directions, H hidden size, I
+ * input size. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
+/* Gives the number of directions. */
 static tl_status directions(tl_infer *x, tl_dim *out) {
   tl_sv text = tl_node_attr_string(x->m, x->node, TL_SYM_direction);
   *out = tl_sv_is(text, "bidirectional") ? 2 : 1;
@@ -13,7 +15,8 @@ static tl_status directions(tl_infer *x, tl_dim *out) {
                        TL_SV_ARG(text));
 }
 
-/* The attribute, else the last dim of the recurrence weight [D, gates*H, H]. */
+/* Gives the hidden size: the attribute, else the last dim of the recurrence weight [D, gates*H,
+ * H]. */
 static tl_status hidden_size(tl_infer *x, tl_dim *out) {
   int64_t attr = tl_node_attr_int(x->m, x->node, TL_SYM_hidden_size, 0);
   *out = tl_infer_dim(x, 2, 2);
@@ -26,7 +29,7 @@ static tl_status hidden_size(tl_infer *x, tl_dim *out) {
   return TL_OK;
 }
 
-/* X, W [D, gates*H, I], R, ... -> Y, then n_states final states. */
+/* States the results of X, W [D, gates*H, I], R, ...: Y, then n_states final states. */
 static tl_status recurrent(tl_infer *x, uint32_t n_states) {
   tl_dim d;
   tl_dim h;
@@ -68,8 +71,9 @@ tl_status tl_infer_rnn(tl_infer *x, uint32_t node) {
   return recurrent(x, 1);
 }
 
-/* The same as ONNX Runtime trains it, without layout: also what the cells and gates of all steps
- * were. ARG: gates. X [S,B,I], W [D,gates*H,I], R -> all h, last h; LSTM: last c, all c; gates. */
+/* LSTMTraining, GRUTraining of ONNX Runtime, without layout; they also return cells and gates of
+ * all steps. ARG: number of gates. X [S,B,I], W [D,gates*H,I], R -> all h, last h; LSTM: last c,
+ * all c; gates. */
 tl_status tl_infer_recurrent_training(tl_infer *x, uint32_t node) {
   const int64_t gates = tl_infer_arg(x, node);
   tl_dim d, h;
@@ -85,7 +89,8 @@ tl_status tl_infer_recurrent_training(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, gates == 4 ? 4 : 2, dtype, 4, all);
 }
 
-/* Gradients of X, W, R, biases and first states, and LSTM: of peepholes. ARG: gates. */
+/* LSTMGrad, GRUGrad: gradients of X, W, R, biases and first states; LSTM: of peepholes too. ARG:
+ * number of gates. */
 tl_status tl_infer_recurrent_grad(tl_infer *x, uint32_t node) {
   const int64_t gates = tl_infer_arg(x, node);
   tl_dim d, h;

@@ -8,7 +8,7 @@ static tl_type_id operand_type(tl_infer *x, uint32_t i) {
   return tl_value_type(x->m, tl_operand(x->m, x->node, i));
 }
 
-/* Element of a sequence operand; nothing when its type is unknown. */
+/* Gives the element type of a sequence operand; nothing when its type is unknown. */
 static tl_status sequence_element(tl_infer *x, uint32_t i, tl_type_id *out) {
   const tl_type *t = tl_infer_operand(x, i);
   *out = t->kind == TL_KIND_SEQUENCE ? t->element : TL_NO_TYPE;
@@ -17,15 +17,15 @@ static tl_status sequence_element(tl_infer *x, uint32_t i, tl_type_id *out) {
   return TL_OK;
 }
 
-/* Node that made operand i when its op is `op`, else TL_NO_NODE. A sequence type has one element
- * type only; where the maker is at hand, the very elements are known. */
+/* Returns the node that made operand i if its op is `op`, else TL_NO_NODE. A sequence type has only
+ * one element type; where the maker is at hand, the very elements are known. */
 static tl_node_id made_by(tl_infer *x, uint32_t i, tl_op_id op) {
   tl_value_id v = tl_operand(x->m, x->node, i);
   tl_node_id n = v == TL_NO_VALUE ? TL_NO_NODE : tl_value_producer(x->m, v);
   return n != TL_NO_NODE && tl_node_get(x->m, n)->op == op ? n : TL_NO_NODE;
 }
 
-/* The list that result r of an op over lists is a new one of; TL_NO_VALUE: of none. */
+/* Returns the list that result r of an op over lists replaces; TL_NO_VALUE: none. */
 static tl_value_id list_behind(const tl_module *m, tl_node_id n, uint32_t r) {
   static const uint32_t adamw[] = {0, 2, 4, 5};
   switch (tl_node_get(m, n)->op) {
@@ -36,7 +36,7 @@ static tl_value_id list_behind(const tl_module *m, tl_node_id n, uint32_t r) {
   }
 }
 
-/* Results are as their lists were. */
+/* Results have the types of the lists that they replace. */
 tl_status tl_infer_lists(tl_infer *x, uint32_t node) {
   (void)node;
   for (uint32_t r = 0; r < tl_infer_n_results(x); r++) {
@@ -47,7 +47,7 @@ tl_status tl_infer_lists(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* The node that makes the elements of operand 0, or those that they have taken the place of. */
+/* Returns the node that makes the elements of operand 0, or those whose place they have taken. */
 static tl_node_id list_of(const tl_infer *x) {
   enum { MOST_STEPS = 16 };
   tl_value_id v = tl_operand(x->m, x->node, 0);
@@ -60,6 +60,7 @@ static tl_node_id list_of(const tl_infer *x) {
   return TL_NO_NODE;
 }
 
+/* States result 0 as a sequence. */
 static tl_status put_sequence(tl_infer *x, tl_type_id element) {
   tl_type_id type;
   TL_TRY(tl_infer_container(x, TL_KIND_SEQUENCE, element, &type));
@@ -83,7 +84,7 @@ tl_status tl_infer_sequence_empty(tl_infer *x, uint32_t node) {
   return element == TL_NO_TYPE ? TL_NO_MEMORY : put_sequence(x, element);
 }
 
-/* sequence, tensor, position? */
+/* SequenceInsert: sequence, tensor, position? Into an empty sequence the tensor alone decides. */
 tl_status tl_infer_sequence_insert(tl_infer *x, uint32_t node) {
   tl_type_id element;
   (void)node;
@@ -101,12 +102,12 @@ tl_status tl_infer_sequence_erase(tl_infer *x, uint32_t node) {
   return tl_infer_put_same(x, 0, 0);
 }
 
-/* Length of part `position` of a SplitToSequence node that cuts `whole`; unknown when only the run
- * tells. */
+/* Returns the length of part `position` of a SplitToSequence node that cuts `whole`; unknown when
+ * only the run tells. */
 static tl_dim part_at(tl_infer *x, tl_node_id split, tl_dim whole, int64_t position) {
   tl_node_id here = x->node;
   tl_dim length = TL_DIM_UNKNOWN;
-  x->node = split;
+  x->node = split; /* operands are read of the current node */
   tl_partial parts = {0};
   if (tl_infer_has(x, 1))
     parts = tl_infer_elems(x, 1);
@@ -124,6 +125,7 @@ static tl_dim part_at(tl_infer *x, tl_node_id split, tl_dim whole, int64_t posit
   return length;
 }
 
+/* States result 0 as one part of a split. */
 static tl_status put_part(tl_infer *x, tl_node_id split, int64_t position, tl_type_id element) {
   tl_dim dims[TL_MAX_RANK];
   tl_type whole = *tl_type_get(x->m, tl_value_type(x->m, tl_operand(x->m, split, 0)));
@@ -136,7 +138,7 @@ static tl_status put_part(tl_infer *x, tl_node_id split, int64_t position, tl_ty
   return tl_infer_put(x, 0, (tl_dtype)whole.dtype, whole.rank, dims);
 }
 
-/* sequence, position */
+/* SequenceAt: sequence, position. */
 tl_status tl_infer_sequence_at(tl_infer *x, uint32_t node) {
   tl_type_id element;
   int64_t position;
@@ -170,7 +172,7 @@ tl_status tl_infer_sequence_length(tl_infer *x, uint32_t node) {
   return tl_infer_set_elems(x, 0, &n, 1);
 }
 
-/* Common length of the parts; unknown when they differ or are not known. */
+/* Gives the common length of the parts; unknown when they differ or are not known. */
 static tl_status part_length(tl_infer *x, tl_dim whole, tl_dim *out) {
   tl_partial split = tl_infer_elems(x, 1);
   *out = TL_DIM_UNKNOWN;
@@ -192,7 +194,7 @@ static tl_status part_length(tl_infer *x, tl_dim whole, tl_dim *out) {
   return TL_OK;
 }
 
-/* input, split? */
+/* SplitToSequence: input, split? Without split the parts are single slices. */
 tl_status tl_infer_split_to_sequence(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank = tl_infer_copy_dims(x, 0, dims);
@@ -218,7 +220,7 @@ tl_status tl_infer_split_to_sequence(tl_infer *x, uint32_t node) {
   return put_sequence(x, element);
 }
 
-/* Length of the concatenated axis: the number of elements or the sum of their dims. */
+/* Returns the length of the joined axis: the number of elements, or the sum of their dims. */
 static tl_dim joined_length(tl_infer *x, uint32_t axis, bool fresh) {
   tl_node_id list = made_by(x, 0, TL_OP_SequenceConstruct);
   if (list == TL_NO_NODE)
@@ -235,7 +237,7 @@ static tl_dim joined_length(tl_infer *x, uint32_t axis, bool fresh) {
   return sum;
 }
 
-/* Elements joined along an axis, an existing one or a new one. */
+/* ConcatFromSequence: elements joined along an axis, an existing one or a new one. */
 tl_status tl_infer_concat_from_sequence(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_type_id id;
@@ -258,7 +260,7 @@ tl_status tl_infer_concat_from_sequence(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, (tl_dtype)element.dtype, rank, dims);
 }
 
-/* input? with attribute type instead when it is absent */
+/* Optional: input?, or the attribute type when it is absent. */
 tl_status tl_infer_optional(tl_infer *x, uint32_t node) {
   const tl_attr *declared = tl_node_attr(x->m, node, TL_SYM_type);
   tl_type_id type = operand_type(x, 0);
@@ -272,6 +274,7 @@ tl_status tl_infer_optional(tl_infer *x, uint32_t node) {
   return tl_infer_set_type(x, 0, type);
 }
 
+/* OptionalGetElement passes on what is no optional. */
 tl_status tl_infer_optional_get(tl_infer *x, uint32_t node) {
   const tl_type *t = tl_infer_operand(x, 0);
   (void)node;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of ops that view data under another shape, or repeat it: Reshape, Flatten,
+/* Shape functions of ops that view data under another shape or repeat it: Reshape, Flatten,
  * Squeeze, Unsqueeze, Transpose, Expand, Tile. */
 #include "ir/infer/infer.h"
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
 
-/* A view of a rank-0 or rank-1 result keeps the tracked elements in order. */
+/* Tracks the operand's elements for a view of rank 0 or 1, which keeps their order. */
 static tl_status keep_elems(tl_infer *x) {
   tl_value_id v = tl_operand(x->m, x->node, 0);
   bool worth = v < x->n_partials && (x->partials[v].at ||
@@ -16,7 +16,7 @@ static tl_status keep_elems(tl_infer *x) {
   return p.at ? tl_infer_set_elems(x, 0, p.at, p.n) : TL_OK;
 }
 
-/* Size of axis 0 of a rank-1 operand when it can be a rank; -1 otherwise. */
+/* Returns the length of a rank-1 operand when it can be a rank, else TL_RANK_UNKNOWN. */
 static int length_as_rank(tl_infer *x, uint32_t i) {
   if (tl_infer_rank(x, i) != 1)
     return TL_RANK_UNKNOWN;
@@ -24,6 +24,7 @@ static int length_as_rank(tl_infer *x, uint32_t i) {
   return n >= 0 && n <= TL_MAX_RANK ? (int)n : TL_RANK_UNKNOWN;
 }
 
+/* States result 0 with a rank alone. */
 static tl_status set_ranked(tl_infer *x, int rank) {
   tl_dim dims[TL_MAX_RANK];
   for (int i = 0; i < rank; i++)
@@ -33,8 +34,8 @@ static tl_status set_ranked(tl_infer *x, int rank) {
 
 /* ---- Reshape -------------------------------------------------------------------------------- */
 
-/* The target shape while it is being resolved. Axes that copy a dim of the input (0) take no part
- * in the element count: they stand on both sides. */
+/* The target shape while it is resolved. Axes that copy a dim of the input (0) take no part in the
+ * element count, since they are on both sides. */
 typedef struct target {
   tl_dim dims[TL_MAX_RANK];
   bool copied[TL_MAX_RANK];
@@ -43,6 +44,7 @@ typedef struct target {
   bool minus_one; /* the open axis was given as -1 */
 } target;
 
+/* Reads element i of the requested shape. */
 static tl_status read_axis(tl_infer *x, target *t, int i, tl_elem e, bool zero_copies) {
   int rank = tl_infer_rank(x, 0);
   t->copied[i] = zero_copies && e.kind == TL_ELEM_INT && e.value == 0;
@@ -63,7 +65,7 @@ static tl_status read_axis(tl_infer *x, target *t, int i, tl_elem e, bool zero_c
   return TL_OK;
 }
 
-/* With everything else known, one unknown element is as good as -1. */
+/* When everything else is known, one unknown element is as good as -1. */
 static void open_single_unknown(target *t, tl_partial p) {
   int unknown = -1;
   for (int i = 0; i < t->rank && !t->minus_one; i++) {
@@ -77,8 +79,7 @@ static void open_single_unknown(target *t, tl_partial p) {
     t->open = unknown;
 }
 
-/* Dims of the input that the target does not copy, and dims of the target that are computed with.
- */
+/* Gives the dims of the input that the target does not copy. */
 static uint32_t input_side(tl_infer *x, const target *t, tl_dim *out) {
   uint32_t n = 0;
   int rank = tl_infer_rank(x, 0);
@@ -88,6 +89,7 @@ static uint32_t input_side(tl_infer *x, const target *t, tl_dim *out) {
   return n;
 }
 
+/* Gives the dims of the target that count: neither copied nor open. */
 static uint32_t target_side(const target *t, tl_dim *out) {
   uint32_t n = 0;
   for (int i = 0; i < t->rank; i++)
@@ -110,15 +112,16 @@ static bool has_zero(const tl_dim *dims, uint32_t n) {
   return false;
 }
 
-/* A requested shape that is constant and does not fit is an error. One that was computed is not:
- * the graph may never run with it, and runtimes load such models; what was asked for is then
- * stated. */
+/* A requested shape that is constant and does not fit is an error. A computed one is not: the graph
+ * may never run with it, and runtimes load such models. What was asked for is then stated. */
 static tl_status clash(tl_infer *x, const char *what) {
   if (tl_value_constant(x->m, tl_operand(x->m, x->node, 1)))
     return tl_infer_fail(x, "%s", what);
   return TL_OK;
 }
 
+/* Computes the open axis, or checks that both sides have as many elements. With a 0 among the sizes
+ * no quotient exists, so both must have one. */
 static tl_status resolve_target(tl_infer *x, target *t) {
   tl_dim over[TL_MAX_RANK];
   tl_dim under[TL_MAX_RANK];
@@ -151,8 +154,8 @@ static bool some_computed(tl_partial p) {
   return false;
 }
 
-/* A computed shape says no more than a constant when its unknown elements are dims of the input at
- * the same place (0 copies them) but for one, which follows from the rest. */
+/* Finds a constant that does the same as a computed shape: its unknown elements are dims of the
+ * input at the same place (0 copies them) but for one, which follows from the rest (-1). */
 static tl_status substitute_target(tl_infer *x, tl_partial p) {
   int64_t at[TL_MAX_RANK];
   int open = 0;
@@ -185,7 +188,7 @@ tl_status tl_infer_reshape(tl_infer *x, uint32_t node) {
   return keep_elems(x);
 }
 
-/* Product of dims[from..to). */
+/* Returns the product of dims[from..to). */
 static tl_dim span(tl_infer *x, const tl_dim *dims, int from, int to) {
   bool exact;
   return tl_infer_quotient(x, dims + from, (uint32_t)(to - from), NULL, 0, &exact);
@@ -207,7 +210,7 @@ tl_status tl_infer_flatten(tl_infer *x, uint32_t node) {
 
 /* ---- Squeeze, Unsqueeze, Transpose ---------------------------------------------------------- */
 
-/* Marks the axes of operand 1 in a set over `rank` axes. */
+/* Marks the listed axes in a set over `rank` axes; each may be listed once. */
 static tl_status mark_axes(tl_infer *x, tl_int_list axes, int rank, bool *marked) {
   memset(marked, 0, TL_MAX_RANK);
   for (uint32_t i = 0; i < axes.n; i++) {
@@ -220,7 +223,7 @@ static tl_status mark_axes(tl_infer *x, tl_int_list axes, int rank, bool *marked
   return TL_OK;
 }
 
-/* Without axes every dim of size 1 goes: the rank is known only when all dims are. */
+/* Without axes every dim of size 1 goes; the rank is known only when all dims are. */
 static tl_status squeeze_all(tl_infer *x) {
   tl_dim dims[TL_MAX_RANK];
   int rank = 0;
@@ -283,6 +286,7 @@ tl_status tl_infer_unsqueeze(tl_infer *x, uint32_t node) {
   return rank + added <= 1 ? keep_elems(x) : TL_OK;
 }
 
+/* Without perm the axes are reversed. */
 tl_status tl_infer_transpose(tl_infer *x, uint32_t node) {
   bool marked[TL_MAX_RANK];
   tl_dim dims[TL_MAX_RANK];
@@ -303,7 +307,7 @@ tl_status tl_infer_transpose(tl_infer *x, uint32_t node) {
   return rank <= 1 ? keep_elems(x) : TL_OK;
 }
 
-/* A reshape to the attribute shape, before or behind a transpose by perm. */
+/* ConfusionTranspose: a reshape to the attribute shape, before or behind a transpose by perm. */
 tl_status tl_infer_confusion_transpose(tl_infer *x, uint32_t node) {
   bool marked[TL_MAX_RANK];
   tl_dim dims[TL_MAX_RANK];
@@ -324,7 +328,7 @@ tl_status tl_infer_confusion_transpose(tl_infer *x, uint32_t node) {
 
 /* ---- Expand, Tile --------------------------------------------------------------------------- */
 
-/* One tracked element repeated to a rank-1 result of known length. */
+/* Tracks one element, or as many as there are, repeated to a rank-1 result of known length. */
 static tl_status repeat_elem(tl_infer *x, int rank, const tl_dim *dims) {
   tl_elem at[TL_MAX_PARTIAL];
   if (rank > 1 || (rank == 1 && (dims[0] < 0 || dims[0] > TL_MAX_PARTIAL)))
@@ -338,7 +342,8 @@ static tl_status repeat_elem(tl_infer *x, int rank, const tl_dim *dims) {
   return tl_infer_set_elems(x, 0, at, n);
 }
 
-/* An unknown size that the operand has already needs no mention: 1 leaves it. */
+/* Finds a constant for a computed shape of Expand: an unknown size that the operand has already can
+ * be 1. */
 static tl_status substitute_sizes(tl_infer *x, tl_partial p) {
   int64_t at[TL_MAX_RANK];
   int rank = tl_infer_rank(x, 0);

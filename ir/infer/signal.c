@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape functions of signal processing, of determinants and of random numbers. */
+/* Shape functions of signal processing, determinants and random numbers. */
 #include "ir/infer/infer_gen.h"
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* [..., M, M] -> [...] */
+/* Det: [..., M, M] -> [...]. */
 tl_status tl_infer_det(tl_infer *x, uint32_t node) {
   (void)node;
   TL_TRY(tl_infer_check_rank(x, 0, 2, TL_MAX_RANK));
@@ -15,6 +15,7 @@ tl_status tl_infer_det(tl_infer *x, uint32_t node) {
                       tl_infer_dims(x, 0));
 }
 
+/* Window functions: a size -> [size]. */
 tl_status tl_infer_window(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   (void)node;
@@ -23,19 +24,20 @@ tl_status tl_infer_window(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, dtype, 1, &size);
 }
 
-/* Bins of a transform of n points. */
+/* Returns the number of bins of a transform of n points. */
 static tl_dim bins(tl_module *m, tl_dim n, bool onesided) {
   return onesided ? tl_dim_add(m, tl_dim_div(m, n, 2), 1) : n;
 }
 
-/* Axis of a DFT: operand 2, by default the last but one. False when only the run tells. */
+/* Gives the axis of a DFT: operand 2, the last but one by default. *known is false when only the
+ * run tells. */
 static tl_status dft_axis(tl_infer *x, int rank, bool *known, uint32_t *axis) {
   int64_t value = -2;
   *known = !tl_infer_has(x, 2) || tl_infer_int(x, 2, &value);
   return *known ? tl_infer_axis(x, value, rank, axis) : TL_OK;
 }
 
-/* input [B, ..., 1|2], dft_length?, axis? -> [B, ..., 2] (or 1) */
+/* DFT: input [B, ..., 1|2], dft_length?, axis? -> [B, ..., 2] (or 1). */
 tl_status tl_infer_dft(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   bool onesided = tl_node_attr_int(x->m, node, TL_SYM_onesided, 0) != 0;
@@ -62,7 +64,7 @@ tl_status tl_infer_dft(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
-/* signal [B,L] or [B,L,1|2], frame_step, window?, frame_length? -> [B, frames, bins, 2] */
+/* STFT: signal [B,L] or [B,L,1|2], frame_step, window?, frame_length? -> [B, frames, bins, 2]. */
 tl_status tl_infer_stft(tl_infer *x, uint32_t node) {
   bool onesided = tl_node_attr_int(x->m, node, TL_SYM_onesided, 1) != 0;
   tl_dim step = tl_infer_dim_value(x, 1);
@@ -78,7 +80,7 @@ tl_status tl_infer_stft(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 4, dims);
 }
 
-/* num_mel_bins, dft_length, ... -> [dft_length/2 + 1, num_mel_bins] */
+/* MelWeightMatrix: num_mel_bins, dft_length, ... -> [dft_length/2 + 1, num_mel_bins]. */
 tl_status tl_infer_mel_weight_matrix(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   (void)node;
@@ -110,7 +112,7 @@ tl_status tl_infer_random_like(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 0, dtype, 0);
 }
 
-/* [B, classes] -> [B, sample_size] */
+/* Multinomial: [B, classes] -> [B, sample_size]. */
 tl_status tl_infer_multinomial(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   int64_t samples = tl_node_attr_int(x->m, node, TL_SYM_sample_size, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shorthands of shape functions (state.h). */
+/* Shorthands of shape functions. */
 #include "ir/infer/state.h"
 
 enum { MAX_TYPE_DEPTH = 16 };
@@ -67,6 +67,7 @@ tl_status tl_infer_attr_dtype(tl_infer *x, tl_symbol name, tl_dtype fallback, tl
   return TL_OK;
 }
 
+/* The most negative number has no positive counterpart. */
 tl_dim tl_dim_offset(tl_module *m, tl_dim d, int64_t c) {
   return c >= 0 ? tl_dim_add(m, d, c) : tl_dim_sub(m, d, c == INT64_MIN ? INT64_MAX : -c);
 }
@@ -106,6 +107,7 @@ static bool same_dtype(const tl_type *a, const tl_type *b) {
   return a->dtype == b->dtype || a->dtype == TL_DTYPE_NONE || b->dtype == TL_DTYPE_NONE;
 }
 
+/* Recursion into elements ends at MAX_TYPE_DEPTH with an unknown type. */
 static tl_status join_types(tl_infer *x, const char *what, tl_type_id ia, tl_type_id ib, int depth,
                             tl_type_id *out) {
   *out = ia == ib ? ia : TL_NO_TYPE;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shorthands that the shape functions of networks, control flow and quantization share: reading one
- * dim, checking one rank, stating a result that follows an operand. Not part of the driver. */
+/* Shorthands that shape functions share: reading one dim, checking one rank, stating a result that
+ * follows an operand. No part of the driver. */
 #ifndef TL_IR_INFER_STATE_H
 #define TL_IR_INFER_STATE_H
 
 #include "ir/infer/infer.h"
 
-/* Dim `axis` of operand i, counted from the end when negative; unknown when the rank is unknown or
- * the axis lies outside. */
+/* Returns dim `axis` of operand i, counted from the end when negative; unknown when the rank is
+ * unknown or the axis lies outside. */
 tl_dim tl_infer_dim(tl_infer *x, uint32_t i, int axis);
 /* Fails when the rank of operand i is known and outside [min, max]. */
 tl_status tl_infer_check_rank(tl_infer *x, uint32_t i, int min, int max) TL_NODISCARD;
@@ -22,20 +22,20 @@ tl_status tl_infer_put_like(tl_infer *x, uint32_t i, tl_dtype dtype, uint32_t li
 /* States result i with the type of operand `like`, whatever its kind. */
 tl_status tl_infer_put_same(tl_infer *x, uint32_t i, uint32_t like) TL_NODISCARD;
 
-/* Copies the dims of operand i into `dims` (room for TL_MAX_RANK); returns its rank. */
+/* Copies the dims of operand i into `dims` (room for TL_MAX_RANK) and returns its rank. */
 int tl_infer_copy_dims(tl_infer *x, uint32_t i, tl_dim *dims);
-/* Dim held by a one-element integer operand, unknown otherwise. */
+/* Returns the dim in a one-element integer operand, unknown otherwise. */
 tl_dim tl_infer_dim_value(tl_infer *x, uint32_t i);
-/* dtype of an ONNX number in attribute `name`; `fallback` when the attribute is absent or 0. Fails
+/* Gives the dtype of an ONNX number in attribute `name`; `fallback` when it is absent or 0. Fails
  * on a number that ONNX does not define. */
 tl_status tl_infer_attr_dtype(tl_infer *x, tl_symbol name, tl_dtype fallback,
                               tl_dtype *out) TL_NODISCARD;
-/* d + c; unknown when c is negative and larger than d. */
+/* Returns d + c; unknown when c is negative and larger than d. */
 tl_dim tl_dim_offset(tl_module *m, tl_dim d, int64_t c);
 
-/* The strongest type that both a and b are instances of: dims that differ become unknown, ranks
- * that differ an unknown rank, nothing known of one nothing at all. Fails when dtypes or kinds
- * differ; `what` names the value in the message. */
+/* Gives the strongest type that both a and b are instances of: dims that differ become unknown,
+ * ranks that differ an unknown rank, and one unknown type makes all unknown. Fails when dtypes or
+ * kinds differ; `what` names the value in the message. */
 tl_status tl_infer_join(tl_infer *x, const char *what, tl_type_id a, tl_type_id b,
                         tl_type_id *out) TL_NODISCARD;
 /* Interns seq(element) or optional(element); TL_NO_MEMORY. */

@@ -4,7 +4,7 @@
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* [...] -> pieces [..., most], counts [...] */
+/* StringSplit: [...] -> pieces [..., most], counts [...]. */
 tl_status tl_infer_string_split(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK + 1];
   (void)node;
@@ -16,7 +16,7 @@ tl_status tl_infer_string_split(tl_infer *x, uint32_t node) {
   return tl_infer_put_like(x, 1, TL_DTYPE_I64, 0);
 }
 
-/* [C] or [1,C]; stop words shorten the last axis, of which at least one word stays. */
+/* StringNormalizer: [C] or [1,C]; stop words shorten the last axis, but one word always stays. */
 tl_status tl_infer_string_normalizer(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   const tl_attr *stopwords = tl_node_attr(x->m, node, TL_SYM_stopwords);
@@ -29,7 +29,7 @@ tl_status tl_infer_string_normalizer(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, TL_DTYPE_STRING, rank, dims);
 }
 
-/* [C] -> [terms], [N,C] -> [N,terms]; ngram_indexes numbers the terms. */
+/* TfIdfVectorizer: [C] -> [terms], [N,C] -> [N,terms]; ngram_indexes numbers the terms. */
 tl_status tl_infer_tfidf(tl_infer *x, uint32_t node) {
   tl_dim dims[2];
   tl_int_list indexes = tl_node_attr_ints(x->m, node, TL_SYM_ngram_indexes);

@@ -4,7 +4,7 @@
 #include "ir/infer/state.h"
 #include "ir/ops_gen.h"
 
-/* The loss: one number, or one per label when nothing is reduced. */
+/* States the loss: one number, or one for each label when nothing is reduced. */
 static tl_status put_loss(tl_infer *x, tl_dtype dtype) {
   tl_sv reduction = tl_node_attr_string(x->m, x->node, TL_SYM_reduction);
   if (tl_sv_is(reduction, "none"))
@@ -24,7 +24,7 @@ static tl_status check_labels(tl_infer *x) {
   return tl_infer_fail(x, "labels of rank %d do not fit scores of rank %d", labels, scores);
 }
 
-/* scores, labels, weights? -> loss, log_prob */
+/* SoftmaxCrossEntropyLoss: scores, labels, weights? -> loss, log_prob. */
 tl_status tl_infer_softmax_loss(tl_infer *x, uint32_t node) {
   tl_dtype dtype;
   (void)node;
@@ -39,8 +39,8 @@ tl_status tl_infer_nll_loss(tl_infer *x, uint32_t node) {
   return put_loss(x, tl_infer_dtype(x, 0));
 }
 
-/* R, T, then n each of weights, gradients and states -> n each of new weights and new states. The
- * results have one group less than the operands, because gradients have no successor. */
+/* Optimizers of ONNX: R, T, then n each of weights, gradients and states -> n each of new weights
+ * and new states. Results have one group less than operands, since gradients have no successor. */
 tl_status tl_infer_optimizer(tl_infer *x, uint32_t node) {
   uint32_t n_results = tl_infer_n_results(x);
   uint32_t n_operands = tl_infer_n_operands(x);
@@ -67,7 +67,7 @@ tl_status tl_infer_single_update(tl_infer *x, uint32_t node) {
   return TL_OK;
 }
 
-/* Values of xs, then of zs -> what y changes with each of xs. */
+/* Gradient: values of xs, then of zs -> the derivative of y by each of xs. */
 tl_status tl_infer_gradient(tl_infer *x, uint32_t node) {
   uint32_t n_results = tl_infer_n_results(x);
   (void)node;
@@ -96,7 +96,7 @@ tl_status tl_infer_float_status(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, TL_DTYPE_F32, 1, &flags);
 }
 
-/* A verdict about all operands. */
+/* One verdict about all operands. */
 tl_status tl_infer_one_bool(tl_infer *x, uint32_t node) {
   (void)node;
   return tl_infer_put(x, 0, TL_DTYPE_BOOL, 0, NULL);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sliding windows (window.h). Every number is bounded when it is read, so that the
- * arithmetic below cannot overflow. */
+/* Sliding windows. Every number is bounded when it is read, so that the arithmetic below cannot
+ * overflow. */
 #include "ir/infer/window.h"
 #include "ir/infer/infer_gen.h"
 #include "ir/ops_gen.h"
 
 #define MAX_WINDOW INT64_C(0x7fffffff)
 
+/* Reads a list of n numbers from `min` on; .at is NULL for the default. */
 static tl_status read_list(tl_infer *x, tl_symbol name, uint32_t n, int64_t min,
                            tl_int_list *out) {
   *out = tl_node_attr_ints(x->m, x->node, name);
@@ -53,6 +54,7 @@ static int64_t at_or(tl_int_list list, uint32_t i, int64_t fallback) {
   return list.at ? list.at[i] : fallback;
 }
 
+/* auto_pad replaces the pads. */
 static bool pads_count(const tl_window *w) {
   return w->auto_pad == TL_PAD_EXPLICIT && w->pads.at;
 }
@@ -61,7 +63,7 @@ static int64_t pad_sum(const tl_window *w, uint32_t axis) {
   return pads_count(w) ? w->pads.at[axis] + w->pads.at[axis + w->n] : 0;
 }
 
-/* Extent of the dilated kernel; false when the kernel is not a (sane) number. */
+/* Gives the extent of the dilated kernel; false when the kernel is no number in bounds. */
 static bool extent(const tl_window *w, uint32_t axis, tl_dim kernel, int64_t *out) {
   if (kernel < 1 || kernel > MAX_WINDOW)
     return false;
@@ -73,7 +75,8 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* Rounding up may add a window, but never one that starts behind the padded input's data. */
+/* Returns how many windows there are. Rounding up may add one, but never one that begins behind the
+ * input's data. */
 static int64_t windows(const tl_window *w, uint32_t axis, int64_t input, int64_t room,
                        int64_t stride) {
   if (!w->ceil)
