@@ -11,8 +11,8 @@ import sys
 import time
 
 GROUPS = {
-    'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'docs', 'named', 'sessions',
-              'worked_examples', 'fusion_names'],
+    'build': ['build_gcc', 'ort', 'build_sanitized', 'style', 'guard', 'scaffold', 'debugger',
+              'docs', 'named', 'sessions', 'worked_examples', 'fusion_names'],
     'unit': ['unit', 'threads', 'cli', 'library', 'atc_lines', 'air_options', 'run_config',
              'run_config_effects', 'precision_files', 'hostile', 'reader', 'op_dtypes', 'runners',
              'select_rows', 'step_files', 'pages'],

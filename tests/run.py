@@ -84,6 +84,15 @@ class Tests:
         """layers, licences, sizes, headers, symbols"""
         return counted([PYTHON, 'tests/style/check.py', '--lib-dir', self.folder('gcc')])
 
+    def scaffold(self):
+        """what scripts/new-pass, new-op and new-rule write is accepted"""
+        return counted([PYTHON, 'tests/test_scaffold.py', '--tailor', self.tool('gcc')])
+
+    def debugger(self):
+        """the printers of the debugger show modules, nodes and values"""
+        need('gdb')
+        return counted([PYTHON, 'tests/test_gdb.py', '--tailor', self.tool('asan')])
+
     def guard(self):
         """the guard against programs that hang, which all tests use"""
         return counted([PYTHON, 'tests/test_guard.py'])
