@@ -136,7 +136,8 @@ class ModulePrinter:
         m = self.value
         graphs = int(m['graphs']['n'])
         nodes = sum(int(m['graphs']['at'][i].dereference()['n_nodes']) for i in range(graphs))
-        return f'module "{m["path"].string()}": {graphs} graphs, {nodes} nodes, form {int(m["form"])}'
+        path, form = m['path'].string(), int(m['form'])
+        return f'module "{path}": {graphs} graphs, {nodes} nodes, form {form}'
 
 
 class IdPrinter:
