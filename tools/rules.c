@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/ops_gen.h"
+#include "passes/engine/match.h"
 #include "passes/ub/chain.h"
 #include "tools/json.h"
 

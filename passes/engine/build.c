@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies a match. Everything new is built and inferred first, beside what it
- * replaces; only when it fits are uses moved and old nodes erased, so that undoing is erasing what
- * nobody uses. */
-#include "passes/engine/scope.h"
+/* Applies a match. Everything new is built and inferred first, beside what it replaces. Only when
+ * it fits are uses moved and old nodes erased: undoing is erasing what nobody uses. */
+#include "passes/engine/build.h"
 
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
+#include "passes/engine/scope.h"
 
 enum { LONGEST_LIST = 65536, MOST_MOVED = 4096, MOST_CONSTANTS = 64 };
 

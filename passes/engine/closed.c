@@ -2,6 +2,7 @@
 /* May what a rule matched go away? Nobody else wants its inner values, and nothing keeps its nodes
  * apart. */
 #include "ir/marks.h"
+#include "passes/engine/match.h"
 #include "passes/engine/scope.h"
 
 static tl_sv node_name(const tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }

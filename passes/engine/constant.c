@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the constants of a replacement hold: numbers, lists, and tensors that attributes hold. */
-#include "passes/engine/rule.h"
+#include "passes/engine/match.h"
 
 #include "ir/host.h"
 

@@ -3,6 +3,7 @@
 #ifndef TL_PASSES_ENGINE_EXPLAIN_H
 #define TL_PASSES_ENGINE_EXPLAIN_H
 
+#include "passes/engine/build.h"
 #include "passes/engine/rewrite.h"
 
 /* Names of the nodes of a match, before it is applied. names: [TL_RULE_NODES]; returns how many. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluates the expressions of rules. Whatever is not known is NONE, and everything computed from
  * it is NONE too: a condition that cannot be decided does not hold. */
-#include "passes/engine/rule.h"
+#include "passes/engine/match.h"
 
 static tl_rv none(void) { return (tl_rv){0}; }
 static tl_rv truth(bool v) { return (tl_rv){.kind = TL_RV_BOOL, .i = v}; }

@@ -4,7 +4,7 @@
 #ifndef TL_PASSES_ENGINE_FUNCTIONS_H
 #define TL_PASSES_ENGINE_FUNCTIONS_H
 
-#include "passes/engine/rule.h"
+#include "passes/engine/match.h"
 
 enum {
   TL_RULE_LONGEST = 1024,      /* list */

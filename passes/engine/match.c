@@ -2,6 +2,7 @@
 /* The matcher: walks a rule's steps from the root, with backtracking over the orders of commutative
  * operands, over nodes that may be missing and over users of a value. */
 #include "ir/ops_gen.h"
+#include "passes/engine/match.h"
 #include "passes/engine/scope.h"
 
 enum { MOST_BINDINGS = 100000 };

@@ -3,6 +3,8 @@
  * + -, * /, ! and unary -, indexing. */
 #include "passes/engine/parse.h"
 
+#include "passes/engine/match.h"
+
 enum { MAX_EXPR_DEPTH = 64, MAX_EXPRS = 1024, MAX_LIST = 64 };
 
 /* ---- errors --------------------------------------------------------------------------------- */

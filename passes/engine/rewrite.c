@@ -5,6 +5,7 @@
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
+#include "passes/engine/build.h"
 #include "passes/engine/explain.h"
 #include "passes/engine/index.h"
 #include "passes/fold/fold.h"

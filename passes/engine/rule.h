@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules (docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions
- * and a replacement; this header is the form in which the parser leaves it for the matcher and the
- * builder. Rules belong to one module, whose symbols and ops they name. */
+ * and a replacement; this header is the form in which the parser leaves it for the matcher
+ * (match.h) and the builder (build.h), and the sets that rules are kept in. Rules belong to one
+ * module, whose symbols and ops they name. */
 #ifndef TL_PASSES_ENGINE_RULE_H
 #define TL_PASSES_ENGINE_RULE_H
 
@@ -300,101 +301,5 @@ extern const uint32_t tl_n_rule_texts;
 extern const char *const tl_rule_characters;
 extern const char *const tl_rule_paths[];
 extern const tl_op_id tl_rule_needs[];
-
-/* ---- matching -------------------------------------------------------------------------------- */
-
-/* Why a match failed, as far as it went. */
-typedef struct tl_miss {
-  uint32_t depth;      /* nodes bound and conditions passed; the larger the nearer */
-  const char *code;    /* of a reason: "MULTI_CONSUMER", "ATTR" ... */
-  tl_buf *text;        /* NULL: nobody asks why */
-  tl_node_id nodes[TL_RULE_NODES]; /* that were bound then, by pattern node */
-} tl_miss;
-
-enum { TL_MISS_CLOSED = 1000, TL_MISS_BUILT = 2000 }; /* depths behind all nodes and conditions */
-
-typedef struct tl_match {
-  const tl_ruleset *set;
-  const tl_rule *rule;
-  tl_module *m;
-  tl_arena *scratch;
-  const tl_merge_facts *facts; /* for applying; NULL: only matched */
-  struct tl_scopes *scopes;    /* where nodes are; NULL: rules may not ask */
-  uint32_t scope;              /* of a closed match: the one that its rule takes */
-  tl_node_id root;
-  tl_miss *miss;       /* NULL: nobody asks why */
-  uint64_t bindings;   /* spent; a budget bounds hostile graphs */
-  tl_value_id values[TL_RULE_VALUES]; /* TL_NO_VALUE: not bound, or absent (see bound) */
-  tl_node_id nodes[TL_RULE_NODES];
-  tl_rv names[TL_RULE_NAMES];
-  uint32_t rest_from[TL_RULE_VALUES]; /* first operand slot of a list ... */
-  uint32_t rest_n[TL_RULE_VALUES];    /* ... and its length ... */
-  tl_node_id rest_node[TL_RULE_VALUES]; /* ... at this node */
-  uint64_t bound;      /* bits of values */
-  uint32_t named;      /* bits of names */
-  uint64_t skipped;    /* bits of nodes that may be missing and are */
-  bool structural;     /* the pattern has fitted, whatever the conditions said */
-} tl_match;
-
-/* True when the rule's pattern fits with its root at `root` and its conditions hold; then
- * x->structural alone says that the pattern fits (spec 2.6: what counts as a match). */
-bool tl_rule_match(tl_match *x, tl_node_id root);
-/* True when the inner values of a match are used by nobody else and so on (spec 2.3). */
-bool tl_match_is_closed(tl_match *x);
-
-/* Pattern node index -> whether the match has it. */
-static inline bool tl_match_has_node(const tl_match *x, uint32_t i) {
-  return x->nodes[i] != TL_NO_NODE && !(x->skipped >> i & 1);
-}
-
-/* Evaluates an expression under a match. */
-tl_rv tl_expr_eval(tl_match *x, const tl_expr *e);
-/* True when v is TRUE; everything else, unknown included, is false. */
-static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
-void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out);
-/* What v is as an attribute; of kind TL_ATTR_NONE where it is none. */
-tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v);
-
-/* Elements of a list or of a tensor, which becomes a list; 1 for a number. */
-uint64_t tl_rv_count(const tl_module *m, tl_rv v);
-/* Writes element i to data[]; false when v holds none or d cannot hold it. */
-bool tl_rv_store(const tl_module *m, tl_rv v, tl_dtype d, uint64_t *data, uint32_t i);
-
-typedef tl_rv (*tl_rule_fn)(tl_match *x, const tl_expr *e);
-typedef struct tl_rule_function {
-  const char *name;
-  const char *signature; /* for docs/rules.md */
-  const char *summary;
-  tl_rule_fn fn;
-  uint8_t min_args;
-  uint8_t max_args;
-} tl_rule_function;
-const tl_rule_function *tl_rule_functions(uint32_t *n);
-
-/* Records why a match failed unless a deeper reason is there already. */
-void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...)
-    TL_PRINTF(4, 5);
-
-/* The same for a condition that does not hold, with the values that decide it. */
-void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition);
-
-/* ---- building -------------------------------------------------------------------------------- */
-
-/* What a rewrite made, for the worklist. */
-typedef struct tl_built {
-  tl_node_id nodes[TL_RULE_NODES];
-  uint32_t n_nodes;
-  tl_value_id outputs[TL_RULE_VALUES]; /* the values that took the place of the outputs */
-  uint32_t n_outputs;
-} tl_built;
-
-/* Replaces a closed match. *done is false, with the module unchanged and a note in x->miss, when
- * the replacement does not fit (a type that differs, a name that cannot move). */
-tl_status tl_match_apply(tl_match *x, tl_built *built, bool *done) TL_NODISCARD;
-
-/* Records on the nodes that a graph rule made what they were; false when memory is out. */
-bool tl_match_trace(const tl_match *x, const tl_built *b);
-/* Bits of the new nodes that compute with constants alone, which folding takes away. */
-uint32_t tl_match_weights(const tl_match *x, const tl_built *b);
 
 #endif

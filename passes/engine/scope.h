@@ -5,7 +5,7 @@
 #define TL_PASSES_ENGINE_SCOPE_H
 
 #include "passes/edit/scopes.h"
-#include "passes/engine/rule.h"
+#include "passes/engine/match.h"
 
 enum { TL_SCOPE_OPS = 8, TL_SCOPE_COUNTS = 24, TL_SCOPE_CHILDREN = 8, TL_SCOPE_GLOBS = 8,
        TL_SCOPE_PORTS = 32, TL_SCOPE_ATTRS = 16, TL_SCOPE_GLOB_BYTES = 1024,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* New nodes of a fusion say what they were (ir/trace.h). */
 #include "ir/trace.h"
-#include "passes/engine/rule.h"
+#include "passes/engine/build.h"
 
 /* A new node that computes with constants alone is weight arithmetic, which folding takes away.
  * weights: bits of the new nodes before it that do. */

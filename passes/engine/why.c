@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a match failed, in words: the first condition that does not hold, what it is about, and the
  * values that decide it. */
-#include "passes/engine/rule.h"
+#include "passes/engine/match.h"
 
 enum { MOST_MENTIONED = 8 };
 

@@ -22,6 +22,7 @@
 #include "ir/infer/infer.h"
 #include "ir/text/parse.h"
 #include "ir/verify/verify.h"
+#include "passes/engine/build.h"
 #include "passes/engine/scope.h"
 #include "passes/manager.h"
 
