@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion scripts for bash and zsh, from the tables. */
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 /* Whether completion should offer the option: what it would only refuse is not worth offering. */
 static bool is_offered(const tl_option_row *row, unsigned command) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/options.md and the manual page, from the tables. */
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 /* What a value may be, as a document shows it. */
 static void add_values(tl_buf *out, const tl_option_row *row) {

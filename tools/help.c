@@ -2,7 +2,7 @@
 /* Help and version text, from the tables. */
 #include "frontend/onnx/load.h"
 #include "ir/op.h"
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 enum { WIDTH = 80, COLUMN = 28, NAME_COLUMN = 6 };
 

@@ -2,10 +2,10 @@
 /* tailor: the command line. Finds the command, parses its options, turns its status into an exit
  * code. */
 
-#include "tools/cli.h"
-#include "tools/meanings.h"
-#include "tools/memory.h"
-#include "tools/signals.h"
+#include "tools/cli/cli.h"
+#include "tools/cli/memory.h"
+#include "tools/cli/signals.h"
+#include "tools/tables/meanings.h"
 
 /* Exit codes beside those of a status; after a signal it is 128 + its number. */
 enum { EXIT_DIFFERS = 5, EXIT_ATC = 255 };

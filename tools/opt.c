@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor opt: the pass driver. Text in, passes, text out; also reads and writes files. */
-#include "tools/json.h"
-#include "tools/pipeline.h"
-#include "tools/step_files.h"
-#include "tools/summary.h"
-#include "tools/verify_rules.h"
+#include "tools/cli/json.h"
+#include "tools/convert/pipeline.h"
+#include "tools/convert/summary.h"
+#include "tools/step/files.h"
+#include "tools/verify/rules.h"
 
 static void show_stats(tl_cli *cli, const tl_pipeline_report *r) {
   tl_buf text;

@@ -26,7 +26,7 @@ MAX_LINES = 600
 MAX_COLUMNS = 100
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
-# tools/signals.c: what a handler has no argument for; tools/memory.c: that an allocation failed.
+# tools/cli/signals.c: what a handler has no argument for; tools/cli/memory.c: that memory ran out.
 GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'failed'}
 # Golden files of more than golden_cases.MAX_LINES lines: the graph that a case needs is as large.
 LONG_GOLDEN_FILES = 152

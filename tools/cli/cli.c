@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command line to settings, diagnostics to standard error. Command lines written for atc reach us
+ * as scripts hold them: dashes for underscores, one leading dash, carriage returns, stray blanks.
+ */
+#include "tools/cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "frontend/config/run_config.h"
+#include "support/hash.h"
+#include "tools/cli/memory.h"
+#include "tools/cli/signals.h"
+
+/* Colours the severity word of a formatted message; the place before it contains no ": ". */
+static void add_coloured(tl_buf *out, tl_sv text, tl_severity severity) {
+  static const char *const words[] = {"note: ", "warning: ", "error: "};
+  static const char *const colours[] = {"\033[36m", "\033[35m", "\033[31m"};
+  const char *at = memmem(text.p, text.n, words[severity], strlen(words[severity]));
+  size_t before = at ? (size_t)(at - text.p) : text.n;
+  size_t word = at ? strlen(words[severity]) - 1 : 0;
+  tl_buf_add(out, text.p, before);
+  tl_buf_add_z(out, colours[severity]);
+  tl_buf_add(out, text.p + before, word);
+  tl_buf_add_z(out, "\033[0m");
+  tl_buf_add(out, text.p + before + word, text.n - before - word);
+}
+
+/* A pass that runs once an output, or once a variant, warns of the same thing each time. */
+static bool was_said(tl_cli *cli, tl_severity severity, tl_sv text) {
+  uint64_t key = tl_hash_bytes(text.p, text.n, 0);
+  if (severity != TL_WARNING || tl_map_find(&cli->said, key, NULL))
+    return severity == TL_WARNING;
+  bool kept = tl_map_set(&cli->said, key, 1);
+  (void)kept; /* without memory it may be said twice */
+  return false;
+}
+
+/* Once, and without taking memory. */
+static void say_no_memory(tl_cli *cli, const tl_diagnostic *d) {
+  bool told = d->where.file && strcmp(d->message, "out of memory") == 0;
+  if (!cli->memory_said)
+    fprintf(stderr, "%s: error: out of memory\n", told ? d->where.file : "tailor");
+  cli->memory_said = true;
+}
+
+static void show_diagnostic(void *user, const tl_diagnostic *d) {
+  tl_cli *cli = user;
+  if (d->severity < cli->threshold || *cli->signal)
+    return; /* after a signal everything that failed failed because of it */
+  tl_buf plain;
+  tl_buf coloured;
+  tl_buf_init(&plain);
+  tl_buf_init(&coloured);
+  tl_diag_format(&plain, d);
+  if (cli->colour)
+    add_coloured(&coloured, tl_buf_view(&plain), d->severity);
+  const tl_buf *text = cli->colour ? &coloured : &plain;
+  if (tl_memory_failed()) /* what is said without memory may not be so */
+    say_no_memory(cli, d);
+  else if (!was_said(cli, d->severity, tl_buf_view(&plain)))
+    fwrite(text->p, 1, text->n, stderr);
+  tl_buf_release(&coloured);
+  tl_buf_release(&plain);
+}
+
+/* Commands that take a run configuration take the model's own as well. */
+static bool takes_run_config(const tl_command *command) {
+  const unsigned takes = TL_COMMAND_CONVERT | TL_COMMAND_OPT | TL_COMMAND_EXPLAIN;
+  return command && (command->bit & takes);
+}
+
+void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal) {
+  memset(cli, 0, sizeof *cli);
+  tl_settings_init(&cli->settings);
+  cli->command = command;
+  cli->signal = signal;
+  cli->threshold = TL_WARNING;
+  cli->diag.user = cli;
+  tl_fusion_stats_init(&cli->fusions);
+  tl_step_record_init(&cli->steps);
+  cli->settings.known = tl_cli_knows_pass;
+  cli->settings.known_user = cli;
+  cli->session = (tl_session){.settings = &cli->settings,
+                              .diag = &cli->diag,
+                              .cancel = signal,
+                              .changes = &cli->changes,
+                              .fusions = &cli->fusions,
+                              .looks_inside = true,
+                              .ignores_own_config = !takes_run_config(command)};
+}
+
+void tl_cli_release(tl_cli *cli) {
+  tl_known_rules_release(cli->rules);
+  tl_fusion_stats_release(&cli->fusions);
+  tl_step_record_release(&cli->steps);
+  tl_path_vec_release(&cli->outputs);
+  tl_path_vec_release(&cli->inputs);
+  tl_path_vec_release(&cli->dims);
+  tl_settings_release(&cli->settings);
+  tl_map_release(&cli->said);
+  tl_changes_undo(&cli->changes);
+}
+
+/* Lack of memory that nobody has noticed. */
+static tl_status check_memory(tl_cli *cli) {
+  return tl_memory_failed() ? tl_fail_memory(&cli->diag, TL_NOWHERE) : TL_OK;
+}
+
+tl_status tl_cli_apply(tl_cli *cli) {
+  TL_TRY(check_memory(cli));
+  if (cli->changes.list.n == 0)
+    return TL_OK; /* a signal that comes behind the last name is too late */
+  if (*cli->signal)
+    return TL_IO;
+  tl_signals_hold(true);
+  tl_status status = tl_changes_apply(&cli->changes, &cli->diag);
+  tl_signals_hold(false);
+  return status;
+}
+
+tl_status tl_cli_print(tl_cli *cli, tl_buf *text) {
+  tl_status status = TL_OK;
+  if (text->failed || tl_memory_failed())
+    status = tl_fail_memory(&cli->diag, TL_NOWHERE);
+  else if ((text->n && fwrite(text->p, 1, text->n, stdout) != text->n) || fflush(stdout) != 0)
+    status = tl_fail(&cli->diag, TL_IO, TL_NOWHERE, "cannot write to standard output: %s",
+                     strerror(errno));
+  tl_buf_release(text);
+  return status;
+}
+
+void tl_cli_note(tl_cli *cli, tl_buf *text) {
+  if (text->n && !text->failed && !tl_cli_has(cli, TL_OPTION_QUIET))
+    fwrite(text->p, 1, text->n, stderr);
+  tl_buf_release(text);
+}
+
+static unsigned command_bit(const tl_cli *cli) {
+  return cli->command ? cli->command->bit : TL_COMMAND_NONE;
+}
+
+static const char *command_name(const tl_cli *cli) {
+  return cli->command ? cli->command->name : "";
+}
+
+static tl_status report_unknown(tl_cli *cli, const char *arg, tl_sv spelling) {
+  static const tl_location nowhere = {0};
+  const char *blank = cli->command ? " " : "";
+  if (tl_option_find(spelling, command_bit(cli)) != TL_N_OPTION_ROWS)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                   "'%s' is not an option of 'tailor%s%s'\v'tailor help%s%s' lists its options",
+                   arg, blank, command_name(cli), blank, command_name(cli));
+  const char *nearest = tl_option_nearest(spelling, command_bit(cli));
+  if (nearest)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                   "unknown option '%s'\vdid you mean --%s?", arg, nearest);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                 "unknown option '%s'\v'tailor help%s%s' lists the options", arg, blank,
+                 command_name(cli));
+}
+
+static tl_status give(tl_cli *cli, tl_option_id id, const char *value) {
+  TL_TRY(tl_settings_set(&cli->settings, &cli->diag, id, value));
+  tl_path_vec *list = id == TL_OPTION_OUTPUT  ? &cli->outputs
+                      : id == TL_OPTION_INPUT ? &cli->inputs
+                      : id == TL_OPTION_DIM   ? &cli->dims
+                                              : NULL;
+  if (list && !tl_path_vec_push(list, cli->settings.value[id]))
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+/* An argument split into the option it names and the value attached to it. */
+typedef struct named_option {
+  tl_option_id id;
+  const char *value; /* NULL: none attached */
+} named_option;
+
+static named_option split_argument(const tl_cli *cli, const char *arg) {
+  const char *name = arg + (arg[1] == '-' ? 2 : 1);
+  const char *equals = strchr(name, '=');
+  tl_sv spelling = {name, equals ? (size_t)(equals - name) : strlen(name)};
+  unsigned bit = command_bit(cli);
+  named_option out = {tl_option_find(spelling, bit), equals ? equals + 1 : NULL};
+  bool known = out.id != TL_N_OPTION_ROWS && (tl_option_row_get(out.id)->commands & bit);
+  if (!known)
+    out.id = TL_N_OPTION_ROWS;
+  if (known || arg[1] == '-')
+    return out;
+  tl_option_id id = tl_option_find_letter(arg[1], bit);
+  if (id == TL_N_OPTION_ROWS)
+    return out;
+  bool is_flag = tl_option_row_get(id)->kind == TL_OPTION_FLAG;
+  if (is_flag && arg[2])
+    return out;
+  out.id = id;
+  out.value = arg[2] ? arg + 2 + (arg[2] == '=') : NULL;
+  return out;
+}
+
+/* The value of a switch of a run configuration that is given as a flag, as in --strict; NULL: the
+ * option is no such switch, or what comes next is its value. */
+static const char *switched_on(tl_option_id id, const char *next) {
+  const tl_run_key *key = tl_run_key_of(id);
+  unsigned kind = tl_option_row_get(id)->kind;
+  if (!key || key->shared || (kind != TL_OPTION_BIT && kind != TL_OPTION_BOOL))
+    return NULL;
+  tl_sv text = tl_sv_from(next ? next : "");
+  bool valued = tl_sv_is(text, "0") || tl_sv_is(text, "1") || strcasecmp(text.p, "true") == 0 ||
+                strcasecmp(text.p, "false") == 0;
+  return valued ? NULL : kind == TL_OPTION_BIT ? "1" : "true";
+}
+
+/* Takes the option at argv[*i], and the value behind it where it needs one. */
+static tl_status take_option(tl_cli *cli, int argc, char **argv, int *i) {
+  const char *arg = argv[*i];
+  named_option named = split_argument(cli, arg);
+  if (named.id == TL_N_OPTION_ROWS) {
+    const char *name = arg + (arg[1] == '-' ? 2 : 1);
+    return report_unknown(cli, arg, (tl_sv){name, strcspn(name, "=")});
+  }
+  const tl_option_row *row = tl_option_row_get(named.id);
+  tl_location where = tl_at_option(&cli->settings, named.id);
+  if (row->kind == TL_OPTION_FLAG && named.value)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where, "takes no value, '%s' was given",
+                   named.value);
+  if (row->kind == TL_OPTION_FLAG)
+    return give(cli, named.id, "");
+  if (row->kind == TL_OPTION_MAYBE && !named.value)
+    return give(cli, named.id, row->fallback);
+  if (named.value)
+    return give(cli, named.id, named.value);
+  const char *on = switched_on(named.id, *i + 1 < argc ? argv[*i + 1] : NULL);
+  if (on)
+    return give(cli, named.id, on);
+  if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10054", where,
+                        "needs a value\vwrite --%s=%s", row->name,
+                        row->kind == TL_OPTION_BIT    ? "0|1"
+                        : row->kind == TL_OPTION_BOOL ? "true|false"
+                                                      : row->values);
+  return give(cli, named.id, argv[++*i]);
+}
+
+static tl_status take_word(tl_cli *cli, const char *arg) {
+  static const tl_location nowhere = {0};
+  if (tl_sv_trim(tl_sv_from(arg)).n == 0) {
+    tl_warn(&cli->diag, nowhere,
+            "ignored an argument of blanks\va line of the script has a blank after '\\', or "
+            "Windows line ends");
+    return TL_OK;
+  }
+  if (!cli->command)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere, "stray argument '%s'", arg);
+  bool takes_two = cli->command->bit == TL_COMMAND_VERIFY ||
+                   cli->command->bit == TL_COMMAND_DIFF_PRECISION;
+  if (takes_two && cli->word && !cli->word2) {
+    cli->word2 = arg;
+    return TL_OK;
+  }
+  if (cli->word || tl_cli_has(cli, TL_OPTION_MODEL) || cli->command->bit == TL_COMMAND_PASSES)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, nowhere,
+                   "stray argument '%s'\vwrite --name=value without blanks around '=', and quote "
+                   "values that contain ';' or blanks",
+                   arg);
+  cli->word = arg;
+  return TL_OK;
+}
+
+static tl_status parse_all(tl_cli *cli, int argc, char **argv) {
+  tl_status first = TL_OK;
+  bool words_only = false;
+  for (int i = 0; i < argc; i++) {
+    const char *arg = argv[i];
+    tl_status status = TL_OK;
+    if (!words_only && strcmp(arg, "--") == 0)
+      words_only = true;
+    else if (!words_only && arg[0] == '-' && arg[1])
+      status = take_option(cli, argc, argv, &i);
+    else
+      status = take_word(cli, arg);
+    if (first == TL_OK)
+      first = status;
+  }
+  return first;
+}
+
+/* Two models that are one step, or one of them. */
+static tl_status take_halves(tl_cli *cli) {
+  static const tl_option_id halves[] = {TL_OPTION_TRAIN_MODEL, TL_OPTION_OPTIM_MODEL};
+  for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+    const char *other = tl_cli_has(cli, TL_OPTION_MODEL) ? tl_cli_get(cli, TL_OPTION_MODEL)
+                                                         : cli->word;
+    if (!tl_cli_has(cli, halves[i]))
+      continue;
+    if (other)
+      return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E-OPT-CONFLICT",
+                          tl_at_option(&cli->settings, halves[i]),
+                          "names the input, and so does '%s'"
+                          "\v--train-model FILE --optim-model FILE are the whole step",
+                          other);
+  }
+  for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+    if (!cli->word && tl_cli_has(cli, halves[i]))
+      cli->word = tl_cli_get(cli, halves[i]);
+  if (tl_cli_has(cli, TL_OPTION_TRAIN_MODEL) && tl_cli_has(cli, TL_OPTION_OPTIM_MODEL))
+    cli->session.optimizer = tl_cli_get(cli, TL_OPTION_OPTIM_MODEL);
+  return TL_OK;
+}
+
+/* --model behind a word: take_word saw the word first. */
+static tl_status check_words(tl_cli *cli) {
+  TL_TRY(take_halves(cli));
+  if (cli->word && tl_cli_has(cli, TL_OPTION_MODEL))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "stray argument '%s': --model names the input already\vwrite --name=value "
+                   "without blanks around '='",
+                   cli->word);
+  if (!cli->word && tl_cli_has(cli, TL_OPTION_MODEL))
+    cli->word = tl_cli_get(cli, TL_OPTION_MODEL);
+  return TL_OK;
+}
+
+static void choose_verbosity(tl_cli *cli) {
+  const char *log = tl_cli_get(cli, TL_OPTION_LOG);
+  cli->threshold = TL_WARNING;
+  if (strcmp(log, "info") == 0 || strcmp(log, "debug") == 0)
+    cli->threshold = TL_NOTE;
+  if (strcmp(log, "error") == 0 || tl_cli_has(cli, TL_OPTION_QUIET))
+    cli->threshold = TL_ERROR;
+  const char *colour = tl_cli_get(cli, TL_OPTION_COLOR);
+  cli->colour =
+      strcmp(colour, "always") == 0 || (strcmp(colour, "auto") == 0 && isatty(STDERR_FILENO));
+}
+
+tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {
+  /* How much to say may stand behind what there is to say: a silent round comes first. */
+  if (parse_all(cli, argc, argv) == TL_OK && cli->diag.warnings == 0) {
+    choose_verbosity(cli);
+    cli->diag.fn = show_diagnostic;
+    return check_words(cli);
+  }
+  choose_verbosity(cli);
+  tl_severity threshold = cli->threshold;
+  bool colour = cli->colour;
+  const volatile int *signal = cli->signal;
+  const tl_command *command = cli->command;
+  tl_cli_release(cli);
+  tl_cli_init(cli, command, signal);
+  cli->threshold = threshold;
+  cli->colour = colour;
+  cli->diag.fn = show_diagnostic;
+  TL_TRY(parse_all(cli, argc, argv));
+  return check_words(cli);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every command gets: the parsed command line, a place for messages, the signal that arrived.
+ * tools/ is the only layer that prints and exits. */
+#ifndef TL_TOOLS_CLI_CLI_H
+#define TL_TOOLS_CLI_CLI_H
+
+#include "lib/session/session.h"
+#include "passes/train/time/record.h"
+#include "support/changes.h"
+#include "support/map.h"
+#include "support/vec.h"
+
+TL_VEC(tl_path_vec, const char *);
+
+typedef struct tl_command tl_command;
+
+typedef struct tl_cli {
+  tl_settings settings;
+  tl_diag diag;
+  tl_session session;         /* what loads, runs and saves; borrows the members here */
+  const tl_command *command;  /* NULL: none was named */
+  const char *word;           /* the first argument that is not an option, NULL: none */
+  const char *word2;          /* the second one, of commands that take two */
+  tl_path_vec outputs;        /* every -o, in order; strings in the settings' arena */
+  tl_path_vec inputs;         /* every --input */
+  tl_path_vec dims;           /* every --dim */
+  bool differs;               /* a comparison was made, and failed */
+  const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
+  tl_severity threshold;      /* least severity printed */
+  bool colour;
+  tl_changes changes;         /* files that are complete and appear when they are applied */
+  bool memory_said;           /* that it ran out */
+  tl_map said;                /* warnings that were printed, by hash */
+  tl_fusion_stats fusions;    /* what fusion passes did, if somebody wants to know */
+  tl_step_record steps;       /* timelines of a training step, if somebody wants to know */
+  struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */
+  bool rules_read;              /* somebody did; rules is NULL when they cannot be read */
+} tl_cli;
+
+struct tl_command {
+  const char *name;
+  unsigned bit;         /* TL_COMMAND_ */
+  const char *synopsis; /* what follows the name */
+  const char *summary;  /* one line */
+  const char *about;    /* paragraph for help and the manual */
+  tl_status (*run)(tl_cli *cli);
+};
+
+/* The table of commands, in the order help lists them. */
+const tl_command *tl_commands(size_t *n);
+const tl_command *tl_command_find(const char *name);
+
+/* Parses the arguments behind the command's name. Reports every mistake; the status is that of
+ * the first. */
+tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) TL_NODISCARD;
+void tl_cli_init(tl_cli *cli, const tl_command *command, const volatile int *signal);
+/* Takes back what was not applied. */
+void tl_cli_release(tl_cli *cli);
+
+/* Lets all files that the command wrote appear, or none. Nothing stops it midway. */
+tl_status tl_cli_apply(tl_cli *cli) TL_NODISCARD;
+
+/* Writes text to standard output; TL_IO when that fails. Releases the buffer. */
+tl_status tl_cli_print(tl_cli *cli, tl_buf *text) TL_NODISCARD;
+/* Writes text to standard error unless --quiet asks for errors only. Releases the buffer. */
+void tl_cli_note(tl_cli *cli, tl_buf *text);
+
+static inline bool tl_cli_has(const tl_cli *cli, tl_option_id id) {
+  return tl_settings_has(&cli->settings, id);
+}
+static inline const char *tl_cli_get(const tl_cli *cli, tl_option_id id) {
+  return tl_settings_get(&cli->settings, id);
+}
+
+/* Is there a rule of this name, or of this pass? For tl_settings; user: the tl_cli. TL_NO_MEMORY is
+ * not reported. */
+tl_status tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind, bool *out) TL_NODISCARD;
+/* Whether a rule of kind expand has the name. TL_NO_MEMORY. */
+tl_status tl_cli_knows_expansion(tl_cli *cli, tl_sv name, bool *out) TL_NODISCARD;
+void tl_known_rules_release(struct tl_known_rules *rules);
+
+/* Commands, one file each. */
+tl_status tl_command_convert(tl_cli *cli);
+tl_status tl_command_opt(tl_cli *cli);
+tl_status tl_command_passes(tl_cli *cli);
+tl_status tl_list_fusions(tl_cli *cli);
+tl_status tl_list_rules(tl_cli *cli);
+tl_status tl_command_explain(tl_cli *cli);
+tl_status tl_command_ops(tl_cli *cli);
+tl_status tl_command_info(tl_cli *cli);
+tl_status tl_command_run(tl_cli *cli);
+tl_status tl_command_verify(tl_cli *cli);
+tl_status tl_command_diff_precision(tl_cli *cli);
+tl_status tl_command_simulate_ranks(tl_cli *cli);
+tl_status tl_command_options(tl_cli *cli);
+tl_status tl_command_help(tl_cli *cli);
+
+/* Documents (help.c, documents.c, completions.c); each adds to out. */
+void tl_help_overview(tl_buf *out);
+/* Help on a command: the options used most, or with `all` every one, by group. */
+void tl_help_command(tl_buf *out, const tl_command *command, bool all);
+void tl_print_version(tl_buf *out);
+void tl_document_options(tl_buf *out);
+void tl_document_passes(tl_buf *out);
+void tl_document_ops(tl_buf *out);
+void tl_document_rule_functions(tl_buf *out);
+/* docs/fusions.md. */
+void tl_document_fusions(tl_buf *out);
+void tl_document_manual(tl_buf *out);
+void tl_complete_bash(tl_buf *out);
+void tl_complete_zsh(tl_buf *out);
+
+#endif

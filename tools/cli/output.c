@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files: which format, where, and never over an input. */
+#include "tools/cli/output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* atc appends the suffix itself, so its users give none; "net_v1.5" has none either. */
+static tl_status append_suffix(tl_cli *cli, tl_output *o) {
+  tl_sv path = tl_sv_from(o->path);
+  if (path.n == 0 || path.p[path.n - 1] == '/')
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10022",
+                        tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                        "'%s' names a folder, a file name must follow", o->path);
+  char *longer = tl_arena_alloc(&cli->settings.arena, path.n + sizeof ".air");
+  if (!longer)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  memcpy(longer, path.p, path.n);
+  memcpy(longer + path.n, ".air", sizeof ".air");
+  o->path = longer;
+  return TL_OK;
+}
+
+static tl_status plan_one(tl_cli *cli, const char *path, tl_format fallback, tl_output *o) {
+  *o = (tl_output){.path = path, .format = fallback};
+  const char *emit = tl_cli_get(cli, TL_OPTION_EMIT);
+  for (int i = 0; i < TL_N_FORMATS; i++) {
+    if (strcmp(emit, tl_format_name((tl_format)i)) == 0)
+      o->format = (tl_format)i;
+  }
+  bool is_stream = strcmp(path, "-") == 0;
+  if (*emit || tl_format_of_path(path, &o->format) || is_stream)
+    return TL_OK;
+  return fallback == TL_FORMAT_AIR ? append_suffix(cli, o) : TL_OK;
+}
+
+tl_status tl_output_add(tl_cli *cli, const tl_output *o, tl_output_vec *out) {
+  for (uint32_t k = 0; o->path && k < out->n; k++) {
+    if (strcmp(out->at[k].path, o->path) == 0)
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                     tl_at_option(&cli->settings, TL_OPTION_OUTPUT), "'%s' is named twice%s",
+                     o->path, o->init ? ", once as the graph of initial values" : "");
+  }
+  if (!o->path || !tl_output_vec_push(out, *o))
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+tl_status tl_output_plan(tl_cli *cli, tl_format fallback, tl_output_vec *out) {
+  for (uint32_t i = 0; i < cli->outputs.n; i++) {
+    tl_output o;
+    TL_TRY(plan_one(cli, cli->outputs.at[i], fallback, &o));
+    TL_TRY(tl_output_add(cli, &o, out));
+  }
+  return TL_OK;
+}
+
+size_t tl_output_stem(const char *path) {
+  tl_sv stem = tl_model_stem(path);
+  return (size_t)(stem.p - path) + stem.n;
+}
+
+const char *tl_output_derive(tl_cli *cli, const char *path, const char *middle) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add(&text, path, tl_output_stem(path));
+  tl_buf_printf(&text, ".%s%s", middle, path + tl_output_stem(path));
+  const char *copy = text.failed ? NULL : tl_arena_copy(&cli->settings.arena, text.p, text.n);
+  tl_buf_release(&text);
+  return copy;
+}
+
+/* Whether the file at st is one that the module was read from. */
+bool tl_output_is_input(const tl_cli *cli, const tl_module *m, const struct stat *st) {
+  struct stat in;
+  if (!S_ISREG(st->st_mode))
+    return false;
+  if (stat(cli->word, &in) == 0 && in.st_dev == st->st_dev && in.st_ino == st->st_ino)
+    return true;
+  if (tl_cli_has(cli, TL_OPTION_OPTIM_MODEL) &&
+      stat(tl_cli_get(cli, TL_OPTION_OPTIM_MODEL), &in) == 0 && in.st_dev == st->st_dev &&
+      in.st_ino == st->st_ino)
+    return true;
+  for (uint32_t i = 0; i < m->files.n; i++) {
+    const tl_file *f = m->files.at[i];
+    if ((uint64_t)st->st_dev == f->device && (uint64_t)st->st_ino == f->inode)
+      return true;
+  }
+  return false;
+}
+
+tl_status tl_output_spares_inputs(tl_cli *cli, const tl_module *m, const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !tl_output_is_input(cli, m, &st))
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_OUTPUT),
+                 "'%s' is an input of this conversion and would be overwritten", path);
+}
+
+tl_status tl_output_check(tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    struct stat st;
+    const tl_output *o = &v->at[i];
+    if (strcmp(o->path, "-") != 0 && stat(o->path, &st) == 0)
+      TL_TRY(tl_output_spares_inputs(cli, m, o->path));
+  }
+  return TL_OK;
+}
+
+tl_status tl_output_check_fusions(tl_cli *cli, const tl_module *m) {
+  struct stat st;
+  const char *path = tl_session_fusion_report(&cli->session);
+  if (!path || strcmp(path, "-") == 0 || stat(path, &st) != 0)
+    return TL_OK;
+  tl_location where = tl_at_option(&cli->settings, TL_OPTION_FUSION_RESULT);
+  if (!S_ISREG(st.st_mode))
+    return tl_fail(&cli->diag, TL_IO, where, "'%s' is not a regular file", path);
+  if (tl_output_is_input(cli, m, &st))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
+                   "'%s' is an input of this conversion and would be overwritten", path);
+  return TL_OK;
+}
+
+tl_status tl_output_write(tl_cli *cli, tl_module *m, tl_output *o) {
+  const tl_destination to = {o->path, o->format, o->shared};
+  tl_status status = tl_session_save(&cli->session, m, &to);
+  if (status == TL_OK) /* weights beside a model come before it */
+    o->bytes = tl_changes_last_size(&cli->changes);
+  return status;
+}
+
+/* Makefile spelling of a path, in what Make and Ninja read alike: a backslash is one unless what
+ * follows needs one itself. False for names that one of the two cannot take. */
+static bool add_make_path(tl_buf *out, const char *path) {
+  for (const char *c = path; *c; c++) {
+    if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == ';' ||
+        (*c == '\\' && (c[1] == '\0' || strchr(" #:\\", c[1]))))
+      return false;
+    if (*c == ' ' || *c == '#' || *c == ':')
+      tl_buf_add_char(out, '\\');
+    if (*c == '$')
+      tl_buf_add_char(out, '$');
+    tl_buf_add_char(out, *c);
+  }
+  return true;
+}
+
+static tl_status add_path(tl_cli *cli, tl_buf *out, const char *before, const char *path) {
+  tl_buf_add_z(out, before);
+  if (add_make_path(out, path))
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, TL_OPTION_DEPFILE),
+                 "'%s' cannot be written into a Makefile rule: it has a control character, ';', or "
+                 "'\\' before a blank, '#', ':', '\\' or the end\vrename the file",
+                 path);
+}
+
+static tl_status add_prerequisite(tl_cli *cli, tl_buf *out, const char *path) {
+  return strcmp(path, "-") == 0 ? TL_OK : add_path(cli, out, " \\\n ", path);
+}
+
+static tl_status add_rule(tl_buf *out, tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  bool any = false;
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (strcmp(v->at[i].path, "-") == 0)
+      continue;
+    TL_TRY(add_path(cli, out, any ? " " : "", v->at[i].path));
+    any = true;
+  }
+  tl_buf_add_char(out, ':');
+  TL_TRY(add_prerequisite(cli, out, cli->word));
+  for (uint32_t i = 0; i < m->files.n; i++) {
+    if (strcmp(m->files.at[i]->path, cli->word) != 0)
+      TL_TRY(add_prerequisite(cli, out, m->files.at[i]->path));
+  }
+  if (tl_cli_has(cli, TL_OPTION_FUSION_SWITCH_FILE))
+    TL_TRY(add_prerequisite(cli, out, tl_cli_get(cli, TL_OPTION_FUSION_SWITCH_FILE)));
+  if (tl_cli_has(cli, TL_OPTION_OP_NAME_MAP))
+    TL_TRY(add_prerequisite(cli, out, tl_cli_get(cli, TL_OPTION_OP_NAME_MAP)));
+  for (uint32_t i = 0; i < cli->settings.options.n_rule_files; i++)
+    TL_TRY(add_prerequisite(cli, out, cli->settings.options.rule_files[i].path));
+  tl_buf_add_char(out, '\n');
+  return TL_OK;
+}
+
+tl_status tl_output_depfile(tl_cli *cli, const tl_module *m, const tl_output_vec *v) {
+  if (!tl_cli_has(cli, TL_OPTION_DEPFILE))
+    return TL_OK;
+  tl_buf rule;
+  tl_buf_init(&rule);
+  tl_status status = add_rule(&rule, cli, m, v);
+  if (status == TL_OK)
+    status = tl_session_save_text(&cli->session, tl_cli_get(cli, TL_OPTION_DEPFILE), &rule);
+  tl_buf_release(&rule);
+  return status;
+}

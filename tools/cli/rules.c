@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor passes --rules, and what other commands want to know of rules. */
+#include "tools/cli/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/ops_gen.h"
+#include "passes/engine/match.h"
+#include "passes/ub/chain.h"
+#include "tools/cli/json.h"
+
+void tl_known_rules_release(tl_known_rules *rules) {
+  if (!rules)
+    return;
+  tl_ruleset_release(&rules->set);
+  tl_module_destroy(rules->m);
+  free(rules);
+}
+
+tl_status tl_read_known_rules(const tl_options *options, tl_diag *d, tl_known_rules **out) {
+  tl_known_rules *rules = calloc(1, sizeof *rules);
+  if (!rules)
+    return TL_NO_MEMORY;
+  rules->m = tl_module_create(d ? d : &rules->quiet, "rules", 0);
+  if (!rules->m) {
+    free(rules);
+    return TL_NO_MEMORY;
+  }
+  tl_ruleset_init(&rules->set, rules->m);
+  tl_status status = tl_rules_load(&rules->set, options);
+  if (status == TL_OK)
+    *out = rules;
+  else
+    tl_known_rules_release(rules);
+  return status;
+}
+
+tl_status tl_cli_load_rules(tl_cli *cli) {
+  tl_known_rules_release(cli->rules);
+  cli->rules = NULL;
+  uint32_t errors = cli->diag.errors;
+  tl_status status = tl_read_known_rules(&cli->settings.options, &cli->diag, &cli->rules);
+  if (status != TL_OK && cli->diag.errors == errors)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return status;
+}
+
+bool tl_rule_is_pass(const tl_rule *rule) {
+  return rule->kind < TL_RULE_EXPAND ||
+         (rule->kind == TL_RULE_EXPAND && rule->pass != rule->name);
+}
+
+/* Does a list "file.cpp, PassName, inferred" have the name? */
+static bool lists(const char *from, tl_sv name) {
+  for (const char *p = from; p && *p;) {
+    size_t n = strcspn(p, ",");
+    if (tl_sv_eq((tl_sv){p, n}, name))
+      return true;
+    p += n;
+    p += strspn(p, ", ");
+  }
+  return false;
+}
+
+/* Ops of the table whose NPU form is what the pass makes. */
+static uint32_t count_forms(tl_sv pass) {
+  uint32_t n = 0;
+  for (tl_op_id op = 0; op < tl_n_op_rows; op++)
+    n += lists(tl_op_row(op)->npu_from, pass);
+  return n;
+}
+
+uint32_t tl_count_rules(const tl_cli *cli, tl_sv pass, tl_fusion_kind kind) {
+  uint32_t n = kind == TL_FUSION_GRAPH ? count_forms(pass)
+               : kind == TL_FUSION_UB  ? tl_ub_count_chains(pass)
+                                       : 0;
+  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    n += tl_rule_leads(rule) && tl_rule_is_pass(rule) && rule->pass_kind == kind &&
+         tl_sv_eq(tl_sym(cli->rules->m, rule->pass), pass);
+  }
+  return n;
+}
+
+/* Switches are not resolved yet when this is asked: all rules are known, whatever their state. What
+ * is wrong with a rule file, the pipeline says; only lack of memory is an error here. */
+static tl_status read_quietly(tl_cli *cli) {
+  if (cli->rules_read)
+    return TL_OK;
+  tl_options options = cli->settings.options;
+  options.fusion = NULL;
+  tl_status status = tl_read_known_rules(&options, NULL, &cli->rules);
+  cli->rules_read = status != TL_NO_MEMORY;
+  return cli->rules_read ? TL_OK : status;
+}
+
+tl_status tl_cli_knows_expansion(tl_cli *cli, tl_sv name, bool *out) {
+  TL_TRY(read_quietly(cli));
+  *out = false;
+  for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    if (rule->kind == TL_RULE_EXPAND &&
+        (tl_sv_eq(tl_sym(cli->rules->m, rule->name), name) ||
+         tl_sv_eq(tl_sym(cli->rules->m, rule->pass), name)))
+      *out = true;
+  }
+  return TL_OK;
+}
+
+tl_status tl_cli_knows_pass(void *user, tl_sv pass, tl_fusion_kind kind, bool *out) {
+  tl_cli *cli = user;
+  *out = kind == TL_FUSION_UB && tl_ub_count_chains(pass) > 0;
+  if (kind == TL_FUSION_UB)
+    return TL_OK;
+  TL_TRY(read_quietly(cli));
+  tl_symbol name = cli->rules ? tl_symbol_find(&cli->rules->m->symbols, pass) : TL_NO_SYMBOL;
+  for (uint32_t i = 0; name != TL_NO_SYMBOL && i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    if (tl_rule_is_pass(rule) && rule->pass_kind == kind &&
+        (rule->pass == name || (rule->kind != TL_RULE_EXPAND && rule->name == name)))
+      *out = true;
+  }
+  return TL_OK;
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+const char *tl_rule_kind_name(const tl_rule *rule) {
+  static const char *const names[] = {"cleanup", "graph",  "late",  "scope",
+                                      "capture", "expand", "define"};
+  return names[rule->kind];
+}
+
+const char *tl_rule_numerics_name(const tl_rule *rule) {
+  static const char *const names[] = {"exact", "reassociating", "approximate"};
+  return rule->kind == TL_RULE_DEFINE ? "" : names[rule->numerics];
+}
+
+static void add_json(const tl_known_rules *rules, tl_buf *out) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < rules->set.rules.n; i++) {
+    const tl_rule *r = rules->set.rules.at[i];
+    if (!tl_rule_leads(r))
+      continue;
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, tl_sym(rules->m, r->name));
+    tl_json_key(out, "kind", &first);
+    tl_json_string(out, tl_sv_from(tl_rule_kind_name(r)));
+    tl_json_key(out, "pass", &first);
+    tl_json_string(out, tl_sym(rules->m, r->pass));
+    tl_json_key(out, "numerics", &first);
+    tl_json_string(out, tl_sv_from(tl_rule_numerics_name(r)));
+    tl_json_key(out, "priority", &first);
+    tl_buf_add_i64(out, r->priority);
+    tl_json_key(out, "file", &first);
+    tl_json_string(out, tl_sv_from(r->file));
+    tl_json_key(out, "line", &first);
+    tl_buf_add_u64(out, r->line);
+    tl_json_key(out, "on", &first);
+    tl_buf_add_z(out, r->off ? "false" : "true");
+    tl_json_key(out, "why", &first);
+    tl_json_string(out, tl_sv_from(r->off ? r->off : ""));
+    tl_json_key(out, "about", &first);
+    tl_json_string(out, r->about);
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_z(out, "\n]\n");
+}
+
+static void add_text(const tl_known_rules *rules, tl_buf *out) {
+  tl_buf_printf(out, "%-34s %-8s %-32s %-14s %-5s %s\n", "rule", "kind", "pass", "numerics",
+                "state", "defined at");
+  for (uint32_t i = 0; i < rules->set.rules.n; i++) {
+    const tl_rule *r = rules->set.rules.at[i];
+    if (!tl_rule_leads(r))
+      continue;
+    tl_sv name = tl_sym(rules->m, r->name);
+    tl_sv pass = r->pass == r->name ? TL_SV("") : tl_sym(rules->m, r->pass);
+    tl_buf_printf(out, "%-34.*s %-8s %-32.*s %-14s %-5s %s:%u%s%s\n", TL_SV_ARG(name),
+                  tl_rule_kind_name(r), TL_SV_ARG(pass), tl_rule_numerics_name(r),
+                  r->off ? "off" : "on", r->file, r->line, r->off ? "; " : "",
+                  r->off ? r->off : "");
+  }
+}
+
+tl_status tl_list_rules(tl_cli *cli) {
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  TL_TRY(tl_cli_load_rules(cli));
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+    add_json(cli->rules, &out);
+  else
+    add_text(cli->rules, &out);
+  return tl_cli_print(cli, &out);
+}
+
+void tl_document_rule_functions(tl_buf *out) {
+  uint32_t n;
+  const tl_rule_function *functions = tl_rule_functions(&n);
+  tl_buf_add_z(
+      out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+           "<!-- Written by `tailor --generate=rule-functions`; `make update` renews it. "
+           "-->\n# Which functions can rules use?\n\nIn conditions and computed attributes "
+           "([rules.md](rules.md)). A fact that is not known at compile time (a symbolic\n"
+           "dim, an attribute that is not set) is unknown; an expression with an unknown "
+           "part is unknown, and a condition on it fails.\n\n| function | gives |\n|---|---|\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "| `%s` | %s |\n", functions[i].signature, functions[i].summary);
+}

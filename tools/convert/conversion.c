@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of a conversion (conversion.h). */
+#include "tools/convert/conversion.h"
+
+#include "tools/convert/pipeline.h"
+
+bool tl_conversion_wants(const tl_output_vec *v, bool npu) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (tl_format_is_npu(v->at[i].format) == npu)
+      return true;
+  }
+  return false;
+}
+
+bool tl_conversion_starts_over(const tl_cli *cli, const tl_output_vec *v) {
+  return tl_conversion_wants(v, true) && tl_conversion_wants(v, false) &&
+         tl_cli_canonical_stage(cli) == TL_STAGE_ONNX;
+}
+
+tl_status tl_conversion_load(tl_cli *cli, tl_conversion *c) {
+  uint64_t start = tl_now_ns();
+  TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
+  c->summary.load_ns += tl_now_ns() - start;
+  return TL_OK;
+}
+
+static tl_status run_passes(tl_cli *cli, tl_conversion *c, tl_stage stage) {
+  uint64_t start = tl_now_ns();
+  TL_TRY(stage == TL_STAGE_AIR ? tl_cli_run_npu(cli, c->m, &c->summary.npu)
+                               : tl_cli_run(cli, c->m, stage, &c->summary.canonical));
+  c->summary.pass_ns += tl_now_ns() - start;
+  return TL_OK;
+}
+
+tl_status tl_conversion_run_canonical(tl_cli *cli, tl_conversion *c) {
+  tl_summary *s = &c->summary;
+  bool only_npu = !tl_conversion_wants(&c->outputs, false);
+  s->nodes_before = tl_module_count_nodes(c->m);
+  s->weights_before = tl_count_weights(c->m);
+  TL_TRY(run_passes(cli, c, only_npu ? TL_STAGE_FIRST : tl_cli_canonical_stage(cli)));
+  s->nodes_after = tl_module_count_nodes(c->m);
+  s->weights_after = tl_count_weights(c->m);
+  s->module_bytes = tl_module_bytes(c->m);
+  return TL_OK;
+}
+
+tl_status tl_conversion_run_npu(tl_cli *cli, tl_conversion *c) {
+  if (tl_conversion_starts_over(cli, &c->outputs)) {
+    tl_module_destroy(c->m);
+    c->m = NULL;
+    TL_TRY(tl_session_load(&cli->session, cli->word, &c->m));
+    TL_TRY(run_passes(cli, c, TL_STAGE_FIRST));
+  }
+  TL_TRY(run_passes(cli, c, TL_STAGE_AIR));
+  c->summary.nodes_npu = tl_module_count_nodes(c->m);
+  if (tl_ub_measure(c->m, tl_options_op_info(&cli->settings.options), &c->summary.kernels) != TL_OK)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+tl_status tl_conversion_write(tl_cli *cli, tl_conversion *c, bool npu) {
+  uint64_t start = tl_now_ns();
+  for (uint32_t i = 0; i < c->outputs.n; i++) {
+    if (!c->outputs.at[i].init && tl_format_is_npu(c->outputs.at[i].format) == npu)
+      TL_TRY(tl_output_write(cli, c->m, &c->outputs.at[i]));
+  }
+  c->summary.module_bytes = tl_module_bytes(c->m);
+  c->summary.write_ns += tl_now_ns() - start;
+  return TL_OK;
+}
+
+void tl_conversion_describe(tl_cli *cli, const tl_conversion *c, tl_buf *out) {
+  const char *form = tl_cli_get(cli, TL_OPTION_SUMMARY);
+  if (strcmp(form, "json") == 0)
+    tl_summary_json(cli, c->m, &c->summary, &c->outputs, out);
+  else if (strcmp(form, "text") == 0)
+    tl_summary_text(cli, c->m, &c->summary, &c->outputs, out);
+}
+
+void tl_conversion_release(tl_conversion *c) {
+  tl_output_vec_release(&c->outputs);
+  tl_module_destroy(c->m);
+  c->m = NULL;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor convert: a model in, AIR, ONNX, textual IR or a dump out. */
+#include "frontend/config/run_config.h"
+#include "tools/convert/conversion.h"
+#include "tools/convert/init_graph.h"
+#include "tools/convert/variants.h"
+#include "tools/step/files.h"
+
+static tl_status check_arguments(tl_cli *cli) {
+  if (!cli->word)
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
+                        "no input model is named\vtailor convert MODEL -o OUTPUT");
+  if (cli->outputs.n == 0)
+    return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E10004", TL_NOWHERE,
+                        "no output is named\vadd -o OUTPUT, for example -o model.air");
+  return TL_OK;
+}
+
+static tl_status check_outputs(tl_cli *cli, const tl_output_vec *v) {
+  if (!tl_conversion_starts_over(cli, v) ||
+      (strcmp(cli->word, "-") != 0 && !tl_session_fusion_report(&cli->session)))
+    return TL_OK;
+  return tl_fail(
+      &cli->diag, TL_UNSUPPORTED, TL_NOWHERE,
+      "with a precision mode the model is read once for AIR and once for ONNX, so neither standard "
+      "input nor a fusion report is possible\vrun the command once for each output");
+}
+
+static void show_plan(tl_cli *cli, const tl_output_vec *v) {
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_printf(&text, "options are valid: %s ->", cli->word);
+  for (uint32_t i = 0; i < v->n; i++)
+    tl_buf_printf(&text, "%s %s (%s)", i ? "," : "", v->at[i].path,
+                  tl_format_name(v->at[i].format));
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < cli->settings.options.n_carried; i++)
+    n += !tl_is_audit(&cli->settings.options.carried[i]);
+  tl_buf_printf(&text, "; %u recorded for the device compiler\n", n);
+  tl_cli_note(cli, &text);
+}
+
+/* Canonical outputs come first: lowering rewrites the module in place. */
+static tl_status transform(tl_cli *cli, tl_conversion *c) {
+  TL_TRY(tl_conversion_run_canonical(cli, c));
+  TL_TRY(tl_conversion_write(cli, c, false));
+  if (tl_conversion_wants(&c->outputs, true)) {
+    TL_TRY(tl_conversion_run_npu(cli, c));
+    TL_TRY(tl_conversion_write(cli, c, true));
+  }
+  TL_TRY(tl_session_save_fusions(&cli->session));
+  TL_TRY(tl_step_files_write(cli, c->m));
+  TL_TRY(tl_init_graph_write(cli, c->m, &c->outputs));
+  return tl_output_depfile(cli, c->m, &c->outputs);
+}
+
+static tl_status convert(tl_cli *cli, tl_conversion *c) {
+  TL_TRY(tl_conversion_load(cli, c));
+  TL_TRY(tl_output_check(cli, c->m, &c->outputs));
+  TL_TRY(tl_output_check_fusions(cli, c->m));
+  TL_TRY(transform(cli, c));
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_conversion_describe(cli, c, &text);
+  tl_status status = tl_cli_apply(cli);
+  if (status == TL_OK)
+    tl_cli_note(cli, &text);
+  tl_buf_release(&text);
+  return status;
+}
+
+tl_status tl_command_convert(tl_cli *cli) {
+  TL_TRY(check_arguments(cli));
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  bool twice = cli->settings.accelerate.text != NULL;
+  tl_conversion c = {0};
+  tl_status status = tl_output_plan(cli, TL_FORMAT_AIR, &c.outputs);
+  if (status == TL_OK && !twice)
+    status = tl_init_graph_plan(cli, &c.outputs, &c.outputs);
+  if (status == TL_OK)
+    status = twice ? tl_variants_check(cli, &c.outputs) : check_outputs(cli, &c.outputs);
+  bool dry = tl_cli_has(cli, TL_OPTION_DRY_RUN);
+  if (status == TL_OK && dry) /* no model will say what is missing */
+    status = tl_check_run_ranks(&cli->settings, &cli->diag);
+  if (status == TL_OK && dry)
+    show_plan(cli, &c.outputs);
+  else if (status == TL_OK)
+    status = twice ? tl_variants_convert(cli, &c.outputs) : convert(cli, &c);
+  tl_conversion_release(&c);
+  return status;
+}

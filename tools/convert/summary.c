@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a conversion, as text and as JSON. */
+#include "tools/convert/summary.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "passes/train/step/state.h"
+#include "tools/cli/json.h"
+
+uint64_t tl_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+tl_weights tl_count_weights(const tl_module *m) {
+  tl_weights w = {0, 0};
+  for (uint32_t g = 0; g < m->graphs.n; g++) {
+    const tl_graph *graph = m->graphs.at[g];
+    for (uint32_t i = 0; !graph->erased && i < graph->constants.n; i++) {
+      tl_value_id v = graph->constants.at[i];
+      if (!v)
+        continue;
+      w.constants++;
+      w.bytes += tl_tensor_get(m, tl_value_get(m, v)->tensor)->bytes;
+    }
+  }
+  return w;
+}
+
+/* Adds x / unit with one decimal. */
+static void add_tenths(tl_buf *out, uint64_t x, uint64_t unit, const char *name) {
+  uint64_t tenths = x / unit * 10 + (x % unit * 10 + unit / 2) / unit;
+  tl_buf_printf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
+                (unsigned long long)(tenths % 10), name);
+}
+
+void tl_add_bytes(tl_buf *out, uint64_t bytes) {
+  if (bytes < 1024)
+    tl_buf_printf(out, "%llu bytes", (unsigned long long)bytes);
+  else if (bytes < UINT64_C(1) << 20)
+    add_tenths(out, bytes, 1024, "KiB");
+  else if (bytes < UINT64_C(1) << 30)
+    add_tenths(out, bytes, UINT64_C(1) << 20, "MiB");
+  else
+    add_tenths(out, bytes, UINT64_C(1) << 30, "GiB");
+}
+
+void tl_add_duration(tl_buf *out, uint64_t ns) {
+  if (ns < 1000000000u)
+    add_tenths(out, ns, 1000000, "ms");
+  else
+    add_tenths(out, ns, 1000000000u, "s");
+}
+
+static uint64_t peak_bytes(void) {
+  struct rusage u;
+  return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
+}
+
+static void add_passes(tl_buf *out, const tl_pipeline_report *r) {
+  for (uint32_t i = 0; i < r->n; i++) {
+    const tl_pass_result *p = &r->at[i];
+    if (p->changed == 0)
+      continue;
+    tl_buf_printf(out, "  pass     %-24s %llu rewrite%s", p->row->name,
+                  (unsigned long long)p->changed, p->changed == 1 ? "" : "s");
+    if (p->nodes_after != p->nodes_before)
+      tl_buf_printf(out, ", nodes %u -> %u", p->nodes_before, p->nodes_after);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+static void add_weights(tl_buf *out, const tl_summary *s) {
+  tl_buf_printf(out, "  weights  %llu constants, ",
+                (unsigned long long)s->weights_before.constants);
+  tl_add_bytes(out, s->weights_before.bytes);
+  if (s->weights_before.constants != s->weights_after.constants ||
+      s->weights_before.bytes != s->weights_after.bytes) {
+    tl_buf_printf(out, " -> %llu constants, ", (unsigned long long)s->weights_after.constants);
+    tl_add_bytes(out, s->weights_after.bytes);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_kernels(tl_buf *out, const tl_ub_totals *k) {
+  if (k->groups == 0)
+    return;
+  tl_buf_printf(out, "  kernels  %u of several nodes (%u), which save ", k->groups, k->nodes);
+  tl_add_bytes(out, k->saved);
+  tl_buf_add_z(out, " of ");
+  tl_add_bytes(out, k->traffic);
+  tl_buf_add_z(out, " of memory traffic\n");
+}
+
+static void add_costs(tl_buf *out, const tl_summary *s) {
+  tl_buf_add_z(out, "  time     ");
+  tl_add_duration(out, s->load_ns + s->pass_ns + s->write_ns);
+  tl_buf_add_z(out, " (read ");
+  tl_add_duration(out, s->load_ns);
+  tl_buf_add_z(out, ", passes ");
+  tl_add_duration(out, s->pass_ns);
+  tl_buf_add_z(out, ", write ");
+  tl_add_duration(out, s->write_ns);
+  tl_buf_add_z(out, ")\n  memory   peak ");
+  tl_add_bytes(out, peak_bytes());
+  tl_buf_add_z(out, ", of which the graph ");
+  tl_add_bytes(out, s->module_bytes);
+  tl_buf_add_char(out, '\n');
+}
+
+/* Adds text as one word of a shell command. */
+static void add_shell_word(tl_buf *out, const char *text) {
+  if (*text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                 "_-+=./,:@%")] == '\0') {
+    tl_buf_add_z(out, text);
+    return;
+  }
+  tl_buf_add_char(out, '\'');
+  for (const char *c = text; *c; c++) {
+    if (*c == '\'')
+      tl_buf_add_z(out, "'\\''");
+    else
+      tl_buf_add_char(out, *c);
+  }
+  tl_buf_add_char(out, '\'');
+}
+
+/* Adds " --name=value" in atc's spelling. */
+static void add_atc_option(tl_buf *out, const char *name, const char *value) {
+  tl_buf_add_z(out, " --");
+  for (const char *c = name; *c; c++)
+    tl_buf_add_char(out, *c == '-' ? '_' : *c);
+  tl_buf_add_char(out, '=');
+  add_shell_word(out, value);
+}
+
+/* The atc call that compiles the AIR file; it decides precision again unless told to keep it. */
+static void add_atc_call(tl_cli *cli, const char *path, tl_buf *out) {
+  const char *soc = cli->settings.options.soc_version;
+  tl_sv stem = tl_sv_from(path);
+  if (tl_sv_ends_with(stem, ".air"))
+    stem.n -= 4;
+  char *name = tl_arena_copy(&cli->settings.arena, stem.p, stem.n);
+  tl_buf_add_z(out, "atc --framework=1");
+  add_atc_option(out, "model", path);
+  add_atc_option(out, "output", name ? name : path);
+  add_atc_option(out, "soc_version", soc ? soc : "Ascend910B1");
+  add_atc_option(out, "precision_mode", "must_keep_origin_dtype");
+  for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
+    const tl_option_row *row = tl_option_row_get((tl_option_id)i);
+    bool known = row->group < TL_OPTIONS_TRAIN; /* atc knows no run configuration */
+    if (known && cli->settings.value[i] &&
+        (row->fate == TL_FATE_CARRY || row->fate == TL_FATE_WARN))
+      add_atc_option(out, row->name, cli->settings.value[i]);
+  }
+}
+
+/* First AIR file of the outputs, NULL when there is none. */
+static const char *find_air(const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (v->at[i].format == TL_FORMAT_AIR && strcmp(v->at[i].path, "-") != 0)
+      return v->at[i].path;
+  }
+  return NULL;
+}
+
+static void add_outputs(const tl_output_vec *v, tl_buf *out) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    tl_buf_printf(out, "  wrote    %s", v->at[i].path);
+    if (v->at[i].bytes) {
+      tl_buf_add_z(out, " (");
+      tl_add_bytes(out, v->at[i].bytes);
+      tl_buf_add_char(out, ')');
+    }
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+/* Who said a mode that no option names. */
+static const char *default_of(const tl_cli *cli) {
+  if (tl_cli_has(cli, TL_OPTION_AMP_LEVEL))
+    return "";
+  return tl_cli_has(cli, TL_OPTION_ATC_COMPAT) ? ", the default of atc"
+                                               : ", the default of the run configuration";
+}
+
+/* The chip as the user named it. */
+static const char *chip_name(const tl_cli *cli) {
+  const tl_options *o = &cli->settings.options;
+  return o->soc_version ? o->soc_version : "Ascend910B1";
+}
+
+static void add_first(tl_buf *out, const tl_module *m, const tl_node_count *c) {
+  tl_buf_printf(out, "%.*s", TL_SV_ARG(tl_sym(m, c->type)));
+  if (c->name)
+    tl_buf_printf(out, " `%.*s`", TL_SV_ARG(tl_sv_shown(tl_sym(m, c->name))));
+}
+
+static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
+
+/* What the chip did to dtypes that nobody asked to change. */
+static void add_lowered(const tl_cli *cli, const tl_module *m, tl_buf *out) {
+  const tl_node_count *c = &m->chip_fit.lowered;
+  if (c->n == 0)
+    return;
+  tl_buf_printf(out, "; as allow_fp32_to_fp16 f16 in %u node%s, for which %s has no f32: ", c->n,
+                plural(c->n), chip_name(cli));
+  add_first(out, m, c);
+  tl_buf_add_z(out, c->n == 1 ? "" : " the first");
+}
+
+/* Nodes that the AI cores cannot run. */
+static void add_host(const tl_cli *cli, const tl_module *m, tl_buf *out) {
+  const tl_node_count *c = &m->chip_fit.host;
+  if (c->n == 0)
+    return;
+  tl_buf_printf(out, "  AI CPU   %u node%s, as the AI cores of %s have no kernel for the dtypes: ",
+                c->n, plural(c->n), chip_name(cli));
+  add_first(out, m, c);
+  tl_buf_printf(out, " with %s%s\n", tl_dtype_get((tl_dtype)c->dtype)->name,
+                c->n == 1 ? "" : " the first");
+}
+
+/* Has nobody asked for a mode? */
+static bool has_no_mode(const tl_cli *cli) {
+  const tl_precision_config *c = cli->settings.options.precision;
+  return !c || (c->mode == TL_PRECISION_ORIGIN && !c->mode_name);
+}
+
+/* Which dtypes the outputs have, and who said so. */
+static void add_precision(const tl_cli *cli, const tl_module *m, tl_buf *out) {
+  const tl_precision_config *c = cli->settings.options.precision;
+  if (has_no_mode(cli)) {
+    tl_buf_printf(out, "  dtypes   the model's own%s",
+                  !c || tl_precision_is_inert(c) ? "" : " with exceptions");
+    add_lowered(cli, m, out);
+    tl_buf_add_char(out, '\n');
+  } else
+    tl_buf_printf(out, "  dtypes   %s%s: %s\n", c->mode_name,
+                  cli->settings.accelerate.text || tl_cli_has(cli, TL_OPTION_PRECISION_MODE) ||
+                          tl_cli_has(cli, TL_OPTION_PRECISION_MODE_V2)
+                      ? ""
+                      : default_of(cli),
+                  tl_precision_mode_get(c->mode)->meaning);
+  add_host(cli, m, out);
+}
+
+bool tl_is_audit(const tl_carried_option *o) { return tl_sv_starts_with(o->key, "tailor.run."); }
+
+void tl_summary_text(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+                     tl_buf *out) {
+  const tl_options *o = &cli->settings.options;
+  tl_buf_printf(out, "%s", cli->word);
+  if (m->source_opset)
+    tl_buf_printf(out, " (opset %lld)", (long long)m->source_opset);
+  tl_buf_printf(out, "\n  nodes    %u -> %u", s->nodes_before, s->nodes_after);
+  if (s->nodes_npu)
+    tl_buf_printf(out, ", %u for the NPU", s->nodes_npu);
+  tl_buf_add_char(out, '\n');
+  add_weights(out, s);
+  add_passes(out, &s->canonical);
+  add_passes(out, &s->npu);
+  add_kernels(out, &s->kernels);
+  if (tl_cli_has(cli, TL_OPTION_NUMERICS))
+    tl_buf_printf(out, "  numerics %s\n", tl_cli_get(cli, TL_OPTION_NUMERICS));
+  add_precision(cli, m, out);
+  add_costs(out, s);
+  add_outputs(v, out);
+  bool run = false; /* what was in force, for later questions: too much to list */
+  for (uint32_t i = 0; i < o->n_carried; i++) {
+    bool audit = tl_is_audit(&o->carried[i]);
+    run = run || audit;
+    if (!audit)
+      tl_buf_printf(out, "  recorded %.*s = %.*s\n", TL_SV_ARG(o->carried[i].key),
+                    TL_SV_ARG(tl_step_carried(m, &o->carried[i])));
+  }
+  if (tl_step_state_of(m)->no_update_stream)
+    tl_buf_add_z(out, "  streams  hcom_parallel is off: with a stream for updates the step would "
+                      "take longer (--remarks)\n");
+  if (tl_step_state_of(m)->no_tail)
+    tl_buf_add_z(out, "  tail     is_tailing_optimization is off: with each of its changes the "
+                      "step would take longer (--remarks)\n");
+  if (run)
+    tl_buf_add_z(out, "  recorded the run configuration (tailor.run.*)\n");
+  const char *air = find_air(v);
+  if (!air)
+    return;
+  tl_buf_add_z(out, "go on with:\n  ");
+  add_atc_call(cli, air, out);
+  tl_buf_add_char(out, '\n');
+}
+
+static void json_weights(tl_buf *out, const char *key, tl_weights w, bool *first) {
+  tl_json_key(out, key, first);
+  tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu}", (unsigned long long)w.constants,
+                (unsigned long long)w.bytes);
+}
+
+static void json_kernels(tl_buf *out, const tl_ub_totals *k, bool *first) {
+  bool inner = true;
+  const tl_json_count counts[] = {{"groups", k->groups},
+                                  {"nodes", k->nodes},
+                                  {"saved_bytes", k->saved},
+                                  {"traffic_bytes", k->traffic}};
+  tl_json_key(out, "kernels", first);
+  tl_buf_add_char(out, '{');
+  tl_json_counts(out, counts, sizeof counts / sizeof *counts, &inner);
+  tl_buf_add_char(out, '}');
+}
+
+static void json_passes(tl_buf *out, const tl_pipeline_report *r, bool *first) {
+  for (uint32_t i = 0; i < r->n; i++) {
+    bool inner = true;
+    tl_buf_add_z(out, *first ? "{" : ", {");
+    *first = false;
+    tl_json_key(out, "pass", &inner);
+    tl_json_string(out, tl_sv_from(r->at[i].row->name));
+    const tl_json_count counts[] = {{"rewrites", r->at[i].changed},
+                                    {"nodes_before", r->at[i].nodes_before},
+                                    {"nodes_after", r->at[i].nodes_after},
+                                    {"nanoseconds", r->at[i].nanoseconds}};
+    tl_json_counts(out, counts, sizeof counts / sizeof *counts, &inner);
+    tl_buf_add_char(out, '}');
+  }
+}
+
+static void json_outputs(tl_buf *out, const tl_output_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    bool inner = true;
+    tl_buf_add_z(out, i ? ", {" : "{");
+    tl_json_key(out, "path", &inner);
+    tl_json_string(out, tl_sv_from(v->at[i].path));
+    tl_json_key(out, "format", &inner);
+    tl_json_string(out, tl_sv_from(tl_format_name(v->at[i].format)));
+    tl_json_counts(out, &(tl_json_count){"bytes", v->at[i].bytes}, 1, &inner);
+    tl_buf_add_char(out, '}');
+  }
+}
+
+static void json_count(tl_buf *out, const tl_module *m, const char *key, const tl_node_count *c,
+                       bool *first) {
+  bool inner = true;
+  tl_json_key(out, key, first);
+  tl_buf_add_char(out, '{');
+  tl_json_counts(out, &(tl_json_count){"nodes", c->n}, 1, &inner);
+  if (c->n) {
+    tl_json_key(out, "first_type", &inner);
+    tl_json_string(out, tl_sym(m, c->type));
+    tl_json_key(out, "first_node", &inner);
+    tl_json_string(out, c->name ? tl_sym(m, c->name) : TL_SV(""));
+    tl_json_key(out, "dtype", &inner);
+    tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)c->dtype)->name));
+  }
+  tl_buf_add_char(out, '}');
+}
+
+/* The mode and who chose it; what the chip did where nobody did; what its AI cores lack. */
+static void json_precision(const tl_cli *cli, const tl_module *m, tl_buf *out, bool *first) {
+  bool inner = true;
+  bool no_mode = has_no_mode(cli);
+  tl_json_key(out, "dtypes", first);
+  tl_buf_add_char(out, '{');
+  tl_json_key(out, "mode", &inner);
+  tl_json_string(out, tl_sv_from(no_mode ? "" : cli->settings.options.precision->mode_name));
+  tl_json_key(out, "chip", &inner);
+  tl_json_string(out, tl_sv_from(chip_name(cli)));
+  json_count(out, m, "lowered_by_chip", &m->chip_fit.lowered, &inner);
+  json_count(out, m, "ai_cpu", &m->chip_fit.host, &inner);
+  tl_buf_add_char(out, '}');
+}
+
+static void json_carried(tl_buf *out, const tl_options *o) {
+  for (uint32_t i = 0; i < o->n_carried; i++) {
+    if (i)
+      tl_buf_add_z(out, ", ");
+    tl_json_string(out, o->carried[i].key);
+    tl_buf_add_z(out, ": ");
+    tl_json_string(out, o->carried[i].value);
+  }
+}
+
+void tl_summary_json(tl_cli *cli, const tl_module *m, const tl_summary *s, const tl_output_vec *v,
+                     tl_buf *out) {
+  bool first = true;
+  bool first_pass = true;
+  tl_buf_add_char(out, '{');
+  tl_json_key(out, "model", &first);
+  tl_json_string(out, tl_sv_from(cli->word));
+  tl_json_key(out, "opset", &first);
+  tl_buf_add_i64(out, m->source_opset);
+  const tl_json_count nodes[] = {{"nodes_before", s->nodes_before},
+                                 {"nodes_after", s->nodes_after},
+                                 {"nodes_npu", s->nodes_npu}};
+  tl_json_counts(out, nodes, sizeof nodes / sizeof *nodes, &first);
+  if (s->nodes_npu)
+    json_kernels(out, &s->kernels, &first);
+  json_weights(out, "weights_before", s->weights_before, &first);
+  json_weights(out, "weights_after", s->weights_after, &first);
+  const tl_json_count costs[] = {{"read_ns", s->load_ns},
+                                 {"passes_ns", s->pass_ns},
+                                 {"write_ns", s->write_ns},
+                                 {"peak_bytes", peak_bytes()},
+                                 {"graph_bytes", s->module_bytes}};
+  tl_json_counts(out, costs, sizeof costs / sizeof *costs, &first);
+  tl_json_key(out, "numerics", &first);
+  tl_json_string(out, tl_sv_from(tl_cli_get(cli, TL_OPTION_NUMERICS)));
+  json_precision(cli, m, out, &first);
+  tl_json_key(out, "passes", &first);
+  tl_buf_add_char(out, '[');
+  json_passes(out, &s->canonical, &first_pass);
+  json_passes(out, &s->npu, &first_pass);
+  tl_buf_add_char(out, ']');
+  tl_json_key(out, "outputs", &first);
+  tl_buf_add_char(out, '[');
+  json_outputs(out, v);
+  tl_buf_add_char(out, ']');
+  tl_json_key(out, "recorded", &first);
+  tl_buf_add_char(out, '{');
+  json_carried(out, &cli->settings.options);
+  tl_buf_add_char(out, '}');
+  const char *air = find_air(v);
+  if (air) {
+    tl_buf call;
+    tl_buf_init(&call);
+    add_atc_call(cli, air, &call);
+    tl_json_key(out, "next", &first);
+    tl_json_string(out, tl_buf_view(&call));
+    tl_buf_release(&call);
+  }
+  tl_buf_add_z(out, "}\n");
+}

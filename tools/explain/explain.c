@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor explain: what fusion rules, or those that expand ops for the NPU, did to a model and what
+ * they nearly did, by public pass. */
+#include "tools/explain/explain.h"
+
+#include <stdlib.h>
+
+#include "passes/ub/chain.h"
+#include "tools/cli/json.h"
+#include "tools/convert/pipeline.h"
+#include "tools/convert/summary.h"
+#include "tools/explain/page.h"
+#include "tools/explain/precision.h"
+#include "tools/explain/suggest_mixlist.h"
+
+typedef struct event {
+  tl_fusion_remark f; /* strings in the arena */
+  tl_sv node;         /* the root, or what was made */
+  uint32_t order;     /* of arrival */
+} event;
+
+TL_VEC(event_vec, event);
+
+typedef struct explanation {
+  tl_cli *cli;
+  tl_arena arena;
+  event_vec events; /* sorted by pass when printed */
+  bool expand;      /* expansions are asked for, not fusions */
+  const char *pass; /* the one asked for, NULL: every graph fusion, every expansion */
+  const char *node; /* NULL: every node */
+  bool no_memory;
+} explanation;
+
+/* ---- gathering ------------------------------------------------------------------------------ */
+
+static bool is_pass_wanted(const explanation *x, const tl_fusion_remark *f) {
+  if (x->pass)
+    return tl_sv_is(f->fusion, x->pass) || tl_sv_is(f->rule, x->pass);
+  if (!x->expand)
+    return !f->cleanup && !f->repeats;
+  /* that a node needs no expansion is no news of it, unless somebody asks */
+  return f->expand && (x->node || !f->code || strcmp(f->code, "NPU_FORM") != 0);
+}
+
+static bool is_wanted(const explanation *x, const tl_remark *r) {
+  const tl_fusion_remark *f = r->fusion;
+  bool pass = is_pass_wanted(x, f);
+  if (!pass || !x->node)
+    return pass;
+  if (tl_sv_is(r->node, x->node))
+    return true;
+  for (uint32_t i = 0; i < f->n_nodes; i++)
+    if (tl_sv_is(f->nodes[i], x->node))
+      return true;
+  return false;
+}
+
+static tl_sv keep(explanation *x, tl_sv s) {
+  const char *p = tl_arena_copy(&x->arena, s.n ? s.p : "", s.n);
+  x->no_memory = x->no_memory || !p;
+  return p ? (tl_sv){p, s.n} : TL_SV("");
+}
+
+static void gather(void *user, const tl_remark *r) {
+  explanation *x = user;
+  if (!r->fusion || !is_wanted(x, r))
+    return;
+  event e = {.f = *r->fusion, .node = keep(x, r->node), .order = x->events.n};
+  tl_sv *nodes = tl_arena_calloc(&x->arena, e.f.n_nodes + 1u, sizeof *nodes);
+  for (uint32_t i = 0; nodes && i < e.f.n_nodes; i++)
+    nodes[i] = keep(x, e.f.nodes[i]);
+  e.f.fusion = keep(x, e.f.fusion);
+  e.f.rule = keep(x, e.f.rule);
+  e.f.made = keep(x, e.f.made);
+  e.f.reason = e.f.reason ? keep(x, tl_sv_from(e.f.reason)).p : NULL;
+  e.f.nodes = nodes;
+  if (!nodes || !event_vec_push(&x->events, e))
+    x->no_memory = true;
+}
+
+/* By pass, what was done before what was not, in the order of arrival. */
+static int by_pass(const void *a, const void *b) {
+  const event *x = a, *y = b;
+  int order = tl_sv_compare(x->f.fusion, y->f.fusion);
+  if (order)
+    return order;
+  if (!x->f.code != !y->f.code)
+    return x->f.code ? 1 : -1;
+  return x->order < y->order ? -1 : 1;
+}
+
+/* One past the last event of the pass that starts at `from`; *fused: how many were applied. */
+static uint32_t pass_end(const explanation *x, uint32_t from, uint32_t *fused) {
+  uint32_t i = from;
+  *fused = 0;
+  for (; i < x->events.n && tl_sv_eq(x->events.at[i].f.fusion, x->events.at[from].f.fusion); i++)
+    *fused += !x->events.at[i].f.code;
+  return i;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+enum { MOST_SHOWN = 4 };
+
+static void add_nodes(tl_buf *out, const tl_fusion_remark *f) {
+  bool all = f->n_nodes <= MOST_SHOWN;
+  for (uint32_t i = 0; i < f->n_nodes; i++)
+    if (all || i < MOST_SHOWN - 2 || i == f->n_nodes - 1)
+      tl_buf_printf(out, "%s`%.*s`", i ? ", " : "", TL_SV_ARG(f->nodes[i]));
+    else if (i == MOST_SHOWN - 2)
+      tl_buf_add_z(out, " ...");
+  if (!all)
+    tl_buf_printf(out, " (%u nodes)", f->n_nodes);
+}
+
+static const char *done_word(const explanation *x) {
+  return x->expand ? "expanded" : "fused";
+}
+
+static void add_made(tl_buf *out, const tl_fusion_remark *f) {
+  if (f->scope) {
+    tl_buf_printf(out, " are kernel %lld, which saves ", (long long)f->scope);
+    tl_add_bytes(out, f->saved);
+  } else if (f->expand && f->n_made > 1)
+    tl_buf_printf(out, " became %u nodes, %.*s the last", f->n_made, TL_SV_ARG(f->made));
+  else
+    tl_buf_printf(out, " became %.*s", TL_SV_ARG(f->made));
+}
+
+static void add_event(const explanation *x, tl_buf *out, const event *e) {
+  const tl_fusion_remark *f = &e->f;
+  tl_buf_printf(out, "  %-*s  ", (int)strlen(done_word(x)), f->code ? "not" : done_word(x));
+  if (!tl_sv_eq(f->rule, f->fusion))
+    tl_buf_printf(out, "%.*s: ", TL_SV_ARG(f->rule));
+  if (f->code) {
+    tl_buf_printf(out, "`%.*s`: %s: %s", TL_SV_ARG(e->node), f->code, f->reason);
+    if (f->n_nodes < f->wanted && strcmp(f->code, "OVERLAP") != 0)
+      tl_buf_printf(out, " (%u of %u nodes fit)", f->n_nodes, f->wanted);
+  } else {
+    add_nodes(out, f);
+    add_made(out, f);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_text(const explanation *x, tl_buf *out) {
+  for (uint32_t i = 0; i < x->events.n;) {
+    uint32_t fused;
+    uint32_t end = pass_end(x, i, &fused);
+    tl_buf_printf(out, "%.*s: %u %s, %u not\n", TL_SV_ARG(x->events.at[i].f.fusion), fused,
+                  done_word(x), end - i - fused);
+    for (; i < end; i++)
+      add_event(x, out, &x->events.at[i]);
+  }
+  if (x->events.n == 0)
+    tl_buf_printf(out, "nothing was %s, and there was no near miss\n", done_word(x));
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void add_json_event(tl_buf *out, const event *e) {
+  const tl_fusion_remark *f = &e->f;
+  bool first = true;
+  tl_buf_add_z(out, "\n  {");
+  tl_json_key(out, "rule", &first);
+  tl_json_string(out, f->rule);
+  tl_json_key(out, "effect", &first);
+  tl_buf_add_z(out, f->code ? "false" : "true");
+  tl_json_key(out, "node", &first);
+  tl_json_string(out, e->node);
+  if (f->code) {
+    tl_json_key(out, "why_not", &first);
+    tl_json_string(out, tl_sv_from(f->code));
+    tl_json_key(out, "reason", &first);
+    tl_json_string(out, tl_sv_from(f->reason));
+  } else {
+    tl_json_key(out, f->scope ? "fusion_scope" : "made", &first);
+    if (f->scope)
+      tl_buf_add_i64(out, f->scope);
+    else
+      tl_json_string(out, f->made);
+    if (f->scope)
+      tl_json_counts(out, &(tl_json_count){"saved_bytes", f->saved}, 1, &first);
+  }
+  tl_json_key(out, "pattern_nodes", &first);
+  tl_buf_add_u64(out, f->wanted);
+  tl_json_key(out, "nodes", &first);
+  for (uint32_t i = 0; i < f->n_nodes; i++) {
+    tl_buf_add_z(out, i ? ", " : "[");
+    tl_json_string(out, f->nodes[i]);
+  }
+  tl_buf_add_z(out, f->n_nodes ? "]}" : "[]}");
+}
+
+static void add_json(const explanation *x, tl_buf *out) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < x->events.n;) {
+    uint32_t fused;
+    uint32_t start = i, end = pass_end(x, i, &fused);
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "pass", &first);
+    tl_json_string(out, x->events.at[i].f.fusion);
+    tl_json_key(out, done_word(x), &first);
+    tl_buf_add_u64(out, fused);
+    tl_json_key(out, "not", &first);
+    tl_buf_add_u64(out, end - i - fused);
+    tl_json_key(out, "events", &first);
+    tl_buf_add_char(out, '[');
+    for (; i < end; i++) {
+      tl_buf_add_z(out, i > start ? "," : "");
+      add_json_event(out, &x->events.at[i]);
+    }
+    tl_buf_add_z(out, "]}");
+  }
+  tl_buf_add_z(out, x->events.n ? "\n]\n" : "]\n");
+}
+
+/* ---- command -------------------------------------------------------------------------------- */
+
+/* Are kernels of several nodes asked for, and nothing else? */
+static bool is_ub_pass(const explanation *x) {
+  return x->pass && tl_ub_count_chains(tl_sv_from(x->pass)) > 0;
+}
+
+static tl_status knows_pass(tl_cli *cli, tl_sv name, bool *out) {
+  *out = false;
+  for (int kind = 0; kind < TL_N_FUSION_KINDS && !*out; kind++)
+    TL_TRY(tl_cli_knows_pass(cli, name, (tl_fusion_kind)kind, out));
+  return TL_OK;
+}
+
+/* A name that nothing answers to would explain nothing, and not say why. */
+static tl_status check_pass(explanation *x) {
+  tl_cli *cli = x->cli;
+  bool known = false;
+  if (!x->pass)
+    return TL_OK;
+  tl_sv name = tl_sv_from(x->pass);
+  TL_TRY(tl_cli_knows_expansion(cli, name, &known));
+  if (known) {
+    x->expand = true;
+    return TL_OK;
+  }
+  if (x->expand)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_EXPAND),
+                   "no rule of kind expand is named '%s'\v"
+                   "'tailor passes --rules' lists them", x->pass);
+  TL_TRY(knows_pass(cli, name, &known));
+  if (known)
+    return TL_OK;
+  tl_location where = tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_FUSION);
+  if (tl_fusion_name_find(name))
+    return tl_fail(&cli->diag, TL_UNSUPPORTED, where, "this version has no rules for '%s'",
+                   x->pass);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where, "no fusion pass or rule is named '%s'\v"
+                 "'tailor passes --rules' lists them", x->pass);
+}
+
+static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e) {
+  const explanation *x = user;
+  (void)m;
+  (void)e;
+  return *x->cli->signal ? TL_IO : TL_OK;
+}
+
+/* Kernels are seen in the NPU form alone. What has none is no error here, unless kernels are all
+ * that is asked for. */
+static tl_status run_npu(explanation *x, tl_module *m, const tl_pipeline_options *p) {
+  tl_options options = x->cli->settings.options;
+  tl_session lenient = x->cli->session;
+  tl_muted muted;
+  options.allow_unmapped = true;
+  lenient.options = &options;
+  tl_mute(&muted, m, NULL, NULL);
+  if (is_ub_pass(x))
+    tl_unmute(&muted);
+  tl_status status = tl_session_run_npu(&lenient, m, p, NULL);
+  tl_unmute(&muted);
+  if (status == TL_OK || is_ub_pass(x) || status == TL_NO_MEMORY || *x->cli->signal)
+    return status;
+  tl_warn(&x->cli->diag, TL_AT_FILE(m->path),
+          "the model has no NPU form, so its kernels are unknown\v"
+          "'tailor convert' says why");
+  return TL_OK;
+}
+
+static tl_status run(explanation *x, tl_pipeline_report *report) {
+  tl_cli *cli = x->cli;
+  tl_module *m;
+  TL_TRY(tl_session_load(&cli->session, cli->word, &m));
+  bool npu = !x->expand && (!x->pass || is_ub_pass(x));
+  tl_stage stage = x->expand ? TL_STAGE_SELECT : npu ? TL_STAGE_FIRST : TL_STAGE_ALL;
+  tl_pipeline_options p = tl_session_pipeline(&cli->session, stage);
+  p.hook = stop_on_signal;
+  p.hook_user = x;
+  p.remark = gather;
+  p.remark_user = x;
+  p.explain = true;
+  p.explain_elsewhere = x->pass != NULL;
+  tl_status status = tl_session_run(&cli->session, m, &p, report);
+  if (status == TL_OK && npu)
+    status = run_npu(x, m, &p);
+  tl_module_destroy(m);
+  if (x->events.n)
+    qsort(x->events.at, x->events.n, sizeof *x->events.at, by_pass);
+  if (status == TL_OK && x->no_memory)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return status;
+}
+
+static void release(explanation *x) {
+  event_vec_release(&x->events);
+  tl_arena_release(&x->arena);
+}
+
+tl_status tl_explain_rules_json(tl_cli *cli, bool expand, tl_pipeline_report *report,
+                                tl_buf *out) {
+  explanation x = {.cli = cli, .expand = expand};
+  tl_arena_init(&x.arena, 0);
+  tl_status status = run(&x, report);
+  if (status == TL_OK)
+    add_json(&x, out);
+  release(&x);
+  return status;
+}
+
+static tl_status print(explanation *x) {
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(x->cli, TL_OPTION_AS_JSON))
+    add_json(x, &out);
+  else
+    add_text(x, &out);
+  return tl_cli_print(x->cli, &out);
+}
+
+tl_status tl_command_explain(tl_cli *cli) {
+  explanation x = {.cli = cli};
+  if (!cli->word)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "no model is named\vtailor explain MODEL --fusion");
+  bool suggest = tl_cli_has(cli, TL_OPTION_SUGGEST_MIXLIST);
+  if (suggest)
+    TL_TRY(tl_suggest_prepare(cli));
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  if (suggest)
+    return tl_suggest_mixlist(cli);
+  if (tl_cli_has(cli, TL_OPTION_EXPLAIN_PAGE))
+    return tl_explain_page(cli);
+  if (tl_cli_asks_precision(cli))
+    return tl_explain_precision(cli);
+  x.expand = tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND);
+  if (x.expand && tl_cli_has(cli, TL_OPTION_EXPLAIN_FUSION))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "--fusion and --expand ask for different things\vgive one of them");
+  tl_option_id asked = x.expand ? TL_OPTION_EXPLAIN_EXPAND : TL_OPTION_EXPLAIN_FUSION;
+  const char *pass = tl_cli_get(cli, asked);
+  x.pass = strcmp(pass, "all") == 0 ? NULL : pass;
+  x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
+  TL_TRY(check_pass(&x));
+  tl_arena_init(&x.arena, 0);
+  tl_status status = run(&x, NULL);
+  if (status == TL_OK)
+    status = print(&x);
+  release(&x);
+  return status;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/explain/page.h"
+
+#include "tools/cli/json.h"
+#include "tools/cli/output.h"
+#include "tools/explain/explain.h"
+#include "tools/explain/precision.h"
+
+typedef struct page {
+  tl_cli *cli;
+  tl_pipeline_report report;
+  tl_buf fusion;
+  tl_buf expand;
+  tl_buf precision; /* empty: no mode was given */
+} page;
+
+/* Inside a script element no text may end it: '<' goes in as an escape, which JSON's strings know
+ * and which stands nowhere else in JSON. */
+static void add_data(tl_buf *out, const tl_buf *json) {
+  for (size_t i = 0; i < json->n; i++)
+    if (json->p[i] == '<')
+      tl_buf_add_z(out, "\\u003c");
+    else
+      tl_buf_add_char(out, json->p[i]);
+}
+
+static void add_passes(tl_buf *out, const tl_pipeline_report *r) {
+  for (uint32_t i = 0; i < r->n; i++) {
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "pass", &first);
+    tl_json_string(out, tl_sv_from(r->at[i].row->name));
+    const tl_json_count counts[] = {{"rewrites", r->at[i].changed},
+                                    {"nodes_before", r->at[i].nodes_before},
+                                    {"nodes_after", r->at[i].nodes_after}};
+    tl_json_counts(out, counts, sizeof counts / sizeof *counts, &first);
+    tl_buf_add_char(out, '}');
+  }
+}
+
+static void add_json(const page *x, tl_buf *out) {
+  const tl_pipeline_report *r = &x->report;
+  bool first = true;
+  const tl_json_count nodes[] = {{"nodes_before", r->n ? r->at[0].nodes_before : 0},
+                                 {"nodes_after", r->n ? r->at[r->n - 1].nodes_after : 0}};
+  tl_buf_add_char(out, '{');
+  tl_json_key(out, "model", &first);
+  tl_json_string(out, tl_sv_from(x->cli->word));
+  tl_json_key(out, "chip", &first);
+  tl_json_string(out, tl_sv_from(tl_options_chip(&x->cli->settings.options)->name));
+  tl_json_counts(out, nodes, sizeof nodes / sizeof *nodes, &first);
+  tl_json_key(out, "passes", &first);
+  tl_buf_add_char(out, '[');
+  add_passes(out, r);
+  tl_buf_add_z(out, "],\n\"fusion\": ");
+  tl_buf_add_sv(out, tl_buf_view(&x->fusion));
+  tl_buf_add_z(out, ",\n\"expand\": ");
+  tl_buf_add_sv(out, tl_buf_view(&x->expand));
+  tl_buf_add_z(out, ",\n\"precision\": ");
+  tl_buf_add_sv(out, x->precision.n ? tl_buf_view(&x->precision) : TL_SV("null"));
+  tl_buf_add_char(out, '}');
+}
+
+static tl_status gather(page *x) {
+  tl_pipeline_report unused;
+  TL_TRY(tl_explain_rules_json(x->cli, false, &x->report, &x->fusion));
+  TL_TRY(tl_explain_rules_json(x->cli, true, &unused, &x->expand));
+  if (tl_cli_asks_precision(x->cli))
+    TL_TRY(tl_explain_precision_json(x->cli, &x->precision));
+  if (x->fusion.failed || x->expand.failed || x->precision.failed)
+    return tl_fail_memory(&x->cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+static tl_status write_page(const page *x) {
+  tl_buf json, out;
+  tl_buf_init(&json);
+  tl_buf_init(&out);
+  add_json(x, &json);
+  tl_buf_add_sv(&out, tl_explain_page_head);
+  add_data(&out, &json);
+  tl_buf_add_sv(&out, tl_explain_page_tail);
+  out.failed = out.failed || json.failed;
+  const char *path = tl_cli_get(x->cli, TL_OPTION_EXPLAIN_PAGE);
+  tl_status status = tl_session_save_text(&x->cli->session, path, &out);
+  tl_buf_release(&json);
+  tl_buf_release(&out);
+  return status;
+}
+
+/* The page shows everything, and searches. */
+static tl_status check_options(tl_cli *cli) {
+  static const tl_option_id others[] = {TL_OPTION_EXPLAIN_FUSION, TL_OPTION_EXPLAIN_EXPAND,
+                                        TL_OPTION_EXPLAIN_NODE, TL_OPTION_EXPLAIN_TYPE,
+                                        TL_OPTION_EXPLAIN_CASTS, TL_OPTION_AS_JSON};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (tl_cli_has(cli, others[i]))
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, others[i]),
+                     "--page writes all explanations\vleave this option out");
+  return TL_OK;
+}
+
+tl_status tl_explain_page(tl_cli *cli) {
+  page x = {.cli = cli};
+  TL_TRY(check_options(cli));
+  tl_buf_init(&x.fusion);
+  tl_buf_init(&x.expand);
+  tl_buf_init(&x.precision);
+  tl_status status = gather(&x);
+  if (status == TL_OK)
+    status = write_page(&x);
+  tl_buf_release(&x.fusion);
+  tl_buf_release(&x.expand);
+  tl_buf_release(&x.precision);
+  return status;
+}

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/explain/precision.h"
+
+#include <math.h>
+
+#include "ir/ops_gen.h"
+#include "ir/tensor_count.h"
+#include "support/map.h"
+#include "tools/cli/json.h"
+#include "tools/explain/decision.h"
+
+/* A value that somebody wants in another dtype than it has. */
+typedef struct wanted_cast {
+  tl_value_id value;
+  tl_dtype dtype;
+  tl_node_id consumer; /* the first one */
+  uint32_t n_consumers;
+} wanted_cast;
+
+TL_VEC(cast_vec, wanted_cast);
+
+typedef struct summary {
+  uint32_t nodes;   /* that have a floating-point tensor */
+  uint32_t lowered; /* with a tensor that became narrower */
+  uint32_t casts;   /* before any went again */
+  uint32_t cancelled;
+  uint32_t constants; /* cast where they are */
+  uint64_t clamped;
+  uint64_t flushed;
+  uint64_t subnormal;
+  int64_t weights_saved; /* bytes of constants */
+  int64_t values_saved;  /* bytes of results of known size */
+} summary;
+
+typedef struct view {
+  tl_cli *cli;
+  tl_module *m; /* while its decision is looked at */
+  const tl_precision *d;
+  const char *node; /* --node, NULL: all */
+  const char *type; /* --type, NULL: all */
+  bool json;
+  bool first_node;
+  bool first_cancelled;
+  tl_buf nodes;
+  tl_buf casts;
+  tl_buf cancelled;
+  cast_vec wanted;
+  tl_map wanted_index;
+  summary sum;
+  bool no_memory;
+} view;
+
+static const char *dtype_name(unsigned d) { return tl_dtype_get((tl_dtype)d)->name; }
+
+static tl_sv label(const view *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static const tl_precision_port *port_of(const tl_precision_form *f, bool output, uint32_t index) {
+  const tl_precision_port *ports = output ? f->outputs : f->inputs;
+  uint32_t n = output ? f->n_outputs : f->n_inputs;
+  for (uint32_t i = 0; i < n; i++)
+    if (ports[i].first == index || (ports[i].many && ports[i].first < index))
+      return &ports[i];
+  return NULL;
+}
+
+/* Name of a port of the NPU type, else of the op. */
+static const char *port_name(const view *x, tl_node_id n, bool output, uint32_t index) {
+  const tl_precision_form *f = x->d->nodes[n].form;
+  const tl_precision_port *p = f ? port_of(f, output, index) : NULL;
+  const tl_op *row = tl_op_row(tl_node_get(x->m, n)->op);
+  const tl_op_port *port = !row     ? NULL
+                           : output ? tl_op_result_port(row, index)
+                                    : tl_op_operand_port(row, index);
+  return p ? p->name : port ? port->name : "";
+}
+
+static void add_signature(tl_buf *out, const tl_precision_choice *c) {
+  const tl_precision_form *f = c->form;
+  for (uint32_t i = 0; i < f->n_inputs + f->n_outputs; i++) {
+    const tl_precision_port *p = i < f->n_inputs ? &f->inputs[i] : &f->outputs[i - f->n_inputs];
+    tl_buf_printf(out, "%s%s",
+                  i == 0             ? ""
+                  : i == f->n_inputs ? " > "
+                                     : ", ",
+                  dtype_name(p->columns[c->column]));
+  }
+}
+
+/* Results of gray ops are not fed: their operands have decided. */
+static const char *sentence(const view *x, const tl_precision_slot *s, bool output) {
+  if (x->d->config->by_chip && s->rule == TL_BY_MODE)
+    return "no mode is given, so dtypes that the chip has are kept";
+  if (output && s->rule == TL_BY_GRAY)
+    return "the op is gray and its operands leave this dtype";
+  return tl_precision_rule_sentence((tl_precision_rule)s->rule);
+}
+
+static void add_reason(const view *x, tl_buf *out, const tl_precision_slot *s, bool output,
+                       const char *why) {
+  bool own = s->rule == TL_BY_POLICY || s->rule == TL_BY_EPSILON || s->rule == TL_BY_ANGLE ||
+             s->rule == TL_BY_BLOCKED || s->rule == TL_BY_INCLUDED;
+  tl_buf_add_z(out, own && why ? why : sentence(x, s, output));
+  if (s->from)
+    tl_buf_printf(out, ": `%.*s` is %s", TL_SV_ARG(tl_value_name(x->m, s->from)),
+                  dtype_name(x->d->values[s->from].chosen));
+  if (s->match == TL_MATCH_NONE && s->rule != TL_BY_FIXED && s->rule != TL_BY_NO_ROW &&
+      s->rule != TL_BY_SIGNATURE && s->rule != TL_BY_BODY && s->rule != TL_BY_BRANCHES)
+    tl_buf_add_z(out, "; no signature fits, another one is used");
+  else if (s->match == TL_MATCH_SECOND)
+    tl_buf_add_z(out, "; it has no lower dtype");
+  else if (s->match == TL_MATCH_RAISED && s->chosen != s->original)
+    tl_buf_add_z(out, "; the next wider one that the op takes");
+  else if (s->match == TL_MATCH_REDUCED && s->rule != TL_BY_WHITE && s->rule != TL_BY_INCLUDED)
+    tl_buf_add_z(out, "; the op takes no wider one");
+}
+
+static void add_slot_text(view *x, const tl_precision_slot *s, const char *port, bool output,
+                          const char *why) {
+  tl_buf_printf(&x->nodes, "  %-12s %-4s", port, dtype_name(s->original));
+  if (s->chosen != s->original)
+    tl_buf_printf(&x->nodes, " -> %-4s  ", dtype_name(s->chosen));
+  else
+    tl_buf_add_z(&x->nodes, "          ");
+  tl_buf_printf(&x->nodes, "%s: ", tl_precision_rule_name((tl_precision_rule)s->rule));
+  add_reason(x, &x->nodes, s, output, why);
+  tl_buf_add_char(&x->nodes, '\n');
+}
+
+/* What the policy of ranges knows of a value: an end that it does not know is null. */
+static void add_interval(view *x, tl_value_id v, bool *first) {
+  const tl_interval *r = x->d->ranges ? &x->d->ranges[v] : NULL;
+  if (!r || (isinf(r->low) && isinf(r->high)))
+    return;
+  tl_json_key(&x->nodes, "least", first);
+  tl_json_number(&x->nodes, r->low);
+  tl_json_key(&x->nodes, "greatest", first);
+  tl_json_number(&x->nodes, r->high);
+}
+
+/* Where a slot is: an operand or a result of a node. */
+typedef struct slot_place {
+  const char *port;
+  bool output;
+  uint32_t index;
+} slot_place;
+
+static void add_slot_json(view *x, const tl_precision_slot *s, slot_place at, tl_value_id v,
+                          const char *why) {
+  tl_buf *out = &x->nodes;
+  bool first = true;
+  tl_buf text;
+  tl_buf_init(&text);
+  tl_buf_add_z(out, "{");
+  tl_json_key(out, at.output ? "output" : "input", &first);
+  tl_buf_add_u64(out, at.index);
+  tl_json_key(out, "port", &first);
+  tl_json_string(out, tl_sv_from(at.port));
+  tl_json_key(out, "value", &first);
+  tl_json_string(out, tl_value_name(x->m, v));
+  tl_json_key(out, "original", &first);
+  tl_json_string(out, tl_sv_from(dtype_name(s->original)));
+  tl_json_key(out, "chosen", &first);
+  tl_json_string(out, tl_sv_from(dtype_name(s->chosen)));
+  tl_json_key(out, "rule", &first);
+  tl_json_string(out, tl_sv_from(tl_precision_rule_name((tl_precision_rule)s->rule)));
+  if (s->from) {
+    tl_json_key(out, "follows", &first);
+    tl_json_string(out, tl_value_name(x->m, s->from));
+  }
+  add_interval(x, v, &first);
+  add_reason(x, &text, s, at.output, why);
+  tl_json_key(out, "reason", &first);
+  tl_json_string(out, tl_buf_view(&text));
+  tl_buf_add_z(out, "}");
+  x->no_memory = x->no_memory || text.failed;
+  tl_buf_release(&text);
+}
+
+static void add_slot(view *x, tl_node_id n, bool output, uint32_t index, bool *first) {
+  const tl_node *node = tl_node_get(x->m, n);
+  tl_value_id v = output ? node->results + index : tl_operand(x->m, n, index);
+  const tl_precision_slot *s = output ? &x->d->values[v] : &x->d->uses[node->operands + index];
+  if (!v || s->original == TL_DTYPE_NONE)
+    return;
+  const char *port = port_name(x, n, output, index);
+  if (!x->json) {
+    add_slot_text(x, s, port, output, x->d->nodes[n].why);
+    return;
+  }
+  tl_buf_add_z(&x->nodes, *first ? "\n    " : ",\n    ");
+  *first = false;
+  add_slot_json(x, s, (slot_place){port, output, index}, v, x->d->nodes[n].why);
+}
+
+static void add_head_text(view *x, tl_node_id n) {
+  const tl_precision_choice *c = &x->d->nodes[n];
+  tl_buf *out = &x->nodes;
+  tl_buf_printf(out, "`%.*s` %.*s", TL_SV_ARG(label(x, n)),
+                TL_SV_ARG(tl_op_name(x->m, tl_node_get(x->m, n)->op)));
+  if (!c->form || c->form->type.n == 0)
+    tl_buf_add_z(out, ": nothing judges it");
+  else
+    tl_buf_printf(out, " judged as %.*s: %s", TL_SV_ARG(c->form->type),
+                  tl_op_colour_name((tl_op_colour)c->colour));
+  if (c->form && c->column >= 0) {
+    tl_buf_printf(out, ", signature %d of %u, ", (int)c->column + 1, c->form->n_columns);
+    add_signature(out, c);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_head_json(view *x, tl_node_id n) {
+  const tl_precision_choice *c = &x->d->nodes[n];
+  tl_buf *out = &x->nodes;
+  bool first = true;
+  tl_buf_add_z(out, x->first_node ? "\n  {" : ",\n  {");
+  x->first_node = false;
+  tl_json_key(out, "node", &first);
+  tl_json_string(out, label(x, n));
+  tl_json_key(out, "op", &first);
+  tl_json_string(out, tl_op_name(x->m, tl_node_get(x->m, n)->op));
+  tl_json_key(out, "judged", &first);
+  tl_json_string(out, c->form ? c->form->type : TL_SV(""));
+  if (c->form && c->form->type.n) {
+    tl_json_key(out, "colour", &first);
+    tl_json_string(out, tl_sv_from(tl_op_colour_name((tl_op_colour)c->colour)));
+  }
+  if (c->form && c->column >= 0) {
+    tl_buf text;
+    tl_buf_init(&text);
+    add_signature(&text, c);
+    tl_json_key(out, "column", &first);
+    tl_buf_add_u64(out, (uint64_t)c->column);
+    tl_json_key(out, "signature", &first);
+    tl_json_string(out, tl_buf_view(&text));
+    tl_buf_release(&text);
+  }
+  tl_json_key(out, "tensors", &first);
+  tl_buf_add_z(out, "[");
+}
+
+static bool is_float(unsigned d) { return tl_dtype_is_float((tl_dtype)d); }
+
+static bool has_float(const view *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    if (is_float(x->d->uses[node->operands + i].original))
+      return true;
+  for (uint32_t i = 0; i < node->n_results; i++)
+    if (is_float(x->d->values[node->results + i].original))
+      return true;
+  return false;
+}
+
+/* Nodes without floats have nothing to tell, unless somebody asks for them. */
+static bool is_wanted(const view *x, tl_node_id n) {
+  const tl_precision_form *f = x->d->nodes[n].form;
+  if (x->node && !tl_sv_is(label(x, n), x->node))
+    return false;
+  if (!x->node && !x->type)
+    return has_float(x, n);
+  return !x->type || tl_sv_is(tl_op_name(x->m, tl_node_get(x->m, n)->op), x->type) ||
+         (f && tl_sv_is(f->type, x->type));
+}
+
+static void add_node(view *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  bool first = true;
+  if (x->json)
+    add_head_json(x, n);
+  else
+    add_head_text(x, n);
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    add_slot(x, n, false, i, &first);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    add_slot(x, n, true, i, &first);
+  if (x->json)
+    tl_buf_add_z(&x->nodes, "]}");
+}
+
+/* ---- what it amounts to ---------------------------------------------------------------------- */
+
+static bool is_narrower(const tl_precision_slot *s) {
+  return is_float(s->original) && is_float(s->chosen) &&
+         tl_dtype_get((tl_dtype)s->chosen)->bits < tl_dtype_get((tl_dtype)s->original)->bits;
+}
+
+static void count_node(view *x, tl_node_id n) {
+  const tl_node *node = tl_node_get(x->m, n);
+  bool lowered = false;
+  for (uint32_t i = 0; i < node->n_operands; i++)
+    lowered = lowered || is_narrower(&x->d->uses[node->operands + i]);
+  for (uint32_t i = 0; i < node->n_results; i++)
+    lowered = lowered || is_narrower(&x->d->values[node->results + i]);
+  x->sum.nodes += has_float(x, n);
+  x->sum.lowered += lowered;
+}
+
+static int64_t bytes_of(const tl_module *m, tl_value_id v, unsigned dtype) {
+  uint64_t elements;
+  uint64_t bytes;
+  if (!tl_type_elements(m, tl_value_type(m, v), &elements) ||
+      !tl_dtype_bytes((tl_dtype)dtype, elements, &bytes) || bytes > INT64_MAX)
+    return 0;
+  return (int64_t)bytes;
+}
+
+static void note_wanted(view *x, tl_node_id n, uint32_t i) {
+  tl_value_id v = tl_operand(x->m, n, i);
+  uint8_t want = x->d->uses[tl_node_get(x->m, n)->operands + i].chosen;
+  uint32_t at;
+  if (!v || want == TL_DTYPE_NONE || want == x->d->values[v].chosen)
+    return;
+  if (tl_map_find(&x->wanted_index, tl_map_pair(v, want), &at)) {
+    x->wanted.at[at].n_consumers++;
+    return;
+  }
+  wanted_cast c = {v, (tl_dtype)want, n, 1};
+  if (!tl_map_set(&x->wanted_index, tl_map_pair(v, want), x->wanted.n) ||
+      !cast_vec_push(&x->wanted, c))
+    x->no_memory = true;
+}
+
+static bool is_constant(const view *x, tl_value_id v) {
+  return tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT;
+}
+
+/* Does somebody still take the constant as the model has it? */
+static bool is_kept_too(const view *x, tl_value_id v) {
+  for (tl_use_id u = tl_value_get(x->m, v)->first_use; u; u = tl_use_get(x->m, u)->next)
+    if (x->d->uses[u].chosen == x->d->values[v].chosen || x->d->uses[u].chosen == TL_DTYPE_NONE)
+      return true;
+  return false;
+}
+
+static void count_constant(view *x, const wanted_cast *c, tl_float_counts *counts) {
+  const tl_tensor *t = tl_tensor_get(x->m, tl_value_get(x->m, c->value)->tensor);
+  x->sum.constants++;
+  x->sum.weights_saved -= bytes_of(x->m, c->value, c->dtype);
+  if (!tl_tensor_count(t, c->dtype, counts))
+    *counts = (tl_float_counts){0};
+  x->sum.clamped += counts->over + counts->infinite;
+  x->sum.flushed += counts->flushed;
+  x->sum.subnormal += counts->subnormal;
+}
+
+static void add_cast_text(view *x, const wanted_cast *c, const tl_float_counts *k) {
+  tl_buf *out = &x->casts;
+  tl_buf_printf(out, "  %s `%.*s` %s -> %s for `%.*s`", k ? "constant" : "cast    ",
+                TL_SV_ARG(tl_value_name(x->m, c->value)), dtype_name(x->d->values[c->value].chosen),
+                dtype_name(c->dtype), TL_SV_ARG(label(x, c->consumer)));
+  if (c->n_consumers > 1)
+    tl_buf_printf(out, " and %u more", c->n_consumers - 1);
+  if (k && k->over + k->infinite)
+    tl_buf_printf(out, ", %llu out of range", (unsigned long long)(k->over + k->infinite));
+  if (k && k->flushed)
+    tl_buf_printf(out, ", %llu become 0", (unsigned long long)k->flushed);
+  if (k && k->subnormal)
+    tl_buf_printf(out, ", %llu subnormal", (unsigned long long)k->subnormal);
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_cast_json(view *x, const wanted_cast *c, const tl_float_counts *k) {
+  tl_buf *out = &x->casts;
+  bool first = true;
+  tl_buf_add_z(out, c == x->wanted.at ? "\n  {" : ",\n  {");
+  tl_json_key(out, "value", &first);
+  tl_json_string(out, tl_value_name(x->m, c->value));
+  tl_json_key(out, "constant", &first);
+  tl_buf_add_z(out, k ? "true" : "false");
+  tl_json_key(out, "from", &first);
+  tl_json_string(out, tl_sv_from(dtype_name(x->d->values[c->value].chosen)));
+  tl_json_key(out, "to", &first);
+  tl_json_string(out, tl_sv_from(dtype_name(c->dtype)));
+  tl_json_key(out, "for", &first);
+  tl_json_string(out, label(x, c->consumer));
+  tl_json_counts(out, &(tl_json_count){"consumers", c->n_consumers}, 1, &first);
+  const tl_json_count lost[] = {{"out_of_range", k ? k->over + k->infinite : 0},
+                                {"become_zero", k ? k->flushed : 0},
+                                {"subnormal", k ? k->subnormal : 0}};
+  if (k)
+    tl_json_counts(out, lost, sizeof lost / sizeof *lost, &first);
+  tl_buf_add_char(out, '}');
+}
+
+static void look_at_casts(view *x) {
+  tl_map seen = {0};
+  for (uint32_t i = 0; i < x->wanted.n; i++) {
+    const wanted_cast *c = &x->wanted.at[i];
+    bool constant = is_constant(x, c->value);
+    tl_float_counts counts = {0};
+    if (constant) {
+      count_constant(x, c, &counts);
+      if (!tl_map_find(&seen, c->value, NULL) && !is_kept_too(x, c->value))
+        x->sum.weights_saved += bytes_of(x->m, c->value, x->d->values[c->value].chosen);
+      if (!tl_map_set(&seen, c->value, 1))
+        x->no_memory = true;
+    } else {
+      x->sum.casts++;
+    }
+    if (x->json)
+      add_cast_json(x, c, constant ? &counts : NULL);
+    else
+      add_cast_text(x, c, constant ? &counts : NULL);
+  }
+  tl_map_release(&seen);
+}
+
+static void look_at_graph(view *x, const tl_graph *g) {
+  TL_FOR_NODES(x->m, g, n) {
+    const tl_node *node = tl_node_get(x->m, n);
+    count_node(x, n);
+    for (uint32_t i = 0; i < node->n_operands; i++)
+      note_wanted(x, n, i);
+    for (uint32_t i = 0; i < node->n_results; i++) {
+      const tl_precision_slot *s = &x->d->values[node->results + i];
+      if (s->chosen != s->original)
+        x->sum.values_saved += bytes_of(x->m, node->results + i, s->original) -
+                               bytes_of(x->m, node->results + i, s->chosen);
+    }
+    if (is_wanted(x, n))
+      add_node(x, n);
+  }
+  for (uint32_t i = 0; i < tl_node_get(x->m, g->ret)->n_operands; i++)
+    note_wanted(x, g->ret, i);
+}
+
+static void look(void *user, tl_module *m, const tl_precision *d) {
+  view *x = user;
+  x->m = m;
+  x->d = d;
+  for (uint32_t i = 0; i < m->graphs.n; i++)
+    if (!m->graphs.at[i]->erased)
+      look_at_graph(x, m->graphs.at[i]);
+  look_at_casts(x);
+}
+
+static void hear(void *user, const tl_remark *r) {
+  view *x = user;
+  tl_buf *out = &x->cancelled;
+  bool first = true;
+  if (strcmp(r->pass, "cast-motion") != 0 || !r->applied)
+    return;
+  x->sum.cancelled++;
+  if (!x->json) {
+    tl_buf_printf(out, "  gone     `%.*s`: %s\n", TL_SV_ARG(r->node), r->message);
+    return;
+  }
+  tl_buf_add_z(out, x->first_cancelled ? "\n  {" : ",\n  {");
+  x->first_cancelled = false;
+  tl_json_key(out, "node", &first);
+  tl_json_string(out, r->node);
+  tl_json_key(out, "reason", &first);
+  tl_json_string(out, tl_sv_from(r->message));
+  tl_buf_add_char(out, '}');
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static const char *mode_of(const view *x) {
+  const char *name = x->cli->settings.precision.mode_name;
+  return name ? name : "the model's own";
+}
+
+static void add_text(view *x, tl_buf *out) {
+  const summary *s = &x->sum;
+  bool only_casts = tl_cli_has(x->cli, TL_OPTION_EXPLAIN_CASTS);
+  tl_buf_printf(out, "dtypes: %s, on %s\n", mode_of(x),
+                tl_options_chip(&x->cli->settings.options)->name);
+  if (!only_casts && x->nodes.n == 0 && (x->node || x->type))
+    tl_buf_add_z(out, "no node has that name or type\n");
+  else if (!only_casts)
+    tl_buf_add_sv(out, tl_buf_view(&x->nodes));
+  if (only_casts || (!x->node && !x->type)) {
+    tl_buf_add_sv(out, tl_buf_view(&x->casts));
+    tl_buf_add_sv(out, tl_buf_view(&x->cancelled));
+  }
+  tl_buf_printf(out, "%u of %u nodes with floats are lowered; %u casts, %u rewrites of casts\n",
+                s->lowered, s->nodes, s->casts, s->cancelled);
+  tl_buf_printf(out,
+                "%u constants are cast: %llu numbers out of range, %llu become 0, %llu subnormal\n",
+                s->constants, (unsigned long long)s->clamped, (unsigned long long)s->flushed,
+                (unsigned long long)s->subnormal);
+  tl_buf_printf(out, "saved: %lld bytes of constants, %lld bytes of results of known size\n",
+                (long long)s->weights_saved, (long long)s->values_saved);
+}
+
+static void add_signed(tl_buf *out, const char *key, int64_t v, bool *first) {
+  tl_json_key(out, key, first);
+  tl_buf_printf(out, "%lld", (long long)v);
+}
+
+static void add_json(view *x, tl_buf *out) {
+  const summary *s = &x->sum;
+  bool first = true;
+  tl_buf_add_z(out, "{\"version\": 1, \"mode\": ");
+  tl_json_string(out, tl_sv_from(mode_of(x)));
+  tl_buf_add_z(out, ", \"chip\": ");
+  tl_json_string(out, tl_sv_from(tl_options_chip(&x->cli->settings.options)->name));
+  tl_buf_add_z(out, ",\n \"nodes\": [");
+  tl_buf_add_sv(out, tl_buf_view(&x->nodes));
+  tl_buf_add_z(out, "],\n \"casts\": [");
+  tl_buf_add_sv(out, tl_buf_view(&x->casts));
+  tl_buf_add_z(out, "],\n \"motion\": [");
+  tl_buf_add_sv(out, tl_buf_view(&x->cancelled));
+  tl_buf_add_z(out, "],\n \"summary\": {");
+  const tl_json_count counts[] = {{"nodes", s->nodes},         {"lowered", s->lowered},
+                                  {"casts", s->casts},         {"motions", s->cancelled},
+                                  {"constants", s->constants}, {"out_of_range", s->clamped},
+                                  {"become_zero", s->flushed}, {"subnormal", s->subnormal}};
+  tl_json_counts(out, counts, sizeof counts / sizeof *counts, &first);
+  add_signed(out, "constant_bytes_saved", s->weights_saved, &first);
+  add_signed(out, "result_bytes_saved", s->values_saved, &first);
+  tl_buf_add_z(out, "}}\n");
+}
+
+static void release(view *x) {
+  tl_buf_release(&x->nodes);
+  tl_buf_release(&x->casts);
+  tl_buf_release(&x->cancelled);
+  cast_vec_release(&x->wanted);
+  tl_map_release(&x->wanted_index);
+}
+
+static tl_status run(view *x) {
+  tl_status status = tl_decision_show(x->cli, look, hear, x);
+  if (status == TL_OK && (x->no_memory || x->nodes.failed || x->casts.failed))
+    return tl_fail_memory(&x->cli->diag, TL_NOWHERE);
+  return status;
+}
+
+bool tl_cli_asks_precision(const tl_cli *cli) {
+  if (tl_cli_has(cli, TL_OPTION_EXPLAIN_FUSION) || tl_cli_has(cli, TL_OPTION_EXPLAIN_EXPAND))
+    return false;
+  return tl_cli_has(cli, TL_OPTION_EXPLAIN_PRECISION) || tl_cli_has(cli, TL_OPTION_EXPLAIN_CASTS) ||
+         tl_cli_has(cli, TL_OPTION_EXPLAIN_TYPE) ||
+         !tl_precision_is_inert(&cli->settings.precision);
+}
+
+static tl_status explain(tl_cli *cli, bool json, tl_buf *out) {
+  view x = {.cli = cli, .json = json};
+  x.first_node = x.first_cancelled = true;
+  x.node = tl_cli_has(cli, TL_OPTION_EXPLAIN_NODE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_NODE) : NULL;
+  x.type = tl_cli_has(cli, TL_OPTION_EXPLAIN_TYPE) ? tl_cli_get(cli, TL_OPTION_EXPLAIN_TYPE) : NULL;
+  tl_buf_init(&x.nodes);
+  tl_buf_init(&x.casts);
+  tl_buf_init(&x.cancelled);
+  tl_status status = run(&x);
+  if (status == TL_OK && json)
+    add_json(&x, out);
+  else if (status == TL_OK)
+    add_text(&x, out);
+  release(&x);
+  return status;
+}
+
+tl_status tl_explain_precision_json(tl_cli *cli, tl_buf *out) { return explain(cli, true, out); }
+
+tl_status tl_explain_precision(tl_cli *cli) {
+  tl_buf out;
+  tl_buf_init(&out);
+  tl_status status = explain(cli, tl_cli_has(cli, TL_OPTION_AS_JSON), &out);
+  if (status == TL_OK)
+    return tl_cli_print(cli, &out);
+  tl_buf_release(&out);
+  return status;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers about values. */
+#include "tools/run/compare.h"
+
+#include <math.h>
+
+enum { BLOCK = 1024 };
+
+/* ---- elements as doubles -------------------------------------------------------------------- */
+
+bool tl_is_numeric(const tl_host *t) {
+  return t->kind == TL_HOST_TENSOR && t->dtype != TL_DTYPE_STRING && t->dtype != TL_DTYPE_NONE;
+}
+
+static bool is_complex(const tl_host *t) {
+  return t->dtype == TL_DTYPE_C64 || t->dtype == TL_DTYPE_C128;
+}
+
+static uint64_t count(const tl_host *t) { return is_complex(t) ? 2 * t->n : t->n; }
+
+/* Numbers first..first+n of the tensor; n at most BLOCK. */
+static void read_block(const tl_host *t, uint64_t first, uint64_t n, double *out) {
+  float narrow[BLOCK];
+  switch ((tl_dtype)t->dtype) {
+  case TL_DTYPE_F64:
+  case TL_DTYPE_C128: memcpy(out, (const double *)t->data + first, n * sizeof *out); return;
+  case TL_DTYPE_C64: memcpy(narrow, (const float *)t->data + first, n * sizeof *narrow); break;
+  case TL_DTYPE_I32:
+  case TL_DTYPE_U32:
+  case TL_DTYPE_I64:
+  case TL_DTYPE_U64:
+    for (uint64_t i = 0; i < n; i++)
+      out[i] = tl_host_at(t, first + i);
+    return;
+  default: tl_host_to_f32((tl_dtype)t->dtype, t->data, narrow, first, n); break;
+  }
+  for (uint64_t i = 0; i < n; i++)
+    out[i] = (double)narrow[i];
+}
+
+/* ---- description ---------------------------------------------------------------------------- */
+
+static void describe_block(const double *v, uint64_t n, tl_numbers *out, double *sum) {
+  for (uint64_t i = 0; i < n; i++) {
+    if (isnan(v[i])) {
+      out->nan++;
+    } else if (isinf(v[i])) {
+      out->inf++;
+    } else {
+      double size = fabs(v[i]);
+      out->min = v[i] >= out->min ? out->min : v[i];
+      out->max = v[i] <= out->max ? out->max : v[i];
+      out->absmax = size <= out->absmax ? out->absmax : size;
+      *sum += v[i];
+    }
+  }
+}
+
+void tl_describe(const tl_host *t, tl_numbers *out) {
+  double block[BLOCK], sum = 0;
+  *out = (tl_numbers){0};
+  if (!tl_is_numeric(t))
+    return;
+  /* no comparison holds for NaN: the first finite element replaces it */
+  out->min = out->max = out->absmax = out->mean = (double)NAN;
+  out->n = count(t);
+  for (uint64_t i = 0; i < out->n; i += BLOCK) {
+    uint64_t n = out->n - i < BLOCK ? out->n - i : BLOCK;
+    read_block(t, i, n, block);
+    describe_block(block, n, out, &sum);
+  }
+  uint64_t finite = out->n - out->nan - out->inf;
+  if (finite)
+    out->mean = sum / (double)finite;
+}
+
+/* ---- comparison ----------------------------------------------------------------------------- */
+
+typedef struct comparison {
+  tl_difference *d;
+  double rtol, atol;
+  double dot, aa, bb;
+} comparison;
+
+/* Size of one unit in the last place relative to the number, 0 for integers. */
+static double unit(const tl_host *t) {
+  switch ((tl_dtype)t->dtype) {
+  case TL_DTYPE_F16: return 0x1p-10;
+  case TL_DTYPE_BF16: return 0x1p-7;
+  case TL_DTYPE_F8E4M3FN:
+  case TL_DTYPE_F8E4M3FNUZ: return 0x1p-3;
+  case TL_DTYPE_F8E5M2:
+  case TL_DTYPE_F8E5M2FNUZ: return 0x1p-2;
+  case TL_DTYPE_F4E2M1: return 0x1p-1;
+  default: return 0;
+  }
+}
+
+static void note_off(comparison *c, uint64_t i, double a, double b, double beyond) {
+  if (c->d->off++ && beyond <= c->d->excess)
+    return;
+  c->d->excess = beyond;
+  c->d->worst = c->d->n + i;
+  c->d->got = a;
+  c->d->want = b;
+}
+
+static void compare_number(comparison *c, uint64_t i, double a, double b) {
+  if (isnan(a) && isnan(b))
+    return;
+  if (!isfinite(a) || !isfinite(b)) {
+    if (a == b)
+      return;
+    c->d->max_abs = (double)INFINITY;
+    note_off(c, i, a, b, (double)INFINITY);
+    return;
+  }
+  double error = fabs(a - b), size = fabs(b), allowed = c->atol + c->rtol * size;
+  c->dot += a * b;
+  c->aa += a * a;
+  c->bb += b * b;
+  if (size > c->d->largest)
+    c->d->largest = size;
+  if (error > c->d->max_abs)
+    c->d->max_abs = error;
+  if (size > 0 && error / size > c->d->max_rel)
+    c->d->max_rel = error / size;
+  if (error > allowed)
+    note_off(c, i, a, b, allowed > 0 ? error / allowed : (double)INFINITY);
+  else if (allowed > 0 && error / allowed > c->d->excess)
+    c->d->excess = error / allowed;
+}
+
+static void compare_numbers(comparison *c, const tl_host *a, const tl_host *b) {
+  double x[BLOCK], y[BLOCK];
+  uint64_t n = count(a);
+  for (uint64_t i = 0; i < n; i += BLOCK) {
+    uint64_t part = n - i < BLOCK ? n - i : BLOCK;
+    read_block(a, i, part, x);
+    read_block(b, i, part, y);
+    for (uint64_t k = 0; k < part; k++)
+      compare_number(c, i + k, x[k], y[k]);
+  }
+  c->d->n += n;
+}
+
+static void compare_strings(comparison *c, const tl_host *a, const tl_host *b) {
+  const tl_sv *x = a->data, *y = b->data;
+  for (uint64_t i = 0; i < a->n; i++)
+    if (!tl_sv_eq(x[i], y[i]))
+      note_off(c, i, (double)NAN, (double)NAN, (double)INFINITY);
+  c->d->n += a->n;
+}
+
+static bool same_shape(const tl_host *a, const tl_host *b) {
+  if (a->rank != b->rank)
+    return false;
+  for (int i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i])
+      return false;
+  return true;
+}
+
+static double largest(const tl_host *t) {
+  tl_numbers found;
+  tl_describe(t, &found);
+  return isnan(found.absmax) ? 0 : found.absmax;
+}
+
+static bool may_differ(const tl_host *a, const tl_host *b, bool cast) {
+  return cast && tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
+}
+
+static void compare_tensors(comparison *c, const tl_host *a, const tl_host *b,
+                            const tl_tolerance *t, bool cast) {
+  if (a->dtype != b->dtype && !may_differ(a, b, cast)) {
+    c->d->reason = "element types differ";
+  } else if (!same_shape(a, b)) {
+    c->d->reason = "shapes differ";
+  } else if (a->dtype == TL_DTYPE_STRING) {
+    compare_strings(c, a, b);
+  } else {
+    bool floats = tl_dtype_is_float((tl_dtype)a->dtype) && tl_dtype_is_float((tl_dtype)b->dtype);
+    double coarse = fmax(fmax(unit(a), unit(b)), floats ? t->unit : 0);
+    c->d->unit = coarse > c->d->unit ? coarse : c->d->unit;
+    c->rtol = t->by_type && coarse > t->rtol ? coarse : t->rtol;
+    c->atol = t->units > 0 && coarse > 0 ? fmax(t->atol, t->units * coarse * largest(b)) : t->atol;
+    if (floats && t->share > 0)
+      c->atol += t->share * largest(b);
+    compare_numbers(c, a, b);
+  }
+}
+
+/* Sequences nest as deeply as readers and kernels let them, which is bounded. */
+static void compare_values(comparison *c, const tl_host *a, const tl_host *b, const tl_tolerance *t,
+                           bool cast) {
+  if (a->kind != b->kind) {
+    c->d->reason = "one is a tensor, the other a sequence or nothing";
+  } else if (a->kind == TL_HOST_TENSOR) {
+    compare_tensors(c, a, b, t, cast);
+  } else if (a->kind == TL_HOST_SEQUENCE) {
+    if (a->n != b->n)
+      c->d->reason = "sequences have different lengths";
+    for (uint64_t i = 0; i < a->n && !c->d->reason; i++)
+      compare_values(c, tl_host_item(a, i), tl_host_item(b, i), t, cast);
+  }
+}
+
+void tl_compare(const tl_host *got, const tl_host *want, const tl_tolerance *t, bool cast,
+                tl_difference *out) {
+  *out = (tl_difference){.got = (double)NAN, .want = (double)NAN};
+  comparison c = {.d = out, .rtol = t->rtol, .atol = t->atol};
+  compare_values(&c, got, want, t, cast);
+  double size = sqrt(c.aa) * sqrt(c.bb);
+  out->cosine = size > 0 ? c.dot / size : c.aa == c.bb ? 1 : 0;
+  if (out->cosine > 1 || (c.dot == c.aa && c.dot == c.bb))
+    out->cosine = 1; /* rounding; the same elements are exactly as alike as can be */
+  bool close = !t->elements || out->off == 0;
+  /* an infinity or NaN against a number has no angle, so no similarity makes up for it */
+  bool alike = isnan(t->cosine) || (out->cosine >= t->cosine && !isinf(out->max_abs));
+  out->equal = !out->reason && close && alike;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What run and verify share. */
+#include "tools/run/evaluation.h"
+
+#include "ir/infer/infer.h"
+#include "tools/convert/pipeline.h"
+
+static tl_status read_limit(tl_cli *cli, uint64_t *limit) {
+  const char *text = tl_cli_get(cli, TL_OPTION_MEMORY_LIMIT);
+  *limit = 0;
+  if (!tl_cli_has(cli, TL_OPTION_MEMORY_LIMIT))
+    return TL_OK;
+  if (tl_parse_size(tl_sv_from(text), limit) && *limit)
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                 tl_at_option(&cli->settings, TL_OPTION_MEMORY_LIMIT),
+                 "'%s' is not a size\vwrite a number of bytes, or for example 512M or 2G", text);
+}
+
+tl_status tl_evaluation_init(tl_evaluation *e, tl_cli *cli) {
+  uint64_t threads, seed, limit;
+  *e = (tl_evaluation){.cli = cli};
+  tl_host_heap_init(&e->heap, 0);
+  TL_TRY(read_limit(cli, &limit));
+  e->heap.limit = limit;
+  if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_THREADS)), &threads) ||
+      !tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_SEED)), &seed))
+    return TL_INTERNAL; /* the option table bounds both */
+  e->store = tl_module_create(&cli->diag, "-", 0);
+  e->pool = tl_pool_create((unsigned)threads);
+  if (!e->store || !e->pool)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  e->options = (tl_eval_options){.exact = tl_cli_has(cli, TL_OPTION_EXACT),
+                                 .pool = e->pool,
+                                 .cancel = cli->signal,
+                                 .seed = seed};
+  if (tl_cli_has(cli, TL_OPTION_EMULATE))
+    e->options.emulate = tl_dtype_from_name(tl_sv_from(tl_cli_get(cli, TL_OPTION_EMULATE)));
+  return TL_OK;
+}
+
+void tl_evaluation_release(tl_evaluation *e) {
+  if (e->store)
+    tl_module_destroy(e->store);
+  tl_pool_destroy(e->pool);
+  tl_host_heap_release(&e->heap);
+}
+
+/* Canonical passes, then those of AIR, as convert does. */
+static tl_status lower(tl_cli *cli, tl_module *m) {
+  TL_TRY(tl_cli_run(cli, m, TL_STAGE_FIRST, NULL));
+  return tl_cli_run_npu(cli, m, NULL);
+}
+
+static tl_status load(tl_evaluation *e, const char *path, bool npu, tl_module **out) {
+  TL_TRY(tl_session_load(&e->cli->session, path, out));
+  tl_status status = npu ? lower(e->cli, *out) : tl_infer_module(*out);
+  if (status == TL_OK) /* kernels know ONNX's ops */
+    status = tl_session_run_passes(&e->cli->session, *out, "expand-definitions");
+  if (status == TL_OK)
+    return TL_OK;
+  tl_module_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
+tl_status tl_evaluation_load(tl_evaluation *e, const char *path, tl_module **out) {
+  return load(e, path, false, out);
+}
+
+tl_status tl_evaluation_load_npu(tl_evaluation *e, const char *path, tl_module **out) {
+  return load(e, path, true, out);
+}
+
+tl_status tl_evaluation_run(tl_evaluation *e, tl_module *m, const tl_host_vec *inputs,
+                            tl_host_vec *outputs) {
+  const tl_graph *g = tl_module_main(m);
+  uint32_t n = tl_graph_n_outputs(m, g);
+  for (uint32_t i = 0; i < n; i++)
+    if (!tl_host_vec_push(outputs, NULL))
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  TL_TRY(tl_eval_check(m, g->id));
+  return tl_eval_graph(m, g->id, &e->options, &e->heap, inputs->at, outputs->at);
+}
+
+void tl_values_release(tl_host_vec *v) {
+  for (uint32_t i = 0; i < v->n; i++)
+    tl_host_release(v->at[i]);
+  tl_host_vec_release(v);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs of a run. */
+#include "tools/run/inputs.h"
+
+#include "frontend/npy/npy.h"
+#include "frontend/onnx/data.h"
+#include "ir/graph.h"
+#include "ir/infer/infer.h"
+#include "tools/run/data_folder.h"
+#include "tools/run/elements.h"
+#include "tools/run/random_values.h"
+#include "tools/run/value_text.h"
+
+enum { GOOD_GUESS = 3 };
+
+static tl_location at_input(tl_evaluation *e) {
+  return tl_at_option(&e->cli->settings, TL_OPTION_INPUT);
+}
+
+tl_status tl_value_read(tl_evaluation *e, const char *path, tl_type_kind kind, tl_host **out,
+                        tl_sv *name) {
+  if (name)
+    *name = (tl_sv){"", 0};
+  if (tl_sv_ends_with(tl_sv_from(path), ".npy"))
+    return tl_npy_load(e->store, path, &e->heap, out);
+  return tl_onnx_load_value(e->store, path, kind == TL_KIND_UNKNOWN ? TL_KIND_TENSOR : kind,
+                            &e->heap, out, name);
+}
+
+/* ---- does a value fit? ---------------------------------------------------------------------- */
+
+static bool same_dims(const tl_type *t, const tl_host *v) {
+  if (t->rank < 0)
+    return true;
+  if (t->rank != v->rank)
+    return false;
+  for (int i = 0; i < t->rank; i++)
+    if (tl_dim_is_static(t->dims[i]) && t->dims[i] != v->dims[i])
+      return false;
+  return true;
+}
+
+/* Types nest as deeply as the importer lets them, which is bounded. */
+static bool has_type(const tl_module *m, tl_type_id id, const tl_host *v, bool dims) {
+  const tl_type *t = tl_type_get(m, id);
+  if (v->kind == TL_HOST_NONE)
+    return t->kind == TL_KIND_OPTIONAL;
+  if (t->kind == TL_KIND_OPTIONAL)
+    return has_type(m, t->element, v, dims);
+  if (v->kind == TL_HOST_TENSOR)
+    return t->kind == TL_KIND_TENSOR && t->dtype == v->dtype && (!dims || same_dims(t, v));
+  bool same = t->kind == TL_KIND_SEQUENCE;
+  for (uint64_t i = 0; same && i < v->n; i++)
+    same = has_type(m, t->element, tl_host_item(v, i), dims);
+  return same;
+}
+
+static tl_status check_fits(tl_evaluation *e, const tl_module *m, tl_value_id input,
+                            const tl_host *v, bool dims) {
+  if (has_type(m, tl_value_type(m, input), v, dims))
+    return TL_OK;
+  tl_buf has, wants;
+  tl_buf_init(&has);
+  tl_buf_init(&wants);
+  tl_add_type(&has, v);
+  tl_type_print(m, tl_value_type(m, input), &wants);
+  tl_status status =
+      tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(m->path),
+              "input '%.*s' is %s, the value given is %s", TL_SV_ARG(tl_value_name(m, input)),
+              wants.p ? wants.p : "", has.p ? has.p : "");
+  tl_buf_release(&has);
+  tl_buf_release(&wants);
+  return status;
+}
+
+/* ---- --input -------------------------------------------------------------------------------- */
+
+static tl_value_id input_named(const tl_module *m, tl_sv name) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    if (tl_sv_eq(tl_value_name(m, g->inputs.at[i]), name))
+      return g->inputs.at[i];
+  return TL_NO_VALUE;
+}
+
+/* Splits "NAME=SOURCE" where NAME is an input: names and paths may contain '='. */
+static tl_value_id split_input(const tl_module *m, const char *text, const char **source) {
+  for (const char *p = strchr(text, '='); p; p = strchr(p + 1, '=')) {
+    tl_value_id v = input_named(m, (tl_sv){text, (size_t)(p - text)});
+    if (v) {
+      *source = p + 1;
+      return v;
+    }
+  }
+  return TL_NO_VALUE;
+}
+
+static tl_status unknown_input(tl_evaluation *e, const tl_module *m, const char *text) {
+  const tl_graph *g = tl_module_main(m);
+  const char *equals = strchr(text, '=');
+  if (!equals)
+    return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e),
+                   "'%s' is neither NAME=SOURCE nor a folder", text);
+  tl_sv name = {text, (size_t)(equals - text)}, nearest = {"", 0};
+  size_t best = GOOD_GUESS;
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_sv other = tl_value_name(m, g->inputs.at[i]);
+    size_t distance = tl_edit_distance(other, name, GOOD_GUESS);
+    if (distance < best) {
+      best = distance;
+      nearest = other;
+    }
+  }
+  if (nearest.n)
+    return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e),
+                   "the model has no input '%.*s'\vdid you mean '%.*s'?", TL_SV_ARG(name),
+                   TL_SV_ARG(nearest));
+  return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e),
+                 "the model has no input '%.*s'\v'tailor info' lists the inputs", TL_SV_ARG(name));
+}
+
+/* The seed in "random" or "random:SEED"; false: something else. */
+static bool is_random(const tl_evaluation *e, const char *source, uint64_t *seed, bool *bad) {
+  *seed = e->options.seed;
+  *bad = false;
+  if (strcmp(source, "random") == 0)
+    return true;
+  if (strncmp(source, "random:", 7) != 0)
+    return false;
+  *bad = !tl_parse_u64(tl_sv_from(source + 7), seed);
+  return true;
+}
+
+static tl_status take_source(tl_evaluation *e, const tl_module *m, tl_value_id input,
+                             const char *source, bool *assumed, tl_host **slot) {
+  uint64_t seed;
+  bool bad;
+  tl_host *v = NULL;
+  tl_type_kind kind = (tl_type_kind)tl_type_get(m, tl_value_type(m, input))->kind;
+  if (is_random(e, source, &seed, &bad)) {
+    if (bad)
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, at_input(e), "'%s' has no seed", source);
+    TL_TRY(tl_random_value(e, m, input, seed, &v, assumed));
+  } else {
+    TL_TRY(tl_value_read(e, source, kind, &v, NULL));
+  }
+  tl_host_release(*slot);
+  *slot = v;
+  return TL_OK;
+}
+
+static tl_status take_folder(tl_evaluation *e, const tl_module *m, const char *path,
+                             tl_host_vec *out) {
+  tl_host_vec values = {0};
+  tl_status status = tl_folder_inputs(e, path, m, &values);
+  for (uint32_t i = 0; status == TL_OK && i < values.n; i++) {
+    if (!values.at[i])
+      continue;
+    tl_host_release(out->at[i]);
+    out->at[i] = tl_host_retain(values.at[i]);
+  }
+  tl_values_release(&values);
+  return status;
+}
+
+static tl_status take_options(tl_evaluation *e, const tl_module *m, tl_host_vec *out,
+                              bool *assumed) {
+  for (uint32_t i = 0; i < e->cli->inputs.n; i++) {
+    const char *text = e->cli->inputs.at[i], *source;
+    tl_value_id v = split_input(m, text, &source);
+    if (v)
+      TL_TRY(take_source(e, m, v, source, assumed, &out->at[tl_value_get(m, v)->index]));
+    else if (tl_is_folder(text))
+      TL_TRY(take_folder(e, m, text, out));
+    else
+      return unknown_input(e, m, text);
+  }
+  return TL_OK;
+}
+
+static bool lacks_type(const tl_module *m, tl_value_id input) {
+  const tl_type *t = tl_type_get(m, tl_value_type(m, input));
+  return t->kind == TL_KIND_UNKNOWN || (t->kind == TL_KIND_TENSOR && t->dtype == TL_DTYPE_NONE);
+}
+
+tl_status tl_inputs_check(tl_evaluation *e, tl_module *m, const tl_host_vec *values, bool dims) {
+  const tl_graph *g = tl_module_main(m);
+  bool learned = false;
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_host *v = values->at[i];
+    if (v && v->kind == TL_HOST_TENSOR && lacks_type(m, g->inputs.at[i])) {
+      tl_type_id type = tl_type_tensor(m, (tl_dtype)v->dtype, v->rank, v->dims);
+      if (!type)
+        return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+      tl_value_set_type(m, g->inputs.at[i], type);
+      learned = true;
+    }
+    if (v)
+      TL_TRY(check_fits(e, m, g->inputs.at[i], v, dims));
+  }
+  return learned ? tl_infer_module(m) : TL_OK;
+}
+
+static tl_status make_rest(tl_evaluation *e, const tl_module *m, tl_host_vec *out, uint32_t *made,
+                           bool *assumed) {
+  const tl_graph *g = tl_module_main(m);
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_value_id v = g->inputs.at[i];
+    if (out->at[i] || tl_value_get(m, v)->tensor != TL_NO_TENSOR)
+      continue;
+    TL_TRY(tl_random_value(e, m, v, e->options.seed, &out->at[i], assumed));
+    ++*made;
+  }
+  return TL_OK;
+}
+
+static tl_status make_room(tl_evaluation *e, const tl_module *m, tl_host_vec *out) {
+  for (uint32_t i = 0; i < tl_module_main(m)->inputs.n; i++)
+    if (!tl_host_vec_push(out, NULL))
+      return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+tl_status tl_inputs_settle(tl_evaluation *e, tl_module *m, tl_host_vec *out, tl_buf *note) {
+  uint32_t made = 0;
+  bool assumed = false;
+  TL_TRY(tl_check_dims(e, m));
+  TL_TRY(make_room(e, m, out));
+  TL_TRY(take_options(e, m, out, &assumed));
+  TL_TRY(make_rest(e, m, out, &made, &assumed));
+  TL_TRY(tl_inputs_check(e, m, out, true));
+  if (made)
+    tl_buf_printf(note, "%u of %u inputs are random (seed %llu)", made, out->n,
+                  (unsigned long long)e->options.seed);
+  if (assumed)
+    tl_buf_printf(note, "%sdims without a size are 1 (--dim)", note->n ? "; " : "");
+  return TL_OK;
+}
+
+/* ---- the second model ----------------------------------------------------------------------- */
+
+/* Elements as another numeric type: integers from integers exactly. */
+static void convert(const tl_host *from, tl_host *to) {
+  bool is_float = tl_dtype_is_float((tl_dtype)to->dtype);
+  for (uint64_t i = 0; i < from->n; i++) {
+    if (is_float)
+      tl_put_float(to, i, tl_host_at(from, i));
+    else
+      tl_put_int(to, i, tl_host_int_at(from, i));
+  }
+}
+
+static bool is_real(tl_dtype d) {
+  return tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
+}
+
+static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input, const tl_host *v,
+                       tl_host **out) {
+  tl_dtype wants = tl_type_dtype(to, tl_value_type(to, input));
+  bool cast = v->kind == TL_HOST_TENSOR && wants != TL_DTYPE_NONE && v->dtype != wants &&
+              is_real(wants) && is_real((tl_dtype)v->dtype);
+  *out =
+      cast ? tl_zeros(&e->heap, wants, v->rank, v->dims) : tl_host_retain((tl_host *)(uintptr_t)v);
+  if (!*out)
+    return tl_fail(&e->cli->diag, TL_LIMIT, TL_AT_FILE(to->path),
+                   "input '%.*s' does not fit into memory", TL_SV_ARG(tl_value_name(to, input)));
+  if (cast)
+    convert(v, *out);
+  return TL_OK;
+}
+
+/* Input of the first model that stands for input i of the second; UINT32_MAX: none. */
+static uint32_t counterpart(const tl_module *from, const tl_module *to, uint32_t i) {
+  const tl_graph *a = tl_module_main(from), *b = tl_module_main(to);
+  tl_value_id v = input_named(from, tl_value_name(to, b->inputs.at[i]));
+  if (v)
+    return tl_value_get(from, v)->index;
+  return a->inputs.n == b->inputs.n ? i : UINT32_MAX;
+}
+
+tl_status tl_inputs_adapt(tl_evaluation *e, const tl_module *from, const tl_host_vec *values,
+                          tl_module *to, tl_host_vec *out) {
+  const tl_graph *g = tl_module_main(to);
+  TL_TRY(make_room(e, to, out));
+  for (uint32_t i = 0; i < g->inputs.n; i++) {
+    tl_value_id v = g->inputs.at[i];
+    uint32_t at = counterpart(from, to, i);
+    if (at != UINT32_MAX && values->at[at])
+      TL_TRY(adapt(e, to, v, values->at[at], &out->at[i]));
+    else if (tl_value_get(to, v)->tensor == TL_NO_TENSOR)
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(to->path),
+                     "input '%.*s' has no counterpart in '%s'\v"
+                     "the two models must have the same inputs",
+                     TL_SV_ARG(tl_value_name(to, v)), from->path);
+  }
+  return tl_inputs_check(e, to, out, true);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hands a model to another runtime. No shell is involved: the command is split at blanks. */
+#include "tools/run/runner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/run/data_folder.h"
+#include "tools/run/value_files.h"
+
+extern char **environ;
+
+TL_VEC(arg_vec, char *);
+
+typedef struct runner {
+  tl_evaluation *e;
+  const char *folder; /* settings' arena */
+  const char *inputs;
+  const char *outputs;
+  const char *model;
+} runner;
+
+static tl_location at_runner(const runner *r) {
+  return tl_at_option(&r->e->cli->settings, TL_OPTION_RUNNER);
+}
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+static const char *below(runner *r, const char *folder, const char *name) {
+  tl_buf b;
+  tl_buf_init(&b);
+  tl_buf_printf(&b, "%s/%s", folder, name);
+  const char *path = b.failed ? NULL : tl_arena_copy(&r->e->cli->settings.arena, b.p, b.n);
+  tl_buf_release(&b);
+  return path;
+}
+
+static tl_status make_folder(runner *r) {
+  const char *base = getenv("TMPDIR");
+  char *path = (char *)(uintptr_t)below(r, base && *base ? base : "/tmp", "tailor-XXXXXX");
+  if (!path)
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+  if (!mkdtemp(path))
+    return tl_fail(&r->e->cli->diag, TL_IO, TL_AT_FILE(path), "cannot create '%s': %s", path,
+                   strerror(errno));
+  r->folder = path;
+  r->inputs = below(r, path, "inputs");
+  r->outputs = below(r, path, "outputs");
+  return r->inputs && r->outputs ? tl_make_folder(&r->e->cli->diag, r->outputs)
+                                 : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+}
+
+/* Removes a folder that holds files only; runners have no reason to make folders. */
+static void remove_files(const char *folder) {
+  DIR *d = opendir(folder);
+  for (const struct dirent *entry; d && (entry = readdir(d));)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(dirfd(d), entry->d_name, 0);
+  if (d)
+    closedir(d);
+  rmdir(folder);
+}
+
+static void remove_folder(const runner *r) {
+  if (r->inputs)
+    remove_files(r->inputs);
+  if (r->outputs)
+    remove_files(r->outputs);
+  if (r->folder)
+    remove_files(r->folder);
+}
+
+/* ---- the process ---------------------------------------------------------------------------- */
+
+/* Splits the command at blanks, in place, and adds the three arguments and the NULL. */
+static tl_status make_arguments(runner *r, char *command, arg_vec *argv) {
+  const char *const more[] = {r->model, r->inputs, r->outputs, NULL};
+  char *rest = command;
+  for (char *word; (word = strtok_r(rest, " \t", &rest));)
+    if (!arg_vec_push(argv, word))
+      return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+  if (!argv->n)
+    return tl_fail(&r->e->cli->diag, TL_INVALID_ARGUMENT, at_runner(r), "the command is empty");
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+    if (!arg_vec_push(argv, (char *)(uintptr_t)more[i]))
+      return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+/* The signals that we ignore are none of the runner's business. */
+static int spawn(const arg_vec *argv, const posix_spawn_file_actions_t *actions, pid_t *pid) {
+  posix_spawnattr_t attributes;
+  sigset_t ignored;
+  sigemptyset(&ignored);
+  sigaddset(&ignored, SIGPIPE);
+  sigaddset(&ignored, SIGXFSZ);
+  int problem = posix_spawnattr_init(&attributes);
+  if (problem)
+    return problem;
+  problem = posix_spawnattr_setsigdefault(&attributes, &ignored);
+  if (!problem)
+    problem = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  if (!problem)
+    problem = posix_spawnp(pid, argv->at[0], actions, &attributes, argv->at, environ);
+  posix_spawnattr_destroy(&attributes);
+  return problem;
+}
+
+/* What the runner prints goes to our standard error: standard output is for results. */
+static tl_status start(runner *r, const arg_vec *argv, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  if (posix_spawn_file_actions_init(&actions) != 0)
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+  int problem = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  if (!problem)
+    problem = spawn(argv, &actions, pid);
+  posix_spawn_file_actions_destroy(&actions);
+  if (!problem)
+    return TL_OK;
+  return tl_fail(&r->e->cli->diag, TL_IO, at_runner(r), "cannot start '%s': %s", argv->at[0],
+                 strerror(problem));
+}
+
+static tl_status wait_for(runner *r, const char *name, pid_t pid) {
+  int how;
+  bool told = false;
+  while (waitpid(pid, &how, 0) < 0) {
+    if (errno != EINTR)
+      return tl_fail(&r->e->cli->diag, TL_IO, at_runner(r), "cannot wait for '%s': %s", name,
+                     strerror(errno));
+    if (*r->e->cli->signal && !told)
+      told = kill(pid, SIGTERM) == 0;
+  }
+  if (WIFEXITED(how) && WEXITSTATUS(how) == 0)
+    return TL_OK;
+  if (WIFEXITED(how))
+    return tl_fail(&r->e->cli->diag, TL_UNSUPPORTED, at_runner(r), "'%s' failed with status %d",
+                   name, WEXITSTATUS(how));
+  return tl_fail(&r->e->cli->diag, TL_UNSUPPORTED, at_runner(r), "'%s' was stopped by signal %d",
+                 name, WIFSIGNALED(how) ? WTERMSIG(how) : 0);
+}
+
+static tl_status call(runner *r) {
+  pid_t pid;
+  arg_vec argv = {0};
+  const char *text = tl_cli_get(r->e->cli, TL_OPTION_RUNNER);
+  char *command = tl_arena_copy(&r->e->cli->settings.arena, text, strlen(text));
+  if (!command)
+    return tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+  tl_status status = make_arguments(r, command, &argv);
+  if (status == TL_OK)
+    status = start(r, &argv, &pid);
+  if (status == TL_OK)
+    status = wait_for(r, argv.at[0], pid);
+  arg_vec_release(&argv);
+  return status;
+}
+
+/* ---- model, inputs, outputs ----------------------------------------------------------------- */
+
+/* A runtime reads ONNX: other models are written as such, beside nothing of the user's. */
+static tl_status prepare_model(runner *r, const char *path, tl_module *m) {
+  r->model = path;
+  if (tl_sv_ends_with(tl_sv_from(path), ".onnx"))
+    return TL_OK;
+  r->model = below(r, r->folder, "model.onnx");
+  tl_session now = r->e->cli->session; /* the runner wants it now */
+  now.changes = NULL;
+  return r->model ? tl_session_save(&now, m, &(tl_destination){r->model, TL_FORMAT_ONNX, NULL})
+                  : tl_fail_memory(&r->e->cli->diag, TL_NOWHERE);
+}
+
+static tl_status write_inputs(runner *r, const tl_module *m, const tl_host_vec *inputs) {
+  tl_value_files files;
+  tl_changes changes = {0}; /* the runner wants them now */
+  tl_value_files_init(&files, r->e->cli);
+  files.changes = &changes;
+  tl_status status =
+      tl_value_files_series(&files, (tl_value_series){r->inputs, "input", "pb"}, m, false, inputs);
+  if (status == TL_OK)
+    status = tl_changes_apply(&changes, &r->e->cli->diag);
+  tl_changes_undo(&changes);
+  tl_value_files_release(&files);
+  return status;
+}
+
+static tl_status read_outputs(runner *r, const tl_module *m, tl_host_vec *outputs) {
+  const tl_graph *g = tl_module_main(m);
+  TL_TRY(tl_folder_outputs(r->e, r->outputs, m, outputs));
+  for (uint32_t i = 0; i < outputs->n; i++)
+    if (!outputs->at[i])
+      return tl_fail(&r->e->cli->diag, TL_UNSUPPORTED, at_runner(r),
+                     "it wrote no output_%u.pb, the value of '%.*s'", i,
+                     TL_SV_ARG(tl_value_name(m, tl_graph_output(m, g, i))));
+  return TL_OK;
+}
+
+tl_status tl_runner_run(tl_evaluation *e, const char *path, tl_module *m, const tl_host_vec *inputs,
+                        tl_host_vec *outputs) {
+  runner r = {.e = e};
+  tl_status status = make_folder(&r);
+  if (status == TL_OK)
+    status = prepare_model(&r, path, m);
+  if (status == TL_OK)
+    status = write_inputs(&r, m, inputs);
+  if (status == TL_OK)
+    status = call(&r);
+  if (status == TL_OK)
+    status = read_outputs(&r, m, outputs);
+  remove_folder(&r);
+  return status;
+}

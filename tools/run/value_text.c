@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text about values for people. */
+#include "tools/run/value_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void tl_add_type(tl_buf *out, const tl_host *v) {
+  if (v->kind != TL_HOST_TENSOR) {
+    if (v->kind == TL_HOST_SEQUENCE)
+      tl_buf_printf(out, "sequence of %llu", (unsigned long long)v->n);
+    else
+      tl_buf_add_z(out, "nothing");
+    return;
+  }
+  tl_buf_printf(out, "%s[", tl_dtype_get((tl_dtype)v->dtype)->name);
+  for (int i = 0; i < v->rank; i++)
+    tl_buf_printf(out, "%s%lld", i ? "," : "", (long long)v->dims[i]);
+  tl_buf_add_char(out, ']');
+}
+
+void tl_add_short(tl_buf *out, double v) {
+  char text[32];
+  if (isnan(v) || isinf(v)) {
+    tl_buf_add_z(out, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+    return;
+  }
+  /* the tool never calls setlocale, so the point is a point */
+  int n = snprintf(text, sizeof text, "%.4g", v == 0 ? 0.0 : v);
+  tl_buf_add(out, text, n > 0 ? (size_t)n : 0);
+}
+
+void tl_table_cell(tl_table *t) {
+  if (t->text.n > UINT32_MAX || !tl_u32_vec_push(&t->ends, (uint32_t)t->text.n))
+    t->text.failed = true;
+}
+
+void tl_table_add(tl_table *t, const char *text) {
+  tl_buf_add_z(&t->text, text);
+  tl_table_cell(t);
+}
+
+static tl_sv cell(const tl_table *t, uint32_t i) {
+  uint32_t begin = i ? t->ends.at[i - 1] : 0;
+  return (tl_sv){t->text.p + begin, t->ends.at[i] - begin};
+}
+
+static size_t width_of(const tl_table *t, uint32_t column) {
+  size_t width = 0;
+  for (uint32_t i = column; i < t->ends.n; i += t->columns)
+    width = cell(t, i).n > width ? cell(t, i).n : width;
+  return width;
+}
+
+void tl_table_print(tl_buf *out, tl_table *t) {
+  enum { MOST_COLUMNS = 16 };
+  size_t widths[MOST_COLUMNS];
+  uint32_t columns = t->columns < MOST_COLUMNS ? t->columns : MOST_COLUMNS;
+  out->failed = out->failed || t->text.failed;
+  for (uint32_t c = 0; c < columns; c++)
+    widths[c] = width_of(t, c);
+  for (uint32_t i = 0; !t->text.failed && i < t->ends.n; i++) {
+    bool last = (i + 1) % columns == 0;
+    tl_buf_add_sv(out, cell(t, i));
+    for (size_t k = cell(t, i).n; !last && k < widths[i % columns] + 2; k++)
+      tl_buf_add_char(out, ' ');
+    if (last)
+      tl_buf_add_char(out, '\n');
+  }
+  tl_buf_release(&t->text);
+  tl_u32_vec_release(&t->ends);
+}

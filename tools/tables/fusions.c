@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor passes --fusion: the public fusion passes, and which are on under the given options. */
+#include <stdlib.h>
+
+#include "tools/cli/json.h"
+#include "tools/cli/rules.h"
+
+static const char *close_name(const tl_fusion_name *row) {
+  static const char *const names[] = {"yes", "no", "no, not at O1"};
+  return names[row->close];
+}
+
+/* What documents call a pass: its state is that of the passes it stands for, one or several. */
+typedef struct alias {
+  const tl_fusion_name *row; /* of the first */
+  tl_sv name;
+  uint32_t n; /* passes */
+  uint32_t on;
+  uint32_t rules;
+} alias;
+
+static bool get_alias(tl_cli *cli, uint32_t i, alias *out) {
+  const char *name = tl_fusion_alias_at(i), *pass;
+  *out = (alias){.name = tl_sv_from(name ? name : "")};
+  if (!name)
+    return false;
+  out->row = tl_fusion_name_find(tl_sv_from(tl_fusion_alias_get(out->name, 0)));
+  for (; (pass = tl_fusion_alias_get(out->name, out->n)); out->n++) {
+    const char *why;
+    tl_fusion_kind kind = (tl_fusion_kind)out->row->kind;
+    out->on += tl_fusion_is_on(&cli->settings.fusion, tl_sv_from(pass), kind, &why);
+    out->rules += tl_count_rules(cli, tl_sv_from(pass), kind);
+  }
+  return true;
+}
+
+static void add_json_aliases(tl_cli *cli, tl_buf *out) {
+  alias a;
+  for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
+    bool first = true;
+    tl_buf_add_z(out, ",\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, a.name);
+    tl_json_key(out, "kind", &first);
+    tl_json_string(out, tl_sv_from(tl_fusion_kind_name((tl_fusion_kind)a.row->kind)));
+    tl_json_key(out, "rules", &first);
+    tl_buf_add_u64(out, a.rules);
+    tl_json_key(out, "on", &first);
+    tl_buf_add_z(out, a.on == a.n ? "true" : "false");
+    tl_json_key(out, "stands_for", &first);
+    for (uint32_t k = 0; k < a.n; k++) {
+      tl_buf_add_z(out, k ? ", " : "[");
+      tl_json_string(out, tl_sv_from(tl_fusion_alias_get(a.name, k)));
+    }
+    tl_buf_add_z(out, "]}");
+  }
+}
+
+static void add_aliases(tl_cli *cli, tl_buf *out) {
+  alias a;
+  for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
+    tl_buf_printf(out, "%-60.*s %-8s %-8s %-14s %-6u %-5s stands for", TL_SV_ARG(a.name),
+                  tl_fusion_kind_name((tl_fusion_kind)a.row->kind), a.row->on ? "on" : "off",
+                  close_name(a.row), a.rules, a.on == a.n ? "on" : a.on ? "part" : "off");
+    for (uint32_t k = 0; k < a.n; k++)
+      tl_buf_printf(out, "%s %s", k ? "," : "", tl_fusion_alias_get(a.name, k));
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+/* Scope fusions of rule files are off unless they are asked for, or are general. */
+static bool is_on(const tl_cli *cli, const tl_fusion_name *row, const char **why) {
+  const tl_fusion_config *c = &cli->settings.fusion;
+  tl_sv name = tl_sv_from(row->name);
+  bool on = tl_fusion_is_on(c, name, (tl_fusion_kind)row->kind, why);
+  if (!on || row->on || tl_fusion_name_find(name) ||
+      tl_fusion_is_named(c, name, (tl_fusion_kind)row->kind))
+    return on;
+  *why = "off by default";
+  return false;
+}
+
+/* Why no rule answers to the name; NULL: some do, or nobody knows. */
+static const char *lacks(tl_cli *cli, const tl_fusion_name *row) {
+  tl_sv name = tl_sv_from(row->name);
+  return tl_count_rules(cli, name, (tl_fusion_kind)row->kind) ? NULL : tl_fusion_name_lacks(name);
+}
+
+/* A scope fusion that runs without being named is general: a property of the build, not of the
+ * fusion. */
+static void add_json_notes(tl_cli *cli, tl_buf *out, const tl_fusion_name *row) {
+  const char *why = lacks(cli, row);
+  bool first = false;
+  if (row->kind == TL_FUSION_SCOPE) {
+    tl_json_key(out, "general", &first);
+    tl_buf_add_z(out, row->on ? "true" : "false");
+  }
+  if (why) {
+    tl_json_key(out, "lacks", &first);
+    tl_json_string(out, tl_sv_from(why));
+  }
+}
+
+static void add_json(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < n; i++) {
+    const char *why;
+    bool first = true;
+    tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
+    bool on = is_on(cli, &rows[i], &why);
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, tl_sv_from(rows[i].name));
+    tl_json_key(out, "kind", &first);
+    tl_json_string(out, tl_sv_from(tl_fusion_kind_name(kind)));
+    tl_json_key(out, "default", &first);
+    tl_buf_add_z(out, rows[i].on ? "true" : "false");
+    tl_json_key(out, "may_be_off", &first);
+    tl_buf_add_z(out, rows[i].close == TL_CLOSE_MAY ? "true" : "false");
+    tl_json_key(out, "rules", &first);
+    tl_buf_add_u64(out, tl_count_rules(cli, tl_sv_from(rows[i].name), kind));
+    tl_json_key(out, "on", &first);
+    tl_buf_add_z(out, on ? "true" : "false");
+    tl_json_key(out, "why", &first);
+    tl_json_string(out, tl_sv_from(why));
+    add_json_notes(cli, out, &rows[i]);
+    tl_buf_add_char(out, '}');
+  }
+  add_json_aliases(cli, out);
+  tl_buf_add_z(out, "\n]\n");
+}
+
+static void add_text(tl_cli *cli, tl_buf *out, const tl_fusion_name *rows, uint32_t n) {
+  tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6s %-5s %s\n", "fusion pass", "kind", "default",
+                "may be off", "rules", "state", "because");
+  for (uint32_t i = 0; i < n; i++) {
+    const char *why;
+    tl_fusion_kind kind = (tl_fusion_kind)rows[i].kind;
+    bool on = is_on(cli, &rows[i], &why);
+    const char *lack = lacks(cli, &rows[i]);
+    tl_buf_printf(out, "%-60s %-8s %-8s %-14s %-6u %-5s %s%s%s%s\n", rows[i].name,
+                  tl_fusion_kind_name(kind), rows[i].on ? "on" : "off", close_name(&rows[i]),
+                  tl_count_rules(cli, tl_sv_from(rows[i].name), kind), on ? "on" : "off", why,
+                  kind == TL_FUSION_SCOPE && rows[i].on ? "; general" : "",
+                  lack ? "; no rules: " : "", lack ? lack : "");
+  }
+}
+
+/* Public names of rules that the table does not have, each once, behind the table's rows. */
+static tl_status add_rule_names(tl_cli *cli, tl_fusion_name *rows, uint32_t *n, uint32_t room) {
+  for (uint32_t i = 0; i < cli->rules->set.rules.n; i++) {
+    const tl_rule *rule = cli->rules->set.rules.at[i];
+    tl_sv name = tl_sym(cli->rules->m, rule->pass);
+    bool seen = !tl_rule_is_pass(rule) || tl_fusion_name_find(name) != NULL;
+    for (uint32_t k = 0; k < *n && !seen; k++)
+      seen = tl_sv_is(name, rows[k].name);
+    if (seen || *n == room)
+      continue;
+    const char *copy = tl_arena_copy(&cli->settings.arena, name.p, name.n);
+    if (!copy)
+      return tl_fail_memory(&cli->diag, TL_NOWHERE);
+    bool on = rule->pass_kind != TL_FUSION_SCOPE || rule->general;
+    rows[(*n)++] = (tl_fusion_name){copy, rule->pass_kind, TL_CLOSE_MAY, on};
+  }
+  return TL_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const tl_fusion_name *)a)->name, ((const tl_fusion_name *)b)->name);
+}
+
+tl_status tl_list_fusions(tl_cli *cli) {
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  uint32_t n;
+  const tl_fusion_name *table = tl_fusion_names(&n);
+  TL_TRY(tl_cli_load_rules(cli));
+  uint32_t room = n + cli->rules->set.rules.n;
+  tl_fusion_name *rows = tl_arena_calloc(&cli->settings.arena, room, sizeof *rows);
+  if (!rows)
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  memcpy(rows, table, n * sizeof *rows);
+  TL_TRY(add_rule_names(cli, rows, &n, room));
+  qsort(rows, n, sizeof *rows, by_name);
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON)) {
+    add_json(cli, &out, rows, n);
+  } else {
+    add_text(cli, &out, rows, n);
+    add_aliases(cli, &out);
+  }
+  return tl_cli_print(cli, &out);
+}

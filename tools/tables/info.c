@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor info: what a model consists of, and what of it the NPU has no form for. */
+#include <stdlib.h>
+
+#include "ir/verify/stage.h"
+#include "tools/cli/json.h"
+#include "tools/convert/pipeline.h"
+#include "tools/convert/summary.h"
+#include "tools/tables/info_train.h"
+
+typedef struct op_count {
+  tl_sv domain;
+  tl_sv name;
+  uint64_t nodes;
+} op_count;
+
+TL_VEC(op_count_vec, op_count);
+
+/* What select chose for how many nodes. */
+typedef struct type_count {
+  const char *type;
+  const char *judged; /* what precision judges it as, "" for nothing */
+  uint64_t nodes;
+} type_count;
+
+TL_VEC(type_count_vec, type_count);
+
+typedef struct dtype_count {
+  uint64_t constants;
+  uint64_t bytes;
+} dtype_count;
+
+typedef struct model_info {
+  const tl_module *module;
+  uint32_t nodes;
+  uint32_t bodies;
+  op_count_vec ops;
+  op_count_vec unmapped; /* ops without an NPU form, after clean-up */
+  type_count_vec types;  /* of all others, by name */
+  dtype_count weights[TL_N_DTYPES];
+  tl_weights all_weights;
+  uint32_t files; /* besides the model: external data */
+} model_info;
+
+static int by_count(const void *a, const void *b) {
+  const op_count *x = a;
+  const op_count *y = b;
+  if (x->nodes != y->nodes)
+    return x->nodes > y->nodes ? -1 : 1;
+  int order = tl_sv_compare(x->name, y->name);
+  return order ? order : tl_sv_compare(x->domain, y->domain);
+}
+
+/* True when this version cannot write the node for the NPU. */
+static bool has_no_form(const tl_module *m, tl_node_id n) {
+  return tl_npu_stage_forbids(m, TL_NPU_STAGE_EXPANDED, n) != NULL;
+}
+
+/* Counts nodes by op, most frequent first. The strings belong to the module. */
+static bool count_ops(const tl_module *m, bool only_unmapped, op_count_vec *out) {
+  size_t n_ops = (size_t)tl_n_op_rows + m->opaque_ops.n;
+  uint64_t *counts = calloc(n_ops ? n_ops : 1, sizeof *counts);
+  bool ok = counts != NULL;
+  for (uint32_t g = 0; ok && g < m->graphs.n; g++) {
+    const tl_graph *graph = m->graphs.at[g];
+    if (graph->erased)
+      continue;
+    TL_FOR_NODES(m, graph, n) {
+      if (!only_unmapped || has_no_form(m, n))
+        counts[tl_node_get(m, n)->op]++;
+    }
+  }
+  for (size_t i = 0; ok && i < n_ops; i++) {
+    tl_op_id op = (tl_op_id)i;
+    if (counts[i])
+      ok = op_count_vec_push(out, (op_count){tl_op_domain(m, op), tl_op_name(m, op), counts[i]});
+  }
+  free(counts);
+  if (ok && out->n)
+    qsort(out->at, out->n, sizeof *out->at, by_count);
+  return ok;
+}
+
+static int by_type(const void *a, const void *b) {
+  const type_count *x = a;
+  const type_count *y = b;
+  int order = strcmp(x->type, y->type);
+  return order ? order : strcmp(x->judged, y->judged);
+}
+
+/* The table row of what a node becomes; NULL when it has no form. */
+static const tl_npu_candidate *choice(const tl_module *m, tl_node_id n) {
+  const tl_node *node = tl_node_get(m, n);
+  const tl_op *row = tl_op_row(node->op);
+  bool any = row && node->candidate >= 0 && node->candidate < row->n_npu;
+  return any && !has_no_form(m, n) ? &row->npu[node->candidate] : NULL;
+}
+
+/* Rows of one type and judged type become one. */
+static void merge_types(type_count_vec *v) {
+  uint32_t n = 0;
+  if (v->n)
+    qsort(v->at, v->n, sizeof *v->at, by_type);
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (n && by_type(&v->at[n - 1], &v->at[i]) == 0)
+      v->at[n - 1].nodes += v->at[i].nodes;
+    else
+      v->at[n++] = v->at[i];
+  }
+  v->n = n;
+}
+
+static bool count_types(const tl_module *m, type_count_vec *out) {
+  for (uint32_t g = 0; g < m->graphs.n; g++) {
+    const tl_graph *graph = m->graphs.at[g];
+    if (graph->erased)
+      continue;
+    TL_FOR_NODES(m, graph, n) {
+      const tl_npu_candidate *c = choice(m, n);
+      if (c && !type_count_vec_push(out, (type_count){c->npu_type, c->judged, 1}))
+        return false;
+    }
+  }
+  merge_types(out);
+  return true;
+}
+
+static void count_dtypes(const tl_module *m, dtype_count *counts) {
+  for (uint32_t g = 0; g < m->graphs.n; g++) {
+    const tl_graph *graph = m->graphs.at[g];
+    for (uint32_t i = 0; !graph->erased && i < graph->constants.n; i++) {
+      tl_value_id v = graph->constants.at[i];
+      if (!v)
+        continue;
+      const tl_tensor *t = tl_tensor_get(m, tl_value_get(m, v)->tensor);
+      counts[t->dtype].constants++;
+      counts[t->dtype].bytes += t->bytes;
+    }
+  }
+}
+
+static void add_op_name(tl_buf *out, const op_count *c) {
+  if (c->domain.n)
+    tl_buf_printf(out, "%.*s::", TL_SV_ARG(c->domain));
+  tl_buf_add_sv(out, c->name);
+}
+
+/* Names come from the file and go to a terminal: anything odd is quoted. */
+void tl_info_add_name(tl_buf *out, tl_sv name) {
+  for (size_t i = 0; i < name.n; i++) {
+    if ((unsigned char)name.p[i] <= 0x20 || name.p[i] == 0x7f) {
+      tl_buf_add_quoted(out, name);
+      return;
+    }
+  }
+  tl_buf_add_sv(out, name);
+}
+
+static void add_value(tl_buf *out, const tl_module *m, const char *what, tl_value_id v) {
+  tl_buf_printf(out, "%-9s", what);
+  tl_info_add_name(out, tl_value_name(m, v));
+  tl_buf_add_z(out, ": ");
+  tl_type_print(m, tl_value_type(m, v), out);
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_ops(tl_buf *out, const char *title, const op_count_vec *v) {
+  tl_buf_printf(out, "%s\n", title);
+  for (uint32_t i = 0; i < v->n; i++) {
+    tl_buf_printf(out, "  %8llu  ", (unsigned long long)v->at[i].nodes);
+    add_op_name(out, &v->at[i]);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+static void add_types(tl_buf *out, const type_count_vec *v) {
+  if (v->n)
+    tl_buf_add_z(out, "NPU types (after clean-up and expansion)\n");
+  for (uint32_t i = 0; i < v->n; i++) {
+    const type_count *t = &v->at[i];
+    tl_buf_printf(out, "  %8llu  %s", (unsigned long long)t->nodes, t->type);
+    if (!*t->judged)
+      tl_buf_add_z(out, ", keeps its dtypes");
+    else if (strcmp(t->type, t->judged) != 0)
+      tl_buf_printf(out, ", judged as %s", t->judged);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+static void add_opsets(tl_buf *out, const tl_module *m) {
+  tl_buf_add_z(out, "opset    ");
+  if (m->source_opset)
+    tl_buf_printf(out, "%lld in the file; now", (long long)m->source_opset);
+  for (uint32_t i = 0; i < m->opsets.n; i++) {
+    tl_sv domain = tl_sym(m, m->opsets.at[i].domain);
+    if (domain.n == 0)
+      domain = TL_SV("ai.onnx");
+    tl_buf_add_z(out, i || m->source_opset ? " " : "");
+    tl_info_add_name(out, domain);
+    tl_buf_printf(out, " %lld", (long long)m->opsets.at[i].version);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_text(tl_buf *out, const char *path, const model_info *info) {
+  const tl_module *m = info->module;
+  const tl_graph *g = tl_module_main(m);
+  tl_buf_printf(out, "model    %s\n", path);
+  if (m->producer_name) {
+    tl_buf_add_z(out, "producer ");
+    tl_info_add_name(out, tl_sym(m, m->producer_name));
+    tl_buf_add_char(out, '\n');
+  }
+  tl_buf_printf(out, "ir       %lld\n", (long long)m->ir_version);
+  add_opsets(out, m);
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    add_value(out, m, "input", g->inputs.at[i]);
+  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
+    add_value(out, m, "output", tl_graph_output(m, g, i));
+  tl_buf_printf(out, "weights  %llu constants, ", (unsigned long long)info->all_weights.constants);
+  tl_add_bytes(out, info->all_weights.bytes);
+  if (info->files)
+    tl_buf_printf(out, ", %u external file%s", info->files, info->files == 1 ? "" : "s");
+  tl_buf_add_char(out, '\n');
+  for (unsigned d = 0; d < TL_N_DTYPES; d++) {
+    if (!info->weights[d].constants)
+      continue;
+    tl_buf_printf(out, "  %8llu  %s, ", (unsigned long long)info->weights[d].constants,
+                  tl_dtype_get((tl_dtype)d)->name);
+    tl_add_bytes(out, info->weights[d].bytes);
+    tl_buf_add_char(out, '\n');
+  }
+  tl_buf_printf(out, "nodes    %u in %u graph%s\n", info->nodes, info->bodies + 1,
+                info->bodies ? "s" : "");
+  add_ops(out, "ops", &info->ops);
+  add_types(out, &info->types);
+  if (info->unmapped.n)
+    add_ops(out, "without an NPU form (after clean-up)", &info->unmapped);
+  else
+    tl_buf_add_z(out, "every op has an NPU form\n");
+}
+
+static void json_ops(tl_buf *out, const char *key, const op_count_vec *v, bool *first) {
+  tl_json_key(out, key, first);
+  tl_buf_add_char(out, '{');
+  bool inner = true;
+  for (uint32_t i = 0; i < v->n; i++) {
+    tl_buf name;
+    tl_buf_init(&name);
+    add_op_name(&name, &v->at[i]);
+    tl_json_key(out, name.p ? name.p : "", &inner);
+    tl_buf_add_u64(out, v->at[i].nodes);
+    tl_buf_release(&name);
+  }
+  tl_buf_add_char(out, '}');
+}
+
+static void json_types(tl_buf *out, const type_count_vec *v, bool *first) {
+  tl_json_key(out, "npu_types", first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < v->n; i++) {
+    bool inner = true;
+    tl_buf_add_z(out, i ? ", {" : "{");
+    tl_json_key(out, "type", &inner);
+    tl_json_string(out, tl_sv_from(v->at[i].type));
+    tl_json_key(out, "judged", &inner);
+    tl_json_string(out, tl_sv_from(v->at[i].judged));
+    tl_json_key(out, "nodes", &inner);
+    tl_buf_add_u64(out, v->at[i].nodes);
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_char(out, ']');
+}
+
+/* Tensors are taken apart: "dtype", and "shape" as a list of sizes, names and null (unknown), or
+ * null when the rank is unknown. */
+static void json_tensor(tl_buf *out, const tl_module *m, const tl_type *t, bool *first) {
+  tl_json_key(out, "kind", first);
+  tl_buf_add_z(out, t->kind == TL_KIND_TENSOR ? "\"tensor\"" : "\"other\"");
+  if (t->kind != TL_KIND_TENSOR)
+    return;
+  tl_json_key(out, "dtype", first);
+  tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)t->dtype)->name));
+  tl_json_key(out, "shape", first);
+  tl_buf_add_z(out, t->rank < 0 ? "null" : "[");
+  for (int i = 0; i < t->rank; i++) {
+    tl_buf_add_z(out, i ? ", " : "");
+    if (tl_dim_is_symbol(t->dims[i]))
+      tl_json_string(out, tl_sym(m, tl_dim_symbol(t->dims[i])));
+    else if (t->dims[i] == TL_DIM_UNKNOWN)
+      tl_buf_add_z(out, "null");
+    else
+      tl_buf_add_i64(out, t->dims[i]);
+  }
+  if (t->rank >= 0)
+    tl_buf_add_char(out, ']');
+}
+
+static void json_value(tl_buf *out, const tl_module *m, tl_value_id v, bool comma) {
+  bool first = true;
+  tl_buf type;
+  tl_buf_init(&type);
+  tl_type_print(m, tl_value_type(m, v), &type);
+  tl_buf_add_z(out, comma ? ", {" : "{");
+  tl_json_key(out, "name", &first);
+  tl_json_string(out, tl_value_name(m, v));
+  tl_json_key(out, "type", &first);
+  tl_json_string(out, tl_buf_view(&type));
+  json_tensor(out, m, tl_type_get(m, tl_value_type(m, v)), &first);
+  tl_buf_add_char(out, '}');
+  tl_buf_release(&type);
+}
+
+static void json_interface(tl_buf *out, const tl_module *m, bool *first) {
+  const tl_graph *g = tl_module_main(m);
+  tl_json_key(out, "inputs", first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < g->inputs.n; i++)
+    json_value(out, m, g->inputs.at[i], i > 0);
+  tl_buf_add_char(out, ']');
+  tl_json_key(out, "outputs", first);
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < tl_graph_n_outputs(m, g); i++)
+    json_value(out, m, tl_graph_output(m, g, i), i > 0);
+  tl_buf_add_char(out, ']');
+}
+
+static void json_weights(tl_buf *out, const model_info *info, bool *first) {
+  bool inner = true;
+  tl_json_key(out, "weights", first);
+  tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu, \"files\": %u, \"dtypes\": {",
+                (unsigned long long)info->all_weights.constants,
+                (unsigned long long)info->all_weights.bytes, info->files);
+  for (unsigned d = 0; d < TL_N_DTYPES; d++) {
+    if (!info->weights[d].constants)
+      continue;
+    tl_json_key(out, tl_dtype_get((tl_dtype)d)->name, &inner);
+    tl_buf_printf(out, "{\"constants\": %llu, \"bytes\": %llu}",
+                  (unsigned long long)info->weights[d].constants,
+                  (unsigned long long)info->weights[d].bytes);
+  }
+  tl_buf_add_z(out, "}}");
+}
+
+static void add_json(tl_buf *out, const char *path, const model_info *info) {
+  const tl_module *m = info->module;
+  bool first = true;
+  tl_buf_add_char(out, '{');
+  tl_json_key(out, "model", &first);
+  tl_json_string(out, tl_sv_from(path));
+  tl_json_key(out, "producer", &first);
+  tl_json_string(out, tl_sym(m, m->producer_name));
+  tl_json_key(out, "ir_version", &first);
+  tl_buf_add_i64(out, m->ir_version);
+  tl_json_key(out, "opset", &first);
+  tl_buf_add_i64(out, m->source_opset);
+  json_interface(out, m, &first);
+  json_weights(out, info, &first);
+  tl_json_key(out, "nodes", &first);
+  tl_buf_add_u64(out, info->nodes);
+  tl_json_key(out, "bodies", &first);
+  tl_buf_add_u64(out, info->bodies);
+  json_ops(out, "ops", &info->ops, &first);
+  json_types(out, &info->types, &first);
+  json_ops(out, "without_npu_form", &info->unmapped, &first);
+  tl_buf_add_z(out, "}\n");
+}
+
+static uint32_t count_bodies(const tl_module *m) {
+  uint32_t n = 0;
+  for (uint32_t g = 0; g < m->graphs.n; g++)
+    n += !m->graphs.at[g]->erased && m->graphs.at[g]->kind == TL_GRAPH_BODY;
+  return n;
+}
+
+/* Facts of the model as it is first; then clean-up and selection tell what the NPU lacks. */
+static tl_status gather(tl_cli *cli, tl_module *m, model_info *info) {
+  info->module = m;
+  info->nodes = tl_module_count_nodes(m);
+  info->bodies = count_bodies(m);
+  info->all_weights = tl_count_weights(m);
+  info->files = m->files.n > 1 ? m->files.n - 1 : 0;
+  count_dtypes(m, info->weights);
+  bool ok = count_ops(m, false, &info->ops);
+  if (ok)
+    TL_TRY(tl_cli_run(cli, m, TL_STAGE_SELECT, NULL));
+  if (!ok || !count_ops(m, true, &info->unmapped) || !count_types(m, &info->types))
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  return TL_OK;
+}
+
+static tl_status show(tl_cli *cli, const model_info *info) {
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+    add_json(&out, cli->word, info);
+  else
+    add_text(&out, cli->word, info);
+  return tl_cli_print(cli, &out);
+}
+
+tl_status tl_command_info(tl_cli *cli) {
+  tl_module *m;
+  if (!cli->word)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "no model is named\vtailor info MODEL");
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  TL_TRY(tl_session_load(&cli->session, cli->word, &m));
+  if (tl_cli_has(cli, TL_OPTION_TRAIN)) {
+    tl_status told = tl_info_train(cli, m);
+    tl_module_destroy(m);
+    return told;
+  }
+  model_info *info = calloc(1, sizeof *info);
+  tl_status status = info ? gather(cli, m, info) : tl_fail_memory(&cli->diag, TL_NOWHERE);
+  if (status == TL_OK)
+    status = show(cli, info);
+  if (info) {
+    op_count_vec_release(&info->ops);
+    op_count_vec_release(&info->unmapped);
+    type_count_vec_release(&info->types);
+  }
+  free(info);
+  tl_module_destroy(m);
+  return status;
+}

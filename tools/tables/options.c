@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor options: the keys of run configurations, for people and tools. */
+#include "frontend/config/run_config.h"
+#include "tools/cli/cli.h"
+#include "tools/cli/json.h"
+
+static const char *kind_name(const tl_run_type *t) {
+  static const char *const names[] = {
+      [TL_OPTION_BIT] = "bit",   [TL_OPTION_BOOL] = "bool", [TL_OPTION_CHOICE] = "choice",
+      [TL_OPTION_INT] = "int",   [TL_OPTION_TEXT] = "text", [TL_OPTION_PATH] = "path",
+      [TL_OPTION_REAL] = "real", [TL_OPTION_SIZE] = "size", [TL_OPTION_LIST] = "list",
+      [TL_OPTION_OBJECT] = "object"};
+  return names[t->kind];
+}
+
+static const char *consumer_name(const tl_run_key *key) {
+  static const char *const names[] = {[TL_CONSUMER_COMPILE] = "compiler",
+                                      [TL_CONSUMER_ATTR] = "runtime",
+                                      [TL_CONSUMER_BOTH] = "compiler, runtime",
+                                      [TL_CONSUMER_HOST] = "host framework",
+                                      [TL_CONSUMER_GONE] = "removed"};
+  return names[key->consumer];
+}
+
+/* What values there are: the key's own list, or that of the option it stands for. */
+static const char *values_of(const tl_run_key *key) {
+  if (*key->type.values)
+    return key->type.values;
+  if (key->type.kind == TL_OPTION_BOOL)
+    return "true|false";
+  return tl_option_row_get((tl_option_id)key->option)->values;
+}
+
+/* The name in its section. */
+static const char *name_in_file(const tl_run_key *key, char out[TL_RUN_NAME_BYTES]) {
+  static const char prefix[] = "optimizer-";
+  bool prefixed =
+      key->section == TL_RUN_OPTIMIZER && strncmp(key->type.name, prefix, sizeof prefix - 1) == 0;
+  return tl_run_spelled(key->type.name + (prefixed ? sizeof prefix - 1 : 0), out);
+}
+
+static void add_string(tl_buf *out, const char *name, const char *value, bool *first) {
+  tl_json_key(out, name, first);
+  tl_json_string(out, tl_sv_from(value));
+}
+
+static void add_members_json(tl_buf *out, const tl_run_key *key) {
+  uint32_t n;
+  bool any = false;
+  const tl_run_member *members = tl_run_members(&n);
+  for (uint32_t i = 0; i < n; i++) {
+    char name[TL_RUN_NAME_BYTES];
+    bool first = true;
+    if (members[i].option != key->option)
+      continue;
+    tl_buf_add_z(out, any ? ",\n   {" : ",\n  \"members\": [\n   {");
+    any = true;
+    add_string(out, "name", tl_run_spelled(members[i].type.name, name), &first);
+    add_string(out, "type", kind_name(&members[i].type), &first);
+    add_string(out, "values",
+               members[i].type.kind == TL_OPTION_BOOL ? "true|false" : members[i].type.values,
+               &first);
+    add_string(out, "ge", members[i].key, &first);
+    add_string(out, "help", members[i].help, &first);
+    tl_buf_add_char(out, '}');
+  }
+  if (any)
+    tl_buf_add_char(out, ']');
+}
+
+static void add_json(tl_buf *out, const tl_run_key *keys, uint32_t n) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < n; i++) {
+    const tl_run_key *key = &keys[i];
+    char name[TL_RUN_NAME_BYTES];
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    add_string(out, "section", tl_run_section_name((tl_run_section)key->section), &first);
+    add_string(out, "name", name_in_file(key, name), &first);
+    add_string(out, "option", tl_option_row_get((tl_option_id)key->option)->name, &first);
+    add_string(out, "type", kind_name(&key->type), &first);
+    add_string(out, "values", values_of(key), &first);
+    add_string(out, "default", key->fallback, &first);
+    add_string(out, "consumer", consumer_name(key), &first);
+    add_string(out, "ge", key->key, &first);
+    add_string(out, "help", key->help, &first);
+    add_members_json(out, key);
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_z(out, "\n]\n");
+}
+
+static void add_members(tl_buf *out, const tl_run_key *key) {
+  uint32_t n;
+  const tl_run_member *members = tl_run_members(&n);
+  for (uint32_t i = 0; i < n; i++) {
+    const tl_run_type *t = &members[i].type;
+    char name[TL_RUN_NAME_BYTES];
+    if (members[i].option != key->option)
+      continue;
+    tl_buf_printf(out, "    .%s  %s", tl_run_spelled(t->name, name), kind_name(t));
+    if (*t->values)
+      tl_buf_printf(out, " %s", t->values);
+    if (*members[i].key)
+      tl_buf_printf(out, "; %s", members[i].key);
+    tl_buf_printf(out, "\n        %s\n", members[i].help);
+  }
+}
+
+static void add_key(tl_buf *out, const tl_run_key *key) {
+  char name[TL_RUN_NAME_BYTES];
+  tl_buf_printf(out, "  %s  %s %s", name_in_file(key, name), kind_name(&key->type),
+                values_of(key));
+  if (*key->fallback)
+    tl_buf_printf(out, " (default: %s)", key->fallback);
+  tl_buf_printf(out, "; %s", consumer_name(key));
+  if (*key->key)
+    tl_buf_printf(out, "; %s", key->key);
+  tl_buf_printf(out, "\n      %s\n", key->help);
+  add_members(out, key);
+}
+
+static void add_text(tl_buf *out, const tl_run_key *keys, uint32_t n) {
+  tl_buf_add_z(out, "Keys of --run-config, each also an option of 'tailor convert'.\n"
+                    "key  type values (default); who consumes it; GE's key\n");
+  for (unsigned section = 0; section < TL_N_RUN_SECTIONS; section++) {
+    bool titled = false;
+    for (uint32_t i = 0; i < n; i++) {
+      if (keys[i].section != section)
+        continue;
+      if (!titled)
+        tl_buf_printf(out, "\n%s\n", tl_run_section_name((tl_run_section)section));
+      titled = true;
+      add_key(out, &keys[i]);
+    }
+  }
+}
+
+tl_status tl_command_options(tl_cli *cli) {
+  uint32_t n;
+  const tl_run_key *keys = tl_run_keys(&n);
+  tl_buf out;
+  if (cli->word) {
+    const tl_run_key *one = tl_run_key_find(tl_sv_from(cli->word), TL_N_RUN_SECTIONS);
+    const char *nearest = tl_run_key_nearest(tl_sv_from(cli->word));
+    char name[TL_RUN_NAME_BYTES];
+    if (!one)
+      return tl_fail_code(&cli->diag, TL_INVALID_ARGUMENT, "E-OPT-UNKNOWN", TL_NOWHERE,
+                          "'%s' is not a key of a run configuration%s%s%s", cli->word,
+                          nearest ? "\vdid you mean '" : "",
+                          nearest ? tl_run_spelled(nearest, name) : "", nearest ? "'?" : "");
+    keys = one;
+    n = 1;
+  }
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+    add_json(&out, keys, n);
+  else if (cli->word)
+    add_key(&out, keys);
+  else
+    add_text(&out, keys, n);
+  return tl_cli_print(cli, &out);
+}

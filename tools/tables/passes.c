@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor passes: the pipeline table for people, tools and docs/passes.md. */
+#include "passes/manager.h"
+#include "tools/cli/cli.h"
+#include "tools/cli/json.h"
+
+static const char *stage_name(uint8_t stage) {
+  static const char *const names[] = {
+      [TL_STAGE_ALL] = "always",
+      [TL_STAGE_ONNX] = "onnx",
+      [TL_STAGE_SELECT] = "select",
+      [TL_STAGE_AIR] = "air",
+      [TL_STAGE_PRECISION] = "dtypes",
+      [TL_STAGE_LAST] = "last",
+      [TL_STAGE_CANONICAL] = "canonical"};
+  return names[stage];
+}
+
+static void add_json(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
+  tl_buf_add_char(out, '[');
+  for (uint32_t i = 0; i < n; i++) {
+    bool first = true;
+    tl_buf_add_z(out, i ? ",\n {" : "\n {");
+    tl_json_key(out, "name", &first);
+    tl_json_string(out, tl_sv_from(rows[i].name));
+    tl_json_key(out, "level", &first);
+    tl_buf_add_u64(out, rows[i].level);
+    tl_json_key(out, "stage", &first);
+    tl_json_string(out, tl_sv_from(stage_name(rows[i].stage)));
+    tl_json_key(out, "after", &first);
+    tl_json_string(out, tl_sv_from(rows[i].summary));
+    tl_buf_add_char(out, '}');
+  }
+  tl_buf_add_z(out, "\n]\n");
+}
+
+static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
+  tl_buf_add_z(out, "pass                     from  output  afterwards\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "%-24s -O%u   %-7s %s\n", rows[i].name, rows[i].level,
+                  rows[i].stage == TL_STAGE_ALL ? "any" : stage_name(rows[i].stage),
+                  rows[i].summary);
+}
+
+/* Options about fusion say nothing about the pipeline. */
+static tl_status check_options(tl_cli *cli) {
+  static const tl_option_id ids[] = {TL_OPTION_FUSION_SWITCH_FILE, TL_OPTION_FUSION_PRESET,
+                                     TL_OPTION_OPTIMIZATION_SWITCH, TL_OPTION_OO_LEVEL,
+                                     TL_OPTION_LEVEL, TL_OPTION_NUMERICS};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    if (tl_cli_has(cli, ids[i]))
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, ids[i]),
+                     "has no effect on the list of passes\vadd --fusion for the list of fusion "
+                     "passes, --rules for that of rules");
+  }
+  return TL_OK;
+}
+
+tl_status tl_command_passes(tl_cli *cli) {
+  if (tl_cli_has(cli, TL_OPTION_FUSION_LIST))
+    return tl_list_fusions(cli);
+  if (tl_cli_has(cli, TL_OPTION_RULE_LIST))
+    return tl_list_rules(cli);
+  TL_TRY(check_options(cli));
+  uint32_t n;
+  const tl_pass_row *rows = tl_pass_rows(&n);
+  tl_buf out;
+  tl_buf_init(&out);
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON))
+    add_json(&out, rows, n);
+  else
+    add_text(&out, rows, n);
+  return tl_cli_print(cli, &out);
+}
+
+void tl_document_passes(tl_buf *out) {
+  uint32_t n;
+  const tl_pass_row *rows = tl_pass_rows(&n);
+  tl_buf_add_z(out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+                    "<!-- Written by `tailor --generate=passes`; `make update` renews it. -->\n"
+                    "# Which passes run, in which order, and why?\n\nThe passes in pipeline order. "
+                    "*Level*: the lowest `-O` level at which the pass runs. *Output*: the outputs "
+                    "for\nwhich it runs. *Afterwards*: what holds when it is done.\n\n"
+                    "| pass | level | output | afterwards |\n|---|---|---|---|\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "| `%s` | %u | %s | %s |\n", rows[i].name, rows[i].level,
+                  rows[i].stage == TL_STAGE_ALL ? "any" : stage_name(rows[i].stage),
+                  rows[i].summary);
+  const tl_pass_order *orders = tl_pass_orders(&n);
+  tl_buf_add_z(out, "\n## Order\n\n| before | after | because |\n|---|---|---|\n");
+  for (uint32_t i = 0; i < n; i++)
+    tl_buf_printf(out, "| `%s` | `%s` | %s |\n", orders[i].before->name, orders[i].after->name,
+                  orders[i].reason);
+}

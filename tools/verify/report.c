@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verify says. */
+#include "tools/verify/report.h"
+
+#include <math.h>
+
+#include "tools/cli/json.h"
+#include "tools/run/value_text.h"
+
+void tl_verify_report_release(tl_verify_report *r) {
+  tl_output_rows_release(&r->outputs);
+  for (size_t i = 0; i < sizeof r->grains / sizeof *r->grains; i++)
+    tl_grains_release(&r->grains[i]);
+  if (r->inner)
+    tl_twins_release(&r->twins);
+  tl_buf_release(&r->note);
+}
+
+/* ---- which rows ----------------------------------------------------------------------------- */
+
+/* Farthest beyond its tolerance first; the order of execution decides between equals. */
+static bool is_worse(const tl_twin *rows, uint32_t i, uint32_t k) {
+  const tl_difference *a = &rows[i].d, *b = &rows[k].d;
+  if (a->equal != b->equal)
+    return !a->equal;
+  if (!a->reason != !b->reason)
+    return a->reason;
+  if (a->excess != b->excess)
+    return a->excess > b->excess;
+  return i < k;
+}
+
+static void sift(const tl_twin *rows, uint32_t *heap, uint32_t n, uint32_t at) {
+  for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
+    if (child + 1 < n && is_worse(rows, heap[child], heap[child + 1]))
+      child++;
+    if (!is_worse(rows, heap[at], heap[child]))
+      return;
+    uint32_t t = heap[at];
+    heap[at] = heap[child];
+    heap[child] = t;
+  }
+}
+
+/* Indices of the `most` worst rows, the worst first; NULL when memory is out. */
+static uint32_t *rank(const tl_twin_vec *rows, uint32_t most, uint32_t *n) {
+  uint32_t *heap = malloc((rows->n + 1) * sizeof *heap);
+  if (!heap)
+    return NULL;
+  for (uint32_t i = 0; i < rows->n; i++)
+    heap[i] = i;
+  for (uint32_t i = rows->n / 2; i-- > 0;)
+    sift(rows->at, heap, rows->n, i);
+  for (uint32_t left = rows->n; left > 1; left--) {
+    uint32_t t = heap[0];
+    heap[0] = heap[left - 1];
+    heap[left - 1] = t;
+    sift(rows->at, heap, left - 1, 0);
+  }
+  *n = rows->n < most ? rows->n : most;
+  while (*n && rows->at[heap[*n - 1]].d.equal && rows->at[heap[*n - 1]].d.max_abs <= 0)
+    --*n; /* identical tensors teach nothing */
+  return heap;
+}
+
+static const tl_twin *first_that_differs(const tl_twin_vec *rows, uint32_t *n_differ) {
+  const tl_twin *first = NULL;
+  *n_differ = 0;
+  for (uint32_t i = 0; i < rows->n; i++) {
+    if (rows->at[i].d.equal)
+      continue;
+    first = first ? first : &rows->at[i];
+    ++*n_differ;
+  }
+  return first;
+}
+
+static tl_sv op_of(const tl_module *m, tl_value_id v) {
+  tl_node_id n = tl_value_producer(m, v);
+  return n ? tl_op_name(m, tl_node_get(m, n)->op) : TL_SV("constant");
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void add_difference(tl_buf *out, const tl_output_row *row) {
+  const tl_difference *d = &row->d;
+  if (d->reason) {
+    tl_buf_printf(out, "%s: ", d->reason);
+    tl_add_type(out, row->got);
+    tl_buf_add_z(out, " against ");
+    tl_add_type(out, row->want);
+    return;
+  }
+  tl_buf_printf(out, "%llu of %llu elements differ, max abs ", (unsigned long long)d->off,
+                (unsigned long long)d->n);
+  tl_add_short(out, d->max_abs);
+  tl_buf_add_z(out, ", max rel ");
+  tl_add_short(out, d->max_rel);
+  tl_buf_add_z(out, ", cosine ");
+  tl_add_short(out, d->cosine);
+  if (!d->off)
+    return;
+  tl_buf_printf(out, "; the worst is element %llu: ", (unsigned long long)d->worst);
+  tl_buf_add_f64(out, d->got);
+  tl_buf_add_z(out, " against ");
+  tl_buf_add_f64(out, d->want);
+}
+
+/* What the outputs were held to; of several the most that was allowed. */
+static tl_grain coarsest(const tl_verify_report *r) {
+  tl_grain worst = {0};
+  for (uint32_t i = 0; r->tolerance->by_depth && i < r->outputs.n; i++)
+    if (tl_grain_share(r->outputs.at[i].grain) > tl_grain_share(worst))
+      worst = r->outputs.at[i].grain;
+  return worst;
+}
+
+static void add_tolerance(tl_buf *out, const tl_verify_report *r) {
+  const tl_tolerance *t = r->tolerance;
+  tl_grain g = coarsest(r);
+  tl_buf_add_z(out, "tolerance ");
+  if (t->elements) {
+    tl_buf_add_f64(out, t->atol);
+    tl_buf_add_z(out, " + ");
+    tl_buf_add_f64(out, t->rtol);
+    tl_buf_add_z(out, " |b|");
+  }
+  if (t->cosine >= 0) {
+    tl_buf_add_z(out, t->elements ? ", cosine " : "cosine ");
+    tl_buf_add_f64(out, t->cosine);
+  }
+  if (g.unit > 0) {
+    tl_buf_add_z(out, " + ");
+    tl_add_short(out, tl_grain_share(g));
+    tl_buf_printf(out, " max|b| (%.0f rounding%s to %s)", g.steps, g.steps > 1 ? "s" : "",
+                  tl_dtype_get(g.dtype)->name);
+  }
+  tl_buf_add_char(out, '\n');
+}
+
+static void add_outputs(tl_buf *out, const tl_verify_report *r) {
+  if (r->note.n) {
+    tl_buf_add_sv(out, tl_buf_view(&r->note));
+    tl_buf_add_char(out, '\n');
+  }
+  add_tolerance(out, r);
+  for (uint32_t i = 0; i < r->outputs.n; i++) {
+    tl_buf_add_z(out, r->outputs.at[i].d.equal ? "equal   " : "differs ");
+    tl_buf_add_quoted(out, r->outputs.at[i].name);
+    tl_buf_add_z(out, ": ");
+    add_difference(out, &r->outputs.at[i]);
+    tl_buf_add_char(out, '\n');
+  }
+}
+
+static void add_row(tl_table *t, const tl_module *m, const tl_twin *row) {
+  tl_buf_add_quoted(&t->text, tl_value_name(m, row->value));
+  tl_table_cell(t);
+  tl_buf_add_sv(&t->text, op_of(m, row->value));
+  tl_table_cell(t);
+  tl_buf_add_u64(&t->text, row->d.off);
+  tl_table_cell(t);
+  const double numbers[] = {row->d.max_abs, row->d.max_rel, row->d.cosine};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (row->d.reason)
+      tl_buf_add_char(&t->text, '-');
+    else
+      tl_add_short(&t->text, numbers[i]);
+    tl_table_cell(t);
+  }
+  tl_table_add(t, row->d.reason ? row->d.reason : row->d.equal ? "equal" : "differs");
+}
+
+static void add_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
+  static const char *const heads[] = {"tensor",  "op",     "off",    "max abs",
+                                      "max rel", "cosine", "verdict"};
+  uint32_t n_differ, n = 0;
+  const tl_twin *first = first_that_differs(&t->rows, &n_differ);
+  tl_buf_printf(out, "%u tensors have the same name, %u of them differ", t->rows.n + t->skipped,
+                n_differ);
+  if (t->skipped)
+    tl_buf_printf(out, ", %u were not compared for lack of memory (--memory-limit)", t->skipped);
+  tl_buf_add_char(out, '\n');
+  if (first) {
+    tl_buf_add_z(out, "the first that differs: ");
+    tl_buf_add_quoted(out, tl_value_name(t->b, first->value));
+    tl_buf_printf(out, " (%.*s)\n", TL_SV_ARG(op_of(t->b, first->value)));
+  }
+  uint32_t *order = rank(&t->rows, most, &n);
+  tl_table table = {.columns = sizeof heads / sizeof *heads};
+  for (size_t i = 0; n && i < sizeof heads / sizeof *heads; i++)
+    tl_table_add(&table, heads[i]);
+  for (uint32_t i = 0; i < n; i++)
+    add_row(&table, t->b, &t->rows.at[order[i]]);
+  tl_table_print(out, &table);
+  out->failed = out->failed || !order;
+  free(order);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_tolerance(tl_buf *out, const tl_verify_report *r) {
+  const tl_tolerance *t = r->tolerance;
+  tl_grain g = coarsest(r);
+  tl_buf_add_z(out, "{\"rtol\": ");
+  tl_json_number(out, t->elements ? t->rtol : (double)NAN);
+  tl_buf_add_z(out, ", \"atol\": ");
+  tl_json_number(out, t->elements ? t->atol : (double)NAN);
+  tl_buf_add_z(out, ", \"cosine\": ");
+  tl_json_number(out, t->cosine);
+  tl_buf_add_z(out, ", \"share\": ");
+  tl_json_number(out, tl_grain_share(g));
+  tl_buf_printf(out, ", \"dtype\": \"%s\", \"roundings\": %.0f}",
+                g.unit > 0 ? tl_dtype_get(g.dtype)->name : "", g.steps);
+}
+
+static void json_row(tl_buf *out, tl_sv name, const tl_difference *d) {
+  static const char *const keys[] = {"max_abs", "max_rel", "largest", "unit", "cosine"};
+  const double numbers[] = {d->max_abs, d->max_rel, d->largest, d->unit, d->cosine};
+  tl_buf_add_z(out, "{\"name\": ");
+  tl_json_string(out, name);
+  tl_buf_printf(out, ", \"equal\": %s", d->equal ? "true" : "false");
+  if (d->reason)
+    tl_buf_printf(out, ", \"reason\": \"%s\"", d->reason);
+  tl_buf_printf(out, ", \"elements\": %llu, \"off\": %llu", (unsigned long long)d->n,
+                (unsigned long long)d->off);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    tl_buf_printf(out, ", \"%s\": ", keys[i]);
+    tl_json_number(out, numbers[i]);
+  }
+  tl_buf_add_char(out, '}');
+}
+
+static void json_inner(tl_buf *out, const tl_twins *t, uint32_t most) {
+  uint32_t n_differ, n = 0;
+  const tl_twin *first = first_that_differs(&t->rows, &n_differ);
+  uint32_t *order = rank(&t->rows, most, &n);
+  tl_buf_printf(out, ",\n \"tensors\": {\"compared\": %u, \"skipped\": %u, \"differ\": %u",
+                t->rows.n, t->skipped, n_differ);
+  tl_buf_add_z(out, ", \"first\": ");
+  if (first)
+    tl_json_string(out, tl_value_name(t->b, first->value));
+  else
+    tl_buf_add_z(out, "null");
+  tl_buf_add_z(out, ", \"worst\": [");
+  for (uint32_t i = 0; i < n; i++) {
+    const tl_twin *row = &t->rows.at[order[i]];
+    tl_buf_add_z(out, i ? ",\n  " : "\n  ");
+    json_row(out, tl_value_name(t->b, row->value), &row->d);
+  }
+  tl_buf_add_z(out, "]}");
+  out->failed = out->failed || !order;
+  free(order);
+}
+
+static void add_json(tl_buf *out, const tl_verify_report *r, bool equal, uint32_t most) {
+  tl_buf_printf(out, "{\"equal\": %s, \"note\": ", equal ? "true" : "false");
+  tl_json_string(out, tl_buf_view(&r->note));
+  tl_buf_add_z(out, ",\n \"tolerance\": ");
+  json_tolerance(out, r);
+  tl_buf_add_z(out, ",\n \"outputs\": [");
+  for (uint32_t i = 0; i < r->outputs.n; i++) {
+    tl_buf_add_z(out, i ? ",\n  " : "\n  ");
+    json_row(out, r->outputs.at[i].name, &r->outputs.at[i].d);
+  }
+  tl_buf_add_char(out, ']');
+  if (r->inner)
+    json_inner(out, &r->twins, most);
+  tl_buf_add_z(out, "}\n");
+}
+
+tl_status tl_verify_print(tl_cli *cli, tl_verify_report *r) {
+  uint64_t most = 0;
+  tl_buf out;
+  tl_buf_init(&out);
+  /* the option table bounds the number */
+  if (!tl_parse_u64(tl_sv_from(tl_cli_get(cli, TL_OPTION_TENSORS)), &most))
+    return TL_INTERNAL;
+  for (uint32_t i = 0; i < r->outputs.n; i++)
+    cli->differs = cli->differs || !r->outputs.at[i].d.equal;
+  if (tl_cli_has(cli, TL_OPTION_AS_JSON)) {
+    add_json(&out, r, !cli->differs, (uint32_t)most);
+  } else {
+    add_outputs(&out, r);
+    if (r->inner)
+      add_inner(&out, &r->twins, (uint32_t)most);
+  }
+  return tl_cli_print(cli, &out);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the tensors that two models have in common by name, while they run: values of the first
+ * are kept until the second makes its own. */
+#ifndef TL_TOOLS_VERIFY_TWINS_H
+#define TL_TOOLS_VERIFY_TWINS_H
+
+#include "tools/run/compare.h"
+#include "tools/run/evaluation.h"
+#include "tools/verify/grain.h"
+
+typedef struct tl_twin {
+  tl_value_id value; /* of the second model */
+  tl_difference d;
+} tl_twin;
+
+TL_VEC(tl_twin_vec, tl_twin);
+
+typedef struct tl_twins {
+  tl_module *a, *b;
+  const tl_tolerance *tolerance;
+  const tl_grains *grains; /* [2], of the two */
+  tl_value_id *of_a; /* owned; by value of a: its twin in b */
+  tl_value_id *of_b; /* owned; the other way round */
+  tl_host **kept;    /* owned; by value of b: what a made */
+  uint64_t kept_bytes;
+  uint64_t most_bytes; /* beyond it values are not kept */
+  uint32_t skipped;    /* for lack of room */
+  tl_twin_vec rows;    /* owned; constants first, then in the order in which b runs */
+} tl_twins;
+
+/* Pairs the values of the two main graphs. False when memory is out; release it all the same. */
+bool tl_twins_init(tl_twins *t, tl_module *a, tl_module *b, const tl_tolerance *tolerance,
+                   const tl_grains grains[2], uint64_t most_bytes);
+/* The tolerance of a value that was computed so. */
+tl_tolerance tl_tolerance_for(const tl_tolerance *t, tl_grain g);
+void tl_twins_release(tl_twins *t);
+
+/* Watch the run of the first, then of the second model. */
+tl_status tl_twins_watch_a(void *twins, const tl_module *m, tl_value_id v, const tl_host *value);
+tl_status tl_twins_watch_b(void *twins, const tl_module *m, tl_value_id v, const tl_host *value);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor verify: evaluates and compares. */
+#include <math.h>
+
+#include "tools/run/data_folder.h"
+#include "tools/run/inputs.h"
+#include "tools/run/runner.h"
+#include "tools/verify/report.h"
+
+static tl_status read_number(tl_cli *cli, tl_option_id id, double *out) {
+  const char *text = tl_cli_get(cli, id);
+  if (tl_parse_f64(tl_sv_from(text), out) && *out >= 0)
+    return TL_OK;
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, id),
+                 "'%s' is not a number of at least 0", text);
+}
+
+static tl_status read_tolerance(tl_cli *cli, tl_tolerance *t) {
+  bool has_cosine = tl_cli_has(cli, TL_OPTION_COSINE);
+  bool has_bounds = tl_cli_has(cli, TL_OPTION_RTOL) || tl_cli_has(cli, TL_OPTION_ATOL);
+  *t = (tl_tolerance){.cosine = (double)NAN};
+  TL_TRY(read_number(cli, TL_OPTION_RTOL, &t->rtol));
+  TL_TRY(read_number(cli, TL_OPTION_ATOL, &t->atol));
+  if (has_cosine)
+    TL_TRY(read_number(cli, TL_OPTION_COSINE, &t->cosine));
+  t->elements = has_bounds || !has_cosine;
+  t->by_type = !tl_cli_has(cli, TL_OPTION_RTOL);
+  t->by_depth = !has_bounds && !has_cosine;
+  return TL_OK;
+}
+
+/* ---- against files -------------------------------------------------------------------------- */
+
+static tl_status add_output(tl_cli *cli, tl_verify_report *r, tl_output_row row,
+                            const tl_tolerance *t, bool cast) {
+  tl_tolerance own = tl_tolerance_for(t, row.grain);
+  tl_compare(row.got, row.want, &own, cast, &row.d);
+  return tl_output_rows_push(&r->outputs, row) ? TL_OK : tl_fail_memory(&cli->diag, TL_NOWHERE);
+}
+
+static tl_sv output_name(const tl_module *m, uint32_t i) {
+  return tl_value_name(m, tl_graph_output(m, tl_module_main(m), i));
+}
+
+/* Evaluates the model here or elsewhere. */
+static tl_status run_either(tl_evaluation *e, const char *path, tl_module *m,
+                            const tl_host_vec *inputs, tl_host_vec *outputs) {
+  if (tl_cli_has(e->cli, TL_OPTION_RUNNER))
+    return tl_runner_run(e, path, m, inputs, outputs);
+  return tl_evaluation_run(e, m, inputs, outputs);
+}
+
+/* References are those of the model's own types: what is as coarse as its type is held against them
+ * as the official runner does. */
+static tl_grain grain_beyond_type(const tl_module *m, const tl_grains *grains, tl_value_id v) {
+  tl_grain g = tl_grain_of(grains, v);
+  bool own = tl_type_dtype(m, tl_value_type(m, v)) == g.dtype;
+  return own || !tl_grain_is_coarse(g) ? (tl_grain){0} : g;
+}
+
+static tl_status compare_with_files(tl_evaluation *e, tl_module *m, const tl_tolerance *t,
+                                    tl_verify_report *r, tl_host_vec *values) {
+  tl_cli *cli = e->cli;
+  tl_host_vec *inputs = &values[0], *got = &values[1], *want = &values[2];
+  TL_TRY(tl_folder_inputs(e, cli->word2, m, inputs));
+  TL_TRY(tl_inputs_check(e, m, inputs, false));
+  TL_TRY(tl_folder_outputs(e, cli->word2, m, want));
+  TL_TRY(run_either(e, cli->word, m, inputs, got));
+  if (!tl_grains_find(m, e->options.emulate, &r->grains[0]))
+    return tl_fail_memory(&cli->diag, TL_NOWHERE);
+  for (uint32_t i = 0; i < got->n; i++) {
+    tl_value_id v = tl_graph_output(m, tl_module_main(m), i);
+    tl_output_row row = {.name = output_name(m, i),
+                         .got = got->at[i],
+                         .want = want->at[i],
+                         .grain = grain_beyond_type(m, &r->grains[0], v)};
+    if (row.want)
+      TL_TRY(add_output(cli, r, row, t, false));
+  }
+  return tl_verify_print(cli, r);
+}
+
+static tl_status verify_files(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
+  static const tl_option_id others[] = {TL_OPTION_INPUT, TL_OPTION_DIM};
+  tl_verify_report r = {.tolerance = t};
+  tl_host_vec values[3] = {{0}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (tl_cli_has(e->cli, others[i]))
+      return tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, others[i]),
+                     "cannot be combined with a folder of outputs: it holds the inputs too");
+  tl_status status = compare_with_files(e, a, t, &r, values);
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    tl_values_release(&values[i]);
+  tl_verify_report_release(&r);
+  return status;
+}
+
+/* ---- against a model ------------------------------------------------------------------------ */
+
+/* Output of a that stands for output i of b; UINT32_MAX: none. */
+static uint32_t output_counterpart(const tl_module *a, const tl_module *b, uint32_t i) {
+  uint32_t n = tl_graph_n_outputs(a, tl_module_main(a));
+  for (uint32_t k = 0; k < n; k++)
+    if (tl_sv_eq(output_name(a, k), output_name(b, i)))
+      return k;
+  return n == tl_graph_n_outputs(b, tl_module_main(b)) ? i : UINT32_MAX;
+}
+
+static tl_status compare_outputs(tl_cli *cli, const tl_module *a, const tl_module *b,
+                                 const tl_host_vec values[2], const tl_tolerance *t,
+                                 tl_verify_report *r) {
+  const tl_host_vec *want = &values[0], *got = &values[1];
+  for (uint32_t i = 0; i < got->n; i++) {
+    uint32_t k = output_counterpart(a, b, i);
+    if (k == UINT32_MAX)
+      return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(b->path),
+                     "output '%.*s' has no counterpart in '%s'\v"
+                     "outputs are paired by name, or by position when there are as many",
+                     TL_SV_ARG(output_name(b, i)), a->path);
+    tl_grain of_a = tl_grain_of(&r->grains[0], tl_graph_output(a, tl_module_main(a), k));
+    tl_grain of_b = tl_grain_of(&r->grains[1], tl_graph_output(b, tl_module_main(b), i));
+    tl_output_row row = {.name = output_name(b, i),
+                         .got = got->at[i],
+                         .want = want->at[k],
+                         .grain = tl_grain_worse(of_a, of_b)};
+    TL_TRY(add_output(cli, r, row, t, true));
+  }
+  return TL_OK;
+}
+
+/* The first model is the reference: it runs elsewhere if something does, and only the second one
+ * imitates an NPU. */
+static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl_tolerance *t,
+                          tl_verify_report *r, tl_host_vec *values) {
+  tl_dtype emulate = e->options.emulate;
+  uint64_t most = e->heap.limit ? e->heap.limit / 2 : UINT64_C(2) << 30;
+  TL_TRY(tl_inputs_settle(e, a, &values[0], &r->note));
+  TL_TRY(tl_inputs_adapt(e, a, &values[0], b, &values[1]));
+  r->inner = !tl_cli_has(e->cli, TL_OPTION_RUNNER);
+  bool known =
+      tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) && tl_grains_find(b, emulate, &r->grains[1]);
+  if (!known || (r->inner && !tl_twins_init(&r->twins, a, b, t, r->grains, most)))
+    return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
+  e->options.watch_user = &r->twins;
+  e->options.watch = r->inner ? tl_twins_watch_a : NULL;
+  e->options.emulate = TL_DTYPE_NONE;
+  TL_TRY(run_either(e, e->cli->word, a, &values[0], &values[2]));
+  e->options.watch = r->inner ? tl_twins_watch_b : NULL;
+  e->options.emulate = emulate;
+  TL_TRY(tl_evaluation_run(e, b, &values[1], &values[3]));
+  TL_TRY(compare_outputs(e->cli, a, b, &values[2], t, r));
+  return tl_verify_print(e->cli, r);
+}
+
+/* The second model: another one, or the first in NPU form. */
+static tl_status verify_models(tl_evaluation *e, tl_module *a, const tl_tolerance *t) {
+  tl_verify_report r = {.tolerance = t};
+  tl_host_vec values[4] = {{0}};
+  tl_module *b;
+  TL_TRY(e->cli->word2 ? tl_evaluation_load(e, e->cli->word2, &b)
+                       : tl_evaluation_load_npu(e, e->cli->word, &b));
+  tl_status status = run_both(e, a, b, t, &r, values);
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    tl_values_release(&values[i]);
+  tl_verify_report_release(&r);
+  tl_module_destroy(b);
+  return status;
+}
+
+static tl_status verify(tl_evaluation *e, const tl_tolerance *t) {
+  tl_module *m;
+  bool files = e->cli->word2 && tl_is_folder(e->cli->word2);
+  static const tl_option_id own[] = {TL_OPTION_EXACT, TL_OPTION_EMULATE};
+  for (size_t i = 0; files && i < sizeof own / sizeof *own; i++)
+    if (tl_cli_has(e->cli, TL_OPTION_RUNNER) && tl_cli_has(e->cli, own[i]))
+      return tl_fail(
+          &e->cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&e->cli->settings, own[i]),
+          "cannot be combined with --runner and a folder, because the evaluator computes nothing");
+  TL_TRY(files && tl_cli_has(e->cli, TL_OPTION_NPU_FORM)
+             ? tl_evaluation_load_npu(e, e->cli->word, &m)
+             : tl_evaluation_load(e, e->cli->word, &m));
+  tl_status status = files ? verify_files(e, m, t) : verify_models(e, m, t);
+  tl_module_destroy(m);
+  return status;
+}
+
+static tl_status check_words(tl_cli *cli) {
+  bool npu = tl_cli_has(cli, TL_OPTION_NPU_FORM), folder = cli->word2 && tl_is_folder(cli->word2);
+  if (!cli->word || (!cli->word2 && !npu))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, TL_NOWHERE,
+                   "this command compares two models, or a model with a folder of outputs\vtailor "
+                   "verify MODEL MODEL|FOLDER, or tailor verify MODEL --npu");
+  if (npu && cli->word2 && !folder)
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
+                   "cannot be combined with a second model: it compares a model with its own NPU "
+                   "form");
+  if (npu && folder && tl_cli_has(cli, TL_OPTION_RUNNER))
+    return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
+                   tl_at_option(&cli->settings, TL_OPTION_NPU_FORM),
+                   "cannot be combined with --runner and a folder: other runtimes know ONNX's ops "
+                   "only");
+  return TL_OK;
+}
+
+tl_status tl_command_verify(tl_cli *cli) {
+  tl_tolerance t;
+  tl_evaluation e;
+  TL_TRY(check_words(cli));
+  TL_TRY(tl_settings_resolve(&cli->settings, &cli->diag));
+  TL_TRY(read_tolerance(cli, &t));
+  tl_status status = tl_evaluation_init(&e, cli);
+  if (status == TL_OK)
+    status = verify(&e, &t);
+  tl_evaluation_release(&e);
+  return status;
+}
