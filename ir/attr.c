@@ -16,6 +16,7 @@ const char *tl_attr_kind_name(tl_attr_kind kind) {
   return names[kind];
 }
 
+/* Lists of ONNX come behind its single kinds; those of NPU prototypes are at the end. */
 bool tl_attr_kind_is_list(tl_attr_kind kind) {
   return (kind >= TL_ATTR_INTS && kind <= TL_ATTR_SPARSES) || kind >= TL_ATTR_BOOLS;
 }
@@ -37,6 +38,7 @@ tl_attr tl_attr_floats(tl_module *m, tl_symbol name, const float *v, uint32_t n)
   return with_list(m, name, TL_ATTR_FLOATS, v, n, sizeof *v);
 }
 
+/* Strings, graphs, types and tensors are all ids of 32 bits. */
 tl_attr tl_attr_ids(tl_module *m, tl_symbol name, tl_attr_kind kind, const uint32_t *v,
                     uint32_t n) {
   return with_list(m, name, kind, v, n, sizeof *v);

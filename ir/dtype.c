@@ -50,6 +50,7 @@ static const tl_dtype_info table[TL_N_DTYPES] = {
 
 const tl_dtype_info *tl_dtype_get(tl_dtype d) { return &table[d]; }
 
+/* A walk over the table, which is short. */
 tl_dtype tl_dtype_from_onnx(int64_t number) {
   for (int d = 1; d < TL_N_DTYPES; d++)
     if (table[d].onnx == number)
@@ -81,6 +82,7 @@ bool tl_dtype_is_float(tl_dtype d) {
   return (floats >> d) & 1;
 }
 
+/* Relies on the order of the enumeration; bool and quantized types are not among them. */
 bool tl_dtype_is_integer(tl_dtype d) {
   return (d >= TL_DTYPE_I8 && d <= TL_DTYPE_U64) || (d >= TL_DTYPE_I4 && d <= TL_DTYPE_U2);
 }
@@ -95,6 +97,7 @@ void tl_dtype_print_set(uint64_t set, tl_buf *out) {
   }
 }
 
+/* Types below a byte are packed; the last byte may be partly used. */
 bool tl_dtype_bytes(tl_dtype d, uint64_t n, uint64_t *bytes) {
   uint64_t bits;
   if (table[d].bits == 0 || __builtin_mul_overflow(n, (uint64_t)table[d].bits, &bits) ||

@@ -30,6 +30,7 @@ static bool copy_symbols(tl_module *to, const tl_module *from) {
   return true;
 }
 
+/* The index is made anew, as maps are not copied. */
 static bool copy_ops(tl_module *to, const tl_module *from) {
   memcpy(to->had_ops, from->had_ops, tl_n_op_rows * sizeof *to->had_ops);
   if (!COPY_VEC(to->opaque_ops, from->opaque_ops))
@@ -75,6 +76,7 @@ static bool copy_pools(tl_module *to, const tl_module *from) {
          tl_slab_copy(&to->tensors, &from->tensors) && copy_attrs(to);
 }
 
+/* Ids of graphs are places in the list, which are the same in both modules. */
 static bool copy_graphs(tl_module *to, const tl_module *from) {
   for (uint32_t i = 0; i < from->graphs.n; i++) {
     const tl_graph *g = from->graphs.at[i];
@@ -93,6 +95,7 @@ static bool copy_graphs(tl_module *to, const tl_module *from) {
   return true;
 }
 
+/* What is neither owned nor a table. */
 static void copy_numbers(tl_module *to, const tl_module *from) {
   to->loss = from->loss;
   to->seed = from->seed;

@@ -30,6 +30,7 @@ static void link_use(tl_module *m, tl_use_id id, tl_value_id v) {
   value->n_uses++;
 }
 
+/* Takes a use out of its value's list, in O(1). */
 static void unlink_use(tl_module *m, tl_use_id id) {
   tl_use *use = tl_use_get(m, id);
   if (use->value == TL_NO_VALUE)
@@ -47,6 +48,7 @@ static void unlink_use(tl_module *m, tl_use_id id) {
   use->value = TL_NO_VALUE;
 }
 
+/* The use moves to the end of the new value's list. */
 void tl_node_set_operand(tl_module *m, tl_node_id n, uint32_t i, tl_value_id v) {
   tl_node *node = tl_node_get(m, n);
   assert(i < node->n_operands);
@@ -99,6 +101,8 @@ void tl_value_replace_uses(tl_module *m, tl_value_id from, tl_value_id to) {
 
 /* ---- the node list --------------------------------------------------------------------------- */
 
+/* Gives all nodes labels with full gaps. O(n), but at the earliest after 32 insertions into one
+ * gap. */
 static void relabel(tl_module *m, const tl_graph *g) {
   uint64_t label = 0;
   for (tl_node_id n = g->first; n; n = tl_node_get(m, n)->next)
@@ -140,6 +144,7 @@ static void link_node(tl_module *m, tl_graph *g, tl_node_id n, tl_node_id before
   assign_label(m, g, node);
 }
 
+/* Keeps the order label; link_node gives a new one. */
 static void unlink_node(tl_module *m, tl_node_id n) {
   tl_node *node = tl_node_get(m, n);
   tl_graph *g = tl_graph_get(m, node->graph);
@@ -174,6 +179,7 @@ void tl_node_move_after(tl_module *m, tl_node_id n, tl_node_id after) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* NULL for an empty list, and when memory is out. */
 static tl_attr *copy_attrs(tl_module *m, const tl_attr *attrs, uint32_t count) {
   if (count == 0)
     return NULL;
@@ -193,6 +199,7 @@ static void make_plain(tl_op_id op, tl_attr *attrs, uint32_t count) {
     attrs[i] = plain(op, attrs[i]);
 }
 
+/* Remembers that the module has had the op, so that passes can skip what never was there. */
 static void set_op(tl_module *m, tl_node *node, tl_op_id op) {
   node->op = op;
   if (op < tl_n_op_rows)
@@ -249,6 +256,7 @@ tl_node_id tl_graph_insert(tl_module *m, tl_node_id before, const tl_node_spec *
   return n;
 }
 
+/* Bodies belong to one attribute of one node and go with it. */
 static void erase_bodies(tl_module *m, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const tl_attr *a = &node->attrs[i];
@@ -272,6 +280,7 @@ static void forget_value(tl_module *m, tl_value_id v) {
     m->seed = TL_NO_VALUE;
 }
 
+/* Results must be unused; the id is never reused. */
 void tl_node_erase(tl_module *m, tl_node_id n) {
   tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++) {
@@ -316,6 +325,7 @@ tl_status tl_node_set_attrs(tl_module *m, tl_node_id n, const tl_attr *attrs, ui
   return TL_OK;
 }
 
+/* Adding leaves the old list in the arena. */
 tl_status tl_node_set_attr(tl_module *m, tl_node_id n, tl_attr attr) {
   tl_node *node = tl_node_get(m, n);
   attr = plain(node->op, attr);
@@ -335,6 +345,7 @@ tl_status tl_node_set_attr(tl_module *m, tl_node_id n, tl_attr attr) {
   return TL_OK;
 }
 
+/* Keeps the order of the others. */
 void tl_node_remove_attr(tl_module *m, tl_node_id n, tl_symbol name) {
   tl_node *node = tl_node_get(m, n);
   uint32_t kept = 0;
@@ -361,6 +372,7 @@ tl_graph_id tl_graph_create(tl_module *m, tl_graph_kind kind, tl_symbol name, tl
   return g->id;
 }
 
+/* An absent value cannot go. */
 static bool is_gone(const tl_module *m, tl_value_id v) {
   return v && tl_value_get(m, v)->kind == TL_VALUE_NONE;
 }

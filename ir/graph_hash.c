@@ -79,6 +79,7 @@ uint64_t tl_node_hash(const tl_module *m, tl_node_id n) {
   return tl_hash_mix(tl_hash_mix(h, sum), hash_attrs(m, node));
 }
 
+/* Two operands of a commutative op may be swapped; of more no other order is tried. */
 static bool same_operands(const tl_module *m, const tl_node *a, const tl_node *b) {
   uint32_t equal = 0;
   for (uint32_t i = 0; i < a->n_operands; i++)
@@ -90,6 +91,7 @@ static bool same_operands(const tl_module *m, const tl_node *a, const tl_node *b
          tl_use_get(m, a->operands + 1)->value == tl_use_get(m, b->operands)->value;
 }
 
+/* Both have as many attributes, so one direction is enough. */
 static bool same_attrs(const tl_module *m, const tl_node *a, tl_node_id b) {
   for (uint32_t i = 0; i < a->n_attrs; i++) {
     const tl_attr *other = tl_node_attr(m, b, a->attrs[i].name);
@@ -99,6 +101,7 @@ static bool same_attrs(const tl_module *m, const tl_node *a, tl_node_id b) {
   return true;
 }
 
+/* Nodes of different streams are not equal. */
 bool tl_node_equal(const tl_module *m, tl_node_id x, tl_node_id y) {
   const tl_node *a = tl_node_get(m, x);
   const tl_node *b = tl_node_get(m, y);
@@ -126,6 +129,7 @@ static uint64_t hash_type(const tl_module *m, tl_type_id id) {
   return h;
 }
 
+/* Adds to h, so that the order of attributes does not matter. */
 static uint64_t hash_bodies(hasher *s, const tl_node *node, uint64_t h) {
   for (uint32_t i = 0; i < node->n_attrs; i++) {
     const tl_attr *a = &node->attrs[i];
@@ -137,6 +141,7 @@ static uint64_t hash_bodies(hasher *s, const tl_node *node, uint64_t h) {
   return h;
 }
 
+/* Names of ops are hashed as text, for the same reason as types. */
 static uint64_t hash_one(hasher *s, const tl_node *node) {
   uint64_t h = hash_sv(tl_op_name(s->m, node->op));
   h = tl_hash_mix(h, hash_sv(tl_op_domain(s->m, node->op)));
@@ -172,6 +177,7 @@ void tl_graph_value_hashes(const tl_module *m, tl_graph_id g, uint64_t *hashes) 
   hash_graph(&s, tl_graph_get(m, g));
 }
 
+/* 0 tells that memory was out. */
 uint64_t tl_graph_hash(const tl_module *m, tl_graph_id g) {
   hasher s = {m, calloc(tl_module_value_end(m), sizeof(uint64_t))};
   if (!s.values)

@@ -8,6 +8,7 @@
 
 enum { PAYLOAD_ALIGNMENT = 64 };
 
+/* The head of a payload; several records may share one. */
 struct tl_host_bytes {
   uint32_t refs;
   uint64_t bytes;
@@ -23,6 +24,7 @@ void tl_host_heap_init(tl_host_heap *h, uint64_t limit) {
 
 void tl_host_heap_release(tl_host_heap *h) { tl_arena_release(&h->text); }
 
+/* The payload is aligned as its head is. */
 static char *payload_of(tl_host_bytes *b) { return (char *)b + PAYLOAD_ALIGNMENT; }
 
 /* Accounts for bytes; false when the limit would be exceeded. */
@@ -49,6 +51,7 @@ static tl_host_bytes *bytes_new(tl_host_heap *h, uint64_t bytes) {
   return b;
 }
 
+/* The last reference frees the payload and gives its bytes back. */
 static void bytes_release(tl_host_bytes *b) {
   if (!b || --b->refs)
     return;
@@ -84,6 +87,7 @@ static bool count_elements(int rank, const int64_t *dims, uint64_t *n) {
   return true;
 }
 
+/* A string is a view of text that is elsewhere. */
 static bool tensor_bytes(tl_dtype dtype, uint64_t n, uint64_t *bytes) {
   if (dtype == TL_DTYPE_STRING)
     return !__builtin_mul_overflow(n, (uint64_t)sizeof(tl_sv), bytes);
@@ -115,7 +119,7 @@ tl_host *tl_host_new(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t *d
     return NULL;
   }
   t->data = payload_of(t->owner);
-  for (uint64_t i = 0; dtype == TL_DTYPE_STRING && i < t->n; i++)
+  for (uint64_t i = 0; dtype == TL_DTYPE_STRING && i < t->n; i++) /* strings begin empty */
     ((tl_sv *)t->data)[i] = TL_SV("");
   return t;
 }
@@ -128,6 +132,7 @@ tl_host *tl_host_borrow(tl_host_heap *h, tl_dtype dtype, int rank, const int64_t
   return t;
 }
 
+/* A view keeps the payload alive; borrowed data has no owner and outlives both. */
 tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t *dims) {
   tl_host *t = tensor_record(of->heap, dtype, rank, dims);
   if (!t)
@@ -143,6 +148,7 @@ tl_host *tl_host_view(const tl_host *of, tl_dtype dtype, int rank, const int64_t
   return t;
 }
 
+/* The text stays in the module's symbols. */
 static tl_host *strings_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t,
                                     const tl_type *type) {
   tl_host *v = tl_host_new(h, TL_DTYPE_STRING, type->rank, type->dims);
@@ -151,6 +157,7 @@ static tl_host *strings_from_tensor(tl_host_heap *h, const tl_module *m, const t
   return v;
 }
 
+/* Bytes in a file are used where they are, unless their place is not aligned for the dtype. */
 tl_host *tl_host_from_tensor(tl_host_heap *h, const tl_module *m, const tl_tensor *t) {
   const tl_type *type = tl_type_get(m, t->type);
   if (t->kind == TL_SOURCE_STRINGS)
@@ -195,6 +202,7 @@ tl_host *tl_host_sequence(tl_host_heap *h, tl_host *const *items, uint64_t n) {
 
 tl_host *tl_host_none(tl_host_heap *h) { return record_new(h, TL_HOST_NONE, 0, NULL); }
 
+/* Recursion is as deep as sequences are nested. */
 void tl_host_release(tl_host *t) {
   if (!t || --t->refs)
     return;
@@ -204,6 +212,7 @@ void tl_host_release(tl_host *t) {
   free(t);
 }
 
+/* Text is freed with the heap, not before. */
 char *tl_host_text(tl_host_heap *h, size_t bytes) {
   if (!take(h, bytes))
     return NULL;
@@ -211,10 +220,12 @@ char *tl_host_text(tl_host_heap *h, size_t bytes) {
   return tl_arena_alloc(&h->text, bytes);
 }
 
+/* Integers that a float does not hold exactly. */
 static bool is_wide_integer(tl_dtype d) {
   return d == TL_DTYPE_I64 || d == TL_DTYPE_U64 || d == TL_DTYPE_I32 || d == TL_DTYPE_U32;
 }
 
+/* Other dtypes go through f32, which holds them exactly. */
 double tl_host_at(const tl_host *t, uint64_t i) {
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_F64: return ((const double *)t->data)[i];

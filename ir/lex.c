@@ -23,6 +23,7 @@ static const uint8_t classes[256] = {
     ['*'] = MARK, ['~'] = RULE_MARK, ['|'] = RULE_MARK, ['!'] = RULE_MARK, ['<'] = RULE_MARK,
     ['>'] = RULE_MARK, ['+'] = RULE_MARK};
 
+/* True when the character may be part of one of the wanted things. */
 static bool is(char c, unsigned wanted) { return (classes[(unsigned char)c] & wanted) != 0; }
 static bool is_digit(char c) { return is(c, DIGIT); }
 static bool is_letter(char c) { return is(c, LETTER); }
@@ -52,6 +53,7 @@ tl_lexer tl_lex_start_rules(tl_sv text) {
   return x;
 }
 
+/* Skips comments too, and counts lines. */
 static void skip_blanks(tl_lexer *x) {
   for (; x->at < x->end; x->at++) {
     if (*x->at == '#') {
@@ -69,12 +71,14 @@ static void skip_blanks(tl_lexer *x) {
   }
 }
 
+/* Begins a token here, with no text yet. */
 static tl_token token_at(const tl_lexer *x, tl_token_kind kind) {
   return (tl_token){.kind = (uint8_t)kind,
                     .line = x->line,
                     .column = (uint32_t)(x->at - x->line_start) + 1};
 }
 
+/* The parser reports the problem at the place of the token. */
 static tl_token bad(tl_token t, const char *problem) {
   t.kind = TL_TOKEN_BAD;
   t.problem = problem;
@@ -125,6 +129,7 @@ static tl_sv munch(tl_lexer *x, unsigned wanted) {
   return (tl_sv){start, (size_t)(at - start)};
 }
 
+/* More than nine digits would not fit 32 bits in all cases. */
 static tl_token lex_number_after(tl_lexer *x, tl_token t, char sigil) {
   t.text = munch(x, DIGIT);
   if (t.text.n == 0 || t.text.n > 9)
@@ -166,6 +171,7 @@ static tl_token lex_number(tl_lexer *x, tl_token t) {
   return t;
 }
 
+/* "nan(0x7fc00001)" is a number: a NaN with its bits. */
 static tl_token lex_word(tl_lexer *x, tl_token t) {
   static const char marked_nan[] = "nan(0x";
   if ((size_t)(x->end - x->at) >= sizeof marked_nan - 1 &&
@@ -195,6 +201,7 @@ static size_t rule_punct(const tl_lexer *x) {
   return pair ? 2 : is(c, RULE_MARK);
 }
 
+/* An arrow is one token in rules as well. */
 static tl_token lex_punct(tl_lexer *x, tl_token t) {
   char c = *x->at, next = x->end - x->at >= 2 ? x->at[1] : '\0';
   size_t n = 0;
@@ -213,6 +220,7 @@ static tl_token lex_punct(tl_lexer *x, tl_token t) {
   return t;
 }
 
+/* The first character tells the kind of token. */
 tl_token tl_lex_next(tl_lexer *x) {
   skip_blanks(x);
   if (x->at == x->end)
@@ -239,8 +247,10 @@ tl_token tl_lex_next(tl_lexer *x) {
   return lex_punct(x, token_at(x, TL_TOKEN_PUNCT));
 }
 
+/* HEX has lower-case letters only. */
 static unsigned hex_value(char c) { return (unsigned)(is_digit(c) ? c - '0' : c - 'a' + 10); }
 
+/* The lexer has checked the escapes. */
 void tl_lex_unquote(tl_sv text, tl_buf *out) {
   if (text.n == 0 || !memchr(text.p, '\\', text.n)) {
     tl_buf_add_sv(out, text);

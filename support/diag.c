@@ -6,8 +6,10 @@
 
 #include "support/memory.h"
 
+/* Longest message when there is no memory for a longer one. */
 enum { SHORT = 2048 };
 
+/* Any failed allocation since tl_diag_begin counts. */
 bool tl_diag_lacks_memory(const tl_diag *d) { return tl_memory_failures() != d->lacks; }
 
 uint32_t tl_diag_begin(tl_diag *d) {
@@ -66,6 +68,7 @@ tl_status tl_fail(tl_diag *d, tl_status status, tl_location where, const char *f
   return status;
 }
 
+/* A failure that nobody has reported yet gets the general words of its status. */
 tl_status tl_diag_close(tl_diag *d, tl_status status, uint32_t errors_before) {
   if (tl_diag_lacks_memory(d) || d->no_memory)
     status = TL_NO_MEMORY;
@@ -135,6 +138,7 @@ static void add_message(tl_buf *out, const char *message) {
   }
 }
 
+/* "file:line:col: "; messages without a file are tailor's own. */
 static void add_place(tl_buf *out, const tl_location *where) {
   tl_buf_add_z(out, where->file ? where->file : "tailor");
   if (where->line)

@@ -18,6 +18,7 @@ int tl_sv_compare(tl_sv a, tl_sv b) {
   return a.n < b.n ? -1 : a.n > b.n;
 }
 
+/* Blank, tab, line ends and their kin. */
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 tl_sv tl_sv_trim(tl_sv s) {
@@ -53,6 +54,7 @@ bool tl_sv_ends_with(tl_sv s, const char *suffix) {
   return s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
 }
 
+/* Refuses what does not fit, unlike strtoull. */
 bool tl_parse_u64(tl_sv s, uint64_t *out) {
   uint64_t v = 0;
   if (s.n == 0)
@@ -68,6 +70,7 @@ bool tl_parse_u64(tl_sv s, uint64_t *out) {
   return true;
 }
 
+/* Negative numbers reach one further. */
 bool tl_parse_i64(tl_sv s, int64_t *out) {
   bool negative = s.n && s.p[0] == '-';
   uint64_t v;
@@ -81,6 +84,7 @@ bool tl_parse_i64(tl_sv s, int64_t *out) {
   return true;
 }
 
+/* A unit may be written K, KB, Ki or KiB, which all count by 1024. */
 bool tl_parse_size(tl_sv text, uint64_t *out) {
   static const char units[] = "KMGT";
   unsigned shift = 0;
@@ -135,7 +139,7 @@ size_t tl_edit_distance(tl_sv a, tl_sv b, size_t limit) {
     const size_t *before = row[(i + 1) % 3];
     now[0] = i;
     for (size_t j = 1; j <= b.n; j++) {
-      size_t swap = a.p[i - 1] != b.p[j - 1];
+      size_t swap = a.p[i - 1] != b.p[j - 1]; /* none when they agree */
       now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + swap);
       if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1] &&
           before[j - 2] + 1 < now[j])
@@ -153,6 +157,7 @@ void tl_buf_release(tl_buf *b) {
   tl_buf_init(b);
 }
 
+/* Keeps the room for the next text. */
 void tl_buf_clear(tl_buf *b) {
   b->n = 0;
   b->failed = false;
@@ -204,6 +209,7 @@ void tl_buf_add_u64(tl_buf *b, uint64_t v) {
   tl_buf_add(b, text + at, sizeof text - at);
 }
 
+/* Negating without a sign: the most negative number has no positive counterpart. */
 void tl_buf_add_i64(tl_buf *b, int64_t v) {
   if (v < 0)
     tl_buf_add_char(b, '-');
@@ -223,6 +229,7 @@ static void add_decimal(tl_buf *b, char *text) {
     tl_buf_add_z(b, ".0");
 }
 
+/* Adds infinity or NaN; false for other numbers. */
 static bool add_special(tl_buf *b, double v) {
   if (isfinite(v))
     return false;
@@ -294,6 +301,7 @@ size_t tl_utf8_length(tl_sv s) {
   return bad ? 0 : n;
 }
 
+/* The escapes are those that tl_lex_unquote reads. */
 static void add_escaped_byte(tl_buf *b, char c) {
   switch (c) {
   case '"': tl_buf_add_z(b, "\\\""); break;
@@ -345,6 +353,7 @@ void tl_buf_add_quoted(tl_buf *b, tl_sv s) {
   tl_buf_add_char(b, '"');
 }
 
+/* Ends at the first byte that cannot be shown, or before a character would go beyond MOST. */
 tl_sv tl_sv_shown(tl_sv text) {
   enum { MOST = 80 };
   tl_sv out = {text.p, 0};
@@ -358,6 +367,7 @@ tl_sv tl_sv_shown(tl_sv text) {
   return out;
 }
 
+/* JSON must be UTF-8: what is not becomes U+FFFD. */
 void tl_buf_add_json(tl_buf *out, tl_sv s) {
   tl_buf_add_char(out, '"');
   while ((s = add_plain(out, s)).n) {

@@ -45,6 +45,7 @@ static tl_status fail_memory(tl_writer *w) {
   return w->status;
 }
 
+/* Lack of memory is reported as such, whatever was being done. */
 static tl_status fail_errno(tl_writer *w, const char *verb) {
   if (errno == ENOMEM)
     return fail_memory(w);
@@ -53,6 +54,7 @@ static tl_status fail_errno(tl_writer *w, const char *verb) {
   return w->status;
 }
 
+/* Reports the interruption once. */
 static bool is_cancelled(tl_writer *w) {
   if (!w->cancel || !*w->cancel)
     return false;
@@ -77,6 +79,7 @@ static tl_status write_fully(tl_writer *w, int fd, const unsigned char *p, size_
   return TL_OK;
 }
 
+/* After a failure nothing more is written. */
 static tl_status flush(tl_writer *w) {
   if (w->status != TL_OK)
     return w->status;
@@ -92,6 +95,7 @@ static size_t folder_length(const char *path) {
   return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+/* On the heap. */
 static char *folder_of(const char *path) {
   size_t n = folder_length(path);
   return n ? strndup(path, n) : strdup(".");
@@ -343,6 +347,7 @@ static tl_status name_file(tl_writer *w) {
   return TL_OK;
 }
 
+/* Permissions are set before the name appears, and the bytes are on disk by then. */
 tl_status tl_writer_settle(tl_writer *w) {
   if (tl_diag_lacks_memory(w->diag)) /* then what was written may be incomplete */
     return fail_memory(w);
@@ -354,6 +359,7 @@ tl_status tl_writer_settle(tl_writer *w) {
   return fsync(w->fd) == 0 ? TL_OK : fail_errno(w, "write");
 }
 
+/* The last look at `cancel` is before the name. */
 static tl_status finish(tl_writer *w) {
   TL_TRY(tl_writer_settle(w));
   if (w->stream >= 0)
@@ -369,6 +375,7 @@ tl_status tl_writer_commit(tl_writer *w) {
   return status;
 }
 
+/* Frees what a writer that waits does not need. */
 tl_status tl_writer_hold(tl_writer *w) {
   TL_TRY(tl_writer_settle(w));
   if (is_cancelled(w))

@@ -4,6 +4,7 @@
 
 #include "ir/eval/kernel/kernel.h"
 
+/* Entries become NULL, so that releasing twice does no harm. */
 static void release_all(tl_host **values, uint64_t n) {
   for (uint64_t i = 0; i < n; i++) {
     tl_host_release(values[i]);
@@ -36,6 +37,7 @@ static tl_status loop_open(loop_state *s, uint32_t n_scan) {
   return s->in && s->out ? TL_OK : tl_eval_no_memory(s->x);
 }
 
+/* Runs after failures too, when some lists may be missing. */
 static void loop_close(loop_state *s) {
   if (s->in)
     release_all(s->in, s->n_in);
@@ -79,6 +81,7 @@ typedef struct around {
   uint64_t inner; /* bytes */
 } around;
 
+/* Bytes of an element count as inner. */
 static around split_at(const int64_t *dims, int rank, uint32_t axis, size_t size) {
   around a = {1, size};
   for (int i = 0; i < rank; i++) {
@@ -120,7 +123,7 @@ static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t a
   int64_t dims[TL_MAX_RANK + 1];
   tl_dtype dtype;
   int rank = s->iterations ? s->collected[which]->rank : declared_shape(s, which, dims, &dtype);
-  if (s->iterations) {
+  if (s->iterations) { /* the first iteration tells the shape */
     TL_TRY(check_stackable(s, which));
     dtype = (tl_dtype)s->collected[which]->dtype;
     memcpy(dims, s->collected[which]->dims, (size_t)rank * sizeof *dims);
@@ -147,6 +150,7 @@ static tl_status loop_stack(loop_state *s, uint32_t which, uint32_t i, int64_t a
 
 /* ---- If ------------------------------------------------------------------------------------- */
 
+/* Any rank will do, as long as there is one element. */
 static tl_status read_condition(tl_eval *x, const tl_host *t, bool *out) {
   if (!t || t->kind != TL_HOST_TENSOR || t->n != 1 || t->dtype != TL_DTYPE_BOOL)
     return tl_eval_fail(x, "the condition must be one bool");
@@ -246,6 +250,7 @@ static int provided_rank(const loop_state *s, uint32_t input) {
   return tl_type_get(s->x->m, tl_value_type(s->x->m, v))->rank == 1;
 }
 
+/* dims count only for rank 1. */
 static tl_status bool_value(tl_eval *x, bool v, int rank, tl_host **out) {
   *out = tl_host_new(x->heap, TL_DTYPE_BOOL, rank, (const int64_t[]){1});
   if (!*out)
@@ -294,6 +299,8 @@ static tl_status loop_run(loop_state *s) {
   return TL_OK;
 }
 
+/* The body takes the iteration, the condition and what is carried; it returns the condition, what
+ * is carried, and scan outputs. */
 tl_status tl_eval_loop(tl_eval *x) {
   loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
   if (!s.body)
@@ -339,6 +346,7 @@ static tl_status take_slice(tl_eval *x, const tl_host *t, uint32_t axis, uint64_
   return TL_OK;
 }
 
+/* What Scan walks along: operands are `states`, then `inputs`. */
 typedef struct scan_axes {
   uint32_t states;
   uint32_t inputs;
@@ -366,6 +374,7 @@ static tl_status scan_geometry(loop_state *s, scan_axes *a) {
   return TL_OK;
 }
 
+/* Directions other than 0 walk backwards; outputs are stacked in the order that theirs say. */
 static tl_status scan_run(loop_state *s, const scan_axes *a) {
   tl_eval *x = s->x;
   tl_int_list reverse = tl_eval_ints(x, TL_SYM_scan_input_directions);
@@ -393,6 +402,8 @@ static tl_status scan_run(loop_state *s, const scan_axes *a) {
   return TL_OK;
 }
 
+/* Operands and body inputs are states, then scan inputs; results and body outputs are states, then
+ * slices. */
 tl_status tl_eval_scan(tl_eval *x) {
   loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
   int64_t inputs = tl_eval_int(x, TL_SYM_num_scan_inputs, 0);
@@ -443,6 +454,7 @@ static tl_status map_run(loop_state *s, uint64_t length) {
   return TL_OK;
 }
 
+/* Operand 0 is a sequence and tells the number of iterations. */
 tl_status tl_eval_sequence_map(tl_eval *x) {
   loop_state s = {.x = x, .body = tl_eval_body_attr(x, TL_SYM_body)};
   const tl_host *first = tl_eval_in(x, 0);

@@ -3,6 +3,7 @@
  * that cut or join tensors copy elements. */
 #include "ir/eval/movement/concat.h"
 
+/* The operand must be a sequence, not a tensor. */
 static tl_status need_sequence(tl_eval *x, uint32_t i, const tl_host **out) {
   *out = tl_eval_in(x, i);
   if (!*out || (*out)->kind != TL_HOST_SEQUENCE)
@@ -35,6 +36,7 @@ static tl_status sequence_result(tl_eval *x, tl_host *const *items, uint64_t n, 
   return status;
 }
 
+/* The list is in scratch and does not own its items. */
 static tl_status new_list(tl_eval *x, uint64_t n, tl_host ***out) {
   *out = tl_eval_scratch(x, n, sizeof **out);
   return *out ? TL_OK : tl_eval_no_memory(x);
@@ -42,6 +44,7 @@ static tl_status new_list(tl_eval *x, uint64_t n, tl_host ***out) {
 
 /* ---- SequenceConstruct, Empty, At, Length, Insert, Erase ------------------------------------ */
 
+/* Items are shared with the operands. */
 tl_status tl_eval_sequence_construct(tl_eval *x) {
   for (uint32_t i = 0; i < x->n_in; i++)
     TL_TRY(tl_eval_need_rank(x, i, 0, TL_MAX_RANK));
@@ -75,6 +78,7 @@ tl_status tl_eval_sequence_length(tl_eval *x) {
   return TL_OK;
 }
 
+/* Without a position the tensor goes to the end. */
 tl_status tl_eval_sequence_insert(tl_eval *x) {
   const tl_host *s;
   tl_host **items;
@@ -91,6 +95,7 @@ tl_status tl_eval_sequence_insert(tl_eval *x) {
   return sequence_result(x, items, s->n + 1, TL_DTYPE_NONE);
 }
 
+/* Without a position the last one goes. */
 tl_status tl_eval_sequence_erase(tl_eval *x) {
   const tl_host *s;
   tl_host **items;
@@ -215,6 +220,7 @@ static tl_status cut(tl_eval *x, uint32_t axis, tl_int_list sizes, tl_host **par
   return sequence_result(x, parts, sizes.n, (tl_dtype)t->dtype);
 }
 
+/* parts owns its entries until the sequence has its own references. */
 tl_status tl_eval_split_to_sequence(tl_eval *x) {
   uint32_t axis;
   tl_int_list sizes;
@@ -234,6 +240,7 @@ tl_status tl_eval_split_to_sequence(tl_eval *x) {
 
 /* ---- optionals ------------------------------------------------------------------------------ */
 
+/* Without an operand the result is an optional without a value. */
 tl_status tl_eval_optional(tl_eval *x) {
   if (tl_eval_in(x, 0))
     return tl_eval_pass(x, 0, x->in[0]);
@@ -245,6 +252,7 @@ tl_status tl_eval_optional(tl_eval *x) {
   return status;
 }
 
+/* A tensor or sequence is an optional that has an element, as since opset 18. */
 tl_status tl_eval_optional_has_element(tl_eval *x) {
   const tl_host *t = tl_eval_in(x, 0);
   tl_host *y;

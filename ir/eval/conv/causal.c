@@ -3,6 +3,7 @@
  * elements are handed on as the state of the next step. */
 #include "ir/eval/math/fused_activation.h"
 
+/* The operands and results. */
 typedef struct causal {
   const tl_host *x;      /* [B,C,L] */
   const tl_host *weight; /* [C,1,k] */
@@ -38,6 +39,7 @@ typedef struct causal {
 DEFINE_ROWS(row_f32, float)
 DEFINE_ROWS(row_f64, double)
 
+/* Row i is channel i % C of image i / C. */
 static void rows(void *user, uint64_t begin, uint64_t end) {
   const causal *c = user;
   for (int64_t i = (int64_t)begin; i < (int64_t)end; i++)
@@ -47,6 +49,7 @@ static void rows(void *user, uint64_t begin, uint64_t end) {
       row_f64(c, i);
 }
 
+/* All in f32 or all in f64. */
 static bool same_dtype(const causal *c) {
   uint8_t d = c->x->dtype;
   return (d == TL_DTYPE_F32 || d == TL_DTYPE_F64) && c->weight->dtype == d &&

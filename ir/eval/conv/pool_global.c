@@ -9,6 +9,7 @@ enum { ELEMENT_GRAIN = 1 << 14 };
 
 typedef enum pooling { POOL_MEAN, POOL_MAX, POOL_NORM } pooling; /* ARG of the table */
 
+/* A pooling over planes of `plane` elements each. */
 typedef struct whole {
   const tl_host *x;
   tl_host *y;
@@ -22,6 +23,7 @@ static double number_at(const whole *w, int64_t i) {
                                      : (double)((const float *)w->x->data)[i];
 }
 
+/* The mean of an empty plane is NaN. */
 static double mean(const whole *w, int64_t base) {
   double sum = 0;
   for (int64_t i = 0; i < w->plane; i++)
@@ -39,6 +41,7 @@ static double greatest(const whole *w, int64_t base) {
   return most;
 }
 
+/* 1 and 2 are the usual powers and need no pow. */
 static double norm(const whole *w, int64_t base) {
   double sum = 0;
   for (int64_t i = 0; i < w->plane; i++) {
@@ -48,6 +51,7 @@ static double norm(const whole *w, int64_t base) {
   return w->power == 1 ? sum : w->power == 2 ? sqrt(sum) : tl_pow(sum, 1.0 / (double)w->power);
 }
 
+/* Each result is one plane. */
 static void pool_range(void *user, uint64_t begin, uint64_t end) {
   const whole *w = user;
   for (uint64_t i = begin; i < end; i++) {

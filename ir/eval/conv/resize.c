@@ -11,6 +11,7 @@ enum { WORK = 1 << 14 };
 
 /* ---- one axis of an interpolation ----------------------------------------------------------- */
 
+/* The tensor is seen as [outer, axis, inner] before and after the pass. */
 typedef struct axis_pass {
   const tl_taps *taps;
   const double *in;
@@ -61,7 +62,7 @@ static void interpolate_last(void *user, uint64_t begin, uint64_t end) {
 static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *taps,
                                  int64_t *dims, int rank, double **cells) {
   for (int a = 0; a < rank; a++) {
-    if (taps[a].identity)
+    if (taps[a].identity) /* the axis keeps its size and its elements */
       continue;
     int64_t n, inner, outer;
     axis_pass p = {.taps = &taps[a], .in = *cells, .in_n = (uint64_t)dims[a]};
@@ -113,13 +114,14 @@ static int64_t to_integer(int dtype, double v, bool round) {
                    dtype == TL_DTYPE_I64;
   double most = ldexp(1, (int)bits - (is_signed ? 1 : 0)), least = is_signed ? -most : 0;
   v = round ? rint(v) : trunc(v);
-  if (!(v > least))
+  if (!(v > least)) /* NaN too */
     return is_signed ? INT64_MIN >> (64 - bits) : 0;
   if (v >= most)
     return (int64_t)(UINT64_MAX >> (64 - bits + (is_signed ? 1 : 0)));
   return dtype == TL_DTYPE_U64 ? (int64_t)(uint64_t)v : (int64_t)v;
 }
 
+/* Integers are rounded to the nearest with antialiasing, else towards 0. */
 static void store_range(void *user, uint64_t begin, uint64_t end) {
   const copying *c = user;
   if (tl_cells_are_floats(c->to->dtype)) {
@@ -132,10 +134,12 @@ static void store_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Floats and integers of whole bytes, no bool. */
 static bool can_interpolate(int dtype) {
   return tl_cells_are_floats(dtype) || (dtype >= TL_DTYPE_I8 && dtype <= TL_DTYPE_U64);
 }
 
+/* Doubles all the way; rounding happens once, when results are stored. */
 static tl_status resize_smooth(tl_eval *x, const tl_resize *r, const tl_taps *taps, tl_host *out) {
   const tl_host *in = tl_eval_in(x, 0);
   int64_t dims[TL_MAX_RANK];
@@ -163,6 +167,7 @@ typedef struct nearest_job {
   uint64_t length; /* of a result row */
 } nearest_job;
 
+/* A constant size makes memcpy one move. */
 static void copy_taps(const nearest_job *j, const char *from, char *to, const int64_t *index) {
   if (j->size == 4) {
     for (uint64_t i = 0; i < j->length; i++)
@@ -173,6 +178,7 @@ static void copy_taps(const nearest_job *j, const char *from, char *to, const in
     memcpy(to + i * j->size, from + (uint64_t)index[i] * j->size, j->size);
 }
 
+/* Copies rows [begin, end) of the result; the last axis is one list of taps. */
 static void copy_rows(void *user, uint64_t begin, uint64_t end) {
   const nearest_job *j = user;
   int last = j->in->rank - 1;
@@ -235,7 +241,7 @@ tl_status tl_eval_resize(tl_eval *x) {
   tl_resize r;
   tl_host *out;
   TL_TRY(tl_resize_read(x, &r));
-  if (!in->rank)
+  if (!in->rank) /* a scalar has no axis to resize */
     return tl_eval_pass(x, 0, in);
   TL_TRY(tl_eval_result(x, 0, (tl_dtype)in->dtype, in->rank, r.out, &out));
   if (!out->n)

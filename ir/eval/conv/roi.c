@@ -113,6 +113,7 @@ static void align_planes(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Images that do not exist would be read outside of the data. */
 static tl_status check_batches(tl_eval *x, const roi_job *j) {
   for (uint64_t i = 0; i < (uint64_t)j->rois->dims[0]; i++)
     if (j->batch[i] < 0 || j->batch[i] >= j->in->dims[0])
@@ -124,6 +125,7 @@ static tl_status check_batches(tl_eval *x, const roi_job *j) {
   return TL_OK;
 }
 
+/* output_half_pixel is the rule of the op's first version, without the offset. */
 static tl_status read_align(tl_eval *x, roi_job *j) {
   tl_sv mode = tl_eval_string(x, TL_SYM_mode);
   tl_sv map = tl_eval_string(x, TL_SYM_coordinate_transformation_mode);
@@ -184,6 +186,7 @@ static double max_in(const roi_job *j, uint64_t plane, const int64_t *rows, cons
   return rows[0] < rows[1] && cols[0] < cols[1] ? best : 0;
 }
 
+/* Regions are rounded to whole pixels and are at least one pixel large. */
 static void pool_planes(void *user, uint64_t begin, uint64_t end) {
   const roi_job *j = user;
   uint64_t channels = (uint64_t)j->in->dims[1];

@@ -22,6 +22,7 @@ tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl
   return TL_OK;
 }
 
+/* The weight tells the kernel where there is one; the attribute must agree. */
 static tl_status read_kernel(tl_eval *x, const int64_t *kernel, tl_windows *w) {
   tl_int_list list;
   TL_TRY(tl_window_list(x, TL_SYM_kernel_shape, (uint32_t)w->n, 1, &list));
@@ -64,6 +65,7 @@ static int64_t extent(const tl_windows *w, int i) {
   return (w->kernel[i] - 1) * w->dilation[i] + 1;
 }
 
+/* C's division rounds towards 0. */
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 /* Returns the number of windows along an axis. ceil_mode may add one, but never one that starts in

@@ -31,6 +31,7 @@ static tl_status run_body(tl_eval *x, tl_graph_id body, tl_host **t) {
   const tl_dtype own = (tl_dtype)(*t)->dtype;
   tl_dtype wanted = tl_type_dtype(x->m, tl_value_type(x->m, g->inputs.at[0]));
   tl_host *in, *out = NULL;
+  /* a body without a declared dtype takes that of the scores */
   if (wanted != TL_DTYPE_NONE && !tl_dtype_is_float(wanted))
     return tl_eval_fail(x, "a body takes %s", tl_dtype_get(wanted)->name);
   TL_TRY(convert(x, *t, wanted == TL_DTYPE_NONE ? own : wanted, &in));
@@ -119,6 +120,7 @@ static tl_status run_stages(tl_eval *x, tl_attention *a, tl_host *y) {
   return TL_OK;
 }
 
+/* Q [B,N,S,D], K [B,M,T,D], V [B,M,T,Dv]. */
 static tl_status read_operands(tl_eval *x, tl_attention *a) {
   for (uint32_t i = 0; i < 3; i++)
     TL_TRY(tl_eval_need_rank(x, i, 4, 4));

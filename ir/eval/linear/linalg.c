@@ -24,6 +24,7 @@ static tl_status need_floats(tl_eval *x, const tl_host *t) {
                              tl_dtype_get((tl_dtype)t->dtype)->name);
 }
 
+/* The last two dims are the matrix, the ones before count matrices. */
 static tl_status need_square(tl_eval *x, int64_t *n) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   const tl_host *t = tl_eval_in(x, 0);
@@ -140,6 +141,7 @@ tl_status tl_eval_inverse(tl_eval *x) {
 
 /* ---- distances ------------------------------------------------------------------------------ */
 
+/* CDist: rows of A against rows of B. */
 typedef struct distances {
   const tl_host *a;
   const tl_host *b;

@@ -6,6 +6,7 @@ enum { SCALE_GRAIN = 1 << 15 };
 
 /* ---- views ---------------------------------------------------------------------------------- */
 
+/* Strides are in elements, row by row. */
 void tl_matmul_view_set(tl_matmul_view *v, int rank, const int64_t *dims) {
   int64_t step = 1;
   v->rank = rank;
@@ -159,6 +160,7 @@ tl_status tl_matmul_plan(tl_eval *x, const tl_matmul_view *a, const tl_matmul_vi
   return plan_places(x, a, b, p);
 }
 
+/* Operands are of one dtype, that of the result. */
 tl_status tl_matmul_run(tl_eval *x, tl_matmul *p, const tl_host *a, const tl_host *b,
                         tl_host **out) {
   tl_dtype dtype = (tl_dtype)a->dtype;
@@ -188,6 +190,7 @@ typedef struct scaling {
   float by;
 } scaling;
 
+/* alpha of the fused product. */
 static void scale_range(void *user, uint64_t begin, uint64_t end) {
   const scaling *s = user;
   if (s->y->dtype == TL_DTYPE_F32)

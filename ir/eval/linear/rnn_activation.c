@@ -37,10 +37,12 @@ static double sigmoid(double v) {
   return e / (1.0 + e);
 }
 
+/* NaN stays NaN. */
 static double limit(double v, double low, double high) {
   return v < low ? low : v > high ? high : v;
 }
 
+/* expm1 and log1p keep the digits of small numbers; softplus never takes exp of a large one. */
 double tl_rnn_apply(const tl_rnn_activation *a, double v) {
   if (a->clip > 0)
     v = limit(v, -a->clip, a->clip);
@@ -88,6 +90,7 @@ static bool same_word(tl_sv text, const char *lower) {
   return true;
 }
 
+/* The functions are in a short list. */
 static tl_status function_by_name(tl_eval *x, tl_sv name, tl_rnn_function *out) {
   for (int i = 0; i < TL_RNN_N_FUNCTIONS; i++)
     if (same_word(name, functions[i].name)) {
@@ -103,6 +106,7 @@ typedef struct parameters {
   uint32_t next;
 } parameters;
 
+/* False when the list is used up; *out then stays. */
 static bool next_parameter(parameters *p, double *out) {
   if (!p->list || p->next >= p->list->count)
     return false;

@@ -2,6 +2,7 @@
 /* Computes LinearClassifier and LinearRegressor. */
 #include "ir/eval/ml/ml.h"
 
+/* A linear model and its data. */
 typedef struct linear {
   tl_ml_rows in;
   tl_ml_list weights;    /* [targets, features] */
@@ -30,6 +31,7 @@ static tl_status read_model(tl_eval *x, uint64_t targets, linear *l) {
   return TL_OK;
 }
 
+/* Sums are f64; they are rounded when they are stored. */
 static void score_row(const linear *l, uint64_t row, double *scores) {
   const uint64_t features = (uint64_t)l->in.features;
   for (uint64_t t = 0; t < l->targets; t++) {
@@ -40,6 +42,7 @@ static void score_row(const linear *l, uint64_t row, double *scores) {
   }
 }
 
+/* One more than targets, since a single score may become a pair. */
 static double *score_room(tl_eval *x, const linear *l) {
   return tl_eval_scratch(x, l->targets + 1, sizeof(double));
 }
@@ -89,6 +92,7 @@ tl_status tl_eval_ml_linear_classifier(tl_eval *x) {
   TL_TRY(read_model(x, 0, &l));
   if (labels.n && labels.n != l.targets && (l.targets > 1 || labels.n != 2))
     return tl_eval_fail(x, "%u labels for %llu classes", labels.n, (unsigned long long)l.targets);
+  /* one row of coefficients tells two classes apart */
   const uint64_t columns = l.targets == 1 && labels.n == 2 ? 2 : l.targets;
   const int64_t dims[2] = {l.in.n, (int64_t)columns};
   double *scores = score_room(x, &l);

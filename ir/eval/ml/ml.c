@@ -6,6 +6,7 @@
 
 #include "ir/eval/math/elementary.h"
 
+/* A plain list of features is one row. */
 tl_status tl_ml_read_rows(tl_eval *x, uint32_t i, tl_ml_rows *out) {
   TL_TRY(tl_eval_need_rank(x, i, 1, 2));
   const tl_host *t = tl_eval_in(x, i);
@@ -31,7 +32,7 @@ static tl_status read_tensor(tl_eval *x, tl_symbol name, const tl_attr *a, tl_ml
 
 tl_status tl_ml_read_floats(tl_eval *x, tl_symbol floats, tl_symbol tensor, tl_ml_list *out) {
   const tl_attr *a = floats ? tl_node_attr(x->m, x->node, floats) : NULL;
-  *out = (tl_ml_list){0};
+  *out = (tl_ml_list){0}; /* without either attribute */
   if (a && a->kind == TL_ATTR_FLOATS && a->count) {
     double *at = tl_eval_scratch(x, a->count, sizeof *at);
     if (!at)
@@ -96,6 +97,7 @@ static void softmax(double *scores, uint64_t n, bool zero) {
     scores[i] /= sum;
 }
 
+/* A single score stays as it is, but for PROBIT. */
 void tl_ml_apply_transform(tl_ml_transform transform, double *scores, uint64_t n) {
   if (n == 1 && transform != TL_ML_PROBIT)
     return;
@@ -119,6 +121,7 @@ void tl_ml_make_pair(tl_ml_transform transform, tl_ml_pair pair, double *scores)
     tl_ml_apply_transform(transform, scores, 2);
 }
 
+/* Of equal scores the first one wins. */
 uint64_t tl_ml_largest(const double *scores, uint64_t n) {
   uint64_t best = 0;
   for (uint64_t i = 1; i < n; i++)
@@ -129,6 +132,7 @@ uint64_t tl_ml_largest(const double *scores, uint64_t n) {
 
 /* ---- labels --------------------------------------------------------------------------------- */
 
+/* An empty list counts as absent. */
 static const tl_attr *filled(const tl_eval *x, tl_symbol name, tl_attr_kind kind) {
   const tl_attr *a = tl_node_attr(x->m, x->node, name);
   return a && a->kind == kind && a->count ? a : NULL;
@@ -147,6 +151,7 @@ tl_status tl_ml_make_labels(tl_eval *x, const tl_ml_labels *labels, int64_t rows
   return tl_eval_result(x, 0, labels->strings ? TL_DTYPE_STRING : TL_DTYPE_I64, 1, &rows, out);
 }
 
+/* Without labels, or beyond them, the class's number is the label. */
 void tl_ml_set_label(tl_eval *x, const tl_ml_labels *labels, tl_host *t, uint64_t row,
                      uint64_t which) {
   if (labels->strings)

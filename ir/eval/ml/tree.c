@@ -21,6 +21,7 @@ typedef struct ensemble {
 
 /* ---- walking -------------------------------------------------------------------------------- */
 
+/* The members of a node are a run of the forest's list. */
 static bool is_member(const tl_forest *f, const tl_tree_node *n, double v) {
   for (uint32_t i = 0; i < n->n; i++)
     if (f->members[n->first + i] == v)
@@ -28,6 +29,7 @@ static bool is_member(const tl_forest *f, const tl_tree_node *n, double v) {
   return false;
 }
 
+/* A missing value (NaN) is compared as it is, unless the node says that it goes the yes way. */
 static bool decide(const tl_forest *f, const tl_tree_node *n, double v) {
   if (isnan(v) && n->missing_yes)
     return true;
@@ -90,6 +92,7 @@ static void score_rows(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Rows are independent and go to several threads. */
 static tl_status score_all(tl_eval *x, ensemble *e) {
   const uint64_t rows = (uint64_t)e->in.n;
   e->scores = tl_eval_scratch(x, rows, (size_t)e->targets * sizeof *e->scores);
@@ -110,6 +113,7 @@ static tl_status read_targets(tl_eval *x, ensemble *e) {
   return TL_OK;
 }
 
+/* Transforms need a whole row, so they come after all votes. */
 static tl_status put_scores(tl_eval *x, ensemble *e, uint32_t i, tl_dtype dtype) {
   const int64_t dims[2] = {e->in.n, (int64_t)e->targets};
   TL_TRY(tl_eval_result(x, i, dtype, 2, dims, &e->out));
@@ -124,6 +128,7 @@ static tl_status put_scores(tl_eval *x, ensemble *e, uint32_t i, tl_dtype dtype)
   return TL_OK;
 }
 
+/* One value for two targets is that of a binary classifier. */
 static tl_status read_base(tl_eval *x, ensemble *e) {
   TL_TRY(tl_ml_read_floats(x, TL_SYM_base_values, TL_SYM_base_values_as_tensor, &e->base));
   if (e->base.n == 0 || e->base.n == e->targets || (e->base.n == 1 && e->targets == 2))
@@ -198,6 +203,7 @@ static binary find_binary(const ensemble *e) {
   return b;
 }
 
+/* The scores before the transform choose the label. */
 static void classify_row(tl_eval *x, const ensemble *e, const binary *b,
                          const tl_ml_labels *labels, tl_host *y, uint64_t row) {
   double *scores = e->scores + row * e->targets;

@@ -5,6 +5,7 @@
 
 #include "ir/eval/ml/tree.h"
 
+/* Refuses a list of another length than expected. */
 static tl_status need_count(tl_eval *x, tl_symbol name, uint64_t n, uint64_t expected) {
   if (n == expected)
     return TL_OK;
@@ -20,6 +21,7 @@ static tl_status need_ints(tl_eval *x, tl_symbol name, uint64_t expected, tl_int
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
+/* Leaves have neither a feature nor children. */
 static tl_status check_node(tl_eval *x, const tl_forest *f, uint32_t i, int64_t features) {
   const tl_tree_node *n = &f->nodes[i];
   if (n->mode == TL_TREE_LEAF)
@@ -93,6 +95,7 @@ static int compare_addresses(const void *a, const void *b) {
   return p->id != q->id ? (p->id < q->id ? -1 : 1) : 0;
 }
 
+/* The attributes that describe nodes: one list for each property. */
 typedef struct node_lists {
   tl_int_list tree;
   tl_int_list id;
@@ -105,6 +108,7 @@ typedef struct node_lists {
   address *index; /* [n] */
 } node_lists;
 
+/* All lists are as long as that of the ids; missing_value_tracks_true may be absent. */
 static tl_status read_lists(tl_eval *x, node_lists *l) {
   l->id = tl_eval_ints(x, TL_SYM_nodes_nodeids);
   const uint32_t n = l->id.n;
@@ -123,6 +127,7 @@ static tl_status read_lists(tl_eval *x, node_lists *l) {
   return need_count(x, TL_SYM_nodes_modes, l->mode ? l->mode->count : 0, n);
 }
 
+/* A node that is there twice would make the tree ambiguous. */
 static tl_status make_index(tl_eval *x, node_lists *l) {
   l->index = tl_eval_scratch(x, l->id.n, sizeof *l->index);
   if (!l->index)
@@ -145,6 +150,7 @@ static uint32_t find_node(const node_lists *l, int64_t tree, int64_t id) {
   return found ? found->node : UINT32_MAX;
 }
 
+/* MEMBER has no name; only TreeEnsemble has it, where modes are numbers. */
 static tl_status read_mode(tl_eval *x, tl_sv text, uint8_t *out) {
   static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                       "BRANCH_EQ",  "BRANCH_NEQ", "",           "LEAF"};
@@ -156,6 +162,7 @@ static tl_status read_mode(tl_eval *x, tl_sv text, uint8_t *out) {
   return tl_eval_fail(x, "node mode '%.*s' is not known", TL_SV_ARG(text));
 }
 
+/* Children that do not exist are refused later, by tl_forest_check. */
 static tl_status read_node(tl_eval *x, const node_lists *l, uint32_t i, tl_tree_node *out) {
   *out = (tl_tree_node){.value = l->value.at[i]};
   TL_TRY(read_mode(x, tl_sym(x->m, l->mode->u.ids[i]), &out->mode));

@@ -34,6 +34,7 @@ static tl_status place_part(tl_eval *x, const tl_host *t, uint32_t axis, int64_t
   return TL_OK;
 }
 
+/* One part alone is passed on without a copy. */
 tl_status tl_eval_concat_parts(tl_eval *x, const tl_host *const *parts, uint32_t n, int64_t at) {
   if (!n || !parts[0] || parts[0]->kind != TL_HOST_TENSOR || parts[0]->rank < 1)
     return tl_eval_fail(x, "no operand has an axis to concatenate");

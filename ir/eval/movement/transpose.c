@@ -104,6 +104,7 @@ static void expand_move(const tl_eval *x, const tl_host *t, const tl_units *from
   tl_move_run(x, &v);
 }
 
+/* When no element is repeated, the result is a view. */
 tl_status tl_eval_expand(tl_eval *x) {
   int rank;
   int64_t dims[TL_MAX_RANK];
@@ -189,6 +190,7 @@ static tl_status regroup(tl_eval *x, const int64_t *view, const int *perm, const
   return TL_OK;
 }
 
+/* The bound keeps the square of the block from overflowing. */
 static tl_status read_block(tl_eval *x, int64_t *block) {
   *block = tl_eval_int(x, TL_SYM_blocksize, 0);
   TL_TRY(tl_eval_need_rank(x, 0, 4, 4));
@@ -218,6 +220,7 @@ tl_status tl_eval_depth_to_space(tl_eval *x) {
   return columns_last ? regroup(x, in_columns, crd, dims) : regroup(x, in_depth, dcr, dims);
 }
 
+/* The rows and columns of a block come before the channels. */
 tl_status tl_eval_space_to_depth(tl_eval *x) {
   static const int perm[6] = {0, 3, 5, 1, 2, 4};
   int64_t b;

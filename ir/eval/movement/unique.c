@@ -10,6 +10,7 @@ static int order_f64(double a, double b) {
   return (a > b) - (a < b);
 }
 
+/* u64 is read as it is, since half of its numbers are no int64. */
 static int order_ints(const tl_host *t, uint64_t a, uint64_t b) {
   if (t->dtype == TL_DTYPE_U64) {
     uint64_t u = ((const uint64_t *)t->data)[a], v = ((const uint64_t *)t->data)[b];
@@ -19,6 +20,7 @@ static int order_ints(const tl_host *t, uint64_t a, uint64_t b) {
   return (u > v) - (u < v);
 }
 
+/* By the real part, then by the imaginary one. */
 static int order_complex(const tl_host *t, uint64_t a, uint64_t b) {
   for (uint64_t part = 0; part < 2; part++) {
     uint64_t i = 2 * a + part, j = 2 * b + part;
@@ -111,6 +113,7 @@ static void order_by_appearance(const tl_around *s, groups *g, uint64_t *spare) 
   }
 }
 
+/* Sorting finds equal items even when the result is not sorted. */
 static tl_status find_groups(tl_eval *x, const tl_host *t, const tl_around *s, bool sorted,
                              groups *g) {
   uint64_t n = s->axis;
@@ -129,6 +132,7 @@ static tl_status find_groups(tl_eval *x, const tl_host *t, const tl_around *s, b
   return TL_OK;
 }
 
+/* Makes result i of numbers, which are below 2^63. */
 static tl_status numbers_result(tl_eval *x, uint32_t i, const uint64_t *v, uint64_t n) {
   int64_t dim = (int64_t)n;
   tl_host *y;
@@ -154,6 +158,7 @@ static tl_status values_result(tl_eval *x, int rank, int64_t *dims, uint32_t axi
   return TL_OK;
 }
 
+/* Without an axis the items are elements, else slices. */
 static tl_status unique(tl_eval *x, bool sorted, groups *g) {
   const tl_host *t = x->in[0];
   int64_t dims[TL_MAX_RANK];

@@ -3,10 +3,12 @@
  * Thompson, CACM 11 (1968) 419). There is no backtracking, so no pattern takes exponential time. */
 #include "ir/eval/text/regex_tree.h"
 
+/* A step costs time in proportion to the program, so its size is bounded. */
 enum { MAX_PROGRAM = 100000 };
 
 /* ---- program -------------------------------------------------------------------------------- */
 
+/* SET reads a character; the others read nothing. */
 typedef enum opcode { OP_SET, OP_ASSERT, OP_SPLIT, OP_JUMP, OP_MATCH } opcode;
 
 typedef struct instruction {
@@ -15,6 +17,7 @@ typedef struct instruction {
   const tl_regex_node *of;  /* SET, ASSERT */
 } instruction;
 
+/* A program ends in MATCH. */
 struct tl_regex {
   instruction *at;
   uint32_t n;
@@ -40,6 +43,7 @@ static uint64_t measure(tl_regex_node *n) {
   return n->size;
 }
 
+/* Returns the place of the new instruction; measure has made sure of the room. */
 static uint32_t emit(tl_regex *r, opcode op, const tl_regex_node *of) {
   r->at[r->n] = (instruction){op, 0, of};
   return r->n++;
@@ -89,6 +93,7 @@ static void build_choice(tl_regex *r, const tl_regex_node *n) {
   }
 }
 
+/* The parser bounds the nesting, and with it the recursion. */
 static void build(tl_regex *r, const tl_regex_node *n) {
   switch (n->kind) {
   case TL_REGEX_SET: emit(r, OP_SET, n); break;
@@ -129,6 +134,7 @@ typedef struct states {
   uint32_t n;
 } states;
 
+/* The state of one match. */
 typedef struct machine {
   const tl_regex *r;
   states now;
@@ -142,11 +148,13 @@ typedef struct machine {
 
 enum { NO_RUNE = 0x7fffffff };
 
+/* Words are ASCII. */
 static bool is_word(uint32_t c) {
   return c < 0x80 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
                       (c >= 'a' && c <= 'z'));
 }
 
+/* ^ and $ are the ends of the text, not of a line. */
 static bool holds(const machine *v, char assertion) {
   bool boundary = is_word(v->before) != is_word(v->after);
   switch (assertion) {

@@ -4,6 +4,7 @@
 
 enum { MAX_DEPTH = 200, MAX_REPEAT = 1000 };
 
+/* What the parser is doing; p is the next character. */
 typedef struct parser {
   tl_arena *a;
   const char *p;
@@ -21,6 +22,7 @@ static void *refuse(parser *p, const char *why) {
   return NULL;
 }
 
+/* Without memory there is a failure without a reason. */
 static void *allocate(parser *p, size_t n, size_t size) {
   void *at = tl_arena_calloc(p->a, n, size);
   return at ? at : refuse(p, NULL);
@@ -33,6 +35,8 @@ static tl_regex_node *new_node(parser *p, tl_regex_kind kind) {
   return n;
 }
 
+/* Damaged UTF-8 is read byte by byte as U+FFFD: overlong forms, surrogates and numbers beyond
+ * U+10FFFF too. */
 uint32_t tl_regex_rune(const char **at, const char *end) {
   static const uint32_t least[4] = {0, 0x80, 0x800, 0x10000};
   const unsigned char *s = (const unsigned char *)*at;
@@ -54,6 +58,7 @@ uint32_t tl_regex_rune(const char **at, const char *end) {
   return v;
 }
 
+/* Skips a text when it comes next. */
 static bool accept(parser *p, const char *text) {
   size_t n = strlen(text);
   if ((size_t)(p->end - p->p) < n || memcmp(p->p, text, n) != 0)
@@ -100,7 +105,7 @@ static bool add_perl_class(parser *p, tl_regex_node *set, char c) {
   case 's': case 'S': r = blanks; n = 3; break;
   default: return false;
   }
-  if (c < 'a')
+  if (c < 'a') /* a capital letter */
     add_complement(p, set, r, n);
   else
     for (size_t i = 0; i < n; i++)
@@ -182,6 +187,7 @@ static uint32_t parse_escape(parser *p) {
   return tl_regex_rune(&p->p, p->end);
 }
 
+/* A character of a class, which may be escaped. */
 static uint32_t class_character(parser *p) {
   return accept(p, "\\") ? parse_escape(p) : tl_regex_rune(&p->p, p->end);
 }
@@ -227,6 +233,7 @@ static tl_regex_node *parse_class(parser *p) {
 
 static tl_regex_node *parse_choice(parser *p);
 
+/* Makes a set of one range. */
 static tl_regex_node *single(parser *p, uint32_t low, uint32_t high, bool negated) {
   tl_regex_node *set = new_node(p, TL_REGEX_SET);
   if (p->failed)
@@ -281,6 +288,7 @@ static tl_regex_node *parse_backslash(parser *p) {
   return set;
 }
 
+/* The caller has seen that there is another character. */
 static tl_regex_node *parse_atom(parser *p) {
   if (accept(p, "("))
     return parse_group(p);
@@ -300,6 +308,7 @@ static tl_regex_node *parse_atom(parser *p) {
   return single(p, rune, rune, false);
 }
 
+/* Stops behind a number that is too large, which the caller refuses. */
 static bool parse_count(parser *p, int *out) {
   const char *start = p->p;
   *out = 0;
@@ -352,6 +361,7 @@ static tl_regex_node *parse_piece(parser *p) {
   return n;
 }
 
+/* A sequence ends before | or ), or with the pattern. */
 static tl_regex_node *parse_sequence(parser *p) {
   tl_regex_node *sequence = new_node(p, TL_REGEX_SEQUENCE);
   tl_regex_node **tail = sequence ? &sequence->child : NULL;
@@ -363,6 +373,7 @@ static tl_regex_node *parse_sequence(parser *p) {
   return sequence;
 }
 
+/* At least one sequence, which may be empty. */
 static tl_regex_node *parse_choice(parser *p) {
   tl_regex_node *choice = new_node(p, TL_REGEX_CHOICE);
   tl_regex_node **tail = choice ? &choice->child : NULL;
