@@ -46,6 +46,7 @@ static bool collapse(view *v) {
   return n <= TL_TENSOR_EXPR_MAX_RANK;
 }
 
+/* Reading a computed tensor element by element would compute blocks for single elements. */
 static bool runs_long(const view *v) {
   return v->strides[v->rank - 1] == 1 && v->dims[v->rank - 1] >= MIN_RUN;
 }
@@ -145,6 +146,7 @@ static bool is_whole(const view *v, uint64_t elements) {
   return v->start == 0 && v->rank == 1 && v->strides[0] == 1 && (uint64_t)v->dims[0] == elements;
 }
 
+/* Adds the tensor with the result's shape, over the same data. */
 static tl_tensor_id same_bytes(tl_express *x, const tl_tensor *t) {
   tl_tensor copy = *t;
   copy.type = retype(x, t);
@@ -152,6 +154,7 @@ static tl_tensor_id same_bytes(tl_express *x, const tl_tensor *t) {
   return copy.type == TL_NO_TYPE ? TL_NO_TENSOR : tl_tensor_add(x->m, &copy);
 }
 
+/* Makes the tensor of a view, unless it has too many dims. */
 static tl_tensor_id take_view(tl_express *x, const tl_tensor *t, view *v) {
   if (!collapse(v))
     return TL_NO_TENSOR;
@@ -171,6 +174,7 @@ static int own_strides(const tl_module *m, const tl_tensor *t, int64_t *strides)
 
 /* ---- ops that move --------------------------------------------------------------------------- */
 
+/* Reshape and its kin: the elements stay in order. */
 tl_tensor_id tl_express_same(tl_express *x) {
   uint64_t n;
   bool fits = tl_type_elements(x->m, x->type, &n) && n == tl_tensor_elements(x->m, x->in[0]) &&
@@ -244,6 +248,7 @@ tl_tensor_id tl_express_slice(tl_express *x) {
   return take_view(x, x->in[0], &v);
 }
 
+/* The dims before the axis count the pieces. */
 tl_tensor_id tl_express_concat(tl_express *x) {
   const tl_type *type = tl_type_get(x->m, x->type);
   int64_t axis = tl_node_attr_int(x->m, x->node, TL_SYM_axis, 0);
@@ -260,6 +265,7 @@ tl_tensor_id tl_express_concat(tl_express *x) {
   return add(x, x->type, &e);
 }
 
+/* ConstantOfShape: a view that repeats one element with stride 0. */
 tl_tensor_id tl_express_fill(tl_express *x) {
   const float zero = 0;
   tl_tensor_expr e = {.kind = TL_TENSOR_EXPR_VIEW, .rank = 1, .n_sources = 1};

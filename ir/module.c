@@ -43,12 +43,14 @@ static void release_graphs(tl_module *m) {
   tl_graph_vec_release(&m->graphs);
 }
 
+/* The bodies are modules of their own. */
 void tl_module_drop_definitions(tl_module *m) {
   for (uint32_t i = 0; i < m->definitions.n; i++)
     tl_module_destroy(m->definitions.at[i].body);
   m->definitions.n = 0;
 }
 
+/* Also of a module that was made in part: all members begin as zeros. */
 void tl_module_destroy(tl_module *m) {
   if (!m)
     return;
@@ -110,6 +112,7 @@ size_t tl_module_bytes(const tl_module *m) {
          tl_slab_bytes(&m->uses) + tl_slab_bytes(&m->controls) + tl_slab_bytes(&m->tensors);
 }
 
+/* A module imports few domains. */
 static tl_opset *opset_of(const tl_module *m, tl_symbol domain) {
   for (uint32_t i = 0; i < m->opsets.n; i++)
     if (m->opsets.at[i].domain == domain)
@@ -137,6 +140,7 @@ const char *tl_form_name(tl_form form) {
   return names[form];
 }
 
+/* Entry 0 is empty and shared by all that have none. */
 tl_extra *tl_module_extra(tl_module *m, uint32_t *slot) {
   if (*slot == 0) {
     if (!tl_extra_vec_push(&m->extras, (tl_extra){0}))
@@ -158,6 +162,7 @@ const tl_tensor *tl_value_constant(const tl_module *m, tl_value_id v) {
   return value->kind == TL_VALUE_CONSTANT ? tl_tensor_get(m, value->tensor) : NULL;
 }
 
+/* Outputs are operands of the RETURN of a graph. */
 bool tl_value_is_output(const tl_module *m, tl_value_id v) {
   TL_FOR_USES(m, v, u)
     if (tl_node_is_return(m, tl_use_get(m, u)->user))
@@ -182,6 +187,7 @@ const tl_attr *tl_node_attr_or_default(const tl_module *m, tl_node_id n, tl_symb
   return proto && proto->has_default ? &proto->value : NULL;
 }
 
+/* Flags and dtypes of NPU ops are integers too. */
 int64_t tl_node_attr_int(const tl_module *m, tl_node_id n, tl_symbol name, int64_t fallback) {
   const tl_attr *a = tl_node_attr_or_default(m, n, name);
   bool integral = a && (a->kind == TL_ATTR_INT || a->kind == TL_ATTR_BOOL ||

@@ -24,6 +24,7 @@ tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
   return UINT32_MAX;
 }
 
+/* Opaque ops have ids behind those of the table. */
 tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
   if (domain <= tl_n_seeds && name <= tl_n_seeds) { /* else no row can have it */
     tl_op_id row = tl_op_find(domain, name);
@@ -45,6 +46,7 @@ tl_op_id tl_op_intern(tl_module *m, tl_symbol domain, tl_symbol name) {
   return tl_n_op_rows + index;
 }
 
+/* RETURN and ERASED have no name. */
 tl_symbol tl_op_name_symbol(const tl_module *m, tl_op_id op) {
   if (op < tl_n_op_rows)
     return tl_op_rows[op].name_symbol;

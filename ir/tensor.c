@@ -29,6 +29,7 @@ tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *dat
   return tl_tensor_add(m, &t);
 }
 
+/* Shared by the builders below; v is copied. */
 static tl_tensor_id add_numbers(tl_module *m, tl_dtype dtype, const void *v, uint32_t n, int rank,
                                 size_t size) {
   tl_dim dim = n;
@@ -52,6 +53,7 @@ const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id) {
   return tl_slab_at(&m->tensors, id);
 }
 
+/* Strings are symbols, not bytes. */
 const void *tl_tensor_data(const tl_tensor *t) {
   switch ((tl_source_kind)t->kind) {
   case TL_SOURCE_BYTES: return t->u.data;
@@ -131,6 +133,7 @@ static double half_value(uint16_t h) {
   return h >> 15 ? -v : v;
 }
 
+/* f16 and bf16 are exact in double; integers beyond 2^53 are rounded. */
 bool tl_tensor_float_at(const tl_module *m, const tl_tensor *t, uint64_t i, double *out) {
   int64_t room[2];
   int64_t whole;

@@ -16,6 +16,7 @@ static uint64_t hash_type(const tl_type *t) {
   return h;
 }
 
+/* dims compare by their bytes: they are interned symbols or sizes. */
 static bool same_type(const tl_type *a, const tl_type *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank ||
       a->element != b->element || a->domain != b->domain || a->name != b->name)
@@ -52,6 +53,7 @@ static tl_type normalized(const tl_type *t) {
   return copy;
 }
 
+/* Open addressing with linear probing; types are never removed. */
 tl_type_id tl_type_intern(tl_module *m, const tl_type *given) {
   tl_type t = normalized(given);
   if (t.rank > TL_MAX_RANK || (m->types.n * 2 >= m->n_type_slots && !grow_slots(m)))
@@ -82,12 +84,14 @@ tl_type_id tl_type_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim *
 
 const tl_type *tl_type_get(const tl_module *m, tl_type_id id) { return &m->types.at[id]; }
 
+/* Maps and sequences have no dtype of their own. */
 tl_dtype tl_type_dtype(const tl_module *m, tl_type_id id) {
   const tl_type *t = tl_type_get(m, id);
   return t->kind == TL_KIND_TENSOR || t->kind == TL_KIND_SPARSE_TENSOR ? (tl_dtype)t->dtype
                                                                        : TL_DTYPE_NONE;
 }
 
+/* Symbols and unknown dims are negative. */
 bool tl_type_is_static(const tl_module *m, tl_type_id id) {
   const tl_type *t = tl_type_get(m, id);
   if (t->kind != TL_KIND_TENSOR || t->rank < 0)
@@ -145,6 +149,7 @@ static void print_dim(const tl_module *m, tl_dim d, tl_buf *out) {
     tl_buf_add_quoted(out, name);
 }
 
+/* "f32[*]" is a tensor of unknown rank. */
 static void print_tensor(const tl_module *m, const tl_type *t, tl_buf *out) {
   tl_buf_add_z(out, tl_dtype_get((tl_dtype)t->dtype)->name);
   if (t->rank < 0) {

@@ -17,6 +17,7 @@
 /* A pipe or device has no size to check first; beyond this it is taken for endless. */
 #define MAX_STREAM_BYTES (UINT64_C(1) << 31)
 
+/* Lack of memory is reported as such. */
 static tl_status report_errno(tl_diag *d, tl_location where, const char *verb, const char *path) {
   if (errno == ENOMEM)
     return tl_fail_memory(d, where);
@@ -74,6 +75,7 @@ static tl_status read_stream(tl_diag *d, tl_location where, int fd, tl_file *f) 
   return TL_OK;
 }
 
+/* The file may change while it is read; then its size no longer fits. */
 static tl_status read_regular(tl_diag *d, tl_location where, int fd, tl_file *f) {
   if (f->size > SIZE_MAX / 2)
     return report_no_memory(d, where, f->size);
@@ -147,6 +149,7 @@ static tl_status open_fd(tl_diag *d, tl_location where, int fd, const char *path
   return TL_OK;
 }
 
+/* "-" is standard input, by a descriptor of its own that can be closed. */
 tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out) {
   *out = NULL;
   tl_location where = TL_AT_FILE(path);
@@ -157,6 +160,7 @@ tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file 
   return open_fd(d, where, fd, path, mode, out);
 }
 
+/* The mapping stays without it. */
 void tl_file_drop_descriptor(tl_file *f) {
   if (f->fd >= 0)
     close(f->fd);
@@ -329,6 +333,7 @@ tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location
   return status;
 }
 
+/* A folder that exists already is fine; a link to one is as well. */
 tl_status tl_make_folder(tl_diag *d, const char *path) {
   struct stat st;
   if (mkdir(path, 0777) == 0)

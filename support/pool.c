@@ -14,12 +14,14 @@
 
 enum { MAX_THREADS = 64 };
 
+/* A thread of the pool. */
 typedef struct worker {
   tl_pool *pool;
   unsigned number;
   pthread_t thread;
 } worker;
 
+/* One job at a time; the caller works too. */
 struct tl_pool {
   pthread_mutex_t lock;
   pthread_cond_t wake;         /* a job came, or the end */
@@ -58,6 +60,7 @@ static void record_failure(tl_pool *p, size_t i, tl_status status) {
   pthread_mutex_unlock(&p->lock);
 }
 
+/* Draws items until there are none; workers and caller do the same. */
 static void work(tl_pool *p, unsigned number) {
   size_t i;
   while (draw(p, &i)) {

@@ -55,6 +55,7 @@ static void describe_operands(tl_infer *x, tl_buf *out) {
     tl_buf_add_z(out, n > SHOWN_OPERANDS ? ", ...)" : ")");
 }
 
+/* The types of operands are what the reader needs most. */
 tl_status tl_infer_fail(tl_infer *x, const char *fmt, ...) {
   tl_buf text;
   tl_buf_init(&text);
@@ -96,6 +97,7 @@ static void warn_shape(tl_infer *x, tl_value_id v, tl_type_id declared, const tl
   tl_buf_release(&text);
 }
 
+/* A wrong dtype is an error, unlike a wrong shape: the elements would be read wrongly. */
 static tl_status fail_dtype(tl_infer *x, tl_value_id v, unsigned declared, unsigned stated) {
   tl_sv name = tl_value_name(x->m, v);
   return tl_infer_fail(x, "result '%.*s' is declared as %s, but %s is computed", TL_SV_ARG(name),
@@ -126,6 +128,7 @@ static bool merge_dims(tl_infer *x, tl_value_id v, const tl_type *declared, cons
   return agree;
 }
 
+/* Spares interning in the usual case. */
 static bool same_tensor(const tl_type *t, tl_dtype dtype, int rank, const tl_dim *dims) {
   return t->dtype == dtype && t->rank == rank &&
          (rank <= 0 || memcmp(t->dims, dims, (size_t)rank * sizeof *dims) == 0);
@@ -273,6 +276,7 @@ static tl_partial read_constant(tl_infer *x, const tl_tensor *t) {
   return (tl_partial){at, (uint32_t)n};
 }
 
+/* What was read of a constant is kept for the next node that uses it. */
 tl_partial tl_infer_elems(tl_infer *x, uint32_t i) {
   tl_value_id v = tl_operand(x->m, x->node, i);
   bool tracked = v < x->n_partials;

@@ -24,6 +24,7 @@ static tl_status set_tensor(tl_infer *x, const tl_tensor *t) {
   return tl_infer_set_elems(x, 0, at, (uint32_t)n);
 }
 
+/* Tracks the list as well, up to TL_MAX_PARTIAL numbers. */
 static tl_status set_int_list(tl_infer *x, const int64_t *v, uint32_t n, int rank) {
   tl_elem at[TL_MAX_PARTIAL];
   tl_dim dim = n;
@@ -33,6 +34,7 @@ static tl_status set_int_list(tl_infer *x, const int64_t *v, uint32_t n, int ran
   return n <= TL_MAX_PARTIAL ? tl_infer_set_elems(x, 0, at, n) : TL_OK;
 }
 
+/* One of the attributes says what the constant is. */
 static tl_status set_constant(tl_infer *x, const tl_attr *a) {
   tl_dim n = a->count;
   switch ((tl_attr_kind)a->kind) {
@@ -87,6 +89,7 @@ static tl_status read_shape(tl_infer *x, uint32_t i, int *rank, tl_dim *dims) {
   return TL_OK;
 }
 
+/* Without a value the result is zeros of f32. */
 tl_status tl_infer_constant_of_shape(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   int rank;
@@ -144,6 +147,7 @@ static int64_t clamp_axis(int64_t axis, int rank) {
   return axis > rank ? rank : axis;
 }
 
+/* Shape tracks the dims, numbers and names alike: the source of partial values. */
 tl_status tl_infer_shape(tl_infer *x, uint32_t node) {
   tl_elem at[TL_MAX_RANK];
   int rank = tl_infer_rank(x, 0);
@@ -178,6 +182,7 @@ tl_status tl_infer_keep_sizes(tl_module *m, tl_node_id n) {
   return contents ? TL_OK : TL_NO_MEMORY;
 }
 
+/* The number of elements is tracked as a product of dims. */
 tl_status tl_infer_size(tl_infer *x, uint32_t node) {
   (void)node;
   bool exact;

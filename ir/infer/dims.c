@@ -17,6 +17,7 @@ tl_infer_view tl_infer_view_of(tl_infer *x, uint32_t i) {
   return (tl_infer_view){tl_infer_rank(x, i), tl_infer_dims(x, i)};
 }
 
+/* A missing axis counts as 1. */
 tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b, int *rank,
                                   tl_dim *dims) {
   *rank = TL_RANK_UNKNOWN;
@@ -36,6 +37,7 @@ tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b,
 
 /* ---- factors of expressions ----------------------------------------------------------------- */
 
+/* Digits only: a factor that is a size. */
 static bool is_number(tl_sv s) {
   for (size_t i = 0; i < s.n; i++)
     if (s.p[i] < '0' || s.p[i] > '9')
@@ -71,6 +73,7 @@ static tl_sv strip_parentheses(tl_sv s) {
   return (tl_sv){s.p + 1, s.n - 2};
 }
 
+/* Overflow makes the product unknown. */
 static void add_scale(product *p, int64_t by) {
   p->known = p->known && !__builtin_mul_overflow(p->scale, by, &p->scale);
 }
@@ -107,6 +110,7 @@ static void add_symbol(tl_infer *x, product *p, tl_symbol symbol) {
   }
 }
 
+/* Sizes go into the scale, symbols into the list. */
 static product product_of(tl_infer *x, const tl_dim *dims, uint32_t n) {
   product p;
   p.scale = 1;

@@ -14,8 +14,10 @@ static bool both_ints(tl_elem a, tl_elem b) {
   return a.kind == TL_ELEM_INT && b.kind == TL_ELEM_INT;
 }
 
+/* The element is this very number. */
 static bool is_int(tl_elem e, int64_t v) { return e.kind == TL_ELEM_INT && e.value == v; }
 
+/* Two unknown elements are not the same. */
 static bool same_elem(tl_elem a, tl_elem b) {
   return a.kind != TL_ELEM_UNKNOWN && a.kind == b.kind && a.value == b.value;
 }
@@ -34,6 +36,7 @@ static tl_elem add(tl_infer *x, tl_elem a, tl_elem b) {
   return tl_elem_from_dim(tl_dim_add(x->m, tl_elem_dim(a), tl_elem_dim(b)));
 }
 
+/* A name minus itself is 0; a negative number is added. */
 static tl_elem subtract(tl_infer *x, tl_elem a, tl_elem b) {
   int64_t v;
   if (both_ints(a, b))
@@ -110,6 +113,7 @@ static int compare(tl_elem a, tl_elem b) {
   return b.value < 0 ? 1 : b.value == 0 ? 3 : 2;
 }
 
+/* Bools are tracked as 0 and 1. */
 static tl_elem truth(bool v) { return number(v); }
 
 static tl_elem is_equal(tl_elem a, tl_elem b) {
@@ -153,6 +157,7 @@ static tl_elem magnitude(tl_elem a) {
   return a.kind == TL_ELEM_INT && a.value < 0 ? negate(a) : a;
 }
 
+/* Rounding changes nothing, since only integers are tracked. */
 static tl_elem apply_unary(tl_op_id op, tl_elem a) {
   switch (op) {
   case TL_OP_Identity:
@@ -251,6 +256,7 @@ static tl_status track_fold(tl_infer *x) {
   return tl_infer_set_elems(x, 0, at, n);
 }
 
+/* The elements keep their places. */
 static tl_status track_unary(tl_infer *x) {
   tl_elem at[TL_MAX_PARTIAL];
   if (tl_infer_n_operands(x) != 1 || !tl_infer_all_tracked(x))
@@ -305,6 +311,7 @@ static tl_elem cast_elem(tl_elem e, tl_dtype to) {
   return sizes || tl_dtype_is_integer(to) ? fit(e, to) : unknown;
 }
 
+/* Elements are looked at only where they cost nothing. */
 static tl_status cast_to(tl_infer *x, tl_dtype to) {
   tl_elem at[TL_MAX_PARTIAL];
   TL_TRY(tl_infer_set(x, 0, to, tl_infer_rank(x, 0), tl_infer_dims(x, 0)));
@@ -390,12 +397,14 @@ tl_status tl_infer_broadcast_bool(tl_infer *x, uint32_t node) {
   return broadcast_as(x, TL_DTYPE_BOOL);
 }
 
+/* An unknown condition matters only between different elements. */
 static tl_elem select_elem(tl_elem condition, tl_elem yes, tl_elem no) {
   if (condition.kind == TL_ELEM_INT)
     return condition.value != 0 ? yes : no;
   return same_elem(yes, no) ? yes : unknown;
 }
 
+/* The result may be a mixture of known and unknown elements. */
 tl_status tl_infer_where(tl_infer *x, uint32_t node) {
   (void)node;
   tl_dim dims[TL_MAX_RANK];

@@ -25,6 +25,7 @@ static tl_status read_axes(tl_infer *x, int rank, resize_axes *axes) {
   return TL_OK;
 }
 
+/* One value for each axis that is resized. */
 static tl_status check_count(tl_infer *x, const char *what, uint32_t n, const resize_axes *axes) {
   if (n == axes->n)
     return TL_OK;
@@ -85,6 +86,7 @@ static void apply_bounds(const tl_partial *sizes, const resize_axes *axes, bool 
   }
 }
 
+/* Sizes are the dims themselves, unless the aspect ratio is kept. */
 static tl_status apply_sizes(tl_infer *x, const tl_partial *sizes, const resize_axes *axes,
                              tl_dim *dims) {
   TL_TRY(check_count(x, "sizes", sizes->n, axes));
@@ -133,6 +135,7 @@ tl_status tl_infer_resize(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), rank, dims);
 }
 
+/* Upsample: X, scales. */
 tl_status tl_infer_upsample(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   resize_axes axes;
@@ -201,6 +204,7 @@ tl_status tl_infer_roi_pool(tl_infer *x, uint32_t node) {
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 4, dims);
 }
 
+/* RoiAlign: X [N,C,H,W], rois [R,4], batch indices [R] -> [R,C,height,width]. */
 tl_status tl_infer_roi_align(tl_infer *x, uint32_t node) {
   tl_dim dims[4];
   int64_t height = tl_node_attr_int(x->m, node, TL_SYM_output_height, 1);

@@ -147,6 +147,7 @@ static tl_status resolve_target(tl_infer *x, target *t) {
               : clash(x, "the input and the requested shape differ in elements");
 }
 
+/* Elements that are all numbers need no substitute: they are contents already. */
 static bool some_computed(tl_partial p) {
   for (uint32_t i = 0; i < p.n; i++)
     if (p.at[i].kind != TL_ELEM_INT)
@@ -194,6 +195,7 @@ static tl_dim span(tl_infer *x, const tl_dim *dims, int from, int to) {
   return tl_infer_quotient(x, dims + from, (uint32_t)(to - from), NULL, 0, &exact);
 }
 
+/* Two dims: the product before the axis and the one from it on. */
 tl_status tl_infer_flatten(tl_infer *x, uint32_t node) {
   int rank = tl_infer_rank(x, 0);
   int64_t axis = tl_node_attr_int(x->m, node, TL_SYM_axis, 1);
@@ -264,6 +266,7 @@ tl_status tl_infer_squeeze(tl_infer *x, uint32_t node) {
   return keep_elems(x);
 }
 
+/* Axes count in the result. */
 tl_status tl_infer_unsqueeze(tl_infer *x, uint32_t node) {
   (void)node;
   bool marked[TL_MAX_RANK];
@@ -358,6 +361,7 @@ static tl_status substitute_sizes(tl_infer *x, tl_partial p) {
   return some_computed(p) ? tl_infer_substitute(x, 1, at, p.n) : TL_OK;
 }
 
+/* Expand broadcasts both ways: a 1 in the shape keeps the operand's dim. */
 tl_status tl_infer_expand(tl_infer *x, uint32_t node) {
   (void)node;
   tl_dim shape[TL_MAX_RANK];
@@ -375,6 +379,7 @@ tl_status tl_infer_expand(tl_infer *x, uint32_t node) {
   return rank >= 0 ? repeat_elem(x, rank, dims) : TL_OK;
 }
 
+/* Unknown repeats leave the rank. */
 tl_status tl_infer_tile(tl_infer *x, uint32_t node) {
   (void)node;
   tl_dim dims[TL_MAX_RANK];

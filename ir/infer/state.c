@@ -13,6 +13,7 @@ tl_dim tl_infer_dim(tl_infer *x, uint32_t i, int axis) {
   return axis >= 0 && axis < rank ? tl_infer_dims(x, i)[axis] : TL_DIM_UNKNOWN;
 }
 
+/* An unknown rank passes: the run will tell. */
 tl_status tl_infer_check_rank(tl_infer *x, uint32_t i, int min, int max) {
   int rank = tl_infer_rank(x, i);
   if (rank == TL_RANK_UNKNOWN || (rank >= min && rank <= max))
@@ -30,6 +31,7 @@ tl_status tl_infer_check_dim(tl_infer *x, const char *what, tl_dim a, tl_dim b) 
   return tl_infer_fail(x, "%s differ: %lld and %lld", what, (long long)a, (long long)b);
 }
 
+/* Optional results that a node leaves out need no type. */
 tl_status tl_infer_put(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const tl_dim *dims) {
   return i < tl_infer_n_results(x) ? tl_infer_set(x, i, dtype, rank, dims) : TL_OK;
 }
@@ -79,6 +81,7 @@ tl_status tl_infer_container(tl_infer *x, tl_type_kind kind, tl_type_id element,
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
+/* Names both types in the message. */
 static tl_status fail_join(tl_infer *x, const char *what, tl_type_id a, tl_type_id b) {
   tl_buf text;
   tl_buf_init(&text);
@@ -91,6 +94,7 @@ static tl_status fail_join(tl_infer *x, const char *what, tl_type_id a, tl_type_
   return status;
 }
 
+/* A dtype that only one of them knows is kept. */
 static tl_status join_tensors(tl_infer *x, const tl_type *a, const tl_type *b, tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
   tl_type t = *a;
@@ -103,6 +107,7 @@ static tl_status join_tensors(tl_infer *x, const tl_type *a, const tl_type *b, t
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;
 }
 
+/* An unknown dtype fits any. */
 static bool same_dtype(const tl_type *a, const tl_type *b) {
   return a->dtype == b->dtype || a->dtype == TL_DTYPE_NONE || b->dtype == TL_DTYPE_NONE;
 }

@@ -10,6 +10,7 @@ enum { MOST_AXES = 3, MOST_TAPS = 4, MOST_POINTS = 64, WORK = 1 << 13 };
 typedef enum { LINEAR, NEAREST, CUBIC } sampling;
 typedef enum { ZEROS, BORDER, REFLECTION } padding;
 
+/* What sampling needs to know. */
 typedef struct grid_job {
   const tl_host *in;
   const tl_host *grid;
@@ -82,6 +83,7 @@ static void weigh_cubic(double part, double *w) {
   w[3] = ((a * d[3] - 5 * a) * d[3] + 8 * a) * d[3] - 4 * a;
 }
 
+/* Linear sampling has two taps, cubic four around the place. */
 static void take_axis(const grid_job *j, double g, int64_t size, axis_taps *t) {
   double n = (double)size, at = place_on_axis(j, g, n);
   double low = j->mode == NEAREST ? at : floor(at), part = at - low;
@@ -96,6 +98,7 @@ static void take_axis(const grid_job *j, double g, int64_t size, axis_taps *t) {
     t->index[k] = bring_in(j, low + k, n);
 }
 
+/* The elements that a point is computed from, within a channel. */
 typedef struct sample {
   uint32_t n;
   uint64_t place[MOST_POINTS];
@@ -121,6 +124,7 @@ static void combine(const grid_job *j, const axis_taps *taps, sample *s) {
   }
 }
 
+/* plane: where the channel begins. */
 static double add_up(const grid_job *j, const sample *s, uint64_t plane) {
   double sum = 0;
   for (uint32_t k = 0; k < s->n; k++)
@@ -147,6 +151,7 @@ static void sample_points(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Names of both versions of the op are known. */
 static tl_status read_modes(tl_eval *x, grid_job *j) {
   tl_sv mode = tl_eval_string(x, TL_SYM_mode), pad = tl_eval_string(x, TL_SYM_padding_mode);
   j->align = tl_eval_int(x, TL_SYM_align_corners, 0) != 0;

@@ -7,6 +7,7 @@
 
 static unsigned bits_of(const tl_host *t) { return tl_dtype_get((tl_dtype)t->dtype)->bits; }
 
+/* True for types below a byte, whose elements have no address. */
 static bool is_packed(const tl_host *t) { return tl_host_element_size((tl_dtype)t->dtype) == 0; }
 
 tl_status tl_eval_units(tl_eval *x, uint32_t i, tl_units *out) {
@@ -32,6 +33,7 @@ tl_status tl_eval_units_of(tl_eval *x, const tl_host *t, tl_units *out) {
   return TL_OK;
 }
 
+/* A packed result is made in scratch, a byte each, and packed by tl_eval_units_done. */
 tl_status tl_eval_units_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank,
                                const int64_t *dims, tl_unit_result *out) {
   TL_TRY(tl_eval_result(x, i, dtype, rank, dims, &out->t));
@@ -64,6 +66,7 @@ void tl_eval_units_fill(const tl_eval *x, const tl_unit_result *r, uint64_t firs
   tl_move_run(x, &v);
 }
 
+/* 16 bytes are the widest element. */
 const char *tl_eval_zero_unit(tl_dtype dtype) {
   static const char zero[16] = {0};
   static const tl_sv empty = {"", 0};
@@ -76,6 +79,7 @@ void tl_eval_units_clear(const tl_eval *x, const tl_unit_result *r) {
 
 /* ---- moves ---------------------------------------------------------------------------------- */
 
+/* Without dims the move is one element. */
 void tl_move_init(tl_move *v, char *dst, const char *src, size_t size) {
   v->dst = dst;
   v->src = src;
@@ -131,6 +135,7 @@ static inline void fill_of(char *d, const char *s, int64_t n, size_t size) {
     memcpy(d + i * (int64_t)size, unit, size);
 }
 
+/* The sizes are those of elements and of runs widened from them. */
 static void fill_line(char *d, const char *s, int64_t n, size_t size) {
   switch (size) {
   case 1: memset(d, *s, (size_t)n); break;
@@ -179,6 +184,7 @@ static void move_band(char *d, const char *s, const steps *t, int64_t width, siz
   }
 }
 
+/* A run or line is one step; a block is one step for each band. */
 static void take_step(const steps *t, char *d, const char *s, uint64_t band) {
   if (t->kind == STEP_RUN)
     memcpy(d, s, t->run);
@@ -266,6 +272,7 @@ static void choose_step(tl_move *v, steps *t) {
   memmove(&v->dim[across], &v->dim[across + 1], (size_t)(t->outer - across) * sizeof *v->dim);
 }
 
+/* Parts are large enough that handing them to threads is worth it. */
 void tl_move_run(const tl_eval *x, tl_move *v) {
   if (v->empty)
     return;
@@ -333,6 +340,7 @@ tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from, const t
   return TL_OK;
 }
 
+/* The box of the result is filled from consecutive elements. */
 void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *from,
                      const tl_box *b) {
   tl_move v;
@@ -388,6 +396,7 @@ static tl_status resolve_tuple(tl_eval *x, const tl_host *t, uint64_t first, int
   return TL_OK;
 }
 
+/* Tuples are the last axis of the indices; batch dims of both sides agree. */
 static tl_status check_tuples(tl_eval *x, uint32_t i, int rank, const int64_t *dims,
                               int64_t batch) {
   TL_TRY(tl_eval_need_rank(x, i, 1, TL_MAX_RANK));

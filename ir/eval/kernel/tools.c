@@ -63,6 +63,7 @@ tl_status tl_eval_unsupported(tl_eval *x, const char *fmt, ...) {
   return status;
 }
 
+/* Says how much memory the values of the run take. */
 tl_status tl_eval_no_memory(tl_eval *x) {
   return tl_fail(x->m->diag, TL_NO_MEMORY, tl_node_where(x->m, x->node),
                  "out of memory: %llu MiB of values are alive",
@@ -117,6 +118,7 @@ tl_status tl_eval_result_like(tl_eval *x, uint32_t i, tl_dtype dtype, const tl_h
   return tl_eval_result(x, i, dtype, like->rank, like->dims, out);
 }
 
+/* A view shares the bytes; nothing is copied. */
 tl_status tl_eval_view(tl_eval *x, uint32_t i, const tl_host *of, int rank, const int64_t *dims) {
   return put(x, i, tl_host_view(of, (tl_dtype)of->dtype, rank, dims));
 }
@@ -126,11 +128,13 @@ tl_status tl_eval_pass(tl_eval *x, uint32_t i, const tl_host *value) {
   return put(x, i, tl_host_retain((tl_host *)(uintptr_t)value));
 }
 
+/* Results that nobody uses need not be computed. */
 bool tl_eval_wants(const tl_eval *x, uint32_t i) {
   tl_value_id v = tl_result(x->m, x->node, i);
   return v && tl_value_get(x->m, v)->n_uses;
 }
 
+/* Scratch is freed as a whole behind the kernel. The limit also stops absurd sizes. */
 void *tl_eval_scratch(tl_eval *x, uint64_t n, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(n, size, &bytes) || (x->heap->limit && bytes > x->heap->limit))
@@ -178,6 +182,7 @@ tl_status tl_eval_operand_ints(tl_eval *x, uint32_t i, tl_int_list *out) {
   return TL_OK;
 }
 
+/* One element of any rank. */
 static tl_status need_one(tl_eval *x, uint32_t i) {
   const tl_host *t = tl_eval_in(x, i);
   if (has_numbers(t) && t->n == 1)
@@ -293,6 +298,7 @@ tl_status tl_eval_broadcast(tl_eval *x, const tl_host *const *operands, uint32_t
  * saves. */
 enum { MOST_PARTS = 1024 };
 
+/* The range [0, n) in parts of `part`. */
 typedef struct division {
   tl_eval_range fn;
   void *user;
@@ -318,7 +324,7 @@ void tl_eval_for(const tl_eval *x, uint64_t n, uint64_t grain, tl_eval_range fn,
     fn(user, 0, n);
     return;
   }
-  uint64_t parts = n / grain;
+  uint64_t parts = n / grain; /* each has at least `grain` items */
   if (parts > MOST_PARTS)
     parts = MOST_PARTS;
   division d = {fn, user, n, (n + parts - 1) / parts};

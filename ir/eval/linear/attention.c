@@ -7,6 +7,7 @@
 
 #include "ir/eval/math/elementary.h"
 
+/* Attention with its sizes and the room that threads work in. */
 typedef struct job {
   const tl_attention *a;
   int64_t rows;    /* S */
@@ -128,6 +129,7 @@ static double mask_at(const tl_attention_mask *m, int64_t i) {
   return tl_host_at(t, (uint64_t)i);
 }
 
+/* Returns where the mask of a query row begins. */
 static int64_t mask_row(const tl_attention_mask *m, const place *p) {
   return p->batch * m->step[0] + p->head * m->step[1] + p->row * m->step[2];
 }
@@ -172,6 +174,7 @@ static void softmax_row(const job *j, const place *p, double *s) {
     s[t] /= sum;
 }
 
+/* Adds the values weighted with the softmax; sums are f64. */
 static void add_values(const job *j, const place *p, const double *s, double *restrict out) {
   const tl_attention *a = j->a;
   const int64_t n = a->v_size;
@@ -191,6 +194,7 @@ static void add_values(const job *j, const place *p, const double *s, double *re
     tl_real_set(a->y, at + d, out[d]);
 }
 
+/* Stores the scores of this stage when it is the one that is a result. */
 static void keep_scores(const job *j, uint64_t i, tl_attention_stage stage, const double *s) {
   const tl_attention *a = j->a;
   if (!a->scores || a->stage != stage)
@@ -293,6 +297,7 @@ void tl_attention_join(const tl_attention *a, const tl_heads *past, const tl_hea
           tl_real_set(to, at++, joined(past, now, b, head, row, d));
 }
 
+/* Nothing is made when nobody uses the result. */
 tl_status tl_attention_present(tl_eval *x, uint32_t i, const tl_attention *a, const tl_heads *past,
                                const tl_heads *now, int64_t size) {
   const int64_t dims[4] = {a->batch, a->kv_heads, past->rows + now->rows, size};

@@ -24,6 +24,7 @@ typedef struct lookup {
 
 static bool is_text(const tl_host *t) { return t->dtype == TL_DTYPE_STRING; }
 
+/* Reads an element of any type as a key. */
 static entry read_entry(const tl_host *t, uint64_t i) {
   if (is_text(t))
     return (entry){.text = ((const tl_sv *)t->data)[i], .at = i};
@@ -32,6 +33,7 @@ static entry read_entry(const tl_host *t, uint64_t i) {
   return (entry){.integer = tl_host_int_at(t, i), .at = i};
 }
 
+/* NaN sorts behind all numbers. */
 static int compare_numbers(double a, double b) {
   if (isnan(a) || isnan(b))
     return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
@@ -44,6 +46,7 @@ static int compare_texts(tl_sv a, tl_sv b) {
   return order ? order : a.n < b.n ? -1 : a.n > b.n;
 }
 
+/* Fields that are not used are equal. */
 static int compare_keys(const void *a, const void *b) {
   const entry *p = a, *q = b;
   int order = compare_texts(p->text, q->text);
@@ -59,6 +62,7 @@ static int compare_entries(const void *a, const void *b) {
   return order ? order : p->at < q->at ? -1 : p->at > q->at;
 }
 
+/* The entries remember their places, which lead to the values. */
 static tl_status sort_keys(tl_eval *x, lookup *l) {
   l->sorted = tl_eval_scratch(x, l->keys->n, sizeof *l->sorted);
   if (!l->sorted)
@@ -84,6 +88,7 @@ static int64_t find(const lookup *l, const entry *key) {
              : -1;
 }
 
+/* NULL is fine. */
 static void release(lookup *l) {
   tl_host_release(l->keys);
   tl_host_release(l->values);
@@ -161,6 +166,7 @@ static bool is_mapped(const tl_host *t) {
   return (types >> t->dtype & 1) != 0;
 }
 
+/* Keys match data of their kind: texts, floats or integers, of any width. */
 static bool same_kind(const tl_host *a, const tl_host *b) {
   if (is_text(a) || is_text(b))
     return is_text(a) && is_text(b);
@@ -218,6 +224,7 @@ static tl_status read_classes(tl_eval *x, lookup *l) {
   return TL_OK;
 }
 
+/* Tensors come first, then strings, integers and floats. */
 static tl_status read_lookup(tl_eval *x, lookup *l) {
   static const tl_symbol keys[] = {TL_SYM_keys_tensor, TL_SYM_keys_strings, TL_SYM_keys_int64s,
                                    TL_SYM_keys_floats};
@@ -243,6 +250,7 @@ tl_status tl_eval_ml_label(tl_eval *x) {
 
 /* ---- OneHotEncoder -------------------------------------------------------------------------- */
 
+/* Sets 1 where a category matches; a row without a match is all 0, or an error. */
 static tl_status mark(tl_eval *x, const lookup *l) {
   const tl_host *in = tl_eval_in(x, 0);
   const bool zeros = tl_eval_int(x, TL_SYM_zeros, 1) != 0;

@@ -4,6 +4,7 @@
 #include "ir/eval/kernel/move.h"
 #include "ir/eval/text/regex.h"
 
+/* Gives the strings of an operand, which must be a tensor of them. */
 static tl_status need_strings(tl_eval *x, uint32_t i, const tl_sv **out) {
   const tl_host *t = tl_eval_in(x, i);
   if (!t || t->kind != TL_HOST_TENSOR || t->dtype != TL_DTYPE_STRING)
@@ -29,6 +30,7 @@ static tl_status join(tl_eval *x, tl_sv a, tl_sv b, tl_sv *out) {
   return TL_OK;
 }
 
+/* Walks the broadcast operands like an odometer. */
 tl_status tl_eval_string_concat(tl_eval *x) {
   const tl_sv *s[2];
   int rank;
@@ -93,6 +95,7 @@ static bool next_part(const splitter *w, uint64_t done, tl_sv *rest, tl_sv *part
   return true;
 }
 
+/* Counting allocates nothing. */
 static uint64_t count_parts(const splitter *w, tl_sv s) {
   uint64_t n = 0;
   tl_sv part;
@@ -204,6 +207,7 @@ static tl_status in_case(tl_eval *x, tl_sv s, letter_case to, bool kept, tl_sv *
   return TL_OK;
 }
 
+/* Words that are dropped. */
 typedef struct stop_words {
   tl_sv *at; /* in lower case when case does not matter */
   uint32_t n;
@@ -223,6 +227,7 @@ static tl_status read_stop_words(tl_eval *x, stop_words *w) {
   return TL_OK;
 }
 
+/* Both sides are in lower case when case does not matter. */
 static tl_status is_stop_word(tl_eval *x, const stop_words *w, tl_sv s, bool *out) {
   *out = false;
   if (w->n)
@@ -278,6 +283,7 @@ tl_status tl_eval_string_normalizer(tl_eval *x) {
 
 /* ---- RegexFullMatch ------------------------------------------------------------------------- */
 
+/* The pattern is compiled once for all strings. */
 tl_status tl_eval_regex_full_match(tl_eval *x) {
   const tl_sv *s;
   const char *why;
