@@ -167,13 +167,15 @@ def comments(path, text):
         for m in TICKS.finditer(blanked(text, FENCE)):
             yield line_of(text, m.start()), m.group(1)
         return
-    if path.endswith('.py'):
+    if path.endswith('.py') or text.startswith('#!/usr/bin/python3'):
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT or token.string.startswith('"""'):
                 yield token.start[0], token.string
         return
     if path.endswith(('.c', '.h', '.tbl', '.js')):
         pattern = r'"(?:[^"\\\n]|\\.)*"|/\*.*?\*/|//[^\n]*|^ *#(?!\w)[^\n]*'
+    elif path.endswith(('.t', '.tir')):
+        pattern = r'^#[^\n]*'
     else:
         pattern = r'"(?:[^"\\\n]|\\.)*"|#[^\n]*'
     for m in re.finditer(pattern, text, re.M | re.S):
@@ -226,17 +228,20 @@ def commands(project, path, text):
             yield line_of(text, m.start()), f'nothing has an option --{option.group(1)}'
 
 
+# They name what is not there.
+OWN = ('tests/docs/citations.py', 'tests/docs/test_citations.py')
 CHECKS = {'links': links, 'index': index, 'paths': paths, 'names': names, 'commands': commands}
-KINDS = ('.md', '.c', '.h', '.py', '.tlr', '.tbl', '.js', 'meson.build', 'meson_options.txt')
+KINDS = ('.md', '.c', '.h', '.py', '.tlr', '.tbl', '.js', '.tir', '.t', 'meson.build',
+         'meson_options.txt', 'Makefile')
 
 
 def problems(files=None):
     """(check, what is wrong) of all files, or of those given."""
     project = Project()
     for path in files or project.files:
-        if not path.endswith(KINDS) or path == 'tests/docs/citations.py':
-            continue
         text = text_of(path)
+        if not (path.endswith(KINDS) or text.startswith('#!')) or path in OWN:
+            continue
         for name, check in CHECKS.items():
             if name == 'links' and not path.endswith('.md'):
                 continue

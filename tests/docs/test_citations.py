@@ -22,6 +22,8 @@ CASES = [
     ('paths', 'ir/a.c', 'const char *s = "docs/nothing.md /* not a comment */";', 0),
     ('paths', 'tests/a.py', '"""docs/nothing.md"""\nx = "docs/nothing.md"  # docs/README.md', 1),
     ('paths', 'ir/meson.build', '# docs/nothing.md\nx = \'docs/nothing.md\'', 1),
+    ('paths', 'tests/golden/a.tir', '# see docs/nothing.md\n  %a = Exp(%x) # docs/nothing.md', 1),
+    ('paths', 'scripts/a', '#!/usr/bin/python3\nx = "docs/nothing.md"  # docs/nothing.md', 1),
     ('names', 'docs/a.md', '`passes.tbl` `main.c`', 0),
     ('names', 'ir/a.h', '/* nothing_at_all.c does it */', 1),
     ('names', 'docs/a.md', '`mine.h`:\n\n```\n```\n`mine.h` is shown above', 0),
