@@ -13,6 +13,7 @@ tl_dim tl_dim_named(tl_module *m, tl_sv name) {
   return s == TL_NO_SYMBOL ? TL_DIM_UNKNOWN : tl_dim_from_symbol(s);
 }
 
+/* A sum that is an operand is put in parentheses. */
 static void add_operand(tl_module *m, tl_buf *out, tl_dim d) {
   if (d >= 0)
     tl_buf_add_i64(out, d);
@@ -45,6 +46,7 @@ static void order_terms(tl_module *m, tl_dim *a, tl_dim *b) {
   }
 }
 
+/* Unknown with anything is unknown. */
 static bool either_unknown(tl_dim a, tl_dim b) {
   return a == TL_DIM_UNKNOWN || b == TL_DIM_UNKNOWN;
 }
@@ -83,6 +85,7 @@ tl_dim tl_dim_sub(tl_module *m, tl_dim a, tl_dim b) {
   return b == 0 ? a : add_symbols(m, a, b, -1);
 }
 
+/* Zero times anything is zero, even when the other is unknown. A size times a sum is a sum. */
 tl_dim tl_dim_mul(tl_module *m, tl_dim a, tl_dim b) {
   tl_dim product;
   if (a == 0 || b == 0)
@@ -100,6 +103,7 @@ tl_dim tl_dim_mul(tl_module *m, tl_dim a, tl_dim b) {
   return name_expression(m, a, "*", b);
 }
 
+/* A sum is divided term by term where every factor allows it; else the quotient gets a name. */
 tl_dim tl_dim_div(tl_module *m, tl_dim a, tl_dim b) {
   if (either_unknown(a, b) || b == 0)
     return TL_DIM_UNKNOWN;
@@ -137,6 +141,7 @@ bool tl_dim_broadcast(tl_dim a, tl_dim b, tl_dim *out) {
   return true;
 }
 
+/* Of two names the first one stays. */
 bool tl_dim_merge(tl_dim a, tl_dim b, tl_dim *out) {
   if (a >= 0 && b >= 0 && a != b)
     return false;

@@ -7,6 +7,7 @@ static const char *const keys[TL_N_MARKS] = {
     "_user_stream_label", "_super_kernel_scope", "_super_kernel_options", "_op_aicore_num",
     "_op_vectorcore_num", "_deterministic",      "_deterministic_level"};
 
+/* Nodes have few entries of metadata. */
 static tl_sv find(const tl_module *m, tl_node_id n, const char *key) {
   const tl_extra *e = &m->extras.at[tl_node_get(m, n)->extra];
   for (uint32_t i = 0; i < e->n_metadata; i++)
@@ -46,6 +47,7 @@ tl_sv tl_node_note(const tl_module *m, tl_node_id n, const char *key) {
   return tl_node_get(m, n)->extra ? find(m, n, key) : TL_SV("");
 }
 
+/* Writes a new list, since forks share the old one. An empty value removes the note. */
 bool tl_node_set_note(tl_module *m, tl_node_id n, const char *key, tl_sv value) {
   if (tl_sv_eq(tl_node_note(m, n, key), value))
     return true;

@@ -21,6 +21,7 @@ typedef struct bindings {
   binding_vec stack;
 } bindings;
 
+/* The state of a walk over all graphs. */
 typedef struct walk {
   const tl_module *m;
   const tl_name_visitor *visitor;
@@ -47,6 +48,7 @@ static tl_symbol name_of(const walk *w, tl_value_id v) {
   return name < w->n_symbols ? name : 0;
 }
 
+/* The binding that is hidden comes back when this one is removed. */
 static tl_status bind(bindings *b, binding added) {
   added.outer = b->top[added.name];
   if (!binding_vec_push(&b->stack, added))
@@ -97,6 +99,7 @@ static tl_status each_value(walk *w, const tl_graph *g, value_fn fn, uint32_t ma
   return TL_OK;
 }
 
+/* Runs before the graph's own values are bound, so that only those around it are found. */
 static tl_status check_results(walk *w, const tl_graph *g) {
   TL_FOR_NODES(w->m, g, n)
     for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_results; i++)
@@ -242,6 +245,7 @@ static tl_status rename_node(tl_module *m, tl_node_id n) {
   return TL_OK;
 }
 
+/* The first node of a name keeps it. */
 tl_status tl_names_part_nodes(tl_module *m, tl_may_rename may_rename, void *user) {
   uint32_t n_symbols = m->symbols.n; /* later ones are fresh names */
   uint32_t *seen = calloc(n_symbols, sizeof *seen); /* by symbol: the last graph that has it */

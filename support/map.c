@@ -23,18 +23,21 @@ struct tl_map_entry {
   UT_hash_handle hh;
 };
 
+/* Keys are numbers, which are mixed rather than hashed as bytes. */
 static unsigned hash_key(const void *key, size_t bytes) {
   uint64_t whole;
   memcpy(&whole, key, bytes < sizeof whole ? bytes : sizeof whole);
   return (unsigned)tl_hash_mix(0, whole);
 }
 
+/* NULL when the key is not in the map. */
 static tl_map_entry *entry_of(const tl_map *map, uint64_t key) {
   tl_map_entry *found;
   HASH_FIND(hh, map->table, &key, sizeof key, found);
   return found;
 }
 
+/* The arena is made with the first entry, so that an empty map costs nothing. */
 bool tl_map_set(tl_map *map, uint64_t key, uint32_t value) {
   tl_map_entry *entry = entry_of(map, key);
   if (entry) {

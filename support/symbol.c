@@ -79,11 +79,13 @@ static uint32_t slot_of(const tl_symtab *t, tl_sv s, uint32_t hash) {
   return at;
 }
 
+/* A slot has the symbol plus 1; 0 marks a free slot. */
 tl_symbol tl_symbol_find(const tl_symtab *t, tl_sv s) {
   uint32_t found = t->slots[slot_of(t, s, hash_of(s))].next;
   return found ? found - 1 : TL_NO_SYMBOL;
 }
 
+/* copy: the text goes into the arena; else it must outlive the table. */
 static tl_symbol intern(tl_symtab *t, tl_sv s, uint32_t hash, bool copy) {
   uint32_t at = slot_of(t, s, hash);
   if (t->slots[at].next)
@@ -103,6 +105,7 @@ static tl_symbol intern(tl_symtab *t, tl_sv s, uint32_t hash, bool copy) {
   return t->n++;
 }
 
+/* Fetches the slot into the cache while the caller does something else. */
 uint32_t tl_intern_ahead(const tl_symtab *t, tl_sv s) {
   uint32_t hash = hash_of(s);
   tl_prefetch(&t->slots[hash & (t->n_slots - 1)]);
@@ -116,6 +119,7 @@ tl_symbol tl_intern_hashed(tl_symtab *t, tl_sv s, uint32_t hash) {
 tl_symbol tl_intern(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), true); }
 tl_symbol tl_intern_view(tl_symtab *t, tl_sv s) { return intern(t, s, hash_of(s), false); }
 
+/* The empty text is symbol 0, the seeds are the symbols from 1 on. */
 tl_status tl_symtab_init(tl_symtab *t, tl_arena *arena, const char *const *seeds, uint32_t n_seeds,
                          uint32_t expect) {
   memset(t, 0, sizeof *t);

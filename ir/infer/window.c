@@ -50,6 +50,7 @@ tl_status tl_window_read(tl_infer *x, uint32_t n, tl_window *w) {
   return read_auto_pad(x, w);
 }
 
+/* Element i of a list that may be absent. */
 static int64_t at_or(tl_int_list list, uint32_t i, int64_t fallback) {
   return list.at ? list.at[i] : fallback;
 }
@@ -59,6 +60,7 @@ static bool pads_count(const tl_window *w) {
   return w->auto_pad == TL_PAD_EXPLICIT && w->pads.at;
 }
 
+/* Both ends of an axis. */
 static int64_t pad_sum(const tl_window *w, uint32_t axis) {
   return pads_count(w) ? w->pads.at[axis] + w->pads.at[axis + w->n] : 0;
 }
@@ -71,6 +73,7 @@ static bool extent(const tl_window *w, uint32_t axis, tl_dim kernel, int64_t *ou
   return true;
 }
 
+/* C's division rounds towards 0; b is positive. */
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }

@@ -5,15 +5,18 @@
 
 #include "ir/eval/kernel/kernel.h"
 
+/* Corners, the lesser ones first. */
 typedef struct box {
   float x1, y1, x2, y2;
 } box;
 
+/* A box of one class. */
 typedef struct candidate {
   float score;
   uint64_t index;
 } candidate;
 
+/* The operands, and room for one class at a time. */
 typedef struct suppression {
   const float *boxes;
   const float *scores;
@@ -90,6 +93,7 @@ static void select_class(suppression *s, uint64_t batch, uint64_t class) {
   }
 }
 
+/* The results of all classes have room, since nobody knows how many are selected. */
 static tl_status make_room(tl_eval *x, suppression *s) {
   uint64_t all;
   s->order = tl_eval_scratch(x, s->n, sizeof *s->order);
@@ -100,6 +104,7 @@ static tl_status make_room(tl_eval *x, suppression *s) {
   return s->order && s->kept && s->out ? TL_OK : tl_eval_no_memory(x);
 }
 
+/* Without max_output_boxes_per_class nothing is selected, as the standard says. */
 static tl_status read_limits(tl_eval *x, suppression *s, float *least) {
   int64_t most;
   double overlap, score;

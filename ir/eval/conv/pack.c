@@ -16,10 +16,12 @@ typedef struct windows {
   tl_window_piece pieces[MOST_PIECES]; /* [taps][n_runs] when they fit */
 } windows;
 
+/* Bytes of an element of the input or weight. */
 static size_t source_size(uint8_t source) {
   return source == TL_CONV_F32 ? 4 : source == TL_CONV_F64 ? 8 : 1;
 }
 
+/* Neighbours are copied in a loop of its own, which the compiler makes vectors of. */
 static void copy_f32(const float *from, int64_t stride, int64_t n, float *to) {
   if (stride == 1)
     for (int64_t i = 0; i < n; i++)
@@ -34,6 +36,7 @@ static void copy_f64(const double *from, int64_t stride, int64_t n, double *to) 
     to[i] = from[i * stride];
 }
 
+/* Integers are widened to 32 bits without their zero point. */
 static void copy_u8(const uint8_t *from, int64_t stride, int64_t n, int32_t zero, uint32_t *to) {
   for (int64_t i = 0; i < n; i++)
     to[i] = (uint32_t)((int32_t)from[i * stride] - zero);
@@ -122,6 +125,7 @@ static void pack_steps(windows *s, const tl_gemm_block *b, char *dst) {
   }
 }
 
+/* A batch of the product is one group of one image. */
 void tl_conv_pack_windows(const void *user, const tl_gemm_block *b, void *dst) {
   const tl_conv *c = user;
   int64_t channels = c->groups * c->in_channels;

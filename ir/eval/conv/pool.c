@@ -10,6 +10,7 @@ enum { WINDOW_GRAIN = 1 << 12 };
 
 /* ---- shared --------------------------------------------------------------------------------- */
 
+/* The attribute kernel_shape is needed, as pooling has no weight. */
 tl_status tl_pooling_open(tl_eval *x, bool channels_last, tl_pooling *p) {
   *p = (tl_pooling){.channels_last = channels_last};
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
@@ -36,10 +37,12 @@ tl_status tl_pooling_result(tl_eval *x, tl_pooling *p) {
   return tl_eval_result(x, 0, (tl_dtype)p->x->dtype, p->x->rank, dims, &p->y);
 }
 
+/* Channels are counted over all images; plane: elements of a channel. */
 int64_t tl_pooling_base(const tl_pooling *p, int64_t i, int64_t plane) {
   return p->channels_last ? i / p->channels * p->channels * plane + i % p->channels : i * plane;
 }
 
+/* One item is one channel of one image. */
 void tl_pooling_for(const tl_eval *x, tl_pooling *p, tl_eval_range fn, void *user) {
   if (p->window.out_plane == 0 || p->images == 0 || p->channels == 0)
     return;
@@ -67,6 +70,7 @@ bool tl_tap_box_of(const tl_windows *w, const tl_window_run *r, tl_tap_box *box)
   return true;
 }
 
+/* With `padding`, taps in the padding count, but none that ceil_mode puts beyond it. */
 int64_t tl_window_taps_inside(const tl_windows *w, int axis, int64_t index, bool padding) {
   int64_t at = index * w->stride[axis] - w->begin[axis], d = w->dilation[axis];
   int64_t end = w->in[axis] + (padding ? w->end[axis] : 0);
@@ -85,6 +89,7 @@ typedef struct summing {
   int64_t power; /* 0: the mean; else the norm */
 } summing;
 
+/* Norms are over magnitudes. */
 static float power_f32(float v, int64_t p) { return (float)tl_pow((double)fabsf(v), (double)p); }
 static double power_f64(double v, int64_t p) { return tl_pow(fabs(v), (double)p); }
 
@@ -151,6 +156,7 @@ static void sum_run(const summing *s, tl_window_run *r, const void *x, int64_t b
     finish_f32(s, r, y);
 }
 
+/* The windows of a channel are cut into runs along the last axis. */
 static void sum_channels(void *user, uint64_t begin, uint64_t end) {
   const summing *s = user;
   const tl_windows *w = &s->p.window;

@@ -5,6 +5,7 @@
 
 #include "ir/eval/conv/pool.h"
 
+/* A pooling for the greatest elements. */
 typedef struct maximum {
   tl_pooling p;
   tl_host *indices; /* NULL: not wanted */
@@ -42,6 +43,7 @@ DEFINE_MAX(max_f64, double, (double)-INFINITY)
 DEFINE_MAX(max_u8, uint8_t, 0)
 DEFINE_MAX(max_i8, int8_t, INT8_MIN)
 
+/* The types that max_pool admits. */
 static void max_run(const tl_pooling *p, const tl_window_run *r, int64_t x, int64_t y) {
   switch (p->x->dtype) {
   case TL_DTYPE_F32: max_f32(p, r, x, y); break;
@@ -51,6 +53,7 @@ static void max_run(const tl_pooling *p, const tl_window_run *r, int64_t x, int6
   }
 }
 
+/* A window without any tap inside keeps the lowest number. */
 static void max_channels(void *user, uint64_t begin, uint64_t end) {
   const maximum *m = user;
   const tl_windows *w = &m->p.window;
@@ -66,6 +69,7 @@ static void max_channels(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- with indices: a window at a time ------------------------------------------------------- */
 
+/* Exact for all four types. */
 static double number_at(const tl_host *t, int64_t i) {
   switch (t->dtype) {
   case TL_DTYPE_F32: return (double)((const float *)t->data)[i];
@@ -127,6 +131,7 @@ static void index_channels(void *user, uint64_t begin, uint64_t end) {
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
+/* Indices are computed on their own, and only when somebody uses them. */
 static tl_status max_pool(tl_eval *x, bool channels_last) {
   maximum m = {.column_major = tl_eval_int(x, TL_SYM_storage_order, 0) != 0};
   TL_TRY(tl_pooling_open(x, channels_last, &m.p));
@@ -180,6 +185,7 @@ static int64_t place_of(int64_t index, int rank, const int64_t *pooled, const in
   return index ? -1 : at;
 }
 
+/* Elements that no index names are 0. */
 static tl_status scatter(tl_eval *x, const int64_t *pooled, tl_host *y) {
   const tl_host *t = tl_eval_in(x, 0), *indices = tl_eval_in(x, 1);
   size_t size = tl_host_element_size((tl_dtype)t->dtype);

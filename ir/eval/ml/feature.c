@@ -33,6 +33,7 @@ tl_status tl_eval_ml_extract(tl_eval *x) {
   return TL_OK;
 }
 
+/* Binarizer: 1 above the threshold, else 0. */
 tl_status tl_eval_ml_binarizer(tl_eval *x) {
   const tl_host *in = tl_eval_in(x, 0);
   const double threshold = (double)tl_eval_float(x, TL_SYM_threshold, 0.0f);
@@ -88,6 +89,7 @@ static bool is_missing(const tl_host *t, uint64_t i, double number, int64_t inte
   return v == number || (isnan(v) && isnan(number));
 }
 
+/* Values are given in 32-bit floats or 64-bit integers; these may not fit i32. */
 static tl_status store_imputed(tl_eval *x, tl_host *t, uint64_t i, const tl_attr *a, uint64_t at) {
   switch ((tl_dtype)t->dtype) {
   case TL_DTYPE_F32: ((float *)t->data)[i] = a->u.fs[at]; return TL_OK;
@@ -101,6 +103,7 @@ static tl_status store_imputed(tl_eval *x, tl_host *t, uint64_t i, const tl_attr
   return TL_OK;
 }
 
+/* Imputer: one value for all features, or one for each. */
 tl_status tl_eval_ml_imputer(tl_eval *x) {
   const tl_host *in = tl_eval_in(x, 0);
   tl_host *out;

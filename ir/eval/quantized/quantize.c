@@ -83,6 +83,7 @@ static tl_status check_blocks(tl_eval *x, const tl_host *t, const tl_host *scale
   return TL_OK;
 }
 
+/* A tensor with one scale is cut anywhere, others only where scales change. */
 static tl_status plan_rows(tl_eval *x, const tl_host *t, const tl_host *scale, rows *r) {
   uint32_t axis;
   int64_t outer, inner, block = tl_eval_int(x, TL_SYM_block_size, 0);
@@ -126,6 +127,7 @@ static tl_status take_operands(tl_eval *x, rows *r) {
   return zero ? as_floats(x, zero, &r->zero) : TL_OK;
 }
 
+/* What quantizing and dequantizing need. */
 typedef struct job {
   rows r;
   const tl_host *from;
@@ -259,6 +261,7 @@ static void centred(const job *j, uint64_t first, uint64_t n, const float *zero,
     v[k] = (float)((double)s[k] - (zero ? (double)zero[k * step] : 0));
 }
 
+/* Block by block, so that the floats stay on the stack. */
 static void dequantize_row(const job *j, row w) {
   float v[BLOCK];
   for (uint64_t done = 0; done < w.n; done += BLOCK) {

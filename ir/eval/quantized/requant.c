@@ -16,6 +16,7 @@ static tl_status need_count(tl_eval *x, uint32_t i, uint64_t n) {
   return tl_eval_fail(x, "operand %u must have one element or %llu", i, (unsigned long long)n);
 }
 
+/* Without the operand the list is empty, which means 1. */
 tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner, tl_factors *out) {
   const tl_host *t = tl_eval_in(x, i);
   *out = (tl_factors){.inner = inner ? inner : 1};
@@ -32,6 +33,7 @@ tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner, tl
   return TL_OK;
 }
 
+/* One zero point is repeated, so that readers need not ask. */
 tl_status tl_zeros_read(tl_eval *x, uint32_t i, uint64_t n, const int32_t **out) {
   const tl_host *t = tl_eval_in(x, i);
   int32_t *at = tl_eval_scratch(x, n, sizeof *at);
@@ -66,6 +68,7 @@ DEFINE_PACK(pack_i8, int8_t)
 DEFINE_PACK(pack_u16, uint16_t)
 DEFINE_PACK(pack_i16, int16_t)
 
+/* Lanes beyond the matrix are zeros and add nothing. */
 void tl_gemm_pack_ints(const void *user, const tl_gemm_block *b, void *dst) {
   const tl_gemm_ints *of = user;
   int64_t zero_at = of->matrix * (int64_t)b->batch;
@@ -88,6 +91,7 @@ void tl_gemm_side_ints(const tl_host *t, const int32_t *zero, tl_gemm_ints *of,
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
+/* Sums of products on their way to a result. */
 typedef struct sums {
   const tl_requant *q;
   const tl_host *from;
@@ -113,6 +117,7 @@ static float scaled(const tl_requant *q, int32_t sum, uint64_t i) {
   return q->bias.at ? v + tl_factor_of(&q->bias, i) : v;
 }
 
+/* Without a scale of the result, the result is f32. */
 static void finish_range(void *user, uint64_t begin, uint64_t end) {
   const sums *s = user;
   const tl_requant *q = s->q;
