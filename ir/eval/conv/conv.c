@@ -6,6 +6,7 @@ enum { FEW_CHANNELS = 4, FILL_GRAIN = 8 }; /* fewer channels of a group fill too
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
+/* False for types that no convolution takes. */
 static bool source_of(const tl_host *t, uint8_t *out) {
   switch (t->dtype) {
   case TL_DTYPE_F32: *out = TL_CONV_F32; return true;
@@ -72,12 +73,14 @@ void tl_conv_dims(const tl_conv *c, int64_t *dims) {
 
 /* ---- bias ----------------------------------------------------------------------------------- */
 
+/* A bias that is spread over the result. */
 typedef struct filling {
   const tl_conv *c;
   const char *bias;
   size_t size;
 } filling;
 
+/* Numbers of 4 or 8 bytes, as bits. */
 static void fill_run(char *to, const char *value, int64_t n, size_t size) {
   uint32_t four;
   uint64_t eight;
@@ -181,6 +184,7 @@ static tl_status by_product(tl_eval *x, const tl_conv *c) {
   return tl_gemm_run(x, &g);
 }
 
+/* Few output channels would leave most rows of a tile empty. */
 tl_status tl_conv_run(tl_eval *x, const tl_conv *c) {
   if (c->batch == 0 || c->out_channels == 0 || c->window.out_plane == 0)
     return TL_OK;

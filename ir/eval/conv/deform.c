@@ -54,6 +54,7 @@ typedef struct deform {
 DEFINE_SAMPLE(sample_f32, float)
 DEFINE_SAMPLE(sample_f64, double)
 
+/* Row i is channel i / taps and tap i % taps. */
 static void sample_rows(void *user, uint64_t begin, uint64_t end) {
   const deform *d = user;
   int64_t taps = d->c.window.taps;

@@ -18,6 +18,7 @@ typedef struct spread {
   void *to;         /* [channels][places] */
 } spread;
 
+/* Defines the adding of a type; integers wrap. */
 #define DEFINE_ADD(NAME, TYPE)                                                                    \
   static void NAME(const TYPE *from, int64_t n, int64_t stride, TYPE *to) {                       \
     for (int64_t i = 0; i < n; i++)                                                               \
@@ -166,6 +167,7 @@ static tl_status add_chunk(tl_eval *x, const transposed *t, int64_t image, int64
   return TL_OK;
 }
 
+/* Defines the start of a result: the bias of its channel, or 0. */
 #define DEFINE_BIAS(NAME, TYPE)                                                                   \
   static void NAME(tl_host *y, const tl_host *bias, int64_t plane) {                              \
     for (uint64_t i = 0; i < y->n; i++)                                                           \
@@ -176,6 +178,7 @@ static tl_status add_chunk(tl_eval *x, const transposed *t, int64_t image, int64
 DEFINE_BIAS(bias_f32, float)
 DEFINE_BIAS(bias_f64, double)
 
+/* The weight is [C, M/group, k...]: its first dim is that of the operand. */
 static tl_status open_transposed(tl_eval *x, bool dynamic, transposed *t) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, TL_MAX_RANK));
   t->x = tl_eval_in(x, 0);
@@ -195,6 +198,7 @@ static tl_status open_transposed(tl_eval *x, bool dynamic, transposed *t) {
   return open_windows(x, t->x, t->weight, dynamic, &t->w);
 }
 
+/* The result begins as the bias. */
 static tl_status make_result(tl_eval *x, transposed *t, const tl_host *bias) {
   int64_t dims[TL_MAX_RANK] = {t->x->dims[0]};
   if (__builtin_mul_overflow(t->out_channels, t->groups, &dims[1]))
@@ -238,6 +242,7 @@ tl_status tl_eval_conv_transpose(tl_eval *x) {
 
 /* ---- Col2Im --------------------------------------------------------------------------------- */
 
+/* The image is what the windows see, and the columns are the windows. */
 static tl_status column_windows(tl_eval *x, const tl_int_list *image, const tl_int_list *block,
                                 tl_windows *w) {
   if (!image->at || !block->at || image->n != block->n || image->n > TL_MAX_RANK - 2)
@@ -255,6 +260,7 @@ static tl_status column_windows(tl_eval *x, const tl_int_list *image, const tl_i
   return tl_window_count(x, w);
 }
 
+/* Overlapping blocks add up. */
 tl_status tl_eval_col2im(tl_eval *x) {
   tl_windows w;
   tl_int_list image, block;

@@ -101,6 +101,7 @@ static tl_status make_plan(tl_eval_run *run, const tl_graph *g) {
   return TL_OK;
 }
 
+/* Frees what the run holds, after failures too. */
 static void release_run(tl_eval_run *run) {
   for (tl_value_id v = 0; run->slots && v < tl_module_value_end(run->m); v++)
     tl_host_release(run->slots[v]);
@@ -118,6 +119,7 @@ static bool is_narrow(tl_dtype d) {
   return tl_dtype_is_float(d) && d != TL_DTYPE_F32 && d != TL_DTYPE_F64 && d != TL_DTYPE_F4E2M1;
 }
 
+/* A tensor and its copy in another dtype. */
 typedef struct conversion {
   const tl_host *from;
   tl_host *to;
@@ -148,12 +150,14 @@ static tl_status convert(tl_eval *x, tl_host **t, tl_dtype to) {
   return TL_OK;
 }
 
+/* A tensor and its copy in lower precision. */
 typedef struct emulation {
   const tl_host *from;
   tl_host *to;
   tl_dtype dtype;
 } emulation;
 
+/* To f16 or bf16 and back, which is exact. */
 static float round_once(float v, tl_dtype to) {
   return to == TL_DTYPE_F16 ? tl_f16_to_f32(tl_f16_from_f32(v))
                             : tl_bf16_to_f32(tl_bf16_from_f32(v));
@@ -187,6 +191,7 @@ static tl_status emulate(tl_eval *x, tl_dtype dtype, tl_host **t) {
 
 /* ---- one node ------------------------------------------------------------------------------- */
 
+/* The copies replace the operands in the list, which owns them. */
 static tl_status widen_operands(tl_eval *x, tl_host **in) {
   for (uint32_t i = 0; i < x->n_in; i++)
     if (in[i] && in[i]->kind == TL_HOST_TENSOR && is_narrow((tl_dtype)in[i]->dtype))
@@ -225,6 +230,7 @@ static const tl_eval_row *kernel_of(const tl_eval_run *run, tl_node_id n) {
   return tl_eval_row_of(run->kernels, tl_node_get(run->m, n)->op);
 }
 
+/* The kernel may rely on operands that fit the op's signature. */
 static tl_status call_kernel(tl_eval *x, tl_host **in, tl_dtype emulated) {
   const tl_eval_row *row = kernel_of(x->run, x->node);
   TL_TRY(tl_eval_signature(x));
@@ -265,6 +271,7 @@ static uint32_t room_for_results(const tl_module *m, tl_node_id n) {
   return row->n_result_ports > named ? row->n_result_ports : named;
 }
 
+/* Reports an op without a kernel before its operands are made. */
 static tl_status need_kernel(const tl_eval_run *run, tl_node_id n) {
   tl_module *m = run->m;
   if (kernel_of(run, n))
@@ -304,12 +311,14 @@ static void bury(tl_eval_run *run, tl_node_id n) {
   }
 }
 
+/* Hands a value to whoever watches the run. */
 static tl_status show(tl_eval_run *run, tl_value_id v) {
   if (!run->o->watch || !run->slots[v])
     return TL_OK;
   return run->o->watch(run->o->watch_user, run->m, v, run->slots[v]);
 }
 
+/* Each result has its slot, until its last user has run. */
 static tl_status keep_results(tl_eval_run *run, tl_node_id n, tl_host **out) {
   const tl_node *node = tl_node_get(run->m, n);
   for (uint32_t i = 0; i < node->n_results; i++) {
@@ -319,6 +328,7 @@ static tl_status keep_results(tl_eval_run *run, tl_node_id n, tl_host **out) {
   return TL_OK;
 }
 
+/* Gives all operands of a node, retained; after a failure none of them is. */
 static tl_status take_operands(tl_eval_run *run, tl_node_id n, tl_host **in) {
   tl_eval where = {.m = run->m, .node = n, .heap = run->heap, .pool = run->o->pool};
   for (uint32_t i = 0; i < tl_node_get(run->m, n)->n_operands; i++) {
@@ -393,6 +403,7 @@ static tl_eval_run run_of(const tl_eval_job *job) {
   return (tl_eval_run){.m = job->m, .o = job->o, .heap = job->heap, .kernels = job->kernels};
 }
 
+/* An input without a value may have a default. */
 static tl_status set_inputs(tl_eval_run *run, const tl_graph *g, tl_host *const *inputs) {
   tl_eval where = {.m = run->m, .node = g->ret, .heap = run->heap, .pool = run->o->pool};
   for (uint32_t i = 0; i < g->inputs.n; i++) {
@@ -427,6 +438,7 @@ tl_status tl_eval_run_graph(const tl_eval_job *job, tl_graph_id id, tl_host *con
   return status;
 }
 
+/* A node with a body runs other nodes. */
 static bool has_body(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++)

@@ -14,12 +14,14 @@ enum {
   CACHE_LINE = 64
 };
 
+/* The buffers of a worker, which packs into them. */
 typedef struct workspace {
   char *a;    /* [ROW_BLOCK / rows][K_BLOCK][rows] */
   char *b;    /* [COLUMN_BLOCK / columns][K_BLOCK][columns] */
   char *edge; /* a whole tile, for those that stick out of C */
 } workspace;
 
+/* A product and how it is divided. */
 typedef struct job {
   const tl_gemm *g;
   const tl_gemm_unit *unit;
@@ -40,6 +42,7 @@ typedef struct area {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* step need not be a power of two. */
 static int64_t round_up(int64_t v, int64_t step) { return (v + step - 1) / step * step; }
 
 /* ---- packing -------------------------------------------------------------------------------- */
@@ -60,6 +63,7 @@ static void copy_rows(const char *from, size_t stride, int64_t steps, size_t byt
 
 enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
 
+/* Defines the packing of a type: lanes that are adjacent are copied, others transposed. */
 #define DEFINE_PACK(NAME, TYPE)                                                                   \
   static void NAME##_lane(const TYPE *from, int64_t k_stride, const tl_gemm_block *b, int64_t s,  \
                           TYPE *dst) {                                                            \
@@ -292,6 +296,7 @@ tl_status tl_gemm_run(tl_eval *x, const tl_gemm *g) {
   return TL_OK;
 }
 
+/* Signed and unsigned integers wrap alike, so one type serves both. */
 bool tl_gemm_type_of(tl_dtype dtype, tl_gemm_type *out) {
   switch (dtype) {
   case TL_DTYPE_F32: *out = TL_GEMM_F32; return true;

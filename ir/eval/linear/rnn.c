@@ -65,6 +65,7 @@ static tl_status need_shape(tl_eval *x, uint32_t i, int rank, const int64_t *dim
   return TL_OK;
 }
 
+/* Two directions are two layers of the same sizes. */
 static tl_status read_direction(tl_eval *x, layer *l) {
   tl_sv text = tl_eval_string(x, TL_SYM_direction);
   l->directions = tl_sv_is(text, "bidirectional") ? 2 : 1;
@@ -75,6 +76,7 @@ static tl_status read_direction(tl_eval *x, layer *l) {
                       TL_SV_ARG(text));
 }
 
+/* A sequence may be shorter than the steps; 0 is allowed. */
 static tl_status read_lengths(tl_eval *x, layer *l) {
   tl_int_list list;
   TL_TRY(tl_eval_operand_ints(x, 4, &list));
@@ -134,6 +136,7 @@ static tl_status read_states(tl_eval *x, layer *l) {
   return read_reals(x, 7, &l->peephole);
 }
 
+/* The defaults are those of the standard for each op. */
 static tl_status read_functions(tl_eval *x, layer *l) {
   static const tl_rnn_function rnn[] = {TL_RNN_TANH};
   static const tl_rnn_function gru[] = {TL_RNN_SIGMOID, TL_RNN_TANH};
@@ -159,6 +162,7 @@ static void add_product(const double *a, int64_t k, const double *b, int64_t n, 
   }
 }
 
+/* z: biases and the product with the input, to which the state's is added. */
 static void rnn_cell(const layer *l, const tl_rnn_activation *f, double *z, double *h) {
   add_product(h, l->hidden, l->r, l->hidden, l->hidden, z);
   for (int64_t i = 0; i < l->hidden; i++)
@@ -269,6 +273,7 @@ static void run_row(const layer *l, int64_t b) {
   memcpy(l->yc + state_at(l, b), c, bytes);
 }
 
+/* Rows of the batch do not depend on each other. */
 static void run_rows(void *user, uint64_t begin, uint64_t end) {
   for (uint64_t b = begin; b < end; b++)
     run_row(user, (int64_t)b);
@@ -291,6 +296,7 @@ static tl_status turn_weight(tl_eval *x, const layer *l, uint32_t i, double *to)
   return TL_OK;
 }
 
+/* One transposed weight at a time bounds the memory. */
 static tl_status run_directions(tl_eval *x, layer *l) {
   const int64_t rows = l->gates * l->hidden;
   double *w = tl_eval_scratch(x, (uint64_t)(rows * l->input) + 1, sizeof *w);
@@ -308,6 +314,7 @@ static tl_status run_directions(tl_eval *x, layer *l) {
   return TL_OK;
 }
 
+/* Rounds once. */
 static tl_status put_reals(tl_eval *x, uint32_t i, int rank, const int64_t *dims,
                            const double *from) {
   tl_host *t;
@@ -321,6 +328,7 @@ static tl_status put_reals(tl_eval *x, uint32_t i, int rank, const int64_t *dims
   return TL_OK;
 }
 
+/* Y, the last h and, for LSTM, the last c. */
 static tl_status put_all(tl_eval *x, const layer *l) {
   int64_t all[4] = {l->steps, l->directions, l->batch, l->hidden};
   int64_t last[3] = {l->directions, l->batch, l->hidden};
@@ -333,6 +341,7 @@ static tl_status put_all(tl_eval *x, const layer *l) {
   return l->gates == 4 ? put_reals(x, 2, 3, last, l->yc) : TL_OK;
 }
 
+/* yc is written for every op, so it always has room. */
 static tl_status make_room(tl_eval *x, layer *l) {
   const int64_t dims[4] = {l->steps, l->directions, l->batch, l->hidden};
   int64_t all, last;

@@ -6,6 +6,7 @@
 
 enum { ACTIVATION_GRAIN = 1 << 13 };
 
+/* A name and what it means. */
 typedef struct row {
   const char *name;
   tl_activation_kind kind;
@@ -55,6 +56,7 @@ tl_status tl_activation_read(tl_eval *x, tl_activation *out) {
   return tl_eval_unsupported(x, "the activation '%.*s' is not known", TL_SV_ARG(name));
 }
 
+/* 0.7071 is 1 / sqrt(2). */
 static double gelu(double v) { return 0.5 * v * (1.0 + tl_erf(v * 0.70710678118654752440)); }
 
 /* Gelu by its tanh approximation: 0.5 v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))). */
@@ -66,6 +68,7 @@ static double bounded(double v, double low, double high) {
   return v < low ? low : v > high ? high : v;
 }
 
+/* Computed in f64, so that f32 results are rounded once. */
 static double applied(const tl_activation *a, double v) {
   double p = (double)a->p[0], q = (double)a->p[1];
   switch (a->kind) {
@@ -106,6 +109,7 @@ static void apply_range(void *user, uint64_t begin, uint64_t end) {
       ((double *)s->t->data)[i] = applied(s->a, ((double *)s->t->data)[i]);
 }
 
+/* In place: the result of a fused op is not shared yet. */
 tl_status tl_activation_apply(tl_eval *x, const tl_activation *a, tl_host *t) {
   application s = {a, t};
   if (t->dtype != TL_DTYPE_F32 && t->dtype != TL_DTYPE_F64)

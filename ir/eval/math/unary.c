@@ -16,6 +16,7 @@ typedef struct job {
   const double *p;
 } job;
 
+/* The function sees its part of the arrays only. */
 static void run_range(void *user, uint64_t begin, uint64_t end) {
   const job *j = user;
   size_t in = tl_host_element_size((tl_dtype)j->in->dtype);
@@ -47,6 +48,7 @@ tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_u
     return tl_eval_unary_floats(x, &fns, NULL);                                            \
   }
 
+/* The exact mode does not use the fast form. */
 tl_status tl_eval_unary_floats(tl_eval *x, const tl_unary_floats *fns, const double *p) {
   TL_TRY(tl_eval_need_tensors(x, 1));
   tl_dtype d = (tl_dtype)x->in[0]->dtype;
@@ -118,6 +120,7 @@ ELEMENTARY(round, rint(v), NULL)
   [TL_DTYPE_U64] = NAME##_u64
 #define FLOAT_ROWS(NAME) [TL_DTYPE_F32] = NAME##_f32, [TL_DTYPE_F64] = NAME##_f64
 
+/* A type without a row is not supported. */
 static tl_status by_type(tl_eval *x, const tl_unary_fn *fns) {
   TL_TRY(tl_eval_need_tensors(x, 1));
   tl_dtype d = (tl_dtype)x->in[0]->dtype;
@@ -216,6 +219,7 @@ TEST(is_nan, f64, double, v != v)
 TEST(is_inf, f32, float, IS_INF)
 TEST(is_inf, f64, double, IS_INF)
 
+/* p goes to the test as it is. */
 static tl_status test(tl_eval *x, tl_unary_fn f32, tl_unary_fn f64, const double *p) {
   TL_TRY(tl_eval_need_tensors(x, 1));
   uint8_t d = x->in[0]->dtype;

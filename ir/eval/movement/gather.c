@@ -4,6 +4,7 @@
 
 /* ---- Gather --------------------------------------------------------------------------------- */
 
+/* What threads need to pick elements. */
 typedef struct gather {
   char *to;
   const char *from;

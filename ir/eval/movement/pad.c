@@ -10,6 +10,7 @@ typedef struct frame {
   int64_t dims[TL_MAX_RANK]; /* of the result */
 } frame;
 
+/* Begins with the operand in a result of the same size. */
 static void frame_whole(frame *f, const tl_host *t) {
   for (int i = 0; i < t->rank; i++) {
     f->from[i] = f->to[i] = 0;
@@ -148,6 +149,7 @@ static int64_t source_of(pad_mode mode, int64_t i, int64_t n) {
   return at < n ? at : period - at;
 }
 
+/* Padding by looking up the source of each element. */
 typedef struct copied {
   const tl_unit_result *to;
   const char *from;

@@ -8,6 +8,7 @@
 
 typedef enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN } reduction;
 
+/* Reductions need numbers that can be read one by one. */
 static tl_status read_reduction(tl_eval *x, const tl_host *t, reduction *out) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
   tl_sv text = tl_eval_string(x, TL_SYM_reduction);
@@ -66,6 +67,7 @@ static uint64_t load_int(const char *p, size_t size, bool is_signed) {
   return v;
 }
 
+/* Relies on the order of the enumeration. */
 static bool is_signed_int(tl_dtype d) { return d >= TL_DTYPE_I8 && d <= TL_DTYPE_I64; }
 
 /* Computes *to = *to op *from for one element. Narrow floats go through f32 and are rounded each
@@ -156,6 +158,7 @@ static tl_status scatter_elements(tl_eval *x, const tl_unit_result *to, uint32_t
   return TL_OK;
 }
 
+/* There is one update for each index. */
 static tl_status need_same_shape(tl_eval *x, uint32_t a, uint32_t b) {
   const tl_host *s = x->in[a], *t = x->in[b];
   if (s->rank != t->rank ||
@@ -231,6 +234,7 @@ static tl_status begin_zeros(tl_eval *x, uint32_t i, uint32_t like, tl_unit_resu
   return TL_OK;
 }
 
+/* The gradient of a gather adds up what was taken from one place. */
 tl_status tl_eval_gather_elements_grad(tl_eval *x) {
   tl_units from;
   tl_unit_result to;

@@ -40,11 +40,13 @@ static void adam_range(void *user, uint64_t begin, uint64_t end) {
   }
 }
 
+/* Step 0 has no correction, which would divide by 0. */
 void tl_adam_correct(tl_adam *a, int64_t step, bool correct) {
   a->correct1 = correct && step > 0 ? 1 - tl_pow(a->alpha, (double)step) : 1;
   a->correct2 = correct && step > 0 ? 1 - tl_pow(a->beta, (double)step) : 1;
 }
 
+/* Elements do not depend on each other. */
 tl_status tl_adam_step(tl_eval *x, const tl_adam *a) {
   const tl_host *all[] = {a->w, a->g, a->m1, a->m2};
   for (int i = 0; i < 4; i++)
@@ -70,6 +72,7 @@ static tl_status gradient_scale(tl_eval *x, double *scale) {
   return TL_OK;
 }
 
+/* The decay of the weight is attribute lambda. */
 static tl_status read_adam(tl_eval *x, tl_adam *a, int64_t step) {
   int64_t mode = tl_eval_int(x, TL_SYM_weight_decay_mode, 0);
   if (mode != 0 && mode != 1)
@@ -117,6 +120,7 @@ tl_status tl_eval_adam(tl_eval *x) {
 
 enum { ADAGRAD, ADAM, MOMENTUM };
 
+/* An optimizer and the tensor at hand. */
 typedef struct training {
   int64_t op;
   double rate;
@@ -226,6 +230,7 @@ tl_status tl_eval_sgd(tl_eval *x) {
   return TL_OK;
 }
 
+/* An absent operand has the fallback. */
 static tl_status read_flag(tl_eval *x, uint32_t i, bool fallback, bool *out) {
   int64_t v;
   TL_TRY(tl_eval_operand_int(x, i, fallback, &v));
