@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes casts of values and constants and keeps the set of those made (casts.h). */
 #include "passes/edit/casts.h"
 
 #include "ir/marks.h"
@@ -6,6 +7,7 @@
 #include "ir/tensor_expr.h"
 #include "passes/edit/values.h"
 
+/* Constants up to this size are cast at once, larger ones when a writer reads them. */
 enum { SMALL_BYTES = 256 };
 
 /* ---- one cast -------------------------------------------------------------------------------- */
@@ -15,13 +17,14 @@ tl_type_id tl_cast_type(tl_module *m, tl_value_id v, tl_dtype to) {
   return tl_type_tensor(m, to, t.rank, t.dims);
 }
 
-/* The name of a dtype as ONNX writes it in lower case, where it has one. */
+/* Returns the ONNX name of a dtype in lower case, or the name in the IR if ONNX has none. */
 static const char *suffix_of(tl_dtype d) {
   const tl_dtype_info *info = tl_dtype_get(d);
   return info->onnx_name ? info->onnx_name : info->name;
 }
 
-/* "conv1_0_to_float16": node and number of the result, or the name of an input. */
+/* Returns a fresh name such as "conv1_0_to_float16": name of the producer and index of the result.
+ * A value without a named producer is called by its own name. */
 static tl_symbol cast_name(tl_module *m, tl_value_id v, tl_dtype to) {
   tl_node_id p = tl_value_producer(m, v);
   tl_symbol node = p ? tl_node_get(m, p)->name : 0;
@@ -41,12 +44,14 @@ static tl_symbol cast_name(tl_module *m, tl_value_id v, tl_dtype to) {
   return s;
 }
 
+/* Returns true for the conversions to 16 bits that the option clamp applies to. */
 static bool clamps(tl_dtype from, tl_dtype to) {
   return (to == TL_DTYPE_F16 || to == TL_DTYPE_BF16) &&
          (from == TL_DTYPE_F32 || from == TL_DTYPE_F16 || from == TL_DTYPE_BF16);
 }
 
-/* Small ones are computed at once: text then shows numbers, and equal ones are seen to be equal. */
+/* Computes a small expression at once: printed IR then shows numbers, and equal constants are seen
+ * to be equal. */
 static tl_tensor_id compute(tl_module *m, const tl_tensor *t, tl_type_id type) {
   tl_tensor_room room;
   size_t n;
@@ -65,7 +70,8 @@ tl_tensor_id tl_cast_tensor(tl_module *m, const tl_tensor *t, tl_type_id type, b
   return small ? compute(m, tl_tensor_get(m, id), type) : id;
 }
 
-/* A constant of the same graph; TL_NO_VALUE when it has to be a node instead. */
+/* Casts constant v to a new constant of the same graph. Returns TL_NO_VALUE if a node has to do it:
+ * no expression exists for these dtypes, or memory is out. */
 static tl_value_id cast_constant(tl_module *m, tl_value_id v, tl_dtype to, bool clamp,
                                  tl_type_id type) {
   tl_tensor_id id = tl_cast_tensor(m, tl_value_constant(m, v), type, clamp);
@@ -79,7 +85,8 @@ bool tl_cast_is_inserted(const tl_module *m, tl_node_id n) {
   return tl_node_has_mark(m, n, TL_CAST_INSERTED);
 }
 
-/* ONNX's Cast where ONNX knows the dtypes, else the NPU's. */
+/* Chooses ONNX's Cast if both dtypes have an ONNX number and the module is not in NPU form; else
+ * the NPU op Cast. Returns the attribute that names the target dtype. */
 static tl_attr target(tl_module *m, tl_dtype from, tl_dtype to, tl_op_id *op) {
   const tl_dtype_info *info = tl_dtype_get(to);
   bool known = info->onnx >= 0 && tl_dtype_get(from)->onnx >= 0;
@@ -90,6 +97,9 @@ static tl_attr target(tl_module *m, tl_dtype from, tl_dtype to, tl_op_id *op) {
   return tl_attr_int(TL_SYM_dst_type, info->ge_internal);
 }
 
+/* Inserts a Cast node in front of `before`. In front of a RETURN it is appended to the graph; it
+ * then belongs to no stream. In a module after selection the node counts as selected, with its
+ * first candidate. */
 static tl_value_id cast_node(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id before,
                              tl_type_id type) {
   tl_symbol name = cast_name(m, v, to);
@@ -135,7 +145,8 @@ tl_value_id tl_cast_insert(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id 
 /* ---- does the op have this signature? -------------------------------------------------------- */
 
 uint64_t tl_cast_dtypes(const tl_module *m, const tl_op *op, const tl_type_var *var) {
-  enum { WIDENED_FROM = 28 }; /* below it the canonical opset has what the table says */
+  enum { WIDENED_FROM = 28 }; /* ONNX ops widened before opset 28 have the newest element types in
+                               * the canonical opset already */
   const uint64_t narrow = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   int newest = op->n_since ? op->since[op->n_since - 1] : 0;
   bool widened = op->domain_symbol == 0 && newest >= WIDENED_FROM && tl_module_opset(m, 0) < newest;
@@ -143,6 +154,9 @@ uint64_t tl_cast_dtypes(const tl_module *m, const tl_op *op, const tl_type_var *
                                                                : var->dtypes;
 }
 
+/* Returns true if dtype d may stand at the port. A shared type variable is bound to the first dtype
+ * seen; all its ports must then agree. Dtypes that no precision pass changes (integers, strings)
+ * are not judged. */
 static bool var_allows(const tl_module *m, const tl_op_port *port, const tl_op *op, tl_dtype d,
                        uint8_t *bound) {
   if (!port || port->var < 0 || (!tl_dtype_is_ranked(d) && d != TL_DTYPE_HIF8))
@@ -181,8 +195,8 @@ void tl_cast_mark_mixed(tl_module *m, tl_node_id n) {
 
 struct tl_made_cast {
   tl_value_id cast;
-  tl_graph_id graph; /* TL_NO_GRAPH: a constant, good everywhere */
-  uint32_t next;     /* of the same value: 1 + index, 0: none */
+  tl_graph_id graph; /* TL_NO_GRAPH for a constant, which serves all graphs */
+  uint32_t next;     /* next cast of the same value: 1 + index in `at`; 0: none */
   uint8_t dtype;
 };
 
@@ -260,7 +274,7 @@ bool tl_cast_keep_name(tl_module *m, tl_value_id from, tl_value_id to) {
   return true;
 }
 
-/* The cast of v that is an output in its place, v itself without one. */
+/* Returns v if it is a graph output, else a cast of v that is one, else v. */
 static tl_value_id output_of(const tl_module *m, tl_value_id v) {
   if (!v || tl_value_leaves_graph(m, v))
     return v;

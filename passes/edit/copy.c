@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of bodies (copy.h). */
+/* Copies nodes with their bodies and lists what a body captures (copy.h). */
 #include "passes/edit/copy.h"
 
 #include "ir/infer/infer.h"
@@ -14,6 +14,7 @@ void tl_copier_release(tl_copier *c) {
   tl_map_release(&c->nodes);
 }
 
+/* Returns a name that no value has, derived from `name`; 0 stays 0 (unnamed). */
 static tl_symbol fresh(tl_copier *c, tl_symbol name) {
   tl_symbol s = name ? tl_module_fresh_name(c->k->m, tl_sym(c->k->m, name)) : 0;
   c->k->no_memory = c->k->no_memory || s == TL_NO_SYMBOL;
@@ -64,7 +65,9 @@ static void copy_outputs(tl_copier *c, const tl_graph *from, tl_graph_id to) {
   free(outputs);
 }
 
-/* Nesting is bounded by the reader of the model. */
+/* Copies a body of a node into a new graph owned by `owner`. Recursive; the reader of the model
+ * bounds the nesting. Inside, types are kept as they are and the callback is off: both concern only
+ * the nodes of the outermost body. */
 static tl_graph_id copy_body(tl_copier *c, tl_graph_id from, tl_node_id owner) {
   tl_module *m = c->k->m;
   tl_graph_id to = tl_graph_create(m, TL_GRAPH_BODY, tl_graph_get(m, from)->name, owner);
@@ -93,7 +96,9 @@ static tl_graph_id copy_body(tl_copier *c, tl_graph_id from, tl_node_id owner) {
   return to;
 }
 
-/* A copy of a node must not keep the bodies of the original: they would go with it. */
+/* Replaces the bodies of a copy by copies of them. Attributes were copied by value and still name
+ * the bodies of the original, which would be erased together with the copy. On failure the
+ * attribute is emptied. */
 static void copy_bodies(tl_copier *c, tl_node_id copy) {
   tl_module *m = c->k->m;
   for (uint32_t i = 0; i < tl_node_get(m, copy)->n_attrs; i++) {
@@ -125,7 +130,8 @@ static bool has_bodies(const tl_node *node) {
   return false;
 }
 
-/* Room for operands, names of results and attributes; made by one allocation a node. */
+/* Inserts the copy of node n with substituted operands and fresh names. One allocation holds the
+ * operands and the names of the results. */
 static tl_node_id insert_copy(tl_copier *c, tl_node_id n) {
   tl_module *m = c->k->m;
   const tl_node *node = tl_node_get(m, n);
@@ -154,7 +160,8 @@ static tl_node_id insert_copy(tl_copier *c, tl_node_id n) {
   return copy;
 }
 
-/* Types of the body hold for every iteration; an op without a shape function knows no others. */
+/* Keeps the types of the body, which hold for every iteration, unless types are to be inferred anew
+ * and the op has a shape function. Records the results as substitutes. */
 static void copy_types(tl_copier *c, tl_node_id from, tl_node_id to) {
   tl_module *m = c->k->m;
   bool stated = !c->anew || !tl_infer_knows(tl_node_get(m, from)->op);
@@ -165,7 +172,8 @@ static void copy_types(tl_copier *c, tl_node_id from, tl_node_id to) {
   }
 }
 
-/* What inference cannot say the body may have declared. */
+/* Infers the types of a copy. A type that inference does not find is taken from the body, which may
+ * have declared it. */
 static void infer_copy(tl_copier *c, tl_node_id from, tl_node_id to) {
   tl_module *m = c->k->m;
   (void)tl_maker_infer(c->k, to);
@@ -193,7 +201,7 @@ tl_node_id tl_copy_node(tl_copier *c, tl_node_id n) {
   return copy;
 }
 
-/* Control edges from a node to others that have been copied. */
+/* Copies the control edges from a node to nodes that were copied too. */
 static void copy_edges(tl_copier *c, tl_node_id n) {
   tl_module *m = c->k->m;
   tl_node_id from, to;
@@ -245,13 +253,15 @@ uint64_t tl_graph_count_all(const tl_module *m, const tl_graph *g) {
 
 typedef struct search {
   const tl_module *m;
-  tl_map inside; /* graphs */
-  tl_map listed; /* values */
+  tl_map inside; /* ids of g and of the bodies inside it */
+  tl_map listed; /* captured values already in `out` */
   tl_u32_vec *out;
 } search;
 
 static bool visit_graph(search *s, const tl_graph *g);
 
+/* Lists operands whose graph is not inside. A body is visited after its owner, hence every graph
+ * that can define an operand of an inner node is marked by then. */
 static bool visit_operands(search *s, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(s->m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(s->m, n, i);

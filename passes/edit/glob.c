@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matches globs with two kinds of star by backtracking to the last star (glob.h). */
 #include "passes/edit/glob.h"
 
-/* Where to go on after the last star when the rest does not fit. */
+/* Where matching resumes if the rest does not fit: positions behind a star and in the name. */
 typedef struct retreat {
   size_t glob;
   size_t name;
@@ -12,8 +13,8 @@ static bool is_end(tl_sv name, size_t i) {
   return i == name.n || (i > 0 && name.p[i] == '/');
 }
 
-/* A star takes one more byte; false when it must not. A single star behind a double one that gave
- * all it could retreats to the double one. */
+/* Lets a star take one more byte and returns false if none can. A single star must not cross '/';
+ * when it is exhausted, the double star before it takes one more byte. */
 static bool retry(retreat *single, retreat *deep, tl_sv name, size_t *g, size_t *i) {
   if (single->set && single->name < name.n && name.p[single->name] != '/') {
     *g = single->glob;
@@ -28,6 +29,8 @@ static bool retry(retreat *single, retreat *deep, tl_sv name, size_t *g, size_t 
   return true;
 }
 
+/* Only the last star of each kind is remembered: an earlier one matched as little as it could, and
+ * a longer match of it cannot help what a later star could not fit. */
 bool tl_glob_fits(tl_sv glob, tl_sv name) {
   retreat single = {0};
   retreat deep = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a node of f32 will be one of 16 bits (half.h). */
+/* Decides whether an f32 node will become a 16-bit node (half.h). */
 #include "passes/edit/half.h"
 
 #include "ir/chip/op_info.h"
@@ -8,6 +8,7 @@
 #include "passes/edit/glob.h"
 #include "passes/edit/listed.h"
 
+/* The question: one node, its row of the op table and the precision configuration. */
 typedef struct asked {
   const tl_module *m;
   const tl_options *options;
@@ -16,7 +17,8 @@ typedef struct asked {
   tl_node_id node;
 } asked;
 
-/* Calls `fits` for each item of a list of the node's trace until one fits. */
+/* Returns true if `fits` accepts an item of a trace list of the node (names or types that were
+ * fused into it). Out of memory counts as a hit: the node then stays f32. */
 static bool any_traced(const asked *a, tl_trace what, bool (*fits)(const asked *, tl_sv)) {
   tl_sv list = tl_node_get(a->m, a->node)->extra ? tl_trace_get(a->m, a->node, what) : TL_SV("");
   bool found = false;
@@ -26,13 +28,14 @@ static bool any_traced(const asked *a, tl_trace what, bool (*fits)(const asked *
   if (list.n)
     for (tl_lexer at = tl_trace_start(list); !found && tl_trace_next(&at, &room, &item);)
       found = fits(a, item);
-  found = found || room.failed; /* without memory nothing is lowered */
+  found = found || room.failed; /* on out of memory the node stays f32 */
   tl_buf_release(&room);
   return found;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* Returns true if any list of the configuration names this node or scope. */
 static bool names_node(const asked *a, tl_sv name) {
   const tl_precision_config *c = a->c;
   for (uint32_t i = 0; i < c->n_keep; i++)
@@ -70,7 +73,8 @@ static bool names_type(const asked *a, tl_sv type) {
   return false;
 }
 
-/* Any of the NPU types that the op may become, for whoever names one of them means this node. */
+/* Returns true if a list names the op type, a type fused into the node, or any NPU type the op may
+ * become: selection has not chosen among the candidates yet. */
 static bool is_typed(const asked *a) {
   for (int i = 0; i < a->row->n_npu; i++)
     if (names_type(a, tl_sv_from(a->row->npu[i].judged)))
@@ -78,6 +82,7 @@ static bool is_typed(const asked *a) {
   return names_type(a, tl_sv_from(a->row->name)) || any_traced(a, TL_TRACE_TYPES, names_type);
 }
 
+/* Returns true if a block or include list blocks the node. Out of memory counts as blocked. */
 static bool is_blocked(const asked *a) {
   tl_arena arena;
   tl_precision_listed *lists = NULL;
@@ -95,7 +100,8 @@ static bool is_blocked(const asked *a) {
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
-/* Is the type that the op becomes first white? */
+/* Returns true if the colour of the NPU type of the first candidate is white, after the edits of
+ * the mix lists. */
 static bool is_white(const asked *a) {
   bool missed;
   tl_sv type = tl_sv_from(a->row->npu[0].judged);
@@ -115,10 +121,12 @@ static bool mode_lowers(const asked *a) {
   case TL_PRECISION_FORCE_FP16: return true;
   case TL_PRECISION_MIX_FP16:
   case TL_PRECISION_MIX_BF16: return is_white(a);
-  default: return false; /* what can stay f32 does */
+  default: return false; /* other modes keep f32 where a kernel has it */
   }
 }
 
+/* Range rules (ranges.on) and f32 constants that are kept decide per node later, so no promise is
+ * possible with them. */
 bool tl_precision_halves(const tl_module *m, const tl_options *options, tl_node_id n) {
   asked a = {m, options, options ? options->precision : NULL, tl_op_row(tl_node_get(m, n)->op), n};
   if (!a.c || !a.row || a.row->n_npu == 0 || a.c->ranges.on ||

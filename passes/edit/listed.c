@@ -8,9 +8,9 @@
 struct tl_precision_listed {
   const tl_precision_config *config;
   tl_arena *arena;
-  tl_pattern *patterns; /* [n]; of entries that are types: unused */
+  tl_pattern *patterns; /* [n]; entries that are op types have none */
   uint32_t n_compiled;  /* entries up to here are compiled */
-  const char **reasons; /* [n], made when first asked for */
+  const char **reasons; /* [n], arena; NULL until asked for */
   bool *used;
   tl_buf name;
   bool no_memory;
@@ -55,6 +55,8 @@ void tl_precision_listed_release(tl_precision_listed *l) {
   tl_buf_release(&l->name);
 }
 
+/* Returns true if the expression matches the name. The name is copied because the C library's
+ * matcher needs a terminated string. */
 static bool fits(tl_precision_listed *l, const tl_pattern *p, tl_sv name) {
   tl_buf_clear(&l->name);
   tl_buf_add_sv(&l->name, name);
@@ -62,7 +64,7 @@ static bool fits(tl_precision_listed *l, const tl_pattern *p, tl_sv name) {
   return name.n && !l->name.failed && tl_pattern_fits(p, l->name.p, name.n);
 }
 
-/* The node's name, or one of those that were fused into it. */
+/* Returns true if the expression matches the name of the node or of a node fused into it. */
 static bool fits_node(tl_precision_listed *l, const tl_module *m, tl_node_id n,
                       const tl_pattern *p) {
   const tl_node *node = tl_node_get(m, n);
@@ -89,7 +91,7 @@ int32_t tl_precision_listed_find(tl_precision_listed *l, const tl_module *m, tl_
                                 tl_sv_eq(e->text, tl_op_name(m, tl_node_get(m, n)->op))
                           : fits_node(l, m, n, &l->patterns[i]);
     l->used[i] = l->used[i] || hit;
-    if (hit && found < 0) /* those that include stand first */
+    if (hit && found < 0) /* including entries stand first in the list */
       found = (int32_t)i;
   }
   return found;

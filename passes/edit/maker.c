@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making nodes in a pass (maker.h). */
+/* Makes nodes and constants with inferred types and fresh names (maker.h). */
 #include "passes/edit/maker.h"
 
 #include <assert.h>
@@ -42,7 +42,7 @@ tl_symbol tl_maker_name(tl_maker *k, tl_sv word) {
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-/* What does not infer is for the caller to judge. */
+/* Diagnostics are muted: the caller decides whether a clash is an error or a reason to undo. */
 bool tl_maker_infer(tl_maker *k, tl_node_id n) {
   tl_muted muted;
   tl_mute(&muted, k->m, NULL, NULL);
@@ -122,7 +122,7 @@ tl_value_id tl_make_bool(tl_maker *k, bool v, bool along_a_dim) {
 }
 
 tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v) {
-  uint8_t bytes[16] = {0}; /* zero is all bits zero in every dtype */
+  uint8_t bytes[16] = {0}; /* large enough for every dtype; number zero has all bits zero */
   uint64_t n = 0;
   tl_type_id type = tl_type_tensor(k->m, dtype, 0, NULL);
   bool known = tl_dtype_bytes(dtype, 1, &n) && n <= sizeof bytes;
@@ -196,6 +196,7 @@ tl_maker_mark tl_maker_save(const tl_maker *k) {
                          g->constants.n};
 }
 
+/* Nodes are erased from the last to the first, so that users go before their operands. */
 void tl_maker_undo(tl_maker *k, tl_maker_mark mark) {
   const tl_graph *g = tl_graph_get(k->m, k->graph);
   tl_node_id last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every pass of the table as a C function. */
+/* Declares the C function of every pass in passes/passes.tbl. */
 #ifndef TL_PASSES_EDIT_PASSES_H
 #define TL_PASSES_EDIT_PASSES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What passes say of nodes, to whoever listens (pass.h). */
+/* Formats remarks of passes and sends them to the listener (pass.h). */
 #include <stdarg.h>
 
 #include "passes/edit/pass.h"
@@ -21,6 +21,8 @@ void tl_pass_remark(tl_pass *p, tl_module *m, tl_node_id n, bool applied, const 
   tl_buf_release(&text);
 }
 
+/* Writes the message of a fusion remark: rule, then the reason of a refusal, or the nodes and what
+ * they became. */
 static void add_message(tl_buf *out, const tl_fusion_remark *f) {
   tl_buf_add_sv(out, f->fusion);
   if (!tl_sv_eq(f->fusion, f->rule))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes in metadata, as PyTorch's exporter writes them: lists of strings as Python prints them,
- * and a path of "name: class". Names are those of modules from the outermost on, each with its
- * parent's in front: '', 'encoder', 'encoder.layer.0'; the last entry is the node itself. */
+/* Parses scopes in node metadata as PyTorch's exporter writes them. Two forms exist: Python lists
+ * of strings, and a path of "name: class". Names are those of modules from the outermost on, each
+ * with its parent's name in front: '', 'encoder', 'encoder.layer.0'. The last entry is the node
+ * itself. */
 #include "passes/edit/scopes.h"
 
+/* Read position in a printed Python list. */
 typedef struct py_list {
   tl_arena *a;
   const char *at;
@@ -23,7 +25,9 @@ static bool accept(py_list *p, char c) {
   return true;
 }
 
-/* 'text' or "text"; a backslash stands for the byte behind it, which is all that names need. */
+/* Reads 'text' or "text". A backslash stands for the byte behind it; Python's other escapes do not
+ * occur in names. The result is a view of the text, or a copy in the arena if it has escapes.
+ * Returns false on bad syntax or without memory. */
 static bool read_string(py_list *p, tl_sv *out) {
   skip_blanks(p);
   if (p->at == p->end || (*p->at != '\'' && *p->at != '"'))
@@ -51,7 +55,8 @@ static bool read_string(py_list *p, tl_sv *out) {
   return text != NULL;
 }
 
-/* Entries beyond the last level are read and dropped; false when it is no list of strings. */
+/* Reads a list of strings. Entries beyond `room` are counted in *n and dropped. Returns false if
+ * the text is not a list of strings. */
 static bool read_list(tl_arena *a, tl_sv text, tl_sv *out, uint32_t room, uint32_t *n) {
   py_list p = {a, text.p, text.p + text.n};
   *n = 0;
@@ -71,7 +76,8 @@ static bool read_list(tl_arena *a, tl_sv text, tl_sv *out, uint32_t room, uint32
   return p.at == p.end;
 }
 
-/* "encoder.layer.0" inside "encoder" is "layer.0". */
+/* Returns the name without the prefix of its parent: "encoder.layer.0" in "encoder" gives
+ * "layer.0". */
 static tl_sv relative(tl_sv name, tl_sv parent) {
   bool inside = parent.n && name.n > parent.n + 1 && name.p[parent.n] == '.' &&
                 memcmp(name.p, parent.p, parent.n) == 0;
@@ -95,7 +101,8 @@ bool tl_scope_levels_of_lists(tl_arena *a, tl_sv names, tl_sv classes, tl_scope_
   return true;
 }
 
-/* "name: class/name: class/...", the node at the end. A class may have no '/'. */
+/* Form: "name: class/name: class/...", with the node as the last part. A class must not contain
+ * '/'. */
 bool tl_scope_levels_of_namespace(tl_sv text, tl_scope_level *levels, uint32_t *n) {
   tl_sv before = TL_SV("");
   *n = 0;

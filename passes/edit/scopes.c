@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes of a module (scopes.h). */
+/* Builds the tree of scopes of a module from metadata and names of nodes (scopes.h). */
 #include "passes/edit/scopes.h"
 
 #include "ir/marks.h"
 
-#define UNTOLD UINT32_MAX /* nothing tells of the node; until it is known where its users are */
+#define UNTOLD UINT32_MAX /* no name tells the scope; inherit() replaces it by the scope of
+                           * neighbours */
 
 static const tl_scope nowhere = {0};
 
 typedef struct finder {
   tl_scopes *s;
   tl_module *m;
-  tl_map inner;     /* (outer scope or graph, name) -> scope */
-  tl_map calls;     /* path of an inlined call -> function */
-  tl_arena scratch; /* of one node */
-  uint32_t *users;  /* owned; of nodes that nothing tells of: where their users are */
+  tl_map inner;     /* (outer scope or graph, name) -> number of the scope */
+  tl_map calls;     /* path of an inlined call -> symbol of the function */
+  tl_arena scratch; /* strings of one node; rewound after each */
+  uint32_t *users;  /* owned, by node id; scope of all users of an UNTOLD node */
   tl_scope_level levels[TL_MOST_SCOPES_DEEP];
-  uint64_t room;    /* scopes at most: as many as some exporter may make */
+  uint64_t room;    /* upper bound on scopes; real exporters stay far below it */
   bool no_memory;
 } finder;
 
 /* ---- where a node says that it is ------------------------------------------------------------ */
 
+/* Splits "/a/b/c" into levels without classes; empty parts are skipped. */
 static uint32_t levels_of_path(tl_sv path, tl_scope_level *levels) {
   uint32_t n = 0;
   while (path.p && n < TL_MOST_SCOPES_DEEP) {
@@ -32,7 +34,8 @@ static uint32_t levels_of_path(tl_sv path, tl_scope_level *levels) {
   return n;
 }
 
-/* A path of calls; where one ends its function is the class. */
+/* Splits a path of inlined calls. A level at which an inlined call ends has that function as its
+ * class. */
 static uint32_t levels_of_calls(finder *f, tl_sv path, tl_scope_level *levels) {
   uint32_t n = levels_of_path(path, levels);
   for (uint32_t i = 0; i < n && f->m->calls.n; i++) {
@@ -45,7 +48,7 @@ static uint32_t levels_of_calls(finder *f, tl_sv path, tl_scope_level *levels) {
   return n;
 }
 
-/* The last part is the node. */
+/* Splits the name of a node; its last part is the node itself and no scope. */
 static uint32_t levels_of_name(tl_sv name, tl_scope_level *levels) {
   size_t n = name.n;
   while (n > 0 && name.p[n - 1] != '/')
@@ -53,7 +56,8 @@ static uint32_t levels_of_name(tl_sv name, tl_scope_level *levels) {
   return n ? levels_of_path((tl_sv){name.p, n}, levels) : 0;
 }
 
-/* False when nothing tells where the node is. */
+/* Finds the levels of a node in f->levels, by the order of sources in scopes.h. Returns false if no
+ * source tells anything. */
 static bool find_levels(finder *f, tl_node_id id, uint32_t *n) {
   const tl_node *node = tl_node_get(f->m, id);
   tl_sv names = tl_node_note(f->m, id, "pkg.torch.onnx.name_scopes");
@@ -72,14 +76,16 @@ static bool find_levels(finder *f, tl_node_id id, uint32_t *n) {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* The scope of that name inside another; it is made when it is new. TL_NO_SCOPE without memory. */
+/* Returns the number of scope `level` inside `outer`, which is created if new. In the outermost
+ * level the graph is part of the key, so that bodies have scopes of their own. The top bit
+ * separates graph ids from scope numbers. Returns TL_NO_SCOPE if memory is out. */
 static uint32_t enter(finder *f, tl_graph_id graph, uint32_t outer, tl_scope_level level) {
   tl_scopes *s = f->s;
   tl_symbol name = tl_module_intern(f->m, level.name);
   tl_symbol klass = level.klass.n ? tl_module_intern(f->m, level.klass) : 0;
   uint64_t key = tl_map_pair(outer ? outer : UINT32_C(1) << 31 | graph, name);
   uint32_t found = s->at.n;
-  if (found > f->room) /* names that are all different, and long */
+  if (found > f->room) /* bound on adversarial names: deeper levels are dropped */
     return outer;
   f->no_memory = f->no_memory || name == TL_NO_SYMBOL || klass == TL_NO_SYMBOL;
   if (f->no_memory)
@@ -98,6 +104,7 @@ static uint32_t enter(finder *f, tl_graph_id graph, uint32_t outer, tl_scope_lev
   return found;
 }
 
+/* Sets the scope of one node from its own names, or UNTOLD. */
 static void place(finder *f, tl_graph_id graph, tl_node_id n) {
   uint32_t levels;
   tl_arena_mark mark = tl_arena_save(&f->scratch);
@@ -112,7 +119,8 @@ static void place(finder *f, tl_graph_id graph, tl_node_id n) {
   tl_arena_rewind(&f->scratch, mark);
 }
 
-/* The one node that makes all operands, constants aside. */
+/* Returns the one node of the same graph that produces all operands but constants; else
+ * TL_NO_NODE. */
 static tl_node_id only_producer(const tl_module *m, tl_node_id n) {
   tl_node_id only = TL_NO_NODE;
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
@@ -127,7 +135,8 @@ static tl_node_id only_producer(const tl_module *m, tl_node_id n) {
   return only;
 }
 
-/* The scope of all users of a node that nothing tells of; users behind it are known already. */
+/* Returns the scope that all users of an UNTOLD node share, or TL_NO_SCOPE. The reverse sweep has
+ * already visited its users. */
 static uint32_t scope_of_users(const finder *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   uint32_t scope = TL_NO_SCOPE;
@@ -144,8 +153,9 @@ static uint32_t scope_of_users(const finder *f, tl_node_id n) {
   return scope;
 }
 
-/* Users first, to know where they are; then producers first, so that a chain of nodes without names
- * follows the first one's. */
+/* Places UNTOLD nodes. A reverse sweep finds the common scope of users; a forward sweep then
+ * accepts it if the only producer is in that scope too. A chain of unnamed nodes thus joins the
+ * scope of its first producer. */
 static void inherit(finder *f, const tl_graph *g) {
   for (tl_node_id n = g->last; n; n = tl_node_get(f->m, n)->previous)
     if (f->s->of[n] == UNTOLD)
@@ -160,7 +170,8 @@ static void inherit(finder *f, const tl_graph *g) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Numbers scopes so that those inside one follow it; room: three numbers a scope. */
+/* Renumbers scopes in preorder, so that the scopes inside one form a range of numbers behind it. A
+ * parent has a smaller number than its children before and after. room: 3 * s->at.n numbers. */
 static bool renumber(tl_scopes *s, uint32_t *room) {
   uint32_t n = s->at.n, *size = room, *number = room + n, *next = room + 2 * (size_t)n;
   tl_scope *sorted = malloc(n * sizeof *sorted);
@@ -190,7 +201,8 @@ static bool renumber(tl_scopes *s, uint32_t *room) {
   return true;
 }
 
-/* Lists the nodes of each scope; next: one number a scope. */
+/* Lists the nodes of all scopes in preorder of scopes, by counting sort; the nodes of a scope and
+ * of its inner scopes are then one range. next: s->at.n numbers. */
 static bool list_nodes(tl_scopes *s, uint32_t *next) {
   uint32_t total = 0;
   for (uint32_t i = 0; i < s->n_of; i++)
@@ -215,6 +227,7 @@ static bool list_nodes(tl_scopes *s, uint32_t *next) {
   return true;
 }
 
+/* Places all nodes by their names, then those without names by their neighbours. */
 static void find(finder *f) {
   for (uint32_t i = 0; i < f->m->calls.n && !f->no_memory; i++)
     f->no_memory = !tl_map_set(&f->calls, f->m->calls.at[i].path, f->m->calls.at[i].function);
@@ -290,6 +303,7 @@ void tl_scope_path(const tl_scopes *s, uint32_t scope, tl_buf *out) {
   }
 }
 
+/* Greedy matching with one retreat point: only the last star needs to grow. */
 bool tl_scope_glob_fits(tl_sv glob, tl_sv name) {
   size_t g = 0, i = 0, star = SIZE_MAX, from = 0;
   while (i < name.n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about values (values.h). */
+/* Pinned values, merging of values and lookup by name (values.h). */
 #include "passes/edit/values.h"
 
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
@@ -58,7 +58,7 @@ bool tl_value_leaves_graph(const tl_module *m, tl_value_id v) {
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Bodies of one node count as one. */
+/* Notes that a body of `owner` has a value named like v. All bodies of one node count as one. */
 static bool note_name(tl_merge_facts *facts, const tl_module *m, tl_node_id owner, tl_value_id v) {
   tl_symbol name = v ? tl_value_get(m, v)->name : 0;
   uint32_t only = owner;
@@ -70,6 +70,7 @@ static bool note_name(tl_merge_facts *facts, const tl_module *m, tl_node_id owne
          tl_map_set(&facts->body_names, tl_map_pair(owner, name), 1);
 }
 
+/* Notes the names of all inputs, constants and results of a body. */
 static bool note_body(tl_merge_facts *facts, const tl_module *m, const tl_graph *g) {
   bool ok = true;
   for (uint32_t i = 0; i < g->inputs.n && ok; i++)
@@ -97,8 +98,8 @@ tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *ou
 
 void tl_merge_facts_release(tl_merge_facts *facts) { tl_map_release(&facts->body_names); }
 
-/* True when v could not be read as `name` from graph `home`, since a node with bodies around one
- * of its users has a value of that name in one of them. */
+/* Returns true if a user of v could not refer to it as `name` from graph `home`: a node with bodies
+ * around that user has a value of that name, which would hide v. */
 static bool is_hidden(const tl_module *m, const tl_merge_facts *facts, tl_value_id v,
                       tl_graph_id home, tl_symbol name) {
   TL_FOR_USES(m, v, u) {
@@ -113,7 +114,7 @@ static bool is_hidden(const tl_module *m, const tl_merge_facts *facts, tl_value_
   return false;
 }
 
-/* The name `to` will have. */
+/* Returns the name of `to` after the merge. */
 static tl_symbol merged_name(const tl_module *m, tl_value_id from, tl_value_id to) {
   tl_symbol name = tl_value_get(m, to)->name;
   bool same_graph = tl_value_graph(m, from) == tl_value_graph(m, to);
@@ -121,6 +122,7 @@ static tl_symbol merged_name(const tl_module *m, tl_value_id from, tl_value_id t
   return takes_over && tl_value_get(m, from)->name ? tl_value_get(m, from)->name : name;
 }
 
+/* Returns true if all names resolve to the same values after the merge. */
 static bool names_allow(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
                         tl_value_id to) {
   if (tl_map_count(&facts->body_names) == 0)
@@ -131,7 +133,7 @@ static bool names_allow(const tl_module *m, const tl_merge_facts *facts, tl_valu
   uint32_t only = owner;
   tl_map_find(&facts->body_names, tl_map_pair(TL_NO_NODE, name), &only);
   if (name != tl_value_get(m, to)->name && only != owner)
-    return false; /* it could end up around a body with a result of that name */
+    return false; /* another node's body has this name; `to` might come to enclose it */
   return !name || !is_hidden(m, facts, from, home, name);
 }
 

@@ -1,77 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about values that several passes ask, and the one way to merge two of them. */
+/* Questions about values that several passes ask, and the only way to merge two values. Merging
+ * keeps graph outputs, training roles and the resolution of names intact. */
 #ifndef TL_PASSES_EDIT_VALUES_H
 #define TL_PASSES_EDIT_VALUES_H
 
 #include "passes/edit/pass.h"
 #include "support/map.h"
 
-/* Values that take part in a training state, or are gradients, and must therefore keep their
+/* Values with a role in training (states, gradients, loss, seed), which must keep their
  * identity. */
 typedef struct tl_pinned {
-  const bool *at; /* by value id, scratch; NULL: none */
+  const bool *at; /* [n] by value id, scratch; NULL: no value is pinned */
   uint32_t n;
 } tl_pinned;
 
-/* Collects them. TL_NO_MEMORY. O(states), plus clearing one byte a value when there are any. */
+/* Collects the pinned values of a module. Returns TL_NO_MEMORY, reported. O(states + gradients),
+ * plus clearing one byte per value if there are any. */
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) TL_NODISCARD;
+/* Returns true if v must keep its identity. O(1). */
 static inline bool tl_is_pinned(const tl_pinned *pinned, tl_value_id v) {
   return v < pinned->n && pinned->at[v];
 }
 
-/* What the module says of `from` it says of `to` from now on: that it is the next value of a state,
- * a gradient, the loss. O(states + gradients). */
+/* Moves the training roles of `from` to `to`: next value of a state, gradient or its indices, loss.
+ * O(states + gradients). */
 void tl_value_move_roles(tl_module *m, tl_value_id from, tl_value_id to);
 
-/* Does a control edge lead from n to a node that does not stand behind `place`? Then n cannot move
- * there. O(edges). */
+/* Returns true if a control edge leads from n to a node that is not behind `place`; n must then not
+ * move to `place`. O(control edges of n). */
 bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place);
 
-/* True when v is an output of the graph it belongs to. O(uses). */
+/* Returns true if v is an output of the graph that defines it. O(uses). */
 bool tl_value_leaves_graph(const tl_module *m, tl_value_id v);
 
 /* Facts about a module that decide whether two of its values may be merged. */
 typedef struct tl_merge_facts {
   tl_pinned pinned;
-  tl_map body_names; /* owned; (owner, name) of the values of bodies, and (TL_NO_NODE, name) to the
-                        only owner of bodies with such a value, TL_NO_NODE for several. Merging
-                        does not change it: a name moves within its graph */
+  tl_map body_names; /* owned; holds (owner, name) for each named value of a body of `owner`, and
+                      * (TL_NO_NODE, name) -> the only such owner, or TL_NO_NODE if there are
+                      * several. Merging does not change it: a name moves within its graph */
 } tl_merge_facts;
 
-/* Collects them. TL_NO_MEMORY, then there is nothing to release. O(states + values of bodies). */
+/* Collects these facts. Returns TL_NO_MEMORY, reported, with nothing to release. O(states + values
+ * of bodies). */
 tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *out) TL_NODISCARD;
+/* Releases the map of names. */
 void tl_merge_facts_release(tl_merge_facts *facts);
 
-/* True when `from` may be replaced by `to` without a graph output losing its name: at most one of
- * them leaves its graph, and if it is `from`, `to` is in the same graph and can take the name over
- * (an input cannot), and neither is pinned; and names still resolve (ir/names.h): no node with
- * bodies around a user of `from` has a value of the name of `to` in them, and no other node at all
- * has one where `to` changes its name. */
+/* Returns true if `from` may be replaced by `to`. The conditions:
+ * (1) neither value is pinned;
+ * (2) no graph output loses its name: at most one of them leaves its graph, and if that is `from`,
+ *     then `to` is no input, is in the same graph and takes over the name;
+ * (3) names still resolve (ir/names.h): no node with bodies around a user of `from` has a value in
+ *     them that is named like `to`, and no other node at all has one if `to` changes its name. */
 bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
                         tl_value_id to);
-/* Replaces `from` by `to`, which takes over the name of an output, the name of a value of its graph
- * where it has none, and a type where it has none. */
+/* Replaces all uses of `from` by `to`. `to` takes over the name if `from` is an output or `to` has
+ * none, both in one graph, and the type if its own is missing or not static. Requires
+ * tl_value_can_merge. */
 void tl_value_merge(tl_module *m, tl_value_id from, tl_value_id to);
 
-/* The old type with what the new one knows better; false when they contradict each other, or there
- * is no memory. */
+/* Intersects two types: *out is `old` with the facts that only `new` states. Returns false if they
+ * contradict each other or memory is out. */
 bool tl_type_refine(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *out);
 
-/* Value of a graph with that name (inputs, constants, results), TL_NO_VALUE if there is none. */
+/* Returns the value of graph g with that name (inputs, constants, results), or TL_NO_VALUE.
+ * O(values). */
 tl_value_id tl_graph_find_value(const tl_module *m, const tl_graph *g, tl_sv name);
 
-/* Remembers the candidate that is nearest to what a user wrote, for hints. */
+/* The candidate nearest to what a user wrote, by edit distance, for hints in messages. */
 typedef struct tl_nearest {
   tl_sv wanted;
-  tl_sv found; /* n == 0: nothing is near */
+  tl_sv found; /* n == 0: no candidate within TL_NEAREST_LIMIT */
   size_t distance;
 } tl_nearest;
 
 enum { TL_NEAREST_LIMIT = 3 };
 
+/* Returns an empty search for `wanted`; only distances up to TL_NEAREST_LIMIT count. */
 static inline tl_nearest tl_nearest_start(tl_sv wanted) {
   return (tl_nearest){.wanted = wanted, .distance = TL_NEAREST_LIMIT + 1};
 }
+/* Keeps the candidate if it is nearer than all before. A distance of 1 ends the search. */
 void tl_nearest_try(tl_nearest *near, tl_sv candidate);
 
 #endif

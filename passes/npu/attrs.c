@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attribute conversions of NPU candidates: from ONNX values to what prototypes want. */
+/* Converts ONNX values to the attributes that prototypes of NPU ops want. A conversion that lacks a
+ * fact returns an absent value; x->why says why if a user can act on it. */
 #include <math.h>
 
 #include "ir/ops_gen.h"
 #include "passes/npu/eval.h"
 #include "passes/npu/tensor.h"
 
+/* Spatial dims of the widest convolution or pooling (NCDHW). */
 enum { MAX_SPATIAL = 3 };
 
 static const tl_npu_value absent = {0};
 
+/* Returns a constant string, interned in the module. */
 static tl_npu_value text(tl_npu_eval *x, const char *z) {
   tl_symbol s = tl_module_intern(x->m, tl_sv_from(z));
   x->failed = x->failed || s == TL_NO_SYMBOL;
@@ -24,7 +27,7 @@ static tl_npu_value ints_value(const int64_t *at, uint32_t n) {
   return (tl_npu_value){.kind = TL_NPU_V_INTS, .n = n, .u.is = at};
 }
 
-/* The only element of a list, or the value itself. */
+/* Returns the only element of a list of one, else the value itself. */
 static tl_npu_value scalar(tl_npu_value v) {
   if (v.kind == TL_NPU_V_INTS && v.n == 1)
     return tl_npu_int(v.u.is[0]);
@@ -33,6 +36,8 @@ static tl_npu_value scalar(tl_npu_value v) {
   return v;
 }
 
+/* Truncates a float to an integer. Beyond 9e15 (about 2^53) a double does not name one integer, so
+ * such values are refused. */
 static tl_npu_value to_int(tl_npu_value v) {
   v = scalar(v);
   if (v.kind == TL_NPU_V_FLOAT && v.u.f >= -9e15 && v.u.f <= 9e15)
@@ -40,7 +45,7 @@ static tl_npu_value to_int(tl_npu_value v) {
   return v.kind == TL_NPU_V_INT ? v : absent;
 }
 
-/* An absent operand counts as 0 (a missing zero point). */
+/* Converts to a float. An absent operand counts as 0: it is an optional zero point. */
 static tl_npu_value to_float(const tl_npu_expr *arg, tl_npu_value v) {
   v = scalar(v);
   if (v.kind == TL_NPU_V_INT)
@@ -55,7 +60,7 @@ static tl_npu_value to_bool(tl_npu_value v, bool invert) {
   return v.kind == TL_NPU_V_INT ? tl_npu_int((v.u.i != 0) != invert) : absent;
 }
 
-/* n copies of `fill`. */
+/* Returns a list of n copies of `fill`. */
 static tl_npu_value filled(tl_npu_eval *x, uint32_t n, int64_t fill) {
   int64_t *at = tl_npu_room(x, n, sizeof *at);
   for (uint32_t i = 0; at && i < n; i++)
@@ -63,7 +68,8 @@ static tl_npu_value filled(tl_npu_eval *x, uint32_t n, int64_t fill) {
   return at ? ints_value(at, n) : absent;
 }
 
-/* A list attribute; absent strides and dilations mean ones over the spatial dims. */
+/* Returns a list attribute. ONNX defines absent strides and dilations as ones over the spatial
+ * dims. */
 static tl_npu_value to_ints(tl_npu_eval *x, const tl_npu_expr *arg) {
   tl_npu_value v = tl_npu_evaluate(x, arg);
   tl_int_list list;
@@ -75,7 +81,8 @@ static tl_npu_value to_ints(tl_npu_eval *x, const tl_npu_expr *arg) {
   return tl_npu_as_ints(x, v, &list) ? ints_value(list.at, list.n) : absent;
 }
 
-/* [lead, lead, v...] with v of exactly n elements, `lead` everywhere when it is absent. */
+/* Returns [lead, lead, v...], the NPU form of a list over N, C and n spatial dims. An absent v
+ * gives `lead` everywhere; a v of another length is refused. */
 static tl_npu_value with_lead(tl_npu_eval *x, tl_npu_value v, uint32_t n, int64_t lead) {
   tl_int_list list = {0};
   if (v.kind != TL_NPU_V_ABSENT && (!tl_npu_as_ints(x, v, &list) || list.n != n)) {
@@ -92,8 +99,10 @@ static int64_t list_item(tl_int_list list, uint32_t i, int64_t fallback) {
   return i < list.n ? list.at[i] : fallback;
 }
 
-/* Pads that SAME_UPPER and SAME_LOWER stand for, [begin, end] per spatial dim; false when shapes
- * are not static or the mode is another one. */
+/* Computes the explicit pads for SAME_UPPER and SAME_LOWER, [begin, end] per spatial dim: total =
+ * (output - 1) * stride + (kernel - 1) * dilation + 1 - input. SAME_UPPER puts the odd element at
+ * the end. Returns false for other modes, unknown sizes and transposed convolutions (they have
+ * output_padding and other rules). */
 static bool same_pads(tl_npu_eval *x, uint32_t n, int64_t *out) {
   tl_symbol mode = TL_SYM_NOTSET;
   const tl_attr *a = tl_node_attr_or_default(x->m, x->node, TL_SYM_auto_pad);
@@ -124,7 +133,8 @@ static bool same_pads(tl_npu_eval *x, uint32_t n, int64_t *out) {
   return true;
 }
 
-/* ONNX [b0, b1.., e0, e1..] to [b0, e0, b1, e1 ..]. */
+/* Reorders pads from ONNX's [b0, b1.., e0, e1..] to the NPU's [b0, e0, b1, e1..]. Absent pads are
+ * 0. */
 static tl_npu_value pads_by_dim(tl_npu_eval *x, tl_npu_value v, uint32_t n) {
   int64_t *at = tl_npu_room(x, 2 * n, sizeof *at);
   tl_int_list list = {0};
@@ -143,7 +153,7 @@ static tl_npu_value pads_by_dim(tl_npu_eval *x, tl_npu_value v, uint32_t n) {
   return ints_value(at, 2 * n);
 }
 
-/* auto_pad is NOTSET once the pads are spelled out. */
+/* Returns true if SAME pads can be written as numbers; auto_pad is NOTSET then. */
 static bool pads_are_explicit(tl_npu_eval *x) {
   int64_t pads[2 * MAX_SPATIAL];
   int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
@@ -158,17 +168,19 @@ static tl_npu_value to_str(tl_npu_eval *x, const tl_npu_expr *arg, tl_npu_value 
   return v.kind == TL_NPU_V_STRING ? v : absent;
 }
 
+/* Returns the padding mode of pooling ops: SAME, VALID or CALCULATED (explicit pads). */
 static tl_npu_value pad_mode(tl_npu_eval *x, tl_npu_value v) {
   bool same = v.kind == TL_NPU_V_STRING &&
               (v.u.s == TL_SYM_SAME_UPPER || v.u.s == TL_SYM_SAME_LOWER);
   if (same && !pads_are_explicit(x)) {
-    if (v.u.s == TL_SYM_SAME_LOWER) /* SAME pads the end more than the beginning */
+    if (v.u.s == TL_SYM_SAME_LOWER) /* SAME on the NPU puts the odd element at the end */
       x->why = "the pads of SAME_LOWER depend on unknown sizes";
     return text(x, "SAME");
   }
   return v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_VALID ? v : text(x, "CALCULATED");
 }
 
+/* Maps the ONNX names of GridSample modes to those of the NPU op. */
 static tl_npu_value sampling_mode(tl_npu_value v) {
   if (v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_linear)
     v.u.s = TL_SYM_bilinear;
@@ -177,7 +189,8 @@ static tl_npu_value sampling_mode(tl_npu_value v) {
   return v;
 }
 
-/* A torch name of a quantized type, from ONNX or torch numbers. */
+/* Returns torch's name of a quantized type. The number is an ONNX dtype (3 int8, 2 uint8, 6 int32)
+ * or a torch one (12 qint8, 13 quint8, 14 qint32); the two ranges do not overlap here. */
 static tl_npu_value quantized_name(tl_npu_eval *x, tl_npu_value v) {
   if (v.kind == TL_NPU_V_STRING)
     return v;
@@ -190,7 +203,8 @@ static tl_npu_value quantized_name(tl_npu_eval *x, tl_npu_value v) {
   return absent;
 }
 
-/* Type behind an ONNX number; without one, the type of the result (f32 when that is unknown). */
+/* Returns the dtype of an ONNX number; without a number, the dtype of the first result, or f32 if
+ * that is unknown. */
 static tl_npu_value named_dtype(tl_npu_eval *x, tl_npu_value v) {
   if (v.kind == TL_NPU_V_DTYPE)
     return v;
@@ -200,6 +214,7 @@ static tl_npu_value named_dtype(tl_npu_eval *x, tl_npu_value v) {
   return dtype_value(d == TL_DTYPE_NONE ? TL_DTYPE_F32 : d);
 }
 
+/* Returns constant axes; with `all`, absent or empty axes mean every axis. */
 static tl_npu_value axes_of(tl_npu_eval *x, const tl_npu_expr *arg, bool all) {
   tl_npu_value v = tl_npu_evaluate(x, arg);
   tl_int_list list = {0};
@@ -220,7 +235,7 @@ static tl_npu_value axes_of(tl_npu_eval *x, const tl_npu_expr *arg, bool all) {
   return at ? ints_value(at, (uint32_t)rank) : absent;
 }
 
-/* The scale of attention: given, or one over the root of the head size. */
+/* Returns the given scale of attention, or 1 / sqrt(head size), the default. */
 static tl_npu_value attention_scale(tl_npu_eval *x, tl_npu_value v) {
   tl_dim size = tl_npu_dim(x, tl_operand(x->m, x->node, 0), -1);
   if (v.kind == TL_NPU_V_FLOAT && v.u.f > 0)
@@ -232,6 +247,9 @@ static tl_npu_value attention_scale(tl_npu_eval *x, tl_npu_value v) {
   return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = 1.0 / sqrt((double)size)};
 }
 
+/* Makes the matrix of EyeLike as a constant: ones on the diagonal `offset`. Sides are limited to
+ * 4096, so offsets beyond +-8192 select no element. Two values are announced for a 1x1 matrix
+ * because a count of 1 would mean "broadcast"; only the first is read. */
 static tl_npu_value identity_tensor(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value shape = tl_npu_evaluate(x, e->args[0]);
   tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
@@ -252,6 +270,7 @@ static tl_npu_value identity_tensor(tl_npu_eval *x, const tl_npu_expr *e) {
   return t ? (tl_npu_value){.kind = TL_NPU_V_TENSOR, .u.t = t} : absent;
 }
 
+/* item(list, k): element k of a list; absent if k is out of range. */
 static tl_npu_value pick(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_int_list list;
   tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
@@ -323,6 +342,7 @@ tl_npu_value tl_npu_convert(tl_npu_eval *x, const tl_npu_expr *e) {
   }
 }
 
+/* Returns the kind of attribute that holds a value as it is. */
 static uint8_t own_kind(uint8_t kind) {
   static const uint8_t kinds[] = {
       [TL_NPU_V_INT] = TL_ATTR_INT,         [TL_NPU_V_FLOAT] = TL_ATTR_FLOAT,
@@ -332,6 +352,7 @@ static uint8_t own_kind(uint8_t kind) {
   return kinds[kind];
 }
 
+/* Makes a list attribute of the given kind; kind NONE if an element cannot be converted. */
 static tl_attr list_attr(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_value v) {
   tl_attr none = {.name = name};
   const double *fs;

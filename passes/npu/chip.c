@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a guard says about chips alone, for people who ask without a model. */
+/* Decides from a guard alone whether it can hold on a chip family (`tailor ops` without a
+ * model). */
 #include "passes/npu/expr.h"
 
+/* Three-valued logic; the order NO < MAYBE < YES makes AND the minimum, OR the maximum and NOT the
+ * mirror image. */
 typedef enum verdict { NO, MAYBE, YES } verdict;
 
+/* Only `soc in {...}` is decided; every other condition depends on the node. */
 static verdict judge(const tl_npu_expr *e, tl_soc_family chip) {
   if (e->kind != TL_NPU_CALL)
     return MAYBE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which NPU candidate a node has: what select writes down and expand asks beforehand. */
+/* Chooses the NPU candidate of a node, for the passes select and expand. */
 #include "passes/edit/half.h"
 #include "passes/npu/eval.h"
 #include "passes/npu/lower_index.h"
@@ -33,7 +33,8 @@ bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_
          (var->dtypes & TL_DTYPE_BIT(t->dtype)) != 0 || tl_index_narrows(m, npu, p, v);
 }
 
-/* The same of a value of f32 that precision will make one of 16 bits. */
+/* Like tl_npu_takes, but f32 also passes if precision will make it 16 bits wide and the port has a
+ * 16-bit float. */
 static bool takes_half(const tl_npu_eval *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
   const uint64_t low = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   return tl_npu_takes(x->m, npu, p, v) ||

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks nodes in NPU form against the dtype columns of the chip's table (columns.h). */
 #include "passes/npu/columns.h"
 
 #include "ir/op.h"
 #include "ir/ops_gen.h"
 
+/* Upper bound on errors reported one by one; the rest is counted. */
 enum { MAX_REPORTS = 20 };
 
-/* What is known of a type in NPU form, the same for all nodes of it. */
+/* Lookup of one op in the tables, cached for all its nodes. */
 typedef struct known_op {
-  tl_op_info info; /* row NULL: no table of this chip has it */
+  tl_op_info info; /* row is NULL if this chip's table lacks the op */
   bool asked;
-  bool elsewhere; /* another chip's table has it */
+  bool elsewhere; /* the table of A2 chips has it */
 } known_op;
 
 typedef struct checking {
@@ -21,7 +23,7 @@ typedef struct checking {
   uint32_t n_errors;
 } checking;
 
-/* One tensor of a node and what the columns have for it. */
+/* One tensor of a node and the dtypes that the columns have for it. */
 typedef struct column_tensor {
   const char *port;
   const uint8_t *columns;
@@ -30,10 +32,11 @@ typedef struct column_tensor {
 
 TL_VEC(tensor_vec, column_tensor);
 
+/* Float dtypes that only AI cores compute. */
 static const uint64_t computed = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F16) |
                                  TL_DTYPE_BIT(TL_DTYPE_BF16) | TL_DTYPE_BIT(TL_DTYPE_HIF8);
 
-/* What AI CPUs cast from and to; besides bf16 where the chip has it. */
+/* Dtypes that AI CPUs cast from and to; bf16 too if the chip has it. */
 static const uint64_t plain =
     TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_F64) |
     TL_DTYPE_BIT(TL_DTYPE_BOOL) | TL_DTYPE_BIT(TL_DTYPE_I8) | TL_DTYPE_BIT(TL_DTYPE_I16) |
@@ -42,6 +45,7 @@ static const uint64_t plain =
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Returns the cached lookup of an op. */
 static const known_op *known(checking *c, tl_op_id id, const tl_op *op) {
   known_op *k = &c->ops[id];
   if (!k->asked) {
@@ -53,14 +57,15 @@ static const known_op *known(checking *c, tl_op_id id, const tl_op *op) {
   return k;
 }
 
-/* Tables and prototypes may spell a port differently: then the place decides. */
+/* Finds the slot of port k by name, else by position: tables and prototypes may spell a port
+ * differently. */
 static const tl_op_info_slot *slot_of(tl_op_info info, bool output, const char *name, uint32_t k) {
   const tl_op_info_slot *slot = tl_op_info_slot_named(info, output, tl_sv_from(name));
   uint32_t n = output ? info.row->n_outputs : info.row->n_inputs;
   return slot ? slot : k < n ? tl_op_info_slot_at(info, output, k) : NULL;
 }
 
-/* One node while its tensors are gathered. */
+/* State while the tensors of one node are gathered. */
 typedef struct gathering {
   checking *c;
   tensor_vec *v;
@@ -68,7 +73,8 @@ typedef struct gathering {
   tl_node_id node;
 } gathering;
 
-/* Adds the value at port k of one side. */
+/* Adds the value at port k, if it is present and of a known dtype. Returns false if memory is
+ * out. */
 static bool add(gathering *g, const tl_op_port *ports, uint32_t k, tl_value_id value) {
   const tl_module *m = g->c->m;
   const tl_op *op = tl_op_row(tl_node_get(m, g->node)->op);
@@ -81,7 +87,8 @@ static bool add(gathering *g, const tl_op_port *ports, uint32_t k, tl_value_id v
                                                         (uint8_t)d});
 }
 
-/* How many operands a dynamic port has that others follow (pass lower). */
+/* Returns the number of operands of a variadic port that is not the last, from the attribute
+ * __dynamic_input_PORT_cnt that the pass lower writes. */
 static uint32_t count_of(gathering *g, const char *port) {
   const tl_module *m = g->c->m;
   g->c->text.n = 0;
@@ -91,6 +98,8 @@ static uint32_t count_of(gathering *g, const char *port) {
   return n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
+/* Walks ports and operands together: a variadic port takes the counted operands, the last port
+ * takes the rest. */
 static bool gather_operands(gathering *g) {
   const tl_node *node = tl_node_get(g->c->m, g->node);
   const tl_op *op = tl_op_row(node->op);
@@ -121,6 +130,7 @@ static bool gather(gathering *g) {
   return true;
 }
 
+/* Returns true if one column has the dtype of every tensor. */
 static bool fits(const tensor_vec *v, uint32_t n_columns) {
   for (uint32_t k = 0; k < n_columns; k++) {
     uint32_t i = 0;
@@ -141,6 +151,7 @@ static uint64_t dtypes_of(const tensor_vec *v) {
   return set;
 }
 
+/* Returns true if an AI CPU kernel can run a node with these dtypes. */
 static bool host_takes(const checking *c, const tl_op *op, uint64_t dtypes) {
   uint64_t bf16 = tl_options_chip(c->options)->bf16 ? TL_DTYPE_BIT(TL_DTYPE_BF16) : 0;
   if (strcmp(op->name, "Cast") == 0)
@@ -148,8 +159,8 @@ static bool host_takes(const checking *c, const tl_op *op, uint64_t dtypes) {
   return (dtypes & computed) == 0;
 }
 
-/* The dtype that keeps a node off the AI cores: the first that its slot has in no column, else the
- * first. */
+/* Returns the dtype that keeps a node off the AI cores: the first that no column of its slot has,
+ * else that of the first tensor (only the combination is missing then). */
 static uint8_t odd_dtype(const tensor_vec *v, uint32_t n_columns) {
   for (uint32_t i = 0; i < v->n; i++) {
     uint32_t k = 0;
@@ -161,6 +172,7 @@ static uint8_t odd_dtype(const tensor_vec *v, uint32_t n_columns) {
   return v->at[0].dtype;
 }
 
+/* Counts a node that runs on an AI CPU and keeps the first as an example for the message. */
 static bool count_host(checking *c, tl_node_id n, const tl_op *op, uint8_t dtype) {
   tl_node_count *host = &c->m->chip_fit.host;
   if (host->n++)
@@ -171,7 +183,7 @@ static bool count_host(checking *c, tl_node_id n, const tl_op *op, uint8_t dtype
   return host->type != TL_NO_SYMBOL;
 }
 
-/* "x f32, filter f32, y f32" */
+/* Writes a text such as "x f32, filter f32, y f32". */
 static void describe(checking *c, const tensor_vec *v) {
   c->text.n = 0;
   for (uint32_t i = 0; i < v->n; i++)

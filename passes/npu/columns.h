@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a chip has kernels for the dtypes of a module in NPU form. */
+/* Checks the dtypes of a module in NPU form against the kernels of a chip. The chip's table lists
+ * for each op columns of dtypes, one dtype per operand and result; a kernel exists per column.
+ * Nothing is changed. */
 #ifndef TL_PASSES_NPU_COLUMNS_H
 #define TL_PASSES_NPU_COLUMNS_H
 
 #include "ir/module.h"
 #include "ir/options/options.h"
 
-/* Every node against its row of the chip's table: some column must have the dtypes of all operands
- * and results that are there. A node without f32, f16 and bf16 may fit none, and so may a cast of
- * plain numbers: AI CPUs have such kernels; they are counted in m->chip_fit.host. All else is
- * reported (P0205), node by node as far as there are not too many: TL_UNSUPPORTED. Ops that no
- * table knows pass. One sweep. */
+/* Checks every node: some column of its row must have the dtypes of all operands and results
+ * present. Nodes without f32, f16, bf16 and hif8, and casts among ordinary number types, may fit
+ * none: AI CPU kernels exist for them; m->chip_fit.host counts them. All others are reported
+ * (P0205), the first 20 one by one, and the result is TL_UNSUPPORTED. Ops that no table knows pass.
+ * Returns TL_NO_MEMORY, reported. O(nodes * columns). */
 tl_status tl_chip_columns_check(tl_module *m, const tl_options *options) TL_NODISCARD;
 
-/* Has the chip's row of Cast a column for these dtypes? */
+/* Returns true if the chip's row of Cast has a column for these dtypes, or has no ports to tell. */
 bool tl_chip_casts(const tl_op_info_set *chip, tl_dtype from, tl_dtype to);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guards and index expressions of NPU candidates. */
+/* Evaluates guards and index expressions of NPU candidates (eval.h). */
 #include "passes/npu/eval.h"
 
 #include "ir/ops_gen.h"
 #include "passes/edit/half.h"
 
-enum { MAX_SCAN = 1 << 20 }; /* elements looked at by zero() */
+enum { MAX_SCAN = 1 << 20 }; /* upper bound on elements read from one constant */
 
 static const tl_npu_value absent = {0};
 
@@ -36,6 +36,7 @@ tl_dim tl_npu_dim(const tl_npu_eval *x, tl_value_id v, int64_t k) {
   return rank > 0 && k >= 0 && k < rank ? type_of(x, v)->dims[k] : TL_DIM_UNKNOWN;
 }
 
+/* Returns the value of an attribute; graphs and other kinds are ABSENT. */
 static tl_npu_value from_attr(tl_npu_eval *x, const tl_attr *a) {
   tl_npu_value v = {.n = a->count};
   switch ((tl_attr_kind)a->kind) {
@@ -125,8 +126,9 @@ static double apply(uint8_t fn, double a, double b) {
   }
 }
 
-/* + - * / on integers stays exact and floors; any float, or a list, gives floats, broadcasting a
- * single element. */
+/* Evaluates + - * /. Two integers give an exact integer: overflow is ABSENT, division rounds to
+ * minus infinity, and the divisors 0 and -1 are refused (INT64_MIN / -1 overflows). A float or a
+ * list gives floats; a single element broadcasts. */
 static tl_npu_value arithmetic(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
   tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
@@ -159,10 +161,11 @@ static tl_npu_value arithmetic(tl_npu_eval *x, const tl_npu_expr *e) {
   return out ? (tl_npu_value){.kind = TL_NPU_V_FLOATS, .n = n, .u.fs = out} : absent;
 }
 
-/* What a comparison says besides -1, 0 and 1: an operand is not known; one is NaN, which differs
+/* Results of compare() besides -1, 0 and 1: an operand is unknown; an operand is NaN, which differs
  * from every number. */
 enum { UNKNOWN = 2, UNORDERED = 3 };
 
+/* Compares two numbers, strings or dtypes. The latter two only have 0 (equal) and 1. */
 static int compare(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
   tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
@@ -186,6 +189,7 @@ static bool is_const(const tl_npu_eval *x, tl_value_id v) {
   return v && tl_value_constant(x->m, v) != NULL;
 }
 
+/* Returns true if v is absent or a constant of zeros only. */
 static bool is_zero(tl_npu_eval *x, tl_value_id v) {
   const tl_tensor *t = v ? tl_value_constant(x->m, v) : NULL;
   uint64_t n = t ? tl_tensor_elements(x->m, t) : 0;
@@ -200,6 +204,7 @@ static bool is_zero(tl_npu_eval *x, tl_value_id v) {
   return true;
 }
 
+/* Returns true if the shapes of all operands and of all used results are static. */
 static bool all_static(const tl_npu_eval *x) {
   const tl_node *n = tl_node_get(x->m, x->node);
   for (uint32_t i = 0; i < n->n_operands; i++) {
@@ -215,7 +220,8 @@ static bool all_static(const tl_npu_eval *x) {
   return true;
 }
 
-/* All operands have one type, and equal dims mean equal sizes. */
+/* Returns true if all operands have the same type of known rank without unknown dims. Types are
+ * interned, so that equal ids mean equal dtypes and dims; a symbolic dim equals itself. */
 static bool same_shapes(const tl_npu_eval *x) {
   uint32_t n = tl_node_get(x->m, x->node)->n_operands;
   tl_value_id first = tl_operand(x->m, x->node, 0);
@@ -228,7 +234,7 @@ static bool same_shapes(const tl_npu_eval *x) {
   return tl_npu_rank(x, first) >= 0;
 }
 
-/* samedim(in3,1,in0,2): one size or one name. */
+/* samedim(in3,1,in0,2): the two dims have one static size or one symbol. */
 static bool same_dim(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_value_id a = tl_npu_port_value(x, e->args[0]);
   tl_value_id b = tl_npu_port_value(x, e->args[2]);
@@ -240,8 +246,8 @@ static bool same_dim(tl_npu_eval *x, const tl_npu_expr *e) {
   return d != TL_DIM_UNKNOWN && d == tl_npu_dim(x, b, j.u.i);
 }
 
-/* spans(in1,axis): its dims are those of the first operand from `axis` on, none is stretched. Dims
- * that are not known are taken to fit, but a 1 that may meet another size is not. */
+/* spans(in1,axis): the dims of in1 equal those of operand 0 from `axis` on, without broadcasting.
+ * Unknown dims pass, except that a 1 against another dim might be stretched. */
 static bool spans(tl_npu_eval *x, tl_value_id v, const tl_npu_expr *from_axis) {
   tl_value_id whole = tl_operand(x->m, x->node, 0);
   int rank = tl_npu_rank(x, whole);
@@ -261,7 +267,7 @@ static bool spans(tl_npu_eval *x, tl_value_id v, const tl_npu_expr *from_axis) {
   return true;
 }
 
-/* Made by an integer matrix op: two 8-bit operands, 32-bit result. */
+/* Returns true if v comes from an integer matrix op: two 8-bit operands, 32-bit result. */
 static bool from_cube(const tl_npu_eval *x, tl_value_id v) {
   tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
   if (!n || tl_type_dtype(x->m, tl_value_type(x->m, v)) != TL_DTYPE_I32)
@@ -274,7 +280,8 @@ static bool from_cube(const tl_npu_eval *x, tl_value_id v) {
   return true;
 }
 
-/* begin, end, strides as exporters write "whole axis, backwards". */
+/* reverse(begin, end, strides): a slice that reverses whole axes. Exporters write -1 or INT_MAX as
+ * begin, a very negative end, and stride -1. */
 static bool is_reversal(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_int_list list[3];
   for (int i = 0; i < 3; i++)
@@ -296,6 +303,7 @@ static bool is_one_of_last_two(tl_npu_eval *x, const tl_npu_expr *e) {
   return axis.u.i < 0 ? axis.u.i >= -2 : axis.u.i >= rank - 2 && axis.u.i < rank;
 }
 
+/* approx(a, b, tolerance): absolute difference of two single numbers; false if one is NaN. */
 static bool is_close(tl_npu_eval *x, const tl_npu_expr *e) {
   double v[3];
   for (int i = 0; i < 3; i++) {
@@ -308,6 +316,7 @@ static bool is_close(tl_npu_eval *x, const tl_npu_expr *e) {
   return v[0] - v[1] <= v[2] && v[1] - v[0] <= v[2];
 }
 
+/* divides(a, b): a > 0 divides b >= 0. */
 static bool divides(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
   tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
@@ -315,13 +324,15 @@ static bool divides(tl_npu_eval *x, const tl_npu_expr *e) {
          b.u.i % a.u.i == 0;
 }
 
+/* Tests membership in a set of dtypes or chip families, both small numbers in a 64-bit mask. */
 static bool is_in(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value v = tl_npu_evaluate(x, e->args[0]);
   bool known = v.kind == TL_NPU_V_DTYPE || v.kind == TL_NPU_V_INT;
   return known && v.u.i >= 0 && v.u.i < 64 && (e->args[1]->u.mask >> v.u.i & 1);
 }
 
-/* min, max, prod of a list; all1: no element but 1, true for an absent list. */
+/* min, max and prod of a non-empty list. all1: every element is 1; an absent list counts as
+ * ones. */
 static tl_npu_value fold_list(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_npu_value v = tl_npu_evaluate(x, e->args[0]);
   tl_int_list list;
@@ -355,7 +366,7 @@ static tl_npu_value dim_value(tl_dim d) {
   return tl_dim_is_static(d) ? tl_npu_int(d) : absent;
 }
 
-/* shape(x) and out_hw(x): all dims, the last two. */
+/* shape(v) has all dims, out_hw(v) skips N and C. ABSENT unless all dims taken are static. */
 static tl_npu_value shape_of(tl_npu_eval *x, tl_value_id v, int skip) {
   int rank = tl_npu_rank(x, v);
   if (rank < skip || rank < 0)
@@ -370,6 +381,7 @@ static tl_npu_value shape_of(tl_npu_eval *x, tl_value_id v, int skip) {
   return is ? (tl_npu_value){.kind = TL_NPU_V_INTS, .n = n, .u.is = is} : absent;
 }
 
+/* Returns the list first, first + step, ... of n elements. */
 static tl_npu_value counted(tl_npu_eval *x, int64_t n, int64_t first, int64_t step) {
   if (n < 0 || n > TL_MAX_RANK)
     return absent;
@@ -379,7 +391,8 @@ static tl_npu_value counted(tl_npu_eval *x, int64_t n, int64_t first, int64_t st
   return is ? (tl_npu_value){.kind = TL_NPU_V_INTS, .n = (uint32_t)n, .u.is = is} : absent;
 }
 
-/* n elements in k chunks: ceil(n/k) each, the last ones smaller. */
+/* Splits n elements into k chunks as torch.chunk does: ceil(n/k) each, the last ones smaller or
+ * empty. */
 static tl_npu_value split_sizes(tl_npu_eval *x, tl_npu_value n, tl_npu_value k) {
   if (n.kind != TL_NPU_V_INT || k.kind != TL_NPU_V_INT || k.u.i <= 0 || k.u.i > UINT32_MAX)
     return absent;
@@ -393,6 +406,8 @@ static tl_npu_value split_sizes(tl_npu_eval *x, tl_npu_value n, tl_npu_value k) 
   return is ? (tl_npu_value){.kind = TL_NPU_V_INTS, .n = (uint32_t)k.u.i, .u.is = is} : absent;
 }
 
+/* Evaluates functions on ranks, dims and shapes. Those of the first switch take a port and must not
+ * evaluate it: that would read the contents of a constant only to learn its shape. */
 static tl_npu_value index_call(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_value_id v = e->n_args ? tl_npu_port_value(x, e->args[0]) : TL_NO_VALUE;
   tl_npu_value a = {0};
@@ -421,7 +436,8 @@ static tl_npu_value index_call(tl_npu_eval *x, const tl_npu_expr *e) {
   }
 }
 
-/* Number of operands or results up to the last given one. */
+/* Returns the number of operands, or of results, up to the last one present. A result is present if
+ * it has a name or users. */
 static int64_t given(const tl_npu_eval *x, bool operands) {
   const tl_node *node = tl_node_get(x->m, x->node);
   uint32_t n = operands ? node->n_operands : node->n_results;
@@ -433,6 +449,7 @@ static int64_t given(const tl_npu_eval *x, bool operands) {
   return n;
 }
 
+/* Evaluates a word without arguments. A module that never had an opset counts as newer than all. */
 static tl_npu_value word(tl_npu_eval *x, const tl_npu_expr *e) {
   switch (e->fn) {
   case TL_NPU_FN_ALWAYS:
@@ -449,6 +466,8 @@ static tl_npu_value word(tl_npu_eval *x, const tl_npu_expr *e) {
   }
 }
 
+/* Evaluates a predicate. NE is true for NaN, which differs from every number, but not for unknown
+ * operands. */
 static bool predicate(tl_npu_eval *x, const tl_npu_expr *e) {
   tl_value_id v = tl_npu_port_value(x, e->args[0]);
   int order;

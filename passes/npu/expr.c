@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parser of the candidate language: recursive descent over texts that come from our own tables;
- * nesting is bounded all the same. */
+/* Recursive-descent parser of the candidate language. The texts are those of our own tables;
+ * nesting and arguments are bounded nevertheless. Precedence, weakest first: ||, &&, !, comparisons
+ * and `in`, + -, * /, primary. */
 #include "passes/npu/expr.h"
 
-enum { MAX_DEPTH = 32, MAX_ARGS = 16 };
+enum { MAX_DEPTH = 32, MAX_ARGS = 16 }; /* bounds of brackets and of one call */
 
 typedef struct parser {
   tl_module *m;
@@ -14,6 +15,7 @@ typedef struct parser {
   unsigned depth;
 } parser;
 
+/* Name and number of arguments by tl_npu_fn. */
 static const struct {
   const char *name;
   uint8_t low;
@@ -28,6 +30,7 @@ const char *tl_npu_fn_name(tl_npu_fn fn) { return functions[fn].name; }
 
 static const tl_npu_expr *parse_or(parser *s);
 
+/* Keeps the first mistake; later ones follow from it. */
 static const tl_npu_expr *fail(parser *s, const char *why) {
   if (!s->why)
     s->why = why;
@@ -50,6 +53,7 @@ static bool take(parser *s, const char *z) {
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+/* Returns true for a byte of a name. */
 static bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -94,7 +98,7 @@ static const tl_npu_expr *new_pair(parser *s, tl_npu_fn fn, const tl_npu_expr *a
   return a && b ? new_call(s, fn, args, 2) : NULL;
 }
 
-/* Arguments up to `close`. */
+/* Parses comma-separated arguments up to `close`. */
 static bool parse_args(parser *s, const char *close, const tl_npu_expr **args, uint8_t *n) {
   *n = 0;
   if (take(s, close))
@@ -107,6 +111,7 @@ static bool parse_args(parser *s, const char *close, const tl_npu_expr **args, u
   return take(s, close) || fail(s, "missing closing bracket") != NULL;
 }
 
+/* Parses an integer or a float; a '-' is part of it only behind the 'e' of an exponent. */
 static const tl_npu_expr *parse_number(parser *s) {
   const char *from = s->p;
   bool whole = true;
@@ -137,7 +142,8 @@ static const tl_npu_expr *parse_string(parser *s, char quote) {
   return e;
 }
 
-/* The tables write dtypes as ONNX does (int8, uint16) or as the IR does (i8, u16). */
+/* Returns the dtype of a word. The tables write dtypes as ONNX does (int8, uint16) or as the IR
+ * does (i8, u16). */
 static tl_dtype dtype_word(tl_sv w) {
   char text[8];
   size_t prefix = tl_sv_starts_with(w, "uint") ? 4 : tl_sv_starts_with(w, "int") ? 3 : 0;
@@ -148,7 +154,7 @@ static tl_dtype dtype_word(tl_sv w) {
   return tl_dtype_from_name((tl_sv){text, w.n - prefix + 1});
 }
 
-/* {word,...} after `in`. */
+/* Parses {word,...} behind `in` into a mask: of chip families behind `soc`, else of dtypes. */
 static const tl_npu_expr *parse_set(parser *s, bool chips) {
   tl_npu_expr *e = new_expr(s, TL_NPU_SET);
   if (!e || !take(s, "{"))
@@ -163,7 +169,7 @@ static const tl_npu_expr *parse_set(parser *s, bool chips) {
   return take(s, "}") ? e : fail(s, "missing }");
 }
 
-/* inK, inK?, in*, outK; NULL without a reason when the word is something else. */
+/* Parses inK, inK?, in* or outK. Returns NULL without a reason if the word is something else. */
 static const tl_npu_expr *parse_port(parser *s, tl_sv w) {
   bool in = tl_sv_starts_with(w, "in");
   size_t prefix = in ? 2 : tl_sv_starts_with(w, "out") ? 3 : w.n;
@@ -181,7 +187,7 @@ static const tl_npu_expr *parse_port(parser *s, tl_sv w) {
   return e;
 }
 
-/* dt(int64): the argument is a dtype, not an attribute. */
+/* Parses the argument of dt(int64), which is a dtype and no attribute. */
 static const tl_npu_expr *parse_dtype(parser *s) {
   tl_npu_expr *e = new_expr(s, TL_NPU_INT);
   if (!e)
@@ -193,6 +199,8 @@ static const tl_npu_expr *parse_dtype(parser *s) {
   return new_call(s, TL_NPU_FN_DT, &arg, 1);
 }
 
+/* Parses the call of function w behind its '('. Operators are in the same table; they start with no
+ * letter and cannot be called by name. */
 static const tl_npu_expr *parse_call(parser *s, tl_sv w) {
   const tl_npu_expr *args[MAX_ARGS];
   uint8_t n;
@@ -206,6 +214,7 @@ static const tl_npu_expr *parse_call(parser *s, tl_sv w) {
   return fail(s, "unknown function");
 }
 
+/* Parses a port, a call, a keyword, or else the name of an attribute. */
 static const tl_npu_expr *parse_name(parser *s) {
   tl_sv w = take_word(s);
   if (!w.n)
@@ -287,7 +296,8 @@ static const tl_npu_expr *parse_sum(parser *s) {
   return e;
 }
 
-/* dtype(in0)==f32 would ask for an attribute f32, and never hold. */
+/* Returns true for expressions of dtypes. A comparison of one with anything else is refused: in
+ * dtype(in0)==f32 the word f32 would be an attribute, and the guard would never hold. */
 static bool is_dtype(const tl_npu_expr *e) {
   return e && e->kind == TL_NPU_CALL && (e->fn == TL_NPU_FN_DTYPE || e->fn == TL_NPU_FN_DT);
 }
@@ -313,6 +323,7 @@ static const tl_npu_expr *parse_comparison(parser *s) {
   return e;
 }
 
+/* Parses '!' in front of a comparison; it binds weaker than the comparison. */
 static const tl_npu_expr *parse_not(parser *s) {
   skip_blanks(s);
   if (s->p + 1 < s->end && s->p[0] == '!' && s->p[1] != '=' && take(s, "!")) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small language of NPU candidates in the op table (guard, operands, attributes; notation in
- * docs/op-table.md), compiled once per pass run into trees. Evaluation is in eval.h. */
+/* The language of NPU candidates in the op table, parsed into trees; evaluation is in eval.h. It
+ * has guards, operands and attributes; docs/op-table.md has the notation. Candidates are parsed
+ * once per pass run. */
 #ifndef TL_PASSES_NPU_EXPR_H
 #define TL_PASSES_NPU_EXPR_H
 
@@ -14,14 +15,14 @@ typedef enum tl_npu_kind {
   TL_NPU_NAME,     /* u.name: an attribute */
   TL_NPU_OPERAND,  /* index u.i; `optional` for "inK?" */
   TL_NPU_RESULT,   /* index u.i */
-  TL_NPU_OPERANDS, /* in*: all given operands */
+  TL_NPU_OPERANDS, /* in*: all operands present */
   TL_NPU_SET,      /* u.mask: dtypes, or chip families after `soc in` */
   TL_NPU_LIST,     /* args */
   TL_NPU_CALL      /* fn, args */
 } tl_npu_kind;
 
-/* Every function and operator, FN(enumerator, "name", fewest arguments, most arguments). A name
- * without arguments is a word of the language, not an attribute. */
+/* Every function and operator: FN(enumerator, "name", fewest arguments, most arguments). A name
+ * without arguments is a keyword, not an attribute. The order of the list is free. */
 #define TL_NPU_FUNCTIONS(FN)                                                                    \
   FN(AND, "&&", 2, 2) FN(OR, "||", 2, 2) FN(NOT, "!", 1, 1) FN(EQ, "==", 2, 2)                  \
   FN(NE, "!=", 2, 2) FN(LT, "<", 2, 2) FN(GT, ">", 2, 2) FN(ADD, "+", 2, 2) FN(SUB, "-", 2, 2)  \
@@ -66,7 +67,7 @@ typedef enum tl_npu_fn {
   TL_N_NPU_FNS
 } tl_npu_fn;
 
-/* Name of a function as the tables write it. */
+/* Returns the name of a function as the tables write it. */
 const char *tl_npu_fn_name(tl_npu_fn fn);
 
 typedef struct tl_npu_expr tl_npu_expr;
@@ -84,14 +85,15 @@ struct tl_npu_expr {
   } u;
 };
 
-/* port=expr or attribute=expr. */
+/* One port=expr or attribute=expr. */
 typedef struct tl_npu_binding {
   tl_symbol name;
-  uint32_t index; /* of the port or attribute in the prototype; UINT32_MAX: "+attr" */
+  uint32_t index; /* index of the port or attribute in the prototype; UINT32_MAX: an extra
+                   * attribute, "+attr" */
   const tl_npu_expr *value;
 } tl_npu_binding;
 
-/* A compiled candidate. */
+/* A compiled candidate: guard, and how operands and attributes of the NPU node are made. */
 typedef struct tl_npu_form {
   const tl_npu_candidate *row;
   const tl_npu_expr *guard; /* NULL: always */
@@ -103,22 +105,26 @@ typedef struct tl_npu_form {
   uint32_t n_attrs;
 } tl_npu_form;
 
-/* Compiled candidates of all ops, made when first asked for; lives in a pass's scratch arena. */
+/* Compiled candidates of all ops, each compiled on first use; lives in the scratch arena of a
+ * pass. */
 typedef struct tl_npu_forms {
   tl_module *m;
   tl_arena *arena;
   const tl_npu_form **by_op; /* [tl_n_op_rows] */
 } tl_npu_forms;
 
+/* Initializes an empty table of forms; `arena` owns everything. Returns TL_NO_MEMORY, reported. */
 tl_status tl_npu_forms_init(tl_npu_forms *f, tl_module *m, tl_arena *arena) TL_NODISCARD;
-/* All candidates of a table op (op < tl_n_op_rows), in order; *out is NULL when it has none. A
- * mistake in the table is reported as TL_INTERNAL. */
+/* Returns in *out all candidates of op < tl_n_op_rows, in order of preference; NULL if it has none.
+ * Reports TL_NO_MEMORY, or TL_INTERNAL for a mistake in the op table. */
 tl_status tl_npu_forms_get(tl_npu_forms *f, tl_op_id op, const tl_npu_form **out) TL_NODISCARD;
 
-/* Compiles one expression; NULL with *why set (a constant text, or NULL: memory) on a mistake. */
+/* Parses one expression. Returns NULL on failure; *why is then a constant text, or NULL for out of
+ * memory. The tree is in `arena`. O(length of text). */
 const tl_npu_expr *tl_npu_expr_parse(tl_module *m, tl_arena *arena, tl_sv text, const char **why);
 
-/* False when a guard (NULL: always) fails on every node of a model for such a chip. */
+/* Returns false if the guard fails for every node on such a chip; true if it may hold (NULL:
+ * always). */
 bool tl_npu_may_hold_on(const tl_npu_expr *guard, tl_soc_family chip);
 
 #endif

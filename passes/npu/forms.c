@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates compiled against their prototypes: names of ports and attributes become indices. */
+/* Compiles candidates against the prototypes of NPU ops: names become indices (expr.h). */
 #include <stddef.h>
 
 #include "passes/npu/expr.h"
 
 typedef struct compiler {
   tl_npu_forms *forms;
-  const tl_op *op; /* whose candidates these are */
+  const tl_op *op; /* the op that has the candidates */
   const char *why;
-  tl_sv at; /* the text the mistake is in */
+  tl_sv at; /* text being compiled, for messages */
 } compiler;
 
-/* Cuts "a=f(b,c)" off a comma-separated list, minding brackets and quotes. */
+/* Cuts the first item off a comma-separated list; commas in brackets and quotes do not separate. */
 static tl_sv cut_item(tl_sv *rest) {
   size_t i = 0;
   int depth = 0;
@@ -30,6 +30,7 @@ static tl_sv cut_item(tl_sv *rest) {
   return tl_sv_trim(item);
 }
 
+/* Returns the index of an operand port in the prototype; UINT32_MAX if there is none. */
 static uint32_t find_port(const tl_op *npu, tl_sv name) {
   for (uint32_t i = 0; i < npu->n_operand_ports; i++)
     if (tl_sv_is(name, npu->operands[i].name))
@@ -37,6 +38,7 @@ static uint32_t find_port(const tl_op *npu, tl_sv name) {
   return UINT32_MAX;
 }
 
+/* Returns the index of an attribute in the prototype; UINT32_MAX if there is none. */
 static uint32_t find_attr(const tl_op *npu, tl_symbol name) {
   for (uint32_t i = 0; i < npu->n_attrs; i++)
     if (npu->attrs[i].value.name == name)
@@ -44,6 +46,8 @@ static uint32_t find_attr(const tl_op *npu, tl_symbol name) {
   return UINT32_MAX;
 }
 
+/* Compiles name=expr. "+name" need not be an attribute of the prototype. Returns false
+ * with c->why set, or without for out of memory. */
 static bool compile_binding(compiler *c, const tl_op *npu, bool is_attr, tl_sv item,
                             tl_npu_binding *out) {
   const char *equals = memchr(item.p, '=', item.n);
@@ -84,6 +88,7 @@ static bool compile_bindings(compiler *c, const tl_op *npu, bool is_attr, const 
   return true;
 }
 
+/* Compiles one row of the table. A row without an NPU type has no bindings. */
 static bool compile(compiler *c, const tl_npu_candidate *row, tl_npu_form *form) {
   tl_npu_forms *f = c->forms;
   form->row = row;

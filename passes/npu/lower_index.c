@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 64-bit indices at 32-bit ports (lower_index.h). */
+/* Narrows int64 operands and widens int32 results around NPU ops (lower_index.h). */
 #include "passes/npu/lower_index.h"
 
 #include "passes/npu/tensor.h"
 
+/* Values of the attribute dst_type (GE's DataType). */
 enum { GE_INT32 = 3, GE_INT64 = 9 };
 
 bool tl_index_narrows(const tl_module *m, const tl_op *op, const tl_op_port *p, tl_value_id v) {
@@ -27,6 +28,8 @@ static tl_type_id with_dtype(tl_module *m, tl_value_id v, tl_dtype d) {
   return tl_type_tensor(m, d, type.rank, type.dims);
 }
 
+/* Inserts an NPU Cast in front of n; without an operand (TL_NO_VALUE) the caller connects it
+ * later. */
 static tl_node_id add_cast(tl_module *m, tl_node_id n, tl_value_id operand, tl_symbol name,
                            tl_type_id type, int64_t dst_type) {
   tl_symbol domain = tl_module_intern(m, TL_SV("npu"));
@@ -51,6 +54,7 @@ static tl_node_id add_cast(tl_module *m, tl_node_id n, tl_value_id operand, tl_s
   return cast;
 }
 
+/* Copies a constant as int32. Doubles hold every int32 exactly. */
 static tl_value_id narrow_constant(tl_module *m, tl_node_id n, const tl_tensor *t, tl_symbol name) {
   const tl_type type = *tl_type_get(m, t->type);
   uint64_t count = tl_tensor_elements(m, t);

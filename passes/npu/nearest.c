@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard tf_nearest: whether ResizeNearestNeighborV2 picks the elements that a Resize picks. The
- * NPU op knows TensorFlow's three ways only and no nearest_mode; which of ONNX's are one of these
- * depends on the sizes too. So the places are compared, all of them. */
+/* Decides the guard tf_nearest: does ResizeNearestNeighborV2 pick the same elements as a Resize?
+ * The NPU op has only TensorFlow's three ways to compute places and no nearest_mode. Which of
+ * ONNX's combinations agree with one of them depends on the sizes too, so all places of all axes
+ * are compared. */
 #include "ir/eval/conv/resize.h"
 #include "passes/npu/eval.h"
 
 enum { RANK = 4, LONGEST = 1 << 16 };
 
-/* As the candidate sets align_corners and half_pixel_centers: TensorFlow rounds corners half up and
- * cuts the rest down. */
+/* Fills *tf with what the candidate's align_corners and half_pixel_centers make the NPU op do.
+ * TensorFlow rounds half up with aligned corners and rounds down otherwise. */
 static void as_tf(const tl_resize *onnx, tl_resize *tf) {
   *tf = *onnx;
   tf->near = TL_RESIZE_FLOOR;
@@ -21,7 +22,8 @@ static void as_tf(const tl_resize *onnx, tl_resize *tf) {
   }
 }
 
-/* Scales are those of the operand, where it is there, else what the sizes give. */
+/* Reads the scales of the Resize: the operand's, if present, else output size / input size. Returns
+ * false if they are not constant or not one per dim. */
 static bool read_scales(tl_npu_eval *x, const tl_dim *in, tl_resize *r) {
   static const uint32_t scales_port = 2;
   const double *scales = NULL;
@@ -36,6 +38,7 @@ static bool read_scales(tl_npu_eval *x, const tl_dim *in, tl_resize *r) {
   return true;
 }
 
+/* Returns true if both ways pick the same element for every output index of an axis. */
 static bool same_places(const tl_resize *onnx, const tl_resize *tf, int axis, int64_t in) {
   for (int64_t i = 0; i < onnx->out[axis]; i++)
     if (tl_resize_nearest(onnx, axis, in, i) != tl_resize_nearest(tf, axis, in, i))
@@ -48,6 +51,7 @@ static tl_sv text_of(const tl_npu_eval *x, tl_symbol name) {
   return a && a->kind == TL_ATTR_STRING ? tl_sym(x->m, a->u.s) : (tl_sv){0};
 }
 
+/* Requires 4-D tensors with known sizes, N and C unchanged, and at most 2^16 elements per axis. */
 bool tl_npu_tf_nearest(tl_npu_eval *x) {
   tl_resize onnx = {.mode = TL_RESIZE_NEAREST}, tf;
   tl_dim in[RANK];

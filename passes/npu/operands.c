@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of NPU nodes: the ones the node has, and constants made from attributes and shapes. */
+/* Makes the operands of NPU nodes: operands of the node, or constants from attributes and shapes.
+ * Each give function sets the list of the port; a refusal leaves the reason in x->why. */
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "passes/npu/eval.h"
 #include "passes/npu/tensor.h"
 
+/* The operands made for one port by expression e, in scratch. */
 typedef struct operands {
   tl_npu_eval *x;
   const tl_npu_expr *e;
@@ -38,6 +40,7 @@ static bool give_tensor(operands *o, tl_tensor_id t) {
   return v && give(o, v);
 }
 
+/* Gives all operands from index `from` on, without absent ones at the end. */
 static bool give_range(operands *o, uint32_t from) {
   const tl_npu_eval *x = o->x;
   uint32_t n = tl_node_get(x->m, x->node)->n_operands;
@@ -55,7 +58,9 @@ static bool give_floats(operands *o, tl_dtype dtype, int rank, const double *at,
   return give_tensor(o, tl_npu_tensor(o->x->m, dtype, rank, &dim, at, n));
 }
 
-/* i32(e) and friends. An absent `perm` reverses the dims; an absent seed is 0. */
+/* i32(e), i64(e) (rank 0), i32s(e), i64s(e) (rank 1): makes integer constants. An absent `perm`
+ * reverses the dims, as ONNX defines; any other absent attribute is 0 (a seed); a float is
+ * truncated if it is near enough to fit. */
 static bool give_ints(operands *o, tl_dtype dtype, int rank) {
   tl_npu_eval *x = o->x;
   const tl_npu_expr *arg = o->e->args[0];
@@ -98,7 +103,7 @@ static tl_dtype dtype_of(const tl_npu_eval *x, tl_value_id v) {
   return tl_type_dtype(x->m, tl_value_type(x->m, v));
 }
 
-/* Elements of an expression in the dtype of an operand; a missing one is a single 0. */
+/* like_const(port, e): makes e a constant in the dtype of the port; an absent e is a single 0. */
 static bool give_like(operands *o) {
   static const double zero = 0;
   const double *at = &zero;
@@ -109,7 +114,7 @@ static bool give_like(operands *o) {
   return give_floats(o, dtype_of(o->x, tl_npu_port_value(o->x, o->e->args[0])), 1, at, n);
 }
 
-/* The value of ConstantOfShape as a rank-0 constant. */
+/* Gives the value of ConstantOfShape as a scalar constant; ONNX's default is f32 0. */
 static bool give_fill_value(operands *o) {
   static const double zero = 0;
   tl_npu_value v = tl_npu_evaluate(o->x, o->e->args[0]);
@@ -122,19 +127,19 @@ static bool give_fill_value(operands *o) {
   return give_tensor(o, t.type ? tl_tensor_add(o->x->m, &t) : TL_NO_TENSOR);
 }
 
-/* The operand itself, or an empty list. */
+/* Gives the operand, or an empty list of the dtype. */
 static bool give_or_empty(operands *o, tl_dtype dtype) {
   tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
   return v ? give(o, v) : give_floats(o, dtype, 1, NULL, 0);
 }
 
-/* The operand itself, or an empty list: of halves where another one has halves, else of f32. */
+/* Gives the operand, or an empty list: f16 if the other port has f16, else f32. */
 static bool give_or_empty_half(operands *o) {
   tl_value_id like = tl_npu_port_value(o->x, o->e->args[1]);
   return give_or_empty(o, dtype_of(o->x, like) == TL_DTYPE_F16 ? TL_DTYPE_F16 : TL_DTYPE_F32);
 }
 
-/* The operand itself, or zeros shaped like another one. */
+/* Gives the operand, or zeros with the type of another one. */
 static bool give_or_zeros(operands *o) {
   static const double zero = 0;
   tl_module *m = o->x->m;
@@ -148,7 +153,7 @@ static bool give_or_zeros(operands *o) {
   return give_tensor(o, tl_npu_tensor(m, (tl_dtype)t.dtype, t.rank, t.dims, &zero, 1));
 }
 
-/* The operand itself, or n ones in the dtype of operand 0. */
+/* Gives the operand, or n ones in the dtype of operand 0. */
 static bool give_or_ones(operands *o) {
   static const double one = 1;
   tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
@@ -162,7 +167,8 @@ static bool give_or_ones(operands *o) {
   return give_tensor(o, tl_npu_tensor(o->x->m, dtype, 1, &dim, &one, 1));
 }
 
-/* Pads of some axes spread over all of them. */
+/* full_pads(pads, axes): spreads the pads of chosen axes over all axes, [begins, ends]; others get
+ * 0. */
 static bool give_full_pads(operands *o) {
   tl_npu_eval *x = o->x;
   tl_int_list pads;
@@ -182,7 +188,8 @@ static bool give_full_pads(operands *o) {
   return all && give_tensor(o, tl_tensor_i64s(x->m, all, 2 * (uint32_t)rank, 1));
 }
 
-/* A vector per group, repeated to the channels of operand 0. */
+/* Repeats each element of a per-group vector over the channels of its group (NCHW: dim 1 of operand
+ * 0). */
 static bool give_repeated(operands *o) {
   tl_npu_eval *x = o->x;
   tl_value_id v = tl_npu_port_value(x, o->e->args[0]);
@@ -198,7 +205,8 @@ static bool give_repeated(operands *o) {
   return all && give_floats(o, dtype_of(x, v), 1, all, (uint32_t)channels);
 }
 
-/* Scales as the chip takes them: the bits of an f32 in the low half of a u64. */
+/* Makes dequantization scales in the chip's format: u64 with the bits of an f32 in the low half
+ * (little-endian). */
 static bool give_chip_scale(operands *o) {
   tl_npu_eval *x = o->x;
   const double *at;

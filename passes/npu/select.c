@@ -39,10 +39,10 @@ static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_a
   return TL_OK;
 }
 
-/* made: nodes only that select has not seen. */
+/* made: only nodes that select has not visited */
 static tl_status select_all(tl_pass *p, tl_module *m, bool made) {
   tl_npu_forms forms;
-  tl_arena lists; /* of one node at a time; the compiled rows stay in p->scratch */
+  tl_arena lists; /* lists of one node at a time; compiled rows stay in p->scratch */
   tl_status status = tl_npu_forms_init(&forms, m, p->scratch);
   tl_arena_init(&lists, 0);
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small constant tensors from doubles; no libm, so that bytes are the same everywhere. */
+/* Makes constant tensors from doubles by bit arithmetic, without libm: bytes are the same
+ * everywhere. */
 #include "passes/npu/tensor.h"
 
 enum { MAX_ELEMENTS = 1 << 24 };
 
-/* Bits of v as an IEEE half, ties to even. */
+/* Returns v as an IEEE half, rounded to nearest, ties to even. 0x477ff000 (65520) and above round
+ * to infinity; below 0x38800000 (2^-14) halves are subnormal; below 2^-25 (exponent 102) they are
+ * 0. */
 static uint16_t half_bits(float v) {
   uint32_t bits;
   memcpy(&bits, &v, 4);
@@ -30,6 +33,8 @@ static uint16_t half_bits(float v) {
   return (uint16_t)(sign | rounded);
 }
 
+/* Returns v as bfloat16, ties to even; a NaN is made quiet so that truncation cannot make it
+ * infinite. */
 static uint16_t bfloat_bits(float v) {
   uint32_t bits;
   memcpy(&bits, &v, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of ops without an NPU form: few groups however many nodes. */
+/* Groups nodes without an NPU form by op and reason, and words the report (unmapped.h). */
 #include "passes/npu/unmapped.h"
 
 tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id n,
@@ -17,7 +17,7 @@ tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id 
   return TL_OK;
 }
 
-/* What to do about an op, NULL: nothing in particular. */
+/* Returns advice for an op, or NULL if there is none in particular. */
 static const char *advice_of(const tl_module *m, tl_op_id op) {
   static const struct {
     const char *domain;

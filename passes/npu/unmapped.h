@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects nodes without an NPU form and reports all of them at once. */
+/* Collects nodes without an NPU form and reports all of them in one error. */
 #ifndef TL_PASSES_NPU_UNMAPPED_H
 #define TL_PASSES_NPU_UNMAPPED_H
 
 #include "ir/module.h"
 
-enum { TL_UNMAPPED_NAMES = 16 }; /* nodes named per op */
+enum { TL_UNMAPPED_NAMES = 16 }; /* upper bound on nodes named per op */
 
 typedef struct tl_unmapped_group {
   tl_op_id op;
@@ -16,10 +16,12 @@ typedef struct tl_unmapped_group {
 
 TL_VEC(tl_unmapped_vec, tl_unmapped_group);
 
-/* Adds a node; why must outlive the list. TL_NO_MEMORY (unreported). */
+/* Adds a node. `why`, a clause, must outlive the list; nodes are grouped by op and by this pointer.
+ * Returns TL_NO_MEMORY, not reported. O(groups). */
 tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id n, const char *why)
     TL_NODISCARD;
-/* Reports one error that lists every op with its count, reason and some nodes; TL_UNSUPPORTED. */
+/* Reports one error that lists every group with its count, reason and some nodes. Returns
+ * TL_UNSUPPORTED, or TL_NO_MEMORY, reported. */
 tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) TL_NODISCARD;
 
 #endif
