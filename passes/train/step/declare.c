@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking up declarations (declare.h). */
+/* Looks up declarations of a training step by name, checks them and adds them to the module. */
 #include "passes/train/step/declare.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "ir/graph.h"
 #include "passes/edit/values.h"
 
+/* Lookup of the main graph's values by name. */
 typedef struct names {
   tl_module *m;
   uint32_t *values; /* by symbol: value of the main graph of that name */
@@ -35,7 +36,7 @@ static tl_status open_names(names *x, tl_module *m) {
   return TL_OK;
 }
 
-/* The name that comes nearest, for the hint. */
+/* Reports a name that no value has, with the nearest existing name as a hint. */
 static tl_status not_found(const names *x, const char *key, tl_sv name) {
   tl_nearest near = tl_nearest_start(name);
   for (uint32_t s = 1; s < x->n; s++)
@@ -57,6 +58,7 @@ static tl_status find(const names *x, const char *key, tl_sv name, tl_value_id *
   return *out ? TL_OK : not_found(x, key, name);
 }
 
+/* Reports a name that a list holds twice. */
 static tl_status twice(const tl_module *m, const char *key, tl_sv name) {
   return tl_fail_code(m->diag, TL_INVALID_MODEL, "E-TRN-DUP", TL_AT_FILE(m->path),
                       "tailor.train.%s: '%.*s' is given twice", key, TL_SV_ARG(tl_sv_shown(name)));
@@ -64,7 +66,8 @@ static tl_status twice(const tl_module *m, const char *key, tl_sv name) {
 
 /* ---- states and gradients -------------------------------------------------------------------- */
 
-/* What a step starts from comes from outside. */
+/* Finds the value that a step starts from and makes a constant an input: the caller must be able to
+ * hand in the value of the previous step. A computed value is refused. */
 static tl_status find_input(names *x, const char *key, tl_sv name, tl_value_id *out) {
   TL_TRY(find(x, key, name, out));
   *out = tl_train_as_input(x->m, *out);
@@ -83,8 +86,8 @@ static tl_status no_place(const names *x, const char *what, uint32_t at, uint32_
                       "tailor.train.state: %s %u: the graph has %u, counted from 0", what, at, n);
 }
 
-/* By name, or by position where there is none. Positions are those of the model as it was read:
- * inputs that constants become stand behind them. */
+/* Finds both ends of a state, by name, or by position where no name is given. Positions are those
+ * of the model as it was read: inputs that were constants are appended behind them. */
 static tl_status find_state(names *x, const tl_declared_state *d, tl_state *out) {
   const tl_graph *g = tl_module_main(x->m);
   uint32_t n_outputs = tl_graph_n_outputs(x->m, g);
@@ -102,13 +105,13 @@ static tl_status find_state(names *x, const tl_declared_state *d, tl_state *out)
   return TL_OK;
 }
 
-/* Other ends of states that are known, by input. */
+/* Fills output[input] for the states that the module has. */
 static void note_states(const names *x, uint32_t *output) {
   for (uint32_t i = 0; i < x->m->states.n; i++)
     output[x->m->states.at[i].input] = x->m->states.at[i].output;
 }
 
-/* What one step gives the next has to take. */
+/* Checks that the next value fits the input that takes it in the next step. */
 static tl_status check_state(const tl_module *m, const tl_state *s) {
   const tl_type *a = tl_type_get(m, tl_value_type(m, s->input));
   const tl_type *b = tl_type_get(m, tl_value_type(m, s->output));
@@ -131,6 +134,7 @@ static tl_status check_state(const tl_module *m, const tl_state *s) {
                       TL_SV_ARG(tl_value_name(m, s->output)));
 }
 
+/* Adds the declared states. output: by value id, the output of the input's state. */
 static tl_status declare_states(names *x, uint32_t *output) {
   const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   note_states(x, output);
@@ -147,7 +151,8 @@ static tl_status declare_states(names *x, uint32_t *output) {
   return TL_OK;
 }
 
-/* taken: by parameter, 1: by the module, 2: by a declaration. */
+/* Adds the declared gradients. taken: by parameter; 1: the module has one, 2: a declaration gave
+ * one. */
 static tl_status declare_grads(names *x, uint32_t *taken) {
   const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   for (uint32_t i = 0; i < x->m->gradients.n; i++)
@@ -168,7 +173,8 @@ static tl_status declare_grads(names *x, uint32_t *taken) {
   return TL_OK;
 }
 
-/* States that are listed as parameters; a graph around the step says no more of them. */
+/* Marks states that are listed as parameters. A graph around the step has no gradients, so the mark
+ * is all that later passes know of its parameters. */
 static tl_status declare_params(names *x) {
   const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   tl_map params = {0};
@@ -186,7 +192,8 @@ static tl_status declare_params(names *x) {
   return status;
 }
 
-/* By value; what becomes an input on the way adds values. */
+/* Calls fn with a zeroed table by value id. The table has room for the inputs that constants become
+ * while fn runs. */
 static tl_status with_table(names *x, tl_status (*fn)(names *x, uint32_t *table)) {
   const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   uint64_t most = (uint64_t)tl_module_value_end(x->m) + s->n_states + s->n_grads;
@@ -213,7 +220,7 @@ static bool is_no_tensor(const tl_module *m, tl_value_id v) {
   return v && kind != TL_KIND_TENSOR && kind != TL_KIND_UNKNOWN;
 }
 
-/* Lists of gradients are an update's, not a parameter's. */
+/* Refuses gradients that are sequences: a list belongs to an update op, not to one parameter. */
 static tl_status check_gradients(const tl_module *m) {
   for (uint32_t i = 0; i < m->gradients.n; i++) {
     const tl_gradient *g = &m->gradients.at[i];
@@ -251,7 +258,7 @@ static tl_status mark_params(const names *x, bool *listed) {
   return TL_OK;
 }
 
-/* The list has gone with the other declarations; its parameters have gradients. */
+/* After tl_train_settle the list is gone; exactly its parameters have gradients in the module. */
 static void mark_recorded(const tl_module *m, bool *listed) {
   for (uint32_t i = 0; i < m->gradients.n; i++)
     listed[m->gradients.at[i].param] = true;
@@ -298,6 +305,7 @@ tl_status tl_train_declared_order(tl_module *m, uint32_t *place, bool *any) {
 
 /* ---- update ops ------------------------------------------------------------------------------ */
 
+/* Compares an op with a declared type, which is NAME or DOMAIN::NAME. */
 static bool is_type(const tl_module *m, tl_node_id n, tl_sv type) {
   tl_op_id op = tl_node_get(m, n)->op;
   tl_sv domain = tl_op_domain(m, op), name = tl_op_name(m, op);
@@ -308,6 +316,8 @@ static bool is_type(const tl_module *m, tl_node_id n, tl_sv type) {
          memcmp(type.p + domain.n + 2, name.p, name.n) == 0;
 }
 
+/* Turns a declaration into a row: the first result is the next parameter, the others are next
+ * states. */
 static void fill_row(const tl_declared_update *u, tl_update_row *row) {
   *row = (tl_update_row){.domain = TL_SV("*"),
                          .name = u->type,

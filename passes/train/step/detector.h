@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the recognition of a training step (info.h): what comes behind the gradients. */
+/* Declares the parts of tl_train_detect that run when the gradients are known: order, other states,
+ * rest. */
 #ifndef TL_PASSES_TRAIN_STEP_DETECTOR_H
 #define TL_PASSES_TRAIN_STEP_DETECTOR_H
 
@@ -12,6 +13,7 @@ typedef enum tl_train_refusal {
   TL_REFUSED_AMBIGUOUS /* W-TRN-AMBIG was said of it */
 } tl_train_refusal;
 
+/* What the search for gradients found; all borrowed. */
 /* What was found when all gradients were looked for. */
 typedef struct tl_train_found {
   const tl_train_grad *grads; /* [n] as they were found */
@@ -23,14 +25,15 @@ typedef struct tl_train_found {
   const uint32_t *known;  /* [values] 1 + index of the gradient of this parameter */
 } tl_train_found;
 
-/* Fills grads, n and opaque of *t. Errors of declared orders, TL_NO_MEMORY, both reported. */
+/* Sorts the gradients and fills grads, n and opaque of *t. Errors of declared orders and
+ * TL_NO_MEMORY, both reported. */
 tl_status tl_train_order(tl_module *m, tl_arena *arena, const tl_train_found *found,
                          tl_train_info *t) TL_NODISCARD;
-/* States of no parameter. TL_NO_MEMORY, unreported. */
+/* Fills other_in and other_out of *t: states of no parameter. TL_NO_MEMORY, unreported. */
 tl_status tl_train_find_others(tl_module *m, tl_arena *arena, const tl_train_found *found,
                                tl_train_info *t) TL_NODISCARD;
-/* Parameters without a gradient: those that no gradient reaches, and those whose gradient is not
- * told; and outputs that may be the next value of an input. Needs the regions. TL_NO_MEMORY,
+/* Fills frozen and untold of *t: parameters that no gradient reaches, parameters whose gradient is
+ * not known, and outputs that may be the next value of an input. Needs the regions. TL_NO_MEMORY,
  * unreported. O(nodes + edges). */
 tl_status tl_train_find_untold(tl_module *m, tl_arena *arena, const tl_train_found *found,
                                tl_train_info *t) TL_NODISCARD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was recognised of a training step, written into the module (info.h). */
+/* Writes a recognised training step into the module (info.h). */
 #include "ir/graph.h"
 #include "ir/infer/infer.h"
 #include "passes/train/step/info.h"
@@ -28,7 +28,8 @@ tl_value_id tl_train_as_input(tl_module *m, tl_value_id v) {
   return input;
 }
 
-/* What a step starts from is an input, so that the caller can hand in what the last one gave. */
+/* What a step starts from must be an input, so that the caller can hand in the value of the
+ * previous step. */
 static tl_value_id as_input(recorder *r, tl_value_id v) {
   tl_value_id input = tl_train_as_input(r->m, v);
   *r->changed = *r->changed || input != v;
@@ -36,6 +37,7 @@ static tl_value_id as_input(recorder *r, tl_value_id v) {
   return input ? input : v;
 }
 
+/* Notes that both ends belong to a state; a value is an end of one state only. */
 static void know(recorder *r, tl_value_id in, tl_value_id out) {
   r->failed = r->failed || !tl_map_set(&r->inputs, in, 1) || !tl_map_set(&r->outputs, out, 1);
 }
@@ -50,7 +52,8 @@ static void add_state(recorder *r, tl_value_id *in, tl_value_id out) {
   *r->changed = true;
 }
 
-/* Said of the state too: a graph around the step has no gradients, but parameters all the same. */
+/* Sets the mark `parameter` on states: a graph around the step has no gradients, but it has
+ * parameters. */
 static void mark_parameters(recorder *r, const tl_train_info *t) {
   tl_map params = {0};
   for (uint32_t i = 0; i < t->n; i++)
@@ -65,6 +68,7 @@ static bool has_gradient(const tl_module *m, const tl_train_grad *g, uint32_t i)
   return known && known->param == g->param && known->grad == g->raw && known->indices == g->indices;
 }
 
+/* Replaces the gradients of the module unless they are the same in the same order. */
 static void record_gradients(recorder *r, const tl_train_info *t) {
   tl_module *m = r->m;
   bool same = m->gradients.n == t->n;
@@ -81,7 +85,7 @@ static void record_gradients(recorder *r, const tl_train_info *t) {
   *r->changed = true;
 }
 
-/* No dim that is known of one contradicts the other. */
+/* Returns true if no known dim of one type contradicts the other. */
 static bool may_be(const tl_module *m, tl_type_id a, tl_type_id b) {
   const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
   bool fits = x->kind == TL_KIND_TENSOR && y->kind == TL_KIND_TENSOR && x->dtype == y->dtype &&
@@ -92,7 +96,7 @@ static bool may_be(const tl_module *m, tl_type_id a, tl_type_id b) {
   return fits;
 }
 
-/* A dense gradient has the shape of its parameter, whatever dims inference left open. */
+/* Gives a dense gradient the shape of its parameter where inference left dims open. */
 static void shape_gradient(recorder *r, tl_train_grad *g) {
   tl_module *m = r->m;
   tl_type_id param = tl_value_type(m, g->param), raw = tl_value_type(m, g->raw);
@@ -107,8 +111,8 @@ static void shape_gradient(recorder *r, tl_train_grad *g) {
   *r->changed = true;
 }
 
-/* What the model said of its step need not be true of what passes make of it. Update ops stay, they
- * are declared by type. */
+/* See info.h. Declarations name values of the model as it was read; passes may change these values.
+ * The declared update ops stay, since they name op types. */
 void tl_train_settle(tl_module *m) {
   if (!tl_step_state_of(m)->declared)
     return;

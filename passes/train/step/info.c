@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognising a training step (info.h). */
+/* Recognises a training step: collects what is declared, known update ops and plain arithmetic
+ * updates. */
 #include "passes/train/step/info.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 TL_VEC(grad_vec, tl_train_grad);
 
+/* Working state of one detection. The tables "by value" are indexed by value id and owned. */
 typedef struct detector {
   tl_module *m;
   tl_arena *arena;
@@ -29,6 +31,7 @@ typedef struct detector {
   bool declared_order; /* all gradients are declared, and so is their order */
 } detector;
 
+/* A parameter is an input or a constant of the main graph. */
 static bool is_parameter_like(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   return (value->kind == TL_VALUE_INPUT || value->kind == TL_VALUE_CONSTANT) &&
@@ -49,6 +52,7 @@ static bool make_tables(detector *d) {
   return d->marks && d->state_of && d->known && d->refused && d->facts.place;
 }
 
+/* Marks inputs and outputs of declared states, and the outputs of the graph. */
 static void mark_states(detector *d) {
   const tl_graph *g = tl_module_main(d->m);
   for (uint32_t i = 0; i < d->m->states.n; i++) {
@@ -62,7 +66,8 @@ static void mark_states(detector *d) {
     d->marks[tl_graph_output(d->m, g, i)] |= TL_MARK_OUTPUT;
 }
 
-/* Is it an input with something added? */
+/* Returns true if v is an input with something added, such as a step counter. A counter is a float
+ * of one element too, but not the loss. */
 static bool counts(const tl_module *m, tl_value_id v) {
   tl_value_id bases[4];
   uint32_t n = tl_cone_bases(m, v, bases, 4);
@@ -72,7 +77,8 @@ static bool counts(const tl_module *m, tl_value_id v) {
   return false;
 }
 
-/* The loss is a float of one element that is no state; of several the first. */
+/* Returns the loss: the declared one, else the first output that is a float of one element,
+ * computed, and no state. */
 static tl_value_id find_loss(const detector *d) {
   const tl_graph *g = tl_module_main(d->m);
   if (d->m->loss)
@@ -90,7 +96,8 @@ static tl_value_id find_loss(const detector *d) {
 
 /* ---- one gradient ---------------------------------------------------------------------------- */
 
-/* The gradient of rows that were gathered: what is scattered, and where to. */
+/* For a gradient of gathered rows (embedding), names the rows and their indices instead of the
+ * dense tensor, so that only the rows need to be communicated. */
 static void find_rows(const tl_module *m, tl_train_grad *g) {
   tl_node_id n = tl_value_producer(m, g->raw);
   if (g->indices || !n || tl_node_get(m, n)->op != TL_OP_com_microsoft_GatherGrad ||
@@ -104,7 +111,8 @@ static bool is_number(const tl_module *m, tl_value_id v) {
   uint64_t n = 0;
   return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
 }
-/* Scaling, casts, joining and accumulators lead from a gradient to what is added up over ranks. */
+/* Returns true if the node leads from gradient v to the value that is added up over ranks: scaling
+ * by a number, casts, views, joining, accumulators. */
 static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   switch (tl_node_get(m, n)->op) {
   case TL_OP_Div:
@@ -118,7 +126,8 @@ static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
   }
 }
 
-/* A collective that takes the gradient, straight or by such nodes. budget: of uses looked at. */
+/* Returns the collective that takes v, directly or behind nodes of leads_on. *budget is the number
+ * of uses that may still be looked at; it bounds the search in graphs with many users. */
 static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, int *budget) {
   enum { DEEPEST = 6 };
   TL_FOR_USES (m, v, u) { /* its own first: backward may lead from it to that of another one */
@@ -140,7 +149,8 @@ static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, 
   return TL_NO_NODE;
 }
 
-/* The same for rows: they are gathered, or the dense tensor made of them is added up. */
+/* The same for a gradient of rows: either the rows are gathered, or the dense tensor made of them
+ * is added up. */
 static tl_node_id find_gather(const tl_module *m, const tl_train_grad *g, int *budget) {
   tl_node_id found = find_collective(m, g->raw, 0, budget);
   TL_FOR_USES (m, g->raw, u) {
@@ -152,6 +162,8 @@ static tl_node_id find_gather(const tl_module *m, const tl_train_grad *g, int *b
   return found;
 }
 
+/* Fills what follows from param, raw and indices: producer, update, size, type, collective and
+ * class. */
 static void describe(const tl_module *m, tl_train_grad *g) {
   const tl_type *t;
   uint64_t n = 0, bytes = 0;
@@ -168,6 +180,7 @@ static void describe(const tl_module *m, tl_train_grad *g) {
   g->cls = (uint8_t)(g->comm ? TL_GRAD_DONE : g->indices ? TL_GRAD_SPARSE : TL_GRAD_DENSE);
 }
 
+/* Adds a gradient after describing it. TL_NO_MEMORY is unreported here; callers report it. */
 static tl_status add_grad(detector *d, tl_train_grad *g) {
   describe(d->m, g);
   if (!grad_vec_push(&d->grads, *g))
@@ -176,6 +189,8 @@ static tl_status add_grad(detector *d, tl_train_grad *g) {
   return TL_OK;
 }
 
+/* Adds a state once. States beyond TL_TRAIN_MAX_STATES are dropped: they stay states of the module,
+ * but of no parameter. */
 static void add_state(tl_train_grad *g, tl_value_id in, tl_value_id out) {
   for (uint32_t i = 0; i < g->n_states; i++)
     if (g->state_in[i] == in)
@@ -186,12 +201,13 @@ static void add_state(tl_train_grad *g, tl_value_id in, tl_value_id out) {
   g->state_out[g->n_states++] = out;
 }
 
-/* States that the walk from the next value of the parameter passes. */
+/* Adds the states that the walk from the next value of the parameter passed. */
 static void add_states(tl_train_grad *g, const tl_cone *cone) {
   for (uint32_t i = 0; i < cone->n_states; i++)
     add_state(g, cone->state_in[i], cone->state_out[i]);
 }
 
+/* Warns once per parameter; a refused parameter is not looked at again. */
 static void refuse(detector *d, tl_value_id param) {
   if (d->refused[param])
     return;
@@ -203,6 +219,8 @@ static void refuse(detector *d, tl_value_id param) {
 
 /* ---- declared -------------------------------------------------------------------------------- */
 
+/* Checks a declared gradient against its parameter: a float, and equal in shape or at least in
+ * number of elements. */
 static tl_status check_declared(const tl_module *m, const tl_gradient *g) {
   const tl_type *p = tl_type_get(m, tl_value_type(m, g->param));
   const tl_type *t = tl_type_get(m, tl_value_type(m, g->grad));
@@ -226,6 +244,7 @@ static tl_status check_declared(const tl_module *m, const tl_gradient *g) {
                       TL_SV_ARG(tl_value_name(m, g->grad)));
 }
 
+/* Adds the gradients that the module declares. Their updates follow from the declared states. */
 static tl_status take_declared(detector *d) {
   for (uint32_t i = 0; i < d->m->gradients.n; i++) {
     const tl_gradient *g = &d->m->gradients.at[i];
@@ -254,6 +273,7 @@ static tl_status take_declared(detector *d) {
 
 /* ---- known ops ------------------------------------------------------------------------------- */
 
+/* Keeps the most specific form, which is the one with the lowest number. */
 static void note_form(detector *d, tl_train_form form) {
   if (!d->out->form || form < d->out->form)
     d->out->form = form;
@@ -265,6 +285,8 @@ static tl_train_form form_of(const tl_update_row *row) {
   return tl_sv_is(row->domain, "ai.onnx.preview.training") ? TL_TRAIN_PREVIEW : TL_TRAIN_PLAIN;
 }
 
+/* Adds one tensor of a known update op. If its gradient is known already, the op only adds states,
+ * next value and update node. */
 static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id update) {
   tl_cone cone;
   if (!is_parameter_like(d->m, s->param) || d->refused[s->param])
@@ -292,6 +314,8 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
   return TL_OK;
 }
 
+/* Adds the gradients of all known update ops. `plain` remembers ops without a row, since looking up
+ * a row compares names. */
 static tl_status take_known_ops(detector *d) {
   bool plain[TL_N_OPS] = {false}; /* no update, as was seen before */
   TL_FOR_NODES (d->m, tl_module_main(d->m), n) {
@@ -327,7 +351,8 @@ static tl_value_id input_named(const tl_module *m, tl_sv name) {
   return TL_NO_VALUE;
 }
 
-/* Their buffers are called after parameters. */
+/* Adds the gradients of InPlaceAccumulatorV2, whose buffers are named
+ * PARAMETER_grad.accumulation.buffer. */
 static tl_status take_accumulators(detector *d) {
   static const char suffix[] = "_grad.accumulation.buffer";
   const tl_module *m = d->m;
@@ -352,7 +377,8 @@ static tl_status take_accumulators(detector *d) {
 
 /* ---- by structure ---------------------------------------------------------------------------- */
 
-/* Forward reads parameters; without a known loss, anything but arithmetic does. */
+/* Returns true if forward reads v. Without a known loss, any use by a node that is not elementwise
+ * counts as forward. */
 static bool is_read(const detector *d, tl_value_id v) {
   if (d->out->loss)
     return d->marks[v] & TL_MARK_FORWARD;
@@ -364,7 +390,8 @@ static bool is_read(const detector *d, tl_value_id v) {
   return false;
 }
 
-/* What `next` is the next value of: a state, or a constant that forward reads. */
+/* Returns the value whose next value is `next`: the input of a state, or the only constant that
+ * forward reads and `next` is arithmetic on. TL_NO_VALUE if there is none or more than one. */
 static tl_value_id updated_by(const detector *d, tl_value_id next) {
   tl_value_id bases[4], found = TL_NO_VALUE;
   if (d->marks[next] & TL_MARK_STATE_OUT)
@@ -381,7 +408,7 @@ static tl_value_id updated_by(const detector *d, tl_value_id next) {
   return found;
 }
 
-/* The update of a gradient that was declared without its state. */
+/* Adds the update to a gradient that was declared without its state. */
 static tl_status complete(detector *d, tl_train_grad *g, tl_value_id next) {
   tl_cone cone;
   if (g->param_out || !tl_value_producer(d->m, next))
@@ -394,6 +421,7 @@ static tl_status complete(detector *d, tl_train_grad *g, tl_value_id next) {
   return TL_OK;
 }
 
+/* Tries an output as the next value of a parameter whose update is plain arithmetic. */
 static tl_status take_update(detector *d, tl_value_id next) {
   tl_cone cone;
   tl_value_id param = updated_by(d, next);
@@ -407,6 +435,7 @@ static tl_status take_update(detector *d, tl_value_id next) {
     return tl_no_memory(d->m);
   if (cone.ambiguous)
     refuse(d, param);
+  /* A raw gradient inside the body of an If cannot be named from the main graph. */
   bool inside = cone.raw && tl_value_graph(d->m, cone.raw) != tl_module_main(d->m)->id;
   if (!cone.raw || cone.raw == next || inside) /* not by arithmetic on a gradient of the graph */
     return TL_OK;
@@ -427,7 +456,7 @@ static tl_status take_structure(detector *d) {
 
 /* ---- detection ------------------------------------------------------------------------------- */
 
-/* With a list of parameters nothing else is one. */
+/* If the model lists its parameters, every other value is refused as one. */
 static tl_status refuse_unlisted(detector *d) {
   bool any, *listed = calloc(tl_module_value_end(d->m), sizeof *listed);
   tl_status status = listed ? tl_train_declared_params(d->m, listed, &any) : tl_no_memory(d->m);
@@ -437,6 +466,8 @@ static tl_status refuse_unlisted(detector *d) {
   return status;
 }
 
+/* Runs the sources in the order of their authority: declarations, known ops, accumulators,
+ * structure. States are paired first, since all of them need the states. */
 static tl_status detect(detector *d) {
   TL_TRY(refuse_unlisted(d));
   mark_states(d);

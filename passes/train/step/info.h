@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is recognised of a training step in the main graph: which parameter has which gradient, what
- * updates it, and which nodes are forward, backward and update.
- * Passes ask anew after every change; nothing here is kept between them but what the module itself
- * declares (its states and gradients). */
+/* Describes the training step of the main graph: parameters, their gradients, updates, and node
+ * regions.
+ * Passes call tl_train_detect anew after every change of the graph. Nothing is kept between passes
+ * except what the module itself declares (its states and gradients). */
 #ifndef TL_PASSES_TRAIN_STEP_INFO_H
 #define TL_PASSES_TRAIN_STEP_INFO_H
 
@@ -33,6 +33,7 @@ typedef enum tl_grad_class {
 
 enum { TL_TRAIN_MAX_STATES = 4 }; /* of one parameter, beside itself */
 
+/* A parameter and its gradient. Ids stay valid until the graph changes. */
 /* A parameter and its gradient. */
 typedef struct tl_train_grad {
   tl_value_id param;     /* input of the graph */
@@ -63,6 +64,7 @@ typedef struct tl_train_untold {
 #define TL_TRAIN_NO_OWNER UINT32_MAX     /* node depends on no raw gradient */
 #define TL_TRAIN_SHARED (UINT32_MAX - 1) /* on several: norms, counters, multi-tensor updates */
 
+/* The result of tl_train_detect; all arrays live in the arena given to it. */
 typedef struct tl_train_info {
   tl_train_grad *grads; /* [n] in the order in which they become ready */
   uint32_t n;
@@ -82,34 +84,38 @@ typedef struct tl_train_info {
   uint32_t *owner;  /* UPDATE: index of the only gradient it depends on, or TL_TRAIN_SHARED */
 } tl_train_info;
 
-/* Region of a node; nodes made since are of none. */
+/* Returns the region of a node; TL_REGION_NONE for a node made after the detection. O(1). */
 static inline tl_train_region tl_train_region_of(const tl_train_info *t, tl_node_id n) {
   return n < t->n_nodes ? (tl_train_region)t->region[n] : TL_REGION_NONE;
 }
 
 /* Recognises the training step of the main graph. Types must be inferred. Everything in *out lives
- * in `arena`. The first of these that tells of a parameter counts: what the module declares; known
- * update ops; the structure of its update. A parameter whose gradient is ambiguous is left out with
- * W-TRN-AMBIG. Nothing recognised is no error here: form is TL_TRAIN_NONE.
- * Errors: E-TRN-NOTENSOR, E-TRN-SHAPE, E-TRN-DTYPE, E-TRN-DUP about declarations; TL_NO_MEMORY.
- * The order of grads depends on the graph alone, not on names or the order of its nodes.
- * O(nodes + edges). */
+ * in `arena`. Three sources tell of a parameter, and the first one that does counts: what the
+ * module declares, known update ops, the structure of the parameter's update. A parameter whose
+ * gradient is ambiguous is left out with warning W-TRN-AMBIG. If nothing is recognised, form is
+ * TL_TRAIN_NONE and the status is TL_OK.
+ * Errors: E-TRN-NOTENSOR, E-TRN-SHAPE, E-TRN-DTYPE, E-TRN-DUP about declarations; TL_NO_MEMORY; all
+ * reported.
+ * The order of grads depends on the graph alone, not on names or on the order of its nodes. O(nodes
+ * + edges). */
 tl_status tl_train_detect(tl_module *m, tl_arena *arena, tl_train_info *out) TL_NODISCARD;
 
-/* Warns of what could not be told, with the line that tells it. */
+/* Warns about parameters and states that could not be told, each with the line of --train-spec that
+ * would declare it. */
 void tl_train_warn_untold(const tl_module *m, const tl_train_info *t);
 
-/* An input with the value of a constant, in whose place it is put; v itself when it is no constant.
- * TL_NO_VALUE when memory is out. */
+/* Returns an input with the value of constant v, which the input replaces; returns v itself if v is
+ * no constant, TL_NO_VALUE if memory is out (unreported). */
 tl_value_id tl_train_as_input(tl_module *m, tl_value_id v);
 
-/* From now on the module alone says what was declared, and its metadata no longer do. */
+/* Drops the declarations of the module's training step and their metadata (tailor.train.*, except
+ * update_ops): from now on only states and gradients of the module describe the step. */
 void tl_train_settle(tl_module *m);
 
-/* Writes what was recognised into the module, where it is found again whatever passes do to the
- * graph: states, gradients in their order, the loss. Parameters and states that are constants
- * become inputs with that value (*t then names the inputs). *changed: something was new.
- * TL_NO_MEMORY. */
+/* Writes what was recognised into the module, where later passes find it whatever they do to the
+ * graph: states, gradients in their order, loss and seed. Parameters and states that are constants
+ * become inputs with that value, and *t then names the inputs. Sets *changed if something was new.
+ * TL_NO_MEMORY, reported. */
 tl_status tl_train_record(tl_module *m, tl_train_info *t, bool *changed) TL_NODISCARD;
 
 #endif

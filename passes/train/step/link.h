@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linking the training model of ONNX Runtime's artifacts with their optimizer model to one step.
+/* Links the training model of ONNX Runtime's artifacts and their optimizer model to one step.
  * The first gives a gradient for each parameter, the second takes lists of parameters, gradients
  * and moments. Used by the pass link-models alone. */
 #ifndef TL_PASSES_TRAIN_STEP_LINK_H
@@ -37,31 +37,33 @@ typedef struct tl_linking {
   tl_u32_vec outputs;  /* owned; values that leave the step besides the next values of states */
 } tl_linking;
 
-/* Named "BASEsuffix", or like that where the name is taken; TL_NO_SYMBOL when memory is out. */
+/* Returns a fresh name "BASEsuffix", changed if it is taken; TL_NO_SYMBOL if memory is out. */
 tl_symbol tl_link_name(tl_linking *x, tl_sv base, const char *suffix);
-/* Whether name is that of the gradient of some parameter, by one of the names ONNX Runtime's tools
- * give it; *out: its index. */
+/* Returns true if name is that of some parameter's gradient, by one of the names that ONNX
+ * Runtime's tools give it. *out: index into x->at. */
 bool tl_link_find_grad(const tl_linking *x, tl_sv name, uint32_t *out);
-/* An index into x->at of a parameter of that name; false: there is none. */
+/* Returns true if a parameter has that name. *out: index into x->at. */
 bool tl_link_find(const tl_linking *x, tl_sv name, uint32_t *out);
-/* Lets an input without a default start from zeros, if its sizes are known: a moment, or a buffer.
- * TL_NO_MEMORY, reported. */
+/* Gives an input without an initial value zeros, if its sizes are known. Moments and buffers start
+ * so. TL_NO_MEMORY, reported. */
 tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) TL_NODISCARD;
-/* The node with at least n results: itself, or one in its place. New results are called after the
- * first one and have no type. TL_NO_NODE when memory is out. */
+/* Returns node n with at least n_results results: n itself, or a node that replaces it. New results
+ * are named after the first one and have no type. TL_NO_NODE if memory is out. */
 tl_node_id tl_link_widen(tl_linking *x, tl_node_id n, uint32_t n_results);
 
-/* Fills at, named, of_param, of_grad, order, and lets accumulators give what they have. The module
- * says then that buffers are states. Errors: E-TRN-LINK, E-TRN-SHAPE, E-TRN-DTYPE, E-TRN-NOTENSOR,
- * E-TRN-DUP. */
+/* Fills at, named, of_param, of_grad and order, gives accumulators a result for their sum, and
+ * declares buffers as states of the module. Errors: E-TRN-LINK, E-TRN-SHAPE, E-TRN-DTYPE,
+ * E-TRN-NOTENSOR, E-TRN-DUP, TL_NO_MEMORY; all reported. */
 tl_status tl_link_find_params(tl_linking *x) TL_NODISCARD;
-/* Puts values of the main graph in the place of all inputs of the optimizer: lists are spelled out.
- * Errors: E-TRN-LINK, E-TRN-LENGTH, E-TRN-NOTENSOR, E-TRN-SHAPE, E-TRN-DTYPE. */
+/* Replaces every input of the optimizer by values of the main graph; lists become SequenceConstruct
+ * nodes. Errors: E-TRN-LINK, E-TRN-LENGTH, E-TRN-NOTENSOR, E-TRN-SHAPE, E-TRN-DTYPE, TL_NO_MEMORY;
+ * all reported. */
 tl_status tl_link_inputs(tl_linking *x) TL_NODISCARD;
-/* Once the graphs are one: each parameter and moment has a next value and is a state. Errors:
- * E-TRN-LINK, E-TRN-LENGTH, E-TRN-DUP. */
+/* Gives each parameter and moment a next value and declares them as states; the graphs are one by
+ * then. Errors: E-TRN-LINK, E-TRN-LENGTH, E-TRN-NOTENSOR, E-TRN-DUP, TL_NO_MEMORY; all reported. */
 tl_status tl_link_updates(tl_linking *x) TL_NODISCARD;
-/* Checks that a tensor of the optimizer can be one of the training model, by dtype and shape. */
+/* Checks that a tensor of the optimizer fits one of the training model. E-TRN-DTYPE,
+ * E-TRN-SHAPE. */
 tl_status tl_link_check_type(const tl_linking *x, tl_type_id wanted, tl_value_id given,
                              tl_sv name) TL_NODISCARD;
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs of the optimizer (link.h): sequences become lists whose elements are those of the training
- * model, tensors are found by their names, and what is left becomes an input of the step. */
+/* Replaces the inputs of the optimizer (link.h).
+ * Sequences become lists of the training model's tensors, tensors are found by name, and the rest
+ * become inputs of the step. */
 #include "ir/ops_gen.h"
 #include "passes/train/step/declare.h"
 #include "passes/train/step/link.h"
 
 enum { MOST_STEPS = 16, PARAM = 0, GRAD = 1, STATE = 2 };
 
-/* Where a list comes from: a sequence that is an input, or the node that makes it; behind ops of
- * one sequence, such as clipping. */
+/* Where a list comes from: a sequence that is an input, or the SequenceConstruct that makes it. Ops
+ * from one sequence to one sequence, such as clipping, may follow it. */
 typedef struct source {
   tl_value_id input;
   tl_node_id construct;
@@ -40,8 +41,8 @@ typedef struct list {
   bool named;
 } list;
 
-/* The parameter that an element of a list stands for: an input of that name, or, for gradients,
- * what arithmetic has made of one. */
+/* Finds the parameter that an element of a list stands for: an input of that name, or, for
+ * gradients, the gradient that the element is computed from by first operands. */
 static bool element_of(const tl_linking *x, tl_value_id v, bool grad, uint32_t *out) {
   for (int i = 0; v && i < MOST_STEPS; i++) {
     tl_sv name = tl_value_name(x->m, v);
@@ -74,7 +75,7 @@ static tl_status read_named(const tl_linking *x, tl_node_id construct, bool grad
   return TL_OK;
 }
 
-/* How many update nodes take lists. */
+/* Returns the number of update nodes that take lists. */
 static uint32_t n_lists(const tl_linking *x) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < x->updates.n; i++) {
@@ -85,7 +86,8 @@ static uint32_t n_lists(const tl_linking *x) {
   return n;
 }
 
-/* A list that has names decides; without one it is that of the training model. */
+/* Finds the parameters of an update's list: by the names of its elements; without names it is the
+ * list of the training model, which is only clear if one node takes lists. */
 static tl_status find_list(tl_linking *x, tl_node_id n, const tl_update_row *row, list *out) {
   source params = source_of(x->m, tl_operand(x->m, n, row->param));
   source grads = source_of(x->m, tl_operand(x->m, n, row->grad));
@@ -105,7 +107,7 @@ static tl_status find_list(tl_linking *x, tl_node_id n, const tl_update_row *row
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-/* dtype of the sequence, dims of the parameter. */
+/* Returns the type of a moment: dtype of the sequence's elements, dims of the parameter. */
 static tl_type_id state_type(tl_linking *x, tl_type_id element, tl_value_id param) {
   const tl_type *p = tl_type_get(x->m, tl_value_type(x->m, param));
   tl_dtype dtype = tl_type_dtype(x->m, element);
@@ -130,7 +132,8 @@ static tl_value_id new_state(tl_linking *x, tl_value_id sequence, tl_type_id ele
              : tl_graph_add_input(x->m, x->train->id, name, type, TL_NO_TENSOR);
 }
 
-/* The elements in the place of a sequence; kind: what they are. */
+/* Replaces a sequence by a SequenceConstruct of its elements. kind: PARAM, GRAD, or STATE + index;
+ * states become new inputs. */
 static tl_status spell_out(tl_linking *x, tl_value_id sequence, uint32_t kind, const list *l) {
   tl_module *m = x->m;
   const tl_type *type = tl_type_get(m, tl_value_type(m, sequence));
@@ -189,7 +192,8 @@ static tl_status spell_out_update(tl_linking *x, tl_node_id n, const tl_update_r
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* A parameter, a gradient, or an input of the step. */
+/* Replaces an input of the optimizer by the parameter or gradient of its name, else by a new input
+ * of the step. */
 static tl_status replace_tensor(tl_linking *x, tl_value_id v) {
   tl_module *m = x->m;
   const tl_value *value = tl_value_get(m, v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link-models: the training model and the optimizer model of ONNX Runtime's artifacts become one
- * step: what the first accumulates is what the second updates by.
+/* link-models: joins the training model and the optimizer model of ONNX Runtime's artifacts to one
+ * step. The gradient sums of the first become the gradients that the second updates by.
  *
  * Requires:  canonical form; the training model is the main graph, the optimizer the only other
  *            root graph.
@@ -12,13 +12,14 @@
 #include "passes/train/step/declare.h"
 #include "passes/train/step/link.h"
 
+/* Returns the root graph around a graph. */
 static tl_graph_id root_of(const tl_module *m, tl_graph_id g) {
   while (tl_graph_get(m, g)->owner)
     g = tl_node_get(m, tl_graph_get(m, g)->owner)->graph;
   return g;
 }
 
-/* *second: the other root graph, TL_NO_GRAPH when there is one alone. */
+/* Finds the other root graph; TL_NO_GRAPH if there is one alone. */
 static tl_status find_graphs(const tl_module *m, tl_graph_id *second) {
   *second = TL_NO_GRAPH;
   for (uint32_t i = 0; i < m->graphs.n; i++) {
@@ -77,7 +78,8 @@ static bool rename_others(tl_linking *x, const tl_map *values, const tl_map *nod
   return ok;
 }
 
-/* The inputs of the optimizer are gone by now: what is left of its names is its own business. */
+/* Renames values and nodes of the optimizer whose names the training model uses. Its inputs have
+ * been replaced by now, so that its remaining names mean nothing outside. */
 static tl_status keep_names_apart(tl_linking *x) {
   tl_map values = {0}, nodes = {0};
   bool ok = note_names(x, &values, &nodes) && rename_others(x, &values, &nodes);
@@ -102,8 +104,8 @@ static tl_status find_updates(tl_linking *x) {
                       "\vname others by update_ops of --train-spec");
 }
 
-/* Outputs of the training model; buffers; what the optimizer returns besides sequences; what is
- * next. */
+/* Collects the outputs of the joined step: those of the training model, those of the optimizer
+ * except sequences, then next values of states; each once. */
 static tl_status collect_outputs(tl_linking *x, tl_u32_vec *out, tl_graph *optim) {
   tl_module *m = x->m;
   tl_map seen = {0};
@@ -129,6 +131,8 @@ static tl_status collect_outputs(tl_linking *x, tl_u32_vec *out, tl_graph *optim
   return ok ? TL_OK : tl_no_memory(x->m);
 }
 
+/* Moves the optimizer's nodes behind those of the training model, then adds next values and
+ * outputs. */
 static tl_status join(tl_linking *x) {
   tl_module *m = x->m;
   tl_u32_vec outputs = {0};

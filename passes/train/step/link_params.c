@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the training model gives to the optimizer (link.h): parameters and their gradients, by the
- * names that ONNX Runtime's tools give them. */
+/* Finds what the training model gives to the optimizer: parameters and their gradients (link.h).
+ * ONNX Runtime's tools name them: a gradient is PARAMETER_grad, its buffer
+ * PARAMETER_grad.accumulation.buffer. */
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
 #include "passes/train/step/declare.h"
@@ -52,6 +53,7 @@ static void move_edges(tl_linking *x, tl_node_id from, tl_node_id to, bool *ok) 
                          (tl_control_origin)tl_control_get(m, c)->origin) != 0;
 }
 
+/* Moves names, types, roles and uses of a node's results to the node that replaces it. */
 static void take_over(tl_linking *x, tl_node_id from, tl_node_id to) {
   tl_module *m = x->m;
   tl_node *old = tl_node_get(m, from), *made = tl_node_get(m, to);
@@ -155,7 +157,7 @@ static tl_status add_param(tl_linking *x, tl_value_id v, tl_sv name, tl_link_par
   return ok ? TL_OK : tl_no_memory(x->m);
 }
 
-/* Inputs and constants by their names. */
+/* Fills x->given: inputs and constants by name. */
 static tl_status find_given(tl_linking *x) {
   const tl_u32_vec *lists[] = {&x->train->inputs, &x->train->constants};
   bool ok = true;
@@ -174,7 +176,7 @@ static tl_value_id parameter_named(const tl_linking *x, tl_sv name) {
   return v;
 }
 
-/* The only accumulator of a buffer. */
+/* Returns the accumulator of a buffer; TL_NO_NODE unless it is the buffer's only user. */
 static tl_node_id accumulator_of(const tl_linking *x, tl_value_id buffer) {
   tl_node_id found = TL_NO_NODE;
   TL_FOR_USES (x->m, buffer, u) {
@@ -187,8 +189,8 @@ static tl_node_id accumulator_of(const tl_linking *x, tl_value_id buffer) {
   return found && tl_node_get(x->m, found)->graph == x->train->id ? found : TL_NO_NODE;
 }
 
-/* What an accumulator has is the next value of its buffer; a gradient has the type of its buffer,
- * which inference alone does not see. */
+/* Makes the accumulator's sum the next value of its buffer. A gradient of unknown type gets the
+ * type of its buffer, which inference cannot find. */
 static tl_status give_sum(tl_linking *x, tl_node_id n, tl_value_id buffer, tl_value_id *sum) {
   tl_module *m = x->m;
   bool had = tl_node_get(m, n)->n_results > 1 && tl_value_get(m, tl_result(m, n, 1))->name;
@@ -229,7 +231,7 @@ static tl_status take_buffer(tl_linking *x, tl_value_id buffer) {
   return add_param(x, v, param, found);
 }
 
-/* Models without accumulators return gradients. */
+/* Takes an output PARAMETER_grad as a gradient: models without accumulators return gradients. */
 static tl_status take_output(tl_linking *x, tl_value_id grad) {
   tl_sv name = tl_value_name(x->m, grad);
   if (!tl_sv_ends_with(name, grad_suffix) || !tl_value_producer(x->m, grad))
@@ -241,6 +243,7 @@ static tl_status take_output(tl_linking *x, tl_value_id grad) {
 
 /* ---- the first micro-step -------------------------------------------------------------------- */
 
+/* Returns true if v is the reset flag of accumulators and nothing else. */
 static bool resets(const tl_linking *x, tl_value_id v) {
   bool any = false;
   TL_FOR_USES (x->m, v, u) {
@@ -254,7 +257,8 @@ static bool resets(const tl_linking *x, tl_value_id v) {
   return any;
 }
 
-/* An update each step: buffers start anew, unless the caller says that batches are added up. */
+/* Sets the reset flag to true by default, since each step updates: buffers start at zero again. If
+ * the caller accumulates over several steps, the flag stays an input without a value. */
 static tl_status give_reset(tl_linking *x) {
   tl_module *m = x->m;
   const uint8_t yes = 1;

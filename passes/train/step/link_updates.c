@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Next values of what the optimizer updates (link.h). ONNX Runtime updates in place, and its models
- * return a flag alone; a step returns each tensor. */
+/* Makes next values of what the optimizer updates (link.h).
+ * ONNX Runtime updates in place and its models return only a flag; a step returns each tensor. */
 #include "ir/ops_gen.h"
 #include "ir/tensor_expr.h"
 #include "passes/edit/maker.h"
@@ -14,7 +14,8 @@ static tl_location at_node(const tl_linking *x, tl_node_id n) {
   return TL_AT_NODE(x->path, tl_sym(x->m, tl_node_get(x->m, n)->name));
 }
 
-/* The parameter whose gradient v is, or what arithmetic and clipping have made of one. */
+/* Returns true if v is a parameter's gradient, or computed from one by first operands (arithmetic,
+ * clipping). */
 static bool grad_of(const tl_linking *x, tl_value_id v, uint32_t *out) {
   uint32_t found;
   for (int i = 0; v && i < MOST_STEPS; i++) {
@@ -28,6 +29,8 @@ static bool grad_of(const tl_linking *x, tl_value_id v, uint32_t *out) {
   return false;
 }
 
+/* Checks that a slot updates a known parameter once and by its own gradient. *out: the
+ * parameter. */
 static tl_status check_slot(tl_linking *x, tl_node_id n, const tl_update_slot *s, uint32_t *out) {
   uint32_t at, grad;
   if (!tl_map_find(&x->of_param, s->param, &at))
@@ -55,7 +58,8 @@ static tl_status check_slot(tl_linking *x, tl_node_id n, const tl_update_slot *s
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Results that the op could give are there, and sequences of them have a type. */
+/* Returns the node with all results that its op can give; sequences among them get the type of the
+ * operand they update. */
 static tl_node_id complete(tl_linking *x, tl_node_id n, const tl_update_row *row) {
   tl_module *m = x->m;
   uint32_t most = row->layout == TL_UPDATE_GROUPED ? 0 : row->result + 1;
@@ -81,7 +85,7 @@ static tl_node_id complete(tl_linking *x, tl_node_id n, const tl_update_row *row
   return n;
 }
 
-/* Element i of a sequence, behind everything else of the step. */
+/* Returns element i of a sequence, taken out by SequenceAt behind everything else of the step. */
 static tl_value_id take_out(tl_linking *x, tl_node_id n, tl_value_id sequence, uint32_t i,
                             tl_value_id in) {
   tl_maker k = {.m = x->m, .graph = x->train->id, .like = n, .base = tl_value_get(x->m, in)->name};
@@ -95,7 +99,7 @@ static tl_status in_place(const tl_linking *x, tl_node_id n, tl_sv name) {
                       "gives no next value of '%.*s'", TL_SV_ARG(name));
 }
 
-/* Makes `out` what comes after `in`: a state, with a name of its own where it has none. */
+/* Makes `out` the next value of `in`. made: it was made here and gets a name. */
 static tl_status set_next(tl_linking *x, tl_value_id in, tl_value_id out, bool made) {
   tl_module *m = x->m;
   tl_symbol name = made ? tl_link_name(x, tl_value_name(m, in), ".out") : 0;
@@ -136,7 +140,7 @@ tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
   return zeros ? TL_OK : tl_no_memory(x->m);
 }
 
-/* Kind 0: the parameter; k: its state k - 1. */
+/* Gives one tensor of slot i its next value. kind: 0 is the parameter, k its state k - 1. */
 static tl_status next_of(tl_linking *x, tl_node_id n, const tl_update_row *row, uint32_t i,
                          uint32_t kind) {
   tl_update_slot s;
@@ -146,6 +150,7 @@ static tl_status next_of(tl_linking *x, tl_node_id n, const tl_update_row *row, 
   if (kind)
     TL_TRY(tl_link_start_from_zeros(x, in));
   bool made = !out;
+  /* A constant stays as it is: nothing hands a next value to it. */
   if (tl_value_get(x->m, in)->kind != TL_VALUE_INPUT)
     return TL_OK;
   if (!out && row->layout == TL_UPDATE_SEQUENCE) {
@@ -186,7 +191,7 @@ static tl_status update(tl_linking *x, tl_node_id n) {
   return TL_OK;
 }
 
-/* Every gradient is for something, unless a user said which ones are. */
+/* Checks that every gradient is used, unless a user listed the parameters that are trained. */
 static tl_status check_all(const tl_linking *x) {
   const tl_train_spec *s = tl_step_state_of(x->m)->declared;
   uint32_t n = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs that no pass over training steps has anything to do with (no_step.h). */
+/* Recognises graphs that passes over training steps leave alone (no_step.h). */
 #include "passes/train/step/no_step.h"
 
 #include "ir/ops_gen.h"
 
+/* verify-ranks prefixes the names of rank 0 with r0/. */
 bool tl_comm_is_of_ranks(const tl_module *m) {
   const tl_graph *g = tl_module_main(m);
   return g->inputs.n && tl_sv_starts_with(tl_value_name(m, g->inputs.at[0]), "r0/");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs that come from a training step and are none. */
+/* Recognises graphs that come from a training step and are no step themselves. */
 #ifndef TL_PASSES_TRAIN_STEP_NO_STEP_H
 #define TL_PASSES_TRAIN_STEP_NO_STEP_H
 
 #include "ir/graph.h"
 
-/* Do the graphs of several ranks stand side by side (pass verify-ranks)? Their collectives are
- * arithmetic then, and passes of training graphs are done. */
+/* Returns true if the graphs of several ranks stand side by side (pass verify-ranks). Their
+ * collectives are arithmetic by then, and the passes of training graphs have run. */
 bool tl_comm_is_of_ranks(const tl_module *m);
-/* Is it the graph of initial values (pass init-graph): broadcasts of states and nothing else?
- * O(nodes), and for a step it ends at the first node. */
+/* Returns true for the graph of initial values (pass init-graph): broadcasts of states and casts
+ * only. O(nodes), but it ends at the first other node. */
 bool tl_comm_is_init_graph(const tl_module *m);
-/* Is it one or the other, and no step for passes of training graphs? */
+/* Returns true for either of the two: passes of training graphs leave such a module alone. */
 bool tl_comm_is_no_step(const tl_module *m);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which gradients become ready (detector.h). */
+/* Sorts gradients by the order in which they become ready (detector.h). */
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"
@@ -15,7 +15,7 @@ typedef struct ordering {
   uint32_t n;
 } ordering;
 
-/* One node makes all gradients: none is there before the others. */
+/* Returns true if one Gradient node makes all gradients, so that all become ready at once. */
 static bool is_opaque(const ordering *d) {
   for (uint32_t i = 0; i < d->n; i++) {
     tl_node_id n = d->grads[i].producer;
@@ -39,7 +39,8 @@ static int by_key(const void *a, const void *b) {
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* By the place of the producer; of results of one node the last first where it is opaque. */
+/* Keys by the place of the producer (upper 32 bits) and the index of the result. An opaque node's
+ * results are taken last first, since backward visits the parameters in reverse order. */
 static void fill_keys(const ordering *d, const uint32_t *place, ordered *keys) {
   for (uint32_t i = 0; i < d->n; i++) {
     const tl_train_grad *g = &d->grads[i];
@@ -52,7 +53,7 @@ static void fill_keys(const ordering *d, const uint32_t *place, ordered *keys) {
   }
 }
 
-/* Those that are named come first, in their order. */
+/* Gradients that the order names come first; bit 63 puts all others behind them. */
 static tl_status take_declared_order(ordering *d, ordered *keys) {
   bool any;
   uint32_t *place = calloc(tl_module_value_end(d->m), sizeof *place);
@@ -66,7 +67,7 @@ static tl_status take_declared_order(ordering *d, ordered *keys) {
   return status;
 }
 
-/* Keys by what is declared and, for the rest, by the canonical order of nodes. */
+/* Fills and sorts the keys: the declared order first, the canonical order of nodes for the rest. */
 static tl_status find_order(ordering *d, ordered *keys) {
   uint32_t n_nodes;
   uint32_t *place = tl_arena_calloc(d->arena, tl_module_node_end(d->m), sizeof *place);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the way by which a walk reached a value, and the declarations that a user can copy. */
 #include "passes/train/step/path.h"
 
 #include "ir/graph.h"
 
+/* MOST_STEPS guards against a circle in `from`. */
 enum { MOST_SHOWN = 8, SHOWN_FIRST = 3, MOST_STEPS = 100000 };
 
+/* Returns the number of values on the way to v, with v. */
 static uint32_t length(const tl_value_id *from, tl_value_id v) {
   uint32_t n = 0;
   for (; v && n < MOST_STEPS; v = from[v])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding accumulators behind gradients (reduce_site.h). */
+/* Finds accumulators behind gradients (reduce_site.h). */
 #include "passes/train/step/reduce_site.h"
 
 #include "ir/ops_gen.h"
@@ -13,7 +13,7 @@ static const tl_state *state_of_input(const tl_module *m, tl_value_id v) {
   return NULL;
 }
 
-/* The operand of an addition that is not v, if it is a state. */
+/* Returns the state that an Add adds v to, NULL if there is none. */
 static const tl_state *added_to(const tl_module *m, tl_node_id n, tl_value_id v) {
   tl_value_id a = tl_operand(m, n, 0), b = tl_operand(m, n, 1);
   if (tl_node_get(m, n)->op != TL_OP_Add || a == b)
@@ -50,6 +50,7 @@ static bool is_scalar(const tl_module *m, tl_value_id v) {
   return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
 }
 
+/* A cast to a narrower type would round before the sum instead of behind it. */
 static bool widens(const tl_module *m, tl_node_id n) {
   tl_dtype from = tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 0)));
   tl_dtype to = tl_type_dtype(m, tl_value_type(m, tl_result(m, n, 0)));
@@ -58,7 +59,7 @@ static bool widens(const tl_module *m, tl_node_id n) {
          (from == TL_DTYPE_F32 && to == TL_DTYPE_F64);
 }
 
-/* Does it give the same whether sums over ranks are taken before or behind it? */
+/* Returns true if a sum over ranks gives the same before or behind the node (up to rounding). */
 static bool commutes(const tl_module *m, tl_node_id n, tl_value_id v) {
   switch (tl_node_get(m, n)->op) {
   case TL_OP_Identity:
@@ -72,7 +73,7 @@ static bool commutes(const tl_module *m, tl_node_id n, tl_value_id v) {
   }
 }
 
-/* *value: what the accumulator takes. */
+/* Returns the accumulator behind v, depth first. *value: the operand that it adds. */
 static tl_node_id find(const tl_module *m, tl_value_id v, int depth, int *budget,
                        tl_value_id *value) {
   TL_FOR_USES (m, v, u) {
@@ -92,7 +93,7 @@ static tl_node_id find(const tl_module *m, tl_value_id v, int depth, int *budget
   return TL_NO_NODE;
 }
 
-/* Does anybody but the outside world read it? */
+/* Returns true if a node reads it, and not only the outputs of the graph. */
 static bool is_read(const tl_module *m, tl_value_id v) {
   if (v)
     TL_FOR_USES (m, v, u)
@@ -122,7 +123,7 @@ tl_reduce_site tl_reduce_site_of(const tl_module *m, const tl_train_grad *g, tl_
   return s;
 }
 
-/* Is it read by nothing but nodes of that kind, and itself an output only as `kept`? */
+/* Returns true if all users of v lead to `kept` only. */
 static bool value_leads_only_to(const tl_module *m, tl_value_id v, tl_value_id kept, int *budget) {
   TL_FOR_USES (m, v, u) {
     tl_node_id user = tl_use_get(m, u)->user;

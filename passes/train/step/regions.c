@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regions of a training step and the canonical order of its nodes (regions.h). */
+/* Computes regions of a training step and the canonical order of its nodes (regions.h). */
 #include "passes/train/step/regions.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@ typedef struct reader {
   tl_u32_vec values;
 } reader;
 
+/* all: keeps captures from every graph; else only those from the step's graph. */
 static bool add_captures(const tl_module *m, const tl_graph *body, bool all, tl_u32_vec *values) {
   uint32_t first = values->n;
   if (!tl_graph_captures(m, body, values))
@@ -72,7 +73,8 @@ static bool is_marked(const tl_module *m, tl_node_id n, const uint8_t *marks, ui
   return false;
 }
 
-/* Users come before producers: one sweep from the end. wanted: nodes of values to start from. */
+/* Marks sources in one sweep from the end, since users come after producers. wanted: nodes to start
+ * from. */
 static bool sweep_back(const tl_module *m, const tl_node_id *wanted, uint32_t n_wanted,
                        uint8_t *marks, uint8_t bit, bool *taken) {
   const tl_graph *g = tl_step_graph(m);
@@ -140,6 +142,7 @@ typedef struct regions {
   tl_node_id *producers;
 } regions;
 
+/* The owner of a node is the only gradient among its operands' owners, or TL_TRAIN_SHARED. */
 static uint32_t join(uint32_t a, uint32_t b) {
   if (a == TL_TRAIN_NO_OWNER || a == b)
     return b;
@@ -165,6 +168,7 @@ static bool make_tables(regions *r, tl_arena *arena) {
   return true;
 }
 
+/* Marks what the raw gradients depend on; a gradient of rows from outside counts by its indices. */
 static bool look_back(regions *r) {
   tl_train_info *t = r->t;
   uint32_t n = 0;
@@ -178,7 +182,8 @@ static bool look_back(regions *r) {
   return sweep_back(r->m, r->producers, n, r->marks, BEFORE_GRAD, r->grad);
 }
 
-/* What depends on the seed and leads to a gradient is backward, even if the loss needs it too. */
+/* Returns the region of a node. A node that depends on the seed and leads to a gradient is
+ * backward, even if the loss needs it, too. */
 static tl_train_region region_of(const regions *r, tl_node_id n, bool seeded, uint32_t owner) {
   bool loss = is_marked(r->m, n, r->forward, r->bit) ||
               (r->t->loss && tl_value_producer(r->m, r->t->loss) == n);
@@ -189,6 +194,8 @@ static tl_train_region region_of(const regions *r, tl_node_id n, bool seeded, ui
   return owner == TL_TRAIN_NO_OWNER ? TL_REGION_NONE : TL_REGION_UPDATE;
 }
 
+/* Walks the nodes in order and gives each its region and owner, which depend on those of its
+ * operands. */
 static bool look_ahead(regions *r) {
   const tl_module *m = r->m;
   reader read = {.m = m};
@@ -260,7 +267,7 @@ static int by_place(const void *a, const void *b) {
   return x->node < y->node ? -1 : x->node > y->node; /* they compute the same */
 }
 
-/* Longest way from what is given to each node. */
+/* Fills the depth of each node, the longest path from an input, and its lead. */
 static bool find_depths(const tl_module *m, place *at, uint32_t *depth, uint32_t *lead) {
   reader r = {.m = m};
   uint32_t n_places = 0;
@@ -287,6 +294,7 @@ static bool find_depths(const tl_module *m, place *at, uint32_t *depth, uint32_t
   return ok;
 }
 
+/* Nodes of the same depth, lead and hash compute the same, so that their order does not matter. */
 tl_node_id *tl_train_canonical_order(const tl_module *m, tl_arena *arena, uint32_t *n) {
   const tl_graph *g = tl_step_graph(m);
   uint32_t values = tl_module_value_end(m);

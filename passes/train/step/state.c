@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements the state of training passes (state.h). */
 #include "passes/train/step/state.h"
 
 const tl_step_state *tl_step_state_of(const tl_module *m) {
@@ -63,6 +64,7 @@ void tl_step_pipeline_end(tl_module *m) {
 
 /* ---- what files record ----------------------------------------------------------------------- */
 
+/* A file must not ask the runtime for a stream or a tail that a pass found to be slower. */
 tl_sv tl_step_carried(const tl_module *m, const tl_carried_option *o) {
   const tl_step_state *s = tl_step_state_of(m);
   if (s->no_update_stream && tl_sv_is(o->key, "ge.hcomParallel"))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the passes of training steps keep between them. A module carries it and knows nothing of it;
- * what a file says of a step (states, gradients, loss, seed) is in the module itself. */
+/* Holds what passes of training steps keep between them; the module carries it as an opaque
+ * pointer.
+ * What a file says of a step (states, gradients, loss, seed) is in the module itself. */
 #ifndef TL_PASSES_TRAIN_STEP_STATE_H
 #define TL_PASSES_TRAIN_STEP_STATE_H
 
@@ -26,37 +27,40 @@ typedef struct tl_step_state {
   struct tl_step_found *left;    /* in the scratch of this pass, for the next one and no other */
 } tl_step_state;
 
-/* The state to be read; an empty one where there is none yet. Never NULL. */
+/* Returns the state for reading; an empty one if the module has none yet. Never NULL. O(1). */
 const tl_step_state *tl_step_state_of(const tl_module *m);
-/* The state to be changed, in the module's arena; NULL when memory is out. Within a pipeline there
- * is one. */
+/* Returns the state for changes, creating it in the module's arena; NULL if memory is out. During a
+ * pipeline it exists. */
 tl_step_state *tl_step_state_edit(tl_module *m);
 
-/* What a user declares of the step; `spec` is borrowed and outlives the module. NULL: nothing.
+/* Sets what a user declares of the step. spec: borrowed, outlives the module; NULL: nothing.
  * TL_NO_MEMORY, reported. */
 tl_status tl_step_declare(tl_module *m, const tl_train_spec *spec) TL_NODISCARD;
 
-/* Lets a fork of a module know what is known of the module, but nothing of its pipeline.
+/* Copies what is known of module m to its fork, except what belongs to the pipeline of m.
  * TL_NO_MEMORY, reported to the fork. */
 tl_status tl_step_state_copy(tl_module *fork, const tl_module *m) TL_NODISCARD;
 
-/* The graph that is the step. */
+/* Returns the graph that is the step: the main graph, or the body of a loop of steps. */
 tl_graph *tl_step_graph(const tl_module *m);
 
-/* For the pass manager: begins a pipeline, whose timelines `record` receives (NULL: nobody asks);
+/* Begins a pipeline (for the pass manager). record: borrowed, receives timelines; NULL: not wanted.
  * TL_NO_MEMORY, reported. */
 tl_status tl_step_pipeline_begin(tl_module *m, struct tl_step_record *record) TL_NODISCARD;
-/* ... before each pass: it finds what the last one left, and no other does. True: there is such a
- * thing, in the scratch of the last pass. */
+/* Passes what the last pass left to the next one and to no other; called before each pass. Returns
+ * true if the last pass left something, which lives in the scratch of that pass. */
 bool tl_step_pipeline_next(tl_module *m);
-/* ... behind each pass: true when it left something in its scratch. */
+/* Returns true if the pass that just ended left something in its scratch, which must then outlive
+ * the next pass. */
 bool tl_step_pipeline_left(const tl_module *m);
+/* Ends the pipeline: nothing left by its passes may be read any more. */
 void tl_step_pipeline_end(tl_module *m);
 
-/* What a file records of a carried option: its value, unless passes have chosen otherwise. */
+/* Returns the value that a file records for a carried option: the user's value, unless a pass
+ * decided otherwise. */
 tl_sv tl_step_carried(const tl_module *m, const tl_carried_option *o);
-/* The options with which a module is written: `in` with carried options as a file records them, in
- * the module's arena. TL_NO_MEMORY, reported. */
+/* Fills *out with the options a module is written with: `in` with carried options as a file records
+ * them, in the module's arena. TL_NO_MEMORY, reported. */
 tl_status tl_step_written_options(tl_module *m, const tl_options *in, tl_options *out) TL_NODISCARD;
 
 #endif

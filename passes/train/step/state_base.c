@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an output may be the next value of (update_cone.h): walks that go by arithmetic, views,
- * moves of data and branches, over a fixed number of values. */
+/* Finds the inputs whose next value an output may be (update_cone.h).
+ * The walks follow arithmetic, views, moves of data and branches of If over a fixed number of
+ * values. */
 #include "ir/ops_gen.h"
 #include "passes/train/step/update_cone.h"
 
@@ -14,6 +15,8 @@ typedef struct stack {
   uint32_t n;
 } stack;
 
+/* Adds a value once; a second visit counts only if it is the first that changed something on the
+ * way. */
 static void push(stack *s, tl_value_id v, bool moved) {
   if (!v || s->n == MOST_VALUES)
     return;
@@ -29,7 +32,7 @@ static void push_all(stack *s, tl_node_id n, uint32_t from, bool moved) {
     push(s, tl_operand(s->m, n, i), moved);
 }
 
-/* The operands in which the old value may be. */
+/* Adds the operands that may hold the old value, by what the op does with them. */
 static void push_sources(stack *s, tl_value_id v, bool moved) {
   tl_node_id n = tl_value_producer(s->m, v);
   uint32_t index = tl_value_get(s->m, v)->index;
@@ -92,12 +95,13 @@ uint32_t tl_cone_bases(const tl_module *m, tl_value_id out, tl_value_id *bases, 
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* What a node that is no choice reads: its operands. What the loss depends on is not gone into: a
+/* Returns the number of operands to follow. Values that the loss depends on are not entered: a
  * gradient comes from there, and not the next value of what forward reads. */
 static uint32_t count_sources(const tl_cone_facts *f, tl_value_id v, tl_node_id n) {
   return f->marks[v] & TL_MARK_FORWARD ? 0 : tl_node_get(f->m, n)->n_operands;
 }
 
+/* Breadth-first, so that the nearest inputs are found first when the limits are reached. */
 uint32_t tl_cone_inputs(tl_cone_facts *f, tl_value_id out, tl_value_id *inputs, uint32_t most) {
   const tl_module *m = f->m;
   tl_value_id at[MOST_OF_CONE];

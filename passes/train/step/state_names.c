@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words in names that tell the value before a step from the value behind it (state_pairs.h). */
+/* Knows the words in names that tell the value before a step from the value behind it
+ * (state_pairs.h). */
 #include <ctype.h>
 
 #include "passes/train/step/state_pairs.h"
@@ -23,7 +24,8 @@ static bool same_letters(const char *p, const char *word, size_t n) {
   return true;
 }
 
-/* Words end at a separator, or where a capital begins the next: newW, wNew. */
+/* Removes `word` from the front of a name. A word ends at a separator, or where a capital letter
+ * begins the next word: newW. */
 static bool cut_front(tl_sv *name, const char *word) {
   size_t n = strlen(word);
   if (name->n <= n || !same_letters(name->p, word, n))
@@ -35,6 +37,7 @@ static bool cut_front(tl_sv *name, const char *word) {
   return name->n > 0;
 }
 
+/* The same at the back: wNew. */
 static bool cut_back(tl_sv *name, const char *word) {
   size_t n = strlen(word);
   if (name->n <= n || !same_letters(name->p + name->n - n, word, n))
@@ -59,7 +62,7 @@ static bool cut(tl_sv *name, bool output, bool (*fn)(tl_sv *, const char *)) {
   return false;
 }
 
-/* w' is the next w. */
+/* Removes a prime from the end: w' is the next w. */
 static bool cut_prime(tl_sv *name) {
   if (name->n < 2 || name->p[name->n - 1] != '\'')
     return false;
@@ -67,6 +70,8 @@ static bool cut_prime(tl_sv *name) {
   return true;
 }
 
+/* A name gives up to four keys: itself, without a word at the back, without one at the front,
+ * without both. */
 uint32_t tl_state_keys(tl_sv name, bool output, tl_sv keys[TL_STATE_KEYS]) {
   uint32_t n = 0;
   tl_sv back = name, front = name;

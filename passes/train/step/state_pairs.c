@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States of a step by names and by arithmetic (state_pairs.h). */
+/* Pairs states of a step by names and by arithmetic (state_pairs.h). */
 #include "passes/train/step/state_pairs.h"
 
 #include <stdlib.h>
@@ -20,6 +20,7 @@ static void pair(tl_pairing *p, tl_value_id in, tl_value_id out) {
   p->state_of[out] = in;
 }
 
+/* Takes a pair back. */
 static void part(tl_pairing *p, tl_value_id in, tl_value_id out) {
   p->marks[in] = (uint8_t)(p->marks[in] & ~TL_MARK_STATE_IN);
   p->marks[out] = (uint8_t)(p->marks[out] & ~TL_MARK_STATE_OUT);
@@ -28,7 +29,7 @@ static void part(tl_pairing *p, tl_value_id in, tl_value_id out) {
 
 static bool has_value(const tl_module *m, tl_value_id v) { return tl_value_get(m, v)->tensor != 0; }
 
-/* Of one dtype, and no dim that is known of both differs. */
+/* Returns true if both have one dtype and no known dim differs. */
 static bool fits(const tl_module *m, tl_value_id in, tl_value_id out) {
   const tl_type *a = tl_type_get(m, tl_value_type(m, in));
   const tl_type *b = tl_type_get(m, tl_value_type(m, out));
@@ -87,6 +88,7 @@ static tl_status open_keys(const tl_pairing *p, name_keys *list) {
   return TL_OK;
 }
 
+/* Binary search for the first entry that is not less than key. */
 static uint32_t first_of(const name_keys *list, tl_sv key) {
   uint32_t low = 0, high = list->n;
   while (low < high) {
@@ -99,7 +101,8 @@ static uint32_t first_of(const name_keys *list, tl_sv key) {
   return low;
 }
 
-/* Data that the output has nothing of is not what it is the next value of. */
+/* Returns true if `out` is computed from `in`. Data that an output does not depend on cannot be its
+ * previous value. */
 static bool comes_from(const tl_pairing *p, tl_value_id in, tl_value_id out) {
   tl_value_id inputs[MOST_INPUTS];
   uint32_t n = tl_cone_inputs(p->facts, out, inputs, MOST_INPUTS);
@@ -114,7 +117,8 @@ static bool may_pair(const tl_pairing *p, tl_value_id in, tl_value_id out) {
          (has_value(p->m, in) || comes_from(p, in, out));
 }
 
-/* The only value of a key, with as few words cut off as can be. cut: not the name itself. */
+/* Returns the only value with this key that may pair with `out`, with as few words cut off as
+ * possible; TL_NO_VALUE if there is none or a tie. cut: skips entries that are the full name. */
 static tl_value_id named(const tl_pairing *p, const name_keys *list, tl_sv key, bool cut,
                          tl_value_id out) {
   tl_value_id found = TL_NO_VALUE;
@@ -158,8 +162,8 @@ tl_status tl_pair_by_names(tl_pairing *p) {
 
 /* ---- by arithmetic --------------------------------------------------------------------------- */
 
-/* Read by forward and without a first value. Without a known loss, anything but arithmetic reads.
- */
+/* Returns true for an input that forward reads and that has no initial value. Without a known loss,
+ * a use by a node that is not elementwise counts as forward. */
 static bool is_data(const tl_pairing *p, tl_value_id in) {
   if (has_value(p->m, in) || p->marks[in] & TL_MARK_FORWARD)
     return !has_value(p->m, in);
@@ -172,7 +176,8 @@ static bool is_data(const tl_pairing *p, tl_value_id in) {
   return false;
 }
 
-/* What the loss is computed from is an activation, though it may be called like an input. */
+/* Takes back pairs by name whose output the loss is computed from: such an output is an activation,
+ * although its name resembles that of an input. */
 static void part_activations(tl_pairing *p) {
   const tl_graph *g = tl_module_main(p->m);
   for (uint32_t i = 0; i < tl_graph_n_outputs(p->m, g); i++) {
@@ -193,7 +198,8 @@ typedef struct base_list {
   tl_value_id at[MOST_BASES];
 } base_list;
 
-/* The one input of the list that is nobody's yet. */
+/* Returns the only input of the list that has no next value yet; TL_NO_VALUE if there are
+ * several. */
 static tl_value_id only_base(const tl_pairing *p, const base_list *b) {
   tl_value_id found = TL_NO_VALUE;
   for (uint32_t i = 0; i < MOST_BASES && b->at[i]; i++) {
@@ -207,7 +213,8 @@ static tl_value_id only_base(const tl_pairing *p, const base_list *b) {
   return found;
 }
 
-/* Pairs what is the only base of one output and of no other. */
+/* Pairs every input that is the only base of one output and of no other. Three passes over the
+ * lists: clear the counters, count claims, pair. Each round may make further bases unique. */
 static bool pair_round(tl_pairing *p, const base_list *lists, uint32_t n, uint32_t *claims) {
   bool any = false;
   for (int pass = 0; pass < 3; pass++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which output of a step is the next value of which input, where nothing declares it: told by names
- * and types, else by what the output is computed from. A constant that no name pairs is no state.
- */
+/* Pairs inputs of a step with their next values where nothing declares them: by names and types,
+ * else by arithmetic.
+ * A constant that no name pairs with an output is no state. */
 #ifndef TL_PASSES_TRAIN_STEP_STATE_PAIRS_H
 #define TL_PASSES_TRAIN_STEP_STATE_PAIRS_H
 
 #include "passes/train/step/update_cone.h"
 
-/* Pairs go into tables that are shared with what was declared. */
+/* Input of the pairing. New pairs go into the tables that hold the declared states, too; all
+ * pointers are borrowed. */
 typedef struct tl_pairing {
   tl_module *m;
   tl_cone_facts *facts;
@@ -16,15 +17,17 @@ typedef struct tl_pairing {
   tl_value_id loss;   /* for what comes behind names; TL_NO_VALUE: not known */
 } tl_pairing;
 
-/* By names such as w and w.new, x_in and x_out, m and next_m. TL_NO_MEMORY, unreported.
- * O(n log n) of inputs, constants and outputs. */
+/* Pairs by names such as w and w.new, x_in and x_out, m and next_m. TL_NO_MEMORY, unreported. O(n
+ * log n) in inputs, constants and outputs. */
 tl_status tl_pair_by_names(tl_pairing *p) TL_NODISCARD;
-/* The rest, once the marks tell what the loss depends on: outputs that are an input with something
- * added. What the loss needs and is data is no state after all. TL_NO_MEMORY, unreported. */
+/* Pairs outputs that are an input with something added; the marks must tell what the loss depends
+ * on. Takes back pairs by name whose input is data and whose output the loss needs. TL_NO_MEMORY,
+ * unreported. */
 tl_status tl_pair_by_arithmetic(tl_pairing *p) TL_NODISCARD;
 
-/* Keys of a name: the name itself, and what is left of it without a word such as new or out (of an
- * output), old or in (of an input), at one end or both. Views of the name; the number of them. */
+/* Writes the keys of a name and returns their number: the name itself, then the name without a word
+ * such as new or out (of an output), old or in (of an input), at the back, at the front, or both.
+ * Keys are views of the name. */
 enum { TL_STATE_KEYS = 4 };
 uint32_t tl_state_keys(tl_sv name, bool output, tl_sv keys[TL_STATE_KEYS]);
 

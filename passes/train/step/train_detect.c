@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train-detect: tell parameters, gradients and states of a training step from the rest.
+/* train-detect: finds parameters, gradients, states and the loss of a training step.
  *
  * Requires:  types inferred.     Keeps: nodes, edges, names.
  * After:     the module declares states, gradients in the order they become ready, and the loss;
@@ -12,7 +12,8 @@
 #include "passes/train/step/info.h"
 #include "passes/train/step/no_step.h"
 
-/* An optimizer model of ONNX Runtime: its lists do not say of what they are. */
+/* Returns true for an optimizer model of ONNX Runtime. It updates sequences of tensors and does not
+ * say which parameters they hold, so it needs the training model beside it. */
 static bool updates_lists(const tl_module *m) {
   TL_FOR_NODES (m, tl_module_main(m), n) {
     tl_update_row room;
@@ -35,6 +36,7 @@ static tl_status report_nothing(const tl_module *m) {
                       "inference is converted with --graph-run-mode=0");
 }
 
+/* Remarks on each gradient at its producer, or at its update if the gradient is an input. */
 static void remark(tl_pass *p, tl_module *m, const tl_train_info *t) {
   for (uint32_t i = 0; i < t->n; i++) {
     tl_node_id n = t->grads[i].producer ? t->grads[i].producer : t->grads[i].update;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a training step has beside parameters whose gradients are known (detector.h): other
- * states, parameters that no gradient reaches, and what could not be told. */
+/* Finds other states, parameters that no gradient reaches, and what could not be told
+ * (detector.h). */
 #include <stdlib.h>
 
 #include "ir/graph.h"
@@ -56,14 +56,15 @@ typedef struct looking {
   uint32_t most;
 } looking;
 
-/* Inputs that each step has a value of its own for; one number is a rate or a count. */
+/* Returns true for an input that differs in every step. One number is a rate or a counter, not
+ * data. */
 static bool is_batch(const looking *l, tl_value_id v) {
   uint64_t n;
   bool number = tl_type_elements(l->m, tl_value_type(l->m, v), &n) && n == 1;
   return !tl_value_get(l->m, v)->tensor && !(l->f->marks[v] & TL_MARK_STATE_IN) && !number;
 }
 
-/* One sweep over the nodes: what backward computes or data are, and all that is made of it. */
+/* Marks, in one sweep over the nodes, everything that backward or data have a part in. */
 static tl_status mark_reached(looking *l) {
   const tl_graph *g = tl_step_graph(l->m);
   tl_u32_vec values = {0};
@@ -97,7 +98,7 @@ static bool same_size(const tl_module *m, tl_value_id a, tl_value_id b) {
           is_float(m, b));
 }
 
-/* A float that forward computes with. */
+/* Returns true for a float that forward computes with, other than as a running statistic. */
 static bool is_trained(const looking *l, tl_value_id in) {
   if (!(l->f->marks[in] & TL_MARK_FORWARD) || !is_float(l->m, in))
     return false;
@@ -110,6 +111,7 @@ static bool is_trained(const looking *l, tl_value_id in) {
   return false;
 }
 
+/* Records an untold value once. `said`: refuse() has warned of it already. */
 static void add(looking *l, tl_value_id in, tl_value_id out) {
   if (l->f->refused[in] == TL_REFUSED_UNLISTED || l->told[in] || l->t->n_untold == l->most)
     return;
@@ -131,7 +133,8 @@ static bool has_several(const tl_module *m, tl_value_id v) {
   return !tl_type_elements(m, tl_value_type(m, v), &n) || n > 1;
 }
 
-/* Inputs, and constants of several elements, that an output nobody knows may be the next of. */
+/* Looks for the inputs, and constants of several elements, whose next value the unpaired output may
+ * be. */
 static void look_at(looking *l, tl_value_id out) {
   tl_value_id from[MOST_INPUTS];
   uint32_t n = 0;
@@ -150,7 +153,7 @@ static void look_at(looking *l, tl_value_id out) {
   }
 }
 
-/* States that forward reads, that gradients reach, and whose gradient is not known. */
+/* Records a state that forward reads, that gradients reach, and whose gradient is not known. */
 static void look_at_state(looking *l, tl_value_id out) {
   tl_value_id in = l->f->facts->state_of[out];
   if (l->reached[out] && is_trained(l, in) && !l->f->known[in] &&
@@ -158,6 +161,8 @@ static void look_at_state(looking *l, tl_value_id out) {
     add(l, in, out);
 }
 
+/* Frozen parameters have an initial value and are read by forward, but no output is their next
+ * value. */
 static void find_frozen(looking *l) {
   const tl_graph *g = tl_module_main(l->m);
   for (uint32_t i = 0; i < g->inputs.n; i++) {
@@ -199,7 +204,7 @@ tl_status tl_train_find_untold(tl_module *m, tl_arena *arena, const tl_train_fou
   return status;
 }
 
-/* The warning of one value, and the line that tells what it is. */
+/* Warns of one value, with the line of --train-spec that declares it. */
 static void warn_of(const tl_module *m, const tl_train_untold *u) {
   tl_sv out = tl_value_name(m, u->output);
   tl_location where = TL_AT_NODE(m->path, tl_value_name(m, u->input));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking the update of one parameter (update_cone.h).
+/* Walks the update of one parameter (update_cone.h).
  *
- * The walk collects the values of the cone, then goes over them from the end to the start and looks
- * for the last value that no path avoids: with one source that is the source; where contributions
- * are added up it is the sum. */
+ * The walk collects the values of the cone, sorts them, then visits them from the end to the start
+ * and looks for the last value that every path goes through (the last dominator of all sources).
+ * With one source this is the source itself; where contributions are added up it is their sum. */
 #include "passes/train/step/update_cone.h"
 
 #include "ir/ops_gen.h"
@@ -11,6 +11,7 @@
 enum { MOST = 512 };
 #define SEVERAL UINT32_MAX
 
+/* A value of the cone. */
 typedef struct vertex {
   tl_value_id value;
   uint32_t waiting;  /* users in the walk that the order does not have yet */
@@ -51,7 +52,7 @@ tl_value_id tl_if_result(const tl_module *m, tl_node_id n, uint32_t branch, uint
   return i < tl_graph_n_outputs(m, g) ? tl_graph_output(m, g, i) : TL_NO_VALUE;
 }
 
-/* The same data in other dims. */
+/* Returns true for an op whose result holds the elements of its operand in other dims. */
 static bool is_view(tl_op_id op) {
   switch (op) {
   case TL_OP_Reshape:
@@ -68,8 +69,9 @@ static bool same_shape(const tl_module *m, tl_value_id a, tl_value_id b) {
   return tl_type_same_dims(m, tl_value_type(m, a), tl_value_type(m, b));
 }
 
-/* As many elements, so that one is the other in another view; numbers alone have to be of one
- * shape, as rates are numbers too. What has no known rank may be anything. */
+/* Returns true if one value may be the other in another view: both have as many elements. Tensors
+ * of one element must have the same shape as well, since rates have one element too. A value of
+ * unknown rank may be anything. */
 static bool same_size(const tl_module *m, tl_value_id a, tl_value_id b) {
   tl_type_id x = tl_value_type(m, a), y = tl_value_type(m, b);
   uint64_t n, k;
@@ -80,8 +82,9 @@ static bool same_size(const tl_module *m, tl_value_id a, tl_value_id b) {
   return tl_type_get(m, x)->rank < 0 || tl_type_get(m, y)->rank < 0;
 }
 
-/* Elementwise, and nothing of forward in it: gradients are computed from that. A choice may be
- * made by anything. */
+/* Returns true for an elementwise node none of whose operands is computed by forward: an operand of
+ * forward shows that the node computes a gradient. The condition of Where may come from
+ * anywhere. */
 static bool is_arithmetic(const walk *w, tl_node_id n) {
   const tl_module *m = w->f->m;
   const tl_node *node = tl_node_get(m, n);
@@ -100,6 +103,8 @@ static bool is_arithmetic(const walk *w, tl_node_id n) {
   return true;
 }
 
+/* Adds a value to the cone once. The parameter itself and constants are not part of it. place[v] is
+ * its index + 1, so that 0 means absent. */
 static void add(walk *w, tl_value_id v) {
   const tl_module *m = w->f->m;
   const tl_value *value = tl_value_get(m, v);
@@ -112,7 +117,8 @@ static void add(walk *w, tl_value_id v) {
   w->f->place[v] = w->n;
 }
 
-/* Operands of a vertex that belong to the cone; collectives keep tensors apart. */
+/* Writes the operands of a vertex that belong to the cone and returns their number. Result i of a
+ * collective depends on operand i only. */
 static uint32_t sources(const walk *w, const vertex *x, tl_value_id *out, uint32_t most) {
   const tl_module *m = w->f->m;
   uint32_t n = 0;
@@ -140,6 +146,7 @@ static uint32_t sources(const walk *w, const vertex *x, tl_value_id *out, uint32
 
 enum { MOST_SOURCES = 64 };
 
+/* Breadth-first search from the root; at[] serves as the queue. */
 static void collect(walk *w, tl_value_id root) {
   tl_value_id from[MOST_SOURCES];
   add(w, root);
@@ -156,8 +163,9 @@ static vertex *place_of(const walk *w, tl_value_id v) {
   return w->f->place[v] ? &w->at[w->f->place[v] - 1] : NULL;
 }
 
-/* Puts the vertices into an order from the end, where each stands behind its users, so that places
- * are indices + 1 again. False: memory is out. Bodies make the order of nodes useless for it. */
+/* Sorts the vertices topologically from the end (Kahn's algorithm), so that each stands behind its
+ * users; afterwards place is index + 1 again. The order of nodes cannot serve for this, since the
+ * cone crosses bodies of If. False: memory is out. */
 static bool sort(walk *w) {
   tl_value_id from[MOST_SOURCES];
   vertex *sorted = tl_arena_alloc(w->f->arena, (w->n + 1u) * sizeof *sorted);
@@ -189,12 +197,13 @@ static bool sort(walk *w) {
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
+/* A vertex that depends on more than one state gets SEVERAL. */
 static void join_state(vertex *x, tl_value_id state) {
   if (state)
     x->state = !x->state || x->state == state ? state : SEVERAL;
 }
 
-/* In the order of the inputs. */
+/* Inserts a state so that states stay in the order of the inputs' ids. */
 static void note_state(tl_cone *out, tl_value_id in, tl_value_id next) {
   uint32_t i = out->n_states;
   if (i == TL_TRAIN_MAX_STATES)
@@ -208,7 +217,9 @@ static void note_state(tl_cone *out, tl_value_id in, tl_value_id next) {
   out->n_states++;
 }
 
-/* From the start to the end: an output that comes from one state alone is its next value. */
+/* Goes from the start to the end of the cone: an output that depends on one state alone is the next
+ * value of that state. The state is cleared there, so that values behind it do not count as
+ * dependent on it. */
 static void find_states(walk *w, tl_value_id root, tl_cone *out) {
   tl_value_id from[MOST_SOURCES];
   for (uint32_t i = w->n; i-- > 0;) {
@@ -239,13 +250,14 @@ static bool is_state(const walk *w, const tl_cone *cone, tl_value_id v) {
 
 /* ---- the gradient ---------------------------------------------------------------------------- */
 
-/* Noise is no gradient. */
+/* Random numbers are no gradient. */
 static bool is_drawn(const tl_module *m, tl_value_id v) {
   tl_node_id n = tl_value_producer(m, v);
   return n && tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_RANDOM);
 }
 
-/* Marks what leads to a leaf. Inputs count as one only if there is nothing else. */
+/* Marks the vertices that lead to a leaf. Inputs count as leaves only if `inputs`, which is tried
+ * when there is no computed leaf. Returns false if no leaf counts. */
 static bool mark_ways(walk *w, const tl_cone *cone, bool inputs) {
   tl_value_id from[MOST_SOURCES];
   bool any = false;
@@ -263,7 +275,8 @@ static bool mark_ways(walk *w, const tl_cone *cone, bool inputs) {
   return any;
 }
 
-/* Values that all ways go through, from the end on; the last of them are kept. */
+/* The values that every path goes through, from the end on. The list is a ring buffer that keeps
+ * the last MOST_CUTS of them. */
 enum { MOST_CUTS = 32 };
 
 typedef struct cut_list {
@@ -273,6 +286,8 @@ typedef struct cut_list {
 
 static const vertex *cut_at(const cut_list *c, uint32_t i) { return c->at[i % MOST_CUTS]; }
 
+/* `open` counts vertices that were reached but not visited. In topological order, a vertex visited
+ * while it is the only open one lies on every path. */
 static void find_cuts(walk *w, cut_list *cuts) {
   tl_value_id from[MOST_SOURCES];
   uint32_t open = 1;
@@ -297,7 +312,7 @@ static void find_cuts(walk *w, cut_list *cuts) {
   }
 }
 
-/* Has the shape of the parameter, and is computed by backward. */
+/* Returns true if the vertex has the shape of the parameter and is computed outside forward. */
 static bool is_gradient_like(const walk *w, const vertex *x) {
   return !x->input && !(w->f->marks[x->value] & TL_MARK_FORWARD) &&
          same_shape(w->f->m, x->value, w->param);
@@ -308,7 +323,8 @@ static bool is_view_of(const walk *w, const vertex *x, tl_value_id v) {
   return n && is_view(tl_node_get(w->f->m, n)->op) && tl_operand(w->f->m, n, 0) == v;
 }
 
-/* The last value that all ways go through, or the view of it that is like the parameter. */
+/* Returns the last value that all paths go through. If it does not look like the gradient, a view
+ * of it that does is returned instead. */
 static const vertex *narrowest(walk *w) {
   cut_list cuts = {.n = 0};
   find_cuts(w, &cuts);
@@ -324,12 +340,14 @@ static const vertex *narrowest(walk *w) {
   return is_gradient_like(w, x) ? x : last;
 }
 
-/* Contributions to one gradient are added up. */
+/* Returns true for a sum: contributions to one gradient are added up. */
 static bool is_sum(const tl_module *m, tl_value_id v) {
   tl_op_id op = tl_node_get(m, tl_value_producer(m, v))->op;
   return op == TL_OP_Add || op == TL_OP_Sub || op == TL_OP_Sum;
 }
 
+/* The narrowest value is the gradient if it is a leaf, a view, or a sum that is not the root;
+ * otherwise several values could be the gradient. */
 static void find_gradient(walk *w, tl_value_id root, tl_cone *out) {
   if (!mark_ways(w, out, false) && !mark_ways(w, out, true))
     return;
@@ -344,6 +362,7 @@ static void find_gradient(walk *w, tl_value_id root, tl_cone *out) {
     out->ambiguous = true;
 }
 
+/* Runs one walk. Memory is returned and `place` is zero again at the end. */
 static tl_status look(tl_cone_facts *f, tl_value_id root, tl_value_id param, bool gradient,
                       tl_cone *out) {
   walk w = {.f = f, .param = param};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic of one parameter's update, walked from its end: elementwise nodes over tensors of
- * as many elements as the parameter, views of them, and the branches of If. Scalars (rates, decays,
- * corrections, norms) are passed by. What all paths come from is the raw gradient. */
+/* Walks the arithmetic of one parameter's update backwards from the next value to the raw gradient.
+ * The cone consists of elementwise nodes over tensors with as many elements as the parameter, views
+ * of them, and the branches of If. Scalars (rates, decays, corrections, norms) are not followed.
+ * The value that all paths come from is the raw gradient. */
 #ifndef TL_PASSES_TRAIN_STEP_UPDATE_CONE_H
 #define TL_PASSES_TRAIN_STEP_UPDATE_CONE_H
 
@@ -25,6 +26,7 @@ typedef struct tl_cone_facts {
   const uint32_t *state_of; /* [values] of STATE_OUT: the input */
 } tl_cone_facts;
 
+/* Result of a walk. */
 typedef struct tl_cone {
   tl_value_id raw;                           /* TL_NO_VALUE: none, or several that could be */
   bool ambiguous;                            /* several */
@@ -33,29 +35,30 @@ typedef struct tl_cone {
   uint32_t n_states;
 } tl_cone;
 
-/* Walks back from `root`, the next value of `param` or a gradient on its way to an update op.
- * TL_NO_MEMORY, unreported. At most a fixed number of nodes. */
+/* Walks back from `root`, which is the next value of `param` or a gradient on its way to an update
+ * op. Visits at most a fixed number of values. TL_NO_MEMORY, unreported. */
 tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param,
                        tl_cone *out) TL_NODISCARD;
-/* The same for a gradient that is known: only the states are looked for. */
+/* The same for a known gradient: only the states are looked for, and raw stays TL_NO_VALUE. */
 tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param,
                          tl_cone *out) TL_NODISCARD;
 
-/* The inputs and constants of its type that `out`, an output of the graph, may be the next value
- * of: it is that minus or plus something, perhaps scaled or in another view, or a choice between
- * that and the old value, or that and what it starts from anew. At most `most`; the number of them.
- */
+/* Finds the inputs and constants whose next value `out`, an output of the graph, may be. They have
+ * the type of `out`, and `out` is: such a value plus or minus something, perhaps scaled or in
+ * another view; a choice between that and the old value; or a choice between that and a fresh
+ * start. Writes at most `most` of them and returns their number. */
 uint32_t tl_cone_bases(const tl_module *m, tl_value_id out, tl_value_id *bases, uint32_t most);
 
-/* The inputs that `out` is computed from without what the loss depends on. At most `most`, and
- * those that are nearest. */
+/* Finds the inputs that `out` is computed from without values that the loss depends on. Writes at
+ * most `most`, the nearest ones, and returns their number. */
 uint32_t tl_cone_inputs(tl_cone_facts *f, tl_value_id out, tl_value_id *inputs, uint32_t most);
 
-/* Does result i of the node carry the gradient in operand i, added up over ranks? */
+/* Returns true if the node is a collective whose result i carries the gradient in operand i, added
+ * up or gathered over ranks. */
 bool tl_is_gradient_collective(const tl_module *m, tl_node_id n);
 
-/* The value that a branch of If gives as result i: branch 0 is taken if the condition holds.
- * TL_NO_VALUE: the node is no If, or lacks it. */
+/* Returns the value that a branch of an If gives as result i; branch 0 is then_branch, any other is
+ * else_branch. TL_NO_VALUE if the node is no If or lacks it. */
 tl_value_id tl_if_result(const tl_module *m, tl_node_id n, uint32_t branch, uint32_t i);
 
 #endif

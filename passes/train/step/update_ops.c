@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of update ops, and operands by its rows. */
+/* Holds the table of known update ops and reads the operands of a node by its row. */
 #include "passes/train/step/update_ops.h"
 
 #include "ir/ops_gen.h"
@@ -46,8 +46,9 @@ const tl_update_row *tl_update_row_of(const tl_module *m, tl_node_id n) {
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-/* The node whose operands are the elements of a sequence; ops of one sequence, such as clipping by
- * norm, keep the elements apart. TL_NO_NODE: not known. */
+/* Returns the node whose operands are the elements of a sequence. Ops from one sequence to one
+ * sequence, such as clipping by norm, keep the places of the elements, so the search goes through
+ * them. TL_NO_NODE: not known. */
 static tl_node_id maker_of(const tl_module *m, tl_value_id v) {
   for (int i = 0; v && i < SEQUENCE_STEPS; i++) {
     tl_node_id n = tl_value_producer(m, v);
@@ -67,7 +68,7 @@ static bool is_at(const tl_module *m, tl_node_id n, uint32_t i) {
   return t && tl_tensor_int_at(m, t, 0, &at) && at == (int64_t)i;
 }
 
-/* What takes element i out of a sequence, TL_NO_VALUE when nothing does. */
+/* Returns the value that takes element i out of a sequence, TL_NO_VALUE if none does. */
 static tl_value_id taken(const tl_module *m, tl_value_id sequence, uint32_t i) {
   if (sequence)
     TL_FOR_USES(m, sequence, u)
@@ -78,8 +79,10 @@ static tl_value_id taken(const tl_module *m, tl_value_id sequence, uint32_t i) {
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
+/* Groups of a GROUPED row: parameters, gradients, and each state. */
 static uint32_t kinds_of(const tl_update_row *row) { return 2 + row->states.n; }
 
+/* Operands come in groups of equal size, one per kind; 0 if they do not divide evenly. */
 static uint32_t count_grouped(const tl_node *node, const tl_update_row *row) {
   uint32_t kinds = kinds_of(row);
   if (node->n_operands < row->group + kinds || (node->n_operands - row->group) % kinds)
@@ -105,7 +108,7 @@ uint32_t tl_update_count(const tl_module *m, tl_node_id n, const tl_update_row *
   }
 }
 
-/* Operand `index` of a row, for tensor i of `count`. */
+/* Returns the operand of role `index` in the row, for tensor i of `count`. */
 static tl_value_id operand_of(const tl_module *m, tl_node_id n, const tl_update_row *row,
                               uint32_t index, uint32_t i, uint32_t count) {
   if (row->layout == GROUPED)
@@ -116,6 +119,7 @@ static tl_value_id operand_of(const tl_module *m, tl_node_id n, const tl_update_
   return maker ? tl_operand(m, maker, i) : TL_NO_VALUE;
 }
 
+/* Returns the result of role `index` in the row, for tensor i of `count`. */
 static tl_value_id result_of(const tl_module *m, tl_node_id n, const tl_update_row *row,
                              uint32_t index, uint32_t i, uint32_t count) {
   if (row->layout == GROUPED)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that are known to update parameters (update_ops.tbl), and what of their operands is what. */
+/* Describes the ops that are known to update parameters: which operand and result has which
+ * role. */
 #ifndef TL_PASSES_TRAIN_STEP_UPDATE_OPS_H
 #define TL_PASSES_TRAIN_STEP_UPDATE_OPS_H
 
@@ -18,6 +19,7 @@ typedef struct tl_update_list {
   uint32_t at[TL_TRAIN_MAX_STATES];
 } tl_update_list;
 
+/* Roles of an update op's operands and results; indices count operands, or groups of them. */
 typedef struct tl_update_row {
   tl_sv domain; /* "*": any */
   tl_sv name;
@@ -40,14 +42,16 @@ typedef struct tl_update_slot {
   uint32_t n_states;
 } tl_update_slot;
 
-/* Row of a node's op in the table, NULL when it updates nothing. */
+/* Returns the row of a node's op in the table, NULL if the op updates nothing. O(rows). */
 const tl_update_row *tl_update_row_of(const tl_module *m, tl_node_id n);
-/* Row i of the table, NULL beyond the last. */
+/* Returns row i of the table, NULL beyond the last. */
 const tl_update_row *tl_update_row_at(uint32_t i);
 
-/* Number of tensors that a node of this row updates; 0 when its operands do not fit the row. */
+/* Returns the number of tensors that a node of this row updates; 0 if its operands do not fit the
+ * row. */
 uint32_t tl_update_count(const tl_module *m, tl_node_id n, const tl_update_row *row);
-/* Tensor i of them; false when an operand of it is absent or hidden in a sequence. */
+/* Fills *out for tensor i of the node. Returns false if the parameter or gradient is absent or
+ * hidden in a sequence. */
 bool tl_update_slot_at(const tl_module *m, tl_node_id n, const tl_update_row *row, uint32_t i,
                        tl_update_slot *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparing the variants of a training graph. */
+/* Compares the variants of a training graph and checks the tensor that the switch observes. */
 #include "passes/train/step/variants.h"
 
 #include "ir/op.h"
@@ -40,7 +40,7 @@ static void add_node(const tl_module *m, tl_value_id id, tl_buf *out) {
 
 typedef void (*describe_fn)(const tl_module *m, uint32_t id, tl_buf *out);
 
-/* Two lists of things that must be described alike. */
+/* Compares two lists by the descriptions of their elements, so that a difference can be printed. */
 static tl_status same_list(const comparison *c, const char *kind, describe_fn describe,
                            const tl_u32_vec *low, const tl_u32_vec *high) {
   tl_buf a;
@@ -112,8 +112,9 @@ tl_status tl_variants_same_interface(tl_diag *d, const tl_module *low, const tl_
 
 /* ---- the observed tensor --------------------------------------------------------------------- */
 
-/* An input or output of that name; TL_NO_VALUE without one, and then *nearest is the name that was
- * most likely meant, if one is close. */
+/* Returns the input or output of that name; TL_NO_VALUE if there is none, and then *nearest is the
+ * closest existing name, if one is close. The allowed edit distance grows with the length of the
+ * name up to 3. */
 static tl_value_id find_value(const tl_module *m, tl_sv name, tl_sv *nearest) {
   const tl_graph *g = tl_module_main(m);
   uint32_t n_outputs = tl_graph_n_outputs(m, g);
@@ -133,8 +134,8 @@ static tl_value_id find_value(const tl_module *m, tl_sv name, tl_sv *nearest) {
   return TL_NO_VALUE;
 }
 
-/* An input of a loop has a number for each of its steps, along its first axis: the first counts, as
- * the switch looks before the loop runs. */
+/* Returns true for a tensor of one element. An input of a loop has one element per step along its
+ * first axis; the first one counts, as the switch looks before the loop runs. */
 static bool is_one_number(const tl_module *m, tl_value_id v, const tl_accelerate *a) {
   const tl_type *t = tl_type_get(m, tl_value_get(m, v)->type);
   int64_t k = a->iterations_per_loop;
