@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ar-bucket: several AllReduces of gradients become one, in the order the gradients become ready.
+/* ar-bucket: joins AllReduces of gradients to buckets, in the order the gradients become ready.
  *
  * Requires:  types inferred.     Keeps: values, names of results; the order on all ranks alike.
  * After:     every AllReduce that may be fused is marked; buckets of one key follow each other by
@@ -31,7 +31,8 @@ typedef struct bucketing {
   uint32_t n_places;
 } bucketing;
 
-/* The node of a bucket, TL_NO_NODE after a failure. */
+/* Joins n members to one AllReduce and returns it; TL_NO_NODE after a failure, which is
+ * reported. */
 static tl_node_id make_bucket(bucketing *x, uint32_t first, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     x->nodes[i] = x->set.at[first + i].node;
@@ -43,6 +44,7 @@ static tl_node_id make_bucket(bucketing *x, uint32_t first, uint32_t n) {
   return made;
 }
 
+/* Records the place of a collective among those of its group, for tl_comm_line_up. */
 static void note_place(bucketing *x, tl_node_id n, double ready, uint64_t order) {
   const tl_attr *group = tl_node_attr(x->m, n, TL_SYM_group);
   x->places[x->n_places++] =
@@ -52,8 +54,8 @@ static void note_place(bucketing *x, tl_node_id n, double ready, uint64_t order)
                       .order = order};
 }
 
-/* The buckets of one key; n members. Where nothing is joined the stream of the group is order
- * enough. */
+/* Makes the buckets of one key with n members. If every tensor is a bucket of its own, no control
+ * edges are needed: the stream of the group keeps the order. */
 static tl_status make_key(bucketing *x, uint32_t first, uint32_t n) {
   bool joins = false;
   double ready = 0;
@@ -78,6 +80,7 @@ static tl_status make_key(bucketing *x, uint32_t first, uint32_t n) {
   return TL_OK;
 }
 
+/* Makes the buckets of all keys, then puts all collectives of the graph in order. */
 static tl_status make_all(bucketing *x) {
   x->nodes = tl_arena_calloc(x->p->scratch, (size_t)x->set.n + 1, sizeof *x->nodes);
   x->places = tl_arena_calloc(x->p->scratch, (size_t)x->set.n + x->set.n_others + 1,
@@ -97,8 +100,8 @@ static tl_status make_all(bucketing *x) {
 
 /* ---- what a step takes with other buckets ---------------------------------------------------- */
 
-/* Buckets are cut before updates are fused and checks are taken apart: what a step takes in the end
- * is known when all that has been done. */
+/* A candidate for the buckets. Buckets are cut before updates are fused and checks are split, so
+ * only running the remaining passes on a fork tells how long the step takes in the end. */
 typedef struct trial {
   tl_bucket_set set;
   double us; /* of the step; INFINITY: it cannot be told */
@@ -111,7 +114,8 @@ static bool same_buckets(const tl_bucket_set *a, const tl_bucket_set *b) {
   return true;
 }
 
-/* Are the buckets such as `auto` may choose? */
+/* Returns true if `auto` may choose these buckets: none exceeds the byte limit, and GE has room for
+ * their number. */
 static bool is_allowed(const tl_train_config *c, const tl_bucket_set *s) {
   for (uint32_t i = 0, n, buckets = 0; i < s->n; i += n) {
     uint64_t bytes = 0;
@@ -126,7 +130,7 @@ static bool is_allowed(const tl_train_config *c, const tl_bucket_set *s) {
   return true;
 }
 
-/* Makes the buckets in a fork of the module and all that follows. */
+/* Makes the buckets of t in a fork of the module, runs the passes that follow, and sets t->us. */
 static tl_status run_trial(const bucketing *x, tl_module *fork, trial *t) {
   tl_pass quiet = *x->p;
   bucketing y = {.p = &quiet, .m = fork, .concat = x->concat, .set = t->set};
@@ -141,7 +145,9 @@ static tl_status run_trial(const bucketing *x, tl_module *fork, trial *t) {
   return status == TL_NO_MEMORY ? status : TL_OK;
 }
 
-/* best: the set that was planned, or the best one so far. */
+/* Tries the buckets of one strategy and keeps the shorter step in *best, which holds the planned
+ * buckets or the best so far. TL_BUCKETS_AUTO tries the planned buckets themselves. A gain below
+ * 1e-9 is rounding and does not count. */
 static tl_status try_strategy(const bucketing *x, tl_train_info *info, tl_bucket_strategy how,
                               trial *best) {
   tl_diag silent = {.lacks = x->m->diag->lacks};
@@ -161,8 +167,8 @@ static tl_status try_strategy(const bucketing *x, tl_train_info *info, tl_bucket
   return status == TL_NO_MEMORY ? tl_no_memory(x->m) : TL_OK;
 }
 
-/* Buckets that were planned by what nodes take now give way to those of a simpler strategy with
- * which the step takes less in the end. */
+/* Replaces the planned buckets by those of a simpler strategy if the step takes less time with
+ * them. The plan relies on the cost of nodes as they are now, before later passes change them. */
 static tl_status choose(bucketing *x, tl_train_info *info) {
   static const tl_bucket_strategy others[] = {TL_BUCKETS_SINGLE, TL_BUCKETS_DEFAULT,
                                               TL_BUCKETS_NONE};
@@ -174,7 +180,8 @@ static tl_status choose(bucketing *x, tl_train_info *info) {
   return TL_OK;
 }
 
-/* In a large step what a launch takes is little beside what travels, and passes take their time. */
+/* Returns true if the search is worth its time: in a large step launches cost little beside
+ * transfer, and each trial runs all remaining passes. */
 static bool may_choose(const bucketing *x) {
   enum { MOST_NODES = 10000 };
   const tl_train_config *c = x->p->options->train;

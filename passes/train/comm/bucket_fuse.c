@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making one AllReduce out of several (bucket_fuse.h). */
+/* Makes one AllReduce out of several, with an operand a tensor or with one joined tensor
+ * (bucket_fuse.h). */
 #include "passes/train/comm/bucket_fuse.h"
 
 #include "ir/marks.h"
@@ -18,7 +19,7 @@ typedef struct fusing {
   bool has_roles;      /* the model says something of a member's result */
 } fusing;
 
-/* Two members may read one value; then both read one result. */
+/* Adds the operand of a member once: two members that read one value share one result. */
 static bool add_operand(fusing *x, tl_node_id n) {
   tl_value_id v = tl_operand(x->m, n, 0), result = tl_result(x->m, n, 0);
   uint32_t i = 0;
@@ -52,6 +53,7 @@ static bool add_edge(tl_module *m, tl_node_id from, tl_node_id to, uint8_t origi
   return has_edge(m, from, to) || tl_control_add(m, from, to, (tl_control_origin)origin);
 }
 
+/* Moves control edges of a member to the new nodes; edges between members vanish. */
 static bool move_edges(fusing *x, tl_node_id n, tl_node_id before, tl_node_id behind) {
   tl_module *m = x->m;
   bool ok = true;
@@ -67,13 +69,15 @@ static bool move_edges(fusing *x, tl_node_id n, tl_node_id before, tl_node_id be
 
 /* ---- what the model says of results ---------------------------------------------------------- */
 
-/* Is the value the result of a member? */
+/* Returns true if v is the result of a member. */
 static bool is_fused(const fusing *x, tl_value_id v) {
   tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
   return n && tl_node_get(x->m, n)->op == tl_node_get(x->m, x->nodes[0])->op && is_member(x, n);
 }
 
-/* A model with collectives of its own may call a reduced value the gradient, or the next state. */
+/* Returns true if a member's result is a gradient, loss or next state of the module, which happens
+ * in models with collectives of their own. Otherwise looking for roles again for each member is
+ * saved. */
 static bool have_roles(const fusing *x) {
   const tl_module *m = x->m;
   bool found = is_fused(x, m->loss);
@@ -92,6 +96,7 @@ static void replace(fusing *x, tl_value_id old, tl_value_id made) {
 
 /* ---- one operand a tensor -------------------------------------------------------------------- */
 
+/* Makes the AllReduce with name and attributes of the first member. */
 static tl_node_id make_node(fusing *x, const tl_value_id *operands, const tl_symbol *names,
                             uint32_t n) {
   const tl_node *first = tl_node_get(x->m, x->nodes[0]);
@@ -107,6 +112,7 @@ static tl_node_id make_node(fusing *x, const tl_value_id *operands, const tl_sym
   return v ? tl_value_producer(x->m, v) : TL_NO_NODE;
 }
 
+/* Notes the byte offsets of the tensors in one piece of memory, each aligned. */
 static bool put_offsets(fusing *x, tl_node_id n) {
   tl_buf text;
   uint64_t at = 0;
@@ -139,11 +145,13 @@ static tl_node_id make_multi(fusing *x) {
 
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
+/* Flattens a tensor. */
 static tl_value_id flat(fusing *x, tl_value_id v) {
   static const int64_t all = -1;
   return tl_make(&x->k, TL_OP_Reshape, v, tl_make_ints(&x->k, &all, 1), TL_NO_VALUE);
 }
 
+/* Gives a flat piece the shape of `like`. */
 static tl_value_id shaped(fusing *x, tl_value_id v, tl_value_id like) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, like));
   int64_t dims[TL_MAX_RANK];
@@ -153,7 +161,7 @@ static tl_value_id shaped(fusing *x, tl_value_id v, tl_value_id like) {
   return tl_make(&x->k, TL_OP_Reshape, v, tl_make_ints(&x->k, dims, rank), TL_NO_VALUE);
 }
 
-/* Sizes of the tensors as an operand of Split. */
+/* Returns the sizes of the tensors in elements, as the second operand of Split. */
 static tl_value_id sizes(fusing *x) {
   tl_i64_vec list = {0};
   for (uint32_t i = 0; i < x->operands.n; i++) {
@@ -166,6 +174,7 @@ static tl_value_id sizes(fusing *x) {
   return v;
 }
 
+/* Splits the reduced tensor; returns the first piece, the others have the next ids. */
 static tl_value_id take_apart(fusing *x, tl_value_id v) {
   tl_u32_vec names = {0};
   tl_value_id operands[] = {v, sizes(x)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planning buckets (bucket_plan.h). */
+/* Plans buckets: collects members, times their gradients, and cuts them by a strategy
+ * (bucket_plan.h). */
 #include "passes/train/comm/bucket_plan.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static void *table(planner *x, size_t size) {
 
 /* ---- when gradients are ready ---------------------------------------------------------------- */
 
+/* Adds the time of an update node to the gradient that it depends on alone. */
 static void add_work(planner *x, tl_node_id n) {
   uint32_t owner = n < x->t->n_nodes ? x->t->owner[n] : TL_TRAIN_SHARED;
   tl_node_cost cost = owner < x->t->n ? tl_cost_node(&x->costs, x->m, n) : (tl_node_cost){0};
@@ -41,6 +43,8 @@ static void add_work(planner *x, tl_node_id n) {
     x->work[owner] += cost.us;
 }
 
+/* Runs forward and backward on one compute engine in canonical order to find when gradients are
+ * ready. */
 static tl_status time_nodes(planner *x) {
   uint32_t n;
   double now = 0;
@@ -74,7 +78,8 @@ static double ready_of(const planner *x, tl_node_id n) {
   return x->finish[n];
 }
 
-/* By readiness of gradients; what reduces none of them comes behind all that do. */
+/* Returns the sort key of a collective: by readiness of gradients; a collective that reduces none
+ * of them follows all that do. */
 static uint64_t order_of(const planner *x, tl_node_id n) {
   if (x->c->grad_order == TL_GRAD_ORDER_TOPO)
     return tl_node_get(x->m, n)->order;
@@ -99,11 +104,14 @@ static tl_status check(const planner *x, tl_node_id n) {
                               tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1));
 }
 
-/* Travels with gradients although nobody asked to fuse it. */
+/* Returns true for an overflow flag that travels with gradients although its fusion attribute is
+ * 0. */
 static bool is_flag(const planner *x, tl_node_id n) {
   return x->c->flag_in_bucket && tl_node_has_mark(x->m, n, TL_MARK_FLAG);
 }
 
+/* Returns true if the AllReduce may be joined with others: one operand of static size, a sum, not
+ * handled yet. */
 static bool takes_part(const planner *x, tl_node_id n) {
   uint64_t bytes;
   const tl_module *m = x->m;
@@ -122,7 +130,7 @@ static bool same_key(const tl_module *m, tl_node_id a, tl_node_id b) {
              tl_type_dtype(m, tl_value_type(m, tl_operand(m, b, 0)));
 }
 
-/* The first member of each key stands for it. */
+/* Numbers keys in the order of appearance; the first member of each key stands for it. */
 static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *key) {
   for (*key = 0; *key < keys->n; (*key)++)
     if (same_key(x->m, keys->at[*key], n))
@@ -130,7 +138,7 @@ static tl_status key_of(planner *x, tl_u32_vec *keys, tl_node_id n, uint32_t *ke
   return tl_u32_vec_push(keys, n) ? TL_OK : tl_no_memory(x->m);
 }
 
-/* By group, fusion id and dtype. */
+/* Compares keys by group, fusion id and dtype. */
 static bool key_is_before(const tl_module *m, tl_node_id a, tl_node_id b) {
   int groups = tl_sv_compare(tl_node_attr_string(m, a, TL_SYM_group),
                              tl_node_attr_string(m, b, TL_SYM_group));
@@ -142,7 +150,7 @@ static bool key_is_before(const tl_module *m, tl_node_id a, tl_node_id b) {
          tl_type_dtype(m, tl_value_type(m, tl_operand(m, b, 0)));
 }
 
-/* Numbers of keys that do not tell which of them the file had first. */
+/* Renumbers keys by their content, so that the numbers do not depend on the order of the file. */
 static tl_status number_keys(planner *x, const tl_u32_vec *keys) {
   uint32_t *number = tl_arena_calloc(x->p->scratch, keys->n + 1u, sizeof *number);
   if (!number)
@@ -165,7 +173,7 @@ static int by_order(const void *a, const void *b) {
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Counts them, and lists those that take no part. */
+/* Checks all collectives, counts the members, and lists the collectives that take no part. */
 static tl_status gather_others(planner *x, uint32_t *n_found) {
   const tl_graph *g = tl_module_main(x->m);
   tl_bucket_set *s = x->set;
@@ -238,8 +246,8 @@ static uint32_t cut_each(uint32_t n, uint32_t *ends) {
 
 enum { N_RIVALS = 14 }; /* partitions that `auto` is compared with */
 
-/* Partition i of those: each tensor by itself, the default of GE by both sizes, those of DDP and
- * XLA, all in one, and equal parts of 4 to 32. */
+/* Cuts partition i of the rivals: each tensor by itself, GE's default with bare and padded sizes,
+ * those of DDP and XLA, all in one, and equal parts of 4 to 32. */
 static uint32_t cut_rival(const run *r, uint32_t i, uint32_t *ends) {
   static const int parts[] = {4, 8, 16, 32};
   int64_t mib = TL_TRAIN_MIB;
@@ -267,8 +275,9 @@ static uint32_t count_buckets(const tl_bucket_part *parts, uint32_t n) {
   return m;
 }
 
-/* Is a partition better than the best so far, *best? With several keys, whose order is estimated,
- * of such as differ by less than a hundredth of a per cent the one of fewer collectives. */
+/* Returns true if a partition is better than the best so far. With several keys, whose order on the
+ * link is only estimated, a step that is at most 0.01 % longer is taken if it has fewer
+ * collectives. Updates *best and *m. */
 static bool improves(const tl_bucket_part *parts, uint32_t n, double backward, double *best,
                      uint32_t *m) {
   for (uint32_t i = 0; i < n; i++)
@@ -285,8 +294,8 @@ static bool improves(const tl_bucket_part *parts, uint32_t n, double backward, d
   return better;
 }
 
-/* Updates run behind their buckets, so that the collectives that end first need not give the
- * shortest step: partitions of other strategies and sizes take their place when they do. */
+/* Replaces the partition of one key by a rival that gives a shorter step. The partition whose
+ * collectives end first need not be the best, since updates run behind their buckets. */
 static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *r) {
   tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
   uint32_t *ends = tl_arena_calloc(x->p->scratch, r->n, sizeof *ends);
@@ -308,6 +317,7 @@ static tl_status take_better(const planner *x, run *runs, uint32_t n_runs, run *
   return TL_OK;
 }
 
+/* Finds the exact optimum for the collectives, then compares it with rivals for the whole step. */
 static tl_status cut_auto(const planner *x, run *r) {
   r->plan = (tl_bucket_plan){.ready = r->ready,
                              .bytes = r->bytes,
@@ -326,7 +336,8 @@ static uint32_t cut_default(const planner *x, const run *r) {
   return tl_buckets_default(r->padded, r->n, x->c->bucket_compat_ge, r->ends);
 }
 
-/* One bucket is no answer: nothing would overlap. */
+/* Cuts by measured ready times. One bucket is no useful answer, since nothing would overlap; the
+ * default takes its place. */
 static tl_status cut_measured(const planner *x, run *r) {
   const tl_measured_gradients *g = x->c->measured;
   run of_device = *r;
@@ -348,6 +359,7 @@ static tl_status cut_measured(const planner *x, run *r) {
   return TL_OK;
 }
 
+/* Cuts one key by the strategy. */
 static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
   const tl_train_config *c = x->c;
   tl_diag *d = x->m->diag;
@@ -379,6 +391,7 @@ static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
   }
 }
 
+/* fusion=2 asks for one bucket; `auto` needs a machine, without which GE's default is used. */
 static tl_bucket_strategy strategy_of(const planner *x, const tl_bucket_member *first) {
   if (tl_node_attr_int(x->m, first->node, TL_SYM_fusion, 1) == 2)
     return TL_BUCKETS_SINGLE;
@@ -387,6 +400,7 @@ static tl_bucket_strategy strategy_of(const planner *x, const tl_bucket_member *
   return x->how;
 }
 
+/* Allocates and fills the tables of one key. */
 static bool fill_run(const planner *x, run *r) {
   tl_arena *a = x->p->scratch;
   r->bytes = tl_arena_calloc(a, r->n, sizeof *r->bytes);
@@ -409,7 +423,7 @@ static bool fill_run(const planner *x, run *r) {
   return true;
 }
 
-/* Flags are ready when all gradients are, and join the last bucket. */
+/* Cuts one key. Flags stand last, are ready when all gradients are, and join the last bucket. */
 static tl_status cut_key(planner *x, run *r) {
   uint32_t n = r->n;
   while (r->n && is_flag(x, r->at[r->n - 1].node))
@@ -421,6 +435,7 @@ static tl_status cut_key(planner *x, run *r) {
   return TL_OK;
 }
 
+/* Numbers the buckets of members; flags behind the last end get the last bucket. */
 static void number_buckets(const planner *x, const run *r) {
   tl_bucket_member *at = &x->set->at[r->at - x->set->at];
   for (uint32_t i = 0, bucket = 0; i < r->all; i++) {
@@ -430,7 +445,7 @@ static void number_buckets(const planner *x, const run *r) {
   }
 }
 
-/* One of the other partitions for all keys at a time, where that gives the shortest step. */
+/* Tries each rival for all keys at once and keeps it if the step gets shorter. */
 static tl_status take_same(const planner *x, run *runs, uint32_t n) {
   tl_bucket_part parts[TL_BUCKET_PARTS_MOST];
   uint32_t *ends[TL_BUCKET_PARTS_MOST];
@@ -457,7 +472,8 @@ static tl_status take_same(const planner *x, run *runs, uint32_t n) {
   return TL_OK;
 }
 
-/* Keys share a link: all are cut again, then each with regard to the buckets of the others. */
+/* Cuts keys that share a link again, each with regard to the buckets of the others (coordinate
+ * descent). */
 static tl_status cut_together(const planner *x, run *runs, uint32_t n) {
   enum { SWEEPS = 2 };
   if (n < 2 || n > TL_BUCKET_PARTS_MOST)
@@ -492,6 +508,7 @@ static tl_status cut_keys(planner *x) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Fits the linear price of AllReduce through two points: 0 bytes and 1 GiB. */
 static void set_price(planner *x) {
   const double many = 1 << 30;
   double none = tl_cost_collective(&x->costs, TL_ALL_REDUCE, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which AllReduces become one: members in the order in which their gradients become ready, cut into
+/* Plans which AllReduces become one: members in the order in which gradients become ready, cut into
  * buckets. */
 #ifndef TL_PASSES_TRAIN_COMM_BUCKET_PLAN_H
 #define TL_PASSES_TRAIN_COMM_BUCKET_PLAN_H
@@ -25,21 +25,22 @@ typedef struct tl_bucket_set {
   bool fused; /* one of them has been through here */
 } tl_bucket_set;
 
-/* Mark of what went through here: fused, or alone in its bucket. The device compiler's own name. */
+/* Mark of a collective that ar-bucket has handled: joined, or alone in its bucket. It is the name
+ * that the device compiler uses. */
 #define TL_MARK_FUSED "_hccl_fused_node"
 
-/* Gathers the AllReduces of the main graph that may be fused and have not been, cuts them into
- * buckets as `how` has it, and lists what other collectives there are. Everything lives in the
- * pass's scratch. E-AR-FUSION, E-BKT-*; W-BKT-SPLIT where a member depends on one before it in its
- * bucket. O(nodes + edges), and the strategy's own cost. */
+/* Collects the AllReduces of the main graph that may be joined and have not been, cuts them into
+ * buckets by strategy `how`, and lists all other collectives. Everything lives in the pass's
+ * scratch. E-AR-FUSION, E-AR-GROUP, E-BKT-*, TL_NO_MEMORY; W-BKT-SPLIT where a member depends on an
+ * earlier one of its bucket. O(nodes + edges), and the strategy's own cost. */
 tl_status tl_bucket_plan_make(tl_pass *p, tl_module *m, tl_train_info *t, tl_bucket_strategy how,
                               tl_bucket_set *out) TL_NODISCARD;
 
 /* Ends buckets before members that depend on one of theirs, which keeps the graph acyclic.
- * E-BKT-ORDER: a member depends on one that comes behind it; W-BKT-SPLIT. O(nodes + edges). */
+ * E-BKT-ORDER: a member depends on one behind it; W-BKT-SPLIT. O(nodes + edges). */
 tl_status tl_bucket_split(tl_pass *p, tl_module *m, tl_bucket_set *set) TL_NODISCARD;
 
-/* Number of members from `first` on that share its key and bucket. */
+/* Returns the number of members from `first` on that share its key and bucket. */
 uint32_t tl_bucket_length(const tl_bucket_set *set, uint32_t first);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of buckets that depend on each other (bucket_plan.h). */
+/* Splits buckets whose members depend on each other (bucket_plan.h). */
 #include "passes/train/comm/bucket_plan.h"
 #include "passes/train/step/regions.h"
 
+/* Dependences of nodes on members, in the order of the members. */
 typedef struct dependence {
   uint64_t *own;    /* by node: 1 + order of a member */
   uint64_t *latest; /* by node: 1 + the greatest order of members it depends on */
   tl_u32_vec values;
 } dependence;
 
+/* Fills both tables in one sweep; operands, captures and control edges all count. */
 static tl_status look_for_members(tl_module *m, const tl_bucket_set *s, dependence *d) {
   for (uint32_t i = 0; i < s->n; i++)
     d->own[s->at[i].node] = s->at[i].order + 1;
@@ -31,8 +33,8 @@ static tl_status look_for_members(tl_module *m, const tl_bucket_set *s, dependen
   return TL_OK;
 }
 
-/* A bucket ends before a member that depends on anything sent since the bucket began: that keeps
- * the graph acyclic whatever the other keys do. */
+/* Ends a bucket before a member that depends on anything sent since the bucket began. This keeps
+ * the graph acyclic whatever the buckets of other keys are. */
 static tl_status split(tl_module *m, const dependence *d, tl_bucket_set *s) {
   uint32_t more = 0;
   for (uint32_t i = 0, start = 0; i < s->n; i++) {

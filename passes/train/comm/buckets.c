@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements the partitions of buckets.h. */
 #include "passes/train/comm/buckets.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ int64_t tl_bucket_padded(int64_t bytes) {
 
 /* ---- shares of all bytes, in f32 as GE computes them ----------------------------------------- */
 
-/* Bytes up to and with tensor i. */
+/* Fills sums[i], the bytes of tensors 0 to i. */
 static void running_sums(const int64_t *bytes, uint32_t n, float *sums) {
   float sum = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -23,7 +24,7 @@ static void running_sums(const int64_t *bytes, uint32_t n, float *sums) {
   }
 }
 
-/* The tensor whose running sum is nearest to `at`, the lower one of two. */
+/* Returns the tensor whose running sum is nearest to `at`, the lower one of two equally near. */
 static uint32_t nearest(const float *sums, uint32_t n, float at) {
   uint32_t low = 0;
   uint32_t high = n - 1;
@@ -37,7 +38,7 @@ static uint32_t nearest(const float *sums, uint32_t n, float at) {
   return low > 0 && at - sums[low - 1] <= sums[low] - at ? low - 1 : low;
 }
 
-/* The same as GE's binary search has it: when it ends below `at`, it stays there. */
+/* Returns what GE's binary search finds: if it ends below `at`, it stays there. */
 static uint32_t nearest_as_ge(const float *sums, uint32_t n, float at) {
   int64_t low = 0;
   int64_t high = (int64_t)n - 1;
@@ -58,6 +59,7 @@ static uint32_t find_boundary(const float *sums, uint32_t n, float at, bool ge_c
   return ge_compat ? nearest_as_ge(sums, n, at) : nearest(sums, n, at);
 }
 
+/* If memory is out, one bucket is returned, which is correct but does not overlap. */
 uint32_t tl_buckets_default(const int64_t *bytes, uint32_t n, bool ge_compat, uint32_t *ends) {
   float *sums = n ? malloc(n * sizeof *sums) : NULL;
   if (n == 0)
@@ -77,6 +79,7 @@ uint32_t tl_buckets_default(const int64_t *bytes, uint32_t n, bool ge_compat, ui
   return 2;
 }
 
+/* A NaN fails both comparisons, which are written so that it is refused. */
 static tl_status check_shares(tl_diag *d, const float *percent, uint32_t n) {
   float sum = 0;
   bool negative = false;
@@ -94,7 +97,7 @@ static tl_status check_shares(tl_diag *d, const float *percent, uint32_t n) {
   return TL_OK;
 }
 
-/* Where the segments stand while the shares are taken one by one. */
+/* State of the split while the shares are taken one by one. */
 typedef struct segments {
   const float *sums;
   uint32_t n;
@@ -105,7 +108,7 @@ typedef struct segments {
   uint32_t m;
 } segments;
 
-/* Adds segments until the share is used up; false when the tensors run out. */
+/* Adds buckets until the share is used up. Returns false if the tensors run out. */
 static bool take_share(segments *s, float target) {
   float before = s->taken;
   float left = target;
@@ -232,7 +235,8 @@ double tl_buckets_finish(const tl_bucket_plan *p, const uint32_t *ends, uint32_t
   return at;
 }
 
-/* The part whose next bucket is ready first; n_parts when all have been sent. next: by part. */
+/* Returns the part whose next bucket is ready first; n_parts if all have been sent. next: by
+ * part. */
 static uint32_t first_ready(const tl_bucket_part *parts, uint32_t n_parts, const uint32_t *next) {
   uint32_t first = n_parts;
   for (uint32_t i = 0; i < n_parts; i++) {
@@ -245,6 +249,8 @@ static uint32_t first_ready(const tl_bucket_part *parts, uint32_t n_parts, const
   return first;
 }
 
+/* Simulates two resources: the link sends bucket by bucket, the compute engine runs the work behind
+ * each bucket when it has arrived. An event separates the streams. */
 double tl_buckets_step_of(const tl_bucket_part *parts, uint32_t n_parts, double backward) {
   uint32_t next[TL_BUCKET_PARTS_MOST] = {0};
   double link = 0;
@@ -271,7 +277,7 @@ double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backw
   return tl_buckets_step_of(&part, 1, backward);
 }
 
-/* Tables over the first j of n tensors, j from 0 to n. */
+/* Tables of the dynamic program over the first j of n tensors, j from 0 to n. */
 typedef struct program {
   const tl_bucket_plan *plan;
   int64_t *sums;    /* [n + 1] bytes */
@@ -281,7 +287,8 @@ typedef struct program {
   uint32_t layers;
 } program;
 
-/* Inlined where fmax() and fmin() are calls, for their care about NaN, which no time is. */
+/* These replace fmax() and fmin(), which are calls on some targets because they care about NaN;
+ * times are never NaN. */
 static inline double later(double a, double b) { return a > b ? a : b; }
 static inline double sooner(double a, double b) { return a < b ? a : b; }
 
@@ -289,14 +296,16 @@ static double cost_of(const program *g, uint32_t i, uint32_t j) {
   return tl_bucket_us(&g->plan->price, g->sums[j] - g->sums[i], j - i);
 }
 
+/* Fills prefix sums, so that the bytes of any bucket are one subtraction. */
 static void add_sizes(program *g) {
   for (uint32_t j = 0; j < g->plan->n; j++)
     g->sums[j + 1] = g->sums[j] + g->plan->bytes[j];
 }
 
-/* A collective starts when the one before has ended and its last gradient is there, so an earlier
- * end of the first i tensors is never worse: the earliest ends suffice. `before` may be `done`, and
- * then any number of buckets is allowed; else one more than for `before`. */
+/* Fills done[j], the earliest end of the collectives of the first j tensors. A collective starts
+ * when the one before has ended and its last gradient is ready, so an earlier end of the first i
+ * tensors is never worse and the earliest ends suffice. If `before` is `done`, any number of
+ * buckets is allowed; else one more than for `before`. */
 static void fill_done(const program *g, const double *before, double *done) {
   const tl_bucket_plan *p = g->plan;
   done[0] = before == done ? 0 : INFINITY;
@@ -312,6 +321,8 @@ static void fill_done(const program *g, const double *before, double *done) {
   }
 }
 
+/* Returns the earliest end with at most plan->most buckets. With most >= n one table suffices;
+ * otherwise one layer per bucket, of which two are kept. */
 static double best_end(const program *g) {
   uint32_t n = g->plan->n;
   if (g->plan->most >= n) {
@@ -332,7 +343,7 @@ static double best_end(const program *g) {
   return best;
 }
 
-/* One bucket more than in the layer before, all of them to end by `limit`. */
+/* Fills the layer with one bucket more than the layer `after`; all buckets must end by `limit`. */
 static void fill_layer(const program *g, double limit, const double *after, double *latest) {
   uint32_t n = g->plan->n;
   for (uint32_t i = 0; i <= n; i++) {
@@ -349,8 +360,8 @@ static void fill_layer(const program *g, double limit, const double *after, doub
   }
 }
 
-/* From the end backwards, until all tensors fit: into as few buckets as `limit` allows. False when
- * memory is out. */
+/* Fills layers from the end backwards until all tensors fit, which gives the fewest buckets that
+ * `limit` allows. The table grows by doubling. Returns false if memory is out. */
 static bool fill_latest(program *g, double limit) {
   uint32_t n = g->plan->n;
   size_t row = (size_t)n + 1;
@@ -374,7 +385,8 @@ static bool fill_latest(program *g, double limit) {
   return true;
 }
 
-/* Each end as late as it may be, the first one first. */
+/* Chooses each end as late as the tables allow, the first end first. Returns the number of
+ * buckets. */
 static uint32_t choose_ends(const program *g, uint32_t *ends) {
   double free = 0;
   uint32_t i = 0, k = g->layers - 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How gradients are put together into buckets, one AllReduce each: pure functions over sizes and
- * ready times. A partition is given by the indices of the last member
- * of each bucket, ascending, the last of them n - 1. */
+/* Partitions gradients into buckets, one AllReduce each: pure functions over sizes and ready times.
+ * A partition is given by `ends`, the indices of the last member of each bucket, ascending; the
+ * last one is n - 1. Callers provide ends with room for n. Unless stated otherwise, functions are
+ * O(n) and return the number of buckets. */
 #ifndef TL_PASSES_TRAIN_COMM_BUCKETS_H
 #define TL_PASSES_TRAIN_COMM_BUCKETS_H
 
@@ -17,12 +18,12 @@ enum {
   TL_BUCKET_EXACT_LIMIT = 4096 /* beyond so many tensors `auto` joins small neighbours first */
 };
 
-/* Bytes that a tensor of `bytes` occupies on the device. */
+/* Returns the number of bytes that a tensor of `bytes` occupies on the device. */
 int64_t tl_bucket_padded(int64_t bytes);
 
-/* The two-part split of GE, made for ResNet-50: 96.54 % and the rest. Few tensors give one bucket.
- * ge_compat: the search for the boundary stops where GE's stops, even beside a nearer one. Returns
- * the number of buckets; ends holds n. */
+/* Splits in two as GE does by default: 96.54 % of the bytes, found for ResNet-50, and the rest. Few
+ * tensors give one bucket. ge_compat: stops where GE's binary search for the boundary stops, even
+ * beside a nearer boundary. O(n). */
 uint32_t tl_buckets_default(const int64_t *bytes, uint32_t n, bool ge_compat, uint32_t *ends);
 
 /* Shares of all bytes in per cent, at most TL_BUCKETS_MOST, none negative, 100 together. */
@@ -32,41 +33,46 @@ typedef struct tl_bucket_shares {
   bool ge_compat; /* as of tl_buckets_default */
 } tl_bucket_shares;
 
-/* E-BKT-PCT for other lists of shares, E-BKT-LAST when the tensors run out before the shares. */
+/* Splits by a user's shares of all bytes. *m: number of buckets. E-BKT-PCT for shares that break
+ * the rules above, E-BKT-LAST if the tensors run out before the shares, TL_NO_MEMORY; all reported
+ * to d. */
 tl_status tl_buckets_by_size(tl_diag *d, const int64_t *bytes, uint32_t n, tl_bucket_shares shares,
                              uint32_t *ends, uint32_t *m) TL_NODISCARD;
 
-/* A user's own ends: at most TL_BUCKETS_MOST, ascending, the last n - 1; else E-BKT-IDX. */
+/* Splits at a user's own ends: at most TL_BUCKETS_MOST, ascending, the last one n - 1; else
+ * E-BKT-IDX, reported to d. *m: number of buckets. */
 tl_status tl_buckets_by_index(tl_diag *d, const int64_t *index, uint32_t n_index, uint32_t n,
                               uint32_t *ends, uint32_t *m) TL_NODISCARD;
 
-/* A bucket is closed by the tensor that takes it to its limit: `first` bytes, then `cap` bytes. As
- * PyTorch's DistributedDataParallel does it, by default with 1 MiB and 25 MiB. */
+/* Closes a bucket behind the tensor that takes it to its limit: `first` bytes for the first bucket,
+ * then `cap` bytes. PyTorch's DistributedDataParallel does so, by default with 1 MiB and 25 MiB. */
 uint32_t tl_buckets_by_bytes(const int64_t *bytes, uint32_t n, int64_t first, int64_t cap,
                              uint32_t *ends);
 
-/* A bucket is closed before the tensor that would take it beyond `cap` bytes or `members` members.
- * As XLA combines collectives, by default with 30 MiB and 256. */
+/* Closes a bucket before the tensor that would take it beyond `cap` bytes or `members` members. XLA
+ * combines collectives so, by default with 30 MiB and 256. */
 uint32_t tl_buckets_combine(const int64_t *bytes, uint32_t n, int64_t cap, uint32_t members,
                             uint32_t *ends);
 
-/* Joins broadcasts as GE does: closed before the tensor that would exceed the limit, and behind one
- * that reaches it. */
+/* Joins broadcasts as GE does: a bucket is closed before the tensor that would exceed `limit`
+ * bytes, and behind one that reaches it. */
 uint32_t tl_buckets_broadcast(const int64_t *bytes, uint32_t n, int64_t limit, uint32_t *ends);
 
-/* Microseconds that one collective takes: every algorithm takes so much a byte. */
+/* Cost model of one collective in microseconds: a constant part and a part per byte. */
 typedef struct tl_bucket_price {
   double none; /* of one without bytes */
   double byte;
   int64_t most; /* bytes: beyond it nothing is worth joining tensors */
 } tl_bucket_price;
 
-/* Of a collective of n tensors. */
+/* Returns the microseconds of a collective of n tensors. A bucket beyond the byte limit gets a
+ * prohibitive price instead of a special case in the search. */
 static inline double tl_bucket_us(const tl_bucket_price *p, int64_t bytes, uint32_t n) {
   const double forbidden = 1e9;
   return p->none + p->byte * (double)bytes + (n > 1 && bytes > p->most ? forbidden : 0);
 }
 
+/* Input of tl_buckets_auto; arrays are borrowed. */
 typedef struct tl_bucket_plan {
   const double *ready;  /* [n], not descending: when a gradient is there */
   const int64_t *bytes; /* [n] */
@@ -76,23 +82,26 @@ typedef struct tl_bucket_plan {
   double event; /* us between streams: from a gradient to its collective, from that to an update */
 } tl_bucket_plan;
 
-/* Buckets that GE has room for, and as many more as a bound of `cap` bytes a bucket asks for (0:
- * there is none). */
+/* Returns the number of buckets that GE has room for; more if a limit of `cap` bytes a bucket needs
+ * more (0: no limit). */
 uint32_t tl_buckets_most_of_ge(const int64_t *bytes, uint32_t n, int64_t cap);
 
-/* The partition into at most plan->most buckets whose last collective ends first, one after the
- * other on one link: exact, by dynamic programming in O(n * n) for each bucket that it has, or may
- * have at most. Of equal ones (within 1e-9) the one with fewest buckets, then with the latest ends,
- * first end first. *finish, which may be NULL, is when the last ends. TL_NO_MEMORY, unreported. */
+/* Finds the partition into at most plan->most buckets whose last collective ends first, when
+ * collectives run one after the other on one link. Exact, by dynamic programming: O(n * n) per
+ * layer, with one layer for each bucket it has or may have. Among partitions that are equal within
+ * 1e-9 it takes the one with fewest buckets, then the one with the latest ends, the first end
+ * first. *finish (may be NULL) is when the last collective ends, in microseconds. TL_NO_MEMORY,
+ * unreported. */
 tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *m,
                           double *finish) TL_NODISCARD;
 
-/* When all updates have run: one compute engine does backward until `backward`, then what depends
- * on each tensor, `work` [n] us, in the order of the buckets and not before theirs has ended. */
+/* Returns the microsecond at which all updates have run. One compute engine does backward until
+ * `backward`, then the work that depends on each tensor (`work`: [n] us), in the order of the
+ * buckets and not before the tensor's bucket has ended. */
 double tl_buckets_step(const tl_bucket_plan *plan, const double *work, double backward,
                        const uint32_t *ends, uint32_t m);
 
-/* Gradients of one key, cut. */
+/* The gradients of one key with their partition; borrowed. */
 typedef struct tl_bucket_part {
   const tl_bucket_plan *plan;
   const double *work; /* [plan->n] us of what depends on each tensor */
@@ -100,11 +109,12 @@ typedef struct tl_bucket_part {
   uint32_t m;
 } tl_bucket_part;
 
-/* The same for keys that share a link: their buckets go in the order in which they become ready, of
- * two at the same time that of the first key. n_parts: at most TL_BUCKET_PARTS_MOST. */
+/* Returns the same for several keys that share one link. Buckets are sent in the order in which
+ * they become ready; of two that are ready at the same time the one of the first key. n_parts: at
+ * most TL_BUCKET_PARTS_MOST. */
 double tl_buckets_step_of(const tl_bucket_part *parts, uint32_t n_parts, double backward);
 
-/* When the last collective of a partition ends. */
+/* Returns the microsecond at which the last collective of a partition ends. */
 double tl_buckets_finish(const tl_bucket_plan *plan, const uint32_t *ends, uint32_t m);
 
 #endif

@@ -49,7 +49,7 @@ tl_maker tl_comm_behind(tl_module *m, tl_value_id v) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* "<optimizer>_Allreduce/<parameter>", as GE's adapter for TensorFlow calls them. */
+/* Returns "<optimizer>_Allreduce/<parameter>", the name that GE's adapter for TensorFlow gives. */
 static tl_symbol name_of(tl_comm *x, tl_maker *k, const char *kind, tl_sv what) {
   tl_buf text;
   tl_buf_init(&text);
@@ -100,6 +100,7 @@ tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec
 
 /* ---- means ----------------------------------------------------------------------------------- */
 
+/* Returns the input that holds the number of ranks at run time (f32 scalar); makes it once. */
 static tl_value_id ranks_input(tl_comm *x, tl_maker *k) {
   tl_module *m = x->m;
   tl_value_id v = tl_graph_find_value(m, tl_module_main(m), TL_SV(TL_COMM_RANKS_INPUT));
@@ -113,7 +114,7 @@ static tl_value_id ranks_input(tl_comm *x, tl_maker *k) {
   return v;
 }
 
-/* The first node of the graph: what is made there can be used everywhere. */
+/* Returns a maker at the start of the graph, so that what it makes can be used everywhere. */
 static tl_maker at_start(const tl_maker *k) {
   tl_maker start = *k;
   start.before = tl_module_main(k->m)->first;
@@ -130,6 +131,7 @@ static tl_value_id runtime_ranks(tl_comm *x, tl_maker *k, tl_dtype dtype) {
   return tl_make_with(k, TL_OP_Cast, v, TL_NO_VALUE, to);
 }
 
+/* Returns the number of ranks, or its reciprocal, as a scalar of the dtype; made once each. */
 static tl_value_id ranks_of(tl_comm *x, tl_maker *k, tl_dtype dtype, bool reciprocal) {
   tl_value_id *at = reciprocal ? x->reciprocal : x->ranks;
   if (at[dtype] || tl_maker_failed(k))
@@ -162,8 +164,8 @@ tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v) {
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Results of a node from its operands; those whose shape these do not tell are as they were. An
- * error is one that the operands make. */
+/* Infers the results of a node anew. Results that their operands do not determine keep their types.
+ * An error means that the node does not take its new operands. */
 static tl_status infer_again(tl_module *m, tl_node_id n, bool *changed) {
   const tl_node *node = tl_node_get(m, n);
   tl_muted muted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making collectives, and means out of their sums. */
+/* Makes collectives, and means out of their sums. */
 #ifndef TL_PASSES_TRAIN_COMM_COLLECTIVE_H
 #define TL_PASSES_TRAIN_COMM_COLLECTIVE_H
 
@@ -16,6 +16,7 @@ typedef struct tl_collective_spec {
   const char *reduction; /* NULL: sum */
 } tl_collective_spec;
 
+/* Context of making collectives; caches the constants that means need. */
 typedef struct tl_comm {
   tl_pass *pass;
   tl_module *m;
@@ -29,26 +30,30 @@ enum { TL_COMM_MOST_GROUP = 127 };
 /* The input for their number where it is not known before the run. */
 #define TL_COMM_RANKS_INPUT "tlr.rank_size"
 
-/* E-AR-GROUP: a group without a name, or with too long a one. E-AR-FUSION: fusion 0 (not for
- * AllReduce beside others), 1 or 2 with an id that does not go with it. */
+/* Checks the options' group of ranks. E-AR-GROUP: no name, or one that is too long. */
 tl_status tl_comm_check(tl_diag *d, tl_location where, const tl_train_config *c) TL_NODISCARD;
+/* The same for the group of node n; TL_INVALID_MODEL then. */
 tl_status tl_comm_check_group(tl_module *m, tl_node_id n) TL_NODISCARD;
+/* Checks attributes of an AllReduce. E-AR-FUSION unless fusion is 0, 1 with fusion_id -1, or 2 with
+ * a fusion_id from 0 to 2147483647. */
 tl_status tl_comm_check_fusion(tl_diag *d, tl_location where, int64_t fusion,
                                int64_t fusion_id) TL_NODISCARD;
 
-/* v through a collective, at the maker's place; the node is called after `what`, a parameter. */
+/* Returns v after a collective, made at the maker's place; the node is named after `what`, a
+ * parameter. TL_NO_VALUE after a failure, which the maker keeps. */
 tl_value_id tl_comm_make(tl_comm *x, tl_maker *k, const tl_collective_spec *spec, tl_value_id v,
                          tl_sv what);
-/* v divided by the number of ranks, and v multiplied by its reciprocal. */
+/* Return v divided by the number of ranks, and v multiplied by its reciprocal. The number comes
+ * from the options, or from the input TL_COMM_RANKS_INPUT if it is only known at run time. */
 tl_value_id tl_comm_divide(tl_comm *x, tl_maker *k, tl_value_id v);
 tl_value_id tl_comm_multiply(tl_comm *x, tl_maker *k, tl_value_id v);
 
-/* A maker whose nodes come right behind the node that makes v, or first of all. */
+/* Returns a maker whose nodes go right behind the producer of v, or to the start of the graph. */
 tl_maker tl_comm_behind(tl_module *m, tl_value_id v);
 
-/* Nodes that depend on a value whose shape has become another one are inferred anew, as far as that
- * changes theirs. Shapes that no rule knows stay. *fits: all of them take what they get now.
- * TL_NO_MEMORY, reported. O(nodes + edges). */
+/* Infers types anew for nodes that depend on `from`, whose shape has changed, as far as the types
+ * of their operands change. Results whose shape cannot be inferred keep theirs. Clears *fits if
+ * some node does not take its new operands. TL_NO_MEMORY, reported. O(nodes + edges). */
 tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) TL_NODISCARD;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of collectives (comm_order.h): edges from each to the next are added, the graph is
- * sorted, and the edges go again. */
+/* Orders collectives (comm_order.h): adds an edge from each to the next, sorts the graph, and
+ * removes the edges again. */
 #include "passes/train/comm/comm_order.h"
 
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static bool stand_in_order(const tl_module *m, const tl_comm_place *at, uint32_t
   return true;
 }
 
-/* A graph without a cycle that has these edges has them for a while; one with a cycle stays. */
+/* Sorts the graph with the extra edges. With a cycle the sort fails silently and the order
+ * stays. */
 static tl_status sort(tl_module *m, tl_u32_vec *edges, const tl_comm_place *at, uint32_t n) {
   tl_muted muted;
   bool ok = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grad-allreduce: add up each gradient over all ranks, and take the mean.
+/* grad-allreduce: adds up each gradient over all ranks and takes the mean.
  *
  * Requires:  types inferred.     Keeps: names of inputs and outputs; nodes of forward and backward.
  * After:     what updates read of a gradient has gone through a collective; with one rank nothing
@@ -18,7 +18,7 @@
 #include "passes/train/step/reduce_site.h"
 #include "passes/train/update/plain_updates.h"
 
-/* Of collectives that replaced others: a second run finds them done. */
+/* Mark of a collective that replaced one of the model: a second run must not replace it again. */
 #define TL_MARK_INSERTED "tailor.inserted"
 
 typedef struct inserting {
@@ -35,13 +35,15 @@ typedef struct inserting {
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* The node of the main graph that n is, or is in a body of. */
+/* Returns the node of the main graph that is n or contains n in a body. */
 static tl_node_id outermost(const tl_module *m, tl_node_id n) {
   while (tl_graph_get(m, tl_node_get(m, n)->graph)->owner)
     n = tl_graph_get(m, tl_node_get(m, n)->graph)->owner;
   return n;
 }
 
+/* Returns true if the use must see the sum over ranks: uses in updates and outputs of the graph,
+ * but not what only feeds the local accumulation buffer. */
 static bool is_update_use(const inserting *x, tl_node_id user) {
   tl_node_id n = outermost(x->m, user);
   if (tl_node_is_return(x->m, n))
@@ -66,7 +68,7 @@ static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
                       tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
 }
 
-/* A cast of a gradient to f32, which `made` is: it gives way. */
+/* Erases a Cast of the gradient to f32 if `made` has that type already; its users read `made`. */
 static bool gives_way(inserting *x, tl_node_id n, tl_value_id made) {
   const tl_node *node = tl_node_get(x->m, n);
   if (node->op != TL_OP_Cast || node->control_in || node->control_out ||
@@ -78,9 +80,11 @@ static bool gives_way(inserting *x, tl_node_id n, tl_value_id made) {
   return true;
 }
 
-/* Users in updates, and what leaves the graph, read `made` from now on; the rest keeps `old`. An
- * output keeps its name, which `made` takes over. A wider `made` is what casts of the model to that
- * dtype give; others read it in the dtype of `old`, which is the result then. */
+/* Lets users in updates, and outputs of the graph, read `made`; other users keep `old`. An output
+ * keeps its name, which `made` takes over. If `made` is wider than `old`, casts of the model to the
+ * wider dtype give way to it, and all other users read a cast back to the dtype of `old`. Returns
+ * the value of that dtype. first_new: nodes from this id on were made here and keep their
+ * operands. */
 static tl_value_id rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_id made,
                           uint32_t first_new) {
   tl_module *m = x->m;
@@ -107,7 +111,8 @@ static tl_value_id rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_i
 
 /* ---- dense gradients ------------------------------------------------------------------------- */
 
-/* Of sums of f16 and bf16 in f32: small elements divided in their own dtype would lose bits. */
+/* Returns the mean. Sums of f16 and bf16 are divided in f32, since small elements would lose bits
+ * in their own dtype. */
 static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
   if (!sum || (x->average != TL_AVERAGE_POST_DIV && x->average != TL_AVERAGE_POST_MUL))
     return sum; /* FOLD: the pass loss-scale has the factor */
@@ -124,6 +129,8 @@ static tl_sv param_name(const inserting *x, const tl_train_grad *g) {
   return tl_value_name(x->m, g->param);
 }
 
+/* Inserts AllReduce (with shards: Reduce to the rank that updates) behind a gradient, and the
+ * division. */
 static tl_status insert_dense(inserting *x, const tl_train_grad *g) {
   static const tl_collective_spec all_reduce = {
       .op = TL_OP_npu_hcom_HcomAllReduce, .fusion = 1, .fusion_id = -1};
@@ -155,7 +162,8 @@ static tl_status refuse_sparse(const inserting *x, const tl_train_grad *g, const
                       "its sparse gradient cannot be gathered from all ranks: %s", why);
 }
 
-/* The node that makes rows and indices one dense tensor, TL_NO_NODE when there is none. */
+/* Returns the node that scatters rows by indices into one dense tensor, TL_NO_NODE if there is
+ * none. */
 static tl_node_id scatter_of(const inserting *x, const tl_train_grad *g) {
   TL_FOR_USES (x->m, g->raw, u) {
     tl_node_id n = tl_use_get(x->m, u)->user;
@@ -166,6 +174,7 @@ static tl_node_id scatter_of(const inserting *x, const tl_train_grad *g) {
   return TL_NO_NODE;
 }
 
+/* Returns why rows cannot be gathered, NULL if they can. */
 static const char *not_gathered(const inserting *x, const tl_train_grad *g) {
   const tl_type *rows = tl_type_get(x->m, tl_value_type(x->m, g->raw));
   const tl_type *indices = tl_type_get(x->m, tl_value_type(x->m, g->indices));
@@ -179,7 +188,8 @@ static const char *not_gathered(const inserting *x, const tl_train_grad *g) {
   return NULL;
 }
 
-/* Rows and indices of all ranks, one behind the other; the rows are divided like a sum. */
+/* Gathers rows and indices of all ranks, one behind the other; the rows are divided like a sum.
+ * Afterwards there are more rows, so types of users are inferred anew. */
 static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
   static const tl_collective_spec gather = {.op = TL_OP_npu_hcom_HcomAllGather, .fusion_id = -1};
   uint32_t first_new = tl_module_node_end(x->m);
@@ -208,6 +218,7 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
                              : refuse_sparse(x, g, "what reads its rows takes no more of them");
 }
 
+/* Falls back to the dense tensor made of the rows if the option allows it. */
 static tl_status insert_sparse(inserting *x, const tl_train_grad *g) {
   const char *why = not_gathered(x, g);
   tl_node_id scatter = scatter_of(x, g);
@@ -222,7 +233,7 @@ static tl_status insert_sparse(inserting *x, const tl_train_grad *g) {
 
 /* ---- collectives of the model ---------------------------------------------------------------- */
 
-/* The model's own collective goes, and ours comes in its place. */
+/* Removes the model's own collective; the pass then inserts one of its own. */
 static tl_status drop_collective(inserting *x, tl_node_id n) {
   const tl_node *node = tl_node_get(x->m, n);
   if (node->op == TL_OP_ERASED)
@@ -266,6 +277,7 @@ static tl_status refuse_wus(const inserting *x, const char *why, const char *hin
                       "wus=1 cannot be combined with another option: %s\v%s", why, hint);
 }
 
+/* Refuses combinations of options for which no correct graph is known. */
 static tl_status check_settings(const inserting *x) {
   const tl_train_config *c = x->comm.c;
   bool looks_late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
@@ -288,14 +300,14 @@ static tl_status check_settings(const inserting *x) {
                       (long long)c->accumulation_steps);
 }
 
-/* The buffer is another one on each rank from now on. */
+/* Declares the accumulation buffer as a state of its own on each rank. */
 static void set_local(inserting *x) {
   for (uint32_t i = 0; i < x->m->states.n; i++)
     if (x->kept && x->m->states.at[i].output == x->kept)
       x->m->states.at[i].local = true;
 }
 
-/* *done: there is something to be added up in this graph. */
+/* Inserts the sum at the accumulation site. Sets *done if the site is in this graph. */
 static tl_status insert_at_site(inserting *x, const tl_train_grad *g, bool *done) {
   tl_ar_site site = x->comm.c->ar_site;
   tl_reduce_site at = tl_reduce_site_of(x->m, g, site);
@@ -322,6 +334,7 @@ static tl_status insert_at_site(inserting *x, const tl_train_grad *g, bool *done
 
 /* ---- driver ---------------------------------------------------------------------------------- */
 
+/* Inserts the collective of one gradient, according to its class and the site option. */
 static tl_status insert(inserting *x, const tl_train_grad *g) {
   tl_node_id at = g->producer ? g->producer : g->update;
   if (g->cls == TL_GRAD_DONE)
@@ -342,7 +355,7 @@ static tl_status insert(inserting *x, const tl_train_grad *g) {
   return TL_OK;
 }
 
-/* What a scale saves from underflow is small: a division in f16 loses it again. */
+/* Warns that a division in f16 loses the small elements that the loss scale has saved. */
 static void warn_of_division(const inserting *x) {
   const tl_train_config *c = x->comm.c;
   bool half = false;
@@ -354,7 +367,7 @@ static void warn_of_division(const inserting *x) {
                  "\vset --ar-dtype=f32, or another --average");
 }
 
-/* With ranks known only at run time a constant cannot take the factor in. */
+/* Chooses how the mean is taken. A constant factor needs the number of ranks at compile time. */
 static void choose_average(inserting *x) {
   const tl_train_config *c = x->comm.c;
   x->average = c->average;
@@ -370,7 +383,8 @@ static void choose_average(inserting *x) {
   }
 }
 
-/* What means of a gradient are made of belongs to it. */
+/* Inserts reductions to roots and the branches of weight-update sharding. Nodes made behind a
+ * gradient get its index as owner, since they belong to its update. */
 static tl_status insert_shards(inserting *x) {
   tl_module *m = x->m;
   uint32_t n_done = 0;
@@ -402,7 +416,7 @@ static tl_status insert_shards(inserting *x) {
   return ok ? status : tl_no_memory(m);
 }
 
-/* A rank updates its own parameters alone, which an update of lists cannot. */
+/* Spells out updates of lists: with sharding each rank updates only its own parameters. */
 static tl_status spell_updates(inserting *x) {
   if (!x->comm.c->wus)
     return TL_OK;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* init-graph: the graph that runs once before the first step and gives all ranks the initial values
- * of rank 0. It is made of the step in place, so that names, types and
- * defaults are those of the states of the step.
+/* init-graph: makes the graph that gives all ranks the initial values of rank 0.
+ * It runs once before the first step. The step is rewritten in place, so that names, types and defaults are those of its states.
  *
  * Requires:  states declared (train-detect); any form of the step: a loop of steps, ranks side by
  *            side (the graph is then that of one rank), NPU form.
@@ -32,12 +31,13 @@ typedef struct starting {
   uint32_t n;
 } starting;
 
+/* Returns true if the graph broadcasts the state: parameters, or all states that ranks share. */
 static bool is_kept(const tl_state *s, const tl_train_config *c) {
   return !s->local && (s->parameter || c->broadcast_states);
 }
 
-/* Do ranks stand side by side, the states of one before those of the next? A file may have such
- * names from somebody else. */
+/* Returns true if ranks stand side by side, all states of one rank before those of the next. All
+ * names are checked, since names of another source may begin with r0/, too. */
 static bool is_of_ranks(const tl_module *m, const tl_train_config *c) {
   uint32_t n = c->verify_ranks ? m->states.n / c->verify_ranks : 0;
   bool ours = tl_comm_is_of_ranks(m) && n && m->states.n % c->verify_ranks == 0;
@@ -60,12 +60,13 @@ uint32_t tl_init_graph_states(const tl_module *m, const tl_train_config *c) {
 
 /* ---- what stays ------------------------------------------------------------------------------ */
 
-/* "w" of "r0/w" where ranks stand side by side. */
+/* Returns "w" for "r0/w" if ranks stand side by side. */
 static tl_symbol plain_name(starting *x, tl_symbol name, bool of_ranks) {
   tl_sv text = tl_sym(x->m, name);
   return of_ranks ? tl_module_intern(x->m, (tl_sv){text.p + 3, text.n - 3}) : name;
 }
 
+/* Lists the states to broadcast and restores plain names of inputs. */
 static tl_status find_states(starting *x, tl_pass *p) {
   tl_module *m = x->m;
   bool of_ranks = is_of_ranks(m, x->comm.c);
@@ -90,6 +91,7 @@ static tl_status find_states(starting *x, tl_pass *p) {
 
 /* ---- what goes ------------------------------------------------------------------------------- */
 
+/* Erases from the end, so that no erased value has users. */
 static void erase_nodes(tl_module *m, const tl_graph *g) {
   for (tl_node_id n = g->last, previous; n; n = previous) {
     previous = tl_node_get(m, n)->previous;
@@ -112,6 +114,7 @@ static tl_status erase_inputs(starting *x, tl_pass *p) {
   return TL_OK;
 }
 
+/* Erases everything of the step but the inputs of kept states. */
 static tl_status erase_step(starting *x, tl_pass *p) {
   tl_module *m = x->m;
   TL_TRY(tl_graph_set_outputs(m, x->g->id, NULL, 0));
@@ -126,7 +129,8 @@ static tl_status erase_step(starting *x, tl_pass *p) {
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
-/* HCCL moves integers and f16, f32, f64; what has fewer bits goes as one that holds it exactly. */
+/* Returns the dtype in which a state travels: HCCL moves integers, f16, f32 and f64; bf16 and bool
+ * go as a dtype that holds them exactly. */
 static tl_status carrier_of(starting *x, const kept *s, tl_dtype *out) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, s->input));
   *out = (tl_dtype)t->dtype;
@@ -152,6 +156,7 @@ static tl_value_id cast(tl_maker *k, tl_value_id v, tl_dtype to) {
                       tl_attr_int(TL_SYM_to, tl_dtype_get(to)->onnx));
 }
 
+/* Makes the broadcast of one state, with casts to and from the dtype in which it travels. */
 static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
   static const tl_collective_spec spec = {
       .op = TL_OP_npu_hcom_HcomBroadcast, .fusion = 2, .fusion_id = 0};
@@ -168,7 +173,7 @@ static tl_status broadcast(starting *x, const kept *s, tl_value_id *out) {
   return TL_OK;
 }
 
-/* Two states that become the same value have an output each now. */
+/* Gives outputs distinct names: two states that had one next value now have an output each. */
 static tl_status name_apart(starting *x) {
   tl_map seen = {0};
   bool ok = true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iterations-per-loop: with --iterations-per-loop=K a run of the model is K steps: the step becomes
- * the body of a Loop that carries the training states.
+/* iterations-per-loop: makes the step the body of a Loop of K steps that carries the states.
  *
  * Requires:  states declared (train-detect); runs behind every pass that rewrites the step.
  * Keeps:     names of inputs and outputs, nodes of the step with their names, control edges.
- * After:     inputs that are no state and have no default have K values, along a new first axis,
- * one for each step; outputs that are no state are those of the last step; the loss of every step
- * stands in a further output, LOSS.steps. Errors:    E-LOOP-DATA: an input or output that is no
- * tensor, or has too many dims. Cost:      O(nodes + edges). Tests:
- * tests/golden/iterations-per-loop/, tests/train/loop_steps.py */
+ * After:     a run of the model is K steps. Inputs that are no state and have no default have K
+ *            values along a new first axis, one for each step; outputs that are no state are those
+ *            of the last step; the loss of every step is a further output, LOSS.steps.
+ * Errors:    E-LOOP-DATA: an input or output that is no tensor, or has too many dims.
+ * Cost:      O(nodes + edges).
+ * Tests:     tests/golden/iterations-per-loop/, tests/train/loop_steps.py */
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/copy.h"
@@ -41,6 +41,7 @@ static const tl_state *state_of_input(const tl_module *m, tl_value_id v) {
   return NULL;
 }
 
+/* Returns the index of the state with that next value; states.n if there is none. */
 static uint32_t state_of_output(const tl_module *m, tl_value_id v) {
   uint32_t i = 0;
   while (i < m->states.n && m->states.at[i].output != v)
@@ -48,7 +49,8 @@ static uint32_t state_of_output(const tl_module *m, tl_value_id v) {
   return i;
 }
 
-/* Has every step a value of its own? One with a default is the same in all. */
+/* Returns true if each step has its own value of the input. An input with a default has the same
+ * value in all steps. */
 static bool is_data(const tl_module *m, tl_value_id input) {
   return !tl_value_get(m, input)->tensor && !state_of_input(m, input);
 }
@@ -76,6 +78,7 @@ static bool has(const tl_u32_vec *list, uint32_t v) {
   return false;
 }
 
+/* Checks that all data can get a further axis, and lists nodes, next states and other outputs. */
 static tl_status read_step(stepping *s) {
   tl_module *m = s->m;
   bool ok = true;
@@ -98,6 +101,7 @@ static tl_status read_step(stepping *s) {
 
 /* ---- the body -------------------------------------------------------------------------------- */
 
+/* Adds an input to the body. */
 static tl_value_id add_input(stepping *s, tl_sv name, tl_type_id type) {
   tl_symbol symbol = tl_module_fresh_name(s->m, name);
   tl_value_id v = symbol == TL_NO_SYMBOL
@@ -107,6 +111,8 @@ static tl_value_id add_input(stepping *s, tl_sv name, tl_type_id type) {
   return v;
 }
 
+/* Adds the inputs of the body. Data inputs of the graph get a first axis of K; the body picks the
+ * slice of its iteration. */
 static void add_inputs(stepping *s) {
   tl_module *m = s->m;
   tl_value_id iteration =
@@ -144,8 +150,8 @@ static void note_copy(void *user, tl_node_id copy) {
   s->inner.no_memory = s->inner.no_memory || !tl_u32_vec_push(&s->copies, copy);
 }
 
-/* What a body gives must be made there, and is given once: an input or constant of the graph
- * around, or a value that was given already, goes through an Identity. */
+/* Adds a result of the body. ONNX wants results that are made in the body, each once: an input or
+ * constant of the outer graph, or a value that is a result already, goes through an Identity. */
 static void add_result(stepping *s, tl_value_id old) {
   tl_value_id v = tl_copy_of(&s->c, old);
   bool outside = !tl_maker_failed(&s->inner) && tl_value_graph(s->m, v) != s->body;
@@ -154,6 +160,7 @@ static void add_result(stepping *s, tl_value_id old) {
   s->inner.no_memory = s->inner.no_memory || !tl_u32_vec_push(&s->results, v);
 }
 
+/* Copies the control edges between nodes of the step. */
 static void copy_controls(stepping *s) {
   tl_map place = {0};
   bool ok = true;
@@ -170,6 +177,8 @@ static void copy_controls(stepping *s) {
   s->inner.no_memory = s->inner.no_memory || !ok;
 }
 
+/* Copies the step into the body; results are condition, states, then stacked outputs, as Loop has
+ * them. */
 static void fill_body(stepping *s) {
   add_inputs(s);
   s->c.made = note_copy;
@@ -216,8 +225,8 @@ static tl_node_id append_loop(stepping *s, tl_maker *k) {
   return loop;
 }
 
-/* `made` takes the place of `old`: the name of a result, and what the module says of it. An input
- * or constant stays as it is, and what a step leaves of it has another name. */
+/* Lets `made` replace `old`: it gets the name of a result and the roles of `old`. An input or
+ * constant keeps its name, and `made` gets a new one. */
 static bool succeed(tl_module *m, tl_value_id old, tl_value_id made) {
   if (!tl_value_producer(m, old)) {
     tl_symbol name = tl_module_fresh_name(m, tl_value_name(m, old));
@@ -232,7 +241,8 @@ static bool succeed(tl_module *m, tl_value_id old, tl_value_id made) {
   return true;
 }
 
-/* What stacked value i was in the last step; the loss of all steps is an output, too. */
+/* Makes output i of the last step from the values of all steps; the loss of all steps becomes an
+ * output, too. */
 static void make_last(stepping *s, tl_maker *k, uint32_t i, tl_value_id all, tl_u32_vec *outputs) {
   tl_module *m = s->m;
   tl_value_id old = s->stacked.at[i];
@@ -261,7 +271,8 @@ static bool name_state(tl_module *m, uint32_t i, tl_value_id v) {
   return tl_value_get(m, v)->name != TL_NO_SYMBOL;
 }
 
-/* The outputs of the graph, by what takes their place, and the losses of all steps behind them. */
+/* Sets the outputs of the graph: each is replaced by what stands for it now, and the losses of all
+ * steps follow. */
 static tl_status set_outputs(stepping *s, tl_maker *k, tl_node_id loop) {
   tl_module *m = s->m;
   tl_u32_vec more = {0}, all = {0};
@@ -297,8 +308,8 @@ static tl_status set_outputs(stepping *s, tl_maker *k, tl_node_id loop) {
   return tl_maker_status(k);
 }
 
-/* Copies are called what the nodes and values they are copies of were: those are erased, but for
- * names of outputs, which are names of results of the loop now. */
+/* Gives the copies the names of the originals, which are erased next. Names of outputs belong to
+ * results of the loop by now. */
 static void move_names(stepping *s) {
   tl_module *m = s->m;
   for (uint32_t i = 0; i < s->steps.n; i++) {
@@ -318,6 +329,7 @@ static void move_names(stepping *s) {
   }
 }
 
+/* Appends the loop, moves outputs and names to it, and erases the step outside. */
 static tl_status take_over(stepping *s) {
   tl_module *m = s->m;
   tl_maker k = {.m = m, .graph = s->g->id, .base = tl_module_intern(m, TL_SV("steps"))};
@@ -347,8 +359,7 @@ static tl_status make_loop(stepping *s) {
   return take_over(s);
 }
 
-/* A model whose steps are in a loop is left as it is, with a word where another number is asked
- * for. */
+/* Warns if a model whose steps are in a loop already has another number of steps than asked for. */
 static void tell_loop(const tl_module *m, int64_t asked) {
   tl_node_id n = tl_value_producer(m, m->states.at[0].output);
   bool loop = tl_node_get(m, n)->op == TL_OP_Loop;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks have for themselves, followed in one sweep (rank_check.h). */
+/* Follows in one sweep what ranks have for themselves (rank_check.h). */
 #include "passes/train/comm/rank_check.h"
 
 #include "ir/graph.h"
@@ -10,7 +10,7 @@
 #include "passes/train/step/update_cone.h"
 #include "support/vec.h"
 
-/* What a value is on a rank. */
+/* What is known of a value, as bits; 0: the same on all ranks. */
 enum {
   LOCAL = 1,  /* another one on each */
   GRAD = 2,   /* and backward has a part in it */
@@ -38,7 +38,8 @@ static bool is_state(const tl_module *m, const uint8_t *states, tl_value_id v) {
   return tl_value_get(m, v)->tensor || states[v];
 }
 
-/* Data are another batch on each rank; one number is a rate, or counts. */
+/* Marks the inputs that differ between ranks: data, the rank id, gradients from outside. One number
+ * is a rate or a counter, the same on all ranks. */
 static void set_inputs(checking *c, const uint8_t *states) {
   const tl_graph *g = tl_module_main(c->m);
   for (uint32_t i = 0; i < g->inputs.n; i++) {
@@ -52,14 +53,15 @@ static void set_inputs(checking *c, const uint8_t *states) {
       c->of[c->t->grads[i].raw] = LOCAL | GRAD;
 }
 
-/* What all ranks have alike afterwards. */
+/* Returns true if all ranks have the same result of the node. Reduce gives the sum to its root
+ * only. */
 static bool agrees(const tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
   return op == TL_OP_npu_hcom_HcomBroadcast ||
          (op != TL_OP_npu_hcom_HcomReduce && tl_is_gradient_collective(m, n));
 }
 
-/* Ranks draw numbers of their own; shapes of batches are the same. */
+/* Returns LOCAL for random ops without a seed. */
 static uint8_t own(const checking *c, tl_node_id n) {
   const tl_node *node = tl_node_get(c->m, n);
   return tl_op_has_trait(node->op, TL_TRAIT_RANDOM) && !tl_node_attr(c->m, n, TL_SYM_seed) ? LOCAL
@@ -73,13 +75,16 @@ static void put(checking *c, tl_value_id v, uint8_t of, tl_value_id from) {
   c->from[v] = of ? from : TL_NO_VALUE;
 }
 
-/* A condition of one number decides; one of many elements is data itself. */
+/* Returns what a condition adds to its result: one number that differs between ranks makes a
+ * CHOICE, a condition of many elements is data itself. */
 static uint8_t of_condition(const checking *c, tl_value_id v) {
   if (!v || !c->of[v])
     return 0;
   return is_one_number(c->m, v) ? CHOICE : c->of[v];
 }
 
+/* Joins what is known of everything that the node reads. `from` prefers the operand that adds GRAD
+ * or LOCAL, for the path in messages. */
 static void visit(checking *c, tl_node_id n) {
   const tl_node *node = tl_node_get(c->m, n);
   bool chooses = node->op == TL_OP_Where;
@@ -106,6 +111,7 @@ static void visit(checking *c, tl_node_id n) {
 
 static void sweep(checking *c, const tl_graph *g);
 
+/* An If: the result is what either branch gives, plus the choice. */
 static void visit_branches(checking *c, tl_node_id n) {
   const tl_node *node = tl_node_get(c->m, n);
   tl_value_id condition = tl_operand(c->m, n, 0);
@@ -141,7 +147,8 @@ static bool is_grad(const void *user, tl_value_id v) {
   return c->of[v] & GRAD && tl_value_producer(c->m, v);
 }
 
-/* Computed, and not by arithmetic or by moving data, with which the update has begun. */
+/* Returns true if v is computed otherwise than by elementwise ops or moves of data, with which
+ * updates begin: such a value is likely the gradient. */
 static bool is_product(const void *user, tl_value_id v) {
   const checking *c = user;
   tl_node_id n = tl_value_producer(c->m, v);
@@ -151,7 +158,8 @@ static bool is_product(const void *user, tl_value_id v) {
          op != TL_OP_Slice && op != TL_OP_If;
 }
 
-/* What to do: of a parameter whose gradient is known, something else is not added up. */
+/* Writes what the user can do. If the gradient of the parameter is known, something else on the way
+ * is not summed. */
 static void add_hint(const checking *c, tl_value_id in, tl_value_id out, tl_buf *hint) {
   const tl_module *m = c->m;
   if (c->known[in]) {
@@ -208,7 +216,8 @@ static bool leads_to_loss(const checking *c, tl_node_id n) {
   return hit;
 }
 
-/* Another loss is a number of each rank's batch in which no gradient has a part. */
+/* Marks what losses depend on. Besides the known loss, every float of one element counts that
+ * depends on the rank's batch and on no gradient. */
 static bool find_losses(checking *c) {
   const tl_module *m = c->m;
   const tl_graph *g = tl_module_main(m);
@@ -226,7 +235,8 @@ static bool find_losses(checking *c) {
   return ok;
 }
 
-/* Running statistics are read by normalizations that compute with those of the batch. */
+/* Returns true for a float that leads to a loss, other than as a running statistic, which
+ * normalizations in training mode do not compute with. */
 static bool is_trained(const checking *c, tl_value_id in) {
   if (!(c->forward[in] & FORWARD) ||
       !tl_dtype_is_float(tl_type_dtype(c->m, tl_value_type(c->m, in))))
@@ -239,6 +249,7 @@ static bool is_trained(const checking *c, tl_value_id in) {
   return false;
 }
 
+/* Reports a state that would differ between ranks, or warns of a choice. */
 static tl_status check_pair(checking *c, tl_value_id in, tl_value_id out) {
   bool listed_out = tl_step_state_of(c->m)->params_listed && !c->known[in];
   if (listed_out || !tl_value_producer(c->m, out))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On which rank a value is what it would be without shards: a sum is right on its root alone, and
- * so is what depends on it (shards.h). */
+/* Traces on which rank a value is what it would be without shards (shards.h).
+ * A sum is right on its root alone, and so is everything that depends on it. */
 #include "ir/ops_gen.h"
 #include "passes/train/comm/shards.h"
 #include "passes/train/step/regions.h"
@@ -16,6 +16,7 @@ typedef struct tracing {
   uint32_t n_values;
 } tracing;
 
+/* The root of a value that depends on two others; NOWHERE if they have different roots. */
 static uint32_t join(uint32_t a, uint32_t b) {
   return a == EVERYWHERE ? b : b == EVERYWHERE || a == b ? a : NOWHERE;
 }
@@ -27,7 +28,8 @@ static void set(tracing *x, tl_value_id v, uint32_t root) {
   x->known[v] = true;
 }
 
-/* Ops that update several tensors keep them apart. */
+/* Traces an update of several tensors one by one: what it does with one does not depend on the
+ * others. */
 static bool trace_update(tracing *x, tl_node_id n) {
   const tl_update_row *row = tl_update_row_of(x->m, n);
   uint32_t count = row ? tl_update_count(x->m, n, row) : 0;
@@ -45,6 +47,7 @@ static bool trace_update(tracing *x, tl_node_id n) {
   return count != 0;
 }
 
+/* Follows roots through the graph in one sweep. */
 static tl_status trace(tracing *x) {
   const tl_module *m = x->m;
   tl_u32_vec values = {0};
@@ -80,6 +83,7 @@ static bool is_state_output(const tl_module *m, tl_value_id v) {
   return false;
 }
 
+/* Declares local states; refuses what no single rank has right. */
 static tl_status check(tracing *x) {
   const tl_module *m = x->m;
   const tl_graph *g = tl_module_main(m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weight-update sharding (shards.h). */
+/* Implements weight-update sharding: plans roots, moves updates into branches, broadcasts
+ * results. */
 #include "passes/train/comm/shards.h"
 
 #include <stdlib.h>
@@ -24,6 +25,7 @@ static int by_size(const void *a, const void *b) {
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Refuses gradients that one rank cannot handle alone. */
 static tl_status check_gradients(const tl_module *m, const tl_train_info *t) {
   for (uint32_t i = 0; i < t->n; i++) {
     const tl_train_grad *g = &t->grads[i];
@@ -39,6 +41,8 @@ static tl_status check_gradients(const tl_module *m, const tl_train_info *t) {
   return TL_OK;
 }
 
+/* Greedy longest-processing-time scheduling: largest gradient first, each to the least loaded
+ * rank. */
 tl_status tl_shards_plan(tl_module *m, const tl_train_info *t, const tl_train_config *c,
                          uint32_t *root) {
   if (!c->rank_size || c->rank_size > t->n)
@@ -88,12 +92,14 @@ typedef struct sharding {
   tl_u32_vec instead; /* and what other ranks have instead */
 } sharding;
 
+/* Returns the node of the main graph that contains n. */
 static tl_node_id outermost(const sharding *x, tl_node_id n) {
   while (tl_node_get(x->m, n)->graph != x->g->id)
     n = tl_graph_get(x->m, tl_node_get(x->m, n)->graph)->owner;
   return n;
 }
 
+/* Returns true if a user outside the branch, or the module itself, refers to v. */
 static bool leaves(const sharding *x, tl_value_id v) {
   if (tl_is_pinned(&x->said, v))
     return true;
@@ -105,7 +111,9 @@ static bool leaves(const sharding *x, tl_value_id v) {
   return false;
 }
 
-/* A value of the same type that every rank has: what the state was, where it is a next value. */
+/* Returns a value of the type of v that every rank has: the old value where v is a next value, else
+ * any state of that type. Ranks that skip the branch return it; nothing reads it but the
+ * broadcast. */
 static tl_value_id stand_in(const sharding *x, const tl_train_grad *g, tl_value_id v) {
   tl_type_id type = tl_value_type(x->m, v);
   if (v == g->param_out)
@@ -119,6 +127,8 @@ static tl_value_id stand_in(const sharding *x, const tl_train_grad *g, tl_value_
   return tl_value_type(x->m, g->param) == type ? g->param : TL_NO_VALUE;
 }
 
+/* Returns true if the node may go into the branch of `rank`: it serves that rank's gradients only,
+ * has no effects or control edges, and each of its leaving results has a stand-in. */
 static bool may_move(const sharding *x, tl_node_id n, uint32_t rank) {
   const tl_node *node = tl_node_get(x->m, n);
   uint32_t owner = n < x->n_owners ? x->owner[n] : TL_TRAIN_SHARED;
@@ -133,7 +143,8 @@ static bool may_move(const sharding *x, tl_node_id n, uint32_t rank) {
   return true;
 }
 
-/* Users are decided on before producers. */
+/* Marks the nodes of the branch of one rank and lists the values that leave it. Users are decided
+ * before producers, since a producer may move only if its users do or it has a stand-in. */
 static bool find_moves(sharding *x, uint32_t rank) {
   bool ok = true;
   memset(x->moves, 0, x->n_owners);
@@ -154,6 +165,7 @@ static bool find_moves(sharding *x, uint32_t rank) {
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
+/* Creates an empty body graph and a maker that writes into it. */
 static tl_graph_id new_body(sharding *x, const char *name, tl_maker *k) {
   tl_symbol s = tl_module_intern(x->m, tl_sv_from(name));
   tl_graph_id g =
@@ -171,6 +183,7 @@ static void close_body(sharding *x, tl_maker *k, tl_graph_id body, const tl_u32_
   x->k.clash = x->k.clash || k->clash;
 }
 
+/* Makes the then-branch: copies of the moved nodes. */
 static tl_graph_id make_then(sharding *x) {
   tl_maker k;
   tl_graph_id body = new_body(x, "update", &k);
@@ -189,6 +202,7 @@ static tl_graph_id make_then(sharding *x) {
   return body;
 }
 
+/* Makes the else-branch: stand-ins, passed through Identity nodes. */
 static tl_graph_id make_else(sharding *x) {
   tl_maker k;
   tl_graph_id body = new_body(x, "wait", &k);
@@ -205,6 +219,7 @@ static tl_graph_id make_else(sharding *x) {
 
 /* ---- the If ---------------------------------------------------------------------------------- */
 
+/* Returns rank == `rank` as a boolean scalar. */
 static tl_value_id is_rank(sharding *x, uint32_t rank) {
   int32_t number = (int32_t)rank;
   x->k.base = tl_value_get(x->m, x->rank)->name;
@@ -214,7 +229,7 @@ static tl_value_id is_rank(sharding *x, uint32_t rank) {
   return tl_make(&x->k, TL_OP_Equal, x->rank, c, TL_NO_VALUE);
 }
 
-/* What the module says of a value it says of what the branch gives. */
+/* Lets `made` take over the name, roles and uses of `old`. */
 static void take_over(sharding *x, tl_value_id old, tl_value_id made) {
   if (tl_value_leaves_graph(x->m, old)) {
     tl_value_set_name(x->m, made, tl_value_get(x->m, old)->name);
@@ -258,6 +273,7 @@ static void make_if(sharding *x, uint32_t rank, tl_graph_id then, tl_graph_id ot
   erase_moved(x);
 }
 
+/* Makes the branch of one rank if there is anything to put into it. */
 static tl_status branch(sharding *x, uint32_t rank) {
   x->k.no_memory = !find_moves(x, rank);
   if (!x->crosses.n || x->k.no_memory)
@@ -271,7 +287,8 @@ static tl_status branch(sharding *x, uint32_t rank) {
 
 /* ---- overflow -------------------------------------------------------------------------------- */
 
-/* What checks depend on behind sums must not wait for a branch that waits for the checks. */
+/* Marks the producers of everything that checks read behind sums. They stay outside the branches: a
+ * branch waits for the checks, so the checks must not wait for a branch. */
 static void keep_outside(sharding *x) {
   for (tl_node_id n = x->g->last; n; n = tl_node_get(x->m, n)->previous) {
     const tl_node *node = tl_node_get(x->m, n);
@@ -284,7 +301,8 @@ static void keep_outside(sharding *x) {
   }
 }
 
-/* The root alone knows whether its sum overflowed; others say no. */
+/* Replaces an overflow check by Where(mine, check, 0): only the root has the sum, so only the root
+ * knows whether it overflowed. */
 static void mask(sharding *x, tl_node_id check, uint32_t rank) {
   tl_value_id v = tl_result(x->m, check, 0);
   tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, v));
@@ -299,7 +317,8 @@ static void mask(sharding *x, tl_node_id check, uint32_t rank) {
   x->k.no_memory = !tl_u32_vec_push(&x->masked, made);
 }
 
-/* Checks of what is left of sums, one a tensor (tl_ls_make_status). */
+/* Masks checks that run behind sums, one per tensor. tl_ls_make_status makes them as ReduceSum
+ * nodes with TL_MARK_NOFOLD. */
 static tl_status mask_checks(sharding *x) {
   const tl_train_config *c = x->comm->c;
   bool late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
@@ -319,7 +338,7 @@ static tl_status mask_checks(sharding *x) {
 
 /* ---- what all ranks get ---------------------------------------------------------------------- */
 
-/* The next value of a parameter; the branch has taken over what the gradient says of it. */
+/* Returns the next value of a parameter; TL_NO_VALUE if the module declares none. */
 static tl_value_id next_of(const tl_module *m, tl_value_id param) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].input == param)
@@ -327,6 +346,8 @@ static tl_value_id next_of(const tl_module *m, tl_value_id param) {
   return TL_NO_VALUE;
 }
 
+/* Broadcasts the next value of parameter i from its root. Control edges put all broadcasts in a
+ * row, so that all ranks issue them in one order. */
 static tl_status broadcast(sharding *x, uint32_t i, tl_node_id *last) {
   tl_collective_spec spec = {
       .op = TL_OP_npu_hcom_HcomBroadcast, .root = x->root[i], .fusion = 0, .fusion_id = -1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split-collectives: GE's prototype of AllReduce takes one tensor. A bucket becomes one node a
- * tensor, all with a fusion id of their own, by which the device compiler joins them again, and
- * nothing else with them.
+/* split-collectives: replaces each bucket by one AllReduce a tensor, all with one fusion id.
+ * GE's prototype of AllReduce takes one tensor. The device compiler joins the nodes of one fusion
+ * id again, and nothing else with them.
  *
  * Requires:  select has run.     Keeps: values, names of results, order of buckets.
  * After:     an AllReduce has one operand; what ar-bucket has been at has fusion 2.
@@ -24,7 +24,7 @@ static bool is_all_reduce(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->op == TL_OP_npu_hcom_HcomAllReduce;
 }
 
-/* Ids that the model has given stay what they are. */
+/* Finds the first free fusion id: ids that the model has given stay as they are. */
 static void find_ids(splitting *x, const tl_graph *g) {
   TL_FOR_NODES (x->m, g, n) {
     int64_t id = is_all_reduce(x->m, n) ? tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1) : -1;
@@ -37,7 +37,7 @@ static tl_status set_id(splitting *x, tl_node_id n, int64_t id) {
   return tl_node_set_attr(x->m, n, tl_attr_int(TL_SYM_fusion_id, id));
 }
 
-/* The node of tensor i; the first one keeps name and place. */
+/* Makes the node of tensor i; the first one keeps the name of the bucket's node. */
 static tl_node_id make_part(splitting *x, tl_maker *k, tl_node_id n, uint32_t i) {
   tl_module *m = x->m;
   const tl_node *node = tl_node_get(m, n);
@@ -67,8 +67,8 @@ static tl_node_id make_part(splitting *x, tl_maker *k, tl_node_id n, uint32_t i)
   return part;
 }
 
-/* The bucket waits with its first part and is waited for with its last: they are one again on the
- * device. */
+/* Moves control edges in front to the first part and those behind to the last: the device compiler
+ * joins the parts again, so the bucket waits and is waited for as a whole. */
 static bool move_edges(tl_module *m, tl_node_id n, tl_node_id first, tl_node_id last) {
   bool ok = true;
   for (tl_control_id c = tl_node_get(m, n)->control_in; c && ok; c = tl_control_get(m, c)->next_in)
@@ -81,6 +81,7 @@ static bool move_edges(tl_module *m, tl_node_id n, tl_node_id first, tl_node_id 
   return ok;
 }
 
+/* Replaces a bucket by one node a tensor, all with the same new fusion id. */
 static tl_status split(splitting *x, tl_node_id n) {
   tl_maker k = tl_maker_before(x->m, n);
   tl_node_id first = TL_NO_NODE, last = TL_NO_NODE;
@@ -102,6 +103,8 @@ static tl_status split(splitting *x, tl_node_id n) {
   return TL_OK;
 }
 
+/* Marks an AllReduce as a bucket of its own, so that the device compiler joins nothing else to
+ * it. */
 static tl_status visit(splitting *x, tl_node_id n) {
   bool several = tl_node_get(x->m, n)->n_operands > 1;
   bool bucket =
@@ -113,7 +116,7 @@ static tl_status visit(splitting *x, tl_node_id n) {
   return TL_OK;
 }
 
-/* Steps in a loop have theirs in its body. */
+/* Visits every graph: a loop of steps has its collectives in the body. */
 tl_status tl_pass_split_collectives(tl_pass *p, tl_module *m) {
   splitting x = {.p = p, .m = m};
   for (uint32_t i = 0; i < m->graphs.n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify-ranks: the graphs of all ranks side by side in one, each name with the prefix r0/, r1/
- * ..., and collectives as arithmetic across them in the order of ranks. Any runtime can execute
- * that, and see what the ranks together would compute.
+/* verify-ranks: places the graphs of all ranks side by side in one graph.
+ * Names get the prefix r0/, r1/ and so on, and collectives become arithmetic across ranks in the
+ * order of ranks, so that any runtime can execute what the ranks compute together.
  *
  * Requires:  the passes that put in collectives.   Keeps: what each rank computes.
  * After:     no collective is left; inputs, outputs and states are there once a rank.
@@ -45,6 +45,7 @@ static tl_status refuse(replicating *x, tl_node_id n, const char *why) {
                  "ranks cannot be placed side by side: %s", why);
 }
 
+/* Reduces the parts one after the other in the order of ranks. */
 static tl_value_id chain(replicating *x, tl_op_id op) {
   tl_value_id v = x->parts[0];
   for (uint32_t i = 1; i < x->n; i++)
@@ -52,7 +53,7 @@ static tl_value_id chain(replicating *x, tl_op_id op) {
   return v;
 }
 
-/* ONNX's Sum is for floats. */
+/* Adds the parts of all ranks. ONNX's Sum takes floats only, so integers use a chain of Add. */
 static tl_value_id sum(replicating *x) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, x->parts[0]));
   if (x->n == 1 || !tl_dtype_is_float(d))
@@ -91,7 +92,7 @@ static void give(replicating *x, tl_value_id result, uint32_t rank, tl_value_id 
     tl_copy_set(&x->rank[rank], result, v);
 }
 
-/* Rank i has the i-th of equal parts along the first axis. */
+/* Gives rank i the i-th of equal parts along the first axis. */
 static tl_status scatter(replicating *x, tl_node_id n, tl_value_id result, tl_value_id all) {
   const tl_type *t = tl_type_get(x->m, tl_value_type(x->m, all));
   if (t->rank < 1 || !tl_dim_is_static(t->dims[0]) || t->dims[0] % x->n)
@@ -103,7 +104,7 @@ static tl_status scatter(replicating *x, tl_node_id n, tl_value_id result, tl_va
   return TL_OK;
 }
 
-/* What one result of a collective is to each rank, from the operand it belongs to. */
+/* Computes what one result of a collective is on each rank, from the operand of the same index. */
 static tl_status exchange(replicating *x, tl_node_id n, tl_value_id result) {
   tl_op_id op = tl_node_get(x->m, n)->op;
   tl_value_id v = TL_NO_VALUE;
@@ -148,6 +149,7 @@ static tl_status collective(replicating *x, tl_node_id n) {
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
+/* Copies a node for one rank, with prefixed names. */
 static void copy(replicating *x, tl_node_id n, uint32_t rank) {
   tl_node_id made = tl_copy_node(&x->rank[rank], n);
   const tl_node *node = tl_node_get(x->m, n);
@@ -163,6 +165,7 @@ static void copy(replicating *x, tl_node_id n, uint32_t rank) {
   }
 }
 
+/* Copies a node for every rank, or replaces a collective. */
 static tl_status visit(replicating *x, tl_node_id n) {
   tl_op_id op = tl_node_get(x->m, n)->op;
   x->k.before = x->k.like = n;
@@ -183,7 +186,8 @@ static tl_status visit(replicating *x, tl_node_id n) {
 
 /* ---- inputs, outputs, states ----------------------------------------------------------------- */
 
-/* The number of ranks, where it is a matter of the run, and of each rank, are known here. */
+/* Returns the initial value of an input on one rank. Number of ranks and rank id, inputs at run
+ * time, are known here. */
 static tl_tensor_id default_of(replicating *x, tl_value_id v, uint32_t rank) {
   float ranks = (float)x->n;
   int32_t number = (int32_t)rank;
@@ -208,7 +212,8 @@ static void copy_inputs(replicating *x, uint32_t n_inputs) {
     }
 }
 
-/* Under its name: what all ranks share has another. */
+/* Returns the value for output `old` of one rank. A value that all ranks share has another name, so
+ * it goes through an Identity. */
 static tl_value_id output_of(replicating *x, uint32_t rank, tl_value_id old) {
   tl_value_id v = tl_copy_of(&x->rank[rank], old);
   tl_symbol name = prefixed(x, rank, tl_value_get(x->m, old)->name);
@@ -234,6 +239,7 @@ static void copy_outputs(replicating *x) {
     x->k.no_memory = true;
 }
 
+/* Replaces the states by one per rank: appends the copies, then moves them over the originals. */
 static void copy_states(replicating *x) {
   uint32_t n = x->m->states.n;
   for (uint32_t rank = 0; rank < x->n; rank++)
@@ -262,7 +268,8 @@ static void erase_original(replicating *x, tl_node_id last, uint32_t n_inputs) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* Ranks may take different branches, in which nobody could wait for the others. */
+/* Refuses collectives in bodies: ranks may take different branches, where nobody waits for the
+ * others. */
 static tl_status check_bodies(replicating *x) {
   for (uint32_t i = 0; i < x->m->graphs.n; i++) {
     const tl_graph *g = x->m->graphs.at[i];
