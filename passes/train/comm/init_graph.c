@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* init-graph: makes the graph that gives all ranks the initial values of rank 0.
- * It runs once before the first step. The step is rewritten in place, so that names, types and defaults are those of its states.
+ * It runs once before the first step. The step is rewritten in place, so that names, types and
+ * defaults are those of its states.
  *
  * Requires:  states declared (train-detect); any form of the step: a loop of steps, ranks side by
  *            side (the graph is then that of one rank), NPU form.

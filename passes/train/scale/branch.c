@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form update_form=if: one If whose then-branch holds the arithmetic of the updates and whose
- * else-branch passes the states through. What others use too stays outside. */
+/* Makes update_form=if: one If whose then-branch holds the updates; its else-branch passes the
+ * states through.
+ * Nodes that are used elsewhere too stay outside. */
 #include "ir/ops_gen.h"
 #include "passes/edit/copy.h"
 #include "passes/train/scale/guard.h"
@@ -32,7 +33,8 @@ static tl_node_id owner_in_main(const tl_module *m, tl_node_id n) {
   return n;
 }
 
-/* Used by nodes of the branch alone, and as the next value of a state. */
+/* Returns true if v is used only by nodes of the branch, or as the next value of a guarded
+ * state. */
 static bool stays_inside(const branching *b, tl_value_id v) {
   TL_FOR_USES (b->m, v, u) {
     tl_node_id n = owner_in_main(b->m, tl_use_get(b->m, u)->user);
@@ -42,6 +44,8 @@ static bool stays_inside(const branching *b, tl_value_id v) {
   return true;
 }
 
+/* Returns true if a node may go into the branch. Nodes with effects stay outside unless they are
+ * updates. */
 static bool may_move(const branching *b, tl_node_id n) {
   const tl_node *node = tl_node_get(b->m, n);
   const unsigned outer = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM;
@@ -56,6 +60,7 @@ static bool may_move(const branching *b, tl_node_id n) {
   return true;
 }
 
+/* Goes from the end, so that users are decided before producers. */
 static void find_moves(branching *b) {
   for (tl_node_id n = tl_module_main(b->m)->last; n; n = tl_node_get(b->m, n)->previous)
     b->moves[n] = may_move(b, n);
@@ -84,7 +89,8 @@ static void close_body(branching *b, tl_maker *k, tl_graph_id body) {
   tl_ls_adopt(b->g->x, k);
 }
 
-/* The value itself where the branch makes it: runtimes want outputs of a body made in it. */
+/* Returns a result of a body for v. Runtimes want results of a body to be made in it, so a value
+ * from outside goes through an Identity. */
 static tl_value_id given(branching *b, tl_maker *k, tl_value_id v, tl_value_id inner) {
   k->base = tl_value_get(b->m, v)->name;
   return inner != v ? inner : tl_make(k, TL_OP_Identity, v, TL_NO_VALUE, TL_NO_VALUE);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the scale is gone from all that leaves the step, whatever was recognised: powers of the
- * scale are followed through the graph as it is after unscaling, branches included. A state that is
- * not free of it is refused by name; another output that grows in proportion is divided, too. */
+/* Checks that the scale is gone from everything that leaves the step, whatever was recognised.
+ * Powers of the scale are followed through the graph as it is after unscaling, branches included. A
+ * state that carries the scale is refused by name; any other output that grows in proportion is
+ * divided. */
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
@@ -41,7 +42,7 @@ static void fix_results(checking *c, tl_node_id n, tl_power p) {
     fix(c, tl_node_get(c->x->m, n)->results + i, p);
 }
 
-/* Where the scale comes in and goes out, and what is not computed from operands. */
+/* Fixes the values where the scale enters and leaves, and those that operands do not determine. */
 static void set_sources(checking *c, const tl_ls_start *start) {
   tl_loss_scaling *x = c->x;
   fix(c, x->scale, TL_POWER_ONCE);
@@ -62,7 +63,7 @@ static bool grows(const void *user, tl_value_id v) {
   return c->powers.of[v] == TL_POWER_ONCE && tl_value_producer(c->x->m, v) && v != c->x->started;
 }
 
-/* What an output is the next value of, as far as that is known. */
+/* Returns the input whose next value the output is, or may be; TL_NO_VALUE if none is known. */
 static tl_value_id input_of(const checking *c, tl_value_id out) {
   const tl_loss_scaling *x = c->x;
   for (uint32_t i = 0; i < x->m->states.n; i++)
@@ -81,7 +82,8 @@ static const tl_train_grad *grad_of(const checking *c, tl_value_id param) {
   return NULL;
 }
 
-/* What to do: of a parameter whose gradient is known, something else is still scaled. */
+/* Writes what the user can do. If the gradient of the parameter is known, something else on the way
+ * is still scaled. */
 static void add_hint(checking *c, tl_value_id in, tl_value_id out, tl_buf *hint) {
   const tl_module *m = c->x->m;
   const tl_train_grad *known = grad_of(c, in);
@@ -151,7 +153,7 @@ static void set_output(tl_loss_scaling *x, tl_value_id old, tl_value_id made) {
       m->states.at[i].output = made;
 }
 
-/* In f32, then in the dtype that the model promises. */
+/* Divides an output in f32, then casts it to its own dtype. */
 static void divide(tl_loss_scaling *x, tl_value_id v) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
   tl_dtype by = d == TL_DTYPE_F64 ? d : TL_DTYPE_F32;
@@ -198,7 +200,8 @@ static tl_status check(checking *c) {
   return TL_OK;
 }
 
-/* States that the start of backward has a part in wait for the verdict, too. */
+/* Fills x->touched: everything computed from the start of backward. States among it wait for the
+ * overflow check as well. */
 static bool find_touched(checking *c) {
   tl_loss_scaling *x = c->x;
   uint8_t *touched = tl_arena_calloc(x->p->scratch, c->n_values, 1);

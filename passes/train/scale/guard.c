@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step that overflowed leaves every state of the update as it was: parameters, moments, counters.
- * States of forward, such as running statistics, go on. */
+/* Guards states: a step that overflowed leaves parameters, moments and counters as they were.
+ * States of forward, such as running statistics, are updated all the same. */
 #include "passes/train/scale/guard.h"
 #include "ir/ops_gen.h"
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
+/* Marks nodes that depend on forward or backward and are not part of the update. */
 static void mark_forward(tl_guarding *g) {
   tl_module *m = g->x->m;
   TL_FOR_NODES (m, tl_module_main(m), n) {
@@ -20,7 +21,8 @@ static void mark_forward(tl_guarding *g) {
   }
 }
 
-/* A state that forward reads and whose next value no gradient has a part in is forward's own. */
+/* Returns true if forward or backward reads v. Such a state is forward's own if no gradient takes
+ * part in its next value. */
 static bool is_read_by_forward(const tl_guarding *g, tl_value_id v) {
   TL_FOR_USES (g->x->m, v, u) {
     tl_train_region r = tl_ls_region_of_use(g->x, u);
@@ -40,6 +42,7 @@ static bool belongs_to_update(const tl_guarding *g, tl_value_id input, tl_value_
   return !g->of_forward[p] && !is_read_by_forward(g, input);
 }
 
+/* Lists a state once, unless its update is told to skip or it is not part of the update. */
 static void add(tl_guarding *g, tl_value_id input, tl_value_id output) {
   tl_module *m = g->x->m;
   tl_node_id p = output ? tl_value_producer(m, output) : TL_NO_NODE;
@@ -97,6 +100,7 @@ void tl_ls_put_in_place(tl_guarding *g) {
     m->states.at[i].output = successor(g, m->states.at[i].output);
 }
 
+/* Makes update_form=where: Where(finite, next, old) for each guarded state. */
 static void choose(tl_guarding *g) {
   tl_loss_scaling *x = g->x;
   for (uint32_t i = 0; i < g->all.n && !tl_maker_failed(&x->k); i++) {
@@ -113,7 +117,7 @@ static void choose(tl_guarding *g) {
 
 /* ---- optimizers of ONNX Runtime -------------------------------------------------------------- */
 
-/* Operand `update_signal` of an op that has one; UINT32_MAX: none. */
+/* Returns the index of an op's operand `update_signal`; UINT32_MAX if it has none. */
 static uint32_t signal_port(const tl_module *m, tl_node_id n) {
   const tl_op *row = n ? tl_op_row(tl_node_get(m, n)->op) : NULL;
   for (uint32_t i = 0; row && i < row->n_operand_ports; i++)
@@ -122,8 +126,8 @@ static uint32_t signal_port(const tl_module *m, tl_node_id n) {
   return UINT32_MAX;
 }
 
-/* Such an op steps several tensors in sequences, for which there is no Where: it is told to skip.
- */
+/* Connects `finite` to an update signal. Such an op updates sequences of tensors, on which Where
+ * does not work. */
 static void connect_signal(tl_guarding *g, tl_node_id n, uint32_t port) {
   tl_loss_scaling *x = g->x;
   tl_module *m = x->m;
@@ -164,7 +168,8 @@ static bool is_used(const tl_module *m, tl_node_id n) {
   return false;
 }
 
-/* What writes to its operands and gives nothing cannot be chosen from. */
+/* Refuses updates that write to their operands and give no result: there is nothing to choose
+ * from. */
 static tl_status check_in_place(const tl_guarding *g) {
   tl_module *m = g->x->m;
   TL_FOR_NODES (m, tl_module_main(m), n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states that a skipped step leaves alone, and the two forms of skipping. */
+/* Lists the states that a skipped step leaves alone, and declares the two forms of skipping. */
 #ifndef TL_PASSES_TRAIN_SCALE_GUARD_H
 #define TL_PASSES_TRAIN_SCALE_GUARD_H
 
@@ -13,6 +13,7 @@ typedef struct tl_guarded {
 
 TL_VEC(tl_guarded_vec, tl_guarded);
 
+/* State of guarding; tables are in the pass's scratch. */
 typedef struct tl_guarding {
   tl_loss_scaling *x;
   tl_guarded_vec all;  /* owned */
@@ -23,12 +24,14 @@ typedef struct tl_guarding {
   uint32_t n_values;
 } tl_guarding;
 
-/* `made` has the candidate's name, and is to leave the graph where it does. */
+/* Replaces `candidate` by `made`: `made` gets its name now and its place among outputs and states
+ * at tl_ls_put_in_place. */
 void tl_ls_take_over(tl_guarding *g, tl_value_id candidate, tl_value_id made);
-/* What took over leaves the graph: outputs and states. O(outputs + states). */
+/* Replaces outputs of the graph and next values of states by what took over. O(outputs +
+ * states). */
 void tl_ls_put_in_place(tl_guarding *g);
 
-/* One If around the updates. Failures are those of the maker. O(nodes). */
+/* Puts one If around the updates. Failures are kept by the maker. O(nodes). */
 void tl_ls_branch(tl_guarding *g);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up the rows of linear_ops.tbl. */
 #include "passes/train/scale/linear.h"
 
 #include "ir/ops_gen.h"

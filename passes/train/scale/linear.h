@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ops are linear in which operands (linear_ops.tbl). */
+/* Tells which ops are linear in which operands (linear_ops.tbl). */
 #ifndef TL_PASSES_TRAIN_SCALE_LINEAR_H
 #define TL_PASSES_TRAIN_SCALE_LINEAR_H
 
@@ -22,7 +22,7 @@ typedef struct tl_linear {
   uint8_t port;
 } tl_linear;
 
-/* Row of an op, NULL: nothing is known. O(rows). */
+/* Returns the row of an op; NULL if nothing is known of it. O(rows). */
 const tl_linear *tl_linear_find(tl_op_id op);
 
 #endif

@@ -20,6 +20,7 @@
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Marks a node that was just made; see tl_ls_make. */
 static tl_value_id marked(tl_maker *k, tl_value_id v) {
   if (v && !tl_node_put_mark(k->m, tl_value_producer(k->m, v), TL_MARK_KEEP_DTYPE))
     k->no_memory = true;
@@ -97,7 +98,7 @@ void tl_ls_add_state(tl_loss_scaling *x, tl_value_id input, tl_value_id output) 
 
 /* ---- unscaling ------------------------------------------------------------------------------- */
 
-/* The result of a collective that takes v; TL_NO_VALUE: it does not. */
+/* Returns the result of a collective for operand v; TL_NO_VALUE if it does not take v. */
 static tl_value_id result_for(const tl_module *m, tl_node_id comm, tl_value_id v) {
   for (uint32_t i = 0; i < tl_node_get(m, comm)->n_operands; i++)
     if (tl_operand(m, comm, i) == v)
@@ -105,7 +106,8 @@ static tl_value_id result_for(const tl_module *m, tl_node_id comm, tl_value_id v
   return TL_NO_VALUE;
 }
 
-/* Where the only user of v multiplies it by a constant, casts or views it: what that gives. */
+/* Returns the result of the only user of v if that multiplies v by a constant, casts or views it;
+ * TL_NO_VALUE otherwise. */
 static tl_value_id only_step(const tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   tl_node_id n = value->n_uses == 1 ? tl_use_get(m, value->first_use)->user : TL_NO_NODE;
@@ -121,8 +123,9 @@ static tl_value_id only_step(const tl_module *m, tl_value_id v) {
   return tl_result(m, n, 0);
 }
 
-/* A gradient that a collective has reduced already is unscaled behind it, also where it is scaled
- * or cast before: what travels keeps its dtype, and has the scale that keeps it from underflow. */
+/* Returns where to unscale a gradient. One that the model reduces itself is unscaled behind the
+ * collective, even if it is scaled or cast before: what travels keeps its dtype and the scale,
+ * which protects it from underflow. */
 static tl_value_id reduced(const tl_loss_scaling *x, const tl_train_grad *g) {
   enum { DEEPEST = 8 };
   tl_value_id v = g->cls == TL_GRAD_DONE && g->comm ? g->raw : TL_NO_VALUE;
@@ -135,15 +138,16 @@ static tl_value_id reduced(const tl_loss_scaling *x, const tl_train_grad *g) {
   return g->raw;
 }
 
-/* Nodes of ours are newer than what was recognised. */
+/* Returns true if a use must see the unscaled gradient. Nodes with ids from n_nodes on were made by
+ * this pass. */
 static bool wants_unscaled(const tl_loss_scaling *x, tl_use_id u) {
   tl_train_region r = tl_ls_region_of_use(x, u);
   return tl_use_get(x->m, u)->user < x->info.n_nodes && r != TL_REGION_BACKWARD &&
          r != TL_REGION_FORWARD;
 }
 
-/* The first user in the graph's order that is to see the unscaled gradient: TL_NO_NODE when only
- * the graph's outputs do. */
+/* Returns the first user, in the graph's order, that must see the unscaled gradient: TL_NO_NODE if
+ * only outputs of the graph do. The multiplication goes right before it. */
 static tl_node_id first_user(const tl_loss_scaling *x, tl_value_id v) {
   tl_node_id first = TL_NO_NODE;
   const tl_graph *main = tl_module_main(x->m);
@@ -159,7 +163,7 @@ static tl_node_id first_user(const tl_loss_scaling *x, tl_value_id v) {
   return first;
 }
 
-/* Users outside backward go over to `to`; an output keeps its name. */
+/* Lets users outside backward read `to`; an output keeps its name. */
 static void give_unscaled(tl_loss_scaling *x, tl_value_id from, tl_value_id to) {
   tl_node_id ret = tl_module_main(x->m)->ret;
   bool leaves = false;
@@ -181,8 +185,9 @@ static void give_unscaled(tl_loss_scaling *x, tl_value_id from, tl_value_id to) 
   tl_value_set_name(x->m, to, name);
 }
 
-/* In f32, which it stays, whatever the gradient is: 1/s is subnormal in f16 from 2^14 on (5.4), and
- * so is what small gradients are without the scale. */
+/* Multiplies by the inverse in f32, and the product stays f32: in f16, 1/s is subnormal for scales
+ * above 2^14, and small gradients without the scale are subnormal too. compat_unscale keeps the
+ * dtype. */
 static tl_value_id times_inverse(tl_loss_scaling *x, tl_maker *k, tl_value_id v,
                                  tl_value_id inverse) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
@@ -192,7 +197,8 @@ static tl_value_id times_inverse(tl_loss_scaling *x, tl_maker *k, tl_value_id v,
   return tl_ls_make(k, TL_OP_Mul, wide, factor, TL_NO_VALUE);
 }
 
-/* v: the gradient as its users know it, which may be what backward started from. */
+/* Unscales gradient i. v: the gradient as its users know it; it may be the start of backward
+ * itself. */
 static void unscale_one(tl_loss_scaling *x, uint32_t i, tl_value_id v, tl_value_id inverse) {
   x->given[i] = v;
   x->source[i] = v == x->start ? x->started : v;
@@ -210,7 +216,8 @@ static void unscale_one(tl_loss_scaling *x, uint32_t i, tl_value_id v, tl_value_
     give_unscaled(x, v, x->unscaled[i]);
 }
 
-/* What gradients are multiplied by; with average=fold it makes a mean of their sum as well. */
+/* Makes the factor that gradients are multiplied by: 1/s. With average=fold it contains 1/ranks as
+ * well. */
 static tl_value_id make_inverse(tl_loss_scaling *x) {
   tl_maker k = tl_ls_before(x, tl_module_main(x->m)->first);
   bool folds = x->ranks && x->c->average == TL_AVERAGE_FOLD && x->c->rank_size;
@@ -228,8 +235,9 @@ static tl_value_id make_inverse(tl_loss_scaling *x) {
   return v;
 }
 
-/* An optimizer that divides by the scale itself gets its gradients as they are: its attribute has
- * to be the manager's scale (5.1). */
+/* Checks an optimizer with a loss_scale attribute. If the manager leaves the division to the
+ * optimizer, the attribute must equal the manager's scale; otherwise it must be 1, since the scale
+ * would be divided out twice. *divides: the optimizer unscales. */
 static tl_status check_optimizer(tl_loss_scaling *x, const tl_train_grad *g, bool *divides) {
   const tl_attr *a = NULL;
   tl_symbol name = tl_module_intern(x->m, TL_SV("loss_scale"));
@@ -253,7 +261,7 @@ static tl_status check_optimizer(tl_loss_scaling *x, const tl_train_grad *g, boo
                       (double)a->u.f, (double)x->c->loss_scale.init);
 }
 
-/* 1/s in f16: subnormal from 2^14 on, 0 from 2^25 on. */
+/* In f16, 1/s is subnormal for s > 2^14 and 0 from 2^25 on. */
 static void warn_of_f16(const tl_loss_scaling *x) {
   bool half = false;
   for (uint32_t i = 0; i < x->info.n; i++)
@@ -264,7 +272,7 @@ static void warn_of_f16(const tl_loss_scaling *x) {
                  "f16, which is imprecise above 2^14 and 0 from 2^25 on");
 }
 
-/* Nobody but a mode that asks for f16 everywhere makes updates narrower. */
+/* Only force_fp16 makes updates narrower; all other modes respect TL_MARK_KEEP_DTYPE. */
 static void warn_of_mode(const tl_loss_scaling *x) {
   const tl_precision_config *c = x->p->options->precision;
   if (c && c->mode == TL_PRECISION_FORCE_FP16)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of the pass loss-scale: where backward starts, how overflow is found, how the scale goes
- * on, which updates wait. */
+/* Declares the parts of the pass loss-scale: start of backward, unscaling, overflow check, rule of
+ * the scale, guards. */
 #ifndef TL_PASSES_TRAIN_SCALE_LOSS_H
 #define TL_PASSES_TRAIN_SCALE_LOSS_H
 
@@ -14,6 +14,8 @@
 #define TL_LS_FINITE "tlr.ls.finite"
 #define TL_LS_BAD_RUN "tlr.ls.bad_run"
 
+/* State of one run of the pass. A failure of memory is kept in k and checked at the end of each
+ * part. */
 typedef struct tl_loss_scaling {
   tl_pass *p;
   tl_module *m;
@@ -34,60 +36,65 @@ typedef struct tl_loss_scaling {
   tl_value_id finite;     /* bool[]: all ranks agree that no gradient overflowed */
 } tl_loss_scaling;
 
-/* Nodes as tl_make and its kin make them, whose dtypes no precision mode changes. */
+/* Make nodes like tl_make and tl_make_list, with a mark that keeps precision modes from changing
+ * their dtypes. */
 tl_value_id tl_ls_make(tl_maker *k, tl_op_id op, tl_value_id a, tl_value_id b, tl_value_id c);
 tl_value_id tl_ls_make_list(tl_maker *k, tl_op_id op, const tl_value_id *at, uint32_t n,
                             tl_attr attr);
-/* v itself when it has the dtype. */
+/* Returns v cast to a dtype; v itself if it has the dtype. */
 tl_value_id tl_ls_cast(tl_maker *k, tl_value_id v, tl_dtype to);
-/* A maker in front of a node, or at the end of the graph; adopt takes its failures over. */
+/* Returns a maker in front of node n, or at the end of the graph for TL_NO_NODE. tl_ls_adopt takes
+ * over the failures of such a maker. */
 tl_maker tl_ls_before(const tl_loss_scaling *x, tl_node_id n);
 void tl_ls_adopt(tl_loss_scaling *x, const tl_maker *k);
-/* Gives a value, made by a node of ours, a name that a user is to find. */
+/* Gives v, which a node of this pass makes, a name that users look for. */
 void tl_ls_name(tl_loss_scaling *x, tl_value_id v, const char *name);
-/* Region of the node of the main graph that a use belongs to, whatever body it is in. */
+/* Returns the region of a use: that of the node of the main graph that contains the user. */
 tl_train_region tl_ls_region_of_use(const tl_loss_scaling *x, tl_use_id u);
 
-/* Lets one use be of another value. */
+/* Replaces the value of one use by v. */
 void tl_ls_set_use(tl_module *m, tl_use_id u, tl_value_id v);
 
-/* What backward is multiplied at. */
+/* The point at which backward is multiplied by the scale. */
 typedef struct tl_ls_start {
   tl_value_id value;   /* TL_NO_VALUE: the loss of a Gradient node, which names it */
   tl_node_id gradient; /* such a node */
 } tl_ls_start;
 
 /* Finds where backward starts: a declared or constant seed, else the value nearest to the loss in
- * which every gradient is linear; E-LS-SEED. Changes nothing. O(nodes), and again for each of at
- * most 64 candidates that fit the first gradient. */
+ * which every gradient is linear. Changes nothing. E-LS-SEED, TL_NO_MEMORY; both reported.
+ * O(nodes), and again for each of at most 64 candidates that fit the first gradient. */
 tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) TL_NODISCARD;
-/* Multiplies it by the scale. */
+/* Multiplies the start by the scale. */
 void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start);
 
-/* After unscaling: refuses states and outputs that the scale still reaches, whatever was recognised
- * (E-TRN-SCALED), and gradients that it never reached (E-LS-SEED); divides outputs that grow in
- * proportion. Fills x->touched. O(nodes + edges). */
+/* Checks the graph after unscaling. Refuses states and outputs that the scale still reaches,
+ * whatever was recognised (E-TRN-SCALED), and gradients that it never reached (E-LS-SEED); divides
+ * outputs that grow in proportion to the scale. Fills x->touched. TL_NO_MEMORY. All reported.
+ * O(nodes + edges). */
 tl_status tl_ls_check(tl_loss_scaling *x, const tl_ls_start *start) TL_NODISCARD;
 
-/* Makes x->finite as the configuration asks. TL_UNSUPPORTED and E-LS codes are reported. */
+/* Makes x->finite according to the configuration. E-OPT-CONFLICT, TL_NO_MEMORY; both reported. */
 tl_status tl_ls_make_status(tl_loss_scaling *x) TL_NODISCARD;
 
-/* f16 or bf16? */
+/* Returns true for f16 and bf16. */
 bool tl_ls_is_narrow(const tl_module *m, tl_value_id v);
-/* Gradients of f16 and bf16 go to their updates as x->unscaled, in f32, with all that is computed
- * of them; see widen.c. W-LS-F16 where they cannot. Regions of x->info then have
- * the nodes made here. O(nodes + edges). */
+/* Hands gradients of f16 and bf16 to their updates as x->unscaled, in f32, and widens what is
+ * computed from them; see widen.c. W-LS-F16 where this is impossible; E-LS-F16, TL_NO_MEMORY.
+ * Extends the regions of x->info to the nodes made here. O(nodes + edges). */
 tl_status tl_ls_widen(tl_loss_scaling *x) TL_NODISCARD;
 
-/* Inputs of the manager's state with initial values (FIXED: a constant); sets x->scale. */
+/* Adds the inputs of the manager's state with initial values (FIXED: a constant) and sets
+ * x->scale. */
 void tl_ls_make_inputs(tl_loss_scaling *x);
-/* The manager's rule as nodes, and the outputs of its state. Needs x->finite. */
+/* Makes the manager's rule as nodes, and the outputs of its state. Needs x->finite. */
 void tl_ls_make_rule(tl_loss_scaling *x);
 
-/* Updates of states happen only when x->finite. */
+/* Makes updates of states depend on x->finite. TL_UNSUPPORTED for an update that is only in place,
+ * TL_NO_MEMORY; both reported. */
 tl_status tl_ls_guard_updates(tl_loss_scaling *x) TL_NODISCARD;
 
-/* Appends an output to the graph; pairs a state with its successor. */
+/* Append an output to the graph; pair a state's input with its next value. */
 void tl_ls_add_output(tl_loss_scaling *x, tl_value_id v);
 void tl_ls_add_state(tl_loss_scaling *x, tl_value_id input, tl_value_id output);
 

@@ -16,7 +16,8 @@ static float grown(const tl_loss_scale_config *c, float scale) {
   return scale < tl_loss_scale_limit(c) ? scale * c->up : scale;
 }
 
-/* Grows after `grow` finite steps in a row; shrinks after `shrink` overflows, in a row or not. */
+/* Grows after `grow` finite steps in a row; shrinks after `shrink` overflows, not necessarily in a
+ * row. */
 static tl_loss_scale_state exponential(const tl_loss_scale_config *c, tl_loss_scale_state s,
                                        bool finite) {
   tl_loss_scale_state next = s;
@@ -35,7 +36,7 @@ static tl_loss_scale_state exponential(const tl_loss_scale_config *c, tl_loss_sc
   return next;
 }
 
-/* Shrinks with every overflow; grows `grow` steps after the last change. */
+/* Shrinks at every overflow; grows `grow` steps after the last change. */
 static tl_loss_scale_state dynamic(const tl_loss_scale_config *c, tl_loss_scale_state s,
                                    bool finite) {
   tl_loss_scale_state next = s;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of loss-scale managers as nodes: what loss_scale.c computes for one step,
- * without branches and in the same order of f32 operations. */
+/* Makes the rules of loss-scale managers as nodes.
+ * The nodes compute what loss_scale.c computes for one step, without branches and in the same order
+ * of f32 operations, so that both give the same bits. */
 #include "ir/ops_gen.h"
 #include "passes/train/scale/loss.h"
 #include "passes/train/scale/loss_scale.h"
 
-/* States beside the scale; EXPONENTIAL: good and bad, DYNAMIC: cur and last. */
+/* Names and initial values of states beside the scale; EXPONENTIAL: good and bad, DYNAMIC: cur and
+ * last. */
 static const struct {
   const char *name;
   int32_t start;
 } counters[2][2] = {{{"tlr.ls.good", 0}, {"tlr.ls.bad", 0}},
                     {{"tlr.ls.cur", 1}, {"tlr.ls.last", 0}}};
 
+/* Row of `counters`. */
 static unsigned row_of(const tl_loss_scaling *x) {
   return x->c->loss_scale.kind == TL_LOSS_SCALE_DYNAMIC;
 }
@@ -72,7 +75,7 @@ typedef struct next_state {
   tl_value_id counter[2];
 } next_state;
 
-/* Grows below the ceiling alone, so that the scale stays finite. */
+/* Grows only below the limit, so that the scale stays finite. */
 static tl_value_id grown(tl_loss_scaling *x, tl_value_id from) {
   float up = x->c->loss_scale.up;
   tl_value_id low = two(x, TL_OP_Less, x->scale, number(x, tl_loss_scale_limit(&x->c->loss_scale)));
@@ -120,6 +123,7 @@ static next_state dynamic(tl_loss_scaling *x) {
   return s;
 }
 
+/* Makes `next` the output NAME.out and the next value of the state `input`. */
 static void leave(tl_loss_scaling *x, tl_value_id input, tl_value_id next) {
   tl_symbol s = TL_NO_SYMBOL;
   tl_buf name;
@@ -136,8 +140,8 @@ static void leave(tl_loss_scaling *x, tl_value_id input, tl_value_id next) {
   tl_ls_add_state(x, input, next);
 }
 
-/* Steps that overflowed without one between them that did not: who runs the steps stops when there
- * are too many (5.3). */
+/* Counts steps in a row that overflowed, so that the training loop can stop when there are too
+ * many. */
 static void count_run(tl_loss_scaling *x) {
   const int32_t none = 0;
   tl_value_id run = add_input(x, TL_LS_BAD_RUN, TL_DTYPE_I32, tl_tensor_i32s(x->m, &none, 1, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Powers of a factor (power.h), by the rows of linear_ops.tbl. */
+/* Computes powers of a factor (power.h) by the rows of linear_ops.tbl. */
 #include "passes/train/scale/power.h"
 
 #include "ir/graph.h"
@@ -21,12 +21,14 @@ bool tl_is_all(const tl_module *m, tl_value_id v, double wanted) {
   return n && n <= MOST_ELEMENTS;
 }
 
+/* Constants carry no power, but constant zeros fit any power, since 0 * s = 0. */
 static tl_power power_of(const tl_powers *s, tl_value_id v) {
   if (!v || s->of[v] != TL_POWER_NONE || !tl_value_constant(s->m, v))
     return v ? (tl_power)s->of[v] : TL_POWER_NONE;
   return tl_is_all(s->m, v, 0) ? TL_POWER_ANY : TL_POWER_NONE;
 }
 
+/* Power of a sum of two values. */
 static tl_power joined(tl_power a, tl_power b) {
   if (a == TL_POWER_ANY || a == b)
     return b;
@@ -43,6 +45,7 @@ static tl_power product(tl_power a, tl_power b) {
   return a == b ? TL_POWER_OTHER : TL_POWER_NONE; /* s and 1/s */
 }
 
+/* Power of 1/a. The inverse of zeros is unknown. */
 static tl_power inverse(tl_power a) {
   return a == TL_POWER_ONCE      ? TL_POWER_INVERSE
          : a == TL_POWER_INVERSE ? TL_POWER_ONCE
@@ -50,7 +53,7 @@ static tl_power inverse(tl_power a) {
                                  : a;
 }
 
-/* Of the first two operands; a third one, a bias, is added. */
+/* Power of a product of the first two operands; a third one, a bias, is added. */
 static tl_power product_of_all(const tl_powers *s, tl_node_id n, uint32_t count) {
   if (count > 3)
     return TL_POWER_OTHER;
@@ -63,7 +66,7 @@ static tl_power product_of_all(const tl_powers *s, tl_node_id n, uint32_t count)
   return p;
 }
 
-/* No operand in [from, to) may carry the factor. */
+/* Returns true if no operand in [from, to) carries the factor. */
 static bool plain(const tl_powers *s, tl_node_id n, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     tl_power p = power_of(s, tl_operand(s->m, n, i));
@@ -90,7 +93,8 @@ static bool captures_plain(tl_powers *s, tl_node_id n) {
   return true;
 }
 
-/* Rows that are scattered replace others or are added to them, not multiplied. */
+/* Returns true if scattered rows replace others or are added; a product or maximum would change the
+ * power. */
 static bool adds_up(const tl_module *m, tl_node_id n) {
   tl_sv how = tl_node_attr_string(m, n, TL_SYM_reduction);
   return how.n == 0 || tl_sv_is(how, "none") || tl_sv_is(how, "add");
@@ -104,7 +108,7 @@ static bool makes_zeros(const tl_module *m, tl_node_id n) {
                  tl_tensor_float_at(m, tl_tensor_get(m, a->u.t), 0, &e) && e == 0));
 }
 
-/* Operands from `port` on in one power; zeros are of any. */
+/* Power of a list of operands from `port` on, which must agree; zeros agree with everything. */
 static tl_power alike(const tl_powers *s, tl_node_id n, uint32_t port) {
   uint32_t end = tl_node_get(s->m, n)->n_operands;
   while (port + 1 < end && !tl_operand(s->m, n, port)) /* what is absent adds nothing */
@@ -116,7 +120,7 @@ static tl_power alike(const tl_powers *s, tl_node_id n, uint32_t port) {
   return p;
 }
 
-/* Padding that is not given is zeros. */
+/* Power of a scatter. Data that is not given is zeros. */
 static tl_power scattered(const tl_powers *s, tl_node_id n, tl_power p) {
   tl_value_id other = tl_operand(s->m, n, 2);
   if (!plain(s, n, 1, 2) || !adds_up(s->m, n))
@@ -153,7 +157,7 @@ tl_power tl_power_of_node(tl_powers *s, tl_node_id n) {
 
 /* ---- whole graphs ---------------------------------------------------------------------------- */
 
-/* The first value of a list that is multiplied; TL_NO_VALUE: none is. */
+/* Returns the first value of a list that carries the factor; TL_NO_VALUE if none does. */
 static tl_value_id culprit(const tl_powers *s, const tl_value_id *at, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     tl_power p = at[i] ? power_of(s, at[i]) : TL_POWER_NONE;
@@ -170,7 +174,7 @@ static void put(tl_powers *s, tl_value_id v, tl_power p, tl_value_id from) {
   s->from[v] = from;
 }
 
-/* What a choice between branches gives is what they give alike. */
+/* Power of an If: its branches must agree, and its condition must not carry the factor. */
 static void put_choice(tl_powers *s, tl_node_id n) {
   bool plain_choice = plain(s, n, 0, 1);
   for (uint32_t i = 0; i < tl_node_get(s->m, n)->n_results; i++) {

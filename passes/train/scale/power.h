@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How values follow when one is multiplied by a factor s above 0: by s, by 1/s, not at all. */
+/* Follows how values change when one value is multiplied by a factor s > 0: by s, by 1/s, or not at
+ * all. */
 #ifndef TL_PASSES_TRAIN_SCALE_POWER_H
 #define TL_PASSES_TRAIN_SCALE_POWER_H
 
 #include "ir/module.h"
 #include "support/vec.h"
 
+/* The power of the factor that a value carries. */
 typedef enum tl_power {
   TL_POWER_NONE,   /* by nothing */
   TL_POWER_ONCE,   /* by s */
@@ -25,12 +27,14 @@ typedef struct tl_powers {
   bool no_memory;
 } tl_powers;
 
-/* Of all results of a node, from those of its operands and captures. A body is not looked into. */
+/* Returns the power of all results of a node, from those of its operands and captures. Does not
+ * look into bodies. */
 tl_power tl_power_of_node(tl_powers *p, tl_node_id n);
-/* Of all values of a graph and of the branches in it. O(nodes + edges). */
+/* Fills the powers of all values of a graph and of the branches in it. O(nodes + edges). */
 void tl_power_sweep(tl_powers *p, const tl_graph *g);
 
-/* A constant with no other element? False for large ones. */
+/* Returns true for a constant all of whose elements are `wanted`. False for constants of more than
+ * 4096 elements, to bound the cost. */
 bool tl_is_all(const tl_module *m, tl_value_id v, double wanted);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where backward starts. A seed is a value of its own. Without one, backward was derived by hand
- * and begins with arithmetic on forward values, such as softmax - labels: then it starts at the
- * value nearest to the loss in which all gradients are linear, since multiplying it multiplies each
- * of them once. A constant 1 is a seed if that holds for it too. */
+/* Finds where backward starts and multiplies it by the scale.
+ * A seed is a value of its own, such as a constant 1. Without one, backward was derived by hand and
+ * begins with arithmetic on forward values, such as softmax - labels; then it starts at the value
+ * nearest to the loss in which all gradients are linear, since multiplying that value multiplies
+ * each gradient once. */
 #include <math.h>
 
 #include "ir/marks.h"
@@ -26,7 +27,7 @@ static bool is_backward(const search *s, tl_node_id n) {
   return tl_train_region_of(&s->x->info, n) == TL_REGION_BACKWARD;
 }
 
-/* Marks the backward nodes that the first gradient depends on; false when memory is out. */
+/* Marks the backward nodes that the first gradient depends on. Returns false if memory is out. */
 static bool find_cone(search *s) {
   tl_module *m = s->x->m;
   tl_u32_vec todo = {0};
@@ -48,7 +49,8 @@ static bool find_cone(search *s) {
   return ok;
 }
 
-/* Powers behind `v`, which is multiplied, as far as `last`; in the cone or everywhere. */
+/* Computes powers of everything behind v, which is multiplied, up to node `last`; in the cone, or
+ * everywhere. */
 static void sweep(search *s, tl_value_id v, tl_node_id from, tl_node_id last, bool cone) {
   tl_module *m = s->x->m;
   memset(s->powers.of, TL_POWER_NONE, tl_module_value_end(m));
@@ -64,6 +66,8 @@ static void sweep(search *s, tl_value_id v, tl_node_id from, tl_node_id last, bo
   }
 }
 
+/* Returns true if every gradient is multiplied exactly once when v is. The first gradient's cone is
+ * tried first, since most candidates fail there. */
 static bool scales_all(search *s, tl_value_id v) {
   const tl_train_info *t = &s->x->info;
   tl_node_id p = tl_value_producer(s->x->m, v), from = p ? p : tl_module_main(s->x->m)->first;
@@ -77,7 +81,7 @@ static bool scales_all(search *s, tl_value_id v) {
   return true;
 }
 
-/* Used by backward alone, and shaped like the loss. */
+/* Returns true if v is a float of the loss's rank that only backward uses. */
 static bool could_be_seed(const search *s, tl_value_id v) {
   const tl_loss_scaling *x = s->x;
   tl_type_id type = tl_value_type(x->m, v);
@@ -92,7 +96,7 @@ static bool could_be_seed(const search *s, tl_value_id v) {
   return true;
 }
 
-/* A constant 1, or an input; what it takes part in otherwise shows in the powers. */
+/* Returns a constant 1 or an input that scales all gradients; TL_NO_VALUE if there is none. */
 static tl_value_id outer_seed(search *s) {
   const tl_graph *g = tl_module_main(s->x->m);
   unsigned tried = 0;
@@ -115,8 +119,9 @@ typedef struct candidate {
   tl_value_id value;
 } candidate;
 
-/* What depends on later forward values is nearer to the loss: the transposed input of a layer
- * multiplies its gradient just as well, but nothing in between. */
+/* Sorts candidates that depend on later forward values first: these are nearer to the loss. The
+ * transposed input of a layer scales that layer's gradient as well, but not what lies between it
+ * and the loss. */
 static int by_nearness(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   if (x->late != y->late)
@@ -124,6 +129,7 @@ static int by_nearness(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Returns the order of the last forward node that a node depends on. */
 static uint64_t lateness(const search *s, tl_node_id n) {
   const tl_module *m = s->x->m;
   uint64_t late = 0;
@@ -144,7 +150,7 @@ static bool feeds_cone(const search *s, tl_value_id v) {
   return false;
 }
 
-/* Values of forward that the first gradient is computed from: what backward reads of them. */
+/* Collects values of forward that backward reads and the first gradient is computed from. */
 static uint32_t collect_forward(search *s, candidate *out) {
   tl_module *m = s->x->m;
   uint32_t count = 0;
@@ -187,6 +193,8 @@ static bool is_gradient(const tl_loss_scaling *x, tl_value_id v) {
   return false;
 }
 
+/* Tries values of the cone, then values of forward. Scaling a value that is a gradient already
+ * would come too late to save anything from underflow. */
 static tl_value_id first_that_scales(search *s) {
   tl_loss_scaling *x = s->x;
   uint32_t nodes = tl_module_node_end(x->m);
@@ -210,13 +218,13 @@ static tl_node_id gradient_node(const tl_loss_scaling *x) {
   return p && tl_node_get(x->m, p)->op == TL_OP_ai_onnx_preview_training_Gradient ? p : TL_NO_NODE;
 }
 
-/* The value that a Gradient differentiates. */
+/* Returns the value that a Gradient node differentiates. */
 static tl_value_id named_loss(const tl_loss_scaling *x, tl_node_id n) {
   const tl_graph *g = tl_module_main(x->m);
   return tl_graph_find_value(x->m, g, tl_node_attr_string(x->m, n, TL_SYM_y));
 }
 
-/* All gradients are its results, and it differentiates a value there is. */
+/* Returns true if all gradients are results of the node and it differentiates an existing value. */
 static bool makes_all(const tl_loss_scaling *x, tl_node_id n) {
   for (uint32_t i = 0; i < x->info.n; i++)
     if (x->info.grads[i].producer != n)
@@ -268,7 +276,7 @@ tl_status tl_ls_find_start(tl_loss_scaling *x, tl_ls_start *out) {
 
 /* ---- multiplying ----------------------------------------------------------------------------- */
 
-/* The greatest element of a constant without its sign; 1 for what is not known. */
+/* Returns the largest magnitude of a constant's elements; 1 if it is unknown or large. */
 static double magnitude(const tl_module *m, tl_value_id v) {
   const tl_tensor *t = tl_value_constant(m, v);
   uint64_t n = t && t->kind != TL_SOURCE_STRINGS ? tl_tensor_elements(m, t) : 0;
@@ -280,7 +288,8 @@ static double magnitude(const tl_module *m, tl_value_id v) {
   return most;
 }
 
-/* A fixed scale never shrinks: one that takes the start beyond f16 makes every step overflow. */
+/* Warns of a fixed scale beyond the range of f16: it never shrinks, so every step would
+ * overflow. */
 static void warn_of_range(const tl_loss_scaling *x, tl_value_id v) {
   const tl_loss_scale_config *c = &x->c->loss_scale;
   bool fixed = c->kind == TL_LOSS_SCALE_FIXED || c->kind == TL_LOSS_SCALE_FIXED_BLIND;
@@ -300,7 +309,7 @@ static void warn_of_range(const tl_loss_scaling *x, tl_value_id v) {
                  TL_SV_ARG(tl_value_name(x->m, v)), (double)c->init, 65504 / (double)c->init);
 }
 
-/* The start in f32, before a cast of the model where there is one. */
+/* Returns the start in f32; the operand of the model's own cast if it is f32. */
 static tl_value_id in_f32(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
   tl_node_id p = tl_value_producer(x->m, v);
   tl_value_id from = p && tl_node_get(x->m, p)->op == TL_OP_Cast ? tl_operand(x->m, p, 0) : v;
@@ -308,7 +317,8 @@ static tl_value_id in_f32(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
   return tl_ls_cast(k, wide ? from : v, TL_DTYPE_F32);
 }
 
-/* In f32 where it starts in f16: the product may fit though the scale alone does not. */
+/* Multiplies a start of f16 or bf16 in f32: the product may fit although the scale alone does
+ * not. */
 static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, v));
   warn_of_range(x, v);
@@ -319,8 +329,8 @@ static tl_value_id multiplied(tl_loss_scaling *x, tl_maker *k, tl_value_id v) {
   return scaled;
 }
 
-/* Gradient differentiates the value of a name: that of the scaled loss. It uses no operand for it,
- * so that an edge keeps the order. */
+/* Lets a Gradient node differentiate the scaled loss, which it names by an attribute. As it has no
+ * operand for it, a control edge keeps the order. */
 static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
   tl_module *m = x->m;
   tl_value_id loss = named_loss(x, n);
@@ -335,8 +345,8 @@ static void scale_named_loss(tl_loss_scaling *x, tl_node_id n) {
     x->k.no_memory = true;
 }
 
-/* What backward computes before the scale underflows as the model would have it and no further: no
- * precision mode makes it narrower. O(nodes + edges). */
+/* Marks backward nodes before the scale, so that no precision mode narrows them: they have no
+ * protection from underflow. O(nodes + edges). */
 static void keep_before(tl_loss_scaling *x, tl_node_id from) {
   tl_module *m = x->m;
   tl_u32_vec todo = {0};

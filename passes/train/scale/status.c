@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a gradient overflowed, on any rank. Looked
- * at are the gradients of this rank before they are summed up, for the early predicates, or what is
- * left after sum, mean and unscaling. */
+/* Makes the overflow check: whether a gradient of any rank is infinite or NaN.
+ * Early modes look at this rank's gradients before they are summed; the others look at what is left
+ * after sum, mean and unscaling. */
 #include <float.h>
 #include <math.h>
 
@@ -50,7 +50,8 @@ static looked_at gradients(tl_loss_scaling *x) {
   return l;
 }
 
-/* Nodes that read what this rank alone has computed: sums over ranks pass them by. */
+/* Marks a node that reads what this rank alone has computed: the pass grad-allreduce leaves such
+ * uses alone. */
 static void mark_local(tl_loss_scaling *x, tl_value_id v) {
   if (v && is_early(x->c) && !tl_node_put_mark(x->m, tl_value_producer(x->m, v), TL_MARK_LOCAL))
     x->k.no_memory = true;
@@ -58,7 +59,8 @@ static void mark_local(tl_loss_scaling *x, tl_value_id v) {
 
 /* ---- isfinite -------------------------------------------------------------------------------- */
 
-/* 0, or NaN when v holds an infinity or NaN, since those times 0 are NaN. */
+/* Returns 0, or NaN if v contains an infinity or NaN: 0 * inf and 0 * NaN are NaN. TL_MARK_NOFOLD
+ * keeps x * 0 from being folded to 0. */
 static tl_value_id zero_or_nan(tl_loss_scaling *x, tl_value_id v) {
   tl_maker k = tl_comm_behind(x->m, v); /* a large gradient need not stay */
   tl_dtype d = dtype_of(x, v);
@@ -74,7 +76,7 @@ static tl_value_id zero_or_nan(tl_loss_scaling *x, tl_value_id v) {
   return sum;
 }
 
-/* Sums of zeros and NaN are exact in every order. */
+/* Returns true if any gradient is not finite. Sums of zeros and NaN are exact in every order. */
 static tl_value_id any_nan(tl_loss_scaling *x) {
   looked_at l = gradients(x);
   for (uint32_t i = 0; i < l.n && !tl_maker_failed(&x->k); i++)
@@ -89,7 +91,7 @@ static tl_value_id any_nan(tl_loss_scaling *x) {
 
 /* ---- ort ------------------------------------------------------------------------------------- */
 
-/* IsAllFinite takes tensors of one dtype. */
+/* Uses IsAllFinite, which takes tensors of one dtype, once per dtype. */
 static tl_value_id all_finite(tl_loss_scaling *x) {
   static const tl_dtype dtypes[] = {TL_DTYPE_F32, TL_DTYPE_F16, TL_DTYPE_BF16, TL_DTYPE_F64};
   looked_at l = gradients(x);
@@ -113,6 +115,7 @@ static tl_value_id all_finite(tl_loss_scaling *x) {
 
 /* ---- sums over ranks ------------------------------------------------------------------------- */
 
+/* fuses: the AllReduce may share a bucket with gradients. */
 static tl_value_id all_reduce(tl_loss_scaling *x, tl_value_id v, const char *how, bool fuses) {
   tl_comm comm = {.pass = x->p, .m = x->m, .c = x->c};
   const tl_collective_spec spec = {
@@ -125,7 +128,8 @@ static tl_value_id along_a_dim(tl_loss_scaling *x, tl_value_id v) {
   return two(x, TL_OP_Reshape, v, tl_make_ints(&x->k, &shape, 1));
 }
 
-/* Of a local bool: did it happen on no rank? The flag may travel with the last gradients. */
+/* Returns true if a local flag is set on no rank. With flag_in_bucket the flag travels with the
+ * last gradients. */
 static tl_value_id on_no_rank(tl_loss_scaling *x, tl_value_id bad) {
   if (!x->ranks)
     return one(x, TL_OP_Not, bad);
@@ -137,13 +141,14 @@ static tl_value_id on_no_rank(tl_loss_scaling *x, tl_value_id bad) {
   return two(x, TL_OP_Equal, one(x, TL_OP_Squeeze, sum), f32(x, 0));
 }
 
-/* Of a local bool: is it so on every rank? */
+/* Returns true if a local flag is set on every rank. */
 static tl_value_id on_all_ranks(tl_loss_scaling *x, tl_value_id good) {
   return x->ranks ? on_no_rank(x, one(x, TL_OP_Not, good)) : good;
 }
 
 /* ---- early_bound ----------------------------------------------------------------------------- */
 
+/* Largest finite number of a dtype. */
 static double largest(tl_dtype d) {
   switch (d) {
   case TL_DTYPE_F16: return 65504;
@@ -153,12 +158,13 @@ static double largest(tl_dtype d) {
   }
 }
 
-/* The dtype that gradients like v are added up in. */
+/* Returns the dtype in which gradients like v are summed over ranks. */
 static tl_dtype dtype_of_sum(const tl_loss_scaling *x, tl_value_id v) {
   return x->c->ar_f32 && tl_ls_is_narrow(x->m, v) ? TL_DTYPE_F32 : dtype_of(x, v);
 }
 
-/* Greatest magnitude of a gradient as a part of what the dtype of sums can hold. */
+/* Returns the largest magnitude of a gradient divided by the largest number of the dtype of
+ * sums. */
 static tl_value_id magnitude(tl_loss_scaling *x, tl_value_id v) {
   tl_maker k = tl_comm_behind(x->m, v); /* a large gradient need not stay */
   tl_dtype d = dtype_of(x, v);
@@ -175,7 +181,9 @@ static tl_value_id magnitude(tl_loss_scaling *x, tl_value_id v) {
   return part;
 }
 
-/* No sum over ranks can overflow when N times the greatest magnitude does not. */
+/* Returns true if no sum over ranks can overflow: N times the largest magnitude is within range.
+ * The largest magnitude is exchanged before any gradient, so the check need not wait for the
+ * sums. */
 static tl_value_id within_bound(tl_loss_scaling *x) {
   tl_value_id nan = any_nan(x);
   looked_at l = gradients(x);
@@ -197,8 +205,9 @@ static tl_value_id within_bound(tl_loss_scaling *x) {
 
 /* ---- npu ------------------------------------------------------------------------------------- */
 
-/* The chip's sticky flags: allocated first, read when all gradients are there, then cleared. The
- * read fills the tensor that was allocated. */
+/* Reads the chip's sticky overflow flags: memory is allocated at the start, flags are read when all
+ * gradients are there, then cleared. The read fills the tensor that was allocated, which control
+ * edges express. */
 static tl_value_id no_flag_is_up(tl_loss_scaling *x) {
   looked_at l = gradients(x);
   tl_maker first = tl_ls_before(x, tl_module_main(x->m)->first);
@@ -228,6 +237,7 @@ static tl_value_id no_flag_is_up(tl_loss_scaling *x) {
 
 /* ---- choice ---------------------------------------------------------------------------------- */
 
+/* Refuses combinations that would need data that the chosen status does not give. */
 static tl_status check(const tl_loss_scaling *x) {
   const tl_train_config *c = x->c;
   tl_location here = TL_AT_FILE(x->m->path);

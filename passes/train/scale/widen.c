@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What updates read of unscaled gradients is f32: the model's own
- * cast to f32 gives way to the gradient without the scale, and arithmetic of f16 between a gradient
- * and its update is done in f32, so that nothing which the scale has saved is lost again. States
- * and outputs keep their dtypes: what they take is rounded last of all. */
+/* Makes updates of unscaled gradients compute in f32.
+ * The model's own cast to f32 gives way to the unscaled gradient, and f16 arithmetic between a
+ * gradient and its update is done in f32, so that nothing which the scale has saved underflows
+ * again. States and outputs keep their dtypes: they are rounded last. */
 #include <stdlib.h>
 
 #include "ir/infer/infer.h"
@@ -43,12 +43,13 @@ static tl_dtype dtype_of(const widening *w, tl_value_id v) {
 
 static void out_of_memory(widening *w) { w->x->k.no_memory = true; }
 
-/* v in f32 for those who go on with a gradient; TL_NO_VALUE: it is what it was. */
+/* Returns v in f32 for users that continue a gradient; TL_NO_VALUE if v is as it was. */
 static tl_value_id wide_of(const widening *w, tl_value_id v) {
   return v && v < w->n_values && !w->settled[v] ? w->wide[v] : TL_NO_VALUE;
 }
 
-/* v in its own dtype, for those who need that. */
+/* Returns v in its own dtype; makes the cast behind the f32 value when first needed. A sequence
+ * cannot be cast; it is noted in w->list and reported at the end. */
 static tl_value_id narrow_of(widening *w, tl_value_id v) {
   if (!v || v >= w->n_values || !w->wide[v])
     return v;
@@ -67,6 +68,7 @@ static tl_value_id narrow_of(widening *w, tl_value_id v) {
   return w->narrow[v];
 }
 
+/* Returns v in f32: the f32 value that exists, or a cast in front of node n. */
 static tl_value_id widened(widening *w, tl_value_id v, tl_node_id n) {
   tl_value_id from = wide_of(w, v);
   if (from || !is_narrow(dtype_of(w, narrow_of(w, v))))
@@ -88,7 +90,8 @@ static void set_wide(widening *w, tl_value_id v, tl_value_id to, tl_value_id nar
 
 /* ---- one node in f32 ------------------------------------------------------------------------- */
 
-/* Which type variables of the node's op become f32. False: the op has no such form. */
+/* Finds the type variables of the node's op that become f32. Returns false if the op has no such
+ * form. */
 static bool find_variables(const widening *w, tl_node_id n, bool *wider) {
   const tl_op *row = tl_op_row(tl_node_get(w->m, n)->op);
   if (!row || tl_op_has_trait(tl_node_get(w->m, n)->op, TL_TRAIT_BODY))
@@ -115,6 +118,7 @@ static bool is_of_variable(const tl_op_port *port, const bool *wider) {
   return port && port->var >= 0 && wider[port->var];
 }
 
+/* Sets the operands: f32 where the variable of their port became f32, else their own dtype. */
 static bool set_operands(widening *w, tl_node_id n, const bool *wider) {
   const tl_op *row = tl_op_row(tl_node_get(w->m, n)->op);
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
@@ -132,8 +136,8 @@ static bool set_operands(widening *w, tl_node_id n, const bool *wider) {
   return true;
 }
 
-/* The type of a result whose operands are f32 now: that of inference, with the dims that were known
- * before; where no rule knows it, by the variable of its port. TL_NO_TYPE: none that fits. */
+/* Returns the type of a result whose operands are f32 now: the inferred dtype with the dims known
+ * before; if no rule infers it, the dtype of the port's variable. TL_NO_TYPE if none fits. */
 static tl_type_id new_type(const widening *w, tl_node_id n, uint32_t i, tl_type_id old,
                            const bool *wider) {
   tl_module *m = w->m;
@@ -151,7 +155,8 @@ static tl_type_id new_type(const widening *w, tl_node_id n, uint32_t i, tl_type_
   return fits ? tl_type_tensor(m, d, t.rank, t.dims) : TL_NO_TYPE;
 }
 
-/* Results by their operands; false leaves types as they were. */
+/* Infers results from the new operands. On failure the types are as before and false is
+ * returned. */
 static bool infer(widening *w, tl_node_id n, const bool *wider) {
   tl_module *m = w->m;
   uint32_t count = tl_node_get(m, n)->n_results;
@@ -186,7 +191,7 @@ static bool infer(widening *w, tl_node_id n, const bool *wider) {
   return ok;
 }
 
-/* Operands in their own dtypes, for a node that has no other form. */
+/* Restores the operands' own dtypes, for a node that has no f32 form. */
 static void refuse(widening *w, tl_node_id n, const tl_value_id *old) {
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
     tl_value_id v = old ? old[i] : tl_operand(w->m, n, i);
@@ -215,7 +220,8 @@ static void widen_node(widening *w, tl_node_id n) {
 
 /* ---- casts of the model ---------------------------------------------------------------------- */
 
-/* What is f32 already needs no cast to it. */
+/* Removes a cast to f32 whose operand is f32 already; it becomes an Identity if something refers to
+ * it. */
 static void drop_cast(widening *w, tl_node_id n, tl_value_id to) {
   tl_value_id r = tl_result(w->m, n, 0);
   const tl_node *node = tl_node_get(w->m, n);
@@ -230,7 +236,8 @@ static void drop_cast(widening *w, tl_node_id n, tl_value_id to) {
     out_of_memory(w);
 }
 
-/* A cast that narrows a gradient is one only for those who need the narrow dtype. */
+/* Handles a cast of the model. A cast that narrows a gradient remains only for users that need the
+ * narrow dtype. */
 static void widen_cast(widening *w, tl_node_id n) {
   tl_value_id v = tl_operand(w->m, n, 0), r = tl_result(w->m, n, 0), from = wide_of(w, v);
   tl_dtype to = dtype_of(w, r);
@@ -264,7 +271,8 @@ static void widen_bodies(widening *w, tl_node_id n, int depth) {
   }
 }
 
-/* Outputs of bodies keep their dtypes; wider: those of an If that do not, NULL: none. */
+/* Sets the results of bodies, which keep their dtypes. wider: [results] those of an If that become
+ * f32; NULL: none. */
 static void end_bodies(widening *w, tl_node_id n, const bool *wider) {
   const tl_node *node = tl_node_get(w->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -280,7 +288,7 @@ static void end_bodies(widening *w, tl_node_id n, const bool *wider) {
   }
 }
 
-/* Does a branch give result k in f32? */
+/* Returns true if a branch gives result k in f32. */
 static bool gives_wide(const widening *w, tl_node_id n, uint32_t k) {
   const tl_node *node = tl_node_get(w->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -292,7 +300,7 @@ static bool gives_wide(const widening *w, tl_node_id n, uint32_t k) {
   return false;
 }
 
-/* A choice between gradients is one in f32. */
+/* Makes an If between gradients give f32. */
 static void widen_if(widening *w, tl_node_id n) {
   uint32_t count = tl_node_get(w->m, n)->n_results;
   bool *wider = tl_arena_calloc(w->x->p->scratch, count + 1u, sizeof *wider);
@@ -327,8 +335,9 @@ static bool reads_wide(const widening *w, tl_node_id n) {
   return false;
 }
 
-/* What operands are made of, results are; bodies may take anything from around them. What leads to
- * a collective of the model, behind which the scale is taken away, is no such gradient. */
+/* Passes marks from operands to results. A body may read anything around it, so its results count
+ * as computed from gradients. What leads to a collective of the model is still scaled, and no such
+ * gradient. */
 static void pass_on(widening *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   bool settled = false, from_gradient = tl_op_has_trait(node->op, TL_TRAIT_BODY);
@@ -371,7 +380,7 @@ static void widen_graph(widening *w, const tl_graph *g, int depth) {
 
 /* ---- what leaves the graph ------------------------------------------------------------------- */
 
-/* Gives `to` the name of an output, which takes another one: "gw/scaled", "w/wide". */
+/* Gives `to` the name of an output, which gets another one: "gw/scaled", "w/wide". */
 static void take_name(widening *w, tl_value_id from, tl_value_id to) {
   tl_maker k = w->x->k;
   tl_symbol name = k.base = tl_value_get(w->m, from)->name;
@@ -384,7 +393,8 @@ static void take_name(widening *w, tl_value_id from, tl_value_id to) {
   tl_value_set_name(w->m, to, name);
 }
 
-/* An output in its own dtype, under its name. */
+/* Lets an output leave in its own dtype, under its name. A new parameter in f16 is expected and not
+ * counted as a loss. */
 static void leave(widening *w, tl_value_id v, bool parameter) {
   tl_node_id ret = tl_module_main(w->m)->ret;
   tl_value_id to = narrow_of(w, v);
@@ -408,12 +418,13 @@ static void erase_unused(widening *w) {
   }
 }
 
+/* Returns the cast that replaced v as an output, or v. */
 static tl_value_id successor(const widening *w, tl_value_id v) {
   bool moved = v && v < w->n_values && w->wide[v] == v && w->narrow[v];
   return moved && tl_value_is_output(w->m, w->narrow[v]) ? w->narrow[v] : v;
 }
 
-/* States whose next value is a cast now: in the module, and in what was recognised. */
+/* Updates next values of states that are casts now, in the module and in x->info. */
 static void follow(widening *w) {
   tl_train_info *t = &w->x->info;
   for (uint32_t i = 0; i < w->m->states.n; i++)
@@ -437,7 +448,7 @@ static void leave_all(widening *w, const bool *parameter) {
   follow(w);
 }
 
-/* Casts and arithmetic of ours are part of updates. */
+/* Extends the tables of regions: casts and arithmetic made here are part of updates. */
 static void extend_regions(widening *w, tl_node_id first) {
   tl_train_info *t = &w->x->info;
   uint32_t n = tl_module_node_end(w->m);

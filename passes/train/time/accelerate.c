@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thresholds of accelerate_train_mode and the one-way switch. */
+/* Implements the thresholds of accelerate_train_mode and the one-way switch. */
 #include "passes/train/time/accelerate.h"
 
 int64_t tl_accelerate_step(int64_t total, float ratio) {
@@ -10,7 +10,7 @@ int64_t tl_accelerate_step(int64_t total, float ratio) {
 
 float tl_accelerate_loss(float target, float ratio) { return target * ratio; }
 
-/* The last loop of a run would end behind its last step: it is the last chance to switch. */
+/* The last loop of a run is the last chance to switch, since a loop cannot be interrupted. */
 static bool step_is_due(const tl_accelerate *a, double now, bool *exact) {
   double at = (double)tl_accelerate_step(a->total_step, a->ratio);
   *exact = now == at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines, collectives on them, and times that users measured; nodes are in cost_nodes.c. */
+/* Knows machines, their collectives and measured times; costs of nodes are in cost_nodes.c. */
 #include "passes/train/time/cost.h"
 
 #include <math.h>
@@ -33,7 +33,8 @@ static void list(tl_buf *out, const char *name) {
   tl_buf_add_z(out, name);
 }
 
-/* One "field=value". Shares and rates must be above 0; a latency may be 0. */
+/* Sets one "field=value". Shares and rates must be above 0, latencies may be 0, and interference is
+ * at least 1. */
 static bool set_field(tl_hw_preset *hw, tl_sv text) {
   tl_sv value = text;
   tl_sv name = tl_sv_trim(tl_sv_split(&value, '='));
@@ -113,7 +114,7 @@ double tl_cost_all_reduce(const tl_links *l, uint32_t ranks, double bytes) {
   return l->latency + whole;
 }
 
-/* From one rank to all, or back. */
+/* Returns the time from one rank to all, or from all to one. */
 static double one_to_all(const tl_links *l, uint32_t ranks, double bytes) {
   if (ranks <= 1)
     return 0;
@@ -126,6 +127,8 @@ static double one_to_all(const tl_links *l, uint32_t ranks, double bytes) {
   return tl_cost_all_reduce(l, ranks, bytes);
 }
 
+/* Two levels: n0 ranks in each of n1 servers. ReduceScatter and AllGather are each half of an
+ * AllReduce. */
 double tl_cost_collective(const tl_costs *c, tl_collective kind, double bytes) {
   const tl_hw_preset *hw = &c->hw;
   tl_links inner = {(tl_comm_algorithm)hw->algorithm0, hw->rate0 * 1e-6, hw->latency0};

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nodes and collectives take on a machine, in microseconds: from
- * shapes and the figures of a preset, or from a user's profile, which always wins. A dim that is
- * not known counts as 1. */
+/* Estimates what nodes and collectives take on a machine, in microseconds.
+ * The estimate comes from shapes and the figures of a preset, or from a user's profile, which takes
+ * precedence. An unknown dim counts as 1. */
 #ifndef TL_PASSES_TRAIN_TIME_COST_H
 #define TL_PASSES_TRAIN_TIME_COST_H
 
 #include "ir/module.h"
 #include "passes/train/time/timeline.h"
 
+/* Algorithms of a collective and the time of their AllReduce: n ranks, latency a, S bytes, rate
+ * b. */
 typedef enum tl_comm_algorithm {
   TL_COMM_RING,    /* 2(n-1) a + 2(n-1)/n S/b */
   TL_COMM_HALVING, /* 2 ceil(log2 n) a + 2(n-1)/n S/b, halving and doubling */
@@ -39,15 +41,17 @@ typedef struct tl_hw_preset {
 #include "passes/train/time/hw_presets.tbl"
 } tl_hw_preset;
 
-/* Reads "NAME" or "NAME:field=value,...": a row of hw_presets.tbl, some of its figures replaced.
- * E-HW-PRESET for an unknown name, field, or a value that is out of range. */
+/* Reads "NAME" or "NAME:field=value,...": a row of hw_presets.tbl with some figures replaced.
+ * E-HW-PRESET, reported, for an unknown name or field, or a value out of range. */
 tl_status tl_hw_preset_parse(tl_diag *d, tl_sv text, tl_hw_preset *out) TL_NODISCARD;
-/* Row i, NULL beyond the last. */
+/* Returns row i of hw_presets.tbl, NULL beyond the last. */
 const tl_hw_preset *tl_hw_preset_at(uint32_t i);
 
-/* An AllReduce of `bytes` among `ranks` over links of one level. 0 for one rank. */
+/* Returns the microseconds of an AllReduce of `bytes` among `ranks` over links of one level; 0 for
+ * one rank. */
 double tl_cost_all_reduce(const tl_links *links, uint32_t ranks, double bytes);
 
+/* A machine with its profile; the caches make one instance unfit for several threads. */
 typedef struct tl_costs {
   tl_hw_preset hw;
   uint32_t ranks;                 /* at least 1 */
@@ -64,24 +68,26 @@ typedef struct tl_profile_row {
   double us;
 } tl_profile_row;
 
-/* ranks: 0 when they are not known, then those of one server. Release it. One thread at a time asks
- * for costs of nodes: what is found of their ops is kept. */
+/* Sets up costs for a machine. ranks: 0 if unknown, then those of one server. Release it. Only one
+ * thread at a time may ask for costs of nodes, since rows of ops are cached. */
 void tl_costs_init(tl_costs *c, const tl_hw_preset *hw, uint32_t ranks);
 void tl_costs_release(tl_costs *c);
 
-/* Takes times from CSV lines `name,us`, the name up to the last comma; empty lines, lines that
- * begin with '#' and the line "name,us" itself are skipped. text: borrowed for the life of the
- * model. E-PROFILE, with the line, for anything else, times that are negative or not finite, and
- * names that come twice. */
+/* Reads times from CSV lines `name,us`; the name ends at the last comma. Empty lines, lines that
+ * begin with '#', and the line "name,us" are skipped. text: borrowed as long as c lives. E-PROFILE,
+ * with the line, for any other line, a time that is negative or not finite, or a name that occurs
+ * twice; TL_NO_MEMORY. */
 tl_status tl_costs_read_profile(tl_diag *d, tl_costs *c, const char *path, tl_sv text) TL_NODISCARD;
 
-/* The profile's time of a name; false when it has none. O(log rows). */
+/* Finds the profile's time of a name. Returns false if there is none. O(log rows). */
 bool tl_cost_profile_find(const tl_costs *c, tl_sv name, double *us);
 
-/* A collective of `bytes` among all ranks: over one level within a server; else ReduceScatter
- * within servers, AllReduce of the parts between them, AllGather within, or the parts of that. */
+/* Returns the microseconds of a collective of `bytes` among all ranks. Within a server it uses one
+ * level of links; beyond, ReduceScatter within servers, AllReduce of the parts between them, then
+ * AllGather within. */
 double tl_cost_collective(const tl_costs *c, tl_collective kind, double bytes);
 
+/* The cost of one node. */
 typedef struct tl_node_cost {
   double flops;  /* of products: 2 each */
   double bytes;  /* read and written, each tensor once; COMM: of the tensors that travel */
@@ -92,18 +98,19 @@ typedef struct tl_node_cost {
   bool profiled; /* the time is the user's */
 } tl_node_cost;
 
-/* What a node takes. Bodies: the longer branch of If, one iteration of a loop. O(operands +
- * results), or the nodes of the bodies. */
+/* Returns what a node takes. Of an If the longer branch counts, of a loop one iteration. O(operands
+ * + results), or the nodes of the bodies. */
 tl_node_cost tl_cost_node(const tl_costs *c, const tl_module *m, tl_node_id n);
 
-/* Name of row i of cost_ops.tbl, NULL beyond the last. */
+/* Returns the name of row i of cost_ops.tbl, NULL beyond the last. */
 const char *tl_cost_row_name(uint32_t i);
 
-/* True for collectives (HcomAllReduce and the like), whatever they carry; their ops have effects.
- * O(1) for the others, O(log ops). */
+/* Returns true for collectives (HcomAllReduce and the like), whatever they carry. Collectives have
+ * effects, so other ops are ruled out in O(1); else O(log ops). */
 bool tl_node_is_collective(const tl_module *m, tl_node_id n);
 
-/* Bytes of a value: of a sequence those of what it was made from; 0 when nothing is known. */
+/* Returns the bytes of a value; of a sequence, the bytes of the tensors it was made from; 0 if
+ * unknown. */
 double tl_cost_value_bytes(const tl_module *m, tl_value_id v);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nodes take: the larger of the time of their arithmetic and of their memory, plus a launch.
- */
+/* Estimates the time of a node: the larger of its arithmetic and its memory traffic, plus a launch
+ * (roofline model). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "ir/ops_gen.h"
 #include "passes/train/time/cost.h"
 
+/* Ways to count the work of an op; cost_ops.tbl describes them. */
 typedef enum cost_kind {
   MATMUL,
   CONV,
@@ -52,7 +53,8 @@ static const cost_row *find_row(const tl_module *m, tl_op_id op) {
   return tl_op_has_trait(op, TL_TRAIT_LAYOUT) ? &move : &plain;
 }
 
-/* Found once an op: a step has many nodes of each. Opaque ops are rare, and found anew. */
+/* Returns the row of an op, found once per op, since a step has many nodes of each. Opaque ops are
+ * rare and not cached. */
 static const cost_row *row_of(const tl_costs *c, const tl_module *m, tl_op_id op) {
   if (!c->rows || op >= TL_N_OPS)
     return find_row(m, op);
@@ -63,6 +65,7 @@ static const cost_row *row_of(const tl_costs *c, const tl_module *m, tl_op_id op
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
+/* Returns dim i, counted from the end if negative; 1 if it is unknown. */
 static double dim(const tl_type *t, int i) {
   if (t->kind != TL_KIND_TENSOR || t->rank < 0)
     return 1;
@@ -112,6 +115,7 @@ double tl_cost_value_bytes(const tl_module *m, tl_value_id v) {
   return t->kind == TL_KIND_SEQUENCE ? of_parts(m, v, bytes_of) : bytes_of(t);
 }
 
+/* Counts an operand that occurs twice only once. The search is limited to the first 16 operands. */
 static bool is_earlier_operand(const tl_module *m, tl_node_id n, uint32_t i) {
   for (uint32_t k = 0; k < i && k < 16; k++)
     if (tl_operand(m, n, k) == tl_operand(m, n, i))
@@ -136,7 +140,7 @@ static double result_bytes(const tl_module *m, tl_node_id n) {
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* Products as M N K of a batch. */
+/* Size of a matrix product: M, N, K, and the number of such products. */
 typedef struct product {
   double m, n, k, batch;
 } product;
@@ -150,7 +154,8 @@ static bool attr_true(const tl_module *m, tl_node_id n, const char *name) {
   return false;
 }
 
-/* K is the dim of operand 0 that the result does not have: exact for all ways of transposing. */
+/* K is the dim of operand 0 that the result lacks; the attributes tell which one when it is
+ * transposed. */
 static product matmul(const tl_module *m, tl_node_id n) {
   const tl_type *a = type_of(m, tl_operand(m, n, 0));
   const tl_type *y = type_of(m, tl_result(m, n, 0));
@@ -164,14 +169,15 @@ static product matmul(const tl_module *m, tl_node_id n) {
   return (product){rows_of_y, columns, dim(a, turned ? -2 : -1), batch};
 }
 
-/* Output y of weights w: [Co, Ci / g, kernel...]; each result element takes one product of Ci / g
- * and the kernel. */
+/* Convolution as a product. y: the output, w: the weights [Co, Ci / g, kernel...]. Each element of
+ * y takes Ci / g times the kernel's size products. */
 static product conv(const tl_type *y, const tl_type *w) {
   double co = fmax(1, dim(w, 0));
   return (product){elements_of(y) / fmax(1, dim(y, 1)), dim(y, 1), elements_of(w) / co, 1};
 }
 
-/* Inlined where fmax() is a call, for its care about NaN, which no size is. */
+/* Replaces fmax(), which is a call on some targets because it cares about NaN; sizes are never
+ * NaN. */
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
 static double largest_result(const tl_module *m, tl_node_id n) {
@@ -188,7 +194,7 @@ static double all_operands(const tl_module *m, tl_node_id n) {
   return sum;
 }
 
-/* Number of products like *out that a node is; 0: it is none. */
+/* Returns how many products like *out the node makes; 0 if it is none. */
 static double products(const tl_module *m, tl_node_id n, const cost_row *row, product *out) {
   switch (row->kind) {
   case MATMUL: *out = matmul(m, n); return row->weight;
@@ -233,7 +239,7 @@ static bool is_narrow(tl_dtype d) {
 
 static double blocks(double size) { return ceil(fmax(size, 1) / 16); }
 
-/* GE's estimate: cycles of one core, in blocks of 16 or in vectors. */
+/* GE's estimate: cycles of one core, in 16x16x16 blocks or in vectors. */
 static double ge_us(const tl_costs *c, const tl_module *m, tl_node_id n, const cost_row *row,
                     double n_products, const product *p) {
   double cycles = n_products > 0
@@ -242,6 +248,8 @@ static double ge_us(const tl_costs *c, const tl_module *m, tl_node_id n, const c
   return row->kind == VIEW ? 0 : cycles / c->hw.mhz;
 }
 
+/* The cube unit takes products, the vector unit everything else; 32-bit vectors run at half the
+ * rate. */
 static void cost_compute(const tl_costs *c, const tl_module *m, tl_node_id n, const cost_row *row,
                          tl_node_cost *out) {
   const tl_hw_preset *hw = &c->hw;
@@ -264,7 +272,7 @@ static void cost_compute(const tl_costs *c, const tl_module *m, tl_node_id n, co
 
 static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth);
 
-/* The branches of If exclude each other; other bodies are run one after the other. */
+/* Adds the cost of bodies: the longest branch of an If; other bodies run one after the other. */
 static void cost_bodies(const tl_costs *c, const tl_module *m, tl_node_id n, int depth,
                         tl_node_cost *out) {
   const tl_node *node = tl_node_get(m, n);
@@ -287,6 +295,7 @@ static void cost_bodies(const tl_costs *c, const tl_module *m, tl_node_id n, int
   out->us += c->hw.launch;
 }
 
+/* A profile replaces the time, but not bytes and operations. */
 static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth) {
   tl_node_cost out = {.engine = TL_ENGINE_AICORE, .memory = result_bytes(m, n)};
   const tl_node *node = tl_node_get(m, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When engines are free again: each takes as many tasks at a time as it has slots. */
+/* Keeps when engines are free again; each takes as many tasks at a time as it has slots. */
 #ifndef TL_PASSES_TRAIN_TIME_ENGINE_SLOTS_H
 #define TL_PASSES_TRAIN_TIME_ENGINE_SLOTS_H
 
@@ -10,12 +10,13 @@ typedef struct tl_engine_slots {
   uint32_t first[TL_N_ENGINES + 1u]; /* where the slots of an engine begin */
 } tl_engine_slots;
 
-/* All free at 0. False when memory is out; release it in any case. */
+/* Makes all slots free at time 0. Returns false if memory is out; release it in any case. */
 bool tl_engine_slots_init(tl_engine_slots *s, const tl_task_graph *g);
 void tl_engine_slots_release(tl_engine_slots *s);
-/* The slot of an engine that is free first, of equal ones the first. O(slots of the engine). */
+/* Returns the slot of an engine that is free first; of equal ones the first. O(slots of the
+ * engine). */
 double *tl_engine_slot(const tl_engine_slots *s, unsigned engine);
-/* Tasks that an engine takes at a time, at least 1. */
+/* Returns the number of tasks that an engine takes at a time, at least 1. */
 static inline uint32_t tl_engine_degree(const tl_task_graph *g, unsigned engine) {
   return g->degree[engine] ? g->degree[engine] : 1;
 }

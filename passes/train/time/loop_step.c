@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps in a loop (loop_step.h). */
+/* Recognises steps in a loop (loop_step.h). */
 #include "passes/train/time/loop_step.h"
 
 #include "ir/graph.h"
@@ -8,13 +8,13 @@
 #include "passes/train/step/regions.h"
 #include "passes/train/time/step.h"
 
-/* The loop that ends with the first state. */
+/* Returns the loop whose result is the first state; TL_NO_NODE if there is none. */
 static tl_node_id loop_of(const tl_module *m) {
   return tl_is_loop_of_steps(m) ? tl_value_producer(m, m->states.at[0].output) : TL_NO_NODE;
 }
 
-/* Results of Loop begin behind the condition that its body gives, its inputs behind iteration and
- * condition; those of While are one for one. */
+/* Returns the offset of results: the body of an ONNX Loop returns the condition first. Its inputs
+ * begin with iteration and condition, twice this offset. While has neither. */
 static uint32_t before_outputs(const tl_module *m, tl_node_id loop) {
   return tl_node_get(m, loop)->op == TL_OP_Loop;
 }
@@ -41,8 +41,8 @@ void tl_train_state_in_step(const tl_module *m, uint32_t i, tl_value_id *before,
   *after = is_there ? in_body(m, loop, s->output) : TL_NO_VALUE;
 }
 
-/* What the loss of the graph is picked from, as the body gives it: in a While a buffer with the
- * loss of each step, which needs the same nodes. */
+/* Returns the loss as the body gives it: the value that the loss of the graph is picked from. In a
+ * While this is a buffer with the loss of each step, which needs the same nodes. */
 static tl_value_id loss_in_body(const tl_module *m, tl_node_id loop) {
   enum { FARTHEST = 8 };
   tl_value_id v = m->loss;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies what a simulation found into the record. */
 #include "passes/train/time/record.h"
 
 #include <math.h>
@@ -90,7 +91,8 @@ static int by_start(const void *a, const void *b) {
   return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* When the AICORE is busy; its tasks never overlap. */
+/* Fills the spans during which the AICORE is busy, sorted; its tasks do not overlap each other at
+ * degree 1. */
 static uint32_t busy_spans(const tl_step *s, const tl_timeline *t, span *out) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->g.n; i++)
@@ -101,6 +103,7 @@ static uint32_t busy_spans(const tl_step *s, const tl_timeline *t, span *out) {
   return n;
 }
 
+/* Returns the part of [start, end) during which no span is busy. */
 static double exposed(const span *busy, uint32_t n, double start, double end) {
   uint32_t low = 0;
   uint32_t high = n;
@@ -117,6 +120,7 @@ static double exposed(const span *busy, uint32_t n, double start, double end) {
   return fmax(0, left);
 }
 
+/* Returns when the last operand of a collective was there. */
 static double ready_time(const tl_step *s, const tl_timeline *t, uint32_t task) {
   double ready = 0;
   for (uint32_t e = s->g.first[task]; e < s->g.first[task + 1]; e++)
@@ -147,8 +151,8 @@ static bool copy_buckets(tl_step_record *r, const tl_module *m, const tl_step *s
   return good;
 }
 
-/* Whatever the buckets: no collective starts before the first gradient, all bytes travel, and some
- * update follows. */
+/* Returns a lower bound for every choice of buckets: no collective starts before the first
+ * gradient, all bytes travel, and an update follows. */
 static double bucket_free_bound(const tl_step *s, const tl_timeline *t, const tl_costs *c) {
   double first = INFINITY;
   double bytes = 0;

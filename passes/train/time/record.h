@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timelines of a step for people and tools: what the passes found it to be at each stage. Passes
- * add stages, the command line writes reports, traces and pages from them. */
+/* Records timelines of a step at each stage of the passes, for people and tools.
+ * Passes add stages; the command line writes reports, traces and pages from them. Times are
+ * microseconds from the start of the step. */
 #ifndef TL_PASSES_TRAIN_TIME_RECORD_H
 #define TL_PASSES_TRAIN_TIME_RECORD_H
 
@@ -39,6 +40,7 @@ typedef struct tl_tail_counts {
   uint32_t splits; /* nodes that were taken apart, a bucket each */
 } tl_tail_counts;
 
+/* The step as it was at one stage; everything is owned by the record's arena. */
 typedef struct tl_step_stage {
   const char *name; /* static: "given", "streams", "scheduled", "tail" */
   tl_step_report report;
@@ -62,6 +64,7 @@ typedef struct tl_tail_node {
 
 enum { TL_MAX_STAGES = 4 };
 
+/* All stages of one conversion. */
 typedef struct tl_step_record {
   tl_arena arena;
   tl_step_stage stages[TL_MAX_STAGES];
@@ -75,14 +78,14 @@ typedef struct tl_step_record {
 
 void tl_step_record_init(tl_step_record *r);
 void tl_step_record_release(tl_step_record *r);
-/* Forgets all stages. */
+/* Drops all stages. */
 void tl_step_record_clear(tl_step_record *r);
 
-/* Adds a stage, or replaces the one of that name: the step in this order. Everything is copied.
- * E-SCHED-DEADLOCK, TL_NO_MEMORY, both reported. */
+/* Adds a stage, or replaces the stage of that name, by simulating the step in the given order.
+ * Everything is copied. E-SCHED-DEADLOCK, TL_NO_MEMORY; both reported. */
 tl_status tl_step_record_add(tl_step_record *r, tl_module *m, const char *name, const tl_step *s,
                              const uint32_t *order, const tl_step_machine *machine) TL_NODISCARD;
-/* The stage of a name, NULL when there is none. */
+/* Returns the stage of a name, NULL if there is none. */
 tl_step_stage *tl_step_record_find(tl_step_record *r, const char *name);
 
 #endif

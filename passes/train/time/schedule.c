@@ -18,7 +18,7 @@
 
 /* ---- streams and events ---------------------------------------------------------------------- */
 
-/* Events between streams, found along the order. */
+/* Events between streams, found along the order of tasks. */
 typedef struct events {
   const tl_step *s;
   uint32_t *position; /* [n] of a task in the order */
@@ -41,7 +41,8 @@ static bool events_init(events *e, const tl_step *s, const uint32_t *order, tl_a
   return true;
 }
 
-/* The last predecessor of a task on a stream that its own has not waited for; TL_NO_TASK: none. */
+/* Returns the last predecessor on `stream` that the task's own stream has not waited for;
+ * TL_NO_TASK if none. */
 static uint32_t awaited(const events *e, uint32_t task, uint16_t stream) {
   const tl_task_graph *g = &e->s->g;
   uint32_t last = TL_NO_TASK;
@@ -62,8 +63,8 @@ static void add_number(tl_buf *out, uint32_t n) {
   tl_buf_add_u64(out, n);
 }
 
-/* Numbers of the events that a task waits for; events are numbered when they are first waited for.
- */
+/* Writes the numbers of the events that a task waits for. An event gets its number when it is first
+ * waited for. */
 static void wait_list(events *e, uint32_t task, tl_buf *out) {
   const tl_task_graph *g = &e->s->g;
   uint16_t mine = g->tasks[task].stream;
@@ -87,7 +88,8 @@ static void record_list(const events *e, uint32_t task, tl_buf *out) {
   }
 }
 
-/* Notes of all nodes. */
+/* Writes the notes of all nodes. Waits come first, since they create the events that tasks
+ * record. */
 static bool put_events(tl_module *m, events *e, const uint32_t *order) {
   const tl_step *s = e->s;
   tl_buf text;
@@ -147,7 +149,7 @@ static tl_status apply(tl_pass *p, tl_module *m, const tl_step *s, const uint32_
   return TL_OK;
 }
 
-/* A step in an order of its own. */
+/* A step with its order. */
 typedef struct scheduled {
   tl_step step;
   uint32_t *order;
@@ -162,7 +164,7 @@ static tl_status find_order(tl_pass *p, tl_module *m, scheduled *s) {
   return tl_timeline_schedule(m->diag, &s->step.g, s->order, &s->us);
 }
 
-/* Does the AICORE work all the time? Then no other streams would help. */
+/* Returns true if the AICORE works all the time: then other streams cannot help. */
 static bool is_full(const scheduled *s) {
   double work = 0;
   for (uint32_t i = 0; i < s->step.g.n; i++)
@@ -170,7 +172,7 @@ static bool is_full(const scheduled *s) {
   return s->us <= work * (1 + 1e-9);
 }
 
-/* Was the step scheduled before, without a stream of updates? Then it stays so. */
+/* Returns true if the step was scheduled before without a stream of updates; it then stays so. */
 static bool was_serial(const tl_module *m, const tl_step *s) {
   bool found = false;
   for (uint32_t i = 0; i < s->g.n; i++) {
@@ -182,7 +184,7 @@ static bool was_serial(const tl_module *m, const tl_step *s) {
   return found;
 }
 
-/* Without the stream of updates, where that takes less time. */
+/* Tries the step without the stream of updates, and keeps that if it takes less time. */
 static tl_status try_serial(tl_pass *p, tl_module *m, tl_train_setting *t, scheduled *s) {
   scheduled one = {.order = NULL};
   bool was = was_serial(m, &s->step);

@@ -4,7 +4,7 @@
 #include "passes/loops/loops.h"
 #include "passes/train/time/loop_step.h"
 
-/* The preset of a chip's family. */
+/* Returns the preset of a chip's family. */
 static const char *preset_of(const tl_soc *chip) {
   static const struct {
     const char *family;
@@ -32,7 +32,7 @@ tl_status tl_train_costs(tl_diag *d, const tl_train_config *c, const tl_soc *chi
   return tl_costs_read_profile(d, out, c->profile, text);
 }
 
-/* More tasks at a time than MOST make no difference. */
+/* Sets how many tasks each engine takes at a time. Degrees above MOST make no difference. */
 static void set_degrees(tl_step_machine *machine, const tl_train_config *c) {
   enum { MOST = 1024 };
   static const struct {

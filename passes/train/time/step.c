@@ -11,6 +11,8 @@
 
 enum { STREAM_M = 0, MAX_STREAMS = 64 };
 
+/* State of building; "listed" nodes are numbered in the order of the graph until tasks are
+ * numbered. */
 typedef struct builder {
   tl_module *m;
   tl_arena *arena;
@@ -67,7 +69,7 @@ static bool add_edge(const builder *b, tl_u32_vec *edges, tl_node_id user, bool 
   return !takes_part(b, user) || tl_u32_vec_push(edges, b->place[user] << 1 | control);
 }
 
-/* Who waits for listed node i; RETURN is no task. */
+/* Lists the edges to the nodes that wait for listed node i; the return node is no task. */
 static bool add_edges(const builder *b, uint32_t i, tl_u32_vec *edges) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
   bool good = true;
@@ -79,7 +81,8 @@ static bool add_edges(const builder *b, uint32_t i, tl_u32_vec *edges) {
   return good;
 }
 
-/* Uses lie all over the module: they are gone through once. */
+/* Stores all edges in one array. Lists of uses are scattered over memory, so they are walked once
+ * only. */
 static bool find_edges(builder *b) {
   tl_u32_vec edges = {0};
   bool good = true;
@@ -96,7 +99,7 @@ static bool find_edges(builder *b) {
   return good;
 }
 
-/* Calls fn for each task that waits for listed node i, with indices. */
+/* Calls fn for each node that waits for listed node i, with indices of both. */
 static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, uint32_t, bool)) {
   for (uint32_t e = b->first_out[i]; e < b->first_out[i + 1]; e++)
     fn(b, i, b->out_edges[e] >> 1, b->out_edges[e] & 1);
@@ -159,7 +162,7 @@ static int by_name(const void *a, const void *b) {
   return names ? names : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Keys in the order of depth, counted, then of names among the few of one depth. */
+/* Sorts by depth (counting sort), then by name among the few nodes of one depth. */
 static bool sort_keys(builder *b, uint32_t n, sort_key *keys) {
   uint32_t *first = tl_arena_calloc(b->arena, n + 2u, sizeof *first);
   if (!first)
@@ -195,14 +198,14 @@ static bool is_update(const builder *b, tl_node_id n) {
   return tl_train_region_of(b->info, n) == TL_REGION_UPDATE;
 }
 
-/* Marks what has a reduced gradient among its ancestors. */
+/* Marks update nodes that have a reduced gradient among their ancestors. */
 static void spread_updates(builder *b, uint32_t from, uint32_t to, bool control) {
   bool source = b->updates[from] || b->comms[from];
   if (!control && source && is_update(b, b->listed[to]))
     b->updates[to] = true;
 }
 
-/* Is a use one by the port of an optimizer that tells it to skip? */
+/* Returns true for a use as the operand by which an optimizer is told to skip. */
 static bool is_signal(const tl_module *m, tl_node_id n, tl_use_id u) {
   const tl_op_port *port =
       tl_op_row(tl_node_get(m, n)->op)
@@ -211,7 +214,8 @@ static bool is_signal(const tl_module *m, tl_node_id n, tl_use_id u) {
   return port && strcmp(port->name, "update_signal") == 0;
 }
 
-/* Is every use of the node one as a predicate, or by a node that serves predicates alone? */
+/* Returns true if every use of the node is a predicate, an update signal, a flag of a collective,
+ * or a node that serves predicates only. */
 static bool serves_predicates(const builder *b, uint32_t i) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
   bool any = false;
@@ -243,7 +247,7 @@ static tl_phase phase_of(const builder *b, uint32_t i, bool comm) {
   return b->checks[i] ? TL_PHASE_CHECK : phases[tl_train_region_of(b->info, b->listed[i])];
 }
 
-/* Stream of a group's collectives; groups beyond the last share it. */
+/* Returns the stream of a group's collectives; groups beyond the limit share the last one. */
 static uint16_t stream_of_group(builder *b, tl_node_id n) {
   const tl_attr *group = tl_node_attr_named(b->m, n, "group");
   tl_symbol name = group && group->kind == TL_ATTR_STRING ? group->u.s : 0;
@@ -255,6 +259,7 @@ static uint16_t stream_of_group(builder *b, tl_node_id n) {
   return (uint16_t)(1 + (i < MAX_STREAMS ? i : MAX_STREAMS - 1));
 }
 
+/* Keeps the conversion to uint64_t defined. */
 static double clamp(double bytes) { return bytes < 9e18 ? bytes : 9e18; }
 
 static void make_task(builder *b, uint32_t task) {
@@ -316,7 +321,8 @@ static void fill_edge(builder *b, uint32_t from, uint32_t to, bool control) {
   b->preds[b->first[b->number[to]]++] = b->number[from];
 }
 
-/* Predecessors of each task in the order of their numbers. */
+/* Fills the predecessors of each task, sorted by number (counting sort). The offsets are used as
+ * cursors and shifted back at the end. */
 static bool make_edges(builder *b, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     for_users(b, i, count_edge);
@@ -332,7 +338,7 @@ static bool make_edges(builder *b, uint32_t n) {
   return true;
 }
 
-/* Do nodes stand in an order that was chosen for the step: by a pass, or when the file was made? */
+/* Returns true if a pass has chosen the order of the nodes, now or when the file was made. */
 static bool is_ordered(const tl_module *m, const tl_step *s) {
   if (tl_step_state_of(m)->ordered)
     return true;
@@ -342,7 +348,8 @@ static bool is_ordered(const tl_module *m, const tl_step *s) {
   return false;
 }
 
-/* s->given has the tasks in the order of the nodes. Numbers buckets in the order of the step. */
+/* Turns s->given, tasks in the order of nodes, into the order to start from, and numbers buckets by
+ * it. */
 static bool give_order(const tl_module *m, tl_arena *arena, tl_step *s) {
   if (!is_ordered(m, s) && !tl_step_own_order(arena, &s->g, s->given))
     return false;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The step as tasks: one for each node of the step's graph, on the stream and the engine where it
- * runs. Streams are M (main), C:GROUP for the collectives of each
- * group, and U (updates), which holds what depends on reduced gradients so that backward never
- * waits for them. */
+/* Represents the step as tasks: one per node of the step's graph, with its stream and engine.
+ * Streams are M (main), C:GROUP for the collectives of each group, and U (updates). U holds what
+ * depends on reduced gradients, so that backward never waits for them. */
 #ifndef TL_PASSES_TRAIN_TIME_STEP_H
 #define TL_PASSES_TRAIN_TIME_STEP_H
 
@@ -19,8 +18,8 @@ typedef struct tl_step_machine {
 
 #define TL_NO_TASK UINT32_MAX
 
-/* Tasks are numbered by depth in the graph, then by name: neither the order of the nodes in a file
- * nor anything of a rank decides a tie. */
+/* A step as tasks. Tasks are numbered by depth in the graph, then by name: neither the order of
+ * nodes in a file nor anything of a rank decides a tie. */
 typedef struct tl_step {
   tl_task_graph g;
   tl_task *tasks;         /* [g.n] those of g */
@@ -33,22 +32,23 @@ typedef struct tl_step {
   uint32_t n_buckets;
 } tl_step;
 
-/* Everything of *out lives in `arena`; names view the module's symbols. Regions come from `info`.
- * TL_NO_MEMORY, reported. O(nodes log nodes + edges). */
+/* Builds the tasks of the step; regions come from `info`. Everything of *out lives in `arena`,
+ * names view the module's symbols. TL_NO_MEMORY, reported. O(nodes log nodes + edges). */
 tl_status tl_step_build(tl_module *m, tl_arena *arena, const tl_train_info *info,
                         const tl_step_machine *machine, tl_step *out) TL_NODISCARD;
 
-/* Reads the order of the nodes, and numbers buckets by it, for a step whose nodes have been moved
- * since it was built. TL_NO_MEMORY, reported. */
+/* Reads the order of the nodes and numbers buckets by it, for a step whose nodes were moved after
+ * it was built. TL_NO_MEMORY, reported. */
 tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) TL_NODISCARD;
 
-/* Puts the nodes in the order of their tasks, and notes in the module that this was chosen. */
+/* Moves the nodes into the order of their tasks, and notes in the module that this order was
+ * chosen. */
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order);
-/* The node of the step's graph that a node is in, which is itself or owns the bodies around it. */
+/* Returns the node of the step's graph that n is, or that owns the bodies around n. */
 tl_node_id tl_node_outer(const tl_module *m, tl_node_id n);
-/* True for those of gradients: `fusion` is not 0. */
+/* Returns true for a collective of gradients: its attribute `fusion` is not 0. */
 bool tl_node_is_bucket(const tl_module *m, tl_node_id n);
-/* The attribute of a node by name, NULL when it is not set. */
+/* Returns the attribute of a node by name, NULL if it is not set. O(attributes). */
 const tl_attr *tl_node_attr_named(const tl_module *m, tl_node_id n, const char *name);
 
 #endif

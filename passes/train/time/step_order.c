@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order that scheduling starts from. */
+/* Finds the order that scheduling starts from (step_order.h). */
 #include "passes/train/time/step_order.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static bool init(placer *p, tl_arena *arena, const tl_task_graph *g, const uint3
   return true;
 }
 
-/* A task ahead of this one that is not placed yet, NONE when there is none. */
+/* Returns a task that must go before this one and is not placed yet, NONE if there is none. */
 static uint32_t missing(placer *p, uint32_t task) {
   const tl_task_graph *g = p->g;
   uint32_t n = g->first[task + 1] - g->first[task];
@@ -50,7 +50,7 @@ static uint32_t missing(placer *p, uint32_t task) {
   return ahead != NONE && !p->placed[ahead] ? ahead : NONE;
 }
 
-/* Everything that a task needs, then the task. */
+/* Places everything that a task needs, then the task; depth-first with an explicit stack. */
 static void place(placer *p, uint32_t task) {
   uint32_t n = 0;
   p->stack[n++] = task;
@@ -69,6 +69,7 @@ static void place(placer *p, uint32_t task) {
 
 /* ---- where tasks belong ---------------------------------------------------------------------- */
 
+/* Sort key of a task. */
 typedef struct seat {
   uint32_t key; /* of a task of forward or backward its place among those; of another the greatest
                    of what it needs; NONE: it needs none */
@@ -86,7 +87,8 @@ static int by_seat(const void *a, const void *b) {
   return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Forward and backward, and what they need. Tasks have greater numbers than what they need. */
+/* Marks forward and backward, and what they need. A task's number is greater than those of its
+ * predecessors. */
 static void find_core(const tl_task_graph *g, bool *core) {
   for (uint32_t i = g->n; i-- > 0;) {
     uint8_t phase = g->tasks[i].phase;

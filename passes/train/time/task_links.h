@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Successors and a topological order of tasks: what scheduling and bounds are computed from. */
+/* Computes successors and a topological order of tasks, which scheduling and bounds need. */
 #ifndef TL_PASSES_TRAIN_TIME_TASK_LINKS_H
 #define TL_PASSES_TRAIN_TIME_TASK_LINKS_H
 
@@ -12,11 +12,12 @@ typedef struct tl_task_links {
   uint32_t *topo;  /* [n] after tl_task_links_sort */
 } tl_task_links;
 
-/* False when memory is out. Release it in either case. O(tasks + edges). */
+/* Fills successors and counts of predecessors. Returns false if memory is out; release it in either
+ * case. O(tasks + edges). */
 bool tl_task_links_init(tl_task_links *l, const tl_task_graph *g);
 void tl_task_links_release(tl_task_links *l);
-/* Fills topo: of tasks that could follow, the one that could so first. TL_INVALID_MODEL on a
- * cycle, which is not reported, or TL_NO_MEMORY. */
+/* Fills topo by Kahn's algorithm, first in, first out. TL_INVALID_MODEL on a cycle, unreported;
+ * TL_NO_MEMORY, unreported. O(tasks + edges). */
 tl_status tl_task_links_sort(tl_task_links *l, const tl_task_graph *g);
 
 #endif

@@ -66,8 +66,8 @@ static bool machine_init(machine *m, const tl_task_graph *g, const uint32_t *ord
   return true;
 }
 
-/* When the head of a stream can start; INFINITY while it waits for a task that has not run. Each
- * predecessor is looked at until it has run, once: tasks may have very many. */
+/* Returns when the head of a stream can start; INFINITY while it waits for a task that has not run.
+ * Each predecessor is examined once after it has run, since a task may have very many. */
 static double earliest(machine *m, const tl_timeline *t, uint32_t stream) {
   uint32_t task = m->head[stream];
   if (task == NONE)
@@ -85,7 +85,7 @@ static double earliest(machine *m, const tl_timeline *t, uint32_t stream) {
   return fmax(m->ready[stream], fmax(m->stream_free[stream], engine));
 }
 
-/* Names a few of the tasks at which streams stand still. */
+/* Reports the deadlock, with a few of the tasks at which streams stand still. */
 static tl_status deadlock(tl_diag *d, const machine *m) {
   tl_buf text;
   uint32_t shown = 0;
@@ -111,7 +111,7 @@ static tl_status deadlock(tl_diag *d, const machine *m) {
 
 /* ---- interference --------------------------------------------------------------------------- */
 
-/* When so much work ends that begins at `from` and is slower until the links are free. */
+/* Returns when `work` ends that begins at `from` and runs slower until the links are free. */
 static double stretched(const machine *m, double from, double work, double until) {
   double f = m->g->interference;
   if (!(f > 1) || until <= from)
@@ -119,8 +119,8 @@ static double stretched(const machine *m, double from, double work, double until
   return work * f <= until - from ? from + work * f : until + work - (until - from) / f;
 }
 
-/* A collective begins: what runs on the AICORE by then takes longer. Nothing has begun later, so
- * that only what waits for its end has to be looked at anew. */
+/* Slows down the AICORE tasks that are running when a collective begins. No task has started later,
+ * so only what waits for their end must be looked at again. */
 static void slow_down(machine *m, tl_timeline *t, double from, double until) {
   bool any = false;
   for (uint32_t i = 0; i < tl_engine_degree(m->g, TL_ENGINE_AICORE); i++) {
@@ -164,6 +164,7 @@ static void start(machine *m, tl_timeline *t, uint32_t task, double at) {
   m->done[task] = true;
 }
 
+/* Event loop: starts the task that can start first, until all have run. */
 static tl_status run(tl_diag *d, machine *m, tl_timeline *t) {
   for (uint32_t left = m->g->n; left; left--) {
     double best = INFINITY;

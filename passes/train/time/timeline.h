@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step on the machine, simulated: tasks on in-order streams that compete for engines. Times are
- * microseconds from the start of the step. */
+/* Simulates a step on the machine: tasks on in-order streams that compete for engines.
+ * Times are microseconds from the start of the step. */
 #ifndef TL_PASSES_TRAIN_TIME_TIMELINE_H
 #define TL_PASSES_TRAIN_TIME_TIMELINE_H
 
@@ -28,6 +28,7 @@ typedef enum tl_phase {
 
 #define TL_NO_BUCKET UINT32_MAX
 
+/* A node of the step, as the simulation sees it. */
 typedef struct tl_task {
   tl_sv name;
   double us;
@@ -52,31 +53,33 @@ typedef struct tl_task_graph {
   uint64_t memory_limit; /* bytes that should be alive at a time; 0: no bound */
 } tl_task_graph;
 
+/* Result of a simulation. */
 typedef struct tl_timeline {
   double *start; /* [n], owned */
   double *end;   /* [n], owned */
 } tl_timeline;
 
-/* Runs the tasks; each stream takes its own in the order of `order` ([n], a permutation). Of tasks
- * that could start at the same time the one of the lower stream, then of the lower number does.
- * E-SCHED-DEADLOCK, with tasks that wait for each other, when the streams block themselves. */
+/* Simulates the tasks; each stream takes its tasks in the order of `order` ([n], a permutation). If
+ * several tasks could start at the same time, the one on the lower stream starts. E-SCHED-DEADLOCK,
+ * which names tasks that wait for each other, if the streams block each other; TL_NO_MEMORY; both
+ * reported. */
 tl_status tl_timeline_run(tl_diag *d, const tl_task_graph *g, const uint32_t *order,
                           tl_timeline *out) TL_NODISCARD;
 void tl_timeline_release(tl_timeline *t);
-/* When the last task ends. */
+/* Returns when the last task ends. */
 double tl_timeline_step(const tl_task_graph *g, const tl_timeline *t);
 
-/* An order by list scheduling: whenever an engine is free it takes, of the tasks that can start,
- * one that a collective waits for, then the one with the longest way to the end of the step; with a
- * memory limit, another one rather than one that exceeds it. Collectives keep the order they have
- * in `order`, which is given and replaced. The result depends on the numbers of the tasks, not on
- * `order`, unless that beats all others: it never takes longer than what was given. No more orders
- * are made once one takes no longer than the longest way or all work on the AICORE.
- * *step, which may be NULL: when the last task ends in that order.
- * O(n log n + edges). */
+/* Finds an order by list scheduling. Whenever an engine is free, it takes, of the tasks that can
+ * start, first one that a collective waits for, then the one with the longest path to the end of
+ * the step; with a memory limit, a task that fits is preferred. Collectives keep the order they
+ * have in `order`, which is replaced. The result depends on the numbers of the tasks and not on
+ * `order`, unless `order` beats all others: the step never gets longer. The search stops when an
+ * order reaches a lower bound: the longest path, or all work on the AICORE. *step (may be NULL):
+ * when the last task ends. E-SCHED-DEADLOCK, TL_NO_MEMORY; both reported. O(n log n + edges). */
 tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order,
                                double *step) TL_NODISCARD;
 
+/* Figures of a timeline, in microseconds unless a ratio. */
 typedef struct tl_step_report {
   double step;
   double compute_busy; /* AICORE */
@@ -91,7 +94,7 @@ typedef struct tl_step_report {
   double efficiency; /* bound / step, at most 1 */
 } tl_step_report;
 
-/* What a timeline amounts to. TL_NO_MEMORY, unreported. */
+/* Computes the figures of a timeline. TL_NO_MEMORY, unreported. */
 tl_status tl_timeline_report(const tl_task_graph *g, const uint32_t *order, const tl_timeline *t,
                              tl_step_report *out) TL_NODISCARD;
 

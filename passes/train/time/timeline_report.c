@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a simulated step amounts to, and what no order of its tasks could beat. */
+/* Computes the figures of a simulated step, and bounds that no order of its tasks can beat. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,7 @@ static int by_time(const void *a, const void *b) {
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Sweeps over starts and ends to measure communication, and communication without compute. */
 static bool measure_overlap(const tl_task_graph *g, const tl_timeline *t, tl_step_report *r) {
   moment *m = malloc((2u * g->n + 1u) * sizeof *m);
   uint32_t n = 0;
@@ -48,14 +49,14 @@ static bool measure_overlap(const tl_task_graph *g, const tl_timeline *t, tl_ste
   return true;
 }
 
-/* What a task keeps the AICORE busy for, at the least. */
+/* Returns the least time that a task occupies the AICORE. */
 static double work_of(const tl_task_graph *g, uint32_t task) {
   return g->tasks[task].engine == TL_ENGINE_AICORE
              ? g->tasks[task].us / tl_engine_degree(g, TL_ENGINE_AICORE)
              : 0;
 }
 
-/* The earliest end of each task, and with it the longest way and all work on the AICORE. */
+/* Fills the earliest end of each task, the longest path, and the work on the AICORE. */
 static void measure_front(const tl_task_graph *g, const uint32_t *topo, double *end,
                           tl_step_report *r) {
   for (uint32_t k = 0; k < g->n; k++) {
@@ -69,8 +70,8 @@ static void measure_front(const tl_task_graph *g, const uint32_t *topo, double *
   }
 }
 
-/* Microseconds of the buckets of one stream one after the other, each not before its gradients, and
- * of the work behind the last that needs it. */
+/* Returns the microseconds of a stream's buckets one after the other, each not before its
+ * gradients, plus the work behind the last bucket that needs it. */
 static double measure_chain(const tl_task_graph *g, const uint32_t *order, const uint32_t *topo,
                             const double *end, uint16_t stream, bool *needs) {
   uint32_t last = NONE;

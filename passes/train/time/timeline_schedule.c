@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List scheduling: four orders are made, two ways of placing tasks by two
- * priorities, and the one that the simulation likes best is kept. */
+/* List scheduling: makes four orders (two ways of placing, two priorities) and keeps the best in
+ * simulation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool scheduler_init(scheduler *s, const tl_task_graph *g) {
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
-/* Collectives of each stream in the order of `order`. */
+/* Links the collectives of each stream in the order of `order`. */
 static void chain_collectives(scheduler *s, const uint32_t *order) {
   const tl_task_graph *g = s->g;
   memset(s->head, 0xff, (g->n_streams + 1u) * sizeof *s->head);
@@ -74,7 +74,7 @@ static void rewind_turns(scheduler *s) {
   memcpy(s->turn, s->head, (s->g->n_streams + 1u) * sizeof *s->turn);
 }
 
-/* When each task could start if there were engines enough; in s->level. */
+/* Fills s->level with the time at which each task could start with unlimited engines. */
 static void find_earliest(scheduler *s) {
   const tl_task_graph *g = s->g;
   for (uint32_t k = 0; k < g->n; k++) {
@@ -85,7 +85,8 @@ static void find_earliest(scheduler *s) {
   }
 }
 
-/* Of the collectives whose turn it is the one that could start first, by its number in a tie. */
+/* Returns, of the collectives whose turn it is, the one that could start first; the lower number in
+ * a tie. */
 static uint32_t first_turn(const scheduler *s) {
   uint32_t best = NONE;
   for (uint32_t k = 0; k < s->g->n_streams; k++) {
@@ -97,8 +98,8 @@ static uint32_t first_turn(const scheduler *s) {
   return best;
 }
 
-/* Streams of several groups are independent: what is urgent among their collectives is told by the
- * times at which they could start, never by how the streams mingle in the order that is given. */
+/* Numbers collectives by urgency. Streams of several groups are independent: the times at which
+ * collectives could start decide, never how the given order interleaves the streams. */
 static void number_collectives(scheduler *s) {
   uint32_t n = 0;
   memset(s->feeds, 0xff, s->g->n * sizeof *s->feeds);
@@ -113,7 +114,8 @@ static void number_collectives(scheduler *s) {
   }
 }
 
-/* Levels and what feeds what, from the end of the step. */
+/* Fills level (longest path to the end) and feeds (first collective that waits for a task), from
+ * the end. */
 static void measure(scheduler *s, const uint32_t *order) {
   const tl_task_graph *g = s->g;
   chain_collectives(s, order);
@@ -133,7 +135,7 @@ static void measure(scheduler *s, const uint32_t *order) {
 
 /* ---- priority -------------------------------------------------------------------------------- */
 
-/* Does a go before b, both being ready? */
+/* Returns true if a goes before b when both are ready. Ties are decided as in the simulation. */
 static bool goes_first(const scheduler *s, uint32_t a, uint32_t b) {
   const tl_task *ta = &s->g->tasks[a];
   const tl_task *tb = &s->g->tasks[b];
@@ -186,8 +188,7 @@ static uint32_t heap_pop(heap *h) {
   return top;
 }
 
-/* The first task of a heap that memory has room for, or just the first when none of the first few
- * is. */
+/* Takes the first task that memory has room for; the first task if none of the first few has. */
 static uint32_t heap_take(heap *h, const scheduler *s) {
   uint32_t passed[SPARE];
   uint32_t n = 0;
@@ -219,7 +220,7 @@ static void begin(scheduler *s) {
   }
 }
 
-/* Results live from their task to its last successor. */
+/* Appends a task to the order. Its results are alive until its last successor is placed. */
 static void place(scheduler *s, uint32_t task) {
   const tl_task_graph *g = s->g;
   s->out[s->placed++] = task;
@@ -229,7 +230,7 @@ static void place(scheduler *s, uint32_t task) {
       s->live -= g->tasks[g->preds[e]].memory;
 }
 
-/* The most urgent collective whose turn has come; NONE when they all wait for something. */
+/* Returns the most urgent collective whose turn has come; NONE if all wait for something. */
 static uint32_t collective_to_place(const scheduler *s) {
   uint32_t best = NONE;
   for (uint32_t k = 0; k < s->g->n_streams; k++) {
@@ -240,8 +241,8 @@ static uint32_t collective_to_place(const scheduler *s) {
   return best;
 }
 
-/* One after the other: of the tasks whose predecessors are placed the first by priority;
- * collectives as soon as their turn has come. */
+/* Places tasks one after the other: the first by priority whose predecessors are placed;
+ * collectives as soon as their turn has come. Time plays no role. */
 static void place_by_priority(scheduler *s, heap *ready) {
   const tl_task_graph *g = s->g;
   begin(s);
@@ -265,8 +266,8 @@ static void place_by_priority(scheduler *s, heap *ready) {
   }
 }
 
-/* A step that is simulated while it is being ordered: whenever an engine is free, it takes the
- * first by priority of the tasks that could start there by now. */
+/* A simulation that orders the step while it runs: whenever an engine is free, it takes the first
+ * task by priority that could start there by now. */
 typedef struct clockwork {
   scheduler *s;
   double now;
@@ -305,7 +306,7 @@ static void start_task(clockwork *c, unsigned engine) {
     becomes_ready(c, next);
 }
 
-/* Starts what can start now; false when nothing could. */
+/* Starts what can start now. Returns false if nothing could. */
 static bool start_tasks(clockwork *c) {
   bool any = false;
   while (c->waiting.n && c->ready[c->waiting.at[0]] <= c->now) {
@@ -320,6 +321,7 @@ static bool start_tasks(clockwork *c) {
   return any;
 }
 
+/* Advances to the next time at which a task becomes ready or an engine free. */
 static void place_by_time(clockwork *c) {
   scheduler *s = c->s;
   begin(s);
@@ -339,7 +341,7 @@ static void place_by_time(clockwork *c) {
   }
 }
 
-/* Room for heaps and times; false when memory is out. */
+/* Allocates heaps and times. Returns false if memory is out. */
 static bool clockwork_init(clockwork *c, scheduler *s) {
   uint32_t n = s->g->n + 1u;
   *c = (clockwork){.s = s, .ready = calloc(n, sizeof *c->ready)};
@@ -371,7 +373,7 @@ static tl_status step_of_order(tl_diag *d, const tl_task_graph *g, const uint32_
   return TL_OK;
 }
 
-/* Keeps the order that was made when it is complete and takes less than *best. */
+/* Keeps the order just made if it is complete and takes less than *best. */
 static tl_status consider(tl_diag *d, const scheduler *s, uint32_t *kept, double *best) {
   double step;
   tl_diag quiet = {0};
@@ -387,7 +389,7 @@ static tl_status consider(tl_diag *d, const scheduler *s, uint32_t *kept, double
   return TL_OK;
 }
 
-/* What no order can beat: the longest way, and all work on the AICORE. */
+/* Returns a lower bound for every order: the longest path, and all work on the AICORE. */
 static double least_step(const scheduler *s) {
   double longest = 0;
   double work = 0;
@@ -402,8 +404,8 @@ static bool cannot_be_beaten(double step, double least) {
   return step <= least + 1e-9 * (1 + least);
 }
 
-/* Makes and judges orders until one cannot be beaten; the given one counts when it beats them all.
- */
+/* Makes orders and simulates them until one reaches the bound; keeps the given order if it beats
+ * them all. */
 static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kept, double *step) {
   double best = INFINITY;
   double given = INFINITY;
