@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clean-up: the rules of kind cleanup, to a fixed point; clean-up-fused: again, behind fusions.
+/* clean-up: applies the rules of kind cleanup to a fixpoint; clean-up-fused: again, behind fusions.
  *
  * Requires:  infer-shapes, which conditions ask.   Keeps: names and order of graph outputs.
  * After:     no clean-up rule fits, unless the bound on rounds was reached.
@@ -9,6 +9,7 @@
 #include "passes/engine/rewrite.h"
 #include "passes/engine/ruleset.h"
 
+/* Upper bound on sweeps; a terminating rule set stays far below it. */
 enum { ROUNDS = 64 };
 
 tl_status tl_pass_clean_up(tl_pass *p, tl_module *m) {
@@ -17,7 +18,8 @@ tl_status tl_pass_clean_up(tl_pass *p, tl_module *m) {
   return tl_rewrite(&(tl_rewriter){p, m, rules, TL_RULE_CLEANUP, ROUNDS, NULL, NULL, NULL});
 }
 
-/* What stands in the way of clean-up rules was told before. */
+/* Runs the same rules behind fusions. Missed remarks were made by the first run, so explain is
+ * off. */
 tl_status tl_pass_clean_up_fused(tl_pass *p, tl_module *m) {
   if (p->engine->unfused)
     return TL_OK;

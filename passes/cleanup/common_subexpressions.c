@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common-subexpressions: merge nodes that compute the same thing from the same operands, nodes that
- * give the size of the same named dim, whatever they ask, and constants with the same contents.
- * Graph by graph: a body does not reuse values around it.
+/* common-subexpressions: merges nodes that compute the same from the same operands, and constants.
+ * Nodes that compute the size of the same named dim are merged too, whatever value they ask, and
+ * so are constants with the same contents. Graph by graph: a body does not reuse values around it.
  *
  * Requires:  nothing.            Keeps: the first of equals, names of graph outputs.
  * After:     no two pure nodes of a graph are equal, unless both give outputs their names.
@@ -50,7 +50,8 @@ static void seen_destroy(seen *t) { tl_pages_free(t->slots, t->mask + 1u, sizeof
 
 typedef bool (*equal_fn)(const tl_module *m, uint32_t a, uint32_t b);
 
-/* The id that was entered first and equals `id`; enters `id` and returns it when there is none. */
+/* Returns the id that was entered first and equals `id`; enters `id` and returns it if there is
+ * none. The table has at least twice as many slots as entries, so probing ends. */
 static uint32_t seen_enter(seen *t, const tl_module *m, uint32_t id, uint64_t h, equal_fn equal) {
   uint32_t hash = (uint32_t)(h ^ h >> 32);
   uint32_t slot = hash & t->mask;
@@ -82,7 +83,8 @@ static bool equal_constants(const tl_module *m, uint32_t a, uint32_t b) {
   return tl_tensor_equal(m, data_of(m, a), data_of(m, b), SMALL_BYTES);
 }
 
-/* Only what the table says is pure: an op nobody knows may be random. */
+/* Returns true if two equal nodes give equal results. Opaque ops do not count: they may be
+ * random. */
 static bool is_pure(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   return tl_op_row(node->op) && node->n_results && !node->control_in && !node->control_out &&
@@ -102,7 +104,8 @@ static bool may_rewrite(merging *s) {
   return !s->stopped;
 }
 
-/* One result with a name of its own keeps the node, but not the users of its other results. */
+/* Merges results one by one. A result whose name is needed keeps the node, but not the users of the
+ * others. */
 static bool merge_some_results(merging *s, tl_node_id from, tl_node_id to) {
   bool merged = false;
   for (uint32_t i = 0; i < tl_node_get(s->m, from)->n_results; i++) {
@@ -150,7 +153,8 @@ static tl_status sweep_constants(merging *s, const tl_graph *g) {
   return TL_OK;
 }
 
-/* The dim that is the one element of v; inference listed them by value. */
+/* Returns the dim whose size is the only element of v, by binary search in what inference
+ * listed. */
 static tl_dim size_of(const tl_module *m, tl_value_id v) {
   uint32_t low = 0;
   for (uint32_t high = m->sizes.n; low < high;) {
@@ -164,7 +168,8 @@ static tl_dim size_of(const tl_module *m, tl_value_id v) {
   return found ? m->sizes.at[low].dim : TL_DIM_UNKNOWN;
 }
 
-/* Each layer of a model asks its own values for the length of the sentence. */
+/* Merges nodes that compute the size of the same named dim. In exported models each layer asks its
+ * own values for the sequence length. */
 static tl_status sweep_sizes(merging *s, const tl_graph *g) {
   tl_map firsts = {0};
   bool room = true;
@@ -188,7 +193,8 @@ static tl_status sweep_sizes(merging *s, const tl_graph *g) {
   return room ? TL_OK : tl_no_memory(s->m);
 }
 
-/* Operands are final when a node is reached, because its producers come before it. */
+/* Merges equal nodes. Producers come first, so the operands of a node are final when it is
+ * reached. */
 static tl_status sweep_nodes(merging *s, const tl_graph *g) {
   seen table;
   TL_TRY(seen_create(s, g->n_nodes, &table));
@@ -205,7 +211,7 @@ static tl_status sweep_nodes(merging *s, const tl_graph *g) {
   return TL_OK;
 }
 
-/* Outer graphs first: their merged values make nodes of bodies equal. */
+/* Sweeps outer graphs first, since merged outer values make nodes of bodies equal. */
 static tl_status sweep_graphs(merging *s) {
   for (uint32_t i = 0; i < s->m->graphs.n && !s->stopped; i++) {
     const tl_graph *g = s->m->graphs.at[i];
@@ -229,7 +235,8 @@ tl_status tl_pass_common_subexpressions(tl_pass *p, tl_module *m) {
   return status;
 }
 
-/* Layers are spelled out each for itself, masks of attention among them. */
+/* Runs again behind expand, whose rules spell out each layer by itself, masks of attention among
+ * them. */
 tl_status tl_pass_subexpressions_expanded(tl_pass *p, tl_module *m) {
   TL_TRY(tl_pass_common_subexpressions(p, m));
   return p->changed ? tl_pass_dead_nodes(p, m) : TL_OK;

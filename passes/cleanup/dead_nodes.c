@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dead-nodes: erase nodes whose results nobody uses, and constants nobody reads.
+/* dead-nodes: erases nodes whose results nobody uses, and constants that nobody reads.
  *
  * Requires:  nothing.            Keeps: order, dtypes, shapes, names of the rest; graph inputs.
  * After:     every node has a use, an effect, a control edge, or feeds an output.
@@ -35,7 +35,8 @@ static bool bodies_have_effect(const sweep *s, const tl_node *node) {
   return false;
 }
 
-/* A node without results can only be there for what it does. */
+/* Returns true if a node is there for its effect; a node without results can have no other
+ * purpose. */
 static bool acts(const sweep *s, const tl_node *node) {
   return node->n_results == 0 || tl_op_has_trait(node->op, TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL) ||
          bodies_have_effect(s, node);
@@ -45,7 +46,7 @@ static bool is_dead(const sweep *s, const tl_node *node) {
   return !node->control_in && !node->control_out && !any_result_needed(s, node) && !acts(s, node);
 }
 
-/* Users come before producers, so that one sweep takes whole chains. */
+/* Erases dead nodes from the end, users before producers, so that one sweep takes whole chains. */
 static void sweep_nodes(sweep *s, const tl_graph *g) {
   for (tl_node_id n = g->last, previous; n; n = previous) {
     const tl_node *node = tl_node_get(s->m, n);
@@ -72,8 +73,8 @@ static void sweep_constants(sweep *s, const tl_graph *g) {
   }
 }
 
-/* Graphs are numbered outside in: going down, a body is clean before its owner is looked at, and
- * constants go last because bodies of any graph may read them. */
+/* Graphs are numbered outside in. Going down, a body is clean before its owner is looked at;
+ * constants go last, because bodies of any graph may read them. */
 tl_status tl_pass_dead_nodes(tl_pass *p, tl_module *m) {
   sweep s = {.p = p, .m = m};
   if (p->options->keep_dead)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity-elimination: drop nodes that return their operand unchanged: Identity, Dropout outside
- * of training, casts to the dtype the operand has, and Concat, Sum, Max, Min, Mean of one operand.
+/* identity-elimination: removes nodes that return their operand unchanged.
+ * These are Identity, Dropout outside of training, casts to the dtype that the operand has, and
+ * Concat, Sum, Max, Min, Mean of one operand.
  *
  * Requires:  infer-shapes, to know the dtypes of casts.   Keeps: names and order of graph outputs.
  * After:     what is left either computes something or gives a graph output its name.
@@ -14,7 +15,8 @@ static bool is_used(const tl_module *m, tl_value_id v) {
   return v != TL_NO_VALUE && tl_value_get(m, v)->n_uses > 0;
 }
 
-/* Inference mode is an absent or constant false training_mode; a used mask needs the node. */
+/* Returns true for a Dropout in inference mode: training_mode is absent or a constant false. A used
+ * mask needs the node. */
 static bool is_idle_dropout(const tl_module *m, tl_node_id n) {
   if (is_used(m, tl_result(m, n, 1)))
     return false;
@@ -53,8 +55,8 @@ static bool is_removable(const tl_module *m, const tl_merge_facts *facts, tl_nod
          tl_value_can_merge(m, facts, node->results, source);
 }
 
-/* A node that feeds an output can be dropped only where its operand can carry the output's name: an
- * input cannot, and runtimes take a constant less readily as an output of a body. */
+/* Returns true if a node must stay to give an output its name: its operand is an input, which keeps
+ * its own name, or, in a body, a constant, which some runtimes refuse as an output. */
 static bool is_named_for_output(const tl_module *m, tl_node_id n) {
   tl_value_id source = tl_operand(m, n, 0);
   return tl_value_leaves_graph(m, tl_result(m, n, 0)) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* infer-shapes: give every value the most specific type that its producer's operands imply.
+/* infer-shapes: gives every value the most specific type that its producer's operands imply.
  *
  * Requires:  nothing.            Keeps: nodes, edges, names.
  * After:     types agree with shape inference; what was declared and is compatible stays.

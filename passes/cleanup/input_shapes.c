@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input-shapes: give inputs of the main graph the shapes of --input-shape, by name, and of
- * --dynamic-inputs-shape-range, by their order.
+/* input-shapes: gives inputs of the main graph the shapes that options name.
+ * --input-shape names inputs, --dynamic-inputs-shape-range lists shapes in the inputs' order.
  *
  * Requires:  infer-shapes afterwards.   Keeps: nodes, edges, names, dtypes.
  * After:     named inputs have the given shape; where one changed, shapes that may have followed
@@ -34,7 +34,8 @@ static tl_value_id find_input(const tl_module *m, const tl_graph *g, tl_sv name)
   return TL_NO_VALUE;
 }
 
-/* The type of v with the given dims; -1 keeps a dim as dynamic as the model has it. */
+/* Computes the type of v with the given dims; -1 keeps a dim that is dynamic in the model.
+ * E10049. */
 static tl_status shaped_type(tl_module *m, tl_value_id v, const tl_input_shape *s,
                              tl_type_id *out) {
   tl_dim dims[TL_MAX_RANK];
@@ -57,7 +58,7 @@ static tl_status shaped_type(tl_module *m, tl_value_id v, const tl_input_shape *
   return TL_OK;
 }
 
-/* Keeps what does not depend on sizes. */
+/* Forgets dims, but keeps rank and dtype, which do not depend on sizes. */
 static tl_status forget_shape(tl_module *m, tl_value_id v) {
   tl_dim unknown[TL_MAX_RANK];
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
@@ -73,7 +74,8 @@ static tl_status forget_shape(tl_module *m, tl_value_id v) {
   return TL_OK;
 }
 
-/* Inputs of bodies follow from what their owners pass in. */
+/* Forgets shapes that may follow from inputs; inputs of bodies follow from what their owners pass
+ * in. */
 static tl_status forget_derived(tl_module *m) {
   for (tl_value_id v = 1; v < tl_module_value_end(m); v++) {
     const tl_value *value = tl_value_get(m, v);
@@ -97,7 +99,7 @@ static tl_status shape_input(tl_pass *p, tl_module *m, tl_value_id v, const tl_i
   return TL_OK;
 }
 
-/* Is an input fed with data: no state, and without a default? */
+/* Returns true if an input is fed with data: it is no state and has no default. */
 static bool is_data(const tl_module *m, tl_value_id v) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].input == v)
@@ -105,7 +107,7 @@ static bool is_data(const tl_module *m, tl_value_id v) {
   return !tl_value_get(m, v)->tensor;
 }
 
-/* Shapes in the order of the inputs; those that are meant by name take no part in the order. */
+/* Assigns shapes in the order of the inputs; shapes given by name take no part in the order. */
 static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, bool *changed) {
   const tl_options *o = p->options;
   uint32_t next = 0, n_data = 0, n_listed = 0;
@@ -138,7 +140,7 @@ static tl_status shape_in_order(tl_pass *p, tl_module *m, const tl_graph *g, boo
   return TL_OK;
 }
 
-/* Shapes of --input-shape; inputs are looked up by the symbols of their names. */
+/* Assigns the shapes of --input-shape; inputs are looked up by name. */
 static tl_status shape_by_name(tl_pass *p, tl_module *m, const tl_graph *g, bool *changed) {
   tl_map index = {0};
   bool ok = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node-names: no two nodes of a graph have one name.
+/* node-names: renames nodes so that no two nodes of a graph have the same name.
  *
  * Requires:  nothing.            Keeps: everything but the names of the later ones of such nodes.
  * After:     a name means one node of its graph. A branch taken, a function in place of its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op-names: replace op types as --op-name-map says: custom op type -> type to use instead. A type
- * is written as "Name" or "domain::Name". A bare new name means the ONNX op, else the NPU op, else
- * an op of the old one's domain.
+/* op-names: replaces op types as --op-name-map says: custom op type -> type to use instead.
+ * A type is written as "Name" or "domain::Name". A bare new name means the ONNX op, else the NPU
+ * op, else an op of the old one's domain.
  *
  * Requires:  nothing; infer-shapes afterwards.   Keeps: edges, attributes, names.
  * After:     no node has a type that the option replaces.
@@ -9,7 +9,7 @@
  * Tests:     tests/unit/test_op_names.c */
 #include "passes/edit/passes.h"
 
-/* Splits "domain::Name"; without "::" the domain stays NULL. */
+/* Splits "domain::Name"; without "::" the domain is NULL. */
 static void split_type(tl_sv text, tl_sv *domain, tl_sv *name) {
   *domain = (tl_sv){NULL, 0};
   *name = text;
@@ -35,6 +35,8 @@ static tl_op_id table_op(const tl_module *m, const char *domain, tl_sv name) {
   return d == TL_NO_SYMBOL || s == TL_NO_SYMBOL ? UINT32_MAX : tl_op_find(d, s);
 }
 
+/* Finds the new op: of the given domain, else ONNX, else NPU, else a new op of the old one's
+ * domain. */
 static tl_op_id new_op(tl_module *m, tl_op_id old, tl_sv to) {
   tl_sv domain;
   tl_sv name;

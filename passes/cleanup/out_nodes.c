@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out-nodes: make the values of --out-nodes the outputs of the main graph, in the order given.
+/* out-nodes: makes the values of --out-nodes the outputs of the main graph, in the order given.
  *
  * Requires:  nothing; dead-nodes then removes what only fed the old outputs.
  * Keeps:     nodes, edges, types, names.
@@ -24,7 +24,7 @@ static tl_status fail_unknown(tl_module *m, const char *what, tl_nearest near) {
                       "the model has no %s named '%.*s'", what, TL_SV_ARG(near.wanted));
 }
 
-/* Nodes, or values, by the symbols of their names. */
+/* Looks up nodes, or values, by the symbols of their names. */
 typedef struct finder {
   tl_module *m;
   const tl_graph *g;
@@ -32,7 +32,7 @@ typedef struct finder {
   tl_map found; /* values that are outputs already */
 } finder;
 
-/* The first of a name counts. */
+/* Adds a name; the first of equal names counts. */
 static bool add_name(finder *f, tl_symbol name, uint32_t what) {
   return !name || tl_map_find(&f->index, name, NULL) || tl_map_set(&f->index, name, what);
 }
@@ -104,7 +104,7 @@ static bool outputs_differ(const tl_module *m, const tl_graph *g, const tl_value
   return differ;
 }
 
-/* Finds every value before anything changes; a value asked for twice is one output. */
+/* Finds every value before anything changes; a value that is asked for twice is one output. */
 static tl_status find_outputs(const tl_pass *p, finder *f, tl_value_id *v, uint32_t *n) {
   bool ok = p->options->out_nodes[0].by_node ? add_nodes(f) : add_values(f);
   for (uint32_t i = 0; ok && i < p->options->n_out_nodes; i++) {

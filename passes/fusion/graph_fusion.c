@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph-fusion: the rules of kind graph, each under its public pass name.
+/* graph-fusion: applies the rules of kind graph, each under its public pass name.
  *
  * Requires:  infer-shapes, clean-up.   Keeps: names and order of graph outputs.
  * After:     no graph-fusion rule that is switched on fits, unless the bound on rounds was reached.
@@ -9,6 +9,7 @@
 #include "passes/engine/rewrite.h"
 #include "passes/engine/ruleset.h"
 
+/* Upper bound on sweeps. */
 enum { ROUNDS = 10 };
 
 tl_status tl_pass_graph_fusion(tl_pass *p, tl_module *m) {

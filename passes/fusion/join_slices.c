@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join-slices: slices that are all parts of a value, next to each other along one axis, become the
- * results of one Split, which reads the value once.
+/* join-slices: replaces slices that together cover a value along one axis by one Split.
+ * The Split reads the value once.
  *
  * Requires:  infer-shapes; fusions ran, whose patterns have Slice.
  * Keeps:     slices of constants and of lists of sizes, which are folded or run on the host.
@@ -16,7 +16,7 @@
 
 enum { MOST_PARTS = 64, MOST_USES = 256 };
 
-/* [from, to) of the axis that node cuts; 0 <= from < to <= size. */
+/* The part [from, to) of an axis that a Slice cuts; 0 <= from < to <= size. */
 typedef struct part {
   tl_node_id node;
   int64_t axis, size, from, to;
@@ -30,7 +30,8 @@ typedef struct joining {
   uint32_t n;
 } joining;
 
-/* The one number of operand i, or `absent` if there is no such operand. */
+/* Reads operand i as one number; *out is `absent` if there is no such operand. Returns false if it
+ * is not constant. */
 static bool number_of(const tl_module *m, tl_node_id n, uint32_t i, int64_t absent, int64_t *out) {
   tl_value_id v = tl_operand(m, n, i);
   const tl_tensor *t = tl_value_constant(m, v);
@@ -38,12 +39,14 @@ static bool number_of(const tl_module *m, tl_node_id n, uint32_t i, int64_t abse
   return v == TL_NO_VALUE || (t && tl_tensor_elements(m, t) == 1 && tl_tensor_int_at(m, t, 0, out));
 }
 
+/* Resolves a negative place and clamps it to [0, size], as Slice does. */
 static int64_t bounded(int64_t at, int64_t size) {
   int64_t place = at < 0 ? at + size : at;
   return place < 0 ? 0 : place > size ? size : place;
 }
 
-/* What a node cuts out of x; false if it is no Slice of x along one axis of known size. */
+/* Reads what a node cuts out of x. Returns false unless it is a Slice of x along one axis of known
+ * size with step 1. */
 static bool part_of(const tl_module *m, tl_node_id n, tl_value_id x, part *out) {
   const tl_node *node = tl_node_get(m, n);
   const tl_type *type = tl_type_get(m, tl_value_type(m, x));
@@ -69,7 +72,8 @@ static int by_place(const void *a, const void *b) {
   return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Do the parts along the axis of `first` follow each other from end to end? */
+/* Collects the parts along the axis of `first`. Returns true if they cover x from end to end
+ * without overlap. */
 static bool collect(joining *j, const part *first, tl_value_id x) {
   const tl_graph_id graph = tl_node_get(j->m, first->node)->graph;
   j->n = 0;
@@ -100,7 +104,7 @@ static bool can_merge(const joining *j, tl_value_id split) {
   return true;
 }
 
-/* The Split stands before the first of the slices, which have no users then. */
+/* Makes the Split before the first of the slices. They lose their users; dead-nodes erases them. */
 static tl_status join(joining *j, tl_node_id first, tl_value_id x) {
   int64_t sizes[MOST_PARTS];
   for (uint32_t i = 0; i < j->n; i++)

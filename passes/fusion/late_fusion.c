@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late-fusion: the rules of kind late, each under its public pass name: the second round of graph
- * fusion, for patterns of two or three common ops that larger ones are made of.
+/* late-fusion: applies the rules of kind late, the second round of graph fusion.
+ * Their patterns of two or three common ops are parts of larger patterns, which must match first.
+ * Each rule has its public pass name.
  *
  * Requires:  graph-fusion, of which it takes what is left.   Keeps: names and order of outputs.
  * After:     no late rule that is switched on fits, unless the bound on rounds was reached.
@@ -10,6 +11,7 @@
 #include "passes/engine/rewrite.h"
 #include "passes/engine/ruleset.h"
 
+/* Upper bound on sweeps. */
 enum { ROUNDS = 10 };
 
 tl_status tl_pass_late_fusion(tl_pass *p, tl_module *m) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check-npu: the last word before a model is written for the NPU.
+/* check-npu: checks a model for the last time before it is written for the NPU.
  *
  * Requires:  lower has run.   Keeps: everything.
  * After:     every node is what its prototype allows: ports, attributes, dtypes; nothing is left

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deterministic-kernels: nodes whose kernels would add up in any order are told to keep to one.
+/* deterministic-kernels: tells nodes whose kernels add up in any order to use a fixed one.
  *
  * Requires:  NPU form: the table is about ops that the device compiler sees.   Keeps: the graph.
  * After:     with deterministic=1 a node whose op has kernels of both kinds carries _deterministic,
@@ -36,6 +36,7 @@ typedef struct sweep {
   uint32_t count[N_ROWS];
 } sweep;
 
+/* Marks a node with ordered kernels; counts one without, for the warning at the end. */
 static tl_status mark(sweep *x, tl_node_id n) {
   tl_sv type = tl_op_name(x->m, tl_node_get(x->m, n)->op);
   const row *r = bsearch(&type, rows, N_ROWS, sizeof *rows, by_type);

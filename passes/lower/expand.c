@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expand: the rules of kind expand, at nodes that have no NPU form of their own.
+/* expand: applies the rules of kind expand at nodes that have no NPU form of their own.
  *
  * Requires:  types inferred, captures of If bodies explicit.   Keeps: names and order of outputs.
  * After:     a node without NPU form that an expand rule fits has become nodes that have one, or
@@ -22,7 +22,7 @@ typedef struct judge {
   tl_status status;
 } judge;
 
-/* Does the node need an expansion? */
+/* Returns true if the node has no NPU form for its dtypes, so that it needs an expansion. */
 static bool lacks_form(void *user, tl_node_id n) {
   judge *j = user;
   tl_arena_mark mark = tl_arena_save(&j->lists);
@@ -45,8 +45,8 @@ static bool has_open_dim(const tl_module *m, tl_value_id v) {
   return open;
 }
 
-/* A node is inferred alone when it is made, and its operands' elements are not known then: what is
- * computed from shapes needs a look at the whole. */
+/* Returns true if the whole module must be inferred. A node is inferred alone when it is made,
+ * without the contents of its operands, so shapes that are computed from values stay open. */
 static bool wants_inference(const tl_module *m, tl_node_id first) {
   for (tl_node_id n = first; n < tl_module_node_end(m); n++) {
     const tl_node *node = tl_node_get(m, n);

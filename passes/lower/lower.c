@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lower: gives operands and attributes the form of NPU prototypes.
+/* lower: rewrites nodes to NPU ops, with operands and attributes in the form of their prototypes.
  *
  * Requires:  select has run; captures of If bodies explicit.   Keeps: order, names, types, values.
  * After:     every node is npu::Type with operands in port order (absent ones TL_NO_VALUE) and
@@ -18,6 +18,7 @@
 #include "passes/npu/tensor.h"
 #include "passes/npu/unmapped.h"
 
+/* Upper bound on elements of a constant that is widened to f32; larger ones are real data. */
 enum { MAX_WIDENED = 1 << 16 }; /* elements */
 
 typedef struct lowering {
@@ -36,8 +37,8 @@ typedef struct lowering {
 
 TL_VEC(attr_vec, tl_attr);
 
-/* Attribute `__dynamic_input_<port>_cnt`: how many operands a dynamic port has. Needed only where
- * operands follow it. */
+/* Returns the symbol of `__dynamic_input_<port>_cnt`: how many operands a dynamic port has. GE
+ * needs it only if operands follow the port. */
 static tl_symbol count_name(lowering *l, const char *port) {
   char text[96];
   tl_buf name;
@@ -56,7 +57,8 @@ static const tl_npu_binding *binding_of(const tl_npu_form *f, uint32_t port) {
   return NULL;
 }
 
-/* A small half-precision constant at a port that wants f32 (a scale, a mean) becomes f32. */
+/* Widens a small half-precision constant at a port that takes f32 (a scale, a mean). Returns false
+ * if memory is out. */
 static bool widen_constant(lowering *l, const tl_op *op, const tl_op_port *p, tl_value_id *v) {
   const tl_tensor *t = *v ? tl_value_constant(l->m, *v) : NULL;
   uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
@@ -77,7 +79,7 @@ static bool widen_constant(lowering *l, const tl_op *op, const tl_op_port *p, tl
   return !l->x.failed;
 }
 
-/* Adds what one port takes. */
+/* Adds the operands of one port. Returns false, with the reason in x.why, if they do not fit. */
 static bool add_port(lowering *l, const tl_npu_form *f, uint32_t port, attr_vec *attrs) {
   const tl_op_port *p = &f->npu->operands[port];
   const tl_npu_binding *b = binding_of(f, port);
@@ -126,7 +128,7 @@ static bool add_attr(lowering *l, const tl_npu_form *f, const tl_npu_binding *b,
   return !l->x.failed;
 }
 
-/* Body graphs stay attributes of the node. */
+/* Keeps body graphs as attributes of the node. */
 static bool keep_bodies(lowering *l, attr_vec *attrs) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   for (uint32_t i = 0; i < node->n_attrs; i++)
@@ -135,7 +137,7 @@ static bool keep_bodies(lowering *l, attr_vec *attrs) {
   return true;
 }
 
-/* "ai.onnx::13::Conv" as GE's own frontend marks nodes. */
+/* Returns "ai.onnx::13::Conv", the mark that GE's own frontend puts on nodes. Cached by op. */
 static tl_symbol original_type(lowering *l, tl_op_id op) {
   if (l->type_names[op])
     return l->type_names[op];
@@ -160,8 +162,8 @@ static tl_dtype dtype_of(const lowering *l, tl_value_id v) {
   return tl_type_dtype(l->m, tl_value_type(l->m, v));
 }
 
-/* May a result go that nobody wants? Its type is one of its own in ONNX, which need not be what the
- * NPU op gives there: statistics of a LayerNorm of halves are halves, not f32. */
+/* Returns true if an unused optional result may go. Its dtype in ONNX need not be what the NPU op
+ * gives: statistics of a LayerNorm of f16 are f16 in ONNX and f32 on the NPU. */
 static bool is_spare(const lowering *l, const tl_node *node, uint32_t i) {
   const tl_op *op = tl_op_row(node->op);
   const tl_op_port *port = op ? tl_op_result_port(op, i) : NULL;
@@ -170,7 +172,7 @@ static bool is_spare(const lowering *l, const tl_node *node, uint32_t i) {
          dtype_of(l, v) != dtype_of(l, node->results) && !tl_is_pinned(&l->pinned, v);
 }
 
-/* Number of results to keep; false when a used one has no port. */
+/* Counts the results to keep. Returns false if a used one has no port. */
 static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   *keep = node->n_results < f->npu->max_results ? node->n_results : f->npu->max_results;
@@ -184,6 +186,7 @@ static bool count_results(lowering *l, const tl_npu_form *f, uint32_t *keep) {
   return true;
 }
 
+/* Checks the dtypes of operands and results against the ports of the NPU op. */
 static bool takes_dtypes(lowering *l, const tl_npu_form *f, uint32_t n_results) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   bool ok = true;
@@ -203,6 +206,9 @@ static bool takes_dtypes(lowering *l, const tl_npu_form *f, uint32_t n_results) 
   return ok;
 }
 
+/* Returns the port of operand i if it takes int32 and the operand is an int64 index; NULL
+ * otherwise, also behind a dynamic port, where operands no longer correspond to ports one to
+ * one. */
 static const tl_op_port *index_port(const lowering *l, const tl_op *op, uint32_t i) {
   for (uint32_t k = 0; k <= i; k++)
     if (k >= op->n_operand_ports || op->operands[k].kind == TL_PORT_VARIADIC)
@@ -219,7 +225,7 @@ static bool indices_fit(lowering *l, const tl_op *op) {
   return true;
 }
 
-/* Casts indices where operands and results of the planned form differ from the node's. */
+/* Casts int64 indices to int32 at operands, and back at results, where the NPU op takes int32. */
 static tl_status cast_indices(lowering *l, const tl_op *op, uint32_t keep) {
   tl_node_id n = l->x.node;
   for (uint32_t i = 0; i < l->operands.n; i++) {
@@ -237,7 +243,8 @@ static tl_status cast_indices(lowering *l, const tl_op *op, uint32_t keep) {
   return TL_OK;
 }
 
-/* Works out the new form completely before anything changes. */
+/* Works out the new form completely before anything changes, so that a failure leaves the node as
+ * it is. */
 static bool plan(lowering *l, const tl_npu_form *f, attr_vec *attrs, uint32_t *keep) {
   l->operands.n = 0;
   for (uint32_t i = 0; i < f->n_attrs; i++)
@@ -273,8 +280,8 @@ static tl_status rewrite(lowering *l, const tl_npu_form *f, const attr_vec *attr
   return TL_OK;
 }
 
-/* The form that was selected, or one before it of the same judged type whose guard holds with the
- * dtypes that precision has given since. */
+/* Returns the form that was selected, or an earlier one of the same judged type whose guard holds
+ * with the dtypes that precision passes have chosen since. */
 static const tl_npu_form *form_of(lowering *l, const tl_npu_form *forms) {
   int16_t chosen = tl_node_get(l->m, l->x.node)->candidate;
   for (int16_t i = 0; forms && i < chosen; i++) {
@@ -287,6 +294,7 @@ static const tl_npu_form *form_of(lowering *l, const tl_npu_form *forms) {
   return forms && chosen >= 0 ? &forms[chosen] : NULL;
 }
 
+/* Lowers a node, or lists it as unmapped with the reason. */
 static tl_status lower_node(lowering *l, attr_vec *attrs) {
   const tl_node *node = tl_node_get(l->m, l->x.node);
   const tl_op *row = tl_op_row(node->op);
@@ -310,8 +318,8 @@ static tl_status lower_node(lowering *l, attr_vec *attrs) {
   return tl_pass_may_rewrite(l->pass) ? rewrite(l, f, attrs, keep) : TL_OK;
 }
 
-/* A training state stays an input: its default is what it is before the first step. So does a
- * parameter that another model updates. */
+/* Returns true if an input must keep its default: it is the initial value of a training state, or
+ * of a parameter that another model updates. */
 static bool starts_state(const tl_module *m, tl_value_id v) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].input == v)
@@ -343,7 +351,7 @@ static tl_status check_edge(lowering *l, const char *what, tl_value_id v) {
                       "%s '%.*s' %s", what, TL_SV_ARG(tl_value_name(l->m, v)), rule->message);
 }
 
-/* Inputs and outputs of the model; every finding is reported. */
+/* Checks inputs and outputs of the model; reports every finding. */
 static tl_status check_edges(lowering *l) {
   const tl_graph *g = tl_module_main(l->m);
   tl_status status = TL_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mix-compile: with --mix-compile-mode nodes that the NPU cannot run are the host's: they carry a
- * mark that says so, and lowering leaves them as they are.
+/* mix-compile: marks nodes that the NPU cannot run as the host's, with --mix-compile-mode.
+ * Lowering leaves them as they are.
  *
  * Requires:  select has run.     Keeps: everything else.
  * After:     nodes without an NPU form, and those alone, carry TL_MARK_HOST.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The automatic fusion: elementwise nodes are joined with what feeds them, from the end of the
- * graph on. Two plain chains that meet, or one that goes on where six nodes
- * are reached, become one kernel; the kernels of other chains are left alone. */
+/* Joins elementwise nodes with their producers, from the end of the graph on (automatic fusion).
+ * Two plain chains that meet, or one that goes on beyond six nodes, become one kernel; the kernels
+ * of closed chains are left alone. */
 #include "passes/ub/group.h"
 
 enum { MOST_OPERANDS = 6 }; /* of AddN */
 
-/* Is the kernel of a leader one of a chain that ends with quant? */
+/* Returns true if the kernel of a leader contains quant, with which a chain ends. */
 static bool ends_with_quant(const tl_ub_graph *g, uint32_t leader) {
   for (uint32_t at = leader; at; at = g->at[at].next)
     if (g->at[at].class == TL_UB_QUANT)
@@ -14,7 +14,8 @@ static bool ends_with_quant(const tl_ub_graph *g, uint32_t leader) {
   return false;
 }
 
-/* The kernel of a chain is closed, unless the chain is one of elementwise nodes. */
+/* Returns true if the kernel may grow: kernels of chains are closed unless the chain is
+ * elementwise. */
 static bool is_open(const tl_ub_fuser *f, uint32_t leader) {
   const tl_ub_node *x = &f->g->at[leader];
   return x->size == 1 || x->chain == 0 || f->chains[x->chain - 1].open;
@@ -44,7 +45,8 @@ static void miss(tl_ub_fuser *f, uint32_t producer, uint32_t consumer, const cha
   tl_ub_note(f, &m);
 }
 
-/* Do more nodes use the results of one than may, some of them in the groups of two leaders? */
+/* Returns true if a node has more users than allowed and at least one of them is in group a or
+ * b. */
 static bool branches_inside(const tl_ub_graph *g, uint32_t at, uint32_t a, uint32_t b) {
   uint32_t users[TL_UB_MOST_BRANCHES], others;
   if (tl_ub_users(g, at, users, TL_UB_MOST_BRANCHES, &others) <= TL_UB_MOST_BRANCHES)
@@ -59,8 +61,8 @@ static bool branches_inside(const tl_ub_graph *g, uint32_t at, uint32_t a, uint3
   return false;
 }
 
-/* The same of any node of either group: two groups may be joined by others than the node that many
- * use. */
+/* The same for any node of either group: the groups may be joined at a node other than the one with
+ * many users. */
 static bool has_branches(const tl_ub_graph *g, uint32_t producer, uint32_t consumer) {
   uint32_t leaders[] = {g->at[producer].leader, g->at[consumer].leader};
   for (uint32_t i = 0; i < 2; i++)
@@ -72,13 +74,14 @@ static bool has_branches(const tl_ub_graph *g, uint32_t producer, uint32_t consu
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Type of what the nodes of a group compute, all but those that are broadcast within it. */
+/* Returns the type that the nodes of a group compute, except those that are broadcast within it. */
 static tl_type_id shape_of(const tl_ub_graph *g, uint32_t leader) {
   const tl_node *node = tl_node_get(g->m, g->at[g->at[leader].shape].id);
   return tl_value_type(g->m, node->results);
 }
 
-/* Static dims of a as the last ones of b, each the same or 1. */
+/* Returns true if type a broadcasts to type b: its static dims are the last ones of b, each equal
+ * or 1. */
 static bool broadcasts(const tl_module *m, tl_type_id a, tl_type_id b) {
   const tl_type *x = tl_type_get(m, a), *y = tl_type_get(m, b);
   for (int i = 1; i <= x->rank; i++)
@@ -87,7 +90,7 @@ static bool broadcasts(const tl_module *m, tl_type_id a, tl_type_id b) {
   return true;
 }
 
-/* Does nobody but two groups use what the nodes of the first compute? */
+/* Returns true if only two groups use what the nodes of the first compute. */
 static bool stays_inside(const tl_ub_graph *g, uint32_t first, uint32_t second) {
   for (uint32_t at = first; at; at = g->at[at].next) {
     const tl_node *node = tl_node_get(g->m, g->at[at].id);
@@ -101,8 +104,8 @@ static bool stays_inside(const tl_ub_graph *g, uint32_t first, uint32_t second) 
   return true;
 }
 
-/* May the nodes of a group be computed in the kernel of another one that is larger? Operands that
- * are broadcast may; what has one shape throughout, or is written to memory, needs the shape of the
+/* Returns true if a group may be computed in the kernel of a larger one. Operands that are
+ * broadcast may; what has one shape throughout, or is written to memory, needs the shape of the
  * kernel. */
 static bool may_be_broadcast(const tl_ub_graph *g, uint32_t small, uint32_t large) {
   for (uint32_t at = small; at; at = g->at[at].next)
@@ -113,7 +116,8 @@ static bool may_be_broadcast(const tl_ub_graph *g, uint32_t small, uint32_t larg
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* What keeps a consumer from taking in one of its producers, both fusible; NULL: nothing does. */
+/* Returns the code of what keeps a consumer from taking in a fusible producer; NULL if nothing
+ * does. */
 static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t consumer,
                              const char **reason) {
   const tl_ub_graph *g = f->g;
@@ -141,7 +145,7 @@ static const char *hindrance(const tl_ub_fuser *f, uint32_t producer, uint32_t c
   return NULL;
 }
 
-/* The kernel of a chain that is part of a larger one now has another name. */
+/* Notes that the kernel of a chain is part of a larger one, which has another name. */
 static void note_joined(tl_ub_fuser *f, uint32_t leader) {
   const tl_ub_node *x = &f->g->at[leader];
   if (!f->pass->explain || x->chain == 0 || x->size > TL_UB_MOST_NODES)
@@ -157,15 +161,15 @@ static void note_joined(tl_ub_fuser *f, uint32_t leader) {
   tl_ub_note(f, &m);
 }
 
-/* The kernel of two: a chain that ends with quant keeps its name, others are the automatic
- * fusion's. */
+/* Names the joined kernel: a chain that ends with quant keeps its name, others belong to the
+ * automatic fusion. */
 static void name_kernel(tl_ub_graph *g, uint32_t leader, uint32_t chain, uint32_t shape) {
   g->at[leader].chain = ends_with_quant(g, leader) ? chain : 0;
   g->at[leader].shape = shape;
 }
 
-/* Takes a producer into the group of a consumer. It counts as a rewrite unless one of both is the
- * automatic fusion's already. */
+/* Takes a producer into the group of a consumer. This counts as a rewrite unless one of them
+ * belongs to the automatic fusion already. */
 static void take(tl_ub_fuser *f, uint32_t producer, uint32_t consumer) {
   const char *reason;
   const char *code = hindrance(f, producer, consumer, &reason);

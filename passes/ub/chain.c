@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the notation of chains.tbl by recursive descent. */
 #include "passes/ub/chain.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@ static const chain_row rows[] = {
 #include "passes/ub/chains.tbl"
 };
 
-/* Names of the steps so far. */
+/* Names of the steps so far, for arguments of later steps. */
 typedef struct reader {
   tl_ub_chain *c;
   tl_sv names[TL_UB_MOST_STEPS];
@@ -43,7 +44,7 @@ static bool take(tl_sv *s, char c) {
   return true;
 }
 
-/* A digit; `otherwise` when there is none. */
+/* Reads a digit; returns `otherwise` if there is none. */
 static uint8_t take_digit(tl_sv *s, uint8_t otherwise) {
   if (s->n == 0 || !isdigit((unsigned char)*s->p))
     return otherwise;
@@ -53,6 +54,7 @@ static uint8_t take_digit(tl_sv *s, uint8_t otherwise) {
   return d;
 }
 
+/* Adds a class, or an op type if no class has that name. */
 static bool add_kind(tl_ub_step *step, tl_sv word) {
   tl_ub_class class = tl_ub_class_find(word);
   if (word.n == 0 || (class == TL_UB_NONE && step->n_types == TL_UB_MOST_TYPES))
@@ -64,7 +66,7 @@ static bool add_kind(tl_ub_step *step, tl_sv word) {
   return true;
 }
 
-/* [name=]Kind|Kind... */
+/* Reads [name=]Kind|Kind... */
 static bool read_kinds(reader *r, tl_sv *s, tl_ub_step *step) {
   tl_sv word = take_word(s);
   if (take(s, '=')) {
@@ -79,6 +81,8 @@ static bool read_kinds(reader *r, tl_sv *s, tl_ub_step *step) {
   return true;
 }
 
+/* Reads the marks :operands, *most, ? (may be missing), ! (needs users outside), +n (n users
+ * outside). */
 static void read_marks(tl_sv *s, tl_ub_step *step) {
   step->least = step->most = 1;
   if (take(s, ':'))
@@ -93,6 +97,8 @@ static void read_marks(tl_sv *s, tl_ub_step *step) {
     step->outside = take_digit(s, TL_UB_AT_WILL);
 }
 
+/* Reads (name,name), the steps whose results the step takes; without them it takes the previous
+ * one's. */
 static bool read_args(reader *r, tl_sv *s, tl_ub_step *step) {
   if (!take(s, '(')) {
     step->args[step->n_args++] = TL_UB_PREVIOUS;
@@ -111,7 +117,8 @@ static bool read_args(reader *r, tl_sv *s, tl_ub_step *step) {
   return take(s, ')');
 }
 
-/* Leading steps that may be missing make the next one a head too. */
+/* Counts the steps that may come first: leading steps that may be missing, and the one after
+ * them. */
 static void count_heads(tl_ub_chain *c) {
   c->n_heads = 1;
   while (c->n_heads < c->n_steps && c->steps[c->n_heads - 1].least == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of chains.tbl, read once a run of the pass. */
+/* Reads the rows of chains.tbl: patterns of nodes that one kernel can compute. Read once per run of
+ * the pass. */
 #ifndef TL_PASSES_UB_CHAIN_H
 #define TL_PASSES_UB_CHAIN_H
 
@@ -14,6 +15,7 @@ enum {
   TL_UB_PREVIOUS = 255   /* argument: the node before */
 };
 
+/* One step of a chain: which nodes fit, how many in a row, and who may use their results. */
 typedef struct tl_ub_step {
   uint64_t classes; /* bits of tl_ub_class */
   tl_sv types[TL_UB_MOST_TYPES];
@@ -26,6 +28,7 @@ typedef struct tl_ub_step {
   uint8_t args[2]; /* steps whose results it takes */
 } tl_ub_step;
 
+/* One row of chains.tbl. */
 typedef struct tl_ub_chain {
   const char *pass;
   const char *text;
@@ -40,14 +43,15 @@ typedef struct tl_ub_chain {
   tl_ub_step steps[TL_UB_MOST_STEPS];
 } tl_ub_chain;
 
-/* Number of rows. */
+/* Returns the number of rows. */
 uint32_t tl_ub_n_chains(void);
-/* Reads row i; false when it is not in the notation of the table. */
+/* Reads row i. Returns false if it is not in the notation of the table. */
 bool tl_ub_chain_get(uint32_t i, tl_ub_chain *c);
-/* The same of a text that is in no table. */
+/* Reads c->text, which need not be a row of the table. Returns false if it is not in the
+ * notation. */
 bool tl_ub_chain_parse(tl_ub_chain *c);
 
-/* Rows of a pass; the automatic fusion counts as one. */
+/* Returns the number of rows of a pass; the automatic fusion counts as one. */
 uint32_t tl_ub_count_chains(tl_sv pass);
 
 #endif

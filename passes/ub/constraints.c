@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constraints on nodes of one kernel that hold for every pass. */
+/* Checks constraints on nodes of one kernel that hold for every pass. */
 #include "ir/marks.h"
 #include "passes/ub/group.h"
 
@@ -13,7 +13,7 @@ const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason
   return codes[f->g->at[at].refusal];
 }
 
-/* Streams as the schedule says them, and as the user of the model does. */
+/* Compares streams as the schedule and as the user of the model name them. */
 static bool notes_differ(const tl_module *m, tl_node_id a, tl_node_id b) {
   static const char *const keys[] = {TL_NOTE_STREAM, "_stream_label"};
   if (!tl_node_get(m, a)->extra && !tl_node_get(m, b)->extra)

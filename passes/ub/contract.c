@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Implements the joining of groups (contract.h). */
 #include "passes/ub/contract.h"
 
 enum { MOST_JOINED = 32, MOST_MEMBERS = 64 };
 
-/* One attempt. The groups to be joined are marked by `inside`, those that can be reached from them
- * by `after`, those from which they can be reached by `ahead`. */
+/* One attempt to join. Stamps mark the groups to be joined (inside), those that can be reached from
+ * them (after), and those from which they can be reached (ahead). */
 typedef struct attempt {
   tl_ub_graph *g;
   uint32_t joined[MOST_JOINED]; /* leaders */
@@ -18,6 +19,7 @@ typedef struct attempt {
   bool cycle;
 } attempt;
 
+/* Visits a group behind; ranks beyond the last joined group cannot lead back. */
 static void visit_after(attempt *a, uint32_t position) {
   tl_ub_graph *g = a->g;
   tl_ub_node *x = position ? &g->at[g->at[position].leader] : NULL;
@@ -37,8 +39,8 @@ static void visit_ahead(attempt *a, uint32_t position) {
   g->no_memory = g->no_memory || !tl_u32_vec_push(&g->before, g->at[position].leader);
 }
 
-/* What runs after the nodes of a group. From outside, an edge into the groups to be joined closes a
- * cycle. */
+/* Visits what runs behind the nodes of a group. If the group is not to be joined (outside), an edge
+ * into the groups to be joined closes a cycle. */
 static void step_after(attempt *a, uint32_t leader, bool outside) {
   tl_ub_graph *g = a->g;
   for (uint32_t p = leader; p && !a->cycle; p = g->at[p].next) {
@@ -89,7 +91,7 @@ static uint32_t gather(tl_ub_graph *g, const uint32_t *positions, uint32_t n, at
   return a->n;
 }
 
-/* Sorts leaders by rank; there are few. */
+/* Sorts leaders by rank; insertion sort, since there are few. */
 static void sort_by_rank(const tl_ub_graph *g, tl_u32_vec *v) {
   for (uint32_t i = 1; i < v->n; i++)
     for (uint32_t k = i; k > 0 && g->at[v->at[k]].rank < g->at[v->at[k - 1]].rank; k--) {
@@ -99,9 +101,9 @@ static void sort_by_rank(const tl_ub_graph *g, tl_u32_vec *v) {
     }
 }
 
-/* Gives ranks anew: what is ahead, the new group, what comes after; all within the ranks that these
- * had, of which those below `least` belong to what nothing is put before. Returns the rank of the
- * group, 0 when memory is out. */
+/* Assigns ranks anew within the ranks that the visited groups had: what is ahead, then the new
+ * group, then what comes behind. Ranks of joined groups below `least` are left unused, since
+ * nothing must move before them. Returns the rank of the group, 0 if memory is out. */
 static uint32_t reorder(attempt *a) {
   tl_ub_graph *g = a->g;
   tl_u32_vec ranks = {0};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups as nodes: puts nodes into one without making a cycle.
+/* Joins nodes into groups without making a cycle.
  *
- * Ranks are a topological order of the graph in which each group is one node; a search for a cycle
- * sees only what lies between the ranks of the nodes to be joined, and a successful one moves just
- * those (the order is maintained as in the algorithm of Pearce and Kelly). No matrix is kept. */
+ * Ranks are a topological order of the graph in which each group is one node. A search for a cycle
+ * visits only what lies between the ranks of the nodes to be joined, and a successful join moves
+ * only those: the order is maintained as in the algorithm of Pearce and Kelly, without a
+ * reachability matrix. */
 #ifndef TL_PASSES_UB_CONTRACT_H
 #define TL_PASSES_UB_CONTRACT_H
 
@@ -18,9 +19,9 @@ typedef enum tl_ub_joined {
 
 enum { TL_UB_MOST_EDGES = 4096 };
 
-/* Makes one group of the groups, or single nodes, of some positions; nothing changes unless it
- * returns TL_UB_JOINED. The first of them in rank becomes the leader, members stay in the order of
- * their positions. */
+/* Joins the groups, or single nodes, at some positions into one group. Nothing changes unless it
+ * returns TL_UB_JOINED. The member with the lowest position becomes the leader; members stay in the
+ * order of their positions. O(edges between the ranks), at most TL_UB_MOST_EDGES. */
 tl_ub_joined tl_ub_join(tl_ub_graph *g, const uint32_t *positions, uint32_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding groups: chains of the table, and the automatic fusion of elementwise nodes. */
+/* Finds groups: chains of the table, and the automatic fusion of elementwise nodes. */
 #ifndef TL_PASSES_UB_GROUP_H
 #define TL_PASSES_UB_GROUP_H
 
@@ -25,6 +25,7 @@ typedef struct tl_ub_miss {
 
 TL_VEC(tl_ub_miss_vec, tl_ub_miss);
 
+/* State of fusing one graph. */
 typedef struct tl_ub_fuser {
   tl_pass *pass;
   tl_module *m;
@@ -36,25 +37,28 @@ typedef struct tl_ub_fuser {
   uint32_t matched;      /* of the pass that runs */
 } tl_ub_fuser;
 
-/* Tries a chain at each node that no group has, in the order of the graph. row: of chains.tbl. */
+/* Tries a chain at each free node, in the order of the graph. row: of chains.tbl. Failures are kept
+ * in f->g. */
 void tl_ub_run_chain(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row);
-/* Joins elementwise nodes that are left with each other and with the kernels of open chains. */
+/* Joins free elementwise nodes with each other and with the kernels of open chains. Failures are
+ * kept in f->g. */
 void tl_ub_run_automatic(tl_ub_fuser *f);
 
-/* Why two nodes, the second a free one, cannot be in one kernel whatever the pass, as a code of
- * docs/ub-fusion.md; NULL: they can. *reason is a static text then. */
+/* Returns why two nodes, the second a free one, cannot be in one kernel, whatever the pass, as a
+ * code of docs/ub-fusion.md; NULL if they can. *reason is then a static text. */
 const char *tl_ub_differ(const tl_ub_fuser *f, uint32_t a, uint32_t b, const char **reason);
-/* The same for one node: dumped, on the host, an event's. */
+/* The same for one node: results to be dumped, on the host, or with an event. */
 const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason);
-/* Has a free node b the shape of the value that the group gives to it? */
+/* Returns true if free node b has the shape of the value that the group gives to it. */
 bool tl_ub_fits_shape(const tl_ub_graph *g, uint32_t b, tl_value_id given);
 
-/* Users of all results of a node, each once: those in the graph to at[], the others (the end of the
- * graph, bodies) counted by *others. Returns how many, most + 1 when there are more than `most`. */
+/* Lists the users of all results of a node, each once: those in the graph go to users[], the others
+ * (end of the graph, bodies) are counted in *others. Returns their number; most + 1 if there are
+ * more than `most`. */
 uint32_t tl_ub_users(const tl_ub_graph *g, uint32_t at, uint32_t *users, uint32_t most,
                      uint32_t *others);
 
-/* Keeps a miss under explain; the text is copied to the scratch arena. */
+/* Keeps a miss for explain; the text is copied to the scratch arena. */
 void tl_ub_note(tl_ub_fuser *f, const tl_ub_miss *miss);
 
 #endif

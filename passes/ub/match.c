@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of the table, matched from their head on along the users. Of several
- * ways to match, the first one that is whole counts, and more nodes are tried before fewer. */
+/* Matches chains of the table from their heads along the users, depth first.
+ * Of several ways to match, the first complete one counts, and more nodes are tried before
+ * fewer. */
 #include <stdio.h>
 
 #include "passes/ub/group.h"
@@ -22,7 +23,8 @@ typedef struct match {
 
 /* ---- why not --------------------------------------------------------------------------------- */
 
-/* The deepest reason counts; `what` is the node that does not fit, 0: the group as a whole. */
+/* Keeps the reason of the deepest partial match. what: the node that does not fit; 0: the group as
+ * a whole. */
 static void note(match *x, const char *code, uint32_t what, const char *reason) {
   if (!x->f->pass->explain || (x->miss.code && x->n < x->miss.n_nodes))
     return;
@@ -67,7 +69,7 @@ static bool is_member(const match *x, uint32_t at) {
   return false;
 }
 
-/* A node that fits by kind may be in no group yet, and nothing about it may be in the way. */
+/* Returns true if a node that fits by kind is in no group yet and nothing else prevents it. */
 static bool is_free(match *x, uint32_t at) {
   const tl_ub_graph *g = x->f->g;
   const char *reason;
@@ -87,7 +89,7 @@ static bool is_free(match *x, uint32_t at) {
   return !code;
 }
 
-/* Does it take the results of another member, in the shape in which they come? */
+/* Returns true if the node takes results of another member, in the shape in which they come. */
 static bool takes_from(match *x, uint32_t at, uint32_t from) {
   const tl_ub_graph *g = x->f->g;
   const tl_node *node = tl_node_get(x->f->m, g->at[at].id);
@@ -143,8 +145,8 @@ static bool is_elementwise(const tl_ub_graph *g, uint32_t at) {
   return g->at[at].class == TL_UB_ELEMWISE || g->at[at].class == TL_UB_BROADCAST;
 }
 
-/* Is the value that others use too taken by a node that elementwise ones behind the chain lead to?
- * All of them are one plain chain then, which comes later and keeps the value inside. */
+/* Returns true if elementwise nodes behind the chain lead to another user of the shared value. Then
+ * all of them are one plain chain, which a later pass takes and keeps the value inside. */
 static bool comes_back(const match *x, uint32_t shared) {
   const tl_ub_graph *g = x->f->g;
   uint32_t at = x->at[x->n - 1];
@@ -162,7 +164,7 @@ static bool comes_back(const match *x, uint32_t shared) {
   return false;
 }
 
-/* Users beyond the chain; a node whose users are all there is an end of it. */
+/* Checks the users outside the chain. A last member without users inside may have any users. */
 static bool users_are_as_said(match *x) {
   for (uint8_t i = 0; i < x->n; i++) {
     uint32_t users[MOST_USERS], others;
@@ -196,6 +198,8 @@ static bool cores_agree(match *x) {
   return false;
 }
 
+/* Accepts a complete match: checks users, switches and cores, then joins the group. A failed join
+ * takes back the rewrite that was counted. */
 static bool accept(match *x) {
   if (x->n < 2 || !users_are_as_said(x))
     return false;
@@ -225,6 +229,7 @@ static bool accept(match *x) {
 
 static bool extend(match *x, uint8_t step, uint8_t times);
 
+/* Adds a node and goes on; removes it again if that does not lead to a match. */
 static bool push(match *x, uint8_t step, uint8_t times, uint32_t at) {
   uint8_t bound = x->bound[step];
   x->at[x->n] = at;
@@ -237,8 +242,8 @@ static bool push(match *x, uint8_t step, uint8_t times, uint32_t at) {
   return false;
 }
 
-/* Users of the node that a step takes from. Where only this step may use it, another user ends the
- * walk at once. */
+/* Tries the users of the node that a step takes from. If only this step may use it, any other user
+ * ends the search. */
 static bool try_users(match *x, uint8_t step, uint8_t times) {
   const tl_ub_step *s = &x->c->steps[step];
   uint8_t from = times || s->args[0] == TL_UB_PREVIOUS ? x->n : x->bound[s->args[0]];
@@ -262,6 +267,7 @@ static bool try_users(match *x, uint8_t step, uint8_t times) {
   return false;
 }
 
+/* Takes one more node for this step, else goes on to the next step. */
 static bool extend(match *x, uint8_t step, uint8_t times) {
   if (x->f->stopped || x->f->g->no_memory)
     return false;
@@ -280,7 +286,8 @@ static uint32_t least_nodes(const tl_ub_chain *c) {
   return n < 2 ? 2 : n;
 }
 
-/* Would a user of the head be the next node? Otherwise nothing about the head is in the way. */
+/* Returns true if a user of the head would be the next node. Otherwise the head is no near miss and
+ * is not reported. */
 static bool leads_on(const match *x, uint8_t step, uint32_t at) {
   uint32_t users[MOST_USERS], others;
   uint32_t n = tl_ub_users(x->f->g, at, users, MOST_USERS, &others);
@@ -294,7 +301,7 @@ static bool leads_on(const match *x, uint8_t step, uint32_t at) {
   return false;
 }
 
-/* A match that starts with a node, as this step of the chain. */
+/* Tries a match that starts with a node as this step of the chain. */
 static void try_head(tl_ub_fuser *f, const tl_ub_chain *c, uint32_t row, uint32_t at,
                      uint8_t step) {
   match x; /* most of it is filled as it is needed: this runs for each node and chain */

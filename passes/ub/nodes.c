@@ -51,8 +51,8 @@ static tl_ub_class class_of_pattern(tl_sv pattern) {
   return tl_sv_is(pattern, "reduce") ? TL_UB_REDUCE : TL_UB_OTHER;
 }
 
-/* What the library says goes first; where it leaves the kernel to decide, our rows; then what
- * op.pattern tells. */
+/* Returns the class of an op. What the operator library says comes first; where it leaves the
+ * kernel open, our table decides; then the library's op.pattern. */
 static tl_ub_class class_of_type(const tl_op_info_set *set, tl_sv type) {
   const op_row *row = find_op(type);
   tl_op_info info = tl_op_info_find(set, type);
@@ -93,8 +93,8 @@ bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* An elementwise op is of the class Broadcast if it broadcasts, and of none if its one operand has
- * not the shape of the result. */
+/* Returns the class of an elementwise op: Broadcast if operands are broadcast; Other if its only
+ * operand lacks the shape of the result. */
 static tl_ub_class class_of_elementwise(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   bool same = true;
@@ -138,6 +138,7 @@ static tl_ub_refusal refusal_of(const tl_module *m, tl_node_id n, tl_symbol scop
   return events ? TL_UB_EVENT : TL_UB_FREE;
 }
 
+/* The epoch grows at each node with an event and behind it, so that no group spans an event. */
 bool tl_ub_graph_init(tl_ub_graph *g, const tl_ub_facts *f, const tl_module *m,
                       const tl_graph *graph, tl_arena *scratch) {
   uint32_t epoch = 0, at = 0;

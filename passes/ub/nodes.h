@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What buffer fusion needs to know of the nodes of one graph: their kernel class, why one can be in
- * no group, and the groups so far. Nodes are addressed by their position in the graph, from 1 on.
- */
+/* Knows what buffer fusion needs of the nodes of one graph: kernel class, why a node can be in no
+ * group, and the groups.
+ * Nodes are addressed by their position in the graph, counted from 1. */
 #ifndef TL_PASSES_UB_NODES_H
 #define TL_PASSES_UB_NODES_H
 
@@ -26,6 +26,7 @@ typedef enum tl_ub_refusal {
   TL_UB_EVENT   /* others wait for it alone, or it for them */
 } tl_ub_refusal;
 
+/* A node, and the group it is in; groups are linked lists of positions. */
 typedef struct tl_ub_node {
   tl_node_id id;
   uint8_t class;   /* tl_ub_class */
@@ -63,27 +64,28 @@ typedef struct tl_ub_facts {
   tl_symbol scope;         /* name of the attribute, 0: the module does not have it */
 } tl_ub_facts;
 
-/* False when memory is out. */
+/* Fills *f in the scratch arena. Returns false if memory is out. O(nodes). */
 bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *info,
                       tl_arena *scratch);
-/* Facts of the nodes of a graph. False when memory is out; released in either case. O(nodes +
- * edges). */
+/* Fills *g for the nodes of a graph. Returns false if memory is out; release it in either case.
+ * O(nodes + edges). */
 bool tl_ub_graph_init(tl_ub_graph *g, const tl_ub_facts *f, const tl_module *m,
                       const tl_graph *graph, tl_arena *scratch);
 void tl_ub_graph_release(tl_ub_graph *g);
 
-/* Name of a class; NULL for those without one. The class of a name; TL_UB_NONE: there is none. */
+/* Return the name of a class, NULL if it has none; the class of a name, TL_UB_NONE if there is
+ * none. */
 const char *tl_ub_class_name(tl_ub_class class);
 tl_ub_class tl_ub_class_find(tl_sv name);
 
-/* Position of the node that makes v, 0 when none of this graph does. */
+/* Returns the position of the producer of v, 0 if it is not in this graph. O(1). */
 static inline uint32_t tl_ub_producer(const tl_ub_graph *g, tl_value_id v) {
   const tl_value *value = v ? tl_value_get(g->m, v) : NULL;
   if (!value || value->kind != TL_VALUE_RESULT || tl_node_get(g->m, value->def)->graph != g->graph)
     return 0;
   return g->position[value->def];
 }
-/* Position of a user, 0 when it is the end of the graph or inside a body. */
+/* Returns the position of a user, 0 if it is the end of the graph or inside a body. O(1). */
 static inline uint32_t tl_ub_user(const tl_ub_graph *g, tl_use_id u) {
   tl_node_id user = tl_use_get(g->m, u)->user;
   return tl_node_get(g->m, user)->graph == g->graph && !tl_node_is_return(g->m, user)

@@ -12,13 +12,14 @@ uint64_t tl_ub_bytes(const tl_module *m, tl_value_id v) {
   return tl_type_elements(m, t, &n) && tl_dtype_bytes(tl_type_dtype(m, t), n, &bytes) ? bytes : 0;
 }
 
-/* Sums stay at the largest number there is. */
+/* Adds with saturation. */
 static void add(uint64_t *sum, uint64_t bytes) {
   if (__builtin_add_overflow(*sum, bytes, sum))
     *sum = UINT64_MAX;
 }
 
-/* Is operand i the first one of the node with this value? */
+/* Returns true if operand i is the first with this value. Only the last 16 are compared, to bound
+ * the cost of wide nodes. */
 static bool is_first(const tl_module *m, tl_node_id n, uint32_t i, tl_value_id v) {
   enum { MOST_COMPARED = 16 };
   for (uint32_t k = i > MOST_COMPARED ? i - MOST_COMPARED : 0; k < i; k++)
@@ -64,6 +65,8 @@ static bool is_used_outside(const tl_module *m, const tl_node_id *nodes, uint32_
   return false;
 }
 
+/* Traffic of the nodes apart minus the traffic of one kernel: each outer operand is read once, and
+ * only results that others use are written. */
 uint64_t tl_ub_saved(const tl_module *m, const tl_node_id *nodes, uint32_t n) {
   uint64_t apart = 0, together = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -99,7 +102,7 @@ static int by_scope(const void *a, const void *b) {
   return x->order < y->order ? -1 : 1;
 }
 
-/* Does the node move data at all? */
+/* Returns true if the node has a kernel, so that it moves data at all. */
 static bool has_kernel(const tl_op_info_set *info, tl_sv type) {
   tl_op_info i = tl_op_info_find(info, type);
   return !i.row || !(i.row->flags & TL_INFO_NO_KERNEL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic between kernels and global memory, estimated from shapes: a kernel reads each of its
- * operands once and writes each result that somebody uses. What kernels of several nodes do not
- * read and write again is what buffer fusion saves. Tensors without a fixed size count as nothing,
- * and so do views, which move nothing. */
+/* Estimates traffic between kernels and global memory from shapes.
+ * A kernel reads each of its operands once and writes each result that somebody uses. What kernels
+ * of several nodes need not read and write again is what buffer fusion saves. Tensors without a
+ * fixed size count 0 bytes, and so do views, which move nothing. */
 #ifndef TL_PASSES_UB_TRAFFIC_H
 #define TL_PASSES_UB_TRAFFIC_H
 
@@ -13,16 +13,17 @@
 #define TL_UB_SCOPE_ATTR "fusion_scope"
 #define TL_UB_PASS_ATTR "pass_name_ub"
 
-/* The group that a node says it is in: above 0; below, the device compiler is to leave it alone; 0:
- * in none. attr: the name TL_UB_SCOPE_ATTR, 0 when the module does not have it. */
+/* Returns the group that a node names in its attribute: above 0 a group; below 0 the device
+ * compiler must leave it alone; 0: none. attr: symbol of TL_UB_SCOPE_ATTR, 0 if the module does not
+ * have it. */
 int64_t tl_ub_scope(const tl_module *m, tl_node_id n, tl_symbol attr);
 
-/* Bytes of a value, 0 when they are not known. */
+/* Returns the bytes of a value, 0 if they are unknown. */
 uint64_t tl_ub_bytes(const tl_module *m, tl_value_id v);
-/* Bytes that a node of its own reads and writes. */
+/* Returns the bytes that a node reads and writes as a kernel of its own. */
 uint64_t tl_ub_node_traffic(const tl_module *m, tl_node_id n);
-/* Bytes that a kernel of these nodes does not move, which as many kernels would. nodes: in the
- * order of the graph. */
+/* Returns the bytes that one kernel of these nodes saves compared with one kernel each. nodes: in
+ * the order of the graph. O(n * n * operands). */
 uint64_t tl_ub_saved(const tl_module *m, const tl_node_id *nodes, uint32_t n);
 
 typedef struct tl_ub_totals {
@@ -32,8 +33,8 @@ typedef struct tl_ub_totals {
   uint64_t traffic; /* bytes without any groups */
 } tl_ub_totals;
 
-/* Groups of a module, by their attributes, and the traffic of all of it. TL_NO_MEMORY, not
- * reported. */
+/* Measures the groups of a module, by their attributes, and the traffic of all of it. TL_NO_MEMORY,
+ * unreported. */
 tl_status tl_ub_measure(const tl_module *m, const tl_op_info_set *info,
                         tl_ub_totals *t) TL_NODISCARD;
 

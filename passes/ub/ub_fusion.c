@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ub-fusion: nodes that the device compiler is to run as one kernel carry the same fusion_scope, so
- * that what they hand to each other stays in the unified buffer.
+/* ub-fusion: gives nodes that the device compiler should run as one kernel the same fusion_scope.
+ * What they hand to each other then stays in the unified buffer.
  *
  * Requires:  NPU form.   Keeps: the graph; groups are attributes of nodes.
  * After:     no two groups overlap, each hangs together, and the graph has no cycle when each is
@@ -33,15 +33,16 @@ typedef struct fusion {
 
 /* ---- what runs, and in which order ----------------------------------------------------------- */
 
-/* NULL: the pass is on. */
+/* Returns why a pass is off; NULL if it is on. */
 static const char *why_off(const fusion *x, const char *pass) {
   const char *why;
   bool on = tl_fusion_is_on(x->pass->options->fusion, tl_sv_from(pass), TL_FUSION_UB, &why);
   return on ? NULL : why;
 }
 
-/* Rows of passes that are on, then the automatic fusion; sorted by priority, rows of one pass in
- * the order of the table. Under explain, chains that are off tell what they would have taken. */
+/* Lists rows of passes that are on, then the automatic fusion, sorted by priority; rows of one pass
+ * stay in the order of the table. Under explain, chains that are off take part to tell what they
+ * would have taken. */
 static tl_status plan(fusion *x) {
   x->n_rows = tl_ub_n_chains();
   x->chains = tl_arena_calloc(x->pass->scratch, x->n_rows, sizeof *x->chains);
@@ -70,7 +71,8 @@ static tl_status plan(fusion *x) {
   return TL_OK;
 }
 
-/* Which graphs have values that bodies use; and which groups there are already. */
+/* Finds graphs whose values bodies use, and graphs that have groups already; both are left
+ * alone. */
 static bool survey(fusion *x) {
   x->captured = tl_arena_calloc(x->pass->scratch, x->m->graphs.n, sizeof *x->captured);
   for (uint32_t i = 0; i < x->m->graphs.n && x->captured; i++) {
@@ -91,7 +93,7 @@ static bool survey(fusion *x) {
 
 /* ---- one graph ------------------------------------------------------------------------------- */
 
-/* May the chain fit anything of the graph, by the classes that are there? */
+/* Returns true if the chain may fit in the graph, judged by the classes that occur. */
 static bool is_possible(const tl_ub_chain *c, uint64_t classes) {
   for (uint8_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].least && c->steps[i].n_types == 0 && !(c->steps[i].classes & classes))
@@ -106,8 +108,8 @@ static uint64_t classes_of(const tl_ub_graph *g) {
   return classes & ~(UINT64_C(1) << TL_UB_NONE);
 }
 
-/* How often each pass matched, and how many kernels are its own in the end; [n_rows + 1] by row. A
- * kernel of the automatic fusion matched once. */
+/* Counts how often each pass matched, and how many kernels are its own in the end; [n_rows + 1] by
+ * row. A kernel of the automatic fusion counts as one match. */
 static tl_status count_kernels(fusion *x, const tl_ub_graph *g, const uint32_t *matched,
                                uint32_t *kernels) {
   for (uint32_t i = 1; i <= g->n; i++)
@@ -165,7 +167,7 @@ static void remark_group(fusion *x, const char *pass, const tl_node_id *nodes, u
   tl_pass_fusion_remark(x->pass, x->m, nodes[0], &r);
 }
 
-/* Groups are numbered in the order of their first nodes. */
+/* Writes the groups as attributes; they are numbered in the order of their first nodes. */
 static tl_status mark_groups(fusion *x, const tl_ub_graph *g) {
   for (uint32_t i = 1; i <= g->n; i++) {
     if (g->at[i].leader != i || g->at[i].size < 2)
@@ -194,7 +196,7 @@ static int by_head(const void *a, const void *b) {
   return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Has an earlier pass the same to say of this head? */
+/* Returns true if an earlier pass has reported the same for this head. */
 static bool is_repeated(const tl_ub_miss_vec *v, uint32_t i) {
   for (uint32_t k = i; k-- > 0 && v->at[k].head == v->at[i].head;)
     if (strcmp(v->at[k].code, v->at[i].code) == 0)
@@ -202,14 +204,14 @@ static bool is_repeated(const tl_ub_miss_vec *v, uint32_t i) {
   return false;
 }
 
-/* The nodes behind the head that a pass would have taken if it were on; [n + 1] of `covered`. */
+/* Marks the nodes behind the head that a pass would have taken if it were on. covered: [n + 1]. */
 static void cover(const tl_ub_miss *miss, bool *covered) {
   for (uint32_t k = 1; k < miss->n_nodes && strcmp(miss->code, "SWITCH_OFF") == 0; k++)
     covered[miss->nodes[k]] = true;
 }
 
-/* What a pass nearly did matters if no other pass took the node; what became of its own kernel, to
- * those who ask for the pass. */
+/* Remarks on misses. What a pass nearly did matters only if no other pass took the node; what
+ * became of its own kernel matters to those who ask for the pass. */
 static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
   bool *covered = tl_arena_calloc(x->pass->scratch, f->g->n + 1U, sizeof *covered);
   if (!covered)

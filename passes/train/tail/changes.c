@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes to a graph that can be taken back. Nodes that are replaced stay, retired, until what
- * replaced them is there for good. */
+/* Logs changes to a graph so that they can be undone. Replaced nodes stay, retired, until the
+ * change is final. */
 #include "passes/train/tail/tail.h"
 
 static void write_down(tl_tail *t, tl_tail_change c) {
@@ -18,7 +18,7 @@ static bool has_edge(const tl_module *m, tl_node_id from, tl_node_id to) {
   return false;
 }
 
-/* A search that looks no further than a place in the order. */
+/* A search over users that goes no further than a place in the order. */
 typedef struct search {
   const tl_tail *t;
   tl_u32_vec todo;
@@ -44,7 +44,8 @@ static void visit_users(search *s, tl_node_id n) {
     visit(s, tl_control_get(m, c)->to);
 }
 
-/* Is there a way from one node to another? Nodes behind `to` in the order cannot be on it. */
+/* Returns true if there is a path between the nodes. Nodes behind `to` in the order cannot be on
+ * it. */
 static bool reaches(tl_tail *t, tl_node_id from, tl_node_id to) {
   search s = {.t = t, .limit = tl_node_get(t->m, to)->order};
   s.seen = tl_arena_calloc(t->p->scratch, tl_module_node_end(t->m), sizeof *s.seen);
@@ -58,7 +59,8 @@ static bool reaches(tl_tail *t, tl_node_id from, tl_node_id to) {
   return found;
 }
 
-/* Remembers the order of nodes, the first time since the last commit. */
+/* Saves the order of nodes, once per commit: sorting the graph moves nodes, which undo must
+ * revert. */
 static void save_order(tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   if (t->listed)
@@ -71,7 +73,7 @@ static void save_order(tl_tail *t) {
       t->listed[t->n_listed++] = n;
 }
 
-/* Nodes that were there go back to where they were. */
+/* Restores the saved order of the nodes that still exist. */
 static void restore_order(tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   for (uint32_t i = 0; i < t->n_listed && t->listed; i++)
@@ -113,6 +115,8 @@ void tl_tail_remove_edge(tl_tail *t, tl_control_id c) {
 
 /* ---- nodes and values ------------------------------------------------------------------------ */
 
+/* Exchanges names, users and roles of two values, so that calling it with the values swapped is the
+ * inverse. */
 static void exchange(tl_module *m, tl_value_id old, tl_value_id made) {
   tl_symbol name = tl_value_get(m, old)->name;
   tl_value_replace_uses(m, old, made);
@@ -128,7 +132,7 @@ void tl_tail_replace(tl_tail *t, tl_value_id old, tl_value_id made) {
   write_down(t, (tl_tail_change){.kind = TL_TAIL_REPLACED, .from = old, .to = made});
 }
 
-/* Tables by node id, the regions among them, for nodes that are made. */
+/* Enters a node into the log and the tables by node id, which grow geometrically. */
 void tl_tail_adopt(tl_tail *t, tl_node_id made, tl_node_id like) {
   tl_train_info *info = &t->t->info;
   if (made >= info->n_nodes) {

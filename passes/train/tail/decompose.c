@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Update ops in arithmetic: what needs no gradient, such as beta * m, the decay of a weight
- * and the corrections of bias, may then run under L. Only updates that wait for L are taken
- * apart. */
+/* Replaces update ops that wait for L by arithmetic.
+ * What needs no gradient, such as beta * m, the decay of a weight and the corrections of bias, may
+ * then run while L is reduced. */
 #include "ir/ops_gen.h"
 #include "passes/train/tail/groups.h"
 #include "passes/train/update/math.h"
@@ -10,6 +10,8 @@ static double attr(const tl_update_math *u, tl_symbol name) {
   return (double)tl_node_attr_float(u->k.m, u->n, name, 0);
 }
 
+/* Returns true if some part of the update needs no gradient, and nothing refers to the node but its
+ * tensors. */
 static bool may_go(const tl_update_math *u) {
   const tl_module *m = u->k.m;
   const tl_node *node = tl_node_get(m, u->n);
@@ -24,7 +26,7 @@ static bool may_go(const tl_update_math *u) {
 
 /* ---- in the graph ---------------------------------------------------------------------------- */
 
-/* Lists of new tensors in the place of those that the op gave. */
+/* Makes lists of new tensors in place of those that the op gave. */
 static void make_sequences(tl_update_math *u, tl_value_id *made) {
   for (uint32_t r = 0; r + 1 < u->f->kinds && !tl_maker_failed(&u->k); r++)
     made[r] = tl_make_list(&u->k, TL_OP_SequenceConstruct, u->out[r], u->count,

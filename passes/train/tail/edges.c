@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control edges of the tail: those that only look like a need for L go, flags of overflow go
- * before L, readers of a state before what writes it in place. */
+/* Changes control edges of the tail: removes needless dependences on L, orders flags before L.
+ * With states in place, it also orders readers of a state before its writer. */
 #include "passes/train/tail/tail.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 /* ---- P1 -------------------------------------------------------------------------------------- */
 
+/* Returns true if an edge expresses an order that is not needed for the result. */
 static bool may_go(const tl_tail *t, const tl_control *e) {
   bool soft = e->origin == TL_CONTROL_SCHED || e->origin == TL_CONTROL_GATE ||
               (e->origin == TL_CONTROL_USER && t->c->relax_user_ctrl);
@@ -18,6 +19,7 @@ static bool may_go(const tl_tail *t, const tl_control *e) {
          !tl_node_is_collective(t->m, e->to);
 }
 
+/* P1: removes control edges from L or D(L) to nodes that need no result of L. */
 uint32_t tl_tail_relax(tl_tail *t) {
   uint32_t n = 0;
   if (!t->late_edges)
@@ -39,6 +41,8 @@ uint32_t tl_tail_relax(tl_tail *t) {
 
 /* ---- P4 -------------------------------------------------------------------------------------- */
 
+/* P4: orders early overflow flags before L. A flag that depends on L's data cannot be; it is warned
+ * of. */
 uint32_t tl_tail_order_flags(tl_tail *t) {
   uint32_t n = 0;
   if (t->c->tail_mode != TL_TAIL_EARLY_LOCAL && t->c->tail_mode != TL_TAIL_EARLY_BOUND)
@@ -70,6 +74,7 @@ typedef struct hazard {
 
 TL_VEC(hazard_vec, hazard);
 
+/* Lists pairs of a node that reads a state and the node that overwrites it. */
 static void collect(tl_tail *t, hazard_vec *out) {
   for (uint32_t i = 0; i < t->m->states.n; i++) {
     tl_value_id before, after;
@@ -87,7 +92,8 @@ static void collect(tl_tail *t, hazard_vec *out) {
   }
 }
 
-/* Bits of the readers of a batch that are ancestors of each node, by one walk along the order. */
+/* Fills, for each node, a bit per reader of the batch that is its ancestor, by one walk along the
+ * order. */
 static void spread(const tl_tail *t, uint64_t *bits) {
   const tl_module *m = t->m;
   TL_FOR_NODES (m, tl_step_graph(m), n) {
@@ -100,7 +106,7 @@ static void spread(const tl_tail *t, uint64_t *bits) {
   }
 }
 
-/* Keeps of a batch those whose reader is no ancestor of the writer. */
+/* Keeps the hazards of a batch whose reader is no ancestor of the writer. */
 static void guard_batch(tl_tail *t, const hazard *at, uint32_t n, uint64_t *bits, hazard_vec *out) {
   memset(bits, 0, tl_module_node_end(t->m) * sizeof *bits);
   for (uint32_t i = 0; i < n; i++)
@@ -111,6 +117,7 @@ static void guard_batch(tl_tail *t, const hazard *at, uint32_t n, uint64_t *bits
       t->no_memory = !hazard_vec_push(out, at[i]) || t->no_memory;
 }
 
+/* H1: orders readers of a state before the node that updates it in place, 64 hazards at a time. */
 uint32_t tl_tail_guard_states(tl_tail *t) {
   hazard_vec all = {0};
   hazard_vec open = {0};
@@ -142,7 +149,7 @@ static bool is_of_gradients(const tl_tail *t, tl_node_id n) {
 
 enum { UNKNOWN, ALIKE, LOCAL };
 
-/* What may differ between ranks, found out as far as flags depend on it. */
+/* What may differ between ranks, found out only as far as flags depend on it. */
 typedef struct ranks {
   tl_tail *t;
   uint8_t *values; /* by value that the step is given: UNKNOWN, ALIKE, LOCAL */
@@ -163,9 +170,9 @@ static bool ranks_init(ranks *r, tl_tail *t) {
   return !t->no_memory;
 }
 
-/* May what the step is given differ between ranks? Data may: what forward and backward read beside
- * states. Rates and the like, which updates alone read, are given alike, or parameters would not
- * stay so. */
+/* Returns true if an outer value may differ between ranks. Data, which forward and backward read,
+ * may. Rates and the like, which only updates read, are the same on all ranks, or parameters would
+ * diverge. */
 static bool is_data(ranks *r, tl_value_id v) {
   const tl_module *m = r->t->m;
   if (r->values[v] != UNKNOWN)
@@ -178,12 +185,14 @@ static bool is_data(ranks *r, tl_value_id v) {
   return data;
 }
 
-/* Ranks have what a collective gives alike, but for one that gives it to its root alone. */
+/* Returns true for a collective that gives all ranks the same result; Reduce gives it to its root
+ * only. */
 static bool makes_alike(const tl_module *m, tl_node_id n) {
   return tl_node_is_collective(m, n) && tl_node_get(m, n)->op != TL_OP_npu_hcom_HcomReduce;
 }
 
-/* Looks at the operands of a node; true when one may differ, or the node holds a body. */
+/* Looks at the operands of a node. Returns true if one may differ between ranks, or the node has a
+ * body, which is not searched. */
 static bool look_at(ranks *r, tl_node_id n) {
   tl_module *m = r->t->m;
   if (makes_alike(m, n))
@@ -204,7 +213,8 @@ static bool look_at(ranks *r, tl_node_id n) {
   return false;
 }
 
-/* May the results of a node differ between ranks? What turns out to be alike is remembered. */
+/* Returns true if results of a node may differ between ranks. Nodes found to be the same are
+ * cached; a failed search clears its marks. */
 static bool is_local(ranks *r, tl_node_id n) {
   bool local = false;
   if (r->alike[n])
@@ -219,7 +229,8 @@ static bool is_local(ranks *r, tl_node_id n) {
   return local;
 }
 
-/* Sum of ranks' equal flags is 0 exactly when the flag is. */
+/* Returns true if all users ask only whether the sum is 0. The sum of equal flags is 0 exactly if
+ * the flag is. */
 static bool only_asks_for_zero(const tl_module *m, tl_value_id v, int depth) {
   TL_FOR_USES (m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
@@ -258,7 +269,7 @@ static bool has_flags(const tl_tail *t) {
   return false;
 }
 
-/* A node that hands on the flag of the rank in place of its sum; false when memory is out. */
+/* Replaces the sum of a flag by the flag of this rank. Returns false if memory is out. */
 static bool drop_flag(tl_tail *t, tl_node_id f) {
   tl_value_id flag = tl_operand(t->m, f, 0);
   tl_symbol name = tl_module_fresh_name(t->m, tl_value_name(t->m, tl_result(t->m, f, 0)));
@@ -276,6 +287,8 @@ static bool drop_flag(tl_tail *t, tl_node_id f) {
   return true;
 }
 
+/* Drops sums of flags that are computed from bitwise equal values on all ranks, so that no exchange
+ * is needed. */
 uint32_t tl_tail_drop_flags(tl_tail *t) {
   uint32_t n = 0;
   tl_u32_vec flags = {0};

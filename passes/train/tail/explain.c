@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why nodes run under the last bucket, or do not. */
+/* Explains why nodes run under the last bucket, or do not. */
 #include "passes/train/tail/tail.h"
 
-/* The first operand's producer, or control predecessor, that needs L. */
+/* Returns the producer of the first operand, or the control predecessor, that needs L. */
 static tl_node_id reason(const tl_tail *t, tl_node_id n, const char **verdict) {
   const tl_node *node = tl_node_get(t->m, n);
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -47,7 +47,7 @@ static bool explain(const tl_tail *t, const tl_timeline *line, uint32_t task, tl
   return copy(a, &out->name) && copy(a, &out->because);
 }
 
-/* Marks what L itself waits for. */
+/* Marks everything that L itself waits for. */
 static void find_ancestors(const tl_tail *t, bool *above) {
   const tl_task_graph *g = &t->step.g;
   above[t->step.task[t->last]] = true;

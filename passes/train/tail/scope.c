@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who depends on which bucket. */
+/* Finds which nodes depend on which bucket. */
 #include "passes/train/tail/tail.h"
 
 #include "ir/ops_gen.h"
 
+/* Joins what two operands depend on. */
 static uint32_t merged(uint32_t a, uint32_t b) {
   if (a == TL_TAIL_NONE || a == b)
     return b;
   return b == TL_TAIL_NONE ? a : TL_TAIL_SEVERAL;
 }
 
-/* The producer of a value; an input of a branch of If is the operand of that If. */
+/* Returns the producer of a value; an input of a branch of If is resolved to the operand of that
+ * If. */
 static tl_node_id producer(const tl_module *m, tl_value_id v) {
   while (v) {
     const tl_value *value = tl_value_get(m, v);
@@ -29,13 +31,13 @@ uint32_t tl_tail_bucket_of(const tl_tail *t, tl_value_id v) {
   return p && p < t->n_ids ? t->bucket_of[p] : TL_TAIL_NONE;
 }
 
-/* Below L by operands: at all, and by data alone. */
+/* How a node depends on L: through any edge, or through data. */
 typedef struct under {
   bool below;
   bool data;
 } under;
 
-/* By its operands and those of its bodies, whose nodes are filled on the way. */
+/* Combines what operands and bodies depend on; fills the nodes of bodies on the way. */
 static uint32_t combine(tl_tail *t, tl_node_id n, under *u) {
   const tl_node *node = tl_node_get(t->m, n);
   uint32_t bucket = TL_TAIL_NONE;
@@ -77,6 +79,7 @@ static void find_buckets(tl_tail *t) {
     }
 }
 
+/* One sweep in topological order; control edges count for below, but not for below_data. */
 static void fill(tl_tail *t) {
   uint32_t bucket = 0;
   t->late_edges = 0;
@@ -144,7 +147,7 @@ bool tl_tail_is_flag(const tl_tail *t, tl_node_id n) {
   return tl_node_is_collective(t->m, n) && !tl_node_is_bucket(t->m, n) && t->step.checks[n];
 }
 
-/* Hidden state of the chip runs through these. */
+/* These ops access the chip's hidden overflow status, so no edge of theirs may be removed. */
 bool tl_tail_is_status_op(const tl_module *m, tl_node_id n) {
   return tl_sv_ends_with(tl_op_name(m, tl_node_get(m, n)->op), "FloatStatus");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins that make work on finished buckets wait for the last one are taken apart, a bucket each
- *: updates of many tensors and checks of overflow. Nodes that depend on one bucket
- * form a group with it; what depends on several, or on none, goes with the last group. */
+/* Splits joins that make work on finished buckets wait for the last one, by bucket: updates of many
+ * tensors and overflow checks.
+ * Nodes that depend on one bucket form a group with it; what depends on several, or on none, goes
+ * with the last group. */
 #include "ir/marks.h"
 #include "ir/ops_gen.h"
 #include "passes/train/tail/groups.h"
@@ -43,7 +44,7 @@ tl_value_id tl_tail_make_one(tl_tail *t, tl_node_id before, tl_node_id like, tl_
   return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
 }
 
-/* Arrays of a split, by the tensors or operands that are divided. */
+/* A division of tensors or operands by group. */
 typedef struct division {
   uint32_t n;
   uint32_t n_groups;
@@ -67,7 +68,7 @@ static tl_value_id *values(tl_tail *t, uint32_t n) {
 
 /* ---- J5 -------------------------------------------------------------------------------------- */
 
-/* A sum of what is 0 or NaN does not depend on its order. */
+/* Returns true for values that are 0 or NaN: their sum does not depend on the order of addition. */
 static bool is_zero_or_nan(const tl_module *m, tl_value_id v) {
   tl_node_id n = v ? tl_value_producer(m, v) : TL_NO_NODE;
   if (n && tl_node_get(m, n)->op == TL_OP_Cast)
@@ -75,6 +76,7 @@ static bool is_zero_or_nan(const tl_module *m, tl_value_id v) {
   return n && (tl_node_has_mark(m, n, TL_MARK_NOFOLD) || tl_node_get(m, n)->op == TL_OP_Sum);
 }
 
+/* Returns true for an overflow check that joins tensors by an associative op. */
 static bool is_check_join(const tl_tail *t, tl_node_id n) {
   const tl_node *node = tl_node_get(t->m, n);
   bool all = node->op == TL_OP_com_microsoft_IsAllFinite;
@@ -89,7 +91,8 @@ static bool is_check_join(const tl_tail *t, tl_node_id n) {
   return true;
 }
 
-/* Part k of a check; a part of one operand is that operand, unless the op changes what it is. */
+/* Makes part k of a check. A part of one operand is the operand itself, unless the op changes its
+ * type. */
 static tl_value_id part_of_check(tl_tail *t, tl_node_id n, const division *d, uint32_t k) {
   const tl_node *node = tl_node_get(t->m, n);
   tl_value_id *operands = values(t, d->n);
@@ -112,6 +115,7 @@ static tl_value_id part_of_check(tl_tail *t, tl_node_id n, const division *d, ui
   return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
 }
 
+/* J5: splits a check into one part per bucket and joins the parts. */
 static bool split_check(tl_tail *t, tl_node_id n) {
   tl_op_id op = tl_node_get(t->m, n)->op;
   division d = divide(t, tl_node_get(t->m, n)->n_operands);
@@ -166,7 +170,7 @@ static uint32_t kinds_of(tl_op_id op) {
   return 0;
 }
 
-/* Members of group k, and with how many. */
+/* Writes the members of group k and returns their number. */
 static uint32_t members(const division *d, uint32_t k, uint32_t *out) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < d->n; i++)
@@ -175,6 +179,7 @@ static uint32_t members(const division *d, uint32_t k, uint32_t *out) {
   return n;
 }
 
+/* Makes the optimizer node of group k; operands are grouped by kind, not by tensor. */
 static bool make_preview(tl_tail *t, tl_node_id n, const division *d, uint32_t kinds, uint32_t k) {
   const tl_node *node = tl_node_get(t->m, n);
   uint32_t *at = values(t, d->n);
@@ -211,6 +216,7 @@ static bool make_preview(tl_tail *t, tl_node_id n, const division *d, uint32_t k
   return made != TL_NO_NODE;
 }
 
+/* J2: splits an optimizer node by bucket. */
 static bool split_preview(tl_tail *t, tl_node_id n, uint32_t kinds) {
   const tl_node *node = tl_node_get(t->m, n);
   if (node->n_operands < SHARED + 2 * kinds || (node->n_operands - SHARED) % kinds ||
@@ -250,6 +256,7 @@ static tl_value_id part_of_sequence(tl_tail *t, tl_node_id n, tl_node_id constru
   return tl_tail_make_one(t, n, construct, TL_OP_SequenceConstruct, operands, count);
 }
 
+/* Makes the AdamWOptimizer of group k over parts of the sequences. */
 static tl_node_id make_adamw(tl_tail *t, tl_node_id n, const division *d, uint32_t k) {
   const tl_node *node = tl_node_get(t->m, n);
   uint32_t *at = values(t, d->n);
@@ -278,7 +285,7 @@ static tl_node_id make_adamw(tl_tail *t, tl_node_id n, const division *d, uint32
   return tl_tail_make(t, n, n, &spec);
 }
 
-/* Element i of a sequence, of the type of `tensor`. */
+/* Returns element i of a sequence, with the type of `tensor`. */
 static tl_value_id element(tl_tail *t, tl_node_id n, tl_value_id sequence, uint32_t i,
                            tl_value_id tensor) {
   tl_symbol name = tl_tail_fresh(t, tl_value_get(t->m, sequence)->name);
@@ -297,7 +304,7 @@ static tl_value_id element(tl_tail *t, tl_node_id n, tl_value_id sequence, uint3
   return tl_result(t->m, made, 0);
 }
 
-/* Result r of the parts in the order that it had. */
+/* Rebuilds result r, a sequence, from the parts in the original order. */
 static bool regroup(tl_tail *t, tl_node_id n, const division *d, const tl_node_id *parts,
                     uint32_t r) {
   tl_value_id old = tl_result(t->m, n, r);
@@ -329,7 +336,8 @@ static bool regroup(tl_tail *t, tl_node_id n, const division *d, const tl_node_i
   return true;
 }
 
-/* Gradients and moments are of the types of their weights. */
+/* Returns true if gradients and moments have the types of their weights, which elements taken out
+ * need. */
 static bool have_types_of_weights(const tl_tail *t, tl_node_id n, uint32_t tensors) {
   for (uint32_t i = 0; i < N_SEQUENCES * tensors; i++) {
     tl_node_id c = tl_tail_construct_of(t, n, FIRST_SEQUENCE + i / tensors);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of all buckets that are joined to one tensor, changed element by element, and split
- * again: the same, a bucket each. */
+/* Splits by bucket gradients that are joined to one tensor, changed element by element, and split
+ * again. */
 #include "ir/ops_gen.h"
 #include "passes/train/tail/groups.h"
 
 enum { LONGEST = 16 };
 
-/* Concat, nodes that change elements, Split. */
+/* A Concat, nodes that change elements, and a Split. */
 typedef struct chain {
   tl_node_id concat;
   tl_node_id split;
@@ -27,7 +27,8 @@ static bool is_one_element(const tl_module *m, tl_value_id v) {
   return v && tl_type_elements(m, tl_value_type(m, v), &n) && n == 1;
 }
 
-/* The operand that an element-wise node changes; the others have one element. UINT32_MAX: none. */
+/* Returns the operand that an elementwise node changes, if all others have one element; else
+ * UINT32_MAX. */
 static uint32_t changed_operand(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t found = UINT32_MAX;
@@ -57,7 +58,7 @@ static tl_dim size_along(const tl_module *m, tl_value_id v, int64_t axis) {
                                                                         : TL_DIM_UNKNOWN;
 }
 
-/* Does the split give back what was joined? */
+/* Returns true if the Split gives back exactly what the Concat joined. */
 static bool gives_back(const tl_module *m, const chain *c) {
   uint32_t n = tl_node_get(m, c->concat)->n_operands;
   if (tl_node_get(m, c->split)->n_results != n || axis_of(m, c->split) != c->axis ||
@@ -71,7 +72,7 @@ static bool gives_back(const tl_module *m, const chain *c) {
   return true;
 }
 
-/* The chain that ends in a split. */
+/* Finds the chain that ends in a Split, backwards; links are then stored from the Concat on. */
 static bool find_chain(const tl_tail *t, tl_node_id split, chain *c) {
   tl_node_id found[LONGEST];
   uint32_t through[LONGEST];
@@ -98,7 +99,7 @@ static bool find_chain(const tl_tail *t, tl_node_id split, chain *c) {
   return gives_back(t->m, c);
 }
 
-/* The type of v with another size along the axis. */
+/* Returns the type of v with another size along the axis. */
 static tl_type_id resized(tl_tail *t, tl_value_id v, int64_t axis, int64_t size) {
   tl_type type = *tl_type_get(t->m, tl_value_type(t->m, v));
   if (type.kind != TL_KIND_TENSOR || axis >= type.rank)
@@ -132,7 +133,7 @@ static tl_value_id make_like(tl_tail *t, const chain *c, tl_node_id like, tl_val
   return tl_result(t->m, made, 0);
 }
 
-/* A group of members goes through nodes of its own. */
+/* Makes nodes of its own for a group. A group of one member needs neither Concat nor Split. */
 static bool make_group(tl_tail *t, const chain *c, const uint32_t *group, uint32_t k) {
   uint32_t n = tl_node_get(t->m, c->concat)->n_operands;
   tl_value_id *operands = tl_arena_calloc(t->p->scratch, n + LONGEST, sizeof *operands);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins that make all updates wait: a conditional step becomes one If a bucket, and a barrier
- * that only orders becomes one a bucket. */
+/* Splits joins that make all updates wait: a conditional step becomes one If per bucket, a barrier
+ * one per bucket. */
 #include "ir/ops_gen.h"
 #include "passes/edit/copy.h"
 #include "passes/train/tail/groups.h"
@@ -14,7 +14,8 @@ static tl_graph *branch(const tl_module *m, tl_node_id n, int i) {
   return a && a->kind == TL_ATTR_GRAPH ? tl_graph_get(m, a->u.g) : NULL;
 }
 
-/* Copies must compute the same, and only once what has an effect. */
+/* Returns true if a body may be copied: copies compute the same, and nothing in it has an
+ * effect. */
 static bool is_pure(const tl_module *m, const tl_graph *g) {
   const unsigned impure = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM;
   TL_FOR_NODES (m, g, n) {
@@ -41,7 +42,7 @@ static bool is_divisible(const tl_tail *t, tl_node_id n) {
   return true;
 }
 
-/* Bucket that result i depends on, in either branch. */
+/* Returns the bucket that result i depends on, in either branch. */
 static uint32_t bucket_of_result(const tl_tail *t, tl_node_id n, uint32_t i) {
   uint32_t a = tl_tail_bucket_of(t, tl_graph_output(t->m, branch(t->m, n, 0), i));
   uint32_t b = tl_tail_bucket_of(t, tl_graph_output(t->m, branch(t->m, n, 1), i));
@@ -65,7 +66,8 @@ static void erase_unused(tl_module *m, tl_graph *g) {
       tl_graph_erase_constant(m, g->constants.at[i]);
 }
 
-/* Operands that neither branch uses any more make a copy wait for nothing. */
+/* Removes operands that neither branch uses any more; otherwise a copy would still wait for
+ * them. */
 static bool erase_unused_inputs(tl_module *m, tl_node_id n, tl_value_id *room) {
   tl_graph *then = branch(m, n, 0);
   tl_graph *other = branch(m, n, 1);
@@ -86,7 +88,7 @@ static bool erase_unused_inputs(tl_module *m, tl_node_id n, tl_value_id *room) {
   return tl_node_set_operands(m, n, room, kept) == TL_OK;
 }
 
-/* Leaves the results `at` of a copy, which then come first. */
+/* Keeps the results `at` of a copy; they come first afterwards. */
 static bool keep_results(tl_tail *t, tl_node_id copy, const uint32_t *at, uint32_t n,
                          tl_value_id *room) {
   for (int i = 0; i < 2; i++) {
@@ -109,6 +111,7 @@ static bool keep_results(tl_tail *t, tl_node_id copy, const uint32_t *at, uint32
   return true;
 }
 
+/* Makes the If of group k: a copy without the other results and what only these need. */
 static bool split_off(tl_tail *t, tl_node_id n, const uint32_t *group, uint32_t k) {
   uint32_t most = tl_node_get(t->m, n)->n_results + tl_node_get(t->m, n)->n_operands;
   uint32_t *at = tl_arena_calloc(t->p->scratch, most, sizeof *at);
@@ -168,7 +171,7 @@ static bool is_soft(const tl_tail *t, const tl_control *e) {
          (e->origin == TL_CONTROL_USER && t->c->relax_user_ctrl);
 }
 
-/* A node that does nothing but stand between others. */
+/* Returns true for a NoOp that does nothing but order its predecessors before its successors. */
 static bool is_barrier(const tl_tail *t, tl_node_id n) {
   const tl_node *node = tl_node_get(t->m, n);
   if (node->n_operands || node->n_results || !node->control_in || !node->control_out ||
@@ -196,13 +199,13 @@ static void list_edges(tl_tail *t, tl_node_id n, barrier *b) {
     t->no_memory = !tl_u32_vec_push(&b->to, tl_control_get(t->m, c)->to) || t->no_memory;
 }
 
-/* Does a node before the barrier, or behind it, belong to the part of a bucket? What depends on one
- * bucket belongs to its part; anything else to all. */
+/* Returns true if a node belongs to the part of a bucket: what depends on one bucket belongs to its
+ * part, anything else to all parts. */
 static bool belongs(const tl_tail *t, tl_node_id n, uint32_t bucket) {
   return t->bucket_of[n] >= t->n_buckets || t->bucket_of[n] == bucket;
 }
 
-/* The part of a bucket, when something of it stands on both sides. */
+/* Makes the part of a bucket if something of it is behind the barrier. */
 static void make_part(tl_tail *t, tl_node_id n, const barrier *b, uint32_t bucket) {
   bool any = false;
   for (uint32_t i = 0; i < b->to.n; i++)
@@ -220,8 +223,8 @@ static void make_part(tl_tail *t, tl_node_id n, const barrier *b, uint32_t bucke
       t->no_memory = !tl_control_add(t->m, part, b->to.at[i], TL_CONTROL_GATE) || t->no_memory;
 }
 
-/* Nodes behind the barrier that belong to one bucket get a part of their own; the barrier itself
- * stays in front of the others. */
+/* Splits a barrier: nodes behind it that belong to one bucket get a part of their own; the barrier
+ * itself stays in front of the others. */
 static bool split_barrier(tl_tail *t, tl_node_id n) {
   barrier b = {0};
   uint32_t last = TL_TAIL_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Norms over gradients of all buckets: sums of squares tensor by tensor, added up one after
- * the other in the order that the op had them in. What comes before the first gradient of the last
- * bucket may then run under it; the root, and what follows from it, cannot. */
+/* Splits norms over gradients of all buckets into sums of squares tensor by tensor.
+ * The sums are added in the order that the op has, so what comes before the first gradient of L may
+ * run while L is reduced; the root, and what follows from it, cannot. */
 #include "ir/ops_gen.h"
 #include "passes/edit/maker.h"
 #include "passes/train/tail/groups.h"
@@ -14,7 +14,7 @@ typedef struct norm {
   uint32_t n;
 } norm;
 
-/* Tensors of several buckets, of which some do not need the last. */
+/* Returns true if the tensors belong to several buckets, some of which do not need L. */
 static bool is_worth_it(const norm *x) {
   bool waits = false;
   bool free = false;
@@ -37,7 +37,7 @@ static tl_value_id squares(norm *x, tl_value_id v) {
                       tl_attr_int(TL_SYM_keepdims, 0));
 }
 
-/* The length of all tensors as one vector. */
+/* Returns the Euclidean norm of all tensors as one vector. */
 static tl_value_id length(norm *x) {
   tl_value_id sum = squares(x, x->in[0]);
   for (uint32_t i = 1; i < x->n && !tl_maker_failed(&x->k); i++) {
@@ -58,7 +58,7 @@ static bool begin(norm *x, tl_tail *t, tl_node_id n, tl_node_id tensors) {
          tl_node_get(t->m, n)->n_results == 1 && is_worth_it(x);
 }
 
-/* construct: makes the sequence that only n reads; TL_NO_NODE: n reads none. */
+/* Replaces the node. construct: makes the sequence that only n reads; TL_NO_NODE: n reads none. */
 static bool finish(norm *x, tl_node_id n, tl_node_id construct, tl_maker_mark mark,
                    tl_value_id made) {
   if (!tl_tail_adopt_made(x->t, &x->k, mark))
@@ -70,7 +70,7 @@ static bool finish(norm *x, tl_node_id n, tl_node_id construct, tl_maker_mark ma
   return true;
 }
 
-/* ReduceAllL2 */
+/* Splits a ReduceAllL2. */
 static bool split_length(tl_tail *t, tl_node_id n) {
   norm x;
   if (!begin(&x, t, n, n))
@@ -84,7 +84,7 @@ static bool split_length(tl_tail *t, tl_node_id n) {
   return finish(&x, n, TL_NO_NODE, mark, made);
 }
 
-/* What gradients are multiplied by so that their norm is at most max_norm; never more than 1. */
+/* Returns min(1, max_norm / (norm + 1e-6)), the factor that gradients are multiplied by. */
 static tl_value_id factor_of(norm *x, tl_node_id n) {
   double most = (double)tl_node_attr_float(x->k.m, n, TL_SYM_max_norm, 1);
   tl_value_id root = length(x);
@@ -97,7 +97,7 @@ static tl_value_id factor_of(norm *x, tl_node_id n) {
   return tl_make(&x->k, TL_OP_Where, less, factor, one);
 }
 
-/* InplaceClipGradNorm over a sequence */
+/* Splits an InplaceClipGradNorm over a sequence. */
 static bool split_clip(tl_tail *t, tl_node_id n) {
   norm x;
   tl_node_id construct = tl_tail_construct_of(t, n, 0);

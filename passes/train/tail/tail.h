@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tail optimisation: what its parts share. L is the last bucket, D(L)
- * what depends on it. Changes are written down so that those that do not pay are taken back. */
+/* Declares what the parts of tail optimization share.
+ * Tail optimization moves work under the last bucket L; D(L) is the set of nodes that depend on L.
+ * All changes are logged, so that those that do not shorten the step can be undone. */
 #ifndef TL_PASSES_TRAIN_TAIL_TAIL_H
 #define TL_PASSES_TRAIN_TAIL_TAIL_H
 
@@ -19,6 +20,7 @@ typedef enum tl_tail_change_kind {
   TL_TAIL_RETIRED   /* a node: from */
 } tl_tail_change_kind;
 
+/* One logged change; which members count depends on its kind. */
 typedef struct tl_tail_change {
   tl_tail_change_kind kind;
   uint32_t from;
@@ -29,6 +31,7 @@ typedef struct tl_tail_change {
 
 TL_VEC(tl_tail_change_vec, tl_tail_change);
 
+/* State of the pass. */
 typedef struct tl_tail {
   tl_pass *p;
   tl_module *m;
@@ -55,42 +58,52 @@ typedef struct tl_tail {
   bool no_memory;
 } tl_tail;
 
-/* Finds buckets and L. O(nodes). */
+/* Finds the buckets and L. O(nodes). */
 void tl_tail_find_buckets(tl_tail *t);
-/* The same, and who depends on what; anew after changes. O(nodes + edges). */
+/* The same, and fills bucket_of, below and below_data; to be called after changes. O(nodes +
+ * edges). */
 void tl_tail_look(tl_tail *t);
-/* Builds and schedules the step as it stands. freed: since the last time edges have gone, and
- * nothing else has changed, so that its order is still one. */
+/* Builds and schedules the step as it is. freed: only control edges were removed since the last
+ * call, so that the old order is still valid and can serve as a start. Errors of
+ * tl_timeline_schedule, reported. */
 tl_status tl_tail_measure(tl_tail *t, bool freed) TL_NODISCARD;
-/* Index of the one bucket that a value depends on, or TL_TAIL_NONE, TL_TAIL_SEVERAL. */
+/* Returns the index of the only bucket that a value depends on; TL_TAIL_NONE, TL_TAIL_SEVERAL. */
 uint32_t tl_tail_bucket_of(const tl_tail *t, tl_value_id v);
-/* Is n a collective of a flag? Its result serves predicates alone. */
+/* Returns true if n is a collective of a flag, whose result serves predicates only. */
 bool tl_tail_is_flag(const tl_tail *t, tl_node_id n);
+/* Returns true for ops that read or write the chip's hidden overflow status. */
 bool tl_tail_is_status_op(const tl_module *m, tl_node_id n);
 
 /* ---- changes (changes.c) ---- */
+/* Returns a mark of the log, for tl_tail_undo and tl_tail_commit. */
 uint32_t tl_tail_mark(const tl_tail *t);
-/* Takes back what was done since. */
+/* Undoes all changes behind the mark, in reverse order. */
 void tl_tail_undo(tl_tail *t, uint32_t mark);
-/* Makes it final: retired nodes go. */
+/* Makes the changes behind the mark final: retired nodes are erased. */
 void tl_tail_commit(tl_tail *t, uint32_t mark);
-/* An edge that keeps the graph acyclic; one that would not is counted and left out. True: added. */
+/* Adds a control edge unless it exists or would close a cycle; the latter is counted. Returns true
+ * if it was added. */
 bool tl_tail_add_edge(tl_tail *t, tl_node_id from, tl_node_id to, tl_control_origin origin);
+/* Removes a control edge. */
 void tl_tail_remove_edge(tl_tail *t, tl_control_id c);
-/* Everything that used, named or declared `old` has `made` in its place. */
+/* Lets everything that uses, names or declares `old` refer to `made`. */
 void tl_tail_replace(tl_tail *t, tl_value_id old, tl_value_id made);
-/* A node in front of another, of the same region; types of results are those of `like`. */
+/* Makes a node in front of another, with the region and result types of `like`. TL_NO_NODE, noted,
+ * if memory is out. */
 tl_node_id tl_tail_make(tl_tail *t, tl_node_id before, tl_node_id like, const tl_node_spec *spec);
+/* Enters a node that was made into the tables and the log, with the region of `like`. */
 void tl_tail_adopt(tl_tail *t, tl_node_id made, tl_node_id like);
-/* What a maker made since, in front of a node, or nothing if it failed; false then. */
+/* Enters everything that a maker made since the mark, or removes it if the maker failed; returns
+ * false then. */
 bool tl_tail_adopt_made(tl_tail *t, tl_maker *k, tl_maker_mark mark);
-/* An integer constant of rank 0 in the main graph. */
+/* Returns an integer constant of rank 0 in the step's graph. */
 tl_value_id tl_tail_constant(tl_tail *t, tl_symbol base, int64_t v);
-/* The same of rank 1. */
+/* The same of rank 1 with n elements. */
 tl_value_id tl_tail_constants(tl_tail *t, tl_symbol base, const int64_t *v, uint32_t n);
-/* Leaves a node out of the step. Producers are retired before what uses them. */
+/* Leaves a node out of the step. Producers must be retired before their users, since nodes are
+ * erased from the last retired on. */
 void tl_tail_retire(tl_tail *t, tl_node_id n);
-/* The same if its one result has one user, which is retired. */
+/* The same, if its only result has one user, which must be retired. */
 void tl_tail_retire_unused(tl_tail *t, tl_node_id n);
 
 /* ---- steps of the algorithm; each does what it can and says how often ---- */
@@ -106,7 +119,8 @@ uint32_t tl_tail_split_checks(tl_tail *t);   /* J5 */
 uint32_t tl_tail_split_norms(tl_tail *t);    /* J6 */
 uint32_t tl_tail_decompose_updates(tl_tail *t); /* P5, if asked for */
 
-/* Which nodes run under L, and what keeps the others; into the record. */
+/* Records which nodes run while L is reduced, and what keeps the others from it. TL_NO_MEMORY,
+ * reported. */
 tl_status tl_tail_explain(tl_tail *t, tl_step_record *r) TL_NODISCARD;
 
 #endif

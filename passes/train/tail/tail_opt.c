@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tail-opt: work that does not need the last bucket of gradients may run while it is reduced.
- * Edges that only look like a need go, joins of all buckets are taken apart, flags of overflow are
- * ordered before the last bucket or found to be needless; states that are updated in place are
- * guarded. What does not shorten the simulated step is taken back.
+/* tail-opt: lets work that does not need the last bucket of gradients run while it is reduced.
+ * Removes edges that only look like a dependence, splits joins of all buckets, orders overflow
+ * flags before the last bucket or drops them; guards states that are updated in place. A change
+ * that does not shorten the simulated step is undone.
  *
  * Requires:  types inferred; buckets in the graph.
  * Keeps:     values, but for what tail_mode says of predicates; the order of collectives, but for
@@ -39,8 +39,7 @@ static const kind kinds[] = {
     {tl_tail_order_flags, "flags ordered before the last bucket", false, false, false},
 };
 
-/* Does the AICORE work all the time? Then nothing that is split would help, nor would it where
- * there are no two buckets to split by. */
+/* Returns true if the AICORE works all the time: then no split can help. */
 static bool is_full(const tl_tail *t) {
   double work = 0;
   for (uint32_t i = 0; i < t->step.g.n; i++)
@@ -48,7 +47,8 @@ static bool is_full(const tl_tail *t) {
   return t->us <= work / tl_engine_degree(&t->step.g, TL_ENGINE_AICORE) * (1 + 1e-9);
 }
 
-/* Applies one kind of change; it stays if the step gets shorter, or as short with nothing split. */
+/* Applies one kind of change. It stays if the step gets shorter, or not longer with nothing
+ * split. */
 static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   uint32_t mark = tl_tail_mark(t);
   const tl_tail as_it_was = *t;
@@ -90,7 +90,7 @@ static tl_status try_kind(tl_tail *t, const kind *k, bool *any) {
   return t->no_memory ? tl_no_memory(t->m) : TL_OK;
 }
 
-/* Nodes in their order; NULL when memory is out. */
+/* Returns the nodes in their order; NULL if memory is out. */
 static tl_node_id *list_nodes(const tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   tl_node_id *listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *listed);
@@ -108,8 +108,8 @@ static void put_back(tl_tail *t, const tl_node_id *listed) {
       tl_node_move_after(t->m, listed[i], g->last);
 }
 
-/* The buckets of several groups may change places on their link: a schedule that starts from the
- * one found so far, as the pass `schedule` does, may have another last. *other says so. */
+/* Schedules again. Buckets of several groups may change places on their link, so another bucket may
+ * be the last; *other tells so. */
 static tl_status look_again(tl_tail *t, bool *other) {
   tl_node_id last = t->last;
   *other = false;
@@ -122,8 +122,8 @@ static tl_status look_again(tl_tail *t, bool *other) {
   return t->no_memory ? tl_no_memory(t->m) : TL_OK;
 }
 
-/* Does anything but the updates of its own gradients need the last bucket? A check of overflow, a
- * norm over all gradients or an edge would. */
+/* Returns true if anything but the updates of its own gradients needs the last bucket: an overflow
+ * check, a norm over all gradients, or an edge. */
 static bool something_waits(const tl_tail *t) {
   if (t->late_edges)
     return true;
@@ -141,7 +141,7 @@ static void say_that_nothing_waits(const tl_tail *t) {
   tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
 }
 
-/* The runtime is not asked for what the simulation found to lose. */
+/* Records that tail optimization is off, so that a file does not ask the runtime for it either. */
 static void leave_out(tl_tail *t) {
   static const char why[] = "is_tailing_optimization is off: the step would take longer with each "
                             "of its changes";
@@ -150,6 +150,8 @@ static void leave_out(tl_tail *t) {
   tl_note(t->m->diag, TL_AT_FILE(t->m->path), "%s", why);
 }
 
+/* Tries all kinds of change round by round until none helps: a change that did not pay may do so
+ * when another one is made. If nothing helps at all, the order of nodes is restored. */
 static tl_status optimize(tl_tail *t) {
   bool changed = false;
   tl_step_state *state = tl_step_state_edit(t->m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formulas of update ops (math.h). */
+/* Holds the formulas of update ops (math.h). */
 #include "passes/train/update/math.h"
 
 #include "ir/ops_gen.h"
@@ -27,7 +27,8 @@ static tl_value_id as(tl_update_math *u, tl_value_id v, tl_dtype dtype) {
                       tl_attr_int(TL_SYM_to, tl_dtype_get(dtype)->onnx));
 }
 
-/* One value at later steps, another one at the first. */
+/* Returns a at later steps, b at the first one (count 0), where bias correction would divide by
+ * 0. */
 static tl_value_id either(tl_update_math *u, tl_value_id a, tl_value_id b) {
   if (!u->later)
     u->later = op(u, TL_OP_Greater, u->count_of_steps, tl_make_int(&u->k, 0));
@@ -40,7 +41,7 @@ static tl_value_id steps(tl_update_math *u) {
   return u->steps;
 }
 
-/* 1 - b^steps */
+/* Bias correction: 1 - b^steps. */
 static tl_value_id correction(tl_update_math *u, double b) {
   tl_value_id base = number(u, b);
   tl_value_id power = op(u, TL_OP_Pow, base, steps(u));
@@ -50,11 +51,12 @@ static tl_value_id correction(tl_update_math *u, double b) {
 
 /* ---- steps on one tensor --------------------------------------------------------------------- */
 
-/* g + norm * w */
+/* Gradient with L2 regularization: g + norm * w. */
 static tl_value_id gradient(tl_update_math *u, uint32_t i) {
   return u->norm == 0 ? u->in[1][i] : op(u, TL_OP_Add, times(u, u->in[0][i], u->norm), u->in[1][i]);
 }
 
+/* m = alpha m + (1 - alpha) g; v = beta v + (1 - beta) g^2; w -= rate m / (sqrt(v) + epsilon). */
 static void adam(tl_update_math *u, uint32_t i) {
   tl_value_id m = times(u, u->in[2][i], u->alpha);
   tl_value_id v = times(u, u->in[3][i], u->beta);
@@ -72,6 +74,7 @@ static void adam(tl_update_math *u, uint32_t i) {
   u->out[2][i] = v;
 }
 
+/* h += g^2; w -= rate g / (sqrt(h) + epsilon). */
 static void adagrad(tl_update_math *u, uint32_t i) {
   tl_value_id g = gradient(u, i);
   tl_value_id h = op(u, TL_OP_Add, u->in[2][i], op(u, TL_OP_Mul, g, g));
@@ -82,6 +85,7 @@ static void adagrad(tl_update_math *u, uint32_t i) {
   u->out[1][i] = h;
 }
 
+/* v = alpha v + beta g; w -= rate v; Nesterov: w -= rate (g + alpha v). */
 static void momentum(tl_update_math *u, uint32_t i) {
   tl_value_id v = times(u, u->in[2][i], u->alpha);
   tl_value_id g = gradient(u, i);
@@ -91,7 +95,7 @@ static void momentum(tl_update_math *u, uint32_t i) {
   u->out[1][i] = v;
 }
 
-/* w - rate g */
+/* w -= rate g */
 static void sgd(tl_update_math *u, uint32_t i) {
   u->out[0][i] = op(u, TL_OP_Sub, u->in[0][i], op(u, TL_OP_Mul, u->in[1][i], u->rate));
 }
@@ -131,8 +135,8 @@ static void share_momentum(tl_update_math *u) {
   u->ahead = tl_sv_is(tl_node_attr_string(u->k.m, u->n, TL_SYM_mode), "nesterov");
 }
 
-/* Weights shrink before the step, and moments are corrected one by one; or behind it, with one rate
- * for both corrections. */
+/* adam_mode 0: weights decay before the step and both moments are corrected. adam_mode 1: weights
+ * decay behind the step, and the rate contains both corrections. */
 static void share_adamw(tl_update_math *u) {
   bool last = tl_node_attr_int(u->k.m, u->n, TL_SYM_adam_mode, 0) != 0;
   tl_value_id shrink = shrinking(u, attr(u, TL_SYM_weight_decay, 0.01f));
@@ -180,14 +184,14 @@ static void *table(tl_update_math *u, uint32_t n, size_t size) {
   return made;
 }
 
-/* The SequenceConstruct behind an operand; TL_NO_NODE when something else made it. */
+/* Returns the SequenceConstruct behind an operand; TL_NO_NODE if something else made it. */
 static tl_node_id construct_of(const tl_module *m, tl_node_id n, uint32_t operand) {
   tl_value_id v = tl_operand(m, n, operand);
   tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
   return p && tl_node_get(m, p)->op == TL_OP_SequenceConstruct ? p : TL_NO_NODE;
 }
 
-/* Tensors of kind i: operands, or what a sequence is made of. */
+/* Finds the tensors of kind i: operands, or the elements of a sequence. */
 static bool find_kind(tl_update_math *u, uint32_t i) {
   tl_module *m = u->k.m;
   uint32_t shared = u->f->shared;
@@ -239,7 +243,8 @@ static tl_value_id as_scalar(tl_update_math *u, tl_value_id v) {
                                                                   : v;
 }
 
-/* One element along a dim does for all tensors but numbers. */
+/* Returns true if a weight has rank 0: a signal of shape [1] broadcasts to all others, but would
+ * turn a scalar into a vector. */
 static bool has_numbers(const tl_update_math *u) {
   for (uint32_t i = 0; i < u->count; i++)
     if (tl_type_get(u->k.m, tl_value_type(u->k.m, u->in[0][i]))->rank == 0)
@@ -247,7 +252,7 @@ static bool has_numbers(const tl_update_math *u) {
   return false;
 }
 
-/* New values where the op is told to update, the old ones where not. */
+/* Chooses new values where the op is told to update, old ones otherwise. */
 static void choose(tl_update_math *u) {
   tl_value_id v = tl_operand(u->k.m, u->n, u->f->shared + u->f->kinds);
   tl_value_id signal = !u->f->sequences ? TL_NO_VALUE : v && has_numbers(u) ? as_scalar(u, v) : v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Update ops in arithmetic, by the formulas of the schemas of ai.onnx.preview.training and
- * com.microsoft: one set of nodes a tensor, and what tensors share once. */
+/* Computes update ops in arithmetic, by the schemas of ai.onnx.preview.training and com.microsoft.
+ * Each tensor gets one set of nodes; what tensors share is computed once. */
 #ifndef TL_PASSES_TRAIN_UPDATE_MATH_H
 #define TL_PASSES_TRAIN_UPDATE_MATH_H
 
@@ -22,7 +22,7 @@ typedef struct tl_update_formula {
   void (*step)(tl_update_math *u, uint32_t i);
 } tl_update_formula;
 
-/* The formula of an op, NULL when there is none. */
+/* Returns the formula of an op, NULL if there is none. */
 const tl_update_formula *tl_update_formula_of(tl_op_id op);
 
 /* One update op: its tensors, and what they share, as numbers of the tensors' dtype. */
@@ -46,11 +46,12 @@ struct tl_update_math {
   double alpha, beta, epsilon, norm;
 };
 
-/* Finds the tensors of a node; false when it has no formula, when they are not all there, of one
- * dtype (f32 or f64) and of known rank, or when memory is out (u->k.no_memory). Changes nothing. */
+/* Finds the tensors of a node. Returns false if the node has no formula, a tensor is missing,
+ * dtypes differ or are neither f32 nor f64, a rank is unknown, or memory is out (u->k.no_memory).
+ * Changes nothing. */
 bool tl_update_math_open(tl_update_math *u, tl_module *m, tl_node_id n, tl_arena *scratch);
-/* Makes the nodes and fills u->out, with what was there before where an operand `update_signal`
- * says so; failures are those of the maker. */
+/* Makes the nodes and fills u->out; where an operand `update_signal` says so, with the old values.
+ * Failures are kept by the maker. */
 void tl_update_math_make(tl_update_math *u);
 
 #endif

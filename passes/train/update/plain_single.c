@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain-updates, optimizers of one tensor: AdamOptimizer and SGDOptimizer of com.microsoft, which
- * graphs have that were written with their updates in them. By what the kernels of ONNX Runtime
- * compute; an element whose change is not finite gets no treatment of its own. */
+/* plain-updates for optimizers of one tensor: AdamOptimizer and SGDOptimizer of com.microsoft.
+ * Graphs that were exported with their updates have them. The arithmetic is that of ONNX Runtime's
+ * kernels, except that an element whose change is not finite gets no special treatment. */
 #include "ir/ops_gen.h"
 #include "passes/train/update/plain_updates.h"
 
@@ -24,7 +24,7 @@ static bool is_float(tl_dtype d) {
   return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16 || d == TL_DTYPE_F32 || d == TL_DTYPE_F64;
 }
 
-/* Absent, if it may be, or one number. */
+/* Returns true if an operand is one number, or is absent and may be. */
 static bool is_one_number(const tl_module *m, tl_node_id n, uint32_t operand, bool may_lack) {
   tl_value_id v = tl_operand(m, n, operand);
   uint64_t count;
@@ -34,7 +34,8 @@ static bool is_one_number(const tl_module *m, tl_node_id n, uint32_t operand, bo
          tl_type_get(m, tl_value_type(m, v))->rank <= 1;
 }
 
-/* Why the tensors from operand `first` to `last` do not do; NULL: they do. */
+/* Returns why the tensors from operand `first` to `last` prevent the replacement; NULL if nothing
+ * does. */
 static const char *why_not_tensors(const tl_module *m, tl_node_id n, uint32_t first,
                                    uint32_t last) {
   for (uint32_t i = first; i <= last; i++) {
@@ -112,7 +113,7 @@ static tl_value_id scalar(single *s, tl_value_id v) {
 
 static tl_value_id operand(single *s, uint32_t i) { return tl_operand(s->k.m, s->n, i); }
 
-/* An operand that is one number, of the weights' dtype and without a dim. */
+/* Returns an operand that is one number as a scalar of the weights' dtype. */
 static tl_value_id number_at(single *s, uint32_t i) {
   return as(s, scalar(s, operand(s, i)), s->dtype);
 }
@@ -122,7 +123,7 @@ static bool is_wanted(const single *s, uint32_t result) {
   return v && tl_value_get(s->k.m, v)->n_uses;
 }
 
-/* Result i is `made`, or operand `old` where the op is told not to update. */
+/* Replaces result i by `made`, or by operand `old` where the op is told not to update. */
 static void give(single *s, uint32_t i, tl_value_id made, uint32_t old) {
   if (s->signal)
     made = tl_make(&s->k, TL_OP_Where, s->signal, made, operand(s, old));
@@ -131,8 +132,8 @@ static void give(single *s, uint32_t i, tl_value_id made, uint32_t old) {
 
 /* ---- Adam ------------------------------------------------------------------------------------ */
 
-/* Gradients without the loss scale, and clipped where there is a norm: divided by the scale, or by
- * what makes the norm max_norm_clip where it is greater. */
+/* Returns the gradient divided by the loss scale. If a norm is given and exceeds max_norm_clip
+ * after unscaling, the divisor is norm / max_norm_clip instead, which clips the gradient. */
 static tl_value_id gradient(single *s) {
   tl_value_id g = as(s, operand(s, 3), s->dtype);
   tl_value_id scale = number_at(s, 7), norm = number_at(s, 8);
@@ -146,13 +147,13 @@ static tl_value_id gradient(single *s) {
   return scale ? op(s, TL_OP_Div, g, scale) : g;
 }
 
-/* factor * state + (1 - factor) * change */
+/* Moving average: factor * state + (1 - factor) * change. */
 static tl_value_id average(single *s, tl_value_id state, tl_value_id change, double factor) {
   tl_value_id kept = times(s, state, factor);
   return op(s, TL_OP_Add, kept, times(s, change, 1 - factor));
 }
 
-/* 1 - factor^count, at no step before the first 1. */
+/* Bias correction: 1 - factor^count; 1 at count 0. */
 static tl_value_id correction(single *s, tl_value_id count, double factor) {
   tl_value_id base = number(s, factor);
   tl_value_id power = op(s, TL_OP_Pow, base, as(s, count, s->dtype));
@@ -162,13 +163,14 @@ static tl_value_id correction(single *s, tl_value_id count, double factor) {
   return tl_make(&s->k, TL_OP_Where, later, part, one);
 }
 
+/* m / (sqrt(v) + epsilon) */
 static tl_value_id over_root(single *s, tl_value_id m, tl_value_id v) {
   tl_value_id root = op(s, TL_OP_Sqrt, v, TL_NO_VALUE);
   tl_value_id below = op(s, TL_OP_Add, root, number(s, attr(s, TL_SYM_epsilon, 1e-8f)));
   return op(s, TL_OP_Div, m, below);
 }
 
-/* What is taken off weights that decay before the step: moments are corrected one by one. */
+/* Returns the change of weights that decay before the step: moments are corrected one by one. */
 static tl_value_id decay_first(single *s, tl_value_id m, tl_value_id v, const tl_value_id fix[2]) {
   double decay = attr(s, TL_SYM_lambda, 0);
   if (fix[0]) {
@@ -181,7 +183,8 @@ static tl_value_id decay_first(single *s, tl_value_id m, tl_value_id v, const tl
   return op(s, TL_OP_Mul, update, number_at(s, 0));
 }
 
-/* The same behind it: the rate has both corrections, and decay is of the stepped weights. */
+/* Returns the change of weights that decay behind the step: the rate contains both corrections, and
+ * the decay is that of the stepped weights. */
 static tl_value_id decay_last(single *s, tl_value_id m, tl_value_id v, const tl_value_id fix[2]) {
   double decay = attr(s, TL_SYM_lambda, 0);
   tl_value_id rate = number_at(s, 0), size = rate;
@@ -197,7 +200,7 @@ static tl_value_id decay_last(single *s, tl_value_id m, tl_value_id v, const tl_
   return op(s, TL_OP_Add, step, rest);
 }
 
-/* The weights, their change in the place of gradients, the weights in another dtype. */
+/* Gives the weights, their change in place of the gradients, and the weights in another dtype. */
 static void give_weights(single *s, tl_value_id change) {
   tl_value_id w = op(s, TL_OP_Sub, operand(s, 2), change);
   if (is_wanted(s, 4)) {
@@ -235,7 +238,7 @@ static void make_adam(single *s) {
 
 /* ---- the ops --------------------------------------------------------------------------------- */
 
-/* The weights, and what they changed by. */
+/* Gives the weights and their change. */
 static void make_sgd(single *s) {
   tl_value_id change = op(s, TL_OP_Mul, operand(s, 2), number_at(s, 0));
   tl_value_id w = op(s, TL_OP_Sub, operand(s, 1), change);
@@ -245,6 +248,7 @@ static void make_sgd(single *s) {
     give(s, 0, w, 1);
 }
 
+/* Replaces the node, or remarks why not. */
 static tl_status spell(tl_pass *p, tl_module *m, tl_node_id n, const char *why_not,
                        uint32_t weights, void (*make)(single *s)) {
   single s = {.n = n, .first = tl_module_value_end(m), .k = tl_maker_before(m, n)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain-updates: optimizers, over lists and of one tensor (plain_single.c), clipping of lists to a
- * norm and accumulators of ONNX Runtime's training build in ops that every runtime, and the NPU,
- * has: arithmetic, tensor by tensor. With --status=ort the step is for such a build, and keeps
- * them.
+/* plain-updates: replaces optimizers, clipping and accumulators of ONNX Runtime by arithmetic.
+ * Optimizers over lists and of one tensor (plain_single.c), clipping of lists to a norm, and
+ * accumulators exist in ONNX Runtime's training build only; arithmetic, tensor by tensor, runs
+ * everywhere, also on the NPU. With --status=ort the step is for such a build and keeps them.
  *
  * Requires:  types inferred; a training step is asked for.   Keeps: names of outputs, states.
  * After:     no AdamWOptimizer, SGDOptimizerV2 or InplaceClipGradNorm over f32 or f64 tensors that
@@ -38,7 +38,7 @@ void tl_plain_take_place(tl_maker *k, tl_value_id old, tl_value_id made, tl_valu
   tl_value_replace_uses(m, old, made);
 }
 
-/* The place that a node takes out of a list of n; false: it does something else. */
+/* Returns true if a node takes element *out from a list of this length, at a constant place. */
 static bool place_of(const tl_module *m, tl_node_id n, uint32_t length, uint32_t *out) {
   int64_t at;
   if (tl_node_is_return(m, n) || tl_node_get(m, n)->op != TL_OP_SequenceAt)
@@ -50,7 +50,7 @@ static bool place_of(const tl_module *m, tl_node_id n, uint32_t length, uint32_t
   return true;
 }
 
-/* Who takes elements out of a list gets them; others get a list. */
+/* Hands elements to nodes that take them out of the list; other users get a SequenceConstruct. */
 static void give_list(tl_maker *k, tl_value_id list, const tl_value_id *at, uint32_t n,
                       tl_value_id first) {
   tl_module *m = k->m;
@@ -83,7 +83,7 @@ static void erase_unused_list(tl_module *m, tl_node_id n) {
 
 /* ---- optimizers ------------------------------------------------------------------------------ */
 
-/* Whether it has updated: what it was told, or yes. */
+/* Replaces the flag that tells whether the op updated: the signal, or true. */
 static void give_flag(tl_update_math *u, tl_value_id first) {
   tl_module *m = u->k.m;
   tl_value_id old = tl_result(m, u->n, 0), signal = tl_operand(m, u->n, u->f->shared + u->f->kinds);
@@ -103,6 +103,7 @@ static void give_flag(tl_update_math *u, tl_value_id first) {
   tl_plain_take_place(&u->k, old, v, first);
 }
 
+/* Replaces an optimizer over lists. */
 static tl_status spell_update(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_update_math u;
   tl_value_id first = tl_module_value_end(m);
@@ -129,7 +130,7 @@ static tl_status spell_update(tl_pass *p, tl_module *m, tl_node_id n) {
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-/* Operands first .. first + n - 1 of a node, all f32 or all f64; TL_DTYPE_NONE: they are not. */
+/* Returns the common dtype of the operands, f32 or f64; TL_DTYPE_NONE if there is none. */
 static tl_dtype dtype_of_all(const tl_module *m, tl_node_id n) {
   uint32_t count = tl_node_get(m, n)->n_operands;
   tl_dtype dtype = TL_DTYPE_NONE;
@@ -143,7 +144,7 @@ static tl_dtype dtype_of_all(const tl_module *m, tl_node_id n) {
   return dtype;
 }
 
-/* Length of the operands of `list` as one vector, added up in their order. */
+/* Returns the Euclidean norm of the operands of `list` as one vector, added up in their order. */
 static tl_value_id norm_of(tl_maker *k, tl_node_id list) {
   tl_value_id sum = TL_NO_VALUE;
   for (uint32_t i = 0; i < tl_node_get(k->m, list)->n_operands && !tl_maker_failed(k); i++) {
@@ -168,7 +169,7 @@ static tl_status spell_norm(tl_pass *p, tl_module *m, tl_node_id n) {
   return TL_OK;
 }
 
-/* g min(1, max_norm / (norm + 1e-6)) */
+/* Clips by norm: g * min(1, max_norm / (norm + 1e-6)). */
 static tl_status spell_clip(tl_pass *p, tl_module *m, tl_node_id n) {
   static const double tiny = 1e-6;
   tl_value_id list = tl_operand(m, n, 0);
@@ -209,7 +210,7 @@ static bool is_one_bool(const tl_module *m, tl_value_id v) {
          tl_type_get(m, tl_value_type(m, v))->rank <= 1;
 }
 
-/* The value where the buffer starts anew, else both together. */
+/* Returns the value if the buffer starts anew, else buffer + value. */
 static tl_value_id sum_of(tl_maker *k, tl_node_id n, tl_dtype dtype) {
   tl_module *m = k->m;
   tl_value_id v = tl_operand(m, n, 1), anew = tl_operand(m, n, 2);
@@ -259,7 +260,7 @@ static const struct {
 
 enum { N_SPELLINGS = sizeof spellings / sizeof *spellings };
 
-/* Index of the spelling of a node, N_SPELLINGS when it has none. */
+/* Returns the index of a node's spelling, N_SPELLINGS if it has none. */
 static size_t spelling_of(const tl_module *m, tl_node_id n) {
   size_t i = 0;
   while (i < N_SPELLINGS && spellings[i].op != tl_node_get(m, n)->op)
@@ -267,7 +268,8 @@ static size_t spelling_of(const tl_module *m, tl_node_id n) {
   return i;
 }
 
-/* Nodes around the one at hand go as well, so that those to be spelled out are collected first. */
+/* Replaces the nodes of one graph. They are collected first, since replacing one also erases its
+ * neighbours. */
 static tl_status sweep(tl_pass *p, tl_module *m, const tl_graph *g, bool last) {
   tl_u32_vec found = {0};
   tl_status status = TL_OK;
@@ -290,6 +292,7 @@ static tl_status sweep_all(tl_pass *p, tl_module *m, bool last) {
   return TL_OK;
 }
 
+/* Two sweeps: optimizers need the types of what the first sweep made. */
 tl_status tl_plain_updates(tl_pass *p, tl_module *m) {
   uint64_t before = p->changed;
   if (!tl_train_is_on(p->options) || p->options->train->status == TL_OVERFLOW_ORT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split-optimizers: Adagrad, Adam and Momentum of ai.onnx.preview.training take a step on several
- * tensors, with operands grouped by kind: rate, count, all weights, all gradients, all of each
- * state. Each tensor gets a node of its own, which is what expand rules are about.
+/* split-optimizers: gives each tensor of Adagrad, Adam and Momentum a node of its own.
+ * These ops of ai.onnx.preview.training update several tensors, with operands grouped by kind:
+ * rate, count, all weights, all gradients, all of each state. Expand rules handle one tensor.
  *
  * Requires:  types inferred.     Keeps: names of results; everything else of the model.
  * After:     such a node steps one tensor, or has control edges, states that are pinned, or
@@ -29,7 +29,7 @@ static uint32_t kinds_of(tl_op_id op) {
   return 0;
 }
 
-/* Number of tensors of a node that can be split, otherwise 0. */
+/* Returns the number of tensors of a node that can be split, else 0. */
 static uint32_t tensors_of(const tl_module *m, tl_node_id n, const tl_pinned *pinned) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t kinds = kinds_of(node->op);
@@ -56,7 +56,8 @@ static void move_result(tl_module *m, tl_value_id old, tl_value_id made) {
   tl_value_replace_uses(m, old, made);
 }
 
-/* The node of tensor i out of `tensors`. Runtimes refuse two nodes of one name. */
+/* Makes the node of tensor i. Only the first keeps the name, since runtimes refuse two nodes of one
+ * name. */
 static void make_step(tl_maker *k, uint32_t i, uint32_t tensors) {
   tl_module *m = k->m;
   tl_node_id n = k->like;
