@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isolate: make what the branches of If use from outside explicit. Captured values become operands
- * behind the condition, in the order of their names, and inputs of both branches in that order.
- * Captured constants are copied into the branch instead: the data is a view, and NPU forms of the
- * ops inside ask for constants. Bodies of Loop and Scan keep their captures.
+/* isolate: makes the values that branches of If use from outside explicit.
+ * Captured values become operands behind the condition, in the order of their names, and inputs of
+ * both branches in that order. Captured constants are copied into the branch instead: the data is
+ * a view, and NPU forms of the ops inside need constants. Bodies of Loop and Scan keep captures.
  *
  * Requires:  nothing.            Keeps: nodes, types, names outside of the branches.
  * After:     no value inside a branch of If belongs to a graph around it.
@@ -39,6 +39,7 @@ typedef struct isolating {
   tl_u32_vec pending; /* graphs to walk */
 } isolating;
 
+/* Marks the bodies of a node as inside of the branch and queues them. */
 static bool push_bodies(isolating *s, const tl_node *node, uint32_t branch) {
   bool ok = true;
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -63,7 +64,7 @@ static bool collect_operands(isolating *s, tl_node_id n, uint32_t branch) {
   return ok;
 }
 
-/* Finds the uses in a branch, and in bodies inside it, of values from outside of it. */
+/* Finds the uses in a branch, and in bodies inside it, of values from outside. */
 static tl_status collect(isolating *s, tl_graph_id branch) {
   bool ok = true;
   s->pending.n = 0;
@@ -82,7 +83,7 @@ static int by_name(const void *a, const void *b) {
   return tl_sv_compare(((const named_value *)a)->name, ((const named_value *)b)->name);
 }
 
-/* Sorts the captured values; each is listed once. */
+/* Sorts the captured values by name, so that their order does not depend on that of the file. */
 static tl_status sort_values(isolating *s) {
   tl_arena_mark mark = tl_arena_save(s->p->scratch);
   named_value *order = tl_arena_calloc(s->p->scratch, s->values.n, sizeof *order);
@@ -98,6 +99,7 @@ static tl_status sort_values(isolating *s) {
   return TL_OK;
 }
 
+/* Lists the captured values that are not constants, each once. */
 static tl_status list_values(isolating *s) {
   bool ok = true;
   s->values.n = 0;
@@ -113,6 +115,7 @@ static tl_status list_values(isolating *s) {
   return ok ? sort_values(s) : tl_no_memory(s->m);
 }
 
+/* Adds what stands for a captured value in a branch: a copy of a constant, else an input. */
 static tl_value_id add_local(isolating *s, tl_graph_id branch, tl_value_id v) {
   tl_symbol name = tl_module_fresh_name(s->m, tl_value_name(s->m, v));
   const tl_value *outer = tl_value_get(s->m, v);
@@ -123,7 +126,7 @@ static tl_value_id add_local(isolating *s, tl_graph_id branch, tl_value_id v) {
   return tl_graph_add_input(s->m, branch, name, outer->type, TL_NO_TENSOR);
 }
 
-/* Gives a branch its inputs and turns its captured uses (a run of s->uses) to them. */
+/* Gives a branch its inputs and lets its captured uses (from..to in s->uses) read them. */
 static tl_status close_branch(isolating *s, tl_graph_id branch, uint32_t from, uint32_t to) {
   for (uint32_t i = 0; i < s->values.n; i++)
     if (!(s->local[s->values.at[i]] = add_local(s, branch, s->values.at[i])))
@@ -158,7 +161,8 @@ static tl_status add_operands(isolating *s, tl_node_id n) {
 
 static bool is_branch(const tl_attr *a) { return a->kind == TL_ATTR_GRAPH; }
 
-/* Collects over all branches first: each gets the inputs of all of them. */
+/* Isolates one If. Uses of all branches are collected first, since each branch gets the inputs of
+ * all of them. */
 static tl_status isolate_node(isolating *s, tl_node_id n) {
   const tl_node *node = tl_node_get(s->m, n);
   s->uses.n = 0;
@@ -182,8 +186,8 @@ static tl_status isolate_node(isolating *s, tl_node_id n) {
   return add_operands(s, n);
 }
 
-/* Inner nodes first (graphs are numbered outside in): what they capture from further out then is an
- * operand of theirs, which the nodes around them capture in turn. */
+/* Isolates inner nodes first (graphs are numbered outside in): what they capture from further out
+ * becomes their operand, which the nodes around them then capture. */
 static tl_status isolate_all(isolating *s) {
   for (uint32_t id = s->m->graphs.n; id > 0; id--) {
     const tl_graph *g = tl_graph_get(s->m, id);

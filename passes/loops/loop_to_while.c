@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop-to-while: a Loop becomes While, the NPU's loop, whose graphs see nothing but their inputs.
+/* loop-to-while: replaces Loop by While, the NPU's loop, whose graphs see nothing but their inputs.
  * Its state is: the iteration; the condition, unless only the count ends the loop; the carried
  * values; a buffer for each stacked result; the values that the body uses from outside, handed on
- * as they are. Constants from outside are copied into the body. A buffer has the room that the trip
- * count asks for and takes the value of an iteration where its place equals the iteration (no
- * operator that writes in place: others may still read the old buffer); without a trip count it
- * grows. Values whose shape only the run knows are lined up flat, with the shape beside them.
+ * as they are. Constants from outside are copied into the body. A buffer has as many rows as the
+ * trip count and takes the value of an iteration where its place equals the iteration (an operator
+ * that writes in place would change a buffer that others may still read); without a trip count it
+ * grows. Values whose shape is only known at run time are appended flat, with the shape beside
+ * them.
  *
  * Requires:  types inferred, captures of If bodies explicit.   Keeps: names of results.
  * After:     no Loop is left but those that carry or use what is no tensor, or stack values of
@@ -17,7 +18,8 @@
 #include "passes/edit/passes.h"
 #include "passes/loops/loops.h"
 
-/* Buffers of longer loops grow: such a count means "until the condition says so". */
+/* Buffers of longer loops grow: exporters write such a count to mean "until the condition says
+ * so". */
 enum { LONGEST = 1 << 24 };
 
 /* One loop at work. */
@@ -65,7 +67,7 @@ static bool is_wanted(const looping *l, uint32_t i) {
   return tl_value_get(l->m, stacked_result(l, i))->n_uses > 0;
 }
 
-/* Only the run knows its shape. */
+/* Returns true if the shape of stacked value i is only known at run time. */
 static bool is_open(const looping *l, uint32_t i) {
   return !tl_type_is_static(l->m, tl_value_type(l->m, stacked(l, i)));
 }
@@ -92,6 +94,7 @@ static bool find_captures(looping *l) {
   return ok || no_memory(l);
 }
 
+/* Remarks and returns false for a loop that While cannot express. */
 static bool can_say(looping *l) {
   for (uint32_t i = 0; i < l->f.n_carried; i++)
     if (!is_tensor(l, l->f.body->inputs.at[2 + i]))
@@ -116,6 +119,7 @@ static tl_value_id without_dim(tl_maker *k, tl_value_id v) {
   return tl_type_get(k->m, tl_value_type(k->m, v))->rank == 1 ? tl_make_squeeze(k, v, 0) : v;
 }
 
+/* Reads the trip count. INT64_MAX and an absent operand mean no bound. */
 static void read_count(looping *l) {
   tl_value_id v = tl_operand(l->m, l->f.node, 0);
   const tl_tensor *t = v ? tl_value_constant(l->m, v) : NULL;
@@ -130,12 +134,14 @@ static void read_count(looping *l) {
   l->grows = !l->count || l->known_count > LONGEST;
 }
 
+/* Returns true for a constant true. */
 static bool is_true(const looping *l, tl_value_id v) {
   const tl_tensor *t = tl_value_constant(l->m, v);
   int64_t value;
   return t && tl_tensor_int_at(l->m, t, 0, &value) && value != 0;
 }
 
+/* Adds a value to the state of the While. */
 static void add_state(looping *l, tl_value_id start, tl_type_id type) {
   if (!start || !type || !tl_u32_vec_push(&l->start, start) ||
       !tl_u32_vec_push(&l->types, type))
@@ -151,7 +157,8 @@ static tl_type_id with_axis(looping *l, tl_value_id v, tl_dim d) {
   return tl_type_tensor(l->m, (tl_dtype)t.dtype, t.rank + 1, dims);
 }
 
-/* Zeros [trip count, dims of the value]; nothing at all where the count is not known. */
+/* Adds a buffer of zeros, [trip count, dims of the value]; an empty one if the count is not
+ * known. */
 static void add_buffer(looping *l, uint32_t i) {
   tl_value_id v = stacked(l, i);
   const tl_type t = *type_of(l, v);
@@ -174,8 +181,8 @@ static void add_buffer(looping *l, uint32_t i) {
   add_state(l, made, type);
 }
 
-/* Values one behind the other, and the shape of the last; a dim that stays open without any
- * iteration is 0, as runtimes have it. */
+/* Adds the flat buffer of an open value, and the shape of the last one. Without iterations an open
+ * dim is 0, as in runtimes. */
 static void add_flat(looping *l, uint32_t i) {
   const tl_type t = *type_of(l, stacked(l, i));
   int64_t dims[TL_MAX_RANK];
@@ -205,7 +212,7 @@ static void add_buffers(looping *l) {
   }
 }
 
-/* The places of a buffer: 0, 1, 2 ... */
+/* Adds the places of a buffer, 0, 1, 2 and so on, which the body compares with the iteration. */
 static void add_places(looping *l) {
   tl_dim n = l->known_count;
   if (!l->room)
@@ -216,6 +223,7 @@ static void add_places(looping *l) {
   add_state(l, made, tl_type_tensor(l->m, TL_DTYPE_I64, 1, &n));
 }
 
+/* Returns the first condition, with the rank that the body's input has. */
 static tl_value_id start_of_condition(looping *l) {
   tl_value_id v = tl_operand(l->m, l->f.node, 1);
   const int64_t one = 1;
@@ -228,6 +236,7 @@ static tl_value_id start_of_condition(looping *l) {
                    : tl_make(&l->k, TL_OP_Reshape, v, tl_make_ints(&l->k, &one, 1), TL_NO_VALUE);
 }
 
+/* Lists the state in its fixed order; the places in it are kept for the graphs. */
 static void start_state(looping *l) {
   const tl_graph *g = l->f.body;
   const int64_t zero = 0;
@@ -257,7 +266,7 @@ static void start_state(looping *l) {
 
 /* ---- the two graphs -------------------------------------------------------------------------- */
 
-/* A graph with the state as inputs. */
+/* Creates a graph that has the state as inputs. Names are fresh. */
 static tl_maker open_graph(looping *l, const char *word, tl_graph_id *made) {
   tl_maker k = l->k;
   tl_symbol name = tl_maker_name(&l->k, tl_sv_from(word));
@@ -285,7 +294,7 @@ static void close_graph(looping *l, const tl_maker *k, const tl_value_id *output
     l->k.no_memory = true;
 }
 
-/* Go on while the iteration is below the count and the condition holds. */
+/* Makes the test: go on while the iteration is below the count and the condition holds. */
 static void make_test(looping *l) {
   tl_maker k = open_graph(l, "cond", &l->test);
   tl_value_id go_on = TL_NO_VALUE;
@@ -303,7 +312,8 @@ static void make_test(looping *l) {
   close_graph(l, &k, &go_on, 1);
 }
 
-/* The buffer with the value of this iteration. */
+/* Returns the buffer with the value of this iteration: Where(place == iteration, value, buffer), or
+ * the buffer with one more row. */
 static tl_value_id stack(looping *l, tl_maker *k, tl_value_id buffer, tl_value_id v) {
   int64_t along[TL_MAX_RANK];
   int rank = tl_type_get(l->m, tl_value_type(l->m, buffer))->rank;
@@ -321,7 +331,7 @@ static tl_value_id stack(looping *l, tl_maker *k, tl_value_id buffer, tl_value_i
   return tl_make(k, TL_OP_Where, here, row, buffer);
 }
 
-/* Adds a value to those that are lined up. */
+/* Appends a value to a flat buffer. */
 static tl_value_id line_up(tl_maker *k, tl_value_id flat, tl_value_id v) {
   const int64_t all = -1;
   tl_value_id parts[] = {flat, tl_make_ints(k, &all, 1)};
@@ -347,6 +357,8 @@ static void set_inputs(looping *l, tl_copier *c) {
   tl_copy_constants(c, g);
 }
 
+/* Makes the results of the body, in the order of the state; what the loop does not change is handed
+ * on. */
 static void set_results(looping *l, tl_copier *c, tl_value_id *out) {
   tl_maker *k = c->k;
   tl_value_id one = tl_make_int(k, 1);
@@ -415,7 +427,7 @@ static tl_node_id insert_while(looping *l) {
   return n;
 }
 
-/* As many values of a buffer as there were iterations. */
+/* Returns the rows of a buffer that iterations have filled. */
 static tl_value_id used_part(looping *l, tl_value_id buffer, tl_value_id iterations) {
   const int64_t zero = 0, one = 1;
   if (l->exact || l->grows)
@@ -427,7 +439,7 @@ static tl_value_id used_part(looping *l, tl_value_id buffer, tl_value_id iterati
   return tl_make_list(&l->k, TL_OP_Slice, operands, 4, (tl_attr){.kind = TL_ATTR_NONE});
 }
 
-/* What was lined up, in the shape of its parts. */
+/* Gives a flat buffer the shape [iterations, shape of a value]. */
 static tl_value_id in_shape(looping *l, tl_value_id flat, tl_value_id shape,
                             tl_value_id iterations) {
   const int64_t one = 1;
@@ -437,7 +449,7 @@ static tl_value_id in_shape(looping *l, tl_value_id flat, tl_value_id shape,
   return tl_make_with(&l->k, TL_OP_Reshape, flat, shape, tl_attr_int(TL_SYM_allowzero, 1));
 }
 
-/* A result's name goes with its uses. */
+/* Moves name, roles and uses of a result. */
 static void move_result(looping *l, tl_value_id old, tl_value_id made) {
   if (!made)
     return;
@@ -465,6 +477,7 @@ static void move_results(looping *l, tl_node_id made) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* Makes the While. If shapes in the body contradict each other, everything is taken back. */
 static tl_status replace(looping *l) {
   tl_maker_mark mark = tl_maker_save(&l->k);
   read_count(l);
@@ -492,7 +505,8 @@ static tl_status replace(looping *l) {
   return TL_OK;
 }
 
-/* A training state may be what the loop ends with: the While ends with it then. */
+/* Handles one Loop. A result that is a training state does not prevent it: the While produces the
+ * state then. */
 static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n) {
   const tl_pinned none = {0};
   looping l = {.p = p, .m = m};
@@ -512,8 +526,8 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n) {
   return status;
 }
 
-/* Inner loops first (graphs are numbered outside in): what they capture from further out is then an
- * operand of theirs, which the loops around them capture in turn. */
+/* Visits inner loops first (graphs are numbered outside in): what they capture from further out
+ * becomes their operand, which the loops around them then capture. */
 tl_status tl_pass_loop_to_while(tl_pass *p, tl_module *m) {
   if (m->graphs.n == 1)
     return TL_OK;

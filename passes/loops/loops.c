@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about Loop nodes (loops.h). */
+/* Answers questions about Loop nodes (loops.h). */
 #include "passes/loops/loops.h"
 
 #include "ir/ops_gen.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of recurrent layers as nodes (recurrent_cell.h). */
+/* Makes the cells of recurrent layers as nodes (recurrent_cell.h). */
 #include "passes/loops/recurrent_cell.h"
 
 #include "ir/ops_gen.h"
 
 /* ---- activation functions -------------------------------------------------------------------- */
 
-/* The node for most; Affine and ScaledTanh take two. Parameters: ONNX's defaults for a function in
- * a recurrent layer, where it has any. */
+/* An activation function: its op (Affine and ScaledTanh take two more nodes) and ONNX's default
+ * parameters for recurrent layers, if it has any. */
 typedef struct function_row {
   const char *name; /* in small letters: frameworks write them both ways */
   tl_op_id op;
@@ -43,6 +43,7 @@ static const uint8_t defaults[3] = {SIGMOID, TANH, TANH};
 
 static uint8_t default_of(uint32_t gates, uint32_t i) { return gates == 1 ? TANH : defaults[i]; }
 
+/* Compares without regard to case. `| 0x20` makes ASCII letters small. */
 static bool same_word(tl_sv text, const char *lower) {
   size_t n = strlen(lower);
   for (size_t i = 0; i < n && text.n == n; i++)
@@ -58,7 +59,8 @@ static uint8_t function_of(tl_sv name) {
   return i;
 }
 
-/* Lists of parameters are used up in the order of the functions that take them. */
+/* Takes the next parameter of a list. Functions use the lists up in their order; those without the
+ * parameter take none. */
 static bool next_parameter(const tl_attr *list, uint32_t *next, float *out) {
   if (!list || *next >= list->count)
     return false;
@@ -66,7 +68,8 @@ static bool next_parameter(const tl_attr *list, uint32_t *next, float *out) {
   return true;
 }
 
-/* Function i of all directions; the lists are walked from their beginning. */
+/* Reads function i, counted over all directions. The lists are walked from the start, since earlier
+ * functions decide where a parameter is. */
 static bool read_function(const tl_module *m, tl_node_id n, uint32_t gates, uint32_t i,
                           tl_cell_function *out) {
   const tl_attr *names = tl_node_attr(m, n, TL_SYM_activations);
@@ -130,6 +133,7 @@ static tl_value_id with_parameters(tl_maker *k, const function_row *f, const tl_
   return tl_make_node(k, &spec);
 }
 
+/* Applies function i to x, clipped before if the cell has a limit. */
 static tl_value_id activate(tl_maker *k, const tl_cell *cell, uint32_t i, tl_value_id x) {
   const tl_cell_function *at = &cell->f[i];
   if (cell->clip > 0) {
@@ -146,7 +150,7 @@ static tl_value_id activate(tl_maker *k, const tl_cell *cell, uint32_t i, tl_val
   return binary(k, TL_OP_Mul, x, alpha);
 }
 
-/* Gate i of z [B, G*H], or of a peephole [3H]. */
+/* Returns gate i of z [B, G*H], or of a peephole [3H]. */
 static tl_value_id part(tl_maker *k, const tl_cell *cell, tl_value_id v, int64_t axis, int64_t i) {
   return tl_make_slice(k, v, axis, i * cell->hidden, (i + 1) * cell->hidden);
 }
@@ -155,12 +159,14 @@ static tl_value_id complement(tl_maker *k, const tl_cell *cell, tl_value_id v) {
   return binary(k, TL_OP_Sub, tl_make_number(k, cell->dtype, 1), v);
 }
 
+/* h' = f(z + h R) */
 static tl_value_id make_rnn(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h) {
   z = binary(k, TL_OP_Add, z, binary(k, TL_OP_MatMul, h, cell->weight));
   return activate(k, cell, 0, z);
 }
 
-/* Gates: update, reset, candidate. */
+/* h' = (1 - u) * n + u * h with gates update u, reset r and candidate n; r scales h before the
+ * product with the candidate's weight, or the product itself (reset_after). */
 static tl_value_id make_gru(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h) {
   tl_value_id gates = tl_make_slice(k, z, 1, 0, 2 * cell->hidden);
   gates = binary(k, TL_OP_Add, gates, binary(k, TL_OP_MatMul, h, cell->weight));
@@ -180,7 +186,7 @@ static tl_value_id make_gru(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_
   return binary(k, TL_OP_Add, fresh, binary(k, TL_OP_Mul, update, h));
 }
 
-/* An LSTM's gate: input 0, output 1, forget 2, with its peephole at the state c. */
+/* Makes an LSTM's gate: input 0, output 1, forget 2, with its peephole at state c. */
 static tl_value_id lstm_gate(tl_maker *k, const tl_cell *cell, tl_value_id z, int64_t i,
                              tl_value_id c) {
   tl_value_id gate = part(k, cell, z, 1, i);
@@ -190,6 +196,7 @@ static tl_value_id lstm_gate(tl_maker *k, const tl_cell *cell, tl_value_id z, in
   return activate(k, cell, 0, gate);
 }
 
+/* c' = f * c + i * g; h' = o * tanh(c'). The output gate's peephole looks at c'. */
 static tl_value_id make_lstm(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h,
                              tl_value_id *c) {
   z = binary(k, TL_OP_Add, z, binary(k, TL_OP_MatMul, h, cell->weight));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of RNN, GRU or LSTM, spelled in nodes. Letters: B batch, H hidden size, G gates. */
+/* Makes one step of RNN, GRU or LSTM in nodes. Letters: B batch, H hidden size, G gates. */
 #ifndef TL_PASSES_LOOPS_RECURRENT_CELL_H
 #define TL_PASSES_LOOPS_RECURRENT_CELL_H
 
@@ -12,6 +12,7 @@ typedef struct tl_cell_function {
   float beta;
 } tl_cell_function;
 
+/* A recurrent cell: its functions, flags and weights. */
 typedef struct tl_cell {
   uint32_t gates; /* 1 RNN, 3 GRU, 4 LSTM */
   int64_t hidden;
@@ -26,20 +27,20 @@ typedef struct tl_cell {
   tl_value_id peephole;  /* LSTM: [3H] for the input, output and forget gate; or none */
 } tl_cell;
 
-/* Number of functions of a cell. */
+/* Returns the number of activation functions of a cell. */
 static inline uint32_t tl_cell_n_functions(uint32_t gates) {
   return gates == 1 ? 1 : gates == 3 ? 2 : 3;
 }
 
-/* Reads functions and flags of a direction from the node's attributes; false when a function is not
- * known or a parameter that it needs is missing. */
+/* Reads functions and flags of a direction from the node's attributes; out->gates is set before.
+ * Returns false if a function is unknown or lacks a parameter without default. */
 bool tl_cell_read(const tl_module *m, tl_node_id n, uint32_t direction, tl_cell *out);
 
-/* True when the functions of all directions are those that the op has by default. */
+/* Returns true if the functions of all directions are the defaults of the op. */
 bool tl_cell_is_default(const tl_module *m, tl_node_id n, uint32_t gates, uint32_t directions);
 
-/* Makes the state after a step. z: [B, G*H], biases and the product with the input; h and (LSTM) c:
- * [B, H]; c is replaced too. */
+/* Makes the nodes of one step and returns the next h. z: [B, G*H], biases and the product with the
+ * input; h and (LSTM) *c: [B, H]; *c is replaced, too. Failures are kept by the maker. */
 tl_value_id tl_cell_make(tl_maker *k, const tl_cell *cell, tl_value_id z, tl_value_id h,
                          tl_value_id *c);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recurrent-to-scan: RNN, GRU and LSTM that no NPU op computes become a Scan a direction over the
- * product of input and weights, which is taken for all steps at once. All of them first get the
- * form that NPU ops have: steps before the batch, no attribute that says what is so anyway.
+/* recurrent-to-scan: replaces RNN, GRU and LSTM that no NPU op computes by a Scan per direction.
+ * The Scan runs over the product of input and weights, which is taken for all steps at once. All
+ * layers first get the form that NPU ops have: steps before the batch, no attributes at their
+ * defaults.
  *
  * Requires:  types inferred.     Keeps: names of results; everything else of the model.
  * After:     a recurrent layer has an NPU form, or an open hidden size, an unknown rank or
@@ -25,7 +26,7 @@ typedef struct rewriting {
   tl_arena lists;
 } rewriting;
 
-/* One layer at work. Letters: S steps, B batch, D directions, I input size, H hidden size. */
+/* The layer at work. Letters: S steps, B batch, D directions, I input size, H hidden size. */
 typedef struct layer {
   rewriting *w;
   tl_node_id n;
@@ -65,7 +66,7 @@ static bool may_change(const rewriting *w, tl_node_id n) {
   return !node->control_in && !node->control_out;
 }
 
-/* Sizes that have to be known; false leaves the node to select, which says so. */
+/* Reads sizes that must be known. Returns false otherwise; select then reports the node. */
 static bool read_layer(layer *l) {
   const tl_module *m = l->w->m;
   tl_sv direction = tl_node_attr_string(m, l->n, TL_SYM_direction);
@@ -87,7 +88,8 @@ static bool read_layer(layer *l) {
 
 /* ---- the form that NPU ops have -------------------------------------------------------------- */
 
-/* Attributes that say the default; the hidden size, which ONNX does not ask for. */
+/* Removes attributes that state the default, and sets the hidden size, which ONNX leaves
+ * optional. */
 static tl_status tidy(layer *l) {
   tl_module *m = l->w->m;
   if (tl_cell_is_default(m, l->n, l->gates, l->directions)) {
@@ -102,6 +104,7 @@ static tl_status tidy(layer *l) {
 
 static const int64_t swap[] = {1, 0, 2};
 
+/* Transposes an operand from batch-first to steps-first. */
 static void turn_operand(layer *l, uint32_t i) {
   if (!l->in[i])
     return;
@@ -110,7 +113,7 @@ static void turn_operand(layer *l, uint32_t i) {
     tl_node_set_operand(l->w->m, l->n, i, l->in[i]);
 }
 
-/* A result in the layer's own order becomes one in the new order, and a Transpose back. */
+/* Gives a result the steps-first order, with a Transpose back behind it. */
 static void turn_result(layer *l, uint32_t i) {
   static const int64_t all[] = {2, 0, 1, 3};
   tl_module *m = l->w->m;
@@ -135,6 +138,7 @@ static void turn_result(layer *l, uint32_t i) {
   l->k.no_memory = tl_node_set_operands(m, made, &old, 1) != TL_OK;
 }
 
+/* Changes layout 1 (batch first) to layout 0, which NPU ops have. */
 static void put_steps_first(layer *l) {
   tl_module *m = l->w->m;
   turn_operand(l, X);
@@ -153,12 +157,12 @@ static tl_value_id op2(layer *l, tl_op_id op, tl_value_id a, tl_value_id b) {
   return tl_make(&l->k, op, a, b, TL_NO_VALUE);
 }
 
-/* Operand i of a direction, without the axis of directions. */
+/* Returns operand i of a direction, without the axis of directions. */
 static tl_value_id of_direction(layer *l, uint32_t i, uint32_t d) {
   return l->in[i] ? tl_make_pick(&l->k, l->in[i], 0, tl_make_int(&l->k, d)) : TL_NO_VALUE;
 }
 
-/* Lengths that are all S say nothing. */
+/* Returns true if all lengths equal S, so that no mask is needed. */
 static bool counts_all(const layer *l) {
   const tl_tensor *t = tl_value_constant(l->w->m, l->in[LENGTHS]);
   tl_dim steps = dim_of(l->w->m, l->in[X], 0, 3);
@@ -170,6 +174,7 @@ static bool counts_all(const layer *l) {
   return t != NULL;
 }
 
+/* Makes the mask of steps that count: step < length. */
 static void make_mask(layer *l) {
   if (!l->in[LENGTHS] || counts_all(l))
     return;
@@ -183,7 +188,7 @@ static void make_mask(layer *l) {
   l->mask = tl_make_unsqueeze(&l->k, before, 2);
 }
 
-/* Steps backwards: of each row of the batch those that count, the rest stays behind them. */
+/* Reverses the steps of each row of the batch that count; the others stay behind them. */
 static tl_value_id reverse(layer *l, tl_value_id v) {
   const tl_value_id operands[] = {v, l->lengths};
   const tl_attr attrs[] = {tl_attr_int(TL_SYM_time_axis, 0), tl_attr_int(TL_SYM_batch_axis, 1)};
@@ -192,7 +197,7 @@ static tl_value_id reverse(layer *l, tl_value_id v) {
   return tl_make_node(&l->k, &spec);
 }
 
-/* Initial state i of a direction, zeros when the model gives none. */
+/* Returns initial state i of a direction; zeros if the model gives none. */
 static tl_value_id initial(layer *l, uint32_t i, uint32_t d) {
   if (l->in[i])
     return of_direction(l, i, d);
@@ -209,7 +214,8 @@ static tl_value_id initial(layer *l, uint32_t i, uint32_t d) {
   return op2(l, TL_OP_Expand, tl_make_number(&l->k, l->dtype, 0), shape);
 }
 
-/* Biases that are added before the steps; sets the one that waits for a reset gate. */
+/* Returns the biases that are added before the steps; sets cell->bias, which waits for the reset
+ * gate. */
 static tl_value_id early_bias(layer *l, uint32_t d, tl_cell *cell) {
   const int64_t n = l->hidden * (int64_t)l->gates, first = 2 * l->hidden;
   tl_value_id both = of_direction(l, B, d);
@@ -225,7 +231,7 @@ static tl_value_id early_bias(layer *l, uint32_t d, tl_cell *cell) {
   return tl_make_list(&l->k, TL_OP_Concat, parts, 2, tl_attr_int(TL_SYM_axis, 0));
 }
 
-/* A weight [rows, k] turned into [k, rows]. */
+/* Transposes a weight [rows, k] to [k, rows]. */
 static tl_value_id turned(layer *l, tl_value_id v) {
   static const int64_t perm[] = {1, 0};
   return tl_make_transpose(&l->k, v, perm, 2);
@@ -256,12 +262,13 @@ static tl_value_id add_input(layer *l, tl_maker *k, tl_dtype dtype, tl_value_id 
   return v;
 }
 
-/* Steps that do not count keep the state and give zeros. */
+/* Keeps the state, or gives zeros, at steps that do not count. */
 static tl_value_id masked(tl_maker *k, tl_value_id mask, tl_value_id now, tl_value_id before) {
   return mask ? tl_make(k, TL_OP_Where, mask, now, before) : now;
 }
 
-/* Body: state h (and c), product with the input, mask -> state, output of the step. */
+/* Makes the body of the Scan. Inputs: state h (and c), product with the input, mask; outputs:
+ * state, output of the step. */
 static tl_graph_id make_body(layer *l, const tl_cell *cell, tl_value_id product) {
   tl_maker k = l->k;
   k.graph = tl_graph_create(k.m, TL_GRAPH_BODY, tl_maker_name(&k, TL_SV("body")), l->n);
@@ -287,13 +294,15 @@ static tl_graph_id make_body(layer *l, const tl_cell *cell, tl_value_id product)
   return k.graph;
 }
 
-/* One direction: its Y [S,B,H] and final states. */
+/* Result of one direction: Y [S,B,H] and the final states. */
 typedef struct outcome {
   tl_value_id y;
   tl_value_id h;
   tl_value_id c;
 } outcome;
 
+/* Makes the Scan of a direction. It runs backwards unless there are lengths, for which the operand
+ * is reversed instead. */
 static outcome make_scan(layer *l, const tl_cell *cell, uint32_t d, tl_value_id product) {
   outcome out = {0};
   bool backwards = (d == 1 || l->first_reversed) && !l->lengths;
@@ -324,6 +333,7 @@ static outcome make_scan(layer *l, const tl_cell *cell, uint32_t d, tl_value_id 
   return out;
 }
 
+/* Makes one direction: the product with the input for all steps at once, then the Scan. */
 static outcome make_direction(layer *l, uint32_t d) {
   tl_cell cell = {.gates = l->gates, .hidden = l->hidden, .dtype = l->dtype};
   bool turns = l->lengths && (d == 1 || l->first_reversed);
@@ -345,7 +355,7 @@ static outcome make_direction(layer *l, uint32_t d) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Directions side by side. */
+/* Joins directions along a new axis. */
 static tl_value_id join(layer *l, tl_value_id first, tl_value_id second, int64_t axis) {
   tl_value_id parts[] = {tl_make_unsqueeze(&l->k, first, axis), TL_NO_VALUE};
   if (l->directions == 1)
@@ -369,6 +379,7 @@ static bool knows_functions(const layer *l) {
   return true;
 }
 
+/* Replaces a layer by Scans; takes everything back if shapes contradict each other. */
 static tl_status expand(layer *l) {
   outcome out[2] = {{0}, {0}};
   tl_maker_mark mark = tl_maker_save(&l->k);
@@ -393,6 +404,7 @@ static tl_status expand(layer *l) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* Returns in *out whether an NPU op computes the layer. */
 static tl_status has_form(rewriting *w, tl_node_id n, bool *out) {
   tl_npu_eval x = {.m = w->m, .scratch = &w->lists, .options = w->p->options, .node = n};
   tl_arena_mark mark = tl_arena_save(&w->lists);

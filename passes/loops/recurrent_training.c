@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recurrent-training: recurrent layers of ONNX Runtime's training graphs (LSTMTraining and
- * GRUTraining, which give what their gates were) and their gradients (LSTMGrad, GRUGrad) become a
- * Scan over what one step needs of another. What all steps can do at once stands around it:
- * products with the input, gradients of weights and biases.
+/* recurrent-training: replaces recurrent layers of training graphs and their gradients by Scans.
+ * The layers are ONNX Runtime's LSTMTraining and GRUTraining, which also give their gates, and
+ * LSTMGrad and GRUGrad. The Scan does what one step needs of another; what all steps can do at
+ * once is outside of it: products with the input, gradients of weights and biases.
  *
  * Requires:  types inferred.     Keeps: names of results.
  * After:     such a layer has an open hidden size, directions, lengths or functions that ONNX
@@ -20,7 +20,7 @@
 enum { X, W, R, B, LENGTHS, INITIAL_H, MOST_OPERANDS = 14, MOST_RESULTS = 7 };
 enum { MOST_SCANNED = 4, MOST_STATES = 2 };
 
-/* Places of operands and results. INITIAL_C and PEEPHOLE: of LSTM; from ALL_H on of gradients. */
+/* Operands of an op. c and peephole: LSTM only; from all_h on: gradients only. */
 typedef struct layout {
   tl_op_id op;
   uint8_t gates;
@@ -34,7 +34,7 @@ static const layout layouts[] = {
     {TL_OP_com_microsoft_LSTMGrad, 4, true, 6, 7, 8, 9, 10, 11, 12, 13},
     {TL_OP_com_microsoft_GRUGrad, 3, true, 0, 0, 6, 0, 7, 8, 9, 0}};
 
-/* One layer at work. Letters: S steps, B batch, I input size, H hidden size, G gates. */
+/* The layer at work. Letters: S steps, B batch, I input size, H hidden size, G gates. */
 typedef struct layer {
   tl_pass *p;
   tl_module *m;
@@ -51,7 +51,7 @@ typedef struct layer {
   tl_value_id made[MOST_RESULTS]; /* by result: what takes its place; or none */
 } layer;
 
-/* A Scan at work: its body gets inputs and gives outputs. */
+/* The Scan at work: what its body takes and gives. */
 typedef struct scan {
   tl_value_id states[MOST_STATES];
   tl_value_id scanned[MOST_SCANNED];
@@ -81,12 +81,13 @@ static bool is_wanted(const layer *l, uint32_t result) {
   return v && tl_value_get(l->m, v)->n_uses;
 }
 
-/* The word, in letters of any size. */
+/* Compares a word without regard to case. */
 static bool is_word(tl_sv text, const char *word) {
   return text.n == strlen(word) && strncasecmp(text.p, word, text.n) == 0;
 }
 
-/* As ONNX Runtime's kernels: forward, without lengths, with the functions that are usual. */
+/* Returns true if the layer is one that ONNX Runtime's kernels compute: forward, without lengths,
+ * usual functions. */
 static bool is_plain(const layer *l) {
   static const char *const usual[] = {"sigmoid", "tanh", "tanh"};
   const tl_module *m = l->m;
@@ -145,13 +146,13 @@ static tl_value_id complement(const layer *l, tl_maker *k, tl_value_id v) {
   return op2(k, TL_OP_Sub, tl_make_number(k, l->dtype, 1), v);
 }
 
-/* d times the slope of a sigmoid that gave y. */
+/* Returns d * y * (1 - y), the gradient through a sigmoid that gave y. */
 static tl_value_id sigmoid_slope(const layer *l, tl_maker *k, tl_value_id d, tl_value_id y) {
   tl_value_id other = complement(l, k, y);
   return mul(k, d, mul(k, y, other));
 }
 
-/* d times the slope of a tanh that gave y. */
+/* Returns d * (1 - y^2), the gradient through a tanh that gave y. */
 static tl_value_id tanh_slope(const layer *l, tl_maker *k, tl_value_id d, tl_value_id y) {
   return mul(k, d, complement(l, k, mul(k, y, y)));
 }
@@ -161,13 +162,13 @@ static tl_value_id turned(tl_maker *k, tl_value_id v) {
   return tl_make_transpose(k, v, perm, 2);
 }
 
-/* Gates [from, to) along an axis. */
+/* Returns gates [from, to) along an axis. */
 static tl_value_id gates(const layer *l, tl_maker *k, tl_value_id v, int64_t axis, int64_t from,
                          int64_t to) {
   return tl_make_slice(k, v, axis, from * l->hidden, to * l->hidden);
 }
 
-/* Each of n gates along axis 1. */
+/* Splits v into n gates along axis 1. */
 static void cut(const layer *l, tl_maker *k, tl_value_id v, uint32_t n, tl_value_id *out) {
   const int64_t sizes[] = {l->hidden, l->hidden, l->hidden, l->hidden};
   const tl_value_id operands[] = {v, tl_make_ints(k, sizes, n)};
@@ -183,7 +184,7 @@ static tl_value_id join(tl_maker *k, const tl_value_id *at, uint32_t n, int64_t 
   return tl_make_list(k, TL_OP_Concat, at, n, tl_attr_int(TL_SYM_axis, axis));
 }
 
-/* The one direction of [1,B,H], or zeros. */
+/* Returns the only direction of a state [1,B,H], or zeros. */
 static tl_value_id state(layer *l, uint32_t i) {
   tl_value_id v = i ? l->in[i] : TL_NO_VALUE, parts[2];
   if (v)
@@ -194,7 +195,7 @@ static tl_value_id state(layer *l, uint32_t i) {
   return op2(&l->k, TL_OP_Expand, tl_make_number(&l->k, l->dtype, 0), shape);
 }
 
-/* v, with a dim of 1 at an axis that is not negative, is to take the place of a result. */
+/* Notes v as the replacement of a result; axis: where to insert a dim of 1, negative: nowhere. */
 static void put(layer *l, uint32_t result, tl_value_id v, int64_t axis) {
   if (v && is_wanted(l, result) && !tl_maker_failed(&l->k))
     l->made[result] = axis < 0 ? v : tl_make_unsqueeze(&l->k, v, axis);
@@ -218,6 +219,7 @@ static tl_value_id body_input(tl_maker *k, tl_value_id like, bool scanned) {
 
 typedef void (*body_fn)(layer *l, tl_maker *k, scan *s);
 
+/* Makes the body of a Scan; fn adds the nodes of one step. */
 static tl_graph_id make_body(layer *l, scan *s, body_fn fn) {
   tl_maker k = l->k;
   k.graph = tl_graph_create(k.m, TL_GRAPH_BODY, tl_maker_name(&k, TL_SV("body")), l->n);
@@ -239,7 +241,8 @@ static tl_graph_id make_body(layer *l, scan *s, body_fn fn) {
   return k.graph;
 }
 
-/* Returns the first result: final states, then what each step gave. */
+/* Makes the Scan and returns its first result; the results are final states, then what each step
+ * gave. */
 static tl_value_id make_scan(layer *l, scan *s, body_fn fn) {
   static const int64_t ones[MOST_SCANNED] = {1, 1, 1, 1};
   tl_value_id in[MOST_STATES + MOST_SCANNED];
@@ -264,7 +267,8 @@ static tl_value_id make_scan(layer *l, scan *s, body_fn fn) {
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* States h, c; the product with the input -> h, c, then h, c and the gates of the step. */
+/* LSTM step. States h, c; scanned: the product with the input. Gives h, c, then h, c and the gates
+ * again for the stacked results. */
 static void lstm_step(layer *l, tl_maker *k, scan *s) {
   tl_value_id h = s->at[0], c = s->at[1], g[4];
   const tl_value_id *p = l->peephole;
@@ -284,13 +288,15 @@ static void lstm_step(layer *l, tl_maker *k, scan *s) {
   s->out[4] = join(k, g, 4, 1);
 }
 
-/* h R' of the candidate, and the bias that is added before the reset gate. */
+/* Returns the product of h with the candidate's weight, plus the bias that is added before the
+ * reset gate. */
 static tl_value_id candidate(const layer *l, tl_maker *k, tl_value_id h) {
   tl_value_id product = op2(k, TL_OP_MatMul, h, l->candidate_turned);
   return l->late_bias ? add(k, product, l->late_bias) : product;
 }
 
-/* State h; the product with the input -> h, then h and the gates of the step. */
+/* GRU step. State h; scanned: the product with the input. Gives h, then h and the gates for the
+ * stacked results. */
 static void gru_step(layer *l, tl_maker *k, scan *s) {
   tl_value_id h = s->at[0], g[3];
   tl_value_id a = gates(l, k, s->at[1], 1, 0, 2);
@@ -307,7 +313,7 @@ static void gru_step(layer *l, tl_maker *k, scan *s) {
   s->out[2] = join(k, g, 3, 1);
 }
 
-/* Biases that are added before the steps. */
+/* Returns the biases that are added before the steps, for all steps at once. */
 static tl_value_id early_bias(layer *l) {
   int64_t n = l->l->gates;
   tl_value_id both = tl_make_squeeze(&l->k, l->in[B], 0);
@@ -343,8 +349,9 @@ static void make_forward(layer *l) {
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
-/* States: gradients of h and c. Scanned: gates, c, c before, and the gradient of each h, if there
- * is one. -> gradients of h and c before, and of the sums that functions were taken of. */
+/* One step of the LSTM gradient, last step first. States: gradients of h and c. Scanned: gates, c,
+ * previous c, and the gradient of each h, if there is one. Gives the gradients of the previous h
+ * and c, and of the sums that the functions were applied to. */
 static void lstm_back(layer *l, tl_maker *k, scan *s) {
   tl_value_id g[4], d[4], dh = s->at[0], dc = s->at[1], before = s->at[4];
   cut(l, k, s->at[2], 4, g);
@@ -361,8 +368,9 @@ static void lstm_back(layer *l, tl_maker *k, scan *s) {
   s->out[1] = mul(k, dc, g[2]);
 }
 
-/* State: the gradient of h. Scanned: gates, h before, and the gradient of each h, if there is one.
- * -> the gradient of h before, and of the sums that functions were taken of. */
+/* One step of the GRU gradient, last step first. State: gradient of h. Scanned: gates, previous h,
+ * and the gradient of each h, if there is one. Gives the gradients of the previous h and of the
+ * sums that the functions were applied to. */
 static void gru_back(layer *l, tl_maker *k, scan *s) {
   tl_value_id g[3], d[3], dh = s->at[0], before = s->at[2];
   cut(l, k, s->at[1], 3, g);
@@ -386,7 +394,8 @@ static void gru_back(layer *l, tl_maker *k, scan *s) {
   s->out[1] = join(k, d, 3, 1);
 }
 
-/* States of all steps but the last, with the first one in front: what each step began with. */
+/* Returns the states with which steps began: the first one, then those of all steps but the
+ * last. */
 static tl_value_id before_steps(layer *l, tl_value_id first, tl_value_id all) {
   tl_value_id parts[2];
   parts[0] = tl_make_unsqueeze(&l->k, first, 0);
@@ -396,7 +405,7 @@ static tl_value_id before_steps(layer *l, tl_value_id first, tl_value_id all) {
   return join(&l->k, parts, 2, 0);
 }
 
-/* Rows of all steps and images, one below the other. */
+/* Reshapes [S,B,n] to one row per step and element of the batch. */
 static tl_value_id rows(layer *l, tl_value_id v, int64_t n) {
   const int64_t shape[] = {-1, n};
   return op2(&l->k, TL_OP_Reshape, v, tl_make_ints(&l->k, shape, 2));
@@ -408,8 +417,8 @@ static tl_value_id sum_of(layer *l, tl_value_id v) {
                       tl_attr_int(TL_SYM_keepdims, 0));
 }
 
-/* What the reset gate leaves of the candidate: the gradient that its product with h sees, and the h
- * that its product with the gradient sees. */
+/* Applies the reset gate for the candidate's weight gradient: to the gradient d if the gate scales
+ * the product (reset_after), else to h. */
 static void reset(layer *l, tl_value_id *d, tl_value_id *h) {
   int64_t n = l->hidden;
   tl_value_id all = tl_make_squeeze(&l->k, l->in[l->l->all_gates], 1);
@@ -420,7 +429,8 @@ static void reset(layer *l, tl_value_id *d, tl_value_id *h) {
     *h = mul(&l->k, *h, r);
 }
 
-/* Gradients of W, R and biases from those of the sums, [S,B,G*H], and the states before. */
+/* Makes the gradients of X, W, R and biases from those of the sums, [S,B,G*H], and the previous
+ * states. These need no Scan, since all steps are known. */
 static void make_weights(layer *l, tl_value_id sums, tl_value_id before) {
   int64_t n = l->l->gates;
   tl_maker *k = &l->k;
@@ -477,6 +487,7 @@ static void make_gradients(layer *l) {
 
 /* ---- what no step changes -------------------------------------------------------------------- */
 
+/* Makes what no step changes once, outside of the Scan. */
 static void make_constants(layer *l) {
   tl_maker *k = &l->k;
   bool lstm = l->l->gates == 4, turns = !l->l->grad;
@@ -497,7 +508,7 @@ static void make_constants(layer *l) {
     l->peephole[i] = gates(l, k, all, 0, i, i + 1);
 }
 
-/* `made` takes the place of a result, and is the gradient or the next state that this was. */
+/* Replaces a result; `now` is the gradient or the next state that the result was. */
 static void replace(layer *l, uint32_t result) {
   tl_value_id old = tl_result(l->m, l->n, result), now = l->made[result];
   bool leaves = tl_value_leaves_graph(l->m, old);

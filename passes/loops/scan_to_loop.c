@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan-to-loop: a Scan becomes a Loop whose trip count is the length of what is scanned. The body
- * takes its slices itself, by the iteration; results that are to stand along another axis, or in
- * reverse, are turned behind the loop.
+/* scan-to-loop: replaces a Scan by a Loop whose trip count is the length of the scanned operands.
+ * The body takes its slices itself, by the iteration; results along another axis, or in reverse,
+ * are turned behind the loop.
  *
  * Requires:  types inferred.     Keeps: names of results; everything else of the model.
  * After:     no Scan is left, but those with control edges or operands that do not fit the body.
@@ -13,7 +13,7 @@
 #include "passes/edit/passes.h"
 #include "passes/edit/values.h"
 
-/* One Scan at work. Inputs of the body: states, slices; outputs: states, values to be stacked. */
+/* The Scan at work. Inputs of the body: states, slices; outputs: states, values to be stacked. */
 typedef struct scan {
   tl_pass *p;
   tl_module *m;
@@ -32,7 +32,8 @@ static int64_t listed(const scan *s, tl_symbol name, uint32_t i) {
   return i < list.n ? list.at[i] : 0;
 }
 
-/* To stand along another axis than the first a value needs a known rank. */
+/* Returns true if stacked value i can be moved to its axis: other axes than the first need a known
+ * rank. */
 static bool can_turn(const scan *s, uint32_t i) {
   tl_value_id v = tl_graph_output(s->m, s->body, s->n_states + i);
   int rank = tl_type_get(s->m, tl_value_type(s->m, v))->rank;
@@ -40,7 +41,7 @@ static bool can_turn(const scan *s, uint32_t i) {
   return axis == 0 || (rank >= 0 && axis >= -rank - 1 && axis <= rank);
 }
 
-/* Number of operands, body and results fit together, and every scanned operand has a rank. */
+/* Returns true if operands, body and results fit together, and every scanned operand has a rank. */
 static bool is_plain(scan *s, const tl_pinned *pinned) {
   const tl_node *node = tl_node_get(s->m, s->n);
   const tl_attr *a = tl_node_attr(s->m, s->n, TL_SYM_body);
@@ -78,7 +79,8 @@ static tl_value_id add_input(scan *s, tl_maker *k, const char *name, tl_type_id 
   return v;
 }
 
-/* Slice of scanned operand i for an iteration. */
+/* Returns the slice of scanned operand i for an iteration; in reverse direction counted from the
+ * end. */
 static tl_value_id make_slice(scan *s, tl_maker *k, uint32_t i, tl_value_id iteration) {
   tl_value_id x = tl_operand(s->m, s->n, s->n_states + i);
   int rank = tl_type_get(s->m, tl_value_type(s->m, x))->rank;
@@ -127,7 +129,7 @@ static bool is_turned(const scan *s, uint32_t i) {
          listed(s, TL_SYM_scan_output_directions, i) != 0;
 }
 
-/* v, stacked along axis 0, as stacked result i is to be. */
+/* Returns v, stacked along axis 0, in the direction and along the axis of stacked result i. */
 static tl_value_id turn(scan *s, uint32_t i, tl_value_id v) {
   int64_t perm[TL_MAX_RANK];
   int64_t axis = listed(s, TL_SYM_scan_output_axes, i);
@@ -150,7 +152,8 @@ static tl_value_id turn(scan *s, uint32_t i, tl_value_id v) {
   return tl_make_transpose(&s->k, v, perm, (uint32_t)rank);
 }
 
-/* Type of result i before it is turned: what the body gives, along axis 0. */
+/* Returns the type of stacked result i before it is turned: the body's type with the length in
+ * front. */
 static tl_type_id stacked_type(const scan *s, uint32_t i) {
   tl_type t = *tl_type_get(s->m, tl_value_type(s->m, tl_graph_output(s->m, s->body,
                                                                      s->n_states + i)));
@@ -175,7 +178,7 @@ static void move_result(scan *s, uint32_t i, tl_value_id made) {
   tl_value_replace_uses(s->m, tl_result(s->m, s->n, i), made);
 }
 
-/* The loop's results take over the uses, turned ones by the nodes that turn them. */
+/* Lets the loop's results, or the nodes that turn them, take over the uses. */
 static void move_results(scan *s, tl_node_id loop) {
   for (uint32_t i = 0; i < s->n_states; i++)
     move_result(s, i, tl_result(s->m, loop, i));
@@ -216,6 +219,7 @@ static tl_node_id insert_loop(scan *s) {
   return loop;
 }
 
+/* Makes the Loop. If types contradict each other, everything is taken back. */
 static tl_status replace(scan *s) {
   tl_maker_mark mark = tl_maker_save(&s->k);
   s->length = tl_make_size(&s->k, tl_operand(s->m, s->n, s->n_states),
@@ -259,7 +263,8 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n, const tl_pinned *
   return status;
 }
 
-/* Outer ones first: the bodies of inner ones are then copies, visited in their turn. */
+/* Visits outer Scans first: bodies of inner ones are copied with them, and the copies are visited
+ * later. */
 tl_status tl_pass_scan_to_loop(tl_pass *p, tl_module *m) {
   tl_pinned pinned;
   if (m->graphs.n == 1)

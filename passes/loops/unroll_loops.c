@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unroll-loops: a Loop of few iterations becomes its iterations. Their number is known from the
- * trip count, or from a condition that depends on constants and the iteration alone: that is
- * computed while the iterations are laid out, and what was laid out is taken back when it cannot be
- * known.
+/* unroll-loops: replaces a Loop of few iterations by its iterations.
+ * Their number is known from the trip count, or from a condition that depends on constants and the
+ * iteration alone: the condition is computed while the iterations are laid out, and they are taken
+ * back if it cannot be known.
  *
  * Requires:  types inferred.     Keeps: names of outputs; everything else of the model.
  * After:     no Loop is left whose number of iterations is known and at most --unroll-limit,
@@ -36,7 +36,7 @@ typedef struct unrolling {
   bool no_memory;
 } unrolling;
 
-/* One loop at work. */
+/* The loop at work. */
 typedef struct loop {
   unrolling *u;
   tl_loop_form f;
@@ -50,6 +50,8 @@ typedef struct loop {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
+/* Returns the contents of a value that is a small constant or was computed on the way; the caller
+ * releases it. NULL if unknown. */
 static tl_host *known_host(unrolling *u, tl_value_id v) {
   uint32_t i;
   if (tl_map_find(&u->known, v, &i))
@@ -66,6 +68,7 @@ static bool is_small(const unrolling *u, tl_value_id v) {
   return tl_type_elements(u->m, tl_value_type(u->m, v), &n) && n <= KNOWN_ELEMENTS;
 }
 
+/* Returns true if a node may be computed on the way: pure, with a kernel and small results. */
 static bool can_compute(const unrolling *u, tl_node_id n) {
   const tl_node *node = tl_node_get(u->m, n);
   bool ok = tl_op_row(node->op) && node->n_results && tl_eval_can(u->m, n) &&
@@ -88,7 +91,8 @@ static void keep(unrolling *u, tl_node_id n, tl_host **results) {
   }
 }
 
-/* Nothing is reported: a node that cannot be computed is simply not known. */
+/* Computes a node and keeps its results. Reports nothing: a node that cannot be computed is just
+ * unknown. */
 static void run(unrolling *u, tl_node_id n, tl_host **operands, tl_host **results) {
   const tl_eval_options o = {.exact = true};
   tl_muted muted;
@@ -104,7 +108,7 @@ static void run(unrolling *u, tl_node_id n, tl_host **operands, tl_host **result
   tl_unmute(&muted);
 }
 
-/* Computes a new node whose operands are known. */
+/* Computes a new node if its operands are known. The copier calls it for each copy. */
 static void learn(void *user, tl_node_id n) {
   unrolling *u = user;
   uint32_t n_in = tl_node_get(u->m, n)->n_operands, n_out = tl_node_get(u->m, n)->n_results;
@@ -123,7 +127,7 @@ static void learn(void *user, tl_node_id n) {
   tl_arena_rewind(u->p->scratch, mark);
 }
 
-/* The only element of a value, if it is known. */
+/* Reads the only element of a value. Returns false if it is not known. */
 static bool known_number(unrolling *u, tl_value_id v, int64_t *out) {
   tl_host *host = known_host(u, v);
   bool ok = host && host->n == 1 && host->dtype != TL_DTYPE_STRING;
@@ -140,8 +144,8 @@ static bool refuse(loop *l, const char *why) {
   return false;
 }
 
-/* Reads the trip count and the first condition; false when there are too many iterations for sure,
- * or when nothing can be known. */
+/* Reads the trip count and the first condition. Returns false, with a remark, if there are
+ * certainly too many iterations or copies, or nothing can be known. */
 static bool is_wanted(loop *l) {
   tl_module *m = l->u->m;
   tl_value_id count = tl_operand(m, l->f.node, 0), first = tl_operand(m, l->f.node, 1);
@@ -174,7 +178,7 @@ static tl_value_id make_condition(loop *l) {
   return tl_make_bool(&l->k, true, tl_type_get(l->u->m, tl_value_type(l->u->m, v))->rank == 1);
 }
 
-/* What the body gives without computing it may be one of its inputs or constants. */
+/* Returns output i of the iteration; it may be an input or a constant of the body. */
 static tl_value_id output_of(const loop *l, uint32_t i) {
   return tl_copy_of(&l->c, tl_graph_output(l->u->m, l->f.body, i));
 }
@@ -183,6 +187,7 @@ static bool is_used(const loop *l, uint32_t input) {
   return tl_value_get(l->u->m, l->f.body->inputs.at[input])->n_uses > 0;
 }
 
+/* Copies the body once and moves the state on. */
 static bool iterate(loop *l) {
   tl_module *m = l->u->m;
   if (is_used(l, 0))
@@ -200,7 +205,8 @@ static bool iterate(loop *l) {
   return !tl_maker_failed(&l->k);
 }
 
-/* Lays out all iterations; false when their number does not show, or a failure of the maker. */
+/* Lays out all iterations. Returns false, with a remark, if their number does not show or types
+ * contradict each other. A lack of memory is kept by the maker. */
 static bool lay_out(loop *l) {
   const tl_module *m = l->u->m;
   int64_t go_on = 1;
@@ -222,7 +228,8 @@ static bool lay_out(loop *l) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Nothing of nothing: a dim that the body leaves open is 0, as runtimes have it. */
+/* Returns an empty stack for no iterations. A dim that the body leaves open is 0, as in
+ * runtimes. */
 static tl_value_id make_empty(loop *l, uint32_t which) {
   tl_module *m = l->u->m;
   tl_type t = *tl_type_get(m, tl_value_type(m, tl_graph_output(m, l->f.body, 1 + l->f.n_carried +
@@ -239,6 +246,7 @@ static tl_value_id make_empty(loop *l, uint32_t which) {
                           "const");
 }
 
+/* Stacks the values of all iterations. */
 static tl_value_id make_stack(loop *l, uint32_t which) {
   uint32_t n = (uint32_t)l->done;
   tl_value_id *parts = tl_arena_calloc(l->u->p->scratch, n, sizeof *parts);
@@ -254,7 +262,7 @@ static tl_value_id make_stack(loop *l, uint32_t which) {
                 : tl_make_list(&l->k, TL_OP_Concat, parts, n, tl_attr_int(TL_SYM_axis, 0));
 }
 
-/* New values of all used results, before any use moves. */
+/* Makes new values of all used results, before any use moves. */
 static bool make_results(loop *l, tl_value_id *made) {
   for (uint32_t i = 0; i < l->f.n_carried; i++)
     made[i] = l->state[i];
@@ -276,6 +284,8 @@ static void replace_results(loop *l, const tl_value_id *made) {
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
+/* Unrolls a loop. On failure all copies are taken back. Returns the first node that takes its
+ * place, or the one behind it; TL_NO_NODE if it stays. */
 static tl_node_id unroll(loop *l) {
   tl_module *m = l->u->m;
   uint32_t n_results = l->f.n_carried + l->f.n_stacked;
@@ -305,7 +315,8 @@ static tl_node_id unroll(loop *l) {
   return first ? first : next;
 }
 
-/* The node where the sweep goes on: the first that took the place of the loop. */
+/* Returns the node where the sweep goes on: the first that took the place of the loop, so that
+ * loops inside are visited, too. */
 static tl_node_id visit(unrolling *u, tl_node_id n) {
   loop l = {.u = u};
   if (!tl_loop_read(u->m, &u->pinned, n, &l.f) || !is_wanted(&l))
@@ -340,7 +351,7 @@ static tl_status finish(unrolling *u) {
   return u->p->changed ? tl_infer_module(u->m) : TL_OK;
 }
 
-/* Outer loops first: their iterations may tell the trip counts of inner ones. */
+/* Unrolls outer loops first: their iterations may determine the trip counts of inner ones. */
 tl_status tl_pass_unroll_loops(tl_pass *p, tl_module *m) {
   unrolling u = {.p = p, .m = m};
   if (m->graphs.n == 1)
