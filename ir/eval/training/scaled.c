@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and copies with factors, and quantization that is only played, as training graphs of ONNX
- * Runtime have them. */
+/* Computes ScaledSum, BatchScale, FakeQuant and FakeQuantGrad, as training graphs of ONNX Runtime
+ * have them. */
 #include <math.h>
 
 #include "ir/eval/kernel/kernel.h"
 #include "ir/eval/kernel/lines.h"
 #include "ir/eval/kernel/loop.h"
 
+/* Factors that an op can have. */
 enum { MOST_SCALED = 3 };
 
-/* Attributes scale_0, scale_1 and scale_2; what is absent is 0. */
+/* Reads the attributes scale_0, scale_1 and scale_2; an absent one is 0. */
 static void read_factors(const tl_eval *x, double *factors) {
   static const tl_symbol names[] = {TL_SYM_scale_0, TL_SYM_scale_1, TL_SYM_scale_2};
   for (int i = 0; i < MOST_SCALED; i++)
     factors[i] = (double)tl_node_attr_float(x->m, x->node, names[i], 0);
 }
 
-/* Two or three operands of one shape, each times its factor, added up. */
+/* ScaledSum: two or three operands of one shape, each times its factor, added up in f64. */
 tl_status tl_eval_scaled_sum(tl_eval *x) {
   tl_host *out;
   double factors[MOST_SCALED];
@@ -36,7 +37,7 @@ tl_status tl_eval_scaled_sum(tl_eval *x) {
   return TL_OK;
 }
 
-/* The operand times each of two or three factors. */
+/* BatchScale: result k is the operand times factor k. */
 tl_status tl_eval_batch_scale(tl_eval *x) {
   double factors[MOST_SCALED];
   TL_TRY(tl_eval_need_tensors(x, 1));
@@ -53,8 +54,8 @@ tl_status tl_eval_batch_scale(tl_eval *x) {
   return TL_OK;
 }
 
-/* X, scale, zero point -> what is left of X when it has been quantized, and whether each element
- * was within [quant_min, quant_max]. */
+/* FakeQuant: X, scale, zero point -> X quantized and converted back, and whether each element was
+ * within [quant_min, quant_max]. */
 tl_status tl_eval_fake_quant(tl_eval *x) {
   double scale, zero;
   tl_host *out, *mask;
@@ -69,6 +70,7 @@ tl_status tl_eval_fake_quant(tl_eval *x) {
   TL_TRY(tl_eval_result_like(x, 1, TL_DTYPE_BOOL, in, &mask));
   for (uint64_t i = 0; i < in->n; i++) {
     double v = tl_cell_at(in, i);
+    /* the quotient of f32 data is rounded to f32, which can decide a tie */
     v = single ? (double)((float)v / (float)scale) : v / scale;
     v = trunc(nearbyint(v) + zero);
     ((uint8_t *)mask->data)[i] = v >= least && v <= most;
@@ -78,7 +80,7 @@ tl_status tl_eval_fake_quant(tl_eval *x) {
   return TL_OK;
 }
 
-/* dY where the mask has a 1, else 0. */
+/* FakeQuantGrad: dY, mask -> dY where the mask is true, else 0. */
 tl_status tl_eval_fake_quant_grad(tl_eval *x) {
   tl_host *out;
   TL_TRY(tl_eval_need_tensors(x, 2));
