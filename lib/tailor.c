@@ -140,15 +140,6 @@ void tl_model_destroy(tl_model *m) {
   free(m);
 }
 
-/* As `tailor convert` does: canonical passes, then those that NPU form adds. */
-static tl_status run(tl_session *s, tl_module *m, tailor_target target) {
-  tl_stage stage =
-      target == TAILOR_FOR_AIR ? TL_STAGE_FIRST : tl_pipeline_canonical(&s->settings->options);
-  tl_pipeline_options p = tl_session_pipeline(s, stage);
-  TL_TRY(tl_session_run(s, m, &p, NULL));
-  return target == TAILOR_FOR_AIR ? tl_session_run_npu(s, m, &p, NULL) : TL_OK;
-}
-
 int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_context *c = m->context;
   uint32_t errors = tl_diag_begin(&c->diag);
@@ -156,7 +147,11 @@ int tl_model_optimize(tl_model *m, tailor_target target) {
   tl_fusion_stats fusions;
   tl_fusion_stats_init(&fusions);
   s.fusions = &fusions;
-  tl_status status = run(&s, m->module, target);
+  /* One pipeline: unlike the command, nobody saves canonical form on the way to NPU form, so the
+   * loops that are unrolled for the NPU are cleaned up. */
+  tl_pipeline_options p = tl_session_pipeline(
+      &s, target == TAILOR_FOR_AIR ? TL_STAGE_AIR : tl_pipeline_canonical(&c->settings.options));
+  tl_status status = tl_session_run(&s, m->module, &p, NULL);
   if (status == TL_OK && fusions.counts.n)
     status = tl_session_save_fusions(&s);
   tl_fusion_stats_release(&fusions);
