@@ -2,7 +2,7 @@
 /* Counting and writing sweeps of the protobuf writer. */
 #include "backend/wire.h"
 
-#include <assert.h>
+#include "support/assert.h"
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FIXED32 = 5, CHUNK = 16384, MAX_FIELD_HEAD = 20 };
 
@@ -58,7 +58,7 @@ static inline uint64_t tag_of(uint32_t field, uint32_t type) {
 tl_status tl_wire_start(tl_wire *w, tl_writer *out) {
   if (w->failed)
     return TL_NO_MEMORY;
-  assert(w->open.n == 0);
+  TL_ASSERT(w->open.n == 0);
   w->out = out;
   w->base = tl_writer_position(out);
   return TL_OK;

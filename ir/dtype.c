@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "support/assert.h"
+
 static const tl_dtype_info table[TL_N_DTYPES] = {
     /*                       tir          ONNX               GE                bits onnx proto
      * int */
@@ -48,7 +50,10 @@ static const tl_dtype_info table[TL_N_DTYPES] = {
     [TL_DTYPE_VARIANT] =    {"variant",   NULL,              "DT_VARIANT",       0, -1, 26, 26},
 };
 
-const tl_dtype_info *tl_dtype_get(tl_dtype d) { return &table[d]; }
+const tl_dtype_info *tl_dtype_get(tl_dtype d) {
+  TL_ASSERT((unsigned)d < TL_N_DTYPES);
+  return &table[d];
+}
 
 /* A walk over the table, which is short. */
 tl_dtype tl_dtype_from_onnx(int64_t number) {

@@ -5,7 +5,6 @@
  * relabelled. */
 #include "ir/graph.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 static const uint64_t label_gap = UINT64_C(1) << 32;
@@ -21,6 +20,7 @@ static void link_use(tl_module *m, tl_use_id id, tl_value_id v) {
   if (v == TL_NO_VALUE)
     return;
   tl_value *value = tl_value_get(m, v);
+  TL_ASSERT(!value->last_use || tl_use_get(m, value->last_use)->next == 0);
   use->previous = value->last_use;
   if (value->last_use)
     tl_use_get(m, value->last_use)->next = id;
@@ -36,6 +36,8 @@ static void unlink_use(tl_module *m, tl_use_id id) {
   if (use->value == TL_NO_VALUE)
     return;
   tl_value *value = tl_value_get(m, use->value);
+  TL_ASSERT(use->previous ? tl_use_get(m, use->previous)->next == id : value->first_use == id);
+  TL_ASSERT(use->next ? tl_use_get(m, use->next)->previous == id : value->last_use == id);
   if (use->previous)
     tl_use_get(m, use->previous)->next = use->next;
   else
@@ -51,7 +53,7 @@ static void unlink_use(tl_module *m, tl_use_id id) {
 /* The use moves to the end of the new value's list. */
 void tl_node_set_operand(tl_module *m, tl_node_id n, uint32_t i, tl_value_id v) {
   tl_node *node = tl_node_get(m, n);
-  assert(i < node->n_operands);
+  TL_ASSERT(i < node->n_operands);
   unlink_use(m, node->operands + i);
   link_use(m, node->operands + i, v);
 }
@@ -77,7 +79,7 @@ tl_status tl_node_set_operands(tl_module *m, tl_node_id n, const tl_value_id *v,
 }
 
 void tl_value_replace_uses(tl_module *m, tl_value_id from, tl_value_id to) {
-  assert(from != to && from != TL_NO_VALUE);
+  TL_ASSERT(from != to && from != TL_NO_VALUE);
   tl_value *source = tl_value_get(m, from);
   if (!source->first_use)
     return;
@@ -129,6 +131,8 @@ static void assign_label(tl_module *m, tl_graph *g, tl_node *node) {
 /* Links n before `before` (TL_NO_NODE: at the end). */
 static void link_node(tl_module *m, tl_graph *g, tl_node_id n, tl_node_id before) {
   tl_node *node = tl_node_get(m, n);
+  TL_ASSERT(!before || tl_node_get(m, before)->graph == g->id);
+  TL_ASSERT(!g->first == !g->last && !g->first == !g->n_nodes);
   node->graph = g->id;
   node->next = before;
   node->previous = before ? tl_node_get(m, before)->previous : g->last;
@@ -142,12 +146,16 @@ static void link_node(tl_module *m, tl_graph *g, tl_node_id n, tl_node_id before
     g->last = n;
   g->n_nodes++;
   assign_label(m, g, node);
+  TL_ASSERT(!node->previous || tl_node_get(m, node->previous)->order < node->order);
+  TL_ASSERT(!node->next || node->order < tl_node_get(m, node->next)->order);
 }
 
 /* Keeps the order label; link_node gives a new one. */
 static void unlink_node(tl_module *m, tl_node_id n) {
   tl_node *node = tl_node_get(m, n);
   tl_graph *g = tl_graph_get(m, node->graph);
+  TL_ASSERT(node->previous ? tl_node_get(m, node->previous)->next == n : g->first == n);
+  TL_ASSERT(node->next ? tl_node_get(m, node->next)->previous == n : g->last == n);
   if (node->previous)
     tl_node_get(m, node->previous)->next = node->next;
   else
@@ -284,7 +292,7 @@ static void forget_value(tl_module *m, tl_value_id v) {
 void tl_node_erase(tl_module *m, tl_node_id n) {
   tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++) {
-    assert(tl_value_get(m, node->results + i)->n_uses == 0);
+    TL_ASSERT(tl_value_get(m, node->results + i)->n_uses == 0);
     tl_value_get(m, node->results + i)->kind = TL_VALUE_NONE;
     forget_value(m, node->results + i);
   }
@@ -307,7 +315,7 @@ void tl_node_set_op(tl_module *m, tl_node_id n, tl_op_id op) {
 void tl_node_trim_results(tl_module *m, tl_node_id n, uint32_t count) {
   tl_node *node = tl_node_get(m, n);
   for (uint32_t i = count; i < node->n_results; i++) {
-    assert(tl_value_get(m, node->results + i)->n_uses == 0);
+    TL_ASSERT(tl_value_get(m, node->results + i)->n_uses == 0);
     tl_value_get(m, node->results + i)->kind = TL_VALUE_NONE;
   }
   if (count < node->n_results)
@@ -442,7 +450,7 @@ tl_value_id tl_graph_add_constant(tl_module *m, tl_graph_id g, tl_symbol name,
 
 /* Moves everything of `from` to `to`, right before `before` (TL_NO_NODE: at the end). */
 static tl_status move_all(tl_module *m, tl_graph *from, tl_graph *to, tl_node_id before) {
-  assert(from != to && from->inputs.n == 0);
+  TL_ASSERT(from != to && from->inputs.n == 0);
   if (from->constants.n > UINT32_MAX / 2 - to->constants.n ||
       !tl_u32_vec_reserve(&to->constants, to->constants.n + from->constants.n))
     return TL_NO_MEMORY;
@@ -474,7 +482,7 @@ tl_status tl_graph_join(tl_module *m, tl_graph_id from, tl_graph_id to) {
 /* The list keeps a 0 in its place: the indices of later constants must not move. */
 void tl_graph_erase_constant(tl_module *m, tl_value_id v) {
   tl_value *value = tl_value_get(m, v);
-  assert(value->kind == TL_VALUE_CONSTANT && value->n_uses == 0);
+  TL_ASSERT(value->kind == TL_VALUE_CONSTANT && value->n_uses == 0);
   tl_graph_get(m, value->def)->constants.at[value->index] = TL_NO_VALUE;
   value->kind = TL_VALUE_NONE;
 }
@@ -490,7 +498,7 @@ static void remove_input(tl_module *m, const tl_value *value) {
 
 void tl_graph_erase_input(tl_module *m, tl_value_id v) {
   tl_value *value = tl_value_get(m, v);
-  assert(value->kind == TL_VALUE_INPUT && value->n_uses == 0);
+  TL_ASSERT(value->kind == TL_VALUE_INPUT && value->n_uses == 0);
   remove_input(m, value);
   value->kind = TL_VALUE_NONE;
 }
@@ -498,7 +506,7 @@ void tl_graph_erase_input(tl_module *m, tl_value_id v) {
 tl_status tl_graph_freeze_input(tl_module *m, tl_value_id v) {
   tl_value *value = tl_value_get(m, v);
   tl_graph *g = tl_graph_get(m, value->def);
-  assert(value->kind == TL_VALUE_INPUT && value->tensor != TL_NO_TENSOR);
+  TL_ASSERT(value->kind == TL_VALUE_INPUT && value->tensor != TL_NO_TENSOR);
   if (!tl_u32_vec_push(&g->constants, v))
     return TL_NO_MEMORY;
   remove_input(m, value);
@@ -521,6 +529,7 @@ tl_control_id tl_control_add(tl_module *m, tl_node_id from, tl_node_id to,
   if (!c)
     return 0;
   tl_control *edge = tl_control_get(m, c);
+  TL_ASSERT(tl_node_get(m, from)->graph == tl_node_get(m, to)->graph);
   edge->from = from;
   edge->to = to;
   edge->origin = (uint8_t)origin;

@@ -236,6 +236,13 @@ typedef struct tl_chip_fit {
                             among them: integers, f64. AI CPUs have kernels of these */
 } tl_chip_fit;
 
+/* A model has millions of these: what a field more costs is to be seen. */
+_Static_assert(sizeof(tl_use) == 16, "a use is 16 bytes");
+_Static_assert(sizeof(tl_value) == 40, "a value is 40 bytes");
+_Static_assert(sizeof(tl_control) == 20, "a control edge is 20 bytes");
+_Static_assert(sizeof(tl_node) <= 96, "a node is at most 96 bytes");
+_Static_assert(TL_N_CONTROL_ORIGINS <= UINT8_MAX && TL_FORM_NPU <= UINT8_MAX, "kept in a byte");
+
 /* The module. Owns everything below but `diag`. */
 struct tl_module {
   tl_arena arena;
@@ -326,7 +333,10 @@ const tl_definition *tl_module_definition(const tl_module *m, tl_node_id n);
 void tl_module_drop_definitions(tl_module *m);
 
 /* Returns true when some node was once of this op of the table; false proves that none is. */
-static inline bool tl_module_had_op(const tl_module *m, tl_op_id op) { return m->had_ops[op]; }
+static inline bool tl_module_had_op(const tl_module *m, tl_op_id op) {
+  TL_ASSERT(op < tl_n_op_rows);
+  return m->had_ops[op];
+}
 
 /* Returns the version of a domain's opset, 0 when it is not imported. */
 int64_t tl_module_opset(const tl_module *m, tl_symbol domain);
@@ -353,11 +363,12 @@ static inline tl_control *tl_control_get(const tl_module *m, tl_control_id c) {
   return tl_slab_at(&m->controls, c);
 }
 static inline tl_graph *tl_graph_get(const tl_module *m, tl_graph_id g) {
+  TL_ASSERT(g != TL_NO_GRAPH && g <= m->graphs.n);
   return m->graphs.at[g - 1];
 }
 /* Returns the first root graph, which a model file calls "graph". Every module from a file has
  * one. */
-static inline tl_graph *tl_module_main(const tl_module *m) { return m->graphs.at[0]; }
+static inline tl_graph *tl_module_main(const tl_module *m) { return tl_graph_get(m, 1); }
 /* One past the largest id in use: the size of side tables indexed by id. */
 static inline uint32_t tl_module_node_end(const tl_module *m) { return m->nodes.next; }
 static inline uint32_t tl_module_value_end(const tl_module *m) { return m->values.next; }

@@ -4,11 +4,11 @@
  * processor; runs of halves go through half.h, whose paths give the same bits. Formats: IEEE 754
  * binary16; bfloat16; OCP 8-bit Floating Point (E4M3, E5M2) and Microscaling (E8M0, E2M1); the FNUZ
  * variants have one zero, no infinity, and NaN where -0 would be. */
-#include <assert.h>
 #include <math.h>
 
 #include "ir/half.h"
 #include "ir/host.h"
+#include "support/assert.h"
 
 /* A format of at most 16 bits: sign, exponent, fraction. */
 typedef struct narrow_format {
@@ -296,7 +296,7 @@ void tl_host_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, 
 static void floats_from_f32(tl_dtype to, const float *src, void *dst, uint64_t first, uint64_t n,
                             bool saturate) {
   const narrow_format *f = format_of(to);
-  assert(tl_dtype_is_float(to));
+  TL_ASSERT(tl_dtype_is_float(to));
   for (uint64_t i = 0; i < n; i++) {
     if (to == TL_DTYPE_F4E2M1)
       put_packed(dst, 4, first + i, narrow_from_f64(f, src[i], true));

@@ -3,6 +3,7 @@
 #include "ir/op.h"
 
 #include "ir/module.h"
+#include "support/assert.h"
 
 const tl_op *tl_op_row(tl_op_id op) { return op < tl_n_op_rows ? &tl_op_rows[op] : NULL; }
 
@@ -13,6 +14,8 @@ tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
     const tl_op *row = &tl_op_rows[mid];
+    TL_ASSERT(mid == 0 || tl_map_pair(row[-1].domain_symbol, row[-1].name_symbol) <
+                              tl_map_pair(row->domain_symbol, row->name_symbol));
     if (row->domain_symbol == domain && row->name_symbol == name)
       return mid;
     if (row->domain_symbol < domain ||

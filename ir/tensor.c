@@ -2,11 +2,11 @@
 /* Constant data: records, access to elements, comparison. */
 #include "ir/tensor.h"
 
-#include <assert.h>
 #include <math.h>
 
 #include "ir/module.h"
 #include "ir/tensor_expr.h"
+#include "support/assert.h"
 
 tl_tensor_id tl_tensor_add(tl_module *m, const tl_tensor *t) {
   tl_tensor_id id = tl_slab_alloc(&m->tensors, 1);
@@ -33,7 +33,7 @@ tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *dat
 static tl_tensor_id add_numbers(tl_module *m, tl_dtype dtype, const void *v, uint32_t n, int rank,
                                 size_t size) {
   tl_dim dim = n;
-  assert(rank == 1 || n == 1); /* rank 0 has one element, whatever dim says */
+  TL_ASSERT(rank == 1 || n == 1); /* rank 0 has one element, whatever dim says */
   return tl_tensor_from_bytes(m, tl_type_tensor(m, dtype, rank, &dim), v, n * size);
 }
 
@@ -57,7 +57,10 @@ const tl_tensor *tl_tensor_get(const tl_module *m, tl_tensor_id id) {
 const void *tl_tensor_data(const tl_tensor *t) {
   switch ((tl_source_kind)t->kind) {
   case TL_SOURCE_BYTES: return t->u.data;
-  case TL_SOURCE_FILE: return t->u.view.file->data + t->u.view.offset;
+  case TL_SOURCE_FILE:
+    TL_ASSERT(t->u.view.offset <= t->u.view.file->size &&
+              t->bytes <= t->u.view.file->size - t->u.view.offset);
+    return t->u.view.file->data + t->u.view.offset;
   case TL_SOURCE_STRINGS:
   case TL_SOURCE_EXPR: return NULL;
   }

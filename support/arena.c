@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/assert.h"
 #include "support/memory.h"
 
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
@@ -100,6 +101,7 @@ tl_arena_mark tl_arena_save(const tl_arena *a) {
 
 void tl_arena_rewind(tl_arena *a, tl_arena_mark mark) {
   while (a->head != mark.block) {
+    TL_ASSERT(a->head); /* the mark is of this arena, and nothing before it was given back */
     tl_arena_block *previous = a->head->previous;
     /* The last block is kept for reuse by a scratch arena that starts empty each time. */
     if (!previous && !mark.block) {
@@ -110,6 +112,7 @@ void tl_arena_rewind(tl_arena *a, tl_arena_mark mark) {
     free(a->head);
     a->head = previous;
   }
+  TL_ASSERT(!a->head || mark.used <= a->head->used);
   if (a->head)
     a->head->used = mark.used;
 }

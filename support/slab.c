@@ -74,8 +74,10 @@ static int add_block(tl_slab *s, uint32_t want) {
 /* Zeroes the records up to id. A run did not fit before it, so these ids are never handed out, but
  * whoever walks over all ids reads them. */
 static void skip_to(tl_slab *s, uint32_t id) {
-  for (; s->next < id; s->next++)
-    memset(tl_slab_at(s, s->next), 0, s->record);
+  while (s->next < id) {
+    s->next++;
+    memset(tl_slab_at(s, s->next - 1), 0, s->record);
+  }
 }
 
 /* A run must be contiguous in memory, so it never crosses from one block into the next. */
@@ -96,6 +98,7 @@ uint32_t tl_slab_alloc(tl_slab *s, uint32_t n) {
   }
   uint32_t id = s->next;
   s->next += n;
+  TL_ASSERT(s->next <= s->n_chunks << TL_SLAB_SHIFT);
   memset(tl_slab_at(s, id), 0, (size_t)n * s->record);
   return id;
 }

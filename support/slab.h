@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "support/assert.h"
 #include "support/status.h"
 
 enum { TL_SLAB_SHIFT = 10, TL_SLAB_CHUNK = 1 << TL_SLAB_SHIFT };
@@ -46,6 +47,7 @@ int tl_slab_copy(tl_slab *to, const tl_slab *from);
 
 /* Returns the record of an id below s->next. */
 static inline void *tl_slab_at(const tl_slab *s, uint32_t id) {
+  TL_ASSERT(id < s->next && id >> TL_SLAB_SHIFT < s->n_chunks);
   return s->chunks[id >> TL_SLAB_SHIFT] + (size_t)(id & (TL_SLAB_CHUNK - 1)) * s->record;
 }
 

@@ -6,6 +6,7 @@
 #define TL_SUPPORT_SYMBOL_H
 
 #include "support/arena.h"
+#include "support/assert.h"
 #include "support/str.h"
 
 typedef uint32_t tl_symbol;
@@ -57,6 +58,7 @@ tl_symbol tl_symbol_find(const tl_symtab *t, tl_sv s);
 
 /* Returns the bytes of a symbol. */
 static inline tl_sv tl_symbol_sv(const tl_symtab *t, tl_symbol s) {
+  TL_ASSERT(s < t->n);
   return (tl_sv){t->entries[s].p, t->entries[s].n};
 }
 

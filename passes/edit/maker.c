@@ -2,12 +2,11 @@
 /* Makes nodes and constants with inferred types and fresh names (maker.h). */
 #include "passes/edit/maker.h"
 
-#include <assert.h>
-
 #include "ir/host.h"
 #include "ir/infer/infer.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/values.h"
+#include "support/assert.h"
 
 tl_maker tl_maker_before(tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
@@ -60,7 +59,7 @@ tl_value_id tl_make_node(tl_maker *k, const tl_node_spec *wanted) {
   if (tl_maker_failed(k))
     return TL_NO_VALUE;
   if (!spec.results) {
-    assert(spec.n_results <= MOST);
+    TL_ASSERT(spec.n_results <= MOST);
     for (uint32_t i = 0; i < spec.n_results; i++)
       if ((names[i] = tl_maker_name(k, tl_op_name(k->m, spec.op))) == TL_NO_SYMBOL)
         return no_memory(k);
@@ -126,7 +125,7 @@ tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v) {
   uint64_t n = 0;
   tl_type_id type = tl_type_tensor(k->m, dtype, 0, NULL);
   bool known = tl_dtype_bytes(dtype, 1, &n) && n <= sizeof bytes;
-  assert(known && (v == 0 || tl_dtype_is_float(dtype)));
+  TL_ASSERT(known && (v == 0 || tl_dtype_is_float(dtype)));
   if (known && v != 0)
     tl_host_from_f64(dtype, &v, bytes, 0, 1, (tl_narrowing){false, TL_E8M0_NEAREST});
   return tl_make_constant(k, type && known ? tl_tensor_from_bytes(k->m, type, bytes, n)

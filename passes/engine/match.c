@@ -4,6 +4,7 @@
 #include "ir/ops_gen.h"
 #include "passes/engine/match.h"
 #include "passes/engine/scope.h"
+#include "support/assert.h"
 
 enum { MOST_BINDINGS = 100000 };
 
@@ -462,6 +463,8 @@ static bool match_steps(tl_match *x, uint32_t step) {
     return conditions_hold(x, step);
   }
   const tl_rule_step *s = &x->rule->steps[step];
+  TL_ASSERT(step < x->rule->n_steps && s->node < x->rule->n_match);
+  TL_ASSERT(s->seek == TL_RULE_VALUES || s->seek < x->rule->n_values);
   if (s->seek != TL_RULE_VALUES && !x->nodes[s->node])
     return seek_user(x, step, s);
   if (x->skipped >> s->node & 1)

@@ -126,12 +126,14 @@ bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
 
 /* Expansions are many, and only AIR asks for them; so are definitions, which only the evaluator
  * wants: they have sets of their own. */
-enum { COMMON_SET, EXPAND_SET, DEFINE_SET };
+enum { COMMON_SET, EXPAND_SET, DEFINE_SET, N_SETS };
 static const unsigned kinds_of_sets[] = {
     [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) |
                    TL_RULE_BIT(TL_RULE_LATE) | TL_RULE_BIT(TL_RULE_SCOPE),
     [EXPAND_SET] = TL_RULE_BIT(TL_RULE_EXPAND),
     [DEFINE_SET] = TL_RULE_BIT(TL_RULE_DEFINE) | TL_RULE_NPU_BIT};
+TL_ASSERT_ROWS(kinds_of_sets, N_SETS);
+TL_ASSERT_ROWS(((tl_engine_state *)NULL)->sets, N_SETS);
 
 tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) {
   unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET

@@ -72,6 +72,29 @@ def one_way(files):
                 yield f'{path} calls {found.group(1)}; lib/session/session.h has what it needs'
 
 
+# What one function does for all: (pattern, where it may stand, what to write).
+SAID_ONCE = (
+    (re.compile(r'#include <assert\.h>|\bassert\('), (), 'TL_ASSERT of support/assert.h'),
+    (re.compile(r'\btl_fail\([^;{}]*TL_NO_MEMORY, [^;{}]*, "out of memory"\)'), ('support/diag.c',),
+     'tl_no_memory(m) or tl_fail_memory'),
+    (re.compile(r'm->diag = (?!diag;)'), ('ir/module.c',), 'tl_mute and tl_unmute'),
+)
+
+
+def said_once(files):
+    """Assertions, lack of memory and silence have one way to be written."""
+    top = tuple(room.split('/')[0] + '/' for room in rooms.rooms())
+    for path in files:
+        if not path.startswith(top) or not path.endswith(('.c', '.h')):
+            continue
+        source = text(path)
+        for pattern, where, instead in SAID_ONCE:
+            for found in pattern.finditer(source):
+                if path not in where:
+                    line = source.count('\n', 0, found.start()) + 1
+                    yield f'{path}:{line}: write {instead}'
+
+
 def pass_rows(_files):
     """passes.tbl names the file and the function of each pass truly."""
     row = re.compile(r'^PASS\((\w+), "([^"]+)", "([^"]+)",', re.M)
@@ -233,9 +256,9 @@ def named(_files):
         yield f'{check}: {problem}'
 
 
-CHECKS = [layers, one_way, pass_rows, licences, sizes, functions, golden_files, kinds_of_tests,
-          unfinished, headers, machine_paths, citations, named, wall_clocks, globals_that_change,
-          exports]
+CHECKS = [layers, one_way, said_once, pass_rows, licences, sizes, functions, golden_files,
+          kinds_of_tests, unfinished, headers, machine_paths, citations, named, wall_clocks,
+          globals_that_change, exports]
 
 
 def main():

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tailor passes: the pipeline table for people, tools and docs/passes.md. */
 #include "passes/manager.h"
+#include "support/assert.h"
 #include "tools/cli/cli.h"
 #include "tools/cli/json.h"
 
@@ -13,6 +14,7 @@ static const char *stage_name(uint8_t stage) {
       [TL_STAGE_PRECISION] = "dtypes",
       [TL_STAGE_LAST] = "last",
       [TL_STAGE_CANONICAL] = "canonical"};
+  TL_ASSERT_ROWS(names, TL_N_STAGES);
   return names[stage];
 }
 

@@ -8,6 +8,7 @@
 
 #include "passes/train/step/state.h"
 #include "support/arena.h"
+#include "support/assert.h"
 
 typedef enum tl_train_form {
   TL_TRAIN_NONE,      /* nothing was recognised */
@@ -86,6 +87,7 @@ typedef struct tl_train_info {
 
 /* Returns the region of a node; TL_REGION_NONE for a node made after the detection. O(1). */
 static inline tl_train_region tl_train_region_of(const tl_train_info *t, tl_node_id n) {
+  TL_ASSERT(n >= t->n_nodes || t->region[n] < TL_N_REGIONS);
   return n < t->n_nodes ? (tl_train_region)t->region[n] : TL_REGION_NONE;
 }
 

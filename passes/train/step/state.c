@@ -2,6 +2,8 @@
 /* Implements the state of training passes (state.h). */
 #include "passes/train/step/state.h"
 
+#include "support/assert.h"
+
 const tl_step_state *tl_step_state_of(const tl_module *m) {
   static const tl_step_state nothing = {0};
   return m->step ? m->step : &nothing;
@@ -50,6 +52,7 @@ tl_status tl_step_pipeline_begin(tl_module *m, struct tl_step_record *record) {
 }
 
 bool tl_step_pipeline_next(tl_module *m) {
+  TL_ASSERT(m->step); /* tl_step_pipeline_begin has made it */
   m->step->found = m->step->left;
   m->step->left = NULL;
   return m->step->found != NULL;

@@ -418,7 +418,9 @@ tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
 void tl_step_reorder(tl_module *m, const tl_step *s, const uint32_t *order) {
   const tl_graph *g = tl_step_graph(m);
   tl_step_state_edit(m)->ordered = true;
-  for (uint32_t i = 0; i < s->g.n; i++)
+  for (uint32_t i = 0; i < s->g.n; i++) {
+    TL_ASSERT(order[i] < s->g.n && tl_node_get(m, s->node[order[i]])->graph == g->id);
     if (s->node[order[i]] != g->last)
       tl_node_move_after(m, s->node[order[i]], g->last);
+  }
 }
