@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Layout of operands, body inputs, body outputs and results of control-flow ops (body_links.h). */
 #include "passes/precision/body_links.h"
 
 #include "ir/ops_gen.h"
@@ -10,9 +11,9 @@ typedef struct walk {
   void *user;
 } walk;
 
-/* Where things stand: operand `operand` and those behind it are the inputs from `input` on; the
- * outputs from `output` on are the results; the first `states` of them are taken by the next turn,
- * as inputs from `input` on. */
+/* First indices: operands from `operand` on go to body inputs from `input` on; body outputs from
+ * `output` on are results; the first `states` of these are the inputs from `input` on of the next
+ * iteration. */
 typedef struct layout {
   uint32_t operand;
   uint32_t input;
@@ -20,6 +21,8 @@ typedef struct layout {
   uint32_t states;
 } layout;
 
+/* Loop: operands 0 and 1 are count and condition, body inputs 0 and 1 iteration number and
+ * condition, body output 0 the condition. Scan: the last operands are scanned and no states. */
 static layout layout_of(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t n_operands = node->n_operands;
@@ -72,7 +75,8 @@ void tl_body_links(const tl_module *m, tl_node_id n,
     if (node->attrs[k].kind != TL_ATTR_GRAPH)
       continue;
     const tl_graph *body = tl_graph_get(m, node->attrs[k].u.g);
-    bool tests = node->attrs[k].name == TL_SYM_cond; /* of a While: gives the condition alone */
+    bool tests = node->attrs[k].name == TL_SYM_cond; /* the condition body of a While gives only the
+                                                      * condition */
     link_inputs(&w, body, &l);
     if (!tests)
       link_outputs(&w, body, &l, again);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How values pass into the bodies of a node and out of them: If, Loop, Scan, While. */
+/* Enumerates how values enter and leave the bodies of If, Loop, Scan and While. */
 #ifndef TL_PASSES_PRECISION_BODY_LINKS_H
 #define TL_PASSES_PRECISION_BODY_LINKS_H
 
 #include "ir/module.h"
 
 typedef enum tl_link_kind {
-  TL_LINK_IN,  /* an operand is an input of a body */
-  TL_LINK_TURN, /* what a turn of a loop leaves is what the next one takes */
-  TL_LINK_OUT  /* an output of a body is a result */
+  TL_LINK_IN,  /* from an operand to an input of a body */
+  TL_LINK_TURN, /* from an output of a loop body to the input of the next iteration */
+  TL_LINK_OUT  /* from an output of a body to a result of the node */
 } tl_link_kind;
 
 typedef struct tl_body_link {
   tl_value_id from;
   tl_value_id to;
   tl_link_kind kind;
-  bool again; /* `to` was the end of a link of this kind before */
+  bool again; /* an earlier link of this kind had the same `to` */
 } tl_body_link;
 
-/* Calls fn for each link of node n, in the order of tl_link_kind for one body; values that are
- * absent are left out, and so are counts and conditions. Nothing for other nodes. Values that a
- * body captures are its own operands and need no link. */
+/* Calls fn for each link of node n, in the order of tl_link_kind within one body. Absent values,
+ * counts and conditions have no link. Other nodes have none. A value that a body captures is an
+ * ordinary operand there and needs no link. */
 void tl_body_links(const tl_module *m, tl_node_id n,
                    void (*fn)(void *user, const tl_body_link *l), void *user);
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Narrowing casts go before what only moves data (cast_motion.h).
- *
- * Backwards, each value learns the dtype that all of it is cast to, through nodes that move it;
- * forwards, the first node of such a region gets a cast of its operand, and the region its dtype.
- * Casts behind it have nothing left to do, and are taken away by those who shorten casts. */
+/* Moves narrowing casts before nodes that only move data (cast_motion.h). A backward sweep finds
+ * for each value the dtype that all its uses are cast to, through nodes that move it. A forward
+ * sweep inserts one cast at the start of such a region and retypes the region. Casts behind it
+ * become casts from a dtype to itself; shorten() in cast_motion.c removes them. */
 #include "passes/precision/cast_motion.h"
 
 #include "ir/ops_gen.h"
 
+/* States of `top`. */
 enum { NOT_ASKED, YES, NO };
 
 typedef struct lifting {
   tl_motion *x;
   tl_module *m;
   tl_graph_id g;
-  uint32_t n;        /* of values when it began; later ones are its own */
-  uint8_t *narrow;   /* by value id: the dtype that all of it is cast to; NONE: there is no such */
-  uint8_t *top;      /* by value id: may a cast of it be the one in place of those behind it? */
-  tl_value_id *cast; /* by value id: that cast, once it is there */
+  uint32_t n;        /* number of values at the start; newer ones are made here */
+  uint8_t *narrow;   /* by value id: the dtype that all uses are cast to; NONE: there is none */
+  uint8_t *top;      /* by value id: may one cast of it replace those behind it? */
+  tl_value_id *cast; /* by value id: that cast, once made */
 } lifting;
 
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
@@ -28,7 +28,7 @@ static bool is_narrower(tl_dtype wide, tl_dtype to) {
   return wide == TL_DTYPE_F32 && (to == TL_DTYPE_F16 || to == TL_DTYPE_BF16);
 }
 
-/* The dtype that the node casts to for a reader that wants less; NONE when it is no such cast. */
+/* Returns the dtype of an inserted narrowing cast that may be removed; NONE for any other node. */
 static tl_dtype narrows(const lifting *l, tl_node_id n) {
   const tl_node *node = tl_node_get(l->m, n);
   if (node->op != TL_OP_Cast || node->graph != l->g || !tl_cast_is_inserted(l->m, n) ||
@@ -40,7 +40,8 @@ static tl_dtype narrows(const lifting *l, tl_node_id n) {
   return is_narrower(dtype_of(l->m, v), to) && mergeable ? to : TL_DTYPE_NONE;
 }
 
-/* The one operand that the node moves, constants apart; UINT32_MAX when there are more. */
+/* Returns the index of the only operand that the node moves, constants aside; UINT32_MAX if there
+ * are several. */
 static uint32_t moved_operand(const lifting *l, tl_node_id n) {
   const tl_node *node = tl_node_get(l->m, n);
   const tl_op *op = tl_op_row(node->op);
@@ -58,7 +59,8 @@ static uint32_t moved_operand(const lifting *l, tl_node_id n) {
   return found;
 }
 
-/* The dtype that all results of a node that moves v are cast to. */
+/* Returns the dtype that all results of a node that moves v are cast to; NONE if there is none or
+ * the node cannot carry it. */
 static tl_dtype carried(const lifting *l, tl_node_id n, tl_value_id v) {
   const tl_node *node = tl_node_get(l->m, n);
   uint32_t at = moved_operand(l, n);
@@ -72,13 +74,13 @@ static tl_dtype carried(const lifting *l, tl_node_id n, tl_value_id v) {
   return tl_motion_can_carry(l->x, n, to) ? to : TL_DTYPE_NONE;
 }
 
-/* Elements as far as they are known; 0: they are not. */
+/* Returns the number of elements; 0 if unknown. */
 static double elements(const tl_module *m, tl_value_id v) {
   uint64_t n = 0;
   return tl_type_elements(m, tl_value_type(m, v), &n) ? (double)n : 0;
 }
 
-/* Does a user of v move all of it whatever its size? */
+/* Returns true if the node moves all elements of its operand, whatever its size. */
 static bool keeps_size(const lifting *l, tl_node_id n) {
   switch (tl_node_get(l->m, n)->op) {
   case TL_OP_Transpose:
@@ -95,15 +97,15 @@ static bool keeps_size(const lifting *l, tl_node_id n) {
   }
 }
 
-/* Casting all of v pays when at least half as much of it is read: a part of a large table is better
- * cast as it is. Where sizes are open, two readers are enough. */
+/* Profitable if at least half of v is read: when a part of a large table is read, casting that part
+ * is cheaper. With unknown sizes two readers suffice. */
 static bool pays(const lifting *l, tl_value_id v, tl_dtype to) {
   double read = 0;
   uint32_t readers = 0;
   bool open = elements(l->m, v) <= 0;
   TL_FOR_USES (l->m, v, u) {
     tl_node_id n = tl_use_get(l->m, u)->user;
-    if (narrows(l, n) == to) /* there is a cast of all of it already */
+    if (narrows(l, n) == to) /* all of v is cast already */
       return true;
     if (carried(l, n, v) != to)
       continue;
@@ -119,7 +121,8 @@ static bool pays(const lifting *l, tl_value_id v, tl_dtype to) {
   return open ? readers > 1 : read * 2 >= elements(l->m, v);
 }
 
-/* The dtype that all uses of v lead to. */
+/* Returns the dtype that all uses of v lead to, if one cast of v is legal and profitable; else
+ * NONE. */
 static tl_dtype asked_for(const lifting *l, tl_value_id v) {
   tl_dtype to = TL_DTYPE_NONE;
   if (dtype_of(l->m, v) != TL_DTYPE_F32 || tl_is_pinned(&l->x->facts.pinned, v))
@@ -136,6 +139,7 @@ static tl_dtype asked_for(const lifting *l, tl_value_id v) {
   return to != TL_DTYPE_NONE && pays(l, v, to) ? to : TL_DTYPE_NONE;
 }
 
+/* Backward sweep: users are visited before their operands, so that `narrow` of results is known. */
 static void look(lifting *l, const tl_graph *g) {
   for (tl_node_id n = g->last; n; n = tl_node_get(l->m, n)->previous) {
     const tl_node *node = tl_node_get(l->m, n);
@@ -146,7 +150,7 @@ static void look(lifting *l, const tl_graph *g) {
   }
 }
 
-/* A cast of v that stands before all its users: one that is there, or a new one. */
+/* Returns a cast of v in front of all its users: an existing one, moved there, or a new one. */
 static tl_value_id cast_of(lifting *l, const tl_graph *g, tl_value_id v, tl_dtype to) {
   tl_node_id from = tl_value_producer(l->m, v);
   tl_node_id first = from ? tl_node_get(l->m, from)->next : g->first;
@@ -161,7 +165,8 @@ static tl_value_id cast_of(lifting *l, const tl_graph *g, tl_value_id v, tl_dtyp
   return tl_cast_insert(l->m, v, to, first ? first : g->ret, l->x->clamp);
 }
 
-/* Casts that stand beside the one for all. */
+/* Merges other casts of v to this dtype into `cast`. Returns false once the rewrite limit is
+ * reached. */
 static bool join_casts(lifting *l, tl_value_id v, tl_dtype to, tl_value_id cast) {
   TL_FOR_USES (l->m, v, u) {
     tl_node_id n = tl_use_get(l->m, u)->user;
@@ -176,6 +181,7 @@ static bool join_casts(lifting *l, tl_value_id v, tl_dtype to, tl_value_id cast)
   return true;
 }
 
+/* Gives the moved constants and all results of node n the dtype. */
 static bool retype(lifting *l, tl_node_id n, tl_dtype to) {
   const tl_op *op = tl_op_row(tl_node_get(l->m, n)->op);
   for (uint32_t i = 0; i < tl_node_get(l->m, n)->n_operands; i++) {
@@ -197,7 +203,7 @@ static bool retype(lifting *l, tl_node_id n, tl_dtype to) {
   return true;
 }
 
-/* The operand of the first node of a region, as the region wants it. *v stays where there shall be
+/* Replaces *v, the operand of the first node of a region, by its cast. *v stays if there shall be
  * no cast. */
 static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype to,
                           tl_value_id *v) {
@@ -209,7 +215,7 @@ static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype 
     return TL_OK;
   tl_value_id cast = l->cast[*v];
   if (cast && dtype_of(l->m, cast) != to)
-    return TL_OK; /* the other of f16 and bf16 */
+    return TL_OK; /* it is the other one of f16 and bf16 */
   if (!cast) {
     tl_pass_remark(l->x->p, l->m, n, true, "takes '%.*s' as %s: all its results are cast to that",
                    TL_SV_ARG(tl_value_name(l->m, *v)), tl_dtype_get(to)->name);
@@ -223,6 +229,7 @@ static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype 
   return TL_OK;
 }
 
+/* Forward sweep: inserts the casts and retypes the regions. */
 static tl_status lift(lifting *l, const tl_graph *g) {
   TL_FOR_NODES (l->m, g, n) {
     uint32_t at = moved_operand(l, n);

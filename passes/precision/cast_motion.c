@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast-motion: casts that undo each other go away, also across ops that only move data, and those
- * that narrow go before such ops.
+/* cast-motion: removes casts that undo each other and moves narrowing casts before data movement.
  *
  * Requires:  precision.           Keeps: every value bit by bit; names of outputs.
- * After:     no cast follows one that loses nothing; no inserted cast stands behind data movement
- *            whose operands all have its dtype before a widening, and none that narrows behind data
- *            movement whose results are all cast so. There are never more casts.
+ * After:     no cast follows one that loses nothing; no inserted cast is behind data movement whose
+ *            operands all have its dtype before a widening; none that narrows is behind data
+ *            movement whose results are all cast so. There are never more casts than before.
  * Cost:      one sweep, O(nodes + edges); a chain of moving ops is walked once for its last cast.
  * Tests:     tests/golden/cast-motion/
  *
- * C1 Cast(a->a) is its operand. C2 Cast(a->m), Cast(m->c) is Cast(a->c) when m holds every a, and
- * nothing when a is c. C3 everything else rounds or drops something and stays. C4 a cast of moved
- * data is moved data of a cast, which is done where C2 then takes the casts away. C5 casts of the
- * model fall under C1 and C2 alone. C6 casts to f16 or bf16 of all that is moved are one cast of
- * what is moved (cast_lift.c); where all branches of an If cast what they give from it, the If
- * gives what they had; a ConstantOfShape is one of the other dtype. C7 Cast(int->f32),
- * Cast(f32->f16) is Cast(int->f16). */
+ * C1 Cast(a->a) is its operand.
+ * C2 Cast(a->m), Cast(m->c) becomes Cast(a->c) if m holds every a, and nothing if a is c.
+ * C3 Any other pair rounds or drops something and stays.
+ * C4 A cast of moved data becomes moved data of a cast if C2 then removes the casts.
+ * C5 Only C1 and C2 apply to casts of the model.
+ * C6 Casts to f16 or bf16 of all that is moved become one cast of the source (cast_lift.c); if all
+ *    branches of an If cast their result from that dtype, the If gives it; a ConstantOfShape takes
+ *    the other dtype.
+ * C7 Cast(int->f32), Cast(f32->f16) becomes Cast(int->f16). */
 #include "passes/precision/cast_motion.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/passes.h"
@@ -32,7 +33,7 @@ static bool is_cast(const tl_module *m, tl_node_id n) {
   return n && tl_node_get(m, n)->op == TL_OP_Cast;
 }
 
-/* Every value of a is one of b. */
+/* Returns true if b represents every value of a exactly. */
 static bool exact(tl_dtype a, tl_dtype b) {
   static const uint64_t f16 = TL_DTYPE_BIT(TL_DTYPE_F16);
   static const uint64_t bf16 = TL_DTYPE_BIT(TL_DTYPE_BF16);
@@ -53,14 +54,16 @@ static bool exact(tl_dtype a, tl_dtype b) {
   }
 }
 
-/* GE drops the first of two casts unless it makes a bool, or an integer of a float. */
+/* Returns true if GE would drop the first of two casts: unless it makes a bool, or an integer from
+ * a float. */
 static bool ge_drops(tl_dtype a, tl_dtype b) {
   bool to_int = b == TL_DTYPE_I32 || b == TL_DTYPE_I64;
   return b != TL_DTYPE_BOOL && !(tl_dtype_is_float(a) && to_int);
 }
 
-/* f16 of an integer is the same with f32 or f64 in between: those hold all that f16 does not take
- * for infinite. bf16 is rounded twice then, where its cast is ours once is closer to the model. */
+/* An integer cast to f16 gives the same through f32 or f64: every integer that f16 keeps finite is
+ * exact there. Through f32, bf16 is rounded twice; skipping an inserted cast is then closer to the
+ * model. */
 static bool is_int_to_half(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_id c) {
   tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
   bool through = b == TL_DTYPE_F32 || b == TL_DTYPE_F64;
@@ -68,7 +71,7 @@ static bool is_int_to_half(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_i
   return through && half && tl_dtype_is_integer(a);
 }
 
-/* Does the chip cast a to what c gives, in one go? */
+/* Returns true if the chip has one cast from dtype a to the result of c. */
 static bool chip_casts(tl_motion *x, tl_dtype a, tl_node_id c) {
   const tl_precision_form *form;
   tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
@@ -82,14 +85,15 @@ static bool chip_casts(tl_motion *x, tl_dtype a, tl_node_id c) {
   return false;
 }
 
-/* Has the chip the casts from a to b and from b to what c gives, but not what they do in one? */
+/* Returns true if the chip has the casts from a to b and from b to the result of c, but not both in
+ * one. */
 static bool needs_two(const tl_motion *x, tl_dtype a, tl_dtype b, tl_node_id c) {
   tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));
   return a != to && x->chip && !tl_chip_casts(x->chip, a, to) && tl_chip_casts(x->chip, a, b) &&
          tl_chip_casts(x->chip, b, to);
 }
 
-/* May the cast p be left out in front of the cast c? */
+/* Returns true if cast c may read the operand of cast p directly. */
 static bool may_skip(tl_motion *x, tl_node_id p, tl_node_id c) {
   tl_dtype a = dtype_of(x->m, tl_operand(x->m, p, 0));
   tl_dtype b = dtype_of(x->m, tl_result(x->m, p, 0));
@@ -102,7 +106,7 @@ static bool may_skip(tl_motion *x, tl_node_id p, tl_node_id c) {
   return x->lossy && tl_cast_is_inserted(x->m, p) && tl_cast_is_inserted(x->m, c) && ge_drops(a, b);
 }
 
-/* Erases a cast that nothing uses, and those that only it used. */
+/* Erases a cast without users and then the casts that only it used. */
 static void erase_unused(tl_motion *x, tl_node_id n) {
   while (is_cast(x->m, n)) {
     const tl_node *node = tl_node_get(x->m, n);
@@ -114,7 +118,8 @@ static void erase_unused(tl_motion *x, tl_node_id n) {
   }
 }
 
-/* Users of the cast's result take v instead. */
+/* Replaces the result of cast c by v. Returns false if names, roles or edges forbid it: an input of
+ * the model cannot take over the name of an output. */
 static bool replace_cast(tl_motion *x, tl_node_id c, tl_value_id v) {
   tl_value_id out = tl_result(x->m, c, 0);
   const tl_node *node = tl_node_get(x->m, c);
@@ -131,8 +136,8 @@ static bool replace_cast(tl_motion *x, tl_node_id c, tl_value_id v) {
   return true;
 }
 
-/* A cast to the dtype that its operand has already, which gives an output its name: no chip has a
- * kernel for that, and Identity needs none. */
+/* Turns a cast from a dtype to itself, which stays for the name of an output, into an Identity:
+ * chips have no such cast kernel. */
 static tl_status become_identity(tl_motion *x, tl_node_id c) {
   if (x->p->off_chip || !tl_pass_may_rewrite(x->p))
     return TL_OK;
@@ -144,7 +149,7 @@ static tl_status become_identity(tl_motion *x, tl_node_id c) {
   return TL_OK;
 }
 
-/* C1 and C2. False when the cast is gone. */
+/* Applies C1 and C2 to cast c until nothing changes. Returns false if the cast was removed. */
 static bool shorten(tl_motion *x, tl_node_id c) {
   for (;;) {
     tl_value_id v = tl_operand(x->m, c, 0);
@@ -166,6 +171,7 @@ bool tl_motion_moves(const tl_op *op, uint32_t i) {
   return in && out && in->var >= 0 && in->var == out->var;
 }
 
+/* Returns true if some slot has both dtype `to` and f32, or there are no slots. */
 static bool slot_has(const tl_precision_port *ports, uint32_t n, tl_dtype to) {
   for (uint32_t i = 0; i < n; i++)
     if ((ports[i].dtypes & TL_DTYPE_BIT(to)) && (ports[i].dtypes & TL_DTYPE_BIT(TL_DTYPE_F32)))
@@ -173,6 +179,7 @@ static bool slot_has(const tl_precision_port *ports, uint32_t n, tl_dtype to) {
   return n == 0;
 }
 
+/* Returns the prototype of the NPU op that the node's candidate becomes, or NULL. */
 static const tl_op *prototype_of(const tl_module *m, const tl_node *node, const tl_op *op) {
   if (node->candidate < 0)
     return NULL;
@@ -181,7 +188,7 @@ static const tl_op *prototype_of(const tl_module *m, const tl_node *node, const 
   return type == TL_NO_SYMBOL ? NULL : tl_op_row(tl_op_find(TL_SYM_npu, type));
 }
 
-/* Does the NPU op, or its prototype where no table knows it, take the dtype? */
+/* Returns true if the NPU kernel (without a table row: the prototype) takes the dtype. */
 static bool chip_has(tl_motion *x, tl_node_id n, tl_dtype to) {
   const tl_precision_form *form;
   const tl_node *node = tl_node_get(x->m, n);
@@ -198,7 +205,7 @@ static bool chip_has(tl_motion *x, tl_node_id n, tl_dtype to) {
   return port && port->var >= 0 && (npu->vars[port->var].dtypes & TL_DTYPE_BIT(to));
 }
 
-/* All users of v are casts to the dtype, but for one node that is asked about. */
+/* Returns true if all users of v, node `but` aside, are casts to the dtype. */
 static bool only_casts_use(const tl_module *m, tl_value_id v, tl_dtype to, tl_node_id but) {
   TL_FOR_USES (m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
@@ -218,6 +225,7 @@ bool tl_motion_can_carry(tl_motion *x, tl_node_id n, tl_dtype to) {
          (op->vars[out->var].dtypes & TL_DTYPE_BIT(to)) && chip_has(x, n, to);
 }
 
+/* Returns true if node n, which moves data to v, can work in dtype `to` without a new cast. */
 static bool can_move(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
                      int depth) {
   const tl_node *node = tl_node_get(x->m, n);
@@ -238,7 +246,7 @@ static bool can_move(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_
   return true;
 }
 
-/* ConstantOfShape says its element in an attribute. */
+/* Returns the element of a ConstantOfShape, which is an attribute. */
 static const tl_tensor *fill_of(const tl_motion *x, tl_node_id n) {
   const tl_attr *a = tl_node_attr(x->m, n, TL_SYM_value);
   return a && a->kind == TL_ATTR_TENSOR ? tl_tensor_get(x->m, a->u.t) : NULL;
@@ -251,6 +259,7 @@ static bool can_fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_
          tl_node_get(x->m, n)->graph == tl_node_get(x->m, user)->graph && chip_has(x, n, to);
 }
 
+/* Changes the element of a ConstantOfShape to the dtype. */
 static bool fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
   tl_type_id one = tl_type_tensor(x->m, to, 1, (const tl_dim[]){1});
   tl_tensor_id id = one ? tl_cast_tensor(x->m, fill_of(x, n), one, x->clamp) : TL_NO_TENSOR;
@@ -261,7 +270,8 @@ static bool fill(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
   return true;
 }
 
-/* The value that a branch gives for result v of an If; NONE: it gives something from outside. */
+/* Returns the value made inside a branch for result v of an If; TL_NO_VALUE if it comes from
+ * outside or has other uses. */
 static tl_value_id given_by(const tl_module *m, const tl_attr *branch, tl_node_id n,
                             tl_value_id v) {
   const tl_graph *g = branch->kind == TL_ATTR_GRAPH ? tl_graph_get(m, branch->u.g) : NULL;
@@ -271,7 +281,7 @@ static tl_value_id given_by(const tl_module *m, const tl_attr *branch, tl_node_i
   return inside && tl_value_producer(m, given) ? given : TL_NO_VALUE;
 }
 
-/* All branches of an If have to give the result as that dtype, made inside. */
+/* Returns true if all branches of an If can give result v in the dtype, from values made inside. */
 static bool can_branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, tl_node_id user,
                        int depth) {
   const tl_node *node = tl_node_get(x->m, n);
@@ -295,7 +305,8 @@ static bool can_branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to, t
   return branches > 0;
 }
 
-/* Can v be had as that dtype without a new cast? */
+/* Returns true if v is available in the dtype without a new cast: a constant, the operand of a
+ * widening cast, or data movement of such values. Bounded by MAX_DEPTH and MAX_VISITS per cast. */
 static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, int depth) {
   tl_node_id p = tl_value_producer(x->m, v);
   if (depth > MAX_DEPTH || x->visits == 0)
@@ -316,6 +327,7 @@ static bool can_have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user, 
 
 static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user);
 
+/* Retypes a moving node after can_move: operands first, then results. */
 static bool move(tl_motion *x, tl_node_id n, tl_dtype to) {
   const tl_op *op = tl_op_row(tl_node_get(x->m, n)->op);
   uint32_t n_operands = tl_node_get(x->m, n)->n_operands;
@@ -338,6 +350,7 @@ static bool move(tl_motion *x, tl_node_id n, tl_dtype to) {
   return true;
 }
 
+/* Retypes result v of an If and the outputs of its branches after can_branch. */
 static bool branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
   tl_module *m = x->m;
   uint32_t index = v - tl_node_get(m, n)->results;
@@ -362,10 +375,10 @@ static bool branch(tl_motion *x, tl_node_id n, tl_value_id v, tl_dtype to) {
   return type != TL_NO_TYPE;
 }
 
-/* v as that dtype, after can_have; TL_NO_VALUE when memory is out. */
+/* Returns v in the dtype, after can_have said yes; TL_NO_VALUE if memory is out. */
 static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id user) {
   tl_node_id p = tl_value_producer(x->m, v);
-  if (dtype_of(x->m, v) == to) /* a node that was reached by two ways */
+  if (dtype_of(x->m, v) == to) /* reached on two paths; already done */
     return v;
   if (tl_value_constant(x->m, v))
     return tl_cast_set_get(&x->constants, v, to, user);
@@ -378,6 +391,7 @@ static tl_value_id have(tl_motion *x, tl_value_id v, tl_dtype to, tl_node_id use
   return ok ? v : TL_NO_VALUE;
 }
 
+/* Applies C4 to one inserted cast. */
 static tl_status raise(tl_motion *x, tl_node_id c) {
   tl_value_id v = tl_operand(x->m, c, 0);
   tl_dtype to = dtype_of(x->m, tl_result(x->m, c, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of cast-motion, shared by its files. */
+/* State of the pass cast-motion, shared by its files. */
 #ifndef TL_PASSES_PRECISION_CAST_MOTION_H
 #define TL_PASSES_PRECISION_CAST_MOTION_H
 
@@ -15,19 +15,19 @@ typedef struct tl_motion {
   tl_cast_set constants;
   bool lossy;
   bool clamp;
-  const tl_op_info_set *chip; /* NULL: no chip is to run it */
-  uint32_t visits;            /* left for the cast at hand */
-  bool made;                  /* a node that has no NPU candidate yet */
+  const tl_op_info_set *chip; /* NULL: no chip will run the result */
+  uint32_t visits;            /* values that the current cast may still visit */
+  bool made;                  /* some new node has no NPU candidate yet */
 } tl_motion;
 
-/* Operands that the op moves: those of the type variable of its result. */
+/* Returns true if the op moves operand i to its result: both have the same type variable. */
 bool tl_motion_moves(const tl_op *op, uint32_t i);
-/* Does the node only move data, and does it do so with this dtype, on this chip too? */
+/* Returns true if the node only moves data, and its op and its NPU kernel have dtype `to`. */
 bool tl_motion_can_carry(tl_motion *x, tl_node_id n, tl_dtype to);
 
-/* Casts to a narrower float behind what only moves data go before it, where all that is made of the
- * data is cast so: one cast of what is moved takes the place of all behind it. There are never more
- * casts. O(nodes + edges). */
+/* Moves narrowing casts in graph g before nodes that only move data, if all results of these nodes
+ * are cast to the same dtype: one cast of the moved value then replaces all of them. The number of
+ * casts never grows. TL_NO_MEMORY, reported. O(nodes + edges). */
 tl_status tl_motion_lift(tl_motion *x, const tl_graph *g) TL_NODISCARD;
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a decision becomes the graph: types of values first, then casts where an operand wants
- * another dtype than its value has. */
+/* Applies a precision decision: types of values first, then casts where an operand wants another
+ * dtype. */
 #include "passes/precision/casts.h"
 
 #include "ir/ops_gen.h"
 #include "ir/tensor_count.h"
 
+/* Upper bound on warnings about constants. */
 enum { MAX_WARNED = 10 };
 
 typedef struct applying {
@@ -16,12 +17,13 @@ typedef struct applying {
   uint32_t n_warned;
 } applying;
 
+/* Reports that memory is out; always false. */
 static bool failed_to(const applying *a) {
   (void)tl_no_memory(a->m);
   return false;
 }
 
-/* Says what rounding a constant does to numbers that the dtype cannot hold. */
+/* Warns about elements of a constant that the dtype cannot hold. */
 static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
   const tl_tensor *t = tl_value_constant(a->m, v);
   tl_float_counts c;
@@ -35,14 +37,15 @@ static void warn_constant(applying *a, tl_value_id v, tl_dtype to) {
           (unsigned long long)(c.over + c.infinite), out, (unsigned long long)c.flushed);
 }
 
-/* In ONNX a ratio may have any float. A constant keeps its own, so that it stays what it was; one
- * that is computed is taken as it comes. */
+/* Returns true for the ratio of a Dropout, which may have any float dtype in ONNX. A computed ratio
+ * is taken as it is; a constant gets its own dtype back. */
 static bool suits_ratio(const applying *a, tl_node_id n, tl_use_id u, tl_value_id v) {
   return tl_node_get(a->m, n)->op == TL_OP_Dropout && u == tl_node_get(a->m, n)->operands + 1 &&
          a->d->uses[u].rule == TL_BY_NO_ROW && a->d->config->infeasible == TL_INFEASIBLE_KEEP &&
          !tl_value_constant(a->m, v);
 }
 
+/* Casts one operand if its dtype differs from that of the value. A graph output keeps its name. */
 static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   tl_use_id u = tl_node_get(a->m, n)->operands + i;
   tl_value_id v = tl_use_get(a->m, u)->value;
@@ -66,8 +69,8 @@ static bool apply_operand(applying *a, tl_node_id n, uint32_t i) {
   return !tl_node_is_return(a->m, n) || tl_cast_keep_name(a->m, v, cast) || failed_to(a);
 }
 
-/* Floats that are of one dtype in the model are of two now, at slots of different type variables.
- * In older versions of an op, or in its definition, the variables may be one. */
+/* Returns true if float operands had one dtype in the model and now have two. The slots may have
+ * different type variables today, but one in older opsets or in the definition of the op. */
 static bool splits(const applying *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
   const tl_precision_slot *first = NULL;
@@ -82,8 +85,8 @@ static bool splits(const applying *a, tl_node_id n) {
   return false;
 }
 
-/* Another value says the dtype that a CastLike makes. Once that value is narrower, it would need a
- * cast just to say so: Cast says it by itself. */
+/* Turns a CastLike into a Cast: its second operand only names the dtype, and would need a cast
+ * itself once it is narrower. */
 static bool name_dtype(applying *a, tl_node_id n) {
   tl_value_id x = tl_operand(a->m, n, 0);
   tl_dtype from = (tl_dtype)a->d->uses[tl_node_get(a->m, n)->operands].original;
@@ -120,6 +123,7 @@ static bool apply_graph(applying *a, const tl_graph *g) {
   return apply_node(a, g->ret);
 }
 
+/* Sets the new types of all values, before any cast is made from them. */
 static bool apply_types(applying *a) {
   for (tl_value_id v = 1; v < a->d->n_values; v++) {
     const tl_precision_slot *s = &a->d->values[v];

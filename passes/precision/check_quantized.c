@@ -17,6 +17,7 @@ static bool is_quantized(const tl_node *node) {
   return node->op < sizeof ops && ops[node->op];
 }
 
+/* Returns the first node with an op of quantized models, or 0. */
 static tl_node_id first_quantized(const tl_module *m) {
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
@@ -26,7 +27,8 @@ static tl_node_id first_quantized(const tl_module *m) {
   return 0;
 }
 
-/* The documents of the device compiler advise against it: scales were chosen for low kernels. */
+/* The manuals of the device compiler advise against it: scales were chosen for low-precision
+ * kernels. */
 tl_status tl_pass_check_quantized(tl_pass *p, tl_module *m) {
   const tl_precision_config *c = p->options->precision;
   bool wide = c && (c->mode == TL_PRECISION_FORCE_FP32 || c->mode == TL_PRECISION_ORIGIN);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chip-casts: a cast that the chip has no kernel for becomes two that it has.
+/* chip-casts: replaces a cast that the chip has no kernel for by two casts that it has.
  *
  * Requires:  cast-motion.   Keeps: every value bit by bit; names.
- * After:     a cast of f32, f16, bf16, bool or an integer is in the chip's row of Cast, or no way
- *            over a third dtype is.
+ * After:     a cast of f32, f16, bf16, bool or an integer is in the chip's row of Cast, or there is
+ *            no way over a third dtype.
  * Cost:      one sweep over nodes.
  * Tests:     tests/golden/chip-casts/
  *
- * The third dtype holds every value of the first, or is an integer that holds every value of the
- * last where floats become integers: their fractions go in the first step. */
+ * The third dtype holds every value of the first. For floats to integers it is an integer that
+ * holds every value of the last: the first cast then drops the fractions. */
 #include "ir/ops_gen.h"
 #include "passes/edit/casts.h"
 #include "passes/edit/passes.h"
@@ -19,7 +19,7 @@ static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return tl_type_dtype(m, tl_value_type(m, v));
 }
 
-/* Every value of an integer dtype is one of i32, or of i64. */
+/* Returns true if `integer` (i32 or i64) holds every value of dtype d. */
 static bool is_within(tl_dtype d, tl_dtype integer) {
   static const uint64_t in_i32 = TL_DTYPE_BIT(TL_DTYPE_BOOL) | TL_DTYPE_BIT(TL_DTYPE_I8) |
                                  TL_DTYPE_BIT(TL_DTYPE_U8) | TL_DTYPE_BIT(TL_DTYPE_I16) |
@@ -30,14 +30,15 @@ static bool is_within(tl_dtype d, tl_dtype integer) {
   return (set >> d & 1) != 0;
 }
 
-/* Truth asks for all of a number, so that none of it may be cut off before. */
+/* Returns true if going over `over` keeps the result. To bool a float must be cast at once: 0.5 is
+ * true, but its integer part is not. */
 static bool leads(tl_dtype from, tl_dtype over, tl_dtype to) {
   if (tl_dtype_is_ranked(from))
     return is_within(to, over) && to != TL_DTYPE_BOOL;
   return is_within(from, over);
 }
 
-/* The dtype to go over, NONE where one cast does, or nothing leads there. */
+/* Returns the dtype to go over; NONE if one cast suffices or no dtype leads there. */
 static tl_dtype way(const tl_op_info_set *chip, tl_dtype from, tl_dtype to) {
   static const tl_dtype over[] = {TL_DTYPE_I32, TL_DTYPE_I64};
   if (from == to || tl_chip_casts(chip, from, to))

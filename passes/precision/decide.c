@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over the graph: in topological order, bodies right behind their node, each op by its
- * tensors. What one tensor does to the columns is in rules.c. */
+/* Decides dtypes: walks the graph in topological order, bodies right behind their node, op by op.
+ * What one tensor does to the columns is in rules.c. */
 #include "passes/precision/memo.h"
 
 #include "ir/ops_gen.h"
@@ -25,8 +25,8 @@ static bool add_tensor(tl_precision_walk *w, const tl_precision_port *port, tl_p
   return true;
 }
 
-/* Inputs in the order of the row: those that other nodes or the caller feed, then constants; then
- * outputs. */
+/* Gathers the tensors of a node in the order of the row: inputs, then outputs. Absent ones are
+ * skipped; w->unknown: one that matters has no known dtype. */
 static bool gather(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   const tl_node *node = tl_node_get(w->m, n);
   uint32_t index = 0;
@@ -57,7 +57,7 @@ static bool gather(tl_precision_walk *w, tl_node_id n, const tl_precision_form *
   return ok;
 }
 
-/* The value whose dtype a gray input goes by: one cast from low to high is looked through. */
+/* Returns the value that a gray input follows; one cast from the low dtype up is looked through. */
 static tl_value_id producer_of(const tl_precision_walk *w, tl_value_id v, tl_dtype low) {
   tl_node_id p = tl_value_producer(w->m, v);
   const tl_precision_choice *choice = p && p < w->d->n_nodes ? &w->d->nodes[p] : NULL;
@@ -77,7 +77,7 @@ static void find_producers(tl_precision_walk *w) {
     s->from = producer_of(w, s->value, low);
     s->producer = (tl_dtype)w->d->values[s->from].chosen;
     if (!tl_dtype_is_ranked(s->producer) && s->producer != TL_DTYPE_HIF8)
-      s->producer = s->original; /* an index that lowering narrows counts as narrow */
+      s->producer = s->original; /* integers: an index that lowering narrows counts as narrow */
   }
 }
 
@@ -119,15 +119,15 @@ static tl_dtype wider(tl_dtype a, tl_dtype b) {
     return tl_dtype_is_ranked(b) ? b : TL_DTYPE_NONE;
   if (!tl_dtype_is_ranked(b) || a == b)
     return a;
-  return TL_DTYPE_F32; /* bf16 and f16 together hold less */
+  return TL_DTYPE_F32; /* neither of bf16 and f16 holds the other */
 }
 
 static bool in_group(const tl_precision_form *form, uint32_t i) {
   return form->promotes == UINT32_MAX || (i < 32 && (form->promotes >> i & 1));
 }
 
-/* The dtype that a group of inputs meets at, NONE when they already agree or none is a float. The
- * preset asks for the current dtypes, the op table for those of the model. */
+/* Returns the dtype that a group of inputs is promoted to; NONE if they agree or none is a float.
+ * The configuration (all inputs) asks for current dtypes, the op table for those of the model. */
 static tl_dtype meeting_dtype(const tl_precision_walk *w, const tl_precision_form *form) {
   tl_dtype met = TL_DTYPE_NONE;
   bool differ = false;
@@ -145,7 +145,8 @@ static tl_dtype meeting_dtype(const tl_precision_walk *w, const tl_precision_for
   return differ ? met : TL_DTYPE_NONE;
 }
 
-/* Columns of the target in every slot of the group and in float outputs. */
+/* Keeps the columns with the common dtype in all slots of the group and in float outputs. Returns
+ * false, with all columns, if nothing is promoted. */
 static bool promote(tl_precision_walk *w, const tl_precision_form *form) {
   tl_dtype to = meeting_dtype(w, form);
   if (to == TL_DTYPE_NONE || w->op.kept || w->op.sensitive)
@@ -169,7 +170,7 @@ static bool promote(tl_precision_walk *w, const tl_precision_form *form) {
 
 static bool is_low(tl_dtype d) { return d == TL_DTYPE_F16 || d == TL_DTYPE_BF16; }
 
-/* Adds the dtypes that the rules lead to beyond what the engine may reach by itself. */
+/* Adds the dtypes that only a rule leads to, beyond those that the mode allows by itself. */
 static void widen_reach(const tl_precision_walk *w, tl_judged_slot *s) {
   const uint64_t low = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   bool hif8 = w->op.mode == TL_PRECISION_CUBE_HIF8 || w->op.mode == TL_PRECISION_MIX_HIF8;
@@ -203,7 +204,7 @@ static int32_t pick(const tl_precision_walk *w) {
 
 /* ---- feasibility ----------------------------------------------------------------------------- */
 
-/* A slot that no column can serve, a float one first; NULL when there is none. */
+/* Returns a slot that no column can serve, a float one first; NULL if there is none. */
 static const tl_judged_slot *infeasible(const tl_precision_walk *w) {
   const tl_judged_slot *found = NULL;
   for (uint32_t i = 0; i < w->slots.n; i++) {
@@ -225,8 +226,8 @@ static void keep_dtypes(tl_precision_walk *w, tl_precision_rule rule) {
   }
 }
 
-/* Integers and strings without a column: such nodes run elsewhere, if the op exists for them. So
- * does what has f64, unless a mode was asked for, which is about kernels of the AI cores. */
+/* Keeps the dtypes of a node that the AI cores do not take: integers and strings run elsewhere. So
+ * does f64, unless a mode was requested, which is about AI core kernels. */
 static bool runs_on_host(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s) {
   bool f64 = w->d->config->by_chip && s->original == TL_DTYPE_F64;
   if (tl_dtype_is_float(s->original) && !f64)
@@ -239,7 +240,7 @@ static bool runs_on_host(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
 static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                          const char *code) {
   w->d->nodes[n].flags |= TL_CHOICE_HOST;
-  /* A part says nothing for sure about the whole; casts and views are what the model says. */
+  /* A part decides nothing for the whole op; casts and views follow the model. */
   bool kept = w->d->nodes[n].form->part || w->op.sensitive || (w->op.view && !s);
   if (tl_precision_lower_whole(w, n))
     return TL_OK;
@@ -247,7 +248,7 @@ static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
     keep_dtypes(w, w->op.view ? TL_BY_VIEW : w->op.sensitive ? TL_BY_SENSITIVE : TL_BY_HOST);
     return TL_OK;
   }
-  bool asked = strcmp(code, "P0202") == 0; /* for dtypes that the op does not have */
+  bool asked = strcmp(code, "P0202") == 0; /* the user asked for these dtypes */
   if (asked || w->d->config->infeasible == TL_INFEASIBLE_ERROR)
     tl_precision_report(w, n, s, code);
   else
@@ -258,8 +259,8 @@ static tl_status give_up(tl_precision_walk *w, tl_node_id n, const tl_judged_slo
 
 /* ---- one op ---------------------------------------------------------------------------------- */
 
-/* Operands that become attributes of the NPU op keep in step with those of the same type variable,
- * so that the op stays a valid one in the model. */
+/* Operands without a slot (attributes of the NPU op) take the dtype of another operand with the
+ * same type variable, so that the op stays valid in the model. */
 static void follow_variables(tl_precision_walk *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   const tl_op *op = tl_op_row(node->op);
@@ -282,7 +283,7 @@ static void follow_variables(tl_precision_walk *w, tl_node_id n) {
   }
 }
 
-/* What a list of nodes turned the rule into. */
+/* Returns the rule to show for a tensor of a listed node. */
 static uint8_t listed_rule(const tl_precision_walk *w, tl_precision_rule rule) {
   if (rule == TL_BY_KEPT && !w->listed->include)
     return TL_BY_BLOCKED;
@@ -315,7 +316,7 @@ static void choose(tl_precision_walk *w, tl_node_id n, const tl_precision_form *
     tl_precision_warn_column(w, n);
 }
 
-/* A constant of the op that the dtype of the column cannot hold; NULL when there is none. */
+/* Returns a constant operand with numbers beyond the dtype of the column, *n of them; else NULL. */
 static const tl_judged_slot *beyond(const tl_precision_walk *w, int32_t column, uint64_t *n) {
   for (uint32_t i = 0; i < w->n_inputs; i++) {
     const tl_judged_slot *s = &w->slots.at[i];
@@ -334,7 +335,7 @@ static const tl_judged_slot *beyond(const tl_precision_walk *w, int32_t column, 
 static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
                              tl_precision_rule rule, const char *why);
 
-/* A user who names the node or its type knows better than the policy. */
+/* Finds a reason to keep the op wide. A list entry for the node or type has precedence. */
 static tl_status find_reason(const tl_precision_walk *w, tl_node_id n, tl_precision_rule *rule,
                              const char **why) {
   tl_precision_mode mode = w->op.mode;
@@ -368,7 +369,7 @@ static bool can_stay(const tl_precision_walk *w, const tl_precision_form *form) 
   return false;
 }
 
-/* --const-policy where it is not to clamp. */
+/* Applies --const-policy other than clamp to the chosen column. */
 static tl_status hold_constants(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
                                 int32_t column) {
   uint64_t count = 0;
@@ -419,7 +420,7 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
   if (column < 0)
     return give_up(w, n, NULL, "P0203");
   tl_precision_remember(w, form, key, column);
-  if (why && lowers(w, column) && can_stay(w, form)) /* else a warning names it */
+  if (why && lowers(w, column) && can_stay(w, form)) /* else it is warned about */
     return judge_again(w, n, form, rule, why);
   if (w->d->config->constants >= TL_CONST_KEEP_FP32)
     return hold_constants(w, n, form, column);
@@ -427,7 +428,7 @@ static tl_status judge_gathered(tl_precision_walk *w, tl_node_id n, const tl_pre
   return TL_OK;
 }
 
-/* As if the list of kept nodes named it. */
+/* Judges the op again as if a list kept its dtypes; `held` makes the second run final. */
 static tl_status judge_again(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
                              tl_precision_rule rule, const char *why) {
   w->d->nodes[n].why = why;
@@ -442,7 +443,7 @@ static tl_status judge_op(tl_precision_walk *w, tl_node_id n, const tl_precision
   TL_TRY(tl_precision_enter(w, n, form));
   if (!gather(w, n, form))
     return tl_no_memory(w->m);
-  if (!w->unknown) /* else what is fed in may be anything, and so the node stays as it is */
+  if (!w->unknown) /* with an unknown input the node keeps its dtypes */
     return judge_gathered(w, n, form);
   keep_dtypes(w, TL_BY_UNKNOWN);
   return TL_OK;
@@ -456,7 +457,8 @@ static void set_chosen(tl_precision_slot *s, uint8_t dtype, tl_precision_rule ru
   s->match = TL_MATCH_EXACT;
 }
 
-/* Captured values of an If come in as they are now; what a loop carries keeps its dtype. */
+/* Inputs of a body: captured values of an If have their current dtype; values that a loop carries
+ * keep theirs. */
 static void enter_body(tl_precision_walk *w, tl_node_id n, const tl_graph *body) {
   const tl_node *node = tl_node_get(w->m, n);
   for (uint32_t i = 0; i < body->inputs.n; i++) {
@@ -469,7 +471,7 @@ static void enter_body(tl_precision_walk *w, tl_node_id n, const tl_graph *body)
   }
 }
 
-/* What the branches of an If agree on, if that is lower than what the model has. */
+/* Returns the low dtype that all branches of an If give for result i, else the original dtype. */
 static uint8_t agreed(const tl_precision_walk *w, const tl_node *node, uint32_t i,
                       uint8_t original) {
   uint8_t common = TL_DTYPE_NONE;
@@ -487,7 +489,7 @@ static uint8_t agreed(const tl_precision_walk *w, const tl_node *node, uint32_t 
   return lower ? common : original;
 }
 
-/* Outputs of bodies, once their nodes are decided. */
+/* Decides the outputs of bodies after their nodes. */
 static void leave_bodies(tl_precision_walk *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   bool branches = node->op == TL_OP_If;
@@ -537,7 +539,7 @@ static bool owns_bodies(const tl_node *node) {
   return false;
 }
 
-/* Until a rule says something else, operands and results stay as they are. */
+/* Operands keep their dtypes until a rule changes them. */
 static void start_node(tl_precision_walk *w, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(w->m, node->operands + i)->value;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds scalar constants that vanish in the low dtype and are needed (epsilon.h). */
 #include "passes/precision/epsilon.h"
 
 #include "ir/tensor_count.h"
 #include "passes/precision/range_rows.h"
 
-/* An operand that is a scalar, of f32, and vanishes; TL_NO_VALUE: there is none. */
+/* Returns an f32 scalar operand that becomes 0 in the low dtype; TL_NO_VALUE if there is none. */
 static tl_value_id vanishing(const tl_module *m, tl_node_id n, tl_dtype low) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_operands; i++) {

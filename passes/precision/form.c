@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts of judged types: the row of the chip's table with its slots led back to operands of the
- * model, colour after edits, entries of lists that name the type. */
+/* Builds the facts about judged types: table row, colour and list entries, per op and candidate.
+ * Slots of the row are mapped back to operands of the model's node. */
 #include "ir/ops_gen.h"
 #include "passes/npu/expr.h"
 #include "passes/precision/precision.h"
@@ -13,9 +13,9 @@ struct tl_precision_forms {
   const tl_op_info_set *table;
   tl_arena *arena;
   tl_npu_forms npu;
-  const tl_precision_form **by_op; /* [tl_n_op_rows]: forms of an op's candidates; of an op that
-                                      has none: its own */
-  tl_precision_form none;          /* of ops that no table knows */
+  const tl_precision_form **by_op; /* [tl_n_op_rows]: forms of an op's candidates, or its only form
+                                    * if it has none */
+  tl_precision_form none;          /* form of ops that no table knows */
   uint32_t widest;
 };
 
@@ -77,6 +77,8 @@ static bool may_split(tl_sv type, const tl_op *op) {
   return is_among(type, types, sizeof types / sizeof *types);
 }
 
+/* Returns the input slots that are promoted to one dtype: all for types of the configuration, else
+ * those of ops.tbl. */
 static uint32_t promotes(const tl_precision_config *c, tl_sv type) {
   static const struct {
     const char *type;
@@ -104,6 +106,7 @@ bool tl_precision_names_type(tl_sv entry, tl_sv type, const tl_op *op) {
   return tl_sv_is((tl_sv){entry.p + n, entry.n - n}, op->name);
 }
 
+/* Returns the union of the edits of all mix-list entries for the type. */
 static uint8_t edits_of(const tl_precision_config *c, tl_sv type, const tl_op *op) {
   uint8_t edits = 0;
   for (uint32_t i = 0; i < c->n_mix; i++)
@@ -112,6 +115,7 @@ static uint8_t edits_of(const tl_precision_config *c, tl_sv type, const tl_op *o
   return edits;
 }
 
+/* Finds the first entry for the type in each of the lists keep and custom. */
 static void find_entries(const tl_precision_config *c, const tl_op *op, tl_precision_form *form) {
   form->keep = form->custom = -1;
   for (uint32_t i = 0; i < c->n_keep && form->keep < 0; i++)
@@ -122,6 +126,7 @@ static void find_entries(const tl_precision_config *c, const tl_op *op, tl_preci
       form->custom = (int32_t)i;
 }
 
+/* Sets the colour of the table and the colour after edits. */
 static void colour(const tl_precision_config *c, const tl_op *op, tl_op_colour table,
                    tl_precision_form *form) {
   uint8_t edits = edits_of(c, form->type, op);
@@ -133,7 +138,8 @@ static void colour(const tl_precision_config *c, const tl_op *op, tl_op_colour t
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* The operand that an operand expression passes on when it is there. */
+/* Sets the operands that an expression of a candidate passes on, if they are present. Returns false
+ * if the NPU operand is made from something else. */
 static bool passes_on(const tl_npu_expr *e, tl_precision_port *port) {
   if (e->kind == TL_NPU_OPERANDS) {
     port->first = 0;
@@ -163,17 +169,17 @@ static uint32_t port_named(const tl_op *npu, const char *name) {
   return UINT32_MAX;
 }
 
-/* The input slot `k`, of an NPU op whose ports the candidate fills from operands. */
+/* Maps input slot k of the NPU op back to operands of the model's node. */
 static void lead_back(const tl_npu_form *npu, uint32_t k, tl_precision_port *port) {
   uint32_t at = port_named(npu->npu, port->name);
-  if (at == UINT32_MAX) /* tables and prototypes may spell a port differently */
+  if (at == UINT32_MAX) /* tables and prototypes may spell a port differently: use the position */
     at = k;
   for (uint32_t i = 0; i < npu->n_operands; i++)
     if (npu->operands[i].index == at && passes_on(npu->operands[i].value, port))
       port->index = takes_only_i32(npu->npu, &npu->npu->operands[at]);
 }
 
-/* The same of an NPU op in the model itself. */
+/* The same for an NPU op that is itself in the model. */
 static void lead_back_own(const tl_op *op, uint32_t k, tl_precision_port *port) {
   uint32_t at = port_named(op, port->name);
   port->first = at == UINT32_MAX ? k : at;
@@ -202,7 +208,7 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
     fill_port(info, false, i, &ports[i]);
     if (npu && npu->n_operands)
       lead_back(npu, i, &ports[i]);
-    else if (npu) /* to be expanded: operands are those of the main op as far as they go */
+    else if (npu) /* an op that will be expanded: its first operands are those of the main op */
       ports[i].first = i;
     else if (!npu)
       lead_back_own(op, i, &ports[i]);
@@ -228,8 +234,8 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-/* Does an attribute of the model's op become the dtype of the results of the NPU op? It is then
- * taken from the results as they are in the end (ge_of(out0)), and no mode contradicts it. */
+/* Returns true if the NPU op takes the dtype of its results from the results themselves
+ * (ge_of(out0)). They may then change, although an attribute of the model's op states a dtype. */
 static bool follows_result(const tl_npu_form *npu) {
   for (uint32_t i = 0; npu && i < npu->n_attrs; i++) {
     const tl_npu_expr *e = npu->attrs[i].value;
@@ -240,7 +246,8 @@ static bool follows_result(const tl_npu_form *npu) {
   return false;
 }
 
-/* An attribute, or another operand, says the dtype of results: no mode may contradict it. */
+/* Returns true if an attribute or operand of the op fixes the dtype of its results; no mode may
+ * contradict it. */
 static bool says_dtype(const tl_op *op) {
   static const tl_symbol names[] = {TL_SYM_to, TL_SYM_dtype, TL_SYM_output_dtype};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -273,6 +280,7 @@ static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const 
   return fill_ports(f, info, op, npu, form);
 }
 
+/* Makes the forms of all candidates of an op. */
 static tl_status make_forms(tl_precision_forms *f, tl_op_id id, const tl_op *op) {
   const tl_npu_form *npu = NULL;
   uint32_t n = op->n_npu ? op->n_npu : 1;
@@ -335,7 +343,7 @@ static void warn_type(const tl_precision_forms *f, const char *path, uint32_t li
             TL_SV_ARG(tl_sv_shown(type)));
 }
 
-/* A type is taken off a list that it is not on. */
+/* Warns if an edit removes a type from a list that it is not on. */
 static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
   const tl_precision_config *c = f->config;
   tl_op_info info = tl_op_info_find(f->table, e->type);
@@ -350,10 +358,11 @@ static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
             tl_op_colour_name(before));
 }
 
-enum { MOST_WARNINGS = 20, MOST_NAMES = 10 }; /* a warning may look at all types of the chip */
+enum { MOST_WARNINGS = 20, MOST_NAMES = 10 }; /* a warning may compare a name with all types of the
+                                               * chip */
 
-/* Is all that someone may have meant by the type named by other entries, which fit it? Lists for
- * many models name several NPU ops of one op. */
+/* Returns true if other entries already name all judged types that the user may have meant. Lists
+ * written for many models name several NPU ops of one op. */
 static bool is_covered(const tl_precision_forms *f, const tl_precision_types *t, tl_sv type) {
   const tl_precision_config *c = f->config;
   tl_sv judged;
@@ -367,7 +376,8 @@ static bool is_covered(const tl_precision_forms *f, const tl_precision_types *t,
   return true;
 }
 
-/* The type fits no node because its nodes go by another name. */
+/* Warns if the type fits no node because its nodes are judged under another name. Returns true if
+ * it did. */
 static bool warn_misnamed(const tl_precision_forms *f, const tl_precision_types *t,
                           const tl_mix_edit *e) {
   tl_buf text;
@@ -389,7 +399,7 @@ void tl_precision_warn_mix(const tl_precision_forms *f, const tl_precision_types
   uint32_t misnamed = 0;
   for (uint32_t i = 0; i < c->n_mix; i++) {
     tl_sv type = c->mix[i].type;
-    if (c->mix[i].line == 0) /* of a preset, which knows more types than one chip has */
+    if (c->mix[i].line == 0) /* a preset entry: presets know more types than one chip has */
       continue;
     bool fits = tl_precision_types_fit(t, type);
     if (fits || (misnamed < MOST_WARNINGS && warn_misnamed(f, t, &c->mix[i])))

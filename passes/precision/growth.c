@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Growth of results by kind of op (growth.h). */
 #include "passes/precision/growth.h"
 
 #include <math.h>
 
 enum { BIG = TL_GROWTH_BIG, TINY = TL_GROWTH_TINY, INVERSE = TL_GROWTH_INVERSE };
 
-/* A number beside which another one that became 0 is not missed. */
+/* A number of at least this size hides an added number that became 0. */
 static const double noticeable = 1e-3;
-/* Squares of what is at least this are numbers of every low dtype. */
+/* Squares of numbers from 2^-7 on are at least 2^-14, the least normal f16. */
 static const double squarable = 0x1p-7;
 
 tl_growth tl_growth_plain(void) { return (tl_growth){TL_GROWTH_PLAIN, 0}; }
 
+/* Returns a growth with its size limited to 0..ENDLESS and BIG set accordingly. A reciprocal is not
+ * BIG: its size is that of the divisor. */
 static tl_growth sized(double size, unsigned flags) {
   size = fmin(fmax(size, 0), (double)TL_GROWTH_ENDLESS);
   flags &= ~(unsigned)BIG;
@@ -19,7 +22,8 @@ static tl_growth sized(double size, unsigned flags) {
   return (tl_growth){(float)size, (uint8_t)flags};
 }
 
-/* Powers of two of a magnitude; what is below 1 does not make others smaller. */
+/* Returns log2 of the magnitude, at least 0: numbers below 1 do not make others smaller. 1e300
+ * stands for infinity. */
 static double size_of(const tl_interval *x) {
   double most = tl_interval_magnitude(x);
   return most > 1 ? log2(fmin(most, 1e300)) : 0;
@@ -27,12 +31,12 @@ static double size_of(const tl_interval *x) {
 
 tl_growth tl_growth_of_constant(const tl_interval *x) { return (tl_growth){(float)size_of(x), 0}; }
 
-/* The least magnitude in it. */
+/* Returns the least magnitude in the interval. */
 static double least_of(const tl_interval *x) {
   return x->low > 0 ? x->low : x->high < 0 ? -x->high : 0;
 }
 
-/* As constants scale what is large: by less than 1, too. */
+/* Returns log2 of a factor. A constant may be below 1 and then reduces the size. */
 static double scale_of(const tl_grown *x) {
   double most = tl_interval_magnitude(&x->range);
   return x->constant && most > 0 && isfinite(most) ? log2(most) : (double)x->growth.size;
@@ -40,11 +44,13 @@ static double scale_of(const tl_grown *x) {
 
 /* ---- products and quotients ------------------------------------------------------------------ */
 
+/* Products of ordinary numbers stay ordinary: trained models keep their activations in range. */
 static tl_growth ordinary_product(const tl_growth_case *c) {
   double size = (double)c->in[0].growth.size + (double)c->in[1].growth.size;
   return (tl_growth){(float)fmin(size, (double)TL_GROWTH_PLAIN), 0};
 }
 
+/* Raises to a power of at least 2: squares of small numbers may vanish. */
 static tl_growth square(const tl_grown *x, double power) {
   unsigned flags = x->growth.flags;
   if (least_of(&x->range) < squarable)
@@ -66,14 +72,16 @@ static tl_growth multiplied(const tl_growth_case *c) {
     tl_growth y = square(a, 2);
     return sized((double)y.size + more, y.flags);
   }
-  if (!flags && c->product && is_uniform(b)) /* a sum, in the form of a product */
+  if (!flags && c->product && is_uniform(b)) /* a sum or mean written as a product with equal
+                                              * weights */
     return sized((double)a->growth.size + more + log2(tl_interval_magnitude(&b->range)), 0);
   if (!flags && c->product && is_uniform(a))
     return sized((double)b->growth.size + more + log2(tl_interval_magnitude(&a->range)), 0);
   if (!flags)
     return ordinary_product(c);
   bool over = (a->growth.flags & INVERSE) != 0;
-  if (over != ((b->growth.flags & INVERSE) != 0)) { /* a quotient */
+  if (over != ((b->growth.flags & INVERSE) != 0)) { /* the product with a reciprocal is a
+                                                     * quotient */
     const tl_grown *other = over ? b : a;
     if (other->constant || (other->growth.size < 1 && !other->growth.flags))
       return sized((double)(over ? a : b)->growth.size, INVERSE);
@@ -83,6 +91,8 @@ static tl_growth multiplied(const tl_growth_case *c) {
   return sized(scale_of(a) + scale_of(b) + more, flags);
 }
 
+/* Returns the growth of a constant or small number (log2 `size`) over x. A divisor that is bounded
+ * away from 0 gives an ordinary number. */
 static tl_growth one_over(const tl_grown *x, double size) {
   if (x->growth.flags & INVERSE)
     return sized((double)x->growth.size + size, 0);
@@ -91,6 +101,8 @@ static tl_growth one_over(const tl_grown *x, double size) {
   return sized(fmax((double)x->growth.size, 1), INVERSE);
 }
 
+/* Division: constants scale, ordinary divisors away from 0 keep the growth, two large or small
+ * numbers cancel. */
 static tl_growth divided(const tl_growth_case *c) {
   const tl_grown *a = &c->in[0];
   const tl_grown *b = &c->in[1];
@@ -111,11 +123,13 @@ static tl_growth divided(const tl_growth_case *c) {
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Does this operand hide what may have become 0 in another one? */
+/* Returns true if this operand is large enough that a vanished other operand does not matter. */
 static bool hides(const tl_grown *x) {
   return x->constant ? least_of(&x->range) >= noticeable : !x->growth.flags;
 }
 
+/* Sums and selections have the growth of their largest operand; TINY is dropped where another
+ * operand hides it. */
 static tl_growth joined(const tl_growth_case *c) {
   double size = 0;
   unsigned flags = 0;
@@ -132,6 +146,7 @@ static tl_growth joined(const tl_growth_case *c) {
   return sized(flags ? size : fmin(size, (double)TL_GROWTH_MOST), flags);
 }
 
+/* A product and then a sum; the flag `least` of the row tells which operand is added. */
 static tl_growth muladd(const tl_growth_case *c) {
   uint32_t shift = c->least > 0 ? 1 : 2;
   tl_grown both[2] = {c->in[0], c->in[shift == 1 ? 2 : 1]};
@@ -141,6 +156,8 @@ static tl_growth muladd(const tl_growth_case *c) {
   return joined(&part);
 }
 
+/* Sums of n elements grow by a factor of n (share 1) or sqrt(n) (share 0.5); n is 256 if
+ * unknown. */
 static tl_growth summed(const tl_growth_case *c, double share) {
   double n = c->elements > 1 ? c->elements : c->elements < 1 ? 256 : 1;
   return sized((double)c->in[0].growth.size + share * log2(n), c->in[0].growth.flags);
@@ -148,6 +165,7 @@ static tl_growth summed(const tl_growth_case *c, double share) {
 
 /* ---- powers ---------------------------------------------------------------------------------- */
 
+/* Power with a constant exponent; any other exponent may give anything. */
 static tl_growth raised(const tl_growth_case *c) {
   const tl_grown *x = &c->in[0];
   const tl_grown *e = &c->in[1];
@@ -164,11 +182,12 @@ static tl_growth raised(const tl_growth_case *c) {
   return y;
 }
 
-/* A root brings squares back to what was squared. */
+/* A root undoes a square: half the size, and no longer tiny. */
 static tl_growth root(const tl_grown *x) {
   return sized((double)x->growth.size / 2, x->growth.flags & ~(unsigned)TINY);
 }
 
+/* Returns the largest size and all flags of the operands. */
 static tl_growth carried(const tl_growth_case *c) {
   tl_growth y = {0, 0};
   for (uint32_t i = 0; i < c->n; i++) {

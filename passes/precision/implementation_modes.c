@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* implementation-modes: nodes learn which of their kernels the user asked for.
+/* implementation-modes: marks nodes with the kernel variant that the user asked for.
  *
  * Requires:  NPU form: users name the ops that the device compiler sees.   Keeps: the graph.
  * After:     a node that op_precision_mode names, itself, by a node fused into it or by its type,
- * has the attribute _op_impl_mode_enum. Entries that fit no node are warned about.
- * Cost:      one sweep, a binary search a node; nothing when nothing was asked for.
+ *            has the attribute _op_impl_mode_enum. Entries that fit no node are warned about.
+ * Cost:      one sweep, a binary search per node; nothing if no mode was asked for.
  * Tests:     tests/cli/test_run_config_effects.py */
 #include <stdlib.h>
 
@@ -27,6 +27,7 @@ static int by_name(const void *key, const void *entry) {
   return tl_sv_compare(*(const tl_sv *)key, ((const tl_impl_entry *)entry)->name);
 }
 
+/* Finds an entry by name (entries are sorted) and marks it as used. */
 static const tl_impl_entry *find(const tl_impl_entry *entries, uint32_t n, tl_sv name, bool *used) {
   const tl_impl_entry *e = n ? bsearch(&name, entries, n, sizeof *entries, by_name) : NULL;
   if (e)
@@ -34,7 +35,7 @@ static const tl_impl_entry *find(const tl_impl_entry *entries, uint32_t n, tl_sv
   return e;
 }
 
-/* The entry of a node, or of the first node fused into it that has one. */
+/* Returns the entry of a node, or of the first node fused into it that has one; else NULL. */
 static const tl_impl_entry *find_node(const modes *x, tl_node_id n) {
   const tl_node *node = tl_node_get(x->m, n);
   tl_sv own = node->name ? tl_sym(x->m, node->name) : TL_SV("");
@@ -62,7 +63,8 @@ static bool is_cube(tl_sv type) {
   return false;
 }
 
-/* --allow-hf32 is about matrix ops whose operands stay f32. */
+/* Returns the number of the mode that --allow-hf32 sets for matrix ops with f32 operands; else
+ * 0. */
 static int64_t hf32_number(const modes *x, tl_node_id n, tl_sv type) {
   if (x->c->hf32 == TL_HF32_UNSAID || !is_cube(type) ||
       tl_type_dtype(x->m, tl_value_type(x->m, tl_operand(x->m, n, 0))) != TL_DTYPE_F32)
@@ -72,6 +74,8 @@ static int64_t hf32_number(const modes *x, tl_node_id n, tl_sv type) {
   return tl_impl_mode_find(tl_sv_from(mode))->number;
 }
 
+/* Returns the mode of a node, 0 for none. Precedence: an entry for the node, --allow-hf32, an entry
+ * for its type. The type is looked up first, so that its entry counts as used. */
 static int64_t number_of(const modes *x, tl_node_id n) {
   tl_sv type = tl_op_name(x->m, tl_node_get(x->m, n)->op);
   const tl_impl_entry *by_type = find(x->c->types, x->c->n_types, type, x->type_used);

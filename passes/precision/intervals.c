@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Interval arithmetic for the kinds of ops in range_ops.tbl (intervals.h). */
 #include "passes/precision/intervals.h"
 
 #include <math.h>
 
-/* More than what rounding a few thousand times in f32 can add to a result of either sign. */
+/* Relative slack: more than a few thousand roundings in f32 (2^-24 each) can add up to. */
 static const double slack = 1e-3;
-/* What is bounded by at most this is bounded on purpose. */
+/* A clip within this bound is taken as intended: f16 holds it. */
 static const double modest = 65504;
 
 tl_interval tl_interval_unknown(void) { return (tl_interval){-INFINITY, INFINITY, 0}; }
 
 double tl_interval_magnitude(const tl_interval *x) { return fmax(fabs(x->low), fabs(x->high)); }
 
+/* Returns [low, high]; unknown if an end is NaN (such as inf - inf). */
 static tl_interval between(double low, double high) {
   if (isnan(low) || isnan(high))
     return tl_interval_unknown();
   return (tl_interval){low, high, 0};
 }
 
-/* What is smaller than every normal f32 may become 0, what is larger becomes infinite. */
+/* Returns [low, high] widened by the slack. Below the normal f32 numbers, an end moves to 0, since
+ * subnormals may be flushed; beyond the greatest f32 it becomes infinite. */
 static tl_interval about(double low, double high) {
   low = low > 0 && low < 1e-37 ? 0 : low;
   high = high < 0 && high > -1e-37 ? 0 : high;
@@ -31,7 +34,8 @@ static tl_interval join(tl_interval a, tl_interval b) {
   return between(fmin(a.low, b.low), fmax(a.high, b.high));
 }
 
-/* Zero times what is not known is zero. */
+/* Multiplies ends of intervals; 0 * inf is 0 here, because the infinity stands for an unknown
+ * finite number. */
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 static tl_interval multiply(tl_interval a, tl_interval b) {
@@ -40,6 +44,7 @@ static tl_interval multiply(tl_interval a, tl_interval b) {
   return about(fmin(fmin(ll, lh), fmin(hl, hh)), fmax(fmax(ll, lh), fmax(hl, hh)));
 }
 
+/* Divides intervals; unknown if the divisor may be 0. */
 static tl_interval divide(tl_interval a, tl_interval b) {
   if (b.low <= 0 && b.high >= 0)
     return tl_interval_unknown();
@@ -51,7 +56,8 @@ static tl_interval absolute(tl_interval x) {
   return between(low, tl_interval_magnitude(&x));
 }
 
-/* x to the power of a number that is known. */
+/* Raises x to a known power in (0, 1024]. Even powers use magnitudes; odd ones and nonnegative
+ * bases are monotone; a negative base with a fractional power is unknown. */
 static tl_interval power(tl_interval x, tl_interval e) {
   double k = e.low;
   if (e.low != e.high || k <= 0 || k > 1024)
@@ -73,11 +79,12 @@ tl_interval tl_interval_multiply(tl_interval a, tl_interval b) { return multiply
 
 static tl_interval around_zero(double magnitude) { return about(-magnitude, magnitude); }
 
-/* Adding up n terms in f32, in any order, errs by less than this part of them without their signs,
- * beyond what is slack anyway. */
+/* Returns the relative error bound of summing n terms in f32 in any order, n * 2^-23, relative to
+ * the sum of magnitudes. Below 8000 terms the slack covers it. */
 static double error_of(double n) { return n > 8000 ? 1.2e-7 * n : 0; }
 
-/* A sum of n of them; a running one starts with the first alone. */
+/* Returns the interval of a sum of n numbers of x. A running sum (CumSum) also has its first
+ * element alone. */
 static tl_interval sum(tl_interval x, double n, bool running) {
   if (n < 1)
     return tl_interval_unknown();
@@ -102,7 +109,8 @@ static tl_interval product(const tl_interval *in, uint32_t count, double n) {
   return n < 1 ? tl_interval_unknown() : around_zero(times(n, w) * (1 + error_of(n)) + b);
 }
 
-/* A number is at most sqrt(n) times the root of the mean square of n numbers that it is one of. */
+/* Each normalized number is at most sqrt(n): a number is at most sqrt(n) times the root mean square
+ * of the n numbers it belongs to. */
 static tl_interval norm(const tl_interval *in, uint32_t count, double n) {
   double scale = count > 1 ? tl_interval_magnitude(&in[1]) : 1;
   double shift = count > 2 ? tl_interval_magnitude(&in[2]) : 0;
@@ -111,19 +119,19 @@ static tl_interval norm(const tl_interval *in, uint32_t count, double n) {
   return around_zero(sqrt(n) * scale + shift);
 }
 
-/* The products of one part of x, bent by a gate that is never below `least`, and another part. */
+/* GATED: one part of x, bent by a gate that is never below `least`, times another part of x. */
 static tl_interval gated(tl_interval x, double least) {
   return multiply(between(least, fmax(x.high, 0)), x);
 }
 
-/* Two numbers of x, each times a number of a table of its own, added up. */
+/* ROTATE: the sum of two numbers of operand 0, each times a number of one of the two tables. */
 static tl_interval rotated(const tl_interval *in, uint32_t count) {
   double tables = tl_interval_magnitude(&in[1]) + tl_interval_magnitude(&in[2]);
   return count < 3 ? tl_interval_unknown()
                    : around_zero(times(tl_interval_magnitude(&in[0]), tables));
 }
 
-/* in[0] in[1] + in[2], or with the last two the other way round. */
+/* MULADD: in[0] * in[1] + in[2]; with `last` the roles of in[1] and in[2] are exchanged. */
 static tl_interval multiplied_and_added(const tl_interval *in, uint32_t count, bool last) {
   return count < 3 ? tl_interval_unknown()
                    : tl_interval_add(multiply(in[0], in[last ? 2 : 1]), in[last ? 1 : 2]);
@@ -136,13 +144,14 @@ static tl_interval reduced(tl_range_kind kind, tl_interval x, double n) {
   switch (kind) {
   case TL_RANGE_SQUARES: return about(0, times(n, times(most, most)) * (1 + error_of(n)));
   case TL_RANGE_L2: return about(0, times(sqrt(n), most) * (1 + error_of(n)));
-  case TL_RANGE_LOGSUM: /* the logarithm of a sum lies between the greatest and that plus log n */
+  case TL_RANGE_LOGSUM: /* log(sum(exp(x))) lies between max(x) and max(x) + log(n) */
     return between(x.low - fabs(x.low) * slack - slack, x.high + log(n) + fabs(x.high) * slack +
                                                              slack);
   default: return most <= 1 ? between(-1, 1) : around_zero(pow(most, n)); /* PROD */
   }
 }
 
+/* The result is tight if both limits keep it within f16. */
 static tl_interval clip(const tl_interval *in, uint32_t n) {
   double low = n > 1 ? in[1].low : -INFINITY;
   double high = n > 2 ? in[2].high : INFINITY;
@@ -184,7 +193,7 @@ static tl_interval unary(tl_range_kind kind, double least, tl_interval x, double
   }
 }
 
-/* Bounds of sums grow with every element and are seldom met. */
+/* Bounds of sums grow with every element and are seldom reached, so they are not tight. */
 static bool is_loose(tl_range_kind kind) {
   return kind >= TL_RANGE_SUM;
 }

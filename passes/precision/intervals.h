@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the numbers of a result lie, given where those of the operands lie. No graph here. Results
- * are a little wider than they need be, so that rounding in f32 stays within. */
+/* Interval arithmetic: where the numbers of a result lie, given where those of the operands lie.
+ * There is no graph here. Results are widened slightly so that rounding in f32 stays inside. */
 #ifndef TL_PASSES_PRECISION_INTERVALS_H
 #define TL_PASSES_PRECISION_INTERVALS_H
 
@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 enum {
-  TL_RANGE_TIGHT = 1 << 0,   /* not much wider than what occurs: worth deciding by */
-  TL_RANGE_FRAGILE = 1 << 1, /* an epsilon was added that the low dtype does not have */
-  TL_RANGE_MASKED = 1 << 2   /* masks made some numbers very low; they mean nothing */
+  TL_RANGE_TIGHT = 1 << 0,   /* bounds close to what occurs: a decision may rest on them */
+  TL_RANGE_FRAGILE = 1 << 1, /* an epsilon was added that becomes 0 in the low dtype */
+  TL_RANGE_MASKED = 1 << 2   /* masks made some numbers very low; their size does not matter */
 };
 
-/* Ends are infinite where nothing is known. */
+/* A closed interval; an unknown end is infinite. */
 typedef struct tl_interval {
   double low;
   double high;
   uint8_t flags; /* TL_RANGE_* */
 } tl_interval;
 
-/* Kinds of range_ops.tbl, which explains them. */
+/* Kinds of ops, explained in range_ops.tbl. */
 typedef enum tl_range_kind {
   TL_RANGE_NONE,
   TL_RANGE_FIXED,
@@ -55,7 +55,7 @@ typedef enum tl_range_kind {
   TL_RANGE_LOGSUM,
   TL_RANGE_PROD,
   TL_RANGE_NORM,
-  TL_RANGE_MATMUL, /* from here on products */
+  TL_RANGE_MATMUL, /* from here on: products */
   TL_RANGE_GEMM,
   TL_RANGE_CONV,
   TL_RANGE_DECONV
@@ -63,16 +63,17 @@ typedef enum tl_range_kind {
 
 enum { TL_RANGE_OPERANDS = 3 };
 
+/* Returns the interval of all numbers, without flags. */
 tl_interval tl_interval_unknown(void);
-/* Greatest magnitude in it; infinite when unknown. */
+/* Returns the greatest magnitude in the interval; infinite if unknown. */
 double tl_interval_magnitude(const tl_interval *x);
-/* Sum and product of two, as the ops. */
+/* Return the interval of a + b and of a * b. */
 tl_interval tl_interval_add(tl_interval a, tl_interval b);
 tl_interval tl_interval_multiply(tl_interval a, tl_interval b);
-/* Result of a kind other than FIXED, AFFINE, ATTEND; of a product by magnitudes alone. in: [n] of
- * the first operands, n at most TL_RANGE_OPERANDS; absent ones are those of an operand that changes
- * nothing. least: low of the row. elements: how many are combined into one, 0 when that is not
- * known. */
+/* Returns the interval of the result of an op of any kind but FIXED, AFFINE and ATTEND; for a
+ * product by magnitudes alone. in: [n] the first operands, n <= TL_RANGE_OPERANDS; for an absent
+ * operand the neutral interval. least: column `low` of the row. elements: number combined into one,
+ * 0 if unknown. */
 tl_interval tl_interval_apply(tl_range_kind kind, double least, const tl_interval *in, uint32_t n,
                               double elements);
 

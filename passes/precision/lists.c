@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What options and lists say about single nodes, and about the signature of the model. */
+/* Applies options and lists about single nodes and about the signature of the model. */
 #include "ir/marks.h"
 #include "ir/trace.h"
 #include "passes/edit/glob.h"
@@ -14,11 +14,11 @@ static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return t->kind == TL_KIND_TENSOR ? (tl_dtype)t->dtype : TL_DTYPE_NONE;
 }
 
-/* The first entry of a name counts. */
+/* Enters a name in the map unless it is there: the first entry of a name counts. */
 static bool enter_name(tl_precision_walk *w, tl_map *map, tl_sv name, uint32_t entry) {
   tl_symbol s = tl_symbol_find(&w->m->symbols, name);
   if (s == TL_NO_SYMBOL || s == 0 || tl_map_find(map, s, NULL))
-    return true; /* no node has it */
+    return true; /* no node has this name */
   return tl_map_set(map, s, entry);
 }
 
@@ -34,7 +34,7 @@ static bool enter_names(tl_precision_walk *w) {
   return ok;
 }
 
-/* What --input-fp16-nodes names has to be an input of the model, and a float. */
+/* Reports a name in --input-fp16-nodes that is no float input of the model. */
 static void bad_input(tl_precision_walk *w, tl_sv name) {
   tl_location where = {.file = w->m->path, .attr = TL_SV("--input-fp16-nodes")};
   tl_symbol s = tl_symbol_find(&w->m->symbols, name);
@@ -46,7 +46,7 @@ static void bad_input(tl_precision_walk *w, tl_sv name) {
                      TL_SV_ARG(name));
 }
 
-/* Is an input or output of the model one that --keep-io-types names? */
+/* Returns true if --keep-io-types names this input or output; marks the entry as used. */
 static bool stays(tl_precision_walk *w, tl_value_id v) {
   const tl_precision_config *c = w->d->config;
   bool found = false;
@@ -56,7 +56,7 @@ static bool stays(tl_precision_walk *w, tl_value_id v) {
   return found;
 }
 
-/* Training states keep their dtypes, whatever the signature does. */
+/* Returns true if v is the next value of a training state; states keep their dtypes. */
 static bool is_state_output(const tl_module *m, tl_value_id v) {
   for (uint32_t i = 0; i < m->states.n; i++)
     if (m->states.at[i].output == v)
@@ -64,6 +64,7 @@ static bool is_state_output(const tl_module *m, tl_value_id v) {
   return false;
 }
 
+/* Lowers the f32 inputs of the model if --keep-io-types does not keep them; states stay. */
 static void lower_inputs(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   tl_dtype low = tl_precision_mode_get(c->mode)->low;
@@ -100,7 +101,7 @@ static void start_signature(tl_precision_walk *w) {
   }
 }
 
-/* By the policy of ranges; in modes of colours also without it, for angles and for the warning. */
+/* Analyses ranges if the policy is on; in mixed modes always, for angles and for the warning. */
 static tl_status find_ranges(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   const tl_precision_mode_info *mode = tl_precision_mode_get(c->mode);
@@ -160,7 +161,8 @@ tl_status tl_precision_reserve(tl_precision_walk *w) {
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-/* Entry for a node by its name, or by the name of a node that was fused into it. */
+/* Returns the entry for a node by its name or the name of a node fused into it; -1 if there is
+ * none. */
 static int32_t entry_of(const tl_precision_walk *w, const tl_map *map, tl_node_id n) {
   uint32_t entry;
   const tl_node *node = tl_node_get(w->m, n);
@@ -184,7 +186,8 @@ static int32_t entry_of(const tl_precision_walk *w, const tl_map *map, tl_node_i
   return found;
 }
 
-/* The mode of a dtype that --to-float gives to single nodes. */
+/* Applies --to-float: the node gets the colour and the mode of the requested dtype. The first glob
+ * that fits wins. */
 static void to_float(tl_precision_walk *w, tl_node_id n, tl_precision_choice *choice) {
   const tl_precision_config *c = w->d->config;
   const tl_node *node = tl_node_get(w->m, n);
@@ -206,12 +209,13 @@ static void to_float(tl_precision_walk *w, tl_node_id n, tl_precision_choice *ch
   }
 }
 
-/* Nodes whose dtypes are part of what a pass made them for. */
+/* Returns true if a mark says that the dtypes of the node must not change. */
 static bool keeps_dtype(const tl_module *m, tl_node_id n) {
   return tl_node_has_mark(m, n, TL_MARK_KEEP_DTYPE) || tl_node_has_mark(m, n, TL_MARK_NOFOLD);
 }
 
-/* What is included is white in the mode, and in force_fp16, which lowers all, just not kept. */
+/* Makes an included node white. force_fp16 lowers all ops anyway; there the entry only undoes
+ * keeping. */
 static void include(tl_precision_choice *choice) {
   const tl_precision_mode_info *info = tl_precision_mode_get((tl_precision_mode)choice->mode);
   if (choice->mode == TL_PRECISION_FORCE_FP16)
@@ -223,7 +227,8 @@ static void include(tl_precision_choice *choice) {
                                                 : TL_PRECISION_MIX_FP16;
 }
 
-/* Entries that name the node more narrowly go first: files and --to-float. */
+/* Looks the node up in block and include lists, unless a more specific entry (a file or --to-float)
+ * already decided. */
 static tl_status look_up_lists(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form,
                                bool decided) {
   tl_precision_choice *choice = &w->d->nodes[n];
@@ -238,6 +243,8 @@ static tl_status look_up_lists(tl_precision_walk *w, tl_node_id n, const tl_prec
   return tl_precision_listed_ran_out(w->lists) ? tl_no_memory(w->m) : TL_OK;
 }
 
+/* Precedence: customized dtypes, kept nodes, then --to-float in choice->entry; block and include
+ * lists apply only if none of them does. */
 tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precision_form *form) {
   const tl_precision_config *c = w->d->config;
   tl_precision_choice *choice = &w->d->nodes[n];
@@ -254,7 +261,7 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
     w->used_custom[custom] = true;
   if (keep >= 0)
     w->used_keep[keep] = true;
-  if (c->mode == TL_PRECISION_ORIGIN) /* nothing is reduced anyway; files do not apply */
+  if (c->mode == TL_PRECISION_ORIGIN) /* this mode reduces nothing: the files do not apply */
     keep = custom = -1;
   w->custom = custom >= 0 ? &c->custom[custom] : NULL;
   if (custom >= 0 || keep >= 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matchers on the columns of one slot (match.h). */
 #include "passes/precision/match.h"
 
+/* Returns true if a remaining column has dtype d. */
 static bool has(const tl_columns *s, const uint8_t *col, tl_dtype d) {
   for (uint32_t i = 0; i < s->n; i++)
     if (col[s->at[i]] == d)
@@ -8,7 +10,7 @@ static bool has(const tl_columns *s, const uint8_t *col, tl_dtype d) {
   return false;
 }
 
-/* Keeps the columns of a set of dtypes. */
+/* Keeps the columns whose dtype is in the set; stable, in place. */
 static void keep(tl_columns *s, const uint8_t *col, uint64_t dtypes) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->n; i++)
@@ -30,7 +32,7 @@ bool tl_match_rise(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype witho
   return tl_dtype_widens(e, TL_DTYPE_F32) && tl_match_precise(s, col, TL_DTYPE_F32, without);
 }
 
-/* Puts the columns of bf16 before the others; stable, in place. */
+/* Moves the columns of bf16 to the front; stable, in place. Mixed bf16 modes prefer them. */
 static void bf16_first(tl_columns *s, const uint8_t *col) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->n; i++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A small direct-mapped cache of judged ops (memo.h). */
 #include "passes/precision/memo.h"
 
 #include "support/hash.h"
@@ -9,7 +10,7 @@ struct tl_precision_memo {
   const tl_precision_form *form;
   uint64_t key;
   int32_t column;
-  uint16_t first; /* column that the rules prefer */
+  uint16_t first; /* preferred column; may differ from `column` */
   uint8_t rule[TL_MEMO_SLOTS];
   uint8_t match[TL_MEMO_SLOTS];
 };
@@ -24,7 +25,7 @@ uint64_t tl_precision_memo_key(const tl_precision_walk *w, const tl_precision_fo
     return 0;
   for (uint32_t i = 0; i < w->slots.n; i++) {
     const tl_judged_slot *s = &w->slots.at[i];
-    if (!s->output && s->index != i) /* an operand before it is absent */
+    if (!s->output && s->index != i) /* an operand before it is absent: slots and indices differ */
       return 0;
     uint64_t slot = (uint64_t)s->original << 8 | (uint64_t)s->producer << 2;
     key = key << 14 | slot | (s->late ? 2U : 0U) | (s->output ? 1U : 0U);
@@ -34,7 +35,8 @@ uint64_t tl_precision_memo_key(const tl_precision_walk *w, const tl_precision_fo
   return key << 1 | (w->op.kept ? 1U : 0U);
 }
 
-/* Where an op of that key is kept; the address decides about speed alone. */
+/* Returns the place of a key. The address of the form is part of the hash: it affects speed only,
+ * since recall compares form and key. */
 static struct tl_precision_memo *entry_of(tl_precision_walk *w, const tl_precision_form *form,
                                           uint64_t key) {
   if (!w->memo)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people are told: ops without an engine, tensors with a dtype that nobody asked for, list
- * entries that matched nothing. */
+/* Words the messages of precision: ops without a kernel, unexpected dtypes, unused list entries. */
 #include "passes/precision/types.h"
 #include "passes/precision/walk.h"
 
 enum { MAX_REPORTS = 20, MAX_NAMES = 10 };
 
+/* Returns the name of a mode as the user wrote it, else its first official name. */
 static const char *mode_name(const tl_precision_walk *w, tl_precision_mode mode) {
   const tl_precision_config *c = w->d->config;
   const tl_precision_mode_info *info = tl_precision_mode_get(mode);
@@ -14,7 +14,7 @@ static const char *mode_name(const tl_precision_walk *w, tl_precision_mode mode)
   return info->v1[0] ? info->v1[0] : info->v2;
 }
 
-/* Adds what decided: " in allow_mix_precision", or, where no mode was asked for, the chip. */
+/* Appends what decided: " in allow_mix_precision", or the chip if no mode was requested. */
 static void add_where(const tl_precision_walk *w, tl_buf *out) {
   if (w->d->config->by_chip && w->op.mode == w->d->config->mode)
     tl_buf_printf(out, " on %s", tl_options_chip(w->options)->name);
@@ -24,7 +24,7 @@ static void add_where(const tl_precision_walk *w, tl_buf *out) {
 
 static const char *dtype_name(unsigned d) { return tl_dtype_get((tl_dtype)d)->name; }
 
-/* "f16, f32 > f16": the dtypes that a node has in the model. */
+/* Appends the dtypes of a node in the model, such as "f16, f32 > f16". */
 static void add_signature(tl_precision_walk *w, tl_buf *out) {
   for (uint32_t i = 0; i < w->slots.n; i++) {
     if (i)
@@ -33,6 +33,8 @@ static void add_signature(tl_precision_walk *w, tl_buf *out) {
   }
 }
 
+/* Appends the text of an error: P0202 customized dtypes, else the tensor s, else the whole
+ * signature. */
 static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_judged_slot *s,
                      const char *code) {
   const tl_precision_form *form = w->d->nodes[n].form;
@@ -100,7 +102,8 @@ void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_
   tl_buf_release(&text);
 }
 
-/* The first tensor that no rule found a dtype for, or the first white one without a low dtype. */
+/* Returns the first tensor without a dtype that fits the rules, else the first white one without a
+ * low dtype, else NULL. */
 static const tl_judged_slot *odd_slot(const tl_precision_walk *w) {
   for (uint32_t i = 0; i < w->slots.n; i++)
     if (w->slots.at[i].slot->match == TL_MATCH_NONE)
@@ -117,9 +120,9 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
   const tl_precision_form *form = w->d->nodes[n].form;
   const char *mode = mode_name(w, w->op.mode);
   if (w->d->config->by_chip)
-    return; /* nobody asked for anything else */
+    return; /* without a requested mode any column is right */
   if (s && s->output && s->value && tl_value_get(w->m, s->value)->n_uses == 0)
-    return; /* statistics that nobody asked for */
+    return; /* unused statistics need no warning */
   if (w->n_warned++ >= MAX_REPORTS)
     return;
   if (s && s->slot->match == TL_MATCH_SECOND)
@@ -136,8 +139,9 @@ void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n) {
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-enum { SHOWN = 3 }; /* nodes that a warning names */
+enum { SHOWN = 3 }; /* upper bound on nodes named in a warning */
 
+/* Returns true if an f32 tensor of the node got another dtype and no list entry asked for that. */
 static bool was_lowered(const tl_precision_walk *w, tl_node_id n) {
   const tl_precision_choice *c = &w->d->nodes[n];
   const tl_node *node = tl_node_get(w->m, n);
@@ -153,7 +157,8 @@ static bool was_lowered(const tl_precision_walk *w, tl_node_id n) {
   return false;
 }
 
-/* Names of nodes that a reason would keep and that were lowered; how many there are. */
+/* Appends the first nodes that have a reason to stay wide and were lowered. Returns their
+ * number. */
 static uint32_t name_lowered(const tl_precision_walk *w, tl_buf *text) {
   uint32_t n_found = 0;
   for (uint32_t i = 0; i < w->m->graphs.n; i++) {
@@ -197,10 +202,11 @@ void tl_precision_warn_ranges(tl_precision_walk *w) {
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
+/* Unused entries of one list. */
 typedef struct unused {
   const tl_precision_types *types; /* of the model */
   tl_buf names;
-  tl_buf hint; /* about those that are names of other kinds */
+  tl_buf hint; /* hint for entries that name a type by another name */
   uint32_t n;
 } unused;
 
@@ -209,7 +215,7 @@ static void add_unused(unused *u, tl_sv name) {
     tl_buf_printf(&u->names, "%s'%.*s'", u->n > 1 ? ", " : "", TL_SV_ARG(name));
 }
 
-/* The same of an op type: which name fits its nodes, if there are some? */
+/* Adds an unused op type, with the judged name of the nodes that the user may have meant. */
 static void add_unused_type(unused *u, tl_sv name) {
   size_t before = u->hint.n;
   add_unused(u, name);
@@ -220,6 +226,7 @@ static void add_unused_type(unused *u, tl_sv name) {
     u->hint.n = before;
 }
 
+/* Warns about the entries collected for one list and starts the next list. */
 static void warn_list(tl_precision_walk *w, const char *path, unused *u) {
   if (u->n && !u->names.failed && !u->hint.failed)
     tl_warn(w->m->diag, TL_AT_FILE(path), "%u %s matched nothing: %s%s%.*s", u->n,
@@ -230,7 +237,7 @@ static void warn_list(tl_precision_walk *w, const char *path, unused *u) {
   *u = (unused){.types = u->types};
 }
 
-/* Entries of one list stand together. */
+/* Entries of one list are adjacent in the configuration; one warning per list. */
 static void warn_listed(tl_precision_walk *w, unused *u) {
   const tl_precision_config *c = w->d->config;
   const char *last = NULL;
@@ -249,7 +256,7 @@ static void warn_listed(tl_precision_walk *w, unused *u) {
     warn_list(w, last, u);
 }
 
-/* Entries that name nodes, or types with a prefix in the file. */
+/* Adds an unused entry of a file, which names a node or (with a prefix in the file) a type. */
 static void add_entry(unused *u, bool is_type, tl_sv name) {
   if (is_type)
     add_unused_type(u, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* onnx-dtypes: nodes marked mixed become ops that ONNX has. Float operands, and results that share
- * a type variable with one, meet at one dtype, the widest, with casts around the node: a Conv of
- * f16 that gives f32 has operands rounded to f16 and computes in f32, which is what the NPU does.
+/* onnx-dtypes: turns nodes marked `mixed` into ops that ONNX has. Float operands, and results that
+ * share a type variable with one, are cast to one dtype, the widest. Example: a Conv of f16 that
+ * gives f32 gets operands that are rounded to f16 and computes in f32, which is what the NPU does.
  *
  * Requires:  precision.           Keeps: names of outputs, types of values but those of such nodes.
  * After:     no node is mixed.
@@ -14,13 +14,15 @@ typedef struct widening {
   tl_module *m;
   tl_cast_set casts;
   const tl_op *op;
-  uint8_t target[UINT8_MAX + 1]; /* by type variable: dtype to meet at, NONE: none is needed */
+  uint8_t target[UINT8_MAX + 1]; /* by type variable: common dtype; NONE if no cast is needed */
 } widening;
 
 static tl_dtype dtype_of(const tl_module *m, tl_value_id v) {
   return v ? tl_type_dtype(m, tl_value_type(m, v)) : TL_DTYPE_NONE;
 }
 
+/* Returns the common dtype of a and b that the type variable allows: the widest of both, else the
+ * first allowed of f32, f16, bf16. */
 static tl_dtype meet(const widening *w, const tl_type_var *var, tl_dtype a, tl_dtype b) {
   static const tl_dtype order[] = {TL_DTYPE_F32, TL_DTYPE_F16, TL_DTYPE_BF16};
   tl_dtype wide = a == TL_DTYPE_NONE || a == b ? b : TL_DTYPE_F32;
@@ -33,7 +35,7 @@ static tl_dtype meet(const widening *w, const tl_type_var *var, tl_dtype a, tl_d
   return wide;
 }
 
-/* The dtype that a slot is to have. */
+/* Returns the dtype that the tensor of a slot must have. */
 static tl_dtype target_of(const widening *w, const tl_op_port *port, tl_dtype d) {
   if (!port || port->var < 0 || !tl_dtype_is_ranked(d))
     return d;
@@ -42,6 +44,8 @@ static tl_dtype target_of(const widening *w, const tl_op_port *port, tl_dtype d)
                                              : meet(w, var, d, d);
 }
 
+/* Returns the wider of two float dtypes. f16 and bf16 have f32 in common. Other dtypes of b are
+ * ignored. */
 static tl_dtype wider(tl_dtype a, tl_dtype b) {
   if (!tl_dtype_is_ranked(b) || a == b)
     return a;
@@ -52,14 +56,16 @@ static bool takes_float(const tl_op_port *port, tl_dtype d) {
   return port && port->var >= 0 && tl_dtype_is_ranked(d);
 }
 
-/* One dtype for the variables of float operands; a variable of results alone keeps its own. */
+/* Finds one dtype for all type variables of float operands; a variable of results only keeps its
+ * own. */
 static void find_targets(widening *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   tl_dtype common = TL_DTYPE_NONE;
   memset(w->target, TL_DTYPE_NONE, w->op->n_vars);
   for (uint32_t i = 0; i < node->n_operands; i++)
     common = wider(common, dtype_of(w->m, tl_operand(w->m, n, i)));
-  for (uint32_t pass = 0; pass < 2; pass++) { /* what results ask for widens operands first */
+  for (uint32_t pass = 0; pass < 2; pass++) { /* the first pass widens `common` by results that
+                                               * share a variable with operands */
     for (uint32_t i = 0; i < node->n_operands; i++) {
       const tl_op_port *port = tl_op_operand_port(w->op, i);
       if (takes_float(port, dtype_of(w->m, tl_operand(w->m, n, i))))
@@ -79,7 +85,8 @@ static void find_targets(widening *w, tl_node_id n) {
   }
 }
 
-/* Result v is computed as `to`; a cast right behind the node gives users what they had. */
+/* Computes result v as `to`; a cast right behind the node gives users the former dtype. The cast's
+ * operand is set last, since replacing the uses of v would replace it too. */
 static bool widen_result(widening *w, tl_node_id n, tl_value_id v, tl_dtype to) {
   tl_dtype narrow = dtype_of(w->m, v);
   tl_node_id next = tl_node_get(w->m, n)->next;
@@ -100,6 +107,8 @@ static bool widen_result(widening *w, tl_node_id n, tl_value_id v, tl_dtype to) 
   return !leaves || tl_cast_keep_name(w->m, v, cast);
 }
 
+/* Casts the operands and results of one mixed node. Values made after the cast set was created are
+ * not in its table and get their own cast. */
 static bool widen(widening *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   uint32_t n_operands = node->n_operands;

@@ -10,6 +10,7 @@
 #include "passes/edit/passes.h"
 #include "passes/precision/casts.h"
 
+/* Returns true if the decision changes a value or needs a cast. */
 static bool changes_anything(const tl_module *m, const tl_precision *d) {
   for (tl_value_id v = 1; v < d->n_values; v++)
     if (d->values[v].chosen != d->values[v].original)
@@ -22,6 +23,8 @@ static bool changes_anything(const tl_module *m, const tl_precision *d) {
   return false;
 }
 
+/* Without a chip an op must keep its dtypes rather than fail. With a chip and no requested mode,
+ * f32 stays where the chip has it and becomes f16 elsewhere (allow_fp32_to_fp16). */
 bool tl_precision_settle(const tl_options *given, bool off_chip, tl_precision_own *own) {
   const tl_precision_config *c = given->precision;
   if (off_chip && (!c || tl_precision_is_inert(c)))
@@ -42,7 +45,7 @@ static bool is_lowered(const tl_precision_slot *s) {
   return s->original == TL_DTYPE_F32 && (s->chosen == TL_DTYPE_F16 || s->chosen == TL_DTYPE_BF16);
 }
 
-/* Does the node compute f32 of the model in fewer bits? */
+/* Returns true if an f32 tensor of the node is now f16 or bf16. */
 static bool lowers(const tl_module *m, const tl_precision *d, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   bool found = false;
@@ -53,6 +56,7 @@ static bool lowers(const tl_module *m, const tl_precision *d, tl_node_id n) {
   return found;
 }
 
+/* Counts a lowered node; the first is kept as an example for the message. */
 static void count_node(tl_module *m, const tl_precision *d, tl_node_id n) {
   const tl_precision_choice *choice = &d->nodes[n];
   tl_node_count *c = &m->chip_fit.lowered;
@@ -63,7 +67,8 @@ static void count_node(tl_module *m, const tl_precision *d, tl_node_id n) {
   c->dtype = TL_DTYPE_F16;
 }
 
-/* What the chip, and no user, decided. False when memory is out. */
+/* Counts the nodes lowered because of the chip, not by a user's request. Returns false if memory is
+ * out. */
 static bool count(tl_module *m, const tl_precision *d) {
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
@@ -72,7 +77,7 @@ static bool count(tl_module *m, const tl_precision *d) {
   return m->chip_fit.lowered.type != TL_NO_SYMBOL;
 }
 
-/* What the chip has no bfloat16 for: tensors that are computed or come in. */
+/* Tensors of bfloat16 for a chip that lacks it. */
 typedef struct strange {
   uint32_t n;
   tl_value_id first;
@@ -97,7 +102,8 @@ static strange find_bf16(const tl_module *m) {
   return s;
 }
 
-/* Nothing a mode could do makes the chip read what it has no format for. */
+/* Refuses bf16 tensors for a chip without bfloat16: no precision mode makes a chip read a format
+ * that it lacks. */
 static tl_status check_formats(const tl_pass *p, const tl_module *m) {
   const tl_soc *chip = tl_options_chip(p->options);
   const char *name = p->options->soc_version ? p->options->soc_version : chip->name;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bounds linear ops by the sums of positive and negative constant weights per output
+ * (products.h). */
 #include "passes/precision/products.h"
 
 #include <math.h>
@@ -10,8 +12,8 @@
 
 enum { CHUNK = 1024 };
 
-/* Weights as they lie: for each of `outer`, `reduce` times `inner` times `tail` elements, of which
- * those of one inner index make one output. */
+/* Layout of weights in memory: `outer` blocks of reduce * inner * tail elements. All elements with
+ * one (outer, inner) index are summed into one output. */
 typedef struct layout {
   uint64_t outer;
   uint64_t reduce;
@@ -19,17 +21,18 @@ typedef struct layout {
   uint64_t tail;
 } layout;
 
+/* State of one pass over the weights in memory order. */
 typedef struct reader {
   layout l;
   tl_interval x;
-  double *above; /* [inner] of the outer at hand: what positive weights add up to */
-  double *below; /* [inner] the same of negative ones, as a positive number */
-  uint64_t r;    /* where the next weight is */
+  double *above; /* [inner] of the current block: sum of positive weights */
+  double *below; /* [inner] the same of negative weights, as a positive number */
+  uint64_t r;    /* indices of the next weight */
   uint64_t i;
   uint64_t t;
-  double low; /* over outputs so far */
+  double low; /* interval over the outputs so far */
   double high;
-  double magnitude; /* most that the terms of an output come to, without their signs */
+  double magnitude; /* greatest sum of magnitudes of the terms of one output */
 } reader;
 
 /* ---- layouts --------------------------------------------------------------------------------- */
@@ -41,24 +44,28 @@ static uint64_t product(const tl_type *t, int32_t from, int32_t to) {
   return n;
 }
 
+/* Layout of a matrix operand. The dim that is summed over is the last of the left operand and the
+ * last but one of the right; a transposition exchanges them. */
 static bool matrix_layout(const tl_type *t, bool left, bool transposed, layout *l) {
   int32_t r = t->rank;
   if (r < 1)
     return false;
   if (r == 1)
     *l = (layout){1, (uint64_t)t->dims[0], 1, 1};
-  else if (left == !transposed) /* what is added up lies side by side */
+  else if (left == !transposed) /* summed elements are contiguous */
     *l = (layout){product(t, 0, r - 1), (uint64_t)t->dims[r - 1], 1, 1};
   else
     *l = (layout){product(t, 0, r - 2), (uint64_t)t->dims[r - 2], (uint64_t)t->dims[r - 1], 1};
   return true;
 }
 
-/* MatMul has no such attributes and turns nothing. */
+/* MatMul has no such attributes and is never transposed. */
 static bool is_turned(const tl_module *m, tl_node_id n, uint32_t operand) {
   return tl_node_attr_int(m, n, operand == 0 ? TL_SYM_transA : TL_SYM_transB, 0) != 0;
 }
 
+/* Layout of the weights: Conv [M, C/g, k...] sums all but dim 0; ConvTranspose [C, M/g, k...] is in
+ * groups of C/g rows, of which one output takes all kernel elements at most. */
 static bool layout_of(const tl_module *m, tl_node_id n, tl_range_kind kind, uint32_t constant,
                       const tl_type *t, layout *l) {
   if (kind == TL_RANGE_MATMUL || kind == TL_RANGE_GEMM)
@@ -79,9 +86,11 @@ static bool layout_of(const tl_module *m, tl_node_id n, tl_range_kind kind, uint
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Zero times what is not known is zero. */
+/* 0 * inf is 0: the infinity stands for an unknown finite number. */
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
+/* Turns the sums of one block into bounds: positive weights take the upper end of x for the
+ * maximum, negative ones the lower. */
 static void finish_outer(reader *s) {
   double most = tl_interval_magnitude(&s->x);
   for (uint64_t i = 0; i < s->l.inner; i++) {
@@ -94,6 +103,7 @@ static void finish_outer(reader *s) {
   }
 }
 
+/* Adds the next n weights and advances the three indices. */
 static void add_weights(reader *s, const float *w, size_t n) {
   for (size_t k = 0; k < n; k++) {
     if (w[k] > 0)
@@ -126,14 +136,14 @@ static void read_weights(reader *s, const tl_tensor *t) {
     const unsigned char *p = tl_tensor_block(t, at, &room, &bytes);
     for (size_t left = bytes / size, k; left; left -= k, p += k * size) {
       k = left < CHUNK ? left : CHUNK;
-      memcpy(in.bytes, p, k * size); /* a mapped file aligns nothing */
+      memcpy(in.bytes, p, k * size); /* mapped files are not aligned */
       tl_host_to_f32((tl_dtype)t->dtype, in.bytes, wide, 0, k);
       add_weights(s, wide, k);
     }
   }
 }
 
-/* Adding up in f32, in any order, errs by less than this part of the terms without their signs. */
+/* Relative error of summing in f32 in any order, relative to the sum of magnitudes. */
 static double error_of(const layout *l) {
   return fmax(1e-3, 1.2e-7 * (double)l->reduce * (double)l->tail);
 }
@@ -144,7 +154,7 @@ tl_interval tl_range_weighted(tl_module *m, tl_node_id n, tl_range_kind kind, ui
   const tl_tensor *t = tl_value_constant(m, v);
   const tl_type *type = tl_type_get(m, tl_value_type(m, v));
   reader s = {.low = INFINITY, .high = -INFINITY};
-  bool pads = kind == TL_RANGE_CONV || kind == TL_RANGE_DECONV; /* then some terms may be absent */
+  bool pads = kind == TL_RANGE_CONV || kind == TL_RANGE_DECONV; /* at the border some terms are 0 */
   if (pads)
     x = (tl_interval){fmin(x.low, 0), fmax(x.high, 0), x.flags};
   bool floats = t && (t->dtype == TL_DTYPE_F32 || tl_dtype_is_ranked((tl_dtype)t->dtype));
@@ -166,7 +176,8 @@ tl_interval tl_range_weighted(tl_module *m, tl_node_id n, tl_range_kind kind, ui
 
 /* ---- batch normalization --------------------------------------------------------------------- */
 
-/* One channel: y = (x - mean) / sqrt(var + eps) * scale + shift. False when it may be anything. */
+/* Adds the bounds of one channel: y = (x - mean) / sqrt(var + eps) * scale + shift. p: scale,
+ * shift, mean, variance. Returns false if the result may be anything. */
 static bool add_channel(tl_interval x, const double p[4], double epsilon, tl_interval *y) {
   double scale = p[0] / sqrt(p[3] + epsilon);
   double shift = p[1] - p[2] * scale;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where results of linear ops lie when their weights are constants: not by the largest weight and
- * how many there are, but by what the weights of each output add up to. */
+/* Intervals of linear ops with constant weights. The bound uses the sum of the weights of each
+ * output, not the largest weight times their number. */
 #ifndef TL_PASSES_PRECISION_PRODUCTS_H
 #define TL_PASSES_PRECISION_PRODUCTS_H
 
@@ -10,14 +10,15 @@
 
 TL_VEC(tl_weight_sums, double);
 
-/* A product of kind MATMUL, GEMM, CONV or DECONV, without alpha, beta and bias, whose operand
- * `constant` (0 or 1) is one: the interval over all outputs of sum(w * x) for x anywhere in `x`.
- * Reads the weights once, unless x is not bounded. room: scratch, kept between calls. Unknown when
- * nothing can be said. O(weights). */
+/* Returns the interval over all outputs of sum(w * x), x anywhere in `x`, for a product of kind
+ * MATMUL, GEMM, CONV or DECONV whose operand `constant` (0 or 1) is a constant; without alpha, beta
+ * and bias. Reads the weights once, unless x is unbounded. room: scratch, reused between calls.
+ * Unknown if nothing can be said. O(weights). */
 tl_interval tl_range_weighted(tl_module *m, tl_node_id n, tl_range_kind kind, uint32_t constant,
                               tl_interval x, tl_weight_sums *room);
 
-/* BatchNormalization with constant parameters, not in training: over all channels. */
+/* Returns the interval of BatchNormalization over all channels; unknown in training mode or if a
+ * parameter is not constant. O(channels). */
 tl_interval tl_range_batch_norm(tl_module *m, tl_node_id n, tl_interval x);
 
 #endif

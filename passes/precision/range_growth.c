@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Growth of values: finds roots and squares in the graph and applies growth.h (range_growth.h). */
 #include "passes/precision/range_growth.h"
 
 #include <math.h>
@@ -25,7 +26,8 @@ tl_status tl_range_growth_start(tl_range_growth *g, tl_arena *arena) {
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* The operand that a node gives back but for a factor, a sign or its order; TL_NO_VALUE: none. */
+/* Returns the operand that the node returns apart from a factor, a sign or order; TL_NO_VALUE if
+ * none. A part of a value (flag PART) is another value. */
 static tl_value_id root_operand(const tl_module *m, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(m, n);
   tl_value_id a = tl_operand(m, n, 0);
@@ -44,7 +46,7 @@ static tl_value_id root_operand(const tl_module *m, tl_node_id n) {
   }
 }
 
-/* Are two values computed by the same op from the same values, in either order? */
+/* Returns true if two values are computed by the same op from the same roots, in either order. */
 static bool are_twins(const tl_range_growth *g, tl_value_id a, tl_value_id b) {
   tl_node_id p = tl_value_producer(g->m, a);
   tl_node_id q = tl_value_producer(g->m, b);
@@ -74,8 +76,8 @@ bool tl_range_multiplies_itself(const tl_range_growth *g, tl_node_id n) {
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* Numbers beyond the lower dtype that are computed with make what comes of it large, too; limits do
- * not. */
+/* Collects the facts of operand i. A constant beyond the lower dtype makes the result large, unless
+ * it is only a limit, an infinity, or a softmax mask. */
 static tl_grown operand_of(const tl_range_growth *g, tl_node_id n, uint32_t i) {
   tl_value_id v = tl_operand(g->m, n, i);
   tl_grown x = {tl_growth_plain(), tl_interval_unknown(), false};
@@ -90,7 +92,7 @@ static tl_grown operand_of(const tl_range_growth *g, tl_node_id n, uint32_t i) {
   x.growth = tl_growth_of_constant(&x.range);
   bool limits = kind == TL_RANGE_CLIP || kind == TL_RANGE_MIN || kind == TL_RANGE_MAX;
   double most = tl_interval_magnitude(&x.range);
-  if (limits || most <= g->data_max || isinf(most)) /* infinities are the same in every dtype */
+  if (limits || most <= g->data_max || isinf(most)) /* infinities exist in every dtype */
     return x;
   bool low = x.range.high <= g->data_max && x.range.low <= -1e4;
   if (!low || !tl_range_masks_softmax(g->m, n, i))
@@ -98,7 +100,8 @@ static tl_grown operand_of(const tl_range_growth *g, tl_node_id n, uint32_t i) {
   return x;
 }
 
-/* Those whose order matters, or all in two. */
+/* Collects the operands. For ops without a fixed number of operands (UNION, MIN, MAX and others)
+ * all are combined in groups, so that `in` has room; otherwise the first TL_RANGE_OPERANDS. */
 static uint32_t gather(const tl_range_growth *g, tl_node_id n, tl_growth_case *c, tl_grown *in) {
   uint32_t count = 0;
   const tl_node *node = tl_node_get(g->m, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backward: which values a node takes wide, as they are or moved. Forward: which of those are wide
- * where they come from. */
+/* Two sweeps find data movement between wide nodes (range_moves.h). Backward: values that a wide
+ * node takes, directly or moved. Forward: those of them with a wide source. */
 #include "passes/precision/range_moves.h"
 
 #include "ir/ops_gen.h"
@@ -10,6 +10,7 @@ static bool is_f32(const tl_module *m, tl_value_id v) {
   return v && tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_F32;
 }
 
+/* Returns true if the node moves or joins f32 data. A Cast changes the dtype and does not count. */
 static bool moves(const tl_module *m, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(m, n);
   const tl_node *node = tl_node_get(m, n);
@@ -28,7 +29,8 @@ static void go_back(const tl_module *m, const tl_graph *g, const char *const *wh
   }
 }
 
-/* Is one of its operands wide: an input of the model, or what a wide node gives? */
+/* Returns true if an operand is wide: an input of the graph, the result of a node that stays wide,
+ * or the result of a cast. */
 static bool has_wide_source(const tl_module *m, tl_node_id n, const char *const *why) {
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);

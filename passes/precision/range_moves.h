@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only moves numbers between a wide source and a node that stays wide stays wide, too. */
+/* Keeps data movement wide between a wide source and a node that stays wide: casts there gain
+ * nothing. */
 #ifndef TL_PASSES_PRECISION_RANGE_MOVES_H
 #define TL_PASSES_PRECISION_RANGE_MOVES_H
 
 #include "ir/module.h"
 
-/* why: by node id, NULL where nothing speaks against lowering; filled in for such nodes. Memory is
- * the arena's; TL_NO_MEMORY is not reported. O(nodes + edges). */
+/* Sets why[n], by node id, for nodes that only move data from a wide source to nodes with a reason
+ * to stay wide (why[n] not NULL). The arena holds the memory. TL_NO_MEMORY, not reported. O(nodes +
+ * edges). */
 tl_status tl_range_keep_moves(const tl_module *m, const char **why,
                               tl_arena *arena) TL_NODISCARD;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of range_ops.tbl by op, and the flow of masks and epsilons (range_rows.h). */
 #include "passes/precision/range_rows.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ enum {
   STATS = TL_RANGE_STATS
 };
 
+/* Short names above are those of the flags in the table. */
 static const tl_range_op rows[] = {
 #define RANGE(op, kind, low, high, flags) [TL_OP_##op] = {TL_RANGE_##kind, flags, true, low, high},
 #include "passes/precision/range_ops.tbl"
@@ -54,7 +56,7 @@ bool tl_range_carries(const tl_range_op *row) {
   return !bends && kind < TL_RANGE_NORM;
 }
 
-/* Softmax takes what was masked, attention the mask itself. */
+/* Softmax takes masked data, attention the mask itself, in the operand of one of these names. */
 bool tl_range_takes_mask(const tl_module *m, tl_node_id n, uint32_t operand) {
   static const char *const names[] = {"attn_mask", "attention_bias"};
   const tl_range_op *row = tl_range_op_of(m, n);
@@ -68,7 +70,7 @@ bool tl_range_takes_mask(const tl_module *m, tl_node_id n, uint32_t operand) {
   return false;
 }
 
-/* Is some use of v, through ops that carry it on, of an op with one of these flags? */
+/* Depth-first and bounded: `left` ops deep, TL_RANGE_FAR carrying uses per value. */
 bool tl_range_reaches(const tl_module *m, tl_value_id v, unsigned flags, unsigned through,
                       unsigned left) {
   unsigned uses = 0;
@@ -93,8 +95,9 @@ bool tl_range_needs_operands(const tl_module *m, tl_node_id n, bool *itself) {
                                                                GUARDED, SHIFTS, TL_RANGE_FAR));
 }
 
-enum { MANY = 4096 }; /* uses of a mask that are looked at: it may serve every layer of a network */
+enum { MANY = 4096 }; /* upper bound on uses visited: one mask may serve every layer of a network */
 
+/* Returns false at the first use that needs the numbers; *found: some use was a mask. */
 static bool only_masks(const tl_module *m, tl_value_id v, unsigned left, unsigned *budget,
                        bool *found) {
   TL_FOR_USES (m, v, u) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of range_ops.tbl, and where values go that masks and epsilons are in. */
+/* Access to the rows of range_ops.tbl, and questions about where masks and epsilons flow. */
 #ifndef TL_PASSES_PRECISION_RANGE_ROWS_H
 #define TL_PASSES_PRECISION_RANGE_ROWS_H
 
 #include "ir/module.h"
 #include "passes/precision/intervals.h"
 
-/* Flags of rows; range_ops.tbl says what they mean. */
+/* Flags of rows; range_ops.tbl explains them. */
 enum {
   TL_RANGE_GUARDED = 1 << 0,
   TL_RANGE_SHIFTS = 1 << 1,
@@ -32,33 +32,36 @@ enum {
 typedef struct tl_range_op {
   uint8_t kind; /* tl_range_kind */
   uint32_t flags;
-  bool listed; /* has a row of its own, also one that says NONE */
+  bool listed; /* has a row in the table, even one of kind NONE */
   double low;
   double high;
 } tl_range_op;
 
-enum { TL_RANGE_FAR = 4 }; /* nodes between a mask and its Softmax, an epsilon and its Div */
+enum { TL_RANGE_FAR = 4 }; /* upper bound on nodes between a mask and its Softmax, or an epsilon and
+                            * its Div */
 
-/* Row of an op, and of a node's op; one of kind NONE that is not listed when there is none. */
+/* Return the row of an op, or of a node's op; an unlisted row of kind NONE if the table has
+ * none. */
 const tl_range_op *tl_range_op_at(tl_op_id op);
 const tl_range_op *tl_range_op_of(const tl_module *m, tl_node_id n);
-/* Does the op add up products of its operands? */
+/* Returns true if the op sums products of its operands. */
 bool tl_range_is_product(const tl_range_op *row);
-/* Do numbers come out as they came in, but for arithmetic element by element or sums of them? False
- * for products, norms, and what is bounded whatever comes in. */
+/* Returns true if the magnitude of the result follows that of the operands: elementwise arithmetic,
+ * movement, sums. False for products, norms and results that are always bounded. */
 bool tl_range_carries(const tl_range_op *row);
-/* Does what is masked, or for attention the mask itself, go in as this operand? */
+/* Returns true if this operand of n is masked data of a Softmax, or the mask operand of
+ * attention. */
 bool tl_range_takes_mask(const tl_module *m, tl_node_id n, uint32_t operand);
-/* Does what goes in as this operand end up as a mask of Softmax or attention and nowhere else? */
+/* Returns true if this operand of n ends up only in masks of Softmax or attention. */
 bool tl_range_masks_softmax(const tl_module *m, tl_node_id n, uint32_t operand);
-/* Is some use of v, through at most `left` ops with a flag of `through` or that only move data, of
- * an op with one of `flags`? */
+/* Returns true if v reaches an op with one of `flags`, through at most `left` ops that have a flag
+ * of `through` or only move data. */
 bool tl_range_reaches(const tl_module *m, tl_value_id v, unsigned flags, unsigned through,
                       unsigned left);
-/* Are all uses of v, also behind ops that masks go through, those of a mask, and is there one? Who
- * compares a mask, or gives it out, wants its numbers. */
+/* Returns true if v has a use as a mask and all its uses are masks, directly or behind ops that
+ * masks pass through. Comparing a mask or returning it needs its numbers and gives false. */
 bool tl_range_only_masks(const tl_module *m, tl_value_id v);
-/* Is a zero for an operand that is none the ruin of the op (*itself), or of one behind it? */
+/* Returns true if an operand that wrongly becomes 0 ruins the op (*itself) or an op behind it. */
 bool tl_range_needs_operands(const tl_module *m, tl_node_id n, bool *itself);
 
 #endif

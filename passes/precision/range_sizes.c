@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts the elements that reductions, norms and products sum, from static dims (range_sizes.h). */
 #include "passes/precision/range_sizes.h"
 
 #include "ir/ops_gen.h"
 #include "passes/precision/range_rows.h"
 
+/* Returns a dim as a number; 0 if it is unknown or out of range. A product with it is then 0. */
 static double dim_at(const tl_type *t, int64_t axis) {
   axis += axis < 0 ? t->rank : 0;
   return axis < 0 || axis >= t->rank || !tl_dim_is_static(t->dims[axis]) ? 0
                                                                          : (double)t->dims[axis];
 }
 
+/* Returns the product of the dims from `axis` on; 0 if one is unknown. */
 static double dims_from(const tl_type *t, int64_t axis) {
   double n = t->rank > 0 ? 1 : 0;
   for (int64_t i = axis < 0 ? axis + t->rank : axis; i < t->rank; i++)
@@ -17,13 +20,14 @@ static double dims_from(const tl_type *t, int64_t axis) {
   return n;
 }
 
-/* Elements of operand 0 that a reduction combines into one; 0: not known. */
+/* Returns the number of elements that a reduction combines; 0 if unknown. Absent or empty axes mean
+ * all, unless noop_with_empty_axes is set. */
 static double reduced_elements(const tl_module *m, tl_node_id n, const tl_type *x) {
   const tl_node *node = tl_node_get(m, n);
   tl_value_id v = node->n_operands > 1 ? tl_operand(m, n, 1) : TL_NO_VALUE;
   const tl_tensor *axes = v ? tl_value_constant(m, v) : NULL;
   uint64_t count = axes ? tl_tensor_elements(m, axes) : 0;
-  if (tl_range_op_of(m, n)->low > 0) /* all from this axis on */
+  if (tl_range_op_of(m, n)->low > 0) /* the table gives the first axis */
     return dims_from(x, (int64_t)tl_range_op_of(m, n)->low);
   if (v && !axes)
     return 0;
@@ -53,7 +57,8 @@ double tl_range_combined(const tl_module *m, tl_node_id n) {
     return dim_at(x, tl_node_attr_int(m, n, TL_SYM_transA, 0) ? -2 : -1);
   if (row->kind == TL_RANGE_GEMM)
     return dim_at(x, tl_node_attr_int(m, n, TL_SYM_transA, 0) ? 0 : 1);
-  if (row->kind >= TL_RANGE_CONV) { /* the weights of one output channel, or all */
+  if (row->kind >= TL_RANGE_CONV) { /* Conv: weights of one output channel; ConvTranspose: all
+                                     * weights, an upper bound */
     tl_value_id f = tl_operand(m, n, 1);
     const tl_type *t = tl_type_get(m, f ? tl_value_type(m, f) : TL_NO_TYPE);
     bool plain = t->kind == TL_KIND_TENSOR && t->rank > 1;

@@ -9,7 +9,7 @@
 #include "passes/precision/range_sizes.h"
 
 enum {
-  ENDLESS = 255, /* an angle is one however long its computation */
+  ENDLESS = 255, /* an angle is followed back without limit */
   LONG = 16,     /* steps of arithmetic that a place or an index is followed back */
   SHORT = 8,
   NEAR = 4,
@@ -20,28 +20,31 @@ typedef struct wants_walk {
   const tl_module *m;
   tl_dtype low;
   tl_range_wants *out;
-  uint16_t *wanted; /* by value id: set of tl_range_want */
-  uint8_t *steps;   /* by value id: how far it is still followed back */
+  uint16_t *wanted; /* by value id: set of tl_range_want asked for */
+  uint8_t *steps;   /* by value id: steps left to follow it back */
   tl_node_id *by;  /* by value id */
-  bool again;      /* forward: bodies were looked at before */
+  bool again;      /* forward sweep: bodies were visited in an earlier round */
 } wants_walk;
 
 static bool is_f32(const tl_module *m, tl_value_id v) {
   return v && tl_type_dtype(m, tl_value_type(m, v)) == TL_DTYPE_F32;
 }
 
+/* Returns the limit up to which the low dtype has all integers: 2^8 for bf16, 2^11 for f16. */
 static double exact_limit(tl_dtype low) { return low == TL_DTYPE_BF16 ? 256 : 2048; }
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
+/* Returns true if rounding to the low dtype's mantissa changes x. */
 static bool is_lost(double x, tl_dtype low) {
   int exponent;
   double mantissa = frexp(x, &exponent) * exact_limit(low);
   return mantissa != floor(mantissa);
 }
 
-/* Integers are several, and one of them is none of the low dtype; masks may be single, or infinite.
- * Weights are neither as soon as one of them is no integer. */
+/* Classifies a constant. INTEGERS: more than one element, all integers, one of them not exact in
+ * the low dtype. MASKS: one element is -1e4 or less, possibly infinite. Any fraction makes it
+ * weights: 0. */
 static uint8_t from_of_constant(const wants_walk *w, const tl_tensor *t) {
   uint64_t n = tl_tensor_elements(w->m, t);
   bool lost = false;
@@ -60,7 +63,8 @@ static uint8_t from_of_constant(const wants_walk *w, const tl_tensor *t) {
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* A cast to f32: integers are what they were computed from. */
+/* Classifies a cast to f32 by its source: flags, sizes, other integers, or what a float came
+ * from. */
 static uint8_t from_of_cast(const wants_walk *w, tl_node_id n) {
   tl_value_id v = tl_operand(w->m, n, 0);
   tl_dtype d = tl_type_dtype(w->m, tl_value_type(w->m, v));
@@ -71,7 +75,7 @@ static uint8_t from_of_cast(const wants_walk *w, tl_node_id n) {
   return TL_FROM_INTEGERS | TL_FROM_PLACES;
 }
 
-/* A sum of more flags than the low dtype counts to. */
+/* Returns true for a sum of more flags than the low dtype counts exactly. */
 static bool counts_far(const wants_walk *w, tl_node_id n) {
   tl_range_kind kind = (tl_range_kind)tl_range_op_of(w->m, n)->kind;
   if (kind != TL_RANGE_SUM && kind != TL_RANGE_CUMSUM)
@@ -80,12 +84,12 @@ static bool counts_far(const wants_walk *w, tl_node_id n) {
   return count == 0 || count > exact_limit(w->low);
 }
 
-/* Operands of f32. */
+/* Facts about the f32 operands of a node. */
 typedef struct operand_facts {
-  uint8_t all;  /* flags that all have which are no constants */
-  uint8_t any;  /* flags that one of them has, constants too */
-  bool computed; /* one is no constant */
-  bool data;     /* one was computed from neither integers nor sizes */
+  uint8_t all;  /* flags that all operands but constants have */
+  uint8_t any;  /* flags that some operand has, constants included */
+  bool computed; /* some operand is no constant */
+  bool data;     /* some operand comes from neither integers nor sizes */
 } operand_facts;
 
 enum { COUNTED = TL_FROM_INTEGERS | TL_FROM_FLAGS | TL_FROM_SHAPES };
@@ -109,7 +113,7 @@ static operand_facts facts_of(const wants_walk *w, tl_node_id n) {
   return f;
 }
 
-/* Integers and sizes of them are sizes as long as nothing else comes in. */
+/* Integer arithmetic on sizes gives sizes as long as nothing else takes part. */
 static uint8_t from_of_integers(const wants_walk *w, tl_node_id n) {
   uint8_t all = TL_FROM_SHAPES;
   bool computed = false;
@@ -170,8 +174,9 @@ static uint8_t from_of_node(const wants_walk *w, tl_node_id n) {
   return from;
 }
 
-/* What comes in from two sides, as a state of a loop does, is what both are. Constants that a state
- * begins with are no data. */
+/* Passes flags along a link into or out of a body. Where several links meet, as for a state of a
+ * loop, flags that all sources must have (COUNTED, INPUTS) are intersected, others united. A
+ * constant as initial state is neutral for INPUTS. */
 static void hand_on(void *user, const tl_body_link *l) {
   const wants_walk *w = user;
   const uint8_t all = COUNTED | TL_FROM_INPUTS;
@@ -182,7 +187,7 @@ static void hand_on(void *user, const tl_body_link *l) {
     from = from_of_constant(w, t) | TL_FROM_INPUTS;
   bool first = l->kind != TL_LINK_TURN && !l->again;
   if (l->kind == TL_LINK_TURN && !w->again)
-    return; /* the body was not looked at */
+    return; /* the body has not been visited yet */
   *to = first ? from : (uint8_t)((*to & from & all) | ((*to | from) & ~all));
 }
 
@@ -205,6 +210,7 @@ static void go_forward(const wants_walk *w) {
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
+/* Notes that `by` wants v to be exact. The longest remaining distance counts. */
 static void ask(wants_walk *w, tl_value_id v, tl_range_want want, unsigned steps, tl_node_id by) {
   if (!is_f32(w->m, v) || tl_value_constant(w->m, v))
     return;
@@ -215,6 +221,7 @@ static void ask(wants_walk *w, tl_value_id v, tl_range_want want, unsigned steps
   w->by[v] = by;
 }
 
+/* Sets the want of a node; the first one found stays. */
 static void mark(wants_walk *w, tl_node_id n, tl_range_want want, tl_node_id by) {
   if (want == TL_WANT_TERM || want == TL_WANT_SCALED)
     w->out->sums[n] = true;
@@ -235,12 +242,13 @@ static bool is_center(tl_range_kind kind) {
          kind == TL_RANGE_SAME;
 }
 
-/* What is multiplied by its own gate is followed as the product that it was made of would be. */
+/* Returns true for gated activations, which are followed like the product they consist of. */
 static bool is_gate(const tl_range_op *row) {
   return row->kind == TL_RANGE_GATE || row->kind == TL_RANGE_GATED;
 }
 
-/* A product on the way to an angle: of positions, or of what the model was given. */
+/* Returns true for a product on the way to an angle whose operands are positions, or all come from
+ * the model's inputs. */
 static bool turns_positions(const wants_walk *w, tl_node_id n) {
   bool inputs = true;
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
@@ -254,7 +262,7 @@ static bool turns_positions(const wants_walk *w, tl_node_id n) {
   return inputs;
 }
 
-/* Bounded by 1, as weights that are added up are. */
+/* Returns true if v is bounded by 1 (kind FIXED), as probabilities are. */
 static bool is_bounded(const wants_walk *w, tl_value_id v) {
   tl_node_id p = v ? tl_value_producer(w->m, v) : TL_NO_NODE;
   while (p && tl_range_op_of(w->m, p)->kind == TL_RANGE_SAME)
@@ -262,7 +270,8 @@ static bool is_bounded(const wants_walk *w, tl_value_id v) {
   return p && tl_range_op_of(w->m, p)->kind == TL_RANGE_FIXED;
 }
 
-/* A product whose terms may all be tiny: of powers, roots of them, or probabilities. */
+/* Returns true for a product whose terms may all be tiny: of powers, their roots, or
+ * probabilities. */
 static bool mixes_small(const wants_walk *w, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(w->m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(w->m, n, i);
@@ -281,7 +290,8 @@ static uint32_t n_computed(const wants_walk *w, tl_node_id n) {
   return count;
 }
 
-/* Numbers that matter for their sum: how they come about is of no interest beyond a few ops. */
+/* Follows terms of a sum. Only movement, negation and scaling by constants are followed, and only
+ * for a few steps: the origin of the terms does not matter. */
 static void pass_term(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want want) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   bool scales = (row->kind == TL_RANGE_MUL || row->kind == TL_RANGE_DIV) && n_computed(w, n) == 1;
@@ -294,12 +304,12 @@ static void pass_term(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want 
   if (want == TL_WANT_PART ? part : term)
     mark(w, n, want, w->by[y]);
   if (want == TL_WANT_PART && product && w->steps[y])
-    ask_operands(w, n, want, 0, w->by[y]); /* what scales them, no product before */
+    ask_operands(w, n, want, 0, w->by[y]); /* their scaling, but no earlier product */
   if (passes && w->steps[y])
     ask_operands(w, n, want, w->steps[y] - 1u, w->by[y]);
 }
 
-/* What is wanted of a result is wanted of what computes it, and of what that takes. */
+/* Propagates one want from result y to its node n and the operands of n. */
 static void pass_want(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want want) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   unsigned steps = w->steps[y];
@@ -308,7 +318,7 @@ static void pass_want(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want 
     pass_term(w, n, y, want);
     return;
   }
-  if (want == TL_WANT_LOG && row->kind == TL_RANGE_EXP) { /* undoes what would be lost */
+  if (want == TL_WANT_LOG && row->kind == TL_RANGE_EXP) { /* the logarithm undoes the Exp */
     mark(w, n, want, w->by[y]);
     return;
   }
@@ -325,7 +335,8 @@ static void pass_want(wants_walk *w, tl_node_id n, tl_value_id y, tl_range_want 
       mark(w, n, want, w->by[y]);
     for (uint32_t i = 0; taken && i < tl_node_get(w->m, n)->n_operands; i++) {
       tl_value_id v = tl_operand(w->m, n, i);
-      if (exact || (w->out->from[v] & TL_FROM_SQUARES)) /* of powers it is the logarithm */
+      if (exact || (w->out->from[v] & TL_FROM_SQUARES)) /* only powers have the problem of the
+                                                         * logarithm */
         ask(w, v, want, steps == ENDLESS ? steps : steps - 1, w->by[y]);
     }
   } else if (want == TL_WANT_LOG || (want == TL_WANT_DIVISOR && row->kind == TL_RANGE_FIXED)) {
@@ -344,14 +355,15 @@ static bool is_integer(const tl_module *m, tl_value_id v) {
   return d != TL_DTYPE_NONE && d != TL_DTYPE_BOOL && !tl_dtype_is_float(d);
 }
 
-/* Numbers of which only a difference is squared, as in variances. */
+/* Asks for exact differences in front of squares, as in a variance. */
 static void ask_difference(wants_walk *w, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   if (squares(w->m, n) || row->kind == TL_RANGE_L2 || (row->flags & TL_RANGE_SQUARED))
     ask(w, tl_operand(w->m, n, 0), TL_WANT_DIFFERENCE, NEAR, n);
 }
 
-/* |x|^2 - 2 x y + |y|^2, in whatever order: the product cancels most of the squares. */
+/* Asks for exact terms of |x|^2 - 2 x y + |y|^2, in any order: the product cancels most of the
+ * squares. */
 static void ask_parts(wants_walk *w, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   uint8_t any = 0;
@@ -366,7 +378,7 @@ static void ask_parts(wants_walk *w, tl_node_id n) {
   }
 }
 
-/* A constant that makes numbers very much smaller; what it is applied to was large then. */
+/* Returns the operand that a constant scales down by 256 or more: it was large before. */
 static tl_value_id shrunk(const wants_walk *w, tl_node_id n) {
   tl_range_kind kind = (tl_range_kind)tl_range_op_of(w->m, n)->kind;
   for (uint32_t i = 0; i < 2 && (kind == TL_RANGE_MUL || kind == TL_RANGE_DIV); i++) {
@@ -382,7 +394,7 @@ static tl_value_id shrunk(const wants_walk *w, tl_node_id n) {
   return TL_NO_VALUE;
 }
 
-/* What is added up, and products that are made small afterwards. */
+/* Asks for terms that are summed, and for sums of products that are scaled down. */
 static void ask_terms(wants_walk *w, tl_node_id n, tl_value_id divided) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   bool mean = row->kind == TL_RANGE_MEAN && (row->flags & TL_RANGE_DEEP);
@@ -396,8 +408,8 @@ static void ask_terms(wants_walk *w, tl_node_id n, tl_value_id divided) {
     mark(w, n, TL_WANT_TERM, n);
 }
 
-/* Masks that are added up before anything is masked: in the low dtype nothing may be left of a row.
- */
+/* Returns true for an addition of two masks: their sum may overflow in the low dtype and then mask
+ * a whole row. */
 static bool adds_masks(const wants_walk *w, tl_node_id n) {
   const uint8_t given = TL_FROM_INPUTS | TL_FROM_INTEGERS | TL_FROM_FLAGS;
   const tl_range_op *row = tl_range_op_of(w->m, n);
@@ -415,7 +427,7 @@ static bool adds_masks(const wants_walk *w, tl_node_id n) {
   return masks[0] && masks[1];
 }
 
-/* Batch normalization by numbers that are computed is a difference over a root. */
+/* Batch normalization with a computed variance is a difference divided by a root. */
 static void ask_spread(wants_walk *w, tl_node_id n) {
   tl_value_id variance = tl_operand(w->m, n, 4);
   if (!is_f32(w->m, variance) || tl_value_constant(w->m, variance))
@@ -433,6 +445,8 @@ static bool is_inverse_power(const tl_module *m, tl_node_id n) {
          tl_tensor_float_at(m, t, 0, &k) && k < 0;
 }
 
+/* States what node n itself wants of its operands, and whether n itself must be exact. The order of
+ * the tests gives the reason shown to the user. */
 static void ask_own(wants_walk *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   uint32_t flags = tl_range_op_of(w->m, n)->flags;
@@ -443,7 +457,7 @@ static void ask_own(wants_walk *w, tl_node_id n) {
     ask(w, first, TL_WANT_LOG, SHORT, n);
   if (flags & TL_RANGE_PLACES)
     ask(w, tl_operand(w->m, n, 1), TL_WANT_PLACE, LONG, n);
-  if (tl_range_op_of(w->m, n)->kind == TL_RANGE_AFFINE) /* its variance may be computed */
+  if (tl_range_op_of(w->m, n)->kind == TL_RANGE_AFFINE) /* its variance may be a computed value */
     ask_spread(w, n);
   bool inverse = is_inverse_power(w->m, n);
   tl_value_id divisor =
@@ -481,8 +495,8 @@ static void ask_as(wants_walk *w, tl_value_id v, tl_value_id like) {
       ask(w, v, (tl_range_want)want, w->steps[like], w->by[like]);
 }
 
-/* What is wanted of a result is wanted of the bodies' outputs, what they want of their inputs is
- * wanted of the operands, and what the next turn of a loop wants, of what this one leaves. */
+/* Links of bodies: wants of a result go to the outputs of bodies, wants of body inputs to operands,
+ * and wants of the next iteration to the outputs of this one. */
 static void ask_link(void *user, const tl_body_link *l) { ask_as(user, l->from, l->to); }
 
 static void go_back(wants_walk *w, const tl_graph *g) {
@@ -510,8 +524,8 @@ tl_status tl_range_wants_find(const tl_module *m, tl_dtype low, tl_arena *arena,
   w.by = tl_arena_calloc(arena, n_values, sizeof *w.by);
   if (!out->want || !out->by || !out->sums || !out->from || !w.wanted || !w.steps || !w.by)
     return TL_NO_MEMORY;
-  /* Bodies stand behind the graph that they are in; again for what passes between them, and from
-   * one turn of a loop to the next. */
+  /* Bodies are behind their graph in m->graphs. Several rounds carry facts between bodies and from
+   * one iteration of a loop to the next. */
   uint32_t rounds = m->graphs.n > 1 ? ROUNDS : 1;
   for (uint32_t round = 0; round < rounds; round++, w.again = true)
     go_forward(&w);
@@ -527,7 +541,7 @@ tl_status tl_range_wants_find(const tl_module *m, tl_dtype low, tl_arena *arena,
 void tl_range_wants_say(const tl_module *m, const tl_range_wants *w, tl_node_id n, tl_buf *out) {
   static const struct {
     const char *itself;
-    const char *other; /* behind the name of who wants it */
+    const char *other; /* follows the name of the node that wants it */
   } texts[] = {
       [TL_WANT_ANGLE] = {"it takes an angle", "takes its result as an angle"},
       [TL_WANT_LOG] = {"it takes a logarithm", "takes the logarithm of its result"},

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The sweep of the range policy: intervals, growth and reasons, node by node (ranges.h). */
 #include "passes/precision/ranges.h"
 
 #include <math.h>
@@ -14,11 +15,12 @@
 #include "passes/precision/range_wants.h"
 #include "support/map.h"
 
+/* State of the sweep. */
 typedef struct range_walk {
   tl_module *m;
   const tl_range_policy *policy;
   tl_arena *arena;
-  tl_dtype low; /* what the mode lowers to, F16 or BF16 */
+  tl_dtype low; /* dtype that the mode lowers to: F16 or BF16 */
   double data_max;
   double init_max;
   tl_interval *values;
@@ -37,13 +39,13 @@ static bool is_f32(const range_walk *w, tl_value_id v) {
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* Infinite elements, which the counts of finite ones leave out. */
+/* Extends *x by infinite elements, which the counts of finite elements omit. */
 static void add_infinite(const range_walk *w, const tl_tensor *t, tl_interval *x) {
   uint64_t n = tl_tensor_elements(w->m, t);
   for (uint64_t i = 0; i < n && !(isinf(x->low) && isinf(x->high)); i++) {
     double v;
     if (!tl_tensor_float_at(w->m, t, i, &v))
-      *x = tl_interval_unknown(); /* computed when read */
+      *x = tl_interval_unknown(); /* elements are not available */
     else if (isinf(v) && v < 0)
       x->low = v;
     else if (isinf(v))
@@ -51,6 +53,8 @@ static void add_infinite(const range_walk *w, const tl_tensor *t, tl_interval *x
   }
 }
 
+/* Returns the interval of a constant. It is FRAGILE if all its elements become 0 in the low
+ * dtype. */
 static tl_interval read_constant(const range_walk *w, const tl_tensor *t) {
   tl_float_counts c;
   uint64_t n = tl_tensor_elements(w->m, t);
@@ -66,6 +70,7 @@ static tl_interval read_constant(const range_walk *w, const tl_tensor *t) {
   return x;
 }
 
+/* Returns the interval of v; a constant is read on first use. */
 static tl_interval interval_of(range_walk *w, tl_value_id v) {
   const tl_tensor *t = tl_value_constant(w->m, v);
   if (t && !w->known[v]) {
@@ -77,11 +82,14 @@ static tl_interval interval_of(range_walk *w, tl_value_id v) {
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 
+/* Starts a reason such as "the constant `x` holds ". */
 static void start_text(range_walk *w, const char *before, tl_value_id v, const char *after) {
   tl_buf_clear(&w->text);
   tl_buf_printf(&w->text, "%s `%.*s` %s", before, TL_SV_ARG(tl_value_name(w->m, v)), after);
 }
 
+/* Returns true, with the reason in w->text, if constant operand i speaks against lowering n. *mask:
+ * it is a softmax mask, whose size does not matter. */
 static bool constant_speaks(range_walk *w, tl_node_id n, uint32_t i, bool *mask) {
   tl_value_id v = tl_operand(w->m, n, i);
   tl_interval x = interval_of(w, v);
@@ -112,6 +120,8 @@ static const tl_measured_range *measured(const range_walk *w, tl_value_id v) {
   return name && tl_map_find(&w->measured, name, &i) ? &w->policy->measured[i] : NULL;
 }
 
+/* Returns true if measured numbers of v exceed the limit; masked values are only checked
+ * upwards. */
 static bool measure_speaks(range_walk *w, tl_value_id v) {
   const tl_measured_range *r = measured(w, v);
   bool masked = (w->values[v].flags & TL_RANGE_MASKED) != 0;
@@ -124,6 +134,7 @@ static bool measure_speaks(range_walk *w, tl_value_id v) {
   return false;
 }
 
+/* Returns true if a computed operand v speaks against lowering n. */
 static bool value_speaks(range_walk *w, tl_node_id n, tl_value_id v) {
   if (measure_speaks(w, v))
     return true;
@@ -143,7 +154,7 @@ static bool value_speaks(range_walk *w, tl_node_id n, tl_value_id v) {
   return false;
 }
 
-/* Does the op have squares in it that may leave the lower dtype? */
+/* Returns true if the op has squares inside that may leave the lower dtype. */
 static bool has_squares(const range_walk *w, tl_node_id n, tl_growth left) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   if (row->kind == TL_RANGE_NORM || row->kind == TL_RANGE_L2 || (row->flags & TL_RANGE_SQUARED))
@@ -152,7 +163,8 @@ static bool has_squares(const range_walk *w, tl_node_id n, tl_growth left) {
   return left.flags && (square || tl_range_multiplies_itself(&w->growth, n));
 }
 
-/* Its own bounds say that the result leaves the lower dtype. */
+/* Returns true if the interval of the result exceeds the lower dtype. Loose intervals count for
+ * risky ops only. */
 static bool bounds_speak(range_walk *w, tl_node_id n) {
   const tl_interval *y = &w->values[tl_node_get(w->m, n)->results];
   double most = fmax(y->high, y->flags & TL_RANGE_MASKED ? 0 : -y->low);
@@ -165,7 +177,8 @@ static bool bounds_speak(range_walk *w, tl_node_id n) {
   return true;
 }
 
-/* Sets the growth of the result; grown: before its bounds are looked at. */
+/* Sets the growth of the results and returns true if they speak against lowering. grown: growth
+ * before the interval of the result is considered. */
 static bool result_speaks(range_walk *w, tl_node_id n, tl_growth grown, double elements) {
   const tl_node *node = tl_node_get(w->m, n);
   const tl_range_op *row = tl_range_op_of(w->m, n);
@@ -196,6 +209,7 @@ static bool result_speaks(range_walk *w, tl_node_id n, tl_growth grown, double e
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
+/* Returns true if a reduction sums more than --max-reduction-depth elements. */
 static bool depth_speaks(range_walk *w, const tl_range_op *row, double elements) {
   if (!(row->flags & TL_RANGE_DEEP) || elements <= (double)w->policy->max_depth)
     return false;
@@ -207,7 +221,7 @@ static bool depth_speaks(range_walk *w, const tl_range_op *row, double elements)
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-/* x - max(x), which is how a softmax keeps its exponents small. */
+/* Returns true for x - ReduceMax(x), which a softmax uses to keep exponents at or below 0. */
 static bool less_greatest(const range_walk *w, tl_node_id n) {
   const tl_node *node = tl_node_get(w->m, n);
   tl_node_id p = node->op == TL_OP_Sub ? tl_value_producer(w->m, tl_operand(w->m, n, 1)) : 0;
@@ -215,7 +229,9 @@ static bool less_greatest(const range_walk *w, tl_node_id n) {
          tl_operand(w->m, p, 0) == tl_operand(w->m, n, 0);
 }
 
-/* The operands whose order matters; those of unions are joined into one. */
+/* Collects the intervals of operands. UNION, MIN and MAX join all f32 operands into one; other
+ * kinds take the first ones, NORM behind those that the table skips. Absent operands of norms and
+ * products count as 0. */
 static uint32_t operands(range_walk *w, tl_node_id n, const tl_range_op *row, tl_interval *in) {
   const tl_node *node = tl_node_get(w->m, n);
   bool any = row->kind == TL_RANGE_UNION || row->kind == TL_RANGE_MIN || row->kind == TL_RANGE_MAX;
@@ -240,6 +256,7 @@ static uint32_t operands(range_walk *w, tl_node_id n, const tl_range_op *row, tl
   return count;
 }
 
+/* Returns the flags FRAGILE and MASKED that pass from operands to the result. */
 static uint8_t carried_flags(range_walk *w, tl_node_id n, const tl_range_op *row) {
   const tl_node *node = tl_node_get(w->m, n);
   unsigned flags =
@@ -252,12 +269,13 @@ static uint8_t carried_flags(range_walk *w, tl_node_id n, const tl_range_op *row
   return (uint8_t)found;
 }
 
-/* A result of f16 says something as long as it does not overflow, one of bf16 is too coarse. */
+/* Adapts an interval to the dtype of v. An f16 result is known as long as it does not overflow;
+ * bf16 and others are too coarse. */
 static tl_interval as_dtype(const range_walk *w, tl_value_id v, tl_interval y) {
   tl_dtype d = tl_type_dtype(w->m, tl_value_type(w->m, v));
   if (d != TL_DTYPE_F32 && (d != TL_DTYPE_F16 || tl_interval_magnitude(&y) > 65504))
     return tl_interval_unknown();
-  if (d == TL_DTYPE_F16) { /* rounded, and what is smaller than every normal one may become 0 */
+  if (d == TL_DTYPE_F16) { /* rounding of f16; numbers below its normal range may become 0 */
     y.low -= fabs(y.low) * 1e-3 + 1e-7;
     y.high += fabs(y.high) * 1e-3 + 1e-7;
     y.low = y.low > 0 && y.low < 1e-4 ? 0 : y.low;
@@ -266,6 +284,8 @@ static tl_interval as_dtype(const range_walk *w, tl_value_id v, tl_interval y) {
   return y;
 }
 
+/* Sets the intervals of all results, narrowed by measured ranges. Results behind the first are
+ * unknown unless the op moves data. */
 static void set_results(range_walk *w, tl_node_id n, tl_interval y) {
   const tl_node *node = tl_node_get(w->m, n);
   for (uint32_t i = 0; i < node->n_results; i++) {
@@ -280,7 +300,8 @@ static void set_results(range_walk *w, tl_node_id n, tl_interval y) {
   }
 }
 
-/* Weights of a product that are constants say more than their number and the largest of them. */
+/* Returns the interval of a product with bias. Constant weights give a tighter bound by their sums;
+ * both bounds hold, so they are intersected. */
 static tl_interval product_of(range_walk *w, tl_node_id n, tl_range_kind kind,
                               const tl_interval *in, uint32_t n_in, double elements) {
   tl_interval nothing = {0, 0, 0};
@@ -302,9 +323,9 @@ static tl_interval product_of(range_walk *w, tl_node_id n, tl_range_kind kind,
   return tl_interval_add(y, bias);
 }
 
-/* Means of values, or nothing where all is masked. */
+/* Returns the interval of attention: means of values, and 0 for fully masked rows. */
 static tl_interval attended(range_walk *w, tl_node_id n) {
-  static const uint32_t from[] = {2, 5}; /* values, and those of before */
+  static const uint32_t from[] = {2, 5}; /* values and past values */
   const tl_node *node = tl_node_get(w->m, n);
   tl_interval y = {0, 0, TL_RANGE_TIGHT};
   for (size_t i = 0; i < 2; i++) {
@@ -335,6 +356,7 @@ static tl_interval applied(range_walk *w, tl_node_id n, const tl_interval *in, u
   return tl_interval_apply(kind, row->low, in, n_in, elements);
 }
 
+/* Returns the interval of the first result of n. */
 static tl_interval result_of(range_walk *w, tl_node_id n, const tl_interval *in, uint32_t n_in,
                              double elements) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
@@ -377,7 +399,8 @@ static void read_constants(range_walk *w, tl_node_id n) {
   }
 }
 
-/* Integers that are computed with, unless they are a mask. */
+/* Returns true if the node computes with integers that the low dtype does not represent, other than
+ * masks. */
 static bool integers_speak(range_walk *w, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   const tl_node *node = tl_node_get(w->m, n);
@@ -389,8 +412,8 @@ static bool integers_speak(range_walk *w, tl_node_id n) {
             !tl_range_masks_softmax(w->m, n, i);
   }
   if (w->wants.from[node->results] & TL_FROM_SHAPES)
-    found = is_f32(w, node->results); /* a size may be a large number, and is a single one */
-  if (row->flags & TL_RANGE_STEPS) /* makes them */
+    found = is_f32(w, node->results); /* one large size is enough to be inexact */
+  if (row->flags & TL_RANGE_STEPS) /* the op produces integers */
     found = (w->wants.from[node->results] & TL_FROM_PLACES) != 0;
   if (!found || !node->n_results)
     return false;
@@ -401,7 +424,8 @@ static bool integers_speak(range_walk *w, tl_node_id n) {
   return true;
 }
 
-/* The text says why, if so. */
+/* Returns true if anything about node n speaks against lowering; w->text has the reason. An angle
+ * takes precedence: it counts without the policy as well. */
 static bool node_speaks(range_walk *w, tl_node_id n, double elements, tl_growth grown) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   bool wide = is_f32(w, tl_node_get(w->m, n)->results);
@@ -421,6 +445,7 @@ static tl_status keep_text(range_walk *w, tl_node_id n) {
   return w->text.failed || !w->why[n] ? TL_NO_MEMORY : TL_OK;
 }
 
+/* Visits one node: reasons of its operands come first, then those of its result. */
 static tl_status visit(range_walk *w, tl_node_id n) {
   const tl_range_op *row = tl_range_op_of(w->m, n);
   tl_interval in[TL_RANGE_OPERANDS];
@@ -436,12 +461,13 @@ static tl_status visit(range_walk *w, tl_node_id n) {
   y.flags |= mask ? TL_RANGE_MASKED : 0;
   set_results(w, n, y);
   bool speaks = node_speaks(w, n, elements, tl_range_growth_of(&w->growth, n, elements));
-  bool angle = w->wants.want[n] == TL_WANT_ANGLE; /* counts without the policy, too */
+  bool angle = w->wants.want[n] == TL_WANT_ANGLE; /* an angle counts without the policy, too */
   return speaks && (!w->why[n] || angle) ? keep_text(w, n) : TL_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Returns the dtype that the mode lowers to; NONE if it lowers nothing. */
 static tl_dtype low_of(const tl_precision_config *c) {
   tl_dtype low = tl_precision_mode_get(c->mode)->low;
   if (!tl_precision_mode_lowers(c->mode))

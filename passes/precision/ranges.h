@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --precision-policy=range: which nodes would overflow, or lose an epsilon, in the low dtype of the
- * mode. One sweep in the order of the graph keeps an interval for each value. */
+/* Finds nodes that would overflow or lose an epsilon in the low dtype (--precision-policy=range).
+ * One forward sweep keeps an interval and a growth per value. Nothing is changed. */
 #ifndef TL_PASSES_PRECISION_RANGES_H
 #define TL_PASSES_PRECISION_RANGES_H
 
@@ -8,15 +8,15 @@
 #include "ir/options/precision_config.h"
 #include "passes/precision/intervals.h"
 
-/* All NULL when the mode lowers nothing. */
+/* Results, in the arena. All NULL if the mode lowers nothing. */
 typedef struct tl_range_findings {
-  const char *const *why;    /* by node id: what speaks against lowering it, as a clause, or NULL */
-  const tl_interval *values; /* by value id: where its numbers lie */
+  const char *const *why;    /* by node id: the reason against lowering, as a clause; or NULL */
+  const tl_interval *values; /* by value id: interval of its numbers */
   const uint8_t *wants;      /* by node id: tl_range_want (range_wants.h) */
 } tl_range_findings;
 
-/* Whether the policy is on or not. Memory is the arena's. TL_NO_MEMORY, reported. O(nodes + edges),
- * and every constant is read. */
+/* Analyses the module, whether the policy is on or not. The arena holds the results. TL_NO_MEMORY,
+ * reported. O(nodes + edges); reads every f32 constant that a node takes. */
 tl_status tl_precision_ranges_find(tl_module *m, const tl_precision_config *c, tl_arena *arena,
                                    tl_range_findings *out) TL_NODISCARD;
 

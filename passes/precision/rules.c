@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Applies the rules of modes and colours to one tensor (rules.h). */
 #include "passes/precision/rules.h"
 
 typedef struct rule_text {
@@ -42,12 +43,14 @@ const char *tl_precision_rule_sentence(tl_precision_rule rule) { return texts[ru
 
 /* ---- ways of looking ------------------------------------------------------------------------- */
 
+/* Looks for dtype e, then for a wider one. */
 static tl_precision_match rise(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype without) {
   if (tl_match_precise(s, col, e, without))
     return TL_MATCH_EXACT;
   return tl_match_rise(s, col, e, without) ? TL_MATCH_RAISED : TL_MATCH_NONE;
 }
 
+/* Looks for dtype e, then wider, then narrower ones. */
 static tl_precision_match rise_or_reduce(tl_columns *s, const uint8_t *col, tl_dtype e,
                                          tl_dtype without) {
   tl_precision_match found = rise(s, col, e, without);
@@ -58,12 +61,15 @@ static tl_precision_match rise_or_reduce(tl_columns *s, const uint8_t *col, tl_d
 
 /* ---- modes ----------------------------------------------------------------------------------- */
 
+/* force_fp16: floats become f16, or wider if there is no f16 kernel. */
 static tl_precision_match force_fp16(const tl_judged_tensor *t, tl_columns *s, tl_dtype without) {
   tl_dtype e = tl_dtype_is_ranked(t->original) ? TL_DTYPE_F16 : t->original;
   return rise(s, t->col, e, without);
 }
 
-/* allow_fp32_to_fp16, and what gray, kept and sensitive tensors go by. */
+/* allow_fp32_to_fp16: keeps the dtype if possible, else widens, else narrows. Matrix ops take f16
+ * from f32 at once. Also used for gray, kept and sensitive tensors. Once f32 was reduced, the other
+ * tensors of the op follow (forced16). */
 static tl_precision_match allow_fp16(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                      tl_dtype without, bool cube, tl_precision_rule *rule) {
   bool eager = cube && t->original == TL_DTYPE_F32;
@@ -83,6 +89,8 @@ static tl_precision_match allow_bf16(const tl_judged_tensor *t, tl_columns *s, t
   return rise_or_reduce(s, t->col, t->original, without);
 }
 
+/* force_fp32: floats become f32; the first input of a matrix op becomes f16 if the op then still
+ * gives f32. */
 static tl_precision_match force_fp32(const tl_judged_op *op, const tl_judged_tensor *t,
                                      tl_columns *s, tl_precision_rule *rule) {
   bool ranked = tl_dtype_is_ranked(t->original);
@@ -95,6 +103,8 @@ static tl_precision_match force_fp32(const tl_judged_op *op, const tl_judged_ten
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
+/* White: a low dtype; with --strict-mix-low only the dtype of the mode. Without one, the nearest
+ * dtype, reported as TL_MATCH_SECOND. */
 static tl_precision_match white(const tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                 tl_dtype without, tl_dtype low) {
   tl_dtype only = op->strict ? low : TL_DTYPE_NONE;
@@ -106,12 +116,14 @@ static tl_precision_match white(const tl_judged_op *op, const tl_judged_tensor *
   return second == TL_MATCH_NONE ? TL_MATCH_NONE : TL_MATCH_SECOND;
 }
 
-/* The dtype that a mixed mode never picks, unless the tensor already has it. */
+/* Returns the low dtype that a mixed mode never picks (the other of f16 and bf16), unless the
+ * tensor already has it. */
 static tl_dtype forbidden(tl_precision_mode mixed, tl_dtype have) {
   tl_dtype other = mixed == TL_PRECISION_MIX_BF16 ? TL_DTYPE_F16 : TL_DTYPE_BF16;
   return have == other ? TL_DTYPE_NONE : other;
 }
 
+/* Gray: the dtype of the producer; without a producer, by the allow rule of the mode. */
 static tl_precision_match gray(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                tl_precision_mode mixed, bool forbid, tl_precision_rule *rule) {
   tl_dtype e = t->producer;
@@ -143,7 +155,7 @@ static tl_precision_match by_colour(tl_judged_op *op, const tl_judged_tensor *t,
 
 /* ---- hif8 ------------------------------------------------------------------------------------ */
 
-/* Tries the dtypes of a list one after the other; they start with the dtype itself. */
+/* Takes the first dtype of the list that exists; the list starts with the preferred dtype. */
 static tl_precision_match first_of(const tl_judged_tensor *t, tl_columns *s, tl_dtype key,
                                    const tl_dtype *list, uint32_t n) {
   if (!tl_match_first(s, t->col, list, n))
@@ -154,6 +166,7 @@ static tl_precision_match first_of(const tl_judged_tensor *t, tl_columns *s, tl_
                                        : TL_MATCH_REDUCED;
 }
 
+/* White in hif8 modes: hif8, then bf16 for a bf16 tensor or else f16, then f32. */
 static tl_precision_match hif8_white(const tl_judged_tensor *t, tl_columns *s) {
   tl_dtype o = t->original;
   if (o != TL_DTYPE_HIF8 && !tl_dtype_is_ranked(o))
@@ -210,6 +223,7 @@ static tl_precision_match by_mode(tl_judged_op *op, const tl_judged_tensor *t, t
   }
 }
 
+/* Order of precedence: kept and sensitive, marks, views, an op forced to f16, then the mode. */
 tl_precision_match tl_precision_judge(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
                                       tl_precision_rule *rule) {
   tl_precision_match found;
@@ -237,6 +251,8 @@ tl_precision_match tl_precision_judge(tl_judged_op *op, const tl_judged_tensor *
 
 /* ---- feasibility ----------------------------------------------------------------------------- */
 
+/* Returns true if the mode allows to reduce `original` to s. Black ops are not reduced by
+ * force_fp32 and by the mixed mode of that dtype. */
 static bool may_reduce(const tl_judged_op *op, tl_dtype original, tl_dtype s) {
   bool black = op->colour == TL_COLOUR_BLACK;
   tl_precision_mode mode = op->mode;
@@ -255,7 +271,7 @@ uint64_t tl_precision_reachable(const tl_judged_op *op, tl_dtype original) {
   uint64_t set = TL_DTYPE_BIT(original);
   if (!tl_dtype_is_ranked(original))
     return set;
-  set |= TL_DTYPE_BIT(TL_DTYPE_F32); /* from f16 and bf16 a widening */
+  set |= TL_DTYPE_BIT(TL_DTYPE_F32); /* widening is always allowed */
   if (may_reduce(op, original, TL_DTYPE_F16))
     set |= TL_DTYPE_BIT(TL_DTYPE_F16);
   if (may_reduce(op, original, TL_DTYPE_BF16))

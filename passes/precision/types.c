@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names by which nodes are judged: one of several candidates of an op decides, so that neither the
- * name of the op nor that of its NPU op need be the one that a list has to give. */
+/* Collects the judged names of the nodes of a module (types.h). One of several candidates of an op
+ * decides, so that a list entry may have to give a name that is neither that of the op nor that of
+ * an NPU op that the user expects. */
 #include "passes/precision/types.h"
 
 #include "ir/ops_gen.h"
 #include "support/map.h"
 
-/* What a node is, and what its candidate is judged as. */
+/* An op and the type as which one of its candidates is judged. */
 typedef struct node_kind {
   const tl_op *op;
-  const char *type; /* "": as nothing */
+  const char *type; /* "": not judged */
 } node_kind;
 
 TL_VEC(node_kind_vec, node_kind);
@@ -19,6 +20,7 @@ struct tl_precision_types {
   uint32_t n;
 };
 
+/* Adds the kind of a node once. The key is (op, candidate); candidates fit into 8 bits. */
 static bool add(node_kind_vec *v, tl_map *seen, const tl_node *node) {
   const tl_op *op = tl_op_row(node->op);
   bool own = op && op->n_npu == 0 && op->domain_symbol == TL_SYM_npu;
@@ -63,8 +65,8 @@ bool tl_precision_types_fit(const tl_precision_types *t, tl_sv entry) {
   return false;
 }
 
-/* The name without what tells versions and forms of one NPU op apart: MatMul of BatchMatMulV2,
- * ReduceMean of ReduceMeanD. */
+/* Returns the name without prefixes and suffixes of NPU variants: BatchMatMulV2 -> MatMul,
+ * ReduceMeanD -> ReduceMean. */
 static tl_sv stem(tl_sv name) {
   static const char batched[] = "BatchMatMul";
   if (tl_sv_starts_with(name, batched))
@@ -77,7 +79,7 @@ static tl_sv stem(tl_sv name) {
   return name;
 }
 
-/* Does someone who writes the name mean such nodes? */
+/* Returns true if a user who writes the name may mean nodes of this kind. */
 static bool means(tl_sv entry, const node_kind *kind) {
   const tl_op *op = kind->op;
   if (tl_sv_is(entry, op->name) || tl_sv_eq(stem(entry), stem(tl_sv_from(kind->type))))
@@ -98,6 +100,7 @@ bool tl_precision_types_meant(const tl_precision_types *t, tl_sv entry, uint32_t
   return true;
 }
 
+/* Returns true if an earlier kind gives the same explanation. */
 static bool was_named(const tl_precision_types *t, uint32_t i, tl_sv entry) {
   for (uint32_t k = 0; k < i; k++)
     if (t->at[k].op == t->at[i].op && strcmp(t->at[k].type, t->at[i].type) == 0 &&

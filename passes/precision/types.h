@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names by which nodes of a model are judged, and what entries of lists that name types fit. */
+/* Finds the type names under which nodes are judged, for list entries that name types. */
 #ifndef TL_PASSES_PRECISION_TYPES_H
 #define TL_PASSES_PRECISION_TYPES_H
 
@@ -7,22 +7,24 @@
 
 typedef struct tl_precision_types tl_precision_types;
 
-/* One entry for each op and candidate that nodes have. In the arena; TL_NO_MEMORY, not reported.
- * O(nodes). */
+/* Collects one entry per op and candidate that occurs in the module, in the arena. TL_NO_MEMORY,
+ * not reported. O(nodes). */
 tl_status tl_precision_types_find(const tl_module *m, tl_arena *arena,
                                   tl_precision_types **out) TL_NODISCARD;
 
-/* True when some node is judged by the name, or is the op of a name like onnx::MatMul. */
+/* Returns true if some node is judged by this name, or is the op of a name like onnx::MatMul.
+ * O(types). */
 bool tl_precision_types_fit(const tl_precision_types *t, tl_sv entry);
 
-/* Whoever writes the name may mean nodes that are judged as *judged: the next of them from *at on,
- * which moves there. False when there is none left. */
+/* Finds the next type, from *at on, whose nodes a user who writes `entry` may mean; *judged is the
+ * name they are judged by. Returns false if there is none left. Start with *at = 0 and add 1
+ * between calls. */
 bool tl_precision_types_meant(const tl_precision_types *t, tl_sv entry, uint32_t *at,
                               tl_sv *judged);
 
-/* Where the name is that of an op of the model, or of an NPU op that its nodes may become, but not
- * the one by which they are judged: adds "MatMul here is judged as 'BatchMatMulV2'". False when
- * there is nothing to say. */
+/* Appends an explanation such as "MatMul here is judged as 'BatchMatMulV2'" if the name is that of
+ * an op of the model, or of an NPU op that its nodes may become, but not the judged name. Returns
+ * false if there is nothing to explain. */
 bool tl_precision_types_explain(const tl_precision_types *t, tl_sv entry, tl_buf *out);
 
 #endif

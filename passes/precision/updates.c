@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that update training states. In the modes of colours they are black, whatever their op is,
- * as the optimizers of the operator library are: states are the wide masters of a training run, and
- * an update that was rounded to f16 would lose most of what a small step changes. Communication is
- * no arithmetic and follows the gradients. */
+/* Finds the nodes that update training states; mixed modes treat them as black. The optimizers of
+ * the operator library are black too: states are the wide master copies of a training run, and an
+ * update rounded to f16 would lose most of a small step. Communication ops do no arithmetic and
+ * follow the gradients. */
 #include "ir/op.h"
 #include "passes/precision/walk.h"
 #include "passes/train/step/regions.h"
 
+/* Finds the regions of the training step from the gradients of the module. */
 static tl_status regions_of(const tl_module *m, tl_arena *arena, tl_train_info *t) {
   *t = (tl_train_info){.n = m->gradients.n, .loss = m->loss, .seed = m->seed};
   t->grads = tl_arena_calloc(arena, m->gradients.n, sizeof *t->grads);

@@ -1,57 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of the walk that decides dtypes, shared by the walk itself (decide.c), what lists
- * say about single nodes (lists.c) and the messages (messages.c). */
+/* State of the walk over the graph that decides dtypes, shared by the files that make up the walk.
+ * decide.c walks, lists.c asks options about single nodes, messages.c reports. */
 #ifndef TL_PASSES_PRECISION_WALK_H
 #define TL_PASSES_PRECISION_WALK_H
 
 #include "passes/edit/listed.h"
 #include "passes/precision/precision.h"
 
-/* One tensor of the op at hand. */
+/* One tensor of the op being judged. */
 typedef struct tl_judged_slot {
   const tl_precision_port *port;
   tl_precision_slot *slot;
   tl_value_id value;
-  uint32_t index;    /* among inputs or outputs as the row counts them */
-  tl_dtype original; /* as the rules see it: i32 for an index that lowering narrows */
-  uint64_t reachable; /* dtypes that it may have */
-  tl_dtype producer;  /* current dtype of what feeds it, NONE for an output */
-  tl_value_id from;   /* whose dtype that is */
+  uint32_t index;    /* index among the inputs or outputs of the table row */
+  tl_dtype original; /* dtype that the rules see: i32 for an int64 index that lowering narrows */
+  uint64_t reachable; /* set of dtypes that the mode allows for it */
+  tl_dtype producer;  /* current dtype of its producer; NONE for an output */
+  tl_value_id from;   /* the value that has this dtype */
   bool output;
-  bool late;       /* a constant or variable: judged behind the others */
+  bool late;       /* a constant or variable: judged after the other inputs */
   bool customized; /* customize_dtypes fixes it */
   bool promoted;
 } tl_judged_slot;
 
 TL_VEC(tl_judged_slot_vec, tl_judged_slot);
 
-enum { TL_MEMO_SLOTS = 4 }; /* ops with more tensors are judged each by itself */
+enum { TL_MEMO_SLOTS = 4 }; /* upper bound on tensors of a remembered op; larger ops are judged one
+                             * by one */
 
 typedef struct tl_precision_walk {
   tl_module *m;
   const tl_options *options;
   tl_precision *d;
   tl_precision_forms *forms;
-  const char *const *why; /* by node id: what the policy of ranges has against lowering; NULL as a
-                             whole where nobody asks */
+  const char *const *why; /* by node id: reason of the range policy against lowering; NULL as a
+                           * whole if not needed */
   const uint8_t *wants;   /* by node id: tl_range_want; NULL likewise */
   tl_arena *arena;
   const bool *variables; /* by value id: inputs that are training states */
-  const bool *updates;   /* by node id: updates a state, and is black therefore; NULL: none is */
+  const bool *updates;   /* by node id: the node updates a state and is therefore black; NULL: none
+                          * does */
   tl_map named_keep;     /* symbol of a node name -> entry */
   tl_map named_custom;
-  bool *used_keep; /* by entry: something matched it */
+  bool *used_keep; /* by entry: it matched something */
   bool *used_custom;
   bool *used_to_float;
   bool *used_kept_signature;
   tl_precision_listed *lists; /* owned; NULL: no node is blocked or included by a list */
-  const tl_listed *listed;    /* entry of the lists that decides about the op at hand, or NULL */
-  tl_columns columns; /* of the op at hand; room for `widest` */
+  const tl_listed *listed;    /* list entry that decides about this op, or NULL */
+  tl_columns columns; /* columns still possible for this op; room for `widest` */
   uint32_t widest;
   struct tl_precision_memo *memo; /* scratch; NULL: not made yet */
   tl_judged_op op;
-  bool mixed; /* the op's mode goes by colours */
-  const tl_custom_entry *custom; /* of the op at hand, NULL: none */
+  bool mixed; /* the mode of this op uses colours */
+  const tl_custom_entry *custom; /* customized dtypes of this op; NULL: none */
   tl_judged_slot_vec slots;
   uint32_t n_inputs; /* of slots */
   bool unknown;      /* a tensor of the op has no known dtype */
@@ -60,39 +62,45 @@ typedef struct tl_precision_walk {
   uint32_t n_warned;
 } tl_precision_walk;
 
-/* Sizes tables, reads the types of all values, inputs that --input-fp16-nodes names. */
+/* Allocates the tables in `arena`, reads the types of all values and applies options about inputs.
+ * Reports inputs in --input-fp16-nodes that do not exist. Returns TL_NO_MEMORY, reported. */
 tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) TL_NODISCARD;
-/* Room for the columns of the widest row met. */
+/* Ensures room for the columns of the widest row so far. TL_NO_MEMORY, reported. */
 tl_status tl_precision_reserve(tl_precision_walk *w) TL_NODISCARD;
-/* What mode, colour and lists say of node n: fills w->op, w->custom and the node's choice. */
+/* Sets mode, colour and list entries of node n: fills w->op, w->custom and w->d->nodes[n].
+ * TL_NO_MEMORY, reported. */
 tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n,
                              const tl_precision_form *form) TL_NODISCARD;
-/* Fills w->updates. TL_NO_MEMORY, unreported. */
+/* Fills w->updates: the nodes that update training states. TL_NO_MEMORY, not reported. */
 tl_status tl_precision_find_updates(tl_precision_walk *w) TL_NODISCARD;
-/* A mode that lowers all lowers an op that stays whole as well, though no row of the chip's table
- * speaks of it: what it would become is lowered, too. False where the op has no such dtype, or
- * something says that it stays wide. */
+/* Lowers all tensors of an op that has no row in the chip's table because the NPU splits it into
+ * several ops. Only for force_fp16, which lowers the parts as well. Returns false if the op has no
+ * such dtype or something keeps it wide. */
 bool tl_precision_lower_whole(tl_precision_walk *w, tl_node_id n);
-/* Narrows the columns to those that w->custom allows; false when none is left. */
+/* Keeps the columns that w->custom allows. Returns false if none is left. */
 bool tl_precision_customize(tl_precision_walk *w, const tl_precision_form *form);
-/* Dtypes of the outputs of a root graph. */
+/* Decides the dtypes of the outputs of a root graph. */
 void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g);
-/* Warns about entries that matched nothing; fails when errors were reported. */
+/* Warns about list entries that matched nothing. Returns the error of the walk: TL_UNSUPPORTED or
+ * TL_INVALID_ARGUMENT if errors were reported, else TL_OK or TL_NO_MEMORY. */
 tl_status tl_precision_end(tl_precision_walk *w) TL_NODISCARD;
 
-/* An error for people; s: the tensor it is about, NULL: the whole op. */
+/* Reports an error about node n. s: the tensor concerned; NULL: the whole op. The first 20 are
+ * shown, all are counted. */
 void tl_precision_report(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                          const char *code);
-/* The same as a warning where the op keeps its dtypes instead. */
+/* Like tl_precision_report, but a warning: the op keeps its dtypes. */
 void tl_precision_warn_kept(tl_precision_walk *w, tl_node_id n, const tl_judged_slot *s,
                             const char *code);
-/* An error about a constant that the low dtype cannot hold (--const-policy=error). */
+/* Reports that constant v has `beyond` elements outside the range of dtype `to`
+ * (--const-policy=error). */
 void tl_precision_report_constant(tl_precision_walk *w, tl_node_id n, tl_value_id v, tl_dtype to,
                                   uint64_t beyond);
-/* A tensor got what no rule asked for. */
+/* Warns that a tensor has a dtype that no rule asked for. */
 void tl_precision_warn_column(tl_precision_walk *w, tl_node_id n);
-/* Without the policy: the nodes that it would have kept from being lowered. */
+/* Warns about lowered nodes that the range policy would have kept wide. */
 void tl_precision_warn_ranges(tl_precision_walk *w);
-/* Entries of a list that matched nothing: how many, and the first of them. */
+/* Warns about entries of each list that matched nothing: their number and the first names.
+ * TL_NO_MEMORY, reported. */
 tl_status tl_precision_warn_unused(tl_precision_walk *w) TL_NODISCARD;
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that become several on the NPU, and stay one in what is written: fused attention in ONNX. */
+/* Lowers ops that the NPU splits into several but ONNX output keeps whole, such as fused
+ * attention. */
 #include "passes/precision/walk.h"
 
+/* Returns true in force_fp16 for an op with several NPU parts, unless something keeps it wide. */
 static bool may_lower(const tl_precision_walk *w, tl_node_id n) {
   bool wide = w->op.kept || w->op.held || (w->why && w->why[n]) || w->custom;
   return w->d->nodes[n].form->part && w->op.mode == TL_PRECISION_FORCE_FP16 && !wide &&
          tl_op_row(tl_node_get(w->m, n)->op);
 }
 
-/* Does the op have f16 at all places with floats? Scales of quantized numbers stay as they are. */
+/* Returns true if the op allows f16 at this port, or the tensor is no float. With 8-bit tensors the
+ * answer is false: scales of quantized numbers keep their dtypes. */
 static bool takes_half(const tl_op_port *p, const tl_op *op, tl_dtype original) {
   if (original == TL_DTYPE_I8 || original == TL_DTYPE_U8)
     return false;

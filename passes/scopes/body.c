@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes on their way from one module to another (body.h). */
+/* Moves nodes between a module and a body, and compares the two (body.h). */
 #include "passes/scopes/body.h"
 
 #include "ir/infer/infer.h"
 #include "passes/edit/values.h"
 #include "passes/scopes/definitions.h"
 
-enum { MOST_BYTES = 65536 }; /* of a constant: weights are inputs */
+enum { MOST_BYTES = 65536 }; /* upper bound on a copied constant; larger ones are weights and must
+                              * be inputs */
 
+/* State of a move from one module to another. Symbols, types and tensors belong to a module and are
+ * made anew in the target. */
 typedef struct mover {
   const tl_module *from;
   tl_module *to;
   tl_graph_id graph;
-  tl_node_id before; /* TL_NO_NODE: at the end of the graph */
-  tl_map values;     /* owned; of `from` -> of `to` */
-  const char *why;   /* not memory: something cannot be moved */
+  tl_node_id before; /* TL_NO_NODE: append to the graph */
+  tl_map values;     /* owned; value of `from` -> value of `to` */
+  const char *why;   /* reason, as a clause, why something cannot be moved */
   bool no_memory;
 } mover;
 
@@ -52,6 +55,7 @@ static const void *move_bytes(mover *v, const void *at, size_t n) {
   return copy;
 }
 
+/* Copies an attribute. A node with bodies is refused: a definition is one flat graph. */
 static tl_attr move_attr(mover *v, tl_attr a) {
   a.name = move_symbol(v, a.name);
   switch ((tl_attr_kind)a.kind) {
@@ -74,7 +78,7 @@ static tl_attr move_attr(mover *v, tl_attr a) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A constant is copied where it is first used. */
+/* Returns the moved operand; a constant is copied on first use. */
 static tl_value_id move_operand(mover *v, tl_value_id value) {
   uint32_t moved = TL_NO_VALUE;
   if (!value || tl_map_find(&v->values, value, &moved))
@@ -90,7 +94,7 @@ static tl_value_id move_operand(mover *v, tl_value_id value) {
   return moved;
 }
 
-/* Room for operands, names and attributes of one node. */
+/* Fills the specification of the moved node; its arrays are in the arena of the target. */
 static bool fill_spec(mover *v, tl_node_id n, tl_node_spec *spec) {
   const tl_node *node = tl_node_get(v->from, n);
   tl_value_id *operands = tl_arena_calloc(&v->to->arena, node->n_operands + 1u, sizeof *operands);
@@ -112,7 +116,7 @@ static bool fill_spec(mover *v, tl_node_id n, tl_node_spec *spec) {
   return !v->why && !v->no_memory;
 }
 
-/* The node in the other module; TL_NO_NODE when it could not be moved. */
+/* Moves a node of ONNX's domain. Returns TL_NO_NODE if it cannot be moved or memory is out. */
 static tl_node_id move_node(mover *v, tl_node_id n) {
   const tl_op *row = tl_op_row(tl_node_get(v->from, n)->op);
   tl_node_spec spec;
@@ -133,6 +137,7 @@ static tl_node_id move_node(mover *v, tl_node_id n) {
 
 /* ---- out of the model ------------------------------------------------------------------------ */
 
+/* Adds the inputs with open sizes; only tensors of known rank are accepted. */
 static void add_inputs(mover *v, const tl_scope_cut *cut) {
   for (uint32_t i = 0; i < cut->n_inputs && !v->no_memory && !v->why; i++) {
     const tl_type *t = tl_type_get(v->from, tl_value_type(v->from, cut->inputs[i]));
@@ -198,7 +203,7 @@ static tl_value_id sized_input(mover *v, tl_value_id of, tl_symbol name, const i
                                : tl_graph_add_input(v->to, v->graph, s, type, TL_NO_TENSOR);
 }
 
-/* The node and the outputs; the inputs are there. */
+/* Adds the node and the outputs behind the inputs. */
 static void add_reference(mover *v, const tl_scope_cut *cut, tl_node_spec *spec,
                           const tl_attr *attrs) {
   tl_symbol *names = tl_arena_calloc(&v->to->arena, cut->n_outputs + 1u, sizeof *names);
@@ -250,10 +255,11 @@ tl_status tl_scope_reference_make(tl_module *m, const tl_scope_cut *cut, tl_scop
 
 /* ---- beside a body --------------------------------------------------------------------------- */
 
+/* Comparison of a scope with a body, without building a second body. */
 typedef struct matcher {
   const tl_module *m;
   const tl_module *body;
-  tl_value_id *other; /* by value of m: of body */
+  tl_value_id *other; /* by value of m: the value of the body that it equals */
 } matcher;
 
 static bool same_dims(const tl_type *v, const tl_type *w) {
@@ -263,7 +269,7 @@ static bool same_dims(const tl_type *v, const tl_type *w) {
   return v->rank == w->rank;
 }
 
-/* Bytes that say the same: elements of plain types have one form. */
+/* Returns true for equal types and bytes. Equal elements of plain types have equal bytes. */
 static bool same_tensors(matcher *x, tl_tensor_id a, tl_tensor_id b) {
   const tl_tensor *t = tl_tensor_get(x->m, a), *u = tl_tensor_get(x->body, b);
   const tl_type *v = tl_type_get(x->m, t->type), *w = tl_type_get(x->body, u->type);
@@ -273,6 +279,7 @@ static bool same_tensors(matcher *x, tl_tensor_id a, tl_tensor_id b) {
          memcmp(p, q, t->bytes) == 0;
 }
 
+/* Returns true if operand v corresponds to that of the body; equal constants correspond. */
 static bool same_operands(matcher *x, tl_value_id v, tl_value_id of_body) {
   if (!v || !of_body)
     return !v && !of_body;
@@ -328,6 +335,7 @@ static bool same_inputs(matcher *x, const tl_scope_cut *cut, const tl_graph *g) 
   return same;
 }
 
+/* Sets all entries that the comparison may have used back to 0. */
 static void clear(matcher *x, const tl_scope_cut *cut) {
   for (uint32_t i = 0; i < cut->n_inputs; i++)
     x->other[cut->inputs[i]] = TL_NO_VALUE;
@@ -357,6 +365,8 @@ bool tl_scope_body_is(const tl_module *m, const tl_scope_cut *cut, const tl_modu
 
 /* ---- back into it ---------------------------------------------------------------------------- */
 
+/* Replaces node n by the nodes of its body in front of it. Types are inferred node by node from the
+ * operands at hand, since sizes in the body are open. */
 static tl_status expand(tl_module *m, tl_node_id n, const tl_module *body) {
   const tl_graph *g = tl_module_main(body);
   mover v = {.from = body, .to = m, .graph = tl_node_get(m, n)->graph, .before = n};

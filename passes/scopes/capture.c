@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes as nodes (capture.h). Nothing is changed before everything is known to fit. */
+/* Replaces scopes by single nodes (capture.h). Nothing is changed before everything is known to
+ * fit. */
 #include "passes/scopes/capture.h"
 
 #include "ir/marks.h"
@@ -8,6 +9,7 @@
 #include "passes/scopes/body.h"
 #include "passes/scopes/verify.h"
 
+/* Marks of nodes, and the budget of steps for walks behind scopes. */
 enum { INSIDE = 1, BEHIND = 2, STEPS_A_NODE = 64, STEPS_AT_LEAST = 100000 };
 
 typedef struct capture {
@@ -17,22 +19,22 @@ typedef struct capture {
   const tl_rule *rule;
   uint32_t scope;
   tl_merge_facts facts;
-  uint8_t *marks;     /* owned, by node: INSIDE the scope, outside and BEHIND it */
+  uint8_t *marks;     /* owned, by node id: INSIDE the scope; BEHIND: outside, but depends on it */
   uint32_t n_marks;
-  uint64_t steps;     /* left for walks behind scopes, over the whole run */
-  tl_u32_vec nodes;   /* of the scope, in the order of the graph */
-  tl_u32_vec behind;  /* outside, depend on the scope, stand before its last node */
-  tl_u32_vec values;  /* that come from outside, in the order of first use */
-  tl_u32_vec weights; /* the same of constants that are no part of the definition */
+  uint64_t steps;     /* steps left for walks behind scopes in this run */
+  tl_u32_vec nodes;   /* nodes of the scope in graph order */
+  tl_u32_vec behind;  /* nodes outside that depend on the scope and stand before its last node */
+  tl_u32_vec values;  /* values from outside, in order of first use */
+  tl_u32_vec weights; /* such constants, unless part of the definition */
   tl_u32_vec outputs;
-  tl_u32_vec inputs;      /* as the rule's boundary orders them ... */
-  tl_u32_vec input_names; /* ... and what it calls them */
+  tl_u32_vec inputs;      /* inputs in the order of the rule's boundary ... */
+  tl_u32_vec input_names; /* ... and their names there */
   tl_u32_vec output_names;
-  tl_value_id *room;  /* owned; by value, zeros: what this is for, each step says */
+  tl_value_id *room;  /* owned; by value id; scratch of each step, zero in between */
   uint32_t n_room;
-  tl_node_id foreign; /* of the rule's op, and it has no meaning */
-  tl_attr attrs[TL_SCOPE_SETTINGS]; /* of the node */
-  const char *code;   /* why not; NULL: it fits */
+  tl_node_id foreign; /* a node of the rule's op in the model, without a definition */
+  tl_attr attrs[TL_SCOPE_SETTINGS]; /* attributes of the new node */
+  const char *code;   /* reason code of a refusal; NULL: the scope fits */
   tl_buf why;
   bool no_memory;
 } capture;
@@ -66,7 +68,8 @@ static bool list(capture *c, tl_u32_vec *v, uint32_t id) {
 
 /* ---- what is in the scope -------------------------------------------------------------------- */
 
-/* A merge from the bottom up: qsort has no argument for the module. */
+/* Sorts nodes by graph order: bottom-up merge sort, since qsort passes no context to its comparison
+ * and the order labels are in the module. */
 static bool sort_nodes(capture *c, tl_u32_vec *v) {
   uint32_t n = v->n;
   uint32_t *at = v->at, *other = malloc((n + 1u) * sizeof *other);
@@ -101,7 +104,7 @@ static bool list_nodes(capture *c) {
   return sort_nodes(c, &c->nodes);
 }
 
-/* Marks and edges that keep nodes from becoming one. */
+/* Returns false if streams, marks or control edges keep the nodes from becoming one. */
 static bool may_join(capture *c) {
   tl_node_id first = c->nodes.at[0];
   for (uint32_t i = 0; i < c->nodes.n; i++) {
@@ -124,7 +127,8 @@ static bool may_join(capture *c) {
 
 /* ---- the boundary ---------------------------------------------------------------------------- */
 
-/* Numbers that are part of the arithmetic, such as an epsilon, shapes and axes; weights are not. */
+/* Returns true for constants that belong to the arithmetic: single numbers such as an epsilon, and
+ * small integer lists (shapes, axes). Others are weights and become inputs. */
 static bool is_part_of_definition(const tl_module *m, const tl_tensor *t) {
   uint64_t n = tl_tensor_elements(m, t);
   bool integers = t->dtype == TL_DTYPE_I64 || t->dtype == TL_DTYPE_I32;
@@ -137,11 +141,12 @@ static bool add_operand(capture *c, tl_value_id v) {
   if (!v || (producer && c->marks[producer] == INSIDE) || c->room[v] ||
       (t && is_part_of_definition(c->m, t)))
     return true;
-  c->room[v] = v; /* it is listed */
+  c->room[v] = v; /* any nonzero mark */
   return list(c, t ? &c->weights : &c->values, v);
 }
 
-/* The node of the scope's graph that a user is, or is inside of. */
+/* Returns the node of the scope's graph that is the user or encloses it; TL_NO_NODE if there is
+ * none. */
 static tl_node_id owner_of(const capture *c, tl_node_id user) {
   while (user && tl_node_get(c->m, user)->graph != c->scopes->at.at[c->scope].graph)
     user = tl_graph_get(c->m, tl_node_get(c->m, user)->graph)->owner;
@@ -182,7 +187,7 @@ static bool find_boundary(capture *c) {
   return listed;
 }
 
-/* A list gives its values names of its own and a number. */
+/* Assigns value v to a port of the rule; values of a list port are numbered. */
 static bool bind(capture *c, const tl_scope_port *port, tl_value_id v, uint32_t number) {
   tl_buf text;
   tl_buf_init(&text);
@@ -217,7 +222,7 @@ static bool port_fits(const capture *c, const tl_scope_port *port, tl_value_id v
                            (uint32_t)t->rank >= port->low && (uint32_t)t->rank <= port->high);
 }
 
-/* Gives a port the first of its sort that fits and that no other has, or all of them. */
+/* Assigns to a port the first free value that fits; a list port takes all that remain. */
 static bool fill_port(capture *c, const tl_scope_port *port, tl_u32_vec *from) {
   uint32_t number = 0;
   for (uint32_t i = 0; i < from->n && (port->rest || number == 0); i++) {
@@ -231,7 +236,7 @@ static bool fill_port(capture *c, const tl_scope_port *port, tl_u32_vec *from) {
   return port->rest || number == 1 || refuse_boundary(c);
 }
 
-/* Nothing may be left over, or be missing. */
+/* Assigns all inputs and outputs to the ports of the rule; every value and port must be used. */
 static bool bind_boundary(capture *c) {
   const tl_scope_pattern *p = c->rule->scope;
   if (c->outputs.n != p->n_outputs)
@@ -249,8 +254,8 @@ static bool bind_boundary(capture *c) {
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Notes users of v that stand before the last node of the scope; what is in it must not be among
- * the users of what was noted: contracting the scope would close a cycle. */
+/* Lists users of v before the last node of the scope. If the scope depends on one of them,
+ * contracting it would close a cycle: refused. */
 static bool note_users(capture *c, tl_value_id v, bool of_scope) {
   tl_node_id last = c->nodes.at[c->nodes.n - 1];
   TL_FOR_USES (c->m, v, u) {
@@ -259,7 +264,7 @@ static bool note_users(capture *c, tl_value_id v, bool of_scope) {
       return refuse(c, "SCOPE", "too many nodes depend on scopes that are scattered");
     if (!n || tl_node_is_return(c->m, n))
       continue;
-    if (c->marks[n] == INSIDE && !of_scope) /* the last node too */
+    if (c->marks[n] == INSIDE && !of_scope) /* the last node included */
       return refuse_node(c, "CYCLE", n, "depends on a node outside that depends on the scope");
     if (c->marks[n] || !tl_node_is_before(c->m, n, last))
       continue;
@@ -270,6 +275,7 @@ static bool note_users(capture *c, tl_value_id v, bool of_scope) {
   return true;
 }
 
+/* Finds the nodes in between that depend on the scope; they will move behind the new node. */
 static bool find_behind(capture *c) {
   for (uint32_t i = 0; i < c->outputs.n; i++)
     if (!note_users(c, c->outputs.at[i], true))
@@ -288,7 +294,7 @@ static bool find_behind(capture *c) {
 
 /* ---- the definition -------------------------------------------------------------------------- */
 
-/* What the op of the rule means by now; NULL: nothing. */
+/* Returns the body that an earlier capture gave the op of the rule; NULL if there is none. */
 static tl_module *known_body(const capture *c) {
   for (uint32_t i = 0; i < c->m->definitions.n; i++) {
     const tl_definition *d = &c->m->definitions.at[i];
@@ -298,7 +304,7 @@ static tl_module *known_body(const capture *c) {
   return NULL;
 }
 
-/* A node of the rule's op in a model that does not say what that means. */
+/* Returns a node of the rule's op that came with the model, without a known meaning. */
 static tl_node_id find_foreign(const capture *c) {
   for (uint32_t i = 0; i < c->m->graphs.n; i++)
     if (!c->m->graphs.at[i]->erased)
@@ -308,7 +314,7 @@ static tl_node_id find_foreign(const capture *c) {
   return TL_NO_NODE;
 }
 
-/* Gives the op its meaning. */
+/* Makes the scope the definition of the op. */
 static bool define(capture *c, const tl_scope_cut *cut) {
   tl_op_id op = c->rule->scope->op;
   tl_definition d = {.op = op, .name = tl_op_name_symbol(c->m, op)};
@@ -327,7 +333,7 @@ static bool define(capture *c, const tl_scope_cut *cut) {
   return out_of_memory(c);
 }
 
-/* The number that an attribute takes from the scope: the first one of such nodes. */
+/* Takes an attribute from the scope: the constant operand of the first suitable node. */
 static bool find_number(capture *c, const tl_scope_setting *s, tl_attr *out) {
   double v;
   for (uint32_t i = 0; i < c->nodes.n; i++) {
@@ -362,7 +368,7 @@ static bool find_attrs(capture *c) {
   return true;
 }
 
-/* Samples of the scope beside the op, or beside what it means. */
+/* Compares the scope on random samples with the op, or with its definition. */
 static bool agrees(capture *c, const tl_scope_cut *cut, tl_module *body) {
   tl_scope_trial t = {.options = c->p->options, .m = c->m, .pattern = c->rule->scope, .cut = cut,
                       .body = body, .attrs = c->attrs, .n_attrs = c->rule->scope->n_settings};
@@ -377,8 +383,7 @@ static bool agrees(capture *c, const tl_scope_cut *cut, tl_module *body) {
   return agree && !c->no_memory;
 }
 
-/* An op means one thing: what the first captured scope computes, and nothing that was there; or
- * what it always meant. */
+/* Checks or makes the definition: that of the op table, or of the first captured scope. */
 static bool make_definition(capture *c) {
   tl_scope_cut cut = {.nodes = c->nodes.at, .n_nodes = c->nodes.n,
                       .inputs = c->inputs.at, .input_names = c->input_names.at,
@@ -399,7 +404,8 @@ static bool make_definition(capture *c) {
 
 /* ---- the node -------------------------------------------------------------------------------- */
 
-/* "/encoder/self_attn/SelfAttention", without the '/' in front. */
+/* Returns a name such as "encoder/self_attn/SelfAttention": the path without the first '/', and the
+ * op. */
 static tl_symbol node_name(capture *c) {
   tl_buf text;
   tl_buf_init(&text);
@@ -462,7 +468,7 @@ static void count(capture *c, uint32_t matched, uint32_t effective) {
     c->no_memory = true;
 }
 
-/* Names of the nodes, for a remark that outlives them; NULL: nobody listens. */
+/* Returns the names of the nodes for a remark after they are erased; NULL if remarks are off. */
 static tl_sv *names_of(capture *c) {
   tl_sv *names = NULL;
   if (c->p->remark)
@@ -481,7 +487,7 @@ static void apply(capture *c) {
     c->no_memory = true;
     return;
   }
-  (void)tl_pass_may_rewrite(c->p); /* counts it; the limit was asked before */
+  (void)tl_pass_may_rewrite(c->p); /* counts the rewrite; capture_scope checked the limit */
   count(c, 0, 1);
   replace(c, made);
   remark(c, made, names, names ? c->nodes.n : 0, tl_op_name(c->m, c->rule->scope->op));
@@ -499,7 +505,7 @@ static void clear(capture *c) {
   c->code = NULL;
 }
 
-/* Zeros up to n and some, behind what is there. */
+/* Grows an array to n entries and a quarter more; new entries are zero. */
 static bool grow(capture *c, void **at, uint32_t *have, uint32_t n, size_t size) {
   if (n <= *have)
     return true;
@@ -512,7 +518,7 @@ static bool grow(capture *c, void **at, uint32_t *have, uint32_t n, size_t size)
   return true;
 }
 
-/* Room for the nodes and values that were made since. */
+/* Makes room for nodes and values made since the last scope. */
 static bool grow_room(capture *c) {
   void *marks = c->marks, *room = c->room;
   bool fits = grow(c, &marks, &c->n_marks, tl_module_node_end(c->m), sizeof *c->marks);
@@ -522,7 +528,7 @@ static bool grow_room(capture *c) {
   return fits;
 }
 
-/* True when the scope is gone. */
+/* Captures one scope. Returns true if it is replaced. A rule that is off is only explained. */
 static bool capture_scope(capture *c) {
   bool fits = grow_room(c) && list_nodes(c) && may_join(c) && find_boundary(c) &&
               bind_boundary(c) && find_behind(c);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of collectives (collective.h). */
+/* Spells collectives as ordinary ops for one rank (collective.h). */
 #include "passes/scopes/collective.h"
 
 #include "ir/ops_gen.h"
 #include "passes/edit/maker.h"
 
+/* AllGather: repeats x along dim 0 once per rank. */
 static tl_value_id repeat_rows(tl_maker *k, tl_value_id x, int64_t ranks) {
   int64_t repeats[TL_MAX_RANK];
   int rank = tl_type_get(k->m, tl_value_type(k->m, x))->rank;
@@ -14,7 +15,8 @@ static tl_value_id repeat_rows(tl_maker *k, tl_value_id x, int64_t ranks) {
                  TL_NO_VALUE);
 }
 
-/* The rows of the first rank; sizes stay open in bodies. */
+/* ReduceScatter: takes the first 1/ranks of dim 0; computed at run time, since sizes are open in
+ * bodies. */
 static tl_value_id first_rows(tl_maker *k, tl_value_id x, int64_t ranks) {
   static const int64_t zero = 0, one = 1;
   const int64_t n[] = {ranks};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two passes over ops that are defined by ONNX's.
+/* expand-definitions and outline-definitions: ops that are defined in terms of ONNX ops.
  *
- * expand-definitions: each tl:: or npu:: op becomes the nodes of its definition, what stands for a
- * captured scope those that it was; for the evaluator, which knows ONNX's ops and few others.
- * outline-definitions: each distinct use of a tl:: op gets a body of its own beside the module,
- * which ONNX output writes as a model-local function; the nodes stay. NPU forms need none.
+ * expand-definitions replaces each tl:: or npu:: op by the nodes of its definition, and each node
+ * that stands for a captured scope by the nodes of the scope, for the evaluator, which knows ONNX's
+ * ops and few others. outline-definitions gives each distinct use of a tl:: op a body beside the
+ * module, which ONNX output writes as a model-local function; the nodes stay. NPU forms need none.
  *
  * Requires:  infer-shapes.        Keeps: names and order of graph outputs.
- * Cost:      one sweep; outlining besides in proportion to distinct uses.
+ * Cost:      one sweep; outlining also in proportion to distinct uses.
  * Tests:     tests/unit/test_definitions.c, tests/conformance/nodes.py */
 #include "passes/scopes/definitions.h"
 
@@ -19,6 +19,7 @@
 #include "passes/scopes/body.h"
 #include "passes/scopes/collective.h"
 
+/* Upper bound on rounds of the rule engine: definitions may use defined ops. */
 enum { ROUNDS = 64 };
 
 static bool is_defined_op(const tl_module *m, tl_node_id n) {
@@ -32,7 +33,8 @@ static bool is_npu_op(const tl_module *m, tl_node_id n) {
   return op != TL_OP_RETURN && op != TL_OP_ERASED && tl_op_domain_symbol(m, op) == TL_SYM_npu;
 }
 
-/* What one rank alone does has a body too. */
+/* Returns true for ops that get a body: tl:: ops, and collectives, whose body is the case of one
+ * rank. */
 static bool is_outlined_op(const tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
   bool live = op != TL_OP_RETURN && op != TL_OP_ERASED;
@@ -92,7 +94,8 @@ static tl_symbol move_symbol(const tl_module *m, tl_symbol s, tl_module *body) {
   return tl_module_intern(body, tl_sym(m, s));
 }
 
-/* Attributes of tl:: ops are numbers, lists of numbers and strings. */
+/* Copies the attributes of n to the body's node. tl:: ops have numbers, lists of numbers and
+ * strings only; numbers in lists are shared. */
 static tl_status move_attrs(const tl_module *m, tl_node_id n, tl_module *body, tl_node_id to) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -118,11 +121,12 @@ static tl_symbol port_name(tl_module *body, const tl_op_port *port, uint32_t i) 
   return s;
 }
 
-/* A module of one graph with one node like n between its inputs and outputs. */
+/* Fills `body` with one graph: inputs, a copy of node n, outputs. */
 static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(node->op);
-  size_t room = (size_t)node->n_operands + node->n_results + 1; /* a bucket may have many */
+  /* a bucket of gradients may have many */
+  size_t room = (size_t)node->n_operands + node->n_results + 1;
   tl_value_id *operands = tl_arena_calloc(&body->arena, room, sizeof *operands);
   tl_symbol *results = tl_arena_calloc(&body->arena, room, sizeof *results);
   tl_graph_id g = tl_graph_create(body, TL_GRAPH_ROOT, 0, TL_NO_NODE);
@@ -137,7 +141,7 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
                              : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
     if (!formal)
       return tl_no_memory(m);
-    operands[i] = v ? formal : TL_NO_VALUE; /* an operand that is absent has its place too */
+    operands[i] = v ? formal : TL_NO_VALUE; /* an absent operand keeps its input */
   }
   for (uint32_t i = 0; i < node->n_results; i++) {
     results[i] = port_name(body, tl_op_result_port(row, i), i);
@@ -155,8 +159,8 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
   return tl_graph_set_outputs(body, g, operands, node->n_results);
 }
 
-/* A body is a module of its own, and so are its rules: definitions alone, since there are as many
- * bodies as the model has distinct uses of tl:: ops. */
+/* Expands the definitions in a body. A body is a module of its own and needs rules of its own; only
+ * definitions are loaded, since there may be many bodies. */
 static tl_status apply_definitions(tl_pass *p, tl_module *body) {
   tl_ruleset set;
   tl_ruleset_init(&set, body);
@@ -199,7 +203,7 @@ static tl_symbol function_name(tl_module *m, tl_node_id n) {
   tl_buf_init(&text);
   tl_sv op = tl_op_name(m, tl_node_get(m, n)->op);
   tl_buf_add_sv(&text, op);
-  if (is_defined_op(m, n) || is_named(m, op)) /* the first collective of a kind has its name */
+  if (is_defined_op(m, n) || is_named(m, op)) /* the first collective of a kind keeps its name */
     tl_buf_printf(&text, "_%u", m->definitions.n + 1);
   tl_symbol s = text.failed ? TL_NO_SYMBOL : tl_module_intern(m, tl_buf_view(&text));
   tl_buf_release(&text);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scope-fusion: rules that ask in which scope nodes are. Those of kind scope match nodes as graph
- * fusion does, within one scope; those that capture make one node of a scope as it stands, whose
- * meaning is kept beside the module.
+/* scope-fusion: applies rules that depend on the scope of nodes. Rules of kind scope match nodes
+ * within one scope, as graph fusion does. Rules that capture turn a scope as it stands into one
+ * node, whose definition is kept beside the module.
  *
  * Requires:  infer-shapes, clean-up.   Keeps: names and order of graph outputs.
  * After:     no scope that a rule takes is left; a rule looks at each scope once.
- * Cost:      one sweep, if a rule is on; where a pattern fits, finding the scopes, and the nodes of
- *            those that rules name.
+ * Cost:      one sweep if a rule is on; if a pattern matches, also finding the scopes and visiting
+ *            the nodes of scopes that rules name.
  * Tests:     tests/golden/scope-fusion/, tests/golden/rules/scope, tests/cli/scope.t */
 #include "passes/edit/passes.h"
 #include "passes/engine/rewrite.h"

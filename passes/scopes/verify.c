@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes beside what is to take their place (verify.h). */
+/* Runs a scope and its replacement on the same random samples (verify.h). */
 #include "passes/scopes/verify.h"
 
 #include <math.h>
@@ -9,22 +9,24 @@
 #include "passes/scopes/definitions.h"
 #include "support/hash.h"
 
-enum { ANY_SIZE = 3 }; /* of a dim without a name */
+enum { ANY_SIZE = 3 }; /* size of a dim without a name */
+/* Bytes that one trial may hold at a time. */
 #define MEMORY_LIMIT (UINT64_C(1) << 30)
 
+/* State of a trial. */
 typedef struct trial {
   const tl_scope_trial *t;
   tl_module *scope;
   tl_host_heap heap;
-  tl_host **inputs; /* owned, as the arrays behind it; of the sample */
-  tl_host **left;   /* what the scope gives */
-  tl_host **right;  /* what the op gives */
-  int64_t *dims;    /* of all inputs, one after the other */
-  uint64_t drawn; /* numbers of the sample so far */
-  uint64_t compared; /* finite numbers */
+  tl_host **inputs; /* owned, together with the two arrays behind it; inputs of the sample */
+  tl_host **left;   /* results of the scope */
+  tl_host **right;  /* results of the op */
+  int64_t *dims;    /* owned; sizes of all inputs, one after the other */
+  uint64_t drawn; /* random numbers drawn for this sample */
+  uint64_t compared; /* finite numbers compared */
   uint32_t sample;
   tl_buf *why;
-  tl_buf message; /* the first error of a run */
+  tl_buf message; /* first error message of a run */
 } trial;
 
 static void remember(void *user, const tl_diagnostic *d) {
@@ -34,6 +36,7 @@ static void remember(void *user, const tl_diagnostic *d) {
 }
 
 static bool tell(trial *x, const char *fmt, ...) TL_PRINTF(2, 3);
+/* Notes why the sample does not agree; always false. */
 static bool tell(trial *x, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
@@ -50,7 +53,8 @@ static bool tell_error(trial *x, const char *what) {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* A name has one size in a sample, and others in the next. */
+/* Returns the size of a dim: 2 to 6 for a named one, the same for a name within a sample, different
+ * in the next. */
 static int64_t size_of(const trial *x, tl_dim d) {
   if (tl_dim_is_static(d))
     return d;
@@ -63,19 +67,21 @@ static int64_t size_of(const trial *x, tl_dim d) {
   return 2 + (int64_t)(sum % 5);
 }
 
-/* Most samples are of numbers around 1; some are larger, for what saturates, or smaller. */
+/* Returns the greatest magnitude of the sample: around 1, larger to reach saturation, or small. */
 static double magnitude_of(const trial *x) {
   static const double sizes[] = {2, 16, 0.125};
   return sizes[x->sample % 3];
 }
 
+/* Fills an input with uniform numbers in (-most, most), from the top 53 random bits; other dtypes
+ * with 0 and 1. */
 static void fill(trial *x, tl_host *h) {
   double most = magnitude_of(x);
   size_t size = tl_host_element_size((tl_dtype)h->dtype);
   for (uint64_t i = 0; i < h->n; i++) {
     uint64_t r = tl_random_bits(x->sample, x->drawn++);
     double v = ((double)(r >> 11) / (UINT64_C(1) << 52) - 1) * most;
-    int64_t whole = (int64_t)(r >> 20 & 1); /* an index into anything but a single element */
+    int64_t whole = (int64_t)(r >> 20 & 1); /* valid as an index unless the dim has one element */
     if (tl_dtype_is_float((tl_dtype)h->dtype))
       tl_host_from_f64((tl_dtype)h->dtype, &v, h->data, i, 1,
                        (tl_narrowing){true, TL_E8M0_NEAREST});
@@ -123,7 +129,7 @@ static void drop(tl_host **at, uint32_t n) {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Errors of a run are no errors of the model: they are why nothing is fused. */
+/* Runs a graph. Its errors are kept as reasons: they are no errors of the model. */
 static bool run(trial *x, tl_module *m, tl_host **out) {
   tl_muted muted;
   tl_eval_options o = {.exact = true, .seed = x->sample + 1};
@@ -137,8 +143,8 @@ static bool run(trial *x, tl_module *m, tl_host **out) {
   return status == TL_OK;
 }
 
-/* Kernels round to the types of results, and what ops of ours mean is said by rules, which look at
- * types. */
+/* Infers types and expands definitions: kernels round to the types of results, and the rules that
+ * define our ops look at types. */
 static bool prepare(trial *x, tl_module *m) {
   tl_muted muted;
   tl_buf_clear(&x->message);
@@ -150,7 +156,7 @@ static bool prepare(trial *x, tl_module *m) {
   return status == TL_OK;
 }
 
-/* *ran is false when the op says nothing for these inputs. */
+/* Runs the op or its definition; *ran is false if it fails on these inputs. */
 static tl_status run_op(trial *x, bool *ran) {
   const tl_scope_trial *t = x->t;
   tl_module *made = NULL;
@@ -172,6 +178,8 @@ static bool same_sizes(const tl_host *a, const tl_host *b) {
          tl_host_same_shape(a, b);
 }
 
+/* Returns true if b is within atol + rtol * |a| of a; NaNs agree, integers and infinities must be
+ * equal. */
 static bool near(const tl_scope_verify *v, double a, double b, bool floats) {
   if (isnan(a) || isnan(b))
     return isnan(a) && isnan(b);
@@ -196,6 +204,7 @@ static bool same_output(trial *x, uint32_t i) {
   return true;
 }
 
+/* Runs both sides on one sample and compares all outputs. */
 static tl_status try_sample(trial *x, bool *agree) {
   uint32_t n = x->t->cut->n_outputs;
   bool ran = true;
@@ -216,7 +225,7 @@ static tl_status try_sample(trial *x, bool *agree) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* A body takes inputs of some types, which those of another scope need not be. */
+/* Returns true if the definition takes the dtypes and ranks of this scope. */
 static bool same_inputs(const trial *x) {
   const tl_scope_cut *cut = x->t->cut;
   const tl_graph *g = x->t->body ? tl_module_main(x->t->body) : NULL;
