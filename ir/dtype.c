@@ -57,7 +57,7 @@ const tl_dtype_info *tl_dtype_get(tl_dtype d) {
 
 /* A walk over the table, which is short. */
 tl_dtype tl_dtype_from_onnx(int64_t number) {
-  for (int d = 1; d < TL_N_DTYPES; d++)
+  for (int d = 1; d < TL_N_DTYPES && number >= 0; d++) /* types that ONNX lacks have -1 */
     if (table[d].onnx == number)
       return (tl_dtype)d;
   return TL_DTYPE_NONE;

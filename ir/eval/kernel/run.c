@@ -334,8 +334,10 @@ static tl_status take_operands(tl_eval_run *run, tl_node_id n, tl_host **in) {
   for (uint32_t i = 0; i < tl_node_get(run->m, n)->n_operands; i++) {
     tl_status status = take_operand(run, &where, tl_operand(run->m, n, i), &in[i]);
     if (status != TL_OK) {
-      for (uint32_t k = 0; k < i; k++)
+      for (uint32_t k = 0; k < i; k++) {
         tl_host_release(in[k]);
+        in[k] = NULL; /* the caller of a body releases its outputs, whatever became of them */
+      }
       return status;
     }
   }
