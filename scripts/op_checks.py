@@ -39,7 +39,7 @@ def assigned(text):
     flat = re.sub(r'"[^"]*"', '', text)
     while re.search(r'[(\[{][^()\[\]{}]*[)\]}]', flat):
         flat = re.sub(r'[(\[{][^()\[\]{}]*[)\]}]', '', flat)
-    return [part.partition('=')[0] for part in flat.split(',')] if flat else []
+    return [part.partition('=')[0].strip() for part in flat.split(',')] if flat else []
 
 
 def check_candidate(ops, row):

@@ -106,7 +106,7 @@ class Tables:
         m = NPU.match(text)
         need(m and m[4] in LOWER, 'not "guard -> type judged kind ; operands ; attrs"')
         need((m[4] == 'none') == (m[2] == '-'), "kind none and type - belong together")
-        dash = [re.sub(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)', '', m[i]) for i in (2, 3, 5, 6)]
+        dash = [' '.join(m[i].split()) for i in (2, 3, 5, 6)]
         typ, judged, operands, attrs = ['' if d == '-' else d for d in dash]
         return {'guard': m[1], 'type': typ, 'judged': judged, 'kind': m[4],
                 'operands': operands, 'attrs': attrs}

@@ -50,7 +50,7 @@ static tl_dtype constant_dtype(build *b, const tl_pattern_node *n, const tl_patt
   if (o->dtype)
     return (tl_dtype)o->dtype;
   if (o->dtype_of) {
-    tl_rv v = tl_expr_eval(b->x, o->dtype_of);
+    tl_rv v = tl_rule_eval(b->x, o->dtype_of);
     return v.kind == TL_RV_DTYPE ? (tl_dtype)v.i : TL_DTYPE_NONE;
   }
   for (uint8_t i = 0; i < n->n_operands; i++) {
@@ -90,7 +90,7 @@ static bool is_constant_list(const tl_module *m, tl_rv v, tl_dtype d) {
 static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_operand *o,
                           tl_value_id *out) {
   tl_module *m = b->x->m;
-  tl_rv v = tl_expr_eval(b->x, o->expr);
+  tl_rv v = tl_rule_eval(b->x, o->expr);
   tl_dtype d = constant_dtype(b, n, o);
   if (is_constant_list(m, v, d) && b->n_constants < MOST_CONSTANTS)
     return add_constant(b, (tl_tensor_id)v.i, out);
@@ -115,25 +115,6 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */
-
-tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
-  tl_attr none = {.name = name, .kind = TL_ATTR_NONE};
-  switch ((tl_rv_kind)v.kind) {
-  case TL_RV_INT:
-  case TL_RV_BOOL:
-    if (kind == TL_ATTR_BOOL)
-      return tl_attr_bool(name, v.i != 0);
-    return kind == TL_ATTR_FLOAT ? tl_attr_float(name, (float)v.i) : tl_attr_int(name, v.i);
-  case TL_RV_DTYPE:
-    return kind == TL_ATTR_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.i)
-                                 : tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->onnx);
-  case TL_RV_FLOAT: return tl_attr_float(name, (float)v.f);
-  case TL_RV_STRING: return tl_attr_string(name, v.s);
-  case TL_RV_INTS: return tl_attr_ints(m, name, v.is.at, v.is.n);
-  case TL_RV_FLOATS: return tl_attr_floats(m, name, v.fs, v.is.n);
-  default: return none;
-  }
-}
 
 /* Unknown to the op: an attribute that "from" copies from another op is left out. */
 static tl_attr_kind kind_of(tl_op_id op, tl_symbol name) {
@@ -181,7 +162,7 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
     if (!tl_op_row(op) || kind_of(op, source->attrs[i].name) != TL_ATTR_NONE)
       put_attr(attrs, n, source->attrs[i]);
   for (uint8_t i = 0; i < p->n_attrs; i++) {
-    tl_rv v = tl_expr_eval(x, p->attrs[i].expr);
+    tl_rv v = tl_rule_eval(x, p->attrs[i].expr);
     if (v.kind == TL_RV_NONE && p->attrs[i].expr->kind == TL_EXPR_NAME)
       continue; /* captured where it was not set */
     tl_attr a = tl_rule_attr(x->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
@@ -200,7 +181,7 @@ static bool is_made(const build *b, uint8_t v) { return b->made[v] != TL_NO_VALU
 
 /* Place in a list of n: what an expression says, no more than n; `otherwise` without one. */
 static uint32_t place_in(build *b, const tl_expr *e, uint32_t n, uint32_t otherwise) {
-  tl_rv v = e ? tl_expr_eval(b->x, e) : (tl_rv){0};
+  tl_rv v = e ? tl_rule_eval(b->x, e) : (tl_rv){0};
   if (v.kind != TL_RV_INT || v.i < 0)
     return otherwise;
   return v.i < n ? (uint32_t)v.i : n;

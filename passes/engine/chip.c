@@ -7,7 +7,8 @@
 #include "passes/npu/eval.h"
 
 typedef struct chip {
-  tl_match *match;
+  tl_module *m;
+  tl_arena *scratch;
   const tl_options *options;
 } chip;
 
@@ -16,16 +17,16 @@ typedef struct chip {
 /* The NPU type that the node is judged as: that of the first candidate whose guard holds; empty
  * when there is none. */
 static tl_sv type_of(const chip *on, tl_node_id n) {
-  tl_module *m = on->match->m;
-  tl_arena *scratch = on->match->scratch;
+  tl_module *m = on->m;
+  tl_arena *scratch = on->scratch;
   const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
-  tl_npu_eval at = {.m = m, .scratch = scratch, .options = on->options, .node = n};
+  tl_site at = {.m = m, .scratch = scratch, .options = on->options, .node = n};
   for (uint32_t i = 0; row && i < row->n_npu; i++) {
     const tl_npu_candidate *form = &row->npu[i];
-    const tl_npu_expr *guard = NULL;
+    const tl_expr *guard = NULL;
     const char *why;
     if (strcmp(form->guard, "always") != 0) {
-      guard = tl_npu_expr_parse(m, scratch, tl_sv_from(form->guard), &why);
+      guard = tl_npu_expr_parse(m, scratch, tl_sv_from(form->guard), TL_IN_GUARDS, &why);
       if (!guard)
         break;
     }
@@ -58,7 +59,7 @@ static bool has_single(const chip *on, tl_node_id n) {
   tl_op_info info = tl_op_info_find(tl_options_op_info(on->options), type_of(on, n));
   for (uint32_t i = 0; info.row && i < info.row->n_columns; i++)
     if (is_single(info, i))
-      return !tl_precision_halves(on->match->m, on->options, n);
+      return !tl_precision_halves(on->m, on->options, n);
   return false;
 }
 
@@ -105,11 +106,11 @@ static int uncast(const tl_module *m, tl_node_id n, tl_value_id *rest) {
   return found <= most_uncast(node) ? found : -1;
 }
 
-tl_rv tl_rule_fn_widens(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_widens(tl_site *x, const tl_expr *e) {
   enum { FARTHEST = 32 };
   const tl_options fallback = tl_options_default();
-  chip on = {x, x->set->options ? x->set->options : &fallback};
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  chip on = {x->m, x->scratch, x->options ? x->options : &fallback};
+  tl_value_id v = tl_fn_value(x, e, 0);
   if (!v)
     return tl_rv_none();
   if (on.options->target != TL_TARGET_NPU)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the constants of a replacement hold: numbers, lists, and tensors that attributes hold. */
+/* What the constants and attributes of a replacement hold: numbers, lists, and tensors of
+ * attributes. */
 #include "passes/engine/match.h"
+#include "passes/expr/function.h"
 
 #include "ir/host.h"
 
@@ -29,7 +31,7 @@ bool tl_rv_store(const tl_module *m, tl_rv v, tl_dtype d, uint64_t *data, uint32
   if (t)
     return tl_tensor_float_at(m, t, i, &number) && store_number(d, data, i, number, 0, false);
   if (v.kind == TL_RV_FLOATS)
-    return store_number(d, data, i, (double)v.fs[i], 0, false);
+    return store_number(d, data, i, tl_rv_float_at(v, i), 0, false);
   if (v.kind == TL_RV_INTS)
     whole = v.is.at[i];
   return store_number(d, data, i, number, whole, v.kind != TL_RV_FLOAT);
@@ -39,4 +41,34 @@ uint64_t tl_rv_count(const tl_module *m, tl_rv v) {
   if (v.kind == TL_RV_TENSOR)
     return tl_tensor_elements(m, tl_tensor_get(m, (tl_tensor_id)v.i));
   return v.kind == TL_RV_FLOATS || v.kind == TL_RV_INTS ? v.is.n : 1;
+}
+
+static tl_attr floats_attr(tl_module *m, tl_symbol name, tl_rv v) {
+  float narrow[TL_FN_LONGEST];
+  if (!v.wide)
+    return tl_attr_floats(m, name, v.fs, v.is.n);
+  if (v.is.n > TL_FN_LONGEST)
+    return (tl_attr){.name = name, .kind = TL_ATTR_NONE};
+  for (uint32_t i = 0; i < v.is.n; i++)
+    narrow[i] = (float)v.ds[i];
+  return tl_attr_floats(m, name, narrow, v.is.n);
+}
+
+tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v) {
+  tl_attr none = {.name = name, .kind = TL_ATTR_NONE};
+  switch ((tl_rv_kind)v.kind) {
+  case TL_RV_INT:
+  case TL_RV_BOOL:
+    if (kind == TL_ATTR_BOOL)
+      return tl_attr_bool(name, v.i != 0);
+    return kind == TL_ATTR_FLOAT ? tl_attr_float(name, (float)v.i) : tl_attr_int(name, v.i);
+  case TL_RV_DTYPE:
+    return kind == TL_ATTR_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.i)
+                                 : tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->onnx);
+  case TL_RV_FLOAT: return tl_attr_float(name, (float)v.f);
+  case TL_RV_STRING: return tl_attr_string(name, v.s);
+  case TL_RV_INTS: return tl_attr_ints(m, name, v.is.at, v.is.n);
+  case TL_RV_FLOATS: return floats_attr(m, name, v);
+  default: return none;
+  }
 }

@@ -13,8 +13,8 @@ typedef struct equation {
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static bool read_equation(tl_match *x, const tl_expr *e, uint32_t i, equation *out) {
-  tl_rv v = tl_rule_arg(x, e, i);
+static bool read_equation(tl_site *x, const tl_expr *e, uint32_t i, equation *out) {
+  tl_rv v = tl_fn_arg(x, e, i);
   if (v.kind != TL_RV_STRING)
     return false;
   tl_sv text = tl_sym(x->m, v.s);
@@ -54,7 +54,7 @@ static bool same_form(const equation *a, const equation *b) {
   return true;
 }
 
-tl_rv tl_rule_fn_einsum_is(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_einsum_is(tl_site *x, const tl_expr *e) {
   equation a, b;
   if (!read_equation(x, e, 0, &a) || !read_equation(x, e, 1, &b))
     return tl_rv_none();
@@ -78,11 +78,11 @@ static bool is_unary(const equation *q) {
   return true;
 }
 
-tl_rv tl_rule_fn_einsum_perm(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_einsum_perm(tl_site *x, const tl_expr *e) {
   equation q;
   if (!read_equation(x, e, 0, &q) || !is_unary(&q) || q.n != 2 * q.arrow + 1)
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, q.arrow);
+  int64_t *at = tl_fn_room(x, q.arrow);
   for (uint32_t i = 0; at && i < q.arrow; i++) {
     at[i] = place_of(&q, 0, q.arrow, q.at[q.arrow + 1 + i]);
     if (at[i] < 0)
@@ -91,11 +91,11 @@ tl_rv tl_rule_fn_einsum_perm(tl_match *x, const tl_expr *e) {
   return at ? tl_rv_list(at, q.arrow) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_einsum_sum(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_einsum_sum(tl_site *x, const tl_expr *e) {
   equation q;
   if (!read_equation(x, e, 0, &q) || !is_unary(&q))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, q.arrow);
+  int64_t *at = tl_fn_room(x, q.arrow);
   uint32_t n = 0, kept = q.arrow + 1; /* the result's letters come in the operand's order */
   for (uint32_t i = 0; at && i < q.arrow; i++) {
     if (kept < q.n && q.at[i] == q.at[kept])

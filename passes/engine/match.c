@@ -227,21 +227,6 @@ static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, b
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-static tl_rv rv_of_attr(const tl_attr *a) {
-  switch ((tl_attr_kind)a->kind) {
-  case TL_ATTR_INT: return (tl_rv){.kind = TL_RV_INT, .i = a->u.i};
-  case TL_ATTR_BOOL: return (tl_rv){.kind = TL_RV_BOOL, .i = a->u.i};
-  case TL_ATTR_FLOAT: return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)a->u.f};
-  case TL_ATTR_STRING: return (tl_rv){.kind = TL_RV_STRING, .s = a->u.s};
-  case TL_ATTR_INTS:
-  case TL_ATTR_BOOLS: return (tl_rv){.kind = TL_RV_INTS, .is = {a->u.is, a->count}};
-  case TL_ATTR_FLOATS: return (tl_rv){.kind = TL_RV_FLOATS, .is = {NULL, a->count}, .fs = a->u.fs};
-  case TL_ATTR_DTYPE: return (tl_rv){.kind = TL_RV_DTYPE, .i = a->u.i};
-  case TL_ATTR_TENSOR: return (tl_rv){.kind = TL_RV_TENSOR, .i = a->u.t};
-  default: return (tl_rv){0};
-  }
-}
-
 static bool same_rv(tl_rv a, tl_rv b) {
   if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_INT)
     return a.f == (double)b.i;
@@ -263,7 +248,7 @@ static tl_rv as_dtype(tl_rv v, tl_rv like) {
 
 static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint32_t depth) {
   const tl_attr *a = tl_node_attr_or_default(x->m, n, p->name);
-  tl_rv v = a ? rv_of_attr(a) : (tl_rv){0};
+  tl_rv v = a && a->kind != TL_ATTR_STRINGS ? tl_rv_of_attr(a) : (tl_rv){0};
   if (p->captures) {
     if (x->named >> p->index & 1)
       return same_rv(x->names[p->index], v);
@@ -271,7 +256,7 @@ static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint
     x->names[p->index] = v; /* NONE when it is not set: conditions on it fail */
     return true;
   }
-  tl_rv wanted = tl_expr_eval(x, p->expr);
+  tl_rv wanted = tl_rule_eval(x, p->expr);
   if (same_rv(as_dtype(v, wanted), wanted))
     return true;
   if (!x->miss)
@@ -445,11 +430,11 @@ static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
 static bool conditions_hold(tl_match *x, uint32_t depth) {
   const tl_rule *r = x->rule;
   for (uint8_t i = 0; i < r->n_lets; i++) {
-    x->names[r->let_index[i]] = tl_expr_eval(x, r->lets[i]);
+    x->names[r->let_index[i]] = tl_rule_eval(x, r->lets[i]);
     x->named |= 1u << r->let_index[i];
   }
   for (uint8_t i = 0; i < r->n_where; i++) {
-    if (tl_rv_is_true(tl_expr_eval(x, r->where[i])))
+    if (tl_rv_is_true(tl_rule_eval(x, r->where[i])))
       continue;
     tl_rule_note_condition(x, depth + i, r->where[i]);
     return false;

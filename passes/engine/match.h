@@ -51,10 +51,7 @@ static inline bool tl_match_has_node(const tl_match *x, uint32_t i) {
 }
 
 /* Evaluates an expression under a match. */
-tl_rv tl_expr_eval(tl_match *x, const tl_expr *e);
-/* True when v is TRUE; everything else, unknown included, is false. */
-static inline bool tl_rv_is_true(tl_rv v) { return v.kind == TL_RV_BOOL && v.i; }
-void tl_rv_print(const tl_match *x, tl_rv v, tl_buf *out);
+tl_rv tl_rule_eval(tl_match *x, const tl_expr *e);
 /* What v is as an attribute; of kind TL_ATTR_NONE where it is none. */
 tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v);
 
@@ -62,17 +59,6 @@ tl_attr tl_rule_attr(tl_module *m, tl_symbol name, tl_attr_kind kind, tl_rv v);
 uint64_t tl_rv_count(const tl_module *m, tl_rv v);
 /* Writes element i to data[]; false when v holds none or d cannot hold it. */
 bool tl_rv_store(const tl_module *m, tl_rv v, tl_dtype d, uint64_t *data, uint32_t i);
-
-typedef tl_rv (*tl_rule_fn)(tl_match *x, const tl_expr *e);
-typedef struct tl_rule_function {
-  const char *name;
-  const char *signature; /* for docs/rules.md */
-  const char *summary;
-  tl_rule_fn fn;
-  uint8_t min_args;
-  uint8_t max_args;
-} tl_rule_function;
-const tl_rule_function *tl_rule_functions(uint32_t *n);
 
 /* Records why a match failed unless a deeper reason is there already. */
 void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...)

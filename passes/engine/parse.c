@@ -472,7 +472,6 @@ static tl_status parse_version(tl_rule_parser *p) {
 
 static tl_status parse_one(tl_rule_parser *p, bool override) {
   bool skip = p->set->only_definitions;
-  p->depth = 0;
   if (tl_rule_accept(p, "rule"))
     return skip ? tl_rule_skip(p) : parse_rule(p, override);
   if (tl_rule_accept(p, "define"))

@@ -26,7 +26,6 @@ typedef struct tl_rule_parser {
   tl_rule_room *room; /* its parts */
   bool building;  /* inside replace */
   bool skims;     /* a rule ends with its pattern, and with it the text */
-  uint32_t depth; /* of expressions */
   uint32_t exprs; /* parts of expressions in this rule: a long chain is deep to evaluate */
   uint32_t choices; /* alternative of each `either` that this reading takes, 4 bits each */
   uint8_t spelling; /* number of this reading, from 1 on */

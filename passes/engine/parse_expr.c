@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule parser: tokens, names, expressions. Precedence, loosest first: ||, &&, comparisons and in,
- * + -, * /, ! and unary -, indexing. */
+/* Rule parser: tokens, names, expressions (passes/expr). */
 #include "passes/engine/parse.h"
-
-#include "passes/engine/match.h"
-
-enum { MAX_EXPR_DEPTH = 64, MAX_EXPRS = 1024, MAX_LIST = 64 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
@@ -233,237 +228,29 @@ tl_status tl_rule_number(tl_rule_parser *p, double *out) {
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
-static tl_status new_expr(tl_rule_parser *p, tl_expr_kind kind, const char *start, tl_expr **args,
-                          uint32_t n, tl_expr **out) {
-  if (++p->exprs > MAX_EXPRS)
-    return tl_rule_fail(p, p->at, "the expressions of a rule have more than %d parts", MAX_EXPRS);
-  tl_expr *e = tl_arena_calloc(&p->set->arena, 1, sizeof *e);
-  tl_expr **copy = n ? tl_arena_calloc(&p->set->arena, n, sizeof *copy) : NULL;
-  if (!e || (n && !copy))
-    return tl_rule_memory(p);
-  for (uint32_t i = 0; i < n; i++)
-    copy[i] = args[i];
-  e->kind = (uint8_t)kind;
-  e->n = (uint16_t)n;
-  e->args = copy;
-  /* the last token read is the one that follows the expression */
-  const char *end = p->at.text.p ? p->at.text.p - (p->at.quoted ? 1 : 0) : p->lexer.at;
-  if (p->at.kind == TL_TOKEN_VALUE || p->at.kind == TL_TOKEN_LABEL)
-    end--;
-  e->text = tl_sv_trim((tl_sv){start, end > start ? (size_t)(end - start) : 0});
-  *out = e;
-  return TL_OK;
+static tl_status fail_expr(tl_expr_parser *e, tl_token at, tl_sv text) {
+  return tl_rule_fail(e->user, at, "%.*s", TL_SV_ARG(text));
 }
 
-static const char *start_of(const tl_rule_parser *p) {
-  const char *at = p->at.text.p ? p->at.text.p : p->lexer.at;
-  if (p->at.quoted)
-    at--;
-  return p->at.kind == TL_TOKEN_VALUE || p->at.kind == TL_TOKEN_LABEL ? at - 1 : at;
-}
-
-static tl_status list_of(tl_rule_parser *p, const char *close, tl_expr **items, uint32_t most,
-                         uint32_t *n) {
-  *n = 0;
-  while (!tl_rule_at(p, close)) {
-    if (*n == most)
-      return tl_rule_fail(p, p->at, "more than %u elements", most);
-    TL_TRY(tl_rule_expr(p, &items[*n]));
-    ++*n;
-    if (!tl_rule_accept(p, ","))
-      break;
-  }
-  return tl_rule_expect(p, close);
-}
-
-static tl_status number(tl_rule_parser *p, const char *start, tl_expr **out) {
-  tl_token t = p->at;
-  int64_t i;
-  double f = 0;
-  tl_sv text = t.text;
-  if (text.n && text.p[0] == '+')
-    text = (tl_sv){text.p + 1, text.n - 1};
-  bool integer = tl_parse_i64(text, &i);
-  if (!integer && !tl_parse_f64(text, &f))
-    return tl_rule_expected(p, "a number");
-  tl_rule_advance(p);
-  TL_TRY(new_expr(p, integer ? TL_EXPR_INT : TL_EXPR_FLOAT, start, NULL, 0, out));
-  if (integer)
-    (*out)->u.i = i;
-  else
-    (*out)->u.f = f;
-  return TL_OK;
-}
-
-static tl_status value_arg(tl_rule_parser *p, tl_expr **out) {
-  const char *start = start_of(p);
-  uint8_t index;
-  TL_TRY(tl_rule_value_index(p, false, &index));
-  TL_TRY(new_expr(p, TL_EXPR_VALUE, start, NULL, 0, out));
-  (*out)->u.i = index;
-  return TL_OK;
-}
-
-static tl_status call(tl_rule_parser *p, tl_token name, const char *start, tl_expr **out) {
-  uint32_t n_functions, which = 0, n = 0;
-  const tl_rule_function *functions = tl_rule_functions(&n_functions);
-  while (which < n_functions && (functions[which].name[0] != name.text.p[0] ||
-                                 !tl_sv_is(name.text, functions[which].name)))
-    which++;
-  if (which == n_functions)
-    return tl_rule_fail(p, name, "unknown function '%.*s'", TL_SV_ARG(name.text));
-  tl_expr *args[TL_RULE_ARGS];
-  while (!tl_rule_at(p, ")")) {
-    if (n == TL_RULE_ARGS)
-      return tl_rule_fail(p, p->at, "too many arguments");
-    if (p->at.kind == TL_TOKEN_VALUE)
-      TL_TRY(value_arg(p, &args[n]));
-    else
-      TL_TRY(tl_rule_expr(p, &args[n]));
-    n++;
-    if (!tl_rule_accept(p, ","))
-      break;
-  }
-  TL_TRY(tl_rule_expect(p, ")"));
-  if (n < functions[which].min_args || n > functions[which].max_args)
-    return tl_rule_fail(p, name, "the function is %s, it has no form with %u argument%s",
-                        functions[which].signature, n, n == 1 ? "" : "s");
-  TL_TRY(new_expr(p, TL_EXPR_CALL, start, args, n, out));
-  (*out)->function = (uint8_t)which;
-  return TL_OK;
-}
-
-/* A word: true, false, a dtype, or a function. */
-static tl_status word(tl_rule_parser *p, const char *start, tl_expr **out) {
-  tl_token t = p->at;
-  tl_rule_advance(p);
-  if (tl_rule_accept(p, "("))
-    return call(p, t, start, out);
-  bool truth = tl_sv_is(t.text, "true");
-  if (truth || tl_sv_is(t.text, "false")) {
-    TL_TRY(new_expr(p, TL_EXPR_BOOL, start, NULL, 0, out));
-    (*out)->u.i = truth;
-    return TL_OK;
-  }
-  tl_dtype d = tl_dtype_from_name(t.text);
-  if (d == TL_DTYPE_NONE)
-    return tl_rule_fail(p, t, "'%.*s' is neither a dtype nor a function", TL_SV_ARG(t.text));
-  TL_TRY(new_expr(p, TL_EXPR_DTYPE, start, NULL, 0, out));
-  (*out)->u.i = d;
-  return TL_OK;
-}
-
-static tl_status primary(tl_rule_parser *p, tl_expr **out) {
-  const char *start = start_of(p);
-  tl_expr *items[MAX_LIST];
-  uint32_t n;
-  uint8_t index;
-  tl_token t = p->at;
-  switch ((tl_token_kind)t.kind) {
-  case TL_TOKEN_NUMBER: return number(p, start, out);
-  case TL_TOKEN_WORD: return word(p, start, out);
-  case TL_TOKEN_STRING:
-    tl_rule_advance(p);
-    TL_TRY(new_expr(p, TL_EXPR_STRING, start, NULL, 0, out));
-    return tl_rule_symbol(p, t, &(*out)->u.s);
-  case TL_TOKEN_LABEL:
-    TL_TRY(tl_rule_name_index(p, false, &index));
-    TL_TRY(new_expr(p, TL_EXPR_NAME, start, NULL, 0, out));
-    (*out)->u.i = index;
-    return TL_OK;
-  default: break;
-  }
-  if (tl_rule_accept(p, "[")) {
-    TL_TRY(list_of(p, "]", items, MAX_LIST, &n));
-    return new_expr(p, TL_EXPR_LIST, start, items, n, out);
-  }
-  if (!tl_rule_accept(p, "("))
-    return tl_rule_expected(p, "an expression");
-  TL_TRY(tl_rule_expr(p, out));
-  return tl_rule_expect(p, ")");
-}
-
-static tl_status postfix(tl_rule_parser *p, tl_expr **out) {
-  const char *start = start_of(p);
-  TL_TRY(primary(p, out));
-  while (tl_rule_accept(p, "[")) {
-    tl_expr *args[2] = {*out};
-    TL_TRY(tl_rule_expr(p, &args[1]));
-    TL_TRY(tl_rule_expect(p, "]"));
-    TL_TRY(new_expr(p, TL_EXPR_INDEX, start, args, 2, out));
-  }
-  return TL_OK;
-}
-
-static tl_status unary(tl_rule_parser *p, tl_expr **out) {
-  const char *start = start_of(p);
-  tl_expr_kind kind = tl_rule_at(p, "!") ? TL_EXPR_NOT : TL_EXPR_MINUS;
-  if (!tl_rule_accept(p, "!") && !tl_rule_accept(p, "-"))
-    return postfix(p, out);
-  if (++p->depth > MAX_EXPR_DEPTH)
-    return tl_rule_fail(p, p->at, "the expression is nested more than %d deep", MAX_EXPR_DEPTH);
-  tl_expr *arg;
-  TL_TRY(unary(p, &arg));
-  p->depth--;
-  return new_expr(p, kind, start, &arg, 1, out);
-}
-
-typedef struct binary_operator {
-  const char *text;
-  uint8_t kind;
-  uint8_t level; /* binds tighter when larger */
-} binary_operator;
-
-static const binary_operator operators[] = {
-    {"||", TL_EXPR_OR, 0},  {"&&", TL_EXPR_AND, 1}, {"==", TL_EXPR_EQ, 2}, {"!=", TL_EXPR_NE, 2},
-    {"<=", TL_EXPR_LE, 2},  {">=", TL_EXPR_GE, 2},  {"<", TL_EXPR_LT, 2},  {">", TL_EXPR_GT, 2},
-    {"in", TL_EXPR_IN, 2},  {"+", TL_EXPR_ADD, 3},  {"-", TL_EXPR_SUB, 3}, {"*", TL_EXPR_MUL, 4},
-    {"/", TL_EXPR_DIV, 4},
-};
-
-enum { TIGHTEST = 5 };
-
-static const binary_operator *operator_at(const tl_rule_parser *p) {
-  if (p->at.kind == TL_TOKEN_PUNCT && strchr("(){}[],", p->at.text.p[0]))
-    return NULL; /* behind most expressions */
-  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-    if (tl_rule_at(p, operators[i].text))
-      return &operators[i];
-  return NULL;
-}
-
-/* "$a -1": the lexer reads a signed number where an operator belongs. */
-static bool split_sign(tl_rule_parser *p) {
-  if (p->at.kind != TL_TOKEN_NUMBER || (p->at.text.p[0] != '-' && p->at.text.p[0] != '+'))
-    return false;
-  p->lexer.at = p->at.text.p + 1;
-  p->at.kind = TL_TOKEN_PUNCT;
-  p->at.text.n = 1;
-  return true;
-}
-
-static tl_status binary(tl_rule_parser *p, unsigned level, tl_expr **out) {
-  if (level == TIGHTEST)
-    return unary(p, out);
-  const char *start = start_of(p);
-  TL_TRY(binary(p, level + 1, out));
-  for (;;) {
-    if (level == 3)
-      split_sign(p);
-    const binary_operator *o = operator_at(p);
-    if (!o || o->level != level)
-      return TL_OK;
-    tl_rule_advance(p);
-    tl_expr *args[2] = {*out};
-    TL_TRY(binary(p, level + 1, &args[1]));
-    TL_TRY(new_expr(p, (tl_expr_kind)o->kind, start, args, 2, out));
-  }
+/* %x or $x: the token at hand is that of the expression. */
+static tl_status bound(tl_expr_parser *e, uint8_t *index) {
+  tl_rule_parser *p = e->user;
+  p->lexer = e->lexer;
+  p->at = e->at;
+  tl_status status = p->at.kind == TL_TOKEN_VALUE ? tl_rule_value_index(p, false, index)
+                                                  : tl_rule_name_index(p, false, index);
+  e->lexer = p->lexer;
+  e->at = p->at;
+  return status;
 }
 
 tl_status tl_rule_expr(tl_rule_parser *p, tl_expr **out) {
-  if (++p->depth > MAX_EXPR_DEPTH)
-    return tl_rule_fail(p, p->at, "the expression is nested more than %d deep", MAX_EXPR_DEPTH);
-  TL_TRY(binary(p, 0, out));
-  p->depth--;
+  tl_expr_parser e = {.m = p->set->m, .arena = &p->set->arena, .lexer = p->lexer, .at = p->at,
+                      .place = TL_IN_RULES, .parts = p->exprs, .text = &p->text,
+                      .fail = fail_expr, .bound = bound, .user = p};
+  TL_TRY(tl_expr_parse(&e, out));
+  p->lexer = e.lexer;
+  p->at = e.at;
+  p->exprs = e.parts;
   return TL_OK;
 }

@@ -343,7 +343,7 @@ static tl_status parse_setting(tl_rule_parser *p, const tl_op *row, tl_scope_set
     return tl_rule_memory(p);
   *x = (tl_match){.set = p->set, .rule = p->rule, .m = p->set->m, .scratch = &p->set->arena};
   s->attr = tl_rule_attr(p->set->m, s->attr.name, (tl_attr_kind)known->value.kind,
-                         tl_expr_eval(x, e));
+                         tl_rule_eval(x, e));
   return s->attr.kind == known->value.kind
              ? TL_OK
              : tl_rule_fail(p, at, "'%.*s' is not a value for this attribute", TL_SV_ARG(at.text));

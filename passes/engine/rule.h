@@ -10,6 +10,7 @@
 #include "ir/options/fusion_names.h"
 #include "ir/options/options.h"
 #include "passes/edit/values.h"
+#include "passes/expr/expr.h"
 #include "support/map.h"
 
 enum {
@@ -18,7 +19,6 @@ enum {
   TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
   TL_RULE_NODES = 48,   /* nodes of one pattern */
   TL_RULE_BUILT = 32,   /* nodes of one replacement */
-  TL_RULE_ARGS = 4,     /* arguments of a function */
   TL_RULE_EITHERS = 8   /* `either` in one pattern */
 };
 
@@ -41,63 +41,6 @@ typedef enum tl_rule_target {
   TL_RULE_NPU910B = 1 << 2, /* the same for other chips */
   TL_RULE_ORT = 1 << 3      /* where it goes to ONNX Runtime */
 } tl_rule_target;
-
-/* ---- expressions: conditions and computed attributes ----------------------------------------- */
-
-typedef enum tl_expr_kind {
-  TL_EXPR_INT,
-  TL_EXPR_FLOAT,
-  TL_EXPR_STRING,
-  TL_EXPR_DTYPE,
-  TL_EXPR_BOOL,
-  TL_EXPR_NAME,  /* $name */
-  TL_EXPR_VALUE, /* %value, only as an argument of a function */
-  TL_EXPR_LIST,
-  TL_EXPR_CALL,
-  TL_EXPR_INDEX, /* list[i]; a negative i counts from the end */
-  TL_EXPR_NOT,
-  TL_EXPR_MINUS,
-  TL_EXPR_AND,
-  TL_EXPR_OR,
-  TL_EXPR_EQ,
-  TL_EXPR_NE,
-  TL_EXPR_LT,
-  TL_EXPR_LE,
-  TL_EXPR_GT,
-  TL_EXPR_GE,
-  TL_EXPR_IN, /* one of a list */
-  TL_EXPR_ADD,
-  TL_EXPR_SUB,
-  TL_EXPR_MUL,
-  TL_EXPR_DIV /* of integers: rounded down; exact conditions use mod() */
-} tl_expr_kind;
-
-typedef struct tl_expr tl_expr;
-struct tl_expr {
-  uint8_t kind;     /* tl_expr_kind */
-  uint8_t function; /* CALL: index into the table of functions */
-  uint16_t n;       /* of args */
-  tl_expr **args;   /* operands, arguments, elements */
-  union {
-    int64_t i; /* INT, BOOL, DTYPE; NAME, VALUE: index */
-    double f;
-    tl_symbol s;
-  } u;
-  tl_sv text; /* as written, for messages */
-};
-
-/* What an expression evaluates to. NONE: unknown, and then every condition on it fails. */
-typedef enum tl_rv_kind { TL_RV_NONE, TL_RV_BOOL, TL_RV_INT, TL_RV_FLOAT, TL_RV_STRING,
-                          TL_RV_DTYPE, TL_RV_INTS, TL_RV_FLOATS, TL_RV_TENSOR } tl_rv_kind;
-
-typedef struct tl_rv {
-  uint8_t kind;   /* tl_rv_kind */
-  int64_t i;      /* BOOL, INT, DTYPE; TENSOR: tl_tensor_id of an attribute */
-  double f;       /* FLOAT */
-  tl_symbol s;    /* STRING */
-  tl_int_list is; /* INTS; in scratch; FLOATS: how many */
-  const float *fs; /* FLOATS: an attribute, for constants */
-} tl_rv;
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 

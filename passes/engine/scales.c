@@ -4,18 +4,18 @@
 
 #include "passes/engine/functions.h"
 
-static const tl_tensor *constant_arg(const tl_match *x, const tl_expr *e, uint32_t i) {
-  tl_value_id v = tl_rule_value_arg(x, e, i);
+static const tl_tensor *constant_arg(const tl_site *x, const tl_expr *e, uint32_t i) {
+  tl_value_id v = tl_fn_value(x, e, i);
   return v ? tl_value_constant(x->m, v) : NULL;
 }
 
 /* Element i of n, or the only one. */
-static bool scale_at(const tl_match *x, const tl_tensor *t, uint64_t n, uint64_t i, double *out) {
+static bool scale_at(const tl_site *x, const tl_tensor *t, uint64_t n, uint64_t i, double *out) {
   uint64_t own = tl_tensor_elements(x->m, t);
   return (own == 1 || own == n) && tl_tensor_float_at(x->m, t, own == 1 ? 0 : i, out);
 }
 
-tl_rv tl_rule_fn_is_product(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_is_product(tl_site *x, const tl_expr *e) {
   enum { MOST = 1 << 20 };             /* channels */
   static const double rounding = 3e-7; /* of a product in f32, and of one written in decimals */
   const tl_tensor *t[3];

@@ -17,16 +17,17 @@ typedef struct fitting {
 /* May a node of the chip be what the row says? */
 static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
   const char *why = NULL;
-  const tl_npu_expr *guard = NULL;
+  const tl_expr *guard = NULL;
   *may = row->npu_type[0] && row->kind != TL_LOWER_EXPAND &&
          tl_op_info_find(tl_options_op_info(f->options), tl_sv_from(row->npu_type)).row;
   if (!*may || strcmp(row->guard, "always") == 0)
     return TL_OK;
-  guard = tl_npu_expr_parse(f->s->m, &f->s->arena, tl_sv_from(row->guard), &why);
+  guard = tl_npu_expr_parse(f->s->m, &f->s->arena, tl_sv_from(row->guard),
+                            TL_IN_GUARDS, &why);
   if (!guard)
     return tl_fail(f->s->m->diag, why ? TL_INTERNAL : TL_NO_MEMORY, TL_AT_FILE(f->s->m->path),
                    "guard '%s': %s", row->guard, why ? why : "out of memory");
-  *may = tl_npu_may_hold_on(guard, tl_options_chip(f->options)->table);
+  *may = tl_npu_may_hold_on(f->s->m, guard, tl_options_chip(f->options)->table);
   return TL_OK;
 }
 

@@ -3,9 +3,9 @@
 #include "ir/ops_gen.h"
 #include "passes/engine/functions.h"
 
-tl_rv tl_rule_fn_all_users(tl_match *x, const tl_expr *e) {
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
-  tl_rv name = tl_rule_arg(x, e, 1);
+tl_rv tl_fn_all_users(tl_site *x, const tl_expr *e) {
+  tl_value_id v = tl_fn_value(x, e, 0);
+  tl_rv name = tl_fn_arg(x, e, 1);
   tl_node_id from = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
   if (!from || name.kind != TL_RV_STRING)
     return tl_rv_none();
@@ -19,8 +19,8 @@ tl_rv tl_rule_fn_all_users(tl_match *x, const tl_expr *e) {
 }
 
 /* The node, of ONNX's domain and the name that argument i gives, that the use u belongs to. */
-static tl_node_id named_user(tl_match *x, const tl_expr *e, uint32_t i, tl_use_id u) {
-  tl_rv name = tl_rule_arg(x, e, i);
+static tl_node_id named_user(tl_site *x, const tl_expr *e, uint32_t i, tl_use_id u) {
+  tl_rv name = tl_fn_arg(x, e, i);
   tl_node_id n = tl_use_get(x->m, u)->user;
   tl_op_id op = tl_node_get(x->m, n)->op;
   bool fits = op != TL_OP_RETURN && name.kind == TL_RV_STRING &&
@@ -28,11 +28,11 @@ static tl_node_id named_user(tl_match *x, const tl_expr *e, uint32_t i, tl_use_i
   return fits ? n : TL_NO_NODE;
 }
 
-tl_rv tl_rule_fn_feeds(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_feeds(tl_site *x, const tl_expr *e) {
   enum { NAMES = 4, MOST = 256 }; /* uses looked at: a mask may be shared by all layers */
   tl_use_id at[NAMES];
   uint32_t depth = 1;
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  tl_value_id v = tl_fn_value(x, e, 0);
   at[1] = v ? tl_value_get(x->m, v)->first_use : 0;
   for (int left = MOST; depth > 0 && left > 0; left--) {
     if (!at[depth]) { /* no way on from here */
@@ -64,9 +64,9 @@ static tl_node_id only_user(const tl_module *m, tl_value_id v) {
 }
 
 /* True when the op is of ONNX's domain and named by one of the arguments from `first`. */
-static bool is_named(tl_match *x, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
+static bool is_named(tl_site *x, const tl_expr *e, tl_op_id op, uint32_t first, uint32_t end) {
   for (uint32_t i = first; i < end; i++) {
-    tl_rv name = tl_rule_arg(x, e, i);
+    tl_rv name = tl_fn_arg(x, e, i);
     if (name.kind == TL_RV_STRING && name.s == tl_op_name_symbol(x->m, op) &&
         tl_op_domain_symbol(x->m, op) == 0)
       return true;
@@ -96,9 +96,9 @@ static bool is_turned(const tl_module *m, tl_value_id v) {
   const tl_type *t = tl_type_get(m, tl_value_type(m, v));
   tl_node_id n = tl_value_producer(m, v);
   int longer = 0;
-  for (int i = 0; tl_rule_known_rank(t) && i < t->rank; i++)
+  for (int i = 0; tl_fn_known_rank(t) && i < t->rank; i++)
     longer += t->dims[i] != 1;
-  if (!n || !tl_rule_known_rank(t) || longer > 1 || tl_value_get(m, v)->n_uses != 1)
+  if (!n || !tl_fn_known_rank(t) || longer > 1 || tl_value_get(m, v)->n_uses != 1)
     return false;
   if (tl_node_get(m, n)->op == TL_OP_DequantizeLinear) {
     for (uint32_t i = 1; i < tl_node_get(m, n)->n_operands; i++)
@@ -111,8 +111,8 @@ static bool is_turned(const tl_module *m, tl_value_id v) {
          (tl_node_get(m, n)->op == TL_OP_Reshape || tl_node_get(m, n)->op == TL_OP_Transpose);
 }
 
-tl_rv tl_rule_fn_turned(tl_match *x, const tl_expr *e) {
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
+tl_rv tl_fn_turned(tl_site *x, const tl_expr *e) {
+  tl_value_id v = tl_fn_value(x, e, 0);
   return v ? tl_rv_truth(is_turned(x->m, v)) : tl_rv_none();
 }
 
@@ -126,9 +126,9 @@ static bool among_weights(const tl_module *m, tl_node_id n, tl_value_id v) {
   return true;
 }
 
-tl_rv tl_rule_fn_meets(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_meets(tl_site *x, const tl_expr *e) {
   enum { FARTHEST = 32 }; /* fewer than the rounds of clean-up, a step of a rule takes one */
-  tl_value_id v = tl_rule_value_arg(x, e, 0);
+  tl_value_id v = tl_fn_value(x, e, 0);
   for (int i = 0; v && i <= FARTHEST; i++) {
     tl_node_id n = only_user(x->m, v);
     if (!n)

@@ -50,11 +50,10 @@ static const char *topic_of(const char *function) {
 }
 
 static void find_topic(const tl_expr *e, topic *t) {
-  uint32_t n;
   t->values = t->values || e->kind == TL_EXPR_VALUE;
   t->names = t->names || e->kind == TL_EXPR_NAME;
   if (e->kind == TL_EXPR_CALL && !t->code)
-    t->code = topic_of(tl_rule_functions(&n)[e->function].name);
+    t->code = topic_of(tl_functions[e->function].name);
   for (uint16_t i = 0; i < e->n; i++)
     find_topic(e->args[i], t);
 }
@@ -72,7 +71,7 @@ static const char *code_of(const tl_expr *e, tl_rv result) {
 /* The part of a && b that fails. */
 static const tl_expr *failing_part(tl_match *x, const tl_expr *e) {
   while (e->kind == TL_EXPR_AND)
-    e = tl_rv_is_true(tl_expr_eval(x, e->args[0])) ? e->args[1] : e->args[0];
+    e = tl_rv_is_true(tl_rule_eval(x, e->args[0])) ? e->args[1] : e->args[0];
   return e;
 }
 
@@ -104,7 +103,7 @@ static void tell_computed(telling *t, const tl_expr *e) {
   if (is_literal(e) || e->kind == TL_EXPR_VALUE || e->kind == TL_EXPR_LIST || !is_new(t, e))
     return;
   tl_buf_printf(t->out, "%.*s is ", TL_SV_ARG(e->text));
-  tl_rv_print(t->x, tl_expr_eval(t->x, e), t->out);
+  tl_rv_print(t->x->m, tl_rule_eval(t->x, e), t->out);
 }
 
 static void tell_value(telling *t, const tl_expr *e) {
@@ -143,7 +142,7 @@ void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *conditio
     for (uint16_t i = 0; i < e->n; i++)
       tell_computed(&t, e->args[i]);
   tell_leaves(&t, e);
-  tl_rv result = tl_expr_eval(x, e);
+  tl_rv result = tl_rule_eval(x, e);
   tl_sv detail = why.failed || !why.p ? TL_SV("") : tl_buf_view(&why);
   tl_match_note(x, depth, code_of(e, result), "`%.*s` %s%.*s", TL_SV_ARG(e->text),
                 result.kind == TL_RV_NONE ? "cannot be told" : "does not hold", TL_SV_ARG(detail));

@@ -406,7 +406,7 @@ static tl_status expand(layer *l) {
 
 /* Returns in *out whether an NPU op computes the layer. */
 static tl_status has_form(rewriting *w, tl_node_id n, bool *out) {
-  tl_npu_eval x = {.m = w->m, .scratch = &w->lists, .options = w->p->options, .node = n};
+  tl_site x = {.m = w->m, .scratch = &w->lists, .options = w->p->options, .node = n};
   tl_arena_mark mark = tl_arena_save(&w->lists);
   const tl_npu_form *form = NULL;
   int16_t candidate;

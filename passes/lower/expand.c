@@ -17,7 +17,7 @@ enum { ROUNDS = 64 }; /* Sum of many operands takes one each */
 
 typedef struct judge {
   tl_npu_forms forms;
-  tl_npu_eval x;
+  tl_site x;
   tl_arena lists;
   tl_status status;
 } judge;
@@ -64,7 +64,7 @@ tl_status tl_pass_expand(tl_pass *p, tl_module *m) {
   judge j = {.status = TL_OK};
   TL_TRY(tl_npu_forms_init(&j.forms, m, p->scratch));
   tl_arena_init(&j.lists, 0);
-  j.x = (tl_npu_eval){.m = m, .scratch = &j.lists, .options = p->options};
+  j.x = (tl_site){.m = m, .scratch = &j.lists, .options = p->options};
   tl_rewriter r = {p, m, rules, TL_RULE_EXPAND, ROUNDS, lacks_form, &j, NULL};
   tl_status status = tl_rewrite(&r);
   if (status == TL_OK && j.x.failed)

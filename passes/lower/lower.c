@@ -25,7 +25,7 @@ typedef struct lowering {
   tl_pass *pass;
   tl_module *m;
   tl_npu_forms forms;
-  tl_npu_eval x;
+  tl_site x;
   tl_arena lists; /* scratch of one node */
   tl_u32_vec operands;
   tl_unmapped_vec unmapped;
@@ -111,11 +111,11 @@ static bool add_port(lowering *l, const tl_npu_form *f, uint32_t port, attr_vec 
 
 static bool add_attr(lowering *l, const tl_npu_form *f, const tl_npu_binding *b, attr_vec *attrs) {
   const tl_op_attr *proto = b->index == UINT32_MAX ? NULL : &f->npu->attrs[b->index];
-  tl_npu_value v = tl_npu_convert(&l->x, b->value);
+  tl_rv v = tl_npu_convert(&l->x, b->value);
   tl_attr a = tl_npu_attr_from(&l->x, b->name, proto ? proto->value.kind : TL_ATTR_NONE, v);
   if (l->x.failed || l->x.why)
     return false;
-  if (a.kind == TL_ATTR_NONE && v.kind != TL_NPU_V_ABSENT) {
+  if (a.kind == TL_ATTR_NONE && v.kind != TL_RV_NONE) {
     l->x.why = "an attribute's value has no NPU form";
     return false;
   }
@@ -389,7 +389,7 @@ static tl_status lower_module(lowering *l) {
 tl_status tl_pass_lower(tl_pass *p, tl_module *m) {
   lowering l = {.pass = p, .m = m};
   tl_arena_init(&l.lists, 0);
-  l.x = (tl_npu_eval){.m = m, .scratch = &l.lists, .options = p->options};
+  l.x = (tl_site){.m = m, .scratch = &l.lists, .options = p->options};
   tl_status status = lower_module(&l);
   tl_unmapped_vec_release(&l.unmapped);
   tl_u32_vec_release(&l.operands);

@@ -4,95 +4,92 @@
 #include <math.h>
 
 #include "ir/ops_gen.h"
+#include "passes/expr/function.h"
 #include "passes/npu/eval.h"
 #include "passes/npu/tensor.h"
 
 /* Spatial dims of the widest convolution or pooling (NCDHW). */
 enum { MAX_SPATIAL = 3 };
 
-static const tl_npu_value absent = {0};
-
 /* Returns a constant string, interned in the module. */
-static tl_npu_value text(tl_npu_eval *x, const char *z) {
+static tl_rv text(tl_site *x, const char *z) {
   tl_symbol s = tl_module_intern(x->m, tl_sv_from(z));
   x->failed = x->failed || s == TL_NO_SYMBOL;
-  return (tl_npu_value){.kind = TL_NPU_V_STRING, .u.s = s};
+  return (tl_rv){.kind = TL_RV_STRING, .s = s};
 }
 
-static tl_npu_value dtype_value(tl_dtype d) {
-  return d == TL_DTYPE_NONE ? absent : (tl_npu_value){.kind = TL_NPU_V_DTYPE, .u.i = d};
-}
-
-static tl_npu_value ints_value(const int64_t *at, uint32_t n) {
-  return (tl_npu_value){.kind = TL_NPU_V_INTS, .n = n, .u.is = at};
+static tl_rv dtype_value(tl_dtype d) {
+  return d == TL_DTYPE_NONE ? tl_rv_none() : (tl_rv){.kind = TL_RV_DTYPE, .i = d};
 }
 
 /* Returns the only element of a list of one, else the value itself. */
-static tl_npu_value scalar(tl_npu_value v) {
-  if (v.kind == TL_NPU_V_INTS && v.n == 1)
-    return tl_npu_int(v.u.is[0]);
-  if (v.kind == TL_NPU_V_FLOATS && v.n == 1)
-    return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = v.u.fs[0]};
+static tl_rv scalar(tl_rv v) {
+  if (v.kind == TL_RV_BOOL)
+    return tl_rv_int(v.i);
+  if (v.kind == TL_RV_INTS && v.is.n == 1)
+    return tl_rv_int(v.is.at[0]);
+  if (v.kind == TL_RV_FLOATS && v.is.n == 1)
+    return (tl_rv){.kind = TL_RV_FLOAT, .f = tl_rv_float_at(v, 0)};
   return v;
 }
 
 /* Truncates a float to an integer. Beyond 9e15 (about 2^53) a double does not name one integer, so
  * such values are refused. */
-static tl_npu_value to_int(tl_npu_value v) {
+static tl_rv to_int(tl_rv v) {
   v = scalar(v);
-  if (v.kind == TL_NPU_V_FLOAT && v.u.f >= -9e15 && v.u.f <= 9e15)
-    return tl_npu_int((int64_t)v.u.f);
-  return v.kind == TL_NPU_V_INT ? v : absent;
+  if (v.kind == TL_RV_FLOAT && v.f >= -9e15 && v.f <= 9e15)
+    return tl_rv_int((int64_t)v.f);
+  return v.kind == TL_RV_INT ? v : tl_rv_none();
 }
 
 /* Converts to a float. An absent operand counts as 0: it is an optional zero point. */
-static tl_npu_value to_float(const tl_npu_expr *arg, tl_npu_value v) {
+static tl_rv to_float(const tl_expr *arg, tl_rv v) {
   v = scalar(v);
-  if (v.kind == TL_NPU_V_INT)
-    return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = (double)v.u.i};
-  if (v.kind == TL_NPU_V_ABSENT && arg->kind == TL_NPU_OPERAND)
-    return (tl_npu_value){.kind = TL_NPU_V_FLOAT};
-  return v.kind == TL_NPU_V_FLOAT ? v : absent;
+  if (v.kind == TL_RV_INT)
+    return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)v.i};
+  if (v.kind == TL_RV_NONE && arg->kind == TL_EXPR_OPERAND)
+    return (tl_rv){.kind = TL_RV_FLOAT};
+  return v.kind == TL_RV_FLOAT ? v : tl_rv_none();
 }
 
-static tl_npu_value to_bool(tl_npu_value v, bool invert) {
+static tl_rv to_bool(tl_rv v, bool invert) {
   v = scalar(v);
-  return v.kind == TL_NPU_V_INT ? tl_npu_int((v.u.i != 0) != invert) : absent;
+  return v.kind == TL_RV_INT ? tl_rv_int((v.i != 0) != invert) : tl_rv_none();
 }
 
 /* Returns a list of n copies of `fill`. */
-static tl_npu_value filled(tl_npu_eval *x, uint32_t n, int64_t fill) {
+static tl_rv filled(tl_site *x, uint32_t n, int64_t fill) {
   int64_t *at = tl_npu_room(x, n, sizeof *at);
   for (uint32_t i = 0; at && i < n; i++)
     at[i] = fill;
-  return at ? ints_value(at, n) : absent;
+  return at ? tl_rv_list(at, n) : tl_rv_none();
 }
 
 /* Returns a list attribute. ONNX defines absent strides and dilations as ones over the spatial
  * dims. */
-static tl_npu_value to_ints(tl_npu_eval *x, const tl_npu_expr *arg) {
-  tl_npu_value v = tl_npu_evaluate(x, arg);
+static tl_rv to_ints(tl_site *x, const tl_expr *arg) {
+  tl_rv v = tl_npu_evaluate(x, arg);
   tl_int_list list;
-  bool ones = arg->kind == TL_NPU_NAME &&
-              (arg->u.name == TL_SYM_strides || arg->u.name == TL_SYM_dilations);
+  bool ones = arg->kind == TL_EXPR_ATTR &&
+              (arg->u.s == TL_SYM_strides || arg->u.s == TL_SYM_dilations);
   int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
-  if (v.kind == TL_NPU_V_ABSENT && ones && rank > 2)
+  if (v.kind == TL_RV_NONE && ones && rank > 2)
     return filled(x, (uint32_t)rank - 2, 1);
-  return tl_npu_as_ints(x, v, &list) ? ints_value(list.at, list.n) : absent;
+  return tl_npu_as_ints(x, v, &list) ? tl_rv_list(list.at, list.n) : tl_rv_none();
 }
 
 /* Returns [lead, lead, v...], the NPU form of a list over N, C and n spatial dims. An absent v
  * gives `lead` everywhere; a v of another length is refused. */
-static tl_npu_value with_lead(tl_npu_eval *x, tl_npu_value v, uint32_t n, int64_t lead) {
+static tl_rv with_lead(tl_site *x, tl_rv v, uint32_t n, int64_t lead) {
   tl_int_list list = {0};
-  if (v.kind != TL_NPU_V_ABSENT && (!tl_npu_as_ints(x, v, &list) || list.n != n)) {
+  if (v.kind != TL_RV_NONE && (!tl_npu_as_ints(x, v, &list) || list.n != n)) {
     x->why = "a list over the spatial dims has the wrong length";
-    return absent;
+    return tl_rv_none();
   }
   int64_t *at = tl_npu_room(x, n + 2, sizeof *at);
   for (uint32_t i = 0; at && i < n + 2; i++)
     at[i] = i < 2 || !list.at ? lead : list.at[i - 2];
-  return at ? ints_value(at, n + 2) : absent;
+  return at ? tl_rv_list(at, n + 2) : tl_rv_none();
 }
 
 static int64_t list_item(tl_int_list list, uint32_t i, int64_t fallback) {
@@ -103,7 +100,7 @@ static int64_t list_item(tl_int_list list, uint32_t i, int64_t fallback) {
  * (output - 1) * stride + (kernel - 1) * dilation + 1 - input. SAME_UPPER puts the odd element at
  * the end. Returns false for other modes, unknown sizes and transposed convolutions (they have
  * output_padding and other rules). */
-static bool same_pads(tl_npu_eval *x, uint32_t n, int64_t *out) {
+static bool same_pads(tl_site *x, uint32_t n, int64_t *out) {
   tl_symbol mode = TL_SYM_NOTSET;
   const tl_attr *a = tl_node_attr_or_default(x->m, x->node, TL_SYM_auto_pad);
   mode = a && a->kind == TL_ATTR_STRING ? a->u.s : mode;
@@ -135,209 +132,189 @@ static bool same_pads(tl_npu_eval *x, uint32_t n, int64_t *out) {
 
 /* Reorders pads from ONNX's [b0, b1.., e0, e1..] to the NPU's [b0, e0, b1, e1..]. Absent pads are
  * 0. */
-static tl_npu_value pads_by_dim(tl_npu_eval *x, tl_npu_value v, uint32_t n) {
+static tl_rv pads_by_dim(tl_site *x, tl_rv v, uint32_t n) {
   int64_t *at = tl_npu_room(x, 2 * n, sizeof *at);
   tl_int_list list = {0};
   if (!at)
-    return absent;
+    return tl_rv_none();
   if (same_pads(x, n, at))
-    return ints_value(at, 2 * n);
-  if (v.kind != TL_NPU_V_ABSENT && (!tl_npu_as_ints(x, v, &list) || list.n != 2 * n)) {
+    return tl_rv_list(at, 2 * n);
+  if (v.kind != TL_RV_NONE && (!tl_npu_as_ints(x, v, &list) || list.n != 2 * n)) {
     x->why = "pads do not fit the rank";
-    return absent;
+    return tl_rv_none();
   }
   for (uint32_t i = 0; list.at && i < n; i++) {
     at[2 * i] = list.at[i];
     at[2 * i + 1] = list.at[n + i];
   }
-  return ints_value(at, 2 * n);
+  return tl_rv_list(at, 2 * n);
 }
 
 /* Returns true if SAME pads can be written as numbers; auto_pad is NOTSET then. */
-static bool pads_are_explicit(tl_npu_eval *x) {
+static bool pads_are_explicit(tl_site *x) {
   int64_t pads[2 * MAX_SPATIAL];
   int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
   return rank > 2 && rank <= 2 + MAX_SPATIAL && same_pads(x, (uint32_t)rank - 2, pads);
 }
 
-static tl_npu_value to_str(tl_npu_eval *x, const tl_npu_expr *arg, tl_npu_value v) {
-  if (arg->kind == TL_NPU_NAME && arg->u.name == TL_SYM_auto_pad && pads_are_explicit(x))
-    return (tl_npu_value){.kind = TL_NPU_V_STRING, .u.s = TL_SYM_NOTSET};
-  if (v.kind == TL_NPU_V_INT && v.u.i != 0)
+static tl_rv to_str(tl_site *x, const tl_expr *arg, tl_rv v) {
+  if (arg->kind == TL_EXPR_ATTR && arg->u.s == TL_SYM_auto_pad && pads_are_explicit(x))
+    return (tl_rv){.kind = TL_RV_STRING, .s = TL_SYM_NOTSET};
+  if (v.kind == TL_RV_INT && v.i != 0)
     x->why = "the NPU op needs a name, not a number";
-  return v.kind == TL_NPU_V_STRING ? v : absent;
+  return v.kind == TL_RV_STRING ? v : tl_rv_none();
 }
 
 /* Returns the padding mode of pooling ops: SAME, VALID or CALCULATED (explicit pads). */
-static tl_npu_value pad_mode(tl_npu_eval *x, tl_npu_value v) {
-  bool same = v.kind == TL_NPU_V_STRING &&
-              (v.u.s == TL_SYM_SAME_UPPER || v.u.s == TL_SYM_SAME_LOWER);
+static tl_rv pad_mode(tl_site *x, tl_rv v) {
+  bool same = v.kind == TL_RV_STRING &&
+              (v.s == TL_SYM_SAME_UPPER || v.s == TL_SYM_SAME_LOWER);
   if (same && !pads_are_explicit(x)) {
-    if (v.u.s == TL_SYM_SAME_LOWER) /* SAME on the NPU puts the odd element at the end */
+    if (v.s == TL_SYM_SAME_LOWER) /* SAME pads the end more than the beginning */
       x->why = "the pads of SAME_LOWER depend on unknown sizes";
     return text(x, "SAME");
   }
-  return v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_VALID ? v : text(x, "CALCULATED");
+  return v.kind == TL_RV_STRING && v.s == TL_SYM_VALID ? v : text(x, "CALCULATED");
 }
 
 /* Maps the ONNX names of GridSample modes to those of the NPU op. */
-static tl_npu_value sampling_mode(tl_npu_value v) {
-  if (v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_linear)
-    v.u.s = TL_SYM_bilinear;
-  else if (v.kind == TL_NPU_V_STRING && v.u.s == TL_SYM_cubic)
-    v.u.s = TL_SYM_bicubic;
+static tl_rv sampling_mode(tl_rv v) {
+  if (v.kind == TL_RV_STRING && v.s == TL_SYM_linear)
+    v.s = TL_SYM_bilinear;
+  else if (v.kind == TL_RV_STRING && v.s == TL_SYM_cubic)
+    v.s = TL_SYM_bicubic;
   return v;
 }
 
 /* Returns torch's name of a quantized type. The number is an ONNX dtype (3 int8, 2 uint8, 6 int32)
  * or a torch one (12 qint8, 13 quint8, 14 qint32); the two ranges do not overlap here. */
-static tl_npu_value quantized_name(tl_npu_eval *x, tl_npu_value v) {
-  if (v.kind == TL_NPU_V_STRING)
+static tl_rv quantized_name(tl_site *x, tl_rv v) {
+  if (v.kind == TL_RV_STRING)
     return v;
-  if (v.kind == TL_NPU_V_INT && (v.u.i == 3 || v.u.i == 12))
+  if (v.kind == TL_RV_INT && (v.i == 3 || v.i == 12))
     return text(x, "torch.qint8");
-  if (v.kind == TL_NPU_V_INT && (v.u.i == 2 || v.u.i == 13))
+  if (v.kind == TL_RV_INT && (v.i == 2 || v.i == 13))
     return text(x, "torch.quint8");
-  if (v.kind == TL_NPU_V_INT && (v.u.i == 6 || v.u.i == 14))
+  if (v.kind == TL_RV_INT && (v.i == 6 || v.i == 14))
     return text(x, "torch.qint32");
-  return absent;
+  return tl_rv_none();
 }
 
 /* Returns the dtype of an ONNX number; without a number, the dtype of the first result, or f32 if
  * that is unknown. */
-static tl_npu_value named_dtype(tl_npu_eval *x, tl_npu_value v) {
-  if (v.kind == TL_NPU_V_DTYPE)
+static tl_rv named_dtype(tl_site *x, tl_rv v) {
+  if (v.kind == TL_RV_DTYPE)
     return v;
-  if (v.kind == TL_NPU_V_INT)
-    return dtype_value(tl_dtype_from_onnx(v.u.i));
+  if (v.kind == TL_RV_INT)
+    return dtype_value(tl_dtype_from_onnx(v.i));
   tl_dtype d = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
   return dtype_value(d == TL_DTYPE_NONE ? TL_DTYPE_F32 : d);
 }
 
 /* Returns constant axes; with `all`, absent or empty axes mean every axis. */
-static tl_npu_value axes_of(tl_npu_eval *x, const tl_npu_expr *arg, bool all) {
-  tl_npu_value v = tl_npu_evaluate(x, arg);
+static tl_rv axes_of(tl_site *x, const tl_expr *arg, bool all) {
+  tl_rv v = tl_npu_evaluate(x, arg);
   tl_int_list list = {0};
-  if (tl_npu_port_value(x, arg) && !tl_npu_as_ints(x, v, &list)) {
+  if (tl_expr_value(x, arg) && !tl_npu_as_ints(x, v, &list)) {
     x->why = "axes are not constant";
-    return absent;
+    return tl_rv_none();
   }
   int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
   if (list.n || !all)
-    return ints_value(list.at, list.n);
+    return tl_rv_list(list.at, list.n);
   if (rank < 0) {
     x->why = "the attribute applies to all axes and the rank is unknown";
-    return absent;
+    return tl_rv_none();
   }
   int64_t *at = tl_npu_room(x, (size_t)rank, sizeof *at);
   for (int i = 0; at && i < rank; i++)
     at[i] = i;
-  return at ? ints_value(at, (uint32_t)rank) : absent;
+  return at ? tl_rv_list(at, (uint32_t)rank) : tl_rv_none();
 }
 
 /* Returns the given scale of attention, or 1 / sqrt(head size), the default. */
-static tl_npu_value attention_scale(tl_npu_eval *x, tl_npu_value v) {
+static tl_rv attention_scale(tl_site *x, tl_rv v) {
   tl_dim size = tl_npu_dim(x, tl_operand(x->m, x->node, 0), -1);
-  if (v.kind == TL_NPU_V_FLOAT && v.u.f > 0)
+  if (v.kind == TL_RV_FLOAT && v.f > 0)
     return v;
   if (size <= 0) {
     x->why = "the head size is unknown";
-    return absent;
+    return tl_rv_none();
   }
-  return (tl_npu_value){.kind = TL_NPU_V_FLOAT, .u.f = 1.0 / sqrt((double)size)};
+  return (tl_rv){.kind = TL_RV_FLOAT, .f = 1.0 / sqrt((double)size)};
 }
 
 /* Makes the matrix of EyeLike as a constant: ones on the diagonal `offset`. Sides are limited to
  * 4096, so offsets beyond +-8192 select no element. Two values are announced for a 1x1 matrix
  * because a count of 1 would mean "broadcast"; only the first is read. */
-static tl_npu_value identity_tensor(tl_npu_eval *x, const tl_npu_expr *e) {
-  tl_npu_value shape = tl_npu_evaluate(x, e->args[0]);
-  tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
+static tl_rv identity_tensor(tl_site *x, const tl_expr *e) {
+  tl_rv shape = tl_npu_evaluate(x, e->args[0]);
+  tl_rv k = tl_npu_evaluate(x, e->args[1]);
   tl_dtype dtype = tl_type_dtype(x->m, tl_value_type(x->m, tl_result(x->m, x->node, 0)));
-  if (shape.kind != TL_NPU_V_INTS || shape.n != 2 || shape.u.is[0] > 4096 || shape.u.is[1] > 4096) {
+  if (shape.kind != TL_RV_INTS || shape.is.n != 2 || shape.is.at[0] > 4096 ||
+      shape.is.at[1] > 4096) {
     x->why = "the identity matrix is too large for a constant";
-    return absent;
+    return tl_rv_none();
   }
-  int64_t columns = shape.u.is[1];
-  int64_t offset = k.kind == TL_NPU_V_INT ? k.u.i : 0;
-  uint64_t n = (uint64_t)(shape.u.is[0] * columns);
+  int64_t columns = shape.is.at[1];
+  int64_t offset = k.kind == TL_RV_INT ? k.i : 0;
+  uint64_t n = (uint64_t)(shape.is.at[0] * columns);
   double *at = tl_npu_room(x, n, sizeof *at);
   for (uint64_t i = 0; at && i < n; i++) {
     int64_t row = (int64_t)i / columns;
     at[i] = offset > -8192 && offset < 8192 && (int64_t)i % columns == row + offset ? 1 : 0;
   }
-  tl_tensor_id t = at ? tl_npu_tensor(x->m, dtype, 2, shape.u.is, at, n == 1 ? 2 : n) : 0;
-  return t ? (tl_npu_value){.kind = TL_NPU_V_TENSOR, .u.t = t} : absent;
+  tl_tensor_id t = at ? tl_npu_tensor(x->m, dtype, 2, shape.is.at, at, n == 1 ? 2 : n) : 0;
+  return t ? (tl_rv){.kind = TL_RV_TENSOR, .i = t} : tl_rv_none();
 }
 
-/* item(list, k): element k of a list; absent if k is out of range. */
-static tl_npu_value pick(tl_npu_eval *x, const tl_npu_expr *e) {
-  tl_int_list list;
-  tl_npu_value k = tl_npu_evaluate(x, e->args[1]);
-  if (!tl_npu_as_ints(x, tl_npu_evaluate(x, e->args[0]), &list) || k.kind != TL_NPU_V_INT ||
-      k.u.i < 0 || k.u.i >= list.n)
-    return absent;
-  return tl_npu_int(list.at[k.u.i]);
+static bool is_half_pixel(tl_rv v) {
+  return v.kind == TL_RV_STRING &&
+         (v.s == TL_SYM_half_pixel || v.s == TL_SYM_pytorch_half_pixel ||
+          v.s == TL_SYM_tf_half_pixel_for_nn);
 }
 
-static tl_npu_value equals(tl_npu_eval *x, const tl_npu_expr *e) {
-  tl_npu_value a = tl_npu_evaluate(x, e->args[0]);
-  tl_npu_value b = tl_npu_evaluate(x, e->args[1]);
-  return tl_npu_int(a.kind == TL_NPU_V_STRING && b.kind == a.kind && a.u.s == b.u.s);
-}
-
-static bool is_half_pixel(tl_npu_value v) {
-  return v.kind == TL_NPU_V_STRING &&
-         (v.u.s == TL_SYM_half_pixel || v.u.s == TL_SYM_pytorch_half_pixel ||
-          v.u.s == TL_SYM_tf_half_pixel_for_nn);
-}
-
-static tl_npu_value type_of_port(const tl_npu_eval *x, const tl_npu_expr *arg) {
-  return dtype_value(tl_type_dtype(x->m, tl_value_type(x->m, tl_npu_port_value(x, arg))));
+static tl_rv type_of_port(const tl_site *x, const tl_expr *arg) {
+  return dtype_value(tl_type_dtype(x->m, tl_value_type(x->m, tl_expr_value(x, arg))));
 }
 
 /* Conversions that need more than the value of their first argument. */
-static tl_npu_value convert_special(tl_npu_eval *x, const tl_npu_expr *e) {
-  switch (e->fn) {
-  case TL_NPU_FN_TO_INTS:
-  case TL_NPU_FN_TO_BOOLS: return to_ints(x, e->args[0]);
-  case TL_NPU_FN_AXES: return axes_of(x, e->args[0], false);
-  case TL_NPU_FN_AXES_OR_ALL: return axes_of(x, e->args[0], true);
-  case TL_NPU_FN_EQUALS: return equals(x, e);
-  case TL_NPU_FN_ITEM: return pick(x, e);
-  case TL_NPU_FN_GE_OF: return type_of_port(x, e->args[0]);
-  case TL_NPU_FN_DT: return dtype_value((tl_dtype)e->args[0]->u.i);
-  case TL_NPU_FN_EYE: return identity_tensor(x, e);
+static tl_rv convert_special(tl_site *x, const tl_expr *e) {
+  switch (e->function) {
+  case TL_FN_int_list: return to_ints(x, e->args[0]);
+  case TL_FN_given_axes: return axes_of(x, e->args[0], false);
+  case TL_FN_axes_or_all: return axes_of(x, e->args[0], true);
+  case TL_FN_ge_of: return type_of_port(x, e->args[0]);
+  case TL_FN_eye: return identity_tensor(x, e);
   default: return tl_npu_evaluate(x, e);
   }
 }
 
-tl_npu_value tl_npu_convert(tl_npu_eval *x, const tl_npu_expr *e) {
-  if (e->kind != TL_NPU_CALL || e->n_args != 1)
-    return e->kind == TL_NPU_CALL ? convert_special(x, e) : tl_npu_evaluate(x, e);
-  const tl_npu_expr *arg = e->args[0];
-  tl_npu_value v = tl_npu_evaluate(x, arg);
-  switch (e->fn) {
-  case TL_NPU_FN_TO_INT: return to_int(v);
-  case TL_NPU_FN_TO_FLOAT: return to_float(arg, v);
-  case TL_NPU_FN_TO_BOOL: return to_bool(v, false);
-  case TL_NPU_FN_INVERT: return to_bool(v, true);
-  case TL_NPU_FN_TO_STR: return to_str(x, arg, v);
-  case TL_NPU_FN_TO_LIST: return v.kind == TL_NPU_V_INT ? filled(x, 1, v.u.i) : absent;
-  case TL_NPU_FN_NCHW: return with_lead(x, v, 2, 1);
-  case TL_NPU_FN_NCDHW: return with_lead(x, v, 3, 1);
-  case TL_NPU_FN_ONCHW: return with_lead(x, v, 2, 0);
-  case TL_NPU_FN_ONCDHW: return with_lead(x, v, 3, 0);
-  case TL_NPU_FN_HHWW: return pads_by_dim(x, v, 2);
-  case TL_NPU_FN_DDHHWW: return pads_by_dim(x, v, 3);
-  case TL_NPU_FN_GE:
-  case TL_NPU_FN_GEDT: return named_dtype(x, v);
-  case TL_NPU_FN_PADMODE: return pad_mode(x, v);
-  case TL_NPU_FN_GSMODE: return sampling_mode(v);
-  case TL_NPU_FN_HALF_PIXEL: return tl_npu_int(is_half_pixel(v));
-  case TL_NPU_FN_QNAME: return quantized_name(x, v);
-  case TL_NPU_FN_SCALE_OR_RSQRT_D: return attention_scale(x, v);
-  case TL_NPU_FN_TENSOR: return v.kind == TL_NPU_V_TENSOR ? v : absent;
+tl_rv tl_npu_convert(tl_site *x, const tl_expr *e) {
+  if (e->kind != TL_EXPR_CALL || e->n != 1)
+    return e->kind == TL_EXPR_CALL ? convert_special(x, e) : tl_npu_evaluate(x, e);
+  const tl_expr *arg = e->args[0];
+  tl_rv v = tl_npu_evaluate(x, arg);
+  switch (e->function) {
+  case TL_FN_int: return to_int(v);
+  case TL_FN_float: return to_float(arg, v);
+  case TL_FN_boolean: return to_bool(v, false);
+  case TL_FN_not: return to_bool(v, true);
+  case TL_FN_str: return to_str(x, arg, v);
+  case TL_FN_list: return v.kind == TL_RV_INT ? filled(x, 1, v.i) : tl_rv_none();
+  case TL_FN_nchw: return with_lead(x, v, 2, 1);
+  case TL_FN_ncdhw: return with_lead(x, v, 3, 1);
+  case TL_FN_onchw: return with_lead(x, v, 2, 0);
+  case TL_FN_oncdhw: return with_lead(x, v, 3, 0);
+  case TL_FN_hhww: return pads_by_dim(x, v, 2);
+  case TL_FN_ddhhww: return pads_by_dim(x, v, 3);
+  case TL_FN_dtype_of: return named_dtype(x, v);
+  case TL_FN_padmode: return pad_mode(x, v);
+  case TL_FN_gsmode: return sampling_mode(v);
+  case TL_FN_half_pixel: return tl_rv_int(is_half_pixel(v));
+  case TL_FN_qname: return quantized_name(x, v);
+  case TL_FN_scale_or_rsqrt_d: return attention_scale(x, v);
+  case TL_FN_tensor: return v.kind == TL_RV_TENSOR ? v : tl_rv_none();
   default: return convert_special(x, e);
   }
 }
@@ -345,15 +322,15 @@ tl_npu_value tl_npu_convert(tl_npu_eval *x, const tl_npu_expr *e) {
 /* Returns the kind of attribute that holds a value as it is. */
 static uint8_t own_kind(uint8_t kind) {
   static const uint8_t kinds[] = {
-      [TL_NPU_V_INT] = TL_ATTR_INT,         [TL_NPU_V_FLOAT] = TL_ATTR_FLOAT,
-      [TL_NPU_V_STRING] = TL_ATTR_STRING,   [TL_NPU_V_DTYPE] = TL_ATTR_DTYPE,
-      [TL_NPU_V_INTS] = TL_ATTR_INTS,       [TL_NPU_V_FLOATS] = TL_ATTR_FLOATS,
-      [TL_NPU_V_STRINGS] = TL_ATTR_STRINGS, [TL_NPU_V_TENSOR] = TL_ATTR_TENSOR};
+      [TL_RV_BOOL] = TL_ATTR_INT, [TL_RV_INT] = TL_ATTR_INT,         [TL_RV_FLOAT] = TL_ATTR_FLOAT,
+      [TL_RV_STRING] = TL_ATTR_STRING,   [TL_RV_DTYPE] = TL_ATTR_DTYPE,
+      [TL_RV_INTS] = TL_ATTR_INTS,       [TL_RV_FLOATS] = TL_ATTR_FLOATS,
+      [TL_RV_STRINGS] = TL_ATTR_STRINGS, [TL_RV_TENSOR] = TL_ATTR_TENSOR};
   return kinds[kind];
 }
 
 /* Makes a list attribute of the given kind; kind NONE if an element cannot be converted. */
-static tl_attr list_attr(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_value v) {
+static tl_attr list_attr(tl_site *x, tl_symbol name, uint8_t kind, tl_rv v) {
   tl_attr none = {.name = name};
   const double *fs;
   tl_int_list list;
@@ -365,7 +342,7 @@ static tl_attr list_attr(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_va
     return out ? tl_attr_floats(x->m, name, out, n) : none;
   }
   if (kind == TL_ATTR_STRINGS)
-    return v.kind == TL_NPU_V_STRINGS ? tl_attr_ids(x->m, name, TL_ATTR_STRINGS, v.u.ids, v.n)
+    return v.kind == TL_RV_STRINGS ? tl_attr_ids(x->m, name, TL_ATTR_STRINGS, v.ids, v.is.n)
                                       : none;
   if (!tl_npu_as_ints(x, v, &list))
     return none;
@@ -374,28 +351,29 @@ static tl_attr list_attr(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_va
   return a;
 }
 
-tl_attr tl_npu_attr_from(tl_npu_eval *x, tl_symbol name, uint8_t kind, tl_npu_value v) {
+tl_attr tl_npu_attr_from(tl_site *x, tl_symbol name, uint8_t kind, tl_rv v) {
   tl_attr none = {.name = name};
-  if (v.kind == TL_NPU_V_ABSENT)
+  if (v.kind == TL_RV_NONE)
     return none;
   kind = kind == TL_ATTR_NONE ? own_kind(v.kind) : kind;
-  bool is_int = v.kind == TL_NPU_V_INT;
+  bool is_int = v.kind == TL_RV_INT || v.kind == TL_RV_BOOL;
   switch ((tl_attr_kind)kind) {
   case TL_ATTR_INT:
-    if (v.kind == TL_NPU_V_DTYPE && tl_dtype_get((tl_dtype)v.u.i)->ge_internal >= 0)
-      return tl_attr_int(name, tl_dtype_get((tl_dtype)v.u.i)->ge_internal);
-    return is_int ? tl_attr_int(name, v.u.i) : none;
-  case TL_ATTR_BOOL: return is_int ? tl_attr_bool(name, v.u.i != 0) : none;
+    if (v.kind == TL_RV_DTYPE && tl_dtype_get((tl_dtype)v.i)->ge_internal >= 0)
+      return tl_attr_int(name, tl_dtype_get((tl_dtype)v.i)->ge_internal);
+    return is_int ? tl_attr_int(name, v.i) : none;
+  case TL_ATTR_BOOL: return is_int ? tl_attr_bool(name, v.i != 0) : none;
   case TL_ATTR_FLOAT:
     if (is_int)
-      return tl_attr_float(name, (float)v.u.i);
-    return v.kind == TL_NPU_V_FLOAT ? tl_attr_float(name, (float)v.u.f) : none;
-  case TL_ATTR_STRING: return v.kind == TL_NPU_V_STRING ? tl_attr_string(name, v.u.s) : none;
+      return tl_attr_float(name, (float)v.i);
+    return v.kind == TL_RV_FLOAT ? tl_attr_float(name, (float)v.f) : none;
+  case TL_ATTR_STRING: return v.kind == TL_RV_STRING ? tl_attr_string(name, v.s) : none;
   case TL_ATTR_DTYPE:
-    if (is_int && tl_dtype_from_ge(v.u.i) != TL_DTYPE_NONE)
-      return tl_attr_dtype(name, tl_dtype_from_ge(v.u.i));
-    return v.kind == TL_NPU_V_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.u.i) : none;
-  case TL_ATTR_TENSOR: return v.kind == TL_NPU_V_TENSOR ? tl_attr_tensor(name, v.u.t) : none;
+    if (is_int && tl_dtype_from_ge(v.i) != TL_DTYPE_NONE)
+      return tl_attr_dtype(name, tl_dtype_from_ge(v.i));
+    return v.kind == TL_RV_DTYPE ? tl_attr_dtype(name, (tl_dtype)v.i) : none;
+  case TL_ATTR_TENSOR:
+    return v.kind == TL_RV_TENSOR ? tl_attr_tensor(name, (tl_tensor_id)v.i) : none;
   case TL_ATTR_INTS:
   case TL_ATTR_BOOLS:
   case TL_ATTR_FLOATS:

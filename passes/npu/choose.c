@@ -4,7 +4,7 @@
 #include "passes/npu/eval.h"
 #include "passes/npu/lower_index.h"
 
-tl_status tl_npu_choose(tl_npu_forms *forms, tl_npu_eval *x, int16_t *candidate,
+tl_status tl_npu_choose(tl_npu_forms *forms, tl_site *x, int16_t *candidate,
                         const tl_npu_form **out) {
   tl_op_id op = tl_node_get(x->m, x->node)->op;
   const tl_op *row = tl_op_row(op);
@@ -35,7 +35,7 @@ bool tl_npu_takes(const tl_module *m, const tl_op *npu, const tl_op_port *p, tl_
 
 /* Like tl_npu_takes, but f32 also passes if precision will make it 16 bits wide and the port has a
  * 16-bit float. */
-static bool takes_half(const tl_npu_eval *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
+static bool takes_half(const tl_site *x, const tl_op *npu, const tl_op_port *p, tl_value_id v) {
   const uint64_t low = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   return tl_npu_takes(x->m, npu, p, v) ||
          (tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_F32 &&
@@ -43,13 +43,13 @@ static bool takes_half(const tl_npu_eval *x, const tl_op *npu, const tl_op_port 
           tl_precision_halves(x->m, x->options, x->node));
 }
 
-bool tl_npu_takes_dtypes(const tl_npu_eval *x, const tl_npu_form *form) {
+bool tl_npu_takes_dtypes(const tl_site *x, const tl_npu_form *form) {
   const tl_node *node = tl_node_get(x->m, x->node);
   for (uint32_t i = 0; form->npu && i < form->n_operands; i++) {
     const tl_npu_binding *b = &form->operands[i];
     bool is_port = b->index < form->npu->n_operand_ports;
     const tl_op_port *p = is_port ? &form->npu->operands[b->index] : NULL;
-    if (!takes_half(x, form->npu, p, tl_npu_port_value(x, b->value)))
+    if (!takes_half(x, form->npu, p, tl_expr_value(x, b->value)))
       return false;
   }
   for (uint32_t i = 0; form->npu && i < node->n_results && i < form->npu->max_results; i++)

@@ -67,7 +67,8 @@ static bool compile_binding(compiler *c, const tl_op *npu, bool is_attr, tl_sv i
     c->why = "the prototype has no such port or attribute";
     return false;
   }
-  out->value = tl_npu_expr_parse(c->forms->m, c->forms->arena, value, &c->why);
+  out->value = tl_npu_expr_parse(c->forms->m, c->forms->arena, value,
+                                 is_attr ? TL_IN_ATTRS : TL_IN_OPERANDS, &c->why);
   return out->value && out->name != TL_NO_SYMBOL;
 }
 
@@ -94,7 +95,7 @@ static bool compile(compiler *c, const tl_npu_candidate *row, tl_npu_form *form)
   form->row = row;
   c->at = tl_sv_from(row->guard);
   if (strcmp(row->guard, "always") != 0) {
-    form->guard = tl_npu_expr_parse(f->m, f->arena, c->at, &c->why);
+    form->guard = tl_npu_expr_parse(f->m, f->arena, c->at, TL_IN_GUARDS, &c->why);
     if (!form->guard)
       return false;
   }

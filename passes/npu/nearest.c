@@ -24,12 +24,12 @@ static void as_tf(const tl_resize *onnx, tl_resize *tf) {
 
 /* Reads the scales of the Resize: the operand's, if present, else output size / input size. Returns
  * false if they are not constant or not one per dim. */
-static bool read_scales(tl_npu_eval *x, const tl_dim *in, tl_resize *r) {
+static bool read_scales(tl_site *x, const tl_dim *in, tl_resize *r) {
   static const uint32_t scales_port = 2;
   const double *scales = NULL;
   uint32_t n = 0;
   tl_value_id v = tl_operand(x->m, x->node, scales_port);
-  if (v && !tl_npu_as_floats(x, tl_npu_constant(x, v), &scales, &n))
+  if (v && !tl_npu_as_floats(x, tl_rv_of_constant(x, v), &scales, &n))
     return false;
   if (n && n != RANK)
     return false;
@@ -46,13 +46,13 @@ static bool same_places(const tl_resize *onnx, const tl_resize *tf, int axis, in
   return true;
 }
 
-static tl_sv text_of(const tl_npu_eval *x, tl_symbol name) {
+static tl_sv text_of(const tl_site *x, tl_symbol name) {
   const tl_attr *a = tl_node_attr_or_default(x->m, x->node, name);
   return a && a->kind == TL_ATTR_STRING ? tl_sym(x->m, a->u.s) : (tl_sv){0};
 }
 
 /* Requires 4-D tensors with known sizes, N and C unchanged, and at most 2^16 elements per axis. */
-bool tl_npu_tf_nearest(tl_npu_eval *x) {
+bool tl_npu_tf_nearest(tl_site *x) {
   tl_resize onnx = {.mode = TL_RESIZE_NEAREST}, tf;
   tl_dim in[RANK];
   tl_value_id from = tl_operand(x->m, x->node, 0), to = tl_result(x->m, x->node, 0);

@@ -3,18 +3,19 @@
  * Each give function sets the list of the port; a refusal leaves the reason in x->why. */
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
+#include "passes/expr/function.h"
 #include "passes/npu/eval.h"
 #include "passes/npu/tensor.h"
 
 /* The operands made for one port by expression e, in scratch. */
 typedef struct operands {
-  tl_npu_eval *x;
-  const tl_npu_expr *e;
+  tl_site *x;
+  const tl_expr *e;
   tl_value_id *at;
   uint32_t n;
 } operands;
 
-static bool refuse(tl_npu_eval *x, const char *why) {
+static bool refuse(tl_site *x, const char *why) {
   x->why = why;
   return false;
 }
@@ -42,7 +43,7 @@ static bool give_tensor(operands *o, tl_tensor_id t) {
 
 /* Gives all operands from index `from` on, without absent ones at the end. */
 static bool give_range(operands *o, uint32_t from) {
-  const tl_npu_eval *x = o->x;
+  const tl_site *x = o->x;
   uint32_t n = tl_node_get(x->m, x->node)->n_operands;
   while (n && !tl_operand(x->m, x->node, n - 1))
     n--;
@@ -62,21 +63,21 @@ static bool give_floats(operands *o, tl_dtype dtype, int rank, const double *at,
  * reverses the dims, as ONNX defines; any other absent attribute is 0 (a seed); a float is
  * truncated if it is near enough to fit. */
 static bool give_ints(operands *o, tl_dtype dtype, int rank) {
-  tl_npu_eval *x = o->x;
-  const tl_npu_expr *arg = o->e->args[0];
-  tl_npu_value v = tl_npu_evaluate(x, arg);
+  tl_site *x = o->x;
+  const tl_expr *arg = o->e->args[0];
+  tl_rv v = tl_npu_evaluate(x, arg);
   tl_int_list list;
-  bool is_perm = arg->kind == TL_NPU_NAME && arg->u.name == TL_SYM_perm;
+  bool is_perm = arg->kind == TL_EXPR_ATTR && arg->u.s == TL_SYM_perm;
   int n = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
-  if (v.kind == TL_NPU_V_ABSENT && is_perm && n >= 0) {
+  if (v.kind == TL_RV_NONE && is_perm && n >= 0) {
     int64_t *at = tl_npu_room(x, (size_t)n, sizeof *at);
     for (int i = 0; at && i < n; i++)
       at[i] = n - 1 - i;
-    v = (tl_npu_value){.kind = TL_NPU_V_INTS, .n = (uint32_t)n, .u.is = at};
-  } else if (v.kind == TL_NPU_V_FLOAT) {
-    v = tl_npu_int((int64_t)(v.u.f > -1e9 && v.u.f < 1e9 ? v.u.f : 0));
-  } else if (v.kind == TL_NPU_V_ABSENT && arg->kind == TL_NPU_NAME && !is_perm) {
-    v = tl_npu_int(0);
+    v = tl_rv_list(at, (uint32_t)n);
+  } else if (v.kind == TL_RV_FLOAT) {
+    v = tl_rv_int((int64_t)(v.f > -1e9 && v.f < 1e9 ? v.f : 0));
+  } else if (v.kind == TL_RV_NONE && arg->kind == TL_EXPR_ATTR && !is_perm) {
+    v = tl_rv_int(0);
   }
   if (!tl_npu_as_ints(x, v, &list) || (rank == 0 && list.n != 1))
     return refuse(x, "a value that must be known here depends on an unknown shape");
@@ -99,7 +100,7 @@ static bool give_f32s(operands *o) {
   return give_floats(o, TL_DTYPE_F32, 1, at, n);
 }
 
-static tl_dtype dtype_of(const tl_npu_eval *x, tl_value_id v) {
+static tl_dtype dtype_of(const tl_site *x, tl_value_id v) {
   return tl_type_dtype(x->m, tl_value_type(x->m, v));
 }
 
@@ -108,19 +109,19 @@ static bool give_like(operands *o) {
   static const double zero = 0;
   const double *at = &zero;
   uint32_t n = 1;
-  tl_npu_value v = tl_npu_evaluate(o->x, o->e->args[1]);
-  if (v.kind != TL_NPU_V_ABSENT && !tl_npu_as_floats(o->x, v, &at, &n))
+  tl_rv v = tl_npu_evaluate(o->x, o->e->args[1]);
+  if (v.kind != TL_RV_NONE && !tl_npu_as_floats(o->x, v, &at, &n))
     return refuse(o->x, "scales are not constant");
-  return give_floats(o, dtype_of(o->x, tl_npu_port_value(o->x, o->e->args[0])), 1, at, n);
+  return give_floats(o, dtype_of(o->x, tl_expr_value(o->x, o->e->args[0])), 1, at, n);
 }
 
 /* Gives the value of ConstantOfShape as a scalar constant; ONNX's default is f32 0. */
 static bool give_fill_value(operands *o) {
   static const double zero = 0;
-  tl_npu_value v = tl_npu_evaluate(o->x, o->e->args[0]);
-  if (v.kind != TL_NPU_V_TENSOR)
+  tl_rv v = tl_npu_evaluate(o->x, o->e->args[0]);
+  if (v.kind != TL_RV_TENSOR)
     return give_floats(o, TL_DTYPE_F32, 0, &zero, 1);
-  tl_tensor t = *tl_tensor_get(o->x->m, v.u.t);
+  tl_tensor t = *tl_tensor_get(o->x->m, (tl_tensor_id)v.i);
   if (tl_tensor_elements(o->x->m, &t) != 1)
     return refuse(o->x, "the fill value must have one element");
   t.type = tl_type_tensor(o->x->m, (tl_dtype)t.dtype, 0, NULL);
@@ -129,13 +130,13 @@ static bool give_fill_value(operands *o) {
 
 /* Gives the operand, or an empty list of the dtype. */
 static bool give_or_empty(operands *o, tl_dtype dtype) {
-  tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
+  tl_value_id v = tl_expr_value(o->x, o->e->args[0]);
   return v ? give(o, v) : give_floats(o, dtype, 1, NULL, 0);
 }
 
 /* Gives the operand, or an empty list: f16 if the other port has f16, else f32. */
 static bool give_or_empty_half(operands *o) {
-  tl_value_id like = tl_npu_port_value(o->x, o->e->args[1]);
+  tl_value_id like = tl_expr_value(o->x, o->e->args[1]);
   return give_or_empty(o, dtype_of(o->x, like) == TL_DTYPE_F16 ? TL_DTYPE_F16 : TL_DTYPE_F32);
 }
 
@@ -143,8 +144,8 @@ static bool give_or_empty_half(operands *o) {
 static bool give_or_zeros(operands *o) {
   static const double zero = 0;
   tl_module *m = o->x->m;
-  tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
-  tl_value_id like = tl_npu_port_value(o->x, o->e->args[1]);
+  tl_value_id v = tl_expr_value(o->x, o->e->args[0]);
+  tl_value_id like = tl_expr_value(o->x, o->e->args[1]);
   if (v)
     return give(o, v);
   if (!tl_type_is_static(m, tl_value_type(m, like)))
@@ -156,13 +157,13 @@ static bool give_or_zeros(operands *o) {
 /* Gives the operand, or n ones in the dtype of operand 0. */
 static bool give_or_ones(operands *o) {
   static const double one = 1;
-  tl_value_id v = tl_npu_port_value(o->x, o->e->args[0]);
-  tl_npu_value n = tl_npu_evaluate(o->x, o->e->args[1]);
+  tl_value_id v = tl_expr_value(o->x, o->e->args[0]);
+  tl_rv n = tl_npu_evaluate(o->x, o->e->args[1]);
   if (v)
     return give(o, v);
-  if (n.kind != TL_NPU_V_INT)
+  if (n.kind != TL_RV_INT)
     return refuse(o->x, "the size of a missing operand is unknown");
-  tl_dim dim = n.u.i;
+  tl_dim dim = n.i;
   tl_dtype dtype = dtype_of(o->x, tl_operand(o->x->m, o->x->node, 0));
   return give_tensor(o, tl_npu_tensor(o->x->m, dtype, 1, &dim, &one, 1));
 }
@@ -170,7 +171,7 @@ static bool give_or_ones(operands *o) {
 /* full_pads(pads, axes): spreads the pads of chosen axes over all axes, [begins, ends]; others get
  * 0. */
 static bool give_full_pads(operands *o) {
-  tl_npu_eval *x = o->x;
+  tl_site *x = o->x;
   tl_int_list pads;
   tl_int_list axes;
   int rank = tl_npu_rank(x, tl_operand(x->m, x->node, 0));
@@ -188,27 +189,10 @@ static bool give_full_pads(operands *o) {
   return all && give_tensor(o, tl_tensor_i64s(x->m, all, 2 * (uint32_t)rank, 1));
 }
 
-/* Repeats each element of a per-group vector over the channels of its group (NCHW: dim 1 of operand
- * 0). */
-static bool give_repeated(operands *o) {
-  tl_npu_eval *x = o->x;
-  tl_value_id v = tl_npu_port_value(x, o->e->args[0]);
-  tl_dim channels = tl_npu_dim(x, tl_operand(x->m, x->node, 0), 1);
-  const double *at;
-  uint32_t n;
-  if (!tl_npu_as_floats(x, tl_npu_evaluate(x, o->e->args[0]), &at, &n) || n == 0 ||
-      channels <= 0 || channels > UINT32_MAX || channels % n)
-    return refuse(x, "per-group weights must be constant and divide the channels");
-  double *all = tl_npu_room(x, (size_t)channels, sizeof *all);
-  for (int64_t i = 0; all && i < channels; i++)
-    all[i] = at[i / (channels / n)];
-  return all && give_floats(o, dtype_of(x, v), 1, all, (uint32_t)channels);
-}
-
 /* Makes dequantization scales in the chip's format: u64 with the bits of an f32 in the low half
  * (little-endian). */
 static bool give_chip_scale(operands *o) {
-  tl_npu_eval *x = o->x;
+  tl_site *x = o->x;
   const double *at;
   uint32_t n;
   if (!tl_npu_as_floats(x, tl_npu_evaluate(x, o->e->args[0]), &at, &n))
@@ -224,34 +208,32 @@ static bool give_chip_scale(operands *o) {
 }
 
 static bool give_call(operands *o) {
-  switch (o->e->fn) {
-  case TL_NPU_FN_CAPTURED: return give_range(o, 1);
-  case TL_NPU_FN_I32: return give_ints(o, TL_DTYPE_I32, 0);
-  case TL_NPU_FN_I64: return give_ints(o, TL_DTYPE_I64, 0);
-  case TL_NPU_FN_I32S: return give_ints(o, TL_DTYPE_I32, 1);
-  case TL_NPU_FN_I64S: return give_ints(o, TL_DTYPE_I64, 1);
-  case TL_NPU_FN_F32S: return give_f32s(o);
-  case TL_NPU_FN_LIKE_CONST: return give_like(o);
-  case TL_NPU_FN_TENSOR_OR_F32_0: return give_fill_value(o);
-  case TL_NPU_FN_OR_EMPTY_I32: return give_or_empty(o, TL_DTYPE_I32);
-  case TL_NPU_FN_OR_EMPTY_F32: return give_or_empty(o, TL_DTYPE_F32);
-  case TL_NPU_FN_OR_EMPTY_HALF: return give_or_empty_half(o);
-  case TL_NPU_FN_OR_ZEROS: return give_or_zeros(o);
-  case TL_NPU_FN_OR_ONES: return give_or_ones(o);
-  case TL_NPU_FN_FULL_PADS: return give_full_pads(o);
-  case TL_NPU_FN_REPEAT_CHANNELS: return give_repeated(o);
-  case TL_NPU_FN_DEQSCALE: return give_chip_scale(o);
+  switch (o->e->function) {
+  case TL_FN_captured: return give_range(o, 1);
+  case TL_FN_i32: return give_ints(o, TL_DTYPE_I32, 0);
+  case TL_FN_i32s: return give_ints(o, TL_DTYPE_I32, 1);
+  case TL_FN_i64s: return give_ints(o, TL_DTYPE_I64, 1);
+  case TL_FN_f32s: return give_f32s(o);
+  case TL_FN_like_const: return give_like(o);
+  case TL_FN_tensor_or_f32_0: return give_fill_value(o);
+  case TL_FN_or_empty_i32: return give_or_empty(o, TL_DTYPE_I32);
+  case TL_FN_or_empty_f32: return give_or_empty(o, TL_DTYPE_F32);
+  case TL_FN_or_empty_half: return give_or_empty_half(o);
+  case TL_FN_or_zeros: return give_or_zeros(o);
+  case TL_FN_or_ones: return give_or_ones(o);
+  case TL_FN_full_pads: return give_full_pads(o);
+  case TL_FN_deqscale: return give_chip_scale(o);
   default: return refuse(o->x, "this value cannot be an operand");
   }
 }
 
-bool tl_npu_operands(tl_npu_eval *x, const tl_npu_expr *e, tl_value_id **out, uint32_t *n) {
+bool tl_npu_operands(tl_site *x, const tl_expr *e, tl_value_id **out, uint32_t *n) {
   operands o = {.x = x, .e = e};
   bool ok;
-  switch ((tl_npu_kind)e->kind) {
-  case TL_NPU_OPERAND: ok = give(&o, tl_npu_port_value(x, e)); break;
-  case TL_NPU_OPERANDS: ok = give_range(&o, 0); break;
-  case TL_NPU_CALL: ok = give_call(&o); break;
+  switch ((tl_expr_kind)e->kind) {
+  case TL_EXPR_OPERAND: ok = give(&o, tl_expr_value(x, e)); break;
+  case TL_EXPR_OPERANDS: ok = give_range(&o, 0); break;
+  case TL_EXPR_CALL: ok = give_call(&o); break;
   default: ok = refuse(x, "the operand has no NPU form"); break;
   }
   *out = o.at;

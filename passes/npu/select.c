@@ -10,7 +10,7 @@
 #include "passes/edit/passes.h"
 #include "passes/npu/eval.h"
 
-static tl_status select_node(tl_npu_forms *forms, tl_npu_eval *x) {
+static tl_status select_node(tl_npu_forms *forms, tl_site *x) {
   tl_node *node = tl_node_get(x->m, x->node);
   const tl_op *row = tl_op_row(node->op);
   const tl_npu_form *form;
@@ -25,7 +25,7 @@ static tl_status select_node(tl_npu_forms *forms, tl_npu_eval *x) {
 
 static tl_status select_graph(tl_pass *p, tl_npu_forms *forms, tl_graph *g, tl_arena *scratch,
                               bool made) {
-  tl_npu_eval x = {.m = forms->m, .scratch = scratch, .options = p->options};
+  tl_site x = {.m = forms->m, .scratch = scratch, .options = p->options};
   TL_FOR_NODES(forms->m, g, n) {
     if (made && tl_node_get(forms->m, n)->selected)
       continue;

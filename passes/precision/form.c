@@ -140,21 +140,20 @@ static void colour(const tl_precision_config *c, const tl_op *op, tl_op_colour t
 
 /* Sets the operands that an expression of a candidate passes on, if they are present. Returns false
  * if the NPU operand is made from something else. */
-static bool passes_on(const tl_npu_expr *e, tl_precision_port *port) {
-  if (e->kind == TL_NPU_OPERANDS) {
+static bool passes_on(const tl_expr *e, tl_precision_port *port) {
+  if (e->kind == TL_EXPR_OPERANDS) {
     port->first = 0;
     port->many = true;
     return true;
   }
-  if (e->kind == TL_NPU_OPERAND) {
+  if (e->kind == TL_EXPR_OPERAND) {
     port->first = (uint32_t)e->u.i;
     return true;
   }
-  bool or_else = e->kind == TL_NPU_CALL &&
-                 (e->fn == TL_NPU_FN_OR_EMPTY_I32 || e->fn == TL_NPU_FN_OR_EMPTY_F32 ||
-                  e->fn == TL_NPU_FN_OR_EMPTY_HALF || e->fn == TL_NPU_FN_OR_ZEROS ||
-                  e->fn == TL_NPU_FN_OR_ONES ||
-                  e->fn == TL_NPU_FN_REPEAT_CHANNELS);
+  bool or_else = e->kind == TL_EXPR_CALL &&
+                 (e->function == TL_FN_or_empty_i32 || e->function == TL_FN_or_empty_f32 ||
+                  e->function == TL_FN_or_empty_half || e->function == TL_FN_or_zeros ||
+                  e->function == TL_FN_or_ones);
   return or_else && passes_on(e->args[0], port);
 }
 
@@ -238,9 +237,9 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
  * (ge_of(out0)). They may then change, although an attribute of the model's op states a dtype. */
 static bool follows_result(const tl_npu_form *npu) {
   for (uint32_t i = 0; npu && i < npu->n_attrs; i++) {
-    const tl_npu_expr *e = npu->attrs[i].value;
-    if (e && e->kind == TL_NPU_CALL && e->fn == TL_NPU_FN_GE_OF &&
-        e->args[0]->kind == TL_NPU_RESULT)
+    const tl_expr *e = npu->attrs[i].value;
+    if (e && e->kind == TL_EXPR_CALL && e->function == TL_FN_ge_of &&
+        e->args[0]->kind == TL_EXPR_RESULT)
       return true;
   }
   return false;

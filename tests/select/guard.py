@@ -4,9 +4,10 @@ a guard becomes a tree, and a tree holds or does not on a node that is described
 import operator
 import re
 
-COMPARE = {'==': operator.eq, '!=': operator.ne, '<': operator.lt, '>': operator.gt}
+COMPARE = {'==': operator.eq, '!=': operator.ne, '<': operator.lt, '>': operator.gt,
+           '<=': operator.le, '>=': operator.ge}
 TOKEN = re.compile(
-    r"""\s*(&&|\|\||==|!=|[!<>(){},+*-]|in\*|'[^']*'|"[^"]*"|\d+\.?\d*(?:e-?\d+)?|\w+)""")
+    r"""\s*(&&|\|\||[=!<>]=|[!<>()\[\],+*-]|in\*|"[^"]*"|\d+\.?\d*(?:e-?\d+)?|\w+)""")
 PORT = re.compile(r'(in|out)(\d+)$')
 
 
@@ -45,9 +46,9 @@ def atom(t):
         return inner, t[1:]
     left, t = total(t)
     if t and t[0] == 'in':
-        end = t.index('}')
+        end = t.index(']')
         return ('among', left, [w for w in t[2:end] if w != ',']), t[end + 1:]
-    if t and t[0] in ('==', '!=', '<', '>'):
+    if t and t[0] in COMPARE:
         right, rest = total(t[1:])
         return (t[0], left, right), rest
     return left, t
@@ -66,8 +67,11 @@ def term(t):
         return ('number', -float(t[1])), t[2:]
     if re.match(r'\d', t[0]):
         return ('number', float(t[0])), t[1:]
-    if t[0][0] in '\'"':
+    if t[0][0] == '"':
         return ('text', t[0][1:-1]), t[1:]
+    if t[0] == '[':
+        end = t.index(']')
+        return ('list', [float(w) for w in t[1:end] if w != ',']), t[end + 1:]
     if len(t) > 1 and t[1] == '(':
         args, rest = [], t[2:]
         while rest[0] != ')':
@@ -121,10 +125,6 @@ def reversal(node, args):
                for b, e, s in zip(*lists))
 
 
-def divides(a, b):
-    return a is not None and b is not None and a > 0 and b >= 0 and b % a == 0
-
-
 def same_shapes(node):
     shapes = [p['dims'] for p in node.inputs if p]
     return all(None not in s and s == shapes[0] for s in shapes)
@@ -137,13 +137,9 @@ def last_two(axis, node):
 
 def folded(name, items):
     items = [items] if isinstance(items, int) else items
-    if items and not all(isinstance(i, int) for i in items):
+    if not items or not all(isinstance(i, int) for i in items):
         return None
-    if name == 'all1':
-        return items is None or all(i == 1 for i in items)
-    if not items:
-        return None
-    if name == 'prod':
+    if name == 'product':
         return count(items)
     return min(items) if name == 'min' else max(items)
 
@@ -159,9 +155,27 @@ def spans(node, port, axis):
     return all(a == b or (a != 1 and None in (a, b)) for a, b in pairs)
 
 
+def fill(items):
+    """The one number that a constant is full of."""
+    items = items if isinstance(items, list) else [items]
+    return items[0] if items and all(i == items[0] for i in items) else None
+
+
+def all_equal(items, n):
+    return all(i == n for i in items) if isinstance(items, list) else None
+
+
+def magnitude(a):
+    return None if a is None else abs(a)
+
+
+def remainder(a, b):
+    return None if a is None or not b else a % b
+
+
 def call(node, name, args):
     port = node.port(args[0][1]) if args[0][0] == 'word' and PORT.match(args[0][1]) else None
-    tests = {'const': lambda: port is not None and port['const'] is not None,
+    tests = {'is_const': lambda: port is not None and port['const'] is not None,
              'present': lambda: port is not None, 'absent': lambda: port is None,
              'const_or_absent': lambda: port is None or port['const'] is not None,
              'used': lambda: port is not None,
@@ -174,18 +188,18 @@ def call(node, name, args):
              'zero': lambda: port is None or (port['const'] is not None and not any(port['const'])),
              'from_cube': lambda: bool(port and port.get('cube')),
              'dim': lambda: port and dim(port['dims'], value(node, args[1])),
-             'samedim': lambda: same_dim(node, args),
+             'same_dim': lambda: same_dim(node, args),
              'spans': lambda: bool(port) and spans(node, port, value(node, args[1])),
              'set': lambda: args[0][1] in node.attrs,
-             'attr': lambda: value(node, args[0]),
-             'value': lambda: value(node, args[0]),
+             'scalar': lambda: fill(value(node, args[0])),
+             'or': lambda: next((v for v in (value(node, a) for a in args) if v is not None), None),
+             'all_equal': lambda: all_equal(value(node, args[0]), value(node, args[1])),
+             'abs': lambda: magnitude(value(node, args[0])),
+             'mod': lambda: remainder(value(node, args[0]), value(node, args[1])),
              'sameshape': lambda: same_shapes(node),
              'last_two': lambda: last_two(value(node, args[0]), node),
-             'divides': lambda: divides(value(node, args[0]), value(node, args[1])),
-             'reverse': lambda: reversal(node, args),
-             'approx': lambda: abs(value(node, args[0]) - value(node, args[1])) <=
-             value(node, args[2])}
-    if name in ('min', 'max', 'prod', 'all1'):
+             'reverse': lambda: reversal(node, args)}
+    if name in ('min', 'max', 'product'):
         return folded(name, value(node, args[0]))
     return tests[name]()
 
@@ -197,7 +211,7 @@ def word(node, w):
             side.pop()
     fixed = {'always': True, 'true': True, 'false': False, 'static': static(node),
              'nin': len(given['in']), 'nout': len(given['out']), 'soc': node.soc,
-             'opset': 1000, 'in*': node.inputs}
+             'source_opset': 1000, 'in*': node.inputs}
     if w in fixed:
         return fixed[w]
     if w == 'channels':
@@ -213,7 +227,7 @@ def word(node, w):
 
 def value(node, tree):
     kind = tree[0]
-    if kind in ('number', 'text'):
+    if kind in ('number', 'text', 'list'):
         return tree[1]
     if kind == 'word':
         return word(node, tree[1])
@@ -239,12 +253,10 @@ def holds(node, tree):
     if kind == 'or':
         return holds(node, tree[1]) or holds(node, tree[2])
     if kind == 'not':
-        return not holds(node, tree[1])
+        return value(node, tree[1]) is not None and not holds(node, tree[1])
     if kind == 'among':
-        short = {'int4': 'i4', 'int8': 'i8', 'int16': 'i16', 'int32': 'i32', 'int64': 'i64',
-                 'uint8': 'u8', 'uint16': 'u16', 'uint32': 'u32', 'uint64': 'u64'}
-        return value(node, tree[1]) in [short.get(w, w) for w in tree[2]]
-    if kind in ('==', '!=', '<', '>'):
+        return value(node, tree[1]) in tree[2]
+    if kind in COMPARE:
         a, b = single(value(node, tree[1])), single(value(node, tree[2]))
         if a is None or b is None or isinstance(a, list) or isinstance(b, list) or \
                 isinstance(a, str) != isinstance(b, str):

@@ -36,7 +36,7 @@ WRITTEN = {'f16', 'f32', 'bf16', 'f64', 'i8', 'i16', 'i32', 'i64', 'u8', 'u16', 
            'bool'}
 ROUNDS, PER_ROUND = 100, 60
 # The .tir of a node cannot say it: the opset of the file, or a check by computing places.
-ELSEWHERE = re.compile(r'\bopset<|tf_nearest')
+ELSEWHERE = re.compile(r'\bsource_opset\b|tf_nearest')
 
 
 def read(name):
@@ -359,7 +359,7 @@ def main():
     tables = read_tables(glob.glob(os.path.join(ROOT, 'ir', 'ops', '*.tbl')))
     info = {}
     for name in ('ascend910b', 'ascend910'):
-        info[name] = read_table(os.path.join(ROOT, 'ir', 'op_info', name + '.tbl'), info)
+        info[name] = read_table(os.path.join(ROOT, 'ir', 'chip', 'op_info', name + '.tbl'), info)
     rows, changed = read('rows.tsv'), {r['op'] for r in read('changed.tsv')}
     problems = [] if args.op else [*check_tables(rows, tables.ops, changed),
                                    *check_info(rows, info)]

@@ -39,16 +39,18 @@ static void rows_compile(void) {
 }
 
 static void mistakes_are_refused(void) {
-  static const char *const bad[] = {"", "rank(in0", "rank()", "foo(in0)", "in0 in {f99}", "1..2",
-                                    "a b", "dtype(in0)==f32", "rank(in0)==dtype(in0)",
-                                    "((((((((((((((((((((((((((((((((((in0", "'x"};
+  static const char *const bad[] = {
+      "", "rank(in0", "rank()", "foo(in0)", "dtype(in0) in [f99]", "1..2", "a b",
+      "dtype(in0) == axis", "rank(in0) == dtype(in0)", "dtype(in0) == 1", "\"x", "size-1 == 2",
+      "rank(%x) == 2", "$axis == 1", "i32s(axes)", "uses(in0) == 1",
+      "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((in0"};
   tl_diag diag = {0};
   tl_module *m = tl_module_create(&diag, "rows", 0);
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     const char *why = NULL;
-    CU_ASSERT_PTR_NULL(tl_npu_expr_parse(m, &scratch, tl_sv_from(bad[i]), &why));
+    CU_ASSERT_PTR_NULL(tl_npu_expr_parse(m, &scratch, tl_sv_from(bad[i]), TL_IN_GUARDS, &why));
     CU_ASSERT_PTR_NOT_NULL(why);
   }
   tl_arena_release(&scratch);

@@ -198,16 +198,30 @@ tl_status tl_list_rules(tl_cli *cli) {
   return tl_cli_print(cli, &out);
 }
 
+/* Where a function may be used, for people. */
+static const char *places_of(unsigned places) {
+  bool rules = places & TL_IN_RULES, guards = places & TL_IN_GUARDS;
+  return rules && guards                              ? "rules, op table"
+         : rules                                      ? "rules"
+         : guards                                     ? "op table"
+         : places == (TL_IN_ATTRS | TL_IN_OPERANDS)   ? "attributes and operands of the op table"
+         : places == TL_IN_ATTRS                      ? "attributes of the op table"
+                                                      : "operands of the op table";
+}
+
 void tl_document_rule_functions(tl_buf *out) {
-  uint32_t n;
-  const tl_rule_function *functions = tl_rule_functions(&n);
   tl_buf_add_z(
       out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
            "<!-- Written by `tailor --generate=rule-functions`; `make update` renews it. "
-           "-->\n# Which functions can rules use?\n\nIn conditions and computed attributes "
-           "([rules.md](rules.md)). A fact that is not known at compile time (a symbolic\n"
-           "dim, an attribute that is not set) is unknown; an expression with an unknown "
-           "part is unknown, and a condition on it fails.\n\n| function | gives |\n|---|---|\n");
-  for (uint32_t i = 0; i < n; i++)
-    tl_buf_printf(out, "| `%s` | %s |\n", functions[i].signature, functions[i].summary);
+           "-->\n# Which functions can rules and the op table use?\n\nIn conditions and computed "
+           "attributes of rules ([rules.md](rules.md#conditions)), and in guards, operands and\n"
+           "attributes of the op table ([op-table.md](op-table.md#npu-candidates)), where a value "
+           "is written `in0` or `out0`\ninstead of `%x`, and an attribute `axis` instead of "
+           "`$axis`. A fact that is not known at compile time (a symbolic\ndim, an attribute that "
+           "is not set) is unknown; an expression with an unknown part is unknown, and a condition "
+           "on it fails.\n\n| function | gives | in |\n|---|---|---|\n");
+  for (unsigned i = 0; i < TL_N_FUNCTIONS; i++) {
+    const tl_function_row *f = &tl_functions[i];
+    tl_buf_printf(out, "| `%s` | %s | %s |\n", f->signature, f->summary, places_of(f->places));
+  }
 }

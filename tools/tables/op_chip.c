@@ -18,9 +18,9 @@ void tl_op_chip_release(tl_op_chip *c) { tl_module_destroy(c->words); }
 
 bool tl_op_chip_has(const tl_op_chip *c, const tl_npu_candidate *candidate) {
   const char *why = NULL;
-  const tl_npu_expr *guard = tl_npu_expr_parse(c->words, &c->words->arena,
-                                               tl_sv_from(candidate->guard), &why);
-  return tl_npu_may_hold_on(guard, c->soc->table);
+  const tl_expr *guard = tl_npu_expr_parse(c->words, &c->words->arena,
+                                               tl_sv_from(candidate->guard), TL_IN_GUARDS, &why);
+  return tl_npu_may_hold_on(c->words, guard, c->soc->table);
 }
 
 static const char *lower_name(uint8_t kind) {

@@ -1,30 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules over numbers, lists and permutations. */
+/* Functions of expressions over numbers, lists and permutations. */
 #include <stdlib.h>
 
-#include "passes/engine/functions.h"
+#include "passes/expr/function.h"
 
 #include <math.h>
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-tl_rv tl_rule_fn_mod(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_mod(tl_site *x, const tl_expr *e) {
   int64_t a = 0, b = 0;
-  if (!tl_rule_int_arg(x, e, 0, &a) || !tl_rule_int_arg(x, e, 1, &b) || b == 0 || b == -1)
+  if (!tl_fn_int(x, e, 0, &a) || !tl_fn_int(x, e, 1, &b) || b == 0 || b == -1)
     return b == -1 ? tl_rv_int(0) : tl_rv_none();
   int64_t r = a % b;
   return tl_rv_int(r && (r < 0) != (b < 0) ? r + b : r);
 }
 
-tl_rv tl_rule_fn_whole(tl_match *x, const tl_expr *e) {
-  tl_rv v = tl_rule_arg(x, e, 0);
+tl_rv tl_fn_whole(tl_site *x, const tl_expr *e) {
+  tl_rv v = tl_fn_arg(x, e, 0);
   if (v.kind == TL_RV_FLOAT)
     return v.f > -0x1p62 && v.f < 0x1p62 ? tl_rv_int((int64_t)v.f) : tl_rv_none();
   return v.kind == TL_RV_INT ? v : tl_rv_none();
 }
 
-static tl_rv smaller(tl_match *x, const tl_expr *e, bool want_less) {
-  tl_rv a = tl_rule_arg(x, e, 0), b = tl_rule_arg(x, e, 1);
+/* The smallest or greatest element of a list. */
+static tl_rv extreme(tl_site *x, const tl_expr *e, bool want_less) {
+  tl_int_list l;
+  if (!tl_fn_list(x, e, 0, &l) || l.n == 0)
+    return tl_rv_none();
+  int64_t best = l.at[0];
+  for (uint32_t i = 1; i < l.n; i++)
+    best = (l.at[i] < best) == want_less ? l.at[i] : best;
+  return tl_rv_int(best);
+}
+
+static tl_rv smaller(tl_site *x, const tl_expr *e, bool want_less) {
+  if (e->n == 1)
+    return extreme(x, e, want_less);
+  tl_rv a = tl_fn_arg(x, e, 0), b = tl_fn_arg(x, e, 1);
   if (a.kind == TL_RV_INT && b.kind == TL_RV_INT)
     return (a.i < b.i) == want_less ? a : b;
   if (a.kind == TL_RV_FLOAT && b.kind == TL_RV_FLOAT)
@@ -32,11 +45,11 @@ static tl_rv smaller(tl_match *x, const tl_expr *e, bool want_less) {
   return tl_rv_none();
 }
 
-tl_rv tl_rule_fn_min(tl_match *x, const tl_expr *e) { return smaller(x, e, true); }
-tl_rv tl_rule_fn_max(tl_match *x, const tl_expr *e) { return smaller(x, e, false); }
+tl_rv tl_fn_min(tl_site *x, const tl_expr *e) { return smaller(x, e, true); }
+tl_rv tl_fn_max(tl_site *x, const tl_expr *e) { return smaller(x, e, false); }
 
-tl_rv tl_rule_fn_abs(tl_match *x, const tl_expr *e) {
-  tl_rv v = tl_rule_arg(x, e, 0);
+tl_rv tl_fn_abs(tl_site *x, const tl_expr *e) {
+  tl_rv v = tl_fn_arg(x, e, 0);
   if (v.kind == TL_RV_INT && v.i != INT64_MIN)
     return tl_rv_int(v.i < 0 ? -v.i : v.i);
   if (v.kind == TL_RV_FLOAT && v.f < 0)
@@ -44,41 +57,41 @@ tl_rv tl_rule_fn_abs(tl_match *x, const tl_expr *e) {
   return v.kind == TL_RV_FLOAT ? v : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_sqrt(tl_match *x, const tl_expr *e) {
-  tl_rv v = tl_rule_arg(x, e, 0);
+tl_rv tl_fn_sqrt(tl_site *x, const tl_expr *e) {
+  tl_rv v = tl_fn_arg(x, e, 0);
   double a = v.kind == TL_RV_INT ? (double)v.i : v.f;
   if ((v.kind != TL_RV_INT && v.kind != TL_RV_FLOAT) || !(a >= 0))
     return tl_rv_none();
   return (tl_rv){.kind = TL_RV_FLOAT, .f = sqrt(a)};
 }
 
-tl_rv tl_rule_fn_infinity(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_infinity(tl_site *x, const tl_expr *e) {
   (void)x;
   (void)e;
   return (tl_rv){.kind = TL_RV_FLOAT, .f = (double)INFINITY};
 }
 
-tl_rv tl_rule_fn_or(tl_match *x, const tl_expr *e) {
-  tl_rv v = tl_rule_arg(x, e, 0);
-  return v.kind == TL_RV_NONE ? tl_rule_arg(x, e, 1) : v;
+tl_rv tl_fn_or(tl_site *x, const tl_expr *e) {
+  tl_rv v = tl_fn_arg(x, e, 0);
+  return v.kind == TL_RV_NONE ? tl_fn_arg(x, e, 1) : v;
 }
 
-tl_rv tl_rule_fn_if(tl_match *x, const tl_expr *e) {
-  tl_rv c = tl_rule_arg(x, e, 0);
-  return c.kind == TL_RV_BOOL ? tl_rule_arg(x, e, c.i ? 1 : 2) : tl_rv_none();
+tl_rv tl_fn_if(tl_site *x, const tl_expr *e) {
+  tl_rv c = tl_fn_arg(x, e, 0);
+  return c.kind == TL_RV_BOOL ? tl_fn_arg(x, e, c.i ? 1 : 2) : tl_rv_none();
 }
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-tl_rv tl_rule_fn_len(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_len(tl_site *x, const tl_expr *e) {
   tl_int_list l;
-  return tl_rule_list_arg(x, e, 0, &l) ? tl_rv_int(l.n) : tl_rv_none();
+  return tl_fn_list(x, e, 0, &l) ? tl_rv_int(l.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_sum(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_sum(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t total = 0;
-  if (!tl_rule_list_arg(x, e, 0, &l))
+  if (!tl_fn_list(x, e, 0, &l))
     return tl_rv_none();
   for (uint32_t i = 0; i < l.n; i++)
     if (__builtin_add_overflow(total, l.at[i], &total))
@@ -86,10 +99,10 @@ tl_rv tl_rule_fn_sum(tl_match *x, const tl_expr *e) {
   return tl_rv_int(total);
 }
 
-tl_rv tl_rule_fn_product(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_product(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t total = 1;
-  if (!tl_rule_list_arg(x, e, 0, &l))
+  if (!tl_fn_list(x, e, 0, &l))
     return tl_rv_none();
   for (uint32_t i = 0; i < l.n; i++)
     if (__builtin_mul_overflow(total, l.at[i], &total))
@@ -97,27 +110,27 @@ tl_rv tl_rule_fn_product(tl_match *x, const tl_expr *e) {
   return tl_rv_int(total);
 }
 
-tl_rv tl_rule_fn_count(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_count(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t v, n = 0;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &v))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &v))
     return tl_rv_none();
   for (uint32_t i = 0; i < l.n; i++)
     n += l.at[i] == v;
   return tl_rv_int(n);
 }
 
-tl_rv tl_rule_fn_all_equal(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_all_equal(tl_site *x, const tl_expr *e) {
   tl_int_list l;
-  tl_rv n = tl_rule_fn_count(x, e);
+  tl_rv n = tl_fn_count(x, e);
   return n.kind == TL_RV_INT &&
-      tl_rule_list_arg(x, e, 0, &l) ? tl_rv_truth(n.i == l.n) : tl_rv_none();
+      tl_fn_list(x, e, 0, &l) ? tl_rv_truth(n.i == l.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_at_least(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_at_least(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t v;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &v))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &v))
     return tl_rv_none();
   for (uint32_t i = 0; i < l.n; i++)
     if (l.at[i] < v)
@@ -125,23 +138,23 @@ tl_rv tl_rule_fn_at_least(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
-tl_rv tl_rule_fn_repeat(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_repeat(tl_site *x, const tl_expr *e) {
   int64_t v, n;
-  if (!tl_rule_int_arg(x, e, 0, &v) || !tl_rule_int_arg(x, e, 1, &n) || n < 0)
+  if (!tl_fn_int(x, e, 0, &v) || !tl_fn_int(x, e, 1, &n) || n < 0)
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, (uint64_t)n);
+  int64_t *at = tl_fn_room(x, (uint64_t)n);
   for (int64_t i = 0; at && i < n; i++)
     at[i] = v;
   return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_range(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_range(tl_site *x, const tl_expr *e) {
   int64_t from, to;
-  if (!tl_rule_int_arg(x, e, 0, &from) || !tl_rule_int_arg(x, e, 1, &to) ||
-      from < -TL_RULE_LONGEST || to > TL_RULE_LONGEST)
+  if (!tl_fn_int(x, e, 0, &from) || !tl_fn_int(x, e, 1, &to) ||
+      from < -TL_FN_LONGEST || to > TL_FN_LONGEST)
     return tl_rv_none();
   int64_t n = to > from ? to - from : 0;
-  int64_t *at = tl_rule_room(x, (uint64_t)n);
+  int64_t *at = tl_fn_room(x, (uint64_t)n);
   for (int64_t i = 0; at && i < n; i++)
     at[i] = from + i;
   return at ? tl_rv_list(at, (uint32_t)n) : tl_rv_none();
@@ -152,22 +165,22 @@ static int64_t clamp_place(int64_t i, int64_t n) {
   return at < 0 ? 0 : at > n ? n : at;
 }
 
-tl_rv tl_rule_fn_slice(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_slice(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t from, to;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &from) ||
-      !tl_rule_int_arg(x, e, 2, &to))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &from) ||
+      !tl_fn_int(x, e, 2, &to))
     return tl_rv_none();
   from = clamp_place(from, l.n);
   to = clamp_place(to, l.n);
   return tl_rv_list(l.at + from, to > from ? (uint32_t)(to - from) : 0);
 }
 
-tl_rv tl_rule_fn_join(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_join(tl_site *x, const tl_expr *e) {
   tl_int_list a, b;
-  if (!tl_rule_list_arg(x, e, 0, &a) || !tl_rule_list_arg(x, e, 1, &b))
+  if (!tl_fn_list(x, e, 0, &a) || !tl_fn_list(x, e, 1, &b))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, (uint64_t)a.n + b.n);
+  int64_t *at = tl_fn_room(x, (uint64_t)a.n + b.n);
   if (!at)
     return tl_rv_none();
   for (uint32_t i = 0; i < a.n; i++)
@@ -177,11 +190,11 @@ tl_rv tl_rule_fn_join(tl_match *x, const tl_expr *e) {
   return tl_rv_list(at, a.n + b.n);
 }
 
-tl_rv tl_rule_fn_without(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_without(tl_site *x, const tl_expr *e) {
   tl_int_list l, places;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_list_arg(x, e, 1, &places))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_list(x, e, 1, &places))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, l.n);
+  int64_t *at = tl_fn_room(x, l.n);
   uint32_t n = 0;
   for (uint32_t i = 0; at && i < l.n; i++) {
     bool dropped = false;
@@ -193,39 +206,39 @@ tl_rv tl_rule_fn_without(tl_match *x, const tl_expr *e) {
   return at ? tl_rv_list(at, n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_replace_at(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_replace_at(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t i, v, where;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &i) ||
-      !tl_rule_int_arg(x, e, 2, &v) ||
-      !tl_rule_place(i, l.n, &where))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &i) ||
+      !tl_fn_int(x, e, 2, &v) ||
+      !tl_fn_place(i, l.n, &where))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, l.n);
+  int64_t *at = tl_fn_room(x, l.n);
   for (uint32_t k = 0; at && k < l.n; k++)
     at[k] = k == where ? v : l.at[k];
   return at ? tl_rv_list(at, l.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_insert_at(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_insert_at(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t i, v;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &i) ||
-      !tl_rule_int_arg(x, e, 2, &v) || i < 0 || i > l.n)
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &i) ||
+      !tl_fn_int(x, e, 2, &v) || i < 0 || i > l.n)
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, l.n + 1u);
+  int64_t *at = tl_fn_room(x, l.n + 1u);
   for (uint32_t k = 0; at && k <= l.n; k++)
     at[k] = k < i ? l.at[k] : k == i ? v : l.at[k - 1];
   return at ? tl_rv_list(at, l.n + 1) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_pick(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_pick(tl_site *x, const tl_expr *e) {
   tl_int_list l, places;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_list_arg(x, e, 1, &places))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_list(x, e, 1, &places))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, places.n);
+  int64_t *at = tl_fn_room(x, places.n);
   int64_t where;
   for (uint32_t i = 0; at && i < places.n; i++) {
-    if (!tl_rule_place(places.at[i], l.n, &where))
+    if (!tl_fn_place(places.at[i], l.n, &where))
       return tl_rv_none();
     at[i] = l.at[where];
   }
@@ -237,8 +250,8 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static tl_rv sorted_copy(tl_match *x, tl_int_list l) {
-  int64_t *at = tl_rule_room(x, l.n);
+static tl_rv sorted_copy(tl_site *x, tl_int_list l) {
+  int64_t *at = tl_fn_room(x, l.n);
   if (!at)
     return tl_rv_none();
   for (uint32_t i = 0; i < l.n; i++)
@@ -247,62 +260,62 @@ static tl_rv sorted_copy(tl_match *x, tl_int_list l) {
   return tl_rv_list(at, l.n);
 }
 
-tl_rv tl_rule_fn_sorted(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_sorted(tl_site *x, const tl_expr *e) {
   tl_int_list l;
-  return tl_rule_list_arg(x, e, 0, &l) ? sorted_copy(x, l) : tl_rv_none();
+  return tl_fn_list(x, e, 0, &l) ? sorted_copy(x, l) : tl_rv_none();
 }
 
 /* Two lists of one length. */
-static bool paired(tl_match *x, const tl_expr *e, tl_int_list *a, tl_int_list *b) {
-  return tl_rule_list_arg(x, e, 0, a) && tl_rule_list_arg(x, e, 1, b) && a->n == b->n;
+static bool paired(tl_site *x, const tl_expr *e, tl_int_list *a, tl_int_list *b) {
+  return tl_fn_list(x, e, 0, a) && tl_fn_list(x, e, 1, b) && a->n == b->n;
 }
 
-tl_rv tl_rule_fn_add_lists(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_add_lists(tl_site *x, const tl_expr *e) {
   tl_int_list a, b;
-  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  int64_t *at = paired(x, e, &a, &b) ? tl_fn_room(x, a.n) : NULL;
   for (uint32_t i = 0; at && i < a.n; i++)
     if (__builtin_add_overflow(a.at[i], b.at[i], &at[i]))
       return tl_rv_none();
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_sub_lists(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_sub_lists(tl_site *x, const tl_expr *e) {
   tl_int_list a, b;
-  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  int64_t *at = paired(x, e, &a, &b) ? tl_fn_room(x, a.n) : NULL;
   for (uint32_t i = 0; at && i < a.n; i++)
     if (__builtin_sub_overflow(a.at[i], b.at[i], &at[i]))
       return tl_rv_none();
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_mul_lists(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_mul_lists(tl_site *x, const tl_expr *e) {
   tl_int_list a, b;
-  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  int64_t *at = paired(x, e, &a, &b) ? tl_fn_room(x, a.n) : NULL;
   for (uint32_t i = 0; at && i < a.n; i++)
     if (__builtin_mul_overflow(a.at[i], b.at[i], &at[i]))
       return tl_rv_none();
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_max_lists(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_max_lists(tl_site *x, const tl_expr *e) {
   tl_int_list a, b;
-  int64_t *at = paired(x, e, &a, &b) ? tl_rule_room(x, a.n) : NULL;
+  int64_t *at = paired(x, e, &a, &b) ? tl_fn_room(x, a.n) : NULL;
   for (uint32_t i = 0; at && i < a.n; i++)
     at[i] = a.at[i] > b.at[i] ? a.at[i] : b.at[i];
   return at ? tl_rv_list(at, a.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_halves(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_halves(tl_site *x, const tl_expr *e) {
   tl_int_list l;
-  int64_t *at = tl_rule_list_arg(x, e, 0, &l) ? tl_rule_room(x, l.n) : NULL;
+  int64_t *at = tl_fn_list(x, e, 0, &l) ? tl_fn_room(x, l.n) : NULL;
   for (uint32_t i = 0; at && i < l.n; i++)
     at[i] = l.at[i] / 2 - (l.at[i] % 2 < 0);
   return at ? tl_rv_list(at, l.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_below(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_below(tl_site *x, const tl_expr *e) {
   tl_int_list a, b;
-  if (!tl_rule_list_arg(x, e, 0, &a) || !tl_rule_list_arg(x, e, 1, &b) || a.n != b.n)
+  if (!tl_fn_list(x, e, 0, &a) || !tl_fn_list(x, e, 1, &b) || a.n != b.n)
     return tl_rv_none();
   for (uint32_t i = 0; i < a.n; i++)
     if (a.at[i] >= b.at[i])
@@ -310,55 +323,55 @@ tl_rv tl_rule_fn_below(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
-tl_rv tl_rule_fn_axes(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_axes(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t rank, where;
-  if (!tl_rule_list_arg(x, e, 0, &l) || !tl_rule_int_arg(x, e, 1, &rank))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &rank))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, l.n);
+  int64_t *at = tl_fn_room(x, l.n);
   for (uint32_t i = 0; at && i < l.n; i++) {
-    if (!tl_rule_place(l.at[i], rank, &where))
+    if (!tl_fn_place(l.at[i], rank, &where))
       return tl_rv_none();
     at[i] = where;
   }
   return at ? sorted_copy(x, (tl_int_list){at, l.n}) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_axis(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_axis(tl_site *x, const tl_expr *e) {
   int64_t a, rank, where;
-  bool known = tl_rule_int_arg(x, e, 0, &a) && tl_rule_int_arg(x, e, 1, &rank) &&
-      tl_rule_place(a, rank, &where);
+  bool known = tl_fn_int(x, e, 0, &a) && tl_fn_int(x, e, 1, &rank) &&
+      tl_fn_place(a, rank, &where);
   return known ? tl_rv_int(where) : tl_rv_none();
 }
 
 /* ---- permutations --------------------------------------------------------------------------- */
 
 /* Transpose(p) then Transpose(q): result dim i is dim p[q[i]] of the operand. */
-tl_rv tl_rule_fn_compose(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_compose(tl_site *x, const tl_expr *e) {
   tl_int_list p, q;
-  if (!tl_rule_list_arg(x, e, 0, &p) || !tl_rule_list_arg(x, e, 1, &q) || p.n != q.n ||
-      !tl_rule_is_permutation(p) ||
-      !tl_rule_is_permutation(q))
+  if (!tl_fn_list(x, e, 0, &p) || !tl_fn_list(x, e, 1, &q) || p.n != q.n ||
+      !tl_fn_is_permutation(p) ||
+      !tl_fn_is_permutation(q))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, p.n);
+  int64_t *at = tl_fn_room(x, p.n);
   for (uint32_t i = 0; at && i < p.n; i++)
     at[i] = p.at[q.at[i]];
   return at ? tl_rv_list(at, p.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_inverse(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_inverse(tl_site *x, const tl_expr *e) {
   tl_int_list p;
-  if (!tl_rule_list_arg(x, e, 0, &p) || !tl_rule_is_permutation(p))
+  if (!tl_fn_list(x, e, 0, &p) || !tl_fn_is_permutation(p))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, p.n);
+  int64_t *at = tl_fn_room(x, p.n);
   for (uint32_t i = 0; at && i < p.n; i++)
     at[p.at[i]] = i;
   return at ? tl_rv_list(at, p.n) : tl_rv_none();
 }
 
-tl_rv tl_rule_fn_is_identity(tl_match *x, const tl_expr *e) {
+tl_rv tl_fn_is_identity(tl_site *x, const tl_expr *e) {
   tl_int_list p;
-  if (!tl_rule_list_arg(x, e, 0, &p))
+  if (!tl_fn_list(x, e, 0, &p))
     return tl_rv_none();
   for (uint32_t i = 0; i < p.n; i++)
     if (p.at[i] != i)
@@ -366,14 +379,14 @@ tl_rv tl_rule_fn_is_identity(tl_match *x, const tl_expr *e) {
   return tl_rv_truth(true);
 }
 
-tl_rv tl_rule_fn_perm_of(tl_match *x, const tl_expr *e) {
-  tl_rv p = tl_rule_arg(x, e, 0);
-  const tl_type *t = tl_rule_type_arg(x, e, 1);
+tl_rv tl_fn_perm_of(tl_site *x, const tl_expr *e) {
+  tl_rv p = tl_fn_arg(x, e, 0);
+  const tl_type *t = tl_fn_type(x, e, 1);
   if (p.kind == TL_RV_INTS)
     return p;
-  if (!tl_rule_known_rank(t))
+  if (!tl_fn_known_rank(t))
     return tl_rv_none();
-  int64_t *at = tl_rule_room(x, (uint64_t)t->rank);
+  int64_t *at = tl_fn_room(x, (uint64_t)t->rank);
   for (int i = 0; at && i < t->rank; i++)
     at[i] = t->rank - 1 - i;
   return at ? tl_rv_list(at, (uint32_t)t->rank) : tl_rv_none();
