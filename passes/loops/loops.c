@@ -13,6 +13,7 @@ static bool may_vanish(const tl_pinned *pinned, const tl_node *node) {
   return !node->control_in && !node->control_out;
 }
 
+/* All counts are compared before any index into inputs and outputs is used. */
 bool tl_loop_read(const tl_module *m, const tl_pinned *pinned, tl_node_id n, tl_loop_form *out) {
   const tl_node *node = tl_node_get(m, n);
   const tl_attr *a = tl_node_attr(m, n, TL_SYM_body);

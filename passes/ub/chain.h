@@ -6,6 +6,7 @@
 
 #include "passes/ub/nodes.h"
 
+/* Limits of a chain, and special values of tl_ub_step.outside and tl_ub_step.args. */
 enum {
   TL_UB_MOST_STEPS = 8,
   TL_UB_MOST_TYPES = 24, /* of one step */

@@ -30,6 +30,7 @@ static void visit_after(attempt *a, uint32_t position) {
   g->no_memory = g->no_memory || !tl_u32_vec_push(&g->seen, g->at[position].leader);
 }
 
+/* Visits a group in front; ranks below `least` are in front of everything that moves. */
 static void visit_ahead(attempt *a, uint32_t position) {
   tl_ub_graph *g = a->g;
   tl_ub_node *x = position ? &g->at[g->at[position].leader] : NULL;
@@ -63,6 +64,7 @@ static void step_after(attempt *a, uint32_t leader, bool outside) {
   }
 }
 
+/* Visits what runs before the nodes of a group. */
 static void step_ahead(attempt *a, uint32_t leader) {
   tl_ub_graph *g = a->g;
   for (uint32_t p = leader; p; p = g->at[p].next) {
@@ -79,6 +81,7 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Marks the groups to be joined, each once, and returns their number. */
 static uint32_t gather(tl_ub_graph *g, const uint32_t *positions, uint32_t n, attempt *a) {
   for (uint32_t i = 0; i < n && a->n < MOST_JOINED; i++) {
     tl_ub_node *x = &g->at[g->at[positions[i]].leader];

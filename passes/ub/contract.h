@@ -17,6 +17,7 @@ typedef enum tl_ub_joined {
   TL_UB_NO_MEMORY
 } tl_ub_joined;
 
+/* Upper bound on edges that one search visits, which keeps the pass near-linear. */
 enum { TL_UB_MOST_EDGES = 4096 };
 
 /* Joins the groups, or single nodes, at some positions into one group. Nothing changes unless it

@@ -54,6 +54,7 @@ static bool is_of_kind(const tl_ub_graph *g, const tl_ub_step *step, uint32_t at
   return false;
 }
 
+/* Counts operands that are given; absent optional ones do not count. */
 static bool has_operands(const match *x, uint32_t at, uint8_t wanted) {
   const tl_node *node = tl_node_get(x->f->m, x->f->g->at[at].id);
   uint32_t given = 0;
@@ -116,6 +117,7 @@ static bool takes_arguments(match *x, const tl_ub_step *step, uint32_t at) {
   return true;
 }
 
+/* Cheap tests come first: this runs for each node and step. */
 static bool fits(match *x, const tl_ub_step *step, uint32_t at) {
   if (!is_of_kind(x->f->g, step, at) || is_member(x, at) || !has_operands(x, at, step->operands) ||
       !is_free(x, at))
@@ -131,6 +133,7 @@ static bool fits(match *x, const tl_ub_step *step, uint32_t at) {
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
+/* Compares the number of users outside the chain with what the step allows. */
 static bool may_have_outside(uint8_t allowed, uint32_t outside) {
   return allowed == TL_UB_AT_WILL || (allowed == TL_UB_SOME ? outside > 0 : outside == allowed);
 }
@@ -186,6 +189,7 @@ static bool users_are_as_said(match *x) {
   return true;
 }
 
+/* Cube and vector nodes share a kernel only on chips without separate cores, or in mixed chains. */
 static bool cores_agree(match *x) {
   bool cube = false, vector = false;
   for (uint8_t i = 0; i < x->n; i++) {

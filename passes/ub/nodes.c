@@ -36,6 +36,7 @@ tl_ub_class tl_ub_class_find(tl_sv name) {
   return TL_UB_NONE;
 }
 
+/* Linear search: it runs once per op of the module. */
 static const op_row *find_op(tl_sv type) {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (tl_sv_is(type, ops[i].type))
@@ -66,6 +67,7 @@ static tl_ub_class class_of_type(const tl_op_info_set *set, tl_sv type) {
              : class_of_pattern(tl_sv_from(tl_op_info_text(info, info.row->pattern)));
 }
 
+/* Classifies each op that occurs once. Ops with effects, state or bodies are in no group. */
 bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *info,
                       tl_arena *scratch) {
   enum { ACTS = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM | TL_TRAIT_BODY };
@@ -110,6 +112,7 @@ static tl_ub_class class_of_elementwise(const tl_module *m, tl_node_id n) {
   return same ? TL_UB_ELEMWISE : given > 1 ? TL_UB_BROADCAST : TL_UB_OTHER;
 }
 
+/* Results that nobody uses do not count. */
 static bool is_dynamic(const tl_module *m, const tl_node *node) {
   for (uint32_t i = 0; i < node->n_operands; i++) {
     tl_value_id v = tl_use_get(m, node->operands + i)->value;

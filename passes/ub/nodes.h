@@ -71,6 +71,7 @@ bool tl_ub_facts_init(tl_ub_facts *f, const tl_module *m, const tl_op_info_set *
  * O(nodes + edges). */
 bool tl_ub_graph_init(tl_ub_graph *g, const tl_ub_facts *f, const tl_module *m,
                       const tl_graph *graph, tl_arena *scratch);
+/* Frees the work lists of searches. */
 void tl_ub_graph_release(tl_ub_graph *g);
 
 /* Return the name of a class, NULL if it has none; the class of a name, TL_UB_NONE if there is
@@ -92,6 +93,7 @@ static inline uint32_t tl_ub_user(const tl_ub_graph *g, tl_use_id u) {
              ? g->position[user]
              : 0;
 }
+/* Returns true if the node is in a group of several nodes. O(1). */
 static inline bool tl_ub_is_grouped(const tl_ub_graph *g, uint32_t at) {
   return g->at[g->at[at].leader].size > 1;
 }

@@ -49,6 +49,7 @@ static bool is_in(const tl_node_id *nodes, uint32_t n, tl_node_id node) {
   return false;
 }
 
+/* Returns true if a node before the i-th of the kernel reads v, so that it is in the buffer. */
 static bool is_read_before(const tl_module *m, const tl_node_id *nodes, uint32_t i, tl_value_id v) {
   for (uint32_t k = 0; k < i; k++)
     for (uint32_t o = 0; o < tl_node_get(m, nodes[k])->n_operands; o++)
@@ -108,6 +109,7 @@ static bool has_kernel(const tl_op_info_set *info, tl_sv type) {
   return !i.row || !(i.row->flags & TL_INFO_NO_KERNEL);
 }
 
+/* Sums the traffic of all nodes and lists the members of groups. */
 static tl_status gather(const tl_module *m, const tl_op_info_set *info, tl_symbol scope,
                         member_vec *members, tl_ub_totals *t) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {

@@ -26,6 +26,7 @@ uint64_t tl_ub_node_traffic(const tl_module *m, tl_node_id n);
  * the order of the graph. O(n * n * operands). */
 uint64_t tl_ub_saved(const tl_module *m, const tl_node_id *nodes, uint32_t n);
 
+/* Sums over a module. */
 typedef struct tl_ub_totals {
   uint32_t groups;
   uint32_t nodes;   /* in groups */

@@ -88,6 +88,7 @@ static uint64_t order_of(const planner *x, tl_node_id n) {
 
 /* ---- members --------------------------------------------------------------------------------- */
 
+/* Returns false for a value of unknown size, which cannot be planned. */
 static bool static_bytes(const tl_module *m, tl_value_id v, uint64_t *bytes) {
   uint64_t n;
   return v && tl_type_elements(m, tl_value_type(m, v), &n) &&
@@ -200,6 +201,7 @@ static tl_status gather_others(planner *x, uint32_t *n_found) {
   return TL_OK;
 }
 
+/* Collects and sorts the members: by key, then by order. */
 static tl_status gather(planner *x, tl_u32_vec *keys) {
   const tl_graph *g = tl_module_main(x->m);
   uint32_t n_found;
@@ -268,6 +270,7 @@ static uint32_t cut_rival(const run *r, uint32_t i, uint32_t *ends) {
                : tl_buckets_combine(r->bytes, r->n, cap, 256, ends);
 }
 
+/* Number of collectives of all keys. */
 static uint32_t count_buckets(const tl_bucket_part *parts, uint32_t n) {
   uint32_t m = 0;
   for (uint32_t i = 0; i < n; i++)
@@ -487,6 +490,7 @@ static tl_status cut_together(const planner *x, run *runs, uint32_t n) {
   return TL_OK;
 }
 
+/* Cuts each key by its strategy, then all together with regard to the shared link. */
 static tl_status cut_keys(planner *x) {
   tl_bucket_set *s = x->set;
   uint32_t n_runs = 0;

@@ -17,6 +17,7 @@ typedef struct tl_bucket_member {
   uint32_t bucket; /* those of one key and bucket become one; buckets of a key ascend in order */
 } tl_bucket_member;
 
+/* The AllReduces that may be joined, and all other collectives. */
 typedef struct tl_bucket_set {
   tl_bucket_member *at; /* [n], by key, then by order */
   uint32_t n;

@@ -8,6 +8,7 @@
 static const float close_enough = 1e-6f; /* of GE, for sums of sizes in f32 */
 static const double tie = 1e-9;
 
+/* GE rounds up to the alignment and adds one more unit of it. */
 int64_t tl_bucket_padded(int64_t bytes) {
   int64_t align = TL_BUCKET_MEMORY_ALIGN;
   return (bytes + 2 * align - 1) / align * align;
@@ -292,6 +293,7 @@ typedef struct program {
 static inline double later(double a, double b) { return a > b ? a : b; }
 static inline double sooner(double a, double b) { return a < b ? a : b; }
 
+/* Price of a bucket of tensors i to j - 1. */
 static double cost_of(const program *g, uint32_t i, uint32_t j) {
   return tl_bucket_us(&g->plan->price, g->sums[j] - g->sums[i], j - i);
 }
@@ -406,6 +408,8 @@ static uint32_t choose_ends(const program *g, uint32_t *ends) {
   return k;
 }
 
+/* Buckets of at most cap bytes, filled one by one, are never more than 2 * all / cap + 1: two
+ * neighbours together exceed cap. */
 uint32_t tl_buckets_most_of_ge(const int64_t *bytes, uint32_t n, int64_t cap) {
   int64_t all = 0;
   for (uint32_t i = 0; i < n; i++)
@@ -416,6 +420,8 @@ uint32_t tl_buckets_most_of_ge(const int64_t *bytes, uint32_t n, int64_t cap) {
   return most > n ? n : most;
 }
 
+/* Two phases: the earliest end forwards, then the fewest and latest buckets that reach it
+ * backwards. */
 tl_status tl_buckets_auto(const tl_bucket_plan *plan, uint32_t *ends, uint32_t *m, double *finish) {
   uint32_t n = plan->n;
   *m = 0;

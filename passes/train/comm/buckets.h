@@ -11,11 +11,11 @@
 
 #include "support/diag.h"
 
+/* Limits; buckets of GE and of users' lists are few by GE's own rule. */
 enum {
   TL_BUCKETS_MOST = 8,         /* entries of a user's list, and buckets of GE */
   TL_BUCKET_PARTS_MOST = 16,   /* keys that are cut with regard to each other */
-  TL_BUCKET_MEMORY_ALIGN = 32, /* tensors occupy multiples of it on the device, plus as much */
-  TL_BUCKET_EXACT_LIMIT = 4096 /* beyond so many tensors `auto` joins small neighbours first */
+  TL_BUCKET_MEMORY_ALIGN = 32  /* tensors occupy multiples of it on the device, plus as much */
 };
 
 /* Returns the number of bytes that a tensor of `bytes` occupies on the device. */

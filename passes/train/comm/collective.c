@@ -64,6 +64,7 @@ static bool has_attr(tl_op_id op, tl_symbol name) {
   return tl_op_attr_find(tl_op_row(op), name) != NULL;
 }
 
+/* Sets the attributes that the op's prototype has, and returns their number. */
 static uint32_t fill_attrs(tl_comm *x, const tl_collective_spec *spec, tl_attr *attrs) {
   uint32_t n = 0;
   if (has_attr(spec->op, TL_SYM_reduction))
@@ -123,6 +124,7 @@ static tl_maker at_start(const tl_maker *k) {
   return start;
 }
 
+/* Returns the run-time number of ranks in a dtype. */
 static tl_value_id runtime_ranks(tl_comm *x, tl_maker *k, tl_dtype dtype) {
   tl_value_id v = ranks_input(x, k);
   if (dtype == TL_DTYPE_F32 || !v)
@@ -187,6 +189,7 @@ static tl_status infer_again(tl_module *m, tl_node_id n, bool *changed) {
   return status;
 }
 
+/* One sweep behind the producer; only nodes with a changed operand are inferred. */
 tl_status tl_comm_refresh_types(tl_module *m, tl_value_id from, bool *fits) {
   bool *changed = calloc(tl_module_value_end(m), sizeof *changed);
   tl_status status = changed ? TL_OK : TL_NO_MEMORY;

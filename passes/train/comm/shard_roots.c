@@ -21,6 +21,7 @@ static uint32_t join(uint32_t a, uint32_t b) {
   return a == EVERYWHERE ? b : b == EVERYWHERE || a == b ? a : NOWHERE;
 }
 
+/* Fixes the root of a value; the sweep does not compute it again. */
 static void set(tracing *x, tl_value_id v, uint32_t root) {
   if (!v || v >= x->n_values)
     return;

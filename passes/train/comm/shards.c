@@ -112,8 +112,8 @@ static bool leaves(const sharding *x, tl_value_id v) {
 }
 
 /* Returns a value of the type of v that every rank has: the old value where v is a next value, else
- * any state of that type. Ranks that skip the branch return it; nothing reads it but the
- * broadcast. */
+ * any state of that type. Ranks that skip the branch return it; a broadcast replaces it where all
+ * ranks need the new value. */
 static tl_value_id stand_in(const sharding *x, const tl_train_grad *g, tl_value_id v) {
   tl_type_id type = tl_value_type(x->m, v);
   if (v == g->param_out)

@@ -30,6 +30,7 @@ static bool open_tables(checking *c) {
   return c->powers.of && c->powers.from && c->fixed && c->trusted;
 }
 
+/* Sets the power of a value; the sweep leaves it as it is. */
 static void fix(checking *c, tl_value_id v, tl_power p) {
   if (!v)
     return;
@@ -58,6 +59,8 @@ static void set_sources(checking *c, const tl_ls_start *start) {
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
+/* Returns true for a computed value that carries the scale once: a candidate for the gradient in
+ * the hint. */
 static bool grows(const void *user, tl_value_id v) {
   const checking *c = user;
   return c->powers.of[v] == TL_POWER_ONCE && tl_value_producer(c->x->m, v) && v != c->x->started;
@@ -142,6 +145,7 @@ static tl_status report_unscaled(const checking *c, const tl_train_grad *g) {
 
 /* ---- outputs that grow in proportion --------------------------------------------------------- */
 
+/* Replaces an output of the graph, also where it is the next value of a state. */
 static void set_output(tl_loss_scaling *x, tl_value_id old, tl_value_id made) {
   tl_module *m = x->m;
   tl_node_id ret = tl_module_main(m)->ret;
@@ -172,6 +176,8 @@ static void divide(tl_loss_scaling *x, tl_value_id v) {
   tl_value_set_name(x->m, made, name);
 }
 
+/* Divides an output that is proportional to the scale, and refuses one that depends on it
+ * otherwise. The scale itself may leave. */
 static tl_status check_output(checking *c, tl_value_id out) {
   tl_loss_scaling *x = c->x;
   tl_power p = (tl_power)c->powers.of[out];

@@ -16,6 +16,7 @@ typedef enum tl_linear_kind {
   TL_LINEAR_CONSTANT
 } tl_linear_kind;
 
+/* A row: the op is linear in operand `port` in the way `how`. */
 typedef struct tl_linear {
   tl_op_id op;
   uint8_t how; /* tl_linear_kind, as the table describes it */

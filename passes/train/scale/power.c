@@ -35,6 +35,7 @@ static tl_power joined(tl_power a, tl_power b) {
   return b == TL_POWER_ANY ? a : TL_POWER_OTHER;
 }
 
+/* Power of a product of two values. s * s is neither of the powers that are followed. */
 static tl_power product(tl_power a, tl_power b) {
   if (a == TL_POWER_OTHER || b == TL_POWER_OTHER)
     return TL_POWER_OTHER;
@@ -76,6 +77,7 @@ static bool plain(const tl_powers *s, tl_node_id n, uint32_t from, uint32_t to) 
   return true;
 }
 
+/* Returns true if no value that the bodies capture carries the factor. */
 static bool captures_plain(tl_powers *s, tl_node_id n) {
   const tl_node *node = tl_node_get(s->m, n);
   s->captures.n = 0;
@@ -167,6 +169,7 @@ static tl_value_id culprit(const tl_powers *s, const tl_value_id *at, uint32_t n
   return TL_NO_VALUE;
 }
 
+/* Stores a power. The user vouches for trusted values where the ops tell nothing. */
 static void put(tl_powers *s, tl_value_id v, tl_power p, tl_value_id from) {
   if (s->fixed[v])
     return;
@@ -193,6 +196,8 @@ static void sweep_branches(tl_powers *s, tl_node_id n) {
   put_choice(s, n);
 }
 
+/* Result i of a gradient collective has the power of operand i; other results share the node's
+ * power. */
 static void visit(tl_powers *s, tl_node_id n) {
   const tl_node *node = tl_node_get(s->m, n);
   bool each = tl_is_gradient_collective(s->m, n);

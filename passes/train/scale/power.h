@@ -16,6 +16,7 @@ typedef enum tl_power {
   TL_POWER_INVERSE /* by 1/s */
 } tl_power;
 
+/* Powers of values; tables are owned by the caller. */
 typedef struct tl_powers {
   const tl_module *m;
   uint8_t *of; /* [values] tl_power; zeros that are constants need no entry */

@@ -182,8 +182,7 @@ static tl_value_id magnitude(tl_loss_scaling *x, tl_value_id v) {
 }
 
 /* Returns true if no sum over ranks can overflow: N times the largest magnitude is within range.
- * The largest magnitude is exchanged before any gradient, so the check need not wait for the
- * sums. */
+ * The largest magnitude is exchanged instead of a flag, so the check need not wait for the sums. */
 static tl_value_id within_bound(tl_loss_scaling *x) {
   tl_value_id nan = any_nan(x);
   looked_at l = gradients(x);

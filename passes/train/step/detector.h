@@ -14,7 +14,6 @@ typedef enum tl_train_refusal {
 } tl_train_refusal;
 
 /* What the search for gradients found; all borrowed. */
-/* What was found when all gradients were looked for. */
 typedef struct tl_train_found {
   const tl_train_grad *grads; /* [n] as they were found */
   uint32_t n;

@@ -12,10 +12,10 @@
 
 typedef enum tl_train_form {
   TL_TRAIN_NONE,      /* nothing was recognised */
-  TL_TRAIN_ARTIFACTS, /* F1: gradients go into accumulators of ONNX Runtime */
-  TL_TRAIN_SINGLE,    /* F1b: optimizers of ONNX Runtime in the same graph */
-  TL_TRAIN_PREVIEW,   /* F2: optimizers of ai.onnx.preview.training, or its Gradient */
-  TL_TRAIN_PLAIN      /* F3: arithmetic, other known ops, or declarations */
+  TL_TRAIN_ARTIFACTS, /* gradients go into accumulators of ONNX Runtime */
+  TL_TRAIN_SINGLE,    /* optimizers of ONNX Runtime in the same graph */
+  TL_TRAIN_PREVIEW,   /* optimizers of ai.onnx.preview.training, or its Gradient */
+  TL_TRAIN_PLAIN      /* arithmetic, other known ops, or declarations */
 } tl_train_form;
 
 typedef enum tl_train_region {
@@ -35,7 +35,6 @@ typedef enum tl_grad_class {
 enum { TL_TRAIN_MAX_STATES = 4 }; /* of one parameter, beside itself */
 
 /* A parameter and its gradient. Ids stay valid until the graph changes. */
-/* A parameter and its gradient. */
 typedef struct tl_train_grad {
   tl_value_id param;     /* input of the graph */
   tl_value_id param_out; /* its next value; TL_NO_VALUE: the model does not update it */

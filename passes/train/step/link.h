@@ -18,6 +18,7 @@ typedef struct tl_link_param {
   bool updated;
 } tl_link_param;
 
+/* State of linking the two models. */
 typedef struct tl_linking {
   tl_pass *p;
   tl_module *m;

@@ -41,6 +41,7 @@ bool tl_link_find_grad(const tl_linking *x, tl_sv name, uint32_t *out) {
 
 /* ---- results that a node did not give -------------------------------------------------------- */
 
+/* Copies control edges; those of `from` vanish when it is erased. */
 static void move_edges(tl_linking *x, tl_node_id from, tl_node_id to, bool *ok) {
   tl_module *m = x->m;
   for (tl_control_id c = tl_node_get(m, from)->control_in; c && *ok;
@@ -71,6 +72,7 @@ static void take_over(tl_linking *x, tl_node_id from, tl_node_id to) {
   }
 }
 
+/* A node has a fixed number of results, so one with more takes its place. */
 tl_node_id tl_link_widen(tl_linking *x, tl_node_id n, uint32_t n_results) {
   tl_module *m = x->m;
   const tl_node *node = tl_node_get(m, n);
@@ -211,6 +213,7 @@ static tl_status give_sum(tl_linking *x, tl_node_id n, tl_value_id buffer, tl_va
   return ok ? TL_OK : tl_no_memory(x->m);
 }
 
+/* Takes a buffer as that of a parameter's gradient sum. */
 static tl_status take_buffer(tl_linking *x, tl_value_id buffer) {
   tl_module *m = x->m;
   tl_sv name = tl_value_name(m, buffer);
@@ -282,6 +285,7 @@ static tl_status give_reset(tl_linking *x) {
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
+/* A declared list also limits the optimizer's list to the parameters in it. */
 static tl_status order_as_declared(tl_linking *x, const tl_train_spec *s) {
   for (uint32_t i = 0; i < s->n_params; i++) {
     uint32_t at;

@@ -115,6 +115,7 @@ static tl_status set_next(tl_linking *x, tl_value_id in, tl_value_id out, bool m
   return ok ? TL_OK : tl_no_memory(x->m);
 }
 
+/* Zeros are a view of one number, so that large moments take no memory. */
 tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
   tl_module *m = x->m;
   tl_value *v = tl_value_get(m, input);
@@ -167,6 +168,7 @@ static tl_status no_slots(const tl_linking *x, tl_node_id n) {
                       "its lists of parameters and gradients are not as long as each other");
 }
 
+/* Makes the next values of one update node. All slots are checked before any next value is made. */
 static tl_status update(tl_linking *x, tl_node_id n) {
   tl_update_row room;
   const tl_update_row *row = tl_train_update_row(x->m, n, &room);

@@ -83,6 +83,7 @@ static tl_status find_order(ordering *d, ordered *keys) {
   return TL_OK;
 }
 
+/* If the module declares all gradients, their order in it counts and no sort is needed. */
 tl_status tl_train_order(tl_module *m, tl_arena *arena, const tl_train_found *found,
                          tl_train_info *t) {
   ordering d = {.m = m, .arena = arena, .out = t, .grads = found->grads, .n = found->n};

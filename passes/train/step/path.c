@@ -15,6 +15,7 @@ static uint32_t length(const tl_value_id *from, tl_value_id v) {
   return n;
 }
 
+/* Returns the value that many steps before v. */
 static tl_value_id at(const tl_value_id *from, tl_value_id v, uint32_t steps_back) {
   while (steps_back--)
     v = from[v];

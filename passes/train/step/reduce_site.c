@@ -102,6 +102,7 @@ static bool is_read(const tl_module *m, tl_value_id v) {
   return false;
 }
 
+/* ACCUM: what the accumulator adds is reduced. BOUNDARY: the sum is reduced, once per update. */
 tl_reduce_site tl_reduce_site_of(const tl_module *m, const tl_train_grad *g, tl_ar_site site) {
   tl_reduce_site s = {.found = true};
   int budget = MOST_USES;

@@ -29,6 +29,7 @@ static bool add_captures(const tl_module *m, const tl_graph *body, bool all, tl_
   return true;
 }
 
+/* Lists operands, then captures of the bodies in attributes. */
 static bool list_values(const tl_module *m, tl_node_id n, bool all, tl_u32_vec *out) {
   const tl_node *node = tl_node_get(m, n);
   bool ok = true;
@@ -149,6 +150,7 @@ static uint32_t join(uint32_t a, uint32_t b) {
   return b == TL_TRAIN_NO_OWNER ? a : TL_TRAIN_SHARED;
 }
 
+/* region and owner live in `arena`, for the caller; the other tables are temporary. */
 static bool make_tables(regions *r, tl_arena *arena) {
   uint32_t nodes = tl_module_node_end(r->m), values = tl_module_value_end(r->m);
   r->t->n_nodes = nodes;
@@ -225,6 +227,7 @@ static bool look_ahead(regions *r) {
   return ok;
 }
 
+/* Marks what the loss depends on, if the caller has not done so. */
 static bool find_forward(regions *r, tl_arena *arena) {
   uint8_t *marks = tl_arena_calloc(arena, tl_module_value_end(r->m), sizeof *marks);
   r->forward = marks;

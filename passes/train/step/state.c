@@ -27,6 +27,7 @@ tl_status tl_step_declare(tl_module *m, const tl_train_spec *spec) {
   return TL_OK;
 }
 
+/* What belongs to the pipeline of m must not be reached from the fork. */
 tl_status tl_step_state_copy(tl_module *fork, const tl_module *m) {
   tl_step_state *s;
   TL_TRY(open_state(fork, &s));
@@ -51,6 +52,7 @@ tl_status tl_step_pipeline_begin(tl_module *m, struct tl_step_record *record) {
   return TL_OK;
 }
 
+/* What a pass left is seen by the next pass only: later passes may have changed the graph. */
 bool tl_step_pipeline_next(tl_module *m) {
   TL_ASSERT(m->step); /* tl_step_pipeline_begin has made it */
   m->step->found = m->step->left;

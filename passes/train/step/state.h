@@ -9,9 +9,11 @@
 #include "ir/options/options.h"
 #include "ir/options/train_spec.h"
 
+/* Declared in passes/train/time (setting.h, record.h), which this room may not include. */
 struct tl_step_found;
 struct tl_step_record;
 
+/* The members are grouped by how long they are valid. */
 typedef struct tl_step_state {
   /* as long as the module lives */
   const tl_train_spec *declared; /* borrowed; NULL: no user said anything, or it is settled */

@@ -18,6 +18,7 @@ enum {
   TL_MARK_OWNED_OUT = 32 /* its next value */
 };
 
+/* What walks share; tables are owned by the detector. */
 typedef struct tl_cone_facts {
   const tl_module *m;
   tl_arena *arena;      /* scratch of the walks, rewound after each */

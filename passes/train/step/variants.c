@@ -19,6 +19,7 @@ static tl_status differ(const comparison *c, const char *kind, uint32_t index, t
                       kind, index, TL_SV_ARG(tl_sv_shown(low)), TL_SV_ARG(tl_sv_shown(high)));
 }
 
+/* Describes a value as "name: type". */
 static void add_value(const tl_module *m, tl_value_id v, tl_buf *out) {
   tl_buf_add_quoted(out, tl_value_name(m, v));
   tl_buf_add_z(out, ": ");
@@ -147,6 +148,7 @@ static bool is_one_number(const tl_module *m, tl_value_id v, const tl_accelerate
   return true;
 }
 
+/* A dim of unknown size may be 1, so it does not count against the tensor. */
 tl_status tl_variants_observable(tl_diag *d, tl_location where, const tl_module *m,
                                  const tl_accelerate *a) {
   tl_sv nearest;

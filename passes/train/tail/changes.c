@@ -82,6 +82,8 @@ static void restore_order(tl_tail *t) {
   t->listed = NULL;
 }
 
+/* An edge in the direction of the order closes no cycle. One against it needs a search, and a sort
+ * afterwards. */
 bool tl_tail_add_edge(tl_tail *t, tl_node_id from, tl_node_id to, tl_control_origin origin) {
   bool backwards = tl_node_is_before(t->m, to, from);
   if (from == to || has_edge(t->m, from, to))
@@ -155,6 +157,7 @@ void tl_tail_adopt(tl_tail *t, tl_node_id made, tl_node_id like) {
   write_down(t, (tl_tail_change){.kind = TL_TAIL_MADE, .from = made});
 }
 
+/* Types come from `like` and not from inference: parts of a node have the types of the whole. */
 tl_node_id tl_tail_make(tl_tail *t, tl_node_id before, tl_node_id like, const tl_node_spec *spec) {
   tl_node_id made = t->no_memory ? TL_NO_NODE : tl_graph_insert(t->m, before, spec);
   t->no_memory = t->no_memory || !made;
@@ -214,6 +217,7 @@ void tl_tail_retire_unused(tl_tail *t, tl_node_id n) {
 
 /* ---- back, or for good ----------------------------------------------------------------------- */
 
+/* The inverse of each kind of change. */
 static void take_back(tl_tail *t, const tl_tail_change *c) {
   switch (c->kind) {
   case TL_TAIL_ADDED: tl_control_erase(t->m, c->id); break;

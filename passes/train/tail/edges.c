@@ -9,7 +9,7 @@
 #include "passes/train/step/regions.h"
 #include "passes/train/time/loop_step.h"
 
-/* ---- P1 -------------------------------------------------------------------------------------- */
+/* ---- edges that look like a need for L ------------------------------------------------------- */
 
 /* Returns true if an edge expresses an order that is not needed for the result. */
 static bool may_go(const tl_tail *t, const tl_control *e) {
@@ -19,7 +19,7 @@ static bool may_go(const tl_tail *t, const tl_control *e) {
          !tl_node_is_collective(t->m, e->to);
 }
 
-/* P1: removes control edges from L or D(L) to nodes that need no result of L. */
+/* Removes control edges from L or D(L) to nodes that need no result of L. */
 uint32_t tl_tail_relax(tl_tail *t) {
   uint32_t n = 0;
   if (!t->late_edges)
@@ -39,9 +39,9 @@ uint32_t tl_tail_relax(tl_tail *t) {
   return n;
 }
 
-/* ---- P4 -------------------------------------------------------------------------------------- */
+/* ---- flags before L -------------------------------------------------------------------------- */
 
-/* P4: orders early overflow flags before L. A flag that depends on L's data cannot be; it is warned
+/* Orders early overflow flags before L. A flag that depends on L's data cannot be; it is warned
  * of. */
 uint32_t tl_tail_order_flags(tl_tail *t) {
   uint32_t n = 0;
@@ -63,7 +63,7 @@ uint32_t tl_tail_order_flags(tl_tail *t) {
   return n;
 }
 
-/* ---- H1 -------------------------------------------------------------------------------------- */
+/* ---- states in place ------------------------------------------------------------------------- */
 
 enum { BATCH = 64 };
 
@@ -117,7 +117,7 @@ static void guard_batch(tl_tail *t, const hazard *at, uint32_t n, uint64_t *bits
       t->no_memory = !hazard_vec_push(out, at[i]) || t->no_memory;
 }
 
-/* H1: orders readers of a state before the node that updates it in place, 64 hazards at a time. */
+/* Orders readers of a state before the node that updates it in place, 64 hazards at a time. */
 uint32_t tl_tail_guard_states(tl_tail *t) {
   hazard_vec all = {0};
   hazard_vec open = {0};
@@ -139,8 +139,7 @@ uint32_t tl_tail_guard_states(tl_tail *t) {
   return n;
 }
 
-/* ---- flags that are equal on all ranks ----------------------------------------------------------
- */
+/* ---- flags that are equal on all ranks ------------------------------------------------------- */
 
 static bool is_of_gradients(const tl_tail *t, tl_node_id n) {
   tl_train_region r = tl_train_region_of(&t->t->info, n);

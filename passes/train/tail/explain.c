@@ -31,6 +31,7 @@ static bool copy(tl_arena *a, tl_sv *s) {
   return s->p != NULL;
 }
 
+/* Compares a task with L in time; a task below L gets the node that it waits for. */
 static bool explain(const tl_tail *t, const tl_timeline *line, uint32_t task, tl_arena *a,
                     tl_tail_node *out) {
   uint32_t last = t->step.task[t->last];

@@ -68,6 +68,7 @@ static uint32_t combine(tl_tail *t, tl_node_id n, under *u) {
   return bucket;
 }
 
+/* The last bucket in the order of nodes is L, so the order decides what the tail is. */
 static void find_buckets(tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   t->n_buckets = 0;
@@ -133,6 +134,7 @@ void tl_tail_look(tl_tail *t) {
     fill(t);
 }
 
+/* The tasks are numbered by content, so an old order is translated by node. */
 tl_status tl_tail_measure(tl_tail *t, bool freed) {
   tl_step before = t->step;
   const uint32_t *order = t->order;

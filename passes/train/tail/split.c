@@ -52,6 +52,7 @@ typedef struct division {
   uint32_t *group;  /* [n] */
 } division;
 
+/* Allocates the arrays of a division. */
 static division divide(tl_tail *t, uint32_t n) {
   division d = {.n = n};
   d.bucket = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *d.bucket);
@@ -66,7 +67,7 @@ static tl_value_id *values(tl_tail *t, uint32_t n) {
   return made;
 }
 
-/* ---- J5 -------------------------------------------------------------------------------------- */
+/* ---- checks of overflow ---------------------------------------------------------------------- */
 
 /* Returns true for values that are 0 or NaN: their sum does not depend on the order of addition. */
 static bool is_zero_or_nan(const tl_module *m, tl_value_id v) {
@@ -115,7 +116,7 @@ static tl_value_id part_of_check(tl_tail *t, tl_node_id n, const division *d, ui
   return made ? tl_result(t->m, made, 0) : TL_NO_VALUE;
 }
 
-/* J5: splits a check into one part per bucket and joins the parts. */
+/* Splits a check into one part per bucket and joins the parts. */
 static bool split_check(tl_tail *t, tl_node_id n) {
   tl_op_id op = tl_node_get(t->m, n)->op;
   division d = divide(t, tl_node_get(t->m, n)->n_operands);
@@ -151,8 +152,7 @@ uint32_t tl_tail_split_checks(tl_tail *t) {
   return n;
 }
 
-/* ---- J2: optimizers of ai.onnx.preview.training -----------------------------------------------
- */
+/* ---- optimizers of ai.onnx.preview.training -------------------------------------------------- */
 
 enum { SHARED = 2, GRADIENTS = 1 }; /* rate and count; weights, gradients, states */
 
@@ -216,7 +216,7 @@ static bool make_preview(tl_tail *t, tl_node_id n, const division *d, uint32_t k
   return made != TL_NO_NODE;
 }
 
-/* J2: splits an optimizer node by bucket. */
+/* Splits an optimizer node by bucket. */
 static bool split_preview(tl_tail *t, tl_node_id n, uint32_t kinds) {
   const tl_node *node = tl_node_get(t->m, n);
   if (node->n_operands < SHARED + 2 * kinds || (node->n_operands - SHARED) % kinds ||
@@ -237,8 +237,7 @@ static bool split_preview(tl_tail *t, tl_node_id n, uint32_t kinds) {
   return true;
 }
 
-/* ---- J2: AdamWOptimizer over sequences --------------------------------------------------------
- */
+/* ---- AdamWOptimizer over sequences ----------------------------------------------------------- */
 
 enum { FIRST_SEQUENCE = 2, N_SEQUENCES = 4, GRADIENT_SEQUENCE = 3 };
 
@@ -248,6 +247,7 @@ tl_node_id tl_tail_construct_of(const tl_tail *t, tl_node_id n, uint32_t operand
   return p && tl_node_get(t->m, p)->op == TL_OP_SequenceConstruct ? p : TL_NO_NODE;
 }
 
+/* Makes a SequenceConstruct of the elements `at`. */
 static tl_value_id part_of_sequence(tl_tail *t, tl_node_id n, tl_node_id construct,
                                     const uint32_t *at, uint32_t count) {
   tl_value_id *operands = values(t, count);
@@ -348,6 +348,8 @@ static bool have_types_of_weights(const tl_tail *t, tl_node_id n, uint32_t tenso
   return true;
 }
 
+/* Splits an AdamWOptimizer by bucket. Every operand list must be spelled out, so that it can be
+ * cut. */
 static bool split_adamw(tl_tail *t, tl_node_id n) {
   const tl_node *node = tl_node_get(t->m, n);
   if (node->n_operands < FIRST_SEQUENCE + N_SEQUENCES || node->control_in || node->control_out)

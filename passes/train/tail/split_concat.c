@@ -16,6 +16,7 @@ typedef struct chain {
   int64_t axis;
 } chain;
 
+/* Only a value with one user may be replaced by parts. */
 static bool has_one_user(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   return node->n_results == 1 && tl_value_get(m, node->results)->n_uses == 1 && !node->control_in &&
@@ -113,6 +114,7 @@ static tl_type_id resized(tl_tail *t, tl_value_id v, int64_t axis, int64_t size)
   return tl_type_intern(t->m, &type);
 }
 
+/* Copies a node of the chain for a part of the given size along the axis. */
 static tl_value_id make_like(tl_tail *t, const chain *c, tl_node_id like, tl_value_id *operands,
                              uint32_t n, int64_t size) {
   const tl_node *node = tl_node_get(t->m, like);
@@ -183,6 +185,7 @@ static bool make_group(tl_tail *t, const chain *c, const uint32_t *group, uint32
   return made != TL_NO_NODE;
 }
 
+/* Splits the chain by bucket. */
 static bool split_chain(tl_tail *t, const chain *c) {
   uint32_t n = tl_node_get(t->m, c->concat)->n_operands;
   uint32_t *bucket = tl_arena_calloc(t->p->scratch, n + 1u, sizeof *bucket);

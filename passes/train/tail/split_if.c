@@ -5,7 +5,7 @@
 #include "passes/edit/copy.h"
 #include "passes/train/tail/groups.h"
 
-/* ---- J3 -------------------------------------------------------------------------------------- */
+/* ---- conditional updates --------------------------------------------------------------------- */
 
 static const char *const branches[] = {"then_branch", "else_branch"};
 
@@ -51,6 +51,7 @@ static uint32_t bucket_of_result(const tl_tail *t, tl_node_id n, uint32_t i) {
   return b == TL_TAIL_NONE ? a : TL_TAIL_SEVERAL;
 }
 
+/* Erases nodes of a copied body that only served other results. */
 static void erase_unused(tl_module *m, tl_graph *g) {
   tl_node_id previous;
   for (tl_node_id n = g->last; n; n = previous) {
@@ -137,6 +138,7 @@ static bool split_off(tl_tail *t, tl_node_id n, const uint32_t *group, uint32_t 
   return true;
 }
 
+/* Makes one If per bucket. */
 static bool split_if(tl_tail *t, tl_node_id n) {
   uint32_t results = tl_node_get(t->m, n)->n_results;
   uint32_t *bucket = tl_arena_calloc(t->p->scratch, results, sizeof *bucket);
@@ -164,7 +166,7 @@ uint32_t tl_tail_split_ifs(tl_tail *t) {
   return n;
 }
 
-/* ---- J1 -------------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static bool is_soft(const tl_tail *t, const tl_control *e) {
   return e->origin == TL_CONTROL_SCHED || e->origin == TL_CONTROL_GATE ||

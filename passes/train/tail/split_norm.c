@@ -29,6 +29,7 @@ static bool is_worth_it(const norm *x) {
   return waits && free;
 }
 
+/* Sum of squares of one tensor, in the dtype of the norm, since squares of f16 overflow. */
 static tl_value_id squares(norm *x, tl_value_id v) {
   if (tl_type_dtype(x->k.m, tl_value_type(x->k.m, v)) != x->dtype)
     v = tl_make_with(&x->k, TL_OP_Cast, v, TL_NO_VALUE,
@@ -47,6 +48,8 @@ static tl_value_id length(norm *x) {
   return tl_make(&x->k, TL_OP_Sqrt, sum, TL_NO_VALUE, TL_NO_VALUE);
 }
 
+/* Collects the operands of `tensors`. Returns false if the split is not worth it or not
+ * possible. */
 static bool begin(norm *x, tl_tail *t, tl_node_id n, tl_node_id tensors) {
   const tl_node *node = tl_node_get(t->m, tensors);
   tl_value_id *in = tl_arena_calloc(t->p->scratch, node->n_operands + 1u, sizeof *in);

@@ -106,18 +106,32 @@ void tl_tail_retire(tl_tail *t, tl_node_id n);
 /* The same, if its only result has one user, which must be retired. */
 void tl_tail_retire_unused(tl_tail *t, tl_node_id n);
 
-/* ---- steps of the algorithm; each does what it can and says how often ---- */
-uint32_t tl_tail_relax(tl_tail *t);          /* P1 */
-uint32_t tl_tail_guard_states(tl_tail *t);   /* H1 */
-uint32_t tl_tail_order_flags(tl_tail *t);    /* P4 */
-uint32_t tl_tail_drop_flags(tl_tail *t);     /* 3.4: no sum of flags that are equal on all ranks */
-uint32_t tl_tail_split_barriers(tl_tail *t); /* J1 */
-uint32_t tl_tail_split_updates(tl_tail *t);  /* J2 */
-uint32_t tl_tail_split_ifs(tl_tail *t);      /* J3 */
-uint32_t tl_tail_split_concats(tl_tail *t);  /* J4 */
-uint32_t tl_tail_split_checks(tl_tail *t);   /* J5 */
-uint32_t tl_tail_split_norms(tl_tail *t);    /* J6 */
-uint32_t tl_tail_decompose_updates(tl_tail *t); /* P5, if asked for */
+/* ---- kinds of change ----
+ * Each function applies its change wherever it can and returns how often. Running out of memory is
+ * noted in t->no_memory. */
+
+/* Removes control edges from L or D(L) to nodes that need no result of L. */
+uint32_t tl_tail_relax(tl_tail *t);
+/* Orders readers of a state before the node that updates it in place. */
+uint32_t tl_tail_guard_states(tl_tail *t);
+/* Orders early overflow flags before L. */
+uint32_t tl_tail_order_flags(tl_tail *t);
+/* Drops sums of flags that are equal on all ranks. */
+uint32_t tl_tail_drop_flags(tl_tail *t);
+/* Splits nodes that only order others, by bucket. */
+uint32_t tl_tail_split_barriers(tl_tail *t);
+/* Splits optimizer nodes that update several tensors, by bucket. */
+uint32_t tl_tail_split_updates(tl_tail *t);
+/* Splits conditional updates, by bucket. */
+uint32_t tl_tail_split_ifs(tl_tail *t);
+/* Splits gradients that are joined, changed elementwise and split again, by bucket. */
+uint32_t tl_tail_split_concats(tl_tail *t);
+/* Splits overflow checks over several tensors, by bucket. */
+uint32_t tl_tail_split_checks(tl_tail *t);
+/* Splits norms over all gradients into sums of squares tensor by tensor. */
+uint32_t tl_tail_split_norms(tl_tail *t);
+/* Replaces update ops that wait for L by arithmetic, if the option asks for it. */
+uint32_t tl_tail_decompose_updates(tl_tail *t);
 
 /* Records which nodes run while L is reduced, and what keeps the others from it. TL_NO_MEMORY,
  * reported. */

@@ -71,6 +71,7 @@ typedef struct tl_profile_row {
 /* Sets up costs for a machine. ranks: 0 if unknown, then those of one server. Release it. Only one
  * thread at a time may ask for costs of nodes, since rows of ops are cached. */
 void tl_costs_init(tl_costs *c, const tl_hw_preset *hw, uint32_t ranks);
+/* Frees the profile and the cached rows. */
 void tl_costs_release(tl_costs *c);
 
 /* Reads times from CSV lines `name,us`; the name ends at the last comma. Empty lines, lines that

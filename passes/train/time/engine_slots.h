@@ -5,6 +5,7 @@
 
 #include "passes/train/time/timeline.h"
 
+/* Slots of all engines in one array. */
 typedef struct tl_engine_slots {
   double *at;                        /* owned; when each slot is free */
   uint32_t first[TL_N_ENGINES + 1u]; /* where the slots of an engine begin */
@@ -12,6 +13,7 @@ typedef struct tl_engine_slots {
 
 /* Makes all slots free at time 0. Returns false if memory is out; release it in any case. */
 bool tl_engine_slots_init(tl_engine_slots *s, const tl_task_graph *g);
+/* Frees the slots. */
 void tl_engine_slots_release(tl_engine_slots *s);
 /* Returns the slot of an engine that is free first; of equal ones the first. O(slots of the
  * engine). */

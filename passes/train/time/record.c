@@ -27,6 +27,7 @@ tl_step_stage *tl_step_record_find(tl_step_record *r, const char *name) {
   return NULL;
 }
 
+/* Copies a text into the arena: the record outlives the module. */
 static bool copy(tl_arena *a, tl_sv *s) {
   char *text = tl_arena_copy(a, s->n ? s->p : "", s->n);
   s->p = text;
@@ -47,6 +48,7 @@ static int by_stream_and_start(const void *a, const void *b) {
   return tl_sv_compare(x->name, y->name);
 }
 
+/* Copies tasks with their times, sorted by stream and start, as reports and traces want them. */
 static bool copy_tasks(tl_step_record *r, const tl_module *m, const tl_step *s,
                        const tl_timeline *t, tl_step_stage *out) {
   tl_ran_task *tasks = tl_arena_calloc(&r->arena, s->g.n + 1u, sizeof *tasks);
@@ -129,6 +131,7 @@ static double ready_time(const tl_step *s, const tl_timeline *t, uint32_t task) 
   return ready;
 }
 
+/* Copies the collectives of gradients, with the part of each that no computation hides. */
 static bool copy_buckets(tl_step_record *r, const tl_module *m, const tl_step *s,
                          const tl_timeline *t, tl_step_stage *out) {
   tl_ran_bucket *buckets = tl_arena_calloc(&r->arena, s->n_buckets + 1u, sizeof *buckets);

@@ -62,6 +62,7 @@ typedef struct tl_tail_node {
   tl_sv because;       /* name of the node that it waits for, or empty */
 } tl_tail_node;
 
+/* given, streams, scheduled, tail */
 enum { TL_MAX_STAGES = 4 };
 
 /* All stages of one conversion. */
@@ -76,7 +77,9 @@ typedef struct tl_step_record {
   tl_sv last_bucket; /* that the explanation is about; empty: there is none */
 } tl_step_record;
 
+/* Makes an empty record; release it. */
 void tl_step_record_init(tl_step_record *r);
+/* Frees everything that stages hold. */
 void tl_step_record_release(tl_step_record *r);
 /* Drops all stages. */
 void tl_step_record_clear(tl_step_record *r);

@@ -77,6 +77,7 @@ void tl_train_setting_end(tl_train_setting *t) {
   t->profile = NULL;
 }
 
+/* The manager keeps the scratch of this pass until the next one has run. */
 void tl_train_setting_leave(tl_pass *p, const tl_train_setting *t, const tl_step *step) {
   tl_step_found *found = tl_arena_calloc(p->scratch, 1, sizeof *found);
   if (!found)
@@ -97,6 +98,7 @@ tl_status tl_train_setting_step(tl_pass *p, const tl_train_setting *t, tl_step *
   return tl_step_read_order(t->m, p->scratch, out);
 }
 
+/* Stages are recorded once, by the first pass that gets here. */
 tl_status tl_train_record_before(tl_pass *p, tl_module *m, const tl_train_setting *t) {
   tl_step s;
   tl_step_machine one = t->machine;

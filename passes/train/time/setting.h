@@ -22,6 +22,8 @@ typedef struct tl_train_setting {
  * chip. E-HW-PRESET, E-PROFILE, TL_IO and errors of tl_train_detect. Call tl_train_setting_end in
  * any case. */
 tl_status tl_train_setting_begin(tl_pass *p, tl_module *m, tl_train_setting *out) TL_NODISCARD;
+/* Ends what tl_train_setting_begin began: the main graph is the step again, costs and profile are
+ * freed. */
 void tl_train_setting_end(tl_train_setting *t);
 
 /* Sets up the costs of a configuration's preset; `chip` decides if it names none. *profile: owned

@@ -61,6 +61,7 @@ tl_node_id tl_node_outer(const tl_module *m, tl_node_id n) {
   return n;
 }
 
+/* Retired nodes are out of the step; they wait to be erased or restored. */
 static bool takes_part(const builder *b, tl_node_id n) {
   return !(b->machine->retired && b->machine->retired[n]) && !tl_node_is_return(b->m, n);
 }
@@ -105,6 +106,7 @@ static void for_users(builder *b, uint32_t i, void (*fn)(builder *, uint32_t, ui
     fn(b, i, b->out_edges[e] >> 1, b->out_edges[e] & 1);
 }
 
+/* Lists the nodes of the step in the order of the graph, and allocates the tables. */
 static bool list_nodes(builder *b) {
   const tl_graph *g = tl_step_graph(b->m);
   uint32_t n = g->n_nodes;
@@ -136,12 +138,14 @@ static bool list_nodes(builder *b) {
 
 /* ---- numbering ------------------------------------------------------------------------------- */
 
+/* Depth is the longest path from a source; nodes are visited in topological order. */
 static void deepen(builder *b, uint32_t from, uint32_t to, bool control) {
   (void)control;
   if (b->depth[to] <= b->depth[from])
     b->depth[to] = b->depth[from] + 1;
 }
 
+/* Returns the name of a node, else that of its first named result. */
 static tl_sv name_of(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t r = 0; !node->name && r < node->n_results; r++)
@@ -179,6 +183,8 @@ static bool sort_keys(builder *b, uint32_t n, sort_key *keys) {
   return true;
 }
 
+/* Numbers tasks by depth, then name. Neither depends on the order in which the file stores
+ * nodes. */
 static bool number_nodes(builder *b, uint32_t n) {
   sort_key *keys = tl_arena_calloc(b->arena, n + 1u, sizeof *keys);
   for (uint32_t i = 0; i < n; i++)
@@ -237,6 +243,7 @@ static bool serves_predicates(const builder *b, uint32_t i) {
   return any;
 }
 
+/* Nodes of no region, such as rates, run with the updates that read them. */
 static tl_phase phase_of(const builder *b, uint32_t i, bool comm) {
   static const tl_phase phases[TL_N_REGIONS] = {[TL_REGION_NONE] = TL_PHASE_UPDATE,
                                                 [TL_REGION_FORWARD] = TL_PHASE_FORWARD,
@@ -277,6 +284,8 @@ static void make_task(builder *b, uint32_t task) {
                              .phase = (uint8_t)phase_of(b, i, cost.comm)};
 }
 
+/* Makes tasks and streams. Checks are found from the end, since a node serves predicates if its
+ * users do. */
 static bool make_tasks(builder *b, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     for_users(b, i, spread_updates);
@@ -360,6 +369,7 @@ static bool give_order(const tl_module *m, tl_arena *arena, tl_step *s) {
   return true;
 }
 
+/* Hands everything to *out. b->number becomes `given`: task numbers in the order of nodes. */
 static bool finish(builder *b, uint32_t n) {
   tl_step *s = b->out;
   uint32_t end = tl_module_node_end(b->m);

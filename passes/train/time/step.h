@@ -8,6 +8,7 @@
 #include "passes/train/step/info.h"
 #include "passes/train/time/cost.h"
 
+/* The machine and the options under which a step is built. */
 typedef struct tl_step_machine {
   const tl_costs *cost;
   bool hcom_parallel;    /* is there a stream U? */
@@ -16,6 +17,7 @@ typedef struct tl_step_machine {
   const bool *retired;   /* by node id: left out of the step; NULL: none */
 } tl_step_machine;
 
+/* No task of the step. */
 #define TL_NO_TASK UINT32_MAX
 
 /* A step as tasks. Tasks are numbered by depth in the graph, then by name: neither the order of

@@ -16,6 +16,7 @@ typedef struct placer {
   uint32_t n_out;
 } placer;
 
+/* Allocates tables and links each collective to the one ahead of it on its stream. */
 static bool init(placer *p, tl_arena *arena, const tl_task_graph *g, const uint32_t *given) {
   uint32_t *last = tl_arena_alloc(arena, (g->n_streams + 1u) * sizeof *last);
   *p = (placer){.g = g,
@@ -98,6 +99,7 @@ static void find_core(const tl_task_graph *g, bool *core) {
   }
 }
 
+/* Fills the sort keys: core tasks by number, others behind the last core task that they need. */
 static void find_seats(const placer *p, const uint32_t *given, const bool *core, seat *seats) {
   const tl_task_graph *g = p->g;
   uint32_t n = 0;

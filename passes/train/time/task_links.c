@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Counting sort of edges by producer. first[] is shifted by one while it serves as write cursors,
+ * so that it ends up as the offsets. */
 bool tl_task_links_init(tl_task_links *l, const tl_task_graph *g) {
   uint32_t n = g->n;
   *l = (tl_task_links){.first = calloc(n + 2u, sizeof *l->first),
@@ -31,6 +33,7 @@ void tl_task_links_release(tl_task_links *l) {
   free(l->topo);
 }
 
+/* topo[] serves as the queue. Tasks that remain have a cycle among their predecessors. */
 tl_status tl_task_links_sort(tl_task_links *l, const tl_task_graph *g) {
   uint32_t head = 0;
   uint32_t tail = 0;

@@ -41,6 +41,7 @@ static void machine_release(machine *m) {
   free(m->done);
 }
 
+/* Links the tasks of each stream in the order given, from the end on. */
 static bool machine_init(machine *m, const tl_task_graph *g, const uint32_t *order) {
   *m = (machine){.g = g,
                  .next = malloc((g->n + 1u) * sizeof *m->next),
@@ -143,6 +144,8 @@ static void slow_down(machine *m, tl_timeline *t, double from, double until) {
   }
 }
 
+/* Starts a task: sets its times, occupies slot and stream, and moves the stream to its next
+ * task. */
 static void start(machine *m, tl_timeline *t, uint32_t task, double at) {
   const tl_task *k = &m->g->tasks[task];
   double *slot = tl_engine_slot(&m->slots, k->engine);

@@ -26,6 +26,7 @@ typedef enum tl_phase {
   TL_N_PHASES
 } tl_phase;
 
+/* Bucket of a task that reduces no gradient. */
 #define TL_NO_BUCKET UINT32_MAX
 
 /* A node of the step, as the simulation sees it. */
@@ -65,6 +66,7 @@ typedef struct tl_timeline {
  * reported. */
 tl_status tl_timeline_run(tl_diag *d, const tl_task_graph *g, const uint32_t *order,
                           tl_timeline *out) TL_NODISCARD;
+/* Frees the times. */
 void tl_timeline_release(tl_timeline *t);
 /* Returns when the last task ends. */
 double tl_timeline_step(const tl_task_graph *g, const tl_timeline *t);

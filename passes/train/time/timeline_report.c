@@ -9,6 +9,7 @@
 
 #define NONE UINT32_MAX
 
+/* A start or end of a task. */
 typedef struct moment {
   double at;
   int8_t compute; /* +1, -1: AICORE tasks that run */
@@ -101,6 +102,8 @@ static bool has_buckets(const tl_task_graph *g, uint16_t stream) {
   return false;
 }
 
+/* Fills the three bounds. Streams of several groups are independent, so the longest chain
+ * counts. */
 static bool measure_bounds(const tl_task_graph *g, const uint32_t *order, tl_step_report *r) {
   tl_task_links l;
   double *end = malloc((g->n + 1u) * sizeof *end);

@@ -165,6 +165,7 @@ static bool precedes(const heap *h, uint32_t a, uint32_t b) {
   return goes_first(h->s, a, b);
 }
 
+/* Sifts a task up. */
 static void heap_push(heap *h, uint32_t task) {
   uint32_t i = h->n++;
   for (; i && precedes(h, task, h->at[(i - 1) / 2]); i = (i - 1) / 2)
@@ -172,6 +173,7 @@ static void heap_push(heap *h, uint32_t task) {
   h->at[i] = task;
 }
 
+/* Takes the first task and sifts the last one down. */
 static uint32_t heap_pop(heap *h) {
   uint32_t top = h->at[0];
   uint32_t task = h->at[--h->n];
@@ -210,6 +212,7 @@ static uint32_t heap_take(heap *h, const scheduler *s) {
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
+/* Resets what placing changes, so that another order can be made. */
 static void begin(scheduler *s) {
   s->placed = 0;
   s->live = 0;
@@ -277,6 +280,7 @@ typedef struct clockwork {
   tl_engine_slots slots;     /* when engines are free */
 } clockwork;
 
+/* A collective waits for its turn as well, which keeps the order of its stream. */
 static void becomes_ready(clockwork *c, uint32_t task) {
   const scheduler *s = c->s;
   const tl_task *k = &s->g->tasks[task];
@@ -284,6 +288,7 @@ static void becomes_ready(clockwork *c, uint32_t task) {
     heap_push(&c->waiting, task);
 }
 
+/* Starts the first task that waits for an engine, and releases its successors at its end. */
 static void start_task(clockwork *c, unsigned engine) {
   scheduler *s = c->s;
   const tl_task_graph *g = s->g;
@@ -400,6 +405,7 @@ static double least_step(const scheduler *s) {
   return fmax(longest, work / tl_engine_degree(s->g, TL_ENGINE_AICORE));
 }
 
+/* Compares with a tolerance, since sums of times round. */
 static bool cannot_be_beaten(double step, double least) {
   return step <= least + 1e-9 * (1 + least);
 }

@@ -85,7 +85,8 @@ static void adagrad(tl_update_math *u, uint32_t i) {
   u->out[1][i] = h;
 }
 
-/* v = alpha v + beta g; w -= rate v; Nesterov: w -= rate (g + alpha v). */
+/* v = alpha v + beta g, with beta 1 at the first step; w -= rate v; Nesterov: w -= rate (g + alpha
+ * v). */
 static void momentum(tl_update_math *u, uint32_t i) {
   tl_value_id v = times(u, u->in[2][i], u->alpha);
   tl_value_id g = gradient(u, i);
