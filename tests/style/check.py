@@ -95,6 +95,27 @@ def said_once(files):
                     yield f'{path}:{line}: write {instead}'
 
 
+def op_names(files):
+    """What is true of an op stands in the op table: C outside inference and kernels names ops only
+    where tests/style/op_names.tsv says why."""
+    table = set(re.findall(r'\bTL_OP_(\w+)', text(os.path.join(headers.build, 'ir', 'ops_gen.h'))))
+    rows = [line.split('\t') for line in text('tests/style/op_names.tsv').splitlines()
+            if not line.startswith('#')]
+    for row in rows:
+        if len(row) != 3 or not row[2]:
+            yield f'op_names.tsv: {row[0]}: file, ops and a reason are wanted'
+    listed = {(row[0], op) for row in rows for op in row[1].split()}
+    used = set()
+    for path in files:
+        if path.endswith(('.c', '.h')) and not path.startswith(('tests/', 'ir/infer/', 'ir/eval/')):
+            code = re.sub(r'/\*.*?\*/', '', text(path), flags=re.S)
+            used |= {(path, op) for op in re.findall(r'\bTL_OP_(\w+)', code) if op in table}
+    for path, op in sorted(used - listed):
+        yield f'{path} names {op}: use a trait or a column, or say why in tests/style/op_names.tsv'
+    for path, op in sorted(listed - used):
+        yield f'op_names.tsv: {path} does not name {op}'
+
+
 def pass_rows(_files):
     """passes.tbl names the file and the function of each pass truly."""
     row = re.compile(r'^PASS\((\w+), "([^"]+)", "([^"]+)",', re.M)
@@ -256,9 +277,9 @@ def named(_files):
         yield f'{check}: {problem}'
 
 
-CHECKS = [layers, one_way, said_once, pass_rows, licences, sizes, functions, golden_files,
-          kinds_of_tests, unfinished, headers, machine_paths, citations, named, wall_clocks,
-          globals_that_change, exports]
+CHECKS = [layers, one_way, said_once, op_names, pass_rows, licences, sizes, functions,
+          golden_files, kinds_of_tests, unfinished, headers, machine_paths, citations, named,
+          wall_clocks, globals_that_change, exports]
 
 
 def main():
