@@ -6,9 +6,7 @@
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FIXED32 = 5, CHUNK = 16384, MAX_FIELD_HEAD = 20 };
 
-void tl_wire_init(tl_wire *w) {
-  *w = (tl_wire){.failed = false};
-}
+void tl_wire_init(tl_wire *w) { *w = (tl_wire){.failed = false}; }
 
 void tl_wire_release(tl_wire *w) {
   tl_length_vec_release(&w->lengths);
@@ -51,9 +49,7 @@ static inline size_t put_varint(unsigned char *p, uint64_t v) {
   return n;
 }
 
-static inline uint64_t tag_of(uint32_t field, uint32_t type) {
-  return (uint64_t)field << 3 | type;
-}
+static inline uint64_t tag_of(uint32_t field, uint32_t type) { return (uint64_t)field << 3 | type; }
 
 tl_status tl_wire_start(tl_wire *w, tl_writer *out) {
   if (w->failed)

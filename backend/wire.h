@@ -22,16 +22,16 @@
 TL_VEC(tl_length_vec, uint64_t);
 
 typedef struct tl_wire {
-  tl_writer *out;       /* borrowed; NULL while counting */
+  tl_writer *out;        /* borrowed; NULL while counting */
   tl_length_vec lengths; /* of nested messages, in the order they begin */
-  tl_u32_vec open;      /* counting: indices into lengths of the messages not yet ended */
-  uint32_t next;        /* writing: the next length to use */
-  uint64_t base;        /* writing: where in the file the message starts */
-  uint64_t counted;     /* bytes of the whole message, as far as it was counted */
-  unsigned char *room;  /* writing: space handed out by the writer, not yet taken */
+  tl_u32_vec open;       /* counting: indices into lengths of the messages not yet ended */
+  uint32_t next;         /* writing: the next length to use */
+  uint64_t base;         /* writing: where in the file the message starts */
+  uint64_t counted;      /* bytes of the whole message, as far as it was counted */
+  unsigned char *room;   /* writing: space handed out by the writer, not yet taken */
   size_t used;
   size_t left;
-  bool failed;          /* memory ran out or the writer refused */
+  bool failed; /* memory ran out or the writer refused */
 } tl_wire;
 
 /* Prepares for counting. */

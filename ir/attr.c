@@ -6,13 +6,13 @@
 
 const char *tl_attr_kind_name(tl_attr_kind kind) {
   static const char *const names[TL_N_ATTR_KINDS] = {
-      [TL_ATTR_NONE] = "none",       [TL_ATTR_INT] = "int",         [TL_ATTR_FLOAT] = "float",
-      [TL_ATTR_STRING] = "string",   [TL_ATTR_TENSOR] = "tensor",   [TL_ATTR_GRAPH] = "graph",
-      [TL_ATTR_TYPE] = "type",       [TL_ATTR_SPARSE] = "sparse",   [TL_ATTR_INTS] = "ints",
-      [TL_ATTR_FLOATS] = "floats",   [TL_ATTR_STRINGS] = "strings", [TL_ATTR_TENSORS] = "tensors",
-      [TL_ATTR_GRAPHS] = "graphs",   [TL_ATTR_TYPES] = "types",     [TL_ATTR_SPARSES] = "sparses",
-      [TL_ATTR_BOOL] = "bool",       [TL_ATTR_DTYPE] = "dtype",     [TL_ATTR_BOOLS] = "bools",
-      [TL_ATTR_DTYPES] = "dtypes",   [TL_ATTR_INT_LISTS] = "intlists"};
+      [TL_ATTR_NONE] = "none",     [TL_ATTR_INT] = "int",           [TL_ATTR_FLOAT] = "float",
+      [TL_ATTR_STRING] = "string", [TL_ATTR_TENSOR] = "tensor",     [TL_ATTR_GRAPH] = "graph",
+      [TL_ATTR_TYPE] = "type",     [TL_ATTR_SPARSE] = "sparse",     [TL_ATTR_INTS] = "ints",
+      [TL_ATTR_FLOATS] = "floats", [TL_ATTR_STRINGS] = "strings",   [TL_ATTR_TENSORS] = "tensors",
+      [TL_ATTR_GRAPHS] = "graphs", [TL_ATTR_TYPES] = "types",       [TL_ATTR_SPARSES] = "sparses",
+      [TL_ATTR_BOOL] = "bool",     [TL_ATTR_DTYPE] = "dtype",       [TL_ATTR_BOOLS] = "bools",
+      [TL_ATTR_DTYPES] = "dtypes", [TL_ATTR_INT_LISTS] = "intlists"};
   return names[kind];
 }
 

@@ -27,9 +27,9 @@ typedef enum tl_attr_kind {
   TL_ATTR_SPARSES,
   /* NPU only */
   TL_ATTR_BOOL,
-  TL_ATTR_DTYPE, /* a tl_dtype in u.i */
-  TL_ATTR_BOOLS, /* u.is, 0 or 1 */
-  TL_ATTR_DTYPES, /* u.is */
+  TL_ATTR_DTYPE,     /* a tl_dtype in u.i */
+  TL_ATTR_BOOLS,     /* u.is, 0 or 1 */
+  TL_ATTR_DTYPES,    /* u.is */
   TL_ATTR_INT_LISTS, /* u.lists */
   TL_N_ATTR_KINDS
 } tl_attr_kind;

@@ -97,8 +97,7 @@ static int64_t take_factor(tl_sv *term) {
   size_t first = find_outside(*term, '*', false);
   if (last && is_number(part(*term, last + 1, term->n), &factor))
     *term = part(*term, 0, last);
-  else if (first && !find_outside(*term, '/', false) &&
-           is_number(part(*term, 0, first), &factor))
+  else if (first && !find_outside(*term, '/', false) && is_number(part(*term, 0, first), &factor))
     *term = part(*term, first + 1, term->n);
   else
     factor = 1;

@@ -17,9 +17,9 @@ static bool copy_items(void *to, const void *from, uint32_t n, size_t size) {
 }
 
 /* Copies a TL_VEC; items that `to` holds are dropped. Ends empty on failure. */
-#define COPY_VEC(to, from)                                              \
-  (copy_items(&(to).at, (from).at, (from).n, sizeof *(from).at) ? \
-       ((to).n = (to).cap = (from).n, true)                             \
+#define COPY_VEC(to, from)                                                                         \
+  (copy_items(&(to).at, (from).at, (from).n, sizeof *(from).at)                                    \
+       ? ((to).n = (to).cap = (from).n, true)                                                      \
        : ((to).n = (to).cap = 0, false))
 
 /* Interning in the same order gives the same symbols. */
@@ -52,8 +52,8 @@ static bool copy_tables(tl_module *to, const tl_module *from) {
                     sizeof *from->type_slots) &&
          COPY_VEC(to->extras, from->extras) && COPY_VEC(to->opsets, from->opsets) &&
          COPY_VEC(to->calls, from->calls) && COPY_VEC(to->states, from->states) &&
-         COPY_VEC(to->gradients, from->gradients) &&
-         COPY_VEC(to->substitutes, from->substitutes) && COPY_VEC(to->sizes, from->sizes);
+         COPY_VEC(to->gradients, from->gradients) && COPY_VEC(to->substitutes, from->substitutes) &&
+         COPY_VEC(to->sizes, from->sizes);
 }
 
 /* Copies the attribute lists, which are changed in place, unlike the lists inside attributes. */

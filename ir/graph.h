@@ -33,8 +33,8 @@ tl_status tl_graph_splice(tl_module *m, tl_graph_id body, tl_node_id before) TL_
  * their order. It keeps its outputs and nothing else. Names stay as they are. TL_NO_MEMORY. */
 tl_status tl_graph_join(tl_module *m, tl_graph_id from, tl_graph_id to) TL_NODISCARD;
 /* Replaces the list of outputs. TL_NO_MEMORY. */
-tl_status tl_graph_set_outputs(tl_module *m, tl_graph_id g, const tl_value_id *v, uint32_t n)
-    TL_NODISCARD;
+tl_status tl_graph_set_outputs(tl_module *m, tl_graph_id g, const tl_value_id *v,
+                               uint32_t n) TL_NODISCARD;
 
 /* Describes a new node. Operands and results are in order; results are fresh values with the given
  * names (0: unnamed) and no type. The attributes are copied (shallow). */
@@ -62,8 +62,8 @@ void tl_node_erase(tl_module *m, tl_node_id n);
 /* Replaces operand i. */
 void tl_node_set_operand(tl_module *m, tl_node_id n, uint32_t i, tl_value_id v);
 /* Replaces all operands; their number may change. TL_NO_MEMORY. */
-tl_status tl_node_set_operands(tl_module *m, tl_node_id n, const tl_value_id *v, uint32_t count)
-    TL_NODISCARD;
+tl_status tl_node_set_operands(tl_module *m, tl_node_id n, const tl_value_id *v,
+                               uint32_t count) TL_NODISCARD;
 /* Changes the op in place; operands, results and attributes stay. */
 void tl_node_set_op(tl_module *m, tl_node_id n, tl_op_id op);
 /* Drops result values beyond `count`; they must be unused. */
@@ -73,8 +73,8 @@ tl_status tl_node_set_attr(tl_module *m, tl_node_id n, tl_attr attr) TL_NODISCAR
 /* Removes one attribute; no effect when it is absent. */
 void tl_node_remove_attr(tl_module *m, tl_node_id n, tl_symbol name);
 /* Replaces all attributes. TL_NO_MEMORY. */
-tl_status tl_node_set_attrs(tl_module *m, tl_node_id n, const tl_attr *attrs, uint32_t count)
-    TL_NODISCARD;
+tl_status tl_node_set_attrs(tl_module *m, tl_node_id n, const tl_attr *attrs,
+                            uint32_t count) TL_NODISCARD;
 
 /* Makes every user of `from` use `to` instead (graph outputs and bodies included). */
 void tl_value_replace_uses(tl_module *m, tl_value_id from, tl_value_id to);

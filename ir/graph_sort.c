@@ -12,12 +12,12 @@ typedef struct sorter {
   tl_module *m;
   tl_graph *g;
   uint32_t n;
-  tl_node_id *node;    /* by old position */
-  uint32_t *position;  /* by node id, + 1; 0: not in this graph */
-  uint32_t *waits;     /* by position: unmet edges */
-  uint32_t *heap;      /* ready positions */
+  tl_node_id *node;   /* by old position */
+  uint32_t *position; /* by node id, + 1; 0: not in this graph */
+  uint32_t *waits;    /* by position: unmet edges */
+  uint32_t *heap;     /* ready positions */
   uint32_t heap_size;
-  uint32_t *order;     /* result: positions */
+  uint32_t *order; /* result: positions */
   uint32_t n_order;
 } sorter;
 

@@ -159,8 +159,7 @@ __attribute__((target("avx,f16c"))) static void f16c_from_f32(const void *src, v
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     __m256 v = _mm256_loadu_ps((const float *)(const void *)(s + i * 4));
-    _mm_storeu_si128((__m128i *)(void *)(d + i * 2),
-                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128((__m128i *)(void *)(d + i * 2), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
   portable_from_f32(s + i * 4, d + i * 2, n - i);
 }
@@ -176,9 +175,8 @@ __attribute__((target("avx,f16c"))) static void f16c_to_f32(const void *src, voi
   portable_to_f32(s + i * 2, d + i * 4, n - i);
 }
 
-__attribute__((target("avx2"))) static void avx2_count(const void *src, size_t n,
-                                                       const tl_float_bounds *b,
-                                                       tl_float_counts *out) {
+__attribute__((target("avx2"))) static void
+avx2_count(const void *src, size_t n, const tl_float_bounds *b, tl_float_counts *out) {
   count_run(src, n, b, out);
 }
 
@@ -195,8 +193,7 @@ __attribute__((target("avx512f"))) static void avx512_from_f32(const void *src, 
   portable_from_f32(s + i * 4, d + i * 2, n - i);
 }
 
-__attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, void *dst,
-                                                             size_t n) {
+__attribute__((target("avx512f"))) static void avx512_to_f32(const void *src, void *dst, size_t n) {
   const unsigned char *s = src;
   unsigned char *d = dst;
   size_t i = 0;

@@ -13,11 +13,11 @@
 /* Accounts for the bytes of all values, so that a limit holds before the system's, and keeps the
  * bytes of strings. It outlives its values. */
 typedef struct tl_host_heap {
-  uint64_t used;  /* bytes of payload now alive */
+  uint64_t used; /* bytes of payload now alive */
   uint64_t peak;
-  uint64_t limit; /* 0: none */
+  uint64_t limit;      /* 0: none */
   uint64_t text_bytes; /* of `used`, in text */
-  tl_arena text;  /* of strings that kernels made; grows until the heap is released */
+  tl_arena text;       /* of strings that kernels made; grows until the heap is released */
 } tl_host_heap;
 
 /* Prepares a heap. limit: bytes of live payload, 0 for none. */
@@ -35,13 +35,13 @@ typedef struct tl_host {
   uint8_t dtype; /* tensors; sequences: of their elements, NONE when unknown */
   int16_t rank;  /* tensors: 0..TL_MAX_RANK */
   uint32_t refs;
-  uint64_t n;            /* elements of the tensor or of the sequence */
-  uint64_t bytes;        /* of data: packed length; strings: n * sizeof(tl_sv) */
-  void *data;            /* tensor: elements, aligned to their size; string tensor: tl_sv[n];
+  uint64_t n;           /* elements of the tensor or of the sequence */
+  uint64_t bytes;       /* of data: packed length; strings: n * sizeof(tl_sv) */
+  void *data;           /* tensor: elements, aligned to their size; string tensor: tl_sv[n];
                             sequence: tl_host *[n] */
-  tl_host_bytes *owner;  /* NULL: borrowed, outlives the value */
+  tl_host_bytes *owner; /* NULL: borrowed, outlives the value */
   tl_host_heap *heap;
-  int64_t dims[];        /* [rank] */
+  int64_t dims[]; /* [rank] */
 } tl_host;
 
 /* Makes a tensor with uninitialised elements (of strings: empty ones). The caller owns a reference.

@@ -9,19 +9,41 @@ enum { DIGIT = 1, LETTER = 2, HEX = 4, IN_WORD = 8, IN_NAME = 16, MARK = 32, RUL
 #define FOUR(c, f) [(c)] = (f), [(c) + 1] = (f), [(c) + 2] = (f), [(c) + 3] = (f)
 #define THIRTEEN(c, f) FOUR(c, f), FOUR((c) + 4, f), FOUR((c) + 8, f), [(c) + 12] = (f)
 
-static const uint8_t classes[256] = {
-    FOUR('0', DIGIT | HEX | OF_IDENTIFIER), FOUR('4', DIGIT | HEX | OF_IDENTIFIER),
-    ['8'] = DIGIT | HEX | OF_IDENTIFIER, ['9'] = DIGIT | HEX | OF_IDENTIFIER,
-    FOUR('a', LETTER | HEX | OF_IDENTIFIER), ['e'] = LETTER | HEX | OF_IDENTIFIER,
-    ['f'] = LETTER | HEX | OF_IDENTIFIER, FOUR('g', LETTER | OF_IDENTIFIER),
-    FOUR('k', LETTER | OF_IDENTIFIER), FOUR('o', LETTER | OF_IDENTIFIER),
-    FOUR('s', LETTER | OF_IDENTIFIER), FOUR('w', LETTER | OF_IDENTIFIER),
-    THIRTEEN('A', LETTER | OF_IDENTIFIER), THIRTEEN('N', LETTER | OF_IDENTIFIER),
-    ['_'] = LETTER | OF_IDENTIFIER, ['.'] = OF_IDENTIFIER, ['-'] = OF_IDENTIFIER | RULE_MARK,
-    ['/'] = IN_NAME | RULE_MARK, [':'] = IN_NAME | MARK, ['('] = MARK, [')'] = MARK, ['['] = MARK,
-    [']'] = MARK, ['{'] = MARK, ['}'] = MARK, [','] = MARK, ['='] = MARK, ['?'] = MARK,
-    ['*'] = MARK, ['~'] = RULE_MARK, ['|'] = RULE_MARK, ['!'] = RULE_MARK, ['<'] = RULE_MARK,
-    ['>'] = RULE_MARK, ['+'] = RULE_MARK};
+static const uint8_t classes[256] = {FOUR('0', DIGIT | HEX | OF_IDENTIFIER),
+                                     FOUR('4', DIGIT | HEX | OF_IDENTIFIER),
+                                     ['8'] = DIGIT | HEX | OF_IDENTIFIER,
+                                     ['9'] = DIGIT | HEX | OF_IDENTIFIER,
+                                     FOUR('a', LETTER | HEX | OF_IDENTIFIER),
+                                     ['e'] = LETTER | HEX | OF_IDENTIFIER,
+                                     ['f'] = LETTER | HEX | OF_IDENTIFIER,
+                                     FOUR('g', LETTER | OF_IDENTIFIER),
+                                     FOUR('k', LETTER | OF_IDENTIFIER),
+                                     FOUR('o', LETTER | OF_IDENTIFIER),
+                                     FOUR('s', LETTER | OF_IDENTIFIER),
+                                     FOUR('w', LETTER | OF_IDENTIFIER),
+                                     THIRTEEN('A', LETTER | OF_IDENTIFIER),
+                                     THIRTEEN('N', LETTER | OF_IDENTIFIER),
+                                     ['_'] = LETTER | OF_IDENTIFIER,
+                                     ['.'] = OF_IDENTIFIER,
+                                     ['-'] = OF_IDENTIFIER | RULE_MARK,
+                                     ['/'] = IN_NAME | RULE_MARK,
+                                     [':'] = IN_NAME | MARK,
+                                     ['('] = MARK,
+                                     [')'] = MARK,
+                                     ['['] = MARK,
+                                     [']'] = MARK,
+                                     ['{'] = MARK,
+                                     ['}'] = MARK,
+                                     [','] = MARK,
+                                     ['='] = MARK,
+                                     ['?'] = MARK,
+                                     ['*'] = MARK,
+                                     ['~'] = RULE_MARK,
+                                     ['|'] = RULE_MARK,
+                                     ['!'] = RULE_MARK,
+                                     ['<'] = RULE_MARK,
+                                     ['>'] = RULE_MARK,
+                                     ['+'] = RULE_MARK};
 
 /* True when the character may be part of one of the wanted things. */
 static bool is(char c, unsigned wanted) { return (classes[(unsigned char)c] & wanted) != 0; }
@@ -73,9 +95,8 @@ static void skip_blanks(tl_lexer *x) {
 
 /* Begins a token here, with no text yet. */
 static tl_token token_at(const tl_lexer *x, tl_token_kind kind) {
-  return (tl_token){.kind = (uint8_t)kind,
-                    .line = x->line,
-                    .column = (uint32_t)(x->at - x->line_start) + 1};
+  return (tl_token){
+      .kind = (uint8_t)kind, .line = x->line, .column = (uint32_t)(x->at - x->line_start) + 1};
 }
 
 /* The parser reports the problem at the place of the token. */

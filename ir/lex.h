@@ -12,16 +12,16 @@
 
 typedef enum tl_token_kind {
   TL_TOKEN_END,
-  TL_TOKEN_WORD,   /* Conv, com.microsoft, f32 */
-  TL_TOKEN_NUMBER, /* 1, -2.5e3, -inf, nan(0x7fc00001) */
-  TL_TOKEN_STRING, /* "..."; text is what stands between the quotes, escapes unresolved */
-  TL_TOKEN_VALUE,  /* %name or %"name" */
+  TL_TOKEN_WORD,      /* Conv, com.microsoft, f32 */
+  TL_TOKEN_NUMBER,    /* 1, -2.5e3, -inf, nan(0x7fc00001) */
+  TL_TOKEN_STRING,    /* "..."; text is what stands between the quotes, escapes unresolved */
+  TL_TOKEN_VALUE,     /* %name or %"name" */
   TL_TOKEN_ANONYMOUS, /* %$3; text "3" */
-  TL_TOKEN_NODE,   /* @name or @"name" */
-  TL_TOKEN_LABEL,  /* $3; text "3"; in rules $name too */
-  TL_TOKEN_PUNCT,  /* one of ( ) [ ] { } , : = ? * or -> or ::; in rules also
+  TL_TOKEN_NODE,      /* @name or @"name" */
+  TL_TOKEN_LABEL,     /* $3; text "3"; in rules $name too */
+  TL_TOKEN_PUNCT,     /* one of ( ) [ ] { } , : = ? * or -> or ::; in rules also
                       ~ | ! < > + - / == != <= >= && || and ... */
-  TL_TOKEN_BAD     /* problem says why */
+  TL_TOKEN_BAD        /* problem says why */
 } tl_token_kind;
 
 /* A word with its place in the text. */

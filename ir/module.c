@@ -190,8 +190,8 @@ const tl_attr *tl_node_attr_or_default(const tl_module *m, tl_node_id n, tl_symb
 /* Flags and dtypes of NPU ops are integers too. */
 int64_t tl_node_attr_int(const tl_module *m, tl_node_id n, tl_symbol name, int64_t fallback) {
   const tl_attr *a = tl_node_attr_or_default(m, n, name);
-  bool integral = a && (a->kind == TL_ATTR_INT || a->kind == TL_ATTR_BOOL ||
-                        a->kind == TL_ATTR_DTYPE);
+  bool integral = a &&
+                  (a->kind == TL_ATTR_INT || a->kind == TL_ATTR_BOOL || a->kind == TL_ATTR_DTYPE);
   return integral ? a->u.i : fallback;
 }
 

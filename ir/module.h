@@ -49,16 +49,16 @@ typedef enum tl_value_kind {
 
 /* What operands refer to: a node's result, an input or a constant of a graph. */
 typedef struct tl_value {
-  tl_symbol name;  /* unique in its graph, see names.h; 0: unused optional result */
+  tl_symbol name; /* unique in its graph, see names.h; 0: unused optional result */
   tl_type_id type;
   uint32_t def;
   uint32_t index;
   tl_use_id first_use;
   tl_use_id last_use;
-  uint32_t n_uses; /* graph outputs count: they are operands of RETURN */
+  uint32_t n_uses;     /* graph outputs count: they are operands of RETURN */
   tl_tensor_id tensor; /* RESULT: its contents where inference knows them all, else 0 */
-  uint32_t extra; /* 0 or index into module->extras */
-  uint8_t kind;   /* tl_value_kind */
+  uint32_t extra;      /* 0 or index into module->extras */
+  uint8_t kind;        /* tl_value_kind */
 } tl_value;
 
 /* An operation; graph->ret is one as well, of op RETURN. */
@@ -69,13 +69,13 @@ typedef struct tl_node {
   tl_node_id previous; /* list of the graph, in topological order */
   tl_node_id next;
   uint32_t n_operands;
-  uint64_t order; /* label: smaller runs earlier, within one graph */
-  tl_attr *attrs; /* [n_attrs], arena; sorted by nothing, in the order given */
-  tl_use_id operands; /* first of n_operands consecutive uses */
+  uint64_t order;      /* label: smaller runs earlier, within one graph */
+  tl_attr *attrs;      /* [n_attrs], arena; sorted by nothing, in the order given */
+  tl_use_id operands;  /* first of n_operands consecutive uses */
   tl_value_id results; /* first of n_results consecutive values */
   uint32_t n_results;
   uint32_t n_attrs;
-  tl_control_id control_in;  /* lists of control edges */
+  tl_control_id control_in; /* lists of control edges */
   tl_control_id control_out;
   tl_symbol scope;   /* '/'-separated path of inlined functions, 0: none */
   uint32_t extra;    /* 0 or index into module->extras */
@@ -114,12 +114,12 @@ typedef enum tl_graph_kind {
 typedef struct tl_graph {
   tl_graph_id id;
   tl_symbol name;
-  uint8_t kind;      /* tl_graph_kind */
+  uint8_t kind; /* tl_graph_kind */
   bool erased;
-  tl_node_id owner;  /* body: the node whose attribute it is, else TL_NO_NODE */
-  tl_node_id first;  /* TL_NO_NODE when empty */
+  tl_node_id owner; /* body: the node whose attribute it is, else TL_NO_NODE */
+  tl_node_id first; /* TL_NO_NODE when empty */
   tl_node_id last;
-  tl_node_id ret;    /* RETURN: its operands are the outputs */
+  tl_node_id ret; /* RETURN: its operands are the outputs */
   uint32_t n_nodes;
   tl_u32_vec inputs;    /* values */
   tl_u32_vec constants; /* values, in file order; erased ones are 0 */
@@ -192,20 +192,15 @@ typedef struct tl_opaque_op {
 
 /* How far a module is lowered. SPELLED: canonical, but expansions named NPU ops for some nodes
  * already. */
-typedef enum tl_form {
-  TL_FORM_CANONICAL,
-  TL_FORM_SPELLED,
-  TL_FORM_SELECTED,
-  TL_FORM_NPU
-} tl_form;
+typedef enum tl_form { TL_FORM_CANONICAL, TL_FORM_SPELLED, TL_FORM_SELECTED, TL_FORM_NPU } tl_form;
 
 /* The function that ONNX output calls for a tl:: op: one for each distinct use (op, operands,
  * attributes, dtypes). */
 typedef struct tl_definition {
-  tl_node_id like;  /* a node of this use; TL_NO_NODE: every node of `op` */
-  tl_op_id op;      /* of a domain that is not ours: what scopes became that were captured */
-  tl_symbol name;   /* of the function, in the domain ai.tailor or that of `op` */
-  tl_module *body;  /* owned; its one graph has the operands as inputs */
+  tl_node_id like; /* a node of this use; TL_NO_NODE: every node of `op` */
+  tl_op_id op;     /* of a domain that is not ours: what scopes became that were captured */
+  tl_symbol name;  /* of the function, in the domain ai.tailor or that of `op` */
+  tl_module *body; /* owned; its one graph has the operands as inputs */
 } tl_definition;
 
 TL_VEC(tl_definition_vec, tl_definition);
@@ -254,8 +249,8 @@ struct tl_module {
   tl_slab uses;
   tl_slab controls;
   tl_slab tensors;
-  tl_graph_vec graphs; /* by id - 1, bodies included; owned */
-  tl_type_vec types;   /* by id; entry 0 is the unknown type */
+  tl_graph_vec graphs;  /* by id - 1, bodies included; owned */
+  tl_type_vec types;    /* by id; entry 0 is the unknown type */
   uint32_t *type_slots; /* owned hash index of types */
   uint32_t n_type_slots;
   tl_opaque_vec opaque_ops; /* by id - tl_n_op_rows */
@@ -265,23 +260,23 @@ struct tl_module {
   tl_opset_vec opsets;      /* imports; the default domain is the empty symbol */
   tl_call_vec calls;        /* in the order of the file */
   tl_state_vec states;
-  tl_gradient_vec gradients; /* in the order in which they become ready */
-  tl_value_id loss;          /* of a training step; TL_NO_VALUE: not known */
-  tl_value_id seed;          /* where its backward part starts; TL_NO_VALUE: not known */
-  struct tl_step_state *step; /* of the passes of training steps, which alone know what it is; in
+  tl_gradient_vec gradients;     /* in the order in which they become ready */
+  tl_value_id loss;              /* of a training step; TL_NO_VALUE: not known */
+  tl_value_id seed;              /* where its backward part starts; TL_NO_VALUE: not known */
+  struct tl_step_state *step;    /* of the passes of training steps, which alone know what it is; in
                                  the arena; NULL: nothing */
   tl_substitute_vec substitutes; /* of the last inference; a pass that applies them empties it */
-  tl_size_vec sizes; /* of the last inference, by value; rewrites leave them true */
-  tl_file_vec files;        /* owned; the model file and external data */
+  tl_size_vec sizes;             /* of the last inference, by value; rewrites leave them true */
+  tl_file_vec files;             /* owned; the model file and external data */
   tl_definition_vec definitions; /* filled by the pass outline-definitions */
   int64_t ir_version;
   int64_t model_version;
-  int64_t source_opset;     /* default-domain opset as imported; 0 when built otherwise */
+  int64_t source_opset; /* default-domain opset as imported; 0 when built otherwise */
   tl_symbol producer_name;
   tl_symbol producer_version;
   tl_symbol domain;
-  uint32_t extra;           /* documentation and metadata_props of the model */
-  uint8_t form;             /* tl_form */
+  uint32_t extra; /* documentation and metadata_props of the model */
+  uint8_t form;   /* tl_form */
   tl_chip_fit chip_fit;
 };
 
@@ -440,12 +435,12 @@ tl_int_list tl_node_attr_ints(const tl_module *m, tl_node_id n, tl_symbol name);
 tl_location tl_node_where(tl_module *m, tl_node_id n);
 
 /* Iterates the nodes of a graph in topological order; `n` may be erased inside the loop. */
-#define TL_FOR_NODES(m, g, n)                                                      \
-  for (tl_node_id n = (g)->first, tl_next_##n = 0;                                 \
+#define TL_FOR_NODES(m, g, n)                                                                      \
+  for (tl_node_id n = (g)->first, tl_next_##n = 0;                                                 \
        n && (tl_next_##n = tl_node_get((m), n)->next, 1); n = tl_next_##n)
 /* Iterates the uses of a value in the order they were made; the use may be dropped inside. */
-#define TL_FOR_USES(m, v, u)                                                       \
-  for (tl_use_id u = tl_value_get((m), (v))->first_use, tl_next_##u = 0;           \
+#define TL_FOR_USES(m, v, u)                                                                       \
+  for (tl_use_id u = tl_value_get((m), (v))->first_use, tl_next_##u = 0;                           \
        u && (tl_next_##u = tl_use_get((m), u)->next, 1); u = tl_next_##u)
 
 /* Returns the number of nodes in all graphs that are not erased. O(graphs). */

@@ -247,7 +247,7 @@ static tl_status rename_node(tl_module *m, tl_node_id n) {
 
 /* The first node of a name keeps it. */
 tl_status tl_names_part_nodes(tl_module *m, tl_may_rename may_rename, void *user) {
-  uint32_t n_symbols = m->symbols.n; /* later ones are fresh names */
+  uint32_t n_symbols = m->symbols.n;                /* later ones are fresh names */
   uint32_t *seen = calloc(n_symbols, sizeof *seen); /* by symbol: the last graph that has it */
   tl_status status = seen ? TL_OK : TL_NO_MEMORY;
   for (uint32_t i = 0; i < m->graphs.n && status == TL_OK; i++) {

@@ -106,9 +106,10 @@ static uint32_t narrow_nan(const narrow_format *f) {
   uint32_t all = (1u << (f->exponent_bits + f->fraction_bits)) - 1;
   if (f->unsigned_zero)
     return all + 1;
-  return f->infinity ? (((1u << f->exponent_bits) - 1) << f->fraction_bits |
-                        1u << (f->fraction_bits - 1))
-                     : f->has_nan ? all : 0;
+  return f->infinity
+             ? (((1u << f->exponent_bits) - 1) << f->fraction_bits | 1u << (f->fraction_bits - 1))
+         : f->has_nan ? all
+                      : 0;
 }
 
 /* Returns significand * 2^exponent as a pattern without sign; UINT32_MAX for NaN. The significand
@@ -166,8 +167,8 @@ static uint32_t narrow_from_f64(const narrow_format *f, double v, bool saturate)
     return finish_narrow(f, narrow_overflow(f, saturate), negative); /* infinity */
   if (exponent == 0)
     return finish_narrow(f, 0, negative); /* f64 subnormals are far below every format */
-  return finish_narrow(
-      f, round_narrow(f, fraction | UINT64_C(1) << 52, exponent - 1075, saturate), negative);
+  return finish_narrow(f, round_narrow(f, fraction | UINT64_C(1) << 52, exponent - 1075, saturate),
+                       negative);
 }
 
 /* The exponent of f16 has the bias 15, that of f32 127: 112 more for normal numbers. */
@@ -246,12 +247,12 @@ static void put_packed(void *dst, unsigned bits, uint64_t i, unsigned v) {
 }
 
 /* Converts a run of one type and returns. */
-#define CONVERT(TYPE, EXPR)                      \
-  {                                              \
-    const TYPE *s = (const TYPE *)src + first;   \
-    for (uint64_t i = 0; i < n; i++)             \
-      dst[i] = (EXPR);                           \
-    return;                                      \
+#define CONVERT(TYPE, EXPR)                                                                        \
+  {                                                                                                \
+    const TYPE *s = (const TYPE *)src + first;                                                     \
+    for (uint64_t i = 0; i < n; i++)                                                               \
+      dst[i] = (EXPR);                                                                             \
+    return;                                                                                        \
   }
 
 static void packed_to_f32(tl_dtype from, const void *src, float *dst, uint64_t first, uint64_t n) {

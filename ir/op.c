@@ -18,8 +18,7 @@ tl_op_id tl_op_find(tl_symbol domain, tl_symbol name) {
                               tl_map_pair(row->domain_symbol, row->name_symbol));
     if (row->domain_symbol == domain && row->name_symbol == name)
       return mid;
-    if (row->domain_symbol < domain ||
-        (row->domain_symbol == domain && row->name_symbol < name))
+    if (row->domain_symbol < domain || (row->domain_symbol == domain && row->name_symbol < name))
       low = mid + 1;
     else
       high = mid;

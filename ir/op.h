@@ -15,22 +15,22 @@ enum { TL_ANY_TYPE = -1 };
 /* An operand or a result of an op. */
 typedef struct tl_op_port {
   const char *name;
-  uint8_t kind;          /* tl_port_kind */
-  bool heterogeneous;    /* variadic: elements need not share their type */
-  int8_t var;            /* index into op->vars, TL_ANY_TYPE: no constraint */
+  uint8_t kind;       /* tl_port_kind */
+  bool heterogeneous; /* variadic: elements need not share their type */
+  int8_t var;         /* index into op->vars, TL_ANY_TYPE: no constraint */
 } tl_op_port;
 
 /* A type variable: which types the ports of one name may have. */
 typedef struct tl_type_var {
-  const char *name;   /* "T", or the class name for a port with a fixed class */
-  uint64_t dtypes;    /* TL_DTYPE_BIT set of tensor element types */
-  uint32_t kinds;     /* TL_KIND_BIT set; tensors need both masks */
-  bool shared;        /* all ports of this var have one element type */
+  const char *name; /* "T", or the class name for a port with a fixed class */
+  uint64_t dtypes;  /* TL_DTYPE_BIT set of tensor element types */
+  uint32_t kinds;   /* TL_KIND_BIT set; tensors need both masks */
+  bool shared;      /* all ports of this var have one element type */
 } tl_type_var;
 
 /* An attribute that an op knows. */
 typedef struct tl_op_attr {
-  tl_attr value;    /* name, kind; payload is the default when has_default */
+  tl_attr value; /* name, kind; payload is the default when has_default */
   bool required;
   bool has_default; /* lists may have an empty default */
   bool flag;        /* an int that is 0 or 1; whatever else a node is given means 1 */
@@ -43,12 +43,12 @@ enum {
   TL_TRAIT_RANDOM = 1 << 2,      /* two equal nodes give different results */
   TL_TRAIT_EFFECT = 1 << 3,      /* must stay even when nobody uses its results */
   TL_TRAIT_STATEFUL = 1 << 4,
-  TL_TRAIT_IDENTITY = 1 << 5,    /* result 0 is operand 0 */
-  TL_TRAIT_BODY = 1 << 6,        /* has graph attributes */
-  TL_TRAIT_LAYOUT = 1 << 7,      /* moves or views data, computes nothing */
+  TL_TRAIT_IDENTITY = 1 << 5, /* result 0 is operand 0 */
+  TL_TRAIT_BODY = 1 << 6,     /* has graph attributes */
+  TL_TRAIT_LAYOUT = 1 << 7,   /* moves or views data, computes nothing */
   TL_TRAIT_DEPRECATED = 1 << 8,
-  TL_TRAIT_UNFOLDED = 1 << 9,    /* stays on constants too: device compilers look for the pair */
-  TL_TRAIT_WEIGHTED = 1 << 10    /* operands behind the first are weights, constants as a rule */
+  TL_TRAIT_UNFOLDED = 1 << 9, /* stays on constants too: device compilers look for the pair */
+  TL_TRAIT_WEIGHTED = 1 << 10 /* operands behind the first are weights, constants as a rule */
 };
 
 /* What it takes to make a node its NPU form. */

@@ -16,8 +16,7 @@ tl_tensor_id tl_tensor_add(tl_module *m, const tl_tensor *t) {
   return id;
 }
 
-tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *data,
-                                  uint64_t bytes) {
+tl_tensor_id tl_tensor_from_bytes(tl_module *m, tl_type_id type, const void *data, uint64_t bytes) {
   const void *copy = tl_arena_copy(&m->arena, data, bytes);
   if (!copy || type == TL_NO_TYPE)
     return TL_NO_TENSOR;
@@ -82,12 +81,12 @@ static int64_t packed_int(const unsigned char *p, uint64_t i, unsigned bits, boo
 }
 
 /* Returns element i as a T; copied, since bytes in a file need no alignment. */
-#define TL_READ(T)                               \
-  do {                                           \
-    T element;                                   \
-    memcpy(&element, p + i * sizeof(T), sizeof(T)); \
-    *out = (int64_t)element;                     \
-    return true;                                 \
+#define TL_READ(T)                                                                                 \
+  do {                                                                                             \
+    T element;                                                                                     \
+    memcpy(&element, p + i * sizeof(T), sizeof(T));                                                \
+    *out = (int64_t)element;                                                                       \
+    return true;                                                                                   \
   } while (0)
 
 /* Returns the data in which element *i is; a computed element is put into `room`, and *i becomes 0.
@@ -131,8 +130,8 @@ static double half_value(uint16_t h) {
   int exponent = (h >> 10) & 31;
   int fraction = h & 1023;
   double v = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
-             : exponent    ? ldexp(1024 + fraction, exponent - 25)
-                           : ldexp(fraction, -24);
+             : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                            : ldexp(fraction, -24);
   return h >> 15 ? -v : v;
 }
 

@@ -25,15 +25,15 @@ typedef struct tl_tensor {
   uint8_t dtype; /* tl_dtype */
   bool external; /* FILE: came from external data, not from the model file itself */
   tl_type_id type;
-  tl_symbol name;    /* name inside the file (attribute tensors), else 0 */
+  tl_symbol name;     /* name inside the file (attribute tensors), else 0 */
   tl_symbol location; /* external: path as the model wrote it */
-  uint64_t bytes;    /* length of the data (STRINGS: of all strings together) */
+  uint64_t bytes;     /* length of the data (STRINGS: of all strings together) */
   union {
-    const void *data;          /* BYTES */
-    const tl_symbol *strings;  /* STRINGS: [elements] */
+    const void *data;                  /* BYTES */
+    const tl_symbol *strings;          /* STRINGS: [elements] */
     const struct tl_tensor_expr *expr; /* EXPR; arena */
     struct {
-      const tl_file *file;     /* borrowed; the module owns its files */
+      const tl_file *file; /* borrowed; the module owns its files */
       uint64_t offset;
     } view;
   } u;

@@ -41,8 +41,8 @@ static bool can_cast(unsigned from, unsigned to) {
     return true;
   if (is_computed_with(from) && is_computed_with(to))
     return !(from == TL_DTYPE_F64 && to == TL_DTYPE_BF16);
-  bool ints =
-      (from == TL_DTYPE_I64 || from == TL_DTYPE_I32) && (to == TL_DTYPE_I64 || to == TL_DTYPE_I32);
+  bool ints = (from == TL_DTYPE_I64 || from == TL_DTYPE_I32) &&
+              (to == TL_DTYPE_I64 || to == TL_DTYPE_I32);
   return ints || ((is_byte(from) || is_nibble(from) || from == TL_DTYPE_I32) &&
                   (to == TL_DTYPE_F32 || to == TL_DTYPE_F64));
 }

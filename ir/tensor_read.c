@@ -116,8 +116,7 @@ static void read_float_cast(const tl_tensor *t, uint64_t first, uint64_t n, unsi
   const tl_tensor *s = e->sources[0];
   const unsigned char *p = tl_tensor_data(s);
   float wide[CHUNK];
-  if (p && e->kind == TL_TENSOR_EXPR_CAST && s->dtype == TL_DTYPE_F32 &&
-      t->dtype == TL_DTYPE_F16) {
+  if (p && e->kind == TL_TENSOR_EXPR_CAST && s->dtype == TL_DTYPE_F32 && t->dtype == TL_DTYPE_F16) {
     tl_half_unit_fastest()->from_f32(p + first * 4, out, (size_t)n);
     return;
   }

@@ -9,10 +9,10 @@
 
 /* What a node's metadata can say of its origin. */
 typedef enum tl_trace {
-  TL_TRACE_NAMES,   /* list: names of nodes of the model, in the order of the pattern */
-  TL_TRACE_TYPES,   /* list: their op types */
-  TL_TRACE_PASSES,  /* list: the fusion passes that made it, first ones first */
-  TL_TRACE_MULTI,   /* "true": the rewrite made several nodes */
+  TL_TRACE_NAMES,  /* list: names of nodes of the model, in the order of the pattern */
+  TL_TRACE_TYPES,  /* list: their op types */
+  TL_TRACE_PASSES, /* list: the fusion passes that made it, first ones first */
+  TL_TRACE_MULTI,  /* "true": the rewrite made several nodes */
   TL_N_TRACES
 } tl_trace;
 

@@ -64,8 +64,8 @@ tl_type_id tl_type_intern(tl_module *m, const tl_type *given) {
     if (same_type(&m->types.at[m->type_slots[at]], &t))
       return m->type_slots[at];
   if (t.rank > 0) {
-    t.dims = (const tl_dim *)(void *)tl_arena_copy(&m->arena, t.dims,
-                                                   (size_t)t.rank * sizeof *t.dims);
+    t.dims =
+        (const tl_dim *)(void *)tl_arena_copy(&m->arena, t.dims, (size_t)t.rank * sizeof *t.dims);
     if (!t.dims)
       return TL_NO_TYPE;
   }

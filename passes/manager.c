@@ -16,7 +16,7 @@ enum {
 };
 
 static const tl_pass_row rows_of_table[N_ROWS] = {
-#define PASS(c_name, name, file, level, stage, summary) \
+#define PASS(c_name, name, file, level, stage, summary)                                            \
   {name, summary, tl_pass_##c_name, level, TL_STAGE_##stage},
 #include "passes/passes.tbl"
 };
@@ -142,8 +142,8 @@ static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, t
   return status;
 }
 
-static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p,
-                         tl_arena *rooms, unsigned *levels, tl_pass_result *r) {
+static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p, tl_arena *rooms,
+                         unsigned *levels, tl_pass_result *r) {
   r->nodes_before = tl_module_count_nodes(m);
   TL_TRY(call_hook(p, m, r, false));
   uint64_t start = now_ns();

@@ -9,14 +9,14 @@
 #ifdef NDEBUG
 #define TL_ASSERT(condition) ((void)sizeof(condition))
 #else
-#define TL_ASSERT(condition) \
+#define TL_ASSERT(condition)                                                                       \
   ((condition) ? (void)0 : tl_assert_failed(__FILE__, __LINE__, #condition))
 /* Prints file, line and condition to standard error and aborts. */
 _Noreturn void tl_assert_failed(const char *file, int line, const char *condition);
 #endif
 
 /* A table has one row for each value of an enum. */
-#define TL_ASSERT_ROWS(table, n) \
+#define TL_ASSERT_ROWS(table, n)                                                                   \
   _Static_assert(sizeof(table) / sizeof *(table) == (n), "one row of " #table " for each value")
 
 #endif

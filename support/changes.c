@@ -114,8 +114,8 @@ static int replace_in_steps(tl_change *change) {
     errno = ENOMEM;
     return -1;
   }
-  bool moved = link(change->path, second) == 0 || (errno != ENOENT &&
-                                                   rename(change->path, second) == 0);
+  bool moved = link(change->path, second) == 0 ||
+               (errno != ENOENT && rename(change->path, second) == 0);
   if ((!moved && errno != ENOENT) || rename(change->hidden, change->path) != 0) {
     int saved = errno;
     if (moved)

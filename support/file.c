@@ -309,8 +309,8 @@ static tl_status open_inside(tl_diag *d, char *joined, tl_sv location, tl_locati
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
     return TL_OK;
   close(fd);
-  return tl_fail(d, TL_INVALID_MODEL, where,
-                 "external data location '%.*s' is not a regular file", TL_SV_ARG(location));
+  return tl_fail(d, TL_INVALID_MODEL, where, "external data location '%.*s' is not a regular file",
+                 TL_SV_ARG(location));
 }
 
 tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location, tl_file_mode mode,

@@ -7,24 +7,23 @@
 
 /* A whole file in memory, read-only. */
 typedef struct tl_file {
-  char *path;          /* owned; as the caller named it */
+  char *path; /* owned; as the caller named it */
   const unsigned char *data;
-  uint64_t size;       /* bytes */
-  int fd;              /* of a mapped file, lets a writer copy in the kernel; -1: there is none */
-  bool mapped;         /* false: data is a heap copy */
-  uint64_t device;     /* identity, for refusing to write over an input */
+  uint64_t size;   /* bytes */
+  int fd;          /* of a mapped file, lets a writer copy in the kernel; -1: there is none */
+  bool mapped;     /* false: data is a heap copy */
+  uint64_t device; /* identity, for refusing to write over an input */
   uint64_t inode;
 } tl_file;
 
 typedef enum tl_file_mode {
-  TL_FILE_MAP,  /* map; a file that shrinks later raises SIGBUS, which tools/ guards */
-  TL_FILE_READ  /* read into memory: slower, immune to changes of the file */
+  TL_FILE_MAP, /* map; a file that shrinks later raises SIGBUS, which tools/ guards */
+  TL_FILE_READ /* read into memory: slower, immune to changes of the file */
 } tl_file_mode;
 
 /* Opens a regular file (or reads a pipe or device whole). Reports TL_IO with the path. *out is
  * owned by the caller. */
-tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out)
-    TL_NODISCARD;
+tl_status tl_file_open(tl_diag *d, const char *path, tl_file_mode mode, tl_file **out) TL_NODISCARD;
 /* Frees the file and its contents. NULL is allowed. */
 void tl_file_close(tl_file *f);
 /* Closes the descriptor and keeps the contents: a writer then copies from memory. */
@@ -34,8 +33,8 @@ void tl_file_drop_descriptor(tl_file *f);
  * Absolute paths, "..", links that leave the folder and non-regular files are refused
  * (TL_INVALID_MODEL) before anything is opened; TL_IO when it cannot be read. `where` names the
  * tensor in messages. */
-tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location,
-                              tl_file_mode mode, tl_location where, tl_file **out) TL_NODISCARD;
+tl_status tl_file_open_beside(tl_diag *d, const char *model_path, tl_sv location, tl_file_mode mode,
+                              tl_location where, tl_file **out) TL_NODISCARD;
 
 /* Output that appears under its name complete or not at all: an unnamed temporary file in the
  * target's folder (a named one where the file system lacks that), fsync, rename. */
@@ -44,8 +43,8 @@ typedef struct tl_writer tl_writer;
 /* Opens an output. path "-" writes to standard output at commit. cancel: polled during writes;
  * non-zero makes them fail with TL_IO and the temporary file vanish (NULL: never). Reports TL_IO,
  * TL_NO_MEMORY. */
-tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cancel, tl_writer **out)
-    TL_NODISCARD;
+tl_status tl_writer_open(tl_diag *d, const char *path, const volatile int *cancel,
+                         tl_writer **out) TL_NODISCARD;
 /* Appends n bytes. The first error is reported; every later call returns it. */
 tl_status tl_writer_write(tl_writer *w, const void *p, size_t n);
 /* Appends `length` bytes of a file view, in the kernel where that is possible. */

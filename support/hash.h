@@ -29,7 +29,7 @@ static inline uint64_t tl_random_bits(uint64_t key, uint64_t i) {
 /* SHA-256 (FIPS 180-4), fed in pieces. */
 typedef struct tl_sha256 {
   uint32_t state[8];
-  uint64_t n;               /* bytes so far */
+  uint64_t n;                /* bytes so far */
   unsigned char pending[64]; /* the n % 64 bytes of the block that is not full */
 } tl_sha256;
 

@@ -51,7 +51,7 @@ static const char *expensive(tl_sv text) {
   unsigned depth = 0;
   unsigned copies = 1;
   unsigned optional = 0; /* groups that may be empty */
-  char before = '\0'; /* ')' or a repetition, if that is what stands before i */
+  char before = '\0';    /* ')' or a repetition, if that is what stands before i */
   if (text.n > TL_PATTERN_MAX_BYTES)
     return "is longer than 512 bytes";
   if (memchr(text.p, 0, text.n))

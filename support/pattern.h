@@ -13,7 +13,7 @@
 
 enum {
   TL_PATTERN_MAX_BYTES = 512,
-  TL_PATTERN_MAX_DEPTH = 16,  /* of parentheses */
+  TL_PATTERN_MAX_DEPTH = 16,   /* of parentheses */
   TL_PATTERN_MAX_COPIES = 256, /* what the counts of {m,n} multiply to, 2 for each )+ */
   TL_PATTERN_MAX_OPTIONAL = 16 /* groups with * or ? behind, times those copies: what may be empty
                                   in what is repeated takes exponential time to compile */

@@ -33,9 +33,9 @@ struct tl_pool {
   bool stop;
   tl_pool_fn fn;
   void *user;
-  size_t n;      /* items */
-  size_t next;   /* first index not drawn */
-  size_t failed; /* lowest failing index, SIZE_MAX: none */
+  size_t n;       /* items */
+  size_t next;    /* first index not drawn */
+  size_t failed;  /* lowest failing index, SIZE_MAX: none */
   uint64_t lacks; /* allocations that failed in workers */
   tl_status status;
 };

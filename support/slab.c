@@ -117,6 +117,4 @@ int tl_slab_copy(tl_slab *to, const tl_slab *from) {
   return 1;
 }
 
-size_t tl_slab_bytes(const tl_slab *s) {
-  return (size_t)s->n_chunks * TL_SLAB_CHUNK * s->record;
-}
+size_t tl_slab_bytes(const tl_slab *s) { return (size_t)s->n_chunks * TL_SLAB_CHUNK * s->record; }

@@ -16,13 +16,13 @@ enum { TL_SLAB_SHIFT = 10, TL_SLAB_CHUNK = 1 << TL_SLAB_SHIFT };
 
 /* What one allocation holds. */
 typedef struct tl_slab_block {
-  void *p;         /* of tl_pages_alloc */
+  void *p; /* of tl_pages_alloc */
   uint32_t chunks;
 } tl_slab_block;
 
 /* A pool; tl_slab_init prepares it. */
 typedef struct tl_slab {
-  char **chunks;   /* owned; each of TL_SLAB_CHUNK records */
+  char **chunks;         /* owned; each of TL_SLAB_CHUNK records */
   tl_slab_block *blocks; /* owned; what was allocated (a block spans several chunks) */
   uint32_t n_chunks;
   uint32_t chunk_cap;

@@ -12,14 +12,14 @@
  *   TL_IO                the operating system refused to read or write
  *   TL_LIMIT             the input exceeds a documented bound (depth, count, size)
  *   TL_INTERNAL          an invariant of ours does not hold */
-#define TL_STATUSES(ROW)                                      \
-  ROW(TL_OK, 0, "no error")                                   \
-  ROW(TL_INVALID_ARGUMENT, 1, "an option is wrong")           \
-  ROW(TL_INVALID_MODEL, 2, "the input is not well formed")    \
-  ROW(TL_UNSUPPORTED, 3, "the input is beyond this version")  \
-  ROW(TL_IO, 4, "reading or writing failed")                  \
-  ROW(TL_NO_MEMORY, 70, "out of memory")                      \
-  ROW(TL_LIMIT, 2, "the input is beyond a limit")             \
+#define TL_STATUSES(ROW)                                                                           \
+  ROW(TL_OK, 0, "no error")                                                                        \
+  ROW(TL_INVALID_ARGUMENT, 1, "an option is wrong")                                                \
+  ROW(TL_INVALID_MODEL, 2, "the input is not well formed")                                         \
+  ROW(TL_UNSUPPORTED, 3, "the input is beyond this version")                                       \
+  ROW(TL_IO, 4, "reading or writing failed")                                                       \
+  ROW(TL_NO_MEMORY, 70, "out of memory")                                                           \
+  ROW(TL_LIMIT, 2, "the input is beyond a limit")                                                  \
   ROW(TL_INTERNAL, 70, "internal error")
 
 typedef enum tl_status {
@@ -37,11 +37,11 @@ int tl_status_exit_code(tl_status status);
 const char *tl_status_words(tl_status status);
 
 /* Returns from the enclosing function when `expr` is not TL_OK. */
-#define TL_TRY(expr)                            \
-  do {                                          \
-    tl_status tl_try_status_ = (expr);          \
-    if (tl_try_status_ != TL_OK)                \
-      return tl_try_status_;                    \
+#define TL_TRY(expr)                                                                               \
+  do {                                                                                             \
+    tl_status tl_try_status_ = (expr);                                                             \
+    if (tl_try_status_ != TL_OK)                                                                   \
+      return tl_try_status_;                                                                       \
   } while (0)
 
 #endif

@@ -30,8 +30,8 @@ typedef struct tl_symtab {
   uint32_t n;
   uint32_t cap;
   tl_symbol_slot *slots; /* owned; open addressing */
-  uint32_t n_slots; /* power of two */
-  tl_arena *arena;  /* borrowed; receives copies */
+  uint32_t n_slots;      /* power of two */
+  tl_arena *arena;       /* borrowed; receives copies */
 } tl_symtab;
 
 /* Prepares a table holding `seeds` (static strings) as symbols 1..n_seeds and the empty string as

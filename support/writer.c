@@ -262,10 +262,10 @@ tl_status tl_writer_copy(tl_writer *w, const tl_file *f, uint64_t offset, uint64
   if (w->status != TL_OK)
     return w->status;
   if (offset > f->size || length > f->size - offset) {
-    w->status =
-        tl_fail(w->diag, TL_INTERNAL, TL_AT_FILE(w->path),
-                "range %llu+%llu lies outside '%s' of %llu bytes", (unsigned long long)offset,
-                (unsigned long long)length, f->path, (unsigned long long)f->size);
+    w->status = tl_fail(w->diag, TL_INTERNAL, TL_AT_FILE(w->path),
+                        "range %llu+%llu lies outside '%s' of %llu bytes",
+                        (unsigned long long)offset, (unsigned long long)length, f->path,
+                        (unsigned long long)f->size);
     return w->status;
   }
   uint64_t done = 0;

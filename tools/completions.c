@@ -44,8 +44,8 @@ static void add_values(tl_buf *out, const tl_option_row *row) {
 static void add_bash_values(tl_buf *out) {
   for (unsigned i = 0; i < TL_N_OPTION_ROWS; i++) {
     const tl_option_row *row = tl_option_row_get((tl_option_id)i);
-    bool has_values =
-        row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL || row->kind == TL_OPTION_CHOICE;
+    bool has_values = row->kind == TL_OPTION_BIT || row->kind == TL_OPTION_BOOL ||
+                      row->kind == TL_OPTION_CHOICE;
     if (!has_values || !is_offered(row, TL_COMMAND_ANY))
       continue;
     tl_buf_printf(out, "    --%s) COMPREPLY=($(compgen -W \"", row->name);

@@ -10,6 +10,7 @@
 
 typedef enum tl_ge_format { TL_GE_ND, TL_GE_NCHW, TL_GE_NCDHW, TL_N_GE_FORMATS } tl_ge_format;
 
+/* clang-format off */
 enum { /* field numbers */
   TL_MODEL_NAME = 1, TL_MODEL_GRAPH = 7, TL_MODEL_ATTR = 11,
   TL_GRAPH_NAME = 1, TL_GRAPH_INPUT = 4, TL_GRAPH_OUTPUT = 5, TL_GRAPH_NODE = 6,
@@ -27,27 +28,28 @@ enum { /* field numbers */
   TL_LIST_TYPE = 20,
   TL_TENSORDEF_DESC = 1, TL_TENSORDEF_DATA = 2
 };
+/* clang-format on */
 
 /* One entry of a node's attribute map. */
 typedef enum tl_entry_kind {
-  TL_ENTRY_RAW,          /* value: an encoded AttrDef */
-  TL_ENTRY_ATTR,         /* attr */
-  TL_ENTRY_INT,          /* number */
-  TL_ENTRY_STRING,       /* value */
-  TL_ENTRY_INPUT_CONST,  /* the node's list of bools */
-  TL_ENTRY_NAMES,        /* names of the given side's slots */
-  TL_ENTRY_POSITIONS,    /* 0, 1, 2 ... */
-  TL_ENTRY_DATA,         /* tensor: a TensorDef with its data */
-  TL_ENTRY_DATA_DESC,    /* tensor: without */
-  TL_ENTRY_ORIGIN,       /* value: the one name of a string list */
-  TL_ENTRY_TRACE         /* value: a list of ir/trace.h */
+  TL_ENTRY_RAW,         /* value: an encoded AttrDef */
+  TL_ENTRY_ATTR,        /* attr */
+  TL_ENTRY_INT,         /* number */
+  TL_ENTRY_STRING,      /* value */
+  TL_ENTRY_INPUT_CONST, /* the node's list of bools */
+  TL_ENTRY_NAMES,       /* names of the given side's slots */
+  TL_ENTRY_POSITIONS,   /* 0, 1, 2 ... */
+  TL_ENTRY_DATA,        /* tensor: a TensorDef with its data */
+  TL_ENTRY_DATA_DESC,   /* tensor: without */
+  TL_ENTRY_ORIGIN,      /* value: the one name of a string list */
+  TL_ENTRY_TRACE        /* value: a list of ir/trace.h */
 } tl_entry_kind;
 
 typedef struct tl_entry {
   tl_sv key;
-  uint64_t rank; /* of the key, see tl_air_rank */
-  uint8_t kind; /* tl_entry_kind */
-  bool output;  /* NAMES: of outputs */
+  uint64_t rank;  /* of the key, see tl_air_rank */
+  uint8_t kind;   /* tl_entry_kind */
+  bool output;    /* NAMES: of outputs */
   uint8_t format; /* DATA, DATA_DESC: tl_ge_format */
   union {
     tl_sv value;
@@ -72,18 +74,18 @@ typedef struct tl_air_row {
   const tl_row_entry *entries; /* [n_entries + 1], the last one only ends the one before */
   const char *bytes;           /* map entries of a node, encoded one behind the other */
   uint32_t n_entries;
-  bool variadic_in;  /* false: slots are the ports */
+  bool variadic_in; /* false: slots are the ports */
   bool variadic_out;
-  const tl_sv *input_counts;  /* by port: "__dynamic_input_x_cnt"; NULL without dynamic ports */
+  const tl_sv *input_counts; /* by port: "__dynamic_input_x_cnt"; NULL without dynamic ports */
   const tl_sv *output_counts;
 } tl_air_row;
 
 /* A slot: what is connected and what it is called. */
 typedef struct tl_slot {
-  tl_value_id value;  /* TL_NO_VALUE: unconnected */
+  tl_value_id value; /* TL_NO_VALUE: unconnected */
   const char *port;
-  int32_t index;      /* in a dynamic port, -1: not dynamic */
-  uint8_t dtype;      /* desc of an output without a value */
+  int32_t index; /* in a dynamic port, -1: not dynamic */
+  uint8_t dtype; /* desc of an output without a value */
 } tl_slot;
 
 TL_VEC(tl_slot_vec, tl_slot);
@@ -94,7 +96,7 @@ typedef struct tl_air_weight {
   tl_sv file;      /* relative to the AIR file, '/' separated */
   uint64_t offset; /* in the file */
   tl_value_id value;
-  char hash[65];   /* SHA-256 of the bytes, FILE_CONSTANT only */
+  char hash[65]; /* SHA-256 of the bytes, FILE_CONSTANT only */
 } tl_air_weight;
 
 TL_VEC(tl_weight_vec, tl_air_weight);
@@ -106,31 +108,31 @@ typedef struct tl_air {
   const tl_options *options;
   const tl_air_options *save;
   const char *path;
-  tl_sv stem; /* of the file, for the names of weight files */
-  tl_arena arena;           /* names, rows, blobs */
-  tl_air_names names;       /* of nodes */
-  tl_air_names graph_pool;  /* names of graphs, which are a matter of their own */
-  tl_sv *node_names;        /* by node id */
-  tl_sv *value_names;       /* by value id: Data and Const nodes */
-  uint8_t *formats;         /* by value id: tl_ge_format */
-  uint32_t *weight_of;      /* by value id: index into weights + 1, NULL: all inside */
-  const tl_air_row **rows;  /* by op id */
-  tl_u32_vec graphs;        /* written graphs, root first */
-  tl_sv *graph_names;       /* by graph id */
-  tl_sv graph_prefix;       /* of the graph being named */
+  tl_sv stem;              /* of the file, for the names of weight files */
+  tl_arena arena;          /* names, rows, blobs */
+  tl_air_names names;      /* of nodes */
+  tl_air_names graph_pool; /* names of graphs, which are a matter of their own */
+  tl_sv *node_names;       /* by node id */
+  tl_sv *value_names;      /* by value id: Data and Const nodes */
+  uint8_t *formats;        /* by value id: tl_ge_format */
+  uint32_t *weight_of;     /* by value id: index into weights + 1, NULL: all inside */
+  const tl_air_row **rows; /* by op id */
+  tl_u32_vec graphs;       /* written graphs, root first */
+  tl_sv *graph_names;      /* by graph id */
+  tl_sv graph_prefix;      /* of the graph being named */
   tl_sv format_blobs[TL_N_GE_FORMATS];
-  tl_sv *descs;             /* owned; by type and format: encoded before, length first */
+  tl_sv *descs; /* owned; by type and format: encoded before, length first */
   uint32_t n_descs;
-  uint64_t desc_bytes;      /* of all those */
-  tl_sv unset_blob;         /* desc of an unconnected slot, complete */
+  uint64_t desc_bytes; /* of all those */
+  tl_sv unset_blob;    /* desc of an unconnected slot, complete */
   tl_encoder buf;
-  tl_slot_vec inputs;       /* of the node being written */
+  tl_slot_vec inputs; /* of the node being written */
   tl_slot_vec outputs;
   tl_entry_vec entries;
   tl_weight_vec weights;
-  tl_weight_files *files;   /* borrowed; what the weights outside are written by */
-  tl_changes *changes;      /* borrowed; files and folders of weights */
-  uint8_t form;             /* tl_weight_form */
+  tl_weight_files *files; /* borrowed; what the weights outside are written by */
+  tl_changes *changes;    /* borrowed; files and folders of weights */
+  uint8_t form;           /* tl_weight_form */
 } tl_air;
 
 /* ---- problems.c ---- */
@@ -189,8 +191,8 @@ tl_status tl_air_place_weights(tl_air *a) TL_NODISCARD;
 
 /* ---- check.c ---- */
 /* Walks finished bytes as a loader would. Reports the first fault as TL_INTERNAL. */
-tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p, uint64_t n)
-    TL_NODISCARD;
+tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p,
+                       uint64_t n) TL_NODISCARD;
 
 /* Moves what a->buf holds into the arena and empties it; lack of memory shows in a->buf.failed. */
 tl_sv tl_air_keep(tl_air *a);

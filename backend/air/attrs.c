@@ -7,9 +7,7 @@
 
 enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, LIST_DTYPES = 10 };
 
-static int64_t internal_dtype(int64_t dtype) {
-  return tl_dtype_get((tl_dtype)dtype)->ge_internal;
-}
+static int64_t internal_dtype(int64_t dtype) { return tl_dtype_get((tl_dtype)dtype)->ge_internal; }
 
 static void encode_tensor(tl_air *a, const tl_tensor *t, uint8_t format, bool with_data) {
   size_t value = tl_encode_open(&a->buf, TL_ATTRDEF_T);
@@ -115,8 +113,8 @@ static void encode_input_const(tl_air *a) {
   size_t packed = tl_encode_open(&a->buf, TL_LIST_B);
   for (uint32_t i = 0; i < a->inputs.n; i++)
     if (a->inputs.at[i].value)
-      tl_encode_varint(&a->buf, tl_value_get(a->m, a->inputs.at[i].value)->kind ==
-                                    TL_VALUE_CONSTANT);
+      tl_encode_varint(&a->buf,
+                       tl_value_get(a->m, a->inputs.at[i].value)->kind == TL_VALUE_CONSTANT);
   tl_encode_close(&a->buf, packed);
   tl_encode_int(&a->buf, TL_LIST_TYPE, LIST_BOOLS);
   tl_encode_close(&a->buf, list);

@@ -30,16 +30,16 @@ typedef struct checker {
   tl_diag *diag;
   const char *path;
   tl_air_seen_table seen; /* nodes so far */
-  uint32_t graph;       /* number of the graph being read */
-  int64_t position;     /* of the node in its graph */
-  int64_t n_data;       /* Data nodes so far in the graph */
-  uint32_t n_outputs;   /* NetOutput nodes so far in the graph */
-  int64_t output_node;  /* position of the last of them */
+  uint32_t graph;         /* number of the graph being read */
+  int64_t position;       /* of the node in its graph */
+  int64_t n_data;         /* Data nodes so far in the graph */
+  uint32_t n_outputs;     /* NetOutput nodes so far in the graph */
+  int64_t output_node;    /* position of the last of them */
   span_vec graph_names;
-  span_vec subgraphs;   /* names that nodes refer to */
-  span_vec inputs;      /* edges of one node */
-  bytes node;           /* name of the node being read, for messages */
-  good_desc *good;      /* [N_GOOD], by their first bytes */
+  span_vec subgraphs;           /* names that nodes refer to */
+  span_vec inputs;              /* edges of one node */
+  bytes node;                   /* name of the node being read, for messages */
+  good_desc *good;              /* [N_GOOD], by their first bytes */
   uint16_t bits[MAX_DTYPE + 1]; /* per element, by serialized number; 0: no fixed size */
   bool known[MAX_DTYPE + 1];
 } checker;
@@ -49,21 +49,21 @@ enum { N_PAIRS = 4, INPUT_KINDS = 3, OUTPUT_KINDS = 5 }; /* among bookkeeping ke
 /* The node being read. */
 typedef struct op_def {
   bytes name;
-  uint32_t hash;     /* of the name */
+  uint32_t hash; /* of the name */
   bytes type;
-  bytes input_desc;  /* the first */
+  bytes input_desc; /* the first */
   bytes output_desc;
   uint64_t output_bits;
   bytes last_key;
-  bytes value;       /* AttrDef of "value" */
+  bytes value; /* AttrDef of "value" */
   int64_t id;
-  int64_t index;     /* "index", -1 when absent */
-  int64_t length;    /* "length", -1 when absent */
+  int64_t index;             /* "index", -1 when absent */
+  int64_t length;            /* "length", -1 when absent */
   int64_t unpaired[N_PAIRS]; /* entries of a list of keys less those of its values */
-  uint32_t n_inputs; /* descs */
+  uint32_t n_inputs;         /* descs */
   uint32_t n_outputs;
-  bool outside;      /* has "location" */
-  bool has_gap;      /* an unconnected slot */
+  bool outside; /* has "location" */
+  bool has_gap; /* an unconnected slot */
 } op_def;
 
 static tl_status fault(const checker *c, const char *what) {
@@ -367,8 +367,7 @@ static tl_status read_field(checker *c, op_def *n, const field *f) {
     return span_vec_push(&c->inputs, f->body) ? TL_OK
                                               : tl_fail_memory(c->diag, TL_AT_FILE(c->path));
   case TL_NODE_ID: n->id = (int64_t)f->value; return TL_OK;
-  case TL_NODE_ATTR:
-    return check_entry(c, f->body, &n->last_key, n);
+  case TL_NODE_ATTR: return check_entry(c, f->body, &n->last_key, n);
   case TL_NODE_INPUT_DESC:
     if (n->n_inputs++ == 0)
       n->input_desc = f->body;
@@ -415,14 +414,14 @@ static tl_status check_const(const checker *c, const op_def *n) {
   field desc = tensor.body.p ? find_field(tensor.body, TL_TENSORDEF_DESC) : (field){0};
   if (!desc.body.p || n->n_outputs != 1)
     return fault(c, "a Const without a tensor value or output");
-  return tl_air_same(desc.body, n->output_desc) ? TL_OK
-                                         : fault(c, "a Const's value and output differ in type");
+  return tl_air_same(desc.body, n->output_desc)
+             ? TL_OK
+             : fault(c, "a Const's value and output differ in type");
 }
 
 /* A FileConstant's bytes are those of its output. */
 static tl_status check_file_constant(const checker *c, const op_def *n) {
-  bool fits = n->n_outputs == 1 && n->outside && n->length > 0 &&
-              n->output_bits != UINT64_MAX &&
+  bool fits = n->n_outputs == 1 && n->outside && n->length > 0 && n->output_bits != UINT64_MAX &&
               (uint64_t)n->length == n->output_bits / 8 + (n->output_bits % 8 != 0);
   return fits ? TL_OK : fault(c, "a FileConstant's length is not the size of its shape");
 }

@@ -77,14 +77,15 @@ void tl_air_seen_release(tl_air_seen_table *t) {
 
 /* ---- keys ---- */
 
-#define KEY(z) {(z), sizeof(z) - 1}
+#define KEY(z)                                                                                     \
+  { (z), sizeof(z) - 1 }
 
 int tl_air_bookkeeping(tl_air_bytes key) {
-  static const tl_sv keys[] = {
-      KEY("_input_name_key"),   KEY("_input_name_value"),  KEY("_ir_inputs_key"),
-      KEY("_ir_inputs_value"),  KEY("_ir_outputs_key"),    KEY("_ir_outputs_value"),
-      KEY("_output_name_key"),  KEY("_output_name_value"), KEY("_ir_attr_names"),
-      KEY("_opt_input")};
+  static const tl_sv keys[] = {KEY("_input_name_key"),  KEY("_input_name_value"),
+                               KEY("_ir_inputs_key"),   KEY("_ir_inputs_value"),
+                               KEY("_ir_outputs_key"),  KEY("_ir_outputs_value"),
+                               KEY("_output_name_key"), KEY("_output_name_value"),
+                               KEY("_ir_attr_names"),   KEY("_opt_input")};
   size_t n = (size_t)(key.end - key.p);
   if (n < 2 || key.p[0] != '_' || (key.p[1] != 'i' && key.p[1] != 'o'))
     return -1;

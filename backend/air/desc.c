@@ -94,9 +94,9 @@ static void dim_name_entry(tl_air *a, const tl_type *t) {
   size_t value = tl_encode_open(b, 2);
   size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
   for (int i = 0; i < t->rank; i++)
-    tl_encode_bytes(b, TL_LIST_S, tl_dim_is_symbol(t->dims[i])
-                                      ? tl_sym(a->m, tl_dim_symbol(t->dims[i]))
-                                      : TL_SV(""));
+    tl_encode_bytes(b, TL_LIST_S,
+                    tl_dim_is_symbol(t->dims[i]) ? tl_sym(a->m, tl_dim_symbol(t->dims[i]))
+                                                 : TL_SV(""));
   tl_encode_int(b, TL_LIST_TYPE, 1);
   tl_encode_close(b, list);
   tl_encode_close(b, value);

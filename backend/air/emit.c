@@ -11,11 +11,11 @@ TL_VEC(size_vec, uint64_t);
 typedef struct sweep {
   tl_air *a;
   tl_writer *out;
-  size_vec sizes;   /* of nodes, in the order they are written */
-  size_vec graphs;  /* of graphs */
-  uint32_t next;    /* writing: the next size */
-  uint64_t total;   /* counting: bytes of the graph so far */
-  bool differs;     /* a node came out with another size the second time */
+  size_vec sizes;  /* of nodes, in the order they are written */
+  size_vec graphs; /* of graphs */
+  uint32_t next;   /* writing: the next size */
+  uint64_t total;  /* counting: bytes of the graph so far */
+  bool differs;    /* a node came out with another size the second time */
 } sweep;
 
 static uint64_t field_size(uint64_t length) { return 1 + tl_varint_size(length) + length; }
@@ -207,8 +207,7 @@ static tl_status prepare(tl_air *a) {
   a->rows = tl_arena_calloc(&a->arena, tl_n_op_rows, sizeof *a->rows);
   a->graph_names = tl_arena_calloc(&a->arena, m->graphs.n + 1u, sizeof *a->graph_names);
   if (!a->node_names || !a->value_names || !a->formats || !a->weight_of || !a->rows ||
-      !a->graph_names ||
-      tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
+      !a->graph_names || tl_air_names_init(&a->names, &a->arena, tl_module_node_end(m)) != TL_OK ||
       tl_air_names_init(&a->graph_pool, &a->arena, m->graphs.n) != TL_OK)
     return tl_air_no_memory(a);
   a->stem = tl_model_stem(a->path);

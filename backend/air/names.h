@@ -14,11 +14,11 @@ typedef struct tl_name_slot {
 } tl_name_slot;
 
 typedef struct tl_air_names {
-  tl_arena *arena; /* borrowed; holds the names */
+  tl_arena *arena;     /* borrowed; holds the names */
   tl_name_slot *slots; /* owned; open addressing */
-  uint32_t n_slots; /* power of two */
+  uint32_t n_slots;    /* power of two */
   uint32_t n;
-  tl_buf text;     /* scratch */
+  tl_buf text; /* scratch */
 } tl_air_names;
 
 tl_status tl_air_names_init(tl_air_names *t, tl_arena *arena, uint32_t expect) TL_NODISCARD;

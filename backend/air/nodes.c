@@ -256,13 +256,13 @@ static void schedule_entries(tl_air *a, tl_node_id n) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     tl_sv value = tl_node_note(a->m, n, keys[i]);
     if (value.n)
-      add_entry(a, (tl_entry){.key = tl_sv_from(keys[i]), .kind = TL_ENTRY_STRING,
-                              .u.value = value});
+      add_entry(a,
+                (tl_entry){.key = tl_sv_from(keys[i]), .kind = TL_ENTRY_STRING, .u.value = value});
   }
   tl_sv stream = tl_node_note(a->m, n, TL_NOTE_STREAM);
   if (tl_sv_is(stream, "U"))
-    add_entry(a, (tl_entry){.key = TL_SV("_stream_label"), .kind = TL_ENTRY_STRING,
-                            .u.value = stream});
+    add_entry(
+        a, (tl_entry){.key = TL_SV("_stream_label"), .kind = TL_ENTRY_STRING, .u.value = stream});
 }
 
 static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
@@ -289,10 +289,10 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
 /* Which side runs the node, where there is a choice. */
 static void placement_entry(tl_air *a, tl_node_id n) {
   if (a->options->train && a->options->train->mix_compile_mode)
-    add_entry(a, (tl_entry){.key = TL_SV("_tailor_placement"), .kind = TL_ENTRY_STRING,
-                            .u.value = tl_node_has_mark(a->m, n, TL_MARK_HOST)
-                                           ? TL_SV("host")
-                                           : TL_SV("device")});
+    add_entry(a, (tl_entry){.key = TL_SV("_tailor_placement"),
+                            .kind = TL_ENTRY_STRING,
+                            .u.value = tl_node_has_mark(a->m, n, TL_MARK_HOST) ? TL_SV("host")
+                                                                               : TL_SV("device")});
 }
 
 /* Bodies in the order of the prototype's graph attributes. */
@@ -354,11 +354,11 @@ static void first_entries(tl_air *a, tl_value_id v) {
       tl_value_get(a->m, v)->tensor ? tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor) : NULL;
   const tl_train_config *train = a->options->train;
   if (train)
-    add_entry(a, (tl_entry){.key = TL_SV("_variable_placement"),
-                            .kind = TL_ENTRY_STRING,
-                            .u.value = train->variable_placement == TL_PLACE_HOST
-                                           ? TL_SV("Host")
-                                           : TL_SV("Device")});
+    add_entry(a,
+              (tl_entry){.key = TL_SV("_variable_placement"),
+                         .kind = TL_ENTRY_STRING,
+                         .u.value = train->variable_placement == TL_PLACE_HOST ? TL_SV("Host")
+                                                                               : TL_SV("Device")});
   if (t && a->weight_of && a->weight_of[v])
     add_int(a, TL_SV("offset"), (int64_t)a->weights.at[a->weight_of[v] - 1].offset);
   if (t)

@@ -29,9 +29,8 @@ static tl_status check_type(const tl_air *a, tl_value_id v, tl_location where) {
   tl_buf_init(&type);
   tl_type_print(a->m, tl_value_type(a->m, v), &type);
   tl_status status = tl_fail_code(a->m->diag, TL_UNSUPPORTED, "E13014", where,
-                                  "value '%.*s' of type %s %s",
-                                  TL_SV_ARG(tl_value_name(a->m, v)), type.p ? type.p : "?",
-                                  problem);
+                                  "value '%.*s' of type %s %s", TL_SV_ARG(tl_value_name(a->m, v)),
+                                  type.p ? type.p : "?", problem);
   tl_buf_release(&type);
   return status;
 }
@@ -45,8 +44,7 @@ static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
   if (d == TL_DTYPE_NONE || op->vars[op->results[0].var].dtypes & TL_DTYPE_BIT(d))
     return TL_OK;
   return tl_fail_code(a->m->diag, TL_UNSUPPORTED, "E13014", where,
-                      "a %s node cannot hold elements of type %s", op->name,
-                      tl_dtype_get(d)->name);
+                      "a %s node cannot hold elements of type %s", op->name, tl_dtype_get(d)->name);
 }
 
 static tl_status check_node(const tl_air *a, tl_node_id n) {

@@ -29,9 +29,7 @@ const char *tl_air_type_problem(const tl_module *m, tl_type_id type) {
   return NULL;
 }
 
-static bool is_npu_dtype(int64_t dtype) {
-  return tl_dtype_get((tl_dtype)dtype)->ge_internal >= 0;
-}
+static bool is_npu_dtype(int64_t dtype) { return tl_dtype_get((tl_dtype)dtype)->ge_internal >= 0; }
 
 const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr) {
   switch ((tl_attr_kind)attr->kind) {

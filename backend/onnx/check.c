@@ -138,8 +138,8 @@ static tl_status check_border(tl_module *m, tl_value_id v) {
 
 static tl_status check_graph(tl_module *m, const tl_graph *g, uint32_t depth) {
   if (depth > TL_ONNX_MAX_DEPTH)
-    return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path),
-                   "graphs are nested more than %d deep", TL_ONNX_MAX_DEPTH);
+    return tl_fail(m->diag, TL_LIMIT, TL_AT_FILE(m->path), "graphs are nested more than %d deep",
+                   TL_ONNX_MAX_DEPTH);
   for (uint32_t i = 0; i < g->inputs.n; i++) {
     TL_TRY(check_data(m, g->inputs.at[i], TL_SV("input")));
     TL_TRY(check_border(m, g->inputs.at[i]));

@@ -25,7 +25,7 @@ typedef struct tl_onnx_layout {
 typedef struct tl_onnx_types {
   tl_wire_kept *at; /* owned; [n] by type id */
   uint32_t n;
-  uint64_t bytes;   /* kept so far */
+  uint64_t bytes; /* kept so far */
   tl_arena arena;
 } tl_onnx_types;
 
@@ -78,8 +78,8 @@ tl_status tl_onnx_prepare(tl_module *m) TL_NODISCARD;
  * NULL, one of the model's own; and writes them there. */
 tl_status tl_onnx_place_weights(tl_module *m, tl_onnx_layout *layout,
                                 tl_weight_files *shared) TL_NODISCARD;
-tl_status tl_onnx_write_weights(const tl_module *m, const tl_onnx_layout *layout, tl_writer *out)
-    TL_NODISCARD;
+tl_status tl_onnx_write_weights(const tl_module *m, const tl_onnx_layout *layout,
+                                tl_writer *out) TL_NODISCARD;
 void tl_onnx_layout_release(tl_onnx_layout *layout);
 
 #endif

@@ -122,8 +122,7 @@ static void emit_kept_fields(tl_onnx_emit *e, tl_type_id type) {
 
 void tl_onnx_emit_type(tl_onnx_emit *e, uint32_t field, tl_type_id type, tl_symbol denotation) {
   bool keep = denotation == 0 && type < e->types->n;
-  if ((keep && tl_wire_recall(e->w, field, &e->types->at[type])) ||
-      !tl_onnx_has_type(e->m, type))
+  if ((keep && tl_wire_recall(e->w, field, &e->types->at[type])) || !tl_onnx_has_type(e->m, type))
     return;
   tl_wire_begin(e->w, field);
   if (keep)

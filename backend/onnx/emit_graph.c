@@ -65,8 +65,8 @@ enum {
 
 /* AttributeProto.AttributeType of our kinds; 0: not in ONNX. */
 static const uint8_t attr_types[TL_N_ATTR_KINDS] = {
-    [TL_ATTR_FLOAT] = 1,   [TL_ATTR_INT] = 2,    [TL_ATTR_STRING] = 3,  [TL_ATTR_TENSOR] = 4,
-    [TL_ATTR_GRAPH] = 5,   [TL_ATTR_FLOATS] = 6, [TL_ATTR_INTS] = 7,    [TL_ATTR_STRINGS] = 8,
+    [TL_ATTR_FLOAT] = 1,   [TL_ATTR_INT] = 2,     [TL_ATTR_STRING] = 3,  [TL_ATTR_TENSOR] = 4,
+    [TL_ATTR_GRAPH] = 5,   [TL_ATTR_FLOATS] = 6,  [TL_ATTR_INTS] = 7,    [TL_ATTR_STRINGS] = 8,
     [TL_ATTR_TENSORS] = 9, [TL_ATTR_GRAPHS] = 10, [TL_ATTR_SPARSE] = 11, [TL_ATTR_SPARSES] = 12,
     [TL_ATTR_TYPE] = 13,   [TL_ATTR_TYPES] = 14,
 };
@@ -82,9 +82,7 @@ static void emit_list(tl_onnx_emit *e, const tl_attr *a) {
     case TL_ATTR_TENSORS:
       tl_onnx_emit_tensor(e, ATTR_TENSORS, tl_tensor_get(m, a->u.ids[i]), TL_NO_VALUE);
       break;
-    case TL_ATTR_GRAPHS:
-      tl_onnx_emit_graph(e, ATTR_GRAPHS, tl_graph_get(m, a->u.ids[i]));
-      break;
+    case TL_ATTR_GRAPHS: tl_onnx_emit_graph(e, ATTR_GRAPHS, tl_graph_get(m, a->u.ids[i])); break;
     case TL_ATTR_TYPES: tl_onnx_emit_type(e, ATTR_TYPE_PROTOS, a->u.ids[i], 0); break;
     default: break;
     }
@@ -100,9 +98,7 @@ void tl_onnx_emit_attr(tl_onnx_emit *e, const tl_attr *a) {
   case TL_ATTR_FLOAT: tl_wire_float(e->w, ATTR_F, a->u.f); break;
   case TL_ATTR_STRING: tl_wire_sv(e->w, ATTR_S, tl_sym(m, a->u.s)); break;
   case TL_ATTR_SPARSE: tl_wire_sv(e->w, ATTR_SPARSE, tl_sym(m, a->u.s)); break;
-  case TL_ATTR_TENSOR:
-    tl_onnx_emit_tensor(e, ATTR_T, tl_tensor_get(m, a->u.t), TL_NO_VALUE);
-    break;
+  case TL_ATTR_TENSOR: tl_onnx_emit_tensor(e, ATTR_T, tl_tensor_get(m, a->u.t), TL_NO_VALUE); break;
   case TL_ATTR_GRAPH: tl_onnx_emit_graph(e, ATTR_G, tl_graph_get(m, a->u.g)); break;
   case TL_ATTR_TYPE: tl_onnx_emit_type(e, ATTR_TP, a->u.type, 0); break;
   default: emit_list(e, a);

@@ -71,8 +71,8 @@ static tl_status make_tables(saving *s) {
 }
 
 static void describe(saving *s) {
-  tl_onnx_emit e = {.m = s->m, .w = &s->wire, .layout = &s->layout,
-                    .types = &s->types, .outputs = s->outputs};
+  tl_onnx_emit e = {
+      .m = s->m, .w = &s->wire, .layout = &s->layout, .types = &s->types, .outputs = s->outputs};
   tl_onnx_emit_model(&e);
 }
 
@@ -105,8 +105,7 @@ static tl_status lay_out(saving *s) {
     return TL_OK;
   return tl_fail(s->m->diag, TL_LIMIT, TL_AT_FILE(s->path),
                  "the model takes %llu bytes even without its weights, ONNX allows %llu",
-                 (unsigned long long)tl_wire_position(&s->wire),
-                 (unsigned long long)largest_model);
+                 (unsigned long long)tl_wire_position(&s->wire), (unsigned long long)largest_model);
 }
 
 static tl_status write_model(saving *s, tl_writer *out) {

@@ -7,12 +7,12 @@
 #include "ir/module.h"
 
 typedef struct tl_onnx_save_options {
-  bool external_data;          /* weights beside the model even when they would fit inside */
-  const char *external_name;   /* file name without folder; NULL: "<name of the model>.data" */
-  const volatile int *cancel;  /* polled while writing; non-zero stops with TL_IO. May be NULL */
-  tl_changes *changes;         /* journal that receives the files, to be applied by the caller or,
+  bool external_data;         /* weights beside the model even when they would fit inside */
+  const char *external_name;  /* file name without folder; NULL: "<name of the model>.data" */
+  const volatile int *cancel; /* polled while writing; non-zero stops with TL_IO. May be NULL */
+  tl_changes *changes;        /* journal that receives the files, to be applied by the caller or,
                                   also after a failure, undone. NULL: they appear at once */
-  tl_weight_files *shared;     /* with external_data: weights go to these files, which the caller
+  tl_weight_files *shared;    /* with external_data: weights go to these files, which the caller
                                   writes while the module lives. NULL: a file of this model's own */
 } tl_onnx_save_options;
 

@@ -60,8 +60,8 @@ static tl_status hash_one(void *user, size_t i, unsigned worker) {
 static tl_status place_shared(const tl_module *m, tl_onnx_layout *layout, tl_weight_files *shared) {
   hashing h = {m, &layout->values, calloc(layout->values.n + 1u, sizeof *h.hashes)};
   tl_pool *pool = tl_pool_create(0);
-  tl_status status =
-      h.hashes && pool ? tl_pool_run(pool, layout->values.n, hash_one, &h) : TL_NO_MEMORY;
+  tl_status status = h.hashes && pool ? tl_pool_run(pool, layout->values.n, hash_one, &h)
+                                      : TL_NO_MEMORY;
   for (uint32_t i = 0; i < layout->values.n && status == TL_OK; i++) {
     const tl_weight_place *place;
     tl_value_id v = layout->values.at[i];

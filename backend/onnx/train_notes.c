@@ -174,8 +174,8 @@ static tl_status note_step(tl_module *m) {
   if (!any)
     return TL_OK;
   tl_extra *e = tl_module_extra(m, &m->extra);
-  tl_pair *pairs =
-      e ? tl_arena_calloc(&m->arena, e->n_metadata + (size_t)N_NOTES, sizeof *pairs) : NULL;
+  tl_pair *pairs = e ? tl_arena_calloc(&m->arena, e->n_metadata + (size_t)N_NOTES, sizeof *pairs)
+                     : NULL;
   uint32_t n = 0;
   bool ok = pairs != NULL;
   for (uint32_t i = 0; ok && i < e->n_metadata; i++)

@@ -117,12 +117,18 @@ static void ints_attr(dump *d, const tl_attr *a) {
 static bool attr_payload(dump *d, const tl_attr *a) {
   switch ((tl_attr_kind)a->kind) {
   case TL_ATTR_INT:
-  case TL_ATTR_BOOL: int_field(d, "i", a->u.i); word_field(d, "type", "INT"); return true;
+  case TL_ATTR_BOOL:
+    int_field(d, "i", a->u.i);
+    word_field(d, "type", "INT");
+    return true;
   case TL_ATTR_DTYPE:
     int_field(d, "i", tl_dtype_get((tl_dtype)a->u.i)->ge_internal);
     word_field(d, "type", "INT");
     return true;
-  case TL_ATTR_FLOAT: float_field(d, "f", a->u.f); word_field(d, "type", "FLOAT"); return true;
+  case TL_ATTR_FLOAT:
+    float_field(d, "f", a->u.f);
+    word_field(d, "type", "FLOAT");
+    return true;
   case TL_ATTR_STRING:
     string_field(d, "s", tl_sym(d->m, a->u.s));
     word_field(d, "type", "STRING");
@@ -258,8 +264,8 @@ static void write_graph(dump *d, const tl_graph *g, uint32_t depth) {
 
 static bool name_node(dump *d, tl_node_id n, tl_sv fallback) {
   const tl_node *node = tl_node_get(d->m, n);
-  d->node_names[n] = tl_air_name(&d->names, TL_SV(""),
-                                 node->name ? tl_sym(d->m, node->name) : fallback);
+  d->node_names[n] =
+      tl_air_name(&d->names, TL_SV(""), node->name ? tl_sym(d->m, node->name) : fallback);
   return d->node_names[n].p != NULL;
 }
 

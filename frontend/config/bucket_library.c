@@ -121,9 +121,10 @@ static tl_status read_text(library *x, tl_sv text) {
 }
 
 tl_status tl_bucket_library_read(tl_settings *s, tl_diag *d, const char *hash) {
-  static const tl_config_kind kind = {
-      .what = "library of gradients", .missing = "E-BKT-LIB", .unreadable = "E-BKT-LIB",
-      .max_bytes = LIBRARY_BYTES};
+  static const tl_config_kind kind = {.what = "library of gradients",
+                                      .missing = "E-BKT-LIB",
+                                      .unreadable = "E-BKT-LIB",
+                                      .max_bytes = LIBRARY_BYTES};
   library x = {.s = s, .d = d, .path = s->train.bucket_library, .hash = hash};
   tl_location option = tl_at_option(s, TL_OPTION_BUCKET_LIBRARY);
   tl_file *f;

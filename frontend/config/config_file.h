@@ -14,7 +14,7 @@ typedef struct tl_config_kind {
   const char *what;       /* "switch file" */
   const char *missing;    /* code when it is not there or may not be opened; NULL: none */
   const char *unreadable; /* code when it is no regular file, too large or cannot be read */
-  bool plain_path; /* the path, links resolved, has only characters that atc takes (E10001) */
+  bool plain_path;    /* the path, links resolved, has only characters that atc takes (E10001) */
   uint32_t max_bytes; /* 0: TL_CONFIG_MAX_BYTES */
 } tl_config_kind;
 

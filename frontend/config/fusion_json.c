@@ -24,8 +24,8 @@ static tl_status expect(const tl_json_reader *r, const cJSON *item, bool fits, c
 static tl_status unknown_key(const tl_json_reader *r, const tl_json_member *m, const char *parent,
                              const char *expected) {
   return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, m->item),
-                      "unknown key '%.*s' %s\vexpected %s", TL_SV_ARG(tl_sv_shown(m->name)),
-                      parent, expected);
+                      "unknown key '%.*s' %s\vexpected %s", TL_SV_ARG(tl_sv_shown(m->name)), parent,
+                      expected);
 }
 
 /* ---- Switch --------------------------------------------------------------------------------- */
@@ -74,8 +74,8 @@ static tl_status read_switches(tl_json_reader *r, const tl_json_member *m, void 
   TL_TRY(find_section(r, m, "Switch", &s));
   tl_status status = tl_json_members(r, m->item, read_switch, &s);
   if (status == TL_OK)
-    return tl_fusion_draft_finish(&s.draft, r->diag, r->arena, TL_REPEAT_IF_UNEQUAL_FAILS,
-                                  "E21002", &config_of(r)->file[s.kind]);
+    return tl_fusion_draft_finish(&s.draft, r->diag, r->arena, TL_REPEAT_IF_UNEQUAL_FAILS, "E21002",
+                                  &config_of(r)->file[s.kind]);
   tl_fusion_draft_release(&s.draft);
   return status;
 }
@@ -118,8 +118,8 @@ static tl_status read_level(tl_json_reader *r, const tl_json_member *m, void *us
   for (s->level = 0; s->level < LEVELS; s->level++) {
     if (!tl_sv_is(m->name, level_names[s->level]))
       continue;
-    TL_TRY(expect(r, m->item, cJSON_IsObject(m->item), tl_fusion_section_name(s->kind),
-                  "an object"));
+    TL_TRY(
+        expect(r, m->item, cJSON_IsObject(m->item), tl_fusion_section_name(s->kind), "an object"));
     return tl_json_members(r, m->item, read_priority, s);
   }
   return unknown_key(r, m, "among the levels of Priority", "Top, Main or Down");
@@ -147,8 +147,8 @@ static tl_status read_exceptional(tl_json_reader *r, const cJSON *array) {
       status = tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, item),
                             "ExceptionalPassOfO1Level has to hold names of passes, this is %s",
                             tl_json_kind(item));
-    else if (tl_fusion_draft_add(&draft, r->arena, tl_sv_trim(tl_sv_from(item->valuestring)),
-                                 1, tl_json_at(r, item)) != TL_OK)
+    else if (tl_fusion_draft_add(&draft, r->arena, tl_sv_trim(tl_sv_from(item->valuestring)), 1,
+                                 tl_json_at(r, item)) != TL_OK)
       status = tl_fail_memory(r->diag, TL_AT_FILE(r->path));
   }
   if (status == TL_OK)
@@ -180,11 +180,11 @@ tl_status tl_read_fusion_json(tl_diag *d, tl_arena *a, const char *path, const t
     return TL_OK;
   tl_json_reader_init(&r, d, a, path, json, "W_FUSION_DUP_KEY");
   r.out = out;
-  tl_status status =
-      cJSON_IsObject(root)
-          ? tl_json_members(&r, root, read_part, NULL)
-          : tl_fail_code(d, TL_INVALID_ARGUMENT, "E21002", tl_json_at(&r, root),
-                         "the top level must be an object, it is %s", tl_json_kind(root));
+  tl_status status = cJSON_IsObject(root)
+                         ? tl_json_members(&r, root, read_part, NULL)
+                         : tl_fail_code(d, TL_INVALID_ARGUMENT, "E21002", tl_json_at(&r, root),
+                                        "the top level must be an object, it is %s",
+                                        tl_json_kind(root));
   tl_json_reader_finish(&r);
   return status;
 }

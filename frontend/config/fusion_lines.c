@@ -22,8 +22,8 @@ static tl_status fail_line(const line_reader *r, const char *reason, tl_sv subje
   if (!r->json)
     return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E20003", r->at, "'%.*s' %s",
                         TL_SV_ARG(shown), reason);
-  tl_location at = {.file = r->at.file, .line = r->json->place.line,
-                    .column = r->json->place.column};
+  tl_location at = {
+      .file = r->at.file, .line = r->json->place.line, .column = r->json->place.column};
   return tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E20003", at,
                       "not JSON: %s at %u:%u; nor lines of the form PASS:on or PASS:off: in line "
                       "%u, '%.*s' %s",

@@ -123,8 +123,8 @@ static tl_status read_group(tl_diag *d, tl_arena *a, tl_location where, tl_sv en
                             tl_input_shape *shapes, uint32_t *n) {
   const char *colon = memchr(entry.p, ':', entry.n);
   tl_sv name = colon ? tl_sv_trim((tl_sv){entry.p, (size_t)(colon - entry.p)}) : (tl_sv){NULL, 0};
-  tl_sv rest =
-      colon ? tl_sv_trim((tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)}) : name;
+  tl_sv rest = colon ? tl_sv_trim((tl_sv){colon + 1, (size_t)(entry.p + entry.n - colon - 1)})
+                     : name;
   bool ranged;
   bool good = name.n && rest.n;
   while (good && rest.n) {

@@ -7,8 +7,8 @@ enum { MOST_WARNINGS = 20 };
 
 void tl_json_reader_init(tl_json_reader *r, tl_diag *d, tl_arena *arena, const char *path,
                          const tl_json *json, const char *repeated) {
-  *r = (tl_json_reader){
-      .diag = d, .arena = arena, .path = path, .json = json, .repeated = repeated};
+  *r =
+      (tl_json_reader){.diag = d, .arena = arena, .path = path, .json = json, .repeated = repeated};
   tl_arena_init(&r->scratch, 0);
 }
 

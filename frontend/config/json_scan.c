@@ -10,7 +10,7 @@ typedef struct scanner {
   size_t at;
   size_t line_start;
   uint32_t line;
-  const char *problem; /* NULL: none so far */
+  const char *problem;  /* NULL: none so far */
   tl_place_vec *places; /* NULL: not wanted */
 } scanner;
 

@@ -26,8 +26,8 @@ typedef struct tl_op_info_draft {
 /* What a file says of a slot. */
 typedef struct tl_op_info_port {
   tl_sv name;
-  uint8_t kind; /* tl_slot_kind */
-  uint8_t *dtypes; /* [n_columns]; a column with TL_DTYPE_NONE is of no use */
+  uint8_t kind;       /* tl_slot_kind */
+  uint8_t *dtypes;    /* [n_columns]; a column with TL_DTYPE_NONE is of no use */
   uint32_t n_columns; /* 0: left to the op's code */
 } tl_op_info_port;
 
@@ -47,7 +47,7 @@ tl_status tl_op_info_draft_finish(tl_op_info_draft *t, tl_diag *d, tl_arena *a, 
                                   const tl_op_info_set **out) TL_NODISCARD;
 
 /* Adds what a JSON text says. Errors name the file, the place and the op. */
-tl_status tl_read_op_info_text(tl_diag *d, const char *path, tl_sv text, tl_op_info_draft *out)
-    TL_NODISCARD;
+tl_status tl_read_op_info_text(tl_diag *d, const char *path, tl_sv text,
+                               tl_op_info_draft *out) TL_NODISCARD;
 
 #endif

@@ -89,9 +89,9 @@ bool tl_op_info_draft_slots(tl_op_info_draft *t, tl_op_info_row *row, tl_op_info
   row->n_columns = base.row ? base.row->n_columns : (uint16_t)columns;
   row->slots = t->slots.n;
   for (uint32_t i = 0; i < n; i++) {
-    const uint8_t *dtypes =
-        base.row ? tl_op_info_columns(base, &base.table->slots[base.row->slots + i])
-                 : ports[i].dtypes;
+    const uint8_t *dtypes = base.row
+                                ? tl_op_info_columns(base, &base.table->slots[base.row->slots + i])
+                                : ports[i].dtypes;
     tl_op_info_slot slot = {.name = tl_op_info_draft_text(t, ports[i].name),
                             .columns = (uint32_t)t->dtypes.n,
                             .kind = ports[i].kind};

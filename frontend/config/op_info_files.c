@@ -98,7 +98,8 @@ static tl_status visit(finder *f, const char *folder, const struct stat *st, con
     if (++f->entries > MAX_ENTRIES)
       status = tl_fail(f->diag, TL_LIMIT, TL_AT_FILE(f->root),
                        "more than %d files below this folder\vname the folder config of the "
-                       "operator library", MAX_ENTRIES);
+                       "operator library",
+                       MAX_ENTRIES);
     else
       status = visit_entry(f, folder, e->d_name, &here);
   }
@@ -120,8 +121,8 @@ static tl_status read_file(tl_diag *d, tl_location where, const char *path,
   static const tl_config_kind kind = {"op information", NULL, NULL, false, MAX_FILE_BYTES};
   tl_file *f;
   TL_TRY(tl_config_open(d, where, path, &kind, &f));
-  tl_status status = tl_read_op_info_text(
-      d, path, (tl_sv){(const char *)f->data, (size_t)f->size}, draft);
+  tl_status status =
+      tl_read_op_info_text(d, path, (tl_sv){(const char *)f->data, (size_t)f->size}, draft);
   tl_file_close(f);
   return status;
 }
@@ -156,8 +157,7 @@ static tl_status read_path(tl_diag *d, tl_arena *a, tl_location where, const cha
   return status;
 }
 
-tl_status tl_read_op_info(tl_diag *d, tl_arena *a, tl_location where, tl_sv paths,
-                          tl_options *o) {
+tl_status tl_read_op_info(tl_diag *d, tl_arena *a, tl_location where, tl_sv paths, tl_options *o) {
   const tl_soc *chip = tl_options_chip(o);
   tl_op_info_draft draft;
   tl_op_info_draft_init(&draft, tl_op_info_builtin(chip->table));

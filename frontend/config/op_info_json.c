@@ -11,37 +11,58 @@ static const struct {
   const char *name;
   uint8_t dtype; /* TL_DTYPE_NONE: real, but no model can have it */
 } dtype_names[] = {
-    {"float16", TL_DTYPE_F16},         {"float", TL_DTYPE_F32},
-    {"float32", TL_DTYPE_F32},         {"bfloat16", TL_DTYPE_BF16},
-    {"bf16", TL_DTYPE_BF16},           {"double", TL_DTYPE_F64},
-    {"float64", TL_DTYPE_F64},         {"int8", TL_DTYPE_I8},
-    {"int16", TL_DTYPE_I16},           {"int32", TL_DTYPE_I32},
-    {"int64", TL_DTYPE_I64},           {"uint8", TL_DTYPE_U8},
-    {"uint16", TL_DTYPE_U16},          {"uint32", TL_DTYPE_U32},
-    {"uint64", TL_DTYPE_U64},          {"bool", TL_DTYPE_BOOL},
-    {"string", TL_DTYPE_STRING},       {"int4", TL_DTYPE_I4},
-    {"int2", TL_DTYPE_I2},             {"uint2", TL_DTYPE_U2},
-    {"uint1", TL_DTYPE_U1},            {"complex32", TL_DTYPE_C32},
-    {"complex64", TL_DTYPE_C64},       {"complex128", TL_DTYPE_C128},
-    {"qint8", TL_DTYPE_QI8},           {"quint8", TL_DTYPE_QU8},
-    {"qint16", TL_DTYPE_QI16},         {"quint16", TL_DTYPE_QU16},
-    {"qint32", TL_DTYPE_QI32},         {"hifloat8", TL_DTYPE_HIF8},
-    {"float8_e4m3fn", TL_DTYPE_F8E4M3FN}, {"float8_e5m2", TL_DTYPE_F8E5M2},
-    {"float8_e8m0", TL_DTYPE_F8E8M0},  {"float4_e2m1", TL_DTYPE_F4E2M1},
-    {"float4_e1m2", TL_DTYPE_NONE},    {"float6_e2m3", TL_DTYPE_NONE},
-    {"float6_e3m2", TL_DTYPE_NONE},    {"hifloat4", TL_DTYPE_NONE},
-    {"resource", TL_DTYPE_RESOURCE},   {"variant", TL_DTYPE_VARIANT},
-    {"string_ref", TL_DTYPE_STRING_REF}, {"dual", TL_DTYPE_NONE},
-    {"dual_sub_int8", TL_DTYPE_NONE},  {"dual_sub_uint8", TL_DTYPE_NONE},
+    {"float16", TL_DTYPE_F16},
+    {"float", TL_DTYPE_F32},
+    {"float32", TL_DTYPE_F32},
+    {"bfloat16", TL_DTYPE_BF16},
+    {"bf16", TL_DTYPE_BF16},
+    {"double", TL_DTYPE_F64},
+    {"float64", TL_DTYPE_F64},
+    {"int8", TL_DTYPE_I8},
+    {"int16", TL_DTYPE_I16},
+    {"int32", TL_DTYPE_I32},
+    {"int64", TL_DTYPE_I64},
+    {"uint8", TL_DTYPE_U8},
+    {"uint16", TL_DTYPE_U16},
+    {"uint32", TL_DTYPE_U32},
+    {"uint64", TL_DTYPE_U64},
+    {"bool", TL_DTYPE_BOOL},
+    {"string", TL_DTYPE_STRING},
+    {"int4", TL_DTYPE_I4},
+    {"int2", TL_DTYPE_I2},
+    {"uint2", TL_DTYPE_U2},
+    {"uint1", TL_DTYPE_U1},
+    {"complex32", TL_DTYPE_C32},
+    {"complex64", TL_DTYPE_C64},
+    {"complex128", TL_DTYPE_C128},
+    {"qint8", TL_DTYPE_QI8},
+    {"quint8", TL_DTYPE_QU8},
+    {"qint16", TL_DTYPE_QI16},
+    {"quint16", TL_DTYPE_QU16},
+    {"qint32", TL_DTYPE_QI32},
+    {"hifloat8", TL_DTYPE_HIF8},
+    {"float8_e4m3fn", TL_DTYPE_F8E4M3FN},
+    {"float8_e5m2", TL_DTYPE_F8E5M2},
+    {"float8_e8m0", TL_DTYPE_F8E8M0},
+    {"float4_e2m1", TL_DTYPE_F4E2M1},
+    {"float4_e1m2", TL_DTYPE_NONE},
+    {"float6_e2m3", TL_DTYPE_NONE},
+    {"float6_e3m2", TL_DTYPE_NONE},
+    {"hifloat4", TL_DTYPE_NONE},
+    {"resource", TL_DTYPE_RESOURCE},
+    {"variant", TL_DTYPE_VARIANT},
+    {"string_ref", TL_DTYPE_STRING_REF},
+    {"dual", TL_DTYPE_NONE},
+    {"dual_sub_int8", TL_DTYPE_NONE},
+    {"dual_sub_uint8", TL_DTYPE_NONE},
 };
 
 static const struct {
   const char *name;
   const char *kind;
-} attr_kinds[] = {{"int", "i"},       {"bool", "b"},       {"float", "f"},
-                  {"str", "s"},       {"string", "s"},     {"listInt", "is"},
-                  {"listBool", "bs"}, {"listFloat", "fs"}, {"listStr", "ss"},
-                  {"listListInt", "iss"}};
+} attr_kinds[] = {{"int", "i"},      {"bool", "b"},         {"float", "f"},     {"str", "s"},
+                  {"string", "s"},   {"listInt", "is"},     {"listBool", "bs"}, {"listFloat", "fs"},
+                  {"listStr", "ss"}, {"listListInt", "iss"}};
 
 typedef struct reader {
   tl_json_reader json;
@@ -63,14 +84,14 @@ typedef struct op_reader {
 } op_reader;
 
 /* A text member of a member of an op; *out is empty when it is not there. */
-static tl_status text_of(const reader *r, const op_reader *op, const cJSON *object,
-                         const char *key, tl_sv *out) {
+static tl_status text_of(const reader *r, const op_reader *op, const cJSON *object, const char *key,
+                         tl_sv *out) {
   tl_sv part = tl_sv_shown(tl_sv_from(object->string));
   *out = (tl_sv){"", 0};
   if (!cJSON_IsObject(object))
     return tl_fail(r->json.diag, TL_INVALID_ARGUMENT, tl_json_at(&r->json, object),
-                   "op '%.*s': %.*s must be an object, it is %s",
-                   TL_SV_ARG(tl_sv_shown(op->name)), TL_SV_ARG(part), tl_json_kind(object));
+                   "op '%.*s': %.*s must be an object, it is %s", TL_SV_ARG(tl_sv_shown(op->name)),
+                   TL_SV_ARG(part), tl_json_kind(object));
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
   if (!item)
     return TL_OK;
@@ -152,9 +173,12 @@ static tl_status read_attr_list(reader *r, op_reader *op, const cJSON *item) {
 static const struct {
   const char *key;
   tl_status (*fn)(reader *r, op_reader *op, const cJSON *item);
-} parts[] = {{"precision_reduce", read_colour}, {"heavyOp", read_heavy},
-             {"dynamicShapeSupport", read_dynamic}, {"op", read_pattern},
-             {"prebuildPattern", read_kernel}, {"opFile", read_file_name},
+} parts[] = {{"precision_reduce", read_colour},
+             {"heavyOp", read_heavy},
+             {"dynamicShapeSupport", read_dynamic},
+             {"op", read_pattern},
+             {"prebuildPattern", read_kernel},
+             {"opFile", read_file_name},
              {"attr", read_attr_list}};
 
 /* "input12" into list[12]. */
@@ -224,8 +248,7 @@ static tl_status read_columns(reader *r, const op_reader *op, const cJSON *item,
   if (!out->dtypes)
     return tl_fail_memory(r->json.diag, TL_AT_FILE(r->json.path));
   for (tl_sv rest = text; rest.p;)
-    out->dtypes[out->n_columns++] =
-        read_dtype(r, op, item, tl_sv_trim(tl_sv_split(&rest, ',')));
+    out->dtypes[out->n_columns++] = read_dtype(r, op, item, tl_sv_trim(tl_sv_split(&rest, ',')));
   return TL_OK;
 }
 
@@ -245,8 +268,7 @@ static tl_status read_slot(reader *r, const op_reader *op, const cJSON *item,
   if (out->kind == TL_SLOT_REQUIRED && kind.n && !tl_sv_is(kind, "required"))
     return tl_fail(r->json.diag, TL_INVALID_ARGUMENT, tl_json_at(&r->json, item),
                    "op '%.*s': paramType of %s is '%.*s', not required, optional or dynamic",
-                   TL_SV_ARG(tl_sv_shown(op->name)), item->string,
-                   TL_SV_ARG(tl_sv_shown(kind)));
+                   TL_SV_ARG(tl_sv_shown(op->name)), item->string, TL_SV_ARG(tl_sv_shown(kind)));
   return read_columns(r, op, item, dtypes, out);
 }
 
@@ -375,11 +397,12 @@ tl_status tl_read_op_info_text(tl_diag *d, const char *path, tl_sv text, tl_op_i
   if (status == TL_NO_MEMORY)
     return tl_fail_memory(d, TL_AT_FILE(path));
   if (status != TL_OK)
-    return tl_fail(d, status,
-                   (tl_location){
-                       .file = path, .line = error.place.line, .column = error.place.column},
-                   "this is not op information: %s\vop information is JSON, as in "
-                   "aic-ascend910b-ops-info.json of CANN", error.problem);
+    return tl_fail(
+        d, status,
+        (tl_location){.file = path, .line = error.place.line, .column = error.place.column},
+        "this is not op information: %s\vop information is JSON, as in "
+        "aic-ascend910b-ops-info.json of CANN",
+        error.problem);
   tl_json_reader_init(&r.json, d, NULL, path, &json, NULL);
   r.json.out = &r;
   r.file = tl_op_info_draft_text(out, tl_sv_from(path));

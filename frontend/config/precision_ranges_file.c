@@ -18,8 +18,8 @@ static void problem(const tl_json_reader *r, const cJSON *item, tl_sv name, cons
                     const char *end) {
   ranges_reader *s = r->out;
   if (++s->errors <= MOST_ERRORS)
-    (void)tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, item),
-                       "'%.*s' %s%s", TL_SV_ARG(tl_sv_shown(name)), text, end);
+    (void)tl_fail_code(r->diag, TL_INVALID_ARGUMENT, "E21002", tl_json_at(r, item), "'%.*s' %s%s",
+                       TL_SV_ARG(tl_sv_shown(name)), text, end);
 }
 
 /* The last member of a name, as everywhere in JSON files; NULL: none. */
@@ -134,8 +134,7 @@ tl_status tl_read_ranges_text(tl_diag *d, tl_arena *a, const char *path, tl_sv t
 
 tl_status tl_read_ranges(tl_diag *d, tl_arena *a, tl_location where, const char *path,
                          tl_range_policy *out) {
-  static const tl_config_kind kind = {"file of ranges", "E21001", "E21001", false,
-                                      MOST_BYTES};
+  static const tl_config_kind kind = {"file of ranges", "E21001", "E21001", false, MOST_BYTES};
   tl_sv text;
   TL_TRY(tl_config_text(d, a, where, path, &kind, &text));
   return tl_read_ranges_text(d, a, path, text, out);

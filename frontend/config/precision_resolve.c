@@ -11,9 +11,7 @@ static const char *mixed_names(bool v2) {
             : "allow_mix_precision, allow_mix_precision_fp16, allow_mix_precision_bf16";
 }
 
-static tl_sv amp_level(const tl_settings *s) {
-  return tl_sv_from(s->value[TL_OPTION_AMP_LEVEL]);
-}
+static tl_sv amp_level(const tl_settings *s) { return tl_sv_from(s->value[TL_OPTION_AMP_LEVEL]); }
 
 /* A level is a mode and colours of its own. */
 static tl_status find_amp_mode(tl_settings *s, tl_diag *d) {
@@ -129,8 +127,8 @@ static tl_status read_texts(tl_settings *s, tl_diag *d) {
     TL_TRY(tl_read_fp16_inputs(d, &s->arena, tl_at_option(s, TL_OPTION_INPUT_FP16_NODES),
                                tl_sv_from(inputs), c));
   if (nodes)
-    TL_TRY(tl_read_to_float(d, &s->arena, tl_at_option(s, TL_OPTION_TO_FLOAT), tl_sv_from(nodes),
-                            c));
+    TL_TRY(
+        tl_read_to_float(d, &s->arena, tl_at_option(s, TL_OPTION_TO_FLOAT), tl_sv_from(nodes), c));
   return TL_OK;
 }
 

@@ -81,8 +81,8 @@ static bool is_done(const tl_settings *s, const tl_run_key *key) {
 
 static void carry_key(const tl_settings *s, carrier *c, const tl_run_key *key, bool used) {
   tl_option_id id = (tl_option_id)key->option;
-  bool of_file =
-      key->shared && (key->consumer == TL_CONSUMER_HOST || key->consumer == TL_CONSUMER_GONE);
+  bool of_file = key->shared &&
+                 (key->consumer == TL_CONSUMER_HOST || key->consumer == TL_CONSUMER_GONE);
   const char *given = of_file ? s->file_value[id] : s->value[id];
   bool acts = key->consumer == TL_CONSUMER_COMPILE || key->consumer == TL_CONSUMER_BOTH;
   /* options that are only recorded are so without us */

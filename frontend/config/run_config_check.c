@@ -189,8 +189,8 @@ static unsigned check_debug(tl_settings *s, tl_diag *d) {
 
 static unsigned check_host(tl_settings *s, tl_diag *d) {
   unsigned errors = 0;
-  bool rank =
-      s->value[TL_OPTION_LOCAL_RANK_ID] && strcmp(s->value[TL_OPTION_LOCAL_RANK_ID], "-1") != 0;
+  bool rank = s->value[TL_OPTION_LOCAL_RANK_ID] &&
+              strcmp(s->value[TL_OPTION_LOCAL_RANK_ID], "-1") != 0;
   bool list = s->value[TL_OPTION_LOCAL_DEVICE_LIST] != NULL;
   const char *steps = s->value[TL_OPTION_SAVE_CHECKPOINTS_STEPS];
   const char *secs = s->value[TL_OPTION_SAVE_CHECKPOINTS_SECS];
@@ -299,8 +299,8 @@ static unsigned check_removed(tl_settings *s, tl_diag *d) {
 static unsigned check_dtypes(tl_settings *s, tl_diag *d) {
   const char *v1 = s->value[TL_OPTION_PRECISION_MODE];
   const char *v2 = s->value[TL_OPTION_PRECISION_MODE_V2];
-  bool keeps =
-      (v1 && strcmp(v1, "must_keep_origin_dtype") == 0) || (v2 && strcmp(v2, "origin") == 0);
+  bool keeps = (v1 && strcmp(v1, "must_keep_origin_dtype") == 0) ||
+               (v2 && strcmp(v2, "origin") == 0);
   if (tl_run_config_used(s) && s->value[TL_OPTION_CUSTOMIZE_DTYPES] && keeps)
     tl_warn(d, tl_at_option(s, TL_OPTION_CUSTOMIZE_DTYPES),
             "has no effect on the device, because the graph keeps its own dtypes");

@@ -348,8 +348,8 @@ static tl_status read_optimizer(tl_settings *s, tl_diag *d) {
   const cJSON *type = tl_run_member_find_json(&o, "type");
   const cJSON *scale = tl_run_member_find_json(&o, "loss-scale");
   c->optimizer_loss_scale = scale ? (float)scale->valuedouble : 0;
-  c->optimizer =
-      type ? tl_arena_copy(&s->arena, type->valuestring, strlen(type->valuestring)) : NULL;
+  c->optimizer = type ? tl_arena_copy(&s->arena, type->valuestring, strlen(type->valuestring))
+                      : NULL;
   tl_run_object_close(&o);
   if (type && !c->optimizer)
     return tl_fail_memory(d, TL_NOWHERE);

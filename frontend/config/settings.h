@@ -12,8 +12,8 @@
 #include "support/diag.h"
 
 typedef struct tl_settings {
-  tl_arena arena;                      /* owned; holds everything the members point to */
-  const char *value[TL_N_OPTION_ROWS]; /* NULL: not given; "" for a flag that was given */
+  tl_arena arena;                       /* owned; holds everything the members point to */
+  const char *value[TL_N_OPTION_ROWS];  /* NULL: not given; "" for a flag that was given */
   tl_location origin[TL_N_OPTION_ROWS]; /* of values that are not of the command line; else zero */
   const char *file_value[TL_N_OPTION_ROWS]; /* of a run configuration, see run_config.h */
   tl_location file_at[TL_N_OPTION_ROWS];    /* where each of them stands */
@@ -21,14 +21,14 @@ typedef struct tl_settings {
   bool has_run_config;                      /* one was read */
   bool has_model;                           /* a model was asked for one */
   tl_options options;                       /* valid after tl_settings_resolve */
-  tl_fusion_config fusion;             /* the same; options point to it */
-  tl_precision_config precision;       /* the same */
-  tl_impl_config impl_modes;           /* the same */
-  tl_train_config train;               /* the same */
-  tl_accelerate accelerate;            /* its text is NULL when the mode is off. Otherwise precision
+  tl_fusion_config fusion;                  /* the same; options point to it */
+  tl_precision_config precision;            /* the same */
+  tl_impl_config impl_modes;                /* the same */
+  tl_train_config train;                    /* the same */
+  tl_accelerate accelerate;           /* its text is NULL when the mode is off. Otherwise precision
                                           is that of the low variant */
-  tl_precision_config precision_high;  /* that of the high variant */
-  tl_fusion_known_fn known;            /* names of passes beyond the table; may be NULL */
+  tl_precision_config precision_high; /* that of the high variant */
+  tl_fusion_known_fn known;           /* names of passes beyond the table; may be NULL */
   void *known_user;
 } tl_settings;
 

@@ -57,8 +57,8 @@ static tl_status check_task(tl_settings *s, tl_diag *d) {
 }
 
 static tl_status resolve_shapes(tl_settings *s, tl_diag *d, bool *ranged) {
-  tl_option_id id =
-      s->value[TL_OPTION_INPUT_SHAPE] ? TL_OPTION_INPUT_SHAPE : TL_OPTION_INPUT_SHAPE_RANGE;
+  tl_option_id id = s->value[TL_OPTION_INPUT_SHAPE] ? TL_OPTION_INPUT_SHAPE
+                                                    : TL_OPTION_INPUT_SHAPE_RANGE;
   *ranged = false;
   if (!s->value[id])
     return TL_OK;
@@ -189,21 +189,18 @@ static tl_status resolve_fusion(tl_settings *s, tl_diag *d) {
       .functional_only = level < '2',
       .nothing = level == '0'};
   if (file)
-    TL_TRY(tl_read_fusion_file(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION_SWITCH_FILE), file,
-                               c));
+    TL_TRY(
+        tl_read_fusion_file(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION_SWITCH_FILE), file, c));
   if (option)
-    TL_TRY(tl_read_optimization_switch(d, &s->arena,
-                                       tl_at_option(s, TL_OPTION_OPTIMIZATION_SWITCH),
+    TL_TRY(tl_read_optimization_switch(d, &s->arena, tl_at_option(s, TL_OPTION_OPTIMIZATION_SWITCH),
                                        tl_sv_from(option), c));
   if (direct)
     TL_TRY(tl_read_fusion_option(d, &s->arena, tl_at_option(s, TL_OPTION_FUSION),
                                  tl_sv_from(direct), c));
   c->strict = tl_settings_get(s, TL_OPTION_STRICT)[0] == '1';
-  TL_TRY(tl_read_fusion_names(d, &s->arena,
-                              tl_at_option(s, TL_OPTION_ENABLE_SCOPE_FUSION_PASSES),
+  TL_TRY(tl_read_fusion_names(d, &s->arena, tl_at_option(s, TL_OPTION_ENABLE_SCOPE_FUSION_PASSES),
                               s->value[TL_OPTION_ENABLE_SCOPE_FUSION_PASSES], &c->scope_on));
-  TL_TRY(tl_read_fusion_names(d, &s->arena,
-                              tl_at_option(s, TL_OPTION_DISABLE_SCOPE_FUSION_PASSES),
+  TL_TRY(tl_read_fusion_names(d, &s->arena, tl_at_option(s, TL_OPTION_DISABLE_SCOPE_FUSION_PASSES),
                               s->value[TL_OPTION_DISABLE_SCOPE_FUSION_PASSES], &c->scope_off));
   s->options.fusion = c;
   return tl_fusion_check(d, c, s->known, s->known_user);
@@ -217,9 +214,7 @@ static tl_status resolve_impl_modes(tl_settings *s, tl_diag *d) {
   const char *types = s->value[TL_OPTION_OPTYPELIST_FOR_IMPLMODE];
   const char *hf32 = s->value[TL_OPTION_ALLOW_HF32];
   tl_location where = tl_at_option(s, TL_OPTION_OPTYPELIST_FOR_IMPLMODE);
-  *c = (tl_impl_config){.hf32 = !hf32             ? TL_HF32_UNSAID
-                                : hf32[0] == 't' ? TL_HF32_ON
-                                                 : TL_HF32_OFF};
+  *c = (tl_impl_config){.hf32 = !hf32 ? TL_HF32_UNSAID : hf32[0] == 't' ? TL_HF32_ON : TL_HF32_OFF};
   s->options.impl_modes = c;
   if (types && !mode)
     return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
@@ -243,8 +238,8 @@ static tl_status take_file_values(tl_settings *s, tl_diag *d) {
   tl_status first = TL_OK;
   for (uint32_t i = 0; i < n; i++) {
     tl_option_id id = (tl_option_id)keys[i].option;
-    bool another = keys[i].shared && (keys[i].consumer == TL_CONSUMER_GONE ||
-                                      keys[i].consumer == TL_CONSUMER_HOST);
+    bool another = keys[i].shared &&
+                   (keys[i].consumer == TL_CONSUMER_GONE || keys[i].consumer == TL_CONSUMER_HOST);
     if (!s->file_value[id] || s->value[id] || another)
       continue;
     s->origin[id] = s->file_at[id];
@@ -285,7 +280,7 @@ static tl_status check_result(tl_settings *s, tl_diag *d) {
 
 /* By the first character of 0|1|2|false|true. */
 static tl_external_weight external_weight(char c) {
-  return c == '2' ? TL_WEIGHTS_COMBINED
+  return c == '2'               ? TL_WEIGHTS_COMBINED
          : c == '1' || c == 't' ? TL_WEIGHTS_SEPARATE
                                 : TL_WEIGHTS_INSIDE;
 }

@@ -23,5 +23,6 @@ tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *te
                         text, nearest);
   return tl_fail_code(d, TL_INVALID_ARGUMENT, "E10001", where,
                       "'%s' is not the name of a chip\v'npu-smi info' shows it; examples: "
-                      "Ascend910B1, Ascend310P3", text);
+                      "Ascend910B1, Ascend310P3",
+                      text);
 }

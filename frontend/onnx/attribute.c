@@ -21,11 +21,11 @@ typedef struct attr_wire {
 static const struct {
   uint8_t kind;
   uint8_t field;
-} types[] = {
-    {TL_ATTR_NONE, 0},    {TL_ATTR_FLOAT, 2},    {TL_ATTR_INT, 3},     {TL_ATTR_STRING, 4},
-    {TL_ATTR_TENSOR, 5},  {TL_ATTR_GRAPH, 6},    {TL_ATTR_FLOATS, 7},  {TL_ATTR_INTS, 8},
-    {TL_ATTR_STRINGS, 9}, {TL_ATTR_TENSORS, 10}, {TL_ATTR_GRAPHS, 11}, {TL_ATTR_SPARSE, 22},
-    {TL_ATTR_SPARSES, 23}, {TL_ATTR_TYPE, 14},   {TL_ATTR_TYPES, 15}};
+} types[] = {{TL_ATTR_NONE, 0},     {TL_ATTR_FLOAT, 2},   {TL_ATTR_INT, 3},
+             {TL_ATTR_STRING, 4},   {TL_ATTR_TENSOR, 5},  {TL_ATTR_GRAPH, 6},
+             {TL_ATTR_FLOATS, 7},   {TL_ATTR_INTS, 8},    {TL_ATTR_STRINGS, 9},
+             {TL_ATTR_TENSORS, 10}, {TL_ATTR_GRAPHS, 11}, {TL_ATTR_SPARSE, 22},
+             {TL_ATTR_SPARSES, 23}, {TL_ATTR_TYPE, 14},   {TL_ATTR_TYPES, 15}};
 
 enum { N_TYPES = sizeof types / sizeof types[0] };
 

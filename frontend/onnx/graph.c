@@ -378,11 +378,11 @@ static tl_status add_algorithms(tl_onnx *x, const graph_wire *g) {
 }
 
 static tl_status fill(tl_onnx *x, const graph_wire *g) {
-  static const tl_note_fields notes = {
-      .known = UINT64_C(1) << NODE | 1u << NAME | 1u << INITIALIZER | 1u << INPUT | 1u << OUTPUT |
-               1u << VALUE_INFO | 1u << SPARSE,
-      .doc = 10,
-      .metadata = 16};
+  static const tl_note_fields notes = {.known = UINT64_C(1) << NODE | 1u << NAME |
+                                                1u << INITIALIZER | 1u << INPUT | 1u << OUTPUT |
+                                                1u << VALUE_INFO | 1u << SPARSE,
+                                       .doc = 10,
+                                       .metadata = 16};
   uint32_t first_pending = x->names.pending.n;
   bool sort;
   TL_TRY(add_inputs(x, g));

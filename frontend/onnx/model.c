@@ -127,7 +127,7 @@ static void forget_unused(tl_module *m) {
     const tl_graph *g = tl_graph_get(m, id);
     if (g->erased)
       continue;
-    TL_FOR_NODES (m, g, n) {
+    TL_FOR_NODES(m, g, n) {
       const tl_node *node = tl_node_get(m, n);
       bool ours = node->n_results > 1 && tl_op_row(node->op) &&
                   tl_op_row(node->op)->domain_symbol == TL_SYM_tl;

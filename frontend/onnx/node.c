@@ -79,8 +79,8 @@ static tl_status decode_attributes(tl_onnx *x, const tl_node_wire *w) {
                    "%u attributes, at most %d are accepted", w->n_attrs, MAX_ATTRS);
   if (w->n_attrs == 0)
     return TL_OK;
-  tl_location where =
-      w->name.n ? tl_onnx_at(&x->r, w->name) : tl_onnx_node_where(&x->names, &x->ports, w);
+  tl_location where = w->name.n ? tl_onnx_at(&x->r, w->name)
+                                : tl_onnx_node_where(&x->names, &x->ports, w);
   uint32_t first = x->attributes.attrs.n;
   for (uint32_t i = 0; i < w->n_attrs; i++) {
     TL_TRY(tl_onnx_attribute(&x->attributes, x->calls.attributes.at[w->first_attr + i], where));
@@ -103,8 +103,7 @@ static uint32_t useful_operands(const tl_onnx *x, const tl_node_wire *w, tl_op_i
   return n;
 }
 
-static void warn_of_odd_flags(tl_onnx *x, const tl_node_wire *w, tl_op_id op,
-                              uint32_t first_attr) {
+static void warn_of_odd_flags(tl_onnx *x, const tl_node_wire *w, tl_op_id op, uint32_t first_attr) {
   for (uint32_t i = first_attr; i < x->attributes.attrs.n; i++) {
     const tl_attr *a = &x->attributes.attrs.at[i];
     if (!tl_op_is_odd_flag(op, a))

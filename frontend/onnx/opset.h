@@ -19,14 +19,14 @@ typedef struct tl_lifting {
 typedef tl_status (*tl_lift_fn)(const tl_lifting *l);
 
 typedef enum tl_lift_action {
-  TL_LIFT_DROP,        /* remove attribute `attr` */
-  TL_LIFT_INT,         /* make the old default of an int attribute explicit: value */
-  TL_LIFT_FLOAT,       /* the same of a float attribute: real */
-  TL_LIFT_STRING,      /* the same of a string attribute: value is a symbol */
-  TL_LIFT_ATTR_NAME,   /* rename attribute `attr`: value is a symbol */
-  TL_LIFT_OPERAND,     /* attribute `attr` becomes a constant operand at index value */
-  TL_LIFT_RENAME,      /* the op is now called otherwise: value is an op */
-  TL_LIFT_CALL         /* fn does it */
+  TL_LIFT_DROP,      /* remove attribute `attr` */
+  TL_LIFT_INT,       /* make the old default of an int attribute explicit: value */
+  TL_LIFT_FLOAT,     /* the same of a float attribute: real */
+  TL_LIFT_STRING,    /* the same of a string attribute: value is a symbol */
+  TL_LIFT_ATTR_NAME, /* rename attribute `attr`: value is a symbol */
+  TL_LIFT_OPERAND,   /* attribute `attr` becomes a constant operand at index value */
+  TL_LIFT_RENAME,    /* the op is now called otherwise: value is an op */
+  TL_LIFT_CALL       /* fn does it */
 } tl_lift_action;
 
 /* As `below` of a row: the version does not matter. */
@@ -38,7 +38,7 @@ typedef struct tl_lift_row {
   uint8_t below;
   uint8_t action; /* tl_lift_action */
   uint16_t attr;
-  bool typed;     /* looks at operand types: they are inferred first */
+  bool typed; /* looks at operand types: they are inferred first */
   int32_t value;
   float real;
   tl_lift_fn fn;
@@ -49,8 +49,7 @@ extern const uint32_t tl_n_lift_rows;
 
 /* ---- opset_tools.c: building blocks ---------------------------------------------------------- */
 
-tl_status tl_lift_fail(const tl_lifting *l, tl_status status, const char *fmt, ...)
-    TL_PRINTF(3, 4);
+tl_status tl_lift_fail(const tl_lifting *l, tl_status status, const char *fmt, ...) TL_PRINTF(3, 4);
 /* Rank of operand i, TL_RANK_UNKNOWN; its dims. The pointer is valid until a type is interned. */
 int tl_lift_rank(const tl_lifting *l, uint32_t i, const tl_dim **dims);
 tl_dtype tl_lift_dtype(const tl_lifting *l, uint32_t i);
@@ -65,11 +64,11 @@ tl_status tl_lift_i64s(const tl_lifting *l, const int64_t *v, uint32_t n, int ra
                        const char *what, tl_value_id *out) TL_NODISCARD;
 tl_status tl_lift_f32s(const tl_lifting *l, const float *v, uint32_t n, int rank, const char *what,
                        tl_value_id *out) TL_NODISCARD;
-tl_status tl_lift_bool(const tl_lifting *l, bool v, const char *what, tl_value_id *out)
-    TL_NODISCARD;
+tl_status tl_lift_bool(const tl_lifting *l, bool v, const char *what,
+                       tl_value_id *out) TL_NODISCARD;
 /* A scalar of the element type of operand 0. */
-tl_status tl_lift_scalar_like(const tl_lifting *l, float v, const char *what, tl_value_id *out)
-    TL_NODISCARD;
+tl_status tl_lift_scalar_like(const tl_lifting *l, float v, const char *what,
+                              tl_value_id *out) TL_NODISCARD;
 typedef struct tl_lift_node {
   tl_op_id op;
   const tl_value_id *operands;
@@ -83,8 +82,8 @@ tl_status tl_lift_insert(const tl_lifting *l, tl_lift_node node, tl_value_id *ou
 /* Replaces operand i, padding the list with absent operands when it is shorter. */
 tl_status tl_lift_set_operand(const tl_lifting *l, uint32_t i, tl_value_id v) TL_NODISCARD;
 /* Turns the node into another op with the given operands and no attributes. */
-tl_status tl_lift_become(const tl_lifting *l, tl_op_id op, const tl_value_id *operands, uint32_t n)
-    TL_NODISCARD;
+tl_status tl_lift_become(const tl_lifting *l, tl_op_id op, const tl_value_id *operands,
+                         uint32_t n) TL_NODISCARD;
 static inline tl_status tl_lift_set_int(const tl_lifting *l, tl_symbol name, int64_t v) {
   return tl_node_set_attr(l->m, l->n, tl_attr_int(name, v));
 }
@@ -94,27 +93,27 @@ static inline tl_status tl_lift_set_string(const tl_lifting *l, tl_symbol name, 
 
 /* ---- opset_ops.c, opset_nn.c: changes that are more than a row ------------------------------- */
 
-tl_status tl_lift_broadcast(const tl_lifting *l);       /* axis and broadcast of binary ops */
-tl_status tl_lift_prelu_slope(const tl_lifting *l);     /* slope along the channel axis */
-tl_status tl_lift_softmax(const tl_lifting *l);         /* coercion to 2-D */
-tl_status tl_lift_cast_name(const tl_lifting *l);       /* `to` as a name */
-tl_status tl_lift_clip(const tl_lifting *l);            /* min and max to operands */
-tl_status tl_lift_pad_value(const tl_lifting *l);       /* value to an operand */
-tl_status tl_lift_split_count(const tl_lifting *l);     /* num_outputs */
-tl_status tl_lift_tile(const tl_lifting *l);            /* tiles and axis to repeats */
-tl_status tl_lift_top_k(const tl_lifting *l);           /* k to an operand */
-tl_status tl_lift_dft_axis(const tl_lifting *l);        /* axis to an operand */
-tl_status tl_lift_float_p(const tl_lifting *l);         /* p was a float */
-tl_status tl_lift_batch_norm(const tl_lifting *l);      /* training mode from the results */
-tl_status tl_lift_spatial(const tl_lifting *l);         /* spatial = 0 */
-tl_status tl_lift_dropout(const tl_lifting *l);         /* ratio, is_test, mask type */
-tl_status tl_lift_layer_norm(const tl_lifting *l);      /* x as wide as the scale */
-tl_status tl_lift_mvn(const tl_lifting *l);             /* across_channels to axes */
-tl_status tl_lift_upsample(const tl_lifting *l);        /* to Resize */
-tl_status tl_lift_resize_10(const tl_lifting *l);       /* operands and coordinate rules */
-tl_status tl_lift_resize_empty(const tl_lifting *l);    /* empty roi, scales, sizes */
-tl_status tl_lift_grid_mode(const tl_lifting *l);       /* bilinear, bicubic */
-tl_status tl_lift_group_norm(const tl_lifting *l);      /* scale and bias per channel */
+tl_status tl_lift_broadcast(const tl_lifting *l);    /* axis and broadcast of binary ops */
+tl_status tl_lift_prelu_slope(const tl_lifting *l);  /* slope along the channel axis */
+tl_status tl_lift_softmax(const tl_lifting *l);      /* coercion to 2-D */
+tl_status tl_lift_cast_name(const tl_lifting *l);    /* `to` as a name */
+tl_status tl_lift_clip(const tl_lifting *l);         /* min and max to operands */
+tl_status tl_lift_pad_value(const tl_lifting *l);    /* value to an operand */
+tl_status tl_lift_split_count(const tl_lifting *l);  /* num_outputs */
+tl_status tl_lift_tile(const tl_lifting *l);         /* tiles and axis to repeats */
+tl_status tl_lift_top_k(const tl_lifting *l);        /* k to an operand */
+tl_status tl_lift_dft_axis(const tl_lifting *l);     /* axis to an operand */
+tl_status tl_lift_float_p(const tl_lifting *l);      /* p was a float */
+tl_status tl_lift_batch_norm(const tl_lifting *l);   /* training mode from the results */
+tl_status tl_lift_spatial(const tl_lifting *l);      /* spatial = 0 */
+tl_status tl_lift_dropout(const tl_lifting *l);      /* ratio, is_test, mask type */
+tl_status tl_lift_layer_norm(const tl_lifting *l);   /* x as wide as the scale */
+tl_status tl_lift_mvn(const tl_lifting *l);          /* across_channels to axes */
+tl_status tl_lift_upsample(const tl_lifting *l);     /* to Resize */
+tl_status tl_lift_resize_10(const tl_lifting *l);    /* operands and coordinate rules */
+tl_status tl_lift_resize_empty(const tl_lifting *l); /* empty roi, scales, sizes */
+tl_status tl_lift_grid_mode(const tl_lifting *l);    /* bilinear, bicubic */
+tl_status tl_lift_group_norm(const tl_lifting *l);   /* scale and bias per channel */
 
 /* opset_scan.c */
 tl_status tl_lift_scan_8(const tl_lifting *l); /* batch axis */

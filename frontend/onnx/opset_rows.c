@@ -4,21 +4,25 @@
  * is the old behaviour need no row. `consumed_inputs` (before 6) is dropped from every op. */
 #include "frontend/onnx/opset.h"
 
-#define DROP(op, below, attr) {TL_OP_##op, below, TL_LIFT_DROP, TL_SYM_##attr, false, 0, 0, NULL}
-#define INT(op, below, attr, value) \
-  {TL_OP_##op, below, TL_LIFT_INT, TL_SYM_##attr, false, value, 0, NULL}
-#define REAL(op, below, attr, real) \
-  {TL_OP_##op, below, TL_LIFT_FLOAT, TL_SYM_##attr, false, 0, real, NULL}
-#define TEXT(op, below, attr, value) \
-  {TL_OP_##op, below, TL_LIFT_STRING, TL_SYM_##attr, false, TL_SYM_##value, 0, NULL}
-#define ATTR_NAME(op, below, attr, value) \
-  {TL_OP_##op, below, TL_LIFT_ATTR_NAME, TL_SYM_##attr, false, TL_SYM_##value, 0, NULL}
-#define OPERAND(op, below, attr, index) \
-  {TL_OP_##op, below, TL_LIFT_OPERAND, TL_SYM_##attr, false, index, 0, NULL}
-#define RENAME(op, below, to) {TL_OP_##op, below, TL_LIFT_RENAME, 0, false, TL_OP_##to, 0, NULL}
-#define CALL(op, below, fn) {TL_OP_##op, below, TL_LIFT_CALL, 0, false, 0, 0, tl_lift_##fn}
+#define DROP(op, below, attr)                                                                      \
+  { TL_OP_##op, below, TL_LIFT_DROP, TL_SYM_##attr, false, 0, 0, NULL }
+#define INT(op, below, attr, value)                                                                \
+  { TL_OP_##op, below, TL_LIFT_INT, TL_SYM_##attr, false, value, 0, NULL }
+#define REAL(op, below, attr, real)                                                                \
+  { TL_OP_##op, below, TL_LIFT_FLOAT, TL_SYM_##attr, false, 0, real, NULL }
+#define TEXT(op, below, attr, value)                                                               \
+  { TL_OP_##op, below, TL_LIFT_STRING, TL_SYM_##attr, false, TL_SYM_##value, 0, NULL }
+#define ATTR_NAME(op, below, attr, value)                                                          \
+  { TL_OP_##op, below, TL_LIFT_ATTR_NAME, TL_SYM_##attr, false, TL_SYM_##value, 0, NULL }
+#define OPERAND(op, below, attr, index)                                                            \
+  { TL_OP_##op, below, TL_LIFT_OPERAND, TL_SYM_##attr, false, index, 0, NULL }
+#define RENAME(op, below, to)                                                                      \
+  { TL_OP_##op, below, TL_LIFT_RENAME, 0, false, TL_OP_##to, 0, NULL }
+#define CALL(op, below, fn)                                                                        \
+  { TL_OP_##op, below, TL_LIFT_CALL, 0, false, 0, 0, tl_lift_##fn }
 /* The function looks at operand types. */
-#define TYPED(op, below, fn) {TL_OP_##op, below, TL_LIFT_CALL, 0, true, 0, 0, tl_lift_##fn}
+#define TYPED(op, below, fn)                                                                       \
+  { TL_OP_##op, below, TL_LIFT_CALL, 0, true, 0, 0, tl_lift_##fn }
 
 const tl_lift_row tl_lift_rows[] = {
     TYPED(Add, 7, broadcast),

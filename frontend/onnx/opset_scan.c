@@ -48,8 +48,11 @@ static tl_status add_inputs(const tl_lifting *l, tl_graph_id body, tl_value_id *
 static tl_status add_inner(const tl_lifting *l, tl_graph_id body, const tl_value_id *inputs,
                            uint32_t n, tl_value_id *results) {
   const tl_node *node = tl_node_get(l->m, l->n);
-  tl_node_spec spec = {.op = node->op, .operands = inputs, .n_operands = n,
-                       .n_results = node->n_results, .attrs = node->attrs,
+  tl_node_spec spec = {.op = node->op,
+                       .operands = inputs,
+                       .n_operands = n,
+                       .n_results = node->n_results,
+                       .attrs = node->attrs,
                        .n_attrs = node->n_attrs};
   tl_node_id inner = tl_graph_append(l->m, body, &spec);
   if (!inner)

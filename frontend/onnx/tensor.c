@@ -14,10 +14,10 @@ typedef struct tensor_wire {
   int rank;
   int64_t data_type;
   tl_sv name;
-  tl_proto raw;        /* p == NULL: absent */
+  tl_proto raw;       /* p == NULL: absent */
   uint32_t payload;   /* field number of typed data, 0: none */
   uint32_t n_payload; /* fields of it */
-  tl_proto run;        /* the last one, when packed */
+  tl_proto run;       /* the last one, when packed */
   bool several;       /* data of more than one kind */
   bool is_external;
   tl_external_wire external;

@@ -36,7 +36,7 @@ static uint32_t first_state(const ordering *o, uint32_t info) {
 }
 
 static bool is_used(const ordering *o, tl_value_id v) {
-  TL_FOR_USES (o->m, v, u) {
+  TL_FOR_USES(o->m, v, u) {
     tl_node_id n = outermost(o, tl_use_get(o->m, u)->user);
     if (!tl_node_is_return(o->m, n) && (is_of_algorithm(o, n) || (n < o->n_nodes && o->needed[n])))
       return true;
@@ -58,7 +58,7 @@ static void find_needed(ordering *o) {
 
 /* `to` stands for v from now on. */
 static bool stand_for(ordering *o, tl_value_id v, tl_value_id to) {
-  TL_FOR_USES (o->m, v, u) {
+  TL_FOR_USES(o->m, v, u) {
     tl_node_id user = tl_use_get(o->m, u)->user, n = outermost(o, user);
     if (n < o->n_nodes)
       o->changed[n] |= n == user ? READS : IN_BODY;
@@ -75,7 +75,7 @@ static tl_status refuse(ordering *o, tl_node_id n, const char *why) {
 
 /* Reads of the algorithm's own nodes, in bodies too. */
 static void substitute(ordering *o, tl_value_id v, tl_value_id to) {
-  TL_FOR_USES (o->m, v, u) {
+  TL_FOR_USES(o->m, v, u) {
     tl_node_id user = tl_use_get(o->m, u)->user;
     if (!tl_node_is_return(o->m, user) && is_of_algorithm(o, outermost(o, user)))
       tl_node_set_operand(o->m, user, u - tl_node_get(o->m, user)->operands, to);
@@ -97,8 +97,12 @@ static tl_status copy(ordering *o, tl_node_id n) {
     ok = tl_u32_vec_push(&names, s ? tl_module_fresh_name(m, tl_sym(m, s)) : 0) &&
          names.at[i] != TL_NO_SYMBOL;
   }
-  tl_node_spec spec = {.op = node.op, .operands = in.at, .n_operands = node.n_operands,
-                       .results = names.at, .n_results = node.n_results, .attrs = node.attrs,
+  tl_node_spec spec = {.op = node.op,
+                       .operands = in.at,
+                       .n_operands = node.n_operands,
+                       .results = names.at,
+                       .n_results = node.n_results,
+                       .attrs = node.attrs,
                        .n_attrs = node.n_attrs};
   spec.name = ok && node.name ? tl_module_fresh_name(m, tl_sym(m, node.name)) : 0;
   tl_node_id made = ok && spec.name != TL_NO_SYMBOL ? tl_graph_append(m, o->g->id, &spec) : 0;
@@ -113,8 +117,7 @@ static tl_status copy(ordering *o, tl_node_id n) {
 }
 
 static tl_status visit(ordering *o, tl_node_id n) {
-  if (is_of_algorithm(o, n) &&
-      tl_node_get(o->m, n)->op == TL_OP_ai_onnx_preview_training_Gradient)
+  if (is_of_algorithm(o, n) && tl_node_get(o->m, n)->op == TL_OP_ai_onnx_preview_training_Gradient)
     return refuse(
         o, n, "differentiates the graph of the model, which has the values from before the update");
   if (is_of_algorithm(o, n) || !o->needed[n] || !o->changed[n])

@@ -110,10 +110,9 @@ tl_status tl_onnx_type(tl_onnx_reader *r, tl_proto type, tl_location where, tl_t
                    TL_ONNX_MAX_DEPTH);
   tl_arena_mark mark = tl_arena_save(&r->leaf);
   ProtobufCAllocator allocator = {arena_alloc, arena_free, &r->leaf};
-  TlOnnx__TypeProto *p =
-      tl_onnx__type_proto__unpack(&allocator, tl_proto_left(&type), type.p);
-  tl_status status =
-      p ? read_type(&t, p, out) : tl_fail(r->d, TL_INVALID_MODEL, where, "malformed type");
+  TlOnnx__TypeProto *p = tl_onnx__type_proto__unpack(&allocator, tl_proto_left(&type), type.p);
+  tl_status status = p ? read_type(&t, p, out)
+                       : tl_fail(r->d, TL_INVALID_MODEL, where, "malformed type");
   if (status == TL_OK && p->has_denotation)
     *denotation = tl_module_intern(r->m, bytes_view(p->denotation));
   tl_arena_rewind(&r->leaf, mark);

@@ -18,7 +18,7 @@ typedef struct tl_field {
   uint32_t number;
   uint32_t type;
   uint64_t value;             /* VARINT and FIXED kinds */
-  tl_proto body;               /* BYTES */
+  tl_proto body;              /* BYTES */
   const unsigned char *start; /* of the tag; the field ends where the walk goes on */
 } tl_field;
 

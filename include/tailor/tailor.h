@@ -42,7 +42,7 @@ enum {
   TAILOR_ERROR_INPUT = 2,       /* the model is not well formed, or beyond a documented limit */
   TAILOR_ERROR_UNSUPPORTED = 3, /* well formed, beyond this version */
   TAILOR_ERROR_IO = 4,
-  TAILOR_ERROR_INTERNAL = 70    /* out of memory, or a defect of the library */
+  TAILOR_ERROR_INTERNAL = 70 /* out of memory, or a defect of the library */
 };
 
 typedef enum tailor_severity { TAILOR_NOTE, TAILOR_WARNING, TAILOR_ERROR } tailor_severity;

@@ -59,7 +59,7 @@ typedef struct tl_op_info_row {
 } tl_op_info_row;
 
 typedef struct tl_op_info_table {
-  const char *name; /* "ascend910b", or what the user gave */
+  const char *name;           /* "ascend910b", or what the user gave */
   const tl_op_info_row *rows; /* ascending by op, bytewise; no op twice */
   const tl_op_info_slot *slots;
   const tl_op_info_attr *attrs;

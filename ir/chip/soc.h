@@ -21,9 +21,9 @@ typedef enum tl_soc_ub {
 typedef struct tl_soc {
   const char *name; /* of the family: "Ascend910_93" */
   tl_soc_family table;
-  bool bf16;            /* converts to bfloat16 */
-  bool hif8;            /* converts to hifloat8 */
-  bool cube_f32;        /* products of f32 operands with f32 results */
+  bool bf16;     /* converts to bfloat16 */
+  bool hif8;     /* converts to hifloat8 */
+  bool cube_f32; /* products of f32 operands with f32 results */
   tl_soc_ub ub;
   const char *training; /* precision_mode of training runs by default, "" when it only infers */
 } tl_soc;

@@ -94,11 +94,10 @@ tl_status tl_eval_check(tl_module *m, tl_graph_id id) {
   tl_buf_init(&text);
   print_lacks(m, &l, &text);
   tl_sv shown = text.failed ? TL_SV("several ops") : tl_buf_view(&text);
-  tl_status status =
-      tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
-              "the evaluator has no kernel for %.*s\v"
-              "hand the model to another runtime (tailor verify --runner)",
-              TL_SV_ARG(shown));
+  tl_status status = tl_fail(m->diag, TL_UNSUPPORTED, TL_AT_FILE(m->path),
+                             "the evaluator has no kernel for %.*s\v"
+                             "hand the model to another runtime (tailor verify --runner)",
+                             TL_SV_ARG(shown));
   tl_buf_release(&text);
   return status;
 }

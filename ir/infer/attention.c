@@ -10,8 +10,8 @@ static tl_status read_heads(tl_infer *x, tl_symbol name, tl_dim *out) {
   int64_t n = tl_node_attr_int(x->m, x->node, name, 0);
   *out = n == 0 ? TL_DIM_UNKNOWN : n;
   if (n < 0 || n > INT32_MAX)
-    return tl_infer_fail(x, "attribute %.*s: %lld is out of range",
-                         TL_SV_ARG(tl_sym(x->m, name)), (long long)n);
+    return tl_infer_fail(x, "attribute %.*s: %lld is out of range", TL_SV_ARG(tl_sym(x->m, name)),
+                         (long long)n);
   return TL_OK;
 }
 
@@ -270,7 +270,7 @@ static tl_status mha_present(tl_infer *x, uint32_t result, uint32_t i, uint32_t 
     bool shared = tl_node_attr_int(x->m, x->node, TL_SYM_past_present_share_buffer, 0) != 0 ||
                   tl_infer_has(x, operand_named(x, "past_sequence_length"));
     TL_TRY(tl_infer_check_rank(x, past, 4, 4));
-    dims[2] = shared ? tl_infer_dim(x, past, 2)
+    dims[2] = shared      ? tl_infer_dim(x, past, 2)
               : rank == 4 ? TL_DIM_UNKNOWN
                           : tl_dim_add(x->m, tl_infer_dim(x, past, 2), dims[2]);
     dims[3] = tl_infer_dim(x, past, 3);
@@ -338,8 +338,7 @@ tl_status tl_infer_ms_gqa(tl_infer *x, uint32_t node) {
   TL_TRY(tl_infer_put(x, 0, tl_infer_dtype(x, 0), 3, out));
   bool past = tl_infer_has(x, 3);
   tl_dim fresh = packed ? out[1] : tl_infer_dim(x, 2, 1);
-  tl_dim present[4] = {out[0], nkv, gqa_length(x, fresh),
-                       past ? tl_infer_dim(x, 3, 3) : size};
+  tl_dim present[4] = {out[0], nkv, gqa_length(x, fresh), past ? tl_infer_dim(x, 3, 3) : size};
   TL_TRY(tl_infer_put(x, 1, tl_infer_dtype(x, past ? 3 : 0), 4, present));
   TL_TRY(tl_infer_put(x, 2, tl_infer_dtype(x, past ? 4 : 0), 4, present));
   tl_dim scores[4] = {out[0], n, out[1], tl_infer_dim_value(x, 6)};

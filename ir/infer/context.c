@@ -65,8 +65,8 @@ tl_status tl_infer_fail(tl_infer *x, const char *fmt, ...) {
   va_end(ap);
   describe_operands(x, &text);
   tl_sv shown = text.failed ? TL_SV("types or shapes do not fit") : tl_buf_view(&text);
-  tl_status status = tl_fail(x->m->diag, TL_INVALID_MODEL, tl_node_where(x->m, x->node), "%.*s",
-                             TL_SV_ARG(shown));
+  tl_status status =
+      tl_fail(x->m->diag, TL_INVALID_MODEL, tl_node_where(x->m, x->node), "%.*s", TL_SV_ARG(shown));
   tl_buf_release(&text);
   return status;
 }
@@ -202,7 +202,9 @@ tl_status tl_infer_set(tl_infer *x, uint32_t i, tl_dtype dtype, int rank, const 
   tl_type_id type = declared;
   if (rank > TL_MAX_RANK)
     return tl_infer_fail(x, "result %u has rank %d, more than %d", i, rank, TL_MAX_RANK);
-  tl_type stated = {.kind = TL_KIND_TENSOR, .dtype = (uint8_t)dtype, .rank = (int16_t)rank,
+  tl_type stated = {.kind = TL_KIND_TENSOR,
+                    .dtype = (uint8_t)dtype,
+                    .rank = (int16_t)rank,
                     .dims = rank > 0 ? dims : NULL};
   unsigned kind = tl_type_get(x->m, declared)->kind;
   if (kind == TL_KIND_TENSOR) {

@@ -154,8 +154,7 @@ static tl_status settle(tl_infer *x, carried *c, uint32_t first_operand) {
     return TL_NO_MEMORY;
   for (uint32_t i = 0; i < c->n; i++)
     TL_TRY(refine(x, c->g, c->first_input + i,
-                  tl_value_type(x->m, tl_operand(x->m, x->node, first_operand + i)),
-                  &c->types[i]));
+                  tl_value_type(x->m, tl_operand(x->m, x->node, first_operand + i)), &c->types[i]));
   bool eager = x->depth <= MAX_EAGER_DEPTH;
   for (int visit = eager ? 0 : 2; visit <= 2 && changed; visit++) {
     if (visit == 2)

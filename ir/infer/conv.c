@@ -56,8 +56,8 @@ static tl_status check_channels(tl_infer *x, const conv_form *f) {
     TL_TRY(tl_infer_check_dim(x, "channels of the data and of the weight times group", channels,
                               tl_dim_mul(x->m, per_group, group)));
   if (out >= 0 && out % group != 0)
-    return tl_infer_fail(x, "%lld output channels are not a multiple of group %lld",
-                         (long long)out, (long long)group);
+    return tl_infer_fail(x, "%lld output channels are not a multiple of group %lld", (long long)out,
+                         (long long)group);
   return TL_OK;
 }
 
@@ -126,8 +126,8 @@ static tl_status spatial_list(tl_infer *x, tl_symbol name, uint32_t n, tl_int_li
                          TL_SV_ARG(tl_sym(x->m, name)), out->n, n);
   for (uint32_t i = 0; out->at && i < n; i++)
     if (out->at[i] < 0 || out->at[i] > INT32_MAX)
-      return tl_infer_fail(x, "attribute %.*s: %lld is out of range",
-                           TL_SV_ARG(tl_sym(x->m, name)), (long long)out->at[i]);
+      return tl_infer_fail(x, "attribute %.*s: %lld is out of range", TL_SV_ARG(tl_sym(x->m, name)),
+                           (long long)out->at[i]);
   return TL_OK;
 }
 

@@ -50,8 +50,8 @@ static tl_status set_constant(tl_infer *x, const tl_attr *a) {
 }
 
 tl_status tl_infer_constant(tl_infer *x, uint32_t node) {
-  static const tl_symbol names[] = {TL_SYM_value,       TL_SYM_sparse_value, TL_SYM_value_float,
-                                    TL_SYM_value_floats, TL_SYM_value_int,   TL_SYM_value_ints,
+  static const tl_symbol names[] = {TL_SYM_value,        TL_SYM_sparse_value, TL_SYM_value_float,
+                                    TL_SYM_value_floats, TL_SYM_value_int,    TL_SYM_value_ints,
                                     TL_SYM_value_string, TL_SYM_value_strings};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const tl_attr *a = tl_node_attr(x->m, node, names[i]);
@@ -190,8 +190,8 @@ tl_status tl_infer_size(tl_infer *x, uint32_t node) {
   TL_TRY(tl_infer_set(x, 0, TL_DTYPE_I64, 0, NULL));
   if (rank < 0)
     return TL_OK;
-  tl_elem e = tl_elem_from_dim(
-      tl_infer_quotient(x, tl_infer_dims(x, 0), (uint32_t)rank, NULL, 0, &exact));
+  tl_elem e =
+      tl_elem_from_dim(tl_infer_quotient(x, tl_infer_dims(x, 0), (uint32_t)rank, NULL, 0, &exact));
   return tl_infer_set_elems(x, 0, &e, 1);
 }
 

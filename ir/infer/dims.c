@@ -28,8 +28,8 @@ tl_status tl_infer_broadcast_dims(tl_infer *x, tl_infer_view a, tl_infer_view b,
     tl_dim da = i < a.rank ? a.dims[a.rank - 1 - i] : 1;
     tl_dim db = i < b.rank ? b.dims[b.rank - 1 - i] : 1;
     if (!tl_dim_broadcast(da, db, &dims[most - 1 - i]))
-      return tl_infer_fail(x, "sizes %lld and %lld of axis -%d cannot be broadcast",
-                           (long long)da, (long long)db, i + 1);
+      return tl_infer_fail(x, "sizes %lld and %lld of axis -%d cannot be broadcast", (long long)da,
+                           (long long)db, i + 1);
   }
   *rank = most;
   return TL_OK;

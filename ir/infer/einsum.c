@@ -10,7 +10,7 @@ enum { N_LABELS = 128 };
 
 /* What the left side says about labels. */
 typedef struct einsum {
-  tl_dim size[N_LABELS];   /* by letter */
+  tl_dim size[N_LABELS];    /* by letter */
   uint32_t times[N_LABELS]; /* occurrences on the left side */
   tl_dim wide[TL_MAX_RANK]; /* axes of the ellipsis */
   int n_wide;               /* TL_RANK_UNKNOWN: an operand with an ellipsis has unknown rank */
@@ -159,8 +159,8 @@ tl_status tl_infer_einsum(tl_infer *x, uint32_t node) {
   term t;
   tl_sv right = TL_SV("");
   bool explicit_result;
-  tl_sv left = cut_arrow(tl_node_attr_string(x->m, node, TL_SYM_equation), &right,
-                         &explicit_result);
+  tl_sv left =
+      cut_arrow(tl_node_attr_string(x->m, node, TL_SYM_equation), &right, &explicit_result);
   TL_TRY(read_left(x, &e, left));
   if (explicit_result)
     TL_TRY(read_term(x, right, &t));

@@ -153,9 +153,7 @@ static tl_elem negate(tl_elem a) {
 
 static tl_elem not(tl_elem a) { return a.kind == TL_ELEM_INT ? truth(a.value == 0) : unknown; }
 
-static tl_elem magnitude(tl_elem a) {
-  return a.kind == TL_ELEM_INT && a.value < 0 ? negate(a) : a;
-}
+static tl_elem magnitude(tl_elem a) { return a.kind == TL_ELEM_INT && a.value < 0 ? negate(a) : a; }
 
 /* Rounding changes nothing, since only integers are tracked. */
 static tl_elem apply_unary(tl_op_id op, tl_elem a) {
@@ -179,8 +177,7 @@ static tl_elem apply_binary(tl_infer *x, tl_op_id op, tl_elem a, tl_elem b) {
   case TL_OP_Sub: return subtract(x, a, b);
   case TL_OP_Mul: return multiply(x, a, b);
   case TL_OP_Div: return divide(x, a, b, tl_dtype_is_float(tl_infer_dtype(x, 0)));
-  case TL_OP_Mod:
-    return remainder_of(a, b, tl_node_attr_int(x->m, x->node, TL_SYM_fmod, 0) != 0);
+  case TL_OP_Mod: return remainder_of(a, b, tl_node_attr_int(x->m, x->node, TL_SYM_fmod, 0) != 0);
   case TL_OP_Min: return extreme(a, b, false);
   case TL_OP_Max: return extreme(a, b, true);
   case TL_OP_And: return both(a, b);

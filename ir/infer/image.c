@@ -55,13 +55,11 @@ static tl_status apply_scales(tl_infer *x, uint32_t operand, const resize_axes *
                               tl_dim *dims) {
   const tl_tensor *t = tl_value_constant(x->m, tl_operand(x->m, x->node, operand));
   if (t)
-    TL_TRY(check_count(x, "scales",
-                       (uint32_t)(tl_tensor_elements(x->m, t) & UINT32_MAX), axes));
+    TL_TRY(check_count(x, "scales", (uint32_t)(tl_tensor_elements(x->m, t) & UINT32_MAX), axes));
   for (uint32_t i = 0; i < axes->n; i++) {
     double scale;
     tl_dim *d = &dims[axes->at[i]];
-    *d = t && tl_tensor_float_at(x->m, t, i, &scale) ? scaled_dim(x->m, *d, scale)
-                                                     : TL_DIM_UNKNOWN;
+    *d = t && tl_tensor_float_at(x->m, t, i, &scale) ? scaled_dim(x->m, *d, scale) : TL_DIM_UNKNOWN;
   }
   return TL_OK;
 }
@@ -98,8 +96,10 @@ static tl_status apply_sizes(tl_infer *x, const tl_partial *sizes, const resize_
   }
   bool larger = tl_sv_is(policy, "not_smaller");
   if (!larger && !tl_sv_is(policy, "not_larger"))
-    return tl_infer_fail(x, "attribute keep_aspect_ratio_policy: '%.*s' is none of stretch, "
-                            "not_larger, not_smaller", TL_SV_ARG(policy));
+    return tl_infer_fail(x,
+                         "attribute keep_aspect_ratio_policy: '%.*s' is none of stretch, "
+                         "not_larger, not_smaller",
+                         TL_SV_ARG(policy));
   apply_bounds(sizes, axes, larger, dims);
   return TL_OK;
 }

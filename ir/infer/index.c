@@ -210,9 +210,7 @@ tl_status tl_infer_split(tl_infer *x, uint32_t node) {
 /* ---- Slice ---------------------------------------------------------------------------------- */
 
 /* True for ends that mean "to the end": exporters write INT32_MAX, INT64_MAX or neighbours. */
-static bool is_open_end(tl_elem e) {
-  return e.kind == TL_ELEM_INT && e.value >= INT32_MAX;
-}
+static bool is_open_end(tl_elem e) { return e.kind == TL_ELEM_INT && e.value >= INT32_MAX; }
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;

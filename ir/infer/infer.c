@@ -288,10 +288,8 @@ tl_status tl_infer_module(tl_module *m) {
 tl_status tl_infer_node(tl_module *m, tl_node_id n) {
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
-  tl_infer x = {.m = m,
-                .scratch = &scratch,
-                .elems_left = FREE_ELEMENTS,
-                .visits_left = FREE_VISITS};
+  tl_infer x = {
+      .m = m, .scratch = &scratch, .elems_left = FREE_ELEMENTS, .visits_left = FREE_VISITS};
   tl_status status = infer_node(&x, n);
   tl_arena_release(&scratch);
   return status;

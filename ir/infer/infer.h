@@ -112,7 +112,7 @@ bool tl_infer_all_tracked(tl_infer *x);
 tl_status tl_infer_set_elems(tl_infer *x, uint32_t i, const tl_elem *at, uint32_t n);
 static inline tl_dim tl_elem_dim(tl_elem e) { /* as a dim; unknown for negative numbers */
   return e.kind == TL_ELEM_UNKNOWN || (e.kind == TL_ELEM_INT && e.value < 0) ? TL_DIM_UNKNOWN
-                                                                              : e.value;
+                                                                             : e.value;
 }
 /* Returns a dim as an element: number, symbol or unknown. */
 static inline tl_elem tl_elem_from_dim(tl_dim d) {

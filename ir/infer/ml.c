@@ -80,7 +80,7 @@ tl_status tl_infer_ml_regressor(tl_infer *x, uint32_t node) {
 tl_status tl_infer_ml_one_hot(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK + 1];
   tl_dtype d = tl_infer_dtype(x, 0);
-  uint32_t categories = d == TL_DTYPE_NONE ? 0
+  uint32_t categories = d == TL_DTYPE_NONE     ? 0
                         : d == TL_DTYPE_STRING ? count_of(x, TL_SYM_cats_strings)
                                                : count_of(x, TL_SYM_cats_int64s);
   (void)node;

@@ -26,7 +26,7 @@ tl_status tl_infer_layer_norm(tl_infer *x, uint32_t node) {
   tl_dim dims[TL_MAX_RANK];
   tl_dtype stash;
   tl_dtype dtype = tl_infer_dtype(x, 1) != TL_DTYPE_NONE ? tl_infer_dtype(x, 1)
-                                                        : tl_infer_dtype(x, 0);
+                                                         : tl_infer_dtype(x, 0);
   TL_TRY(tl_infer_attr_dtype(x, TL_SYM_stash_type, TL_DTYPE_F32, &stash));
   TL_TRY(tl_infer_put_like(x, 0, dtype, 0));
   int rank = tl_infer_copy_dims(x, 0, dims);

@@ -150,8 +150,8 @@ tl_status tl_infer_sequence_at(tl_infer *x, uint32_t node) {
   if (list != TL_NO_NODE) {
     int64_t n = tl_node_get(x->m, list)->n_operands;
     if (position < -n || position >= n)
-      return tl_infer_fail(x, "position %lld is outside the sequence of %lld",
-                           (long long)position, (long long)n);
+      return tl_infer_fail(x, "position %lld is outside the sequence of %lld", (long long)position,
+                           (long long)n);
     tl_value_id v = tl_operand(x->m, list, (uint32_t)(position < 0 ? position + n : position));
     return tl_infer_set_type(x, 0, tl_value_type(x->m, v));
   }

@@ -8,8 +8,8 @@
 /* Tracks the operand's elements for a view of rank 0 or 1, which keeps their order. */
 static tl_status keep_elems(tl_infer *x) {
   tl_value_id v = tl_operand(x->m, x->node, 0);
-  bool worth = v < x->n_partials && (x->partials[v].at ||
-               tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT);
+  bool worth = v < x->n_partials &&
+               (x->partials[v].at || tl_value_get(x->m, v)->kind == TL_VALUE_CONSTANT);
   if (!worth)
     return TL_OK;
   tl_partial p = tl_infer_elems(x, 0);
@@ -40,7 +40,7 @@ typedef struct target {
   tl_dim dims[TL_MAX_RANK];
   bool copied[TL_MAX_RANK];
   int rank;
-  int open;      /* the axis to compute from the others, -1 none */
+  int open;       /* the axis to compute from the others, -1 none */
   bool minus_one; /* the open axis was given as -1 */
 } target;
 
@@ -143,8 +143,7 @@ static tl_status resolve_target(tl_infer *x, target *t) {
   bool fits = exact && (t->open >= 0 || d == 1 || d == TL_DIM_UNKNOWN);
   if (!fits && t->open >= 0)
     return clash(x, "the input does not divide evenly into the requested shape");
-  return fits ? TL_OK
-              : clash(x, "the input and the requested shape differ in elements");
+  return fits ? TL_OK : clash(x, "the input and the requested shape differ in elements");
 }
 
 /* Elements that are all numbers need no substitute: they are contents already. */

@@ -69,14 +69,14 @@ tl_status tl_infer_stft(tl_infer *x, uint32_t node) {
   bool onesided = tl_node_attr_int(x->m, node, TL_SYM_onesided, 1) != 0;
   tl_dim step = tl_infer_dim_value(x, 1);
   TL_TRY(tl_infer_check_rank(x, 0, 2, 3));
-  tl_dim length = tl_infer_has(x, 3) ? tl_infer_dim_value(x, 3)
+  tl_dim length = tl_infer_has(x, 3)   ? tl_infer_dim_value(x, 3)
                   : tl_infer_has(x, 2) ? tl_infer_dim(x, 2, 0)
                                        : TL_DIM_UNKNOWN;
   if (step == 0)
     return tl_infer_fail(x, "frame_step is 0");
   tl_dim hops = tl_dim_div(x->m, tl_dim_sub(x->m, tl_infer_dim(x, 0, 1), length), step);
-  tl_dim dims[4] = {tl_infer_dim(x, 0, 0), tl_dim_add(x->m, hops, 1),
-                    bins(x->m, length, onesided), 2};
+  tl_dim dims[4] = {tl_infer_dim(x, 0, 0), tl_dim_add(x->m, hops, 1), bins(x->m, length, onesided),
+                    2};
   return tl_infer_put(x, 0, tl_infer_dtype(x, 0), 4, dims);
 }
 

@@ -74,8 +74,7 @@ tl_dim tl_dim_offset(tl_module *m, tl_dim d, int64_t c) {
   return c >= 0 ? tl_dim_add(m, d, c) : tl_dim_sub(m, d, c == INT64_MIN ? INT64_MAX : -c);
 }
 
-tl_status tl_infer_container(tl_infer *x, tl_type_kind kind, tl_type_id element,
-                             tl_type_id *out) {
+tl_status tl_infer_container(tl_infer *x, tl_type_kind kind, tl_type_id element, tl_type_id *out) {
   tl_type t = {.kind = (uint8_t)kind, .rank = TL_RANK_UNKNOWN, .element = element};
   *out = tl_type_intern(x->m, &t);
   return *out == TL_NO_TYPE ? TL_NO_MEMORY : TL_OK;

@@ -8,8 +8,7 @@
 #define MAX_WINDOW INT64_C(0x7fffffff)
 
 /* Reads a list of n numbers from `min` on; .at is NULL for the default. */
-static tl_status read_list(tl_infer *x, tl_symbol name, uint32_t n, int64_t min,
-                           tl_int_list *out) {
+static tl_status read_list(tl_infer *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
   *out = tl_node_attr_ints(x->m, x->node, name);
   if (out->n == 0)
     out->at = NULL; /* exporters write an empty list for "default" */
@@ -20,8 +19,8 @@ static tl_status read_list(tl_infer *x, tl_symbol name, uint32_t n, int64_t min,
                          TL_SV_ARG(tl_sym(x->m, name)), out->n, n);
   for (uint32_t i = 0; i < n; i++)
     if (out->at[i] < min || out->at[i] > MAX_WINDOW)
-      return tl_infer_fail(x, "attribute %.*s: %lld is out of range",
-                           TL_SV_ARG(tl_sym(x->m, name)), (long long)out->at[i]);
+      return tl_infer_fail(x, "attribute %.*s: %lld is out of range", TL_SV_ARG(tl_sym(x->m, name)),
+                           (long long)out->at[i]);
   return TL_OK;
 }
 
@@ -35,8 +34,10 @@ static tl_status read_auto_pad(tl_infer *x, tl_window *w) {
   else if (tl_sv_is(text, "VALID"))
     w->auto_pad = TL_PAD_VALID;
   else
-    return tl_infer_fail(x, "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
-                            "VALID", TL_SV_ARG(text));
+    return tl_infer_fail(x,
+                         "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
+                         "VALID",
+                         TL_SV_ARG(text));
   return TL_OK;
 }
 
@@ -56,9 +57,7 @@ static int64_t at_or(tl_int_list list, uint32_t i, int64_t fallback) {
 }
 
 /* auto_pad replaces the pads. */
-static bool pads_count(const tl_window *w) {
-  return w->auto_pad == TL_PAD_EXPLICIT && w->pads.at;
-}
+static bool pads_count(const tl_window *w) { return w->auto_pad == TL_PAD_EXPLICIT && w->pads.at; }
 
 /* Both ends of an axis. */
 static int64_t pad_sum(const tl_window *w, uint32_t axis) {
@@ -74,9 +73,7 @@ static bool extent(const tl_window *w, uint32_t axis, tl_dim kernel, int64_t *ou
 }
 
 /* C's division rounds towards 0; b is positive. */
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 /* Returns how many windows there are. Rounding up may add one, but never one that begins behind the
  * input's data. */
@@ -106,8 +103,9 @@ tl_status tl_window_output(tl_infer *x, const tl_window *w, uint32_t axis, tl_di
   if (tl_dim_is_static(input)) {
     int64_t n = windows(w, axis, input, input + slack, stride);
     if (n < 0)
-      return tl_infer_fail(x, "a window of %lld does not fit the padded input of %lld along "
-                              "spatial axis %u",
+      return tl_infer_fail(x,
+                           "a window of %lld does not fit the padded input of %lld along "
+                           "spatial axis %u",
                            (long long)size, (long long)(input + pad_sum(w, axis)), axis);
     *out = n;
   } else if (stride == 1) {

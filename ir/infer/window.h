@@ -10,13 +10,13 @@ typedef enum tl_auto_pad { TL_PAD_EXPLICIT, TL_PAD_SAME, TL_PAD_VALID } tl_auto_
 
 /* The attributes of a window; lists are borrowed. */
 typedef struct tl_window {
-  uint32_t n; /* spatial axes */
+  uint32_t n;         /* spatial axes */
   tl_int_list kernel; /* .at NULL when the attribute is absent; the same for the rest */
   tl_int_list strides;
   tl_int_list dilations;
   tl_int_list pads;  /* [2 * n]: begins, then ends */
   tl_int_list extra; /* output padding of a transposed window */
-  uint8_t auto_pad; /* tl_auto_pad */
+  uint8_t auto_pad;  /* tl_auto_pad */
   bool ceil;
 } tl_window;
 

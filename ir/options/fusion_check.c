@@ -51,8 +51,7 @@ static bool warns_unknown(checker *c, const tl_fusion_entry *e) {
 /* True, with a warning, if the pass is not of the kind that the section is about. */
 static bool warns_section(checker *c, const tl_fusion_entry *e, tl_fusion_kind section) {
   const tl_fusion_name *row = tl_fusion_name_find(e->pass);
-  if (!row || row->kind == section ||
-      (c->config->both_kinds && row->kind < TL_N_FUSION_SECTIONS))
+  if (!row || row->kind == section || (c->config->both_kinds && row->kind < TL_N_FUSION_SECTIONS))
     return false;
   const char *right = tl_fusion_section_name((tl_fusion_kind)row->kind);
   if (!may_warn(c))
@@ -118,8 +117,8 @@ static void check_scope_pass(checker *c, const tl_fusion_entry *e, bool *failed)
 static void check_scope_rules(checker *c, const tl_fusion_entry *e) {
   const tl_fusion_name *row = tl_fusion_name_find(e->pass);
   const char *why = tl_fusion_name_lacks(e->pass);
-  if (row && row->kind == TL_FUSION_SCOPE && c->known &&
-      !has_rules(c, e->pass, TL_FUSION_SCOPE) && may_warn(c))
+  if (row && row->kind == TL_FUSION_SCOPE && c->known && !has_rules(c, e->pass, TL_FUSION_SCOPE) &&
+      may_warn(c))
     tl_warn_code(c->diag, "W_FUSION_NO_RULES", e->at,
                  "this version has no rule for '%.*s'%s%s\va rule file can capture a scope as an "
                  "op of your own: docs/rules.md",

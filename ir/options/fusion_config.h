@@ -27,21 +27,21 @@ typedef struct tl_fusion_list {
 
 /* All zero: nothing was said. */
 typedef struct tl_fusion_config {
-  tl_fusion_list direct; /* --fusion */
-  tl_fusion_list option; /* --optimization-switch */
+  tl_fusion_list direct;                         /* --fusion */
+  tl_fusion_list option;                         /* --optimization-switch */
   tl_fusion_list file[TL_N_FUSION_SECTIONS];     /* Switch of the switch file, by kind */
   tl_fusion_list priority[TL_N_FUSION_SECTIONS]; /* Priority of the switch file, by kind */
   tl_fusion_list exceptional;                    /* its ExceptionalPassOfO1Level */
-  tl_fusion_list scope_on;  /* --enable-scope-fusion-passes */
+  tl_fusion_list scope_on;                       /* --enable-scope-fusion-passes */
   tl_fusion_list scope_off; /* --disable-scope-fusion-passes; a pass of both is off */
-  tl_switch direct_all;                          /* --fusion=ALL:... */
-  tl_switch file_all[TL_N_FUSION_SECTIONS];      /* ALL of the switch file */
-  const char *preset;        /* --fusion-preset; NULL: none */
-  tl_switch forbidden_close; /* atc always appends forbidden_close_pass:on */
-  bool functional_only;      /* below -O2, atc's oo_level O1: only what is needed */
-  bool nothing;              /* -O0: no pass that rewrites by rules runs, whatever is switched on */
-  bool both_kinds;           /* the switch file was in the line format */
-  bool strict;               /* a scope fusion of an unknown name is an error */
+  tl_switch direct_all;     /* --fusion=ALL:... */
+  tl_switch file_all[TL_N_FUSION_SECTIONS]; /* ALL of the switch file */
+  const char *preset;                       /* --fusion-preset; NULL: none */
+  tl_switch forbidden_close;                /* atc always appends forbidden_close_pass:on */
+  bool functional_only;                     /* below -O2, atc's oo_level O1: only what is needed */
+  bool nothing;    /* -O0: no pass that rewrites by rules runs, whatever is switched on */
+  bool both_kinds; /* the switch file was in the line format */
+  bool strict;     /* a scope fusion of an unknown name is an error */
 } tl_fusion_config;
 
 /* Is the pass on? config may be NULL. *why, unless why is NULL, becomes what decided: a static

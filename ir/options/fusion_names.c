@@ -10,8 +10,7 @@ enum { MOST_EDITS = 3, LONGEST_STEM = 128 };
 #define STATE_OFF false
 
 static const tl_fusion_name passes[] = {
-#define PASS(name, kind, state, close)                                                            \
-  {#name, TL_FUSION_##kind, TL_CLOSE_##close, STATE_##state},
+#define PASS(name, kind, state, close) {#name, TL_FUSION_##kind, TL_CLOSE_##close, STATE_##state},
 #include "ir/options/fusion_names.tbl"
 };
 

@@ -44,9 +44,7 @@ static const tl_precision_mode_info modes[TL_N_PRECISION_MODES] = {
                                "hif8 in white ops and in gray ops that follow them"},
 };
 
-const tl_precision_mode_info *tl_precision_mode_get(tl_precision_mode mode) {
-  return &modes[mode];
-}
+const tl_precision_mode_info *tl_precision_mode_get(tl_precision_mode mode) { return &modes[mode]; }
 
 bool tl_precision_mode_lowers(tl_precision_mode mode) {
   return modes[mode].low != TL_DTYPE_NONE || mode == TL_PRECISION_FORCE_FP32;

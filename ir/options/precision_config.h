@@ -38,9 +38,9 @@ enum {
 };
 
 typedef struct tl_mix_edit {
-  tl_sv type;     /* NPU op type, or onnx::Type for the op of the model */
-  uint8_t edits;  /* TL_MIX_*, one of the 11 legal sets */
-  uint32_t line;  /* of the file, for messages; 0: unknown */
+  tl_sv type;    /* NPU op type, or onnx::Type for the op of the model */
+  uint8_t edits; /* TL_MIX_*, one of the 11 legal sets */
+  uint32_t line; /* of the file, for messages; 0: unknown */
 } tl_mix_edit;
 
 /* A line of keep_dtype. */
@@ -120,7 +120,7 @@ typedef struct tl_precision_config {
   const char *high_precision; /* what asks for the precise kernels of all ops; NULL: nothing */
   /* Colours: those of the SoC's table, or for all types that no edit names (presets) this one. */
   bool recoloured;
-  tl_op_colour unlisted; /* when recoloured */
+  tl_op_colour unlisted;  /* when recoloured */
   const tl_mix_edit *mix; /* one entry a type */
   uint32_t n_mix;
   const char *mix_path;
@@ -152,10 +152,10 @@ typedef struct tl_precision_config {
 } tl_precision_config;
 
 typedef struct tl_precision_mode_info {
-  const char *v1[2];  /* names in precision_mode; NULL: none */
-  const char *v2;     /* name in precision_mode_v2; NULL: none */
-  bool mixed;         /* by colour: modify_mixlist makes sense */
-  tl_dtype low;       /* the type it lowers to; NONE: it lowers nothing */
+  const char *v1[2];   /* names in precision_mode; NULL: none */
+  const char *v2;      /* name in precision_mode_v2; NULL: none */
+  bool mixed;          /* by colour: modify_mixlist makes sense */
+  tl_dtype low;        /* the type it lowers to; NONE: it lowers nothing */
   const char *meaning; /* one clause */
 } tl_precision_mode_info;
 

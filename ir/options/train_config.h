@@ -123,14 +123,14 @@ typedef struct tl_train_config {
   uint32_t n_bucket_sizes;
   int64_t bucket_indices[TL_TRAIN_MAX_SPLITS];
   uint32_t n_bucket_indices;
-  const char *bucket_library; /* file; NULL: none */
+  const char *bucket_library;            /* file; NULL: none */
   const tl_measured_gradients *measured; /* of this model, from the file; NULL: none */
-  int64_t bucket_first;       /* bytes */
-  int64_t bucket_cap;         /* bytes; 0: the strategy's own, 25 MiB or 30 MiB */
-  uint32_t bucket_members;    /* most of a bucket of COMBINE */
-  int64_t bucket_max_bytes;   /* of any bucket */
-  bool bucket_compat_ge;      /* bucket_compat=ge: GE's search as it is */
-  bool bucket_pad;            /* sizes as on the device; false: of the bare tensors */
+  int64_t bucket_first;                  /* bytes */
+  int64_t bucket_cap;                    /* bytes; 0: the strategy's own, 25 MiB or 30 MiB */
+  uint32_t bucket_members;               /* most of a bucket of COMBINE */
+  int64_t bucket_max_bytes;              /* of any bucket */
+  bool bucket_compat_ge;                 /* bucket_compat=ge: GE's search as it is */
+  bool bucket_pad;                       /* sizes as on the device; false: of the bare tensors */
   tl_bucket_lowering bucket_lowering;
   tl_grad_order grad_order;
   /* Loss scale (section 5). */

@@ -6,12 +6,11 @@
 #include "ir/verify/verify.h"
 
 const char *tl_control_origin_name(tl_control_origin origin) {
-  static const char *const names[TL_N_CONTROL_ORIGINS] = {
-      [TL_CONTROL_USER] = "user",
-      [TL_CONTROL_GATE] = "gate",
-      [TL_CONTROL_MEMORY] = "memory",
-      [TL_CONTROL_COMM_ORDER] = "comm_order",
-      [TL_CONTROL_SCHED] = "sched"};
+  static const char *const names[TL_N_CONTROL_ORIGINS] = {[TL_CONTROL_USER] = "user",
+                                                          [TL_CONTROL_GATE] = "gate",
+                                                          [TL_CONTROL_MEMORY] = "memory",
+                                                          [TL_CONTROL_COMM_ORDER] = "comm_order",
+                                                          [TL_CONTROL_SCHED] = "sched"};
   return names[origin];
 }
 
@@ -198,8 +197,7 @@ static tl_status parse_inside(tl_parser *p, tl_graph_id g, tl_token_vec *outputs
 tl_status tl_parse_graph(tl_parser *p, tl_graph_kind kind, tl_node_id owner, tl_graph_id *out) {
   tl_symbol name = 0;
   if (p->depth > TL_MAX_BODY_DEPTH)
-    return tl_parse_fail_at(p, p->at, TL_LIMIT, "graphs nest more than %d deep",
-                            TL_MAX_BODY_DEPTH);
+    return tl_parse_fail_at(p, p->at, TL_LIMIT, "graphs nest more than %d deep", TL_MAX_BODY_DEPTH);
   if (p->at.kind == TL_TOKEN_NODE) {
     TL_TRY(tl_parse_symbol_of(p, p->at, &name));
     tl_parse_advance(p);

@@ -7,8 +7,8 @@
 #include "ir/module.h"
 
 enum {
-  TL_TEXT_IR_VERSION = 10,  /* of a module without a header ... */
-  TL_TEXT_OPSET = 21        /* ... and its default-domain opset */
+  TL_TEXT_IR_VERSION = 10, /* of a module without a header ... */
+  TL_TEXT_OPSET = 21       /* ... and its default-domain opset */
 };
 
 /* Parses a whole module. path names the text in messages ("-" or "" when it came from nowhere);
@@ -20,8 +20,8 @@ tl_status tl_module_parse(tl_diag *d, const char *path, tl_sv text, tl_module **
 /* Parses a module into one that is there: its graphs become further root graphs of *m, which keeps
  * what it says of itself. All but shapes is verified. After a failure the module is only good for
  * destruction. */
-tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text, tl_module *m)
-    TL_NODISCARD;
+tl_status tl_module_parse_beside(tl_diag *d, const char *path, tl_sv text,
+                                 tl_module *m) TL_NODISCARD;
 
 /* Word of the text for an origin: "user", "gate" ... */
 const char *tl_control_origin_name(tl_control_origin origin);

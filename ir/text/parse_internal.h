@@ -36,16 +36,16 @@ typedef struct tl_parser {
   tl_module *m;
   tl_diag *diag;
   const char *path;
-  tl_u32_vec bound;      /* by key symbol: value (labels: node) it names now, 0: none */
-  tl_undo_vec undo;      /* in the order of binding */
+  tl_u32_vec bound; /* by key symbol: value (labels: node) it names now, 0: none */
+  tl_undo_vec undo; /* in the order of binding */
   tl_named_file_vec files;
-  tl_attr_vec attrs;     /* stack: attributes of the nodes being parsed */
-  tl_token_vec results;  /* stack: results of the nodes being parsed */
-  tl_u32_vec ids;        /* scratch of one list */
-  tl_buf text;           /* scratch of one string */
-  uint32_t depth;        /* of bodies */
-  uint32_t expressions;  /* depth of constants inside constants */
-  bool reuses;           /* a body has reused a name of a graph around it */
+  tl_attr_vec attrs;    /* stack: attributes of the nodes being parsed */
+  tl_token_vec results; /* stack: results of the nodes being parsed */
+  tl_u32_vec ids;       /* scratch of one list */
+  tl_buf text;          /* scratch of one string */
+  uint32_t depth;       /* of bodies */
+  uint32_t expressions; /* depth of constants inside constants */
+  bool reuses;          /* a body has reused a name of a graph around it */
 } tl_parser;
 
 /* parse_core.c */

@@ -15,8 +15,8 @@ typedef struct tl_print_options {
  * o: NULL for the form that round-trips. TL_NO_MEMORY; TL_LIMIT when bodies nest too deep. */
 tl_status tl_module_print(const tl_module *m, tl_buf *out, const tl_print_options *o) TL_NODISCARD;
 /* Adds one root graph or body. */
-tl_status tl_graph_print(const tl_module *m, tl_graph_id g, tl_buf *out, const tl_print_options *o)
-    TL_NODISCARD;
+tl_status tl_graph_print(const tl_module *m, tl_graph_id g, tl_buf *out,
+                         const tl_print_options *o) TL_NODISCARD;
 
 /* Adds the value of a constant as it stands behind "=": 1.5, [1, 2], file("a.onnx", 64, 4096) ...
  */

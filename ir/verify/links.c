@@ -59,8 +59,8 @@ static void check_operands_of(tl_verifier *v, tl_node_id n) {
     const tl_use *use = tl_use_get(m, u);
     if (use->user != n)
       tl_verify_report(v, n, "operand %u belongs to another node", i);
-    if (use->value && (!is_value(m, use->value) ||
-                       tl_value_get(m, use->value)->kind == TL_VALUE_NONE))
+    if (use->value &&
+        (!is_value(m, use->value) || tl_value_get(m, use->value)->kind == TL_VALUE_NONE))
       tl_verify_report(v, n, "operand %u is a value that is gone", i);
     if (!use->value && tl_node_is_return(m, n))
       tl_verify_report(v, n, "output %u of the graph is absent", i);

@@ -8,7 +8,7 @@
 
 typedef enum tl_npu_stage {
   TL_NPU_STAGE_CANONICAL,
-  TL_NPU_STAGE_SPELLED,  /* expansions have named NPU ops */
+  TL_NPU_STAGE_SPELLED, /* expansions have named NPU ops */
   TL_NPU_STAGE_SELECTED,
   TL_NPU_STAGE_EXPANDED, /* selected, and what needs several NPU ops is spelled out */
   TL_NPU_STAGE_NPU

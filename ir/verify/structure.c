@@ -121,15 +121,19 @@ static void report_duplicate(void *user, tl_value_id id) {
 
 static tl_status report_shadow(void *user, tl_value_id id) {
   tl_verifier *v = user;
-  tl_verify_report(v, tl_value_producer(v->m, id), "the result %%%.*s in a body has the name of a "
-                   "value around it", TL_SV_ARG(tl_value_name(v->m, id)));
+  tl_verify_report(v, tl_value_producer(v->m, id),
+                   "the result %%%.*s in a body has the name of a "
+                   "value around it",
+                   TL_SV_ARG(tl_value_name(v->m, id)));
   return TL_OK;
 }
 
 static tl_status report_hidden(void *user, tl_node_id n, uint32_t i, tl_value_id hider) {
   tl_verifier *v = user;
-  tl_verify_report(v, n, "operand %u (%%%.*s) is hidden by a value of that name in a body of a "
-                   "node around it", i, TL_SV_ARG(tl_value_name(v->m, hider)));
+  tl_verify_report(v, n,
+                   "operand %u (%%%.*s) is hidden by a value of that name in a body of a "
+                   "node around it",
+                   i, TL_SV_ARG(tl_value_name(v->m, hider)));
   return TL_OK;
 }
 
@@ -158,8 +162,9 @@ static void check_control(tl_verifier *v) {
     for (tl_control_id c = node->control_in; c; c = tl_control_get(m, c)->next_in) {
       if (balance++ > m->controls.next || tl_control_get(m, c)->to != n ||
           !is_sound_edge(m, tl_control_get(m, c))) {
-        tl_verify_report(v, n, "a control edge into the node is wrong: both ends must be in one "
-                               "graph, the source first");
+        tl_verify_report(v, n,
+                         "a control edge into the node is wrong: both ends must be in one "
+                         "graph, the source first");
         return;
       }
     }
@@ -204,8 +209,8 @@ static void check_gradients(tl_verifier *v) {
 }
 
 const tl_check tl_structure_checks[] = {
-    {"bodies", check_bodies}, {"depth", check_depths},    {"scope", check_scopes},
-    {"names", check_names},   {"control", check_control}, {"states", check_states},
-    {"gradients", check_gradients},
-    {NULL, NULL},
+    {"bodies", check_bodies},       {"depth", check_depths},
+    {"scope", check_scopes},        {"names", check_names},
+    {"control", check_control},     {"states", check_states},
+    {"gradients", check_gradients}, {NULL, NULL},
 };

@@ -190,6 +190,6 @@ static void check_candidate_of(tl_verifier *v, tl_node_id n) {
 static void check_candidates(tl_verifier *v) { tl_verify_each_node(v, check_candidate_of); }
 
 const tl_check tl_type_checks[] = {
-    {"counts", check_counts}, {"captures", check_captures}, {"attributes", check_attrs},
-    {"types", check_types}, {"candidate", check_candidates}, {NULL, NULL},
+    {"counts", check_counts}, {"captures", check_captures},    {"attributes", check_attrs},
+    {"types", check_types},   {"candidate", check_candidates}, {NULL, NULL},
 };

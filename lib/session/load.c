@@ -151,8 +151,8 @@ static tl_status link_optimizer(const tl_session *s, tl_module *m) {
 
 /* The graph is there; what the model and the settings say of it follows. Destroys it on failure. */
 static tl_status complete(const tl_session *s, const char *path, tl_sv bytes, tl_module **out) {
-  tl_status status =
-      s->ignores_own_config ? TL_OK : tl_settings_take_model(s->settings, s->diag, *out);
+  tl_status status = s->ignores_own_config ? TL_OK
+                                           : tl_settings_take_model(s->settings, s->diag, *out);
   if (status == TL_OK)
     status = read_declarations(s, path, bytes, *out);
   if (status == TL_OK)

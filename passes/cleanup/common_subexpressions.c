@@ -88,8 +88,8 @@ static bool equal_constants(const tl_module *m, uint32_t a, uint32_t b) {
 static bool is_pure(const tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   return tl_op_row(node->op) && node->n_results && !node->control_in && !node->control_out &&
-         !tl_op_has_trait(node->op, TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL |
-                                        TL_TRAIT_BODY);
+         !tl_op_has_trait(node->op,
+                          TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY);
 }
 
 static bool can_merge_results(const merging *s, tl_node_id from, tl_node_id to) {

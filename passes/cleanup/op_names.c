@@ -25,8 +25,7 @@ static bool is_renamed(const tl_module *m, tl_op_id op, tl_sv from) {
   tl_sv domain;
   tl_sv name;
   split_type(from, &domain, &name);
-  return tl_sv_eq(tl_op_name(m, op), name) &&
-         (!domain.p || tl_sv_eq(tl_op_domain(m, op), domain));
+  return tl_sv_eq(tl_op_name(m, op), name) && (!domain.p || tl_sv_eq(tl_op_domain(m, op), domain));
 }
 
 static tl_op_id table_op(const tl_module *m, const char *domain, tl_sv name) {
@@ -69,10 +68,10 @@ static tl_status fail_signature(tl_module *m, tl_node_id n, const tl_op *row) {
   add_range(&wants, row->min_operands, row->max_operands, "operands and");
   tl_buf_add_char(&wants, ' ');
   add_range(&wants, row->min_results, row->max_results, "results");
-  tl_status status =
-      tl_fail(m->diag, TL_INVALID_ARGUMENT, where,
-              "the node has %u operands and %u results, type '%s' needs %s", node->n_operands,
-              node->n_results, row->name, wants.failed ? "others" : wants.p);
+  tl_status status = tl_fail(m->diag, TL_INVALID_ARGUMENT, where,
+                             "the node has %u operands and %u results, type '%s' needs %s",
+                             node->n_operands, node->n_results, row->name,
+                             wants.failed ? "others" : wants.p);
   tl_buf_release(&wants);
   return status;
 }

@@ -145,7 +145,9 @@ tl_value_id tl_cast_insert(tl_module *m, tl_value_id v, tl_dtype to, tl_node_id 
 /* ---- does the op have this signature? -------------------------------------------------------- */
 
 uint64_t tl_cast_dtypes(const tl_module *m, const tl_op *op, const tl_type_var *var) {
-  enum { WIDENED_FROM = 28 }; /* ONNX ops widened before opset 28 have the newest element types in
+  enum {
+    WIDENED_FROM = 28
+  }; /* ONNX ops widened before opset 28 have the newest element types in
                                * the canonical opset already */
   const uint64_t narrow = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   int newest = op->n_since ? op->since[op->n_since - 1] : 0;

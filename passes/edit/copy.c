@@ -47,8 +47,8 @@ static void copy_inputs(tl_copier *c, const tl_graph *from, tl_graph_id to) {
   for (uint32_t i = 0; i < from->inputs.n && !tl_maker_failed(c->k); i++) {
     const tl_value *v = tl_value_get(m, from->inputs.at[i]);
     tl_symbol name = fresh(c, v->name);
-    tl_value_id made =
-        name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_input(m, to, name, v->type, v->tensor);
+    tl_value_id made = name == TL_NO_SYMBOL ? TL_NO_VALUE
+                                            : tl_graph_add_input(m, to, name, v->type, v->tensor);
     c->k->no_memory = c->k->no_memory || !made;
     tl_copy_set(c, from->inputs.at[i], made);
   }
@@ -216,10 +216,10 @@ static void copy_edges(tl_copier *c, tl_node_id n) {
 }
 
 void tl_copy_nodes(tl_copier *c, const tl_graph *g) {
-  TL_FOR_NODES (c->k->m, g, n)
+  TL_FOR_NODES(c->k->m, g, n)
     if (!tl_maker_failed(c->k))
       (void)tl_copy_node(c, n);
-  TL_FOR_NODES (c->k->m, g, n)
+  TL_FOR_NODES(c->k->m, g, n)
     if (c->whole && !tl_maker_failed(c->k))
       copy_edges(c, n);
 }
@@ -238,7 +238,7 @@ bool tl_copy_notes(tl_module *m, tl_node_id from, tl_node_id to) {
 
 uint64_t tl_graph_count_all(const tl_module *m, const tl_graph *g) {
   uint64_t sum = g->n_nodes;
-  TL_FOR_NODES (m, g, n) {
+  TL_FOR_NODES(m, g, n) {
     const tl_node *node = tl_node_get(m, n);
     for (uint32_t i = 0; i < node->n_attrs; i++) {
       const tl_attr *a = &node->attrs[i];
@@ -290,7 +290,7 @@ static bool visit_node(search *s, tl_node_id n) {
 static bool visit_graph(search *s, const tl_graph *g) {
   if (!tl_map_set(&s->inside, g->id, 1))
     return false;
-  TL_FOR_NODES (s->m, g, n)
+  TL_FOR_NODES(s->m, g, n)
     if (!visit_node(s, n))
       return false;
   return visit_operands(s, g->ret);

@@ -9,9 +9,7 @@ typedef struct retreat {
   bool set;
 } retreat;
 
-static bool is_end(tl_sv name, size_t i) {
-  return i == name.n || (i > 0 && name.p[i] == '/');
-}
+static bool is_end(tl_sv name, size_t i) { return i == name.n || (i > 0 && name.p[i] == '/'); }
 
 /* Lets a star take one more byte and returns false if none can. A single star must not cross '/';
  * when it is exhausted, the double star before it takes one more byte. */

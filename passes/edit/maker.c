@@ -78,8 +78,12 @@ tl_value_id tl_make_list(tl_maker *k, tl_op_id op, const tl_value_id *at, uint32
                          tl_attr attr) {
   while (n && !at[n - 1])
     n--;
-  tl_node_spec spec = {.op = op, .operands = at, .n_operands = n, .n_results = 1,
-                       .attrs = &attr, .n_attrs = attr.kind != TL_ATTR_NONE};
+  tl_node_spec spec = {.op = op,
+                       .operands = at,
+                       .n_operands = n,
+                       .n_results = 1,
+                       .attrs = &attr,
+                       .n_attrs = attr.kind != TL_ATTR_NONE};
   return tl_make_node(k, &spec);
 }
 
@@ -128,8 +132,8 @@ tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v) {
   TL_ASSERT(known && (v == 0 || tl_dtype_is_float(dtype)));
   if (known && v != 0)
     tl_host_from_f64(dtype, &v, bytes, 0, 1, (tl_narrowing){false, TL_E8M0_NEAREST});
-  return tl_make_constant(k, type && known ? tl_tensor_from_bytes(k->m, type, bytes, n)
-                                           : TL_NO_TENSOR, "const");
+  return tl_make_constant(
+      k, type && known ? tl_tensor_from_bytes(k->m, type, bytes, n) : TL_NO_TENSOR, "const");
 }
 
 /* ---- often wanted --------------------------------------------------------------------------- */
@@ -177,8 +181,8 @@ void tl_maker_replace(tl_maker *k, tl_value_id old, tl_value_id made) {
     return;
   if (tl_value_leaves_graph(k->m, old)) {
     tl_symbol name = tl_value_get(k->m, old)->name;
-    tl_node_spec spec = {.op = TL_OP_Identity, .operands = &made, .n_operands = 1,
-                         .results = &name, .n_results = 1};
+    tl_node_spec spec = {
+        .op = TL_OP_Identity, .operands = &made, .n_operands = 1, .results = &name, .n_results = 1};
     tl_value_set_name(k->m, old, 0);
     made = tl_make_node(k, &spec);
     if (!made) {

@@ -16,7 +16,7 @@ typedef struct tl_maker {
   tl_node_id like;   /* new nodes take over its scope and stream; TL_NO_NODE: none */
   tl_symbol base;    /* prefix of new names: the first named result of `like` */
   bool no_memory;
-  bool clash;        /* shapes or dtypes of new nodes contradict each other; not reported */
+  bool clash; /* shapes or dtypes of new nodes contradict each other; not reported */
 } tl_maker;
 
 /* Returns a maker that inserts before n and derives names from the first named result of n. */

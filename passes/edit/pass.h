@@ -51,20 +51,20 @@ struct tl_pass {
                         * there for it */
   tl_remark_fn remark; /* NULL: remarks are not wanted */
   void *remark_user;
-  tl_fusion_stats *fusions;     /* counts of fusion passes; NULL: not wanted */
+  tl_fusion_stats *fusions;       /* counts of fusion passes; NULL: not wanted */
   struct tl_engine_state *engine; /* state of the rule engine; released by the runner of passes, see
                                    * passes/engine/ruleset.h */
-  bool off_chip;      /* no chip will run the result: an op that no chip can run is no error */
-  bool explain;       /* remarks on near misses are wanted; costs a sweep over all rules */
-  bool elsewhere;     /* near misses of rules for ONNX Runtime too, whatever the target */
+  bool off_chip;  /* no chip will run the result: an op that no chip can run is no error */
+  bool explain;   /* remarks on near misses are wanted; costs a sweep over all rules */
+  bool elsewhere; /* near misses of rules for ONNX Runtime too, whatever the target */
   /* Runs the rest of the pipeline, up to the pass that orders the training step, on a fork of the
    * module, silently. `steps` receives what that pass finds. A failure is no error of the module.
    * NULL: no such pass follows. */
   tl_status (*rest)(const tl_pass *p, tl_module *fork, struct tl_step_record *steps);
   const void *pipeline; /* argument of `rest` */
-  uint64_t *rewrites; /* number of rewrites of the whole pipeline so far */
-  uint64_t limit;     /* upper bound of *rewrites, for bisection; UINT64_MAX: none */
-  uint64_t changed;   /* rewrites of this run */
+  uint64_t *rewrites;   /* number of rewrites of the whole pipeline so far */
+  uint64_t limit;       /* upper bound of *rewrites, for bisection; UINT64_MAX: none */
+  uint64_t changed;     /* rewrites of this run */
 };
 
 /* Counts one rewrite. Returns false, and counts nothing, once the limit is reached (bisection). */

@@ -5,7 +5,7 @@
 
 #include "passes/edit/pass.h"
 
-#define PASS(c_name, name, file, level, stage, summary) \
+#define PASS(c_name, name, file, level, stage, summary)                                            \
   tl_status tl_pass_##c_name(tl_pass *p, tl_module *m);
 #include "passes/passes.tbl"
 

@@ -4,7 +4,8 @@
 
 #include "ir/marks.h"
 
-#define UNTOLD UINT32_MAX /* no name tells the scope; inherit() replaces it by the scope of
+#define UNTOLD                                                                                     \
+  UINT32_MAX /* no name tells the scope; inherit() replaces it by the scope of
                            * neighbours */
 
 static const tl_scope nowhere = {0};
@@ -17,7 +18,7 @@ typedef struct finder {
   tl_arena scratch; /* strings of one node; rewound after each */
   uint32_t *users;  /* owned, by node id; scope of all users of an UNTOLD node */
   tl_scope_level levels[TL_MOST_SCOPES_DEEP];
-  uint64_t room;    /* upper bound on scopes; real exporters stay far below it */
+  uint64_t room; /* upper bound on scopes; real exporters stay far below it */
   bool no_memory;
 } finder;
 
@@ -62,10 +63,9 @@ static bool find_levels(finder *f, tl_node_id id, uint32_t *n) {
   const tl_node *node = tl_node_get(f->m, id);
   tl_sv names = tl_node_note(f->m, id, "pkg.torch.onnx.name_scopes");
   tl_sv space = tl_node_note(f->m, id, "namespace");
-  if (names.n &&
-      tl_scope_levels_of_lists(&f->scratch, names,
-                               tl_node_note(f->m, id, "pkg.torch.onnx.class_hierarchy"),
-                               f->levels, n))
+  if (names.n && tl_scope_levels_of_lists(&f->scratch, names,
+                                          tl_node_note(f->m, id, "pkg.torch.onnx.class_hierarchy"),
+                                          f->levels, n))
     return true;
   if (space.n && tl_scope_levels_of_namespace(space, f->levels, n))
     return true;
@@ -95,8 +95,11 @@ static uint32_t enter(finder *f, tl_graph_id graph, uint32_t outer, tl_scope_lev
       s->at.at[found].klass = klass;
     return found;
   }
-  tl_scope scope = {.parent = outer, .depth = s->at.at[outer].depth + 1, .graph = graph,
-                    .name = name, .klass = klass};
+  tl_scope scope = {.parent = outer,
+                    .depth = s->at.at[outer].depth + 1,
+                    .graph = graph,
+                    .name = name,
+                    .klass = klass};
   if (!tl_scope_vec_push(&s->at, scope) || !tl_map_set(&f->inner, key, found)) {
     f->no_memory = true;
     return TL_NO_SCOPE;
@@ -141,7 +144,7 @@ static uint32_t scope_of_users(const finder *f, tl_node_id n) {
   const tl_node *node = tl_node_get(f->m, n);
   uint32_t scope = TL_NO_SCOPE;
   for (uint32_t i = 0; i < node->n_results; i++)
-    TL_FOR_USES (f->m, node->results + i, u) {
+    TL_FOR_USES(f->m, node->results + i, u) {
       tl_node_id user = tl_use_get(f->m, u)->user;
       uint32_t there = tl_node_is_return(f->m, user) ? TL_NO_SCOPE
                        : f->s->of[user] == UNTOLD    ? f->users[user]
@@ -160,7 +163,7 @@ static void inherit(finder *f, const tl_graph *g) {
   for (tl_node_id n = g->last; n; n = tl_node_get(f->m, n)->previous)
     if (f->s->of[n] == UNTOLD)
       f->users[n] = scope_of_users(f, n);
-  TL_FOR_NODES (f->m, g, n) {
+  TL_FOR_NODES(f->m, g, n) {
     if (f->s->of[n] != UNTOLD)
       continue;
     tl_node_id p = f->users[n] ? only_producer(f->m, n) : TL_NO_NODE;
@@ -216,7 +219,7 @@ static bool list_nodes(tl_scopes *s, uint32_t *next) {
   s->nodes.n = s->ops.n = total;
   for (uint32_t g = 0; g < s->m->graphs.n; g++)
     if (!s->m->graphs.at[g]->erased)
-      TL_FOR_NODES (s->m, s->m->graphs.at[g], n)
+      TL_FOR_NODES(s->m, s->m->graphs.at[g], n)
         if (s->of[n]) {
           s->nodes.at[next[s->of[n]]] = n;
           s->ops.at[next[s->of[n]]++] = tl_node_get(s->m, n)->op;
@@ -235,7 +238,7 @@ static void find(finder *f) {
     const tl_graph *g = f->m->graphs.at[i];
     if (g->erased)
       continue;
-    TL_FOR_NODES (f->m, g, n)
+    TL_FOR_NODES(f->m, g, n)
       if (!f->no_memory)
         place(f, g->id, n);
   }

@@ -24,22 +24,22 @@ typedef struct tl_scope {
   uint32_t first;  /* index in tl_scopes.nodes of its nodes, inner scopes included */
   uint32_t n_nodes;
   tl_graph_id graph; /* the same path in another graph is another scope */
-  tl_symbol name;  /* name of this level only */
-  tl_symbol klass; /* class of the module, or domain::function; 0: unknown */
+  tl_symbol name;    /* name of this level only */
+  tl_symbol klass;   /* class of the module, or domain::function; 0: unknown */
 } tl_scope;
 
 TL_VEC(tl_scope_vec, tl_scope);
 
 typedef struct tl_scopes {
   tl_module *m;
-  bool found;        /* the fields below are filled */
-  bool no_memory;    /* finding the scopes ran out of memory */
-  tl_scope_vec at;   /* owned; by number, in preorder; entry 0 stands for no scope */
-  uint32_t *of;      /* owned; node id -> innermost scope */
-  uint32_t n_of;     /* length of `of`; nodes made later are in no scope */
-  tl_u32_vec nodes;  /* owned; sorted by scope; in graph order within one scope */
-  tl_u32_vec ops;    /* owned; ops of these nodes when the scopes were found */
-  tl_map verdicts;   /* owned; results of rules on scopes, see passes/engine/scope.h */
+  bool found;       /* the fields below are filled */
+  bool no_memory;   /* finding the scopes ran out of memory */
+  tl_scope_vec at;  /* owned; by number, in preorder; entry 0 stands for no scope */
+  uint32_t *of;     /* owned; node id -> innermost scope */
+  uint32_t n_of;    /* length of `of`; nodes made later are in no scope */
+  tl_u32_vec nodes; /* owned; sorted by scope; in graph order within one scope */
+  tl_u32_vec ops;   /* owned; ops of these nodes when the scopes were found */
+  tl_map verdicts;  /* owned; results of rules on scopes, see passes/engine/scope.h */
 } tl_scopes;
 
 /* Finds the scopes of all graphs. Returns false if memory is out; release in both cases. O(nodes *

@@ -214,7 +214,7 @@ bool tl_type_refine(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *ou
     if (tl_dim_is_static(a->dims[i]) && tl_dim_is_static(b->dims[i]) && a->dims[i] != b->dims[i])
       return false;
     dims[i] = tl_dim_is_static(b->dims[i]) || a->dims[i] == TL_DIM_UNKNOWN ? b->dims[i]
-                                                                            : a->dims[i];
+                                                                           : a->dims[i];
   }
   *out = tl_type_tensor(m, a->dtype ? (tl_dtype)a->dtype : (tl_dtype)b->dtype, a->rank, dims);
   return *out != TL_NO_TYPE;

@@ -311,10 +311,9 @@ static bool build_forward(build *b, const tl_pattern_node *p) {
 /* An existing value takes the place of an output only where its name may (values.h). */
 static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
   tl_module *m = b->x->m;
-  bool loose = !tl_value_producer(m, value) && (tl_graph_get(m, b->graph)->kind == TL_GRAPH_BODY ||
-                                                !tl_value_constant(m, value));
-  if (!tl_value_can_merge(m, b->x->facts, old, value) ||
-      (loose && tl_value_leaves_graph(m, old)))
+  bool loose = !tl_value_producer(m, value) &&
+               (tl_graph_get(m, b->graph)->kind == TL_GRAPH_BODY || !tl_value_constant(m, value));
+  if (!tl_value_can_merge(m, b->x->facts, old, value) || (loose && tl_value_leaves_graph(m, old)))
     return refuse(b, "GRAPH_OUTPUT", "a graph output needs the name");
   return true;
 }
@@ -520,8 +519,7 @@ static void erase_old(build *b) {
     tl_node_id last = TL_NO_NODE;
     uint8_t which = 0;
     for (uint8_t i = 0; i < x->rule->n_match; i++)
-      if (tl_match_has_node(x, i) &&
-          (!last || tl_node_is_before(x->m, last, x->nodes[i]))) {
+      if (tl_match_has_node(x, i) && (!last || tl_node_is_before(x->m, last, x->nodes[i]))) {
         last = x->nodes[i];
         which = i;
       }

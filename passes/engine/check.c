@@ -20,9 +20,8 @@ static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
   va_start(ap, fmt);
   tl_buf_vprintf(&text, fmt, ap);
   va_end(ap);
-  tl_location where = {.file = r->file,
-                       .line = n ? n->line : r->line,
-                       .column = n ? n->column : r->column};
+  tl_location where = {
+      .file = r->file, .line = n ? n->line : r->line, .column = n ? n->column : r->column};
   tl_sv shown = text.failed ? TL_SV("out of memory") : tl_buf_view(&text);
   tl_status status = tl_fail(s->m->diag, TL_INVALID_ARGUMENT, where, "%.*s", TL_SV_ARG(shown));
   tl_buf_release(&text);
@@ -38,7 +37,7 @@ static bool names_value(const tl_pattern_operand *o) {
 
 typedef struct walk {
   tl_rule *r;
-  uint64_t bound;  /* values */
+  uint64_t bound;   /* values */
   uint64_t reached; /* pattern nodes */
 } walk;
 
@@ -133,8 +132,7 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
     for (uint8_t i = 0; i < n->n_attrs; i++)
       if (!any && !tl_op_attr_find(row, n->attrs[i].name)) {
         tl_sv attr = tl_sym(s->m, n->attrs[i].name);
-        return fail(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name),
-                    TL_SV_ARG(attr));
+        return fail(s, r, n, "'%.*s' has no attribute '%.*s'", TL_SV_ARG(name), TL_SV_ARG(attr));
       }
   }
   if (!building && !lists_fit(r, n))
@@ -228,8 +226,10 @@ static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
       if (names_value(o) && r->values[o->value].node == TL_RULE_NODES &&
           r->values[o->value].built != TL_RULE_NODES) {
         tl_sv name = r->values[o->value].name;
-        return fail(s, r, &r->match[i], "%%%.*s comes from outside the pattern and cannot be "
-                                            "made by the replacement", TL_SV_ARG(name));
+        return fail(s, r, &r->match[i],
+                    "%%%.*s comes from outside the pattern and cannot be "
+                    "made by the replacement",
+                    TL_SV_ARG(name));
       }
     }
   return TL_OK;

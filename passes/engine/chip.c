@@ -77,8 +77,7 @@ static int most_uncast(const tl_node *node) {
   switch (node->op) {
   case TL_OP_Relu:
   case TL_OP_Neg:
-  case TL_OP_Abs:
-    return 1;
+  case TL_OP_Abs: return 1;
   case TL_OP_Conv:
   case TL_OP_ConvTranspose:
   case TL_OP_Gemm:
@@ -86,10 +85,8 @@ static int most_uncast(const tl_node *node) {
   case TL_OP_Add:
   case TL_OP_Sub:
   case TL_OP_Mul:
-  case TL_OP_Div:
-    return node->n_operands == 2;
-  default:
-    return -1;
+  case TL_OP_Div: return node->n_operands == 2;
+  default: return -1;
   }
 }
 

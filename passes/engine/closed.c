@@ -26,7 +26,7 @@ static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
   tl_buf_init(&list);
   uint32_t outside = 0;
   bool output = false;
-  TL_FOR_USES (x->m, v, u) {
+  TL_FOR_USES(x->m, v, u) {
     tl_node_id user = tl_use_get(x->m, u)->user;
     if (is_matched(x, user))
       continue;
@@ -52,7 +52,7 @@ static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
                   TL_SV_ARG(where));
     return false;
   }
-  TL_FOR_USES (x->m, v, u)
+  TL_FOR_USES(x->m, v, u)
     if (!is_matched(x, tl_use_get(x->m, u)->user)) {
       note_consumers(x, v, n);
       return false;

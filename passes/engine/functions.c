@@ -54,7 +54,7 @@ tl_rv tl_fn_is_splat(tl_site *x, const tl_expr *e) {
   double a = v.kind == TL_RV_INT ? (double)v.i : v.f;
   double b = wanted.kind == TL_RV_INT ? (double)wanted.i : wanted.f;
   return tl_rv_truth(v.kind != TL_RV_NONE && wanted.kind != TL_RV_NONE &&
-               (a == b || (v.kind == TL_RV_FLOAT && (float)a == (float)b)));
+                     (a == b || (v.kind == TL_RV_FLOAT && (float)a == (float)b)));
 }
 
 /* Smallest and greatest element of bytes, which may be computed ones. */
@@ -118,14 +118,14 @@ static int64_t *sums_along(tl_site *x, const tl_expr *e, bool magnitudes, uint64
   const tl_type *type = t ? tl_type_get(x->m, t->type) : NULL;
   int64_t axis;
   uint64_t inner = 1;
-  if (!t || (t->dtype != TL_DTYPE_I8 && t->dtype != TL_DTYPE_U8) ||
-      !tl_fn_int(x, e, 1, &axis) || !tl_fn_place(axis, type->rank, &axis))
+  if (!t || (t->dtype != TL_DTYPE_I8 && t->dtype != TL_DTYPE_U8) || !tl_fn_int(x, e, 1, &axis) ||
+      !tl_fn_place(axis, type->rank, &axis))
     return NULL;
   for (int i = (int)axis + 1; i < type->rank; i++)
     inner *= (uint64_t)type->dims[i];
   *n = (uint64_t)type->dims[axis];
-  int64_t *sums =
-      *n <= TL_FN_LONGEST_SUMS ? tl_arena_calloc(x->scratch, *n ? *n : 1, sizeof *sums) : NULL;
+  int64_t *sums = *n <= TL_FN_LONGEST_SUMS ? tl_arena_calloc(x->scratch, *n ? *n : 1, sizeof *sums)
+                                           : NULL;
   if (sums)
     add_up(t, inner, *n, magnitudes, sums);
   return sums;
@@ -174,8 +174,7 @@ tl_rv tl_fn_op_of(tl_site *x, const tl_expr *e) {
   tl_node_id n = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
   if (!n)
     return tl_rv_none();
-  return (tl_rv){.kind = TL_RV_STRING,
-                 .s = tl_op_name_symbol(x->m, tl_node_get(x->m, n)->op)};
+  return (tl_rv){.kind = TL_RV_STRING, .s = tl_op_name_symbol(x->m, tl_node_get(x->m, n)->op)};
 }
 
 tl_rv tl_fn_operands(tl_site *x, const tl_expr *e) {
@@ -207,8 +206,15 @@ static const tl_fn functions[TL_N_FUNCTIONS] = {
 };
 
 tl_rv tl_rule_eval(tl_match *x, const tl_expr *e) {
-  tl_site site = {.m = x->m, .scratch = x->scratch, .options = x->set->options, .node = x->root,
-                  .functions = functions, .values = x->values, .bound = x->bound, .names = x->names,
-                  .named = x->named, .owner = x};
+  tl_site site = {.m = x->m,
+                  .scratch = x->scratch,
+                  .options = x->set->options,
+                  .node = x->root,
+                  .functions = functions,
+                  .values = x->values,
+                  .bound = x->bound,
+                  .names = x->names,
+                  .named = x->named,
+                  .owner = x};
   return tl_expr_eval(&site, e);
 }

@@ -12,9 +12,7 @@
 
 enum { MOST_DECIDING = 64 }; /* several nodes with all their alternatives */
 
-static uint64_t key_of(tl_op_id root, uint32_t producer) {
-  return (uint64_t)root << 32 | producer;
-}
+static uint64_t key_of(tl_op_id root, uint32_t producer) { return (uint64_t)root << 32 | producer; }
 
 /* The ops of which one makes an operand of the root wherever the rule fits. */
 typedef struct deciding {
@@ -198,7 +196,7 @@ typedef struct visit {
   const tl_rule_index *x;
   const tl_module *m;
   tl_node_id node;
-  uint32_t operand; /* by whose producer rules are looked up */
+  uint32_t operand;      /* by whose producer rules are looked up */
   tl_rule_signature has; /* far and number are filled when a rule asks */
   bool far_known;
   bool number_known;
@@ -348,12 +346,16 @@ static bool seen_before(const tl_module *m, tl_node_id n, uint32_t i, tl_op_id o
   return false;
 }
 
-void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n,
-                         tl_rule_visit fn, void *user) {
+void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n, tl_rule_visit fn,
+                         void *user) {
   const tl_node *node = tl_node_get(m, n);
   if (node->op >= x->n_ops || !x->roots[node->op])
     return;
-  visit all = {.x = x, .m = m, .node = n, .fn = fn, .user = user,
+  visit all = {.x = x,
+               .m = m,
+               .node = n,
+               .fn = fn,
+               .user = user,
                .has = {.near = producer_bits(m, n), .constant = has_constant(m, node)}};
   visit_key(&all, key_of(node->op, ANY_PRODUCER));
   if (all.has.constant)

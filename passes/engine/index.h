@@ -25,8 +25,8 @@ typedef struct tl_rule_entry {
 
 typedef struct tl_rule_slot {
   uint64_t key;
-  uint32_t first; /* entry */
-  uint32_t n;     /* 0: free */
+  uint32_t first;   /* entry */
+  uint32_t n;       /* 0: free */
   uint32_t n_plain; /* of them, in front, ask for no number; the others are sorted by it */
 } tl_rule_slot;
 
@@ -38,7 +38,7 @@ typedef struct tl_rule_index {
   uint8_t *roots;            /* owned, by op id: some rule has this root */
   uint32_t mask;
   uint32_t n_ops;
-  uint8_t depth;             /* of the deepest rule */
+  uint8_t depth; /* of the deepest rule */
 } tl_rule_index;
 
 /* Indexes the rules of a kind that are on, or all of them. */
@@ -48,8 +48,8 @@ void tl_rule_index_release(tl_rule_index *x);
 
 /* Calls fn for each rule that may have its root at n, each once, in no particular order. */
 typedef void (*tl_rule_visit)(void *user, tl_node_id n, tl_rule *rule);
-void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n,
-                         tl_rule_visit fn, void *user);
+void tl_rule_index_visit(const tl_rule_index *x, const tl_module *m, tl_node_id n, tl_rule_visit fn,
+                         void *user);
 /* The same by the op of the root alone, for explanations. */
 void tl_rule_index_visit_all(const tl_rule_index *x, const tl_module *m, tl_node_id n,
                              tl_rule_visit fn, void *user);

@@ -407,7 +407,7 @@ static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
   tl_value_id v = x->values[s->seek];
   if (!v)
     return false;
-  TL_FOR_USES (x->m, v, u) {
+  TL_FOR_USES(x->m, v, u) {
     tl_node_id user = tl_use_get(x->m, u)->user;
     if (++x->bindings > MOST_BINDINGS)
       return false;

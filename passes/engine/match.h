@@ -8,9 +8,9 @@
 
 /* Why a match failed, as far as it went. */
 typedef struct tl_miss {
-  uint32_t depth;      /* nodes bound and conditions passed; the larger the nearer */
-  const char *code;    /* of a reason: "MULTI_CONSUMER", "ATTR" ... */
-  tl_buf *text;        /* NULL: nobody asks why */
+  uint32_t depth;                  /* nodes bound and conditions passed; the larger the nearer */
+  const char *code;                /* of a reason: "MULTI_CONSUMER", "ATTR" ... */
+  tl_buf *text;                    /* NULL: nobody asks why */
   tl_node_id nodes[TL_RULE_NODES]; /* that were bound then, by pattern node */
 } tl_miss;
 
@@ -25,18 +25,18 @@ typedef struct tl_match {
   struct tl_scopes *scopes;    /* where nodes are; NULL: rules may not ask */
   uint32_t scope;              /* of a closed match: the one that its rule takes */
   tl_node_id root;
-  tl_miss *miss;       /* NULL: nobody asks why */
-  uint64_t bindings;   /* spent; a budget bounds hostile graphs */
+  tl_miss *miss;                      /* NULL: nobody asks why */
+  uint64_t bindings;                  /* spent; a budget bounds hostile graphs */
   tl_value_id values[TL_RULE_VALUES]; /* TL_NO_VALUE: not bound, or absent (see bound) */
   tl_node_id nodes[TL_RULE_NODES];
   tl_rv names[TL_RULE_NAMES];
-  uint32_t rest_from[TL_RULE_VALUES]; /* first operand slot of a list ... */
-  uint32_t rest_n[TL_RULE_VALUES];    /* ... and its length ... */
+  uint32_t rest_from[TL_RULE_VALUES];   /* first operand slot of a list ... */
+  uint32_t rest_n[TL_RULE_VALUES];      /* ... and its length ... */
   tl_node_id rest_node[TL_RULE_VALUES]; /* ... at this node */
-  uint64_t bound;      /* bits of values */
-  uint32_t named;      /* bits of names */
-  uint64_t skipped;    /* bits of nodes that may be missing and are */
-  bool structural;     /* the pattern has fitted, whatever the conditions said */
+  uint64_t bound;                       /* bits of values */
+  uint32_t named;                       /* bits of names */
+  uint64_t skipped;                     /* bits of nodes that may be missing and are */
+  bool structural;                      /* the pattern has fitted, whatever the conditions said */
 } tl_match;
 
 /* True when the rule's pattern fits with its root at `root` and its conditions hold; then

@@ -196,10 +196,8 @@ static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_patter
 /* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
 static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
   statement s; /* of its lists, what is counted is filled */
-  s.node = (tl_pattern_node){.line = p->at.line,
-                             .column = p->at.column,
-                             .like = TL_RULE_NODES,
-                             .from = TL_RULE_NODES};
+  s.node = (tl_pattern_node){
+      .line = p->at.line, .column = p->at.column, .like = TL_RULE_NODES, .from = TL_RULE_NODES};
   do
     TL_TRY(parse_result(p, &s, node));
   while (tl_rule_accept(p, ","));
@@ -273,9 +271,13 @@ static tl_status parse_where(tl_rule_parser *p) {
 }
 
 static void start_rule(tl_rule_parser *p, tl_rule *r, tl_rule_kind kind) {
-  *r = (tl_rule){.kind = (uint8_t)kind, .file = p->path, .text = p->builtin,
-                 .line = p->at.line, .column = p->at.column,
-                 .written = DEFAULT_PRIORITY, .priority = DEFAULT_PRIORITY};
+  *r = (tl_rule){.kind = (uint8_t)kind,
+                 .file = p->path,
+                 .text = p->builtin,
+                 .line = p->at.line,
+                 .column = p->at.column,
+                 .written = DEFAULT_PRIORITY,
+                 .priority = DEFAULT_PRIORITY};
   tl_rule_enter_room(p, r);
   p->exprs = 0;
   p->n_eithers = 0;
@@ -465,8 +467,10 @@ static tl_status parse_version(tl_rule_parser *p) {
   double version;
   TL_TRY(tl_rule_number(p, &version));
   if (version != TL_RULE_LANGUAGE)
-    return tl_rule_fail(p, t, "the rules are written in version %.*s of the language; this build "
-                              "reads version %d", TL_SV_ARG(t.text), TL_RULE_LANGUAGE);
+    return tl_rule_fail(p, t,
+                        "the rules are written in version %.*s of the language; this build "
+                        "reads version %d",
+                        TL_SV_ARG(t.text), TL_RULE_LANGUAGE);
   return TL_OK;
 }
 
@@ -499,15 +503,17 @@ static tl_status parse_text(tl_rule_parser *p, bool has_version, bool override) 
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) {
   const char *kept = tl_arena_copy(&s->arena, path, strlen(path));
   tl_rule_room room;
-  tl_rule_parser p = {
-      .lexer = tl_lex_start_rules(text), .set = s, .path = kept, .room = &room};
+  tl_rule_parser p = {.lexer = tl_lex_start_rules(text), .set = s, .path = kept, .room = &room};
   return kept ? parse_text(&p, true, override) : tl_rule_memory(&p);
 }
 
 static tl_rule_parser start_text(tl_ruleset *s, const tl_rule_text *text, tl_rule_room *room) {
   tl_sv bytes = {tl_rule_characters + text->at, text->n};
-  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes), .set = s, .builtin = text,
-                      .path = tl_rule_paths[text->path], .room = room};
+  tl_rule_parser p = {.lexer = tl_lex_start_rules(bytes),
+                      .set = s,
+                      .builtin = text,
+                      .path = tl_rule_paths[text->path],
+                      .room = room};
   p.lexer.line = text->line;
   return p;
 }

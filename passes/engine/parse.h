@@ -22,16 +22,16 @@ typedef struct tl_rule_parser {
   tl_ruleset *set;
   const char *path;
   const tl_rule_text *builtin; /* what is read; NULL: a file */
-  tl_rule *rule;  /* being parsed */
-  tl_rule_room *room; /* its parts */
-  bool building;  /* inside replace */
-  bool skims;     /* a rule ends with its pattern, and with it the text */
-  uint32_t exprs; /* parts of expressions in this rule: a long chain is deep to evaluate */
-  uint32_t choices; /* alternative of each `either` that this reading takes, 4 bits each */
-  uint8_t spelling; /* number of this reading, from 1 on */
+  tl_rule *rule;               /* being parsed */
+  tl_rule_room *room;          /* its parts */
+  bool building;               /* inside replace */
+  bool skims;                  /* a rule ends with its pattern, and with it the text */
+  uint32_t exprs;    /* parts of expressions in this rule: a long chain is deep to evaluate */
+  uint32_t choices;  /* alternative of each `either` that this reading takes, 4 bits each */
+  uint8_t spelling;  /* number of this reading, from 1 on */
   uint8_t n_eithers; /* passed in this reading */
   uint8_t alternatives[TL_RULE_EITHERS]; /* of those */
-  bool in_either; /* inside of an alternative */
+  bool in_either;                        /* inside of an alternative */
   tl_buf text;
 } tl_rule_parser;
 

@@ -11,8 +11,10 @@ tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r) {
   static const struct {
     const char *word;
     uint8_t kind;
-  } kinds[] = {{"cleanup", TL_RULE_CLEANUP}, {"graph", TL_RULE_GRAPH},
-               {"late", TL_RULE_LATE},       {"expand", TL_RULE_EXPAND},
+  } kinds[] = {{"cleanup", TL_RULE_CLEANUP},
+               {"graph", TL_RULE_GRAPH},
+               {"late", TL_RULE_LATE},
+               {"expand", TL_RULE_EXPAND},
                {"scope", TL_RULE_SCOPE}};
   for (uint8_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (tl_rule_accept(p, kinds[i].word)) {
@@ -71,8 +73,10 @@ static tl_status parse_about(tl_rule_parser *p, tl_rule *r) {
 static const struct {
   const char *word;
   tl_status (*parse)(tl_rule_parser *p, tl_rule *r);
-} clauses[N_CLAUSES] = {{"priority", parse_priority}, {"numerics", parse_numerics},
-                        {"target", parse_target},     {"about", parse_about},
+} clauses[N_CLAUSES] = {{"priority", parse_priority},
+                        {"numerics", parse_numerics},
+                        {"target", parse_target},
+                        {"about", parse_about},
                         {"general", tl_rule_general}};
 
 static unsigned clause_at(const tl_rule_parser *p) {

@@ -13,8 +13,7 @@ tl_status tl_rule_fail(tl_rule_parser *p, tl_token at, const char *fmt, ...) {
   va_end(ap);
   tl_location where = {.file = p->path, .line = at.line, .column = at.column};
   tl_sv shown = text.failed ? TL_SV("out of memory") : tl_buf_view(&text);
-  tl_status status =
-      tl_fail(p->set->m->diag, TL_INVALID_ARGUMENT, where, "%.*s", TL_SV_ARG(shown));
+  tl_status status = tl_fail(p->set->m->diag, TL_INVALID_ARGUMENT, where, "%.*s", TL_SV_ARG(shown));
   tl_buf_release(&text);
   return status;
 }
@@ -183,8 +182,8 @@ tl_status tl_rule_value_index(tl_rule_parser *p, bool create, uint8_t *out) {
       return tl_rule_memory(p);
   }
   *out = r->n_values;
-  r->values[r->n_values++] = (tl_rule_value){
-      .name = name, .node = TL_RULE_NODES, .built = TL_RULE_NODES};
+  r->values[r->n_values++] =
+      (tl_rule_value){.name = name, .node = TL_RULE_NODES, .built = TL_RULE_NODES};
   tl_rule_advance(p);
   return TL_OK;
 }
@@ -245,9 +244,16 @@ static tl_status bound(tl_expr_parser *e, uint8_t *index) {
 }
 
 tl_status tl_rule_expr(tl_rule_parser *p, tl_expr **out) {
-  tl_expr_parser e = {.m = p->set->m, .arena = &p->set->arena, .lexer = p->lexer, .at = p->at,
-                      .place = TL_IN_RULES, .parts = p->exprs, .text = &p->text,
-                      .fail = fail_expr, .bound = bound, .user = p};
+  tl_expr_parser e = {.m = p->set->m,
+                      .arena = &p->set->arena,
+                      .lexer = p->lexer,
+                      .at = p->at,
+                      .place = TL_IN_RULES,
+                      .parts = p->exprs,
+                      .text = &p->text,
+                      .fail = fail_expr,
+                      .bound = bound,
+                      .user = p};
   TL_TRY(tl_expr_parse(&e, out));
   p->lexer = e.lexer;
   p->at = e.at;

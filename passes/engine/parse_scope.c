@@ -342,8 +342,8 @@ static tl_status parse_setting(tl_rule_parser *p, const tl_op *row, tl_scope_set
   if (!x)
     return tl_rule_memory(p);
   *x = (tl_match){.set = p->set, .rule = p->rule, .m = p->set->m, .scratch = &p->set->arena};
-  s->attr = tl_rule_attr(p->set->m, s->attr.name, (tl_attr_kind)known->value.kind,
-                         tl_rule_eval(x, e));
+  s->attr =
+      tl_rule_attr(p->set->m, s->attr.name, (tl_attr_kind)known->value.kind, tl_rule_eval(x, e));
   return s->attr.kind == known->value.kind
              ? TL_OK
              : tl_rule_fail(p, at, "'%.*s' is not a value for this attribute", TL_SV_ARG(at.text));
@@ -376,8 +376,10 @@ static tl_status check_ports(tl_rule_parser *p, tl_token at, const tl_op *row,
     lists += s->inputs[i].rest;
   uint32_t single = s->n_inputs - lists;
   if (single > row->max_operands || (!lists && single < row->min_operands))
-    return tl_rule_fail(p, at, "'%s' takes %u operands or more, and %u at most; the boundary has "
-                               "%u", row->name, row->min_operands, row->max_operands, single);
+    return tl_rule_fail(p, at,
+                        "'%s' takes %u operands or more, and %u at most; the boundary has "
+                        "%u",
+                        row->name, row->min_operands, row->max_operands, single);
   if (s->n_outputs > row->max_results || s->n_outputs < row->min_results)
     return tl_rule_fail(p, at, "'%s' has %u results or more, and %u at most; the boundary has %u",
                         row->name, row->min_results, row->max_results, s->n_outputs);

@@ -18,7 +18,7 @@ enum { REWRITES_A_NODE = 32, REWRITES_AT_LEAST = 10000 };
 
 typedef struct candidate {
   tl_rule *rule;
-  bool counted;      /* as a match, in the statistics */
+  bool counted; /* as a match, in the statistics */
   tl_node_id node;
   uint64_t position; /* order label when it was found */
 } candidate;
@@ -34,13 +34,13 @@ typedef struct engine {
   tl_u32_vec changed; /* nodes to look at in the next round, each once */
   uint8_t *marks;     /* owned, by node id: 1 + how far up from there was looked; 0: not noted */
   uint32_t n_marks;
-  tl_arena scratch;   /* of one match */
+  tl_arena scratch; /* of one match */
   tl_match match;
-  bool sweep;         /* the first look at every node: all matches count */
+  bool sweep; /* the first look at every node: all matches count */
   bool no_memory;
-  tl_status failed; /* what was reported when a rule was completed */
-  bool stopped; /* the rewrite limit is reached, or the budget is spent */
-  uint64_t budget; /* rewrites left */
+  tl_status failed;       /* what was reported when a rule was completed */
+  bool stopped;           /* the rewrite limit is reached, or the budget is spent */
+  uint64_t budget;        /* rewrites left */
   const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
   uint32_t n_takers;
   tl_u32_vec weights; /* nodes of replacements that compute with constants only */
@@ -98,8 +98,8 @@ static void consider(void *user, tl_node_id n, tl_rule *rule) {
   bool counts = e->sweep && tl_rule_fuses(rule); /* of clean-up, effects alone are of interest */
   if (counts && e->match.structural)
     count(e, rule, 1, 0);
-  if (fits && !candidate_vec_push(&e->candidates, (candidate){rule, counts, n,
-                                                              tl_node_get(e->m, n)->order}))
+  if (fits && !candidate_vec_push(&e->candidates,
+                                  (candidate){rule, counts, n, tl_node_get(e->m, n)->order}))
     e->no_memory = true;
   tl_arena_rewind(&e->scratch, mark);
 }

@@ -12,9 +12,9 @@
 typedef struct tl_rewriter {
   tl_pass *pass;
   tl_module *m;
-  tl_ruleset *set;     /* rules that it skimmed are completed where they fit */
-  tl_rule_kind kind;   /* rules of this kind */
-  uint32_t rounds;     /* at most; 0: one sweep */
+  tl_ruleset *set;   /* rules that it skimmed are completed where they fit */
+  tl_rule_kind kind; /* rules of this kind */
+  uint32_t rounds;   /* at most; 0: one sweep */
   bool (*wants)(void *user, tl_node_id root); /* whether a root may be rewritten; NULL: any */
   void *user;
   struct tl_scopes *scopes; /* for rules that ask where nodes are; NULL: none does */

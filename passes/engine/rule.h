@@ -54,13 +54,13 @@ typedef enum tl_pattern_operand_kind {
 } tl_pattern_operand_kind;
 
 typedef struct tl_pattern_operand {
-  uint8_t kind;     /* tl_pattern_operand_kind */
-  uint8_t value;    /* index of the value */
-  bool tolerant;    /* NUMBER: relative tolerance TL_RULE_TOLERANCE, or ..._F16 */
+  uint8_t kind;  /* tl_pattern_operand_kind */
+  uint8_t value; /* index of the value */
+  bool tolerant; /* NUMBER: relative tolerance TL_RULE_TOLERANCE, or ..._F16 */
   double number;
-  tl_expr *expr;    /* builder: const of an expression; REST: the first that is taken, or NULL */
-  tl_expr *end;     /* builder: of REST: where it ends, or NULL */
-  uint8_t dtype;    /* builder: of the constant; NONE: that of the node's first other operand */
+  tl_expr *expr;     /* builder: const of an expression; REST: the first that is taken, or NULL */
+  tl_expr *end;      /* builder: of REST: where it ends, or NULL */
+  uint8_t dtype;     /* builder: of the constant; NONE: that of the node's first other operand */
   tl_expr *dtype_of; /* builder: dtype as an expression */
 } tl_pattern_operand;
 
@@ -84,23 +84,23 @@ typedef struct tl_pattern_node {
   uint8_t n_operands;
   uint8_t n_results;
   uint8_t n_attrs;
-  uint8_t like;     /* builder: the op is that of this pattern node; TL_RULE_NODES: no */
-  uint8_t from;     /* builder: attributes of this pattern node come first; TL_RULE_NODES: no */
-  bool open;        /* pattern: attributes that are not mentioned may have any value */
-  bool shared;      /* pattern: its results may have other users; the node then stays */
-  bool maybe;       /* pattern: the node may be missing; its result is then its first operand */
-  bool forward;     /* builder: no node, the result is an existing value (operand 0) */
+  uint8_t like; /* builder: the op is that of this pattern node; TL_RULE_NODES: no */
+  uint8_t from; /* builder: attributes of this pattern node come first; TL_RULE_NODES: no */
+  bool open;    /* pattern: attributes that are not mentioned may have any value */
+  bool shared;  /* pattern: its results may have other users; the node then stays */
+  bool maybe;   /* pattern: the node may be missing; its result is then its first operand */
+  bool forward; /* builder: no node, the result is an existing value (operand 0) */
   uint32_t line;
   uint32_t column;
 } tl_pattern_node;
 
 typedef struct tl_rule_value {
   tl_sv name;
-  uint8_t node;   /* pattern node that makes it, TL_RULE_NODES: an operand from outside */
+  uint8_t node; /* pattern node that makes it, TL_RULE_NODES: an operand from outside */
   uint8_t result;
-  uint8_t built;  /* replacement node that makes it, TL_RULE_NODES: none */
-  bool rest;      /* a list of operands */
-  bool maybe;     /* may be absent */
+  uint8_t built; /* replacement node that makes it, TL_RULE_NODES: none */
+  bool rest;     /* a list of operands */
+  bool maybe;    /* may be absent */
 } tl_rule_value;
 
 /* How the matcher walks the pattern: node by node from the root; a node is reached through a value
@@ -112,7 +112,7 @@ typedef struct tl_rule_step {
 
 /* Where reading a rule goes on: behind its pattern. */
 typedef struct tl_rule_rest {
-  uint32_t at;     /* in its text */
+  uint32_t at; /* in its text */
   uint32_t line;
   uint32_t column; /* 0-based */
 } tl_rule_rest;
@@ -124,15 +124,15 @@ typedef struct tl_rule {
   const char *file; /* for messages */
   uint32_t line;
   uint32_t column;
-  uint32_t index;   /* order of definition: ties of priority */
-  uint8_t spelling; /* which reading of its pattern, from 1 on; 0: it has one. Rules that share a
+  uint32_t index;    /* order of definition: ties of priority */
+  uint8_t spelling;  /* which reading of its pattern, from 1 on; 0: it has one. Rules that share a
                        name are spellings of one rule */
-  int32_t written;  /* priority as the rule says it */
-  int32_t priority; /* what the switches make of it; smaller runs earlier */
-  uint8_t kind;     /* tl_rule_kind */
-  uint8_t numerics; /* tl_numerics */
+  int32_t written;   /* priority as the rule says it */
+  int32_t priority;  /* what the switches make of it; smaller runs earlier */
+  uint8_t kind;      /* tl_rule_kind */
+  uint8_t numerics;  /* tl_numerics */
   uint8_t pass_kind; /* tl_fusion_kind of `pass` */
-  uint8_t targets;  /* set of tl_rule_target */
+  uint8_t targets;   /* set of tl_rule_target */
   uint8_t n_values;
   uint8_t n_names;
   uint8_t n_match;
@@ -141,14 +141,14 @@ typedef struct tl_rule {
   uint8_t n_lets;
   uint8_t n_steps;
   uint8_t depth;    /* longest path from the root to a pattern node */
-  const char *off; /* why it is switched off: a static string; NULL: it is on */
+  const char *off;  /* why it is switched off: a static string; NULL: it is on */
   bool unsupported; /* it is off since what it makes has no op where the model goes */
-  bool custom;     /* of a --rules file */
-  bool skimmed;    /* built in, and read up to the end of its pattern: see tl_rule_complete */
+  bool custom;      /* of a --rules file */
+  bool skimmed;     /* built in, and read up to the end of its pattern: see tl_rule_complete */
   tl_rule_rest rest;
   const struct tl_rule_text *text; /* where it is built in; NULL: it is not */
-  bool general;    /* of kind scope: on without being asked for */
-  struct tl_scope_pattern *scope; /* SCOPE, CAPTURE: scope.h; NULL: others */
+  bool general;                    /* of kind scope: on without being asked for */
+  struct tl_scope_pattern *scope;  /* SCOPE, CAPTURE: scope.h; NULL: others */
   tl_rule_value *values;
   tl_sv *names;
   tl_pattern_node *match;
@@ -172,16 +172,16 @@ static inline bool tl_rule_fuses(const tl_rule *r) {
 typedef struct tl_ruleset {
   tl_module *m;
   const tl_options *options; /* those of tl_rules_load; NULL: not loaded */
-  tl_arena arena;   /* rules and their parts */
-  tl_rule_vec rules; /* in the order of definition, overridden ones removed */
-  uint32_t next;     /* index of the next rule */
-  tl_map names;      /* owned; what is named in `rules`, see parse.c */
-  bool only_definitions; /* texts are read, rules are left out: what outlining needs */
+  tl_arena arena;            /* rules and their parts */
+  tl_rule_vec rules;         /* in the order of definition, overridden ones removed */
+  uint32_t next;             /* index of the next rule */
+  tl_map names;              /* owned; what is named in `rules`, see parse.c */
+  bool only_definitions;     /* texts are read, rules are left out: what outlining needs */
   unsigned kinds; /* TL_RULE_BIT set: built-in rules of other kinds are not read; 0: all are */
-  uint8_t *ops;  /* arena, by op id: the module or a rule that was read makes this op; NULL: every
+  uint8_t *ops;   /* arena, by op id: the module or a rule that was read makes this op; NULL: every
                     built-in rule is read, whether it can match or not */
-  uint8_t *read; /* arena, by index of the text; with `ops` */
-  bool skims;    /* built-in rules are read up to the end of their patterns */
+  uint8_t *read;  /* arena, by index of the text; with `ops` */
+  bool skims;     /* built-in rules are read up to the end of their patterns */
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))
@@ -227,15 +227,15 @@ tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 
 /* Built-in rules and definitions, one by one (generated by scripts/embed_rules.py). */
 typedef struct tl_rule_text {
-  uint32_t path;  /* of the file: index into tl_rule_paths */
-  uint32_t line;  /* where it starts there, 1-based */
-  uint32_t at;    /* in tl_rule_characters */
+  uint32_t path; /* of the file: index into tl_rule_paths */
+  uint32_t line; /* where it starts there, 1-based */
+  uint32_t at;   /* in tl_rule_characters */
   uint32_t n;
   uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
                      op of each. An empty list ends them; 0: it asks for none */
   uint32_t makes; /* the same for one list: the ops of the replacement */
   unsigned targets; /* set of tl_rule_target */
-  unsigned kind;  /* TL_RULE_BIT */
+  unsigned kind;    /* TL_RULE_BIT */
   uint32_t choices; /* which alternatives of its pattern this row stands for, see parse.h */
   uint8_t spelling; /* number of this choice, from 1 on; 0: there is nothing to choose */
 } tl_rule_text;

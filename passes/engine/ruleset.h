@@ -14,8 +14,7 @@ typedef struct tl_engine_state {
 
 /* The rules of a kind (and others) for the module of the running pipeline: built-in ones and those
  * of --rules files, as switches and numerics class leave them. Reports errors of rule files. */
-tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out)
-    TL_NODISCARD;
+tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) TL_NODISCARD;
 /* Frees what tl_pass_rules loaded. */
 void tl_engine_state_release(tl_engine_state *e);
 

@@ -100,8 +100,8 @@ static bool attr_fits(const tl_scopes *s, const tl_scope_attr *a, uint32_t scope
   const tl_scope *at = &s->at.at[scope];
   for (uint32_t i = at->first; i < at->first + at->n_nodes; i++) {
     tl_node_id n = s->nodes.at[i];
-    if (s->ops.at[i] == a->op && tl_scope_of(s, n) == scope &&
-        tl_node_get(s->m, n)->op == a->op && tl_node_attr_or_default(s->m, n, a->name))
+    if (s->ops.at[i] == a->op && tl_scope_of(s, n) == scope && tl_node_get(s->m, n)->op == a->op &&
+        tl_node_attr_or_default(s->m, n, a->name))
       return says(s, a, n);
   }
   return false;
@@ -113,8 +113,8 @@ static bool attrs_fit(const tl_scopes *s, const tl_scope_pattern *p, uint32_t sc
     if (attr_fits(s, &p->attrs[i], scope))
       continue;
     if (why)
-      tl_buf_printf(why, "`%.*s` has no node right inside that says `%.*s` first",
-                    TL_SV_ARG(path), TL_SV_ARG(p->attrs[i].text));
+      tl_buf_printf(why, "`%.*s` has no node right inside that says `%.*s` first", TL_SV_ARG(path),
+                    TL_SV_ARG(p->attrs[i].text));
     return false;
   }
   return true;

@@ -7,9 +7,16 @@
 #include "passes/edit/scopes.h"
 #include "passes/engine/match.h"
 
-enum { TL_SCOPE_OPS = 8, TL_SCOPE_COUNTS = 24, TL_SCOPE_CHILDREN = 8, TL_SCOPE_GLOBS = 8,
-       TL_SCOPE_PORTS = 32, TL_SCOPE_ATTRS = 16, TL_SCOPE_GLOB_BYTES = 1024,
-       TL_SCOPE_SETTINGS = 16 };
+enum {
+  TL_SCOPE_OPS = 8,
+  TL_SCOPE_COUNTS = 24,
+  TL_SCOPE_CHILDREN = 8,
+  TL_SCOPE_GLOBS = 8,
+  TL_SCOPE_PORTS = 32,
+  TL_SCOPE_ATTRS = 16,
+  TL_SCOPE_GLOB_BYTES = 1024,
+  TL_SCOPE_SETTINGS = 16
+};
 
 /* How many nodes of some types there are, in the scope and those inside. */
 typedef struct tl_scope_count {
@@ -40,7 +47,7 @@ typedef struct tl_scope_attr {
 typedef struct tl_scope_port {
   tl_symbol name;
   bool constant;
-  bool ranked;        /* its rank is from low to high */
+  bool ranked; /* its rank is from low to high */
   uint32_t low, high;
   bool rest; /* all that are left over */
 } tl_scope_port;
@@ -64,7 +71,7 @@ typedef struct tl_scope_pattern {
   uint32_t n_in;
   tl_symbol except[TL_SCOPE_GLOBS]; /* none may */
   uint32_t n_except;
-  tl_symbol klass; /* glob; 0: any */
+  tl_symbol klass;                            /* glob; 0: any */
   tl_scope_part parts[1 + TL_SCOPE_CHILDREN]; /* the scope itself first */
   uint32_t n_parts;
   tl_scope_attr attrs[TL_SCOPE_ATTRS];
@@ -74,8 +81,8 @@ typedef struct tl_scope_pattern {
   uint32_t n_inputs;
   tl_scope_port outputs[TL_SCOPE_PORTS];
   uint32_t n_outputs;
-  bool bounded; /* inputs and outputs are said */
-  tl_op_id op;  /* what the scope becomes */
+  bool bounded;                                 /* inputs and outputs are said */
+  tl_op_id op;                                  /* what the scope becomes */
   tl_scope_setting settings[TL_SCOPE_SETTINGS]; /* of ops that have a meaning of their own */
   uint32_t n_settings;
   tl_scope_verify verify;

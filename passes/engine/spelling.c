@@ -6,7 +6,7 @@
 
 enum { DIGIT_BITS = 4, MAX_DIGIT = (1 << DIGIT_BITS) - 1, MAX_SPELLINGS = 64 };
 
-_Static_assert(TL_RULE_EITHERS * DIGIT_BITS <= 32, "the choices of a rule fit 32 bits");
+_Static_assert(TL_RULE_EITHERS *DIGIT_BITS <= 32, "the choices of a rule fit 32 bits");
 
 /* The alternative of the i-th `either` that this reading takes. */
 static uint32_t chosen(const tl_rule_parser *p, uint32_t i) {
@@ -21,8 +21,9 @@ static tl_status skip_alternative(tl_rule_parser *p) {
 
 tl_status tl_rule_open_either(tl_rule_parser *p) {
   if (p->in_either)
-    return tl_rule_fail(p, p->at, "an alternative has no 'either' of its own: list the "
-                                  "combinations as alternatives");
+    return tl_rule_fail(p, p->at,
+                        "an alternative has no 'either' of its own: list the "
+                        "combinations as alternatives");
   if (p->n_eithers == TL_RULE_EITHERS)
     return tl_rule_fail(p, p->at, "a pattern has at most %d 'either'", TL_RULE_EITHERS);
   tl_rule_advance(p);
@@ -32,8 +33,9 @@ tl_status tl_rule_open_either(tl_rule_parser *p) {
   }
   TL_TRY(tl_rule_expect(p, "{"));
   if (tl_rule_at(p, "}"))
-    return tl_rule_fail(p, p->at, "an alternative has at least one statement; a node that may be "
-                                  "missing is written 'maybe'");
+    return tl_rule_fail(p, p->at,
+                        "an alternative has at least one statement; a node that may be "
+                        "missing is written 'maybe'");
   p->in_either = true;
   return TL_OK;
 }

@@ -22,8 +22,7 @@ static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
          tl_op_info_find(tl_options_op_info(f->options), tl_sv_from(row->npu_type)).row;
   if (!*may || strcmp(row->guard, "always") == 0)
     return TL_OK;
-  guard = tl_npu_expr_parse(f->s->m, &f->s->arena, tl_sv_from(row->guard),
-                            TL_IN_GUARDS, &why);
+  guard = tl_npu_expr_parse(f->s->m, &f->s->arena, tl_sv_from(row->guard), TL_IN_GUARDS, &why);
   if (!guard)
     return tl_fail(f->s->m->diag, why ? TL_INTERNAL : TL_NO_MEMORY, TL_AT_FILE(f->s->m->path),
                    "guard '%s': %s", row->guard, why ? why : "out of memory");
@@ -66,16 +65,16 @@ static bool onnx_has(const fitting *f, tl_op_id op) {
 /* What a target says of ops, and of rules, that it has no use for. */
 static const struct {
   const char *no_op, *npu_alone, *ort_alone, *both;
-} reasons[TL_N_TARGETS] = {
-    [TL_TARGET_NPU] = {"the chip of --soc-version has no op for it", NULL,
-                       "--target=npu: it is for ONNX Runtime", NULL},
-    [TL_TARGET_ONNX] = {"--target=onnx: ONNX has no op for it",
-                        "--target=onnx: it is for the NPU alone",
-                        "--target=onnx: it is for ONNX Runtime",
-                        "--target=onnx: it is for the NPU and ONNX Runtime"},
-    [TL_TARGET_ORT] = {"--target=onnxruntime: ONNX Runtime has no op for it",
-                       "--target=onnxruntime: it is for the NPU alone", NULL, NULL},
-    [TL_TARGET_NONE] = {NULL, NULL, "--target=none", NULL}};
+} reasons[TL_N_TARGETS] = {[TL_TARGET_NPU] = {"the chip of --soc-version has no op for it", NULL,
+                                              "--target=npu: it is for ONNX Runtime", NULL},
+                           [TL_TARGET_ONNX] = {"--target=onnx: ONNX has no op for it",
+                                               "--target=onnx: it is for the NPU alone",
+                                               "--target=onnx: it is for ONNX Runtime",
+                                               "--target=onnx: it is for the NPU and ONNX Runtime"},
+                           [TL_TARGET_ORT] = {"--target=onnxruntime: ONNX Runtime has no op for it",
+                                              "--target=onnxruntime: it is for the NPU alone", NULL,
+                                              NULL},
+                           [TL_TARGET_NONE] = {NULL, NULL, "--target=none", NULL}};
 
 static tl_status fit(fitting *f, tl_rule *r) {
   const tl_op_id *made = &tl_rule_needs[r->text->makes];
@@ -118,7 +117,8 @@ const char *tl_rule_misplaced(const tl_options *options, unsigned targets) {
 }
 
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
-  fitting f = {.s = s, .options = options,
+  fitting f = {.s = s,
+               .options = options,
                .answers = tl_arena_calloc(&s->arena, tl_n_op_rows, sizeof *f.answers)};
   if (!f.answers)
     return tl_no_memory(s->m);

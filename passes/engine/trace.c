@@ -58,9 +58,8 @@ bool tl_match_trace(const tl_match *x, const tl_built *b) {
   for (uint32_t i = 0; i < b->n_nodes; i++)
     others += !(weights >> i & 1);
   for (uint32_t i = 0; i < b->n_nodes; i++)
-    if (!(weights >> i & 1) &&
-        tl_trace_record(x->m, b->nodes[i], taken, n, tl_sym(x->m, x->rule->pass), others > 1) !=
-            TL_OK)
+    if (!(weights >> i & 1) && tl_trace_record(x->m, b->nodes[i], taken, n,
+                                               tl_sym(x->m, x->rule->pass), others > 1) != TL_OK)
       return false;
   return true;
 }

@@ -9,7 +9,7 @@ tl_rv tl_fn_all_users(tl_site *x, const tl_expr *e) {
   tl_node_id from = v ? tl_value_producer(x->m, v) : TL_NO_NODE;
   if (!from || name.kind != TL_RV_STRING)
     return tl_rv_none();
-  TL_FOR_USES (x->m, v, u) {
+  TL_FOR_USES(x->m, v, u) {
     const tl_node *user = tl_node_get(x->m, tl_use_get(x->m, u)->user);
     if (user->op == TL_OP_RETURN || user->graph != tl_node_get(x->m, from)->graph ||
         tl_op_domain_symbol(x->m, user->op) != 0 || tl_op_name_symbol(x->m, user->op) != name.s)

@@ -34,12 +34,11 @@ static const struct {
   const char *function;
   const char *code;
 } topics[] = {
-    {"dtype", "DTYPE"},         {"is_float", "DTYPE"},       {"keeps", "DTYPE"},
-    {"widens", "DTYPE"},
-    {"same_type", "DTYPE"},     {"ints", "CONST_VALUE"},     {"wholes", "CONST_VALUE"},
-    {"scalar", "CONST_VALUE"},
-    {"is_splat", "CONST_VALUE"}, {"is_const", "CONST_VALUE"}, {"same_value", "CONST_VALUE"},
-    {"is_output", "GRAPH_OUTPUT"}, {"uses", "MULTI_CONSUMER"},
+    {"dtype", "DTYPE"},          {"is_float", "DTYPE"},         {"keeps", "DTYPE"},
+    {"widens", "DTYPE"},         {"same_type", "DTYPE"},        {"ints", "CONST_VALUE"},
+    {"wholes", "CONST_VALUE"},   {"scalar", "CONST_VALUE"},     {"is_splat", "CONST_VALUE"},
+    {"is_const", "CONST_VALUE"}, {"same_value", "CONST_VALUE"}, {"is_output", "GRAPH_OUTPUT"},
+    {"uses", "MULTI_CONSUMER"},
 };
 
 static const char *topic_of(const char *function) {

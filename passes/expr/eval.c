@@ -9,7 +9,6 @@ static tl_rv floats(const double *at, uint32_t n) {
   return (tl_rv){.kind = TL_RV_FLOATS, .wide = true, .is = {NULL, n}, .ds = at};
 }
 
-
 static bool number_of(tl_rv v, double *out) {
   if (v.kind == TL_RV_FLOAT)
     *out = v.f;
@@ -40,7 +39,7 @@ static tl_rv compare_equal(tl_rv a, tl_rv b) {
   if (a.kind != TL_RV_INTS)
     return tl_rv_truth(a.i == b.i);
   return tl_rv_truth(a.is.n == b.is.n &&
-               (a.is.n == 0 || memcmp(a.is.at, b.is.at, a.is.n * sizeof *a.is.at) == 0));
+                     (a.is.n == 0 || memcmp(a.is.at, b.is.at, a.is.n * sizeof *a.is.at) == 0));
 }
 
 static tl_rv compare_order(tl_expr_kind kind, tl_rv a, tl_rv b) {

@@ -65,10 +65,10 @@ struct tl_expr {
 
 /* Where a function may be used: a set of these. */
 typedef enum tl_expr_place {
-  TL_IN_RULES = 1 << 0,    /* conditions, computed attributes and constants of rules */
-  TL_IN_GUARDS = 1 << 1,   /* guards of the op table, and expressions inside of the next two */
-  TL_IN_ATTRS = 1 << 2,    /* attributes of NPU candidates */
-  TL_IN_OPERANDS = 1 << 3  /* operands of NPU candidates */
+  TL_IN_RULES = 1 << 0,   /* conditions, computed attributes and constants of rules */
+  TL_IN_GUARDS = 1 << 1,  /* guards of the op table, and expressions inside of the next two */
+  TL_IN_ATTRS = 1 << 2,   /* attributes of NPU candidates */
+  TL_IN_OPERANDS = 1 << 3 /* operands of NPU candidates */
 } tl_expr_place;
 
 /* One row of passes/expr/functions.tbl each. */
@@ -112,11 +112,11 @@ typedef struct tl_rv {
   uint8_t kind; /* tl_rv_kind */
   bool wide;    /* FLOATS: `ds` holds them, else `fs` */
   union {
-    int64_t i;   /* BOOL, INT, DTYPE; TENSOR: tl_tensor_id */
-    double f;    /* FLOAT */
-    tl_symbol s; /* STRING */
-    const float *fs;    /* FLOATS: of an attribute */
-    const double *ds;   /* FLOATS: of a constant, or computed; in scratch */
+    int64_t i;           /* BOOL, INT, DTYPE; TENSOR: tl_tensor_id */
+    double f;            /* FLOAT */
+    tl_symbol s;         /* STRING */
+    const float *fs;     /* FLOATS: of an attribute */
+    const double *ds;    /* FLOATS: of a constant, or computed; in scratch */
     const uint32_t *ids; /* STRINGS: symbols */
   };
   tl_int_list is; /* INTS; in scratch; FLOATS, STRINGS: n alone */
@@ -172,11 +172,11 @@ struct tl_expr_parser {
   tl_module *m;
   tl_arena *arena; /* of the trees */
   tl_lexer lexer;
-  tl_token at;     /* the next token */
-  unsigned place;  /* tl_expr_place */
+  tl_token at;    /* the next token */
+  unsigned place; /* tl_expr_place */
   uint32_t depth;
-  uint32_t parts;  /* of all expressions so far: a long chain is deep to evaluate */
-  tl_buf *text;    /* room for unquoted strings */
+  uint32_t parts; /* of all expressions so far: a long chain is deep to evaluate */
+  tl_buf *text;   /* room for unquoted strings */
   /* Reports what is wrong at a token; returns the status to give up with. */
   tl_status (*fail)(tl_expr_parser *p, tl_token at, tl_sv text);
   /* Index behind %x or $x, the token at hand, which it passes; NULL: there are none. */

@@ -23,7 +23,6 @@ enum {
 #undef DECLARE_NPU
 #undef DECLARE_EACH
 
-
 static inline tl_rv tl_rv_none(void) { return (tl_rv){0}; }
 static inline tl_rv tl_rv_truth(bool v) { return (tl_rv){.kind = TL_RV_BOOL, .i = v}; }
 static inline tl_rv tl_rv_int(int64_t v) { return (tl_rv){.kind = TL_RV_INT, .i = v}; }

@@ -123,8 +123,7 @@ tl_rv tl_fn_count(tl_site *x, const tl_expr *e) {
 tl_rv tl_fn_all_equal(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   tl_rv n = tl_fn_count(x, e);
-  return n.kind == TL_RV_INT &&
-      tl_fn_list(x, e, 0, &l) ? tl_rv_truth(n.i == l.n) : tl_rv_none();
+  return n.kind == TL_RV_INT && tl_fn_list(x, e, 0, &l) ? tl_rv_truth(n.i == l.n) : tl_rv_none();
 }
 
 tl_rv tl_fn_at_least(tl_site *x, const tl_expr *e) {
@@ -150,8 +149,8 @@ tl_rv tl_fn_repeat(tl_site *x, const tl_expr *e) {
 
 tl_rv tl_fn_range(tl_site *x, const tl_expr *e) {
   int64_t from, to;
-  if (!tl_fn_int(x, e, 0, &from) || !tl_fn_int(x, e, 1, &to) ||
-      from < -TL_FN_LONGEST || to > TL_FN_LONGEST)
+  if (!tl_fn_int(x, e, 0, &from) || !tl_fn_int(x, e, 1, &to) || from < -TL_FN_LONGEST ||
+      to > TL_FN_LONGEST)
     return tl_rv_none();
   int64_t n = to > from ? to - from : 0;
   int64_t *at = tl_fn_room(x, (uint64_t)n);
@@ -168,8 +167,7 @@ static int64_t clamp_place(int64_t i, int64_t n) {
 tl_rv tl_fn_slice(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t from, to;
-  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &from) ||
-      !tl_fn_int(x, e, 2, &to))
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &from) || !tl_fn_int(x, e, 2, &to))
     return tl_rv_none();
   from = clamp_place(from, l.n);
   to = clamp_place(to, l.n);
@@ -209,8 +207,7 @@ tl_rv tl_fn_without(tl_site *x, const tl_expr *e) {
 tl_rv tl_fn_replace_at(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t i, v, where;
-  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &i) ||
-      !tl_fn_int(x, e, 2, &v) ||
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &i) || !tl_fn_int(x, e, 2, &v) ||
       !tl_fn_place(i, l.n, &where))
     return tl_rv_none();
   int64_t *at = tl_fn_room(x, l.n);
@@ -222,8 +219,8 @@ tl_rv tl_fn_replace_at(tl_site *x, const tl_expr *e) {
 tl_rv tl_fn_insert_at(tl_site *x, const tl_expr *e) {
   tl_int_list l;
   int64_t i, v;
-  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &i) ||
-      !tl_fn_int(x, e, 2, &v) || i < 0 || i > l.n)
+  if (!tl_fn_list(x, e, 0, &l) || !tl_fn_int(x, e, 1, &i) || !tl_fn_int(x, e, 2, &v) || i < 0 ||
+      i > l.n)
     return tl_rv_none();
   int64_t *at = tl_fn_room(x, l.n + 1u);
   for (uint32_t k = 0; at && k <= l.n; k++)
@@ -339,8 +336,7 @@ tl_rv tl_fn_axes(tl_site *x, const tl_expr *e) {
 
 tl_rv tl_fn_axis(tl_site *x, const tl_expr *e) {
   int64_t a, rank, where;
-  bool known = tl_fn_int(x, e, 0, &a) && tl_fn_int(x, e, 1, &rank) &&
-      tl_fn_place(a, rank, &where);
+  bool known = tl_fn_int(x, e, 0, &a) && tl_fn_int(x, e, 1, &rank) && tl_fn_place(a, rank, &where);
   return known ? tl_rv_int(where) : tl_rv_none();
 }
 
@@ -350,8 +346,7 @@ tl_rv tl_fn_axis(tl_site *x, const tl_expr *e) {
 tl_rv tl_fn_compose(tl_site *x, const tl_expr *e) {
   tl_int_list p, q;
   if (!tl_fn_list(x, e, 0, &p) || !tl_fn_list(x, e, 1, &q) || p.n != q.n ||
-      !tl_fn_is_permutation(p) ||
-      !tl_fn_is_permutation(q))
+      !tl_fn_is_permutation(p) || !tl_fn_is_permutation(q))
     return tl_rv_none();
   int64_t *at = tl_fn_room(x, p.n);
   for (uint32_t i = 0; at && i < p.n; i++)

@@ -134,8 +134,9 @@ static tl_status string(tl_expr_parser *p, const char *start, tl_expr **out) {
 static tl_status bound(tl_expr_parser *p, tl_expr_kind kind, const char *start, tl_expr **out) {
   uint8_t index;
   if (!p->bound)
-    return fail(p, p->at, "only rules bind names: an attribute is written as it is called, an "
-                          "operand in0");
+    return fail(p, p->at,
+                "only rules bind names: an attribute is written as it is called, an "
+                "operand in0");
   TL_TRY(p->bound(p, &index));
   return new_index(p, kind, start, index, out);
 }
@@ -325,9 +326,9 @@ typedef struct binary_operator {
 } binary_operator;
 
 static const binary_operator operators[] = {
-    {"||", TL_EXPR_OR, 0},  {"&&", TL_EXPR_AND, 1}, {"==", TL_EXPR_EQ, 2}, {"!=", TL_EXPR_NE, 2},
-    {"<=", TL_EXPR_LE, 2},  {">=", TL_EXPR_GE, 2},  {"<", TL_EXPR_LT, 2},  {">", TL_EXPR_GT, 2},
-    {"in", TL_EXPR_IN, 2},  {"+", TL_EXPR_ADD, 3},  {"-", TL_EXPR_SUB, 3}, {"*", TL_EXPR_MUL, 4},
+    {"||", TL_EXPR_OR, 0}, {"&&", TL_EXPR_AND, 1}, {"==", TL_EXPR_EQ, 2}, {"!=", TL_EXPR_NE, 2},
+    {"<=", TL_EXPR_LE, 2}, {">=", TL_EXPR_GE, 2},  {"<", TL_EXPR_LT, 2},  {">", TL_EXPR_GT, 2},
+    {"in", TL_EXPR_IN, 2}, {"+", TL_EXPR_ADD, 3},  {"-", TL_EXPR_SUB, 3}, {"*", TL_EXPR_MUL, 4},
     {"/", TL_EXPR_DIV, 4},
 };
 
@@ -361,8 +362,8 @@ static bool is_dtype(const tl_expr *e) {
 static bool is_other(const tl_expr *e) {
   return e->kind == TL_EXPR_INT || e->kind == TL_EXPR_FLOAT || e->kind == TL_EXPR_STRING ||
          e->kind == TL_EXPR_BOOL || e->kind == TL_EXPR_ATTR ||
-         (e->kind == TL_EXPR_CALL && (e->function == TL_FN_rank || e->function == TL_FN_dim ||
-                                      e->function == TL_FN_numel));
+         (e->kind == TL_EXPR_CALL &&
+          (e->function == TL_FN_rank || e->function == TL_FN_dim || e->function == TL_FN_numel));
 }
 
 /* A comparison of a dtype with a number or a name would never hold. */

@@ -3,7 +3,7 @@
 #include "passes/expr/expr.h"
 
 const tl_function_row tl_functions[] = {
-#define TL_FUNCTION(name, least, most, room, places, signature, summary) \
+#define TL_FUNCTION(name, least, most, room, places, signature, summary)                           \
   {#name, signature, summary, least, most, places},
 #include "passes/expr/functions.tbl"
 };

@@ -47,8 +47,7 @@ tl_rv tl_fn_numel(tl_site *x, const tl_expr *e) {
 static int same_dim(const tl_type *a, int64_t i, const tl_type *b, int64_t j) {
   int64_t k, l;
   if (!tl_fn_known_rank(a) || !tl_fn_known_rank(b) || !tl_fn_place(i, a->rank, &k) ||
-      !tl_fn_place(j, b->rank, &l) || a->dims[k] == TL_DIM_UNKNOWN ||
-      b->dims[l] == TL_DIM_UNKNOWN)
+      !tl_fn_place(j, b->rank, &l) || a->dims[k] == TL_DIM_UNKNOWN || b->dims[l] == TL_DIM_UNKNOWN)
     return -1;
   return a->dims[k] == b->dims[l];
 }
@@ -195,8 +194,9 @@ tl_rv tl_fn_is_const(tl_site *x, const tl_expr *e) {
 const tl_tensor *tl_fn_constant(tl_site *x, const tl_expr *e, uint32_t i) {
   tl_value_id v = tl_fn_value(x, e, i);
   tl_rv a = v ? tl_rv_none() : tl_fn_arg(x, e, i);
-  const tl_tensor *t = v ? tl_value_constant(x->m, v)
-                         : a.kind == TL_RV_TENSOR ? tl_tensor_get(x->m, (tl_tensor_id)a.i) : NULL;
+  const tl_tensor *t = v                        ? tl_value_constant(x->m, v)
+                       : a.kind == TL_RV_TENSOR ? tl_tensor_get(x->m, (tl_tensor_id)a.i)
+                                                : NULL;
   return t && t->kind != TL_SOURCE_STRINGS ? t : NULL;
 }
 

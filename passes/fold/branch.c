@@ -90,8 +90,8 @@ static bool may_vanish(const tl_fold *f, tl_node_id n) {
 static bool stand_in(tl_fold *f, tl_node_id n, uint32_t i, tl_value_id output) {
   tl_value_id result = tl_result(f->m, n, i);
   tl_symbol name = tl_value_get(f->m, result)->name;
-  tl_node_spec spec = {.op = TL_OP_Identity, .operands = &output, .n_operands = 1,
-                       .results = &name, .n_results = 1};
+  tl_node_spec spec = {
+      .op = TL_OP_Identity, .operands = &output, .n_operands = 1, .results = &name, .n_results = 1};
   tl_node_id made = tl_graph_insert(f->m, n, &spec);
   if (!made)
     return false;

@@ -5,10 +5,10 @@
 #include "passes/fold/fold.h"
 
 enum {
-  HEAP_BYTES = 8 << 20,  /* upper bound on all values that are alive at one time */
+  HEAP_BYTES = 8 << 20,    /* upper bound on all values that are alive at one time */
   EXPRESSED_BYTES = 65536, /* a larger result becomes an expression if its op has one */
-  SPENT_BYTES = 4 << 20, /* upper bound on all results that are larger than --fold-limit */
-  FILLED_BYTES = 1 << 30 /* upper bound on all weights of one repeated number */
+  SPENT_BYTES = 4 << 20,   /* upper bound on all results that are larger than --fold-limit */
+  FILLED_BYTES = 1 << 30   /* upper bound on all weights of one repeated number */
 };
 
 /* Upper bound on bytes of operands times bytes of results, an estimate of the work: a node beyond
@@ -149,8 +149,11 @@ static tl_tensor_id store_strings(tl_fold *f, const tl_host *host, tl_type_id ty
       return TL_NO_TENSOR;
     bytes += s.n;
   }
-  tl_tensor t = {.kind = TL_SOURCE_STRINGS, .dtype = TL_DTYPE_STRING, .type = type,
-                 .bytes = bytes, .u.strings = strings};
+  tl_tensor t = {.kind = TL_SOURCE_STRINGS,
+                 .dtype = TL_DTYPE_STRING,
+                 .type = type,
+                 .bytes = bytes,
+                 .u.strings = strings};
   return strings ? tl_tensor_add(f->m, &t) : TL_NO_TENSOR;
 }
 

@@ -22,19 +22,19 @@ typedef struct tl_fold {
   tl_fold_value **blocks; /* by value id / TL_FOLD_BLOCK, scratch; NULL until something in one was
                              evaluated */
   uint32_t n_blocks;
-  uint8_t *orphans;      /* a bit by node id, scratch; NULL until something was folded: nodes that
+  uint8_t *orphans;   /* a bit by node id, scratch; NULL until something was folded: nodes that
                             lost a user by folding */
-  uint32_t n_orphans;    /* ids it has room for */
-  tl_u32_vec *lost;      /* the same as a list, of a fold that begins at some nodes; else NULL */
+  uint32_t n_orphans; /* ids it has room for */
+  tl_u32_vec *lost;   /* the same as a list, of a fold that begins at some nodes; else NULL */
   tl_host_heap heap;
-  uint64_t spent;        /* bytes of all results that are larger than --fold-limit */
-  uint64_t fills;        /* bytes of all weights of one repeated number; 0: not counted yet */
-  tl_map names;          /* owned; name -> number of values that have it; filled if `named` */
+  uint64_t spent; /* bytes of all results that are larger than --fold-limit */
+  uint64_t fills; /* bytes of all weights of one repeated number; 0: not counted yet */
+  tl_map names;   /* owned; name -> number of values that have it; filled if `named` */
   bool named;
-  bool dequantizes;      /* folds DequantizeLinear too, which stays where rules match it */
-  bool stopped;          /* the rewrite limit is reached */
-  bool failed;           /* memory is out */
-  bool again;            /* a type became more specific: inference may tell more */
+  bool dequantizes; /* folds DequantizeLinear too, which stays where rules match it */
+  bool stopped;     /* the rewrite limit is reached */
+  bool failed;      /* memory is out */
+  bool again;       /* a type became more specific: inference may tell more */
 } tl_fold;
 
 /* Known contents of a value: `tensor` for a constant of the module or a result that inference

@@ -103,8 +103,8 @@ static tl_node_id visit(tl_fold *f, tl_node_id n) {
     return TL_NO_NODE;
   if (node->op == TL_OP_If)
     return tl_fold_take_branch(f, n);
-  if (!is_pure(node) || tl_node_has_mark(f->m, n, TL_MARK_NOFOLD) ||
-      stays_unfolded(f, node) || node->n_results == 0)
+  if (!is_pure(node) || tl_node_has_mark(f->m, n, TL_MARK_NOFOLD) || stays_unfolded(f, node) ||
+      node->n_results == 0)
     return TL_NO_NODE;
   bool known = used_results_known(f, node) ||
                (tl_fold_is_settled(f, n) && (tl_fold_express(f, n) || tl_fold_evaluate(f, n)));
@@ -244,9 +244,9 @@ static void settle(tl_fold *f, tl_node_id n) {
   bool folded = false;
   for (uint32_t i = 0; i < node->n_results && !f->stopped && !f->failed; i++) {
     tl_value_id v = node->results + i;
-    if (!tl_value_get(f->m, v)->n_uses || !tl_fold_is_known(f, v) ||
-        stays_unfolded(f, node) || tl_is_pinned(&f->pinned, v) ||
-        leaves_body(f, v) || (node->n_results == 1 && is_better_made(f, n, v)))
+    if (!tl_value_get(f->m, v)->n_uses || !tl_fold_is_known(f, v) || stays_unfolded(f, node) ||
+        tl_is_pinned(&f->pinned, v) || leaves_body(f, v) ||
+        (node->n_results == 1 && is_better_made(f, n, v)))
       continue;
     make_constant(f, n, v);
     folded = true;
@@ -276,8 +276,8 @@ static void apply(tl_fold *f, const tl_substitute *s) {
   tl_value_id v = tl_operand(f->m, s->node, s->operand);
   tl_symbol name = tl_module_fresh_name(f->m, tl_value_name(f->m, v));
   tl_graph_id g = tl_node_get(f->m, s->node)->graph;
-  tl_value_id made =
-      name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_constant(f->m, g, name, s->tensor);
+  tl_value_id made = name == TL_NO_SYMBOL ? TL_NO_VALUE
+                                          : tl_graph_add_constant(f->m, g, name, s->tensor);
   f->failed = made == TL_NO_VALUE;
   if (f->failed)
     return;

@@ -113,8 +113,12 @@ static tl_status join(joining *j, tl_node_id first, tl_value_id x) {
   tl_maker_mark mark = tl_maker_save(&k);
   tl_value_id operands[] = {x, tl_make_ints(&k, sizes, j->n)};
   tl_attr axis = tl_attr_int(TL_SYM_axis, j->parts[0].axis);
-  tl_node_spec spec = {.op = TL_OP_Split, .operands = operands, .n_operands = 2,
-                       .n_results = j->n, .attrs = &axis, .n_attrs = 1};
+  tl_node_spec spec = {.op = TL_OP_Split,
+                       .operands = operands,
+                       .n_operands = 2,
+                       .n_results = j->n,
+                       .attrs = &axis,
+                       .n_attrs = 1};
   tl_value_id split = tl_make_node(&k, &spec);
   TL_TRY(tl_maker_status(&k));
   if (!can_merge(j, split) || !tl_pass_may_rewrite(j->p)) {

@@ -27,17 +27,17 @@ typedef struct looping {
   tl_pass *p;
   tl_module *m;
   tl_loop_form f;
-  tl_maker k;            /* around the node */
-  tl_value_id room;      /* how many values a buffer takes, int64[]; TL_NO_VALUE: there is none */
-  tl_value_id count;     /* trip count, int64[]; TL_NO_VALUE: none */
-  int64_t known_count;   /* TL_DIM_UNKNOWN: not known */
-  bool exact;            /* every iteration up to the count runs */
-  bool grows;            /* buffers have no bound */
-  tl_u32_vec captured;   /* values from outside that are no constants */
-  tl_u32_vec constants;  /* those that are */
-  tl_u32_vec start;      /* operands of the While, one for each value of its state */
-  tl_u32_vec types;      /* of the state */
-  tl_graph_id test;      /* graphs of the While, TL_NO_GRAPH until they are there */
+  tl_maker k;           /* around the node */
+  tl_value_id room;     /* how many values a buffer takes, int64[]; TL_NO_VALUE: there is none */
+  tl_value_id count;    /* trip count, int64[]; TL_NO_VALUE: none */
+  int64_t known_count;  /* TL_DIM_UNKNOWN: not known */
+  bool exact;           /* every iteration up to the count runs */
+  bool grows;           /* buffers have no bound */
+  tl_u32_vec captured;  /* values from outside that are no constants */
+  tl_u32_vec constants; /* those that are */
+  tl_u32_vec start;     /* operands of the While, one for each value of its state */
+  tl_u32_vec types;     /* of the state */
+  tl_graph_id test;     /* graphs of the While, TL_NO_GRAPH until they are there */
   tl_graph_id made;
   uint32_t first_carried; /* places in the state */
   uint32_t first_buffer;
@@ -143,8 +143,7 @@ static bool is_true(const looping *l, tl_value_id v) {
 
 /* Adds a value to the state of the While. */
 static void add_state(looping *l, tl_value_id start, tl_type_id type) {
-  if (!start || !type || !tl_u32_vec_push(&l->start, start) ||
-      !tl_u32_vec_push(&l->types, type))
+  if (!start || !type || !tl_u32_vec_push(&l->start, start) || !tl_u32_vec_push(&l->types, type))
     l->k.no_memory = l->k.no_memory || !tl_maker_failed(&l->k);
 }
 
@@ -324,8 +323,8 @@ static tl_value_id stack(looping *l, tl_maker *k, tl_value_id buffer, tl_value_i
   }
   for (int i = 0; i < rank; i++)
     along[i] = i ? 1 : -1;
-  tl_value_id here = tl_make(k, TL_OP_Equal, input_of(k, l->place_of_places), input_of(k, 0),
-                             TL_NO_VALUE);
+  tl_value_id here =
+      tl_make(k, TL_OP_Equal, input_of(k, l->place_of_places), input_of(k, 0), TL_NO_VALUE);
   if (rank > 1)
     here = tl_make(k, TL_OP_Reshape, here, tl_make_ints(k, along, (uint32_t)rank), TL_NO_VALUE);
   return tl_make(k, TL_OP_Where, here, row, buffer);
@@ -411,9 +410,14 @@ static tl_node_id insert_while(looping *l) {
     return TL_NO_NODE;
   const tl_attr attrs[] = {tl_attr_graph(TL_SYM_cond, l->test),
                            tl_attr_graph(TL_SYM_body, l->made)};
-  tl_node_spec spec = {.op = TL_OP_tl_While, .name = tl_node_get(l->m, l->f.node)->name,
-                       .operands = l->start.at, .n_operands = l->start.n, .results = names,
-                       .n_results = l->start.n, .attrs = attrs, .n_attrs = 2};
+  tl_node_spec spec = {.op = TL_OP_tl_While,
+                       .name = tl_node_get(l->m, l->f.node)->name,
+                       .operands = l->start.at,
+                       .n_operands = l->start.n,
+                       .results = names,
+                       .n_results = l->start.n,
+                       .attrs = attrs,
+                       .n_attrs = 2};
   tl_node_id n = tl_graph_insert(l->m, l->f.node, &spec);
   l->k.no_memory = !n;
   if (!n)
@@ -433,8 +437,8 @@ static tl_value_id used_part(looping *l, tl_value_id buffer, tl_value_id iterati
   if (l->exact || l->grows)
     return buffer;
   tl_value_id start = tl_make_ints(&l->k, &zero, 1);
-  tl_value_id end = tl_make(&l->k, TL_OP_Reshape, iterations, tl_make_ints(&l->k, &one, 1),
-                            TL_NO_VALUE);
+  tl_value_id end =
+      tl_make(&l->k, TL_OP_Reshape, iterations, tl_make_ints(&l->k, &one, 1), TL_NO_VALUE);
   const tl_value_id operands[] = {buffer, start, end, start};
   return tl_make_list(&l->k, TL_OP_Slice, operands, 4, (tl_attr){.kind = TL_ATTR_NONE});
 }
@@ -513,8 +517,7 @@ static tl_status visit(tl_pass *p, tl_module *m, tl_node_id n) {
   tl_status status = TL_OK;
   l.k = tl_maker_before(m, n);
   tl_arena_mark mark = tl_arena_save(p->scratch);
-  if (tl_loop_read(m, &none, n, &l.f) && find_captures(&l) && can_say(&l) &&
-      tl_pass_may_rewrite(p))
+  if (tl_loop_read(m, &none, n, &l.f) && find_captures(&l) && can_say(&l) && tl_pass_may_rewrite(p))
     status = replace(&l);
   else if (l.k.no_memory)
     status = tl_maker_status(&l.k);

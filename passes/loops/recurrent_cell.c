@@ -128,8 +128,14 @@ static tl_value_id with_parameters(tl_maker *k, const function_row *f, const tl_
                                    tl_value_id x) {
   const tl_attr attrs[] = {tl_attr_float(TL_SYM_alpha, at->alpha),
                            tl_attr_float(TL_SYM_beta, at->beta)};
-  tl_node_spec spec = {.op = f->op, .operands = &x, .n_operands = 1, .n_results = 1,
-                       .attrs = attrs, .n_attrs = f->has_beta ? 2 : f->has_alpha ? 1 : 0};
+  tl_node_spec spec = {.op = f->op,
+                       .operands = &x,
+                       .n_operands = 1,
+                       .n_results = 1,
+                       .attrs = attrs,
+                       .n_attrs = f->has_beta    ? 2
+                                  : f->has_alpha ? 1
+                                                 : 0};
   return tl_make_node(k, &spec);
 }
 
@@ -191,8 +197,7 @@ static tl_value_id lstm_gate(tl_maker *k, const tl_cell *cell, tl_value_id z, in
                              tl_value_id c) {
   tl_value_id gate = part(k, cell, z, 1, i);
   if (cell->peephole)
-    gate = binary(k, TL_OP_Add, gate,
-                  binary(k, TL_OP_Mul, c, part(k, cell, cell->peephole, 0, i)));
+    gate = binary(k, TL_OP_Add, gate, binary(k, TL_OP_Mul, c, part(k, cell, cell->peephole, 0, i)));
   return activate(k, cell, 0, gate);
 }
 

@@ -123,10 +123,11 @@ static void turn_result(layer *l, uint32_t i) {
   tl_type_id type = tl_value_type(m, old);
   tl_symbol name = tl_value_get(m, old)->name, fresh = tl_maker_name(&l->k, TL_SV("Layer"));
   tl_attr perm = i ? tl_attr_ints(m, TL_SYM_perm, swap, 3) : tl_attr_ints(m, TL_SYM_perm, all, 4);
-  tl_node_spec spec = {.op = TL_OP_Transpose, .results = &name, .n_results = 1, .attrs = &perm,
-                       .n_attrs = 1};
+  tl_node_spec spec = {
+      .op = TL_OP_Transpose, .results = &name, .n_results = 1, .attrs = &perm, .n_attrs = 1};
   tl_node_id made = fresh == TL_NO_SYMBOL || perm.kind == TL_ATTR_NONE
-                        ? TL_NO_NODE : tl_graph_insert(m, l->n, &spec);
+                        ? TL_NO_NODE
+                        : tl_graph_insert(m, l->n, &spec);
   l->k.no_memory = !made;
   if (!made)
     return;
@@ -192,8 +193,12 @@ static void make_mask(layer *l) {
 static tl_value_id reverse(layer *l, tl_value_id v) {
   const tl_value_id operands[] = {v, l->lengths};
   const tl_attr attrs[] = {tl_attr_int(TL_SYM_time_axis, 0), tl_attr_int(TL_SYM_batch_axis, 1)};
-  tl_node_spec spec = {.op = TL_OP_ReverseSequence, .operands = operands, .n_operands = 2,
-                       .n_results = 1, .attrs = attrs, .n_attrs = 2};
+  tl_node_spec spec = {.op = TL_OP_ReverseSequence,
+                       .operands = operands,
+                       .n_operands = 2,
+                       .n_results = 1,
+                       .attrs = attrs,
+                       .n_attrs = 2};
   return tl_make_node(&l->k, &spec);
 }
 
@@ -319,8 +324,12 @@ static outcome make_scan(layer *l, const tl_cell *cell, uint32_t d, tl_value_id 
                      tl_attr_int(TL_SYM_num_scan_inputs, n_scanned),
                      tl_attr_ints(l->w->m, TL_SYM_scan_input_directions, ones, n_scanned),
                      tl_attr_ints(l->w->m, TL_SYM_scan_output_directions, ones, 1)};
-  tl_node_spec spec = {.op = TL_OP_Scan, .operands = in, .n_operands = n_states + n_scanned,
-                       .n_results = n_states + 1, .attrs = attrs, .n_attrs = backwards ? 4 : 2};
+  tl_node_spec spec = {.op = TL_OP_Scan,
+                       .operands = in,
+                       .n_operands = n_states + n_scanned,
+                       .n_results = n_states + 1,
+                       .attrs = attrs,
+                       .n_attrs = backwards ? 4 : 2};
   tl_value_id first = tl_make_node(&l->k, &spec);
   tl_node_id made = first ? tl_value_producer(l->w->m, first) : TL_NO_NODE;
   if (made)
@@ -328,8 +337,8 @@ static outcome make_scan(layer *l, const tl_cell *cell, uint32_t d, tl_value_id 
   else if (body)
     tl_graph_erase(l->w->m, body);
   if (made)
-    out = (outcome){.h = first, .c = n_states == 2 ? first + 1 : TL_NO_VALUE,
-                    .y = first + n_states};
+    out =
+        (outcome){.h = first, .c = n_states == 2 ? first + 1 : TL_NO_VALUE, .y = first + n_states};
   return out;
 }
 
@@ -420,8 +429,7 @@ static tl_status has_form(rewriting *w, tl_node_id n, bool *out) {
 static tl_status visit(rewriting *w, tl_node_id n) {
   layer l = {.w = w, .n = n};
   bool has = false;
-  if (!may_change(w, n) || !read_layer(&l) || !knows_functions(&l) ||
-      !tl_pass_may_rewrite(w->p))
+  if (!may_change(w, n) || !read_layer(&l) || !knows_functions(&l) || !tl_pass_may_rewrite(w->p))
     return TL_OK;
   l.k = tl_maker_before(w->m, n);
   TL_TRY(tidy(&l));

@@ -95,8 +95,7 @@ static bool is_plain(const layer *l) {
   tl_sv direction = tl_node_attr_string(m, l->n, TL_SYM_direction);
   if (names && names->kind == TL_ATTR_STRINGS)
     for (uint32_t i = 0; i < names->count; i++)
-      if (i >= (l->l->gates == 4 ? 3u : 2u) ||
-          !is_word(tl_sym(m, names->u.ids[i]), usual[i]))
+      if (i >= (l->l->gates == 4 ? 3u : 2u) || !is_word(tl_sym(m, names->u.ids[i]), usual[i]))
         return false;
   return (!direction.n || tl_sv_is(direction, "forward")) && !l->in[LENGTHS] &&
          !tl_node_attr(m, l->n, TL_SYM_clip) &&
@@ -173,8 +172,12 @@ static void cut(const layer *l, tl_maker *k, tl_value_id v, uint32_t n, tl_value
   const int64_t sizes[] = {l->hidden, l->hidden, l->hidden, l->hidden};
   const tl_value_id operands[] = {v, tl_make_ints(k, sizes, n)};
   const tl_attr axis = tl_attr_int(TL_SYM_axis, 1);
-  tl_node_spec spec = {.op = TL_OP_Split, .operands = operands, .n_operands = 2, .n_results = n,
-                       .attrs = &axis, .n_attrs = 1};
+  tl_node_spec spec = {.op = TL_OP_Split,
+                       .operands = operands,
+                       .n_operands = 2,
+                       .n_results = n,
+                       .attrs = &axis,
+                       .n_attrs = 1};
   tl_value_id first = tl_maker_failed(k) ? TL_NO_VALUE : tl_make_node(k, &spec);
   for (uint32_t i = 0; i < n; i++)
     out[i] = first ? first + i : TL_NO_VALUE;
@@ -255,8 +258,12 @@ static tl_value_id make_scan(layer *l, scan *s, body_fn fn) {
       tl_attr_graph(TL_SYM_body, body), tl_attr_int(TL_SYM_num_scan_inputs, s->n_scanned),
       tl_attr_ints(l->m, TL_SYM_scan_input_directions, ones, s->n_scanned),
       tl_attr_ints(l->m, TL_SYM_scan_output_directions, ones, s->n_out - s->n_states)};
-  tl_node_spec spec = {.op = TL_OP_Scan, .operands = in, .n_operands = s->n_states + s->n_scanned,
-                       .n_results = s->n_out, .attrs = attrs, .n_attrs = l->l->grad ? 4 : 2};
+  tl_node_spec spec = {.op = TL_OP_Scan,
+                       .operands = in,
+                       .n_operands = s->n_states + s->n_scanned,
+                       .n_results = s->n_out,
+                       .attrs = attrs,
+                       .n_attrs = l->l->grad ? 4 : 2};
   tl_value_id first = tl_maker_failed(&l->k) ? TL_NO_VALUE : tl_make_node(&l->k, &spec);
   if (first)
     tl_graph_get(l->m, body)->owner = tl_value_producer(l->m, first);

@@ -107,10 +107,10 @@ static void set_outputs(scan *s, tl_copier *c, tl_value_id condition) {
 }
 
 static void fill_body(scan *s, tl_copier *c) {
-  tl_value_id iteration = add_input(s, c->k, "iteration", tl_type_tensor(s->m, TL_DTYPE_I64, 0,
-                                                                         NULL));
-  tl_value_id condition = add_input(s, c->k, "condition", tl_type_tensor(s->m, TL_DTYPE_BOOL, 0,
-                                                                         NULL));
+  tl_value_id iteration =
+      add_input(s, c->k, "iteration", tl_type_tensor(s->m, TL_DTYPE_I64, 0, NULL));
+  tl_value_id condition =
+      add_input(s, c->k, "condition", tl_type_tensor(s->m, TL_DTYPE_BOOL, 0, NULL));
   for (uint32_t i = 0; i < s->n_states; i++) {
     tl_value_id old = s->body->inputs.at[i];
     tl_copy_set(c, old, add_input(s, c->k, "state", tl_value_type(s->m, old)));
@@ -155,8 +155,8 @@ static tl_value_id turn(scan *s, uint32_t i, tl_value_id v) {
 /* Returns the type of stacked result i before it is turned: the body's type with the length in
  * front. */
 static tl_type_id stacked_type(const scan *s, uint32_t i) {
-  tl_type t = *tl_type_get(s->m, tl_value_type(s->m, tl_graph_output(s->m, s->body,
-                                                                     s->n_states + i)));
+  tl_type t =
+      *tl_type_get(s->m, tl_value_type(s->m, tl_graph_output(s->m, s->body, s->n_states + i)));
   tl_dim dims[TL_MAX_RANK];
   const tl_tensor *length = tl_value_constant(s->m, s->length);
   int64_t known = TL_DIM_UNKNOWN;
@@ -206,8 +206,12 @@ static tl_node_id insert_loop(scan *s) {
   operands[0] = s->length;
   for (uint32_t i = 0; i < s->n_states; i++)
     operands[2 + i] = tl_operand(s->m, s->n, i);
-  tl_node_spec spec = {.op = TL_OP_Loop, .name = tl_node_get(s->m, s->n)->name,
-                       .operands = operands, .n_operands = n_in, .attrs = &body, .n_attrs = 1,
+  tl_node_spec spec = {.op = TL_OP_Loop,
+                       .name = tl_node_get(s->m, s->n)->name,
+                       .operands = operands,
+                       .n_operands = n_in,
+                       .attrs = &body,
+                       .n_attrs = 1,
                        .n_results = s->n_states + s->n_stacked};
   tl_node_id loop = tl_graph_insert(s->m, s->n, &spec);
   s->k.no_memory = !loop;

@@ -40,7 +40,7 @@ typedef struct unrolling {
 typedef struct loop {
   unrolling *u;
   tl_loop_form f;
-  int64_t trips;      /* INT64_MAX: the condition alone ends it */
+  int64_t trips; /* INT64_MAX: the condition alone ends it */
   tl_maker k;
   tl_copier c;
   tl_value_id *state; /* [n_carried], as the iterations go */
@@ -57,8 +57,8 @@ static tl_host *known_host(unrolling *u, tl_value_id v) {
   if (tl_map_find(&u->known, v, &i))
     return tl_host_retain(u->hosts.at[i]);
   const tl_value *value = tl_value_get(u->m, v);
-  const tl_tensor *t = value->tensor && value->kind != TL_VALUE_INPUT
-                           ? tl_tensor_get(u->m, value->tensor) : NULL;
+  const tl_tensor *t =
+      value->tensor && value->kind != TL_VALUE_INPUT ? tl_tensor_get(u->m, value->tensor) : NULL;
   bool small = t && tl_tensor_elements(u->m, t) <= KNOWN_ELEMENTS;
   return small ? tl_host_from_tensor(&u->heap, u->m, t) : NULL;
 }
@@ -72,8 +72,8 @@ static bool is_small(const unrolling *u, tl_value_id v) {
 static bool can_compute(const unrolling *u, tl_node_id n) {
   const tl_node *node = tl_node_get(u->m, n);
   bool ok = tl_op_row(node->op) && node->n_results && tl_eval_can(u->m, n) &&
-            !tl_op_has_trait(node->op, TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL |
-                                           TL_TRAIT_BODY);
+            !tl_op_has_trait(node->op,
+                             TL_TRAIT_RANDOM | TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_BODY);
   for (uint32_t i = 0; i < node->n_results && ok; i++)
     ok = is_small(u, node->results + i);
   return ok;
@@ -232,8 +232,8 @@ static bool lay_out(loop *l) {
  * runtimes. */
 static tl_value_id make_empty(loop *l, uint32_t which) {
   tl_module *m = l->u->m;
-  tl_type t = *tl_type_get(m, tl_value_type(m, tl_graph_output(m, l->f.body, 1 + l->f.n_carried +
-                                                                              which)));
+  tl_type t =
+      *tl_type_get(m, tl_value_type(m, tl_graph_output(m, l->f.body, 1 + l->f.n_carried + which)));
   tl_dim dims[TL_MAX_RANK] = {0};
   if (t.kind != TL_KIND_TENSOR || t.dtype == TL_DTYPE_NONE || t.rank >= TL_MAX_RANK) {
     l->k.clash = true;

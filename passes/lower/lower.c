@@ -347,8 +347,8 @@ static tl_status check_edge(lowering *l, const char *what, tl_value_id v) {
   const tl_npu_stage_rule *rule = tl_npu_stage_forbids_edge(l->m, TL_NPU_STAGE_EXPANDED, v);
   if (!rule)
     return TL_OK;
-  return tl_fail_code(l->m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(l->m->path),
-                      "%s '%.*s' %s", what, TL_SV_ARG(tl_value_name(l->m, v)), rule->message);
+  return tl_fail_code(l->m->diag, TL_UNSUPPORTED, "E10501", TL_AT_FILE(l->m->path), "%s '%.*s' %s",
+                      what, TL_SV_ARG(tl_value_name(l->m, v)), rule->message);
 }
 
 /* Checks inputs and outputs of the model; reports every finding. */

@@ -32,7 +32,7 @@ tl_status tl_pass_mix_compile(tl_pass *p, tl_module *m) {
     const tl_graph *g = m->graphs.at[i];
     if (g->erased)
       continue;
-    TL_FOR_NODES (m, g, n)
+    TL_FOR_NODES(m, g, n)
       TL_TRY(mark(p, m, n));
   }
   return TL_OK;

@@ -167,8 +167,7 @@ static tl_rv to_str(tl_site *x, const tl_expr *arg, tl_rv v) {
 
 /* Returns the padding mode of pooling ops: SAME, VALID or CALCULATED (explicit pads). */
 static tl_rv pad_mode(tl_site *x, tl_rv v) {
-  bool same = v.kind == TL_RV_STRING &&
-              (v.s == TL_SYM_SAME_UPPER || v.s == TL_SYM_SAME_LOWER);
+  bool same = v.kind == TL_RV_STRING && (v.s == TL_SYM_SAME_UPPER || v.s == TL_SYM_SAME_LOWER);
   if (same && !pads_are_explicit(x)) {
     if (v.s == TL_SYM_SAME_LOWER) /* SAME pads the end more than the beginning */
       x->why = "the pads of SAME_LOWER depend on unknown sizes";
@@ -269,9 +268,8 @@ static tl_rv identity_tensor(tl_site *x, const tl_expr *e) {
 }
 
 static bool is_half_pixel(tl_rv v) {
-  return v.kind == TL_RV_STRING &&
-         (v.s == TL_SYM_half_pixel || v.s == TL_SYM_pytorch_half_pixel ||
-          v.s == TL_SYM_tf_half_pixel_for_nn);
+  return v.kind == TL_RV_STRING && (v.s == TL_SYM_half_pixel || v.s == TL_SYM_pytorch_half_pixel ||
+                                    v.s == TL_SYM_tf_half_pixel_for_nn);
 }
 
 static tl_rv type_of_port(const tl_site *x, const tl_expr *arg) {
@@ -322,10 +320,11 @@ tl_rv tl_npu_convert(tl_site *x, const tl_expr *e) {
 /* Returns the kind of attribute that holds a value as it is. */
 static uint8_t own_kind(uint8_t kind) {
   static const uint8_t kinds[] = {
-      [TL_RV_BOOL] = TL_ATTR_INT, [TL_RV_INT] = TL_ATTR_INT,         [TL_RV_FLOAT] = TL_ATTR_FLOAT,
-      [TL_RV_STRING] = TL_ATTR_STRING,   [TL_RV_DTYPE] = TL_ATTR_DTYPE,
-      [TL_RV_INTS] = TL_ATTR_INTS,       [TL_RV_FLOATS] = TL_ATTR_FLOATS,
-      [TL_RV_STRINGS] = TL_ATTR_STRINGS, [TL_RV_TENSOR] = TL_ATTR_TENSOR};
+      [TL_RV_BOOL] = TL_ATTR_INT,      [TL_RV_INT] = TL_ATTR_INT,
+      [TL_RV_FLOAT] = TL_ATTR_FLOAT,   [TL_RV_STRING] = TL_ATTR_STRING,
+      [TL_RV_DTYPE] = TL_ATTR_DTYPE,   [TL_RV_INTS] = TL_ATTR_INTS,
+      [TL_RV_FLOATS] = TL_ATTR_FLOATS, [TL_RV_STRINGS] = TL_ATTR_STRINGS,
+      [TL_RV_TENSOR] = TL_ATTR_TENSOR};
   return kinds[kind];
 }
 
@@ -342,8 +341,7 @@ static tl_attr list_attr(tl_site *x, tl_symbol name, uint8_t kind, tl_rv v) {
     return out ? tl_attr_floats(x->m, name, out, n) : none;
   }
   if (kind == TL_ATTR_STRINGS)
-    return v.kind == TL_RV_STRINGS ? tl_attr_ids(x->m, name, TL_ATTR_STRINGS, v.ids, v.is.n)
-                                      : none;
+    return v.kind == TL_RV_STRINGS ? tl_attr_ids(x->m, name, TL_ATTR_STRINGS, v.ids, v.is.n) : none;
   if (!tl_npu_as_ints(x, v, &list))
     return none;
   tl_attr a = tl_attr_ints(x->m, name, list.at, list.n);

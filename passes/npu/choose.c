@@ -39,8 +39,7 @@ static bool takes_half(const tl_site *x, const tl_op *npu, const tl_op_port *p, 
   const uint64_t low = TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   return tl_npu_takes(x->m, npu, p, v) ||
          (tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_F32 &&
-          (npu->vars[p->var].dtypes & low) != 0 &&
-          tl_precision_halves(x->m, x->options, x->node));
+          (npu->vars[p->var].dtypes & low) != 0 && tl_precision_halves(x->m, x->options, x->node));
 }
 
 bool tl_npu_takes_dtypes(const tl_site *x, const tl_npu_form *form) {

@@ -37,11 +37,12 @@ static const uint64_t computed = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DT
                                  TL_DTYPE_BIT(TL_DTYPE_BF16) | TL_DTYPE_BIT(TL_DTYPE_HIF8);
 
 /* Dtypes that AI CPUs cast from and to; bf16 too if the chip has it. */
-static const uint64_t plain =
-    TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_F64) |
-    TL_DTYPE_BIT(TL_DTYPE_BOOL) | TL_DTYPE_BIT(TL_DTYPE_I8) | TL_DTYPE_BIT(TL_DTYPE_I16) |
-    TL_DTYPE_BIT(TL_DTYPE_I32) | TL_DTYPE_BIT(TL_DTYPE_I64) | TL_DTYPE_BIT(TL_DTYPE_U8) |
-    TL_DTYPE_BIT(TL_DTYPE_U16) | TL_DTYPE_BIT(TL_DTYPE_U32) | TL_DTYPE_BIT(TL_DTYPE_U64);
+static const uint64_t plain = TL_DTYPE_BIT(TL_DTYPE_F32) | TL_DTYPE_BIT(TL_DTYPE_F16) |
+                              TL_DTYPE_BIT(TL_DTYPE_F64) | TL_DTYPE_BIT(TL_DTYPE_BOOL) |
+                              TL_DTYPE_BIT(TL_DTYPE_I8) | TL_DTYPE_BIT(TL_DTYPE_I16) |
+                              TL_DTYPE_BIT(TL_DTYPE_I32) | TL_DTYPE_BIT(TL_DTYPE_I64) |
+                              TL_DTYPE_BIT(TL_DTYPE_U8) | TL_DTYPE_BIT(TL_DTYPE_U16) |
+                              TL_DTYPE_BIT(TL_DTYPE_U32) | TL_DTYPE_BIT(TL_DTYPE_U64);
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -83,8 +84,8 @@ static bool add(gathering *g, const tl_op_port *ports, uint32_t k, tl_value_id v
     return true;
   const char *name = ports[k].name;
   const tl_op_info_slot *slot = slot_of(g->info, ports == op->results, name, k);
-  return !slot || tensor_vec_push(g->v, (column_tensor){name, tl_op_info_columns(g->info, slot),
-                                                        (uint8_t)d});
+  return !slot || tensor_vec_push(
+                      g->v, (column_tensor){name, tl_op_info_columns(g->info, slot), (uint8_t)d});
 }
 
 /* Returns the number of operands of a variadic port that is not the last, from the attribute
@@ -243,7 +244,7 @@ static bool check_node(checking *c, tl_node_id n, tensor_vec *v) {
 static bool check_nodes(checking *c, tensor_vec *v) {
   for (uint32_t g = 0; g < c->m->graphs.n; g++)
     if (!c->m->graphs.at[g]->erased)
-      TL_FOR_NODES (c->m, c->m->graphs.at[g], n)
+      TL_FOR_NODES(c->m, c->m->graphs.at[g], n)
         if (!check_node(c, n, v))
           return false;
   return true;

@@ -13,8 +13,13 @@ const tl_expr *tl_npu_expr_parse(tl_module *m, tl_arena *arena, tl_sv text, unsi
                                  const char **why) {
   tl_buf room;
   tl_expr *e = NULL;
-  tl_expr_parser p = {.m = m, .arena = arena, .lexer = tl_lex_start_rules(text), .place = place,
-                      .text = &room, .fail = keep_mistake, .user = why};
+  tl_expr_parser p = {.m = m,
+                      .arena = arena,
+                      .lexer = tl_lex_start_rules(text),
+                      .place = place,
+                      .text = &room,
+                      .fail = keep_mistake,
+                      .user = why};
   tl_buf_init(&room);
   *why = NULL;
   p.at = tl_lex_next(&p.lexer);

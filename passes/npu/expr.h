@@ -19,7 +19,7 @@ typedef struct tl_npu_binding {
 typedef struct tl_npu_form {
   const tl_npu_candidate *row;
   const tl_expr *guard; /* NULL: always */
-  const tl_op *npu;         /* prototype; NULL for kind NONE */
+  const tl_op *npu;     /* prototype; NULL for kind NONE */
   tl_op_id npu_id;
   const tl_npu_binding *operands;
   const tl_npu_binding *attrs;

@@ -109,8 +109,7 @@ static bool compile(compiler *c, const tl_npu_candidate *row, tl_npu_form *form)
     c->why = "no prototype of that name";
     return false;
   }
-  return compile_bindings(c, form->npu, false, row->operands, &form->operands,
-                          &form->n_operands) &&
+  return compile_bindings(c, form->npu, false, row->operands, &form->operands, &form->n_operands) &&
          compile_bindings(c, form->npu, true, row->attrs, &form->attrs, &form->n_attrs);
 }
 

@@ -62,10 +62,9 @@ static tl_value_id narrow_constant(tl_module *m, tl_node_id n, const tl_tensor *
   int64_t element = 0;
   for (uint64_t i = 0; at && i < count; i++)
     at[i] = tl_tensor_int_at(m, t, i, &element) ? (double)element : 0;
-  tl_tensor_id narrow =
-      at && count <= UINT32_MAX
-          ? tl_npu_tensor(m, TL_DTYPE_I32, type.rank, type.dims, at, (uint32_t)count)
-          : TL_NO_TENSOR;
+  tl_tensor_id narrow = at && count <= UINT32_MAX ? tl_npu_tensor(m, TL_DTYPE_I32, type.rank,
+                                                                  type.dims, at, (uint32_t)count)
+                                                  : TL_NO_TENSOR;
   free(at);
   return narrow ? tl_graph_add_constant(m, tl_node_get(m, n)->graph, name, narrow) : TL_NO_VALUE;
 }

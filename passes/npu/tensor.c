@@ -79,7 +79,10 @@ tl_tensor_id tl_npu_tensor(tl_module *m, tl_dtype dtype, int rank, const tl_dim 
   for (uint64_t i = 0; i < n; i++)
     if (!tl_npu_store(dtype, values[n_values == 1 ? 0 : i], data + i * bytes))
       return TL_NO_TENSOR;
-  tl_tensor t = {.kind = TL_SOURCE_BYTES, .dtype = (uint8_t)dtype, .type = type,
-                 .bytes = n * bytes, .u.data = data};
+  tl_tensor t = {.kind = TL_SOURCE_BYTES,
+                 .dtype = (uint8_t)dtype,
+                 .type = type,
+                 .bytes = n * bytes,
+                 .u.data = data};
   return tl_tensor_add(m, &t);
 }

@@ -18,8 +18,8 @@ TL_VEC(tl_unmapped_vec, tl_unmapped_group);
 
 /* Adds a node. `why`, a clause, must outlive the list; nodes are grouped by op and by this pointer.
  * Returns TL_NO_MEMORY, not reported. O(groups). */
-tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id n, const char *why)
-    TL_NODISCARD;
+tl_status tl_unmapped_add(tl_unmapped_vec *list, const tl_module *m, tl_node_id n,
+                          const char *why) TL_NODISCARD;
 /* Reports one error that lists every group with its count, reason and some nodes. Returns
  * TL_UNSUPPORTED, or TL_NO_MEMORY, reported. */
 tl_status tl_unmapped_report(const tl_unmapped_vec *list, tl_module *m) TL_NODISCARD;

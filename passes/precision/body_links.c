@@ -62,8 +62,8 @@ static void link_outputs(const walk *w, const tl_graph *body, const layout *l, b
     tell(w, tl_graph_output(w->m, body, l->output + i), node->results + i, TL_LINK_OUT, again);
 }
 
-void tl_body_links(const tl_module *m, tl_node_id n,
-                   void (*fn)(void *user, const tl_body_link *l), void *user) {
+void tl_body_links(const tl_module *m, tl_node_id n, void (*fn)(void *user, const tl_body_link *l),
+                   void *user) {
   const tl_node *node = tl_node_get(m, n);
   walk w = {m, n, fn, user};
   bool again = false;

@@ -6,9 +6,9 @@
 #include "ir/module.h"
 
 typedef enum tl_link_kind {
-  TL_LINK_IN,  /* from an operand to an input of a body */
+  TL_LINK_IN,   /* from an operand to an input of a body */
   TL_LINK_TURN, /* from an output of a loop body to the input of the next iteration */
-  TL_LINK_OUT  /* from an output of a body to a result of the node */
+  TL_LINK_OUT   /* from an output of a body to a result of the node */
 } tl_link_kind;
 
 typedef struct tl_body_link {
@@ -21,7 +21,7 @@ typedef struct tl_body_link {
 /* Calls fn for each link of node n, in the order of tl_link_kind within one body. Absent values,
  * counts and conditions have no link. Other nodes have none. A value that a body captures is an
  * ordinary operand there and needs no link. */
-void tl_body_links(const tl_module *m, tl_node_id n,
-                   void (*fn)(void *user, const tl_body_link *l), void *user);
+void tl_body_links(const tl_module *m, tl_node_id n, void (*fn)(void *user, const tl_body_link *l),
+                   void *user);
 
 #endif

@@ -103,7 +103,7 @@ static bool pays(const lifting *l, tl_value_id v, tl_dtype to) {
   double read = 0;
   uint32_t readers = 0;
   bool open = elements(l->m, v) <= 0;
-  TL_FOR_USES (l->m, v, u) {
+  TL_FOR_USES(l->m, v, u) {
     tl_node_id n = tl_use_get(l->m, u)->user;
     if (narrows(l, n) == to) /* all of v is cast already */
       return true;
@@ -127,7 +127,7 @@ static tl_dtype asked_for(const lifting *l, tl_value_id v) {
   tl_dtype to = TL_DTYPE_NONE;
   if (dtype_of(l->m, v) != TL_DTYPE_F32 || tl_is_pinned(&l->x->facts.pinned, v))
     return TL_DTYPE_NONE;
-  TL_FOR_USES (l->m, v, u) {
+  TL_FOR_USES(l->m, v, u) {
     tl_node_id n = tl_use_get(l->m, u)->user;
     tl_dtype wants = narrows(l, n);
     if (wants == TL_DTYPE_NONE)
@@ -154,7 +154,7 @@ static void look(lifting *l, const tl_graph *g) {
 static tl_value_id cast_of(lifting *l, const tl_graph *g, tl_value_id v, tl_dtype to) {
   tl_node_id from = tl_value_producer(l->m, v);
   tl_node_id first = from ? tl_node_get(l->m, from)->next : g->first;
-  TL_FOR_USES (l->m, v, u) {
+  TL_FOR_USES(l->m, v, u) {
     tl_node_id n = tl_use_get(l->m, u)->user;
     if (narrows(l, n) != to)
       continue;
@@ -168,7 +168,7 @@ static tl_value_id cast_of(lifting *l, const tl_graph *g, tl_value_id v, tl_dtyp
 /* Merges other casts of v to this dtype into `cast`. Returns false once the rewrite limit is
  * reached. */
 static bool join_casts(lifting *l, tl_value_id v, tl_dtype to, tl_value_id cast) {
-  TL_FOR_USES (l->m, v, u) {
+  TL_FOR_USES(l->m, v, u) {
     tl_node_id n = tl_use_get(l->m, u)->user;
     tl_value_id other = narrows(l, n) == to ? tl_result(l->m, n, 0) : TL_NO_VALUE;
     if (!other || other == cast || !tl_value_can_merge(l->m, &l->x->facts, other, cast))
@@ -231,7 +231,7 @@ static tl_status take_top(lifting *l, const tl_graph *g, tl_node_id n, tl_dtype 
 
 /* Forward sweep: inserts the casts and retypes the regions. */
 static tl_status lift(lifting *l, const tl_graph *g) {
-  TL_FOR_NODES (l->m, g, n) {
+  TL_FOR_NODES(l->m, g, n) {
     uint32_t at = moved_operand(l, n);
     if (at == UINT32_MAX || tl_node_get(l->m, n)->results >= l->n)
       continue;

@@ -207,7 +207,7 @@ static bool chip_has(tl_motion *x, tl_node_id n, tl_dtype to) {
 
 /* Returns true if all users of v, node `but` aside, are casts to the dtype. */
 static bool only_casts_use(const tl_module *m, tl_value_id v, tl_dtype to, tl_node_id but) {
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
     if (n != but && !(is_cast(m, n) && dtype_of(m, tl_result(m, n, 0)) == to))
       return false;
@@ -408,7 +408,7 @@ static tl_status raise(tl_motion *x, tl_node_id c) {
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 static tl_status sweep(tl_motion *x, const tl_graph *g) {
-  TL_FOR_NODES (x->m, g, n) {
+  TL_FOR_NODES(x->m, g, n) {
     if (!is_cast(x->m, n) || !shorten(x, n))
       continue;
     if (dtype_of(x->m, tl_operand(x->m, n, 0)) == dtype_of(x->m, tl_result(x->m, n, 0)))

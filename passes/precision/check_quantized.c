@@ -21,7 +21,7 @@ static bool is_quantized(const tl_node *node) {
 static tl_node_id first_quantized(const tl_module *m) {
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
-      TL_FOR_NODES (m, m->graphs.at[i], n)
+      TL_FOR_NODES(m, m->graphs.at[i], n)
         if (is_quantized(tl_node_get(m, n)))
           return n;
   return 0;

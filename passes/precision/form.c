@@ -223,9 +223,8 @@ static bool fill_ports(tl_precision_forms *f, tl_op_info info, const tl_op *op,
   form->n_outputs = n_out;
   form->n_columns = info.row->n_columns;
   for (uint32_t i = 0; n_in && n_out && i < form->n_columns; i++)
-    form->half_in_float_out = form->half_in_float_out ||
-                              (ports[0].columns[i] == TL_DTYPE_F16 &&
-                               ports[n_in].columns[i] == TL_DTYPE_F32);
+    form->half_in_float_out = form->half_in_float_out || (ports[0].columns[i] == TL_DTYPE_F16 &&
+                                                          ports[n_in].columns[i] == TL_DTYPE_F32);
   if (form->n_columns > f->widest)
     f->widest = form->n_columns;
   return true;
@@ -298,8 +297,7 @@ static tl_status make_forms(tl_precision_forms *f, tl_op_id id, const tl_op *op)
   return TL_OK;
 }
 
-tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n,
-                               const tl_precision_form **out) {
+tl_status tl_precision_form_of(tl_precision_forms *f, tl_node_id n, const tl_precision_form **out) {
   const tl_node *node = tl_node_get(f->m, n);
   const tl_op *op = tl_op_row(node->op);
   *out = &f->none;
@@ -357,7 +355,10 @@ static void warn_removal(const tl_precision_forms *f, const tl_mix_edit *e) {
             tl_op_colour_name(before));
 }
 
-enum { MOST_WARNINGS = 20, MOST_NAMES = 10 }; /* a warning may compare a name with all types of the
+enum {
+  MOST_WARNINGS = 20,
+  MOST_NAMES = 10
+}; /* a warning may compare a name with all types of the
                                                * chip */
 
 /* Returns true if other entries already name all judged types that the user may have meant. Lists
@@ -391,8 +392,8 @@ static bool warn_misnamed(const tl_precision_forms *f, const tl_precision_types 
   return told;
 }
 
-void tl_precision_warn_mix(const tl_precision_forms *f, const tl_precision_types *t,
-                           tl_buf *unused, uint32_t *n_unused) {
+void tl_precision_warn_mix(const tl_precision_forms *f, const tl_precision_types *t, tl_buf *unused,
+                           uint32_t *n_unused) {
   const tl_precision_config *c = f->config;
   uint32_t unknown = 0;
   uint32_t misnamed = 0;

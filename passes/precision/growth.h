@@ -8,9 +8,9 @@
 #include "passes/precision/intervals.h"
 
 enum {
-  TL_GROWTH_BIG = 1 << 0,     /* may exceed the lower dtype */
-  TL_GROWTH_TINY = 1 << 1,    /* may become 0 in the lower dtype */
-  TL_GROWTH_INVERSE = 1 << 2  /* a reciprocal: may be either */
+  TL_GROWTH_BIG = 1 << 0,    /* may exceed the lower dtype */
+  TL_GROWTH_TINY = 1 << 1,   /* may become 0 in the lower dtype */
+  TL_GROWTH_INVERSE = 1 << 2 /* a reciprocal: may be either */
 };
 
 /* Estimated size of a value. size: log2 of the largest magnitude. Inputs of the model with unknown
@@ -21,8 +21,8 @@ typedef struct tl_growth {
   uint8_t flags; /* TL_GROWTH_*; 0: fits */
 } tl_growth;
 
-#define TL_GROWTH_PLAIN 8.5f /* log2: about 362, whose square (2^17) exceeds f16 */
-#define TL_GROWTH_MOST 16.0f /* log2; larger sizes are BIG: f16 ends at 2^16 */
+#define TL_GROWTH_PLAIN 8.5f      /* log2: about 362, whose square (2^17) exceeds f16 */
+#define TL_GROWTH_MOST 16.0f      /* log2; larger sizes are BIG: f16 ends at 2^16 */
 #define TL_GROWTH_ENDLESS 1000.0f /* size of Exp and the like, which nothing bounds */
 
 /* One operand of an op. */
@@ -35,10 +35,10 @@ typedef struct tl_grown {
 /* Description of one op application. */
 typedef struct tl_growth_case {
   tl_range_kind kind;
-  bool product; /* sums products, whatever the kind */
-  bool divides; /* computes the reciprocal of its only operand */
-  bool carries; /* kind NONE, but the result is as large as the operands */
-  bool same;    /* the two factors are one value, apart from a factor or the order of elements */
+  bool product;    /* sums products, whatever the kind */
+  bool divides;    /* computes the reciprocal of its only operand */
+  bool carries;    /* kind NONE, but the result is as large as the operands */
+  bool same;       /* the two factors are one value, apart from a factor or the order of elements */
   double least;    /* column `low` of range_ops.tbl */
   double elements; /* number of elements combined into one; 0: unknown */
   const tl_grown *in; /* [n] */

@@ -69,8 +69,8 @@ static int64_t hf32_number(const modes *x, tl_node_id n, tl_sv type) {
   if (x->c->hf32 == TL_HF32_UNSAID || !is_cube(type) ||
       tl_type_dtype(x->m, tl_value_type(x->m, tl_operand(x->m, n, 0))) != TL_DTYPE_F32)
     return 0;
-  const char *mode =
-      x->c->hf32 == TL_HF32_ON ? "enable_hi_float_32_execution" : "enable_float_32_execution";
+  const char *mode = x->c->hf32 == TL_HF32_ON ? "enable_hi_float_32_execution"
+                                              : "enable_float_32_execution";
   return tl_impl_mode_find(tl_sv_from(mode))->number;
 }
 

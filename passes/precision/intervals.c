@@ -145,8 +145,8 @@ static tl_interval reduced(tl_range_kind kind, tl_interval x, double n) {
   case TL_RANGE_SQUARES: return about(0, times(n, times(most, most)) * (1 + error_of(n)));
   case TL_RANGE_L2: return about(0, times(sqrt(n), most) * (1 + error_of(n)));
   case TL_RANGE_LOGSUM: /* log(sum(exp(x))) lies between max(x) and max(x) + log(n) */
-    return between(x.low - fabs(x.low) * slack - slack, x.high + log(n) + fabs(x.high) * slack +
-                                                             slack);
+    return between(x.low - fabs(x.low) * slack - slack,
+                   x.high + log(n) + fabs(x.high) * slack + slack);
   default: return most <= 1 ? between(-1, 1) : around_zero(pow(most, n)); /* PROD */
   }
 }
@@ -194,9 +194,7 @@ static tl_interval unary(tl_range_kind kind, double least, tl_interval x, double
 }
 
 /* Bounds of sums grow with every element and are seldom reached, so they are not tight. */
-static bool is_loose(tl_range_kind kind) {
-  return kind >= TL_RANGE_SUM;
-}
+static bool is_loose(tl_range_kind kind) { return kind >= TL_RANGE_SUM; }
 
 tl_interval tl_interval_apply(tl_range_kind kind, double least, const tl_interval *in, uint32_t n,
                               double elements) {

@@ -63,9 +63,8 @@ bool tl_match_reduce(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype wit
 }
 
 bool tl_match_mix(tl_columns *s, const uint8_t *col, tl_dtype without, tl_dtype only) {
-  uint64_t low = only != TL_DTYPE_NONE
-                     ? TL_DTYPE_BIT(only)
-                     : TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
+  uint64_t low = only != TL_DTYPE_NONE ? TL_DTYPE_BIT(only)
+                                       : TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);
   if (without != TL_DTYPE_NONE)
     keep(s, col, ~TL_DTYPE_BIT(without));
   for (uint32_t i = 0; i < s->n; i++)

@@ -40,8 +40,7 @@ static tl_dtype target_of(const widening *w, const tl_op_port *port, tl_dtype d)
   if (!port || port->var < 0 || !tl_dtype_is_ranked(d))
     return d;
   const tl_type_var *var = &w->op->vars[port->var];
-  return var->shared && !port->heterogeneous ? (tl_dtype)w->target[port->var]
-                                             : meet(w, var, d, d);
+  return var->shared && !port->heterogeneous ? (tl_dtype)w->target[port->var] : meet(w, var, d, d);
 }
 
 /* Returns the wider of two float dtypes. f16 and bf16 have f32 in common. Other dtypes of b are

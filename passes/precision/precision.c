@@ -72,7 +72,7 @@ static void count_node(tl_module *m, const tl_precision *d, tl_node_id n) {
 static bool count(tl_module *m, const tl_precision *d) {
   for (uint32_t i = 0; i < m->graphs.n; i++)
     if (!m->graphs.at[i]->erased)
-      TL_FOR_NODES (m, m->graphs.at[i], n)
+      TL_FOR_NODES(m, m->graphs.at[i], n)
         count_node(m, d, n);
   return m->chip_fit.lowered.type != TL_NO_SYMBOL;
 }
@@ -95,7 +95,7 @@ static strange find_bf16(const tl_module *m) {
     for (uint32_t i = 0; !g->erased && i < g->inputs.n; i++)
       look_at(m, g->inputs.at[i], &s);
     if (!g->erased)
-      TL_FOR_NODES (m, g, n)
+      TL_FOR_NODES(m, g, n)
         for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
           look_at(m, tl_result(m, n, i), &s);
   }

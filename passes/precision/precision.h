@@ -26,7 +26,7 @@ typedef struct tl_precision_port {
 
 /* Facts about a judged NPU type, shared by all nodes of an op and candidate. */
 typedef struct tl_precision_form {
-  tl_sv type; /* NPU type that is judged; "" if none is */
+  tl_sv type;         /* NPU type that is judged; "" if none is */
   uint32_t n_columns; /* columns of the row; 0: unknown op, dtypes stay */
   const tl_precision_port *inputs;
   const tl_precision_port *outputs;
@@ -34,7 +34,7 @@ typedef struct tl_precision_form {
   uint32_t n_outputs;
   uint8_t colour;     /* tl_op_colour after the edits of mix lists */
   uint8_t from_table; /* tl_op_colour before them */
-  bool part; /* the op will be expanded; `type` is the main op of the expansion */
+  bool part;          /* the op will be expanded; `type` is the main op of the expansion */
   bool cube;
   bool view;
   bool sensitive;
@@ -63,7 +63,7 @@ typedef struct tl_precision_choice {
   uint8_t mode;                  /* tl_precision_mode that was applied */
   uint8_t colour;                /* tl_op_colour that was applied */
   uint8_t flags;                 /* TL_CHOICE_* */
-  const char *why; /* reason of a policy or list: a clause in the arena, else NULL */
+  const char *why;               /* reason of a policy or list: a clause in the arena, else NULL */
 } tl_precision_choice;
 
 /* Decision about one tensor at one node. */

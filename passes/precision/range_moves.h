@@ -9,7 +9,6 @@
 /* Sets why[n], by node id, for nodes that only move data from a wide source to nodes with a reason
  * to stay wide (why[n] not NULL). The arena holds the memory. TL_NO_MEMORY, not reported. O(nodes +
  * edges). */
-tl_status tl_range_keep_moves(const tl_module *m, const char **why,
-                              tl_arena *arena) TL_NODISCARD;
+tl_status tl_range_keep_moves(const tl_module *m, const char **why, tl_arena *arena) TL_NODISCARD;
 
 #endif

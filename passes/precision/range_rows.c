@@ -74,7 +74,7 @@ bool tl_range_takes_mask(const tl_module *m, tl_node_id n, uint32_t operand) {
 bool tl_range_reaches(const tl_module *m, tl_value_id v, unsigned flags, unsigned through,
                       unsigned left) {
   unsigned uses = 0;
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
     const tl_range_op *row = tl_range_op_of(m, n);
     const tl_node *node = tl_node_get(m, n);
@@ -100,7 +100,7 @@ enum { MANY = 4096 }; /* upper bound on uses visited: one mask may serve every l
 /* Returns false at the first use that needs the numbers; *found: some use was a mask. */
 static bool only_masks(const tl_module *m, tl_value_id v, unsigned left, unsigned *budget,
                        bool *found) {
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
     const tl_range_op *row = tl_range_op_of(m, n);
     const tl_node *node = tl_node_get(m, n);

@@ -22,8 +22,8 @@ typedef struct wants_walk {
   tl_range_wants *out;
   uint16_t *wanted; /* by value id: set of tl_range_want asked for */
   uint8_t *steps;   /* by value id: steps left to follow it back */
-  tl_node_id *by;  /* by value id */
-  bool again;      /* forward sweep: bodies were visited in an earlier round */
+  tl_node_id *by;   /* by value id */
+  bool again;       /* forward sweep: bodies were visited in an earlier round */
 } wants_walk;
 
 static bool is_f32(const tl_module *m, tl_value_id v) {
@@ -86,8 +86,8 @@ static bool counts_far(const wants_walk *w, tl_node_id n) {
 
 /* Facts about the f32 operands of a node. */
 typedef struct operand_facts {
-  uint8_t all;  /* flags that all operands but constants have */
-  uint8_t any;  /* flags that some operand has, constants included */
+  uint8_t all;   /* flags that all operands but constants have */
+  uint8_t any;   /* flags that some operand has, constants included */
   bool computed; /* some operand is no constant */
   bool data;     /* some operand comes from neither integers nor sizes */
 } operand_facts;
@@ -142,9 +142,8 @@ static bool squares(const tl_module *m, tl_node_id n) {
   bool multiplies = row->kind == TL_RANGE_MUL || row->kind == TL_RANGE_MULADD;
   tl_value_id a = tl_operand(m, n, 0);
   tl_value_id b = tl_operand(m, n, row->kind == TL_RANGE_MULADD && row->low > 0 ? 2 : 1);
-  return (multiplies && (is_same(m, a, b) || is_same(m, b, a))) ||
-         row->kind == TL_RANGE_SQUARE || row->kind == TL_RANGE_POW ||
-         row->kind == TL_RANGE_SQUARES;
+  return (multiplies && (is_same(m, a, b) || is_same(m, b, a))) || row->kind == TL_RANGE_SQUARE ||
+         row->kind == TL_RANGE_POW || row->kind == TL_RANGE_SQUARES;
 }
 
 static uint8_t from_of_node(const wants_walk *w, tl_node_id n) {
@@ -460,8 +459,8 @@ static void ask_own(wants_walk *w, tl_node_id n) {
   if (tl_range_op_of(w->m, n)->kind == TL_RANGE_AFFINE) /* its variance may be a computed value */
     ask_spread(w, n);
   bool inverse = is_inverse_power(w->m, n);
-  tl_value_id divisor =
-      inverse ? first : tl_operand(w->m, n, node->n_operands ? node->n_operands - 1u : 0);
+  tl_value_id divisor = inverse ? first
+                                : tl_operand(w->m, n, node->n_operands ? node->n_operands - 1u : 0);
   bool divides = ((flags & TL_RANGE_DIVIDES) || inverse) && divisor &&
                  !tl_value_constant(w->m, divisor) && !(w->out->from[divisor] & TL_FROM_SHAPES);
   if (divides && divisor != first)

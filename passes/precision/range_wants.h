@@ -35,10 +35,10 @@ enum {
 };
 
 typedef struct tl_range_wants {
-  uint8_t *want;   /* by node id: tl_range_want */
-  tl_node_id *by;  /* by node id: the node that needs it */
-  bool *sums;      /* by node id: the result is part of a sum that may be large */
-  uint8_t *from;   /* by value id: TL_FROM_* */
+  uint8_t *want;  /* by node id: tl_range_want */
+  tl_node_id *by; /* by node id: the node that needs it */
+  bool *sums;     /* by node id: the result is part of a sum that may be large */
+  uint8_t *from;  /* by value id: TL_FROM_* */
 } tl_range_wants;
 
 /* Fills *out for all nodes and values. low: the dtype in which integers must be exact. The arena

@@ -29,7 +29,7 @@ typedef struct range_walk {
   tl_range_wants wants;
   tl_range_growth growth;
   tl_weight_sums sums; /* scratch */
-  tl_map measured; /* symbol of a value's name -> entry */
+  tl_map measured;     /* symbol of a value's name -> entry */
   tl_buf text;
 } range_walk;
 
@@ -127,8 +127,8 @@ static bool measure_speaks(range_walk *w, tl_value_id v) {
   bool masked = (w->values[v].flags & TL_RANGE_MASKED) != 0;
   if (r && (r->greatest > w->data_max || (r->least < -w->data_max && !masked))) {
     start_text(w, "", v, "was measured at ");
-    tl_buf_printf(&w->text, "%.6g, beyond %.6g",
-                  r->greatest > w->data_max ? r->greatest : r->least, w->data_max);
+    tl_buf_printf(&w->text, "%.6g, beyond %.6g", r->greatest > w->data_max ? r->greatest : r->least,
+                  w->data_max);
     return true;
   }
   return false;
@@ -259,8 +259,8 @@ static uint32_t operands(range_walk *w, tl_node_id n, const tl_range_op *row, tl
 /* Returns the flags FRAGILE and MASKED that pass from operands to the result. */
 static uint8_t carried_flags(range_walk *w, tl_node_id n, const tl_range_op *row) {
   const tl_node *node = tl_node_get(w->m, n);
-  unsigned flags =
-      row->kind == TL_RANGE_SAME || (row->flags & TL_RANGE_SHIFTS) ? TL_RANGE_FRAGILE : 0;
+  unsigned flags = row->kind == TL_RANGE_SAME || (row->flags & TL_RANGE_SHIFTS) ? TL_RANGE_FRAGILE
+                                                                                : 0;
   flags |= row->flags & TL_RANGE_WEIGHS ? TL_RANGE_MASKED : 0;
   unsigned found = 0;
   for (uint32_t i = 0; i < node->n_operands; i++)
@@ -413,7 +413,7 @@ static bool integers_speak(range_walk *w, tl_node_id n) {
   }
   if (w->wants.from[node->results] & TL_FROM_SHAPES)
     found = is_f32(w, node->results); /* one large size is enough to be inexact */
-  if (row->flags & TL_RANGE_STEPS) /* the op produces integers */
+  if (row->flags & TL_RANGE_STEPS)    /* the op produces integers */
     found = (w->wants.from[node->results] & TL_FROM_PLACES) != 0;
   if (!found || !node->n_results)
     return false;
@@ -504,8 +504,7 @@ static bool prepare(range_walk *w) {
   w->known = tl_arena_calloc(w->arena, n_values, sizeof *w->known);
   w->why = tl_arena_calloc(w->arena, tl_module_node_end(w->m) + 1U, sizeof *w->why);
   w->growth = (tl_range_growth){.m = w->m, .values = w->values, .data_max = w->data_max};
-  return w->values && w->known && w->why &&
-         tl_range_growth_start(&w->growth, w->arena) == TL_OK &&
+  return w->values && w->known && w->why && tl_range_growth_start(&w->growth, w->arena) == TL_OK &&
          tl_range_wants_find(w->m, w->low, w->arena, &w->wants) == TL_OK;
 }
 

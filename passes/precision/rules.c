@@ -139,8 +139,7 @@ static tl_precision_match gray(tl_judged_op *op, const tl_judged_tensor *t, tl_c
 }
 
 static tl_precision_match by_colour(tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
-                                    tl_precision_mode mixed, bool forbid,
-                                    tl_precision_rule *rule) {
+                                    tl_precision_mode mixed, bool forbid, tl_precision_rule *rule) {
   tl_dtype without = forbid ? forbidden(mixed, t->original) : TL_DTYPE_NONE;
   if (op->colour == TL_COLOUR_BLACK) {
     *rule = TL_BY_BLACK;
@@ -161,7 +160,7 @@ static tl_precision_match first_of(const tl_judged_tensor *t, tl_columns *s, tl_
   if (!tl_match_first(s, t->col, list, n))
     return TL_MATCH_NONE;
   tl_dtype found = (tl_dtype)t->col[s->at[0]];
-  return found == key                 ? TL_MATCH_EXACT
+  return found == key                  ? TL_MATCH_EXACT
          : tl_dtype_widens(key, found) ? TL_MATCH_RAISED
                                        : TL_MATCH_REDUCED;
 }
@@ -187,8 +186,8 @@ static tl_precision_match hif8_gray(const tl_judged_tensor *t, tl_columns *s) {
   return first_of(t, s, TL_DTYPE_HIF8, (const tl_dtype[]){TL_DTYPE_HIF8, second, TL_DTYPE_F32}, 3);
 }
 
-static tl_precision_match mix_hif8(const tl_judged_op *op, const tl_judged_tensor *t,
-                                   tl_columns *s, tl_precision_rule *rule) {
+static tl_precision_match mix_hif8(const tl_judged_op *op, const tl_judged_tensor *t, tl_columns *s,
+                                   tl_precision_rule *rule) {
   if (op->colour == TL_COLOUR_WHITE) {
     *rule = TL_BY_WHITE;
     return hif8_white(t, s);

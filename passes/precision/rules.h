@@ -40,7 +40,7 @@ typedef enum tl_precision_rule {
 } tl_precision_rule;
 
 typedef enum tl_precision_match {
-  TL_MATCH_NONE,    /* no column fits: the columns stay, and another dtype is used */
+  TL_MATCH_NONE, /* no column fits: the columns stay, and another dtype is used */
   TL_MATCH_EXACT,
   TL_MATCH_RAISED,  /* from a narrower dtype */
   TL_MATCH_REDUCED, /* from a wider one */
@@ -65,7 +65,7 @@ typedef struct tl_judged_op {
   bool inherits;  /* a mark makes it follow its producer */
   bool strict;    /* --strict-mix-low */
   bool half_in_float_out; /* some column has f16 in input 0 and f32 in output 0 */
-  bool forced16;  /* a tensor was forced to f16; set while judging */
+  bool forced16;          /* a tensor was forced to f16; set while judging */
 } tl_judged_op;
 
 /* One tensor of the op. */

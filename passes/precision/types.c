@@ -42,7 +42,7 @@ tl_status tl_precision_types_find(const tl_module *m, tl_arena *arena, tl_precis
     const tl_graph *g = m->graphs.at[i];
     if (g->erased)
       continue;
-    TL_FOR_NODES (m, g, n)
+    TL_FOR_NODES(m, g, n)
       ok = ok && add(&v, &seen, tl_node_get(m, n));
   }
   if (t) {

@@ -29,8 +29,8 @@ tl_status tl_precision_find_updates(tl_precision_walk *w) {
   if (!updates || regions_of(w->m, w->arena, &t) != TL_OK)
     return TL_NO_MEMORY;
   TL_FOR_NODES(w->m, tl_module_main(w->m), n)
-  updates[n] = tl_train_region_of(&t, n) == TL_REGION_UPDATE &&
-               !tl_op_has_trait(tl_node_get(w->m, n)->op, TL_TRAIT_EFFECT);
+    updates[n] = tl_train_region_of(&t, n) == TL_REGION_UPDATE &&
+                 !tl_op_has_trait(tl_node_get(w->m, n)->op, TL_TRAIT_EFFECT);
   w->updates = updates;
   return TL_OK;
 }

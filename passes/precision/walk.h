@@ -12,8 +12,8 @@ typedef struct tl_judged_slot {
   const tl_precision_port *port;
   tl_precision_slot *slot;
   tl_value_id value;
-  uint32_t index;    /* index among the inputs or outputs of the table row */
-  tl_dtype original; /* dtype that the rules see: i32 for an int64 index that lowering narrows */
+  uint32_t index;     /* index among the inputs or outputs of the table row */
+  tl_dtype original;  /* dtype that the rules see: i32 for an int64 index that lowering narrows */
   uint64_t reachable; /* set of dtypes that the mode allows for it */
   tl_dtype producer;  /* current dtype of its producer; NONE for an output */
   tl_value_id from;   /* the value that has this dtype */
@@ -25,7 +25,9 @@ typedef struct tl_judged_slot {
 
 TL_VEC(tl_judged_slot_vec, tl_judged_slot);
 
-enum { TL_MEMO_SLOTS = 4 }; /* upper bound on tensors of a remembered op; larger ops are judged one
+enum {
+  TL_MEMO_SLOTS = 4
+}; /* upper bound on tensors of a remembered op; larger ops are judged one
                              * by one */
 
 typedef struct tl_precision_walk {
@@ -48,11 +50,11 @@ typedef struct tl_precision_walk {
   bool *used_kept_signature;
   tl_precision_listed *lists; /* owned; NULL: no node is blocked or included by a list */
   const tl_listed *listed;    /* list entry that decides about this op, or NULL */
-  tl_columns columns; /* columns still possible for this op; room for `widest` */
+  tl_columns columns;         /* columns still possible for this op; room for `widest` */
   uint32_t widest;
   struct tl_precision_memo *memo; /* scratch; NULL: not made yet */
   tl_judged_op op;
-  bool mixed; /* the mode of this op uses colours */
+  bool mixed;                    /* the mode of this op uses colours */
   const tl_custom_entry *custom; /* customized dtypes of this op; NULL: none */
   tl_judged_slot_vec slots;
   uint32_t n_inputs; /* of slots */

@@ -6,7 +6,9 @@
 #include "passes/edit/values.h"
 #include "passes/scopes/definitions.h"
 
-enum { MOST_BYTES = 65536 }; /* upper bound on a copied constant; larger ones are weights and must
+enum {
+  MOST_BYTES = 65536
+}; /* upper bound on a copied constant; larger ones are weights and must
                               * be inputs */
 
 /* State of a move from one module to another. Symbols, types and tensors belong to a module and are
@@ -110,8 +112,12 @@ static bool fill_spec(mover *v, tl_node_id n, tl_node_spec *spec) {
     attrs[i] = move_attr(v, node->attrs[i]);
   for (uint32_t i = 0; i < node->n_results; i++)
     names[i] = tl_value_get(v->from, node->results + i)->name ? fresh(v, TL_SV("v")) : 0;
-  *spec = (tl_node_spec){.op = node->op, .operands = operands, .n_operands = node->n_operands,
-                         .results = names, .n_results = node->n_results, .attrs = attrs,
+  *spec = (tl_node_spec){.op = node->op,
+                         .operands = operands,
+                         .n_operands = node->n_operands,
+                         .results = names,
+                         .n_results = node->n_results,
+                         .attrs = attrs,
                          .n_attrs = node->n_attrs};
   return !v->why && !v->no_memory;
 }
@@ -374,7 +380,7 @@ static tl_status expand(tl_module *m, tl_node_id n, const tl_module *body) {
     if (!tl_map_set(&v.values, g->inputs.at[i], tl_operand(m, n, i)))
       v.no_memory = true;
   tl_status status = TL_OK;
-  TL_FOR_NODES (body, g, from) {
+  TL_FOR_NODES(body, g, from) {
     tl_node_id made = v.no_memory || v.why || status != TL_OK ? TL_NO_NODE : move_node(&v, from);
     if (made)
       status = tl_infer_node(m, made);
@@ -396,7 +402,7 @@ tl_status tl_scope_bodies_expand(tl_module *m) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
-    TL_FOR_NODES (m, m->graphs.at[i], n) {
+    TL_FOR_NODES(m, m->graphs.at[i], n) {
       bool opaque = !tl_op_row(tl_node_get(m, n)->op);
       const tl_definition *d = opaque ? tl_module_definition(m, n) : NULL;
       if (d)

@@ -19,7 +19,7 @@ typedef struct capture {
   const tl_rule *rule;
   uint32_t scope;
   tl_merge_facts facts;
-  uint8_t *marks;     /* owned, by node id: INSIDE the scope; BEHIND: outside, but depends on it */
+  uint8_t *marks; /* owned, by node id: INSIDE the scope; BEHIND: outside, but depends on it */
   uint32_t n_marks;
   uint64_t steps;     /* steps left for walks behind scopes in this run */
   tl_u32_vec nodes;   /* nodes of the scope in graph order */
@@ -30,11 +30,11 @@ typedef struct capture {
   tl_u32_vec inputs;      /* inputs in the order of the rule's boundary ... */
   tl_u32_vec input_names; /* ... and their names there */
   tl_u32_vec output_names;
-  tl_value_id *room;  /* owned; by value id; scratch of each step, zero in between */
+  tl_value_id *room; /* owned; by value id; scratch of each step, zero in between */
   uint32_t n_room;
-  tl_node_id foreign; /* a node of the rule's op in the model, without a definition */
+  tl_node_id foreign;               /* a node of the rule's op in the model, without a definition */
   tl_attr attrs[TL_SCOPE_SETTINGS]; /* attributes of the new node */
-  const char *code;   /* reason code of a refusal; NULL: the scope fits */
+  const char *code;                 /* reason code of a refusal; NULL: the scope fits */
   tl_buf why;
   bool no_memory;
 } capture;
@@ -81,7 +81,7 @@ static bool sort_nodes(capture *c, tl_u32_vec *v) {
       uint32_t end = middle + width < n ? middle + width : n;
       for (uint32_t to = from; to < end; to++)
         other[to] = k == end || (i < middle && tl_node_is_before(c->m, at[i], at[k])) ? at[i++]
-                                                                                       : at[k++];
+                                                                                      : at[k++];
     }
     memcpy(at, other, n * sizeof *at);
   }
@@ -154,7 +154,7 @@ static tl_node_id owner_of(const capture *c, tl_node_id user) {
 }
 
 static bool leaves(const capture *c, tl_value_id v) {
-  TL_FOR_USES (c->m, v, u) {
+  TL_FOR_USES(c->m, v, u) {
     tl_node_id user = tl_use_get(c->m, u)->user;
     if (tl_node_is_return(c->m, user) || c->marks[user] != INSIDE)
       return true;
@@ -258,7 +258,7 @@ static bool bind_boundary(capture *c) {
  * contracting it would close a cycle: refused. */
 static bool note_users(capture *c, tl_value_id v, bool of_scope) {
   tl_node_id last = c->nodes.at[c->nodes.n - 1];
-  TL_FOR_USES (c->m, v, u) {
+  TL_FOR_USES(c->m, v, u) {
     tl_node_id n = owner_of(c, tl_use_get(c->m, u)->user);
     if (!c->steps || !--c->steps)
       return refuse(c, "SCOPE", "too many nodes depend on scopes that are scattered");
@@ -308,7 +308,7 @@ static tl_module *known_body(const capture *c) {
 static tl_node_id find_foreign(const capture *c) {
   for (uint32_t i = 0; i < c->m->graphs.n; i++)
     if (!c->m->graphs.at[i]->erased)
-      TL_FOR_NODES (c->m, c->m->graphs.at[i], n)
+      TL_FOR_NODES(c->m, c->m->graphs.at[i], n)
         if (tl_node_get(c->m, n)->op == c->rule->scope->op)
           return n;
   return TL_NO_NODE;
@@ -368,6 +368,7 @@ static bool find_attrs(capture *c) {
   return true;
 }
 
+/* clang-format off */
 /* Compares the scope on random samples with the op, or with its definition. */
 static bool agrees(capture *c, const tl_scope_cut *cut, tl_module *body) {
   tl_scope_trial t = {.options = c->p->options, .m = c->m, .pattern = c->rule->scope, .cut = cut,
@@ -459,6 +460,7 @@ static void remark(capture *c, tl_node_id n, const tl_sv *names, uint32_t n_name
                         .wanted = n_names};
   tl_pass_fusion_remark(c->p, c->m, n, &f);
 }
+/* clang-format on */
 
 static void count(capture *c, uint32_t matched, uint32_t effective) {
   if (c->p->fusions &&
@@ -470,9 +472,8 @@ static void count(capture *c, uint32_t matched, uint32_t effective) {
 
 /* Returns the names of the nodes for a remark after they are erased; NULL if remarks are off. */
 static tl_sv *names_of(capture *c) {
-  tl_sv *names = NULL;
-  if (c->p->remark)
-    names = tl_arena_calloc(c->p->scratch, c->nodes.n + 1u, sizeof *names);
+  size_t room = c->nodes.n + 1u;
+  tl_sv *names = c->p->remark ? tl_arena_calloc(c->p->scratch, room, sizeof *names) : NULL;
   for (uint32_t i = 0; names && i < c->nodes.n; i++)
     names[i] = tl_node_where(c->m, c->nodes.at[i]).node;
   return names;
@@ -498,7 +499,7 @@ static void clear(capture *c) {
     c->marks[c->nodes.at[i]] = 0;
   for (uint32_t i = 0; i < c->behind.n; i++)
     c->marks[c->behind.at[i]] = 0;
-  tl_u32_vec *lists[] = {&c->nodes,  &c->behind,      &c->values,      &c->weights,
+  tl_u32_vec *lists[] = {&c->nodes,  &c->behind,      &c->values,       &c->weights,
                          &c->inputs, &c->input_names, &c->output_names, &c->outputs};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     lists[i]->n = 0;
@@ -569,7 +570,7 @@ static void run_rule(capture *c) {
 
 static void release(capture *c) {
   clear(c);
-  tl_u32_vec *lists[] = {&c->nodes,  &c->behind,      &c->values,      &c->weights,
+  tl_u32_vec *lists[] = {&c->nodes,  &c->behind,      &c->values,       &c->weights,
                          &c->inputs, &c->input_names, &c->output_names, &c->outputs};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     tl_u32_vec_release(lists[i]);
@@ -579,8 +580,7 @@ static void release(capture *c) {
   free(c->room);
 }
 
-tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules,
-                            tl_scopes *scopes) {
+tl_status tl_capture_scopes(tl_pass *p, tl_module *m, const tl_ruleset *rules, tl_scopes *scopes) {
   capture c = {.p = p, .m = m, .scopes = scopes};
   if (!tl_rules_have(rules, TL_RULE_BIT(TL_RULE_CAPTURE), p->explain))
     return TL_OK;

@@ -72,8 +72,12 @@ tl_status tl_definitions_expand(tl_module *m, const tl_options *options) {
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   tl_engine_state engine = {0};
-  tl_pass pass = {.name = "expand-definitions", .options = options, .scratch = &scratch,
-                  .engine = &engine, .rewrites = &rewrites, .limit = UINT64_MAX};
+  tl_pass pass = {.name = "expand-definitions",
+                  .options = options,
+                  .scratch = &scratch,
+                  .engine = &engine,
+                  .rewrites = &rewrites,
+                  .limit = UINT64_MAX};
   tl_status status = tl_pass_expand_definitions(&pass, m);
   tl_engine_state_release(&engine);
   tl_arena_release(&scratch);
@@ -136,9 +140,8 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
     tl_value_id v = tl_operand(m, n, i);
     tl_symbol name = port_name(body, tl_op_operand_port(row, i), i);
     tl_type_id type = v ? tl_definition_type(m, v, body) : TL_NO_TYPE;
-    tl_value_id formal = name == TL_NO_SYMBOL
-                             ? TL_NO_VALUE
-                             : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
+    tl_value_id formal =
+        name == TL_NO_SYMBOL ? TL_NO_VALUE : tl_graph_add_input(body, g, name, type, TL_NO_TENSOR);
     if (!formal)
       return tl_no_memory(m);
     operands[i] = v ? formal : TL_NO_VALUE; /* an absent operand keeps its input */
@@ -148,8 +151,11 @@ static tl_status make_body(const tl_module *m, tl_node_id n, tl_module *body) {
     if (results[i] == TL_NO_SYMBOL)
       return tl_no_memory(m);
   }
-  tl_node_spec spec = {.op = node->op, .operands = operands, .n_operands = node->n_operands,
-                       .results = results, .n_results = node->n_results};
+  tl_node_spec spec = {.op = node->op,
+                       .operands = operands,
+                       .n_operands = node->n_operands,
+                       .results = results,
+                       .n_results = node->n_results};
   tl_node_id copy = tl_graph_append(body, g, &spec);
   if (!copy)
     return tl_no_memory(m);
@@ -175,8 +181,11 @@ static tl_status apply_definitions(tl_pass *p, tl_module *body) {
 
 static tl_status fill_body(tl_pass *p, const tl_module *m, tl_node_id n, tl_module *body) {
   uint64_t rewrites = 0;
-  tl_pass inner = {.name = p->name, .options = p->options, .scratch = p->scratch,
-                   .rewrites = &rewrites, .limit = UINT64_MAX};
+  tl_pass inner = {.name = p->name,
+                   .options = p->options,
+                   .scratch = p->scratch,
+                   .rewrites = &rewrites,
+                   .limit = UINT64_MAX};
   TL_TRY(tl_module_set_opset(body, 0, tl_module_opset(m, 0)));
   TL_TRY(make_body(m, n, body));
   if (!is_defined_op(m, n))
@@ -213,8 +222,8 @@ static tl_symbol function_name(tl_module *m, tl_node_id n) {
 static tl_status outline(tl_pass *p, tl_module *m, tl_node_id n) {
   if (tl_module_definition(m, n))
     return TL_OK;
-  tl_definition d = {.like = n, .name = function_name(m, n),
-                     .body = tl_module_create(m->diag, m->path, 0)};
+  tl_definition d = {
+      .like = n, .name = function_name(m, n), .body = tl_module_create(m->diag, m->path, 0)};
   if (!d.body || d.name == TL_NO_SYMBOL || !tl_definition_vec_push(&m->definitions, d)) {
     if (d.body)
       tl_module_destroy(d.body);

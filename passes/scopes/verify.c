@@ -18,11 +18,11 @@ typedef struct trial {
   const tl_scope_trial *t;
   tl_module *scope;
   tl_host_heap heap;
-  tl_host **inputs; /* owned, together with the two arrays behind it; inputs of the sample */
-  tl_host **left;   /* results of the scope */
-  tl_host **right;  /* results of the op */
-  int64_t *dims;    /* owned; sizes of all inputs, one after the other */
-  uint64_t drawn; /* random numbers drawn for this sample */
+  tl_host **inputs;  /* owned, together with the two arrays behind it; inputs of the sample */
+  tl_host **left;    /* results of the scope */
+  tl_host **right;   /* results of the op */
+  int64_t *dims;     /* owned; sizes of all inputs, one after the other */
+  uint64_t drawn;    /* random numbers drawn for this sample */
   uint64_t compared; /* finite numbers compared */
   uint32_t sample;
   tl_buf *why;

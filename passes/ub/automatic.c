@@ -53,7 +53,7 @@ static bool branches_inside(const tl_ub_graph *g, uint32_t at, uint32_t a, uint3
     return false;
   const tl_node *node = tl_node_get(g->m, g->at[at].id);
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES (g->m, node->results + r, u) {
+    TL_FOR_USES(g->m, node->results + r, u) {
       uint32_t user = tl_ub_user(g, u);
       if (user && (g->at[user].leader == a || g->at[user].leader == b))
         return true;
@@ -95,7 +95,7 @@ static bool stays_inside(const tl_ub_graph *g, uint32_t first, uint32_t second) 
   for (uint32_t at = first; at; at = g->at[at].next) {
     const tl_node *node = tl_node_get(g->m, g->at[at].id);
     for (uint32_t r = 0; r < node->n_results; r++)
-      TL_FOR_USES (g->m, node->results + r, u) {
+      TL_FOR_USES(g->m, node->results + r, u) {
         uint32_t user = tl_ub_user(g, u);
         if (!user || (g->at[user].leader != first && g->at[user].leader != second))
           return false;

@@ -7,7 +7,7 @@ const char *tl_ub_refused(const tl_ub_fuser *f, uint32_t at, const char **reason
   static const char *const codes[] = {NULL, "DUMPABLE", "PARTITION", "OVERLAP", "STREAM_LABEL"};
   static const char *const reasons[] = {NULL, "its results are to be dumped (_dump_able)",
                                         "it runs on the host",
-      "its fusion_scope is below 0, which keeps it alone",
+                                        "its fusion_scope is below 0, which keeps it alone",
                                         "an event of the schedule belongs to it"};
   *reason = reasons[f->g->at[at].refusal];
   return codes[f->g->at[at].refusal];
@@ -62,7 +62,7 @@ uint32_t tl_ub_users(const tl_ub_graph *g, uint32_t at, uint32_t *users, uint32_
   uint32_t n = 0;
   *others = 0;
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES (g->m, node->results + r, u) {
+    TL_FOR_USES(g->m, node->results + r, u) {
       uint32_t user = tl_ub_user(g, u);
       if (user == 0)
         ++*others;

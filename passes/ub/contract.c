@@ -47,7 +47,7 @@ static void step_after(attempt *a, uint32_t leader, bool outside) {
   for (uint32_t p = leader; p && !a->cycle; p = g->at[p].next) {
     const tl_node *node = tl_node_get(g->m, g->at[p].id);
     for (uint32_t r = 0; r < node->n_results; r++)
-      TL_FOR_USES (g->m, node->results + r, u) {
+      TL_FOR_USES(g->m, node->results + r, u) {
         uint32_t user = tl_ub_user(g, u);
         a->cycle = a->cycle || (outside && user && g->at[g->at[user].leader].stamp == a->inside);
         visit_after(a, user);

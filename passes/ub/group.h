@@ -31,10 +31,10 @@ typedef struct tl_ub_fuser {
   tl_module *m;
   tl_ub_graph *g;
   const tl_ub_chain *chains; /* by row */
-  bool split;            /* cores for cubes and for vectors are separate */
-  bool stopped;          /* the rewrite limit is reached */
-  tl_ub_miss_vec misses; /* only under explain */
-  uint32_t matched;      /* of the pass that runs */
+  bool split;                /* cores for cubes and for vectors are separate */
+  bool stopped;              /* the rewrite limit is reached */
+  tl_ub_miss_vec misses;     /* only under explain */
+  uint32_t matched;          /* of the pass that runs */
 } tl_ub_fuser;
 
 /* Tries a chain at each free node, in the order of the graph. row: of chains.tbl. Failures are kept

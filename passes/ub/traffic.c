@@ -60,7 +60,7 @@ static bool is_read_before(const tl_module *m, const tl_node_id *nodes, uint32_t
 
 static bool is_used_outside(const tl_module *m, const tl_node_id *nodes, uint32_t n,
                             tl_value_id v) {
-  TL_FOR_USES (m, v, u)
+  TL_FOR_USES(m, v, u)
     if (!is_in(nodes, n, tl_use_get(m, u)->user))
       return true;
   return false;

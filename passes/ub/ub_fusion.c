@@ -243,8 +243,7 @@ static tl_status remark_misses(fusion *x, const tl_ub_fuser *f) {
 static tl_status fuse_graph(fusion *x, const tl_graph *graph) {
   tl_ub_graph g;
   tl_arena_mark mark = tl_arena_save(x->pass->scratch);
-  tl_ub_fuser f = {
-      .pass = x->pass, .m = x->m, .g = &g, .chains = x->chains, .split = x->split};
+  tl_ub_fuser f = {.pass = x->pass, .m = x->m, .g = &g, .chains = x->chains, .split = x->split};
   tl_status status = tl_ub_graph_init(&g, &x->facts, x->m, graph, x->pass->scratch)
                          ? run_passes(x, &f)
                          : tl_no_memory(x->m);

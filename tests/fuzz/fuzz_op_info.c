@@ -43,8 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const tl_op_info_set *set = NULL;
   tl_arena_init(&arena, 0);
   tl_op_info_draft_init(&draft, tl_op_info_builtin(TL_SOC_A2));
-  tl_status status =
-      tl_read_op_info_text(&diag, "fuzz", (tl_sv){(const char *)data, size}, &draft);
+  tl_status status = tl_read_op_info_text(&diag, "fuzz", (tl_sv){(const char *)data, size}, &draft);
   require((status == TL_OK) == (diag.errors == 0));
   if (status == TL_OK)
     status = tl_op_info_draft_finish(&draft, &diag, &arena, "fuzz", &set);

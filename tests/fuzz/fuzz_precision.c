@@ -16,8 +16,8 @@ static tl_status read_accelerate(tl_diag *d, tl_arena *a, tl_sv text) {
     abort();
   tl_status status = tl_read_accelerate(d, (tl_location){0}, copy, &mode);
   bool step = mode.trigger == TL_ACCELERATE_STEP;
-  bool legal =
-      step ? mode.ratio >= 0.2F && mode.ratio <= 0.9F : mode.ratio >= 1.01F && mode.ratio <= 1.5F;
+  bool legal = step ? mode.ratio >= 0.2F && mode.ratio <= 0.9F
+                    : mode.ratio >= 1.01F && mode.ratio <= 1.5F;
   if (status == TL_OK ? !legal || mode.text != copy : mode.text != NULL)
     abort();
   return status;

@@ -58,8 +58,8 @@ static void apply(tl_module *m, tl_ruleset *set) {
     status = tl_pass_scope_fusion(&pass, m);
   for (int kind = 0; kind < TL_N_RULE_KINDS && status == TL_OK; kind++)
     if (kind != TL_RULE_SCOPE && kind != TL_RULE_CAPTURE)
-      status = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set,
-                                       .kind = (tl_rule_kind)kind, .rounds = ROUNDS});
+      status = tl_rewrite(&(tl_rewriter){
+          .pass = &pass, .m = m, .set = set, .kind = (tl_rule_kind)kind, .rounds = ROUNDS});
   if (status != TL_OK && m->diag->errors == 0)
     abort();
   if (status == TL_OK && tl_module_verify(m, TL_VERIFY_STRUCTURAL) != TL_OK)

@@ -85,8 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tl_train_config c;
   tl_settings_init(&s);
   choose(&c, text);
-  tl_status status =
-      tl_module_parse(&diag, "-", spec ? (tl_sv){step, sizeof step - 1} : text, &m);
+  tl_status status = tl_module_parse(&diag, "-", spec ? (tl_sv){step, sizeof step - 1} : text, &m);
   if (spec && status != TL_OK)
     abort();
   if (spec) {

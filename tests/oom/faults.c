@@ -97,8 +97,8 @@ __attribute__((destructor)) static void tell(void) {
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static int no_memory(void) {
-  if (!faults.armed || __atomic_add_fetch(&faults.allocations, 1, __ATOMIC_RELAXED) !=
-                           faults.fail_allocation)
+  if (!faults.armed ||
+      __atomic_add_fetch(&faults.allocations, 1, __ATOMIC_RELAXED) != faults.fail_allocation)
     return 0;
   errno = ENOMEM;
   return 1;
@@ -143,13 +143,13 @@ static int fails(const char *name, int changes) {
 }
 
 /* Defines NAME as the C library's, except where it is to fail. */
-#define WRAP(type, name, changes, parameters, arguments)             \
-  type name parameters;                                              \
-  type name parameters {                                             \
-    static type(*real) parameters;                                   \
-    if (!real)                                                       \
-      *(void **)&real = dlsym(RTLD_NEXT, #name);                     \
-    return fails(#name, changes) ? (type)-1 : real arguments;        \
+#define WRAP(type, name, changes, parameters, arguments)                                           \
+  type name parameters;                                                                            \
+  type name parameters {                                                                           \
+    static type(*real) parameters;                                                                 \
+    if (!real)                                                                                     \
+      *(void **)&real = dlsym(RTLD_NEXT, #name);                                                   \
+    return fails(#name, changes) ? (type)-1 : real arguments;                                      \
   }
 
 WRAP(ssize_t, write, 0, (int fd, const void *p, size_t n), (fd, p, n))
@@ -170,16 +170,16 @@ WRAP(ssize_t, copy_file_range, 0,
      (in, from, out, to, n, flags))
 
 /* open has a third argument with some flags only. */
-#define WRAP_OPEN(name)                                              \
-  int name(const char *path, int flags, ...) {                       \
-    static int (*real)(const char *path, int flags, ...);            \
-    va_list ap;                                                      \
-    va_start(ap, flags);                                             \
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0; \
-    va_end(ap);                                                      \
-    if (!real)                                                       \
-      *(void **)&real = dlsym(RTLD_NEXT, #name);                     \
-    return fails("open", 0) ? NONE : real(path, flags, mode);        \
+#define WRAP_OPEN(name)                                                                            \
+  int name(const char *path, int flags, ...) {                                                     \
+    static int (*real)(const char *path, int flags, ...);                                          \
+    va_list ap;                                                                                    \
+    va_start(ap, flags);                                                                           \
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;                          \
+    va_end(ap);                                                                                    \
+    if (!real)                                                                                     \
+      *(void **)&real = dlsym(RTLD_NEXT, #name);                                                   \
+    return fails("open", 0) ? NONE : real(path, flags, mode);                                      \
   }
 
 WRAP_OPEN(open) /* open64, as the program calls it, where offsets have 64 bits */

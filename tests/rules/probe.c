@@ -115,8 +115,8 @@ static double magnitude(const tl_host *t) {
 /* Numbers of 8 and 16 bits were quantized: what rounds elsewhere may end at the next one. */
 static double tolerance(const tl_host *a, tl_numerics class) {
   bool narrow = a->dtype == TL_DTYPE_F16 || a->dtype == TL_DTYPE_BF16;
-  bool quantized = a->dtype == TL_DTYPE_U8 || a->dtype == TL_DTYPE_I8 ||
-                   a->dtype == TL_DTYPE_U16 || a->dtype == TL_DTYPE_I16;
+  bool quantized = a->dtype == TL_DTYPE_U8 || a->dtype == TL_DTYPE_I8 || a->dtype == TL_DTYPE_U16 ||
+                   a->dtype == TL_DTYPE_I16;
   double bound = (class == TL_NUMERICS_APPROXIMATE || narrow ? 1e-2 : 1e-4) * magnitude(a);
   return class == TL_NUMERICS_EXACT ? 0 : quantized ? fmax(bound, 1) : bound;
 }
@@ -236,8 +236,13 @@ static bool apply(probe *p, tl_module *m, const tl_ruleset *set, const tl_rule *
   tl_match *x = calloc(1, sizeof *x);
   bool fired = x != NULL, good = fired;
   for (*times = 0; good && fired && *times < MOST_TIMES; *times += fired) {
-    *x = (tl_match){.set = set, .rule = r, .m = m, .scratch = &p->scratch, .facts = &facts,
-                    .scopes = &scopes, .miss = *times ? NULL : miss};
+    *x = (tl_match){.set = set,
+                    .rule = r,
+                    .m = m,
+                    .scratch = &p->scratch,
+                    .facts = &facts,
+                    .scopes = &scopes,
+                    .miss = *times ? NULL : miss};
     fired = false;
     good = fire(x, &fired);
   }
@@ -422,8 +427,11 @@ int main(int argc, char **argv) {
   bool pipeline = argc > 1 && strcmp(argv[1], "--pipeline") == 0;
   probe p = {.options = tl_options_default(), .pipeline = pipeline};
   p.diag = (tl_diag){.fn = remember, .user = p.message};
-  p.pass = (tl_pass){.name = "probe", .options = &p.options, .scratch = &p.scratch,
-                     .rewrites = &p.rewrites, .limit = UINT64_MAX};
+  p.pass = (tl_pass){.name = "probe",
+                     .options = &p.options,
+                     .scratch = &p.scratch,
+                     .rewrites = &p.rewrites,
+                     .limit = UINT64_MAX};
   tl_host_heap_init(&p.heap, MEMORY_LIMIT);
   tl_arena_init(&p.scratch, 0);
   tl_buf all;

@@ -26,12 +26,17 @@ MAX_LINES = 600
 MAX_COLUMNS = 100
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
+FORMATTER = 14  # the clang-format of Debian 12
 # tools/cli/signals.c: what a handler has no argument for; tools/cli/memory.c: that memory ran out.
 GLOBALS_OF_THE_COMMAND = {'stop_signal', 'held', 'journal', 'failed'}
 # Golden files of more than golden_cases.MAX_LINES lines: the graph that a case needs is as large.
 LONG_GOLDEN_FILES = 152
 NO_SPDX = ('.json', '.tsv', '.txt', 'LICENSE', '.t', '.onnx', '.bin', '.gitignore', '.clang-format',
            '.cfg')
+
+
+class Skip(Exception):
+    """Why a check cannot run here."""
 
 
 def tracked():
@@ -160,6 +165,22 @@ def functions(files):
                        f'{MAX_PARAMETERS} are allowed: a struct says which is which')
 
 
+def layout(files):
+    """C files are laid out as `make format` does it."""
+    try:
+        version = subprocess.run(['clang-format', '--version'], capture_output=True, text=True,
+                                 check=True).stdout
+    except FileNotFoundError:
+        raise Skip('clang-format is not installed') from None
+    if f'version {FORMATTER}.' not in version:
+        raise Skip(f'only clang-format {FORMATTER} lays out files as they are: {version.strip()}')
+    names = [path for path in files if path.endswith(('.c', '.h'))]
+    p = subprocess.run(['clang-format', '--dry-run', *names], cwd=ROOT, capture_output=True,
+                       text=True, check=False)
+    for path in sorted(set(re.findall(r'^(.*?):\d+:\d+: (?:warning|error):', p.stderr, re.M))):
+        yield f'{path}: make format lays it out'
+
+
 def golden_files(files):
     """Golden files are short: the few that need more lines may only become fewer."""
     long = [path for path in files if path.startswith('tests/golden/') and path.endswith('.tir')
@@ -277,7 +298,7 @@ def named(_files):
         yield f'{check}: {problem}'
 
 
-CHECKS = [layers, one_way, said_once, op_names, pass_rows, licences, sizes, functions,
+CHECKS = [layers, one_way, said_once, op_names, pass_rows, licences, sizes, functions, layout,
           golden_files, kinds_of_tests, unfinished, headers, machine_paths, citations, named,
           wall_clocks, globals_that_change, exports]
 
@@ -287,13 +308,18 @@ def main():
     p.add_argument('--lib-dir', required=True)
     headers.build = p.parse_args().lib_dir
     files = tracked()
-    failed = 0
+    failed = skipped = 0
     for check in CHECKS:
-        problems = list(check(files))
+        try:
+            problems = list(check(files))
+        except Skip as reason:
+            print(f'skip style: {check.__name__}: {reason}')
+            skipped += 1
+            continue
         failed += bool(problems)
         for problem in problems:
             print(f'FAIL style: {check.__name__}: {problem}')
-    print(f'{len(CHECKS) - failed} passed, {failed} failed, 0 skipped')
+    print(f'{len(CHECKS) - failed - skipped} passed, {failed} failed, {skipped} skipped')
     return 1 if failed else 0
 
 

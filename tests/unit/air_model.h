@@ -15,8 +15,8 @@ typedef struct air_model {
   tl_buf messages; /* everything reported */
   tl_arena arena;
   ProtobufCAllocator allocator;
-  char folder[64]; /* a new one, removed by air_model_end with what air_model_remove left */
-  char path[96];   /* <folder>/m.air */
+  char folder[64];       /* a new one, removed by air_model_end with what air_model_remove left */
+  char path[96];         /* <folder>/m.air */
   TlGe__ModelDef *model; /* NULL until read */
 } air_model;
 

@@ -136,9 +136,9 @@ static char *whole_text(const char *body, unsigned pairs, bool want) {
   if (!want)
     n += snprintf(text + n, MAX_TEXT - (size_t)n, "%%z");
   for (unsigned i = 0; want && i < pairs; i++)
-    n += pairs == 1 ? snprintf(text + n, MAX_TEXT - (size_t)n, "%%z, %%want")
-                    : snprintf(text + n, MAX_TEXT - (size_t)n, "%s%%z%u, %%want%u", i ? ", " : "",
-                               i, i);
+    n += pairs == 1
+             ? snprintf(text + n, MAX_TEXT - (size_t)n, "%%z, %%want")
+             : snprintf(text + n, MAX_TEXT - (size_t)n, "%s%%z%u, %%want%u", i ? ", " : "", i, i);
   n += snprintf(text + n, MAX_TEXT - (size_t)n, ") {\n%s\n}\n", body);
   CU_ASSERT_TRUE_FATAL(n < MAX_TEXT);
   return text;

@@ -22,7 +22,7 @@ typedef struct maker {
   int64_t sizes[N_SIZES]; /* dims are mostly these */
   bool calm;              /* no hostile values or attributes: only shapes vary */
   const hostile_hint *hint;
-  const char *next;       /* operand of the hint */
+  const char *next;             /* operand of the hint */
   tl_dtype vars[UINT8_MAX + 1]; /* dtype of a type variable; NONE: not yet drawn */
 } maker;
 
@@ -39,9 +39,10 @@ static uint32_t below(maker *k, uint32_t n) { return (uint32_t)(draw(k) % n); }
 static bool chance(maker *k, uint32_t percent) { return below(k, 100) < percent; }
 
 static int64_t any_int(maker *k) {
-  static const int64_t odd[] = {INT64_MIN, INT64_MAX, INT32_MIN,  INT32_MAX, INT64_C(1) << 31,
-                                INT64_MIN + 1, -1,    INT64_C(1) << 40, 255,       65536,
-                                INT64_C(1) << 62, UINT32_MAX, -128, 1000000};
+  static const int64_t odd[] = {
+      INT64_MIN, INT64_MAX,        INT32_MIN, INT32_MAX, INT64_C(1) << 31, INT64_MIN + 1,
+      -1,        INT64_C(1) << 40, 255,       65536,     INT64_C(1) << 62, UINT32_MAX,
+      -128,      1000000};
   if (!k->calm && chance(k, 8))
     return odd[below(k, sizeof odd / sizeof *odd)];
   if (chance(k, 25))
@@ -50,8 +51,8 @@ static int64_t any_int(maker *k) {
 }
 
 static double any_float(maker *k) {
-  static const double odd[] = {NAN,  INFINITY, -INFINITY, 1e30, -1e30, -0.0, 1e-42, 3.4e38,
-                               1e300, 1e-310,  -2147483648.0, 9.3e18, 65519.0, 0.0};
+  static const double odd[] = {NAN,    INFINITY, -INFINITY, 1e30,          -1e30,  -0.0,    1e-42,
+                               3.4e38, 1e300,    1e-310,    -2147483648.0, 9.3e18, 65519.0, 0.0};
   if (!k->calm && chance(k, 8))
     return odd[below(k, sizeof odd / sizeof *odd)];
   if (chance(k, 20))
@@ -60,6 +61,7 @@ static double any_float(maker *k) {
 }
 
 static tl_sv any_text(maker *k, char *room) {
+  /* clang-format off */
   static const char *const words[] = {
       "",      "linear", "nearest", "cubic",  "bilinear", "SAME_UPPER", "SAME_LOWER", "VALID",
       "NOTSET", "DCR",   "CRD",     "sum",    "mean",     "max",        "min",        "add",
@@ -69,6 +71,7 @@ static tl_sv any_text(maker *k, char *room) {
       "LOWER", "TFIDF",  "TF",      "IDF",    "SOFTMAX",  "LOGISTIC",   "AVERAGE",    "BRANCH_LEQ",
       "LEAF",  "xyxy",   "not_smaller", "align_corners", "default", "utf-8", "gelu", "Tanh",
       "Sigmoid", "L1",   "output_half_pixel", "MAX", "L2", "NONE", "RBF", "\xc3\xa4\xe2\x82\xac"};
+  /* clang-format on */
   if (chance(k, 85))
     return tl_sv_from(words[below(k, sizeof words / sizeof *words)]);
   uint32_t n = below(k, MAX_TEXT);
@@ -204,9 +207,12 @@ static void fill_wide(maker *k, tl_host *t) {
     case TL_DTYPE_F64: ((double *)t->data)[i] = d; break;
     case TL_DTYPE_F16: ((uint16_t *)t->data)[i] = tl_f16_from_f32(f); break;
     case TL_DTYPE_BF16: ((uint16_t *)t->data)[i] = tl_bf16_from_f32(f); break;
-    case TL_DTYPE_I64: case TL_DTYPE_U64: ((int64_t *)t->data)[i] = v; break;
-    case TL_DTYPE_I32: case TL_DTYPE_U32: ((uint32_t *)t->data)[i] = (uint32_t)v; break;
-    case TL_DTYPE_I16: case TL_DTYPE_U16: ((uint16_t *)t->data)[i] = (uint16_t)v; break;
+    case TL_DTYPE_I64:
+    case TL_DTYPE_U64: ((int64_t *)t->data)[i] = v; break;
+    case TL_DTYPE_I32:
+    case TL_DTYPE_U32: ((uint32_t *)t->data)[i] = (uint32_t)v; break;
+    case TL_DTYPE_I16:
+    case TL_DTYPE_U16: ((uint16_t *)t->data)[i] = (uint16_t)v; break;
     case TL_DTYPE_BOOL: ((uint8_t *)t->data)[i] = v & 1; break;
     case TL_DTYPE_STRING: ((tl_sv *)t->data)[i] = tl_sym(k->c->m, any_symbol(k)); break;
     default: break;
@@ -364,9 +370,13 @@ static void make_operands(maker *k, tl_graph_id g, tl_value_id *values) {
 /* ---- attributes ----------------------------------------------------------------------------- */
 
 static uint32_t any_length(maker *k) {
-  const uint32_t lengths[] = {(uint32_t)k->rank, k->rank > 2 ? (uint32_t)k->rank - 2 : 1,
-                              2 * (uint32_t)k->rank, k->rank > 2 ? 2 * (uint32_t)k->rank - 4 : 2,
-                              1, 2, 3};
+  const uint32_t lengths[] = {(uint32_t)k->rank,
+                              k->rank > 2 ? (uint32_t)k->rank - 2 : 1,
+                              2 * (uint32_t)k->rank,
+                              k->rank > 2 ? 2 * (uint32_t)k->rank - 4 : 2,
+                              1,
+                              2,
+                              3};
   uint32_t n = chance(k, 90) ? lengths[below(k, 7)] : below(k, MAX_LIST);
   return n < MAX_LIST ? n : MAX_LIST;
 }
@@ -395,8 +405,7 @@ static tl_attr any_tensor_attr(maker *k, tl_symbol name) {
                                               TL_DTYPE_BIT(TL_DTYPE_F64)));
   tl_attr a = {0};
   if (t && t->dtype != TL_DTYPE_STRING)
-    a = tl_attr_tensor(name,
-                       tl_tensor_from_bytes(k->c->m, type_of(k, t), t->data, t->bytes));
+    a = tl_attr_tensor(name, tl_tensor_from_bytes(k->c->m, type_of(k, t), t->data, t->bytes));
   tl_host_release(t);
   return a;
 }
@@ -408,7 +417,8 @@ static tl_attr any_attr(maker *k, const tl_attr *like) {
   case TL_ATTR_STRING: return tl_attr_string(like->name, any_symbol(k));
   case TL_ATTR_TENSOR: return any_tensor_attr(k, like->name);
   case TL_ATTR_TYPE:
-    return (tl_attr){.name = like->name, .kind = TL_ATTR_TYPE,
+    return (tl_attr){.name = like->name,
+                     .kind = TL_ATTR_TYPE,
                      .u.type = tl_type_tensor(k->c->m, any_dtype(k, UINT64_C(0xfffe)), 0, NULL)};
   default: return any_list(k, like);
   }
@@ -427,8 +437,8 @@ static tl_attr read_attr(maker *k, const tl_attr *like, const char *s) {
   int64_t ints[MAX_LIST];
   uint32_t n = 0;
   if (*s == '#')
-    return tl_attr_string(
-        like->name, tl_module_intern(k->c->m, (tl_sv){s + 1, strcspn(s + 1, " ")}));
+    return tl_attr_string(like->name,
+                          tl_module_intern(k->c->m, (tl_sv){s + 1, strcspn(s + 1, " ")}));
   while (n < MAX_LIST && *s && *s != ' ') {
     char *after;
     ints[n++] = strtoll(s, &after, 10);
@@ -478,8 +488,12 @@ static void make_node(maker *k, uint32_t row) {
     make_hinted_operands(k, g, values);
   else
     make_operands(k, g, values);
-  tl_node_spec spec = {.op = row, .operands = values, .n_operands = k->c->n_operands,
-                       .attrs = attrs, .n_attrs = make_attrs(k, attrs), .results = names};
+  tl_node_spec spec = {.op = row,
+                       .operands = values,
+                       .n_operands = k->c->n_operands,
+                       .attrs = attrs,
+                       .n_attrs = make_attrs(k, attrs),
+                       .results = names};
   spec.n_results = k->row->n_result_ports;
   if (k->row->max_results > k->row->n_result_ports)
     spec.n_results += below(k, 4); /* variadic */

@@ -20,8 +20,8 @@ static int add_suite(const unit_suite *suite, const char *only) {
 int main(int argc, char **argv) {
   if (CU_initialize_registry() != CUE_SUCCESS)
     return 70;
-#define UNIT_SUITE(id)                                             \
-  if (!add_suite(&unit_suite_##id, argc > 1 ? argv[1] : NULL)) \
+#define UNIT_SUITE(id)                                                                             \
+  if (!add_suite(&unit_suite_##id, argc > 1 ? argv[1] : NULL))                                     \
     return 70;
 #include "tests/unit/suites.tbl"
 #undef UNIT_SUITE

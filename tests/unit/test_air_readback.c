@@ -7,14 +7,13 @@
 #include "tests/unit/air_model.h"
 #include "tests/unit/unit.h"
 
-static const char conv_text[] =
-    "graph @g(%x: f32[1,3,8,8], %s: f32[n,4]) -> (%y, %z) {\n"
-    "  const %w: f32[2,3,1,1] = [1, 2, 3, 4, 5, 6]\n"
-    "  %c = Conv(%x, %w) @conv {strides=[2, 2], pads=[1, 2, 3, 4]}\n"
-    "  %y = Concat(%c, %c) @cat {axis=1}\n"
-    "  %h = Cast(%s) @half {to=10} after %c\n"
-    "  %z = Relu(%h) @z:1\n"
-    "}\n";
+static const char conv_text[] = "graph @g(%x: f32[1,3,8,8], %s: f32[n,4]) -> (%y, %z) {\n"
+                                "  const %w: f32[2,3,1,1] = [1, 2, 3, 4, 5, 6]\n"
+                                "  %c = Conv(%x, %w) @conv {strides=[2, 2], pads=[1, 2, 3, 4]}\n"
+                                "  %y = Concat(%c, %c) @cat {axis=1}\n"
+                                "  %h = Cast(%s) @half {to=10} after %c\n"
+                                "  %z = Relu(%h) @z:1\n"
+                                "}\n";
 
 static void nodes_and_edges(void) {
   static const char *const names[] = {"x", "s", "w", "conv", "cat", "half", "z_1", "Node_Output"};
@@ -193,10 +192,10 @@ static void dtype_numbers(void) {
     int onnx;
     int proto;
     int internal;
-  } rows[] = {{"f32", 1, 1, 0},   {"f16", 10, 2, 1}, {"i8", 3, 3, 2},   {"u8", 2, 4, 4},
-              {"i16", 5, 5, 6},   {"u16", 4, 6, 7},  {"i32", 6, 7, 3},  {"i64", 7, 8, 9},
-              {"u32", 12, 9, 8},  {"u64", 13, 10, 10}, {"bool", 9, 11, 12},
-              {"f64", 11, 12, 11}, {"bf16", 16, 27, 27}};
+  } rows[] = {{"f32", 1, 1, 0},    {"f16", 10, 2, 1},   {"i8", 3, 3, 2},     {"u8", 2, 4, 4},
+              {"i16", 5, 5, 6},    {"u16", 4, 6, 7},    {"i32", 6, 7, 3},    {"i64", 7, 8, 9},
+              {"u32", 12, 9, 8},   {"u64", 13, 10, 10}, {"bool", 9, 11, 12}, {"f64", 11, 12, 11},
+              {"bf16", 16, 27, 27}};
   tl_options o = tl_options_default();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     air_model a;
@@ -204,7 +203,8 @@ static void dtype_numbers(void) {
     const char *other = rows[i].onnx == 6 ? "f32" : "i32"; /* to its own dtype nothing is cast */
     snprintf(text, sizeof text,
              "graph @g(%%x: %s[2], %%w: %s[2]) -> (%%y, %%z) {\n  %%y = Cast(%%x) @c {to=11}\n"
-             "  %%z = Cast(%%w) @d {to=%d}\n}\n", rows[i].name, other, rows[i].onnx);
+             "  %%z = Cast(%%w) @d {to=%d}\n}\n",
+             rows[i].name, other, rows[i].onnx);
     air_model_make(&a, text, &o, 0);
     const TlGe__GraphDef *g = a.model->graph[0];
     CU_ASSERT_EQUAL(air_node(g, "x")->output_desc[0]->dtype, rows[i].proto);
@@ -277,8 +277,10 @@ static void input_formats(void) {
     air_model a;
     tl_options o = tl_options_default();
     o.input_format = rows[i].format;
-    air_model_make(&a, "graph @g(%a: f32[1,2,3,4], %b: f32[1,2,3,4,5]) -> (%y, %z) {\n"
-                       "  %y = Relu(%a)\n  %z = Relu(%b)\n}\n", &o, 0);
+    air_model_make(&a,
+                   "graph @g(%a: f32[1,2,3,4], %b: f32[1,2,3,4,5]) -> (%y, %z) {\n"
+                   "  %y = Relu(%a)\n  %z = Relu(%b)\n}\n",
+                   &o, 0);
     CU_ASSERT_STRING_EQUAL(a.model->graph[0]->op[0]->input_desc[0]->layout, rows[i].rank4);
     CU_ASSERT_STRING_EQUAL(a.model->graph[0]->op[1]->input_desc[0]->layout, rows[i].rank5);
     air_model_end(&a);
@@ -329,8 +331,8 @@ static void split_form(void) {
 /* Path, offset and content of the weight that a FileConstant stands for. */
 static const char *check_file_constant(air_model *a, const TlGe__OpDef *c, unsigned char last) {
   size_t n;
-  char *file = tl_arena_copy(&a->arena, AIR_ATTR(c, "location")->s.data,
-                             AIR_ATTR(c, "location")->s.len);
+  char *file =
+      tl_arena_copy(&a->arena, AIR_ATTR(c, "location")->s.data, AIR_ATTR(c, "location")->s.len);
   CU_ASSERT_STRING_EQUAL(c->type, "FileConstant");
   CU_ASSERT_EQUAL(AIR_ATTR(c, "dtype")->value_case, TL_GE__ATTR_DEF__VALUE_DT);
   CU_ASSERT_EQUAL(AIR_ATTR(c, "dtype")->dt, 0);

@@ -103,8 +103,8 @@ static const char graph[] =
 /* The cost of the node that makes a value. */
 static tl_node_cost cost_of(const tl_costs *c, const tl_module *m, const char *name) {
   TL_FOR_NODES(m, tl_module_main(m), n)
-  if (tl_sv_is(tl_value_name(m, tl_result(m, n, 0)), name))
-    return tl_cost_node(c, m, n);
+    if (tl_sv_is(tl_value_name(m, tl_result(m, n, 0)), name))
+      return tl_cost_node(c, m, n);
   CU_FAIL("no such value");
   return (tl_node_cost){0};
 }

@@ -19,22 +19,21 @@
 
 /* Two uses that share a function, others that differ in an attribute and in the dtype, one of them
  * in a body. */
-static const char uses[] =
-    "graph @g(%x: f32[n,4], %h: f16[2,4], %c: bool[]) -> (%y, %z, %w) {\n"
-    "  const %k: f32[4] = [1.0, 2.0, 3.0, 4.0]\n"
-    "  const %l: f16[4] = [1.0, 2.0, 3.0, 4.0]\n"
-    "  %a = tl::RmsNorm(%x, %k) {epsilon=1e-06}\n"
-    "  %y = tl::RmsNorm(%a, %k) {epsilon=1e-06}\n"
-    "  %z = tl::RmsNorm(%h, %l)\n"
-    "  %w = If(%c) {\n"
-    "    then_branch=graph @t() -> (%p) {\n"
-    "      %p = tl::RmsNorm(%x, %k) {epsilon=0.5}\n"
-    "    },\n"
-    "    else_branch=graph @e() -> (%q) {\n"
-    "      %q = Neg(%a)\n"
-    "    }\n"
-    "  }\n"
-    "}\n";
+static const char uses[] = "graph @g(%x: f32[n,4], %h: f16[2,4], %c: bool[]) -> (%y, %z, %w) {\n"
+                           "  const %k: f32[4] = [1.0, 2.0, 3.0, 4.0]\n"
+                           "  const %l: f16[4] = [1.0, 2.0, 3.0, 4.0]\n"
+                           "  %a = tl::RmsNorm(%x, %k) {epsilon=1e-06}\n"
+                           "  %y = tl::RmsNorm(%a, %k) {epsilon=1e-06}\n"
+                           "  %z = tl::RmsNorm(%h, %l)\n"
+                           "  %w = If(%c) {\n"
+                           "    then_branch=graph @t() -> (%p) {\n"
+                           "      %p = tl::RmsNorm(%x, %k) {epsilon=0.5}\n"
+                           "    },\n"
+                           "    else_branch=graph @e() -> (%q) {\n"
+                           "      %q = Neg(%a)\n"
+                           "    }\n"
+                           "  }\n"
+                           "}\n";
 
 static tl_module *made(tl_diag *diag, const char *text, const char *passes) {
   tl_module *m = NULL;

@@ -55,15 +55,20 @@ static void bad_convolutions_are_refused(void) {
   eval_refused("const %x = f32[1,1] [1.0]  const %w = f32[1,1,1] [1.0]  %z = Conv(%x, %w)",
                "operand 1 has rank 3, expected 2");
   eval_refused("const %x = f32[1,1,1] [1.0]  const %w = f32[1,1,1] [1.0]\n"
-               "%z = Conv(%x, %w) {group=0}", "0 groups");
+               "%z = Conv(%x, %w) {group=0}",
+               "0 groups");
   eval_refused("const %x = f32[1,1,1] [1.0]  const %w = f32[1,1,4] [1.0, 1.0, 1.0, 1.0]\n"
-               "%z = Conv(%x, %w)", "does not fit");
+               "%z = Conv(%x, %w)",
+               "does not fit");
   eval_refused("const %x = f32[1,1,1] [1.0]  const %w = f32[1,1,1] [1.0]\n"
-               "%z = Conv(%x, %w) {pads=[2147483647, 2147483647]}", "memory limit");
+               "%z = Conv(%x, %w) {pads=[2147483647, 2147483647]}",
+               "memory limit");
   eval_refused("const %x = f32[1,1,1] [1.0]  const %w = f32[1,1,1] [1.0]\n"
-               "%z = Conv(%x, %w) {strides=[0]}", "out of range");
+               "%z = Conv(%x, %w) {strides=[0]}",
+               "out of range");
   eval_refused("const %x = f32[1,1,1] [1.0]  const %w = f32[1,1,1] [1.0]\n"
-               "const %b = f32[2] [1.0, 2.0]  %z = Conv(%x, %w, %b)", "bias");
+               "const %b = f32[2] [1.0, 2.0]  %z = Conv(%x, %w, %b)",
+               "bias");
 }
 
 static void integer_convolutions(void) {
@@ -109,7 +114,8 @@ static void transposed_convolutions(void) {
   eval_same("const %x = f64[1,2,1] [1.0, 2.0]  const %w = f64[2,1,1] [3.0, 4.0]\n"
             "%z = ConvTranspose(%x, %w) {group=2}  const %want = f64[1,2,1] [3.0, 8.0]");
   eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  const %w = f32[2,1,2] [1.0, 1.0, 1.0, 1.0]\n"
-               "%z = ConvTranspose(%x, %w)", "do not fit a weight for 2");
+               "%z = ConvTranspose(%x, %w)",
+               "do not fit a weight for 2");
   /* blocks of one row, two columns, overlapping at the middle element */
   eval_same("const %x = i64[1,2,2] [1, 2, 3, 4]  const %s = i64[2] [1, 3]\n"
             "const %b = i64[2] [1, 2]\n"
@@ -121,7 +127,8 @@ static void causal_convolutions(void) {
   eval_same_pairs("const %x = f32[1,1,2] [1.0, 2.0]  const %w = f32[1,1,2] [1.0, 10.0]\n"
                   "const %p = f32[1,1,1] [5.0]\n"
                   "%z0, %z1 = CausalConvWithState(%x, %w, _, %p)\n"
-                  "const %want0 = f32[1,1,2] [15.0, 21.0]  const %want1 = f32[1,1,1] [2.0]", 2);
+                  "const %want0 = f32[1,1,2] [15.0, 21.0]  const %want1 = f32[1,1,1] [2.0]",
+                  2);
 }
 
 static void deformed_windows(void) {
@@ -179,7 +186,8 @@ static void bad_pooling_is_refused(void) {
   eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  %z = LpPool(%x) {kernel_shape=[1], p=0}",
                "p is 0");
   eval_refused("const %x = f32[1,1,2] [1.0, 2.0]  const %i = i64[1,1,2] [0, 9]\n"
-               "%z = MaxUnpool(%x, %i) {kernel_shape=[1]}", "index 9 is outside");
+               "%z = MaxUnpool(%x, %i) {kernel_shape=[1]}",
+               "index 9 is outside");
   /* a kernel of 2^31 places walks only those that lie in the input */
   eval_same("const %x = f32[1,1,2] [1.0, 2.0]\n"
             "%z = MaxPool(%x) {kernel_shape=[2147483647], pads=[2147483640, 2147483640],\n"

@@ -83,15 +83,20 @@ static void comparisons_and_bits(void) {
 
 static void activations_at_known_points(void) {
   eval_near("const %x = f32[3] [-1.0, 0.0, 1.0]  %z = Gelu(%x)\n"
-            "const %want = f32[3] [-0.15865525, 0.0, 0.8413447]", 1e-6, 1e-7);
+            "const %want = f32[3] [-0.15865525, 0.0, 0.8413447]",
+            1e-6, 1e-7);
   eval_near("const %x = f32[3] [-inf, 0.0, 20.0]  %z = Sigmoid(%x)\n"
-            "const %want = f32[3] [0.0, 0.5, 1.0]", 1e-6, 1e-7);
+            "const %want = f32[3] [0.0, 0.5, 1.0]",
+            1e-6, 1e-7);
   eval_near("const %x = f32[3] [-inf, -100.0, 1.0]  %z = Swish(%x)\n"
-            "const %want = f32[3] [0.0, 0.0, 0.7310586]", 1e-6, 1e-7);
+            "const %want = f32[3] [0.0, 0.0, 0.7310586]",
+            1e-6, 1e-7);
   eval_near("const %x = f32[3] [-1.0, 0.0, 2.0]  %z = Elu(%x) {alpha=2.0}\n"
-            "const %want = f32[3] [-1.2642411, 0.0, 2.0]", 1e-6, 0);
+            "const %want = f32[3] [-1.2642411, 0.0, 2.0]",
+            1e-6, 0);
   eval_near("const %x = f64[2] [1000.0, -1000.0]  %z = Softplus(%x)\n"
-            "const %want = f64[2] [1000.0, 0.0]", 1e-15, 0);
+            "const %want = f64[2] [1000.0, 0.0]",
+            1e-15, 0);
   eval_same("const %x = f32[3] [-4.0, 0.0, 4.0]  %z = HardSwish(%x)\n"
             "const %want = f32[3] [-0.0, 0.0, 4.0]");
   eval_same("const %x = i8[3] [-4, 0, 4]  %z = Shrink(%x) {lambd=1.5, bias=1.0}\n"
@@ -169,14 +174,16 @@ static void bytes_are_computed_in_f32(void) {
 static void gradients_at_known_points(void) {
   eval_near("const %d = f32[3] [2.0, 2.0, 2.0]  const %x = f32[3] [-1.0, 0.0, 1.0]\n"
             "%z = com.microsoft::GeluGrad(%d, %x)\n"
-            "const %want = f32[3] [-0.16663118, 1.0, 2.1666312]", 1e-5, 0);
+            "const %want = f32[3] [-0.16663118, 1.0, 2.1666312]",
+            1e-5, 0);
   eval_same("const %d = f16[2] [2.0, 3.0]  const %x = f16[2] [-1.0, 1.0]\n"
             "%z = com.microsoft::ReluGrad(%d, %x)  const %want = f16[2] [0.0, 3.0]");
 }
 
 static void bad_input_is_refused(void) {
   eval_refused("const %x = f32[2] [1.0, 2.0]  const %y = f32[3] [1.0, 2.0, 3.0]\n"
-               "%z = Add(%x, %y)", "cannot be broadcast");
+               "%z = Add(%x, %y)",
+               "cannot be broadcast");
   eval_refused("const %x = f32[2] [1.0, 2.0]  const %y = f32[2] [1.0, 2.0]\n"
                "%z = Cast(%x) {to=77}",
                "not an element type");
@@ -184,9 +191,11 @@ static void bad_input_is_refused(void) {
   eval_refused("const %x = u8[1] [1]  %z = BitShift(%x, %x) {direction=\"UP\"}", "direction");
   eval_refused("const %x = f32[2] [1.0, 2.0]  %z = QuantizeLinear(%x, %x) {axis=7}", "axis 7");
   eval_refused("const %x = i8[2] [1, 2]  const %s = f32[3] [1.0, 1.0, 1.0]\n"
-               "%z = DequantizeLinear(%x, %s) {axis=0}", "one per index");
+               "%z = DequantizeLinear(%x, %s) {axis=0}",
+               "one per index");
   eval_refused("const %x = i8[2] [1, 2]  const %s = f32[2] [1.0, 1.0]\n"
-               "%z = DequantizeLinear(%x, %s) {axis=0, block_size=2}", "do not cover");
+               "%z = DequantizeLinear(%x, %s) {axis=0, block_size=2}",
+               "do not cover");
   eval_refused("const %x = f32[1] [1.0]  const %s = f32[2] [1.0, 1.0]  %z = PRelu(%x, %s)",
                "slope");
   eval_refused("const %x = i32[2] [1, 2]  %z = BitCast(%x) {to=7}", "differ in width");

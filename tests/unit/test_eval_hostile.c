@@ -172,8 +172,8 @@ static void try_row(uint32_t row, tl_pool *pool) {
     if (only != UINT32_MAX && only != k)
       continue;
     limit_cpu(MOST_SECONDS);
-    int got = try_case(row, k, hash_name(tl_op_rows[row].name) + k * UINT64_C(0x632be59bd9b4e019),
-                       pool);
+    int got =
+        try_case(row, k, hash_name(tl_op_rows[row].name) + k * UINT64_C(0x632be59bd9b4e019), pool);
     made += got == 1;
     bad += got < 0;
   }

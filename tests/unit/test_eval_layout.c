@@ -6,9 +6,9 @@
 
 static void reshape_copies_and_infers_dims(void) {
   eval_same(X6 "const %s = i64[2] [0, -1]  %z = Reshape(%x, %s)\n"
-            "const %want = i32[2,3] [1, 2, 3, 4, 5, 6]");
+               "const %want = i32[2,3] [1, 2, 3, 4, 5, 6]");
   eval_same(X6 "const %s = i64[3] [3, -1, 1]  %z = Reshape(%x, %s)\n"
-            "const %want = i32[3,2,1] [1, 2, 3, 4, 5, 6]");
+               "const %want = i32[3,2,1] [1, 2, 3, 4, 5, 6]");
   eval_same("const %x = f32[0,3] []  const %s = i64[2] [3, 0]\n"
             "%z = Reshape(%x, %s) {allowzero=1}  const %want = f32[3,0] []");
   eval_same("const %x = f32[1,1] [7.0]  const %s = i64[0] []  %z = Reshape(%x, %s)\n"
@@ -18,7 +18,8 @@ static void reshape_copies_and_infers_dims(void) {
   eval_refused(X6 "const %s = i64[3] [2, 3, 0]  %z = Reshape(%x, %s)", "copies dim 2");
   eval_refused(X6 "const %s = i64[2] [-2, -3]  %z = Reshape(%x, %s)", "the dim -2");
   eval_refused("const %x = f32[0] []  const %s = i64[2] [9223372036854775807, 3]\n"
-               "%z = Reshape(%x, %s)", "does not have 0 elements");
+               "%z = Reshape(%x, %s)",
+               "does not have 0 elements");
 }
 
 static void squeeze_and_unsqueeze_take_negative_axes(void) {
@@ -73,30 +74,32 @@ static void slice_clamps_as_the_spec_says(void) {
 
 static void split_gives_the_last_part_less(void) {
   eval_same_pairs("const %x = i32[5] [0, 1, 2, 3, 4]  %z0, %z1 = Split(%x) {num_outputs=2}\n"
-                  "const %want0 = i32[3] [0, 1, 2]  const %want1 = i32[2] [3, 4]", 2);
+                  "const %want0 = i32[3] [0, 1, 2]  const %want1 = i32[2] [3, 4]",
+                  2);
   eval_same_pairs("const %x = i32[3] [0, 1, 2]  const %s = i64[2] [0, 3]\n"
                   "%z0, %z1 = Split(%x, %s)\n"
-                  "const %want0 = i32[0] []  const %want1 = i32[3] [0, 1, 2]", 2);
+                  "const %want0 = i32[0] []  const %want1 = i32[3] [0, 1, 2]",
+                  2);
   eval_refused("const %x = i32[3] [0, 1, 2]  const %s = i64[2] [1, 1]  %z, %y = Split(%x, %s)",
                "add up to 2");
 }
 
 static void concat_puts_parts_side_by_side(void) {
   eval_same(X6 "const %y = i32[2,1] [7, 8]  %z = Concat(%x, %y) {axis=-1}\n"
-            "const %want = i32[2,4] [1, 2, 3, 7, 4, 5, 6, 8]");
+               "const %want = i32[2,4] [1, 2, 3, 7, 4, 5, 6, 8]");
   eval_refused(X6 "const %y = i32[2,1] [7, 8]  %z = Concat(%x, %y) {axis=0}", "does not fit");
 }
 
 static void gathers_check_every_index(void) {
   eval_same(X6 "const %i = i64[2] [-1, 0]  %z = Gather(%x, %i) {axis=1}\n"
-            "const %want = i32[2,2] [3, 1, 6, 4]");
+               "const %want = i32[2,2] [3, 1, 6, 4]");
   eval_same(X6 "const %i = i32[] 1  %z = Gather(%x, %i)  const %want = i32[3] [4, 5, 6]");
   eval_same(X6 "const %i = i64[1,3] [1, 0, -1]  %z = GatherElements(%x, %i)\n"
-            "const %want = i32[1,3] [4, 2, 6]");
+               "const %want = i32[1,3] [4, 2, 6]");
   eval_same(X6 "const %i = i64[2,2] [0, -1, 1, 0]  %z = GatherND(%x, %i)\n"
-            "const %want = i32[2] [3, 4]");
+               "const %want = i32[2] [3, 4]");
   eval_same(X6 "const %i = i64[2,1] [2, 0]  %z = GatherND(%x, %i) {batch_dims=1}\n"
-            "const %want = i32[2] [3, 4]");
+               "const %want = i32[2] [3, 4]");
   eval_refused(X6 "const %i = i64[1] [2]  %z = Gather(%x, %i)", "index 2 at 0 is outside [-2, 1]");
   eval_refused("const %x = f32[0] []  const %i = i64[1] [0]  %z = Gather(%x, %i)", "outside");
   eval_refused(X6 "const %i = i64[1,3] [1, 0, 2]  %z = GatherElements(%x, %i)", "outside");
@@ -134,7 +137,8 @@ static void pads_scatters_and_selections(void) {
   eval_same_pairs("const %x = f32[4] [2.0, 1.0, 2.0, 3.0]\n"
                   "%z0, %z1, %z2, %z3 = Unique(%x) {sorted=0}\n"
                   "const %want0 = f32[3] [2.0, 1.0, 3.0]  const %want1 = i64[3] [0, 1, 3]\n"
-                  "const %want2 = i64[4] [0, 1, 0, 2]  const %want3 = i64[3] [2, 1, 1]", 4);
+                  "const %want2 = i64[4] [0, 1, 0, 2]  const %want3 = i64[3] [2, 1, 1]",
+                  4);
   eval_same("const %x = i32[2,3] [1, 2, 3, 4, 5, 6]  const %n = i64[2] [2, 3]\n"
             "%z = ReverseSequence(%x, %n) {time_axis=1, batch_axis=0}\n"
             "const %want = i32[2,3] [2, 1, 3, 6, 5, 4]");
@@ -143,7 +147,8 @@ static void pads_scatters_and_selections(void) {
   eval_refused("const %x = i32[0] []  const %p = i64[2] [1, 0]  %z = Pad(%x, %p) {mode=\"edge\"}",
                "no elements to pad with");
   eval_refused("const %x = i32[1] [1]  const %p = i64[2] [9223372036854775807, 5]\n"
-               "%z = Pad(%x, %p)", "counted");
+               "%z = Pad(%x, %p)",
+               "counted");
   eval_refused("const %x = i32[1] [1]  const %i = i64[1] [1]  %z = ScatterElements(%x, %i, %x)",
                "outside [-1, 0]");
 }
@@ -154,7 +159,8 @@ static void microsoft_token_kernels(void) {
                   "%z4 = com.microsoft::RestorePadding(%z0, %z1)\n"
                   "const %want0 = f32[3,1] [1.0, 2.0, 3.0]\n"
                   "const %want1 = i32[2,2] [0, 2, 3, 1]  const %want2 = i32[3] [0, 1, 3]\n"
-                  "const %want3 = i32[1] [2]  const %want4 = f32[2,2,1] [1.0, 0.0, 2.0, 3.0]", 5);
+                  "const %want3 = i32[1] [2]  const %want4 = f32[2,2,1] [1.0, 0.0, 2.0, 3.0]",
+                  5);
   /* the reference implementation: "hello" gives 0x248bfa47 */
   eval_same("const %x = str[1] [\"hello\"]  %z = com.microsoft::MurmurHash3(%x)\n"
             "const %want = u32[1] [613153351]");

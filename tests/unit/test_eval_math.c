@@ -47,15 +47,16 @@ typedef struct function {
   double bound;
 } function;
 
-#define ROW(f, low, high, bound) {#f, tl_##f, f##l, low, high, bound}
+#define ROW(f, low, high, bound)                                                                   \
+  { #f, tl_##f, f##l, low, high, bound }
 static const function functions[] = {
-    ROW(exp, -746, 711, 1.0),   ROW(exp2, -1076, 1025, 1.0), ROW(expm1, -2, 2, 1.0),
-    ROW(log, 0, 3, 0.55),       ROW(log1p, -0.99, 1, 0.55),  ROW(log2, 0, 3, 0.55),
-    ROW(log10, 0, 3, 0.55),     ROW(sin, -10, 10, 1.0),      ROW(cos, -10, 10, 1.0),
-    ROW(tan, -10, 10, 1.0),     ROW(asin, -1, 1, 0.55),      ROW(acos, -1, 1, 0.55),
-    ROW(atan, -8, 8, 0.55),     ROW(sinh, -3, 3, 1.0),       ROW(cosh, -3, 3, 1.0),
-    ROW(tanh, -3, 3, 1.0),      ROW(asinh, -3, 3, 0.55),     ROW(acosh, 1, 4, 0.55),
-    ROW(atanh, -1, 1, 0.55),    ROW(erf, -6, 6, 1.6)};
+    ROW(exp, -746, 711, 1.0), ROW(exp2, -1076, 1025, 1.0), ROW(expm1, -2, 2, 1.0),
+    ROW(log, 0, 3, 0.55),     ROW(log1p, -0.99, 1, 0.55),  ROW(log2, 0, 3, 0.55),
+    ROW(log10, 0, 3, 0.55),   ROW(sin, -10, 10, 1.0),      ROW(cos, -10, 10, 1.0),
+    ROW(tan, -10, 10, 1.0),   ROW(asin, -1, 1, 0.55),      ROW(acos, -1, 1, 0.55),
+    ROW(atan, -8, 8, 0.55),   ROW(sinh, -3, 3, 1.0),       ROW(cosh, -3, 3, 1.0),
+    ROW(tanh, -3, 3, 1.0),    ROW(asinh, -3, 3, 0.55),     ROW(acosh, 1, 4, 0.55),
+    ROW(atanh, -1, 1, 0.55),  ROW(erf, -6, 6, 1.6)};
 #undef ROW
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -101,8 +102,9 @@ static void two_arguments_are_close(void) {
 }
 
 static void special_values_are_those_of_annex_f(void) {
-  static const double values[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, (double)NAN, 1, -1, 2, -3, 0.5,
-                                  -0.5, 5e-324, -1e-310, 1e308, -1e308, 0x1p53, -0x1p53 - 2, 1e22};
+  static const double values[] = {0.0,     -0.0,  HUGE_VAL, -HUGE_VAL, (double)NAN, 1,
+                                  -1,      2,     -3,       0.5,       -0.5,        5e-324,
+                                  -1e-310, 1e308, -1e308,   0x1p53,    -0x1p53 - 2, 1e22};
   enum { N = sizeof values / sizeof *values };
   for (int i = 0; i < N; i++) {
     double x = values[i];

@@ -119,7 +119,8 @@ static void products_with_activations(void) {
             "%z = com.microsoft::GemmFastGelu(%a, %b, %c)  const %want = f32[1,1] [0.841192]",
             1e-5, 0);
   eval_refused("const %a = f32[1,1] [2.0]  const %b = f32[1,1] [1.0]\n"
-               "%z = com.microsoft::FusedGemm(%a, %b) {activation=\"Nope\"}", "'Nope'");
+               "%z = com.microsoft::FusedGemm(%a, %b) {activation=\"Nope\"}",
+               "'Nope'");
 }
 
 #define M23 "f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]"
@@ -206,17 +207,21 @@ static void square_matrices(void) {
 
 static void bad_shapes_are_refused(void) {
   eval_refused("const %a = f32[2,3] [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]  const %b = f32[2] [1.0, 2.0]\n"
-               "%z = MatMul(%a, %b)", "inner sizes are 3 and 2");
+               "%z = MatMul(%a, %b)",
+               "inner sizes are 3 and 2");
   eval_refused("const %a = f32[] 1.0  const %b = f32[1] [1.0]  %z = MatMul(%a, %b)",
                "operand 0 has rank 0");
   eval_refused("const %a = f32[2,1,1] [1.0, 2.0]  const %b = f32[3,1,1] [1.0, 2.0, 3.0]\n"
-               "%z = MatMul(%a, %b)", "2 against 3");
+               "%z = MatMul(%a, %b)",
+               "2 against 3");
   eval_refused("const %a = f32[1,1] [1.0]  const %b = f32[1,1] [1.0]\n"
                "const %c = f32[2] [1.0, 2.0]\n"
-               "%z = Gemm(%a, %b, %c)", "C has 2 elements");
+               "%z = Gemm(%a, %b, %c)",
+               "C has 2 elements");
   /* two empty operands that claim a result of 2^62 elements */
   eval_refused("const %a = f32[2147483648,0] []  const %b = f32[0,2147483648] []\n"
-               "%z = MatMul(%a, %b)", "more elements than can be counted");
+               "%z = MatMul(%a, %b)",
+               "more elements than can be counted");
 }
 
 static const unit_test tests[] = {

@@ -3,11 +3,11 @@
 #include "tests/unit/eval_check.h"
 
 /* One split on feature 0 at 1: leaves vote 10 and 20 for target 0. */
-#define STUMP                                                                                  \
-  "nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0],\n"            \
-  "nodes_modes=[\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], nodes_values=[1.0, 0.0, 0.0],\n"          \
+#define STUMP                                                                                      \
+  "nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0],\n"                \
+  "nodes_modes=[\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], nodes_values=[1.0, 0.0, 0.0],\n"              \
   "nodes_missing_value_tracks_true=[1, 0, 0]"
-#define VOTES                                                                                  \
+#define VOTES                                                                                      \
   "target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[10.0, 20.0]"
 
 static void trees(void) {

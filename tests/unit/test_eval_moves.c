@@ -27,8 +27,8 @@ typedef struct trial {
   int64_t dims[RANK];
   int64_t out[RANK];
   tl_dtype dtype;
-  char node[ATTRS];  /* "const ...  %z = Op(%x, ...)" */
-  int64_t a[RANK];   /* what the map needs */
+  char node[ATTRS]; /* "const ...  %z = Op(%x, ...)" */
+  int64_t a[RANK];  /* what the map needs */
   int64_t b[RANK];
   int axis;
   int64_t list[8];
@@ -73,8 +73,7 @@ static bool same_elements(const trial *t, source_map map, const char *x, const t
   if (z->rank != t->rank || memcmp(z->dims, t->out, (size_t)t->rank * sizeof *t->out) != 0)
     return false;
   for (uint64_t k = 0; k < z->n; k++) {
-    const char *want = map(t, at, from)
-                           ? x + (size_t)place(t->dims, t->rank, from) * size : zero;
+    const char *want = map(t, at, from) ? x + (size_t)place(t->dims, t->rank, from) * size : zero;
     if (memcmp((const char *)z->data + k * size, want, size) != 0)
       return false;
     for (int i = t->rank - 1; i >= 0 && ++at[i] == t->out[i]; i--)
@@ -289,12 +288,9 @@ static void scatters_agree(void) {
 }
 
 static const unit_test tests[] = {
-    {"transposes agree", transposes_agree},
-    {"slices agree", slices_agree},
-    {"gathers agree", gathers_agree},
-    {"pads agree", pads_agree},
-    {"scatters agree", scatters_agree},
-    {NULL, NULL},
+    {"transposes agree", transposes_agree}, {"slices agree", slices_agree},
+    {"gathers agree", gathers_agree},       {"pads agree", pads_agree},
+    {"scatters agree", scatters_agree},     {NULL, NULL},
 };
 
 const unit_suite unit_suite_eval_moves = {"eval_moves", tests};

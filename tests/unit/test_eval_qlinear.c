@@ -55,7 +55,8 @@ static void complex_products(void) {
   eval_same("const %a = f16[1,2] [1.0, 2.0]  const %b = f16[2] [3.0, 4.0]\n"
             "%z = com.microsoft::ComplexMulConj(%a, %b)  const %want = f16[1,2] [11.0, 2.0]");
   eval_refused("const %a = f32[3] [1.0, 2.0, 3.0]\n"
-               "%z = com.microsoft::ComplexMul(%a, %a)", "the last dim of both operands must be 2");
+               "%z = com.microsoft::ComplexMul(%a, %a)",
+               "the last dim of both operands must be 2");
 }
 
 /* 2 * Gelu(1), where Gelu(1) = 0.841344746 */

@@ -9,10 +9,10 @@ static void reduce_takes_axes_as_they_come(void) {
   eval_same(X6 "%z = ReduceSum(%x) {keepdims=0}  const %want = i32[] 21");
   eval_same(X6 "const %a = i64[1] [-1]  %z = ReduceSum(%x, %a)  const %want = i32[2,1] [6, 15]");
   eval_same(X6 "const %a = i64[1] [0]  %z = ReduceSum(%x, %a) {keepdims=0}\n"
-            "const %want = i32[3] [5, 7, 9]");
+               "const %want = i32[3] [5, 7, 9]");
   eval_same(X6 "const %a = i64[2] [1, 0]  %z = ReduceMax(%x, %a)  const %want = i32[1,1] [6]");
   eval_same(X6 "const %a = i64[0] []  %z = ReduceSum(%x, %a) {noop_with_empty_axes=1}\n"
-            "const %want = i32[2,3] [1, 2, 3, 4, 5, 6]");
+               "const %want = i32[2,3] [1, 2, 3, 4, 5, 6]");
   /* the axes between which kept ones lie: 1+2+5+6 and 3+4+7+8 */
   eval_same("const %x = i32[2,2,2] [1, 2, 3, 4, 5, 6, 7, 8]  const %a = i64[2] [0, 2]\n"
             "%z = ReduceSum(%x, %a)  const %want = i32[1,2,1] [14, 22]");
@@ -28,14 +28,16 @@ static void each_reduction_has_its_formula(void) {
   eval_same("const %x = f32[2] [3.0, -4.0]  %z = ReduceL2(%x)  const %want = f32[1] [5.0]");
   eval_same(F6 "%z = ReduceSumSquare(%x)  const %want = f32[1,1] [91.0]");
   eval_same(F6 "const %a = i64[1] [0]  %z = ReduceProd(%x, %a)\n"
-            "const %want = f32[1,3] [4.0, 10.0, 18.0]");
+               "const %want = f32[1,3] [4.0, 10.0, 18.0]");
   eval_same(F6 "const %a = i64[1] [0]  %z = ReduceMin(%x, %a)\n"
-            "const %want = f32[1,3] [1.0, -5.0, 3.0]");
+               "const %want = f32[1,3] [1.0, -5.0, 3.0]");
   /* log(e^1000 + e^1000): no overflow on the way */
   eval_near("const %x = f32[2] [1000.0, 1000.0]  %z = ReduceLogSumExp(%x)\n"
-            "const %want = f32[1] [1000.6931472]", 1e-7, 0);
+            "const %want = f32[1] [1000.6931472]",
+            1e-7, 0);
   eval_near("const %x = f32[2] [1.0, 1.0]  %z = ReduceLogSum(%x)\n"
-            "const %want = f32[1] [0.69314718]", 1e-7, 0);
+            "const %want = f32[1] [0.69314718]",
+            1e-7, 0);
   /* in double: in f32 the small addends would be lost */
   eval_same("const %x = f32[5] [16777216.0, 1.0, 1.0, 1.0, 1.0]  %z = ReduceSum(%x)\n"
             "const %want = f32[1] [16777220.0]");
@@ -80,13 +82,13 @@ static void arg_max_breaks_ties(void) {
 
 static void running_sums_go_both_ways(void) {
   eval_same(X6 "const %a = i32[] 1  %z = CumSum(%x, %a)\n"
-            "const %want = i32[2,3] [1, 3, 6, 4, 9, 15]");
+               "const %want = i32[2,3] [1, 3, 6, 4, 9, 15]");
   eval_same(X6 "const %a = i32[] -1  %z = CumSum(%x, %a) {exclusive=1, reverse=1}\n"
-            "const %want = i32[2,3] [5, 3, 0, 11, 6, 0]");
+               "const %want = i32[2,3] [5, 3, 0, 11, 6, 0]");
   eval_same(X6 "const %a = i64[1] [0]  %z = CumSum(%x, %a)\n"
-            "const %want = i32[2,3] [1, 2, 3, 5, 7, 9]");
+               "const %want = i32[2,3] [1, 2, 3, 5, 7, 9]");
   eval_same(F6 "const %a = i32[] 1  %z = CumProd(%x, %a)\n"
-            "const %want = f32[2,3] [1.0, -2.0, -6.0, 4.0, -20.0, -120.0]");
+               "const %want = f32[2,3] [1.0, -2.0, -6.0, 4.0, -20.0, -120.0]");
   eval_refused(X6 "const %a = i32[] 2  %z = CumSum(%x, %a)", "outside");
   eval_refused(X6 "const %a = i32[2] [0, 1]  %z = CumSum(%x, %a)", "exactly one element");
 }
@@ -94,14 +96,18 @@ static void running_sums_go_both_ways(void) {
 static void topk_keeps_the_order_of_equals(void) {
   eval_same_pairs("const %x = f32[5] [2.0, 5.0, 2.0, 5.0, 1.0]  const %k = i64[1] [3]\n"
                   "%z0, %z1 = TopK(%x, %k)  const %want0 = f32[3] [5.0, 5.0, 2.0]\n"
-                  "const %want1 = i64[3] [1, 3, 0]", 2);
+                  "const %want1 = i64[3] [1, 3, 0]",
+                  2);
   eval_same_pairs(X6 "const %k = i64[1] [1]  %z0, %z1 = TopK(%x, %k) {axis=0, largest=0}\n"
-                  "const %want0 = i32[1,3] [1, 2, 3]  const %want1 = i64[1,3] [0, 0, 0]", 2);
+                     "const %want0 = i32[1,3] [1, 2, 3]  const %want1 = i64[1,3] [0, 0, 0]",
+                  2);
   eval_same_pairs("const %x = u64[2] [1, 18446744073709551615]  const %k = i64[1] [1]\n"
                   "%z0, %z1 = TopK(%x, %k)  const %want0 = u64[1] [18446744073709551615]\n"
-                  "const %want1 = i64[1] [1]", 2);
+                  "const %want1 = i64[1] [1]",
+                  2);
   eval_same_pairs(X6 "const %k = i64[1] [0]  %z0, %z1 = TopK(%x, %k)\n"
-                  "const %want0 = i32[2,0] []  const %want1 = i64[2,0] []", 2);
+                     "const %want0 = i32[2,0] []  const %want1 = i64[2,0] []",
+                  2);
   eval_refused(X6 "const %k = i64[1] [4]  %z, %i = TopK(%x, %k)", "K is 4");
   eval_refused(X6 "const %k = i64[1] [-1]  %z, %i = TopK(%x, %k)", "K is -1");
 }

@@ -51,7 +51,7 @@ static void patterns_match_whole_strings(void) {
   expect_match("[a-]+", "-a", true);
   expect_match("[[:alpha:]]\\w\\W", "x_.", true);
   expect_match(".", "\n", false);
-  expect_match(".", "\xc3\xa9", true);       /* one letter of two bytes */
+  expect_match(".", "\xc3\xa9", true); /* one letter of two bytes */
   expect_match("[\xc3\xa0-\xc3\xbf]", "\xc3\xa9", true);
   expect_match("..", "\xc3\xa9", false);
   expect_match("^a$", "a", true);
@@ -87,13 +87,16 @@ static void unknown_patterns_are_refused(void) {
 static void strings_are_split_like_python_does(void) {
   eval_same_pairs("const %x = str[3] [\" a  b \", \"\", \"c\"]  %z0, %z1 = StringSplit(%x)\n"
                   "const %want0 = str[3,2] [\"a\", \"b\", \"\", \"\", \"c\", \"\"]\n"
-                  "const %want1 = i64[3] [2, 0, 1]", 2);
+                  "const %want1 = i64[3] [2, 0, 1]",
+                  2);
   eval_same_pairs("const %x = str[2] [\"a,b,c\", \",\"]\n"
                   "%z0, %z1 = StringSplit(%x) {delimiter=\",\", maxsplit=1}\n"
                   "const %want0 = str[2,2] [\"a\", \"b,c\", \"\", \"\"]\n"
-                  "const %want1 = i64[2] [2, 2]", 2);
+                  "const %want1 = i64[2] [2, 2]",
+                  2);
   eval_same_pairs("const %x = str[0] []  %z0, %z1 = StringSplit(%x)\n"
-                  "const %want0 = str[0,0] []  const %want1 = i64[0] []", 2);
+                  "const %want0 = str[0,0] []  const %want1 = i64[0] []",
+                  2);
 }
 
 static void strings_are_joined_and_normalized(void) {
@@ -124,7 +127,8 @@ static void sequences_are_lists(void) {
             "%z = ConcatFromSequence(%s) {axis=0, new_axis=1}\n"
             "const %want = i32[2,2] [1, 3, 2, 4]");
   eval_refused("const %a = i32[1] [1]  const %p = i64[] 1  %s = SequenceConstruct(%a)\n"
-               "%z = SequenceAt(%s, %p)", "position 1 is outside [-1, 0]");
+               "%z = SequenceAt(%s, %p)",
+               "position 1 is outside [-1, 0]");
   eval_refused("%s = SequenceEmpty()  %z = ConcatFromSequence(%s) {axis=0}",
                "no operand has an axis");
   eval_refused("%s = SequenceEmpty()  %z = SequenceErase(%s)", "outside");
@@ -139,7 +143,8 @@ static void grams_are_counted_with_skips(void) {
   eval_refused("const %x = i64[1] [1]\n"
                "%z = TfIdfVectorizer(%x) {mode=\"TF\", min_gram_length=1, max_gram_length=2,\n"
                "  max_skip_count=0, ngram_counts=[0, 9], ngram_indexes=[0],\n"
-               "  pool_int64s=[2, 1, 2]}", "do not divide");
+               "  pool_int64s=[2, 1, 2]}",
+               "do not divide");
 }
 
 static const unit_test tests[] = {

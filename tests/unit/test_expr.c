@@ -24,8 +24,7 @@ static void evaluate(const char *text, tl_buf *out) {
   const char *why = NULL;
   CU_ASSERT_EQUAL_FATAL(tl_module_parse(&diag, "test", tl_sv_from(graph), &m), TL_OK);
   tl_arena_init(&scratch, 0);
-  tl_site at = {.m = m, .scratch = &scratch, .options = &options,
-                .node = tl_module_main(m)->last};
+  tl_site at = {.m = m, .scratch = &scratch, .options = &options, .node = tl_module_main(m)->last};
   const tl_expr *e = tl_npu_expr_parse(m, &scratch, tl_sv_from(text), TL_IN_GUARDS, &why);
   tl_buf_clear(out);
   if (e)

@@ -64,10 +64,14 @@ static void test_nearest(void) {
   CU_ASSERT_STRING_EQUAL(tl_fusion_name_nearest(TL_SV("RequantFusionPas")), "RequantFusionPass");
   CU_ASSERT_PTR_NULL(tl_fusion_name_nearest(TL_SV("SomethingElseAltogether")));
   static const char *const pairs[][2] = {
-      {"PoolFusionPass", "PoolingFusionPass"},       {"DropOutDoMask", "DropOutDoMaskFusionPass"},
-      {"LayerNormFusion", "LayerNormFusionPass"},    {"GELUFusionPass", "GeluFusionPass"},
-      {"addlayernormpass", "AddLayerNormFusionPass"}, {"EltwiseUbFusion", "TbeEltwiseFusionPass"},
-      {"Concat", "ZConcatFusionPass"},               {"SPPPas", "SPPPass"},
+      {"PoolFusionPass", "PoolingFusionPass"},
+      {"DropOutDoMask", "DropOutDoMaskFusionPass"},
+      {"LayerNormFusion", "LayerNormFusionPass"},
+      {"GELUFusionPass", "GeluFusionPass"},
+      {"addlayernormpass", "AddLayerNormFusionPass"},
+      {"EltwiseUbFusion", "TbeEltwiseFusionPass"},
+      {"Concat", "ZConcatFusionPass"},
+      {"SPPPas", "SPPPass"},
       {"KerasMomentumLossscale", "A_KerasMomentumLossscaleFusionPass"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     const char *near = tl_fusion_name_nearest(tl_sv_from(pairs[i][0]));
@@ -150,8 +154,8 @@ static void test_options(void) {
                                     say("TfMergeSubFusionPass", OFF),
                                     say("ZConcatExt2FusionPass", OFF)};
   const tl_fusion_entry direct[] = {say("SoftmaxFusionPass", OFF)};
-  tl_fusion_config c = {.option = LIST(option), .functional_only = true,
-                        .forbidden_close = TL_SWITCH_ON};
+  tl_fusion_config c = {
+      .option = LIST(option), .functional_only = true, .forbidden_close = TL_SWITCH_ON};
   graph_on(&c, "SoftmaxFusionPass");
   graph_off(&c, "TfMergeSubFusionPass");
   graph_off(&c, "ZConcatExt2FusionPass");
@@ -274,15 +278,16 @@ static void test_report_order(void) {
   add(&s, 10, TL_FUSION_GRAPH, "x", INT_MAX, INT_MAX);
   add(&s, 10, TL_FUSION_GRAPH, "x", 1, 7);
   add(&s, 2, TL_FUSION_GRAPH, "a", 1, 1);
-#define PASS(name, effect, match)                                                                 \
+#define PASS(name, effect, match)                                                                  \
   "            \"" name "\": {\n                \"effect_times\": \"" effect                       \
   "\",\n                \"match_times\": \"" match "\"\n            }"
-  reports(&s, "{\n    \"session_and_graph_id_0_10\": {\n        \"graph_fusion\": {\n"
-              PASS("x", "2147483647", "2147483647")
-              "\n        }\n    },\n"
-              "    \"session_and_graph_id_0_2\": {\n        \"graph_fusion\": {\n"
-              PASS("a", "1", "1") ",\n" PASS("b", "0", "1")
-              "\n        }\n    }\n}\n");
+  reports(
+      &s,
+      "{\n    \"session_and_graph_id_0_10\": {\n        \"graph_fusion\": {\n" PASS(
+          "x", "2147483647",
+          "2147483647") "\n        }\n    },\n"
+                        "    \"session_and_graph_id_0_2\": {\n        \"graph_fusion\": {\n" PASS(
+                            "a", "1", "1") ",\n" PASS("b", "0", "1") "\n        }\n    }\n}\n");
 #undef PASS
   tl_fusion_stats_release(&s);
 }

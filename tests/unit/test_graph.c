@@ -31,11 +31,8 @@ static tl_node_id add_node(fixture *f, tl_op_id op, tl_value_id a, tl_value_id b
                            const char *name) {
   tl_value_id operands[] = {a, b};
   tl_symbol result = tl_module_intern(f->m, tl_sv_from(name));
-  tl_node_spec spec = {.op = op,
-                       .operands = operands,
-                       .n_operands = b ? 2 : 1,
-                       .results = &result,
-                       .n_results = 1};
+  tl_node_spec spec = {
+      .op = op, .operands = operands, .n_operands = b ? 2 : 1, .results = &result, .n_results = 1};
   return tl_graph_append(f->m, f->g, &spec);
 }
 
@@ -90,9 +87,7 @@ static void sort_restores_dependencies_stably(void) {
   tl_module_destroy(f.m);
 }
 
-static void keep_message(void *user, const tl_diagnostic *d) {
-  tl_buf_add_z(user, d->message);
-}
+static void keep_message(void *user, const tl_diagnostic *d) { tl_buf_add_z(user, d->message); }
 
 static void sort_names_the_cycle(void) {
   fixture f = begin();

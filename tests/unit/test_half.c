@@ -101,10 +101,10 @@ static bool same_counts(const tl_float_counts *a, const tl_float_counts *b) {
 }
 
 static void counts_are_those_of_a_loop(void) {
-  static const float special[] = {0.0f,     -0.0f,    1.0f,      65504.0f,  65519.99f, -65520.0f,
-                                  1e30f,    INFINITY, -INFINITY, NAN,       0x1p-25f,  -0x1.02p-25f,
-                                  0x1p-24f, 0x1p-14f, -0x1p-15f, 0x1p-149f, 3.4e38f,   0x1p-134f,
-                                  1e-7f,    0x1p-130f};
+  static const float special[] = {0.0f,      -0.0f,        1.0f,      65504.0f,  65519.99f,
+                                  -65520.0f, 1e30f,        INFINITY,  -INFINITY, NAN,
+                                  0x1p-25f,  -0x1.02p-25f, 0x1p-24f,  0x1p-14f,  -0x1p-15f,
+                                  0x1p-149f, 3.4e38f,      0x1p-134f, 1e-7f,     0x1p-130f};
   static const tl_dtype targets[] = {TL_DTYPE_F16, TL_DTYPE_BF16};
   enum { N_SPECIAL = sizeof special / sizeof *special };
   float *v = malloc(LONGEST * sizeof *v);

@@ -145,10 +145,9 @@ static void names_survive_arithmetic(void) {
 }
 
 static void declarations_merge(void) {
-  static const shape_case cases[] = {
-      {"%x: f32[?,3]", "%z = Relu(%x) : f32[n,?]", "f32[n,3]"},
-      {"%x: f32[2,3]", "%z = Relu(%x) : f32[2,4]", "f32[2,3]"},
-      {"%x: f32[*]", "%z = Relu(%x) : f32[2,4]", "f32[2,4]"}};
+  static const shape_case cases[] = {{"%x: f32[?,3]", "%z = Relu(%x) : f32[n,?]", "f32[n,3]"},
+                                     {"%x: f32[2,3]", "%z = Relu(%x) : f32[2,4]", "f32[2,3]"},
+                                     {"%x: f32[*]", "%z = Relu(%x) : f32[2,4]", "f32[2,4]"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     check_type(&cases[i]);
 }

@@ -46,11 +46,8 @@ static tl_value_id ints(fixture *f, uint32_t n, const int64_t *v, int rank) {
 static tl_node_id node(fixture *f, tl_graph_id g, tl_op_id op, uint32_t n, const tl_value_id *v,
                        uint32_t n_results) {
   tl_symbol names[4] = {fresh(f), fresh(f), fresh(f), fresh(f)};
-  tl_node_spec spec = {.op = op,
-                       .operands = v,
-                       .n_operands = n,
-                       .results = names,
-                       .n_results = n_results};
+  tl_node_spec spec = {
+      .op = op, .operands = v, .n_operands = n, .results = names, .n_results = n_results};
   return tl_graph_append(f->m, g, &spec);
 }
 
@@ -78,12 +75,14 @@ static void expect(fixture *f, tl_node_id n, uint32_t i, const char *text) {
   tl_buf_release(&b);
 }
 
-#define DIMS(...) (sizeof((tl_dim[]){__VA_ARGS__}) / sizeof(tl_dim)), (const tl_dim[]){__VA_ARGS__}
-#define INTS(...) \
-  (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
-#define VALUES(...)                                                    \
-  (uint32_t)(sizeof((tl_value_id[]){__VA_ARGS__}) / sizeof(tl_value_id)), \
-      (const tl_value_id[]){__VA_ARGS__}
+#define DIMS(...)                                                                                  \
+  (sizeof((tl_dim[]){__VA_ARGS__}) / sizeof(tl_dim)), (const tl_dim[]) { __VA_ARGS__ }
+#define INTS(...)                                                                                  \
+  (uint32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
+#define VALUES(...)                                                                                \
+  (uint32_t)(sizeof((tl_value_id[]){__VA_ARGS__}) / sizeof(tl_value_id)), (const tl_value_id[]) {  \
+    __VA_ARGS__                                                                                    \
+  }
 
 static void conv_shrinks_by_its_window(void) {
   fixture f;

@@ -14,11 +14,13 @@ typedef struct format {
   double value;        /* of that */
 } format;
 
-static const format formats[] = {
-    {TL_DTYPE_F16, 0x8000, 0x7bff, 65504},      {TL_DTYPE_BF16, 0x8000, 0x7f7f, 0x1.fep127},
-    {TL_DTYPE_F8E4M3FN, 0x80, 0x7e, 448},       {TL_DTYPE_F8E4M3FNUZ, 0x80, 0x7f, 240},
-    {TL_DTYPE_F8E5M2, 0x80, 0x7b, 57344},       {TL_DTYPE_F8E5M2FNUZ, 0x80, 0x7f, 57344},
-    {TL_DTYPE_F4E2M1, 8, 7, 6}};
+static const format formats[] = {{TL_DTYPE_F16, 0x8000, 0x7bff, 65504},
+                                 {TL_DTYPE_BF16, 0x8000, 0x7f7f, 0x1.fep127},
+                                 {TL_DTYPE_F8E4M3FN, 0x80, 0x7e, 448},
+                                 {TL_DTYPE_F8E4M3FNUZ, 0x80, 0x7f, 240},
+                                 {TL_DTYPE_F8E5M2, 0x80, 0x7b, 57344},
+                                 {TL_DTYPE_F8E5M2FNUZ, 0x80, 0x7f, 57344},
+                                 {TL_DTYPE_F4E2M1, 8, 7, 6}};
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static double decode(tl_dtype d, uint32_t pattern) {

@@ -101,13 +101,15 @@ static void activations(void) {
   eval_same("const %x = f32[1,4] [3.0, 5.0, 0.0, 0.0]  %z, %g = npu::GeGluV2(%x)\n"
             "const %want = f32[1,2] [0.0, 0.0]");
   eval_near("const %x = f32[1,2] [2.0, 1.0]  %y, %z = npu::GeGluV2(%x) {activate_left=true}\n"
-            "const %want = f32[1,1] [1.9545977]", 1e-6, 0);
+            "const %want = f32[1,1] [1.9545977]",
+            1e-6, 0);
   eval_near("const %x = f32[1] [1.0]  %z = npu::FastGelu(%x)  const %want = f32[1] [0.8457958]",
             1e-6, 0);
   /* the last two dims: mean square 2.5 */
   eval_near("const %x = f32[1,2,2] [1.0, 1.0, 2.0, 2.0]  const %g = f32[2,2] [1.0, 1.0, 1.0, 2.0]\n"
             "%z, %r = npu::RmsNorm(%x, %g) {epsilon=0.0}\n"
-            "const %want = f32[1,2,2] [0.6324555, 0.6324555, 1.2649111, 2.5298221]", 1e-6, 0);
+            "const %want = f32[1,2,2] [0.6324555, 0.6324555, 1.2649111, 2.5298221]",
+            1e-6, 0);
 }
 
 static void images(void) {
@@ -131,7 +133,8 @@ static void indices(void) {
             "%z = npu::GatherNd(%x, %i) {negative_index_support=true}\n"
             "const %want = f32[1] [3.0]");
   refused("const %x = f32[3] [1.0, 2.0, 3.0]  const %i = i64[1,1] [-1]\n"
-          "%z = npu::GatherNd(%x, %i)", "is outside");
+          "%z = npu::GatherNd(%x, %i)",
+          "is outside");
   eval_same("const %x = f32[1,2] [0.0, 1.0]  %z = npu::NonZero(%x)  const %want = i64[1,2] [0, 1]");
   eval_same("const %x = f32[1,2] [0.0, 1.0]  %z = npu::NonZero(%x) {transpose=true}\n"
             "const %want = i64[2,1] [0, 1]");
@@ -148,17 +151,22 @@ static void indices(void) {
 static void splits(void) {
   eval_same_pairs("const %a = i32[] -1  const %x = f32[2,2] [1.0, 2.0, 3.0, 4.0]\n"
                   "%z0, %z1 = npu::Split(%a, %x) {num_split=2}\n"
-                  "const %want0 = f32[2,1] [1.0, 3.0]  const %want1 = f32[2,1] [2.0, 4.0]", 2);
+                  "const %want0 = f32[2,1] [1.0, 3.0]  const %want1 = f32[2,1] [2.0, 4.0]",
+                  2);
   eval_same_pairs("const %a = i32[] 0  const %s = i64[2] [2, 1]\n"
                   "const %x = f32[3] [1.0, 2.0, 3.0]\n"
                   "%z0, %z1 = npu::SplitV(%x, %s, %a) {num_split=2}\n"
-                  "const %want0 = f32[2] [1.0, 2.0]  const %want1 = f32[1] [3.0]", 2);
+                  "const %want0 = f32[2] [1.0, 2.0]  const %want1 = f32[1] [3.0]",
+                  2);
   eval_refused("const %a = i32[] 1  const %x = f32[2] [1.0, 2.0]\n"
-               "%z, %y = npu::Split(%a, %x) {num_split=2}", "outside [-1, 0]");
+               "%z, %y = npu::Split(%a, %x) {num_split=2}",
+               "outside [-1, 0]");
   eval_refused("const %a = i32[] 0  const %s = i64[2] [2, 2]  const %x = f32[3] [1.0, 2.0, 3.0]\n"
-               "%z, %y = npu::SplitV(%x, %s, %a) {num_split=2}", "does not fit");
+               "%z, %y = npu::SplitV(%x, %s, %a) {num_split=2}",
+               "does not fit");
   eval_refused("const %a = i32[2] [0, 0]  const %x = f32[2] [1.0, 2.0]\n"
-               "%z, %y = npu::Split(%a, %x) {num_split=2}", "");
+               "%z, %y = npu::Split(%a, %x) {num_split=2}",
+               "");
 }
 
 /* 1056964608 are the bits of 0.5f, 1048576000 those of 0.25f. */
@@ -174,9 +182,11 @@ static void quantization(void) {
             "%z = npu::AscendRequant(%x, %s) {relu_flag=true}\n"
             "const %want = i8[1,2,1,2] [2, 0, 1, 0]");
   eval_refused("const %x = i32[2] [10, -20]  const %s = u64[3] [1, 2, 3]\n"
-               "%z = npu::AscendRequant(%x, %s)", "there are 3 scales");
+               "%z = npu::AscendRequant(%x, %s)",
+               "there are 3 scales");
   eval_refused("const %x = i32[2] [10, -20]  const %s = u64[3] [1, 2, 3]\n"
-               "%z = npu::AscendDequant(%x, %s)", "there are 3 scales");
+               "%z = npu::AscendDequant(%x, %s)",
+               "there are 3 scales");
   eval_refused("const %x = i32[] 10  const %s = u64[0] []  %z = npu::AscendDequant(%x, %s)",
                "there are 0 scales");
   eval_same("const %x = f32[3] [0.25, 0.75, 100.0]\n"
@@ -185,7 +195,8 @@ static void quantization(void) {
   eval_same("const %x = f16[1,3] [1.0, -2.0, 4.0]  %z, %s = npu::DynamicQuant(%x)\n"
             "const %want = i8[1,3] [32, -64, 127]");
   eval_near("const %x = f16[1,3] [1.0, -2.0, 4.0]  %y, %z = npu::DynamicQuant(%x)\n"
-            "const %want = f32[1] [0.031496063]", 1e-6, 0);
+            "const %want = f32[1] [0.031496063]",
+            1e-6, 0);
   eval_same("const %x = f16[1,2] [0.0, 255.0]  %z, %s, %o = npu::DynamicQuantV2(%x)\n"
             "const %want = i8[1,2] [-128, 127]");
   eval_same("const %x = f32[2,2] [1.0, 2.0, 1.0, 2.0]  const %s = f32[2] [0.5, 0.25]\n"
@@ -199,13 +210,14 @@ static void quantization(void) {
 
 static void branches_take_their_inputs(void) {
   eval_run r;
-  eval_run_open(&r, "graph @g() -> (%z) {\n"
-                    "  const %c = bool[] true\n  const %x = f32[1] [3.0]\n"
-                    "  %z = npu::If(%c, %x) {\n"
-                    "    then_branch=graph @t(%a: f32[1]) -> (%p) {\n"
-                    "      %p = npu::Neg(%a)\n    },\n"
-                    "    else_branch=graph @e(%b: f32[1]) -> (%q) {\n"
-                    "      %q = npu::Abs(%b)\n    }\n  }\n}\n",
+  eval_run_open(&r,
+                "graph @g() -> (%z) {\n"
+                "  const %c = bool[] true\n  const %x = f32[1] [3.0]\n"
+                "  %z = npu::If(%c, %x) {\n"
+                "    then_branch=graph @t(%a: f32[1]) -> (%p) {\n"
+                "      %p = npu::Neg(%a)\n    },\n"
+                "    else_branch=graph @e(%b: f32[1]) -> (%q) {\n"
+                "      %q = npu::Abs(%b)\n    }\n  }\n}\n",
                 true, NULL, NULL);
   CU_ASSERT_EQUAL_FATAL(r.status, TL_OK);
   CU_ASSERT(((const float *)r.outputs[0]->data)[0] < -2.9F);

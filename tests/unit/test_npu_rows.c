@@ -40,9 +40,22 @@ static void rows_compile(void) {
 
 static void mistakes_are_refused(void) {
   static const char *const bad[] = {
-      "", "rank(in0", "rank()", "foo(in0)", "dtype(in0) in [f99]", "1..2", "a b",
-      "dtype(in0) == axis", "rank(in0) == dtype(in0)", "dtype(in0) == 1", "\"x", "size-1 == 2",
-      "rank(%x) == 2", "$axis == 1", "i32s(axes)", "uses(in0) == 1",
+      "",
+      "rank(in0",
+      "rank()",
+      "foo(in0)",
+      "dtype(in0) in [f99]",
+      "1..2",
+      "a b",
+      "dtype(in0) == axis",
+      "rank(in0) == dtype(in0)",
+      "dtype(in0) == 1",
+      "\"x",
+      "size-1 == 2",
+      "rank(%x) == 2",
+      "$axis == 1",
+      "i32s(axes)",
+      "uses(in0) == 1",
       "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((in0"};
   tl_diag diag = {0};
   tl_module *m = tl_module_create(&diag, "rows", 0);
@@ -61,9 +74,16 @@ static void halves_round_to_even(void) {
   static const struct {
     double v;
     uint16_t bits;
-  } rows[] = {{1, 0x3c00},        {-2, 0xc000},      {65504, 0x7bff},  {65520, 0x7c00},
-              {65519, 0x7bff},    {5.9604644775390625e-8, 0x0001},     {2.98e-8, 0x0000},
-              {6.103515625e-5, 0x0400}, {1.00048828125, 0x3c00}, {1.00146484375, 0x3c02}};
+  } rows[] = {{1, 0x3c00},
+              {-2, 0xc000},
+              {65504, 0x7bff},
+              {65520, 0x7c00},
+              {65519, 0x7bff},
+              {5.9604644775390625e-8, 0x0001},
+              {2.98e-8, 0x0000},
+              {6.103515625e-5, 0x0400},
+              {1.00048828125, 0x3c00},
+              {1.00146484375, 0x3c02}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     uint16_t bits = 0;
     CU_ASSERT_TRUE(tl_npu_store(TL_DTYPE_F16, rows[i].v, &bits));
@@ -92,7 +112,10 @@ static tl_status convert(run *r, const tl_options *o, uint64_t limit) {
   uint64_t rewrites = 0;
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
-  tl_pass p = {.name = "test", .options = o, .scratch = &scratch, .rewrites = &rewrites,
+  tl_pass p = {.name = "test",
+               .options = o,
+               .scratch = &scratch,
+               .rewrites = &rewrites,
                .limit = UINT64_MAX};
   tl_status status = tl_infer_module(r->m);
   if (status == TL_OK)

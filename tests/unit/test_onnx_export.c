@@ -21,9 +21,7 @@ typedef struct fixture {
   char data[112];
 } fixture;
 
-static void keep_message(void *user, const tl_diagnostic *d) {
-  tl_diag_format(user, d);
-}
+static void keep_message(void *user, const tl_diagnostic *d) { tl_diag_format(user, d); }
 
 static void begin(fixture *f) {
   tl_buf_init(&f->messages);
@@ -76,51 +74,48 @@ static void text_survives(const char *text) {
 }
 
 static void graphs_survive(void) {
-  text_survives(
-      "module {\n  source_opset 21\n}\n\n"
-      "graph @g(%x: f32[n,3], %u: i64[?], %k: f32[] = 1.5) -> (%y, %z) {\n"
-      "  const %w: f32[3,2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n"
-      "  const %s: str[2] = [\"a\", \"b\\x00c\"]\n"
-      "  %m = MatMul(%x, %w) @mm : f32[n,2]\n"
-      "  %y = Add(%m, %k) : f32[n,2]\n"
-      "  %z = Identity(%s) : str[2]\n"
-      "}\n");
+  text_survives("module {\n  source_opset 21\n}\n\n"
+                "graph @g(%x: f32[n,3], %u: i64[?], %k: f32[] = 1.5) -> (%y, %z) {\n"
+                "  const %w: f32[3,2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n"
+                "  const %s: str[2] = [\"a\", \"b\\x00c\"]\n"
+                "  %m = MatMul(%x, %w) @mm : f32[n,2]\n"
+                "  %y = Add(%m, %k) : f32[n,2]\n"
+                "  %z = Identity(%s) : str[2]\n"
+                "}\n");
 }
 
 static void bodies_survive(void) {
-  text_survives(
-      "module {\n  source_opset 21\n}\n\n"
-      "graph @g(%c: bool[], %x: f32[2]) -> (%y) {\n"
-      "  %r = Relu(%x) : f32[2]\n"
-      "  %y = If(%c) @if {\n"
-      "    then_branch=graph @t() -> (%a) {\n"
-      "      %a = Neg(%r) : f32[2]\n"
-      "    },\n"
-      "    else_branch=graph @e() -> (%b) {\n"
-      "      const %one: f32[2] = [1.0, -0.0]\n"
-      "      %b = Add(%r, %one) : f32[2]\n"
-      "    }\n"
-      "  } : f32[2]\n"
-      "}\n");
+  text_survives("module {\n  source_opset 21\n}\n\n"
+                "graph @g(%c: bool[], %x: f32[2]) -> (%y) {\n"
+                "  %r = Relu(%x) : f32[2]\n"
+                "  %y = If(%c) @if {\n"
+                "    then_branch=graph @t() -> (%a) {\n"
+                "      %a = Neg(%r) : f32[2]\n"
+                "    },\n"
+                "    else_branch=graph @e() -> (%b) {\n"
+                "      const %one: f32[2] = [1.0, -0.0]\n"
+                "      %b = Add(%r, %one) : f32[2]\n"
+                "    }\n"
+                "  } : f32[2]\n"
+                "}\n");
 }
 
 /* Runtimes know inputs and results of some bodies by name, whatever is around them. */
 static void names_reused_in_bodies_survive(void) {
-  text_survives(
-      "module {\n  source_opset 21\n}\n\n"
-      "graph @g(%c: bool[], %x: f32[2]) -> (%y) {\n"
-      "  %r = Relu(%x) : f32[2]\n"
-      "  %y = If(%c) @if {\n"
-      "    then_branch=graph @t() -> (%a) {\n"
-      "      const %r: f32[2] = [1.0, -0.0]\n"
-      "      %a = Neg(%r) : f32[2]\n"
-      "    },\n"
-      "    else_branch=graph @e() -> (%b) {\n"
-      "      const %x: f32[2] = [1.0, -0.0]\n"
-      "      %b = Add(%x, %x) : f32[2]\n"
-      "    }\n"
-      "  } : f32[2]\n"
-      "}\n");
+  text_survives("module {\n  source_opset 21\n}\n\n"
+                "graph @g(%c: bool[], %x: f32[2]) -> (%y) {\n"
+                "  %r = Relu(%x) : f32[2]\n"
+                "  %y = If(%c) @if {\n"
+                "    then_branch=graph @t() -> (%a) {\n"
+                "      const %r: f32[2] = [1.0, -0.0]\n"
+                "      %a = Neg(%r) : f32[2]\n"
+                "    },\n"
+                "    else_branch=graph @e() -> (%b) {\n"
+                "      const %x: f32[2] = [1.0, -0.0]\n"
+                "      %b = Add(%x, %x) : f32[2]\n"
+                "    }\n"
+                "  } : f32[2]\n"
+                "}\n");
 }
 
 /* A result of a body must not be called like a value around it; a file may say so all the same. */
@@ -159,13 +154,12 @@ static void attributes_and_types_survive(void) {
 }
 
 static void notes_survive(void) {
-  text_survives(
-      "module {\n  source_opset 21\n  producer \"p\" \"1.0\"\n}\n\n"
-      "graph @g(%x: f32[2]) -> (%y) {\n"
-      "  about graph doc \"the graph\"\n"
-      "  about %x doc \"the input\" meta \"k\" \"v\"\n"
-      "  %y = Relu(%x) : f32[2] doc \"the node\" meta \"a\" \"b\" meta \"c\" \"d\"\n"
-      "}\n");
+  text_survives("module {\n  source_opset 21\n  producer \"p\" \"1.0\"\n}\n\n"
+                "graph @g(%x: f32[2]) -> (%y) {\n"
+                "  about graph doc \"the graph\"\n"
+                "  about %x doc \"the input\" meta \"k\" \"v\"\n"
+                "  %y = Relu(%x) : f32[2] doc \"the node\" meta \"a\" \"b\" meta \"c\" \"d\"\n"
+                "}\n");
 }
 
 static void weights_go_beside(void) {
@@ -212,7 +206,8 @@ static void refuses(const char *text, const char *message) {
 static void npu_things_are_refused(void) {
   refuses("graph @g(%x: f32[2]) -> (%y) {\n  %y = npu::Relu(%x) @r\n}\n", "npu::Relu");
   refuses("module {\n  opset \"\" 21\n  opset \"acme\" 1\n}\n"
-          "graph @g(%x: f32[2]) -> (%y) {\n  %y = acme::A(%x) {flag=true}\n}\n", "flag");
+          "graph @g(%x: f32[2]) -> (%y) {\n  %y = acme::A(%x) {flag=true}\n}\n",
+          "flag");
 }
 
 static void a_cancelled_save_leaves_nothing(void) {

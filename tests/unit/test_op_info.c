@@ -14,12 +14,14 @@ static void signature(tl_op_info i, uint32_t k, char *out, size_t size) {
   out[0] = '\0';
   for (uint32_t s = 0; s < i.row->n_inputs + (uint32_t)i.row->n_outputs; s++) {
     bool output = s >= i.row->n_inputs;
-    const tl_op_info_slot *slot =
-        tl_op_info_slot_at(i, output, output ? s - i.row->n_inputs : s);
+    const tl_op_info_slot *slot = tl_op_info_slot_at(i, output, output ? s - i.row->n_inputs : s);
     if (!output && slot->kind == TL_SLOT_OPTIONAL)
       continue;
     const char *name = tl_dtype_get((tl_dtype)tl_op_info_columns(i, slot)[k])->name;
-    n += (size_t)snprintf(out + n, size - n, "%s%s", s == i.row->n_inputs ? ">" : n ? "," : "",
+    n += (size_t)snprintf(out + n, size - n, "%s%s",
+                          s == i.row->n_inputs ? ">"
+                          : n                  ? ","
+                                               : "",
                           name);
   }
 }
@@ -130,8 +132,14 @@ static void chips_are_known_by_the_names_users_write(void) {
   check_chip("Ascend950PR_957b", "Ascend950", "Ascend950PR_957b");
   check_chip("Ascend710", "Ascend310P", "Ascend710");
   check_chip("Ascend310B", "Ascend310B", "Ascend310B");
-  static const char *const wrong[] = {"", "Ascend", "310P3", "Ascend910B9", "Ascend910B1 ",
-                                      "Ascend910_93$1", "Ascend950PR_95999", "Ascend31"};
+  static const char *const wrong[] = {"",
+                                      "Ascend",
+                                      "310P3",
+                                      "Ascend910B9",
+                                      "Ascend910B1 ",
+                                      "Ascend910_93$1",
+                                      "Ascend950PR_95999",
+                                      "Ascend31"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     CU_ASSERT_PTR_NULL(tl_soc_find(tl_sv_from(wrong[i]), NULL));
   CU_ASSERT_STRING_EQUAL(tl_soc_nearest(TL_SV("310P3")), "Ascend310P3");
@@ -144,7 +152,7 @@ static void chips_have_facts(void) {
   const tl_soc *old = tl_soc_find(TL_SV("Ascend910A"), NULL);
   const tl_soc *new = tl_soc_find(TL_SV("Ascend950PR_9599"), NULL);
   CU_ASSERT(!old->bf16 && !old->hif8 && !old->cube_f32 && old->table == TL_SOC_910);
-  CU_ASSERT(new->bf16 && new->hif8 && new->cube_f32 && new->table == TL_SOC_A2);
+  CU_ASSERT(new->bf16 &&new->hif8 &&new->cube_f32 &&new->table == TL_SOC_A2);
   CU_ASSERT_STRING_EQUAL(old->training, "allow_fp32_to_fp16");
   CU_ASSERT_STRING_EQUAL(new->training, "must_keep_origin_dtype");
   CU_ASSERT_STRING_EQUAL(tl_soc_find(TL_SV("Ascend310P3"), NULL)->training, "");

@@ -23,7 +23,10 @@ static tl_status run(tl_pass_fn pass, const char *text, const tl_options *option
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   CU_ASSERT_EQUAL_FATAL(tl_module_parse(&diag, "-", tl_sv_from(text), &m), TL_OK);
-  tl_pass p = {.name = "test", .options = options, .scratch = &scratch, .rewrites = &rewrites,
+  tl_pass p = {.name = "test",
+               .options = options,
+               .scratch = &scratch,
+               .rewrites = &rewrites,
                .limit = limit};
   tl_status status = pass(&p, m);
   if (status == TL_OK)

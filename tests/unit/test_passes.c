@@ -41,9 +41,9 @@ static void unknown_pass_names_the_nearest(void) {
   tl_buf_release(&hint);
 }
 
-static const unit_test tests[] = {{"order pairs hold", order_pairs_hold},
-                                  {"names are unique and found", names_are_unique_and_found},
-                                  {"unknown pass names the nearest",
-                                   unknown_pass_names_the_nearest},
-                                  {NULL, NULL}};
+static const unit_test tests[] = {
+    {"order pairs hold", order_pairs_hold},
+    {"names are unique and found", names_are_unique_and_found},
+    {"unknown pass names the nearest", unknown_pass_names_the_nearest},
+    {NULL, NULL}};
 const unit_suite unit_suite_passes = {"passes", tests};

@@ -190,10 +190,10 @@ static void check_picks(const char *ours, tl_precision_mode mode, tl_op_colour c
     char c = expected[i];
     bool warned = c >= 'A' && c <= 'Z';
     bool as_expected = found == TL_MATCH_NONE ? c == '!'
-                       : warned               ? found == TL_MATCH_SECOND &&
-                                      r.col[r.at[0]] == (uint8_t)dtype_of((char)(c + 'a' - 'A'))
-                                : found != TL_MATCH_SECOND &&
-                                      r.col[r.at[0]] == (uint8_t)dtype_of(c);
+                       : warned
+                           ? found == TL_MATCH_SECOND &&
+                                 r.col[r.at[0]] == (uint8_t)dtype_of((char)(c + 'a' - 'A'))
+                           : found != TL_MATCH_SECOND && r.col[r.at[0]] == (uint8_t)dtype_of(c);
     if (!as_expected)
       fprintf(stderr, "%s, columns %s, original %c: not %c\n", ours, columns, "fbh"[i], c);
     CU_ASSERT_TRUE(as_expected);
@@ -206,12 +206,9 @@ static void picks_of_plain_modes(void) {
     const char *columns;
     const char *picks[5]; /* of modes[] below */
   } rows[] = {
-      {"f", {"fff", "fff", "fff", "fff", "fff"}},
-      {"b", {"!!!", "!b!", "bb!", "!b!", "!!!"}},
-      {"h", {"hhh", "hhh", "!!h", "!!h", "hhh"}},
-      {"fb", {"fff", "fbf", "fbf", "fbf", "fff"}},
-      {"fh", {"hhh", "ffh", "ffh", "ffh", "fff"}},
-      {"bh", {"hhh", "hbh", "bbh", "!bh", "hhh"}},
+      {"f", {"fff", "fff", "fff", "fff", "fff"}},   {"b", {"!!!", "!b!", "bb!", "!b!", "!!!"}},
+      {"h", {"hhh", "hhh", "!!h", "!!h", "hhh"}},   {"fb", {"fff", "fbf", "fbf", "fbf", "fff"}},
+      {"fh", {"hhh", "ffh", "ffh", "ffh", "fff"}},  {"bh", {"hhh", "hbh", "bbh", "!bh", "hhh"}},
       {"fbh", {"hhh", "fbh", "fbh", "fbh", "fff"}},
   };
   static const tl_precision_mode modes[] = {TL_PRECISION_FORCE_FP16, TL_PRECISION_ALLOW_FP16,
@@ -219,8 +216,8 @@ static void picks_of_plain_modes(void) {
                                             TL_PRECISION_FORCE_FP32};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (int k = 0; k < 5; k++)
-      check_picks(tl_precision_mode_get(modes[k])->v1[0], modes[k], TL_COLOUR_GRAY,
-                  rows[i].columns, rows[i].picks[k]);
+      check_picks(tl_precision_mode_get(modes[k])->v1[0], modes[k], TL_COLOUR_GRAY, rows[i].columns,
+                  rows[i].picks[k]);
 }
 
 /* The same of mixed modes; gray without a producer is like allow_fp32_to_fp16 and _bf16. */
@@ -252,9 +249,7 @@ static void gray_follows_its_producer(void) {
       row r;
       fill(&r, "uidfbh");
       tl_judged_op op = {.mode = k ? TL_PRECISION_MIX_BF16 : TL_PRECISION_MIX_FP16};
-      tl_judged_tensor t = {.col = r.col,
-                            .original = TL_DTYPE_F32,
-                            .producer = dtype_of("fbh"[i])};
+      tl_judged_tensor t = {.col = r.col, .original = TL_DTYPE_F32, .producer = dtype_of("fbh"[i])};
       tl_precision_rule rule;
       CU_ASSERT_EQUAL(tl_precision_judge(&op, &t, &r.s, &rule), TL_MATCH_EXACT);
       CU_ASSERT_EQUAL(rule, TL_BY_FOLLOWS);
@@ -285,14 +280,12 @@ static void picks_of_hif8_modes(void) {
     for (int k = 0; k < 4; k++) {
       row r;
       fill(&r, rows[i].columns);
-      tl_judged_op op = {
-          .mode = rows[i].mode, .colour = rows[i].colour, .cube = rows[i].cube};
+      tl_judged_op op = {.mode = rows[i].mode, .colour = rows[i].colour, .cube = rows[i].cube};
       tl_judged_tensor t = {.col = r.col, .original = dtype_of("fbhe"[k])};
       tl_precision_rule rule;
       tl_precision_match found = tl_precision_judge(&op, &t, &r.s, &rule);
       char c = rows[i].picks[k];
-      bool as_expected = found == TL_MATCH_NONE ? c == '!'
-                                                : r.col[r.at[0]] == (uint8_t)dtype_of(c);
+      bool as_expected = found == TL_MATCH_NONE ? c == '!' : r.col[r.at[0]] == (uint8_t)dtype_of(c);
       if (!as_expected)
         fprintf(stderr, "row %zu, original %c: not %c\n", i, "fbhe"[k], c);
       CU_ASSERT_TRUE(as_expected);
@@ -309,9 +302,8 @@ static void gray_behind_hif8(void) {
       row r;
       fill(&r, columns[i]);
       tl_judged_op op = {.mode = TL_PRECISION_MIX_HIF8};
-      tl_judged_tensor t = {.col = r.col,
-                            .original = k ? TL_DTYPE_BF16 : TL_DTYPE_F32,
-                            .producer = TL_DTYPE_HIF8};
+      tl_judged_tensor t = {
+          .col = r.col, .original = k ? TL_DTYPE_BF16 : TL_DTYPE_F32, .producer = TL_DTYPE_HIF8};
       tl_precision_rule rule;
       CU_ASSERT_NOT_EQUAL(tl_precision_judge(&op, &t, &r.s, &rule), TL_MATCH_NONE);
       CU_ASSERT_EQUAL(r.col[r.at[0]], (uint8_t)dtype_of(picks[i][k]));

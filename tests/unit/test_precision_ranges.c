@@ -131,8 +131,9 @@ static void no_number_leaves_its_interval(void) {
                kind == TL_RANGE_MAX || kind == TL_RANGE_UNION;
     tl_interval y = tl_interval_apply(kind, 0, in, two ? 2 : 1, 0);
     for (int k = 0; k < 4; k++) {
-      double a = k == 0 ? in[0].low : k == 1 ? in[0].high
-                                            : random_between(&state, in[0].low, in[0].high);
+      double a = k == 0   ? in[0].low
+                 : k == 1 ? in[0].high
+                          : random_between(&state, in[0].low, in[0].high);
       double b = k & 1 ? in[1].low : random_between(&state, in[1].low, in[1].high);
       check_inside(kind, &y, (double)compute(kind, (float)a, (float)b));
     }

@@ -99,8 +99,8 @@ static void rules_follow_the_ops_of_the_module(void) {
   CU_ASSERT_EQUAL(tl_rules_load_more(&set), TL_OK);
   CU_ASSERT_EQUAL(set.rules.n, before);
   tl_value_id x = tl_graph_get(m, 1)->inputs.at[0];
-  const tl_op_id ops[] = {TL_OP_ReduceMean, TL_OP_Sub, TL_OP_Pow, TL_OP_Add, TL_OP_Sqrt, TL_OP_Div,
-                          TL_OP_Mul};
+  const tl_op_id ops[] = {TL_OP_ReduceMean, TL_OP_Sub, TL_OP_Pow, TL_OP_Add,
+                          TL_OP_Sqrt,       TL_OP_Div, TL_OP_Mul};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
     tl_node_spec spec = {.op = ops[i], .operands = (tl_value_id[]){x, x}, .n_operands = 2};
     CU_ASSERT_FATAL(tl_graph_append(m, 1, &spec) != TL_NO_NODE);

@@ -27,17 +27,22 @@ static void listen(void *user, const tl_remark *r) {
     strcat(strcat(o->missed, r->fusion->code), " ");
 }
 
-static bool rewrite(tl_module *m, tl_ruleset *set, tl_rule_kind kind, uint32_t rounds,
-                    outcome *o) {
+static bool rewrite(tl_module *m, tl_ruleset *set, tl_rule_kind kind, uint32_t rounds, outcome *o) {
   tl_options options = tl_options_default();
   tl_arena scratch;
   tl_arena_init(&scratch, 0);
   tl_engine_state engine = {.sets = {set}};
-  tl_pass pass = {.name = "test", .options = &options, .scratch = &scratch, .remark = listen,
-                  .remark_user = o, .engine = &engine, .explain = true, .rewrites = &o->rewrites,
+  tl_pass pass = {.name = "test",
+                  .options = &options,
+                  .scratch = &scratch,
+                  .remark = listen,
+                  .remark_user = o,
+                  .engine = &engine,
+                  .explain = true,
+                  .rewrites = &o->rewrites,
                   .limit = 1000};
-  bool ok = tl_rewrite(&(tl_rewriter){.pass = &pass, .m = m, .set = set, .kind = kind,
-                                      .rounds = rounds}) == TL_OK;
+  bool ok = tl_rewrite(&(tl_rewriter){
+                .pass = &pass, .m = m, .set = set, .kind = kind, .rounds = rounds}) == TL_OK;
   tl_arena_release(&scratch);
   return ok && tl_module_verify(m, TL_VERIFY_ALL) == TL_OK;
 }
@@ -89,10 +94,9 @@ static void maybe_nodes(void) {
 
 /* Concat(%a..., %inner, %b...): the inner node may be anywhere, lists may be empty. */
 static void two_lists(void) {
-  static const char rule[] =
-      "rule R : cleanup {\n match {\n  %i = Concat(%m...) {axis=$k}\n"
-      "  %y = Concat(%a..., %i, %b...) {axis=$k}\n }\n"
-      " replace { %y = Concat(%a..., %m..., %b...) {axis=$k} }\n}\n";
+  static const char rule[] = "rule R : cleanup {\n match {\n  %i = Concat(%m...) {axis=$k}\n"
+                             "  %y = Concat(%a..., %i, %b...) {axis=$k}\n }\n"
+                             " replace { %y = Concat(%a..., %m..., %b...) {axis=$k} }\n}\n";
   static const char head[] = "graph @g(%p: f32[2], %q: f32[2]) -> (%y) {\n";
   static const struct {
     const char *body;
@@ -127,7 +131,8 @@ static void several_outputs(void) {
     char text[256];
     snprintf(text, sizeof text,
              "rule R : graph {\n match { %%a = Exp(%%x)  %%y = Mul(%%a, %%z) }\n"
-             " replace { %s }\n}\n", cyclic[i]);
+             " replace { %s }\n}\n",
+             cyclic[i]);
     outcome cycle = run(text, TL_RULE_GRAPH,
                         "graph @g(%x: f32[2]) -> (%y) {\n %a = Exp(%x)\n %u = Tanh(%a)\n"
                         " %y = Mul(%a, %u)\n}\n");
@@ -138,9 +143,8 @@ static void several_outputs(void) {
 
 /* A shared node stays while others use it, and goes with the last of them. */
 static void shared_nodes(void) {
-  static const char rule[] =
-      "rule R : cleanup {\n match { %n = shared Neg(%x)  %y = Abs(%n) }\n"
-      " replace { %y = Abs(%x) }\n}\n";
+  static const char rule[] = "rule R : cleanup {\n match { %n = shared Neg(%x)  %y = Abs(%n) }\n"
+                             " replace { %y = Abs(%x) }\n}\n";
   outcome kept = run(rule, TL_RULE_CLEANUP,
                      "graph @g(%x: f32[2]) -> (%y, %z) {\n %n = Neg(%x)\n %y = Abs(%n)\n"
                      " %z = Exp(%n)\n}\n");
@@ -153,8 +157,7 @@ static void shared_nodes(void) {
 
 /* What does not fit is taken back: the module is as it was, constants included. */
 static void undo(void) {
-  static const char graph[] =
-      "graph @g(%x: f32[2,3]) -> (%y) {\n %a = Neg(%x)\n %y = Abs(%a)\n}\n";
+  static const char graph[] = "graph @g(%x: f32[2,3]) -> (%y) {\n %a = Neg(%x)\n %y = Abs(%a)\n}\n";
   outcome o = run("rule R : graph {\n match { %a = Neg(%x)  %y = Abs(%a) }\n"
                   " replace { %t = Reshape(%x, const i64 [6])  %y = Add(%t, const 1.5) }\n}\n",
                   TL_RULE_GRAPH, graph);

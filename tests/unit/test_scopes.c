@@ -14,12 +14,18 @@ static void globs(void) {
   static const struct {
     const char *glob, *name;
     bool fits;
-  } rows[] = {{"*/ln", "/ln", true},          {"*/ln", "/a/b/ln", true},
-              {"*/ln", "/a/ln/b", false},     {"/a/*", "/a/b/c", true},
-              {"ln_?", "ln_1", true},         {"ln_?", "ln_12", false},
-              {"*", "", true},                {"", "", true},
-              {"*a*b*", "xaybz", true},       {"*a*b*", "xbya", false},
-              {"a", "", false},               {"**", "abc", true}};
+  } rows[] = {{"*/ln", "/ln", true},
+              {"*/ln", "/a/b/ln", true},
+              {"*/ln", "/a/ln/b", false},
+              {"/a/*", "/a/b/c", true},
+              {"ln_?", "ln_1", true},
+              {"ln_?", "ln_12", false},
+              {"*", "", true},
+              {"", "", true},
+              {"*a*b*", "xaybz", true},
+              {"*a*b*", "xbya", false},
+              {"a", "", false},
+              {"**", "abc", true}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     CU_ASSERT_EQUAL(tl_scope_glob_fits(tl_sv_from(rows[i].glob), tl_sv_from(rows[i].name)),
                     rows[i].fits);
@@ -37,25 +43,24 @@ static void print_levels(const tl_scope_level *levels, uint32_t n, tl_buf *out) 
 static void lists(void) {
   static const struct {
     const char *names, *classes, *levels; /* NULL: it does not read */
-  } rows[] = {
-      {"['', 'network', 'network.0', 'linear']", "", "/network/0"},
-      {"['', 'network', 'network.0', 'linear']", "['Net', 'Seq', 'Linear', 'aten.linear']",
-       "/network (Seq)/0 (Linear)"},
-      {"['', 'a.b', 'a.bc', 'x']", "", "/a.b/a.bc"}, /* a.bc is not inside of a.b */
-      {"['', \"it's\", 'x']", "", "/it's"},
-      {"['', 'it\\'s', 'x']", "", "/it's"},
-      {"['', 'a', 'x']", "['one']", "/a"}, /* lists of different lengths */
-      {"['', 'a', 'x']", "[1, 2, 3]", "/a"},
-      {"['x']", "", ""},
-      {"['', 'a', 'x',]", "", "/a"},
-      {"[]", "", NULL},
-      {"", "", NULL},
-      {"['', 'a'", "", NULL},
-      {"['', 'a", "", NULL},
-      {"['', 'a\\", "", NULL},
-      {"['' 'a']", "", NULL},
-      {"['', a, 'x']", "", NULL},
-      {"['', 'a', 'x'] + 1", "", NULL}};
+  } rows[] = {{"['', 'network', 'network.0', 'linear']", "", "/network/0"},
+              {"['', 'network', 'network.0', 'linear']", "['Net', 'Seq', 'Linear', 'aten.linear']",
+               "/network (Seq)/0 (Linear)"},
+              {"['', 'a.b', 'a.bc', 'x']", "", "/a.b/a.bc"}, /* a.bc is not inside of a.b */
+              {"['', \"it's\", 'x']", "", "/it's"},
+              {"['', 'it\\'s', 'x']", "", "/it's"},
+              {"['', 'a', 'x']", "['one']", "/a"}, /* lists of different lengths */
+              {"['', 'a', 'x']", "[1, 2, 3]", "/a"},
+              {"['x']", "", ""},
+              {"['', 'a', 'x',]", "", "/a"},
+              {"[]", "", NULL},
+              {"", "", NULL},
+              {"['', 'a'", "", NULL},
+              {"['', 'a", "", NULL},
+              {"['', 'a\\", "", NULL},
+              {"['' 'a']", "", NULL},
+              {"['', a, 'x']", "", NULL},
+              {"['', 'a', 'x'] + 1", "", NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     tl_scope_level levels[TL_MOST_SCOPES_DEEP];
     uint32_t n;
@@ -76,12 +81,11 @@ static void lists(void) {
 static void namespaces(void) {
   static const struct {
     const char *text, *levels;
-  } rows[] = {
-      {": __main__.Net/fc: torch.nn.modules.linear.Linear/linear: aten.linear.default",
-       "/fc (torch.nn.modules.linear.Linear)"},
-      {": Net/a: A/a.b: B/x: y", "/a (A)/b (B)"},
-      {"x: y", ""},
-      {"x", NULL}};
+  } rows[] = {{": __main__.Net/fc: torch.nn.modules.linear.Linear/linear: aten.linear.default",
+               "/fc (torch.nn.modules.linear.Linear)"},
+              {": Net/a: A/a.b: B/x: y", "/a (A)/b (B)"},
+              {"x: y", ""},
+              {"x", NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     tl_scope_level levels[TL_MOST_SCOPES_DEEP];
     uint32_t n;
@@ -125,8 +129,10 @@ static void check_place(const char *statements, const char *path) {
   tl_scopes s;
   tl_buf_init(&text);
   tl_buf_init(&found);
-  tl_buf_printf(&text, "module {\n call \"f\" \"d::F\"\n}\n"
-                "graph @g(%%x: f32[2]) -> (%%z) {\n %s\n %%z = Neg(%%y) @a/b/z\n}\n", statements);
+  tl_buf_printf(&text,
+                "module {\n call \"f\" \"d::F\"\n}\n"
+                "graph @g(%%x: f32[2]) -> (%%z) {\n %s\n %%z = Neg(%%y) @a/b/z\n}\n",
+                statements);
   CU_ASSERT_EQUAL_FATAL(tl_module_parse(&diag, "test", tl_buf_view(&text), &m), TL_OK);
   CU_ASSERT_TRUE(tl_scopes_find(&s, m));
   tl_node_id last = tl_module_main(m)->last;
@@ -153,7 +159,8 @@ static void sources(void) {
   check_place("%y = Abs(%x) @q/y scope \"f\" meta \"namespace\" \": N/c: C/y: abs\"", "/c (C)");
   check_place("%y = Abs(%x) @q/y meta \"namespace\" \": N/c: C/y: abs\" "
               "meta \"pkg.torch.onnx.name_scopes\" \"['', 'd', 'd.e', 'y']\" "
-              "meta \"pkg.torch.onnx.class_hierarchy\" \"['N', 'D', 'E', 'abs']\"", "/d/e (E)");
+              "meta \"pkg.torch.onnx.class_hierarchy\" \"['N', 'D', 'E', 'abs']\"",
+              "/d/e (E)");
   check_place("%y = Abs(%x) @q/y meta \"pkg.torch.onnx.name_scopes\" \"oops\"", "/q");
   check_place("%y = Abs(%x) @q/y meta \"pkg.torch.onnx.name_scopes\" \"['', 'y']\"", "");
   /* what nothing tells of is where its producer is, if its users are */
@@ -190,7 +197,9 @@ static outcome capture(const char *rules, const char *graph) {
   options.rule_files = &file;
   options.n_rule_files = 1;
   tl_pipeline_options p = {.passes = "infer-shapes,scope-fusion,expand-definitions,infer-shapes",
-                           .verify_each = true, .remark = listen, .remark_user = &o,
+                           .verify_each = true,
+                           .remark = listen,
+                           .remark_user = &o,
                            .explain = true};
   tl_status parsed = tl_module_parse(&diag, "test", tl_sv_from(graph), &m);
   CU_ASSERT_EQUAL(parsed, TL_OK);
@@ -339,7 +348,8 @@ static void one_meaning(void) {
   static const struct {
     const char *from, *to;
     uint32_t applied;
-  } rows[] = {{NULL, NULL, 2}, {"%t: f32[] = 0.5", "%t: f32[] = 0.25", 1},
+  } rows[] = {{NULL, NULL, 2},
+              {"%t: f32[] = 0.5", "%t: f32[] = 0.25", 1},
               {"%t: f32[] = 0.5", "%t: f32[1] = [0.5]", 1},
               {"Mul(%c, %t)", "Add(%c, %t)", 1},
               {"Mul(%c, %t)", "Mul(%t, %c)", 1},

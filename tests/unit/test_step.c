@@ -129,8 +129,8 @@ static void order_of_nodes_does_not_count(void) {
     open_scene(&x, net_x);
     tl_node_id moved = TL_NO_NODE;
     TL_FOR_NODES(x.m, tl_module_main(x.m), n)
-    if (tl_sv_is(tl_sym(x.m, tl_node_get(x.m, n)->name), "U4"))
-      moved = n;
+      if (tl_sv_is(tl_sym(x.m, tl_node_get(x.m, n)->name), "U4"))
+        moved = n;
     if (round == 1) /* behind everything */
       tl_node_move_after(x.m, moved, tl_module_main(x.m)->last);
     tl_step s = build(&x);

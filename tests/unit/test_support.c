@@ -83,8 +83,7 @@ static void map_finds_what_was_set(void) {
   CU_ASSERT_TRUE(tl_map_set(&map, tl_map_pair(1, 1), 5));
   CU_ASSERT_EQUAL(tl_map_count(&map), KEYS);
   for (uint32_t i = 0; i < KEYS; i++)
-    CU_ASSERT_TRUE(tl_map_find(&map, tl_map_pair(i % 100, i), &value) &&
-                   value == (i == 1 ? 5 : i));
+    CU_ASSERT_TRUE(tl_map_find(&map, tl_map_pair(i % 100, i), &value) && value == (i == 1 ? 5 : i));
   CU_ASSERT_FALSE(tl_map_find(&map, tl_map_pair(1, 2), &value));
   CU_ASSERT_EQUAL(value, KEYS - 1); /* untouched */
   CU_ASSERT_TRUE(tl_map_find(&map, 0, NULL));
@@ -111,8 +110,12 @@ static void floats_print_shortest(void) {
   static const struct {
     float value;
     const char *text;
-  } rows[] = {{1.0f, "1.0"}, {0.1f, "0.1"}, {-2.5f, "-2.5"}, {1e10f, "1e+10"},
-              {16777216.0f, "16777216.0"}, {3.4028235e38f, "3.4028235e+38"}};
+  } rows[] = {{1.0f, "1.0"},
+              {0.1f, "0.1"},
+              {-2.5f, "-2.5"},
+              {1e10f, "1e+10"},
+              {16777216.0f, "16777216.0"},
+              {3.4028235e38f, "3.4028235e+38"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     tl_buf b;
     tl_buf_init(&b);

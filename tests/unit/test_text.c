@@ -156,7 +156,8 @@ static void errors_have_places(void) {
   fails_with("graph(%x) -> (%y) {\n  %y = Relu(%z)\n}", "test.tir:2:13: error: %z is not defined");
   fails_with("graph(%x) -> (%x) {\n  %x = Relu(%x)\n}", "%x is defined twice");
   fails_with("graph(%c: bool[], %x: f32[]) -> (%y) { %y = If(%c) {then_branch=graph() -> (%x) {"
-             " %x = Relu(%c) }} }", "%x in a body has the name of a value around it");
+             " %x = Relu(%c) }} }",
+             "%x in a body has the name of a value around it");
   fails_with("graph(%x) -> (%y) {}", "test.tir:1:15: error: %y is not defined");
   fails_with("graph() -> () { const %a: f32[2] = [1.0] }", "the type needs 2 elements, found 1");
   fails_with("graph() -> () { const %a: i8[] = 128 }", "an element of type i8, found '128'");
@@ -266,17 +267,16 @@ static void verifier_finds_damage(void) {
 
 /* A fork is the same module; what is changed in it stays there, whatever it is. */
 static void forks_are_apart(void) {
-  static const char text[] =
-      "graph @g(%c: bool[], %x: f32[n,3]) -> (%y) {\n"
-      "  const %k: f32[3] = [1.0, 2.0, 3.0]\n"
-      "  %a = odd::Thing(%x) {axis=1, list=[1, 2]}\n"
-      "  %b = Add(%x, %k)\n"
-      "  %y = If(%c) {then_branch=graph @t() -> (%p) {\n"
-      "    %p = Relu(%b)\n"
-      "  }, else_branch=graph @e() -> (%q) {\n"
-      "    %q = Concat(%a, %b) {axis=0}\n"
-      "  }}\n"
-      "}\n";
+  static const char text[] = "graph @g(%c: bool[], %x: f32[n,3]) -> (%y) {\n"
+                             "  const %k: f32[3] = [1.0, 2.0, 3.0]\n"
+                             "  %a = odd::Thing(%x) {axis=1, list=[1, 2]}\n"
+                             "  %b = Add(%x, %k)\n"
+                             "  %y = If(%c) {then_branch=graph @t() -> (%p) {\n"
+                             "    %p = Relu(%b)\n"
+                             "  }, else_branch=graph @e() -> (%q) {\n"
+                             "    %q = Concat(%a, %b) {axis=0}\n"
+                             "  }}\n"
+                             "}\n";
   seen s;
   tl_buf before, same, after;
   open_seen(&s);

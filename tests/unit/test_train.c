@@ -159,9 +159,7 @@ static void limits(void) {
 /* ---- the optimum ----------------------------------------------------------------------------- */
 
 /* A microsecond a byte, and so much more for each collective. */
-static tl_bucket_price affine(double latency) {
-  return (tl_bucket_price){latency, 1, INT64_MAX};
-}
+static tl_bucket_price affine(double latency) { return (tl_bucket_price){latency, 1, INT64_MAX}; }
 
 static void planned_examples(void) {
   static const double ready[] = {60, 80, 100, 120};
@@ -172,9 +170,9 @@ static void planned_examples(void) {
     uint32_t m;
     uint32_t ends[4];
   } rows[] = {{0, 130, 3, {1, 2, 3}},
-             {5, 135, 3, {1, 2, 3}},
-             {15, 155, 2, {1, 3}},
-             {40, 190, 2, {0, 3}}}; /* 8.17 */
+              {5, 135, 3, {1, 2, 3}},
+              {15, 155, 2, {1, 3}},
+              {40, 190, 2, {0, 3}}}; /* 8.17 */
   uint32_t ends[4];
   uint32_t m;
   double finish;

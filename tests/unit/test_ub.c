@@ -53,10 +53,19 @@ static void a_chain_is_read(void) {
 }
 
 static void other_texts_are_refused(void) {
-  static const char *const texts[] = {
-      "", "a > ", "Relu >> Exp", "Relu(c) > Exp", "c=Relu > Exp(d)", "c=Relu > Exp(c",
-      "Relu > Exp)", "c=Relu > Exp(c,c,c)", "Relu*0 > Exp", "Relu Exp", "Relu|", "= > Relu",
-      "A > B > C > D > E > F > G > H > I"};
+  static const char *const texts[] = {"",
+                                      "a > ",
+                                      "Relu >> Exp",
+                                      "Relu(c) > Exp",
+                                      "c=Relu > Exp(d)",
+                                      "c=Relu > Exp(c",
+                                      "Relu > Exp)",
+                                      "c=Relu > Exp(c,c,c)",
+                                      "Relu*0 > Exp",
+                                      "Relu Exp",
+                                      "Relu|",
+                                      "= > Relu",
+                                      "A > B > C > D > E > F > G > H > I"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     tl_ub_chain c = {.text = texts[i]};
     CU_ASSERT_FALSE(tl_ub_chain_parse(&c));

@@ -332,8 +332,8 @@ static void choose_verbosity(tl_cli *cli) {
   if (strcmp(log, "error") == 0 || tl_cli_has(cli, TL_OPTION_QUIET))
     cli->threshold = TL_ERROR;
   const char *colour = tl_cli_get(cli, TL_OPTION_COLOR);
-  cli->colour =
-      strcmp(colour, "always") == 0 || (strcmp(colour, "auto") == 0 && isatty(STDERR_FILENO));
+  cli->colour = strcmp(colour, "always") == 0 ||
+                (strcmp(colour, "auto") == 0 && isatty(STDERR_FILENO));
 }
 
 tl_status tl_cli_parse(tl_cli *cli, int argc, char **argv) {

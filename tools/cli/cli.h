@@ -28,11 +28,11 @@ typedef struct tl_cli {
   const volatile int *signal; /* number of the signal that asks us to stop, 0: none */
   tl_severity threshold;      /* least severity printed */
   bool colour;
-  tl_changes changes;         /* files that are complete and appear when they are applied */
-  bool memory_said;           /* that it ran out */
-  tl_map said;                /* warnings that were printed, by hash */
-  tl_fusion_stats fusions;    /* what fusion passes did, if somebody wants to know */
-  tl_step_record steps;       /* timelines of a training step, if somebody wants to know */
+  tl_changes changes;           /* files that are complete and appear when they are applied */
+  bool memory_said;             /* that it ran out */
+  tl_map said;                  /* warnings that were printed, by hash */
+  tl_fusion_stats fusions;      /* what fusion passes did, if somebody wants to know */
+  tl_step_record steps;         /* timelines of a training step, if somebody wants to know */
   struct tl_known_rules *rules; /* owned; names of rules, once somebody asked for one */
   bool rules_read;              /* somebody did; rules is NULL when they cannot be read */
 } tl_cli;

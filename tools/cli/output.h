@@ -9,8 +9,8 @@
 typedef struct tl_output {
   const char *path;
   tl_format format;
-  bool init;      /* the graph of initial values, not the model (init_graph.h) */
-  uint64_t bytes; /* of the main file, once written; 0 for streams */
+  bool init;               /* the graph of initial values, not the model (init_graph.h) */
+  uint64_t bytes;          /* of the main file, once written; 0 for streams */
   tl_weight_files *shared; /* borrowed; takes weights outside the model. NULL: files of its own */
 } tl_output;
 

@@ -47,8 +47,7 @@ tl_status tl_cli_load_rules(tl_cli *cli) {
 }
 
 bool tl_rule_is_pass(const tl_rule *rule) {
-  return rule->kind < TL_RULE_EXPAND ||
-         (rule->kind == TL_RULE_EXPAND && rule->pass != rule->name);
+  return rule->kind < TL_RULE_EXPAND || (rule->kind == TL_RULE_EXPAND && rule->pass != rule->name);
 }
 
 /* Does a list "file.cpp, PassName, inferred" have the name? */
@@ -100,9 +99,8 @@ tl_status tl_cli_knows_expansion(tl_cli *cli, tl_sv name, bool *out) {
   *out = false;
   for (uint32_t i = 0; cli->rules && i < cli->rules->set.rules.n; i++) {
     const tl_rule *rule = cli->rules->set.rules.at[i];
-    if (rule->kind == TL_RULE_EXPAND &&
-        (tl_sv_eq(tl_sym(cli->rules->m, rule->name), name) ||
-         tl_sv_eq(tl_sym(cli->rules->m, rule->pass), name)))
+    if (rule->kind == TL_RULE_EXPAND && (tl_sv_eq(tl_sym(cli->rules->m, rule->name), name) ||
+                                         tl_sv_eq(tl_sym(cli->rules->m, rule->pass), name)))
       *out = true;
   }
   return TL_OK;
@@ -201,12 +199,12 @@ tl_status tl_list_rules(tl_cli *cli) {
 /* Where a function may be used, for people. */
 static const char *places_of(unsigned places) {
   bool rules = places & TL_IN_RULES, guards = places & TL_IN_GUARDS;
-  return rules && guards                              ? "rules, op table"
-         : rules                                      ? "rules"
-         : guards                                     ? "op table"
-         : places == (TL_IN_ATTRS | TL_IN_OPERANDS)   ? "attributes and operands of the op table"
-         : places == TL_IN_ATTRS                      ? "attributes of the op table"
-                                                      : "operands of the op table";
+  return rules && guards                            ? "rules, op table"
+         : rules                                    ? "rules"
+         : guards                                   ? "op table"
+         : places == (TL_IN_ATTRS | TL_IN_OPERANDS) ? "attributes and operands of the op table"
+         : places == TL_IN_ATTRS                    ? "attributes of the op table"
+                                                    : "operands of the op table";
 }
 
 void tl_document_rule_functions(tl_buf *out) {

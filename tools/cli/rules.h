@@ -15,8 +15,8 @@ typedef struct tl_known_rules {
 
 /* Reads the rules under these options. Errors go to d, or nowhere when d is NULL; out of memory is
  * not reported. The caller releases *out, which stays as it is on failure. */
-tl_status tl_read_known_rules(const tl_options *options, tl_diag *d, tl_known_rules **out)
-    TL_NODISCARD;
+tl_status tl_read_known_rules(const tl_options *options, tl_diag *d,
+                              tl_known_rules **out) TL_NODISCARD;
 /* Loads cli->rules under the resolved options; reports errors of rule files. */
 tl_status tl_cli_load_rules(tl_cli *cli) TL_NODISCARD;
 

@@ -8,8 +8,8 @@
 
 /* Adds one output of that kind for each of `steps` that is a file, behind the others, where the
  * options ask for it; steps and out may be the same list. Refuses a name that is taken. */
-tl_status tl_init_graph_plan(tl_cli *cli, const tl_output_vec *steps, tl_output_vec *out)
-    TL_NODISCARD;
+tl_status tl_init_graph_plan(tl_cli *cli, const tl_output_vec *steps,
+                             tl_output_vec *out) TL_NODISCARD;
 
 /* Turns the step into the graph of initial values and expands it for the evaluator. */
 tl_status tl_init_graph_make(tl_cli *cli, tl_module *m) TL_NODISCARD;

@@ -216,8 +216,9 @@ static void add_host(const tl_cli *cli, const tl_module *m, tl_buf *out) {
   const tl_node_count *c = &m->chip_fit.host;
   if (c->n == 0)
     return;
-  tl_buf_printf(out, "  AI CPU   %u node%s, as the AI cores of %s have no kernel for the dtypes: ",
-                c->n, plural(c->n), chip_name(cli));
+  tl_buf_printf(out,
+                "  AI CPU   %u node%s, as the AI cores of %s have no kernel for the dtypes: ", c->n,
+                plural(c->n), chip_name(cli));
   add_first(out, m, c);
   tl_buf_printf(out, " with %s%s\n", tl_dtype_get((tl_dtype)c->dtype)->name,
                 c->n == 1 ? "" : " the first");

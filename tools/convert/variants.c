@@ -109,10 +109,9 @@ static tl_status plan_outputs(variants *v) {
     const tl_output *o = &v->wanted->at[i];
     TL_TRY(plan_set(v, o, &v->sets[i]));
     for (int side = 0; side < N_VARIANTS; side++) {
-      tl_output own = {
-          .path = tl_output_derive(cli, o->path, variant_names[side]),
-          .format = o->format,
-          .shared = shares_weights(v, o) ? &v->sets[i].files : NULL};
+      tl_output own = {.path = tl_output_derive(cli, o->path, variant_names[side]),
+                       .format = o->format,
+                       .shared = shares_weights(v, o) ? &v->sets[i].files : NULL};
       if (!own.path || !tl_output_vec_push(&v->sides[side].outputs, own))
         return tl_fail_memory(&cli->diag, TL_NOWHERE);
     }
@@ -168,8 +167,7 @@ static tl_status write_form(variants *v, bool npu) {
   }
   for (uint32_t i = 0; i < v->n_sets; i++)
     if (tl_format_is_npu(v->wanted->at[i].format) == npu)
-      TL_TRY(tl_weight_files_write(&v->sets[i].files, &cli->diag, cli->signal,
-                                   &cli->changes));
+      TL_TRY(tl_weight_files_write(&v->sets[i].files, &cli->diag, cli->signal, &cli->changes));
   return TL_OK;
 }
 

@@ -113,9 +113,7 @@ static void add_nodes(tl_buf *out, const tl_fusion_remark *f) {
     tl_buf_printf(out, " (%u nodes)", f->n_nodes);
 }
 
-static const char *done_word(const explanation *x) {
-  return x->expand ? "expanded" : "fused";
-}
+static const char *done_word(const explanation *x) { return x->expand ? "expanded" : "fused"; }
 
 static void add_made(tl_buf *out, const tl_fusion_remark *f) {
   if (f->scope) {
@@ -246,7 +244,8 @@ static tl_status check_pass(explanation *x) {
     return tl_fail(&cli->diag, TL_INVALID_ARGUMENT,
                    tl_at_option(&cli->settings, TL_OPTION_EXPLAIN_EXPAND),
                    "no rule of kind expand is named '%s'\v"
-                   "'tailor passes --rules' lists them", x->pass);
+                   "'tailor passes --rules' lists them",
+                   x->pass);
   TL_TRY(knows_pass(cli, name, &known));
   if (known)
     return TL_OK;
@@ -254,8 +253,10 @@ static tl_status check_pass(explanation *x) {
   if (tl_fusion_name_find(name))
     return tl_fail(&cli->diag, TL_UNSUPPORTED, where, "this version has no rules for '%s'",
                    x->pass);
-  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where, "no fusion pass or rule is named '%s'\v"
-                 "'tailor passes --rules' lists them", x->pass);
+  return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, where,
+                 "no fusion pass or rule is named '%s'\v"
+                 "'tailor passes --rules' lists them",
+                 x->pass);
 }
 
 static tl_status stop_on_signal(void *user, tl_module *m, const tl_pass_event *e) {
@@ -315,8 +316,7 @@ static void release(explanation *x) {
   tl_arena_release(&x->arena);
 }
 
-tl_status tl_explain_rules_json(tl_cli *cli, bool expand, tl_pipeline_report *report,
-                                tl_buf *out) {
+tl_status tl_explain_rules_json(tl_cli *cli, bool expand, tl_pipeline_report *report, tl_buf *out) {
   explanation x = {.cli = cli, .expand = expand};
   tl_arena_init(&x.arena, 0);
   tl_status status = run(&x, report);

@@ -91,8 +91,8 @@ static tl_status write_page(const page *x) {
 /* The page shows everything, and searches. */
 static tl_status check_options(tl_cli *cli) {
   static const tl_option_id others[] = {TL_OPTION_EXPLAIN_FUSION, TL_OPTION_EXPLAIN_EXPAND,
-                                        TL_OPTION_EXPLAIN_NODE, TL_OPTION_EXPLAIN_TYPE,
-                                        TL_OPTION_EXPLAIN_CASTS, TL_OPTION_AS_JSON};
+                                        TL_OPTION_EXPLAIN_NODE,   TL_OPTION_EXPLAIN_TYPE,
+                                        TL_OPTION_EXPLAIN_CASTS,  TL_OPTION_AS_JSON};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (tl_cli_has(cli, others[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, others[i]),

@@ -64,10 +64,10 @@ static tl_status check_fits(tl_evaluation *e, const tl_module *m, tl_value_id in
   tl_buf_init(&wants);
   tl_add_type(&has, v);
   tl_type_print(m, tl_value_type(m, input), &wants);
-  tl_status status =
-      tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(m->path),
-              "input '%.*s' is %s, the value given is %s", TL_SV_ARG(tl_value_name(m, input)),
-              wants.p ? wants.p : "", has.p ? has.p : "");
+  tl_status status = tl_fail(&e->cli->diag, TL_INVALID_ARGUMENT, TL_AT_FILE(m->path),
+                             "input '%.*s' is %s, the value given is %s",
+                             TL_SV_ARG(tl_value_name(m, input)), wants.p ? wants.p : "",
+                             has.p ? has.p : "");
   tl_buf_release(&has);
   tl_buf_release(&wants);
   return status;
@@ -259,8 +259,8 @@ static tl_status adapt(tl_evaluation *e, const tl_module *to, tl_value_id input,
   tl_dtype wants = tl_type_dtype(to, tl_value_type(to, input));
   bool cast = v->kind == TL_HOST_TENSOR && wants != TL_DTYPE_NONE && v->dtype != wants &&
               is_real(wants) && is_real((tl_dtype)v->dtype);
-  *out =
-      cast ? tl_zeros(&e->heap, wants, v->rank, v->dims) : tl_host_retain((tl_host *)(uintptr_t)v);
+  *out = cast ? tl_zeros(&e->heap, wants, v->rank, v->dims)
+              : tl_host_retain((tl_host *)(uintptr_t)v);
   if (!*out)
     return tl_fail(&e->cli->diag, TL_LIMIT, TL_AT_FILE(to->path),
                    "input '%.*s' does not fit into memory", TL_SV_ARG(tl_value_name(to, input)));

@@ -202,9 +202,8 @@ static tl_status evaluate(run *r) {
 }
 
 static tl_status run_model(run *r) {
-  TL_TRY(tl_cli_has(r->cli, TL_OPTION_NPU_FORM)
-             ? tl_evaluation_load_npu(&r->e, r->cli->word, &r->m)
-             : tl_evaluation_load(&r->e, r->cli->word, &r->m));
+  TL_TRY(tl_cli_has(r->cli, TL_OPTION_NPU_FORM) ? tl_evaluation_load_npu(&r->e, r->cli->word, &r->m)
+                                                : tl_evaluation_load(&r->e, r->cli->word, &r->m));
   TL_TRY(tl_inputs_settle(&r->e, r->m, &r->inputs, &r->note));
   TL_TRY(evaluate(r));
   TL_TRY(write_files(r));

@@ -118,8 +118,8 @@ static void compare_ranks(tl_simulation *s, uint32_t step) {
 }
 
 /* Rank 0 against the model as it was: the greatest error is held against the greatest element. */
-void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got,
-                 const tl_host *want, uint32_t step) {
+void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got, const tl_host *want,
+                 uint32_t step) {
   const tl_tolerance exact = {.cosine = (double)NAN, .elements = true};
   tl_difference d;
   tl_compare(got, want, &exact, false, &d);

@@ -34,8 +34,8 @@ typedef struct tl_sim_state {
   bool compared;   /* METRIC, ALIKE: its dims fit, once at least */
   bool own;        /* METRIC: in none of these ways that of the joined batch */
   bool parameter;
-  bool local; /* each rank has its own, whose mean is to be that of the model as it was, */
-  uint32_t root; /* or that of rank root - 1; 0: none */
+  bool local;     /* each rank has its own, whose mean is to be that of the model as it was, */
+  uint32_t root;  /* or that of rank root - 1; 0: none */
   double max_abs; /* greatest over the steps, and the greatest magnitude then */
   double largest;
   double excess; /* of max_abs over what the tolerance allows */
@@ -59,10 +59,10 @@ typedef struct tl_simulation {
   uint32_t ranks;
   uint32_t steps;
   double rtol, atol;
-  tl_sim_model one; /* the model as it was, on the joined batch */
-  tl_sim_model all; /* the ranks, side by side */
+  tl_sim_model one;  /* the model as it was, on the joined batch */
+  tl_sim_model all;  /* the ranks, side by side */
   tl_sim_model init; /* the graph of their initial values; those may view it */
-  uint8_t *source;  /* [inputs of one] tl_sim_source; owned */
+  uint8_t *source;   /* [inputs of one] tl_sim_source; owned */
   tl_sim_states states;
   uint32_t n_broadcast; /* states of a rank that began as those of rank 0 by the initial graph */
   uint32_t skipped;     /* steps that overflowed */
@@ -95,8 +95,8 @@ tl_status tl_sim_find_outputs(tl_simulation *s) TL_NODISCARD;
 /* Compares one of them with what the ranks have after a step. */
 tl_status tl_sim_compare_output(tl_simulation *s, tl_sim_state *row, uint32_t step) TL_NODISCARD;
 /* Takes the difference between what ranks have and what is wanted into a row. */
-void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got,
-                 const tl_host *want, uint32_t step);
+void tl_sim_note(const tl_simulation *s, tl_sim_state *row, const tl_host *got, const tl_host *want,
+                 uint32_t step);
 /* The pieces of all ranks one behind the other along their first axis; *out NULL: they cannot be.
  */
 tl_status tl_sim_join(tl_simulation *s, tl_host *const *piece, tl_host **out) TL_NODISCARD;

@@ -54,8 +54,7 @@ static tl_status write_split(tl_cli *cli) {
   tl_buf_init(&path);
   tl_buf_init(&text);
   tl_buf_printf(&path, "%s/gradient_split.json", tl_cli_get(cli, TL_OPTION_WORK_PATH));
-  tl_step_split_json(&cli->steps,
-                     cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
+  tl_step_split_json(&cli->steps, cli->settings.train.bucket_lowering == TL_BUCKET_CONCAT, &text);
   tl_status status = path.failed ? tl_fail_memory(&cli->diag, TL_NOWHERE)
                                  : tl_session_save_text(&cli->session, path.p, &text);
   tl_buf_release(&path);

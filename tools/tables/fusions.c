@@ -61,7 +61,10 @@ static void add_aliases(tl_cli *cli, tl_buf *out) {
   for (uint32_t i = 0; get_alias(cli, i, &a); i++) {
     tl_buf_printf(out, "%-60.*s %-8s %-8s %-14s %-6u %-5s stands for", TL_SV_ARG(a.name),
                   tl_fusion_kind_name((tl_fusion_kind)a.row->kind), a.row->on ? "on" : "off",
-                  close_name(a.row), a.rules, a.on == a.n ? "on" : a.on ? "part" : "off");
+                  close_name(a.row), a.rules,
+                  a.on == a.n ? "on"
+                  : a.on      ? "part"
+                              : "off");
     for (uint32_t k = 0; k < a.n; k++)
       tl_buf_printf(out, "%s %s", k ? "," : "", tl_fusion_alias_get(a.name, k));
     tl_buf_add_char(out, '\n');

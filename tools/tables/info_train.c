@@ -13,7 +13,7 @@ static const char *const region_names[TL_N_REGIONS] = {"other", "forward", "back
 
 static void count_regions(const tl_module *m, const tl_train_info *t, uint32_t *counts) {
   TL_FOR_NODES(m, tl_module_main(m), n)
-  counts[tl_train_region_of(t, n)]++;
+    counts[tl_train_region_of(t, n)]++;
 }
 
 static uint64_t gradient_bytes(const tl_train_info *t) {

@@ -18,8 +18,8 @@ void tl_op_chip_release(tl_op_chip *c) { tl_module_destroy(c->words); }
 
 bool tl_op_chip_has(const tl_op_chip *c, const tl_npu_candidate *candidate) {
   const char *why = NULL;
-  const tl_expr *guard = tl_npu_expr_parse(c->words, &c->words->arena,
-                                               tl_sv_from(candidate->guard), TL_IN_GUARDS, &why);
+  const tl_expr *guard = tl_npu_expr_parse(c->words, &c->words->arena, tl_sv_from(candidate->guard),
+                                           TL_IN_GUARDS, &why);
   return tl_npu_may_hold_on(c->words, guard, c->soc->table);
 }
 
@@ -149,12 +149,10 @@ static void add_slots(tl_buf *out, tl_op_info i) {
   uint32_t n = (uint32_t)i.row->n_inputs + i.row->n_outputs;
   for (uint32_t s = 0; s < n; s++) {
     const tl_op_info_slot *slot = &i.table->slots[i.row->slots + s];
-    tl_buf_printf(out, "  %-9s%s:", s < i.row->n_inputs ? "input" : "output",
-                  text(i, slot->name));
+    tl_buf_printf(out, "  %-9s%s:", s < i.row->n_inputs ? "input" : "output", text(i, slot->name));
     for (uint32_t k = 0; k < i.row->n_columns && k < COLUMNS_SHOWN; k++)
       tl_buf_printf(out, " %s", dtype_at(i, s, k));
-    tl_buf_printf(out, "%s%s\n", i.row->n_columns > COLUMNS_SHOWN ? " ..." : "",
-                  kinds[slot->kind]);
+    tl_buf_printf(out, "%s%s\n", i.row->n_columns > COLUMNS_SHOWN ? " ..." : "", kinds[slot->kind]);
   }
 }
 
@@ -163,10 +161,9 @@ void tl_op_chip_type(tl_buf *out, const tl_op_chip *c, tl_op_info i) {
   add_slots(out, i);
   for (uint32_t k = 0; k < i.row->n_attrs; k++) {
     const tl_op_info_attr *a = &i.table->attrs[i.row->attrs + k];
-    tl_buf_printf(out, "  attr     %s%s%s%s%s%s\n", text(i, a->name),
-                  *text(i, a->kind) ? ": " : "", text(i, a->kind),
-                  a->required ? " (required)" : "", *text(i, a->fallback) ? " = " : "",
-                  text(i, a->fallback));
+    tl_buf_printf(out, "  attr     %s%s%s%s%s%s\n", text(i, a->name), *text(i, a->kind) ? ": " : "",
+                  text(i, a->kind), a->required ? " (required)" : "",
+                  *text(i, a->fallback) ? " = " : "", text(i, a->fallback));
   }
   add_facts(out, i, "  ");
 }
@@ -199,8 +196,7 @@ static void add_slots_json(tl_buf *out, tl_op_info i, bool output) {
     tl_buf_add_char(out, '[');
     for (uint32_t k = 0; k < i.row->n_columns; k++) {
       tl_buf_add_z(out, k ? ", " : "");
-      tl_json_string(out, tl_sv_from(
-                              tl_dtype_get((tl_dtype)tl_op_info_columns(i, slot)[k])->name));
+      tl_json_string(out, tl_sv_from(tl_dtype_get((tl_dtype)tl_op_info_columns(i, slot)[k])->name));
     }
     tl_buf_add_z(out, "]}");
   }

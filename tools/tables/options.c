@@ -6,9 +6,9 @@
 
 static const char *kind_name(const tl_run_type *t) {
   static const char *const names[] = {
-      [TL_OPTION_BIT] = "bit",   [TL_OPTION_BOOL] = "bool", [TL_OPTION_CHOICE] = "choice",
-      [TL_OPTION_INT] = "int",   [TL_OPTION_TEXT] = "text", [TL_OPTION_PATH] = "path",
-      [TL_OPTION_REAL] = "real", [TL_OPTION_SIZE] = "size", [TL_OPTION_LIST] = "list",
+      [TL_OPTION_BIT] = "bit",      [TL_OPTION_BOOL] = "bool", [TL_OPTION_CHOICE] = "choice",
+      [TL_OPTION_INT] = "int",      [TL_OPTION_TEXT] = "text", [TL_OPTION_PATH] = "path",
+      [TL_OPTION_REAL] = "real",    [TL_OPTION_SIZE] = "size", [TL_OPTION_LIST] = "list",
       [TL_OPTION_OBJECT] = "object"};
   return names[t->kind];
 }
@@ -34,8 +34,8 @@ static const char *values_of(const tl_run_key *key) {
 /* The name in its section. */
 static const char *name_in_file(const tl_run_key *key, char out[TL_RUN_NAME_BYTES]) {
   static const char prefix[] = "optimizer-";
-  bool prefixed =
-      key->section == TL_RUN_OPTIMIZER && strncmp(key->type.name, prefix, sizeof prefix - 1) == 0;
+  bool prefixed = key->section == TL_RUN_OPTIMIZER &&
+                  strncmp(key->type.name, prefix, sizeof prefix - 1) == 0;
   return tl_run_spelled(key->type.name + (prefixed ? sizeof prefix - 1 : 0), out);
 }
 
@@ -109,8 +109,7 @@ static void add_members(tl_buf *out, const tl_run_key *key) {
 
 static void add_key(tl_buf *out, const tl_run_key *key) {
   char name[TL_RUN_NAME_BYTES];
-  tl_buf_printf(out, "  %s  %s %s", name_in_file(key, name), kind_name(&key->type),
-                values_of(key));
+  tl_buf_printf(out, "  %s  %s %s", name_in_file(key, name), kind_name(&key->type), values_of(key));
   if (*key->fallback)
     tl_buf_printf(out, " (default: %s)", key->fallback);
   tl_buf_printf(out, "; %s", consumer_name(key));

@@ -6,14 +6,10 @@
 #include "tools/cli/json.h"
 
 static const char *stage_name(uint8_t stage) {
-  static const char *const names[] = {
-      [TL_STAGE_ALL] = "always",
-      [TL_STAGE_ONNX] = "onnx",
-      [TL_STAGE_SELECT] = "select",
-      [TL_STAGE_AIR] = "air",
-      [TL_STAGE_PRECISION] = "dtypes",
-      [TL_STAGE_LAST] = "last",
-      [TL_STAGE_CANONICAL] = "canonical"};
+  static const char *const names[] = {[TL_STAGE_ALL] = "always",         [TL_STAGE_ONNX] = "onnx",
+                                      [TL_STAGE_SELECT] = "select",      [TL_STAGE_AIR] = "air",
+                                      [TL_STAGE_PRECISION] = "dtypes",   [TL_STAGE_LAST] = "last",
+                                      [TL_STAGE_CANONICAL] = "canonical"};
   TL_ASSERT_ROWS(names, TL_N_STAGES);
   return names[stage];
 }
@@ -46,9 +42,9 @@ static void add_text(tl_buf *out, const tl_pass_row *rows, uint32_t n) {
 
 /* Options about fusion say nothing about the pipeline. */
 static tl_status check_options(tl_cli *cli) {
-  static const tl_option_id ids[] = {TL_OPTION_FUSION_SWITCH_FILE, TL_OPTION_FUSION_PRESET,
-                                     TL_OPTION_OPTIMIZATION_SWITCH, TL_OPTION_OO_LEVEL,
-                                     TL_OPTION_LEVEL, TL_OPTION_NUMERICS};
+  static const tl_option_id ids[] = {
+      TL_OPTION_FUSION_SWITCH_FILE, TL_OPTION_FUSION_PRESET, TL_OPTION_OPTIMIZATION_SWITCH,
+      TL_OPTION_OO_LEVEL,           TL_OPTION_LEVEL,         TL_OPTION_NUMERICS};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     if (tl_cli_has(cli, ids[i]))
       return tl_fail(&cli->diag, TL_INVALID_ARGUMENT, tl_at_option(&cli->settings, ids[i]),

@@ -126,7 +126,7 @@ static tl_grain of_bodies(const finder *f, const tl_node *node, int depth) {
 static tl_grain of_graph(const finder *f, tl_graph_id id, int depth) {
   const tl_graph *g = tl_graph_get(f->m, id);
   tl_grain worst = {0};
-  TL_FOR_NODES (f->m, g, n) {
+  TL_FOR_NODES(f->m, g, n) {
     const tl_node *node = tl_node_get(f->m, n);
     set_results(f, node, one_after_other(of_operands(f, node), of_bodies(f, node, depth)));
     for (uint32_t i = 0; i < node->n_results; i++)

@@ -18,9 +18,9 @@ TL_VEC(tl_output_rows, tl_output_row);
 typedef struct tl_verify_report {
   tl_output_rows outputs; /* owned */
   const tl_tolerance *tolerance;
-  tl_grains grains[2];    /* owned; of the two models */
-  tl_twins twins;         /* owned; only valid with inner */
-  bool inner;             /* inner tensors were compared */
+  tl_grains grains[2]; /* owned; of the two models */
+  tl_twins twins;      /* owned; only valid with inner */
+  bool inner;          /* inner tensors were compared */
   tl_buf note;
 } tl_verify_report;
 

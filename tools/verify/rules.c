@@ -27,10 +27,10 @@ typedef struct verifier {
   tl_cli *cli;
   tl_module *original;
   tl_host_vec inputs;
-  tl_host_vec before;  /* outputs of the last state that was evaluated ... */
-  tl_module *holds;    /* ... which they may view; NULL: the original */
-  tl_grains grains;    /* of that state */
-  uint64_t state;      /* ... rewritten that many times */
+  tl_host_vec before; /* outputs of the last state that was evaluated ... */
+  tl_module *holds;   /* ... which they may view; NULL: the original */
+  tl_grains grains;   /* of that state */
+  uint64_t state;     /* ... rewritten that many times */
   fired_vec fired;
   tl_pipeline_report report;
   tl_buf note;
@@ -127,8 +127,8 @@ static void report(verifier *v, const fired *f, tl_sv output, const tl_differenc
   v->cli->differs = true;
   if (d->reason) {
     (void)tl_fail(&v->cli->diag, TL_INVALID_MODEL, where,
-                  "rule '%.*s' (%s) changes output '%.*s': %s",
-                  TL_SV_ARG(f->rule), classes[f->numerics], TL_SV_ARG(output), d->reason);
+                  "rule '%.*s' (%s) changes output '%.*s': %s", TL_SV_ARG(f->rule),
+                  classes[f->numerics], TL_SV_ARG(output), d->reason);
     return;
   }
   (void)tl_fail(&v->cli->diag, TL_INVALID_MODEL, where,
@@ -199,8 +199,10 @@ static tl_status verify_all(verifier *v) {
     return TL_OK;
   tl_buf text;
   tl_buf_init(&text);
-  tl_buf_printf(&text, "verified %u rewrite%s by rules: none changes results more than its class "
-                       "allows\n", v->fired.n, v->fired.n == 1 ? "" : "s");
+  tl_buf_printf(&text,
+                "verified %u rewrite%s by rules: none changes results more than its class "
+                "allows\n",
+                v->fired.n, v->fired.n == 1 ? "" : "s");
   tl_cli_note(v->cli, &text);
   return TL_OK;
 }

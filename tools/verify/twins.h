@@ -19,9 +19,9 @@ typedef struct tl_twins {
   tl_module *a, *b;
   const tl_tolerance *tolerance;
   const tl_grains *grains; /* [2], of the two */
-  tl_value_id *of_a; /* owned; by value of a: its twin in b */
-  tl_value_id *of_b; /* owned; the other way round */
-  tl_host **kept;    /* owned; by value of b: what a made */
+  tl_value_id *of_a;       /* owned; by value of a: its twin in b */
+  tl_value_id *of_b;       /* owned; the other way round */
+  tl_host **kept;          /* owned; by value of b: what a made */
   uint64_t kept_bytes;
   uint64_t most_bytes; /* beyond it values are not kept */
   uint32_t skipped;    /* for lack of room */

@@ -137,8 +137,8 @@ static tl_status run_both(tl_evaluation *e, tl_module *a, tl_module *b, const tl
   TL_TRY(tl_inputs_settle(e, a, &values[0], &r->note));
   TL_TRY(tl_inputs_adapt(e, a, &values[0], b, &values[1]));
   r->inner = !tl_cli_has(e->cli, TL_OPTION_RUNNER);
-  bool known =
-      tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) && tl_grains_find(b, emulate, &r->grains[1]);
+  bool known = tl_grains_find(a, TL_DTYPE_NONE, &r->grains[0]) &&
+               tl_grains_find(b, emulate, &r->grains[1]);
   if (!known || (r->inner && !tl_twins_init(&r->twins, a, b, t, r->grains, most)))
     return tl_fail_memory(&e->cli->diag, TL_NOWHERE);
   e->options.watch_user = &r->twins;

@@ -21,9 +21,9 @@ typedef struct loop_state {
   tl_host **collected; /* [iterations][n_scan], owned references */
   uint32_t n_in;
   uint32_t n_out;
-  uint32_t n_scan;     /* the last n_scan body outputs are collected */
+  uint32_t n_scan; /* the last n_scan body outputs are collected */
   uint64_t iterations;
-  uint64_t room;       /* iterations that fit */
+  uint64_t room; /* iterations that fit */
 } loop_state;
 
 /* Sizes the lists by the body; one more entry keeps calloc from returning NULL for 0. */
@@ -180,8 +180,7 @@ tl_status tl_eval_if(tl_eval *x) {
   tl_host **inputs;
   uint32_t n_inputs;
   TL_TRY(read_condition(x, tl_eval_in(x, 0), &condition));
-  tl_graph_id body =
-      tl_eval_body_attr(x, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
+  tl_graph_id body = tl_eval_body_attr(x, condition ? TL_SYM_then_branch : TL_SYM_else_branch);
   uint32_t n = body ? tl_graph_n_outputs(x->m, tl_graph_get(x->m, body)) : 0;
   if (!body || n != tl_node_get(x->m, x->node)->n_results)
     return tl_eval_fail(x, "the branch gives %u values, the node has %u results", n,
@@ -341,8 +340,8 @@ static tl_status take_slice(tl_eval *x, const tl_host *t, uint32_t axis, uint64_
   around a = split_at(t->dims, t->rank, axis, size);
   uint64_t length = (uint64_t)t->dims[axis];
   for (uint64_t o = 0; o < a.outer && (*out)->n; o++)
-    memcpy((char *)(*out)->data + o * a.inner,
-           (const char *)t->data + (o * length + at) * a.inner, a.inner);
+    memcpy((char *)(*out)->data + o * a.inner, (const char *)t->data + (o * length + at) * a.inner,
+           a.inner);
   return TL_OK;
 }
 
@@ -367,8 +366,8 @@ static tl_status scan_geometry(loop_state *s, scan_axes *a) {
     TL_TRY(tl_eval_axis(x, listed(axes, i), t->rank, &a->axis[i]));
     uint64_t length = (uint64_t)t->dims[a->axis[i]];
     if (i && length != a->length)
-      return tl_eval_fail(x, "scan inputs have %llu and %llu slices",
-                          (unsigned long long)a->length, (unsigned long long)length);
+      return tl_eval_fail(x, "scan inputs have %llu and %llu slices", (unsigned long long)a->length,
+                          (unsigned long long)length);
     a->length = length;
   }
   return TL_OK;

@@ -170,8 +170,8 @@ static tl_status part_sizes(tl_eval *x, int64_t dim, tl_int_list *out) {
       sum += out->at[i];
     }
     return sum == dim ? TL_OK
-                      : tl_eval_fail(x, "the sizes add up to %lld, the dim is %lld",
-                                     (long long)sum, (long long)dim);
+                      : tl_eval_fail(x, "the sizes add up to %lld, the dim is %lld", (long long)sum,
+                                     (long long)dim);
   }
   TL_TRY(tl_eval_operand_int(x, 1, 1, &size));
   int64_t n = size > 0 ? dim / size + (dim % size != 0) : 0;

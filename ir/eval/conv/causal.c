@@ -8,7 +8,7 @@ typedef struct causal {
   const tl_host *x;      /* [B,C,L] */
   const tl_host *weight; /* [C,1,k] */
   const tl_host *bias;
-  const tl_host *past;   /* [B,C,k-1]; NULL: zeros */
+  const tl_host *past; /* [B,C,k-1]; NULL: zeros */
   tl_host *y;
   tl_host *present;
   int64_t kernel;
@@ -16,24 +16,24 @@ typedef struct causal {
 
 /* Defines the row functions of a type. NAME_at returns element t of the past followed by the input;
  * NAME computes row i, a channel of one image, and its new state. */
-#define DEFINE_ROWS(NAME, TYPE)                                                                   \
-  static TYPE NAME##_at(const causal *c, int64_t i, int64_t t) {                                  \
-    int64_t state = c->kernel - 1;                                                                \
-    if (t >= state)                                                                               \
-      return ((const TYPE *)c->x->data)[i * c->x->dims[2] + t - state];                           \
-    return c->past ? ((const TYPE *)c->past->data)[i * state + t] : (TYPE)0;                      \
-  }                                                                                               \
-  static void NAME(const causal *c, int64_t i) {                                                  \
-    int64_t channel = i % c->x->dims[1], length = c->x->dims[2], state = c->kernel - 1;           \
-    const TYPE *w = (const TYPE *)c->weight->data + channel * c->kernel;                          \
-    for (int64_t t = 0; t < length; t++) {                                                        \
-      TYPE sum = c->bias ? ((const TYPE *)c->bias->data)[channel] : (TYPE)0;                      \
-      for (int64_t k = 0; k < c->kernel; k++)                                                     \
-        sum += w[k] * NAME##_at(c, i, t + k);                                                     \
-      ((TYPE *)c->y->data)[i * length + t] = sum;                                                 \
-    }                                                                                             \
-    for (int64_t k = 0; k < state; k++)                                                           \
-      ((TYPE *)c->present->data)[i * state + k] = NAME##_at(c, i, length + k);                    \
+#define DEFINE_ROWS(NAME, TYPE)                                                                    \
+  static TYPE NAME##_at(const causal *c, int64_t i, int64_t t) {                                   \
+    int64_t state = c->kernel - 1;                                                                 \
+    if (t >= state)                                                                                \
+      return ((const TYPE *)c->x->data)[i * c->x->dims[2] + t - state];                            \
+    return c->past ? ((const TYPE *)c->past->data)[i * state + t] : (TYPE)0;                       \
+  }                                                                                                \
+  static void NAME(const causal *c, int64_t i) {                                                   \
+    int64_t channel = i % c->x->dims[1], length = c->x->dims[2], state = c->kernel - 1;            \
+    const TYPE *w = (const TYPE *)c->weight->data + channel * c->kernel;                           \
+    for (int64_t t = 0; t < length; t++) {                                                         \
+      TYPE sum = c->bias ? ((const TYPE *)c->bias->data)[channel] : (TYPE)0;                       \
+      for (int64_t k = 0; k < c->kernel; k++)                                                      \
+        sum += w[k] * NAME##_at(c, i, t + k);                                                      \
+      ((TYPE *)c->y->data)[i * length + t] = sum;                                                  \
+    }                                                                                              \
+    for (int64_t k = 0; k < state; k++)                                                            \
+      ((TYPE *)c->present->data)[i * state + k] = NAME##_at(c, i, length + k);                     \
   }
 
 DEFINE_ROWS(row_f32, float)
@@ -60,8 +60,9 @@ static bool same_dtype(const causal *c) {
 static tl_status open_causal(tl_eval *x, causal *c) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
   TL_TRY(tl_eval_need_rank(x, 1, 3, 3));
-  *c = (causal){tl_eval_in(x, 0), tl_eval_in(x, 1), tl_eval_in(x, 2), tl_eval_in(x, 3), NULL, NULL,
-                tl_eval_in(x, 1)->dims[2]};
+  *c = (causal){
+      tl_eval_in(x, 0),         tl_eval_in(x, 1), tl_eval_in(x, 2), tl_eval_in(x, 3), NULL, NULL,
+      tl_eval_in(x, 1)->dims[2]};
   int64_t batch = c->x->dims[0], channels = c->x->dims[1];
   if (!same_dtype(c))
     return tl_eval_unsupported(x, "a convolution of these types is not supported");

@@ -19,15 +19,14 @@ static bool source_of(const tl_host *t, uint8_t *out) {
 
 /* Checks channels and groups. A weight is [M, C/group, k...], with taps_first [M, k...,
  * C/group]. */
-static tl_status read_channels(tl_eval *x, const tl_host *data, const tl_host *weight,
-                               tl_conv *c) {
+static tl_status read_channels(tl_eval *x, const tl_host *data, const tl_host *weight, tl_conv *c) {
   int64_t group = tl_eval_int(x, TL_SYM_group, 1);
   int64_t channels = data->dims[c->channels_last ? data->rank - 1 : 1];
   int64_t per_group = weight->dims[c->taps_first ? weight->rank - 1 : 1];
-  if (group < 1 || channels % group || weight->dims[0] % group ||
-      channels / group != per_group)
-    return tl_eval_fail(x, "%lld channels in %lld groups do not fit a weight for %lld channels and "
-                           "%lld results",
+  if (group < 1 || channels % group || weight->dims[0] % group || channels / group != per_group)
+    return tl_eval_fail(x,
+                        "%lld channels in %lld groups do not fit a weight for %lld channels and "
+                        "%lld results",
                         (long long)channels, (long long)group, (long long)per_group,
                         (long long)weight->dims[0]);
   c->batch = data->dims[0];

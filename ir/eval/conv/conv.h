@@ -36,8 +36,8 @@ typedef struct tl_conv {
 /* Reads the sizes from operands x_at and w_at and the attributes of the node. x, w and their
  * sources are set, y is not. TL_INVALID_MODEL when the shapes do not fit, TL_UNSUPPORTED for other
  * dtypes. */
-tl_status tl_conv_open(tl_eval *x, uint32_t x_at, uint32_t w_at, bool channels_last, tl_conv *c)
-    TL_NODISCARD;
+tl_status tl_conv_open(tl_eval *x, uint32_t x_at, uint32_t w_at, bool channels_last,
+                       tl_conv *c) TL_NODISCARD;
 /* Gives the shape of the result, of operand x's rank. */
 void tl_conv_dims(const tl_conv *c, int64_t *dims);
 /* Computes y, whose shape tl_conv_dims gives. */

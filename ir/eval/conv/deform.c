@@ -12,43 +12,43 @@ typedef struct deform {
   const tl_host *mask;   /* [N, offset groups * taps, out]; NULL: 1 */
   int64_t offset_groups;
   int64_t image;
-  void *columns;         /* [channels * taps][out] */
+  void *columns; /* [channels * taps][out] */
 } deform;
 
 /* Defines the sampling of a type. NAME_at interpolates between four neighbours, of which those
  * outside are zero; NAME samples one channel and tap of all windows. */
-#define DEFINE_SAMPLE(NAME, TYPE)                                                                 \
-  static TYPE NAME##_at(const TYPE *x, const tl_windows *w, double h, double v) {                 \
-    if (!(h > -1 && v > -1 && h < (double)w->in[0] && v < (double)w->in[1]))                      \
-      return 0;                                                                                   \
-    int64_t h0 = (int64_t)floor(h), v0 = (int64_t)floor(v);                                       \
-    TYPE dh = (TYPE)(h - (double)h0), dv = (TYPE)(v - (double)v0), sum = 0;                       \
-    for (int64_t i = 0; i < 4; i++) {                                                             \
-      int64_t hi = h0 + i / 2, vi = v0 + i % 2;                                                   \
-      TYPE part = (i / 2 ? dh : 1 - dh) * (i % 2 ? dv : 1 - dv);                                  \
-      if (hi >= 0 && vi >= 0 && hi < w->in[0] && vi < w->in[1])                                   \
-        sum += part * x[hi * w->in[1] + vi];                                                      \
-    }                                                                                             \
-    return sum;                                                                                   \
-  }                                                                                               \
-  /* one channel and tap of all windows */                                                        \
-  static void NAME(const deform *d, int64_t channel, int64_t tap) {                               \
-    const tl_windows *w = &d->c.window;                                                           \
-    int64_t channels = d->c.groups * d->c.in_channels, plane = w->out_plane;                      \
-    int64_t group = channel / (channels / d->offset_groups);                                      \
-    int64_t at = (d->image * d->offset_groups + group) * w->taps + tap;                           \
-    const TYPE *x = (const TYPE *)d->c.x + (d->image * channels + channel) * w->in_plane;         \
-    const TYPE *dh = (const TYPE *)d->offset->data + 2 * at * plane, *dv = dh + plane;            \
-    const TYPE *mask = d->mask ? (const TYPE *)d->mask->data + at * plane : NULL;                 \
-    TYPE *to = (TYPE *)d->columns + (channel * w->taps + tap) * plane;                            \
-    for (int64_t i = 0; i < plane; i++) {                                                         \
-      int64_t h = i / w->out[1] * w->stride[0] - w->begin[0] +                                    \
-                  tap / w->kernel[1] * w->dilation[0];                                            \
-      int64_t v = i % w->out[1] * w->stride[1] - w->begin[1] +                                    \
-                  tap % w->kernel[1] * w->dilation[1];                                            \
-      TYPE value = NAME##_at(x, w, (double)h + (double)dh[i], (double)v + (double)dv[i]);         \
-      to[i] = mask ? value * mask[i] : value;                                                     \
-    }                                                                                             \
+#define DEFINE_SAMPLE(NAME, TYPE)                                                                  \
+  static TYPE NAME##_at(const TYPE *x, const tl_windows *w, double h, double v) {                  \
+    if (!(h > -1 && v > -1 && h < (double)w->in[0] && v < (double)w->in[1]))                       \
+      return 0;                                                                                    \
+    int64_t h0 = (int64_t)floor(h), v0 = (int64_t)floor(v);                                        \
+    TYPE dh = (TYPE)(h - (double)h0), dv = (TYPE)(v - (double)v0), sum = 0;                        \
+    for (int64_t i = 0; i < 4; i++) {                                                              \
+      int64_t hi = h0 + i / 2, vi = v0 + i % 2;                                                    \
+      TYPE part = (i / 2 ? dh : 1 - dh) * (i % 2 ? dv : 1 - dv);                                   \
+      if (hi >= 0 && vi >= 0 && hi < w->in[0] && vi < w->in[1])                                    \
+        sum += part * x[hi * w->in[1] + vi];                                                       \
+    }                                                                                              \
+    return sum;                                                                                    \
+  }                                                                                                \
+  /* one channel and tap of all windows */                                                         \
+  static void NAME(const deform *d, int64_t channel, int64_t tap) {                                \
+    const tl_windows *w = &d->c.window;                                                            \
+    int64_t channels = d->c.groups * d->c.in_channels, plane = w->out_plane;                       \
+    int64_t group = channel / (channels / d->offset_groups);                                       \
+    int64_t at = (d->image * d->offset_groups + group) * w->taps + tap;                            \
+    const TYPE *x = (const TYPE *)d->c.x + (d->image * channels + channel) * w->in_plane;          \
+    const TYPE *dh = (const TYPE *)d->offset->data + 2 * at * plane, *dv = dh + plane;             \
+    const TYPE *mask = d->mask ? (const TYPE *)d->mask->data + at * plane : NULL;                  \
+    TYPE *to = (TYPE *)d->columns + (channel * w->taps + tap) * plane;                             \
+    for (int64_t i = 0; i < plane; i++) {                                                          \
+      int64_t h = i / w->out[1] * w->stride[0] - w->begin[0] +                                     \
+                  tap / w->kernel[1] * w->dilation[0];                                             \
+      int64_t v = i % w->out[1] * w->stride[1] - w->begin[1] +                                     \
+                  tap % w->kernel[1] * w->dilation[1];                                             \
+      TYPE value = NAME##_at(x, w, (double)h + (double)dh[i], (double)v + (double)dv[i]);          \
+      to[i] = mask ? value * mask[i] : value;                                                      \
+    }                                                                                              \
   }
 
 DEFINE_SAMPLE(sample_f32, float)
@@ -76,10 +76,16 @@ static tl_status multiply(tl_eval *x, const deform *d, int64_t *at) {
     at_y[g] = (d->image * c->groups + g) * c->out_channels * plane;
   }
   tl_gemm g = {.type = c->x_source == TL_CONV_F32 ? TL_GEMM_F32 : TL_GEMM_F64,
-               .batches = (uint64_t)c->groups, .m = c->out_channels, .n = plane, .k = k,
+               .batches = (uint64_t)c->groups,
+               .m = c->out_channels,
+               .n = plane,
+               .k = k,
                .a = {.data = c->w, .lane_stride = k, .k_stride = 1, .at = at_a},
                .b = {.data = d->columns, .lane_stride = 1, .k_stride = plane, .at = at_b},
-               .c = c->y, .c_at = at_y, .c_stride = plane, .accumulate = true};
+               .c = c->y,
+               .c_at = at_y,
+               .c_stride = plane,
+               .accumulate = true};
   return tl_gemm_run(x, &g);
 }
 

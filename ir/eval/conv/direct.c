@@ -7,43 +7,42 @@
 typedef struct line {
   const tl_conv *c;
   int64_t image;
-  int64_t out;    /* output channel, over all groups */
-  int64_t at;     /* first window */
+  int64_t out; /* output channel, over all groups */
+  int64_t at;  /* first window */
   tl_window_run run;
 } line;
 
 /* Defines the row function of a pair of types. For each channel and tap: y[i] += w * x[i * stride],
  * for those windows of which the tap lies inside the input. Stride 1 is a loop of its own to
  * vectorise. */
-#define DEFINE_LINE(NAME, X, W, Y, XVALUE, WVALUE)                                                \
-  static void NAME(const line *l, Y *restrict y) {                                                \
-    const tl_conv *c = l->c;                                                                      \
-    const tl_windows *v = &c->window;                                                         \
-    int64_t first = l->out / c->out_channels * c->in_channels, number = 0;                        \
-    int64_t stride = v->n ? v->stride[v->n - 1] : 1, tap[TL_MAX_RANK] = {0};                      \
-    const X *x = (const X *)c->x +                                                                \
-                 (l->image * c->groups * c->in_channels + first) * v->in_plane;                   \
-    const W *w = (const W *)c->w + l->out * c->in_channels * v->taps;                             \
-    int32_t wz = c->w_zero ? c->w_zero[l->out] : 0, xz = c->x_zero;                               \
-    (void)wz, (void)xz;                                                                           \
-    for (int64_t k = 0; k < c->in_channels; k++)                                                  \
-      do {                                                                                        \
-        tl_window_piece p = tl_window_piece_of(v, &l->run, tap);                                  \
-        const X *restrict from = x + k * v->in_plane + p.from;                                    \
-        Y *restrict to = y + p.first;                                                             \
-        W value = w[number++];                                                                    \
-        if (stride == 1)                                                                          \
-          for (int64_t i = 0; i < p.count; i++)                                                   \
-            to[i] += (WVALUE) * (XVALUE(from[i]));                                                \
-        else                                                                                      \
-          for (int64_t i = 0; i < p.count; i++)                                                   \
-            to[i] += (WVALUE) * (XVALUE(from[i * stride]));                                       \
-      } while (tl_window_next_tap(v, tap));                                                       \
+#define DEFINE_LINE(NAME, X, W, Y, XVALUE, WVALUE)                                                 \
+  static void NAME(const line *l, Y *restrict y) {                                                 \
+    const tl_conv *c = l->c;                                                                       \
+    const tl_windows *v = &c->window;                                                              \
+    int64_t first = l->out / c->out_channels * c->in_channels, number = 0;                         \
+    int64_t stride = v->n ? v->stride[v->n - 1] : 1, tap[TL_MAX_RANK] = {0};                       \
+    const X *x = (const X *)c->x + (l->image * c->groups * c->in_channels + first) * v->in_plane;  \
+    const W *w = (const W *)c->w + l->out * c->in_channels * v->taps;                              \
+    int32_t wz = c->w_zero ? c->w_zero[l->out] : 0, xz = c->x_zero;                                \
+    (void)wz, (void)xz;                                                                            \
+    for (int64_t k = 0; k < c->in_channels; k++)                                                   \
+      do {                                                                                         \
+        tl_window_piece p = tl_window_piece_of(v, &l->run, tap);                                   \
+        const X *restrict from = x + k * v->in_plane + p.from;                                     \
+        Y *restrict to = y + p.first;                                                              \
+        W value = w[number++];                                                                     \
+        if (stride == 1)                                                                           \
+          for (int64_t i = 0; i < p.count; i++)                                                    \
+            to[i] += (WVALUE) * (XVALUE(from[i]));                                                 \
+        else                                                                                       \
+          for (int64_t i = 0; i < p.count; i++)                                                    \
+            to[i] += (WVALUE) * (XVALUE(from[i * stride]));                                        \
+      } while (tl_window_next_tap(v, tap));                                                        \
   }
 
 /* Integers less their zero points; sums wrap in 32 bits. */
 #define AS_IS(v) (v)
-#define LESS_ZERO(v) ((uint32_t)((int32_t)(v) - xz))
+#define LESS_ZERO(v) ((uint32_t)((int32_t)(v)-xz))
 #define WEIGHT_LESS_ZERO ((uint32_t)((int32_t)value - wz))
 
 DEFINE_LINE(line_f32, float, float, float, AS_IS, value)

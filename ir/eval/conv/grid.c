@@ -19,8 +19,8 @@ typedef struct grid_job {
   bool align;
   sampling mode;
   padding pad;
-  uint64_t places;   /* of a channel */
-  uint64_t points;   /* of the grid, per batch */
+  uint64_t places; /* of a channel */
+  uint64_t points; /* of the grid, per batch */
   uint64_t channels;
 } grid_job;
 
@@ -116,8 +116,8 @@ static void combine(const grid_job *j, const axis_taps *taps, sample *s) {
       for (uint32_t k = 0; k < taps[a].n; k++) {
         if (taps[a].index[k] < 0)
           continue;
-        next.place[next.n] =
-            s->place[i] * (uint64_t)j->in->dims[2 + a] + (uint64_t)taps[a].index[k];
+        next.place[next.n] = s->place[i] * (uint64_t)j->in->dims[2 + a] +
+                             (uint64_t)taps[a].index[k];
         next.weight[next.n++] = s->weight[i] * taps[a].weight[k];
       }
     *s = next;
@@ -182,8 +182,10 @@ tl_status tl_eval_grid_sample(tl_eval *x) {
   int64_t dims[MOST_AXES + 2] = {in->dims[0], in->dims[1]};
   TL_TRY(read_modes(x, &j));
   if (j.axes > MOST_AXES || !tl_cells_are_floats(in->dtype))
-    return tl_eval_unsupported(x, "samples are taken from f16, bf16, f32 or f64 data with at most "
-                                  "%d spatial axes", MOST_AXES);
+    return tl_eval_unsupported(x,
+                               "samples are taken from f16, bf16, f32 or f64 data with at most "
+                               "%d spatial axes",
+                               MOST_AXES);
   if (j.grid->dims[0] != in->dims[0] || j.grid->dims[in->rank - 1] != j.axes)
     return tl_eval_fail(x, "the grid does not fit the data");
   j.places = j.points = 1;
@@ -198,8 +200,8 @@ tl_status tl_eval_grid_sample(tl_eval *x) {
     return TL_OK;
   if (!j.places)
     return tl_eval_fail(x, "the data has no elements to sample");
-  tl_eval_for(x, (uint64_t)in->dims[0] * j.points, WORK / (j.channels * 8 + 64) + 1,
-              sample_points, &j);
+  tl_eval_for(x, (uint64_t)in->dims[0] * j.points, WORK / (j.channels * 8 + 64) + 1, sample_points,
+              &j);
   return TL_OK;
 }
 

@@ -22,14 +22,14 @@ typedef struct suppression {
   const float *scores;
   uint64_t batches;
   uint64_t classes;
-  uint64_t n;          /* boxes of an image */
-  uint64_t most;       /* selected per class */
+  uint64_t n;    /* boxes of an image */
+  uint64_t most; /* selected per class */
   float overlap;
-  const float *least;  /* score; NULL: any */
+  const float *least; /* score; NULL: any */
   bool center;
-  candidate *order;    /* [n] */
-  box *kept;           /* [most] of the class at hand */
-  int64_t *out;        /* [batches * classes * most][3] */
+  candidate *order; /* [n] */
+  box *kept;        /* [most] of the class at hand */
+  int64_t *out;     /* [batches * classes * most][3] */
   uint64_t selected;
 } suppression;
 
@@ -88,7 +88,7 @@ static void select_class(suppression *s, uint64_t batch, uint64_t class) {
     s->kept[kept++] = b;
     int64_t *out = s->out + 3 * s->selected++;
     out[0] = (int64_t)batch;
-    out[1] = (int64_t)class;
+    out[1] = (int64_t) class;
     out[2] = (int64_t)s->order[i].index;
   }
 }
@@ -125,8 +125,7 @@ tl_status tl_eval_nms(tl_eval *x) {
   TL_TRY(tl_eval_need_rank(x, 0, 3, 3));
   TL_TRY(tl_eval_need_rank(x, 1, 3, 3));
   const tl_host *boxes = tl_eval_in(x, 0), *scores = tl_eval_in(x, 1);
-  if (boxes->dims[2] != 4 || boxes->dims[0] != scores->dims[0] ||
-      boxes->dims[1] != scores->dims[2])
+  if (boxes->dims[2] != 4 || boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2])
     return tl_eval_fail(x, "boxes and scores do not fit together");
   suppression s = {.boxes = boxes->data, .scores = scores->data};
   float least;

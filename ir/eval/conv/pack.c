@@ -7,10 +7,10 @@ enum { MOST_LANES = 64, MOST_PIECES = 512 }; /* no tile of gemm_unit.h is wider 
 /* What one call packs. */
 typedef struct windows {
   const tl_conv *c;
-  const char *x;       /* the group's first channel */
-  int64_t channel;     /* elements between channels */
-  int64_t place;       /* elements between neighbours along the last axis */
-  size_t size;         /* bytes of an element of the input */
+  const char *x;   /* the group's first channel */
+  int64_t channel; /* elements between channels */
+  int64_t place;   /* elements between neighbours along the last axis */
+  size_t size;     /* bytes of an element of the input */
   int64_t n_runs;
   tl_window_run runs[MOST_LANES];
   tl_window_piece pieces[MOST_PIECES]; /* [taps][n_runs] when they fit */
@@ -135,8 +135,9 @@ void tl_conv_pack_windows(const void *user, const tl_gemm_block *b, void *dst) {
   s.size = source_size(c->x_source);
   s.channel = c->channels_last ? 1 : c->window.in_plane;
   s.place = c->channels_last ? channels : 1;
-  s.x = (const char *)c->x + (size_t)(image * channels * c->window.in_plane +
-                                      group * c->in_channels * s.channel) * s.size;
+  s.x = (const char *)c->x +
+        (size_t)(image * channels * c->window.in_plane + group * c->in_channels * s.channel) *
+            s.size;
   find_runs(&s, b);
   pack_steps(&s, b, dst);
 }

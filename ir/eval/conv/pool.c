@@ -104,30 +104,30 @@ static int64_t divisor(const summing *s, const int64_t *index) {
 
 /* Defines the functions of a type: ADD adds one tap to a row of windows, FINISH makes means or
  * norms of the sums. Powers 1 and 0 need no root, power 2 has the square root. */
-#define DEFINE_SUM(TYPE, ADD, POWER, ROOT, FINISH)                                                \
-  static void ADD(const summing *s, const TYPE *from, int64_t stride, int64_t n, TYPE *to) {      \
-    if (s->power == 0)                                                                            \
-      for (int64_t i = 0; i < n; i++)                                                             \
-        to[i] += from[i * stride];                                                                \
-    else if (s->power == 2)                                                                       \
-      for (int64_t i = 0; i < n; i++)                                                             \
-        to[i] += from[i * stride] * from[i * stride];                                             \
-    else                                                                                          \
-      for (int64_t i = 0; i < n; i++)                                                             \
-        to[i] += POWER(from[i * stride], s->power);                                               \
-  }                                                                                               \
-  static void FINISH(const summing *s, tl_window_run *r, TYPE *to) {                              \
-    int last = s->p.window.n - 1;                                                                 \
-    for (int64_t i = 0; i < r->count; i++) {                                                      \
-      if (s->power == 0)                                                                          \
-        to[i] /= (TYPE)divisor(s, r->index);                                                      \
-      else if (s->power == 2)                                                                     \
-        to[i] = ROOT(to[i]);                                                                      \
-      else if (s->power > 2)                                                                      \
-        to[i] = (TYPE)tl_pow((double)to[i], 1.0 / (double)s->power);                              \
-      if (last >= 0)                                                                              \
-        r->index[last]++;                                                                         \
-    }                                                                                             \
+#define DEFINE_SUM(TYPE, ADD, POWER, ROOT, FINISH)                                                 \
+  static void ADD(const summing *s, const TYPE *from, int64_t stride, int64_t n, TYPE *to) {       \
+    if (s->power == 0)                                                                             \
+      for (int64_t i = 0; i < n; i++)                                                              \
+        to[i] += from[i * stride];                                                                 \
+    else if (s->power == 2)                                                                        \
+      for (int64_t i = 0; i < n; i++)                                                              \
+        to[i] += from[i * stride] * from[i * stride];                                              \
+    else                                                                                           \
+      for (int64_t i = 0; i < n; i++)                                                              \
+        to[i] += POWER(from[i * stride], s->power);                                                \
+  }                                                                                                \
+  static void FINISH(const summing *s, tl_window_run *r, TYPE *to) {                               \
+    int last = s->p.window.n - 1;                                                                  \
+    for (int64_t i = 0; i < r->count; i++) {                                                       \
+      if (s->power == 0)                                                                           \
+        to[i] /= (TYPE)divisor(s, r->index);                                                       \
+      else if (s->power == 2)                                                                      \
+        to[i] = ROOT(to[i]);                                                                       \
+      else if (s->power > 2)                                                                       \
+        to[i] = (TYPE)tl_pow((double)to[i], 1.0 / (double)s->power);                               \
+      if (last >= 0)                                                                               \
+        r->index[last]++;                                                                          \
+    }                                                                                              \
   }
 
 DEFINE_SUM(float, add_f32, power_f32, sqrtf, finish_f32)

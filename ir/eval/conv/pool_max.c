@@ -15,27 +15,27 @@ typedef struct maximum {
 /* ---- without indices: a row of windows at a time -------------------------------------------- */
 
 /* Defines the maximum of a type over a run of windows: each tap is compared with the whole run. */
-#define DEFINE_MAX(NAME, TYPE, LOWEST)                                                            \
-  static void NAME(const tl_pooling *p, const tl_window_run *r, int64_t from_x, int64_t to_y) {   \
-    const tl_windows *w = &p->window;                                                             \
-    const TYPE *x = (const TYPE *)p->x->data + from_x;                                            \
-    TYPE *y = (TYPE *)p->y->data + to_y;                                                          \
-    int64_t step = p->place * (w->n ? w->stride[w->n - 1] : 1), tap[TL_MAX_RANK];                 \
-    tl_tap_box box;                                                                               \
-    for (int64_t i = 0; i < r->count; i++)                                                        \
-      y[i * p->place] = LOWEST;                                                                   \
-    if (!tl_tap_box_of(w, r, &box))                                                               \
-      return;                                                                                     \
-    memcpy(tap, box.low, (size_t)w->n * sizeof *tap);                                             \
-    do {                                                                                          \
-      tl_window_piece piece = tl_window_piece_of(w, r, tap);                                      \
-      const TYPE *from = x + piece.from * p->place;                                               \
-      TYPE *to = y + piece.first * p->place;                                                      \
-      for (int64_t i = 0; i < piece.count; i++) {                                                 \
-        TYPE v = from[i * step], old = to[i * p->place];                                          \
-        to[i * p->place] = v > old || v != v ? v : old;                                           \
-      }                                                                                           \
-    } while (tl_tap_box_next(w, &box, tap));                                                      \
+#define DEFINE_MAX(NAME, TYPE, LOWEST)                                                             \
+  static void NAME(const tl_pooling *p, const tl_window_run *r, int64_t from_x, int64_t to_y) {    \
+    const tl_windows *w = &p->window;                                                              \
+    const TYPE *x = (const TYPE *)p->x->data + from_x;                                             \
+    TYPE *y = (TYPE *)p->y->data + to_y;                                                           \
+    int64_t step = p->place * (w->n ? w->stride[w->n - 1] : 1), tap[TL_MAX_RANK];                  \
+    tl_tap_box box;                                                                                \
+    for (int64_t i = 0; i < r->count; i++)                                                         \
+      y[i * p->place] = LOWEST;                                                                    \
+    if (!tl_tap_box_of(w, r, &box))                                                                \
+      return;                                                                                      \
+    memcpy(tap, box.low, (size_t)w->n * sizeof *tap);                                              \
+    do {                                                                                           \
+      tl_window_piece piece = tl_window_piece_of(w, r, tap);                                       \
+      const TYPE *from = x + piece.from * p->place;                                                \
+      TYPE *to = y + piece.first * p->place;                                                       \
+      for (int64_t i = 0; i < piece.count; i++) {                                                  \
+        TYPE v = from[i * step], old = to[i * p->place];                                           \
+        to[i * p->place] = v > old || v != v ? v : old;                                            \
+      }                                                                                            \
+    } while (tl_tap_box_next(w, &box, tap));                                                       \
   }
 
 DEFINE_MAX(max_f32, float, -INFINITY)

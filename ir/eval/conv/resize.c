@@ -59,8 +59,8 @@ static void interpolate_last(void *user, uint64_t begin, uint64_t end) {
 }
 
 /* Applies the taps of every axis in turn. *cells is replaced; dims become those of the result. */
-static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *taps,
-                                 int64_t *dims, int rank, double **cells) {
+static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *taps, int64_t *dims,
+                                 int rank, double **cells) {
   for (int a = 0; a < rank; a++) {
     if (taps[a].identity) /* the axis keeps its size and its elements */
       continue;
@@ -76,8 +76,8 @@ static tl_status interpolate_all(tl_eval *x, const tl_resize *r, const tl_taps *
     if (!p.out)
       return tl_eval_no_memory(x);
     if (inner == 1)
-      tl_eval_for(x, (uint64_t)outer / p.out_n, WORK / (p.out_n * taps[a].n) + 1,
-                  interpolate_last, &p);
+      tl_eval_for(x, (uint64_t)outer / p.out_n, WORK / (p.out_n * taps[a].n) + 1, interpolate_last,
+                  &p);
     else
       tl_eval_for(x, (uint64_t)outer, WORK / (p.inner * taps[a].n + 1) + 1, interpolate, &p);
     *cells = p.out;

@@ -36,9 +36,9 @@ typedef struct tl_resize {
   bool exclude_outside;
   double cubic_a;
   double extrapolation;
-  int64_t out[TL_MAX_RANK];  /* dims of the result */
+  int64_t out[TL_MAX_RANK]; /* dims of the result */
   double scale[TL_MAX_RANK];
-  double from[TL_MAX_RANK];  /* region of interest, in [0, 1] of the axis */
+  double from[TL_MAX_RANK]; /* region of interest, in [0, 1] of the axis */
   double to[TL_MAX_RANK];
 } tl_resize;
 
@@ -47,9 +47,9 @@ typedef struct tl_resize {
 typedef struct tl_taps {
   uint64_t n;
   int64_t *index;
-  double *weight;   /* NULL for nearest, where n is 1 */
-  bool *outside;    /* [out]; NULL unless cropping */
-  bool identity;    /* nothing happens along this axis */
+  double *weight; /* NULL for nearest, where n is 1 */
+  bool *outside;  /* [out]; NULL unless cropping */
+  bool identity;  /* nothing happens along this axis */
 } tl_taps;
 
 /* Reads and checks attributes and operands of the node. TL_INVALID_MODEL. */

@@ -7,9 +7,9 @@
 /* ---- options -------------------------------------------------------------------------------- */
 
 /* In the order of tl_resize_map and tl_resize_near. */
-static const char *const maps[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                   "align_corners", "asymmetric", "tf_crop_and_resize",
-                                   "tf_half_pixel_for_nn", NULL};
+static const char *const maps[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",   "align_corners",
+    "asymmetric", "tf_crop_and_resize",   "tf_half_pixel_for_nn", NULL};
 static const char *const nears[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil",
                                     NULL};
 
@@ -203,8 +203,7 @@ static double coordinate(const tl_resize *r, int axis, double in, double i) {
   case TL_RESIZE_ALIGN_CORNERS: return length == 1 ? 0 : i * (in - 1) / (length - 1);
   case TL_RESIZE_ASYMMETRIC: return i / scale;
   case TL_RESIZE_TF_HALF_PIXEL_NN: return (i + 0.5) / scale;
-  case TL_RESIZE_PYTORCH_HALF_PIXEL:
-    return r->out[axis] > 1 ? (i + 0.5) / scale - 0.5 : 0;
+  case TL_RESIZE_PYTORCH_HALF_PIXEL: return r->out[axis] > 1 ? (i + 0.5) / scale - 0.5 : 0;
   case TL_RESIZE_HALF_PIXEL_SYMMETRIC: {
     double adjusted = (double)r->out[axis] / length;
     return in / 2 * (1 - adjusted) + (i + 0.5) / scale - 0.5;

@@ -7,14 +7,14 @@
 enum { MOST_SAMPLES = 1 << 12 }; /* bounds the time that a hostile region can take */
 
 typedef struct roi_job {
-  const tl_host *in;   /* [N,C,H,W] */
+  const tl_host *in; /* [N,C,H,W] */
   const tl_host *rois;
-  tl_host *out;        /* [R,C,h,w] */
+  tl_host *out;         /* [R,C,h,w] */
   const int64_t *batch; /* [R] */
   double scale;
-  double offset;       /* RoiAlign: half a pixel, or none */
+  double offset; /* RoiAlign: half a pixel, or none */
   bool max;
-  int64_t samples;     /* per axis of a bin; 0: as many as the region has pixels */
+  int64_t samples; /* per axis of a bin; 0: as many as the region has pixels */
 } roi_job;
 
 /* ---- RoiAlign ------------------------------------------------------------------------------- */
@@ -54,10 +54,10 @@ static bool look_around(const roi_job *j, double y, double x, neighbours *n) {
   double top = floor(y), left = floor(x), down = y - top, right = x - left;
   uint64_t row = (uint64_t)top, column = (uint64_t)left, width = (uint64_t)j->in->dims[3];
   uint64_t next_row = top + 1 < h ? row + 1 : row, next = left + 1 < w ? column + 1 : column;
-  *n = (neighbours){{row * width + column, row * width + next, next_row * width + column,
-                     next_row * width + next},
-                    {(1 - down) * (1 - right), (1 - down) * right, down * (1 - right),
-                     down * right}};
+  *n = (neighbours){
+      {row * width + column, row * width + next, next_row * width + column,
+       next_row * width + next},
+      {(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right}};
   return true;
 }
 
@@ -77,8 +77,7 @@ static double take_sample(const roi_job *j, uint64_t plane, double y, double x, 
 }
 
 /* Returns mean or maximum over the samples of one bin, which are spread evenly. */
-static double align_bin(const roi_job *j, uint64_t plane, double top, double left, span v,
-                        span h) {
+static double align_bin(const roi_job *j, uint64_t plane, double top, double left, span v, span h) {
   double result = j->max ? -(double)INFINITY : 0;
   if (v.samples < 1 || h.samples < 1)
     return 0;
@@ -106,8 +105,8 @@ static void align_planes(void *user, uint64_t begin, uint64_t end) {
     uint64_t plane = ((uint64_t)j->batch[roi] * channels + i % channels) * size;
     for (int64_t y = 0; y < height; y++)
       for (int64_t x = 0; x < width; x++, at++) {
-        double result = align_bin(j, plane, v.start + (double)y * v.bin,
-                                  h.start + (double)x * h.bin, v, h);
+        double result =
+            align_bin(j, plane, v.start + (double)y * v.bin, h.start + (double)x * h.bin, v, h);
         tl_cells_store(j->out->dtype, &result, j->out->data, at, 1, 1);
       }
   }
@@ -117,9 +116,8 @@ static void align_planes(void *user, uint64_t begin, uint64_t end) {
 static tl_status check_batches(tl_eval *x, const roi_job *j) {
   for (uint64_t i = 0; i < (uint64_t)j->rois->dims[0]; i++)
     if (j->batch[i] < 0 || j->batch[i] >= j->in->dims[0])
-      return tl_eval_fail(x, "region %llu is of image %lld, there are %lld",
-                          (unsigned long long)i, (long long)j->batch[i],
-                          (long long)j->in->dims[0]);
+      return tl_eval_fail(x, "region %llu is of image %lld, there are %lld", (unsigned long long)i,
+                          (long long)j->batch[i], (long long)j->in->dims[0]);
   if (j->out->n && (!j->in->dims[2] || !j->in->dims[3]))
     return tl_eval_fail(x, "the images are empty");
   return TL_OK;

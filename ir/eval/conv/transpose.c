@@ -19,10 +19,10 @@ typedef struct spread {
 } spread;
 
 /* Defines the adding of a type; integers wrap. */
-#define DEFINE_ADD(NAME, TYPE)                                                                    \
-  static void NAME(const TYPE *from, int64_t n, int64_t stride, TYPE *to) {                       \
-    for (int64_t i = 0; i < n; i++)                                                               \
-      to[i * stride] += from[i];                                                                  \
+#define DEFINE_ADD(NAME, TYPE)                                                                     \
+  static void NAME(const TYPE *from, int64_t n, int64_t stride, TYPE *to) {                        \
+    for (int64_t i = 0; i < n; i++)                                                                \
+      to[i * stride] += from[i];                                                                   \
   }
 
 DEFINE_ADD(add_f32, float)
@@ -112,8 +112,8 @@ static tl_status open_windows(tl_eval *x, const tl_host *t, const tl_host *weigh
     int64_t reach = 0, whole = 0;
     w->out[i] = t->dims[i + 2];
     if (__builtin_mul_overflow(w->out[i] - 1, w->stride[i], &reach) ||
-        __builtin_add_overflow(reach, (w->kernel[i] - 1) * w->dilation[i] + 1 +
-                                          (extra.at ? extra.at[i] : 0), &whole))
+        __builtin_add_overflow(
+            reach, (w->kernel[i] - 1) * w->dilation[i] + 1 + (extra.at ? extra.at[i] : 0), &whole))
       return tl_eval_fail(x, "spatial axis %d is too large", i);
     if (shape.at)
       split_padding(w, i, whole, shape.at[i], upper);
@@ -152,8 +152,13 @@ static tl_status add_chunk(tl_eval *x, const transposed *t, int64_t image, int64
   const tl_windows *w = &t->w;
   size_t size = tl_gemm_size(t->type);
   int64_t row = t->out_channels * w->taps;
-  tl_gemm g = {.type = t->type, .batches = 1, .m = n * w->taps, .n = w->out_plane,
-               .k = t->in_channels, .c = t->held, .c_stride = w->out_plane};
+  tl_gemm g = {.type = t->type,
+               .batches = 1,
+               .m = n * w->taps,
+               .n = w->out_plane,
+               .k = t->in_channels,
+               .c = t->held,
+               .c_stride = w->out_plane};
   g.a = (tl_gemm_side){.lane_stride = 1, .k_stride = row};
   g.a.data = (const char *)t->weight->data +
              (size_t)(group * t->in_channels * row + first * w->taps) * size;
@@ -168,11 +173,11 @@ static tl_status add_chunk(tl_eval *x, const transposed *t, int64_t image, int64
 }
 
 /* Defines the start of a result: the bias of its channel, or 0. */
-#define DEFINE_BIAS(NAME, TYPE)                                                                   \
-  static void NAME(tl_host *y, const tl_host *bias, int64_t plane) {                              \
-    for (uint64_t i = 0; i < y->n; i++)                                                           \
-      ((TYPE *)y->data)[i] =                                                                      \
-          bias ? ((const TYPE *)bias->data)[i / (uint64_t)plane % bias->n] : (TYPE)0;             \
+#define DEFINE_BIAS(NAME, TYPE)                                                                    \
+  static void NAME(tl_host *y, const tl_host *bias, int64_t plane) {                               \
+    for (uint64_t i = 0; i < y->n; i++)                                                            \
+      ((TYPE *)y->data)[i] = bias ? ((const TYPE *)bias->data)[i / (uint64_t)plane % bias->n]      \
+                                  : (TYPE)0;                                                       \
   }
 
 DEFINE_BIAS(bias_f32, float)
@@ -204,8 +209,8 @@ static tl_status make_result(tl_eval *x, transposed *t, const tl_host *bias) {
   if (__builtin_mul_overflow(t->out_channels, t->groups, &dims[1]))
     return tl_eval_fail(x, "the result would have more channels than can be counted");
   memcpy(dims + 2, t->w.in, (size_t)t->w.n * sizeof *dims);
-  if (bias && (bias->kind != TL_HOST_TENSOR || bias->dtype != t->x->dtype ||
-               bias->n != (uint64_t)dims[1]))
+  if (bias &&
+      (bias->kind != TL_HOST_TENSOR || bias->dtype != t->x->dtype || bias->n != (uint64_t)dims[1]))
     return tl_eval_fail(x, "the bias does not have one number for each of %lld channels",
                         (long long)dims[1]);
   TL_TRY(tl_eval_result(x, 0, (tl_dtype)t->x->dtype, t->x->rank, dims, &t->y));

@@ -4,7 +4,7 @@
 #include "ir/eval/conv/window.h"
 
 #define MAX_NUMBER INT64_C(0x7fffffff) /* for kernel, strides, dilations and pads */
-#define MAX_SIZE (INT64_C(1) << 40) /* for an axis of the input */
+#define MAX_SIZE (INT64_C(1) << 40)    /* for an axis of the input */
 
 tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out) {
   *out = tl_eval_ints(x, name);
@@ -17,8 +17,8 @@ tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl
                         TL_SV_ARG(tl_sym(x->m, name)), out->n, n);
   for (uint32_t i = 0; i < n; i++)
     if (out->at[i] < min || out->at[i] > MAX_NUMBER)
-      return tl_eval_fail(x, "attribute %.*s: %lld is out of range",
-                          TL_SV_ARG(tl_sym(x->m, name)), (long long)out->at[i]);
+      return tl_eval_fail(x, "attribute %.*s: %lld is out of range", TL_SV_ARG(tl_sym(x->m, name)),
+                          (long long)out->at[i]);
   return TL_OK;
 }
 
@@ -106,8 +106,10 @@ tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *ke
   bool upper = tl_sv_is(pad, "SAME_UPPER"), lower = tl_sv_is(pad, "SAME_LOWER");
   bool valid = tl_sv_is(pad, "VALID");
   if (!upper && !lower && !valid && pad.n && !tl_sv_is(pad, "NOTSET"))
-    return tl_eval_fail(x, "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
-                           "VALID", TL_SV_ARG(pad));
+    return tl_eval_fail(x,
+                        "attribute auto_pad: '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, "
+                        "VALID",
+                        TL_SV_ARG(pad));
   for (int i = 0; i < n; i++) {
     if (valid)
       w->begin[i] = w->end[i] = 0;
@@ -116,8 +118,9 @@ tl_status tl_window_open(tl_eval *x, int n, const int64_t *in, const int64_t *ke
     else
       w->out[i] = windows(w, i, ceil);
     if (w->out[i] < 0)
-      return tl_eval_fail(x, "a window of %lld does not fit the padded input of %lld along spatial "
-                             "axis %d",
+      return tl_eval_fail(x,
+                          "a window of %lld does not fit the padded input of %lld along spatial "
+                          "axis %d",
                           (long long)extent(w, i), (long long)(in[i] + w->begin[i] + w->end[i]), i);
   }
   return tl_window_count(x, w);

@@ -16,8 +16,8 @@ typedef struct tl_windows {
   int64_t dilation[TL_MAX_RANK];
   int64_t begin[TL_MAX_RANK]; /* padding before the first element; may be negative */
   int64_t end[TL_MAX_RANK];   /* padding after the last one, as the attributes say */
-  int64_t taps;      /* positions of the kernel */
-  int64_t in_plane;  /* elements of all spatial axes */
+  int64_t taps;               /* positions of the kernel */
+  int64_t in_plane;           /* elements of all spatial axes */
   int64_t out_plane;
 } tl_windows;
 
@@ -32,16 +32,16 @@ tl_status tl_window_attributes(tl_eval *x, int n, const int64_t *in, const int64
                                tl_windows *w) TL_NODISCARD;
 /* Reads a spatial list attribute of n values from `min` to 2^31 - 1; .at is NULL when it is absent
  * or empty. */
-tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min, tl_int_list *out)
-    TL_NODISCARD;
+tl_status tl_window_list(tl_eval *x, tl_symbol name, uint32_t n, int64_t min,
+                         tl_int_list *out) TL_NODISCARD;
 /* Sets taps, in_plane and out_plane. TL_INVALID_MODEL when they cannot be counted. */
 tl_status tl_window_count(tl_eval *x, tl_windows *w) TL_NODISCARD;
 
 /* Windows that are neighbours along the last axis. */
 typedef struct tl_window_run {
-  int64_t at;    /* index of the first window in the output plane */
+  int64_t at; /* index of the first window in the output plane */
   int64_t count;
-  int64_t lane;  /* of the first one in a block of windows */
+  int64_t lane;               /* of the first one in a block of windows */
   int64_t index[TL_MAX_RANK]; /* of the first window by axis */
 } tl_window_run;
 
@@ -59,8 +59,7 @@ typedef struct tl_window_piece {
 } tl_window_piece;
 
 /* Finds the piece of a tap. tap: its position in the kernel by axis. */
-tl_window_piece tl_window_piece_of(const tl_windows *w, const tl_window_run *r,
-                                   const int64_t *tap);
+tl_window_piece tl_window_piece_of(const tl_windows *w, const tl_window_run *r, const int64_t *tap);
 /* Splits a tap's number into its position by axis. */
 void tl_window_tap(const tl_windows *w, int64_t number, int64_t *tap);
 /* Moves to the next tap in row-major order; false after the last one, when it is back at the

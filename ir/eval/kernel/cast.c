@@ -37,9 +37,9 @@ static bool is_packed(tl_dtype d) { return d != TL_DTYPE_STRING && tl_dtype_get(
 
 static bool is_packed_integer(tl_dtype d) { return is_packed(d) && d != TL_DTYPE_F4E2M1; }
 
-#define READ(T)                                                \
-  for (uint64_t k = 0; k < n; k++)                             \
-    b->i[k] = (int64_t)((const T *)t->data + first)[k];        \
+#define READ(T)                                                                                    \
+  for (uint64_t k = 0; k < n; k++)                                                                 \
+    b->i[k] = (int64_t)((const T *)t->data + first)[k];                                            \
   return
 static void read_integers(const tl_host *t, uint64_t first, uint64_t n, block *b) {
   switch ((tl_dtype)t->dtype) {
@@ -111,9 +111,9 @@ static void make_integers(tl_dtype to, uint64_t n, block *b) {
     }
 }
 
-#define WRITE(T)                                               \
-  for (uint64_t k = 0; k < n; k++)                             \
-    ((T *)t->data + first)[k] = (T)b->i[k];                    \
+#define WRITE(T)                                                                                   \
+  for (uint64_t k = 0; k < n; k++)                                                                 \
+    ((T *)t->data + first)[k] = (T)b->i[k];                                                        \
   return
 static void write_integers(tl_host *t, uint64_t first, uint64_t n, block *b) {
   if (b->real)

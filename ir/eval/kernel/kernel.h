@@ -35,9 +35,9 @@ struct tl_eval {
   tl_host **out;            /* [n_out], NULL until made */
   uint32_t n_in;
   uint32_t n_out;
-  int64_t arg;     /* ARG of the table */
+  int64_t arg; /* ARG of the table */
   bool exact;
-  tl_pool *pool;   /* may be NULL */
+  tl_pool *pool; /* may be NULL */
   uint64_t seed;
   tl_host_heap *heap;
   tl_arena *scratch; /* rewound after the kernel */
@@ -68,8 +68,8 @@ tl_status tl_eval_result(tl_eval *x, uint32_t i, tl_dtype dtype, int rank, const
 tl_status tl_eval_result_like(tl_eval *x, uint32_t i, tl_dtype dtype, const tl_host *like,
                               tl_host **out) TL_NODISCARD;
 /* Makes result i a view: the bytes of `of` in another shape with the same number of elements. */
-tl_status tl_eval_view(tl_eval *x, uint32_t i, const tl_host *of, int rank, const int64_t *dims)
-    TL_NODISCARD;
+tl_status tl_eval_view(tl_eval *x, uint32_t i, const tl_host *of, int rank,
+                       const int64_t *dims) TL_NODISCARD;
 /* Makes result i an existing value, which it retains. */
 tl_status tl_eval_pass(tl_eval *x, uint32_t i, const tl_host *value) TL_NODISCARD;
 /* Returns true when result i has users; tells whether an optional result is worth computing. */

@@ -149,7 +149,7 @@ typedef struct lines_job {
   uint64_t blocks; /* in all */
   uint64_t per_outer;
   uint64_t slots;
-  uint64_t cells;  /* of a slot's buffer */
+  uint64_t cells; /* of a slot's buffer */
   int64_t *memory;
 } lines_job;
 
@@ -253,9 +253,8 @@ static bool repeats(const tl_host *t, const tl_host *over) {
   while (leading < t->rank && t->dims[leading] == 1)
     leading++;
   int rest = t->rank - leading;
-  return rest <= over->rank &&
-         (!rest || memcmp(t->dims + leading, over->dims + over->rank - rest,
-                          (size_t)rest * sizeof *t->dims) == 0);
+  return rest <= over->rank && (!rest || memcmp(t->dims + leading, over->dims + over->rank - rest,
+                                                (size_t)rest * sizeof *t->dims) == 0);
 }
 
 tl_status tl_spread_open(tl_eval *x, const tl_host *t, const tl_host *over, tl_spread *s) {

@@ -53,34 +53,34 @@ tl_status tl_eval_need_tensors(tl_eval *x, uint32_t n);
 
 /* The body of a row function of two operands: first the cases that compilers vectorise, then any
  * steps. EXPR is over a_ and b_; the operands are of type A and B, the result is of type O. */
-#define TL_ROW2(A, B, O, EXPR)                                              \
-  {                                                                         \
-    (void)user;                                                             \
-    const A *a = in[0];                                                     \
-    const B *b = in[1];                                                     \
-    O *o = out;                                                             \
-    if (steps[0] == 1 && steps[1] == 1)                                     \
-      for (uint64_t i = 0; i < n; i++) {                                    \
-        const A a_ = a[i];                                                  \
-        const B b_ = b[i];                                                  \
-        o[i] = (O)(EXPR);                                                   \
-      }                                                                     \
-    else if (steps[0] == 1 && steps[1] == 0) {                              \
-      const B b_ = *b;                                                      \
-      for (uint64_t i = 0; i < n; i++) {                                    \
-        const A a_ = a[i];                                                  \
-        o[i] = (O)(EXPR);                                                   \
-      }                                                                     \
-    } else                                                                  \
-      for (uint64_t i = 0; i < n; i++) {                                    \
-        const A a_ = a[(int64_t)i * steps[0]];                              \
-        const B b_ = b[(int64_t)i * steps[1]];                              \
-        o[i] = (O)(EXPR);                                                   \
-      }                                                                     \
+#define TL_ROW2(A, B, O, EXPR)                                                                     \
+  {                                                                                                \
+    (void)user;                                                                                    \
+    const A *a = in[0];                                                                            \
+    const B *b = in[1];                                                                            \
+    O *o = out;                                                                                    \
+    if (steps[0] == 1 && steps[1] == 1)                                                            \
+      for (uint64_t i = 0; i < n; i++) {                                                           \
+        const A a_ = a[i];                                                                         \
+        const B b_ = b[i];                                                                         \
+        o[i] = (O)(EXPR);                                                                          \
+      }                                                                                            \
+    else if (steps[0] == 1 && steps[1] == 0) {                                                     \
+      const B b_ = *b;                                                                             \
+      for (uint64_t i = 0; i < n; i++) {                                                           \
+        const A a_ = a[i];                                                                         \
+        o[i] = (O)(EXPR);                                                                          \
+      }                                                                                            \
+    } else                                                                                         \
+      for (uint64_t i = 0; i < n; i++) {                                                           \
+        const A a_ = a[(int64_t)i * steps[0]];                                                     \
+        const B b_ = b[(int64_t)i * steps[1]];                                                     \
+        o[i] = (O)(EXPR);                                                                          \
+      }                                                                                            \
   }
 
 /* The parameters of a tl_row, for functions that macros write. */
-#define TL_ROW_ARGS \
+#define TL_ROW_ARGS                                                                                \
   const void *user, void *out, const void *const *in, const int64_t *steps, uint64_t n
 
 #endif

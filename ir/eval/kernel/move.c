@@ -110,11 +110,11 @@ typedef enum step_kind { STEP_RUN, STEP_LINE, STEP_BLOCK } step_kind;
 typedef struct steps {
   const tl_move *v;
   step_kind kind;
-  int outer;        /* dims[0..outer) are walked; a step covers the rest */
-  size_t run;       /* bytes that a step moves */
-  tl_move_dim line; /* LINE, and the dim of a BLOCK along which dst is contiguous */
+  int outer;          /* dims[0..outer) are walked; a step covers the rest */
+  size_t run;         /* bytes that a step moves */
+  tl_move_dim line;   /* LINE, and the dim of a BLOCK along which dst is contiguous */
   tl_move_dim across; /* of a BLOCK, the dim along which src is contiguous */
-  uint64_t bands;   /* of a BLOCK: pieces of `across` */
+  uint64_t bands;     /* of a BLOCK: pieces of `across` */
 } steps;
 
 /* BAND: elements of a band, which keep within a few cache lines on either side. LEAST_BYTES: what a

@@ -52,9 +52,9 @@ enum { TL_MOVE_RANK = 64 };
 typedef struct tl_move {
   char *dst;
   const char *src;
-  size_t size;  /* 1, 2, 4, 8 or 16 */
+  size_t size; /* 1, 2, 4, 8 or 16 */
   int rank;
-  bool empty;   /* some dim was 0 */
+  bool empty; /* some dim was 0 */
   tl_move_dim dim[TL_MOVE_RANK];
 } tl_move;
 
@@ -86,11 +86,10 @@ typedef struct tl_box {
 void tl_box_whole(tl_box *b, const tl_host *t);
 /* Makes result i from the elements of operand 0 in the box; a view when that is all of it. from:
  * the units of operand 0. The box must lie inside. */
-tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from, const tl_box *b)
-    TL_NODISCARD;
+tl_status tl_eval_take_box(tl_eval *x, uint32_t i, const tl_units *from,
+                           const tl_box *b) TL_NODISCARD;
 /* Writes dense units of the box's shape to the places of the box in the result. */
-void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *from,
-                     const tl_box *b);
+void tl_eval_put_box(const tl_eval *x, const tl_unit_result *to, const char *from, const tl_box *b);
 
 /* Reads the integers of operand i as indices into a dim of size n. A negative index counts from the
  * end. *out: one per element, in [0, n), in scratch. TL_INVALID_MODEL for an index outside [-n,

@@ -14,7 +14,7 @@ void tl_store_number(tl_host *t, uint64_t i, double v);
 
 /* Reads an attribute that holds an ONNX type number; `fallback` when it is absent. TL_INVALID_MODEL
  * unless the type is a number or bool. */
-tl_status tl_eval_dtype_attr(tl_eval *x, tl_symbol name, tl_dtype fallback, tl_dtype *out)
-    TL_NODISCARD;
+tl_status tl_eval_dtype_attr(tl_eval *x, tl_symbol name, tl_dtype fallback,
+                             tl_dtype *out) TL_NODISCARD;
 
 #endif

@@ -18,10 +18,10 @@ struct tl_eval_run {
   tl_host_heap *heap;
   const tl_eval_row *kernels;
   tl_arena scratch;
-  tl_host **slots;        /* by value id; NULL: not made, or dead */
-  tl_value_id *next_dead; /* by value id: the next value that dies with the same node */
+  tl_host **slots;         /* by value id; NULL: not made, or dead */
+  tl_value_id *next_dead;  /* by value id: the next value that dies with the same node */
   tl_value_id *first_dead; /* by node id: values whose last use is this node */
-  tl_node_id *current;    /* by graph id, while the plan is made: the node being visited there */
+  tl_node_id *current;     /* by graph id, while the plan is made: the node being visited there */
   uint32_t depth;
 };
 

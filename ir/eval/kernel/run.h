@@ -16,12 +16,12 @@ typedef tl_status (*tl_eval_watch)(void *user, const tl_module *m, tl_value_id v
 
 typedef struct tl_eval_options {
   bool exact;
-  tl_dtype emulate;    /* F16 or BF16: every f32 and f64 value is rounded to that type when it is
+  tl_dtype emulate; /* F16 or BF16: every f32 and f64 value is rounded to that type when it is
                           made; NONE: no */
-  tl_pool *pool;       /* NULL: one thread */
+  tl_pool *pool;    /* NULL: one thread */
   const volatile int *cancel; /* non-zero stops the run with TL_IO; NULL: never */
-  uint64_t seed;       /* of random ops without a seed of their own */
-  tl_eval_watch watch; /* NULL: nobody */
+  uint64_t seed;              /* of random ops without a seed of their own */
+  tl_eval_watch watch;        /* NULL: nobody */
   void *watch_user;
 } tl_eval_options;
 

@@ -18,9 +18,9 @@ static tl_status check_operand(tl_eval *x, const tl_op *row, uint8_t *bound, uin
   if (!port)
     return tl_eval_fail(x, "the op takes no operand %u", i);
   if (!t)
-    return port->kind == TL_PORT_OPTIONAL ? TL_OK
-                                          : tl_eval_fail(x, "operand %u ('%s') is absent", i,
-                                                         port->name);
+    return port->kind == TL_PORT_OPTIONAL
+               ? TL_OK
+               : tl_eval_fail(x, "operand %u ('%s') is absent", i, port->name);
   if (port->var == TL_ANY_TYPE)
     return TL_OK;
   const tl_type_var *var = &row->vars[port->var];

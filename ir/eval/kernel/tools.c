@@ -21,8 +21,7 @@ static void describe(tl_buf *out, const tl_host *t) {
   tl_buf_add_z(out, t->rank > SHOWN_RANK ? ",...]" : "]");
 }
 
-static tl_status report(tl_eval *x, tl_status status, const char *fmt, va_list ap)
-    TL_PRINTF(3, 0);
+static tl_status report(tl_eval *x, tl_status status, const char *fmt, va_list ap) TL_PRINTF(3, 0);
 /* Formats the message and appends name, type and shape of the first operands: the reader of the
  * message has no other way to see the shapes of this run. */
 static tl_status report(tl_eval *x, tl_status status, const char *fmt, va_list ap) {

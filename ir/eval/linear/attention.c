@@ -10,11 +10,11 @@
 /* Attention with its sizes and the room that threads work in. */
 typedef struct job {
   const tl_attention *a;
-  int64_t rows;    /* S */
-  int64_t keys;    /* T */
-  double *k;       /* [B,kv_heads,D,T] */
-  double *v;       /* [B,kv_heads,T,Dv] */
-  double *room;    /* [lanes][T + D + Dv] */
+  int64_t rows; /* S */
+  int64_t keys; /* T */
+  double *k;    /* [B,kv_heads,D,T] */
+  double *v;    /* [B,kv_heads,T,Dv] */
+  double *room; /* [lanes][T + D + Dv] */
   uint64_t lanes;
 } job;
 

@@ -28,44 +28,44 @@ typedef struct tl_heads {
 typedef struct tl_attention_mask {
   const tl_host *t; /* NULL: none */
   int64_t step[4];
-  int64_t width;    /* keys from here on are masked, even where a step is 0 */
+  int64_t width; /* keys from here on are masked, even where a step is 0 */
 } tl_attention_mask;
 
 /* Which stage the optional result with scores shows. */
 typedef enum tl_attention_stage {
-  TL_STAGE_SCORES,  /* scaled products */
-  TL_STAGE_CAPPED,  /* after softcap */
-  TL_STAGE_MASKED,  /* after masks and bias */
+  TL_STAGE_SCORES, /* scaled products */
+  TL_STAGE_CAPPED, /* after softcap */
+  TL_STAGE_MASKED, /* after masks and bias */
   TL_STAGE_SOFTMAX
 } tl_attention_stage;
 
 /* What tl_attention_run computes; all pointers are borrowed. */
 typedef struct tl_attention {
   int64_t batch;
-  int64_t heads;    /* of Q, a multiple of kv_heads */
+  int64_t heads; /* of Q, a multiple of kv_heads */
   int64_t kv_heads;
-  int64_t size;     /* of a row of Q and K */
+  int64_t size; /* of a row of Q and K */
   int64_t v_size;
   tl_heads q;
   tl_heads k;
   tl_heads v;
-  tl_heads past_k;  /* keys that come before those of k */
+  tl_heads past_k; /* keys that come before those of k */
   tl_heads past_v;
   double scale;
-  double softcap;   /* 0: none */
-  const int64_t *valid;  /* [B] keys from here on are not seen; NULL: all are */
-  const int64_t *offset; /* [B] with causal or window: key that query row 0 stands at */
-  bool causal;           /* no key after the query's own place */
-  int64_t window;        /* keys of this many places up to the own one; 0: no limit */
+  double softcap;         /* 0: none */
+  const int64_t *valid;   /* [B] keys from here on are not seen; NULL: all are */
+  const int64_t *offset;  /* [B] with causal or window: key that query row 0 stands at */
+  bool causal;            /* no key after the query's own place */
+  int64_t window;         /* keys of this many places up to the own one; 0: no limit */
   tl_attention_mask bias; /* added; bool: -inf where false */
   tl_attention_mask mask; /* of integers: masked_value is added where 0 */
   double masked_value;
-  const double *sinks;    /* [N] a further score of each row, without a value; NULL: none */
-  tl_host *y;             /* f32 or f64; NULL: only the scores are wanted */
+  const double *sinks; /* [N] a further score of each row, without a value; NULL: none */
+  tl_host *y;          /* f32 or f64; NULL: only the scores are wanted */
   int64_t y_batch;
   int64_t y_head;
   int64_t y_row;
-  tl_host *scores;        /* [B,N,S,T], NULL: not wanted */
+  tl_host *scores; /* [B,N,S,T], NULL: not wanted */
   tl_attention_stage stage;
 } tl_attention;
 

@@ -107,7 +107,7 @@ static tl_status run_masked(tl_eval *x, tl_attention *a, uint32_t mask, uint32_t
 typedef struct projection {
   int64_t sizes[3]; /* columns of Q, K, V */
   int64_t all;
-  tl_host *qkv;     /* [B,S,all], before the bias */
+  tl_host *qkv; /* [B,S,all], before the bias */
 } projection;
 
 /* Reads how many columns of the weight belong to Q, K and V: equal parts unless the node says
@@ -250,8 +250,8 @@ static tl_status need_packed(tl_eval *x, uint32_t i, const tl_attention *a, int6
 }
 
 /* Reads operand i: [B,S,N*D], or with `deep` also [B,N,S,D]. */
-static tl_status read_rows(tl_eval *x, uint32_t i, const tl_attention *a, bool deep,
-                           int64_t *size, tl_heads *out) {
+static tl_status read_rows(tl_eval *x, uint32_t i, const tl_attention *a, bool deep, int64_t *size,
+                           tl_heads *out) {
   TL_TRY(tl_eval_need_rank(x, i, 3, deep ? 4 : 3));
   const tl_host *t = tl_eval_in(x, i);
   const int64_t width = t->rank == 3 ? t->dims[2] / a->heads : t->dims[3];

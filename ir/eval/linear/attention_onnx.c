@@ -9,8 +9,7 @@
 
 /* Finds number and size of the heads of operand i: [B,N,S,D], or [B,S,N*D] with N from an
  * attribute. */
-static tl_status read_heads(tl_eval *x, uint32_t i, tl_symbol name, int64_t *heads,
-                            int64_t *size) {
+static tl_status read_heads(tl_eval *x, uint32_t i, tl_symbol name, int64_t *heads, int64_t *size) {
   TL_TRY(tl_eval_need_rank(x, i, 3, 4));
   const tl_host *t = tl_eval_in(x, i);
   int64_t stated = tl_eval_int(x, name, 0);
@@ -150,11 +149,11 @@ typedef struct linear {
   int64_t size;
   int64_t v_size;
   double scale;
-  const tl_host *in[6];  /* query, key, value, past_state, decay, beta */
-  int64_t decay_head;    /* elements of decay a head and step: 1 or size */
-  bool one_beta;         /* one for all heads */
-  double *state;         /* [B,kv_heads,D,V] */
-  double *room;          /* [B,kv_heads][V] */
+  const tl_host *in[6]; /* query, key, value, past_state, decay, beta */
+  int64_t decay_head;   /* elements of decay a head and step: 1 or size */
+  bool one_beta;        /* one for all heads */
+  double *state;        /* [B,kv_heads,D,V] */
+  double *room;         /* [B,kv_heads][V] */
   tl_host *out;
 } linear;
 
@@ -295,8 +294,7 @@ tl_status tl_eval_linear_attention(tl_eval *x) {
   TL_TRY(tl_eval_result(x, 0, dtype, 3, out, &l.out));
   TL_TRY(tl_eval_result(x, 1, kept, 4, dims, &state));
   l.state = tl_eval_scratch(x, state->n, sizeof *l.state);
-  l.room = tl_eval_scratch(x, (uint64_t)(l.batch * l.kv_heads),
-                           (size_t)l.v_size * sizeof *l.room);
+  l.room = tl_eval_scratch(x, (uint64_t)(l.batch * l.kv_heads), (size_t)l.v_size * sizeof *l.room);
   if (!l.state || !l.room)
     return tl_eval_no_memory(x);
   for (uint64_t i = 0; i < state->n; i++)

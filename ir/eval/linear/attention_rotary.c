@@ -13,11 +13,11 @@ typedef struct rotation {
   int64_t steps;
   int64_t heads;
   int64_t size;
-  int64_t half;        /* pairs that turn */
-  int64_t columns;     /* of the caches, of which the first half are used */
-  bool heads_first;    /* [B,N,S,D], else [B,S,N*D] */
-  bool interleaved;    /* pairs are neighbours, else half a head apart */
-  bool one_position;   /* of step 0, others follow */
+  int64_t half;      /* pairs that turn */
+  int64_t columns;   /* of the caches, of which the first half are used */
+  bool heads_first;  /* [B,N,S,D], else [B,S,N*D] */
+  bool interleaved;  /* pairs are neighbours, else half a head apart */
+  bool one_position; /* of step 0, others follow */
 } rotation;
 
 /* Returns the row of the caches for a step; check_positions has checked it. */
@@ -92,8 +92,7 @@ static tl_status check_positions(tl_eval *x, rotation *r) {
   const tl_host *p = r->positions;
   const int64_t rows = r->cos->dims[0];
   r->one_position = p->n == 1 && p->rank < 2;
-  if (!r->one_position &&
-      (p->rank != 2 || p->dims[0] != r->batch || p->dims[1] != r->steps))
+  if (!r->one_position && (p->rank != 2 || p->dims[0] != r->batch || p->dims[1] != r->steps))
     return tl_eval_fail(x, "position_ids do not fit batch and sequence");
   for (uint64_t i = 0; i < p->n; i++) {
     int64_t first = tl_host_int_at(p, i);

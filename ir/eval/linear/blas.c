@@ -52,8 +52,8 @@ bool tl_gemm_blas(const tl_gemm *g) {
     else
       cblas_dgemm(CblasRowMajor, a.transpose, b.transpose, (int)g->m, (int)g->n, (int)g->k, 1.0,
                   (const double *)g->a.data + at(g->a.at, i), a.distance,
-                  (const double *)g->b.data + at(g->b.at, i), b.distance,
-                  g->accumulate ? 1.0 : 0.0, (double *)g->c + at(g->c_at, i), (int)g->c_stride);
+                  (const double *)g->b.data + at(g->b.at, i), b.distance, g->accumulate ? 1.0 : 0.0,
+                  (double *)g->c + at(g->c_at, i), (int)g->c_stride);
   }
   return true;
 }

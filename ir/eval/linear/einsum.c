@@ -23,7 +23,7 @@ typedef struct einsum {
   tl_gemm_type type;
   tl_dtype dtype; /* of computation */
   int64_t size[N_LABELS];
-  int n_wide;     /* axes of the ellipsis, labels ELLIPSIS + i counted from the last */
+  int n_wide;             /* axes of the ellipsis, labels ELLIPSIS + i counted from the last */
   uint8_t uses[N_LABELS]; /* terms that are still to come, and the result */
   int n_out;
   uint16_t out[TL_MAX_RANK];
@@ -78,8 +78,8 @@ static tl_status add_size(einsum *e, uint16_t label, int64_t d) {
   if (*size < 0 || *size == 1)
     *size = d;
   else if (d != 1 && d != *size)
-    return tl_eval_fail(e->x, "a label of the equation names sizes %lld and %lld",
-                        (long long)*size, (long long)d);
+    return tl_eval_fail(e->x, "a label of the equation names sizes %lld and %lld", (long long)*size,
+                        (long long)d);
   return TL_OK;
 }
 
@@ -230,16 +230,16 @@ typedef struct reduction {
 } reduction;
 
 /* Sums in index order: the first element, then the others. */
-#define DEFINE_REDUCE(NAME, TYPE)                                                                 \
-  static void NAME(void *user, uint64_t begin, uint64_t end) {                                    \
-    const reduction *r = user;                                                                    \
-    for (uint64_t i = begin; i < end; i++) {                                                      \
-      const TYPE *from = (const TYPE *)(const void *)r->from->data + r->kept[i];                  \
-      TYPE sum = r->n_summed ? from[r->summed[0]] : 0;                                            \
-      for (int64_t k = 1; k < r->n_summed; k++)                                                   \
-        sum += from[r->summed[k]];                                                                \
-      ((TYPE *)r->to->data)[i] = sum;                                                             \
-    }                                                                                             \
+#define DEFINE_REDUCE(NAME, TYPE)                                                                  \
+  static void NAME(void *user, uint64_t begin, uint64_t end) {                                     \
+    const reduction *r = user;                                                                     \
+    for (uint64_t i = begin; i < end; i++) {                                                       \
+      const TYPE *from = (const TYPE *)(const void *)r->from->data + r->kept[i];                   \
+      TYPE sum = r->n_summed ? from[r->summed[0]] : 0;                                             \
+      for (int64_t k = 1; k < r->n_summed; k++)                                                    \
+        sum += from[r->summed[k]];                                                                 \
+      ((TYPE *)r->to->data)[i] = sum;                                                              \
+    }                                                                                              \
   }
 
 DEFINE_REDUCE(reduce_f32, float)
@@ -332,8 +332,7 @@ static void pack_side(const void *user, const tl_gemm_block *b, void *dst) {
 enum { BATCH, ROWS, COLUMNS, SUMMED, N_GROUPS };
 
 /* Sorts the labels of both terms by what they do in the product. */
-static tl_status make_groups(einsum *e, const term *a, const term *b, const bool *keep,
-                             group *g) {
+static tl_status make_groups(einsum *e, const term *a, const term *b, const bool *keep, group *g) {
   bool seen[N_LABELS] = {false};
   const term *both[2] = {a, b};
   for (int k = 0; k < 2; k++)
@@ -342,7 +341,7 @@ static tl_status make_groups(einsum *e, const term *a, const term *b, const bool
       if (seen[label])
         continue;
       seen[label] = true;
-      group *to = &g[!keep[label]                    ? SUMMED
+      group *to = &g[!keep[label]                     ? SUMMED
                      : a->has[label] && b->has[label] ? BATCH
                      : a->has[label]                  ? ROWS
                                                       : COLUMNS];
@@ -376,9 +375,15 @@ static tl_status multiply(einsum *e, const term *a, const term *b, const bool *k
   }
   for (int64_t i = 0; i < dims[0]; i++)
     at[i] = i * dims[1] * dims[2];
-  tl_gemm p = {.type = e->type, .batches = (uint64_t)dims[0], .m = dims[1], .n = dims[2],
-               .k = g[SUMMED].total, .a = {.pack = pack_side, .user = &sa},
-               .b = {.pack = pack_side, .user = &sb}, .c = y->data, .c_at = at,
+  tl_gemm p = {.type = e->type,
+               .batches = (uint64_t)dims[0],
+               .m = dims[1],
+               .n = dims[2],
+               .k = g[SUMMED].total,
+               .a = {.pack = pack_side, .user = &sa},
+               .b = {.pack = pack_side, .user = &sb},
+               .c = y->data,
+               .c_at = at,
                .c_stride = dims[2]};
   tl_status status = y->n ? tl_gemm_run(e->x, &p) : TL_OK;
   hold(e, y, g, SUMMED, out);

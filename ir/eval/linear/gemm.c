@@ -6,11 +6,11 @@
 #include "ir/eval/linear/gemm_unit.h"
 
 enum {
-  K_BLOCK = 256,      /* a packed column panel of B stays in the first-level cache */
-  ROW_BLOCK = 192,    /* a multiple of the rows of every tile: A stays in the second level, */
-  COLUMN_BLOCK = 768, /* and so does B */
+  K_BLOCK = 256,           /* a packed column panel of B stays in the first-level cache */
+  ROW_BLOCK = 192,         /* a multiple of the rows of every tile: A stays in the second level, */
+  COLUMN_BLOCK = 768,      /* and so does B */
   TASK_PRODUCTS = 1 << 18, /* less work is not worth a task */
-  TASKS_A_THREAD = 3, /* of one matrix; each packs the other operand anew */
+  TASKS_A_THREAD = 3,      /* of one matrix; each packs the other operand anew */
   CACHE_LINE = 64
 };
 
@@ -25,7 +25,7 @@ typedef struct workspace {
 typedef struct job {
   const tl_gemm *g;
   const tl_gemm_unit *unit;
-  size_t size; /* bytes of an element */
+  size_t size;     /* bytes of an element */
   workspace *work; /* by worker */
   int64_t task_rows;
   int64_t task_columns;
@@ -64,42 +64,42 @@ static void copy_rows(const char *from, size_t stride, int64_t steps, size_t byt
 enum { TILE = 8 }; /* lanes and steps that are transposed at a time */
 
 /* Defines the packing of a type: lanes that are adjacent are copied, others transposed. */
-#define DEFINE_PACK(NAME, TYPE)                                                                   \
-  static void NAME##_lane(const TYPE *from, int64_t k_stride, const tl_gemm_block *b, int64_t s,  \
-                          TYPE *dst) {                                                            \
-    for (; s < b->steps; s++)                                                                     \
-      dst[s * b->width] = from[s * k_stride];                                                     \
-  }                                                                                               \
-  /* lanes whose steps are adjacent */                                                            \
-  static void NAME##_tiles(const TYPE *from, int64_t lane_stride, const tl_gemm_block *b,         \
-                           TYPE *dst) {                                                           \
-    int64_t whole = b->steps / TILE * TILE, lane = 0;                                             \
-    for (; lane + TILE <= b->lanes; lane += TILE)                                                 \
-      for (int64_t s = 0; s < whole; s += TILE) {                                                 \
-        TYPE tile[TILE][TILE];                                                                    \
-        for (int l = 0; l < TILE; l++)                                                            \
-          memcpy(tile[l], from + (lane + l) * lane_stride + s, sizeof tile[l]);                   \
-        for (int k = 0; k < TILE; k++)                                                            \
-          for (int l = 0; l < TILE; l++)                                                          \
-            dst[(s + k) * b->width + lane + l] = tile[l][k];                                      \
-      }                                                                                           \
-    for (int64_t l = 0; l < b->lanes; l++)                                                        \
-      NAME##_lane(from + l * lane_stride, 1, b, l < lane ? whole : 0, dst + l);                   \
-  }                                                                                               \
-  static void NAME(const tl_gemm_side *side, const tl_gemm_block *b, TYPE *dst) {                 \
-    const TYPE *from = (const TYPE *)side->data + (side->at ? side->at[b->batch] : 0) +           \
-                       b->lane * side->lane_stride + b->k * side->k_stride;                       \
-    size_t size = sizeof *dst;                                                                    \
-    if (b->lanes < b->width)                                                                      \
-      memset(dst, 0, (size_t)(b->steps * b->width) * size);                                       \
-    if (side->lane_stride == 1)                                                                   \
-      copy_rows((const char *)from, (size_t)side->k_stride * size, b->steps,                      \
-                (size_t)b->lanes * size, (size_t)b->width * size, (char *)dst);                   \
-    else if (side->k_stride == 1)                                                                 \
-      NAME##_tiles(from, side->lane_stride, b, dst);                                              \
-    else                                                                                          \
-      for (int64_t l = 0; l < b->lanes; l++)                                                      \
-        NAME##_lane(from + l * side->lane_stride, side->k_stride, b, 0, dst + l);                 \
+#define DEFINE_PACK(NAME, TYPE)                                                                    \
+  static void NAME##_lane(const TYPE *from, int64_t k_stride, const tl_gemm_block *b, int64_t s,   \
+                          TYPE *dst) {                                                             \
+    for (; s < b->steps; s++)                                                                      \
+      dst[s * b->width] = from[s * k_stride];                                                      \
+  }                                                                                                \
+  /* lanes whose steps are adjacent */                                                             \
+  static void NAME##_tiles(const TYPE *from, int64_t lane_stride, const tl_gemm_block *b,          \
+                           TYPE *dst) {                                                            \
+    int64_t whole = b->steps / TILE * TILE, lane = 0;                                              \
+    for (; lane + TILE <= b->lanes; lane += TILE)                                                  \
+      for (int64_t s = 0; s < whole; s += TILE) {                                                  \
+        TYPE tile[TILE][TILE];                                                                     \
+        for (int l = 0; l < TILE; l++)                                                             \
+          memcpy(tile[l], from + (lane + l) * lane_stride + s, sizeof tile[l]);                    \
+        for (int k = 0; k < TILE; k++)                                                             \
+          for (int l = 0; l < TILE; l++)                                                           \
+            dst[(s + k) * b->width + lane + l] = tile[l][k];                                       \
+      }                                                                                            \
+    for (int64_t l = 0; l < b->lanes; l++)                                                         \
+      NAME##_lane(from + l * lane_stride, 1, b, l < lane ? whole : 0, dst + l);                    \
+  }                                                                                                \
+  static void NAME(const tl_gemm_side *side, const tl_gemm_block *b, TYPE *dst) {                  \
+    const TYPE *from = (const TYPE *)side->data + (side->at ? side->at[b->batch] : 0) +            \
+                       b->lane * side->lane_stride + b->k * side->k_stride;                        \
+    size_t size = sizeof *dst;                                                                     \
+    if (b->lanes < b->width)                                                                       \
+      memset(dst, 0, (size_t)(b->steps * b->width) * size);                                        \
+    if (side->lane_stride == 1)                                                                    \
+      copy_rows((const char *)from, (size_t)side->k_stride *size, b->steps,                        \
+                (size_t)b->lanes *size, (size_t)b->width *size, (char *)dst);                      \
+    else if (side->k_stride == 1)                                                                  \
+      NAME##_tiles(from, side->lane_stride, b, dst);                                               \
+    else                                                                                           \
+      for (int64_t l = 0; l < b->lanes; l++)                                                       \
+        NAME##_lane(from + l * side->lane_stride, side->k_stride, b, 0, dst + l);                  \
   }
 
 /* Packing does not look at the elements, so their size is enough. */

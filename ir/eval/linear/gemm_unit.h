@@ -43,52 +43,52 @@ const tl_gemm_unit *tl_gemm_fast_unit(tl_gemm_type type, unsigned level);
 
 /* Defines a tile of ROWS rows and two vectors of BYTES bytes. Its sums stay in registers, which is
  * what limits ROWS. C may be anywhere, hence the type with a low alignment. */
-#define TL_GEMM_DEFINE(NAME, TYPE, BYTES, ROWS, TARGET)                                           \
-  TARGET static void NAME(int64_t k, const void *pa, const void *pb, void *pc, int64_t c_stride,  \
-                          bool accumulate) {                                                      \
-    enum { LANES = (BYTES) / (int)sizeof(TYPE) };                                                 \
-    typedef TYPE vector __attribute__((vector_size(BYTES)));                                      \
-    typedef TYPE anywhere __attribute__((vector_size(BYTES), aligned(4), may_alias));             \
-    const TYPE *a = pa;                                                                           \
-    const anywhere *b = pb;                                                                       \
-    TYPE *c = pc;                                                                                 \
-    vector sum[ROWS][2];                                                                          \
-    TL_GEMM_UNROLL                                                                                \
-    for (int i = 0; i < (ROWS); i++) {                                                            \
-      if (accumulate) {                                                                           \
-        sum[i][0] = *(const anywhere *)(const void *)(c + i * c_stride);                          \
-        sum[i][1] = *(const anywhere *)(const void *)(c + i * c_stride + LANES);                  \
-      } else {                                                                                    \
-        sum[i][0] = (vector){0};                                                                  \
-        sum[i][1] = (vector){0};                                                                  \
-      }                                                                                           \
-    }                                                                                             \
-    for (int64_t s = 0; s < k; s++) {                                                             \
-      vector b0 = b[0], b1 = b[1];                                                                \
-      TL_GEMM_UNROLL                                                                              \
-      for (int i = 0; i < (ROWS); i++) {                                                          \
-        sum[i][0] = sum[i][0] + a[i] * b0;                                                        \
-        sum[i][1] = sum[i][1] + a[i] * b1;                                                        \
-      }                                                                                           \
-      a += (ROWS);                                                                                \
-      b += 2;                                                                                     \
-    }                                                                                             \
-    TL_GEMM_UNROLL                                                                                \
-    for (int i = 0; i < (ROWS); i++) {                                                            \
-      *(anywhere *)(void *)(c + i * c_stride) = sum[i][0];                                        \
-      *(anywhere *)(void *)(c + i * c_stride + LANES) = sum[i][1];                                \
-    }                                                                                             \
+#define TL_GEMM_DEFINE(NAME, TYPE, BYTES, ROWS, TARGET)                                            \
+  TARGET static void NAME(int64_t k, const void *pa, const void *pb, void *pc, int64_t c_stride,   \
+                          bool accumulate) {                                                       \
+    enum { LANES = (BYTES) / (int)sizeof(TYPE) };                                                  \
+    typedef TYPE vector __attribute__((vector_size(BYTES)));                                       \
+    typedef TYPE anywhere __attribute__((vector_size(BYTES), aligned(4), may_alias));              \
+    const TYPE *a = pa;                                                                            \
+    const anywhere *b = pb;                                                                        \
+    TYPE *c = pc;                                                                                  \
+    vector sum[ROWS][2];                                                                           \
+    TL_GEMM_UNROLL                                                                                 \
+    for (int i = 0; i < (ROWS); i++) {                                                             \
+      if (accumulate) {                                                                            \
+        sum[i][0] = *(const anywhere *)(const void *)(c + i * c_stride);                           \
+        sum[i][1] = *(const anywhere *)(const void *)(c + i * c_stride + LANES);                   \
+      } else {                                                                                     \
+        sum[i][0] = (vector){0};                                                                   \
+        sum[i][1] = (vector){0};                                                                   \
+      }                                                                                            \
+    }                                                                                              \
+    for (int64_t s = 0; s < k; s++) {                                                              \
+      vector b0 = b[0], b1 = b[1];                                                                 \
+      TL_GEMM_UNROLL                                                                               \
+      for (int i = 0; i < (ROWS); i++) {                                                           \
+        sum[i][0] = sum[i][0] + a[i] * b0;                                                         \
+        sum[i][1] = sum[i][1] + a[i] * b1;                                                         \
+      }                                                                                            \
+      a += (ROWS);                                                                                 \
+      b += 2;                                                                                      \
+    }                                                                                              \
+    TL_GEMM_UNROLL                                                                                 \
+    for (int i = 0; i < (ROWS); i++) {                                                             \
+      *(anywhere *)(void *)(c + i * c_stride) = sum[i][0];                                         \
+      *(anywhere *)(void *)(c + i * c_stride + LANES) = sum[i][1];                                 \
+    }                                                                                              \
   }
 
 /* Defines the three levels of one type: NAME_units[level]. */
-#define TL_GEMM_DEFINE_LEVELS(NAME, TYPE)                                                         \
-  TL_GEMM_DEFINE(NAME##_128, TYPE, 16, 4, )                                                       \
-  TL_GEMM_DEFINE(NAME##_256, TYPE, 32, 6, TL_GEMM_256)                                            \
-  TL_GEMM_DEFINE(NAME##_512, TYPE, 64, 8, TL_GEMM_512)                                            \
-  static const tl_gemm_unit NAME##_units[TL_GEMM_LEVELS] = {                                      \
-      {NAME##_128, 4, 2 * 16 / (int)sizeof(TYPE)},                                                \
-      {NAME##_256, 6, 2 * 32 / (int)sizeof(TYPE)},                                                \
-      {NAME##_512, 8, 2 * 64 / (int)sizeof(TYPE)},                                                \
+#define TL_GEMM_DEFINE_LEVELS(NAME, TYPE)                                                          \
+  TL_GEMM_DEFINE(NAME##_128, TYPE, 16, 4, )                                                        \
+  TL_GEMM_DEFINE(NAME##_256, TYPE, 32, 6, TL_GEMM_256)                                             \
+  TL_GEMM_DEFINE(NAME##_512, TYPE, 64, 8, TL_GEMM_512)                                             \
+  static const tl_gemm_unit NAME##_units[TL_GEMM_LEVELS] = {                                       \
+      {NAME##_128, 4, 2 * 16 / (int)sizeof(TYPE)},                                                 \
+      {NAME##_256, 6, 2 * 32 / (int)sizeof(TYPE)},                                                 \
+      {NAME##_512, 8, 2 * 64 / (int)sizeof(TYPE)},                                                 \
   };
 
 #endif

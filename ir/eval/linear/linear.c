@@ -9,7 +9,7 @@ enum { ROW_GRAIN = 1 << 14 };
 /* What happens to Y besides the product. */
 typedef struct affine {
   tl_host *y;
-  const tl_host *c; /* NULL: none */
+  const tl_host *c;   /* NULL: none */
   int64_t row_stride; /* of C, 0 where it is broadcast */
   int64_t column_stride;
   float alpha;
@@ -20,17 +20,17 @@ typedef struct affine {
 
 /* With alpha 1, beta C is written to Y first and the product is added to it. Integers come here
  * with beta 1 only. */
-#define DEFINE_FILL(NAME, TYPE, SCALED)                                                           \
-  static void NAME(const affine *f, uint64_t begin, uint64_t end) {                               \
-    int64_t n = f->y->dims[1];                                                                    \
-    for (int64_t row = (int64_t)begin; row < (int64_t)end; row++) {                               \
-      const TYPE *c = (const TYPE *)f->c->data + row * f->row_stride;                             \
-      TYPE *y = (TYPE *)f->y->data + row * n;                                                     \
-      for (int64_t i = 0; i < n; i++) {                                                           \
-        TYPE v = c[i * f->column_stride];                                                         \
-        y[i] = SCALED;                                                                            \
-      }                                                                                           \
-    }                                                                                             \
+#define DEFINE_FILL(NAME, TYPE, SCALED)                                                            \
+  static void NAME(const affine *f, uint64_t begin, uint64_t end) {                                \
+    int64_t n = f->y->dims[1];                                                                     \
+    for (int64_t row = (int64_t)begin; row < (int64_t)end; row++) {                                \
+      const TYPE *c = (const TYPE *)f->c->data + row * f->row_stride;                              \
+      TYPE *y = (TYPE *)f->y->data + row * n;                                                      \
+      for (int64_t i = 0; i < n; i++) {                                                            \
+        TYPE v = c[i * f->column_stride];                                                          \
+        y[i] = SCALED;                                                                             \
+      }                                                                                            \
+    }                                                                                              \
   }
 
 DEFINE_FILL(fill_f32, float, f->beta == 1.0f ? v : v * f->beta)
@@ -61,19 +61,19 @@ static double clamp(double v, double low, double high) {
 #define LAST_U64 18446744073709549568.0
 
 /* The general case, after the product: Y = alpha Y + beta C, in double for integers. */
-#define DEFINE_SCALE(NAME, TYPE, WIDE, CAST)                                                      \
-  static void NAME(const affine *f, uint64_t begin, uint64_t end) {                               \
-    int64_t n = f->y->dims[1];                                                                    \
-    for (int64_t row = (int64_t)begin; row < (int64_t)end; row++) {                               \
-      const TYPE *c = f->c ? (const TYPE *)f->c->data + row * f->row_stride : NULL;               \
-      TYPE *y = (TYPE *)f->y->data + row * n;                                                     \
-      for (int64_t i = 0; i < n; i++) {                                                           \
-        WIDE v = (WIDE)y[i] * (WIDE)f->alpha;                                                     \
-        if (c)                                                                                    \
-          v += (WIDE)c[i * f->column_stride] * (WIDE)f->beta;                                     \
-        y[i] = CAST;                                                                              \
-      }                                                                                           \
-    }                                                                                             \
+#define DEFINE_SCALE(NAME, TYPE, WIDE, CAST)                                                       \
+  static void NAME(const affine *f, uint64_t begin, uint64_t end) {                                \
+    int64_t n = f->y->dims[1];                                                                     \
+    for (int64_t row = (int64_t)begin; row < (int64_t)end; row++) {                                \
+      const TYPE *c = f->c ? (const TYPE *)f->c->data + row * f->row_stride : NULL;                \
+      TYPE *y = (TYPE *)f->y->data + row * n;                                                      \
+      for (int64_t i = 0; i < n; i++) {                                                            \
+        WIDE v = (WIDE)y[i] * (WIDE)f->alpha;                                                      \
+        if (c)                                                                                     \
+          v += (WIDE)c[i * f->column_stride] * (WIDE)f->beta;                                      \
+        y[i] = CAST;                                                                               \
+      }                                                                                            \
+    }                                                                                              \
   }
 
 DEFINE_SCALE(scale_f32, float, float, v)

@@ -69,8 +69,8 @@ static tl_status plan_dims(tl_eval *x, const tl_matmul_view *a, const tl_matmul_
   int64_t inner = b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2];
   g->k = a->dims[a->rank - 1];
   if (g->k != inner)
-    return tl_eval_fail(x, "the inner sizes are %lld and %lld, expected the same",
-                        (long long)g->k, (long long)inner);
+    return tl_eval_fail(x, "the inner sizes are %lld and %lld, expected the same", (long long)g->k,
+                        (long long)inner);
   int axes_a = batch_axes(a), axes_b = batch_axes(b);
   p->batch_rank = axes_a > axes_b ? axes_a : axes_b;
   for (int back = 0; back < p->batch_rank; back++) {

@@ -23,8 +23,8 @@ typedef struct tl_matmul {
 
 /* Describes operand i, of rank 1 or more. batch: the first axis moves behind the other batch axes.
  * trans: the last two axes are swapped. */
-tl_status tl_matmul_view_of(tl_eval *x, uint32_t i, bool batch, bool trans, tl_matmul_view *out)
-    TL_NODISCARD;
+tl_status tl_matmul_view_of(tl_eval *x, uint32_t i, bool batch, bool trans,
+                            tl_matmul_view *out) TL_NODISCARD;
 /* Describes a row-major tensor of the given shape, whose number of elements must fit an int64_t. */
 void tl_matmul_view_set(tl_matmul_view *v, int rank, const int64_t *dims);
 /* Plans the product of a and b. The batch of A is folded into its rows when B has none and A lies

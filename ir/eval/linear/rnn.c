@@ -31,7 +31,7 @@ typedef struct layer {
   double *y;  /* [S,D,B,H] or [B,S,D,H] */
   double *yh; /* [D,B,H] or [B,D,H] */
   double *yc;
-  double *room; /* [B][scratch_row] */
+  double *room;       /* [B][scratch_row] */
   uint32_t direction; /* the one being run */
 } layer;
 
@@ -194,8 +194,7 @@ static void gru_cell(const layer *l, const tl_rnn_activation *f, double *z, doub
 
 /* One step of LSTM; gates in the order i, o, f, c, peepholes in the order i, o, f. The output gate
  * sees the new cell state. */
-static void lstm_cell(const layer *l, const tl_rnn_activation *f, double *z, double *h,
-                      double *c) {
+static void lstm_cell(const layer *l, const tl_rnn_activation *f, double *z, double *h, double *c) {
   const int64_t n = l->hidden;
   const double *p = l->peephole ? l->peephole + (int64_t)l->direction * 3 * n : NULL;
   add_product(h, n, l->r, 4 * n, 4 * n, z);

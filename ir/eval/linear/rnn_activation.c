@@ -47,30 +47,18 @@ double tl_rnn_apply(const tl_rnn_activation *a, double v) {
   if (a->clip > 0)
     v = limit(v, -a->clip, a->clip);
   switch (a->function) {
-  case TL_RNN_RELU:
-    return v < 0 ? 0 : v;
-  case TL_RNN_TANH:
-    return tl_tanh(v);
-  case TL_RNN_SIGMOID:
-    return sigmoid(v);
-  case TL_RNN_AFFINE:
-    return a->alpha * v + a->beta;
-  case TL_RNN_LEAKY_RELU:
-    return v < 0 ? a->alpha * v : v;
-  case TL_RNN_THRESHOLDED_RELU:
-    return v > a->alpha ? v : 0;
-  case TL_RNN_SCALED_TANH:
-    return a->alpha * tl_tanh(a->beta * v);
-  case TL_RNN_HARD_SIGMOID:
-    return limit(a->alpha * v + a->beta, 0, 1);
-  case TL_RNN_ELU:
-    return v < 0 ? a->alpha * tl_expm1(v) : v;
-  case TL_RNN_SOFTSIGN:
-    return v / (1.0 + fabs(v));
-  case TL_RNN_SOFTPLUS:
-    return v > 0 ? v + tl_log1p(tl_exp(-v)) : tl_log1p(tl_exp(v));
-  case TL_RNN_N_FUNCTIONS:
-    break;
+  case TL_RNN_RELU: return v < 0 ? 0 : v;
+  case TL_RNN_TANH: return tl_tanh(v);
+  case TL_RNN_SIGMOID: return sigmoid(v);
+  case TL_RNN_AFFINE: return a->alpha * v + a->beta;
+  case TL_RNN_LEAKY_RELU: return v < 0 ? a->alpha * v : v;
+  case TL_RNN_THRESHOLDED_RELU: return v > a->alpha ? v : 0;
+  case TL_RNN_SCALED_TANH: return a->alpha * tl_tanh(a->beta * v);
+  case TL_RNN_HARD_SIGMOID: return limit(a->alpha * v + a->beta, 0, 1);
+  case TL_RNN_ELU: return v < 0 ? a->alpha * tl_expm1(v) : v;
+  case TL_RNN_SOFTSIGN: return v / (1.0 + fabs(v));
+  case TL_RNN_SOFTPLUS: return v > 0 ? v + tl_log1p(tl_exp(-v)) : tl_log1p(tl_exp(v));
+  case TL_RNN_N_FUNCTIONS: break;
   }
   return v;
 }

@@ -10,13 +10,13 @@
 
 /* Defines the kernel of an activation. EXPR is over v, the element, and p[0], p[1], which are the
  * attributes A and B. An op with fewer attributes names one that it does not use. */
-#define ACTIVATION(NAME, A, A_DEFAULT, B, B_DEFAULT, EXPR)                               \
-  TL_UNARY_LOOPS(NAME, EXPR)                                                             \
-  tl_status tl_eval_##NAME(tl_eval *x) {                                                 \
-    static const tl_unary_floats fns = {NAME##_f32, NAME##_f64, NULL};                   \
-    const double p[] = {(double)tl_eval_float(x, TL_SYM_##A, A_DEFAULT),                 \
-                        (double)tl_eval_float(x, TL_SYM_##B, B_DEFAULT)};                \
-    return tl_eval_unary_floats(x, &fns, p);                                             \
+#define ACTIVATION(NAME, A, A_DEFAULT, B, B_DEFAULT, EXPR)                                         \
+  TL_UNARY_LOOPS(NAME, EXPR)                                                                       \
+  tl_status tl_eval_##NAME(tl_eval *x) {                                                           \
+    static const tl_unary_floats fns = {NAME##_f32, NAME##_f64, NULL};                             \
+    const double p[] = {(double)tl_eval_float(x, TL_SYM_##A, A_DEFAULT),                           \
+                        (double)tl_eval_float(x, TL_SYM_##B, B_DEFAULT)};                          \
+    return tl_eval_unary_floats(x, &fns, p);                                                       \
   }
 
 static double clip01(double v) { return v > 1 ? 1 : v < 0 ? 0 : v; }
@@ -36,29 +36,30 @@ ACTIVATION(scaled_tanh, alpha, 1, beta, 1, p[0] * tl_tanh(p[1] * v))
 ACTIVATION(selu, alpha, 1.67326319217681884765625f, gamma, 1.05070102214813232421875f,
            p[1] * (v < 0 ? p[0] * tl_expm1(v) : v))
 ACTIVATION(softplus, alpha, 0, beta, 0, tl_softplus(v))
-ACTIVATION(softsign, alpha, 0, beta, 0,
-           fabs(v) == INFINITY ? copysign(1.0, v) : v / (1 + fabs(v)))
+ACTIVATION(softsign, alpha, 0, beta, 0, fabs(v) == INFINITY ? copysign(1.0, v) : v / (1 + fabs(v)))
 ACTIVATION(thresholded_relu, alpha, 1, beta, 0, v > p[0] ? v : 0)
 
 /* v * clip(v/6 + 1/2, 0, 1) */
+/* clang-format off */
 ACTIVATION(hard_swish, alpha, 0, beta, 0, v * clip01(v / 6 + 0.5))
+/* clang-format on */
 
 /* ---- Shrink ---------------------------------------------------------------------------------- */
 
 /* Shrink exists for every number type. Parameters are floats, so integers go through double,
  * saturate and round towards 0. */
-#define SHRINK(S, T)                                                                     \
-  static void shrink_##S(const double *p, const void *in, void *out, uint64_t n) {       \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const double v = (double)((const T *)in)[i];                                       \
-      double r = v < -p[0] ? v + p[1] : v > p[0] ? v - p[1] : 0;                         \
-      ((T *)out)[i] = shrink_to_##S(r);                                                  \
-    }                                                                                    \
+#define SHRINK(S, T)                                                                               \
+  static void shrink_##S(const double *p, const void *in, void *out, uint64_t n) {                 \
+    for (uint64_t i = 0; i < n; i++) {                                                             \
+      const double v = (double)((const T *)in)[i];                                                 \
+      double r = v < -p[0] ? v + p[1] : v > p[0] ? v - p[1] : 0;                                   \
+      ((T *)out)[i] = shrink_to_##S(r);                                                            \
+    }                                                                                              \
   }
-#define SHRINK_INT(S, T, LOW, HIGH)                                                      \
-  static T shrink_to_##S(double r) {                                                     \
-    return (T)(r != r ? 0 : r < (LOW) ? (LOW) : r > (HIGH) ? (HIGH) : r);                \
-  }                                                                                      \
+#define SHRINK_INT(S, T, LOW, HIGH)                                                                \
+  static T shrink_to_##S(double r) {                                                               \
+    return (T)(r != r ? 0 : r < (LOW) ? (LOW) : r > (HIGH) ? (HIGH) : r);                          \
+  }                                                                                                \
   SHRINK(S, T)
 static float shrink_to_f32(double r) { return (float)r; }
 static double shrink_to_f64(double r) { return r; }
@@ -113,29 +114,31 @@ TL_UNARY_LOOPS(swish, swish(v, p[0]))
 
 /* Defines a fast f32 form. t holds the gate's argument, then the gate; FINISH combines it with v.
  * The blocks let one vectorised call of GATE serve many elements without memory for all of them. */
-#define GATED(NAME, ARGUMENT, GATE, FINISH)                                              \
-  static void NAME(const double *p, const void *in, void *out, uint64_t n) {             \
-    const float a = p ? (float)p[0] : 0.0f, *x = in;                                     \
-    float *y = out, t[BLOCK];                                                            \
-    (void)a;                                                                             \
-    for (uint64_t i = 0; i < n; i += BLOCK) {                                            \
-      uint64_t m = n - i < BLOCK ? n - i : BLOCK;                                        \
-      for (uint64_t k = 0; k < m; k++) {                                                 \
-        const float v = x[i + k];                                                        \
-        t[k] = (ARGUMENT);                                                               \
-      }                                                                                  \
-      GATE(t, t, m);                                                                     \
-      for (uint64_t k = 0; k < m; k++) {                                                 \
-        const float v = x[i + k], g = t[k];                                              \
-        y[i + k] = (FINISH);                                                             \
-      }                                                                                  \
-    }                                                                                    \
+#define GATED(NAME, ARGUMENT, GATE, FINISH)                                                        \
+  static void NAME(const double *p, const void *in, void *out, uint64_t n) {                       \
+    const float a = p ? (float)p[0] : 0.0f, *x = in;                                               \
+    float *y = out, t[BLOCK];                                                                      \
+    (void)a;                                                                                       \
+    for (uint64_t i = 0; i < n; i += BLOCK) {                                                      \
+      uint64_t m = n - i < BLOCK ? n - i : BLOCK;                                                  \
+      for (uint64_t k = 0; k < m; k++) {                                                           \
+        const float v = x[i + k];                                                                  \
+        t[k] = (ARGUMENT);                                                                         \
+      }                                                                                            \
+      GATE(t, t, m);                                                                               \
+      for (uint64_t k = 0; k < m; k++) {                                                           \
+        const float v = x[i + k], g = t[k];                                                        \
+        y[i + k] = (FINISH);                                                                       \
+      }                                                                                            \
+    }                                                                                              \
   }
 /* At -infinity the product would be NaN; the limit is -0. */
+/* clang-format off */
 #define HALF_GATE v == -(float)INFINITY ? -0.0f : 0.5f * v * (1.0f + g)
 GATED(gelu_fast, v * 0.70710678f, tl_erff_n, HALF_GATE)
 GATED(gelu_tanh_fast, 0.79788456f * (v + 0.044715f * v * v * v), tl_tanhf_n, HALF_GATE)
 GATED(swish_fast, a * v, tl_sigmoidf_n, v == -(float)INFINITY ? -0.0f : v * g)
+/* clang-format on */
 
 static const tl_unary_floats gelu_fns = {gelu_f32, gelu_f64, gelu_fast};
 static const tl_unary_floats gelu_tanh_fns = {gelu_tanh_f32, gelu_tanh_f64, gelu_tanh_fast};

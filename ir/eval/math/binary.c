@@ -5,6 +5,8 @@
 
 #include "ir/eval/kernel/loop.h"
 
+/* Rows of macros end without a semicolon, and what stands behind them would move. */
+/* clang-format off */
 /* A row function for each type: R(op, suffix, type, type to compute in). Integers are computed as
  * unsigned ones of at least 32 bits, because signed overflow is undefined in C. */
 #define SIGNED_TYPES(R, op)          \

@@ -2,6 +2,8 @@
 /* Computes comparisons, logic, bit operations, Where and Clip. */
 #include "ir/eval/kernel/loop.h"
 
+/* Rows of macros end without a semicolon, and what stands behind them would move. */
+/* clang-format off */
 /* One function R(op, suffix, type) for each number type, and the table entries that name them. */
 #define NUMBERS(R, op)                                                                     \
   R(op, f32, float) R(op, f64, double) R(op, i8, int8_t) R(op, i16, int16_t)               \

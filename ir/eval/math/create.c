@@ -9,8 +9,9 @@ enum { WIDEST = 16 }; /* bytes of an element */
 
 /* The types that make_unit can write: at least a byte wide, and not f8e8m0, which has no zero. */
 static bool is_number(tl_dtype d) {
-  return tl_host_element_size(d) && (tl_dtype_is_float(d) || tl_dtype_is_integer(d) ||
-                                     d == TL_DTYPE_BOOL) && d != TL_DTYPE_F8E8M0;
+  return tl_host_element_size(d) &&
+         (tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL) &&
+         d != TL_DTYPE_F8E8M0;
 }
 
 /* Writes a number as one element. For integer types the fraction is dropped, what does not fit
@@ -20,8 +21,10 @@ static void make_unit(tl_dtype dtype, float value, char *unit) {
     tl_host_from_f32(dtype, &value, unit, 0, 1, false);
     return;
   }
-  int64_t v = value >= 9.2e18f ? INT64_MAX : value <= -9.2e18f ? INT64_MIN
-                                         : value == value ? (int64_t)value : 0;
+  int64_t v = value >= 9.2e18f    ? INT64_MAX
+              : value <= -9.2e18f ? INT64_MIN
+              : value == value    ? (int64_t)value
+                                  : 0;
   unsigned bits = tl_dtype_get(dtype)->bits;
   bool is_signed = dtype >= TL_DTYPE_I8 && dtype <= TL_DTYPE_I64;
   if (dtype == TL_DTYPE_BOOL)
@@ -99,9 +102,9 @@ tl_status tl_eval_constant(tl_eval *x) {
 /* ---- fills ---------------------------------------------------------------------------------- */
 
 static tl_status check_rank(tl_eval *x, uint64_t rank) {
-  return rank <= TL_MAX_RANK ? TL_OK
-                             : tl_eval_unsupported(x, "the result would have %llu dims",
-                                                   (unsigned long long)rank);
+  return rank <= TL_MAX_RANK
+             ? TL_OK
+             : tl_eval_unsupported(x, "the result would have %llu dims", (unsigned long long)rank);
 }
 
 /* Makes result 0 of the given shape with every element equal to `unit`. */
@@ -273,8 +276,13 @@ tl_status tl_eval_trilu(tl_eval *x) {
   if (!t->n)
     return TL_OK;
   int64_t rows = t->dims[t->rank - 2], columns = t->dims[t->rank - 1];
-  triangle w = {&to, from.data, rows, columns, clamp(k, -rows, columns),
-                tl_eval_int(x, TL_SYM_upper, 1) != 0, t->dtype == TL_DTYPE_STRING};
+  triangle w = {&to,
+                from.data,
+                rows,
+                columns,
+                clamp(k, -rows, columns),
+                tl_eval_int(x, TL_SYM_upper, 1) != 0,
+                t->dtype == TL_DTYPE_STRING};
   /* a part should move at least 2^16 elements */
   tl_eval_for(x, t->n / (uint64_t)columns, ((uint64_t)1 << 16) / (uint64_t)columns + 1, trilu_rows,
               &w);

@@ -34,7 +34,7 @@ double tl_asinh(double x);
 double tl_acosh(double x);
 double tl_atanh(double x);
 double tl_erf(double x);
-double tl_sigmoid(double x); /* 1 / (1 + exp(-x)) */
+double tl_sigmoid(double x);  /* 1 / (1 + exp(-x)) */
 double tl_softplus(double x); /* log(1 + exp(x)) */
 
 /* Compute y[i] = f(x[i]) for n floats in f32 arithmetic that compilers vectorise; x and y may be

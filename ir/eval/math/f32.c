@@ -76,15 +76,15 @@ static inline float erf_one(float x) {
 
 /* Defines the loop over an array. The block shows the compiler that reads and writes do not
  * overlap, even when x and y are the same array. */
-#define OVER_BLOCKS(NAME, ONE)                            \
-  void NAME(const float *x, float *y, size_t n) {         \
-    float block[BLOCK];                                   \
-    for (size_t i = 0; i < n; i += BLOCK) {               \
-      size_t m = n - i < BLOCK ? n - i : BLOCK;           \
-      for (size_t k = 0; k < m; k++)                      \
-        block[k] = ONE(x[i + k]);                         \
-      memcpy(y + i, block, m * sizeof *block);            \
-    }                                                     \
+#define OVER_BLOCKS(NAME, ONE)                                                                     \
+  void NAME(const float *x, float *y, size_t n) {                                                  \
+    float block[BLOCK];                                                                            \
+    for (size_t i = 0; i < n; i += BLOCK) {                                                        \
+      size_t m = n - i < BLOCK ? n - i : BLOCK;                                                    \
+      for (size_t k = 0; k < m; k++)                                                               \
+        block[k] = ONE(x[i + k]);                                                                  \
+      memcpy(y + i, block, m * sizeof *block);                                                     \
+    }                                                                                              \
   }
 
 OVER_BLOCKS(tl_expf_n, exp_one)

@@ -12,11 +12,11 @@ typedef struct group_norm {
   const tl_host *in;
   const tl_host *scale;
   const tl_host *shift;
-  const tl_host *skip;   /* NULL, of the shape of in, or one value per batch and channel */
-  const tl_host *bias;   /* NULL or one per channel */
-  tl_host *sum;          /* may be NULL */
+  const tl_host *skip; /* NULL, of the shape of in, or one value per batch and channel */
+  const tl_host *bias; /* NULL or one per channel */
+  tl_host *sum;        /* may be NULL */
   tl_host *out;
-  double *work;          /* [in->n] what is normalized */
+  double *work; /* [in->n] what is normalized */
   uint64_t groups;
   uint64_t members;      /* channels of a group */
   uint64_t size;         /* places of a channel */
@@ -27,8 +27,7 @@ typedef struct group_norm {
 /* Returns the index of a group's first element. group: batch * groups + group within the batch. */
 static uint64_t group_first(const group_norm *p, uint64_t group) {
   uint64_t channels = p->groups * p->members;
-  return group / p->groups * channels * p->size +
-         group % p->groups * p->members * p->channel_step;
+  return group / p->groups * channels * p->size + group % p->groups * p->members * p->channel_step;
 }
 
 /* Returns the element with skip and bias added. */
@@ -91,8 +90,8 @@ static tl_status find_layout(tl_eval *x, group_norm *p) {
   bool last = tl_eval_int(x, TL_SYM_channels_last, 1) != 0;
   int64_t channels = in->dims[last ? in->rank - 1 : 1], groups = tl_eval_int(x, TL_SYM_groups, 0);
   if (groups < 1 || channels < 1 || channels % groups)
-    return tl_eval_fail(x, "%lld channels cannot be divided into %lld groups",
-                        (long long)channels, (long long)groups);
+    return tl_eval_fail(x, "%lld channels cannot be divided into %lld groups", (long long)channels,
+                        (long long)groups);
   p->groups = (uint64_t)groups;
   p->members = (uint64_t)(channels / groups);
   p->size = 1;

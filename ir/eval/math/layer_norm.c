@@ -7,7 +7,7 @@
 
 typedef struct layer_norm {
   double epsilon;
-  bool simplified; /* no mean is taken off */
+  bool simplified;  /* no mean is taken off */
   tl_spread add[2]; /* added before: skip, bias */
   tl_spread scale;
   tl_spread shift;

@@ -103,8 +103,7 @@ static tl_status put_running(tl_eval *x, uint32_t i, const tl_host *before, cons
 static tl_status find_stats(tl_eval *x, batch_stats *s) {
   if (!tl_eval_int(x, TL_SYM_training_mode, 0)) {
     tl_cells_load(tl_eval_in(x, 3)->dtype, tl_eval_in(x, 3)->data, 0, 1, s->channels, s->mean);
-    tl_cells_load(tl_eval_in(x, 4)->dtype, tl_eval_in(x, 4)->data, 0, 1, s->channels,
-                  s->variance);
+    tl_cells_load(tl_eval_in(x, 4)->dtype, tl_eval_in(x, 4)->data, 0, 1, s->channels, s->variance);
     return TL_OK;
   }
   tl_eval_for(x, s->channels, PLANE_WORK / (s->batches * s->size + 1) + 1, measure_channels, s);
@@ -168,8 +167,8 @@ static tl_status run_groups(tl_eval *x, int64_t groups) {
   const tl_host *in = tl_eval_in(x, 0);
   int64_t channels = in->dims[1];
   if (groups < 1 || channels % groups)
-    return tl_eval_fail(x, "%lld channels cannot be divided into %lld groups",
-                        (long long)channels, (long long)groups);
+    return tl_eval_fail(x, "%lld channels cannot be divided into %lld groups", (long long)channels,
+                        (long long)groups);
   TL_TRY(need_list(x, 1, channels));
   TL_TRY(need_list(x, 2, channels));
   grouping p = {(double)tl_eval_float(x, TL_SYM_epsilon, 1e-5f), (uint64_t)groups,

@@ -24,6 +24,8 @@ static int64_t power_truncated(double base, double exponent, double low, double 
   return v != v ? 0 : v <= low ? (int64_t)low : v >= high ? (int64_t)high : (int64_t)v;
 }
 
+/* Rows of macros end without a semicolon, and what stands behind them would move. */
+/* clang-format off */
 static void float_float(TL_ROW_ARGS) TL_ROW2(float, double, float, tl_pow((double)a_, b_))
 static void double_float(TL_ROW_ARGS) TL_ROW2(double, double, double, tl_pow(a_, b_))
 static void i32_int(TL_ROW_ARGS) TL_ROW2(int32_t, int64_t, int32_t, power_of_int(a_, b_))

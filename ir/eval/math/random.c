@@ -63,8 +63,8 @@ enum { UNIFORM, NORMAL }; /* ARG of the kernel */
 typedef struct drawing {
   uint64_t key;
   int64_t kind;
-  double first;  /* low or mean */
-  double second; /* width or deviation */
+  double first;           /* low or mean */
+  double second;          /* width or deviation */
   const tl_host *chances; /* Bernoulli */
   tl_host *out;
 } drawing;

@@ -29,10 +29,10 @@ typedef struct reduction {
   run cut[TL_MAX_RANK];
   int n_kept;
   int n_cut;
-  uint64_t total;    /* elements that make one result */
-  uint64_t inner;    /* results that are neighbours in the operand too */
-  uint64_t strips;   /* of `inner` */
-  bool floats;       /* computed in double */
+  uint64_t total;  /* elements that make one result */
+  uint64_t inner;  /* results that are neighbours in the operand too */
+  uint64_t strips; /* of `inner` */
+  bool floats;     /* computed in double */
 } reduction;
 
 /* ---- folding cells -------------------------------------------------------------------------- */

@@ -161,8 +161,7 @@ static void softmax_grad_line(void *user, uint64_t line, void *cells, uint64_t n
 }
 
 /* The gradient of a line: dy - exp(y) * sum(dy). */
-static void log_softmax_grad_line(void *user, uint64_t line, void *cells, uint64_t n,
-                                  void *spare) {
+static void log_softmax_grad_line(void *user, uint64_t line, void *cells, uint64_t n, void *spare) {
   const gradient *d = user;
   double *c = cells, *y = spare, sum = tl_cells_sum(c, n);
   tl_cells_load(d->y->dtype, d->y->data, tl_line_first(d->g, line), d->g.inner, n, y);

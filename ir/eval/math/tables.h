@@ -8,10 +8,10 @@
 
 #include "ir/eval/math/pair.h"
 
-#define TL_STEPS_PER_UNIT 0x1.71547652b82fep+6  /* 64 / ln 2 */
-#define TL_STEP_HI 0x1.62e42fee00000p-7  /* ln 2 / 64 in 32 bits */
+#define TL_STEPS_PER_UNIT 0x1.71547652b82fep+6 /* 64 / ln 2 */
+#define TL_STEP_HI 0x1.62e42fee00000p-7        /* ln 2 / 64 in 32 bits */
 #define TL_STEP_LO 0x1.a39ef35793c76p-39
-#define TL_LN2_HI 0x1.62e42fefa3800p-1  /* 42 bits */
+#define TL_LN2_HI 0x1.62e42fefa3800p-1 /* 42 bits */
 #define TL_LN2_LO 0x1.ef35793c76730p-45
 #define TL_LN2 ((tl_dd){0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56})
 #define TL_INV_LN2 ((tl_dd){0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56})
@@ -33,6 +33,6 @@ extern const tl_dd tl_pow2_table[64];      /* 2^(i/64) */
 extern const tl_log_row tl_log_table[128]; /* by the leading bits of a significand */
 extern const tl_dd tl_atan_table[17];      /* atan(i/16) */
 extern const tl_erf_row tl_erf_table[48];
-extern const uint64_t tl_two_over_pi[22];  /* 64 zero bits, then 2/pi */
+extern const uint64_t tl_two_over_pi[22]; /* 64 zero bits, then 2/pi */
 
 #endif

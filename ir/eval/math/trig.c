@@ -204,8 +204,8 @@ double tl_atan2(double y, double x) {
   double mx = frexp(fabs(x), &ex), my = frexp(fabs(y), &ey);
   if (x == 0 || y == 0 || !(fabs(x) < INFINITY) || !(fabs(y) < INFINITY) || ey - ex > 60 ||
       ex - ey > 60)
-    return atan2_far(y, x, y != 0 && (x == 0 || fabs(y) == INFINITY || (fabs(x) < INFINITY &&
-                                                                        ey - ex > 60)));
+    return atan2_far(
+        y, x, y != 0 && (x == 0 || fabs(y) == INFINITY || (fabs(x) < INFINITY && ey - ex > 60)));
   tl_dd v = angle((tl_dd){ldexp(my, ey - ex), 0}, (tl_dd){mx, 0});
   if (x < 0)
     v = supplement(v);

@@ -41,11 +41,11 @@ tl_status tl_eval_unary_run(tl_eval *x, const tl_host *in, tl_dtype result, tl_u
 
 /* Defines the kernel of an elementary function. FAST: the f32 form of the fast mode, NULL for none:
  * the f32 result then is the f64 one, rounded. */
-#define ELEMENTARY(NAME, EXPR, FAST)                                                       \
-  TL_UNARY_LOOPS(NAME, EXPR)                                                               \
-  tl_status tl_eval_##NAME(tl_eval *x) {                                                   \
-    static const tl_unary_floats fns = {NAME##_f32, NAME##_f64, FAST};                     \
-    return tl_eval_unary_floats(x, &fns, NULL);                                            \
+#define ELEMENTARY(NAME, EXPR, FAST)                                                               \
+  TL_UNARY_LOOPS(NAME, EXPR)                                                                       \
+  tl_status tl_eval_##NAME(tl_eval *x) {                                                           \
+    static const tl_unary_floats fns = {NAME##_f32, NAME##_f64, FAST};                             \
+    return tl_eval_unary_floats(x, &fns, NULL);                                                    \
   }
 
 /* The exact mode does not use the fast form. */
@@ -58,10 +58,10 @@ tl_status tl_eval_unary_floats(tl_eval *x, const tl_unary_floats *fns, const dou
 }
 
 /* Wraps an array function of elementary.h as a tl_unary_fn. */
-#define FAST_FORM(NAME)                                                                  \
-  static void NAME##_fast(const double *p, const void *in, void *out, uint64_t n) {      \
-    (void)p;                                                                             \
-    tl_##NAME##f_n(in, out, n);                                                          \
+#define FAST_FORM(NAME)                                                                            \
+  static void NAME##_fast(const double *p, const void *in, void *out, uint64_t n) {                \
+    (void)p;                                                                                       \
+    tl_##NAME##f_n(in, out, n);                                                                    \
   }
 FAST_FORM(exp)
 FAST_FORM(tanh)
@@ -94,29 +94,29 @@ ELEMENTARY(round, rint(v), NULL)
 
 /* Defines NAME_S for one type; EXPR is over v, of type T. As in binary.c, W is the unsigned type to
  * compute in, since signed overflow is undefined in C. */
-#define FUNCTION(NAME, S, T, EXPR)                                                       \
-  static void NAME##_##S(const double *p, const void *in, void *out, uint64_t n) {       \
-    (void)p;                                                                             \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const T v = ((const T *)in)[i];                                                    \
-      ((T *)out)[i] = (T)(EXPR);                                                         \
-    }                                                                                    \
+#define FUNCTION(NAME, S, T, EXPR)                                                                 \
+  static void NAME##_##S(const double *p, const void *in, void *out, uint64_t n) {                 \
+    (void)p;                                                                                       \
+    for (uint64_t i = 0; i < n; i++) {                                                             \
+      const T v = ((const T *)in)[i];                                                              \
+      ((T *)out)[i] = (T)(EXPR);                                                                   \
+    }                                                                                              \
   }
-#define SIGNED_TYPES(R)          \
-  R(i8, int8_t, uint32_t)        \
-  R(i16, int16_t, uint32_t)      \
-  R(i32, int32_t, uint32_t)      \
+#define SIGNED_TYPES(R)                                                                            \
+  R(i8, int8_t, uint32_t)                                                                          \
+  R(i16, int16_t, uint32_t)                                                                        \
+  R(i32, int32_t, uint32_t)                                                                        \
   R(i64, int64_t, uint64_t)
-#define UNSIGNED_TYPES(R)        \
-  R(u8, uint8_t, uint32_t)       \
-  R(u16, uint16_t, uint32_t)     \
-  R(u32, uint32_t, uint32_t)     \
+#define UNSIGNED_TYPES(R)                                                                          \
+  R(u8, uint8_t, uint32_t)                                                                         \
+  R(u16, uint16_t, uint32_t)                                                                       \
+  R(u32, uint32_t, uint32_t)                                                                       \
   R(u64, uint64_t, uint64_t)
-#define SIGNED_ROWS(NAME)                                                                  \
-  [TL_DTYPE_I8] = NAME##_i8, [TL_DTYPE_I16] = NAME##_i16, [TL_DTYPE_I32] = NAME##_i32,     \
+#define SIGNED_ROWS(NAME)                                                                          \
+  [TL_DTYPE_I8] = NAME##_i8, [TL_DTYPE_I16] = NAME##_i16, [TL_DTYPE_I32] = NAME##_i32,             \
   [TL_DTYPE_I64] = NAME##_i64
-#define UNSIGNED_ROWS(NAME)                                                                \
-  [TL_DTYPE_U8] = NAME##_u8, [TL_DTYPE_U16] = NAME##_u16, [TL_DTYPE_U32] = NAME##_u32,     \
+#define UNSIGNED_ROWS(NAME)                                                                        \
+  [TL_DTYPE_U8] = NAME##_u8, [TL_DTYPE_U16] = NAME##_u16, [TL_DTYPE_U32] = NAME##_u32,             \
   [TL_DTYPE_U64] = NAME##_u64
 #define FLOAT_ROWS(NAME) [TL_DTYPE_F32] = NAME##_f32, [TL_DTYPE_F64] = NAME##_f64
 
@@ -205,13 +205,13 @@ tl_status tl_eval_not(tl_eval *x) {
 /* ---- tests ---------------------------------------------------------------------------------- */
 
 /* Defines a test, whose result is a bool. */
-#define TEST(NAME, S, T, EXPR)                                                           \
-  static void NAME##_##S(const double *p, const void *in, void *out, uint64_t n) {       \
-    (void)p;                                                                             \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const T v = ((const T *)in)[i];                                                    \
-      ((uint8_t *)out)[i] = (EXPR);                                                      \
-    }                                                                                    \
+#define TEST(NAME, S, T, EXPR)                                                                     \
+  static void NAME##_##S(const double *p, const void *in, void *out, uint64_t n) {                 \
+    (void)p;                                                                                       \
+    for (uint64_t i = 0; i < n; i++) {                                                             \
+      const T v = ((const T *)in)[i];                                                              \
+      ((uint8_t *)out)[i] = (EXPR);                                                                \
+    }                                                                                              \
   }
 TEST(is_nan, f32, float, v != v)
 TEST(is_nan, f64, double, v != v)

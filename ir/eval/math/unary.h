@@ -17,20 +17,20 @@ typedef struct tl_unary_floats {
 
 /* Defines NAME_f32 and NAME_f64. EXPR is over v, a double, and the parameters p; it is rounded
  * once. */
-#define TL_UNARY_LOOPS(NAME, EXPR)                                                       \
-  static void NAME##_f32(const double *p, const void *in, void *out, uint64_t n) {       \
-    (void)p;                                                                             \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const double v = (double)((const float *)in)[i];                                   \
-      ((float *)out)[i] = (float)(EXPR);                                                 \
-    }                                                                                    \
-  }                                                                                      \
-  static void NAME##_f64(const double *p, const void *in, void *out, uint64_t n) {       \
-    (void)p;                                                                             \
-    for (uint64_t i = 0; i < n; i++) {                                                   \
-      const double v = ((const double *)in)[i];                                          \
-      ((double *)out)[i] = (EXPR);                                                       \
-    }                                                                                    \
+#define TL_UNARY_LOOPS(NAME, EXPR)                                                                 \
+  static void NAME##_f32(const double *p, const void *in, void *out, uint64_t n) {                 \
+    (void)p;                                                                                       \
+    for (uint64_t i = 0; i < n; i++) {                                                             \
+      const double v = (double)((const float *)in)[i];                                             \
+      ((float *)out)[i] = (float)(EXPR);                                                           \
+    }                                                                                              \
+  }                                                                                                \
+  static void NAME##_f64(const double *p, const void *in, void *out, uint64_t n) {                 \
+    (void)p;                                                                                       \
+    for (uint64_t i = 0; i < n; i++) {                                                             \
+      const double v = ((const double *)in)[i];                                                    \
+      ((double *)out)[i] = (EXPR);                                                                 \
+    }                                                                                              \
   }
 
 /* Makes result 0 with the shape of `in` and fills it with fn. fn NULL: TL_UNSUPPORTED, with the

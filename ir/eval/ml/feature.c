@@ -17,8 +17,7 @@ tl_status tl_eval_ml_extract(tl_eval *x) {
   const int64_t features = in->dims[in->rank - 1];
   for (uint32_t i = 0; i < places.n; i++)
     if (places.at[i] < 0 || places.at[i] >= features)
-      return tl_eval_fail(x, "feature %lld of %lld", (long long)places.at[i],
-                          (long long)features);
+      return tl_eval_fail(x, "feature %lld of %lld", (long long)places.at[i], (long long)features);
   int rank = in->rank == 1 ? 2 : in->rank;
   if (in->rank > 1)
     memcpy(dims, in->dims, (size_t)in->rank * sizeof *dims);
@@ -109,8 +108,8 @@ tl_status tl_eval_ml_imputer(tl_eval *x) {
   tl_host *out;
   TL_TRY(tl_eval_need_rank(x, 0, 1, TL_MAX_RANK));
   const bool real = tl_dtype_is_float((tl_dtype)in->dtype);
-  const tl_attr *a = tl_node_attr(
-      x->m, x->node, real ? TL_SYM_imputed_value_floats : TL_SYM_imputed_value_int64s);
+  const tl_attr *a =
+      tl_node_attr(x->m, x->node, real ? TL_SYM_imputed_value_floats : TL_SYM_imputed_value_int64s);
   const double number = (double)tl_eval_float(x, TL_SYM_replaced_value_float, 0.0f);
   const int64_t integer = tl_eval_int(x, TL_SYM_replaced_value_int64, 0);
   const uint64_t features = (uint64_t)in->dims[in->rank - 1];

@@ -16,7 +16,7 @@ typedef struct entry {
 
 /* Keys and values of one node. The keys are sorted, so a lookup is a binary search. */
 typedef struct lookup {
-  tl_host *keys;     /* released by the kernel */
+  tl_host *keys; /* released by the kernel */
   tl_host *values;
   tl_host *fallback; /* one element of the type of the values; NULL: there is none */
   entry *sorted;
@@ -83,9 +83,8 @@ static int64_t find(const lookup *l, const entry *key) {
     else
       high = middle;
   }
-  return low < l->keys->n && compare_keys(&l->sorted[low], key) == 0
-             ? (int64_t)l->sorted[low].at
-             : -1;
+  return low < l->keys->n && compare_keys(&l->sorted[low], key) == 0 ? (int64_t)l->sorted[low].at
+                                                                     : -1;
 }
 
 /* NULL is fine. */
@@ -145,7 +144,7 @@ static tl_status positions(tl_eval *x, uint64_t n, tl_host **out) {
 
 /* Reads the default that goes with the type of the values. */
 static tl_status read_fallback(tl_eval *x, lookup *l) {
-  tl_symbol name = is_text(l->values)                                   ? TL_SYM_default_string
+  tl_symbol name = is_text(l->values)                              ? TL_SYM_default_string
                    : tl_dtype_is_float((tl_dtype)l->values->dtype) ? TL_SYM_default_float
                                                                    : TL_SYM_default_int64;
   const tl_attr *tensor = tl_node_attr(x->m, x->node, TL_SYM_default_tensor);

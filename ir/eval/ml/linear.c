@@ -26,8 +26,8 @@ static tl_status read_model(tl_eval *x, uint64_t targets, linear *l) {
                         (unsigned long long)l->weights.n, (unsigned long long)features,
                         (unsigned long long)targets);
   if (l->intercepts.n && l->intercepts.n != targets)
-    return tl_eval_fail(x, "%llu intercepts for %llu targets",
-                        (unsigned long long)l->intercepts.n, (unsigned long long)targets);
+    return tl_eval_fail(x, "%llu intercepts for %llu targets", (unsigned long long)l->intercepts.n,
+                        (unsigned long long)targets);
   return TL_OK;
 }
 

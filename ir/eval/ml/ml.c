@@ -155,9 +155,9 @@ tl_status tl_ml_make_labels(tl_eval *x, const tl_ml_labels *labels, int64_t rows
 void tl_ml_set_label(tl_eval *x, const tl_ml_labels *labels, tl_host *t, uint64_t row,
                      uint64_t which) {
   if (labels->strings)
-    ((tl_sv *)t->data)[row] =
-        which < labels->n ? tl_sym(x->m, labels->strings->u.ids[which]) : TL_SV("");
+    ((tl_sv *)t->data)[row] = which < labels->n ? tl_sym(x->m, labels->strings->u.ids[which])
+                                                : TL_SV("");
   else
-    ((int64_t *)t->data)[row] =
-        labels->ints && which < labels->n ? labels->ints->u.is[which] : (int64_t)which;
+    ((int64_t *)t->data)[row] = labels->ints && which < labels->n ? labels->ints->u.is[which]
+                                                                  : (int64_t)which;
 }

@@ -35,8 +35,8 @@ typedef struct tl_ml_list {
 
 /* Reads attribute `floats`, or `tensor` when that is not set, as doubles in scratch; 0 for either
  * means none. n is 0 when neither is set. */
-tl_status tl_ml_read_floats(tl_eval *x, tl_symbol floats, tl_symbol tensor, tl_ml_list *out)
-    TL_NODISCARD;
+tl_status tl_ml_read_floats(tl_eval *x, tl_symbol floats, tl_symbol tensor,
+                            tl_ml_list *out) TL_NODISCARD;
 
 /* The values of post_transform. */
 typedef enum tl_ml_transform {
@@ -70,11 +70,11 @@ typedef struct tl_ml_labels {
 } tl_ml_labels;
 
 /* Reads the labels from two attributes, of which at most one may be set. TL_INVALID_MODEL. */
-tl_status tl_ml_read_labels(tl_eval *x, tl_symbol strings, tl_symbol ints, tl_ml_labels *out)
-    TL_NODISCARD;
+tl_status tl_ml_read_labels(tl_eval *x, tl_symbol strings, tl_symbol ints,
+                            tl_ml_labels *out) TL_NODISCARD;
 /* Makes result 0 for the labels: [rows] of strings or i64. */
-tl_status tl_ml_make_labels(tl_eval *x, const tl_ml_labels *labels, int64_t rows, tl_host **out)
-    TL_NODISCARD;
+tl_status tl_ml_make_labels(tl_eval *x, const tl_ml_labels *labels, int64_t rows,
+                            tl_host **out) TL_NODISCARD;
 /* Sets the label of a row to that of class `which`; without labels, to the number itself. */
 void tl_ml_set_label(tl_eval *x, const tl_ml_labels *labels, tl_host *t, uint64_t row,
                      uint64_t which);

@@ -13,10 +13,10 @@ typedef struct ensemble {
   uint64_t targets;
   aggregate how;
   tl_ml_transform transform;
-  tl_ml_list base;      /* added to the scores of a row; n is 0, 1 or targets */
-  tl_host *out;         /* [rows, targets] */
-  double *scores;       /* [rows][targets] */
-  uint8_t *seen;        /* the same: whether a vote came in */
+  tl_ml_list base; /* added to the scores of a row; n is 0, 1 or targets */
+  tl_host *out;    /* [rows, targets] */
+  double *scores;  /* [rows][targets] */
+  uint8_t *seen;   /* the same: whether a vote came in */
 } ensemble;
 
 /* ---- walking -------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static const tl_tree_node *find_leaf(const ensemble *e, uint32_t root, uint64_t 
   const uint64_t first = row * (uint64_t)e->in.features;
   while (n->mode != TL_TREE_LEAF)
     n = &e->forest.nodes[decide(&e->forest, n, tl_ml_number(e->in.t, first + n->feature)) ? n->yes
-                                                                                         : n->no];
+                                                                                          : n->no];
   return n;
 }
 
@@ -204,8 +204,8 @@ static binary find_binary(const ensemble *e) {
 }
 
 /* The scores before the transform choose the label. */
-static void classify_row(tl_eval *x, const ensemble *e, const binary *b,
-                         const tl_ml_labels *labels, tl_host *y, uint64_t row) {
+static void classify_row(tl_eval *x, const ensemble *e, const binary *b, const tl_ml_labels *labels,
+                         tl_host *y, uint64_t row) {
   double *scores = e->scores + row * e->targets;
   if (b->is) {
     scores[b->target] += b->base;

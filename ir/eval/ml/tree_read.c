@@ -145,8 +145,7 @@ static tl_status make_index(tl_eval *x, node_lists *l) {
 /* Returns a node's position, UINT32_MAX when there is none. */
 static uint32_t find_node(const node_lists *l, int64_t tree, int64_t id) {
   const address key = {tree, id, 0};
-  const address *found =
-      bsearch(&key, l->index, l->id.n, sizeof *l->index, compare_addresses);
+  const address *found = bsearch(&key, l->index, l->id.n, sizeof *l->index, compare_addresses);
   return found ? found->node : UINT32_MAX;
 }
 
@@ -176,7 +175,6 @@ static tl_status read_node(tl_eval *x, const node_lists *l, uint32_t i, tl_tree_
   out->no = find_node(l, l->tree.at[i], l->no.at[i]);
   return TL_OK;
 }
-
 
 /* Groups the votes by leaf and keeps their order, by a counting sort. */
 static tl_status group_votes(tl_eval *x, tl_forest *f) {
@@ -240,8 +238,8 @@ static tl_status find_roots(tl_eval *x, const node_lists *l, tl_forest *f) {
   return TL_OK;
 }
 
-tl_status tl_forest_read(tl_eval *x, const tl_vote_names *names, int64_t features,
-                         uint64_t targets, tl_forest *out) {
+tl_status tl_forest_read(tl_eval *x, const tl_vote_names *names, int64_t features, uint64_t targets,
+                         tl_forest *out) {
   node_lists l = {0};
   *out = (tl_forest){0};
   TL_TRY(read_lists(x, &l));

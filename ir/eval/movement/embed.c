@@ -88,13 +88,12 @@ static tl_status find_rows(tl_eval *x, embedding *e, int k, const tl_host *ids) 
 static tl_status check_tables(tl_eval *x, embedding *e) {
   TL_TRY(tl_eval_need_rank(x, 0, 2, 2));
   for (int k = 0; k < TABLES; k++)
-    if (e->tables[k].t && (e->tables[k].t->rank != 2 ||
-                           e->tables[k].t->dims[1] != e->tables[WORD].t->dims[1]))
+    if (e->tables[k].t &&
+        (e->tables[k].t->rank != 2 || e->tables[k].t->dims[1] != e->tables[WORD].t->dims[1]))
       return tl_eval_fail(x, "the tables must be matrices of one width");
   e->width = (uint64_t)e->tables[WORD].t->dims[1];
   if (e->gamma.t->n != e->width || e->beta.t->n != e->width)
-    return tl_eval_fail(x, "gamma and beta must have %llu elements",
-                        (unsigned long long)e->width);
+    return tl_eval_fail(x, "gamma and beta must have %llu elements", (unsigned long long)e->width);
   return TL_OK;
 }
 

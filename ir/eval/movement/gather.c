@@ -73,9 +73,7 @@ static tl_status gather_along(tl_eval *x, int64_t at) {
   return TL_OK;
 }
 
-tl_status tl_eval_gather(tl_eval *x) {
-  return gather_along(x, tl_eval_int(x, TL_SYM_axis, 0));
-}
+tl_status tl_eval_gather(tl_eval *x) { return gather_along(x, tl_eval_int(x, TL_SYM_axis, 0)); }
 
 /* TorchEmbedding of com.microsoft: rows of a matrix. padding_idx and scale_grad_by_freq concern
  * gradients only. */

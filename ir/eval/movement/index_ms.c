@@ -134,8 +134,8 @@ tl_status tl_eval_murmur_hash3(tl_eval *x) {
 
 /* Gives the score -infinity to each token that would complete an n-gram that the sequence already
  * has. */
-static tl_status block_row(tl_eval *x, const int64_t *ids, int64_t length, int64_t n,
-                           float *scores, int64_t vocabulary) {
+static tl_status block_row(tl_eval *x, const int64_t *ids, int64_t length, int64_t n, float *scores,
+                           int64_t vocabulary) {
   const int64_t *tail = ids + length - (n - 1);
   for (int64_t i = 0; i + n <= length; i++) {
     int64_t k = 0;

@@ -17,8 +17,7 @@ static tl_status read_reduction(tl_eval *x, const tl_host *t, reduction *out) {
   while (text.n && i < n && !tl_sv_is(text, names[i]))
     i++;
   if (i == n)
-    return tl_eval_fail(x, "reduction '%.*s' is none of none, add, mul, max, min",
-                        TL_SV_ARG(text));
+    return tl_eval_fail(x, "reduction '%.*s' is none of none, add, mul, max, min", TL_SV_ARG(text));
   *out = (reduction)i;
   tl_dtype d = (tl_dtype)t->dtype;
   bool numbers = tl_dtype_is_float(d) || tl_dtype_is_integer(d) || d == TL_DTYPE_BOOL;
@@ -87,8 +86,8 @@ static void reduce_unit(tl_dtype d, reduction r, char *to, const char *from, siz
     tl_host_from_f32(d, &a, to, 0, 1, false);
   } else {
     bool with_sign = is_signed_int(d);
-    uint64_t v = reduce_int(r, load_int(to, size, with_sign), load_int(from, size, with_sign),
-                            with_sign);
+    uint64_t v =
+        reduce_int(r, load_int(to, size, with_sign), load_int(from, size, with_sign), with_sign);
     if (d == TL_DTYPE_BOOL)
       v = v != 0;
     memcpy(to, &v, size);
@@ -187,8 +186,8 @@ tl_status tl_eval_scatter_elements(tl_eval *x) {
 
 /* Writes operand `updates` into the slices of `to` that the tuples of operand `tuples` name, behind
  * `batch` shared dims. */
-static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuples,
-                            uint32_t updates, int64_t batch, reduction r) {
+static tl_status scatter_nd(tl_eval *x, const tl_unit_result *to, uint32_t tuples, uint32_t updates,
+                            int64_t batch, reduction r) {
   tl_places places;
   tl_units from;
   const tl_host *t = to->t;

@@ -29,8 +29,7 @@ static tl_status fill_inferred(tl_eval *x, uint64_t elements, int rank, int64_t 
   for (int i = 0; i < rank; i++)
     if (dims[i] < 0)
       return tl_eval_fail(x, "the new shape has the dim %lld", (long long)dims[i]);
-  if (!tl_eval_product(dims, 0, rank, &others) || others == 0 ||
-      elements % (uint64_t)others != 0)
+  if (!tl_eval_product(dims, 0, rank, &others) || others == 0 || elements % (uint64_t)others != 0)
     return tl_eval_fail(x, "the dim -1 of the new shape cannot be inferred for %llu elements",
                         (unsigned long long)elements);
   dims[at] = (int64_t)(elements / (uint64_t)others);

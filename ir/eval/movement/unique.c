@@ -3,7 +3,6 @@
  * element by element; NaN is greater than every number and equal to itself. */
 #include "ir/eval/kernel/move.h"
 
-
 static int order_f64(double a, double b) {
   if (a != a || b != b)
     return (a != a) - (b != b);

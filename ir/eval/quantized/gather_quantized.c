@@ -7,14 +7,14 @@
 typedef struct table {
   const tl_host *t;
   const float *scales;
-  const tl_host *zeros; /* may be NULL */
+  const tl_host *zeros;      /* may be NULL */
   int64_t dims[TL_MAX_RANK]; /* of the values: a byte may hold several along the last dim */
-  unsigned bits;        /* of a value in a byte; 0: the dtype says */
-  uint64_t last;        /* values in the last dim */
-  uint64_t quantized;   /* values along the quantized axis */
-  uint64_t inner;       /* values behind it */
+  unsigned bits;             /* of a value in a byte; 0: the dtype says */
+  uint64_t last;             /* values in the last dim */
+  uint64_t quantized;        /* values along the quantized axis */
+  uint64_t inner;            /* values behind it */
   uint64_t block;
-  uint64_t blocks;      /* along it */
+  uint64_t blocks; /* along it */
 } table;
 
 /* Returns value i of a tensor whose rows of `row` values begin at whole bytes, the lowest bits
@@ -64,8 +64,7 @@ static tl_status read_table(tl_eval *x, table *w, uint32_t *gather_axis) {
   TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_gather_axis, 0), t->rank, gather_axis));
   TL_TRY(tl_eval_axis(x, tl_eval_int(x, TL_SYM_quantize_axis, 1), t->rank, &axis));
   if (block < 1 || (bits != 2 && bits != 4 && bits != 8))
-    return tl_eval_fail(x, "blocks of %lld values of %lld bits", (long long)block,
-                        (long long)bits);
+    return tl_eval_fail(x, "blocks of %lld values of %lld bits", (long long)block, (long long)bits);
   memcpy(w->dims, t->dims, (size_t)t->rank * sizeof *w->dims);
   w->bits = t->dtype == TL_DTYPE_U8 ? (unsigned)bits : 0;
   if (w->bits && (axis != (uint32_t)t->rank - 1 || *gather_axis == axis))

@@ -85,8 +85,8 @@ static tl_status read_nbits(tl_eval *x, packed *p) {
   uint64_t zeros = p->zeros && p->zeros->dtype == TL_DTYPE_U8
                        ? (uint64_t)p->n * (uint64_t)((p->blocks * p->bits + 7) / 8)
                        : (uint64_t)(p->n * p->blocks);
-  if (p->zeros && ((p->zeros->dtype != TL_DTYPE_U8 && p->zeros->dtype != TL_DTYPE_F32) ||
-                   p->zeros->n != zeros))
+  if (p->zeros &&
+      ((p->zeros->dtype != TL_DTYPE_U8 && p->zeros->dtype != TL_DTYPE_F32) || p->zeros->n != zeros))
     return tl_eval_fail(x, "zero_points must have %llu elements", (unsigned long long)zeros);
   return TL_OK;
 }
@@ -128,8 +128,7 @@ static tl_status check_groups(tl_eval *x, const packed *p) {
 static tl_status check_bias(tl_eval *x, const packed *p, const tl_host *bias) {
   if (!bias || (bias->dtype == TL_DTYPE_F32 && bias->n == (uint64_t)p->n))
     return TL_OK;
-  return tl_eval_fail(x, "the bias must have one number for each of %lld columns",
-                      (long long)p->n);
+  return tl_eval_fail(x, "the bias must have one number for each of %lld columns", (long long)p->n);
 }
 
 tl_status tl_eval_matmul_nbits(tl_eval *x) {
@@ -240,8 +239,8 @@ tl_status tl_eval_weight_quant_matmul(tl_eval *x) {
     for (int64_t n = 0; n < p.n; n++) {
       int64_t at = k / p.block * p.n + n;
       float offset = p.zeros ? ((const float *)p.zeros->data)[at] : 0;
-      ((float *)p.weight->data)[n * p.k + k] =
-          (whole_weight(p.b, k * p.n + n) + offset) * ((const float *)p.scales->data)[at];
+      ((float *)p.weight->data)[n * p.k + k] = (whole_weight(p.b, k * p.n + n) + offset) *
+                                               ((const float *)p.scales->data)[at];
     }
   tl_status status = multiply(x, &p, bias);
   tl_host_release(p.weight);

@@ -11,7 +11,7 @@ typedef struct product {
   tl_matmul plan;
   tl_gemm_ints a;
   tl_gemm_ints b;
-  uint64_t rows;    /* of all batches */
+  uint64_t rows; /* of all batches */
   uint64_t columns;
 } product;
 
@@ -177,8 +177,8 @@ tl_status tl_eval_qgemm(tl_eval *x) {
   TL_TRY(sum_up(x, &p, &sums));
   tl_status status = c ? add_c(x, c, sums) : TL_OK;
   if (status == TL_OK)
-    status = tl_eval_result(x, 0, q.y.at ? (tl_dtype)zero->dtype : TL_DTYPE_F32, 2, p.plan.dims,
-                            &y);
+    status =
+        tl_eval_result(x, 0, q.y.at ? (tl_dtype)zero->dtype : TL_DTYPE_F32, 2, p.plan.dims, &y);
   if (status == TL_OK)
     tl_requant_run(x, &q, sums, y);
   tl_host_release(sums);

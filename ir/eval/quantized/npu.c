@@ -70,7 +70,9 @@ static tl_status read_sums(tl_eval *x, dequant *d) {
   TL_TRY(read_scales(x, scales, &scale));
   for (uint64_t i = 0; tl_eval_int(x, TL_SYM_sqrt_mode, 0) && i < scales->n; i++)
     scale[i] *= scale[i];
-  *d = (dequant){.in = t->data, .scale = scale, .n_scales = scales->n,
+  *d = (dequant){.in = t->data,
+                 .scale = scale,
+                 .n_scales = scales->n,
                  .inner = inner > 0 ? (uint64_t)inner : 1,
                  .relu = tl_eval_int(x, TL_SYM_relu_flag, 0) != 0};
   return TL_OK;
@@ -89,9 +91,7 @@ static tl_status scale_sums(tl_eval *x, tl_dtype dtype,
 }
 
 /* AscendDequant: sums times scales. */
-tl_status tl_eval_ascend_dequant(tl_eval *x) {
-  return scale_sums(x, TL_DTYPE_F32, dequantize);
-}
+tl_status tl_eval_ascend_dequant(tl_eval *x) { return scale_sums(x, TL_DTYPE_F32, dequantize); }
 
 /* AscendRequant: sums times scales, as 8-bit integers. */
 tl_status tl_eval_ascend_requant(tl_eval *x) { return scale_sums(x, TL_DTYPE_I8, requantize); }

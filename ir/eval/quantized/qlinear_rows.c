@@ -158,8 +158,8 @@ tl_status tl_eval_qlinear_concat(tl_eval *x) {
   for (; made < n && status == TL_OK; made += status == TL_OK)
     status = requantized(x, 2 + 3 * made, d, &to, &parts[made]);
   if (status == TL_OK)
-    status = tl_eval_concat_parts(x, (const tl_host *const *)parts, n,
-                                  tl_eval_int(x, TL_SYM_axis, 0));
+    status =
+        tl_eval_concat_parts(x, (const tl_host *const *)parts, n, tl_eval_int(x, TL_SYM_axis, 0));
   for (uint32_t i = 0; i < made; i++)
     tl_host_release(parts[i]);
   return status;

@@ -8,15 +8,15 @@ enum { BLOCK = 256, ROW = 4096, GRAIN = 1 << 14 };
 
 /* Scales and zero points as f32 and where each row finds its own. */
 typedef struct rows {
-  uint64_t n;         /* rows */
-  uint64_t length;    /* elements of a row */
-  uint64_t total;     /* elements of the tensor; the last row of a flat tensor is shorter */
+  uint64_t n;      /* rows */
+  uint64_t length; /* elements of a row */
+  uint64_t total;  /* elements of the tensor; the last row of a flat tensor is shorter */
   bool flat;
-  bool advance;       /* the scale advances with the element */
-  uint64_t dim;       /* of the axis */
-  uint64_t inner;     /* elements behind the axis */
-  uint64_t block;     /* indices of the axis that share a scale; 0: not blocked */
-  uint64_t n_blocks;  /* along the axis */
+  bool advance;      /* the scale advances with the element */
+  uint64_t dim;      /* of the axis */
+  uint64_t inner;    /* elements behind the axis */
+  uint64_t block;    /* indices of the axis that share a scale; 0: not blocked */
+  uint64_t n_blocks; /* along the axis */
   const float *scale;
   const float *zero;
 } rows;
@@ -141,13 +141,25 @@ typedef struct job {
 bool tl_quantizer_for(tl_dtype to, bool saturate, tl_quantizer *q) {
   *q = (tl_quantizer){.to = to, .saturate = saturate};
   switch (to) {
-  case TL_DTYPE_I8: q->low = -128; q->high = 127; return true;
+  case TL_DTYPE_I8:
+    q->low = -128;
+    q->high = 127;
+    return true;
   case TL_DTYPE_U8: q->high = 255; return true;
-  case TL_DTYPE_I16: q->low = -32768; q->high = 32767; return true;
+  case TL_DTYPE_I16:
+    q->low = -32768;
+    q->high = 32767;
+    return true;
   case TL_DTYPE_U16: q->high = 65535; return true;
-  case TL_DTYPE_I4: q->low = -8; q->high = 7; return true;
+  case TL_DTYPE_I4:
+    q->low = -8;
+    q->high = 7;
+    return true;
   case TL_DTYPE_U4: q->high = 15; return true;
-  case TL_DTYPE_I2: q->low = -2; q->high = 1; return true;
+  case TL_DTYPE_I2:
+    q->low = -2;
+    q->high = 1;
+    return true;
   case TL_DTYPE_U2: q->high = 3; return true;
   default: return tl_dtype_is_float(to) && tl_dtype_get(to)->bits <= 8;
   }
@@ -160,9 +172,9 @@ static float nearest(float v) {
   return (v + 12582912.0f) - 12582912.0f;
 }
 
-#define STORE(T)                                     \
-  for (uint64_t k = 0; k < n; k++)                   \
-    ((T *)data + first)[k] = (T)v[k];                \
+#define STORE(T)                                                                                   \
+  for (uint64_t k = 0; k < n; k++)                                                                 \
+    ((T *)data + first)[k] = (T)v[k];                                                              \
   return
 
 void tl_quantizer_store(const tl_quantizer *q, float *v, tl_zero_points zero, void *data,
@@ -311,8 +323,8 @@ tl_status tl_eval_dynamic_quantize_linear(tl_eval *x) {
   float scale = high > low ? (high - low) / 255.0f : 1.0f;
   float at = -low / scale, zero = nearest(at > 255 ? 255 : at > 0 ? at : 0);
   tl_host *s, *z;
-  job j = {.from = t, .r = {.flat = true, .length = ROW, .total = t->n, .scale = &scale,
-                            .zero = &zero}};
+  job j = {.from = t,
+           .r = {.flat = true, .length = ROW, .total = t->n, .scale = &scale, .zero = &zero}};
   j.r.n = t->n / ROW + (t->n % ROW != 0);
   (void)tl_quantizer_for(TL_DTYPE_U8, true, &j.q);
   TL_TRY(tl_eval_result_like(x, 0, TL_DTYPE_U8, t, &j.to));

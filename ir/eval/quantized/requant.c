@@ -50,17 +50,17 @@ tl_status tl_zeros_read(tl_eval *x, uint32_t i, uint64_t n, const int32_t **out)
 /* ---- packing -------------------------------------------------------------------------------- */
 
 /* Defines the packing of one integer type: a widened number less the zero point of its lane. */
-#define DEFINE_PACK(NAME, TYPE)                                                                   \
-  static void NAME(const tl_gemm_ints *of, const tl_gemm_block *b, int64_t zero_at,               \
-                   uint32_t *dst) {                                                               \
-    const TYPE *from = (const TYPE *)of->data + (of->at ? of->at[b->batch] : 0) +                 \
-                       b->lane * of->lane_stride + b->k * of->k_stride;                           \
-    for (int64_t l = 0; l < b->lanes; l++) {                                                      \
-      int32_t zero = of->zero ? of->zero[zero_at + b->lane + l] : 0;                              \
-      for (int64_t s = 0; s < b->steps; s++)                                                      \
-        dst[s * b->width + l] =                                                                   \
-            (uint32_t)((int32_t)from[l * of->lane_stride + s * of->k_stride] - zero);             \
-    }                                                                                             \
+#define DEFINE_PACK(NAME, TYPE)                                                                    \
+  static void NAME(const tl_gemm_ints *of, const tl_gemm_block *b, int64_t zero_at,                \
+                   uint32_t *dst) {                                                                \
+    const TYPE *from = (const TYPE *)of->data + (of->at ? of->at[b->batch] : 0) +                  \
+                       b->lane * of->lane_stride + b->k * of->k_stride;                            \
+    for (int64_t l = 0; l < b->lanes; l++) {                                                       \
+      int32_t zero = of->zero ? of->zero[zero_at + b->lane + l] : 0;                               \
+      for (int64_t s = 0; s < b->steps; s++)                                                       \
+        dst[s * b->width + l] =                                                                    \
+            (uint32_t)((int32_t)from[l * of->lane_stride + s * of->k_stride] - zero);              \
+    }                                                                                              \
   }
 
 DEFINE_PACK(pack_u8, uint8_t)
@@ -84,8 +84,8 @@ void tl_gemm_pack_ints(const void *user, const tl_gemm_block *b, void *dst) {
 
 void tl_gemm_side_ints(const tl_host *t, const int32_t *zero, tl_gemm_ints *of,
                        tl_gemm_side *side) {
-  *of = (tl_gemm_ints){t->data, (tl_dtype)t->dtype, side->lane_stride, side->k_stride, side->at,
-                       zero, 0};
+  *of = (tl_gemm_ints){
+      t->data, (tl_dtype)t->dtype, side->lane_stride, side->k_stride, side->at, zero, 0};
   *side = (tl_gemm_side){.pack = tl_gemm_pack_ints, .user = of};
 }
 

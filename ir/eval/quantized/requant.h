@@ -15,8 +15,8 @@ typedef struct tl_factors {
 
 /* Reads operand i as floats: one number, or one for each of `n` lanes. inner: elements of the
  * result that share a lane. Absent: .at is NULL. */
-tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner, tl_factors *out)
-    TL_NODISCARD;
+tl_status tl_factors_read(tl_eval *x, uint32_t i, uint64_t n, uint64_t inner,
+                          tl_factors *out) TL_NODISCARD;
 /* Returns the number that element i of the result uses; .at must not be NULL. */
 static inline float tl_factor_of(const tl_factors *f, uint64_t i) {
   return f->n == 1 ? f->at[0] : f->at[i / f->inner % f->n];

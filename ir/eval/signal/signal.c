@@ -8,18 +8,18 @@ typedef struct transform {
   const tl_host *in;
   const tl_host *window; /* [n] or NULL */
   tl_host *out;
-  uint64_t in_parts;     /* numbers an element: 1 or 2 */
+  uint64_t in_parts; /* numbers an element: 1 or 2 */
   uint64_t out_parts;
-  uint64_t length;       /* elements of an input line; missing ones are 0 */
-  uint64_t bins;         /* elements of an output line */
-  uint64_t inner;        /* elements between neighbours of a line */
+  uint64_t length; /* elements of an input line; missing ones are 0 */
+  uint64_t bins;   /* elements of an output line */
+  uint64_t inner;  /* elements between neighbours of a line */
   uint64_t lines;
-  uint64_t frames;       /* lines that share an input line (STFT), else 1 */
-  uint64_t hop;          /* elements between frames */
+  uint64_t frames; /* lines that share an input line (STFT), else 1 */
+  uint64_t hop;    /* elements between frames */
   bool inverse;
-  bool mirrored;         /* the input is half of a symmetric line */
+  bool mirrored; /* the input is half of a symmetric line */
   double factor;
-  double *room;          /* [lanes] */
+  double *room; /* [lanes] */
   uint64_t lanes;
 } transform;
 
@@ -169,8 +169,8 @@ static tl_status read_frames(tl_eval *x, transform *w, int64_t *n) {
     TL_TRY(tl_eval_need_rank(x, 2, 1, 1));
   TL_TRY(tl_eval_operand_int(x, 3, w->window ? w->window->dims[0] : (int64_t)w->length, n));
   if (hop < 1 || *n < 1 || *n > (int64_t)w->length)
-    return tl_eval_fail(x, "frames of %lld at steps of %lld do not fit %lld samples",
-                        (long long)*n, (long long)hop, (long long)w->length);
+    return tl_eval_fail(x, "frames of %lld at steps of %lld do not fit %lld samples", (long long)*n,
+                        (long long)hop, (long long)w->length);
   if (w->window && w->window->dims[0] != *n)
     return tl_eval_fail(x, "the window has %lld elements, frames have %lld",
                         (long long)w->window->dims[0], (long long)*n);
@@ -225,8 +225,8 @@ tl_status tl_eval_ms_rfft(tl_eval *x) {
   w.bins = (uint64_t)dims[axis];
   if (!w.inverse)
     dims[rank] = 2;
-  TL_TRY(tl_eval_result(x, 0, (tl_dtype)w.in->dtype, w.inverse ? rank - 1 : rank + 1, dims,
-                        &w.out));
+  TL_TRY(
+      tl_eval_result(x, 0, (tl_dtype)w.in->dtype, w.inverse ? rank - 1 : rank + 1, dims, &w.out));
   if (w.out->n == 0)
     return TL_OK;
   TL_TRY(tl_fft_plan(x, n, &w.fft));

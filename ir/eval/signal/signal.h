@@ -9,8 +9,8 @@
  * of length m (Bluestein). */
 typedef struct tl_fft {
   uint64_t n;
-  uint64_t m;       /* power of two; equal to n when n is one */
-  double *cos_m;    /* [m/2] of the angle 2 pi k / m */
+  uint64_t m;    /* power of two; equal to n when n is one */
+  double *cos_m; /* [m/2] of the angle 2 pi k / m */
   double *sin_m;
   double *chirp_re; /* [n] exp(-i pi k^2 / n); NULL when n is a power of two */
   double *chirp_im;

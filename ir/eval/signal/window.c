@@ -45,7 +45,7 @@ typedef struct mel {
   int64_t filters;
   int64_t length;
   int64_t rate;
-  double low;  /* in mel */
+  double low; /* in mel */
   double step;
   int64_t bins;
 } mel;

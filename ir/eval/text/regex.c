@@ -13,8 +13,8 @@ typedef enum opcode { OP_SET, OP_ASSERT, OP_SPLIT, OP_JUMP, OP_MATCH } opcode;
 
 typedef struct instruction {
   opcode op;
-  uint32_t to;     /* JUMP, and the second way of SPLIT; the first is the next instruction */
-  const tl_regex_node *of;  /* SET, ASSERT */
+  uint32_t to; /* JUMP, and the second way of SPLIT; the first is the next instruction */
+  const tl_regex_node *of; /* SET, ASSERT */
 } instruction;
 
 /* A program ends in MATCH. */
@@ -37,7 +37,7 @@ static uint64_t measure(tl_regex_node *n) {
   if (n->kind == TL_REGEX_REPEAT && size) {
     uint64_t least = (uint64_t)n->least;
     size = n->most == TL_REGEX_INFINITE ? size * least + size + 2
-                               : size * least + ((uint64_t)n->most - least) * (size + 1);
+                                        : size * least + ((uint64_t)n->most - least) * (size + 1);
   }
   n->size = bounded(size);
   return n->size;
@@ -150,8 +150,8 @@ enum { NO_RUNE = 0x7fffffff };
 
 /* Words are ASCII. */
 static bool is_word(uint32_t c) {
-  return c < 0x80 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                      (c >= 'a' && c <= 'z'));
+  return c < 0x80 &&
+         ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z'));
 }
 
 /* ^ and $ are the ends of the text, not of a line. */

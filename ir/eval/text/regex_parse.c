@@ -100,9 +100,18 @@ static bool add_perl_class(parser *p, tl_regex_node *set, char c) {
   const tl_regex_range *r = digits;
   size_t n = 1;
   switch (c) {
-  case 'd': case 'D': break;
-  case 'w': case 'W': r = words; n = 4; break;
-  case 's': case 'S': r = blanks; n = 3; break;
+  case 'd':
+  case 'D': break;
+  case 'w':
+  case 'W':
+    r = words;
+    n = 4;
+    break;
+  case 's':
+  case 'S':
+    r = blanks;
+    n = 3;
+    break;
   default: return false;
   }
   if (c < 'a') /* a capital letter */
@@ -252,8 +261,8 @@ static tl_regex_node *assertion(parser *p, char which) {
 
 /* Parses a group; the parser is behind "(". Names are skipped: no group is captured. */
 static tl_regex_node *parse_group(parser *p) {
-  if (accept(p, "?P<") || (p->end - p->p > 2 && p->p[2] != '=' && p->p[2] != '!' &&
-                           accept(p, "?<"))) {
+  if (accept(p, "?P<") ||
+      (p->end - p->p > 2 && p->p[2] != '=' && p->p[2] != '!' && accept(p, "?<"))) {
     while (p->p < p->end && *p->p != '>')
       p->p++;
     if (!accept(p, ">"))

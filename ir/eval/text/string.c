@@ -184,8 +184,7 @@ static void change_case(char *s, size_t n, letter_case to) {
     else if (to == CASE_UPPER && c >= 'a' && c <= 'z')
       s[i] = (char)(c - 32);
     else if (c >= 0xc2 && c <= 0xdf && i + 1 < n && ((unsigned char)s[i + 1] & 0xc0) == 0x80) {
-      unsigned letter =
-          change_letter((c & 0x1fu) << 6 | ((unsigned char)s[i + 1] & 0x3fu), to);
+      unsigned letter = change_letter((c & 0x1fu) << 6 | ((unsigned char)s[i + 1] & 0x3fu), to);
       s[i] = (char)(0xc0 | letter >> 6);
       s[++i] = (char)(0x80 | (letter & 0x3f));
     }

@@ -6,12 +6,12 @@
 typedef struct tfidf {
   tl_eval *x;
   const tl_host *t;
-  int64_t least;    /* gram lengths */
+  int64_t least; /* gram lengths */
   int64_t most;
   int64_t skips;
-  tl_int_list starts; /* where the grams of each length begin in the pool */
-  tl_int_list places; /* column of each gram in the result */
-  const int64_t *ints;       /* the pool: one of these */
+  tl_int_list starts;  /* where the grams of each length begin in the pool */
+  tl_int_list places;  /* column of each gram in the result */
+  const int64_t *ints; /* the pool: one of these */
   const tl_symbol *strings;
   uint32_t pool;
   uint64_t columns;
@@ -40,7 +40,7 @@ static uint64_t count_gram(const tfidf *w, uint64_t row, uint64_t length, uint32
 /* Adds the counts of all grams of `words` words to a row of the result. Skips do not matter for
  * single words, so these are counted once. */
 static void count_length(const tfidf *w, uint64_t row, uint64_t length, uint64_t words,
-                              uint32_t gram, float *out) {
+                         uint32_t gram, float *out) {
   uint32_t first = (uint32_t)w->starts.at[words - 1];
   uint32_t last = words < w->starts.n ? (uint32_t)w->starts.at[words] : w->pool;
   for (uint32_t at = first; at + words <= last; at += (uint32_t)words, gram++) {
@@ -142,8 +142,8 @@ tl_status tl_eval_tfidf(tl_eval *x) {
   uint64_t rows = t->rank == 2 ? (uint64_t)t->dims[0] : 1;
   uint64_t length = t->rank == 2 ? (uint64_t)t->dims[1] : t->n;
   const int64_t dims[2] = {(int64_t)rows, (int64_t)w.columns};
-  TL_TRY(tl_eval_result(x, 0, TL_DTYPE_F32, t->rank == 2 ? 2 : 1, t->rank == 2 ? dims : dims + 1,
-                        &y));
+  TL_TRY(
+      tl_eval_result(x, 0, TL_DTYPE_F32, t->rank == 2 ? 2 : 1, t->rank == 2 ? dims : dims + 1, &y));
   if (y->bytes)
     memset(y->data, 0, y->bytes);
   for (uint64_t r = 0; y->n && r < rows; r++)

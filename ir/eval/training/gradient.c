@@ -8,9 +8,11 @@
 #include "ir/eval/math/elementary.h"
 
 /* Row functions of f32 and f64; a_ is dY, b_ the operand (or result) of the forward op. */
+/* clang-format off */
 #define ROWS(NAME, EXPR)                                                       \
   static void NAME##_f32(TL_ROW_ARGS) TL_ROW2(float, float, float, EXPR)       \
   static void NAME##_f64(TL_ROW_ARGS) TL_ROW2(double, double, double, EXPR)
+/* clang-format on */
 
 /* The derivative of Gelu: the distribution function plus v times the density, whose product is 0
  * times infinity far out. */
@@ -35,12 +37,14 @@ static double swish(double v, double alpha) {
 }
 
 /* Relu takes X or Y as second operand, Sigmoid and Tanh take Y, the others X. */
+/* clang-format off */
 ROWS(relu_grad, b_ > 0 ? a_ : 0)
 ROWS(sigmoid_grad, a_ * b_ * (1 - b_))
 ROWS(tanh_grad, a_ * (1 - b_ * b_))
 ROWS(gelu_grad, (double)a_ * gelu_slope((double)b_))
 ROWS(fast_gelu_grad, (double)a_ * fast_gelu_slope((double)b_))
 ROWS(swiglu, swish((double)a_, *(const double *)user) * (double)b_)
+/* clang-format on */
 
 /* Runs a row function on two operands of one float type and shape. */
 static tl_status pair_of(tl_eval *x, const tl_host *const *in, tl_row f32, tl_row f64,
@@ -73,8 +77,10 @@ static double quick_gelu_slope(double v, double alpha) {
   return s * (1 + (s == 1 ? 0 : alpha * v * (1 - s)));
 }
 
+/* clang-format off */
 ROWS(leaky_relu_grad, b_ > 0 ? (double)a_ : (double)a_ * *(const double *)user)
 ROWS(quick_gelu_grad, (double)a_ * quick_gelu_slope((double)b_, *(const double *)user))
+/* clang-format on */
 
 tl_status tl_eval_leaky_relu_grad(tl_eval *x) {
   double alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.01f);

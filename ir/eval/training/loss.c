@@ -11,7 +11,7 @@ typedef enum { NONE, MEAN, SUM } kind;
 /* The operands and attributes of a loss. */
 typedef struct loss {
   kind reduction;
-  tl_lines g;             /* along the classes */
+  tl_lines g; /* along the classes */
   const tl_host *labels;
   const tl_host *weights; /* NULL: 1 each */
   bool ignores;
@@ -40,8 +40,7 @@ static tl_status read_ignored(tl_eval *x, int operand, loss *l) {
 /* Checks every label before it is used as an index. */
 static tl_status check_labels(tl_eval *x, const loss *l) {
   if (l->labels->n != l->g.outer * l->g.inner)
-    return tl_eval_fail(x, "there are %llu labels, expected %llu",
-                        (unsigned long long)l->labels->n,
+    return tl_eval_fail(x, "there are %llu labels, expected %llu", (unsigned long long)l->labels->n,
                         (unsigned long long)(l->g.outer * l->g.inner));
   if (l->weights && l->weights->n != l->g.n)
     return tl_eval_fail(x, "there are %llu weights for %llu classes",
@@ -96,8 +95,8 @@ static tl_dtype float_of(const tl_host *t) {
 static tl_status add_losses(tl_eval *x, const loss *l, const tl_host *log_prob) {
   tl_host *out;
   bool each = l->reduction == NONE;
-  TL_TRY(tl_eval_result(x, 0, float_of(log_prob), each ? l->labels->rank : 0, l->labels->dims,
-                        &out));
+  TL_TRY(
+      tl_eval_result(x, 0, float_of(log_prob), each ? l->labels->rank : 0, l->labels->dims, &out));
   double sum = 0;
   for (uint64_t i = 0; i < l->labels->n; i++) {
     uint64_t place;

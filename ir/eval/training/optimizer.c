@@ -77,7 +77,9 @@ static tl_status read_adam(tl_eval *x, tl_adam *a, int64_t step) {
   int64_t mode = tl_eval_int(x, TL_SYM_weight_decay_mode, 0);
   if (mode != 0 && mode != 1)
     return tl_eval_fail(x, "attribute weight_decay_mode is %lld, neither 0 nor 1", (long long)mode);
-  *a = (tl_adam){.w = tl_eval_in(x, 2), .g = tl_eval_in(x, 3), .m1 = tl_eval_in(x, 4),
+  *a = (tl_adam){.w = tl_eval_in(x, 2),
+                 .g = tl_eval_in(x, 3),
+                 .m1 = tl_eval_in(x, 4),
                  .m2 = tl_eval_in(x, 5),
                  .alpha = (double)tl_eval_float(x, TL_SYM_alpha, 0.9f),
                  .beta = (double)tl_eval_float(x, TL_SYM_beta, 0.999f),
@@ -124,8 +126,8 @@ enum { ADAGRAD, ADAM, MOMENTUM };
 typedef struct training {
   int64_t op;
   double rate;
-  double norm;     /* of the regularisation */
-  double post;     /* Adam: of the regularisation after the step */
+  double norm; /* of the regularisation */
+  double post; /* Adam: of the regularisation after the step */
   double alpha;
   double beta;
   double epsilon;

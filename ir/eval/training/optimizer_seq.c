@@ -33,8 +33,8 @@ static tl_status read_signal(tl_eval *x, uint32_t i, bool *update) {
   bool as_int = tl_type_dtype(x->m, tl_value_type(x->m, v)) == TL_DTYPE_I64;
   TL_TRY(tl_eval_operand_int(x, i, 1, &signal));
   *update = signal != 0;
-  TL_TRY(tl_eval_result(x, 0, as_int ? TL_DTYPE_I64 : TL_DTYPE_BOOL, 1, (const int64_t[]){1},
-                        &done));
+  TL_TRY(
+      tl_eval_result(x, 0, as_int ? TL_DTYPE_I64 : TL_DTYPE_BOOL, 1, (const int64_t[]){1}, &done));
   if (as_int)
     ((int64_t *)done->data)[0] = *update;
   else

@@ -13,13 +13,13 @@
 /* One layer: operands and sizes, and what the forward pass computes. */
 typedef struct layer {
   int64_t steps, batch, input, hidden, gates;
-  bool reset_after;             /* GRU: linear_before_reset */
-  const double *x;              /* [S,B,I] */
-  const double *w, *r, *bias;   /* [G*H,I], [G*H,H], [2*G*H] or NULL: zeros */
-  const double *h0, *c0;        /* [B,H] or NULL: zeros */
-  const double *peephole;       /* [3*H] or NULL: none */
-  double *h, *c;                /* [S,B,H] */
-  double *g;                    /* [S,B,G*H] */
+  bool reset_after;           /* GRU: linear_before_reset */
+  const double *x;            /* [S,B,I] */
+  const double *w, *r, *bias; /* [G*H,I], [G*H,H], [2*G*H] or NULL: zeros */
+  const double *h0, *c0;      /* [B,H] or NULL: zeros */
+  const double *peephole;     /* [3*H] or NULL: none */
+  double *h, *c;              /* [S,B,H] */
+  double *g;                  /* [S,B,G*H] */
 } layer;
 
 /* ---- reading and storing --------------------------------------------------------------------- */
@@ -61,7 +61,8 @@ static tl_status store(tl_eval *x, uint32_t i, int rank, const int64_t *dims, co
 static double *room(tl_eval *x, int64_t rows, int64_t n) {
   int64_t all;
   double *v = __builtin_mul_overflow(rows, n, &all)
-                  ? NULL : tl_eval_scratch(x, (uint64_t)all + 1, sizeof *v);
+                  ? NULL
+                  : tl_eval_scratch(x, (uint64_t)all + 1, sizeof *v);
   if (v)
     memset(v, 0, ((size_t)all + 1) * sizeof *v);
   return v;
@@ -90,7 +91,10 @@ static tl_status open_layer(tl_eval *x, int64_t gates, layer *l) {
     TL_TRY(tl_eval_need_rank(x, i, 3, 3));
   TL_TRY(check_attributes(x, gates));
   const int64_t *data = tl_eval_in(x, 0)->dims;
-  *l = (layer){.steps = data[0], .batch = data[1], .input = data[2], .gates = gates,
+  *l = (layer){.steps = data[0],
+               .batch = data[1],
+               .input = data[2],
+               .gates = gates,
                .hidden = tl_eval_in(x, 2)->dims[2]};
   if (l->hidden > INT32_MAX / 8)
     return tl_eval_fail(x, "a hidden size of %lld is out of range", (long long)l->hidden);
@@ -250,9 +254,9 @@ typedef struct back {
   const double *h, *c, *g; /* of all steps */
   const double *d_all;     /* [S,B,H] or NULL */
   double *dx, *dw, *dr, *db;
-  double *dh, *dc;         /* [B,H]: as they go from step to step */
-  double *da;              /* [G*H]: of the sums of one row */
-  double *dj;              /* [G*H]: the same as products with h see them */
+  double *dh, *dc; /* [B,H]: as they go from step to step */
+  double *da;      /* [G*H]: of the sums of one row */
+  double *dj;      /* [G*H]: the same as products with h see them */
 } back;
 
 /* Adds what the gradients of a row's gate arguments contribute to input, weights and biases. hr:

@@ -68,7 +68,7 @@ static tl_status make_key(bucketing *x, uint32_t first, uint32_t n) {
     size = tl_bucket_length(&x->set, i);
     tl_node_id made = make_bucket(x, i, size);
     if (!made)
-      return TL_NO_MEMORY; /* reported */
+      return TL_NO_MEMORY;                  /* reported */
     for (uint32_t k = i; k < i + size; k++) /* what is sent later counts as ready later */
       ready = x->set.at[k].ready > ready ? x->set.at[k].ready : ready;
     note_place(x, made, ready, x->set.at[i + size - 1].order);
@@ -83,8 +83,8 @@ static tl_status make_key(bucketing *x, uint32_t first, uint32_t n) {
 /* Makes the buckets of all keys, then puts all collectives of the graph in order. */
 static tl_status make_all(bucketing *x) {
   x->nodes = tl_arena_calloc(x->p->scratch, (size_t)x->set.n + 1, sizeof *x->nodes);
-  x->places = tl_arena_calloc(x->p->scratch, (size_t)x->set.n + x->set.n_others + 1,
-                              sizeof *x->places);
+  x->places =
+      tl_arena_calloc(x->p->scratch, (size_t)x->set.n + x->set.n_others + 1, sizeof *x->places);
   if (!x->nodes || !x->places)
     return tl_no_memory(x->m);
   for (uint32_t i = 0, n; i < x->set.n; i += n) {

@@ -20,11 +20,11 @@ typedef struct planner {
   tl_train_info *t;
   tl_costs costs;
   tl_file *profile;
-  uint32_t *rank;  /* by node: 1 + place of the gradient it reduces */
-  double *finish;  /* by node: end of forward and backward work up to it */
-  uint64_t *place; /* by node: in the canonical order */
-  double *work;    /* by gradient: us of what depends on it alone */
-  double backward; /* end of forward and backward work */
+  uint32_t *rank;        /* by node: 1 + place of the gradient it reduces */
+  double *finish;        /* by node: end of forward and backward work up to it */
+  uint64_t *place;       /* by node: in the canonical order */
+  double *work;          /* by gradient: us of what depends on it alone */
+  double backward;       /* end of forward and backward work */
   tl_bucket_price price; /* of an AllReduce */
   tl_bucket_set *set;
 } planner;
@@ -180,7 +180,7 @@ static tl_status gather_others(planner *x, uint32_t *n_found) {
   tl_bucket_set *s = x->set;
   uint32_t n_all = 0;
   *n_found = 0;
-  TL_FOR_NODES (x->m, g, n) {
+  TL_FOR_NODES(x->m, g, n) {
     if (is_reduction(x->m, n))
       TL_TRY(check(x, n));
     if (tl_node_is_collective(x->m, n))
@@ -191,7 +191,7 @@ static tl_status gather_others(planner *x, uint32_t *n_found) {
   s->others = tl_arena_calloc(x->p->scratch, (size_t)(n_all - *n_found) + 1, sizeof *s->others);
   if (!s->others)
     return tl_no_memory(x->m);
-  TL_FOR_NODES (x->m, g, n) {
+  TL_FOR_NODES(x->m, g, n) {
     if (!tl_node_is_collective(x->m, n) || (is_reduction(x->m, n) && takes_part(x, n)))
       continue;
     s->others[s->n_others++] =
@@ -209,7 +209,7 @@ static tl_status gather(planner *x, tl_u32_vec *keys) {
   x->set->at = tl_arena_calloc(x->p->scratch, (size_t)n_found + 1, sizeof *x->set->at);
   if (!x->set->at)
     return tl_no_memory(x->m);
-  TL_FOR_NODES (x->m, g, n) {
+  TL_FOR_NODES(x->m, g, n) {
     if (!is_reduction(x->m, n) || !takes_part(x, n))
       continue;
     tl_bucket_member *b = &x->set->at[x->set->n++];
@@ -231,7 +231,7 @@ typedef struct run {
   uint32_t all;    /* with flags */
   int64_t *bytes;  /* [n] bare */
   int64_t *padded; /* as the strategies of GE count, if asked */
-  int64_t most; /* bytes of a bucket of several */
+  int64_t most;    /* bytes of a bucket of several */
   double *ready;
   double backward; /* end of forward and backward work */
   double *work;    /* of what depends on each alone */
@@ -288,8 +288,7 @@ static bool improves(const tl_bucket_part *parts, uint32_t n, double backward, d
       return false;
   double step = tl_buckets_step_of(parts, n, backward);
   uint32_t buckets = count_buckets(parts, n);
-  bool better = step < *best * (1 - 1e-9) ||
-                (n > 1 && step <= *best * (1 + 1e-4) && buckets < *m);
+  bool better = step < *best * (1 - 1e-9) || (n > 1 && step <= *best * (1 + 1e-4) && buckets < *m);
   if (better) {
     *best = step;
     *m = buckets;
@@ -381,12 +380,12 @@ static tl_status cut(const planner *x, run *r, tl_bucket_strategy how) {
     return tl_buckets_by_index(d, c->bucket_indices, c->n_bucket_indices, r->n, r->ends, &r->m);
   case TL_BUCKETS_BYTES:
     r->m = tl_buckets_by_bytes(r->bytes, r->n, c->bucket_first,
-                             c->bucket_cap ? c->bucket_cap : (int64_t)25 * TL_TRAIN_MIB, r->ends);
+                               c->bucket_cap ? c->bucket_cap : (int64_t)25 * TL_TRAIN_MIB, r->ends);
     return TL_OK;
   case TL_BUCKETS_COMBINE:
     r->m = tl_buckets_combine(r->bytes, r->n,
-                            c->bucket_cap ? c->bucket_cap : (int64_t)30 * TL_TRAIN_MIB,
-                            c->bucket_members, r->ends);
+                              c->bucket_cap ? c->bucket_cap : (int64_t)30 * TL_TRAIN_MIB,
+                              c->bucket_members, r->ends);
     return TL_OK;
   case TL_BUCKETS_AUTO: return cut_auto(x, r);
   case TL_BUCKETS_LIBRARY: return cut_measured(x, r);

@@ -14,7 +14,7 @@ typedef struct dependence {
 static tl_status look_for_members(tl_module *m, const tl_bucket_set *s, dependence *d) {
   for (uint32_t i = 0; i < s->n; i++)
     d->own[s->at[i].node] = s->at[i].order + 1;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     uint64_t latest = 0;
     if (!tl_train_node_values(m, n, &d->values))
       return tl_no_memory(m);

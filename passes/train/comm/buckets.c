@@ -281,9 +281,9 @@ double tl_buckets_step(const tl_bucket_plan *p, const double *work, double backw
 /* Tables of the dynamic program over the first j of n tensors, j from 0 to n. */
 typedef struct program {
   const tl_bucket_plan *plan;
-  int64_t *sums;    /* [n + 1] bytes */
-  double *done;     /* [2][n + 1] earliest end of their collectives */
-  double *latest;   /* [layers][n + 1] latest start of the rest, in as many buckets as the layer's
+  int64_t *sums;  /* [n + 1] bytes */
+  double *done;   /* [2][n + 1] earliest end of their collectives */
+  double *latest; /* [layers][n + 1] latest start of the rest, in as many buckets as the layer's
                        number, that keeps the optimum; -INFINITY: none does */
   uint32_t layers;
 } program;

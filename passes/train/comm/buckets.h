@@ -13,9 +13,9 @@
 
 /* Limits; buckets of GE and of users' lists are few by GE's own rule. */
 enum {
-  TL_BUCKETS_MOST = 8,         /* entries of a user's list, and buckets of GE */
-  TL_BUCKET_PARTS_MOST = 16,   /* keys that are cut with regard to each other */
-  TL_BUCKET_MEMORY_ALIGN = 32  /* tensors occupy multiples of it on the device, plus as much */
+  TL_BUCKETS_MOST = 8,        /* entries of a user's list, and buckets of GE */
+  TL_BUCKET_PARTS_MOST = 16,  /* keys that are cut with regard to each other */
+  TL_BUCKET_MEMORY_ALIGN = 32 /* tensors occupy multiples of it on the device, plus as much */
 };
 
 /* Returns the number of bytes that a tensor of `bytes` occupies on the device. */

@@ -27,9 +27,9 @@ typedef struct inserting {
   tl_train_info t;
   tl_comm comm;
   tl_average average;
-  bool accumulated; /* what is reduced has been accumulated, by each rank for itself */
-  tl_value_id kept; /* next value of that buffer; TL_NO_VALUE: it is no state */
-  uint32_t *root; /* wus: [t.n] the rank that updates a parameter; NULL: all do */
+  bool accumulated;     /* what is reduced has been accumulated, by each rank for itself */
+  tl_value_id kept;     /* next value of that buffer; TL_NO_VALUE: it is no state */
+  uint32_t *root;       /* wus: [t.n] the rank that updates a parameter; NULL: all do */
   uint32_t n_elsewhere; /* gradients whose updates are in another graph */
 } inserting;
 
@@ -93,7 +93,7 @@ static tl_value_id rewire(inserting *x, tl_maker *k, tl_value_id old, tl_value_i
   tl_value_id alike = wide ? TL_NO_VALUE : made;
   tl_symbol local = leaves ? tl_maker_name(k, TL_SV("local")) : 0;
   k->no_memory = k->no_memory || local == TL_NO_SYMBOL;
-  TL_FOR_USES (m, old, u) {
+  TL_FOR_USES(m, old, u) {
     tl_node_id user = tl_use_get(m, u)->user;
     if (tl_maker_failed(k) || user >= first_new || !is_update_use(x, user) ||
         (wide && gives_way(x, user, made)))
@@ -119,8 +119,8 @@ static tl_value_id mean_of(inserting *x, tl_maker *k, tl_value_id sum) {
   tl_value_id wide = is_narrow(dtype_of(x->m, sum)) ? cast(k, sum, TL_DTYPE_F32) : sum;
   tl_value_id mean = x->average == TL_AVERAGE_POST_DIV ? tl_comm_divide(&x->comm, k, wide)
                                                        : tl_comm_multiply(&x->comm, k, wide);
-  if (mean && wide != sum && !tl_node_put_mark(x->m, tl_value_producer(x->m, mean),
-                                               TL_MARK_KEEP_DTYPE))
+  if (mean && wide != sum &&
+      !tl_node_put_mark(x->m, tl_value_producer(x->m, mean), TL_MARK_KEEP_DTYPE))
     k->no_memory = true;
   return mean;
 }
@@ -165,7 +165,7 @@ static tl_status refuse_sparse(const inserting *x, const tl_train_grad *g, const
 /* Returns the node that scatters rows by indices into one dense tensor, TL_NO_NODE if there is
  * none. */
 static tl_node_id scatter_of(const inserting *x, const tl_train_grad *g) {
-  TL_FOR_USES (x->m, g->raw, u) {
+  TL_FOR_USES(x->m, g->raw, u) {
     tl_node_id n = tl_use_get(x->m, u)->user;
     if (!tl_node_is_return(x->m, n) && tl_node_get(x->m, n)->op == TL_OP_com_microsoft_GatherGrad &&
         tl_operand(x->m, n, 1) == g->indices)
@@ -201,7 +201,7 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
   tl_maker i = tl_comm_behind(x->m, g->indices);
   tl_value_id rows = tl_comm_make(&x->comm, &i, &gather, g->indices, param_name(x, g));
   TL_TRY(tl_maker_status(&i));
-  TL_FOR_USES (x->m, g->indices, u) {
+  TL_FOR_USES(x->m, g->indices, u) {
     tl_node_id user = tl_use_get(x->m, u)->user;
     if (user < first_new && !tl_node_is_return(x->m, outermost(x->m, user)) &&
         is_update_use(x, user))
@@ -214,8 +214,9 @@ static tl_status gather_rows(inserting *x, const tl_train_grad *g) {
   if (alike && alike != v)
     TL_TRY(tl_comm_refresh_types(x->m, alike, &alike_fits));
   TL_TRY(tl_comm_refresh_types(x->m, rows, &indices_fit));
-  return fits && alike_fits && indices_fit ? TL_OK
-                             : refuse_sparse(x, g, "what reads its rows takes no more of them");
+  return fits && alike_fits && indices_fit
+             ? TL_OK
+             : refuse_sparse(x, g, "what reads its rows takes no more of them");
 }
 
 /* Falls back to the dense tensor made of the rows if the option allows it. */
@@ -399,8 +400,8 @@ static tl_status insert_shards(inserting *x) {
   tl_u32_vec owner = {0};
   bool ok = true;
   for (tl_node_id n = 0; ok && n < x->t.n_nodes; n++)
-    ok = tl_u32_vec_push(&owner, x->t.region[n] == TL_REGION_UPDATE ? x->t.owner[n]
-                                                                    : TL_TRAIN_SHARED);
+    ok = tl_u32_vec_push(&owner,
+                         x->t.region[n] == TL_REGION_UPDATE ? x->t.owner[n] : TL_TRAIN_SHARED);
   x->accumulated = true; /* a gradient that is an output stays this rank's own */
   tl_status status = TL_OK;
   for (uint32_t i = 0; ok && status == TL_OK && i < x->t.n; i++) {

@@ -95,7 +95,7 @@ static tl_status read_step(stepping *s) {
   for (uint32_t i = 0; i < m->states.n; i++)
     ok = ok && tl_u32_vec_push(&s->next, m->states.at[i].output);
   TL_FOR_NODES(m, s->g, n)
-  ok = ok && tl_u32_vec_push(&s->steps, n);
+    ok = ok && tl_u32_vec_push(&s->steps, n);
   return ok ? TL_OK : tl_no_memory(m);
 }
 

@@ -130,7 +130,7 @@ static void visit_branches(checking *c, tl_node_id n) {
 }
 
 static void sweep(checking *c, const tl_graph *g) {
-  TL_FOR_NODES (c->m, g, n) {
+  TL_FOR_NODES(c->m, g, n) {
     if (tl_node_is_return(c->m, n))
       continue;
     if (tl_if_result(c->m, n, 0, 0) && tl_if_result(c->m, n, 1, 0))
@@ -241,7 +241,7 @@ static bool is_trained(const checking *c, tl_value_id in) {
   if (!(c->forward[in] & FORWARD) ||
       !tl_dtype_is_float(tl_type_dtype(c->m, tl_value_type(c->m, in))))
     return false;
-  TL_FOR_USES (c->m, in, u) {
+  TL_FOR_USES(c->m, in, u) {
     tl_node_id n = tl_use_get(c->m, u)->user;
     if (leads_to_loss(c, n) && !tl_is_running_statistic(c->m, u))
       return true;

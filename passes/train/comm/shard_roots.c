@@ -53,7 +53,7 @@ static tl_status trace(tracing *x) {
   const tl_module *m = x->m;
   tl_u32_vec values = {0};
   bool ok = true;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     const tl_node *node = tl_node_get(m, n);
     bool sums = node->op == TL_OP_npu_hcom_HcomReduce;
     uint32_t root = sums ? (uint32_t)tl_node_attr_int(m, n, TL_SYM_root_rank, 0) + 1 : EVERYWHERE;
@@ -73,8 +73,8 @@ static tl_status trace(tracing *x) {
 
 static tl_status refuse(const tracing *x, tl_value_id v, const char *what, const char *why) {
   return tl_fail_code(x->m->diag, TL_UNSUPPORTED, "E-WUS-GRAD",
-                      TL_AT_NODE(x->m->path, tl_value_name(x->m, v)),
-                      "%s %s\vleave --wus at 0", what, why);
+                      TL_AT_NODE(x->m->path, tl_value_name(x->m, v)), "%s %s\vleave --wus at 0",
+                      what, why);
 }
 
 static bool is_state_output(const tl_module *m, tl_value_id v) {

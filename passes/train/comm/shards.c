@@ -29,10 +29,10 @@ static int by_size(const void *a, const void *b) {
 static tl_status check_gradients(const tl_module *m, const tl_train_info *t) {
   for (uint32_t i = 0; i < t->n; i++) {
     const tl_train_grad *g = &t->grads[i];
-    const char *why = g->cls == TL_GRAD_SPARSE    ? "its gradient is sparse"
-                      : g->cls == TL_GRAD_DONE    ? "its gradient is reduced already"
-                      : !g->param_out             ? "nothing updates it"
-                                                  : NULL;
+    const char *why = g->cls == TL_GRAD_SPARSE ? "its gradient is sparse"
+                      : g->cls == TL_GRAD_DONE ? "its gradient is reduced already"
+                      : !g->param_out          ? "nothing updates it"
+                                               : NULL;
     if (why)
       return tl_fail_code(
           m->diag, TL_UNSUPPORTED, "E-WUS-GRAD", TL_AT_NODE(m->path, tl_value_name(m, g->param)),
@@ -103,7 +103,7 @@ static tl_node_id outermost(const sharding *x, tl_node_id n) {
 static bool leaves(const sharding *x, tl_value_id v) {
   if (tl_is_pinned(&x->said, v))
     return true;
-  TL_FOR_USES (x->m, v, u) {
+  TL_FOR_USES(x->m, v, u) {
     tl_node_id n = outermost(x, tl_use_get(x->m, u)->user);
     if (tl_node_is_return(x->m, n) || n >= x->n_owners || !x->moves[n])
       return true;
@@ -134,8 +134,7 @@ static bool may_move(const sharding *x, tl_node_id n, uint32_t rank) {
   uint32_t owner = n < x->n_owners ? x->owner[n] : TL_TRAIN_SHARED;
   const unsigned outer = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM;
   if (owner >= x->t->n || x->root[owner] != rank || x->stays[n] || node->control_in ||
-      node->control_out ||
-      !tl_op_row(node->op) || tl_op_has_trait(node->op, outer))
+      node->control_out || !tl_op_row(node->op) || tl_op_has_trait(node->op, outer))
     return false;
   for (uint32_t i = 0; i < node->n_results; i++)
     if (leaves(x, node->results + i) && !stand_in(x, &x->t->grads[owner], node->results + i))
@@ -152,13 +151,13 @@ static bool find_moves(sharding *x, uint32_t rank) {
   for (tl_node_id n = x->g->last; n; n = tl_node_get(x->m, n)->previous)
     if (may_move(x, n, rank))
       x->moves[n] = 1;
-  TL_FOR_NODES (x->m, x->g, n) {
+  TL_FOR_NODES(x->m, x->g, n) {
     const tl_node *node = tl_node_get(x->m, n);
     for (uint32_t i = 0; n < x->n_owners && x->moves[n] && i < node->n_results && ok; i++)
       if (leaves(x, node->results + i))
-        ok = tl_u32_vec_push(&x->crosses, node->results + i) &&
-             tl_u32_vec_push(&x->instead, stand_in(x, &x->t->grads[x->owner[n]],
-                                                   node->results + i));
+        ok =
+            tl_u32_vec_push(&x->crosses, node->results + i) &&
+            tl_u32_vec_push(&x->instead, stand_in(x, &x->t->grads[x->owner[n]], node->results + i));
   }
   return ok;
 }
@@ -168,8 +167,8 @@ static bool find_moves(sharding *x, uint32_t rank) {
 /* Creates an empty body graph and a maker that writes into it. */
 static tl_graph_id new_body(sharding *x, const char *name, tl_maker *k) {
   tl_symbol s = tl_module_intern(x->m, tl_sv_from(name));
-  tl_graph_id g =
-      s == TL_NO_SYMBOL ? TL_NO_GRAPH : tl_graph_create(x->m, TL_GRAPH_BODY, s, TL_NO_NODE);
+  tl_graph_id g = s == TL_NO_SYMBOL ? TL_NO_GRAPH
+                                    : tl_graph_create(x->m, TL_GRAPH_BODY, s, TL_NO_NODE);
   *k = x->k;
   k->graph = g;
   k->no_memory = k->no_memory || !g;
@@ -189,7 +188,7 @@ static tl_graph_id make_then(sharding *x) {
   tl_graph_id body = new_body(x, "update", &k);
   tl_copier c = {.k = &k};
   tl_u32_vec values = {0};
-  TL_FOR_NODES (x->m, x->g, n) {
+  TL_FOR_NODES(x->m, x->g, n) {
     bool moves = n < x->n_owners && x->moves[n] && !tl_maker_failed(&k);
     tl_node_id copy = moves ? tl_copy_node(&c, n) : TL_NO_NODE;
     k.no_memory = k.no_memory || (copy && !tl_copy_notes(x->m, n, copy));
@@ -258,8 +257,13 @@ static void make_if(sharding *x, uint32_t rank, tl_graph_id then, tl_graph_id ot
     names[i] = tl_maker_name(&x->k, TL_SV("If"));
     x->k.no_memory = x->k.no_memory || names[i] == TL_NO_SYMBOL;
   }
-  tl_node_spec spec = {.op = TL_OP_If, .operands = &mine, .n_operands = 1, .results = names,
-                       .n_results = x->crosses.n, .attrs = attrs, .n_attrs = 2};
+  tl_node_spec spec = {.op = TL_OP_If,
+                       .operands = &mine,
+                       .n_operands = 1,
+                       .results = names,
+                       .n_results = x->crosses.n,
+                       .attrs = attrs,
+                       .n_attrs = 2};
   tl_node_id n = tl_maker_failed(&x->k) ? TL_NO_NODE : tl_graph_append(x->m, x->g->id, &spec);
   x->k.no_memory = x->k.no_memory || (!n && !x->k.clash);
   if (!n)
@@ -324,8 +328,7 @@ static tl_status mask_checks(sharding *x) {
   bool late = c->tail_mode == TL_TAIL_LATE || c->tail_mode == TL_TAIL_LATE_COMMIT;
   for (tl_node_id n = x->g->last; late && n && !tl_maker_failed(&x->k);
        n = tl_node_get(x->m, n)->previous) {
-    if (n >= x->n_owners || x->owner[n] >= x->t->n ||
-        tl_node_get(x->m, n)->op != TL_OP_ReduceSum ||
+    if (n >= x->n_owners || x->owner[n] >= x->t->n || tl_node_get(x->m, n)->op != TL_OP_ReduceSum ||
         !tl_node_has_mark(x->m, n, TL_MARK_NOFOLD))
       continue;
     x->stays[n] = 1;
@@ -363,8 +366,7 @@ static tl_status broadcast(sharding *x, uint32_t i, tl_node_id *last) {
   tl_node_set_operand(m, n, 0, next);
   if (!tl_value_get(m, next)->name)
     tl_value_set_name(m, next, tl_maker_name(&x->k, TL_SV("own")));
-  x->k.no_memory = x->k.no_memory ||
-                   (*last && !tl_control_add(m, *last, n, TL_CONTROL_COMM_ORDER));
+  x->k.no_memory = x->k.no_memory || (*last && !tl_control_add(m, *last, n, TL_CONTROL_COMM_ORDER));
   *last = n;
   return tl_maker_status(&x->k);
 }
@@ -390,8 +392,14 @@ static tl_status make(sharding *x) {
 tl_status tl_shards_make(tl_pass *p, tl_comm *comm, const tl_train_info *t, const uint32_t *root,
                          const uint32_t *owner, uint32_t n_owners) {
   tl_module *m = comm->m;
-  sharding x = {.m = m, .g = tl_module_main(m), .comm = comm, .t = t, .root = root,
-                .owner = owner, .n_owners = n_owners, .arena = p->scratch,
+  sharding x = {.m = m,
+                .g = tl_module_main(m),
+                .comm = comm,
+                .t = t,
+                .root = root,
+                .owner = owner,
+                .n_owners = n_owners,
+                .arena = p->scratch,
                 .k = {.m = m, .graph = tl_module_main(m)->id}};
   x.moves = tl_arena_calloc(p->scratch, n_owners, 1);
   x.stays = tl_arena_calloc(p->scratch, n_owners, 1);

@@ -26,7 +26,7 @@ static bool is_all_reduce(const tl_module *m, tl_node_id n) {
 
 /* Finds the first free fusion id: ids that the model has given stay as they are. */
 static void find_ids(splitting *x, const tl_graph *g) {
-  TL_FOR_NODES (x->m, g, n) {
+  TL_FOR_NODES(x->m, g, n) {
     int64_t id = is_all_reduce(x->m, n) ? tl_node_attr_int(x->m, n, TL_SYM_fusion_id, -1) : -1;
     x->next_id = id >= x->next_id ? id + 1 : x->next_id;
   }
@@ -107,8 +107,8 @@ static tl_status split(splitting *x, tl_node_id n) {
  * it. */
 static tl_status visit(splitting *x, tl_node_id n) {
   bool several = tl_node_get(x->m, n)->n_operands > 1;
-  bool bucket =
-      tl_node_has_mark(x->m, n, TL_MARK_FUSED) && tl_node_attr_int(x->m, n, TL_SYM_fusion, 1) == 1;
+  bool bucket = tl_node_has_mark(x->m, n, TL_MARK_FUSED) &&
+                tl_node_attr_int(x->m, n, TL_SYM_fusion, 1) == 1;
   if ((!several && !bucket) || !tl_pass_may_rewrite(x->p))
     return TL_OK;
   TL_TRY(several ? split(x, n) : set_id(x, n, x->next_id));
@@ -125,7 +125,7 @@ tl_status tl_pass_split_collectives(tl_pass *p, tl_module *m) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
       continue;
-    TL_FOR_NODES (m, m->graphs.at[i], n)
+    TL_FOR_NODES(m, m->graphs.at[i], n)
       if (is_all_reduce(m, n))
         TL_TRY(visit(&x, n));
   }

@@ -275,7 +275,7 @@ static tl_status check_bodies(replicating *x) {
     const tl_graph *g = x->m->graphs.at[i];
     if (g->erased || g->kind != TL_GRAPH_BODY)
       continue;
-    TL_FOR_NODES (x->m, g, n)
+    TL_FOR_NODES(x->m, g, n)
       if (is_collective(tl_node_get(x->m, n)->op))
         return refuse(x, n, "it is in a body of another node");
   }
@@ -287,7 +287,7 @@ static tl_status replicate(replicating *x) {
   tl_node_id last = x->g->last;
   TL_TRY(check_bodies(x));
   copy_inputs(x, n_inputs);
-  TL_FOR_NODES (x->m, x->g, n) {
+  TL_FOR_NODES(x->m, x->g, n) {
     if (tl_maker_failed(&x->k))
       break;
     TL_TRY(visit(x, n));

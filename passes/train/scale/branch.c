@@ -36,7 +36,7 @@ static tl_node_id owner_in_main(const tl_module *m, tl_node_id n) {
 /* Returns true if v is used only by nodes of the branch, or as the next value of a guarded
  * state. */
 static bool stays_inside(const branching *b, tl_value_id v) {
-  TL_FOR_USES (b->m, v, u) {
+  TL_FOR_USES(b->m, v, u) {
     tl_node_id n = owner_in_main(b->m, tl_use_get(b->m, u)->user);
     if (tl_node_is_return(b->m, n) ? !b->g->taken[v] : !b->moves[n])
       return false;
@@ -77,8 +77,8 @@ static tl_maker inside(const branching *b, tl_graph_id body) {
 
 static tl_graph_id new_body(branching *b, const char *name) {
   tl_symbol s = tl_module_intern(b->m, tl_sv_from(name));
-  tl_graph_id g =
-      s == TL_NO_SYMBOL ? TL_NO_GRAPH : tl_graph_create(b->m, TL_GRAPH_BODY, s, TL_NO_NODE);
+  tl_graph_id g = s == TL_NO_SYMBOL ? TL_NO_GRAPH
+                                    : tl_graph_create(b->m, TL_GRAPH_BODY, s, TL_NO_NODE);
   b->k->no_memory = b->k->no_memory || !g;
   return g;
 }
@@ -100,7 +100,7 @@ static tl_graph_id make_then(branching *b) {
   tl_graph_id body = new_body(b, "update");
   tl_maker k = inside(b, body);
   tl_copier c = {.k = &k};
-  TL_FOR_NODES (b->m, tl_module_main(b->m), n) {
+  TL_FOR_NODES(b->m, tl_module_main(b->m), n) {
     tl_node_id copy = b->moves[n] && !tl_maker_failed(&k) ? tl_copy_node(&c, n) : TL_NO_NODE;
     if (copy && !tl_copy_notes(b->m, n, copy))
       k.no_memory = true;

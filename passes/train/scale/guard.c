@@ -9,7 +9,7 @@
 /* Marks nodes that depend on forward or backward and are not part of the update. */
 static void mark_forward(tl_guarding *g) {
   tl_module *m = g->x->m;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     tl_train_region r = tl_train_region_of(&g->x->info, n);
     bool hit = r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD;
     for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands && !hit; i++) {
@@ -24,7 +24,7 @@ static void mark_forward(tl_guarding *g) {
 /* Returns true if forward or backward reads v. Such a state is forward's own if no gradient takes
  * part in its next value. */
 static bool is_read_by_forward(const tl_guarding *g, tl_value_id v) {
-  TL_FOR_USES (g->x->m, v, u) {
+  TL_FOR_USES(g->x->m, v, u) {
     tl_train_region r = tl_ls_region_of_use(g->x, u);
     if (r == TL_REGION_FORWARD || r == TL_REGION_BACKWARD)
       return true;
@@ -36,8 +36,8 @@ static bool belongs_to_update(const tl_guarding *g, tl_value_id input, tl_value_
   tl_node_id p = tl_value_producer(g->x->m, output);
   if (!p || tl_node_get(g->x->m, p)->graph != tl_module_main(g->x->m)->id)
     return false;
-  if (tl_train_region_of(&g->x->info, p) == TL_REGION_UPDATE ||
-      output >= g->x->n_touched || g->x->touched[output])
+  if (tl_train_region_of(&g->x->info, p) == TL_REGION_UPDATE || output >= g->x->n_touched ||
+      g->x->touched[output])
     return true;
   return !g->of_forward[p] && !is_read_by_forward(g, input);
 }
@@ -172,7 +172,7 @@ static bool is_used(const tl_module *m, tl_node_id n) {
  * from. */
 static tl_status check_in_place(const tl_guarding *g) {
   tl_module *m = g->x->m;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     tl_op_id op = tl_node_get(m, n)->op;
     bool acts = !tl_op_row(op) || tl_op_has_trait(op, TL_TRAIT_EFFECT);
     if (acts && tl_train_region_of(&g->x->info, n) == TL_REGION_UPDATE && !g->signalled[n] &&

@@ -151,7 +151,7 @@ static bool wants_unscaled(const tl_loss_scaling *x, tl_use_id u) {
 static tl_node_id first_user(const tl_loss_scaling *x, tl_value_id v) {
   tl_node_id first = TL_NO_NODE;
   const tl_graph *main = tl_module_main(x->m);
-  TL_FOR_USES (x->m, v, u) {
+  TL_FOR_USES(x->m, v, u) {
     tl_node_id n = tl_use_get(x->m, u)->user;
     if (!wants_unscaled(x, u) || n == main->ret)
       continue;
@@ -167,7 +167,7 @@ static tl_node_id first_user(const tl_loss_scaling *x, tl_value_id v) {
 static void give_unscaled(tl_loss_scaling *x, tl_value_id from, tl_value_id to) {
   tl_node_id ret = tl_module_main(x->m)->ret;
   bool leaves = false;
-  TL_FOR_USES (x->m, from, u) {
+  TL_FOR_USES(x->m, from, u) {
     if (!wants_unscaled(x, u))
       continue;
     leaves = leaves || tl_use_get(x->m, u)->user == ret;

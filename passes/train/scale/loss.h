@@ -33,7 +33,7 @@ typedef struct tl_loss_scaling {
   tl_value_id inverse;    /* f32[]: what gradients are multiplied by */
   uint8_t *touched;       /* [n_touched] by value: where backward starts has a part in it */
   uint32_t n_touched;
-  tl_value_id finite;     /* bool[]: all ranks agree that no gradient overflowed */
+  tl_value_id finite; /* bool[]: all ranks agree that no gradient overflowed */
 } tl_loss_scaling;
 
 /* Make nodes like tl_make and tl_make_list, with a mark that keeps precision modes from changing

@@ -216,7 +216,7 @@ static void visit(tl_powers *s, tl_node_id n) {
 }
 
 void tl_power_sweep(tl_powers *s, const tl_graph *g) {
-  TL_FOR_NODES (s->m, g, n) {
+  TL_FOR_NODES(s->m, g, n) {
     if (tl_node_is_return(s->m, n))
       continue;
     if (tl_if_result(s->m, n, 0, 0) && tl_if_result(s->m, n, 1, 0))

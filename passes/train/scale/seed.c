@@ -90,7 +90,7 @@ static bool could_be_seed(const search *s, tl_value_id v) {
       (x->info.loss &&
        tl_type_get(x->m, type)->rank != tl_type_get(x->m, tl_value_type(x->m, x->info.loss))->rank))
     return false;
-  TL_FOR_USES (x->m, v, u)
+  TL_FOR_USES(x->m, v, u)
     if (tl_ls_region_of_use(x, u) != TL_REGION_BACKWARD)
       return false;
   return true;
@@ -144,7 +144,7 @@ static uint64_t lateness(const search *s, tl_node_id n) {
 }
 
 static bool feeds_cone(const search *s, tl_value_id v) {
-  TL_FOR_USES (s->x->m, v, u)
+  TL_FOR_USES(s->x->m, v, u)
     if (s->cone[tl_use_get(s->x->m, u)->user])
       return true;
   return false;
@@ -154,7 +154,7 @@ static bool feeds_cone(const search *s, tl_value_id v) {
 static uint32_t collect_forward(search *s, candidate *out) {
   tl_module *m = s->x->m;
   uint32_t count = 0;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     tl_value_id v = tl_result(m, n, 0);
     if (tl_train_region_of(&s->x->info, n) == TL_REGION_FORWARD && v &&
         tl_dtype_is_float(tl_type_dtype(m, tl_value_type(m, v))) && feeds_cone(s, v))
@@ -166,7 +166,7 @@ static uint32_t collect_forward(search *s, candidate *out) {
 static uint32_t collect(search *s, candidate *out) {
   tl_module *m = s->x->m;
   uint32_t count = 0;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     if (n >= s->x->info.n_nodes || !s->cone[n])
       continue;
     tl_value_id v = tl_result(m, n, 0);
@@ -241,7 +241,7 @@ static tl_status report_no_seed(const tl_loss_scaling *x) {
 }
 
 static bool feeds_backward(const tl_loss_scaling *x, tl_value_id v) {
-  TL_FOR_USES (x->m, v, u)
+  TL_FOR_USES(x->m, v, u)
     if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
       return true;
   return false;
@@ -361,8 +361,7 @@ static void keep_before(tl_loss_scaling *x, tl_node_id from) {
     for (uint32_t i = 0; ok && i < tl_node_get(m, n)->n_operands; i++) {
       tl_value_id v = tl_operand(m, n, i);
       tl_node_id p = v ? tl_value_producer(m, v) : TL_NO_NODE;
-      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id ||
-           tl_u32_vec_push(&todo, p);
+      ok = !p || tl_node_get(m, p)->graph != tl_module_main(m)->id || tl_u32_vec_push(&todo, p);
     }
   }
   tl_u32_vec_release(&todo);
@@ -382,7 +381,7 @@ void tl_ls_scale_start(tl_loss_scaling *x, const tl_ls_start *start) {
   tl_ls_adopt(x, &k);
   if (tl_maker_failed(&x->k))
     return;
-  TL_FOR_USES (x->m, v, u)
+  TL_FOR_USES(x->m, v, u)
     if (tl_ls_region_of_use(x, u) == TL_REGION_BACKWARD)
       tl_ls_set_use(x->m, u, scaled);
   x->start = v;

@@ -173,9 +173,8 @@ static tl_value_id magnitude(tl_loss_scaling *x, tl_value_id v) {
   mark_local(x, a);
   tl_value_id most = tl_ls_make_list(&k, TL_OP_ReduceMax, &a, 1, tl_attr_int(TL_SYM_keepdims, 0));
   most = tl_ls_cast(&k, most, wide);
-  tl_value_id part =
-      tl_ls_make(&k, TL_OP_Div, most, tl_make_number(&k, wide, largest(dtype_of_sum(x, v))),
-                 TL_NO_VALUE);
+  tl_value_id part = tl_ls_make(&k, TL_OP_Div, most,
+                                tl_make_number(&k, wide, largest(dtype_of_sum(x, v))), TL_NO_VALUE);
   part = tl_ls_cast(&k, part, TL_DTYPE_F32);
   tl_ls_adopt(x, &k);
   return part;

@@ -371,7 +371,7 @@ static void visit(widening *w, tl_node_id n, int depth) {
 static void widen_graph(widening *w, const tl_graph *g, int depth) {
   if (depth > TL_MAX_BODY_DEPTH)
     return;
-  TL_FOR_NODES (w->m, g, n) {
+  TL_FOR_NODES(w->m, g, n) {
     tl_train_region r = depth ? TL_REGION_UPDATE : tl_train_region_of(&w->x->info, n);
     if (n < w->n_nodes && r == TL_REGION_UPDATE && !tl_maker_failed(&w->x->k))
       visit(w, n, depth);
@@ -513,8 +513,8 @@ static bool start(widening *w, bool **parameter) {
 }
 
 tl_status tl_ls_widen(tl_loss_scaling *x) {
-  widening w = {.x = x, .m = x->m, .n_values = tl_module_value_end(x->m),
-                .n_nodes = x->info.n_nodes};
+  widening w = {
+      .x = x, .m = x->m, .n_values = tl_module_value_end(x->m), .n_nodes = x->info.n_nodes};
   tl_node_id first = tl_module_node_end(x->m);
   bool *parameter;
   if (!start(&w, &parameter)) {

@@ -30,7 +30,7 @@ static tl_status open_names(names *x, tl_module *m) {
     note(x, g->inputs.at[i]);
   for (uint32_t i = 0; i < g->constants.n; i++)
     note(x, g->constants.at[i]);
-  TL_FOR_NODES (m, g, n)
+  TL_FOR_NODES(m, g, n)
     for (uint32_t i = 0; i < tl_node_get(m, n)->n_results; i++)
       note(x, tl_node_get(m, n)->results + i);
   return TL_OK;

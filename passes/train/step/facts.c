@@ -91,8 +91,8 @@ static bool may_be(const tl_module *m, tl_type_id a, tl_type_id b) {
   bool fits = x->kind == TL_KIND_TENSOR && y->kind == TL_KIND_TENSOR && x->dtype == y->dtype &&
               x->rank == y->rank;
   for (int i = 0; fits && i < x->rank; i++)
-    fits =
-        x->dims[i] == y->dims[i] || !tl_dim_is_static(x->dims[i]) || !tl_dim_is_static(y->dims[i]);
+    fits = x->dims[i] == y->dims[i] || !tl_dim_is_static(x->dims[i]) ||
+           !tl_dim_is_static(y->dims[i]);
   return fits;
 }
 

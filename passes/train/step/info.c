@@ -26,7 +26,7 @@ typedef struct detector {
   uint8_t *marks;
   uint32_t *state_of; /* by value: the other end of a declared state */
   uint32_t *known;    /* by value: 1 + index of the gradient of this parameter */
-  uint8_t *refused; /* by value: tl_train_refusal */
+  uint8_t *refused;   /* by value: tl_train_refusal */
   grad_vec grads;
   bool declared_order; /* all gradients are declared, and so is their order */
 } detector;
@@ -130,14 +130,14 @@ static bool leads_on(const tl_module *m, tl_node_id n, tl_value_id v) {
  * of uses that may still be looked at; it bounds the search in graphs with many users. */
 static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, int *budget) {
   enum { DEEPEST = 6 };
-  TL_FOR_USES (m, v, u) { /* its own first: backward may lead from it to that of another one */
+  TL_FOR_USES(m, v, u) { /* its own first: backward may lead from it to that of another one */
     tl_node_id n = tl_use_get(m, u)->user;
     if (--*budget < 0)
       return TL_NO_NODE;
     if (!tl_node_is_return(m, n) && tl_is_gradient_collective(m, n))
       return n;
   }
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user, found = TL_NO_NODE;
     if (--*budget < 0)
       return TL_NO_NODE;
@@ -153,7 +153,7 @@ static tl_node_id find_collective(const tl_module *m, tl_value_id v, int depth, 
  * is added up. */
 static tl_node_id find_gather(const tl_module *m, const tl_train_grad *g, int *budget) {
   tl_node_id found = find_collective(m, g->raw, 0, budget);
-  TL_FOR_USES (m, g->raw, u) {
+  TL_FOR_USES(m, g->raw, u) {
     tl_node_id n = tl_use_get(m, u)->user;
     if (!found && tl_node_get(m, n)->op == TL_OP_com_microsoft_GatherGrad &&
         tl_operand(m, n, 2) == g->raw)
@@ -232,8 +232,8 @@ static tl_status check_declared(const tl_module *m, const tl_gradient *g) {
                         tl_dtype_get((tl_dtype)t->dtype)->name);
   bool same = g->indices || p->kind != t->kind || p->rank < 0 || t->rank < 0 || p->rank == t->rank;
   for (int i = 0; same && !g->indices && p->rank == t->rank && i < p->rank; i++)
-    same =
-        !tl_dim_is_static(p->dims[i]) || !tl_dim_is_static(t->dims[i]) || p->dims[i] == t->dims[i];
+    same = !tl_dim_is_static(p->dims[i]) || !tl_dim_is_static(t->dims[i]) ||
+           p->dims[i] == t->dims[i];
   uint64_t a, b; /* a gradient may be in another view than its parameter */
   bool view = tl_type_elements(m, tl_value_type(m, g->param), &a) &&
               tl_type_elements(m, tl_value_type(m, g->grad), &b) && a == b;
@@ -318,7 +318,7 @@ static tl_status take_slot(detector *d, const tl_update_slot *s, tl_node_id upda
  * a row compares names. */
 static tl_status take_known_ops(detector *d) {
   bool plain[TL_N_OPS] = {false}; /* no update, as was seen before */
-  TL_FOR_NODES (d->m, tl_module_main(d->m), n) {
+  TL_FOR_NODES(d->m, tl_module_main(d->m), n) {
     tl_op_id op = tl_node_get(d->m, n)->op;
     tl_update_row room;
     if (op < TL_N_OPS && plain[op])
@@ -356,7 +356,7 @@ static tl_value_id input_named(const tl_module *m, tl_sv name) {
 static tl_status take_accumulators(detector *d) {
   static const char suffix[] = "_grad.accumulation.buffer";
   const tl_module *m = d->m;
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     tl_value_id buffer = tl_operand(m, n, 0), value = tl_operand(m, n, 1);
     if (tl_node_get(m, n)->op != TL_OP_com_microsoft_InPlaceAccumulatorV2 || !buffer || !value)
       continue;
@@ -382,7 +382,7 @@ static tl_status take_accumulators(detector *d) {
 static bool is_read(const detector *d, tl_value_id v) {
   if (d->out->loss)
     return d->marks[v] & TL_MARK_FORWARD;
-  TL_FOR_USES (d->m, v, u) {
+  TL_FOR_USES(d->m, v, u) {
     tl_op_id op = tl_node_get(d->m, tl_use_get(d->m, u)->user)->op;
     if (op != TL_OP_RETURN && !tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE))
       return true;
@@ -471,8 +471,7 @@ static tl_status refuse_unlisted(detector *d) {
 static tl_status detect(detector *d) {
   TL_TRY(refuse_unlisted(d));
   mark_states(d);
-  tl_pairing pairs = {
-      .m = d->m, .facts = &d->facts, .marks = d->marks, .state_of = d->state_of};
+  tl_pairing pairs = {.m = d->m, .facts = &d->facts, .marks = d->marks, .state_of = d->state_of};
   if (tl_pair_by_names(&pairs) != TL_OK)
     return tl_no_memory(d->m);
   pairs.loss = d->out->loss = find_loss(d);

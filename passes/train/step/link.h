@@ -14,7 +14,7 @@ typedef struct tl_link_param {
   tl_value_id buffer; /* input of its accumulator; TL_NO_VALUE: there is none */
   tl_value_id grad;   /* what the optimizer reads: accumulated where it is */
   tl_symbol name;
-  bool listed;  /* in what a user says of the list */
+  bool listed; /* in what a user says of the list */
   bool updated;
 } tl_link_param;
 
@@ -22,20 +22,20 @@ typedef struct tl_link_param {
 typedef struct tl_linking {
   tl_pass *p;
   tl_module *m;
-  const char *path;    /* of the optimizer model, for messages */
-  tl_graph *train;     /* the main graph */
-  tl_graph *optim;     /* the other root graph */
-  tl_link_param *at;   /* [n] in the order of their buffers among the inputs */
+  const char *path;  /* of the optimizer model, for messages */
+  tl_graph *train;   /* the main graph */
+  tl_graph *optim;   /* the other root graph */
+  tl_link_param *at; /* [n] in the order of their buffers among the inputs */
   uint32_t n;
-  tl_map given;        /* owned; symbol -> input or constant of the training model */
-  tl_map named;        /* owned; symbol of a parameter's name -> index + 1 */
-  tl_map of_param;     /* owned; value -> index + 1 of the parameter that it is */
-  tl_map of_grad;      /* owned; value -> index + 1 of the parameter that it is the gradient of */
-  uint32_t *order;     /* [n_order] indices: the list of the optimizer, where it has no names */
+  tl_map given;    /* owned; symbol -> input or constant of the training model */
+  tl_map named;    /* owned; symbol of a parameter's name -> index + 1 */
+  tl_map of_param; /* owned; value -> index + 1 of the parameter that it is */
+  tl_map of_grad;  /* owned; value -> index + 1 of the parameter that it is the gradient of */
+  uint32_t *order; /* [n_order] indices: the list of the optimizer, where it has no names */
   uint32_t n_order;
-  tl_node_id first;    /* of the optimizer: lists go before it */
-  tl_u32_vec updates;  /* owned; update nodes of the optimizer */
-  tl_u32_vec outputs;  /* owned; values that leave the step besides the next values of states */
+  tl_node_id first;   /* of the optimizer: lists go before it */
+  tl_u32_vec updates; /* owned; update nodes of the optimizer */
+  tl_u32_vec outputs; /* owned; values that leave the step besides the next values of states */
 } tl_linking;
 
 /* Returns a fresh name "BASEsuffix", changed if it is taken; TL_NO_SYMBOL if memory is out. */

@@ -123,8 +123,7 @@ static tl_value_id new_state(tl_linking *x, tl_value_id sequence, tl_type_id ele
   tl_buf_add_char(&text, '.');
   tl_buf_add(&text, tl_value_name(x->m, sequence).p, tl_value_name(x->m, sequence).n);
   tl_buf_add_char(&text, 0);
-  tl_symbol name =
-      text.failed ? TL_NO_SYMBOL : tl_link_name(x, tl_sym(x->m, of->name), text.p);
+  tl_symbol name = text.failed ? TL_NO_SYMBOL : tl_link_name(x, tl_sym(x->m, of->name), text.p);
   tl_buf_release(&text);
   tl_type_id type = state_type(x, element, of->param);
   return name == TL_NO_SYMBOL || !type
@@ -142,18 +141,20 @@ static tl_status spell_out(tl_linking *x, tl_value_id sequence, uint32_t kind, c
   tl_symbol name = tl_link_name(x, tl_value_name(m, sequence), ".list");
   for (uint32_t i = 0; at && i < l->n; i++) {
     const tl_link_param *of = &x->at[l->at[i]];
-    at[i] = kind == PARAM ? of->param
+    at[i] = kind == PARAM  ? of->param
             : kind == GRAD ? of->grad
                            : new_state(x, sequence, element, of);
     if (!at[i])
       return tl_no_memory(x->m);
     TL_TRY(tl_link_check_type(x, element, at[i], tl_sym(m, of->name)));
   }
-  tl_node_spec spec = {.op = TL_OP_SequenceConstruct, .name = name, .operands = at,
-                       .n_operands = l->n, .results = &name, .n_results = 1};
-  tl_node_id n = !at || name == TL_NO_SYMBOL
-                     ? TL_NO_NODE
-                     : tl_graph_insert(m, x->first, &spec);
+  tl_node_spec spec = {.op = TL_OP_SequenceConstruct,
+                       .name = name,
+                       .operands = at,
+                       .n_operands = l->n,
+                       .results = &name,
+                       .n_results = 1};
+  tl_node_id n = !at || name == TL_NO_SYMBOL ? TL_NO_NODE : tl_graph_insert(m, x->first, &spec);
   if (!n)
     return tl_no_memory(x->m);
   tl_value_set_type(m, tl_result(m, n, 0), tl_value_type(m, sequence));
@@ -209,9 +210,8 @@ static tl_status replace_tensor(tl_linking *x, tl_value_id v) {
   if (!to) {
     bool taken = tl_map_find(&x->given, value->name, NULL);
     tl_symbol s = taken ? tl_module_fresh_name(m, name) : value->name;
-    to = s == TL_NO_SYMBOL
-             ? TL_NO_VALUE
-             : tl_graph_add_input(m, x->train->id, s, value->type, value->tensor);
+    to = s == TL_NO_SYMBOL ? TL_NO_VALUE
+                           : tl_graph_add_input(m, x->train->id, s, value->type, value->tensor);
   }
   if (!to)
     return tl_no_memory(x->m);

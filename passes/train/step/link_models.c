@@ -65,8 +65,7 @@ static bool rename_others(tl_linking *x, const tl_map *values, const tl_map *nod
   bool ok = true;
   for (tl_value_id v = 1; ok && v < tl_module_value_end(x->m); v++) {
     tl_value *value = tl_value_get(x->m, v);
-    if (value->kind != TL_VALUE_NONE &&
-        root_of(x->m, tl_value_graph(x->m, v)) == x->optim->id)
+    if (value->kind != TL_VALUE_NONE && root_of(x->m, tl_value_graph(x->m, v)) == x->optim->id)
       ok = rename_if_taken(x, values, &value->name);
   }
   for (tl_node_id n = 1; ok && n < tl_module_node_end(x->m); n++) {
@@ -91,7 +90,7 @@ static tl_status keep_names_apart(tl_linking *x) {
 /* ---- one graph ------------------------------------------------------------------------------- */
 
 static tl_status find_updates(tl_linking *x) {
-  TL_FOR_NODES (x->m, x->optim, n) {
+  TL_FOR_NODES(x->m, x->optim, n) {
     tl_update_row room;
     if (tl_train_update_row(x->m, n, &room) && !tl_u32_vec_push(&x->updates, n))
       return tl_no_memory(x->m);

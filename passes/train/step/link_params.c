@@ -87,9 +87,14 @@ tl_node_id tl_link_widen(tl_linking *x, tl_node_id n, uint32_t n_results) {
     if (names[i] == TL_NO_SYMBOL)
       return TL_NO_NODE;
   }
-  tl_node_spec spec = {.op = node->op, .name = node->name, .operands = operands,
-                       .n_operands = node->n_operands, .results = names, .n_results = n_results,
-                       .attrs = node->attrs, .n_attrs = node->n_attrs};
+  tl_node_spec spec = {.op = node->op,
+                       .name = node->name,
+                       .operands = operands,
+                       .n_operands = node->n_operands,
+                       .results = names,
+                       .n_results = n_results,
+                       .attrs = node->attrs,
+                       .n_attrs = node->n_attrs};
   tl_node_id made = operands ? tl_graph_insert(m, n, &spec) : TL_NO_NODE;
   bool ok = made != TL_NO_NODE;
   if (ok)
@@ -181,7 +186,7 @@ static tl_value_id parameter_named(const tl_linking *x, tl_sv name) {
 /* Returns the accumulator of a buffer; TL_NO_NODE unless it is the buffer's only user. */
 static tl_node_id accumulator_of(const tl_linking *x, tl_value_id buffer) {
   tl_node_id found = TL_NO_NODE;
-  TL_FOR_USES (x->m, buffer, u) {
+  TL_FOR_USES(x->m, buffer, u) {
     tl_node_id n = tl_use_get(x->m, u)->user;
     if (tl_node_get(x->m, n)->op != TL_OP_com_microsoft_InPlaceAccumulatorV2 ||
         tl_operand(x->m, n, 0) != buffer || !tl_operand(x->m, n, 1) || found)
@@ -249,7 +254,7 @@ static tl_status take_output(tl_linking *x, tl_value_id grad) {
 /* Returns true if v is the reset flag of accumulators and nothing else. */
 static bool resets(const tl_linking *x, tl_value_id v) {
   bool any = false;
-  TL_FOR_USES (x->m, v, u) {
+  TL_FOR_USES(x->m, v, u) {
     tl_node_id n = tl_use_get(x->m, u)->user;
     if (tl_node_is_return(x->m, n) ||
         tl_node_get(x->m, n)->op != TL_OP_com_microsoft_InPlaceAccumulatorV2 ||

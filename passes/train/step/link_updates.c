@@ -132,8 +132,8 @@ tl_status tl_link_start_from_zeros(tl_linking *x, tl_value_id input) {
   for (int i = 0; i < t->rank; i++)
     e.dims[i] = t->dims[i];
   tl_type_id one = tl_type_tensor(m, dtype, 0, NULL); /* t may have moved from here on */
-  tl_tensor_id number =
-      one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get(dtype)->bits / 8u) : TL_NO_TENSOR;
+  tl_tensor_id number = one ? tl_tensor_from_bytes(m, one, &zero, tl_dtype_get(dtype)->bits / 8u)
+                            : TL_NO_TENSOR;
   const tl_tensor *source = number ? tl_tensor_get(m, number) : NULL;
   e.sources = &source;
   tl_tensor_id zeros = !number ? TL_NO_TENSOR : e.rank ? tl_tensor_express(m, type, &e) : number;
@@ -185,8 +185,8 @@ static tl_status update(tl_linking *x, tl_node_id n) {
       return no_slots(x, n);
     TL_TRY(check_slot(x, n, &s, &at));
   }
-  uint32_t kinds =
-      1 + (row->state_results.n < row->states.n ? row->state_results.n : row->states.n);
+  uint32_t kinds = 1 +
+                   (row->state_results.n < row->states.n ? row->state_results.n : row->states.n);
   for (uint32_t kind = 0; kind < kinds; kind++)
     for (uint32_t i = 0; i < count; i++)
       TL_TRY(next_of(x, n, row, i, kind));

@@ -13,7 +13,7 @@ bool tl_comm_is_of_ranks(const tl_module *m) {
 bool tl_comm_is_init_graph(const tl_module *m) {
   const tl_graph *g = tl_module_main(m);
   bool any = false;
-  TL_FOR_NODES (m, g, n) {
+  TL_FOR_NODES(m, g, n) {
     tl_op_id op = tl_node_get(m, n)->op;
     any = any || op == TL_OP_npu_hcom_HcomBroadcast;
     if (op != TL_OP_npu_hcom_HcomBroadcast && op != TL_OP_Cast)

@@ -54,8 +54,9 @@ static bool is_scalar(const tl_module *m, tl_value_id v) {
 static bool widens(const tl_module *m, tl_node_id n) {
   tl_dtype from = tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 0)));
   tl_dtype to = tl_type_dtype(m, tl_value_type(m, tl_result(m, n, 0)));
-  return from == to || ((from == TL_DTYPE_F16 || from == TL_DTYPE_BF16) &&
-                        (to == TL_DTYPE_F32 || to == TL_DTYPE_F64)) ||
+  return from == to ||
+         ((from == TL_DTYPE_F16 || from == TL_DTYPE_BF16) &&
+          (to == TL_DTYPE_F32 || to == TL_DTYPE_F64)) ||
          (from == TL_DTYPE_F32 && to == TL_DTYPE_F64);
 }
 
@@ -76,7 +77,7 @@ static bool commutes(const tl_module *m, tl_node_id n, tl_value_id v) {
 /* Returns the accumulator behind v, depth first. *value: the operand that it adds. */
 static tl_node_id find(const tl_module *m, tl_value_id v, int depth, int *budget,
                        tl_value_id *value) {
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user, found = TL_NO_NODE;
     if (--*budget < 0)
       return TL_NO_NODE;
@@ -96,7 +97,7 @@ static tl_node_id find(const tl_module *m, tl_value_id v, int depth, int *budget
 /* Returns true if a node reads it, and not only the outputs of the graph. */
 static bool is_read(const tl_module *m, tl_value_id v) {
   if (v)
-    TL_FOR_USES (m, v, u)
+    TL_FOR_USES(m, v, u)
       if (!tl_node_is_return(m, tl_use_get(m, u)->user))
         return true;
   return false;
@@ -126,7 +127,7 @@ tl_reduce_site tl_reduce_site_of(const tl_module *m, const tl_train_grad *g, tl_
 
 /* Returns true if all users of v lead to `kept` only. */
 static bool value_leads_only_to(const tl_module *m, tl_value_id v, tl_value_id kept, int *budget) {
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id user = tl_use_get(m, u)->user;
     bool ends = tl_node_is_return(m, user);
     if (ends ? v != kept : !tl_leads_only_to(m, user, kept, budget))

@@ -116,7 +116,7 @@ tl_status tl_train_mark_sources(const tl_module *m, tl_value_id of, uint8_t *mar
 tl_status tl_train_spread(const tl_module *m, uint8_t *marks) {
   reader r = {.m = m};
   bool ok = true;
-  TL_FOR_NODES (m, tl_step_graph(m), n) {
+  TL_FOR_NODES(m, tl_step_graph(m), n) {
     uint8_t all = 0;
     ok = ok && read_node(&r, n);
     for (uint32_t i = 0; i < r.values.n; i++)
@@ -160,8 +160,7 @@ static bool make_tables(regions *r, tl_arena *arena) {
   r->owner = malloc(values * sizeof *r->owner);
   r->grad = calloc(nodes, sizeof *r->grad);
   r->producers = calloc((size_t)r->t->n + 1, sizeof *r->producers);
-  if (!r->t->region || !r->t->owner || !r->marks || !r->owner || !r->grad ||
-      !r->producers)
+  if (!r->t->region || !r->t->owner || !r->marks || !r->owner || !r->grad || !r->producers)
     return false;
   for (uint32_t i = 0; i < nodes; i++)
     r->t->owner[i] = TL_TRAIN_NO_OWNER;
@@ -204,7 +203,7 @@ static bool look_ahead(regions *r) {
   bool ok = true;
   if (r->t->seed)
     r->marks[r->t->seed] |= AFTER_SEED;
-  TL_FOR_NODES (m, tl_step_graph(m), n) {
+  TL_FOR_NODES(m, tl_step_graph(m), n) {
     const tl_node *node = tl_node_get(m, n);
     uint32_t owner = TL_TRAIN_NO_OWNER;
     bool seeded = false;
@@ -278,7 +277,7 @@ static bool find_depths(const tl_module *m, place *at, uint32_t *depth, uint32_t
   const tl_graph *g = tl_step_graph(m);
   for (uint32_t i = 0; i < g->inputs.n; i++)
     lead[g->inputs.at[i]] = i + 1;
-  TL_FOR_NODES (m, tl_step_graph(m), n) {
+  TL_FOR_NODES(m, tl_step_graph(m), n) {
     const tl_node *node = tl_node_get(m, n);
     uint32_t most = 0;
     ok = ok && read_node(&r, n);

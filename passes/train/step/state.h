@@ -17,8 +17,8 @@ struct tl_step_record;
 typedef struct tl_step_state {
   /* as long as the module lives */
   const tl_train_spec *declared; /* borrowed; NULL: no user said anything, or it is settled */
-  bool params_listed; /* the parameters were listed: what has no gradient by now is none */
-  bool ordered;       /* a pass has put the nodes in an order that it chose */
+  bool params_listed;    /* the parameters were listed: what has no gradient by now is none */
+  bool ordered;          /* a pass has put the nodes in an order that it chose */
   bool no_update_stream; /* a stream of their own for updates was asked for, but takes longer */
   bool no_tail; /* tail optimization was asked for, but each of its changes makes the step longer */
   /* within one pass */

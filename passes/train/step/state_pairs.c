@@ -168,7 +168,7 @@ static bool is_data(const tl_pairing *p, tl_value_id in) {
   if (has_value(p->m, in) || p->marks[in] & TL_MARK_FORWARD)
     return !has_value(p->m, in);
   if (!p->loss)
-    TL_FOR_USES (p->m, in, u) {
+    TL_FOR_USES(p->m, in, u) {
       tl_op_id op = tl_node_get(p->m, tl_use_get(p->m, u)->user)->op;
       if (op != TL_OP_RETURN && !tl_op_has_trait(op, TL_TRAIT_ELEMENTWISE))
         return true;

@@ -15,7 +15,7 @@
 /* Returns true for an optimizer model of ONNX Runtime. It updates sequences of tensors and does not
  * say which parameters they hold, so it needs the training model beside it. */
 static bool updates_lists(const tl_module *m) {
-  TL_FOR_NODES (m, tl_module_main(m), n) {
+  TL_FOR_NODES(m, tl_module_main(m), n) {
     tl_update_row room;
     const tl_update_row *row = tl_train_update_row(m, n, &room);
     if (row && row->layout == TL_UPDATE_SEQUENCE)

@@ -74,7 +74,7 @@ static tl_status mark_reached(looking *l) {
   for (uint32_t i = 0; i < g->inputs.n; i++)
     if (is_batch(l, g->inputs.at[i]))
       l->reached[g->inputs.at[i]] |= BY_DATA;
-  TL_FOR_NODES (l->m, g, n) {
+  TL_FOR_NODES(l->m, g, n) {
     uint8_t by = tl_train_region_of(l->t, n) == TL_REGION_BACKWARD ? BY_BACKWARD : 0;
     ok = ok && tl_train_node_values(l->m, n, &values);
     for (uint32_t i = 0; i < values.n; i++)
@@ -102,7 +102,7 @@ static bool same_size(const tl_module *m, tl_value_id a, tl_value_id b) {
 static bool is_trained(const looking *l, tl_value_id in) {
   if (!(l->f->marks[in] & TL_MARK_FORWARD) || !is_float(l->m, in))
     return false;
-  TL_FOR_USES (l->m, in, u) {
+  TL_FOR_USES(l->m, in, u) {
     tl_train_region r = tl_train_region_of(l->t, tl_use_get(l->m, u)->user);
     bool outer = tl_value_graph(l->m, in) == tl_node_get(l->m, tl_use_get(l->m, u)->user)->graph;
     if ((r == TL_REGION_FORWARD || !outer) && !tl_is_running_statistic(l->m, u))

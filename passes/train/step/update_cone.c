@@ -390,4 +390,3 @@ tl_status tl_cone_walk(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl
 tl_status tl_cone_states(tl_cone_facts *f, tl_value_id root, tl_value_id param, tl_cone *out) {
   return look(f, root, param, false, out);
 }
-

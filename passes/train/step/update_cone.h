@@ -21,9 +21,9 @@ enum {
 /* What walks share; tables are owned by the detector. */
 typedef struct tl_cone_facts {
   const tl_module *m;
-  tl_arena *arena;      /* scratch of the walks, rewound after each */
-  const uint8_t *marks; /* [values] */
-  uint32_t *place;      /* [values], zero between walks */
+  tl_arena *arena;          /* scratch of the walks, rewound after each */
+  const uint8_t *marks;     /* [values] */
+  uint32_t *place;          /* [values], zero between walks */
   const uint32_t *state_of; /* [values] of STATE_OUT: the input */
 } tl_cone_facts;
 

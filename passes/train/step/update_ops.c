@@ -72,8 +72,8 @@ static bool is_at(const tl_module *m, tl_node_id n, uint32_t i) {
 static tl_value_id taken(const tl_module *m, tl_value_id sequence, uint32_t i) {
   if (sequence)
     TL_FOR_USES(m, sequence, u)
-  if (is_at(m, tl_use_get(m, u)->user, i))
-    return tl_result(m, tl_use_get(m, u)->user, 0);
+      if (is_at(m, tl_use_get(m, u)->user, i))
+        return tl_result(m, tl_use_get(m, u)->user, 0);
   return TL_NO_VALUE;
 }
 

@@ -84,8 +84,8 @@ static bool list_states(const tl_module *m, tl_u32_vec *out) {
 
 static bool list_effects(const tl_module *m, tl_u32_vec *out) {
   TL_FOR_NODES(m, tl_module_main(m), n)
-  if (tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_EFFECT) && !tl_u32_vec_push(out, n))
-    return false;
+    if (tl_op_has_trait(tl_node_get(m, n)->op, TL_TRAIT_EFFECT) && !tl_u32_vec_push(out, n))
+      return false;
   return true;
 }
 
@@ -171,9 +171,9 @@ tl_status tl_variants_observable(tl_diag *d, tl_location where, const tl_module 
   tl_buf text;
   tl_buf_init(&text);
   tl_type_print(m, tl_value_get(m, v)->type, &text);
-  tl_status status =
-      tl_fail_code(d, TL_INVALID_ARGUMENT, "E-ACC-HOOK", where, "'%s' is %.*s, not one %s",
-                   a->observe, TL_SV_ARG(tl_buf_view(&text)), step ? "integer" : "float");
+  tl_status status = tl_fail_code(d, TL_INVALID_ARGUMENT, "E-ACC-HOOK", where,
+                                  "'%s' is %.*s, not one %s", a->observe,
+                                  TL_SV_ARG(tl_buf_view(&text)), step ? "integer" : "float");
   tl_buf_release(&text);
   return status;
 }

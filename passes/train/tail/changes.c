@@ -38,7 +38,7 @@ static void visit_users(search *s, tl_node_id n) {
   const tl_module *m = s->t->m;
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES (m, node->results + r, u)
+    TL_FOR_USES(m, node->results + r, u)
       visit(s, tl_node_outer(m, tl_use_get(m, u)->user));
   for (tl_control_id c = node->control_out; c; c = tl_control_get(m, c)->next_out)
     visit(s, tl_control_get(m, c)->to);
@@ -69,7 +69,7 @@ static void save_order(tl_tail *t) {
   t->n_listed = 0;
   t->no_memory = t->no_memory || !t->listed;
   if (t->listed)
-    TL_FOR_NODES (t->m, g, n)
+    TL_FOR_NODES(t->m, g, n)
       t->listed[t->n_listed++] = n;
 }
 
@@ -188,9 +188,8 @@ bool tl_tail_adopt_made(tl_tail *t, tl_maker *k, tl_maker_mark mark) {
 static tl_value_id constant(tl_tail *t, tl_symbol base, const int64_t *v, uint32_t n, int rank) {
   tl_symbol name = tl_module_fresh_name(t->m, tl_sym(t->m, base));
   tl_tensor_id data = tl_tensor_i64s(t->m, v, n, rank);
-  tl_value_id made = data && name
-                         ? tl_graph_add_constant(t->m, tl_step_graph(t->m)->id, name, data)
-                         : TL_NO_VALUE;
+  tl_value_id made = data && name ? tl_graph_add_constant(t->m, tl_step_graph(t->m)->id, name, data)
+                                  : TL_NO_VALUE;
   t->no_memory = t->no_memory || !made;
   if (made)
     write_down(t, (tl_tail_change){.kind = TL_TAIL_CONSTANT, .from = made});

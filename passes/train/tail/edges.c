@@ -24,7 +24,7 @@ uint32_t tl_tail_relax(tl_tail *t) {
   uint32_t n = 0;
   if (!t->late_edges)
     return 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), v) {
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), v) {
     tl_control_id next;
     for (tl_control_id c = tl_node_get(t->m, v)->control_in; c; c = next) {
       const tl_control *e = tl_control_get(t->m, c);
@@ -47,7 +47,7 @@ uint32_t tl_tail_order_flags(tl_tail *t) {
   uint32_t n = 0;
   if (t->c->tail_mode != TL_TAIL_EARLY_LOCAL && t->c->tail_mode != TL_TAIL_EARLY_BOUND)
     return 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), f) {
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), f) {
     if (t->retired[f] || !tl_tail_is_flag(t, f))
       continue;
     if (t->below_data[f]) {
@@ -82,10 +82,10 @@ static void collect(tl_tail *t, hazard_vec *out) {
     tl_node_id writer = after ? tl_value_producer(t->m, after) : TL_NO_NODE;
     if (!writer || !before || tl_node_get(t->m, writer)->graph != tl_step_graph(t->m)->id)
       continue;
-    TL_FOR_USES (t->m, before, u) {
+    TL_FOR_USES(t->m, before, u) {
       tl_node_id reader = tl_node_outer(t->m, tl_use_get(t->m, u)->user);
-      bool again =
-          out->n && out->at[out->n - 1].reader == reader && out->at[out->n - 1].writer == writer;
+      bool again = out->n && out->at[out->n - 1].reader == reader &&
+                   out->at[out->n - 1].writer == writer;
       if (reader != writer && !again && !tl_node_is_return(t->m, reader))
         t->no_memory = !hazard_vec_push(out, (hazard){reader, writer}) || t->no_memory;
     }
@@ -96,10 +96,10 @@ static void collect(tl_tail *t, hazard_vec *out) {
  * order. */
 static void spread(const tl_tail *t, uint64_t *bits) {
   const tl_module *m = t->m;
-  TL_FOR_NODES (m, tl_step_graph(m), n) {
+  TL_FOR_NODES(m, tl_step_graph(m), n) {
     const tl_node *node = tl_node_get(m, n);
     for (uint32_t r = 0; r < node->n_results && bits[n]; r++)
-      TL_FOR_USES (m, node->results + r, u)
+      TL_FOR_USES(m, node->results + r, u)
         bits[tl_node_outer(m, tl_use_get(m, u)->user)] |= bits[n];
     for (tl_control_id c = node->control_out; c && bits[n]; c = tl_control_get(m, c)->next_out)
       bits[tl_control_get(m, c)->to] |= bits[n];
@@ -177,7 +177,7 @@ static bool is_data(ranks *r, tl_value_id v) {
   if (r->values[v] != UNKNOWN)
     return r->values[v] == LOCAL;
   bool read = false;
-  TL_FOR_USES (m, v, u)
+  TL_FOR_USES(m, v, u)
     read = read || is_of_gradients(r->t, tl_node_outer(m, tl_use_get(m, u)->user));
   bool data = read && tl_value_get(m, v)->kind != TL_VALUE_CONSTANT;
   r->values[v] = data ? LOCAL : ALIKE;
@@ -231,7 +231,7 @@ static bool is_local(ranks *r, tl_node_id n) {
 /* Returns true if all users ask only whether the sum is 0. The sum of equal flags is 0 exactly if
  * the flag is. */
 static bool only_asks_for_zero(const tl_module *m, tl_value_id v, int depth) {
-  TL_FOR_USES (m, v, u) {
+  TL_FOR_USES(m, v, u) {
     tl_node_id n = tl_use_get(m, u)->user;
     tl_op_id op = tl_node_get(m, n)->op;
     if (tl_node_is_return(m, n))
@@ -252,11 +252,10 @@ static bool can_drop(ranks *r, tl_node_id f) {
   const tl_attr *how = tl_node_attr_named(t->m, f, "reduction");
   tl_value_id flag = tl_operand(t->m, f, 0);
   tl_node_id p = flag ? tl_value_producer(t->m, flag) : TL_NO_NODE;
-  return p && how && how->kind == TL_ATTR_STRING &&
-         tl_sv_is(tl_sym(t->m, how->u.s), "sum") && tl_node_get(t->m, f)->n_operands == 1 &&
-         tl_node_get(t->m, f)->n_results == 1 && !tl_node_get(t->m, f)->control_in &&
-         !tl_node_get(t->m, f)->control_out && only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0) &&
-         !is_local(r, p);
+  return p && how && how->kind == TL_ATTR_STRING && tl_sv_is(tl_sym(t->m, how->u.s), "sum") &&
+         tl_node_get(t->m, f)->n_operands == 1 && tl_node_get(t->m, f)->n_results == 1 &&
+         !tl_node_get(t->m, f)->control_in && !tl_node_get(t->m, f)->control_out &&
+         only_asks_for_zero(t->m, tl_result(t->m, f, 0), 0) && !is_local(r, p);
 }
 
 static bool has_flags(const tl_tail *t) {

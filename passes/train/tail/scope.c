@@ -54,7 +54,7 @@ static uint32_t combine(tl_tail *t, tl_node_id n, under *u) {
     if (node->attrs[i].kind != TL_ATTR_GRAPH)
       continue;
     const tl_graph *body = tl_graph_get(t->m, node->attrs[i].u.g);
-    TL_FOR_NODES (t->m, body, k) {
+    TL_FOR_NODES(t->m, body, k) {
       under inner = {false, false};
       t->bucket_of[k] = combine(t, k, &inner);
       t->below_data[k] = inner.data;
@@ -73,7 +73,7 @@ static void find_buckets(tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   t->n_buckets = 0;
   t->last = TL_NO_NODE;
-  TL_FOR_NODES (t->m, g, n)
+  TL_FOR_NODES(t->m, g, n)
     if (!t->retired[n] && tl_node_is_bucket(t->m, n)) {
       t->buckets[t->n_buckets++] = n;
       t->last = n;
@@ -84,7 +84,7 @@ static void find_buckets(tl_tail *t) {
 static void fill(tl_tail *t) {
   uint32_t bucket = 0;
   t->late_edges = 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), n) {
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), n) {
     under u = {false, false};
     t->bucket_of[n] = combine(t, n, &u);
     if (bucket < t->n_buckets && t->buckets[bucket] == n)

@@ -146,7 +146,7 @@ static bool split_check(tl_tail *t, tl_node_id n) {
 
 uint32_t tl_tail_split_checks(tl_tail *t) {
   uint32_t n = 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), k)
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_check_join(t, k))
       n += split_check(t, k);
   return n;
@@ -395,7 +395,7 @@ uint32_t tl_tail_split_updates(tl_tail *t) {
   uint32_t n = 0;
   if (!has_lists(t->m))
     return 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), k) {
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), k) {
     tl_op_id op = tl_node_get(t->m, k)->op;
     if (k >= t->n_ids || t->retired[k] || t->no_memory)
       continue;

@@ -211,7 +211,7 @@ uint32_t tl_tail_split_concats(tl_tail *t) {
   chain c;
   if (!tl_module_had_op(t->m, TL_OP_Split))
     return 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), k)
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory &&
         tl_node_get(t->m, k)->op == TL_OP_Split && find_chain(t, k, &c))
       n += split_chain(t, &c);

@@ -18,7 +18,7 @@ static tl_graph *branch(const tl_module *m, tl_node_id n, int i) {
  * effect. */
 static bool is_pure(const tl_module *m, const tl_graph *g) {
   const unsigned impure = TL_TRAIT_EFFECT | TL_TRAIT_STATEFUL | TL_TRAIT_RANDOM;
-  TL_FOR_NODES (m, g, n) {
+  TL_FOR_NODES(m, g, n) {
     const tl_node *node = tl_node_get(m, n);
     if (tl_op_has_trait(node->op, impure) || tl_node_is_collective(m, n) || node->control_in)
       return false;
@@ -160,7 +160,7 @@ uint32_t tl_tail_split_ifs(tl_tail *t) {
   uint32_t n = 0;
   if (!tl_module_had_op(t->m, TL_OP_If))
     return 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), k)
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_divisible(t, k))
       n += split_if(t, k);
   return n;
@@ -257,7 +257,7 @@ static bool split_barrier(tl_tail *t, tl_node_id n) {
 
 uint32_t tl_tail_split_barriers(tl_tail *t) {
   uint32_t n = 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), k)
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), k)
     if (k < t->n_ids && !t->retired[k] && !t->no_memory && is_barrier(t, k))
       n += split_barrier(t, k);
   return n;

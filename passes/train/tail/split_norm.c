@@ -130,7 +130,7 @@ uint32_t tl_tail_split_norms(tl_tail *t) {
   if (!tl_module_had_op(t->m, TL_OP_com_microsoft_ReduceAllL2) &&
       !tl_module_had_op(t->m, TL_OP_com_microsoft_InplaceClipGradNorm))
     return 0;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), k) {
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), k) {
     tl_op_id op = tl_node_get(t->m, k)->op;
     if (k >= t->n_ids || t->retired[k] || t->no_memory)
       continue;

@@ -95,7 +95,7 @@ static tl_node_id *list_nodes(const tl_tail *t) {
   const tl_graph *g = tl_step_graph(t->m);
   tl_node_id *listed = tl_arena_calloc(t->p->scratch, g->n_nodes + 1u, sizeof *listed);
   uint32_t n = 0;
-  TL_FOR_NODES (t->m, g, k)
+  TL_FOR_NODES(t->m, g, k)
     if (listed)
       listed[n++] = k;
   return listed;
@@ -127,7 +127,7 @@ static tl_status look_again(tl_tail *t, bool *other) {
 static bool something_waits(const tl_tail *t) {
   if (t->late_edges)
     return true;
-  TL_FOR_NODES (t->m, tl_step_graph(t->m), n)
+  TL_FOR_NODES(t->m, tl_step_graph(t->m), n)
     if (n < t->n_ids && t->below[n] && t->bucket_of[n] == TL_TAIL_SEVERAL)
       return true;
   return false;

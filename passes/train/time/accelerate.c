@@ -28,8 +28,8 @@ bool tl_accelerate_should_switch(const tl_accelerate *a, double now, tl_accelera
   bool exact;
   if (latch->switched)
     return true;
-  latch->switched =
-      a->trigger == TL_ACCELERATE_STEP ? step_is_due(a, now, &exact) : loss_is_due(a, now, &exact);
+  latch->switched = a->trigger == TL_ACCELERATE_STEP ? step_is_due(a, now, &exact)
+                                                     : loss_is_due(a, now, &exact);
   latch->off_target = latch->switched && !exact;
   return latch->switched;
 }

@@ -159,8 +159,8 @@ static bool attr_true(const tl_module *m, tl_node_id n, const char *name) {
 static product matmul(const tl_module *m, tl_node_id n) {
   const tl_type *a = type_of(m, tl_operand(m, n, 0));
   const tl_type *y = type_of(m, tl_result(m, n, 0));
-  bool turned =
-      attr_true(m, n, "transA") || attr_true(m, n, "transpose_x1") || attr_true(m, n, "adj_x1");
+  bool turned = attr_true(m, n, "transA") || attr_true(m, n, "transpose_x1") ||
+                attr_true(m, n, "adj_x1");
   if (a->rank == 1)
     return (product){1, elements_of(y), dim(a, 0), 1};
   double rows_of_y = y->rank >= 2 ? dim(y, -2) : 1;
@@ -263,11 +263,11 @@ static void cost_compute(const tl_costs *c, const tl_module *m, tl_node_id n, co
   if (row->kind == AICPU)
     out->engine = TL_ENGINE_AICPU;
   out->bytes = operand_bytes(m, n) + out->memory;
-  out->flops =
-      n_products > 0 ? n_products * 2 * p.m * p.n * p.k * p.batch : vector_flops(m, n, row);
-  out->us =
-      c->ge ? ge_us(c, m, n, row, n_products, &p)
-            : larger(out->flops / rate, out->bytes / (hw->hbm * hw->eta_memory)) * 1e6 + hw->launch;
+  out->flops = n_products > 0 ? n_products * 2 * p.m * p.n * p.k * p.batch
+                              : vector_flops(m, n, row);
+  out->us = c->ge ? ge_us(c, m, n, row, n_products, &p)
+                  : larger(out->flops / rate, out->bytes / (hw->hbm * hw->eta_memory)) * 1e6 +
+                        hw->launch;
 }
 
 static tl_node_cost node_cost(const tl_costs *c, const tl_module *m, tl_node_id n, int depth);

@@ -59,13 +59,13 @@ static tl_value_id loss_in_body(const tl_module *m, tl_node_id loop) {
 
 static uint32_t count_gradients(const tl_module *m, const tl_graph *body) {
   uint32_t n = 0;
-  TL_FOR_NODES (m, body, k)
+  TL_FOR_NODES(m, body, k)
     n += tl_node_is_bucket(m, k) ? tl_node_get(m, k)->n_operands : 0;
   return n;
 }
 
 static void list_gradients(const tl_module *m, const tl_graph *body, tl_train_info *out) {
-  TL_FOR_NODES (m, body, k)
+  TL_FOR_NODES(m, body, k)
     for (uint32_t i = 0; tl_node_is_bucket(m, k) && i < tl_node_get(m, k)->n_operands; i++) {
       tl_value_id raw = tl_operand(m, k, i);
       out->grads[out->n++] = (tl_train_grad){

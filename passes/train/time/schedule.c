@@ -103,8 +103,8 @@ static bool put_events(tl_module *m, events *e, const uint32_t *order) {
   for (uint32_t i = 0; good && i < s->g.n; i++) {
     tl_buf_clear(&text);
     record_list(e, order[i], &text);
-    good =
-        !text.failed && tl_node_set_note(m, s->node[order[i]], TL_NOTE_RECORD, tl_buf_view(&text));
+    good = !text.failed &&
+           tl_node_set_note(m, s->node[order[i]], TL_NOTE_RECORD, tl_buf_view(&text));
   }
   tl_buf_release(&text);
   return good;

@@ -75,7 +75,7 @@ static bool add_edges(const builder *b, uint32_t i, tl_u32_vec *edges) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
   bool good = true;
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES (b->m, node->results + r, u)
+    TL_FOR_USES(b->m, node->results + r, u)
       good = good && add_edge(b, edges, tl_node_outer(b->m, tl_use_get(b->m, u)->user), false);
   for (tl_control_id c = node->control_out; c && good; c = tl_control_get(b->m, c)->next_out)
     good = add_edge(b, edges, tl_control_get(b->m, c)->to, true);
@@ -125,7 +125,7 @@ static bool list_nodes(builder *b) {
       !b->updates || !b->checks || !b->tasks || !b->first)
     return false;
   uint32_t i = 0;
-  TL_FOR_NODES (b->m, g, k) {
+  TL_FOR_NODES(b->m, g, k) {
     if (!takes_part(b, k))
       continue;
     b->listed[i] = k;
@@ -226,7 +226,7 @@ static bool serves_predicates(const builder *b, uint32_t i) {
   const tl_node *node = tl_node_get(b->m, b->listed[i]);
   bool any = false;
   for (uint32_t r = 0; r < node->n_results; r++)
-    TL_FOR_USES (b->m, node->results + r, u) {
+    TL_FOR_USES(b->m, node->results + r, u) {
       tl_node_id inner = tl_use_get(b->m, u)->user;
       tl_node_id user = tl_node_outer(b->m, inner);
       if (!takes_part(b, user))
@@ -417,7 +417,7 @@ tl_status tl_step_read_order(tl_module *m, tl_arena *arena, tl_step *s) {
   uint32_t i = 0;
   s->given = tl_arena_calloc(arena, s->g.n + 1u, sizeof *s->given);
   if (s->given)
-    TL_FOR_NODES (m, tl_step_graph(m), n)
+    TL_FOR_NODES(m, tl_step_graph(m), n)
       if (s->task[n] != TL_NO_TASK)
         s->given[i++] = s->task[n];
   if (!s->given || !give_order(m, arena, s))

@@ -11,10 +11,10 @@
 /* The machine and the options under which a step is built. */
 typedef struct tl_step_machine {
   const tl_costs *cost;
-  bool hcom_parallel;    /* is there a stream U? */
+  bool hcom_parallel;            /* is there a stream U? */
   uint16_t degree[TL_N_ENGINES]; /* tasks that an engine takes at a time; 0: 1 */
-  uint64_t memory_limit; /* bytes, 0: none */
-  const bool *retired;   /* by node id: left out of the step; NULL: none */
+  uint64_t memory_limit;         /* bytes, 0: none */
+  const bool *retired;           /* by node id: left out of the step; NULL: none */
 } tl_step_machine;
 
 /* No task of the step. */

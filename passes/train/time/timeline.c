@@ -103,9 +103,9 @@ static tl_status deadlock(tl_diag *d, const machine *m) {
       break;
     }
   }
-  tl_status status =
-      tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", TL_NOWHERE,
-                   "the streams wait for each other: %s", text.p ? text.p : "out of memory");
+  tl_status status = tl_fail_code(d, TL_INVALID_MODEL, "E-SCHED-DEADLOCK", TL_NOWHERE,
+                                  "the streams wait for each other: %s",
+                                  text.p ? text.p : "out of memory");
   tl_buf_release(&text);
   return status;
 }

@@ -50,7 +50,7 @@ typedef struct tl_task_graph {
   uint16_t n_streams;
   uint16_t degree[TL_N_ENGINES]; /* tasks that an engine takes at a time; 0: 1 */
   double interference; /* by which AICORE tasks are slower while a collective runs; below 1: not */
-  double event_us;       /* between a task and one on another stream that waits for it */
+  double event_us;     /* between a task and one on another stream that waits for it */
   uint64_t memory_limit; /* bytes that should be alive at a time; 0: no bound */
 } tl_task_graph;
 

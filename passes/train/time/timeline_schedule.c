@@ -15,16 +15,16 @@ enum { SPARE = 8 }; /* tasks that may be passed over because they would need too
 typedef struct scheduler {
   const tl_task_graph *g;
   tl_task_links links;
-  double *level;   /* [n] longest way to the end of the step */
-  uint32_t *feeds; /* [n] number of the first collective that waits for a task; NONE: none */
+  double *level;       /* [n] longest way to the end of the step */
+  uint32_t *feeds;     /* [n] number of the first collective that waits for a task; NONE: none */
   bool any_collective; /* priority: feeds some collective, rather than which */
   uint32_t *head;      /* [n_streams] the first collective of a stream */
   uint32_t *behind;    /* [n] the collective behind one on its stream */
   uint32_t *turn;      /* [n_streams] the collective whose turn it is */
-  uint32_t *waits; /* [n] predecessors that are not placed yet */
-  uint32_t *users; /* [n] successors that are not placed yet */
-  uint64_t live;   /* bytes */
-  uint32_t *out;   /* [n] the order that is being made */
+  uint32_t *waits;     /* [n] predecessors that are not placed yet */
+  uint32_t *users;     /* [n] successors that are not placed yet */
+  uint64_t live;       /* bytes */
+  uint32_t *out;       /* [n] the order that is being made */
   uint32_t placed;
 } scheduler;
 
@@ -274,10 +274,10 @@ static void place_by_priority(scheduler *s, heap *ready) {
 typedef struct clockwork {
   scheduler *s;
   double now;
-  double *ready;             /* [n] when a task could start */
-  heap waiting;              /* tasks by that time */
-  heap at[TL_N_ENGINES];     /* tasks that could start now */
-  tl_engine_slots slots;     /* when engines are free */
+  double *ready;         /* [n] when a task could start */
+  heap waiting;          /* tasks by that time */
+  heap at[TL_N_ENGINES]; /* tasks that could start now */
+  tl_engine_slots slots; /* when engines are free */
 } clockwork;
 
 /* A collective waits for its turn as well, which keeps the order of its stream. */
@@ -440,8 +440,7 @@ static tl_status choose(tl_diag *d, scheduler *s, uint32_t *order, uint32_t *kep
   return TL_OK;
 }
 
-tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order,
-                               double *step) {
+tl_status tl_timeline_schedule(tl_diag *d, const tl_task_graph *g, uint32_t *order, double *step) {
   scheduler s;
   uint32_t *kept = malloc((g->n + 1u) * sizeof *kept);
   tl_status status = TL_OK;

@@ -222,8 +222,7 @@ bool tl_update_math_open(tl_update_math *u, tl_module *m, tl_node_id n, tl_arena
   const tl_update_formula *f = tl_update_formula_of(tl_node_get(m, n)->op);
   uint32_t operands = tl_node_get(m, n)->n_operands;
   *u = (tl_update_math){.f = f, .scratch = scratch, .n = n, .k = tl_maker_before(m, n)};
-  if (!f || operands < f->shared + f->kinds ||
-      (!f->sequences && (operands - f->shared) % f->kinds))
+  if (!f || operands < f->shared + f->kinds || (!f->sequences && (operands - f->shared) % f->kinds))
     return false;
   for (uint32_t i = 0; i < f->shared; i++)
     if (!is_one_number(m, tl_operand(m, n, i)))
@@ -259,8 +258,7 @@ static void choose(tl_update_math *u) {
   tl_value_id signal = !u->f->sequences ? TL_NO_VALUE : v && has_numbers(u) ? as_scalar(u, v) : v;
   for (uint32_t r = 0; signal && r + 1 < u->f->kinds; r++)
     for (uint32_t i = 0; i < u->count && !tl_maker_failed(&u->k); i++)
-      u->out[r][i] =
-          tl_make(&u->k, TL_OP_Where, signal, u->out[r][i], u->in[r ? r + 1 : 0][i]);
+      u->out[r][i] = tl_make(&u->k, TL_OP_Where, signal, u->out[r][i], u->in[r ? r + 1 : 0][i]);
 }
 
 void tl_update_math_make(tl_update_math *u) {

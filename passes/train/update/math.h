@@ -13,11 +13,11 @@ typedef struct tl_update_math tl_update_math;
 /* How an op is spelled. */
 typedef struct tl_update_formula {
   tl_op_id op;
-  uint32_t shared; /* operands before the tensors: rate, count of steps */
-  uint32_t kinds;  /* of tensors that go in: weights, gradients, states */
-  bool sequences;  /* kinds are lists; result 0 is a flag */
-  bool all_needs_gradient; /* nothing can be computed before the gradient is there */
-  float epsilon;   /* where the node says nothing */
+  uint32_t shared;                  /* operands before the tensors: rate, count of steps */
+  uint32_t kinds;                   /* of tensors that go in: weights, gradients, states */
+  bool sequences;                   /* kinds are lists; result 0 is a flag */
+  bool all_needs_gradient;          /* nothing can be computed before the gradient is there */
+  float epsilon;                    /* where the node says nothing */
   void (*share)(tl_update_math *u); /* what tensors share; NULL: only the rate */
   void (*step)(tl_update_math *u, uint32_t i);
 } tl_update_formula;
@@ -32,10 +32,10 @@ struct tl_update_math {
   tl_node_id n;
   tl_maker k; /* nodes go in front of n */
   tl_dtype dtype;
-  uint32_t count;                             /* tensors */
-  tl_node_id constructs[TL_UPDATE_KINDS];     /* sequences: what joins the tensors of each kind */
-  const tl_value_id *in[TL_UPDATE_KINDS];     /* [count] weights, gradients, states */
-  tl_value_id *out[TL_UPDATE_KINDS - 1];      /* [count] weights, states */
+  uint32_t count;                         /* tensors */
+  tl_node_id constructs[TL_UPDATE_KINDS]; /* sequences: what joins the tensors of each kind */
+  const tl_value_id *in[TL_UPDATE_KINDS]; /* [count] weights, gradients, states */
+  tl_value_id *out[TL_UPDATE_KINDS - 1];  /* [count] weights, states */
   tl_value_id rate;
   tl_value_id count_of_steps; /* int64[] */
   tl_value_id steps;          /* the same as the dtype; made when it is wanted, as is `later` */

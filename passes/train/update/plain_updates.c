@@ -55,7 +55,7 @@ static void give_list(tl_maker *k, tl_value_id list, const tl_value_id *at, uint
                       tl_value_id first) {
   tl_module *m = k->m;
   uint32_t i;
-  TL_FOR_USES (m, list, u) {
+  TL_FOR_USES(m, list, u) {
     tl_node_id user = tl_use_get(m, u)->user;
     if (tl_maker_failed(k) || !place_of(m, user, n, &i) ||
         tl_node_get(m, user)->graph != k->graph || tl_node_get(m, user)->control_in ||
@@ -66,9 +66,9 @@ static void give_list(tl_maker *k, tl_value_id list, const tl_value_id *at, uint
       tl_node_erase(m, user);
   }
   if (tl_value_get(m, list)->n_uses && !tl_maker_failed(k))
-    tl_plain_take_place(k, list, tl_make_list(k, TL_OP_SequenceConstruct, at, n,
-                                     (tl_attr){.kind = TL_ATTR_NONE}),
-               first);
+    tl_plain_take_place(
+        k, list, tl_make_list(k, TL_OP_SequenceConstruct, at, n, (tl_attr){.kind = TL_ATTR_NONE}),
+        first);
 }
 
 static bool has_edges(const tl_module *m, tl_node_id n) {
@@ -186,8 +186,8 @@ static tl_status spell_clip(tl_pass *p, tl_module *m, tl_node_id n) {
   k.no_memory = !at;
   tl_value_id norm = norm_of(&k, from);
   tl_value_id below = tl_make(&k, TL_OP_Add, norm, tl_make_number(&k, dtype, tiny), TL_NO_VALUE);
-  tl_value_id most = tl_make_number(
-      &k, dtype, (double)tl_node_attr_float(m, n, TL_SYM_max_norm, 1));
+  tl_value_id most =
+      tl_make_number(&k, dtype, (double)tl_node_attr_float(m, n, TL_SYM_max_norm, 1));
   tl_value_id ratio = tl_make(&k, TL_OP_Div, most, below, TL_NO_VALUE);
   tl_value_id one = tl_make_number(&k, dtype, 1);
   tl_value_id factor = tl_make(&k, TL_OP_Min, ratio, one, TL_NO_VALUE);
@@ -273,7 +273,7 @@ static size_t spelling_of(const tl_module *m, tl_node_id n) {
 static tl_status sweep(tl_pass *p, tl_module *m, const tl_graph *g, bool last) {
   tl_u32_vec found = {0};
   tl_status status = TL_OK;
-  TL_FOR_NODES (m, g, n) {
+  TL_FOR_NODES(m, g, n) {
     size_t i = spelling_of(m, n);
     if (status == TL_OK && i < N_SPELLINGS && spellings[i].last == last &&
         !tl_u32_vec_push(&found, n))

@@ -64,9 +64,13 @@ static void make_step(tl_maker *k, uint32_t i, uint32_t tensors) {
   const tl_node *node = tl_node_get(m, n);
   uint32_t kinds = kinds_of(node->op), old = node->results;
   tl_value_id operands[SHARED + MAX_KINDS] = {tl_operand(m, n, 0), tl_operand(m, n, 1)};
-  tl_node_spec spec = {.op = node->op, .name = node->name, .operands = operands,
-                       .n_operands = SHARED + kinds, .n_results = kinds - 1,
-                       .attrs = node->attrs, .n_attrs = node->n_attrs};
+  tl_node_spec spec = {.op = node->op,
+                       .name = node->name,
+                       .operands = operands,
+                       .n_operands = SHARED + kinds,
+                       .n_results = kinds - 1,
+                       .attrs = node->attrs,
+                       .n_attrs = node->n_attrs};
   for (uint32_t kind = 0; kind < kinds; kind++)
     operands[SHARED + kind] = tl_operand(m, n, SHARED + kind * tensors + i);
   if (i && spec.name)
