@@ -30,7 +30,7 @@ COMMANDS = {'print *m': 'module "model.tir": 1 graphs, 2 nodes',
 def session(tailor, folder):
     argv = ['gdb', '-batch', '-nx', '-iex', 'set debuginfod enabled off',
             '-x', os.path.join(ROOT, 'scripts/gdb/tailor.py'),
-            '-ex', 'set breakpoint pending off', '-ex', 'break tl_pass_dead_nodes', '-ex', 'run']
+            '-ex', 'set breakpoint pending off', '-ex', 'break tl_pinned_find', '-ex', 'run']
     for command in COMMANDS:
         argv += ['-ex', f'echo ## {command}\\n', '-ex', command]
     argv += ['-ex', 'kill', '--args', tailor, 'opt', '--passes=dead-nodes', 'model.tir', '-o',
