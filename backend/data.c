@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data of tensors, on its way out (data.h). */
+/* Implements the streaming of tensor data (data.h). */
 #include "backend/data.h"
 
 #include "ir/tensor_expr.h"
@@ -16,6 +16,8 @@ tl_status tl_data_write(tl_writer *out, const tl_tensor *t) {
   return TL_OK;
 }
 
+/* Appends the bytes of a computed tensor. The counting sweep needs its size only and computes
+ * nothing. */
 static void put_computed(tl_wire *w, const tl_tensor *t) {
   tl_tensor_room room;
   size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of weights beside models (weight_files.h). */
+/* Implements the sets of weight files (weight_files.h). */
 #include "backend/weight_files.h"
 
 #include "backend/data.h"
@@ -81,7 +81,7 @@ tl_status tl_weight_files_add(tl_weight_files *f, const tl_tensor *t, tl_sv file
              : TL_NO_MEMORY;
 }
 
-/* The first 16 of the hash's 64 digits. */
+/* Returns the first 16 of the hash's 64 hex digits as a number. */
 static uint64_t key_of(const char *hash) {
   uint64_t key = 0;
   for (int i = 0; i < 16; i++)
@@ -101,6 +101,7 @@ tl_status tl_weight_files_share(tl_weight_files *f, const tl_tensor *t, const ch
                                 const tl_weight_place **out) {
   uint32_t index;
   uint64_t key = key_of(hash);
+  /* The map holds 64 bits of the hash; all 256 decide whether contents are equal. */
   if (tl_map_find(&f->by_hash, key, &index) &&
       memcmp(f->places.at[index].hash, hash, sizeof f->places.at[index].hash) == 0) {
     *out = &f->places.at[index];
@@ -152,7 +153,8 @@ static tl_status open_file(tl_weight_files *f, tl_diag *d, tl_sv file, const vol
   return path ? tl_writer_open(d, path, cancel, out) : tl_fail_memory(d, TL_AT_FILE(f->model));
 }
 
-/* The file of the place at *next, with all that lie in it; *next is behind them then. */
+/* Writes the file of the place at *next with all its weights, and zeros between them. Moves *next
+ * behind them. */
 static tl_status write_file(tl_weight_files *f, tl_diag *d, uint32_t *next,
                             const volatile int *cancel, tl_changes *changes) {
   static const char zeros[TL_WEIGHT_ALIGNMENT] = {0};
@@ -173,6 +175,7 @@ static int by_hash(const void *a, const void *b) {
                 (*(const tl_weight_place *const *)b)->hash);
 }
 
+/* Prints the JSON object of meta.json. */
 static void describe(const tl_weight_place *const *sorted, uint32_t n, tl_buf *out) {
   tl_buf_add_z(out, "{");
   for (uint32_t i = 0; i < n; i++) {
@@ -185,7 +188,9 @@ static void describe(const tl_weight_place *const *sorted, uint32_t n, tl_buf *o
   tl_buf_add_z(out, "\n}\n");
 }
 
-/* Content hash to file and offset, for tools that share weights between models. */
+/* Writes weight/meta.json, which maps content hashes to file and offset for tools that share
+ * weights between models. It is sorted by hash, so that its bytes do not depend on the order of
+ * weights. */
 static tl_status write_meta(tl_weight_files *f, tl_diag *d, const volatile int *cancel,
                             tl_changes *changes) {
   const tl_weight_place **sorted =
@@ -213,7 +218,7 @@ tl_status tl_weight_files_write(tl_weight_files *f, tl_diag *d, const volatile i
                                 tl_changes *changes) {
   if (f->places.n == 0)
     return TL_OK;
-  TL_TRY(make_folders(f, d, f->places.at[0].file, changes));
+  TL_TRY(make_folders(f, d, f->places.at[0].file, changes)); /* all places share their folders */
   for (uint32_t i = 0; i < f->places.n;)
     TL_TRY(write_file(f, d, &i, cancel, changes));
   return f->meta ? write_meta(f, d, cancel, changes) : TL_OK;

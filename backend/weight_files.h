@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights that lie in files beside a model, or beside several models that share them: where each is
- * to be, and then all of them written in one go. With a hash, a content is there once, whoever asks
- * for it. */
+/* Places weights in files beside a model, or beside several models that share them, and writes
+ * them. All places are assigned first, then all files are written at once. Weights added with a
+ * hash are stored once per content, also if several models have them. */
 #ifndef TL_BACKEND_WEIGHT_FILES_H
 #define TL_BACKEND_WEIGHT_FILES_H
 
@@ -10,54 +10,59 @@
 #include "support/changes.h"
 #include "support/map.h"
 
+/* Where one weight is stored. */
 typedef struct tl_weight_place {
   const tl_tensor *tensor; /* borrowed until the files are written */
   tl_sv file;              /* relative to the model, '/' separated */
   uint64_t offset;         /* in the file */
-  char hash[65];           /* SHA-256 of the bytes; empty: not asked for */
+  char hash[65];           /* SHA-256 of the bytes as hex digits; empty: not computed */
 } tl_weight_place;
 
 TL_VEC(tl_weight_place_vec, tl_weight_place);
 
+/* A set of weight files. Places of one file are adjacent in `places`, in ascending offsets. */
 typedef struct tl_weight_files {
-  const char *model;  /* borrowed; path of a model, whose folder the files are in */
-  tl_arena arena;     /* of names */
-  tl_sv combined;     /* the file that takes all contents that are shared */
-  uint64_t alignment; /* of the weights in it, at most TL_WEIGHT_ALIGNMENT */
-  bool meta;          /* say in weight/meta.json which content is where */
-  uint64_t end;       /* of the combined file so far */
+  const char *model;  /* borrowed; path of a model; the files are written below its folder */
+  tl_arena arena;     /* owned; holds names */
+  tl_sv combined;     /* name of the one file for all shared contents; empty: one file each */
+  uint64_t alignment; /* of offsets in the combined file, bytes; at most TL_WEIGHT_ALIGNMENT */
+  bool meta;          /* also write weight/meta.json, which says where each content is */
+  uint64_t end;       /* bytes of the combined file so far */
   tl_weight_place_vec places;
   tl_map by_hash; /* its first 64 bits -> index of the place */
 } tl_weight_files;
 
 enum { TL_WEIGHT_ALIGNMENT = 4096 };
 
-/* Name of the model's file without its suffix. */
+/* Returns the name of the model's file without folder and suffix; a view of `path`. */
 tl_sv tl_model_stem(const char *path);
 
-/* Makes an empty set in *f; release it in any case. */
+/* Makes an empty set in *f. Release it in any case. */
 void tl_weight_files_init(tl_weight_files *f, const char *model);
 void tl_weight_files_release(tl_weight_files *f);
 
-/* AIR: 'weight/<stem of model>_weight_combined', or with `separate` files 'weight/weight_<hash>'
- * for each content, and weight/meta.json. TL_NO_MEMORY, unreported. */
+/* Sets the names of an AIR model's files: 'weight/<stem of model>_weight_combined', or with
+ * `separate` a file 'weight/weight_<hash>' for each content; and weight/meta.json. TL_NO_MEMORY,
+ * unreported. */
 tl_status tl_weight_files_for_air(tl_weight_files *f, bool separate) TL_NODISCARD;
-/* ONNX: '<model>.data'. TL_NO_MEMORY, unreported. */
+/* Sets the name of an ONNX model's file: '<model>.data'. TL_NO_MEMORY, unreported. */
 tl_status tl_weight_files_for_onnx(tl_weight_files *f) TL_NODISCARD;
 
-/* SHA-256 over the bytes of a tensor that holds no strings. */
+/* Computes the SHA-256 of a tensor's bytes as hex digits. The tensor holds no strings. Safe to call
+ * from several threads. O(bytes). */
 void tl_hash_tensor(const tl_tensor *t, char hash[65]);
-/* Gives a weight a file of its own. TL_NO_MEMORY, unreported. */
+/* Gives a weight a file of its own, which `file` names. TL_NO_MEMORY, unreported. */
 tl_status tl_weight_files_add(tl_weight_files *f, const tl_tensor *t, tl_sv file) TL_NODISCARD;
-/* Finds the place of a content, or makes one. The place may move when another is added.
+/* Finds the place of a content or assigns one. *out is valid until another place is added.
  * TL_NO_MEMORY, unreported. */
 tl_status tl_weight_files_share(tl_weight_files *f, const tl_tensor *t, const char hash[65],
                                 const tl_weight_place **out) TL_NODISCARD;
 
-/* Path of a file of the set, in its arena; NULL when memory is out. */
+/* Returns the path of a file of the set, in the set's arena; NULL if memory is out. */
 const char *tl_weight_files_path(tl_weight_files *f, tl_sv file);
-/* Writes all of them; they are in `changes`, and existing ones keep their content until those are
- * applied. Nothing is written, and no folder made, for an empty set. */
+/* Writes all files of the set. They are recorded in `changes`, and existing files keep their
+ * content until the changes are applied. For an empty set it makes no file and no folder. TL_IO,
+ * TL_NO_MEMORY. */
 tl_status tl_weight_files_write(tl_weight_files *f, tl_diag *d, const volatile int *cancel,
                                 tl_changes *changes) TL_NODISCARD;
 

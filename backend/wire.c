@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting and writing sweeps of the protobuf writer. */
+/* Implements the counting and the writing sweep of the protobuf writer (wire.h). */
 #include "backend/wire.h"
 
 #include "support/assert.h"
 
+/* CHUNK: bytes that are requested from the writer at a time. MAX_FIELD_HEAD: two varints. */
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FIXED32 = 5, CHUNK = 16384, MAX_FIELD_HEAD = 20 };
 
 void tl_wire_init(tl_wire *w) { *w = (tl_wire){.failed = false}; }
@@ -13,7 +14,7 @@ void tl_wire_release(tl_wire *w) {
   tl_u32_vec_release(&w->open);
 }
 
-/* Gives the filled part of the room to the writer, which may then move. */
+/* Commits the filled part of the room. The writer may move its buffer, so the room is given up. */
 static void take_room(tl_wire *w) {
   if (w->used)
     tl_writer_advance(w->out, w->used);
@@ -22,7 +23,7 @@ static void take_room(tl_wire *w) {
   w->left = 0;
 }
 
-/* Space for n <= CHUNK bytes, NULL once something has failed. */
+/* Returns space for n <= CHUNK bytes, NULL after a failure. */
 static inline unsigned char *space(tl_wire *w, size_t n) {
   if (n > w->left) {
     take_room(w);
@@ -74,7 +75,8 @@ uint64_t tl_wire_position(const tl_wire *w) {
   return w->out ? tl_writer_position(w->out) + w->used : w->counted;
 }
 
-/* Until the message ends its slot holds where the contents start. */
+/* Opens a message. Until it ends, its slot in lengths holds the position where its contents start.
+ */
 static void count_begin(tl_wire *w) {
   if (w->failed)
     return;
@@ -82,7 +84,7 @@ static void count_begin(tl_wire *w) {
               !tl_length_vec_push(&w->lengths, w->counted);
 }
 
-/* Tag and length of a length-delimited field whose length is known. */
+/* Writes tag and length of a length-delimited field. */
 static void put_head(tl_wire *w, uint32_t field, uint64_t n) {
   unsigned char *p = space(w, MAX_FIELD_HEAD);
   if (!p)
@@ -101,6 +103,7 @@ void tl_wire_begin(tl_wire *w, uint32_t field) {
   }
 }
 
+/* Only the counting sweep has work here: the writing sweep has written the length in begin. */
 void tl_wire_end(tl_wire *w) {
   if (w->out || w->failed)
     return;
@@ -131,7 +134,7 @@ void tl_wire_uint(tl_wire *w, uint32_t field, uint64_t v) {
   advance(w, used + put_varint(p + used, v));
 }
 
-/* Protobuf numbers are little-endian, and so is every host we build for. */
+/* Copies the bytes as they are: protobuf is little-endian, and so is every host we build for. */
 void tl_wire_float(tl_wire *w, uint32_t field, float v) {
   if (!w->out) {
     w->counted += tl_varint_size(tag_of(field, WIRE_FIXED32)) + sizeof v;
@@ -145,6 +148,7 @@ void tl_wire_float(tl_wire *w, uint32_t field, float v) {
   advance(w, used + sizeof v);
 }
 
+/* Small pieces go through the room; large ones are passed on, so that they are not copied twice. */
 void tl_wire_raw(tl_wire *w, const void *p, uint64_t n) {
   if (!w->out) {
     w->counted += n;
@@ -211,7 +215,7 @@ uint64_t tl_wire_mark(tl_wire *w, const tl_wire_kept *k) {
   if (!w->out)
     return w->counted;
   if (k->n)
-    (void)space(w, k->n + MAX_FIELD_HEAD); /* in one piece, whatever is asked for inside */
+    (void)space(w, k->n + MAX_FIELD_HEAD); /* so that the contents stay in one room, for the copy */
   return w->used;
 }
 

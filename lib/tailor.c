@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public library: thin functions over lib/session. */
+/* Implements the public library (include/tailor/tailor.h): thin functions over lib/session. */
 #include "include/tailor/tailor.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ struct tl_model {
 
 const char *tl_version(void) { return TL_VERSION; }
 
-/* The header may not include the table; here both are seen. */
+/* Status codes of the internal table. The public header cannot include that table, so this file,
+ * which sees both, checks that they agree. */
 enum {
 #define CODE(name, code, words) CODE_OF_##name = (code),
   TL_STATUSES(CODE)
@@ -86,8 +87,9 @@ int tl_context_set(tl_context *c, const char *name, const char *value) {
   return finish(c, tl_settings_set(&c->settings, &c->diag, id, value), errors);
 }
 
-/* One model is one module here; the two of accelerate_train_mode are made by the command. The
- * training model is what is loaded; the option says no more than that it is one. */
+/* Resolves the settings before the first model. A model is one module here; only the command makes
+ * the two variants of accelerate_train_mode. The option train-model is refused, since the call that
+ * loads a model names it. */
 static tl_status resolve(tl_context *c) {
   const tl_settings *s = &c->settings;
   TL_TRY(tl_settings_resolve(&c->settings, &c->diag));
@@ -105,7 +107,7 @@ static tl_status resolve(tl_context *c) {
   return TL_OK;
 }
 
-/* Loads from `bytes`, or from the file if there are none. */
+/* Loads a model from `bytes`, or from the file `name` if there are none. */
 static int load(tl_context *c, const char *name, tl_sv bytes, tl_model **out) {
   uint32_t errors = tl_diag_begin(&c->diag);
   tl_model *m = calloc(1, sizeof *m);

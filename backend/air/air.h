@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of the AIR writer: the state of one emission and the pieces of a message.
- * Field numbers are those of GE's ge_ir.proto. */
+/* State of one emission of an AIR file and the functions that encode its parts.
+ * For the files of this room; other rooms call tl_air_save (emit.h). Field numbers are those of
+ * GE's ge_ir.proto, which ge_ir.proto in this folder describes. Encoders append to a->buf; if
+ * memory runs out they set a->buf.failed, which take_node (emit.c) checks once per node. */
 #ifndef TL_BACKEND_AIR_AIR_H
 #define TL_BACKEND_AIR_AIR_H
 
@@ -10,25 +12,56 @@
 
 typedef enum tl_ge_format { TL_GE_ND, TL_GE_NCHW, TL_GE_NCDHW, TL_N_GE_FORMATS } tl_ge_format;
 
-/* clang-format off */
-enum { /* field numbers */
-  TL_MODEL_NAME = 1, TL_MODEL_GRAPH = 7, TL_MODEL_ATTR = 11,
-  TL_GRAPH_NAME = 1, TL_GRAPH_INPUT = 4, TL_GRAPH_OUTPUT = 5, TL_GRAPH_NODE = 6,
-  TL_NODE_NAME = 1, TL_NODE_TYPE = 2, TL_NODE_INPUT = 5, TL_NODE_ATTR = 10,
-  TL_NODE_HAS_OUT_ATTR = 20, TL_NODE_ID = 21, TL_NODE_STREAM = 22, TL_NODE_SRC_NAME = 24,
-  TL_NODE_SRC_INDEX = 25, TL_NODE_INPUT_CONST = 32, TL_NODE_INPUT_DESC = 33,
-  TL_NODE_OUTPUT_DESC = 34, TL_NODE_SUBGRAPH = 35,
-  TL_DESC_DTYPE = 2, TL_DESC_SHAPE = 3, TL_DESC_LAYOUT = 4, TL_DESC_ATTR = 5,
-  TL_DESC_DEVICE = 14, TL_DESC_DIM_COUNT = 16,
-  TL_ATTRDEF_LIST = 1, TL_ATTRDEF_S = 2, TL_ATTRDEF_I = 3, TL_ATTRDEF_F = 4, TL_ATTRDEF_B = 5,
-  TL_ATTRDEF_BT = 7, TL_ATTRDEF_FUNC = 10, TL_ATTRDEF_TD = 11, TL_ATTRDEF_T = 12,
-  TL_ATTRDEF_G = 13, TL_ATTRDEF_LIST_LIST_INT = 14, TL_ATTRDEF_DT = 15,
-  TL_ATTRDEF_LIST_LIST_FLOAT = 16,
-  TL_LIST_S = 2, TL_LIST_I = 3, TL_LIST_F = 4, TL_LIST_B = 5, TL_LIST_T = 9, TL_LIST_DT = 12,
-  TL_LIST_TYPE = 20,
-  TL_TENSORDEF_DESC = 1, TL_TENSORDEF_DATA = 2
+enum { /* field numbers: TL_<message>_<field> */
+       TL_MODEL_NAME = 1,
+       TL_MODEL_GRAPH = 7,
+       TL_MODEL_ATTR = 11,
+       TL_GRAPH_NAME = 1,
+       TL_GRAPH_INPUT = 4,
+       TL_GRAPH_OUTPUT = 5,
+       TL_GRAPH_NODE = 6,
+       TL_NODE_NAME = 1,
+       TL_NODE_TYPE = 2,
+       TL_NODE_INPUT = 5,
+       TL_NODE_ATTR = 10,
+       TL_NODE_HAS_OUT_ATTR = 20,
+       TL_NODE_ID = 21,
+       TL_NODE_STREAM = 22,
+       TL_NODE_SRC_NAME = 24,
+       TL_NODE_SRC_INDEX = 25,
+       TL_NODE_INPUT_CONST = 32,
+       TL_NODE_INPUT_DESC = 33,
+       TL_NODE_OUTPUT_DESC = 34,
+       TL_NODE_SUBGRAPH = 35,
+       TL_DESC_DTYPE = 2,
+       TL_DESC_SHAPE = 3,
+       TL_DESC_LAYOUT = 4,
+       TL_DESC_ATTR = 5,
+       TL_DESC_DEVICE = 14,
+       TL_DESC_DIM_COUNT = 16,
+       TL_ATTRDEF_LIST = 1,
+       TL_ATTRDEF_S = 2,
+       TL_ATTRDEF_I = 3,
+       TL_ATTRDEF_F = 4,
+       TL_ATTRDEF_B = 5,
+       TL_ATTRDEF_BT = 7,
+       TL_ATTRDEF_FUNC = 10,
+       TL_ATTRDEF_TD = 11,
+       TL_ATTRDEF_T = 12,
+       TL_ATTRDEF_G = 13,
+       TL_ATTRDEF_LIST_LIST_INT = 14,
+       TL_ATTRDEF_DT = 15,
+       TL_ATTRDEF_LIST_LIST_FLOAT = 16,
+       TL_LIST_S = 2,
+       TL_LIST_I = 3,
+       TL_LIST_F = 4,
+       TL_LIST_B = 5,
+       TL_LIST_T = 9,
+       TL_LIST_DT = 12,
+       TL_LIST_TYPE = 20,
+       TL_TENSORDEF_DESC = 1,
+       TL_TENSORDEF_DATA = 2
 };
-/* clang-format on */
 
 /* One entry of a node's attribute map. */
 typedef enum tl_entry_kind {
@@ -37,19 +70,19 @@ typedef enum tl_entry_kind {
   TL_ENTRY_INT,         /* number */
   TL_ENTRY_STRING,      /* value */
   TL_ENTRY_INPUT_CONST, /* the node's list of bools */
-  TL_ENTRY_NAMES,       /* names of the given side's slots */
-  TL_ENTRY_POSITIONS,   /* 0, 1, 2 ... */
-  TL_ENTRY_DATA,        /* tensor: a TensorDef with its data */
-  TL_ENTRY_DATA_DESC,   /* tensor: without */
-  TL_ENTRY_ORIGIN,      /* value: the one name of a string list */
-  TL_ENTRY_TRACE        /* value: a list of ir/trace.h */
+  TL_ENTRY_NAMES,       /* names of the input slots, or of the output slots if `output` */
+  TL_ENTRY_POSITIONS,   /* the list 0, 1, 2 ... count - 1 */
+  TL_ENTRY_DATA,        /* tensor: a TensorDef with desc and data */
+  TL_ENTRY_DATA_DESC,   /* tensor: a TensorDef with its desc only */
+  TL_ENTRY_ORIGIN,      /* value: the only element of a list of strings */
+  TL_ENTRY_TRACE        /* value: a list in the text form of ir/trace.h */
 } tl_entry_kind;
 
 typedef struct tl_entry {
   tl_sv key;
-  uint64_t rank;  /* of the key, see tl_air_rank */
+  uint64_t rank;  /* tl_air_rank of the key, for fast comparison */
   uint8_t kind;   /* tl_entry_kind */
-  bool output;    /* NAMES: of outputs */
+  bool output;    /* NAMES: names of output slots, else of input slots */
   uint8_t format; /* DATA, DATA_DESC: tl_ge_format */
   union {
     tl_sv value;
@@ -66,31 +99,32 @@ TL_VEC(tl_entry_vec, tl_entry);
 typedef struct tl_row_entry {
   tl_sv key;
   uint64_t rank;
-  uint32_t at; /* in the row's bytes; it ends where the next one begins */
+  uint32_t at; /* offset in the row's bytes; the entry ends where the next one begins */
 } tl_row_entry;
 
-/* What an op row contributes to every node of it: bookkeeping and default attributes, by key. */
+/* Map entries that all nodes of one op have in common: port names and default attributes, sorted by
+ * key. They are encoded once per op and copied for each node. */
 typedef struct tl_air_row {
-  const tl_row_entry *entries; /* [n_entries + 1], the last one only ends the one before */
-  const char *bytes;           /* map entries of a node, encoded one behind the other */
+  const tl_row_entry *entries; /* [n_entries + 1]; the last one marks the end of the bytes */
+  const char *bytes;           /* the encoded map entries, one behind the other */
   uint32_t n_entries;
-  bool variadic_in; /* false: slots are the ports */
+  bool variadic_in; /* has a dynamic input port; false: each port is one slot */
   bool variadic_out;
   const tl_sv *input_counts; /* by port: "__dynamic_input_x_cnt"; NULL without dynamic ports */
   const tl_sv *output_counts;
 } tl_air_row;
 
-/* A slot: what is connected and what it is called. */
+/* One input or output position of a node. A dynamic port has any number of slots, others have 1. */
 typedef struct tl_slot {
   tl_value_id value; /* TL_NO_VALUE: unconnected */
   const char *port;
-  int32_t index; /* in a dynamic port, -1: not dynamic */
-  uint8_t dtype; /* desc of an output without a value */
+  int32_t index; /* position within a dynamic port; -1: the port is not dynamic */
+  uint8_t dtype; /* tl_dtype for the desc of an output that has no typed value */
 } tl_slot;
 
 TL_VEC(tl_slot_vec, tl_slot);
 
-/* A weight outside the message. */
+/* A weight that is stored in a file beside the model. */
 typedef struct tl_air_weight {
   const tl_tensor *tensor;
   tl_sv file;      /* relative to the AIR file, '/' separated */
@@ -101,6 +135,8 @@ typedef struct tl_air_weight {
 
 TL_VEC(tl_weight_vec, tl_air_weight);
 
+/* Where weights are stored: in the message; in one file per weight, the form GE reads for models
+ * above 2 GiB; or in files that FileConstant nodes refer to. */
 typedef enum tl_weight_form { TL_FORM_INSIDE, TL_FORM_SPLIT, TL_FORM_FILE_CONSTANT } tl_weight_form;
 
 typedef struct tl_air {
@@ -111,90 +147,105 @@ typedef struct tl_air {
   tl_sv stem;              /* of the file, for the names of weight files */
   tl_arena arena;          /* names, rows, blobs */
   tl_air_names names;      /* of nodes */
-  tl_air_names graph_pool; /* names of graphs, which are a matter of their own */
+  tl_air_names graph_pool; /* names of graphs; a graph and a node may have the same name */
   tl_sv *node_names;       /* by node id */
   tl_sv *value_names;      /* by value id: Data and Const nodes */
   uint8_t *formats;        /* by value id: tl_ge_format */
-  uint32_t *weight_of;     /* by value id: index into weights + 1, NULL: all inside */
+  uint32_t *weight_of;     /* owned; by value id: index into weights + 1, 0: inside the message */
   const tl_air_row **rows; /* by op id */
   tl_u32_vec graphs;       /* written graphs, root first */
   tl_sv *graph_names;      /* by graph id */
-  tl_sv graph_prefix;      /* of the graph being named */
+  tl_sv graph_prefix;      /* prefix of node names in the graph being named: "" or "<graph>/" */
   tl_sv format_blobs[TL_N_GE_FORMATS];
-  tl_sv *descs; /* owned; by type and format: encoded before, length first */
+  tl_sv *descs; /* owned; by type id * TL_N_GE_FORMATS + format: an encoded desc that
+                               starts with its length; p NULL: not encoded yet */
   uint32_t n_descs;
-  uint64_t desc_bytes; /* of all those */
-  tl_sv unset_blob;    /* desc of an unconnected slot, complete */
+  uint64_t desc_bytes; /* total size of the remembered descs */
+  tl_sv unset_blob;    /* the complete field for the desc of an unconnected slot */
   tl_encoder buf;
   tl_slot_vec inputs; /* of the node being written */
   tl_slot_vec outputs;
   tl_entry_vec entries;
   tl_weight_vec weights;
-  tl_weight_files *files; /* borrowed; what the weights outside are written by */
+  tl_weight_files *files; /* borrowed; collects and writes the weights outside the message */
   tl_changes *changes;    /* borrowed; files and folders of weights */
   uint8_t form;           /* tl_weight_form */
 } tl_air;
 
 /* ---- problems.c ---- */
-/* Reports that memory is out. */
+/* Reports that memory is out and returns TL_NO_MEMORY. */
 tl_status tl_air_no_memory(const tl_air *a);
-/* Why values of the type cannot be written; NULL when they can. */
+/* Returns why values of the type cannot be written, as the end of a sentence (static string); NULL
+ * if they can. */
 const char *tl_air_type_problem(const tl_module *m, tl_type_id type);
-/* Why an attribute cannot be written; NULL when it can. */
+/* Returns why an attribute cannot be written, likewise; NULL if it can. */
 const char *tl_air_attr_problem(const tl_module *m, const tl_attr *attr);
 
 /* ---- entry.c ---- */
-/* One map entry holding an integer, a truth or a string. */
+/* Append one map entry with an integer, a bool or a string as the given field. */
 void tl_air_int_entry(tl_encoder *b, unsigned field, const char *key, int64_t v);
 void tl_air_bool_entry(tl_encoder *b, unsigned field, const char *key, bool v);
 void tl_air_string_entry(tl_encoder *b, unsigned field, tl_sv key, tl_sv v);
 
 /* ---- desc.c ---- */
-/* Prepares blobs; called once. */
+/* Allocates the cache of descs and encodes the parts that all descs share. Is called once per
+ * emission, before any other function of this part. TL_NO_MEMORY, reported. */
 tl_status tl_air_prepare_descs(tl_air *a) TL_NODISCARD;
-/* Encodes the desc of a value. parent: _parent_node_index or -1. output_name: p NULL for none.
- * dim_names: also records symbolic dims. */
+
+/* What the desc of a Data or NetOutput node says beside type and format. */
 typedef struct tl_desc_extra {
-  int64_t parent;
-  tl_sv output_name;
-  bool dim_names;
+  int64_t parent;    /* "_parent_node_index" of a body's input or output; -1: none */
+  tl_sv output_name; /* "_origin_output_tensor_name"; p NULL: none */
+  bool dim_names;    /* record the names of symbolic dims */
 } tl_desc_extra;
+/* Appends the desc of a value of this type. A format that does not fit the rank becomes ND. extra:
+ * NULL for none; only such descs are remembered. */
 void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format,
                  const tl_desc_extra *extra);
-/* Desc of an output nobody gave a type: dtype and an unknown rank. */
+/* Appends the desc of an output without an inferred type: the dtype and an unknown rank. */
 void tl_air_unknown_desc(tl_air *a, unsigned field, tl_dtype dtype);
 
 /* ---- attrs.c ---- */
-/* First bytes of a key as a number that orders as the key does; equal ranks say nothing. */
+/* Returns the first 8 bytes of a key as a big-endian number. Different ranks order as the keys do;
+ * with equal ranks the keys must be compared. */
 uint64_t tl_air_rank(tl_sv key);
-/* Row data, made on first use; NULL when memory is out. */
+/* Returns the shared entries of an op, which are built on first use and live in the arena; NULL if
+ * memory is out. Building clears a->buf and a->entries. */
 const tl_air_row *tl_air_row_get(tl_air *a, tl_op_id op);
-/* Encodes the map entries of a node: the row's and those in a->entries (which win), by key. */
+/* Appends the map entries of a node in ascending order of keys. An entry of a->entries replaces the
+ * row's entry of the same key. row: NULL for none. */
 void tl_air_entries(tl_air *a, const tl_air_row *row);
 
 /* ---- nodes.c ---- */
-/* Encode one OpDef into a->buf (cleared first). id: position in the graph. */
+/* Encode one OpDef into a->buf, which is cleared first: a Data node for an input, a Const or
+ * FileConstant node for a constant, a node of the graph, and the NetOutput node. id: position of
+ * the node in its graph. */
 void tl_air_data_node(tl_air *a, const tl_graph *g, uint32_t index, int64_t id);
 void tl_air_const_node(tl_air *a, tl_value_id v, int64_t id);
 void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id);
 void tl_air_output_node(tl_air *a, const tl_graph *g, int64_t id);
-/* "name:index" of a value, encoded as a string field. */
+/* Appends "<node>:<output>" of the node that holds value v, as a string field. */
 void tl_air_edge(tl_air *a, unsigned field, tl_value_id v);
 
 /* ---- plan.c ---- */
-/* Finds the graphs to write, names everything, decides formats, refuses what has no form. */
+/* Lists the graphs to write, names graphs, nodes and values, and decides formats. TL_UNSUPPORTED or
+ * TL_INVALID_MODEL for what AIR cannot express; TL_NO_MEMORY. All errors are reported. */
 tl_status tl_air_plan(tl_air *a) TL_NODISCARD;
 
 /* ---- weights.c ---- */
-/* Decides where weights go under a->form and names their files, in a->files. */
+/* Decides which weights are stored outside under a->form, and adds their files to a->files. Does
+ * nothing for TL_FORM_INSIDE. TL_INVALID_ARGUMENT if the model goes to standard output;
+ * TL_NO_MEMORY. All errors are reported. */
 tl_status tl_air_place_weights(tl_air *a) TL_NODISCARD;
 
 /* ---- check.c ---- */
-/* Walks finished bytes as a loader would. Reports the first fault as TL_INTERNAL. */
+/* Checks the n bytes of a finished file at p as a loader would. Reports the first fault as
+ * TL_INTERNAL; TL_NO_MEMORY. O(n). */
 tl_status tl_air_check(tl_diag *d, const char *path, const unsigned char *p,
                        uint64_t n) TL_NODISCARD;
 
-/* Moves what a->buf holds into the arena and empties it; lack of memory shows in a->buf.failed. */
+/* Copies the contents of a->buf into the arena, clears it, and returns the copy. Without memory it
+ * sets a->buf.failed and returns an empty view. (desc.c) */
 tl_sv tl_air_keep(tl_air *a);
 
 #endif

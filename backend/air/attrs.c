@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attribute maps of nodes: values by IR kind, the bookkeeping that names ports, defaults of the
- * prototype; all in the order of the key bytes. */
+/* Encodes attribute maps of nodes: attributes, port names, and defaults of the op's prototype.
+ * Entries ascend by the bytes of their keys, so that equal modules give equal files. */
 #include "backend/air/air.h"
 
 #include "ir/trace.h"
 
+/* Values of ListValue.val_type; loaders drop a list of attributes without one. */
 enum { LIST_STRINGS = 1, LIST_INTS, LIST_FLOATS, LIST_BOOLS, LIST_TENSORS = 7, LIST_DTYPES = 10 };
 
 static int64_t internal_dtype(int64_t dtype) { return tl_dtype_get((tl_dtype)dtype)->ge_internal; }
@@ -17,6 +18,7 @@ static void encode_tensor(tl_air *a, const tl_tensor *t, uint8_t format, bool wi
   tl_encode_close(&a->buf, value);
 }
 
+/* Encodes a list attribute with its element type. */
 static void encode_list(tl_air *a, const tl_attr *attr) {
   tl_encoder *b = &a->buf;
   size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
@@ -59,7 +61,7 @@ static void encode_int_lists(tl_encoder *b, const tl_attr *attr) {
   tl_encode_close(b, value);
 }
 
-/* The contents of an AttrDef. */
+/* Encodes the contents of an AttrDef. */
 static void encode_attr(tl_air *a, const tl_attr *attr) {
   tl_encoder *b = &a->buf;
   switch ((tl_attr_kind)attr->kind) {
@@ -76,6 +78,8 @@ static void encode_attr(tl_air *a, const tl_attr *attr) {
 
 /* ---- one entry of a map ---- */
 
+/* Encodes port names; a slot of a dynamic port is "<port><index>". This runs for every node, so it
+ * prints numbers by hand into a local array. */
 static void encode_slot_names(tl_encoder *b, const tl_slot_vec *slots) {
   char text[128];
   size_t list = tl_encode_open(b, TL_ATTRDEF_LIST);
@@ -108,6 +112,7 @@ static void encode_positions(tl_encoder *b, uint32_t n) {
   tl_encode_close(b, list);
 }
 
+/* One bool per connected input: does it come from a constant? */
 static void encode_input_const(tl_air *a) {
   size_t list = tl_encode_open(&a->buf, TL_ATTRDEF_LIST);
   size_t packed = tl_encode_open(&a->buf, TL_LIST_B);
@@ -163,8 +168,9 @@ static void encode_entry(tl_air *a, unsigned field, const tl_entry *e) {
   tl_encode_close(b, entry);
 }
 
-/* ---- what a row contributes ---- */
+/* ---- entries that all nodes of an op share ---- */
 
+/* Moves the AttrDef in a->buf into an entry. */
 static void add_raw(tl_air *a, const char *key) {
   tl_entry e = {.key = tl_sv_from(key), .kind = TL_ENTRY_RAW, .u.value = tl_air_keep(a)};
   a->buf.failed = !tl_entry_vec_push(&a->entries, e) || a->buf.failed;
@@ -174,6 +180,7 @@ static bool is_listed(const tl_op_port *p, bool optional_only) {
   return !optional_only || p->kind == TL_PORT_OPTIONAL;
 }
 
+/* Adds the list of port names, or nothing if no port is listed. */
 static void add_port_names(tl_air *a, const char *key, const tl_op_port *ports, uint32_t n,
                            bool optional_only) {
   bool any = false;
@@ -190,7 +197,8 @@ static void add_port_names(tl_air *a, const char *key, const tl_op_port *ports, 
     tl_encoder_clear(&a->buf);
 }
 
-/* Kinds of ports as GE numbers them: inputs 0, 1 optional, 2 dynamic; outputs 0, 1 dynamic. */
+/* Adds the kinds of ports as GE numbers them: inputs 0 required, 1 optional, 2 dynamic; outputs 0
+ * required, 1 dynamic. */
 static void add_port_kinds(tl_air *a, const char *key, const tl_op_port *ports, uint32_t n,
                            bool output) {
   if (n == 0)
@@ -249,7 +257,7 @@ static inline int compare_keys(uint64_t a, tl_sv a_key, uint64_t b, tl_sv b_key)
   return a != b ? (a > b) - (a < b) : tl_sv_compare(a_key, b_key);
 }
 
-/* Insertion sort: a dozen entries, nearly in order. */
+/* Insertion sort, which is fast for about a dozen entries that are nearly in order. */
 static void sort_entries(tl_entry_vec *v) {
   for (uint32_t i = 1; i < v->n; i++) {
     tl_entry e = v->at[i];
@@ -267,7 +275,7 @@ static bool has_dynamic_port(const tl_op_port *ports, uint32_t n) {
   return false;
 }
 
-/* Keys that count the slots of dynamic ports. */
+/* Returns the keys of attributes that count the slots of dynamic ports; [n], in the arena. */
 static const tl_sv *count_keys(tl_air *a, const tl_op_port *ports, uint32_t n, const char *side) {
   tl_sv *keys = tl_arena_calloc(&a->arena, n, sizeof *keys);
   tl_buf text;
@@ -283,7 +291,7 @@ static const tl_sv *count_keys(tl_air *a, const tl_op_port *ports, uint32_t n, c
   return keys;
 }
 
-/* Sorts what was collected and encodes it once and for all. */
+/* Sorts the collected entries and encodes them once, for all nodes of the op. */
 static void finish_row(tl_air *a, tl_air_row *row) {
   tl_row_entry *to = tl_arena_calloc(&a->arena, a->entries.n + 1u, sizeof *to);
   for (uint32_t i = 0; i < a->entries.n; i++)
@@ -304,6 +312,8 @@ static void finish_row(tl_air *a, tl_air_row *row) {
   a->entries.n = 0;
 }
 
+/* Builds the shared entries of an op. With a dynamic port the names of slots differ between nodes;
+ * they are added per node (nodes.c). */
 static const tl_air_row *make_row(tl_air *a, const tl_op *op) {
   tl_air_row *row = tl_arena_calloc(&a->arena, 1, sizeof *row);
   if (!row)
@@ -349,6 +359,7 @@ static void copy_entries(tl_air *a, const tl_air_row *row, uint32_t first, uint3
                   row->entries[end].at - row->entries[first].at);
 }
 
+/* Merges two sorted lists. Runs of the row between two own entries are copied in one piece. */
 void tl_air_entries(tl_air *a, const tl_air_row *row) {
   uint32_t n = row ? row->n_entries : 0;
   uint32_t i = 0;

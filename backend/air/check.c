@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Self-check: reads finished AIR bytes the way a loader does, with code of its own, and refuses
- * everything that a loader would reject or silently drop (plus what only breaks later: cycles,
- * holes in numbering, constants of the wrong size). One forward walk over the bytes; the file is
- * known to be in topological order, so an edge must lead to a node already seen. */
+/* Self-check of a finished AIR file: reads its bytes as a loader does and reports any fault.
+ * It shares no encoding code with the writer, so that an error there cannot hide itself. It refuses
+ * what a loader would reject or silently drop, and what fails only later: cycles, gaps in ids,
+ * constants of the wrong size. It is one forward walk: our files are in topological order, so an
+ * edge must lead to a node that was seen before. */
 #include "backend/air/air.h"
 #include "backend/air/check_names.h"
 #include "support/hash.h"
 
+/* MAX_DTYPE: greatest serialized element type that is checked. val_type is 1 to 10. */
 enum { MAX_NAME = 255, MAX_DTYPE = 41, N_LIST_TYPES = 11, N_GOOD = 256 };
 
 typedef tl_air_bytes bytes;
@@ -20,7 +22,7 @@ typedef struct field {
 
 TL_VEC(span_vec, bytes);
 
-/* A desc that was found good: most of a model's values share a few types. */
+/* A desc that was checked before. Values share few types, so a small cache saves most checks. */
 typedef struct good_desc {
   bytes desc; /* p NULL: free */
   uint64_t bits;
@@ -59,7 +61,7 @@ typedef struct op_def {
   int64_t id;
   int64_t index;             /* "index", -1 when absent */
   int64_t length;            /* "length", -1 when absent */
-  int64_t unpaired[N_PAIRS]; /* entries of a list of keys less those of its values */
+  int64_t unpaired[N_PAIRS]; /* entries of a list of keys minus entries of its list of values */
   uint32_t n_inputs;         /* descs */
   uint32_t n_outputs;
   bool outside; /* has "location" */
@@ -89,7 +91,8 @@ static inline bool read_varint(bytes *b, uint64_t *out) {
   return false;
 }
 
-/* Next field; false at the end or on malformed bytes (then b->p is not b->end). */
+/* Reads the next field; false at the end or on malformed bytes (then b->p is not b->end). A field
+ * number has at most 29 bits, hence no key above 35 bits. */
 static inline bool next_field(bytes *b, field *f) {
   uint64_t key;
   if (b->p == b->end || !read_varint(b, &key))
@@ -115,7 +118,7 @@ static size_t length_of(bytes b) { return (size_t)(b.end - b.p); }
 static bool is_text(bytes b, const char *z) {
   return length_of(b) == strlen(z) && memcmp(b.p, z, length_of(b)) == 0;
 }
-/* First field of that number in a message; body.p NULL when there is none. */
+/* Returns the first field of that number in a message; body.p is NULL if there is none. */
 static field find_field(bytes message, uint32_t number) {
   field f;
   while (next_field(&message, &f))
@@ -138,7 +141,7 @@ static bool split_edge(bytes edge, bytes *name, int64_t *index) {
          *index >= -1;
 }
 
-/* The edge leads to an output of an earlier node of this graph. */
+/* Checks that an edge leads to an existing output of an earlier node of the same graph. */
 static tl_status check_edge(const checker *c, bytes edge, bool control_allowed, bool *control) {
   bytes name;
   int64_t index;
@@ -157,6 +160,7 @@ static tl_status check_edge(const checker *c, bytes edge, bool control_allowed, 
 
 static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits);
 
+/* A list declares its element type and holds elements of that type only. */
 static tl_status check_list(const checker *c, bytes list) {
   static const uint8_t fields[N_LIST_TYPES] = {0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12};
   field f;
@@ -177,8 +181,9 @@ static tl_status check_list(const checker *c, bytes list) {
              : TL_OK;
 }
 
-/* TensorDef: the data has exactly the bytes its desc asks for; those of a node with a location are
- * outside, and its length says so. */
+/* Checks a TensorDef: its data has exactly the bytes that its desc asks for. If the node has a
+ * location, the data is outside and the attribute "length" must have that size. n: NULL if the
+ * tensor is not an attribute of a node. */
 static tl_status check_tensor(const checker *c, bytes tensor, const op_def *n) {
   field desc = find_field(tensor, TL_TENSORDEF_DESC);
   field data = find_field(tensor, TL_TENSORDEF_DATA);
@@ -199,8 +204,9 @@ static tl_status check_tensor(const checker *c, bytes tensor, const op_def *n) {
   return TL_OK;
 }
 
-/* Loaders drop both lists of a pair when their lengths differ, and all of them for a strange kind
- * of port. */
+/* Checks a list that describes ports. Loaders drop both lists of a pair if their lengths differ,
+ * and all of them for an unknown kind of port. A byte below 0x80 ends a varint: their number is
+ * that of the elements. */
 static tl_status check_bookkeeping(const checker *c, int which, bytes list, op_def *n) {
   unsigned most = which == INPUT_KINDS ? 2 : which == OUTPUT_KINDS ? 1 : 0xff;
   int64_t count = 0;
@@ -220,7 +226,8 @@ static tl_status check_bookkeeping(const checker *c, int which, bytes list, op_d
   return list.p == list.end ? TL_OK : fault(c, "a malformed list");
 }
 
-/* n: the node it belongs to, NULL for other maps. */
+/* Checks the value of an attribute: exactly one, of a kind that loaders read. n: the node it
+ * belongs to; NULL in other maps. */
 static tl_status check_attr(const checker *c, bytes key, bytes value, op_def *n) {
   field f;
   field extra;
@@ -245,7 +252,7 @@ static tl_status check_attr(const checker *c, bytes key, bytes value, op_def *n)
   }
 }
 
-/* Key and value of a map entry. */
+/* Splits a map entry into key and value; false if it is not exactly that. */
 static bool open_entry(bytes entry, bytes *key, bytes *value) {
   field f;
   if (!next_field(&entry, &f) || f.number != 1)
@@ -257,7 +264,7 @@ static bool open_entry(bytes entry, bytes *key, bytes *value) {
   return entry.p == entry.end;
 }
 
-/* The attributes that the check of a node looks at. */
+/* Remembers the attributes that later checks of the node need. */
 static void note_attr(op_def *n, bytes key, bytes value) {
   if (length_of(key) < 5 || length_of(key) > 8)
     return;
@@ -271,7 +278,7 @@ static void note_attr(op_def *n, bytes key, bytes value) {
     n->index = (int64_t)find_field(value, TL_ATTRDEF_I).value;
 }
 
-/* One map entry; keys ascend, which also makes them unique. */
+/* Checks one map entry. Keys must ascend, which also makes them unique. */
 static tl_status check_entry(const checker *c, bytes entry, bytes *last, op_def *n) {
   bytes key;
   bytes value;
@@ -286,6 +293,8 @@ static tl_status check_entry(const checker *c, bytes entry, bytes *last, op_def 
   return check_attr(c, key, value, n);
 }
 
+/* Reads dims; *elements is their product, valid if *known. -1 is an unknown dim, and a single -2 an
+ * unknown rank. */
 static tl_status check_shape(const checker *c, bytes shape, uint64_t *elements, bool *known) {
   field f = find_field(shape, 1);
   bytes dims = f.body;
@@ -334,13 +343,13 @@ static tl_status read_desc(const checker *c, bytes desc, uint64_t *needed_bits) 
   return TL_OK;
 }
 
-/* Dtype and shape come first, so their bytes tell descs apart. */
+/* Returns the cache slot of a desc. Its first 16 bytes are dtype and shape, which mostly differ. */
 static good_desc *good_slot(const checker *c, bytes desc) {
   size_t n = length_of(desc) < 16 ? length_of(desc) : 16;
   return &c->good[tl_hash_bytes(desc.p, n, 3) % N_GOOD];
 }
 
-/* *needed_bits: of the data, UINT64_MAX when that is not known. */
+/* Checks a tensor desc. *needed_bits: size of the data; UINT64_MAX if it is not known. */
 static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits) {
   good_desc *good = good_slot(c, desc);
   if (good->desc.p && tl_air_same(good->desc, desc)) {
@@ -354,7 +363,8 @@ static tl_status check_desc(const checker *c, bytes desc, uint64_t *needed_bits)
 
 /* ---- nodes ---- */
 
-/* "length" and "location" sort before "value": they are known when the tensor is looked at. */
+/* Takes one field of a node. "length" and "location" sort before "value", so they are known when
+ * the tensor is checked. */
 static tl_status read_field(checker *c, op_def *n, const field *f) {
   uint64_t bits;
   switch (f->number) {
@@ -384,6 +394,8 @@ static tl_status read_field(checker *c, op_def *n, const field *f) {
   }
 }
 
+/* Checks all edges of a node: data edges first, one for each input desc, then control edges. An
+ * empty edge is an unconnected input. */
 static tl_status check_edges(const checker *c, op_def *n) {
   uint32_t slot = 0;
   bool in_controls = false;
@@ -402,7 +414,7 @@ static tl_status check_edges(const checker *c, op_def *n) {
   return slot == n->n_inputs ? TL_OK : fault(c, "edges and input descs differ in number");
 }
 
-/* Data: both descs equal, indexes 0, 1, 2 ... in file order. */
+/* Checks a Data node: both descs are equal, and indexes are 0, 1, 2 ... in file order. */
 static tl_status check_data(checker *c, const op_def *n) {
   if (n->n_inputs != 1 || n->n_outputs != 1 || !tl_air_same(n->input_desc, n->output_desc))
     return fault(c, "a Data node needs one input and one output desc, both equal");
@@ -419,14 +431,14 @@ static tl_status check_const(const checker *c, const op_def *n) {
              : fault(c, "a Const's value and output differ in type");
 }
 
-/* A FileConstant's bytes are those of its output. */
+/* Checks that the length of a FileConstant is the size of its output. */
 static tl_status check_file_constant(const checker *c, const op_def *n) {
   bool fits = n->n_outputs == 1 && n->outside && n->length > 0 && n->output_bits != UINT64_MAX &&
               (uint64_t)n->length == n->output_bits / 8 + (n->output_bits % 8 != 0);
   return fits ? TL_OK : fault(c, "a FileConstant's length is not the size of its shape");
 }
 
-/* Kinds of the prototype's inputs, as the bookkeeping lists them. */
+/* Returns the packed kinds of the prototype's inputs; empty if the node does not list them. */
 static bytes input_kinds(bytes message) {
   field f;
   while (next_field(&message, &f)) {
@@ -439,8 +451,8 @@ static bytes input_kinds(bytes message) {
   return (bytes){0};
 }
 
-/* Only optional inputs may be open. A dynamic input takes the slots that the others leave; behind a
- * second one nobody knows which slot is which. */
+/* Checks that only optional inputs are unconnected. A dynamic port takes the slots that the other
+ * ports leave. From a second dynamic port on, slots cannot be assigned, and the check ends. */
 static tl_status check_gaps(const checker *c, const op_def *n, bytes message) {
   bytes kinds = input_kinds(message);
   size_t others = kinds.p && kinds.p < kinds.end ? length_of(kinds) - 1 : 0;
@@ -501,8 +513,8 @@ static tl_status check_node(checker *c, bytes message) {
 
 /* ---- graphs ---- */
 
-/* Inputs and outputs that the graph lists: all of its Data nodes; what feeds its NetOutput, whose
- * edges are still in c->inputs. */
+/* Checks the inputs and outputs that a graph lists: inputs are all its Data nodes, outputs are the
+ * edges of its NetOutput. That is its last node, so its edges are still in c->inputs. */
 static tl_status check_ends(const checker *c, bytes message) {
   uint32_t n_outputs = 0;
   int64_t n_inputs = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the self-check (check.c): tables by name, so that many nodes and branches stay linear. */
+/* Hash tables of names for the self-check (check.c), which keep it linear in nodes and graphs. */
 #include "backend/air/check_names.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static uint32_t hash_of(tl_air_bytes name) {
   return (uint32_t)tl_hash_bytes(name.p, (size_t)(name.end - name.p), 1);
 }
 
-/* The node of that name, or the free slot where it belongs. */
+/* Returns the slot of the node of that name, or the free slot where it belongs. */
 static tl_air_seen *find_seen(const tl_air_seen_table *t, tl_air_bytes name, uint32_t hash) {
   size_t n = (size_t)(name.end - name.p);
   uint32_t i = hash & (t->n_slots - 1);
@@ -31,6 +31,7 @@ const tl_air_seen *tl_air_seen_find(const tl_air_seen_table *t, tl_air_bytes nam
   return s && s->name ? s : NULL;
 }
 
+/* Doubles the table at a load of 3/4 and inserts all nodes again. */
 static bool widen(tl_air_seen_table *t) {
   if (t->n_slots && t->n < t->n_slots / 4 * 3)
     return true;
@@ -102,7 +103,7 @@ typedef struct slot {
   bool taken;     /* a node refers to it */
 } slot;
 
-/* Where the name is, or the free slot where it belongs. */
+/* Returns the slot of the graph of that name, or the free slot where it belongs. */
 static slot *find(slot *slots, uint32_t n_slots, tl_air_spans graphs, tl_air_bytes name) {
   uint32_t k = (uint32_t)tl_hash_bytes(name.p, (size_t)(name.end - name.p), 2) & (n_slots - 1);
   while (slots[k].graph && !tl_air_same(graphs.at[slots[k].graph - 1], name))

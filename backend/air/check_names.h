@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in a file being checked: of nodes seen so far, of graphs and the references to them. */
+/* Tables of names for the self-check of an AIR file: nodes seen so far, graphs and references. */
 #ifndef TL_BACKEND_AIR_CHECK_NAMES_H
 #define TL_BACKEND_AIR_CHECK_NAMES_H
 
@@ -7,12 +7,13 @@
 
 #include "support/vec.h"
 
-/* A piece of the file. */
+/* A range of bytes of the file; it is never copied. */
 typedef struct tl_air_bytes {
   const unsigned char *p;
   const unsigned char *end;
 } tl_air_bytes;
 
+/* Returns true if the two ranges hold the same bytes. */
 static inline bool tl_air_same(tl_air_bytes a, tl_air_bytes b) {
   size_t n = (size_t)(a.end - a.p);
   return n == (size_t)(b.end - b.p) && memcmp(a.p, b.p, n) == 0;
@@ -33,17 +34,20 @@ typedef struct tl_air_seen_table {
   uint32_t n;
 } tl_air_seen_table;
 
-/* NULL when no node has the name. */
+/* Returns the node of that name, NULL if none has it. Valid until the next tl_air_seen_add. */
 const tl_air_seen *tl_air_seen_find(const tl_air_seen_table *t, tl_air_bytes name);
-/* Starts loading what adding the name will want, and returns its hash. */
+/* Returns the hash of a name and prefetches its slot for the tl_air_seen_add that follows. */
 uint32_t tl_air_seen_ahead(const tl_air_seen_table *t, tl_air_bytes name);
-/* Adds a node of `graph`, unless *twice tells that its name is taken. name: shorter than 4 GiB.
- * False when memory is out. */
+/* Adds a node of `graph`; if its name is taken, sets *twice and adds nothing. name: shorter than
+ * 4 GiB; the table views it. hash: result of tl_air_seen_ahead. False if memory is out. */
 bool tl_air_seen_add(tl_air_seen_table *t, tl_air_bytes name, uint32_t hash, uint32_t graph,
                      uint32_t n_outputs, bool *twice);
+/* Frees the table and resets *t. */
 void tl_air_seen_release(tl_air_seen_table *t);
 
-/* Which list for the loader itself this is: pairs of keys and values first; -1: none of them. */
+/* Returns the index of an attribute key among the lists by which loaders restore ports, -1 if it is
+ * none of them. Index 2i is a list of names, and 2i + 1 the list of values that belongs to it, for
+ * i below N_PAIRS of check.c. */
 int tl_air_bookkeeping(tl_air_bytes key);
 
 typedef struct tl_air_spans {
@@ -51,8 +55,9 @@ typedef struct tl_air_spans {
   uint32_t n;
 } tl_air_spans;
 
-/* Every reference names one graph and no two the same; every graph but the first is referred to.
- * *problem says what is wrong, NULL when nothing is. False when memory is out. */
+/* Checks that every reference names a graph other than the first, that no two references name the
+ * same graph, and that every graph but the first is referred to. *problem: a static string that
+ * says what is wrong, else NULL. False if memory is out. O(graphs + references). */
 bool tl_air_check_subgraphs(tl_air_spans graphs, tl_air_spans references, const char **problem);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor descriptors: dtype, shape, format, and the attributes without which GE's shape functions
- * see an empty origin shape. */
+/* Encodes tensor descriptors: dtype, shape, format, and attributes for the original shape.
+ * Without these attributes GE's shape functions see an empty origin shape. */
 #include "backend/air/air.h"
 
 #include "support/pages.h"
 
-/* A model has few distinct types, or a hostile one has many: then remembering stops. */
+/* GE_RESERVED: number of FORMAT_RESERVED. REMEMBERED_BYTES: limit of the cache of descs. Common
+ * models have few distinct types; a hostile model with many must not exhaust memory. */
 enum { GE_RESERVED = 40, REMEMBERED_BYTES = 4 << 20 };
 
 static const struct {
@@ -18,10 +19,11 @@ tl_sv tl_air_keep(tl_air *a) {
   tl_sv s = {tl_arena_copy(&a->arena, a->buf.p ? (void *)a->buf.p : "", a->buf.n), a->buf.n};
   a->buf.failed = a->buf.failed || !s.p;
   tl_encoder_clear(&a->buf);
-  return s.p ? s : (tl_sv){NULL, 0}; /* who goes on reads nothing */
+  return s.p ? s : (tl_sv){NULL, 0}; /* empty, so that a caller that goes on reads nothing */
 }
 
-/* A fixed format is marked as set, so that the compiler does not infer another. */
+/* Appends the attributes of a format. A format other than ND is marked as set, so that the device
+ * compiler does not infer another. */
 static void format_entries(tl_encoder *b, int format) {
   tl_air_int_entry(b, TL_DESC_ATTR, "format_for_int", formats[format].number);
   tl_air_string_entry(b, TL_DESC_ATTR, TL_SV("origin_format"), tl_sv_from(formats[format].name));
@@ -54,7 +56,8 @@ tl_status tl_air_prepare_descs(tl_air *a) {
   return b->failed ? tl_air_no_memory(a) : TL_OK;
 }
 
-/* Packed dims: -1 for an unknown size, the single dim -2 for an unknown rank. */
+/* Appends packed dims in GE's convention: -1 for an unknown size, the single dim -2 for an unknown
+ * rank, and no field for a scalar. UINT64_MAX is -1 as a varint. */
 static void encode_dims(tl_encoder *b, unsigned field, const tl_type *t) {
   if (t->kind == TL_KIND_SEQUENCE || t->rank == 0)
     return;
@@ -86,7 +89,7 @@ static bool has_names(const tl_type *t) {
   return false;
 }
 
-/* Names of symbolic dims, which GE's shapes cannot hold; "" for the others. */
+/* Appends the names of symbolic dims ("" for other dims), which GE's shapes cannot hold. */
 static void dim_name_entry(tl_air *a, const tl_type *t) {
   tl_encoder *b = &a->buf;
   size_t entry = tl_encode_open(b, TL_DESC_ATTR);
@@ -103,11 +106,14 @@ static void dim_name_entry(tl_air *a, const tl_type *t) {
   tl_encode_close(b, entry);
 }
 
+/* Returns the format if it fits the rank, else ND. */
 static tl_ge_format fitting(tl_ge_format format, const tl_type *t) {
   bool fits = (format == TL_GE_NCHW && t->rank == 4) || (format == TL_GE_NCDHW && t->rank == 5);
   return fits ? format : TL_GE_ND;
 }
 
+/* Returns the serialized number of the element type, 0 (undefined) if it has none. A sequence is a
+ * resource handle in GE. */
 static int proto_dtype(const tl_type *t) {
   if (t->kind == TL_KIND_SEQUENCE)
     return tl_dtype_get(TL_DTYPE_RESOURCE)->ge_proto;
@@ -140,7 +146,7 @@ static void encode_desc(tl_air *a, unsigned field, const tl_type *t, tl_ge_forma
   tl_encode_close(b, desc);
 }
 
-/* Keeps what was encoded from `at` on: it will be asked for again. */
+/* Copies the desc that was encoded from `at` on into the cache. */
 static void remember(tl_air *a, uint32_t index, size_t at) {
   size_t n = a->buf.n - at;
   if (a->buf.failed || index >= a->n_descs || a->desc_bytes + n > REMEMBERED_BYTES)
@@ -160,6 +166,8 @@ void tl_air_desc(tl_air *a, unsigned field, tl_type_id type, tl_ge_format format
     tl_encode_raw(&a->buf, a->descs[index].p, a->descs[index].n);
     return;
   }
+  /* The cache holds length and contents but no tag, since inputs and outputs have different tags.
+   */
   size_t at = a->buf.n + tl_varint_size((uint64_t)field << 3);
   encode_desc(a, field, t, fit, extra);
   if (!extra)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The AIR writer: one sweep that encodes every node to learn its size, one that encodes it again
- * and writes. Nothing but sizes is kept between the two. */
+/* Writes an AIR file in two sweeps: the first learns the size of every node, the second writes.
+ * Protobuf puts the length of a message before its contents, so sizes must be known first. Each
+ * sweep encodes every node anew; only sizes are kept between the two, which bounds memory. */
 #include "backend/air/air.h"
 #include "backend/data.h"
 #include "support/pages.h"
 
 TL_VEC(size_vec, uint64_t);
 
-/* One sweep over everything; out NULL: only sizes. */
+/* State of both sweeps. out: NULL in the first one, which only counts. */
 typedef struct sweep {
   tl_air *a;
   tl_writer *out;
@@ -15,9 +16,10 @@ typedef struct sweep {
   size_vec graphs; /* of graphs */
   uint32_t next;   /* writing: the next size */
   uint64_t total;  /* counting: bytes of the graph so far */
-  bool differs;    /* a node came out with another size the second time */
+  bool differs;    /* a node had another size in the second sweep: an error of this program */
 } sweep;
 
+/* Returns the size of a field of `length` bytes, whose tag is one byte (field numbers below 16). */
 static uint64_t field_size(uint64_t length) { return 1 + tl_varint_size(length) + length; }
 
 static void write_varint(tl_writer *w, uint64_t v) {
@@ -29,7 +31,7 @@ static void write_varint(tl_writer *w, uint64_t v) {
   (void)tl_writer_write(w, text, n);
 }
 
-/* Writes a->buf with its outside field filled in. */
+/* Writes a buffer, and the data of its hole in place. Errors are sticky in the writer. */
 static void write_buffer(tl_writer *w, const tl_encoder *b) {
   size_t head = b->hole ? b->hole_at : b->n;
   (void)tl_writer_write(w, b->p, head);
@@ -38,7 +40,7 @@ static void write_buffer(tl_writer *w, const tl_encoder *b) {
   (void)tl_writer_write(w, b->p + head, b->n - head);
 }
 
-/* Takes the node in a->buf. */
+/* Counts or writes the node that a->buf holds. */
 static tl_status take_node(sweep *s) {
   tl_encoder *b = &s->a->buf;
   uint64_t size = tl_encoder_size(b);
@@ -56,7 +58,7 @@ static tl_status take_node(sweep *s) {
   return TL_OK;
 }
 
-/* Name, inputs and outputs of a graph. */
+/* Counts or writes name, inputs and outputs of a graph. */
 static tl_status graph_head(sweep *s, const tl_graph *g) {
   tl_air *a = s->a;
   tl_encoder_clear(&a->buf);
@@ -74,6 +76,8 @@ static tl_status graph_head(sweep *s, const tl_graph *g) {
   return TL_OK;
 }
 
+/* Counts or writes one graph: Data nodes, used constants, nodes in topological order, NetOutput.
+ * Ids are positions in this order, which the loader requires. */
 static tl_status sweep_graph(sweep *s, const tl_graph *g, uint32_t index) {
   tl_air *a = s->a;
   int64_t id = 0;
@@ -111,7 +115,8 @@ static tl_status sweep_graphs(sweep *s) {
   return TL_OK;
 }
 
-/* The model is called as its graph is, not as the file: the bytes must not depend on a path. */
+/* Encodes the model's name. By default it is the name of the main graph and not of the file, so
+ * that the bytes do not depend on a path. */
 static void model_head(tl_air *a) {
   tl_sv name = a->save->model_name ? tl_sv_from(a->save->model_name)
                                    : a->graph_names[a->graphs.at[0]];
@@ -119,7 +124,8 @@ static void model_head(tl_air *a) {
   tl_encode_bytes(&a->buf, TL_MODEL_NAME, name);
 }
 
-/* Options for the device compiler, sorted by key. */
+/* Encodes the options for the device compiler as attributes, sorted by key. The sort is stable, and
+ * of equal keys only the last is written, so the option given last counts. */
 static tl_status model_tail(tl_air *a) {
   const tl_options *o = a->options;
   tl_encoder_clear(&a->buf);
@@ -138,6 +144,7 @@ static tl_status model_tail(tl_air *a) {
   return a->buf.failed ? tl_air_no_memory(a) : TL_OK;
 }
 
+/* First sweep: sizes of all nodes and graphs, and the size of the whole message. */
 static tl_status count(sweep *s, uint64_t *total) {
   s->sizes.n = 0;
   s->graphs.n = 0;
@@ -151,7 +158,8 @@ static tl_status count(sweep *s, uint64_t *total) {
   return TL_OK;
 }
 
-/* Sizes with weights inside if they fit, else outside. */
+/* Counts with weights inside; if the message exceeds the limit, counts again with weights in files
+ * beside it. Protobuf readers refuse messages of 2^31 bytes and more. */
 static tl_status count_fitting(sweep *s) {
   tl_air *a = s->a;
   uint64_t limit = a->save->limit ? a->save->limit : INT32_MAX;
@@ -170,6 +178,8 @@ static tl_status count_fitting(sweep *s) {
   return TL_OK;
 }
 
+/* Second sweep. The finished bytes are read back by the self-check before the file gets its name.
+ */
 static tl_status write_model(sweep *s) {
   tl_air *a = s->a;
   model_head(a);

@@ -9,6 +9,7 @@
 #include "ir/module.h"
 #include "ir/options/options.h"
 
+/* How to write an AIR file. All pointers are borrowed. */
 typedef struct tl_air_options {
   const tl_options *options;  /* input format, weights, carried options; NULL: defaults */
   const char *model_name;     /* NULL: the name of the main graph */
@@ -20,9 +21,10 @@ typedef struct tl_air_options {
                                  the module lives. NULL: files of this model's own */
 } tl_air_options;
 
-/* Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for
- * a message beyond 2 GiB - 1 even without weights, TL_IO, TL_NO_MEMORY, TL_INTERNAL when the
- * self-check finds a fault. The module is not changed. */
+/* Writes a module to `path` ("-": standard output). The module is not changed.
+ * Errors: TL_UNSUPPORTED for a type without a number in GE or a captured outer value, TL_LIMIT for
+ * a message beyond 2 GiB - 1 even without weights, TL_IO, TL_NO_MEMORY, TL_INTERNAL if the
+ * self-check finds a fault. */
 tl_status tl_air_save(tl_module *m, const char *path, const tl_air_options *o) TL_NODISCARD;
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protobuf buffer of the AIR writer. */
+/* Implements the protobuf buffer of the AIR writer (encode.h). */
 #include "backend/air/encode.h"
 
 #include "ir/tensor_expr.h"
 
+/* FIRST_BYTES: first capacity. INLINE_BYTES: largest tensor that is copied in any case. MAX_VARINT:
+ * a 64-bit number in groups of 7 bits. */
 enum { FIRST_BYTES = 16384, INLINE_BYTES = 4096, MAX_VARINT = 10 };
 
 void tl_encoder_release(tl_encoder *b) {
@@ -11,6 +13,7 @@ void tl_encoder_release(tl_encoder *b) {
   *b = (tl_encoder){0};
 }
 
+/* Doubles the capacity until `more` bytes fit; stops before the size could overflow. */
 static bool grow(tl_encoder *b, size_t more) {
   size_t cap = b->cap ? b->cap : FIRST_BYTES;
   while (cap - b->n < more && cap <= SIZE_MAX / 2)
@@ -90,6 +93,7 @@ void tl_encode_floats(tl_encoder *b, unsigned field, const float *v, uint32_t n)
     tl_encode_bytes(b, field, (tl_sv){(const char *)v, n * sizeof *v});
 }
 
+/* Copies the data of a tensor, one block of a view or of a computed tensor at a time. */
 static void encode_blocks(tl_encoder *b, unsigned field, const tl_tensor *t) {
   tl_tensor_room room;
   size_t n;
@@ -112,6 +116,8 @@ void tl_encode_tensor(tl_encoder *b, unsigned field, const tl_tensor *t) {
   b->hole_at = b->n;
 }
 
+/* Reserves one byte for the length, which suffices for most messages; tl_encode_close moves the
+ * contents if the length needs more. */
 size_t tl_encode_open(tl_encoder *b, unsigned field) {
   if (!has_room(b, MAX_VARINT + 1))
     return b->n;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unique, plain names. */
+/* Implements the table of unique names (names.h): open addressing with linear probing. */
 #include "backend/air/names.h"
 
 #include "support/hash.h"
 #include "support/pages.h"
 
+/* MAX_NAME: GE's limit, bytes. CUT_NAME: bytes that are kept of a longer name, before its hash.
+ * TRIES: numbers that are tried in order, before a number is drawn that is likely free. */
 enum { MAX_NAME = 255, CUT_NAME = 200, TRIES = 16 };
 
 static uint32_t hash_of(tl_sv s) { return (uint32_t)tl_hash_bytes(s.p, s.n, 0); }
 
-/* Where s is, or the free slot where it belongs. */
+/* Returns the slot of s, or the free slot where it belongs. */
 static uint32_t find_slot(const tl_air_names *t, tl_sv s, uint32_t hash) {
   uint32_t i = hash & (t->n_slots - 1);
   for (; t->slots[i].p; i = (i + 1) & (t->n_slots - 1)) {
@@ -35,6 +37,7 @@ void tl_air_names_release(tl_air_names *t) {
   t->slots = NULL;
 }
 
+/* Doubles the table at a load of 3/4 and inserts all names again. */
 static bool widen(tl_air_names *t) {
   if (t->n < t->n_slots / 4 * 3)
     return true;
@@ -55,6 +58,7 @@ static bool widen(tl_air_names *t) {
   return true;
 }
 
+/* Returns c if GE allows it in names, else '_'. */
 static char plain(char c) {
   bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return word || c == '_' || c == '.' || c == '/' || c == '-' ? c : '_';
@@ -68,7 +72,7 @@ static tl_sv take(tl_air_names *t, uint32_t at, tl_sv name, uint32_t hash) {
   return name;
 }
 
-/* Takes what is in t->text, numbered if need be. */
+/* Adds the name in t->text, with a number behind it if it is taken. */
 static tl_sv claim(tl_air_names *t) {
   size_t base = t->text.n;
   uint32_t hash = hash_of(tl_buf_view(&t->text));
@@ -76,7 +80,8 @@ static tl_sv claim(tl_air_names *t) {
   for (uint32_t i = 1; t->slots[slot].p && i; i++) {
     t->text.n = base;
     tl_buf_add_char(&t->text, '_');
-    tl_buf_add_u64(&t->text, i < TRIES ? i : (uint64_t)t->n + i); /* many equal wishes stay cheap */
+    /* The number of names in use is mostly free, so n equal wishes take O(n) tries, not O(n^2). */
+    tl_buf_add_u64(&t->text, i < TRIES ? i : (uint64_t)t->n + i);
     if (t->text.failed)
       return (tl_sv){0};
     hash = hash_of(tl_buf_view(&t->text));
@@ -94,6 +99,8 @@ tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish) {
   tl_buf_add_sv(&t->text, wish.n ? wish : TL_SV("_"));
   if (t->text.failed)
     return (tl_sv){0};
+  /* The hash is of the original bytes: names that differ only in replaced characters, or behind the
+   * cut, stay different. */
   uint64_t hash = t->text.n > CUT_NAME ? tl_hash_bytes(t->text.p, t->text.n, 0) : 0;
   for (size_t i = 0; i < t->text.n && i < MAX_NAME; i++)
     t->text.p[i] = plain(t->text.p[i]);

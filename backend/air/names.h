@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of nodes and graphs in an AIR file: unique over the whole file, at most 255 bytes, made of
- * [A-Za-z0-9_./-] only. */
+/* Makes unique names for nodes and graphs of an AIR file, within the limits of GE.
+ * A name is unique in its table, has 1 to 255 bytes, and consists of [A-Za-z0-9_./-]. */
 #ifndef TL_BACKEND_AIR_NAMES_H
 #define TL_BACKEND_AIR_NAMES_H
 
@@ -21,16 +21,21 @@ typedef struct tl_air_names {
   tl_buf text; /* scratch */
 } tl_air_names;
 
+/* Prepares a table for about `expect` names; it grows beyond. TL_NO_MEMORY, unreported; release it
+ * in any case. */
 tl_status tl_air_names_init(tl_air_names *t, tl_arena *arena, uint32_t expect) TL_NODISCARD;
+/* Releases the table. The names live on in their arena. */
 void tl_air_names_release(tl_air_names *t);
 
-/* Makes a fresh name out of prefix ("" or "graph/") and wish: other characters become '_', a name
- * in use gets "_1", "_2" ..., a long one is cut and gets a hash. The result lives in the arena; p
- * is NULL when memory is out. */
+/* Returns a fresh name made of prefix ("" or "graph/") and wish, and adds it to the table: other
+ * characters become '_', a name in use gets "_1", "_2" ..., a long one is cut and gets a hash. The
+ * result lives in the arena; p is NULL if memory is out. */
 tl_sv tl_air_name(tl_air_names *t, tl_sv prefix, tl_sv wish);
-/* The same for a wish whose bytes outlive the table: a name that is the wish itself is no copy.
- * hash: what tl_air_name_ahead, which starts loading the slot, said of the wish. */
+/* Returns the hash of a wish and prefetches its slot, which hides the cache miss of the
+ * tl_air_name_view that follows. */
 uint32_t tl_air_name_ahead(const tl_air_names *t, tl_sv wish);
+/* Does as tl_air_name for a wish whose bytes outlive the table: if the wish itself is free and
+ * legal, the result views it instead of a copy. hash: result of tl_air_name_ahead for the wish. */
 tl_sv tl_air_name_view(tl_air_names *t, tl_sv prefix, tl_sv wish, uint32_t hash);
 
 #endif

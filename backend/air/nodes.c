@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One OpDef at a time: slots from ports, edges, descs. */
+/* Encodes one node (OpDef) at a time: its slots, edges, attributes and descs. */
 #include "backend/air/air.h"
 
 #include "ir/marks.h"
@@ -29,6 +29,8 @@ static void start(tl_air *a) {
   a->entries.n = 0;
 }
 
+/* Encodes "<name>:<index>"; index -1 marks a control edge. Prints by hand since this runs for every
+ * edge. */
 static void encode_edge(tl_encoder *b, unsigned field, tl_sv name, int64_t index) {
   char text[24];
   size_t k = sizeof text;
@@ -45,7 +47,8 @@ static void encode_edge(tl_encoder *b, unsigned field, tl_sv name, int64_t index
   tl_encode_raw(b, text + k, sizeof text - k);
 }
 
-/* Name of the AIR node that holds a value, and which of its outputs it is. */
+/* Returns the name of the AIR node that holds a value; *index is the output of that node. Inputs
+ * and constants are nodes with one output. */
 static tl_sv holder(const tl_air *a, tl_value_id v, int64_t *index) {
   const tl_value *value = tl_value_get(a->m, v);
   bool made = value->kind == TL_VALUE_RESULT;
@@ -131,7 +134,8 @@ static const tl_attr *find_attr(const tl_air *a, const tl_node *node, tl_sv name
   return NULL;
 }
 
-/* Operands of a dynamic port: as counted by lowering, or all that the other ports leave. */
+/* Returns the number of operands of a dynamic port: the count that lowering has set as attribute,
+ * else all operands that the other ports leave. Adds the count as attribute if it is missing. */
 static uint32_t dynamic_count(tl_air *a, const tl_node *node, const tl_op *op,
                               const tl_air_row *row, uint32_t port, uint32_t used) {
   const tl_attr *given = find_attr(a, node, row->input_counts[port]);
@@ -145,6 +149,7 @@ static uint32_t dynamic_count(tl_air *a, const tl_node *node, const tl_op *op,
   return n;
 }
 
+/* Assigns operands to the ports of the prototype, in order. */
 static void input_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_row *row) {
   const tl_node *node = tl_node_get(a->m, n);
   uint32_t used = 0;
@@ -160,8 +165,8 @@ static void input_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_r
   }
 }
 
-/* Type of an output that the model does not use: the only one its port allows, else that of
- * operand 0, else the first allowed. */
+/* Guesses the element type of an output without a known type: that of operand 0 if the port allows
+ * it, else the first that the port allows. */
 static uint8_t likely_dtype(const tl_air *a, tl_node_id n, const tl_op *op, const tl_op_port *p) {
   uint64_t mask = p->var >= 0 ? op->vars[p->var].dtypes : 0;
   tl_dtype first = tl_type_dtype(a->m, tl_value_type(a->m, tl_operand(a->m, n, 0)));
@@ -196,7 +201,7 @@ static void output_slots(tl_air *a, tl_node_id n, const tl_op *op, const tl_air_
   }
 }
 
-/* An op that no table lists: ports x0, x1 ..., y0, y1 ... */
+/* Adds slots x0, x1 ... and y0, y1 ... for an op that the op table does not list. */
 static void opaque_slots(tl_air *a, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_operands; i++)
@@ -229,7 +234,7 @@ static void add_const_entry(tl_air *a) {
 
 /* ---- the four kinds of nodes ---- */
 
-/* What a fused node was; false for one that is as the model has it. */
+/* Adds the lists of nodes that a fused node replaces; false for a node that was not fused. */
 static bool trace_entries(tl_air *a, tl_node_id n) {
   static const tl_trace lists[] = {TL_TRACE_NAMES, TL_TRACE_TYPES, TL_TRACE_PASSES};
   static const tl_attr yes = {.kind = TL_ATTR_BOOL, .u.i = 1};
@@ -249,8 +254,8 @@ static bool trace_entries(tl_air *a, tl_node_id n) {
   return true;
 }
 
-/* Streams and events of the schedule; updates also get the label that makes the device compiler put
- * them on a stream of their own. */
+/* Adds streams and events of the schedule. Nodes of stream "U" (updates) also get the label by
+ * which the device compiler puts them on a stream of their own. */
 static void schedule_entries(tl_air *a, tl_node_id n) {
   static const char *const keys[] = {TL_NOTE_STREAM, TL_NOTE_RECORD, TL_NOTE_WAIT};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -286,7 +291,7 @@ static void op_entries(tl_air *a, tl_node_id n, const tl_air_row *row) {
                           .u.value = origin});
 }
 
-/* Which side runs the node, where there is a choice. */
+/* Says whether host or device runs the node, if the training options allow both. */
 static void placement_entry(tl_air *a, tl_node_id n) {
   if (a->options->train && a->options->train->mix_compile_mode)
     add_entry(a, (tl_entry){.key = TL_SV("_tailor_placement"),
@@ -295,7 +300,7 @@ static void placement_entry(tl_air *a, tl_node_id n) {
                                                                                : TL_SV("device")});
 }
 
-/* Bodies in the order of the prototype's graph attributes. */
+/* Names the bodies in the order of the prototype's graph attributes, which loaders rely on. */
 static void encode_subgraphs(tl_air *a, tl_node_id n, const tl_op *op) {
   for (uint32_t i = 0; op && i < op->n_attrs; i++) {
     const tl_attr *g = tl_node_attr(a->m, n, op->attrs[i].value.name);
@@ -304,6 +309,7 @@ static void encode_subgraphs(tl_air *a, tl_node_id n, const tl_op *op) {
   }
 }
 
+/* Fields follow the order of field numbers. */
 void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   const tl_node *node = tl_node_get(a->m, n);
   const tl_op *op = tl_op_row(node->op);
@@ -333,7 +339,8 @@ void tl_air_op_node(tl_air *a, tl_node_id n, int64_t id) {
   encode_subgraphs(a, n, op);
 }
 
-/* Weights in the message, or beside it with a value that has only its desc. */
+/* Adds the value of a constant: with its data, or for a weight outside with its desc, length and
+ * file. */
 static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
   const tl_air_weight *w = NULL;
   if (a->weight_of && a->weight_of[v])
@@ -348,7 +355,7 @@ static void const_entries(tl_air *a, tl_value_id v, const tl_tensor *t) {
   add_entry(a, (tl_entry){.key = TL_SV("location"), .kind = TL_ENTRY_STRING, .u.value = w->file});
 }
 
-/* What an input is before the first step, and which side it lives on. */
+/* Adds the initial value of a state, and whether host or device holds the state. */
 static void first_entries(tl_air *a, tl_value_id v) {
   const tl_tensor *t =
       tl_value_get(a->m, v)->tensor ? tl_tensor_get(a->m, tl_value_get(a->m, v)->tensor) : NULL;
@@ -365,8 +372,8 @@ static void first_entries(tl_air *a, tl_value_id v) {
     const_entries(a, v, t);
 }
 
-/* A training state says where its next value comes from; a parameter that another model updates
- * has none here. */
+/* Adds attributes of an input that is a training state: the output that holds its next value, and
+ * its initial value. A parameter that another model updates has only an initial value here. */
 static void state_entries(tl_air *a, tl_value_id v) {
   for (uint32_t i = 0; i < a->m->states.n; i++) {
     const tl_state *state = &a->m->states.at[i];

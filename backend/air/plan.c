@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What will be written: the graphs, the name of every node, the format of every value; and the
- * refusals, before a byte is written. */
+/* Plans an AIR file: its graphs, the name of every node, the format of every value.
+ * It also refuses whatever AIR cannot express, so that nothing is written for such a module. */
 #include "backend/air/air.h"
 
 #include "ir/ops_gen.h"
 
-/* Value used by a node must belong to the node's graph: edges never cross graphs. */
+/* Checks that operands belong to the node's own graph: AIR edges never cross graphs. */
 static tl_status check_scope(const tl_air *a, tl_graph_id g, tl_node_id n) {
   const tl_node *node = tl_node_get(a->m, n);
   for (uint32_t i = 0; i < node->n_operands; i++) {
@@ -35,7 +35,8 @@ static tl_status check_type(const tl_air *a, tl_value_id v, tl_location where) {
   return status;
 }
 
-/* Data and Const take fewer types than descs can say. */
+/* Checks the type of an input or constant. Data and Const nodes (`holder`) allow fewer element
+ * types than a desc can express. */
 static tl_status check_holder(const tl_air *a, tl_value_id v, tl_op_id holder) {
   tl_location where = TL_AT_NODE(a->m->path, tl_value_name(a->m, v));
   const tl_op *op = tl_op_row(holder);
@@ -77,13 +78,14 @@ static tl_status check_constant(const tl_air *a, tl_value_id v) {
 
 /* ---- names ---- */
 
-/* wish: lives as long as the module. */
+/* Makes a unique name of `wish`, which must live as long as the module. */
 static tl_status name_into(tl_air *a, tl_sv wish, uint32_t hash, tl_sv *out) {
   *out = tl_air_name_view(&a->names, a->graph_prefix, wish, hash);
   return out->p ? TL_OK : tl_air_no_memory(a);
 }
 
-/* The type a node had in the model: what follows the last colon of "ai.onnx::13::Slice". */
+/* Returns the type that a node had in the model: the text behind the last colon of
+ * "ai.onnx::13::Slice". */
 static tl_sv model_type(const tl_air *a, tl_node_id n) {
   tl_symbol key = tl_symbol_find(&a->m->symbols, TL_SV("original_type"));
   tl_sv type = key == TL_NO_SYMBOL ? (tl_sv){0} : tl_node_attr_string(a->m, n, key);
@@ -136,7 +138,7 @@ static tl_status name_constants(tl_air *a, const tl_graph *g) {
   return TL_OK;
 }
 
-/* "<node>_<position>_<attribute>", as GE's ONNX frontend calls branches. */
+/* Names a body graph "<node>_<position>_<attribute>", as GE's ONNX frontend does, and lists it. */
 static tl_status name_body(tl_air *a, tl_node_id n, uint32_t position, const tl_attr *attr) {
   tl_buf text;
   tl_buf_init(&text);
@@ -176,7 +178,8 @@ static tl_status set_prefix(tl_air *a, const tl_graph *g) {
   return TL_OK;
 }
 
-/* In a clash the user's inputs keep their names, then nodes, then constants. */
+/* Names and checks the contents of one graph. The order decides who keeps a name that several ask
+ * for: inputs, which users address by name, then nodes, then constants. */
 static tl_status plan_graph(tl_air *a, const tl_graph *g) {
   uint32_t number = 0;
   TL_TRY(set_prefix(a, g));
@@ -185,7 +188,7 @@ static tl_status plan_graph(tl_air *a, const tl_graph *g) {
   TL_TRY(name_into(a, TL_SV("Node_Output"), hash, &a->node_names[g->ret]));
   TL_FOR_NODES(a->m, g, n) {
     hash = tl_air_name_ahead(&a->names, tl_sym(a->m, tl_node_get(a->m, n)->name));
-    TL_TRY(check_node(a, n)); /* meanwhile the slot arrives */
+    TL_TRY(check_node(a, n)); /* runs while the prefetched slot is on its way */
     TL_TRY(name_node(a, n, hash, number++));
     TL_TRY(add_bodies(a, n));
   }
@@ -198,6 +201,7 @@ static tl_status plan_graph(tl_air *a, const tl_graph *g) {
 
 /* ---- formats ---- */
 
+/* The first format counts: graph inputs get theirs before nodes do. */
 static void set_format(tl_air *a, tl_value_id v, tl_ge_format format) {
   if (v && a->formats[v] == TL_GE_ND)
     a->formats[v] = (uint8_t)format;
@@ -207,8 +211,8 @@ static bool is_spatial_port(const char *name) {
   return strcmp(name, "x") == 0 || strcmp(name, "y") == 0 || strcmp(name, "filter") == 0;
 }
 
-/* Ops with a data_format of NCHW or NCDHW have it on their ports x, filter and y; all else is
- * ND. */
+/* Gives the values on the ports x, filter and y of an op its data_format, if that is NCHW or NCDHW.
+ * All other values are ND. */
 static void format_node(tl_air *a, tl_node_id n) {
   const tl_op *op = tl_op_row(tl_node_get(a->m, n)->op);
   const tl_attr *given = op ? tl_node_attr_or_default(a->m, n, TL_SYM_data_format) : NULL;
@@ -236,6 +240,7 @@ static void format_graph(tl_air *a, const tl_graph *g) {
     format_node(a, n);
 }
 
+/* a->graphs is the worklist: planning a graph appends the bodies of its nodes. */
 tl_status tl_air_plan(tl_air *a) {
   const tl_graph *root = tl_module_main(a->m);
   tl_sv name = root->name ? tl_sym(a->m, root->name) : TL_SV("graph");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What AIR cannot hold, and running out of memory. */
+/* Says which types and attributes an AIR file cannot hold, and reports lack of memory. */
 #include "backend/air/air.h"
 
 tl_status tl_air_no_memory(const tl_air *a) {
   return tl_fail_memory(a->m->diag, TL_AT_FILE(a->path));
 }
 
-/* Counts as the reader of the file does: a dim of 0 makes no large one small. */
+/* Returns true if the size in bits fits in 63 bits. Dims of 0 and unknown dims are left out of the
+ * product: a reader that multiplies in order overflows at large dims before it meets a 0. */
 static bool is_countable(const tl_type *t) {
   unsigned bits = tl_dtype_get((tl_dtype)t->dtype)->bits;
   uint64_t total = bits ? bits : 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights outside the message: GE's split form above 2 GiB (Const with location and length), and
- * FileConstant nodes with files named by content on request. */
+/* Decides which weights of an AIR file lie outside the message, and names their files.
+ * There are two forms: GE's split form for models above 2 GiB (a Const node with location and
+ * length), and on request FileConstant nodes, whose files are named by content. */
 #include "backend/air/air.h"
 #include "support/pool.h"
 
-enum { SPLIT_BYTES = 1024 };
+enum { SPLIT_BYTES = 1024 }; /* split form: weights up to this size stay in the message */
 
 static tl_status collect_value(tl_air *a, tl_value_id v, uint64_t above) {
   const tl_value *value = v ? tl_value_get(a->m, v) : NULL;
@@ -16,7 +17,7 @@ static tl_status collect_value(tl_air *a, tl_value_id v, uint64_t above) {
   return TL_OK;
 }
 
-/* Every used constant, and first value of a state, above the size that stays inside. */
+/* Lists every used constant and every initial value of a state with more than `above` bytes. */
 static tl_status collect(tl_air *a, uint64_t above) {
   a->weights.n = 0;
   for (uint32_t i = 0; i < a->graphs.n; i++) {
@@ -29,7 +30,8 @@ static tl_status collect(tl_air *a, uint64_t above) {
   return TL_OK;
 }
 
-/* '/', '\' and '.' are '_' in the parts of a weight file's path. */
+/* Adds a part of a weight file's path. '/', '\' and '.' become '_', so that a part is exactly one
+ * path component and cannot leave the folder. */
 static void add_part(tl_buf *b, tl_sv s) {
   for (size_t i = 0; i < s.n; i++)
     tl_buf_add_char(b, s.p[i] == '/' || s.p[i] == '\\' || s.p[i] == '.' ? '_' : s.p[i]);
@@ -40,6 +42,7 @@ static tl_sv keep(tl_air *a, tl_buf *b) {
   return s;
 }
 
+/* Names the file "air_weight/<model>/Const_<graph>_<node>_file" and adds it to a->files. */
 static tl_status split_file(tl_air *a, tl_air_names *files, tl_air_weight *w, tl_buf *text) {
   const tl_value *value = tl_value_get(a->m, w->value);
   tl_buf_clear(text);
@@ -85,6 +88,7 @@ static tl_status hash_weight(void *user, size_t i, unsigned worker) {
   return TL_OK;
 }
 
+/* Orders by content, then by value id, which makes the order of files deterministic. */
 static int by_hash(const void *p, const void *q) {
   const tl_air_weight *a = p;
   const tl_air_weight *b = q;
@@ -92,7 +96,7 @@ static int by_hash(const void *p, const void *q) {
   return order ? order : (a->value > b->value) - (a->value < b->value);
 }
 
-/* The node of an external weight is called after its content too. */
+/* Appends the content hash to the name of the node that holds the weight. */
 static tl_status rename_holder(tl_air *a, const tl_air_weight *w, tl_buf *text) {
   tl_buf_clear(text);
   tl_buf_add_sv(text, a->value_names[w->value]);
@@ -117,6 +121,7 @@ static tl_status name_files(tl_air *a, tl_buf *text) {
   return TL_OK;
 }
 
+/* Hashes all weights in parallel, then places each content once, in the order of hashes. */
 static tl_status place_by_content(tl_air *a) {
   tl_buf text;
   bool separate = a->options->external_weight == TL_WEIGHTS_SEPARATE;

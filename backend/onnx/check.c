@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold before a module is written as ONNX: only things ONNX can say, every domain
- * imported, every value that somebody may refer to named. */
+/* Prepares a module for ONNX: refuses what ONNX cannot express, imports domains, names values.
+ * After it every domain in use is imported, and every value that a file may refer to has a name. */
 #include "backend/onnx/emit.h"
 #include "ir/graph.h"
 #include "ir/names.h"
 #include "ir/ops_gen.h"
 
-enum { DEFAULT_OPSET = 21 };
+enum { DEFAULT_OPSET = 21 }; /* of ai.onnx for a module that imports none */
 
 static tl_status check_attr_graphs(tl_module *m, const tl_node *node, uint32_t depth);
 
@@ -14,7 +14,8 @@ static bool is_npu(const tl_module *m, tl_symbol domain) {
   return domain && tl_sv_is(tl_sym(m, domain), "npu");
 }
 
-/* A model may use ops of a domain "npu" of its own; then it imports the domain. */
+/* Checks that an op has an ONNX form and that its domain is imported. Ops of the domain "npu" are
+ * refused unless the model imports that domain: then the ops are the model's own. */
 static tl_status check_op(tl_module *m, tl_node_id n) {
   tl_op_id op = tl_node_get(m, n)->op;
   tl_symbol domain = tl_op_domain_symbol(m, op);
@@ -71,7 +72,7 @@ static tl_status name_value(tl_module *m, tl_value_id v, tl_sv base) {
   return TL_OK;
 }
 
-/* A name from the op and the number of the value, so that the first attempt is nearly always free.
+/* Names a result after its node (or op) and value id, so that the first try is nearly always free.
  */
 static tl_status name_result(tl_module *m, const tl_node *node, tl_value_id v) {
   tl_buf base;
@@ -84,7 +85,8 @@ static tl_status name_result(tl_module *m, const tl_node *node, tl_value_id v) {
   return status;
 }
 
-/* An optional result that nobody uses may stay without a name; runtimes want the others. */
+/* Names the results that need a name. Only an optional result without users may stay unnamed, which
+ * tells runtimes not to compute it. */
 static tl_status name_results(tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -98,7 +100,7 @@ static tl_status name_results(tl_module *m, tl_node_id n) {
   return TL_OK;
 }
 
-/* After isolate the branches of If have inputs, which ONNX does not know. */
+/* Refuses an If after the pass isolate: its branches have inputs, which ONNX does not allow. */
 static tl_status check_captures(tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   if (node->op != TL_OP_If || node->n_operands <= 1)
@@ -125,7 +127,8 @@ static tl_status check_data(tl_module *m, tl_value_id v, tl_sv base) {
   return value->tensor ? check_tensor(m, where, tl_tensor_get(m, value->tensor)) : TL_OK;
 }
 
-/* The type of an input or output must not get lost, unless it was never known. */
+/* Refuses an input or output whose known type ONNX cannot express: leaving the type out would
+ * change the signature of the model without notice. */
 static tl_status check_border(tl_module *m, tl_value_id v) {
   const tl_value *value = tl_value_get(m, v);
   const tl_type *t = tl_type_get(m, value->type);

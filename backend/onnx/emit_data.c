@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto, TypeProto, ValueInfoProto and what most messages share. */
+/* Emits TensorProto, TypeProto, ValueInfoProto, and the documentation and metadata of messages. */
 #include "backend/data.h"
 #include "backend/onnx/emit.h"
 
@@ -35,12 +35,13 @@ enum {
   VALUE_DOC = 3,
   VALUE_METADATA = 4,
   MAX_TYPE_DEPTH = 16,
-  MAX_KEPT = 4 << 20 /* bytes of all types that are remembered */
+  MAX_KEPT = 4 << 20 /* limit of the total size of kept types, bytes */
 };
 
 static int64_t onnx_dtype(uint8_t dtype) { return tl_dtype_get((tl_dtype)dtype)->onnx; }
 
-/* Types nest only through `element`; the importer bounds the nesting, and so does this. */
+/* A loop suffices, since types nest through `element` only. The depth is bounded here too, which
+ * also bounds the recursion of emit_type_fields. */
 bool tl_onnx_has_type(const tl_module *m, tl_type_id id) {
   for (int depth = 0; depth < MAX_TYPE_DEPTH; depth++) {
     const tl_type *t = tl_type_get(m, id);
@@ -82,7 +83,7 @@ static void emit_tensor_type(tl_onnx_emit *e, uint32_t field, const tl_type *t) 
   tl_wire_end(e->w);
 }
 
-/* Bounded by tl_onnx_has_type. */
+/* Appends the fields of a TypeProto. tl_onnx_has_type has bounded the recursion. */
 static void emit_type_fields(tl_onnx_emit *e, tl_type_id id) {
   const tl_type *t = tl_type_get(e->m, id);
   switch ((tl_type_kind)t->kind) {
@@ -110,7 +111,8 @@ static void emit_type_fields(tl_onnx_emit *e, tl_type_id id) {
   }
 }
 
-/* The same, remembered for the next value of that type. */
+/* Appends the fields of a TypeProto and keeps them for the next value of that type. The limit
+ * counts in the first sweep; the second keeps the same types. */
 static void emit_kept_fields(tl_onnx_emit *e, tl_type_id type) {
   tl_onnx_types *types = e->types;
   tl_wire_kept *kept = &types->at[type];
@@ -163,6 +165,7 @@ void tl_onnx_emit_extra(tl_onnx_emit *e, uint32_t extra, uint32_t doc_field, uin
   tl_wire_raw(e->w, raw.p, raw.n);
 }
 
+/* Prints v into room, which has 20 bytes: enough for 2^64 - 1. */
 static tl_sv print_number(char *room, uint64_t v) {
   char *p = room + 20;
   do
@@ -185,7 +188,7 @@ static void emit_strings(tl_onnx_emit *e, const tl_tensor *t) {
     tl_wire_sv(e->w, TENSOR_STRING_DATA, tl_sym(e->m, t->u.strings[i]));
 }
 
-/* What was said about a value goes to its ValueInfoProto, also for constants. */
+/* Appends no documentation or metadata: that goes to the ValueInfoProto, also for constants. */
 void tl_onnx_emit_tensor(tl_onnx_emit *e, uint32_t field, const tl_tensor *t, tl_value_id v) {
   const tl_type *type = tl_type_get(e->m, t->type);
   bool beside = v && v < e->layout->n && e->layout->offsets[v] != TL_ONNX_INLINE;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ModelProto, GraphProto, NodeProto and AttributeProto, in order of field numbers as protobuf's own
- * writer puts them. Numbers are those of onnx.proto. */
+/* Emits ModelProto, GraphProto, NodeProto, AttributeProto and FunctionProto.
+ * Fields go out in ascending order of their numbers, as protobuf's own writer does. The numbers are
+ * those of onnx.proto. */
 #include "backend/onnx/emit.h"
 #include "ir/ops_gen.h"
 
-enum { MIN_IR_VERSION = 10 };
+enum { MIN_IR_VERSION = 10 }; /* the IR version that came with opset 21 */
 
 enum {
   MODEL_IR_VERSION = 1,
@@ -63,7 +64,7 @@ enum {
   ATTR_SPARSES = 23
 };
 
-/* AttributeProto.AttributeType of our kinds; 0: not in ONNX. */
+/* AttributeProto.AttributeType by attribute kind; 0: not in ONNX. */
 static const uint8_t attr_types[TL_N_ATTR_KINDS] = {
     [TL_ATTR_FLOAT] = 1,   [TL_ATTR_INT] = 2,     [TL_ATTR_STRING] = 3,  [TL_ATTR_TENSOR] = 4,
     [TL_ATTR_GRAPH] = 5,   [TL_ATTR_FLOATS] = 6,  [TL_ATTR_INTS] = 7,    [TL_ATTR_STRINGS] = 8,
@@ -107,12 +108,13 @@ void tl_onnx_emit_attr(tl_onnx_emit *e, const tl_attr *a) {
   tl_wire_end(e->w);
 }
 
-/* Domain of the function that defines an op of ours. */
+/* Returns the domain of the function that defines an op: "ai.tailor" for tl:: ops. */
 static tl_sv function_domain(const tl_module *m, tl_op_id op) {
   return tl_op_domain_symbol(m, op) == TL_SYM_tl ? TL_SV("ai.tailor") : tl_op_domain(m, op);
 }
 
-/* A tl:: op, a collective or a captured scope is a call of the function that defines it. */
+/* Returns the function that a node calls, NULL if it is a plain op. tl:: ops, collectives and
+ * captured scopes are written as calls. */
 static const tl_definition *definition_of(const tl_onnx_emit *e, tl_node_id id) {
   tl_op_id op = tl_node_get(e->m, id)->op;
   tl_symbol domain = tl_op_domain_symbol(e->m, op);
@@ -145,6 +147,7 @@ static void emit_node(tl_onnx_emit *e, uint32_t field, tl_node_id id) {
   tl_wire_end(e->w);
 }
 
+/* Appends constants, and the default values of overridable inputs. */
 static void emit_initializers(tl_onnx_emit *e, const tl_graph *g) {
   tl_module *m = e->m;
   for (uint32_t i = 0; i < g->constants.n; i++) {
@@ -160,8 +163,8 @@ static void emit_initializers(tl_onnx_emit *e, const tl_graph *g) {
   }
 }
 
-/* What is neither input nor output: the latter speak for themselves. A constant is listed only if
- * there is more to say than its tensor does. */
+/* Appends value_info of inner values. Inputs and outputs have entries of their own. A constant is
+ * listed only if it has documentation or metadata, since its tensor says the rest. */
 static void emit_inner_values(tl_onnx_emit *e, const tl_graph *g) {
   tl_module *m = e->m;
   for (uint32_t i = 0; i < g->constants.n; i++) {
@@ -210,7 +213,7 @@ static void emit_opsets(tl_onnx_emit *e) {
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Function bodies have no initializers: constants are nodes. */
+/* Appends a Constant node: function bodies have no initializers. */
 static void emit_constant(tl_onnx_emit *e, tl_value_id v) {
   tl_wire_begin(e->w, FUNCTION_NODE);
   tl_wire_sv(e->w, NODE_OUTPUT, tl_value_name(e->m, v));
@@ -220,7 +223,8 @@ static void emit_constant(tl_onnx_emit *e, tl_value_id v) {
   tl_wire_end(e->w);
 }
 
-/* Says which op of ours the function stands for, so that import raises it again. */
+/* Appends metadata that names the op the function stands for, from which the importer makes the op
+ * again. */
 static void emit_origin(tl_onnx_emit *e, tl_sv op) {
   tl_wire_begin(e->w, FUNCTION_METADATA);
   tl_wire_sv(e->w, ENTRY_KEY, TL_SV("tailor.op"));
@@ -228,6 +232,7 @@ static void emit_origin(tl_onnx_emit *e, tl_sv op) {
   tl_wire_end(e->w);
 }
 
+/* Appends a FunctionProto. `inside` is an empty layout: all data of a function is in the model. */
 static void emit_function(const tl_onnx_emit *outer, const tl_definition *d) {
   static const tl_onnx_layout inside = {0};
   tl_onnx_emit e = {.m = d->body, .w = outer->w, .layout = &inside};

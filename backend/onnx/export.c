@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saving a module as ONNX: count, decide where weights go, write, make visible. */
+/* Drives the saving of an ONNX model: count, decide where weights go, write, make files visible. */
 #include "backend/onnx/export.h"
 
 #include "backend/onnx/emit.h"
@@ -24,7 +24,8 @@ static tl_sv base_name(const char *path) {
   return tl_sv_from(slash ? slash + 1 : path);
 }
 
-/* Path of the file of weights: in the folder of the model, named after it or as the caller says. */
+/* Sets the path of the file of weights: in the folder of the model, with the caller's name if there
+ * is one. A name with a folder is refused, since readers refuse locations outside the folder. */
 static tl_status name_data_file(saving *s) {
   if (tl_sv_is(tl_sv_from(s->path), "-"))
     return tl_fail(s->m->diag, TL_UNSUPPORTED, TL_AT_FILE(s->path),
@@ -52,7 +53,7 @@ static tl_status name_data_file(saving *s) {
   return TL_OK;
 }
 
-/* Side tables of the emission: outputs and types. */
+/* Fills the side tables of the emission: which values are outputs, and room for encoded types. */
 static tl_status make_tables(saving *s) {
   tl_module *m = s->m;
   s->outputs = calloc(tl_module_value_end(m) / 8 + 1u, 1);
@@ -76,6 +77,7 @@ static void describe(saving *s) {
   tl_onnx_emit_model(&e);
 }
 
+/* Runs the counting sweep from the start; kept types of an earlier one are dropped. */
 static void count(saving *s) {
   tl_wire_release(&s->wire);
   tl_wire_init(&s->wire);
@@ -84,7 +86,8 @@ static void count(saving *s) {
   describe(s);
 }
 
-/* Counts the model, the second time without large weights if they do not fit or are unwanted. */
+/* Counts the model with all weights inside. If it is too large, or external data was asked for,
+ * counts it with large weights beside it. */
 static tl_status lay_out(saving *s) {
   bool beside = s->options.external_data;
   if (!beside) {
@@ -128,8 +131,8 @@ static tl_status write_weights(saving *s, tl_changes *changes) {
   return status;
 }
 
-/* Both files are complete before either gets its name. The weights get theirs first, so that a
- * model that is visible can be loaded. */
+/* Writes both files. Both are complete before either gets its final name, and the weights get
+ * theirs first, so that a model that is visible can be loaded. */
 static tl_status write_files(saving *s, tl_changes *changes) {
   tl_writer *model;
   TL_TRY(tl_writer_open(s->m->diag, s->path, s->options.cancel, &model));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of weights beside a model. */
+/* Places the large weights of an ONNX model in a file beside it, and writes that file. */
 #include <stdlib.h>
 
 #include "backend/data.h"
 #include "backend/onnx/emit.h"
 #include "support/pool.h"
 
+/* Bytes. SMALLEST: tensors below this size stay in the model. ALIGNMENT: a common page size, which
+ * lets runtimes map single weights. */
 enum { SMALLEST = 1024, ALIGNMENT = 4096 };
 
 static const tl_tensor *data_of(const tl_module *m, tl_value_id v) {
@@ -13,13 +15,14 @@ static const tl_tensor *data_of(const tl_module *m, tl_value_id v) {
   return t ? tl_tensor_get(m, t) : NULL;
 }
 
-/* Whether the data of v go beside the model: they are not small, nor strings. */
+/* Returns true if the data of v goes beside the model: it is neither small nor strings. */
 static bool goes_out(const tl_module *m, tl_value_id v) {
   const tl_tensor *t = data_of(m, v);
   return t && t->kind != TL_SOURCE_STRINGS && t->bytes >= SMALLEST;
 }
 
-/* Those that go out, in the order of the file. */
+/* Lists the values whose data goes beside the model, in the order of the file; false if memory is
+ * out. */
 static bool collect(const tl_module *m, tl_u32_vec *out) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     const tl_graph *g = m->graphs.at[i];
@@ -33,7 +36,7 @@ static bool collect(const tl_module *m, tl_u32_vec *out) {
   return true;
 }
 
-/* One behind the other. */
+/* Assigns offsets one behind the other. */
 static void place_in_order(const tl_module *m, tl_onnx_layout *layout) {
   uint64_t end = 0;
   for (uint32_t i = 0; i < layout->values.n; i++) {
@@ -56,7 +59,7 @@ static tl_status hash_one(void *user, size_t i, unsigned worker) {
   return TL_OK;
 }
 
-/* Where other models have the same contents, too. */
+/* Hashes the weights in parallel, then assigns places in files that several models share. */
 static tl_status place_shared(const tl_module *m, tl_onnx_layout *layout, tl_weight_files *shared) {
   hashing h = {m, &layout->values, calloc(layout->values.n + 1u, sizeof *h.hashes)};
   tl_pool *pool = tl_pool_create(0);

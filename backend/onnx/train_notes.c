@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ONNX has no words for, as metadata: control edges of nodes, and the declarations of a
- * training step. They are put on the module for the time of writing. */
+/* Writes as metadata what ONNX cannot express: control edges and declarations of a training step.
+ * The metadata is on the module only for the time of writing. */
 #include "backend/onnx/emit.h"
 #include "ir/graph.h"
 #include "ir/marks.h"
@@ -8,7 +8,7 @@
 
 /* ---- control edges --------------------------------------------------------------------------- */
 
-/* Sources of edges are told by name, which must be theirs alone. */
+/* Gives each source of a control edge a unique name, since metadata refers to nodes by name. */
 static tl_status name_sources(tl_module *m) {
   uint32_t n = m->symbols.n;
   uint8_t *seen = calloc((size_t)n + 1, sizeof *seen);
@@ -30,7 +30,7 @@ static tl_status name_sources(tl_module *m) {
   return ok ? TL_OK : tl_no_memory(m);
 }
 
-/* Names stand between commas. */
+/* Appends a name of a comma-separated list: ',' and '%' become %2C and %25. */
 static void add_escaped(tl_buf *out, tl_sv name) {
   for (size_t i = 0; i < name.n; i++) {
     if (name.p[i] == ',' || name.p[i] == '%')
@@ -40,6 +40,7 @@ static void add_escaped(tl_buf *out, tl_sv name) {
   }
 }
 
+/* Notes the sources of a node's control edges, and the origin of each, as two lists. */
 static tl_status note_node(tl_module *m, tl_node_id n) {
   tl_buf from, origin;
   tl_buf_init(&from);
@@ -77,7 +78,7 @@ static void drop_edges(tl_module *m) {
       continue;
     if (!tl_node_set_note(m, n, TL_NOTE_CONTROL, TL_SV("")) ||
         !tl_node_set_note(m, n, TL_NOTE_ORIGIN, TL_SV("")))
-      return; /* they say what is true, at least now */
+      return; /* memory is out: what stays is true and does no harm */
   }
 }
 
@@ -99,7 +100,8 @@ static void add_state(tl_buf *out, const tl_module *m) {
   tl_buf_add_char(out, ']');
 }
 
-/* In the order of their gradients; of a graph around the step in that of the states. */
+/* Appends the parameters in the order of their gradients or, if there are no gradients, in the
+ * order of the states. */
 static void add_params(tl_buf *out, const tl_module *m) {
   bool any = false;
   tl_buf_add_char(out, '[');
@@ -137,6 +139,7 @@ static void add_grads(tl_buf *out, const tl_module *m) {
 static void add_loss(tl_buf *out, const tl_module *m) { add_name(out, m, m->loss); }
 static void add_seed(tl_buf *out, const tl_module *m) { add_name(out, m, m->seed); }
 
+/* One row per metadata key; the enum names rows that is_said treats apart. */
 static const struct {
   const char *key;
   void (*add)(tl_buf *out, const tl_module *m);
@@ -153,6 +156,7 @@ static bool has_parameters(const tl_module *m) {
   return found;
 }
 
+/* Returns true if the module declares what row i writes. */
 static bool is_said(const tl_module *m, size_t i) {
   if (i == PARAMS)
     return has_parameters(m);
@@ -166,7 +170,8 @@ static bool is_ours(const tl_module *m, tl_symbol key) {
   return false;
 }
 
-/* In place of what the model said before. */
+/* Adds the declarations of the step to the model's metadata, in place of older entries of the same
+ * keys. */
 static tl_status note_step(tl_module *m) {
   bool any = false;
   for (size_t i = 0; i < N_NOTES; i++)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ONNX-shaped text dump. Inputs and constants are nodes (Data, Const) and the outputs end in a
- * NetOutput node, as in GE's own dumps. */
+/* Implements the text dump (pbtxt.h).
+ * As in GE's own dumps, inputs and constants are nodes (Data, Const), and the outputs are operands
+ * of a NetOutput node. */
 #include "backend/text/pbtxt.h"
 
 #include "backend/air/names.h"
 
+/* FLUSH_BYTES: text that is collected before it is written. MAX_DEPTH: levels of nested bodies.
+ * SHOWN: operands and results of a node whose types are shown. */
 enum { FLUSH_BYTES = 1 << 16, MAX_DEPTH = 64, SHOWN = 64, IR_VERSION = 6 };
 
 typedef struct dump {
@@ -76,7 +79,8 @@ static void text_attr(dump *d, const char *name, tl_sv v) {
   close_block(d);
 }
 
-/* "input_desc_dtype:0", "input_desc_shape:0": what GE writes about one slot. */
+/* Writes the attributes by which GE describes one slot: "input_desc_dtype:0" and
+ * "input_desc_shape:0". An unknown dim is -1, an unknown rank the single dim -2. */
 static void desc_attrs(dump *d, const char *side, uint32_t index, tl_value_id v) {
   char name[48];
   const tl_type *t = tl_type_get(d->m, tl_value_type(d->m, v));
@@ -113,7 +117,7 @@ static void ints_attr(dump *d, const tl_attr *a) {
   word_field(d, "type", "INTS");
 }
 
-/* Payload and type of an attribute that text can show; false for the others. */
+/* Writes value and type of an attribute; false, and nothing, for kinds without a text form. */
 static bool attr_payload(dump *d, const tl_attr *a) {
   switch ((tl_attr_kind)a->kind) {
   case TL_ATTR_INT:
@@ -158,6 +162,7 @@ static void body_attr(dump *d, tl_graph_id g, uint32_t depth) {
   word_field(d, "type", "GRAPH");
 }
 
+/* Writes the attributes of a node. A kind without a text form is shown as the name of the kind. */
 static void node_attrs(dump *d, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(d->m, n);
   for (uint32_t i = 0; i < node->n_attrs; i++) {
@@ -176,7 +181,7 @@ static void node_attrs(dump *d, tl_node_id n, uint32_t depth) {
 
 /* ---- nodes ---- */
 
-/* "<node>:<output>"; an absent operand is the empty string. */
+/* Writes an edge as "<node>:<output>"; an absent operand is the empty string. */
 static void edge_field(dump *d, const char *field, tl_value_id v) {
   const tl_value *value = v ? tl_value_get(d->m, v) : NULL;
   bool made = value && value->kind == TL_VALUE_RESULT;
@@ -202,6 +207,7 @@ static void head(dump *d, tl_sv name, tl_sv type) {
   tl_buf_release(&text);
 }
 
+/* Writes the Data or Const node of an input or constant. */
 static void holder_node(dump *d, tl_value_id v, const char *type, int64_t id) {
   open_block(d, "node");
   if (tl_value_get(d->m, v)->n_uses)
@@ -281,6 +287,7 @@ static bool name_values(dump *d, const tl_u32_vec *values) {
   return ok;
 }
 
+/* Names all nodes, inputs and constants, with the rules of AIR; false if memory is out. */
 static bool name_all(dump *d) {
   bool ok = true;
   for (uint32_t i = 0; i < d->m->graphs.n && ok; i++) {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as .npy arrays. */
+/* Writes values as .npy arrays, the file format of NumPy. */
 #include "backend/value/value.h"
 
-enum { PREFIX = 10, ALIGNMENT = 64 }; /* magic, version and length; where elements begin */
+/* PREFIX: bytes of magic, version and header length. ALIGNMENT: elements begin at a multiple of it.
+ */
+enum { PREFIX = 10, ALIGNMENT = 64 };
 
+/* Returns NumPy's code of an element type: byte order, kind, bytes; NULL if there is none. */
 static const char *descr(tl_dtype d) {
   switch (d) {
   case TL_DTYPE_F16: return "<f2";
@@ -40,6 +43,7 @@ tl_status tl_value_emit_npy(const tl_host *v, tl_writer *out) {
   for (int i = 0; i < v->rank; i++)
     tl_buf_printf(&head, "%s%lld", i ? ", " : "", (long long)v->dims[i]);
   tl_buf_add_z(&head, v->rank == 1 ? ",), }" : "), }");
+  /* Blanks and a line feed fill the header up to the alignment, as the format wants it. */
   while ((PREFIX + head.n + 1) % ALIGNMENT && !head.failed)
     tl_buf_add_char(&head, ' ');
   tl_buf_add_char(&head, '\n');
@@ -56,7 +60,7 @@ tl_status tl_value_emit_npy(const tl_host *v, tl_writer *out) {
                                        1,
                                        0,
                                        (unsigned char)(head.n & 0xff),
-                                       (unsigned char)(head.n >> 8)}; /* 255 dims take 5200 bytes */
+                                       (unsigned char)(head.n >> 8)}; /* 255 dims: 5200 bytes */
   tl_status status = tl_writer_write(out, start, sizeof start);
   if (status == TL_OK)
     status = tl_writer_write(out, head.p, head.n);

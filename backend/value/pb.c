@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as ONNX protobuf messages. */
+/* Writes values as ONNX protobuf messages. Field numbers are those of onnx.proto. */
 #include "backend/value/value.h"
 #include "backend/wire.h"
 
@@ -32,6 +32,8 @@ static void emit_tensor(tl_wire *w, const tl_host *v, tl_sv name) {
     tl_wire_bytes(w, TENSOR_RAW_DATA, v->bytes ? v->data : "", v->bytes);
 }
 
+/* The field of SequenceProto or OptionalProto that holds a value, and its number as element type.
+ */
 typedef struct slot {
   uint32_t field;
   int64_t type;
@@ -51,7 +53,8 @@ static void emit_item(tl_wire *w, const tl_host *v) {
   tl_wire_end(w);
 }
 
-/* Nests as deeply as the value, which readers and kernels bound. */
+/* Emits a tensor, a sequence or an empty optional. The recursion is as deep as the value; the parts
+ * that make values bound that. */
 static void emit_plain(tl_wire *w, const tl_host *v, tl_sv name) {
   if (v->kind == TL_HOST_TENSOR) {
     emit_tensor(w, v, name);
@@ -60,6 +63,7 @@ static void emit_plain(tl_wire *w, const tl_host *v, tl_sv name) {
   tl_wire_sv_if(w, NAME, name);
   if (v->kind != TL_HOST_SEQUENCE)
     return;
+  /* The element type of an empty sequence is not known; tensors are by far the most common. */
   tl_wire_int(w, ELEM_TYPE, v->n ? slot_of(tl_host_item(v, 0)).type : IS_TENSOR);
   for (uint64_t i = 0; i < v->n; i++)
     emit_item(w, tl_host_item(v, i));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries of measured gradients: the file of --bucket-library,
- * [{"modelhash": H, "modelvalue": {"gradientTime": [...], "gradientSize": [...]}}]. */
+/* Reads libraries of measured gradients, the file of --bucket-library.
+ * Its form is [{"modelhash": H, "modelvalue": {"gradientTime": [...], "gradientSize": [...]}}]. */
 #ifndef TL_FRONTEND_CONFIG_BUCKET_LIBRARY_H
 #define TL_FRONTEND_CONFIG_BUCKET_LIBRARY_H
 
 #include "frontend/config/settings.h"
 
-/* Checks all of the file and takes the entry of the model whose file has this SHA-256 (hex digits,
- * "": not known) into s->train.measured, in the arena of the settings. Times are nanoseconds; there
- * are as many as sizes, or one more, which comes first and is when the step started. Does nothing
- * unless the library decides about buckets. W-BKT-LIB: no entry for this model. E-BKT-LIB: JSON
- * that is none, or not of that form. */
+/* Checks the whole file and reads the entry of one model into s->train.measured, in the arena of
+ * the settings. hash: SHA-256 of the model's file as hex digits; "": unknown. Times are
+ * nanoseconds. There are as many times as sizes, or one more: then the first is the start of the
+ * step. Does nothing unless the options make the library decide about buckets. W-BKT-LIB: no entry
+ * for this model. E-BKT-LIB: no JSON, or not of this form. */
 tl_status tl_bucket_library_read(tl_settings *s, tl_diag *d, const char *hash) TL_NODISCARD;
 
 #endif

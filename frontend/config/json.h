@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strict JSON for configuration files. cJSON builds the tree; it takes more than JSON and knows no
- * lines, so a scanner goes over the text first: it checks the grammar, UTF-8 and depth, and notes
- * where every value stands. */
+/* Parses strict JSON of configuration files into a tree whose values know their places.
+ * cJSON builds the tree. It accepts more than JSON and keeps no line numbers, so a scanner goes
+ * over the text first: it checks grammar, UTF-8 and depth, and records the place of every value. */
 #ifndef TL_FRONTEND_CONFIG_JSON_H
 #define TL_FRONTEND_CONFIG_JSON_H
 
@@ -18,9 +18,10 @@ typedef struct tl_place {
 
 TL_VEC(tl_place_vec, tl_place);
 
+/* A parsed text. */
 typedef struct tl_json {
   cJSON *root;         /* owned */
-  tl_place_vec places; /* of values in document order: of the key where there is one */
+  tl_place_vec places; /* by value in document order: place of its key, or of the value itself */
 } tl_json;
 
 /* Why a text is not JSON, and where. */
@@ -29,20 +30,20 @@ typedef struct tl_json_error {
   tl_place place;
 } tl_json_error;
 
-/* Parses a text; a byte order mark at its start is skipped. TL_OK; TL_INVALID_ARGUMENT with *error
- * filled and nothing reported; TL_NO_MEMORY. On success release *out. */
+/* Parses a text; skips a byte order mark at its start. TL_INVALID_ARGUMENT: *error says why,
+ * nothing is reported. TL_NO_MEMORY. On success the caller releases *out. */
 tl_status tl_json_parse(tl_sv text, tl_json *out, tl_json_error *error) TL_NODISCARD;
-/* The same, but comments (from "//" to the end of the line, and between "/" "*" and "*" "/") count
- * as blanks. */
+/* Parses a text likewise, but allows comments: from "//" to the end of the line, and between "/"
+ * "*" and "*" "/". */
 tl_status tl_json_parse_commented(tl_sv text, tl_json *out, tl_json_error *error) TL_NODISCARD;
 void tl_json_release(tl_json *json);
 
-/* Place of a value's key, or of the value where it has none. */
+/* Returns the place of a value's key, or of the value if it has no key. */
 tl_place tl_json_place(const tl_json *json, const cJSON *item);
-/* "an object", "a string" ... for messages. */
+/* Returns the kind of a value for messages: "an object", "a string" ... */
 const char *tl_json_kind(const cJSON *item);
 
-/* Scans without building anything; places may be NULL. */
+/* Checks a text without building a tree; false with *error filled. places: may be NULL. O(n). */
 bool tl_json_scan(tl_sv text, tl_place_vec *places, tl_json_error *error);
 
 #endif

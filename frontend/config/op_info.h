@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading op information of a user's own CANN: aic-<chip>-ops-info*.json. Internal to
- * frontend/config; the fuzz target and unit tests look in too. */
+/* Reads op information of the user's CANN installation: aic-<chip>-ops-info*.json.
+ * For files of this room, the fuzz target and unit tests. */
 #ifndef TL_FRONTEND_CONFIG_OP_INFO_H
 #define TL_FRONTEND_CONFIG_OP_INFO_H
 
@@ -13,9 +13,9 @@ TL_VEC(tl_op_info_row_vec, tl_op_info_row);
 TL_VEC(tl_op_info_slot_vec, tl_op_info_slot);
 TL_VEC(tl_op_info_attr_vec, tl_op_info_attr);
 
-/* A table in the making. Rows stand in the order in which they were read. */
+/* A table that is being built. Rows are in the order in which they were read. */
 typedef struct tl_op_info_draft {
-  const tl_op_info_set *base; /* what is known without the files; borrowed */
+  const tl_op_info_set *base; /* borrowed; the built-in table */
   tl_op_info_row_vec rows;
   tl_op_info_slot_vec slots;
   tl_op_info_attr_vec attrs;
@@ -23,30 +23,30 @@ typedef struct tl_op_info_draft {
   tl_buf text;
 } tl_op_info_draft;
 
-/* What a file says of a slot. */
+/* What a file says about one slot of an op. */
 typedef struct tl_op_info_port {
   tl_sv name;
   uint8_t kind;       /* tl_slot_kind */
-  uint8_t *dtypes;    /* [n_columns]; a column with TL_DTYPE_NONE is of no use */
-  uint32_t n_columns; /* 0: left to the op's code */
+  uint8_t *dtypes;    /* [n_columns], tl_dtype; columns with TL_DTYPE_NONE are dropped */
+  uint32_t n_columns; /* combinations of dtypes; 0: the op's own code decides */
 } tl_op_info_port;
 
 enum { TL_OP_INFO_MAX_SLOTS = 127, TL_OP_INFO_MAX_COLUMNS = 1024 };
 
 void tl_op_info_draft_init(tl_op_info_draft *t, const tl_op_info_set *base);
 void tl_op_info_draft_release(tl_op_info_draft *t);
-/* Offset of a copy of the text. Failure shows in t->text.failed. */
+/* Copies a text and returns its offset in t->text. Lack of memory shows in t->text.failed. */
 uint32_t tl_op_info_draft_text(tl_op_info_draft *t, tl_sv text);
-/* Adds the slots of `row`, all with the same n_columns or with none, inputs first. Columns that
- * hold TL_DTYPE_NONE or repeat an earlier one go; a row without columns takes those of the base if
- * it has as many slots. False when memory is out. */
+/* Adds the slots of `row`, inputs first. All slots have the same n_columns, or 0. Columns that hold
+ * TL_DTYPE_NONE or repeat an earlier column are dropped. A row without columns takes those of the
+ * base if that has as many slots. False if memory is out. */
 bool tl_op_info_draft_slots(tl_op_info_draft *t, tl_op_info_row *row, tl_op_info_port *ports);
-/* The set: the base's tables and over them one of the draft's rows, where of rows for one op the
- * last counts. Arena memory. */
+/* Makes a set in the arena: the tables of the base, and above them one of the draft's rows. Of
+ * several rows for one op the last counts. TL_NO_MEMORY. */
 tl_status tl_op_info_draft_finish(tl_op_info_draft *t, tl_diag *d, tl_arena *a, const char *name,
                                   const tl_op_info_set **out) TL_NODISCARD;
 
-/* Adds what a JSON text says. Errors name the file, the place and the op. */
+/* Adds the ops of a JSON text. Errors name the file, the place and the op. */
 tl_status tl_read_op_info_text(tl_diag *d, const char *path, tl_sv text,
                                tl_op_info_draft *out) TL_NODISCARD;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option table as data (options.tbl) and lookups by spelling. Knows nothing about argv, prints
- * nothing: tools/ parses and prints, frontend/config/settings.c checks values. */
+/* The option table as data (options.tbl), and lookups by spelling.
+ * It knows nothing about argv and prints nothing: tools/ parses and prints, settings.c checks
+ * values. */
 #ifndef TL_FRONTEND_CONFIG_OPTIONS_H
 #define TL_FRONTEND_CONFIG_OPTIONS_H
 
@@ -19,6 +20,7 @@ typedef enum tl_option_id {
   TL_N_OPTION_ROWS
 } tl_option_id;
 
+/* What a value of an option looks like. */
 typedef enum tl_option_kind {
   TL_OPTION_FLAG,
   TL_OPTION_MAYBE,  /* text, optional and only after '=' */
@@ -34,6 +36,7 @@ typedef enum tl_option_kind {
   TL_OPTION_OBJECT /* JSON */
 } tl_option_kind;
 
+/* What happens to an option. */
 typedef enum tl_option_fate {
   TL_FATE_OWN,   /* acted on */
   TL_FATE_CARRY, /* recorded in the model */
@@ -80,6 +83,7 @@ typedef enum tl_option_group {
   TL_N_OPTION_GROUPS
 } tl_option_group;
 
+/* One row of options.tbl. All strings are static. */
 typedef struct tl_option_row {
   const char *name;     /* canonical, with dashes, without the leading two */
   const char *aliases;  /* further spellings, space-separated */
@@ -95,26 +99,27 @@ typedef struct tl_option_row {
   char letter;          /* 'o' for -o, 0: none */
 } tl_option_row;
 
-/* Row of an id below TL_N_OPTION_ROWS. */
+/* Returns the row of an id below TL_N_OPTION_ROWS. O(1). */
 const tl_option_row *tl_option_row_get(tl_option_id id);
-/* True when giving the option again adds to what was given before. */
+/* Returns true if a repeated option adds to the earlier values. */
 bool tl_option_may_repeat(tl_option_id id);
-/* True when a line feed joins the values of an option that was given several times. */
+/* Returns true if line feeds join the values of a repeated option. */
 bool tl_option_joins_lines(tl_option_id id);
-/* The i-th option that help shows first for `command`, one TL_COMMAND_ bit; TL_N_OPTION_ROWS from
- * the end of that list on, which is at 0 where a command has none. */
+/* Returns the i-th of the common options, which help shows first for `command` (one TL_COMMAND_
+ * bit); TL_N_OPTION_ROWS behind the end of the list, which may be empty. */
 tl_option_id tl_option_common(unsigned command, unsigned i);
-/* Heading of a group in help and documents. */
+/* Returns the heading of a group in help and documents. */
 const char *tl_option_group_title(tl_option_group group);
 
-/* Finds an option by name, alias or GE key, dashes and underscores being equal; TL_N_OPTION_ROWS
- * when there is none. A row of `command` wins over another of the same name. */
+/* Finds an option by name, alias or GE key; dashes and underscores are equal. A row of `command`
+ * wins over another of the same name. TL_N_OPTION_ROWS if there is none. */
 tl_option_id tl_option_find(tl_sv spelling, unsigned command);
 tl_option_id tl_option_find_letter(char letter, unsigned command);
-/* The name of `command` that a typo most likely meant, NULL when none is close. */
+/* Returns the option name of `command` that is nearest to a misspelled one, NULL if none is near.
+ */
 const char *tl_option_nearest(tl_sv spelling, unsigned command);
 
-/* True when `value` is one of the '|'-separated `choices`. */
+/* Returns true if `value` is one of the '|'-separated `choices`. */
 bool tl_choice_has(const char *choices, tl_sv value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Run configuration: the table of its keys, the reader of its files,
- * and what its keys say together. docs/training.md has the form of a file.
+/* Run configuration: the table of its keys, the reader of its files, and checks across keys.
+ * docs/training.md describes the form of a file.
  *
  * A key may come from the command line, from the file of --run-config, or from the model's
  * metadata; the first of them that has it counts. Values are kept as text in normal form:
@@ -55,56 +55,56 @@ typedef struct tl_run_member {
 
 const tl_run_key *tl_run_keys(uint32_t *n);
 const tl_run_member *tl_run_members(uint32_t *n);
-/* The key that an option is, NULL when it is none. */
+/* Returns the key of an option, NULL if the option is no key. */
 const tl_run_key *tl_run_key_of(tl_option_id id);
-/* A member of a key's object by name; NULL. */
+/* Returns a member of a key's object by name, NULL if there is none. */
 const tl_run_member *tl_run_member_find(tl_option_id id, tl_sv name);
-/* A name of the table as files spell it, with underscores; returns out. */
+/* Spells a name of the table as files do, with underscores; returns out. */
 enum { TL_RUN_NAME_BYTES = 64 };
 const char *tl_run_spelled(const char *name, char out[TL_RUN_NAME_BYTES]);
-/* Name of a section as files spell it. */
+/* Returns the name of a section as files spell it. */
 const char *tl_run_section_name(tl_run_section section);
-/* The key of a name, dashes and underscores being equal: of that section before others. NULL. */
+/* Finds a key by name; dashes and underscores are equal. A key of `section` wins over others. NULL
+ * if there is none. */
 const tl_run_key *tl_run_key_find(tl_sv name, tl_run_section section);
-/* The name that a typo most likely meant, with dashes; NULL when none is close. */
+/* Returns the name that is nearest to a misspelled one, with dashes; NULL if none is near. */
 const char *tl_run_key_nearest(tl_sv name);
 
 /* Checks a value in text form and adds its normal form to *out. E-OPT-TYPE, E-OPT-RANGE. Objects
  * are taken as they are. */
 tl_status tl_run_value(tl_diag *d, tl_location where, const tl_run_type *type, tl_sv text,
                        tl_buf *out) TL_NODISCARD;
-/* The same for a value of a JSON file. */
+/* Checks a value of a JSON file likewise. */
 tl_status tl_run_json_value(tl_diag *d, tl_location where, const tl_run_type *type,
                             const cJSON *item, tl_buf *out) TL_NODISCARD;
 
-/* A value in text form, of the command line: an object is parsed and its members checked. */
+/* Checks a value of the command line likewise; an object is parsed and its members are checked. */
 tl_status tl_run_option_value(tl_diag *d, tl_location where, const tl_run_key *key, tl_sv text,
                               tl_buf *out) TL_NODISCARD;
 
-/* Reads a file of --run-config, or a text of that form, into the settings: keys that have a value
- * already keep it. All problems of the text are reported. E-OPT-FILE, E-OPT-UNKNOWN, E-OPT-TYPE,
- * E-OPT-RANGE. */
+/* Read a file of --run-config, or a text of that form, into the settings. A key that has a value
+ * keeps it. All problems are reported. E-OPT-FILE, E-OPT-UNKNOWN, E-OPT-TYPE, E-OPT-RANGE. */
 tl_status tl_read_run_config(tl_settings *s, tl_diag *d, tl_location where,
                              const char *path) TL_NODISCARD;
 tl_status tl_read_run_config_text(tl_settings *s, tl_diag *d, const char *path,
                                   tl_sv text) TL_NODISCARD;
 
-/* What the values say together: E-OPT-CONFLICT and the codes of the spec, all of them; removed keys
- * (W-OPT-UNSUPPORTED). The chip must be known. */
+/* Checks values against each other and reports every contradiction (E-OPT-CONFLICT and codes of
+ * single keys); warns about removed keys (W-OPT-UNSUPPORTED). The chip must be known. */
 tl_status tl_check_run_config(tl_settings *s, tl_diag *d) TL_NODISCARD;
 
-/* Once all that may say so was read, the model's own configuration too: distribution needs a number
- * of ranks. E-AR-RANKS. */
+/* Checks that a distributed run has a number of ranks (E-AR-RANKS). To be called when all sources,
+ * the model's own configuration included, are read. */
 tl_status tl_check_run_ranks(tl_settings *s, tl_diag *d) TL_NODISCARD;
 
-/* Fills s->train from the values, once they are checked, and points the options to it when the
- * configuration is in use. */
+/* Fills s->train from the checked values; the options point to it if the configuration is in use.
+ */
 tl_status tl_resolve_run_config(tl_settings *s, tl_diag *d) TL_NODISCARD;
 
-/* Is the run configuration in use: was one read, or a key of a pass given? */
+/* Returns true if the run configuration is in use: one was read, or a key of a pass was given. */
 bool tl_run_config_used(const tl_settings *s);
 
-/* Adds what the model is to carry of the run configuration. */
+/* Calls `add` for each key of the run configuration that the model records. */
 typedef void (*tl_carry_fn)(void *user, const char *key, tl_sv value);
 tl_status tl_carry_run_config(tl_settings *s, tl_diag *d, tl_carry_fn add, void *user) TL_NODISCARD;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values given for the options of the table: checked one by one as they come, then together, and
- * turned into the typed options that passes and backends read. */
+/* Holds the values of options, checks them, and makes the typed options that passes and backends
+ * read. Each value is checked when it is set, and all are checked together in tl_settings_resolve.
+ */
 #ifndef TL_FRONTEND_CONFIG_SETTINGS_H
 #define TL_FRONTEND_CONFIG_SETTINGS_H
 
@@ -32,32 +33,36 @@ typedef struct tl_settings {
   void *known_user;
 } tl_settings;
 
+/* Makes empty settings; release them in any case. */
 void tl_settings_init(tl_settings *s);
 void tl_settings_release(tl_settings *s);
 
-/* Checks one value against its row and keeps a copy; blanks and carriage returns at its end are
- * artefacts of scripts and dropped. value: "" for flags. A repeated option keeps the last value and
- * warns; values of --fusion add up. An empty --fusion-switch-file is as good as none.
- * TL_INVALID_ARGUMENT for a bad value, TL_UNSUPPORTED for an option of a later version or another
+/* Checks one value against its row and keeps a copy. Blanks and carriage returns at its end, which
+ * come from scripts, are dropped. value: "" for flags. A repeated option keeps the last value, with
+ * a warning; values of --fusion add up. An empty --fusion-switch-file counts as not given.
+ * TL_INVALID_ARGUMENT for a bad value; TL_UNSUPPORTED for an option of a later version or another
  * tool. */
 tl_status tl_settings_set(tl_settings *s, tl_diag *d, tl_option_id id,
                           const char *value) TL_NODISCARD;
 
-/* Checks what the given values say together, reads the files they name, and fills s->options. */
+/* Checks the given values together, reads the files that they name, and fills s->options. All
+ * errors are reported. */
 tl_status tl_settings_resolve(tl_settings *s, tl_diag *d) TL_NODISCARD;
 
-/* A model brings a run configuration along, the JSON of its metadata "tailor.run_config": keys that
- * neither the command line nor --run-config gives count from now on, and the settings, which must
- * have been resolved, are so again. A second model is not asked. */
+/* Takes the run configuration of a model, the JSON of its metadata "tailor.run_config": keys that
+ * neither the command line nor --run-config gives count from now on. The settings must have been
+ * resolved and are resolved again. Does nothing for a second model. */
 tl_status tl_settings_take_model(tl_settings *s, tl_diag *d, const tl_module *m) TL_NODISCARD;
 
+/* Returns true if the option was given. */
 static inline bool tl_settings_has(const tl_settings *s, tl_option_id id) {
   return s->value[id] != NULL;
 }
-/* The given value or the table's default ("" when there is none). */
+/* Returns the given value, else the table's default, else "". */
 const char *tl_settings_get(const tl_settings *s, tl_option_id id);
 
-/* Location of a diagnostic about an option: "--name", or its place in a run configuration. */
+/* Returns the location for diagnostics about an option: "--name", or its place in a run
+ * configuration. */
 tl_location tl_at_option(tl_settings *s, tl_option_id id);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers of structured option values. Internal to frontend/config: settings.c calls them. Each
- * reports at `where` and fills arena memory; blanks around items are ignored, an empty item at the
- * end (a trailing separator) too. */
+/* Readers of structured option values, for settings_resolve.c.
+ * Each reports errors at `where` and fills arena memory. Blanks around items and an empty item at
+ * the end (a trailing separator) are ignored. */
 #ifndef TL_FRONTEND_CONFIG_VALUES_H
 #define TL_FRONTEND_CONFIG_VALUES_H
 
@@ -9,30 +9,30 @@
 #include "support/arena.h"
 #include "support/diag.h"
 
-/* "name:1,3,224,224;mask:" and the older "name:[1~8,3]". *ranged tells whether an A~B occurred. */
+/* Reads "name:1,3,224,224;mask:" and the older "name:[1~8,3]". *ranged: true if an A~B occurred. */
 tl_status tl_read_input_shapes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                                tl_options *out, bool *ranged) TL_NODISCARD;
 
-/* "getnext:[128,3~5,-1],[128];data:[]": shapes for the inputs in their order. E-OPT-TYPE, E10002,
- * E10011. */
+/* Reads "getnext:[128,3~5,-1],[128];data:[]": shapes for the inputs in their order. E-OPT-TYPE,
+ * E10002, E10011. */
 tl_status tl_read_shape_lists(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                               tl_options *out) TL_NODISCARD;
-/* "node:0;node:1" or "name;name". */
+/* Reads "node:0;node:1" or "name;name". */
 tl_status tl_read_out_nodes(tl_diag *d, tl_arena *a, tl_location where, tl_sv text,
                             tl_options *out) TL_NODISCARD;
 
-/* A file of "from:to" lines; '#' starts a comment. */
+/* Reads a file of "from:to" lines; '#' starts a comment. */
 tl_status tl_read_name_map(tl_diag *d, tl_arena *a, const char *path, tl_options *out) TL_NODISCARD;
 
 /* Reads rule files; paths are joined by line feeds. */
 tl_status tl_read_rule_files(tl_diag *d, tl_arena *a, tl_sv paths, tl_options *out) TL_NODISCARD;
 
-/* Chip name to family; an unknown name is refused, with the nearest known one. */
+/* Finds the chip of a name. An unknown name is refused, and the message names the nearest one. */
 tl_status tl_read_soc(tl_diag *d, tl_arena *a, tl_location where, const char *text,
                       tl_options *out) TL_NODISCARD;
 
-/* Files and folders of op information, joined by line feeds: sets out->op_info. The chip must be
- * known by then. */
+/* Reads files and folders of op information, joined by line feeds, into out->op_info. The chip must
+ * be known. */
 tl_status tl_read_op_info(tl_diag *d, tl_arena *a, tl_location where, tl_sv paths,
                           tl_options *out) TL_NODISCARD;
 
@@ -42,13 +42,13 @@ typedef enum tl_dynamic_kind {
   TL_DYNAMIC_DIMS
 } tl_dynamic_kind;
 
-/* Values of --dynamic-batch-size, -image-size and -dims. Checks counts and values against the
- * number of -1 in the input shapes; codes of atc. */
+/* Checks a value of --dynamic-batch-size, -image-size or -dims: its profiles must fit the number of
+ * -1 in the input shapes. Errors have the codes of atc. */
 tl_status tl_check_dynamic(tl_diag *d, tl_location where, tl_dynamic_kind kind, tl_sv text,
                            const tl_options *options) TL_NODISCARD;
 
-/* Hint that fits a malformed value: an unexpanded placeholder, a full-width character, or else what
- * the caller has to say. */
+/* Returns a hint for a malformed value: about an unexpanded placeholder, about a full-width
+ * character, else `otherwise`. */
 const char *tl_value_hint(tl_sv text, const char *otherwise);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of a .npy file is a Python dict with three keys, written as text. */
+/* Implements the reader of .npy files; their header is a Python dict with three keys, as text. */
 #include "frontend/npy/npy.h"
 
 enum { MAGIC_BYTES = 6, MAX_HEADER = 1 << 20 };
@@ -54,7 +54,7 @@ static void skip_blanks(npy *x) {
   }
 }
 
-/* Takes one character, blanks before it aside. */
+/* Skips blanks and takes one character if it is c. */
 static bool take(npy *x, char c) {
   skip_blanks(x);
   if (!x->rest.n || x->rest.p[0] != c)
@@ -73,7 +73,7 @@ static bool take_word(npy *x, const char *word) {
   return true;
 }
 
-/* A quoted string without escapes, which no descr and no key needs. */
+/* Takes a quoted string. Escapes are not supported; no valid key or element code needs them. */
 static bool take_string(npy *x, tl_sv *out) {
   char quote = take(x, '\'') ? '\'' : take(x, '"') ? '"' : 0;
   const char *end = quote && x->rest.n ? memchr(x->rest.p, quote, x->rest.n) : NULL;
@@ -94,7 +94,7 @@ static bool take_size(npy *x, int64_t *out) {
     return false;
   x->rest.p += n;
   x->rest.n -= n;
-  (void)take(x, 'L'); /* Python 2 wrote long integers so */
+  (void)take(x, 'L'); /* suffix of long integers in Python 2 */
   return true;
 }
 
@@ -210,7 +210,8 @@ static void copy_element(const npy *x, unsigned char *to, const unsigned char *f
       to[w + i] = from[w + (x->swapped ? word - 1 - i : i)];
 }
 
-/* Walks the elements in row-major order; *at: where the element lies in the file's order. */
+/* Moves to the next element in row-major order; *at: its position in the file's order. False at the
+ * end. */
 static bool advance(const npy *x, int64_t *index, const uint64_t *strides, uint64_t *at) {
   for (int i = x->rank - 1; i >= 0; i--) {
     *at += strides[i];

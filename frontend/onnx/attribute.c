@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AttributeProto. References to attributes of the calling node are followed here; graphs wait until
- * their node exists. */
+/* Implements the decoding of AttributeProto.
+ * References to attributes of the calling node are resolved here. Graphs are queued until their
+ * node exists. */
 #include "frontend/onnx/attribute.h"
 #include "frontend/onnx/tensor.h"
 #include "frontend/onnx/type.h"
@@ -17,7 +18,7 @@ typedef struct attr_wire {
   tl_proto bytes; /* s, t, g, tp or sparse_tensor: the last one */
 } attr_wire;
 
-/* By AttributeType: our kind and the field that holds the value. */
+/* By AttributeType: the IR's kind and the field that holds the value. */
 static const struct {
   uint8_t kind;
   uint8_t field;
@@ -52,8 +53,8 @@ static bool push_float(void *user, uint64_t value) {
   return tl_f32_vec_push(&((tl_onnx_attributes *)user)->floats, float_bits(value));
 }
 
-/* Takes one field; lists of numbers go to the scratch lists. False when malformed (or out of
- * memory). */
+/* Takes one field; numbers of lists go to the scratch lists. False if it is malformed or memory is
+ * out. */
 static bool take_field(tl_onnx_attributes *x, attr_wire *a, const tl_field *f) {
   switch (tl_field_tag(f)) {
   case TL_TAG(1, TL_WIRE_BYTES): a->name = tl_proto_sv(f->body); return true;
@@ -89,7 +90,8 @@ static tl_status scan(tl_onnx_attributes *x, tl_proto body, attr_wire *a) {
   return step == TL_STEP_BAD ? tl_onnx_malformed(x->r, body.p, "AttributeProto") : TL_OK;
 }
 
-/* Files older than IR version 2 do not state the type: the field that is there tells it. */
+/* Sets the type of an attribute. Files older than IR version 2 do not state it; then the field that
+ * is present tells it. */
 static tl_status settle_type(tl_onnx_attributes *x, attr_wire *a, tl_location where) {
   if (a->type == 0)
     for (uint32_t t = 1; t < N_TYPES; t++)
@@ -101,7 +103,7 @@ static tl_status settle_type(tl_onnx_attributes *x, attr_wire *a, tl_location wh
   return TL_OK;
 }
 
-/* Element i of a list kind, as a symbol or id. Graphs are queued. */
+/* Decodes element i of a list into a symbol or id. Graphs are queued. */
 static tl_status list_item(tl_onnx_attributes *x, tl_attr_kind kind, tl_proto item, uint32_t i,
                            tl_location where, uint32_t *out) {
   tl_symbol denotation;
@@ -177,7 +179,7 @@ static tl_status decode(tl_onnx_attributes *x, tl_symbol name, tl_proto body, at
   return tl_attr_vec_push(&x->attrs, made) ? TL_OK : TL_NO_MEMORY;
 }
 
-/* Name of an AttributeProto. */
+/* Reads the name of an AttributeProto. */
 static tl_status read_name(tl_onnx_attributes *x, tl_proto body, tl_sv *out) {
   tl_field f;
   tl_step step;
@@ -188,8 +190,8 @@ static tl_status read_name(tl_onnx_attributes *x, tl_proto body, tl_sv *out) {
   return step == TL_STEP_BAD ? tl_onnx_malformed(x->r, body.p, "AttributeProto") : TL_OK;
 }
 
-/* AttributeProto that `name` refers to in the current frame; .p == NULL when it is not set.
- * *frame: the frame to decode it in. */
+/* Finds the AttributeProto that `name` refers to in the current frame; .p is NULL if it is not set.
+ * *frame: the frame in which it must be decoded. */
 static tl_status find_referred(tl_onnx_attributes *x, tl_sv name, tl_proto *out,
                                const tl_frame **frame) {
   tl_proto walk = x->calls->frame->function;
@@ -215,8 +217,8 @@ static tl_status find_referred(tl_onnx_attributes *x, tl_sv name, tl_proto *out,
   return TL_OK;
 }
 
-/* Follows a reference up the calls until an attribute has a value, then decodes it in the frame
- * that wrote it. */
+/* Follows a reference from call to caller until it finds a value, then decodes that in the frame in
+ * which it is written, since names inside are names of that frame. */
 static tl_status decode_referred(tl_onnx_attributes *x, tl_symbol name, attr_wire *a,
                                  tl_location where) {
   const tl_frame *own = x->calls->frame;

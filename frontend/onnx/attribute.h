@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AttributeProto. */
+/* Decodes AttributeProto into attributes of the IR, within model-local functions too. */
 #ifndef TL_FRONTEND_ONNX_ATTRIBUTE_H
 #define TL_FRONTEND_ONNX_ATTRIBUTE_H
 
@@ -17,10 +17,11 @@ TL_VEC(tl_attr_vec, tl_attr);
 TL_VEC(tl_body_vec, tl_body_job);
 TL_VEC(tl_f32_vec, float);
 
+/* Attributes being decoded. */
 typedef struct tl_onnx_attributes {
   tl_onnx_reader *r;    /* borrowed */
   tl_onnx_calls *calls; /* borrowed */
-  /* stacks: a user remembers where it began and cuts back to that */
+  /* stacks: a user remembers their length before its work and cuts back to it */
   tl_attr_vec attrs;
   tl_body_vec bodies;
   /* scratch of one attribute */
@@ -29,10 +30,12 @@ typedef struct tl_onnx_attributes {
   tl_u32_vec ids;
 } tl_onnx_attributes;
 
+/* Releases what *x owns. */
 void tl_onnx_attributes_release(tl_onnx_attributes *x);
 
-/* Pushes the attribute on attrs; references to attributes of the call are followed, an unset one
- * pushes nothing. Graphs are queued on bodies. TL_INVALID_MODEL, TL_LIMIT, TL_NO_MEMORY. */
+/* Pushes an attribute on attrs. A reference to an attribute of the enclosing call is followed; one
+ * that is not set pushes nothing. Graphs are queued on bodies. TL_INVALID_MODEL, TL_LIMIT,
+ * TL_NO_MEMORY. */
 tl_status tl_onnx_attribute(tl_onnx_attributes *x, tl_proto body, tl_location where) TL_NODISCARD;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of model-local functions. Values inside get "call/name", nodes keep the path in their
- * scope; formal names stand for the caller's values, references to attributes for the call's. */
+/* Implements calls of model-local functions.
+ * Values inside are named "call/name", and nodes keep that path in their scope. Names of parameters
+ * resolve to the caller's values, references to attributes to attributes of the call. */
 #include "frontend/onnx/call.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static tl_symbol path_of_call(tl_onnx *x, const tl_node_wire *w) {
   size_t stem = text.n;
   tl_symbol first = text.failed ? TL_NO_SYMBOL : tl_module_intern(x->r.m, tl_buf_view(&text));
   tl_symbol path = first;
-  /* Calls of one name are numbered; the count beside the name says where to go on. */
+  /* Calls of one name are numbered. call_paths has the next number, so n calls take O(n). */
   uint32_t count = first == TL_NO_SYMBOL ? 0 : tl_onnx_slot(&x->call_paths, first);
   while (path != TL_NO_SYMBOL && tl_onnx_slot(&x->call_paths, path)) {
     tl_buf_printf(&text, "_%u", ++count);
@@ -51,7 +52,8 @@ static tl_status too_many(tl_onnx *x, const tl_node_wire *w, const char *what, u
                  what[0] == 'i' ? w->n_inputs : w->n_outputs);
 }
 
-/* Pushes the formals of one field. Absent arguments map to key 0; absent results stay private. */
+/* Pushes the parameters or results of the function that one field lists. Absent arguments map to
+ * key 0; absent results stay private names. */
 static tl_status push_formals(tl_onnx *x, const tl_function *fn, const tl_node_wire *w,
                               uint32_t field) {
   bool inputs = field == TL_FUNCTION_INPUT;
@@ -77,7 +79,8 @@ static tl_status push_formals(tl_onnx *x, const tl_function *fn, const tl_node_w
   return !inputs && w->n_outputs > i ? too_many(x, w, "outputs", i) : TL_OK;
 }
 
-/* An output that is also an input is handed through by an Identity; it must not hide the input. */
+/* Inserts an Identity for each output of the function that is also an input. Without it, the
+ * output's key would replace the input's. */
 static tl_status pass_through(tl_onnx *x, tl_graph_id g, tl_frame *frame, uint32_t n_inputs) {
   uint32_t kept = frame->first_formal + n_inputs;
   for (uint32_t i = kept; i < x->calls.formals.n; i++) {
@@ -134,7 +137,7 @@ static tl_status describe(tl_onnx *x, tl_graph_id g, tl_proto body) {
   return tl_onnx_describe_value(&x->r, v, &info);
 }
 
-/* Notes which function the nodes in the scope of a call came from. */
+/* Records which function the nodes in the scope of a call came from. */
 static tl_status note_call(tl_onnx *x, const tl_function *fn, tl_symbol path) {
   tl_buf text;
   tl_buf_init(&text);

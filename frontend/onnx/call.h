@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call of a function, which the nodes of the function replace: names, attributes and results of
- * the caller stand for those of the function while the call is open. */
+/* Opens and closes one call of a model-local function while the function is inlined.
+ * While a call is open, names and attribute references of the function resolve to values and
+ * attributes of the caller. */
 #ifndef TL_FRONTEND_ONNX_CALL_H
 #define TL_FRONTEND_ONNX_CALL_H
 
@@ -10,11 +11,12 @@
  * TL_LIMIT, TL_NO_MEMORY: nothing is open then. */
 tl_status tl_onnx_open_call(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_function *fn,
                             tl_frame *frame) TL_NODISCARD;
-/* Declared types of the function's values, while its frame is open. */
+/* Applies the declared types of the function's values, while its frame is open. TL_INVALID_MODEL,
+ * TL_LIMIT, TL_NO_MEMORY. */
 tl_status tl_onnx_describe_call(tl_onnx *x, tl_graph_id g) TL_NODISCARD;
-/* Closes the innermost frame, whatever has failed inside. */
+/* Closes the innermost frame; also after a failure inside. */
 void tl_onnx_close_call(tl_onnx *x);
-/* Refuses a call whose function has not defined all its results. */
+/* Refuses a call whose function has not defined all its results. TL_INVALID_MODEL, reported. */
 tl_status tl_onnx_check_call(tl_onnx *x, const tl_function *fn, const tl_node_wire *w) TL_NODISCARD;
 
 #endif

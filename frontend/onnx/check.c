@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arity and attributes of a node in canonical form against the op table. */
+/* Checks arity and attributes of a node in canonical form against the op table. */
 #include "frontend/onnx/check.h"
 #include "ir/ops_gen.h"
 
@@ -47,8 +47,9 @@ static tl_status unknown_attr(const tl_onnx_reader *r, tl_node_id n, const tl_op
   return tl_fail(r->d, TL_INVALID_MODEL, where, "%s has no such attribute", row->name);
 }
 
-/* Only ai.onnx is lifted to the versions of the table; other domains keep attributes of versions
- * that the table does not know. Names with two underscores belong to tools. */
+/* Unknown attributes are an error in ai.onnx only, whose nodes are lifted to the versions of the
+ * table; ops of other domains may have attributes of other versions. Names that begin with two
+ * underscores belong to tools. */
 static bool may_be_unknown(const tl_op *row, tl_sv name) {
   return row->domain_symbol != 0 || tl_sv_starts_with(name, "__");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes in canonical form against the op table. */
+/* Checks nodes in canonical form against the op table. */
 #ifndef TL_FRONTEND_ONNX_CHECK_H
 #define TL_FRONTEND_ONNX_CHECK_H
 
 #include "frontend/onnx/reader.h"
 
-/* Arity and attributes. TL_INVALID_MODEL. */
+/* Checks number of operands and results, and attributes. TL_INVALID_MODEL, reported. */
 tl_status tl_onnx_check_node(const tl_onnx_reader *r, tl_node_id n) TL_NODISCARD;
 /* Reports an op that its domain does not have, with the nearest name. TL_INVALID_MODEL. */
 tl_status tl_onnx_unknown_op(const tl_onnx_reader *r, tl_symbol domain, tl_sv op_type,

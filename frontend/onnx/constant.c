@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant nodes become constants of their graph; the value keeps its name. */
+/* Turns Constant nodes into constants of their graph; the value keeps its name. */
 #include "frontend/onnx/constant.h"
 #include "frontend/onnx/notes.h"
 #include "frontend/onnx/sparse.h"
@@ -20,7 +20,7 @@ static tl_status string_tensor(tl_onnx *x, const tl_symbol *strings, uint32_t n,
   return *out ? TL_OK : TL_NO_MEMORY;
 }
 
-/* Tensor of the value attribute; TL_INVALID_MODEL for an attribute that is none. */
+/* Makes the tensor of a value attribute; TL_INVALID_MODEL for any other attribute. */
 static tl_status tensor_of(tl_onnx *x, const tl_attr *a, tl_location where, tl_tensor_id *out) {
   tl_module *m = x->r.m;
   switch ((tl_attr_kind)a->kind) {

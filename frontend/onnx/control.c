@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control edges, which our ONNX output writes as metadata of nodes: tailor.ctrl_in names nodes that
- * run before, tailor.ctrl_origin says who asked for each. */
+/* Restores control edges from the metadata that our ONNX writer gives to nodes.
+ * tailor.ctrl_in names the nodes that run before, tailor.ctrl_origin the reason of each edge. */
 #include "frontend/onnx/control.h"
 #include "ir/marks.h"
 #include "ir/text/parse.h"
 
-/* Undoes %2C for commas; the text is the file's, so a copy is made. */
+/* Returns the symbol of a name in which %2C stands for ',' and %25 for '%'; TL_NO_SYMBOL if the
+ * model has no such name, or memory is out. */
 static tl_symbol unescape(tl_onnx_names *x, tl_sv name) {
   tl_buf out;
   tl_buf_init(&out);
@@ -58,7 +59,8 @@ static bool is_live(const tl_module *m, tl_node_id n) {
   return op != TL_OP_ERASED && op != TL_OP_RETURN;
 }
 
-/* Node by name; the mark is scratch that is zero between uses. */
+/* Maps names to nodes in the scratch table `mark`; `clear` sets it to zero again for the next user.
+ */
 static tl_status index_nodes(tl_onnx_names *x, bool clear) {
   for (tl_node_id n = 1; n < tl_module_node_end(x->r->m); n++) {
     tl_symbol name = is_live(x->r->m, n) ? tl_node_get(x->r->m, n)->name : 0;

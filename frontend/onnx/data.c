@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto, SequenceProto and OptionalProto in files of their own. */
+/* Implements the reading of values from files (data.h). */
 #include "frontend/onnx/data.h"
 
 #include "frontend/onnx/tensor.h"
 
-/* Fields of SequenceProto and OptionalProto; they agree but for the plural. */
+/* Field numbers of SequenceProto and OptionalProto, which are the same in both. */
 enum { NAME = 1, ELEM_TYPE = 2, TENSORS = 3, SPARSE = 4, SEQUENCES = 5, MAPS = 6, OPTIONALS = 7 };
 
 typedef struct reader {
@@ -36,7 +36,7 @@ static tl_status read_tensor(reader *r, tl_proto body, tl_host **out, tl_sv *nam
 static tl_status read_value(reader *r, tl_proto body, tl_type_kind kind, tl_host **out,
                             tl_sv *name);
 
-/* Kind of the value in a field of the two messages, UNKNOWN when it holds none. */
+/* Returns the kind of value that a field of the two messages holds; UNKNOWN if it holds none. */
 static tl_type_kind kind_of_field(uint32_t number) {
   switch (number) {
   case TENSORS: return TL_KIND_TENSOR;
@@ -48,7 +48,7 @@ static tl_type_kind kind_of_field(uint32_t number) {
   }
 }
 
-/* Pushes every value of the message. */
+/* Pushes every value of the message; nests as deeply as the values do. */
 static tl_status read_items(reader *r, tl_proto w, host_vec *items, tl_sv *name) {
   tl_field f;
   tl_step step;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* External data: ranges of files below the model's folder. Each file is opened once and belongs to
- * the module. */
+/* Resolves external data: ranges of files below the model's folder.
+ * Each file is opened once, and the module owns it. */
 #include "frontend/onnx/external.h"
 
 static tl_status find_file(tl_onnx_reader *r, tl_sv name, tl_symbol location, tl_location where,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose names and versions are being read: the model's own graphs, or one call of a function. */
+/* Frames: whose names and opset versions are valid, the model's own or those of a function call. */
 #ifndef TL_FRONTEND_ONNX_FRAME_H
 #define TL_FRONTEND_ONNX_FRAME_H
 
 #include "frontend/onnx/reader.h"
 
-enum { TL_ONNX_MAX_CALL_DEPTH = 128 }; /* functions calling functions */
+enum { TL_ONNX_MAX_CALL_DEPTH = 128 }; /* most levels of functions that call functions */
 
 /* A parameter or result of the function that is called. */
 typedef struct tl_formal {
@@ -15,6 +15,7 @@ typedef struct tl_formal {
 
 TL_VEC(tl_formal_vec, tl_formal);
 
+/* One open call, or the model itself at the bottom. */
 typedef struct tl_frame {
   const struct tl_frame *up;
   tl_proto function;     /* FunctionProto; p == NULL: the model's own graphs */
@@ -27,13 +28,14 @@ typedef struct tl_frame {
   uint32_t depth;
 } tl_frame;
 
-/* The calls that are open. Both lists are stacks: a user remembers where it began and cuts back. */
+/* The open calls. Both lists are stacks: a user remembers their length and cuts back to it. */
 typedef struct tl_onnx_calls {
   const tl_frame *frame;   /* innermost; never NULL during an import */
   tl_formal_vec formals;   /* of all frames */
   tl_proto_vec attributes; /* AttributeProto of nodes being decoded */
 } tl_onnx_calls;
 
+/* Returns true while the body of a function is read. */
 static inline bool tl_onnx_in_function(const tl_onnx_calls *c) {
   return c->frame->function.p != NULL;
 }

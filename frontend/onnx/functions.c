@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model-local functions by name. How many nodes come out of their calls is counted, without making
- * any, before the import. A name that the op table has is never a call: ONNX Runtime, too, prefers
- * its own ops. */
+/* Indexes model-local functions by name and counts the nodes that inlining their calls makes.
+ * Counting happens before the import and makes no nodes, so a small hostile file cannot exhaust
+ * memory. A name of the op table is never a call: ONNX Runtime, too, prefers its own ops. */
 #include "frontend/onnx/functions.h"
 #include "frontend/onnx/load.h"
 #include "frontend/onnx/node_wire.h"
@@ -32,7 +32,7 @@ static tl_status read_opset(tl_onnx_functions *x, tl_proto w, tl_function *fn, b
   return TL_OK;
 }
 
-/* metadata_props {"tailor.op": "RmsNorm"} of a function that our own ONNX output wrote. */
+/* Reads metadata_props {"tailor.op": "RmsNorm"}, which our ONNX writer gives to functions. */
 static void read_origin(const tl_onnx_functions *x, tl_proto entry, tl_symbol *op) {
   tl_field f;
   tl_sv key = {NULL, 0}, value = {NULL, 0};
@@ -46,7 +46,7 @@ static void read_origin(const tl_onnx_functions *x, tl_proto entry, tl_symbol *o
     *op = tl_symbol_find(&x->r->m->symbols, value);
 }
 
-/* The op of ours that a function in one of our domains stands for. */
+/* Returns the op that a function in one of our domains stands for. */
 static tl_op_id raised_by(tl_symbol domain, tl_symbol op) {
   if (op == TL_NO_SYMBOL || op > tl_n_seeds)
     return UINT32_MAX;
@@ -150,7 +150,7 @@ static tl_status count_call(tl_onnx_functions *x, tl_function *fn, uint32_t grap
   return TL_OK;
 }
 
-/* Graphs inside the attributes of a node. */
+/* Counts the nodes of graphs inside the attributes of a node. */
 static tl_status count_bodies(tl_onnx_functions *x, tl_proto node, uint32_t graphs, uint32_t calls,
                               uint64_t *sum) {
   tl_field attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model-local functions: which there are, and how many nodes their calls come to. */
+/* Indexes the model-local functions and bounds the number of nodes that inlining them makes. */
 #ifndef TL_FRONTEND_ONNX_FUNCTIONS_H
 #define TL_FRONTEND_ONNX_FUNCTIONS_H
 
@@ -12,6 +12,7 @@ enum {
   TL_FUNCTION_VALUE_INFO = 12
 }; /* fields of a FunctionProto that calls read */
 
+/* A model-local function. */
 typedef struct tl_function {
   tl_symbol domain;
   tl_symbol name;
@@ -34,15 +35,17 @@ typedef struct tl_onnx_functions {
   tl_u32_vec named;     /* function name -> index + 1 of the first */
 } tl_onnx_functions;
 
+/* Releases what *x owns. */
 void tl_onnx_functions_release(tl_onnx_functions *x);
 
 /* Fills the list from the model. TL_INVALID_MODEL, TL_NO_MEMORY. */
 tl_status tl_onnx_index_functions(tl_onnx_functions *x) TL_NODISCARD;
-/* The function a node calls, NULL when it is an op. */
+/* Returns the function that a node calls, NULL if it is an op. */
 tl_function *tl_onnx_called(const tl_onnx_functions *x, tl_symbol domain, tl_symbol name,
                             tl_sv overload);
-/* Refuses a graph that comes to more than `most` nodes once calls are inlined, or in which a
- * function calls itself. TL_INVALID_MODEL, TL_LIMIT, TL_NO_MEMORY. */
+/* Refuses a graph that would have more than `most` nodes after inlining (TL_LIMIT), or in which a
+ * function calls itself (TL_INVALID_MODEL). TL_NO_MEMORY. Inlines nothing: each function is counted
+ * once. */
 tl_status tl_onnx_check_growth(tl_onnx_functions *x, tl_proto graph, uint64_t most) TL_NODISCARD;
 
 #endif

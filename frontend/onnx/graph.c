@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GraphProto to graph. The bytes are walked twice: once to note every field but the nodes, once
- * over the nodes, when inputs and initializers are known. */
+/* Imports a GraphProto in two walks over its bytes.
+ * The first walk lists every field but the nodes. The second imports the nodes when inputs and
+ * initializers are known, whatever the order of fields in the file. */
 #include "frontend/onnx/call.h"
 #include "frontend/onnx/graph.h"
 #include "frontend/onnx/node.h"
@@ -71,7 +72,8 @@ static bool is_initializer(const tl_part *p) {
 
 /* ---- initializers and inputs ----------------------------------------------------------------- */
 
-/* ONNX Runtime, too, accepts an initializer that is there twice, if only with one value. */
+/* Checks that two initializers of one name have equal values; such a model is accepted, as in ONNX
+ * Runtime. */
 static tl_status check_twin(tl_onnx *x, const tl_part *first, const tl_part *second, tl_sv name) {
   tl_tensor_id a = TL_NO_TENSOR;
   tl_tensor_id b = TL_NO_TENSOR;
@@ -88,7 +90,7 @@ static tl_status check_twin(tl_onnx *x, const tl_part *first, const tl_part *sec
                  "there are two initializers named '%.*s', with different values", TL_SV_ARG(name));
 }
 
-/* Marks the key of every initializer with its index + 1, that of the first if there are several. */
+/* Marks the key of every initializer with its index + 1; of equal names the first counts. */
 static tl_status mark_initializers(tl_onnx *x, const graph_wire *g) {
   for (uint32_t i = 0; i < g->n_parts; i++) {
     tl_part p = x->parts.at[g->first_part + i];
@@ -110,7 +112,7 @@ static tl_status mark_initializers(tl_onnx *x, const graph_wire *g) {
   return TL_OK;
 }
 
-/* A sparse initializer that is too large to write out stays a Constant node. */
+/* Adds a Constant node for a sparse initializer that is too large in dense form. */
 static tl_status add_sparse_node(tl_onnx *x, const graph_wire *g, tl_proto body, tl_symbol key,
                                  tl_location where) {
   tl_attr attr = {.name = TL_SYM_sparse_value, .kind = TL_ATTR_SPARSE};
@@ -158,8 +160,9 @@ static tl_status default_of(tl_onnx *x, const graph_wire *g, uint32_t initialize
   return tl_fail(x->r.d, TL_UNSUPPORTED, where, "the sparse default of an input is too large");
 }
 
-/* An input that an initializer defines, too, is a constant before IR version 4 and has a default
- * from then on. Inputs of bodies are bound by position, so they always stay. */
+/* Adds an input. If an initializer has the same name, the input is a constant before IR version 4;
+ * from version 4 on the initializer is its default value. Inputs of bodies are bound by position,
+ * so they always stay inputs. */
 static tl_status add_described(tl_onnx *x, const graph_wire *g, const tl_value_wire *info) {
   tl_tensor_id tensor = TL_NO_TENSOR;
   tl_location where = tl_onnx_at_value(&x->r, info->name);
@@ -198,7 +201,7 @@ static tl_status add_input(tl_onnx *x, const graph_wire *g, tl_proto body) {
   return add_described(x, g, &info);
 }
 
-/* An initializer that training_info binds is an input, too; before, it may have become one. */
+/* Makes an input of an initializer that training_info binds, unless it is one already. */
 static tl_status add_state(tl_onnx *x, const graph_wire *g, tl_symbol key) {
   tl_value_wire info = {.name = tl_sym(x->r.m, tl_onnx_display(&x->names, key))};
   tl_value_id v = tl_onnx_lookup(&x->names, key);
@@ -228,7 +231,7 @@ static tl_status add_inputs(tl_onnx *x, const graph_wire *g) {
 
 /* ---- outputs and descriptions ---------------------------------------------------------------- */
 
-/* Next values of states are outputs; x->values has those that the file names. */
+/* Adds the next values of states as outputs, behind the outputs of the file in x->values. */
 static tl_status add_next_values(tl_onnx *x) {
   tl_u32_vec *is_output = &x->training.is_output;
   for (uint32_t i = 0; i < x->values.n; i++)
@@ -274,7 +277,7 @@ static tl_status add_outputs(tl_onnx *x, const graph_wire *g) {
   return TL_OK;
 }
 
-/* Declared types of outputs and inner values. A name that nothing has is no error. */
+/* Applies declared types of outputs and inner values. Entries for unknown names are ignored. */
 static tl_status describe_values(tl_onnx *x, const graph_wire *g) {
   for (uint32_t i = 0; i < g->n_parts; i++) {
     tl_part p = x->parts.at[g->first_part + i];
@@ -296,7 +299,7 @@ static tl_status describe_values(tl_onnx *x, const graph_wire *g) {
 
 static tl_status add_nodes(tl_onnx *x, tl_graph_id g, tl_proto w, uint32_t field);
 
-/* Imports the graphs queued since first_body and puts their ids into the attributes. */
+/* Imports the graphs that were queued since first_body and stores their ids in the attributes. */
 static tl_status import_bodies(tl_onnx *x, tl_node_id n, uint32_t first_body) {
   const tl_frame *own = x->calls.frame;
   for (uint32_t i = first_body; i < x->attributes.bodies.n; i++) {
@@ -334,7 +337,7 @@ static tl_status add_op(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_op_
   return tl_onnx_finish_node(x, g, w, n);
 }
 
-/* The nodes of the function in place of the call. */
+/* Adds the nodes of the function in place of the call. */
 static tl_status add_call(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, tl_function *fn) {
   tl_frame frame;
   TL_TRY(tl_onnx_open_call(x, g, w, fn, &frame));
@@ -356,7 +359,7 @@ static tl_status add_node(tl_onnx *x, tl_graph_id g, tl_proto body) {
   return TL_OK;
 }
 
-/* The nodes of a message, which have this field number. */
+/* Adds the nodes of a message; `field` is their field number. */
 static tl_status add_nodes(tl_onnx *x, tl_graph_id g, tl_proto w, uint32_t field) {
   tl_field f;
   while (w.p < w.end && tl_proto_next(&w, &f) == TL_STEP_FIELD)
@@ -365,7 +368,7 @@ static tl_status add_nodes(tl_onnx *x, tl_graph_id g, tl_proto w, uint32_t field
   return TL_OK;
 }
 
-/* Behind the model's own nodes, in their order. */
+/* Adds the nodes of training algorithms behind the model's own nodes. */
 static tl_status add_algorithms(tl_onnx *x, const graph_wire *g) {
   for (uint32_t i = 0; i < x->training.nodes.n; i++) {
     if (!tl_u32_vec_push(&x->training.first_nodes, tl_module_node_end(x->r.m)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One import: all parts together, for the files that make nodes and graphs. */
+/* State of one import, for the files that make nodes and graphs. */
 #ifndef TL_FRONTEND_ONNX_IMPORT_H
 #define TL_FRONTEND_ONNX_IMPORT_H
 
@@ -18,6 +18,7 @@ typedef struct tl_part {
 
 TL_VEC(tl_part_vec, tl_part);
 
+/* All parts of one import. Parts hold borrowed pointers to those above them. */
 typedef struct tl_onnx {
   const tl_onnx_load_options *o;
   tl_onnx_reader r;
@@ -31,8 +32,8 @@ typedef struct tl_onnx {
   tl_u32_vec call_paths; /* path of an inlined call -> how often it was asked for */
   tl_u32_vec values;     /* scratch: operands of a node, outputs of a graph */
   tl_part_vec parts;     /* a stack */
-  uint64_t n_nodes;
-  uint64_t max_nodes;
+  uint64_t n_nodes;      /* nodes imported so far */
+  uint64_t max_nodes;    /* upper bound; beyond it the import fails with TL_LIMIT */
 } tl_onnx;
 
 #endif

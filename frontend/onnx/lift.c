@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifts nodes to the canonical opset by the rows of opset_rows.c, once the graphs are complete and
- * sorted. Rows that look at types have the types of everything before the node inferred first. */
+/* Lifts nodes to the canonical opset by the rows of opset_rows.c.
+ * Graphs are complete and sorted then. Before a row that looks at types, the types of all nodes
+ * before the lifted one are inferred. */
 #include "frontend/onnx/lift.h"
 
 #include "frontend/onnx/check.h"
@@ -13,9 +14,9 @@ void tl_onnx_lifts_release(tl_onnx_lifts *x) {
   tl_u32_vec_release(&x->rows);
 }
 
-/* What is known of an op, cached: first row + 1 in the low half (0: none), above it the opset from
- * which on its nodes are canonical (an op that is younger than the node's opset is looked at, too),
- * and the top bit. */
+/* Cached facts of an op in 32 bits. Low half: first row + 1, 0 for none. Above it: the opset from
+ * which on nodes need no lifting (a node older than its op is queued too, to be checked). Top bit:
+ * the entry is valid. */
 static uint32_t rows_of(tl_onnx_lifts *x, tl_op_id op) {
   uint32_t known = tl_onnx_slot(&x->rows, op);
   if (known)
@@ -84,9 +85,9 @@ static tl_status apply(const tl_lifting *l, const tl_lift_row *row) {
   return TL_INTERNAL;
 }
 
-/* ONNX Runtime has ops of its own under standard names that became standard later (such as
- * LayerNormalization), and does not check their attributes. What the standard op does not know
- * cannot be written back and has no effect. */
+/* Drops attributes that the standard op does not have. ONNX Runtime had ops of its own under names
+ * that became standard later (such as LayerNormalization) and does not check their attributes. They
+ * have no effect and cannot be written back. */
 static void drop_unknown_attrs(const tl_lifting *l) {
   const tl_node *node = tl_node_get(l->m, l->n);
   const tl_op *op = tl_op_row(node->op);
@@ -124,7 +125,7 @@ static tl_status lift_node(tl_onnx_lifts *x, const tl_lift *job) {
 
 /* ---- in order, with types -------------------------------------------------------------------- */
 
-/* Index + 1 into x->queue by node, for the nodes that were there before the lifting. */
+/* By node: index + 1 into x->queue, for the nodes that existed before the lifting. */
 typedef struct lift_jobs {
   uint32_t *of_node;
   uint32_t n_nodes;
@@ -152,8 +153,8 @@ static tl_status lift_bodies(tl_onnx_lifts *x, const lift_jobs *jobs, tl_node_id
   return TL_OK;
 }
 
-/* Infers the nodes after `previous` up to n; types that follow from a wrong guess are no concern
- * here, the module is inferred as a whole later. */
+/* Infers the types of the nodes after `previous` up to n. Errors are ignored here, since the whole
+ * module is inferred and checked later. */
 static tl_status infer_until(tl_onnx_lifts *x, tl_graph_id g, tl_node_id previous, tl_node_id n) {
   tl_node_id at = previous ? tl_node_get(x->r->m, previous)->next : tl_graph_get(x->r->m, g)->first;
   for (;; at = tl_node_get(x->r->m, at)->next) {
@@ -163,7 +164,7 @@ static tl_status infer_until(tl_onnx_lifts *x, tl_graph_id g, tl_node_id previou
   }
 }
 
-/* Depth is bounded by the import. */
+/* Lifts the queued nodes of a graph and of its bodies. The import has bounded the recursion. */
 static tl_status lift_graph(tl_onnx_lifts *x, const lift_jobs *jobs, tl_graph_id g) {
   for (tl_node_id n = tl_graph_get(x->r->m, g)->first; n; n = tl_node_get(x->r->m, n)->next) {
     tl_node_id previous = tl_node_get(x->r->m, n)->previous;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads an ONNX model into a module. Nodes of every opset are lifted to the canonical one
- * (TL_ONNX_CANONICAL_OPSET; a newer model keeps its own), model-local functions are inlined,
- * weights stay views of the file. On failure nothing is returned and one diagnostic says why. */
+/* Reads an ONNX model into a module.
+ * Nodes of older opsets are lifted to TL_ONNX_CANONICAL_OPSET (a newer model keeps its own opset),
+ * model-local functions are inlined, and weights stay views of the file. Optimizes nothing. After a
+ * failure there is no module, and one diagnostic says why. */
 #ifndef TL_FRONTEND_ONNX_LOAD_H
 #define TL_FRONTEND_ONNX_LOAD_H
 
@@ -14,11 +15,13 @@ enum {
   TL_ONNX_DEFAULT_MAX_NODES = 4000000
 };
 
+/* How to load a model; all zero for the defaults. Pointers are borrowed. */
 typedef struct tl_onnx_load_options {
   tl_file_mode mode;         /* how to read the model and its external data */
   const tl_options *options; /* op renames are applied; NULL: none */
   uint32_t max_nodes;        /* bound on nodes after inlining; 0: TL_ONNX_DEFAULT_MAX_NODES */
-  bool training;             /* the step of training_info, instead of carrying that along */
+  bool training;             /* import the training step of training_info; false: carry it along
+                                uninterpreted */
 } tl_onnx_load_options;
 
 /* Loads a model file. External data is looked up below the folder of `path`. The module owns every
@@ -26,10 +29,9 @@ typedef struct tl_onnx_load_options {
  * TL_NO_MEMORY. */
 tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options *o,
                        tl_module **out) TL_NODISCARD;
-/* Loads a second model beside the first: its graph becomes another root graph of *m, which keeps
- * what it says of itself (versions, producer, metadata). Files and weights are the module's from
- * then on. Models newer than the canonical opset must be of one opset. After a failure the module
- * is only good for destruction. Errors as above. */
+/* Loads a second model: its graph becomes another root graph of *m. Versions, producer and metadata
+ * of *m stay. The module owns the files and weights. Two models newer than the canonical opset must
+ * have the same opset. After a failure the module may only be destroyed. Errors as above. */
 tl_status tl_onnx_load_beside(tl_diag *d, const char *path, const tl_onnx_load_options *o,
                               tl_module *m) TL_NODISCARD;
 /* Loads a model from memory; the bytes must outlive the module. `name` stands for the file in

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ModelProto: versions, opsets, the graph, and everything that is only carried along. */
+/* Imports a ModelProto: versions, opsets, the graph, and all that is only carried along. */
 #include "frontend/onnx/control.h"
 #include "frontend/onnx/graph.h"
 #include "frontend/onnx/notes.h"
@@ -14,8 +14,8 @@ typedef struct model_wire {
   bool has_opset;
 } model_wire;
 
-/* Functions that were inlined are gone, and so are bodies of ops that we have; the others stay as
- * they are. */
+/* Returns true for a function that is not carried along: it was inlined, or it defines a
+ * collective that the op table has. */
 static bool was_inlined(const tl_onnx *x, const tl_field *f) {
   if (f->number != FUNCTION)
     return false;
@@ -35,7 +35,7 @@ static bool was_inlined(const tl_onnx *x, const tl_field *f) {
   return false;
 }
 
-/* What became part of the graph is not carried along. */
+/* Returns true for a field that became part of the graph, which is therefore not carried along. */
 static bool was_taken(const void *user, const tl_field *f) {
   const tl_onnx *x = user;
   return was_inlined(x, f) || (f->number == TRAINING_INFO && x->o->training);
@@ -109,7 +109,7 @@ static tl_status check_header(tl_onnx *x, const model_wire *w) {
 
 /* ---- driver ---------------------------------------------------------------------------------- */
 
-/* Did the exporter invent the name, the node's with a number behind it? */
+/* Returns true if our ONNX writer made up the name: the node's name and a number. */
 static bool is_invented(tl_sv name, tl_sv node) {
   if (!node.n || name.n <= node.n + 1 || memcmp(name.p, node.p, node.n) != 0 ||
       name.p[node.n] != '_')
@@ -120,8 +120,8 @@ static bool is_invented(tl_sv name, tl_sv node) {
   return true;
 }
 
-/* A call names all outputs of a function, wanted or not. What nobody uses of an op of ours has no
- * name, as before it was written. */
+/* Removes made-up names of unused results. A call in ONNX must name all outputs of a function; such
+ * a result had no name before it was written. */
 static void forget_unused(tl_module *m) {
   for (uint32_t id = 1; id <= m->graphs.n; id++) {
     const tl_graph *g = tl_graph_get(m, id);
@@ -168,7 +168,7 @@ static tl_status read_model(tl_onnx *x, const model_wire *w) {
   return tl_onnx_carry_notes(&x->r, x->r.model, &notes, &x->r.m->extra);
 }
 
-/* Number of nodes of the graph, wherever it lies in the file: a hint that sizes the tables. */
+/* Returns the number of nodes of the main graph, to size the tables before the import. */
 static uint32_t count_nodes(tl_proto model) {
   tl_field f;
   uint32_t n = 0;
@@ -183,7 +183,7 @@ static uint32_t count_nodes(tl_proto model) {
   return n;
 }
 
-/* Everything but the module, which the caller sets. */
+/* Initializes everything but the module, which the caller sets. */
 static void begin(tl_onnx *x, tl_diag *d, const char *path, const tl_onnx_load_options *o) {
   static const tl_onnx_load_options defaults = {.mode = TL_FILE_MAP};
   *x = (tl_onnx){.o = o ? o : &defaults};
@@ -212,7 +212,8 @@ static void release(tl_onnx *x) {
   tl_onnx_reader_release(&x->r);
 }
 
-/* Models that are made for the device may hold its own ops, such as steps of optimizers. */
+/* Returns true if the model has NPU ops: models made for the device may, such as steps of
+ * optimizers. */
 static bool has_npu_ops(const tl_module *m) {
   for (tl_node_id n = 1; n < tl_module_node_end(m); n++) {
     const tl_op *row = tl_op_row(tl_node_get(m, n)->op);
@@ -265,7 +266,8 @@ tl_status tl_onnx_load(tl_diag *d, const char *path, const tl_onnx_load_options 
   return load(&x, file, out);
 }
 
-/* Nodes of the canonical opset mean the same in no newer one. */
+/* Checks that both models have the same opset after lifting. Models newer than the canonical opset
+ * are not lifted, and an op may differ between such versions. */
 static tl_status check_opsets(tl_onnx *x, int64_t first) {
   int64_t second = tl_module_opset(x->r.m, 0);
   if (first == second)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names to values: definition, forward references, and names that resolve in the end. A body may
- * name its inputs and constants like values around it, and keeps the names, since ONNX Runtime
- * knows inputs of some bodies by name; where names would not resolve, inner values are renamed. */
+/* Resolves names: definitions, forward references, and clashes between bodies and outer graphs.
+ * A body may name inputs and constants like values around it. It keeps these names where it can,
+ * since ONNX Runtime finds inputs of some bodies by name; only where a name would resolve to the
+ * wrong value, the inner value is renamed. */
 #include "frontend/onnx/names.h"
 #include "ir/names.h"
 
@@ -63,8 +64,8 @@ tl_symbol tl_onnx_display(const tl_onnx_names *x, tl_symbol key) {
   return readable ? readable : key;
 }
 
-/* A name that nothing has: base_N, N going on from the last one made of this base, since a hostile
- * model can ask for thousands. */
+/* Returns a fresh name base_N. N continues from the last number of this base: a search from 1 would
+ * be quadratic for a hostile model that asks for thousands. */
 static tl_symbol numbered(tl_onnx_names *x, tl_symbol base) {
   tl_buf text;
   tl_symbol name = TL_NO_SYMBOL;
@@ -89,7 +90,7 @@ static tl_status rename_fresh(tl_onnx_names *x, tl_value_id v) {
   return tl_onnx_set_slot(&x->claim, name, v);
 }
 
-/* Gives v the readable form of its private key, or a fresh name where that is taken. */
+/* Names v by the readable form of its private key, or by a fresh name if that is taken. */
 static tl_status name_private(tl_onnx_names *x, tl_symbol name, tl_value_id v) {
   tl_value_set_name(x->r->m, v, name);
   if (tl_onnx_slot(&x->value_of, name) || tl_onnx_slot(&x->claim, name))
@@ -97,7 +98,8 @@ static tl_status name_private(tl_onnx_names *x, tl_symbol name, tl_value_id v) {
   return tl_onnx_set_slot(&x->claim, name, v);
 }
 
-/* Names from the file win over names that were made up earlier. */
+/* Names v by its key. A name of the file wins over a made-up one: the value that has it is renamed.
+ */
 static tl_status name_plain(tl_onnx_names *x, tl_symbol key, tl_value_id v) {
   tl_value_set_name(x->r->m, v, key);
   tl_value_id other = tl_onnx_slot(&x->claim, key);
@@ -170,7 +172,7 @@ static tl_status rename_hider(void *user, tl_node_id n, uint32_t i, tl_value_id 
   return rename_fresh(user, hider);
 }
 
-/* Last of all, since sorting moves bodies behind values of their names. */
+/* Must run after sorting, which can move a body behind a value of the same name. */
 tl_status tl_onnx_unhide(tl_onnx_names *x) {
   tl_name_visitor visitor = {.shadows = rename_result, .hidden = rename_hider, .user = x};
   return x->r->m->graphs.n > 1 ? tl_names_walk(x->r->m, &visitor) : TL_OK;

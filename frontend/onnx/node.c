@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeProto to node, driven by the op table. The hot path of an import: no allocation besides the
- * node itself. */
+/* Imports a NodeProto, driven by the op table.
+ * This is the hot path of an import: it allocates nothing but the node itself. */
 #include "frontend/onnx/check.h"
 #include "frontend/onnx/constant.h"
 #include "frontend/onnx/node.h"
@@ -15,7 +15,7 @@ static tl_status check_domain(tl_onnx *x, const tl_node_wire *w, tl_symbol domai
     return TL_OK;
   if (domain && (tl_module_opset(x->r.m, domain) || tl_onnx_in_function(&x->calls)))
     return TL_OK;
-  /* ONNX Runtime knows these without an import. */
+  /* ONNX Runtime accepts these domains without an import. */
   if (domain == TL_SYM_com_microsoft || domain == TL_SYM_ai_onnx_ml)
     return tl_module_set_opset(x->r.m, domain, 1);
   if (domain == 0)
@@ -27,7 +27,7 @@ static tl_status check_domain(tl_onnx *x, const tl_node_wire *w, tl_symbol domai
   return tl_module_set_opset(x->r.m, domain, 1);
 }
 
-/* --op-name-map: another name for a custom op. */
+/* Returns the name that --op-name-map gives to a custom op, else the op type itself. */
 static tl_sv renamed(const tl_onnx *x, tl_sv op_type) {
   const tl_options *o = x->o->options;
   for (uint32_t i = 0; o && i < o->n_op_renames; i++)
@@ -36,8 +36,9 @@ static tl_sv renamed(const tl_onnx *x, tl_sv op_type) {
   return op_type;
 }
 
-/* Finds the op: the table first (ONNX Runtime, too, prefers its own ops to functions of the same
- * name), then functions of the model (*call), then an opaque op of a foreign domain. */
+/* Finds the op: first in the op table (ONNX Runtime, too, prefers its own ops to functions of the
+ * same name), then among functions of the model (*call), then as an opaque op of a foreign domain.
+ */
 tl_status tl_onnx_resolve(tl_onnx *x, const tl_node_wire *w, tl_op_id *op, tl_function **call) {
   tl_symbol domain = tl_onnx_domain(&x->r, w->domain);
   tl_symbol name = tl_onnx_symbol(&x->r, w->op_type);
@@ -92,8 +93,9 @@ static tl_status decode_attributes(tl_onnx *x, const tl_node_wire *w) {
   return TL_OK;
 }
 
-/* Trailing absent operands say nothing, unless the op needs that many or nobody knows it. One of a
- * list stays for the check to find. */
+/* Returns the number of operands without absent ones at the end, which mean the same as no operand.
+ * They stay if the op requires so many, if it is opaque, or in a variadic list, where the check
+ * reports them. */
 static uint32_t useful_operands(const tl_onnx *x, const tl_node_wire *w, tl_op_id op) {
   const tl_op *row = tl_op_row(op);
   uint32_t n = w->n_inputs;
@@ -134,7 +136,8 @@ static tl_status name_node(tl_onnx *x, const tl_node_wire *w, tl_symbol *out) {
   return *out == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Looks the operands up; unknown ones wait in x->names.pending for `node` to be filled in. */
+/* Looks up the operands. Unknown ones are queued in x->names.pending; the caller fills in `node`.
+ */
 static tl_status read_operands(tl_onnx *x, const tl_node_wire *w, uint32_t n) {
   x->values.n = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -166,7 +169,7 @@ static tl_status append_node(tl_onnx *x, tl_graph_id g, const tl_node_wire *w, t
   for (uint32_t i = first_pending; i < x->names.pending.n; i++)
     x->names.pending.at[i].node = *out;
   tl_node_get(x->r.m, *out)->scope = x->calls.frame->prefix;
-  /* A node whose operands are not there yet is checked when the graph is complete. */
+  /* A node with unresolved operands is checked when the graph is complete. */
   if (tl_onnx_needs_lift(&x->lifts, op, x->calls.frame->opset) ||
       x->names.pending.n > first_pending) {
     tl_lift lift = {*out, (int32_t)x->calls.frame->opset};

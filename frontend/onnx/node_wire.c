@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of a NodeProto: one walk over the bytes, one hash per name. */
+/* Decodes the fields of a NodeProto: one walk over the bytes, one hash per name. */
 #include "frontend/onnx/node_wire.h"
 
 void tl_onnx_ports_release(tl_onnx_ports *p) {
@@ -15,7 +15,8 @@ static tl_status push_name(const tl_onnx_names *names, tl_onnx_ports *ports, tl_
   return tl_ahead_vec_push(&ports->ahead, ahead) ? TL_OK : TL_NO_MEMORY;
 }
 
-/* Keys of the names that decode has met; by now their slots are on the way into the cache. */
+/* Turns the collected names into keys. Their slots of the symbol table were prefetched when the
+ * names were met, which hides the cache misses. */
 static tl_status take_names(tl_onnx_names *names, tl_onnx_ports *ports) {
   for (uint32_t i = 0; i < ports->ahead.n; i++) {
     const tl_name_ahead *a = &ports->ahead.at[i];

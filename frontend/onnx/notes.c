@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is carried along (notes.h). */
+/* Implements the carrying over of documentation, metadata and unknown fields (notes.h). */
 #include "frontend/onnx/notes.h"
 
 static tl_status read_pair(tl_onnx_reader *r, tl_proto entry, tl_pair *out) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domains, opsets and ops by name (ops.h). */
+/* Implements the lookups of domains, opsets and ops by name (ops.h). */
 #include "frontend/onnx/ops.h"
 
 #include "ir/ops_gen.h"
@@ -25,7 +25,7 @@ tl_status tl_onnx_read_opset(tl_onnx_reader *r, tl_proto w, tl_symbol *domain, i
   return *domain == TL_NO_SYMBOL ? TL_NO_MEMORY : TL_OK;
 }
 
-/* Op of the default domain, remembered by symbol. */
+/* Returns an op of the default domain; the answer is cached by symbol. */
 static tl_op_id standard_op(tl_onnx_reader *r, tl_symbol name) {
   if (name > tl_n_seeds)
     return UINT32_MAX;

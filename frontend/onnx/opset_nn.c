@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifting of single ops, second half: normalization, resizing, dropout. */
+/* Lifts nodes of single ops, second half: normalization, dropout, resizing. */
 #include "frontend/onnx/opset.h"
 
 /* ---- normalization --------------------------------------------------------------------------- */
 
-/* Extra results meant training mode; the saved ones had no use outside a runtime. */
+/* In older versions a used result beyond the first meant training mode. The saved mean and variance
+ * were of use inside a runtime only. */
 tl_status tl_lift_batch_norm(const tl_lifting *l) {
   const tl_node *node = tl_node_get(l->m, l->n);
   bool training = false;
@@ -23,7 +24,8 @@ static tl_status binary(const tl_lifting *l, tl_op_id op, tl_value_id a, tl_valu
   return tl_lift_insert(l, (tl_lift_node){op, operands, 2, NULL, what}, out);
 }
 
-/* spatial = 0: statistics for every element of a sample, which plain arithmetic broadcasts. */
+/* With spatial = 0 each element of a sample has its own statistics. No current op does
+ * that, so the node becomes elementwise arithmetic, which broadcasts them over the batch. */
 tl_status tl_lift_spatial(const tl_lifting *l) {
   int64_t spatial = tl_lift_int(l, TL_SYM_spatial, 1);
   tl_value_id v[5];
@@ -63,8 +65,8 @@ tl_status tl_lift_mvn(const tl_lifting *l) {
   return tl_node_set_attr(l->m, l->n, axes);
 }
 
-/* Before ONNX had the op, ONNX Runtime's own under this name took a narrower x than scale: it
- * computed in, and returned, the type of the scale. */
+/* ONNX Runtime had an op of this name before ONNX. Its x may have a narrower type than scale; it
+ * computes in, and returns, the type of the scale. */
 tl_status tl_lift_layer_norm(const tl_lifting *l) {
   tl_dtype x = tl_lift_dtype(l, 0);
   tl_dtype scale = tl_lift_dtype(l, 1);
@@ -79,7 +81,7 @@ tl_status tl_lift_layer_norm(const tl_lifting *l) {
   return TL_OK;
 }
 
-/* [2] = {1, channels per group}, computed when the channels are not known. */
+/* Makes the shape [2] = {1, channels per group}; nodes compute it if the channels are unknown. */
 static tl_status group_shape(const tl_lifting *l, int64_t groups, tl_value_id *out) {
   const tl_dim *dims;
   int64_t one[2] = {1, 0};
@@ -103,7 +105,7 @@ static tl_status group_shape(const tl_lifting *l, int64_t groups, tl_value_id *o
   return tl_lift_insert(l, (tl_lift_node){TL_OP_Concat, part, 2, &axis, "expansion"}, out);
 }
 
-/* Repeats operand i, one number a group, for every channel. */
+/* Repeats operand i, which has one number per group, for every channel of the group. */
 static tl_status per_channel(const tl_lifting *l, uint32_t i, tl_value_id shape) {
   int64_t one = 1;
   int64_t flat = -1;
@@ -135,7 +137,7 @@ tl_status tl_lift_group_norm(const tl_lifting *l) {
 
 /* ---- Dropout --------------------------------------------------------------------------------- */
 
-/* Inserts a node behind the lifted one that takes over the name and the users of `old`. */
+/* Inserts a node after the lifted one; it takes over the name and the users of `old`. */
 static tl_status insert_after(const tl_lifting *l, tl_op_id op, tl_value_id old,
                               tl_value_id extra) {
   tl_node_id next = tl_node_get(l->m, tl_value_producer(l->m, old))->next;
@@ -160,20 +162,20 @@ static tl_status insert_after(const tl_lifting *l, tl_op_id op, tl_value_id old,
   return TL_OK;
 }
 
-/* In inference the mask was all zeros (ONNX Runtime), today it is all ones; before opset 10 it had
- * the type of the data. */
+/* Converts the mask of an older Dropout. In inference it was all zeros (in ONNX Runtime) and is all
+ * ones today; before opset 10 it had the element type of the data. */
 static tl_status keep_mask(const tl_lifting *l, bool training) {
   tl_value_id mask = tl_result(l->m, l->n, 1);
   if (!mask || tl_value_get(l->m, mask)->n_uses == 0)
     return TL_OK;
-  /* The second goes between the first and the mask. */
+  /* Each node is inserted right behind the lifted one, so the second comes before the first. */
   if (l->version < 10)
     TL_TRY(insert_after(l, TL_OP_CastLike, mask, tl_operand(l->m, l->n, 0)));
   return training ? TL_OK : insert_after(l, TL_OP_Not, mask, TL_NO_VALUE);
 }
 
-/* Before opset 7 is_test = 0 asked for training; models without the attribute were written for
- * inference by exporters that knew no other use. */
+/* Before opset 7 is_test = 0 asked for training. That was also the default, but exporters that left
+ * it out wrote models for inference, so an absent attribute means inference. */
 tl_status tl_lift_dropout(const tl_lifting *l) {
   const tl_attr *test = tl_node_attr(l->m, l->n, TL_SYM_is_test);
   bool training = l->version < 7 && test && test->kind == TL_ATTR_INT && test->u.i == 0;
@@ -195,7 +197,8 @@ tl_status tl_lift_dropout(const tl_lifting *l) {
 
 /* ---- Upsample and Resize --------------------------------------------------------------------- */
 
-/* ONNX Runtime rounds up when it shrinks and down when it enlarges. */
+/* Sets the rounding of older Resize nodes: ONNX Runtime rounds up if it shrinks and down if it
+ * enlarges. */
 static tl_status old_coordinates(const tl_lifting *l, tl_value_id scales) {
   const tl_tensor *t = tl_value_constant(l->m, scales);
   bool shrinks = false;
@@ -212,15 +215,15 @@ tl_status tl_lift_resize_10(const tl_lifting *l) {
   return old_coordinates(l, operands[2]);
 }
 
-/* True for a list that is there and known to have no element. */
+/* Returns true for an operand that is present and known to have no element. */
 static bool is_empty_list(const tl_lifting *l, uint32_t i) {
   const tl_dim *dims;
   const tl_tensor *t = tl_value_constant(l->m, tl_operand(l->m, l->n, i));
   return t ? tl_tensor_elements(l->m, t) == 0 : tl_lift_rank(l, i, &dims) == 1 && dims[0] == 0;
 }
 
-/* Versions 11 and 12 require scales, which have no element where there are sizes: what is in them
- * need not be known. */
+/* Removes empty roi, scales and sizes. Versions 11 and 12 require scales, which are empty if there
+ * are sizes. An empty shape suffices; the operand need not be a constant. */
 tl_status tl_lift_resize_empty(const tl_lifting *l) {
   enum { SCALES = 2, SIZES = 3 };
   uint32_t n = tl_node_get(l->m, l->n)->n_operands;
@@ -233,7 +236,7 @@ tl_status tl_lift_resize_empty(const tl_lifting *l) {
   return TL_OK;
 }
 
-/* Scales as the versions gave them: two attributes, a list, an operand. */
+/* Finds the scales, which versions give as two attributes, as a list, or as an operand. */
 static tl_status upsample_scales(const tl_lifting *l, tl_value_id *out) {
   const tl_attr *list = tl_node_attr(l->m, l->n, TL_SYM_scales);
   float plane[4] = {1, 1, tl_lift_float(l, TL_SYM_height_scale, 0),

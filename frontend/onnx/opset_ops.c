@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifting of single ops, first half: elementwise ops, shapes, data movement. */
+/* Lifts nodes of single ops, first half: elementwise ops, shapes, data movement. */
 #include "frontend/onnx/opset.h"
 
 /* Adds trailing dims of size 1 to operand 1. */
@@ -52,7 +52,8 @@ tl_status tl_lift_prelu_slope(const tl_lifting *l) {
 
 /* ---- Softmax, LogSoftmax, Hardmax ------------------------------------------------------------ */
 
-/* With at most one dim after the axis that is not 1, the flattened row is that dim. */
+/* Before opset 13 Softmax flattened all dims from `axis` on into one row. If at most one of them is
+ * not 1, the row is that dim, *out; then today's op does the same. False otherwise. */
 static bool one_axis(int rank, const tl_dim *dims, int64_t axis, int64_t *out) {
   int wide = 0;
   int64_t only = axis;
@@ -78,7 +79,7 @@ static tl_status shape_of(const tl_lifting *l, tl_value_id v, tl_value_id *out) 
   return tl_lift_i64s(l, shape, rank, 1, "shape", out);
 }
 
-/* Flatten, the op over the last of two dims, and back. */
+/* Replaces the node by Flatten, the op over the last of two dims, and Reshape to the old shape. */
 static tl_status softmax_2d(const tl_lifting *l, int64_t axis) {
   tl_value_id x = tl_operand(l->m, l->n, 0);
   tl_attr at = tl_attr_int(TL_SYM_axis, axis);
@@ -133,7 +134,7 @@ tl_status tl_lift_cast_name(const tl_lifting *l) {
   return tl_lift_fail(l, TL_INVALID_MODEL, "'%.*s' is not an element type", TL_SV_ARG(name));
 }
 
-/* Moves a float attribute to operand i, as a scalar of operand 0's type. */
+/* Turns a float attribute into operand i, a scalar of operand 0's element type. */
 static tl_status float_to_operand(const tl_lifting *l, tl_symbol name, uint32_t i) {
   const tl_attr *a = tl_node_attr(l->m, l->n, name);
   tl_value_id v;
@@ -167,7 +168,7 @@ tl_status tl_lift_split_count(const tl_lifting *l) {
   return tl_lift_set_int(l, TL_SYM_num_outputs, tl_node_get(l->m, l->n)->n_results);
 }
 
-/* tiles and axis were scalars; repeats has one number a dim. */
+/* Before opset 6 Tile took the scalars tiles and axis; repeats has one number per dim. */
 tl_status tl_lift_tile(const tl_lifting *l) {
   int64_t repeats[TL_MAX_RANK];
   int64_t tiles;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changed in the ops of ai.onnx up to the canonical opset, one row a change; rows of one op
- * apply from top to bottom. Widened types, new optional operands and new attributes whose default
- * is the old behaviour need no row. `consumed_inputs` (before 6) is dropped from every op. */
+/* Table of changes in the ops of ai.onnx up to the canonical opset, one row per change.
+ * Rows of one op apply from top to bottom. Wider types, new optional operands and new attributes
+ * whose default is the old behaviour need no row. `consumed_inputs` (before opset 6) is dropped
+ * from every op elsewhere. */
 #include "frontend/onnx/opset.h"
 
 #define DROP(op, below, attr)                                                                      \
@@ -20,7 +21,7 @@
   { TL_OP_##op, below, TL_LIFT_RENAME, 0, false, TL_OP_##to, 0, NULL }
 #define CALL(op, below, fn)                                                                        \
   { TL_OP_##op, below, TL_LIFT_CALL, 0, false, 0, 0, tl_lift_##fn }
-/* The function looks at operand types. */
+/* A row whose function looks at operand types. */
 #define TYPED(op, below, fn)                                                                       \
   { TL_OP_##op, below, TL_LIFT_CALL, 0, true, 0, 0, tl_lift_##fn }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan of opset 8 works on batches: every operand and result has a batch axis before all others.
- * Today's Scan has none, so the node becomes a Scan over the batch whose body is the real one. */
+/* Lifts Scan of opset 8, which works on batches.
+ * Each of its operands and results has a leading batch axis, which today's Scan does not know. So
+ * the node becomes an outer Scan over the batch, and its body holds the original Scan. */
 #include "frontend/onnx/opset.h"
 
-/* Type of one sample: without the batch axis. */
+/* Returns the type of one sample: the type without the batch axis. */
 static tl_type_id sample_type(tl_module *m, tl_type_id id) {
   tl_dim dims[TL_MAX_RANK];
   const tl_type *t = tl_type_get(m, id);
@@ -27,7 +28,7 @@ static tl_symbol part_name(const tl_lifting *l, tl_sv base, const char *what) {
   return name;
 }
 
-/* Adds an input to the new body for each operand of the node but the first, sequence_lens. */
+/* Adds an input to the new body for each operand of the node but the first one, sequence_lens. */
 static tl_status add_inputs(const tl_lifting *l, tl_graph_id body, tl_value_id *out, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     tl_value_id v = tl_operand(l->m, l->n, i + 1);
@@ -44,7 +45,7 @@ static tl_status add_inputs(const tl_lifting *l, tl_graph_id body, tl_value_id *
   return TL_OK;
 }
 
-/* The real Scan, inside the new body, with the attributes of the old node. */
+/* Adds the original Scan to the new body, with the attributes of the old node. */
 static tl_status add_inner(const tl_lifting *l, tl_graph_id body, const tl_value_id *inputs,
                            uint32_t n, tl_value_id *results) {
   const tl_node *node = tl_node_get(l->m, l->n);

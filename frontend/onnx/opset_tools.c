@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building blocks of opset lifting: constants, inserted nodes, operands. */
+/* Implements the building blocks of opset lifting: constants, inserted nodes, operands. */
 #include "frontend/onnx/opset.h"
 
 tl_status tl_lift_fail(const tl_lifting *l, tl_status status, const char *fmt, ...) {
@@ -51,7 +51,7 @@ bool tl_lift_ints(const tl_lifting *l, uint32_t i, int64_t *out, uint32_t room, 
   return true;
 }
 
-/* Name for something made for the node: its first result's name and what it is. */
+/* Returns a fresh name for something made for the node: the name of its first result and `what`. */
 static tl_symbol fresh_name(const tl_lifting *l, const char *what) {
   const tl_node *node = tl_node_get(l->m, l->n);
   tl_sv base = node->n_results ? tl_value_name(l->m, node->results) : tl_sym(l->m, node->name);

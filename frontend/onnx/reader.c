@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file being read, and tables indexed by symbol. */
+/* Implements the state of reading and the tables indexed by symbol (reader.h). */
 #include "frontend/onnx/reader.h"
 
 void tl_onnx_reader_init(tl_onnx_reader *r) { tl_arena_init(&r->leaf, 0); }

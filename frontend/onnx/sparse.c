@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SparseTensorProto: written out as a dense tensor while all of them together stay small. */
+/* Turns SparseTensorProtos into dense tensors, as long as all of them together stay small. */
 #include "frontend/onnx/sparse.h"
 #include "frontend/onnx/tensor.h"
 
@@ -34,8 +34,8 @@ static tl_status scan(tl_onnx_reader *r, tl_proto body, sparse_wire *s) {
   return step == TL_STEP_BAD ? tl_onnx_malformed(r, body.p, "SparseTensorProto") : TL_OK;
 }
 
-/* Linear position of entry i: indices are linear [n] or coordinates [n, rank]. False when it is
- * outside. */
+/* Computes the linear position of entry i. Indices are linear, [n], or coordinates, [n, rank].
+ * False if the position is outside the shape. */
 static bool position(const tl_module *m, const sparse_wire *s, const tl_tensor *indices,
                      bool linear, uint64_t i, uint64_t *out) {
   int64_t at;

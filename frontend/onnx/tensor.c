@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto. Bytes that the file holds as they are used (raw_data, packed floats) become views;
- * varint and string data is decoded into the module's arena. The amount of data is compared with
- * the shape before anything is allocated. */
+/* Implements the reading of a TensorProto.
+ * Bytes that can be used as they are (raw_data, packed floats) become views of the file; varints
+ * and strings are decoded into the module's arena. The amount of data is compared with the shape
+ * before anything is allocated, so a small file cannot ask for much memory. */
 #include "frontend/onnx/external.h"
 #include "frontend/onnx/tensor.h"
 
@@ -132,7 +133,7 @@ static tl_status wrong_size(tl_onnx_reader *r, const tensor_wire *t, const tl_te
   return s;
 }
 
-/* Points *out at bytes of the model. */
+/* Makes *out a view of bytes of the model. */
 static tl_status view_bytes(tl_onnx_reader *r, const tensor_wire *t, tl_proto bytes,
                             tl_tensor *out) {
   if (tl_proto_left(&bytes) != out->bytes)
@@ -178,8 +179,8 @@ static bool walk_numbers(const tensor_wire *t, number_sink *sink) {
   return true;
 }
 
-/* Bytes that one number of the payload field stands for, 0: the dtype does not go there. Types
- * below a byte come packed, one byte a number. */
+/* Returns the bytes that one number of the payload field becomes, 0 if ONNX does not put that dtype
+ * into that field. Types below a byte are packed, so one number is one byte of several elements. */
 static uint32_t number_width(uint32_t payload, tl_dtype dtype) {
   uint32_t bits = tl_dtype_get(dtype)->bits;
   switch (dtype) {

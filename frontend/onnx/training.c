@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TrainingInfoProto: the step is the model's graph with the nodes of the algorithm behind its own;
- * a binding makes an initializer a state, an input with a default whose next value is an output. */
+/* Imports TrainingInfoProto: the nodes of each algorithm go behind the nodes of the model's graph.
+ * A binding makes a state of an initializer: an input with a default value, whose next value is an
+ * output of the graph. */
 #include "frontend/onnx/training.h"
 
 enum { INITIALIZATION = 1, ALGORITHM = 2, UPDATE_BINDING = 4, TRAINING_INFO = 20 };
@@ -14,7 +15,7 @@ void tl_onnx_training_release(tl_onnx_training *x) {
     tl_u32_vec_release(lists[i]);
 }
 
-/* Pushes the keys of both names of a StringStringEntryProto. */
+/* Reads a binding (StringStringEntryProto) and pushes the keys of both names. */
 static tl_status read_binding(tl_onnx_training *x, tl_proto entry) {
   tl_field f;
   tl_step step;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several training_info run one after the other, each on what those before it have made of the
- * initializers: nodes of a later algorithm read next values in place of bound initializers, and
- * have nodes of the model's graph that depend on them once more. */
+/* Orders several training_info, which run one after the other on the updated initializers.
+ * Nodes of a later algorithm read the next values in place of the bound initializers. Nodes of the
+ * model's graph that depend on these initializers are copied, so that the later algorithm sees
+ * results for the updated values. */
 #include "frontend/onnx/training.h"
 #include "ir/graph.h"
 #include "ir/ops_gen.h"
 
+/* State for one training_info after the first. */
 typedef struct ordering {
   tl_onnx_training *x;
   tl_module *m;
   tl_graph *g;
-  uint32_t info;    /* the training_info at hand, not the first */
-  tl_map now;       /* value -> what stands for it now */
-  uint8_t *needed;  /* [nodes] the algorithm at hand depends on it */
-  uint8_t *changed; /* [nodes] a value that it reads has another now; in a body: IN_BODY */
+  uint32_t info;    /* index of the current training_info, 1 or more */
+  tl_map now;       /* value -> the value that replaces it for this algorithm */
+  uint8_t *needed;  /* [nodes] the current algorithm depends on the node */
+  uint8_t *changed; /* [nodes] READS: the node reads a replaced value; IN_BODY: its bodies do */
   uint32_t n_nodes;
 } ordering;
 
@@ -30,7 +32,7 @@ static bool is_of_algorithm(const ordering *o, tl_node_id n) {
   return n >= first->at[o->info] && n < first->at[o->info + 1];
 }
 
-/* States that the training_info at hand binds. */
+/* Returns the index of the first state that a training_info binds. */
 static uint32_t first_state(const ordering *o, uint32_t info) {
   return info ? o->x->last_bindings.at[info - 1] / 2 : 0;
 }
@@ -56,7 +58,7 @@ static void find_needed(ordering *o) {
   }
 }
 
-/* `to` stands for v from now on. */
+/* Records that `to` replaces v, and marks the nodes that read v; false if memory is out. */
 static bool stand_for(ordering *o, tl_value_id v, tl_value_id to) {
   TL_FOR_USES(o->m, v, u) {
     tl_node_id user = tl_use_get(o->m, u)->user, n = outermost(o, user);
@@ -73,7 +75,7 @@ static tl_status refuse(ordering *o, tl_node_id n, const char *why) {
                  o->info + 1, why);
 }
 
-/* Reads of the algorithm's own nodes, in bodies too. */
+/* Replaces v by `to` as operand of the algorithm's own nodes, in bodies too. */
 static void substitute(ordering *o, tl_value_id v, tl_value_id to) {
   TL_FOR_USES(o->m, v, u) {
     tl_node_id user = tl_use_get(o->m, u)->user;
@@ -127,7 +129,7 @@ static tl_status visit(ordering *o, tl_node_id n) {
   return copy(o, n);
 }
 
-/* What the training_info binds must be its own, or as it was. */
+/* Refuses a binding whose next value was copied: the binding would name the original. */
 static tl_status check_bound(ordering *o) {
   for (uint32_t i = first_state(o, o->info); i < first_state(o, o->info + 1); i++) {
     tl_value_id v = o->m->states.at[i].output;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TypeProto and ValueInfoProto. protobuf-c decodes one type at a time into an arena that is then
- * rewound; it recurses without a limit, so the nesting is checked before it sees a byte. */
+/* Reads TypeProto and ValueInfoProto.
+ * protobuf-c decodes one type at a time into an arena that is then rewound. It recurses without a
+ * limit, so the nesting is checked before it is called. */
 #include "frontend/onnx/notes.h"
 #include "frontend/onnx/onnx.pb-c.h"
 #include "frontend/onnx/type.h"
@@ -17,7 +18,8 @@ static void arena_free(void *arena, void *p) {
   (void)p;
 }
 
-/* Sequence, map and optional types nest through field 1 or 2 of fields 4, 5 and 9. */
+/* Returns true if a type nests at most `depth` levels. Sequence, map and optional types are fields
+ * 4, 5 and 9; the inner type is their field 1 or 2. */
 static bool shallow(tl_proto type, uint32_t depth) {
   tl_field f;
   tl_field inner;

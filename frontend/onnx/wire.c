@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protobuf wire format, read in place. */
+/* Implements the reading of the protobuf wire format (wire.h). */
 #include "frontend/onnx/wire.h"
 
 bool tl_proto_varint(tl_proto *w, uint64_t *out) {
@@ -15,7 +15,7 @@ bool tl_proto_varint(tl_proto *w, uint64_t *out) {
   return false;
 }
 
-/* The tags and lengths of almost every field are one byte. */
+/* Fast path for one byte: tags and lengths of almost every field fit in one. */
 static inline bool take_varint(tl_proto *w, uint64_t *out) {
   if (w->p < w->end && *w->p < 0x80) {
     *out = *w->p++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks protobuf messages in place. Every length is checked against the enclosing message before it
- * is believed; groups, which no ONNX message has, are refused. Nothing is copied or allocated. */
+/* Walks protobuf messages in place, without copies or allocations.
+ * Every length is checked against the enclosing message before use. Groups, which no ONNX message
+ * has, are refused. */
 #ifndef TL_FRONTEND_ONNX_WIRE_H
 #define TL_FRONTEND_ONNX_WIRE_H
 
@@ -14,6 +15,7 @@ typedef struct tl_proto {
   const unsigned char *end;
 } tl_proto;
 
+/* One field of a message. */
 typedef struct tl_field {
   uint32_t number;
   uint32_t type;
@@ -22,25 +24,28 @@ typedef struct tl_field {
   const unsigned char *start; /* of the tag; the field ends where the walk goes on */
 } tl_field;
 
+/* Outcome of tl_proto_next. */
 typedef enum tl_step { TL_STEP_BAD = -1, TL_STEP_END = 0, TL_STEP_FIELD = 1 } tl_step;
 
-/* Takes the next field off *w. BAD: w->p is where the message is malformed. */
+/* Reads the next field and advances *w. TL_STEP_BAD: w->p is where the message is malformed. */
 tl_step tl_proto_next(tl_proto *w, tl_field *f);
-/* Takes a varint; false when it is cut off or longer than 10 bytes. */
+/* Reads a varint and advances *w; false if it is cut off or longer than 10 bytes. */
 bool tl_proto_varint(tl_proto *w, uint64_t *out);
 
-/* Number and wire type in one, for switches: a known number with a foreign wire type then falls to
- * the default, as protobuf readers treat it (an unknown field). */
+/* Combines number and wire type for switches. A known number with another wire type goes to the
+ * default case: protobuf readers treat it as an unknown field. */
 #define TL_TAG(number, type) ((number) << 3 | (type))
 static inline uint32_t tl_field_tag(const tl_field *f) { return f->number << 3 | f->type; }
+/* Returns the bytes of a message as a view. */
 static inline tl_sv tl_proto_sv(tl_proto w) {
   return (tl_sv){(const char *)w.p, (size_t)(w.end - w.p)};
 }
+/* Returns the bytes that are left of a message. */
 static inline size_t tl_proto_left(const tl_proto *w) { return (size_t)(w->end - w->p); }
 
-/* Calls `each` for every number of a repeated field: one element as VARINT or FIXED, or a packed
- * run. size: bytes of a fixed element (4, 8), 0 for varints. False when malformed or `each` says
- * so. */
+/* Calls `each` for every number of a repeated field, which is one element (VARINT or FIXED) or a
+ * packed run. size: bytes of a fixed element (4 or 8), 0 for varints. False if the field is
+ * malformed or `each` returns false. */
 typedef bool (*tl_wire_number_fn)(void *user, uint64_t value);
 bool tl_proto_numbers(const tl_field *f, uint32_t size, tl_wire_number_fn each, void *user);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models into modules: the format, then what belongs to the model beside its graph. */
+/* Loads models: finds the format, reads the graph, then what belongs to the model beside it. */
 #include "frontend/config/bucket_library.h"
 #include "frontend/config/train_spec.h"
 #include "frontend/onnx/load.h"
@@ -15,8 +15,8 @@ static tl_file_mode mode_of(const tl_session *s) {
   return tl_settings_has(s->settings, TL_OPTION_READ) ? TL_FILE_READ : TL_FILE_MAP;
 }
 
-/* A binary ONNX model starts with the tag of a small integer field, text with a letter, a blank or
- * a comment. */
+/* Guesses by the first byte: a binary ONNX model starts with the tag of a small integer field, text
+ * with a letter, a blank or a comment. */
 static bool looks_like_text(const tl_session *s, const tl_file *f) {
   tl_sv path = tl_sv_from(f->path);
   if (tl_sv_ends_with(path, ".tir"))
@@ -27,7 +27,7 @@ static bool looks_like_text(const tl_session *s, const tl_file *f) {
   return c == '\n' || c == '\r' || c == '\t' || (c >= 0x20 && c < 0x7f);
 }
 
-/* Opens a file to see whether it is text. *f is closed by the caller, and NULL if it is not. */
+/* Opens a file if it is text; else *f is NULL. The caller closes *f. */
 static tl_status open_text(const tl_session *s, const char *path, tl_file **f) {
   TL_TRY(tl_file_open(s->diag, path, TL_FILE_MAP, f));
   if (looks_like_text(s, *f))
@@ -39,8 +39,8 @@ static tl_status open_text(const tl_session *s, const char *path, tl_file **f) {
 
 static tl_sv text_of(const tl_file *f) { return (tl_sv){(const char *)f->data, (size_t)f->size}; }
 
-/* People write text: what a grammar cannot refuse (arity, attribute kinds, scopes) is refused by
- * the verifier. Types are left to inference. */
+/* Parses textual IR and verifies it: text is written by hand, and the grammar cannot refuse wrong
+ * arity, attribute kinds or scopes. Types are left to inference. */
 static tl_status parse(const tl_session *s, const char *path, tl_sv text, tl_module **out) {
   tl_module *m;
   TL_TRY(tl_module_parse(s->diag, path, text, &m));
@@ -52,7 +52,7 @@ static tl_status parse(const tl_session *s, const char *path, tl_sv text, tl_mod
   return status;
 }
 
-/* Is a training step asked for? */
+/* Returns true if the settings ask for a training step. */
 static bool trains(const tl_settings *settings) {
   const tl_train_config *in_force = settings->options.train;
   return settings->train.train || (in_force && in_force->train) ||
@@ -99,8 +99,8 @@ static tl_status load_file(const tl_session *s, const char *path, tl_module **ou
 
 /* ---- what a training step is told ------------------------------------------------------------ */
 
-/* What was measured of a model is found by the hash of its file. bytes: those of the model, if they
- * are at hand. */
+/* Reads the measurements of a model, which a library keeps by the hash of the model's file. bytes:
+ * contents of the model, if they are in memory. */
 static tl_status read_measured(const tl_session *s, const char *path, tl_sv bytes) {
   char hash[65] = "";
   bool wanted = s->settings->train.buckets == TL_BUCKETS_LIBRARY;
@@ -149,7 +149,8 @@ static tl_status link_optimizer(const tl_session *s, tl_module *m) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* The graph is there; what the model and the settings say of it follows. Destroys it on failure. */
+/* Adds to a loaded graph what the model and the settings declare about it. Destroys the module
+ * after a failure. */
 static tl_status complete(const tl_session *s, const char *path, tl_sv bytes, tl_module **out) {
   tl_status status = s->ignores_own_config ? TL_OK
                                            : tl_settings_take_model(s->settings, s->diag, *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings into pipelines. */
+/* Turns settings into pipelines and runs them. */
 #include "lib/session/session.h"
 
 static const tl_options *options_of(const tl_session *s) {
@@ -26,7 +26,7 @@ tl_status tl_session_run(const tl_session *s, tl_module *m, const tl_pipeline_op
   return tl_pipeline_run(m, options_of(s), p, report);
 }
 
-/* Names of the passes that NPU form adds to the canonical ones, comma-separated. */
+/* Lists the passes that NPU form adds to the canonical ones, comma-separated. */
 static void list_npu_passes(int level, tl_buf *out) {
   uint32_t n;
   const tl_pass_row *rows = tl_pass_rows(&n);

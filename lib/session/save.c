@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules into files: the format, and the report of fusions. */
+/* Saves modules in the format asked for, and the report of fusions. */
 #include "backend/air/emit.h"
 #include "backend/onnx/export.h"
 #include "backend/text/pbtxt.h"

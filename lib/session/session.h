@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One way through: load a model, run passes, save it. The command and libtailor do all three by
- * these functions alone, so an option means the same to both; what each adds (arguments, messages,
- * reports) stays with it. Settings are resolved (tl_settings_resolve) before the first model. */
+/* Loads a model, runs passes, and saves it: the one way for both the command and libtailor.
+ * Both use these functions alone, so an option means the same to both. Arguments, messages and
+ * reports are not handled here. Settings must be resolved (tl_settings_resolve) before the first
+ * model. */
 #ifndef TL_LIB_SESSION_SESSION_H
 #define TL_LIB_SESSION_SESSION_H
 
@@ -19,35 +20,37 @@ typedef struct tl_session {
   tl_fusion_stats *fusions;   /* receives counts of fusions if a report is wanted; may be NULL */
   const char *optimizer;      /* model that is loaded beside each one, as the second half of a
                                  training step; NULL: none */
-  bool looks_inside;          /* a file without a known suffix is text if it starts like one */
-  bool ignores_own_config;    /* run configurations that models bring along do not count */
+  bool looks_inside;          /* a file that starts like text is textual IR, if its suffix says
+                                 nothing */
+  bool ignores_own_config;    /* ignore run configurations in the metadata of models */
 } tl_session;
 
 /* ---- load.c ---------------------------------------------------------------------------------- */
 
-/* Loads ONNX or textual IR (*.tir); "-" is standard input. Declarations of a training step and what
- * was measured of it are read if the settings ask for one, and the optimizer is linked. The caller
- * destroys *out, which is NULL after a failure. */
+/* Loads ONNX or textual IR (*.tir); "-" is standard input. If the settings ask for a training step,
+ * also reads its declarations and measurements and links the optimizer. The caller destroys *out,
+ * which is NULL after a failure. Errors are reported: TL_IO, TL_INVALID_MODEL, TL_UNSUPPORTED,
+ * TL_LIMIT, TL_INVALID_ARGUMENT, TL_NO_MEMORY. */
 tl_status tl_session_load(const tl_session *s, const char *path, tl_module **out) TL_NODISCARD;
-/* The same of an ONNX model in memory, which must outlive the module. `name` stands for the file in
- * messages. */
+/* Loads an ONNX model from memory likewise; the bytes must outlive the module. `name` stands for
+ * the file in messages. */
 tl_status tl_session_load_bytes(const tl_session *s, const char *name, tl_sv bytes,
                                 tl_module **out) TL_NODISCARD;
 
 /* ---- run.c ----------------------------------------------------------------------------------- */
 
-/* The pipeline of a stage as the settings ask for it: level, named passes, limit of rewrites,
- * verification, counts. The caller adds hooks. */
+/* Returns the pipeline of a stage as the settings ask for it: level, named passes, limit of
+ * rewrites, verification, counts. The caller may add hooks. */
 tl_pipeline_options tl_session_pipeline(const tl_session *s, tl_stage stage);
-/* Runs a pipeline; errors and report as of tl_pipeline_run. */
+/* Runs a pipeline. Errors and report are those of tl_pipeline_run. */
 tl_status tl_session_run(const tl_session *s, tl_module *m, const tl_pipeline_options *p,
                          tl_pipeline_report *report) TL_NODISCARD;
-/* The rest of the way to NPU form, behind a pipeline of TL_STAGE_FIRST or of another canonical
- * stage: the passes that TL_STAGE_AIR adds. Hooks and level are those of p; the limit of rewrites
- * was for the canonical passes. */
+/* Runs the passes that TL_STAGE_AIR adds, after a pipeline of TL_STAGE_FIRST or of another
+ * canonical stage. Hooks and level are those of p. Its limit of rewrites is not used: it counts for
+ * the canonical passes only. */
 tl_status tl_session_run_npu(const tl_session *s, tl_module *m, const tl_pipeline_options *p,
                              tl_pipeline_report *report) TL_NODISCARD;
-/* Runs the passes of these comma-separated names, whatever the settings ask for. */
+/* Runs the passes of these comma-separated names, independent of the passes in the settings. */
 tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *passes) TL_NODISCARD;
 
 /* ---- save.c ---------------------------------------------------------------------------------- */
@@ -55,29 +58,31 @@ tl_status tl_session_run_passes(const tl_session *s, tl_module *m, const char *p
 typedef enum tl_format { TL_FORMAT_AIR, TL_FORMAT_ONNX, TL_FORMAT_TIR, TL_FORMAT_PBTXT } tl_format;
 enum { TL_N_FORMATS = TL_FORMAT_PBTXT + 1 };
 
-/* Name of a format, which is also its suffix without the dot; a static string. */
+/* Returns the name of a format, which is also its suffix without the dot; a static string. */
 const char *tl_format_name(tl_format format);
-/* Format that the suffix of a path says; false when it says none. */
+/* Finds the format of a path by its suffix; false if the suffix is none of them. */
 bool tl_format_of_path(const char *path, tl_format *out);
-/* AIR and the dump show the module in NPU form; ONNX and textual IR in canonical form. */
+/* Returns true for formats of the NPU form (AIR and the dump); ONNX and textual IR are canonical.
+ */
 static inline bool tl_format_is_npu(tl_format f) {
   return f == TL_FORMAT_AIR || f == TL_FORMAT_PBTXT;
 }
 
+/* Where and how to save a module. */
 typedef struct tl_destination {
   const char *path; /* "-": standard output */
   tl_format format;
   tl_weight_files *shared; /* takes weights outside the model; NULL: files of its own */
 } tl_destination;
 
-/* Writes the module, whole or not at all. Errors of the format's writer. */
+/* Writes the module; the file appears complete or not at all. Errors are those of the writer. */
 tl_status tl_session_save(const tl_session *s, tl_module *m, const tl_destination *to) TL_NODISCARD;
-/* Writes text to a file, likewise; TL_NO_MEMORY when the buffer has failed. */
+/* Writes text to a file likewise. TL_NO_MEMORY if the buffer has failed; TL_IO. */
 tl_status tl_session_save_text(const tl_session *s, const char *path,
                                const tl_buf *text) TL_NODISCARD;
-/* Where fusion_result.json goes, NULL when it is not wanted. */
+/* Returns the path of fusion_result.json, NULL if it is not wanted. */
 const char *tl_session_fusion_report(const tl_session *s);
-/* Writes s->fusions there, if it is wanted; there is no file when nothing was counted. */
+/* Writes s->fusions to that path. Writes no file if it is not wanted or if nothing was counted. */
 tl_status tl_session_save_fusions(const tl_session *s) TL_NODISCARD;
 
 #endif
