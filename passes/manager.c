@@ -21,7 +21,7 @@ static const tl_pass_row rows_of_table[N_ROWS] = {
 #include "passes/passes.tbl"
 };
 
-/* A pair that names no pass does not compile. */
+/* Order pairs of the table. A pair that names no pass does not compile. */
 static const tl_pass_order orders_of_table[] = {
 #define BEFORE(a, b, reason) {&rows_of_table[ROW_##a], &rows_of_table[ROW_##b], reason},
 #include "passes/passes.tbl"
@@ -42,6 +42,7 @@ tl_stage tl_pipeline_canonical(const tl_options *options) {
   return c && !tl_precision_is_inert(c) ? TL_STAGE_ONNX : TL_STAGE_ALL;
 }
 
+/* Stages form no order: each row says for which kinds of pipelines it is. */
 bool tl_pass_runs_in(const tl_pass_row *row, tl_stage pipeline) {
   switch ((tl_stage)row->stage) {
   case TL_STAGE_ALL: return true;
@@ -63,12 +64,14 @@ const tl_pass_row *tl_pass_find(tl_sv name) {
   return NULL;
 }
 
+/* Monotonic time; used for reports only, never for decisions. */
 static uint64_t now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+/* Reports an unknown pass, with the nearest name within an edit distance of 3. */
 static tl_status fail_unknown(tl_module *m, tl_sv name) {
   uint32_t n;
   const tl_pass_row *rows = tl_pass_rows(&n);
@@ -90,7 +93,7 @@ static tl_status fail_unknown(tl_module *m, tl_sv name) {
                  "unknown pass '%.*s'\v'tailor passes' lists them", TL_SV_ARG(name));
 }
 
-/* Fills rows with what is to run; *n counts them. */
+/* Fills rows with the passes to run and *n with their number. */
 static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_row **rows,
                       uint32_t *n) {
   uint32_t n_table;
@@ -118,6 +121,7 @@ static tl_status plan(tl_module *m, const tl_pipeline_options *p, const tl_pass_
   return TL_OK;
 }
 
+/* A hook may stop the pipeline by its status. */
 static tl_status call_hook(const tl_pipeline_options *p, tl_module *m, const tl_pass_result *r,
                            bool after) {
   if (!p->hook)
@@ -126,7 +130,8 @@ static tl_status call_hook(const tl_pipeline_options *p, tl_module *m, const tl_
   return p->hook(p->hook_user, m, &e);
 }
 
-/* Runs a pass in one of two arenas, in turn: what it leaves for the next one stays in the other. */
+/* Runs a pass. Two scratch arenas alternate: what a pass leaves for the next one (a training step
+ * state) stays valid in the other arena while the next pass runs. */
 static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, tl_arena *rooms) {
   static const tl_arena_mark nothing = {0};
   tl_arena *before = pass->scratch;
@@ -142,6 +147,7 @@ static tl_status run_pass(tl_module *m, tl_pass *pass, const tl_pass_row *row, t
   return status;
 }
 
+/* Runs one pass with hooks, timing, counting and the verifier. */
 static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options *p, tl_arena *rooms,
                          unsigned *levels, tl_pass_result *r) {
   r->nodes_before = tl_module_count_nodes(m);
@@ -165,18 +171,18 @@ static tl_status run_one(tl_module *m, tl_pass *pass, const tl_pipeline_options 
   return call_hook(p, m, r, true);
 }
 
-/* What is to run. */
+/* The passes of a run and the position in it. */
 typedef struct pipeline {
   const tl_pipeline_options *p;
   const tl_pass_row *rows[TL_MAX_PIPELINE];
   uint32_t n;
-  uint32_t at; /* the row that runs */
+  uint32_t at; /* index of the running row */
 } pipeline;
 
 static tl_status run_rows(tl_module *m, tl_pass *pass, pipeline *l, tl_arena *rooms,
                           tl_pipeline_report *report);
 
-/* Runs the rows; p stands for the options of l. */
+/* Runs all rows of a pipeline; owns the arenas and the engine state meanwhile. */
 static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
                      tl_pipeline_report *report) {
   const tl_pipeline_options *p = l->p;
@@ -206,7 +212,8 @@ static tl_status run(tl_module *m, const tl_options *options, pipeline *l,
   return status;
 }
 
-/* Appends rows up to the one that puts a step in order; true once it is there. */
+/* Fills `to` with the rows behind the running one up to the pass schedule. Returns false if that
+ * pass does not follow. */
 static bool add_rest(pipeline *to, const pipeline *from) {
   uint32_t n;
   const tl_pass_row *table = tl_pass_rows(&n);
@@ -216,7 +223,7 @@ static bool add_rest(pipeline *to, const pipeline *from) {
     if (from->rows[i]->fn == tl_pass_schedule)
       return true;
   }
-  /* A canonical form is not the last one: NPU forms will be made of it. */
+  /* A canonical pipeline of kind FIRST continues with the rows that make NPU forms. */
   for (uint32_t i = 0; i < n && !from->p->passes && from->p->stage == TL_STAGE_FIRST; i++) {
     if (table[i].level > from->p->level || table[i].stage == TL_STAGE_ALL ||
         !tl_pass_runs_in(&table[i], TL_STAGE_AIR))
@@ -228,6 +235,7 @@ static bool add_rest(pipeline *to, const pipeline *from) {
   return false;
 }
 
+/* Runs the rest of the pipeline on a fork (tl_pass.rest), without hooks and remarks. */
 static tl_status run_rest(const tl_pass *p, tl_module *fork, struct tl_step_record *steps) {
   const pipeline *whole = p->pipeline;
   const tl_pipeline_options options = {

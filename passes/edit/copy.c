@@ -42,6 +42,7 @@ void tl_copy_constants(tl_copier *c, const tl_graph *g) {
 
 /* ---- bodies of nodes ------------------------------------------------------------------------- */
 
+/* Gives the new body inputs with the types and initial values of the original. */
 static void copy_inputs(tl_copier *c, const tl_graph *from, tl_graph_id to) {
   tl_module *m = c->k->m;
   for (uint32_t i = 0; i < from->inputs.n && !tl_maker_failed(c->k); i++) {
@@ -54,6 +55,7 @@ static void copy_inputs(tl_copier *c, const tl_graph *from, tl_graph_id to) {
   }
 }
 
+/* Sets the outputs of the new body; an output from outside the body is kept as it is. */
 static void copy_outputs(tl_copier *c, const tl_graph *from, tl_graph_id to) {
   tl_module *m = c->k->m;
   uint32_t n = tl_graph_n_outputs(m, from);
@@ -182,6 +184,7 @@ static void infer_copy(tl_copier *c, tl_node_id from, tl_node_id to) {
       tl_value_set_type(m, tl_result(m, to, i), tl_value_type(m, tl_result(m, from, i)));
 }
 
+/* Bodies are copied before inference, which looks into them. */
 tl_node_id tl_copy_node(tl_copier *c, tl_node_id n) {
   tl_module *m = c->k->m;
   tl_node_id copy = insert_copy(c, n);

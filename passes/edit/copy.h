@@ -8,6 +8,7 @@
 #include "passes/edit/maker.h"
 #include "support/map.h"
 
+/* State of a copy; the caller sets the target and the options. */
 typedef struct tl_copier {
   tl_maker *k;   /* where copies are made; borrowed */
   tl_map values; /* owned; value -> its substitute: set by the caller for inputs, by the copier for

@@ -22,6 +22,7 @@ static const char *option_of(const tl_listed *e) {
   return names[e->is_type][e->include];
 }
 
+/* Expressions are compiled in order; n_compiled tells the release function how far it came. */
 tl_status tl_precision_listed_create(const tl_precision_config *c, tl_arena *arena,
                                      tl_precision_listed **out) {
   char room[1];
@@ -82,6 +83,7 @@ static bool fits_node(tl_precision_listed *l, const tl_module *m, tl_node_id n,
   return found;
 }
 
+/* All entries are tried even after a hit, to know which were used. */
 int32_t tl_precision_listed_find(tl_precision_listed *l, const tl_module *m, tl_node_id n,
                                  tl_sv judged) {
   int32_t found = -1;

@@ -8,6 +8,7 @@
 #include "passes/edit/values.h"
 #include "support/assert.h"
 
+/* The first named result gives the prefix of new names; without one they start with '/'. */
 tl_maker tl_maker_before(tl_module *m, tl_node_id n) {
   const tl_node *node = tl_node_get(m, n);
   tl_maker k = {.m = m, .graph = node->graph, .before = n, .like = n};
@@ -25,6 +26,7 @@ tl_status tl_maker_status(tl_maker *k) {
   return TL_OK;
 }
 
+/* Notes that memory is out. */
 static tl_value_id no_memory(tl_maker *k) {
   k->no_memory = true;
   return TL_NO_VALUE;
@@ -52,6 +54,8 @@ bool tl_maker_infer(tl_maker *k, tl_node_id n) {
   return status == TL_OK;
 }
 
+/* Names are made before the node, so that a failure leaves the graph as it was. `like` may be no
+ * node; node 0 then gives no scope. */
 tl_value_id tl_make_node(tl_maker *k, const tl_node_spec *wanted) {
   enum { MOST = 16 };
   tl_node_spec spec = *wanted;
@@ -124,6 +128,7 @@ tl_value_id tl_make_bool(tl_maker *k, bool v, bool along_a_dim) {
                           "const");
 }
 
+/* Dtypes other than floats are only needed with 0, whose bits are all zero. */
 tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v) {
   uint8_t bytes[16] = {0}; /* large enough for every dtype; number zero has all bits zero */
   uint64_t n = 0;
@@ -165,6 +170,7 @@ tl_value_id tl_make_transpose(tl_maker *k, tl_value_id x, const int64_t *perm, u
   return tl_make_with(k, TL_OP_Transpose, x, TL_NO_VALUE, a);
 }
 
+/* A static size becomes a constant at once. */
 tl_value_id tl_make_size(tl_maker *k, tl_value_id x, int64_t axis) {
   const tl_type *t = tl_type_get(k->m, tl_value_type(k->m, x));
   int64_t at = axis < 0 ? axis + t->rank : axis;
@@ -176,6 +182,7 @@ tl_value_id tl_make_size(tl_maker *k, tl_value_id x, int64_t axis) {
 
 /* ---- replacing and taking back -------------------------------------------------------------- */
 
+/* The Identity takes over the name before the uses move; on failure the name goes back. */
 void tl_maker_replace(tl_maker *k, tl_value_id old, tl_value_id made) {
   if (tl_maker_failed(k))
     return;

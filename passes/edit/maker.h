@@ -9,6 +9,7 @@
 
 #include "ir/graph.h"
 
+/* State of a maker: where nodes go, and the first failure. */
 typedef struct tl_maker {
   tl_module *m;
   tl_graph_id graph;
@@ -27,33 +28,38 @@ static inline bool tl_maker_failed(const tl_maker *k) { return k->no_memory || k
  * whose shapes or dtypes contradict each other. */
 tl_status tl_maker_status(tl_maker *k) TL_NODISCARD;
 
-/* Makes a node as `wanted` says. Without names of results (at most 16) it makes names from those of
+/* Makes a node as `spec` says. Without names of results (at most 16) it makes names from those of
  * `like`. Types are inferred. Returns the first result; further ones follow it. */
 tl_value_id tl_make_node(tl_maker *k, const tl_node_spec *spec);
 /* Makes a node with up to three operands, one result and no attribute; trailing TL_NO_VALUE
- * operands are left out. tl_make_with: up to two operands and one attribute. */
+ * operands are left out. */
 tl_value_id tl_make(tl_maker *k, tl_op_id op, tl_value_id a, tl_value_id b, tl_value_id c);
+/* Makes a node with up to two operands, one result and one attribute. */
 tl_value_id tl_make_with(tl_maker *k, tl_op_id op, tl_value_id a, tl_value_id b, tl_attr attr);
 /* Makes a node with n operands and one result; trailing TL_NO_VALUE operands are left out. attr:
  * kind TL_ATTR_NONE for no attribute. */
 tl_value_id tl_make_list(tl_maker *k, tl_op_id op, const tl_value_id *at, uint32_t n, tl_attr attr);
 
-/* Make constants in the graph of the maker: one int64 of rank 0; int64[n]; one number of rank 0,
- * which must be 0 unless the dtype is a float; one bool of rank 0, or of shape [1] if along_a_dim;
- * a tensor under a name from `name`. */
+/* Makes an int64 constant of rank 0. */
 tl_value_id tl_make_int(tl_maker *k, int64_t v);
+/* Makes an int64[n] constant. */
 tl_value_id tl_make_ints(tl_maker *k, const int64_t *v, uint32_t n);
+/* Makes a constant of rank 0 with one number, which must be 0 unless the dtype is a float. */
 tl_value_id tl_make_number(tl_maker *k, tl_dtype dtype, double v);
+/* Makes a bool constant of rank 0, or of shape [1] if along_a_dim. */
 tl_value_id tl_make_bool(tl_maker *k, bool v, bool along_a_dim);
+/* Makes a constant from a tensor, named after `name`. TL_NO_TENSOR counts as out of memory. */
 tl_value_id tl_make_constant(tl_maker *k, tl_tensor_id tensor, const char *name);
 
-/* Make frequent ops on x: insert a dim of size 1 at axis; remove such a dim; take the slice
- * [from, to) of an axis; gather at `place`, which removes the axis if `place` is a scalar;
- * permute n dims. */
+/* Inserts a dim of size 1 at axis. */
 tl_value_id tl_make_unsqueeze(tl_maker *k, tl_value_id x, int64_t axis);
+/* Removes the dim at axis, which has size 1. */
 tl_value_id tl_make_squeeze(tl_maker *k, tl_value_id x, int64_t axis);
+/* Takes the elements [from, to) of an axis. */
 tl_value_id tl_make_slice(tl_maker *k, tl_value_id x, int64_t axis, int64_t from, int64_t to);
+/* Gathers the elements at index `place` of an axis; a scalar `place` removes the axis. */
 tl_value_id tl_make_pick(tl_maker *k, tl_value_id x, int64_t axis, tl_value_id place);
+/* Permutes the n dims of x. */
 tl_value_id tl_make_transpose(tl_maker *k, tl_value_id x, const int64_t *perm, uint32_t n);
 /* Returns the size of x along an axis as an int64 scalar: a constant if it is static. axis:
  * -rank..rank-1. */

@@ -17,6 +17,7 @@ enum {
   TL_NO_SCOPE = 0           /* outside all scopes */
 };
 
+/* One scope; scopes are identified by their numbers. */
 typedef struct tl_scope {
   uint32_t parent; /* less than the own number; TL_NO_SCOPE: outermost */
   uint32_t depth;  /* 1 for an outermost scope */
@@ -30,6 +31,7 @@ typedef struct tl_scope {
 
 TL_VEC(tl_scope_vec, tl_scope);
 
+/* All scopes of a module, as they were when found. */
 typedef struct tl_scopes {
   tl_module *m;
   bool found;       /* the fields below are filled */

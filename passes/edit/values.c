@@ -2,6 +2,7 @@
 /* Pinned values, merging of values and lookup by name (values.h). */
 #include "passes/edit/values.h"
 
+/* Most modules have no training state and then need no table. */
 tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   *out = (tl_pinned){NULL, 0};
   if (m->states.n == 0 && m->gradients.n == 0)
@@ -24,6 +25,7 @@ tl_status tl_pinned_find(tl_pass *p, const tl_module *m, tl_pinned *out) {
   return TL_OK;
 }
 
+/* A control edge to a node at or before `place` would point backwards after the move. */
 bool tl_node_leads_before(const tl_module *m, tl_node_id n, tl_node_id place) {
   const tl_control *e;
   for (tl_control_id c = tl_node_get(m, n)->control_out; c; c = e->next_out) {
@@ -83,6 +85,7 @@ static bool note_body(tl_merge_facts *facts, const tl_module *m, const tl_graph 
   return ok;
 }
 
+/* Names matter for bodies only: without bodies no name can hide another. */
 tl_status tl_merge_facts_find(tl_pass *p, const tl_module *m, tl_merge_facts *out) {
   bool ok = true;
   *out = (tl_merge_facts){.pinned = {NULL, 0}};
@@ -137,6 +140,8 @@ static bool names_allow(const tl_module *m, const tl_merge_facts *facts, tl_valu
   return !name || !is_hidden(m, facts, from, home, name);
 }
 
+/* A value that leaves the graph needs a target that can carry its name: in the same graph, no
+ * input, and not itself an output. */
 bool tl_value_can_merge(const tl_module *m, const tl_merge_facts *facts, tl_value_id from,
                         tl_value_id to) {
   if (tl_is_pinned(&facts->pinned, from) || tl_is_pinned(&facts->pinned, to))
@@ -169,6 +174,7 @@ static bool is_named(const tl_module *m, tl_value_id v, tl_symbol name) {
   return v && tl_value_get(m, v)->name == name;
 }
 
+/* A name that was never interned cannot belong to a value. */
 tl_value_id tl_graph_find_value(const tl_module *m, const tl_graph *g, tl_sv name) {
   tl_symbol s = tl_symbol_find(&m->symbols, name);
   if (s == TL_NO_SYMBOL || s == 0)
@@ -196,6 +202,8 @@ void tl_nearest_try(tl_nearest *near, tl_sv candidate) {
   }
 }
 
+/* Unknown parts of one type take the facts of the other; two static dims must be equal. A static
+ * dim wins over a symbol, the old symbol over the new one. */
 bool tl_type_refine(tl_module *m, tl_type_id old, tl_type_id new, tl_type_id *out) {
   const tl_type *a = tl_type_get(m, old), *b = tl_type_get(m, new);
   *out = old ? old : new;

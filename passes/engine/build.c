@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies a match. Everything new is built and inferred first, beside what it replaces. Only when
- * it fits are uses moved and old nodes erased: undoing is erasing what nobody uses. */
+/* Builds the replacement of a match beside the old nodes, infers it, and commits only if it fits.
+ * Undoing is erasing nodes that nothing uses. */
 #include "passes/engine/build.h"
 
 #include "ir/infer/infer.h"
@@ -13,8 +13,8 @@ typedef struct build {
   tl_match *x;
   tl_built *out;
   tl_graph_id graph;
-  tl_node_id before;                /* new nodes go in front of this one */
-  tl_value_id made[TL_RULE_VALUES]; /* by value of the rule */
+  tl_node_id before;                /* new nodes are inserted before it */
+  tl_value_id made[TL_RULE_VALUES]; /* by value of the rule: its replacement */
   tl_value_id constants[MOST_CONSTANTS];
   uint32_t n_constants;
 } build;
@@ -45,7 +45,7 @@ static tl_symbol fresh_name(build *b, tl_sv suffix) {
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-/* dtype of a constant: stated, computed, or that of the node's first operand that is a value. */
+/* Returns the dtype of a constant: stated, computed, or that of the node's first value operand. */
 static tl_dtype constant_dtype(build *b, const tl_pattern_node *n, const tl_pattern_operand *o) {
   if (o->dtype)
     return (tl_dtype)o->dtype;
@@ -116,7 +116,7 @@ static bool make_constant(build *b, const tl_pattern_node *n, const tl_pattern_o
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-/* Unknown to the op: an attribute that "from" copies from another op is left out. */
+/* Returns the kind of an op's attribute; NONE if the op has no such attribute: "from" skips it. */
 static tl_attr_kind kind_of(tl_op_id op, tl_symbol name) {
   const tl_op *row = tl_op_row(op);
   const tl_op_attr *a = row ? tl_op_attr_find(row, name) : NULL;
@@ -132,7 +132,7 @@ static void put_attr(tl_attr *attrs, uint32_t *n, tl_attr a) {
   attrs[(*n)++] = a;
 }
 
-/* What the op means anyway need not be said, and an attribute of a later opset must not be. */
+/* Drops an attribute with its default value: it may not exist in the opset of the module. */
 static void drop_default(tl_module *m, tl_op_id op, tl_attr *attrs, uint32_t *n, tl_symbol name) {
   const tl_op *row = tl_op_row(op);
   const tl_op_attr *known = row ? tl_op_attr_find(row, name) : NULL;
@@ -164,7 +164,7 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
   for (uint8_t i = 0; i < p->n_attrs; i++) {
     tl_rv v = tl_rule_eval(x, p->attrs[i].expr);
     if (v.kind == TL_RV_NONE && p->attrs[i].expr->kind == TL_EXPR_NAME)
-      continue; /* captured where it was not set */
+      continue; /* captured from a node that does not set it */
     tl_attr a = tl_rule_attr(x->m, p->attrs[i].name, kind_of(op, p->attrs[i].name), v);
     if (a.kind == TL_ATTR_NONE)
       return refuse(b, "ATTR", "an attribute is unknown");
@@ -179,7 +179,7 @@ static bool build_attrs(build *b, const tl_pattern_node *p, tl_attr **out, uint3
 
 static bool is_made(const build *b, uint8_t v) { return b->made[v] != TL_NO_VALUE; }
 
-/* Place in a list of n: what an expression says, no more than n; `otherwise` without one. */
+/* Returns a place in a list of n from an expression, at most n; `otherwise` without a valid one. */
 static uint32_t place_in(build *b, const tl_expr *e, uint32_t n, uint32_t otherwise) {
   tl_rv v = e ? tl_rule_eval(b->x, e) : (tl_rv){0};
   if (v.kind != TL_RV_INT || v.i < 0)
@@ -228,7 +228,7 @@ static tl_symbol node_name(build *b, const tl_pattern_node *p, bool makes_root) 
     return root;
   tl_buf text;
   tl_buf_init(&text);
-  bool scoped = b->x->scopes && b->x->rule->scope; /* called after the scope, not a part of it */
+  bool scoped = b->x->scopes && b->x->rule->scope; /* named after the scope, not a part of it */
   if (scoped)
     tl_scope_path(b->x->scopes, b->x->scope, &text);
   else
@@ -251,10 +251,10 @@ static bool makes_root_output(const build *b, const tl_pattern_node *p) {
   return false;
 }
 
-/* At once, since the dtype of what follows may be that of what this node makes. */
+/* Infers at once: later constants may take their dtype from this node's result. */
 static bool infer(build *b, tl_node_id n) {
   tl_module *m = b->x->m;
-  tl_muted muted; /* what does not infer is a refusal, not an error of the model */
+  tl_muted muted; /* a failure refuses the rewrite and is no error of the model */
   tl_mute(&muted, m, NULL, NULL);
   tl_status status = tl_infer_node(m, n);
   tl_unmute(&muted);
@@ -308,7 +308,7 @@ static bool build_forward(build *b, const tl_pattern_node *p) {
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 
-/* An existing value takes the place of an output only where its name may (values.h). */
+/* Returns true if an existing value may replace an output without losing its name (values.h). */
 static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
   tl_module *m = b->x->m;
   bool loose = !tl_value_producer(m, value) &&
@@ -318,7 +318,7 @@ static bool may_forward(build *b, tl_value_id old, tl_value_id value) {
   return true;
 }
 
-/* What is known of the value that v takes the place of is known of v. */
+/* Gives v the type facts of the value that it replaces. */
 static void refine(tl_module *m, tl_value_id v, tl_type_id old) {
   tl_type_id type;
   if (tl_type_refine(m, tl_value_type(m, v), old, &type))
@@ -337,7 +337,7 @@ static bool fit_outputs(build *b) {
       return refuse(b, "OPERANDS", "it would return itself");
     bool own = tl_value_producer(m, new) && r->build[r->values[v].built].forward == false;
     if ((!own || r->kind == TL_RULE_CLEANUP) && tl_is_pinned(&b->x->facts->pinned, old))
-      return refuse(b, "PINNED", "a training state keeps its identity"); /* but in fusions */
+      return refuse(b, "PINNED", "a training state keeps its identity"); /* except in fusions */
     if (!tl_type_refine(m, tl_value_type(m, old), tl_value_type(m, new), &type))
       return refuse(b, "SHAPE", "its result has another type");
     if (own)
@@ -369,7 +369,7 @@ static tl_node_id last_node(const tl_match *x) {
   return last;
 }
 
-/* The node of graph g that a user is, or is inside of. */
+/* Returns the node of graph g that is n or encloses it; TL_NO_NODE if there is none. */
 static tl_node_id owner_in(const tl_module *m, tl_node_id n, tl_graph_id g) {
   while (n && tl_node_get(m, n)->graph != g)
     n = tl_graph_get(m, tl_node_get(m, n)->graph)->owner;
@@ -388,8 +388,8 @@ static bool is_matched(const tl_match *x, tl_node_id n) {
   return false;
 }
 
-/* Adds the users of v that stand before `last`; false when one of them is in the match: then
- * contracting the match would close a cycle. */
+/* Lists the users of v before `last`. Refuses if a matched node is among them: contracting the
+ * match would close a cycle. */
 static bool add_users(build *b, moving *s, tl_value_id v, tl_node_id last, bool of_match) {
   tl_module *m = b->x->m;
   TL_FOR_USES(m, v, u) {
@@ -419,14 +419,14 @@ static void sort_by_order(const tl_module *m, moving *s) {
     }
 }
 
-/* An output that stands before `last` and is used there. */
+/* Returns true for an output of the match that is produced before `last`. */
 static bool is_early_output(const build *b, uint8_t v, tl_node_id last) {
   const tl_match *x = b->x;
   return is_output(x->rule, v) && (x->bound >> v & 1) &&
          tl_value_producer(x->m, x->values[v]) != last;
 }
 
-/* What has to move depends on an early output: none of it, new nodes included, may make that. */
+/* Returns true if node n, which must move, makes the replacement of an early output: a cycle. */
 static bool makes_early_output(const build *b, tl_node_id n, tl_node_id last) {
   const tl_node *node = tl_node_get(b->x->m, n);
   for (uint8_t v = 0; v < b->x->rule->n_values; v++)
@@ -435,7 +435,7 @@ static bool makes_early_output(const build *b, tl_node_id n, tl_node_id last) {
   return false;
 }
 
-/* New nodes stand where the last matched node is; users of earlier outputs move behind it. */
+/* New nodes are at the last matched node; users of earlier outputs move behind them. */
 static bool make_way(build *b, tl_node_id last) {
   tl_module *m = b->x->m;
   const tl_rule *r = b->x->rule;
@@ -471,7 +471,7 @@ static bool make_way(build *b, tl_node_id last) {
 
 /* ---- commit --------------------------------------------------------------------------------- */
 
-/* Outside predecessors run before every new node but weights, outside successors after (2.4, 4). */
+/* Moves control edges to new nodes but those that compute weights: folding removes them. */
 static bool move_control(build *b, tl_node_id old) {
   tl_module *m = b->x->m;
   uint32_t weights = tl_match_weights(b->x, b->out);
@@ -503,7 +503,8 @@ static bool move_controls(build *b) {
   return true;
 }
 
-/* An effect goes with its node where another node takes its place. */
+/* Returns true if nothing uses the results. Ops with effects go only if another node replaces
+ * them. */
 static bool is_dead(const tl_module *m, tl_node_id n, bool replaced) {
   const tl_node *node = tl_node_get(m, n);
   for (uint32_t i = 0; i < node->n_results; i++)
@@ -512,7 +513,7 @@ static bool is_dead(const tl_module *m, tl_node_id n, bool replaced) {
   return replaced || !tl_op_has_trait(node->op, TL_TRAIT_EFFECT);
 }
 
-/* Users first: an erased node gives its operands up. */
+/* Erases matched nodes, users before producers, since erasing a node drops its operands. */
 static void erase_old(build *b) {
   tl_match *x = b->x;
   for (uint8_t round = 0; round < x->rule->n_match; round++) {
@@ -539,7 +540,7 @@ static bool is_npu_node(const tl_module *m, tl_node_id n) {
 static void commit(build *b) {
   tl_module *m = b->x->m;
   const tl_rule *r = b->x->rule;
-  const tl_pinned *pinned = &b->x->facts->pinned; /* what was made meanwhile may be one, too */
+  const tl_pinned *pinned = &b->x->facts->pinned; /* newer values may be pinned, too */
   b->out->n_outputs = 0;
   for (uint8_t v = 0; v < r->n_values; v++) {
     if (!is_output(r, v) || !(b->x->bound >> v & 1))

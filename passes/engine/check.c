@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is checked of a rule when it is loaded, and the order in which its pattern is walked. */
+/* Checks a rule when it is loaded, and finds the order in which its pattern is walked. */
 #include "ir/ops_gen.h"
 #include "passes/engine/scope.h"
 
-/* n: the statement that is wrong; NULL: the rule as a whole. */
+/* Reports a mistake. n: the wrong statement; NULL: the rule as a whole. */
 static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
                       ...) TL_PRINTF(4, 5);
 static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n, const char *fmt,
@@ -28,6 +28,7 @@ static tl_status fail(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
   return status;
 }
 
+/* Returns true if the operand is a named value. */
 static bool names_value(const tl_pattern_operand *o) {
   return o->kind == TL_PATTERN_VALUE || o->kind == TL_PATTERN_MAYBE ||
          o->kind == TL_PATTERN_CONSTANT || o->kind == TL_PATTERN_REST;
@@ -35,12 +36,14 @@ static bool names_value(const tl_pattern_operand *o) {
 
 /* ---- walking order -------------------------------------------------------------------------- */
 
+/* Walk over a pattern from its root; bits of what is reached. */
 typedef struct walk {
   tl_rule *r;
   uint64_t bound;   /* values */
   uint64_t reached; /* pattern nodes */
 } walk;
 
+/* Adds a step for a pattern node, then for the producers of its operands, depth first. */
 static void reach(walk *w, uint8_t node, uint8_t seek, uint8_t depth) {
   tl_rule *r = w->r;
   if (w->reached >> node & 1)
@@ -61,7 +64,7 @@ static void reach(walk *w, uint8_t node, uint8_t seek, uint8_t depth) {
       reach(w, r->values[n->operands[i].value].node, TL_RULE_VALUES, (uint8_t)(depth + 1));
 }
 
-/* A node that nothing below the root uses is found among the users of a bound value. */
+/* Reaches a node that is not below the root: it is found among the users of a bound value. */
 static bool reach_sideways(walk *w) {
   tl_rule *r = w->r;
   for (uint8_t k = 0; k < r->n_match; k++) {
@@ -77,6 +80,8 @@ static bool reach_sideways(walk *w) {
   return false;
 }
 
+/* Walks down from the root; what remains must be reachable sideways, or the pattern is not
+ * connected. */
 static tl_status order_steps(tl_ruleset *s, tl_rule *r) {
   walk w = {.r = r};
   reach(&w, (uint8_t)(r->n_match - 1), TL_RULE_VALUES, 0);
@@ -88,7 +93,7 @@ static tl_status order_steps(tl_ruleset *s, tl_rule *r) {
 
 /* ---- signatures ----------------------------------------------------------------------------- */
 
-/* A list of operands may be empty, or as long as the op allows. */
+/* Counts the operands that are no lists; a list may have any length. */
 static uint32_t count_single(const tl_pattern_node *n) {
   uint32_t single = 0;
   for (uint8_t i = 0; i < n->n_operands; i++)
@@ -96,7 +101,8 @@ static uint32_t count_single(const tl_pattern_node *n) {
   return single;
 }
 
-/* Two lists are told apart by one node between them: Concat(%a..., %inner, %b...). */
+/* Returns true if lists are unambiguous: one list, or two around one node: Concat(%a..., %x,
+ * %b...). */
 static bool lists_fit(const tl_rule *r, const tl_pattern_node *n) {
   uint32_t lists = n->n_operands - count_single(n);
   if (lists < 2)
@@ -114,6 +120,8 @@ static tl_status fail_count(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
               row->max_operands, found);
 }
 
+/* Checks numbers of operands and results and the attributes of all alternatives against the op
+ * table. */
 static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_node *n,
                             bool building) {
   uint32_t operands = count_single(n);
@@ -128,7 +136,8 @@ static tl_status check_node(tl_ruleset *s, const tl_rule *r, const tl_pattern_no
     if (n->n_results > row->max_results)
       return fail(s, r, n, "'%.*s' has at most %u results, not %u", TL_SV_ARG(name),
                   row->max_results, n->n_results);
-    bool any = !building && row->domain_symbol == TL_SYM_npu; /* plugins add to prototypes */
+    /* plugins add attributes to prototypes */
+    bool any = !building && row->domain_symbol == TL_SYM_npu;
     for (uint8_t i = 0; i < n->n_attrs; i++)
       if (!any && !tl_op_attr_find(row, n->attrs[i].name)) {
         tl_sv attr = tl_sym(s->m, n->attrs[i].name);
@@ -149,6 +158,7 @@ typedef struct counts {
   uint16_t names[TL_RULE_NAMES];
 } counts;
 
+/* Counts the values and names in an expression. */
 static void count_expr(const tl_expr *e, counts *c) {
   if (!e)
     return;
@@ -176,7 +186,7 @@ static void count_node(const tl_pattern_node *n, counts *c) {
 
 static bool may_be_unused(tl_sv name) { return name.n && name.p[0] == '_'; }
 
-/* A name that is bound once and never asked for is a slip of the pen. */
+/* Reports names that are bound and never used; they are probably misspelled. */
 static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
   counts c = {{0}, {0}};
   for (uint8_t i = 0; i < r->n_match; i++)
@@ -210,6 +220,7 @@ static tl_status check_unused(tl_ruleset *s, const tl_rule *r) {
 
 /* ---- outputs -------------------------------------------------------------------------------- */
 
+/* The replacement must give a result of the root, and must not redefine values from outside. */
 static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   bool replaced = false;
@@ -235,7 +246,7 @@ static tl_status check_outputs(tl_ruleset *s, const tl_rule *r) {
   return TL_OK;
 }
 
-/* A replacement uses values of the pattern and what it has made before. */
+/* Checks that a replacement uses only pattern values and values made before. */
 static tl_status check_build_order(tl_ruleset *s, const tl_rule *r) {
   for (uint8_t i = 0; i < r->n_build; i++)
     for (uint8_t k = 0; k < r->build[i].n_operands; k++) {
@@ -265,7 +276,7 @@ static tl_status check_scope(tl_ruleset *s, const tl_rule *r) {
   return TL_OK;
 }
 
-/* The kind of pass that a rule answers to: that of its public name, where it has one. */
+/* Returns the kind of pass that switches the rule: that of its public name, if it has one. */
 static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
   bool public = r->pass != r->name;
   const tl_fusion_name *row = public ? tl_fusion_name_find(tl_sym(s->m, r->pass)) : NULL;
@@ -275,6 +286,7 @@ static tl_fusion_kind pass_kind(const tl_ruleset *s, const tl_rule *r) {
                             : TL_FUSION_CLEANUP;
 }
 
+/* A skimmed rule has no replacement yet and is checked when it is completed. */
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) {
   r->pass_kind = (uint8_t)pass_kind(s, r);
   TL_TRY(check_scope(s, r));

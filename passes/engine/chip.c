@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of rules: what the chip of --soc-version can compute in single precision. */
+/* The rule function widens(): can the chip of --soc-version compute this in single precision? */
 #include "ir/chip/op_info.h"
 #include "ir/ops_gen.h"
 #include "passes/edit/half.h"
@@ -14,8 +14,8 @@ typedef struct chip {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The NPU type that the node is judged as: that of the first candidate whose guard holds; empty
- * when there is none. */
+/* Returns the NPU type that the node is judged as, of the first candidate whose guard holds; "" if
+ * none. */
 static tl_sv type_of(const chip *on, tl_node_id n) {
   tl_module *m = on->m;
   tl_arena *scratch = on->scratch;
@@ -40,7 +40,7 @@ static uint8_t slot_at(tl_op_info info, bool output, uint32_t slot, uint32_t col
   return tl_op_info_columns(info, tl_op_info_slot_at(info, output, slot))[column];
 }
 
-/* Is f32 all that a column takes of floats and gives? Sizes and the like are integers. */
+/* Returns true if all floats of a column are f32; sizes and the like are integers. */
 static bool is_single(tl_op_info info, uint32_t column) {
   uint32_t n_in = info.row->n_inputs;
   bool found = false;
@@ -54,7 +54,8 @@ static bool is_single(tl_op_info info, uint32_t column) {
   return found;
 }
 
-/* Has the chip a kernel of f32 for the node, of which no precision mode makes one of 16 bits? */
+/* Returns true if the chip has an f32 kernel for the node that no precision mode will replace by a
+ * 16-bit one. */
 static bool has_single(const chip *on, tl_node_id n) {
   tl_op_info info = tl_op_info_find(tl_options_op_info(on->options), type_of(on, n));
   for (uint32_t i = 0; info.row && i < info.row->n_columns; i++)
@@ -71,8 +72,8 @@ static bool is_cast_of_f32(const tl_module *m, tl_value_id v) {
          tl_type_dtype(m, tl_value_type(m, tl_operand(m, n, 0))) == TL_DTYPE_F32;
 }
 
-/* The ops that casts move through (passes/rules/half.tlr), and how many operands of each need be no
- * casts themselves. */
+/* Returns how many operands of an op that casts move through (passes/rules/half.tlr) may be no
+ * casts; -1 for other ops. */
 static int most_uncast(const tl_node *node) {
   switch (node->op) {
   case TL_OP_Relu:
@@ -90,8 +91,8 @@ static int most_uncast(const tl_node *node) {
   }
 }
 
-/* The operands of a node that are no casts from f32: -1 when there are more than the rules take, or
- * the node is none that they know. *rest: the last one. */
+/* Counts the operands that are no casts from f32; *rest is the last of them. Returns -1 if the
+ * rules do not take so many. */
 static int uncast(const tl_module *m, tl_node_id n, tl_value_id *rest) {
   const tl_node *node = tl_node_get(m, n);
   int found = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May what a rule matched go away? Nobody else wants its inner values, and nothing keeps its nodes
+/* Checks that a match is closed: no other user needs its inner values, nothing keeps its nodes
  * apart. */
 #include "ir/marks.h"
 #include "passes/engine/match.h"
@@ -14,11 +14,12 @@ static bool is_matched(const tl_match *x, tl_node_id n) {
   return false;
 }
 
+/* Returns true if the replacement makes this value. */
 static bool is_replaced(const tl_match *x, uint8_t v) {
   return v != TL_RULE_VALUES && x->rule->values[v].built != TL_RULE_NODES;
 }
 
-/* "`n` has 2 consumers outside: `a`, graph output `y`" */
+/* Notes a reason such as "`n` has 2 consumers outside the pattern: `a`, graph output `y`". */
 static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
   if (!x->miss)
     return;
@@ -45,6 +46,7 @@ static void note_consumers(tl_match *x, tl_value_id v, tl_node_id n) {
   tl_buf_release(&list);
 }
 
+/* Returns true if v has no role of its own and no users outside the match. */
 static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
   if (x->facts && tl_is_pinned(&x->facts->pinned, v)) {
     tl_sv where = x->miss ? node_name(x, n) : TL_SV("");
@@ -60,6 +62,7 @@ static bool is_closed_value(tl_match *x, tl_value_id v, tl_node_id n) {
   return true;
 }
 
+/* Checks the results of node k that the replacement does not make. */
 static bool is_closed_node(tl_match *x, uint8_t k) {
   const tl_pattern_node *p = &x->rule->match[k];
   const tl_node *node = tl_node_get(x->m, x->nodes[k]);
@@ -71,7 +74,7 @@ static bool is_closed_node(tl_match *x, uint8_t k) {
   return true;
 }
 
-/* Marks of the device compiler that keep nodes apart, or inner nodes alive. */
+/* Returns false, with a note, if marks keep the node apart from the root or alive. */
 static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
   uint32_t mark = tl_node_marks_differ(x->m, n, x->root);
   if (tl_node_has_mark(x->m, n, TL_MARK_NOFOLD)) {
@@ -90,7 +93,7 @@ static bool allows_marks(tl_match *x, tl_node_id n, tl_sv where) {
   return false;
 }
 
-/* First and last of the nodes that a rewrite takes, in the order of the graph. */
+/* Finds the first and last node that the rewrite removes, in graph order. */
 static void find_ends(const tl_match *x, tl_node_id *first, tl_node_id *last) {
   *first = *last = x->root;
   for (uint8_t k = 0; k < x->rule->n_match; k++) {
@@ -103,6 +106,7 @@ static void find_ends(const tl_match *x, tl_node_id *first, tl_node_id *last) {
   }
 }
 
+/* Returns true if the replacement has new nodes, which can take over control edges. */
 static bool makes_nodes(const tl_rule *r) {
   for (uint8_t i = 0; i < r->n_build; i++)
     if (!r->build[i].forward)
@@ -110,8 +114,9 @@ static bool makes_nodes(const tl_rule *r) {
   return false;
 }
 
-/* An inner node may wait for what stands before all of them, and be waited for by what stands
- * behind all: new nodes then do. Anything between might close a cycle. */
+/* Returns true if the control edges of an inner node can move to the new nodes: predecessors must
+ * be before all matched nodes and successors behind them. An edge to a node between them might
+ * close a cycle. */
 static bool control_can_move(const tl_match *x, tl_node_id n) {
   const tl_node *node = tl_node_get(x->m, n);
   tl_node_id first, last;
@@ -129,6 +134,8 @@ static bool control_can_move(const tl_match *x, tl_node_id n) {
   return true;
 }
 
+/* Scopes are checked first; then stream, marks, control edges and users of every node that would
+ * go. Shared nodes stay and are not checked. */
 bool tl_match_is_closed(tl_match *x) {
   const tl_node *root = tl_node_get(x->m, x->root);
   if (!tl_match_is_in_scope(x))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remarks of the engine (explain.h). */
+/* Finds near misses of rules and sends remarks (explain.h). */
 #include "passes/engine/explain.h"
 
 #include "passes/engine/index.h"
 
+/* Near: at least this share of the pattern is bound. Bound on public passes per node. */
 enum { NEAR_PERCENT = 60, MOST_PASSES = 32 };
 
 /* ---- remarks -------------------------------------------------------------------------------- */
@@ -48,7 +49,7 @@ void tl_rule_remark_missed(tl_pass *p, tl_module *m, const tl_rule *r, tl_node_i
 
 /* ---- near misses ---------------------------------------------------------------------------- */
 
-/* The nearest rule of one public pass at the root that is being looked at. */
+/* The nearest rule of one public pass at the current root. */
 typedef struct nearest {
   const tl_rule *rule;
   tl_miss miss;
@@ -62,12 +63,12 @@ typedef struct explainer {
   tl_match match;
   nearest *at; /* [MOST_PASSES] */
   uint32_t n;
-  bool lacks; /* the node at hand may be rewritten: it lacks what the rewriter is to give it */
+  bool lacks; /* the current node may be rewritten: it has no NPU form yet */
 } explainer;
 
-/* One node alone is no near miss of a pattern of many; a rule of one node comes near when the node
- * fits and a condition is in the way, which says little of clean-up. A node that has to be expanded
- * is near to all that expand its op. */
+/* Returns true if the failed match is worth a remark. Patterns of many nodes need a bound share. A
+ * fusion of one node is near if only a condition fails; clean-up rules of one node are never
+ * reported; every expansion of a node's op is near. */
 static bool is_near(const tl_rule *r, const tl_miss *miss) {
   uint32_t bound = miss->depth < r->n_match ? miss->depth : r->n_match;
   if (r->n_match == 1 && r->kind == TL_RULE_EXPAND)
@@ -77,8 +78,8 @@ static bool is_near(const tl_rule *r, const tl_miss *miss) {
   return miss->code && bound > 0 && bound * 100 >= r->n_match * (uint32_t)NEAR_PERCENT;
 }
 
-/* Fits and is off or not needed, or fails: then the reason is in *miss. False when it fits and is
- * on, which means that a bound was in the way of applying it. */
+/* Matches a rule for explanation. Returns true with the reason in *miss if the rule fails, is off
+ * or not needed; false if it fits and is on, which means that a limit prevented it. */
 static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *miss) {
   tl_match *x = &e->match;
   x->set = e->r->set;
@@ -89,7 +90,7 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   x->scopes = e->r->scopes;
   x->miss = miss;
   if (rule->targets == TL_RULE_ORT && rule->off && !e->r->pass->elsewhere)
-    return false; /* who is asking wants to know of the NPU */
+    return false; /* the question is about the NPU */
   if (!tl_rule_match(x, n) || !tl_match_is_closed(x))
     return !rule->off && e->lacks;
   if (!rule->off && e->lacks)
@@ -105,7 +106,7 @@ static bool misses(explainer *e, const tl_rule *rule, tl_node_id n, tl_miss *mis
   return true;
 }
 
-/* The deeper, in relation to the size of the pattern; of equals the first. */
+/* Compares two misses: the deeper one relative to the size of its pattern is nearer. */
 static bool is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, const tl_miss *y) {
   bool whole_x = x->depth >= TL_MISS_CLOSED, whole_y = y->depth >= TL_MISS_CLOSED;
   if (whole_x != whole_y)
@@ -113,6 +114,7 @@ static bool is_nearer(const tl_rule *a, const tl_miss *x, const tl_rule *b, cons
   return (uint64_t)x->depth * b->n_match > (uint64_t)y->depth * a->n_match;
 }
 
+/* Keeps the nearest rule of each public pass. */
 static void keep(explainer *e, const tl_rule *rule, const tl_miss *miss) {
   uint32_t i = 0;
   while (i < e->n && e->at[i].rule->pass != rule->pass)

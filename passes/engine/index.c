@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The decision table of the engine (index.h). */
+/* Builds and queries the table of rules by root and producer (index.h). */
 #include "passes/engine/index.h"
 
 #include <math.h>
 
 #include "support/hash.h"
 
-/* Keys of rules whose root needs no certain producer; with a constant operand, and without. */
+/* Keys of rules without a required producer: with a constant operand, and without. */
 #define ANY_CONSTANT (UINT32_MAX - 1)
 #define ANY_PRODUCER UINT32_MAX
 
-enum { MOST_DECIDING = 64 }; /* several nodes with all their alternatives */
+enum { MOST_DECIDING = 64 }; /* upper bound on alternative producers */
 
 static uint64_t key_of(tl_op_id root, uint32_t producer) { return (uint64_t)root << 32 | producer; }
 
-/* The ops of which one makes an operand of the root wherever the rule fits. */
+/* Ops of which one must produce an operand of the root for the rule to match. */
 typedef struct deciding {
   tl_op_id ops[MOST_DECIDING];
-  uint32_t n; /* 0: nothing decides */
+  uint32_t n; /* 0: no such operand */
 } deciding;
 
-/* Adds the ops of a pattern node; false when there are too many. */
+/* Adds the ops of a pattern node. Returns false if there are too many. */
 static bool decide_by(deciding *d, const tl_pattern_node *made) {
   for (uint8_t i = 0; i < made->n_ops; i++) {
     uint32_t k = 0;
@@ -34,13 +34,14 @@ static bool decide_by(deciding *d, const tl_pattern_node *made) {
   return true;
 }
 
+/* Returns the pattern node that produces an operand, or NULL. */
 static const tl_pattern_node *maker_of(const tl_rule *r, const tl_pattern_operand *o) {
   bool made = o->kind == TL_PATTERN_VALUE && r->values[o->value].node != TL_RULE_NODES;
   return made ? &r->match[r->values[o->value].node] : NULL;
 }
 
-/* What makes an operand: a node that must be there, or, with `optional`, one of those that may be
- * missing above it, down to one that must be there. */
+/* Returns the ops that may produce an operand: of a required node; with `optional` also of the
+ * nodes above it that may be absent. */
 static deciding deciding_at(const tl_rule *r, const tl_pattern_operand *o, bool optional) {
   deciding d = {.n = 0};
   for (const tl_pattern_node *made = maker_of(r, o); made; made = maker_of(r, made->operands)) {
@@ -52,7 +53,7 @@ static deciding deciding_at(const tl_rule *r, const tl_pattern_operand *o, bool 
   return (deciding){.n = 0};
 }
 
-/* The first operand of the root that decides; best is what one node makes. */
+/* Returns the producers of the first operand that has required ones; a single node is preferred. */
 static deciding find_deciding(const tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   for (unsigned optional = 0; optional < 2; optional++)
@@ -64,13 +65,13 @@ static deciding find_deciding(const tl_rule *r) {
   return (deciding){.n = 0};
 }
 
-/* Two bits an op; ops may share them, which only costs a look in vain. */
+/* Returns two bits for an op. Ops may share bits; that costs only a failed match. */
 static uint64_t bits_of(tl_op_id op) {
   uint64_t h = tl_hash_mix(3, op);
   return UINT64_C(1) << (h & 63) | UINT64_C(1) << (h >> 6 & 63);
 }
 
-/* Bits of the ops that must make operands of a pattern node. */
+/* Returns the bits of the ops that must produce operands of a pattern node. */
 static uint64_t producers_of(const tl_rule *r, const tl_pattern_node *p) {
   uint64_t bits = 0;
   for (uint8_t i = 0; i < p->n_operands; i++) {
@@ -84,7 +85,7 @@ static uint64_t producers_of(const tl_rule *r, const tl_pattern_node *p) {
   return bits;
 }
 
-/* What the rule asks of the surroundings of its root, whatever its kinds of backtracking. */
+/* Returns what the rule needs around its root in every way of matching. */
 static tl_rule_signature signature_of(const tl_rule *r) {
   const tl_pattern_node *root = &r->match[r->n_match - 1];
   tl_rule_signature s = {.near = producers_of(r, root)};
@@ -125,10 +126,10 @@ static bool add_rule(tl_rule_index *x, tl_rule *r) {
   return true;
 }
 
-/* Does it stand among the entries that are sorted by number? */
+/* Returns true if the entry is among those sorted by number; NaN and infinities are not. */
 static bool is_ranked(const tl_rule_signature *s) { return s->numbered && isfinite(s->number); }
 
-/* Within a key: rules that ask for no number, then the others by their number. */
+/* Order within a key: rules without a number, then by number, then by definition. */
 static int by_key(const void *a, const void *b) {
   const tl_rule_entry *x = a, *y = b;
   if (x->key != y->key)
@@ -142,6 +143,7 @@ static int by_key(const void *a, const void *b) {
   return x->rule->index < y->rule->index ? -1 : 1;
 }
 
+/* Finds the slot of a key, or the free slot for it: open addressing with linear probing. */
 static tl_rule_slot *slot_of(const tl_rule_index *x, uint64_t key) {
   uint32_t at = (uint32_t)tl_hash_mix(0, key) & x->mask;
   while (x->slots[at].n && x->slots[at].key != key)
@@ -149,6 +151,7 @@ static tl_rule_slot *slot_of(const tl_rule_index *x, uint64_t key) {
   return &x->slots[at];
 }
 
+/* Fills the hash table, at most half full, so that probing ends. */
 static bool fill_slots(tl_rule_index *x) {
   uint32_t n = 16;
   while (n / 2 < x->entries.n)
@@ -196,8 +199,8 @@ typedef struct visit {
   const tl_rule_index *x;
   const tl_module *m;
   tl_node_id node;
-  uint32_t operand;      /* by whose producer rules are looked up */
-  tl_rule_signature has; /* far and number are filled when a rule asks */
+  uint32_t operand;      /* operand whose producer is the key */
+  tl_rule_signature has; /* `far` and `number` are filled on demand */
   bool far_known;
   bool number_known;
   tl_rule_visit fn;
@@ -228,7 +231,7 @@ static uint64_t far_bits(const tl_module *m, tl_node_id n) {
   return bits;
 }
 
-/* The first element of the only constant operand. */
+/* Reads the first element of the only constant operand. */
 static void fill_number(const tl_module *m, tl_node_id n, tl_rule_signature *has) {
   const tl_tensor *only = NULL;
   uint32_t constants = 0;
@@ -248,13 +251,13 @@ static void fill_number(const tl_module *m, tl_node_id n, tl_rule_signature *has
     has->numbered = tl_tensor_float_at(m, only, 0, &has->number);
 }
 
-/* Whether one number may stand for the other, by a wider margin than the matcher's. */
+/* Returns true if two numbers may match; the margin is wider than the matcher's. */
 static bool is_near(double a, double b) {
   double margin = 10 * TL_RULE_TOLERANCE * (b < 0 ? -b : b);
   return !(a < b - margin || a > b + margin);
 }
 
-/* Looks at what a rule asks for and nobody has asked before. */
+/* Computes the facts that a rule needs and that are not known yet. */
 static void look(visit *v, const tl_rule_signature *wants) {
   if (wants->far && !v->far_known) {
     v->has.far = far_bits(v->m, v->node);
@@ -266,7 +269,7 @@ static void look(visit *v, const tl_rule_signature *wants) {
   }
 }
 
-/* Of a rule that one of several producers decides: has it been visited for an operand before? */
+/* Returns true if a rule with alternative producers was already visited for an earlier operand. */
 static bool was_visited(const visit *v, const tl_rule_entry *at) {
   tl_op_id root = (tl_op_id)(at->key >> 32);
   for (uint32_t i = 0; i < v->operand; i++) {
@@ -292,7 +295,7 @@ static void visit_entry(visit *v, const tl_rule_entry *at) {
     v->fn(v->user, v->node, at->rule);
 }
 
-/* The first of some entries, which are sorted by number, whose number is not below. */
+/* Binary search: returns the first entry whose number is not below. */
 static const tl_rule_entry *at_least(const tl_rule_entry *at, const tl_rule_entry *end,
                                      double number) {
   while (at < end) {
@@ -305,7 +308,7 @@ static const tl_rule_entry *at_least(const tl_rule_entry *at, const tl_rule_entr
   return at;
 }
 
-/* Rules with a number are looked at only near the number that the node has. */
+/* Visits the entries of a key; those with a number only near the node's number. */
 static void visit_key(visit *v, uint64_t key) {
   const tl_rule_slot *s = slot_of(v->x, key);
   const tl_rule_entry *at = v->x->entries.at + s->first;
@@ -318,7 +321,7 @@ static void visit_key(visit *v, uint64_t key) {
   look(v, &at->wants);
   double number = v->has.number;
   bool known = v->has.numbered && isfinite(number);
-  double reach = 11 * TL_RULE_TOLERANCE * fabs(number); /* wider than is_near has it */
+  double reach = 11 * TL_RULE_TOLERANCE * fabs(number); /* wider than the margin of is_near */
   for (at = known ? at_least(at, end, number - reach) : at; at < end; at++) {
     if (known && at->wants.number > number + reach)
       break;
@@ -335,7 +338,8 @@ static bool has_constant(const tl_module *m, const tl_node *node) {
   return false;
 }
 
-/* True when an operand before i has a producer of the same op: its rules were visited then. */
+/* Returns true if one of the 8 operands before i has a producer of the same op: its rules were
+ * visited then. Only 8 are compared, to bound the cost. */
 static bool seen_before(const tl_module *m, tl_node_id n, uint32_t i, tl_op_id op) {
   for (uint32_t k = i < 8 ? 0 : i - 8; k < i; k++) {
     tl_value_id v = tl_operand(m, n, k);

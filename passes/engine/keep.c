@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a rule that was read joins its set: which rules it takes the place of, which it may stand
- * beside, and its place in the order of definition. */
+/* Adds a parsed rule to its set: which rules it overrides, and its place in the order of
+ * definition. */
 #include "passes/engine/parse.h"
 
-/* Rules have names; a definition is that of an op. */
+/* Returns true if two rules have the same name, or define the same op. */
 static bool is_namesake(const tl_rule *a, const tl_rule *b) {
   if (a->kind == TL_RULE_DEFINE || b->kind == TL_RULE_DEFINE)
     return a->kind == b->kind && a->match->ops[0] == b->match->ops[0];
   return a->name == b->name;
 }
 
-/* Definitions of one op in one file are alternatives: the first whose conditions hold applies. */
+/* Returns true for definitions of one op in one file: they are alternatives, and the first whose
+ * conditions hold applies. */
 static bool is_alternative(const tl_rule *old, const tl_rule *r) {
   return r->kind == TL_RULE_DEFINE && old->file == r->file && old->n_where;
 }
 
-/* Two readings of one rule; of those that are built in, any may be read first. */
+/* Returns true for two spellings of one rule. Built-in ones are parsed in any order. */
 static bool is_spelling(const tl_rule *old, const tl_rule *r) {
   return old->spelling != r->spelling && old->file == r->file && old->line == r->line &&
          old->column == r->column;
 }
 
-/* lead: an earlier spelling, NULL: there is none. Those of a file share its place in the order. */
+/* Adds a rule. lead: an earlier spelling, or NULL; spellings from a file share its index. */
 static tl_status add_rule(tl_rule_parser *p, tl_rule *r, const tl_rule *lead) {
   r->index = lead && !p->builtin ? lead->index : p->set->next++;
   return tl_rule_vec_push(&p->set->rules, r) ? TL_OK : tl_rule_memory(p);
@@ -36,7 +37,7 @@ tl_status tl_rule_keep(tl_rule_parser *p, tl_rule *r, tl_token name, bool overri
   r->custom = override;
   bool defines = r->kind == TL_RULE_DEFINE;
   uint64_t key = tl_map_pair(defines, defines ? r->match->ops[0] : r->name);
-  if (!tl_map_find(&p->set->names, key, NULL)) /* most rules have no namesake */
+  if (!tl_map_find(&p->set->names, key, NULL)) /* most rules have a name of their own */
     return tl_map_set(&p->set->names, key, 1) ? add_rule(p, r, NULL) : tl_rule_memory(p);
   for (uint32_t i = 0; i < rules->n; i++) {
     tl_rule *old = rules->at[i];

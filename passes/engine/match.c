@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matcher: walks a rule's steps from the root, with backtracking over the orders of commutative
- * operands, over nodes that may be missing and over users of a value. */
+/* The matcher: walks a rule's steps from the root with backtracking. It backtracks over orders of
+ * commutative operands, optional nodes and users of a value. */
 #include "ir/ops_gen.h"
 #include "passes/engine/match.h"
 #include "passes/engine/scope.h"
 #include "support/assert.h"
 
+/* Upper bound on attempts per root; keeps hostile graphs from exponential time. */
 enum { MOST_BINDINGS = 100000 };
 
 static tl_sv node_name(tl_match *x, tl_node_id n) { return tl_node_where(x->m, n).node; }
 
 static bool is_bound(const tl_match *x, uint8_t v) { return x->bound >> v & 1; }
 
-/* What a choice binds is undone by going back to a saved state. */
+/* State before a choice, restored when the choice fails. */
 typedef struct saved {
   uint64_t bound;
   uint32_t named;
@@ -33,6 +34,7 @@ static void restore(tl_match *x, const saved *s) {
   memcpy(x->nodes, s->nodes, x->rule->n_match * sizeof *s->nodes);
 }
 
+/* Binds value v, or compares with its earlier binding. */
 static bool bind_value(tl_match *x, uint8_t v, tl_value_id value) {
   if (is_bound(x, v))
     return x->values[v] == value;
@@ -45,6 +47,7 @@ static bool bind_value(tl_match *x, uint8_t v, tl_value_id value) {
 
 enum { LONGEST_SPLAT = 4096 };
 
+/* Returns true if every element of constant v equals `wanted`, within the tolerance if tolerant. */
 static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tolerant) {
   const tl_tensor *t = tl_value_constant(x->m, v);
   if (!t || t->kind == TL_SOURCE_STRINGS)
@@ -62,7 +65,7 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
       return false;
     double error = e > wanted ? e - wanted : wanted - e;
     double size = wanted < 0 ? -wanted : wanted;
-    /* a narrower dtype cannot hold the number better than its own rounding */
+    /* equal after rounding to the constant's dtype, or both NaN */
     if (e != wanted && !(tolerant && error <= tolerance * size) &&
         !(t->dtype == TL_DTYPE_F32 && (float)wanted == (float)e) && !(e != e && wanted != wanted))
       return false;
@@ -70,8 +73,8 @@ static bool is_number(const tl_match *x, tl_value_id v, double wanted, bool tole
   return true;
 }
 
-/* A constant of several elements may stretch what it meets; whether it does shows in the types only
- * where all sizes are known. */
+/* Returns true if a constant of several elements may broadcast the other operand; unknown sizes
+ * count as yes. */
 static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
   const tl_tensor *t = tl_value_constant(x->m, constant);
   if (tl_tensor_elements(x->m, t) == 1)
@@ -86,7 +89,7 @@ static bool may_stretch(const tl_match *x, tl_value_id constant, tl_node_id n) {
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* All nodes bound so far fit; one more would, were it not in a graph around or inside. */
+/* Notes that the match crosses into another graph. */
 static void note_partition(tl_match *x, tl_node_id p) {
   if (!x->miss)
     return;
@@ -112,13 +115,14 @@ static bool bind_made(tl_match *x, uint8_t v, uint8_t k, tl_value_id value) {
   if (x->nodes[k] && x->nodes[k] != p)
     return false;
   for (uint8_t i = 0; !x->nodes[k] && i < x->rule->n_match; i++)
-    if (x->nodes[i] == p) /* two pattern nodes never are one node */
+    if (x->nodes[i] == p) /* two pattern nodes never match one node */
       return false;
   x->nodes[k] = p;
   return bind_value(x, v, value);
 }
 
-/* Binds a value that the pattern makes; the first `skips` nodes on the way down are missing. */
+/* Binds a value that the pattern produces; the first `skips` optional nodes on the way are
+ * absent. */
 static bool bind_inner(tl_match *x, uint8_t v, tl_value_id value, unsigned skips) {
   for (;; skips--) {
     uint8_t k = x->rule->values[v].node;
@@ -151,7 +155,7 @@ static bool bind_operand(tl_match *x, const tl_pattern_operand *o, tl_value_id v
   }
 }
 
-/* How many nodes right above an operand may be missing: one choice more than that. */
+/* Counts the optional nodes directly above an operand; there is one more choice than that. */
 static unsigned count_optional(const tl_match *x, const tl_pattern_operand *o) {
   unsigned n = 0;
   if (o->kind != TL_PATTERN_VALUE)
@@ -165,6 +169,7 @@ static unsigned count_optional(const tl_match *x, const tl_pattern_operand *o) {
   return n;
 }
 
+/* Binds a list of operands: `count` of node n from slot `from` on. */
 static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, uint32_t from,
                       uint32_t count) {
   if (is_bound(x, o->value))
@@ -177,7 +182,7 @@ static bool bind_rest(tl_match *x, const tl_pattern_operand *o, tl_node_id n, ui
   return true;
 }
 
-/* Trailing absent operands are as good as none. */
+/* Returns the number of operands without absent ones at the end. */
 static uint32_t count_operands(const tl_match *x, tl_node_id n) {
   uint32_t actual = tl_node_get(x->m, n)->n_operands;
   while (actual && !tl_operand(x->m, n, actual - 1))
@@ -198,7 +203,8 @@ static bool bind_between(tl_match *x, const tl_pattern_node *p, tl_node_id n, un
          bind_rest(x, &p->operands[2], n, choice + 1, actual - choice - 1);
 }
 
-/* Binds all operands of node n; swap exchanges the first two. */
+/* Binds all operands of node n. swap exchanges the first two; choice encodes how many optional
+ * nodes are absent above each operand, as digits of a mixed-radix number. */
 static bool bind_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, bool swap,
                           unsigned choice) {
   uint32_t actual = count_operands(x, n), slot = 0;
@@ -253,7 +259,7 @@ static bool match_attr(tl_match *x, const tl_pattern_attr *p, tl_node_id n, uint
     if (x->named >> p->index & 1)
       return same_rv(x->names[p->index], v);
     x->named |= 1u << p->index;
-    x->names[p->index] = v; /* NONE when it is not set: conditions on it fail */
+    x->names[p->index] = v; /* NONE if the node does not set it: conditions on it fail */
     return true;
   }
   tl_rv wanted = tl_rule_eval(x, p->expr);
@@ -274,8 +280,8 @@ static bool is_mentioned(const tl_pattern_node *p, tl_symbol name) {
   return false;
 }
 
-/* What a closed pattern does not mention must have its default. NPU ops carry marks besides, such
- * as original_type, that no prototype knows. */
+/* Returns true if attributes that a closed pattern does not mention have their defaults. NPU ops
+ * carry marks such as original_type that no prototype lists; they are ignored. */
 static bool has_defaults(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(x->m, n);
   const tl_op *row = tl_op_row(node->op);
@@ -309,7 +315,7 @@ static bool has_op(const tl_pattern_node *p, tl_op_id op) {
 
 static bool match_steps(tl_match *x, uint32_t step);
 
-/* Op, results and attributes; nothing here depends on the order of operands. */
+/* Matches op, results and attributes, which do not depend on the order of operands. */
 static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint32_t depth) {
   const tl_node *node = tl_node_get(x->m, n);
   if (!has_op(p, node->op)) {
@@ -333,13 +339,14 @@ static bool match_head(tl_match *x, const tl_pattern_node *p, tl_node_id n, uint
       return false;
   }
   if (p->n_results > node->n_results && x->rule->kind != TL_RULE_DEFINE)
-    return false; /* a definition may give more than the node has */
+    return false; /* a definition may have more results than the node */
   for (uint8_t i = 0; i < p->n_attrs; i++)
     if (!match_attr(x, &p->attrs[i], n, depth))
       return false;
   return p->open || has_defaults(x, p, n, depth);
 }
 
+/* Returns the number of combinations of absent optional nodes. */
 static unsigned count_choices(const tl_match *x, const tl_pattern_node *p) {
   unsigned n = 1;
   for (uint8_t i = 0; i < p->n_operands; i++)
@@ -371,6 +378,8 @@ static void note_operands(tl_match *x, const tl_pattern_node *p, tl_node_id n, u
   tl_match_note(x, depth, "OPERANDS", "the operands of `%.*s` do not fit", TL_SV_ARG(where));
 }
 
+/* Matches node n with pattern node k and then the remaining steps, trying all orders and
+ * choices. */
 static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
   const tl_pattern_node *p = &x->rule->match[k];
   if (++x->bindings > MOST_BINDINGS || !match_head(x, p, n, step))
@@ -379,7 +388,7 @@ static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
                   tl_op_has_trait(tl_node_get(x->m, n)->op, TL_TRAIT_COMMUTATIVE) &&
                   p->operands[0].kind != TL_PATTERN_REST && p->operands[1].kind != TL_PATTERN_REST;
   unsigned choices = has_two_lists(p) ? count_operands(x, n) : count_choices(x, p);
-  if (choices == 1 && !commutes) { /* nothing to choose: whoever chose before goes back */
+  if (choices == 1 && !commutes) { /* nothing to choose: the caller's choice is undone instead */
     if (bind_operands(x, p, n, false, 0))
       return match_steps(x, step + 1);
     note_operands(x, p, n, step);
@@ -401,6 +410,7 @@ static bool match_node(tl_match *x, uint32_t step, uint8_t k, tl_node_id n) {
   return false;
 }
 
+/* Tries all users of a bound value that have an op of the pattern node. */
 static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
   const tl_pattern_node *p = &x->rule->match[s->node];
   saved before = save(x);
@@ -427,6 +437,7 @@ static bool seek_user(tl_match *x, uint32_t step, const tl_rule_step *s) {
   return false;
 }
 
+/* Computes the names of `let`, then evaluates all conditions. */
 static bool conditions_hold(tl_match *x, uint32_t depth) {
   const tl_rule *r = x->rule;
   for (uint8_t i = 0; i < r->n_lets; i++) {
@@ -454,7 +465,7 @@ static bool match_steps(tl_match *x, uint32_t step) {
     return seek_user(x, step, s);
   if (x->skipped >> s->node & 1)
     return match_steps(x, step + 1);
-  if (!x->nodes[s->node]) /* below a node that is missing */
+  if (!x->nodes[s->node]) /* below an optional node that is absent */
     return match_steps(x, step + 1);
   return match_node(x, step, s->node, x->nodes[s->node]);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule parser: files, rules, definitions, statements (docs/rules.md). */
+/* Parses rule files, rules, definitions and statements (docs/rules.md). */
 #include "passes/engine/parse.h"
 
 #include "ir/ops_gen.h"
 
 enum { MAX_ALTERNATIVES = 32, MAX_OPERANDS = 16, MAX_ATTRS = 16, MAX_WHERE = 24 };
 
-/* Rules that no file orders come after all passes that have a priority of their own. */
+/* Priority of rules without one: behind all passes that have a priority of their own. */
 enum { DEFAULT_PRIORITY = 9000 };
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
+/* One statement while it is parsed; its lists are copied to the arena afterwards. */
 typedef struct statement {
   tl_op_id ops[MAX_ALTERNATIVES];
   tl_pattern_operand operands[MAX_OPERANDS];
@@ -18,7 +19,7 @@ typedef struct statement {
   tl_pattern_node node;
 } statement;
 
-/* op(%y): whatever op the pattern found for the node that makes %y. */
+/* op(%y): the op that the pattern matched for the node that produces %y. */
 static tl_status parse_like(tl_rule_parser *p, statement *s) {
   uint8_t v;
   TL_TRY(tl_rule_expect(p, "("));
@@ -61,7 +62,7 @@ static tl_status parse_constant(tl_rule_parser *p, tl_pattern_operand *o) {
   return tl_rule_expr(p, &o->expr);
 }
 
-/* Some of a list: %x...[from, to] */
+/* Parses a part of a list: %x...[from, to]. */
 static tl_status parse_part(tl_rule_parser *p, tl_pattern_operand *o) {
   if (!p->building || !tl_rule_accept(p, "["))
     return TL_OK;
@@ -71,6 +72,7 @@ static tl_status parse_part(tl_rule_parser *p, tl_pattern_operand *o) {
   return tl_rule_expect(p, "]");
 }
 
+/* Forms: _ (absent), const ..., %x, %x? (optional), %x... (list). */
 static tl_status parse_operand(tl_rule_parser *p, tl_pattern_operand *o) {
   *o = (tl_pattern_operand){0};
   if (tl_rule_accept(p, "_")) {
@@ -107,7 +109,7 @@ static tl_status parse_operands(tl_rule_parser *p, statement *s) {
   return tl_rule_expect(p, ")");
 }
 
-/* Pattern node that makes the value behind "from". */
+/* Parses "from %y": attributes are copied from the pattern node that produces %y. */
 static tl_status parse_from(tl_rule_parser *p, statement *s) {
   uint8_t v;
   tl_token t = p->at;
@@ -118,6 +120,7 @@ static tl_status parse_from(tl_rule_parser *p, statement *s) {
   return TL_OK;
 }
 
+/* NAME = $capture in a pattern binds; anything else compares, or in a replacement sets. */
 static tl_status parse_attr(tl_rule_parser *p, statement *s) {
   if (s->node.n_attrs == MAX_ATTRS)
     return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
@@ -150,6 +153,8 @@ static tl_status parse_attrs(tl_rule_parser *p, statement *s) {
   return tl_rule_expect(p, "}");
 }
 
+/* A pattern may use a value only behind the statement that makes it; a replacement may give a value
+ * of the pattern once. */
 static tl_status parse_result(tl_rule_parser *p, statement *s, uint8_t node) {
   if (s->node.n_results == sizeof s->node.results)
     return tl_rule_fail(p, p->at, "more than %zu results", sizeof s->node.results);
@@ -195,7 +200,7 @@ static tl_status keep_statement(tl_rule_parser *p, const statement *s, tl_patter
 
 /* %r, ... = [shared] [maybe] Op|Op(operands) {attrs}, or in a replacement %r = %value. */
 static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_t node) {
-  statement s; /* of its lists, what is counted is filled */
+  statement s; /* only the counted elements of its lists are set */
   s.node = (tl_pattern_node){
       .line = p->at.line, .column = p->at.column, .like = TL_RULE_NODES, .from = TL_RULE_NODES};
   do
@@ -218,6 +223,7 @@ static tl_status parse_statement(tl_rule_parser *p, tl_pattern_node *out, uint8_
   return keep_statement(p, &s, out);
 }
 
+/* Parses statements up to `close`; in a pattern also the alternatives of `either`. */
 static tl_status parse_statements(tl_rule_parser *p, const char *close, tl_pattern_node **list,
                                   uint8_t *n) {
   tl_pattern_node nodes[TL_RULE_NODES];
@@ -300,7 +306,7 @@ static tl_status parse_rule_name(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
-/* NAME : kind ... { match { ... } */
+/* Form: NAME : kind ... { match { ... }. A built-in rule remembers where its rest begins. */
 static tl_status parse_pattern(tl_rule_parser *p, tl_rule *r) {
   TL_TRY(parse_rule_name(p, r));
   TL_TRY(tl_rule_expect(p, ":"));
@@ -348,7 +354,7 @@ static tl_status parse_spelling(tl_rule_parser *p, bool override) {
   return tl_rule_keep(p, r, name, override);
 }
 
-/* A rule as often as its pattern has spellings. */
+/* Parses a rule once for each of its spellings. */
 static tl_status parse_rule(tl_rule_parser *p, bool override) {
   tl_lexer start = p->lexer;
   tl_token name = p->at;
@@ -363,7 +369,7 @@ static tl_status parse_rule(tl_rule_parser *p, bool override) {
   return TL_OK;
 }
 
-/* scope "GLOB" : NAME ... { ... } -> op: the scope as it stands becomes one node. */
+/* Form: scope "GLOB" : NAME ... { ... } -> op. The whole scope becomes one node. */
 static tl_status parse_capture(tl_rule_parser *p, bool override) {
   tl_rule *r = new_rule(p, TL_RULE_CAPTURE);
   if (!r)
@@ -382,7 +388,7 @@ static tl_status parse_capture(tl_rule_parser *p, bool override) {
 
 /* ---- definitions ---------------------------------------------------------------------------- */
 
-/* The signature of a definition is a pattern of one node whose results the body returns. */
+/* Parses the signature of a definition: a pattern of one node whose results the body returns. */
 static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   p->building = false;
   s->node.line = p->at.line;
@@ -393,18 +399,20 @@ static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   tl_rule_parser before = *p;
   if (!tl_rule_accept(p, "{"))
     return TL_OK;
-  if (p->at.kind != TL_TOKEN_LABEL && !tl_rule_at(p, "}")) { /* the body already */
+  if (p->at.kind != TL_TOKEN_LABEL && !tl_rule_at(p, "}")) { /* this brace opens the body */
     p->lexer = before.lexer;
     p->at = before.at;
     return TL_OK;
   }
-  while (p->at.kind == TL_TOKEN_LABEL) { /* {$axis, $epsilon}: attributes under their own names */
+  while (p->at.kind == TL_TOKEN_LABEL) { /* {$axis, $epsilon}: attributes captured under their own
+                                          * names */
     if (s->node.n_attrs == MAX_ATTRS)
       return tl_rule_fail(p, p->at, "more than %d attributes", MAX_ATTRS);
     tl_pattern_attr *a = &s->attrs[s->node.n_attrs++];
     *a = (tl_pattern_attr){.captures = true};
     tl_token name = p->at;
-    size_t unused = name.text.n > 1 && name.text.p[0] == '_'; /* $_N: N, which may be anything */
+    /* $_N captures N, which need not be used */
+    size_t unused = name.text.n > 1 && name.text.p[0] == '_';
     name.text = (tl_sv){name.text.p + unused, name.text.n - unused};
     TL_TRY(tl_rule_symbol(p, name, &a->name));
     TL_TRY(tl_rule_name_index(p, true, &a->index));
@@ -414,7 +422,7 @@ static tl_status parse_signature(tl_rule_parser *p, statement *s) {
   return tl_rule_expect(p, "}");
 }
 
-/* return %y, ...: ties the results of the signature to values of the body. */
+/* Form: return %y, ... binds the results of the signature to values of the body. */
 static tl_status parse_return(tl_rule_parser *p, statement *s) {
   do {
     tl_token t = p->at;
@@ -439,14 +447,14 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
     return tl_rule_memory(p);
   statement s = {.node = {.like = TL_RULE_NODES, .from = TL_RULE_NODES}};
   TL_TRY(parse_signature(p, &s));
-  /* marks of GE may stand on an NPU op, but no attribute that would change its meaning */
+  /* an NPU op may have marks of GE, but no attribute that would change its meaning */
   s.node.open = tl_op_domain_symbol(p->set->m, s.ops[0]) != TL_SYM_npu;
   r->name = r->pass = tl_op_name_symbol(p->set->m, s.ops[0]);
   if (tl_rule_accept(p, "where"))
     TL_TRY(parse_where(p));
   TL_TRY(tl_rule_expect(p, "{"));
   p->building = true;
-  /* results of the body become values of the signature by "return" */
+  /* "return" makes values of the body results of the signature */
   TL_TRY(parse_statements(p, "return", &r->build, &r->n_build));
   tl_rule_advance(p);
   TL_TRY(parse_return(p, &s));
@@ -461,6 +469,7 @@ static tl_status parse_define(tl_rule_parser *p, bool override) {
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
+/* The first line of a file names the version of the language. */
 static tl_status parse_version(tl_rule_parser *p) {
   TL_TRY(tl_rule_expect(p, "rules"));
   tl_token t = p->at;
@@ -474,6 +483,7 @@ static tl_status parse_version(tl_rule_parser *p) {
   return TL_OK;
 }
 
+/* Parses a rule, a definition or a capture. With only_definitions others are skipped. */
 static tl_status parse_one(tl_rule_parser *p, bool override) {
   bool skip = p->set->only_definitions;
   if (tl_rule_accept(p, "rule"))
@@ -526,7 +536,8 @@ tl_status tl_rules_parse_text(tl_ruleset *s, const tl_rule_text *text) {
   return parse_text(&p, false, false);
 }
 
-/* Goes on behind the pattern of r, of which *whole is a copy. */
+/* Parses the rest of r, behind its pattern, into *whole, a copy of r. On failure r stays as it
+ * was. */
 static tl_status parse_rest(tl_rule_parser *p, const tl_rule *r, tl_rule *whole) {
   p->lexer.at += r->rest.at;
   p->lexer.line = r->rest.line;

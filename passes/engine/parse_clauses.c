@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule parser: what stands between the name of a rule and its braces. */
+/* Parses the clauses of a rule, between its name and its braces. */
 #include "passes/engine/parse.h"
 
 enum { N_CLAUSES = 5 };
 
-/* Which clause starts here; N_CLAUSES: none. */
+/* Returns the clause that starts here; N_CLAUSES if there is none. */
 static unsigned clause_at(const tl_rule_parser *p);
 
 tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r) {
@@ -24,6 +24,7 @@ tl_status tl_rule_kind_word(tl_rule_parser *p, tl_rule *r) {
   return tl_rule_expected(p, "cleanup, graph, late, expand or scope");
 }
 
+/* The order of the classes is that of tl_numerics. */
 static tl_status parse_numerics(tl_rule_parser *p, tl_rule *r) {
   static const char *const classes[] = {"exact", "reassociating", "approximate"};
   for (uint8_t i = 0; i < sizeof classes / sizeof *classes; i++)
@@ -44,6 +45,7 @@ static tl_status parse_priority(tl_rule_parser *p, tl_rule *r) {
   return TL_OK;
 }
 
+/* Reads words until a clause or a brace; target words and clause words are disjoint. */
 static tl_status parse_target(tl_rule_parser *p, tl_rule *r) {
   static const char *const words[] = {"npu", "npu910", "npu910b", "onnxruntime"}; /* by bit */
   enum { N_WORDS = sizeof words / sizeof *words };
@@ -86,6 +88,7 @@ static unsigned clause_at(const tl_rule_parser *p) {
   return i;
 }
 
+/* The public name comes first; clauses are in any order, each at most once. */
 tl_status tl_rule_clauses(tl_rule_parser *p, tl_rule *r) {
   bool given[N_CLAUSES] = {false};
   if (p->at.kind == TL_TOKEN_STRING) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule parser: what rules ask of scopes (docs/rules.md, "Scopes"). */
+/* Parses what rules ask of scopes (docs/rules.md, "Scopes"). */
 #include "ir/ops_gen.h"
 #include "passes/engine/parse.h"
 #include "passes/engine/scope.h"
@@ -31,6 +31,7 @@ static tl_status parse_globs(tl_rule_parser *p, tl_symbol *list, uint32_t *n) {
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
+/* Parses a count. Numbers are parsed as doubles, so that it must be checked to be an integer. */
 static tl_status parse_count(tl_rule_parser *p, uint32_t *out) {
   tl_token t = p->at;
   double n;
@@ -41,7 +42,7 @@ static tl_status parse_count(tl_rule_parser *p, uint32_t *out) {
   return TL_OK;
 }
 
-/* 2 | 2 to 5 | 2 or more | times 3 */
+/* Forms: 2 | 2 to 5 | 2 or more | times 3 (a positive multiple of 3). */
 static tl_status parse_range(tl_rule_parser *p, tl_scope_count *c) {
   tl_token t = p->at;
   if (tl_rule_accept(p, "times")) {
@@ -132,6 +133,7 @@ static tl_status parse_attrs(tl_rule_parser *p, tl_scope_pattern *s) {
   return tl_rule_expect(p, "}");
 }
 
+/* child "NAME" { counts }: a scope directly inside. */
 static tl_status parse_child(tl_rule_parser *p, tl_scope_pattern *s) {
   if (s->n_parts == 1 + TL_SCOPE_CHILDREN)
     return tl_rule_fail(p, p->at, "more than %d scopes inside", TL_SCOPE_CHILDREN);
@@ -160,7 +162,7 @@ static tl_status parse_rank(tl_rule_parser *p, tl_scope_port *port) {
   return c.times ? tl_rule_fail(p, t, "a rank is no multiple") : TL_OK;
 }
 
-/* `rest`, once for values and once for constants, is behind the others of its sort. */
+/* Checks that a list port (`rest`) is the last of its sort, values or constants. */
 static tl_status check_rest(tl_rule_parser *p, tl_token at, const tl_scope_port *list, uint32_t n) {
   for (uint32_t i = 0; i + 1 < n; i++)
     if (list[i].rest && list[i].constant == list[n - 1].constant)
@@ -210,7 +212,7 @@ static tl_status parse_boundary(tl_rule_parser *p, tl_scope_pattern *s) {
 
 /* ---- verification ---------------------------------------------------------------------------- */
 
-/* rtol=1e-4 | atol=1e-5 | samples=3; *given: bits of what was said. */
+/* Forms: rtol=1e-4 | atol=1e-5 | samples=3. *given: bits of those given. */
 static tl_status parse_bound(tl_rule_parser *p, tl_scope_verify *v, unsigned *given) {
   static const char *const words[] = {"rtol", "atol", "samples"};
   unsigned i = 0;
@@ -237,7 +239,7 @@ static tl_status parse_bound(tl_rule_parser *p, tl_scope_verify *v, unsigned *gi
   return TL_OK;
 }
 
-/* verify { rtol=1e-4, atol=1e-5, samples=3 }, which are also what is taken for those not given. */
+/* Form: verify { rtol=1e-4, atol=1e-5, samples=3 }. These numbers are also the defaults. */
 static tl_status parse_verify(tl_rule_parser *p, tl_scope_pattern *s) {
   unsigned given = 0;
   if (s->verify.samples)
@@ -255,6 +257,7 @@ static tl_status parse_verify(tl_rule_parser *p, tl_scope_pattern *s) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Returns the scope pattern of the rule, made on first use; part 0 is the scope itself. */
 static tl_status pattern_of(tl_rule_parser *p, tl_scope_pattern **out) {
   tl_rule *r = p->rule;
   if (!r->scope) {
@@ -292,7 +295,7 @@ tl_status tl_rule_scope(tl_rule_parser *p) {
   }
 }
 
-/* Others are on unless they are switched off. */
+/* A scope fusion of a file is off unless it is named or `general`; other rules are on. */
 tl_status tl_rule_general(tl_rule_parser *p, tl_rule *r) {
   if (r->kind != TL_RULE_SCOPE && r->kind != TL_RULE_CAPTURE)
     return tl_rule_fail(p, p->at, "'general' is for scope fusions");
@@ -309,7 +312,7 @@ tl_status tl_rule_scope_start(tl_rule_parser *p) {
 
 /* ---- the op ---------------------------------------------------------------------------------- */
 
-/* const(Op, PLACE): a number that the scope has there. */
+/* Form: const(Op, OPERAND): a number that is an operand of the first such node of the scope. */
 static tl_status parse_found(tl_rule_parser *p, tl_scope_setting *s, uint8_t kind) {
   tl_token at = p->at;
   s->found = true;
@@ -323,7 +326,7 @@ static tl_status parse_found(tl_rule_parser *p, tl_scope_setting *s, uint8_t kin
   return tl_rule_expect(p, ")");
 }
 
-/* NAME = expression of constants | NAME = const(Op, PLACE) */
+/* Forms: NAME = constant expression | NAME = const(Op, OPERAND). */
 static tl_status parse_setting(tl_rule_parser *p, const tl_op *row, tl_scope_setting *s) {
   tl_token at = p->at;
   tl_expr *e;
@@ -368,7 +371,7 @@ static tl_status parse_settings(tl_rule_parser *p, const tl_op *row, tl_scope_pa
   return tl_rule_expect(p, "}");
 }
 
-/* An op with a meaning of its own has to take what goes in, and give what comes out. */
+/* Checks that an op of the table takes the inputs and gives the outputs of the boundary. */
 static tl_status check_ports(tl_rule_parser *p, tl_token at, const tl_op *row,
                              const tl_scope_pattern *s) {
   uint32_t lists = 0;
@@ -386,11 +389,13 @@ static tl_status check_ports(tl_rule_parser *p, tl_token at, const tl_op *row,
   return TL_OK;
 }
 
+/* An op of the op table has a meaning of its own and must be verified; an op of a user's domain
+ * gets the scope as its definition. */
 tl_status tl_rule_scope_op(tl_rule_parser *p) {
   tl_scope_pattern *s = p->rule->scope;
   TL_TRY(tl_rule_expect(p, "->"));
   tl_token at = p->at;
-  if (p->rule->numerics == UNSAID) /* samples that are near do not show the same bits */
+  if (p->rule->numerics == UNSAID) /* close samples do not prove equal bits */
     p->rule->numerics = s->verify.samples ? TL_NUMERICS_REASSOCIATING : TL_NUMERICS_EXACT;
   TL_TRY(tl_rule_op(p, &s->op));
   const tl_op *row = tl_op_row(s->op);

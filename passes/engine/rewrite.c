@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine (rewrite.h). */
+/* Candidates, rounds and the worklist of the rule engine (rewrite.h). */
 #include "passes/engine/rewrite.h"
 
 #include "ir/infer/infer.h"
@@ -10,41 +10,45 @@
 #include "passes/engine/index.h"
 #include "passes/fold/fold.h"
 
+/* Upper bound on values visited upwards from one changed value. */
 enum { MOST_NEIGHBOURS = 64 };
 
-/* Rewrites of one run: what no rules reach that come to an end, and what those that make ever more
- * nodes, each round as many times as many, reach soon. */
+/* Upper bound on rewrites per run: per node of the module, and in any case. Terminating rule sets
+ * stay far below it; a diverging set reaches it within a few rounds and is reported. */
 enum { REWRITES_A_NODE = 32, REWRITES_AT_LEAST = 10000 };
 
+/* A match found in a sweep; matched again before it is applied. */
 typedef struct candidate {
   tl_rule *rule;
-  bool counted; /* as a match, in the statistics */
+  bool counted; /* already counted as a match in the statistics */
   tl_node_id node;
-  uint64_t position; /* order label when it was found */
+  uint64_t position; /* order label of the node when it was found */
 } candidate;
 
 TL_VEC(candidate_vec, candidate);
 
+/* State of one run. */
 typedef struct engine {
   const tl_rewriter *r;
   tl_module *m;
   tl_rule_index index;
   tl_merge_facts facts;
   candidate_vec candidates;
-  tl_u32_vec changed; /* nodes to look at in the next round, each once */
-  uint8_t *marks;     /* owned, by node id: 1 + how far up from there was looked; 0: not noted */
+  tl_u32_vec changed; /* worklist of the next round, each node once */
+  uint8_t *marks;     /* owned, by node id: 1 + levels of users still to visit from there; 0: not in
+                       * the worklist */
   uint32_t n_marks;
-  tl_arena scratch; /* of one match */
+  tl_arena scratch; /* memory of one match; rewound after it */
   tl_match match;
-  bool sweep; /* the first look at every node: all matches count */
+  bool sweep; /* first sweep over all nodes: all matches are counted */
   bool no_memory;
-  tl_status failed;       /* what was reported when a rule was completed */
-  bool stopped;           /* the rewrite limit is reached, or the budget is spent */
-  uint64_t budget;        /* rewrites left */
-  const tl_rule **takers; /* by node: the rule that took it; NULL: nobody asks */
+  tl_status failed;       /* error reported while a rule was completed */
+  bool stopped;           /* the rewrite limit or the budget is exhausted */
+  uint64_t budget;        /* rewrites left in this run */
+  const tl_rule **takers; /* by node id: the rule that replaced it; NULL: not wanted */
   uint32_t n_takers;
-  tl_u32_vec weights; /* nodes of replacements that compute with constants only */
-  bool sized;         /* replacements compute with sizes that have no number */
+  tl_u32_vec weights; /* new nodes that compute with constants only */
+  bool sized;         /* some replacement computes with symbolic sizes */
 } engine;
 
 static tl_status state_of(const engine *e) {
@@ -53,7 +57,8 @@ static tl_status state_of(const engine *e) {
 
 /* ---- matching ------------------------------------------------------------------------------- */
 
-/* Whether the rule, not only its pattern, fits with its root at n. */
+/* Returns true if the whole rule matches at n. A skimmed rule is completed when its pattern
+ * matches. */
 static bool fits_whole(engine *e, tl_rule *rule, tl_node_id n) {
   if (!tl_rule_match(&e->match, n))
     return false;
@@ -64,6 +69,7 @@ static bool fits_whole(engine *e, tl_rule *rule, tl_node_id n) {
   return e->failed == TL_OK && tl_rule_match(&e->match, n);
 }
 
+/* Prepares the match structure, matches and checks that the match is closed. */
 static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
   tl_match *x = &e->match;
   x->set = e->r->set;
@@ -80,8 +86,8 @@ static bool matches(engine *e, tl_rule *rule, tl_node_id n, tl_miss *miss) {
   return fits_whole(e, rule, n) && tl_match_is_closed(x);
 }
 
-/* Counts matches for fusion_result.json: patterns that fit, whatever their conditions say, when all
- * nodes are looked at; afterwards those that take effect. */
+/* Counts for fusion_result.json: in the sweep, patterns that match, whatever their conditions;
+ * later only matches that take effect. */
 static void count(engine *e, const tl_rule *rule, uint32_t matched, uint32_t effective) {
   tl_fusion_stats *stats = e->r->pass->fusions;
   if (stats && rule->pass_kind != TL_FUSION_CLEANUP &&
@@ -95,7 +101,7 @@ static void consider(void *user, tl_node_id n, tl_rule *rule) {
   engine *e = user;
   tl_arena_mark mark = tl_arena_save(&e->scratch);
   bool fits = matches(e, rule, n, NULL);
-  bool counts = e->sweep && tl_rule_fuses(rule); /* of clean-up, effects alone are of interest */
+  bool counts = e->sweep && tl_rule_fuses(rule); /* of clean-up rules only effects are counted */
   if (counts && e->match.structural)
     count(e, rule, 1, 0);
   if (fits && !candidate_vec_push(&e->candidates,
@@ -128,7 +134,7 @@ static bool grow_marks(engine *e) {
   return true;
 }
 
-/* Notes a node; false when it was looked at from as far before. */
+/* Adds a node to the worklist. Returns false if it was visited from at least as far before. */
 static bool note_changed(engine *e, tl_node_id n, uint8_t left) {
   if (n >= e->n_marks && !grow_marks(e)) {
     e->no_memory = true;
@@ -143,7 +149,8 @@ static bool note_changed(engine *e, tl_node_id n, uint8_t left) {
   return true;
 }
 
-/* A pattern that contains v can have its root among the users of v, as far up as rules are deep. */
+/* Adds the users of v, as many levels up as the deepest rule: a pattern that contains v has its
+ * root among them. Breadth first. */
 static void note_users(engine *e, tl_value_id first) {
   tl_value_id queue[MOST_NEIGHBOURS];
   uint8_t left[MOST_NEIGHBOURS];
@@ -163,7 +170,7 @@ static void note_users(engine *e, tl_value_id first) {
   }
 }
 
-/* A value that has lost users may be an inner value of another match now. */
+/* Adds the users of a value that has lost users: it may now be an inner value of another match. */
 static void note_loss(engine *e, tl_value_id v) {
   if (tl_value_get(e->m, v)->n_uses <= 2)
     note_users(e, v);
@@ -187,7 +194,7 @@ static bool is_unused(const engine *e, tl_node_id n) {
   return true;
 }
 
-/* Erases what only nodes used that have gone: uses by what nobody uses keep rules from fitting. */
+/* Erases nodes that became unused, transitively: their uses would keep rules from matching. */
 static void erase_unused(engine *e, tl_value_id first) {
   tl_u32_vec values = {0};
   bool pushed = tl_u32_vec_push(&values, first);
@@ -210,7 +217,7 @@ static void erase_unused(engine *e, tl_value_id first) {
   tl_u32_vec_release(&values);
 }
 
-/* What clean-up leaves over goes at once. */
+/* Erases unused operands of a match at once after a clean-up rule. */
 static void erase_operands(engine *e, const tl_match *x) {
   if (e->r->kind != TL_RULE_CLEANUP || e->r->pass->options->keep_dead)
     return;
@@ -219,7 +226,7 @@ static void erase_operands(engine *e, const tl_match *x) {
       erase_unused(e, x->values[v]);
 }
 
-/* Whether all operands are constants, or inference knows what is in them. */
+/* Returns true if all operands are constants or have contents that inference knows. */
 static bool computes_constants(const tl_module *m, tl_node_id n) {
   for (uint32_t i = 0; i < tl_node_get(m, n)->n_operands; i++) {
     tl_value_id v = tl_operand(m, n, i);
@@ -230,7 +237,8 @@ static bool computes_constants(const tl_module *m, tl_node_id n) {
   return tl_node_get(m, n)->n_operands > 0;
 }
 
-/* Not in expansions: what they spell out is often larger when it is folded. */
+/* Keeps the sizes of new Shape nodes for inference; not in expansions, which often grow when
+ * folded. */
 static void note_sizes(engine *e, tl_node_id n) {
   if (e->r->kind >= TL_RULE_EXPAND || tl_node_get(e->m, n)->op != TL_OP_Shape)
     return;
@@ -255,7 +263,7 @@ static void note_built(engine *e, const tl_built *b) {
 
 /* ---- explanations ---------------------------------------------------------------------------- */
 
-/* Remembers who took the nodes of the match: what else wanted them is told so. */
+/* Notes which rule replaced the nodes, to explain overlapping matches. */
 static void note_taken(engine *e) {
   const tl_match *x = &e->match;
   for (uint8_t i = 0; e->takers && i < x->rule->n_match; i++)
@@ -281,6 +289,7 @@ static void explain_overlap(engine *e, const candidate *c) {
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
+/* Takes one rewrite from the budget; warns when it is exhausted. */
 static void spend(engine *e, const tl_rule *rule) {
   if (--e->budget)
     return;
@@ -309,7 +318,7 @@ static tl_status apply_match(engine *e, const candidate *c, tl_miss *miss) {
       tl_rule_remark_missed(e->r->pass, e->m, c->rule, c->node, miss);
     return TL_OK;
   }
-  (void)tl_pass_may_rewrite(e->r->pass); /* counts it; the limit was asked before */
+  (void)tl_pass_may_rewrite(e->r->pass); /* counts the rewrite; apply() checked the limit */
   spend(e, c->rule);
   if (e->r->pass->remark)
     tl_rule_remark_applied(e->r->pass, e->m, c->rule, names, n, &built);
@@ -332,7 +341,7 @@ static tl_status apply(engine *e, const candidate *c) {
   tl_miss *asked = e->r->pass->explain ? &miss : NULL;
   tl_status status = TL_OK;
   if (matches(e, c->rule, c->node, asked)) {
-    miss.code = NULL; /* choices that failed before the one that fits */
+    miss.code = NULL; /* reasons of choices that failed before the one that fits */
     if (*e->r->pass->rewrites >= e->r->pass->limit)
       e->stopped = true;
     else
@@ -360,11 +369,11 @@ static int by_id(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Puts the nodes that changed in the order of their ids, in which most of them lie in memory. Many
- * are read off their marks, a few are sorted. */
+/* Sorts changed nodes by id, which is close to their order in memory. Long lists are read off the
+ * marks; short ones are sorted. */
 static void sort_changed(engine *e, tl_u32_vec *nodes) {
   if (nodes->n < e->n_marks / 64) {
-    if (nodes->n) /* an empty list may have no memory */
+    if (nodes->n) /* an empty list may have no array */
       qsort(nodes->at, nodes->n, sizeof *nodes->at, by_id);
     return;
   }
@@ -374,7 +383,7 @@ static void sort_changed(engine *e, tl_u32_vec *nodes) {
       nodes->at[found++] = n;
 }
 
-/* Candidates among the nodes that changed. */
+/* Finds the candidates at the nodes of the worklist. */
 static void find_again(engine *e) {
   tl_u32_vec nodes = e->changed;
   e->changed = (tl_u32_vec){0};
@@ -388,6 +397,7 @@ static void find_again(engine *e) {
   tl_u32_vec_release(&nodes);
 }
 
+/* Sweeps one graph, then applies and looks again until nothing changes or a bound is reached. */
 static tl_status rewrite_graph(engine *e, const tl_graph *g) {
   e->candidates.n = 0;
   for (uint32_t i = 0; i < e->changed.n; i++)
@@ -399,7 +409,7 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
   e->sweep = false;
   for (uint32_t round = 0; e->candidates.n && !e->stopped; round++) {
     TL_TRY(apply_candidates(e));
-    if (e->weights.n && e->r->kind != TL_RULE_DEFINE) /* later rules ask for constants */
+    if (e->weights.n && e->r->kind != TL_RULE_DEFINE) /* later rules need them as constants */
       TL_TRY(tl_fold_from(e->r->pass, e->m, &e->weights));
     e->weights.n = 0;
     if (round >= e->r->rounds)
@@ -411,8 +421,8 @@ static tl_status rewrite_graph(engine *e, const tl_graph *g) {
 
 /* ---- run ------------------------------------------------------------------------------------ */
 
-/* Types of what was made of sizes without a number: a node alone does not tell them. An error here
- * is one that the model would meet when run. */
+/* Infers the module again if symbolic sizes are involved, since one node alone does not determine
+ * their types. Errors are ignored: the model would meet them when it runs. */
 static tl_status infer_sized(engine *e) {
   tl_muted muted;
   if (!e->sized)
@@ -424,7 +434,7 @@ static tl_status infer_sized(engine *e) {
 }
 
 static tl_status rewrite_module(engine *e) {
-  uint32_t graphs = e->m->graphs.n; /* rules make no graphs */
+  uint32_t graphs = e->m->graphs.n; /* rules create no graphs */
   for (uint32_t i = 0; i < graphs && !e->stopped; i++) {
     const tl_graph *g = e->m->graphs.at[i];
     if (g->erased)

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over rules: finds candidates of all rules in one sweep, applies them in
- * the order (priority, rule, position), each matched again just before, and looks again where
- * something changed, for a bounded number of rounds. Deterministic: the order of work follows from
- * the module and the rules alone. */
+/* The rule engine: finds matches, applies them in a fixed order, and looks again where something
+ * changed. One sweep collects the candidates of all rules. They are applied in the order (priority,
+ * rule, position), each matched again just before. Changed nodes form the worklist of the next
+ * round; the number of rounds and of rewrites is bounded. Deterministic: the order of work depends
+ * on the module and the rules only. */
 #ifndef TL_PASSES_ENGINE_REWRITE_H
 #define TL_PASSES_ENGINE_REWRITE_H
 
 #include "passes/edit/pass.h"
 #include "passes/engine/rule.h"
 
+/* Input of one run; everything is borrowed. */
 typedef struct tl_rewriter {
   tl_pass *pass;
   tl_module *m;
-  tl_ruleset *set;   /* rules that it skimmed are completed where they fit */
-  tl_rule_kind kind; /* rules of this kind */
-  uint32_t rounds;   /* at most; 0: one sweep */
-  bool (*wants)(void *user, tl_node_id root); /* whether a root may be rewritten; NULL: any */
+  tl_ruleset *set;   /* skimmed rules are completed where they match */
+  tl_rule_kind kind; /* kind of rules to run */
+  uint32_t rounds;   /* upper bound on rounds after the first; 0: one sweep */
+  bool (*wants)(void *user, tl_node_id root); /* may this root be rewritten? NULL: any may */
   void *user;
-  struct tl_scopes *scopes; /* for rules that ask where nodes are; NULL: none does */
+  struct tl_scopes *scopes; /* for rules on scopes; NULL: there are none */
 } tl_rewriter;
 
-/* Runs the rules of a kind over every graph of the module. What fired, and under explain what
- * nearly did, goes to the pass's remarks; counts to its statistics. Cost: one sweep, plus work in
- * proportion to what changed. */
+/* Runs the rules of a kind over every graph of the module. Sends remarks on what fired and, under
+ * explain, on near misses; adds counts to the pass's statistics. Errors are reported. Cost: one
+ * sweep, plus work proportional to what changed. */
 tl_status tl_rewrite(const tl_rewriter *r) TL_NODISCARD;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules (docs/rules.md): rewrites as data. A rule is a pattern over nodes, conditions
- * and a replacement; this header is the form in which the parser leaves it for the matcher
- * (match.h) and the builder (build.h), and the sets that rules are kept in. Rules belong to one
- * module, whose symbols and ops they name. */
+/* Rules (docs/rules.md): rewrites as data. A rule has a pattern over nodes, conditions and a
+ * replacement. This header is the form in which the parser hands a rule to the matcher (match.h)
+ * and the builder (build.h), and the sets that keep rules. Rules belong to one module, whose
+ * symbols and ops they name. */
 #ifndef TL_PASSES_ENGINE_RULE_H
 #define TL_PASSES_ENGINE_RULE_H
 
@@ -19,62 +19,69 @@ enum {
   TL_RULE_NAMES = 24,   /* attributes captured and numbers computed by one rule */
   TL_RULE_NODES = 48,   /* nodes of one pattern */
   TL_RULE_BUILT = 32,   /* nodes of one replacement */
-  TL_RULE_EITHERS = 8   /* `either` in one pattern */
+  TL_RULE_EITHERS = 8   /* number of `either` in one pattern */
 };
 
+/* Kinds of rules; each is applied by another pass. */
 typedef enum tl_rule_kind {
-  TL_RULE_CLEANUP, /* canonical to canonical, to a fixed point */
+  TL_RULE_CLEANUP, /* canonical form to canonical form, to a fixpoint */
   TL_RULE_GRAPH,   /* graph fusion under a public pass name */
-  TL_RULE_LATE,    /* the same in the second round: of what the others have left */
-  TL_RULE_SCOPE,   /* graph fusion of nodes that are in one scope */
-  TL_RULE_CAPTURE, /* a scope as it stands becomes one node */
-  TL_RULE_EXPAND,  /* select: one canonical node as several with NPU forms */
-  TL_RULE_DEFINE,  /* what a tl:: or npu:: op means */
+  TL_RULE_LATE,    /* graph fusion in the second round, of nodes that the first left */
+  TL_RULE_SCOPE,   /* graph fusion of nodes within one scope */
+  TL_RULE_CAPTURE, /* one whole scope becomes one node */
+  TL_RULE_EXPAND,  /* one canonical node becomes several with NPU forms */
+  TL_RULE_DEFINE,  /* the meaning of a tl:: or npu:: op */
   TL_N_RULE_KINDS
 } tl_rule_kind;
 
-/* Where a rule makes sense at all, whatever it makes (target.c): a set of these. */
+/* Targets for which a rule is useful, whatever it makes (target.c); a set of bits. */
 typedef enum tl_rule_target {
   TL_RULE_ANYWHERE = 0,
-  TL_RULE_NPU = 1 << 0,     /* where the model goes to the NPU */
-  TL_RULE_NPU910 = 1 << 1,  /* the same for chips of the Ascend910 line */
-  TL_RULE_NPU910B = 1 << 2, /* the same for other chips */
-  TL_RULE_ORT = 1 << 3      /* where it goes to ONNX Runtime */
+  TL_RULE_NPU = 1 << 0,     /* models for the NPU */
+  TL_RULE_NPU910 = 1 << 1,  /* models for chips of the Ascend910 line */
+  TL_RULE_NPU910B = 1 << 2, /* models for other chips */
+  TL_RULE_ORT = 1 << 3      /* models for ONNX Runtime */
 } tl_rule_target;
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
+/* Kinds of operands in patterns and replacements. */
 typedef enum tl_pattern_operand_kind {
   TL_PATTERN_VALUE,    /* %x */
   TL_PATTERN_MAYBE,    /* %x?: may be absent */
   TL_PATTERN_CONSTANT, /* const %x: must be a constant */
-  TL_PATTERN_NUMBER,   /* const 0.5, const ~0.5: a constant with this in every element */
+  TL_PATTERN_NUMBER,   /* const 0.5, const ~0.5: a constant with this number in every element */
   TL_PATTERN_ABSENT,   /* _ */
-  TL_PATTERN_REST      /* %x...: all that are left over, any number */
+  TL_PATTERN_REST      /* %x...: all remaining operands */
 } tl_pattern_operand_kind;
 
+/* One operand of a statement. */
 typedef struct tl_pattern_operand {
   uint8_t kind;  /* tl_pattern_operand_kind */
-  uint8_t value; /* index of the value */
+  uint8_t value; /* index into the rule's values */
   bool tolerant; /* NUMBER: relative tolerance TL_RULE_TOLERANCE, or ..._F16 */
   double number;
-  tl_expr *expr;     /* builder: const of an expression; REST: the first that is taken, or NULL */
-  tl_expr *end;      /* builder: of REST: where it ends, or NULL */
-  uint8_t dtype;     /* builder: of the constant; NONE: that of the node's first other operand */
-  tl_expr *dtype_of; /* builder: dtype as an expression */
+  tl_expr *expr;     /* replacement: expression of the constant; REST: first operand taken, or
+                      * NULL */
+  tl_expr *end;      /* replacement: REST: end of the operands taken, or NULL */
+  uint8_t dtype;     /* replacement: dtype of the constant; NONE: that of the first other operand of
+                      * the node */
+  tl_expr *dtype_of; /* replacement: dtype as an expression */
 } tl_pattern_operand;
 
 #define TL_RULE_TOLERANCE 1e-4
 #define TL_RULE_TOLERANCE_F16 0x1p-11 /* below the margins of passes/engine/index.c */
 
+/* One attribute of a statement. */
 typedef struct tl_pattern_attr {
   tl_symbol name;
-  bool captures; /* pattern: binds `index`; else compares with (builder: takes) expr */
+  bool captures; /* pattern: binds name `index`; otherwise it compares with `expr`, which a
+                  * replacement takes */
   uint8_t index;
   tl_expr *expr;
 } tl_pattern_attr;
 
-/* One statement of a pattern or of a replacement. */
+/* One statement of a pattern or a replacement. */
 typedef struct tl_pattern_node {
   tl_op_id *ops; /* alternatives; a replacement has one */
   tl_pattern_operand *operands;
@@ -84,51 +91,53 @@ typedef struct tl_pattern_node {
   uint8_t n_operands;
   uint8_t n_results;
   uint8_t n_attrs;
-  uint8_t like; /* builder: the op is that of this pattern node; TL_RULE_NODES: no */
-  uint8_t from; /* builder: attributes of this pattern node come first; TL_RULE_NODES: no */
-  bool open;    /* pattern: attributes that are not mentioned may have any value */
-  bool shared;  /* pattern: its results may have other users; the node then stays */
-  bool maybe;   /* pattern: the node may be missing; its result is then its first operand */
-  bool forward; /* builder: no node, the result is an existing value (operand 0) */
+  uint8_t like; /* replacement: takes the op of this pattern node; TL_RULE_NODES: no */
+  uint8_t from; /* replacement: copies the attributes of this pattern node; TL_RULE_NODES: no */
+  bool open;    /* pattern: attributes not mentioned may have any value */
+  bool shared;  /* pattern: results may have users outside; the node then stays */
+  bool maybe;   /* pattern: the node may be absent; its result is then its first operand */
+  bool forward; /* replacement: no node; the result is an existing value (operand 0) */
   uint32_t line;
   uint32_t column;
 } tl_pattern_node;
 
+/* A value that a rule names, %name. */
 typedef struct tl_rule_value {
   tl_sv name;
-  uint8_t node; /* pattern node that makes it, TL_RULE_NODES: an operand from outside */
+  uint8_t node; /* pattern node that produces it; TL_RULE_NODES: an operand from outside */
   uint8_t result;
-  uint8_t built; /* replacement node that makes it, TL_RULE_NODES: none */
+  uint8_t built; /* replacement node that produces it; TL_RULE_NODES: none */
   bool rest;     /* a list of operands */
   bool maybe;    /* may be absent */
 } tl_rule_value;
 
-/* How the matcher walks the pattern: node by node from the root; a node is reached through a value
- * bound before it, or as a user of one. */
+/* One step of the matcher's walk from the root: a node is reached as the producer of a bound value
+ * or as a user of one. */
 typedef struct tl_rule_step {
   uint8_t node;
-  uint8_t seek; /* value whose users are searched, TL_RULE_VALUES: the node is already known */
+  uint8_t seek; /* value whose users are searched; TL_RULE_VALUES: the node is already known */
 } tl_rule_step;
 
-/* Where reading a rule goes on: behind its pattern. */
+/* Where parsing of a skimmed rule continues: behind its pattern. */
 typedef struct tl_rule_rest {
-  uint32_t at; /* in its text */
+  uint32_t at; /* offset in its text */
   uint32_t line;
   uint32_t column; /* 0-based */
 } tl_rule_rest;
 
+/* One rule. The arrays are in the arena of the set. */
 typedef struct tl_rule {
   tl_symbol name;
-  tl_symbol pass;   /* public name; the rule's own where none is given */
-  tl_sv about;      /* one sentence for people, may be empty */
+  tl_symbol pass;   /* public name of its pass; the own name if none is given */
+  tl_sv about;      /* one sentence for users; may be empty */
   const char *file; /* for messages */
   uint32_t line;
   uint32_t column;
-  uint32_t index;    /* order of definition: ties of priority */
-  uint8_t spelling;  /* which reading of its pattern, from 1 on; 0: it has one. Rules that share a
-                       name are spellings of one rule */
-  int32_t written;   /* priority as the rule says it */
-  int32_t priority;  /* what the switches make of it; smaller runs earlier */
+  uint32_t index;    /* order of definition; breaks ties of priority */
+  uint8_t spelling;  /* number of this reading of its pattern, from 1; 0: only one. Rules with one
+                      * name are spellings of one rule */
+  int32_t written;   /* priority as written in the rule */
+  int32_t priority;  /* priority after the switches; smaller runs earlier */
   uint8_t kind;      /* tl_rule_kind */
   uint8_t numerics;  /* tl_numerics */
   uint8_t pass_kind; /* tl_fusion_kind of `pass` */
@@ -141,14 +150,14 @@ typedef struct tl_rule {
   uint8_t n_lets;
   uint8_t n_steps;
   uint8_t depth;    /* longest path from the root to a pattern node */
-  const char *off;  /* why it is switched off: a static string; NULL: it is on */
-  bool unsupported; /* it is off since what it makes has no op where the model goes */
-  bool custom;      /* of a --rules file */
-  bool skimmed;     /* built in, and read up to the end of its pattern: see tl_rule_complete */
+  const char *off;  /* reason why it is off, a static string; NULL: it is on */
+  bool unsupported; /* off because the target lacks an op that it makes */
+  bool custom;      /* from a --rules file */
+  bool skimmed;     /* built in and parsed up to the end of its pattern; see tl_rule_complete */
   tl_rule_rest rest;
-  const struct tl_rule_text *text; /* where it is built in; NULL: it is not */
-  bool general;                    /* of kind scope: on without being asked for */
-  struct tl_scope_pattern *scope;  /* SCOPE, CAPTURE: scope.h; NULL: others */
+  const struct tl_rule_text *text; /* its built-in text; NULL: from a file */
+  bool general;                    /* of kind scope: on without being requested */
+  struct tl_scope_pattern *scope;  /* for SCOPE and CAPTURE (scope.h); else NULL */
   tl_rule_value *values;
   tl_sv *names;
   tl_pattern_node *match;
@@ -161,83 +170,91 @@ typedef struct tl_rule {
 
 TL_VEC(tl_rule_vec, tl_rule *);
 
-/* Is it the rule itself, rather than a further spelling of one that was seen before? */
+/* Returns true for the rule itself, false for a further spelling. */
 static inline bool tl_rule_leads(const tl_rule *r) { return r->spelling <= 1; }
 
-/* Is it a fusion, rather than a clean-up, an expansion or a definition? */
+/* Returns true for a fusion, false for a clean-up rule, an expansion or a definition. */
 static inline bool tl_rule_fuses(const tl_rule *r) {
   return r->kind >= TL_RULE_GRAPH && r->kind <= TL_RULE_CAPTURE;
 }
 
+/* A set of rules for one module. */
 typedef struct tl_ruleset {
   tl_module *m;
-  const tl_options *options; /* those of tl_rules_load; NULL: not loaded */
-  tl_arena arena;            /* rules and their parts */
-  tl_rule_vec rules;         /* in the order of definition, overridden ones removed */
+  const tl_options *options; /* options of tl_rules_load; NULL: not loaded */
+  tl_arena arena;            /* owned; holds rules and their parts */
+  tl_rule_vec rules;         /* owned; in order of definition, without overridden ones */
   uint32_t next;             /* index of the next rule */
-  tl_map names;              /* owned; what is named in `rules`, see parse.c */
-  bool only_definitions;     /* texts are read, rules are left out: what outlining needs */
-  unsigned kinds; /* TL_RULE_BIT set: built-in rules of other kinds are not read; 0: all are */
-  uint8_t *ops;   /* arena, by op id: the module or a rule that was read makes this op; NULL: every
-                    built-in rule is read, whether it can match or not */
-  uint8_t *read;  /* arena, by index of the text; with `ops` */
-  bool skims;     /* built-in rules are read up to the end of their patterns */
+  tl_map names;              /* owned; names of `rules`, see keep.c */
+  bool only_definitions;     /* parses definitions only, for outlining */
+  unsigned kinds; /* set of TL_RULE_BIT: other built-in rules are not parsed; 0: all are */
+  uint8_t *ops;   /* arena, by op id: the module or a parsed rule makes this op; NULL: parse all
+                   * built-in rules, whether they can match or not */
+  uint8_t *read;  /* arena, by index of the text: already parsed; only with `ops` */
+  bool skims;     /* built-in rules are parsed up to the end of their patterns */
 } tl_ruleset;
 
 #define TL_RULE_BIT(kind) (1u << (kind))
-/* Texts that say what NPU ops mean: read only where a module has such ops. */
+/* Definitions of NPU ops: parsed only for modules that have such ops. */
 #define TL_RULE_NPU_BIT TL_RULE_BIT(TL_N_RULE_KINDS)
 
+/* Initializes an empty set for module m. */
 void tl_ruleset_init(tl_ruleset *s, tl_module *m);
+/* Releases all rules of the set. */
 void tl_ruleset_release(tl_ruleset *s);
-/* Adds the rules of a text; a rule of a name that is there replaces it (override) or is an error.
- * Reports the first mistake with line and column. The text must outlive the set. */
+/* Parses a text and adds its rules. A rule with the name of an existing one replaces it (override)
+ * or is an error. Reports the first mistake with line and column: TL_INVALID_ARGUMENT,
+ * TL_NO_MEMORY. The text must outlive the set. */
 tl_status tl_rules_parse(tl_ruleset *s, const char *path, tl_sv text, bool override) TL_NODISCARD;
 struct tl_rule_text;
-/* The same for one that is built in. Its index is that of its text, so that the order of rules does
- * not depend on which are read first. */
+/* Parses one built-in text. The index of the rule is that of its text, so that the order of rules
+ * does not depend on which are parsed first. */
 tl_status tl_rules_parse_text(tl_ruleset *s, const struct tl_rule_text *text) TL_NODISCARD;
-/* Reads the rest of a rule that was skimmed: conditions and replacement. Its pattern is enough to
- * look for it, and most rules fit nowhere in a model. */
+/* Parses the rest of a skimmed rule: conditions and replacement. Its pattern suffices to look for
+ * matches, and most rules match nowhere in a model. Errors are reported. */
 tl_status tl_rule_complete(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
-/* Adds the rules that are built in. */
+/* Parses and adds all built-in rules of the set's kinds. Errors are reported. */
 tl_status tl_rules_add_builtin(tl_ruleset *s) TL_NODISCARD;
-/* Fills the derived parts of a parsed rule (steps, depth) and checks it. */
+/* Checks a parsed rule and fills its derived fields (steps, depth, pass_kind). Mistakes are
+ * reported as TL_INVALID_ARGUMENT. */
 tl_status tl_rule_finish(tl_ruleset *s, tl_rule *r) TL_NODISCARD;
-/* Adds those, then the rules of --rules files, and configures them. */
+/* Adds the built-in rules and those of --rules files, then configures the set. Errors are
+ * reported. */
 tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* The same without built-in rules that are for other targets, and without those whose patterns hold
- * ops that neither the module has nor the other rules make: they cannot match, and reading all
- * costs milliseconds. The others are skimmed. With --rules files, which may take the place of
- * built-in rules, none is left out. */
+/* Like tl_rules_load, but leaves out built-in rules for other targets and rules whose patterns have
+ * ops that neither the module nor other rules make: they cannot match, and parsing all rules takes
+ * milliseconds. The others are skimmed. With --rules files, which may override built-in rules, none
+ * is left out. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* Adds what the ops need that the module got since, under the same options. */
+/* Adds the rules for ops that the module got since the last call, under the same options. */
 tl_status tl_rules_load_more(tl_ruleset *s) TL_NODISCARD;
-/* Switches off what the switches of fusion passes and the numerics class exclude, and gives graph
- * rules the priorities that switches ask for (switch.c). */
+/* Switches rules off as fusion switches, the numerics class and the target require, and sets the
+ * priorities of graph rules (switch.c). TL_NO_MEMORY or TL_INTERNAL, reported. */
 tl_status tl_rules_configure(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* What a rule's own targets say against it; NULL: nothing. A static string (target.c). */
+/* Returns the reason why a rule for these targets is useless here, a static string; NULL if it is
+ * useful (target.c). */
 const char *tl_rule_misplaced(const tl_options *options, unsigned targets);
-/* Switches off graph rules that make ops which options->target lacks. */
+/* Switches off graph rules that make ops which options->target lacks (target.c). */
 tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) TL_NODISCARD;
-/* Whether a rule of one of the kinds is on (or, with `any`, is there at all). */
+/* Returns true if a rule of one of the kinds (set of TL_RULE_BIT) is on, or with `any` if one
+ * exists. */
 bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any);
-/* Finds a rule by name, the first of its spellings; NULL when there is none. */
+/* Finds a rule by name, the first of its spellings; NULL if there is none. O(rules). */
 tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name);
 
-/* Built-in rules and definitions, one by one (generated by scripts/embed_rules.py). */
+/* One built-in rule or definition; the table is generated by scripts/embed_rules.py. */
 typedef struct tl_rule_text {
-  uint32_t path; /* of the file: index into tl_rule_paths */
-  uint32_t line; /* where it starts there, 1-based */
-  uint32_t at;   /* in tl_rule_characters */
+  uint32_t path; /* path of the file: index into tl_rule_paths */
+  uint32_t line; /* line in that file where it starts, from 1 */
+  uint32_t at;   /* offset of the text in tl_rule_characters */
   uint32_t n;
-  uint32_t needs; /* into tl_rule_needs: lists of ops that each end with RETURN; a pattern holds an
-                     op of each. An empty list ends them; 0: it asks for none */
-  uint32_t makes; /* the same for one list: the ops of the replacement */
+  uint32_t needs; /* index into tl_rule_needs: lists of ops, each ended by RETURN, an empty list at
+                   * the end. A match needs an op of every list; 0: no lists */
+  uint32_t makes; /* index of one such list: ops that the replacement makes */
   unsigned targets; /* set of tl_rule_target */
   unsigned kind;    /* TL_RULE_BIT */
-  uint32_t choices; /* which alternatives of its pattern this row stands for, see parse.h */
-  uint8_t spelling; /* number of this choice, from 1 on; 0: there is nothing to choose */
+  uint32_t choices; /* alternatives of its pattern that this row takes, see parse.h */
+  uint8_t spelling; /* number of this spelling, from 1; 0: only one */
 } tl_rule_text;
 extern const tl_rule_text tl_rule_texts[];
 extern const uint32_t tl_n_rule_texts;

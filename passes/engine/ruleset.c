@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where rules come from (ruleset.h). */
+/* Loads sets of rules: all of them, or only those that can match in a module (ruleset.h). */
 #include "passes/engine/ruleset.h"
 
 #include <stdlib.h>
@@ -35,7 +35,8 @@ tl_rule *tl_ruleset_find(const tl_ruleset *s, tl_symbol name) {
   return NULL;
 }
 
-/* Bodies of definitions ask once each, and most files have none. */
+/* Returns true if the text may have definitions. Cheap, since each body of a definition asks and
+ * most files have none. */
 static bool has_definitions(tl_sv text) {
   static const char word[] = "define";
   for (size_t i = 0; i + sizeof word <= text.n; i++)
@@ -55,7 +56,7 @@ tl_status tl_rules_load(tl_ruleset *s, const tl_options *options) {
 
 /* ---- rules that can match ------------------------------------------------------------------- */
 
-/* Is there an op of each list? */
+/* Returns true if of each list of required ops one is in the module or made by a rule. */
 static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
   for (const tl_op_id *op = &tl_rule_needs[text->needs]; *op != TL_OP_RETURN; op++) {
     bool any = false;
@@ -67,13 +68,14 @@ static bool can_match(const tl_ruleset *s, const tl_rule_text *text) {
   return true;
 }
 
-/* Is it on, as far as its targets say? Of clean-up and definitions, they say nothing. */
+/* Returns true if the rule's targets allow it. Targets do not concern clean-up and definitions. */
 static bool is_for_target(const tl_ruleset *s, const tl_rule_text *text) {
   const unsigned bound = TL_RULE_BIT(TL_RULE_GRAPH) | TL_RULE_BIT(TL_RULE_LATE) |
                          TL_RULE_BIT(TL_RULE_SCOPE) | TL_RULE_BIT(TL_RULE_EXPAND);
   return !(text->kind & bound) || !tl_rule_misplaced(s->options, text->targets);
 }
 
+/* Marks the ops that the rule's replacement makes. */
 static void note_made(tl_ruleset *s, const tl_rule_text *text) {
   for (const tl_op_id *op = &tl_rule_needs[text->makes]; *op != TL_OP_RETURN; op++)
     s->ops[*op] = 1;
@@ -84,6 +86,7 @@ static int by_index(const void *a, const void *b) {
   return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
+/* Fixpoint: a rule that is loaded may make ops that other rules need. */
 tl_status tl_rules_load_more(tl_ruleset *s) {
   uint32_t had = s->rules.n, before;
   for (uint32_t op = 0; op < tl_n_op_rows; op++)
@@ -105,6 +108,7 @@ tl_status tl_rules_load_more(tl_ruleset *s) {
   return tl_rules_configure(s, s->options);
 }
 
+/* A rule of a file may override any built-in one, so nothing is left out then. */
 tl_status tl_rules_load_needed(tl_ruleset *s, const tl_options *options) {
   s->skims = true;
   if (options->n_rule_files)
@@ -124,8 +128,8 @@ bool tl_rules_have(const tl_ruleset *s, unsigned kinds, bool any) {
   return false;
 }
 
-/* Expansions are many, and only AIR asks for them; so are definitions, which only the evaluator
- * wants: they have sets of their own. */
+/* Separate sets: expansions are many and needed for AIR only, definitions for the evaluator
+ * only. */
 enum { COMMON_SET, EXPAND_SET, DEFINE_SET, N_SETS };
 static const unsigned kinds_of_sets[] = {
     [COMMON_SET] = TL_RULE_BIT(TL_RULE_CLEANUP) | TL_RULE_BIT(TL_RULE_GRAPH) |
@@ -135,6 +139,7 @@ static const unsigned kinds_of_sets[] = {
 TL_ASSERT_ROWS(kinds_of_sets, N_SETS);
 TL_ASSERT_ROWS(((tl_engine_state *)NULL)->sets, N_SETS);
 
+/* A set stays loaded for the pipeline; later passes only add rules for new ops. */
 tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset **out) {
   unsigned which = kind == TL_RULE_EXPAND   ? EXPAND_SET
                    : kind == TL_RULE_DEFINE ? DEFINE_SET
@@ -151,7 +156,7 @@ tl_status tl_pass_rules(tl_pass *p, tl_module *m, tl_rule_kind kind, tl_ruleset 
   s->only_definitions = which == DEFINE_SET;
   p->engine->sets[which] = s;
   *out = s;
-  /* explanations are also of rules whose ops the model lacks */
+  /* explanations cover rules whose ops the model lacks */
   return p->explain ? tl_rules_load(s, p->options) : tl_rules_load_needed(s, p->options);
 }
 

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes against what rules ask of them (scope.h). */
+/* Checks scopes against rules (scope.h). */
 #include "passes/engine/scope.h"
 
 #include <math.h>
 
+/* Upper bound on bytes of a path that globs are matched with. */
 enum { LONGEST_PATH = 65536 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A glob that begins with '/' or '*' is about the whole path, with the '/' in front; others leave
- * that out. */
+/* Matches a glob with a path. A glob that begins with '/' or '*' covers the path with its first
+ * '/'; others omit that '/'. */
 static bool path_fits(const tl_module *m, tl_symbol glob, tl_sv path) {
   tl_sv text = tl_sym(m, glob);
   bool whole = text.n && (text.p[0] == '/' || text.p[0] == '*');
   return tl_scope_glob_fits(text, whole ? path : (tl_sv){path.p + 1, path.n - 1});
 }
 
+/* Returns what is wrong with the name or class of the scope, or NULL; *verdict accordingly. */
 static const char *misnamed(const tl_scopes *s, const tl_scope_pattern *p, uint32_t scope,
                             tl_sv path, tl_scope_verdict *verdict) {
   bool in = false;
@@ -48,7 +50,7 @@ static bool count_fits(const tl_scope_count *c, uint32_t n) {
   return c->times ? n && n % c->times == 0 : n >= c->low && n <= c->high;
 }
 
-/* The first count that does not fit; *found: how many there are. */
+/* Returns the first count that does not fit, *found being the actual number; NULL if all fit. */
 static const tl_scope_count *miscounted(const tl_scopes *s, const tl_scope_part *part,
                                         uint32_t scope, uint32_t *found) {
   uint32_t n[TL_SCOPE_COUNTS] = {0};
@@ -64,7 +66,8 @@ static const tl_scope_count *miscounted(const tl_scopes *s, const tl_scope_part 
   return NULL;
 }
 
-/* A scope right inside that fits; when none does, *miss is what the last one of that name lacks. */
+/* Returns true if a direct inner scope fits. Otherwise *miss is what the last one of that name
+ * lacks. */
 static bool has_child(const tl_scopes *s, const tl_scope_part *part, uint32_t scope,
                       const tl_scope_count **miss, uint32_t *found) {
   tl_sv glob = tl_sym(s->m, part->name);
@@ -84,7 +87,7 @@ static void tell_count(tl_buf *why, tl_sv path, const tl_scope_count *c, uint32_
                 TL_SV_ARG(c->text));
 }
 
-/* Single numbers of 32 bits are what they were written as, or next to it. */
+/* Compares an attribute with the rule. A float may differ by its rounding to 32 bits. */
 static bool says(const tl_scopes *s, const tl_scope_attr *a, tl_node_id n) {
   const tl_attr *attr = tl_node_attr_or_default(s->m, n, a->name);
   if (!attr || a->string)
@@ -95,7 +98,7 @@ static bool says(const tl_scopes *s, const tl_scope_attr *a, tl_node_id n) {
          (double)attr->u.i == a->number;
 }
 
-/* The first node of the type that is right in the scope and has the attribute. */
+/* Checks the first node of the op directly in the scope that has the attribute. */
 static bool attr_fits(const tl_scopes *s, const tl_scope_attr *a, uint32_t scope) {
   const tl_scope *at = &s->at.at[scope];
   for (uint32_t i = at->first; i < at->first + at->n_nodes; i++) {
@@ -169,13 +172,13 @@ tl_scope_verdict tl_scope_judge(tl_scopes *s, const tl_rule *r, uint32_t scope, 
     return (tl_scope_verdict)verdict;
   verdict = judge(s, r->scope, scope, why);
   bool kept = tl_map_set(&s->verdicts, key, verdict);
-  (void)kept; /* without memory it is found again */
+  (void)kept; /* without memory it is computed again */
   return (tl_scope_verdict)verdict;
 }
 
 /* ---- matches --------------------------------------------------------------------------------- */
 
-/* The innermost scope that has all nodes of the match. */
+/* Returns the innermost scope that contains all nodes of the match. */
 static uint32_t common_scope(const tl_match *x) {
   const tl_scopes *s = x->scopes;
   uint32_t scope = tl_scope_of(s, x->root);
@@ -212,7 +215,7 @@ bool tl_match_is_in_scope(tl_match *x) {
       return true;
     }
     if (v != TL_SCOPE_OTHER_NAME && !told)
-      told = scope; /* it has the right name, or nearly */
+      told = scope; /* the scope to explain: its name fits */
   }
   note(x, told ? told : innermost);
   return false;

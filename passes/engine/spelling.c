@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spellings of a rule: `either { ... } or { ... }` in a pattern holds alternatives. A rule is read
- * once for each choice of them, and each reading is a rule of its own for the matcher. So matching
- * costs what it costs with rules that are written out. */
+/* Enumerates the spellings of a rule: `either { ... } or { ... }` in a pattern lists alternatives.
+ * A rule is parsed once for each combination, and each result is a rule of its own for the matcher.
+ * Matching thus costs the same as with rules written out. */
 #include "passes/engine/parse.h"
 
 enum { DIGIT_BITS = 4, MAX_DIGIT = (1 << DIGIT_BITS) - 1, MAX_SPELLINGS = 64 };
 
 _Static_assert(TL_RULE_EITHERS *DIGIT_BITS <= 32, "the choices of a rule fit 32 bits");
 
-/* The alternative of the i-th `either` that this reading takes. */
+/* Returns the alternative of the i-th `either` in this spelling. */
 static uint32_t chosen(const tl_rule_parser *p, uint32_t i) {
   return p->choices >> (i * DIGIT_BITS) & MAX_DIGIT;
 }
@@ -43,7 +43,7 @@ tl_status tl_rule_open_either(tl_rule_parser *p) {
 tl_status tl_rule_close_either(tl_rule_parser *p) {
   uint32_t n = chosen(p, p->n_eithers) + 1;
   p->in_either = false;
-  tl_rule_advance(p); /* over the brace that closes the alternative */
+  tl_rule_advance(p); /* skips the closing brace of the alternative */
   for (; tl_rule_accept(p, "or"); n++) {
     if (n > MAX_DIGIT)
       return tl_rule_fail(p, p->at, "'either' has at most %d alternatives", MAX_DIGIT + 1);
@@ -60,6 +60,7 @@ void tl_rule_first_spelling(tl_rule_parser *p) {
   p->spelling = p->builtin ? p->builtin->spelling : 1;
 }
 
+/* Counts up like an odometer: the last `either` is the fastest digit. */
 tl_status tl_rule_next_spelling(tl_rule_parser *p, tl_token rule, bool *more) {
   *more = false;
   for (uint32_t i = p->n_eithers; !p->builtin && i > 0 && !*more; i--) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The switches of fusion passes, applied to a set of rules: which are off, and in what order the
- * graph rules run. */
+/* Applies the switches of fusion passes to a set of rules: which are off, and their order. */
 #include "passes/engine/rule.h"
 
-/* What the parser gives to a rule that names no priority. */
+/* Priority that the parser gives to a rule without one. */
 enum { NO_PRIORITY_GIVEN = TL_PRIORITY_RULE };
 
-/* What the switches say of a rule's public name. Levels are about fusions: a rule that simplifies
- * is there from -O1 on whatever it is called. An expansion goes when its pass is named on the
- * command line, which reaches passes that nothing else closes. */
+/* Returns true if the switches leave the rule's public name on. Functional levels concern fusions:
+ * a simplification is on from -O1 whatever its name. An expansion is off only if its pass is named
+ * on the command line. */
 static bool is_pass_on(const tl_ruleset *s, const tl_rule *r, const tl_fusion_config *fusion,
                        const char **why) {
   tl_fusion_config own = fusion ? *fusion : (tl_fusion_config){0};
@@ -19,14 +18,15 @@ static bool is_pass_on(const tl_ruleset *s, const tl_rule *r, const tl_fusion_co
   return tl_fusion_is_on(&own, tl_sym(s->m, r->pass), (tl_fusion_kind)r->pass_kind, why);
 }
 
-/* A user's scope fusion is on when its public name is asked for, or when it says it is general. */
+/* A scope fusion of a user is on if its public name is requested or if it is general. */
 static bool is_asked_for(const tl_ruleset *s, const tl_rule *r, const tl_options *options) {
   tl_sv pass = tl_sym(s->m, r->pass);
   return !r->custom || r->pass_kind != TL_FUSION_SCOPE || r->general ||
          tl_fusion_is_named(options->fusion, pass, TL_FUSION_SCOPE);
 }
 
-/* What an op means has no switch, nor has what it takes to reach the NPU, unless it is a pass. */
+/* Switches rules off. Definitions have no switch; neither have expansions without a public name,
+ * which the model needs to reach the NPU. */
 static void switch_off(const tl_ruleset *s, const tl_options *options) {
   for (uint32_t i = 0; i < s->rules.n; i++) {
     tl_rule *r = s->rules.at[i];

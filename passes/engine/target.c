@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which fusions make sense where the model goes (--target): an op that the chip lacks would only be
- * taken apart again, and an op of the NPU says nothing to an ONNX runtime. */
+/* Switches off fusions that the target of the model (--target) cannot use. An op that the chip
+ * lacks would only be taken apart again, and an NPU op means nothing to an ONNX runtime. */
 #include "ir/chip/op_info.h"
 #include "ir/ops_gen.h"
 #include "passes/engine/rule.h"
@@ -11,10 +11,10 @@ enum { UNASKED, HAS, LACKS };
 typedef struct fitting {
   tl_ruleset *s;
   const tl_options *options;
-  uint8_t *answers; /* by op, since many rules make the same */
+  uint8_t *answers; /* by op; many rules make the same ops */
 } fitting;
 
-/* May a node of the chip be what the row says? */
+/* Returns in *may if the candidate exists on the chip and its guard can hold there. */
 static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
   const char *why = NULL;
   const tl_expr *guard = NULL;
@@ -30,7 +30,8 @@ static tl_status may_apply(fitting *f, const tl_npu_candidate *row, bool *may) {
   return TL_OK;
 }
 
-/* Has the chip an op for what a tl:: op means? Ops of ONNX are there before any fusion. */
+/* Returns in *has if the chip has an op for a tl:: op. ONNX ops are present before any fusion and
+ * count as available. */
 static tl_status chip_has(fitting *f, tl_op_id op, bool *has) {
   const tl_op *row = tl_op_row(op);
   *has = row->domain_symbol != TL_SYM_tl || f->answers[op] == HAS;
@@ -53,8 +54,8 @@ static bool ort_has(tl_symbol domain, tl_op_id op) {
   return has;
 }
 
-/* ONNX's own ops are everywhere; a function for one of ours would run as the nodes it was made of.
- * Of ours, ONNX Runtime has what rules spell for it. */
+/* Returns true if an ONNX target has the op. A tl:: op would be written as a function and run as
+ * the nodes it was made of, so only those count that rules spell for ONNX Runtime. */
 static bool onnx_has(const fitting *f, tl_op_id op) {
   tl_symbol domain = tl_op_domain_symbol(f->s->m, op);
   if (domain != TL_SYM_npu && domain != TL_SYM_com_microsoft && domain != TL_SYM_tl)
@@ -62,7 +63,7 @@ static bool onnx_has(const fitting *f, tl_op_id op) {
   return f->options->target == TL_TARGET_ORT && ort_has(domain, op);
 }
 
-/* What a target says of ops, and of rules, that it has no use for. */
+/* Reasons per target against ops and rules; NULL: no reason. */
 static const struct {
   const char *no_op, *npu_alone, *ort_alone, *both;
 } reasons[TL_N_TARGETS] = {[TL_TARGET_NPU] = {"the chip of --soc-version has no op for it", NULL,
@@ -91,7 +92,7 @@ static tl_status fit(fitting *f, tl_rule *r) {
   return TL_OK;
 }
 
-/* What is in the way of a rule for one target alone. */
+/* Returns the reason against a rule for one target only, or NULL. */
 static const char *in_the_way(const tl_options *options, unsigned target) {
   if (target == TL_RULE_ORT)
     return reasons[options->target].ort_alone;
@@ -105,7 +106,7 @@ static const char *in_the_way(const tl_options *options, unsigned target) {
 }
 
 const char *tl_rule_misplaced(const tl_options *options, unsigned targets) {
-  const char *first = NULL; /* what a chip lacks, rather than ONNX Runtime being elsewhere */
+  const char *first = NULL; /* the first reason is about the NPU, if any */
   for (unsigned target = TL_RULE_NPU; target <= targets; target <<= 1) {
     const char *why = targets & target ? in_the_way(options, target) : NULL;
     if ((targets & target) && !why)
@@ -133,7 +134,7 @@ tl_status tl_rules_fit_target(tl_ruleset *s, const tl_options *options) {
       r->off = "--target=none";
     else if ((r->off = why))
       r->unsupported = true;
-    else if (r->text) /* rules of users may make any op */
+    else if (r->text) /* rules of users may make any op, so only built-in ones are checked */
       TL_TRY(fit(&f, r));
   }
   return TL_OK;

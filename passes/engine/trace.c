@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New nodes of a fusion say what they were (ir/trace.h). */
+/* Records on new nodes which nodes they replace, for reports (ir/trace.h). */
 #include "ir/trace.h"
 #include "passes/engine/build.h"
 
-/* A new node that computes with constants alone is weight arithmetic, which folding takes away.
- * weights: bits of the new nodes before it that do. */
+/* Returns true if new node i computes with constants only; folding removes it. weights: bits of the
+ * earlier new nodes that do. */
 static bool computes_weights(const tl_module *m, const tl_built *b, uint32_t i, uint32_t weights) {
   tl_node_id n = b->nodes[i];
   for (uint32_t k = 0; k < tl_node_get(m, n)->n_operands; k++) {
@@ -26,8 +26,8 @@ uint32_t tl_match_weights(const tl_match *x, const tl_built *b) {
   return weights;
 }
 
-/* What an expansion makes of a fused node comes from where that came from, and lists that name
- * nodes of the model go on to mean it. */
+/* Copies the trace of the root to the nodes of an expansion, so that lists that name nodes of the
+ * model still apply. */
 static bool carry(const tl_match *x, const tl_built *b) {
   const tl_node *root = tl_node_get(x->m, x->root);
   for (uint32_t i = 0; i < b->n_nodes; i++) {

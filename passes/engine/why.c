@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a match failed, in words: the first condition that does not hold, what it is about, and the
- * values that decide it. */
+/* Explains why a match failed: the first failing condition, its subject and the deciding values. */
 #include "passes/engine/match.h"
 
 enum { MOST_MENTIONED = 8 };
 
+/* Keeps the deepest reason; of equal depth the first. */
 void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fmt, ...) {
   tl_miss *miss = x->miss;
   if (!miss || (miss->code && depth <= miss->depth))
@@ -24,12 +24,12 @@ void tl_match_note(tl_match *x, uint32_t depth, const char *code, const char *fm
 /* ---- what a condition is about -------------------------------------------------------------- */
 
 typedef struct topic {
-  const char *code; /* NULL: values and shapes in general */
+  const char *code; /* NULL: no special code */
   bool values;
   bool names;
 } topic;
 
-/* Later rows win over earlier ones. */
+/* Functions and the reason code of conditions that call them; the first call found decides. */
 static const struct {
   const char *function;
   const char *code;
@@ -57,6 +57,7 @@ static void find_topic(const tl_expr *e, topic *t) {
     find_topic(e->args[i], t);
 }
 
+/* Returns the reason code of a condition: by function called, else by what it mentions. */
 static const char *code_of(const tl_expr *e, tl_rv result) {
   topic t = {0};
   find_topic(e, &t);
@@ -67,7 +68,7 @@ static const char *code_of(const tl_expr *e, tl_rv result) {
   return t.names ? "ATTR" : "CONDITION";
 }
 
-/* The part of a && b that fails. */
+/* Returns the part of a conjunction that fails. */
 static const tl_expr *failing_part(tl_match *x, const tl_expr *e) {
   while (e->kind == TL_EXPR_AND)
     e = tl_rv_is_true(tl_rule_eval(x, e->args[0])) ? e->args[1] : e->args[0];
@@ -83,6 +84,7 @@ typedef struct telling {
   uint32_t n;
 } telling;
 
+/* Returns true once per sub-expression, up to MOST_MENTIONED; writes the separator. */
 static bool is_new(telling *t, const tl_expr *e) {
   for (uint32_t i = 0; i < t->n; i++)
     if (tl_sv_eq(t->told[i]->text, e->text))
@@ -130,6 +132,7 @@ static void tell_leaves(telling *t, const tl_expr *e) {
     tell_leaves(t, e->args[i]);
 }
 
+/* A comparison shows its computed sides first, then the values and names in it. */
 void tl_rule_note_condition(tl_match *x, uint32_t depth, const tl_expr *condition) {
   if (!x->miss)
     return;

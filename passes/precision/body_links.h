@@ -5,12 +5,14 @@
 
 #include "ir/module.h"
 
+/* Kinds of links, in the order in which they are enumerated. */
 typedef enum tl_link_kind {
   TL_LINK_IN,   /* from an operand to an input of a body */
   TL_LINK_TURN, /* from an output of a loop body to the input of the next iteration */
   TL_LINK_OUT   /* from an output of a body to a result of the node */
 } tl_link_kind;
 
+/* One link: the value `from` becomes the value `to`. */
 typedef struct tl_body_link {
   tl_value_id from;
   tl_value_id to;

@@ -7,6 +7,7 @@
 #include "passes/edit/values.h"
 #include "passes/precision/precision.h"
 
+/* State of the pass. */
 typedef struct tl_motion {
   tl_pass *p;
   tl_module *m;

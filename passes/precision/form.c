@@ -46,6 +46,7 @@ static bool is_among(tl_sv type, const char *const *types, size_t n) {
   return false;
 }
 
+/* Returns true for NPU types that are matrix ops. */
 static bool is_cube(tl_sv type) {
   static const char *const types[] = {
 #define CUBE(type) type,
@@ -54,6 +55,7 @@ static bool is_cube(tl_sv type) {
   return is_among(type, types, sizeof types / sizeof *types);
 }
 
+/* Returns true for NPU types whose dtypes are part of their meaning. */
 static bool is_sensitive(tl_sv type) {
   static const char *const types[] = {
 #define SENSITIVE(type) type,
@@ -62,6 +64,7 @@ static bool is_sensitive(tl_sv type) {
   return is_among(type, types, sizeof types / sizeof *types);
 }
 
+/* Returns true for ops whose parameters may have another float than their data. */
 static bool may_split(tl_sv type, const tl_op *op) {
   static const char *const types[] = {
 #define SPLITS(type) type,
@@ -186,6 +189,7 @@ static void lead_back_own(const tl_op *op, uint32_t k, tl_precision_port *port) 
                op->operands[port->first].kind == TL_PORT_VARIADIC;
 }
 
+/* Fills a port from slot k of the row. An output goes to result k; inputs are mapped later. */
 static void fill_port(tl_op_info info, bool output, uint32_t k, tl_precision_port *port) {
   const tl_op_info_slot *slot = tl_op_info_slot_at(info, output, k);
   *port = (tl_precision_port){.name = tl_op_info_text(info, slot->name),
@@ -255,6 +259,7 @@ static bool says_dtype(const tl_op *op) {
          op == tl_op_row(TL_OP_CastLike);
 }
 
+/* Makes the form of one op and type; without a row of the table it stays empty. */
 static bool make_form(tl_precision_forms *f, const tl_op *op, tl_sv type, const tl_npu_form *npu,
                       tl_precision_form *form) {
   form->type = type;
@@ -316,6 +321,8 @@ static bool is_known_type(const tl_precision_forms *f, tl_sv type) {
          tl_op_find(TL_SYM_npu, tl_symbol_find(&f->m->symbols, type)) != UINT32_MAX;
 }
 
+/* Warns about an unknown type, with the nearest name of the chip's tables (edit distance below
+ * 4). */
 static void warn_type(const tl_precision_forms *f, const char *path, uint32_t line, tl_sv type) {
   tl_location where = {.file = path, .line = line, .column = 1};
   const char *nearest = NULL;

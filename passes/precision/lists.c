@@ -22,6 +22,7 @@ static bool enter_name(tl_precision_walk *w, tl_map *map, tl_sv name, uint32_t e
   return tl_map_set(map, s, entry);
 }
 
+/* Enters node names of the files into maps, so that a node is found without a search. */
 static bool enter_names(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   bool ok = true;
@@ -81,6 +82,7 @@ static void lower_inputs(tl_precision_walk *w) {
   }
 }
 
+/* Sets the dtypes of the model's inputs: as in the model, unless options change them. */
 static void start_signature(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   const tl_graph *g = tl_module_main(w->m);
@@ -150,6 +152,7 @@ tl_status tl_precision_start(tl_precision_walk *w, tl_arena *arena) {
   return TL_OK;
 }
 
+/* One entry more than needed, so that an empty row has room too. */
 tl_status tl_precision_reserve(tl_precision_walk *w) {
   uint32_t widest = tl_precision_forms_widest(w->forms);
   if (w->columns.at && widest <= w->widest)
@@ -281,6 +284,7 @@ tl_status tl_precision_enter(tl_precision_walk *w, tl_node_id n, const tl_precis
   return TL_OK;
 }
 
+/* Only the columns with every requested dtype remain; dtypes that the user left open stay free. */
 bool tl_precision_customize(tl_precision_walk *w, const tl_precision_form *form) {
   const tl_custom_entry *e = w->custom;
   (void)form;
@@ -307,6 +311,7 @@ static bool is_output_of(const tl_module *m, const tl_output_dtype *o, tl_value_
          tl_sv_eq(tl_sym(m, tl_node_get(m, p)->name), o->node);
 }
 
+/* --output-type comes last and so overrides --keep-io-types. */
 void tl_precision_finish_signature(tl_precision_walk *w, const tl_graph *g) {
   const tl_precision_config *c = w->d->config;
   const tl_node *ret = tl_node_get(w->m, g->ret);

@@ -26,6 +26,7 @@ bool tl_match_precise(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype wi
   return true;
 }
 
+/* f32 is the only wider dtype of f16 and bf16, and has none itself. */
 bool tl_match_rise(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype without) {
   if (tl_match_precise(s, col, e, without))
     return true;
@@ -45,6 +46,7 @@ static void bf16_first(tl_columns *s, const uint8_t *col) {
   }
 }
 
+/* Builds the set of narrower dtypes first, so that a failure leaves the columns as they were. */
 bool tl_match_reduce(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype without) {
   uint64_t set = e == TL_DTYPE_F32    ? TL_DTYPE_BIT(TL_DTYPE_BF16) | TL_DTYPE_BIT(TL_DTYPE_F16)
                  : e == TL_DTYPE_BF16 ? TL_DTYPE_BIT(TL_DTYPE_F16)
@@ -62,6 +64,7 @@ bool tl_match_reduce(tl_columns *s, const uint8_t *col, tl_dtype e, tl_dtype wit
   return true;
 }
 
+/* The columns of `without` are removed even if nothing remains to match. */
 bool tl_match_mix(tl_columns *s, const uint8_t *col, tl_dtype without, tl_dtype only) {
   uint64_t low = only != TL_DTYPE_NONE ? TL_DTYPE_BIT(only)
                                        : TL_DTYPE_BIT(TL_DTYPE_F16) | TL_DTYPE_BIT(TL_DTYPE_BF16);

@@ -18,6 +18,8 @@ struct tl_precision_memo {
 _Static_assert(TL_N_DTYPES <= 64 && TL_N_PRECISION_MODES <= 16 && TL_MEMO_SLOTS == 4,
                "14 bits a slot, 4 for the mode, 2 for the colour and 1 for kept fill a key");
 
+/* Ops with customized dtypes, marks, promotions or a policy for constants depend on more than the
+ * key holds. */
 uint64_t tl_precision_memo_key(const tl_precision_walk *w, const tl_precision_form *form) {
   uint64_t key = 0;
   if (w->custom || w->op.inherits || form->promotes || w->slots.n > TL_MEMO_SLOTS ||
@@ -45,6 +47,7 @@ static struct tl_precision_memo *entry_of(tl_precision_walk *w, const tl_precisi
   return w->memo ? &w->memo[(h >> 32) % MEMO_ENTRIES] : NULL;
 }
 
+/* Form and key are compared in full: an entry may have been overwritten by another op. */
 bool tl_precision_recall(tl_precision_walk *w, const tl_precision_form *form, uint64_t key,
                          int32_t *column) {
   const struct tl_precision_memo *e = key ? entry_of(w, form, key) : NULL;

@@ -56,6 +56,7 @@ static void describe(tl_precision_walk *w, tl_buf *out, tl_node_id n, const tl_j
   }
 }
 
+/* Returns what the user can do about an error code. */
 static const char *hint_of(const char *code) {
   if (strcmp(code, "P0202") == 0)
     return "'tailor ops TYPE' lists the signatures of an op";
@@ -177,6 +178,8 @@ static uint32_t name_lowered(const tl_precision_walk *w, tl_buf *text) {
   return n_found;
 }
 
+/* Two cases: the policy is on but the chip has no f32 kernel, or it is off and would have
+ * helped. */
 void tl_precision_warn_ranges(tl_precision_walk *w) {
   const tl_precision_config *c = w->d->config;
   tl_buf text;
@@ -264,6 +267,8 @@ static void add_entry(unused *u, bool is_type, tl_sv name) {
     add_unused(u, name);
 }
 
+/* Warns about unused entries of the files of customized and kept nodes; must_keep_origin_dtype
+ * ignores the former as a whole. */
 static void warn_files(tl_precision_walk *w, unused *u) {
   const tl_precision_config *c = w->d->config;
   if (c->mode == TL_PRECISION_ORIGIN && c->n_custom) {

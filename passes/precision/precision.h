@@ -76,6 +76,7 @@ typedef struct tl_precision_slot {
                      * TL_NO_VALUE */
 } tl_precision_slot;
 
+/* A decision about a whole module; the arrays are in the arena of tl_precision_decide. */
 typedef struct tl_precision {
   const tl_precision_config *config;
   tl_precision_choice *nodes; /* by node id; nodes made after the decision have no entry */

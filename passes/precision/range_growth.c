@@ -121,6 +121,8 @@ static uint32_t gather(const tl_range_growth *g, tl_node_id n, tl_growth_case *c
   return count;
 }
 
+/* Roots are set even if growth is unknown, since later products need them. A risky op without a
+ * kind may give anything. */
 tl_growth tl_range_growth_of(tl_range_growth *g, tl_node_id n, double elements) {
   const tl_range_op *row = tl_range_op_of(g->m, n);
   const tl_node *node = tl_node_get(g->m, n);

@@ -6,6 +6,7 @@
 #include "ir/module.h"
 #include "passes/precision/growth.h"
 
+/* Growth of all values; m, values and data_max are set by the caller. */
 typedef struct tl_range_growth {
   const tl_module *m;
   const tl_interval *values; /* by value id; of constants: only of those already read */

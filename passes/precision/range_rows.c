@@ -47,6 +47,7 @@ bool tl_range_is_product(const tl_range_op *row) {
   return row->kind >= TL_RANGE_MATMUL || (row->flags & PRODUCT);
 }
 
+/* Kinds before NORM are elementwise, movement or sums, except those with a fixed or bent range. */
 bool tl_range_carries(const tl_range_op *row) {
   tl_range_kind kind = (tl_range_kind)row->kind;
   if (kind == TL_RANGE_NONE)
@@ -120,6 +121,7 @@ static bool only_masks(const tl_module *m, tl_value_id v, unsigned left, unsigne
   return true;
 }
 
+/* Both conditions matter: a value without uses is no mask. */
 bool tl_range_only_masks(const tl_module *m, tl_value_id v) {
   unsigned budget = MANY;
   bool found = false;

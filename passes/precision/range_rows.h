@@ -29,6 +29,7 @@ enum {
   TL_RANGE_STATS = 1 << 18
 };
 
+/* One row of range_ops.tbl. */
 typedef struct tl_range_op {
   uint8_t kind; /* tl_range_kind */
   uint32_t flags;

@@ -8,6 +8,7 @@
 #include "ir/module.h"
 #include "passes/precision/range_rows.h"
 
+/* Reasons why a result must be exact. */
 typedef enum tl_range_want {
   TL_WANT_NOTHING,
   TL_WANT_ANGLE,
@@ -34,6 +35,7 @@ enum {
   TL_FROM_MASKS = 1 << 6     /* contains a constant of -1e4 or less */
 };
 
+/* Results of the analysis, in the arena. */
 typedef struct tl_range_wants {
   uint8_t *want;  /* by node id: tl_range_want */
   tl_node_id *by; /* by node id: the node that needs it */

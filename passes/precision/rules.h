@@ -39,6 +39,7 @@ typedef enum tl_precision_rule {
   TL_N_PRECISION_RULES
 } tl_precision_rule;
 
+/* How well the dtype found for a tensor fits the rule. */
 typedef enum tl_precision_match {
   TL_MATCH_NONE, /* no column fits: the columns stay, and another dtype is used */
   TL_MATCH_EXACT,

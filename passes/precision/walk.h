@@ -30,6 +30,7 @@ enum {
 }; /* upper bound on tensors of a remembered op; larger ops are judged one
                              * by one */
 
+/* State of the walk; fields about the current op are set anew for each op. */
 typedef struct tl_precision_walk {
   tl_module *m;
   const tl_options *options;

@@ -171,6 +171,8 @@ static void set_outputs(mover *v, const tl_scope_cut *cut) {
     v->no_memory = true;
 }
 
+/* Inputs, nodes and outputs are moved in this order; the first problem ends the work and *where
+ * names its node. */
 tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **out,
                              const char **why, tl_node_id *where) {
   mover v = {.from = m, .to = tl_module_create(m->diag, m->path, cut->n_nodes)};
@@ -198,6 +200,7 @@ tl_status tl_scope_body_make(tl_module *m, const tl_scope_cut *cut, tl_module **
 
 /* ---- an op in its place ---------------------------------------------------------------------- */
 
+/* Adds an input with the dtype of `of` and the given sizes. */
 static tl_value_id sized_input(mover *v, tl_value_id of, tl_symbol name, const int64_t *dims) {
   const tl_type *t = tl_type_get(v->from, tl_value_type(v->from, of));
   tl_dim sizes[TL_MAX_RANK];
@@ -314,6 +317,7 @@ static bool same_attrs(matcher *x, tl_attr a, const tl_attr *b) {
   }
 }
 
+/* Compares op, operands and attributes. Names count only as far as results are named or not. */
 static bool same_nodes(matcher *x, tl_node_id n, tl_node_id of_body) {
   const tl_node *a = tl_node_get(x->m, n), *b = tl_node_get(x->body, of_body);
   bool same = a->op == b->op && tl_op_row(a->op) && a->n_operands == b->n_operands &&
@@ -330,6 +334,7 @@ static bool same_nodes(matcher *x, tl_node_id n, tl_node_id of_body) {
   return same;
 }
 
+/* Inputs correspond by position; dtype and rank must agree. */
 static bool same_inputs(matcher *x, const tl_scope_cut *cut, const tl_graph *g) {
   bool same = cut->n_inputs == g->inputs.n;
   for (uint32_t i = 0; same && i < cut->n_inputs; i++) {
@@ -398,6 +403,7 @@ static tl_status expand(tl_module *m, tl_node_id n, const tl_module *body) {
   return status;
 }
 
+/* Only an op without a row in the op table has a captured scope as its definition. */
 tl_status tl_scope_bodies_expand(tl_module *m) {
   for (uint32_t i = 0; i < m->graphs.n; i++) {
     if (m->graphs.at[i]->erased)
